@@ -1,0 +1,28 @@
+# Finds MLIR and gives one helper to run its TableGen.
+find_package(MLIR 22.1 REQUIRED CONFIG PATHS /usr/lib/llvm-22)
+list(APPEND CMAKE_MODULE_PATH ${MLIR_CMAKE_DIR} ${LLVM_CMAKE_DIR})
+include(TableGen)
+include(AddLLVM)
+include(AddMLIR)
+include_directories(SYSTEM ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
+
+# gradus_tablegen(TARGET file.td (OUTPUT -gen-flags...)...): one generated file
+# each, under the build folder at the path of the .td file.
+function(gradus_tablegen target td)
+  set(LLVM_TARGET_DEFINITIONS ${td})
+  set(outputs)
+  set(name)
+  foreach(argument ${ARGN})
+    if(argument MATCHES "^-")
+      list(APPEND flags ${argument})
+    else()
+      if(name)
+        mlir_tablegen(${name} ${flags} EXTRA_INCLUDES ${PROJECT_SOURCE_DIR})
+      endif()
+      set(name ${argument})
+      set(flags)
+    endif()
+  endforeach()
+  mlir_tablegen(${name} ${flags} EXTRA_INCLUDES ${PROJECT_SOURCE_DIR})
+  add_custom_target(${target} DEPENDS ${TABLEGEN_OUTPUT})
+endfunction()
