@@ -1,0 +1,223 @@
+/* Gradus runtime: runs compiled training steps. The only header a deployer
+ * needs; plain C, link with libgradus.
+ *
+ *   gradus_session *session;
+ *   if (gradus_load("lenet.gradus", NULL, &session) != GRADUS_OK)
+ *     die(gradus_last_error(NULL));
+ *   int train = gradus_find_graph(session, "train");
+ *   const void *inputs[] = {images, labels};
+ *   void *outputs[] = {&loss, &accuracy};
+ *   gradus_step(session, train, inputs, outputs);
+ *   gradus_save_checkpoint(session, "lenet.safetensors");
+ *   gradus_free(session);
+ *
+ * Ownership. A session owns its state, its arena, its threads and every string
+ * and shape that a function here returns; they live until gradus_free. Inputs
+ * are copied in and outputs copied out before a call returns.
+ *
+ * Threads. A session may be used by any one thread at a time; different
+ * sessions are independent. gradus_cancel alone may be called at any time, from
+ * any thread or signal handler.
+ *
+ * Errors. Functions that can fail return a gradus_status; gradus_last_error
+ * says in words what was found, what was expected and where. Nothing aborts on
+ * bad input and no exception leaves the library. Every function takes NULL for
+ * the session and fails with GRADUS_INVALID (or returns 0, -1 or NULL).
+ *
+ * Memory. Everything is allocated by gradus_load; a step allocates nothing.
+ *
+ * Trust. The machine code in an artifact runs with the rights of the process,
+ * as any program's does: load artifacts only from where you would run programs
+ * from. Everything else in the file is verified before anything runs.
+ */
+#ifndef GRADUS_RUNTIME_GRADUS_H
+#define GRADUS_RUNTIME_GRADUS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define GRADUS_API __attribute__((visibility("default")))
+#else
+#define GRADUS_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* An artifact, loaded, with its own state. */
+typedef struct gradus_session gradus_session;
+
+typedef enum gradus_status {
+  GRADUS_OK = 0,
+  GRADUS_INVALID = 1,   /* a bad argument, artifact, checkpoint or name */
+  GRADUS_FAILED = 2,    /* the machine failed: memory, disk, a library */
+  GRADUS_CANCELLED = 3  /* gradus_cancel was called */
+} gradus_status;
+
+typedef enum gradus_dtype {
+  GRADUS_F32 = 0,
+  GRADUS_F64 = 1,
+  GRADUS_F16 = 2,
+  GRADUS_BF16 = 3,
+  GRADUS_I8 = 4,
+  GRADUS_U8 = 5,
+  GRADUS_I32 = 6,
+  GRADUS_I64 = 7,
+  GRADUS_BOOL = 8 /* one byte, 0 or 1 */
+} gradus_dtype;
+
+/* An input, an output or a state. Tensors are dense, the last axis fastest. */
+typedef struct gradus_tensor {
+  const char *name;
+  gradus_dtype dtype;
+  int rank;
+  const int64_t *shape; /* rank sizes */
+  size_t bytes;
+} gradus_tensor;
+
+/* Gets one line (no newline at the end); may be called from gradus_load only. */
+typedef void (*gradus_log_function)(void *context, const char *line);
+
+/* How to load. Start from gradus_default_options(), or pass NULL for it. */
+typedef struct gradus_options {
+  size_t size;          /* sizeof(gradus_options), for later versions */
+  int threads;          /* 0: one per core that the process may run on */
+  int deterministic;    /* the bits do not depend on the number of threads */
+  const char *device;   /* "cpu" */
+  gradus_log_function log; /* NULL: silent */
+  void *log_context;
+  int trust;            /* do not check the hashes of weights and constants */
+} gradus_options;
+
+GRADUS_API gradus_options gradus_default_options(void);
+
+/* Loads the artifact at `path`, verifies it and initialises its state.
+ * On failure `*session` is NULL and gradus_last_error(NULL) says why. */
+GRADUS_API gradus_status gradus_load(const char *path,
+                                     const gradus_options *options,
+                                     gradus_session **session);
+
+/* The same for an artifact in memory; the bytes are copied. */
+GRADUS_API gradus_status gradus_load_memory(const void *bytes, size_t size,
+                                            const gradus_options *options,
+                                            gradus_session **session);
+
+/* Frees everything; NULL is fine. */
+GRADUS_API void gradus_free(gradus_session *session);
+
+/* What went wrong in the last call that failed: of this session, or with NULL
+ * of this thread's calls without a session (gradus_load). Never NULL; valid
+ * until the next failure. */
+GRADUS_API const char *gradus_last_error(const gradus_session *session);
+
+/* "0.1.0" */
+GRADUS_API const char *gradus_version(void);
+
+/* -- What is inside ------------------------------------------------------- */
+
+/* Graphs are numbered from 0. gradus_find_graph gives -1 for an unknown name,
+ * gradus_graph_name NULL for a number out of range. */
+GRADUS_API int gradus_graph_count(const gradus_session *session);
+GRADUS_API const char *gradus_graph_name(const gradus_session *session, int graph);
+GRADUS_API int gradus_find_graph(const gradus_session *session, const char *name);
+
+GRADUS_API int gradus_input_count(const gradus_session *session, int graph);
+GRADUS_API int gradus_output_count(const gradus_session *session, int graph);
+GRADUS_API int gradus_state_count(const gradus_session *session);
+
+/* Number of a name, or -1. */
+GRADUS_API int gradus_find_input(const gradus_session *session, int graph, const char *name);
+GRADUS_API int gradus_find_output(const gradus_session *session, int graph, const char *name);
+GRADUS_API int gradus_find_state(const gradus_session *session, const char *name);
+
+GRADUS_API gradus_status gradus_input(const gradus_session *session, int graph,
+                                      int input, gradus_tensor *tensor);
+GRADUS_API gradus_status gradus_output(const gradus_session *session, int graph,
+                                       int output, gradus_tensor *tensor);
+GRADUS_API gradus_status gradus_state(const gradus_session *session, int state,
+                                      gradus_tensor *tensor);
+
+/* -- Running -------------------------------------------------------------- */
+
+/* Runs a graph once. `inputs[i]` holds the bytes of input i and `outputs[i]`
+ * receives those of output i. A NULL array, or a NULL entry, stands for the
+ * bound address (gradus_bind_...); an input bound to nothing is taken from
+ * gradus_input_buffer, where the caller has put it since the last step, and an
+ * output bound to nothing can be read at gradus_output_buffer. */
+GRADUS_API gradus_status gradus_step(gradus_session *session, int graph,
+                                     const void *const *inputs,
+                                     void *const *outputs);
+
+/* Runs a graph `count` times over a queue of batches: inputs[k * inputs_of_graph
+ * + i] is input i of step k, and outputs in the same way (NULL: not wanted).
+ * Stops between steps when cancelled. `*done` (may be NULL) gets the number of
+ * steps that ran to their end. */
+GRADUS_API gradus_status gradus_steps(gradus_session *session, int graph,
+                                      int64_t count, const void *const *inputs,
+                                      void *const *outputs, int64_t *done);
+
+/* Remembers where an input is read from, or an output written to, by steps that
+ * name no other place; NULL forgets it. The memory stays the caller's. */
+GRADUS_API gradus_status gradus_bind_input(gradus_session *session, int graph,
+                                           const char *name, const void *data);
+GRADUS_API gradus_status gradus_bind_output(gradus_session *session, int graph,
+                                            const char *name, void *data);
+
+/* Where a step keeps an input or an output: an input may be written there
+ * before each step (a step may overwrite it), an output read until the next. */
+GRADUS_API void *gradus_input_buffer(gradus_session *session, int graph, int input);
+GRADUS_API const void *gradus_output_buffer(gradus_session *session, int graph, int output);
+
+/* Asks a running gradus_steps to stop after its current step, or the next
+ * gradus_step or gradus_steps to fail at once, with GRADUS_CANCELLED. The state
+ * is always that of a whole number of steps. */
+GRADUS_API void gradus_cancel(gradus_session *session);
+
+/* -- State ---------------------------------------------------------------- */
+
+/* Copies a whole state out or in; `bytes` must be its size. */
+GRADUS_API gradus_status gradus_read_state(gradus_session *session,
+                                           const char *name, void *data,
+                                           size_t bytes);
+GRADUS_API gradus_status gradus_write_state(gradus_session *session,
+                                            const char *name, const void *data,
+                                            size_t bytes);
+
+/* Every state as it was right after gradus_load. */
+GRADUS_API gradus_status gradus_reset(gradus_session *session);
+
+/* Writes every state, by name, to a .safetensors file. Atomic: the file at
+ * `path` is the old one or the new one, whole, whatever happens. */
+GRADUS_API gradus_status gradus_save_checkpoint(gradus_session *session,
+                                                const char *path);
+
+/* Reads every state from a checkpoint. On an error no state has changed. */
+GRADUS_API gradus_status gradus_load_checkpoint(gradus_session *session,
+                                                const char *path);
+
+/* Reads the parameters and buffers that a .safetensors file has, and leaves the
+ * rest as it is: fine-tuning. On an error no state has changed. */
+GRADUS_API gradus_status gradus_load_weights(gradus_session *session,
+                                             const char *path);
+
+/* -- Memory --------------------------------------------------------------- */
+
+typedef struct gradus_memory {
+  uint64_t state;     /* parameters, buffers, optimizer slots */
+  uint64_t arena;     /* activations, gradients, library scratch */
+  uint64_t constants;
+  uint64_t code;
+  uint64_t predicted; /* the sum of these */
+  uint64_t bound;     /* no order of the same commands needs a smaller arena */
+} gradus_memory;
+
+GRADUS_API gradus_status gradus_memory_of(const gradus_session *session,
+                                          gradus_memory *memory);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* GRADUS_RUNTIME_GRADUS_H */

@@ -1,0 +1,55 @@
+// Reads and writes .safetensors files: checkpoints, weights and data sets.
+//
+// Reading maps the file and checks its header before any tensor is used:
+// offsets in range, sizes that fit their type, no overlap. Writing is atomic
+// (see runtime/file.h).
+
+#pragma once
+
+#include "runtime/tensor_type.h"
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace gradus::runtime {
+
+/// A named tensor; `data` is not owned.
+struct NamedTensor {
+  std::string name;
+  TensorType type;
+  std::span<const uint8_t> data;
+};
+
+/// An open .safetensors file; the tensors' data lie in its mapping.
+class Safetensors {
+public:
+  static absl::StatusOr<Safetensors> open(const std::string &path);
+  Safetensors(Safetensors &&) noexcept;
+  Safetensors &operator=(Safetensors &&) noexcept;
+  ~Safetensors();
+
+  /// In the order of their data.
+  const std::vector<NamedTensor> &tensors() const;
+  /// Null where there is none of that name.
+  const NamedTensor *find(const std::string &name) const;
+  const std::map<std::string, std::string> &metadata() const;
+
+private:
+  struct Storage;
+  explicit Safetensors(std::unique_ptr<Storage> storage);
+  std::unique_ptr<Storage> storage_;
+};
+
+/// Writes `tensors` in this order; data are aligned to 8 bytes.
+absl::Status writeSafetensors(const std::string &path,
+                              const std::vector<NamedTensor> &tensors,
+                              const std::map<std::string, std::string> &metadata = {});
+
+} // namespace gradus::runtime

@@ -1,0 +1,142 @@
+// A loaded artifact with its own state: what the C API wraps and the CLI uses.
+//
+// A session owns its state, its arena and its threads; all are allocated when
+// it is created, and a step allocates nothing. One thread at a time may use a
+// session, save for cancel(), which any thread or signal handler may call.
+
+#pragma once
+
+#include "runtime/artifact.h"
+#include "runtime/tensor_type.h"
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace gradus::runtime {
+
+using Log = std::function<void(const std::string &line)>;
+
+struct SessionOptions {
+  int threads = 0;            // 0: one per core that the process may run on
+  bool deterministic = false; // bits do not depend on the number of threads
+  std::string device = "cpu";
+  Log log;
+};
+
+/// An input, an output or a state.
+struct TensorInfo {
+  std::string name;
+  TensorType type;
+  size_t bytes = 0;
+};
+
+struct StateInfo : TensorInfo {
+  artifact::Role role = artifact::Role::parameter;
+};
+
+struct CommandInfo {
+  std::string name; // "conv+bias+tanh"
+  std::string kind; // "kernel", "library" or "copy"
+  std::vector<std::string> nodes; // of the model
+  uint64_t flops = 0;
+  uint64_t bytes = 0; // least memory traffic
+};
+
+struct GraphInfo {
+  std::string name;
+  std::vector<TensorInfo> inputs;
+  std::vector<TensorInfo> outputs;
+  std::vector<CommandInfo> commands;
+  uint64_t bound = 0; // liveness bound of the arena
+};
+
+/// Bytes, as the plan states them before anything runs.
+struct MemoryInfo {
+  uint64_t state = 0;
+  uint64_t arena = 0;
+  uint64_t constants = 0;
+  uint64_t code = 0;
+  uint64_t bound = 0; // largest liveness bound of the graphs
+  uint64_t predicted() const { return state + arena + constants + code; }
+};
+
+/// Which tensors of a file must match which states.
+enum class Restore {
+  everything, // every state must be there: resume
+  parameters, // those parameters and buffers that are there: fine-tuning
+};
+
+class Session {
+public:
+  /// Picks the best plan that this machine can run, allocates its memory,
+  /// prepares its commands and initialises its state.
+  static absl::StatusOr<std::unique_ptr<Session>>
+  create(std::shared_ptr<const Artifact> artifact, SessionOptions options = {});
+
+  /// Artifact::open and create in one.
+  static absl::StatusOr<std::unique_ptr<Session>>
+  load(const std::string &path, SessionOptions options = {},
+       ReadOptions read = {});
+
+  ~Session();
+
+  const Artifact &artifact() const;
+  const artifact::Plan &plan() const; // the one chosen
+  int threads() const;
+  MemoryInfo memory() const;
+  const std::vector<GraphInfo> &graphs() const;
+  const std::vector<StateInfo> &states() const;
+  /// Number of a name, or -1.
+  int findGraph(const std::string &name) const;
+  int findState(const std::string &name) const;
+
+  /// Runs a graph once. An empty span, or a null entry, leaves an input as it
+  /// lies in inputBuffer(), or an output in outputBuffer().
+  absl::Status step(int graph, std::span<const void *const> inputs = {},
+                    std::span<void *const> outputs = {});
+
+  /// Runs a graph `count` times; `inputs` and `outputs` list those of step 0,
+  /// then those of step 1, ... `*done` gets the number of whole steps.
+  absl::Status steps(int graph, int64_t count,
+                     std::span<const void *const> inputs,
+                     std::span<void *const> outputs, int64_t *done = nullptr);
+
+  /// Stops steps() after its current step, or makes the next one fail.
+  void cancel();
+
+  /// Where a step keeps an input (write it before each step), an output (valid
+  /// until the next step) and a state.
+  void *inputBuffer(int graph, int input);
+  const void *outputBuffer(int graph, int output) const;
+  void *stateBuffer(int state);
+  const void *stateBuffer(int state) const;
+
+  absl::Status readState(const std::string &name, void *data, size_t bytes) const;
+  absl::Status writeState(const std::string &name, const void *data, size_t bytes);
+  /// The state `step`, or the number of train steps run where there is none.
+  int64_t stepCount() const;
+  void resetStates();
+
+  absl::Status saveCheckpoint(const std::string &path) const;
+  absl::Status loadCheckpoint(const std::string &path,
+                              Restore what = Restore::everything);
+
+  /// While set, a step adds each command's nanoseconds to
+  /// `nanoseconds[command]` of its graph (as many as graphs()[g].commands).
+  /// Timed steps are slower by about 0.05 us a command; empty turns it off.
+  void timeCommands(int graph, std::span<int64_t> nanoseconds);
+
+private:
+  struct Parts;
+  explicit Session(std::unique_ptr<Parts> parts);
+  std::unique_ptr<Parts> parts_;
+};
+
+} // namespace gradus::runtime
