@@ -1,0 +1,35 @@
+# How lit runs the .mlir and .test files of this folder. A .test file is a list
+# of `# RUN:` lines about the tools; both find the tools by name and the
+# examples' data by %data.
+import os
+
+import lit.formats
+
+build = os.environ.get("GRADUS_BUILD") or os.path.join(os.path.dirname(__file__), "..", "build")
+build = os.path.abspath(build)
+llvm = "/usr/lib/llvm-22/bin"
+root = os.path.abspath(os.path.join(os.path.dirname(__file__), ".."))
+
+config.name = "gradus"
+config.test_format = lit.formats.ShTest(execute_external=True)
+config.suffixes = [".mlir", ".test"]
+config.excludes = ["data", "known_bugs"]
+config.test_source_root = os.path.dirname(os.path.abspath(__file__))
+config.test_exec_root = os.path.join(build, "tests", "lit")
+
+config.environment["PATH"] = os.pathsep.join([os.path.join(build, "bin"), llvm, os.environ["PATH"]])
+for name in ("HOME", "ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "ASAN_SYMBOLIZER_PATH", "GRADUS_TORTURE"):
+    if name in os.environ:
+        config.environment[name] = os.environ[name]
+
+config.substitutions += [
+    ("%digits", os.path.join(root, "docs", "examples", "digits")),
+    ("%data", os.path.join(root, "tests", "data")),
+    ("%root", root),
+    ("%build", build),
+]
+
+if os.path.exists(os.path.join(build, "bin", "gradus-opt")):
+    config.available_features.add("compiler")
+if os.path.basename(build) == "build-sanitize":
+    config.available_features.add("sanitize")

@@ -1,0 +1,51 @@
+"""The test runner itself: what it reads in GoogleTest's output, and how it counts."""
+
+import importlib.util
+import os
+import unittest
+
+path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "run.py")
+spec = importlib.util.spec_from_file_location("run", path)
+run = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(run)
+
+PRINTED = """[==========] Running 3 tests from 1 test suite.
+[ RUN      ] Arena.IsAligned
+[       OK ] Arena.IsAligned (0 ms)
+[ RUN      ] Arena.NeedsRoot
+why.cpp:3: Skipped
+[  SKIPPED ] Arena.NeedsRoot (0 ms)
+[ RUN      ] Arena.Grows
+why.cpp:4: Failure
+[  FAILED  ] Arena.Grows, where GetParam() = 3 (0 ms)
+[ RUN      ] Arena.Crashes
+"""
+
+
+class GoogleTestOutput(unittest.TestCase):
+    def test_each_outcome_is_read(self):
+        results = run.outcomes(PRINTED)
+        self.assertEqual({name: result[0] for name, result in results.items()},
+                         {"Arena.IsAligned": "passed", "Arena.NeedsRoot": "skipped", "Arena.Grows": "failed"})
+
+    def test_a_failure_keeps_what_it_printed(self):
+        self.assertEqual(run.outcomes(PRINTED)["Arena.Grows"][1], "why.cpp:4: Failure")
+
+    def test_a_crash_has_no_outcome(self):
+        self.assertNotIn("Arena.Crashes", run.outcomes(PRINTED))
+
+
+class Counting(unittest.TestCase):
+    def test_the_last_line_counts_every_kind(self):
+        tally = run.Tally("")
+        tally.add("a", "passed")
+        tally.add("b", "skipped")
+        self.assertEqual(tally.line(), "1 passed, 0 failed, 1 skipped")
+
+    def test_a_pattern_is_a_part_of_the_name(self):
+        self.assertTrue(run.Tally("dead").wants("passes/dead_code.mlir"))
+        self.assertFalse(run.Tally("dead").wants("passes/autodiff.mlir"))
+
+
+if __name__ == "__main__":
+    unittest.main()
