@@ -1,0 +1,70 @@
+// The gradus dialect: graphs of tensors, their state, and the interfaces that
+// passes ask instead of op names. Ops stand in *_ops.td by family.
+
+#ifndef GRADUS_DIALECT_TD
+#define GRADUS_DIALECT_TD
+
+include "mlir/IR/OpBase.td"
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
+
+def Gradus_Dialect : Dialect {
+  let name = "gradus";
+  let cppNamespace = "::gradus";
+  let summary = "Whole training steps as graphs of tensors over named state";
+  let description = [{
+    A `gradus.program` holds named states and graphs. A graph is a function of
+    values: every read sees the value at entry, a write is seen at exit, and a
+    state is written at most once. Composite ops (convolution, matmul, losses)
+    stay whole while a whole kernel serves them best; plain elementwise work is
+    `arith` and `math` on tensors.
+  }];
+  let useDefaultAttributePrinterParser = 1;
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect"];
+}
+
+class GradusOp<string mnemonic, list<Trait> traits = []>
+    : Op<Gradus_Dialect, mnemonic, traits>;
+
+def FloatTensor : RankedTensorOf<[AnyFloat]>;
+def LabelTensor : RankedTensorOf<[I32, I64]>;
+def NumericTensor : RankedTensorOf<[AnyFloat, AnySignlessInteger]>;
+
+def Role : I32EnumAttr<"Role", "what a state is for", [
+    I32EnumAttrCase<"parameter", 0>, I32EnumAttrCase<"buffer", 1>,
+    I32EnumAttrCase<"slot", 2>, I32EnumAttrCase<"counter", 3>,
+    I32EnumAttrCase<"hyperparameter", 4>, I32EnumAttrCase<"seed", 5>]> {
+  let cppNamespace = "::gradus";
+  let genSpecializedAttr = 0;
+}
+def RoleAttr : EnumAttr<Gradus_Dialect, Role, "role"> {
+  let assemblyFormat = "`<` $value `>`";
+}
+
+def Initializer : I32EnumAttr<"Initializer", "how a state starts", [
+    I32EnumAttrCase<"zeros", 0>, I32EnumAttrCase<"constant", 1>,
+    I32EnumAttrCase<"kaiming_uniform", 2>, I32EnumAttrCase<"xavier_uniform", 3>,
+    I32EnumAttrCase<"normal", 4>, I32EnumAttrCase<"uniform", 5>]> {
+  let cppNamespace = "::gradus";
+  let genSpecializedAttr = 0;
+}
+
+/// How a state starts: a rule and its number (the constant, the standard
+/// deviation, the half-width of the interval, or the gain of kaiming/xavier).
+def InitAttr : AttrDef<Gradus_Dialect, "Init"> {
+  let mnemonic = "init";
+  let parameters = (ins EnumParameter<Initializer>:$rule,
+                        OptionalParameter<"::mlir::FloatAttr">:$value);
+  let assemblyFormat = "`<` $rule (`,` $value^)? `>`";
+}
+
+def Reduction : I32EnumAttr<"Reduction", "how values are combined", [
+    I32EnumAttrCase<"sum", 0>, I32EnumAttrCase<"max", 1>,
+    I32EnumAttrCase<"min", 2>, I32EnumAttrCase<"mean", 3>]> {
+  let cppNamespace = "::gradus";
+  let genSpecializedAttr = 0;
+}
+def ReductionAttr : EnumAttr<Gradus_Dialect, Reduction, "reduction">;
+
+#endif

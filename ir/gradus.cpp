@@ -1,0 +1,30 @@
+// The gradus dialect: registration of its types, attributes and ops.
+
+#include "ir/gradus.h"
+
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace gradus;
+
+#include "ir/gradus_dialect.cpp.inc"
+#include "ir/gradus_enums.cpp.inc"
+#include "ir/gradus_interfaces.cpp.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "ir/gradus_attributes.cpp.inc"
+
+#define GET_OP_CLASSES
+#include "ir/gradus_ops.cpp.inc"
+
+void GradusDialect::initialize() {
+  addOperations<
+#define GET_OP_LIST
+#include "ir/gradus_ops.cpp.inc"
+      >();
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "ir/gradus_attributes.cpp.inc"
+      >();
+}

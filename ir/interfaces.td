@@ -1,0 +1,81 @@
+// What passes ask of an op. A pass that asks an interface covers tomorrow's
+// ops today; see docs/add_an_op.md.
+
+#ifndef GRADUS_INTERFACES_TD
+#define GRADUS_INTERFACES_TD
+
+include "mlir/IR/OpBase.td"
+
+def Differentiable : OpInterface<"Differentiable"> {
+  let description = [{
+    An op with a gradient rule. The rules stand in `ir/gradients.cpp`; arith and
+    math ops get theirs there too, as external models.
+  }];
+  let cppNamespace = "::gradus";
+  let methods = [
+    InterfaceMethod<[{
+      Returns the gradient of each operand, given the gradient of each result;
+      a null value means zero (and for an operand that has no gradient, such as
+      labels, always). A null result gradient means zero.
+    }], "::llvm::SmallVector<::mlir::Value>", "pullback",
+      (ins "::mlir::OpBuilder &":$builder,
+           "::mlir::ValueRange":$resultGradients)>,
+  ];
+}
+
+def ParameterUpdate : OpInterface<"ParameterUpdate"> {
+  let description = [{
+    The hinge of a training step: consumes one parameter's gradient. Passes that
+    edit gradients look for this interface, so they work for every optimizer.
+  }];
+  let cppNamespace = "::gradus";
+  let methods = [
+    InterfaceMethod<"Returns the name of the state that is updated.",
+      "::llvm::StringRef", "getParameterName">,
+    InterfaceMethod<"Returns the use of the gradient, for reading or replacing.",
+      "::mlir::OpOperand &", "getGradientUse">,
+  ];
+}
+
+def ElementwiseInterface : OpInterface<"Elementwise"> {
+  let description = [{
+    Each result element depends on the operand elements at the same position
+    alone. `buildScalar` gives the same computation on scalars, of which fusion
+    makes kernels. All operands and results have one shape.
+  }];
+  let cppNamespace = "::gradus";
+  let methods = [
+    InterfaceMethod<"Builds the computation on scalars with arith and math ops.",
+      "::mlir::Value", "buildScalar",
+      (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$scalars)>,
+  ];
+}
+
+def Evaluable : OpInterface<"Evaluable"> {
+  let description = [{
+    An op that the reference evaluator (`ir/evaluator.h`) can run: floats in
+    f64, integers in i64. The oracle of gradient checks, constant folding of
+    shape arithmetic and `gradus verify`.
+  }];
+  let cppNamespace = "::gradus";
+  let methods = [
+    InterfaceMethod<"Computes the results, or fails with an error on the op.",
+      "::mlir::FailureOr<::llvm::SmallVector<::gradus::HostTensor>>", "evaluate",
+      (ins "::llvm::ArrayRef<::gradus::HostTensor>":$operands)>,
+  ];
+}
+
+def Decomposable : OpInterface<"Decomposable"> {
+  let description = [{
+    A composite op that can be written as smaller ones, which then fuse with
+    their neighbours.
+  }];
+  let cppNamespace = "::gradus";
+  let methods = [
+    InterfaceMethod<"Builds the smaller ops and returns the results' values.",
+      "::llvm::SmallVector<::mlir::Value>", "decompose",
+      (ins "::mlir::OpBuilder &":$builder)>,
+  ];
+}
+
+#endif

@@ -1,0 +1,170 @@
+// Programs, their state, their graphs, and what connects the two.
+
+#ifndef GRADUS_PROGRAM_OPS_TD
+#define GRADUS_PROGRAM_OPS_TD
+
+include "ir/dialect.td"
+include "ir/interfaces.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/IR/RegionKindInterface.td"
+include "mlir/IR/OpAsmInterface.td"
+include "mlir/Interfaces/FunctionInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def ProgramOp : GradusOp<"program", [
+    IsolatedFromAbove, SymbolTable, Symbol, NoTerminator, SingleBlock,
+    NoRegionArguments]> {
+  let summary = "A model with its state, its graphs and its recipe";
+  let description = [{
+    Holds states, graphs and schedules. The attribute `recipe` is the recipe
+    of docs/contracts.md as a dictionary, defaults filled in.
+
+    Example:
+
+    ```mlir
+    gradus.program @scale {
+      gradus.state @factor : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<constant, 2.0 : f64>}
+      gradus.graph @predict(%x: tensor<4xf32>) -> (y: tensor<4xf32>) {
+        %factor = gradus.read @factor : tensor<4xf32>
+        %y = arith.mulf %x, %factor : tensor<4xf32>
+        gradus.return %y : tensor<4xf32>
+      }
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name,
+                       OptionalAttr<DictionaryAttr>:$recipe);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
+  let extraClassDeclaration = [{
+    /// The graph or state of this name, or null.
+    ::gradus::GraphOp getGraph(::llvm::StringRef name);
+    ::gradus::StateOp getState(::llvm::StringRef name);
+  }];
+}
+
+def StateOp : GradusOp<"state", [Symbol, HasParent<"ProgramOp">]> {
+  let summary = "A named tensor that outlives a step";
+  let description = [{
+    Parameters, buffers, optimizer slots (`<optimizer>/<slot>/<parameter>`),
+    counters, hyperparameters and seeds. It starts as `init` says, or as
+    `value`, the model's own weights.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name,
+                       TypeAttrOf<AnyRankedTensor>:$type,
+                       RoleAttr:$role,
+                       OptionalAttr<InitAttr>:$init,
+                       OptionalAttr<ElementsAttr>:$value);
+  let assemblyFormat = "$sym_name `:` $type attr-dict";
+  let hasVerifier = 1;
+}
+
+def GraphOp : GradusOp<"graph", [
+    HasParent<"ProgramOp">, IsolatedFromAbove, FunctionOpInterface]> {
+  let summary = "A function of values: inputs and states in, outputs and states out";
+  let description = [{
+    Inputs and outputs carry names. `gradus.read` gives a state's value at
+    entry, `gradus.write` and `gradus.update` say its value at exit. An input
+    whose name is no identifier is written `%arg0 as "input.1"`.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name,
+                       TypeAttrOf<FunctionType>:$function_type,
+                       StrArrayAttr:$input_names,
+                       StrArrayAttr:$output_names,
+                       OptionalAttr<StrAttr>:$sym_visibility,
+                       OptionalAttr<DictArrayAttr>:$arg_attrs,
+                       OptionalAttr<DictArrayAttr>:$res_attrs);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Returns the argument and result types.
+    ::llvm::ArrayRef<::mlir::Type> getArgumentTypes() {
+      return getFunctionType().getInputs();
+    }
+    ::llvm::ArrayRef<::mlir::Type> getResultTypes() {
+      return getFunctionType().getResults();
+    }
+    ::mlir::Region *getCallableRegion() { return &getBody(); }
+    ::llvm::StringRef getInputName(unsigned index) {
+      return ::llvm::cast<::mlir::StringAttr>(getInputNames()[index]).getValue();
+    }
+    ::llvm::StringRef getOutputName(unsigned index) {
+      return ::llvm::cast<::mlir::StringAttr>(getOutputNames()[index]).getValue();
+    }
+    /// The values that the graph returns.
+    ::mlir::OperandRange getReturned();
+    /// Appends an input or output; for outputs the value to return.
+    ::mlir::BlockArgument addInput(::llvm::StringRef name, ::mlir::Type type,
+                                   ::mlir::Location loc);
+    void addOutput(::llvm::StringRef name, ::mlir::Value value);
+  }];
+}
+
+def ReadOp : GradusOp<"read", [Pure, HasParent<"GraphOp">]> {
+  let summary = "A state's value at entry of the step";
+  let arguments = (ins FlatSymbolRefAttr:$state);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$state attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def WriteOp : GradusOp<"write", [HasParent<"GraphOp">]> {
+  let summary = "A state's value at exit of the step";
+  let arguments = (ins FlatSymbolRefAttr:$state, AnyRankedTensor:$value);
+  let assemblyFormat = "$state `,` $value attr-dict `:` type($value)";
+  let hasVerifier = 1;
+}
+
+def UpdateOp : GradusOp<"update", [
+    HasParent<"GraphOp">, DeclareOpInterfaceMethods<ParameterUpdate>]> {
+  let summary = "A parameter and its gradient: where autodiff ends and the optimizer begins";
+  let description = [{
+    Says that an optimizer moves `parameter` by `gradient`. Gradient methods
+    rewrite the operand; `expand-optimizer` turns the op into arithmetic.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$parameter,
+                       FloatTensor:$gradient,
+                       OptionalAttr<StrAttr>:$group,
+                       OptionalAttr<F64Attr>:$learning_rate_factor);
+  let assemblyFormat = "$parameter `,` $gradient attr-dict `:` type($gradient)";
+  let hasVerifier = 1;
+}
+
+def ReturnOp : GradusOp<"return", [
+    HasParent<"GraphOp">, Terminator]> {
+  let summary = "Ends a graph with its outputs";
+  let arguments = (ins Variadic<AnyRankedTensor>:$outputs);
+  let assemblyFormat = "attr-dict ($outputs^ `:` type($outputs))?";
+  let hasVerifier = 1;
+}
+
+def ScheduleOp : GradusOp<"schedule", [
+    HasParent<"ProgramOp">, NoTerminator, SingleBlock]> {
+  let summary = "Which variant of a graph runs at step k";
+  let description = [{
+    A pure function of the step counter: the last `gradus.variant` whose
+    `every` divides k runs, the first one otherwise.
+
+    Example:
+
+    ```mlir
+    gradus.schedule @train {
+      gradus.variant @train
+      gradus.variant @train_refresh every 100
+    }
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$graph);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$graph attr-dict-with-keyword $body";
+}
+
+def VariantOp : GradusOp<"variant", [HasParent<"ScheduleOp">]> {
+  let summary = "One variant of a scheduled graph and the steps it runs at";
+  let arguments = (ins FlatSymbolRefAttr:$graph,
+                       ConfinedAttr<DefaultValuedAttr<I64Attr, "1">, [IntPositive]>:$every);
+  let assemblyFormat = "$graph (`every` $every^)? attr-dict";
+}
+
+#endif
