@@ -1,0 +1,134 @@
+// The plan dialect: registration, verifiers and the text form of kernels.
+
+#include "codegen/plan.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "mlir/Interfaces/FunctionImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace gradus;
+using namespace gradus::plan;
+
+#include "codegen/plan_dialect.cpp.inc"
+#include "codegen/plan_enums.cpp.inc"
+#define GET_ATTRDEF_CLASSES
+#include "codegen/plan_attributes.cpp.inc"
+#define GET_OP_CLASSES
+#include "codegen/plan_ops.cpp.inc"
+
+void PlanDialect::initialize() {
+  addOperations<
+#define GET_OP_LIST
+#include "codegen/plan_ops.cpp.inc"
+      >();
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "codegen/plan_attributes.cpp.inc"
+      >();
+}
+
+//===-- nest --------------------------------------------------------------===//
+
+SmallVector<int64_t> NestOp::getExtents() {
+  SmallVector<int64_t> extents(getParallel());
+  extents.append(getReduced().begin(), getReduced().end());
+  return extents;
+}
+
+AffineMap NestOp::getInputMap(unsigned i) {
+  unsigned first = getMapInputs().size();
+  return i < first ? cast<AffineMapAttr>(getMapInputMaps()[i]).getValue()
+                   : cast<AffineMapAttr>(getThenInputMaps()[i - first]).getValue();
+}
+
+IntegerSet NestOp::getGuard(unsigned i) {
+  auto set = dyn_cast<IntegerSetAttr>(getGuards()[i]);
+  return set ? set.getValue() : IntegerSet();
+}
+
+AffineMap NestOp::getOutputMap(unsigned i) {
+  return cast<AffineMapAttr>(getOutputMaps()[i]).getValue();
+}
+
+/// One map an operand, over so many dimensions, with a result a dimension of it.
+static LogicalResult verifyMaps(NestOp nest, ValueRange values, ArrayAttr maps,
+                                unsigned dims, StringRef what) {
+  if (maps.size() != values.size())
+    return nest.emitOpError() << "has " << values.size() << " " << what
+                              << " and " << maps.size() << " maps of them";
+  for (auto [value, attribute] : llvm::zip(values, maps)) {
+    AffineMap map = cast<AffineMapAttr>(attribute).getValue();
+    int64_t rank = cast<ShapedType>(value.getType()).getRank();
+    if (map.getNumDims() != dims || map.getNumResults() != rank)
+      return nest.emitOpError() << "maps one of its " << what << " by " << map
+                                << ", expected " << dims << " dimensions and "
+                                << rank << " results";
+  }
+  return success();
+}
+
+LogicalResult NestOp::verify() {
+  unsigned parallel = getParallel().size();
+  bool onTensors = getOuts().empty();
+  ValueRange outputs = onTensors ? ValueRange(getResults()) : ValueRange(getOuts());
+  if (failed(verifyMaps(*this, getMapInputs(), getMapInputMaps(), getNumDims(), "map inputs")) ||
+      failed(verifyMaps(*this, getThenInputs(), getThenInputMaps(), parallel, "then inputs")) ||
+      failed(verifyMaps(*this, outputs, getOutputMaps(), parallel, "outputs")))
+    return failure();
+  if (getGuards().size() != getMapInputs().size() + getThenInputs().size())
+    return emitOpError() << "needs one guard (or unit) an input";
+  if (getMap().empty() != (getCombine().empty()))
+    return emitOpError() << "combines values if and only if it has a map region";
+  unsigned arguments = getThen().getNumArguments();
+  if (arguments != getCombine().size() + getThenInputs().size())
+    return emitOpError() << "then region takes " << arguments << " values, expected "
+                         << getCombine().size() << " combined ones and "
+                         << getThenInputs().size() << " inputs";
+  return success();
+}
+
+//===-- kernel ------------------------------------------------------------===//
+
+ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &result) {
+  auto &builder = parser.getBuilder();
+  StringAttr name;
+  SmallVector<OpAsmParser::Argument> arguments;
+  if (parser.parseSymbolName(name, getSymNameAttrName(result.name), result.attributes) ||
+      parser.parseArgumentList(arguments, OpAsmParser::Delimiter::Paren,
+                               /*allowType=*/true) ||
+      parser.parseOptionalAttrDictWithKeyword(result.attributes))
+    return failure();
+  SmallVector<Type> types;
+  for (auto &argument : arguments)
+    types.push_back(argument.type);
+  result.addAttribute(getFunctionTypeAttrName(result.name),
+                      TypeAttr::get(builder.getFunctionType(types, {})));
+  return parser.parseRegion(*result.addRegion(), arguments);
+}
+
+void KernelOp::print(OpAsmPrinter &printer) {
+  printer << ' ';
+  printer.printSymbolName(getSymName());
+  printer << '(';
+  llvm::interleaveComma(getArguments(), printer, [&](BlockArgument argument) {
+    printer.printRegionArgument(argument);
+  });
+  printer << ')';
+  printer.printOptionalAttrDictWithKeyword(
+      (*this)->getAttrs(), {getSymNameAttrName(), getFunctionTypeAttrName()});
+  printer << ' ';
+  printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
+}
+
+LogicalResult KernelOp::verify() {
+  if (getInputs() < 0 || getInputs() > getNumArguments())
+    return emitOpError() << "has " << getNumArguments() << " arguments, of which "
+                         << getInputs() << " cannot be inputs";
+  for (Type type : getArgumentTypes())
+    if (!isa<MemRefType>(type))
+      return emitOpError() << "takes memrefs, found " << type;
+  return success();
+}

@@ -1,0 +1,15 @@
+// The plan dialect in C++. Nests, kernels, launches; see plan.td.
+#pragma once
+
+#include "ir/gradus.h"
+
+#include "mlir/IR/AffineMap.h"
+#include "mlir/IR/IntegerSet.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+#include "codegen/plan_dialect.h.inc"
+#include "codegen/plan_enums.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "codegen/plan_attributes.h.inc"
+#define GET_OP_CLASSES
+#include "codegen/plan_ops.h.inc"

@@ -1,0 +1,202 @@
+// The plan dialect: what codegen turns a graph into. Nests (loop nests over
+// tensors), kernels (nests over buffers), and the commands that run them.
+
+#ifndef GRADUS_PLAN_TD
+#define GRADUS_PLAN_TD
+
+include "ir/dialect.td"
+include "codegen/plan_enums.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/IR/BuiltinAttributeInterfaces.td"
+include "mlir/IR/CommonAttrConstraints.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "mlir/Interfaces/FunctionInterfaces.td"
+
+def Plan_Dialect : Dialect {
+  let name = "plan";
+  let cppNamespace = "::gradus::plan";
+  let summary = "Loop nests, kernels and commands: a step as it will run";
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
+}
+
+class PlanOp<string mnemonic, list<Trait> traits = []>
+    : Op<Plan_Dialect, mnemonic, traits>;
+
+def TensorOrBuffer : AnyTypeOf<[AnyRankedTensor, MemRefOf<[AnyType]>]>;
+def Buffer : MemRefOf<[AnyType]>;
+
+def NestOp : PlanOp<"nest", [AttrSizedOperandSegments]> {
+  let summary = "Map, reduce, map over a static iteration domain";
+  let description = [{
+    The domain has the dimensions `parallel` (d0 .. dp-1) followed by `reduced`
+    (dp ..). For every parallel point,
+
+    1. for every reduced point the `map` region takes one element of each of
+       `map_inputs` (read at `map_input_maps`, over all dimensions) and yields
+       values, which are combined over the reduced points as `combine` says
+       (sum, max, min; one entry a value; from the identity of the combination);
+    2. the `then` region takes the combined values followed by one element of
+       each of `then_inputs` (read at `then_input_maps`, over the parallel
+       dimensions) and yields what is stored to each output (at `output_maps`,
+       over the parallel dimensions).
+
+    Without reduced dimensions there is no `map` region and all inputs are
+    `then_inputs`: an elementwise nest. `guards` (one entry an input, map inputs
+    first; an integer set over the same dimensions, or unit) say where an input
+    is read: elsewhere its element is 0. A guard is how padding is written.
+    Every output element is written exactly once. On tensors the outputs are
+    results; inside a kernel they are the buffers `outs`.
+
+    Scalars inside the regions are `arith` and `math` ops and `plan.index`.
+
+    Example (a dense layer with bias and relu; a row of it):
+
+    ```mlir
+    %y = plan.nest parallel [32, 10] reduced [84]
+        ins(%x, %w : tensor<32x84xf32>, tensor<10x84xf32>) with(%b : tensor<10xf32>)
+        attributes {map_input_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>],
+                    then_input_maps = [affine_map<(m, n) -> (n)>],
+                    output_maps = [affine_map<(m, n) -> (m, n)>],
+                    guards = [unit, unit, unit], combine = [#gradus<reduction sum>]}
+        map {
+        ^bb0(%a: f32, %c: f32):
+          %p = arith.mulf %a, %c : f32
+          plan.yield %p : f32
+        } then {
+        ^bb0(%sum: f32, %bias: f32):
+          %z = arith.addf %sum, %bias : f32
+          %zero = arith.constant 0.0 : f32
+          %r = arith.maximumf %z, %zero : f32
+          plan.yield %r : f32
+        } -> tensor<32x10xf32>
+    ```
+  }];
+  let arguments = (ins DenseI64ArrayAttr:$parallel,
+                       DenseI64ArrayAttr:$reduced,
+                       Variadic<TensorOrBuffer>:$map_inputs,
+                       Variadic<TensorOrBuffer>:$then_inputs,
+                       Variadic<Buffer>:$outs,
+                       AffineMapArrayAttr:$map_input_maps,
+                       AffineMapArrayAttr:$then_input_maps,
+                       AffineMapArrayAttr:$output_maps,
+                       ArrayAttr:$guards,
+                       TypedArrayAttrBase<ReductionAttr, "reductions">:$combine);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let regions = (region AnyRegion:$map, SizedRegion<1>:$then);
+  let assemblyFormat = [{
+    `parallel` $parallel `reduced` $reduced
+    (`ins` `(` $map_inputs^ `:` type($map_inputs) `)`)?
+    (`with` `(` $then_inputs^ `:` type($then_inputs) `)`)?
+    (`outs` `(` $outs^ `:` type($outs) `)`)?
+    attr-dict-with-keyword `map` $map `then` $then (`->` type($results)^)?
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    unsigned getNumDims() { return getParallel().size() + getReduced().size(); }
+    bool isElementwise() { return getReduced().empty(); }
+    /// Extents of all dimensions, parallel ones first.
+    ::llvm::SmallVector<int64_t> getExtents();
+    /// Map and guard (null set = everywhere) of input i, map inputs first.
+    ::mlir::AffineMap getInputMap(unsigned i);
+    ::mlir::IntegerSet getGuard(unsigned i);
+    ::mlir::AffineMap getOutputMap(unsigned i);
+  }];
+}
+
+def YieldOp : PlanOp<"yield", [Pure, Terminator]> {
+  let summary = "Ends a region of a nest with its values";
+  let arguments = (ins Variadic<AnyType>:$values);
+  let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
+}
+
+def IndexOp : PlanOp<"index", [Pure]> {
+  let summary = "The current position along one dimension of the nest, as i64";
+  let arguments = (ins I64Attr:$dim);
+  let results = (outs I64:$result);
+  let assemblyFormat = "$dim attr-dict";
+}
+
+def SplitAttr : EnumAttr<Plan_Dialect, Split, "split">;
+
+def KernelOp : PlanOp<"kernel", [Symbol, IsolatedFromAbove, FunctionOpInterface]> {
+  let summary = "Nests over buffers, run in order: one entry point of machine code";
+  let description = [{
+    Arguments are memrefs: `inputs` of them are read, the others are written
+    (an output may be the same memory as an input where `plan.launch` says so).
+    The body holds `plan.scratch` and `plan.nest` ops. An entry point is
+    `void k(void **buffers, int64 begin, int64 end)` over work items:
+
+    - `serial`: one item, all nests over their whole domain.
+    - `rows`: item i is index i of dimension d0 of every nest, whose extent is
+      `items`; for each item all nests run in order. Nests see the same
+      d0-slices, so no item touches what another one writes.
+    - `flat`: every nest is elementwise over one dimension of dynamic extent
+      (kDynamic) and items are elements; all maps are identities (or constant
+      maps, for rank-0 buffers); the code serves any size.
+
+    The same kernel is emitted once however often it is launched.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name,
+                       TypeAttrOf<FunctionType>:$function_type,
+                       I64Attr:$inputs, SplitAttr:$split, I64Attr:$items,
+                       OptionalAttr<DictArrayAttr>:$arg_attrs,
+                       OptionalAttr<DictArrayAttr>:$res_attrs,
+                       OptionalAttr<StrAttr>:$sym_visibility);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::llvm::ArrayRef<::mlir::Type> getArgumentTypes() { return getFunctionType().getInputs(); }
+    ::llvm::ArrayRef<::mlir::Type> getResultTypes() { return getFunctionType().getResults(); }
+    ::mlir::Region *getCallableRegion() { return &getBody(); }
+  }];
+}
+
+def ScratchOp : PlanOp<"scratch"> {
+  let summary = "Small memory of a kernel, private to an item (on the stack of a CPU, shared memory of a GPU block)";
+  let results = (outs MemRefOf<[AnyType]>:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+}
+
+def EndOp : PlanOp<"end", [Pure, Terminator, HasParent<"KernelOp">]> {
+  let summary = "Ends a kernel";
+  let assemblyFormat = "attr-dict";
+}
+
+def LaunchOp : PlanOp<"launch", [Pure]> {
+  let summary = "Runs a kernel on values";
+  let description = [{
+    One or more segments: segment s takes the operands and results
+    `s * (kernel inputs) ..` and `s * (kernel outputs) ..` and has `items[s]`
+    work items. `inplace[r]` is the operand (index into the operands) whose
+    memory result r may take over, or -1; memory planning decides.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<AnyRankedTensor>:$operands,
+                       DenseI64ArrayAttr:$items, I64Attr:$grain,
+                       DenseI64ArrayAttr:$inplace,
+                       DefaultValuedAttr<I64Attr, "0">:$flops,
+                       OptionalAttr<StrAttr>:$label);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let assemblyFormat = "$kernel `(` $operands `)` `items` $items `grain` $grain `inplace` $inplace attr-dict `:` functional-type($operands, results)";
+}
+
+def LibraryOp : PlanOp<"library", [Pure]> {
+  let summary = "A call of a vendor library (oneDNN on CPU)";
+  let description = [{
+    `call` is `matmul`, `convolution`, `convolution_backward_data`,
+    `convolution_backward_weights` or `reorder`. `layouts` gives each operand
+    and then each result as the library sees it: `{dims, strides,
+    padded_dims, inner_blocks, inner_axes}` (i64 arrays), `config` the rest
+    (strides, dilations, pads_begin, pads_end, activation). `scratch` bytes are
+    needed while it runs.
+  }];
+  let arguments = (ins StrAttr:$call, Variadic<AnyRankedTensor>:$operands,
+                       DictionaryAttr:$config, DictArrayAttr:$layouts,
+                       DefaultValuedAttr<I64Attr, "0">:$scratch,
+                       DefaultValuedAttr<I64Attr, "0">:$flops,
+                       OptionalAttr<StrAttr>:$label);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let assemblyFormat = "$call `(` $operands `)` `config` $config `layouts` $layouts attr-dict `:` functional-type($operands, results)";
+}
+
+#endif
