@@ -40,8 +40,9 @@ SmallVector<int64_t> NestOp::getExtents() {
 
 AffineMap NestOp::getInputMap(unsigned i) {
   unsigned first = getMapInputs().size();
-  return i < first ? cast<AffineMapAttr>(getMapInputMaps()[i]).getValue()
-                   : cast<AffineMapAttr>(getThenInputMaps()[i - first]).getValue();
+  return i < first
+             ? cast<AffineMapAttr>(getMapInputMaps()[i]).getValue()
+             : cast<AffineMapAttr>(getThenInputMaps()[i - first]).getValue();
 }
 
 IntegerSet NestOp::getGuard(unsigned i) {
@@ -53,7 +54,8 @@ AffineMap NestOp::getOutputMap(unsigned i) {
   return cast<AffineMapAttr>(getOutputMaps()[i]).getValue();
 }
 
-/// One map an operand, over so many dimensions, with a result a dimension of it.
+/// One map an operand, over so many dimensions, with a result a dimension of
+/// it.
 static LogicalResult verifyMaps(NestOp nest, ValueRange values, ArrayAttr maps,
                                 unsigned dims, StringRef what) {
   if (maps.size() != values.size())
@@ -63,9 +65,10 @@ static LogicalResult verifyMaps(NestOp nest, ValueRange values, ArrayAttr maps,
     AffineMap map = cast<AffineMapAttr>(attribute).getValue();
     int64_t rank = cast<ShapedType>(value.getType()).getRank();
     if (map.getNumDims() != dims || map.getNumResults() != rank)
-      return nest.emitOpError() << "maps one of its " << what << " by " << map
-                                << ", expected " << dims << " dimensions and "
-                                << rank << " results";
+      return nest.emitOpError()
+             << "maps one of its " << what << " by " << AffineMapAttr::get(map)
+             << ", expected " << dims << " dimensions and " << rank
+             << " results";
   }
   return success();
 }
@@ -73,20 +76,25 @@ static LogicalResult verifyMaps(NestOp nest, ValueRange values, ArrayAttr maps,
 LogicalResult NestOp::verify() {
   unsigned parallel = getParallel().size();
   bool onTensors = getOuts().empty();
-  ValueRange outputs = onTensors ? ValueRange(getResults()) : ValueRange(getOuts());
-  if (failed(verifyMaps(*this, getMapInputs(), getMapInputMaps(), getNumDims(), "map inputs")) ||
-      failed(verifyMaps(*this, getThenInputs(), getThenInputMaps(), parallel, "then inputs")) ||
+  ValueRange outputs =
+      onTensors ? ValueRange(getResults()) : ValueRange(getOuts());
+  if (failed(verifyMaps(*this, getMapInputs(), getMapInputMaps(), getNumDims(),
+                        "map inputs")) ||
+      failed(verifyMaps(*this, getThenInputs(), getThenInputMaps(), parallel,
+                        "then inputs")) ||
       failed(verifyMaps(*this, outputs, getOutputMaps(), parallel, "outputs")))
     return failure();
   if (getGuards().size() != getMapInputs().size() + getThenInputs().size())
     return emitOpError() << "needs one guard (or unit) an input";
   if (getMap().empty() != (getCombine().empty()))
-    return emitOpError() << "combines values if and only if it has a map region";
+    return emitOpError()
+           << "combines values if and only if it has a map region";
   unsigned arguments = getThen().getNumArguments();
   if (arguments != getCombine().size() + getThenInputs().size())
-    return emitOpError() << "then region takes " << arguments << " values, expected "
-                         << getCombine().size() << " combined ones and "
-                         << getThenInputs().size() << " inputs";
+    return emitOpError() << "then region takes " << arguments
+                         << " values, expected " << getCombine().size()
+                         << " combined ones and " << getThenInputs().size()
+                         << " inputs";
   return success();
 }
 
@@ -96,7 +104,8 @@ ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &result) {
   auto &builder = parser.getBuilder();
   StringAttr name;
   SmallVector<OpAsmParser::Argument> arguments;
-  if (parser.parseSymbolName(name, getSymNameAttrName(result.name), result.attributes) ||
+  if (parser.parseSymbolName(name, getSymNameAttrName(result.name),
+                             result.attributes) ||
       parser.parseArgumentList(arguments, OpAsmParser::Delimiter::Paren,
                                /*allowType=*/true) ||
       parser.parseOptionalAttrDictWithKeyword(result.attributes))
@@ -125,8 +134,9 @@ void KernelOp::print(OpAsmPrinter &printer) {
 
 LogicalResult KernelOp::verify() {
   if (getInputs() < 0 || getInputs() > getNumArguments())
-    return emitOpError() << "has " << getNumArguments() << " arguments, of which "
-                         << getInputs() << " cannot be inputs";
+    return emitOpError() << "has " << getNumArguments()
+                         << " arguments, of which " << getInputs()
+                         << " cannot be inputs";
   for (Type type : getArgumentTypes())
     if (!isa<MemRefType>(type))
       return emitOpError() << "takes memrefs, found " << type;
