@@ -1,0 +1,127 @@
+"""The house as docs/design.md and docs/style.md describe it: what may include what,
+where each source has its test, how long functions are, and that the docs are true."""
+
+import json
+import os
+import re
+import statistics
+import subprocess
+import unittest
+
+ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), ".."))
+BUILD = os.path.abspath(os.environ.get("GRADUS_BUILD") or os.path.join(ROOT, "build"))
+
+# Which folders the files of a folder may include from.
+MAY_INCLUDE = {
+    "ir": {"ir"},
+    "passes": {"ir", "passes"},
+    "codegen": {"ir", "passes", "codegen"},
+    "frontends": {"ir", "passes", "codegen", "frontends"},
+    "runtime": {"runtime"},
+}
+# What crosses from the runtime to codegen: the artifact's schema and its hash.
+SHARED_WITH_CODEGEN = {"runtime/artifact_generated.h", "runtime/artifact_hash.h"}
+LONGEST_MEDIAN, LONGEST_FUNCTION = 12, 80
+CODE = (".cpp", ".h", ".c")
+
+
+def tracked(*endings):
+    """The project's files with one of these endings, also those not yet committed."""
+    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, check=True,
+                            capture_output=True, text=True).stdout.splitlines()
+    return sorted(path for path in set(listed) if path.endswith(endings) and os.path.isfile(os.path.join(ROOT, path)))
+
+
+def sources(*endings):
+    return [path for path in tracked(*endings) if path.split("/")[0] in MAY_INCLUDE]
+
+
+def read(path):
+    with open(os.path.join(ROOT, path), encoding="utf-8", errors="replace") as file:
+        return file.read()
+
+
+def forbidden_include(path, included):
+    here, there = path.split("/")[0], included.split("/")[0]
+    if there not in MAY_INCLUDE or there in MAY_INCLUDE[here]:
+        return False
+    if here == "codegen" and included in SHARED_WITH_CODEGEN:
+        return False
+    return not (there == "runtime" and path.startswith("frontends/cli/"))
+
+
+def functions():
+    """(lines, file, name) of every function, as universal-ctags sees them."""
+    command = ["ctags", "--languages=C,C++", "--map-C++=+.h", "--kinds-C++=f", "--kinds-C=f", "--fields=+ne", "-I",
+               "GRADUS_API,LLVM_FALLTHROUGH,LLVM_DUMP_METHOD", "--output-format=json", "-o", "-", *sources(*CODE)]
+    printed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    tags = [json.loads(line) for line in printed.splitlines()]
+    return [(tag["end"] - tag["line"] + 1, tag["path"], tag["name"]) for tag in tags if "end" in tag]
+
+
+def test_places(path):
+    """Where the test of a source may stand."""
+    stem = os.path.join("tests", os.path.splitext(path)[0])
+    return [stem + ending for ending in ("_test.cpp", ".mlir", ".test", "_test.py", "_test.c")]
+
+
+def links(text):
+    """The relative links of a Markdown file, code left out."""
+    text = re.sub(r"```.*?```|`[^`\n]*`", "", text, flags=re.S)
+    for target in re.findall(r"\]\(<?([^)\s>]+)>?\)", text):
+        if not re.match(r"[a-z]+:|#", target):
+            yield target.split("#")[0]
+
+
+class Structure(unittest.TestCase):
+    maxDiff = None
+
+    def test_includes_go_one_way(self):
+        bad = [f"{path} includes {included}" for path in sources(".cpp", ".h", ".c", ".td")
+               for included in re.findall(r'^\s*#?include "([^"]+)"', read(path), re.M)
+               if forbidden_include(path, included)]
+        self.assertEqual(bad, [])
+
+    def test_each_source_has_its_test(self):
+        bad = [f"{path}: none of {', '.join(test_places(path)[:3])}" for path in sources(".cpp", ".c")
+               if not any(os.path.exists(os.path.join(ROOT, place)) for place in test_places(path))]
+        self.assertEqual(bad, [])
+
+    def test_no_function_is_longer_than_80_lines(self):
+        self.assertEqual([each for each in functions() if each[0] > LONGEST_FUNCTION], [])
+
+    def test_half_of_the_functions_have_at_most_12_lines(self):
+        found = functions()
+        self.assertTrue(found, "ctags finds no function")
+        self.assertLessEqual(statistics.median(lines for lines, _, _ in found), LONGEST_MEDIAN)
+
+    def test_a_file_opens_by_saying_what_it_does(self):
+        bad = [path for path in sources(".cpp", ".h", ".c", ".td", ".fbs") if not read(path).startswith(("//", "/*"))]
+        bad += [path for path in tracked(".py") if not re.match(r'(#!.*\n)?("""|#)', read(path))]
+        self.assertEqual(bad, [])
+
+    def test_files_have_snake_case_names(self):
+        bad = [path for path in sources(*CODE, ".td") if not re.fullmatch(r"[a-z0-9_]+\.[a-z]+", os.path.basename(path))]
+        self.assertEqual(bad, [])
+
+
+class Docs(unittest.TestCase):
+    def test_links_lead_somewhere(self):
+        bad = [f"{path}: {target}" for path in tracked(".md") for target in links(read(path))
+               if target and not os.path.exists(os.path.join(ROOT, os.path.dirname(path), target))]
+        self.assertEqual(bad, [])
+
+    def test_no_path_of_somebodys_machine(self):
+        personal = re.compile(r"(?<![\w.])/(?:work|root|home)/\w")
+        bad = [f"{path}: {line.strip()}" for path in tracked(*CODE, ".td", ".md", ".py", ".txt", ".json", ".mlir", ".test", "dev")
+               for line in read(path).splitlines() if personal.search(line)]
+        self.assertEqual(bad, [])
+
+    def test_the_reference_is_what_the_sources_say(self):
+        command = [os.path.join(ROOT, "docs", "reference", "generate"), "--check"]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env={**os.environ, "GRADUS_BUILD": BUILD})
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
