@@ -1,0 +1,364 @@
+// Reads a recipe: JSON, overrides, then one walk along the table of fields that
+// checks each value and fills in what was not said.
+
+#include "frontends/message.h"
+#include "frontends/recipe/fields.h"
+#include "frontends/recipe/recipe.h"
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/JSON.h"
+
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+
+namespace gradus::recipe {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string quoted(std::string_view text) { return message("\"", text, "\""); }
+
+std::string join(std::string_view path, std::string_view key) {
+  return path.empty() ? std::string(key) : message(path, ".", key);
+}
+
+/// A value as JSON, cut where it is long.
+std::string shown(const Json &value) {
+  std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return text.size() <= 100 ? text : text.substr(0, 100) + "...";
+}
+
+/// `; did you mean "learning_rate"?`, or all that is known if nothing is near.
+std::string suggestion(std::string_view word,
+                       const std::vector<std::string_view> &known) {
+  unsigned best = 1 + word.size() / 2;
+  std::string_view nearest;
+  for (std::string_view candidate : known) {
+    unsigned distance = llvm::StringRef(word).edit_distance(candidate);
+    if (distance < best) {
+      best = distance;
+      nearest = candidate;
+    }
+  }
+  if (!nearest.empty())
+    return message("; did you mean ", quoted(nearest), "?");
+  return message("; known: ", joined(known, ", "));
+}
+
+/// Checks values against their fields and collects what is wrong.
+class Checker {
+public:
+  Json check(const Field &field, const Json &value, const std::string &path);
+  const std::vector<std::string> &mistakes() const { return mistakes_; }
+  void mistake(const std::string &path, std::string_view what) {
+    mistakes_.push_back(message(path.empty() ? "recipe" : path, ": ", what));
+  }
+
+private:
+  Json checkKind(const Field &field, const Json &value,
+                 const std::string &path);
+  Json checkNumber(const Field &field, const Json &value,
+                   const std::string &path);
+  Json checkChoice(const Field &field, const Json &value,
+                   const std::string &path);
+  Json checkVariant(const Field &field, const Json &value,
+                    const std::string &path);
+  Json checkList(const Field &field, const Json &value,
+                 const std::string &path);
+  Json checkSizes(const Field &field, const Json &value,
+                  const std::string &path);
+  Json checkFields(const std::vector<Field> &fields, const Json &value,
+                   const std::string &path, std::string_view type);
+  const Choice *findChoice(const Field &field, const Json &name,
+                           const std::string &path);
+  void refuseUnknown(const std::vector<Field> &fields, const Json &value,
+                     const std::string &path, std::string_view type);
+  Json expected(std::string_view what, const Json &found,
+                const std::string &path) {
+    mistake(path, message("expected ", what, ", found ", shown(found)));
+    return nullptr;
+  }
+
+  std::vector<std::string> mistakes_;
+};
+
+Json Checker::check(const Field &field, const Json &value,
+                    const std::string &path) {
+  if (value.is_null() && field.nullable())
+    return nullptr;
+  size_t before = mistakes_.size();
+  Json result = checkKind(field, value, path);
+  if (mistakes_.size() == before && !field.only.empty() &&
+      result != Json::parse(field.only))
+    mistake(path, message(shown(value), " is not built yet; only ", field.only,
+                          " is"));
+  return result;
+}
+
+Json Checker::checkKind(const Field &field, const Json &value,
+                        const std::string &path) {
+  switch (field.kind) {
+  case Kind::boolean:
+    return value.is_boolean() ? value : expected("true or false", value, path);
+  case Kind::text:
+    return value.is_string() ? value : expected("text", value, path);
+  case Kind::integer:
+  case Kind::number:
+    return checkNumber(field, value, path);
+  case Kind::choice:
+    return findChoice(field, value, path) ? value : nullptr;
+  case Kind::object:
+    return checkFields(field.fields, value, path, "");
+  case Kind::variant:
+    return checkVariant(field, value, path);
+  case Kind::list:
+    return checkList(field, value, path);
+  case Kind::sizes:
+    return checkSizes(field, value, path);
+  }
+  return nullptr;
+}
+
+Json Checker::checkNumber(const Field &field, const Json &value,
+                          const std::string &path) {
+  if (!value.is_number())
+    return expected(field.kind == Kind::integer ? "an integer" : "a number",
+                    value, path);
+  double number = value.get<double>();
+  if (number < field.minimum)
+    return expected(message("at least ", field.minimum), value, path);
+  if (number >= field.limit && field.limit != Field::kNone)
+    return expected(message("less than ", field.limit), value, path);
+  if (field.kind == Kind::number)
+    return number;
+  // 1e4 is an integer, too; beyond 2^63 (or 2^53 as a float) it is none of
+  // ours.
+  if (std::abs(number) >= 0x1p63 ||
+      (value.is_number_float() &&
+       (number != std::floor(number) || std::abs(number) > 0x1p53)))
+    return expected("an integer", value, path);
+  return value.is_number_float() ? int64_t(number) : value.get<int64_t>();
+}
+
+const Choice *Checker::findChoice(const Field &field, const Json &name,
+                                  const std::string &path) {
+  if (!name.is_string()) {
+    expected("text", name, path);
+    return nullptr;
+  }
+  std::vector<std::string_view> known;
+  for (const Choice &choice : field.choices) {
+    known.push_back(choice.name);
+    if (choice.name != name.get_ref<const std::string &>())
+      continue;
+    if (!choice.built)
+      mistake(path, message(quoted(choice.name), " is not built yet"));
+    return choice.built ? &choice : nullptr;
+  }
+  mistake(path, message("unknown value ", shown(name),
+                        suggestion(name.get<std::string>(), known)));
+  return nullptr;
+}
+
+Json Checker::checkVariant(const Field &field, const Json &value,
+                           const std::string &path) {
+  if (value.is_string()) // "optimizer": "sgd" is short for {"type": "sgd"}
+    return checkVariant(field, Json{{"type", value}}, path);
+  if (!value.is_object())
+    return expected("an object", value, path);
+  Json type = value.contains("type") || field.nullable()
+                  ? value.value("type", Json())
+                  : Json::parse(field.fallback)["type"];
+  const Choice *choice = findChoice(field, type, join(path, "type"));
+  if (!choice)
+    return nullptr;
+  Json rest = value;
+  rest.erase("type");
+  Json result = {{"type", choice->name}};
+  result.update(checkFields(choice->fields, rest, path, choice->name));
+  return result;
+}
+
+Json Checker::checkList(const Field &field, const Json &value,
+                        const std::string &path) {
+  if (!value.is_array())
+    return expected("a list", value, path);
+  if (field.length && value.size() != field.length)
+    return expected(message("a list of ", field.length), value, path);
+  Json result = Json::array();
+  for (size_t i = 0; i < value.size(); ++i)
+    result.push_back(
+        check(field.fields[0], value[i], join(path, std::to_string(i))));
+  return result;
+}
+
+Json Checker::checkSizes(const Field &field, const Json &value,
+                         const std::string &path) {
+  if (!value.is_object())
+    return expected("an object of sizes", value, path);
+  const Field size = Field{"", Kind::integer, "1", ""}.from(field.minimum);
+  Json result = Json::object();
+  for (const auto &[name, extent] : value.items())
+    result[name] = check(size, extent, join(path, name));
+  return result;
+}
+
+void Checker::refuseUnknown(const std::vector<Field> &fields, const Json &value,
+                            const std::string &path, std::string_view type) {
+  std::vector<std::string_view> known;
+  for (const Field &field : fields)
+    known.push_back(field.key);
+  for (const auto &[key, unused] : value.items())
+    if (std::find(known.begin(), known.end(), key) == known.end())
+      mistake(join(path, key),
+              message("unknown key", type.empty() ? "" : " of ", type,
+                      suggestion(key, known)));
+}
+
+Json Checker::checkFields(const std::vector<Field> &fields, const Json &value,
+                          const std::string &path, std::string_view type) {
+  if (!value.is_object())
+    return expected("an object", value, path);
+  refuseUnknown(fields, value, path, type);
+  Json result = Json::object();
+  for (const Field &field : fields) {
+    auto given = value.find(field.key);
+    Json fallback = given == value.end() ? Json::parse(field.fallback) : Json();
+    result[field.key] = check(field, given == value.end() ? fallback : *given,
+                              join(path, field.key));
+  }
+  return result;
+}
+
+/// What no single key can see: a metric that the loss's labels cannot give.
+void checkTogether(const Json &recipe, Checker &checker) {
+  const Json &metrics = recipe["metrics"];
+  if (recipe["loss"]["type"] == "mse" &&
+      std::find(metrics.begin(), metrics.end(), "accuracy") != metrics.end())
+    checker.mistake("metrics",
+                    "\"accuracy\" needs classes, but loss.type is \"mse\"");
+}
+
+/// Refuses a key that stands twice in one object, of which JSON keeps the last
+/// silently, and nesting that no recipe has.
+class Guard {
+public:
+  bool operator()(int depth, Json::parse_event_t event, Json &parsed) {
+    if (event == Json::parse_event_t::object_start)
+      open_.emplace_back();
+    else if (event == Json::parse_event_t::object_end)
+      open_.pop_back();
+    else if (event == Json::parse_event_t::key &&
+             !open_.back().insert(parsed.get<std::string>()).second)
+      mistake = message("the key ", quoted(parsed.get<std::string>()),
+                        " stands twice");
+    if (depth > kDeepest)
+      mistake = message("nested deeper than ", kDeepest, " levels");
+    return depth <= kDeepest;
+  }
+  std::string mistake;
+
+private:
+  static constexpr int kDeepest = 32;
+  std::vector<std::set<std::string>> open_;
+};
+
+absl::StatusOr<Json> parse(std::string_view text) {
+  try {
+    Guard guard;
+    Json result = Json::parse(
+        text, [&](int depth, Json::parse_event_t event, Json &parsed) {
+          return guard(depth, event, parsed);
+        });
+    if (!guard.mistake.empty())
+      return invalid(guard.mistake);
+    return result;
+  } catch (const Json::exception &error) {
+    std::string_view what =
+        error.what(); // "[json.exception.parse_error.101] ..."
+    size_t bracket = what.find("] ");
+    return invalid(what.substr(bracket == what.npos ? 0 : bracket + 2));
+  }
+}
+
+/// The value at `key` in an object or a list; null where there cannot be one.
+Json *child(Json &parent, const std::string &key) {
+  if (parent.is_null())
+    parent = Json::object();
+  if (parent.is_object())
+    return &parent[key];
+  size_t index = 0;
+  bool isIndex = !llvm::StringRef(key).getAsInteger(10, index);
+  return parent.is_array() && isIndex && index < parent.size() ? &parent[index]
+                                                               : nullptr;
+}
+
+/// Applies one `path.to.key=value`.
+absl::Status set(Json &recipe, const std::string &override) {
+  size_t equals = override.find('=');
+  if (equals == 0 || equals == override.npos)
+    return invalid("--set ", override, ": expected key=value");
+  std::string text = override.substr(equals + 1);
+  Json value = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  Json *place = &recipe;
+  llvm::SmallVector<llvm::StringRef> keys;
+  llvm::StringRef(override).take_front(equals).split(keys, '.');
+  for (llvm::StringRef key : keys) {
+    place = child(*place, key.str());
+    if (!place)
+      return invalid("--set ", override, ": there is nothing at ", quoted(key));
+  }
+  if (value.is_discarded() && !llvm::json::isUTF8(override))
+    return invalid("--set ", override, ": not UTF-8");
+  *place = value.is_discarded() ? Json(text) : value;
+  return absl::OkStatus();
+}
+
+Recipe finish(const Json &checked) {
+  Recipe recipe;
+  recipe.json = checked.dump(2);
+  for (const auto &[name, size] : checked["inputs"]["dims"].items())
+    recipe.dims[name] = size;
+  recipe.trainable = checked["trainable"];
+  recipe.fixed = checked["fixed"];
+  return recipe;
+}
+
+absl::StatusOr<Recipe> checked(const Json &given, std::string_view name) {
+  Checker checker;
+  Json result = checker.check(recipeField(), given, "");
+  if (checker.mistakes().empty())
+    checkTogether(result, checker);
+  if (checker.mistakes().empty())
+    return finish(result);
+  std::string separator = message("\n", name, ": ");
+  return invalid(name, ": ", joined(checker.mistakes(), separator.c_str()));
+}
+
+} // namespace
+
+absl::StatusOr<Recipe> read(std::string_view text, std::string_view name,
+                            const std::vector<std::string> &overrides) {
+  absl::StatusOr<Json> given = parse(text);
+  if (!given.ok())
+    return invalid(name, ": ", given.status().message());
+  for (const std::string &override : overrides)
+    if (absl::Status status = set(*given, override); !status.ok())
+      return status;
+  return checked(*given, name);
+}
+
+absl::StatusOr<Recipe> readFile(const std::string &path,
+                                const std::vector<std::string> &overrides) {
+  if (path.empty())
+    return read("{}", "recipe", overrides);
+  std::ifstream file(path, std::ios::binary);
+  std::string text(std::istreambuf_iterator<char>(file), {});
+  if (!file.is_open() || file.bad())
+    return invalid(path, ": cannot read this recipe");
+  return read(text, path, overrides);
+}
+
+} // namespace gradus::recipe

@@ -1,0 +1,50 @@
+// The recipe: one JSON file that says how a model is to be trained.
+//
+// Reading checks every key, type and range, fills in all defaults and applies
+// `--set` overrides. All mistakes are reported together, one line each, by the
+// key's path: `optimizer.learning_rte: unknown key; did you mean
+// "learning_rate"?`. What is known but not built yet is a mistake too. The keys
+// stand in one table, frontends/recipe/fields.cpp.
+
+#pragma once
+
+#include "mlir/IR/BuiltinAttributes.h"
+
+#include "absl/status/statusor.h"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gradus::recipe {
+
+struct Recipe {
+  /// The whole recipe with all defaults filled in, in the order of the table:
+  /// the same recipe gives the same text.
+  std::string json;
+
+  // What a model's importer needs to know.
+  std::map<std::string, int64_t> dims;       // `inputs.dims`
+  std::vector<std::string> trainable, fixed; // patterns of parameter names
+};
+
+/// Reads a recipe file. `overrides` are `path.to.key=value`, the value JSON or
+/// plain text; an empty path reads the defaults.
+absl::StatusOr<Recipe> readFile(const std::string &path,
+                                const std::vector<std::string> &overrides = {});
+
+/// The same for text in memory; `name` stands in front of errors.
+absl::StatusOr<Recipe> read(std::string_view text, std::string_view name,
+                            const std::vector<std::string> &overrides = {});
+
+/// JSON schema (draft 2020-12) of all keys.
+std::string schema();
+
+/// The recipe as the attribute `recipe` of a gradus.program: numbers are f64 or
+/// i64 attributes, a null key is left out.
+mlir::DictionaryAttr toAttribute(const Recipe &recipe,
+                                 mlir::MLIRContext &context);
+
+} // namespace gradus::recipe

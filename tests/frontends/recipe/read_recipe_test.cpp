@@ -1,0 +1,173 @@
+// Recipes: what is filled in, what may be said shortly, what is refused.
+
+#include "frontends/recipe/recipe.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+using namespace gradus::recipe;
+using nlohmann::json;
+
+static json accepted(std::string_view text,
+                     const std::vector<std::string> &overrides = {}) {
+  auto recipe = read(text, "r.json", overrides);
+  EXPECT_TRUE(recipe.ok()) << recipe.status();
+  return recipe.ok() ? json::parse(recipe->json) : json();
+}
+
+static std::string refused(std::string_view text,
+                           const std::vector<std::string> &overrides = {}) {
+  auto recipe = read(text, "r.json", overrides);
+  EXPECT_FALSE(recipe.ok());
+  return std::string(recipe.status().message());
+}
+
+TEST(ReadRecipe, FillsInTheDefaultsOfTheChosenOptimizer) {
+  json adam = accepted(
+      R"({"optimizer": {"type": "adam", "learning_rate": 1}})")["optimizer"];
+  EXPECT_EQ(adam,
+            json::parse(
+                R"({"type": "adam", "learning_rate": 1.0, "betas": [0.9, 0.999],
+                                  "epsilon": 1e-8, "weight_decay": 0.0, "maximize": false})"));
+  EXPECT_EQ(accepted("{}")["optimizer"]["weight_decay"], 0.01);
+}
+
+TEST(ReadRecipe, TakesATypeByItsNameAlone) {
+  EXPECT_EQ(accepted(R"({"optimizer": "sgd"})")["optimizer"]["momentum"], 0.0);
+}
+
+TEST(ReadRecipe, WritesTheSameTextAgain) {
+  auto once = read(R"({"seed": 3, "optimizer": "sgd"})", "r.json");
+  ASSERT_TRUE(once.ok());
+  EXPECT_EQ(read(once->json, "again.json")->json, once->json);
+}
+
+TEST(ReadRecipe, TellsTheImporterWhatItNeeds) {
+  auto recipe = read(
+      R"({"inputs": {"dims": {"batch": 32}}, "fixed": ["*.table"]})", "r.json");
+  ASSERT_TRUE(recipe.ok()) << recipe.status();
+  EXPECT_EQ(recipe->dims.at("batch"), 32);
+  EXPECT_EQ(recipe->trainable, std::vector<std::string>{"*"});
+  EXPECT_EQ(recipe->fixed, std::vector<std::string>{"*.table"});
+}
+
+TEST(ReadRecipe, IsOverriddenKeyByKey) {
+  json recipe = accepted(
+      R"({"optimizer": {"type": "sgd", "momentum": 0.5}})",
+      {"optimizer.learning_rate=0.25", "loss=mse", "inputs.dims.batch=8"});
+  EXPECT_EQ(recipe["optimizer"]["learning_rate"], 0.25);
+  EXPECT_EQ(recipe["optimizer"]["momentum"], 0.5);
+  EXPECT_EQ(recipe["loss"]["type"], "mse");
+  EXPECT_EQ(recipe["inputs"]["dims"]["batch"], 8);
+}
+
+TEST(ReadRecipe, ReportsAllMistakesAtOnce) {
+  EXPECT_EQ(
+      refused(
+          R"({"sede": 1, "optimizer": {"type": "sgd", "momentum": "much"}})"),
+      "r.json: sede: unknown key; did you mean \"seed\"?\n"
+      "r.json: optimizer.momentum: expected a number, found \"much\"");
+}
+
+TEST(ReadRecipe, RefusesADeepNest) {
+  EXPECT_EQ(refused(std::string(100000, '[') + std::string(100000, ']')),
+            "r.json: nested deeper than 32 levels");
+}
+
+TEST(ReadRecipe, RefusesTheUnreadableFile) {
+  auto recipe = readFile("/no/such/recipe.json");
+  EXPECT_EQ(recipe.status().message(),
+            "/no/such/recipe.json: cannot read this recipe");
+}
+
+struct Mistake {
+  const char *recipe, *words;
+};
+
+class RefusedRecipe : public testing::TestWithParam<Mistake> {};
+
+TEST_P(RefusedRecipe, SaysWhy) {
+  EXPECT_EQ(refused(GetParam().recipe),
+            std::string("r.json: ") + GetParam().words);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    ReadRecipe, RefusedRecipe,
+    testing::Values(
+        Mistake{R"({"optimizer": {"learning_rte": 1}})",
+                "optimizer.learning_rte: unknown key of adamw; did you mean "
+                "\"learning_rate\"?"},
+        Mistake{
+            R"({"optimizer": {"type": "adamv"}})",
+            "optimizer.type: unknown value \"adamv\"; did you mean \"adam\"?"},
+        Mistake{R"({"optimizer": {"type": "lamb"}})",
+                "optimizer.type: \"lamb\" is not built yet"},
+        Mistake{R"({"optimizer": {"learning_rate": -1}})",
+                "optimizer.learning_rate: expected at least 0, found -1"},
+        Mistake{R"({"optimizer": {"betas": [0.9]}})",
+                "optimizer.betas: expected a list of 2, found [0.9]"},
+        Mistake{R"({"optimizer": {"betas": [0.9, 1]}})",
+                "optimizer.betas.1: expected less than 1, found 1"},
+        Mistake{R"({"loss": {"label_smoothing": 1}})",
+                "loss.label_smoothing: expected less than 1, found 1"},
+        Mistake{R"({"loss": 3})", "loss: expected an object, found 3"},
+        Mistake{R"({"seed": 1.5})", "seed: expected an integer, found 1.5"},
+        Mistake{R"({"seed": 1e30})", "seed: expected an integer, found 1e+30"},
+        Mistake{R"({"seed": 18446744073709551615})",
+                "seed: expected an integer, found 18446744073709551615"},
+        Mistake{R"({"deterministic": 1})",
+                "deterministic: expected true or false, found 1"},
+        Mistake{R"({"metrics": "accuracy"})",
+                "metrics: expected a list, found \"accuracy\""},
+        Mistake{
+            R"({"metrics": ["accuracy"], "loss": "mse"})",
+            "metrics: \"accuracy\" needs classes, but loss.type is \"mse\""},
+        Mistake{R"({"inputs": {"dims": {"batch": 0}}})",
+                "inputs.dims.batch: expected at least 1, found 0"},
+        Mistake{R"({"clip": {"type": "global_norm", "value": 1.0}})",
+                "clip: {\"type\":\"global_norm\",\"value\":1.0} is not built "
+                "yet; only null is"},
+        Mistake{R"({"accumulation": 4})",
+                "accumulation: 4 is not built yet; only 1 is"},
+        Mistake{R"({"precision": "bf16"})",
+                "precision: \"bf16\" is not built yet"},
+        Mistake{R"({"boost": "O2"})", "boost: \"O2\" is not built yet"},
+        Mistake{R"({"distribution": {"mode": "adasum"}})",
+                "distribution.mode: \"adasum\" is not built yet"},
+        Mistake{R"({"ema": {"decay": 0.9}})",
+                "ema: {\"decay\":0.9} is not built yet; only null is"},
+        Mistake{R"({"loss_scale": "dynamic"})",
+                "loss_scale: \"dynamic\" is not built yet; only null is"},
+        Mistake{R"({"schedule": {"learning_rate": [{"type": "cosine"}]}})",
+                "schedule.learning_rate: [{\"type\":\"cosine\"}] is not built "
+                "yet; only [] is"},
+        Mistake{R"({"seed": 1, "seed": 2})", "the key \"seed\" stands twice"},
+        Mistake{R"([])", "recipe: expected an object, found []"},
+        Mistake{"{\n\"seed\": }", "parse error at line 2, column 9: syntax "
+                                  "error while parsing value - unexpected '}'; "
+                                  "expected '[', '{', or a literal"}));
+
+struct BadOverride {
+  const char *override, *words;
+};
+
+class RefusedOverride : public testing::TestWithParam<BadOverride> {};
+
+TEST_P(RefusedOverride, SaysWhy) {
+  EXPECT_EQ(refused("{\"metrics\": []}", {GetParam().override}),
+            GetParam().words);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    ReadRecipe, RefusedOverride,
+    testing::Values(BadOverride{"seed", "--set seed: expected key=value"},
+                    BadOverride{"metrics.0=x",
+                                "--set metrics.0=x: there is nothing at \"0\""},
+                    BadOverride{"seed=\xff", "--set seed=\xff: not UTF-8"},
+                    BadOverride{
+                        "seed=many",
+                        "r.json: seed: expected an integer, found \"many\""},
+                    BadOverride{"optimizer.rate=1",
+                                "r.json: optimizer.rate: unknown key of adamw; "
+                                "known: learning_rate, "
+                                "betas, epsilon, weight_decay, maximize"}));
