@@ -1,0 +1,31 @@
+// The passes that turn a model into a training step, and their pipeline.
+#pragma once
+
+#include "ir/gradus.h"
+
+#include "mlir/Pass/Pass.h"
+
+#include <string>
+
+namespace gradus {
+
+#define GEN_PASS_DECL
+#include "passes/passes.h.inc"
+
+struct TrainingOptions {
+  /// The last stage to run, one of `trainingStages()`; all of them if empty.
+  std::string stopAfter;
+};
+
+/// The stages of the pipeline in their order: "model", "gradients", ...
+llvm::ArrayRef<llvm::StringRef> trainingStages();
+
+/// Fills `manager`, which runs on modules, with the stages of a training step
+/// up to `options.stopAfter`. passes/pipeline.cpp says what each is for.
+void buildTrainingPipeline(mlir::OpPassManager &manager,
+                           const TrainingOptions &options = {});
+
+/// Registers every pass and the pipeline `training` for gradus-opt.
+void registerPasses();
+
+} // namespace gradus

@@ -1,0 +1,197 @@
+// What each pass does, with a program before and after it. Their order is in
+// pipeline.cpp; the page docs/reference/passes.md is made of this file.
+
+#ifndef GRADUS_PASSES_TD
+#define GRADUS_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+class GradusPass<string name> : Pass<name, "::gradus::ProgramOp"> {
+  let dependentDialects = ["::gradus::GradusDialect"];
+}
+
+def TrainingStep : GradusPass<"training-step"> {
+  let summary = "Makes the graphs @train and @evaluate of the model and the recipe's loss";
+  let description = [{
+    Clones the model, the graph `@predict`, twice and ends each clone in the
+    recipe's `loss` and `metrics`:
+
+    * `@train` takes the model's inputs and `label`, and returns `loss` and one
+      scalar per metric.
+    * `@evaluate` takes `count: tensor<i64>` besides: only the first `count`
+      samples of the batch are real, and loss and metrics are means over them,
+      so the last batch of a data set may be padded with anything.
+
+    Losses: `softmax_cross_entropy` takes i64 labels of the shape of `output`
+    without its `class_axis`; `mse` takes f32 labels of the shape of `output`.
+    `loss.output` may be left out of a model with one output. Metrics:
+    `accuracy`, for `softmax_cross_entropy`.
+
+    A program without a recipe, or whose recipe has no loss, is a model to
+    predict with and stays as it is. So does one that has a graph `@train`.
+
+    Before:
+
+    ```mlir
+    gradus.program @line attributes {recipe = {loss = {type = "mse"}}} {
+      gradus.state @slope : tensor<4xf32> {role = #gradus.role<parameter>}
+      gradus.graph @predict(%x: tensor<4xf32>) -> (y: tensor<4xf32>) {
+        %slope = gradus.read @slope : tensor<4xf32>
+        %y = arith.mulf %x, %slope : tensor<4xf32>
+        gradus.return %y : tensor<4xf32>
+      }
+    }
+    ```
+
+    After, besides `@predict` and `@evaluate`:
+
+    ```mlir
+    gradus.program @line attributes {recipe = {loss = {type = "mse"}}} {
+      gradus.state @slope : tensor<4xf32> {role = #gradus.role<parameter>}
+      gradus.graph @train(%x: tensor<4xf32>, %label: tensor<4xf32>) -> (loss: tensor<f32>) {
+        %slope = gradus.read @slope : tensor<4xf32>
+        %y = arith.mulf %x, %slope : tensor<4xf32>
+        %loss = gradus.mean_squared_error %y, %label : tensor<4xf32>, tensor<4xf32> -> tensor<f32>
+        gradus.return %loss : tensor<f32>
+      }
+    }
+    ```
+  }];
+}
+
+def Autodiff : GradusPass<"autodiff"> {
+  let summary = "Gives every trained parameter the gradient of the loss";
+  let description = [{
+    Reverse-mode differentiation of `@train` from its output `loss`, op by op
+    through the interface `Differentiable`. What lies between a trained
+    parameter and the loss is differentiated, and nothing else. A value used
+    several times gets the sum of its uses' gradients; integers carry none.
+    Each parameter ends in one `gradus.update`, where gradient methods and the
+    optimizer take over.
+
+    Trained is a state of role `parameter` whose name matches a pattern of the
+    recipe's `trainable` (default: all) and none of its `fixed`. A parameter
+    that does not reach the loss gets no update. An op without a gradient rule
+    on the way is an error that names the parameters it cuts off.
+
+    A `@train` that updates or writes parameters already stays as it is.
+
+    Before:
+
+    ```mlir
+    gradus.program @line {
+      gradus.state @slope : tensor<4xf32> {role = #gradus.role<parameter>}
+      gradus.graph @train(%x: tensor<4xf32>, %label: tensor<4xf32>) -> (loss: tensor<f32>) {
+        %slope = gradus.read @slope : tensor<4xf32>
+        %y = arith.mulf %x, %slope : tensor<4xf32>
+        %loss = gradus.reduce sum %y axes [0] : tensor<4xf32> -> tensor<f32>
+        gradus.return %loss : tensor<f32>
+      }
+    }
+    ```
+
+    After:
+
+    ```mlir
+    gradus.program @line {
+      gradus.state @slope : tensor<4xf32> {role = #gradus.role<parameter>}
+      gradus.graph @train(%x: tensor<4xf32>, %label: tensor<4xf32>) -> (loss: tensor<f32>) {
+        %slope = gradus.read @slope : tensor<4xf32>
+        %y = arith.mulf %x, %slope : tensor<4xf32>
+        %loss = gradus.reduce sum %y axes [0] : tensor<4xf32> -> tensor<f32>
+        %one = arith.constant dense<1.0> : tensor<f32>
+        %dy = gradus.broadcast %one dims [] : tensor<f32> -> tensor<4xf32>
+        %dslope = arith.mulf %dy, %x : tensor<4xf32>
+        gradus.update @slope, %dslope : tensor<4xf32>
+        gradus.return %loss : tensor<f32>
+      }
+    }
+    ```
+  }];
+}
+
+def ExpandOptimizer : GradusPass<"expand-optimizer"> {
+  let summary = "Turns every update into the optimizer's arithmetic and writes";
+  let description = [{
+    Replaces each op of the interface `ParameterUpdate` in `@train` by the
+    update rule of the recipe's `optimizer` and a `gradus.write` of the new
+    parameter. What the optimizer remembers becomes states named
+    `<optimizer>/<slot>/<parameter>`. The state `@step` counts the steps; the
+    learning rate is computed from it in the graph, in f64.
+
+    Optimizers (one file each in `passes/optimizers/`), by PyTorch's formulas:
+    `sgd`, `adam`, `adamw`. The recipe's `groups` change `weight_decay` and
+    `learning_rate_factor` for the parameters that a pattern of `match` names; a
+    later group wins.
+
+    A program without updates stays as it is.
+
+    Before:
+
+    ```mlir
+    gradus.program @p attributes {recipe = {optimizer = {type = "sgd", learning_rate = 0.1}}} {
+      gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>}
+      gradus.graph @train(%g: tensor<4xf32>) -> () {
+        gradus.update @w, %g : tensor<4xf32>
+        gradus.return
+      }
+    }
+    ```
+
+    After:
+
+    ```mlir
+    gradus.program @p attributes {recipe = {optimizer = {type = "sgd", learning_rate = 0.1}}} {
+      gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>}
+      gradus.state @step : tensor<i64> {role = #gradus.role<counter>, init = #gradus.init<zeros>}
+      gradus.graph @train(%g: tensor<4xf32>) -> () {
+        %w = gradus.read @w : tensor<4xf32>
+        %rate = arith.constant dense<0.1> : tensor<4xf32>
+        %move = arith.mulf %rate, %g : tensor<4xf32>
+        %new = arith.subf %w, %move : tensor<4xf32>
+        gradus.write @w, %new : tensor<4xf32>
+        %step = gradus.read @step : tensor<i64>
+        %one = arith.constant dense<1> : tensor<i64>
+        %next = arith.addi %step, %one : tensor<i64>
+        gradus.write @step, %next : tensor<i64>
+        gradus.return
+      }
+    }
+    ```
+  }];
+}
+
+def Decompose : GradusPass<"decompose"> {
+  let summary = "Writes composite ops as smaller ones, which then fuse";
+  let description = [{
+    Replaces every op of the interface `Decomposable` by the ops it stands for
+    until none is left: losses, their gradients and metrics become reductions
+    and elementwise ops that fuse with their neighbours.
+
+    Before:
+
+    ```mlir
+    gradus.program @p {
+      gradus.graph @evaluate(%y: tensor<4xf32>, %label: tensor<4xf32>) -> (loss: tensor<f32>) {
+        %loss = gradus.mean_squared_error %y, %label : tensor<4xf32>, tensor<4xf32> -> tensor<f32>
+        gradus.return %loss : tensor<f32>
+      }
+    }
+    ```
+
+    After:
+
+    ```mlir
+    gradus.program @p {
+      gradus.graph @evaluate(%y: tensor<4xf32>, %label: tensor<4xf32>) -> (loss: tensor<f32>) {
+        %difference = arith.subf %y, %label : tensor<4xf32>
+        %square = arith.mulf %difference, %difference : tensor<4xf32>
+        %loss = gradus.reduce mean %square axes [0] : tensor<4xf32> -> tensor<f32>
+        gradus.return %loss : tensor<f32>
+      }
+    }
+    ```
+  }];
+}
+
+#endif

@@ -1,0 +1,94 @@
+// The order in which a training step is built. Read this file first.
+
+#include "passes/passes.h"
+
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace gradus;
+
+namespace {
+
+struct Stage {
+  llvm::StringRef name;
+  void (*addPasses)(OpPassManager &program);
+};
+
+/// Each pass runs on programs; the reason for a pass stands above its line.
+const Stage stages[] = {
+    {"model",
+     [](OpPassManager &program) {
+       // Fold the shape arithmetic that exporters leave behind.
+       program.addPass(createCanonicalizerPass());
+     }},
+    {"gradients",
+     [](OpPassManager &program) {
+       // The model becomes a step to train and one to evaluate.
+       program.addPass(createTrainingStep());
+       // From here on every trained parameter has a gradient.
+       program.addPass(createAutodiff());
+     }},
+    // Methods on one machine's gradients: freezing, loss scale, accumulation.
+    {"local", [](OpPassManager &) {}},
+    // Gradients become the mean over all machines.
+    {"distribution", [](OpPassManager &) {}},
+    // Methods on final gradients: clipping, weight decay, centralization.
+    {"methods", [](OpPassManager &) {}},
+    {"update",
+     [](OpPassManager &program) {
+       // No update is left after this: only arithmetic and writes.
+       program.addPass(createExpandOptimizer());
+     }},
+    {"optimize",
+     [](OpPassManager &program) {
+       // No pass needs to see a loss as one op any more.
+       program.addPass(createDecompose());
+       // Remove what the passes left behind; fusion wants one op per value.
+       program.addPass(createCanonicalizerPass());
+       program.addPass(createCSEPass());
+       // Equal values, now one, fold further; dead reads vanish.
+       program.addPass(createCanonicalizerPass());
+     }},
+};
+
+struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
+  Option<std::string> stopAfter{*this, "stop-after",
+                                llvm::cl::desc("The last stage to run")};
+};
+
+} // namespace
+
+llvm::ArrayRef<llvm::StringRef> gradus::trainingStages() {
+  static const auto names = [] {
+    SmallVector<StringRef> names;
+    for (const Stage &stage : stages)
+      names.push_back(stage.name);
+    return names;
+  }();
+  return names;
+}
+
+void gradus::buildTrainingPipeline(OpPassManager &manager,
+                                   const TrainingOptions &options) {
+  OpPassManager &program = manager.nest<ProgramOp>();
+  for (const Stage &stage : stages) {
+    stage.addPasses(program);
+    if (stage.name == options.stopAfter)
+      return;
+  }
+}
+
+namespace gradus {
+#define GEN_PASS_REGISTRATION
+#include "passes/passes.h.inc"
+} // namespace gradus
+
+void gradus::registerPasses() {
+  registerGradusPasses();
+  PassPipelineRegistration<PipelineOptions>(
+      "training", "Turns a model and its recipe into one training step",
+      [](OpPassManager &manager, const PipelineOptions &options) {
+        buildTrainingPipeline(manager, {options.stopAfter});
+      });
+}
