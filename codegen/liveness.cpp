@@ -1,0 +1,60 @@
+// Which values of a graph need memory, and from which command to which.
+
+#include "codegen/liveness.h"
+
+using namespace mlir;
+using namespace gradus;
+
+int64_t gradus::tensorBytes(Type type) {
+  auto tensor = cast<ShapedType>(type);
+  int64_t bits = tensor.getElementType().getIntOrFloatBitWidth();
+  return tensor.getNumElements() * std::max<int64_t>(1, bits / 8);
+}
+
+int64_t gradus::paddedBytes(Type tensor) {
+  return (tensorBytes(tensor) + 63) / 64 * 64;
+}
+
+Value gradus::storageOf(Value value) {
+  while (auto reshape = value.getDefiningOp<ReshapeOp>())
+    value = reshape.getInput();
+  return value;
+}
+
+SmallVector<Operation *> gradus::commandsOf(GraphOp graph) {
+  SmallVector<Operation *> commands;
+  for (Operation &op : graph.getBody().front())
+    if (isa<plan::LaunchOp, plan::LibraryOp>(op))
+      commands.push_back(&op);
+  return commands;
+}
+
+int64_t gradus::scratchBytes(Operation *command) {
+  auto library = dyn_cast<plan::LibraryOp>(command);
+  return library ? (library.getScratch() + 63) / 64 * 64 : 0;
+}
+
+llvm::MapVector<Value, LiveRange>
+gradus::liveRanges(GraphOp graph, ArrayRef<Operation *> commands) {
+  llvm::MapVector<Value, LiveRange> ranges;
+  for (BlockArgument input : graph.getBody().getArguments())
+    ranges[input] = {0, 1};
+  auto use = [&](Value value, int64_t end) {
+    auto found = ranges.find(storageOf(value));
+    if (found != ranges.end())
+      found->second.end = std::max(found->second.end, end);
+  };
+  for (auto [index, command] : llvm::enumerate(commands)) {
+    int64_t at = index;
+    for (Value operand : command->getOperands())
+      use(operand, at + 1);
+    for (Value result : command->getResults())
+      ranges[result] = {at, at + 1};
+  }
+  int64_t last = commands.size();
+  for (Operation &op : graph.getBody().front())
+    if (isa<ReturnOp, WriteOp>(op))
+      for (Value operand : op.getOperands())
+        use(operand, last);
+  return ranges;
+}

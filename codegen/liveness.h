@@ -1,0 +1,39 @@
+// Which values of a graph need memory, and from which command to which.
+//
+// A command is a launch or a library call; commands are numbered in the order
+// of the graph. A value is the result of a command or an input of the graph;
+// reshapes are other names of the value they reshape.
+#pragma once
+
+#include "codegen/plan.h"
+
+#include "llvm/ADT/DenseMap.h"
+
+namespace gradus {
+
+/// Bytes of a tensor, a whole number of cache lines (64).
+int64_t paddedBytes(mlir::Type tensor);
+/// Bytes of a tensor's elements; a boolean takes one.
+int64_t tensorBytes(mlir::Type tensor);
+
+/// The value whose memory `value` is: sees through reshapes.
+mlir::Value storageOf(mlir::Value value);
+
+/// The launches and library calls of a graph, in order.
+llvm::SmallVector<mlir::Operation *> commandsOf(GraphOp graph);
+
+/// Bytes of library scratch that a command needs while it runs.
+int64_t scratchBytes(mlir::Operation *command);
+
+/// A half-open range of commands over which a value is alive.
+struct LiveRange {
+  int64_t begin; // its command; 0 for inputs
+  int64_t end;   // one past the last command that reads it
+};
+
+/// Live ranges of inputs and command results in the given order; what the
+/// graph returns stays alive to the end.
+llvm::MapVector<mlir::Value, LiveRange>
+liveRanges(GraphOp graph, llvm::ArrayRef<mlir::Operation *> commands);
+
+} // namespace gradus

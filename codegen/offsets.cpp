@@ -1,0 +1,137 @@
+// Places blocks with lifetimes in one arena. Best fit needs an order in which
+// to place blocks; good orders are searched for until the bound is reached.
+
+#include "codegen/offsets.h"
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
+using namespace gradus;
+
+int64_t gradus::livenessBound(const std::vector<Block> &blocks) {
+  int64_t last = 0;
+  for (const Block &block : blocks)
+    last = std::max(last, block.end);
+  std::vector<int64_t> change(last + 1, 0);
+  for (const Block &block : blocks) {
+    change[block.begin] += block.size;
+    change[block.end] -= block.size;
+  }
+  int64_t live = 0, bound = 0;
+  for (int64_t step : change)
+    bound = std::max(bound, live += step);
+  return bound;
+}
+
+namespace {
+
+using Order = std::vector<size_t>;
+
+bool aliveTogether(const Block &a, const Block &b) {
+  return a.begin < b.end && b.begin < a.end;
+}
+
+/// The smallest gap between `taken` spans (sorted) that holds `size` bytes.
+int64_t bestGap(const std::vector<std::pair<int64_t, int64_t>> &taken,
+                int64_t size) {
+  int64_t best = -1, bestWaste = 0, top = 0;
+  for (auto [begin, end] : taken) {
+    int64_t waste = begin - top - size;
+    if (waste >= 0 && (best < 0 || waste < bestWaste)) {
+      best = top;
+      bestWaste = waste;
+    }
+    top = std::max(top, end);
+  }
+  return best < 0 ? top : best;
+}
+
+Packing packInOrder(const std::vector<Block> &blocks, const Order &order) {
+  Packing packing{std::vector<int64_t>(blocks.size(), 0), 0};
+  std::vector<size_t> placed;
+  for (size_t index : order) {
+    std::vector<std::pair<int64_t, int64_t>> taken;
+    for (size_t other : placed)
+      if (aliveTogether(blocks[index], blocks[other]))
+        taken.push_back({packing.offsets[other],
+                         packing.offsets[other] + blocks[other].size});
+    std::sort(taken.begin(), taken.end());
+    packing.offsets[index] = bestGap(taken, blocks[index].size);
+    packing.size =
+        std::max(packing.size, packing.offsets[index] + blocks[index].size);
+    placed.push_back(index);
+  }
+  return packing;
+}
+
+Order sortedBy(const std::vector<Block> &blocks,
+               const std::function<int64_t(const Block &)> &key) {
+  Order order(blocks.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return key(blocks[a]) > key(blocks[b]);
+  });
+  return order;
+}
+
+/// Places the block that ends highest earlier than before.
+void promoteTop(const std::vector<Block> &blocks, const Packing &packing,
+                Order &order, uint64_t &random) {
+  size_t position = 0;
+  int64_t top = -1;
+  for (size_t i = 0; i < order.size(); ++i)
+    if (int64_t end = packing.offsets[order[i]] + blocks[order[i]].size;
+        end > top) {
+      top = end;
+      position = i;
+    }
+  random = random * 6364136223846793005u + 1442695040888963407u;
+  size_t to = position ? (random >> 33) % position : 0;
+  std::rotate(order.begin() + to, order.begin() + position,
+              order.begin() + position + 1);
+}
+
+/// How many rounds of search a plan of this many blocks is worth.
+int searchRounds(size_t blocks) {
+  return blocks < 2 ? 0 : std::min<size_t>(400, 4000000 / (blocks * blocks));
+}
+
+} // namespace
+
+Packing gradus::packBlocks(const std::vector<Block> &blocks) {
+  const int64_t bound = livenessBound(blocks);
+  const std::function<int64_t(const Block &)> keys[] = {
+      [](const Block &b) { return b.size; },
+      [](const Block &b) { return b.size * (b.end - b.begin); },
+      [](const Block &b) { return b.end - b.begin; },
+      [](const Block &b) { return -b.begin; },
+      [](const Block &b) { return b.end; }};
+  Packing best;
+  Order bestOrder;
+  for (const auto &key : keys) {
+    Order order = sortedBy(blocks, key);
+    Packing packing = packInOrder(blocks, order);
+    if (bestOrder.empty() || packing.size < best.size) {
+      best = packing;
+      bestOrder = order;
+    }
+    if (best.size == bound)
+      return best;
+  }
+  uint64_t random = 1;
+  Order order = bestOrder;
+  Packing packing = best;
+  for (int round = 0; round < searchRounds(blocks.size()) && best.size > bound;
+       ++round) {
+    promoteTop(blocks, packing, order, random);
+    packing = packInOrder(blocks, order);
+    if (packing.size < best.size) {
+      best = packing;
+      bestOrder = order;
+    }
+    if (round % 50 == 49)
+      order = bestOrder;
+  }
+  return best;
+}
