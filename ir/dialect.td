@@ -20,6 +20,7 @@ def Gradus_Dialect : Dialect {
     `arith` and `math` on tensors.
   }];
   let useDefaultAttributePrinterParser = 1;
+  let hasConstantMaterializer = 1;
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::math::MathDialect"];
 }
@@ -27,9 +28,17 @@ def Gradus_Dialect : Dialect {
 class GradusOp<string mnemonic, list<Trait> traits = []>
     : Op<Gradus_Dialect, mnemonic, traits>;
 
-def FloatTensor : RankedTensorOf<[AnyFloat]>;
-def LabelTensor : RankedTensorOf<[I32, I64]>;
-def NumericTensor : RankedTensorOf<[AnyFloat, AnySignlessInteger]>;
+// Every shape is known when a program is compiled.
+class StaticTensorOf<Type tensor>
+    : Type<And<[tensor.predicate, HasStaticShapePred]>,
+           "static " # tensor.summary, "::mlir::RankedTensorType">;
+
+def AnyStaticTensor : StaticTensorOf<AnyRankedTensor>;
+def FloatTensor : StaticTensorOf<RankedTensorOf<[AnyFloat]>>;
+def PositionTensor : StaticTensorOf<RankedTensorOf<[I32]>>;
+def IntegerTensor : StaticTensorOf<RankedTensorOf<[AnySignlessInteger]>>;
+def LabelTensor : StaticTensorOf<RankedTensorOf<[I32, I64]>>;
+def NumericTensor : StaticTensorOf<RankedTensorOf<[AnyFloat, AnySignlessInteger]>>;
 
 def Role : I32EnumAttr<"Role", "what a state is for", [
     I32EnumAttrCase<"parameter", 0>, I32EnumAttrCase<"buffer", 1>,

@@ -2,6 +2,8 @@
 
 #include "ir/gradus.h"
 
+#include "ir/external_models.h"
+
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -27,4 +29,18 @@ void GradusDialect::initialize() {
 #define GET_ATTRDEF_LIST
 #include "ir/gradus_attributes.cpp.inc"
       >();
+}
+
+/// Folders that give numbers become constants.
+Operation *GradusDialect::materializeConstant(OpBuilder &builder,
+                                              Attribute value, Type type,
+                                              Location loc) {
+  return arith::ConstantOp::materialize(builder, value, type, loc);
+}
+
+void gradus::registerDialects(DialectRegistry &registry) {
+  registry.insert<GradusDialect, arith::ArithDialect, math::MathDialect>();
+  registerElementwiseModels(registry);
+  registerGradientModels(registry);
+  registerEvaluationModels(registry);
 }

@@ -55,13 +55,15 @@ def MaxPoolOp : PoolBase<"max_pool"> {
     element (the tie rule of PyTorch); padding never wins.
   }];
   let arguments = !con((ins FloatTensor:$input, DenseI64ArrayAttr:$window), windowArguments);
-  let results = (outs FloatTensor:$result, RankedTensorOf<[I32]>:$indices);
+  let results = (outs FloatTensor:$result, PositionTensor:$indices);
   let assemblyFormat = "$input `window` $window `strides` $strides `pads` $pads_begin `to` $pads_end `dilations` $dilations attr-dict `:` type($input) `->` type($result) `,` type($indices)";
 }
 
-def MaxPoolBackwardOp : PoolBase<"max_pool_backward"> {
+def MaxPoolBackwardOp : GradusOp<"max_pool_backward", [Pure,
+    DeclareOpInterfaceMethods<Evaluable>]> {
   let summary = "Sends each window's gradient to the element that won";
-  let arguments = !con((ins FloatTensor:$gradient, RankedTensorOf<[I32]>:$indices,
+  let hasVerifier = 1;
+  let arguments = !con((ins FloatTensor:$gradient, PositionTensor:$indices,
                             DenseI64ArrayAttr:$window), windowArguments);
   let results = (outs FloatTensor:$result);
   let assemblyFormat = "$gradient `,` $indices `window` $window `strides` $strides `pads` $pads_begin `to` $pads_end `dilations` $dilations attr-dict `:` type($gradient) `,` type($indices) `->` type($result)";

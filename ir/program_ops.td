@@ -51,7 +51,7 @@ def StateOp : GradusOp<"state", [Symbol, HasParent<"ProgramOp">]> {
     `value`, the model's own weights.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name,
-                       TypeAttrOf<AnyRankedTensor>:$type,
+                       TypeAttrOf<AnyStaticTensor>:$type,
                        RoleAttr:$role,
                        OptionalAttr<InitAttr>:$init,
                        OptionalAttr<ElementsAttr>:$value);
@@ -60,7 +60,8 @@ def StateOp : GradusOp<"state", [Symbol, HasParent<"ProgramOp">]> {
 }
 
 def GraphOp : GradusOp<"graph", [
-    HasParent<"ProgramOp">, IsolatedFromAbove, FunctionOpInterface]> {
+    HasParent<"ProgramOp">, IsolatedFromAbove, FunctionOpInterface,
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>]> {
   let summary = "A function of values: inputs and states in, outputs and states out";
   let description = [{
     Inputs and outputs carry names. `gradus.read` gives a state's value at
@@ -101,23 +102,25 @@ def GraphOp : GradusOp<"graph", [
   }];
 }
 
-def ReadOp : GradusOp<"read", [Pure, HasParent<"GraphOp">]> {
+def ReadOp : GradusOp<"read", [Pure, HasParent<"GraphOp">,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>,
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
   let summary = "A state's value at entry of the step";
   let arguments = (ins FlatSymbolRefAttr:$state);
-  let results = (outs AnyRankedTensor:$result);
+  let results = (outs AnyStaticTensor:$result);
   let assemblyFormat = "$state attr-dict `:` type($result)";
-  let hasVerifier = 1;
 }
 
-def WriteOp : GradusOp<"write", [HasParent<"GraphOp">]> {
+def WriteOp : GradusOp<"write", [HasParent<"GraphOp">,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "A state's value at exit of the step";
-  let arguments = (ins FlatSymbolRefAttr:$state, AnyRankedTensor:$value);
+  let arguments = (ins FlatSymbolRefAttr:$state, AnyStaticTensor:$value);
   let assemblyFormat = "$state `,` $value attr-dict `:` type($value)";
-  let hasVerifier = 1;
 }
 
 def UpdateOp : GradusOp<"update", [
-    HasParent<"GraphOp">, DeclareOpInterfaceMethods<ParameterUpdate>]> {
+    HasParent<"GraphOp">, DeclareOpInterfaceMethods<SymbolUserOpInterface>,
+    DeclareOpInterfaceMethods<ParameterUpdate>]> {
   let summary = "A parameter and its gradient: where autodiff ends and the optimizer begins";
   let description = [{
     Says that an optimizer moves `parameter` by `gradient`. Gradient methods
@@ -128,19 +131,19 @@ def UpdateOp : GradusOp<"update", [
                        OptionalAttr<StrAttr>:$group,
                        OptionalAttr<F64Attr>:$learning_rate_factor);
   let assemblyFormat = "$parameter `,` $gradient attr-dict `:` type($gradient)";
-  let hasVerifier = 1;
 }
 
 def ReturnOp : GradusOp<"return", [
-    HasParent<"GraphOp">, Terminator]> {
+    Pure, HasParent<"GraphOp">, Terminator]> {
   let summary = "Ends a graph with its outputs";
-  let arguments = (ins Variadic<AnyRankedTensor>:$outputs);
+  let arguments = (ins Variadic<AnyStaticTensor>:$outputs);
   let assemblyFormat = "attr-dict ($outputs^ `:` type($outputs))?";
   let hasVerifier = 1;
 }
 
 def ScheduleOp : GradusOp<"schedule", [
-    HasParent<"ProgramOp">, NoTerminator, SingleBlock]> {
+    HasParent<"ProgramOp">, NoTerminator, SingleBlock,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "Which variant of a graph runs at step k";
   let description = [{
     A pure function of the step counter: the last `gradus.variant` whose
@@ -160,7 +163,8 @@ def ScheduleOp : GradusOp<"schedule", [
   let assemblyFormat = "$graph attr-dict-with-keyword $body";
 }
 
-def VariantOp : GradusOp<"variant", [HasParent<"ScheduleOp">]> {
+def VariantOp : GradusOp<"variant", [HasParent<"ScheduleOp">,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "One variant of a scheduled graph and the steps it runs at";
   let arguments = (ins FlatSymbolRefAttr:$graph,
                        ConfinedAttr<DefaultValuedAttr<I64Attr, "1">, [IntPositive]>:$every);

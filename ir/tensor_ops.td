@@ -16,8 +16,8 @@ class TensorOp<string mnemonic, list<Trait> traits = []>
 
 def ReshapeOp : TensorOp<"reshape"> {
   let summary = "The same elements in row-major order under another shape";
-  let arguments = (ins AnyRankedTensor:$input);
-  let results = (outs AnyRankedTensor:$result);
+  let arguments = (ins AnyStaticTensor:$input);
+  let results = (outs AnyStaticTensor:$result);
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
   let hasVerifier = 1;
   let hasFolder = 1;
@@ -25,8 +25,8 @@ def ReshapeOp : TensorOp<"reshape"> {
 
 def TransposeOp : TensorOp<"transpose"> {
   let summary = "Dimension i of the result is dimension `permutation[i]` of the input";
-  let arguments = (ins AnyRankedTensor:$input, DenseI64ArrayAttr:$permutation);
-  let results = (outs AnyRankedTensor:$result);
+  let arguments = (ins AnyStaticTensor:$input, DenseI64ArrayAttr:$permutation);
+  let results = (outs AnyStaticTensor:$result);
   let assemblyFormat = "$input `perm` $permutation attr-dict `:` type($input) `->` type($result)";
   let hasVerifier = 1;
   let hasFolder = 1;
@@ -39,10 +39,10 @@ def BroadcastOp : TensorOp<"broadcast"> {
     the same size (or size 1, which repeats). `dimensions` is strictly
     increasing. Its gradient is a sum over the other dimensions.
   }];
-  let arguments = (ins AnyRankedTensor:$input,
+  let arguments = (ins AnyStaticTensor:$input,
     ConfinedAttr<DenseI64ArrayAttr, [DenseArrayNonNegative<DenseI64ArrayAttr>,
       DenseArrayStrictlySorted<DenseI64ArrayAttr>]>:$dimensions);
-  let results = (outs AnyRankedTensor:$result);
+  let results = (outs AnyStaticTensor:$result);
   let assemblyFormat = "$input `dims` $dimensions attr-dict `:` type($input) `->` type($result)";
   let hasVerifier = 1;
   let hasFolder = 1;
@@ -56,12 +56,13 @@ def ReduceOp : TensorOp<"reduce"> {
   let results = (outs NumericTensor:$result);
   let assemblyFormat = "$kind $input `axes` $axes attr-dict `:` type($input) `->` type($result)";
   let hasVerifier = 1;
+  let hasFolder = 1;
 }
 
 def IotaOp : GradusOp<"iota", [Pure, DeclareOpInterfaceMethods<Evaluable>]> {
   let summary = "Each element is its own index along `axis`";
   let arguments = (ins I64Attr:$axis);
-  let results = (outs RankedTensorOf<[AnySignlessInteger]>:$result);
+  let results = (outs IntegerTensor:$result);
   let assemblyFormat = "`axis` $axis attr-dict `:` type($result)";
   let hasVerifier = 1;
 }

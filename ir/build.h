@@ -1,0 +1,65 @@
+// How graphs are written by hand: small functions that give the value of an op
+// whose result type follows from its operands. Passes, gradient rules,
+// decompositions and frontends use them. Constants fold on the way.
+#pragma once
+
+#include "ir/gradus.h"
+
+namespace gradus {
+
+/// The type of a tensor value.
+mlir::RankedTensorType tensorType(mlir::Value value);
+
+/// 0, 1, ..., rank - 1 but `axes`, which are sorted.
+llvm::SmallVector<int64_t> axesExcept(int64_t rank, llvm::ArrayRef<int64_t> axes);
+/// 0, 1, ..., rank - 1.
+llvm::SmallVector<int64_t> allAxes(int64_t rank);
+
+/// The same number everywhere; `type` is a tensor or a scalar type, of floats
+/// or integers.
+mlir::Value splat(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type type,
+                  double number);
+/// The same number in the shape and element type of `like`.
+mlir::Value splatLike(mlir::OpBuilder &builder, mlir::Value like, double number);
+
+mlir::Value reshape(mlir::OpBuilder &builder, mlir::Location loc,
+                    mlir::Value value, llvm::ArrayRef<int64_t> shape);
+mlir::Value transpose(mlir::OpBuilder &builder, mlir::Location loc,
+                      mlir::Value value, llvm::ArrayRef<int64_t> permutation);
+/// Dimension i of `value` becomes dimension `dimensions[i]` of `shape`.
+mlir::Value broadcast(mlir::OpBuilder &builder, mlir::Location loc,
+                      mlir::Value value, llvm::ArrayRef<int64_t> shape,
+                      llvm::ArrayRef<int64_t> dimensions);
+/// A rank-0 value in every element of `shape`.
+mlir::Value broadcastScalar(mlir::OpBuilder &builder, mlir::Location loc,
+                            mlir::Value scalar, llvm::ArrayRef<int64_t> shape);
+/// Gives back the `axes` that a reduction of a tensor of `shape` took away.
+mlir::Value broadcastAlong(mlir::OpBuilder &builder, mlir::Location loc,
+                           mlir::Value value, llvm::ArrayRef<int64_t> shape,
+                           llvm::ArrayRef<int64_t> axes);
+/// NumPy's rule: shapes are aligned at their last dimension, and size 1 repeats.
+mlir::Value broadcastLast(mlir::OpBuilder &builder, mlir::Location loc,
+                          mlir::Value value, llvm::ArrayRef<int64_t> shape);
+
+mlir::Value reduce(mlir::OpBuilder &builder, mlir::Location loc, Reduction kind,
+                   mlir::Value value, llvm::ArrayRef<int64_t> axes);
+mlir::Value sum(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
+                llvm::ArrayRef<int64_t> axes);
+mlir::Value mean(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
+                 llvm::ArrayRef<int64_t> axes);
+
+/// `a` [.., m, k] (or transposed) times `b` [.., k, n] (or transposed).
+mlir::Value matmul(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value a,
+                   mlir::Value b, bool transposeA = false,
+                   bool transposeB = false);
+
+/// The index along `axis` in every element of `type`, a tensor of integers.
+mlir::Value iota(mlir::OpBuilder &builder, mlir::Location loc,
+                 mlir::RankedTensorType type, int64_t axis);
+
+/// The same values as elements of another type: a narrower or wider float, or
+/// an integer or boolean made a float.
+mlir::Value convert(mlir::OpBuilder &builder, mlir::Location loc,
+                    mlir::Value value, mlir::Type element);
+
+} // namespace gradus
