@@ -57,17 +57,17 @@ struct Signature {
 };
 } // namespace
 
-/// `%image: type` or `%arg0 as "input.1": type`.
+/// `%image: type` or `%arg0 as "input.1": type`; a location follows the value.
 static ParseResult parseInput(OpAsmParser &parser, Signature &signature) {
   OpAsmParser::Argument &input = signature.inputs.emplace_back();
-  if (parser.parseOperand(input.ssaName, /*allowResultNumber=*/false))
+  if (parser.parseOperand(input.ssaName, /*allowResultNumber=*/false) ||
+      parser.parseOptionalLocationSpecifier(input.sourceLoc))
     return failure();
   std::string name = input.ssaName.name.drop_front().str();
   if (succeeded(parser.parseOptionalKeyword("as")) && parser.parseString(&name))
     return failure();
   signature.inputNames.push_back(parser.getBuilder().getStringAttr(name));
-  return failure(parser.parseColonType(input.type) ||
-                 parser.parseOptionalLocationSpecifier(input.sourceLoc));
+  return parser.parseColonType(input.type);
 }
 
 /// `loss: type` or `"a loss": type`.
@@ -121,13 +121,12 @@ static void printInput(OpAsmPrinter &printer, BlockArgument input,
   std::string printed;
   llvm::raw_string_ostream stream(printed);
   printer.printOperand(input, stream);
-  printer << printed;
+  printer.printRegionArgument(input, /*argAttrs=*/{}, /*omitType=*/true);
   if (StringRef(printed).drop_front() != name) {
     printer << " as ";
     printer.printString(name);
   }
   printer << ": " << input.getType();
-  printer.printOptionalLocationSpecifier(input.getLoc());
 }
 
 void GraphOp::print(OpAsmPrinter &printer) {
