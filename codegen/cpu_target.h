@@ -1,0 +1,29 @@
+// CPU targets: the levels that code can be emitted for, and what they need.
+#pragma once
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+
+#include <string>
+#include <vector>
+
+namespace gradus {
+
+struct CpuTarget {
+  std::string name;     // "cpu:x86-64-v4"; "cpu" is this machine
+  std::string cpu;      // as LLVM calls it
+  std::string features; // on top of it: "+avx512bf16,..."
+
+  int vectorBits = 128;   // widest registers
+  int registers = 16;     // how many of them
+  bool fma = false;       // fused multiply-add
+  bool bf16 = false;      // conversions from f32 to bf16
+};
+
+/// "cpu" (this machine) or "cpu:x86-64-v2|v3|v4|amx".
+llvm::Expected<CpuTarget> cpuTarget(llvm::StringRef name);
+
+/// The CPU features, by their LLVM names, that a machine needs to run its code.
+std::vector<std::string> requiredFeatures(const CpuTarget &target);
+
+} // namespace gradus
