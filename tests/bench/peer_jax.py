@@ -11,7 +11,7 @@ os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=true intra_op_parallelis
 
 import jax
 import jax.numpy as jnp
-
+import numpy
 import worker
 
 
@@ -59,6 +59,22 @@ def momentum_step(loss):
         return (jax.tree.map(lambda p, v: p - 0.01 * v, parameters, velocities), velocities), value
 
     return step
+
+
+def reading(make):
+    """As training, but the batch comes from the host and the loss is read there."""
+    parameters, loss, x, y = make()
+    x, y = numpy.asarray(x), numpy.asarray(y)
+    step = jax.jit(momentum_step(loss), donate_argnums=0)
+    state = (parameters, jax.tree.map(jnp.zeros_like, parameters))
+
+    def run(steps):
+        nonlocal state
+        for _ in range(steps):
+            state, value = step(state, (x, y))
+            float(value)
+
+    return run
 
 
 def training(make):
@@ -121,7 +137,9 @@ def load(workload, how):
         return adamw()
     if workload == "mlp-queue":
         return queue(mlp, workloads.QUEUE)
-    return training({"mlp": mlp, "lenet5": lenet}[workload])
+    if workload == "mlp":
+        return reading(mlp)
+    return training({"mlp-ahead": mlp, "lenet5": lenet}[workload])
 
 
 worker.serve(load)

@@ -20,7 +20,8 @@ class Workload:
 
 
 WORKLOADS = [
-    Workload("mlp", "MLP 32-32-32-1, batch 16, SGD momentum, step by step", "mlp.onnx", "mlp.json", 300, 30, goal=3.0),
+    Workload("mlp", "MLP 32-32-32-1, batch 16, SGD momentum, step by step, loss read", "mlp.onnx", "mlp.json", 300, 30, goal=3.0),
+    Workload("mlp-ahead", "the same, loss not read: a peer may run ahead", "mlp.onnx", "mlp.json", 300, 30, goal=3.0),
     Workload("mlp-queue", f"the same, {QUEUE} steps in one call", "mlp.onnx", "mlp.json", 1000, 30, smallest=QUEUE, goal=1.4),
     Workload("lenet5", "LeNet-5 28x28, batch 32, SGD momentum", "lenet5.onnx", "lenet5.json", 20, 30, goal=4.0),
     Workload("adamw-30m", "AdamW alone, 30 M parameters", "adamw_30m.mlir", "", 2, 12, goal=1.05),

@@ -1,0 +1,50 @@
+"""Makes the bench's models. Run in a virtual environment with torch and onnx."""
+
+import os
+import sys
+
+import torch
+from torch import nn
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.dirname(HERE))
+import workloads
+
+
+def export(name, model, shape, output):
+    torch.onnx.export(model, (torch.zeros(shape),), os.path.join(HERE, name), dynamo=False, opset_version=20,
+                      training=torch.onnx.TrainingMode.TRAINING, do_constant_folding=False,
+                      input_names=["input"], output_names=[output])
+
+
+def adamw():
+    """A program whose gradients are states, so that a step is the optimizer alone."""
+    states, updates = [], []
+    for i, (rows, columns) in enumerate(workloads.ADAMW_SHAPES):
+        kind = f"tensor<{rows}x{columns}xf32>"
+        for name, role, value in (("w", "parameter", 0.02), ("g", "buffer", 0.01)):
+            states.append(f"  gradus.state @{name}{i} : {kind} "
+                          f"{{role = #gradus.role<{role}>, init = #gradus.init<constant, {value} : f64>}}")
+        updates.append(f"    %g{i} = gradus.read @g{i} : {kind}")
+        updates.append(f"    gradus.update @w{i}, %g{i} : {kind}")
+    recipe = ('recipe = {optimizer = {type = "adamw", learning_rate = 1.0e-3, betas = [9.0e-1, 9.99e-1], '
+              'epsilon = 1.0e-8, weight_decay = 1.0e-2}}')
+    return "\n".join(["// AdamW alone on 30 M parameters; made by make.py.",
+                      f"gradus.program @adamw_30m attributes {{{recipe}}} {{", *states,
+                      "  gradus.graph @train() -> () {", *updates, "    gradus.return", "  }", "}", ""])
+
+
+def main():
+    torch.manual_seed(0)
+    export("mlp.onnx", nn.Sequential(nn.Linear(32, 32), nn.ReLU(), nn.Linear(32, 32), nn.ReLU(), nn.Linear(32, 1)),
+           (16, 32), "output")
+    export("lenet5.onnx", nn.Sequential(
+        nn.Conv2d(1, 6, 5, padding=2), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(6, 16, 5), nn.ReLU(), nn.MaxPool2d(2),
+        nn.Flatten(), nn.Linear(400, 120), nn.ReLU(), nn.Linear(120, 84), nn.ReLU(), nn.Linear(84, 10)),
+        (32, 1, 28, 28), "logits")
+    with open(os.path.join(HERE, "adamw_30m.mlir"), "w") as file:
+        file.write(adamw())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,239 @@
+"""Measures the workloads, with --peers beside PyTorch and JAX in the same run.
+
+One worker process per framework stays alive and runs a few steps when its turn
+comes, so that all meet the same machine. Around each turn a probe measures how
+fast the machine is; repetitions are compared only with those made at the same
+speed. Prints a table and writes all figures as JSON beside it.
+"""
+
+import argparse
+import collections
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+
+import workloads
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.abspath(os.path.join(HERE, "..", ".."))
+BUILD = os.path.abspath(os.environ.get("GRADUS_BUILD") or os.path.join(ROOT, "build"))
+DEPS = os.environ.get("GRADUS_DEPS") or os.path.expanduser("~/.cache/gradus")
+TCMALLOC = "/usr/lib/x86_64-linux-gnu/libtcmalloc.so.4"
+PEER_SPACE = 12 << 30  # bytes: PyTorch's wheel brings its GPU libraries
+SAME_SPEED = 0.75  # of what a tenth of the probes exceed: below it the machine is in its slow state
+FEWEST = 3  # repetitions that a comparison needs
+PACKAGES = {"torch": ["torch", "numpy", "setuptools"], "jax": ["jax", "numpy"]}
+
+
+def say(text):
+    print(text, file=sys.stderr, flush=True)
+
+
+class Worker:
+    """A process that answers one line with one line."""
+
+    def __init__(self, name, command, environment=None):
+        self.name, self.compile_seconds, self.times = name, None, []
+        self.log = open(os.path.join(BUILD, "bench", f"{name}.log"), "w")
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log,
+                                        text=True, cwd=HERE, env={**os.environ, **(environment or {})})
+
+    def listen(self):
+        line = self.process.stdout.readline().split()
+        if not line:
+            raise RuntimeError(f"{self.name} ended; see {self.log.name}")
+        return [float(word) for word in line[1:]]
+
+    def ask(self, line):
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
+        return self.listen()
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+        self.log.close()
+
+
+class Probe(Worker):
+    """Files each repetition under the state that the machine was in."""
+
+    def __init__(self):
+        super().__init__("probe", [os.path.join(BUILD, "bin", "gradus_bench_probe")])
+        self.seen = []
+
+    def around(self, run):
+        before = self.ask("probe")
+        result = run()
+        after = self.ask("probe")
+        speeds = [min(pair) for pair in zip(before, after)]
+        self.seen.append(speeds)
+        return result, speeds
+
+    def state(self, speeds):
+        """Per probe `F` or `S`: fast or slow, against the best tenth seen in this run."""
+        best = [sorted(column)[len(column) * 9 // 10] for column in zip(*self.seen)]
+        return "".join("F" if mine >= SAME_SPEED * most else "S" for mine, most in zip(speeds, best) if most)
+
+
+def python_of(framework):
+    """A virtual environment outside the tree with the framework in it."""
+    folder = os.path.join(DEPS, "peers", framework)
+    python = os.path.join(folder, "bin", "python")
+    if os.path.exists(os.path.join(folder, "complete")):
+        return python
+    os.makedirs(os.path.dirname(folder), exist_ok=True)
+    free = shutil.disk_usage(os.path.dirname(folder)).free
+    if free < PEER_SPACE:
+        sys.exit(f"bench: --peers needs {PEER_SPACE >> 30} GiB free under {DEPS}, found {free >> 30}")
+    say(f"bench: installing {framework} into {folder}")
+    subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+    subprocess.run([python, "-m", "pip", "install", "-q", *PACKAGES[framework]], check=True)
+    open(os.path.join(folder, "complete"), "w").close()
+    return python
+
+
+def start_peers(workload):
+    script = os.path.join(HERE, "peer_{}.py").format
+    environment = {"LD_PRELOAD": TCMALLOC} if os.path.exists(TCMALLOC) else {}
+    if not environment:
+        say(f"bench: {TCMALLOC} is missing, so PyTorch runs without it")
+    for how in ("eager", "compile"):
+        yield Worker(f"torch-{how}", [python_of("torch"), script("torch"), workload.name, how], environment)
+    yield Worker("jax", [python_of("jax"), script("jax"), workload.name, "jit"])
+
+
+def start_gradus(workload):
+    artifact = os.path.join(BUILD, "bench", f"{workload.name}.gradus")
+    recipe = ["--recipe", os.path.join(HERE, "models", workload.recipe)] if workload.recipe else []
+    command = [os.path.join(BUILD, "bin", "gradus"), "compile", os.path.join(HERE, "models", workload.model), *recipe]
+    subprocess.run([*command, "-o", artifact], check=True, stdout=subprocess.DEVNULL)  # the first run is cold
+    start = time.perf_counter()
+    subprocess.run([*command, "-o", artifact], check=True, stdout=subprocess.DEVNULL)
+    seconds = time.perf_counter() - start
+    queue = workload.smallest if workload.smallest > 1 else 0
+    worker = Worker("gradus", [os.path.join(BUILD, "bin", "gradus_bench_worker"), artifact, str(workloads.THREADS),
+                               str(queue), "10"])
+    worker.compile_seconds = seconds
+    return worker
+
+
+def ready(workers):
+    """Those that come up; a peer that cannot do a workload is left out."""
+    for worker in workers:
+        try:
+            seconds = worker.listen()[0]
+            worker.compile_seconds = worker.compile_seconds or seconds
+            yield worker
+        except RuntimeError as problem:
+            say(f"bench: {problem}")
+
+
+def measure(workload, workers, probe):
+    for repetition in range(workload.repetitions):
+        for offset in range(len(workers)):
+            worker = workers[(repetition + offset) % len(workers)]
+            (time_taken,), speeds = probe.around(lambda: worker.ask(f"run {workload.steps}"))
+            worker.times.append((time_taken / workload.steps / 1e6, speeds))
+
+
+def common_state(workers, probe):
+    """The state with the most repetitions of the worker that has fewest in it."""
+    counts = [collections.Counter(probe.state(speeds) for _, speeds in worker.times) for worker in workers]
+    return max(set().union(*counts), key=lambda state: min(count[state] for count in counts))
+
+
+def summary(worker, state, probe):
+    times = [each for each, speeds in worker.times if probe.state(speeds) == state]
+    every = [each for each, _ in worker.times]
+    chosen = times if len(times) >= FEWEST else every
+    return {"min_ms": min(chosen), "median_ms": statistics.median(chosen), "repetitions": len(chosen),
+            "same_state": len(times) >= FEWEST, "compile_s": worker.compile_seconds,
+            "peak_bytes": int(worker.ask("memory")[0]),
+            "all": [{"ms": each, "state": probe.state(speeds)} for each, speeds in worker.times]}
+
+
+def bench(workload, peers, probe):
+    say(f"bench: {workload.name}")
+    start = ([] if peers == "only" else [start_gradus(workload)]) + (list(start_peers(workload)) if peers else [])
+    workers = list(ready(start))
+    measure(workload, workers, probe)
+    state = common_state(workers, probe)
+    result = {"workload": workload.name, "what": workload.what, "precision": "f32", "goal": workload.goal, "state": state,
+              "frameworks": {worker.name: summary(worker, state, probe) for worker in workers}}
+    if workload.name == "adamw-30m":
+        elements = sum(rows * columns for rows, columns in workloads.ADAMW_SHAPES)
+        result["streams_ms"] = min(probe.ask(f"streams {elements}")[0] for _ in range(3)) / 1e6
+    for worker in start:
+        worker.close()
+    return result
+
+
+def ratio(result, statistic):
+    """How many times faster than the best peer, or None."""
+    frameworks = dict(result["frameworks"])
+    own = frameworks.pop("gradus", None)
+    if not own or not frameworks:
+        return None
+    return min(peer[statistic] for peer in frameworks.values()) / own[statistic]
+
+
+def number(value, form):
+    return format(value, form) if value is not None else "-"
+
+
+def row(result):
+    frameworks = result["frameworks"]
+    own, jax = frameworks.get("gradus"), frameworks.get("jax")
+    torch = min((each for name, each in frameworks.items() if name.startswith("torch")),
+                key=lambda each: each["min_ms"], default=None)
+
+    def pair(each):
+        return f"{each['min_ms']:.4f} {each['median_ms']:.4f}" if each else "-"
+
+    return [result["workload"], result["precision"], pair(own), pair(torch), pair(jax),
+            number(ratio(result, "min_ms"), ".2f"), number(ratio(result, "median_ms"), ".2f"), f"{result['goal']:.2f}",
+            " ".join(f"{each['compile_s']:.2f}" if each else "-" for each in (own, torch, jax)),
+            " ".join(f"{each['peak_bytes'] / 2**20:.0f}" if each else "-" for each in (own, torch, jax))]
+
+
+def print_table(results):
+    head = ["workload", "precision", "Gradus ms", "PyTorch ms", "JAX ms", "ratio", "of medians", "goal", "compile s",
+            "peak MiB"]
+    rows = [head] + [row(result) for result in results]
+    widths = [max(len(each[i]) for each in rows) for i in range(len(head))]
+    for each in rows:
+        print("  ".join(cell.ljust(width) for cell, width in zip(each, widths)).rstrip())
+    print("\nms: minimum and median of a step, in the machine's commonest state. Ratio: times faster than the best peer."
+          "\nCompile s and peak MiB: Gradus, PyTorch, JAX.")
+    for result in results:
+        print(f"{result['workload']}: {result['what']}; state {result['state']}"
+              + (f"; in-place update of the same streams {result['streams_ms']:.3f} ms" if "streams_ms" in result else "")
+              + "".join(f"; {name} met it in too few repetitions" for name, each in result["frameworks"].items()
+                        if not each["same_state"]))
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="./dev bench", description=__doc__)
+    parser.add_argument("--peers", action="store_true", help="beside PyTorch and JAX")
+    parser.add_argument("--peers-only", action="store_true", help="PyTorch and JAX alone")
+    parser.add_argument("--only", default="", metavar="PATTERN", help="a part of the workloads' names")
+    parser.add_argument("--json", default=os.path.join(BUILD, "bench", "results.json"), metavar="FILE")
+    arguments = parser.parse_args()
+    os.makedirs(os.path.join(BUILD, "bench"), exist_ok=True)
+    peers = "only" if arguments.peers_only else arguments.peers
+    probe = Probe()
+    results = [bench(workload, peers, probe) for workload in workloads.WORKLOADS if arguments.only in workload.name]
+    probe.close()
+    print_table(results)
+    with open(arguments.json, "w") as file:
+        json.dump(results, file, indent=1)
+    print(f"figures: {arguments.json}")
+
+
+if __name__ == "__main__":
+    main()
