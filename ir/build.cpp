@@ -133,6 +133,12 @@ static Type likeWithElement(Value value, Type element) {
   return element;
 }
 
+Type gradus::computeType(Type element) {
+  return element.getIntOrFloatBitWidth() < 32
+             ? Float32Type::get(element.getContext())
+             : element;
+}
+
 Value gradus::convert(OpBuilder &builder, Location loc, Value value,
                       Type element) {
   Type from = elementType(value), to = likeWithElement(value, element);

@@ -62,4 +62,8 @@ mlir::Value iota(mlir::OpBuilder &builder, mlir::Location loc,
 mlir::Value convert(mlir::OpBuilder &builder, mlir::Location loc,
                     mlir::Value value, mlir::Type element);
 
+/// The type to compute in, so that sums keep their precision: f32 for floats
+/// that are narrower, else the type itself.
+mlir::Type computeType(mlir::Type element);
+
 } // namespace gradus

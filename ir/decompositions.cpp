@@ -10,12 +10,6 @@
 using namespace mlir;
 using namespace gradus;
 
-/// f32 for what is narrower, else the type itself.
-static Type computeType(Type element) {
-  return element.getIntOrFloatBitWidth() < 32 ? Float32Type::get(element.getContext())
-                                              : element;
-}
-
 namespace {
 /// Values of a classification: logits [.., C, ..] with C at `axis`, labels [..].
 struct Classes {

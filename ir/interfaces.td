@@ -16,7 +16,8 @@ def Differentiable : OpInterface<"Differentiable"> {
     InterfaceMethod<[{
       Returns the gradient of each operand, given the gradient of each result;
       a null value means zero (and for an operand that has no gradient, such as
-      labels, always). A null result gradient means zero.
+      labels, always). A null result gradient means zero; at least one is not
+      null.
     }], "::llvm::SmallVector<::mlir::Value>", "pullback",
       (ins "::mlir::OpBuilder &":$builder,
            "::mlir::ValueRange":$resultGradients)>,

@@ -1,0 +1,406 @@
+// How each op passes a gradient from its results back to its operands.
+//
+// One short rule per op, in the order of the .td files, then arith and math.
+// Each rule is compared with finite differences in tests/ir/gradients_test.cpp.
+// In the comments g is the gradient of the result y.
+
+#include "ir/build.h"
+#include "ir/external_models.h"
+
+using namespace mlir;
+using namespace gradus;
+
+namespace {
+/// Short words for the arithmetic of the rules, at the location of the op
+/// whose gradient it is.
+struct Arithmetic {
+  OpBuilder &builder;
+  Location loc;
+
+  Value add(Value a, Value b) const { return make<arith::AddFOp>(a, b); }
+  Value sub(Value a, Value b) const { return make<arith::SubFOp>(a, b); }
+  Value mul(Value a, Value b) const { return make<arith::MulFOp>(a, b); }
+  Value div(Value a, Value b) const { return make<arith::DivFOp>(a, b); }
+  Value neg(Value a) const { return make<arith::NegFOp>(a); }
+  Value exp(Value a) const { return make<math::ExpOp>(a); }
+  Value number(double value, Value like) const {
+    return splat(builder, loc, like.getType(), value);
+  }
+  Value scale(double factor, Value a) const { return mul(a, number(factor, a)); }
+  Value select(Value condition, Value a, Value b) const {
+    return make<arith::SelectOp>(condition, a, b);
+  }
+  Value greater(Value a, Value b) const {
+    return make<arith::CmpFOp>(arith::CmpFPredicate::OGT, a, b);
+  }
+  Value equal(Value a, Value b) const {
+    return make<arith::CmpFOp>(arith::CmpFPredicate::OEQ, a, b);
+  }
+  template <typename Op, typename... Args> Value make(Args &&...args) const {
+    return builder.createOrFold<Op>(loc, std::forward<Args>(args)...);
+  }
+};
+
+using Values = SmallVector<Value>;
+} // namespace
+
+//===-- tensor ops --------------------------------------------------------===//
+
+Values ReshapeOp::pullback(OpBuilder &builder, ValueRange g) {
+  return {reshape(builder, getLoc(), g[0], tensorType(getInput()).getShape())};
+}
+
+Values TransposeOp::pullback(OpBuilder &builder, ValueRange g) {
+  SmallVector<int64_t> inverse(getPermutation().size());
+  for (auto [position, dimension] : llvm::enumerate(getPermutation()))
+    inverse[dimension] = position;
+  return {transpose(builder, getLoc(), g[0], inverse)};
+}
+
+/// What was repeated is summed.
+Values BroadcastOp::pullback(OpBuilder &builder, ValueRange g) {
+  RankedTensorType input = tensorType(getInput());
+  SmallVector<int64_t> kept;
+  for (auto [position, dimension] : llvm::enumerate(getDimensions()))
+    if (input.getDimSize(position) == getType().getDimSize(dimension))
+      kept.push_back(dimension);
+  Value total =
+      sum(builder, getLoc(), g[0], axesExcept(getType().getRank(), kept));
+  return {reshape(builder, getLoc(), total, input.getShape())};
+}
+
+/// The elements that won share the gradient evenly.
+static Value gradientOfWinners(ReduceOp op, const Arithmetic &a, Value g) {
+  auto over = [&](Value value) {
+    return broadcastAlong(a.builder, a.loc, value,
+                          tensorType(op.getInput()).getShape(), op.getAxes());
+  };
+  Value winners = a.equal(op.getInput(), over(op.getResult()));
+  Value ones = convert(a.builder, a.loc, winners, op.getType().getElementType());
+  Value share = a.div(g, sum(a.builder, a.loc, ones, op.getAxes()));
+  return a.select(winners, over(share), a.number(0, op.getInput()));
+}
+
+Values ReduceOp::pullback(OpBuilder &builder, ValueRange g) {
+  Arithmetic a{builder, getLoc()};
+  if (getKind() == Reduction::max || getKind() == Reduction::min)
+    return {gradientOfWinners(*this, a, g[0])};
+  RankedTensorType input = tensorType(getInput());
+  double part = double(getType().getNumElements()) / input.getNumElements();
+  Value each = getKind() == Reduction::mean ? a.scale(part, g[0]) : g[0];
+  return {broadcastAlong(builder, getLoc(), each, input.getShape(), getAxes())};
+}
+
+/// y = A B: A gets g B', B gets A' g; a transposed operand gets the transpose.
+Values MatmulOp::pullback(OpBuilder &builder, ValueRange g) {
+  Location loc = getLoc();
+  Value a = getA(), b = getB();
+  bool ta = getTransposeA(), tb = getTransposeB();
+  return {ta ? matmul(builder, loc, b, g[0], tb, true)
+             : matmul(builder, loc, g[0], b, false, !tb),
+          tb ? matmul(builder, loc, g[0], a, true, ta)
+             : matmul(builder, loc, a, g[0], !ta, false)};
+}
+
+Values ReluOp::pullback(OpBuilder &builder, ValueRange g) {
+  Arithmetic a{builder, getLoc()};
+  Value zero = a.number(0, getInput());
+  return {a.select(a.greater(getInput(), zero), g[0], zero)};
+}
+
+/// g y (1 - y)
+Values SigmoidOp::pullback(OpBuilder &builder, ValueRange g) {
+  Arithmetic a{builder, getLoc()};
+  Value y = getResult();
+  return {a.mul(g[0], a.mul(y, a.sub(a.number(1, y), y)))};
+}
+
+/// Phi(x) + x phi(x), with the normal distribution's Phi and its density phi.
+static Value geluSlope(const Arithmetic &a, Value x) {
+  Value erf = a.make<math::ErfOp>(a.scale(0.7071067811865476, x)); // 1/sqrt(2)
+  Value distribution = a.scale(0.5, a.add(a.number(1, x), erf));
+  Value power = a.exp(a.scale(-0.5, a.mul(x, x)));
+  Value density = a.scale(0.3989422804014327, power); // 1/sqrt(2 pi)
+  return a.add(distribution, a.mul(x, density));
+}
+
+/// (1 + t + x (1 - t^2) u') / 2, with t = tanh u, u = c (x + k x^3).
+static Value geluTanhSlope(const Arithmetic &a, Value x) {
+  const double c = 0.7978845608028654, k = 0.044715; // c = sqrt(2/pi)
+  Value one = a.number(1, x), square = a.mul(x, x);
+  Value u = a.scale(c, a.add(x, a.scale(k, a.mul(square, x))));
+  Value t = a.make<math::TanhOp>(u);
+  Value slope = a.scale(c, a.add(one, a.scale(3 * k, square)));
+  Value rest = a.mul(a.mul(x, a.sub(one, a.mul(t, t))), slope);
+  return a.scale(0.5, a.add(a.add(one, t), rest));
+}
+
+Values GeluOp::pullback(OpBuilder &builder, ValueRange g) {
+  Arithmetic a{builder, getLoc()};
+  Value x = getInput();
+  return {a.mul(g[0], getTanh() ? geluTanhSlope(a, x) : geluSlope(a, x))};
+}
+
+//===-- convolution -------------------------------------------------------===//
+// y = x * w is linear in x and in w, and so are its two gradients: each of the
+// three ops is expressed by the other two.
+
+/// Another op of the family, with the attributes of `op`.
+template <typename Result, typename Op>
+static Value sibling(OpBuilder &builder, Op op, Type type, Value first,
+                     Value second) {
+  return Result::create(builder, op.getLoc(), type, first, second,
+                        op.getStrides(), op.getPadsBegin(), op.getPadsEnd(),
+                        op.getDilations(), op.getGroups());
+}
+
+Values ConvolutionOp::pullback(OpBuilder &builder, ValueRange g) {
+  return {sibling<ConvolutionBackwardDataOp>(
+              builder, *this, getInput().getType(), g[0], getWeight()),
+          sibling<ConvolutionBackwardWeightsOp>(
+              builder, *this, getWeight().getType(), getInput(), g[0])};
+}
+
+Values ConvolutionBackwardDataOp::pullback(OpBuilder &builder, ValueRange g) {
+  return {sibling<ConvolutionOp>(builder, *this, getGradient().getType(), g[0],
+                                 getWeight()),
+          sibling<ConvolutionBackwardWeightsOp>(
+              builder, *this, getWeight().getType(), g[0], getGradient())};
+}
+
+Values ConvolutionBackwardWeightsOp::pullback(OpBuilder &builder, ValueRange g) {
+  return {sibling<ConvolutionBackwardDataOp>(
+              builder, *this, getInput().getType(), getGradient(), g[0]),
+          sibling<ConvolutionOp>(builder, *this, getGradient().getType(),
+                                 getInput(), g[0])};
+}
+
+//===-- pooling -----------------------------------------------------------===//
+
+Values MaxPoolOp::pullback(OpBuilder &builder, ValueRange g) {
+  return {MaxPoolBackwardOp::create(builder, getLoc(), getInput().getType(),
+                                    g[0], getIndices(), getWindow(),
+                                    getStrides(), getPadsBegin(), getPadsEnd(),
+                                    getDilations())};
+}
+
+Values AveragePoolOp::pullback(OpBuilder &builder, ValueRange g) {
+  return {AveragePoolBackwardOp::create(
+      builder, getLoc(), getInput().getType(), g[0], getWindow(), getStrides(),
+      getPadsBegin(), getPadsEnd(), getDilations(), getCountIncludePad())};
+}
+
+Values AveragePoolBackwardOp::pullback(OpBuilder &builder, ValueRange g) {
+  return {AveragePoolOp::create(
+      builder, getLoc(), getGradient().getType(), g[0], getWindow(),
+      getStrides(), getPadsBegin(), getPadsEnd(), getDilations(),
+      getCountIncludePad())};
+}
+
+//===-- losses ------------------------------------------------------------===//
+
+Values SoftmaxCrossEntropyOp::pullback(OpBuilder &builder, ValueRange g) {
+  Value gradient = SoftmaxCrossEntropyBackwardOp::create(
+      builder, getLoc(), getLogits().getType(), g[0], getLogits(), getLabels(),
+      getClassAxisAttr(), getIgnoreIndexAttr(), getLabelSmoothingAttr());
+  return {gradient, Value()};
+}
+
+/// 2 g (prediction - target) / N, and its negative for the target.
+Values MeanSquaredErrorOp::pullback(OpBuilder &builder, ValueRange g) {
+  Arithmetic a{builder, getLoc()};
+  RankedTensorType type = tensorType(getPrediction());
+  Type wide = computeType(type.getElementType());
+  Value difference = a.sub(convert(builder, getLoc(), getPrediction(), wide),
+                           convert(builder, getLoc(), getTarget(), wide));
+  Value seed = convert(builder, getLoc(), g[0], wide);
+  Value share = broadcastScalar(builder, getLoc(),
+                                a.scale(2.0 / type.getNumElements(), seed),
+                                type.getShape());
+  Value gradient = convert(builder, getLoc(), a.mul(difference, share),
+                           type.getElementType());
+  return {gradient, a.neg(gradient)};
+}
+
+//===-- arith -------------------------------------------------------------===//
+
+namespace rules {
+
+static Values add(arith::AddFOp, const Arithmetic &, Value g) { return {g, g}; }
+
+static Values sub(arith::SubFOp, const Arithmetic &a, Value g) {
+  return {g, a.neg(g)};
+}
+
+static Values mul(arith::MulFOp op, const Arithmetic &a, Value g) {
+  return {a.mul(g, op.getRhs()), a.mul(g, op.getLhs())};
+}
+
+/// g / b and -g y / b
+static Values div(arith::DivFOp op, const Arithmetic &a, Value g) {
+  Value share = a.div(g, op.getRhs());
+  return {share, a.neg(a.mul(share, op.getResult()))};
+}
+
+static Values neg(arith::NegFOp, const Arithmetic &a, Value g) {
+  return {a.neg(g)};
+}
+
+/// g where x is larger, and what is left of it for the other operand; where
+/// they are equal each gets a half, as in PyTorch.
+static Values larger(const Arithmetic &a, Value x, Value other, Value g) {
+  Value zero = a.number(0, g);
+  Value tied = a.select(a.equal(x, other), a.scale(0.5, g), zero);
+  Value gradient = a.select(a.greater(x, other), g, tied);
+  return {gradient, a.sub(g, gradient)};
+}
+
+template <typename Op>
+static Values maximum(Op op, const Arithmetic &a, Value g) {
+  return larger(a, op.getLhs(), op.getRhs(), g);
+}
+
+/// The left operand wins where the right one is larger.
+template <typename Op>
+static Values minimum(Op op, const Arithmetic &a, Value g) {
+  return larger(a, op.getRhs(), op.getLhs(), g);
+}
+
+static Values select(arith::SelectOp op, const Arithmetic &a, Value g) {
+  Value zero = a.number(0, g);
+  return {Value(), a.select(op.getCondition(), g, zero),
+          a.select(op.getCondition(), zero, g)};
+}
+
+/// Between float types a gradient takes the way back.
+template <typename Op> static Values cast(Op op, const Arithmetic &a, Value g) {
+  Type element = getElementTypeOrSelf(op.getIn().getType());
+  return {convert(a.builder, a.loc, g, element)};
+}
+
+//===-- math --------------------------------------------------------------===//
+
+/// g sign(x), 0 at 0
+static Values abs(math::AbsFOp op, const Arithmetic &a, Value g) {
+  Value x = op.getOperand(), zero = a.number(0, x);
+  Value notPositive = a.select(a.greater(zero, x), a.neg(g), zero);
+  return {a.select(a.greater(x, zero), g, notPositive)};
+}
+
+static Values cos(math::CosOp op, const Arithmetic &a, Value g) {
+  return {a.neg(a.mul(g, a.make<math::SinOp>(op.getOperand())))};
+}
+
+/// g 2 / sqrt(pi) exp(-x^2)
+static Values erf(math::ErfOp op, const Arithmetic &a, Value g) {
+  Value x = op.getOperand();
+  return {a.mul(g, a.scale(1.1283791670955126, a.exp(a.neg(a.mul(x, x)))))};
+}
+
+static Values exp(math::ExpOp op, const Arithmetic &a, Value g) {
+  return {a.mul(g, op.getResult())};
+}
+
+static Values expm1(math::ExpM1Op op, const Arithmetic &a, Value g) {
+  return {a.mul(g, a.exp(op.getOperand()))};
+}
+
+static Values fma(math::FmaOp op, const Arithmetic &a, Value g) {
+  return {a.mul(g, op.getB()), a.mul(g, op.getA()), g};
+}
+
+static Values log(math::LogOp op, const Arithmetic &a, Value g) {
+  return {a.div(g, op.getOperand())};
+}
+
+static Values log1p(math::Log1pOp op, const Arithmetic &a, Value g) {
+  Value x = op.getOperand();
+  return {a.div(g, a.add(a.number(1, x), x))};
+}
+
+/// y = a^b: g b a^(b-1) and g y log(a), where 0 takes the place of 0 * inf.
+static Values pow(math::PowFOp op, const Arithmetic &a, Value g) {
+  Value base = op.getLhs(), exponent = op.getRhs(), zero = a.number(0, base);
+  Value lower = a.make<math::PowFOp>(base, a.sub(exponent, a.number(1, base)));
+  Value ofBase = a.mul(g, a.mul(exponent, lower));
+  Value ofExponent =
+      a.mul(g, a.mul(op.getResult(), a.make<math::LogOp>(base)));
+  return {a.select(a.equal(exponent, zero), zero, ofBase),
+          a.select(a.equal(base, zero), zero, ofExponent)};
+}
+
+/// -g y^3 / 2
+static Values rsqrt(math::RsqrtOp op, const Arithmetic &a, Value g) {
+  Value y = op.getResult();
+  return {a.mul(g, a.scale(-0.5, a.mul(y, a.mul(y, y))))};
+}
+
+static Values sin(math::SinOp op, const Arithmetic &a, Value g) {
+  return {a.mul(g, a.make<math::CosOp>(op.getOperand()))};
+}
+
+/// g / 2 y
+static Values sqrt(math::SqrtOp op, const Arithmetic &a, Value g) {
+  return {a.div(a.scale(0.5, g), op.getResult())};
+}
+
+/// g (1 - y^2)
+static Values tanh(math::TanhOp op, const Arithmetic &a, Value g) {
+  Value y = op.getResult();
+  return {a.mul(g, a.sub(a.number(1, y), a.mul(y, y)))};
+}
+
+} // namespace rules
+
+//===-- registration ------------------------------------------------------===//
+
+namespace {
+/// Differentiable for an op of another dialect, by its rule.
+template <typename Op, auto rule>
+struct RuleModel : Differentiable::ExternalModel<RuleModel<Op, rule>, Op> {
+  Values pullback(Operation *op, OpBuilder &builder, ValueRange g) const {
+    return rule(cast<Op>(op), Arithmetic{builder, op->getLoc()}, g[0]);
+  }
+};
+
+template <typename Op, auto rule> void attach(MLIRContext *context) {
+  Op::template attachInterface<RuleModel<Op, rule>>(*context);
+}
+} // namespace
+
+static void attachArithRules(MLIRContext *context, arith::ArithDialect *) {
+  using namespace arith;
+  attach<AddFOp, rules::add>(context);
+  attach<SubFOp, rules::sub>(context);
+  attach<MulFOp, rules::mul>(context);
+  attach<DivFOp, rules::div>(context);
+  attach<NegFOp, rules::neg>(context);
+  attach<MaximumFOp, rules::maximum<MaximumFOp>>(context);
+  attach<MaxNumFOp, rules::maximum<MaxNumFOp>>(context);
+  attach<MinimumFOp, rules::minimum<MinimumFOp>>(context);
+  attach<MinNumFOp, rules::minimum<MinNumFOp>>(context);
+  attach<SelectOp, rules::select>(context);
+  attach<ExtFOp, rules::cast<ExtFOp>>(context);
+  attach<TruncFOp, rules::cast<TruncFOp>>(context);
+}
+
+static void attachMathRules(MLIRContext *context, math::MathDialect *) {
+  attach<math::AbsFOp, rules::abs>(context);
+  attach<math::CosOp, rules::cos>(context);
+  attach<math::ErfOp, rules::erf>(context);
+  attach<math::ExpOp, rules::exp>(context);
+  attach<math::ExpM1Op, rules::expm1>(context);
+  attach<math::FmaOp, rules::fma>(context);
+  attach<math::LogOp, rules::log>(context);
+  attach<math::Log1pOp, rules::log1p>(context);
+  attach<math::PowFOp, rules::pow>(context);
+  attach<math::RsqrtOp, rules::rsqrt>(context);
+  attach<math::SinOp, rules::sin>(context);
+  attach<math::SqrtOp, rules::sqrt>(context);
+  attach<math::TanhOp, rules::tanh>(context);
+}
+
+void gradus::registerGradientModels(DialectRegistry &registry) {
+  registry.addExtension(attachArithRules);
+  registry.addExtension(attachMathRules);
+}
