@@ -1,0 +1,272 @@
+// Writes a planned program as an artifact: sections of bytes, and the header
+// that describes them. Section offsets depend on the header's size, so it is
+// built twice.
+
+#include "codegen/artifact_writer.h"
+
+#include "codegen/command_writer.h"
+#include "codegen/initial_values.h"
+#include "runtime/artifact_hash.h"
+
+using namespace mlir;
+using namespace gradus;
+
+namespace fb = gradus::artifact;
+
+namespace {
+
+using Bytes = std::vector<char>;
+
+/// The sections of the file in order: their bytes, and where they lie once the
+/// size of the header is known.
+class Sections {
+public:
+  unsigned add(Bytes bytes) {
+    contents_.push_back(std::move(bytes));
+    offsets_.push_back(0);
+    return contents_.size() - 1;
+  }
+
+  void layOut(size_t headerSize) {
+    size_t at = headerSize;
+    for (size_t i = 0; i < contents_.size(); ++i) {
+      at = (at + 63) / 64 * 64;
+      offsets_[i] = contents_[i].empty() ? 0 : at;
+      at += contents_[i].size();
+    }
+  }
+
+  flatbuffers::Offset<fb::Section>
+  describe(flatbuffers::FlatBufferBuilder &builder, unsigned index) const {
+    const Bytes &bytes = contents_[index];
+    return fb::CreateSection(
+        builder, offsets_[index], bytes.size(),
+        fb::hashBytes(reinterpret_cast<const uint8_t *>(bytes.data()),
+                      bytes.size()));
+  }
+
+  void appendTo(Bytes &file) const {
+    for (size_t i = 0; i < contents_.size(); ++i) {
+      if (contents_[i].empty())
+        continue;
+      file.resize(offsets_[i]);
+      file.insert(file.end(), contents_[i].begin(), contents_[i].end());
+    }
+  }
+
+private:
+  std::vector<Bytes> contents_;
+  std::vector<size_t> offsets_;
+};
+
+class Writer {
+public:
+  explicit Writer(const ArtifactParts &parts) : parts_(parts) {}
+
+  llvm::Expected<Bytes> run() {
+    collectWeights();
+    constants_ = sections_.add(constantBytes());
+    weights_ = sections_.add(std::move(weightBytes_));
+    for (const TargetCode &target : parts_.targets) {
+      code_.push_back(sections_.add(target.code.code));
+      signatures_.push_back(sections_.add(codeHeader(target.code)));
+    }
+    size_t size = buildHeader().size();
+    sections_.layOut(size);
+    Bytes file = buildHeader();
+    if (file.size() != size)
+      return llvm::createStringError(
+          "artifact header changed its size from %zu to %zu", size,
+          file.size());
+    sections_.appendTo(file);
+    file.resize((file.size() + 63) / 64 * 64);
+    return file;
+  }
+
+private:
+  void collectWeights() {
+    for (auto state : program().getBody().getOps<StateOp>()) {
+      if (uniformValue(state)) {
+        initial_.push_back(0);
+        continue;
+      }
+      weightBytes_.resize((weightBytes_.size() + 63) / 64 * 64);
+      initial_.push_back(weightBytes_.size());
+      Bytes bytes = initialBytes(state, parts_.seed);
+      weightBytes_.insert(weightBytes_.end(), bytes.begin(), bytes.end());
+    }
+  }
+
+  Bytes constantBytes() {
+    Bytes bytes;
+    for (DenseElementsAttr constant : parts_.constants.order) {
+      bytes.resize(parts_.constants.offsets.lookup(constant));
+      appendElements(bytes, constant);
+    }
+    bytes.resize(parts_.constants.bytes);
+    return bytes;
+  }
+
+  /// Booleans take a byte; everything else is stored as it is.
+  static void appendElements(Bytes &bytes, DenseElementsAttr constant) {
+    if (constant.getElementType().isInteger(1)) {
+      for (bool bit : constant.getValues<bool>())
+        bytes.push_back(bit);
+      return;
+    }
+    ArrayRef<char> raw = constant.getRawData();
+    int64_t copies = constant.isSplat() ? constant.getNumElements() : 1;
+    for (int64_t i = 0; i < copies; ++i)
+      bytes.insert(bytes.end(), raw.begin(), raw.end());
+  }
+
+  Bytes codeHeader(const CpuCode &code) {
+    flatbuffers::FlatBufferBuilder builder;
+    std::vector<flatbuffers::Offset<fb::KernelSignature>> kernels;
+    for (auto [index, kernel] : llvm::enumerate(parts_.kernels))
+      kernels.push_back(
+          kernelSignature(builder, kernel, code.kernels[index].entry));
+    builder.Finish(
+        fb::CreateCodeHeader(builder, builder.CreateVector(kernels)));
+    const char *data =
+        reinterpret_cast<const char *>(builder.GetBufferPointer());
+    return Bytes(data, data + builder.GetSize());
+  }
+
+  Bytes buildHeader() {
+    flatbuffers::FlatBufferBuilder builder;
+    builder.ForceDefaults(true);
+    auto name = builder.CreateString(program().getSymName().str());
+    auto recipe = builder.CreateString(parts_.recipe);
+    auto producer = builder.CreateString("gradus " GRADUS_VERSION);
+    auto states = writeStates(builder);
+    auto graphs = writeGraphs(builder);
+    auto schedules = writeSchedules(builder);
+    auto plans = writePlans(builder);
+    auto constants = sections_.describe(builder, constants_);
+    auto weights = sections_.describe(builder, weights_);
+    auto header = fb::CreateHeader(builder, fb::kVersion, /*header_hash=*/1,
+                                   producer, name, recipe, states, graphs,
+                                   schedules, plans, constants, weights,
+                                   parts_.classes, parts_.deterministic);
+    builder.FinishSizePrefixed(header, fb::HeaderIdentifier());
+    fb::sealHeader(builder.GetBufferPointer(), builder.GetSize());
+    const char *data =
+        reinterpret_cast<const char *>(builder.GetBufferPointer());
+    return Bytes(data, data + builder.GetSize());
+  }
+
+  template <typename Table>
+  using List =
+      flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<Table>>>;
+
+  List<fb::State> writeStates(flatbuffers::FlatBufferBuilder &builder) {
+    std::vector<flatbuffers::Offset<fb::State>> states;
+    for (auto [index, state] :
+         llvm::enumerate(program().getBody().getOps<StateOp>())) {
+      std::optional<double> fill = uniformValue(state);
+      states.push_back(fb::CreateState(
+          builder, builder.CreateString(state.getSymName().str()),
+          writeType(builder, state.getType()),
+          static_cast<fb::Role>(static_cast<uint32_t>(state.getRole())),
+          !fill.has_value(), initial_[index], fill.value_or(0)));
+    }
+    return builder.CreateVector(states);
+  }
+
+  List<fb::Graph> writeGraphs(flatbuffers::FlatBufferBuilder &builder) {
+    std::vector<flatbuffers::Offset<fb::Graph>> graphs;
+    for (GraphOp graph : parts_.graphs) {
+      auto inputs =
+          writePorts(builder, graph.getInputNames(), graph.getArgumentTypes());
+      auto outputs =
+          writePorts(builder, graph.getOutputNames(), graph.getResultTypes());
+      graphs.push_back(fb::CreateGraph(
+          builder, builder.CreateString(graph.getSymName().str()), inputs,
+          outputs));
+    }
+    return builder.CreateVector(graphs);
+  }
+
+  static List<fb::Port> writePorts(flatbuffers::FlatBufferBuilder &builder,
+                                   ArrayAttr names, ArrayRef<Type> types) {
+    std::vector<flatbuffers::Offset<fb::Port>> ports;
+    for (auto [name, type] : llvm::zip(names, types))
+      ports.push_back(fb::CreatePort(
+          builder,
+          builder.CreateString(cast<StringAttr>(name).getValue().str()),
+          writeType(builder, type)));
+    return builder.CreateVector(ports);
+  }
+
+  List<fb::Schedule> writeSchedules(flatbuffers::FlatBufferBuilder &builder) {
+    std::vector<flatbuffers::Offset<fb::Schedule>> schedules;
+    for (auto schedule : program().getBody().getOps<ScheduleOp>()) {
+      std::vector<int64_t> every;
+      std::vector<uint32_t> variants;
+      // The dialect's last variant that fits runs, the file's first.
+      for (auto variant : schedule.getBody().getOps<VariantOp>()) {
+        every.insert(every.begin(), variant.getEvery());
+        variants.insert(variants.begin(), graphNumber(variant.getGraph()));
+      }
+      schedules.push_back(fb::CreateSchedule(
+          builder, builder.CreateString(schedule.getGraph().str()),
+          builder.CreateVector(every), builder.CreateVector(variants)));
+    }
+    return builder.CreateVector(schedules);
+  }
+
+  uint32_t graphNumber(StringRef name) const {
+    auto found = llvm::find_if(
+        parts_.graphs, [&](GraphOp graph) { return graph.getSymName() == name; });
+    return found - parts_.graphs.begin();
+  }
+
+  List<fb::Plan> writePlans(flatbuffers::FlatBufferBuilder &builder) {
+    std::vector<flatbuffers::Offset<fb::Plan>> plans;
+    for (size_t i = 0; i < parts_.targets.size(); ++i)
+      plans.push_back(writePlan(builder, i));
+    return builder.CreateVector(plans);
+  }
+
+  flatbuffers::Offset<fb::Plan>
+  writePlan(flatbuffers::FlatBufferBuilder &builder, size_t index) {
+    BufferTable buffers(parts_.constants.bytes);
+    std::vector<flatbuffers::Offset<fb::GraphPlan>> graphs;
+    int64_t arena = 0;
+    for (auto [number, graph] : llvm::enumerate(parts_.graphs)) {
+      graphs.push_back(writeGraphPlan(builder, parts_, number, buffers));
+      arena = std::max(arena, parts_.memory[number].arena);
+    }
+    const CpuTarget &target = parts_.targets[index].target;
+    std::vector<uint64_t> offsets;
+    for (auto state : program().getBody().getOps<StateOp>())
+      offsets.push_back(parts_.states.offsets.lookup(state.getSymName()));
+    auto features = builder.CreateVectorOfStrings(requiredFeatures(target));
+    auto name = builder.CreateString(target.name);
+    auto table = buffers.write(builder);
+    auto graphVector = builder.CreateVector(graphs);
+    auto offsetVector = builder.CreateVector(offsets);
+    auto code = sections_.describe(builder, code_[index]);
+    auto kernels = sections_.describe(builder, signatures_[index]);
+    return fb::CreatePlan(builder, name, features, parts_.threads, table,
+                          graphVector, offsetVector, parts_.states.bytes, arena,
+                          code, kernels, requiredFeatures(target).size());
+  }
+
+  ProgramOp program() const { return parts_.program; }
+
+  const ArtifactParts &parts_;
+  Sections sections_;
+  Bytes weightBytes_;
+  std::vector<uint64_t> initial_; // offset of each state's initial value
+  unsigned constants_ = 0, weights_ = 0;
+  std::vector<unsigned> code_, signatures_; // one a target
+};
+
+} // namespace
+
+llvm::Expected<std::vector<char>>
+gradus::writeArtifact(const ArtifactParts &parts) {
+  return Writer(parts).run();
+}

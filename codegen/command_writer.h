@@ -1,0 +1,51 @@
+// The commands of a graph as tables of the artifact, and the buffers they name.
+#pragma once
+
+#include "codegen/artifact_writer.h"
+#include "runtime/artifact_generated.h"
+
+#include <map>
+#include <tuple>
+
+namespace gradus {
+
+flatbuffers::Offset<artifact::TensorType>
+writeType(flatbuffers::FlatBufferBuilder &builder, mlir::Type type);
+
+/// What the runtime checks of each argument of a kernel.
+flatbuffers::Offset<artifact::KernelSignature>
+kernelSignature(flatbuffers::FlatBufferBuilder &builder, plan::KernelOp kernel,
+                uint64_t entry);
+
+/// The buffers of one plan, each once.
+class BufferTable {
+public:
+  explicit BufferTable(int64_t constantBytes) : constantBytes_(constantBytes) {}
+
+  uint32_t add(Place place, mlir::Type type);
+  /// Raw bytes of the arena, for library scratch.
+  uint32_t addBytes(int64_t offset, int64_t bytes);
+
+  flatbuffers::Offset<
+      flatbuffers::Vector<flatbuffers::Offset<artifact::Buffer>>>
+  write(flatbuffers::FlatBufferBuilder &builder) const;
+
+private:
+  struct Entry {
+    Place place;
+    int64_t size;
+    mlir::Type type; // null: bytes
+  };
+  using Key = std::tuple<int, int64_t, int64_t, const void *>;
+  uint32_t addEntry(Entry entry);
+
+  std::vector<Entry> entries_;
+  std::map<Key, uint32_t> numbers_;
+  int64_t constantBytes_;
+};
+
+flatbuffers::Offset<artifact::GraphPlan>
+writeGraphPlan(flatbuffers::FlatBufferBuilder &builder,
+               const ArtifactParts &parts, size_t graph, BufferTable &buffers);
+
+} // namespace gradus

@@ -1,0 +1,130 @@
+// From a program to an artifact: runs the stages, plans memory, emits code for
+// each target, writes the file.
+
+#include "codegen/compile.h"
+
+#include "codegen/artifact_writer.h"
+#include "codegen/pipeline.h"
+#include "passes/passes.h"
+
+#include "mlir/Pass/PassManager.h"
+
+using namespace mlir;
+using namespace gradus;
+
+std::vector<std::string> gradus::compileStages() {
+  std::vector<std::string> stages;
+  for (StringRef stage : trainingStages())
+    stages.push_back(stage.str());
+  for (StringRef stage : codegenStages())
+    stages.push_back(stage.str());
+  return stages;
+}
+
+LogicalResult gradus::runStages(ModuleOp module, StringRef lastStage) {
+  PassManager manager(module.getContext());
+  manager.enableVerifier(false);
+  bool stopsEarly = llvm::is_contained(trainingStages(), lastStage);
+  buildTrainingPipeline(manager, {stopsEarly ? lastStage.str() : ""});
+  if (!stopsEarly)
+    buildCodegenPipeline(manager, lastStage);
+  return manager.run(module);
+}
+
+/// Classes that labels of the loss choose from; 0 if they are not classes.
+static int64_t labelClasses(ProgramOp program) {
+  GraphOp predict = program.getGraph("predict");
+  DictionaryAttr recipe = program.getRecipeAttr();
+  auto loss = recipe ? recipe.getAs<DictionaryAttr>("loss") : DictionaryAttr();
+  auto type = loss ? loss.getAs<StringAttr>("type") : StringAttr();
+  auto output = loss ? loss.getAs<StringAttr>("output") : StringAttr();
+  auto axis = loss ? loss.getAs<IntegerAttr>("class_axis") : IntegerAttr();
+  if (!predict || !type || type.getValue() != "softmax_cross_entropy")
+    return 0;
+  for (auto [index, name] : llvm::enumerate(predict.getOutputNames())) {
+    if (output && !output.getValue().empty() && name != output)
+      continue;
+    auto logits = cast<RankedTensorType>(predict.getResultTypes()[index]);
+    int64_t at = axis ? axis.getInt() : 1;
+    at += at < 0 ? logits.getRank() : 0;
+    return at >= 0 && at < logits.getRank() ? logits.getDimSize(at) : 0;
+  }
+  return 0;
+}
+
+/// A number or a flag of the recipe; `fallback` if it does not say.
+static int64_t recipeInteger(ProgramOp program, StringRef key,
+                             int64_t fallback) {
+  DictionaryAttr recipe = program.getRecipeAttr();
+  Attribute value = recipe ? recipe.get(key) : Attribute();
+  if (auto flag = dyn_cast_or_null<BoolAttr>(value))
+    return flag.getValue();
+  auto number = dyn_cast_or_null<IntegerAttr>(value);
+  return number ? number.getInt() : fallback;
+}
+
+static ArtifactParts planProgram(ProgramOp program,
+                                 const CompileOptions &options) {
+  ArtifactParts parts;
+  parts.program = program;
+  parts.states = placeStates(program);
+  for (auto graph : program.getBody().getOps<GraphOp>()) {
+    parts.graphs.push_back(graph);
+    parts.memory.push_back(planMemory(graph, parts.states, parts.constants));
+  }
+  program.walk([&](plan::KernelOp kernel) { parts.kernels.push_back(kernel); });
+  parts.recipe = options.recipe;
+  parts.threads = options.threads;
+  parts.classes = labelClasses(program);
+  parts.seed = recipeInteger(program, "seed", 0);
+  parts.deterministic = recipeInteger(program, "deterministic", 0) != 0;
+  return parts;
+}
+
+static llvm::Error emitTargets(ArtifactParts &parts,
+                               const CompileOptions &options) {
+  for (const std::string &name : options.targets) {
+    llvm::Expected<CpuTarget> target = cpuTarget(name);
+    if (!target)
+      return target.takeError();
+    llvm::Expected<CpuCode> code = emitCpu(parts.kernels, *target);
+    if (!code)
+      return code.takeError();
+    parts.targets.push_back({std::move(*target), std::move(*code)});
+  }
+  return llvm::Error::success();
+}
+
+static CompileReport reportOf(const ArtifactParts &parts) {
+  CompileReport report;
+  for (size_t i = 0; i < parts.graphs.size(); ++i) {
+    GraphOp graph = parts.graphs[i];
+    report.graphs.push_back({graph.getSymName().str(),
+                             static_cast<int64_t>(commandsOf(graph).size()),
+                             parts.memory[i].arena, parts.memory[i].bound});
+    report.arena = std::max(report.arena, parts.memory[i].arena);
+  }
+  report.state = parts.states.bytes;
+  report.constants = parts.constants.bytes;
+  report.code = parts.targets.front().code.code.size();
+  return report;
+}
+
+llvm::Expected<std::vector<char>>
+gradus::compileProgram(ModuleOp module, const CompileOptions &options,
+                       CompileReport *report) {
+  auto programs = module.getOps<ProgramOp>();
+  if (!llvm::hasSingleElement(programs))
+    return llvm::createStringError(
+        "the module holds %d programs, expected one",
+        static_cast<int>(llvm::range_size(programs)));
+  if (failed(runStages(module)))
+    return llvm::createStringError(
+        "the program does not compile; see the errors above");
+  ArtifactParts parts = planProgram(*programs.begin(), options);
+  if (llvm::Error error = emitTargets(parts, options))
+    return std::move(error);
+  if (report)
+    *report = reportOf(parts);
+  return writeArtifact(parts);
+}

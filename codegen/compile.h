@@ -1,0 +1,52 @@
+// From a program to an artifact: the passes, then codegen.
+#pragma once
+
+#include "ir/gradus.h"
+
+#include "llvm/Support/Error.h"
+
+#include <string>
+#include <vector>
+
+namespace gradus {
+
+struct CompileOptions {
+  /// "cpu" (this machine) or "cpu:x86-64-v3" ...; one plan each.
+  std::vector<std::string> targets = {"cpu"};
+  /// Logical threads to plan for.
+  uint32_t threads = 2;
+  /// The recipe as JSON, stored for those who inspect the artifact.
+  std::string recipe;
+};
+
+/// What the compiler promises, known before anything runs. Bytes.
+struct CompileReport {
+  struct Graph {
+    std::string name;
+    int64_t commands = 0;
+    int64_t arena = 0;
+    int64_t bound = 0; // the largest sum of live bytes
+  };
+  std::vector<Graph> graphs;
+  int64_t state = 0;
+  int64_t arena = 0;
+  int64_t constants = 0;
+  int64_t code = 0; // of the first target
+  int64_t predicted() const { return state + arena + constants + code; }
+};
+
+/// The stages by name, in order: those of passes/pipeline.cpp, then those of
+/// codegen/pipeline.cpp.
+std::vector<std::string> compileStages();
+
+/// Runs the stages on the module's program up to and including `lastStage`
+/// (all if empty). Errors are diagnostics of the context.
+mlir::LogicalResult runStages(mlir::ModuleOp module, llvm::StringRef lastStage = "");
+
+/// Runs all stages, plans memory, emits code and returns the artifact's bytes.
+/// Errors found by passes are diagnostics; the returned error then only says so.
+llvm::Expected<std::vector<char>> compileProgram(mlir::ModuleOp module,
+                                                 const CompileOptions &options,
+                                                 CompileReport *report = nullptr);
+
+} // namespace gradus

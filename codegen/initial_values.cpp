@@ -1,0 +1,96 @@
+// Initial values of states, made by rule at compile time, so that a target
+// machine needs no generator and every device starts from the same numbers.
+
+#include "codegen/initial_values.h"
+
+#include "codegen/philox.h"
+
+#include "mlir/IR/DialectResourceBlobManager.h"
+#include "llvm/ADT/APFloat.h"
+
+#include <cmath>
+#include <cstring>
+
+using namespace mlir;
+using namespace gradus;
+
+std::optional<double> gradus::uniformValue(StateOp state) {
+  if (auto value = dyn_cast_or_null<DenseElementsAttr>(state.getValueAttr())) {
+    if (!value.isSplat())
+      return std::nullopt;
+    if (auto real = dyn_cast<FloatType>(value.getElementType()))
+      return value.getSplatValue<APFloat>().convertToDouble();
+    return static_cast<double>(value.getSplatValue<APInt>().getSExtValue());
+  }
+  if (state.getValueAttr() || !state.getInit())
+    return std::nullopt;
+  if (state.getInit()->getRule() == Initializer::zeros)
+    return 0.0;
+  if (state.getInit()->getRule() == Initializer::constant)
+    return state.getInit()->getValue().getValueAsDouble();
+  return std::nullopt;
+}
+
+namespace {
+
+/// Inputs and outputs that one output and input of a weight sees.
+std::pair<double, double> fans(RankedTensorType type) {
+  if (type.getRank() < 2)
+    return {type.getNumElements(), type.getNumElements()};
+  double window = 1;
+  for (int64_t extent : type.getShape().drop_front(2))
+    window *= extent;
+  return {type.getDimSize(1) * window, type.getDimSize(0) * window};
+}
+
+/// Half-width of the interval, or standard deviation of the normal.
+double spreadOf(StateOp state, RankedTensorType type) {
+  InitAttr init = *state.getInit();
+  double value = init.getValue() ? init.getValue().getValueAsDouble() : 1.0;
+  auto [in, out] = fans(type);
+  switch (init.getRule()) {
+  case Initializer::kaiming_uniform:
+    return value * std::sqrt(1.0 / in);
+  case Initializer::xavier_uniform:
+    return value * std::sqrt(6.0 / (in + out));
+  default:
+    return value;
+  }
+}
+
+/// Appends a number in a float type of any width.
+void append(std::vector<char> &bytes, double number, FloatType type) {
+  APFloat value(number);
+  bool lost;
+  value.convert(type.getFloatSemantics(), APFloat::rmNearestTiesToEven, &lost);
+  APInt bits = value.bitcastToAPInt();
+  const char *raw = reinterpret_cast<const char *>(bits.getRawData());
+  bytes.insert(bytes.end(), raw, raw + bits.getBitWidth() / 8);
+}
+
+std::vector<char> drawn(StateOp state, uint64_t seed) {
+  auto type = cast<RankedTensorType>(state.getType());
+  double spread = spreadOf(state, type);
+  bool normal = state.getInit()->getRule() == Initializer::normal;
+  Philox stream(seed, state.getSymName());
+  std::vector<char> bytes;
+  for (int64_t i = 0, n = type.getNumElements(); i < n; ++i)
+    append(bytes,
+           spread * (normal ? stream.normal(i) : stream.uniform(i) * 2 - 1),
+           cast<FloatType>(type.getElementType()));
+  return bytes;
+}
+
+} // namespace
+
+std::vector<char> gradus::initialBytes(StateOp state, uint64_t seed) {
+  ElementsAttr value = state.getValueAttr();
+  if (!value)
+    return drawn(state, seed);
+  if (auto resource = dyn_cast<DenseResourceElementsAttr>(value)) {
+    ArrayRef<char> data = resource.getRawHandle().getBlob()->getData();
+    return {data.begin(), data.end()};
+  }
+  ArrayRef<char> data = cast<DenseElementsAttr>(value).getRawData();
+  return {data.begin(), data.end()};
+}

@@ -1,0 +1,25 @@
+// Initial values of states, made by rule at compile time.
+#pragma once
+
+#include "ir/gradus.h"
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace gradus {
+
+/// A state that starts with one value everywhere, or none if it does not.
+std::optional<double> uniformValue(StateOp state);
+
+/// The state's initial bytes, row-major in its own element type.
+///
+/// Rules (fan_in, fan_out of a weight [out, in, spatial...]; a vector counts as
+/// [n]): kaiming_uniform: U(-b, b), b = sqrt(1 / fan_in), PyTorch's default of
+/// convolution and dense layers; xavier_uniform: b = gain * sqrt(6 / (fan_in +
+/// fan_out)); normal: N(0, value^2); uniform: U(-value, value). The stream is
+/// Philox4x32-10 (Salmon et al., SC 2011), keyed by `seed` and the state's
+/// name.
+std::vector<char> initialBytes(StateOp state, uint64_t seed);
+
+} // namespace gradus

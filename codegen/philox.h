@@ -1,0 +1,55 @@
+// Philox4x32-10, a counter-based generator (Salmon et al., "Parallel Random
+// Numbers: As Easy as 1, 2, 3", SC 2011): draw i is a function of key and i.
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <string_view>
+
+namespace gradus {
+
+class Philox {
+public:
+  /// A stream of its own for each seed and name.
+  Philox(uint64_t seed, std::string_view name) : seed_(seed) {
+    for (char letter : name) // FNV-1a
+      stream_ = (stream_ ^ static_cast<unsigned char>(letter)) * 0x100000001B3u;
+  }
+
+  /// In [0, 1): 53 bits.
+  double uniform(uint64_t index) const {
+    auto words = block(index);
+    uint64_t bits = (uint64_t(words[1]) << 32 | words[0]) >> 11;
+    return static_cast<double>(bits) * 0x1p-53;
+  }
+
+  /// Standard normal, by Box and Muller.
+  double normal(uint64_t index) const {
+    auto words = block(index);
+    double radius = (words[0] + 1.0) * 0x1p-32, angle = words[1] * 0x1p-32;
+    return std::sqrt(-2 * std::log(radius)) *
+           std::cos(6.283185307179586 * angle);
+  }
+
+  /// Four words for a counter.
+  std::array<uint32_t, 4> block(uint64_t index) const {
+    std::array<uint32_t, 4> x = {uint32_t(index), uint32_t(index >> 32),
+                                 uint32_t(stream_), uint32_t(stream_ >> 32)};
+    uint32_t key0 = uint32_t(seed_), key1 = uint32_t(seed_ >> 32);
+    for (int round = 0; round < 10; ++round) {
+      uint64_t a = 0xD2511F53ull * x[0], b = 0xCD9E8D57ull * x[2];
+      x = {uint32_t(b >> 32) ^ x[1] ^ key0, uint32_t(b),
+           uint32_t(a >> 32) ^ x[3] ^ key1, uint32_t(a)};
+      key0 += 0x9E3779B9u;
+      key1 += 0xBB67AE85u;
+    }
+    return x;
+  }
+
+private:
+  uint64_t seed_;
+  uint64_t stream_ = 0xCBF29CE484222325u;
+};
+
+} // namespace gradus

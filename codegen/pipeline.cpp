@@ -1,0 +1,48 @@
+// The order in which a graph becomes commands. Read this after
+// passes/pipeline.cpp; memory, machine code and the file follow in compile.cpp.
+
+#include "codegen/pipeline.h"
+
+#include "codegen/passes.h"
+
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace gradus;
+
+namespace {
+
+struct Stage {
+  llvm::StringRef name;
+  void (*addPasses)(OpPassManager &program);
+};
+
+/// Each pass runs on programs; the reason for a pass stands above its line.
+const Stage stages[] = {
+    {"schedule",
+     [](OpPassManager &program) {
+       // Kernels exist now. Order them for little memory and in-place updates.
+       program.addNestedPass<GraphOp>(createSchedule());
+     }},
+};
+
+} // namespace
+
+llvm::ArrayRef<llvm::StringRef> gradus::codegenStages() {
+  static const auto names = [] {
+    SmallVector<StringRef> names;
+    for (const Stage &stage : stages)
+      names.push_back(stage.name);
+    return names;
+  }();
+  return names;
+}
+
+void gradus::buildCodegenPipeline(OpPassManager &manager, StringRef lastStage) {
+  OpPassManager &program = manager.nest<ProgramOp>();
+  for (const Stage &stage : stages) {
+    stage.addPasses(program);
+    if (stage.name == lastStage)
+      return;
+  }
+}

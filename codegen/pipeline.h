@@ -1,0 +1,15 @@
+// The stages of codegen that change the graph.
+#pragma once
+
+#include "mlir/Pass/PassManager.h"
+
+namespace gradus {
+
+/// "select", "nests", "fuse", "kernels", "schedule".
+llvm::ArrayRef<llvm::StringRef> codegenStages();
+
+/// Adds the stages up to and including `lastStage` (all if empty) to a manager
+/// that runs on modules.
+void buildCodegenPipeline(mlir::OpPassManager &manager, llvm::StringRef lastStage = "");
+
+} // namespace gradus
