@@ -13,7 +13,7 @@ root = os.path.abspath(os.path.join(os.path.dirname(__file__), ".."))
 config.name = "gradus"
 config.test_format = lit.formats.ShTest(execute_external=True)
 config.suffixes = [".mlir", ".test"]
-config.excludes = ["data", "known_bugs"]
+config.excludes = ["data", "models", "known_bugs"]
 config.test_source_root = os.path.dirname(os.path.abspath(__file__))
 config.test_exec_root = os.path.join(build, "tests", "lit")
 

@@ -1,0 +1,58 @@
+"""The bench compares only what was measured at the same speed of the machine."""
+
+import os
+import sys
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import run
+
+
+class Machine(run.Probe):
+    """A probe that has seen these speeds, without a process."""
+
+    def __init__(self, seen):
+        self.seen = seen
+
+
+class Timed:
+    """A worker with these times, each at its speeds."""
+
+    def __init__(self, *times):
+        self.times = times
+
+
+FAST, SLOW, NO_AMX = [100.0, 50.0], [100.0, 20.0], 0.0
+
+
+class States(unittest.TestCase):
+    def test_a_probe_well_below_the_best_is_slow(self):
+        machine = Machine([FAST] * 8 + [SLOW] * 2)
+        self.assertEqual([machine.state(FAST), machine.state(SLOW)], ["FF", "FS"])
+
+    def test_one_lucky_probe_does_not_make_the_others_slow(self):
+        machine = Machine([FAST] * 19 + [[100.0, 90.0]])
+        self.assertEqual(machine.state(FAST), "FF")
+
+    def test_what_the_machine_lacks_is_left_out(self):
+        machine = Machine([FAST + [NO_AMX]])
+        self.assertEqual(machine.state(FAST + [NO_AMX]), "FF")
+
+    def test_the_compared_state_is_one_that_all_workers_met(self):
+        machine = Machine([FAST] * 5 + [SLOW] * 5)
+        often_slow = Timed((1, SLOW), (1, SLOW), (1, SLOW), (1, FAST), (1, FAST))
+        never_slow = Timed((1, FAST), (1, FAST))
+        self.assertEqual(run.common_state([often_slow, never_slow], machine), "FF")
+
+
+class Ratios(unittest.TestCase):
+    def test_the_ratio_is_to_the_best_peer(self):
+        result = {"frameworks": {"gradus": {"min_ms": 2.0}, "jax": {"min_ms": 8.0}, "torch-eager": {"min_ms": 6.0}}}
+        self.assertEqual(run.ratio(result, "min_ms"), 3.0)
+
+    def test_without_a_peer_there_is_no_ratio(self):
+        self.assertIsNone(run.ratio({"frameworks": {"gradus": {"min_ms": 2.0}}}, "min_ms"))
+
+
+if __name__ == "__main__":
+    unittest.main()
