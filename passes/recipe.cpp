@@ -24,6 +24,11 @@ InFlightDiagnostic RecipeObject::error(StringRef key) const {
   return mlir::emitError(op.getLoc()) << "recipe: " << pathOf(key) << " ";
 }
 
+InFlightDiagnostic RecipeObject::warning(StringRef key) const {
+  ProgramOp op = program;
+  return mlir::emitWarning(op.getLoc()) << "recipe: " << pathOf(key) << " ";
+}
+
 bool RecipeObject::has(StringRef key) const { return bool(find(key)); }
 
 double RecipeObject::number(StringRef key, double otherwise) const {

@@ -31,6 +31,7 @@ public:
 
   /// An error at the program that opens with `recipe: <path>.<key> `.
   mlir::InFlightDiagnostic error(llvm::StringRef key) const;
+  mlir::InFlightDiagnostic warning(llvm::StringRef key) const;
 
 private:
   mlir::Attribute find(llvm::StringRef key) const;

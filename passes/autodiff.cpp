@@ -1,0 +1,225 @@
+// Gives every trained parameter the gradient of the loss.
+//
+// Reverse mode over the ops of @train, which stand in order of computation.
+// Where it ends, in one gradus.update per parameter, gradient methods begin.
+
+#include "passes/parameters.h"
+#include "passes/passes.h"
+
+#include "mlir/IR/Remarks.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace gradus {
+#define GEN_PASS_DEF_AUTODIFF
+#include "passes/passes.h.inc"
+
+namespace {
+using namespace mlir;
+
+bool isFloat(Value value) {
+  return isa<FloatType>(getElementTypeOrSelf(value.getType()));
+}
+
+/// Ends a graph in the gradients of its trained parameters.
+class Differentiation {
+public:
+  Differentiation(GraphOp graph, ArrayRef<StateOp> trained)
+      : graph(graph), builder(graph.getBody().front().getTerminator()) {
+    for (StateOp state : trained)
+      parameters.insert({state.getSymName(), nullptr});
+  }
+
+  /// Marks the float values that depend on a trained parameter.
+  void markActive();
+
+  /// Walks the ops backwards from the loss and adds up the gradients.
+  LogicalResult run(Value loss);
+
+  /// The gradient of each parameter, null where it does not reach the loss.
+  llvm::MapVector<StringRef, Value> parameters;
+
+private:
+  LogicalResult passBack(Operation *op);
+  void add(Value value, Value gradient);
+  InFlightDiagnostic reportMissingRule(Operation *op);
+  bool hasGradient(Operation *op);
+
+  GraphOp graph;
+  OpBuilder builder;
+  DenseSet<Value> active;
+  DenseMap<Value, Value> gradients;
+};
+
+void Differentiation::markActive() {
+  for (Operation &op : graph.getBody().front()) {
+    auto read = dyn_cast<ReadOp>(op);
+    bool starts = read && parameters.contains(read.getState());
+    bool continues = llvm::any_of(
+        op.getOperands(), [&](Value value) { return active.contains(value); });
+    if (starts || continues)
+      for (Value result : llvm::make_filter_range(op.getResults(), isFloat))
+        active.insert(result);
+  }
+}
+
+LogicalResult Differentiation::run(Value loss) {
+  SmallVector<Operation *> forward;
+  for (Operation &op : graph.getBody().front().without_terminator())
+    forward.push_back(&op);
+  auto type = cast<RankedTensorType>(loss.getType());
+  auto one = DenseElementsAttr::get(
+      type, builder.getFloatAttr(type.getElementType(), 1.0));
+  if (active.contains(loss))
+    gradients[loss] =
+        arith::ConstantOp::create(builder, loss.getLoc(), type, one);
+  for (Operation *op : llvm::reverse(forward))
+    if (hasGradient(op) && failed(passBack(op)))
+      return failure();
+  return success();
+}
+
+bool Differentiation::hasGradient(Operation *op) {
+  return llvm::any_of(op->getResults(), [&](Value result) {
+    return gradients.contains(result);
+  });
+}
+
+/// Gives the gradients of an op's results to its operands; of a read, to its
+/// parameter.
+LogicalResult Differentiation::passBack(Operation *op) {
+  if (auto read = dyn_cast<ReadOp>(op)) {
+    Value &sum = parameters[read.getState()];
+    Value gradient = gradients.lookup(read.getResult());
+    sum = sum ? arith::AddFOp::create(builder, op->getLoc(), sum, gradient)
+              : gradient;
+    return success();
+  }
+  auto differentiable = dyn_cast<Differentiable>(op);
+  if (!differentiable)
+    return reportMissingRule(op);
+  SmallVector<Value> ofResults;
+  for (Value result : op->getResults())
+    ofResults.push_back(gradients.lookup(result));
+  SmallVector<Value> ofOperands = differentiable.pullback(builder, ofResults);
+  for (auto [operand, gradient] : llvm::zip_equal(op->getOperands(), ofOperands))
+    if (gradient && active.contains(operand))
+      add(operand, gradient);
+  return success();
+}
+
+/// A value used twice has the sum of both uses' gradients.
+void Differentiation::add(Value value, Value gradient) {
+  Value &sum = gradients[value];
+  sum = sum ? arith::AddFOp::create(builder, value.getLoc(), sum, gradient)
+            : gradient;
+}
+
+/// The trained parameters that `op` is computed from, in order of computation.
+SmallVector<StringRef>
+parametersBehind(Operation *op, const llvm::MapVector<StringRef, Value> &trained) {
+  DenseSet<Operation *> behind{op};
+  SmallVector<StringRef> names;
+  // Backwards, so that an op's users have been seen before it.
+  for (Operation *each = op; each; each = each->getPrevNode()) {
+    if (!behind.contains(each))
+      continue;
+    if (auto read = dyn_cast<ReadOp>(each); read && trained.contains(read.getState()))
+      names.push_back(read.getState());
+    for (Value operand : each->getOperands())
+      if (Operation *definition = operand.getDefiningOp())
+        behind.insert(definition);
+  }
+  std::reverse(names.begin(), names.end());
+  return names;
+}
+
+InFlightDiagnostic Differentiation::reportMissingRule(Operation *op) {
+  InFlightDiagnostic error = op->emitError()
+                             << "has no gradient rule, which cuts these "
+                                "parameters off from the loss: ";
+  llvm::interleaveComma(parametersBehind(op, parameters), error);
+  error.attachNote() << "a rule is an implementation of Differentiable (see "
+                        "docs/add_an_op.md); parameters that need no training "
+                        "go into the recipe's `fixed`";
+  return error;
+}
+
+/// Whether a gradient pass has been here before.
+bool hasUpdates(GraphOp graph, ProgramOp program) {
+  return llvm::any_of(graph.getBody().front(), [&](Operation &op) {
+    if (auto write = dyn_cast<WriteOp>(op))
+      return program.getState(write.getState()).getRole() == Role::parameter;
+    return isa<ParameterUpdate>(op);
+  });
+}
+
+Value findLoss(GraphOp graph) {
+  for (auto [index, value] : llvm::enumerate(graph.getReturned()))
+    if (graph.getOutputName(index) == "loss")
+      return value;
+  return {};
+}
+
+struct AutodiffPass : impl::AutodiffBase<AutodiffPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    ProgramOp program = getOperation();
+    GraphOp train = program.getGraph("train");
+    if (train && !hasUpdates(train, program) &&
+        failed(differentiate(program, train)))
+      signalPassFailure();
+  }
+
+  LogicalResult differentiate(ProgramOp program, GraphOp train) {
+    Value loss = findLoss(train);
+    auto type = loss ? dyn_cast<RankedTensorType>(loss.getType()) : nullptr;
+    if (!type || type.getRank() != 0 || !isFloat(loss))
+      return train.emitError(
+          "has no output named \"loss\" that is one float, tensor<f32>");
+    FailureOr<std::vector<StateOp>> trained = trainedParameters(program);
+    if (failed(trained))
+      return failure();
+    if (trained->empty())
+      return program.emitError("has no parameter to train: none matches the "
+                               "recipe's `trainable` without `fixed`");
+    Differentiation differentiation(train, *trained);
+    differentiation.markActive();
+    if (failed(differentiation.run(loss)))
+      return failure();
+    return addUpdates(train, differentiation);
+  }
+
+  LogicalResult addUpdates(GraphOp train, Differentiation &differentiation) {
+    OpBuilder builder(train.getBody().front().getTerminator());
+    bool any = false;
+    for (auto [name, gradient] : differentiation.parameters) {
+      report(train, name, bool(gradient));
+      if (!gradient)
+        continue;
+      any = true;
+      auto symbol = FlatSymbolRefAttr::get(train.getContext(), name);
+      UpdateOp::create(builder, gradient.getLoc(), symbol, gradient, StringAttr(),
+                       FloatAttr());
+    }
+    if (!any)
+      return train.emitError("has a loss that depends on no trained parameter");
+    return success();
+  }
+
+  void report(GraphOp train, StringRef parameter, bool reached) {
+    if (reached)
+      remark::passed(
+          train.getLoc(),
+          remark::RemarkOpts::name("Differentiated").category(getArgument()))
+          << parameter << " has a gradient";
+    else
+      remark::missed(
+          train.getLoc(),
+          remark::RemarkOpts::name("Differentiated").category(getArgument()))
+          << parameter << " does not reach the loss and stays as it is";
+  }
+};
+
+} // namespace
+} // namespace gradus
