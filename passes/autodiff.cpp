@@ -79,9 +79,8 @@ LogicalResult Differentiation::run(Value loss) {
 }
 
 bool Differentiation::hasGradient(Operation *op) {
-  return llvm::any_of(op->getResults(), [&](Value result) {
-    return gradients.contains(result);
-  });
+  return llvm::any_of(op->getResults(),
+                      [&](Value result) { return gradients.contains(result); });
 }
 
 /// Gives the gradients of an op's results to its operands; of a read, to its
@@ -101,7 +100,8 @@ LogicalResult Differentiation::passBack(Operation *op) {
   for (Value result : op->getResults())
     ofResults.push_back(gradients.lookup(result));
   SmallVector<Value> ofOperands = differentiable.pullback(builder, ofResults);
-  for (auto [operand, gradient] : llvm::zip_equal(op->getOperands(), ofOperands))
+  for (auto [operand, gradient] :
+       llvm::zip_equal(op->getOperands(), ofOperands))
     if (gradient && active.contains(operand))
       add(operand, gradient);
   return success();
@@ -116,14 +116,16 @@ void Differentiation::add(Value value, Value gradient) {
 
 /// The trained parameters that `op` is computed from, in order of computation.
 SmallVector<StringRef>
-parametersBehind(Operation *op, const llvm::MapVector<StringRef, Value> &trained) {
+parametersBehind(Operation *op,
+                 const llvm::MapVector<StringRef, Value> &trained) {
   DenseSet<Operation *> behind{op};
   SmallVector<StringRef> names;
   // Backwards, so that an op's users have been seen before it.
   for (Operation *each = op; each; each = each->getPrevNode()) {
     if (!behind.contains(each))
       continue;
-    if (auto read = dyn_cast<ReadOp>(each); read && trained.contains(read.getState()))
+    if (auto read = dyn_cast<ReadOp>(each);
+        read && trained.contains(read.getState()))
       names.push_back(read.getState());
     for (Value operand : each->getOperands())
       if (Operation *definition = operand.getDefiningOp())
@@ -199,8 +201,8 @@ struct AutodiffPass : impl::AutodiffBase<AutodiffPass> {
         continue;
       any = true;
       auto symbol = FlatSymbolRefAttr::get(train.getContext(), name);
-      UpdateOp::create(builder, gradient.getLoc(), symbol, gradient, StringAttr(),
-                       FloatAttr());
+      UpdateOp::create(builder, gradient.getLoc(), symbol, gradient,
+                       StringAttr(), FloatAttr());
     }
     if (!any)
       return train.emitError("has a loss that depends on no trained parameter");

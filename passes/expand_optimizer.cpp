@@ -21,8 +21,7 @@ struct Optimizer {
   StringRef name;
   UpdateRule rule;
 };
-const Optimizer optimizers[] = {
-    {"sgd", sgd}, {"adam", adam}, {"adamw", adamw}};
+const Optimizer optimizers[] = {{"sgd", sgd}, {"adam", adam}, {"adamw", adamw}};
 
 const Optimizer *findOptimizer(const RecipeObject &recipe) {
   std::string type = recipe.text("type", "");
@@ -104,9 +103,15 @@ struct ExpandOptimizerPass : impl::ExpandOptimizerBase<ExpandOptimizerPass> {
         readState(builder, update.getLoc(), name, tensorType(gradient));
     if (settings.flag("maximize", false))
       gradient = math.negate(gradient);
-    ParameterStep step{math, settings, parameter, gradient,
+    ParameterStep step{math,
+                       settings,
+                       parameter,
+                       gradient,
                        learningRate(math, update, settings, clock),
-                       clock.number, getOperation(), optimizer.name.str(), name};
+                       clock.number,
+                       getOperation(),
+                       optimizer.name.str(),
+                       name};
     if (failed(optimizer.rule(step)))
       return failure();
     report(update, optimizer);
@@ -132,9 +137,8 @@ struct ExpandOptimizerPass : impl::ExpandOptimizerBase<ExpandOptimizerPass> {
   }
 
   void report(ParameterUpdate update, const Optimizer &optimizer) {
-    remark::passed(
-        update.getLoc(),
-        remark::RemarkOpts::name("Expanded").category(getArgument()))
+    remark::passed(update.getLoc(),
+                   remark::RemarkOpts::name("Expanded").category(getArgument()))
         << optimizer.name << " moves " << update.getParameterName();
   }
 };

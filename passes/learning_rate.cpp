@@ -37,8 +37,8 @@ Value linear(const Piece &piece) {
 }
 
 Value cosine(const Piece &piece) {
-  Value angle = piece.math.multiply(piece.number(std::numbers::pi),
-                                    piece.progress());
+  Value angle =
+      piece.math.multiply(piece.number(std::numbers::pi), piece.progress());
   Value wave = piece.math.add(piece.number(1), piece.math.cosine(angle));
   Value part = piece.math.multiply(piece.number((1 - piece.final) / 2), wave);
   return piece.math.add(piece.number(piece.final), part);
@@ -73,8 +73,8 @@ FailureOr<Value> pieceFactor(const Arithmetic &math, const RecipeObject &recipe,
     return failure();
   Value since = math.subtract(step, math.number(first, step));
   Value length = math.number(steps, step);
-  return kind->factor({math, math.smaller(since, length), length,
-                       recipe.number("final", 0.0)});
+  return kind->factor(
+      {math, math.smaller(since, length), length, recipe.number("final", 0.0)});
 }
 
 } // namespace

@@ -40,8 +40,10 @@ FailureOr<std::vector<StateOp>> gradus::trainedParameters(ProgramOp program) {
   std::vector<StateOp> trained;
   for (auto state : program.getBody().getOps<StateOp>())
     if (state.getRole() == Role::parameter &&
-        isa<FloatType>(cast<RankedTensorType>(state.getType()).getElementType()) &&
-        trainable->match(state.getSymName()) && !fixed->match(state.getSymName()))
+        isa<FloatType>(
+            cast<RankedTensorType>(state.getType()).getElementType()) &&
+        trainable->match(state.getSymName()) &&
+        !fixed->match(state.getSymName()))
       trained.push_back(state);
   return trained;
 }
@@ -67,10 +69,11 @@ FailureOr<ParameterGroups> ParameterGroups::read(ProgramOp program) {
     auto patterns = NamePatterns::read(group, "match", {});
     if (failed(patterns))
       return failure();
-    bool used = llvm::any_of(program.getBody().getOps<StateOp>(), [&](StateOp state) {
-      return state.getRole() == Role::parameter &&
-             patterns->match(state.getSymName());
-    });
+    bool used =
+        llvm::any_of(program.getBody().getOps<StateOp>(), [&](StateOp state) {
+          return state.getRole() == Role::parameter &&
+                 patterns->match(state.getSymName());
+        });
     if (!used)
       group.warning("match") << "names no parameter of the model";
     result.groups.emplace_back(*patterns, group);

@@ -73,11 +73,12 @@ std::string RecipeObject::text(StringRef key, StringRef otherwise) const {
   return otherwise.str();
 }
 
-SmallVector<double>
-RecipeObject::numbers(StringRef key, ArrayRef<double> otherwise) const {
+SmallVector<double> RecipeObject::numbers(StringRef key,
+                                          ArrayRef<double> otherwise) const {
   auto list = dyn_cast_or_null<ArrayAttr>(find(key));
   SmallVector<double> result;
-  for (Attribute value : list ? list : ArrayAttr::get(program->getContext(), {}))
+  for (Attribute value :
+       list ? list : ArrayAttr::get(program->getContext(), {}))
     if (auto number = dyn_cast<FloatAttr>(value))
       result.push_back(number.getValueAsDouble());
     else if (auto number = dyn_cast<IntegerAttr>(value))
@@ -91,7 +92,8 @@ SmallVector<std::string>
 RecipeObject::texts(StringRef key, ArrayRef<StringRef> otherwise) const {
   auto list = dyn_cast_or_null<ArrayAttr>(find(key));
   SmallVector<std::string> result;
-  for (Attribute value : list ? list : ArrayAttr::get(program->getContext(), {}))
+  for (Attribute value :
+       list ? list : ArrayAttr::get(program->getContext(), {}))
     if (auto text = dyn_cast<StringAttr>(value))
       result.push_back(text.str());
   if (has(key) && (!list || result.size() != list.size()))
@@ -112,8 +114,8 @@ RecipeObject RecipeObject::object(StringRef key) const {
 std::vector<RecipeObject> RecipeObject::objects(StringRef key) const {
   auto list = dyn_cast_or_null<ArrayAttr>(find(key));
   std::vector<RecipeObject> result;
-  for (auto [index, value] : llvm::enumerate(
-           list ? list : ArrayAttr::get(program->getContext(), {})))
+  for (auto [index, value] :
+       llvm::enumerate(list ? list : ArrayAttr::get(program->getContext(), {})))
     if (auto dictionary = dyn_cast<DictionaryAttr>(value))
       result.emplace_back(program, dictionary,
                           pathOf(key) + "[" + std::to_string(index) + "]");

@@ -20,8 +20,8 @@ public:
   int64_t integer(llvm::StringRef key, int64_t otherwise) const;
   bool flag(llvm::StringRef key, bool otherwise) const;
   std::string text(llvm::StringRef key, llvm::StringRef otherwise) const;
-  llvm::SmallVector<double>
-  numbers(llvm::StringRef key, llvm::ArrayRef<double> otherwise) const;
+  llvm::SmallVector<double> numbers(llvm::StringRef key,
+                                    llvm::ArrayRef<double> otherwise) const;
   llvm::SmallVector<std::string>
   texts(llvm::StringRef key, llvm::ArrayRef<llvm::StringRef> otherwise) const;
   /// The object under the key; empty if there is none.

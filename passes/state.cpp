@@ -5,8 +5,8 @@
 using namespace mlir;
 using namespace gradus;
 
-void gradus::ensureState(ProgramOp program, StringRef name, RankedTensorType type,
-                         Role role) {
+void gradus::ensureState(ProgramOp program, StringRef name,
+                         RankedTensorType type, Role role) {
   if (program.getState(name))
     return;
   Block &body = program.getBody().front();
@@ -14,8 +14,8 @@ void gradus::ensureState(ProgramOp program, StringRef name, RankedTensorType typ
   for (auto state : body.getOps<StateOp>())
     builder.setInsertionPointAfter(state);
   MLIRContext *context = program.getContext();
-  StateOp::create(builder, program.getLoc(), name, type,
-                  RoleAttr::get(context, role),
+  StateOp::create(builder, program.getLoc(), builder.getStringAttr(name),
+                  TypeAttr::get(type), RoleAttr::get(context, role),
                   InitAttr::get(context, Initializer::zeros, FloatAttr()),
                   /*value=*/ElementsAttr());
 }

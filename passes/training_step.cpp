@@ -3,6 +3,7 @@
 // The first pass that reads the recipe: it joins what the user asked for with
 // the model's outputs. Autodiff follows.
 
+#include "ir/build.h"
 #include "passes/passes.h"
 #include "passes/recipe.h"
 
@@ -21,10 +22,10 @@ constexpr int64_t kIgnoreIndex = -100; // PyTorch's default
 struct Loss {
   RecipeObject recipe;
   std::string type;
-  unsigned output;        // its number among the model's outputs
+  unsigned output; // its number among the model's outputs
   RankedTensorType logits;
-  int64_t classAxis;      // 0 <= classAxis < rank; cross entropy only
-  int64_t ignoreIndex;    // cross entropy only
+  int64_t classAxis;   // 0 <= classAxis < rank; cross entropy only
+  int64_t ignoreIndex; // cross entropy only
 
   bool isCrossEntropy() const { return type == "softmax_cross_entropy"; }
 };
@@ -105,25 +106,12 @@ Location named(GraphOp graph, StringRef name) {
                       graph.getLoc());
 }
 
-Value splat(OpBuilder &builder, Location loc, RankedTensorType type,
-            double number) {
-  Type element = type.getElementType();
-  Attribute value;
-  if (isa<FloatType>(element))
-    value = builder.getFloatAttr(element, number);
-  else
-    value = builder.getIntegerAttr(element, static_cast<int64_t>(number));
-  return arith::ConstantOp::create(builder, loc,
-                                   DenseElementsAttr::get(type, value));
-}
-
 /// Whether the sample of each element of `type` is one of the first `count`.
 Value realSamples(OpBuilder &builder, Location loc, RankedTensorType type,
                   Value count) {
   auto indices = type.clone(builder.getI64Type());
-  Value sample = IotaOp::create(builder, loc, indices, /*axis=*/0);
-  Value limit = BroadcastOp::create(builder, loc, indices, count,
-                                    builder.getDenseI64ArrayAttr({}));
+  Value sample = iota(builder, loc, indices, /*axis=*/0);
+  Value limit = broadcastScalar(builder, loc, count, type.getShape());
   return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, sample,
                                limit);
 }
@@ -131,10 +119,9 @@ Value realSamples(OpBuilder &builder, Location loc, RankedTensorType type,
 /// Makes padding harmless: ignored labels, or targets that are met already.
 Value maskLabels(OpBuilder &builder, Location loc, const Loss &loss,
                  Value output, Value label, Value count) {
-  auto type = cast<RankedTensorType>(label.getType());
-  Value real = realSamples(builder, loc, type, count);
+  Value real = realSamples(builder, loc, tensorType(label), count);
   Value padding = loss.isCrossEntropy()
-                      ? splat(builder, loc, type, loss.ignoreIndex)
+                      ? splatLike(builder, label, loss.ignoreIndex)
                       : output;
   return arith::SelectOp::create(builder, loc, real, label, padding);
 }
@@ -155,17 +142,15 @@ Value weigh(OpBuilder &builder, Location loc, const Loss &loss, Value value) {
   double weight = loss.recipe.number("weight", 1.0);
   if (weight == 1.0)
     return value;
-  auto type = cast<RankedTensorType>(value.getType());
   return arith::MulFOp::create(builder, loc, value,
-                               splat(builder, loc, type, weight));
+                               splatLike(builder, value, weight));
 }
 
 /// A mean over all samples of the batch, made one over the first `count`.
 Value meanOverReal(OpBuilder &builder, Location loc, const Loss &loss,
                    Value mean, Value count) {
-  auto scalar = cast<RankedTensorType>(mean.getType());
-  Value real = arith::SIToFPOp::create(builder, loc, scalar, count);
-  Value all = splat(builder, loc, scalar, loss.logits.getDimSize(0));
+  Value real = convert(builder, loc, count, loss.logits.getElementType());
+  Value all = splatLike(builder, mean, loss.logits.getDimSize(0));
   Value factor = arith::DivFOp::create(builder, loc, all, real);
   return arith::MulFOp::create(builder, loc, mean, factor);
 }
@@ -237,7 +222,7 @@ struct TrainingStepPass : impl::TrainingStepBase<TrainingStepPass> {
     if (padded) {
       auto type = RankedTensorType::get({}, builder.getI64Type());
       count = graph.addInput("count", type, named(graph, "count"));
-      if (cast<RankedTensorType>(label.getType()).getRank() > 0)
+      if (tensorType(label).getRank() > 0)
         label = maskLabels(builder, loc, loss, output, label, count);
     }
     Value value = buildLoss(builder, loc, loss, output, label);

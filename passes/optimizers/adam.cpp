@@ -4,7 +4,8 @@
 //   g = gradient + weight_decay * w
 //   m = m + (1 - beta1) * (g - m)
 //   v = beta2 * v + (1 - beta2) * g^2
-//   w = w - learning_rate / (1 - beta1^t) * m / (sqrt(v) / sqrt(1 - beta2^t) + epsilon)
+//   w = w - learning_rate / (1 - beta1^t) * m / (sqrt(v) / sqrt(1 - beta2^t) +
+//   epsilon)
 
 #include "passes/optimizers/optimizer.h"
 

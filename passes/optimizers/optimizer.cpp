@@ -4,6 +4,8 @@
 #include "passes/optimizers/optimizer.h"
 #include "passes/state.h"
 
+#include "mlir/IR/Matchers.h"
+
 #include <cmath>
 
 using namespace mlir;
@@ -12,13 +14,16 @@ using namespace gradus;
 Value ParameterStep::powerOfStep(double base) const {
   if (base == 0)
     return scalar(0);
-  return math.exponential(
-      math.multiply(stepNumber, scalar(std::log(base))));
+  return math.exponential(math.multiply(stepNumber, scalar(std::log(base))));
 }
 
 Value ParameterStep::spread(Value scalar) const {
+  // arith folds no rounding that loses bits, but it is the one we want here.
+  if (SplatElementsAttr known; matchPattern(scalar, m_Constant(&known)))
+    return spread(known.getSplatValue<FloatAttr>().getValueAsDouble());
   auto type = tensorType(parameter);
-  Value rounded = convert(math.builder, math.loc, scalar, type.getElementType());
+  Value rounded =
+      convert(math.builder, math.loc, scalar, type.getElementType());
   return broadcastScalar(math.builder, math.loc, rounded, type.getShape());
 }
 
