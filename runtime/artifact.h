@@ -35,6 +35,8 @@ public:
   ~Artifact();
 
   const std::string &path() const;
+  /// Whether bytes() is a file's, whose pages may be given back.
+  bool isMapped() const;
   /// Size of the file.
   size_t size() const;
   const artifact::Header &header() const;

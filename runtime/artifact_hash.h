@@ -16,6 +16,9 @@
 
 namespace gradus::artifact {
 
+/// Header.version of the artifacts that this schema describes.
+constexpr uint32_t kVersion = 1;
+
 namespace detail {
 
 inline uint64_t loadWord(const uint8_t *at) {

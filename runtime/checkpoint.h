@@ -1,0 +1,29 @@
+// Checkpoints: every state by name in a .safetensors file.
+
+#pragma once
+
+#include "runtime/session.h"
+
+#include "absl/status/status.h"
+
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace gradus::runtime {
+
+/// A state and its memory.
+struct StateMemory {
+  const StateInfo *info = nullptr;
+  uint8_t *data = nullptr;
+};
+
+absl::Status writeCheckpoint(const std::string &path, const std::vector<StateMemory> &states,
+                             const std::map<std::string, std::string> &metadata);
+
+/// Fills states from a file. Checks all of it first: on an error none changed.
+absl::Status readCheckpoint(const std::string &path, const std::vector<StateMemory> &states,
+                            Restore what);
+
+} // namespace gradus::runtime

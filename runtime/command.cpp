@@ -1,0 +1,34 @@
+#include "runtime/command.h"
+
+#include "runtime/status.h"
+
+namespace gradus::runtime {
+
+absl::StatusOr<std::unique_ptr<Command>>
+prepareCommand(const CommandContext &context, const artifact::Command &command) {
+  switch (command.kind_type()) {
+  case artifact::CommandKind::KernelCommand:
+    return prepareKernel(context, *command.kind_as_KernelCommand());
+  case artifact::CommandKind::LibraryCommand:
+    return prepareLibrary(context, *command.kind_as_LibraryCommand());
+  case artifact::CommandKind::CopyCommand:
+    return prepareCopy(context, *command.kind_as_CopyCommand());
+  default:
+    return invalid("is of a kind that this runtime does not know");
+  }
+}
+
+const char *kindOf(const artifact::Command &command) {
+  switch (command.kind_type()) {
+  case artifact::CommandKind::KernelCommand:
+    return "kernel";
+  case artifact::CommandKind::LibraryCommand:
+    return "library";
+  case artifact::CommandKind::CopyCommand:
+    return "copy";
+  default:
+    return "unknown";
+  }
+}
+
+} // namespace gradus::runtime

@@ -1,0 +1,77 @@
+// library: matmul, convolution and reorder by oneDNN.
+
+#include "runtime/command.h"
+#include "runtime/status.h"
+
+#ifdef GRADUS_WITH_ONEDNN
+#include "runtime/cpu/onednn.h"
+#endif
+
+#include <algorithm>
+
+namespace gradus::runtime {
+
+#ifdef GRADUS_WITH_ONEDNN
+
+namespace {
+
+class Library : public Command {
+public:
+  explicit Library(std::unique_ptr<OneDnnCall> call) : call_(std::move(call)) {}
+
+  absl::Status run() override { return call_->run(); }
+
+  /// The plan's scratch was measured where the artifact was compiled; what the
+  /// library asks for depends on the processor.
+  absl::Status plan(uint8_t *scratch, size_t size) {
+    if (size >= call_->scratchSize())
+      return call_->setScratch(scratch);
+    missing_ = call_->scratchSize();
+    return absl::OkStatus();
+  }
+  size_t extraScratch() const override { return missing_; }
+  absl::Status setExtraScratch(void *scratch) override {
+    return missing_ ? call_->setScratch(scratch) : absl::OkStatus();
+  }
+
+private:
+  std::unique_ptr<OneDnnCall> call_;
+  size_t missing_ = 0;
+};
+
+/// Bits depend on this number alone, so a deterministic session always has 1.
+int logicalThreads(const CommandContext &context, const artifact::LibraryCommand &command) {
+  int threads = context.pool.threads();
+  if (context.deterministic)
+    return 1;
+  return command.logical_threads() == 0
+             ? threads
+             : static_cast<int>(std::min<uint32_t>(command.logical_threads(), threads));
+}
+
+} // namespace
+
+absl::StatusOr<std::unique_ptr<Command>> prepareLibrary(const CommandContext &context,
+                                                        const artifact::LibraryCommand &command) {
+  GRADUS_ASSIGN(auto call, OneDnnCall::create(command, context.buffers, context.pool,
+                                              logicalThreads(context, command)));
+  auto library = std::make_unique<Library>(std::move(call));
+  uint32_t scratch = command.scratch();
+  if (scratch == UINT32_MAX)
+    GRADUS_TRY(library->plan(nullptr, 0));
+  else
+    GRADUS_TRY(library->plan(context.buffers[scratch],
+                             context.plan.buffers()->Get(scratch)->size()));
+  return library;
+}
+
+#else
+
+absl::StatusOr<std::unique_ptr<Command>> prepareLibrary(const CommandContext &,
+                                                        const artifact::LibraryCommand &) {
+  return invalid("needs oneDNN, which this runtime was built without");
+}
+
+#endif
+
+} // namespace gradus::runtime

@@ -1,0 +1,326 @@
+#include "runtime/cpu/onednn.h"
+
+#include "runtime/cpu/openmp.h"
+#include "runtime/flat.h"
+#include "runtime/status.h"
+
+#include <algorithm>
+
+namespace gradus::runtime {
+
+namespace {
+
+using artifact::Activation;
+using artifact::LibraryCommand;
+using artifact::LibraryOp;
+using artifact::LibraryTensor;
+
+const char *nameOf(dnnl_status_t status) {
+  switch (status) {
+  case dnnl_out_of_memory:
+    return "out of memory";
+  case dnnl_invalid_arguments:
+    return "invalid arguments";
+  case dnnl_unimplemented:
+    return "not implemented on this machine";
+  default:
+    return "runtime error";
+  }
+}
+
+absl::Status check(dnnl_status_t status, const char *what) {
+  if (status == dnnl_success)
+    return absl::OkStatus();
+  return failed("oneDNN: ", what, ": ", nameOf(status));
+}
+
+//===-- owned handles -----------------------------------------------------===//
+
+/// A oneDNN object that is destroyed on the way out.
+template <typename Handle> struct Owned {
+  explicit Owned(dnnl_status_t (*destroyer)(Handle)) : destroy(destroyer) {}
+  Owned(const Owned &) = delete;
+  ~Owned() {
+    if (handle)
+      destroy(handle);
+  }
+  dnnl_status_t (*destroy)(Handle);
+  Handle handle = nullptr;
+};
+
+using Description = Owned<dnnl_memory_desc_t>;
+
+//===-- memory descriptions -----------------------------------------------===//
+
+dnnl_data_type_t typeOf(DType dtype) {
+  switch (dtype) {
+  case DType::bf16:
+    return dnnl_bf16;
+  case DType::f16:
+    return dnnl_f16;
+  case DType::i32:
+    return dnnl_s32;
+  case DType::i8:
+    return dnnl_s8;
+  case DType::u8:
+    return dnnl_u8;
+  default:
+    return dnnl_f32;
+  }
+}
+
+std::vector<int64_t> denseStrides(const std::vector<int64_t> &dims) {
+  std::vector<int64_t> strides(dims.size(), 1);
+  for (size_t i = dims.size(); i-- > 1;)
+    strides[i - 1] = strides[i] * dims[i];
+  return strides;
+}
+
+/// Whether a list that oneDNN tells of a description is that of the artifact.
+bool sameList(const OneDnn &library, const_dnnl_memory_desc_t description, dnnl_query_t what,
+              const std::vector<int64_t> &wanted) {
+  const dnnl_dims_t *found = nullptr;
+  return library.dnnl_memory_desc_query(description, what, &found) == dnnl_success &&
+         std::equal(wanted.begin(), wanted.end(), *found);
+}
+
+bool hasLayout(const OneDnn &library, const_dnnl_memory_desc_t description,
+               const LibraryTensor &tensor) {
+  int blocks = 0;
+  library.dnnl_memory_desc_query(description, dnnl_query_inner_nblks_s32, &blocks);
+  return static_cast<size_t>(blocks) == countOf(tensor.inner_blocks()) &&
+         sameList(library, description, dnnl_query_inner_blks, valuesOf(tensor.inner_blocks())) &&
+         sameList(library, description, dnnl_query_inner_idxs, valuesOf(tensor.inner_axes())) &&
+         sameList(library, description, dnnl_query_strides, valuesOf(tensor.strides())) &&
+         sameList(library, description, dnnl_query_padded_dims, valuesOf(tensor.padded_dims()));
+}
+
+/// Blocked layouts cannot be described by their blocks, only by oneDNN's names:
+/// tries them all, which takes well under a millisecond.
+absl::Status describeBlocked(const OneDnn &library, const LibraryTensor &tensor,
+                             Description &description) {
+  auto dims = valuesOf(tensor.dims());
+  for (int tag = 1; tag < dnnl_format_tag_last; ++tag) {
+    if (library.dnnl_memory_desc_create_with_tag(
+            &description.handle, static_cast<int>(dims.size()), dims.data(),
+            typeOf(tensor.dtype()), static_cast<dnnl_format_tag_t>(tag)) != dnnl_success)
+      continue;
+    if (hasLayout(library, description.handle, tensor))
+      return absl::OkStatus();
+    library.dnnl_memory_desc_destroy(description.handle);
+    description.handle = nullptr;
+  }
+  return invalid("oneDNN has no layout with these blocks and strides");
+}
+
+absl::Status describe(const OneDnn &library, const LibraryTensor &tensor,
+                      Description &description) {
+  if (countOf(tensor.inner_blocks()) > 0)
+    return describeBlocked(library, tensor, description);
+  auto dims = valuesOf(tensor.dims());
+  auto strides = countOf(tensor.strides()) ? valuesOf(tensor.strides()) : denseStrides(dims);
+  return check(library.dnnl_memory_desc_create_with_strides(
+                   &description.handle, static_cast<int>(dims.size()), dims.data(),
+                   typeOf(tensor.dtype()), strides.data()),
+               "a tensor's layout");
+}
+
+//===-- attributes --------------------------------------------------------===//
+
+dnnl_alg_kind_t algorithmOf(Activation activation) {
+  switch (activation) {
+  case Activation::tanh:
+    return dnnl_eltwise_tanh;
+  case Activation::gelu_tanh:
+    return dnnl_eltwise_gelu_tanh;
+  case Activation::gelu_erf:
+    return dnnl_eltwise_gelu_erf;
+  case Activation::sigmoid:
+    return dnnl_eltwise_logistic;
+  default:
+    return dnnl_eltwise_relu;
+  }
+}
+
+absl::Status setAttributes(const OneDnn &library, Activation activation,
+                           Owned<dnnl_primitive_attr_t> &attributes) {
+  GRADUS_TRY(check(library.dnnl_primitive_attr_create(&attributes.handle), "attributes"));
+  GRADUS_TRY(check(library.dnnl_primitive_attr_set_scratchpad_mode(attributes.handle,
+                                                                   dnnl_scratchpad_mode_user),
+                   "scratchpad mode"));
+  if (activation == Activation::none)
+    return absl::OkStatus();
+  Owned<dnnl_post_ops_t> post(library.dnnl_post_ops_destroy);
+  GRADUS_TRY(check(library.dnnl_post_ops_create(&post.handle), "epilogue"));
+  GRADUS_TRY(check(
+      library.dnnl_post_ops_append_eltwise(post.handle, algorithmOf(activation), 0, 0),
+      "activation"));
+  return check(library.dnnl_primitive_attr_set_post_ops(attributes.handle, post.handle),
+               "epilogue");
+}
+
+//===-- primitive descriptions --------------------------------------------===//
+
+/// A list of the convolution's windows in full, as oneDNN wants it.
+std::vector<int64_t> window(const flatbuffers::Vector<int64_t> *list, size_t axes,
+                            int64_t otherwise, int64_t minus = 0) {
+  std::vector<int64_t> full = valuesOf(list);
+  full.resize(axes, otherwise);
+  for (int64_t &number : full)
+    number -= minus;
+  return full;
+}
+
+struct Windows {
+  explicit Windows(const LibraryCommand &command)
+      : axes(countOf(command.inputs()->Get(0)->dims()) - 2),
+        strides(window(command.strides(), axes, 1)),
+        dilations(window(command.dilations(), axes, 1, /*minus=*/1)), // 0 = dense
+        padsBegin(window(command.pads_begin(), axes, 0)),
+        padsEnd(window(command.pads_end(), axes, 0)) {}
+
+  size_t axes;
+  std::vector<int64_t> strides, dilations, padsBegin, padsEnd;
+};
+
+/// The memories of a call in the order of the artifact: inputs, outputs.
+using Descriptions = std::vector<std::unique_ptr<Description>>;
+
+dnnl_status_t describeConvolution(const OneDnn &library, const LibraryCommand &command,
+                                  const Descriptions &of, const_dnnl_primitive_attr_t attributes,
+                                  dnnl_primitive_desc_t *result) {
+  Windows w(command);
+  size_t inputs = countOf(command.inputs());
+  auto description = [&](size_t i) { return i < of.size() ? of[i]->handle : nullptr; };
+  switch (command.op()) {
+  case LibraryOp::convolution_backward_data:
+    return library.dnnl_convolution_backward_data_primitive_desc_create(
+        result, library.engine, dnnl_convolution_direct, description(2), description(1),
+        description(0), w.strides.data(), w.dilations.data(), w.padsBegin.data(),
+        w.padsEnd.data(), nullptr, attributes);
+  case LibraryOp::convolution_backward_weights:
+    return library.dnnl_convolution_backward_weights_primitive_desc_create(
+        result, library.engine, dnnl_convolution_direct, description(0), description(2),
+        description(3), description(1), w.strides.data(), w.dilations.data(),
+        w.padsBegin.data(), w.padsEnd.data(), nullptr, attributes);
+  default:
+    return library.dnnl_convolution_forward_primitive_desc_create(
+        result, library.engine, dnnl_forward_training, dnnl_convolution_direct,
+        description(0), description(1), inputs > 2 ? description(2) : nullptr,
+        description(inputs), w.strides.data(), w.dilations.data(), w.padsBegin.data(),
+        w.padsEnd.data(), attributes);
+  }
+}
+
+dnnl_status_t describePrimitive(const OneDnn &library, const LibraryCommand &command,
+                                const Descriptions &of, const_dnnl_primitive_attr_t attributes,
+                                dnnl_primitive_desc_t *result) {
+  size_t inputs = countOf(command.inputs());
+  switch (command.op()) {
+  case LibraryOp::matmul:
+    return library.dnnl_matmul_primitive_desc_create(
+        result, library.engine, of[0]->handle, of[1]->handle,
+        inputs > 2 ? of[2]->handle : nullptr, of[inputs]->handle, attributes);
+  case LibraryOp::reorder:
+    return library.dnnl_reorder_primitive_desc_create(result, of[0]->handle, library.engine,
+                                                      of[1]->handle, library.engine, attributes);
+  default:
+    return describeConvolution(library, command, of, attributes, result);
+  }
+}
+
+/// oneDNN's number of each memory, in the order of the artifact.
+std::vector<int> argumentsOf(const LibraryCommand &command) {
+  switch (command.op()) {
+  case LibraryOp::convolution_backward_data:
+    return {DNNL_ARG_DIFF_DST, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_SRC};
+  case LibraryOp::convolution_backward_weights:
+    return {DNNL_ARG_SRC, DNNL_ARG_DIFF_DST, DNNL_ARG_DIFF_WEIGHTS, DNNL_ARG_DIFF_BIAS};
+  case LibraryOp::reorder:
+    return {DNNL_ARG_FROM, DNNL_ARG_TO};
+  default:
+    if (countOf(command.inputs()) > 2)
+      return {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_BIAS, DNNL_ARG_DST};
+    return {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST};
+  }
+}
+
+std::vector<const LibraryTensor *> tensorsOf(const LibraryCommand &command) {
+  std::vector<const LibraryTensor *> tensors;
+  for (size_t i = 0; i < countOf(command.inputs()); ++i)
+    tensors.push_back(command.inputs()->Get(i));
+  for (size_t i = 0; i < countOf(command.outputs()); ++i)
+    tensors.push_back(command.outputs()->Get(i));
+  return tensors;
+}
+
+} // namespace
+
+absl::StatusOr<std::unique_ptr<OneDnnCall>>
+OneDnnCall::create(const LibraryCommand &command, const std::vector<uint8_t *> &buffers,
+                   ThreadPool &pool, int logical) {
+  GRADUS_ASSIGN(const OneDnn *library, oneDnn());
+  std::unique_ptr<OneDnnCall> call(new OneDnnCall(*library, pool, logical));
+  OpenMpScope scope(pool, logical);
+  GRADUS_TRY(call->prepare(command, buffers));
+  return call;
+}
+
+OneDnnCall::~OneDnnCall() {
+  for (const dnnl_exec_arg_t &argument : arguments_)
+    library_.dnnl_memory_destroy(argument.memory);
+  if (primitive_)
+    library_.dnnl_primitive_destroy(primitive_);
+}
+
+absl::Status OneDnnCall::addMemory(const_dnnl_memory_desc_t description, int argument,
+                                   void *data) {
+  dnnl_memory_t memory = nullptr;
+  GRADUS_TRY(check(library_.dnnl_memory_create(&memory, description, library_.engine, data),
+                   "memory"));
+  arguments_.push_back({argument, memory});
+  return absl::OkStatus();
+}
+
+absl::Status OneDnnCall::prepare(const LibraryCommand &command,
+                                 const std::vector<uint8_t *> &buffers) {
+  auto tensors = tensorsOf(command);
+  Descriptions descriptions;
+  for (const LibraryTensor *tensor : tensors) {
+    descriptions.push_back(std::make_unique<Description>(library_.dnnl_memory_desc_destroy));
+    GRADUS_TRY(describe(library_, *tensor, *descriptions.back()));
+  }
+  Owned<dnnl_primitive_attr_t> attributes(library_.dnnl_primitive_attr_destroy);
+  GRADUS_TRY(setAttributes(library_, command.activation(), attributes));
+  Owned<dnnl_primitive_desc_t> description(library_.dnnl_primitive_desc_destroy);
+  GRADUS_TRY(check(describePrimitive(library_, command, descriptions, attributes.handle,
+                                     &description.handle),
+                   "these shapes and layouts"));
+  GRADUS_TRY(check(library_.dnnl_primitive_create(&primitive_, description.handle), "a kernel"));
+  auto arguments = argumentsOf(command);
+  for (size_t i = 0; i < tensors.size(); ++i)
+    GRADUS_TRY(addMemory(descriptions[i]->handle, arguments[i], buffers[tensors[i]->buffer()]));
+  const_dnnl_memory_desc_t scratch =
+      library_.dnnl_primitive_desc_query_md(description.handle, dnnl_query_scratchpad_md, 0);
+  scratchSize_ = scratch ? library_.dnnl_memory_desc_get_size(scratch) : 0;
+  if (scratchSize_ == 0)
+    return absl::OkStatus();
+  return addMemory(scratch, DNNL_ARG_SCRATCHPAD, DNNL_MEMORY_NONE);
+}
+
+absl::Status OneDnnCall::setScratch(void *scratch) {
+  if (scratchSize_ == 0)
+    return absl::OkStatus();
+  return check(library_.dnnl_memory_set_data_handle(arguments_.back().memory, scratch),
+               "scratch");
+}
+
+absl::Status OneDnnCall::run() {
+  OpenMpScope scope(pool_, logical_);
+  return check(library_.dnnl_primitive_execute(primitive_, library_.stream,
+                                               static_cast<int>(arguments_.size()),
+                                               arguments_.data()),
+               "execution");
+}
+
+} // namespace gradus::runtime

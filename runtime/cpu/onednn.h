@@ -1,0 +1,49 @@
+// One call of oneDNN, made ready: descriptors, primitive, memories, arguments.
+
+#pragma once
+
+#include "runtime/artifact.h"
+#include "runtime/cpu/onednn_library.h"
+#include "runtime/cpu/thread_pool.h"
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace gradus::runtime {
+
+class OneDnnCall {
+public:
+  /// Makes the primitive for a verified command, cut into `logical` parts;
+  /// `buffers[i]` is the address of buffer i of the plan.
+  static absl::StatusOr<std::unique_ptr<OneDnnCall>>
+  create(const artifact::LibraryCommand &command, const std::vector<uint8_t *> &buffers,
+         ThreadPool &pool, int logical);
+  ~OneDnnCall();
+
+  /// Bytes of scratch it needs; setScratch before the first run.
+  size_t scratchSize() const { return scratchSize_; }
+  absl::Status setScratch(void *scratch);
+
+  absl::Status run();
+
+private:
+  OneDnnCall(const OneDnn &library, ThreadPool &pool, int logical)
+      : library_(library), pool_(pool), logical_(logical) {}
+
+  absl::Status prepare(const artifact::LibraryCommand &command,
+                       const std::vector<uint8_t *> &buffers);
+  absl::Status addMemory(const_dnnl_memory_desc_t description, int argument, void *data);
+
+  const OneDnn &library_;
+  ThreadPool &pool_;
+  int logical_;
+  dnnl_primitive_t primitive_ = nullptr;
+  std::vector<dnnl_exec_arg_t> arguments_; // memories are ours
+  size_t scratchSize_ = 0;
+};
+
+} // namespace gradus::runtime

@@ -1,0 +1,180 @@
+#include "runtime/cpu/onednn_library.h"
+
+#include "runtime/cpu/openmp.h"
+#include "runtime/status.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <dlfcn.h>
+#include <link.h>
+#include <string>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <vector>
+
+namespace gradus::runtime {
+
+namespace {
+
+constexpr const char *kName = "libdnnl.so.3";
+constexpr int kMajor = 3;
+
+//===-- finding it --------------------------------------------------------===//
+
+/// The folder of the file that this function is linked into.
+std::string ownFolder() {
+  Dl_info info;
+  if (!dladdr(reinterpret_cast<void *>(&ownFolder), &info) || !info.dli_fname)
+    return ".";
+  std::string file = info.dli_fname;
+  size_t slash = file.rfind('/');
+  return slash == std::string::npos ? "." : file.substr(0, slash);
+}
+
+std::vector<std::string> candidates() {
+  if (const char *chosen = getenv("GRADUS_ONEDNN_LIBRARY"))
+    return {chosen};
+  std::string folder = ownFolder();
+  return {folder + "/" + kName, folder + "/../lib/" + kName, kName,
+          std::string(GRADUS_ONEDNN_FOLDER) + "/" + kName};
+}
+
+absl::StatusOr<void *> openLibrary() {
+  std::string words;
+  for (const std::string &path : candidates()) {
+    if (void *handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL))
+      return handle;
+    words = dlerror();
+  }
+  return failed("needs oneDNN 3, which cannot be loaded: ", words,
+                " (GRADUS_ONEDNN_LIBRARY may name it)");
+}
+
+//===-- giving it our OpenMP ----------------------------------------------===//
+
+/// The parts of a loaded library's dynamic section that name its imports.
+struct Imports {
+  const ElfW(Sym) *symbols = nullptr;
+  const char *names = nullptr;
+  const ElfW(Rela) *calls = nullptr;
+  size_t callBytes = 0;
+  const ElfW(Rela) *others = nullptr;
+  size_t otherBytes = 0;
+};
+
+Imports importsOf(const link_map &library) {
+  Imports imports;
+  for (const ElfW(Dyn) *entry = library.l_ld; entry->d_tag != DT_NULL; ++entry) {
+    // The loader has added the base to addresses, on most systems.
+    ElfW(Addr) address = entry->d_un.d_ptr;
+    if (address < library.l_addr)
+      address += library.l_addr;
+    switch (entry->d_tag) {
+    case DT_SYMTAB:
+      imports.symbols = reinterpret_cast<const ElfW(Sym) *>(address);
+      break;
+    case DT_STRTAB:
+      imports.names = reinterpret_cast<const char *>(address);
+      break;
+    case DT_JMPREL:
+      imports.calls = reinterpret_cast<const ElfW(Rela) *>(address);
+      break;
+    case DT_PLTRELSZ:
+      imports.callBytes = entry->d_un.d_val;
+      break;
+    case DT_RELA:
+      imports.others = reinterpret_cast<const ElfW(Rela) *>(address);
+      break;
+    case DT_RELASZ:
+      imports.otherBytes = entry->d_un.d_val;
+      break;
+    }
+  }
+  return imports;
+}
+
+void *replacementOf(const char *name) {
+  for (const OpenMpFunction &function : openMpFunctions())
+    if (std::strcmp(function.name, name) == 0)
+      return function.address;
+  return nullptr;
+}
+
+/// Writes a pointer that the loader may have made read-only.
+bool writePointer(void **at, void *value) {
+  auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  auto *start = reinterpret_cast<void *>(reinterpret_cast<uintptr_t>(at) / page * page);
+  if (mprotect(start, page, PROT_READ | PROT_WRITE) != 0)
+    return false;
+  *at = value;
+  return true;
+}
+
+/// How many imports were replaced; -1 where one could not be written.
+int replace(const link_map &library, const Imports &imports, const ElfW(Rela) *list,
+            size_t bytes) {
+  int replaced = 0;
+  for (size_t i = 0; list && i < bytes / sizeof(ElfW(Rela)); ++i) {
+    auto type = ELF64_R_TYPE(list[i].r_info);
+    if (type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT)
+      continue;
+    const ElfW(Sym) &symbol = imports.symbols[ELF64_R_SYM(list[i].r_info)];
+    void *value = replacementOf(imports.names + symbol.st_name);
+    if (!value)
+      continue;
+    if (!writePointer(reinterpret_cast<void **>(library.l_addr + list[i].r_offset), value))
+      return -1;
+    ++replaced;
+  }
+  return replaced;
+}
+
+absl::Status serveOpenMp(void *handle) {
+  link_map *library = nullptr;
+  if (dlinfo(handle, RTLD_DI_LINKMAP, &library) != 0 || !library)
+    return failed("cannot look into oneDNN: ", dlerror());
+  Imports imports = importsOf(*library);
+  int calls = replace(*library, imports, imports.calls, imports.callBytes);
+  int others = replace(*library, imports, imports.others, imports.otherBytes);
+  if (calls < 0 || others < 0)
+    return failed("cannot connect oneDNN with the thread pool: ", strerror(errno));
+  // A build without OpenMP is fine: it then runs in the calling thread.
+  return absl::OkStatus();
+}
+
+//===-- its functions -----------------------------------------------------===//
+
+absl::Status resolve(void *handle, OneDnn &library) {
+#define GRADUS_ONEDNN_RESOLVE(name)                                            \
+  library.name = reinterpret_cast<decltype(library.name)>(dlsym(handle, #name)); \
+  if (!library.name)                                                           \
+    return failed("needs oneDNN 3, and the library found has no " #name);
+  GRADUS_ONEDNN_FUNCTIONS(GRADUS_ONEDNN_RESOLVE)
+#undef GRADUS_ONEDNN_RESOLVE
+  const dnnl_version_t *version = library.dnnl_version();
+  if (version->major != kMajor)
+    return failed("needs oneDNN 3, and the library found is ", version->major, ".",
+                  version->minor);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<const OneDnn *> load() {
+  GRADUS_ASSIGN(void *handle, openLibrary());
+  GRADUS_TRY(serveOpenMp(handle));
+  static OneDnn library; // as long as the process: others may hold it too
+  GRADUS_TRY(resolve(handle, library));
+  if (library.dnnl_engine_create(&library.engine, dnnl_cpu, 0) != dnnl_success ||
+      library.dnnl_stream_create(&library.stream, library.engine,
+                                 dnnl_stream_default_flags) != dnnl_success)
+    return failed("oneDNN does not start on this machine");
+  return &library;
+}
+
+} // namespace
+
+absl::StatusOr<const OneDnn *> oneDnn() {
+  static const absl::StatusOr<const OneDnn *> library = load();
+  return library;
+}
+
+} // namespace gradus::runtime

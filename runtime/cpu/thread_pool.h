@@ -1,0 +1,76 @@
+// The threads of a session. One pool serves our kernels and the library.
+//
+// Work is a number of fixed blocks, handed out in order to whoever is free: a
+// slow core does not hold up a fast one, and as blocks never depend on who runs
+// them, neither do results. The caller takes part. Idle threads spin for about
+// 100 us, so that regions close together cost less than 1 us, then sleep.
+
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <thread>
+#include <vector>
+
+namespace gradus::runtime {
+
+class ThreadPool {
+public:
+  using Block = void (*)(void *context, int64_t block);
+
+  /// `threads` in all, the caller's among them; at least 1.
+  explicit ThreadPool(int threads);
+  ~ThreadPool();
+  ThreadPool(const ThreadPool &) = delete;
+  ThreadPool &operator=(const ThreadPool &) = delete;
+
+  int threads() const { return static_cast<int>(workers_.size()) + 1; }
+
+  /// Runs block(context, i) for each i in [0, count), count < 2^31. One region
+  /// at a time: not from two threads at once, nor from inside a block.
+  void run(int64_t count, Block block, void *context) {
+    start(count, block, context);
+    finish();
+  }
+
+  /// The two halves of run: between them the caller may do a part of its own.
+  void start(int64_t count, Block block, void *context);
+  void finish();
+
+private:
+  void work();
+  /// Runs blocks until none is left; how many it ran.
+  int32_t drain();
+  bool waitForWork();
+  bool hasWork() const;
+
+  // Epoch of the region in the upper half, blocks not yet handed out in the
+  // lower. A claim is a compare-and-swap, so it cannot hit a later region.
+  alignas(64) std::atomic<uint64_t> ticket_{0};
+  alignas(64) std::atomic<int32_t> unfinished_{0};
+  alignas(64) Block block_ = nullptr;
+  void *context_ = nullptr;
+  int64_t count_ = 0;
+
+  std::atomic<int32_t> sleepers_{0};
+  std::atomic<int32_t> signal_{0}; // futex that sleepers wait on
+  std::atomic<bool> stop_{false};
+  std::vector<std::thread> workers_;
+};
+
+/// Cores that this process may run on.
+int availableCores();
+
+/// Denormals read and written as zero while one lives, in the thread that made
+/// it: they cost 100x on some cores and training never needs them.
+class FlushDenormals {
+public:
+  FlushDenormals();
+  ~FlushDenormals();
+
+private:
+  unsigned saved_;
+};
+
+} // namespace gradus::runtime

@@ -1,0 +1,161 @@
+#include "runtime/file.h"
+
+#include "runtime/status.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace gradus::runtime {
+
+namespace {
+
+/// The last system error, in words, as one of the user's or the machine's.
+absl::Status systemError(const std::string &path, const char *what) {
+  int code = errno;
+  std::string words = absl::StrCat(path, ": cannot ", what, ": ", strerror(code));
+  bool users = code == ENOENT || code == EACCES || code == EISDIR || code == ENOTDIR;
+  return users ? absl::InvalidArgumentError(words) : absl::InternalError(words);
+}
+
+/// Closes a descriptor on the way out.
+struct Descriptor {
+  int number;
+  ~Descriptor() {
+    if (number >= 0)
+      close(number);
+  }
+};
+
+std::string partialName(const std::string &path) { return path + ".partial"; }
+
+std::string directoryOf(const std::string &path) {
+  size_t slash = path.rfind('/');
+  if (slash == std::string::npos)
+    return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+/// Whether the open file still is the one of that name: another writer may have
+/// renamed it between our opening and our locking it.
+bool isStillNamed(int descriptor, const std::string &name) {
+  struct stat open, named;
+  return fstat(descriptor, &open) == 0 && stat(name.c_str(), &named) == 0 &&
+         open.st_ino == named.st_ino && open.st_dev == named.st_dev;
+}
+
+absl::Status syncDirectory(const std::string &path) {
+  std::string directory = directoryOf(path);
+  Descriptor opened{open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+  if (opened.number < 0)
+    return systemError(directory, "open");
+  // Some file systems cannot sync a directory and need not.
+  if (fsync(opened.number) != 0 && errno != EINVAL)
+    return systemError(directory, "write");
+  return absl::OkStatus();
+}
+
+} // namespace
+
+//===-- MappedFile --------------------------------------------------------===//
+
+absl::StatusOr<MappedFile> MappedFile::open(const std::string &path) {
+  Descriptor opened{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  if (opened.number < 0)
+    return systemError(path, "open");
+  struct stat facts;
+  if (fstat(opened.number, &facts) != 0)
+    return systemError(path, "read");
+  if (!S_ISREG(facts.st_mode))
+    return invalid(path, ": is not a file");
+  MappedFile file;
+  if (facts.st_size == 0)
+    return file;
+  size_t size = static_cast<size_t>(facts.st_size);
+  void *start = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, opened.number, 0);
+  if (start == MAP_FAILED)
+    return systemError(path, "map");
+  file.bytes_ = {static_cast<const uint8_t *>(start), size};
+  return file;
+}
+
+MappedFile::MappedFile(MappedFile &&other) noexcept
+    : bytes_(std::exchange(other.bytes_, {})) {}
+
+MappedFile &MappedFile::operator=(MappedFile &&other) noexcept {
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+
+MappedFile::~MappedFile() {
+  if (!bytes_.empty())
+    munmap(const_cast<uint8_t *>(bytes_.data()), bytes_.size());
+}
+
+void MappedFile::release(std::span<const uint8_t> part) {
+  // Whole pages inside the part only; its neighbours may be in use.
+  const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  auto start = (reinterpret_cast<uintptr_t>(part.data()) + page - 1) / page * page;
+  auto end = reinterpret_cast<uintptr_t>(part.data() + part.size()) / page * page;
+  if (start < end)
+    madvise(reinterpret_cast<void *>(start), end - start, MADV_DONTNEED);
+}
+
+//===-- AtomicFile --------------------------------------------------------===//
+
+absl::StatusOr<AtomicFile> AtomicFile::create(const std::string &path) {
+  std::string name = partialName(path);
+  AtomicFile file;
+  Descriptor opened{::open(name.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666)};
+  if (opened.number < 0)
+    return systemError(path, "write");
+  // One left by a process that was killed is taken over; a locked one is not.
+  if (flock(opened.number, LOCK_EX | LOCK_NB) != 0 ||
+      !isStillNamed(opened.number, name))
+    return failed(path, ": another process is writing it");
+  file.path_ = path;
+  file.descriptor_ = std::exchange(opened.number, -1);
+  if (ftruncate(file.descriptor_, 0) != 0)
+    return systemError(path, "write");
+  return file;
+}
+
+AtomicFile::AtomicFile(AtomicFile &&other) noexcept
+    : path_(std::move(other.path_)),
+      descriptor_(std::exchange(other.descriptor_, -1)) {}
+
+AtomicFile::~AtomicFile() {
+  if (descriptor_ < 0)
+    return;
+  unlink(partialName(path_).c_str());
+  close(descriptor_);
+}
+
+absl::Status AtomicFile::write(const void *data, size_t size) {
+  auto *at = static_cast<const char *>(data);
+  while (size > 0) {
+    ssize_t wrote = ::write(descriptor_, at, size);
+    if (wrote < 0 && errno == EINTR)
+      continue;
+    if (wrote < 0)
+      return systemError(path_, "write");
+    at += wrote;
+    size -= static_cast<size_t>(wrote);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status AtomicFile::commit() {
+  if (fsync(descriptor_) != 0)
+    return systemError(path_, "write");
+  if (rename(partialName(path_).c_str(), path_.c_str()) != 0)
+    return systemError(path_, "replace");
+  close(std::exchange(descriptor_, -1));
+  return syncDirectory(path_);
+}
+
+} // namespace gradus::runtime

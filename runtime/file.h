@@ -1,0 +1,53 @@
+// Files: mapped for reading, or written so that a crash leaves the old or the
+// new one, never a part.
+
+#pragma once
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace gradus::runtime {
+
+/// A whole file, mapped read-only. Changing the file while it is mapped is the
+/// caller's mistake; replacing it (as AtomicFile does) is fine.
+class MappedFile {
+public:
+  static absl::StatusOr<MappedFile> open(const std::string &path);
+  MappedFile(MappedFile &&other) noexcept;
+  MappedFile &operator=(MappedFile &&other) noexcept;
+  ~MappedFile();
+
+  std::span<const uint8_t> bytes() const { return bytes_; }
+
+  /// Gives the memory of a part back; reading it again reads the file.
+  static void release(std::span<const uint8_t> part);
+
+private:
+  MappedFile() = default;
+  std::span<const uint8_t> bytes_;
+};
+
+/// Writes `path` by way of `path`.partial: create, write..., commit. Without a
+/// commit nothing is left of it.
+class AtomicFile {
+public:
+  static absl::StatusOr<AtomicFile> create(const std::string &path);
+  AtomicFile(AtomicFile &&other) noexcept;
+  AtomicFile &operator=(AtomicFile &&) = delete;
+  ~AtomicFile();
+
+  absl::Status write(const void *data, size_t size);
+  /// On disk, under its name, when this returns.
+  absl::Status commit();
+
+private:
+  AtomicFile() = default;
+  std::string path_;
+  int descriptor_ = -1;
+};
+
+} // namespace gradus::runtime

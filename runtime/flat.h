@@ -1,0 +1,30 @@
+// FlatBuffers lists and strings as plain values; a missing one is an empty one.
+
+#pragma once
+
+#include "runtime/artifact_generated.h"
+#include "runtime/tensor_type.h"
+
+#include <string>
+#include <vector>
+
+namespace gradus::runtime {
+
+template <typename T> size_t countOf(const flatbuffers::Vector<T> *list) {
+  return list ? list->size() : 0;
+}
+
+template <typename T> std::vector<T> valuesOf(const flatbuffers::Vector<T> *list) {
+  return list ? std::vector<T>(list->begin(), list->end()) : std::vector<T>();
+}
+
+inline std::string textOf(const flatbuffers::String *text) {
+  return text ? text->str() : std::string();
+}
+
+/// A missing type is an f32 scalar; verification refuses one where it matters.
+inline TensorType typeOf(const artifact::TensorType *type) {
+  return type ? TensorType{type->dtype(), valuesOf(type->shape())} : TensorType();
+}
+
+} // namespace gradus::runtime

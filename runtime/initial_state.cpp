@@ -1,0 +1,80 @@
+#include "runtime/initial_state.h"
+
+#include "runtime/file.h"
+#include "runtime/flat.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+namespace gradus::runtime {
+
+namespace {
+
+template <typename T> void fill(void *data, size_t count, T value) {
+  std::fill_n(static_cast<T *>(data), count, value);
+}
+
+/// Nearest bf16, ties to even; not-a-number stays one.
+uint16_t toBf16(float value) {
+  auto bits = std::bit_cast<uint32_t>(value);
+  if (value != value)
+    return static_cast<uint16_t>(bits >> 16 | 0x40);
+  return static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+template <typename T> T toWhole(double value) {
+  // The upper limit as a double may be one too large, hence the exponent.
+  constexpr int kBits = std::numeric_limits<T>::digits;
+  bool fits = value >= static_cast<double>(std::numeric_limits<T>::min()) &&
+              value < std::ldexp(1.0, kBits);
+  return fits ? static_cast<T>(value) : T{0};
+}
+
+} // namespace
+
+void fillWith(artifact::DType dtype, void *data, size_t count, double value) {
+  switch (dtype) {
+  case DType::f32:
+    return fill(data, count, static_cast<float>(value));
+  case DType::f64:
+    return fill(data, count, value);
+  case DType::f16:
+    return fill(data, count, static_cast<_Float16>(value));
+  case DType::bf16:
+    return fill(data, count, toBf16(static_cast<float>(value)));
+  case DType::i8:
+    return fill(data, count, toWhole<int8_t>(value));
+  case DType::u8:
+    return fill(data, count, toWhole<uint8_t>(value));
+  case DType::i32:
+    return fill(data, count, toWhole<int32_t>(value));
+  case DType::i64:
+    return fill(data, count, toWhole<int64_t>(value));
+  case DType::boolean:
+    return fill(data, count, static_cast<uint8_t>(value != 0));
+  }
+}
+
+void initialiseStates(const Artifact &artifact, const artifact::Plan &plan, uint8_t *region) {
+  const artifact::Header &header = artifact.header();
+  auto weights = artifact.bytes(header.weights());
+  for (size_t i = 0; i < countOf(header.states()); ++i) {
+    const artifact::State *state = header.states()->Get(i);
+    TensorType type = typeOf(state->type());
+    size_t bytes = *bytesOf(type);
+    uint8_t *data = region + plan.state_offsets()->Get(i);
+    if (bytes == 0)
+      continue;
+    if (state->has_initial())
+      std::memcpy(data, weights.data() + state->initial(), bytes);
+    else if (state->fill() != 0) // NaN is not 0 either
+      fillWith(type.dtype, data, bytes / bytesOf(type.dtype), state->fill());
+  }
+  if (artifact.isMapped())
+    MappedFile::release(weights);
+}
+
+} // namespace gradus::runtime

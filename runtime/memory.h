@@ -1,0 +1,40 @@
+// The memory of a session: one block each for state, arena and machine code.
+//
+// Blocks come straight from the system, zeroed, on pages of their own between
+// two that cannot be touched: reaching outside is a fault, not a silent write.
+
+#pragma once
+
+#include "absl/status/statusor.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace gradus::runtime {
+
+/// Refuses sizes that the machine cannot hold, in words; `what` is for these.
+class MemoryBlock {
+public:
+  static absl::StatusOr<MemoryBlock> allocate(size_t size, const std::string &what);
+  MemoryBlock() = default;
+  MemoryBlock(MemoryBlock &&other) noexcept;
+  MemoryBlock &operator=(MemoryBlock &&other) noexcept;
+  ~MemoryBlock();
+
+  uint8_t *data() const { return data_; }
+  size_t size() const { return size_; }
+
+  /// Makes what was written executable, and no longer writable.
+  absl::Status seal();
+
+private:
+  uint8_t *data_ = nullptr;
+  size_t size_ = 0;
+};
+
+/// Machine code, ready to be called; empty for no bytes.
+absl::StatusOr<MemoryBlock> loadCode(std::span<const uint8_t> code);
+
+} // namespace gradus::runtime

@@ -1,0 +1,217 @@
+#include "runtime/safetensors.h"
+
+#include "runtime/file.h"
+#include "runtime/status.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <tuple>
+#include <unordered_map>
+
+namespace gradus::runtime {
+
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::pair<const char *, DType> kDTypes[] = {
+    {"F32", DType::f32},   {"F64", DType::f64}, {"F16", DType::f16},
+    {"BF16", DType::bf16}, {"I8", DType::i8},   {"U8", DType::u8},
+    {"I32", DType::i32},   {"I64", DType::i64}, {"BOOL", DType::boolean},
+};
+
+const char *fileNameOf(DType dtype) {
+  for (auto [name, candidate] : kDTypes)
+    if (candidate == dtype)
+      return name;
+  return "?";
+}
+
+absl::StatusOr<DType> readDType(const Json &entry) {
+  auto found = entry.find("dtype");
+  if (found == entry.end() || !found->is_string())
+    return invalid("has no dtype");
+  const auto &name = *found->get_ptr<const std::string *>();
+  for (auto [known, dtype] : kDTypes)
+    if (name == known)
+      return dtype;
+  return invalid("has dtype ", name, ", which is not one of F32, F64, F16, BF16, "
+                 "I8, U8, I32, I64, BOOL");
+}
+
+/// The list of whole numbers under `key`.
+absl::StatusOr<std::vector<int64_t>> readNumbers(const Json &entry, const char *key) {
+  auto found = entry.find(key);
+  if (found == entry.end() || !found->is_array())
+    return invalid("has no ", key);
+  std::vector<int64_t> numbers;
+  for (const Json &number : *found) {
+    const auto *value = number.get_ptr<const uint64_t *>();
+    if (!value || *value > uint64_t{1} << 62)
+      return invalid("has a ", key, " that is not a list of sizes");
+    numbers.push_back(static_cast<int64_t>(*value));
+  }
+  return numbers;
+}
+
+absl::StatusOr<NamedTensor> readTensor(const std::string &name, const Json &entry,
+                                       std::span<const uint8_t> data) {
+  NamedTensor tensor;
+  tensor.name = name;
+  if (!entry.is_object())
+    return invalid("is not described by an object");
+  GRADUS_ASSIGN(tensor.type.dtype, readDType(entry));
+  GRADUS_ASSIGN(tensor.type.shape, readNumbers(entry, "shape"));
+  GRADUS_ASSIGN(auto offsets, readNumbers(entry, "data_offsets"));
+  if (offsets.size() != 2 || offsets[0] > offsets[1] ||
+      static_cast<uint64_t>(offsets[1]) > data.size())
+    return invalid("has data_offsets outside the file, which has ", data.size(),
+                   " bytes of data");
+  auto size = static_cast<size_t>(offsets[1] - offsets[0]);
+  if (bytesOf(tensor.type) != size)
+    return invalid("has ", size, " bytes of data, which is not the size of ",
+                   toString(tensor.type));
+  tensor.data = data.subspan(static_cast<size_t>(offsets[0]), size);
+  return tensor;
+}
+
+absl::Status readMetadata(const Json &entry, std::map<std::string, std::string> &metadata) {
+  if (!entry.is_object())
+    return invalid("__metadata__ is not an object");
+  for (const auto &[key, value] : entry.items()) {
+    if (!value.is_string())
+      return invalid("__metadata__: ", key, " is not a string");
+    metadata[key] = *value.get_ptr<const std::string *>();
+  }
+  return absl::OkStatus();
+}
+
+bool liesBefore(const NamedTensor &one, const NamedTensor &other) {
+  return std::tuple(one.data.data(), one.data.size(), one.name) <
+         std::tuple(other.data.data(), other.data.size(), other.name);
+}
+
+/// Sorts by data and refuses tensors that share bytes.
+absl::Status orderByData(std::vector<NamedTensor> &tensors) {
+  std::sort(tensors.begin(), tensors.end(), liesBefore);
+  for (size_t i = 1; i < tensors.size(); ++i)
+    if (tensors[i - 1].data.data() + tensors[i - 1].data.size() > tensors[i].data.data())
+      return invalid("tensors ", tensors[i - 1].name, " and ", tensors[i].name,
+                     " overlap");
+  return absl::OkStatus();
+}
+
+/// The JSON text at the start of a file, after its length.
+absl::StatusOr<std::span<const uint8_t>> headerOf(std::span<const uint8_t> file) {
+  uint64_t size = 0;
+  if (file.size() < sizeof(size))
+    return invalid("is not a safetensors file: it has ", file.size(), " bytes");
+  std::memcpy(&size, file.data(), sizeof(size));
+  if (size > file.size() - sizeof(size))
+    return invalid("is not a safetensors file, or is cut short: its header should "
+                   "have ", size, " bytes, and the file has ", file.size());
+  return file.subspan(sizeof(size), size);
+}
+
+/// `text` as a JSON string.
+std::string quoted(const std::string &text) {
+  return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string headerText(const std::vector<NamedTensor> &tensors,
+                       const std::map<std::string, std::string> &metadata) {
+  std::string text = "{";
+  if (!metadata.empty()) {
+    text += "\"__metadata__\":{";
+    for (const auto &[key, value] : metadata)
+      absl::StrAppend(&text, quoted(key), ":", quoted(value), ",");
+    text.back() = '}';
+    text += ",";
+  }
+  size_t at = 0;
+  for (const NamedTensor &tensor : tensors) {
+    absl::StrAppend(&text, quoted(tensor.name), ":{\"dtype\":\"",
+                    fileNameOf(tensor.type.dtype), "\",\"shape\":",
+                    Json(tensor.type.shape).dump(), ",\"data_offsets\":[", at, ",",
+                    at + tensor.data.size(), "]},");
+    at += tensor.data.size();
+  }
+  if (text.back() == ',')
+    text.pop_back();
+  text += "}";
+  text.resize((text.size() + 7) / 8 * 8, ' '); // data aligned to 8 bytes
+  return text;
+}
+
+} // namespace
+
+struct Safetensors::Storage {
+  MappedFile file;
+  std::vector<NamedTensor> tensors;
+  std::unordered_map<std::string, size_t> numbers;
+  std::map<std::string, std::string> metadata;
+
+  absl::Status read();
+};
+
+absl::Status Safetensors::Storage::read() {
+  GRADUS_ASSIGN(auto header, headerOf(file.bytes()));
+  auto data = file.bytes().subspan(sizeof(uint64_t) + header.size());
+  Json root = Json::parse(header.begin(), header.end(), nullptr, /*allow_exceptions=*/false);
+  if (!root.is_object())
+    return invalid("is not a safetensors file: its header is not a JSON object");
+  for (const auto &[name, entry] : root.items()) {
+    if (name == "__metadata__") {
+      GRADUS_TRY(readMetadata(entry, metadata));
+      continue;
+    }
+    auto tensor = readTensor(name, entry, data);
+    if (!tensor.ok())
+      return invalid("tensor ", name, " ", tensor.status().message());
+    tensors.push_back(*std::move(tensor));
+  }
+  GRADUS_TRY(orderByData(tensors));
+  for (size_t i = 0; i < tensors.size(); ++i)
+    numbers[tensors[i].name] = i;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Safetensors> Safetensors::open(const std::string &path) {
+  GRADUS_ASSIGN(MappedFile file, MappedFile::open(path));
+  auto storage = std::make_unique<Storage>(Storage{std::move(file), {}, {}, {}});
+  GRADUS_TRY(at(storage->read(), path));
+  return Safetensors(std::move(storage));
+}
+
+Safetensors::Safetensors(std::unique_ptr<Storage> storage) : storage_(std::move(storage)) {}
+Safetensors::Safetensors(Safetensors &&) noexcept = default;
+Safetensors &Safetensors::operator=(Safetensors &&) noexcept = default;
+Safetensors::~Safetensors() = default;
+
+const std::vector<NamedTensor> &Safetensors::tensors() const { return storage_->tensors; }
+
+const NamedTensor *Safetensors::find(const std::string &name) const {
+  auto found = storage_->numbers.find(name);
+  return found == storage_->numbers.end() ? nullptr : &storage_->tensors[found->second];
+}
+
+const std::map<std::string, std::string> &Safetensors::metadata() const {
+  return storage_->metadata;
+}
+
+absl::Status writeSafetensors(const std::string &path,
+                              const std::vector<NamedTensor> &tensors,
+                              const std::map<std::string, std::string> &metadata) {
+  std::string header = headerText(tensors, metadata);
+  uint64_t size = header.size();
+  GRADUS_ASSIGN(AtomicFile file, AtomicFile::create(path));
+  GRADUS_TRY(file.write(&size, sizeof(size)));
+  GRADUS_TRY(file.write(header.data(), header.size()));
+  for (const NamedTensor &tensor : tensors)
+    GRADUS_TRY(file.write(tensor.data.data(), tensor.data.size()));
+  return file.commit();
+}
+
+} // namespace gradus::runtime

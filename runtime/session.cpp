@@ -1,0 +1,353 @@
+#include "runtime/session.h"
+
+#include "runtime/checkpoint.h"
+#include "runtime/cpu/features.h"
+#include "runtime/flat.h"
+#include "runtime/initial_state.h"
+#include "runtime/loaded_plan.h"
+#include "runtime/status.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+namespace gradus::runtime {
+
+namespace {
+
+constexpr int kMostThreads = 1024;
+
+//===-- facts -------------------------------------------------------------===//
+
+TensorInfo infoOf(const flatbuffers::String *name, const artifact::TensorType *type) {
+  TensorInfo info{textOf(name), typeOf(type), 0};
+  info.bytes = *bytesOf(info.type);
+  return info;
+}
+
+std::vector<TensorInfo>
+infosOf(const flatbuffers::Vector<flatbuffers::Offset<artifact::Port>> *ports) {
+  std::vector<TensorInfo> infos;
+  for (size_t i = 0; i < countOf(ports); ++i)
+    infos.push_back(infoOf(ports->Get(i)->name(), ports->Get(i)->type()));
+  return infos;
+}
+
+CommandInfo infoOf(const artifact::Command &command) {
+  CommandInfo info;
+  info.name = textOf(command.name());
+  info.kind = kindOf(command);
+  for (size_t i = 0; i < countOf(command.nodes()); ++i)
+    info.nodes.push_back(textOf(command.nodes()->Get(i)));
+  info.flops = command.flops();
+  info.bytes = command.bytes();
+  return info;
+}
+
+GraphInfo infoOf(const artifact::Graph &graph, const artifact::GraphPlan &plan) {
+  GraphInfo info{textOf(graph.name()), infosOf(graph.inputs()), infosOf(graph.outputs()), {},
+                 plan.bound()};
+  for (size_t i = 0; i < countOf(plan.commands()); ++i)
+    info.commands.push_back(infoOf(*plan.commands()->Get(i)));
+  return info;
+}
+
+std::vector<StateInfo> stateInfosOf(const artifact::Header &header) {
+  std::vector<StateInfo> infos;
+  for (size_t i = 0; i < countOf(header.states()); ++i) {
+    const artifact::State *state = header.states()->Get(i);
+    StateInfo info;
+    static_cast<TensorInfo &>(info) = infoOf(state->name(), state->type());
+    info.role = state->role();
+    infos.push_back(std::move(info));
+  }
+  return infos;
+}
+
+template <typename Infos> int findName(const Infos &infos, const std::string &name) {
+  for (size_t i = 0; i < infos.size(); ++i)
+    if (infos[i].name == name)
+      return static_cast<int>(i);
+  return -1;
+}
+
+//===-- schedules ---------------------------------------------------------===//
+
+/// The graphs that may run in place of one: the first whose period divides k.
+struct Variants {
+  std::vector<uint32_t> graphs;
+  std::vector<int64_t> every;
+
+  size_t at(int64_t step) const {
+    for (size_t i = 0; i < graphs.size(); ++i)
+      if (step % every[i] == 0)
+        return graphs[i];
+    return graphs.front();
+  }
+};
+
+Variants variantsOf(const artifact::Schedule &schedule) {
+  Variants variants{valuesOf(schedule.variants()), valuesOf(schedule.every())};
+  variants.every.resize(variants.graphs.size(), 1);
+  return variants;
+}
+
+/// One entry per graph; empty where no schedule has its name.
+std::vector<Variants> schedulesOf(const artifact::Header &header,
+                                  const std::vector<GraphInfo> &graphs) {
+  std::vector<Variants> all(graphs.size());
+  for (size_t i = 0; i < countOf(header.schedules()); ++i) {
+    const artifact::Schedule *schedule = header.schedules()->Get(i);
+    int graph = findName(graphs, textOf(schedule->graph()));
+    if (graph >= 0)
+      all[graph] = variantsOf(*schedule);
+  }
+  return all;
+}
+
+absl::Status verifyOptions(const SessionOptions &options) {
+  if (options.device != "cpu")
+    return invalid("device ", options.device, " is not one of: cpu");
+  if (options.threads < 0 || options.threads > kMostThreads)
+    return invalid(options.threads, " threads are asked for; 0 to ", kMostThreads,
+                   " are possible");
+  return absl::OkStatus();
+}
+
+} // namespace
+
+//===-- parts -------------------------------------------------------------===//
+
+struct Session::Parts {
+  std::unique_ptr<LoadedPlan> loaded;
+  std::vector<GraphInfo> graphs;
+  std::vector<StateInfo> states;
+  std::vector<Variants> schedules;
+  std::vector<std::span<int64_t>> times; // one per graph
+  const int64_t *counter = nullptr;      // the state `step`
+  int64_t stepsRun = 0;
+  std::atomic<bool> cancelled{false};
+
+  explicit Parts(std::unique_ptr<LoadedPlan> plan);
+  std::string where() const { return loaded->artifact().path(); }
+  uint8_t *stateData(size_t i) const;
+  std::vector<StateMemory> stateMemory() const;
+  size_t variantOf(size_t graph) const;
+  absl::Status verifyCall(int graph, size_t steps, size_t inputs, size_t outputs) const;
+  absl::Status runOnce(size_t graph, const void *const *inputs, void *const *outputs);
+};
+
+Session::Parts::Parts(std::unique_ptr<LoadedPlan> plan) : loaded(std::move(plan)) {
+  const artifact::Header &header = loaded->artifact().header();
+  for (size_t i = 0; i < countOf(header.graphs()); ++i)
+    graphs.push_back(infoOf(*header.graphs()->Get(i), *loaded->graphs()[i].plan));
+  states = stateInfosOf(header);
+  schedules = schedulesOf(header, graphs);
+  times.resize(graphs.size());
+  int step = findName(states, "step");
+  if (step >= 0 && states[step].type == TensorType{DType::i64, {}})
+    counter = reinterpret_cast<const int64_t *>(stateData(step));
+}
+
+uint8_t *Session::Parts::stateData(size_t i) const {
+  return loaded->state().data() + loaded->plan().state_offsets()->Get(i);
+}
+
+std::vector<StateMemory> Session::Parts::stateMemory() const {
+  std::vector<StateMemory> memory;
+  for (size_t i = 0; i < states.size(); ++i)
+    memory.push_back({&states[i], stateData(i)});
+  return memory;
+}
+
+size_t Session::Parts::variantOf(size_t graph) const {
+  if (schedules[graph].graphs.empty())
+    return graph;
+  return schedules[graph].at(counter ? *counter : stepsRun);
+}
+
+absl::Status Session::Parts::verifyCall(int graph, size_t steps, size_t inputs,
+                                        size_t outputs) const {
+  if (graph < 0 || static_cast<size_t>(graph) >= graphs.size())
+    return invalid(where(), ": graph ", graph, " does not exist; there are ", graphs.size());
+  const GraphInfo &info = graphs[graph];
+  if (inputs != 0 && inputs != steps * info.inputs.size())
+    return invalid(where(), ": graph ", info.name, ": ", inputs, " inputs were given for ",
+                   steps, " steps of ", info.inputs.size());
+  if (outputs != 0 && outputs != steps * info.outputs.size())
+    return invalid(where(), ": graph ", info.name, ": ", outputs,
+                   " outputs were given for ", steps, " steps of ", info.outputs.size());
+  return absl::OkStatus();
+}
+
+absl::Status Session::Parts::runOnce(size_t graph, const void *const *inputs,
+                                     void *const *outputs) {
+  if (cancelled.load(std::memory_order_relaxed) && cancelled.exchange(false))
+    return absl::CancelledError(where() + ": cancelled");
+  size_t variant = variantOf(graph);
+  const LoadedGraph &ports = loaded->graphs()[variant];
+  for (size_t i = 0; inputs && i < ports.inputs.size(); ++i)
+    if (inputs[i] && inputs[i] != ports.inputs[i].data && ports.inputs[i].bytes)
+      std::memcpy(ports.inputs[i].data, inputs[i], ports.inputs[i].bytes);
+  if (absl::Status status = loaded->run(variant, times[graph]); !status.ok())
+    return gradus::runtime::at(status, where());
+  for (size_t i = 0; outputs && i < ports.outputs.size(); ++i)
+    if (outputs[i] && ports.outputs[i].bytes)
+      std::memcpy(outputs[i], ports.outputs[i].data, ports.outputs[i].bytes);
+  ++stepsRun;
+  return absl::OkStatus();
+}
+
+//===-- making one --------------------------------------------------------===//
+
+Session::Session(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+Session::~Session() = default;
+
+absl::StatusOr<std::unique_ptr<Session>>
+Session::create(std::shared_ptr<const Artifact> artifact, SessionOptions options) {
+  const std::string path = artifact->path();
+  GRADUS_TRY(at(verifyOptions(options), path));
+  auto plan = choosePlan(artifact->header());
+  GRADUS_TRY(at(plan.status(), path));
+  int threads = options.threads ? options.threads : availableCores();
+  bool deterministic = options.deterministic || artifact->header().deterministic();
+  auto loaded = LoadedPlan::load(artifact, **plan, threads, deterministic);
+  GRADUS_TRY(at(loaded.status(), path));
+  auto parts = std::make_unique<Parts>(*std::move(loaded));
+  initialiseStates(*artifact, **plan, parts->loaded->state().data());
+  std::unique_ptr<Session> session(new Session(std::move(parts)));
+  if (options.log)
+    options.log(absl::StrCat(path, ": plan ", textOf((*plan)->target()), ", ",
+                             session->threads(), " threads, ", session->memory().predicted(),
+                             " bytes"));
+  return session;
+}
+
+absl::StatusOr<std::unique_ptr<Session>>
+Session::load(const std::string &path, SessionOptions options, ReadOptions read) {
+  GRADUS_ASSIGN(auto artifact, Artifact::open(path, read));
+  return create(std::move(artifact), std::move(options));
+}
+
+//===-- facts -------------------------------------------------------------===//
+
+const Artifact &Session::artifact() const { return parts_->loaded->artifact(); }
+const artifact::Plan &Session::plan() const { return parts_->loaded->plan(); }
+int Session::threads() const { return parts_->loaded->threads(); }
+const std::vector<GraphInfo> &Session::graphs() const { return parts_->graphs; }
+const std::vector<StateInfo> &Session::states() const { return parts_->states; }
+
+int Session::findGraph(const std::string &name) const { return findName(parts_->graphs, name); }
+int Session::findState(const std::string &name) const { return findName(parts_->states, name); }
+
+MemoryInfo Session::memory() const {
+  MemoryInfo memory;
+  memory.state = plan().state_bytes();
+  memory.arena = plan().arena_bytes() + parts_->loaded->extraScratch();
+  memory.constants = artifact().bytes(artifact().header().constants()).size();
+  memory.code = artifact().bytes(plan().code()).size();
+  for (const GraphInfo &graph : parts_->graphs)
+    memory.bound = std::max(memory.bound, graph.bound);
+  return memory;
+}
+
+//===-- running -----------------------------------------------------------===//
+
+absl::Status Session::step(int graph, std::span<const void *const> inputs,
+                           std::span<void *const> outputs) {
+  GRADUS_TRY(parts_->verifyCall(graph, 1, inputs.size(), outputs.size()));
+  FlushDenormals flush;
+  return parts_->runOnce(graph, inputs.data(), outputs.data());
+}
+
+absl::Status Session::steps(int graph, int64_t count, std::span<const void *const> inputs,
+                            std::span<void *const> outputs, int64_t *done) {
+  int64_t ignored;
+  int64_t &ran = done ? *done : ignored;
+  ran = 0;
+  if (count < 0)
+    return invalid(parts_->where(), ": ", count, " steps were asked for");
+  GRADUS_TRY(parts_->verifyCall(graph, count, inputs.size(), outputs.size()));
+  FlushDenormals flush;
+  size_t inputStride = inputs.empty() ? 0 : parts_->graphs[graph].inputs.size();
+  size_t outputStride = outputs.empty() ? 0 : parts_->graphs[graph].outputs.size();
+  for (; ran < count; ++ran)
+    GRADUS_TRY(parts_->runOnce(graph, inputs.data() + ran * inputStride,
+                               outputs.data() + ran * outputStride));
+  return absl::OkStatus();
+}
+
+void Session::cancel() { parts_->cancelled.store(true); }
+
+void *Session::inputBuffer(int graph, int input) {
+  return parts_->loaded->graphs()[parts_->variantOf(graph)].inputs[input].data;
+}
+
+const void *Session::outputBuffer(int graph, int output) const {
+  return parts_->loaded->graphs()[parts_->variantOf(graph)].outputs[output].data;
+}
+
+void Session::timeCommands(int graph, std::span<int64_t> nanoseconds) {
+  parts_->times[graph] = nanoseconds;
+}
+
+//===-- state -------------------------------------------------------------===//
+
+void *Session::stateBuffer(int state) { return parts_->stateData(state); }
+const void *Session::stateBuffer(int state) const { return parts_->stateData(state); }
+
+namespace {
+
+absl::Status verifyState(const Session &session, int state, const std::string &name,
+                         size_t bytes) {
+  if (state < 0)
+    return invalid(session.artifact().path(), ": there is no state ", name);
+  size_t expected = session.states()[state].bytes;
+  if (bytes != expected)
+    return invalid(session.artifact().path(), ": state ", name, " has ", expected,
+                   " bytes, and ", bytes, " were given");
+  return absl::OkStatus();
+}
+
+} // namespace
+
+absl::Status Session::readState(const std::string &name, void *data, size_t bytes) const {
+  int state = findState(name);
+  GRADUS_TRY(verifyState(*this, state, name, bytes));
+  if (bytes)
+    std::memcpy(data, stateBuffer(state), bytes);
+  return absl::OkStatus();
+}
+
+absl::Status Session::writeState(const std::string &name, const void *data, size_t bytes) {
+  int state = findState(name);
+  GRADUS_TRY(verifyState(*this, state, name, bytes));
+  if (bytes)
+    std::memcpy(stateBuffer(state), data, bytes);
+  return absl::OkStatus();
+}
+
+int64_t Session::stepCount() const {
+  return parts_->counter ? *parts_->counter : parts_->stepsRun;
+}
+
+void Session::resetStates() {
+  MemoryBlock &state = parts_->loaded->state();
+  if (state.size() > 0)
+    std::memset(state.data(), 0, state.size());
+  initialiseStates(artifact(), plan(), state.data());
+  parts_->stepsRun = 0;
+}
+
+absl::Status Session::saveCheckpoint(const std::string &path) const {
+  return writeCheckpoint(path, parts_->stateMemory(),
+                         {{"format", "gradus"},
+                          {"program", textOf(artifact().header().name())},
+                          {"step", absl::StrCat(stepCount())}});
+}
+
+absl::Status Session::loadCheckpoint(const std::string &path, Restore what) {
+  return readCheckpoint(path, parts_->stateMemory(), what);
+}
+
+} // namespace gradus::runtime

@@ -1,0 +1,96 @@
+// A command: its buffers exist, are large enough and may be written.
+
+#include "runtime/flat.h"
+#include "runtime/status.h"
+#include "runtime/verify.h"
+
+namespace gradus::runtime {
+
+namespace {
+
+/// Blocks of all segments together; the pool counts them in 32 bits.
+constexpr int64_t kMostBlocks = (int64_t{1} << 31) - 1;
+
+absl::Status verifyArgument(const artifact::Plan &plan,
+                            const artifact::KernelSignature &kernel, size_t argument,
+                            const artifact::Segment &segment) {
+  size_t outputs = kernel.outputs();
+  bool written = argument + outputs >= countOf(kernel.fixed_bytes());
+  GRADUS_TRY(verifyBuffer(plan, segment.buffers()->Get(argument), written));
+  uint64_t has = plan.buffers()->Get(segment.buffers()->Get(argument))->size();
+  uint64_t needs;
+  if (__builtin_mul_overflow(kernel.bytes_per_item()->Get(argument),
+                             static_cast<uint64_t>(segment.items()), &needs) ||
+      __builtin_add_overflow(kernel.fixed_bytes()->Get(argument), needs, &needs) ||
+      needs > has)
+    return invalid("its buffer has ", has, " bytes, too few for ", segment.items(),
+                   " items");
+  return absl::OkStatus();
+}
+
+absl::Status verifySegment(const artifact::Plan &plan,
+                           const artifact::KernelSignature &kernel,
+                           const artifact::Segment &segment) {
+  size_t arguments = countOf(kernel.fixed_bytes());
+  if (countOf(segment.buffers()) != arguments)
+    return invalid("has ", countOf(segment.buffers()), " buffers, and the kernel takes ",
+                   arguments);
+  if (segment.items() < 0 || (kernel.max_items() > 0 && segment.items() > kernel.max_items()))
+    return invalid("has ", segment.items(), " items, and the kernel takes at most ",
+                   kernel.max_items());
+  for (size_t i = 0; i < arguments; ++i)
+    GRADUS_TRY(at(verifyArgument(plan, kernel, i, segment), "argument ", i));
+  return absl::OkStatus();
+}
+
+absl::Status verifyKernelCommand(const artifact::Plan &plan,
+                                 const artifact::CodeHeader *kernels,
+                                 const artifact::KernelCommand &command) {
+  size_t count = kernels ? countOf(kernels->kernels()) : 0;
+  if (command.kernel() >= count)
+    return invalid("calls kernel ", command.kernel(), " of ", count);
+  if (command.grain() < 1)
+    return invalid("hands out ", command.grain(), " items at a time");
+  const artifact::KernelSignature &kernel = *kernels->kernels()->Get(command.kernel());
+  int64_t blocks = 0;
+  for (size_t i = 0; i < countOf(command.segments()); ++i) {
+    const artifact::Segment *segment = command.segments()->Get(i);
+    GRADUS_TRY(at(verifySegment(plan, kernel, *segment), "segment ", i));
+    int64_t items = segment->items();
+    if (__builtin_add_overflow(blocks, items / command.grain() + 1, &blocks) ||
+        blocks > kMostBlocks)
+      return invalid("has more than ", kMostBlocks, " blocks of items");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status verifyCopy(const artifact::Plan &plan, const artifact::CopyCommand &copy) {
+  GRADUS_TRY(verifyBuffer(plan, copy.source(), false));
+  GRADUS_TRY(verifyBuffer(plan, copy.destination(), true));
+  uint64_t from = plan.buffers()->Get(copy.source())->size();
+  uint64_t to = plan.buffers()->Get(copy.destination())->size();
+  if (from != to)
+    return invalid("copies ", from, " bytes to ", to);
+  return absl::OkStatus();
+}
+
+} // namespace
+
+absl::Status verifyCommand(const artifact::Plan &plan, const artifact::CodeHeader *kernels,
+                           const artifact::Command &command) {
+  if (!command.kind())
+    return invalid("does nothing");
+  switch (command.kind_type()) {
+  case artifact::CommandKind::KernelCommand:
+    return verifyKernelCommand(plan, kernels, *command.kind_as_KernelCommand());
+  case artifact::CommandKind::LibraryCommand:
+    return verifyLibrary(plan, *command.kind_as_LibraryCommand());
+  case artifact::CommandKind::CopyCommand:
+    return verifyCopy(plan, *command.kind_as_CopyCommand());
+  default:
+    return invalid("is of kind ", static_cast<int>(command.kind_type()),
+                   ", which this runtime does not know");
+  }
+}
+
+} // namespace gradus::runtime

@@ -1,0 +1,263 @@
+// A library command: its tensors lie within their buffers, its shapes fit.
+//
+// oneDNN checks shapes as well, but only where it is there; an artifact must be
+// right or wrong whatever is installed.
+
+#include "runtime/flat.h"
+#include "runtime/status.h"
+#include "runtime/verify.h"
+
+#include <vector>
+
+namespace gradus::runtime {
+
+namespace {
+
+using artifact::LibraryCommand;
+using artifact::LibraryOp;
+using artifact::LibraryTensor;
+using Dims = std::vector<int64_t>;
+
+constexpr size_t kMostAxes = 12; // oneDNN's own limit
+constexpr int64_t kMostSize = int64_t{1} << 40;
+constexpr int64_t kMostWindow = 1 << 20; // strides, dilations, pads
+
+std::string toText(const Dims &dims) {
+  return toString(TensorType{DType::f32, dims});
+}
+
+//===-- tensors -----------------------------------------------------------===//
+
+bool isLibraryType(DType dtype) {
+  return dtype == DType::f32 || dtype == DType::bf16 || dtype == DType::f16 ||
+         dtype == DType::i32 || dtype == DType::i8 || dtype == DType::u8;
+}
+
+/// Per axis, the product of its inner blocks; empty where the lists are wrong.
+Dims blocksPerAxis(const LibraryTensor &tensor, size_t rank) {
+  if (countOf(tensor.inner_blocks()) != countOf(tensor.inner_axes()) ||
+      countOf(tensor.inner_blocks()) > kMostAxes)
+    return {};
+  Dims blocks(rank, 1);
+  for (size_t i = 0; i < countOf(tensor.inner_blocks()); ++i) {
+    int64_t axis = tensor.inner_axes()->Get(i), block = tensor.inner_blocks()->Get(i);
+    if (axis < 0 || axis >= static_cast<int64_t>(rank) || block < 1 || block > 4096)
+      return {};
+    if ((blocks[axis] *= block) > kMostSize)
+      return {};
+  }
+  return blocks;
+}
+
+absl::Status verifyAxes(const LibraryTensor &tensor, const Dims &dims) {
+  size_t rank = dims.size();
+  if (rank < 1 || rank > kMostAxes)
+    return invalid("has ", rank, " axes");
+  for (int64_t dim : dims)
+    if (dim < 1 || dim > kMostSize)
+      return invalid("has a size of ", dim);
+  size_t strides = countOf(tensor.strides()), padded = countOf(tensor.padded_dims());
+  if ((strides != 0 && strides != rank) || (padded != 0 && padded != rank))
+    return invalid("has ", rank, " axes, ", strides, " strides and ", padded,
+                   " padded sizes");
+  return absl::OkStatus();
+}
+
+/// Elements from the first to the last that a tensor reaches; -1: too many.
+int64_t extentOf(const LibraryTensor &tensor, const Dims &padded, const Dims &blocks) {
+  int64_t extent = 1, dense = 1;
+  for (int64_t block : blocks)
+    if (__builtin_mul_overflow(extent, block, &extent))
+      return -1;
+  dense = extent;
+  for (size_t axis = padded.size(); axis-- > 0;) {
+    int64_t outer = padded[axis] / blocks[axis];
+    int64_t stride = countOf(tensor.strides()) ? tensor.strides()->Get(axis) : dense;
+    int64_t reach;
+    if (__builtin_mul_overflow(outer - 1, stride, &reach) ||
+        __builtin_add_overflow(extent, reach, &extent) ||
+        __builtin_mul_overflow(dense, outer, &dense))
+      return -1;
+  }
+  return extent;
+}
+
+absl::Status verifyLayout(const artifact::Plan &plan, const LibraryTensor &tensor,
+                          const Dims &dims) {
+  Dims blocks = blocksPerAxis(tensor, dims.size());
+  if (blocks.empty())
+    return invalid("has inner blocks that do not fit its axes");
+  Dims padded = countOf(tensor.padded_dims()) ? valuesOf(tensor.padded_dims()) : dims;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (padded[i] < dims[i] || padded[i] > kMostSize || padded[i] % blocks[i] != 0)
+      return invalid("axis ", i, " of size ", dims[i], " is padded to ", padded[i],
+                     " in blocks of ", blocks[i]);
+    bool still = padded[i] == blocks[i];
+    if (countOf(tensor.strides()) && tensor.strides()->Get(i) < (still ? 0 : 1))
+      return invalid("has a stride of ", tensor.strides()->Get(i));
+  }
+  int64_t extent = extentOf(tensor, padded, blocks), bytes = 0;
+  uint64_t has = plan.buffers()->Get(tensor.buffer())->size();
+  if (extent < 0 ||
+      __builtin_mul_overflow(extent, static_cast<int64_t>(bytesOf(tensor.dtype())), &bytes) ||
+      static_cast<uint64_t>(bytes) > has)
+    return invalid("its buffer has ", has, " bytes, too few for ", toText(dims));
+  return absl::OkStatus();
+}
+
+absl::Status verifyTensor(const artifact::Plan &plan, const LibraryTensor &tensor,
+                          bool written) {
+  if (tensor.dtype() > DType::MAX || !isLibraryType(tensor.dtype()))
+    return invalid("has dtype ", nameOf(tensor.dtype()), ", which the library does not take");
+  GRADUS_TRY(verifyBuffer(plan, tensor.buffer(), written));
+  Dims dims = valuesOf(tensor.dims());
+  GRADUS_TRY(verifyAxes(tensor, dims));
+  return verifyLayout(plan, tensor, dims);
+}
+
+using Tensors = flatbuffers::Vector<flatbuffers::Offset<LibraryTensor>>;
+
+absl::Status verifyTensors(const artifact::Plan &plan, const Tensors *tensors, bool written) {
+  for (size_t i = 0; i < countOf(tensors); ++i)
+    GRADUS_TRY(at(verifyTensor(plan, *tensors->Get(i), written),
+                  written ? "output " : "input ", i));
+  return absl::OkStatus();
+}
+
+//===-- shapes ------------------------------------------------------------===//
+
+/// Each size is that of `whole`, or 1.
+bool broadcastsTo(const Dims &dims, const Dims &whole) {
+  if (dims.size() != whole.size())
+    return false;
+  for (size_t i = 0; i < dims.size(); ++i)
+    if (dims[i] != 1 && dims[i] != whole[i])
+      return false;
+  return true;
+}
+
+absl::Status verifyMatmul(const Dims &source, const Dims &weights, const Dims *bias,
+                          const Dims &result) {
+  size_t rank = result.size();
+  bool fits = rank >= 2 && source.size() == rank && weights.size() == rank &&
+              source[rank - 1] == weights[rank - 2] &&
+              source[rank - 2] == result[rank - 2] && weights[rank - 1] == result[rank - 1];
+  for (size_t i = 0; fits && i + 2 < rank; ++i)
+    fits = source[i] == result[i] && (weights[i] == result[i] || weights[i] == 1);
+  if (!fits || (bias && !broadcastsTo(*bias, result)))
+    return invalid("multiplies ", toText(source), " by ", toText(weights), " into ",
+                   toText(result), bias ? " with a bias of " + toText(*bias) : "");
+  return absl::OkStatus();
+}
+
+using List = flatbuffers::Vector<int64_t>;
+
+/// A list of the convolution's windows: empty, or one number per spatial axis.
+absl::Status verifyWindow(const List *list, size_t axes, int64_t least, const char *what) {
+  if (countOf(list) != 0 && countOf(list) != axes)
+    return invalid("has ", countOf(list), " ", what, " for ", axes, " spatial axes");
+  for (int64_t number : valuesOf(list))
+    if (number < least || number > kMostWindow)
+      return invalid("has ", number, " among its ", what);
+  return absl::OkStatus();
+}
+
+int64_t entry(const List *list, size_t i, int64_t otherwise) {
+  return countOf(list) ? list->Get(i) : otherwise;
+}
+
+bool spatialFits(const LibraryCommand &command, size_t i, int64_t in, int64_t window,
+                 int64_t out) {
+  int64_t reach = (window - 1) * entry(command.dilations(), i, 1) + 1;
+  int64_t padded = in + entry(command.pads_begin(), i, 0) + entry(command.pads_end(), i, 0);
+  return padded >= reach && (padded - reach) / entry(command.strides(), i, 1) + 1 == out;
+}
+
+absl::Status verifyConvolution(const LibraryCommand &command, const Dims &source, Dims weights,
+                               const Dims *bias, const Dims &result) {
+  absl::Status misfit = invalid("convolves ", toText(source), " with ", toText(weights),
+                                " into ", toText(result));
+  size_t rank = source.size();
+  if (rank < 3 || rank > 5 || result.size() != rank ||
+      (weights.size() != rank && weights.size() != rank + 1))
+    return misfit;
+  int64_t groups = weights.size() > rank ? weights[0] : 1;
+  if (weights.size() > rank)
+    weights.erase(weights.begin());
+  if (source[0] != result[0] || source[1] != groups * weights[1] ||
+      result[1] != groups * weights[0] || (bias && *bias != Dims{result[1]}))
+    return misfit;
+  GRADUS_TRY(verifyWindow(command.strides(), rank - 2, 1, "strides"));
+  GRADUS_TRY(verifyWindow(command.dilations(), rank - 2, 1, "dilations"));
+  GRADUS_TRY(verifyWindow(command.pads_begin(), rank - 2, 0, "pads"));
+  GRADUS_TRY(verifyWindow(command.pads_end(), rank - 2, 0, "pads"));
+  for (size_t i = 0; i + 2 < rank; ++i)
+    if (weights[i + 2] > kMostWindow ||
+        !spatialFits(command, i, source[i + 2], weights[i + 2], result[i + 2]))
+      return misfit;
+  return absl::OkStatus();
+}
+
+//===-- the command -------------------------------------------------------===//
+
+struct Arity {
+  size_t leastInputs, mostInputs, leastOutputs, mostOutputs;
+};
+
+Arity arityOf(LibraryOp op) {
+  switch (op) {
+  case LibraryOp::matmul:
+  case LibraryOp::convolution:
+    return {2, 3, 1, 1};
+  case LibraryOp::convolution_backward_data:
+    return {2, 2, 1, 1};
+  case LibraryOp::convolution_backward_weights:
+    return {2, 2, 1, 2};
+  case LibraryOp::reorder:
+    break;
+  }
+  return {1, 1, 1, 1};
+}
+
+absl::Status verifyShapes(const LibraryCommand &command) {
+  auto in = [&](size_t i) { return valuesOf(command.inputs()->Get(i)->dims()); };
+  auto out = [&](size_t i) { return valuesOf(command.outputs()->Get(i)->dims()); };
+  bool withBias = countOf(command.inputs()) > 2, withBiasGradient = countOf(command.outputs()) > 1;
+  Dims bias = withBias ? in(2) : withBiasGradient ? out(1) : Dims();
+  const Dims *optionalBias = withBias || withBiasGradient ? &bias : nullptr;
+  switch (command.op()) {
+  case LibraryOp::matmul:
+    return verifyMatmul(in(0), in(1), optionalBias, out(0));
+  case LibraryOp::convolution:
+    return verifyConvolution(command, in(0), in(1), optionalBias, out(0));
+  case LibraryOp::convolution_backward_data:
+    return verifyConvolution(command, out(0), in(1), nullptr, in(0));
+  case LibraryOp::convolution_backward_weights:
+    return verifyConvolution(command, in(0), out(0), optionalBias, in(1));
+  case LibraryOp::reorder:
+    break;
+  }
+  if (in(0) != out(0))
+    return invalid("reorders ", toText(in(0)), " into ", toText(out(0)));
+  return absl::OkStatus();
+}
+
+} // namespace
+
+absl::Status verifyLibrary(const artifact::Plan &plan, const LibraryCommand &command) {
+  if (command.op() > LibraryOp::MAX || command.activation() > artifact::Activation::MAX)
+    return invalid("asks for operation ", static_cast<int>(command.op()), " and activation ",
+                   static_cast<int>(command.activation()), ", of which one is unknown");
+  Arity arity = arityOf(command.op());
+  size_t inputs = countOf(command.inputs()), outputs = countOf(command.outputs());
+  if (inputs < arity.leastInputs || inputs > arity.mostInputs ||
+      outputs < arity.leastOutputs || outputs > arity.mostOutputs)
+    return invalid("has ", inputs, " inputs and ", outputs, " outputs");
+  GRADUS_TRY(verifyTensors(plan, command.inputs(), false));
+  GRADUS_TRY(verifyTensors(plan, command.outputs(), true));
+  if (command.scratch() != UINT32_MAX)
+    GRADUS_TRY(at(verifyBuffer(plan, command.scratch(), true), "scratch"));
+  return verifyShapes(command);
+}
+
+} // namespace gradus::runtime

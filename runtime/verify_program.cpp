@@ -1,0 +1,135 @@
+// The program in an artifact: states, graphs and schedules.
+
+#include "runtime/flat.h"
+#include "runtime/status.h"
+#include "runtime/verify.h"
+
+#include <string>
+#include <unordered_set>
+
+namespace gradus::runtime {
+
+namespace {
+
+constexpr size_t kMostAxes = 16;
+
+absl::Status verifyType(const artifact::TensorType *type) {
+  if (!type)
+    return invalid("has no type");
+  if (type->dtype() > artifact::DType::MAX)
+    return invalid("has dtype ", static_cast<int>(type->dtype()), ", which is unknown");
+  if (countOf(type->shape()) > kMostAxes)
+    return invalid("has ", countOf(type->shape()), " axes, more than ", kMostAxes);
+  if (!bytesOf(typeOf(type)))
+    return invalid("has impossible sizes: ", toString(typeOf(type)));
+  return absl::OkStatus();
+}
+
+/// A name must be there, and no other of its kind may have it.
+absl::Status verifyName(const flatbuffers::String *name,
+                        std::unordered_set<std::string> &seen) {
+  if (!name || name->size() == 0)
+    return invalid("has no name");
+  if (!seen.insert(name->str()).second)
+    return invalid("has the name of another");
+  return absl::OkStatus();
+}
+
+absl::Status verifyInitial(const artifact::Header &header, const artifact::State &state) {
+  if (!state.has_initial())
+    return absl::OkStatus();
+  uint64_t weights = header.weights() ? header.weights()->size() : 0;
+  uint64_t bytes = *bytesOf(typeOf(state.type()));
+  if (state.initial() > weights || bytes > weights - state.initial())
+    return invalid("its initial value of ", bytes, " bytes at ", state.initial(),
+                   " lies outside the weights, which have ", weights, " bytes");
+  return absl::OkStatus();
+}
+
+absl::Status verifyState(const artifact::Header &header, const artifact::State &state,
+                         std::unordered_set<std::string> &seen) {
+  GRADUS_TRY(verifyName(state.name(), seen));
+  GRADUS_TRY(verifyType(state.type()));
+  if (state.role() > artifact::Role::MAX)
+    return invalid("has role ", static_cast<int>(state.role()), ", which is unknown");
+  return verifyInitial(header, state);
+}
+
+using Ports = flatbuffers::Vector<flatbuffers::Offset<artifact::Port>>;
+
+absl::Status verifyPorts(const Ports *ports, const char *kind) {
+  std::unordered_set<std::string> seen;
+  for (size_t i = 0; i < countOf(ports); ++i) {
+    const artifact::Port *port = ports->Get(i);
+    absl::Status found = verifyName(port->name(), seen);
+    if (found.ok())
+      found = verifyType(port->type());
+    GRADUS_TRY(at(found, kind, " ", i, " (", textOf(port->name()), ")"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status verifyGraph(const artifact::Graph &graph,
+                         std::unordered_set<std::string> &seen) {
+  GRADUS_TRY(verifyName(graph.name(), seen));
+  GRADUS_TRY(verifyPorts(graph.inputs(), "input"));
+  return verifyPorts(graph.outputs(), "output");
+}
+
+bool samePorts(const Ports *one, const Ports *other) {
+  if (countOf(one) != countOf(other))
+    return false;
+  for (size_t i = 0; i < countOf(one); ++i)
+    if (!(typeOf(one->Get(i)->type()) == typeOf(other->Get(i)->type())))
+      return false;
+  return true;
+}
+
+absl::Status verifySchedule(const artifact::Header &header,
+                            const artifact::Schedule &schedule) {
+  if (countOf(schedule.variants()) == 0)
+    return invalid("has no variants");
+  if (countOf(schedule.every()) > countOf(schedule.variants()))
+    return invalid("has more periods than variants");
+  for (uint32_t variant : *schedule.variants())
+    if (variant >= countOf(header.graphs()))
+      return invalid("names graph ", variant, " of ", countOf(header.graphs()));
+  for (size_t i = 0; i < countOf(schedule.every()); ++i)
+    if (schedule.every()->Get(i) < 1)
+      return invalid("has a period of ", schedule.every()->Get(i), " steps");
+  const artifact::Graph *first = header.graphs()->Get(schedule.variants()->Get(0));
+  for (uint32_t variant : *schedule.variants()) {
+    const artifact::Graph *other = header.graphs()->Get(variant);
+    if (!samePorts(first->inputs(), other->inputs()) ||
+        !samePorts(first->outputs(), other->outputs()))
+      return invalid("graphs ", textOf(first->name()), " and ", textOf(other->name()),
+                     " have different inputs or outputs");
+  }
+  return absl::OkStatus();
+}
+
+} // namespace
+
+absl::Status verifyProgram(const artifact::Header &header) {
+  std::unordered_set<std::string> states, graphs, schedules;
+  for (size_t i = 0; i < countOf(header.states()); ++i) {
+    const artifact::State *state = header.states()->Get(i);
+    GRADUS_TRY(at(verifyState(header, *state, states), "state ", i, " (",
+                  textOf(state->name()), ")"));
+  }
+  for (size_t i = 0; i < countOf(header.graphs()); ++i) {
+    const artifact::Graph *graph = header.graphs()->Get(i);
+    GRADUS_TRY(at(verifyGraph(*graph, graphs), "graph ", i, " (",
+                  textOf(graph->name()), ")"));
+  }
+  for (size_t i = 0; i < countOf(header.schedules()); ++i) {
+    const artifact::Schedule *schedule = header.schedules()->Get(i);
+    absl::Status found = verifyName(schedule->graph(), schedules);
+    if (found.ok())
+      found = verifySchedule(header, *schedule);
+    GRADUS_TRY(at(found, "schedule ", i, " (", textOf(schedule->graph()), ")"));
+  }
+  return absl::OkStatus();
+}
+
+} // namespace gradus::runtime

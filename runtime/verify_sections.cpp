@@ -1,0 +1,116 @@
+// The sections of an artifact: where they lie and whether they are whole.
+
+#include "runtime/artifact_hash.h"
+#include "runtime/flat.h"
+#include "runtime/status.h"
+#include "runtime/verify.h"
+
+#include "absl/strings/str_format.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace gradus::runtime {
+
+namespace {
+
+constexpr uint64_t kAlignment = 64;
+
+struct NamedSection {
+  std::string name;
+  uint64_t offset = 0;
+  uint64_t size = 0;
+  uint64_t hash = 0;
+  bool isData = false; // weights and constants, whose hashes trust skips
+
+  uint64_t end() const { return offset + size; }
+};
+
+void add(std::vector<NamedSection> &list, std::string name,
+         const artifact::Section *section, bool isData) {
+  if (section && section->size() > 0)
+    list.push_back({std::move(name), section->offset(), section->size(),
+                    section->hash(), isData});
+}
+
+std::vector<NamedSection> sectionsOf(const artifact::Header &header) {
+  std::vector<NamedSection> list;
+  add(list, "constants", header.constants(), true);
+  add(list, "weights", header.weights(), true);
+  for (size_t i = 0; i < countOf(header.plans()); ++i) {
+    const artifact::Plan *plan = header.plans()->Get(i);
+    add(list, absl::StrCat("code of plan ", i), plan->code(), false);
+    add(list, absl::StrCat("kernels of plan ", i), plan->kernels(), false);
+  }
+  std::sort(list.begin(), list.end(), [](const auto &one, const auto &other) {
+    return std::pair(one.offset, one.size) < std::pair(other.offset, other.size);
+  });
+  return list;
+}
+
+absl::Status verifyRange(const NamedSection &section, uint64_t headerSize,
+                         uint64_t fileSize) {
+  if (section.offset % kAlignment != 0)
+    return invalid("starts at ", section.offset, ", not a multiple of ", kAlignment);
+  if (section.offset < headerSize)
+    return invalid("starts at ", section.offset, ", inside the header of ", headerSize,
+                   " bytes");
+  if (section.offset > fileSize || section.size > fileSize - section.offset)
+    return invalid("should end at ", section.offset, " + ", section.size,
+                   ", and the file has ", fileSize, " bytes: it is cut short");
+  return absl::OkStatus();
+}
+
+/// Bytes that belong to nothing are zero, so that a flipped one shows.
+absl::Status verifyGap(std::span<const uint8_t> file, uint64_t begin, uint64_t end) {
+  for (uint64_t i = begin; i < end; ++i)
+    if (file[i] != 0)
+      return invalid("byte ", i, " lies between two sections and is not zero");
+  return absl::OkStatus();
+}
+
+absl::Status verifyHash(std::span<const uint8_t> file, const NamedSection &section) {
+  auto bytes = file.subspan(section.offset, section.size);
+  uint64_t hash = artifact::hashBytes(bytes.data(), bytes.size());
+  if (hash != section.hash)
+    return invalid(absl::StrFormat("is damaged: it has hash %016x instead of %016x",
+                                   hash, section.hash));
+  return absl::OkStatus();
+}
+
+absl::Status verifyLayout(std::span<const uint8_t> file, uint64_t headerSize,
+                          const std::vector<NamedSection> &sections) {
+  uint64_t end = headerSize;
+  const NamedSection *previous = nullptr;
+  for (const NamedSection &section : sections) {
+    GRADUS_TRY(at(verifyRange(section, headerSize, file.size()), section.name));
+    // Plans may share a section.
+    bool same = previous && previous->offset == section.offset &&
+                previous->size == section.size;
+    if (!same && section.offset < end)
+      return invalid(section.name, ": overlaps ", previous ? previous->name : "the header");
+    if (!same)
+      GRADUS_TRY(verifyGap(file, end, section.offset));
+    end = section.end();
+    previous = &section;
+  }
+  if (file.size() - end >= kAlignment)
+    return invalid("has ", file.size() - end, " bytes after its last section");
+  return verifyGap(file, end, file.size());
+}
+
+} // namespace
+
+absl::Status verifySections(std::span<const uint8_t> file, ReadOptions options) {
+  uint64_t headerSize =
+      flatbuffers::ReadScalar<flatbuffers::uoffset_t>(file.data()) + sizeof(uint32_t);
+  auto sections = sectionsOf(*artifact::GetSizePrefixedHeader(file.data()));
+  GRADUS_TRY(verifyLayout(file, headerSize, sections));
+  for (const NamedSection &section : sections)
+    if (!(options.trust && section.isData))
+      GRADUS_TRY(at(verifyHash(file, section), section.name));
+  return absl::OkStatus();
+}
+
+} // namespace gradus::runtime
