@@ -32,11 +32,16 @@ public:
            std::cos(6.283185307179586 * angle);
   }
 
-  /// Four words for a counter.
+  /// Four words for a counter of this stream.
   std::array<uint32_t, 4> block(uint64_t index) const {
-    std::array<uint32_t, 4> x = {uint32_t(index), uint32_t(index >> 32),
-                                 uint32_t(stream_), uint32_t(stream_ >> 32)};
-    uint32_t key0 = uint32_t(seed_), key1 = uint32_t(seed_ >> 32);
+    return rounds({uint32_t(index), uint32_t(index >> 32), uint32_t(stream_),
+                   uint32_t(stream_ >> 32)},
+                  uint32_t(seed_), uint32_t(seed_ >> 32));
+  }
+
+  /// The ten rounds of the paper on a counter and a key.
+  static std::array<uint32_t, 4> rounds(std::array<uint32_t, 4> x, uint32_t key0,
+                                        uint32_t key1) {
     for (int round = 0; round < 10; ++round) {
       uint64_t a = 0xD2511F53ull * x[0], b = 0xCD9E8D57ull * x[2];
       x = {uint32_t(b >> 32) ^ x[1] ^ key0, uint32_t(b),
