@@ -145,7 +145,7 @@ private:
     auto plans = writePlans(builder);
     auto constants = sections_.describe(builder, constants_);
     auto weights = sections_.describe(builder, weights_);
-    auto header = fb::CreateHeader(builder, 1, /*header_hash=*/1,
+    auto header = fb::CreateHeader(builder, fb::kVersion, /*header_hash=*/1,
                                    producer, name, recipe, states, graphs,
                                    schedules, plans, constants, weights,
                                    parts_.classes, parts_.deterministic);

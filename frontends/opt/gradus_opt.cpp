@@ -3,6 +3,8 @@
 // What tests and pass authors use. Passes of a plug-in join with
 // --load-pass-plugin=FILE.so; see docs/add_a_pass.md.
 
+#include "codegen/passes.h"
+#include "codegen/plan.h"
 #include "ir/gradus.h"
 #include "passes/passes.h"
 
@@ -12,8 +14,10 @@
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   gradus::registerDialects(registry);
+  registry.insert<gradus::plan::PlanDialect>();
   mlir::registerTransformsPasses();
   gradus::registerPasses();
+  gradus::registerCodegenPasses();
   return mlir::asMainReturnCode(mlir::MlirOptMain(
       argc, argv, "Gradus: passes on training graphs\n", registry));
 }
