@@ -79,10 +79,13 @@ template <typename Op, auto function> void attach(MLIRContext *context) {
 struct ConstantModel
     : Evaluable::ExternalModel<ConstantModel, arith::ConstantOp> {
   Results evaluate(Operation *op, ArrayRef<HostTensor>) const {
-    auto elements = dyn_cast<ElementsAttr>(cast<arith::ConstantOp>(op).getValue());
+    Attribute value = cast<arith::ConstantOp>(op).getValue();
     FailureOr<HostTensor> tensor = failure();
-    if (elements)
+    if (auto elements = dyn_cast<ElementsAttr>(value))
       tensor = toHost(elements);
+    else if (op->getResult(0).getType().isIntOrFloat())
+      tensor = toHost(SplatElementsAttr::get(
+          RankedTensorType::get({}, op->getResult(0).getType()), value));
     if (failed(tensor))
       return op->emitOpError("has a value that is not at hand");
     return SmallVector<HostTensor>{*tensor};
