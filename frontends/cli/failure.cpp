@@ -1,0 +1,27 @@
+// Which exit code an error of the layers below stands for.
+
+#include "frontends/cli/failure.h"
+
+namespace gradus::cli {
+
+static ExitCode exitCode(absl::StatusCode code) {
+  switch (code) {
+  case absl::StatusCode::kCancelled:
+    return kInterrupted;
+  case absl::StatusCode::kInternal:
+  case absl::StatusCode::kUnknown:
+  case absl::StatusCode::kAborted:
+  case absl::StatusCode::kResourceExhausted:
+  case absl::StatusCode::kUnavailable:
+    return kFailedWhileRunning;
+  default:
+    return kBadInput;
+  }
+}
+
+void check(const absl::Status &status) {
+  if (!status.ok())
+    throw Failure(exitCode(status.code()), std::string(status.message()));
+}
+
+} // namespace gradus::cli

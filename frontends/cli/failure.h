@@ -1,0 +1,49 @@
+// How a command of the tool ends early: one line of words and an exit code.
+//
+// Exceptions are on in this folder; everything below it returns absl::Status.
+
+#pragma once
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace gradus::cli {
+
+enum ExitCode {
+  kDone = 0,
+  kFailedWhileRunning = 1,
+  kBadInput = 2,
+  kInterrupted = 130,
+};
+
+struct Failure : std::runtime_error {
+  Failure(ExitCode code, const std::string &words)
+      : std::runtime_error(words), code(code) {}
+  ExitCode code;
+};
+
+/// What a user or a file got wrong.
+template <typename... Parts> Failure badInput(const Parts &...parts) {
+  return Failure(kBadInput, absl::StrCat(parts...));
+}
+
+/// What went wrong while running.
+template <typename... Parts> Failure failed(const Parts &...parts) {
+  return Failure(kFailedWhileRunning, absl::StrCat(parts...));
+}
+
+/// Throws the Failure that a status stands for; returns on success.
+void check(const absl::Status &status);
+
+/// The value, or throws.
+template <typename T> T take(absl::StatusOr<T> result) {
+  check(result.status());
+  return *std::move(result);
+}
+
+} // namespace gradus::cli

@@ -1,0 +1,66 @@
+// gradus: compiles training steps and runs them. This file only finds the
+// command; each command is a file of its own.
+
+#include "frontends/cli/commands.h"
+#include "frontends/cli/failure.h"
+
+#include <cstdio>
+#include <exception>
+
+using namespace gradus::cli;
+
+static const char *kExamples = R"(Examples:
+  gradus compile lenet.onnx --recipe recipe.json -o lenet.gradus
+  gradus train lenet.gradus --data train.safetensors --eval test.safetensors \
+      --epochs 20 --checkpoint lenet.safetensors
+  gradus evaluate lenet.gradus --checkpoint lenet.safetensors --data test.safetensors
+  gradus predict lenet.gradus --checkpoint lenet.safetensors --data new.npz -o out.npz
+
+Exit codes: 0 done, 1 failed while running, 2 usage or input, 130 interrupted.
+`gradus COMMAND --help` says more, with examples.)";
+
+static void addCommands(CLI::App &app) {
+  app.set_version_flag("--version", std::string("gradus ") + GRADUS_VERSION);
+  app.require_subcommand(1);
+  app.footer(kExamples);
+  addCompile(app);
+  addTrain(app);
+  addEvaluate(app);
+  addPredict(app);
+  addRun(app);
+  addInspect(app);
+  addBench(app);
+  addDoctor(app);
+  addRecipe(app);
+}
+
+/// Usage: help on stdout is a success, a mistake goes to stderr with code 2.
+static int reportUsage(const CLI::App &app, const CLI::ParseError &error) {
+  if (error.get_exit_code() == 0)
+    return app.exit(error);
+  std::fprintf(stderr, "gradus: %s\nRun with --help for usage and examples.\n",
+               error.what());
+  return kBadInput;
+}
+
+int main(int argc, char **argv) {
+  CLI::App app("Compiles whole training steps ahead of time and runs them.",
+               "gradus");
+  try {
+    addCommands(app);
+    app.parse(argc, argv);
+    return kDone;
+  } catch (const CLI::ParseError &error) {
+    return reportUsage(app, error);
+  } catch (const Failure &failure) {
+    std::fflush(stdout);
+    if (*failure.what())
+      std::fprintf(stderr, "gradus: %s\n", failure.what());
+    return failure.code;
+  } catch (const std::bad_alloc &) {
+    std::fprintf(stderr, "gradus: out of memory\n");
+  } catch (const std::exception &error) {
+    std::fprintf(stderr, "gradus: %s\n", error.what());
+  }
+  return kFailedWhileRunning;
+}

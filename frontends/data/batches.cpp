@@ -1,0 +1,109 @@
+// A ring of three slots: one in use, one ready, one being filled.
+
+#include "frontends/data/batches.h"
+
+#include "frontends/data/shuffle.h"
+
+#include <algorithm>
+
+namespace gradus::data {
+
+static constexpr size_t kAlignment = 64;
+
+static size_t aligned(size_t bytes) {
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+static size_t batchBytes(const Feed &feed) {
+  size_t bytes = 0;
+  for (size_t i = 0; i < feed.inputCount(); ++i)
+    bytes += aligned(feed.bytesOf(i));
+  return bytes;
+}
+
+int64_t Batches::perEpoch(const Feed &feed, bool shuffle) {
+  int64_t padded = shuffle ? 0 : feed.batch() - 1;
+  return (feed.samples() + padded) / feed.batch();
+}
+
+Batches::Batches(const Feed &feed, const BatchOptions &options)
+    : feed_(feed), options_(options), perEpoch_(perEpoch(feed, options.shuffle)),
+      position_(options.first) {
+  int64_t fitting = options_.chunkBytes / std::max<size_t>(1, batchBytes(feed_));
+  perChunk_ = std::clamp<int64_t>(fitting, 1, std::max<int64_t>(1, perEpoch_));
+  for (Slot &slot : slots_)
+    layOut(slot);
+  if (perEpoch_ > 0)
+    thread_ = std::thread([this] { work(); });
+  else
+    finished_ = true;
+}
+
+Batches::~Batches() {
+  {
+    std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  changed_.notify_all();
+  if (thread_.joinable())
+    thread_.join();
+}
+
+void Batches::layOut(Slot &slot) {
+  slot.memory.resize(batchBytes(feed_) * perChunk_ + kAlignment);
+  uint8_t *at = slot.memory.data();
+  at += aligned(reinterpret_cast<uintptr_t>(at)) - reinterpret_cast<uintptr_t>(at);
+  for (int64_t batch = 0; batch < perChunk_; ++batch)
+    for (size_t i = 0; i < feed_.inputCount(); ++i) {
+      slot.inputs.push_back(at);
+      at += aligned(feed_.bytesOf(i));
+    }
+}
+
+const Chunk *Batches::next() {
+  std::unique_lock lock(mutex_);
+  ++taken_; // which gives back the chunk before
+  changed_.notify_all();
+  changed_.wait(lock, [&] { return made_ >= taken_ || finished_; });
+  return made_ >= taken_ ? &slots_[(taken_ - 1) % 3].chunk : nullptr;
+}
+
+void Batches::work() {
+  std::unique_lock lock(mutex_);
+  while (!stop_ && position_ < options_.end) {
+    changed_.wait(lock, [&] { return stop_ || made_ - taken_ < 2; });
+    if (stop_)
+      return;
+    Slot &slot = slots_[made_ % 3];
+    lock.unlock();
+    fill(slot);
+    lock.lock();
+    ++made_;
+    changed_.notify_all();
+  }
+  finished_ = true;
+  changed_.notify_all();
+}
+
+void Batches::fill(Slot &slot) {
+  int64_t epochEnd = (position_ / perEpoch_ + 1) * perEpoch_;
+  int64_t count = std::min({perChunk_, epochEnd - position_, options_.end - position_});
+  size_t inputs = feed_.inputCount();
+  slot.chunk.first = position_;
+  slot.chunk.count = count;
+  slot.chunk.inputs = {slot.inputs.data(), inputs * count};
+  for (int64_t i = 0; i < count; ++i)
+    fillBatch(position_ + i, &slot.inputs[i * inputs], &slot.chunk.lastCount);
+  position_ += count;
+}
+
+void Batches::fillBatch(int64_t batch, void *const *inputs, int64_t *count) {
+  int64_t epoch = batch / perEpoch_, start = batch % perEpoch_ * feed_.batch();
+  Shuffle shuffle(options_.seed, epoch, feed_.samples());
+  *count = std::min(feed_.batch(), feed_.samples() - start);
+  for (int64_t i = 0; i < *count; ++i)
+    feed_.copySample(options_.shuffle ? shuffle(start + i) : start + i, i, inputs);
+  feed_.finish(*count, inputs);
+}
+
+} // namespace gradus::data

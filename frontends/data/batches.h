@@ -1,0 +1,72 @@
+// Batches of a data set, made ahead of time by a thread of their own.
+//
+// Training shuffles and drops the samples of an epoch that do not fill a batch
+// (a different few in each epoch); evaluation takes every sample in order, and
+// the last batch is padded with zeros. After the constructor nothing allocates.
+
+#pragma once
+
+#include "frontends/data/feed.h"
+
+#include <condition_variable>
+#include <mutex>
+#include <span>
+#include <thread>
+
+namespace gradus::data {
+
+struct BatchOptions {
+  bool shuffle = false;      // and drop what does not fill a batch
+  uint64_t seed = 0;
+  int64_t first = 0;         // number of the first batch, counted from epoch 0
+  int64_t end = 0;           // number of the batch to stop before
+  size_t chunkBytes = 1 << 18; // made and handed out together, at least one batch
+};
+
+/// Some batches in succession, all of one epoch.
+struct Chunk {
+  int64_t first = 0;                    // number of its first batch
+  int64_t count = 0;                    // batches
+  std::span<const void *const> inputs;  // those of the first batch, of the next, ...
+  int64_t lastCount = 0;                // real samples of its last batch
+};
+
+class Batches {
+public:
+  /// Batches in an epoch.
+  static int64_t perEpoch(const Feed &feed, bool shuffle);
+
+  /// The feed and its data set must outlive this.
+  Batches(const Feed &feed, const BatchOptions &options);
+  ~Batches();
+  Batches(const Batches &) = delete;
+
+  /// The next chunk, valid until the call after; null after the last.
+  const Chunk *next();
+
+private:
+  struct Slot {
+    std::vector<uint8_t> memory;
+    std::vector<void *> inputs;
+    Chunk chunk;
+  };
+
+  void layOut(Slot &slot);
+  void work();
+  void fill(Slot &slot);
+  void fillBatch(int64_t batch, void *const *inputs, int64_t *count);
+
+  const Feed &feed_;
+  const BatchOptions options_;
+  const int64_t perEpoch_;
+  int64_t perChunk_ = 1;
+  int64_t position_;            // next batch to make
+  Slot slots_[3];
+  int64_t made_ = 0, taken_ = 0; // chunks; taken_ counts what next() gave out
+  bool finished_ = false, stop_ = false;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::thread thread_;
+};
+
+} // namespace gradus::data

@@ -1,0 +1,192 @@
+// The checks between a data set and a graph, and the copying of samples.
+
+#include "frontends/data/feed.h"
+
+#include "runtime/status.h"
+
+#include "absl/strings/str_join.h"
+
+#include <cstring>
+
+using namespace gradus::runtime;
+
+namespace gradus::data {
+namespace {
+
+/// The sizes of one sample that count: all but the first axis and ones.
+std::vector<int64_t> sampleShape(const std::vector<int64_t> &shape) {
+  std::vector<int64_t> sizes;
+  for (size_t axis = 1; axis < shape.size(); ++axis)
+    if (shape[axis] != 1)
+      sizes.push_back(shape[axis]);
+  return sizes;
+}
+
+std::string withSamples(const TensorType &type) {
+  std::string text = "[samples";
+  for (size_t axis = 1; axis < type.shape.size(); ++axis)
+    absl::StrAppend(&text, ", ", type.shape[axis]);
+  return absl::StrCat(nameOf(type.dtype), " ", text, "]");
+}
+
+bool takesCount(const TensorInfo &input) {
+  return input.name == "count" && input.type.shape.empty();
+}
+
+template <typename From, typename To>
+void convertEach(const uint8_t *from, uint8_t *to, size_t elements) {
+  for (size_t i = 0; i < elements; ++i) {
+    From value;
+    std::memcpy(&value, from + i * sizeof(From), sizeof(From));
+    To converted = static_cast<To>(value);
+    std::memcpy(to + i * sizeof(To), &converted, sizeof(To));
+  }
+}
+
+void pixelsToFloats(const uint8_t *from, uint8_t *to, size_t elements) {
+  float *values = reinterpret_cast<float *>(to);
+  for (size_t i = 0; i < elements; ++i)
+    values[i] = from[i] * (1.0f / 255.0f);
+}
+
+int64_t integerAt(const Column &column, size_t index) {
+  const uint8_t *at = column.bytes.data() + index * bytesOf(column.type.dtype);
+  int64_t wide;
+  int32_t narrow;
+  switch (column.type.dtype) {
+  case DType::i64:
+    std::memcpy(&wide, at, sizeof(wide));
+    return wide;
+  case DType::i32:
+    std::memcpy(&narrow, at, sizeof(narrow));
+    return narrow;
+  case DType::i8:
+    return static_cast<int8_t>(*at);
+  default:
+    return *at;
+  }
+}
+
+bool isInteger(DType dtype) {
+  return dtype == DType::i64 || dtype == DType::i32 || dtype == DType::i8 ||
+         dtype == DType::u8 || dtype == DType::boolean;
+}
+
+absl::Status checkLabels(const Column &column, const LabelRule &rule) {
+  if (rule.classes == 0 || !isInteger(column.type.dtype))
+    return absl::OkStatus();
+  size_t count = column.bytes.size() / bytesOf(column.type.dtype);
+  size_t perSample = count / column.type.shape[0];
+  for (size_t i = 0; i < count; ++i) {
+    int64_t label = integerAt(column, i);
+    if ((label < 0 || label >= rule.classes) && label != rule.ignore)
+      return invalid("tensor '", column.name, "': sample ", i / perSample,
+                     " has the label ", label, ", but the model has ",
+                     rule.classes, " classes (0 to ", rule.classes - 1, ")");
+  }
+  return absl::OkStatus();
+}
+
+} // namespace
+
+/// How elements become those of an input; null where they cannot or need not.
+Feed::Convert Feed::conversion(const Column &column, DType to) {
+  DType from = column.type.dtype;
+  if (column.pixels && to == DType::f32)
+    return pixelsToFloats;
+  bool small = from == DType::u8 || from == DType::boolean;
+  if (to == DType::i64)
+    return from == DType::i32  ? convertEach<int32_t, int64_t>
+           : from == DType::i8 ? convertEach<int8_t, int64_t>
+           : small             ? convertEach<uint8_t, int64_t>
+                               : nullptr;
+  if (to == DType::i32)
+    return from == DType::i8 ? convertEach<int8_t, int32_t>
+           : small           ? convertEach<uint8_t, int32_t>
+                             : nullptr;
+  return nullptr;
+}
+
+absl::Status Feed::addColumn(const Dataset &dataset, const Column &column,
+                             const TensorInfo &input) {
+  Convert convert = conversion(column, input.type.dtype);
+  if (column.type.shape.empty() || column.type.shape[0] == 0)
+    return invalid("tensor '", input.name, "' has no samples");
+  if (sampleShape(column.type.shape) != sampleShape(input.type.shape) ||
+      (column.type.dtype != input.type.dtype && !convert))
+    return invalid("tensor '", input.name, "' is ", withSamples(column.type),
+                   "; expected ", withSamples(input.type));
+  if (samples_ >= 0 && column.type.shape[0] != samples_)
+    return invalid("tensor '", input.name, "' has ", column.type.shape[0],
+                   " samples, others have ", samples_);
+  samples_ = column.type.shape[0];
+  Port port;
+  port.source = column.bytes.data();
+  port.sourceBytes = column.bytes.size() / samples_;
+  port.bytes = input.bytes;
+  port.targetBytes = input.bytes / batch_;
+  port.elements = port.targetBytes / runtime::bytesOf(input.type.dtype);
+  port.convert = convert;
+  ports_.push_back(port);
+  return absl::OkStatus();
+}
+
+absl::Status Feed::addInput(const Dataset &dataset, const TensorInfo &input,
+                            const LabelRule &labels) {
+  if (takesCount(input)) {
+    ports_.push_back({.bytes = input.bytes});
+    return absl::OkStatus();
+  }
+  if (input.type.shape.empty())
+    return invalid("input '", input.name, "' is a scalar, which a data set cannot "
+                   "give; use `gradus run`");
+  if (batch_ >= 0 && input.type.shape[0] != batch_)
+    return invalid("input '", input.name, "' takes ", input.type.shape[0],
+                   " samples a step, others take ", batch_,
+                   "; use `gradus run` for such a graph");
+  batch_ = input.type.shape[0];
+  const Column *column = dataset.find(input.name);
+  if (!column)
+    return invalid("has no tensor '", input.name, "' (", withSamples(input.type),
+                   "); it has ", dataset.contents());
+  GRADUS_TRY(addColumn(dataset, *column, input));
+  return input.name == "label" ? checkLabels(*column, labels) : absl::OkStatus();
+}
+
+absl::StatusOr<Feed> Feed::match(const Dataset &dataset,
+                                 const std::vector<TensorInfo> &inputs,
+                                 LabelRule labels) {
+  Feed feed;
+  for (const TensorInfo &input : inputs)
+    GRADUS_TRY(at(feed.addInput(dataset, input, labels), dataset.source()));
+  if (feed.samples_ < 0)
+    return invalid("the graph has no input that a data set could fill");
+  return feed;
+}
+
+void Feed::copySample(int64_t sample, int64_t place, void *const *inputs) const {
+  for (size_t i = 0; i < ports_.size(); ++i) {
+    const Port &port = ports_[i];
+    if (!port.source)
+      continue;
+    const uint8_t *from = port.source + sample * port.sourceBytes;
+    uint8_t *to = static_cast<uint8_t *>(inputs[i]) + place * port.targetBytes;
+    if (port.convert)
+      port.convert(from, to, port.elements);
+    else
+      std::memcpy(to, from, port.targetBytes);
+  }
+}
+
+void Feed::finish(int64_t count, void *const *inputs) const {
+  for (size_t i = 0; i < ports_.size(); ++i) {
+    const Port &port = ports_[i];
+    uint8_t *to = static_cast<uint8_t *>(inputs[i]);
+    if (port.source)
+      std::memset(to + count * port.targetBytes, 0, (batch_ - count) * port.targetBytes);
+    else
+      std::memcpy(to, &count, sizeof(count));
+  }
+}
+
+} // namespace gradus::data

@@ -1,0 +1,51 @@
+// Bytes of files: mapped, or unpacked where gzip packed them; and .safetensors,
+// which the runtime reads.
+
+#include "frontends/data/formats.h"
+
+#include "runtime/file.h"
+#include "runtime/safetensors.h"
+#include "runtime/status.h"
+
+#include <zlib.h>
+
+using namespace gradus::runtime;
+
+namespace gradus::data {
+
+static bool isGzip(std::span<const uint8_t> bytes) {
+  return bytes.size() >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b;
+}
+
+static absl::StatusOr<FileBytes> unpackGzip(const std::string &path) {
+  std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"), gzclose);
+  if (!file)
+    return invalid(path, ": cannot be opened");
+  auto bytes = std::make_shared<std::vector<uint8_t>>();
+  std::vector<uint8_t> block(1 << 16);
+  int read;
+  while ((read = gzread(file.get(), block.data(), block.size())) > 0)
+    bytes->insert(bytes->end(), block.begin(), block.begin() + read);
+  if (read < 0)
+    return invalid(path, ": the gzip data are corrupt");
+  return FileBytes{*bytes, bytes};
+}
+
+absl::StatusOr<FileBytes> readFile(const std::string &path) {
+  GRADUS_ASSIGN(MappedFile mapped, MappedFile::open(path));
+  if (isGzip(mapped.bytes()))
+    return unpackGzip(path);
+  auto owner = std::make_shared<MappedFile>(std::move(mapped));
+  return FileBytes{owner->bytes(), owner};
+}
+
+absl::StatusOr<std::vector<Column>> readSafetensorsColumns(const std::string &path) {
+  GRADUS_ASSIGN(Safetensors file, Safetensors::open(path));
+  auto owner = std::make_shared<Safetensors>(std::move(file));
+  std::vector<Column> columns;
+  for (const NamedTensor &tensor : owner->tensors())
+    columns.push_back({tensor.name, tensor.type, tensor.data, owner});
+  return columns;
+}
+
+} // namespace gradus::data

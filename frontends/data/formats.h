@@ -1,0 +1,47 @@
+// The file formats of data sets, one .cpp each, and npz for writing.
+//
+// Every reader checks sizes before it trusts them; errors name the file by what
+// the caller puts in front.
+
+#pragma once
+
+#include "frontends/data/dataset.h"
+
+#include "absl/status/status.h"
+
+#include <memory>
+
+namespace gradus::data {
+
+/// The bytes of a file, mapped, or unpacked in memory where it is a gzip file.
+struct FileBytes {
+  std::span<const uint8_t> bytes;
+  std::shared_ptr<const void> owner;
+};
+
+absl::StatusOr<FileBytes> readFile(const std::string &path);
+
+absl::StatusOr<std::vector<Column>> readSafetensorsColumns(const std::string &path);
+
+/// One NumPy array in C order, little endian.
+absl::StatusOr<Column> readNpy(const FileBytes &file, const std::string &name);
+/// The same array as a file in memory.
+std::string writeNpy(const runtime::TensorType &type, std::span<const uint8_t> bytes);
+
+/// A zip file of .npy files, stored or deflated.
+absl::StatusOr<std::vector<Column>> readNpz(const FileBytes &file);
+/// Writes columns by name; whole or not at all.
+absl::Status writeNpz(const std::string &path, const std::vector<Column> &columns);
+
+/// Whether the bytes begin as an IDX file does.
+bool isIdx(std::span<const uint8_t> bytes);
+/// The format of MNIST: big-endian sizes, then data. Images (u8 of rank 3 or
+/// more) are marked as pixels.
+absl::StatusOr<Column> readIdx(const FileBytes &file, const std::string &name);
+
+/// CIFAR-10 (records of 1 + 3072 bytes) or CIFAR-100 (2 + 3072, fine labels):
+/// images u8 [N, 3, 32, 32] named `name`, and `label` u8 [N].
+absl::StatusOr<std::vector<Column>> readCifar(const FileBytes &file,
+                                              const std::string &name);
+
+} // namespace gradus::data

@@ -1,0 +1,127 @@
+// .npy: NumPy's array files.
+//
+// Format: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
+// A magic, a header that is a Python dictionary of fixed keys, then the data.
+
+#include "frontends/data/formats.h"
+
+#include "runtime/status.h"
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+
+#include <optional>
+
+using namespace gradus::runtime;
+
+namespace gradus::data {
+namespace {
+
+constexpr std::string_view kMagic = "\x93NUMPY";
+
+struct Name {
+  std::string_view descr;
+  DType dtype;
+};
+
+constexpr Name kNames[] = {
+    {"<f4", DType::f32}, {"<f8", DType::f64}, {"<f2", DType::f16},
+    {"|i1", DType::i8},  {"|u1", DType::u8},  {"<i4", DType::i32},
+    {"<i8", DType::i64}, {"|b1", DType::boolean}};
+
+/// The text of a value: of `'shape': (3, 4), }` what follows the colon.
+absl::StatusOr<std::string_view> valueOf(std::string_view header,
+                                         std::string_view key) {
+  size_t at = header.find(absl::StrCat("'", key, "':"));
+  if (at == std::string_view::npos)
+    return invalid("the .npy header has no '", key, "'");
+  return absl::StripLeadingAsciiWhitespace(header.substr(at + key.size() + 3));
+}
+
+absl::StatusOr<DType> dtypeOf(std::string_view header) {
+  GRADUS_ASSIGN(std::string_view text, valueOf(header, "descr"));
+  for (const Name &name : kNames)
+    if (text.size() > 4 && text.substr(1, 3) == name.descr)
+      return name.dtype;
+  return invalid("the .npy type ", text.substr(0, text.find(',')),
+                 " is not supported: expected little-endian f2, f4, f8, i1, u1, "
+                 "i4, i8 or b1");
+}
+
+absl::StatusOr<std::vector<int64_t>> shapeOf(std::string_view header) {
+  GRADUS_ASSIGN(std::string_view text, valueOf(header, "shape"));
+  size_t end = text.find(')');
+  if (text.empty() || text[0] != '(' || end == std::string_view::npos)
+    return invalid("the .npy header has no shape in parentheses");
+  std::vector<int64_t> shape;
+  for (std::string_view part :
+       absl::StrSplit(text.substr(1, end - 1), ',', absl::SkipWhitespace())) {
+    int64_t size;
+    if (!absl::SimpleAtoi(part, &size) || size < 0)
+      return invalid("the .npy shape has the size '", part, "'");
+    shape.push_back(size);
+  }
+  return shape;
+}
+
+/// The header's text and where the data begin.
+absl::StatusOr<std::pair<std::string_view, size_t>>
+splitHeader(std::span<const uint8_t> bytes) {
+  std::string_view text(reinterpret_cast<const char *>(bytes.data()), bytes.size());
+  if (text.size() < 12 || text.substr(0, 6) != kMagic)
+    return invalid("is not a .npy file");
+  size_t start = bytes[6] == 1 ? 10 : 12;
+  size_t size = bytes[8] | bytes[9] << 8;
+  if (start == 12)
+    size |= size_t(bytes[10]) << 16 | size_t(bytes[11]) << 24;
+  if (size > text.size() - start)
+    return invalid("the .npy header is cut off");
+  return std::pair(text.substr(start, size), start + size);
+}
+
+std::string shapeText(const std::vector<int64_t> &shape) {
+  std::string text = "(";
+  for (int64_t size : shape)
+    absl::StrAppend(&text, size, ",");
+  return text + ")";
+}
+
+} // namespace
+
+absl::StatusOr<Column> readNpy(const FileBytes &file, const std::string &name) {
+  GRADUS_ASSIGN(auto split, splitHeader(file.bytes));
+  auto [header, start] = split;
+  Column column;
+  column.name = name;
+  GRADUS_ASSIGN(column.type.dtype, dtypeOf(header));
+  GRADUS_ASSIGN(column.type.shape, shapeOf(header));
+  GRADUS_ASSIGN(std::string_view order, valueOf(header, "fortran_order"));
+  if (order.substr(0, 5) != "False" && column.type.shape.size() > 1)
+    return invalid("array '", name, "' is in Fortran order; save it with "
+                   "numpy.ascontiguousarray");
+  std::optional<size_t> size = bytesOf(column.type);
+  if (!size || *size > file.bytes.size() - start)
+    return invalid("array '", name, "' is ", toString(column.type), " but only ",
+                   file.bytes.size() - start, " bytes follow");
+  column.bytes = file.bytes.subspan(start, *size);
+  column.owner = file.owner;
+  return column;
+}
+
+std::string writeNpy(const TensorType &type, std::span<const uint8_t> bytes) {
+  std::string_view descr = "|V2"; // bf16, for which NumPy has no name
+  for (const Name &name : kNames)
+    if (name.dtype == type.dtype)
+      descr = name.descr;
+  std::string header = absl::StrCat("{'descr': '", descr, "', 'fortran_order': False, 'shape': ",
+                                    shapeText(type.shape), ", }");
+  header.append(63 - (kMagic.size() + 4 + header.size()) % 64, ' ');
+  header += '\n';
+  std::string file(kMagic);
+  file += {1, 0, char(header.size() & 255), char(header.size() >> 8)};
+  file += header;
+  return file.append(reinterpret_cast<const char *>(bytes.data()), bytes.size());
+}
+
+} // namespace gradus::data

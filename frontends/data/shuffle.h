@@ -1,0 +1,27 @@
+// The order of the samples in one epoch: a function of seed, epoch and place,
+// with nothing stored, so that a resumed run continues the same order.
+
+#pragma once
+
+#include <cstdint>
+
+namespace gradus::data {
+
+class Shuffle {
+public:
+  /// An order of `count` samples.
+  Shuffle(uint64_t seed, int64_t epoch, int64_t count);
+
+  /// Which sample comes at `place` in [0, count): a permutation.
+  int64_t operator()(int64_t place) const;
+
+private:
+  uint64_t encrypt(uint64_t place) const;
+
+  static constexpr int kRounds = 6;
+  uint64_t keys_[kRounds];
+  uint64_t count_;
+  int halfBits_;
+};
+
+} // namespace gradus::data
