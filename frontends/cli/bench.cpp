@@ -1,0 +1,179 @@
+// gradus bench: how long a step takes and where the time goes.
+
+#include "frontends/cli/commands.h"
+#include "frontends/cli/failure.h"
+#include "frontends/cli/session_options.h"
+#include "frontends/cli/synthetic_inputs.h"
+#include "frontends/cli/text.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+
+using namespace gradus::runtime;
+using nlohmann::ordered_json;
+using Clock = std::chrono::steady_clock;
+
+namespace gradus::cli {
+namespace {
+
+struct BenchOptions {
+  SessionOptions session;
+  std::string graph = "train";
+  double seconds = 2;
+  int64_t stepsPerCall = 100;
+};
+
+constexpr const char *kFooter = R"(Inputs are made up; a step costs the same whatever they are. Three runs of
+--seconds / 3 each: step by step, many steps in one call, and timed by command.
+
+Example:
+  gradus bench lenet.gradus --threads 2)";
+
+/// Of one graph, on made-up inputs that stay where they are.
+class Bench {
+public:
+  Bench(Session &session, int graph, double seconds);
+  /// Seconds of a step, of each call of `steps` steps.
+  std::vector<double> measure(int64_t steps);
+  /// Nanoseconds of each command, of all `*steps` steps run.
+  std::vector<int64_t> measureCommands(int64_t *steps);
+
+private:
+  Session &session_;
+  int graph_;
+  double seconds_;
+  std::vector<std::vector<uint8_t>> memory_;
+  std::vector<const void *> inputs_; // of one step
+};
+
+Bench::Bench(Session &session, int graph, double seconds)
+    : session_(session), graph_(graph), seconds_(seconds) {
+  const GraphInfo &info = session.graphs()[graph];
+  int64_t batch = 1;
+  for (const TensorInfo &input : info.inputs)
+    if (!input.type.shape.empty())
+      batch = std::max(batch, input.type.shape[0]);
+  for (const TensorInfo &input : info.inputs)
+    memory_.push_back(syntheticInput(input, session.artifact().header().classes(), batch));
+  for (const auto &bytes : memory_)
+    inputs_.push_back(bytes.data());
+}
+
+std::vector<double> Bench::measure(int64_t steps) {
+  std::vector<const void *> inputs;
+  for (int64_t i = 0; i < steps; ++i)
+    inputs.insert(inputs.end(), inputs_.begin(), inputs_.end());
+  auto call = [&] {
+    check(steps == 1 ? session_.step(graph_, inputs) : session_.steps(graph_, steps, inputs, {}));
+  };
+  call(); // warm
+  std::vector<double> seconds;
+  auto began = Clock::now();
+  for (auto now = began; seconds.size() < 3 || now - began < std::chrono::duration<double>(seconds_);) {
+    call();
+    auto next = Clock::now();
+    seconds.push_back(std::chrono::duration<double>(next - now).count() / steps);
+    now = next;
+  }
+  return seconds;
+}
+
+std::vector<int64_t> Bench::measureCommands(int64_t *steps) {
+  std::vector<int64_t> nanoseconds(session_.graphs()[graph_].commands.size());
+  session_.timeCommands(graph_, nanoseconds);
+  *steps = measure(1).size() + 1;
+  session_.timeCommands(graph_, {});
+  return nanoseconds;
+}
+
+double median(std::vector<double> values) {
+  auto middle = values.begin() + values.size() / 2;
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+ordered_json timing(const std::vector<double> &seconds) {
+  return {{"ms_min", *std::min_element(seconds.begin(), seconds.end()) * 1e3},
+          {"ms_median", median(seconds) * 1e3},
+          {"calls", seconds.size()}};
+}
+
+ordered_json commandsJson(const GraphInfo &graph, const std::vector<int64_t> &nanoseconds,
+                          int64_t steps) {
+  double total = 0;
+  for (int64_t each : nanoseconds)
+    total += each;
+  ordered_json all = ordered_json::array();
+  for (size_t i = 0; i < graph.commands.size(); ++i) {
+    const CommandInfo &command = graph.commands[i];
+    double time = std::max(1.0, double(nanoseconds[i])) / steps; // a step's, in ns
+    all.push_back({{"name", command.name},
+                   {"kind", command.kind},
+                   {"us", time * 1e-3},
+                   {"share", nanoseconds[i] / std::max(1.0, total)},
+                   {"gb_per_s", command.bytes / time},
+                   {"gflop_per_s", command.flops / time},
+                   {"nodes", command.nodes}});
+  }
+  return all;
+}
+
+void print(const ordered_json &result) {
+  auto line = [&](const char *what, const char *key) {
+    const ordered_json &timing = result[key];
+    std::printf("%s: min %s, median %s\n", what,
+                durationText(timing["ms_min"].get<double>() / 1e3).c_str(),
+                durationText(timing["ms_median"].get<double>() / 1e3).c_str());
+  };
+  std::printf("%s of %s, %s threads\n", result["graph"].get<std::string>().c_str(),
+              result["artifact"].get<std::string>().c_str(), result["threads"].dump().c_str());
+  line("step by step    ", "step");
+  line("n steps in a call", "call");
+  Table table({"#", "command", "kind", "time", "share", "GB/s", "GFLOP/s"});
+  int i = 0;
+  for (const ordered_json &command : result["commands"])
+    table.row({std::to_string(i++), command["name"], command["kind"],
+               durationText(command["us"].get<double>() * 1e-6),
+               number("%.1f%%", command["share"].get<double>() * 100),
+               number("%.1f", command["gb_per_s"].get<double>()),
+               number("%.1f", command["gflop_per_s"].get<double>())});
+  std::fputs(table.text().c_str(), stdout);
+}
+
+void run(const BenchOptions &options) {
+  auto session = openSession(options.session);
+  int graph = findGraph(*session, options.graph);
+  Bench bench(*session, graph, options.seconds / 3);
+  ordered_json result = {{"artifact", options.session.artifact},
+                         {"graph", options.graph},
+                         {"threads", session->threads()},
+                         {"step", timing(bench.measure(1))},
+                         {"call", timing(bench.measure(options.stepsPerCall))}};
+  result["call"]["steps"] = options.stepsPerCall;
+  int64_t steps = 0;
+  std::vector<int64_t> nanoseconds = bench.measureCommands(&steps);
+  result["commands"] = commandsJson(session->graphs()[graph], nanoseconds, steps);
+  if (options.session.json)
+    std::puts(result.dump().c_str());
+  else
+    print(result);
+}
+
+} // namespace
+
+void addBench(CLI::App &app) {
+  auto options = std::make_shared<BenchOptions>();
+  CLI::App *command = app.add_subcommand("bench", "How long a step takes, command by command");
+  command->footer(kFooter);
+  addSessionOptions(*command, options->session);
+  addStateOptions(*command, options->session);
+  command->add_option("--graph", options->graph, "Which graph (train)");
+  command->add_option("--seconds", options->seconds, "How long to measure (2)")
+      ->check(CLI::Range(0.01, 3600.0));
+  command->add_option("--steps-per-call", options->stepsPerCall, "In one call (100)")
+      ->check(CLI::PositiveNumber);
+  command->callback([options] { run(*options); });
+}
+
+} // namespace gradus::cli

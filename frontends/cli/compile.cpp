@@ -1,0 +1,144 @@
+// gradus compile: a model and a recipe become one artifact.
+
+#include "frontends/cli/commands.h"
+#include "frontends/cli/compiler_library.h"
+#include "frontends/cli/failure.h"
+#include "frontends/cli/text.h"
+#include "runtime/artifact.h"
+#include "runtime/file.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+
+using namespace gradus::runtime;
+using nlohmann::ordered_json;
+using Clock = std::chrono::steady_clock;
+
+namespace gradus::cli {
+namespace {
+
+struct CompileOptions {
+  compiler::Request request;
+  std::string output, memoryLimit;
+  bool json = false;
+};
+
+constexpr const char *kFooter = R"(Examples:
+  gradus compile lenet.onnx --recipe recipe.json -o lenet.gradus
+  gradus compile lenet.onnx --recipe recipe.json -o lenet.gradus \
+      --set optimizer.learning_rate=0.01 --dim batch=64
+  gradus compile lenet.onnx --recipe recipe.json -o lenet.gradus \
+      --target cpu:x86-64-v2 --target cpu:x86-64-v4
+  gradus compile lenet.onnx --recipe recipe.json --stop-after update
+
+--stop-after prints the IR after a stage: model, gradients, local, distribution,
+methods, update, optimize, and those of codegen.)";
+
+void writeWhole(const std::string &path, const std::string &bytes) {
+  AtomicFile file = take(AtomicFile::create(path));
+  check(file.write(bytes.data(), bytes.size()));
+  check(file.commit());
+}
+
+/// What the artifact says of itself, checked as it is when loaded.
+ordered_json figures(const CompileOptions &options, const std::string &bytes,
+                     double milliseconds) {
+  auto artifact = take(Artifact::fromBytes(
+      {reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()}, options.output));
+  const artifact::Header &header = artifact->header();
+  const artifact::Plan &plan = *header.plans()->Get(0);
+  uint64_t bound = 0;
+  for (const artifact::GraphPlan *graph : *plan.graphs())
+    bound = std::max(bound, graph->bound());
+  uint64_t constants = artifact->bytes(header.constants()).size();
+  uint64_t code = artifact->bytes(plan.code()).size();
+  std::string targets;
+  for (const artifact::Plan *each : *header.plans())
+    targets += (targets.empty() ? "" : ", ") + each->target()->str();
+  return {{"artifact", options.output},
+          {"artifact_bytes", bytes.size()},
+          {"compile_ms", milliseconds},
+          {"targets", targets},
+          {"states", header.states() ? header.states()->size() : 0},
+          {"state_bytes", plan.state_bytes()},
+          {"arena_bytes", plan.arena_bytes()},
+          {"bound_bytes", bound},
+          {"code_bytes", code},
+          {"predicted_bytes", plan.state_bytes() + plan.arena_bytes() + constants + code}};
+}
+
+void printSummary(const ordered_json &figures) {
+  auto bytes = [&](const char *key) { return bytesText(figures[key].get<double>()); };
+  double bound = std::max(1.0, figures["bound_bytes"].get<double>());
+  Table table;
+  table.row({"compiled in", durationText(figures["compile_ms"].get<double>() / 1e3)});
+  table.row({"artifact", figures["artifact"].get<std::string>() + " (" + bytes("artifact_bytes") +
+                             ", code " + bytes("code_bytes") + ")"});
+  table.row({"targets", figures["targets"].get<std::string>()});
+  table.row({"state", figures["states"].dump() + " tensors, " + bytes("state_bytes")});
+  table.row({"arena", bytes("arena_bytes") + ", bound " + bytes("bound_bytes") + " (" +
+                          number("%.3f", figures["arena_bytes"].get<double>() / bound) + "x)"});
+  table.row({"memory", "predicted " + bytes("predicted_bytes")});
+  std::fputs(table.text().c_str(), stdout);
+}
+
+void run(CompileOptions &options) {
+  compiler::Request &request = options.request;
+  if (request.stopAfter.empty() == options.output.empty())
+    throw badInput(options.output.empty() ? "compile needs -o FILE, or --stop-after STAGE"
+                                          : "-o and --stop-after exclude each other");
+  if (!options.memoryLimit.empty())
+    request.overrides.push_back("memory_limit=\"" + options.memoryLimit + "\"");
+  auto began = Clock::now();
+  compiler::Result result = take(compilerLibrary().compile(request));
+  for (const std::string &warning : result.warnings)
+    std::fprintf(stderr, "warning: %s\n", warning.c_str());
+  std::fputs(result.report.c_str(), stderr);
+  if (!request.stopAfter.empty()) {
+    std::fputs(result.ir.c_str(), stdout);
+    return;
+  }
+  std::chrono::duration<double, std::milli> elapsed = Clock::now() - began;
+  ordered_json summary = figures(options, result.artifact, elapsed.count());
+  writeWhole(options.output, result.artifact);
+  if (options.json)
+    std::puts(summary.dump().c_str());
+  else
+    printSummary(summary);
+}
+
+void addModelOptions(CLI::App &command, CompileOptions &options) {
+  compiler::Request &request = options.request;
+  command.add_option("model", request.model, "A model: .onnx or .mlir")->required();
+  command.add_option("--recipe", request.recipe, "How to train it: a JSON file");
+  command.add_option("--set", request.overrides, "KEY=VALUE over the recipe's, such as "
+                                                 "optimizer.learning_rate=0.1");
+  command.add_option("--dim", request.dims, "Size of a symbolic dimension: batch=32");
+  command.add_option("--weights", request.weights, "Initial weights by name (.safetensors)");
+}
+
+} // namespace
+
+void addCompile(CLI::App &app) {
+  auto options = std::make_shared<CompileOptions>();
+  compiler::Request &request = options->request;
+  CLI::App *command = app.add_subcommand("compile", "Makes an artifact of a model and a recipe");
+  command->footer(kFooter);
+  addModelOptions(*command, *options);
+  command->add_option("-o,--output", options->output, "The artifact (.gradus)");
+  command->add_option("--target", request.targets,
+                      "cpu (this machine) or cpu:LEVEL, LEVEL x86-64-v2, -v3, -v4 or amx; "
+                      "the flag repeats");
+  command->add_option("--stop-after", request.stopAfter, "Print the IR after this stage");
+  command->add_option("--threads", request.threads, "Threads to plan for; 0: one per core")
+      ->check(CLI::Range(0, 4096));
+  command->add_option("--memory-limit", options->memoryLimit, "Such as 2GiB");
+  command->add_flag("--report", request.report, "What each stage did, on stderr");
+  command->add_flag("--json", options->json, "The summary as a JSON object");
+  command->callback([options] { run(*options); });
+}
+
+} // namespace gradus::cli

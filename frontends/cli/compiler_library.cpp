@@ -1,0 +1,38 @@
+// Finds the library beside the tool: in ../lib, or in the tool's own folder.
+
+#include "frontends/cli/compiler_library.h"
+
+#include "frontends/cli/failure.h"
+
+#include <dlfcn.h>
+#include <filesystem>
+
+namespace gradus::cli {
+
+std::string compilerLibraryPath() {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path();
+  for (const char *place : {"../lib", "."}) {
+    fs::path path = folder / place / "libgradus_compiler.so";
+    if (fs::exists(path, error))
+      return path.lexically_normal();
+  }
+  return "";
+}
+
+compiler::Compiler &compilerLibrary() {
+  std::string path = compilerLibraryPath();
+  if (path.empty())
+    throw badInput("this installation has no compiler (libgradus_compiler.so); it can "
+                   "only run artifacts");
+  void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!library)
+    throw failed("the compiler cannot be loaded: ", dlerror());
+  auto *entry = reinterpret_cast<compiler::Entry *>(dlsym(library, compiler::kEntry));
+  if (!entry)
+    throw failed(path, ": is not the compiler of this version");
+  return *entry();
+}
+
+} // namespace gradus::cli

@@ -1,0 +1,123 @@
+// gradus doctor: what this machine and this installation can do.
+
+#include "frontends/cli/commands.h"
+#include "frontends/cli/compiler_library.h"
+#include "frontends/cli/text.h"
+
+#include <nlohmann/json.hpp>
+
+#include <cstdio>
+#include <dlfcn.h>
+#include <filesystem>
+#include <fstream>
+#include <sched.h>
+#include <set>
+#include <sstream>
+#include <unistd.h>
+
+namespace gradus::cli {
+namespace {
+
+/// The value of the first line of a /proc file that begins with `key`.
+std::string procValue(const char *path, const std::string &key) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);)
+    if (line.rfind(key, 0) == 0) {
+      size_t start = line.find_first_not_of(" \t", line.find(':') + 1);
+      return start == std::string::npos ? "" : line.substr(start);
+    }
+  return "";
+}
+
+std::set<std::string> cpuFlags() {
+  std::istringstream words(procValue("/proc/cpuinfo", "flags"));
+  std::set<std::string> flags;
+  for (std::string word; words >> word;)
+    flags.insert(word);
+  return flags;
+}
+
+/// The best `--target cpu:LEVEL` that runs here.
+std::string bestLevel(const std::set<std::string> &flags) {
+  struct Level {
+    const char *name;
+    std::vector<const char *> needs; // beyond the level before
+  };
+  static const Level kLevels[] = {
+      {"x86-64-v2", {"sse4_2", "ssse3", "popcnt", "cx16"}},
+      {"x86-64-v3", {"avx2", "fma", "bmi1", "bmi2", "f16c", "movbe"}},
+      {"x86-64-v4", {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}},
+      {"amx", {"avx512_bf16", "amx_tile", "amx_bf16"}}};
+  std::string best = "none";
+  for (const Level &level : kLevels) {
+    for (const char *flag : level.needs)
+      if (!flags.count(flag))
+        return best;
+    best = level.name;
+  }
+  return best;
+}
+
+int usableCores() {
+  cpu_set_t set;
+  return sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
+/// oneDNN as loaded into this process.
+std::string oneDnnVersion() {
+  struct Version {
+    int major, minor, patch;
+  };
+  using Query = const Version *();
+  auto *query = reinterpret_cast<Query *>(dlsym(RTLD_DEFAULT, "dnnl_version"));
+  if (!query)
+    return "not loaded";
+  const Version *version = query();
+  return std::to_string(version->major) + "." + std::to_string(version->minor) + "." +
+         std::to_string(version->patch);
+}
+
+std::string card() {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  for (const auto &entry : fs::directory_iterator("/proc/driver/nvidia/gpus", error))
+    return procValue((entry.path() / "information").c_str(), "Model");
+  return "none";
+}
+
+nlohmann::ordered_json facts() {
+  std::set<std::string> flags = cpuFlags();
+  std::string library = compilerLibraryPath();
+  double memory = double(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
+  return {{"gradus", GRADUS_VERSION},
+          {"cpu", procValue("/proc/cpuinfo", "model name")},
+          {"target", "cpu:" + bestLevel(flags)},
+          {"cores", usableCores()},
+          {"memory", bytesText(memory)},
+          {"onednn", oneDnnVersion()},
+          {"compiler", library.empty() ? "not installed" : library},
+          {"card", card()}};
+}
+
+void run(bool json) {
+  nlohmann::ordered_json all = facts();
+  if (json) {
+    std::puts(all.dump().c_str());
+    return;
+  }
+  Table table;
+  for (const auto &[key, value] : all.items())
+    table.row({key, value.is_string() ? value.get<std::string>() : value.dump()});
+  std::fputs(table.text("").c_str(), stdout);
+}
+
+} // namespace
+
+void addDoctor(CLI::App &app) {
+  auto json = std::make_shared<bool>(false);
+  CLI::App *command = app.add_subcommand("doctor", "What this machine and installation can do");
+  command->add_flag("--json", *json, "One JSON object");
+  command->callback([json] { run(*json); });
+}
+
+} // namespace gradus::cli

@@ -1,0 +1,26 @@
+// Loss and metrics of a whole data set, by an artifact's graph `evaluate`.
+
+#pragma once
+
+#include "frontends/data/batches.h"
+#include "runtime/session.h"
+
+#include <string>
+#include <vector>
+
+namespace gradus::cli {
+
+struct Metric {
+  std::string name;
+  double value = 0;
+};
+
+/// Runs every sample once; the metrics are means over the samples. The graph's
+/// scalars are means over the `count` real samples of a batch.
+std::vector<Metric> evaluate(runtime::Session &session, int graph,
+                             const data::Feed &feed);
+
+/// "loss 0.1234  accuracy 0.9722", each name after `prefix`.
+std::string metricsText(const std::vector<Metric> &metrics, const std::string &prefix = "");
+
+} // namespace gradus::cli

@@ -1,0 +1,268 @@
+// gradus inspect: what an artifact or a model contains, without running it.
+
+#include "frontends/cli/commands.h"
+#include "frontends/cli/compiler_library.h"
+#include "frontends/cli/failure.h"
+#include "frontends/cli/memory_map.h"
+#include "frontends/cli/text.h"
+#include "runtime/session.h"
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_join.h"
+
+#include <nlohmann/json.hpp>
+
+#include <cstdio>
+
+using namespace gradus::runtime;
+using nlohmann::ordered_json;
+
+namespace gradus::cli {
+namespace {
+
+struct InspectOptions {
+  compiler::Request request; // its model may be an artifact
+  bool json = false, states = false, map = false;
+};
+
+constexpr const char *kFooter = R"(Examples:
+  gradus inspect lenet.gradus                graphs, commands, sizes
+  gradus inspect lenet.gradus --states --map every state, every buffer of the arena
+  gradus inspect lenet.onnx                  ops, parameters, what is unsupported)";
+
+// -- An artifact ------------------------------------------------------------
+
+template <typename List> ordered_json ports(const List *list) {
+  ordered_json all = ordered_json::array();
+  for (unsigned i = 0; list && i < list->size(); ++i) {
+    const auto *type = list->Get(i)->type();
+    TensorType tensor{type->dtype(), {}};
+    if (type->shape())
+      tensor.shape.assign(type->shape()->begin(), type->shape()->end());
+    all.push_back({{"name", list->Get(i)->name()->str()},
+                   {"type", toString(tensor)},
+                   {"bytes", bytesOf(tensor).value_or(0)}});
+  }
+  return all;
+}
+
+ordered_json states(const artifact::Header &header) {
+  ordered_json all = ports(header.states());
+  for (unsigned i = 0; i < all.size(); ++i)
+    all[i]["role"] = artifact::EnumNameRole(header.states()->Get(i)->role());
+  return all;
+}
+
+std::string commandKind(const artifact::Command &command) {
+  if (const auto *library = command.kind_as_LibraryCommand())
+    return artifact::EnumNameLibraryOp(library->op());
+  return command.kind_as_CopyCommand() ? "copy" : "kernel";
+}
+
+ordered_json commands(const artifact::GraphPlan &plan) {
+  ordered_json all = ordered_json::array();
+  for (unsigned i = 0; plan.commands() && i < plan.commands()->size(); ++i) {
+    const artifact::Command &command = *plan.commands()->Get(i);
+    std::vector<std::string> nodes;
+    for (unsigned n = 0; command.nodes() && n < command.nodes()->size(); ++n)
+      nodes.push_back(command.nodes()->Get(n)->str());
+    all.push_back({{"name", command.name()->str()},
+                   {"kind", commandKind(command)},
+                   {"flops", command.flops()},
+                   {"bytes", command.bytes()},
+                   {"nodes", nodes}});
+  }
+  return all;
+}
+
+ordered_json mapJson(const artifact::Header &header, const artifact::Plan &plan,
+                     const artifact::GraphPlan &graph) {
+  ordered_json all = ordered_json::array();
+  for (const MapEntry &entry : memoryMap(header, plan, graph))
+    all.push_back({{"region", artifact::EnumNameRegion(entry.region)},
+                   {"offset", entry.offset},
+                   {"size", entry.size},
+                   {"type", entry.type},
+                   {"use", entry.use},
+                   {"first", entry.first},
+                   {"last", entry.last}});
+  return all;
+}
+
+ordered_json graphs(const artifact::Header &header, const artifact::Plan &plan) {
+  ordered_json all = ordered_json::array();
+  for (unsigned i = 0; plan.graphs() && i < plan.graphs()->size(); ++i) {
+    const artifact::GraphPlan &graph = *plan.graphs()->Get(i);
+    const artifact::Graph &signature = *header.graphs()->Get(graph.graph());
+    all.push_back({{"name", signature.name()->str()},
+                   {"inputs", ports(signature.inputs())},
+                   {"outputs", ports(signature.outputs())},
+                   {"bound_bytes", graph.bound()},
+                   {"commands", commands(graph)},
+                   {"map", mapJson(header, plan, graph)}});
+  }
+  return all;
+}
+
+ordered_json plans(const Artifact &artifact) {
+  ordered_json all = ordered_json::array();
+  for (const artifact::Plan *plan : *artifact.header().plans()) {
+    uint64_t bound = 0;
+    for (const artifact::GraphPlan *graph : *plan->graphs())
+      bound = std::max(bound, graph->bound());
+    uint64_t code = artifact.bytes(plan->code()).size();
+    uint64_t constants = artifact.bytes(artifact.header().constants()).size();
+    all.push_back({{"target", plan->target()->str()},
+                   {"threads", plan->threads()},
+                   {"state_bytes", plan->state_bytes()},
+                   {"arena_bytes", plan->arena_bytes()},
+                   {"bound_bytes", bound},
+                   {"code_bytes", code},
+                   {"constant_bytes", constants},
+                   {"predicted_bytes",
+                    plan->state_bytes() + plan->arena_bytes() + constants + code},
+                   {"graphs", graphs(artifact.header(), *plan)}});
+  }
+  return all;
+}
+
+ordered_json artifactJson(const Artifact &artifact) {
+  const artifact::Header &header = artifact.header();
+  return {{"artifact", artifact.path()},
+          {"name", header.name() ? header.name()->str() : ""},
+          {"producer", header.producer() ? header.producer()->str() : ""},
+          {"bytes", artifact.size()},
+          {"weights_bytes", artifact.bytes(header.weights()).size()},
+          {"deterministic", header.deterministic()},
+          {"recipe", ordered_json::parse(header.recipe() ? header.recipe()->str() : "{}", nullptr, false)},
+          {"states", states(header)},
+          {"plans", plans(artifact)}};
+}
+
+std::string portsText(const ordered_json &ports) {
+  return absl::StrJoin(ports, ", ", [](std::string *out, const ordered_json &port) {
+    *out += port["name"].get<std::string>() + " " + port["type"].get<std::string>();
+  });
+}
+
+void printStates(const ordered_json &states) {
+  Table table({"state", "type", "bytes", "role"});
+  for (const ordered_json &state : states)
+    table.row({state["name"], state["type"], state["bytes"].dump(), state["role"]});
+  std::printf("\n%s", table.text().c_str());
+}
+
+void printMap(const ordered_json &map) {
+  Table table({"offset", "size", "region", "type", "commands", "use"});
+  for (const ordered_json &entry : map)
+    table.row({entry["offset"].dump(), entry["size"].dump(), entry["region"], entry["type"],
+               entry["first"].dump() + "-" + entry["last"].dump(), entry["use"]});
+  std::printf("\n%s", table.text("    ").c_str());
+}
+
+void printGraph(const ordered_json &graph, bool map) {
+  std::printf("\n  graph %s(%s) -> (%s)\n", graph["name"].get<std::string>().c_str(),
+              portsText(graph["inputs"]).c_str(), portsText(graph["outputs"]).c_str());
+  Table table({"#", "command", "kind", "flops", "bytes", "model nodes"});
+  int i = 0;
+  for (const ordered_json &command : graph["commands"])
+    table.row({std::to_string(i++), command["name"], command["kind"],
+               countText(command["flops"].get<double>()),
+               countText(command["bytes"].get<double>()),
+               absl::StrJoin(command["nodes"].get<std::vector<std::string>>(), " ")});
+  std::fputs(table.text("    ").c_str(), stdout);
+  if (map)
+    printMap(graph["map"]);
+}
+
+void printPlan(const ordered_json &plan, bool map) {
+  auto bytes = [&](const char *key) { return bytesText(plan[key].get<double>()); };
+  double bound = std::max(1.0, plan["bound_bytes"].get<double>());
+  std::printf("\nplan %s, %s threads\n  state %s, arena %s (bound %s, %.3fx), constants %s, "
+              "code %s: predicted %s\n",
+              plan["target"].get<std::string>().c_str(), plan["threads"].dump().c_str(),
+              bytes("state_bytes").c_str(), bytes("arena_bytes").c_str(),
+              bytes("bound_bytes").c_str(), plan["arena_bytes"].get<double>() / bound,
+              bytes("constant_bytes").c_str(), bytes("code_bytes").c_str(),
+              bytes("predicted_bytes").c_str());
+  for (const ordered_json &graph : plan["graphs"])
+    printGraph(graph, map);
+}
+
+void inspectArtifact(const InspectOptions &options) {
+  auto artifact = take(Artifact::open(options.request.model));
+  ordered_json all = artifactJson(*artifact);
+  if (options.json) {
+    std::puts(all.dump().c_str());
+    return;
+  }
+  std::printf("%s: %s, %s, %s (weights %s)\n", artifact->path().c_str(),
+              all["name"].get<std::string>().c_str(),
+              all["producer"].get<std::string>().c_str(), bytesText(artifact->size()).c_str(),
+              bytesText(all["weights_bytes"].get<double>()).c_str());
+  if (options.states)
+    printStates(all["states"]);
+  else
+    std::printf("%zu states\n", all["states"].size());
+  for (const ordered_json &plan : all["plans"])
+    printPlan(plan, options.map);
+}
+
+// -- A model ----------------------------------------------------------------
+
+ordered_json modelJson(const std::string &path, const compiler::ModelInfo &model) {
+  ordered_json ops = ordered_json::array();
+  for (const compiler::OpCount &op : model.ops)
+    ops.push_back({{"name", op.name}, {"count", op.count}, {"flops", op.flops}});
+  return {{"model", path},
+          {"inputs", model.inputs},
+          {"outputs", model.outputs},
+          {"parameters", model.parameterCount},
+          {"parameter_elements", model.parameters},
+          {"flops", model.flops},
+          {"ops", ops},
+          {"unsupported", model.unsupported}};
+}
+
+void inspectModel(const InspectOptions &options) {
+  compiler::ModelInfo model = take(compilerLibrary().inspect(options.request));
+  if (options.json) {
+    std::puts(modelJson(options.request.model, model).dump().c_str());
+    return;
+  }
+  std::printf("%s: %s -> %s\n%lld parameters of %s elements, forward %sFLOP\n",
+              options.request.model.c_str(), absl::StrJoin(model.inputs, ", ").c_str(),
+              absl::StrJoin(model.outputs, ", ").c_str(),
+              static_cast<long long>(model.parameterCount),
+              countText(model.parameters).c_str(), countText(model.flops).c_str());
+  Table table({"op", "count", "flops"});
+  for (const compiler::OpCount &op : model.ops)
+    table.row({op.name, std::to_string(op.count), countText(op.flops)});
+  std::fputs(table.text().c_str(), stdout);
+  for (const std::string &problem : model.unsupported)
+    std::printf("unsupported: %s\n", problem.c_str());
+}
+
+bool isModel(const std::string &path) {
+  return absl::EndsWith(path, ".onnx") || absl::EndsWith(path, ".mlir");
+}
+
+} // namespace
+
+void addInspect(CLI::App &app) {
+  auto options = std::make_shared<InspectOptions>();
+  CLI::App *command = app.add_subcommand("inspect", "What an artifact or a model contains");
+  command->footer(kFooter);
+  command->add_option("file", options->request.model, "A .gradus, .onnx or .mlir file")->required();
+  command->add_option("--recipe", options->request.recipe, "For a model: dimensions, parameters");
+  command->add_option("--dim", options->request.dims, "For a model: batch=32")
+      ->allow_extra_args(false);
+  command->add_flag("--states", options->states, "List every state");
+  command->add_flag("--map", options->map, "List every buffer: where it lies and who uses it");
+  command->add_flag("--json", options->json, "All of it as one JSON object");
+  command->callback([options] {
+    isModel(options->request.model) ? inspectModel(*options) : inspectArtifact(*options);
+  });
+}
+
+} // namespace gradus::cli

@@ -1,0 +1,105 @@
+// Gathers the buffers that each command touches.
+
+#include "frontends/cli/memory_map.h"
+
+#include "runtime/tensor_type.h"
+
+#include <algorithm>
+#include <map>
+
+using namespace gradus::artifact;
+
+namespace gradus::cli {
+namespace {
+
+std::vector<uint32_t> kernelBuffers(const KernelCommand &command) {
+  std::vector<uint32_t> buffers;
+  for (const Segment *segment : *command.segments())
+    buffers.insert(buffers.end(), segment->buffers()->begin(), segment->buffers()->end());
+  return buffers;
+}
+
+std::vector<uint32_t> libraryBuffers(const LibraryCommand &command) {
+  std::vector<uint32_t> buffers;
+  for (const auto *tensors : {command.inputs(), command.outputs()})
+    for (const LibraryTensor *tensor : *tensors)
+      buffers.push_back(tensor->buffer());
+  if (command.scratch() != 0xffffffff)
+    buffers.push_back(command.scratch());
+  return buffers;
+}
+
+std::vector<uint32_t> buffersOf(const Command &command) {
+  if (const auto *kernel = command.kind_as_KernelCommand())
+    return kernelBuffers(*kernel);
+  if (const auto *library = command.kind_as_LibraryCommand())
+    return libraryBuffers(*library);
+  if (const auto *copy = command.kind_as_CopyCommand())
+    return {copy->source(), copy->destination()};
+  return {};
+}
+
+class Map {
+public:
+  Map(const Header &header, const Plan &plan) : header_(header), plan_(plan) {}
+
+  void add(uint32_t buffer, int command, const std::string &use) {
+    auto [found, isNew] = entries_.try_emplace(buffer);
+    MapEntry &entry = found->second;
+    if (isNew)
+      describe(buffer, command, use, entry);
+    entry.first = std::min(entry.first, command);
+    entry.last = std::max(entry.last, command);
+  }
+
+  std::vector<MapEntry> sorted() const {
+    std::vector<MapEntry> entries;
+    for (const auto &[buffer, entry] : entries_)
+      entries.push_back(entry);
+    std::sort(entries.begin(), entries.end(), [](const MapEntry &a, const MapEntry &b) {
+      return std::tuple(a.region, a.offset, a.first) < std::tuple(b.region, b.offset, b.first);
+    });
+    return entries;
+  }
+
+private:
+  void describe(uint32_t index, int command, const std::string &use, MapEntry &entry) {
+    const Buffer &buffer = *plan_.buffers()->Get(index);
+    entry = {index, buffer.region(), buffer.offset(), buffer.size(), "", use, command, command};
+    runtime::TensorType type{buffer.type()->dtype(), {}};
+    if (buffer.type()->shape())
+      type.shape.assign(buffer.type()->shape()->begin(), buffer.type()->shape()->end());
+    entry.type = runtime::toString(type);
+    if (buffer.region() == Region::state)
+      entry.use = stateAt(buffer.offset());
+  }
+
+  std::string stateAt(uint64_t offset) const {
+    for (unsigned i = 0; i < plan_.state_offsets()->size(); ++i)
+      if (plan_.state_offsets()->Get(i) == offset)
+        return header_.states()->Get(i)->name()->str();
+    return "state";
+  }
+
+  const Header &header_;
+  const Plan &plan_;
+  std::map<uint32_t, MapEntry> entries_;
+};
+
+} // namespace
+
+std::vector<MapEntry> memoryMap(const Header &header, const Plan &plan, const GraphPlan &graph) {
+  Map map(header, plan);
+  const Graph &ports = *header.graphs()->Get(graph.graph());
+  int commands = graph.commands() ? graph.commands()->size() : 0;
+  for (unsigned i = 0; graph.inputs() && i < graph.inputs()->size(); ++i)
+    map.add(graph.inputs()->Get(i), 0, "input " + ports.inputs()->Get(i)->name()->str());
+  for (int i = 0; i < commands; ++i)
+    for (uint32_t buffer : buffersOf(*graph.commands()->Get(i)))
+      map.add(buffer, i, graph.commands()->Get(i)->name()->str());
+  for (unsigned i = 0; graph.outputs() && i < graph.outputs()->size(); ++i)
+    map.add(graph.outputs()->Get(i), commands, "output " + ports.outputs()->Get(i)->name()->str());
+  return map.sorted();
+}
+
+} // namespace gradus::cli

@@ -1,0 +1,60 @@
+// Draws one line over itself; cut to the terminal's width.
+
+#include "frontends/cli/progress.h"
+
+#include "frontends/cli/text.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+namespace gradus::cli {
+
+using Clock = std::chrono::steady_clock;
+
+static double secondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+static size_t terminalWidth() {
+  winsize size = {};
+  bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  return known ? size.ws_col : 80;
+}
+
+std::string bar(double fraction, int width) {
+  int full = std::clamp(static_cast<int>(fraction * width + 0.5), 0, width);
+  return "[" + std::string(full, '#') + std::string(width - full, '.') + "]";
+}
+
+Progress::Progress(int64_t total, int64_t start, bool enabled)
+    : total_(total), start_(start), enabled_(enabled), began_(Clock::now()),
+      drawn_(began_) {}
+
+Progress::~Progress() { clear(); }
+
+bool Progress::onTerminal() { return isatty(STDOUT_FILENO); }
+
+void Progress::update(int64_t done, const std::string &figures) {
+  if (!enabled_ || (shown_ && secondsSince(drawn_) < 0.1))
+    return;
+  drawn_ = Clock::now();
+  shown_ = true;
+  double perStep = secondsSince(began_) / std::max<int64_t>(1, done - start_);
+  std::string line = bar(double(done) / std::max<int64_t>(1, total_), 24) + " step " +
+                     std::to_string(done) + "/" + std::to_string(total_) + "  " + figures +
+                     "  " + durationText(perStep) + "/step  " +
+                     clockText(perStep * (total_ - done)) + " left";
+  std::printf("\r\x1b[K%s", line.substr(0, terminalWidth() - 1).c_str());
+  std::fflush(stdout);
+}
+
+void Progress::clear() {
+  if (shown_)
+    std::printf("\r\x1b[K");
+  std::fflush(stdout);
+  shown_ = false;
+}
+
+} // namespace gradus::cli

@@ -1,0 +1,42 @@
+// gradus recipe: the keys of a recipe, and a check of one.
+
+#include "frontends/cli/commands.h"
+#include "frontends/cli/compiler_library.h"
+#include "frontends/cli/failure.h"
+
+#include <cstdio>
+
+namespace gradus::cli {
+namespace {
+
+struct RecipeOptions {
+  std::string path;
+  std::vector<std::string> overrides;
+  bool schema = false;
+};
+
+constexpr const char *kFooter = R"(Examples:
+  gradus recipe --schema               the JSON schema: every key and its default
+  gradus recipe recipe.json            checks a recipe, prints it with all defaults
+  gradus recipe recipe.json --set optimizer.learning_rate=0.1)";
+
+void run(const RecipeOptions &options) {
+  std::string text = options.schema
+                         ? compilerLibrary().recipeSchema()
+                         : take(compilerLibrary().readRecipe(options.path, options.overrides));
+  std::puts(text.c_str());
+}
+
+} // namespace
+
+void addRecipe(CLI::App &app) {
+  auto options = std::make_shared<RecipeOptions>();
+  CLI::App *command = app.add_subcommand("recipe", "The keys of a recipe; checks one");
+  command->footer(kFooter);
+  command->add_flag("--schema", options->schema, "Print the JSON schema");
+  command->add_option("recipe", options->path, "A recipe to check; without it, the defaults");
+  command->add_option("--set", options->overrides, "KEY=VALUE over the recipe's");
+  command->callback([options] { run(*options); });
+}
+
+} // namespace gradus::cli

@@ -1,0 +1,38 @@
+// The scalars that steps of a graph give (loss, metrics), for several steps of
+// one call.
+
+#pragma once
+
+#include "runtime/session.h"
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace gradus::cli {
+
+class ScalarOutputs {
+public:
+  /// Room for `steps` steps of a graph.
+  ScalarOutputs(const runtime::GraphInfo &graph, int64_t steps);
+
+  /// What Session::steps takes as outputs for `steps` steps: the places of the
+  /// scalars, null for other outputs.
+  std::span<void *const> places(int64_t steps) const;
+
+  const std::vector<std::string> &names() const { return names_; }
+  int64_t steps() const { return steps_; }
+  double value(int64_t step, size_t scalar) const;
+
+private:
+  static constexpr size_t kBytes = 8; // of the largest scalar
+
+  std::vector<std::string> names_;
+  std::vector<runtime::DType> dtypes_;
+  int64_t steps_;
+  size_t outputs_;
+  std::vector<uint64_t> values_;
+  std::vector<void *> places_;
+};
+
+} // namespace gradus::cli

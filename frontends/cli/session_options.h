@@ -1,0 +1,40 @@
+// The options of every command that runs an artifact, and how it is opened.
+
+#pragma once
+
+#include "frontends/data/feed.h"
+#include "runtime/session.h"
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <string>
+
+namespace gradus::cli {
+
+struct SessionOptions {
+  std::string artifact;
+  int threads = 0;
+  std::string device = "cpu";
+  bool trust = false;
+  bool verbose = false;
+  std::string init, resume;
+  bool json = false;
+};
+
+/// ARTIFACT, --threads, --device, --trust, --verbose, --json.
+void addSessionOptions(CLI::App &command, SessionOptions &options);
+/// --init and --resume: where the state comes from.
+void addStateOptions(CLI::App &command, SessionOptions &options);
+
+/// Loads the artifact and then the state that the options name.
+std::unique_ptr<runtime::Session> openSession(const SessionOptions &options);
+
+/// The number of a graph; a failure lists those there are.
+int findGraph(const runtime::Session &session, const std::string &name);
+/// The recipe that the artifact was compiled with; an empty object if none.
+nlohmann::json recipeOf(const runtime::Session &session);
+/// What labels may be, as artifact and recipe say.
+data::LabelRule labelRule(const runtime::Session &session);
+
+} // namespace gradus::cli

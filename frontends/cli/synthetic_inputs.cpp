@@ -1,0 +1,50 @@
+// A linear congruential sequence stands for data.
+
+#include "frontends/cli/synthetic_inputs.h"
+
+#include <cstring>
+
+using namespace gradus::runtime;
+
+namespace gradus::cli {
+
+template <typename T>
+static void fill(std::vector<uint8_t> &bytes, auto value) {
+  for (size_t i = 0; i < bytes.size() / sizeof(T); ++i) {
+    T element = value(i);
+    std::memcpy(&bytes[i * sizeof(T)], &element, sizeof(T));
+  }
+}
+
+/// In [0, 1).
+static double fraction(size_t i) {
+  return static_cast<uint32_t>(i * 2654435761u + 12345u) / 4294967296.0;
+}
+
+std::vector<uint8_t> syntheticInput(const TensorInfo &input, int64_t classes, int64_t batch) {
+  std::vector<uint8_t> bytes(input.bytes);
+  bool isCount = input.name == "count" && input.type.shape.empty();
+  int64_t limit = input.name == "label" && classes > 0 ? classes : 1;
+  auto integer = [&](size_t i) {
+    return isCount ? batch : static_cast<int64_t>(fraction(i) * limit);
+  };
+  switch (input.type.dtype) {
+  case DType::f32:
+    fill<float>(bytes, fraction);
+    break;
+  case DType::f64:
+    fill<double>(bytes, fraction);
+    break;
+  case DType::i64:
+    fill<int64_t>(bytes, integer);
+    break;
+  case DType::i32:
+    fill<int32_t>(bytes, integer);
+    break;
+  default: // zeros are valid in every other type
+    break;
+  }
+  return bytes;
+}
+
+} // namespace gradus::cli

@@ -1,0 +1,36 @@
+// The format is that of the file's ending.
+
+#include "frontends/cli/tensor_file.h"
+
+#include "frontends/cli/failure.h"
+#include "frontends/data/formats.h"
+#include "runtime/safetensors.h"
+
+#include "absl/strings/match.h"
+
+using namespace gradus::runtime;
+
+namespace gradus::cli {
+
+void checkTensorPath(const std::string &path) {
+  if (!absl::EndsWith(path, ".safetensors") && !absl::EndsWith(path, ".npz"))
+    throw badInput(path, ": expected a name that ends in .safetensors or .npz");
+}
+
+static absl::Status write(const std::string &path, const std::vector<OutputTensor> &tensors) {
+  std::vector<NamedTensor> named;
+  std::vector<data::Column> columns;
+  for (const OutputTensor &tensor : tensors) {
+    named.push_back({tensor.name, tensor.type, tensor.bytes});
+    columns.push_back({tensor.name, tensor.type, tensor.bytes, nullptr});
+  }
+  return absl::EndsWith(path, ".npz") ? data::writeNpz(path, columns)
+                                      : writeSafetensors(path, named);
+}
+
+void writeTensors(const std::string &path, const std::vector<OutputTensor> &tensors) {
+  checkTensorPath(path);
+  check(write(path, tensors));
+}
+
+} // namespace gradus::cli
