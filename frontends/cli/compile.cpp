@@ -115,8 +115,10 @@ void addModelOptions(CLI::App &command, CompileOptions &options) {
   command.add_option("model", request.model, "A model: .onnx or .mlir")->required();
   command.add_option("--recipe", request.recipe, "How to train it: a JSON file");
   command.add_option("--set", request.overrides, "KEY=VALUE over the recipe's, such as "
-                                                 "optimizer.learning_rate=0.1");
-  command.add_option("--dim", request.dims, "Size of a symbolic dimension: batch=32");
+                                                 "optimizer.learning_rate=0.1")
+      ->allow_extra_args(false);
+  command.add_option("--dim", request.dims, "Size of a symbolic dimension: batch=32")
+      ->allow_extra_args(false);
   command.add_option("--weights", request.weights, "Initial weights by name (.safetensors)");
 }
 
@@ -131,7 +133,8 @@ void addCompile(CLI::App &app) {
   command->add_option("-o,--output", options->output, "The artifact (.gradus)");
   command->add_option("--target", request.targets,
                       "cpu (this machine) or cpu:LEVEL, LEVEL x86-64-v2, -v3, -v4 or amx; "
-                      "the flag repeats");
+                      "the flag repeats")
+      ->allow_extra_args(false);
   command->add_option("--stop-after", request.stopAfter, "Print the IR after this stage");
   command->add_option("--threads", request.threads, "Threads to plan for; 0: one per core")
       ->check(CLI::Range(0, 4096));

@@ -88,7 +88,9 @@ void addPredict(CLI::App &app) {
   addSessionOptions(*command, options->session);
   command->add_option("--checkpoint", options->session.resume, "The state, whole");
   command->add_option("--init", options->session.init, "Parameters only, where there is no checkpoint");
-  command->add_option("--data", options->data, "FILE or NAME=FILE")->required();
+  command->add_option("--data", options->data, "FILE or NAME=FILE")
+      ->required()
+      ->allow_extra_args(false);
   command->add_option("-o,--output", options->output, "A .safetensors or .npz file")->required();
   command->callback([options] { run(*options); });
 }

@@ -35,7 +35,8 @@ void addRecipe(CLI::App &app) {
   command->footer(kFooter);
   command->add_flag("--schema", options->schema, "Print the JSON schema");
   command->add_option("recipe", options->path, "A recipe to check; without it, the defaults");
-  command->add_option("--set", options->overrides, "KEY=VALUE over the recipe's");
+  command->add_option("--set", options->overrides, "KEY=VALUE over the recipe's")
+      ->allow_extra_args(false);
   command->callback([options] { run(*options); });
 }
 

@@ -149,7 +149,8 @@ void addRun(CLI::App &app) {
   addSessionOptions(*command, options->session);
   command->add_option("graph", options->graph, "train, evaluate, predict, ...")->required();
   addStateOptions(*command, options->session);
-  command->add_option("--inputs", options->inputs, "FILE or NAME=FILE, as for --data of train");
+  command->add_option("--inputs", options->inputs, "FILE or NAME=FILE, as for --data of train")
+      ->allow_extra_args(false);
   command->add_option("--steps", options->steps, "How many times (1)")->check(CLI::PositiveNumber);
   command->add_option("--outputs", options->outputs, "Write the last step's outputs here");
   command->add_option("--checkpoint", options->checkpoint, "Write the state here afterwards");

@@ -293,8 +293,11 @@ void addTrain(CLI::App &app) {
   command->footer(kFooter);
   addSessionOptions(*command, options->session);
   addStateOptions(*command, options->session);
-  command->add_option("--data", options->data, "Training data: FILE or NAME=FILE")->required();
-  command->add_option("--eval", options->eval, "Test data, evaluated after each epoch");
+  command->add_option("--data", options->data, "Training data: FILE or NAME=FILE")
+      ->required()
+      ->allow_extra_args(false);
+  command->add_option("--eval", options->eval, "Test data, evaluated after each epoch")
+      ->allow_extra_args(false);
   auto *epochs = command->add_option("--epochs", options->epochs,
                                      "Epochs in all, those before --resume included (1)");
   command->add_option("--steps", options->steps, "Steps in all, instead of epochs")

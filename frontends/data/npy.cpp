@@ -18,10 +18,10 @@ using namespace gradus::runtime;
 namespace gradus::data {
 namespace {
 
-constexpr std::string_view kMagic = "\x93NUMPY";
+constexpr absl::string_view kMagic("\x93NUMPY", 6);
 
 struct Name {
-  std::string_view descr;
+  absl::string_view descr;
   DType dtype;
 };
 
@@ -31,16 +31,16 @@ constexpr Name kNames[] = {
     {"<i8", DType::i64}, {"|b1", DType::boolean}};
 
 /// The text of a value: of `'shape': (3, 4), }` what follows the colon.
-absl::StatusOr<std::string_view> valueOf(std::string_view header,
-                                         std::string_view key) {
+absl::StatusOr<absl::string_view> valueOf(absl::string_view header,
+                                         absl::string_view key) {
   size_t at = header.find(absl::StrCat("'", key, "':"));
-  if (at == std::string_view::npos)
+  if (at == absl::string_view::npos)
     return invalid("the .npy header has no '", key, "'");
   return absl::StripLeadingAsciiWhitespace(header.substr(at + key.size() + 3));
 }
 
-absl::StatusOr<DType> dtypeOf(std::string_view header) {
-  GRADUS_ASSIGN(std::string_view text, valueOf(header, "descr"));
+absl::StatusOr<DType> dtypeOf(absl::string_view header) {
+  GRADUS_ASSIGN(absl::string_view text, valueOf(header, "descr"));
   for (const Name &name : kNames)
     if (text.size() > 4 && text.substr(1, 3) == name.descr)
       return name.dtype;
@@ -49,13 +49,13 @@ absl::StatusOr<DType> dtypeOf(std::string_view header) {
                  "i4, i8 or b1");
 }
 
-absl::StatusOr<std::vector<int64_t>> shapeOf(std::string_view header) {
-  GRADUS_ASSIGN(std::string_view text, valueOf(header, "shape"));
+absl::StatusOr<std::vector<int64_t>> shapeOf(absl::string_view header) {
+  GRADUS_ASSIGN(absl::string_view text, valueOf(header, "shape"));
   size_t end = text.find(')');
-  if (text.empty() || text[0] != '(' || end == std::string_view::npos)
+  if (text.empty() || text[0] != '(' || end == absl::string_view::npos)
     return invalid("the .npy header has no shape in parentheses");
   std::vector<int64_t> shape;
-  for (std::string_view part :
+  for (absl::string_view part :
        absl::StrSplit(text.substr(1, end - 1), ',', absl::SkipWhitespace())) {
     int64_t size;
     if (!absl::SimpleAtoi(part, &size) || size < 0)
@@ -66,9 +66,9 @@ absl::StatusOr<std::vector<int64_t>> shapeOf(std::string_view header) {
 }
 
 /// The header's text and where the data begin.
-absl::StatusOr<std::pair<std::string_view, size_t>>
+absl::StatusOr<std::pair<absl::string_view, size_t>>
 splitHeader(std::span<const uint8_t> bytes) {
-  std::string_view text(reinterpret_cast<const char *>(bytes.data()), bytes.size());
+  absl::string_view text(reinterpret_cast<const char *>(bytes.data()), bytes.size());
   if (text.size() < 12 || text.substr(0, 6) != kMagic)
     return invalid("is not a .npy file");
   size_t start = bytes[6] == 1 ? 10 : 12;
@@ -96,7 +96,7 @@ absl::StatusOr<Column> readNpy(const FileBytes &file, const std::string &name) {
   column.name = name;
   GRADUS_ASSIGN(column.type.dtype, dtypeOf(header));
   GRADUS_ASSIGN(column.type.shape, shapeOf(header));
-  GRADUS_ASSIGN(std::string_view order, valueOf(header, "fortran_order"));
+  GRADUS_ASSIGN(absl::string_view order, valueOf(header, "fortran_order"));
   if (order.substr(0, 5) != "False" && column.type.shape.size() > 1)
     return invalid("array '", name, "' is in Fortran order; save it with "
                    "numpy.ascontiguousarray");
@@ -110,7 +110,7 @@ absl::StatusOr<Column> readNpy(const FileBytes &file, const std::string &name) {
 }
 
 std::string writeNpy(const TensorType &type, std::span<const uint8_t> bytes) {
-  std::string_view descr = "|V2"; // bf16, for which NumPy has no name
+  absl::string_view descr = "|V2"; // bf16, for which NumPy has no name
   for (const Name &name : kNames)
     if (name.dtype == type.dtype)
       descr = name.descr;

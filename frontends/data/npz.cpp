@@ -38,7 +38,7 @@ struct Member {
   uint64_t packed = 0, unpacked = 0, offset = 0;
 };
 
-absl::Status corrupt(std::string_view what) {
+absl::Status corrupt(absl::string_view what) {
   return invalid("the .npz file is corrupt: ", what);
 }
 
