@@ -73,6 +73,28 @@ static LogicalResult verifyMaps(NestOp nest, ValueRange values, ArrayAttr maps,
   return success();
 }
 
+/// Whether a region takes and yields as many values as the nest says.
+static LogicalResult verifyRegion(NestOp nest, Region &region, StringRef name,
+                                  unsigned takes, unsigned yields) {
+  if (region.getNumArguments() != takes)
+    return nest.emitOpError() << name << " region takes " << region.getNumArguments()
+                              << " values, expected " << takes;
+  auto yield = region.front().empty() ? YieldOp() : dyn_cast<YieldOp>(region.front().back());
+  if (!yield || yield.getValues().size() != yields)
+    return nest.emitOpError() << name << " region must end in a plan.yield of "
+                              << yields << " values";
+  return success();
+}
+
+static LogicalResult verifyRegions(NestOp nest, unsigned outputs) {
+  unsigned combined = nest.getCombine().size();
+  if (combined && failed(verifyRegion(nest, nest.getMap(), "map",
+                                      nest.getMapInputs().size(), combined)))
+    return failure();
+  return verifyRegion(nest, nest.getThen(), "then",
+                      combined + nest.getThenInputs().size(), outputs);
+}
+
 LogicalResult NestOp::verify() {
   unsigned parallel = getParallel().size();
   bool onTensors = getOuts().empty();
@@ -89,13 +111,17 @@ LogicalResult NestOp::verify() {
   if (getMap().empty() != (getCombine().empty()))
     return emitOpError()
            << "combines values if and only if it has a map region";
-  unsigned arguments = getThen().getNumArguments();
-  if (arguments != getCombine().size() + getThenInputs().size())
-    return emitOpError() << "then region takes " << arguments
-                         << " values, expected " << getCombine().size()
-                         << " combined ones and " << getThenInputs().size()
-                         << " inputs";
-  return success();
+  return verifyRegions(*this, outputs.size());
+}
+
+/// A nest over buffers reads its inputs and writes its outputs.
+void NestOp::getEffects(
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects) {
+  for (OpOperand &operand : (*this)->getOpOperands())
+    if (isa<MemRefType>(operand.get().getType()))
+      effects.emplace_back(MemoryEffects::Read::get(), &operand);
+  for (OpOperand &out : getOutsMutable())
+    effects.emplace_back(MemoryEffects::Write::get(), &out);
 }
 
 //===-- kernel ------------------------------------------------------------===//

@@ -25,7 +25,8 @@ class PlanOp<string mnemonic, list<Trait> traits = []>
 def TensorOrBuffer : AnyTypeOf<[AnyRankedTensor, MemRefOf<[AnyType]>]>;
 def Buffer : MemRefOf<[AnyType]>;
 
-def NestOp : PlanOp<"nest", [AttrSizedOperandSegments]> {
+def NestOp : PlanOp<"nest", [AttrSizedOperandSegments, IsolatedFromAbove,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "Map, reduce, map over a static iteration domain";
   let description = [{
     The domain has the dimensions `parallel` (d0 .. dp-1) followed by `reduced`
@@ -47,7 +48,8 @@ def NestOp : PlanOp<"nest", [AttrSizedOperandSegments]> {
     Every output element is written exactly once. On tensors the outputs are
     results; inside a kernel they are the buffers `outs`.
 
-    Scalars inside the regions are `arith` and `math` ops and `plan.index`.
+    Scalars inside the regions are `arith` and `math` ops and `plan.index`; the
+    regions see no value from outside. A nest on tensors has no side effect.
 
     Example (a dense layer with bias and relu; a row of it):
 

@@ -1,0 +1,231 @@
+// Writes each op of a graph as loop nests; fusion then joins the nests.
+//
+// Everything but windows (lower_to_nests_windows.cpp) stands here: elementwise
+// ops by their interface, matmul, reductions, and what moves elements.
+
+#include "codegen/lower_to_nests.h"
+#include "codegen/passes.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+namespace gradus {
+#define GEN_PASS_DEF_LOWERTONESTS
+#include "codegen/passes.h.inc"
+
+namespace {
+using namespace mlir;
+using plan::NestOp;
+
+/// The code of a region that hands its first value on.
+SmallVector<Value> passOn(OpBuilder &, Location, ValueRange values) {
+  return {values.front()};
+}
+
+/// A nest that computes each element of `result` from `reads` at its position.
+NestOp elementwise(OpBuilder &builder, Location location, const Domain &domain,
+                   ArrayRef<AffineExpr> position, Type result,
+                   ArrayRef<NestRead> reads, ScalarBody then) {
+  NestParts parts = domain.elementwise();
+  parts.thenReads = SmallVector<NestRead>(reads);
+  parts.outputMaps = {domain.thenMap(position)};
+  parts.resultTypes = {result};
+  return buildNest(builder, location, parts, nullptr, then);
+}
+
+/// A nest whose elements are those of `input`, read at `from` of the position.
+Value move(OpBuilder &builder, Operation *op, Value input,
+           function_ref<SmallVector<AffineExpr>(ArrayRef<AffineExpr>)> from) {
+  Type type = op->getResult(0).getType();
+  Domain domain(builder.getContext());
+  auto position = domain.parallel(cast<ShapedType>(type).getShape());
+  NestRead read{input, domain.thenMap(from(position)), {}};
+  return elementwise(builder, op->getLoc(), domain, position, type, read, passOn)
+      .getResult(0);
+}
+
+Value lower(OpBuilder &builder, TransposeOp op) {
+  return move(builder, op, op.getInput(), [&](ArrayRef<AffineExpr> position) {
+    SmallVector<AffineExpr> from(position.size());
+    for (auto [i, dimension] : llvm::enumerate(op.getPermutation()))
+      from[dimension] = position[i];
+    return from;
+  });
+}
+
+Value lower(OpBuilder &builder, BroadcastOp op) {
+  return move(builder, op, op.getInput(), [&](ArrayRef<AffineExpr> position) {
+    SmallVector<AffineExpr> from;
+    for (auto [i, dimension] : llvm::enumerate(op.getDimensions()))
+      from.push_back(shapeOf(op.getInput())[i] == 1
+                         ? builder.getAffineConstantExpr(0)
+                         : position[dimension]);
+    return from;
+  });
+}
+
+Value lower(OpBuilder &builder, Elementwise op) {
+  Domain domain(builder.getContext());
+  Value result = op->getResult(0);
+  auto position = domain.parallel(shapeOf(result));
+  SmallVector<NestRead> reads;
+  for (Value operand : op->getOperands())
+    reads.push_back({operand, domain.thenMap(position), {}});
+  auto then = [&](OpBuilder &inside, Location, ValueRange scalars) {
+    return SmallVector<Value>{op.buildScalar(inside, scalars)};
+  };
+  return elementwise(builder, op->getLoc(), domain, position, result.getType(),
+                     reads, then)
+      .getResult(0);
+}
+
+Value lower(OpBuilder &builder, IotaOp op) {
+  Domain domain(builder.getContext());
+  auto type = op.getType();
+  auto position = domain.parallel(type.getShape());
+  auto then = [&](OpBuilder &inside, Location location, ValueRange) {
+    Value index = emitAffine(inside, location, position[op.getAxis()]);
+    if (type.getElementTypeBitWidth() < 64)
+      index = arith::TruncIOp::create(inside, location, type.getElementType(), index);
+    return SmallVector<Value>{index};
+  };
+  return elementwise(builder, op.getLoc(), domain, position, type, {}, then)
+      .getResult(0);
+}
+
+/// A constant that someone other than a nest needs as a tensor.
+Value lower(OpBuilder &builder, arith::ConstantOp op) {
+  Domain domain(builder.getContext());
+  auto position = domain.parallel(shapeOf(op));
+  auto then = [&](OpBuilder &inside, Location location, ValueRange) {
+    return SmallVector<Value>{
+        arith::ConstantOp::create(inside, location, splatOf(op))};
+  };
+  return elementwise(builder, op.getLoc(), domain, position, op.getType(), {}, then)
+      .getResult(0);
+}
+
+Value lower(OpBuilder &builder, MatmulOp op) {
+  Domain domain(builder.getContext());
+  auto position = domain.parallel(op.getType().getShape());
+  ArrayRef<int64_t> shape = shapeOf(op.getA());
+  AffineExpr k =
+      domain.reduced(op.getTransposeA() ? shape[shape.size() - 2] : shape.back());
+  auto at = [&](AffineExpr row, AffineExpr column, bool transposed) {
+    auto index = SmallVector<AffineExpr>(ArrayRef(position).drop_back(2));
+    if (transposed)
+      std::swap(row, column);
+    index.append({row, column});
+    return domain.map(index);
+  };
+  AffineExpr m = position[position.size() - 2], n = position.back();
+  NestParts parts = domain.reducing(Reduction::sum);
+  parts.mapReads = {{op.getA(), at(m, k, op.getTransposeA()), {}},
+                    {op.getB(), at(k, n, op.getTransposeB()), {}}};
+  parts.outputMaps = {domain.thenMap(position)};
+  parts.resultTypes = {op.getType()};
+  auto multiply = [](OpBuilder &inside, Location location, ValueRange values) {
+    return SmallVector<Value>{
+        arith::MulFOp::create(inside, location, values[0], values[1])};
+  };
+  return buildNest(builder, op.getLoc(), parts, multiply, passOn).getResult(0);
+}
+
+/// A mean is a sum divided by the number of its terms.
+Value lower(OpBuilder &builder, ReduceOp op) {
+  Domain domain(builder.getContext());
+  auto type = cast<RankedTensorType>(op.getType());
+  auto position = domain.parallel(type.getShape());
+  SmallVector<AffineExpr> from;
+  double terms = 1;
+  unsigned kept = 0;
+  for (auto [axis, extent] : llvm::enumerate(shapeOf(op.getInput()))) {
+    bool reduced = llvm::is_contained(op.getAxes(), int64_t(axis));
+    from.push_back(reduced ? domain.reduced(extent) : position[kept++]);
+    terms *= reduced ? extent : 1;
+  }
+  bool mean = op.getKind() == Reduction::mean;
+  NestParts parts = domain.reducing(mean ? Reduction::sum : op.getKind());
+  parts.mapReads = {{op.getInput(), domain.map(from), {}}};
+  parts.outputMaps = {domain.thenMap(position)};
+  parts.resultTypes = {type};
+  auto finish = [&](OpBuilder &inside, Location location, ValueRange values) {
+    if (!mean)
+      return passOn(inside, location, values);
+    Value count = scalar(inside, location, type.getElementType(), terms);
+    if (isa<FloatType>(type.getElementType()))
+      return SmallVector<Value>{
+          arith::DivFOp::create(inside, location, values[0], count)};
+    return SmallVector<Value>{
+        arith::DivSIOp::create(inside, location, values[0], count)};
+  };
+  return buildNest(builder, op.getLoc(), parts, passOn, finish).getResult(0);
+}
+
+/// The values that take the place of an op's results; none for an unknown op.
+SmallVector<Value> lowerOp(OpBuilder &builder, Operation *op) {
+  Value one =
+      llvm::TypeSwitch<Operation *, Value>(op)
+          .Case<TransposeOp, BroadcastOp, IotaOp, MatmulOp, ReduceOp, Elementwise>(
+              [&](auto known) { return lower(builder, known); })
+          .Default(Value());
+  if (one)
+    return {one};
+  return lowerWindowOp(builder, op);
+}
+
+/// What the rest of codegen takes as it is.
+bool stays(Operation *op) {
+  return isa<ReadOp, WriteOp, ReturnOp, ReshapeOp, arith::ConstantOp>(op) ||
+         isa<plan::PlanDialect>(op->getDialect());
+}
+
+LogicalResult checkTypes(Operation *op) {
+  for (Type type : op->getResultTypes()) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (!tensor || !tensor.hasStaticShape())
+      return op->emitError() << "'" << op->getName() << "' has the result " << type
+                             << "; code generation needs tensors of static size";
+  }
+  return success();
+}
+
+struct LowerToNests : impl::LowerToNestsBase<LowerToNests> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    Block &block = getOperation().getBody().front();
+    for (Operation &op : llvm::make_early_inc_range(block))
+      if (!stays(&op) && failed(replace(&op)))
+        return signalPassFailure();
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+      if (auto constant = dyn_cast<arith::ConstantOp>(op))
+        settleConstant(constant);
+  }
+
+  LogicalResult replace(Operation *op) {
+    if (failed(checkTypes(op)))
+      return failure();
+    if (op->use_empty() && isMemoryEffectFree(op))
+      return op->erase(), success();
+    OpBuilder builder(op);
+    SmallVector<Value> values = lowerOp(builder, op);
+    if (values.empty())
+      return op->emitError() << "code generation has no loop nest for '"
+                             << op->getName() << "'";
+    op->replaceAllUsesWith(values);
+    op->erase();
+    return success();
+  }
+
+  /// Nests hold splats as scalars; others get a tensor made by a nest.
+  void settleConstant(arith::ConstantOp constant) {
+    OpBuilder builder(constant);
+    if (!constant->use_empty() && splatOf(constant))
+      constant.replaceAllUsesWith(lower(builder, constant));
+    if (constant->use_empty())
+      constant.erase();
+  }
+};
+
+} // namespace
+} // namespace gradus
