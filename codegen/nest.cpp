@@ -65,8 +65,8 @@ namespace {
 struct KeptReads {
   explicit KeptReads(ArrayRef<NestRead> given) {
     for (const NestRead &read : given) {
-      TypedAttr splat = read.guard ? TypedAttr() : splatOf(read.value);
-      auto *found = llvm::find(kept, read);
+      TypedAttr splat = read.isGuarded() ? TypedAttr() : splatOf(read.value);
+      auto found = llvm::find(kept, read);
       constants.push_back(splat);
       position.push_back(found - kept.begin());
       if (!splat && found == kept.end())
@@ -115,7 +115,7 @@ struct MapAttributes {
   MapAttributes(Builder &builder, ArrayRef<NestRead> reads) {
     for (const NestRead &read : reads) {
       maps.push_back(AffineMapAttr::get(read.map));
-      guards.push_back(read.guard ? Attribute(IntegerSetAttr::get(read.guard))
+      guards.push_back(read.isGuarded() ? Attribute(IntegerSetAttr::get(read.guard))
                                   : Attribute(builder.getUnitAttr()));
     }
   }

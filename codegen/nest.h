@@ -13,6 +13,7 @@ struct NestRead {
   mlir::AffineMap map;
   mlir::IntegerSet guard; // null: every point
 
+  bool isGuarded() const { return guard != mlir::IntegerSet(); }
   bool operator==(const NestRead &other) const {
     return value == other.value && map == other.map && guard == other.guard;
   }

@@ -74,7 +74,7 @@ static LogicalResult verifyMaps(NestOp nest, ValueRange values, ArrayAttr maps,
 }
 
 /// Whether a region takes and yields as many values as the nest says.
-static LogicalResult verifyRegion(NestOp nest, Region &region, StringRef name,
+static LogicalResult verifyNestRegion(NestOp nest, Region &region, StringRef name,
                                   unsigned takes, unsigned yields) {
   if (region.getNumArguments() != takes)
     return nest.emitOpError() << name << " region takes " << region.getNumArguments()
@@ -86,12 +86,12 @@ static LogicalResult verifyRegion(NestOp nest, Region &region, StringRef name,
   return success();
 }
 
-static LogicalResult verifyRegions(NestOp nest, unsigned outputs) {
+static LogicalResult verifyNestRegions(NestOp nest, unsigned outputs) {
   unsigned combined = nest.getCombine().size();
-  if (combined && failed(verifyRegion(nest, nest.getMap(), "map",
+  if (combined && failed(verifyNestRegion(nest, nest.getMap(), "map",
                                       nest.getMapInputs().size(), combined)))
     return failure();
-  return verifyRegion(nest, nest.getThen(), "then",
+  return verifyNestRegion(nest, nest.getThen(), "then",
                       combined + nest.getThenInputs().size(), outputs);
 }
 
@@ -111,7 +111,7 @@ LogicalResult NestOp::verify() {
   if (getMap().empty() != (getCombine().empty()))
     return emitOpError()
            << "combines values if and only if it has a map region";
-  return verifyRegions(*this, outputs.size());
+  return verifyNestRegions(*this, outputs.size());
 }
 
 /// A nest over buffers reads its inputs and writes its outputs.
