@@ -151,7 +151,7 @@ Value lower(OpBuilder &builder, ReduceOp op) {
   auto finish = [&](OpBuilder &inside, Location location, ValueRange values) {
     if (!mean)
       return passOn(inside, location, values);
-    Value count = scalar(inside, location, type.getElementType(), terms);
+    Value count = splat(inside, location, type.getElementType(), terms);
     if (isa<FloatType>(type.getElementType()))
       return SmallVector<Value>{
           arith::DivFOp::create(inside, location, values[0], count)};
@@ -193,13 +193,20 @@ struct LowerToNests : impl::LowerToNestsBase<LowerToNests> {
   using Base::Base;
 
   void runOnOperation() override {
-    Block &block = getOperation().getBody().front();
+    for (auto graph : getOperation().getBody().getOps<GraphOp>())
+      if (failed(lowerGraph(graph)))
+        return signalPassFailure();
+  }
+
+  LogicalResult lowerGraph(GraphOp graph) {
+    Block &block = graph.getBody().front();
     for (Operation &op : llvm::make_early_inc_range(block))
       if (!stays(&op) && failed(replace(&op)))
-        return signalPassFailure();
+        return failure();
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
       if (auto constant = dyn_cast<arith::ConstantOp>(op))
         settleConstant(constant);
+    return success();
   }
 
   LogicalResult replace(Operation *op) {

@@ -100,7 +100,7 @@ Value pad(const Lowering &at, Value input, const Padding &padding, double fill) 
   auto fillOutside = [&](OpBuilder &builder, Location location, ValueRange values) {
     if (fill == 0)
       return passOn(builder, location, values);
-    Value other = scalar(builder, location, type.getElementType(), fill);
+    Value other = splat(builder, location, type.getElementType(), fill);
     Value holds = emitInside(builder, location, inside);
     return SmallVector<Value>{
         arith::SelectOp::create(builder, location, holds, values[0], other)};
@@ -250,7 +250,7 @@ Value firstLargest(const Lowering &at, Value input, Value largest) {
     Value nan = arith::CmpFOp::create(builder, location, arith::CmpFPredicate::UNO,
                                       values[0], values[0]);
     Value found = arith::OrIOp::create(builder, location, is, nan);
-    Value none = scalar(builder, location, builder.getI32Type(), product(at.window.size));
+    Value none = splat(builder, location, builder.getI32Type(), product(at.window.size));
     Value here = asI32(builder, location, number);
     return SmallVector<Value>{
         arith::SelectOp::create(builder, location, found, here, none)};
@@ -363,7 +363,7 @@ Value maxPoolBackward(const Lowering &at, MaxPoolBackwardOp op) {
     Value here = asI32(builder, location, number);
     Value won = arith::CmpIOp::create(builder, location, arith::CmpIPredicate::eq,
                                       values[1], here);
-    Value zero = scalar(builder, location, values[0].getType(), 0);
+    Value zero = splat(builder, location, values[0].getType(), 0);
     return Value(arith::SelectOp::create(builder, location, won, values[0], zero));
   };
   return poolBackward(at, {op.getGradient(), op.getIndices()}, share);
@@ -405,7 +405,7 @@ Value averagePool(const Lowering &at, AveragePoolOp op) {
     return terms;
   };
   auto divide = [&](OpBuilder &builder, Location location, ValueRange sums) {
-    Value count = all ? scalar(builder, location, type, product(at.window.size)) : sums[1];
+    Value count = all ? splat(builder, location, type, product(at.window.size)) : sums[1];
     return SmallVector<Value>{
         arith::DivFOp::create(builder, location, sums[0], count)};
   };
@@ -439,7 +439,7 @@ Value averagePoolBackward(const Lowering &at, AveragePoolBackwardOp op) {
   auto share = [&](OpBuilder &builder, ValueRange values, AffineExpr) {
     if (!all)
       return values[0];
-    Value part = scalar(builder, at.location(), values[0].getType(),
+    Value part = splat(builder, at.location(), values[0].getType(),
                         1.0 / product(at.window.size));
     return Value(arith::MulFOp::create(builder, at.location(), values[0], part));
   };

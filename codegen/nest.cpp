@@ -20,13 +20,6 @@ int64_t product(ArrayRef<int64_t> extents) {
   return result;
 }
 
-Value scalar(OpBuilder &builder, Location location, Type type, double value) {
-  TypedAttr attribute = isa<FloatType>(type)
-                            ? TypedAttr(builder.getFloatAttr(type, value))
-                            : TypedAttr(builder.getIntegerAttr(type, int64_t(value)));
-  return arith::ConstantOp::create(builder, location, attribute);
-}
-
 TypedAttr splatOf(Value value) {
   SplatElementsAttr splat;
   if (!isa<RankedTensorType>(value.getType()) || !matchPattern(value, m_Constant(&splat)))
@@ -180,32 +173,68 @@ Value indexOf(OpBuilder &builder, Location location, unsigned dim) {
                                builder.getI64IntegerAttr(dim));
 }
 
-/// floor(a / b), for b > 0.
-static Value floorDivide(OpBuilder &builder, Location location, Value a, Value b) {
-  return arith::FloorDivSIOp::create(builder, location, a, b);
+/// Whether an expression over indices, which are never negative, is not either.
+static bool isNonNegative(AffineExpr expression) {
+  if (auto constant = dyn_cast<AffineConstantExpr>(expression))
+    return constant.getValue() >= 0;
+  auto binary = dyn_cast<AffineBinaryOpExpr>(expression);
+  return !binary || binary.getKind() == AffineExprKind::Mod ||
+         (isNonNegative(binary.getLHS()) && isNonNegative(binary.getRHS()));
+}
+
+/// `a` modulo a positive constant, from 0 on.
+static Value emitModulo(OpBuilder &builder, Location location, Value a,
+                        int64_t divisor, bool nonNegative) {
+  if (llvm::isPowerOf2_64(divisor)) {
+    Value mask = splat(builder, location, a.getType(), divisor - 1);
+    return arith::AndIOp::create(builder, location, a, mask);
+  }
+  Value b = splat(builder, location, a.getType(), divisor);
+  Value rest = arith::RemSIOp::create(builder, location, a, b);
+  if (nonNegative)
+    return rest;
+  Value positive = arith::AddIOp::create(builder, location, rest, b);
+  return arith::RemSIOp::create(builder, location, positive, b);
+}
+
+/// `a` divided by a positive constant, rounded down.
+static Value emitFloorDivide(OpBuilder &builder, Location location, Value a,
+                             int64_t divisor, bool nonNegative) {
+  if (llvm::isPowerOf2_64(divisor)) {
+    Value shift = splat(builder, location, a.getType(), llvm::Log2_64(divisor));
+    return arith::ShRSIOp::create(builder, location, a, shift);
+  }
+  if (!nonNegative) {
+    Value rest = emitModulo(builder, location, a, divisor, false);
+    a = arith::SubIOp::create(builder, location, a, rest);
+  }
+  Value b = splat(builder, location, a.getType(), divisor);
+  return arith::DivSIOp::create(builder, location, a, b);
 }
 
 Value emitAffine(OpBuilder &builder, Location location, AffineExpr expression) {
   if (auto dim = dyn_cast<AffineDimExpr>(expression))
     return indexOf(builder, location, dim.getPosition());
   if (auto constant = dyn_cast<AffineConstantExpr>(expression))
-    return scalar(builder, location, builder.getI64Type(), constant.getValue());
+    return splat(builder, location, builder.getI64Type(), constant.getValue());
   auto binary = cast<AffineBinaryOpExpr>(expression);
   Value a = emitAffine(builder, location, binary.getLHS());
+  bool nonNegative = isNonNegative(binary.getLHS());
+  if (binary.getKind() == AffineExprKind::Mod)
+    return emitModulo(builder, location, a,
+                      cast<AffineConstantExpr>(binary.getRHS()).getValue(), nonNegative);
+  if (binary.getKind() == AffineExprKind::FloorDiv)
+    return emitFloorDivide(builder, location, a,
+                           cast<AffineConstantExpr>(binary.getRHS()).getValue(),
+                           nonNegative);
   Value b = emitAffine(builder, location, binary.getRHS());
   if (binary.getKind() == AffineExprKind::Add)
     return arith::AddIOp::create(builder, location, a, b);
-  if (binary.getKind() == AffineExprKind::Mul)
-    return arith::MulIOp::create(builder, location, a, b);
-  Value quotient = floorDivide(builder, location, a, b);
-  if (binary.getKind() == AffineExprKind::FloorDiv)
-    return quotient;
-  Value whole = arith::MulIOp::create(builder, location, quotient, b); // mod
-  return arith::SubIOp::create(builder, location, a, whole);
+  return arith::MulIOp::create(builder, location, a, b);
 }
 
 Value emitInside(OpBuilder &builder, Location location, IntegerSet set) {
-  Value zero = scalar(builder, location, builder.getI64Type(), 0);
+  Value zero = splat(builder, location, builder.getI64Type(), 0);
   Value inside;
   for (auto [position, constraint] : llvm::enumerate(set.getConstraints())) {
     Value value = emitAffine(builder, location, constraint);

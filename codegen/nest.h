@@ -4,6 +4,7 @@
 #pragma once
 
 #include "codegen/plan.h"
+#include "ir/build.h"
 
 namespace gradus {
 
@@ -89,10 +90,6 @@ private:
 /// The shape of a tensor or buffer.
 llvm::ArrayRef<int64_t> shapeOf(mlir::Value value);
 int64_t product(llvm::ArrayRef<int64_t> extents);
-
-/// A scalar constant, of an integer or float type.
-mlir::Value scalar(mlir::OpBuilder &builder, mlir::Location location,
-                   mlir::Type type, double value);
 
 /// The splat that a value is, or null.
 mlir::TypedAttr splatOf(mlir::Value value);

@@ -5,7 +5,7 @@
 
 include "mlir/Pass/PassBase.td"
 
-def LowerToNests : Pass<"lower-to-nests", "::gradus::GraphOp"> {
+def LowerToNests : Pass<"lower-to-nests", "::gradus::ProgramOp"> {
   let summary = "Writes every op of a graph as loop nests";
   let description = [{
     Each op becomes one `plan.nest` on tensors, a few at most: elementwise ops by
