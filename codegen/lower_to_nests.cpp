@@ -39,7 +39,8 @@ Value move(OpBuilder &builder, Operation *op, Value input,
   Domain domain(builder.getContext());
   auto position = domain.parallel(cast<ShapedType>(type).getShape());
   NestRead read{input, domain.thenMap(from(position)), {}};
-  return elementwise(builder, op->getLoc(), domain, position, type, read, passOn)
+  return elementwise(builder, op->getLoc(), domain, position, type, read,
+                     passOn)
       .getResult(0);
 }
 
@@ -85,7 +86,8 @@ Value lower(OpBuilder &builder, IotaOp op) {
   auto then = [&](OpBuilder &inside, Location location, ValueRange) {
     Value index = emitAffine(inside, location, position[op.getAxis()]);
     if (type.getElementTypeBitWidth() < 64)
-      index = arith::TruncIOp::create(inside, location, type.getElementType(), index);
+      index = arith::TruncIOp::create(inside, location, type.getElementType(),
+                                      index);
     return SmallVector<Value>{index};
   };
   return elementwise(builder, op.getLoc(), domain, position, type, {}, then)
@@ -100,7 +102,8 @@ Value lower(OpBuilder &builder, arith::ConstantOp op) {
     return SmallVector<Value>{
         arith::ConstantOp::create(inside, location, splatOf(op))};
   };
-  return elementwise(builder, op.getLoc(), domain, position, op.getType(), {}, then)
+  return elementwise(builder, op.getLoc(), domain, position, op.getType(), {},
+                     then)
       .getResult(0);
 }
 
@@ -108,8 +111,8 @@ Value lower(OpBuilder &builder, MatmulOp op) {
   Domain domain(builder.getContext());
   auto position = domain.parallel(op.getType().getShape());
   ArrayRef<int64_t> shape = shapeOf(op.getA());
-  AffineExpr k =
-      domain.reduced(op.getTransposeA() ? shape[shape.size() - 2] : shape.back());
+  AffineExpr k = domain.reduced(op.getTransposeA() ? shape[shape.size() - 2]
+                                                   : shape.back());
   auto at = [&](AffineExpr row, AffineExpr column, bool transposed) {
     auto index = SmallVector<AffineExpr>(ArrayRef(position).drop_back(2));
     if (transposed)
@@ -165,8 +168,8 @@ Value lower(OpBuilder &builder, ReduceOp op) {
 SmallVector<Value> lowerOp(OpBuilder &builder, Operation *op) {
   Value one =
       llvm::TypeSwitch<Operation *, Value>(op)
-          .Case<TransposeOp, BroadcastOp, IotaOp, MatmulOp, ReduceOp, Elementwise>(
-              [&](auto known) { return lower(builder, known); })
+          .Case<TransposeOp, BroadcastOp, IotaOp, MatmulOp, ReduceOp,
+                Elementwise>([&](auto known) { return lower(builder, known); })
           .Default(Value());
   if (one)
     return {one};
@@ -183,8 +186,9 @@ LogicalResult checkTypes(Operation *op) {
   for (Type type : op->getResultTypes()) {
     auto tensor = dyn_cast<RankedTensorType>(type);
     if (!tensor || !tensor.hasStaticShape())
-      return op->emitError() << "'" << op->getName() << "' has the result " << type
-                             << "; code generation needs tensors of static size";
+      return op->emitError()
+             << "'" << op->getName() << "' has the result " << type
+             << "; code generation needs tensors of static size";
   }
   return success();
 }

@@ -20,7 +20,8 @@ SmallVector<Value> passOn(OpBuilder &, Location, ValueRange values) {
   return {values.front()};
 }
 
-SmallVector<Value> multiply(OpBuilder &builder, Location location, ValueRange values) {
+SmallVector<Value> multiply(OpBuilder &builder, Location location,
+                            ValueRange values) {
   return {arith::MulFOp::create(builder, location, values[0], values[1])};
 }
 
@@ -42,7 +43,8 @@ Exprs paddedIndex(const Window &window, ArrayRef<AffineExpr> output,
                   ArrayRef<AffineExpr> tap) {
   Exprs index;
   for (int64_t d = 0; d < window.rank(); ++d)
-    index.push_back(output[d] * window.strides[d] + tap[d] * window.dilations[d]);
+    index.push_back(output[d] * window.strides[d] +
+                    tap[d] * window.dilations[d]);
   return index;
 }
 
@@ -81,7 +83,8 @@ struct Padding {
 };
 
 /// The padded copy of `input`, or `input` itself where nothing changes.
-Value pad(const Lowering &at, Value input, const Padding &padding, double fill) {
+Value pad(const Lowering &at, Value input, const Padding &padding,
+          double fill) {
   if (!padding.changes(input))
     return input;
   auto type = cast<RankedTensorType>(input.getType());
@@ -90,14 +93,17 @@ Value pad(const Lowering &at, Value input, const Padding &padding, double fill) 
   Domain domain(at.context());
   Exprs position = domain.parallel(shape), from(position);
   for (int64_t d = 0; d < at.spatial(); ++d)
-    from[2 + d] = (position[2 + d] - padding.begin[d]).floorDiv(padding.spread[d]);
+    from[2 + d] =
+        (position[2 + d] - padding.begin[d]).floorDiv(padding.spread[d]);
   NestParts parts = domain.elementwise();
-  IntegerSet inside = padding.inside(ArrayRef(position).drop_front(2),
-                                     type.getShape().drop_front(2), parts.dims());
+  IntegerSet inside =
+      padding.inside(ArrayRef(position).drop_front(2),
+                     type.getShape().drop_front(2), parts.dims());
   parts.thenReads = {{input, domain.thenMap(from), inside}};
   parts.outputMaps = {domain.thenMap(position)};
   parts.resultTypes = {RankedTensorType::get(shape, type.getElementType())};
-  auto fillOutside = [&](OpBuilder &builder, Location location, ValueRange values) {
+  auto fillOutside = [&](OpBuilder &builder, Location location,
+                         ValueRange values) {
     if (fill == 0)
       return passOn(builder, location, values);
     Value other = splat(builder, location, type.getElementType(), fill);
@@ -105,7 +111,8 @@ Value pad(const Lowering &at, Value input, const Padding &padding, double fill) 
     return SmallVector<Value>{
         arith::SelectOp::create(builder, location, holds, values[0], other)};
   };
-  return buildNest(at.builder, at.location(), parts, nullptr, fillOutside).getResult(0);
+  return buildNest(at.builder, at.location(), parts, nullptr, fillOutside)
+      .getResult(0);
 }
 
 /// The input as the window sees it: with its padding.
@@ -122,7 +129,8 @@ Value padInput(const Lowering &at, Value input, double fill = 0) {
 
 bool isPadded(const Window &window) {
   auto nonzero = [](int64_t pad) { return pad != 0; };
-  return llvm::any_of(window.padsBegin, nonzero) || llvm::any_of(window.padsEnd, nonzero);
+  return llvm::any_of(window.padsBegin, nonzero) ||
+         llvm::any_of(window.padsEnd, nonzero);
 }
 
 /// Gives a nest the result type of the op, at `position`, and builds it.
@@ -138,7 +146,8 @@ NestOp finish(const Lowering &at, NestParts parts, const Domain &domain,
 /// y[n, g o, p] = sum over i, k of x[n, g i, p s + k d] w[g o, i, k]
 Value convolution(const Lowering &at, ConvolutionOp op) {
   int64_t groups = op.getGroups();
-  ArrayRef<int64_t> result = op.getType().getShape(), weight = shapeOf(op.getWeight());
+  ArrayRef<int64_t> result = op.getType().getShape(),
+                    weight = shapeOf(op.getWeight());
   Domain domain(at.context());
   AffineExpr n = domain.parallel(result[0]), g = domain.parallel(groups);
   AffineExpr o = g * (result[1] / groups) + domain.parallel(result[1] / groups);
@@ -148,9 +157,12 @@ Value convolution(const Lowering &at, ConvolutionOp op) {
   NestParts parts = domain.reducing(Reduction::sum);
   Value input = padInput(at, op.getInput());
   parts.mapReads = {
-      {input, domain.map(join({n, g * weight[1] + i}, paddedIndex(at.window, p, k))), {}},
+      {input,
+       domain.map(join({n, g * weight[1] + i}, paddedIndex(at.window, p, k))),
+       {}},
       {op.getWeight(), domain.map(join({o, i}, k)), {}}};
-  return finish(at, parts, domain, join({n, o}, p), multiply, passOn).getResult(0);
+  return finish(at, parts, domain, join({n, o}, p), multiply, passOn)
+      .getResult(0);
 }
 
 /// The result's gradient spread out by the stride and padded, so that
@@ -167,9 +179,11 @@ Value padGradient(const Lowering &at, Value gradient, ArrayRef<int64_t> input) {
 }
 
 /// dx[n, g i, q] = sum over o, k of dy[n, g o, q + (K - 1 - k) d] w[g o, i, k]
-Value convolutionBackwardData(const Lowering &at, ConvolutionBackwardDataOp op) {
+Value convolutionBackwardData(const Lowering &at,
+                              ConvolutionBackwardDataOp op) {
   int64_t groups = op.getGroups();
-  ArrayRef<int64_t> input = op.getType().getShape(), weight = shapeOf(op.getWeight());
+  ArrayRef<int64_t> input = op.getType().getShape(),
+                    weight = shapeOf(op.getWeight());
   Domain domain(at.context());
   AffineExpr n = domain.parallel(input[0]), g = domain.parallel(groups);
   AffineExpr i = domain.parallel(weight[1]);
@@ -177,19 +191,23 @@ Value convolutionBackwardData(const Lowering &at, ConvolutionBackwardDataOp op) 
   AffineExpr o = g * (weight[0] / groups) + domain.reduced(weight[0] / groups);
   Exprs k = domain.reduced(at.window.size), from;
   for (int64_t d = 0; d < at.spatial(); ++d)
-    from.push_back(q[d] + (at.window.size[d] - 1 - k[d]) * at.window.dilations[d]);
+    from.push_back(q[d] +
+                   (at.window.size[d] - 1 - k[d]) * at.window.dilations[d]);
   NestParts parts = domain.reducing(Reduction::sum);
   Value gradient = padGradient(at, op.getGradient(), input);
   parts.mapReads = {{gradient, domain.map(join({n, o}, from)), {}},
                     {op.getWeight(), domain.map(join({o, i}, k)), {}}};
-  return finish(at, parts, domain, join({n, g * weight[1] + i}, q), multiply, passOn)
+  return finish(at, parts, domain, join({n, g * weight[1] + i}, q), multiply,
+                passOn)
       .getResult(0);
 }
 
 /// dw[g o, i, k] = sum over n, p of x[n, g i, p s + k d] dy[n, g o, p]
-Value convolutionBackwardWeights(const Lowering &at, ConvolutionBackwardWeightsOp op) {
+Value convolutionBackwardWeights(const Lowering &at,
+                                 ConvolutionBackwardWeightsOp op) {
   int64_t groups = op.getGroups();
-  ArrayRef<int64_t> weight = op.getType().getShape(), result = shapeOf(op.getGradient());
+  ArrayRef<int64_t> weight = op.getType().getShape(),
+                    result = shapeOf(op.getGradient());
   Domain domain(at.context());
   AffineExpr g = domain.parallel(groups);
   AffineExpr o = g * (weight[0] / groups) + domain.parallel(weight[0] / groups);
@@ -200,9 +218,12 @@ Value convolutionBackwardWeights(const Lowering &at, ConvolutionBackwardWeightsO
   NestParts parts = domain.reducing(Reduction::sum);
   Value input = padInput(at, op.getInput());
   parts.mapReads = {
-      {input, domain.map(join({n, g * weight[1] + i}, paddedIndex(at.window, p, k))), {}},
+      {input,
+       domain.map(join({n, g * weight[1] + i}, paddedIndex(at.window, p, k))),
+       {}},
       {op.getGradient(), domain.map(join({n, o}, p)), {}}};
-  return finish(at, parts, domain, join({o, i}, k), multiply, passOn).getResult(0);
+  return finish(at, parts, domain, join({o, i}, k), multiply, passOn)
+      .getResult(0);
 }
 
 //===-- pooling -----------------------------------------------------------===//
@@ -213,19 +234,24 @@ struct PoolDomain {
   Domain domain;
   Exprs position, tap;
 
-  PoolDomain(const Lowering &at, ArrayRef<int64_t> result) : domain(at.context()) {
+  PoolDomain(const Lowering &at, ArrayRef<int64_t> result)
+      : domain(at.context()) {
     position = domain.parallel(result);
     tap = domain.reduced(at.window.size);
   }
-  ArrayRef<AffineExpr> output() const { return ArrayRef(position).drop_front(2); }
+  ArrayRef<AffineExpr> output() const {
+    return ArrayRef(position).drop_front(2);
+  }
   /// Where a tap stands in the padded input.
   Exprs from(const Window &window) const {
-    return join(ArrayRef(position).take_front(2), paddedIndex(window, output(), tap));
+    return join(ArrayRef(position).take_front(2),
+                paddedIndex(window, output(), tap));
   }
 };
 
 /// The row-major number of a tap in its window.
-AffineExpr tapNumber(const Window &window, ArrayRef<AffineExpr> tap, AffineExpr zero) {
+AffineExpr tapNumber(const Window &window, ArrayRef<AffineExpr> tap,
+                     AffineExpr zero) {
   AffineExpr number = zero;
   for (int64_t d = 0; d < window.rank(); ++d)
     number = number * window.size[d] + tap[d];
@@ -244,20 +270,23 @@ Value firstLargest(const Lowering &at, Value input, Value largest) {
   parts.mapReads = {{input, pool.domain.map(pool.from(at.window)), {}},
                     {largest, pool.domain.map(pool.position), {}}};
   AffineExpr number = tapNumber(at.window, pool.tap, pool.domain.constant(0));
-  auto number_or_more = [&](OpBuilder &builder, Location location, ValueRange values) {
-    Value is = arith::CmpFOp::create(builder, location, arith::CmpFPredicate::OEQ,
-                                     values[0], values[1]);
-    Value nan = arith::CmpFOp::create(builder, location, arith::CmpFPredicate::UNO,
-                                      values[0], values[0]);
+  auto number_or_more = [&](OpBuilder &builder, Location location,
+                            ValueRange values) {
+    Value is = arith::CmpFOp::create(
+        builder, location, arith::CmpFPredicate::OEQ, values[0], values[1]);
+    Value nan = arith::CmpFOp::create(
+        builder, location, arith::CmpFPredicate::UNO, values[0], values[0]);
     Value found = arith::OrIOp::create(builder, location, is, nan);
-    Value none = splat(builder, location, builder.getI32Type(), product(at.window.size));
+    Value none =
+        splat(builder, location, builder.getI32Type(), product(at.window.size));
     Value here = asI32(builder, location, number);
     return SmallVector<Value>{
         arith::SelectOp::create(builder, location, found, here, none)};
   };
   parts.outputMaps = {pool.domain.thenMap(pool.position)};
   parts.resultTypes = {at.op->getResult(1).getType()};
-  return buildNest(at.builder, at.location(), parts, number_or_more, passOn).getResult(0);
+  return buildNest(at.builder, at.location(), parts, number_or_more, passOn)
+      .getResult(0);
 }
 
 SmallVector<Value> maxPool(const Lowering &at, MaxPoolOp op) {
@@ -266,8 +295,8 @@ SmallVector<Value> maxPool(const Lowering &at, MaxPoolOp op) {
   PoolDomain pool(at, shapeOf(op.getResult()));
   NestParts parts = pool.domain.reducing(Reduction::max);
   parts.mapReads = {{input, pool.domain.map(pool.from(at.window)), {}}};
-  Value largest =
-      finish(at, parts, pool.domain, pool.position, passOn, passOn).getResult(0);
+  Value largest = finish(at, parts, pool.domain, pool.position, passOn, passOn)
+                      .getResult(0);
   if (op.getIndices().use_empty())
     return {largest, Value()};
   return {largest, firstLargest(at, input, largest)};
@@ -307,7 +336,8 @@ struct Owner {
     Owner owner;
     for (int64_t d = 0; d < window.rank(); ++d) {
       int64_t stride = window.strides[d];
-      AffineExpr start = q[d] + window.padsBegin[d] - k[d] * window.dilations[d];
+      AffineExpr start =
+          q[d] + window.padsBegin[d] - k[d] * window.dilations[d];
       owner.output.push_back(start.floorDiv(stride));
       owner.tap.push_back(k[d]);
       owner.require(start);
@@ -331,17 +361,21 @@ struct Owner {
 
 /// dx[q] = sum over the windows that hold q of what `share` makes of the
 /// window's elements of `sources` and the number of q's tap in it.
-Value poolBackward(const Lowering &at, ArrayRef<Value> sources,
-                   function_ref<Value(OpBuilder &, ValueRange, AffineExpr)> share) {
+Value poolBackward(
+    const Lowering &at, ArrayRef<Value> sources,
+    function_ref<Value(OpBuilder &, ValueRange, AffineExpr)> share) {
   ArrayRef<int64_t> input = shapeOf(at.op->getResult(0));
   ArrayRef<int64_t> results = shapeOf(sources[0]).drop_front(2);
   Domain domain(at.context());
   Exprs position = domain.parallel(input);
   auto q = ArrayRef(position).drop_front(2);
   bool tiling = isTiling(at.window);
-  Owner owner = tiling ? Owner::ofTile(at.window, q, input.drop_front(2), results)
-                       : Owner::ofTap(at.window, q, domain.reduced(at.window.size), results);
-  NestParts parts = tiling ? domain.elementwise() : domain.reducing(Reduction::sum);
+  Owner owner =
+      tiling
+          ? Owner::ofTile(at.window, q, input.drop_front(2), results)
+          : Owner::ofTap(at.window, q, domain.reduced(at.window.size), results);
+  NestParts parts =
+      tiling ? domain.elementwise() : domain.reducing(Reduction::sum);
   Exprs from = join(ArrayRef(position).take_front(2), owner.output);
   for (Value source : sources)
     (tiling ? parts.thenReads : parts.mapReads)
@@ -361,10 +395,11 @@ Value maxPoolBackward(const Lowering &at, MaxPoolBackwardOp op) {
   auto share = [&](OpBuilder &builder, ValueRange values, AffineExpr number) {
     Location location = at.location();
     Value here = asI32(builder, location, number);
-    Value won = arith::CmpIOp::create(builder, location, arith::CmpIPredicate::eq,
-                                      values[1], here);
+    Value won = arith::CmpIOp::create(
+        builder, location, arith::CmpIPredicate::eq, values[1], here);
     Value zero = splat(builder, location, values[0].getType(), 0);
-    return Value(arith::SelectOp::create(builder, location, won, values[0], zero));
+    return Value(
+        arith::SelectOp::create(builder, location, won, values[0], zero));
   };
   return poolBackward(at, {op.getGradient(), op.getIndices()}, share);
 }
@@ -375,8 +410,8 @@ template <typename Op> bool countsAll(Op op, const Window &window) {
 }
 
 /// 1 for a tap inside the input and 0 for one in the padding, as a float.
-Value countTap(const Lowering &at, const PoolDomain &pool, ArrayRef<int64_t> input,
-               Type type, OpBuilder &builder) {
+Value countTap(const Lowering &at, const PoolDomain &pool,
+               ArrayRef<int64_t> input, Type type, OpBuilder &builder) {
   SmallVector<AffineExpr> constraints;
   Exprs index = paddedIndex(at.window, pool.output(), pool.tap);
   for (int64_t d = 0; d < at.spatial(); ++d) {
@@ -395,25 +430,30 @@ Value averagePool(const Lowering &at, AveragePoolOp op) {
   bool all = countsAll(op, at.window);
   PoolDomain pool(at, op.getType().getShape());
   NestParts parts = pool.domain.reducing(Reduction::sum);
-  parts.mapReads = {{padInput(at, op.getInput()), pool.domain.map(pool.from(at.window)), {}}};
+  parts.mapReads = {
+      {padInput(at, op.getInput()), pool.domain.map(pool.from(at.window)), {}}};
   if (!all)
     parts.combine.push_back(Reduction::sum);
   auto map = [&](OpBuilder &builder, Location, ValueRange values) {
     SmallVector<Value> terms(values);
     if (!all)
-      terms.push_back(countTap(at, pool, shapeOf(op.getInput()).drop_front(2), type, builder));
+      terms.push_back(countTap(at, pool, shapeOf(op.getInput()).drop_front(2),
+                               type, builder));
     return terms;
   };
   auto divide = [&](OpBuilder &builder, Location location, ValueRange sums) {
-    Value count = all ? splat(builder, location, type, product(at.window.size)) : sums[1];
+    Value count =
+        all ? splat(builder, location, type, product(at.window.size)) : sums[1];
     return SmallVector<Value>{
         arith::DivFOp::create(builder, location, sums[0], count)};
   };
-  return finish(at, parts, pool.domain, pool.position, map, divide).getResult(0);
+  return finish(at, parts, pool.domain, pool.position, map, divide)
+      .getResult(0);
 }
 
 /// The gradient of each window divided by the number of its elements.
-Value divideByCount(const Lowering &at, Value gradient, ArrayRef<int64_t> input) {
+Value divideByCount(const Lowering &at, Value gradient,
+                    ArrayRef<int64_t> input) {
   auto type = cast<RankedTensorType>(gradient.getType());
   PoolDomain pool(at, type.getShape());
   NestParts parts = pool.domain.reducing(Reduction::sum);
@@ -421,14 +461,15 @@ Value divideByCount(const Lowering &at, Value gradient, ArrayRef<int64_t> input)
   parts.outputMaps = {pool.domain.thenMap(pool.position)};
   parts.resultTypes = {type};
   auto count = [&](OpBuilder &builder, Location, ValueRange) {
-    return SmallVector<Value>{
-        countTap(at, pool, input.drop_front(2), type.getElementType(), builder)};
+    return SmallVector<Value>{countTap(at, pool, input.drop_front(2),
+                                       type.getElementType(), builder)};
   };
   auto divide = [](OpBuilder &builder, Location location, ValueRange values) {
     return SmallVector<Value>{
         arith::DivFOp::create(builder, location, values[1], values[0])};
   };
-  return buildNest(at.builder, at.location(), parts, count, divide).getResult(0);
+  return buildNest(at.builder, at.location(), parts, count, divide)
+      .getResult(0);
 }
 
 Value averagePoolBackward(const Lowering &at, AveragePoolBackwardOp op) {
@@ -440,13 +481,16 @@ Value averagePoolBackward(const Lowering &at, AveragePoolBackwardOp op) {
     if (!all)
       return values[0];
     Value part = splat(builder, at.location(), values[0].getType(),
-                        1.0 / product(at.window.size));
-    return Value(arith::MulFOp::create(builder, at.location(), values[0], part));
+                       1.0 / product(at.window.size));
+    return Value(
+        arith::MulFOp::create(builder, at.location(), values[0], part));
   };
   return poolBackward(at, gradient, share);
 }
 
-ArrayRef<int64_t> kernelOf(Value weight) { return shapeOf(weight).drop_front(2); }
+ArrayRef<int64_t> kernelOf(Value weight) {
+  return shapeOf(weight).drop_front(2);
+}
 
 } // namespace
 
@@ -454,7 +498,8 @@ SmallVector<Value> lowerWindowOp(OpBuilder &builder, Operation *op) {
   using Values = SmallVector<Value>;
   return llvm::TypeSwitch<Operation *, Values>(op)
       .Case([&](ConvolutionOp conv) -> Values {
-        return {convolution({builder, op, windowOf(conv, kernelOf(conv.getWeight()))}, conv)};
+        return {convolution(
+            {builder, op, windowOf(conv, kernelOf(conv.getWeight()))}, conv)};
       })
       .Case([&](ConvolutionBackwardDataOp conv) -> Values {
         return {convolutionBackwardData(
@@ -464,7 +509,9 @@ SmallVector<Value> lowerWindowOp(OpBuilder &builder, Operation *op) {
         return {convolutionBackwardWeights(
             {builder, op, windowOf(conv, kernelOf(conv.getResult()))}, conv)};
       })
-      .Case([&](MaxPoolOp pool) { return maxPool({builder, op, windowOf(pool)}, pool); })
+      .Case([&](MaxPoolOp pool) {
+        return maxPool({builder, op, windowOf(pool)}, pool);
+      })
       .Case([&](MaxPoolBackwardOp pool) -> Values {
         return {maxPoolBackward({builder, op, windowOf(pool)}, pool)};
       })

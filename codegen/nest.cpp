@@ -22,7 +22,8 @@ int64_t product(ArrayRef<int64_t> extents) {
 
 TypedAttr splatOf(Value value) {
   SplatElementsAttr splat;
-  if (!isa<RankedTensorType>(value.getType()) || !matchPattern(value, m_Constant(&splat)))
+  if (!isa<RankedTensorType>(value.getType()) ||
+      !matchPattern(value, m_Constant(&splat)))
     return {};
   return cast<TypedAttr>(splat.getSplatValue<Attribute>());
 }
@@ -35,11 +36,13 @@ NestParts partsOf(NestOp nest) {
   parts.reduced = SmallVector<int64_t>(nest.getReduced());
   unsigned index = 0;
   for (Value value : nest.getMapInputs()) {
-    parts.mapReads.push_back({value, nest.getInputMap(index), nest.getGuard(index)});
+    parts.mapReads.push_back(
+        {value, nest.getInputMap(index), nest.getGuard(index)});
     ++index;
   }
   for (Value value : nest.getThenInputs()) {
-    parts.thenReads.push_back({value, nest.getInputMap(index), nest.getGuard(index)});
+    parts.thenReads.push_back(
+        {value, nest.getInputMap(index), nest.getGuard(index)});
     ++index;
   }
   for (Attribute kind : nest.getCombine())
@@ -72,8 +75,9 @@ struct KeptReads {
                                ValueRange keptArguments) const {
     SmallVector<Value> values;
     for (auto [constant, at] : llvm::zip(constants, position))
-      values.push_back(constant ? arith::ConstantOp::create(builder, location, constant)
-                                : keptArguments[at]);
+      values.push_back(
+          constant ? arith::ConstantOp::create(builder, location, constant)
+                   : keptArguments[at]);
     return values;
   }
 
@@ -88,14 +92,16 @@ Type elementOf(Value value) {
 
 /// Fills a region: arguments of the given types, the body, a yield.
 void fillRegion(OpBuilder &builder, Location location, Region &region,
-                ArrayRef<Type> combined, const KeptReads &reads, ScalarBody body) {
+                ArrayRef<Type> combined, const KeptReads &reads,
+                ScalarBody body) {
   OpBuilder::InsertionGuard guard(builder);
   Block *block = builder.createBlock(&region);
   for (Type type : combined)
     block->addArgument(type, location);
   for (const NestRead &read : reads.kept)
     block->addArgument(elementOf(read.value), location);
-  auto arguments = SmallVector<Value>(block->getArguments().take_front(combined.size()));
+  auto arguments =
+      SmallVector<Value>(block->getArguments().take_front(combined.size()));
   arguments.append(reads.arguments(
       builder, location, block->getArguments().drop_front(combined.size())));
   plan::YieldOp::create(builder, location, body(builder, location, arguments));
@@ -108,14 +114,16 @@ struct MapAttributes {
   MapAttributes(Builder &builder, ArrayRef<NestRead> reads) {
     for (const NestRead &read : reads) {
       maps.push_back(AffineMapAttr::get(read.map));
-      guards.push_back(read.isGuarded() ? Attribute(IntegerSetAttr::get(read.guard))
-                                  : Attribute(builder.getUnitAttr()));
+      guards.push_back(read.isGuarded()
+                           ? Attribute(IntegerSetAttr::get(read.guard))
+                           : Attribute(builder.getUnitAttr()));
     }
   }
 };
 
 SmallVector<Value> valuesOf(ArrayRef<NestRead> reads) {
-  return llvm::map_to_vector(reads, [](const NestRead &read) { return read.value; });
+  return llvm::map_to_vector(reads,
+                             [](const NestRead &read) { return read.value; });
 }
 
 /// The nest with its operands and attributes, its regions still empty.
@@ -126,12 +134,12 @@ NestOp buildFrame(OpBuilder &builder, Location location, const NestParts &parts,
   SmallVector<Attribute> combine;
   for (Reduction kind : parts.combine)
     combine.push_back(ReductionAttr::get(builder.getContext(), kind));
-  return NestOp::create(builder, location, parts.resultTypes, parts.parallel,
-                        parts.reduced, valuesOf(mapReads.kept),
-                        valuesOf(thenReads.kept), parts.outs,
-                        builder.getArrayAttr(map.maps), builder.getArrayAttr(then.maps),
-                        builder.getAffineMapArrayAttr(parts.outputMaps),
-                        builder.getArrayAttr(map.guards), builder.getArrayAttr(combine));
+  return NestOp::create(
+      builder, location, parts.resultTypes, parts.parallel, parts.reduced,
+      valuesOf(mapReads.kept), valuesOf(thenReads.kept), parts.outs,
+      builder.getArrayAttr(map.maps), builder.getArrayAttr(then.maps),
+      builder.getAffineMapArrayAttr(parts.outputMaps),
+      builder.getArrayAttr(map.guards), builder.getArrayAttr(combine));
 }
 
 } // namespace
@@ -150,7 +158,8 @@ NestOp buildNest(OpBuilder &builder, Location location, const NestParts &parts,
   return nest;
 }
 
-SmallVector<Value> copyBody(OpBuilder &builder, Region &region, ValueRange arguments,
+SmallVector<Value> copyBody(OpBuilder &builder, Region &region,
+                            ValueRange arguments,
                             function_ref<Value(unsigned)> index) {
   IRMapping mapping;
   mapping.map(region.getArguments(), arguments);
@@ -222,7 +231,8 @@ Value emitAffine(OpBuilder &builder, Location location, AffineExpr expression) {
   bool nonNegative = isNonNegative(binary.getLHS());
   if (binary.getKind() == AffineExprKind::Mod)
     return emitModulo(builder, location, a,
-                      cast<AffineConstantExpr>(binary.getRHS()).getValue(), nonNegative);
+                      cast<AffineConstantExpr>(binary.getRHS()).getValue(),
+                      nonNegative);
   if (binary.getKind() == AffineExprKind::FloorDiv)
     return emitFloorDivide(builder, location, a,
                            cast<AffineConstantExpr>(binary.getRHS()).getValue(),
@@ -238,10 +248,12 @@ Value emitInside(OpBuilder &builder, Location location, IntegerSet set) {
   Value inside;
   for (auto [position, constraint] : llvm::enumerate(set.getConstraints())) {
     Value value = emitAffine(builder, location, constraint);
-    auto predicate =
-        set.isEq(position) ? arith::CmpIPredicate::eq : arith::CmpIPredicate::sge;
-    Value holds = arith::CmpIOp::create(builder, location, predicate, value, zero);
-    inside = inside ? arith::AndIOp::create(builder, location, inside, holds) : holds;
+    auto predicate = set.isEq(position) ? arith::CmpIPredicate::eq
+                                        : arith::CmpIPredicate::sge;
+    Value holds =
+        arith::CmpIOp::create(builder, location, predicate, value, zero);
+    inside = inside ? arith::AndIOp::create(builder, location, inside, holds)
+                    : holds;
   }
   return inside;
 }
@@ -267,11 +279,13 @@ AffineExpr Domain::reduced(int64_t extent) {
 }
 
 SmallVector<AffineExpr> Domain::parallel(ArrayRef<int64_t> shape) {
-  return llvm::map_to_vector(shape, [&](int64_t extent) { return parallel(extent); });
+  return llvm::map_to_vector(shape,
+                             [&](int64_t extent) { return parallel(extent); });
 }
 
 SmallVector<AffineExpr> Domain::reduced(ArrayRef<int64_t> shape) {
-  return llvm::map_to_vector(shape, [&](int64_t extent) { return reduced(extent); });
+  return llvm::map_to_vector(shape,
+                             [&](int64_t extent) { return reduced(extent); });
 }
 
 AffineMap Domain::map(ArrayRef<AffineExpr> results) const {

@@ -19,6 +19,11 @@ struct Stage {
 
 /// Each pass runs on programs; the reason for a pass stands above its line.
 const Stage stages[] = {
+    {"nests",
+     [](OpPassManager &program) {
+       // Every op becomes loop nests, so that fusion knows one form only.
+       program.addPass(createLowerToNests());
+     }},
     {"schedule",
      [](OpPassManager &program) {
        // Kernels exist now. Order them for little memory and in-place updates.

@@ -74,12 +74,16 @@ static LogicalResult verifyMaps(NestOp nest, ValueRange values, ArrayAttr maps,
 }
 
 /// Whether a region takes and yields as many values as the nest says.
-static LogicalResult verifyNestRegion(NestOp nest, Region &region, StringRef name,
-                                  unsigned takes, unsigned yields) {
+static LogicalResult verifyNestRegion(NestOp nest, Region &region,
+                                      StringRef name, unsigned takes,
+                                      unsigned yields) {
   if (region.getNumArguments() != takes)
-    return nest.emitOpError() << name << " region takes " << region.getNumArguments()
-                              << " values, expected " << takes;
-  auto yield = region.front().empty() ? YieldOp() : dyn_cast<YieldOp>(region.front().back());
+    return nest.emitOpError()
+           << name << " region takes " << region.getNumArguments()
+           << " values, expected " << takes;
+  auto yield = region.front().empty()
+                   ? YieldOp()
+                   : dyn_cast<YieldOp>(region.front().back());
   if (!yield || yield.getValues().size() != yields)
     return nest.emitOpError() << name << " region must end in a plan.yield of "
                               << yields << " values";
@@ -88,11 +92,12 @@ static LogicalResult verifyNestRegion(NestOp nest, Region &region, StringRef nam
 
 static LogicalResult verifyNestRegions(NestOp nest, unsigned outputs) {
   unsigned combined = nest.getCombine().size();
-  if (combined && failed(verifyNestRegion(nest, nest.getMap(), "map",
-                                      nest.getMapInputs().size(), combined)))
+  if (combined &&
+      failed(verifyNestRegion(nest, nest.getMap(), "map",
+                              nest.getMapInputs().size(), combined)))
     return failure();
   return verifyNestRegion(nest, nest.getThen(), "then",
-                      combined + nest.getThenInputs().size(), outputs);
+                          combined + nest.getThenInputs().size(), outputs);
 }
 
 LogicalResult NestOp::verify() {
@@ -116,7 +121,8 @@ LogicalResult NestOp::verify() {
 
 /// A nest over buffers reads its inputs and writes its outputs.
 void NestOp::getEffects(
-    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects) {
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
+        &effects) {
   for (OpOperand &operand : (*this)->getOpOperands())
     if (isa<MemRefType>(operand.get().getType()))
       effects.emplace_back(MemoryEffects::Read::get(), &operand);

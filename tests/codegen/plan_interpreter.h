@@ -1,5 +1,5 @@
-// A plain interpreter of plans on host tensors: what nests, kernels and launches
-// mean, point by point. Floats are computed in f64, integers in i64.
+// A plain interpreter of plans on host tensors: what nests, kernels and
+// launches mean, point by point. Floats are computed in f64, integers in i64.
 #pragma once
 
 #include "codegen/nest.h"
@@ -25,7 +25,8 @@ class ScalarInterpreter {
 public:
   explicit ScalarInterpreter(llvm::ArrayRef<int64_t> point) : point_(point) {}
 
-  llvm::SmallVector<Number> run(mlir::Region &region, llvm::ArrayRef<Number> arguments) {
+  llvm::SmallVector<Number> run(mlir::Region &region,
+                                llvm::ArrayRef<Number> arguments) {
     for (auto [argument, number] : llvm::zip(region.getArguments(), arguments))
       values_[argument] = number;
     for (mlir::Operation &op : region.front().without_terminator())
@@ -40,7 +41,9 @@ private:
   static Number real(double value) { return {value, 0}; }
   static Number whole(int64_t value) { return {0, value}; }
 
-  Number in(mlir::Operation *op, unsigned i) { return values_.lookup(op->getOperand(i)); }
+  Number in(mlir::Operation *op, unsigned i) {
+    return values_.lookup(op->getOperand(i));
+  }
 
   Number compute(mlir::Operation *op) {
     using namespace mlir;
@@ -48,8 +51,9 @@ private:
       if (auto number = dyn_cast<FloatAttr>(constant.getValue()))
         return real(number.getValueAsDouble());
       auto number = cast<IntegerAttr>(constant.getValue());
-      return whole(number.getType().isInteger(1) ? number.getValue().getZExtValue()
-                                                 : number.getInt());
+      return whole(number.getType().isInteger(1)
+                       ? number.getValue().getZExtValue()
+                       : number.getInt());
     }
     if (auto index = dyn_cast<plan::IndexOp>(op))
       return whole(point_[index.getDim()]);
@@ -58,9 +62,9 @@ private:
                                             llvm::APFloat(in(op, 0).f),
                                             llvm::APFloat(in(op, 1).f)));
     if (auto compare = dyn_cast<arith::CmpIOp>(op))
-      return whole(arith::applyCmpPredicate(compare.getPredicate(),
-                                            llvm::APInt(64, in(op, 0).i, true),
-                                            llvm::APInt(64, in(op, 1).i, true)));
+      return whole(arith::applyCmpPredicate(
+          compare.getPredicate(), llvm::APInt(64, in(op, 0).i, true),
+          llvm::APInt(64, in(op, 1).i, true)));
     if (isa<arith::SelectOp>(op))
       return in(op, 0).i ? in(op, 1) : in(op, 2);
     return op->getNumOperands() == 1 ? unary(op) : binary(op);
@@ -78,7 +82,8 @@ private:
         .Case<math::AbsFOp>([&](auto) { return real(std::fabs(x.f)); })
         .Case<math::CosOp>([&](auto) { return real(std::cos(x.f)); })
         .Case<arith::NegFOp>([&](auto) { return real(-x.f); })
-        .Case<arith::SIToFPOp, arith::UIToFPOp>([&](auto) { return real(double(x.i)); })
+        .Case<arith::SIToFPOp, arith::UIToFPOp>(
+            [&](auto) { return real(double(x.i)); })
         .Case<arith::FPToSIOp>([&](auto) { return whole(int64_t(x.f)); })
         .Default([&](auto) { return x; }); // conversions of width
   }
@@ -93,10 +98,12 @@ private:
         .Case<arith::DivFOp>([&](auto) { return real(a.f / b.f); })
         .Case<math::PowFOp>([&](auto) { return real(std::pow(a.f, b.f)); })
         .Case<arith::MaximumFOp>([&](auto) {
-          return real(std::isnan(a.f) || std::isnan(b.f) ? NAN : std::max(a.f, b.f));
+          return real(std::isnan(a.f) || std::isnan(b.f) ? NAN
+                                                         : std::max(a.f, b.f));
         })
         .Case<arith::MinimumFOp>([&](auto) {
-          return real(std::isnan(a.f) || std::isnan(b.f) ? NAN : std::min(a.f, b.f));
+          return real(std::isnan(a.f) || std::isnan(b.f) ? NAN
+                                                         : std::min(a.f, b.f));
         })
         .Case<arith::AddIOp>([&](auto) { return whole(a.i + b.i); })
         .Case<arith::SubIOp>([&](auto) { return whole(a.i - b.i); })
@@ -123,7 +130,8 @@ inline HostTensor unwritten(mlir::Type type, int64_t dynamic = 0) {
   auto shaped = mlir::cast<mlir::ShapedType>(type);
   HostTensor tensor;
   for (int64_t extent : shaped.getShape())
-    tensor.shape.push_back(mlir::ShapedType::isDynamic(extent) ? dynamic : extent);
+    tensor.shape.push_back(mlir::ShapedType::isDynamic(extent) ? dynamic
+                                                               : extent);
   tensor.isFloat = mlir::isa<mlir::FloatType>(shaped.getElementType());
   if (tensor.isFloat)
     tensor.floats.assign(tensor.size(), std::nan("unwritten"));
@@ -148,24 +156,28 @@ public:
       llvm::SmallVector<int64_t> point(relative);
       if (!point.empty())
         point[0] += begin;
-      auto values = ScalarInterpreter(point).run(nest_.getThen(), arguments(point));
+      auto values =
+          ScalarInterpreter(point).run(nest_.getThen(), arguments(point));
       for (auto [r, value] : llvm::enumerate(values))
         store(*outputs_[r], nest_.getOutputMap(r).compose(point), value);
     });
   }
 
 private:
-  static void forEachPoint(llvm::ArrayRef<int64_t> extents,
-                           llvm::function_ref<void(llvm::ArrayRef<int64_t>)> visit) {
+  static void
+  forEachPoint(llvm::ArrayRef<int64_t> extents,
+               llvm::function_ref<void(llvm::ArrayRef<int64_t>)> visit) {
     llvm::SmallVector<int64_t> point(extents.size(), 0);
     for (int64_t count = product(extents); count > 0; --count) {
       visit(point);
-      for (int d = int(extents.size()) - 1; d >= 0 && ++point[d] == extents[d]; --d)
+      for (int d = int(extents.size()) - 1; d >= 0 && ++point[d] == extents[d];
+           --d)
         point[d] = 0;
     }
   }
 
-  static int64_t offset(const HostTensor &tensor, llvm::ArrayRef<int64_t> index) {
+  static int64_t offset(const HostTensor &tensor,
+                        llvm::ArrayRef<int64_t> index) {
     int64_t at = 0;
     for (auto [extent, i] : llvm::zip(tensor.shape, index)) {
       if (i < 0 || i >= extent)
@@ -175,7 +187,8 @@ private:
     return at;
   }
 
-  static void store(HostTensor &tensor, llvm::ArrayRef<int64_t> index, Number value) {
+  static void store(HostTensor &tensor, llvm::ArrayRef<int64_t> index,
+                    Number value) {
     int64_t at = offset(tensor, index);
     if (tensor.isFloat)
       tensor.floats[at] = value.f;
@@ -190,7 +203,8 @@ private:
       return {};
     const HostTensor &tensor = *inputs_[i];
     int64_t at = offset(tensor, nest_.getInputMap(i).compose(point));
-    return tensor.isFloat ? Number{tensor.floats[at], 0} : Number{0, tensor.integers[at]};
+    return tensor.isFloat ? Number{tensor.floats[at], 0}
+                          : Number{0, tensor.integers[at]};
   }
 
   static bool holds(mlir::IntegerSet set, llvm::ArrayRef<int64_t> point) {
@@ -257,8 +271,8 @@ private:
 class PlanInterpreter {
 public:
   /// The outputs of `graph`; `states` are read at entry and written at exit.
-  llvm::SmallVector<HostTensor> run(GraphOp graph, llvm::ArrayRef<HostTensor> inputs,
-                                    StateMap &states) {
+  llvm::SmallVector<HostTensor>
+  run(GraphOp graph, llvm::ArrayRef<HostTensor> inputs, StateMap &states) {
     for (auto [argument, input] :
          llvm::zip(graph.getBody().getArguments(), inputs))
       values_[argument] = input;
@@ -284,7 +298,8 @@ private:
     else if (auto write = mlir::dyn_cast<WriteOp>(op))
       written[write.getState()] = values_[write.getValue()];
     else if (auto constant = mlir::dyn_cast<mlir::arith::ConstantOp>(op))
-      values_[constant] = *toHost(mlir::cast<mlir::ElementsAttr>(constant.getValue()));
+      values_[constant] =
+          *toHost(mlir::cast<mlir::ElementsAttr>(constant.getValue()));
     else
       evaluate(op);
   }
@@ -354,8 +369,9 @@ private:
       extent = mlir::ShapedType::isDynamic(extent) ? size : extent;
   }
 
-  void runItem(plan::KernelOp kernel, llvm::DenseMap<mlir::Value, HostTensor> &buffers,
-               int64_t begin, int64_t end) {
+  void runItem(plan::KernelOp kernel,
+               llvm::DenseMap<mlir::Value, HostTensor> &buffers, int64_t begin,
+               int64_t end) {
     for (mlir::Operation &op : kernel.getBody().front()) {
       if (auto scratch = mlir::dyn_cast<plan::ScratchOp>(op))
         buffers[scratch.getResult()] = unwritten(scratch.getType());
