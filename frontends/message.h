@@ -1,7 +1,9 @@
-// Words of errors: parts of any printable type, one after the other.
+// Words of errors, and errors as values: GRADUS_TRY passes a failure on,
+// GRADUS_ASSIGN(lhs, statusOr) takes the value or passes the failure on.
 #pragma once
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 
 #include <sstream>
 #include <string>
@@ -31,3 +33,20 @@ template <typename... Part> absl::Status invalid(const Part &...parts) {
 }
 
 } // namespace gradus
+
+#ifndef GRADUS_TRY
+#define GRADUS_JOIN_INNER(a, b) a##b
+#define GRADUS_JOIN(a, b) GRADUS_JOIN_INNER(a, b)
+
+#define GRADUS_TRY(...)                                                        \
+  if (absl::Status status = (__VA_ARGS__); !status.ok())                       \
+  return status
+
+#define GRADUS_ASSIGN(lhs, ...)                                                \
+  GRADUS_ASSIGN_FROM(GRADUS_JOIN(result, __LINE__), lhs, __VA_ARGS__)
+#define GRADUS_ASSIGN_FROM(result, lhs, ...)                                   \
+  auto result = (__VA_ARGS__);                                                 \
+  if (!result.ok())                                                            \
+    return result.status();                                                    \
+  lhs = *std::move(result)
+#endif

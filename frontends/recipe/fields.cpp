@@ -69,8 +69,7 @@ Field optimizer() {
 Field loss() {
   const Field output = {"output", text, "null",
                         "the output that the loss takes; null: the only one"};
-  const Field weight =
-      Field{"weight", number, "1.0", "factor of this loss"}.builtOnly("1.0");
+  const Field weight = {"weight", number, "1.0", "factor of this loss"};
   return Field{"loss", variant, R"({"type": "softmax_cross_entropy"})",
                "what training makes small"}
       .among(
@@ -100,9 +99,8 @@ Field schedule() {
                   {"cosine", {steps, final}}});
   return Field{"schedule", object, "{}",
                "how hyperparameters change with the step"}
-      .of({Field{"learning_rate", list, "[]", "pieces, one after the other"}
-               .of({piece})
-               .builtOnly("[]")});
+      .of({Field{"learning_rate", list, "[]", "pieces, one after the other"}.of(
+          {piece})});
 }
 
 Field groups() {
@@ -117,8 +115,7 @@ Field groups() {
            Field{"weight_decay", number, "null", "instead of the optimizer's"}
                .from(0)});
   return Field{"groups", list, "[]", "parameters with settings of their own"}
-      .of({group})
-      .builtOnly("[]");
+      .of({group});
 }
 
 Field clip() {

@@ -138,9 +138,11 @@ INSTANTIATE_TEST_SUITE_P(
                 "ema: {\"decay\":0.9} is not built yet; only null is"},
         Mistake{R"({"loss_scale": "dynamic"})",
                 "loss_scale: \"dynamic\" is not built yet; only null is"},
-        Mistake{R"({"schedule": {"learning_rate": [{"type": "cosine"}]}})",
-                "schedule.learning_rate: [{\"type\":\"cosine\"}] is not built "
-                "yet; only [] is"},
+        Mistake{R"({"schedule": {"learning_rate": [{"type": "cosin"}]}})",
+                "schedule.learning_rate.0.type: unknown value \"cosin\"; did "
+                "you mean \"cosine\"?"},
+        Mistake{R"({"groups": [{"match": "*"}]})",
+                "groups.0.match: expected a list, found \"*\""},
         Mistake{R"({"seed": 1, "seed": 2})", "the key \"seed\" stands twice"},
         Mistake{R"([])", "recipe: expected an object, found []"},
         Mistake{"{\n\"seed\": }", "parse error at line 2, column 9: syntax "

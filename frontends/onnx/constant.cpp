@@ -1,0 +1,31 @@
+// Constants to and from MLIR attributes.
+
+#include "frontends/onnx/constant.h"
+
+#include "ir/evaluator.h"
+
+namespace gradus::onnx {
+
+using namespace mlir;
+
+Constant zeros(Type element, ArrayRef<int64_t> shape) {
+  return {gradus::zeros(shape, isa<FloatType>(element)), element};
+}
+
+Constant integers(ArrayRef<int64_t> values, MLIRContext &context) {
+  Constant result =
+      zeros(Builder(&context).getI64Type(), {int64_t(values.size())});
+  result.tensor.integers.assign(values.begin(), values.end());
+  return result;
+}
+
+Constant fromAttribute(DenseElementsAttr elements) {
+  // Dense elements are always at hand, so this cannot fail.
+  return {*toHost(elements), elements.getElementType()};
+}
+
+DenseElementsAttr toAttribute(const Constant &constant) {
+  return toElements(constant.tensor, constant.type());
+}
+
+} // namespace gradus::onnx

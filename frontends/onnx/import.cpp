@@ -1,0 +1,254 @@
+// The import of a model, from the outside in: file, inputs, nodes, outputs.
+
+#include "frontends/onnx/import.h"
+
+#include "frontends/onnx/onnx.pb.h"
+#include "frontends/onnx/operators.h"
+
+#include "mlir/IR/Verifier.h"
+#include "llvm/Support/Path.h"
+
+namespace gradus {
+namespace onnx {
+namespace {
+
+using namespace mlir;
+
+constexpr const char *kInitializeRules[] = {"kaiming_uniform", "xavier_uniform",
+                                            "normal", "zeros"};
+
+//===-- before anything is built ------------------------------------------===//
+
+/// All ops that we do not have, with the nodes that use them.
+absl::Status checkOperators(const ModelFile &file) {
+  std::map<std::string, std::vector<std::string>> unsupported;
+  int index = 0;
+  for (const ::onnx::NodeProto &proto : file.graph().node()) {
+    Node node(proto, index++, file.opset());
+    if (!findOperator(node.type()))
+      unsupported[node.type()].push_back("\"" + node.name() + "\"");
+  }
+  std::vector<std::string> lines;
+  for (const auto &[type, nodes] : unsupported)
+    lines.push_back(message(type, " (", nodes.size() == 1 ? "node " : "nodes ",
+                            joined(nodes), ")"));
+  if (lines.empty())
+    return absl::OkStatus();
+  return invalid("uses ops that are not supported: ", joined(lines, "; "));
+}
+
+absl::Status checkWeights(ModelFile &file, const ImportOptions &options) {
+  if (!options.initialize.empty() &&
+      !llvm::is_contained(kInitializeRules, options.initialize))
+    return invalid("--initialize ", options.initialize,
+                   ": unknown rule; known: ", joined(kInitializeRules));
+  auto missing = file.missing();
+  if (missing.empty() || !options.initialize.empty())
+    return absl::OkStatus();
+  const auto &[location, tensors] = *missing.begin();
+  return invalid(
+      "its data file \"", location, "\" is missing; it holds ", tensors.size(),
+      " tensors (", joined(tensors),
+      "). Put it beside the model, or start from random weights with "
+      "--initialize kaiming_uniform");
+}
+
+//===-- inputs ------------------------------------------------------------===//
+
+/// Gives symbolic dimensions their sizes and remembers which were asked for.
+class Dimensions {
+public:
+  Dimensions(const std::map<std::string, int64_t> &sizes) : sizes_(sizes) {}
+
+  /// The size of one dimension; 0 where it is not known.
+  int64_t resolve(const ::onnx::TensorShapeProto::Dimension &dimension,
+                  const std::string &fallbackName) {
+    if (dimension.has_dim_value() && dimension.dim_value() > 0)
+      return dimension.dim_value();
+    std::string name =
+        dimension.dim_param().empty() ? fallbackName : dimension.dim_param();
+    names_.insert(name);
+    auto size = sizes_.find(name);
+    if (size != sizes_.end())
+      return size->second;
+    unbound_.insert(name);
+    return 0;
+  }
+
+  absl::Status check() const {
+    if (!unbound_.empty()) {
+      const std::string &first = *unbound_.begin();
+      return invalid("has dimensions of unknown size: ", joined(unbound_),
+                     ". Say, for example, --dim ", first,
+                     "=32, or \"inputs\": {\"dims\": {\"", first,
+                     "\": 32}} in the recipe");
+    }
+    for (const auto &[name, size] : sizes_) {
+      if (size < 1)
+        return invalid("--dim ", name, "=", size, ": expected at least 1");
+      if (!names_.count(name))
+        return invalid("has no symbolic dimension \"", name, "\"; ",
+                       names_.empty() ? "all its sizes are fixed"
+                                      : "it has " + joined(names_));
+    }
+    return absl::OkStatus();
+  }
+
+private:
+  const std::map<std::string, int64_t> &sizes_;
+  std::set<std::string> names_, unbound_;
+};
+
+absl::StatusOr<RankedTensorType> inputType(const ::onnx::ValueInfoProto &input,
+                                           Dimensions &dimensions,
+                                           MLIRContext &context) {
+  const auto &type = input.type().tensor_type();
+  if (!input.type().has_tensor_type() || !type.has_shape())
+    return invalid("input \"", input.name(), "\" is no tensor of known rank");
+  Type element = elementType(type.elem_type(), context);
+  if (!element)
+    return invalid("input \"", input.name(), "\" has elements of ",
+                   dataTypeName(type.elem_type()), ", which is not supported");
+  SmallVector<int64_t> shape;
+  for (const auto &dimension : type.shape().dim())
+    shape.push_back(dimensions.resolve(
+        dimension, message(input.name(), ".", shape.size())));
+  return RankedTensorType::get(shape, element);
+}
+
+absl::Status addInputs(const ModelFile &file, const ImportOptions &options,
+                       GraphOp graph, Importer &importer) {
+  std::set<std::string> initializers;
+  for (const auto &tensor : file.graph().initializer())
+    initializers.insert(tensor.name());
+  Dimensions dimensions(options.dims);
+  for (const auto &input : file.graph().input()) {
+    if (initializers.count(input.name()))
+      continue; // Before IR version 4 initializers are listed as inputs, too.
+    GRADUS_ASSIGN(RankedTensorType type,
+                  inputType(input, dimensions, *graph.getContext()));
+    Location location =
+        NameLoc::get(StringAttr::get(graph.getContext(), input.name()));
+    importer.defineInput(input.name(),
+                         graph.addInput(input.name(), type, location));
+  }
+  return dimensions.check();
+}
+
+//===-- nodes and outputs -------------------------------------------------===//
+
+absl::Status fold(const Operator &op, Importer &importer, const Node &node) {
+  SmallVector<const Constant *> inputs;
+  for (int input = 0; input < node.inputCount(); ++input)
+    inputs.push_back(importer.constant(node, input));
+  GRADUS_ASSIGN(Constant result, op.fold(node, inputs));
+  return importer.define(node, 0, std::move(result));
+}
+
+absl::Status addNode(Importer &importer, const Node &node) {
+  const Operator &op = *findOperator(node.type());
+  GRADUS_ASSIGN(bool constant, importer.allConstant(node));
+  if (constant && op.fold)
+    return fold(op, importer, node);
+  if (op.build)
+    return op.build(importer, node);
+  return node.error("is supported only on shapes and constants, but its inputs "
+                    "depend on the model's");
+}
+
+absl::Status addNodes(const ModelFile &file, Importer &importer) {
+  int index = 0;
+  for (const ::onnx::NodeProto &proto : file.graph().node())
+    GRADUS_TRY(addNode(importer, Node(proto, index++, file.opset())));
+  return absl::OkStatus();
+}
+
+absl::Status addOutputs(const ModelFile &file, GraphOp graph,
+                        Importer &importer) {
+  if (file.graph().output_size() == 0)
+    return invalid("has no outputs");
+  for (const auto &output : file.graph().output()) {
+    Location location =
+        NameLoc::get(importer.builder.getStringAttr(output.name()));
+    GRADUS_ASSIGN(Value value, importer.value(output.name(), location));
+    graph.addOutput(output.name(), value);
+  }
+  return absl::OkStatus();
+}
+
+/// What the verifier has to say; nothing, unless a check above is missing.
+absl::Status verified(ModuleOp module) {
+  std::string words;
+  ScopedDiagnosticHandler handler(
+      module.getContext(), [&](Diagnostic &diagnostic) {
+        words += message(words.empty() ? "" : "; ", diagnostic.str());
+        return success();
+      });
+  if (succeeded(verify(module)))
+    return absl::OkStatus();
+  return invalid("gives an invalid graph: ", words);
+}
+
+//===-- the whole ---------------------------------------------------------===//
+
+GraphOp addGraph(ProgramOp program) {
+  OpBuilder builder(program.getContext());
+  builder.createBlock(&program.getBody());
+  Location location = program.getLoc();
+  auto graph = GraphOp::create(
+      builder, location, "predict", builder.getFunctionType({}, {}),
+      builder.getArrayAttr({}), builder.getArrayAttr({}), StringAttr(),
+      ArrayAttr(), ArrayAttr());
+  builder.createBlock(&graph.getBody());
+  ReturnOp::create(builder, location, ValueRange());
+  return graph;
+}
+
+absl::Status build(ModelFile &file, const ImportOptions &options,
+                   ProgramOp program) {
+  GraphOp graph = addGraph(program);
+  Importer importer(file, options, program, graph);
+  GRADUS_TRY(addInputs(file, options, graph, importer));
+  GRADUS_TRY(importer.defineInitializers());
+  GRADUS_TRY(addNodes(file, importer));
+  GRADUS_TRY(addOutputs(file, graph, importer));
+  return importer.checkPatterns();
+}
+
+absl::StatusOr<OwningOpRef<ModuleOp>> readModel(const std::string &path,
+                                                const ImportOptions &options,
+                                                MLIRContext &context) {
+  GRADUS_ASSIGN(std::unique_ptr<ModelFile> file, ModelFile::open(path));
+  GRADUS_TRY(checkOperators(*file));
+  GRADUS_TRY(checkWeights(*file, options));
+  Location location = FileLineColLoc::get(&context, path, 0, 0);
+  OwningOpRef<ModuleOp> module = ModuleOp::create(location);
+  OpBuilder builder = OpBuilder::atBlockBegin(module->getBody());
+  auto program = ProgramOp::create(builder, location,
+                                   llvm::sys::path::stem(path), options.recipe);
+  GRADUS_TRY(build(*file, options, program));
+  GRADUS_TRY(verified(*module));
+  return module;
+}
+
+} // namespace
+} // namespace onnx
+
+absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>>
+importOnnx(const std::string &path, const ImportOptions &options,
+           mlir::MLIRContext &context) {
+  context.loadDialect<GradusDialect, mlir::arith::ArithDialect,
+                      mlir::math::MathDialect>();
+  absl::Status status;
+  try {
+    auto module = onnx::readModel(path, options, context);
+    if (module.ok())
+      return module;
+    status = module.status();
+  } catch (const std::exception &error) { // protobuf's, or out of memory
+    status = invalid(error.what());
+  }
+  return invalid(path, ": ", status.message());
+}
+
+} // namespace gradus

@@ -1,0 +1,47 @@
+// Reads an ONNX model into a gradus.program with one graph, @predict.
+//
+// Float initializers of rank one or more that the graph computes with become
+// states: parameters where `trainable` and not `fixed` names them, buffers
+// otherwise. Scalars, integers, booleans and everything in `Constant` nodes are
+// constants. Arithmetic on constants and on static shapes is done here, never
+// through a state. All dimensions are static afterwards.
+//
+// Locations are the model's node names, or the op and its number in the file
+// where a node has none. Errors are in the model's terms, behind the file's
+// name.
+
+#pragma once
+
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+#include "absl/status/statusor.h"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace gradus {
+
+struct ImportOptions {
+  /// Sizes of symbolic dimensions by name; a dimension without a name is
+  /// `<input>.<axis>`.
+  std::map<std::string, int64_t> dims;
+  /// Patterns of initializer names; * stands for any text.
+  std::vector<std::string> trainable = {"*"}, fixed;
+  /// How to start the parameters whose data file is missing: kaiming_uniform,
+  /// xavier_uniform, normal or zeros; empty: a missing file is an error.
+  std::string initialize;
+  /// Goes to the program as it is; may be null.
+  mlir::DictionaryAttr recipe;
+};
+
+/// Reads the model at `path`. The context needs the dialects of
+/// gradus::registerDialects.
+absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>>
+importOnnx(const std::string &path, const ImportOptions &options,
+           mlir::MLIRContext &context);
+
+} // namespace gradus

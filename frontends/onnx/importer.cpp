@@ -1,0 +1,253 @@
+// Names to values: inputs, constants, and states that are made when the graph
+// first computes with them.
+
+#include "frontends/onnx/importer.h"
+
+#include "frontends/onnx/onnx.pb.h"
+
+namespace gradus::onnx {
+
+using namespace mlir;
+using ::onnx::TensorProto;
+
+bool matches(llvm::StringRef pattern, llvm::StringRef name) {
+  auto [head, tail] = pattern.split('*');
+  if (head.size() == pattern.size())
+    return pattern == name;
+  if (!name.consume_front(head))
+    return false;
+  for (size_t start = 0; start <= name.size(); ++start)
+    if (matches(tail, name.drop_front(start)))
+      return true;
+  return false;
+}
+
+Importer::Importer(ModelFile &file, const ImportOptions &options,
+                   ProgramOp program, GraphOp graph)
+    : builder(OpBuilder::atBlockTerminator(&graph.getBody().front())),
+      file_(file), options_(options), program_(program), graph_(graph) {}
+
+Location Importer::location(const Node &node) const {
+  return NameLoc::get(StringAttr::get(&context(), node.name()));
+}
+
+//===-- definitions -------------------------------------------------------===//
+
+/// Floats of rank one or more may be trained; the rest is constant.
+absl::Status Importer::defineInitializer(const TensorProto &tensor) {
+  GRADUS_ASSIGN(RankedTensorType type, file_.type(tensor, context()));
+  if (isa<FloatType>(type.getElementType()) && type.getRank() > 0) {
+    entries_[tensor.name()].state = &tensor;
+    return absl::OkStatus();
+  }
+  GRADUS_ASSIGN(entries_[tensor.name()].constant, constant(tensor));
+  return absl::OkStatus();
+}
+
+absl::Status Importer::defineInitializers() {
+  for (const TensorProto &tensor : file_.graph().initializer())
+    GRADUS_TRY(defineInitializer(tensor));
+  if (file_.graph().sparse_initializer_size())
+    return invalid("has sparse initializers, which are not supported");
+  return absl::OkStatus();
+}
+
+void Importer::defineInput(llvm::StringRef name, Value value) {
+  entries_[name].value = value;
+}
+
+absl::Status Importer::define(const Node &node, int output, Value value) {
+  if (!node.output(output).empty())
+    entries_[node.output(output)].value = value;
+  return absl::OkStatus();
+}
+
+absl::Status Importer::define(const Node &node, int output, Constant constant) {
+  if (!node.output(output).empty())
+    entries_[node.output(output)].constant = std::move(constant);
+  return absl::OkStatus();
+}
+
+void Importer::defineUnsupported(const Node &node, int output,
+                                 const std::string &what) {
+  if (!node.output(output).empty())
+    entries_[node.output(output)].unsupported =
+        message("the ", what, " of node \"", node.name(), "\" (", node.type(),
+                "), which is not supported");
+}
+
+absl::StatusOr<Constant> Importer::constant(const TensorProto &tensor) {
+  GRADUS_ASSIGN(DenseElementsAttr elements, file_.elements(tensor, context()));
+  return fromAttribute(elements);
+}
+
+//===-- inputs of nodes ---------------------------------------------------===//
+
+absl::StatusOr<const Importer::Entry *> Importer::find(const Node &node,
+                                                       int input) const {
+  llvm::StringRef name = node.input(input);
+  if (name.empty())
+    return node.error("input ", input, " is missing");
+  auto found = entries_.find(name);
+  if (found == entries_.end())
+    return node.error("nothing before it defines its input \"", name.str(),
+                      "\"");
+  if (!found->second.unsupported.empty())
+    return node.error("needs ", found->second.unsupported);
+  return &found->second;
+}
+
+absl::StatusOr<Importer::Entry *> Importer::find(const Node &node, int input) {
+  GRADUS_ASSIGN(const Entry *found, std::as_const(*this).find(node, input));
+  return const_cast<Entry *>(found);
+}
+
+absl::StatusOr<Value> Importer::value(const Node &node, int input) {
+  GRADUS_ASSIGN(Entry * entry, find(node, input));
+  return materialize(*entry, location(node));
+}
+
+absl::StatusOr<Value> Importer::value(const Node &node, int input,
+                                      int64_t rank) {
+  absl::StatusOr<Value> result = value(node, input);
+  if (!result.ok())
+    return result;
+  if (int64_t found = cast<RankedTensorType>(result->getType()).getRank();
+      found != rank)
+    return node.error("its input \"", node.input(input).str(), "\" has rank ",
+                      found, ", expected ", rank);
+  return result;
+}
+
+absl::StatusOr<Value> Importer::value(llvm::StringRef name, Location location) {
+  auto found = entries_.find(name);
+  if (found == entries_.end())
+    return invalid("nothing defines the output \"", name.str(), "\"");
+  if (!found->second.unsupported.empty())
+    return invalid("output \"", name.str(), "\" is ",
+                   found->second.unsupported);
+  return materialize(found->second, location);
+}
+
+absl::StatusOr<bool> Importer::allConstant(const Node &node) const {
+  bool result = true;
+  for (int input = 0; input < node.inputCount(); ++input) {
+    if (node.input(input).empty())
+      continue;
+    GRADUS_ASSIGN(const Entry *entry, find(node, input));
+    result &= entry->constant.has_value();
+  }
+  return result;
+}
+
+const Constant *Importer::constant(const Node &node, int input) const {
+  auto found = entries_.find(node.input(input));
+  if (found == entries_.end() || !found->second.constant)
+    return nullptr;
+  return &*found->second.constant;
+}
+
+absl::StatusOr<SmallVector<int64_t>>
+Importer::integers(const Node &node, int input, const char *what) const {
+  GRADUS_ASSIGN(const Entry *entry, find(node, input));
+  const std::optional<Constant> &constant = entry->constant;
+  if (!constant)
+    return node.error("its ", what, " \"", node.input(input).str(),
+                      "\" depends on the model's inputs; only what is known "
+                      "beforehand is supported");
+  if (constant->tensor.isFloat)
+    return node.error("its ", what, " \"", node.input(input).str(),
+                      "\" are floats, expected integers");
+  return SmallVector<int64_t>(ArrayRef<int64_t>(constant->tensor.integers));
+}
+
+absl::StatusOr<RankedTensorType> Importer::type(const Node &node,
+                                                int input) const {
+  GRADUS_ASSIGN(const Entry *entry, find(node, input));
+  if (entry->value)
+    return cast<RankedTensorType>(entry->value.getType());
+  if (entry->constant)
+    return entry->constant->type();
+  return file_.type(*entry->state, context());
+}
+
+//===-- values on demand --------------------------------------------------===//
+
+absl::StatusOr<Value> Importer::materialize(Entry &entry, Location location) {
+  if (entry.value)
+    return entry.value;
+  if (entry.constant)
+    return arith::ConstantOp::create(builder, location,
+                                     toAttribute(*entry.constant))
+        .getResult();
+  GRADUS_ASSIGN(entry.value, readState(*entry.state));
+  return entry.value;
+}
+
+/// Declares a state and reads it at the entry of the graph.
+absl::StatusOr<Value> Importer::readState(const TensorProto &tensor) {
+  GRADUS_ASSIGN(RankedTensorType type, file_.type(tensor, context()));
+  DenseElementsAttr elements;
+  if (!file_.isMissing(tensor)) {
+    GRADUS_ASSIGN(elements, file_.elements(tensor, context()));
+  }
+  OpBuilder states(graph_);
+  Location location = NameLoc::get(states.getStringAttr(tensor.name()));
+  InitAttr init = elements ? InitAttr() : initOf(tensor.name(), type);
+  StateOp::create(states, location, tensor.name(), type, roleOf(tensor.name()),
+                  init, elements);
+  states_.insert(tensor.name());
+  OpBuilder entry = OpBuilder::atBlockBegin(&graph_.getBody().front());
+  return ReadOp::create(entry, location, type, tensor.name()).getResult();
+}
+
+static bool matchesAny(const std::vector<std::string> &patterns,
+                       llvm::StringRef name) {
+  return llvm::any_of(patterns, [&](const std::string &pattern) {
+    return matches(pattern, name);
+  });
+}
+
+Role Importer::roleOf(llvm::StringRef name) const {
+  bool trained =
+      matchesAny(options_.trainable, name) && !matchesAny(options_.fixed, name);
+  return trained ? Role::parameter : Role::buffer;
+}
+
+/// Matrices and kernels by the rule of the options; a vector named bias starts
+/// at zero, any other (the factor of a normalization) at one.
+InitAttr Importer::initOf(llvm::StringRef name, RankedTensorType type) const {
+  auto make = [&](Initializer rule, FloatAttr value = {}) {
+    return InitAttr::get(&context(), rule, value);
+  };
+  if (options_.initialize == "zeros" ||
+      (type.getRank() < 2 && name.ends_with("bias")))
+    return make(Initializer::zeros);
+  Builder attributes(&context());
+  if (type.getRank() < 2)
+    return make(Initializer::constant, attributes.getF64FloatAttr(1));
+  if (options_.initialize == "normal")
+    return make(Initializer::normal, attributes.getF64FloatAttr(0.02));
+  return make(*symbolizeInitializer(options_.initialize));
+}
+
+absl::Status Importer::checkPatterns() const {
+  auto used = [&](const std::string &pattern) {
+    return pattern == "*" ||
+           llvm::any_of(states_, [&](const std::string &name) {
+             return matches(pattern, name);
+           });
+  };
+  for (const auto &[key, patterns] :
+       {std::pair("trainable", &options_.trainable),
+        {"fixed", &options_.fixed}})
+    for (const std::string &pattern : *patterns)
+      if (!used(pattern))
+        return invalid(
+            "`", key, "` of the recipe names \"", pattern,
+            "\", but no parameter of the model is called so; it has ",
+            joined(states_));
+  return absl::OkStatus();
+}
+
+} // namespace gradus::onnx

@@ -1,0 +1,90 @@
+// The model under import: what each of its value names stands for. Handlers of
+// ops (operators.h) take their inputs from here and define their outputs.
+#pragma once
+
+#include "frontends/onnx/constant.h"
+#include "frontends/onnx/import.h"
+#include "frontends/onnx/model_file.h"
+#include "frontends/onnx/node.h"
+
+#include "ir/gradus.h"
+
+#include <optional>
+#include <set>
+
+namespace gradus::onnx {
+
+/// `name` matches `pattern`, in which * stands for any text.
+bool matches(llvm::StringRef pattern, llvm::StringRef name);
+
+class Importer {
+public:
+  Importer(ModelFile &file, const ImportOptions &options, ProgramOp program,
+           GraphOp graph);
+
+  mlir::OpBuilder builder;
+  mlir::MLIRContext &context() const { return *builder.getContext(); }
+
+  /// Location of a node's ops.
+  mlir::Location location(const Node &node) const;
+
+  /// Makes initializers and graph inputs known.
+  absl::Status defineInitializers();
+  void defineInput(llvm::StringRef name, mlir::Value value);
+
+  /// A node's input as a value; constants and states are made on demand.
+  absl::StatusOr<mlir::Value> value(const Node &node, int input);
+  /// A value by its name in the model.
+  absl::StatusOr<mlir::Value> value(llvm::StringRef name,
+                                    mlir::Location location);
+  /// A node's input as a value of this rank.
+  absl::StatusOr<mlir::Value> value(const Node &node, int input, int64_t rank);
+
+  /// True if every input that is there is a constant.
+  absl::StatusOr<bool> allConstant(const Node &node) const;
+  /// A node's input as a constant; null where it is none, or left out.
+  const Constant *constant(const Node &node, int input) const;
+  /// A node's input, which must be known integers, such as a shape.
+  absl::StatusOr<llvm::SmallVector<int64_t>>
+  integers(const Node &node, int input, const char *what) const;
+  /// The type of a node's input.
+  absl::StatusOr<mlir::RankedTensorType> type(const Node &node,
+                                              int input) const;
+
+  absl::Status define(const Node &node, int output, mlir::Value value);
+  absl::Status define(const Node &node, int output, Constant constant);
+  /// An output that we do not compute: an error only where something uses it.
+  void defineUnsupported(const Node &node, int output, const std::string &what);
+  /// The elements of a tensor in the model.
+  absl::StatusOr<Constant> constant(const ::onnx::TensorProto &tensor);
+
+  /// Refuses patterns of the options that match no parameter.
+  absl::Status checkPatterns() const;
+
+private:
+  /// What a name stands for; one of the four is set.
+  struct Entry {
+    mlir::Value value;
+    std::optional<Constant> constant;
+    const ::onnx::TensorProto *state = nullptr;
+    std::string unsupported; // why there is nothing
+  };
+
+  absl::StatusOr<Entry *> find(const Node &node, int input);
+  absl::StatusOr<const Entry *> find(const Node &node, int input) const;
+  absl::Status defineInitializer(const ::onnx::TensorProto &tensor);
+  absl::StatusOr<mlir::Value> materialize(Entry &entry,
+                                          mlir::Location location);
+  absl::StatusOr<mlir::Value> readState(const ::onnx::TensorProto &tensor);
+  Role roleOf(llvm::StringRef name) const;
+  InitAttr initOf(llvm::StringRef name, mlir::RankedTensorType type) const;
+
+  ModelFile &file_;
+  const ImportOptions &options_;
+  ProgramOp program_;
+  GraphOp graph_;
+  llvm::StringMap<Entry> entries_;
+  std::set<std::string> states_;
+};
+
+} // namespace gradus::onnx

@@ -1,0 +1,242 @@
+// Reads an ONNX file: protobuf, and tensor data from the five places where it
+// may stand. Every size that the file states is checked against the data.
+
+#include "frontends/onnx/model_file.h"
+
+#include "frontends/message.h"
+#include "frontends/onnx/onnx.pb.h"
+
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/Path.h"
+
+namespace gradus::onnx {
+namespace {
+
+using namespace mlir;
+using ::onnx::TensorProto;
+
+std::string external(const TensorProto &tensor, const char *key) {
+  for (const auto &entry : tensor.external_data())
+    if (entry.key() == key)
+      return entry.value();
+  return "";
+}
+
+bool isExternal(const TensorProto &tensor) {
+  return tensor.data_location() == TensorProto::EXTERNAL;
+}
+
+/// Copies repeated values as elements of type T.
+template <typename T, typename Values>
+void copyAs(const Values &values, std::string &storage) {
+  storage.reserve(values.size() * sizeof(T));
+  for (auto value : values) {
+    T element = static_cast<T>(value);
+    storage.append(reinterpret_cast<const char *>(&element), sizeof(T));
+  }
+}
+
+/// The typed fields of a tensor as the bytes that raw_data would have.
+void copyTyped(const TensorProto &tensor, std::string &storage) {
+  switch (tensor.data_type()) {
+  case TensorProto::FLOAT:
+    return copyAs<float>(tensor.float_data(), storage);
+  case TensorProto::DOUBLE:
+    return copyAs<double>(tensor.double_data(), storage);
+  case TensorProto::INT64:
+    return copyAs<int64_t>(tensor.int64_data(), storage);
+  case TensorProto::INT32:
+    return copyAs<int32_t>(tensor.int32_data(), storage);
+  case TensorProto::BOOL:
+    return copyAs<uint8_t>(tensor.int32_data(), storage);
+  case TensorProto::FLOAT16:
+  case TensorProto::BFLOAT16:
+    return copyAs<uint16_t>(tensor.int32_data(), storage);
+  }
+}
+
+uint64_t bytesOf(Type element) {
+  return element.isInteger(1) ? 1 : element.getIntOrFloatBitWidth() / 8;
+}
+
+DenseElementsAttr makeElements(RankedTensorType type, llvm::StringRef bytes) {
+  ArrayRef<char> raw(bytes.data(), bytes.size());
+  if (!type.getElementType().isInteger(1))
+    return DenseElementsAttr::getFromRawBuffer(type, raw);
+  SmallVector<bool> bits(raw.begin(), raw.end());
+  return DenseElementsAttr::get(type, ArrayRef<bool>(bits));
+}
+
+absl::StatusOr<uint64_t> parseNumber(const std::string &text,
+                                     uint64_t fallback) {
+  uint64_t number = fallback;
+  if (!text.empty() && llvm::StringRef(text).getAsInteger(10, number))
+    return invalid("\"", text, "\" is no size");
+  return number;
+}
+
+} // namespace
+
+Type elementType(int dataType, MLIRContext &context) {
+  Builder builder(&context);
+  switch (dataType) {
+  case TensorProto::FLOAT:
+    return builder.getF32Type();
+  case TensorProto::DOUBLE:
+    return builder.getF64Type();
+  case TensorProto::FLOAT16:
+    return builder.getF16Type();
+  case TensorProto::BFLOAT16:
+    return builder.getBF16Type();
+  case TensorProto::INT64:
+    return builder.getI64Type();
+  case TensorProto::INT32:
+    return builder.getI32Type();
+  case TensorProto::BOOL:
+    return builder.getI1Type();
+  }
+  return {};
+}
+
+std::string dataTypeName(int dataType) {
+  static const char *const kNames[] = {
+      "UNDEFINED", "FLOAT",  "UINT8",     "INT8",       "UINT16",  "INT16",
+      "INT32",     "INT64",  "STRING",    "BOOL",       "FLOAT16", "DOUBLE",
+      "UINT32",    "UINT64", "COMPLEX64", "COMPLEX128", "BFLOAT16"};
+  if (dataType >= 0 && dataType < int(std::size(kNames)))
+    return kNames[dataType];
+  return message("type ", dataType);
+}
+
+ModelFile::ModelFile() : model_(std::make_unique<::onnx::ModelProto>()) {}
+ModelFile::~ModelFile() = default;
+
+absl::StatusOr<std::unique_ptr<ModelFile>>
+ModelFile::open(const std::string &path) {
+  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
+                                            /*RequiresNullTerminator=*/false);
+  if (!buffer)
+    return invalid("cannot read this file: ", buffer.getError().message());
+  std::unique_ptr<ModelFile> file(new ModelFile);
+  file->path_ = path;
+  size_t size = (*buffer)->getBufferSize();
+  if (size > INT_MAX)
+    return invalid("is larger than 2 GiB, which protobuf cannot read; store "
+                   "its weights as external data");
+  if (!file->model_->ParseFromArray((*buffer)->getBufferStart(), size))
+    return invalid("is no ONNX model, or damaged: protobuf cannot parse it");
+  if (!file->model_->has_graph())
+    return invalid("is no ONNX model: it has no graph");
+  return file;
+}
+
+const ::onnx::GraphProto &ModelFile::graph() const { return model_->graph(); }
+
+int64_t ModelFile::opset() const {
+  for (const auto &set : model_->opset_import())
+    if (set.domain().empty() || set.domain() == "ai.onnx")
+      return set.version();
+  return 0;
+}
+
+absl::StatusOr<RankedTensorType> ModelFile::type(const TensorProto &tensor,
+                                                 MLIRContext &context) const {
+  Type element = elementType(tensor.data_type(), context);
+  if (!element)
+    return invalid("tensor \"", tensor.name(), "\" has elements of ",
+                   dataTypeName(tensor.data_type()),
+                   ", which is not supported");
+  uint64_t bytes = bytesOf(element);
+  for (int64_t extent : tensor.dims())
+    if (extent < 0 || __builtin_mul_overflow(bytes, uint64_t(extent), &bytes) ||
+        bytes > INT64_MAX)
+      return invalid("tensor \"", tensor.name(),
+                     "\" has the impossible shape [",
+                     joined(tensor.dims(), ", "), "]");
+  SmallVector<int64_t> shape(tensor.dims().begin(), tensor.dims().end());
+  return RankedTensorType::get(shape, element);
+}
+
+absl::StatusOr<DenseElementsAttr> ModelFile::elements(const TensorProto &tensor,
+                                                      MLIRContext &context) {
+  GRADUS_ASSIGN(RankedTensorType tensorType, type(tensor, context));
+  uint64_t expected =
+      tensorType.getNumElements() * bytesOf(tensorType.getElementType());
+  std::string storage;
+  absl::StatusOr<llvm::StringRef> data = bytes(tensor, expected, storage);
+  if (!data.ok())
+    return invalid("tensor \"", tensor.name(), "\": ", data.status().message());
+  return makeElements(tensorType, *data);
+}
+
+absl::StatusOr<llvm::StringRef> ModelFile::bytes(const TensorProto &tensor,
+                                                 uint64_t expected,
+                                                 std::string &storage) {
+  if (isExternal(tensor))
+    return externalBytes(tensor, expected);
+  if (!tensor.has_raw_data())
+    copyTyped(tensor, storage);
+  llvm::StringRef data = tensor.has_raw_data()
+                             ? llvm::StringRef(tensor.raw_data())
+                             : llvm::StringRef(storage);
+  if (data.size() != expected)
+    return invalid("has ", data.size(), " bytes of data; its shape needs ",
+                   expected);
+  return data;
+}
+
+absl::StatusOr<llvm::StringRef>
+ModelFile::externalBytes(const TensorProto &tensor, uint64_t expected) {
+  std::string location = external(tensor, "location");
+  const llvm::MemoryBuffer *file = dataFile(location);
+  if (!file)
+    return invalid("its data file \"", location, "\" is missing");
+  GRADUS_ASSIGN(uint64_t offset, parseNumber(external(tensor, "offset"), 0));
+  GRADUS_ASSIGN(uint64_t length,
+                parseNumber(external(tensor, "length"), expected));
+  if (length != expected)
+    return invalid("has ", length, " bytes of data; its shape needs ",
+                   expected);
+  if (offset > file->getBufferSize() ||
+      expected > file->getBufferSize() - offset)
+    return invalid("ends at byte ", offset + expected, " of \"", location,
+                   "\", which has ", file->getBufferSize());
+  return file->getBuffer().substr(offset, expected);
+}
+
+/// The data file of that name beside the model; null where it is missing or
+/// would lie outside the model's folder.
+const llvm::MemoryBuffer *ModelFile::dataFile(const std::string &location) {
+  auto [entry, isNew] = dataFiles_.try_emplace(location);
+  if (!isNew)
+    return entry->second.get();
+  bool leaves =
+      llvm::sys::path::is_absolute(location) ||
+      llvm::is_contained(llvm::make_range(llvm::sys::path::begin(location),
+                                          llvm::sys::path::end(location)),
+                         "..");
+  if (leaves || location.empty())
+    return nullptr;
+  llvm::SmallString<128> path(llvm::sys::path::parent_path(path_));
+  llvm::sys::path::append(path, location);
+  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
+                                            /*RequiresNullTerminator=*/false);
+  if (buffer)
+    entry->second = std::move(*buffer);
+  return entry->second.get();
+}
+
+bool ModelFile::isMissing(const TensorProto &tensor) {
+  return isExternal(tensor) && !dataFile(external(tensor, "location"));
+}
+
+std::map<std::string, std::vector<std::string>> ModelFile::missing() {
+  std::map<std::string, std::vector<std::string>> result;
+  for (const TensorProto &tensor : graph().initializer())
+    if (isMissing(tensor))
+      result[external(tensor, "location")].push_back(tensor.name());
+  return result;
+}
+
+} // namespace gradus::onnx

@@ -1,0 +1,66 @@
+// An ONNX file and the data files beside it.
+#pragma once
+
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+
+#include "absl/status/statusor.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace onnx {
+class GraphProto;
+class ModelProto;
+class TensorProto;
+} // namespace onnx
+
+namespace gradus::onnx {
+
+/// The element type of an ONNX data type, or null where we have none.
+mlir::Type elementType(int dataType, mlir::MLIRContext &context);
+/// Its name, such as FLOAT16; for errors.
+std::string dataTypeName(int dataType);
+
+class ModelFile {
+public:
+  static absl::StatusOr<std::unique_ptr<ModelFile>>
+  open(const std::string &path);
+  ~ModelFile();
+
+  const std::string &path() const { return path_; }
+  const ::onnx::GraphProto &graph() const;
+  /// The version of the default operator set.
+  int64_t opset() const;
+
+  /// The type of an initializer or constant.
+  absl::StatusOr<mlir::RankedTensorType> type(const ::onnx::TensorProto &tensor,
+                                              mlir::MLIRContext &context) const;
+  /// Its elements, wherever they are stored.
+  absl::StatusOr<mlir::DenseElementsAttr>
+  elements(const ::onnx::TensorProto &tensor, mlir::MLIRContext &context);
+
+  /// True if the tensor lies in a file that is missing.
+  bool isMissing(const ::onnx::TensorProto &tensor);
+  /// Missing data files and the initializers in them.
+  std::map<std::string, std::vector<std::string>> missing();
+
+private:
+  ModelFile();
+  absl::StatusOr<llvm::StringRef> bytes(const ::onnx::TensorProto &tensor,
+                                        uint64_t expected,
+                                        std::string &storage);
+  absl::StatusOr<llvm::StringRef>
+  externalBytes(const ::onnx::TensorProto &tensor, uint64_t expected);
+  const llvm::MemoryBuffer *dataFile(const std::string &location);
+
+  std::string path_;
+  std::unique_ptr<::onnx::ModelProto> model_;
+  llvm::StringMap<std::unique_ptr<llvm::MemoryBuffer>> dataFiles_;
+};
+
+} // namespace gradus::onnx

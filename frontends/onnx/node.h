@@ -1,0 +1,62 @@
+// One node of the model, as handlers see it: names, attributes with their
+// defaults, errors that say where.
+#pragma once
+
+#include "frontends/message.h"
+
+#include "absl/status/statusor.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringRef.h"
+
+#include <string>
+
+namespace onnx {
+class AttributeProto;
+class NodeProto;
+class TensorProto;
+} // namespace onnx
+
+namespace gradus::onnx {
+
+class Node {
+public:
+  Node(const ::onnx::NodeProto &proto, int index, int64_t opset)
+      : proto_(proto), index_(index), opset_(opset) {}
+
+  /// The op, with its domain where that is not the default one.
+  std::string type() const;
+  /// Its own name, or the op and its number in the file.
+  std::string name() const;
+  int64_t opset() const { return opset_; }
+
+  int inputCount() const;
+  int outputCount() const;
+  /// The name of an input or output; empty where it is left out.
+  llvm::StringRef input(int index) const;
+  llvm::StringRef output(int index) const;
+
+  bool hasAttribute(const char *key) const { return attribute(key); }
+  int64_t integer(const char *key, int64_t fallback) const;
+  double number(const char *key, double fallback) const;
+  std::string text(const char *key, const char *fallback) const;
+  llvm::SmallVector<int64_t>
+  integers(const char *key, llvm::ArrayRef<int64_t> fallback = {}) const;
+  llvm::SmallVector<double> numbers(const char *key) const;
+  /// A tensor attribute, or null.
+  const ::onnx::TensorProto *tensor(const char *key) const;
+
+  /// node "name" (Type): what is wrong
+  template <typename... Part> absl::Status error(const Part &...parts) const {
+    return invalid("node \"", name(), "\" (", type(), "): ", parts...);
+  }
+
+private:
+  const ::onnx::AttributeProto *attribute(const char *key) const;
+
+  const ::onnx::NodeProto &proto_;
+  int index_;
+  int64_t opset_;
+};
+
+} // namespace gradus::onnx

@@ -1,0 +1,29 @@
+// The table of ONNX ops: how each is imported and how it folds on constants.
+#pragma once
+
+#include "frontends/onnx/importer.h"
+
+namespace gradus::onnx {
+
+/// The inputs of a node that folds; null where one is left out.
+using Constants = llvm::ArrayRef<const Constant *>;
+
+struct Operator {
+  const char *name;
+  /// Builds the node's ops; null: works on constants only.
+  absl::Status (*build)(Importer &, const Node &);
+  /// Computes its first output from constants; null: never folds.
+  absl::StatusOr<Constant> (*fold)(const Node &, Constants) = nullptr;
+};
+
+// One table per family, in the file of that name.
+llvm::ArrayRef<Operator> elementwiseOperators();
+llvm::ArrayRef<Operator> matrixOperators();
+llvm::ArrayRef<Operator> windowOperators();
+llvm::ArrayRef<Operator> shapeOperators();
+llvm::ArrayRef<Operator> reductionOperators();
+
+/// The op of this type (`Gemm`, `com.acme::Fancy`), or null.
+const Operator *findOperator(llvm::StringRef type);
+
+} // namespace gradus::onnx

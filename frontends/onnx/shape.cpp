@@ -1,0 +1,460 @@
+// ONNX ops that make constants, ask for shapes, or arrange elements anew.
+//
+// Shape arithmetic (Shape, Gather, Concat, ...) works on constants alone: with
+// static shapes all of it is known here.
+
+#include "frontends/onnx/fold.h"
+#include "frontends/onnx/onnx.pb.h"
+#include "frontends/onnx/operators.h"
+
+#include "ir/build.h"
+
+#include <cmath>
+
+namespace gradus::onnx {
+namespace {
+
+using namespace mlir;
+
+//===-- constants ---------------------------------------------------------===//
+
+/// An index counted from either end, as one counted from the front.
+absl::StatusOr<int64_t> normalIndex(const Node &node, int64_t index,
+                                    int64_t size) {
+  if (index < -size || index >= size)
+    return node.error("index ", index, " is out of range for ", size,
+                      " elements");
+  return index < 0 ? index + size : index;
+}
+
+Constant floats(ArrayRef<double> values, MLIRContext &context) {
+  Constant result =
+      zeros(Builder(&context).getF32Type(), {int64_t(values.size())});
+  result.tensor.floats.assign(values.begin(), values.end());
+  return result;
+}
+
+Constant scalar(Constant one) {
+  one.tensor.shape.clear();
+  return one;
+}
+
+absl::Status constant(Importer &importer, const Node &node) {
+  MLIRContext &context = importer.context();
+  if (const auto *tensor = node.tensor("value")) {
+    absl::StatusOr<Constant> value = importer.constant(*tensor);
+    return value.ok() ? importer.define(node, 0, std::move(*value))
+                      : node.error(value.status().message());
+  }
+  if (node.hasAttribute("value_int"))
+    return importer.define(
+        node, 0, scalar(integers({node.integer("value_int", 0)}, context)));
+  if (node.hasAttribute("value_ints"))
+    return importer.define(node, 0,
+                           integers(node.integers("value_ints"), context));
+  if (node.hasAttribute("value_float"))
+    return importer.define(
+        node, 0, scalar(floats({node.number("value_float", 0)}, context)));
+  if (node.hasAttribute("value_floats"))
+    return importer.define(node, 0,
+                           floats(node.numbers("value_floats"), context));
+  return node.error("has neither a tensor nor numbers as its value");
+}
+
+/// A shape's extents may not be so large that nobody could have meant them.
+absl::Status checkExtents(const Node &node, ArrayRef<int64_t> shape) {
+  constexpr int64_t kMost = int64_t(1) << 28;
+  int64_t count = 1;
+  for (int64_t extent : shape)
+    if (extent < 0 ||
+        __builtin_mul_overflow(count, std::max<int64_t>(extent, 1), &count) ||
+        count > kMost)
+      return node.error("makes a constant of shape [", joined(shape), "]");
+  return absl::OkStatus();
+}
+
+absl::Status constantOfShape(Importer &importer, const Node &node) {
+  GRADUS_ASSIGN(SmallVector<int64_t> shape,
+                importer.integers(node, 0, "shape"));
+  GRADUS_TRY(checkExtents(node, shape));
+  Constant value = scalar(floats({0}, importer.context()));
+  if (const auto *tensor = node.tensor("value")) {
+    GRADUS_ASSIGN(value, importer.constant(*tensor));
+  }
+  if (value.tensor.size() != 1)
+    return node.error("its value has ", value.tensor.size(),
+                      " elements, expected 1");
+  return importer.define(node, 0, expanded(scalar(std::move(value)), shape));
+}
+
+/// start, start + step, ... below (or, going down, above) the limit.
+absl::StatusOr<Constant> foldRange(const Node &node, Constants inputs) {
+  for (const Constant *input : inputs)
+    if (inputs.size() != 3 || input->tensor.size() != 1 ||
+        input->tensor.isFloat)
+      return node.error("expected three integers");
+  int64_t start = inputs[0]->tensor.integers[0],
+          limit = inputs[1]->tensor.integers[0],
+          step = inputs[2]->tensor.integers[0];
+  if (step == 0)
+    return node.error("its step is 0");
+  double count =
+      std::max(0.0, std::ceil((double(limit) - double(start)) / double(step)));
+  GRADUS_TRY(checkExtents(node, {count < 1e18 ? int64_t(count) : INT64_MAX}));
+  Constant result = zeros(inputs[0]->element, {int64_t(count)});
+  for (size_t i = 0; i < result.tensor.integers.size(); ++i)
+    result.tensor.integers[i] = start + int64_t(i) * step;
+  return result;
+}
+
+//===-- questions about shapes --------------------------------------------===//
+
+absl::Status shape(Importer &importer, const Node &node) {
+  GRADUS_ASSIGN(RankedTensorType type, importer.type(node, 0));
+  int64_t rank = type.getRank();
+  auto clamped = [&](int64_t position) {
+    return std::clamp<int64_t>(position < 0 ? position + rank : position, 0,
+                               rank);
+  };
+  int64_t start = clamped(node.integer("start", 0)),
+          end = clamped(node.integer("end", rank));
+  ArrayRef<int64_t> extents =
+      type.getShape().slice(start, std::max<int64_t>(0, end - start));
+  return importer.define(node, 0, integers(extents, importer.context()));
+}
+
+absl::Status size(Importer &importer, const Node &node) {
+  GRADUS_ASSIGN(RankedTensorType type, importer.type(node, 0));
+  return importer.define(
+      node, 0, scalar(integers({type.getNumElements()}, importer.context())));
+}
+
+//===-- the same elements under another shape -----------------------------===//
+
+/// The new shape, from the old one and the numbers of the second input, if any.
+using ShapeRule = absl::StatusOr<SmallVector<int64_t>> (*)(
+    const Node &, ArrayRef<int64_t>, std::optional<ArrayRef<int64_t>>);
+
+template <ShapeRule rule>
+absl::Status rearrange(Importer &importer, const Node &node) {
+  GRADUS_ASSIGN(Value input, importer.value(node, 0));
+  SmallVector<int64_t> numbers;
+  std::optional<ArrayRef<int64_t>> argument;
+  if (!node.input(1).empty()) {
+    GRADUS_ASSIGN(numbers, importer.integers(node, 1, "shape or axes"));
+    argument = numbers;
+  }
+  GRADUS_ASSIGN(SmallVector<int64_t> shape,
+                rule(node, tensorType(input).getShape(), argument));
+  return importer.define(
+      node, 0,
+      reshape(importer.builder, importer.location(node), input, shape));
+}
+
+template <ShapeRule rule>
+absl::StatusOr<Constant> foldRearrange(const Node &node, Constants inputs) {
+  std::optional<ArrayRef<int64_t>> argument;
+  if (inputs.size() > 1 && inputs[1])
+    argument = inputs[1]->tensor.integers;
+  Constant result = *inputs[0];
+  GRADUS_ASSIGN(result.tensor.shape,
+                rule(node, inputs[0]->tensor.shape, argument));
+  return result;
+}
+
+int64_t countOf(ArrayRef<int64_t> shape) {
+  int64_t count = 1;
+  for (int64_t extent : shape)
+    count *= extent;
+  return count;
+}
+
+/// Reshape: 0 keeps an extent (unless allowzero), -1 stands for what is left.
+absl::StatusOr<SmallVector<int64_t>>
+reshapeRule(const Node &node, ArrayRef<int64_t> from,
+            std::optional<ArrayRef<int64_t>> argument) {
+  SmallVector<int64_t> to =
+      argument ? SmallVector<int64_t>(*argument) : node.integers("shape");
+  auto misfit = [&] {
+    return node.error("cannot make shape [", joined(to), "] of shape [",
+                      joined(from), "]");
+  };
+  int64_t known = 1, open = -1;
+  for (auto [i, extent] : llvm::enumerate(to)) {
+    if (extent == 0 && !node.integer("allowzero", 0) && i < from.size())
+      extent = from[i];
+    if (extent == -1 && open >= 0)
+      return misfit();
+    if (extent == -1)
+      open = i;
+    else if (extent < 0 || __builtin_mul_overflow(known, extent, &known))
+      return misfit();
+  }
+  if (open >= 0 && known > 0 && countOf(from) % known == 0)
+    to[open] = countOf(from) / known;
+  if (llvm::is_contained(to, -1) || countOf(to) != countOf(from))
+    return misfit();
+  return to;
+}
+
+absl::StatusOr<SmallVector<int64_t>>
+flattenRule(const Node &node, ArrayRef<int64_t> from,
+            std::optional<ArrayRef<int64_t>>) {
+  int64_t rank = from.size(), axis = node.integer("axis", 1);
+  if (axis < -rank || axis > rank)
+    return node.error("axis ", axis, " is out of range for rank ", rank);
+  size_t split = axis < 0 ? axis + rank : axis;
+  return SmallVector<int64_t>{countOf(from.take_front(split)),
+                              countOf(from.drop_front(split))};
+}
+
+absl::StatusOr<SmallVector<int64_t>>
+squeezeRule(const Node &node, ArrayRef<int64_t> from,
+            std::optional<ArrayRef<int64_t>> argument) {
+  SmallVector<int64_t> given =
+      argument ? SmallVector<int64_t>(*argument) : node.integers("axes");
+  absl::StatusOr<SmallVector<int64_t>> axes = normalAxes(given, from.size());
+  if (!axes.ok())
+    return node.error(axes.status().message());
+  SmallVector<int64_t> to;
+  for (auto [axis, extent] : llvm::enumerate(from)) {
+    bool named = llvm::is_contained(*axes, int64_t(axis));
+    if (named && extent != 1)
+      return node.error("axis ", axis, " has size ", extent, ", expected 1");
+    if (!named && (extent != 1 || !given.empty()))
+      to.push_back(extent);
+  }
+  return to;
+}
+
+absl::StatusOr<SmallVector<int64_t>>
+unsqueezeRule(const Node &node, ArrayRef<int64_t> from,
+              std::optional<ArrayRef<int64_t>> argument) {
+  SmallVector<int64_t> given =
+      argument ? SmallVector<int64_t>(*argument) : node.integers("axes");
+  absl::StatusOr<SmallVector<int64_t>> axes =
+      normalAxes(given, from.size() + given.size());
+  if (!axes.ok())
+    return node.error(axes.status().message());
+  SmallVector<int64_t> to(from);
+  for (int64_t axis : *axes)
+    to.insert(to.begin() + axis, 1);
+  return to;
+}
+
+//===-- elements in another order -----------------------------------------===//
+
+absl::StatusOr<SmallVector<int64_t>> permutationOf(const Node &node,
+                                                   int64_t rank) {
+  SmallVector<int64_t> reversed;
+  for (int64_t axis = rank - 1; axis >= 0; --axis)
+    reversed.push_back(axis);
+  SmallVector<int64_t> permutation = node.integers("perm", reversed),
+                       sorted = permutation;
+  llvm::sort(sorted);
+  if (sorted != llvm::to_vector(llvm::seq<int64_t>(0, rank)))
+    return node.error("perm is [", joined(permutation), "], no order of ", rank,
+                      " axes");
+  return permutation;
+}
+
+absl::Status transposed(Importer &importer, const Node &node) {
+  GRADUS_ASSIGN(Value input, importer.value(node, 0));
+  GRADUS_ASSIGN(SmallVector<int64_t> permutation,
+                permutationOf(node, tensorType(input).getRank()));
+  return importer.define(
+      node, 0,
+      transpose(importer.builder, importer.location(node), input, permutation));
+}
+
+absl::StatusOr<Constant> foldTranspose(const Node &node, Constants inputs) {
+  ArrayRef<int64_t> from = inputs[0]->tensor.shape;
+  GRADUS_ASSIGN(SmallVector<int64_t> permutation,
+                permutationOf(node, from.size()));
+  SmallVector<int64_t> to, source(from.size());
+  for (int64_t axis : permutation)
+    to.push_back(from[axis]);
+  return gathered(*inputs[0], to, [&](ArrayRef<int64_t> index) {
+    for (auto [position, axis] : llvm::enumerate(permutation))
+      source[axis] = index[position];
+    return positionOf(source, from);
+  });
+}
+
+absl::StatusOr<SmallVector<int64_t>>
+expandedShape(const Node &node, ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
+  absl::StatusOr<SmallVector<int64_t>> shape = commonShape(from, to);
+  return shape.ok() ? shape : node.error(shape.status().message());
+}
+
+absl::Status expand(Importer &importer, const Node &node) {
+  GRADUS_ASSIGN(Value input, importer.value(node, 0));
+  GRADUS_ASSIGN(SmallVector<int64_t> wanted,
+                importer.integers(node, 1, "shape"));
+  GRADUS_ASSIGN(SmallVector<int64_t> shape,
+                expandedShape(node, tensorType(input).getShape(), wanted));
+  return importer.define(
+      node, 0,
+      broadcastLast(importer.builder, importer.location(node), input, shape));
+}
+
+absl::StatusOr<Constant> foldExpand(const Node &node, Constants inputs) {
+  if (inputs.size() != 2 || inputs[1]->tensor.isFloat)
+    return node.error("expected a tensor and a shape");
+  GRADUS_ASSIGN(
+      SmallVector<int64_t> shape,
+      expandedShape(node, inputs[0]->tensor.shape, inputs[1]->tensor.integers));
+  GRADUS_TRY(checkExtents(node, shape));
+  return expanded(*inputs[0], shape);
+}
+
+//===-- parts and wholes, on constants ------------------------------------===//
+
+absl::StatusOr<Constant> foldConcat(const Node &node, Constants inputs) {
+  if (inputs.empty())
+    return node.error("has no inputs");
+  SmallVector<int64_t> shape = inputs[0]->tensor.shape;
+  absl::StatusOr<int64_t> axis =
+      normalAxis(node.integer("axis", 0), shape.size());
+  if (!axis.ok())
+    return node.error(axis.status().message());
+  shape[*axis] = 0;
+  for (const Constant *input : inputs) {
+    SmallVector<int64_t> expected = shape;
+    if (input->tensor.shape.size() == shape.size())
+      expected[*axis] = input->tensor.shape[*axis];
+    if (input->tensor.shape != expected || input->element != inputs[0]->element)
+      return node.error("its inputs do not fit together along axis ", *axis);
+    shape[*axis] += expected[*axis];
+  }
+  Constant result = zeros(inputs[0]->element, shape);
+  int64_t offset = 0;
+  for (const Constant *input : inputs) {
+    int64_t position = 0;
+    forEachIndex(input->tensor.shape, [&](ArrayRef<int64_t> index) {
+      SmallVector<int64_t> place(index);
+      place[*axis] += offset;
+      int64_t to = positionOf(place, shape), from = position++;
+      if (input->tensor.isFloat)
+        result.tensor.floats[to] = input->tensor.floats[from];
+      else
+        result.tensor.integers[to] = input->tensor.integers[from];
+    });
+    offset += input->tensor.shape[*axis];
+  }
+  return result;
+}
+
+absl::StatusOr<Constant> foldGather(const Node &node, Constants inputs) {
+  if (inputs.size() != 2 || inputs[1]->tensor.isFloat)
+    return node.error("expected a tensor and integer indices");
+  ArrayRef<int64_t> from = inputs[0]->tensor.shape,
+                    indexShape = inputs[1]->tensor.shape;
+  absl::StatusOr<int64_t> axis =
+      normalAxis(node.integer("axis", 0), from.size());
+  if (!axis.ok())
+    return node.error(axis.status().message());
+  SmallVector<int64_t> indices;
+  for (int64_t index : inputs[1]->tensor.integers) {
+    GRADUS_ASSIGN(indices.emplace_back(),
+                  normalIndex(node, index, from[*axis]));
+  }
+  SmallVector<int64_t> to(from.take_front(*axis));
+  to.append(indexShape.begin(), indexShape.end());
+  to.append(from.begin() + *axis + 1, from.end());
+  return gathered(*inputs[0], to, [&](ArrayRef<int64_t> index) {
+    SmallVector<int64_t> source(index.take_front(*axis));
+    source.push_back(
+        indices[positionOf(index.slice(*axis, indexShape.size()), indexShape)]);
+    source.append(index.begin() + *axis + indexShape.size(), index.end());
+    return positionOf(source, from);
+  });
+}
+
+/// Where a slice starts, how many elements it takes and in what steps.
+struct Cut {
+  int64_t start = 0, count, step = 1;
+};
+
+absl::StatusOr<Cut> cutOf(const Node &node, int64_t size, int64_t start,
+                          int64_t end, int64_t step) {
+  if (step == 0 || step == INT64_MIN)
+    return node.error("its step is ", step);
+  auto clamped = [&](int64_t position, int64_t low, int64_t high) {
+    return std::clamp(position < 0 ? position + size : position, low, high);
+  };
+  int64_t low = step > 0 ? 0 : -1, high = step > 0 ? size : size - 1;
+  start = clamped(start, step > 0 ? 0 : -1, high);
+  end = clamped(end, low, high);
+  int64_t distance = step > 0 ? end - start : start - end,
+          stride = std::abs(step);
+  return Cut{start, distance <= 0 ? 0 : (distance - 1) / stride + 1, step};
+}
+
+absl::StatusOr<SmallVector<Cut>> cutsOf(const Node &node, Constants inputs) {
+  ArrayRef<int64_t> from = inputs[0]->tensor.shape;
+  auto numbers = [&](size_t input, const char *key) -> SmallVector<int64_t> {
+    if (input < inputs.size() && inputs[input])
+      return SmallVector<int64_t>(
+          ArrayRef<int64_t>(inputs[input]->tensor.integers));
+    return node.integers(key);
+  };
+  SmallVector<int64_t> starts = numbers(1, "starts"), ends = numbers(2, "ends"),
+                       axes = numbers(3, "axes"), steps = numbers(4, "steps");
+  if (axes.empty())
+    axes = llvm::to_vector(llvm::seq<int64_t>(0, starts.size()));
+  if (steps.empty())
+    steps.assign(starts.size(), 1);
+  if (starts.size() != ends.size() || starts.size() != axes.size() ||
+      starts.size() != steps.size())
+    return node.error("has ", starts.size(), " starts, ", ends.size(),
+                      " ends, ", axes.size(), " axes and ", steps.size(),
+                      " steps");
+  SmallVector<Cut> cuts;
+  for (int64_t extent : from)
+    cuts.push_back({0, extent, 1});
+  for (size_t i = 0; i < axes.size(); ++i) {
+    absl::StatusOr<int64_t> axis = normalAxis(axes[i], from.size());
+    if (!axis.ok())
+      return node.error(axis.status().message());
+    GRADUS_ASSIGN(cuts[*axis],
+                  cutOf(node, from[*axis], starts[i], ends[i], steps[i]));
+  }
+  return cuts;
+}
+
+absl::StatusOr<Constant> foldSlice(const Node &node, Constants inputs) {
+  GRADUS_ASSIGN(SmallVector<Cut> cuts, cutsOf(node, inputs));
+  ArrayRef<int64_t> from = inputs[0]->tensor.shape;
+  SmallVector<int64_t> to, source(from.size());
+  for (const Cut &cut : cuts)
+    to.push_back(cut.count);
+  return gathered(*inputs[0], to, [&](ArrayRef<int64_t> index) {
+    for (size_t axis = 0; axis < from.size(); ++axis)
+      source[axis] = cuts[axis].start + index[axis] * cuts[axis].step;
+    return positionOf(source, from);
+  });
+}
+
+const Operator kOperators[] = {
+    {"Constant", constant},
+    {"ConstantOfShape", constantOfShape},
+    {"Range", nullptr, foldRange},
+    {"Shape", shape},
+    {"Size", size},
+    {"Reshape", rearrange<reshapeRule>, foldRearrange<reshapeRule>},
+    {"Flatten", rearrange<flattenRule>, foldRearrange<flattenRule>},
+    {"Squeeze", rearrange<squeezeRule>, foldRearrange<squeezeRule>},
+    {"Unsqueeze", rearrange<unsqueezeRule>, foldRearrange<unsqueezeRule>},
+    {"Transpose", transposed, foldTranspose},
+    {"Expand", expand, foldExpand},
+    {"Concat", nullptr, foldConcat},
+    {"Gather", nullptr, foldGather},
+    {"Slice", nullptr, foldSlice},
+};
+
+} // namespace
+
+llvm::ArrayRef<Operator> shapeOperators() { return kOperators; }
+
+} // namespace gradus::onnx

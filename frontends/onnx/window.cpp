@@ -1,0 +1,231 @@
+// ONNX ops that slide a window: convolution and pooling.
+
+#include "frontends/onnx/operators.h"
+
+#include "ir/build.h"
+#include "ir/window.h"
+
+namespace gradus::onnx {
+namespace {
+
+using namespace mlir;
+
+//===-- the window --------------------------------------------------------===//
+
+/// The window of a node, paddings resolved.
+struct Sliding {
+  SmallVector<int64_t> size, strides, padsBegin, padsEnd, dilations;
+
+  Window window() const {
+    return {size, strides, padsBegin, padsEnd, dilations};
+  }
+};
+
+absl::Status checkWindow(const Node &node, const Sliding &sliding,
+                         ArrayRef<int64_t> pads, size_t rank) {
+  auto check = [&](const char *what, ArrayRef<int64_t> values, size_t count,
+                   int64_t least) {
+    bool fits =
+        values.size() == count && llvm::all_of(values, [&](int64_t value) {
+          return value >= least && value <= INT32_MAX;
+        });
+    return fits ? absl::OkStatus()
+                : node.error(what, " is [", joined(values), "], expected ",
+                             count, " numbers of at least ", least);
+  };
+  GRADUS_TRY(check("kernel_shape", sliding.size, rank, 1));
+  GRADUS_TRY(check("strides", sliding.strides, rank, 1));
+  GRADUS_TRY(check("dilations", sliding.dilations, rank, 1));
+  return check("pads", pads, 2 * rank, 0);
+}
+
+/// auto_pad SAME_*: as many windows as strides, the odd element to one end.
+void padToSame(Sliding &sliding, ArrayRef<int64_t> spatial, bool oddAtEnd) {
+  for (size_t d = 0; d < spatial.size(); ++d) {
+    int64_t stride = sliding.strides[d],
+            count = (spatial[d] + stride - 1) / stride;
+    int64_t total = std::max<int64_t>(
+        0, (count - 1) * stride + sliding.window().reach(d) - spatial[d]);
+    sliding.padsBegin[d] = oddAtEnd ? total / 2 : total - total / 2;
+    sliding.padsEnd[d] = total - sliding.padsBegin[d];
+  }
+}
+
+absl::StatusOr<Sliding> readWindow(const Node &node, ArrayRef<int64_t> size,
+                                   ArrayRef<int64_t> spatial) {
+  size_t rank = spatial.size();
+  SmallVector<int64_t> ones(rank, 1), none(2 * rank, 0);
+  SmallVector<int64_t> pads = node.integers("pads", none);
+  Sliding sliding = {SmallVector<int64_t>(size),
+                     node.integers("strides", ones),
+                     {},
+                     {},
+                     node.integers("dilations", ones)};
+  GRADUS_TRY(checkWindow(node, sliding, pads, rank));
+  sliding.padsBegin.assign(pads.begin(), pads.begin() + rank);
+  sliding.padsEnd.assign(pads.begin() + rank, pads.end());
+  std::string mode = node.text("auto_pad", "NOTSET");
+  if (mode == "SAME_UPPER" || mode == "SAME_LOWER")
+    padToSame(sliding, spatial, mode == "SAME_UPPER");
+  else if (mode == "VALID")
+    sliding.padsBegin = sliding.padsEnd = SmallVector<int64_t>(rank, 0);
+  else if (mode != "NOTSET")
+    return node.error("auto_pad is \"", mode,
+                      "\", expected NOTSET, VALID, SAME_UPPER or SAME_LOWER");
+  return sliding;
+}
+
+/// ceil_mode: pads the end until a last, partial window fits, as long as it
+/// starts inside of the input or the padding before it.
+void padForPartialWindows(Sliding &sliding, ArrayRef<int64_t> spatial) {
+  for (size_t d = 0; d < spatial.size(); ++d) {
+    int64_t stride = sliding.strides[d];
+    int64_t room = spatial[d] + sliding.padsBegin[d] + sliding.padsEnd[d] -
+                   sliding.window().reach(d);
+    bool isPartial = room >= 0 && room % stride != 0;
+    int64_t start = (room / stride + 1) * stride; // of the partial window
+    if (isPartial && start < spatial[d] + sliding.padsBegin[d])
+      sliding.padsEnd[d] += start - room;
+  }
+}
+
+/// [N, channels, windows...]
+absl::StatusOr<SmallVector<int64_t>> resultShape(const Node &node,
+                                                 const Sliding &sliding,
+                                                 ArrayRef<int64_t> input,
+                                                 int64_t channels) {
+  SmallVector<int64_t> shape = {input[0], channels};
+  for (size_t d = 0; d + 2 < input.size(); ++d) {
+    shape.push_back(sliding.window().outputSize(d, input[d + 2]));
+    if (shape.back() < 1)
+      return node.error("its window of ", sliding.window().reach(d),
+                        " elements does not fit into ", input[d + 2],
+                        " elements with pads ", sliding.padsBegin[d], " and ",
+                        sliding.padsEnd[d]);
+  }
+  return shape;
+}
+
+absl::Status checkImage(const Node &node, Value input) {
+  int64_t rank = tensorType(input).getRank();
+  if (rank < 3 || rank > 5)
+    return node.error("its input \"", node.input(0).str(), "\" has rank ", rank,
+                      ", expected [N, C] and 1 to 3 spatial axes");
+  return absl::OkStatus();
+}
+
+//===-- convolution -------------------------------------------------------===//
+
+absl::Status checkWeight(const Node &node, ArrayRef<int64_t> input,
+                         ArrayRef<int64_t> weight, int64_t groups) {
+  if (weight.size() != input.size())
+    return node.error("its weight has rank ", weight.size(), ", its input ",
+                      input.size());
+  if (groups < 1 || weight[0] % groups || input[1] != weight[1] * groups)
+    return node.error("a weight of shape [", joined(weight), "] in ", groups,
+                      " groups does not fit an input of ", input[1],
+                      " channels");
+  SmallVector<int64_t> kernel =
+      node.integers("kernel_shape", weight.drop_front(2));
+  if (ArrayRef<int64_t>(kernel) != weight.drop_front(2))
+    return node.error("kernel_shape is [", joined(kernel),
+                      "], but its weight has shape [", joined(weight), "]");
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Value> plusChannelBias(Importer &importer, const Node &node,
+                                      Value image) {
+  if (node.input(2).empty())
+    return image;
+  GRADUS_ASSIGN(Value bias, importer.value(node, 2, 1));
+  ArrayRef<int64_t> shape = tensorType(image).getShape();
+  if (tensorType(bias).getDimSize(0) != shape[1])
+    return node.error("its bias has ", tensorType(bias).getDimSize(0),
+                      " elements, expected ", shape[1]);
+  Location location = importer.location(node);
+  bias = broadcast(importer.builder, location, bias, shape, {1});
+  return arith::AddFOp::create(importer.builder, location, image, bias)
+      .getResult();
+}
+
+absl::Status conv(Importer &importer, const Node &node) {
+  GRADUS_ASSIGN(Value input, importer.value(node, 0));
+  GRADUS_ASSIGN(Value weight, importer.value(node, 1));
+  GRADUS_TRY(checkImage(node, input));
+  ArrayRef<int64_t> shape = tensorType(input).getShape(),
+                    kernel = tensorType(weight).getShape();
+  int64_t groups = node.integer("group", 1);
+  GRADUS_TRY(checkWeight(node, shape, kernel, groups));
+  GRADUS_ASSIGN(Sliding sliding,
+                readWindow(node, kernel.drop_front(2), shape.drop_front(2)));
+  GRADUS_ASSIGN(SmallVector<int64_t> result,
+                resultShape(node, sliding, shape, kernel[0]));
+  Value image = ConvolutionOp::create(
+      importer.builder, importer.location(node),
+      RankedTensorType::get(result, tensorType(input).getElementType()), input,
+      weight, sliding.strides, sliding.padsBegin, sliding.padsEnd,
+      sliding.dilations, groups);
+  GRADUS_ASSIGN(Value biased, plusChannelBias(importer, node, image));
+  return importer.define(node, 0, biased);
+}
+
+//===-- pooling -----------------------------------------------------------===//
+
+/// What max and average pooling have in common.
+struct Pool {
+  Value input;
+  Sliding sliding;
+  RankedTensorType result;
+};
+
+absl::StatusOr<Pool> readPool(Importer &importer, const Node &node) {
+  GRADUS_ASSIGN(Value input, importer.value(node, 0));
+  GRADUS_TRY(checkImage(node, input));
+  ArrayRef<int64_t> shape = tensorType(input).getShape();
+  GRADUS_ASSIGN(Sliding sliding, readWindow(node, node.integers("kernel_shape"),
+                                            shape.drop_front(2)));
+  if (node.integer("ceil_mode", 0))
+    padForPartialWindows(sliding, shape.drop_front(2));
+  for (size_t d = 0; d + 2 < shape.size(); ++d)
+    if (sliding.padsBegin[d] >= sliding.window().reach(d))
+      return node.error("pads [", joined(sliding.padsBegin),
+                        "] hold whole windows of [", joined(sliding.size), "]");
+  GRADUS_ASSIGN(SmallVector<int64_t> result,
+                resultShape(node, sliding, shape, shape[1]));
+  return Pool{
+      input, sliding,
+      RankedTensorType::get(result, tensorType(input).getElementType())};
+}
+
+absl::Status maxPool(Importer &importer, const Node &node) {
+  importer.defineUnsupported(node, 1, "indices");
+  GRADUS_ASSIGN(Pool pool, readPool(importer, node));
+  Type indices = pool.result.clone(importer.builder.getI32Type());
+  const Sliding &s = pool.sliding;
+  auto op = MaxPoolOp::create(importer.builder, importer.location(node),
+                              pool.result, indices, pool.input, s.size,
+                              s.strides, s.padsBegin, s.padsEnd, s.dilations);
+  return importer.define(node, 0, op.getResult());
+}
+
+absl::Status averagePool(Importer &importer, const Node &node) {
+  bool countsPad = node.integer("count_include_pad", 0);
+  if (countsPad && node.integer("ceil_mode", 0))
+    return node.error(
+        "ceil_mode together with count_include_pad is not supported");
+  GRADUS_ASSIGN(Pool pool, readPool(importer, node));
+  const Sliding &s = pool.sliding;
+  Value result = AveragePoolOp::create(
+      importer.builder, importer.location(node), pool.result, pool.input,
+      s.size, s.strides, s.padsBegin, s.padsEnd, s.dilations, countsPad);
+  return importer.define(node, 0, result);
+}
+
+const Operator kOperators[] = {
+    {"Conv", conv}, {"MaxPool", maxPool}, {"AveragePool", averagePool}};
+
+} // namespace
+
+llvm::ArrayRef<Operator> windowOperators() { return kOperators; }
+
+} // namespace gradus::onnx
