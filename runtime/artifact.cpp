@@ -1,3 +1,5 @@
+// Opening an artifact: map or copy it, then verify all of it.
+
 #include "runtime/artifact.h"
 
 #include "runtime/file.h"
@@ -23,16 +25,17 @@ constexpr size_t kAlignment = 64;
 
 struct Artifact::Storage {
   std::string path;
-  std::optional<MappedFile> file;          // of open
-  std::unique_ptr<uint8_t, Free> copied;   // of fromBytes
+  std::optional<MappedFile> file;        // of open
+  std::unique_ptr<uint8_t, Free> copied; // of fromBytes
   std::span<const uint8_t> bytes;
 };
 
-Artifact::Artifact(std::unique_ptr<Storage> storage) : storage_(std::move(storage)) {}
+Artifact::Artifact(std::unique_ptr<Storage> storage)
+    : storage_(std::move(storage)) {}
 Artifact::~Artifact() = default;
 
-absl::StatusOr<std::shared_ptr<const Artifact>> Artifact::open(const std::string &path,
-                                                               ReadOptions options) {
+absl::StatusOr<std::shared_ptr<const Artifact>>
+Artifact::open(const std::string &path, ReadOptions options) {
   GRADUS_ASSIGN(MappedFile file, MappedFile::open(path));
   auto storage = std::make_unique<Storage>();
   storage->path = path;
@@ -48,7 +51,8 @@ Artifact::fromBytes(std::span<const uint8_t> bytes, const std::string &name,
   auto storage = std::make_unique<Storage>();
   storage->path = name;
   size_t room = (bytes.size() / kAlignment + 1) * kAlignment;
-  storage->copied.reset(static_cast<uint8_t *>(std::aligned_alloc(kAlignment, room)));
+  storage->copied.reset(
+      static_cast<uint8_t *>(std::aligned_alloc(kAlignment, room)));
   if (!storage->copied)
     return absl::ResourceExhaustedError(
         absl::StrCat(name, ": no memory for ", bytes.size(), " bytes"));
@@ -69,16 +73,19 @@ const artifact::Header &Artifact::header() const {
   return *artifact::GetSizePrefixedHeader(storage_->bytes.data());
 }
 
-std::span<const uint8_t> Artifact::bytes(const artifact::Section *section) const {
+std::span<const uint8_t>
+Artifact::bytes(const artifact::Section *section) const {
   if (!section || section->size() == 0)
     return {};
   return storage_->bytes.subspan(section->offset(), section->size());
 }
 
-const artifact::CodeHeader *Artifact::kernels(const artifact::Plan &plan) const {
+const artifact::CodeHeader *
+Artifact::kernels(const artifact::Plan &plan) const {
   auto section = bytes(plan.kernels());
-  return section.empty() ? nullptr
-                         : flatbuffers::GetRoot<artifact::CodeHeader>(section.data());
+  return section.empty()
+             ? nullptr
+             : flatbuffers::GetRoot<artifact::CodeHeader>(section.data());
 }
 
 } // namespace gradus::runtime

@@ -1,9 +1,10 @@
 // The hashes of an artifact, shared by its writer and its reader.
 //
-// Sections: hashBytes of their bytes. The header: hashBytes of the size-prefixed
-// FlatBuffer with the eight bytes of the field `header_hash` read as zero. The
-// writer stores any non-zero value in that field (FlatBuffers leaves out zeros;
-// or uses ForceDefaults) and calls sealHeader on the finished buffer.
+// Sections: hashBytes of their bytes. The header: hashBytes of the
+// size-prefixed FlatBuffer with the eight bytes of the field `header_hash` read
+// as zero. The writer stores any non-zero value in that field (FlatBuffers
+// leaves out zeros; or uses ForceDefaults) and calls sealHeader on the finished
+// buffer.
 
 #pragma once
 
@@ -28,7 +29,8 @@ inline uint64_t loadWord(const uint8_t *at) {
 }
 
 inline uint64_t stir(uint64_t lane, uint64_t word) {
-  constexpr uint64_t kFirst = 0x9E3779B185EBCA87u, kSecond = 0xC2B2AE3D27D4EB4Fu;
+  constexpr uint64_t kFirst = 0x9E3779B185EBCA87u,
+                     kSecond = 0xC2B2AE3D27D4EB4Fu;
   return std::rotl(lane + word * kSecond, 31) * kFirst;
 }
 
@@ -48,7 +50,8 @@ inline uint64_t hashBytes(const uint8_t *bytes, size_t size) {
   size_t at = 0;
   for (; at + 32 <= size; at += 32)
     for (int lane = 0; lane < 4; ++lane)
-      lanes[lane] = detail::stir(lanes[lane], detail::loadWord(bytes + at + 8 * lane));
+      lanes[lane] =
+          detail::stir(lanes[lane], detail::loadWord(bytes + at + 8 * lane));
   uint64_t hash = detail::stir(0, size);
   for (uint64_t lane : lanes)
     hash = detail::stir(hash, lane);

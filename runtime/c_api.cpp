@@ -45,7 +45,8 @@ gradus_status codeOf(const absl::Status &status) {
   }
 }
 
-gradus_status report(const gradus_session *session, const absl::Status &status) {
+gradus_status report(const gradus_session *session,
+                     const absl::Status &status) {
   if (!status.ok())
     (session ? session->error : lastError) = std::string(status.message());
   return codeOf(status);
@@ -72,14 +73,16 @@ template <typename Infos> int find(const Infos &infos, const char *name) {
 
 gradus_tensor tensorOf(const TensorInfo &info) {
   return {info.name.c_str(), static_cast<gradus_dtype>(info.type.dtype),
-          static_cast<int>(info.type.shape.size()), info.type.shape.data(), info.bytes};
+          static_cast<int>(info.type.shape.size()), info.type.shape.data(),
+          info.bytes};
 }
 
 template <typename Infos>
-gradus_status describe(const gradus_session *session, const Infos &infos, int number,
-                       gradus_tensor *tensor) {
+gradus_status describe(const gradus_session *session, const Infos &infos,
+                       int number, gradus_tensor *tensor) {
   if (!tensor || number < 0 || static_cast<size_t>(number) >= infos.size())
-    return reject(session, "number " + std::to_string(number) + " is not one of " +
+    return reject(session, "number " + std::to_string(number) +
+                               " is not one of " +
                                std::to_string(infos.size()));
   *tensor = tensorOf(infos[number]);
   return GRADUS_OK;
@@ -89,7 +92,8 @@ gradus_status describe(const gradus_session *session, const Infos &infos, int nu
 gradus_options complete(const gradus_options *given) {
   gradus_options options = gradus_default_options();
   if (given)
-    std::copy_n(reinterpret_cast<const char *>(given), std::min(given->size, options.size),
+    std::copy_n(reinterpret_cast<const char *>(given),
+                std::min(given->size, options.size),
                 reinterpret_cast<char *>(&options));
   return options;
 }
@@ -100,9 +104,8 @@ SessionOptions sessionOptions(const gradus_options &given) {
   options.deterministic = given.deterministic != 0;
   options.device = given.device ? given.device : "cpu";
   if (given.log)
-    options.log = [log = given.log, context = given.log_context](const std::string &line) {
-      log(context, line.c_str());
-    };
+    options.log = [log = given.log, context = given.log_context](
+                      const std::string &line) { log(context, line.c_str()); };
   return options;
 }
 
@@ -135,17 +138,19 @@ void merge(const Pointer *given, const std::vector<Pointer> &bound,
     merged[i] = given && given[i] ? given[i] : bound[i];
 }
 
-absl::Status stepOnce(gradus_session &handle, int graph, const void *const *inputs,
-                      void *const *outputs) {
+absl::Status stepOnce(gradus_session &handle, int graph,
+                      const void *const *inputs, void *const *outputs) {
   Bindings &bindings = handle.bindings[graph];
   merge(inputs, bindings.inputs, bindings.mergedInputs);
   merge(outputs, bindings.outputs, bindings.mergedOutputs);
-  return handle.session->step(graph, bindings.mergedInputs, bindings.mergedOutputs);
+  return handle.session->step(graph, bindings.mergedInputs,
+                              bindings.mergedOutputs);
 }
 
 gradus_status noGraph(const gradus_session *session, int graph) {
-  return reject(session, session ? "graph " + std::to_string(graph) + " does not exist"
-                                 : kNoSession);
+  return reject(session,
+                session ? "graph " + std::to_string(graph) + " does not exist"
+                        : kNoSession);
 }
 
 } // namespace
@@ -167,7 +172,8 @@ gradus_status gradus_load(const char *path, const gradus_options *given,
   return start(Artifact::open(path, {options.trust != 0}), options, session);
 }
 
-gradus_status gradus_load_memory(const void *bytes, size_t size, const gradus_options *given,
+gradus_status gradus_load_memory(const void *bytes, size_t size,
+                                 const gradus_options *given,
                                  gradus_session **session) {
   if (!session)
     return reject(nullptr, "the place for the session is NULL");
@@ -217,12 +223,14 @@ int gradus_state_count(const gradus_session *session) {
   return session ? static_cast<int>(session->session->states().size()) : 0;
 }
 
-int gradus_find_input(const gradus_session *session, int graph, const char *name) {
+int gradus_find_input(const gradus_session *session, int graph,
+                      const char *name) {
   const GraphInfo *info = graphOf(session, graph);
   return info ? find(info->inputs, name) : -1;
 }
 
-int gradus_find_output(const gradus_session *session, int graph, const char *name) {
+int gradus_find_output(const gradus_session *session, int graph,
+                       const char *name) {
   const GraphInfo *info = graphOf(session, graph);
   return info ? find(info->outputs, name) : -1;
 }
@@ -234,29 +242,33 @@ int gradus_find_state(const gradus_session *session, const char *name) {
 gradus_status gradus_input(const gradus_session *session, int graph, int input,
                            gradus_tensor *tensor) {
   const GraphInfo *info = graphOf(session, graph);
-  return info ? describe(session, info->inputs, input, tensor) : noGraph(session, graph);
+  return info ? describe(session, info->inputs, input, tensor)
+              : noGraph(session, graph);
 }
 
-gradus_status gradus_output(const gradus_session *session, int graph, int output,
-                            gradus_tensor *tensor) {
+gradus_status gradus_output(const gradus_session *session, int graph,
+                            int output, gradus_tensor *tensor) {
   const GraphInfo *info = graphOf(session, graph);
-  return info ? describe(session, info->outputs, output, tensor) : noGraph(session, graph);
+  return info ? describe(session, info->outputs, output, tensor)
+              : noGraph(session, graph);
 }
 
-gradus_status gradus_state(const gradus_session *session, int state, gradus_tensor *tensor) {
+gradus_status gradus_state(const gradus_session *session, int state,
+                           gradus_tensor *tensor) {
   return session ? describe(session, session->session->states(), state, tensor)
                  : reject(nullptr, kNoSession);
 }
 
 //===-- running -----------------------------------------------------------===//
 
-gradus_status gradus_step(gradus_session *session, int graph, const void *const *inputs,
-                          void *const *outputs) {
+gradus_status gradus_step(gradus_session *session, int graph,
+                          const void *const *inputs, void *const *outputs) {
   return gradus_steps(session, graph, 1, inputs, outputs, nullptr);
 }
 
 gradus_status gradus_steps(gradus_session *session, int graph, int64_t count,
-                           const void *const *inputs, void *const *outputs, int64_t *done) {
+                           const void *const *inputs, void *const *outputs,
+                           int64_t *done) {
   int64_t ignored;
   int64_t &ran = done ? *done : ignored;
   ran = 0;
@@ -264,32 +276,34 @@ gradus_status gradus_steps(gradus_session *session, int graph, int64_t count,
   if (!info)
     return noGraph(session, graph);
   for (; ran < count; ++ran) {
-    absl::Status status =
-        stepOnce(*session, graph, inputs ? inputs + ran * info->inputs.size() : nullptr,
-                 outputs ? outputs + ran * info->outputs.size() : nullptr);
+    absl::Status status = stepOnce(
+        *session, graph, inputs ? inputs + ran * info->inputs.size() : nullptr,
+        outputs ? outputs + ran * info->outputs.size() : nullptr);
     if (!status.ok())
       return report(session, status);
   }
   return GRADUS_OK;
 }
 
-gradus_status gradus_bind_input(gradus_session *session, int graph, const char *name,
-                                const void *data) {
+gradus_status gradus_bind_input(gradus_session *session, int graph,
+                                const char *name, const void *data) {
   int input = gradus_find_input(session, graph, name);
   if (input < 0)
     return graphOf(session, graph)
-               ? reject(session, std::string("there is no input ") + (name ? name : "NULL"))
+               ? reject(session, std::string("there is no input ") +
+                                     (name ? name : "NULL"))
                : noGraph(session, graph);
   session->bindings[graph].inputs[input] = data;
   return GRADUS_OK;
 }
 
-gradus_status gradus_bind_output(gradus_session *session, int graph, const char *name,
-                                 void *data) {
+gradus_status gradus_bind_output(gradus_session *session, int graph,
+                                 const char *name, void *data) {
   int output = gradus_find_output(session, graph, name);
   if (output < 0)
     return graphOf(session, graph)
-               ? reject(session, std::string("there is no output ") + (name ? name : "NULL"))
+               ? reject(session, std::string("there is no output ") +
+                                     (name ? name : "NULL"))
                : noGraph(session, graph);
   session->bindings[graph].outputs[output] = data;
   return GRADUS_OK;
@@ -300,7 +314,8 @@ void *gradus_input_buffer(gradus_session *session, int graph, int input) {
   return exists ? session->session->inputBuffer(graph, input) : nullptr;
 }
 
-const void *gradus_output_buffer(gradus_session *session, int graph, int output) {
+const void *gradus_output_buffer(gradus_session *session, int graph,
+                                 int output) {
   bool exists = output >= 0 && output < gradus_output_count(session, graph);
   return exists ? session->session->outputBuffer(graph, output) : nullptr;
 }
@@ -312,17 +327,19 @@ void gradus_cancel(gradus_session *session) {
 
 //===-- state -------------------------------------------------------------===//
 
-gradus_status gradus_read_state(gradus_session *session, const char *name, void *data,
-                                size_t bytes) {
+gradus_status gradus_read_state(gradus_session *session, const char *name,
+                                void *data, size_t bytes) {
   if (!session || !name || !data)
-    return reject(session, session ? "the name or the data are NULL" : kNoSession);
+    return reject(session,
+                  session ? "the name or the data are NULL" : kNoSession);
   return report(session, session->session->readState(name, data, bytes));
 }
 
-gradus_status gradus_write_state(gradus_session *session, const char *name, const void *data,
-                                 size_t bytes) {
+gradus_status gradus_write_state(gradus_session *session, const char *name,
+                                 const void *data, size_t bytes) {
   if (!session || !name || !data)
-    return reject(session, session ? "the name or the data are NULL" : kNoSession);
+    return reject(session,
+                  session ? "the name or the data are NULL" : kNoSession);
   return report(session, session->session->writeState(name, data, bytes));
 }
 
@@ -333,13 +350,15 @@ gradus_status gradus_reset(gradus_session *session) {
   return GRADUS_OK;
 }
 
-gradus_status gradus_save_checkpoint(gradus_session *session, const char *path) {
+gradus_status gradus_save_checkpoint(gradus_session *session,
+                                     const char *path) {
   if (!session || !path)
     return reject(session, session ? "the path is NULL" : kNoSession);
   return report(session, session->session->saveCheckpoint(path));
 }
 
-gradus_status gradus_load_checkpoint(gradus_session *session, const char *path) {
+gradus_status gradus_load_checkpoint(gradus_session *session,
+                                     const char *path) {
   if (!session || !path)
     return reject(session, session ? "the path is NULL" : kNoSession);
   return report(session, session->session->loadCheckpoint(path));
@@ -348,13 +367,17 @@ gradus_status gradus_load_checkpoint(gradus_session *session, const char *path) 
 gradus_status gradus_load_weights(gradus_session *session, const char *path) {
   if (!session || !path)
     return reject(session, session ? "the path is NULL" : kNoSession);
-  return report(session, session->session->loadCheckpoint(path, Restore::parameters));
+  return report(session,
+                session->session->loadCheckpoint(path, Restore::parameters));
 }
 
-gradus_status gradus_memory_of(const gradus_session *session, gradus_memory *memory) {
+gradus_status gradus_memory_of(const gradus_session *session,
+                               gradus_memory *memory) {
   if (!session || !memory)
-    return reject(session, session ? "the place for the figures is NULL" : kNoSession);
+    return reject(session,
+                  session ? "the place for the figures is NULL" : kNoSession);
   MemoryInfo info = session->session->memory();
-  *memory = {info.state, info.arena, info.constants, info.code, info.predicted(), info.bound};
+  *memory = {info.state, info.arena,       info.constants,
+             info.code,  info.predicted(), info.bound};
   return GRADUS_OK;
 }

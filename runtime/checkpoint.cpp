@@ -1,3 +1,5 @@
+// Checkpoints: what must match, and in which words it does not.
+
 #include "runtime/checkpoint.h"
 
 #include "runtime/safetensors.h"
@@ -22,22 +24,26 @@ std::string listOf(const std::vector<std::string> &names) {
 }
 
 bool isWanted(const StateInfo &state, Restore what) {
-  return what == Restore::everything || state.role == artifact::Role::parameter ||
+  return what == Restore::everything ||
+         state.role == artifact::Role::parameter ||
          state.role == artifact::Role::buffer;
 }
 
-absl::Status verifyTypes(const Safetensors &file, const std::vector<StateMemory> &states) {
+absl::Status verifyTypes(const Safetensors &file,
+                         const std::vector<StateMemory> &states) {
   for (const StateMemory &state : states) {
     const NamedTensor *tensor = file.find(state.info->name);
     if (tensor && !(tensor->type == state.info->type))
       return invalid(state.info->name, " is ", toString(tensor->type),
-                     " in the file and ", toString(state.info->type), " in the artifact");
+                     " in the file and ", toString(state.info->type),
+                     " in the artifact");
   }
   return absl::OkStatus();
 }
 
 /// Both sides have the same names, when everything is wanted.
-absl::Status verifyNames(const Safetensors &file, const std::vector<StateMemory> &states) {
+absl::Status verifyNames(const Safetensors &file,
+                         const std::vector<StateMemory> &states) {
   std::vector<std::string> missing, unexpected;
   std::unordered_set<std::string> known;
   for (const StateMemory &state : states) {
@@ -51,21 +57,25 @@ absl::Status verifyNames(const Safetensors &file, const std::vector<StateMemory>
   if (!missing.empty())
     return invalid("lacks ", listOf(missing));
   if (!unexpected.empty())
-    return invalid("has ", listOf(unexpected), ", which the artifact does not know");
+    return invalid("has ", listOf(unexpected),
+                   ", which the artifact does not know");
   return absl::OkStatus();
 }
 
 } // namespace
 
-absl::Status writeCheckpoint(const std::string &path, const std::vector<StateMemory> &states,
-                             const std::map<std::string, std::string> &metadata) {
+absl::Status
+writeCheckpoint(const std::string &path, const std::vector<StateMemory> &states,
+                const std::map<std::string, std::string> &metadata) {
   std::vector<NamedTensor> tensors;
   for (const StateMemory &state : states)
-    tensors.push_back({state.info->name, state.info->type, {state.data, state.info->bytes}});
+    tensors.push_back(
+        {state.info->name, state.info->type, {state.data, state.info->bytes}});
   return writeSafetensors(path, tensors, metadata);
 }
 
-absl::Status readCheckpoint(const std::string &path, const std::vector<StateMemory> &states,
+absl::Status readCheckpoint(const std::string &path,
+                            const std::vector<StateMemory> &states,
                             Restore what) {
   GRADUS_ASSIGN(Safetensors file, Safetensors::open(path));
   std::vector<StateMemory> wanted;
@@ -82,7 +92,8 @@ absl::Status readCheckpoint(const std::string &path, const std::vector<StateMemo
     return invalid(path, ": has none of the parameters, such as ",
                    wanted.empty() ? "" : wanted.front().info->name);
   for (const StateMemory &state : wanted)
-    if (const NamedTensor *tensor = file.find(state.info->name); tensor && state.info->bytes)
+    if (const NamedTensor *tensor = file.find(state.info->name);
+        tensor && state.info->bytes)
       std::memcpy(state.data, tensor->data.data(), state.info->bytes);
   return absl::OkStatus();
 }

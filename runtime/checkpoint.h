@@ -19,11 +19,13 @@ struct StateMemory {
   uint8_t *data = nullptr;
 };
 
-absl::Status writeCheckpoint(const std::string &path, const std::vector<StateMemory> &states,
-                             const std::map<std::string, std::string> &metadata);
+absl::Status
+writeCheckpoint(const std::string &path, const std::vector<StateMemory> &states,
+                const std::map<std::string, std::string> &metadata);
 
 /// Fills states from a file. Checks all of it first: on an error none changed.
-absl::Status readCheckpoint(const std::string &path, const std::vector<StateMemory> &states,
+absl::Status readCheckpoint(const std::string &path,
+                            const std::vector<StateMemory> &states,
                             Restore what);
 
 } // namespace gradus::runtime

@@ -1,3 +1,5 @@
+// From the kind of a command to the code that prepares it.
+
 #include "runtime/command.h"
 
 #include "runtime/status.h"
@@ -5,7 +7,8 @@
 namespace gradus::runtime {
 
 absl::StatusOr<std::unique_ptr<Command>>
-prepareCommand(const CommandContext &context, const artifact::Command &command) {
+prepareCommand(const CommandContext &context,
+               const artifact::Command &command) {
   switch (command.kind_type()) {
   case artifact::CommandKind::KernelCommand:
     return prepareKernel(context, *command.kind_as_KernelCommand());

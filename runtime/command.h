@@ -40,11 +40,14 @@ absl::StatusOr<std::unique_ptr<Command>>
 prepareCommand(const CommandContext &context, const artifact::Command &command);
 
 absl::StatusOr<std::unique_ptr<Command>>
-prepareKernel(const CommandContext &context, const artifact::KernelCommand &command);
+prepareKernel(const CommandContext &context,
+              const artifact::KernelCommand &command);
 absl::StatusOr<std::unique_ptr<Command>>
-prepareLibrary(const CommandContext &context, const artifact::LibraryCommand &command);
+prepareLibrary(const CommandContext &context,
+               const artifact::LibraryCommand &command);
 absl::StatusOr<std::unique_ptr<Command>>
-prepareCopy(const CommandContext &context, const artifact::CopyCommand &command);
+prepareCopy(const CommandContext &context,
+            const artifact::CopyCommand &command);
 
 /// "kernel", "library" or "copy".
 const char *kindOf(const artifact::Command &command);

@@ -1,3 +1,5 @@
+// Mapped files and atomic writes, on POSIX calls.
+
 #include "runtime/file.h"
 
 #include "runtime/status.h"
@@ -17,8 +19,10 @@ namespace {
 /// The last system error, in words, as one of the user's or the machine's.
 absl::Status systemError(const std::string &path, const char *what) {
   int code = errno;
-  std::string words = absl::StrCat(path, ": cannot ", what, ": ", strerror(code));
-  bool users = code == ENOENT || code == EACCES || code == EISDIR || code == ENOTDIR;
+  std::string words =
+      absl::StrCat(path, ": cannot ", what, ": ", strerror(code));
+  bool users =
+      code == ENOENT || code == EACCES || code == EISDIR || code == ENOTDIR;
   return users ? absl::InvalidArgumentError(words) : absl::InternalError(words);
 }
 
@@ -50,7 +54,8 @@ bool isStillNamed(int descriptor, const std::string &name) {
 
 absl::Status syncDirectory(const std::string &path) {
   std::string directory = directoryOf(path);
-  Descriptor opened{open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+  Descriptor opened{
+      open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
   if (opened.number < 0)
     return systemError(directory, "open");
   // Some file systems cannot sync a directory and need not.
@@ -99,8 +104,10 @@ MappedFile::~MappedFile() {
 void MappedFile::release(std::span<const uint8_t> part) {
   // Whole pages inside the part only; its neighbours may be in use.
   const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
-  auto start = (reinterpret_cast<uintptr_t>(part.data()) + page - 1) / page * page;
-  auto end = reinterpret_cast<uintptr_t>(part.data() + part.size()) / page * page;
+  auto start =
+      (reinterpret_cast<uintptr_t>(part.data()) + page - 1) / page * page;
+  auto end =
+      reinterpret_cast<uintptr_t>(part.data() + part.size()) / page * page;
   if (start < end)
     madvise(reinterpret_cast<void *>(start), end - start, MADV_DONTNEED);
 }

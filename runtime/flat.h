@@ -14,7 +14,8 @@ template <typename T> size_t countOf(const flatbuffers::Vector<T> *list) {
   return list ? list->size() : 0;
 }
 
-template <typename T> std::vector<T> valuesOf(const flatbuffers::Vector<T> *list) {
+template <typename T>
+std::vector<T> valuesOf(const flatbuffers::Vector<T> *list) {
   return list ? std::vector<T>(list->begin(), list->end()) : std::vector<T>();
 }
 
@@ -24,7 +25,8 @@ inline std::string textOf(const flatbuffers::String *text) {
 
 /// A missing type is an f32 scalar; verification refuses one where it matters.
 inline TensorType typeOf(const artifact::TensorType *type) {
-  return type ? TensorType{type->dtype(), valuesOf(type->shape())} : TensorType();
+  return type ? TensorType{type->dtype(), valuesOf(type->shape())}
+              : TensorType();
 }
 
 } // namespace gradus::runtime

@@ -51,9 +51,9 @@ typedef struct gradus_session gradus_session;
 
 typedef enum gradus_status {
   GRADUS_OK = 0,
-  GRADUS_INVALID = 1,   /* a bad argument, artifact, checkpoint or name */
-  GRADUS_FAILED = 2,    /* the machine failed: memory, disk, a library */
-  GRADUS_CANCELLED = 3  /* gradus_cancel was called */
+  GRADUS_INVALID = 1,  /* a bad argument, artifact, checkpoint or name */
+  GRADUS_FAILED = 2,   /* the machine failed: memory, disk, a library */
+  GRADUS_CANCELLED = 3 /* gradus_cancel was called */
 } gradus_status;
 
 typedef enum gradus_dtype {
@@ -77,18 +77,19 @@ typedef struct gradus_tensor {
   size_t bytes;
 } gradus_tensor;
 
-/* Gets one line (no newline at the end); may be called from gradus_load only. */
+/* Gets one line (no newline at the end); may be called from gradus_load only.
+ */
 typedef void (*gradus_log_function)(void *context, const char *line);
 
 /* How to load. Start from gradus_default_options(), or pass NULL for it. */
 typedef struct gradus_options {
-  size_t size;          /* sizeof(gradus_options), for later versions */
-  int threads;          /* 0: one per core that the process may run on */
-  int deterministic;    /* the bits do not depend on the number of threads */
-  const char *device;   /* "cpu" */
+  size_t size;             /* sizeof(gradus_options), for later versions */
+  int threads;             /* 0: one per core that the process may run on */
+  int deterministic;       /* the bits do not depend on the number of threads */
+  const char *device;      /* "cpu" */
   gradus_log_function log; /* NULL: silent */
   void *log_context;
-  int trust;            /* do not check the hashes of weights and constants */
+  int trust; /* do not check the hashes of weights and constants */
 } gradus_options;
 
 GRADUS_API gradus_options gradus_default_options(void);
@@ -120,17 +121,22 @@ GRADUS_API const char *gradus_version(void);
 /* Graphs are numbered from 0. gradus_find_graph gives -1 for an unknown name,
  * gradus_graph_name NULL for a number out of range. */
 GRADUS_API int gradus_graph_count(const gradus_session *session);
-GRADUS_API const char *gradus_graph_name(const gradus_session *session, int graph);
-GRADUS_API int gradus_find_graph(const gradus_session *session, const char *name);
+GRADUS_API const char *gradus_graph_name(const gradus_session *session,
+                                         int graph);
+GRADUS_API int gradus_find_graph(const gradus_session *session,
+                                 const char *name);
 
 GRADUS_API int gradus_input_count(const gradus_session *session, int graph);
 GRADUS_API int gradus_output_count(const gradus_session *session, int graph);
 GRADUS_API int gradus_state_count(const gradus_session *session);
 
 /* Number of a name, or -1. */
-GRADUS_API int gradus_find_input(const gradus_session *session, int graph, const char *name);
-GRADUS_API int gradus_find_output(const gradus_session *session, int graph, const char *name);
-GRADUS_API int gradus_find_state(const gradus_session *session, const char *name);
+GRADUS_API int gradus_find_input(const gradus_session *session, int graph,
+                                 const char *name);
+GRADUS_API int gradus_find_output(const gradus_session *session, int graph,
+                                  const char *name);
+GRADUS_API int gradus_find_state(const gradus_session *session,
+                                 const char *name);
 
 GRADUS_API gradus_status gradus_input(const gradus_session *session, int graph,
                                       int input, gradus_tensor *tensor);
@@ -150,7 +156,8 @@ GRADUS_API gradus_status gradus_step(gradus_session *session, int graph,
                                      const void *const *inputs,
                                      void *const *outputs);
 
-/* Runs a graph `count` times over a queue of batches: inputs[k * inputs_of_graph
+/* Runs a graph `count` times over a queue of batches: inputs[k *
+ * inputs_of_graph
  * + i] is input i of step k, and outputs in the same way (NULL: not wanted).
  * Stops between steps when cancelled. `*done` (may be NULL) gets the number of
  * steps that ran to their end. */
@@ -167,8 +174,10 @@ GRADUS_API gradus_status gradus_bind_output(gradus_session *session, int graph,
 
 /* Where a step keeps an input or an output: an input may be written there
  * before each step (a step may overwrite it), an output read until the next. */
-GRADUS_API void *gradus_input_buffer(gradus_session *session, int graph, int input);
-GRADUS_API const void *gradus_output_buffer(gradus_session *session, int graph, int output);
+GRADUS_API void *gradus_input_buffer(gradus_session *session, int graph,
+                                     int input);
+GRADUS_API const void *gradus_output_buffer(gradus_session *session, int graph,
+                                            int output);
 
 /* Asks a running gradus_steps to stop after its current step, or the next
  * gradus_step or gradus_steps to fail at once, with GRADUS_CANCELLED. The state
@@ -205,8 +214,8 @@ GRADUS_API gradus_status gradus_load_weights(gradus_session *session,
 /* -- Memory --------------------------------------------------------------- */
 
 typedef struct gradus_memory {
-  uint64_t state;     /* parameters, buffers, optimizer slots */
-  uint64_t arena;     /* activations, gradients, library scratch */
+  uint64_t state; /* parameters, buffers, optimizer slots */
+  uint64_t arena; /* activations, gradients, library scratch */
   uint64_t constants;
   uint64_t code;
   uint64_t predicted; /* the sum of these */

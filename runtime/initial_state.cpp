@@ -1,3 +1,5 @@
+// Initial weights and fills.
+
 #include "runtime/initial_state.h"
 
 #include "runtime/file.h"
@@ -58,7 +60,8 @@ void fillWith(artifact::DType dtype, void *data, size_t count, double value) {
   }
 }
 
-void initialiseStates(const Artifact &artifact, const artifact::Plan &plan, uint8_t *region) {
+void initialiseStates(const Artifact &artifact, const artifact::Plan &plan,
+                      uint8_t *region) {
   const artifact::Header &header = artifact.header();
   auto weights = artifact.bytes(header.weights());
   for (size_t i = 0; i < countOf(header.states()); ++i) {

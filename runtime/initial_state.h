@@ -9,7 +9,8 @@
 namespace gradus::runtime {
 
 /// Writes initial weights, or each state's fill, into a zeroed state region.
-void initialiseStates(const Artifact &artifact, const artifact::Plan &plan, uint8_t *region);
+void initialiseStates(const Artifact &artifact, const artifact::Plan &plan,
+                      uint8_t *region);
 
 /// `count` elements of `value`, rounded to the type; whole numbers that the
 /// type cannot hold become 0.

@@ -1,3 +1,5 @@
+// Makes a plan ready: memory, addresses of buffers, commands; then runs it.
+
 #include "runtime/loaded_plan.h"
 
 #include "runtime/flat.h"
@@ -39,16 +41,19 @@ bool canUseThreads(const artifact::Plan &plan) {
 //===-- ports -------------------------------------------------------------===//
 
 std::vector<PortMemory>
-portsOf(const std::vector<uint8_t *> &buffers, const flatbuffers::Vector<uint32_t> *numbers,
+portsOf(const std::vector<uint8_t *> &buffers,
+        const flatbuffers::Vector<uint32_t> *numbers,
         const flatbuffers::Vector<flatbuffers::Offset<artifact::Port>> *ports) {
   std::vector<PortMemory> memory;
   for (size_t i = 0; i < countOf(ports); ++i)
-    memory.push_back({buffers[numbers->Get(i)], *bytesOf(typeOf(ports->Get(i)->type()))});
+    memory.push_back(
+        {buffers[numbers->Get(i)], *bytesOf(typeOf(ports->Get(i)->type()))});
   return memory;
 }
 
 int64_t now() {
-  return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
+  return std::chrono::steady_clock::now().time_since_epoch() /
+         std::chrono::nanoseconds(1);
 }
 
 } // namespace
@@ -56,10 +61,11 @@ int64_t now() {
 //===-- loading -----------------------------------------------------------===//
 
 absl::StatusOr<std::unique_ptr<LoadedPlan>>
-LoadedPlan::load(std::shared_ptr<const Artifact> artifact, const artifact::Plan &plan,
-                 int threads, bool deterministic) {
+LoadedPlan::load(std::shared_ptr<const Artifact> artifact,
+                 const artifact::Plan &plan, int threads, bool deterministic) {
   int used = canUseThreads(plan) ? threads : 1;
-  std::unique_ptr<LoadedPlan> loaded(new LoadedPlan(std::move(artifact), plan, used));
+  std::unique_ptr<LoadedPlan> loaded(
+      new LoadedPlan(std::move(artifact), plan, used));
   GRADUS_TRY(loaded->allocate());
   GRADUS_TRY(loaded->prepare(deterministic));
   return loaded;
@@ -75,19 +81,22 @@ absl::Status LoadedPlan::allocate() {
 std::vector<uint8_t *> LoadedPlan::bufferAddresses() const {
   auto constants = artifact_->bytes(artifact_->header().constants());
   // Verification has seen that no command writes to a constant.
-  uint8_t *starts[] = {state_.data(), arena_.data(), const_cast<uint8_t *>(constants.data())};
+  uint8_t *starts[] = {state_.data(), arena_.data(),
+                       const_cast<uint8_t *>(constants.data())};
   std::vector<uint8_t *> addresses;
   for (size_t i = 0; i < countOf(plan_.buffers()); ++i) {
     const artifact::Buffer *buffer = plan_.buffers()->Get(i);
     uint8_t *start = starts[static_cast<size_t>(buffer->region())];
-    addresses.push_back(start ? start + buffer->offset() : nullptr); // null: no bytes
+    addresses.push_back(start ? start + buffer->offset()
+                              : nullptr); // null: no bytes
   }
   return addresses;
 }
 
 absl::Status LoadedPlan::prepare(bool deterministic) {
-  CommandContext context{plan_,     artifact_->kernels(plan_), code_.data(), bufferAddresses(),
-                         pool_, deterministic};
+  CommandContext context{plan_,        artifact_->kernels(plan_),
+                         code_.data(), bufferAddresses(),
+                         pool_,        deterministic};
   graphs_.resize(countOf(artifact_->header().graphs()));
   for (size_t i = 0; i < countOf(plan_.graphs()); ++i)
     GRADUS_TRY(prepareGraph(context, *plan_.graphs()->Get(i)));
@@ -96,7 +105,8 @@ absl::Status LoadedPlan::prepare(bool deterministic) {
 
 absl::Status LoadedPlan::prepareGraph(const CommandContext &context,
                                       const artifact::GraphPlan &plan) {
-  const artifact::Graph *graph = artifact_->header().graphs()->Get(plan.graph());
+  const artifact::Graph *graph =
+      artifact_->header().graphs()->Get(plan.graph());
   LoadedGraph &loaded = graphs_[plan.graph()];
   loaded.plan = &plan;
   loaded.inputs = portsOf(context.buffers, plan.inputs(), graph->inputs());
@@ -129,8 +139,10 @@ absl::Status LoadedPlan::failure(size_t graph, size_t command,
                                  const absl::Status &status) const {
   if (status.ok())
     return status;
-  const artifact::Command *facts = graphs_[graph].plan->commands()->Get(command);
-  return at(status, "graph ", textOf(artifact_->header().graphs()->Get(graph)->name()),
+  const artifact::Command *facts =
+      graphs_[graph].plan->commands()->Get(command);
+  return at(status, "graph ",
+            textOf(artifact_->header().graphs()->Get(graph)->name()),
             ": command ", command, " (", textOf(facts->name()), ")");
 }
 

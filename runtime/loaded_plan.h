@@ -32,8 +32,8 @@ class LoadedPlan {
 public:
   /// Allocates everything that steps will need. State is zero.
   static absl::StatusOr<std::unique_ptr<LoadedPlan>>
-  load(std::shared_ptr<const Artifact> artifact, const artifact::Plan &plan, int threads,
-       bool deterministic);
+  load(std::shared_ptr<const Artifact> artifact, const artifact::Plan &plan,
+       int threads, bool deterministic);
 
   const Artifact &artifact() const { return *artifact_; }
   const artifact::Plan &plan() const { return plan_; }
@@ -48,15 +48,18 @@ public:
   absl::Status run(size_t graph, std::span<int64_t> nanoseconds);
 
 private:
-  LoadedPlan(std::shared_ptr<const Artifact> artifact, const artifact::Plan &plan, int threads)
+  LoadedPlan(std::shared_ptr<const Artifact> artifact,
+             const artifact::Plan &plan, int threads)
       : artifact_(std::move(artifact)), plan_(plan), pool_(threads) {}
 
   absl::Status allocate();
   absl::Status prepare(bool deterministic);
-  absl::Status prepareGraph(const CommandContext &context, const artifact::GraphPlan &graph);
+  absl::Status prepareGraph(const CommandContext &context,
+                            const artifact::GraphPlan &graph);
   absl::Status addExtraScratch();
   std::vector<uint8_t *> bufferAddresses() const;
-  absl::Status failure(size_t graph, size_t command, const absl::Status &status) const;
+  absl::Status failure(size_t graph, size_t command,
+                       const absl::Status &status) const;
 
   std::shared_ptr<const Artifact> artifact_;
   const artifact::Plan &plan_;

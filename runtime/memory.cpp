@@ -1,3 +1,5 @@
+// Memory from the system: guarded pages, huge ones where they pay, code sealed.
+
 #include "runtime/memory.h"
 
 #include "runtime/status.h"
@@ -19,7 +21,9 @@ size_t pageSize() {
 /// From here on huge pages save more time than their rounding costs memory.
 constexpr size_t kLarge = 64 << 20;
 
-size_t wholePages(size_t size) { return (size + pageSize() - 1) / pageSize() * pageSize(); }
+size_t wholePages(size_t size) {
+  return (size + pageSize() - 1) / pageSize() * pageSize();
+}
 
 uint64_t machineMemory() {
   return static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * pageSize();
@@ -27,32 +31,34 @@ uint64_t machineMemory() {
 
 } // namespace
 
-absl::StatusOr<MemoryBlock> MemoryBlock::allocate(size_t size, const std::string &what) {
+absl::StatusOr<MemoryBlock> MemoryBlock::allocate(size_t size,
+                                                  const std::string &what) {
   MemoryBlock block;
   if (size == 0)
     return block;
   if (size > machineMemory())
-    return absl::ResourceExhaustedError(absl::StrCat("needs ", size, " bytes for its ", what,
-                                                     ", and this machine has ",
-                                                     machineMemory()));
-  size_t inner = wholePages(size), whole = inner + 2 * pageSize();
-  void *start = mmap(nullptr, whole, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-                     -1, 0);
-  if (start == MAP_FAILED)
     return absl::ResourceExhaustedError(
-        absl::StrCat("no memory for ", size, " bytes of ", what, ": ", strerror(errno)));
+        absl::StrCat("needs ", size, " bytes for its ", what,
+                     ", and this machine has ", machineMemory()));
+  size_t inner = wholePages(size), whole = inner + 2 * pageSize();
+  void *start = mmap(nullptr, whole, PROT_NONE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (start == MAP_FAILED)
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "no memory for ", size, " bytes of ", what, ": ", strerror(errno)));
   block.data_ = static_cast<uint8_t *>(start) + pageSize();
   block.size_ = size;
   if (mprotect(block.data_, inner, PROT_READ | PROT_WRITE) != 0)
-    return absl::ResourceExhaustedError(
-        absl::StrCat("no memory for ", size, " bytes of ", what, ": ", strerror(errno)));
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "no memory for ", size, " bytes of ", what, ": ", strerror(errno)));
   if (size >= kLarge)
     madvise(block.data_, inner, MADV_HUGEPAGE);
   return block;
 }
 
 MemoryBlock::MemoryBlock(MemoryBlock &&other) noexcept
-    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+    : data_(std::exchange(other.data_, nullptr)),
+      size_(std::exchange(other.size_, 0)) {}
 
 MemoryBlock &MemoryBlock::operator=(MemoryBlock &&other) noexcept {
   std::swap(data_, other.data_);
@@ -73,7 +79,8 @@ absl::Status MemoryBlock::seal() {
 }
 
 absl::StatusOr<MemoryBlock> loadCode(std::span<const uint8_t> code) {
-  GRADUS_ASSIGN(MemoryBlock block, MemoryBlock::allocate(code.size(), "machine code"));
+  GRADUS_ASSIGN(MemoryBlock block,
+                MemoryBlock::allocate(code.size(), "machine code"));
   if (!code.empty())
     std::memcpy(block.data(), code.data(), code.size());
   GRADUS_TRY(block.seal());

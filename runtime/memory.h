@@ -17,7 +17,8 @@ namespace gradus::runtime {
 /// Refuses sizes that the machine cannot hold, in words; `what` is for these.
 class MemoryBlock {
 public:
-  static absl::StatusOr<MemoryBlock> allocate(size_t size, const std::string &what);
+  static absl::StatusOr<MemoryBlock> allocate(size_t size,
+                                              const std::string &what);
   MemoryBlock() = default;
   MemoryBlock(MemoryBlock &&other) noexcept;
   MemoryBlock &operator=(MemoryBlock &&other) noexcept;

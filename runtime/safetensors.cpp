@@ -1,3 +1,6 @@
+// The .safetensors format: a JSON header of names, types and offsets, then
+// data. https://github.com/huggingface/safetensors
+
 #include "runtime/safetensors.h"
 
 #include "runtime/file.h"
@@ -37,12 +40,14 @@ absl::StatusOr<DType> readDType(const Json &entry) {
   for (auto [known, dtype] : kDTypes)
     if (name == known)
       return dtype;
-  return invalid("has dtype ", name, ", which is not one of F32, F64, F16, BF16, "
+  return invalid("has dtype ", name,
+                 ", which is not one of F32, F64, F16, BF16, "
                  "I8, U8, I32, I64, BOOL");
 }
 
 /// The list of whole numbers under `key`.
-absl::StatusOr<std::vector<int64_t>> readNumbers(const Json &entry, const char *key) {
+absl::StatusOr<std::vector<int64_t>> readNumbers(const Json &entry,
+                                                 const char *key) {
   auto found = entry.find(key);
   if (found == entry.end() || !found->is_array())
     return invalid("has no ", key);
@@ -56,7 +61,8 @@ absl::StatusOr<std::vector<int64_t>> readNumbers(const Json &entry, const char *
   return numbers;
 }
 
-absl::StatusOr<NamedTensor> readTensor(const std::string &name, const Json &entry,
+absl::StatusOr<NamedTensor> readTensor(const std::string &name,
+                                       const Json &entry,
                                        std::span<const uint8_t> data) {
   NamedTensor tensor;
   tensor.name = name;
@@ -77,7 +83,8 @@ absl::StatusOr<NamedTensor> readTensor(const std::string &name, const Json &entr
   return tensor;
 }
 
-absl::Status readMetadata(const Json &entry, std::map<std::string, std::string> &metadata) {
+absl::Status readMetadata(const Json &entry,
+                          std::map<std::string, std::string> &metadata) {
   if (!entry.is_object())
     return invalid("__metadata__ is not an object");
   for (const auto &[key, value] : entry.items()) {
@@ -97,21 +104,25 @@ bool liesBefore(const NamedTensor &one, const NamedTensor &other) {
 absl::Status orderByData(std::vector<NamedTensor> &tensors) {
   std::sort(tensors.begin(), tensors.end(), liesBefore);
   for (size_t i = 1; i < tensors.size(); ++i)
-    if (tensors[i - 1].data.data() + tensors[i - 1].data.size() > tensors[i].data.data())
+    if (tensors[i - 1].data.data() + tensors[i - 1].data.size() >
+        tensors[i].data.data())
       return invalid("tensors ", tensors[i - 1].name, " and ", tensors[i].name,
                      " overlap");
   return absl::OkStatus();
 }
 
 /// The JSON text at the start of a file, after its length.
-absl::StatusOr<std::span<const uint8_t>> headerOf(std::span<const uint8_t> file) {
+absl::StatusOr<std::span<const uint8_t>>
+headerOf(std::span<const uint8_t> file) {
   uint64_t size = 0;
   if (file.size() < sizeof(size))
     return invalid("is not a safetensors file: it has ", file.size(), " bytes");
   std::memcpy(&size, file.data(), sizeof(size));
   if (size > file.size() - sizeof(size))
-    return invalid("is not a safetensors file, or is cut short: its header should "
-                   "have ", size, " bytes, and the file has ", file.size());
+    return invalid(
+        "is not a safetensors file, or is cut short: its header should "
+        "have ",
+        size, " bytes, and the file has ", file.size());
   return file.subspan(sizeof(size), size);
 }
 
@@ -133,9 +144,10 @@ std::string headerText(const std::vector<NamedTensor> &tensors,
   size_t at = 0;
   for (const NamedTensor &tensor : tensors) {
     absl::StrAppend(&text, quoted(tensor.name), ":{\"dtype\":\"",
-                    fileNameOf(tensor.type.dtype), "\",\"shape\":",
-                    Json(tensor.type.shape).dump(), ",\"data_offsets\":[", at, ",",
-                    at + tensor.data.size(), "]},");
+                    fileNameOf(tensor.type.dtype),
+                    "\",\"shape\":", Json(tensor.type.shape).dump(),
+                    ",\"data_offsets\":[", at, ",", at + tensor.data.size(),
+                    "]},");
     at += tensor.data.size();
   }
   if (text.back() == ',')
@@ -159,9 +171,11 @@ struct Safetensors::Storage {
 absl::Status Safetensors::Storage::read() {
   GRADUS_ASSIGN(auto header, headerOf(file.bytes()));
   auto data = file.bytes().subspan(sizeof(uint64_t) + header.size());
-  Json root = Json::parse(header.begin(), header.end(), nullptr, /*allow_exceptions=*/false);
+  Json root = Json::parse(header.begin(), header.end(), nullptr,
+                          /*allow_exceptions=*/false);
   if (!root.is_object())
-    return invalid("is not a safetensors file: its header is not a JSON object");
+    return invalid(
+        "is not a safetensors file: its header is not a JSON object");
   for (const auto &[name, entry] : root.items()) {
     if (name == "__metadata__") {
       GRADUS_TRY(readMetadata(entry, metadata));
@@ -180,30 +194,36 @@ absl::Status Safetensors::Storage::read() {
 
 absl::StatusOr<Safetensors> Safetensors::open(const std::string &path) {
   GRADUS_ASSIGN(MappedFile file, MappedFile::open(path));
-  auto storage = std::make_unique<Storage>(Storage{std::move(file), {}, {}, {}});
+  auto storage =
+      std::make_unique<Storage>(Storage{std::move(file), {}, {}, {}});
   GRADUS_TRY(at(storage->read(), path));
   return Safetensors(std::move(storage));
 }
 
-Safetensors::Safetensors(std::unique_ptr<Storage> storage) : storage_(std::move(storage)) {}
+Safetensors::Safetensors(std::unique_ptr<Storage> storage)
+    : storage_(std::move(storage)) {}
 Safetensors::Safetensors(Safetensors &&) noexcept = default;
 Safetensors &Safetensors::operator=(Safetensors &&) noexcept = default;
 Safetensors::~Safetensors() = default;
 
-const std::vector<NamedTensor> &Safetensors::tensors() const { return storage_->tensors; }
+const std::vector<NamedTensor> &Safetensors::tensors() const {
+  return storage_->tensors;
+}
 
 const NamedTensor *Safetensors::find(const std::string &name) const {
   auto found = storage_->numbers.find(name);
-  return found == storage_->numbers.end() ? nullptr : &storage_->tensors[found->second];
+  return found == storage_->numbers.end() ? nullptr
+                                          : &storage_->tensors[found->second];
 }
 
 const std::map<std::string, std::string> &Safetensors::metadata() const {
   return storage_->metadata;
 }
 
-absl::Status writeSafetensors(const std::string &path,
-                              const std::vector<NamedTensor> &tensors,
-                              const std::map<std::string, std::string> &metadata) {
+absl::Status
+writeSafetensors(const std::string &path,
+                 const std::vector<NamedTensor> &tensors,
+                 const std::map<std::string, std::string> &metadata) {
   std::string header = headerText(tensors, metadata);
   uint64_t size = header.size();
   GRADUS_ASSIGN(AtomicFile file, AtomicFile::create(path));

@@ -48,8 +48,9 @@ private:
 };
 
 /// Writes `tensors` in this order; data are aligned to 8 bytes.
-absl::Status writeSafetensors(const std::string &path,
-                              const std::vector<NamedTensor> &tensors,
-                              const std::map<std::string, std::string> &metadata = {});
+absl::Status
+writeSafetensors(const std::string &path,
+                 const std::vector<NamedTensor> &tensors,
+                 const std::map<std::string, std::string> &metadata = {});
 
 } // namespace gradus::runtime

@@ -1,3 +1,5 @@
+// The session: facts in plain values, steps, schedules and state.
+
 #include "runtime/session.h"
 
 #include "runtime/checkpoint.h"
@@ -19,7 +21,8 @@ constexpr int kMostThreads = 1024;
 
 //===-- facts -------------------------------------------------------------===//
 
-TensorInfo infoOf(const flatbuffers::String *name, const artifact::TensorType *type) {
+TensorInfo infoOf(const flatbuffers::String *name,
+                  const artifact::TensorType *type) {
   TensorInfo info{textOf(name), typeOf(type), 0};
   info.bytes = *bytesOf(info.type);
   return info;
@@ -44,8 +47,12 @@ CommandInfo infoOf(const artifact::Command &command) {
   return info;
 }
 
-GraphInfo infoOf(const artifact::Graph &graph, const artifact::GraphPlan &plan) {
-  GraphInfo info{textOf(graph.name()), infosOf(graph.inputs()), infosOf(graph.outputs()), {},
+GraphInfo infoOf(const artifact::Graph &graph,
+                 const artifact::GraphPlan &plan) {
+  GraphInfo info{textOf(graph.name()),
+                 infosOf(graph.inputs()),
+                 infosOf(graph.outputs()),
+                 {},
                  plan.bound()};
   for (size_t i = 0; i < countOf(plan.commands()); ++i)
     info.commands.push_back(infoOf(*plan.commands()->Get(i)));
@@ -64,7 +71,8 @@ std::vector<StateInfo> stateInfosOf(const artifact::Header &header) {
   return infos;
 }
 
-template <typename Infos> int findName(const Infos &infos, const std::string &name) {
+template <typename Infos>
+int findName(const Infos &infos, const std::string &name) {
   for (size_t i = 0; i < infos.size(); ++i)
     if (infos[i].name == name)
       return static_cast<int>(i);
@@ -109,8 +117,8 @@ absl::Status verifyOptions(const SessionOptions &options) {
   if (options.device != "cpu")
     return invalid("device ", options.device, " is not one of: cpu");
   if (options.threads < 0 || options.threads > kMostThreads)
-    return invalid(options.threads, " threads are asked for; 0 to ", kMostThreads,
-                   " are possible");
+    return invalid(options.threads, " threads are asked for; 0 to ",
+                   kMostThreads, " are possible");
   return absl::OkStatus();
 }
 
@@ -133,14 +141,18 @@ struct Session::Parts {
   uint8_t *stateData(size_t i) const;
   std::vector<StateMemory> stateMemory() const;
   size_t variantOf(size_t graph) const;
-  absl::Status verifyCall(int graph, size_t steps, size_t inputs, size_t outputs) const;
-  absl::Status runOnce(size_t graph, const void *const *inputs, void *const *outputs);
+  absl::Status verifyCall(int graph, size_t steps, size_t inputs,
+                          size_t outputs) const;
+  absl::Status runOnce(size_t graph, const void *const *inputs,
+                       void *const *outputs);
 };
 
-Session::Parts::Parts(std::unique_ptr<LoadedPlan> plan) : loaded(std::move(plan)) {
+Session::Parts::Parts(std::unique_ptr<LoadedPlan> plan)
+    : loaded(std::move(plan)) {
   const artifact::Header &header = loaded->artifact().header();
   for (size_t i = 0; i < countOf(header.graphs()); ++i)
-    graphs.push_back(infoOf(*header.graphs()->Get(i), *loaded->graphs()[i].plan));
+    graphs.push_back(
+        infoOf(*header.graphs()->Get(i), *loaded->graphs()[i].plan));
   states = stateInfosOf(header);
   schedules = schedulesOf(header, graphs);
   times.resize(graphs.size());
@@ -169,14 +181,17 @@ size_t Session::Parts::variantOf(size_t graph) const {
 absl::Status Session::Parts::verifyCall(int graph, size_t steps, size_t inputs,
                                         size_t outputs) const {
   if (graph < 0 || static_cast<size_t>(graph) >= graphs.size())
-    return invalid(where(), ": graph ", graph, " does not exist; there are ", graphs.size());
+    return invalid(where(), ": graph ", graph, " does not exist; there are ",
+                   graphs.size());
   const GraphInfo &info = graphs[graph];
   if (inputs != 0 && inputs != steps * info.inputs.size())
-    return invalid(where(), ": graph ", info.name, ": ", inputs, " inputs were given for ",
-                   steps, " steps of ", info.inputs.size());
+    return invalid(where(), ": graph ", info.name, ": ", inputs,
+                   " inputs were given for ", steps, " steps of ",
+                   info.inputs.size());
   if (outputs != 0 && outputs != steps * info.outputs.size())
     return invalid(where(), ": graph ", info.name, ": ", outputs,
-                   " outputs were given for ", steps, " steps of ", info.outputs.size());
+                   " outputs were given for ", steps, " steps of ",
+                   info.outputs.size());
   return absl::OkStatus();
 }
 
@@ -204,13 +219,15 @@ Session::Session(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 Session::~Session() = default;
 
 absl::StatusOr<std::unique_ptr<Session>>
-Session::create(std::shared_ptr<const Artifact> artifact, SessionOptions options) {
+Session::create(std::shared_ptr<const Artifact> artifact,
+                SessionOptions options) {
   const std::string path = artifact->path();
   GRADUS_TRY(at(verifyOptions(options), path));
   auto plan = choosePlan(artifact->header());
   GRADUS_TRY(at(plan.status(), path));
   int threads = options.threads ? options.threads : availableCores();
-  bool deterministic = options.deterministic || artifact->header().deterministic();
+  bool deterministic =
+      options.deterministic || artifact->header().deterministic();
   auto loaded = LoadedPlan::load(artifact, **plan, threads, deterministic);
   GRADUS_TRY(at(loaded.status(), path));
   auto parts = std::make_unique<Parts>(*std::move(loaded));
@@ -218,13 +235,14 @@ Session::create(std::shared_ptr<const Artifact> artifact, SessionOptions options
   std::unique_ptr<Session> session(new Session(std::move(parts)));
   if (options.log)
     options.log(absl::StrCat(path, ": plan ", textOf((*plan)->target()), ", ",
-                             session->threads(), " threads, ", session->memory().predicted(),
-                             " bytes"));
+                             session->threads(), " threads, ",
+                             session->memory().predicted(), " bytes"));
   return session;
 }
 
-absl::StatusOr<std::unique_ptr<Session>>
-Session::load(const std::string &path, SessionOptions options, ReadOptions read) {
+absl::StatusOr<std::unique_ptr<Session>> Session::load(const std::string &path,
+                                                       SessionOptions options,
+                                                       ReadOptions read) {
   GRADUS_ASSIGN(auto artifact, Artifact::open(path, read));
   return create(std::move(artifact), std::move(options));
 }
@@ -237,8 +255,12 @@ int Session::threads() const { return parts_->loaded->threads(); }
 const std::vector<GraphInfo> &Session::graphs() const { return parts_->graphs; }
 const std::vector<StateInfo> &Session::states() const { return parts_->states; }
 
-int Session::findGraph(const std::string &name) const { return findName(parts_->graphs, name); }
-int Session::findState(const std::string &name) const { return findName(parts_->states, name); }
+int Session::findGraph(const std::string &name) const {
+  return findName(parts_->graphs, name);
+}
+int Session::findState(const std::string &name) const {
+  return findName(parts_->states, name);
+}
 
 MemoryInfo Session::memory() const {
   MemoryInfo memory;
@@ -260,7 +282,8 @@ absl::Status Session::step(int graph, std::span<const void *const> inputs,
   return parts_->runOnce(graph, inputs.data(), outputs.data());
 }
 
-absl::Status Session::steps(int graph, int64_t count, std::span<const void *const> inputs,
+absl::Status Session::steps(int graph, int64_t count,
+                            std::span<const void *const> inputs,
                             std::span<void *const> outputs, int64_t *done) {
   int64_t ignored;
   int64_t &ran = done ? *done : ignored;
@@ -270,7 +293,8 @@ absl::Status Session::steps(int graph, int64_t count, std::span<const void *cons
   GRADUS_TRY(parts_->verifyCall(graph, count, inputs.size(), outputs.size()));
   FlushDenormals flush;
   size_t inputStride = inputs.empty() ? 0 : parts_->graphs[graph].inputs.size();
-  size_t outputStride = outputs.empty() ? 0 : parts_->graphs[graph].outputs.size();
+  size_t outputStride =
+      outputs.empty() ? 0 : parts_->graphs[graph].outputs.size();
   for (; ran < count; ++ran)
     GRADUS_TRY(parts_->runOnce(graph, inputs.data() + ran * inputStride,
                                outputs.data() + ran * outputStride));
@@ -284,7 +308,9 @@ void *Session::inputBuffer(int graph, int input) {
 }
 
 const void *Session::outputBuffer(int graph, int output) const {
-  return parts_->loaded->graphs()[parts_->variantOf(graph)].outputs[output].data;
+  return parts_->loaded->graphs()[parts_->variantOf(graph)]
+      .outputs[output]
+      .data;
 }
 
 void Session::timeCommands(int graph, std::span<int64_t> nanoseconds) {
@@ -294,24 +320,27 @@ void Session::timeCommands(int graph, std::span<int64_t> nanoseconds) {
 //===-- state -------------------------------------------------------------===//
 
 void *Session::stateBuffer(int state) { return parts_->stateData(state); }
-const void *Session::stateBuffer(int state) const { return parts_->stateData(state); }
+const void *Session::stateBuffer(int state) const {
+  return parts_->stateData(state);
+}
 
 namespace {
 
-absl::Status verifyState(const Session &session, int state, const std::string &name,
-                         size_t bytes) {
+absl::Status verifyState(const Session &session, int state,
+                         const std::string &name, size_t bytes) {
   if (state < 0)
     return invalid(session.artifact().path(), ": there is no state ", name);
   size_t expected = session.states()[state].bytes;
   if (bytes != expected)
-    return invalid(session.artifact().path(), ": state ", name, " has ", expected,
-                   " bytes, and ", bytes, " were given");
+    return invalid(session.artifact().path(), ": state ", name, " has ",
+                   expected, " bytes, and ", bytes, " were given");
   return absl::OkStatus();
 }
 
 } // namespace
 
-absl::Status Session::readState(const std::string &name, void *data, size_t bytes) const {
+absl::Status Session::readState(const std::string &name, void *data,
+                                size_t bytes) const {
   int state = findState(name);
   GRADUS_TRY(verifyState(*this, state, name, bytes));
   if (bytes)
@@ -319,7 +348,8 @@ absl::Status Session::readState(const std::string &name, void *data, size_t byte
   return absl::OkStatus();
 }
 
-absl::Status Session::writeState(const std::string &name, const void *data, size_t bytes) {
+absl::Status Session::writeState(const std::string &name, const void *data,
+                                 size_t bytes) {
   int state = findState(name);
   GRADUS_TRY(verifyState(*this, state, name, bytes));
   if (bytes)

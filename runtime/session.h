@@ -27,7 +27,7 @@ struct SessionOptions {
   int threads = 0;            // 0: one per core that the process may run on
   bool deterministic = false; // bits do not depend on the number of threads
   std::string device = "cpu";
-  Log log;
+  Log log = {};
 };
 
 /// An input, an output or a state.
@@ -42,8 +42,8 @@ struct StateInfo : TensorInfo {
 };
 
 struct CommandInfo {
-  std::string name; // "conv+bias+tanh"
-  std::string kind; // "kernel", "library" or "copy"
+  std::string name;               // "conv+bias+tanh"
+  std::string kind;               // "kernel", "library" or "copy"
   std::vector<std::string> nodes; // of the model
   uint64_t flops = 0;
   uint64_t bytes = 0; // least memory traffic
@@ -118,8 +118,10 @@ public:
   void *stateBuffer(int state);
   const void *stateBuffer(int state) const;
 
-  absl::Status readState(const std::string &name, void *data, size_t bytes) const;
-  absl::Status writeState(const std::string &name, const void *data, size_t bytes);
+  absl::Status readState(const std::string &name, void *data,
+                         size_t bytes) const;
+  absl::Status writeState(const std::string &name, const void *data,
+                          size_t bytes);
   /// The state `step`, or the number of train steps run where there is none.
   int64_t stepCount() const;
   void resetStates();

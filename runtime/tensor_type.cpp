@@ -1,3 +1,5 @@
+// Sizes and names of element types.
+
 #include "runtime/tensor_type.h"
 
 #include "absl/strings/str_cat.h"
@@ -27,7 +29,8 @@ std::optional<size_t> bytesOf(const TensorType &type) {
   constexpr int64_t kMost = int64_t{1} << 62;
   int64_t bytes = static_cast<int64_t>(bytesOf(type.dtype));
   for (int64_t size : type.shape)
-    if (size < 0 || __builtin_mul_overflow(bytes, size, &bytes) || bytes > kMost)
+    if (size < 0 || __builtin_mul_overflow(bytes, size, &bytes) ||
+        bytes > kMost)
       return std::nullopt;
   return static_cast<size_t>(bytes);
 }

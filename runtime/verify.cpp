@@ -1,3 +1,5 @@
+// The order in which an artifact is checked. The levels have a file each.
+
 #include "runtime/verify.h"
 
 #include "runtime/flat.h"
@@ -5,15 +7,17 @@
 
 namespace gradus::runtime {
 
-absl::Status verifyArtifact(std::span<const uint8_t> file, ReadOptions options) {
+absl::Status verifyArtifact(std::span<const uint8_t> file,
+                            ReadOptions options) {
   GRADUS_TRY(verifyHeader(file));
   GRADUS_TRY(verifySections(file, options));
-  const artifact::Header &header = *artifact::GetSizePrefixedHeader(file.data());
+  const artifact::Header &header =
+      *artifact::GetSizePrefixedHeader(file.data());
   GRADUS_TRY(verifyProgram(header));
   for (size_t i = 0; i < countOf(header.plans()); ++i) {
     const artifact::Plan *plan = header.plans()->Get(i);
-    GRADUS_TRY(at(verifyPlan(header, *plan, kernelsOf(file, *plan)), "plan ", i, " (",
-                  textOf(plan->target()), ")"));
+    GRADUS_TRY(at(verifyPlan(header, *plan, kernelsOf(file, *plan)), "plan ", i,
+                  " (", textOf(plan->target()), ")"));
   }
   return absl::OkStatus();
 }

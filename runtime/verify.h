@@ -29,7 +29,8 @@ absl::Status verifySections(std::span<const uint8_t> file, ReadOptions options);
 absl::Status verifyProgram(const artifact::Header &header);
 
 /// A plan: memory, kernels, graph plans and their commands.
-absl::Status verifyPlan(const artifact::Header &header, const artifact::Plan &plan,
+absl::Status verifyPlan(const artifact::Header &header,
+                        const artifact::Plan &plan,
                         const artifact::CodeHeader *kernels);
 
 /// A command of a plan that is right so far.
@@ -42,7 +43,8 @@ absl::Status verifyLibrary(const artifact::Plan &plan,
                            const artifact::LibraryCommand &command);
 
 /// Whether a buffer of that number exists and, where `written`, may be.
-absl::Status verifyBuffer(const artifact::Plan &plan, uint32_t number, bool written);
+absl::Status verifyBuffer(const artifact::Plan &plan, uint32_t number,
+                          bool written);
 
 /// The kernels of a plan; null where it has none. Needs verified sections.
 const artifact::CodeHeader *kernelsOf(std::span<const uint8_t> file,

@@ -12,8 +12,8 @@ namespace {
 constexpr int64_t kMostBlocks = (int64_t{1} << 31) - 1;
 
 absl::Status verifyArgument(const artifact::Plan &plan,
-                            const artifact::KernelSignature &kernel, size_t argument,
-                            const artifact::Segment &segment) {
+                            const artifact::KernelSignature &kernel,
+                            size_t argument, const artifact::Segment &segment) {
   size_t outputs = kernel.outputs();
   bool written = argument + outputs >= countOf(kernel.fixed_bytes());
   GRADUS_TRY(verifyBuffer(plan, segment.buffers()->Get(argument), written));
@@ -21,10 +21,11 @@ absl::Status verifyArgument(const artifact::Plan &plan,
   uint64_t needs;
   if (__builtin_mul_overflow(kernel.bytes_per_item()->Get(argument),
                              static_cast<uint64_t>(segment.items()), &needs) ||
-      __builtin_add_overflow(kernel.fixed_bytes()->Get(argument), needs, &needs) ||
+      __builtin_add_overflow(kernel.fixed_bytes()->Get(argument), needs,
+                             &needs) ||
       needs > has)
-    return invalid("its buffer has ", has, " bytes, too few for ", segment.items(),
-                   " items");
+    return invalid("its buffer has ", has, " bytes, too few for ",
+                   segment.items(), " items");
   return absl::OkStatus();
 }
 
@@ -33,11 +34,12 @@ absl::Status verifySegment(const artifact::Plan &plan,
                            const artifact::Segment &segment) {
   size_t arguments = countOf(kernel.fixed_bytes());
   if (countOf(segment.buffers()) != arguments)
-    return invalid("has ", countOf(segment.buffers()), " buffers, and the kernel takes ",
-                   arguments);
-  if (segment.items() < 0 || (kernel.max_items() > 0 && segment.items() > kernel.max_items()))
-    return invalid("has ", segment.items(), " items, and the kernel takes at most ",
-                   kernel.max_items());
+    return invalid("has ", countOf(segment.buffers()),
+                   " buffers, and the kernel takes ", arguments);
+  if (segment.items() < 0 ||
+      (kernel.max_items() > 0 && segment.items() > kernel.max_items()))
+    return invalid("has ", segment.items(),
+                   " items, and the kernel takes at most ", kernel.max_items());
   for (size_t i = 0; i < arguments; ++i)
     GRADUS_TRY(at(verifyArgument(plan, kernel, i, segment), "argument ", i));
   return absl::OkStatus();
@@ -51,7 +53,8 @@ absl::Status verifyKernelCommand(const artifact::Plan &plan,
     return invalid("calls kernel ", command.kernel(), " of ", count);
   if (command.grain() < 1)
     return invalid("hands out ", command.grain(), " items at a time");
-  const artifact::KernelSignature &kernel = *kernels->kernels()->Get(command.kernel());
+  const artifact::KernelSignature &kernel =
+      *kernels->kernels()->Get(command.kernel());
   int64_t blocks = 0;
   for (size_t i = 0; i < countOf(command.segments()); ++i) {
     const artifact::Segment *segment = command.segments()->Get(i);
@@ -64,7 +67,8 @@ absl::Status verifyKernelCommand(const artifact::Plan &plan,
   return absl::OkStatus();
 }
 
-absl::Status verifyCopy(const artifact::Plan &plan, const artifact::CopyCommand &copy) {
+absl::Status verifyCopy(const artifact::Plan &plan,
+                        const artifact::CopyCommand &copy) {
   GRADUS_TRY(verifyBuffer(plan, copy.source(), false));
   GRADUS_TRY(verifyBuffer(plan, copy.destination(), true));
   uint64_t from = plan.buffers()->Get(copy.source())->size();
@@ -76,7 +80,8 @@ absl::Status verifyCopy(const artifact::Plan &plan, const artifact::CopyCommand 
 
 } // namespace
 
-absl::Status verifyCommand(const artifact::Plan &plan, const artifact::CodeHeader *kernels,
+absl::Status verifyCommand(const artifact::Plan &plan,
+                           const artifact::CodeHeader *kernels,
                            const artifact::Command &command) {
   if (!command.kind())
     return invalid("does nothing");

@@ -20,7 +20,8 @@ constexpr flatbuffers::uoffset_t kMostTables = 4'000'000;
 
 absl::Status verifySize(std::span<const uint8_t> file, size_t &size) {
   if (file.size() < kLeast ||
-      !flatbuffers::BufferHasIdentifier(file.data(), artifact::HeaderIdentifier(), true))
+      !flatbuffers::BufferHasIdentifier(file.data(),
+                                        artifact::HeaderIdentifier(), true))
     return invalid("is not a Gradus artifact");
   size = flatbuffers::ReadScalar<flatbuffers::uoffset_t>(file.data()) + kPrefix;
   if (size > file.size())
@@ -34,17 +35,20 @@ absl::Status verifySize(std::span<const uint8_t> file, size_t &size) {
 absl::Status verifyHeader(std::span<const uint8_t> file) {
   size_t size = 0;
   GRADUS_TRY(verifySize(file, size));
-  flatbuffers::Verifier verifier(file.data(), size, /*max_depth=*/64, kMostTables);
+  flatbuffers::Verifier verifier(file.data(), size, /*max_depth=*/64,
+                                 kMostTables);
   if (!artifact::VerifySizePrefixedHeaderBuffer(verifier))
     return invalid("is damaged: its header is not a well-formed FlatBuffer");
   const artifact::Header *header = artifact::GetSizePrefixedHeader(file.data());
   if (header->version() != artifact::kVersion)
-    return invalid("has version ", header->version(), ", and this runtime reads version ",
-                   artifact::kVersion, ": compile it again");
+    return invalid("has version ", header->version(),
+                   ", and this runtime reads version ", artifact::kVersion,
+                   ": compile it again");
   uint64_t hash = artifact::hashHeader(file.data(), size);
   if (hash != header->header_hash())
-    return invalid(absl::StrFormat("is damaged: its header has hash %016x instead of %016x",
-                                   hash, header->header_hash()));
+    return invalid(absl::StrFormat(
+        "is damaged: its header has hash %016x instead of %016x", hash,
+        header->header_hash()));
   return absl::OkStatus();
 }
 

@@ -40,8 +40,10 @@ Dims blocksPerAxis(const LibraryTensor &tensor, size_t rank) {
     return {};
   Dims blocks(rank, 1);
   for (size_t i = 0; i < countOf(tensor.inner_blocks()); ++i) {
-    int64_t axis = tensor.inner_axes()->Get(i), block = tensor.inner_blocks()->Get(i);
-    if (axis < 0 || axis >= static_cast<int64_t>(rank) || block < 1 || block > 4096)
+    int64_t axis = tensor.inner_axes()->Get(i),
+            block = tensor.inner_blocks()->Get(i);
+    if (axis < 0 || axis >= static_cast<int64_t>(rank) || block < 1 ||
+        block > 4096)
       return {};
     if ((blocks[axis] *= block) > kMostSize)
       return {};
@@ -56,7 +58,8 @@ absl::Status verifyAxes(const LibraryTensor &tensor, const Dims &dims) {
   for (int64_t dim : dims)
     if (dim < 1 || dim > kMostSize)
       return invalid("has a size of ", dim);
-  size_t strides = countOf(tensor.strides()), padded = countOf(tensor.padded_dims());
+  size_t strides = countOf(tensor.strides()),
+         padded = countOf(tensor.padded_dims());
   if ((strides != 0 && strides != rank) || (padded != 0 && padded != rank))
     return invalid("has ", rank, " axes, ", strides, " strides and ", padded,
                    " padded sizes");
@@ -64,7 +67,8 @@ absl::Status verifyAxes(const LibraryTensor &tensor, const Dims &dims) {
 }
 
 /// Elements from the first to the last that a tensor reaches; -1: too many.
-int64_t extentOf(const LibraryTensor &tensor, const Dims &padded, const Dims &blocks) {
+int64_t extentOf(const LibraryTensor &tensor, const Dims &padded,
+                 const Dims &blocks) {
   int64_t extent = 1, dense = 1;
   for (int64_t block : blocks)
     if (__builtin_mul_overflow(extent, block, &extent))
@@ -72,7 +76,8 @@ int64_t extentOf(const LibraryTensor &tensor, const Dims &padded, const Dims &bl
   dense = extent;
   for (size_t axis = padded.size(); axis-- > 0;) {
     int64_t outer = padded[axis] / blocks[axis];
-    int64_t stride = countOf(tensor.strides()) ? tensor.strides()->Get(axis) : dense;
+    int64_t stride =
+        countOf(tensor.strides()) ? tensor.strides()->Get(axis) : dense;
     int64_t reach;
     if (__builtin_mul_overflow(outer - 1, stride, &reach) ||
         __builtin_add_overflow(extent, reach, &extent) ||
@@ -82,16 +87,18 @@ int64_t extentOf(const LibraryTensor &tensor, const Dims &padded, const Dims &bl
   return extent;
 }
 
-absl::Status verifyLayout(const artifact::Plan &plan, const LibraryTensor &tensor,
-                          const Dims &dims) {
+absl::Status verifyLayout(const artifact::Plan &plan,
+                          const LibraryTensor &tensor, const Dims &dims) {
   Dims blocks = blocksPerAxis(tensor, dims.size());
   if (blocks.empty())
     return invalid("has inner blocks that do not fit its axes");
-  Dims padded = countOf(tensor.padded_dims()) ? valuesOf(tensor.padded_dims()) : dims;
+  Dims padded =
+      countOf(tensor.padded_dims()) ? valuesOf(tensor.padded_dims()) : dims;
   for (size_t i = 0; i < dims.size(); ++i) {
-    if (padded[i] < dims[i] || padded[i] > kMostSize || padded[i] % blocks[i] != 0)
-      return invalid("axis ", i, " of size ", dims[i], " is padded to ", padded[i],
-                     " in blocks of ", blocks[i]);
+    if (padded[i] < dims[i] || padded[i] > kMostSize ||
+        padded[i] % blocks[i] != 0)
+      return invalid("axis ", i, " of size ", dims[i], " is padded to ",
+                     padded[i], " in blocks of ", blocks[i]);
     bool still = padded[i] == blocks[i];
     if (countOf(tensor.strides()) && tensor.strides()->Get(i) < (still ? 0 : 1))
       return invalid("has a stride of ", tensor.strides()->Get(i));
@@ -99,16 +106,19 @@ absl::Status verifyLayout(const artifact::Plan &plan, const LibraryTensor &tenso
   int64_t extent = extentOf(tensor, padded, blocks), bytes = 0;
   uint64_t has = plan.buffers()->Get(tensor.buffer())->size();
   if (extent < 0 ||
-      __builtin_mul_overflow(extent, static_cast<int64_t>(bytesOf(tensor.dtype())), &bytes) ||
+      __builtin_mul_overflow(
+          extent, static_cast<int64_t>(bytesOf(tensor.dtype())), &bytes) ||
       static_cast<uint64_t>(bytes) > has)
-    return invalid("its buffer has ", has, " bytes, too few for ", toText(dims));
+    return invalid("its buffer has ", has, " bytes, too few for ",
+                   toText(dims));
   return absl::OkStatus();
 }
 
-absl::Status verifyTensor(const artifact::Plan &plan, const LibraryTensor &tensor,
-                          bool written) {
+absl::Status verifyTensor(const artifact::Plan &plan,
+                          const LibraryTensor &tensor, bool written) {
   if (tensor.dtype() > DType::MAX || !isLibraryType(tensor.dtype()))
-    return invalid("has dtype ", nameOf(tensor.dtype()), ", which the library does not take");
+    return invalid("has dtype ", nameOf(tensor.dtype()),
+                   ", which the library does not take");
   GRADUS_TRY(verifyBuffer(plan, tensor.buffer(), written));
   Dims dims = valuesOf(tensor.dims());
   GRADUS_TRY(verifyAxes(tensor, dims));
@@ -117,7 +127,8 @@ absl::Status verifyTensor(const artifact::Plan &plan, const LibraryTensor &tenso
 
 using Tensors = flatbuffers::Vector<flatbuffers::Offset<LibraryTensor>>;
 
-absl::Status verifyTensors(const artifact::Plan &plan, const Tensors *tensors, bool written) {
+absl::Status verifyTensors(const artifact::Plan &plan, const Tensors *tensors,
+                           bool written) {
   for (size_t i = 0; i < countOf(tensors); ++i)
     GRADUS_TRY(at(verifyTensor(plan, *tensors->Get(i), written),
                   written ? "output " : "input ", i));
@@ -136,26 +147,31 @@ bool broadcastsTo(const Dims &dims, const Dims &whole) {
   return true;
 }
 
-absl::Status verifyMatmul(const Dims &source, const Dims &weights, const Dims *bias,
-                          const Dims &result) {
+absl::Status verifyMatmul(const Dims &source, const Dims &weights,
+                          const Dims *bias, const Dims &result) {
   size_t rank = result.size();
   bool fits = rank >= 2 && source.size() == rank && weights.size() == rank &&
               source[rank - 1] == weights[rank - 2] &&
-              source[rank - 2] == result[rank - 2] && weights[rank - 1] == result[rank - 1];
+              source[rank - 2] == result[rank - 2] &&
+              weights[rank - 1] == result[rank - 1];
   for (size_t i = 0; fits && i + 2 < rank; ++i)
-    fits = source[i] == result[i] && (weights[i] == result[i] || weights[i] == 1);
+    fits =
+        source[i] == result[i] && (weights[i] == result[i] || weights[i] == 1);
   if (!fits || (bias && !broadcastsTo(*bias, result)))
-    return invalid("multiplies ", toText(source), " by ", toText(weights), " into ",
-                   toText(result), bias ? " with a bias of " + toText(*bias) : "");
+    return invalid("multiplies ", toText(source), " by ", toText(weights),
+                   " into ", toText(result),
+                   bias ? " with a bias of " + toText(*bias) : "");
   return absl::OkStatus();
 }
 
 using List = flatbuffers::Vector<int64_t>;
 
 /// A list of the convolution's windows: empty, or one number per spatial axis.
-absl::Status verifyWindow(const List *list, size_t axes, int64_t least, const char *what) {
+absl::Status verifyWindow(const List *list, size_t axes, int64_t least,
+                          const char *what) {
   if (countOf(list) != 0 && countOf(list) != axes)
-    return invalid("has ", countOf(list), " ", what, " for ", axes, " spatial axes");
+    return invalid("has ", countOf(list), " ", what, " for ", axes,
+                   " spatial axes");
   for (int64_t number : valuesOf(list))
     if (number < least || number > kMostWindow)
       return invalid("has ", number, " among its ", what);
@@ -166,17 +182,20 @@ int64_t entry(const List *list, size_t i, int64_t otherwise) {
   return countOf(list) ? list->Get(i) : otherwise;
 }
 
-bool spatialFits(const LibraryCommand &command, size_t i, int64_t in, int64_t window,
-                 int64_t out) {
+bool spatialFits(const LibraryCommand &command, size_t i, int64_t in,
+                 int64_t window, int64_t out) {
   int64_t reach = (window - 1) * entry(command.dilations(), i, 1) + 1;
-  int64_t padded = in + entry(command.pads_begin(), i, 0) + entry(command.pads_end(), i, 0);
-  return padded >= reach && (padded - reach) / entry(command.strides(), i, 1) + 1 == out;
+  int64_t padded =
+      in + entry(command.pads_begin(), i, 0) + entry(command.pads_end(), i, 0);
+  return padded >= reach &&
+         (padded - reach) / entry(command.strides(), i, 1) + 1 == out;
 }
 
-absl::Status verifyConvolution(const LibraryCommand &command, const Dims &source, Dims weights,
+absl::Status verifyConvolution(const LibraryCommand &command,
+                               const Dims &source, Dims weights,
                                const Dims *bias, const Dims &result) {
-  absl::Status misfit = invalid("convolves ", toText(source), " with ", toText(weights),
-                                " into ", toText(result));
+  absl::Status misfit = invalid("convolves ", toText(source), " with ",
+                                toText(weights), " into ", toText(result));
   size_t rank = source.size();
   if (rank < 3 || rank > 5 || result.size() != rank ||
       (weights.size() != rank && weights.size() != rank + 1))
@@ -220,9 +239,14 @@ Arity arityOf(LibraryOp op) {
 }
 
 absl::Status verifyShapes(const LibraryCommand &command) {
-  auto in = [&](size_t i) { return valuesOf(command.inputs()->Get(i)->dims()); };
-  auto out = [&](size_t i) { return valuesOf(command.outputs()->Get(i)->dims()); };
-  bool withBias = countOf(command.inputs()) > 2, withBiasGradient = countOf(command.outputs()) > 1;
+  auto in = [&](size_t i) {
+    return valuesOf(command.inputs()->Get(i)->dims());
+  };
+  auto out = [&](size_t i) {
+    return valuesOf(command.outputs()->Get(i)->dims());
+  };
+  bool withBias = countOf(command.inputs()) > 2,
+       withBiasGradient = countOf(command.outputs()) > 1;
   Dims bias = withBias ? in(2) : withBiasGradient ? out(1) : Dims();
   const Dims *optionalBias = withBias || withBiasGradient ? &bias : nullptr;
   switch (command.op()) {
@@ -244,12 +268,16 @@ absl::Status verifyShapes(const LibraryCommand &command) {
 
 } // namespace
 
-absl::Status verifyLibrary(const artifact::Plan &plan, const LibraryCommand &command) {
-  if (command.op() > LibraryOp::MAX || command.activation() > artifact::Activation::MAX)
-    return invalid("asks for operation ", static_cast<int>(command.op()), " and activation ",
-                   static_cast<int>(command.activation()), ", of which one is unknown");
+absl::Status verifyLibrary(const artifact::Plan &plan,
+                           const LibraryCommand &command) {
+  if (command.op() > LibraryOp::MAX ||
+      command.activation() > artifact::Activation::MAX)
+    return invalid("asks for operation ", static_cast<int>(command.op()),
+                   " and activation ", static_cast<int>(command.activation()),
+                   ", of which one is unknown");
   Arity arity = arityOf(command.op());
-  size_t inputs = countOf(command.inputs()), outputs = countOf(command.outputs());
+  size_t inputs = countOf(command.inputs()),
+         outputs = countOf(command.outputs());
   if (inputs < arity.leastInputs || inputs > arity.mostInputs ||
       outputs < arity.leastOutputs || outputs > arity.mostOutputs)
     return invalid("has ", inputs, " inputs and ", outputs, " outputs");

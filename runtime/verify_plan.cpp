@@ -16,7 +16,9 @@ constexpr uint64_t kAlignment = 64;
 /// What a plan may spend on alignment beyond what its tensors need.
 constexpr uint64_t kSlack = 2 << 20;
 
-uint64_t sizeOf(const artifact::Section *section) { return section ? section->size() : 0; }
+uint64_t sizeOf(const artifact::Section *section) {
+  return section ? section->size() : 0;
+}
 
 bool liesWithin(uint64_t offset, uint64_t size, uint64_t whole) {
   return offset <= whole && size <= whole - offset;
@@ -37,13 +39,15 @@ uint64_t regionSize(const artifact::Header &header, const artifact::Plan &plan,
   return 0;
 }
 
-absl::Status verifyBufferRange(const artifact::Header &header, const artifact::Plan &plan,
+absl::Status verifyBufferRange(const artifact::Header &header,
+                               const artifact::Plan &plan,
                                const artifact::Buffer &buffer) {
   if (buffer.region() > artifact::Region::MAX)
     return invalid("lies in region ", static_cast<int>(buffer.region()),
                    ", which is unknown");
   if (buffer.offset() % kAlignment != 0)
-    return invalid("starts at ", buffer.offset(), ", not a multiple of ", kAlignment);
+    return invalid("starts at ", buffer.offset(), ", not a multiple of ",
+                   kAlignment);
   uint64_t whole = regionSize(header, plan, buffer.region());
   if (!liesWithin(buffer.offset(), buffer.size(), whole))
     return invalid("its ", buffer.size(), " bytes at ", buffer.offset(),
@@ -60,7 +64,8 @@ absl::Status verifyBufferRange(const artifact::Header &header, const artifact::P
   return absl::OkStatus();
 }
 
-absl::Status verifyBuffers(const artifact::Header &header, const artifact::Plan &plan) {
+absl::Status verifyBuffers(const artifact::Header &header,
+                           const artifact::Plan &plan) {
   uint64_t end = 0;
   for (size_t i = 0; i < countOf(plan.buffers()); ++i) {
     const artifact::Buffer *buffer = plan.buffers()->Get(i);
@@ -69,7 +74,8 @@ absl::Status verifyBuffers(const artifact::Header &header, const artifact::Plan 
       end = std::max(end, buffer->offset() + buffer->size());
   }
   if (plan.arena_bytes() > end + kSlack)
-    return invalid("asks for an arena of ", plan.arena_bytes(), " bytes and uses ", end);
+    return invalid("asks for an arena of ", plan.arena_bytes(),
+                   " bytes and uses ", end);
   return absl::OkStatus();
 }
 
@@ -78,48 +84,61 @@ struct StateRange {
   size_t state;
 };
 
-absl::Status verifyNoOverlap(const artifact::Header &header, std::vector<StateRange> ranges) {
-  std::sort(ranges.begin(), ranges.end(), [](const auto &one, const auto &other) {
-    return std::pair(one.offset, one.size) < std::pair(other.offset, other.size);
-  });
+absl::Status verifyNoOverlap(const artifact::Header &header,
+                             std::vector<StateRange> ranges) {
+  std::sort(ranges.begin(), ranges.end(),
+            [](const auto &one, const auto &other) {
+              return std::pair(one.offset, one.size) <
+                     std::pair(other.offset, other.size);
+            });
   for (size_t i = 1; i < ranges.size(); ++i)
     if (ranges[i - 1].offset + ranges[i - 1].size > ranges[i].offset)
-      return invalid("states ", textOf(header.states()->Get(ranges[i - 1].state)->name()),
-                     " and ", textOf(header.states()->Get(ranges[i].state)->name()),
-                     " overlap");
+      return invalid(
+          "states ", textOf(header.states()->Get(ranges[i - 1].state)->name()),
+          " and ", textOf(header.states()->Get(ranges[i].state)->name()),
+          " overlap");
   return absl::OkStatus();
 }
 
-absl::Status verifyStates(const artifact::Header &header, const artifact::Plan &plan) {
+absl::Status verifyStates(const artifact::Header &header,
+                          const artifact::Plan &plan) {
   size_t count = countOf(header.states());
   if (countOf(plan.state_offsets()) != count)
-    return invalid("places ", countOf(plan.state_offsets()), " of ", count, " states");
+    return invalid("places ", countOf(plan.state_offsets()), " of ", count,
+                   " states");
   std::vector<StateRange> ranges;
   uint64_t sum = 0;
   for (size_t i = 0; i < count; ++i) {
     uint64_t offset = plan.state_offsets()->Get(i);
     uint64_t size = *bytesOf(typeOf(header.states()->Get(i)->type()));
-    if (offset % kAlignment != 0 || !liesWithin(offset, size, plan.state_bytes()))
-      return invalid("state ", textOf(header.states()->Get(i)->name()), ": its ", size,
-                     " bytes at ", offset, " are not aligned, or lie outside the ",
+    if (offset % kAlignment != 0 ||
+        !liesWithin(offset, size, plan.state_bytes()))
+      return invalid("state ", textOf(header.states()->Get(i)->name()),
+                     ": its ", size, " bytes at ", offset,
+                     " are not aligned, or lie outside the ",
                      plan.state_bytes(), " bytes of state");
     ranges.push_back({offset, size, i});
     sum += size + kSlack;
   }
   if (plan.state_bytes() > sum + kSlack)
-    return invalid("asks for ", plan.state_bytes(), " bytes of state and has at most ", sum);
+    return invalid("asks for ", plan.state_bytes(),
+                   " bytes of state and has at most ", sum);
   return verifyNoOverlap(header, std::move(ranges));
 }
 
 //===-- kernels -----------------------------------------------------------===//
 
-absl::Status verifyKernel(const artifact::KernelSignature &kernel, uint64_t code) {
+absl::Status verifyKernel(const artifact::KernelSignature &kernel,
+                          uint64_t code) {
   if (kernel.entry() >= code)
-    return invalid("starts at ", kernel.entry(), ", outside the code of ", code, " bytes");
+    return invalid("starts at ", kernel.entry(), ", outside the code of ", code,
+                   " bytes");
   size_t arguments = countOf(kernel.fixed_bytes());
-  if (countOf(kernel.bytes_per_item()) != arguments || kernel.outputs() > arguments)
-    return invalid("has ", arguments, " arguments, ", countOf(kernel.bytes_per_item()),
-                   " sizes per item and ", kernel.outputs(), " outputs");
+  if (countOf(kernel.bytes_per_item()) != arguments ||
+      kernel.outputs() > arguments)
+    return invalid("has ", arguments, " arguments, ",
+                   countOf(kernel.bytes_per_item()), " sizes per item and ",
+                   kernel.outputs(), " outputs");
   if (kernel.max_items() < 0)
     return invalid("takes at most ", kernel.max_items(), " items");
   bool grows = false;
@@ -130,13 +149,14 @@ absl::Status verifyKernel(const artifact::KernelSignature &kernel, uint64_t code
   return absl::OkStatus();
 }
 
-absl::Status verifyKernels(const artifact::Plan &plan, const artifact::CodeHeader *kernels) {
+absl::Status verifyKernels(const artifact::Plan &plan,
+                           const artifact::CodeHeader *kernels) {
   if (sizeOf(plan.kernels()) > 0 && !kernels)
     return invalid("its list of kernels is not a well-formed FlatBuffer");
   for (size_t i = 0; kernels && i < countOf(kernels->kernels()); ++i) {
     const artifact::KernelSignature *kernel = kernels->kernels()->Get(i);
-    GRADUS_TRY(at(verifyKernel(*kernel, sizeOf(plan.code())), "kernel ", i, " (",
-                  textOf(kernel->name()), ")"));
+    GRADUS_TRY(at(verifyKernel(*kernel, sizeOf(plan.code())), "kernel ", i,
+                  " (", textOf(kernel->name()), ")"));
   }
   return absl::OkStatus();
 }
@@ -163,20 +183,24 @@ absl::Status verifyPortBuffers(const artifact::Plan &plan,
                                const Ports *ports, bool isInput) {
   const char *kind = isInput ? "input" : "output";
   if (countOf(buffers) != countOf(ports))
-    return invalid("has buffers for ", countOf(buffers), " of ", countOf(ports), " ", kind,
-                   "s");
+    return invalid("has buffers for ", countOf(buffers), " of ", countOf(ports),
+                   " ", kind, "s");
   for (size_t i = 0; i < countOf(ports); ++i)
-    GRADUS_TRY(at(verifyPortBuffer(plan, buffers->Get(i), *ports->Get(i), isInput), kind,
-                  " ", textOf(ports->Get(i)->name())));
+    GRADUS_TRY(
+        at(verifyPortBuffer(plan, buffers->Get(i), *ports->Get(i), isInput),
+           kind, " ", textOf(ports->Get(i)->name())));
   return absl::OkStatus();
 }
 
-absl::Status verifyGraphPlan(const artifact::Header &header, const artifact::Plan &plan,
+absl::Status verifyGraphPlan(const artifact::Header &header,
+                             const artifact::Plan &plan,
                              const artifact::CodeHeader *kernels,
                              const artifact::GraphPlan &graphPlan) {
   const artifact::Graph *graph = header.graphs()->Get(graphPlan.graph());
-  GRADUS_TRY(verifyPortBuffers(plan, graphPlan.inputs(), graph->inputs(), true));
-  GRADUS_TRY(verifyPortBuffers(plan, graphPlan.outputs(), graph->outputs(), false));
+  GRADUS_TRY(
+      verifyPortBuffers(plan, graphPlan.inputs(), graph->inputs(), true));
+  GRADUS_TRY(
+      verifyPortBuffers(plan, graphPlan.outputs(), graph->outputs(), false));
   for (size_t i = 0; i < countOf(graphPlan.commands()); ++i) {
     const artifact::Command *command = graphPlan.commands()->Get(i);
     GRADUS_TRY(at(verifyCommand(plan, kernels, *command), "command ", i, " (",
@@ -185,21 +209,24 @@ absl::Status verifyGraphPlan(const artifact::Header &header, const artifact::Pla
   return absl::OkStatus();
 }
 
-absl::Status verifyGraphPlans(const artifact::Header &header, const artifact::Plan &plan,
+absl::Status verifyGraphPlans(const artifact::Header &header,
+                              const artifact::Plan &plan,
                               const artifact::CodeHeader *kernels) {
   std::vector<bool> seen(countOf(header.graphs()));
   for (size_t i = 0; i < countOf(plan.graphs()); ++i) {
     const artifact::GraphPlan *graphPlan = plan.graphs()->Get(i);
     uint32_t graph = graphPlan->graph();
     if (graph >= seen.size() || seen[graph])
-      return invalid("plans graph ", graph, " twice, or there are only ", seen.size());
+      return invalid("plans graph ", graph, " twice, or there are only ",
+                     seen.size());
     seen[graph] = true;
     GRADUS_TRY(at(verifyGraphPlan(header, plan, kernels, *graphPlan), "graph ",
                   textOf(header.graphs()->Get(graph)->name())));
   }
   for (size_t graph = 0; graph < seen.size(); ++graph)
     if (!seen[graph])
-      return invalid("does not plan graph ", textOf(header.graphs()->Get(graph)->name()));
+      return invalid("does not plan graph ",
+                     textOf(header.graphs()->Get(graph)->name()));
   return absl::OkStatus();
 }
 
@@ -216,15 +243,18 @@ const artifact::CodeHeader *kernelsOf(std::span<const uint8_t> file,
   return flatbuffers::GetRoot<artifact::CodeHeader>(bytes.data());
 }
 
-absl::Status verifyBuffer(const artifact::Plan &plan, uint32_t number, bool written) {
+absl::Status verifyBuffer(const artifact::Plan &plan, uint32_t number,
+                          bool written) {
   if (number >= countOf(plan.buffers()))
     return invalid("names buffer ", number, " of ", countOf(plan.buffers()));
-  if (written && plan.buffers()->Get(number)->region() == artifact::Region::constants)
+  if (written &&
+      plan.buffers()->Get(number)->region() == artifact::Region::constants)
     return invalid("would write to buffer ", number, ", which is a constant");
   return absl::OkStatus();
 }
 
-absl::Status verifyPlan(const artifact::Header &header, const artifact::Plan &plan,
+absl::Status verifyPlan(const artifact::Header &header,
+                        const artifact::Plan &plan,
                         const artifact::CodeHeader *kernels) {
   GRADUS_TRY(verifyBuffers(header, plan));
   GRADUS_TRY(verifyStates(header, plan));

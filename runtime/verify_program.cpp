@@ -17,9 +17,11 @@ absl::Status verifyType(const artifact::TensorType *type) {
   if (!type)
     return invalid("has no type");
   if (type->dtype() > artifact::DType::MAX)
-    return invalid("has dtype ", static_cast<int>(type->dtype()), ", which is unknown");
+    return invalid("has dtype ", static_cast<int>(type->dtype()),
+                   ", which is unknown");
   if (countOf(type->shape()) > kMostAxes)
-    return invalid("has ", countOf(type->shape()), " axes, more than ", kMostAxes);
+    return invalid("has ", countOf(type->shape()), " axes, more than ",
+                   kMostAxes);
   if (!bytesOf(typeOf(type)))
     return invalid("has impossible sizes: ", toString(typeOf(type)));
   return absl::OkStatus();
@@ -35,23 +37,27 @@ absl::Status verifyName(const flatbuffers::String *name,
   return absl::OkStatus();
 }
 
-absl::Status verifyInitial(const artifact::Header &header, const artifact::State &state) {
+absl::Status verifyInitial(const artifact::Header &header,
+                           const artifact::State &state) {
   if (!state.has_initial())
     return absl::OkStatus();
   uint64_t weights = header.weights() ? header.weights()->size() : 0;
   uint64_t bytes = *bytesOf(typeOf(state.type()));
   if (state.initial() > weights || bytes > weights - state.initial())
-    return invalid("its initial value of ", bytes, " bytes at ", state.initial(),
-                   " lies outside the weights, which have ", weights, " bytes");
+    return invalid("its initial value of ", bytes, " bytes at ",
+                   state.initial(), " lies outside the weights, which have ",
+                   weights, " bytes");
   return absl::OkStatus();
 }
 
-absl::Status verifyState(const artifact::Header &header, const artifact::State &state,
+absl::Status verifyState(const artifact::Header &header,
+                         const artifact::State &state,
                          std::unordered_set<std::string> &seen) {
   GRADUS_TRY(verifyName(state.name(), seen));
   GRADUS_TRY(verifyType(state.type()));
   if (state.role() > artifact::Role::MAX)
-    return invalid("has role ", static_cast<int>(state.role()), ", which is unknown");
+    return invalid("has role ", static_cast<int>(state.role()),
+                   ", which is unknown");
   return verifyInitial(header, state);
 }
 
@@ -97,12 +103,14 @@ absl::Status verifySchedule(const artifact::Header &header,
   for (size_t i = 0; i < countOf(schedule.every()); ++i)
     if (schedule.every()->Get(i) < 1)
       return invalid("has a period of ", schedule.every()->Get(i), " steps");
-  const artifact::Graph *first = header.graphs()->Get(schedule.variants()->Get(0));
+  const artifact::Graph *first =
+      header.graphs()->Get(schedule.variants()->Get(0));
   for (uint32_t variant : *schedule.variants()) {
     const artifact::Graph *other = header.graphs()->Get(variant);
     if (!samePorts(first->inputs(), other->inputs()) ||
         !samePorts(first->outputs(), other->outputs()))
-      return invalid("graphs ", textOf(first->name()), " and ", textOf(other->name()),
+      return invalid("graphs ", textOf(first->name()), " and ",
+                     textOf(other->name()),
                      " have different inputs or outputs");
   }
   return absl::OkStatus();

@@ -44,7 +44,8 @@ std::vector<NamedSection> sectionsOf(const artifact::Header &header) {
     add(list, absl::StrCat("kernels of plan ", i), plan->kernels(), false);
   }
   std::sort(list.begin(), list.end(), [](const auto &one, const auto &other) {
-    return std::pair(one.offset, one.size) < std::pair(other.offset, other.size);
+    return std::pair(one.offset, one.size) <
+           std::pair(other.offset, other.size);
   });
   return list;
 }
@@ -52,10 +53,11 @@ std::vector<NamedSection> sectionsOf(const artifact::Header &header) {
 absl::Status verifyRange(const NamedSection &section, uint64_t headerSize,
                          uint64_t fileSize) {
   if (section.offset % kAlignment != 0)
-    return invalid("starts at ", section.offset, ", not a multiple of ", kAlignment);
+    return invalid("starts at ", section.offset, ", not a multiple of ",
+                   kAlignment);
   if (section.offset < headerSize)
-    return invalid("starts at ", section.offset, ", inside the header of ", headerSize,
-                   " bytes");
+    return invalid("starts at ", section.offset, ", inside the header of ",
+                   headerSize, " bytes");
   if (section.offset > fileSize || section.size > fileSize - section.offset)
     return invalid("should end at ", section.offset, " + ", section.size,
                    ", and the file has ", fileSize, " bytes: it is cut short");
@@ -63,19 +65,21 @@ absl::Status verifyRange(const NamedSection &section, uint64_t headerSize,
 }
 
 /// Bytes that belong to nothing are zero, so that a flipped one shows.
-absl::Status verifyGap(std::span<const uint8_t> file, uint64_t begin, uint64_t end) {
+absl::Status verifyGap(std::span<const uint8_t> file, uint64_t begin,
+                       uint64_t end) {
   for (uint64_t i = begin; i < end; ++i)
     if (file[i] != 0)
       return invalid("byte ", i, " lies between two sections and is not zero");
   return absl::OkStatus();
 }
 
-absl::Status verifyHash(std::span<const uint8_t> file, const NamedSection &section) {
+absl::Status verifyHash(std::span<const uint8_t> file,
+                        const NamedSection &section) {
   auto bytes = file.subspan(section.offset, section.size);
   uint64_t hash = artifact::hashBytes(bytes.data(), bytes.size());
   if (hash != section.hash)
-    return invalid(absl::StrFormat("is damaged: it has hash %016x instead of %016x",
-                                   hash, section.hash));
+    return invalid(absl::StrFormat(
+        "is damaged: it has hash %016x instead of %016x", hash, section.hash));
   return absl::OkStatus();
 }
 
@@ -89,22 +93,26 @@ absl::Status verifyLayout(std::span<const uint8_t> file, uint64_t headerSize,
     bool same = previous && previous->offset == section.offset &&
                 previous->size == section.size;
     if (!same && section.offset < end)
-      return invalid(section.name, ": overlaps ", previous ? previous->name : "the header");
+      return invalid(section.name, ": overlaps ",
+                     previous ? previous->name : "the header");
     if (!same)
       GRADUS_TRY(verifyGap(file, end, section.offset));
     end = section.end();
     previous = &section;
   }
-  if (file.size() - end >= kAlignment)
-    return invalid("has ", file.size() - end, " bytes after its last section");
+  uint64_t padded = (end + kAlignment - 1) / kAlignment * kAlignment;
+  if (file.size() != padded)
+    return invalid("has ", file.size(), " bytes and should have ", padded);
   return verifyGap(file, end, file.size());
 }
 
 } // namespace
 
-absl::Status verifySections(std::span<const uint8_t> file, ReadOptions options) {
+absl::Status verifySections(std::span<const uint8_t> file,
+                            ReadOptions options) {
   uint64_t headerSize =
-      flatbuffers::ReadScalar<flatbuffers::uoffset_t>(file.data()) + sizeof(uint32_t);
+      flatbuffers::ReadScalar<flatbuffers::uoffset_t>(file.data()) +
+      sizeof(uint32_t);
   auto sections = sectionsOf(*artifact::GetSizePrefixedHeader(file.data()));
   GRADUS_TRY(verifyLayout(file, headerSize, sections));
   for (const NamedSection &section : sections)

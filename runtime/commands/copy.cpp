@@ -10,7 +10,8 @@ namespace {
 
 class Copy : public Command {
 public:
-  Copy(uint8_t *to, const uint8_t *from, size_t size) : to_(to), from_(from), size_(size) {}
+  Copy(uint8_t *to, const uint8_t *from, size_t size)
+      : to_(to), from_(from), size_(size) {}
 
   absl::Status run() override {
     if (to_ != from_)
@@ -26,11 +27,14 @@ private:
 
 } // namespace
 
-absl::StatusOr<std::unique_ptr<Command>> prepareCopy(const CommandContext &context,
-                                                     const artifact::CopyCommand &command) {
-  const artifact::Buffer *source = context.plan.buffers()->Get(command.source());
+absl::StatusOr<std::unique_ptr<Command>>
+prepareCopy(const CommandContext &context,
+            const artifact::CopyCommand &command) {
+  const artifact::Buffer *source =
+      context.plan.buffers()->Get(command.source());
   return std::make_unique<Copy>(context.buffers[command.destination()],
-                                context.buffers[command.source()], source->size());
+                                context.buffers[command.source()],
+                                source->size());
 }
 
 } // namespace gradus::runtime

@@ -15,7 +15,7 @@ namespace {
 using Entry = void (*)(void **buffers, int64_t begin, int64_t end);
 
 struct Segment {
-  size_t table;       // of its buffers, in Kernel::buffers_
+  size_t table; // of its buffers, in Kernel::buffers_
   int64_t items;
   int64_t firstBlock; // counted over all segments
 };
@@ -30,9 +30,12 @@ public:
       for (int64_t block = 0; block < blocks_; ++block)
         runBlock(block);
     else
-      pool_.run(blocks_, [](void *self, int64_t block) {
-        static_cast<Kernel *>(self)->runBlock(block);
-      }, this);
+      pool_.run(
+          blocks_,
+          [](void *self, int64_t block) {
+            static_cast<Kernel *>(self)->runBlock(block);
+          },
+          this);
     return absl::OkStatus();
   }
 
@@ -49,7 +52,8 @@ private:
   std::vector<void *> buffers_;   // the tables of all segments
 };
 
-Kernel::Kernel(const CommandContext &context, const artifact::KernelCommand &command)
+Kernel::Kernel(const CommandContext &context,
+               const artifact::KernelCommand &command)
     : pool_(context.pool), grain_(command.grain()) {
   const auto *signature = context.kernels->kernels()->Get(command.kernel());
   entry_ = reinterpret_cast<Entry>(
@@ -58,7 +62,8 @@ Kernel::Kernel(const CommandContext &context, const artifact::KernelCommand &com
     add(context, *command.segments()->Get(i));
 }
 
-void Kernel::add(const CommandContext &context, const artifact::Segment &segment) {
+void Kernel::add(const CommandContext &context,
+                 const artifact::Segment &segment) {
   if (segment.items() == 0)
     return;
   segments_.push_back({buffers_.size(), segment.items(), blocks_});
@@ -70,9 +75,10 @@ void Kernel::add(const CommandContext &context, const artifact::Segment &segment
 const Segment &Kernel::segmentOf(int64_t block) const {
   if (segments_.size() == 1)
     return segments_.front();
-  auto after = std::upper_bound(
-      segments_.begin(), segments_.end(), block,
-      [](int64_t wanted, const Segment &segment) { return wanted < segment.firstBlock; });
+  auto after = std::upper_bound(segments_.begin(), segments_.end(), block,
+                                [](int64_t wanted, const Segment &segment) {
+                                  return wanted < segment.firstBlock;
+                                });
   return *std::prev(after);
 }
 
@@ -85,8 +91,9 @@ void Kernel::runBlock(int64_t block) {
 
 } // namespace
 
-absl::StatusOr<std::unique_ptr<Command>> prepareKernel(const CommandContext &context,
-                                                       const artifact::KernelCommand &command) {
+absl::StatusOr<std::unique_ptr<Command>>
+prepareKernel(const CommandContext &context,
+              const artifact::KernelCommand &command) {
   return std::make_unique<Kernel>(context, command);
 }
 

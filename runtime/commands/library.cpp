@@ -40,21 +40,25 @@ private:
 };
 
 /// Bits depend on this number alone, so a deterministic session always has 1.
-int logicalThreads(const CommandContext &context, const artifact::LibraryCommand &command) {
+int logicalThreads(const CommandContext &context,
+                   const artifact::LibraryCommand &command) {
   int threads = context.pool.threads();
   if (context.deterministic)
     return 1;
   return command.logical_threads() == 0
              ? threads
-             : static_cast<int>(std::min<uint32_t>(command.logical_threads(), threads));
+             : static_cast<int>(
+                   std::min<uint32_t>(command.logical_threads(), threads));
 }
 
 } // namespace
 
-absl::StatusOr<std::unique_ptr<Command>> prepareLibrary(const CommandContext &context,
-                                                        const artifact::LibraryCommand &command) {
-  GRADUS_ASSIGN(auto call, OneDnnCall::create(command, context.buffers, context.pool,
-                                              logicalThreads(context, command)));
+absl::StatusOr<std::unique_ptr<Command>>
+prepareLibrary(const CommandContext &context,
+               const artifact::LibraryCommand &command) {
+  GRADUS_ASSIGN(auto call,
+                OneDnnCall::create(command, context.buffers, context.pool,
+                                   logicalThreads(context, command)));
   auto library = std::make_unique<Library>(std::move(call));
   uint32_t scratch = command.scratch();
   if (scratch == UINT32_MAX)
@@ -67,8 +71,8 @@ absl::StatusOr<std::unique_ptr<Command>> prepareLibrary(const CommandContext &co
 
 #else
 
-absl::StatusOr<std::unique_ptr<Command>> prepareLibrary(const CommandContext &,
-                                                        const artifact::LibraryCommand &) {
+absl::StatusOr<std::unique_ptr<Command>>
+prepareLibrary(const CommandContext &, const artifact::LibraryCommand &) {
   return invalid("needs oneDNN, which this runtime was built without");
 }
 

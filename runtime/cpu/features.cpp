@@ -1,3 +1,5 @@
+// The features of the processor by CPUID, and the choice of a plan by them.
+
 #include "runtime/cpu/features.h"
 
 #include "runtime/flat.h"
@@ -144,8 +146,8 @@ bool isSaved(State state) {
 
 bool isPresent(const Feature &feature) {
   unsigned registers[4] = {};
-  return __get_cpuid_count(feature.leaf, feature.subleaf, &registers[0], &registers[1],
-                           &registers[2], &registers[3]) &&
+  return __get_cpuid_count(feature.leaf, feature.subleaf, &registers[0],
+                           &registers[1], &registers[2], &registers[3]) &&
          (registers[feature.reg] >> feature.bit & 1) && isSaved(feature.state);
 }
 
@@ -188,7 +190,8 @@ std::vector<std::string> missingFeatures(const artifact::Plan &plan) {
   return missing;
 }
 
-absl::StatusOr<const artifact::Plan *> choosePlan(const artifact::Header &header) {
+absl::StatusOr<const artifact::Plan *>
+choosePlan(const artifact::Header &header) {
   const artifact::Plan *best = nullptr;
   std::string lacks;
   for (size_t i = 0; i < countOf(header.plans()); ++i) {
@@ -196,7 +199,8 @@ absl::StatusOr<const artifact::Plan *> choosePlan(const artifact::Header &header
     if (!isForCpu(*plan))
       continue;
     auto missing = missingFeatures(*plan);
-    if (missing.empty() && (!best || plan->tuning_score() > best->tuning_score()))
+    if (missing.empty() &&
+        (!best || plan->tuning_score() > best->tuning_score()))
       best = plan;
     if (!missing.empty())
       absl::StrAppend(&lacks, lacks.empty() ? "" : "; ", textOf(plan->target()),
@@ -206,7 +210,9 @@ absl::StatusOr<const artifact::Plan *> choosePlan(const artifact::Header &header
     return best;
   if (lacks.empty())
     return invalid("has no plan for the CPU");
-  return invalid("was compiled for other processors, and this one lacks what it needs: ", lacks);
+  return invalid(
+      "was compiled for other processors, and this one lacks what it needs: ",
+      lacks);
 }
 
 } // namespace gradus::runtime

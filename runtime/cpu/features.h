@@ -19,6 +19,7 @@ std::vector<std::string> missingFeatures(const artifact::Plan &plan);
 
 /// The plan with the greatest tuning_score among those for the CPU that this
 /// machine can run; else an error that says what each of them lacks.
-absl::StatusOr<const artifact::Plan *> choosePlan(const artifact::Header &header);
+absl::StatusOr<const artifact::Plan *>
+choosePlan(const artifact::Header &header);
 
 } // namespace gradus::runtime

@@ -1,3 +1,5 @@
+// From a library command to a oneDNN primitive, and running it.
+
 #include "runtime/cpu/onednn.h"
 
 #include "runtime/cpu/openmp.h"
@@ -77,22 +79,28 @@ std::vector<int64_t> denseStrides(const std::vector<int64_t> &dims) {
 }
 
 /// Whether a list that oneDNN tells of a description is that of the artifact.
-bool sameList(const OneDnn &library, const_dnnl_memory_desc_t description, dnnl_query_t what,
-              const std::vector<int64_t> &wanted) {
+bool sameList(const OneDnn &library, const_dnnl_memory_desc_t description,
+              dnnl_query_t what, const std::vector<int64_t> &wanted) {
   const dnnl_dims_t *found = nullptr;
-  return library.dnnl_memory_desc_query(description, what, &found) == dnnl_success &&
+  return library.dnnl_memory_desc_query(description, what, &found) ==
+             dnnl_success &&
          std::equal(wanted.begin(), wanted.end(), *found);
 }
 
 bool hasLayout(const OneDnn &library, const_dnnl_memory_desc_t description,
                const LibraryTensor &tensor) {
   int blocks = 0;
-  library.dnnl_memory_desc_query(description, dnnl_query_inner_nblks_s32, &blocks);
+  library.dnnl_memory_desc_query(description, dnnl_query_inner_nblks_s32,
+                                 &blocks);
   return static_cast<size_t>(blocks) == countOf(tensor.inner_blocks()) &&
-         sameList(library, description, dnnl_query_inner_blks, valuesOf(tensor.inner_blocks())) &&
-         sameList(library, description, dnnl_query_inner_idxs, valuesOf(tensor.inner_axes())) &&
-         sameList(library, description, dnnl_query_strides, valuesOf(tensor.strides())) &&
-         sameList(library, description, dnnl_query_padded_dims, valuesOf(tensor.padded_dims()));
+         sameList(library, description, dnnl_query_inner_blks,
+                  valuesOf(tensor.inner_blocks())) &&
+         sameList(library, description, dnnl_query_inner_idxs,
+                  valuesOf(tensor.inner_axes())) &&
+         sameList(library, description, dnnl_query_strides,
+                  valuesOf(tensor.strides())) &&
+         sameList(library, description, dnnl_query_padded_dims,
+                  valuesOf(tensor.padded_dims()));
 }
 
 /// Blocked layouts cannot be described by their blocks, only by oneDNN's names:
@@ -103,7 +111,8 @@ absl::Status describeBlocked(const OneDnn &library, const LibraryTensor &tensor,
   for (int tag = 1; tag < dnnl_format_tag_last; ++tag) {
     if (library.dnnl_memory_desc_create_with_tag(
             &description.handle, static_cast<int>(dims.size()), dims.data(),
-            typeOf(tensor.dtype()), static_cast<dnnl_format_tag_t>(tag)) != dnnl_success)
+            typeOf(tensor.dtype()),
+            static_cast<dnnl_format_tag_t>(tag)) != dnnl_success)
       continue;
     if (hasLayout(library, description.handle, tensor))
       return absl::OkStatus();
@@ -118,10 +127,11 @@ absl::Status describe(const OneDnn &library, const LibraryTensor &tensor,
   if (countOf(tensor.inner_blocks()) > 0)
     return describeBlocked(library, tensor, description);
   auto dims = valuesOf(tensor.dims());
-  auto strides = countOf(tensor.strides()) ? valuesOf(tensor.strides()) : denseStrides(dims);
+  auto strides = countOf(tensor.strides()) ? valuesOf(tensor.strides())
+                                           : denseStrides(dims);
   return check(library.dnnl_memory_desc_create_with_strides(
-                   &description.handle, static_cast<int>(dims.size()), dims.data(),
-                   typeOf(tensor.dtype()), strides.data()),
+                   &description.handle, static_cast<int>(dims.size()),
+                   dims.data(), typeOf(tensor.dtype()), strides.data()),
                "a tensor's layout");
 }
 
@@ -144,26 +154,28 @@ dnnl_alg_kind_t algorithmOf(Activation activation) {
 
 absl::Status setAttributes(const OneDnn &library, Activation activation,
                            Owned<dnnl_primitive_attr_t> &attributes) {
-  GRADUS_TRY(check(library.dnnl_primitive_attr_create(&attributes.handle), "attributes"));
-  GRADUS_TRY(check(library.dnnl_primitive_attr_set_scratchpad_mode(attributes.handle,
-                                                                   dnnl_scratchpad_mode_user),
+  GRADUS_TRY(check(library.dnnl_primitive_attr_create(&attributes.handle),
+                   "attributes"));
+  GRADUS_TRY(check(library.dnnl_primitive_attr_set_scratchpad_mode(
+                       attributes.handle, dnnl_scratchpad_mode_user),
                    "scratchpad mode"));
   if (activation == Activation::none)
     return absl::OkStatus();
   Owned<dnnl_post_ops_t> post(library.dnnl_post_ops_destroy);
   GRADUS_TRY(check(library.dnnl_post_ops_create(&post.handle), "epilogue"));
-  GRADUS_TRY(check(
-      library.dnnl_post_ops_append_eltwise(post.handle, algorithmOf(activation), 0, 0),
-      "activation"));
-  return check(library.dnnl_primitive_attr_set_post_ops(attributes.handle, post.handle),
-               "epilogue");
+  GRADUS_TRY(check(library.dnnl_post_ops_append_eltwise(
+                       post.handle, algorithmOf(activation), 0, 0),
+                   "activation"));
+  return check(
+      library.dnnl_primitive_attr_set_post_ops(attributes.handle, post.handle),
+      "epilogue");
 }
 
 //===-- primitive descriptions --------------------------------------------===//
 
 /// A list of the convolution's windows in full, as oneDNN wants it.
-std::vector<int64_t> window(const flatbuffers::Vector<int64_t> *list, size_t axes,
-                            int64_t otherwise, int64_t minus = 0) {
+std::vector<int64_t> window(const flatbuffers::Vector<int64_t> *list,
+                            size_t axes, int64_t otherwise, int64_t minus = 0) {
   std::vector<int64_t> full = valuesOf(list);
   full.resize(axes, otherwise);
   for (int64_t &number : full)
@@ -175,7 +187,8 @@ struct Windows {
   explicit Windows(const LibraryCommand &command)
       : axes(countOf(command.inputs()->Get(0)->dims()) - 2),
         strides(window(command.strides(), axes, 1)),
-        dilations(window(command.dilations(), axes, 1, /*minus=*/1)), // 0 = dense
+        dilations(
+            window(command.dilations(), axes, 1, /*minus=*/1)), // 0 = dense
         padsBegin(window(command.pads_begin(), axes, 0)),
         padsEnd(window(command.pads_end(), axes, 0)) {}
 
@@ -186,34 +199,41 @@ struct Windows {
 /// The memories of a call in the order of the artifact: inputs, outputs.
 using Descriptions = std::vector<std::unique_ptr<Description>>;
 
-dnnl_status_t describeConvolution(const OneDnn &library, const LibraryCommand &command,
-                                  const Descriptions &of, const_dnnl_primitive_attr_t attributes,
+dnnl_status_t describeConvolution(const OneDnn &library,
+                                  const LibraryCommand &command,
+                                  const Descriptions &of,
+                                  const_dnnl_primitive_attr_t attributes,
                                   dnnl_primitive_desc_t *result) {
   Windows w(command);
   size_t inputs = countOf(command.inputs());
-  auto description = [&](size_t i) { return i < of.size() ? of[i]->handle : nullptr; };
+  auto description = [&](size_t i) {
+    return i < of.size() ? of[i]->handle : nullptr;
+  };
   switch (command.op()) {
   case LibraryOp::convolution_backward_data:
     return library.dnnl_convolution_backward_data_primitive_desc_create(
-        result, library.engine, dnnl_convolution_direct, description(2), description(1),
-        description(0), w.strides.data(), w.dilations.data(), w.padsBegin.data(),
-        w.padsEnd.data(), nullptr, attributes);
+        result, library.engine, dnnl_convolution_direct, description(2),
+        description(1), description(0), w.strides.data(), w.dilations.data(),
+        w.padsBegin.data(), w.padsEnd.data(), nullptr, attributes);
   case LibraryOp::convolution_backward_weights:
     return library.dnnl_convolution_backward_weights_primitive_desc_create(
-        result, library.engine, dnnl_convolution_direct, description(0), description(2),
-        description(3), description(1), w.strides.data(), w.dilations.data(),
-        w.padsBegin.data(), w.padsEnd.data(), nullptr, attributes);
+        result, library.engine, dnnl_convolution_direct, description(0),
+        description(2), description(3), description(1), w.strides.data(),
+        w.dilations.data(), w.padsBegin.data(), w.padsEnd.data(), nullptr,
+        attributes);
   default:
     return library.dnnl_convolution_forward_primitive_desc_create(
         result, library.engine, dnnl_forward_training, dnnl_convolution_direct,
         description(0), description(1), inputs > 2 ? description(2) : nullptr,
-        description(inputs), w.strides.data(), w.dilations.data(), w.padsBegin.data(),
-        w.padsEnd.data(), attributes);
+        description(inputs), w.strides.data(), w.dilations.data(),
+        w.padsBegin.data(), w.padsEnd.data(), attributes);
   }
 }
 
-dnnl_status_t describePrimitive(const OneDnn &library, const LibraryCommand &command,
-                                const Descriptions &of, const_dnnl_primitive_attr_t attributes,
+dnnl_status_t describePrimitive(const OneDnn &library,
+                                const LibraryCommand &command,
+                                const Descriptions &of,
+                                const_dnnl_primitive_attr_t attributes,
                                 dnnl_primitive_desc_t *result) {
   size_t inputs = countOf(command.inputs());
   switch (command.op()) {
@@ -222,8 +242,9 @@ dnnl_status_t describePrimitive(const OneDnn &library, const LibraryCommand &com
         result, library.engine, of[0]->handle, of[1]->handle,
         inputs > 2 ? of[2]->handle : nullptr, of[inputs]->handle, attributes);
   case LibraryOp::reorder:
-    return library.dnnl_reorder_primitive_desc_create(result, of[0]->handle, library.engine,
-                                                      of[1]->handle, library.engine, attributes);
+    return library.dnnl_reorder_primitive_desc_create(
+        result, of[0]->handle, library.engine, of[1]->handle, library.engine,
+        attributes);
   default:
     return describeConvolution(library, command, of, attributes, result);
   }
@@ -235,7 +256,8 @@ std::vector<int> argumentsOf(const LibraryCommand &command) {
   case LibraryOp::convolution_backward_data:
     return {DNNL_ARG_DIFF_DST, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_SRC};
   case LibraryOp::convolution_backward_weights:
-    return {DNNL_ARG_SRC, DNNL_ARG_DIFF_DST, DNNL_ARG_DIFF_WEIGHTS, DNNL_ARG_DIFF_BIAS};
+    return {DNNL_ARG_SRC, DNNL_ARG_DIFF_DST, DNNL_ARG_DIFF_WEIGHTS,
+            DNNL_ARG_DIFF_BIAS};
   case LibraryOp::reorder:
     return {DNNL_ARG_FROM, DNNL_ARG_TO};
   default:
@@ -257,8 +279,9 @@ std::vector<const LibraryTensor *> tensorsOf(const LibraryCommand &command) {
 } // namespace
 
 absl::StatusOr<std::unique_ptr<OneDnnCall>>
-OneDnnCall::create(const LibraryCommand &command, const std::vector<uint8_t *> &buffers,
-                   ThreadPool &pool, int logical) {
+OneDnnCall::create(const LibraryCommand &command,
+                   const std::vector<uint8_t *> &buffers, ThreadPool &pool,
+                   int logical) {
   GRADUS_ASSIGN(const OneDnn *library, oneDnn());
   std::unique_ptr<OneDnnCall> call(new OneDnnCall(*library, pool, logical));
   OpenMpScope scope(pool, logical);
@@ -273,11 +296,12 @@ OneDnnCall::~OneDnnCall() {
     library_.dnnl_primitive_destroy(primitive_);
 }
 
-absl::Status OneDnnCall::addMemory(const_dnnl_memory_desc_t description, int argument,
-                                   void *data) {
+absl::Status OneDnnCall::addMemory(const_dnnl_memory_desc_t description,
+                                   int argument, void *data) {
   dnnl_memory_t memory = nullptr;
-  GRADUS_TRY(check(library_.dnnl_memory_create(&memory, description, library_.engine, data),
-                   "memory"));
+  GRADUS_TRY(check(
+      library_.dnnl_memory_create(&memory, description, library_.engine, data),
+      "memory"));
   arguments_.push_back({argument, memory});
   return absl::OkStatus();
 }
@@ -287,21 +311,26 @@ absl::Status OneDnnCall::prepare(const LibraryCommand &command,
   auto tensors = tensorsOf(command);
   Descriptions descriptions;
   for (const LibraryTensor *tensor : tensors) {
-    descriptions.push_back(std::make_unique<Description>(library_.dnnl_memory_desc_destroy));
+    descriptions.push_back(
+        std::make_unique<Description>(library_.dnnl_memory_desc_destroy));
     GRADUS_TRY(describe(library_, *tensor, *descriptions.back()));
   }
   Owned<dnnl_primitive_attr_t> attributes(library_.dnnl_primitive_attr_destroy);
   GRADUS_TRY(setAttributes(library_, command.activation(), attributes));
-  Owned<dnnl_primitive_desc_t> description(library_.dnnl_primitive_desc_destroy);
-  GRADUS_TRY(check(describePrimitive(library_, command, descriptions, attributes.handle,
-                                     &description.handle),
+  Owned<dnnl_primitive_desc_t> description(
+      library_.dnnl_primitive_desc_destroy);
+  GRADUS_TRY(check(describePrimitive(library_, command, descriptions,
+                                     attributes.handle, &description.handle),
                    "these shapes and layouts"));
-  GRADUS_TRY(check(library_.dnnl_primitive_create(&primitive_, description.handle), "a kernel"));
+  GRADUS_TRY(
+      check(library_.dnnl_primitive_create(&primitive_, description.handle),
+            "a kernel"));
   auto arguments = argumentsOf(command);
   for (size_t i = 0; i < tensors.size(); ++i)
-    GRADUS_TRY(addMemory(descriptions[i]->handle, arguments[i], buffers[tensors[i]->buffer()]));
-  const_dnnl_memory_desc_t scratch =
-      library_.dnnl_primitive_desc_query_md(description.handle, dnnl_query_scratchpad_md, 0);
+    GRADUS_TRY(addMemory(descriptions[i]->handle, arguments[i],
+                         buffers[tensors[i]->buffer()]));
+  const_dnnl_memory_desc_t scratch = library_.dnnl_primitive_desc_query_md(
+      description.handle, dnnl_query_scratchpad_md, 0);
   scratchSize_ = scratch ? library_.dnnl_memory_desc_get_size(scratch) : 0;
   if (scratchSize_ == 0)
     return absl::OkStatus();
@@ -311,15 +340,16 @@ absl::Status OneDnnCall::prepare(const LibraryCommand &command,
 absl::Status OneDnnCall::setScratch(void *scratch) {
   if (scratchSize_ == 0)
     return absl::OkStatus();
-  return check(library_.dnnl_memory_set_data_handle(arguments_.back().memory, scratch),
-               "scratch");
+  return check(
+      library_.dnnl_memory_set_data_handle(arguments_.back().memory, scratch),
+      "scratch");
 }
 
 absl::Status OneDnnCall::run() {
   OpenMpScope scope(pool_, logical_);
-  return check(library_.dnnl_primitive_execute(primitive_, library_.stream,
-                                               static_cast<int>(arguments_.size()),
-                                               arguments_.data()),
+  return check(library_.dnnl_primitive_execute(
+                   primitive_, library_.stream,
+                   static_cast<int>(arguments_.size()), arguments_.data()),
                "execution");
 }
 

@@ -20,8 +20,8 @@ public:
   /// Makes the primitive for a verified command, cut into `logical` parts;
   /// `buffers[i]` is the address of buffer i of the plan.
   static absl::StatusOr<std::unique_ptr<OneDnnCall>>
-  create(const artifact::LibraryCommand &command, const std::vector<uint8_t *> &buffers,
-         ThreadPool &pool, int logical);
+  create(const artifact::LibraryCommand &command,
+         const std::vector<uint8_t *> &buffers, ThreadPool &pool, int logical);
   ~OneDnnCall();
 
   /// Bytes of scratch it needs; setScratch before the first run.
@@ -36,7 +36,8 @@ private:
 
   absl::Status prepare(const artifact::LibraryCommand &command,
                        const std::vector<uint8_t *> &buffers);
-  absl::Status addMemory(const_dnnl_memory_desc_t description, int argument, void *data);
+  absl::Status addMemory(const_dnnl_memory_desc_t description, int argument,
+                         void *data);
 
   const OneDnn &library_;
   ThreadPool &pool_;

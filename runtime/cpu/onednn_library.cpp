@@ -1,3 +1,5 @@
+// Finds oneDNN, loads it and connects its OpenMP calls with our pool.
+
 #include "runtime/cpu/onednn_library.h"
 
 #include "runtime/cpu/openmp.h"
@@ -64,7 +66,8 @@ struct Imports {
 
 Imports importsOf(const link_map &library) {
   Imports imports;
-  for (const ElfW(Dyn) *entry = library.l_ld; entry->d_tag != DT_NULL; ++entry) {
+  for (const ElfW(Dyn) *entry = library.l_ld; entry->d_tag != DT_NULL;
+       ++entry) {
     // The loader has added the base to addresses, on most systems.
     ElfW(Addr) address = entry->d_un.d_ptr;
     if (address < library.l_addr)
@@ -103,7 +106,8 @@ void *replacementOf(const char *name) {
 /// Writes a pointer that the loader may have made read-only.
 bool writePointer(void **at, void *value) {
   auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
-  auto *start = reinterpret_cast<void *>(reinterpret_cast<uintptr_t>(at) / page * page);
+  auto *start =
+      reinterpret_cast<void *>(reinterpret_cast<uintptr_t>(at) / page * page);
   if (mprotect(start, page, PROT_READ | PROT_WRITE) != 0)
     return false;
   *at = value;
@@ -111,8 +115,8 @@ bool writePointer(void **at, void *value) {
 }
 
 /// How many imports were replaced; -1 where one could not be written.
-int replace(const link_map &library, const Imports &imports, const ElfW(Rela) *list,
-            size_t bytes) {
+int replace(const link_map &library, const Imports &imports,
+            const ElfW(Rela) * list, size_t bytes) {
   int replaced = 0;
   for (size_t i = 0; list && i < bytes / sizeof(ElfW(Rela)); ++i) {
     auto type = ELF64_R_TYPE(list[i].r_info);
@@ -122,7 +126,9 @@ int replace(const link_map &library, const Imports &imports, const ElfW(Rela) *l
     void *value = replacementOf(imports.names + symbol.st_name);
     if (!value)
       continue;
-    if (!writePointer(reinterpret_cast<void **>(library.l_addr + list[i].r_offset), value))
+    if (!writePointer(
+            reinterpret_cast<void **>(library.l_addr + list[i].r_offset),
+            value))
       return -1;
     ++replaced;
   }
@@ -137,7 +143,8 @@ absl::Status serveOpenMp(void *handle) {
   int calls = replace(*library, imports, imports.calls, imports.callBytes);
   int others = replace(*library, imports, imports.others, imports.otherBytes);
   if (calls < 0 || others < 0)
-    return failed("cannot connect oneDNN with the thread pool: ", strerror(errno));
+    return failed("cannot connect oneDNN with the thread pool: ",
+                  strerror(errno));
   // A build without OpenMP is fine: it then runs in the calling thread.
   return absl::OkStatus();
 }
@@ -146,15 +153,16 @@ absl::Status serveOpenMp(void *handle) {
 
 absl::Status resolve(void *handle, OneDnn &library) {
 #define GRADUS_ONEDNN_RESOLVE(name)                                            \
-  library.name = reinterpret_cast<decltype(library.name)>(dlsym(handle, #name)); \
+  library.name =                                                               \
+      reinterpret_cast<decltype(library.name)>(dlsym(handle, #name));          \
   if (!library.name)                                                           \
     return failed("needs oneDNN 3, and the library found has no " #name);
   GRADUS_ONEDNN_FUNCTIONS(GRADUS_ONEDNN_RESOLVE)
 #undef GRADUS_ONEDNN_RESOLVE
   const dnnl_version_t *version = library.dnnl_version();
   if (version->major != kMajor)
-    return failed("needs oneDNN 3, and the library found is ", version->major, ".",
-                  version->minor);
+    return failed("needs oneDNN 3, and the library found is ", version->major,
+                  ".", version->minor);
   return absl::OkStatus();
 }
 
@@ -163,7 +171,8 @@ absl::StatusOr<const OneDnn *> load() {
   GRADUS_TRY(serveOpenMp(handle));
   static OneDnn library; // as long as the process: others may hold it too
   GRADUS_TRY(resolve(handle, library));
-  if (library.dnnl_engine_create(&library.engine, dnnl_cpu, 0) != dnnl_success ||
+  if (library.dnnl_engine_create(&library.engine, dnnl_cpu, 0) !=
+          dnnl_success ||
       library.dnnl_stream_create(&library.stream, library.engine,
                                  dnnl_stream_default_flags) != dnnl_success)
     return failed("oneDNN does not start on this machine");

@@ -1,3 +1,5 @@
+// libgomp's functions as GCC calls them, for the few that oneDNN uses.
+
 #include "runtime/cpu/openmp.h"
 
 #include <algorithm>
@@ -88,7 +90,8 @@ void parallelStart(Body body, void *data, unsigned threads) {
   team.data = data;
   team.size = threads ? static_cast<int>(threads) : facts.logical;
   // Inside a region the pool is taken; a part then runs its parts itself.
-  team.onPool = facts.pool && facts.depth == 0 && !facts.place.team && team.size > 1;
+  team.onPool =
+      facts.pool && facts.depth == 0 && !facts.place.team && team.size > 1;
   team.arrived = 0;
   if (team.onPool)
     facts.pool->start(team.size - 1, runBlock, &team);
@@ -135,7 +138,8 @@ bool nextChunk(long &begin, long &end) {
 
 bool loopNext(long *begin, long *end) { return nextChunk(*begin, *end); }
 
-bool loopStart(long start, long end, long step, long chunk, long *begin, long *stop) {
+bool loopStart(long start, long end, long step, long chunk, long *begin,
+               long *stop) {
   long rounding = step > 0 ? step - 1 : step + 1;
   long count = std::max(0L, (end - start + rounding) / step);
   facts.place.loop = {start, step, count, chunk, 0};

@@ -13,9 +13,9 @@
 namespace gradus::runtime {
 
 /// While one lives, what this thread asks of OpenMP runs on `pool` and is cut
-/// into `logical` parts, at most as many as the pool has threads: parts may wait
-/// for each other. Results depend on `logical` alone. Without one, parts run one
-/// after another.
+/// into `logical` parts, at most as many as the pool has threads: parts may
+/// wait for each other. Results depend on `logical` alone. Without one, parts
+/// run one after another.
 class OpenMpScope {
 public:
   OpenMpScope(ThreadPool &pool, int logical);

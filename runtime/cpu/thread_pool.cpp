@@ -1,3 +1,5 @@
+// The pool: one ticket for handing out blocks, spinning first, a futex after.
+
 #include "runtime/cpu/thread_pool.h"
 
 #include <algorithm>
@@ -77,18 +79,23 @@ void ThreadPool::start(int64_t count, Block block, void *context) {
 void ThreadPool::finish() {
   int32_t ran = drain();
   unfinished_.fetch_sub(ran, std::memory_order_acq_rel);
-  auto done = [this] { return unfinished_.load(std::memory_order_acquire) == 0; };
+  auto done = [this] {
+    return unfinished_.load(std::memory_order_acquire) == 0;
+  };
   while (!spinUntil(done))
     sched_yield(); // A worker lost its core in the middle of a block.
 }
 
-bool ThreadPool::hasWork() const { return static_cast<uint32_t>(ticket_.load()) != 0; }
+bool ThreadPool::hasWork() const {
+  return static_cast<uint32_t>(ticket_.load()) != 0;
+}
 
 int32_t ThreadPool::drain() {
   int32_t ran = 0;
   uint64_t ticket = ticket_.load(std::memory_order_acquire);
   while (static_cast<uint32_t>(ticket) != 0) {
-    if (!ticket_.compare_exchange_weak(ticket, ticket - 1, std::memory_order_acq_rel,
+    if (!ticket_.compare_exchange_weak(ticket, ticket - 1,
+                                       std::memory_order_acq_rel,
                                        std::memory_order_acquire))
       continue;
     // The region cannot end while this block is unfinished: its facts hold.

@@ -1,0 +1,231 @@
+#include "runtime/session.h"
+
+#include "test_artifact.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdlib>
+#include <new>
+#include <thread>
+
+using namespace gradus::runtime;
+using namespace gradus::test;
+
+using Floats = std::array<float, kSize>;
+
+static std::unique_ptr<Session> start(const TestArtifact &made,
+                                      SessionOptions options = {}) {
+  auto artifact = Artifact::fromBytes(made.bytes(), "adder");
+  EXPECT_TRUE(artifact.ok()) << artifact.status().message();
+  auto session = Session::create(*artifact, std::move(options));
+  EXPECT_TRUE(session.ok()) << session.status().message();
+  return *std::move(session);
+}
+
+static const Floats kOnes = {1, 1, 1, 1, 1, 1, 1, 1};
+
+TEST(Session, RunsAStepOverItsState) {
+  auto session = start(TestArtifact());
+  Floats sum{}, shifted{};
+  const void *inputs[] = {kOnes.data()};
+  void *outputs[] = {sum.data(), shifted.data()};
+  ASSERT_TRUE(session->step(0, inputs, outputs).ok());
+  EXPECT_EQ(sum, (Floats{1, 2, 3, 4, 5, 6, 7, 8}));
+  EXPECT_EQ(shifted, (Floats{11, 13, 15, 17, 19, 21, 23, 25}));
+  EXPECT_EQ(session->stepCount(), 1);
+  Floats total{};
+  ASSERT_TRUE(session->readState("total", total.data(), sizeof(total)).ok());
+  EXPECT_EQ(total, sum);
+}
+
+TEST(Session, GivesTheSameBitsForAnyNumberOfThreads) {
+  for (int threads : {1, 2, 3, 8}) {
+    auto session = start(TestArtifact(), {.threads = threads});
+    EXPECT_EQ(session->threads(), threads);
+    Floats sum{};
+    const void *inputs[] = {kOnes.data()};
+    void *outputs[] = {sum.data(), nullptr};
+    for (int i = 0; i < 100; ++i)
+      ASSERT_TRUE(session->step(0, inputs, outputs).ok());
+    EXPECT_EQ(sum, (Floats{100, 101, 102, 103, 104, 105, 106, 107}));
+  }
+}
+
+TEST(Session, StartsNoThreadsForASerialPlan) {
+  TestArtifact made;
+  made.command(0).kind.AsKernelCommand()->grain = kSize;
+  made.train().commands.erase(made.train().commands.begin() + 2);
+  EXPECT_EQ(start(made, {.threads = 4})->threads(), 1);
+}
+
+TEST(Session, RunsAQueueOfBatches) {
+  auto session = start(TestArtifact());
+  Floats twos, first{}, second{};
+  twos.fill(2);
+  const void *inputs[] = {kOnes.data(), twos.data()};
+  void *outputs[] = {first.data(), nullptr, second.data(), nullptr};
+  int64_t done = 0;
+  ASSERT_TRUE(session->steps(0, 2, inputs, outputs, &done).ok());
+  EXPECT_EQ(done, 2);
+  EXPECT_EQ(first[0], 1);
+  EXPECT_EQ(second[0], 3);
+}
+
+TEST(Session, TakesInputsWrittenInPlace) {
+  auto session = start(TestArtifact());
+  static_cast<float *>(session->inputBuffer(0, 0))[7] = 0.5f;
+  ASSERT_TRUE(session->step(0).ok());
+  EXPECT_EQ(static_cast<const float *>(session->outputBuffer(0, 0))[7], 7.5f);
+}
+
+TEST(Session, StopsBetweenStepsWhenCancelled) {
+  auto session = start(TestArtifact());
+  session->cancel();
+  int64_t done = 7;
+  absl::Status status = session->steps(0, 5, {}, {}, &done);
+  EXPECT_EQ(status.code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(done, 0);
+  EXPECT_TRUE(session->step(0).ok()) << "cancelling holds once";
+}
+
+TEST(Session, CanBeCancelledFromAnotherThread) {
+  auto session = start(TestArtifact());
+  std::thread other([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    session->cancel();
+  });
+  int64_t done = 0;
+  absl::Status status = session->steps(0, int64_t{1} << 60, {}, {}, &done);
+  other.join();
+  EXPECT_EQ(status.code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(session->stepCount(), done);
+}
+
+TEST(Session, SaysWhatIsInside) {
+  auto session = start(TestArtifact());
+  EXPECT_EQ(session->findGraph("evaluate"), 1);
+  EXPECT_EQ(session->findGraph("predict"), -1);
+  const GraphInfo &train = session->graphs()[0];
+  EXPECT_EQ(train.inputs[0].name, "x");
+  EXPECT_EQ(train.inputs[0].bytes, 32u);
+  EXPECT_EQ(toString(train.outputs[1].type), "8xf32");
+  EXPECT_EQ(train.commands[0].name, "total += x");
+  EXPECT_EQ(train.commands[0].kind, "kernel");
+  EXPECT_EQ(train.commands[1].kind, "copy");
+  EXPECT_EQ(train.commands[0].nodes,
+            (std::vector<std::string>{"/add", "/more"}));
+  MemoryInfo memory = session->memory();
+  EXPECT_EQ(memory.predicted(), 192u + 256u + 32u + 45u);
+  EXPECT_EQ(memory.bound, 192u);
+}
+
+TEST(Session, TimesEachCommand) {
+  auto session = start(TestArtifact());
+  std::vector<int64_t> times(4);
+  session->timeCommands(0, times);
+  for (int i = 0; i < 1000; ++i)
+    ASSERT_TRUE(session->step(0).ok());
+  for (int64_t time : times)
+    EXPECT_GT(time, 0);
+  session->timeCommands(0, {});
+  auto before = times;
+  ASSERT_TRUE(session->step(0).ok());
+  EXPECT_EQ(times, before);
+}
+
+TEST(Session, ResetsItsState) {
+  auto session = start(TestArtifact());
+  const void *inputs[] = {kOnes.data()};
+  ASSERT_TRUE(session->step(0, inputs).ok());
+  session->resetStates();
+  Floats total{};
+  ASSERT_TRUE(session->readState("total", total.data(), sizeof(total)).ok());
+  EXPECT_EQ(total, (Floats{0, 1, 2, 3, 4, 5, 6, 7}));
+  EXPECT_EQ(session->stepCount(), 0);
+}
+
+TEST(Session, PicksTheVariantOfTheStep) {
+  TestArtifact made;
+  // `train` runs on steps 0, 3, 6, ...; otherwise one that only counts.
+  gradus::artifact::GraphT other;
+  gradus::artifact::PortT port;
+  other.name = "other";
+  for (auto &input : made.header.graphs[0]->inputs)
+    other.inputs.push_back(std::make_unique<gradus::artifact::PortT>(*input));
+  for (auto &output : made.header.graphs[0]->outputs)
+    other.outputs.push_back(std::make_unique<gradus::artifact::PortT>(*output));
+  made.header.graphs.push_back(
+      std::make_unique<gradus::artifact::GraphT>(other));
+  auto plan = std::make_unique<gradus::artifact::GraphPlanT>(made.train());
+  plan->graph = 2;
+  plan->commands.erase(plan->commands.begin(), plan->commands.begin() + 3);
+  made.plan().graphs.push_back(std::move(plan));
+  gradus::artifact::ScheduleT schedule;
+  schedule.graph = "train";
+  schedule.every = {3};
+  schedule.variants = {0, 2};
+  made.header.schedules.push_back(
+      std::make_unique<gradus::artifact::ScheduleT>(schedule));
+  auto session = start(made);
+  const void *inputs[] = {kOnes.data()};
+  for (int i = 0; i < 7; ++i)
+    ASSERT_TRUE(session->step(0, inputs).ok());
+  EXPECT_EQ(session->stepCount(), 7);
+  EXPECT_EQ(static_cast<const float *>(session->stateBuffer(0))[0], 3)
+      << "steps 0, 3 and 6";
+}
+
+TEST(Session, RefusesWrongCalls) {
+  auto session = start(TestArtifact());
+  EXPECT_EQ(session->step(9).message(),
+            "adder: graph 9 does not exist; there are 2");
+  const void *inputs[] = {nullptr, nullptr};
+  EXPECT_EQ(session->step(0, inputs).message(),
+            "adder: graph train: 2 inputs were given for 1 steps of 1");
+  float one = 0;
+  EXPECT_EQ(session->readState("totl", &one, 4).message(),
+            "adder: there is no state totl");
+  EXPECT_EQ(session->writeState("total", &one, 4).message(),
+            "adder: state total has 32 bytes, and 4 were given");
+}
+
+TEST(Session, RefusesOptionsItCannotMeet) {
+  auto artifact = Artifact::fromBytes(TestArtifact().bytes(), "adder");
+  EXPECT_EQ(Session::create(*artifact, {.device = "cuda"}).status().message(),
+            "adder: device cuda is not one of: cpu");
+  EXPECT_FALSE(Session::create(*artifact, {.threads = -1}).ok());
+}
+
+TEST(Session, KeepsTheCallersFloatingPointMode) {
+  auto session = start(TestArtifact());
+  ASSERT_TRUE(session->step(0).ok());
+  volatile float tiny = 1e-40f;
+  EXPECT_NE(tiny * 0.5f, 0.0f);
+}
+
+//===-- no allocation after load ------------------------------------------===//
+
+static std::atomic<int64_t> allocations{0};
+
+void *operator new(size_t size) {
+  ++allocations;
+  if (void *memory = std::malloc(size ? size : 1))
+    return memory;
+  std::abort();
+}
+void operator delete(void *memory) noexcept { std::free(memory); }
+void operator delete(void *memory, size_t) noexcept { std::free(memory); }
+
+TEST(Session, AllocatesNothingInAThousandSteps) {
+  auto session = start(TestArtifact(), {.threads = 2});
+  Floats sum{}, shifted{};
+  const void *inputs[] = {kOnes.data()};
+  void *outputs[] = {sum.data(), shifted.data()};
+  int64_t before = allocations;
+  bool ok = true;
+  for (int i = 0; i < 1000; ++i)
+    ok &= session->step(0, inputs, outputs).ok();
+  EXPECT_EQ(allocations - before, 0);
+  EXPECT_TRUE(ok);
+}

@@ -1,0 +1,69 @@
+// A small artifact for tests, and the writer that makes a file of it.
+//
+// The program `adder`: states `total` (8 floats, starts as 0, 1, ... 7),
+// `scale` (4 bf16, starts as 1) and `step`; a graph `train` with input `x` and
+// outputs `sum` and `shifted`:
+//   total += x; sum = total; shifted = total + constant (10, 11, ...); ++step
+// and a graph `evaluate` that only gives `sum`. Tests change the tables, then
+// call bytes().
+
+#pragma once
+
+#include "runtime/artifact_hash.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace gradus::test {
+
+constexpr int64_t kSize = 8; // elements of total, x, sum and shifted
+
+/// Numbers of the buffers of the plan.
+enum Buffer : uint32_t {
+  kTotal,
+  kScale,
+  kStep,
+  kX,
+  kSum,
+  kShifted,
+  kConstant,
+  kScratch
+};
+
+struct TestArtifact {
+  TestArtifact();
+
+  artifact::HeaderT header;
+  artifact::CodeHeaderT kernels;
+  std::vector<uint8_t> constants, weights, code;
+
+  artifact::PlanT &plan() { return *header.plans[0]; }
+  artifact::GraphPlanT &train() { return *plan().graphs[0]; }
+  artifact::CommandT &command(size_t i) { return *train().commands[i]; }
+
+  /// Adds a command to `train`.
+  template <typename Command> Command &add(std::string name, Command command) {
+    auto table = std::make_unique<artifact::CommandT>();
+    table->name = std::move(name);
+    table->kind.Set(std::move(command));
+    train().commands.push_back(std::move(table));
+    return *static_cast<Command *>(train().commands.back()->kind.value);
+  }
+
+  /// A buffer of that many floats at the end of the arena; its number.
+  uint32_t addArena(int64_t floats);
+
+  /// The file: header, sections, hashes.
+  std::vector<uint8_t> bytes() const;
+};
+
+/// Computes every hash of a file again, as far as its header can be read.
+void reseal(std::vector<uint8_t> &file);
+
+/// Writes bytes to a fresh file; its path.
+std::string writeFile(const std::vector<uint8_t> &bytes,
+                      const std::string &name);
+std::string temporaryPath(const std::string &name);
+
+} // namespace gradus::test
