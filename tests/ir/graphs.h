@@ -3,6 +3,7 @@
 
 #include "ir/evaluator.h"
 
+#include "mlir/AsmParser/AsmParser.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 

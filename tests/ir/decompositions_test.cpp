@@ -1,0 +1,114 @@
+// Decompositions compute what the whole op computes, and forward and backward
+// of a loss share their work.
+
+#include "graphs.h"
+
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace gradus;
+using namespace gradus::testing;
+
+namespace {
+
+struct Row {
+  const char *inputs;
+  const char *statement;
+  Range range = {};
+};
+
+// clang-format off
+const Row rows[] = {
+    {"%x: tensor<6x10xf64>, %l: tensor<6xi64>", "%y = gradus.softmax_cross_entropy %x, %l axis 1 : tensor<6x10xf64>, tensor<6xi64> -> tensor<f64>", {-2, 2, 10}},
+    {"%x: tensor<6x5xf32>, %l: tensor<6xi32>", "%y = gradus.softmax_cross_entropy %x, %l axis 1 {ignore_index = 2 : i64, label_smoothing = 0.1 : f64} : tensor<6x5xf32>, tensor<6xi32> -> tensor<f32>", {-2, 2, 5}},
+    {"%x: tensor<2x5x3xbf16>, %l: tensor<2x3xi64>", "%y = gradus.softmax_cross_entropy %x, %l axis 1 : tensor<2x5x3xbf16>, tensor<2x3xi64> -> tensor<f32>", {-2, 2, 5}},
+    {"%x: tensor<5xf16>, %l: tensor<i64>", "%y = gradus.softmax_cross_entropy %x, %l axis 0 {label_smoothing = 1.0 : f64} : tensor<5xf16>, tensor<i64> -> tensor<f16>", {-2, 2, 5}},
+    {"%g: tensor<f64>, %x: tensor<6x10xf64>, %l: tensor<6xi64>", "%y = gradus.softmax_cross_entropy_backward %g, %x, %l axis 1 : tensor<f64>, tensor<6x10xf64>, tensor<6xi64> -> tensor<6x10xf64>", {-2, 2, 10}},
+    {"%g: tensor<f32>, %x: tensor<2x5x3xf32>, %l: tensor<2x3xi32>", "%y = gradus.softmax_cross_entropy_backward %g, %x, %l axis 1 {ignore_index = 2 : i64, label_smoothing = 0.1 : f64} : tensor<f32>, tensor<2x5x3xf32>, tensor<2x3xi32> -> tensor<2x5x3xf32>", {-2, 2, 5}},
+    {"%g: tensor<f32>, %x: tensor<6x5xbf16>, %l: tensor<6xi32>", "%y = gradus.softmax_cross_entropy_backward %g, %x, %l axis 1 : tensor<f32>, tensor<6x5xbf16>, tensor<6xi32> -> tensor<6x5xbf16>", {-2, 2, 5}},
+    {"%p: tensor<4x3xf32>, %t: tensor<4x3xf32>", "%y = gradus.mean_squared_error %p, %t : tensor<4x3xf32>, tensor<4x3xf32> -> tensor<f32>"},
+    {"%p: tensor<7xf16>, %t: tensor<7xf16>", "%y = gradus.mean_squared_error %p, %t : tensor<7xf16>, tensor<7xf16> -> tensor<f32>"},
+    {"%x: tensor<40x3xf32>, %l: tensor<40xi64>", "%y = gradus.accuracy %x, %l axis 1 : tensor<40x3xf32>, tensor<40xi64> -> tensor<f32>", {-2, 2, 3}},
+    {"%x: tensor<3x20xf32>, %l: tensor<20xi32>", "%y = gradus.accuracy %x, %l axis 0 {ignore_index = 1 : i64} : tensor<3x20xf32>, tensor<20xi32> -> tensor<f32>", {-2, 2, 3}},
+    {"%x: tensor<9x4xf16>, %l: tensor<9xi64>", "%y = gradus.accuracy %x, %l axis 1 : tensor<9x4xf16>, tensor<9xi64> -> tensor<f32>", {-2, 2, 4}},
+};
+// clang-format on
+
+/// Puts smaller ops in the place of every composite one.
+void decomposeAll(GraphOp graph) {
+  SmallVector<Decomposable> composites;
+  graph.walk([&](Decomposable op) { composites.push_back(op); });
+  for (Decomposable op : composites) {
+    OpBuilder builder(op);
+    op->replaceAllUsesWith(op.decompose(builder));
+    op->erase();
+  }
+}
+
+class Decomposition : public ::testing::TestWithParam<Row> {};
+
+} // namespace
+
+TEST_P(Decomposition, ComputesWhatTheOpComputes) {
+  auto module = parseGraph(GetParam().inputs, GetParam().statement);
+  ASSERT_TRUE(module);
+  GraphOp graph = graphOf(*module);
+  graph.addOutput("y", lastOp(graph)->getResult(0));
+  std::mt19937 bits(7);
+  auto inputs = randomInputs(graph, bits, GetParam().range);
+  StateMap states;
+  auto expected = evaluateGraph(graph, inputs, states);
+  decomposeAll(graph);
+  ASSERT_TRUE(succeeded(verify(*module)));
+  auto found = evaluateGraph(graph, inputs, states);
+  ASSERT_TRUE(succeeded(found) && succeeded(expected));
+  expectNear((*found)[0], (*expected)[0], 1e-7);
+}
+
+INSTANTIATE_TEST_SUITE_P(Op, Decomposition, ::testing::ValuesIn(rows));
+
+static int64_t count(GraphOp graph, StringRef name) {
+  int64_t number = 0;
+  graph.walk([&](Operation *op) { number += op->getName().getStringRef() == name; });
+  return number;
+}
+
+static void eliminateCommonSubexpressions(ModuleOp module) {
+  PassManager passes(&context());
+  passes.addPass(createCSEPass());
+  ASSERT_TRUE(succeeded(passes.run(module)));
+}
+
+TEST(Decompositions, OfForwardAndBackwardShareTheSoftmax) {
+  auto module = parseGraph(
+      "%g: tensor<f32>, %x: tensor<6x10xf32>, %l: tensor<6xi64>",
+      "%loss = gradus.softmax_cross_entropy %x, %l axis 1 : tensor<6x10xf32>, "
+      "tensor<6xi64> -> tensor<f32>\n"
+      "%dx = gradus.softmax_cross_entropy_backward %g, %x, %l axis 1 : "
+      "tensor<f32>, tensor<6x10xf32>, tensor<6xi64> -> tensor<6x10xf32>");
+  GraphOp graph = graphOf(*module);
+  graph.walk([&](SoftmaxCrossEntropyOp op) { graph.addOutput("loss", op.getLoss()); });
+  graph.addOutput("dx", lastOp(graph)->getResult(0));
+  decomposeAll(graph);
+  eliminateCommonSubexpressions(*module);
+  EXPECT_EQ(count(graph, "math.exp"), 1);
+  EXPECT_EQ(count(graph, "gradus.iota"), 1);
+  // The largest logit, the softmax's total, the logit at the label, the loss
+  // and the number of labels.
+  EXPECT_EQ(count(graph, "gradus.reduce"), 5);
+}
+
+TEST(Decompositions, OfNoCountedLabelGiveNaN) {
+  auto module = parseGraph(
+      "%x: tensor<2x3xf32>, %l: tensor<2xi64>",
+      "%y = gradus.softmax_cross_entropy %x, %l axis 1 : tensor<2x3xf32>, "
+      "tensor<2xi64> -> tensor<f32>");
+  GraphOp graph = graphOf(*module);
+  graph.addOutput("y", lastOp(graph)->getResult(0));
+  std::vector<HostTensor> inputs = {zeros({2, 3}), integers({2}, {-100, -100})};
+  StateMap states;
+  EXPECT_TRUE(std::isnan((*evaluateGraph(graph, inputs, states))[0].floats[0]));
+  decomposeAll(graph);
+  EXPECT_TRUE(std::isnan((*evaluateGraph(graph, inputs, states))[0].floats[0]));
+}
