@@ -41,7 +41,8 @@ HostTensor runScalar(Operation *op, ArrayRef<HostTensor> inputs) {
   Block block;
   for (Value operand : op->getOperands())
     block.addArgument(scalarType(operand), op->getLoc());
-  OpBuilder builder = OpBuilder::atBlockEnd(&block);
+  OpBuilder builder(op->getContext());
+  builder.setInsertionPointToEnd(&block);
   Value result = cast<Elementwise>(op).buildScalar(builder, block.getArguments());
   EXPECT_EQ(result.getType(), scalarType(op->getResult(0)));
   DenseMap<Value, HostTensor> values;
