@@ -129,3 +129,292 @@ TEST_P(RecordedModel, TrainsTheRecordedParameters) {
 INSTANTIATE_TEST_SUITE_P(Import, RecordedModel, ::testing::ValuesIn(allCases()),
                          nameOf);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(RecordedModel);
+
+//===-- inputs, states, locations -----------------------------------------===//
+
+/// y = x W + b with a dynamic batch.
+static SmallModel dense() {
+  SmallModel model;
+  model.input("x", {-1, 2})
+      .floats("layer.weight", {2, 1}, {3, 4})
+      .floats("layer.bias", {1}, {0.5});
+  model.node("Gemm", {"x", "layer.weight", "layer.bias"}, {"y"}).output("y");
+  return model;
+}
+
+static SmallModel namedBatch() {
+  SmallModel model = dense();
+  auto &shape = *model.graph()
+                     .mutable_input(0)
+                     ->mutable_type()
+                     ->mutable_tensor_type()
+                     ->mutable_shape();
+  shape.mutable_dim(0)->set_dim_param("batch");
+  return model;
+}
+
+TEST(Import, BindsDimensionsByName) {
+  ImportOptions options;
+  options.dims["batch"] = 3;
+  Imported model = import(namedBatch(), options);
+  ASSERT_EQ(model.error, "");
+  EXPECT_EQ(
+      mlir::cast<mlir::RankedTensorType>(model.predict().getArgumentTypes()[0])
+          .getDimSize(0),
+      3);
+}
+
+TEST(Import, BindsNamelessDimensionsByTheirPlace) {
+  ImportOptions options;
+  options.dims["x.0"] = 1;
+  Imported model = import(dense(), options);
+  EXPECT_EQ(evaluate(model, {tensor({1, 2}, {1, 10})})[0].floats,
+            std::vector<double>{43.5});
+}
+
+TEST(Import, KeepsTheModelsNames) {
+  ImportOptions options;
+  options.dims["x.0"] = 1;
+  Imported model = import(dense(), options);
+  EXPECT_EQ(model.program().getSymName(), "model");
+  EXPECT_EQ(model.predict().getInputName(0), "x");
+  EXPECT_EQ(model.predict().getOutputName(0), "y");
+  auto product = *model.predict().getBody().getOps<MatmulOp>().begin();
+  EXPECT_EQ(mlir::cast<mlir::NameLoc>(product.getLoc()).getName(), "the Gemm");
+}
+
+TEST(Import, KeepsFixedWeightsOutOfTraining) {
+  ImportOptions options;
+  options.dims["x.0"] = 1;
+  options.fixed = {"*.bias"};
+  Imported model = import(dense(), options);
+  EXPECT_EQ(model.program().getState("layer.weight").getRole(),
+            Role::parameter);
+  EXPECT_EQ(model.program().getState("layer.bias").getRole(), Role::buffer);
+}
+
+TEST(Import, GivesTheProgramItsRecipe) {
+  mlir::MLIRContext context;
+  mlir::Builder builder(&context);
+  ImportOptions options;
+  options.dims["x.0"] = 1;
+  options.recipe = builder.getDictionaryAttr(
+      builder.getNamedAttr("seed", builder.getI64IntegerAttr(3)));
+  auto module = importOnnx(dense().write(), options, context);
+  ASSERT_TRUE(module.ok()) << module.status();
+  EXPECT_EQ((*(*module)->getOps<ProgramOp>().begin()).getRecipeAttr(),
+            options.recipe);
+}
+
+//===-- weights beside the model ------------------------------------------===//
+
+static SmallModel withExternalWeight(const std::string &location) {
+  SmallModel model = dense();
+  ::onnx::TensorProto &weight = *model.graph().mutable_initializer(0);
+  weight.clear_float_data();
+  weight.set_data_location(::onnx::TensorProto::EXTERNAL);
+  auto &entry = *weight.add_external_data();
+  entry.set_key("location");
+  entry.set_value(location);
+  return model;
+}
+
+static ImportOptions oneSample() {
+  ImportOptions options;
+  options.dims["x.0"] = 1;
+  return options;
+}
+
+TEST(Import, ReadsWeightsFromTheFileBesideTheModel) {
+  const float values[] = {5, 6};
+  std::ofstream(::testing::TempDir() + "beside.bin", std::ios::binary)
+      .write(reinterpret_cast<const char *>(values), 8);
+  Imported model = import(withExternalWeight("beside.bin"), oneSample());
+  EXPECT_EQ(evaluate(model, {tensor({1, 2}, {1, 1})})[0].floats,
+            std::vector<double>{11.5});
+}
+
+TEST(Import, StartsMissingWeightsByRule) {
+  ImportOptions options = oneSample();
+  options.initialize = "kaiming_uniform";
+  Imported model = import(withExternalWeight("absent.bin"), options);
+  ASSERT_EQ(model.error, "");
+  StateOp weight = model.program().getState("layer.weight");
+  EXPECT_EQ(weight.getInit()->getRule(), Initializer::kaiming_uniform);
+  EXPECT_FALSE(weight.getValue());
+  EXPECT_TRUE(model.program()
+                  .getState("layer.bias")
+                  .getValue()); // It is there, so it stays.
+}
+
+TEST(Import, NamesTheMissingFileAndItsTensors) {
+  EXPECT_EQ(import(withExternalWeight("absent.bin"), oneSample()).error,
+            "its data file \"absent.bin\" is missing; it holds 1 tensors "
+            "(layer.weight). Put it beside the model, or "
+            "start from random weights with --initialize kaiming_uniform");
+}
+
+TEST(Import, ReadsNoFileOutsideOfTheModelsFolder) {
+  EXPECT_NE(import(withExternalWeight("../secret"), oneSample())
+                .error.find("\"../secret\" is missing"),
+            std::string::npos);
+}
+
+//===-- what is refused ---------------------------------------------------===//
+
+struct Refusal {
+  const char *name;
+  std::function<SmallModel()> model;
+  ImportOptions options;
+  std::string words;
+};
+
+class RefusedModel : public ::testing::TestWithParam<Refusal> {};
+
+TEST_P(RefusedModel, SaysWhy) {
+  EXPECT_EQ(import(GetParam().model(), GetParam().options).error,
+            GetParam().words);
+}
+
+static ImportOptions dims(std::map<std::string, int64_t> sizes) {
+  ImportOptions options;
+  options.dims = std::move(sizes);
+  return options;
+}
+
+static std::vector<Refusal> refusals() {
+  ImportOptions unknownPattern = oneSample(), unknownRule = oneSample();
+  unknownPattern.fixed = {"head.*"};
+  unknownRule.initialize = "magic";
+  return {
+      {"UnboundDimension",
+       namedBatch,
+       {},
+       "has dimensions of unknown size: batch. Say, for example, --dim "
+       "batch=32, or \"inputs\": {\"dims\": {\"batch\": "
+       "32}} in the recipe"},
+      {"UnknownDimension", namedBatch, dims({{"batch", 2}, {"seq", 3}}),
+       "has no symbolic dimension \"seq\"; it has batch"},
+      {"ZeroDimension", namedBatch, dims({{"batch", 0}}),
+       "--dim batch=0: expected at least 1"},
+      {"UnsupportedOps",
+       [] {
+         SmallModel model;
+         model.input("x", {1})
+             .node("Relu", {"x"}, {"a"})
+             .node("Magic", {"a"}, {"b"})
+             .node("Magic", {"b"}, {"c"});
+         model.graph().mutable_node(2)->clear_name();
+         model.graph().mutable_node(2)->set_domain("com.acme");
+         return model.output("c");
+       },
+       {},
+       "uses ops that are not supported: Magic (node \"the Magic\"); "
+       "com.acme::Magic (node \"Magic_2\")"},
+      {"UndefinedInput",
+       [] {
+         return SmallModel()
+             .input("x", {1})
+             .node("Relu", {"z"}, {"y"})
+             .output("y");
+       },
+       {},
+       "node \"the Relu\" (Relu): nothing before it defines its input \"z\""},
+      {"MissingInput",
+       [] {
+         return SmallModel()
+             .input("x", {1})
+             .node("Relu", {}, {"y"})
+             .output("y");
+       },
+       {},
+       "node \"the Relu\" (Relu): input 0 is missing"},
+      {"UndefinedOutput",
+       [] {
+         return SmallModel()
+             .input("x", {1})
+             .node("Relu", {"x"}, {"y"})
+             .output("z");
+       },
+       {},
+       "nothing defines the output \"z\""},
+      {"NoOutput",
+       [] { return SmallModel().input("x", {1}).node("Relu", {"x"}, {"y"}); },
+       {},
+       "has no outputs"},
+      {"UnsupportedType",
+       [] {
+         return SmallModel()
+             .input("x", {1}, ::onnx::TensorProto::STRING)
+             .output("x");
+       },
+       {},
+       "input \"x\" has elements of STRING, which is not supported"},
+      {"ShapeOfData",
+       [] {
+         return SmallModel()
+             .input("x", {4})
+             .input("shape", {2}, ::onnx::TensorProto::INT64)
+             .node("Reshape", {"x", "shape"}, {"y"})
+             .output("y");
+       },
+       {},
+       "node \"the Reshape\" (Reshape): its shape or axes \"shape\" depends on "
+       "the model's inputs; only what is known "
+       "beforehand is supported"},
+      {"MaskUsed",
+       [] {
+         return SmallModel()
+             .input("x", {1})
+             .node("Dropout", {"x"}, {"y", "mask"})
+             .node("Relu", {"mask"}, {"z"})
+             .output("z");
+       },
+       {},
+       "node \"the Relu\" (Relu): needs the mask of node \"the Dropout\" "
+       "(Dropout), which is not supported"},
+      {"ShortTensor",
+       [] {
+         return SmallModel()
+             .input("x", {2})
+             .floats("w", {2}, {1})
+             .node("Add", {"x", "w"}, {"y"})
+             .output("y");
+       },
+       {},
+       "tensor \"w\": has 4 bytes of data; its shape needs 8"},
+      {"PatternWithoutParameter", dense, unknownPattern,
+       "`fixed` of the recipe names \"head.*\", but no parameter of the model "
+       "is called so; it has layer.bias, "
+       "layer.weight"},
+      {"UnknownRule", dense, unknownRule,
+       "--initialize magic: unknown rule; known: kaiming_uniform, "
+       "xavier_uniform, normal, zeros"},
+  };
+}
+
+INSTANTIATE_TEST_SUITE_P(Import, RefusedModel, ::testing::ValuesIn(refusals()),
+                         [](const auto &info) { return info.param.name; });
+
+TEST(Import, RefusesWhatIsNoModel) {
+  std::string path = ::testing::TempDir() + "noise.onnx";
+  std::ofstream(path) << "certainly no protobuf";
+  EXPECT_EQ(import(path).error,
+            "is no ONNX model, or damaged: protobuf cannot parse it");
+  EXPECT_EQ(import("/no/such/model.onnx").error,
+            "cannot read this file: No such file or directory");
+}
+
+/// Any cut or flipped byte gives a model or an error, never a crash.
+TEST(Import, SurvivesDamage) {
+  const std::string whole = namedBatch().proto().SerializeAsString();
+  std::string path = ::testing::TempDir() + "damaged.onnx";
+  for (size_t i = 0; i < whole.size(); ++i) {
+    std::string damaged = whole;
+    damaged[i] ^= char(1 << (i % 8));
+    std::ofstream(path, std::ios::binary) << damaged;
+    import(path, dims({{"batch", 2}}));
+    std::ofstream(path, std::ios::binary) << whole.substr(0, i);
+    import(path, dims({{"batch", 2}}));
+  }
+}

@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include <concepts>
 #include <fstream>
 #include <functional>
 
@@ -71,7 +72,7 @@ public:
     return *this;
   }
 
-  SmallModel &with(const std::string &key, int64_t value) {
+  SmallModel &with(const std::string &key, std::integral auto value) {
     attribute(key).set_i(value);
     return *this;
   }

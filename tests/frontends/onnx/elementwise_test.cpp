@@ -1,0 +1,168 @@
+// Elementwise ONNX ops, computed and folded.
+
+#include "small_model.h"
+
+using namespace gradus;
+using namespace gradus::testing;
+
+using Values = std::vector<double>;
+
+/// `type` of x = [[1], [-2]] and y = [4, 8].
+static HostTensor binary(const char *type) {
+  return evaluate(SmallModel()
+                      .input("x", {2, 1})
+                      .input("y", {2})
+                      .node(type, {"x", "y"}, {"z"})
+                      .output("z"),
+                  {tensor({2, 1}, {1, -2}), tensor({2}, {4, 8})});
+}
+
+TEST(Elementwise, BroadcastsBothOperands) {
+  EXPECT_EQ(binary("Add").floats, (Values{5, 9, 2, 6}));
+  EXPECT_EQ(binary("Sub").floats, (Values{-3, -7, -6, -10}));
+  EXPECT_EQ(binary("Mul").floats, (Values{4, 8, -8, -16}));
+  EXPECT_EQ(binary("Div").floats, (Values{0.25, 0.125, -0.5, -0.25}));
+}
+
+static Values unary(const char *type, const Values &values) {
+  Shape shape = {int64_t(values.size())};
+  return evaluate(SmallModel()
+                      .input("x", shape)
+                      .node(type, {"x"}, {"y"})
+                      .output("y"),
+                  {tensor(shape, values)})
+      .floats;
+}
+
+TEST(Elementwise, ComputesFunctions) {
+  EXPECT_EQ(unary("Relu", {-1, 2}), (Values{0, 2}));
+  EXPECT_EQ(unary("Neg", {-1, 2}), (Values{1, -2}));
+  EXPECT_EQ(unary("Sqrt", {4, 9}), (Values{2, 3}));
+  EXPECT_EQ(unary("Identity", {4}), (Values{4}));
+  EXPECT_NEAR(unary("Tanh", {1})[0], std::tanh(1), 1e-12);
+  EXPECT_NEAR(unary("Exp", {1})[0], std::exp(1), 1e-12);
+  EXPECT_NEAR(unary("Log", {2})[0], std::log(2), 1e-12);
+  EXPECT_NEAR(unary("Erf", {0.5})[0], std::erf(0.5), 1e-12);
+  EXPECT_NEAR(unary("Sigmoid", {0.5})[0], 1 / (1 + std::exp(-0.5)), 1e-12);
+  EXPECT_NEAR(unary("Gelu", {1})[0], (1 + std::erf(std::sqrt(0.5))) / 2, 1e-12);
+}
+
+TEST(Elementwise, ApproximatesGeluByTanh) {
+  SmallModel model;
+  model.input("x", {1})
+      .node("Gelu", {"x"}, {"y"})
+      .with("approximate", "tanh")
+      .output("y");
+  EXPECT_NEAR(evaluate(model, {tensor({1}, {1})}).floats[0], 0.8411919906,
+              1e-9);
+}
+
+TEST(Elementwise, CastsBetweenFloats) {
+  SmallModel model;
+  model.input("x", {1})
+      .node("Cast", {"x"}, {"y"})
+      .with("to", int64_t(::onnx::TensorProto::DOUBLE))
+      .output("y");
+  Imported imported = import(model);
+  EXPECT_EQ(evaluate(imported, {tensor({1}, {1.5})})[0].floats, (Values{1.5}));
+  EXPECT_TRUE(
+      mlir::cast<mlir::RankedTensorType>(imported.predict().getResultTypes()[0])
+          .getElementType()
+          .isF64());
+}
+
+//===-- dropout -----------------------------------------------------------===//
+
+static SmallModel dropout(float ratio, bool training) {
+  SmallModel model;
+  model.input("x", {1})
+      .floats("ratio", {}, {ratio})
+      .node("Constant", {}, {"training"});
+  auto &value = *model.graph().mutable_node(0)->add_attribute();
+  value.set_name("value");
+  value.mutable_t()->set_data_type(::onnx::TensorProto::BOOL);
+  value.mutable_t()->add_int32_data(training);
+  return model.node("Dropout", {"x", "ratio", "training"}, {"y", "mask"})
+      .output("y");
+}
+
+TEST(Elementwise, LetsAllThroughWhereNothingDrops) {
+  EXPECT_EQ(evaluate(dropout(0, true), {tensor({1}, {3})}).floats, (Values{3}));
+  EXPECT_EQ(evaluate(dropout(0.5, false), {tensor({1}, {3})}).floats,
+            (Values{3}));
+}
+
+TEST(Elementwise, RefusesToDropInTraining) {
+  EXPECT_EQ(import(dropout(0.5, true)).error,
+            "node \"the Dropout\" (Dropout): drops values in training (ratio "
+            "0.5), which "
+            "is not built yet; export the model with ratio 0");
+}
+
+//===-- folding -----------------------------------------------------------===//
+
+/// The shape that `x` of 24 elements gets by integers computed in the model.
+static Shape shapeBy(const char *type, const std::vector<int64_t> &a,
+                     const std::vector<int64_t> &b) {
+  SmallModel model;
+  model.input("x", {24})
+      .integers("a", {int64_t(a.size())}, a)
+      .integers("b", {int64_t(b.size())}, b);
+  model.node(type, {"a", "b"}, {"shape"})
+      .node("Reshape", {"x", "shape"}, {"y"})
+      .output("y");
+  HostTensor result = evaluate(model, {tensor({24}, Values(24))});
+  return Shape(result.shape.begin(), result.shape.end());
+}
+
+TEST(Elementwise, FoldsIntegers) {
+  EXPECT_EQ(shapeBy("Add", {1, 10}, {1, 2}), (Shape{2, 12}));
+  EXPECT_EQ(shapeBy("Sub", {4, 14}, {2}), (Shape{2, 12}));
+  EXPECT_EQ(shapeBy("Mul", {1, 6}, {2}), (Shape{2, 12}));
+  EXPECT_EQ(shapeBy("Div", {5, 24}, {2}), (Shape{2, 12}));
+  EXPECT_EQ(shapeBy("Max", {1, 12}, {2}), (Shape{2, 12}));
+  EXPECT_EQ(shapeBy("Min", {2, 13}, {5, 12}), (Shape{2, 12}));
+}
+
+TEST(Elementwise, FoldsChoices) {
+  SmallModel model;
+  model.input("x", {6})
+      .integers("a", {2}, {-1, 3})
+      .integers("b", {2}, {2, 2})
+      .integers("least", {}, {0});
+  model.node("Less", {"a", "least"}, {"isOpen"})
+      .node("Where", {"isOpen", "b", "a"}, {"shape"});
+  model.node("Reshape", {"x", "shape"}, {"y"}).output("y");
+  EXPECT_EQ(evaluate(model, {tensor({6}, Values(6))}).shape,
+            (llvm::SmallVector<int64_t>{2, 3}));
+}
+
+TEST(Elementwise, RefusesToDivideByZero) {
+  SmallModel model;
+  model.integers("a", {1}, {1})
+      .integers("b", {1}, {0})
+      .node("Div", {"a", "b"}, {"y"})
+      .output("y");
+  EXPECT_EQ(import(model).error,
+            "node \"the Div\" (Div): divides an integer by zero");
+}
+
+TEST(Elementwise, RefusesShapesThatDoNotBroadcast) {
+  EXPECT_EQ(import(SmallModel()
+                       .input("x", {2})
+                       .input("y", {3})
+                       .node("Add", {"x", "y"}, {"z"})
+                       .output("z"))
+                .error,
+            "node \"the Add\" (Add): shapes [2] and [3] do not broadcast");
+}
+
+TEST(Elementwise, RefusesMixedTypes) {
+  SmallModel model;
+  model.input("x", {2})
+      .input("y", {2}, ::onnx::TensorProto::DOUBLE)
+      .node("Add", {"x", "y"}, {"z"})
+      .output("z");
+  EXPECT_EQ(import(model).error, "node \"the Add\" (Add): its inputs have the "
+                                 "different element types f32 and f64");
+}

@@ -1,0 +1,68 @@
+// Which names become states, and when.
+
+#include "frontends/onnx/importer.h"
+
+#include "small_model.h"
+
+using namespace gradus;
+using namespace gradus::testing;
+
+static size_t countStates(Imported &model) {
+  EXPECT_EQ(model.error, "");
+  return llvm::range_size(model.program().getOps<StateOp>());
+}
+
+TEST(Importer, MatchesPatterns) {
+  EXPECT_TRUE(gradus::onnx::matches("*", "a.b"));
+  EXPECT_TRUE(gradus::onnx::matches("*.bias", "layer.0.bias"));
+  EXPECT_TRUE(gradus::onnx::matches("l*.*s", "layer.0.bias"));
+  EXPECT_FALSE(gradus::onnx::matches("*.bias", "layer.0.bias_correction"));
+  EXPECT_FALSE(gradus::onnx::matches("layer", "layer.0"));
+}
+
+TEST(Importer, MakesOneStateOfATiedWeight) {
+  SmallModel model;
+  model.input("x", {1})
+      .floats("w", {1}, {3})
+      .node("Mul", {"x", "w"}, {"a"})
+      .node("Mul", {"a", "w"}, {"y"})
+      .output("y");
+  Imported imported = import(model);
+  EXPECT_EQ(countStates(imported), 1u);
+  EXPECT_EQ(evaluate(imported, {tensor({1}, {2})})[0].floats,
+            std::vector<double>{18});
+}
+
+TEST(Importer, LeavesUnusedInitializersOut) {
+  Imported imported = import(SmallModel()
+                                 .input("x", {1})
+                                 .floats("w", {1}, {3})
+                                 .node("Relu", {"x"}, {"y"})
+                                 .output("y"));
+  EXPECT_EQ(countStates(imported), 0u);
+}
+
+TEST(Importer, TakesScalarsAndIntegersForConstants) {
+  SmallModel model;
+  model.input("x", {2}).floats("scale", {}, {3}).integers("shape", {1}, {-1});
+  model.node("Mul", {"x", "scale"}, {"a"})
+      .node("Reshape", {"a", "shape"}, {"y"})
+      .output("y");
+  Imported imported = import(model);
+  EXPECT_EQ(countStates(imported), 0u);
+  EXPECT_EQ(evaluate(imported, {tensor({2}, {1, 2})})[0].floats,
+            (std::vector<double>{3, 6}));
+}
+
+/// A transposed parameter is still that parameter.
+TEST(Importer, NeverFoldsThroughAParameter) {
+  SmallModel model;
+  model.input("x", {1, 2})
+      .floats("w", {1, 2}, {3, 4})
+      .node("Transpose", {"w"}, {"t"})
+      .node("MatMul", {"x", "t"}, {"y"});
+  Imported imported = import(model.output("y"));
+  EXPECT_EQ(countStates(imported), 1u);
+  EXPECT_EQ(evaluate(imported, {tensor({1, 2}, {1, 10})})[0].floats,
+            std::vector<double>{43});
+}
