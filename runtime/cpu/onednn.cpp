@@ -2,6 +2,7 @@
 
 #include "runtime/cpu/onednn.h"
 
+#include "runtime/cpu/call_memory.h"
 #include "runtime/cpu/openmp.h"
 #include "runtime/flat.h"
 #include "runtime/status.h"
@@ -346,7 +347,8 @@ absl::Status OneDnnCall::setScratch(void *scratch) {
 }
 
 absl::Status OneDnnCall::run() {
-  OpenMpScope scope(pool_, logical_);
+  OpenMpScope threads(pool_, logical_);
+  CallMemoryScope memory;
   return check(library_.dnnl_primitive_execute(
                    primitive_, library_.stream,
                    static_cast<int>(arguments_.size()), arguments_.data()),

@@ -2,6 +2,7 @@
 
 #include "runtime/cpu/onednn_library.h"
 
+#include "runtime/cpu/call_memory.h"
 #include "runtime/cpu/openmp.h"
 #include "runtime/status.h"
 
@@ -52,7 +53,7 @@ absl::StatusOr<void *> openLibrary() {
                 " (GRADUS_ONEDNN_LIBRARY may name it)");
 }
 
-//===-- giving it our OpenMP ----------------------------------------------===//
+//===-- giving it our functions -------------------------------------------===//
 
 /// The parts of a loaded library's dynamic section that name its imports.
 struct Imports {
@@ -100,6 +101,10 @@ void *replacementOf(const char *name) {
   for (const OpenMpFunction &function : openMpFunctions())
     if (std::strcmp(function.name, name) == 0)
       return function.address;
+  if (std::strcmp(name, "_Znwm") == 0) // operator new(size_t)
+    return reinterpret_cast<void *>(&allocateForCall);
+  if (std::strcmp(name, "_ZdlPv") == 0) // operator delete(void *)
+    return reinterpret_cast<void *>(&freeForCall);
   return nullptr;
 }
 
@@ -135,7 +140,7 @@ int replace(const link_map &library, const Imports &imports,
   return replaced;
 }
 
-absl::Status serveOpenMp(void *handle) {
+absl::Status replaceImports(void *handle) {
   link_map *library = nullptr;
   if (dlinfo(handle, RTLD_DI_LINKMAP, &library) != 0 || !library)
     return failed("cannot look into oneDNN: ", dlerror());
@@ -168,7 +173,7 @@ absl::Status resolve(void *handle, OneDnn &library) {
 
 absl::StatusOr<const OneDnn *> load() {
   GRADUS_ASSIGN(void *handle, openLibrary());
-  GRADUS_TRY(serveOpenMp(handle));
+  GRADUS_TRY(replaceImports(handle));
   static OneDnn library; // as long as the process: others may hold it too
   GRADUS_TRY(resolve(handle, library));
   if (library.dnnl_engine_create(&library.engine, dnnl_cpu, 0) !=
