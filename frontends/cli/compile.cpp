@@ -6,12 +6,14 @@
 #include "frontends/cli/text.h"
 #include "runtime/artifact.h"
 #include "runtime/file.h"
+#include "runtime/safetensors.h"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <optional>
 
 using namespace gradus::runtime;
 using nlohmann::ordered_json;
@@ -37,14 +39,25 @@ constexpr const char *kFooter = R"(Examples:
 --stop-after prints the IR after a stage: model, gradients, local, distribution,
 methods, update, optimize, and those of codegen.)";
 
-void writeWhole(const std::string &path, const std::string &bytes) {
+void writeWhole(const std::string &path, const std::vector<char> &bytes) {
   AtomicFile file = take(AtomicFile::create(path));
   check(file.write(bytes.data(), bytes.size()));
   check(file.commit());
 }
 
+/// Opens --weights and lists its tensors in the request; they lie in the file.
+std::optional<Safetensors> openWeights(compiler::Request &request) {
+  if (request.weightsFile.empty())
+    return {};
+  Safetensors file = take(Safetensors::open(request.weightsFile));
+  for (const NamedTensor &tensor : file.tensors())
+    request.weights.push_back(
+        {tensor.name, nameOf(tensor.type.dtype), tensor.type.shape, tensor.data});
+  return file;
+}
+
 /// What the artifact says of itself, checked as it is when loaded.
-ordered_json figures(const CompileOptions &options, const std::string &bytes,
+ordered_json figures(const CompileOptions &options, const std::vector<char> &bytes,
                      double milliseconds) {
   auto artifact = take(Artifact::fromBytes(
       {reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()}, options.output));
@@ -93,6 +106,7 @@ void run(CompileOptions &options) {
   if (!options.memoryLimit.empty())
     request.overrides.push_back("memory_limit=\"" + options.memoryLimit + "\"");
   auto began = Clock::now();
+  std::optional<Safetensors> weights = openWeights(request);
   compiler::Result result = take(compilerLibrary().compile(request));
   for (const std::string &warning : result.warnings)
     std::fprintf(stderr, "warning: %s\n", warning.c_str());
@@ -119,7 +133,10 @@ void addModelOptions(CLI::App &command, CompileOptions &options) {
       ->allow_extra_args(false);
   command.add_option("--dim", request.dims, "Size of a symbolic dimension: batch=32")
       ->allow_extra_args(false);
-  command.add_option("--weights", request.weights, "Initial weights by name (.safetensors)");
+  command.add_option("--weights", request.weightsFile, "Initial weights by name (.safetensors)");
+  command.add_option("--initialize", request.initialize,
+                     "Rule for weights whose data file is missing: kaiming_uniform, "
+                     "xavier_uniform, normal or zeros");
 }
 
 } // namespace

@@ -218,7 +218,7 @@ ordered_json modelJson(const std::string &path, const compiler::ModelInfo &model
           {"inputs", model.inputs},
           {"outputs", model.outputs},
           {"parameters", model.parameterCount},
-          {"parameter_elements", model.parameters},
+          {"parameter_elements", model.parameterElements},
           {"flops", model.flops},
           {"ops", ops},
           {"unsupported", model.unsupported}};
@@ -230,17 +230,19 @@ void inspectModel(const InspectOptions &options) {
     std::puts(modelJson(options.request.model, model).dump().c_str());
     return;
   }
+  if (!model.unsupported.empty()) {
+    std::printf("%s\n", model.unsupported.c_str());
+    return;
+  }
   std::printf("%s: %s -> %s\n%lld parameters of %s elements, forward %sFLOP\n",
               options.request.model.c_str(), absl::StrJoin(model.inputs, ", ").c_str(),
               absl::StrJoin(model.outputs, ", ").c_str(),
               static_cast<long long>(model.parameterCount),
-              countText(model.parameters).c_str(), countText(model.flops).c_str());
+              countText(model.parameterElements).c_str(), countText(model.flops).c_str());
   Table table({"op", "count", "flops"});
   for (const compiler::OpCount &op : model.ops)
     table.row({op.name, std::to_string(op.count), countText(op.flops)});
   std::fputs(table.text().c_str(), stdout);
-  for (const std::string &problem : model.unsupported)
-    std::printf("unsupported: %s\n", problem.c_str());
 }
 
 bool isModel(const std::string &path) {

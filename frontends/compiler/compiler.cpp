@@ -1,20 +1,157 @@
-// The compiler as the tool calls it: import, recipe, passes, codegen, in order.
+// The compiler as the tool calls it: read, passes, codegen, in order.
 
 #include "frontends/compiler/compiler.h"
 
+#include "codegen/compile.h"
+#include "codegen/plan.h"
+#include "frontends/compiler/diagnostics.h"
+#include "frontends/compiler/program.h"
+#include "frontends/compiler/statistics.h"
+#include "frontends/message.h"
 #include "frontends/recipe/recipe.h"
+
+#include "llvm/Support/raw_ostream.h"
+
+#include <algorithm>
+#include <sched.h>
+
+using namespace mlir;
 
 namespace gradus::compiler {
 namespace {
 
+DialectRegistry dialects() {
+  DialectRegistry registry;
+  registerDialects(registry);
+  registry.insert<plan::PlanDialect>();
+  return registry;
+}
+
+/// One compilation: a context, what it said, and the program.
+class Compilation {
+public:
+  explicit Compilation(const Request &request)
+      : request_(request), context_(dialects(), MLIRContext::Threading::DISABLED),
+        diagnostics_(context_, request.model) {}
+
+  absl::Status read();
+  absl::StatusOr<Result> compile();
+  ModuleOp module() { return *program_.module; }
+
+private:
+  absl::Status checkStage() const;
+  absl::StatusOr<Result> stop();
+  absl::StatusOr<std::string> report();
+  CompileOptions options() const;
+  absl::Status failure(llvm::Error error) const;
+
+  const Request &request_;
+  MLIRContext context_;
+  Diagnostics diagnostics_;
+  Program program_;
+};
+
+absl::Status Compilation::read() {
+  auto program = readProgram(request_, context_);
+  if (!program.ok())
+    return diagnostics_.error("").message().size() > request_.model.size() + 2
+               ? diagnostics_.error("")
+               : program.status();
+  program_ = *std::move(program);
+  return absl::OkStatus();
+}
+
+absl::Status Compilation::checkStage() const {
+  std::vector<std::string> stages = compileStages();
+  if (request_.stopAfter.empty() ||
+      std::find(stages.begin(), stages.end(), request_.stopAfter) != stages.end())
+    return absl::OkStatus();
+  return invalid("--stop-after ", request_.stopAfter, ": unknown stage; there are ",
+                 joined(stages));
+}
+
+absl::StatusOr<Result> Compilation::stop() {
+  if (failed(runStages(module(), request_.stopAfter)))
+    return diagnostics_.error("does not compile");
+  Result result;
+  llvm::raw_string_ostream stream(result.ir);
+  module().print(stream);
+  return result;
+}
+
+/// What each stage leaves, each run on a copy from the start.
+absl::StatusOr<std::string> Compilation::report() {
+  std::string text = "read\n" + graphLines(module());
+  for (const std::string &stage : compileStages()) {
+    OwningOpRef<ModuleOp> copy(module().clone());
+    if (failed(runStages(*copy, stage)))
+      return diagnostics_.error("does not compile");
+    text += "after " + stage + "\n" + graphLines(*copy);
+    if (stage == request_.stopAfter)
+      break;
+  }
+  return text;
+}
+
+uint32_t usableCores() {
+  cpu_set_t set;
+  return sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
+CompileOptions Compilation::options() const {
+  CompileOptions options;
+  if (!request_.targets.empty())
+    options.targets = request_.targets;
+  options.threads = request_.threads ? request_.threads : usableCores();
+  options.recipe = program_.recipe;
+  return options;
+}
+
+absl::Status Compilation::failure(llvm::Error error) const {
+  return diagnostics_.error(llvm::toString(std::move(error)));
+}
+
+absl::StatusOr<Result> Compilation::compile() {
+  if (absl::Status status = checkStage(); !status.ok())
+    return status;
+  absl::StatusOr<std::string> text = request_.report ? report() : std::string();
+  if (!text.ok())
+    return text.status();
+  absl::StatusOr<Result> result = Result();
+  if (!request_.stopAfter.empty())
+    result = stop();
+  else if (auto artifact = compileProgram(module(), options()))
+    result->artifact = std::move(*artifact);
+  else
+    return failure(artifact.takeError());
+  if (result.ok()) {
+    result->report = *text;
+    result->warnings = diagnostics_.warnings();
+  }
+  return result;
+}
+
 class Library final : public Compiler {
 public:
   absl::StatusOr<Result> compile(const Request &request) override {
-    return absl::UnimplementedError("compile: not built yet");
+    Compilation compilation(request);
+    if (absl::Status status = compilation.read(); !status.ok())
+      return status;
+    return compilation.compile();
   }
 
   absl::StatusOr<ModelInfo> inspect(const Request &request) override {
-    return absl::UnimplementedError("inspect: not built yet");
+    Compilation compilation(request);
+    ModelInfo info;
+    if (absl::Status status = compilation.read(); !status.ok()) {
+      if (status.message().find("not supported") == absl::string_view::npos)
+        return status;
+      info.unsupported = std::string(status.message());
+      return info;
+    }
+    for (ProgramOp program : compilation.module().getOps<ProgramOp>())
+      info = modelInfo(program);
+    return info;
   }
 
   std::string recipeSchema() override { return recipe::schema(); }
@@ -26,8 +163,6 @@ public:
       return recipe.status();
     return recipe->json;
   }
-
-  std::vector<std::string> stages() override { return {}; }
 };
 
 } // namespace

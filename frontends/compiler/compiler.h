@@ -7,10 +7,19 @@
 #include "absl/status/statusor.h"
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
 namespace gradus::compiler {
+
+/// Initial values of a state, by name.
+struct Weight {
+  std::string name;
+  std::string dtype; // "f32"
+  std::vector<int64_t> shape;
+  std::span<const uint8_t> bytes;
+};
 
 /// Which model, and how it becomes a training step.
 struct Request {
@@ -18,7 +27,9 @@ struct Request {
   std::string recipe;                 // a JSON file; empty: the defaults
   std::vector<std::string> overrides; // `key=value` over the recipe's
   std::vector<std::string> dims;      // `batch=32` over the recipe's inputs.dims
-  std::string weights;                // .safetensors over the model's initializers
+  std::vector<Weight> weights;        // over the model's initializers
+  std::string weightsFile;            // where they come from, for errors
+  std::string initialize;             // rule for weights whose data file is missing
   std::vector<std::string> targets;   // "cpu", "cpu:x86-64-v3"; empty: this machine
   std::string stopAfter;              // a stage; empty: all, to an artifact
   int threads = 0;                    // logical threads of the plan; 0: one per core
@@ -26,9 +37,9 @@ struct Request {
 };
 
 struct Result {
-  std::string artifact;                // the file's bytes, unless stopped before
-  std::string ir;                      // where it stopped, as text
-  std::string report;                  // of --report
+  std::vector<char> artifact; // the file's bytes, unless stopped before
+  std::string ir;             // where it stopped, as text
+  std::string report;         // of --report
   std::vector<std::string> warnings;
 };
 
@@ -40,12 +51,11 @@ struct OpCount {
 };
 
 struct ModelInfo {
-  std::vector<std::string> inputs, outputs; // "image f32 32x1x28x28"
+  std::vector<std::string> inputs, outputs; // "image 32x1x28x28xf32"
   std::vector<OpCount> ops;
-  int64_t parameters = 0;   // elements
-  int64_t parameterCount = 0;
-  int64_t flops = 0;        // of one forward pass
-  std::vector<std::string> unsupported; // what cannot be compiled, and where
+  int64_t parameterCount = 0, parameterElements = 0;
+  int64_t flops = 0; // of one forward pass
+  std::string unsupported; // why it cannot be compiled; nothing else is filled then
 };
 
 class Compiler {
@@ -57,8 +67,6 @@ public:
   /// The recipe as JSON with all defaults.
   virtual absl::StatusOr<std::string>
   readRecipe(const std::string &path, const std::vector<std::string> &overrides) = 0;
-  /// Names for Request::stopAfter, in order.
-  virtual std::vector<std::string> stages() = 0;
 };
 
 /// The library's one function.

@@ -1,0 +1,20 @@
+// A model file and a recipe become a program, ready for the passes.
+#pragma once
+
+#include "frontends/compiler/compiler.h"
+#include "ir/gradus.h"
+
+#include "mlir/IR/OwningOpRef.h"
+
+namespace gradus::compiler {
+
+struct Program {
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  std::string recipe; // as JSON, with all defaults
+};
+
+/// Reads the model (.onnx or .mlir) with the recipe, overrides and weights of
+/// the request. The context's diagnostics have the details of errors in text.
+absl::StatusOr<Program> readProgram(const Request &request, mlir::MLIRContext &context);
+
+} // namespace gradus::compiler

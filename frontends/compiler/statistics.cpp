@@ -1,0 +1,112 @@
+// Costs come from shapes alone.
+
+#include "frontends/compiler/statistics.h"
+
+#include "llvm/Support/raw_ostream.h"
+
+#include <algorithm>
+#include <map>
+
+using namespace mlir;
+
+namespace gradus::compiler {
+
+static int64_t elements(Value value) {
+  auto type = dyn_cast<ShapedType>(value.getType());
+  return type && type.hasStaticShape() ? type.getNumElements() : 0;
+}
+
+/// A convolution, whichever of its tensors it computes: each weight times each
+/// place of the output.
+static int64_t convolutionFlops(Value weights, Value output) {
+  auto shape = cast<ShapedType>(weights.getType()).getShape();
+  return shape.empty() || shape[0] == 0 ? 0
+                                        : 2 * elements(weights) / shape[0] * elements(output);
+}
+
+static int64_t matmulFlops(MatmulOp op) {
+  int64_t result = elements(op.getResult()), lhs = elements(op->getOperand(0));
+  auto shape = cast<ShapedType>(op.getResult().getType()).getShape();
+  // lhs is [..., m, k] and the result [..., m, n].
+  return shape.empty() || result == 0 ? 0 : 2 * lhs * shape.back();
+}
+
+int64_t flopsOf(Operation &op) {
+  if (auto matmul = dyn_cast<MatmulOp>(op))
+    return matmulFlops(matmul);
+  if (isa<ConvolutionOp>(op))
+    return convolutionFlops(op.getOperand(1), op.getResult(0));
+  if (isa<ConvolutionBackwardDataOp>(op))
+    return convolutionFlops(op.getOperand(1), op.getOperand(0));
+  if (isa<ConvolutionBackwardWeightsOp>(op))
+    return convolutionFlops(op.getResult(0), op.getOperand(1));
+  if (isa<ReduceOp>(op))
+    return elements(op.getOperand(0));
+  bool moves = isa<ReshapeOp, TransposeOp, BroadcastOp, ReadOp, WriteOp, arith::ConstantOp,
+                   ReturnOp, IotaOp>(op);
+  return moves || op.getNumResults() == 0 ? 0 : elements(op.getResult(0));
+}
+
+std::vector<OpCount> countOps(GraphOp graph) {
+  std::map<std::string, OpCount> counts;
+  for (Operation &op : graph.getBody().front().without_terminator()) {
+    std::string name = op.getName().getStringRef().str();
+    OpCount &count = counts[name];
+    count.name = name;
+    ++count.count;
+    count.flops += flopsOf(op);
+  }
+  std::vector<OpCount> sorted;
+  for (auto &[name, count] : counts)
+    sorted.push_back(count);
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const OpCount &a, const OpCount &b) { return a.flops > b.flops; });
+  return sorted;
+}
+
+static std::string portText(StringRef name, Type type) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  stream << name << " ";
+  auto tensor = cast<RankedTensorType>(type);
+  for (int64_t size : tensor.getShape())
+    stream << size << "x";
+  stream << tensor.getElementType();
+  return text;
+}
+
+ModelInfo modelInfo(ProgramOp program) {
+  ModelInfo info;
+  for (StateOp state : program.getBody().getOps<StateOp>())
+    if (state.getRole() == Role::parameter) {
+      ++info.parameterCount;
+      info.parameterElements += cast<RankedTensorType>(state.getType()).getNumElements();
+    }
+  GraphOp graph = program.getGraph("predict");
+  if (!graph)
+    return info;
+  for (auto [i, type] : llvm::enumerate(graph.getArgumentTypes()))
+    info.inputs.push_back(portText(graph.getInputName(i), type));
+  for (auto [i, type] : llvm::enumerate(graph.getResultTypes()))
+    info.outputs.push_back(portText(graph.getOutputName(i), type));
+  info.ops = countOps(graph);
+  for (const OpCount &op : info.ops)
+    info.flops += op.flops;
+  return info;
+}
+
+std::string graphLines(ModuleOp module) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module.walk([&](GraphOp graph) {
+    int64_t ops = 0, flops = 0;
+    for (const OpCount &op : countOps(graph)) {
+      ops += op.count;
+      flops += op.flops;
+    }
+    stream << "  @" << graph.getSymName() << ": " << ops << " ops, " << flops << " FLOP\n";
+  });
+  return text;
+}
+
+} // namespace gradus::compiler

@@ -1,0 +1,21 @@
+// What a program's graphs hold and cost, for people: counted, not measured.
+#pragma once
+
+#include "frontends/compiler/compiler.h"
+#include "ir/gradus.h"
+
+namespace gradus::compiler {
+
+/// Multiplications and additions of one op; for elementwise ops one per element.
+int64_t flopsOf(mlir::Operation &op);
+
+/// The ops of a graph by name, most expensive first.
+std::vector<OpCount> countOps(GraphOp graph);
+
+/// What the graph `predict` of a program holds.
+ModelInfo modelInfo(ProgramOp program);
+
+/// A line per graph: name, ops, FLOPs.
+std::string graphLines(mlir::ModuleOp module);
+
+} // namespace gradus::compiler
