@@ -153,6 +153,8 @@ void addCompile(CLI::App &app) {
                       "the flag repeats")
       ->allow_extra_args(false);
   command->add_option("--stop-after", request.stopAfter, "Print the IR after this stage");
+  command->add_flag("--print-weights", request.printWeights,
+                    "With --stop-after: large weights too, so that the text can be compiled");
   command->add_option("--threads", request.threads, "Threads to plan for; 0: one per core")
       ->check(CLI::Range(0, 4096));
   command->add_option("--memory-limit", options->memoryLimit, "Such as 2GiB");

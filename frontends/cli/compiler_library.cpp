@@ -26,7 +26,7 @@ compiler::Compiler &compilerLibrary() {
   if (path.empty())
     throw badInput("this installation has no compiler (libgradus_compiler.so); it can "
                    "only run artifacts");
-  void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  void *library = dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL);
   if (!library)
     throw failed("the compiler cannot be loaded: ", dlerror());
   auto *entry = reinterpret_cast<compiler::Entry *>(dlsym(library, compiler::kEntry));

@@ -34,10 +34,24 @@ static void addCommands(CLI::App &app) {
   addRecipe(app);
 }
 
+/// The first word that is no option, where it names no command.
+static std::string unknownCommand(const CLI::App &app, int argc, char **argv) {
+  for (int i = 1; i < argc; ++i)
+    if (argv[i][0] != '-')
+      return app.get_subcommand_no_throw(argv[i]) ? "" : argv[i];
+  return "";
+}
+
 /// Usage: help on stdout is a success, a mistake goes to stderr with code 2.
-static int reportUsage(const CLI::App &app, const CLI::ParseError &error) {
+static int reportUsage(const CLI::App &app, const CLI::ParseError &error, int argc,
+                       char **argv) {
   if (error.get_exit_code() == 0)
     return app.exit(error);
+  if (std::string command = unknownCommand(app, argc, argv); !command.empty()) {
+    std::fprintf(stderr, "gradus: unknown command '%s'; `gradus --help` lists them\n",
+                 command.c_str());
+    return kBadInput;
+  }
   std::fprintf(stderr, "gradus: %s\nRun with --help for usage and examples.\n",
                error.what());
   return kBadInput;
@@ -51,7 +65,7 @@ int main(int argc, char **argv) {
     app.parse(argc, argv);
     return kDone;
   } catch (const CLI::ParseError &error) {
-    return reportUsage(app, error);
+    return reportUsage(app, error, argc, argv);
   } catch (const Failure &failure) {
     std::fflush(stdout);
     if (*failure.what())

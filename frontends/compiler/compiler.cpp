@@ -54,9 +54,7 @@ private:
 absl::Status Compilation::read() {
   auto program = readProgram(request_, context_);
   if (!program.ok())
-    return diagnostics_.error("").message().size() > request_.model.size() + 2
-               ? diagnostics_.error("")
-               : program.status();
+    return diagnostics_.hasErrors() ? diagnostics_.error("") : program.status();
   program_ = *std::move(program);
   return absl::OkStatus();
 }
@@ -75,7 +73,10 @@ absl::StatusOr<Result> Compilation::stop() {
     return diagnostics_.error("does not compile");
   Result result;
   llvm::raw_string_ostream stream(result.ir);
-  module().print(stream);
+  OpPrintingFlags flags;
+  if (!request_.printWeights)
+    flags.elideLargeElementsAttrs(16).elideLargeResourceString(64);
+  module().print(stream, flags);
   return result;
 }
 

@@ -32,6 +32,7 @@ struct Request {
   std::string initialize;             // rule for weights whose data file is missing
   std::vector<std::string> targets;   // "cpu", "cpu:x86-64-v3"; empty: this machine
   std::string stopAfter;              // a stage; empty: all, to an artifact
+  bool printWeights = false;          // in Result::ir also those of large states
   int threads = 0;                    // logical threads of the plan; 0: one per core
   bool report = false;                // what each stage did, in Result::report
 };

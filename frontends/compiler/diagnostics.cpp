@@ -4,6 +4,7 @@
 
 #include "frontends/message.h"
 
+#include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Location.h"
 
 using namespace mlir;

@@ -16,6 +16,7 @@ public:
   /// `model` is the file that errors stand behind.
   Diagnostics(mlir::MLIRContext &context, std::string model);
 
+  bool hasErrors() const { return !errors_.empty(); }
   /// The errors so far, one a line, as a mistake of the user; `otherwise` where
   /// there is none.
   absl::Status error(const std::string &otherwise) const;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 
 using namespace mlir;
 
@@ -59,8 +60,9 @@ std::vector<OpCount> countOps(GraphOp graph) {
   std::vector<OpCount> sorted;
   for (auto &[name, count] : counts)
     sorted.push_back(count);
-  std::stable_sort(sorted.begin(), sorted.end(),
-                   [](const OpCount &a, const OpCount &b) { return a.flops > b.flops; });
+  std::sort(sorted.begin(), sorted.end(), [](const OpCount &a, const OpCount &b) {
+    return std::tuple(-a.flops, a.name) < std::tuple(-b.flops, b.name);
+  });
   return sorted;
 }
 
