@@ -49,6 +49,17 @@ def StateOp : GradusOp<"state", [Symbol, HasParent<"ProgramOp">]> {
     Parameters, buffers, optimizer slots (`<optimizer>/<slot>/<parameter>`),
     counters, hyperparameters and seeds. It starts as `init` says, or as
     `value`, the model's own weights.
+
+    Example:
+
+    ```mlir
+    gradus.program @states {
+      gradus.state @fc.weight : tensor<10x84xf32> {role = #gradus.role<parameter>, init = #gradus.init<kaiming_uniform>}
+      gradus.state @fc.bias : tensor<2xf32> {role = #gradus.role<parameter>, value = dense<[0.5, -0.5]> : tensor<2xf32>}
+      gradus.state @"sgd/momentum/fc.bias" : tensor<2xf32> {role = #gradus.role<slot>, init = #gradus.init<zeros>}
+      gradus.state @step : tensor<i64> {role = #gradus.role<counter>, init = #gradus.init<zeros>}
+    }
+    ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name,
                        TypeAttrOf<AnyStaticTensor>:$type,
@@ -67,6 +78,15 @@ def GraphOp : GradusOp<"graph", [
     Inputs and outputs carry names. `gradus.read` gives a state's value at
     entry, `gradus.write` and `gradus.update` say its value at exit. An input
     whose name is no identifier is written `%arg0 as "input.1"`.
+
+    Example:
+
+    ```mlir
+    gradus.graph @add(%a: tensor<4xf32>, %arg0 as "the other": tensor<4xf32>) -> (sum: tensor<4xf32>) {
+      %sum = arith.addf %a, %arg0 : tensor<4xf32>
+      gradus.return %sum : tensor<4xf32>
+    }
+    ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name,
                        TypeAttrOf<FunctionType>:$function_type,
@@ -106,6 +126,23 @@ def ReadOp : GradusOp<"read", [Pure, HasParent<"GraphOp">,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
   let summary = "A state's value at entry of the step";
+  let description = [{
+    A write in the same step does not change what is read: a read may stand
+    anywhere in the graph, and two reads of a state are one.
+
+    Example:
+
+    ```mlir
+    gradus.program @double {
+      gradus.state @weight : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<uniform, 0.5 : f64>}
+      gradus.graph @predict() -> (twice: tensor<4xf32>) {
+        %weight = gradus.read @weight : tensor<4xf32>
+        %twice = arith.addf %weight, %weight : tensor<4xf32>
+        gradus.return %twice : tensor<4xf32>
+      }
+    }
+    ```
+  }];
   let arguments = (ins FlatSymbolRefAttr:$state);
   let results = (outs AnyStaticTensor:$result);
   let assemblyFormat = "$state attr-dict `:` type($result)";
@@ -114,6 +151,24 @@ def ReadOp : GradusOp<"read", [Pure, HasParent<"GraphOp">,
 def WriteOp : GradusOp<"write", [HasParent<"GraphOp">,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "A state's value at exit of the step";
+  let description = [{
+    A graph gives a state at most one new value.
+
+    Example:
+
+    ```mlir
+    gradus.program @count {
+      gradus.state @step : tensor<i64> {role = #gradus.role<counter>, init = #gradus.init<zeros>}
+      gradus.graph @train() {
+        %step = gradus.read @step : tensor<i64>
+        %one = arith.constant dense<1> : tensor<i64>
+        %next = arith.addi %step, %one : tensor<i64>
+        gradus.write @step, %next : tensor<i64>
+        gradus.return
+      }
+    }
+    ```
+  }];
   let arguments = (ins FlatSymbolRefAttr:$state, AnyStaticTensor:$value);
   let assemblyFormat = "$state `,` $value attr-dict `:` type($value)";
 }
@@ -125,6 +180,18 @@ def UpdateOp : GradusOp<"update", [
   let description = [{
     Says that an optimizer moves `parameter` by `gradient`. Gradient methods
     rewrite the operand; `expand-optimizer` turns the op into arithmetic.
+
+    Example:
+
+    ```mlir
+    gradus.program @learn {
+      gradus.state @weight : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<uniform, 0.5 : f64>}
+      gradus.graph @train(%gradient: tensor<4xf32>) {
+        gradus.update @weight, %gradient {learning_rate_factor = 10.0 : f64} : tensor<4xf32>
+        gradus.return
+      }
+    }
+    ```
   }];
   let arguments = (ins FlatSymbolRefAttr:$parameter,
                        FloatTensor:$gradient,
@@ -136,6 +203,17 @@ def UpdateOp : GradusOp<"update", [
 def ReturnOp : GradusOp<"return", [
     Pure, HasParent<"GraphOp">, Terminator]> {
   let summary = "Ends a graph with its outputs";
+  let description = [{
+    Its operands are the outputs of the graph, in order.
+
+    Example:
+
+    ```mlir
+    gradus.graph @swap(%a: tensor<4xf32>, %b: tensor<2xi32>) -> (first: tensor<2xi32>, second: tensor<4xf32>) {
+      gradus.return %b, %a : tensor<2xi32>, tensor<4xf32>
+    }
+    ```
+  }];
   let arguments = (ins Variadic<AnyStaticTensor>:$outputs);
   let assemblyFormat = "attr-dict ($outputs^ `:` type($outputs))?";
   let hasVerifier = 1;
@@ -152,9 +230,17 @@ def ScheduleOp : GradusOp<"schedule", [
     Example:
 
     ```mlir
-    gradus.schedule @train {
-      gradus.variant @train
-      gradus.variant @train_refresh every 100
+    gradus.program @alternate {
+      gradus.graph @train() {
+        gradus.return
+      }
+      gradus.graph @train_refresh() {
+        gradus.return
+      }
+      gradus.schedule @train {
+        gradus.variant @train
+        gradus.variant @train_refresh every 100
+      }
     }
     ```
   }];
@@ -166,6 +252,26 @@ def ScheduleOp : GradusOp<"schedule", [
 def VariantOp : GradusOp<"variant", [HasParent<"ScheduleOp">,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "One variant of a scheduled graph and the steps it runs at";
+  let description = [{
+    It runs at the steps that `every` divides; 1 is the default.
+
+    Example:
+
+    ```mlir
+    gradus.program @alternate {
+      gradus.graph @train() {
+        gradus.return
+      }
+      gradus.graph @train_refresh() {
+        gradus.return
+      }
+      gradus.schedule @train {
+        gradus.variant @train
+        gradus.variant @train_refresh every 100
+      }
+    }
+    ```
+  }];
   let arguments = (ins FlatSymbolRefAttr:$graph,
                        ConfinedAttr<DefaultValuedAttr<I64Attr, "1">, [IntPositive]>:$every);
   let assemblyFormat = "$graph (`every` $every^)? attr-dict";
