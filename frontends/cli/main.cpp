@@ -34,12 +34,14 @@ static void addCommands(CLI::App &app) {
   addRecipe(app);
 }
 
-/// The first word that is no option, where it names no command.
+/// The first word, where it names no command.
 static std::string unknownCommand(const CLI::App &app, int argc, char **argv) {
-  for (int i = 1; i < argc; ++i)
-    if (argv[i][0] != '-')
-      return app.get_subcommand_no_throw(argv[i]) ? "" : argv[i];
-  return "";
+  if (argc < 2 || argv[1][0] == '-')
+    return "";
+  for (const CLI::App *command : app.get_subcommands([](const CLI::App *) { return true; }))
+    if (command->get_name() == argv[1])
+      return "";
+  return argv[1];
 }
 
 /// Usage: help on stdout is a success, a mistake goes to stderr with code 2.
