@@ -13,6 +13,7 @@ struct CpuTarget {
   std::string name;     // "cpu:x86-64-v4"; "cpu" is this machine
   std::string cpu;      // as LLVM calls it
   std::string features; // on top of it: "+avx512bf16,..."
+  std::string tune;     // the processor to schedule for; empty: any
 
   int vectorBits = 128;   // widest registers
   int registers = 16;     // how many of them

@@ -17,6 +17,7 @@ def Plan_Dialect : Dialect {
   let cppNamespace = "::gradus::plan";
   let summary = "Loop nests, kernels and commands: a step as it will run";
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
+  let useDefaultAttributePrinterParser = 1;
 }
 
 class PlanOp<string mnemonic, list<Trait> traits = []>

@@ -1,0 +1,281 @@
+// Loops over the parallel dimensions hold tiles: some positions computed
+// together. In a tile, loops over the reduced dimensions carry one accumulator
+// for each position and combined value; then the `then` region runs on those.
+//
+// Every element sees its reduced points in the same order whatever tile it
+// falls in, so its bits do not depend on how items are divided.
+
+#include "codegen/cpu_loops.h"
+
+#include "codegen/cpu_combine.h"
+#include "codegen/cpu_ops.h"
+
+using namespace llvm;
+using namespace gradus;
+
+namespace {
+
+class NestEmitter {
+public:
+  NestEmitter(CpuBuilder &builder, const Nest &nest, const Tiling &tiling, const Items &items,
+              function_ref<Value *(mlir::Value)> pointerOf);
+  void emit() { parallelLoops(0); }
+
+private:
+  // Along parallel dimensions.
+  void parallelLoops(unsigned dim);
+  void itemLoops(unsigned dim);
+  void fixedLoops(unsigned dim, Value *origin, int64_t extent);
+  void step(unsigned dim, Value *at, int64_t size, Value *limit = nullptr);
+  // A tile.
+  void emitTile();
+  SmallVector<Instance> instancesOf(unsigned first, unsigned last);
+  void addLanes(Instance &instance, unsigned dim, int64_t offset, int64_t size);
+  void finish(ArrayRef<Instance> instances, ArrayRef<Value *> accumulators);
+  // Along reduced dimensions.
+  Values reduce(ArrayRef<Instance> instances);
+  Values reduceLoops(unsigned dim, ArrayRef<Instance> instances, ArrayRef<Value *> carried);
+  Values accumulate(ArrayRef<Instance> instances, ArrayRef<Value *> carried);
+  Values accumulateAt(const Instance &at, ArrayRef<Value *> carried);
+  Values combineLanes(ArrayRef<Instance> instances, Values accumulators);
+
+  bool isVectorReduced() const {
+    return tiling.vectorDim >= 0 && nest.isReduced(tiling.vectorDim);
+  }
+  /// Accumulators per instance for a reduced vector dimension: independent chains.
+  unsigned chains() const {
+    return isVectorReduced() ? tiling.sizes[tiling.vectorDim] / tiling.lanes : 1;
+  }
+  unsigned valueCount() const { return nest.combine.size(); }
+
+  CpuBuilder &b;
+  const Nest &nest;
+  const Tiling &tiling;
+  const Items &items;
+  Position position;
+  NestMemory memory;
+  SmallVector<int64_t> sizes;  // of the current tile
+  Value *laneLimit = nullptr;  // where the vector dimension ends, if only known at run time
+  SmallVector<bool> bound;     // dimensions whose loop stands around, a position at a time
+  SmallVector<Combiner> combiners;
+};
+
+} // namespace
+
+NestEmitter::NestEmitter(CpuBuilder &builder, const Nest &nest, const Tiling &tiling,
+                         const Items &items, function_ref<Value *(mlir::Value)> pointerOf)
+    : b(builder), nest(nest), tiling(tiling), items(items),
+      memory(builder, nest, position, pointerOf), sizes(nest.dims(), 1),
+      bound(nest.dims(), false) {
+  position.base.assign(nest.dims(), b.getInt64(0));
+  position.vectorDim = tiling.vectorDim;
+  position.lanes = tiling.lanes;
+  if (nest.hasReduction())
+    for (auto [kind, value] :
+         zip(nest.combine, nest.map().front().getTerminator()->getOperands()))
+      combiners.push_back(Combiner(b, kind, value.getType()));
+}
+
+//===-- parallel dimensions -----------------------------------------------===//
+
+void NestEmitter::parallelLoops(unsigned dim) {
+  Instance here{SmallVector<int64_t>(nest.dims(), 0)};
+  SmallVector<unsigned> hoisted = memory.hoist([&](unsigned d) { return bound[d]; }, here);
+  if (dim == nest.parallel)
+    emitTile();
+  else if (int(dim) == nest.itemDim)
+    itemLoops(dim);
+  else
+    fixedLoops(dim, b.getInt64(0), nest.extents[dim]);
+  memory.release(hoisted);
+}
+
+/// The dimension that items divide.
+void NestEmitter::itemLoops(unsigned dim) {
+  Value *length = b.getInt64(nest.itemLength);
+  Value *begin = b.CreateNSWMul(items.begin, length);
+  if (items.count >= 0)
+    return fixedLoops(dim, begin, items.count * nest.itemLength);
+  Value *end = b.CreateNSWMul(items.end, length);
+  int64_t size = tiling.sizes[dim];
+  Value *whole = b.CreateNSWSub(end, begin);
+  Value *rest = size == 1 ? b.getInt64(0) : b.CreateSRem(whole, b.getInt64(size));
+  Value *middle = b.CreateNSWSub(end, rest);
+  b.loop(begin, middle, size, [&](Value *iv) { step(dim, iv, size); });
+  if (size == 1)
+    return;
+  bool vector = int(dim) == tiling.vectorDim;
+  int64_t single = vector ? tiling.lanes : 1;
+  b.loop(middle, end, single, [&](Value *iv) { step(dim, iv, single, vector ? end : nullptr); });
+}
+
+/// A known number of positions: whole tiles, then one for the rest.
+void NestEmitter::fixedLoops(unsigned dim, Value *origin, int64_t extent) {
+  int64_t size = std::min(tiling.sizes[dim], extent), whole = extent / size * size;
+  b.loop(b.getInt64(0), b.getInt64(whole), size,
+         [&](Value *iv) { step(dim, b.CreateNSWAdd(origin, iv), size); });
+  if (whole < extent)
+    step(dim, b.CreateNSWAdd(origin, b.getInt64(whole)), extent - whole);
+}
+
+void NestEmitter::step(unsigned dim, Value *at, int64_t size, Value *limit) {
+  position.base[dim] = at;
+  sizes[dim] = size;
+  laneLimit = limit ? limit : laneLimit;
+  bound[dim] = size == 1 && int(dim) != tiling.vectorDim;
+  parallelLoops(dim + 1);
+  bound[dim] = false;
+  laneLimit = limit ? nullptr : laneLimit;
+  position.base[dim] = b.getInt64(0);
+}
+
+//===-- tiles -------------------------------------------------------------===//
+
+/// Lanes [offset, offset + lanes) of a vector dimension of which `size` exist.
+void NestEmitter::addLanes(Instance &instance, unsigned dim, int64_t offset, int64_t size) {
+  Constant *iota = b.iota(tiling.lanes);
+  Value *limit = nullptr;
+  if (offset + tiling.lanes > size)
+    limit = b.getInt32(size - offset);
+  else if (laneLimit && !nest.isReduced(dim))
+    limit = b.CreateTrunc(b.CreateNSWSub(laneLimit, position.base[dim]), b.getInt32Ty());
+  if (limit)
+    instance.mask = b.CreateICmpULT(iota, b.splat(limit, tiling.lanes));
+}
+
+/// All positions of the tile along dimensions [first, last).
+SmallVector<Instance> NestEmitter::instancesOf(unsigned first, unsigned last) {
+  SmallVector<Instance> all = {Instance{SmallVector<int64_t>(nest.dims(), 0)}};
+  for (unsigned dim = first; dim < last; ++dim) {
+    bool vector = int(dim) == tiling.vectorDim && tiling.lanes > 1;
+    SmallVector<Instance> next;
+    for (const Instance &instance : all)
+      for (int64_t offset = 0; offset < sizes[dim]; offset += vector ? tiling.lanes : 1) {
+        next.push_back(instance);
+        next.back().offset[dim] = offset;
+        if (vector)
+          addLanes(next.back(), dim, offset, sizes[dim]);
+      }
+    all = std::move(next);
+  }
+  return all;
+}
+
+void NestEmitter::emitTile() {
+  memory.forget();
+  SmallVector<Instance> instances = instancesOf(0, nest.parallel);
+  if (!nest.hasReduction())
+    return finish(instances, {});
+  Values accumulators = reduce(instances);
+  memory.forget();
+  unsigned lanes = position.lanes;
+  if (isVectorReduced())
+    position.lanes = 1;
+  finish(instances, accumulators);
+  position.lanes = lanes;
+}
+
+/// Runs the `then` region on every position and stores what it yields, after
+/// all reads.
+void NestEmitter::finish(ArrayRef<Instance> instances, ArrayRef<Value *> accumulators) {
+  SmallVector<Values> results;
+  for (auto [i, at] : enumerate(instances)) {
+    Values arguments(accumulators.slice(i * valueCount(), valueCount()));
+    for (unsigned input = nest.mapInputs; input < nest.inputs.size(); ++input)
+      arguments.push_back(memory.load(input, at));
+    auto indexOf = [&](int64_t dim) { return memory.index(dim, at); };
+    results.push_back(RegionEmitter(b, nest.then(), indexOf).run(arguments));
+  }
+  for (auto [at, values] : zip(instances, results))
+    for (auto [output, value] : enumerate(values))
+      memory.store(output, at, value);
+}
+
+//===-- reduced dimensions ------------------------------------------------===//
+
+Values NestEmitter::reduce(ArrayRef<Instance> instances) {
+  Values initial;
+  for (unsigned i = 0; i < chains() * instances.size(); ++i)
+    for (Combiner &combiner : combiners)
+      initial.push_back(b.splat(combiner.identity(), tiling.lanes));
+  Values results = reduceLoops(nest.parallel, instances, initial);
+  if (isVectorReduced())
+    results = combineLanes(instances, std::move(results));
+  for (auto [i, value] : enumerate(results))
+    value = combiners[i % valueCount()].finish(value);
+  return results;
+}
+
+Values NestEmitter::reduceLoops(unsigned dim, ArrayRef<Instance> instances,
+                                ArrayRef<Value *> carried) {
+  if (dim == nest.dims())
+    return accumulate(instances, carried);
+  auto step = [&](Value *at, int64_t size, ArrayRef<Value *> values) {
+    position.base[dim] = at;
+    sizes[dim] = size;
+    Values next = reduceLoops(dim + 1, instances, values);
+    position.base[dim] = b.getInt64(0);
+    return next;
+  };
+  int64_t extent = nest.extents[dim], size = std::min(tiling.sizes[dim], extent);
+  int64_t whole = extent / size * size;
+  Values results = b.loop(b.getInt64(0), b.getInt64(whole), size, carried,
+                          [&](Value *iv, ArrayRef<Value *> values) { return step(iv, size, values); });
+  return whole < extent ? step(b.getInt64(whole), extent - whole, results) : results;
+}
+
+/// One round of the innermost loop: all unrolled reduced points of all
+/// positions. Accumulators lie by chain, then position, then value.
+Values NestEmitter::accumulate(ArrayRef<Instance> instances, ArrayRef<Value *> carried) {
+  memory.forget();
+  Values results(carried);
+  for (const Instance &point : instancesOf(nest.parallel, nest.dims())) {
+    unsigned chain = isVectorReduced() ? point.offset[tiling.vectorDim] / tiling.lanes : 0;
+    for (auto [i, instance] : enumerate(instances)) {
+      Instance at = instance;
+      for (unsigned dim = nest.parallel; dim < nest.dims(); ++dim)
+        at.offset[dim] = point.offset[dim];
+      at.mask = isVectorReduced() ? point.mask : instance.mask;
+      MutableArrayRef<Value *> own = MutableArrayRef<Value *>(results).slice(
+          (chain * instances.size() + i) * valueCount(), valueCount());
+      llvm::copy(accumulateAt(at, own), own.begin());
+    }
+  }
+  return results;
+}
+
+/// The accumulators of one position with one reduced point (a lane) more.
+Values NestEmitter::accumulateAt(const Instance &at, ArrayRef<Value *> carried) {
+  Values arguments, sums;
+  for (unsigned input = 0; input < nest.mapInputs; ++input)
+    arguments.push_back(memory.load(input, at));
+  for (auto [combiner, value] : zip(combiners, carried))
+    sums.push_back(combiner.isPlainSum() ? value : nullptr);
+  auto indexOf = [&](int64_t dim) { return memory.index(dim, at); };
+  Values results = RegionEmitter(b, nest.map(), indexOf).runInto(arguments, sums);
+  for (unsigned i = 0; i < results.size(); ++i) {
+    if (!sums[i])
+      results[i] = combiners[i].add(carried[i], results[i]);
+    if (isVectorReduced() && at.mask)
+      results[i] = b.CreateSelect(at.mask, results[i], carried[i]);
+  }
+  return results;
+}
+
+/// Adds up the chains and lanes of a reduced vector dimension.
+Values NestEmitter::combineLanes(ArrayRef<Instance> instances, Values accumulators) {
+  unsigned count = instances.size() * valueCount();
+  Values results(ArrayRef<Value *>(accumulators).take_front(count));
+  for (unsigned i = 0; i < count; ++i) {
+    Combiner &combiner = combiners[i % valueCount()];
+    for (unsigned chain = 1; chain < chains(); ++chain)
+      results[i] = combiner.join(results[i], accumulators[chain * count + i]);
+    results[i] = combiner.acrossLanes(results[i]);
+  }
+  return results;
+}
+
+void gradus::emitNest(CpuBuilder &builder, const Nest &nest, const Tiling &tiling,
+                      const Items &items, function_ref<Value *(mlir::Value)> pointerOf) {
+  NestEmitter(builder, nest, tiling, items, pointerOf).emit();
+}

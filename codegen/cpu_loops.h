@@ -1,0 +1,18 @@
+// The loops of one nest, tiled and vectorised as its tiling says.
+#pragma once
+
+#include "codegen/cpu_memory.h"
+#include "codegen/cpu_tiling.h"
+
+namespace gradus {
+
+/// The work items to run: [begin, end), or `count` of them from `begin`.
+struct Items {
+  llvm::Value *begin = nullptr, *end = nullptr; // i64
+  int64_t count = -1;                           // -1: only end says
+};
+
+void emitNest(CpuBuilder &builder, const Nest &nest, const Tiling &tiling, const Items &items,
+              llvm::function_ref<llvm::Value *(mlir::Value)> pointerOf);
+
+} // namespace gradus

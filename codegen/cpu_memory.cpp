@@ -1,0 +1,282 @@
+// Addresses, guards, and the instruction that fits each access.
+
+#include "codegen/cpu_memory.h"
+
+#include "codegen/cpu_ops.h"
+
+#include "llvm/IR/Module.h"
+
+using namespace llvm;
+using namespace gradus;
+using mlir::AffineExpr;
+using mlir::AffineExprKind;
+
+NestMemory::NestMemory(CpuBuilder &builder, const Nest &nest, const Position &position,
+                       function_ref<Value *(mlir::Value)> pointerOf)
+    : b(builder), nest(nest), position(position), pointerOf(pointerOf) {}
+
+void NestMemory::forget() {
+  loaded.clear();
+  bases.clear();
+}
+
+bool NestMemory::variesByLane(const Access &access) const {
+  return position.lanes > 1 && access.dependsOn(position.vectorDim);
+}
+
+//===-- numbers -----------------------------------------------------------===//
+
+/// offset + sum strides * position of lane 0, without the terms.
+Value *NestMemory::uniformPart(const Linear &linear, const Instance &at) {
+  Value *sum = b.getInt64(0);
+  for (unsigned dim = 0; dim < nest.dims(); ++dim)
+    if (linear.strides[dim])
+      sum = b.CreateNSWAdd(sum, b.CreateNSWMul(position.base[dim],
+                                               b.getInt64(linear.strides[dim])));
+  int64_t constant = linear.offset;
+  for (unsigned dim = 0; dim < nest.dims(); ++dim)
+    constant += linear.strides[dim] * at.offset[dim];
+  return b.CreateNSWAdd(sum, b.getInt64(constant));
+}
+
+/// What lanes add to that, as 32-bit integers; null if nothing.
+Value *NestMemory::lanePart(const Linear &linear, const Instance &at) {
+  if (position.lanes == 1 || linear.strides[position.vectorDim] == 0)
+    return nullptr;
+  Constant *iota = b.iota(position.lanes);
+  return b.CreateMul(iota, b.integer(iota->getType(), linear.strides[position.vectorDim]));
+}
+
+/// i64 if it is the same in all lanes, else a vector of i32.
+static Value *sum(CpuBuilder &b, Value *x, Value *y) {
+  auto isVector = [](Value *v) { return v->getType()->isVectorTy(); };
+  if (isVector(x) == isVector(y))
+    return b.CreateAdd(x, y);
+  if (isVector(y))
+    std::swap(x, y);
+  return b.CreateAdd(x, b.splat(b.CreateTrunc(y, b.getInt32Ty()), lanesOf(x)));
+}
+
+Value *NestMemory::evaluate(const Linear &linear, const Instance &at) {
+  Value *total = uniformPart(linear, at);
+  if (Value *lanes = lanePart(linear, at))
+    total = sum(b, lanes, total);
+  for (auto &[expression, scale] : linear.terms) {
+    Value *term = evaluate(expression, at);
+    total = sum(b, total, b.CreateMul(term, b.integer(term->getType(), scale)));
+  }
+  return total;
+}
+
+/// floor(x / y) for y > 0.
+static Value *floorDivide(CpuBuilder &b, Value *x, int64_t y) {
+  Type *type = x->getType();
+  if (isPowerOf2_64(y))
+    return b.CreateAShr(x, b.integer(type, Log2_64(y)));
+  Value *divisor = b.integer(type, y), *quotient = b.CreateSDiv(x, divisor);
+  Value *rest = b.CreateSub(x, b.CreateMul(quotient, divisor));
+  Value *negative = b.CreateICmpSLT(rest, b.integer(type, 0));
+  return b.CreateAdd(quotient, b.CreateSExt(negative, type));
+}
+
+static Value *floorRemainder(CpuBuilder &b, Value *x, int64_t y) {
+  Type *type = x->getType();
+  if (isPowerOf2_64(y))
+    return b.CreateAnd(x, b.integer(type, y - 1));
+  return b.CreateSub(x, b.CreateMul(floorDivide(b, x, y), b.integer(type, y)));
+}
+
+/// A division or remainder by a constant.
+Value *NestMemory::evaluate(AffineExpr expression, const Instance &at) {
+  auto both = cast<mlir::AffineBinaryOpExpr>(expression);
+  Value *x = evaluate(flatten(both.getLHS(), nest.dims()), at);
+  int64_t y = cast<mlir::AffineConstantExpr>(both.getRHS()).getValue();
+  if (both.getKind() == AffineExprKind::Mod)
+    return floorRemainder(b, x, y);
+  if (both.getKind() == AffineExprKind::CeilDiv)
+    x = b.CreateAdd(x, b.integer(x->getType(), y - 1));
+  return floorDivide(b, x, y);
+}
+
+Value *NestMemory::index(unsigned dim, const Instance &at) {
+  Value *first = b.CreateNSWAdd(position.base[dim], b.getInt64(at.offset[dim]));
+  if (!isLane(dim))
+    return first;
+  Value *iota = b.CreateZExt(b.iota(position.lanes), b.wide(b.getInt64Ty(), position.lanes));
+  return b.CreateAdd(b.splat(first, position.lanes), iota);
+}
+
+//===-- guards ------------------------------------------------------------===//
+
+Value *NestMemory::holds(const Condition &condition, const Instance &at) {
+  auto predicate = condition.equality ? CmpInst::ICMP_EQ : CmpInst::ICMP_SGE;
+  Value *lanes = lanePart(condition.value, at);
+  if (lanes && condition.value.terms.empty()) {
+    // A constant vector against one number: a single comparison.
+    Value *limit = b.CreateNeg(uniformPart(condition.value, at));
+    return b.CreateICmp(predicate, lanes,
+                        b.splat(b.CreateTrunc(limit, b.getInt32Ty()), position.lanes));
+  }
+  Value *value = evaluate(condition.value, at);
+  return b.CreateICmp(predicate, value, b.integer(value->getType(), 0));
+}
+
+static bool isTrue(Value *condition) {
+  auto *constant = dyn_cast_or_null<Constant>(condition);
+  return constant && constant->isAllOnesValue();
+}
+
+/// Null where the element is always read.
+Value *NestMemory::guard(const Access &access, const Instance &at) {
+  Value *all = nullptr;
+  for (const Condition &condition : access.guard) {
+    Value *one = holds(condition, at);
+    if (isTrue(one))
+      continue;
+    Value *both[] = {all ? all : one, one};
+    b.matchLanes(both);
+    all = all ? b.CreateAnd(both[0], both[1]) : one;
+  }
+  return all;
+}
+
+/// The lanes to touch, null for all.
+Value *NestMemory::mask(Value *guard, const Instance &at) {
+  if (!guard)
+    return at.mask;
+  guard = b.splat(guard, position.lanes);
+  return at.mask ? b.CreateAnd(guard, at.mask) : guard;
+}
+
+//===-- addresses ---------------------------------------------------------===//
+
+/// Of lane 0, from what the terms do not say: the moving part is computed once
+/// for all instances.
+Value *NestMemory::address(const Access &access, const Instance &at) {
+  Type *type = memoryType(b, access.element);
+  Value *&base = bases[&access.place];
+  if (!base) {
+    Instance origin{SmallVector<int64_t>(nest.dims(), 0)};
+    base = b.CreateGEP(type, pointerOf(access.buffer), uniformPart(access.place, origin));
+  }
+  int64_t constant = 0;
+  for (unsigned dim = 0; dim < nest.dims(); ++dim)
+    constant += access.place.strides[dim] * at.offset[dim];
+  Value *address = constant ? b.CreateGEP(type, base, b.getInt64(constant)) : base;
+  for (auto &[expression, scale] : access.place.terms)
+    if (position.lanes == 1 || !expression.isFunctionOfDim(position.vectorDim)) {
+      Value *term = b.CreateNSWMul(evaluate(expression, at), b.getInt64(scale));
+      address = b.CreateGEP(type, address, term);
+    }
+  return address;
+}
+
+/// One a lane.
+Value *NestMemory::addresses(const Access &access, const Instance &at) {
+  Value *lanes = lanePart(access.place, at);
+  Value *offsets = lanes ? lanes : Constant::getNullValue(b.iota(position.lanes)->getType());
+  for (auto &[expression, scale] : access.place.terms)
+    if (expression.isFunctionOfDim(position.vectorDim)) {
+      Value *term = evaluate(expression, at);
+      offsets = b.CreateAdd(offsets, b.CreateMul(term, b.integer(term->getType(), scale)));
+    }
+  return b.CreateGEP(memoryType(b, access.element), address(access, at), offsets);
+}
+
+//===-- reads and writes --------------------------------------------------===//
+
+static Align alignmentOf(Type *type) { return Align(type->getScalarSizeInBits() / 8); }
+
+/// Somewhere to read zeros from.
+static Value *zeros(CpuBuilder &b) {
+  Module &module = *b.GetInsertBlock()->getModule();
+  if (GlobalVariable *made = module.getGlobalVariable("zeros", true))
+    return made;
+  Type *type = b.getInt64Ty();
+  return new GlobalVariable(module, type, true, GlobalValue::InternalLinkage,
+                            Constant::getNullValue(type), "zeros");
+}
+
+/// Outside its guard it reads a zero of ours, so no branch is needed.
+Value *NestMemory::readOne(const Access &access, const Instance &at) {
+  Type *type = memoryType(b, access.element);
+  Value *from = address(access, at);
+  if (Value *condition = guard(access, at))
+    from = b.CreateSelect(condition, from, zeros(b));
+  return b.CreateAlignedLoad(type, from, alignmentOf(type));
+}
+
+Value *NestMemory::readLanes(const Access &access, const Instance &at) {
+  Type *type = b.wide(memoryType(b, access.element), position.lanes);
+  Value *lanes = mask(guard(access, at), at);
+  Value *none = Constant::getNullValue(type);
+  if (!access.hasStride(position.vectorDim, 1)) {
+    Value *all = ConstantInt::getTrue(b.wide(b.getInt1Ty(), position.lanes));
+    return b.CreateMaskedGather(type, addresses(access, at), alignmentOf(type),
+                                lanes ? lanes : all, none);
+  }
+  Value *from = address(access, at);
+  if (lanes)
+    return b.CreateMaskedLoad(type, from, alignmentOf(type), lanes, none);
+  return b.CreateAlignedLoad(type, from, alignmentOf(type));
+}
+
+Value *NestMemory::read(const Access &access, const Instance &at) {
+  Value *value = variesByLane(access) ? readLanes(access, at) : readOne(access, at);
+  if (!access.element.isInteger(1))
+    return value;
+  return b.CreateICmpNE(value, Constant::getNullValue(value->getType()));
+}
+
+Value *NestMemory::load(unsigned i, const Instance &at) {
+  if (Value *early = hoisted.lookup(i))
+    return early;
+  Key key{i, at.offset};
+  for (unsigned dim = 0; dim < nest.dims(); ++dim)
+    if (!nest.inputs[i].dependsOn(dim))
+      key.second[dim] = 0;
+  Value *&value = loaded[key];
+  if (!value)
+    value = read(nest.inputs[i], at);
+  return value;
+}
+
+void NestMemory::store(unsigned i, const Instance &at, Value *value) {
+  const Access &access = nest.outputs[i];
+  Type *type = memoryType(b, access.element);
+  if (access.element.isInteger(1))
+    value = b.CreateZExt(value, b.likewise(value, type));
+  if (!variesByLane(access)) {
+    b.CreateAlignedStore(value, address(access, at), alignmentOf(type));
+    return;
+  }
+  value = b.splat(value, position.lanes);
+  if (!access.hasStride(position.vectorDim, 1))
+    b.CreateMaskedScatter(value, addresses(access, at), alignmentOf(type), at.mask);
+  else if (at.mask)
+    b.CreateMaskedStore(value, address(access, at), alignmentOf(type), at.mask);
+  else
+    b.CreateAlignedStore(value, address(access, at), alignmentOf(type));
+}
+
+//===-- early reads -------------------------------------------------------===//
+
+SmallVector<unsigned> NestMemory::hoist(function_ref<bool(unsigned dim)> bound,
+                                        const Instance &at) {
+  SmallVector<unsigned> done;
+  for (unsigned i = 0; i < nest.inputs.size(); ++i) {
+    bool ready = !hoisted.count(i);
+    for (unsigned dim = 0; dim < nest.dims(); ++dim)
+      ready &= bound(dim) || !nest.inputs[i].dependsOn(dim);
+    if (!ready)
+      continue;
+    hoisted[i] = read(nest.inputs[i], at);
+    done.push_back(i);
+  }
+  return done;
+}
+
+void NestMemory::release(ArrayRef<unsigned> inputs) {
+  for (unsigned i : inputs)
+    hoisted.erase(i);
+}

@@ -1,0 +1,70 @@
+// Reads and writes of a nest's elements: single ones, vectors, gathers, all
+// with guards and masks.
+#pragma once
+
+#include "codegen/cpu_builder.h"
+#include "codegen/cpu_nest.h"
+
+#include <map>
+
+namespace gradus {
+
+/// One of the positions that are computed together: so far from the place
+/// where the loops stand, along each dimension.
+struct Instance {
+  llvm::SmallVector<int64_t> offset;
+  llvm::Value *mask = nullptr; // which lanes count; null: all
+};
+
+/// Where the loops of a nest stand.
+struct Position {
+  llvm::SmallVector<llvm::Value *> base; // i64, one a dimension
+  int vectorDim = -1;                    // the dimension that lanes step along
+  unsigned lanes = 1;
+};
+
+class NestMemory {
+public:
+  NestMemory(CpuBuilder &builder, const Nest &nest, const Position &position,
+             llvm::function_ref<llvm::Value *(mlir::Value)> pointerOf);
+
+  /// The element of input `i`: a scalar if all lanes read the same, else a vector.
+  llvm::Value *load(unsigned i, const Instance &at);
+  void store(unsigned i, const Instance &at, llvm::Value *value);
+  /// The position along a dimension as i64.
+  llvm::Value *index(unsigned dim, const Instance &at);
+  /// Forgets what was read: the loops have moved.
+  void forget();
+  /// Reads the inputs that depend on none but `bound` dimensions now, so that
+  /// the loops inside find them read; returns those inputs for `release`.
+  llvm::SmallVector<unsigned> hoist(llvm::function_ref<bool(unsigned dim)> bound,
+                                    const Instance &at);
+  void release(llvm::ArrayRef<unsigned> inputs);
+
+private:
+  bool isLane(unsigned dim) const { return position.lanes > 1 && int(dim) == position.vectorDim; }
+  bool variesByLane(const Access &access) const;
+  llvm::Value *uniformPart(const Linear &linear, const Instance &at);
+  llvm::Value *lanePart(const Linear &linear, const Instance &at);
+  llvm::Value *evaluate(const Linear &linear, const Instance &at);
+  llvm::Value *evaluate(mlir::AffineExpr expression, const Instance &at);
+  llvm::Value *holds(const Condition &condition, const Instance &at);
+  llvm::Value *guard(const Access &access, const Instance &at);
+  llvm::Value *address(const Access &access, const Instance &at);
+  llvm::Value *addresses(const Access &access, const Instance &at);
+  llvm::Value *mask(llvm::Value *guard, const Instance &at);
+  llvm::Value *read(const Access &access, const Instance &at);
+  llvm::Value *readOne(const Access &access, const Instance &at);
+  llvm::Value *readLanes(const Access &access, const Instance &at);
+
+  CpuBuilder &b;
+  const Nest &nest;
+  const Position &position;
+  llvm::function_ref<llvm::Value *(mlir::Value)> pointerOf;
+  using Key = std::pair<unsigned, llvm::SmallVector<int64_t>>;
+  std::map<Key, llvm::Value *> loaded;
+  llvm::DenseMap<const Linear *, llvm::Value *> bases;
+  llvm::DenseMap<unsigned, llvm::Value *> hoisted;
+};
+
+} // namespace gradus

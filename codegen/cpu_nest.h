@@ -1,0 +1,67 @@
+// A nest as the CPU emitter sees it: extents and, for every input and output,
+// the element it touches as a linear function of the position.
+#pragma once
+
+#include "codegen/plan.h"
+
+namespace gradus {
+
+/// A number that follows from the position in the domain:
+/// offset + sum strides[d] * position[d] + sum scale * expression(position).
+struct Linear {
+  int64_t offset = 0;
+  llvm::SmallVector<int64_t> strides;                            // one a dimension
+  llvm::SmallVector<std::pair<mlir::AffineExpr, int64_t>> terms; // divisions and remainders
+
+  bool isIrregularIn(unsigned dim) const; // some term mentions the dimension
+  bool dependsOn(unsigned dim) const { return strides[dim] != 0 || isIrregularIn(dim); }
+};
+
+Linear flatten(mlir::AffineExpr expression, unsigned dims);
+
+/// value >= 0, or value == 0.
+struct Condition {
+  Linear value;
+  bool equality = false;
+};
+
+/// Which element of a buffer a position touches, and where it does.
+struct Access {
+  mlir::Value buffer;
+  mlir::Type element;
+  Linear place;
+  llvm::SmallVector<Condition> guard; // all hold; elsewhere 0 is read
+
+  bool isGuardedBy(unsigned dim) const;
+  bool dependsOn(unsigned dim) const { return place.dependsOn(dim) || isGuardedBy(dim); }
+  /// Whether the element moves by so many when the position does by one.
+  bool hasStride(unsigned dim, int64_t stride) const {
+    return place.strides[dim] == stride && !place.isIrregularIn(dim);
+  }
+};
+
+struct Nest {
+  plan::NestOp op;
+  unsigned parallel = 0;                 // dimensions before the reduced ones
+  llvm::SmallVector<int64_t> extents;    // all dimensions; kDynamic: `items` decide
+  unsigned mapInputs = 0;
+  std::vector<Access> inputs;            // map inputs, then the others
+  std::vector<Access> outputs;
+  llvm::SmallVector<Reduction> combine;
+
+  /// The dimension that work items divide and its length per item, or -1.
+  int itemDim = -1;
+  int64_t itemLength = 1;
+
+  mlir::Region &map() const { return plan::NestOp(op).getMap(); }
+  mlir::Region &then() const { return plan::NestOp(op).getThen(); }
+  unsigned dims() const { return extents.size(); }
+  bool isReduced(unsigned dim) const { return dim >= parallel; }
+  bool hasReduction() const { return !combine.empty(); }
+};
+
+/// Reads a nest of a kernel. Neighbouring dimensions that every access steps
+/// through as one become one (the first of them gets extent 1).
+Nest readNest(plan::NestOp op, plan::Split split);
+
+} // namespace gradus

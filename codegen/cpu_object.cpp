@@ -1,0 +1,205 @@
+// Compiles a module in memory and lays its sections out as one blob, applying
+// the relocations, which are all relative and internal.
+
+#include "codegen/cpu_object.h"
+
+#include "llvm/Analysis/TargetLibraryInfo.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Object/ELFObjectFile.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/Endian.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace llvm;
+using namespace gradus;
+
+extern "C" {
+void LLVMInitializeX86TargetInfo();
+void LLVMInitializeX86Target();
+void LLVMInitializeX86TargetMC();
+void LLVMInitializeX86AsmPrinter();
+}
+
+static constexpr const char *triple = "x86_64-unknown-linux-gnu";
+
+static const Target *x86() {
+  static const Target *target = [] {
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
+    std::string error;
+    return TargetRegistry::lookupTarget(Triple(triple), error);
+  }();
+  return target;
+}
+
+Expected<std::unique_ptr<TargetMachine>> gradus::targetMachine(const CpuTarget &target) {
+  TargetOptions options;
+  options.AllowFPOpFusion = FPOpFusion::Standard; // Fusing is the emitter's choice.
+  const Target *x86Target = x86();
+  TargetMachine *machine =
+      x86Target ? x86Target->createTargetMachine(Triple(triple), target.cpu, target.features,
+                                                 options, Reloc::PIC_, CodeModel::Small,
+                                                 CodeGenOptLevel::Default)
+                : nullptr;
+  if (!machine)
+    return createStringError("this LLVM has no x86-64 code generator");
+  return std::unique_ptr<TargetMachine>(machine);
+}
+
+/// Three passes are enough: the emitter writes loops and vectors as it wants them.
+static Error optimize(Module &module, TargetMachine &machine) {
+  LoopAnalysisManager loops;
+  FunctionAnalysisManager functions;
+  CGSCCAnalysisManager components;
+  ModuleAnalysisManager modules;
+  PassBuilder builder(&machine);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(components);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, components, modules);
+  ModulePassManager passes;
+  if (Error error = builder.parsePassPipeline(
+          passes, "function(early-cse,loop-mssa(licm),simplifycfg)"))
+    return error;
+  passes.run(module, modules);
+  return Error::success();
+}
+
+static Expected<SmallVector<char, 0>> compile(Module &module, TargetMachine &machine) {
+  SmallVector<char, 0> object;
+  raw_svector_ostream stream(object);
+  legacy::PassManager passes;
+  passes.add(new TargetLibraryInfoWrapperPass(Triple(triple)));
+  if (machine.addPassesToEmitFile(passes, stream, nullptr, CodeGenFileType::ObjectFile,
+                                  /*DisableVerify=*/true))
+    return createStringError("this LLVM cannot write x86-64 objects");
+  passes.run(module);
+  return object;
+}
+
+namespace {
+
+/// The sections of an object that are loaded, placed one after the other.
+class Layout {
+public:
+  explicit Layout(const object::ELF64LEObjectFile &object) : object(object) {}
+
+  Error place();
+  Error relocate();
+  Expected<uint64_t> address(const object::SymbolRef &symbol) const;
+  std::vector<char> bytes;
+
+private:
+  bool isLoaded(const object::SectionRef &section) const;
+  Error apply(const object::ELFRelocationRef &relocation, uint64_t base);
+  const object::ELF64LEObjectFile &object;
+  std::vector<std::pair<object::SectionRef, uint64_t>> placed;
+};
+
+} // namespace
+
+bool Layout::isLoaded(const object::SectionRef &section) const {
+  uint64_t flags = object::ELFSectionRef(section).getFlags();
+  Expected<StringRef> name = section.getName();
+  bool unwind = name && *name == ".eh_frame";
+  if (!name)
+    consumeError(name.takeError());
+  return (flags & ELF::SHF_ALLOC) && !unwind && section.getSize() > 0;
+}
+
+Error Layout::place() {
+  for (const object::SectionRef &section : object.sections()) {
+    if (!isLoaded(section))
+      continue;
+    if (object::ELFSectionRef(section).getFlags() & ELF::SHF_WRITE)
+      return createStringError("emitted code has writable data");
+    Expected<StringRef> contents = section.getContents();
+    if (!contents)
+      return contents.takeError();
+    bytes.resize(alignTo(bytes.size(), section.getAlignment()));
+    placed.push_back({section, bytes.size()});
+    bytes.insert(bytes.end(), contents->begin(), contents->end());
+  }
+  return Error::success();
+}
+
+Expected<uint64_t> Layout::address(const object::SymbolRef &symbol) const {
+  Expected<object::section_iterator> section = symbol.getSection();
+  Expected<StringRef> name = symbol.getName();
+  if (!section || !name)
+    return joinErrors(section.takeError(), name.takeError());
+  for (auto &[candidate, base] : placed)
+    if (*section != object.section_end() && candidate == **section)
+      return base + cantFail(symbol.getValue());
+  return createStringError("emitted code calls '" + *name + "', which is not part of it");
+}
+
+Error Layout::apply(const object::ELFRelocationRef &relocation, uint64_t base) {
+  uint64_t type = relocation.getType();
+  if (type != ELF::R_X86_64_PC32 && type != ELF::R_X86_64_PLT32)
+    return createStringError("emitted code has a relocation of type " + Twine(type) +
+                             ", expected relative ones");
+  Expected<uint64_t> target = address(*relocation.getSymbol());
+  Expected<int64_t> addend = relocation.getAddend();
+  if (!target || !addend)
+    return joinErrors(target.takeError(), addend.takeError());
+  uint64_t place = base + relocation.getOffset();
+  support::endian::write32le(bytes.data() + place, uint32_t(*target + *addend - place));
+  return Error::success();
+}
+
+Error Layout::relocate() {
+  for (const object::SectionRef &table : object.sections()) {
+    Expected<object::section_iterator> target = table.getRelocatedSection();
+    if (!target)
+      return target.takeError();
+    for (auto &[section, base] : placed)
+      if (*target != object.section_end() && section == **target)
+        for (const object::RelocationRef &relocation : table.relocations())
+          if (Error error = apply(object::ELFRelocationRef(relocation), base))
+            return error;
+  }
+  return Error::success();
+}
+
+static Expected<Blob> layOut(MemoryBufferRef buffer, ArrayRef<std::string> names) {
+  auto object = object::ELF64LEObjectFile::create(buffer);
+  if (!object)
+    return object.takeError();
+  Layout layout(*object);
+  if (Error error = layout.place())
+    return error;
+  if (Error error = layout.relocate())
+    return error;
+  StringMap<uint64_t> addresses;
+  for (const object::SymbolRef &symbol : object->symbols()) {
+    Expected<uint64_t> address = layout.address(symbol);
+    Expected<StringRef> name = symbol.getName();
+    if (address && name)
+      addresses[*name] = *address;
+    consumeError(address.takeError()); // Undefined ones that matter failed above.
+    consumeError(name.takeError());
+  }
+  Blob blob{std::move(layout.bytes), {}};
+  for (const std::string &name : names)
+    blob.entries.push_back(addresses.lookup(name));
+  return blob;
+}
+
+Expected<Blob> gradus::compileToBlob(Module &module, TargetMachine &machine,
+                                     ArrayRef<std::string> names) {
+  module.setTargetTriple(Triple(triple));
+  module.setDataLayout(machine.createDataLayout());
+  if (Error error = optimize(module, machine))
+    return error;
+  auto object = compile(module, machine);
+  if (!object)
+    return object.takeError();
+  return layOut(MemoryBufferRef(StringRef(object->data(), object->size()), "kernels"), names);
+}

@@ -1,0 +1,21 @@
+// Chooses how a nest runs on a CPU: which dimension becomes vectors and which
+// are computed several at a time in registers.
+#pragma once
+
+#include "codegen/cpu_nest.h"
+#include "codegen/cpu_target.h"
+
+namespace gradus {
+
+struct Tiling {
+  int vectorDim = -1;              // -1: one element at a time
+  unsigned lanes = 1;
+  /// Positions of each dimension that are computed together: of a parallel one
+  /// in registers of their own, of a reduced one by unrolling. A multiple of
+  /// `lanes` along vectorDim.
+  llvm::SmallVector<int64_t> sizes;
+};
+
+Tiling chooseTiling(const Nest &nest, const CpuTarget &target);
+
+} // namespace gradus
