@@ -1,0 +1,128 @@
+// Writes a model in C++, without a model file:
+//
+//   ProgramBuilder net(context, "lenet");
+//   Tensor x = net.input("image", {32, 1, 28, 28});
+//   x = net.maxPool(net.relu(net.convolution("conv1", x, 6, {.size = {5, 5}})),
+//   {.size = {2, 2}}); net.output("logits", net.dense("fc", net.flatten(x),
+//   10)); absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> module =
+//   net.finish(recipe);
+//
+// The first mistake is remembered and returned by finish(); what follows it
+// does nothing. A layer's parameters are `<layer>.weight` and `<layer>.bias`,
+// shaped as PyTorch has them.
+
+#pragma once
+
+#include "ir/gradus.h"
+
+#include "mlir/IR/OwningOpRef.h"
+
+#include "absl/status/statusor.h"
+
+#include <string>
+#include <vector>
+
+namespace gradus {
+
+using Shape = std::vector<int64_t>;
+
+/// A value of the graph under construction; empty after a mistake.
+class Tensor {
+public:
+  Tensor() = default;
+  explicit Tensor(mlir::Value value) : value_(value) {}
+
+  mlir::Value value() const { return value_; }
+  Shape shape() const;
+
+private:
+  mlir::Value value_;
+};
+
+/// A window over the spatial axes. What is left empty is 1 (strides; for pools
+/// the window's size), 0 (pads, on both ends) or 1 (dilations) everywhere.
+struct WindowOptions {
+  Shape size;
+  Shape strides = {};
+  Shape pads = {};
+  Shape dilations = {};
+};
+
+class ProgramBuilder {
+public:
+  ProgramBuilder(mlir::MLIRContext &context, const std::string &name);
+
+  // Where values come from. Types are f32 unless given.
+
+  Tensor input(const std::string &name, const Shape &shape,
+               mlir::Type element = {});
+  /// A state to train, started by a rule; `number` is the constant, the
+  /// standard deviation, the half-width or the gain (see gradus.init).
+  Tensor parameter(const std::string &name, const Shape &shape,
+                   Initializer rule = Initializer::kaiming_uniform);
+  Tensor parameter(const std::string &name, const Shape &shape,
+                   Initializer rule, double number);
+  /// A state to train that starts with these values, row-major.
+  Tensor parameter(const std::string &name, const Shape &shape,
+                   const std::vector<float> &values);
+  Tensor constant(const Shape &shape, const std::vector<float> &values);
+
+  // Layers with parameters. Without `bias` there is none.
+
+  /// [N, in] -> [N, features]
+  Tensor dense(const std::string &layer, Tensor x, int64_t features,
+               bool bias = true);
+  /// [N, C, spatial...] -> [N, channels, spatial...]
+  Tensor convolution(const std::string &layer, Tensor x, int64_t channels,
+                     const WindowOptions &window, bool bias = true,
+                     int64_t groups = 1);
+
+  // Functions.
+
+  Tensor relu(Tensor x);
+  Tensor tanh(Tensor x);
+  Tensor sigmoid(Tensor x);
+  Tensor gelu(Tensor x);
+  Tensor add(Tensor a, Tensor b); // shapes broadcast as in NumPy
+  Tensor multiply(Tensor a, Tensor b);
+  Tensor matmul(Tensor a, Tensor b);
+  Tensor maxPool(Tensor x, const WindowOptions &window);
+  Tensor averagePool(Tensor x, const WindowOptions &window);
+  Tensor reshape(Tensor x, const Shape &shape);
+  /// [N, ...] -> [N, the rest]
+  Tensor flatten(Tensor x);
+
+  // Ends.
+
+  void output(const std::string &name, Tensor x);
+  /// The module with the program; `recipe` may be null. Call it once, last.
+  absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>>
+  finish(mlir::DictionaryAttr recipe = {});
+
+private:
+  struct Slid; // a window fitted to an image
+  bool fails(bool isWrong, const std::string &words);
+  bool lacks(std::initializer_list<Tensor> tensors);
+  bool lacksRank(Tensor x, int64_t rank, const std::string &where);
+  mlir::Location named(const std::string &name);
+  mlir::Location numbered(const char *op);
+  Tensor declare(const std::string &name, const Shape &shape, InitAttr init,
+                 mlir::ElementsAttr value);
+  mlir::DenseElementsAttr elements(const Shape &shape,
+                                   const std::vector<float> &values,
+                                   const std::string &where);
+  template <typename Op> Tensor unary(const char *op, Tensor x);
+  template <typename Op> Tensor binary(const char *op, Tensor a, Tensor b);
+  Tensor plusBias(const std::string &layer, Tensor x);
+  bool fit(Tensor x, const WindowOptions &window, bool isPool,
+           const std::string &where, Slid &slid);
+
+  mlir::OwningOpRef<mlir::ModuleOp> module_;
+  mlir::OpBuilder builder_;
+  ProgramOp program_;
+  GraphOp graph_;
+  std::string mistake_;
+  int next_ = 0; // number of the next op without a name
+};
+
+} // namespace gradus
