@@ -58,6 +58,74 @@ def LowerToNests : Pass<"lower-to-nests", "::gradus::ProgramOp"> {
   let dependentDialects = ["::gradus::plan::PlanDialect"];
 }
 
+def Fuse : Pass<"fuse", "::gradus::ProgramOp"> {
+  let summary = "Joins nests, so that values stay in registers";
+  let description = [{
+    * What only moves elements is read through: transposes, broadcasts, indices.
+    * Elementwise work goes behind the nest that computes its operands (bias,
+      activation and residual behind a contraction); results that others need
+      stay, so that a nest may have several.
+    * Elementwise work goes before a reduction that is its only reader; more
+      readers compute it again only if it is cheap.
+    * Nests over the same elements become one.
+    * Equal nests become one, nests without readers go.
+
+    Updates of states stay apart from their gradients, for one launch of all.
+
+    Before:
+
+    ```mlir
+    gradus.program @p {
+      gradus.graph @predict(%x: tensor<4xf32>) -> (y: tensor<4xf32>) {
+        %0 = plan.nest parallel [4] reduced [] with(%x : tensor<4xf32>)
+            attributes {combine = [], guards = [unit], map_input_maps = [],
+                        output_maps = [affine_map<(d0) -> (d0)>],
+                        then_input_maps = [affine_map<(d0) -> (d0)>]}
+            map {
+            } then {
+            ^bb0(%e: f32):
+              %exp = math.exp %e : f32
+              plan.yield %exp : f32
+            } -> tensor<4xf32>
+        %1 = plan.nest parallel [4] reduced [] with(%0 : tensor<4xf32>)
+            attributes {combine = [], guards = [unit], map_input_maps = [],
+                        output_maps = [affine_map<(d0) -> (d0)>],
+                        then_input_maps = [affine_map<(d0) -> (d0)>]}
+            map {
+            } then {
+            ^bb0(%e: f32):
+              %square = arith.mulf %e, %e : f32
+              plan.yield %square : f32
+            } -> tensor<4xf32>
+        gradus.return %1 : tensor<4xf32>
+      }
+    }
+    ```
+
+    After:
+
+    ```mlir
+    gradus.program @p {
+      gradus.graph @predict(%x: tensor<4xf32>) -> (y: tensor<4xf32>) {
+        %0 = plan.nest parallel [4] reduced [] with(%x : tensor<4xf32>)
+            attributes {combine = [], guards = [unit], map_input_maps = [],
+                        output_maps = [affine_map<(d0) -> (d0)>],
+                        then_input_maps = [affine_map<(d0) -> (d0)>]}
+            map {
+            } then {
+            ^bb0(%e: f32):
+              %exp = math.exp %e : f32
+              %square = arith.mulf %exp, %exp : f32
+              plan.yield %square : f32
+            } -> tensor<4xf32>
+        gradus.return %0 : tensor<4xf32>
+      }
+    }
+    ```
+  }];
+  let dependentDialects = ["::gradus::plan::PlanDialect"];
+}
+
 def Schedule : Pass<"schedule", "::gradus::GraphOp"> {
   let summary = "Orders the commands of a graph";
   let description = [{
