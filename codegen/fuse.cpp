@@ -58,7 +58,8 @@ int64_t pointsAsked(NestOp consumer, NestOp producer) {
     return read.value.getDefiningOp() == producer.getOperation();
   };
   return llvm::count_if(parts.mapReads, asks) * product(consumer.getExtents()) +
-         llvm::count_if(parts.thenReads, asks) * product(consumer.getParallel());
+         llvm::count_if(parts.thenReads, asks) *
+             product(consumer.getParallel());
 }
 
 class GraphFusion {
@@ -71,6 +72,8 @@ public:
     readThroughReshapes();
     inlineMoves();
     cleanUp();
+    inlineWhatIsCheap();
+    cleanUp();
     mergeConsumers();
     cleanUp();
     inlineComputations();
@@ -81,7 +84,9 @@ public:
   }
 
 private:
-  SmallVector<NestOp> nests() { return llvm::to_vector(block_.getOps<NestOp>()); }
+  SmallVector<NestOp> nests() {
+    return llvm::to_vector(block_.getOps<NestOp>());
+  }
 
   /// Order, equal nests once, nothing that nobody needs.
   void cleanUp() {
@@ -90,14 +95,16 @@ private:
     DominanceInfo dominance(graph_);
     eliminateCommonSubExpressions(rewriter, dominance, graph_);
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block_)))
-      if (op.use_empty() && (isa<NestOp, ReshapeOp>(op) || isa<arith::ConstantOp>(op)))
+      if (op.use_empty() &&
+          (isa<NestOp, ReshapeOp>(op) || isa<arith::ConstantOp>(op)))
         op.erase();
       else if (auto nest = dyn_cast<NestOp>(op))
         dropUnused(nest);
   }
 
   void readThroughReshapes() {
-    for (auto reshape : llvm::make_early_inc_range(block_.getOps<ReshapeOp>())) {
+    for (auto reshape :
+         llvm::make_early_inc_range(block_.getOps<ReshapeOp>())) {
       readThroughReshape(reshape);
       if (reshape->use_empty())
         reshape.erase();
@@ -107,43 +114,108 @@ private:
   /// Transposes, broadcasts, constants and indices cost nothing where they are
   /// used, but a contraction should not compute or ask for guards.
   void inlineMoves() {
+    forEachNest([&](NestOp producer, Operation *&next) {
+      if (isMove(producer))
+        inlineIn(producer, next, "moves of elements", [&](NestOp consumer) {
+          return canInline(consumer, producer) &&
+                 isReadPlainly(consumer, producer);
+        });
+    });
+  }
+
+  /// Visits nests in order, also those that come to be behind the current one.
+  void forEachNest(llvm::function_ref<void(NestOp, Operation *&next)> visit) {
     for (Operation *op = &block_.front(); op;) {
       Operation *next = op->getNextNode();
-      auto producer = dyn_cast<NestOp>(op);
-      if (producer && isMove(producer))
-        for (NestOp consumer : nestsUsing(producer))
-          if (canInline(consumer, producer) && isReadPlainly(consumer, producer)) {
-            bool isNext = consumer == next;
-            NestOp joined = inlineProducer(consumer, producer);
-            inlined(joined, "moves of elements");
-            next = isNext ? joined.getOperation() : next;
-          }
+      if (auto nest = dyn_cast<NestOp>(op))
+        visit(nest, next);
       op = next;
     }
   }
 
+  /// Inlines a nest in those of its readers that `wants` names; `next` stays
+  /// valid.
+  void inlineIn(NestOp producer, Operation *&next, StringRef what,
+                llvm::function_ref<bool(NestOp)> wants) {
+    for (NestOp consumer : nestsUsing(producer)) {
+      if (!wants(consumer))
+        continue;
+      bool isNext = consumer == next;
+      NestOp joined = inlineProducer(consumer, producer);
+      inlined(joined, what);
+      next = isNext ? joined.getOperation() : next;
+    }
+  }
+
   static bool isReadPlainly(NestOp consumer, NestOp producer) {
-    bool readsOnly = llvm::all_of(producer.getThen().front(),
-                                  [](Operation &op) { return isa<plan::YieldOp>(op); });
+    bool readsOnly =
+        llvm::all_of(producer.getThen().front(),
+                     [](Operation &op) { return isa<plan::YieldOp>(op); });
     return !isContraction(consumer) || (readsOnly && !hasGuards(producer));
+  }
+
+  /// Cheap work on what is in memory in any case is done by each reader: the
+  /// slope of tanh and relu, the labels one-hot, logits less their maximum.
+  void inlineWhatIsCheap() {
+    forEachNest([&](NestOp producer, Operation *&next) {
+      if (!isCheap(producer) || producer->use_empty() || !readsMemory(producer))
+        return;
+      if (llvm::all_of(producer->getUsers(), [&](Operation *user) {
+            auto consumer = dyn_cast<NestOp>(user);
+            return consumer && canInlineOnce(consumer, producer);
+          }))
+        inlineIn(producer, next, "cheap work on what is in memory",
+                 [](NestOp) { return true; });
+    });
+  }
+
+  /// Whether the consumer would compute each element at most once for a read.
+  static bool canInlineOnce(NestOp consumer, NestOp producer) {
+    int64_t reads = llvm::count_if(consumer->getOperands(), [&](Value operand) {
+      return operand.getDefiningOp() == producer.getOperation();
+    });
+    return canInline(consumer, producer) &&
+           !feedsContraction(consumer, producer) &&
+           pointsAsked(consumer, producer) <=
+               reads * product(producer.getParallel());
+  }
+
+  static bool feedsContraction(NestOp consumer, NestOp producer) {
+    return isContraction(consumer) &&
+           llvm::any_of(consumer.getMapInputs(), [&](Value input) {
+             return input.getDefiningOp() == producer.getOperation();
+           });
+  }
+
+  /// Whether all that an elementwise nest reads is in memory whatever is fused,
+  /// or is small beside its points.
+  static bool readsMemory(NestOp nest) {
+    return llvm::all_of(nest.getThenInputs(), [&](Value value) {
+      return !value.getDefiningOp<NestOp>() || isReduced(value) ||
+             product(shapeOf(value)) < product(nest.getParallel());
+    });
+  }
+
+  static bool isReduced(Value value) {
+    return llvm::any_of(value.getUsers(), [&](Operation *user) {
+      auto nest = dyn_cast<NestOp>(user);
+      return nest && llvm::is_contained(nest.getMapInputs(), value);
+    });
   }
 
   /// Elementwise work is done where its operands come to be: bias, activation
   /// and residual behind a contraction, several results at once.
   void mergeConsumers() {
-    for (Operation *op = &block_.front(); op;) {
-      Operation *next = op->getNextNode();
-      if (auto producer = dyn_cast<NestOp>(op))
-        for (NestOp consumer : nestsUsing(producer)) {
-          bool isNext = consumer == next;
-          NestOp merged = tryMerge(producer, consumer);
-          if (!merged)
-            continue;
-          next = isNext ? merged.getOperation() : next;
-          break;
-        }
-      op = next;
-    }
+    forEachNest([&](NestOp producer, Operation *&next) {
+      for (NestOp consumer : nestsUsing(producer)) {
+        bool isNext = consumer == next;
+        NestOp merged = tryMerge(producer, consumer);
+        if (!merged)
+          continue;
+        next = isNext ? merged.getOperation() : next;
+        break; // The producer is gone; the merged nest is visited later.
+      }
+    });
   }
 
   NestOp tryMerge(NestOp producer, NestOp consumer) {
@@ -158,7 +230,8 @@ private:
   /// Updates of states stay apart from what computes their gradients: all of
   /// them run as one launch of one kernel.
   static bool isWanted(NestOp producer, NestOp consumer) {
-    return !onlyFeedsStates(consumer) || onlyFeedsStates(producer);
+    return !onlyFeedsStates(consumer) ||
+           (producer.isElementwise() && onlyFeedsStates(producer));
   }
 
   /// Elementwise work whose only readers can do it themselves, and not more
@@ -168,7 +241,8 @@ private:
     for (NestOp producer : llvm::reverse(all))
       if (shouldInlineEverywhere(producer)) {
         for (NestOp consumer : nestsUsing(producer))
-          inlined(inlineProducer(consumer, producer), "elementwise work before a reduction");
+          inlined(inlineProducer(consumer, producer),
+                  "elementwise work before a reduction");
         producer.erase();
       }
   }
@@ -179,7 +253,8 @@ private:
     int64_t asked = 0;
     for (Operation *user : producer->getUsers()) {
       auto consumer = dyn_cast<NestOp>(user);
-      if (!consumer || isContraction(consumer) || !canInline(consumer, producer))
+      if (!consumer || feedsContraction(consumer, producer) ||
+          !canInline(consumer, producer))
         return false;
     }
     for (NestOp consumer : nestsUsing(producer))
@@ -194,7 +269,8 @@ private:
       changed = false;
       for (NestOp first : nests())
         if (NestOp second = siblingOf(first)) {
-          inlined(mergeSiblings(first, second).nest, "nests over the same elements");
+          inlined(mergeSiblings(first, second).nest,
+                  "nests over the same elements");
           changed = true;
           break;
         }
@@ -211,8 +287,8 @@ private:
             first->isBeforeInBlock(second) && readsAll(first, operand) &&
             onlyFeedsStates(first) == onlyFeedsStates(second) &&
             first.getParallel() == second.getParallel() &&
-            first.getReduced() == second.getReduced() && !dependsOn(second, first) &&
-            !dependsOn(first, second))
+            first.getReduced() == second.getReduced() &&
+            !dependsOn(second, first) && !dependsOn(first, second))
           return second;
       }
     return {};
@@ -234,7 +310,8 @@ private:
   }
 
   void inlined(NestOp nest, StringRef what) {
-    remark::passed(nest.getLoc(), remark::RemarkOpts::name("Fused").category(pass_))
+    remark::passed(nest.getLoc(),
+                   remark::RemarkOpts::name("Fused").category(pass_))
         << "joined " << what;
   }
 
@@ -254,7 +331,8 @@ private:
       return "updates of states are launched together";
     if (product(producer.getParallel()) != product(consumer.getParallel()))
       return "it runs over other points";
-    return "its points are others, or something between needs the one and feeds "
+    return "its points are others, or something between needs the one and "
+           "feeds "
            "the other";
   }
 

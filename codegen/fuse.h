@@ -7,16 +7,16 @@
 namespace gradus {
 
 struct FusionResult {
-  plan::NestOp nest;            // null: not fused
-  llvm::StringRef reason = {};  // why not
+  plan::NestOp nest;           // null: not fused
+  llvm::StringRef reason = {}; // why not
 };
 
 /// Whether `op` needs a result of `on`, at first or second hand.
 bool dependsOn(mlir::Operation *op, mlir::Operation *on);
 
-/// Computes `consumer`, which is elementwise, in the nest `producer` of the same
-/// points, behind the producer's own results. The results that others read stay.
-/// Both nests are erased.
+/// Computes `consumer`, which is elementwise, in the nest `producer` of the
+/// same points, behind the producer's own results. The results that others read
+/// stay. Both nests are erased.
 FusionResult mergeConsumer(plan::NestOp producer, plan::NestOp consumer);
 
 /// One nest of two over the same domain that do not need each other. Both are

@@ -11,10 +11,12 @@ AffineMap Point::through(AffineMap map) const {
 }
 
 IntegerSet Point::through(IntegerSet set) const {
-  return set == IntegerSet() ? set : set.replaceDimsAndSymbols(position, {}, dims, 0);
+  return set == IntegerSet() ? set
+                             : set.replaceDimsAndSymbols(position, {}, dims, 0);
 }
 
-std::optional<Point> pointAt(AffineMap map, ArrayRef<int64_t> extents, AffineMap at) {
+std::optional<Point> pointAt(AffineMap map, ArrayRef<int64_t> extents,
+                             AffineMap at) {
   AffineExpr zero = getAffineConstantExpr(0, map.getContext());
   Point point{SmallVector<AffineExpr>(extents.size()), at.getNumDims()};
   for (auto [result, expression] : llvm::enumerate(map.getResults())) {

@@ -22,7 +22,8 @@ struct Point {
 
 /// The point of a domain of these extents that `map` takes to the element
 /// `at`, if each dimension stands alone in one result of `map`.
-std::optional<Point> pointAt(mlir::AffineMap map, llvm::ArrayRef<int64_t> extents,
+std::optional<Point> pointAt(mlir::AffineMap map,
+                             llvm::ArrayRef<int64_t> extents,
                              mlir::AffineMap at);
 
 /// Points in both sets; null sets hold all.

@@ -66,8 +66,8 @@ NestOp rebuild(ArrayRef<NestOp> nests, const NestParts &parts, ScalarBody map,
     locations.push_back(nest.getLoc());
   NestOp last = nests.back();
   OpBuilder builder(last);
-  return buildNest(builder, FusedLoc::get(builder.getContext(), locations), parts, map,
-                   then);
+  return buildNest(builder, FusedLoc::get(builder.getContext(), locations),
+                   parts, map, then);
 }
 
 //===-- a consumer behind its producer ------------------------------------===//
@@ -85,7 +85,8 @@ std::optional<Point> consumerPoint(NestOp producer, NestOp consumer) {
     AffineMap written = producer.getOutputMap(result.getResultNumber());
     if (!found)
       found = pointAt(read.map, consumer.getParallel(), written);
-    if (!found || read.isGuarded() || found->through(read.map) != simplifyAffineMap(written))
+    if (!found || read.isGuarded() ||
+        found->through(read.map) != simplifyAffineMap(written))
       return std::nullopt;
   }
   return found;
@@ -104,7 +105,8 @@ struct MergedReads {
     }
   }
 
-  SmallVector<Value> arguments(ValueRange produced, ValueRange otherValues) const {
+  SmallVector<Value> arguments(ValueRange produced,
+                               ValueRange otherValues) const {
     SmallVector<Value> values;
     unsigned next = 0;
     for (int result : ofProducer)
@@ -117,7 +119,8 @@ struct MergedReads {
 };
 
 bool hasOtherUsers(Value value, Operation *user) {
-  return llvm::any_of(value.getUsers(), [&](Operation *other) { return other != user; });
+  return llvm::any_of(value.getUsers(),
+                      [&](Operation *other) { return other != user; });
 }
 
 /// The producer's results that others than the consumer read.
@@ -129,7 +132,8 @@ SmallVector<unsigned> keptResults(NestOp producer, NestOp consumer) {
   return kept;
 }
 
-void replaceResults(NestOp nest, ArrayRef<unsigned> results, ValueRange values) {
+void replaceResults(NestOp nest, ArrayRef<unsigned> results,
+                    ValueRange values) {
   for (auto [result, value] : llvm::zip(results, values))
     nest->getResult(result).replaceAllUsesWith(value);
 }
@@ -147,7 +151,8 @@ FusionResult mergeConsumer(NestOp producer, NestOp consumer) {
   if (!point)
     return {{}, "the nests run over different points"};
   if (dependsIndirectly(consumer, producer))
-    return {{}, "something between the nests needs the one and feeds the other"};
+    return {{},
+            "something between the nests needs the one and feeds the other"};
   MergedReads reads(producer, consumer, *point);
   SmallVector<unsigned> kept = keptResults(producer, consumer);
   NestParts own = partsOf(producer), parts = own;
@@ -169,12 +174,11 @@ FusionResult mergeConsumer(NestOp producer, NestOp consumer) {
     return Copied{producer.getMap(), all}.build(builder, location, values);
   };
   auto then = [&](OpBuilder &builder, Location location, ValueRange values) {
-    auto produced = Copied{producer.getThen(), all}.build(builder, location,
-                                                          values.take_front(ownValues));
-    auto consumed =
-        Copied{consumer.getThen(), *point}.build(
-            builder, location,
-            reads.arguments(produced, values.drop_front(ownValues)));
+    auto produced = Copied{producer.getThen(), all}.build(
+        builder, location, values.take_front(ownValues));
+    auto consumed = Copied{consumer.getThen(), *point}.build(
+        builder, location,
+        reads.arguments(produced, values.drop_front(ownValues)));
     SmallVector<Value> yielded;
     for (unsigned result : kept)
       yielded.push_back(produced[result]);
@@ -182,7 +186,8 @@ FusionResult mergeConsumer(NestOp producer, NestOp consumer) {
     return yielded;
   };
   NestOp merged = rebuild({producer, consumer}, parts, map, then);
-  replaceResults(consumer, allResults(consumer), merged.getResults().drop_front(kept.size()));
+  replaceResults(consumer, allResults(consumer),
+                 merged.getResults().drop_front(kept.size()));
   consumer.erase();
   replaceResults(producer, kept, merged.getResults().take_front(kept.size()));
   producer.erase();
@@ -207,12 +212,14 @@ FusionResult mergeSiblings(NestOp first, NestOp second) {
   auto both = [&](Region &regionA, Region &regionB, OpBuilder &builder,
                   Location location, ValueRange forA, ValueRange forB) {
     auto yielded = Copied{regionA, all}.build(builder, location, forA);
-    llvm::append_range(yielded, Copied{regionB, all}.build(builder, location, forB));
+    llvm::append_range(yielded,
+                       Copied{regionB, all}.build(builder, location, forB));
     return yielded;
   };
   auto map = [&](OpBuilder &builder, Location location, ValueRange values) {
     return both(first.getMap(), second.getMap(), builder, location,
-                values.take_front(a.mapReads.size()), values.drop_front(a.mapReads.size()));
+                values.take_front(a.mapReads.size()),
+                values.drop_front(a.mapReads.size()));
   };
   auto then = [&](OpBuilder &builder, Location location, ValueRange values) {
     // Combined values of both come first, then the reads of both.
@@ -222,11 +229,14 @@ FusionResult mergeSiblings(NestOp first, NestOp second) {
     llvm::append_range(forA, reads.take_front(a.thenReads.size()));
     SmallVector<Value> forB(combined.drop_front(a.combine.size()));
     llvm::append_range(forB, reads.drop_front(a.thenReads.size()));
-    return both(first.getThen(), second.getThen(), builder, location, forA, forB);
+    return both(first.getThen(), second.getThen(), builder, location, forA,
+                forB);
   };
   NestOp merged = rebuild({first, second}, parts, map, then);
-  first.replaceAllUsesWith(merged.getResults().take_front(first->getNumResults()));
-  second.replaceAllUsesWith(merged.getResults().drop_front(first->getNumResults()));
+  first.replaceAllUsesWith(
+      merged.getResults().take_front(first->getNumResults()));
+  second.replaceAllUsesWith(
+      merged.getResults().drop_front(first->getNumResults()));
   first.erase();
   second.erase();
   return {merged};
@@ -239,10 +249,13 @@ namespace {
 /// The point of the producer whose result a read asks for.
 std::optional<Point> producerPoint(NestOp producer, const NestRead &read) {
   unsigned result = cast<OpResult>(read.value).getResultNumber();
-  return pointAt(producer.getOutputMap(result), producer.getParallel(), read.map);
+  return pointAt(producer.getOutputMap(result), producer.getParallel(),
+                 read.map);
 }
 
-bool isResultOf(Value value, NestOp producer) { return value.getDefiningOp() == producer; }
+bool isResultOf(Value value, NestOp producer) {
+  return value.getDefiningOp() == producer;
+}
 
 bool handsOnReads(NestOp producer) {
   return llvm::all_of(producer.getThen().front().getTerminator()->getOperands(),
@@ -305,7 +318,8 @@ bool canInline(NestOp consumer, NestOp producer) {
     return !isResultOf(read.value, producer) ||
            ((!read.isGuarded() || handsOn) && producerPoint(producer, read));
   };
-  return llvm::all_of(parts.mapReads, fits) && llvm::all_of(parts.thenReads, fits);
+  return llvm::all_of(parts.mapReads, fits) &&
+         llvm::all_of(parts.thenReads, fits);
 }
 
 NestOp inlineProducer(NestOp consumer, NestOp producer) {
@@ -316,10 +330,11 @@ NestOp inlineProducer(NestOp consumer, NestOp producer) {
   parts.mapReads = map.reads;
   parts.thenReads = then.reads;
   auto mapBody = [&](OpBuilder &builder, Location location, ValueRange values) {
-    return Copied{consumer.getMap(), all}.build(builder, location,
-                                                map.arguments(builder, location, values));
+    return Copied{consumer.getMap(), all}.build(
+        builder, location, map.arguments(builder, location, values));
   };
-  auto thenBody = [&](OpBuilder &builder, Location location, ValueRange values) {
+  auto thenBody = [&](OpBuilder &builder, Location location,
+                      ValueRange values) {
     SmallVector<Value> arguments(values.take_front(combined));
     llvm::append_range(arguments, then.arguments(builder, location,
                                                  values.drop_front(combined)));
@@ -337,16 +352,18 @@ bool readThroughReshape(ReshapeOp reshape) {
   Value input = reshape.getInput();
   SmallVector<NestOp> readers;
   for (Operation *user : reshape->getUsers())
-    if (auto nest = dyn_cast<NestOp>(user); nest && !llvm::is_contained(readers, nest))
+    if (auto nest = dyn_cast<NestOp>(user);
+        nest && !llvm::is_contained(readers, nest))
       readers.push_back(nest);
   bool changed = false;
   for (NestOp nest : readers) {
     NestParts parts = partsOf(nest);
     unsigned done = 0;
     auto redirect = [&](NestRead &read) {
-      auto map = read.value == reshape
-                     ? throughReshape(read.map, shapeOf(input), shapeOf(reshape))
-                     : std::nullopt;
+      auto map =
+          read.value == reshape
+              ? throughReshape(read.map, shapeOf(input), shapeOf(reshape))
+              : std::nullopt;
       if (map)
         read = {input, *map, read.guard}, ++done;
     };
@@ -360,7 +377,8 @@ bool readThroughReshape(ReshapeOp reshape) {
         return Copied{region, all}.build(builder, location, values);
       };
     };
-    NestOp rebuilt = rebuild(nest, parts, copy(nest.getMap()), copy(nest.getThen()));
+    NestOp rebuilt =
+        rebuild(nest, parts, copy(nest.getMap()), copy(nest.getThen()));
     nest.replaceAllUsesWith(rebuilt.getResults());
     nest.erase();
     changed = true;
@@ -373,11 +391,13 @@ NestOp dropUnused(NestOp nest) {
   auto used = [](Value value) { return !value.use_empty(); };
   bool clean = llvm::all_of(nest.getThen().getArguments(), used) &&
                llvm::all_of(nest->getResults(), used) &&
-               (nest.getMap().empty() || llvm::all_of(nest.getMap().getArguments(), used));
+               (nest.getMap().empty() ||
+                llvm::all_of(nest.getMap().getArguments(), used));
   if (clean)
     return nest;
   // Reads: keep those with a use; values of the others are never asked for.
-  auto keepUsed = [&](SmallVector<NestRead> &reads, ArrayRef<BlockArgument> arguments) {
+  auto keepUsed = [&](SmallVector<NestRead> &reads,
+                      ArrayRef<BlockArgument> arguments) {
     SmallVector<NestRead> kept;
     for (auto [read, argument] : llvm::zip(reads, arguments))
       if (used(argument))
@@ -413,10 +433,11 @@ NestOp dropUnused(NestOp nest) {
   };
   auto then = [&](OpBuilder &builder, Location location, ValueRange values) {
     SmallVector<Value> arguments(values.take_front(combined));
-    llvm::append_range(arguments,
-                       spread(nest.getThen().getArguments().drop_front(combined),
-                              values.drop_front(combined)));
-    auto all_values = Copied{nest.getThen(), all}.build(builder, location, arguments);
+    llvm::append_range(
+        arguments, spread(nest.getThen().getArguments().drop_front(combined),
+                          values.drop_front(combined)));
+    auto all_values =
+        Copied{nest.getThen(), all}.build(builder, location, arguments);
     SmallVector<Value> yielded;
     for (unsigned result : kept)
       yielded.push_back(all_values[result]);

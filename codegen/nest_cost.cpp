@@ -11,18 +11,21 @@ using plan::NestOp;
 static int64_t workOf(Operation *op) {
   if (isa<plan::IndexOp, plan::YieldOp, arith::ConstantOp>(op))
     return 0;
-  if (isa<arith::DivFOp, arith::DivSIOp, arith::RemSIOp, arith::RemFOp, math::SqrtOp>(op))
+  if (isa<arith::DivFOp, arith::DivSIOp, arith::RemSIOp, arith::RemFOp,
+          math::SqrtOp>(op))
     return 8;
-  if (isa<math::MathDialect>(op->getDialect()) && !isa<math::AbsFOp, math::FmaOp>(op))
+  if (isa<math::MathDialect>(op->getDialect()) &&
+      !isa<math::AbsFOp, math::FmaOp>(op))
     return 20;
   return 1;
 }
 
 /// Conversions, selections and index arithmetic are work but no flops.
 static bool isFlop(Operation *op) {
-  bool computes = isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp,
-                      arith::NegFOp, arith::MaximumFOp, arith::MinimumFOp,
-                      arith::MaxNumFOp, arith::MinNumFOp>(op);
+  bool computes =
+      isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp,
+          arith::NegFOp, arith::MaximumFOp, arith::MinimumFOp, arith::MaxNumFOp,
+          arith::MinNumFOp>(op);
   return computes || isa<math::MathDialect>(op->getDialect());
 }
 

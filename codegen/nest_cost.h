@@ -7,7 +7,8 @@
 namespace gradus {
 
 /// Work of a region for one point: operations that count as one flop (an add),
-/// and an estimate of time in which exp, tanh, division count for what they take.
+/// and an estimate of time in which exp, tanh, division count for what they
+/// take.
 struct RegionCost {
   int64_t flops = 0;
   int64_t work = 0;

@@ -24,6 +24,11 @@ const Stage stages[] = {
        // Every op becomes loop nests, so that fusion knows one form only.
        program.addPass(createLowerToNests());
      }},
+    {"fuse",
+     [](OpPassManager &program) {
+       // Join nests while they are on tensors: maps compose, nothing aliases.
+       program.addPass(createFuse());
+     }},
     {"schedule",
      [](OpPassManager &program) {
        // Kernels exist now. Order them for little memory and in-place updates.

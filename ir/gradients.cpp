@@ -102,10 +102,11 @@ Values MatmulOp::pullback(OpBuilder &builder, ValueRange g) {
              : matmul(builder, loc, a, g[0], !ta, false)};
 }
 
+/// Asks the result, not the input: the result is kept for the next layer anyway.
 Values ReluOp::pullback(OpBuilder &builder, ValueRange g) {
   Arithmetic a{builder, getLoc()};
   Value zero = a.number(0, getInput());
-  return {a.select(a.greater(getInput(), zero), g[0], zero)};
+  return {a.select(a.greater(getResult(), zero), g[0], zero)};
 }
 
 /// g y (1 - y)

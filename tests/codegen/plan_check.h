@@ -3,6 +3,7 @@
 #pragma once
 
 #include "codegen/passes.h"
+#include "passes/passes.h"
 #include "tests/codegen/plan_interpreter.h"
 
 #include "mlir/Parser/Parser.h"
@@ -51,14 +52,17 @@ inline void expectNear(const HostTensor &expected, const HostTensor &found) {
   }
 }
 
-/// All graphs of a program before and after `pipeline`.
+/// All graphs of a program before and after `pipeline`. A model with a recipe
+/// becomes a training step first.
 class PlanCheck {
 public:
   PlanCheck(llvm::StringRef program, llvm::StringRef pipeline)
       : context_(makeContext()),
         before_(
             mlir::parseSourceString<mlir::ModuleOp>(program, context_.get())) {
-    if (!before_)
+    mlir::PassManager training(context_.get());
+    buildTrainingPipeline(training);
+    if (!before_ || mlir::failed(training.run(*before_)))
       return;
     after_ = before_->clone();
     mlir::PassManager manager(context_.get());
@@ -69,7 +73,10 @@ public:
       after_ = {};
   }
 
-  mlir::ModuleOp after() { return *after_; }
+  GraphOp graph(llvm::StringRef name) {
+    return programOf(*after_).getGraph(name);
+  }
+  ProgramOp program() { return programOf(*after_); }
 
   void expectSame() {
     ASSERT_TRUE(before_ && after_);
@@ -104,6 +111,13 @@ private:
   std::unique_ptr<mlir::MLIRContext> context_;
   mlir::OwningOpRef<mlir::ModuleOp> before_, after_;
 };
+
+/// How many ops of a kind a graph has.
+template <typename Op> int count(GraphOp graph) {
+  int ops = 0;
+  graph.walk([&](Op) { ++ops; });
+  return ops;
+}
 
 /// A program of one graph `@g` with this signature and body.
 inline std::string graphProgram(const std::string &signature,
