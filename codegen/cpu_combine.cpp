@@ -44,19 +44,89 @@ Value *Combiner::add(Value *accumulator, Value *value) {
   return join(both[0], both[1]);
 }
 
-/// Halves the vector until one lane is left.
-Value *Combiner::acrossLanes(Value *accumulator) {
-  for (unsigned lanes = lanesOf(accumulator); lanes > 1; lanes /= 2) {
-    SmallVector<int> low, high;
-    for (unsigned i = 0; i < lanes / 2; ++i) {
-      low.push_back(i);
-      high.push_back(i + lanes / 2);
+/// In each of x's and y's `groups` runs of lanes, the first half (or the second).
+static SmallVector<int> halves(unsigned lanes, unsigned groups, bool second, bool both) {
+  unsigned run = lanes / groups, half = run / 2;
+  SmallVector<int> picked;
+  for (unsigned source = 0; source < (both ? 2u : 1u); ++source)
+    for (unsigned group = 0; group < groups; ++group)
+      for (unsigned i = 0; i < half; ++i)
+        picked.push_back(source * lanes + group * run + second * half + i);
+  return picked;
+}
+
+/// Lanes of x and y in turn within each 128 bits: the low ones, or the high ones.
+static SmallVector<int> interleaved(unsigned lanes, unsigned block, bool high) {
+  SmallVector<int> picked;
+  for (unsigned first = 0; first < lanes; first += block)
+    for (unsigned i = 0; i < block / 2; ++i) {
+      picked.push_back(first + high * block / 2 + i);
+      picked.push_back(lanes + first + high * block / 2 + i);
     }
-    accumulator = join(b->CreateShuffleVector(accumulator, low),
-                       b->CreateShuffleVector(accumulator, high));
+  return picked;
+}
+
+/// Joins neighbours of a list so that each result holds the lanes of both.
+static void joinPairs(Combiner &combiner, CpuBuilder &b, Values &list, ArrayRef<int> first,
+                      ArrayRef<int> second) {
+  for (size_t i = 0; i < list.size() / 2; ++i) {
+    Value *x = list[2 * i], *y = list[2 * i + 1];
+    list[i] = combiner.join(b.CreateShuffleVector(x, y, first), b.CreateShuffleVector(x, y, second));
   }
-  return accumulator->getType()->isVectorTy() ? b->CreateExtractElement(accumulator, uint64_t(0))
-                                              : accumulator;
+  list.truncate(list.size() / 2);
+}
+
+/// A transposition that adds up as it goes. Up to four vectors meet by steps
+/// inside 128-bit blocks, which are cheap on every x86; then blocks meet.
+Value *Combiner::acrossLanes(ArrayRef<Value *> accumulators) {
+  unsigned lanes = lanesOf(accumulators[0]), block = 128 / accumulatorType->getScalarSizeInBits();
+  if (accumulators.size() == 1 || lanes < block || block != 4)
+    return oneByOne(accumulators);
+  Value *none = PoisonValue::get(accumulators[0]->getType());
+  Values list(accumulators);
+  list.resize(std::max<size_t>(4, PowerOf2Ceil(list.size())), none);
+  for (size_t i = 0; i < list.size(); i += 4)
+    std::swap(list[i + 1], list[i + 2]); // Interleaving twice swaps them back.
+  joinPairs(*this, *b, list, interleaved(lanes, block, false), interleaved(lanes, block, true));
+  joinPairs(*this, *b, list, interleaved(lanes, block, false), interleaved(lanes, block, true));
+  // Now each vector has lanes / 4 blocks of four partial results; a group is
+  // the blocks of the same four.
+  unsigned groups = 1;
+  while (list.size() > 1) {
+    joinPairs(*this, *b, list, halves(lanes, groups, false, true), halves(lanes, groups, true, true));
+    groups *= 2;
+  }
+  Value *all = list[0];
+  for (; lanes / groups > block; lanes /= 2)
+    all = join(b->CreateShuffleVector(all, halves(lanes, groups, false, false)),
+               b->CreateShuffleVector(all, halves(lanes, groups, true, false)));
+  return all;
+}
+
+Value *Combiner::oneByOne(ArrayRef<Value *> accumulators) {
+  Value *all = PoisonValue::get(
+      b->wide(accumulatorType, PowerOf2Ceil(accumulators.size())));
+  for (auto [i, accumulator] : enumerate(accumulators)) {
+    Value *one = acrossLanes(accumulator);
+    all = accumulators.size() == 1 ? one : b->CreateInsertElement(all, one, uint64_t(i));
+  }
+  return all;
+}
+
+/// One vector: in the order in which the transposition above adds.
+Value *Combiner::acrossLanes(Value *accumulator) {
+  unsigned lanes = lanesOf(accumulator), block = 128 / accumulatorType->getScalarSizeInBits();
+  for (unsigned distance = std::min(block, lanes) / 2; distance > 0; distance /= 2) {
+    SmallVector<int> partner;
+    for (unsigned i = 0; i < lanes; ++i)
+      partner.push_back(i ^ distance);
+    accumulator = join(accumulator, b->CreateShuffleVector(accumulator, partner));
+  }
+  for (; lanes > block; lanes /= 2)
+    accumulator = join(b->CreateShuffleVector(accumulator, halves(lanes, 1, false, false)),
+                       b->CreateShuffleVector(accumulator, halves(lanes, 1, true, false)));
+  return lanesOf(accumulator) > 1 ? b->CreateExtractElement(accumulator, uint64_t(0))
+                                  : accumulator;
 }
 
 Value *Combiner::finish(Value *accumulator) {

@@ -18,12 +18,18 @@ public:
   /// Two accumulators as one.
   llvm::Value *join(llvm::Value *x, llvm::Value *y);
   llvm::Value *acrossLanes(llvm::Value *accumulator);
+  /// As `acrossLanes` of each, at most as many as they have lanes: one vector
+  /// with the result of the first in lane 0, and so on; lanes up to the next
+  /// power of two are undefined.
+  llvm::Value *acrossLanes(llvm::ArrayRef<llvm::Value *> accumulators);
   /// The accumulator as a value of the nest.
   llvm::Value *finish(llvm::Value *accumulator);
   /// Whether adding a value is the sum of it and the accumulator as they are.
   bool isPlainSum() const;
 
 private:
+  llvm::Value *oneByOne(llvm::ArrayRef<llvm::Value *> accumulators);
+
   CpuBuilder *b;
   Reduction kind;
   mlir::Type type;

@@ -37,7 +37,9 @@ private:
   Values reduceLoops(unsigned dim, ArrayRef<Instance> instances, ArrayRef<Value *> carried);
   Values accumulate(ArrayRef<Instance> instances, ArrayRef<Value *> carried);
   Values accumulateAt(const Instance &at, ArrayRef<Value *> carried);
-  Values combineLanes(ArrayRef<Instance> instances, Values accumulators);
+  void combineLanes(SmallVector<Instance> &instances, Values &accumulators);
+  Value *gather(ArrayRef<Instance> instances, ArrayRef<Value *> accumulators, unsigned first,
+                unsigned value, int64_t present);
 
   bool isVectorReduced() const {
     return tiling.vectorDim >= 0 && nest.isReduced(tiling.vectorDim);
@@ -168,11 +170,14 @@ void NestEmitter::emitTile() {
     return finish(instances, {});
   Values accumulators = reduce(instances);
   memory.forget();
-  unsigned lanes = position.lanes;
+  Position before = position;
   if (isVectorReduced())
-    position.lanes = 1;
+    combineLanes(instances, accumulators);
+  for (auto [i, value] : enumerate(accumulators))
+    value = combiners[i % valueCount()].finish(value);
   finish(instances, accumulators);
-  position.lanes = lanes;
+  position.lanes = before.lanes;
+  position.vectorDim = before.vectorDim;
 }
 
 /// Runs the `then` region on every position and stores what it yields, after
@@ -198,12 +203,7 @@ Values NestEmitter::reduce(ArrayRef<Instance> instances) {
   for (unsigned i = 0; i < chains() * instances.size(); ++i)
     for (Combiner &combiner : combiners)
       initial.push_back(b.splat(combiner.identity(), tiling.lanes));
-  Values results = reduceLoops(nest.parallel, instances, initial);
-  if (isVectorReduced())
-    results = combineLanes(instances, std::move(results));
-  for (auto [i, value] : enumerate(results))
-    value = combiners[i % valueCount()].finish(value);
-  return results;
+  return reduceLoops(nest.parallel, instances, initial);
 }
 
 Values NestEmitter::reduceLoops(unsigned dim, ArrayRef<Instance> instances,
@@ -262,17 +262,57 @@ Values NestEmitter::accumulateAt(const Instance &at, ArrayRef<Value *> carried) 
   return results;
 }
 
-/// Adds up the chains and lanes of a reduced vector dimension.
-Values NestEmitter::combineLanes(ArrayRef<Instance> instances, Values accumulators) {
+/// Adds up the chains and lanes of a reduced vector dimension. Positions along
+/// the tiling's `finishDim` become the lanes of new vectors.
+void NestEmitter::combineLanes(SmallVector<Instance> &instances, Values &accumulators) {
   unsigned count = instances.size() * valueCount();
-  Values results(ArrayRef<Value *>(accumulators).take_front(count));
-  for (unsigned i = 0; i < count; ++i) {
-    Combiner &combiner = combiners[i % valueCount()];
+  for (unsigned i = 0; i < count; ++i)
     for (unsigned chain = 1; chain < chains(); ++chain)
-      results[i] = combiner.join(results[i], accumulators[chain * count + i]);
-    results[i] = combiner.acrossLanes(results[i]);
+      accumulators[i] = combiners[i % valueCount()].join(accumulators[i],
+                                                         accumulators[chain * count + i]);
+  int64_t along = tiling.finishDim >= 0 ? sizes[tiling.finishDim] : 1;
+  int64_t group = std::min<int64_t>(along, tiling.lanes);
+  position.vectorDim = tiling.finishDim;
+  position.lanes = PowerOf2Ceil(group);
+  SmallVector<Instance> newInstances;
+  Values newAccumulators;
+  for (auto [i, instance] : enumerate(instances)) {
+    int64_t offset = tiling.finishDim >= 0 ? instance.offset[tiling.finishDim] : 0;
+    if (offset % group != 0)
+      continue;
+    newInstances.push_back(instance);
+    int64_t present = std::min(group, along - offset);
+    if (present < position.lanes)
+      newInstances.back().mask =
+          b.CreateICmpULT(b.iota(position.lanes), b.splat(b.getInt32(present), position.lanes));
+    for (unsigned value = 0; value < valueCount(); ++value)
+      newAccumulators.push_back(
+          gather(instances, accumulators, i, value, present));
   }
-  return results;
+  instances = std::move(newInstances);
+  accumulators = std::move(newAccumulators);
+}
+
+/// The lane sums of `present` positions along finishDim, from instance `first`.
+Value *NestEmitter::gather(ArrayRef<Instance> instances, ArrayRef<Value *> accumulators,
+                           unsigned first, unsigned value, int64_t present) {
+  Values own;
+  for (unsigned i = first; i < instances.size() && int64_t(own.size()) < present; ++i) {
+    bool sameLine = true;
+    for (unsigned dim = 0; dim < nest.parallel; ++dim)
+      sameLine &= int(dim) == tiling.finishDim ||
+                  instances[i].offset[dim] == instances[first].offset[dim];
+    if (sameLine)
+      own.push_back(accumulators[i * valueCount() + value]);
+  }
+  Value *all = combiners[value].acrossLanes(own);
+  unsigned lanes = lanesOf(all);
+  if (lanes == 1 || lanes == position.lanes)
+    return b.splat(all, position.lanes);
+  SmallVector<int> kept;
+  for (unsigned lane = 0; lane < position.lanes; ++lane)
+    kept.push_back(lane < lanes ? int(lane) : PoisonMaskElem);
+  return b.CreateShuffleVector(all, kept);
 }
 
 void gradus::emitNest(CpuBuilder &builder, const Nest &nest, const Tiling &tiling,

@@ -206,32 +206,36 @@ inline void forEachPoint(llvm::ArrayRef<int64_t> low, llvm::ArrayRef<int64_t> hi
   }
 }
 
+inline int64_t evaluate(mlir::AffineExpr expression, llvm::ArrayRef<int64_t> point) {
+  if (auto constant = llvm::dyn_cast<mlir::AffineConstantExpr>(expression))
+    return constant.getValue();
+  if (auto dim = llvm::dyn_cast<mlir::AffineDimExpr>(expression))
+    return point[dim.getPosition()];
+  auto both = llvm::cast<mlir::AffineBinaryOpExpr>(expression);
+  int64_t x = evaluate(both.getLHS(), point), y = evaluate(both.getRHS(), point);
+  switch (both.getKind()) {
+  case mlir::AffineExprKind::Add: return x + y;
+  case mlir::AffineExprKind::Mul: return x * y;
+  case mlir::AffineExprKind::Mod: return llvm::mod(x, y);
+  case mlir::AffineExprKind::FloorDiv: return llvm::divideFloorSigned(x, y);
+  default: return llvm::divideCeilSigned(x, y);
+  }
+}
+
 inline int64_t placeOf(const Tensor &tensor, mlir::AffineMap map, llvm::ArrayRef<int64_t> point) {
   int64_t place = 0;
-  std::vector<int64_t> at;
   for (unsigned i = 0; i < map.getNumResults(); ++i) {
-    auto value = llvm::cast<mlir::AffineConstantExpr>(map.getResult(i).replaceDims([&] {
-      llvm::SmallVector<mlir::AffineExpr> dims;
-      for (int64_t p : point)
-        dims.push_back(mlir::getAffineConstantExpr(p, map.getContext()));
-      return dims;
-    }()));
-    EXPECT_LT(value.getValue(), tensor.shape[i]);
-    EXPECT_GE(value.getValue(), 0);
-    place = place * tensor.shape[i] + value.getValue();
+    int64_t index = evaluate(map.getResult(i), point);
+    EXPECT_TRUE(index >= 0 && index < tensor.shape[i]) << "index " << index << " in dimension " << i;
+    place = place * tensor.shape[i] + index;
   }
   return place;
 }
 
 inline bool isInside(mlir::IntegerSet set, llvm::ArrayRef<int64_t> point) {
-  if (!set)
-    return true;
-  llvm::SmallVector<mlir::AffineExpr> dims;
-  for (int64_t p : point)
-    dims.push_back(mlir::getAffineConstantExpr(p, set.getContext()));
-  for (unsigned i = 0; i < set.getNumConstraints(); ++i) {
-    auto value = llvm::cast<mlir::AffineConstantExpr>(set.getConstraint(i).replaceDims(dims));
-    if (set.isEq(i) ? value.getValue() != 0 : value.getValue() < 0)
+  for (unsigned i = 0; set && i < set.getNumConstraints(); ++i) {
+    int64_t value = evaluate(set.getConstraint(i), point);
+    if (set.isEq(i) ? value != 0 : value < 0)
       return false;
   }
   return true;
@@ -257,7 +261,7 @@ inline Number combine(Reduction kind, bool real, Number x, Number y) {
 /// Runs one nest for d0 in [begin, end) (over everything if it is serial).
 inline void runNest(plan::NestOp nest, llvm::ArrayRef<int64_t> low, llvm::ArrayRef<int64_t> high,
                     const Memory &memory) {
-  unsigned parallel = nest.getParallel().size(), mapInputs = nest.getMapInputs().size();
+  unsigned mapInputs = nest.getMapInputs().size();
   std::vector<int64_t> zeros(nest.getReduced().size(), 0);
   forEachPoint(low, high, [&](std::vector<int64_t> &outer) {
     std::vector<Number> combined;
@@ -291,7 +295,6 @@ inline void runNest(plan::NestOp nest, llvm::ArrayRef<int64_t> low, llvm::ArrayR
       element = readElement(tensor.type.getElementType(), bytes);
     }
   });
-  (void)parallel;
 }
 
 /// Runs a kernel's nests by their definition for items [begin, end).
