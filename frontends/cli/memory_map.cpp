@@ -94,11 +94,11 @@ std::vector<MapEntry> memoryMap(const Header &header, const Plan &plan, const Gr
   int commands = graph.commands() ? graph.commands()->size() : 0;
   for (unsigned i = 0; graph.inputs() && i < graph.inputs()->size(); ++i)
     map.add(graph.inputs()->Get(i), 0, "input " + ports.inputs()->Get(i)->name()->str());
+  for (unsigned i = 0; graph.outputs() && i < graph.outputs()->size(); ++i)
+    map.add(graph.outputs()->Get(i), commands, "output " + ports.outputs()->Get(i)->name()->str());
   for (int i = 0; i < commands; ++i)
     for (uint32_t buffer : buffersOf(*graph.commands()->Get(i)))
       map.add(buffer, i, graph.commands()->Get(i)->name()->str());
-  for (unsigned i = 0; graph.outputs() && i < graph.outputs()->size(); ++i)
-    map.add(graph.outputs()->Get(i), commands, "output " + ports.outputs()->Get(i)->name()->str());
   return map.sorted();
 }
 

@@ -1,0 +1,33 @@
+// Which exit code stands for which error.
+
+#include "frontends/cli/failure.h"
+
+#include <gtest/gtest.h>
+
+using namespace gradus::cli;
+
+static int codeOf(const absl::Status &status) {
+  try {
+    check(status);
+  } catch (const Failure &failure) {
+    EXPECT_STREQ(failure.what(), "why");
+    return failure.code;
+  }
+  return kDone;
+}
+
+TEST(Failure, OfSuccessIsNone) { EXPECT_EQ(codeOf(absl::OkStatus()), 0); }
+
+TEST(Failure, OfInputIsTwo) {
+  EXPECT_EQ(codeOf(absl::InvalidArgumentError("why")), 2);
+  EXPECT_EQ(codeOf(absl::NotFoundError("why")), 2);
+}
+
+TEST(Failure, OfTheMachineIsOne) { EXPECT_EQ(codeOf(absl::InternalError("why")), 1); }
+
+TEST(Failure, OfASignalIs130) { EXPECT_EQ(codeOf(absl::CancelledError("why")), 130); }
+
+TEST(Failure, TakesValuesOrThrows) {
+  EXPECT_EQ(take(absl::StatusOr<int>(3)), 3);
+  EXPECT_THROW(take(absl::StatusOr<int>(absl::InternalError("why"))), Failure);
+}

@@ -1,0 +1,23 @@
+// A signal cancels the session; the next step fails and nothing else happens.
+
+#include "frontends/cli/interrupt.h"
+#include "tests/frontends/cli/adder.h"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+using namespace gradus::cli;
+
+TEST(Interrupt, CancelsTheSession) {
+  Adder adder;
+  auto session = adder.open();
+  float x[8] = {};
+  const void *inputs[] = {x};
+  Interrupt interrupt(*session);
+  ASSERT_TRUE(session->step(0, inputs).ok());
+  EXPECT_FALSE(Interrupt::requested());
+  std::raise(SIGINT);
+  EXPECT_TRUE(Interrupt::requested());
+  EXPECT_EQ(session->step(0, inputs).code(), absl::StatusCode::kCancelled);
+}

@@ -1,0 +1,16 @@
+// What the kernel counts.
+
+#include "frontends/cli/memory_use.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+
+TEST(MemoryUse, GrowsWithWhatIsTouched) {
+  constexpr size_t kBytes = 64 << 20;
+  uint64_t before = gradus::cli::anonymousBytes();
+  auto memory = std::make_unique<volatile char[]>(kBytes);
+  for (size_t i = 0; i < kBytes; i += 4096)
+    memory[i] = 1;
+  EXPECT_GE(gradus::cli::anonymousBytes(), before + kBytes / 2);
+}

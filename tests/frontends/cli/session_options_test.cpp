@@ -1,0 +1,52 @@
+// Opening an artifact as the command line says.
+
+#include "frontends/cli/failure.h"
+#include "tests/frontends/cli/adder.h"
+
+#include <gmock/gmock.h>
+
+using namespace gradus::cli;
+
+TEST(SessionOptions, ResumeTakesTheWholeState) {
+  Adder adder;
+  std::string checkpoint = adder.path + ".safetensors";
+  float total[8] = {5, 5, 5, 5, 5, 5, 5, 5}, found[8] = {};
+  auto session = adder.open();
+  ASSERT_TRUE(session->writeState("total", total, sizeof(total)).ok());
+  ASSERT_TRUE(session->saveCheckpoint(checkpoint).ok());
+  SessionOptions options;
+  options.artifact = adder.path;
+  options.resume = checkpoint;
+  ASSERT_TRUE(openSession(options)->readState("total", found, sizeof(found)).ok());
+  std::filesystem::remove(checkpoint);
+  EXPECT_EQ(found[3], 5);
+}
+
+TEST(SessionOptions, ListsTheGraphsThatThereAre) {
+  Adder adder;
+  auto session = adder.open();
+  EXPECT_EQ(findGraph(*session, "evaluate"), 1);
+  try {
+    findGraph(*session, "tran");
+    FAIL();
+  } catch (const Failure &failure) {
+    EXPECT_THAT(failure.what(), testing::HasSubstr("has no graph 'tran'; it has train, evaluate"));
+  }
+}
+
+TEST(SessionOptions, ReadLabelsRulesFromArtifactAndRecipe) {
+  gradus::test::TestArtifact artifact;
+  artifact.header.classes = 10;
+  artifact.header.recipe = R"({"loss": {"ignore_index": -1}})";
+  Adder adder(artifact);
+  auto rule = labelRule(*adder.open());
+  EXPECT_EQ(rule.classes, 10);
+  EXPECT_EQ(rule.ignore, -1);
+}
+
+TEST(SessionOptions, AnArtifactWithoutARecipeHasAnEmptyOne) {
+  gradus::test::TestArtifact artifact;
+  artifact.header.recipe = "";
+  Adder adder(artifact);
+  EXPECT_TRUE(recipeOf(*adder.open()).empty());
+}

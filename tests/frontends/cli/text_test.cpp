@@ -1,0 +1,47 @@
+// How numbers and tables read.
+
+#include "frontends/cli/text.h"
+
+#include <gtest/gtest.h>
+
+using namespace gradus::cli;
+
+TEST(Text, ShortensBytes) {
+  EXPECT_EQ(bytesText(0), "0 B");
+  EXPECT_EQ(bytesText(1023), "1023 B");
+  EXPECT_EQ(bytesText(1536), "1.5 KiB");
+  EXPECT_EQ(bytesText(512.0 * 1024 * 1024), "512 MiB");
+}
+
+TEST(Text, ShortensDurations) {
+  EXPECT_EQ(durationText(8.12e-6), "8.1 us");
+  EXPECT_EQ(durationText(2.9e-4), "0.290 ms");
+  EXPECT_EQ(durationText(0.25), "250 ms");
+  EXPECT_EQ(durationText(12.345), "12.35 s");
+}
+
+TEST(Text, GivesTimesOfDay) {
+  EXPECT_EQ(clockText(59.4), "59s");
+  EXPECT_EQ(clockText(185), "3:05");
+  EXPECT_EQ(clockText(3723), "1:02:03");
+}
+
+TEST(Text, ShortensCounts) {
+  EXPECT_EQ(countText(999), "999");
+  EXPECT_EQ(countText(44426), "44.4k");
+  EXPECT_EQ(countText(25557032), "25.6M");
+}
+
+TEST(Table, PutsNumbersToTheRight) {
+  Table table({"op", "count"});
+  table.row({"matmul", "3"});
+  table.row({"add", "12"});
+  EXPECT_EQ(table.text(), "  op      count\n  matmul      3\n  add        12\n");
+}
+
+TEST(Table, WithoutAHeaderPadsOnTheRight) {
+  Table table;
+  table.row({"time", "3 s"});
+  table.row({"artifact", "x"});
+  EXPECT_EQ(table.text(""), "time      3 s\nartifact  x\n");
+}

@@ -1,0 +1,48 @@
+// What training writes, for people and for programs.
+
+#include "frontends/cli/failure.h"
+#include "frontends/cli/training_log.h"
+
+#include <gmock/gmock.h>
+
+#include <filesystem>
+
+using namespace gradus::cli;
+using testing::HasSubstr;
+
+namespace {
+
+const EpochReport kReport = {3, 20, 132, {{"loss", 0.5}}, {{"accuracy", 0.97}}, 3e-4};
+
+std::string printed(bool json) {
+  testing::internal::CaptureStdout();
+  TrainingLog("", false, json).epoch(kReport);
+  return testing::internal::GetCapturedStdout();
+}
+
+} // namespace
+
+TEST(TrainingLog, PrintsALineAnEpoch) {
+  EXPECT_EQ(printed(false), "epoch  3/20  train loss 0.5000  test accuracy 0.9700  0.300 ms/step\n");
+}
+
+TEST(TrainingLog, PrintsJsonWhereAProgramReads) {
+  EXPECT_THAT(printed(true), HasSubstr(R"({"epoch":3,"step":132,"train":{"loss":0.5},"test":{"accuracy":0.97})"));
+}
+
+TEST(TrainingLog, WritesStepsToItsFile) {
+  std::string path = (std::filesystem::temp_directory_path() / "gradus_log.jsonl").string();
+  TrainingLog(path, false, false).step(7, 1, {{"loss", 2}});
+  TrainingLog(path, /*append=*/true, false).step(8, 1, {{"loss", 1}});
+  std::ifstream file(path);
+  std::string first, second;
+  std::getline(file, first);
+  std::getline(file, second);
+  EXPECT_EQ(first, R"({"step":7,"epoch":1,"loss":2.0})");
+  EXPECT_THAT(second, HasSubstr("\"step\":8"));
+  std::filesystem::remove(path);
+}
+
+TEST(TrainingLog, SaysWhereItCannotWrite) {
+  EXPECT_THROW(TrainingLog("/nonexistent/log", false, false), Failure);
+}
