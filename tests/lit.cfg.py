@@ -26,6 +26,8 @@ config.substitutions += [
     ("%digits", os.path.join(root, "docs", "examples", "digits")),
     ("%data", os.path.join(root, "tests", "data")),
     ("%root", root),
+    ("%tensors", "python3 " + os.path.join(root, "tests", "end_to_end", "write_tensors.py")),
+    ("%exits", "bash " + os.path.join(root, "tests", "end_to_end", "exits.sh")),
     ("%build", build),
 ]
 

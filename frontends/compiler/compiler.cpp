@@ -82,12 +82,12 @@ absl::StatusOr<Result> Compilation::stop() {
 
 /// What each stage leaves, each run on a copy from the start.
 absl::StatusOr<std::string> Compilation::report() {
-  std::string text = "read\n" + graphLines(module());
+  std::string text = reportHeader() + reportLines("read", module());
   for (const std::string &stage : compileStages()) {
     OwningOpRef<ModuleOp> copy(module().clone());
     if (failed(runStages(*copy, stage)))
       return diagnostics_.error("does not compile");
-    text += "after " + stage + "\n" + graphLines(*copy);
+    text += reportLines(stage, *copy);
     if (stage == request_.stopAfter)
       break;
   }

@@ -2,6 +2,10 @@
 
 #include "frontends/compiler/statistics.h"
 
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/FormatAdapters.h"
+#include "llvm/Support/MathExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <algorithm>
@@ -97,17 +101,42 @@ ModelInfo modelInfo(ProgramOp program) {
   return info;
 }
 
-std::string graphLines(ModuleOp module) {
+static int64_t bytesOf(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor || !tensor.getElementType().isIntOrFloat())
+    return 0;
+  return tensor.getNumElements() * llvm::divideCeil(tensor.getElementTypeBitWidth(), 8);
+}
+
+static void addLine(llvm::raw_ostream &out, StringRef stage, GraphOp graph, int64_t state) {
+  int64_t ops = 0, flops = 0, bytes = 0;
+  for (const OpCount &op : countOps(graph)) {
+    ops += op.count;
+    flops += op.flops;
+  }
+  for (Operation &op : graph.getBody().front().without_terminator())
+    for (Type type : op.getResultTypes())
+      bytes += bytesOf(type);
+  out << llvm::left_justify(stage, 14) << llvm::left_justify(graph.getSymName(), 10)
+      << llvm::format("%8lld%16lld%14lld%14lld\n", static_cast<long long>(ops),
+                      static_cast<long long>(flops), static_cast<long long>(bytes),
+                      static_cast<long long>(state));
+}
+
+std::string reportHeader() {
+  return "stage         graph          ops            FLOP   value bytes   state bytes\n";
+}
+
+std::string reportLines(StringRef stage, ModuleOp module) {
   std::string text;
-  llvm::raw_string_ostream stream(text);
-  module.walk([&](GraphOp graph) {
-    int64_t ops = 0, flops = 0;
-    for (const OpCount &op : countOps(graph)) {
-      ops += op.count;
-      flops += op.flops;
-    }
-    stream << "  @" << graph.getSymName() << ": " << ops << " ops, " << flops << " FLOP\n";
-  });
+  llvm::raw_string_ostream out(text);
+  for (ProgramOp program : module.getOps<ProgramOp>()) {
+    int64_t state = 0;
+    for (StateOp each : program.getBody().getOps<StateOp>())
+      state += bytesOf(each.getType());
+    for (GraphOp graph : program.getBody().getOps<GraphOp>())
+      addLine(out, stage, graph, state);
+  }
   return text;
 }
 

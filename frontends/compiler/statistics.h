@@ -15,7 +15,10 @@ std::vector<OpCount> countOps(GraphOp graph);
 /// What the graph `predict` of a program holds.
 ModelInfo modelInfo(ProgramOp program);
 
-/// A line per graph: name, ops, FLOPs.
-std::string graphLines(mlir::ModuleOp module);
+/// What stands above the lines of a report.
+std::string reportHeader();
+
+/// A line per graph: ops, FLOPs, bytes of all its values and of the state.
+std::string reportLines(llvm::StringRef stage, mlir::ModuleOp module);
 
 } // namespace gradus::compiler
