@@ -34,7 +34,7 @@ Artifact::Artifact(std::unique_ptr<Storage> storage)
     : storage_(std::move(storage)) {}
 Artifact::~Artifact() = default;
 
-absl::StatusOr<std::shared_ptr<const Artifact>>
+StatusOr<std::shared_ptr<const Artifact>>
 Artifact::open(const std::string &path, ReadOptions options) {
   GRADUS_ASSIGN(MappedFile file, MappedFile::open(path));
   auto storage = std::make_unique<Storage>();
@@ -45,7 +45,7 @@ Artifact::open(const std::string &path, ReadOptions options) {
   return std::shared_ptr<const Artifact>(new Artifact(std::move(storage)));
 }
 
-absl::StatusOr<std::shared_ptr<const Artifact>>
+StatusOr<std::shared_ptr<const Artifact>>
 Artifact::fromBytes(std::span<const uint8_t> bytes, const std::string &name,
                     ReadOptions options) {
   auto storage = std::make_unique<Storage>();
@@ -54,8 +54,7 @@ Artifact::fromBytes(std::span<const uint8_t> bytes, const std::string &name,
   storage->copied.reset(
       static_cast<uint8_t *>(std::aligned_alloc(kAlignment, room)));
   if (!storage->copied)
-    return absl::ResourceExhaustedError(
-        absl::StrCat(name, ": no memory for ", bytes.size(), " bytes"));
+    return failed(name, ": no memory for ", bytes.size(), " bytes");
   if (!bytes.empty())
     std::memcpy(storage->copied.get(), bytes.data(), bytes.size());
   storage->bytes = {storage->copied.get(), bytes.size()};

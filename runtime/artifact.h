@@ -9,7 +9,7 @@
 
 #include "runtime/artifact_generated.h"
 
-#include "absl/status/statusor.h"
+#include "runtime/status.h"
 
 #include <cstdint>
 #include <memory>
@@ -24,11 +24,11 @@ struct ReadOptions {
 
 class Artifact {
 public:
-  static absl::StatusOr<std::shared_ptr<const Artifact>>
+  static StatusOr<std::shared_ptr<const Artifact>>
   open(const std::string &path, ReadOptions options = {});
 
   /// The same for bytes in memory, which are copied; `name` is for errors.
-  static absl::StatusOr<std::shared_ptr<const Artifact>>
+  static StatusOr<std::shared_ptr<const Artifact>>
   fromBytes(std::span<const uint8_t> bytes, const std::string &name,
             ReadOptions options = {});
 

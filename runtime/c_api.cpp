@@ -32,28 +32,27 @@ namespace {
 
 thread_local std::string lastError;
 
-gradus_status codeOf(const absl::Status &status) {
+gradus_status codeOf(const Status &status) {
   switch (status.code()) {
-  case absl::StatusCode::kOk:
+  case StatusCode::ok:
     return GRADUS_OK;
-  case absl::StatusCode::kCancelled:
+  case StatusCode::cancelled:
     return GRADUS_CANCELLED;
-  case absl::StatusCode::kInvalidArgument:
+  case StatusCode::invalid:
     return GRADUS_INVALID;
   default:
     return GRADUS_FAILED;
   }
 }
 
-gradus_status report(const gradus_session *session,
-                     const absl::Status &status) {
+gradus_status report(const gradus_session *session, const Status &status) {
   if (!status.ok())
     (session ? session->error : lastError) = std::string(status.message());
   return codeOf(status);
 }
 
 gradus_status reject(const gradus_session *session, const std::string &words) {
-  return report(session, absl::InvalidArgumentError(words));
+  return report(session, invalid(words));
 }
 
 const char *const kNoSession = "the session is NULL";
@@ -109,7 +108,7 @@ SessionOptions sessionOptions(const gradus_options &given) {
   return options;
 }
 
-gradus_status start(absl::StatusOr<std::shared_ptr<const Artifact>> artifact,
+gradus_status start(StatusOr<std::shared_ptr<const Artifact>> artifact,
                     const gradus_options &options, gradus_session **result) {
   if (!artifact.ok())
     return report(nullptr, artifact.status());
@@ -138,8 +137,8 @@ void merge(const Pointer *given, const std::vector<Pointer> &bound,
     merged[i] = given && given[i] ? given[i] : bound[i];
 }
 
-absl::Status stepOnce(gradus_session &handle, int graph,
-                      const void *const *inputs, void *const *outputs) {
+Status stepOnce(gradus_session &handle, int graph, const void *const *inputs,
+                void *const *outputs) {
   Bindings &bindings = handle.bindings[graph];
   merge(inputs, bindings.inputs, bindings.mergedInputs);
   merge(outputs, bindings.outputs, bindings.mergedOutputs);
@@ -276,7 +275,7 @@ gradus_status gradus_steps(gradus_session *session, int graph, int64_t count,
   if (!info)
     return noGraph(session, graph);
   for (; ran < count; ++ran) {
-    absl::Status status = stepOnce(
+    Status status = stepOnce(
         *session, graph, inputs ? inputs + ran * info->inputs.size() : nullptr,
         outputs ? outputs + ran * info->outputs.size() : nullptr);
     if (!status.ok())

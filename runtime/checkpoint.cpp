@@ -17,9 +17,9 @@ std::string listOf(const std::vector<std::string> &names) {
   constexpr size_t kMost = 3;
   std::string list;
   for (size_t i = 0; i < names.size() && i < kMost; ++i)
-    absl::StrAppend(&list, i ? ", " : "", names[i]);
+    append(list, i ? ", " : "", names[i]);
   if (names.size() > kMost)
-    absl::StrAppend(&list, " and ", names.size() - kMost, " more");
+    append(list, " and ", names.size() - kMost, " more");
   return list;
 }
 
@@ -29,8 +29,8 @@ bool isWanted(const StateInfo &state, Restore what) {
          state.role == artifact::Role::buffer;
 }
 
-absl::Status verifyTypes(const Safetensors &file,
-                         const std::vector<StateMemory> &states) {
+Status verifyTypes(const Safetensors &file,
+                   const std::vector<StateMemory> &states) {
   for (const StateMemory &state : states) {
     const NamedTensor *tensor = file.find(state.info->name);
     if (tensor && !(tensor->type == state.info->type))
@@ -38,12 +38,12 @@ absl::Status verifyTypes(const Safetensors &file,
                      " in the file and ", toString(state.info->type),
                      " in the artifact");
   }
-  return absl::OkStatus();
+  return Status();
 }
 
 /// Both sides have the same names, when everything is wanted.
-absl::Status verifyNames(const Safetensors &file,
-                         const std::vector<StateMemory> &states) {
+Status verifyNames(const Safetensors &file,
+                   const std::vector<StateMemory> &states) {
   std::vector<std::string> missing, unexpected;
   std::unordered_set<std::string> known;
   for (const StateMemory &state : states) {
@@ -59,14 +59,14 @@ absl::Status verifyNames(const Safetensors &file,
   if (!unexpected.empty())
     return invalid("has ", listOf(unexpected),
                    ", which the artifact does not know");
-  return absl::OkStatus();
+  return Status();
 }
 
 } // namespace
 
-absl::Status
-writeCheckpoint(const std::string &path, const std::vector<StateMemory> &states,
-                const std::map<std::string, std::string> &metadata) {
+Status writeCheckpoint(const std::string &path,
+                       const std::vector<StateMemory> &states,
+                       const std::map<std::string, std::string> &metadata) {
   std::vector<NamedTensor> tensors;
   for (const StateMemory &state : states)
     tensors.push_back(
@@ -74,9 +74,8 @@ writeCheckpoint(const std::string &path, const std::vector<StateMemory> &states,
   return writeSafetensors(path, tensors, metadata);
 }
 
-absl::Status readCheckpoint(const std::string &path,
-                            const std::vector<StateMemory> &states,
-                            Restore what) {
+Status readCheckpoint(const std::string &path,
+                      const std::vector<StateMemory> &states, Restore what) {
   GRADUS_ASSIGN(Safetensors file, Safetensors::open(path));
   std::vector<StateMemory> wanted;
   bool any = states.empty();
@@ -95,7 +94,7 @@ absl::Status readCheckpoint(const std::string &path,
     if (const NamedTensor *tensor = file.find(state.info->name);
         tensor && state.info->bytes)
       std::memcpy(state.data, tensor->data.data(), state.info->bytes);
-  return absl::OkStatus();
+  return Status();
 }
 
 } // namespace gradus::runtime

@@ -4,7 +4,7 @@
 
 #include "runtime/session.h"
 
-#include "absl/status/status.h"
+#include "runtime/status.h"
 
 #include <map>
 #include <span>
@@ -19,13 +19,12 @@ struct StateMemory {
   uint8_t *data = nullptr;
 };
 
-absl::Status
-writeCheckpoint(const std::string &path, const std::vector<StateMemory> &states,
-                const std::map<std::string, std::string> &metadata);
+Status writeCheckpoint(const std::string &path,
+                       const std::vector<StateMemory> &states,
+                       const std::map<std::string, std::string> &metadata);
 
 /// Fills states from a file. Checks all of it first: on an error none changed.
-absl::Status readCheckpoint(const std::string &path,
-                            const std::vector<StateMemory> &states,
-                            Restore what);
+Status readCheckpoint(const std::string &path,
+                      const std::vector<StateMemory> &states, Restore what);
 
 } // namespace gradus::runtime

@@ -6,7 +6,7 @@
 
 namespace gradus::runtime {
 
-absl::StatusOr<std::unique_ptr<Command>>
+StatusOr<std::unique_ptr<Command>>
 prepareCommand(const CommandContext &context,
                const artifact::Command &command) {
   switch (command.kind_type()) {

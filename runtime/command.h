@@ -6,8 +6,7 @@
 #include "runtime/artifact.h"
 #include "runtime/cpu/thread_pool.h"
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
+#include "runtime/status.h"
 
 #include <cstdint>
 #include <memory>
@@ -18,12 +17,12 @@ namespace gradus::runtime {
 class Command {
 public:
   virtual ~Command() = default;
-  virtual absl::Status run() = 0;
+  virtual Status run() = 0;
 
   /// Bytes of scratch it needs beyond what the plan gave it, and where they
   /// are. Commands run one after another and share them.
   virtual size_t extraScratch() const { return 0; }
-  virtual absl::Status setExtraScratch(void *) { return absl::OkStatus(); }
+  virtual Status setExtraScratch(void *) { return Status(); }
 };
 
 /// What commands are made from. All of it outlives them.
@@ -36,16 +35,16 @@ struct CommandContext {
   bool deterministic;
 };
 
-absl::StatusOr<std::unique_ptr<Command>>
+StatusOr<std::unique_ptr<Command>>
 prepareCommand(const CommandContext &context, const artifact::Command &command);
 
-absl::StatusOr<std::unique_ptr<Command>>
+StatusOr<std::unique_ptr<Command>>
 prepareKernel(const CommandContext &context,
               const artifact::KernelCommand &command);
-absl::StatusOr<std::unique_ptr<Command>>
+StatusOr<std::unique_ptr<Command>>
 prepareLibrary(const CommandContext &context,
                const artifact::LibraryCommand &command);
-absl::StatusOr<std::unique_ptr<Command>>
+StatusOr<std::unique_ptr<Command>>
 prepareCopy(const CommandContext &context,
             const artifact::CopyCommand &command);
 

@@ -17,13 +17,12 @@ namespace gradus::runtime {
 namespace {
 
 /// The last system error, in words, as one of the user's or the machine's.
-absl::Status systemError(const std::string &path, const char *what) {
+Status systemError(const std::string &path, const char *what) {
   int code = errno;
-  std::string words =
-      absl::StrCat(path, ": cannot ", what, ": ", strerror(code));
+  std::string words = inWords(path, ": cannot ", what, ": ", strerror(code));
   bool users =
       code == ENOENT || code == EACCES || code == EISDIR || code == ENOTDIR;
-  return users ? absl::InvalidArgumentError(words) : absl::InternalError(words);
+  return {users ? StatusCode::invalid : StatusCode::failed, words};
 }
 
 /// Closes a descriptor on the way out.
@@ -52,7 +51,7 @@ bool isStillNamed(int descriptor, const std::string &name) {
          open.st_ino == named.st_ino && open.st_dev == named.st_dev;
 }
 
-absl::Status syncDirectory(const std::string &path) {
+Status syncDirectory(const std::string &path) {
   std::string directory = directoryOf(path);
   Descriptor opened{
       open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
@@ -61,14 +60,14 @@ absl::Status syncDirectory(const std::string &path) {
   // Some file systems cannot sync a directory and need not.
   if (fsync(opened.number) != 0 && errno != EINVAL)
     return systemError(directory, "write");
-  return absl::OkStatus();
+  return Status();
 }
 
 } // namespace
 
 //===-- MappedFile --------------------------------------------------------===//
 
-absl::StatusOr<MappedFile> MappedFile::open(const std::string &path) {
+StatusOr<MappedFile> MappedFile::open(const std::string &path) {
   Descriptor opened{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
   if (opened.number < 0)
     return systemError(path, "open");
@@ -114,7 +113,7 @@ void MappedFile::release(std::span<const uint8_t> part) {
 
 //===-- AtomicFile --------------------------------------------------------===//
 
-absl::StatusOr<AtomicFile> AtomicFile::create(const std::string &path) {
+StatusOr<AtomicFile> AtomicFile::create(const std::string &path) {
   std::string name = partialName(path);
   AtomicFile file;
   Descriptor opened{::open(name.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666)};
@@ -142,7 +141,7 @@ AtomicFile::~AtomicFile() {
   close(descriptor_);
 }
 
-absl::Status AtomicFile::write(const void *data, size_t size) {
+Status AtomicFile::write(const void *data, size_t size) {
   auto *at = static_cast<const char *>(data);
   while (size > 0) {
     ssize_t wrote = ::write(descriptor_, at, size);
@@ -153,10 +152,10 @@ absl::Status AtomicFile::write(const void *data, size_t size) {
     at += wrote;
     size -= static_cast<size_t>(wrote);
   }
-  return absl::OkStatus();
+  return Status();
 }
 
-absl::Status AtomicFile::commit() {
+Status AtomicFile::commit() {
   if (fsync(descriptor_) != 0)
     return systemError(path_, "write");
   if (rename(partialName(path_).c_str(), path_.c_str()) != 0)

@@ -3,8 +3,7 @@
 
 #pragma once
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
+#include "runtime/status.h"
 
 #include <cstdint>
 #include <span>
@@ -16,7 +15,7 @@ namespace gradus::runtime {
 /// caller's mistake; replacing it (as AtomicFile does) is fine.
 class MappedFile {
 public:
-  static absl::StatusOr<MappedFile> open(const std::string &path);
+  static StatusOr<MappedFile> open(const std::string &path);
   MappedFile(MappedFile &&other) noexcept;
   MappedFile &operator=(MappedFile &&other) noexcept;
   ~MappedFile();
@@ -35,14 +34,14 @@ private:
 /// commit nothing is left of it.
 class AtomicFile {
 public:
-  static absl::StatusOr<AtomicFile> create(const std::string &path);
+  static StatusOr<AtomicFile> create(const std::string &path);
   AtomicFile(AtomicFile &&other) noexcept;
   AtomicFile &operator=(AtomicFile &&) = delete;
   ~AtomicFile();
 
-  absl::Status write(const void *data, size_t size);
+  Status write(const void *data, size_t size);
   /// On disk, under its name, when this returns.
-  absl::Status commit();
+  Status commit();
 
 private:
   AtomicFile() = default;

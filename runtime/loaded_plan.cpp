@@ -60,7 +60,7 @@ int64_t now() {
 
 //===-- loading -----------------------------------------------------------===//
 
-absl::StatusOr<std::unique_ptr<LoadedPlan>>
+StatusOr<std::unique_ptr<LoadedPlan>>
 LoadedPlan::load(std::shared_ptr<const Artifact> artifact,
                  const artifact::Plan &plan, int threads, bool deterministic) {
   int used = canUseThreads(plan) ? threads : 1;
@@ -71,11 +71,11 @@ LoadedPlan::load(std::shared_ptr<const Artifact> artifact,
   return loaded;
 }
 
-absl::Status LoadedPlan::allocate() {
+Status LoadedPlan::allocate() {
   GRADUS_ASSIGN(state_, MemoryBlock::allocate(plan_.state_bytes(), "state"));
   GRADUS_ASSIGN(arena_, MemoryBlock::allocate(plan_.arena_bytes(), "arena"));
   GRADUS_ASSIGN(code_, loadCode(artifact_->bytes(plan_.code())));
-  return absl::OkStatus();
+  return Status();
 }
 
 std::vector<uint8_t *> LoadedPlan::bufferAddresses() const {
@@ -93,7 +93,7 @@ std::vector<uint8_t *> LoadedPlan::bufferAddresses() const {
   return addresses;
 }
 
-absl::Status LoadedPlan::prepare(bool deterministic) {
+Status LoadedPlan::prepare(bool deterministic) {
   CommandContext context{plan_,        artifact_->kernels(plan_),
                          code_.data(), bufferAddresses(),
                          pool_,        deterministic};
@@ -103,8 +103,8 @@ absl::Status LoadedPlan::prepare(bool deterministic) {
   return addExtraScratch();
 }
 
-absl::Status LoadedPlan::prepareGraph(const CommandContext &context,
-                                      const artifact::GraphPlan &plan) {
+Status LoadedPlan::prepareGraph(const CommandContext &context,
+                                const artifact::GraphPlan &plan) {
   const artifact::Graph *graph =
       artifact_->header().graphs()->Get(plan.graph());
   LoadedGraph &loaded = graphs_[plan.graph()];
@@ -116,27 +116,27 @@ absl::Status LoadedPlan::prepareGraph(const CommandContext &context,
     GRADUS_TRY(failure(plan.graph(), i, command.status()));
     loaded.commands.push_back(*std::move(command));
   }
-  return absl::OkStatus();
+  return Status();
 }
 
-absl::Status LoadedPlan::addExtraScratch() {
+Status LoadedPlan::addExtraScratch() {
   size_t most = 0;
   for (const LoadedGraph &graph : graphs_)
     for (const auto &command : graph.commands)
       most = std::max(most, command->extraScratch());
   if (most == 0)
-    return absl::OkStatus();
+    return Status();
   GRADUS_ASSIGN(extra_, MemoryBlock::allocate(most, "library scratch"));
   for (const LoadedGraph &graph : graphs_)
     for (const auto &command : graph.commands)
       GRADUS_TRY(command->setExtraScratch(extra_.data()));
-  return absl::OkStatus();
+  return Status();
 }
 
 //===-- running -----------------------------------------------------------===//
 
-absl::Status LoadedPlan::failure(size_t graph, size_t command,
-                                 const absl::Status &status) const {
+Status LoadedPlan::failure(size_t graph, size_t command,
+                           const Status &status) const {
   if (status.ok())
     return status;
   const artifact::Command *facts =
@@ -146,11 +146,11 @@ absl::Status LoadedPlan::failure(size_t graph, size_t command,
             ": command ", command, " (", textOf(facts->name()), ")");
 }
 
-absl::Status LoadedPlan::run(size_t graph, std::span<int64_t> nanoseconds) {
+Status LoadedPlan::run(size_t graph, std::span<int64_t> nanoseconds) {
   auto &commands = graphs_[graph].commands;
   int64_t before = nanoseconds.empty() ? 0 : now();
   for (size_t i = 0; i < commands.size(); ++i) {
-    if (absl::Status status = commands[i]->run(); !status.ok())
+    if (Status status = commands[i]->run(); !status.ok())
       return failure(graph, i, status);
     if (nanoseconds.empty())
       continue;
@@ -158,7 +158,7 @@ absl::Status LoadedPlan::run(size_t graph, std::span<int64_t> nanoseconds) {
     nanoseconds[i] += after - before;
     before = after;
   }
-  return absl::OkStatus();
+  return Status();
 }
 
 } // namespace gradus::runtime

@@ -7,7 +7,7 @@
 #include "runtime/cpu/thread_pool.h"
 #include "runtime/memory.h"
 
-#include "absl/status/statusor.h"
+#include "runtime/status.h"
 
 #include <memory>
 #include <span>
@@ -31,7 +31,7 @@ struct LoadedGraph {
 class LoadedPlan {
 public:
   /// Allocates everything that steps will need. State is zero.
-  static absl::StatusOr<std::unique_ptr<LoadedPlan>>
+  static StatusOr<std::unique_ptr<LoadedPlan>>
   load(std::shared_ptr<const Artifact> artifact, const artifact::Plan &plan,
        int threads, bool deterministic);
 
@@ -45,21 +45,20 @@ public:
   std::vector<LoadedGraph> &graphs() { return graphs_; }
 
   /// Runs a graph's commands; `nanoseconds` gets each one's time unless empty.
-  absl::Status run(size_t graph, std::span<int64_t> nanoseconds);
+  Status run(size_t graph, std::span<int64_t> nanoseconds);
 
 private:
   LoadedPlan(std::shared_ptr<const Artifact> artifact,
              const artifact::Plan &plan, int threads)
       : artifact_(std::move(artifact)), plan_(plan), pool_(threads) {}
 
-  absl::Status allocate();
-  absl::Status prepare(bool deterministic);
-  absl::Status prepareGraph(const CommandContext &context,
-                            const artifact::GraphPlan &graph);
-  absl::Status addExtraScratch();
+  Status allocate();
+  Status prepare(bool deterministic);
+  Status prepareGraph(const CommandContext &context,
+                      const artifact::GraphPlan &graph);
+  Status addExtraScratch();
   std::vector<uint8_t *> bufferAddresses() const;
-  absl::Status failure(size_t graph, size_t command,
-                       const absl::Status &status) const;
+  Status failure(size_t graph, size_t command, const Status &status) const;
 
   std::shared_ptr<const Artifact> artifact_;
   const artifact::Plan &plan_;

@@ -31,26 +31,25 @@ uint64_t machineMemory() {
 
 } // namespace
 
-absl::StatusOr<MemoryBlock> MemoryBlock::allocate(size_t size,
-                                                  const std::string &what) {
+StatusOr<MemoryBlock> MemoryBlock::allocate(size_t size,
+                                            const std::string &what) {
   MemoryBlock block;
   if (size == 0)
     return block;
   if (size > machineMemory())
-    return absl::ResourceExhaustedError(
-        absl::StrCat("needs ", size, " bytes for its ", what,
-                     ", and this machine has ", machineMemory()));
+    return failed("needs ", size, " bytes for its ", what,
+                  ", and this machine has ", machineMemory());
   size_t inner = wholePages(size), whole = inner + 2 * pageSize();
   void *start = mmap(nullptr, whole, PROT_NONE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (start == MAP_FAILED)
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "no memory for ", size, " bytes of ", what, ": ", strerror(errno)));
+    return failed("no memory for ", size, " bytes of ", what, ": ",
+                  strerror(errno));
   block.data_ = static_cast<uint8_t *>(start) + pageSize();
   block.size_ = size;
   if (mprotect(block.data_, inner, PROT_READ | PROT_WRITE) != 0)
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "no memory for ", size, " bytes of ", what, ": ", strerror(errno)));
+    return failed("no memory for ", size, " bytes of ", what, ": ",
+                  strerror(errno));
   if (size >= kLarge)
     madvise(block.data_, inner, MADV_HUGEPAGE);
   return block;
@@ -71,14 +70,14 @@ MemoryBlock::~MemoryBlock() {
     munmap(data_ - pageSize(), wholePages(size_) + 2 * pageSize());
 }
 
-absl::Status MemoryBlock::seal() {
+Status MemoryBlock::seal() {
   if (data_ && mprotect(data_, wholePages(size_), PROT_READ | PROT_EXEC) != 0)
     return failed("this system does not let a program run code it has loaded: ",
                   strerror(errno));
-  return absl::OkStatus();
+  return Status();
 }
 
-absl::StatusOr<MemoryBlock> loadCode(std::span<const uint8_t> code) {
+StatusOr<MemoryBlock> loadCode(std::span<const uint8_t> code) {
   GRADUS_ASSIGN(MemoryBlock block,
                 MemoryBlock::allocate(code.size(), "machine code"));
   if (!code.empty())

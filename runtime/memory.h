@@ -5,7 +5,7 @@
 
 #pragma once
 
-#include "absl/status/statusor.h"
+#include "runtime/status.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -17,8 +17,7 @@ namespace gradus::runtime {
 /// Refuses sizes that the machine cannot hold, in words; `what` is for these.
 class MemoryBlock {
 public:
-  static absl::StatusOr<MemoryBlock> allocate(size_t size,
-                                              const std::string &what);
+  static StatusOr<MemoryBlock> allocate(size_t size, const std::string &what);
   MemoryBlock() = default;
   MemoryBlock(MemoryBlock &&other) noexcept;
   MemoryBlock &operator=(MemoryBlock &&other) noexcept;
@@ -28,7 +27,7 @@ public:
   size_t size() const { return size_; }
 
   /// Makes what was written executable, and no longer writable.
-  absl::Status seal();
+  Status seal();
 
 private:
   uint8_t *data_ = nullptr;
@@ -36,6 +35,6 @@ private:
 };
 
 /// Machine code, ready to be called; empty for no bytes.
-absl::StatusOr<MemoryBlock> loadCode(std::span<const uint8_t> code);
+StatusOr<MemoryBlock> loadCode(std::span<const uint8_t> code);
 
 } // namespace gradus::runtime

@@ -32,7 +32,7 @@ const char *fileNameOf(DType dtype) {
   return "?";
 }
 
-absl::StatusOr<DType> readDType(const Json &entry) {
+StatusOr<DType> readDType(const Json &entry) {
   auto found = entry.find("dtype");
   if (found == entry.end() || !found->is_string())
     return invalid("has no dtype");
@@ -46,8 +46,7 @@ absl::StatusOr<DType> readDType(const Json &entry) {
 }
 
 /// The list of whole numbers under `key`.
-absl::StatusOr<std::vector<int64_t>> readNumbers(const Json &entry,
-                                                 const char *key) {
+StatusOr<std::vector<int64_t>> readNumbers(const Json &entry, const char *key) {
   auto found = entry.find(key);
   if (found == entry.end() || !found->is_array())
     return invalid("has no ", key);
@@ -61,9 +60,8 @@ absl::StatusOr<std::vector<int64_t>> readNumbers(const Json &entry,
   return numbers;
 }
 
-absl::StatusOr<NamedTensor> readTensor(const std::string &name,
-                                       const Json &entry,
-                                       std::span<const uint8_t> data) {
+StatusOr<NamedTensor> readTensor(const std::string &name, const Json &entry,
+                                 std::span<const uint8_t> data) {
   NamedTensor tensor;
   tensor.name = name;
   if (!entry.is_object())
@@ -83,8 +81,8 @@ absl::StatusOr<NamedTensor> readTensor(const std::string &name,
   return tensor;
 }
 
-absl::Status readMetadata(const Json &entry,
-                          std::map<std::string, std::string> &metadata) {
+Status readMetadata(const Json &entry,
+                    std::map<std::string, std::string> &metadata) {
   if (!entry.is_object())
     return invalid("__metadata__ is not an object");
   for (const auto &[key, value] : entry.items()) {
@@ -92,7 +90,7 @@ absl::Status readMetadata(const Json &entry,
       return invalid("__metadata__: ", key, " is not a string");
     metadata[key] = *value.get_ptr<const std::string *>();
   }
-  return absl::OkStatus();
+  return Status();
 }
 
 bool liesBefore(const NamedTensor &one, const NamedTensor &other) {
@@ -101,19 +99,18 @@ bool liesBefore(const NamedTensor &one, const NamedTensor &other) {
 }
 
 /// Sorts by data and refuses tensors that share bytes.
-absl::Status orderByData(std::vector<NamedTensor> &tensors) {
+Status orderByData(std::vector<NamedTensor> &tensors) {
   std::sort(tensors.begin(), tensors.end(), liesBefore);
   for (size_t i = 1; i < tensors.size(); ++i)
     if (tensors[i - 1].data.data() + tensors[i - 1].data.size() >
         tensors[i].data.data())
       return invalid("tensors ", tensors[i - 1].name, " and ", tensors[i].name,
                      " overlap");
-  return absl::OkStatus();
+  return Status();
 }
 
 /// The JSON text at the start of a file, after its length.
-absl::StatusOr<std::span<const uint8_t>>
-headerOf(std::span<const uint8_t> file) {
+StatusOr<std::span<const uint8_t>> headerOf(std::span<const uint8_t> file) {
   uint64_t size = 0;
   if (file.size() < sizeof(size))
     return invalid("is not a safetensors file: it has ", file.size(), " bytes");
@@ -137,17 +134,16 @@ std::string headerText(const std::vector<NamedTensor> &tensors,
   if (!metadata.empty()) {
     text += "\"__metadata__\":{";
     for (const auto &[key, value] : metadata)
-      absl::StrAppend(&text, quoted(key), ":", quoted(value), ",");
+      append(text, quoted(key), ":", quoted(value), ",");
     text.back() = '}';
     text += ",";
   }
   size_t at = 0;
   for (const NamedTensor &tensor : tensors) {
-    absl::StrAppend(&text, quoted(tensor.name), ":{\"dtype\":\"",
-                    fileNameOf(tensor.type.dtype),
-                    "\",\"shape\":", Json(tensor.type.shape).dump(),
-                    ",\"data_offsets\":[", at, ",", at + tensor.data.size(),
-                    "]},");
+    append(text, quoted(tensor.name), ":{\"dtype\":\"",
+           fileNameOf(tensor.type.dtype),
+           "\",\"shape\":", Json(tensor.type.shape).dump(),
+           ",\"data_offsets\":[", at, ",", at + tensor.data.size(), "]},");
     at += tensor.data.size();
   }
   if (text.back() == ',')
@@ -165,10 +161,10 @@ struct Safetensors::Storage {
   std::unordered_map<std::string, size_t> numbers;
   std::map<std::string, std::string> metadata;
 
-  absl::Status read();
+  Status read();
 };
 
-absl::Status Safetensors::Storage::read() {
+Status Safetensors::Storage::read() {
   GRADUS_ASSIGN(auto header, headerOf(file.bytes()));
   auto data = file.bytes().subspan(sizeof(uint64_t) + header.size());
   Json root = Json::parse(header.begin(), header.end(), nullptr,
@@ -189,10 +185,10 @@ absl::Status Safetensors::Storage::read() {
   GRADUS_TRY(orderByData(tensors));
   for (size_t i = 0; i < tensors.size(); ++i)
     numbers[tensors[i].name] = i;
-  return absl::OkStatus();
+  return Status();
 }
 
-absl::StatusOr<Safetensors> Safetensors::open(const std::string &path) {
+StatusOr<Safetensors> Safetensors::open(const std::string &path) {
   GRADUS_ASSIGN(MappedFile file, MappedFile::open(path));
   auto storage =
       std::make_unique<Storage>(Storage{std::move(file), {}, {}, {}});
@@ -220,10 +216,9 @@ const std::map<std::string, std::string> &Safetensors::metadata() const {
   return storage_->metadata;
 }
 
-absl::Status
-writeSafetensors(const std::string &path,
-                 const std::vector<NamedTensor> &tensors,
-                 const std::map<std::string, std::string> &metadata) {
+Status writeSafetensors(const std::string &path,
+                        const std::vector<NamedTensor> &tensors,
+                        const std::map<std::string, std::string> &metadata) {
   std::string header = headerText(tensors, metadata);
   uint64_t size = header.size();
   GRADUS_ASSIGN(AtomicFile file, AtomicFile::create(path));

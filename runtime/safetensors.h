@@ -8,8 +8,7 @@
 
 #include "runtime/tensor_type.h"
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
+#include "runtime/status.h"
 
 #include <cstdint>
 #include <map>
@@ -30,7 +29,7 @@ struct NamedTensor {
 /// An open .safetensors file; the tensors' data lie in its mapping.
 class Safetensors {
 public:
-  static absl::StatusOr<Safetensors> open(const std::string &path);
+  static StatusOr<Safetensors> open(const std::string &path);
   Safetensors(Safetensors &&) noexcept;
   Safetensors &operator=(Safetensors &&) noexcept;
   ~Safetensors();
@@ -48,7 +47,7 @@ private:
 };
 
 /// Writes `tensors` in this order; data are aligned to 8 bytes.
-absl::Status
+Status
 writeSafetensors(const std::string &path,
                  const std::vector<NamedTensor> &tensors,
                  const std::map<std::string, std::string> &metadata = {});

@@ -113,13 +113,13 @@ std::vector<Variants> schedulesOf(const artifact::Header &header,
   return all;
 }
 
-absl::Status verifyOptions(const SessionOptions &options) {
+Status verifyOptions(const SessionOptions &options) {
   if (options.device != "cpu")
     return invalid("device ", options.device, " is not one of: cpu");
   if (options.threads < 0 || options.threads > kMostThreads)
     return invalid(options.threads, " threads are asked for; 0 to ",
                    kMostThreads, " are possible");
-  return absl::OkStatus();
+  return Status();
 }
 
 } // namespace
@@ -141,10 +141,9 @@ struct Session::Parts {
   uint8_t *stateData(size_t i) const;
   std::vector<StateMemory> stateMemory() const;
   size_t variantOf(size_t graph) const;
-  absl::Status verifyCall(int graph, size_t steps, size_t inputs,
-                          size_t outputs) const;
-  absl::Status runOnce(size_t graph, const void *const *inputs,
-                       void *const *outputs);
+  Status verifyCall(int graph, size_t steps, size_t inputs,
+                    size_t outputs) const;
+  Status runOnce(size_t graph, const void *const *inputs, void *const *outputs);
 };
 
 Session::Parts::Parts(std::unique_ptr<LoadedPlan> plan)
@@ -178,8 +177,8 @@ size_t Session::Parts::variantOf(size_t graph) const {
   return schedules[graph].at(counter ? *counter : stepsRun);
 }
 
-absl::Status Session::Parts::verifyCall(int graph, size_t steps, size_t inputs,
-                                        size_t outputs) const {
+Status Session::Parts::verifyCall(int graph, size_t steps, size_t inputs,
+                                  size_t outputs) const {
   if (graph < 0 || static_cast<size_t>(graph) >= graphs.size())
     return invalid(where(), ": graph ", graph, " does not exist; there are ",
                    graphs.size());
@@ -192,25 +191,25 @@ absl::Status Session::Parts::verifyCall(int graph, size_t steps, size_t inputs,
     return invalid(where(), ": graph ", info.name, ": ", outputs,
                    " outputs were given for ", steps, " steps of ",
                    info.outputs.size());
-  return absl::OkStatus();
+  return Status();
 }
 
-absl::Status Session::Parts::runOnce(size_t graph, const void *const *inputs,
-                                     void *const *outputs) {
+Status Session::Parts::runOnce(size_t graph, const void *const *inputs,
+                               void *const *outputs) {
   if (cancelled.load(std::memory_order_relaxed) && cancelled.exchange(false))
-    return absl::CancelledError(where() + ": cancelled");
+    return Status(StatusCode::cancelled, where() + ": cancelled");
   size_t variant = variantOf(graph);
   const LoadedGraph &ports = loaded->graphs()[variant];
   for (size_t i = 0; inputs && i < ports.inputs.size(); ++i)
     if (inputs[i] && inputs[i] != ports.inputs[i].data && ports.inputs[i].bytes)
       std::memcpy(ports.inputs[i].data, inputs[i], ports.inputs[i].bytes);
-  if (absl::Status status = loaded->run(variant, times[graph]); !status.ok())
+  if (Status status = loaded->run(variant, times[graph]); !status.ok())
     return gradus::runtime::at(status, where());
   for (size_t i = 0; outputs && i < ports.outputs.size(); ++i)
     if (outputs[i] && ports.outputs[i].bytes)
       std::memcpy(outputs[i], ports.outputs[i].data, ports.outputs[i].bytes);
   ++stepsRun;
-  return absl::OkStatus();
+  return Status();
 }
 
 //===-- making one --------------------------------------------------------===//
@@ -218,7 +217,7 @@ absl::Status Session::Parts::runOnce(size_t graph, const void *const *inputs,
 Session::Session(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 Session::~Session() = default;
 
-absl::StatusOr<std::unique_ptr<Session>>
+StatusOr<std::unique_ptr<Session>>
 Session::create(std::shared_ptr<const Artifact> artifact,
                 SessionOptions options) {
   const std::string path = artifact->path();
@@ -234,15 +233,15 @@ Session::create(std::shared_ptr<const Artifact> artifact,
   initialiseStates(*artifact, **plan, parts->loaded->state().data());
   std::unique_ptr<Session> session(new Session(std::move(parts)));
   if (options.log)
-    options.log(absl::StrCat(path, ": plan ", textOf((*plan)->target()), ", ",
-                             session->threads(), " threads, ",
-                             session->memory().predicted(), " bytes"));
+    options.log(inWords(path, ": plan ", textOf((*plan)->target()), ", ",
+                        session->threads(), " threads, ",
+                        session->memory().predicted(), " bytes"));
   return session;
 }
 
-absl::StatusOr<std::unique_ptr<Session>> Session::load(const std::string &path,
-                                                       SessionOptions options,
-                                                       ReadOptions read) {
+StatusOr<std::unique_ptr<Session>> Session::load(const std::string &path,
+                                                 SessionOptions options,
+                                                 ReadOptions read) {
   GRADUS_ASSIGN(auto artifact, Artifact::open(path, read));
   return create(std::move(artifact), std::move(options));
 }
@@ -275,16 +274,16 @@ MemoryInfo Session::memory() const {
 
 //===-- running -----------------------------------------------------------===//
 
-absl::Status Session::step(int graph, std::span<const void *const> inputs,
-                           std::span<void *const> outputs) {
+Status Session::step(int graph, std::span<const void *const> inputs,
+                     std::span<void *const> outputs) {
   GRADUS_TRY(parts_->verifyCall(graph, 1, inputs.size(), outputs.size()));
   FlushDenormals flush;
   return parts_->runOnce(graph, inputs.data(), outputs.data());
 }
 
-absl::Status Session::steps(int graph, int64_t count,
-                            std::span<const void *const> inputs,
-                            std::span<void *const> outputs, int64_t *done) {
+Status Session::steps(int graph, int64_t count,
+                      std::span<const void *const> inputs,
+                      std::span<void *const> outputs, int64_t *done) {
   int64_t ignored;
   int64_t &ran = done ? *done : ignored;
   ran = 0;
@@ -298,7 +297,7 @@ absl::Status Session::steps(int graph, int64_t count,
   for (; ran < count; ++ran)
     GRADUS_TRY(parts_->runOnce(graph, inputs.data() + ran * inputStride,
                                outputs.data() + ran * outputStride));
-  return absl::OkStatus();
+  return Status();
 }
 
 void Session::cancel() { parts_->cancelled.store(true); }
@@ -326,35 +325,35 @@ const void *Session::stateBuffer(int state) const {
 
 namespace {
 
-absl::Status verifyState(const Session &session, int state,
-                         const std::string &name, size_t bytes) {
+Status verifyState(const Session &session, int state, const std::string &name,
+                   size_t bytes) {
   if (state < 0)
     return invalid(session.artifact().path(), ": there is no state ", name);
   size_t expected = session.states()[state].bytes;
   if (bytes != expected)
     return invalid(session.artifact().path(), ": state ", name, " has ",
                    expected, " bytes, and ", bytes, " were given");
-  return absl::OkStatus();
+  return Status();
 }
 
 } // namespace
 
-absl::Status Session::readState(const std::string &name, void *data,
-                                size_t bytes) const {
+Status Session::readState(const std::string &name, void *data,
+                          size_t bytes) const {
   int state = findState(name);
   GRADUS_TRY(verifyState(*this, state, name, bytes));
   if (bytes)
     std::memcpy(data, stateBuffer(state), bytes);
-  return absl::OkStatus();
+  return Status();
 }
 
-absl::Status Session::writeState(const std::string &name, const void *data,
-                                 size_t bytes) {
+Status Session::writeState(const std::string &name, const void *data,
+                           size_t bytes) {
   int state = findState(name);
   GRADUS_TRY(verifyState(*this, state, name, bytes));
   if (bytes)
     std::memcpy(stateBuffer(state), data, bytes);
-  return absl::OkStatus();
+  return Status();
 }
 
 int64_t Session::stepCount() const {
@@ -369,14 +368,14 @@ void Session::resetStates() {
   parts_->stepsRun = 0;
 }
 
-absl::Status Session::saveCheckpoint(const std::string &path) const {
+Status Session::saveCheckpoint(const std::string &path) const {
   return writeCheckpoint(path, parts_->stateMemory(),
                          {{"format", "gradus"},
                           {"program", textOf(artifact().header().name())},
-                          {"step", absl::StrCat(stepCount())}});
+                          {"step", inWords(stepCount())}});
 }
 
-absl::Status Session::loadCheckpoint(const std::string &path, Restore what) {
+Status Session::loadCheckpoint(const std::string &path, Restore what) {
   return readCheckpoint(path, parts_->stateMemory(), what);
 }
 

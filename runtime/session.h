@@ -9,8 +9,7 @@
 #include "runtime/artifact.h"
 #include "runtime/tensor_type.h"
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
+#include "runtime/status.h"
 
 #include <cstdint>
 #include <functional>
@@ -77,13 +76,13 @@ class Session {
 public:
   /// Picks the best plan that this machine can run, allocates its memory,
   /// prepares its commands and initialises its state.
-  static absl::StatusOr<std::unique_ptr<Session>>
+  static StatusOr<std::unique_ptr<Session>>
   create(std::shared_ptr<const Artifact> artifact, SessionOptions options = {});
 
   /// Artifact::open and create in one.
-  static absl::StatusOr<std::unique_ptr<Session>>
-  load(const std::string &path, SessionOptions options = {},
-       ReadOptions read = {});
+  static StatusOr<std::unique_ptr<Session>> load(const std::string &path,
+                                                 SessionOptions options = {},
+                                                 ReadOptions read = {});
 
   ~Session();
 
@@ -99,14 +98,13 @@ public:
 
   /// Runs a graph once. An empty span, or a null entry, leaves an input as it
   /// lies in inputBuffer(), or an output in outputBuffer().
-  absl::Status step(int graph, std::span<const void *const> inputs = {},
-                    std::span<void *const> outputs = {});
+  Status step(int graph, std::span<const void *const> inputs = {},
+              std::span<void *const> outputs = {});
 
   /// Runs a graph `count` times; `inputs` and `outputs` list those of step 0,
   /// then those of step 1, ... `*done` gets the number of whole steps.
-  absl::Status steps(int graph, int64_t count,
-                     std::span<const void *const> inputs,
-                     std::span<void *const> outputs, int64_t *done = nullptr);
+  Status steps(int graph, int64_t count, std::span<const void *const> inputs,
+               std::span<void *const> outputs, int64_t *done = nullptr);
 
   /// Stops steps() after its current step, or makes the next one fail.
   void cancel();
@@ -118,17 +116,15 @@ public:
   void *stateBuffer(int state);
   const void *stateBuffer(int state) const;
 
-  absl::Status readState(const std::string &name, void *data,
-                         size_t bytes) const;
-  absl::Status writeState(const std::string &name, const void *data,
-                          size_t bytes);
+  Status readState(const std::string &name, void *data, size_t bytes) const;
+  Status writeState(const std::string &name, const void *data, size_t bytes);
   /// The state `step`, or the number of train steps run where there is none.
   int64_t stepCount() const;
   void resetStates();
 
-  absl::Status saveCheckpoint(const std::string &path) const;
-  absl::Status loadCheckpoint(const std::string &path,
-                              Restore what = Restore::everything);
+  Status saveCheckpoint(const std::string &path) const;
+  Status loadCheckpoint(const std::string &path,
+                        Restore what = Restore::everything);
 
   /// While set, a step adds each command's nanoseconds to
   /// `nanoseconds[command]` of its graph (as many as graphs()[g].commands).

@@ -1,34 +1,129 @@
-// Errors as values: short ways to make them, pass them on and say where.
+// Errors as values: what they are, how to make them, pass them on and say
+// where.
 //
 // invalid(...) is for what a caller or a file got wrong, failed(...) for what
 // the machine did. Each caller on the way out puts in front where it happened:
 //   lenet.gradus: plan 0: graph train: command 12 (adamw x10): ...
+// These are our own, and not Abseil's as in the compiler, because libgradus
+// must come as one small file that needs nothing but the system.
 
 #pragma once
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <string_view>
+#include <type_traits>
 #include <utility>
 
 namespace gradus::runtime {
 
-template <typename... Parts> absl::Status invalid(const Parts &...parts) {
-  return absl::InvalidArgumentError(absl::StrCat(parts...));
+enum class StatusCode { ok, invalid, failed, cancelled };
+
+/// Success, which costs nothing, or a kind of failure and words.
+class [[nodiscard]] Status {
+public:
+  Status() = default;
+  Status(StatusCode code, std::string message)
+      : failure_(std::make_shared<Failure>(Failure{code, std::move(message)})) {
+  }
+
+  bool ok() const { return !failure_; }
+  StatusCode code() const { return failure_ ? failure_->code : StatusCode::ok; }
+  const std::string &message() const {
+    static const std::string none;
+    return failure_ ? failure_->message : none;
+  }
+
+private:
+  struct Failure {
+    StatusCode code;
+    std::string message;
+  };
+  std::shared_ptr<const Failure> failure_;
+};
+
+/// A value, or why there is none.
+template <typename T> class [[nodiscard]] StatusOr {
+public:
+  StatusOr(Status status) : status_(std::move(status)) {}
+  template <typename U = T>
+    requires std::is_convertible_v<U &&, T>
+  StatusOr(U &&value) : value_(std::forward<U>(value)) {}
+
+  bool ok() const { return value_.has_value(); }
+  const Status &status() const { return status_; }
+  T &operator*() & { return *value_; }
+  const T &operator*() const & { return *value_; }
+  T &&operator*() && { return *std::move(value_); }
+  T *operator->() { return &*value_; }
+  const T *operator->() const { return &*value_; }
+
+private:
+  Status status_;
+  std::optional<T> value_;
+};
+
+/// For tests and logs: "ok", or the words.
+inline std::ostream &operator<<(std::ostream &out, const Status &status) {
+  return out << (status.ok() ? "ok" : status.message());
 }
 
-template <typename... Parts> absl::Status failed(const Parts &...parts) {
-  return absl::InternalError(absl::StrCat(parts...));
+//===-- words -------------------------------------------------------------===//
+
+inline void appendWord(std::string &text, const char *word) { text += word; }
+/// Strings and views of any library.
+template <typename Word>
+  requires requires(const Word &word) {
+    std::string_view(word.data(), word.size());
+  }
+void appendWord(std::string &text, const Word &word) {
+  text.append(word.data(), word.size());
+}
+template <typename Number>
+  requires std::is_arithmetic_v<Number>
+void appendWord(std::string &text, Number number) {
+  text += std::to_string(number);
+}
+
+/// Adds words and numbers to a text.
+template <typename... Parts>
+void append(std::string &text, const Parts &...parts) {
+  (appendWord(text, parts), ...);
+}
+
+/// One text of words and numbers.
+template <typename... Parts> std::string inWords(const Parts &...parts) {
+  std::string text;
+  append(text, parts...);
+  return text;
+}
+
+/// 16 digits.
+inline std::string inHex(uint64_t number) {
+  char digits[17];
+  std::snprintf(digits, sizeof(digits), "%016llx",
+                static_cast<unsigned long long>(number));
+  return digits;
+}
+
+template <typename... Parts> Status invalid(const Parts &...parts) {
+  return {StatusCode::invalid, inWords(parts...)};
+}
+
+template <typename... Parts> Status failed(const Parts &...parts) {
+  return {StatusCode::failed, inWords(parts...)};
 }
 
 /// Puts "where: " in front of a failure; success stays success.
 template <typename... Parts>
-absl::Status at(const absl::Status &status, const Parts &...where) {
+Status at(const Status &status, const Parts &...where) {
   if (status.ok())
     return status;
-  return absl::Status(status.code(),
-                      absl::StrCat(where..., ": ", status.message()));
+  return {status.code(), inWords(where..., ": ", status.message())};
 }
 
 } // namespace gradus::runtime
@@ -39,7 +134,7 @@ absl::Status at(const absl::Status &status, const Parts &...where) {
 /// Returns from the calling function where the status is a failure.
 #define GRADUS_TRY(...)                                                        \
   do {                                                                         \
-    if (absl::Status status = (__VA_ARGS__); !status.ok())                     \
+    if (::gradus::runtime::Status status = (__VA_ARGS__); !status.ok())        \
       return status;                                                           \
   } while (false)
 

@@ -2,7 +2,7 @@
 
 #include "runtime/tensor_type.h"
 
-#include "absl/strings/str_cat.h"
+#include "runtime/status.h"
 
 namespace gradus::runtime {
 
@@ -45,7 +45,7 @@ const char *nameOf(DType dtype) {
 std::string toString(const TensorType &type) {
   std::string text;
   for (int64_t size : type.shape)
-    absl::StrAppend(&text, size, "x");
+    append(text, size, "x");
   return text + nameOf(type.dtype);
 }
 

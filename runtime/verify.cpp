@@ -7,8 +7,7 @@
 
 namespace gradus::runtime {
 
-absl::Status verifyArtifact(std::span<const uint8_t> file,
-                            ReadOptions options) {
+Status verifyArtifact(std::span<const uint8_t> file, ReadOptions options) {
   GRADUS_TRY(verifyHeader(file));
   GRADUS_TRY(verifySections(file, options));
   const artifact::Header &header =
@@ -19,7 +18,7 @@ absl::Status verifyArtifact(std::span<const uint8_t> file,
     GRADUS_TRY(at(verifyPlan(header, *plan, kernelsOf(file, *plan)), "plan ", i,
                   " (", textOf(plan->target()), ")"));
   }
-  return absl::OkStatus();
+  return Status();
 }
 
 } // namespace gradus::runtime

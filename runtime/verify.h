@@ -9,7 +9,7 @@
 
 #include "runtime/artifact.h"
 
-#include "absl/status/status.h"
+#include "runtime/status.h"
 
 #include <cstdint>
 #include <span>
@@ -17,34 +17,32 @@
 namespace gradus::runtime {
 
 /// All of the below, in order.
-absl::Status verifyArtifact(std::span<const uint8_t> file, ReadOptions options);
+Status verifyArtifact(std::span<const uint8_t> file, ReadOptions options);
 
 /// The size-prefixed header: identifier, structure, version, hash.
-absl::Status verifyHeader(std::span<const uint8_t> file);
+Status verifyHeader(std::span<const uint8_t> file);
 
 /// Sections: range, alignment, overlap, hashes; zeros everywhere between them.
-absl::Status verifySections(std::span<const uint8_t> file, ReadOptions options);
+Status verifySections(std::span<const uint8_t> file, ReadOptions options);
 
 /// States, graphs and schedules.
-absl::Status verifyProgram(const artifact::Header &header);
+Status verifyProgram(const artifact::Header &header);
 
 /// A plan: memory, kernels, graph plans and their commands.
-absl::Status verifyPlan(const artifact::Header &header,
-                        const artifact::Plan &plan,
-                        const artifact::CodeHeader *kernels);
+Status verifyPlan(const artifact::Header &header, const artifact::Plan &plan,
+                  const artifact::CodeHeader *kernels);
 
 /// A command of a plan that is right so far.
-absl::Status verifyCommand(const artifact::Plan &plan,
-                           const artifact::CodeHeader *kernels,
-                           const artifact::Command &command);
+Status verifyCommand(const artifact::Plan &plan,
+                     const artifact::CodeHeader *kernels,
+                     const artifact::Command &command);
 
 /// The library command: tensors within their buffers, shapes that fit.
-absl::Status verifyLibrary(const artifact::Plan &plan,
-                           const artifact::LibraryCommand &command);
+Status verifyLibrary(const artifact::Plan &plan,
+                     const artifact::LibraryCommand &command);
 
 /// Whether a buffer of that number exists and, where `written`, may be.
-absl::Status verifyBuffer(const artifact::Plan &plan, uint32_t number,
-                          bool written);
+Status verifyBuffer(const artifact::Plan &plan, uint32_t number, bool written);
 
 /// The kernels of a plan; null where it has none. Needs verified sections.
 const artifact::CodeHeader *kernelsOf(std::span<const uint8_t> file,

@@ -11,9 +11,9 @@ namespace {
 /// Blocks of all segments together; the pool counts them in 32 bits.
 constexpr int64_t kMostBlocks = (int64_t{1} << 31) - 1;
 
-absl::Status verifyArgument(const artifact::Plan &plan,
-                            const artifact::KernelSignature &kernel,
-                            size_t argument, const artifact::Segment &segment) {
+Status verifyArgument(const artifact::Plan &plan,
+                      const artifact::KernelSignature &kernel, size_t argument,
+                      const artifact::Segment &segment) {
   size_t outputs = kernel.outputs();
   bool written = argument + outputs >= countOf(kernel.fixed_bytes());
   GRADUS_TRY(verifyBuffer(plan, segment.buffers()->Get(argument), written));
@@ -26,12 +26,12 @@ absl::Status verifyArgument(const artifact::Plan &plan,
       needs > has)
     return invalid("its buffer has ", has, " bytes, too few for ",
                    segment.items(), " items");
-  return absl::OkStatus();
+  return Status();
 }
 
-absl::Status verifySegment(const artifact::Plan &plan,
-                           const artifact::KernelSignature &kernel,
-                           const artifact::Segment &segment) {
+Status verifySegment(const artifact::Plan &plan,
+                     const artifact::KernelSignature &kernel,
+                     const artifact::Segment &segment) {
   size_t arguments = countOf(kernel.fixed_bytes());
   if (countOf(segment.buffers()) != arguments)
     return invalid("has ", countOf(segment.buffers()),
@@ -42,12 +42,12 @@ absl::Status verifySegment(const artifact::Plan &plan,
                    " items, and the kernel takes at most ", kernel.max_items());
   for (size_t i = 0; i < arguments; ++i)
     GRADUS_TRY(at(verifyArgument(plan, kernel, i, segment), "argument ", i));
-  return absl::OkStatus();
+  return Status();
 }
 
-absl::Status verifyKernelCommand(const artifact::Plan &plan,
-                                 const artifact::CodeHeader *kernels,
-                                 const artifact::KernelCommand &command) {
+Status verifyKernelCommand(const artifact::Plan &plan,
+                           const artifact::CodeHeader *kernels,
+                           const artifact::KernelCommand &command) {
   size_t count = kernels ? countOf(kernels->kernels()) : 0;
   if (command.kernel() >= count)
     return invalid("calls kernel ", command.kernel(), " of ", count);
@@ -64,25 +64,25 @@ absl::Status verifyKernelCommand(const artifact::Plan &plan,
         blocks > kMostBlocks)
       return invalid("has more than ", kMostBlocks, " blocks of items");
   }
-  return absl::OkStatus();
+  return Status();
 }
 
-absl::Status verifyCopy(const artifact::Plan &plan,
-                        const artifact::CopyCommand &copy) {
+Status verifyCopy(const artifact::Plan &plan,
+                  const artifact::CopyCommand &copy) {
   GRADUS_TRY(verifyBuffer(plan, copy.source(), false));
   GRADUS_TRY(verifyBuffer(plan, copy.destination(), true));
   uint64_t from = plan.buffers()->Get(copy.source())->size();
   uint64_t to = plan.buffers()->Get(copy.destination())->size();
   if (from != to)
     return invalid("copies ", from, " bytes to ", to);
-  return absl::OkStatus();
+  return Status();
 }
 
 } // namespace
 
-absl::Status verifyCommand(const artifact::Plan &plan,
-                           const artifact::CodeHeader *kernels,
-                           const artifact::Command &command) {
+Status verifyCommand(const artifact::Plan &plan,
+                     const artifact::CodeHeader *kernels,
+                     const artifact::Command &command) {
   if (!command.kind())
     return invalid("does nothing");
   switch (command.kind_type()) {

@@ -4,8 +4,6 @@
 #include "runtime/status.h"
 #include "runtime/verify.h"
 
-#include "absl/strings/str_format.h"
-
 #include <cstring>
 
 namespace gradus::runtime {
@@ -18,7 +16,7 @@ constexpr size_t kLeast = kPrefix + 8; // prefix, root offset, identifier
 /// Every table takes at least 4 bytes, so no honest header has more than these.
 constexpr flatbuffers::uoffset_t kMostTables = 4'000'000;
 
-absl::Status verifySize(std::span<const uint8_t> file, size_t &size) {
+Status verifySize(std::span<const uint8_t> file, size_t &size) {
   if (file.size() < kLeast ||
       !flatbuffers::BufferHasIdentifier(file.data(),
                                         artifact::HeaderIdentifier(), true))
@@ -27,12 +25,12 @@ absl::Status verifySize(std::span<const uint8_t> file, size_t &size) {
   if (size > file.size())
     return invalid("is cut short: its header should have ", size,
                    " bytes, and the file has ", file.size());
-  return absl::OkStatus();
+  return Status();
 }
 
 } // namespace
 
-absl::Status verifyHeader(std::span<const uint8_t> file) {
+Status verifyHeader(std::span<const uint8_t> file) {
   size_t size = 0;
   GRADUS_TRY(verifySize(file, size));
   flatbuffers::Verifier verifier(file.data(), size, /*max_depth=*/64,
@@ -46,10 +44,9 @@ absl::Status verifyHeader(std::span<const uint8_t> file) {
                    ": compile it again");
   uint64_t hash = artifact::hashHeader(file.data(), size);
   if (hash != header->header_hash())
-    return invalid(absl::StrFormat(
-        "is damaged: its header has hash %016x instead of %016x", hash,
-        header->header_hash()));
-  return absl::OkStatus();
+    return invalid("is damaged: its header has hash ", inHex(hash),
+                   " instead of ", inHex(header->header_hash()));
+  return Status();
 }
 
 } // namespace gradus::runtime

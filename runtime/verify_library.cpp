@@ -51,7 +51,7 @@ Dims blocksPerAxis(const LibraryTensor &tensor, size_t rank) {
   return blocks;
 }
 
-absl::Status verifyAxes(const LibraryTensor &tensor, const Dims &dims) {
+Status verifyAxes(const LibraryTensor &tensor, const Dims &dims) {
   size_t rank = dims.size();
   if (rank < 1 || rank > kMostAxes)
     return invalid("has ", rank, " axes");
@@ -63,7 +63,7 @@ absl::Status verifyAxes(const LibraryTensor &tensor, const Dims &dims) {
   if ((strides != 0 && strides != rank) || (padded != 0 && padded != rank))
     return invalid("has ", rank, " axes, ", strides, " strides and ", padded,
                    " padded sizes");
-  return absl::OkStatus();
+  return Status();
 }
 
 /// Elements from the first to the last that a tensor reaches; -1: too many.
@@ -87,8 +87,8 @@ int64_t extentOf(const LibraryTensor &tensor, const Dims &padded,
   return extent;
 }
 
-absl::Status verifyLayout(const artifact::Plan &plan,
-                          const LibraryTensor &tensor, const Dims &dims) {
+Status verifyLayout(const artifact::Plan &plan, const LibraryTensor &tensor,
+                    const Dims &dims) {
   Dims blocks = blocksPerAxis(tensor, dims.size());
   if (blocks.empty())
     return invalid("has inner blocks that do not fit its axes");
@@ -111,11 +111,11 @@ absl::Status verifyLayout(const artifact::Plan &plan,
       static_cast<uint64_t>(bytes) > has)
     return invalid("its buffer has ", has, " bytes, too few for ",
                    toText(dims));
-  return absl::OkStatus();
+  return Status();
 }
 
-absl::Status verifyTensor(const artifact::Plan &plan,
-                          const LibraryTensor &tensor, bool written) {
+Status verifyTensor(const artifact::Plan &plan, const LibraryTensor &tensor,
+                    bool written) {
   if (tensor.dtype() > DType::MAX || !isLibraryType(tensor.dtype()))
     return invalid("has dtype ", nameOf(tensor.dtype()),
                    ", which the library does not take");
@@ -127,12 +127,12 @@ absl::Status verifyTensor(const artifact::Plan &plan,
 
 using Tensors = flatbuffers::Vector<flatbuffers::Offset<LibraryTensor>>;
 
-absl::Status verifyTensors(const artifact::Plan &plan, const Tensors *tensors,
-                           bool written) {
+Status verifyTensors(const artifact::Plan &plan, const Tensors *tensors,
+                     bool written) {
   for (size_t i = 0; i < countOf(tensors); ++i)
     GRADUS_TRY(at(verifyTensor(plan, *tensors->Get(i), written),
                   written ? "output " : "input ", i));
-  return absl::OkStatus();
+  return Status();
 }
 
 //===-- shapes ------------------------------------------------------------===//
@@ -147,8 +147,8 @@ bool broadcastsTo(const Dims &dims, const Dims &whole) {
   return true;
 }
 
-absl::Status verifyMatmul(const Dims &source, const Dims &weights,
-                          const Dims *bias, const Dims &result) {
+Status verifyMatmul(const Dims &source, const Dims &weights, const Dims *bias,
+                    const Dims &result) {
   size_t rank = result.size();
   bool fits = rank >= 2 && source.size() == rank && weights.size() == rank &&
               source[rank - 1] == weights[rank - 2] &&
@@ -161,21 +161,21 @@ absl::Status verifyMatmul(const Dims &source, const Dims &weights,
     return invalid("multiplies ", toText(source), " by ", toText(weights),
                    " into ", toText(result),
                    bias ? " with a bias of " + toText(*bias) : "");
-  return absl::OkStatus();
+  return Status();
 }
 
 using List = flatbuffers::Vector<int64_t>;
 
 /// A list of the convolution's windows: empty, or one number per spatial axis.
-absl::Status verifyWindow(const List *list, size_t axes, int64_t least,
-                          const char *what) {
+Status verifyWindow(const List *list, size_t axes, int64_t least,
+                    const char *what) {
   if (countOf(list) != 0 && countOf(list) != axes)
     return invalid("has ", countOf(list), " ", what, " for ", axes,
                    " spatial axes");
   for (int64_t number : valuesOf(list))
     if (number < least || number > kMostWindow)
       return invalid("has ", number, " among its ", what);
-  return absl::OkStatus();
+  return Status();
 }
 
 int64_t entry(const List *list, size_t i, int64_t otherwise) {
@@ -191,11 +191,10 @@ bool spatialFits(const LibraryCommand &command, size_t i, int64_t in,
          (padded - reach) / entry(command.strides(), i, 1) + 1 == out;
 }
 
-absl::Status verifyConvolution(const LibraryCommand &command,
-                               const Dims &source, Dims weights,
-                               const Dims *bias, const Dims &result) {
-  absl::Status misfit = invalid("convolves ", toText(source), " with ",
-                                toText(weights), " into ", toText(result));
+Status verifyConvolution(const LibraryCommand &command, const Dims &source,
+                         Dims weights, const Dims *bias, const Dims &result) {
+  Status misfit = invalid("convolves ", toText(source), " with ",
+                          toText(weights), " into ", toText(result));
   size_t rank = source.size();
   if (rank < 3 || rank > 5 || result.size() != rank ||
       (weights.size() != rank && weights.size() != rank + 1))
@@ -214,7 +213,7 @@ absl::Status verifyConvolution(const LibraryCommand &command,
     if (weights[i + 2] > kMostWindow ||
         !spatialFits(command, i, source[i + 2], weights[i + 2], result[i + 2]))
       return misfit;
-  return absl::OkStatus();
+  return Status();
 }
 
 //===-- the command -------------------------------------------------------===//
@@ -238,7 +237,7 @@ Arity arityOf(LibraryOp op) {
   return {1, 1, 1, 1};
 }
 
-absl::Status verifyShapes(const LibraryCommand &command) {
+Status verifyShapes(const LibraryCommand &command) {
   auto in = [&](size_t i) {
     return valuesOf(command.inputs()->Get(i)->dims());
   };
@@ -263,13 +262,13 @@ absl::Status verifyShapes(const LibraryCommand &command) {
   }
   if (in(0) != out(0))
     return invalid("reorders ", toText(in(0)), " into ", toText(out(0)));
-  return absl::OkStatus();
+  return Status();
 }
 
 } // namespace
 
-absl::Status verifyLibrary(const artifact::Plan &plan,
-                           const LibraryCommand &command) {
+Status verifyLibrary(const artifact::Plan &plan,
+                     const LibraryCommand &command) {
   if (command.op() > LibraryOp::MAX ||
       command.activation() > artifact::Activation::MAX)
     return invalid("asks for operation ", static_cast<int>(command.op()),

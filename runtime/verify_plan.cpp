@@ -39,9 +39,9 @@ uint64_t regionSize(const artifact::Header &header, const artifact::Plan &plan,
   return 0;
 }
 
-absl::Status verifyBufferRange(const artifact::Header &header,
-                               const artifact::Plan &plan,
-                               const artifact::Buffer &buffer) {
+Status verifyBufferRange(const artifact::Header &header,
+                         const artifact::Plan &plan,
+                         const artifact::Buffer &buffer) {
   if (buffer.region() > artifact::Region::MAX)
     return invalid("lies in region ", static_cast<int>(buffer.region()),
                    ", which is unknown");
@@ -53,7 +53,7 @@ absl::Status verifyBufferRange(const artifact::Header &header,
     return invalid("its ", buffer.size(), " bytes at ", buffer.offset(),
                    " lie outside its region of ", whole, " bytes");
   if (!buffer.type())
-    return absl::OkStatus();
+    return Status();
   if (buffer.type()->dtype() > artifact::DType::MAX)
     return invalid("has dtype ", static_cast<int>(buffer.type()->dtype()),
                    ", which is unknown");
@@ -61,11 +61,11 @@ absl::Status verifyBufferRange(const artifact::Header &header,
   if (!bytes || *bytes > buffer.size())
     return invalid("has ", buffer.size(), " bytes, too few for ",
                    toString(typeOf(buffer.type())));
-  return absl::OkStatus();
+  return Status();
 }
 
-absl::Status verifyBuffers(const artifact::Header &header,
-                           const artifact::Plan &plan) {
+Status verifyBuffers(const artifact::Header &header,
+                     const artifact::Plan &plan) {
   uint64_t end = 0;
   for (size_t i = 0; i < countOf(plan.buffers()); ++i) {
     const artifact::Buffer *buffer = plan.buffers()->Get(i);
@@ -76,7 +76,7 @@ absl::Status verifyBuffers(const artifact::Header &header,
   if (plan.arena_bytes() > end + kSlack)
     return invalid("asks for an arena of ", plan.arena_bytes(),
                    " bytes and uses ", end);
-  return absl::OkStatus();
+  return Status();
 }
 
 struct StateRange {
@@ -84,8 +84,8 @@ struct StateRange {
   size_t state;
 };
 
-absl::Status verifyNoOverlap(const artifact::Header &header,
-                             std::vector<StateRange> ranges) {
+Status verifyNoOverlap(const artifact::Header &header,
+                       std::vector<StateRange> ranges) {
   std::sort(ranges.begin(), ranges.end(),
             [](const auto &one, const auto &other) {
               return std::pair(one.offset, one.size) <
@@ -97,11 +97,11 @@ absl::Status verifyNoOverlap(const artifact::Header &header,
           "states ", textOf(header.states()->Get(ranges[i - 1].state)->name()),
           " and ", textOf(header.states()->Get(ranges[i].state)->name()),
           " overlap");
-  return absl::OkStatus();
+  return Status();
 }
 
-absl::Status verifyStates(const artifact::Header &header,
-                          const artifact::Plan &plan) {
+Status verifyStates(const artifact::Header &header,
+                    const artifact::Plan &plan) {
   size_t count = countOf(header.states());
   if (countOf(plan.state_offsets()) != count)
     return invalid("places ", countOf(plan.state_offsets()), " of ", count,
@@ -128,8 +128,7 @@ absl::Status verifyStates(const artifact::Header &header,
 
 //===-- kernels -----------------------------------------------------------===//
 
-absl::Status verifyKernel(const artifact::KernelSignature &kernel,
-                          uint64_t code) {
+Status verifyKernel(const artifact::KernelSignature &kernel, uint64_t code) {
   if (kernel.entry() >= code)
     return invalid("starts at ", kernel.entry(), ", outside the code of ", code,
                    " bytes");
@@ -146,11 +145,11 @@ absl::Status verifyKernel(const artifact::KernelSignature &kernel,
     grows |= kernel.bytes_per_item()->Get(i) > 0;
   if (!grows && kernel.max_items() == 0)
     return invalid("says neither bytes per item nor how many items it takes");
-  return absl::OkStatus();
+  return Status();
 }
 
-absl::Status verifyKernels(const artifact::Plan &plan,
-                           const artifact::CodeHeader *kernels) {
+Status verifyKernels(const artifact::Plan &plan,
+                     const artifact::CodeHeader *kernels) {
   if (sizeOf(plan.kernels()) > 0 && !kernels)
     return invalid("its list of kernels is not a well-formed FlatBuffer");
   for (size_t i = 0; kernels && i < countOf(kernels->kernels()); ++i) {
@@ -158,15 +157,15 @@ absl::Status verifyKernels(const artifact::Plan &plan,
     GRADUS_TRY(at(verifyKernel(*kernel, sizeOf(plan.code())), "kernel ", i,
                   " (", textOf(kernel->name()), ")"));
   }
-  return absl::OkStatus();
+  return Status();
 }
 
 //===-- graphs ------------------------------------------------------------===//
 
 using Ports = flatbuffers::Vector<flatbuffers::Offset<artifact::Port>>;
 
-absl::Status verifyPortBuffer(const artifact::Plan &plan, uint32_t number,
-                              const artifact::Port &port, bool isInput) {
+Status verifyPortBuffer(const artifact::Plan &plan, uint32_t number,
+                        const artifact::Port &port, bool isInput) {
   GRADUS_TRY(verifyBuffer(plan, number, isInput));
   const artifact::Buffer *buffer = plan.buffers()->Get(number);
   if (isInput && buffer->region() != artifact::Region::arena)
@@ -175,12 +174,12 @@ absl::Status verifyPortBuffer(const artifact::Plan &plan, uint32_t number,
   if (buffer->size() < bytes)
     return invalid("its buffer has ", buffer->size(), " bytes, too few for ",
                    toString(typeOf(port.type())));
-  return absl::OkStatus();
+  return Status();
 }
 
-absl::Status verifyPortBuffers(const artifact::Plan &plan,
-                               const flatbuffers::Vector<uint32_t> *buffers,
-                               const Ports *ports, bool isInput) {
+Status verifyPortBuffers(const artifact::Plan &plan,
+                         const flatbuffers::Vector<uint32_t> *buffers,
+                         const Ports *ports, bool isInput) {
   const char *kind = isInput ? "input" : "output";
   if (countOf(buffers) != countOf(ports))
     return invalid("has buffers for ", countOf(buffers), " of ", countOf(ports),
@@ -189,13 +188,13 @@ absl::Status verifyPortBuffers(const artifact::Plan &plan,
     GRADUS_TRY(
         at(verifyPortBuffer(plan, buffers->Get(i), *ports->Get(i), isInput),
            kind, " ", textOf(ports->Get(i)->name())));
-  return absl::OkStatus();
+  return Status();
 }
 
-absl::Status verifyGraphPlan(const artifact::Header &header,
-                             const artifact::Plan &plan,
-                             const artifact::CodeHeader *kernels,
-                             const artifact::GraphPlan &graphPlan) {
+Status verifyGraphPlan(const artifact::Header &header,
+                       const artifact::Plan &plan,
+                       const artifact::CodeHeader *kernels,
+                       const artifact::GraphPlan &graphPlan) {
   const artifact::Graph *graph = header.graphs()->Get(graphPlan.graph());
   GRADUS_TRY(
       verifyPortBuffers(plan, graphPlan.inputs(), graph->inputs(), true));
@@ -206,12 +205,12 @@ absl::Status verifyGraphPlan(const artifact::Header &header,
     GRADUS_TRY(at(verifyCommand(plan, kernels, *command), "command ", i, " (",
                   textOf(command->name()), ")"));
   }
-  return absl::OkStatus();
+  return Status();
 }
 
-absl::Status verifyGraphPlans(const artifact::Header &header,
-                              const artifact::Plan &plan,
-                              const artifact::CodeHeader *kernels) {
+Status verifyGraphPlans(const artifact::Header &header,
+                        const artifact::Plan &plan,
+                        const artifact::CodeHeader *kernels) {
   std::vector<bool> seen(countOf(header.graphs()));
   for (size_t i = 0; i < countOf(plan.graphs()); ++i) {
     const artifact::GraphPlan *graphPlan = plan.graphs()->Get(i);
@@ -227,7 +226,7 @@ absl::Status verifyGraphPlans(const artifact::Header &header,
     if (!seen[graph])
       return invalid("does not plan graph ",
                      textOf(header.graphs()->Get(graph)->name()));
-  return absl::OkStatus();
+  return Status();
 }
 
 } // namespace
@@ -243,19 +242,17 @@ const artifact::CodeHeader *kernelsOf(std::span<const uint8_t> file,
   return flatbuffers::GetRoot<artifact::CodeHeader>(bytes.data());
 }
 
-absl::Status verifyBuffer(const artifact::Plan &plan, uint32_t number,
-                          bool written) {
+Status verifyBuffer(const artifact::Plan &plan, uint32_t number, bool written) {
   if (number >= countOf(plan.buffers()))
     return invalid("names buffer ", number, " of ", countOf(plan.buffers()));
   if (written &&
       plan.buffers()->Get(number)->region() == artifact::Region::constants)
     return invalid("would write to buffer ", number, ", which is a constant");
-  return absl::OkStatus();
+  return Status();
 }
 
-absl::Status verifyPlan(const artifact::Header &header,
-                        const artifact::Plan &plan,
-                        const artifact::CodeHeader *kernels) {
+Status verifyPlan(const artifact::Header &header, const artifact::Plan &plan,
+                  const artifact::CodeHeader *kernels) {
   GRADUS_TRY(verifyBuffers(header, plan));
   GRADUS_TRY(verifyStates(header, plan));
   GRADUS_TRY(verifyKernels(plan, kernels));

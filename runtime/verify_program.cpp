@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kMostAxes = 16;
 
-absl::Status verifyType(const artifact::TensorType *type) {
+Status verifyType(const artifact::TensorType *type) {
   if (!type)
     return invalid("has no type");
   if (type->dtype() > artifact::DType::MAX)
@@ -24,35 +24,34 @@ absl::Status verifyType(const artifact::TensorType *type) {
                    kMostAxes);
   if (!bytesOf(typeOf(type)))
     return invalid("has impossible sizes: ", toString(typeOf(type)));
-  return absl::OkStatus();
+  return Status();
 }
 
 /// A name must be there, and no other of its kind may have it.
-absl::Status verifyName(const flatbuffers::String *name,
-                        std::unordered_set<std::string> &seen) {
+Status verifyName(const flatbuffers::String *name,
+                  std::unordered_set<std::string> &seen) {
   if (!name || name->size() == 0)
     return invalid("has no name");
   if (!seen.insert(name->str()).second)
     return invalid("has the name of another");
-  return absl::OkStatus();
+  return Status();
 }
 
-absl::Status verifyInitial(const artifact::Header &header,
-                           const artifact::State &state) {
+Status verifyInitial(const artifact::Header &header,
+                     const artifact::State &state) {
   if (!state.has_initial())
-    return absl::OkStatus();
+    return Status();
   uint64_t weights = header.weights() ? header.weights()->size() : 0;
   uint64_t bytes = *bytesOf(typeOf(state.type()));
   if (state.initial() > weights || bytes > weights - state.initial())
     return invalid("its initial value of ", bytes, " bytes at ",
                    state.initial(), " lies outside the weights, which have ",
                    weights, " bytes");
-  return absl::OkStatus();
+  return Status();
 }
 
-absl::Status verifyState(const artifact::Header &header,
-                         const artifact::State &state,
-                         std::unordered_set<std::string> &seen) {
+Status verifyState(const artifact::Header &header, const artifact::State &state,
+                   std::unordered_set<std::string> &seen) {
   GRADUS_TRY(verifyName(state.name(), seen));
   GRADUS_TRY(verifyType(state.type()));
   if (state.role() > artifact::Role::MAX)
@@ -63,20 +62,20 @@ absl::Status verifyState(const artifact::Header &header,
 
 using Ports = flatbuffers::Vector<flatbuffers::Offset<artifact::Port>>;
 
-absl::Status verifyPorts(const Ports *ports, const char *kind) {
+Status verifyPorts(const Ports *ports, const char *kind) {
   std::unordered_set<std::string> seen;
   for (size_t i = 0; i < countOf(ports); ++i) {
     const artifact::Port *port = ports->Get(i);
-    absl::Status found = verifyName(port->name(), seen);
+    Status found = verifyName(port->name(), seen);
     if (found.ok())
       found = verifyType(port->type());
     GRADUS_TRY(at(found, kind, " ", i, " (", textOf(port->name()), ")"));
   }
-  return absl::OkStatus();
+  return Status();
 }
 
-absl::Status verifyGraph(const artifact::Graph &graph,
-                         std::unordered_set<std::string> &seen) {
+Status verifyGraph(const artifact::Graph &graph,
+                   std::unordered_set<std::string> &seen) {
   GRADUS_TRY(verifyName(graph.name(), seen));
   GRADUS_TRY(verifyPorts(graph.inputs(), "input"));
   return verifyPorts(graph.outputs(), "output");
@@ -91,8 +90,8 @@ bool samePorts(const Ports *one, const Ports *other) {
   return true;
 }
 
-absl::Status verifySchedule(const artifact::Header &header,
-                            const artifact::Schedule &schedule) {
+Status verifySchedule(const artifact::Header &header,
+                      const artifact::Schedule &schedule) {
   if (countOf(schedule.variants()) == 0)
     return invalid("has no variants");
   if (countOf(schedule.every()) > countOf(schedule.variants()))
@@ -113,12 +112,12 @@ absl::Status verifySchedule(const artifact::Header &header,
                      textOf(other->name()),
                      " have different inputs or outputs");
   }
-  return absl::OkStatus();
+  return Status();
 }
 
 } // namespace
 
-absl::Status verifyProgram(const artifact::Header &header) {
+Status verifyProgram(const artifact::Header &header) {
   std::unordered_set<std::string> states, graphs, schedules;
   for (size_t i = 0; i < countOf(header.states()); ++i) {
     const artifact::State *state = header.states()->Get(i);
@@ -132,12 +131,12 @@ absl::Status verifyProgram(const artifact::Header &header) {
   }
   for (size_t i = 0; i < countOf(header.schedules()); ++i) {
     const artifact::Schedule *schedule = header.schedules()->Get(i);
-    absl::Status found = verifyName(schedule->graph(), schedules);
+    Status found = verifyName(schedule->graph(), schedules);
     if (found.ok())
       found = verifySchedule(header, *schedule);
     GRADUS_TRY(at(found, "schedule ", i, " (", textOf(schedule->graph()), ")"));
   }
-  return absl::OkStatus();
+  return Status();
 }
 
 } // namespace gradus::runtime

@@ -5,8 +5,6 @@
 #include "runtime/status.h"
 #include "runtime/verify.h"
 
-#include "absl/strings/str_format.h"
-
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -40,8 +38,8 @@ std::vector<NamedSection> sectionsOf(const artifact::Header &header) {
   add(list, "weights", header.weights(), true);
   for (size_t i = 0; i < countOf(header.plans()); ++i) {
     const artifact::Plan *plan = header.plans()->Get(i);
-    add(list, absl::StrCat("code of plan ", i), plan->code(), false);
-    add(list, absl::StrCat("kernels of plan ", i), plan->kernels(), false);
+    add(list, inWords("code of plan ", i), plan->code(), false);
+    add(list, inWords("kernels of plan ", i), plan->kernels(), false);
   }
   std::sort(list.begin(), list.end(), [](const auto &one, const auto &other) {
     return std::pair(one.offset, one.size) <
@@ -50,8 +48,8 @@ std::vector<NamedSection> sectionsOf(const artifact::Header &header) {
   return list;
 }
 
-absl::Status verifyRange(const NamedSection &section, uint64_t headerSize,
-                         uint64_t fileSize) {
+Status verifyRange(const NamedSection &section, uint64_t headerSize,
+                   uint64_t fileSize) {
   if (section.offset % kAlignment != 0)
     return invalid("starts at ", section.offset, ", not a multiple of ",
                    kAlignment);
@@ -61,30 +59,28 @@ absl::Status verifyRange(const NamedSection &section, uint64_t headerSize,
   if (section.offset > fileSize || section.size > fileSize - section.offset)
     return invalid("should end at ", section.offset, " + ", section.size,
                    ", and the file has ", fileSize, " bytes: it is cut short");
-  return absl::OkStatus();
+  return Status();
 }
 
 /// Bytes that belong to nothing are zero, so that a flipped one shows.
-absl::Status verifyGap(std::span<const uint8_t> file, uint64_t begin,
-                       uint64_t end) {
+Status verifyGap(std::span<const uint8_t> file, uint64_t begin, uint64_t end) {
   for (uint64_t i = begin; i < end; ++i)
     if (file[i] != 0)
       return invalid("byte ", i, " lies between two sections and is not zero");
-  return absl::OkStatus();
+  return Status();
 }
 
-absl::Status verifyHash(std::span<const uint8_t> file,
-                        const NamedSection &section) {
+Status verifyHash(std::span<const uint8_t> file, const NamedSection &section) {
   auto bytes = file.subspan(section.offset, section.size);
   uint64_t hash = artifact::hashBytes(bytes.data(), bytes.size());
   if (hash != section.hash)
-    return invalid(absl::StrFormat(
-        "is damaged: it has hash %016x instead of %016x", hash, section.hash));
-  return absl::OkStatus();
+    return invalid("is damaged: it has hash ", inHex(hash), " instead of ",
+                   inHex(section.hash));
+  return Status();
 }
 
-absl::Status verifyLayout(std::span<const uint8_t> file, uint64_t headerSize,
-                          const std::vector<NamedSection> &sections) {
+Status verifyLayout(std::span<const uint8_t> file, uint64_t headerSize,
+                    const std::vector<NamedSection> &sections) {
   uint64_t end = headerSize;
   const NamedSection *previous = nullptr;
   for (const NamedSection &section : sections) {
@@ -108,8 +104,7 @@ absl::Status verifyLayout(std::span<const uint8_t> file, uint64_t headerSize,
 
 } // namespace
 
-absl::Status verifySections(std::span<const uint8_t> file,
-                            ReadOptions options) {
+Status verifySections(std::span<const uint8_t> file, ReadOptions options) {
   uint64_t headerSize =
       flatbuffers::ReadScalar<flatbuffers::uoffset_t>(file.data()) +
       sizeof(uint32_t);
@@ -118,7 +113,7 @@ absl::Status verifySections(std::span<const uint8_t> file,
   for (const NamedSection &section : sections)
     if (!(options.trust && section.isData))
       GRADUS_TRY(at(verifyHash(file, section), section.name));
-  return absl::OkStatus();
+  return Status();
 }
 
 } // namespace gradus::runtime

@@ -4,6 +4,17 @@
 
 namespace gradus::cli {
 
+static ExitCode exitCode(runtime::StatusCode code) {
+  switch (code) {
+  case runtime::StatusCode::cancelled:
+    return kInterrupted;
+  case runtime::StatusCode::failed:
+    return kFailedWhileRunning;
+  default:
+    return kBadInput;
+  }
+}
+
 static ExitCode exitCode(absl::StatusCode code) {
   switch (code) {
   case absl::StatusCode::kCancelled:
@@ -17,6 +28,11 @@ static ExitCode exitCode(absl::StatusCode code) {
   default:
     return kBadInput;
   }
+}
+
+void check(const runtime::Status &status) {
+  if (!status.ok())
+    throw Failure(exitCode(status.code()), status.message());
 }
 
 void check(const absl::Status &status) {

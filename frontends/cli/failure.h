@@ -1,11 +1,12 @@
 // How a command of the tool ends early: one line of words and an exit code.
 //
-// Exceptions are on in this folder; everything below it returns absl::Status.
+// Exceptions are on in this folder; everything below it returns a Status.
 
 #pragma once
 
+#include "runtime/status.h"
+
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 
 #include <stdexcept>
@@ -37,11 +38,13 @@ template <typename... Parts> Failure failed(const Parts &...parts) {
   return Failure(kFailedWhileRunning, absl::StrCat(parts...));
 }
 
-/// Throws the Failure that a status stands for; returns on success.
+/// Throws the Failure that a status stands for; returns on success. The runtime
+/// and the compiler have one kind each.
+void check(const runtime::Status &status);
 void check(const absl::Status &status);
 
 /// The value, or throws.
-template <typename T> T take(absl::StatusOr<T> result) {
+template <typename Result> auto take(Result result) {
   check(result.status());
   return *std::move(result);
 }

@@ -17,7 +17,7 @@ void checkTensorPath(const std::string &path) {
     throw badInput(path, ": expected a name that ends in .safetensors or .npz");
 }
 
-static absl::Status write(const std::string &path, const std::vector<OutputTensor> &tensors) {
+static runtime::Status write(const std::string &path, const std::vector<OutputTensor> &tensors) {
   std::vector<NamedTensor> named;
   std::vector<data::Column> columns;
   for (const OutputTensor &tensor : tensors) {

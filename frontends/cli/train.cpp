@@ -133,7 +133,7 @@ bool Training::trainPiece(const data::Chunk &chunk, int64_t from, int64_t count)
   size_t inputs = feed_.inputCount();
   int64_t ran = 0;
   auto began = Clock::now();
-  absl::Status status =
+  runtime::Status status =
       session_->steps(graph_, count, chunk.inputs.subspan(from * inputs, count * inputs),
                       scalars_->places(count), &ran);
   double seconds = secondsSince(began);
@@ -142,7 +142,7 @@ bool Training::trainPiece(const data::Chunk &chunk, int64_t from, int64_t count)
   for (int64_t i = 0; i < ran; ++i)
     countStep(chunk.first + from + i, i);
   done_ = chunk.first + from + ran;
-  if (status.code() == absl::StatusCode::kCancelled)
+  if (status.code() == runtime::StatusCode::cancelled)
     return false;
   check(status);
   return !Interrupt::requested();

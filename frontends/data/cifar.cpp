@@ -12,7 +12,7 @@ namespace gradus::data {
 
 static constexpr size_t kPixels = 3 * 32 * 32;
 
-absl::StatusOr<std::vector<Column>> readCifar(const FileBytes &file,
+runtime::StatusOr<std::vector<Column>> readCifar(const FileBytes &file,
                                               const std::string &name) {
   size_t size = file.bytes.size();
   size_t labels = size % (kPixels + 1) == 0 ? 1 : 2;

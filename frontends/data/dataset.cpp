@@ -28,19 +28,19 @@ Argument parse(const std::string &text) {
   return {text.substr(0, equals), text.substr(equals + 1)};
 }
 
-absl::Status needsName(const Argument &argument) {
+runtime::Status needsName(const Argument &argument) {
   if (!argument.name.empty())
-    return absl::OkStatus();
+    return runtime::Status();
   return invalid("holds one tensor without a name; write NAME=", argument.path,
                  " with the name of a graph input");
 }
 
-absl::StatusOr<std::vector<Column>> single(absl::StatusOr<Column> column) {
+runtime::StatusOr<std::vector<Column>> single(runtime::StatusOr<Column> column) {
   GRADUS_TRY(column.status());
   return std::vector<Column>{*std::move(column)};
 }
 
-absl::StatusOr<std::vector<Column>> readBytes(const Argument &argument) {
+runtime::StatusOr<std::vector<Column>> readBytes(const Argument &argument) {
   GRADUS_ASSIGN(FileBytes file, readFile(argument.path));
   if (absl::EndsWith(argument.path, ".npz"))
     return readNpz(file);
@@ -55,7 +55,7 @@ absl::StatusOr<std::vector<Column>> readBytes(const Argument &argument) {
                     : readIdx(file, argument.name));
 }
 
-absl::StatusOr<std::vector<Column>> readColumns(const Argument &argument) {
+runtime::StatusOr<std::vector<Column>> readColumns(const Argument &argument) {
   if (absl::EndsWith(argument.path, ".safetensors"))
     return readSafetensorsColumns(argument.path);
   auto columns = readBytes(argument);
@@ -83,7 +83,7 @@ Column join(const Column &first, const Column &second) {
 
 } // namespace
 
-absl::StatusOr<Dataset> Dataset::open(const std::vector<std::string> &arguments) {
+runtime::StatusOr<Dataset> Dataset::open(const std::vector<std::string> &arguments) {
   Dataset dataset;
   std::vector<std::string> paths;
   for (const std::string &text : arguments) {
@@ -97,7 +97,7 @@ absl::StatusOr<Dataset> Dataset::open(const std::vector<std::string> &arguments)
   return dataset;
 }
 
-absl::Status Dataset::add(Column column) {
+runtime::Status Dataset::add(Column column) {
   for (Column &present : columns_) {
     if (present.name != column.name)
       continue;
@@ -106,10 +106,10 @@ absl::Status Dataset::add(Column column) {
                      " and does not continue the ", toString(present.type),
                      " of the files before it");
     present = join(present, column);
-    return absl::OkStatus();
+    return runtime::Status();
   }
   columns_.push_back(std::move(column));
-  return absl::OkStatus();
+  return runtime::Status();
 }
 
 const Column *Dataset::find(const std::string &name) const {

@@ -7,7 +7,7 @@
 
 #include "runtime/tensor_type.h"
 
-#include "absl/status/statusor.h"
+#include "runtime/status.h"
 
 #include <cstdint>
 #include <memory>
@@ -32,7 +32,7 @@ public:
   /// tensor (.npy, IDX) needs its NAME; the images of a CIFAR file are `image`
   /// unless NAME says otherwise, its labels `label`. Tensors of one name in
   /// several files are joined along their samples.
-  static absl::StatusOr<Dataset> open(const std::vector<std::string> &arguments);
+  static runtime::StatusOr<Dataset> open(const std::vector<std::string> &arguments);
 
   const std::vector<Column> &columns() const { return columns_; }
   /// Null where there is none of that name.
@@ -43,7 +43,7 @@ public:
   const std::string &source() const { return source_; }
 
 private:
-  absl::Status add(Column column);
+  runtime::Status add(Column column);
 
   std::vector<Column> columns_;
   std::string source_;

@@ -72,9 +72,9 @@ bool isInteger(DType dtype) {
          dtype == DType::u8 || dtype == DType::boolean;
 }
 
-absl::Status checkLabels(const Column &column, const LabelRule &rule) {
+runtime::Status checkLabels(const Column &column, const LabelRule &rule) {
   if (rule.classes == 0 || !isInteger(column.type.dtype))
-    return absl::OkStatus();
+    return runtime::Status();
   size_t count = column.bytes.size() / bytesOf(column.type.dtype);
   size_t perSample = count / column.type.shape[0];
   for (size_t i = 0; i < count; ++i) {
@@ -84,7 +84,7 @@ absl::Status checkLabels(const Column &column, const LabelRule &rule) {
                      " has the label ", label, ", but the model has ",
                      rule.classes, " classes (0 to ", rule.classes - 1, ")");
   }
-  return absl::OkStatus();
+  return runtime::Status();
 }
 
 } // namespace
@@ -107,7 +107,7 @@ Feed::Convert Feed::conversion(const Column &column, DType to) {
   return nullptr;
 }
 
-absl::Status Feed::addColumn(const Dataset &dataset, const Column &column,
+runtime::Status Feed::addColumn(const Dataset &dataset, const Column &column,
                              const TensorInfo &input) {
   Convert convert = conversion(column, input.type.dtype);
   if (column.type.shape.empty() || column.type.shape[0] == 0)
@@ -128,14 +128,14 @@ absl::Status Feed::addColumn(const Dataset &dataset, const Column &column,
   port.elements = port.targetBytes / runtime::bytesOf(input.type.dtype);
   port.convert = convert;
   ports_.push_back(port);
-  return absl::OkStatus();
+  return runtime::Status();
 }
 
-absl::Status Feed::addInput(const Dataset &dataset, const TensorInfo &input,
+runtime::Status Feed::addInput(const Dataset &dataset, const TensorInfo &input,
                             const LabelRule &labels) {
   if (takesCount(input)) {
     ports_.push_back({.bytes = input.bytes});
-    return absl::OkStatus();
+    return runtime::Status();
   }
   if (input.type.shape.empty())
     return invalid("input '", input.name, "' is a scalar, which a data set cannot "
@@ -150,10 +150,10 @@ absl::Status Feed::addInput(const Dataset &dataset, const TensorInfo &input,
     return invalid("has no tensor '", input.name, "' (", withSamples(input.type),
                    "); it has ", dataset.contents());
   GRADUS_TRY(addColumn(dataset, *column, input));
-  return input.name == "label" ? checkLabels(*column, labels) : absl::OkStatus();
+  return input.name == "label" ? checkLabels(*column, labels) : runtime::Status();
 }
 
-absl::StatusOr<Feed> Feed::match(const Dataset &dataset,
+runtime::StatusOr<Feed> Feed::match(const Dataset &dataset,
                                  const std::vector<TensorInfo> &inputs,
                                  LabelRule labels) {
   Feed feed;

@@ -23,7 +23,7 @@ public:
   /// `count` gets the number of real samples of each batch. Integers may be
   /// narrower in the file, and pixels are made f32. The data set must outlive
   /// the feed.
-  static absl::StatusOr<Feed> match(const Dataset &dataset,
+  static runtime::StatusOr<Feed> match(const Dataset &dataset,
                                     const std::vector<runtime::TensorInfo> &inputs,
                                     LabelRule labels = {});
 
@@ -53,9 +53,9 @@ private:
   };
 
   static Convert conversion(const Column &column, runtime::DType to);
-  absl::Status addColumn(const Dataset &dataset, const Column &column,
+  runtime::Status addColumn(const Dataset &dataset, const Column &column,
                          const runtime::TensorInfo &input);
-  absl::Status addInput(const Dataset &dataset, const runtime::TensorInfo &input,
+  runtime::Status addInput(const Dataset &dataset, const runtime::TensorInfo &input,
                         const LabelRule &labels);
 
   std::vector<Port> ports_;

@@ -17,7 +17,7 @@ static bool isGzip(std::span<const uint8_t> bytes) {
   return bytes.size() >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b;
 }
 
-static absl::StatusOr<FileBytes> unpackGzip(const std::string &path) {
+static runtime::StatusOr<FileBytes> unpackGzip(const std::string &path) {
   std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"), gzclose);
   if (!file)
     return invalid(path, ": cannot be opened");
@@ -31,7 +31,7 @@ static absl::StatusOr<FileBytes> unpackGzip(const std::string &path) {
   return FileBytes{*bytes, bytes};
 }
 
-absl::StatusOr<FileBytes> readFile(const std::string &path) {
+runtime::StatusOr<FileBytes> readFile(const std::string &path) {
   GRADUS_ASSIGN(MappedFile mapped, MappedFile::open(path));
   if (isGzip(mapped.bytes()))
     return unpackGzip(path);
@@ -39,7 +39,7 @@ absl::StatusOr<FileBytes> readFile(const std::string &path) {
   return FileBytes{owner->bytes(), owner};
 }
 
-absl::StatusOr<std::vector<Column>> readSafetensorsColumns(const std::string &path) {
+runtime::StatusOr<std::vector<Column>> readSafetensorsColumns(const std::string &path) {
   GRADUS_ASSIGN(Safetensors file, Safetensors::open(path));
   auto owner = std::make_shared<Safetensors>(std::move(file));
   std::vector<Column> columns;

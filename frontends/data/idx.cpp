@@ -24,7 +24,7 @@ bool isIdx(std::span<const uint8_t> bytes) {
          bytes[2] <= 0x0e && bytes[3] >= 1 && bytes[3] <= 8;
 }
 
-absl::StatusOr<Column> readIdx(const FileBytes &file, const std::string &name) {
+runtime::StatusOr<Column> readIdx(const FileBytes &file, const std::string &name) {
   std::span<const uint8_t> bytes = file.bytes;
   if (!isIdx(bytes))
     return invalid("is not an IDX file");

@@ -8,6 +8,7 @@
 #include "runtime/status.h"
 
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 
@@ -31,7 +32,7 @@ constexpr Name kNames[] = {
     {"<i8", DType::i64}, {"|b1", DType::boolean}};
 
 /// The text of a value: of `'shape': (3, 4), }` what follows the colon.
-absl::StatusOr<absl::string_view> valueOf(absl::string_view header,
+runtime::StatusOr<absl::string_view> valueOf(absl::string_view header,
                                          absl::string_view key) {
   size_t at = header.find(absl::StrCat("'", key, "':"));
   if (at == absl::string_view::npos)
@@ -39,7 +40,7 @@ absl::StatusOr<absl::string_view> valueOf(absl::string_view header,
   return absl::StripLeadingAsciiWhitespace(header.substr(at + key.size() + 3));
 }
 
-absl::StatusOr<DType> dtypeOf(absl::string_view header) {
+runtime::StatusOr<DType> dtypeOf(absl::string_view header) {
   GRADUS_ASSIGN(absl::string_view text, valueOf(header, "descr"));
   for (const Name &name : kNames)
     if (text.size() > 4 && text.substr(1, 3) == name.descr)
@@ -49,7 +50,7 @@ absl::StatusOr<DType> dtypeOf(absl::string_view header) {
                  "i4, i8 or b1");
 }
 
-absl::StatusOr<std::vector<int64_t>> shapeOf(absl::string_view header) {
+runtime::StatusOr<std::vector<int64_t>> shapeOf(absl::string_view header) {
   GRADUS_ASSIGN(absl::string_view text, valueOf(header, "shape"));
   size_t end = text.find(')');
   if (text.empty() || text[0] != '(' || end == absl::string_view::npos)
@@ -66,7 +67,7 @@ absl::StatusOr<std::vector<int64_t>> shapeOf(absl::string_view header) {
 }
 
 /// The header's text and where the data begin.
-absl::StatusOr<std::pair<absl::string_view, size_t>>
+runtime::StatusOr<std::pair<absl::string_view, size_t>>
 splitHeader(std::span<const uint8_t> bytes) {
   absl::string_view text(reinterpret_cast<const char *>(bytes.data()), bytes.size());
   if (text.size() < 12 || text.substr(0, 6) != kMagic)
@@ -89,7 +90,7 @@ std::string shapeText(const std::vector<int64_t> &shape) {
 
 } // namespace
 
-absl::StatusOr<Column> readNpy(const FileBytes &file, const std::string &name) {
+runtime::StatusOr<Column> readNpy(const FileBytes &file, const std::string &name) {
   GRADUS_ASSIGN(auto split, splitHeader(file.bytes));
   auto [header, start] = split;
   Column column;

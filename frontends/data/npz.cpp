@@ -9,6 +9,7 @@
 #include "runtime/status.h"
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 
 #include <cstring>
@@ -38,7 +39,7 @@ struct Member {
   uint64_t packed = 0, unpacked = 0, offset = 0;
 };
 
-absl::Status corrupt(absl::string_view what) {
+runtime::Status corrupt(absl::string_view what) {
   return invalid("the .npz file is corrupt: ", what);
 }
 
@@ -59,7 +60,7 @@ void applyZip64(Bytes extra, Member &member) {
 }
 
 /// Reads the entry at `*at` of the central directory and moves on.
-absl::StatusOr<Member> readEntry(Bytes zip, size_t *at) {
+runtime::StatusOr<Member> readEntry(Bytes zip, size_t *at) {
   if (*at + kCentralSize > zip.size() || load<uint32_t>(zip, *at) != kCentral)
     return corrupt("its directory is cut off");
   size_t name = load<uint16_t>(zip, *at + 28), extra = load<uint16_t>(zip, *at + 30),
@@ -78,14 +79,14 @@ absl::StatusOr<Member> readEntry(Bytes zip, size_t *at) {
 }
 
 /// Where the end record lies; it is last, but a comment may follow it.
-absl::StatusOr<size_t> findEnd(Bytes zip) {
+runtime::StatusOr<size_t> findEnd(Bytes zip) {
   for (size_t at = zip.size() < kEndSize ? 0 : zip.size() - kEndSize + 1; at-- > 0;)
     if (load<uint32_t>(zip, at) == kEnd)
       return at;
   return corrupt("it has no directory of its arrays");
 }
 
-absl::StatusOr<std::vector<Member>> readDirectory(Bytes zip) {
+runtime::StatusOr<std::vector<Member>> readDirectory(Bytes zip) {
   GRADUS_ASSIGN(size_t end, findEnd(zip));
   size_t count = load<uint16_t>(zip, end + 10), at = load<uint32_t>(zip, end + 16);
   std::vector<Member> members;
@@ -97,7 +98,7 @@ absl::StatusOr<std::vector<Member>> readDirectory(Bytes zip) {
 }
 
 /// The packed bytes of a member, behind its local header.
-absl::StatusOr<Bytes> packedBytes(Bytes zip, const Member &member) {
+runtime::StatusOr<Bytes> packedBytes(Bytes zip, const Member &member) {
   uint64_t at = member.offset;
   if (at > zip.size() || zip.size() - at < kLocalSize ||
       load<uint32_t>(zip, at) != kLocal)
@@ -108,7 +109,7 @@ absl::StatusOr<Bytes> packedBytes(Bytes zip, const Member &member) {
   return zip.subspan(at, member.packed);
 }
 
-absl::StatusOr<FileBytes> inflate(Bytes packed, const Member &member) {
+runtime::StatusOr<FileBytes> inflate(Bytes packed, const Member &member) {
   // Deflate packs at most 1032 to 1; more is a forged size.
   if (member.unpacked > kMaxUnpacked || member.unpacked / 1100 > packed.size())
     return corrupt(absl::StrCat(member.name, " has an impossible size"));
@@ -134,7 +135,7 @@ absl::StatusOr<FileBytes> inflate(Bytes packed, const Member &member) {
   return FileBytes{*bytes, bytes};
 }
 
-absl::StatusOr<FileBytes> unpack(const FileBytes &zip, const Member &member) {
+runtime::StatusOr<FileBytes> unpack(const FileBytes &zip, const Member &member) {
   GRADUS_ASSIGN(Bytes packed, packedBytes(zip.bytes, member));
   if (member.method == 0)
     return FileBytes{packed, zip.owner};
@@ -189,7 +190,7 @@ std::string endRecord(uint16_t count, uint32_t size, uint32_t offset) {
 
 } // namespace
 
-absl::StatusOr<std::vector<Column>> readNpz(const FileBytes &file) {
+runtime::StatusOr<std::vector<Column>> readNpz(const FileBytes &file) {
   GRADUS_ASSIGN(std::vector<Member> members, readDirectory(file.bytes));
   std::vector<Column> columns;
   for (const Member &member : members) {
@@ -203,7 +204,7 @@ absl::StatusOr<std::vector<Column>> readNpz(const FileBytes &file) {
   return columns;
 }
 
-absl::Status writeNpz(const std::string &path, const std::vector<Column> &columns) {
+runtime::Status writeNpz(const std::string &path, const std::vector<Column> &columns) {
   GRADUS_ASSIGN(AtomicFile out, AtomicFile::create(path));
   uint64_t offset = 0;
   std::string directory;

@@ -13,10 +13,10 @@ public:
   Copy(uint8_t *to, const uint8_t *from, size_t size)
       : to_(to), from_(from), size_(size) {}
 
-  absl::Status run() override {
+  Status run() override {
     if (to_ != from_)
       std::memmove(to_, from_, size_);
-    return absl::OkStatus();
+    return Status();
   }
 
 private:
@@ -27,7 +27,7 @@ private:
 
 } // namespace
 
-absl::StatusOr<std::unique_ptr<Command>>
+StatusOr<std::unique_ptr<Command>>
 prepareCopy(const CommandContext &context,
             const artifact::CopyCommand &command) {
   const artifact::Buffer *source =

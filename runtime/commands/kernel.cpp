@@ -24,7 +24,7 @@ class Kernel : public Command {
 public:
   Kernel(const CommandContext &context, const artifact::KernelCommand &command);
 
-  absl::Status run() override {
+  Status run() override {
     // One segment of one block is what most small kernels are.
     if (blocks_ == 1 || pool_.threads() == 1)
       for (int64_t block = 0; block < blocks_; ++block)
@@ -36,7 +36,7 @@ public:
             static_cast<Kernel *>(self)->runBlock(block);
           },
           this);
-    return absl::OkStatus();
+    return Status();
   }
 
 private:
@@ -91,7 +91,7 @@ void Kernel::runBlock(int64_t block) {
 
 } // namespace
 
-absl::StatusOr<std::unique_ptr<Command>>
+StatusOr<std::unique_ptr<Command>>
 prepareKernel(const CommandContext &context,
               const artifact::KernelCommand &command) {
   return std::make_unique<Kernel>(context, command);

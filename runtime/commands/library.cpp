@@ -19,19 +19,19 @@ class Library : public Command {
 public:
   explicit Library(std::unique_ptr<OneDnnCall> call) : call_(std::move(call)) {}
 
-  absl::Status run() override { return call_->run(); }
+  Status run() override { return call_->run(); }
 
   /// The plan's scratch was measured where the artifact was compiled; what the
   /// library asks for depends on the processor.
-  absl::Status plan(uint8_t *scratch, size_t size) {
+  Status plan(uint8_t *scratch, size_t size) {
     if (size >= call_->scratchSize())
       return call_->setScratch(scratch);
     missing_ = call_->scratchSize();
-    return absl::OkStatus();
+    return Status();
   }
   size_t extraScratch() const override { return missing_; }
-  absl::Status setExtraScratch(void *scratch) override {
-    return missing_ ? call_->setScratch(scratch) : absl::OkStatus();
+  Status setExtraScratch(void *scratch) override {
+    return missing_ ? call_->setScratch(scratch) : Status();
   }
 
 private:
@@ -53,7 +53,7 @@ int logicalThreads(const CommandContext &context,
 
 } // namespace
 
-absl::StatusOr<std::unique_ptr<Command>>
+StatusOr<std::unique_ptr<Command>>
 prepareLibrary(const CommandContext &context,
                const artifact::LibraryCommand &command) {
   GRADUS_ASSIGN(auto call,
@@ -71,7 +71,7 @@ prepareLibrary(const CommandContext &context,
 
 #else
 
-absl::StatusOr<std::unique_ptr<Command>>
+StatusOr<std::unique_ptr<Command>>
 prepareLibrary(const CommandContext &, const artifact::LibraryCommand &) {
   return invalid("needs oneDNN, which this runtime was built without");
 }

@@ -168,7 +168,7 @@ bool isForCpu(const artifact::Plan &plan) {
 std::string listOf(const std::vector<std::string> &names) {
   std::string list;
   for (const std::string &name : names)
-    absl::StrAppend(&list, list.empty() ? "" : ", ", name);
+    append(list, list.empty() ? "" : ", ", name);
   return list;
 }
 
@@ -190,8 +190,7 @@ std::vector<std::string> missingFeatures(const artifact::Plan &plan) {
   return missing;
 }
 
-absl::StatusOr<const artifact::Plan *>
-choosePlan(const artifact::Header &header) {
+StatusOr<const artifact::Plan *> choosePlan(const artifact::Header &header) {
   const artifact::Plan *best = nullptr;
   std::string lacks;
   for (size_t i = 0; i < countOf(header.plans()); ++i) {
@@ -203,8 +202,8 @@ choosePlan(const artifact::Header &header) {
         (!best || plan->tuning_score() > best->tuning_score()))
       best = plan;
     if (!missing.empty())
-      absl::StrAppend(&lacks, lacks.empty() ? "" : "; ", textOf(plan->target()),
-                      " needs ", listOf(missing));
+      append(lacks, lacks.empty() ? "" : "; ", textOf(plan->target()),
+             " needs ", listOf(missing));
   }
   if (best)
     return best;

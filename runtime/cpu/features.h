@@ -4,7 +4,7 @@
 
 #include "runtime/artifact.h"
 
-#include "absl/status/statusor.h"
+#include "runtime/status.h"
 
 #include <string>
 #include <vector>
@@ -19,7 +19,6 @@ std::vector<std::string> missingFeatures(const artifact::Plan &plan);
 
 /// The plan with the greatest tuning_score among those for the CPU that this
 /// machine can run; else an error that says what each of them lacks.
-absl::StatusOr<const artifact::Plan *>
-choosePlan(const artifact::Header &header);
+StatusOr<const artifact::Plan *> choosePlan(const artifact::Header &header);
 
 } // namespace gradus::runtime

@@ -31,9 +31,9 @@ const char *nameOf(dnnl_status_t status) {
   }
 }
 
-absl::Status check(dnnl_status_t status, const char *what) {
+Status check(dnnl_status_t status, const char *what) {
   if (status == dnnl_success)
-    return absl::OkStatus();
+    return Status();
   return failed("oneDNN: ", what, ": ", nameOf(status));
 }
 
@@ -106,8 +106,8 @@ bool hasLayout(const OneDnn &library, const_dnnl_memory_desc_t description,
 
 /// Blocked layouts cannot be described by their blocks, only by oneDNN's names:
 /// tries them all, which takes well under a millisecond.
-absl::Status describeBlocked(const OneDnn &library, const LibraryTensor &tensor,
-                             Description &description) {
+Status describeBlocked(const OneDnn &library, const LibraryTensor &tensor,
+                       Description &description) {
   auto dims = valuesOf(tensor.dims());
   for (int tag = 1; tag < dnnl_format_tag_last; ++tag) {
     if (library.dnnl_memory_desc_create_with_tag(
@@ -116,15 +116,15 @@ absl::Status describeBlocked(const OneDnn &library, const LibraryTensor &tensor,
             static_cast<dnnl_format_tag_t>(tag)) != dnnl_success)
       continue;
     if (hasLayout(library, description.handle, tensor))
-      return absl::OkStatus();
+      return Status();
     library.dnnl_memory_desc_destroy(description.handle);
     description.handle = nullptr;
   }
   return invalid("oneDNN has no layout with these blocks and strides");
 }
 
-absl::Status describe(const OneDnn &library, const LibraryTensor &tensor,
-                      Description &description) {
+Status describe(const OneDnn &library, const LibraryTensor &tensor,
+                Description &description) {
   if (countOf(tensor.inner_blocks()) > 0)
     return describeBlocked(library, tensor, description);
   auto dims = valuesOf(tensor.dims());
@@ -153,15 +153,15 @@ dnnl_alg_kind_t algorithmOf(Activation activation) {
   }
 }
 
-absl::Status setAttributes(const OneDnn &library, Activation activation,
-                           Owned<dnnl_primitive_attr_t> &attributes) {
+Status setAttributes(const OneDnn &library, Activation activation,
+                     Owned<dnnl_primitive_attr_t> &attributes) {
   GRADUS_TRY(check(library.dnnl_primitive_attr_create(&attributes.handle),
                    "attributes"));
   GRADUS_TRY(check(library.dnnl_primitive_attr_set_scratchpad_mode(
                        attributes.handle, dnnl_scratchpad_mode_user),
                    "scratchpad mode"));
   if (activation == Activation::none)
-    return absl::OkStatus();
+    return Status();
   Owned<dnnl_post_ops_t> post(library.dnnl_post_ops_destroy);
   GRADUS_TRY(check(library.dnnl_post_ops_create(&post.handle), "epilogue"));
   GRADUS_TRY(check(library.dnnl_post_ops_append_eltwise(
@@ -279,7 +279,7 @@ std::vector<const LibraryTensor *> tensorsOf(const LibraryCommand &command) {
 
 } // namespace
 
-absl::StatusOr<std::unique_ptr<OneDnnCall>>
+StatusOr<std::unique_ptr<OneDnnCall>>
 OneDnnCall::create(const LibraryCommand &command,
                    const std::vector<uint8_t *> &buffers, ThreadPool &pool,
                    int logical) {
@@ -297,18 +297,18 @@ OneDnnCall::~OneDnnCall() {
     library_.dnnl_primitive_destroy(primitive_);
 }
 
-absl::Status OneDnnCall::addMemory(const_dnnl_memory_desc_t description,
-                                   int argument, void *data) {
+Status OneDnnCall::addMemory(const_dnnl_memory_desc_t description, int argument,
+                             void *data) {
   dnnl_memory_t memory = nullptr;
   GRADUS_TRY(check(
       library_.dnnl_memory_create(&memory, description, library_.engine, data),
       "memory"));
   arguments_.push_back({argument, memory});
-  return absl::OkStatus();
+  return Status();
 }
 
-absl::Status OneDnnCall::prepare(const LibraryCommand &command,
-                                 const std::vector<uint8_t *> &buffers) {
+Status OneDnnCall::prepare(const LibraryCommand &command,
+                           const std::vector<uint8_t *> &buffers) {
   auto tensors = tensorsOf(command);
   Descriptions descriptions;
   for (const LibraryTensor *tensor : tensors) {
@@ -334,19 +334,19 @@ absl::Status OneDnnCall::prepare(const LibraryCommand &command,
       description.handle, dnnl_query_scratchpad_md, 0);
   scratchSize_ = scratch ? library_.dnnl_memory_desc_get_size(scratch) : 0;
   if (scratchSize_ == 0)
-    return absl::OkStatus();
+    return Status();
   return addMemory(scratch, DNNL_ARG_SCRATCHPAD, DNNL_MEMORY_NONE);
 }
 
-absl::Status OneDnnCall::setScratch(void *scratch) {
+Status OneDnnCall::setScratch(void *scratch) {
   if (scratchSize_ == 0)
-    return absl::OkStatus();
+    return Status();
   return check(
       library_.dnnl_memory_set_data_handle(arguments_.back().memory, scratch),
       "scratch");
 }
 
-absl::Status OneDnnCall::run() {
+Status OneDnnCall::run() {
   OpenMpScope threads(pool_, logical_);
   CallMemoryScope memory;
   return check(library_.dnnl_primitive_execute(

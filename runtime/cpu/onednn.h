@@ -6,8 +6,7 @@
 #include "runtime/cpu/onednn_library.h"
 #include "runtime/cpu/thread_pool.h"
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
+#include "runtime/status.h"
 
 #include <cstdint>
 #include <memory>
@@ -19,25 +18,25 @@ class OneDnnCall {
 public:
   /// Makes the primitive for a verified command, cut into `logical` parts;
   /// `buffers[i]` is the address of buffer i of the plan.
-  static absl::StatusOr<std::unique_ptr<OneDnnCall>>
+  static StatusOr<std::unique_ptr<OneDnnCall>>
   create(const artifact::LibraryCommand &command,
          const std::vector<uint8_t *> &buffers, ThreadPool &pool, int logical);
   ~OneDnnCall();
 
   /// Bytes of scratch it needs; setScratch before the first run.
   size_t scratchSize() const { return scratchSize_; }
-  absl::Status setScratch(void *scratch);
+  Status setScratch(void *scratch);
 
-  absl::Status run();
+  Status run();
 
 private:
   OneDnnCall(const OneDnn &library, ThreadPool &pool, int logical)
       : library_(library), pool_(pool), logical_(logical) {}
 
-  absl::Status prepare(const artifact::LibraryCommand &command,
-                       const std::vector<uint8_t *> &buffers);
-  absl::Status addMemory(const_dnnl_memory_desc_t description, int argument,
-                         void *data);
+  Status prepare(const artifact::LibraryCommand &command,
+                 const std::vector<uint8_t *> &buffers);
+  Status addMemory(const_dnnl_memory_desc_t description, int argument,
+                   void *data);
 
   const OneDnn &library_;
   ThreadPool &pool_;

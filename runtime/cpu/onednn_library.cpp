@@ -42,7 +42,7 @@ std::vector<std::string> candidates() {
           std::string(GRADUS_ONEDNN_FOLDER) + "/" + kName};
 }
 
-absl::StatusOr<void *> openLibrary() {
+StatusOr<void *> openLibrary() {
   std::string words;
   for (const std::string &path : candidates()) {
     if (void *handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL))
@@ -140,7 +140,7 @@ int replace(const link_map &library, const Imports &imports,
   return replaced;
 }
 
-absl::Status replaceImports(void *handle) {
+Status replaceImports(void *handle) {
   link_map *library = nullptr;
   if (dlinfo(handle, RTLD_DI_LINKMAP, &library) != 0 || !library)
     return failed("cannot look into oneDNN: ", dlerror());
@@ -151,12 +151,12 @@ absl::Status replaceImports(void *handle) {
     return failed("cannot connect oneDNN with the thread pool: ",
                   strerror(errno));
   // A build without OpenMP is fine: it then runs in the calling thread.
-  return absl::OkStatus();
+  return Status();
 }
 
 //===-- its functions -----------------------------------------------------===//
 
-absl::Status resolve(void *handle, OneDnn &library) {
+Status resolve(void *handle, OneDnn &library) {
 #define GRADUS_ONEDNN_RESOLVE(name)                                            \
   library.name =                                                               \
       reinterpret_cast<decltype(library.name)>(dlsym(handle, #name));          \
@@ -168,10 +168,10 @@ absl::Status resolve(void *handle, OneDnn &library) {
   if (version->major != kMajor)
     return failed("needs oneDNN 3, and the library found is ", version->major,
                   ".", version->minor);
-  return absl::OkStatus();
+  return Status();
 }
 
-absl::StatusOr<const OneDnn *> load() {
+StatusOr<const OneDnn *> load() {
   GRADUS_ASSIGN(void *handle, openLibrary());
   GRADUS_TRY(replaceImports(handle));
   static OneDnn library; // as long as the process: others may hold it too
@@ -186,8 +186,8 @@ absl::StatusOr<const OneDnn *> load() {
 
 } // namespace
 
-absl::StatusOr<const OneDnn *> oneDnn() {
-  static const absl::StatusOr<const OneDnn *> library = load();
+StatusOr<const OneDnn *> oneDnn() {
+  static const StatusOr<const OneDnn *> library = load();
   return library;
 }
 

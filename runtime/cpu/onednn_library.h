@@ -11,7 +11,7 @@
 
 #pragma once
 
-#include "absl/status/statusor.h"
+#include "runtime/status.h"
 
 #include <oneapi/dnnl/dnnl.h>
 
@@ -57,6 +57,6 @@ struct OneDnn {
 };
 
 /// Loads it at the first call; later ones give the same answer.
-absl::StatusOr<const OneDnn *> oneDnn();
+StatusOr<const OneDnn *> oneDnn();
 
 } // namespace gradus::runtime

@@ -169,7 +169,7 @@ std::string runAll(const Bytes &file, std::span<const uint8_t> original,
   if (!session.ok())
     return std::string(session.status().message());
   for (size_t graph = 0; graph < (*session)->graphs().size(); ++graph)
-    if (absl::Status status = (*session)->step(static_cast<int>(graph));
+    if (runtime::Status status = (*session)->step(static_cast<int>(graph));
         !status.ok())
       return std::string(status.message());
   ran = true;

@@ -83,8 +83,8 @@ TEST(Session, StopsBetweenStepsWhenCancelled) {
   auto session = start(TestArtifact());
   session->cancel();
   int64_t done = 7;
-  absl::Status status = session->steps(0, 5, {}, {}, &done);
-  EXPECT_EQ(status.code(), absl::StatusCode::kCancelled);
+  Status status = session->steps(0, 5, {}, {}, &done);
+  EXPECT_EQ(status.code(), StatusCode::cancelled);
   EXPECT_EQ(done, 0);
   EXPECT_TRUE(session->step(0).ok()) << "cancelling holds once";
 }
@@ -96,9 +96,9 @@ TEST(Session, CanBeCancelledFromAnotherThread) {
     session->cancel();
   });
   int64_t done = 0;
-  absl::Status status = session->steps(0, int64_t{1} << 60, {}, {}, &done);
+  Status status = session->steps(0, int64_t{1} << 60, {}, {}, &done);
   other.join();
-  EXPECT_EQ(status.code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(status.code(), StatusCode::cancelled);
   EXPECT_EQ(session->stepCount(), done);
 }
 

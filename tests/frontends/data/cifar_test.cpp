@@ -7,7 +7,7 @@ using namespace gradus::data;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-static absl::StatusOr<std::vector<Column>> parse(const std::string &text) {
+static gradus::runtime::StatusOr<std::vector<Column>> parse(const std::string &text) {
   auto owner = std::make_shared<std::vector<uint8_t>>(text.begin(), text.end());
   return readCifar({*owner, owner}, "image");
 }

@@ -52,6 +52,6 @@ inline std::string npyFile(const std::string &descr, const std::string &shape,
   return std::string("\x93NUMPY\x01\x00", 8) + char(header.size()) + '\0' + header + data;
 }
 
-inline std::string wordsOf(const absl::Status &status) { return std::string(status.message()); }
+inline std::string wordsOf(const runtime::Status &status) { return std::string(status.message()); }
 
 } // namespace gradus::data

@@ -8,7 +8,7 @@ using gradus::runtime::DType;
 using gradus::runtime::TensorType;
 using testing::HasSubstr;
 
-static absl::StatusOr<Column> parse(const std::string &text) {
+static gradus::runtime::StatusOr<Column> parse(const std::string &text) {
   auto owner = std::make_shared<std::vector<uint8_t>>(text.begin(), text.end());
   return readIdx({*owner, owner}, "x");
 }

@@ -9,7 +9,7 @@ using gradus::runtime::TensorType;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-static absl::StatusOr<Column> parse(const std::string &text) {
+static gradus::runtime::StatusOr<Column> parse(const std::string &text) {
   auto owner = std::make_shared<std::vector<uint8_t>>(text.begin(), text.end());
   return readNpy({*owner, owner}, "x");
 }

@@ -28,7 +28,7 @@ struct Archive {
   }
 };
 
-absl::StatusOr<std::vector<Column>> parse(const std::string &text) {
+gradus::runtime::StatusOr<std::vector<Column>> parse(const std::string &text) {
   auto owner = std::make_shared<std::vector<uint8_t>>(text.begin(), text.end());
   return readNpz({*owner, owner});
 }

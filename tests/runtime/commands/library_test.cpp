@@ -32,8 +32,8 @@ TestArtifact withProduct(uint32_t scratch) {
   return made;
 }
 
-absl::StatusOr<std::unique_ptr<Session>> start(const TestArtifact &made,
-                                               SessionOptions options = {}) {
+StatusOr<std::unique_ptr<Session>> start(const TestArtifact &made,
+                                         SessionOptions options = {}) {
   auto artifact = Artifact::fromBytes(made.bytes(), "adder");
   if (!artifact.ok())
     return artifact.status();
@@ -49,7 +49,7 @@ TEST(Library, RunsInsideAStep) {
     auto *x = static_cast<float *>((*session)->inputBuffer(0, 0));
     for (int i = 0; i < 8; ++i)
       x[i] = static_cast<float>(i);
-    absl::Status status = (*session)->step(0);
+    Status status = (*session)->step(0);
     ASSERT_TRUE(status.ok()) << status.message();
     auto *sum = static_cast<const float *>((*session)->outputBuffer(0, 0));
     EXPECT_EQ(sum[0], 0 * 0 + 1 * 2 + 2 * 4 + 3 * 6);
@@ -101,7 +101,7 @@ TEST(Library, GivesTheSameBitsForAnyNumberOfThreadsWhenDeterministic) {
     std::copy(x.rbegin(), x.rend(), y); // the gradient lies behind the source
     const void *inputs[] = {x.data()};
     void *outputs[] = {nullptr, result.data()};
-    absl::Status status = (*session)->step(0, inputs, outputs);
+    Status status = (*session)->step(0, inputs, outputs);
     ASSERT_TRUE(status.ok()) << status.message();
     if (first.empty())
       first = result;

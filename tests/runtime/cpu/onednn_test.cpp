@@ -50,7 +50,7 @@ struct Call {
   }
 
   /// Runs it with `logical` parts; what it said.
-  absl::Status run(int threads = 2, int logical = 2) {
+  Status run(int threads = 2, int logical = 2) {
     flatbuffers::FlatBufferBuilder builder;
     builder.Finish(LibraryCommand::Pack(builder, &command));
     std::vector<uint8_t *> buffers;
@@ -63,7 +63,7 @@ struct Call {
     if (!call.ok())
       return call.status();
     std::vector<char> scratch((*call)->scratchSize() + 64);
-    if (absl::Status status = (*call)->setScratch(scratch.data()); !status.ok())
+    if (Status status = (*call)->setScratch(scratch.data()); !status.ok())
       return status;
     return (*call)->run();
   }
@@ -124,7 +124,7 @@ TEST(OneDnn, MultipliesWithBiasAndActivation) {
   call.add({7, 3}, false);
   call.add({1, 3}, false);
   call.add({5, 3}, true);
-  absl::Status status = call.run();
+  Status status = call.run();
   ASSERT_TRUE(status.ok()) << status.message();
   Floats expected(15);
   for (int m = 0; m < 5; ++m)
@@ -143,7 +143,7 @@ TEST(OneDnn, MultipliesATransposedMatrix) {
   call.add({5, 7}, false).strides = {1, 5}; // stored as [7, 5]
   call.add({7, 3}, false).strides = {1, 7}; // stored as [3, 7]
   call.add({5, 3}, true);
-  absl::Status status = call.run();
+  Status status = call.run();
   ASSERT_TRUE(status.ok()) << status.message();
   Floats expected(15);
   for (int m = 0; m < 5; ++m)
@@ -187,7 +187,7 @@ TEST(OneDnn, ConvolvesWithBias) {
   call.add(kShape.weights(), false);
   call.add({kShape.o}, false);
   call.add(kShape.result(), true);
-  absl::Status status = call.run();
+  Status status = call.run();
   ASSERT_TRUE(status.ok()) << status.message();
   int64_t plane = kShape.out() * kShape.out();
   Floats expected(call.memory[3].size());
@@ -204,7 +204,7 @@ TEST(OneDnn, GivesTheGradientOfTheSource) {
   call.add(kShape.result(), false);
   call.add(kShape.weights(), false);
   call.add(kShape.source(), true);
-  absl::Status status = call.run();
+  Status status = call.run();
   ASSERT_TRUE(status.ok()) << status.message();
   Floats expected(call.memory[2].size());
   convolve(kShape, [&](int64_t s, int64_t w, int64_t r) {
@@ -219,7 +219,7 @@ TEST(OneDnn, GivesTheGradientsOfWeightsAndBias) {
   call.add(kShape.result(), false);
   call.add(kShape.weights(), true);
   call.add({kShape.o}, true);
-  absl::Status status = call.run();
+  Status status = call.run();
   ASSERT_TRUE(status.ok()) << status.message();
   Floats weights(call.memory[2].size()), bias(kShape.o);
   convolve(kShape, [&](int64_t s, int64_t w, int64_t r) {
@@ -241,7 +241,7 @@ TEST(OneDnn, ReordersIntoBlocks) {
   blocked.padded_dims = {1, 32, 2, 2};
   blocked.inner_blocks = {16};
   blocked.inner_axes = {1};
-  absl::Status status = call.run();
+  Status status = call.run();
   ASSERT_TRUE(status.ok()) << status.message();
   for (int c = 0; c < 32; ++c)
     for (int at = 0; at < 4; ++at)
