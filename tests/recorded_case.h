@@ -13,6 +13,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <map>
 
 namespace gradus::testing {
 
@@ -30,22 +31,6 @@ inline std::ostream &operator<<(std::ostream &stream, const CaseFile &one) {
   return stream << one.path();
 }
 
-inline std::vector<CaseFile> allCaseFiles() {
-  std::vector<std::filesystem::path> roots = {
-      std::filesystem::path(GRADUS_SOURCE_DIR) / "tests/data/models"};
-  if (const char *more = std::getenv("GRADUS_MODELS"))
-    roots.push_back(more);
-  std::vector<CaseFile> files;
-  for (const auto &root : roots)
-    for (const auto &entry :
-         std::filesystem::recursive_directory_iterator(root))
-      if (entry.path().extension() == ".onnx")
-        files.push_back({entry.path().parent_path(), entry.path().filename()});
-  std::sort(files.begin(), files.end(),
-            [](auto &a, auto &b) { return a.path() < b.path(); });
-  return files;
-}
-
 /// "lenet5_model_dynamo", for names of tests.
 inline std::string testName(const CaseFile &one) {
   std::string name = one.folder.filename().string() + "_" +
@@ -53,6 +38,26 @@ inline std::string testName(const CaseFile &one) {
   std::replace_if(
       name.begin(), name.end(), [](char c) { return !std::isalnum(c); }, '_');
   return name;
+}
+
+inline std::vector<CaseFile> allCaseFiles() {
+  std::vector<std::filesystem::path> roots = {
+      std::filesystem::path(GRADUS_SOURCE_DIR) / "tests/data/models"};
+  if (const char *more = std::getenv("GRADUS_MODELS"))
+    roots.push_back(more);
+  std::map<std::string, CaseFile>
+      files; // by name: a case may be in both folders
+  for (const auto &root : roots)
+    for (const auto &entry :
+         std::filesystem::recursive_directory_iterator(root))
+      if (entry.path().extension() == ".onnx") {
+        CaseFile one = {entry.path().parent_path(), entry.path().filename()};
+        files.emplace(testName(one), one);
+      }
+  std::vector<CaseFile> result;
+  for (const auto &[name, one] : files)
+    result.push_back(one);
+  return result;
 }
 
 /// A case, opened.

@@ -19,6 +19,14 @@ constexpr const char *kInitializeRules[] = {"kaiming_uniform", "xavier_uniform",
 
 //===-- before anything is built ------------------------------------------===//
 
+/// The first few names; of a large model all would be pages.
+std::string few(std::vector<std::string> names) {
+  constexpr size_t kFew = 6;
+  size_t more = names.size() > kFew ? names.size() - kFew : 0;
+  names.resize(names.size() - more);
+  return joined(names) + (more ? message(" and ", more, " more") : "");
+}
+
 /// All ops that we do not have, with the nodes that use them.
 absl::Status checkOperators(const ModelFile &file) {
   std::map<std::string, std::vector<std::string>> unsupported;
@@ -31,7 +39,7 @@ absl::Status checkOperators(const ModelFile &file) {
   std::vector<std::string> lines;
   for (const auto &[type, nodes] : unsupported)
     lines.push_back(message(type, " (", nodes.size() == 1 ? "node " : "nodes ",
-                            joined(nodes), ")"));
+                            few(nodes), ")"));
   if (lines.empty())
     return absl::OkStatus();
   return invalid("uses ops that are not supported: ", joined(lines, "; "));
@@ -48,7 +56,7 @@ absl::Status checkWeights(ModelFile &file, const ImportOptions &options) {
   const auto &[location, tensors] = *missing.begin();
   return invalid(
       "its data file \"", location, "\" is missing; it holds ", tensors.size(),
-      " tensors (", joined(tensors),
+      " tensors (", few(tensors),
       "). Put it beside the model, or start from random weights with "
       "--initialize kaiming_uniform");
 }

@@ -131,6 +131,25 @@ TEST(Import, GivesTheProgramItsRecipe) {
             options.recipe);
 }
 
+//===-- the project's example ---------------------------------------------===//
+
+/// The net of `./dev demo`, as PyTorch exported it with a symbolic batch.
+TEST(Import, TakesTheDigitsExample) {
+  ImportOptions options;
+  options.dims["batch"] = 32;
+  Imported model = import(std::string(GRADUS_SOURCE_DIR) +
+                              "/docs/examples/digits/lenet.onnx",
+                          options);
+  ASSERT_EQ(model.error, "");
+  EXPECT_EQ(model.program().getSymName(), "lenet");
+  EXPECT_EQ(model.predict().getInputName(0), "image");
+  EXPECT_EQ(
+      mlir::cast<mlir::RankedTensorType>(model.predict().getResultTypes()[0])
+          .getShape(),
+      llvm::ArrayRef<int64_t>({32, 10}));
+  EXPECT_EQ(llvm::range_size(model.program().getOps<StateOp>()), 10);
+}
+
 //===-- weights beside the model ------------------------------------------===//
 
 static SmallModel withExternalWeight(const std::string &location) {
@@ -177,6 +196,15 @@ TEST(Import, NamesTheMissingFileAndItsTensors) {
             "its data file \"absent.bin\" is missing; it holds 1 tensors "
             "(layer.weight). Put it beside the model, or "
             "start from random weights with --initialize kaiming_uniform");
+}
+
+TEST(Import, NamesNoMoreThanAFewOfMany) {
+  SmallModel model;
+  model.input("x", {1});
+  for (int i = 0; i < 9; ++i)
+    model.node("Magic", {"x"}, {message("y", i)});
+  EXPECT_NE(import(model.output("y0")).error.find("\"the Magic\" and 3 more)"),
+            std::string::npos);
 }
 
 TEST(Import, ReadsNoFileOutsideOfTheModelsFolder) {
