@@ -30,6 +30,7 @@ private:
   // A tile.
   void emitTile();
   SmallVector<Instance> instancesOf(unsigned first, unsigned last);
+  Value *firstLanes(Value *count, unsigned lanes);
   void addLanes(Instance &instance, unsigned dim, int64_t offset, int64_t size);
   void finish(ArrayRef<Instance> instances, ArrayRef<Value *> accumulators);
   // Along reduced dimensions.
@@ -135,14 +136,18 @@ void NestEmitter::step(unsigned dim, Value *at, int64_t size, Value *limit) {
 
 /// Lanes [offset, offset + lanes) of a vector dimension of which `size` exist.
 void NestEmitter::addLanes(Instance &instance, unsigned dim, int64_t offset, int64_t size) {
-  Constant *iota = b.iota(tiling.lanes);
-  Value *limit = nullptr;
-  if (offset + tiling.lanes > size)
-    limit = b.getInt32(size - offset);
-  else if (laneLimit && !nest.isReduced(dim))
-    limit = b.CreateTrunc(b.CreateNSWSub(laneLimit, position.base[dim]), b.getInt32Ty());
-  if (limit)
-    instance.mask = b.CreateICmpULT(iota, b.splat(limit, tiling.lanes));
+  if (offset + tiling.lanes > size) {
+    instance.lanes = size - offset;
+    instance.mask = firstLanes(b.getInt32(size - offset), tiling.lanes);
+  } else if (laneLimit && !nest.isReduced(dim)) {
+    Value *left = b.CreateNSWSub(laneLimit, position.base[dim]);
+    instance.lanes = 0;
+    instance.mask = firstLanes(b.CreateTrunc(left, b.getInt32Ty()), tiling.lanes);
+  }
+}
+
+Value *NestEmitter::firstLanes(Value *count, unsigned lanes) {
+  return b.CreateICmpULT(b.iota(lanes), b.splat(count, lanes));
 }
 
 /// All positions of the tile along dimensions [first, last).
@@ -236,6 +241,7 @@ Values NestEmitter::accumulate(ArrayRef<Instance> instances, ArrayRef<Value *> c
       for (unsigned dim = nest.parallel; dim < nest.dims(); ++dim)
         at.offset[dim] = point.offset[dim];
       at.mask = isVectorReduced() ? point.mask : instance.mask;
+      at.lanes = isVectorReduced() ? point.lanes : instance.lanes;
       MutableArrayRef<Value *> own = MutableArrayRef<Value *>(results).slice(
           (chain * instances.size() + i) * valueCount(), valueCount());
       llvm::copy(accumulateAt(at, own), own.begin());
@@ -280,11 +286,12 @@ void NestEmitter::combineLanes(SmallVector<Instance> &instances, Values &accumul
     int64_t offset = tiling.finishDim >= 0 ? instance.offset[tiling.finishDim] : 0;
     if (offset % group != 0)
       continue;
-    newInstances.push_back(instance);
+    newInstances.push_back({instance.offset});
     int64_t present = std::min(group, along - offset);
-    if (present < position.lanes)
-      newInstances.back().mask =
-          b.CreateICmpULT(b.iota(position.lanes), b.splat(b.getInt32(present), position.lanes));
+    if (present < position.lanes) {
+      newInstances.back().lanes = present;
+      newInstances.back().mask = firstLanes(b.getInt32(present), position.lanes);
+    }
     for (unsigned value = 0; value < valueCount(); ++value)
       newAccumulators.push_back(
           gather(instances, accumulators, i, value, present));

@@ -206,19 +206,82 @@ Value *NestMemory::readOne(const Access &access, const Instance &at) {
   return b.CreateAlignedLoad(type, from, alignmentOf(type));
 }
 
-Value *NestMemory::readLanes(const Access &access, const Instance &at) {
+Value *NestMemory::readNext(const Access &access, const Instance &at) {
   Type *type = b.wide(memoryType(b, access.element), position.lanes);
-  Value *lanes = mask(guard(access, at), at);
-  Value *none = Constant::getNullValue(type);
-  if (!access.hasStride(position.vectorDim, 1)) {
-    Value *all = ConstantInt::getTrue(b.wide(b.getInt1Ty(), position.lanes));
-    return b.CreateMaskedGather(type, addresses(access, at), alignmentOf(type),
-                                lanes ? lanes : all, none);
-  }
   Value *from = address(access, at);
-  if (lanes)
-    return b.CreateMaskedLoad(type, from, alignmentOf(type), lanes, none);
+  if (Value *lanes = mask(guard(access, at), at))
+    return b.CreateMaskedLoad(type, from, alignmentOf(type), lanes, Constant::getNullValue(type));
   return b.CreateAlignedLoad(type, from, alignmentOf(type));
+}
+
+/// A vector of which the first `present` elements are in memory.
+Value *NestMemory::readFirst(Type *type, Value *from, unsigned lanes, int64_t present) {
+  Type *vector = b.wide(type, lanes);
+  if (present >= lanes)
+    return b.CreateAlignedLoad(vector, from, alignmentOf(type));
+  if (present <= 0)
+    return Constant::getNullValue(vector);
+  Value *some = b.CreateICmpULT(b.iota(lanes), b.splat(b.getInt32(present), lanes));
+  return b.CreateMaskedLoad(vector, from, alignmentOf(type), some, Constant::getNullValue(vector));
+}
+
+/// Reads all that lies between, and picks: for a few strides far cheaper than
+/// a gather.
+Value *NestMemory::readStrided(const Access &access, const Instance &at, int64_t by) {
+  Type *type = memoryType(b, access.element);
+  unsigned lanes = position.lanes;
+  int64_t present = ((at.lanes < 0 ? lanes : at.lanes) - 1) * by + 1;
+  Value *from = address(access, at), *all = nullptr;
+  for (int64_t part = 0; part < by; ++part) {
+    Value *piece = readFirst(type, b.CreateConstGEP1_64(type, from, part * lanes), lanes,
+                             present - part * lanes);
+    // Lane i is element i * by: those of this part, the others as they were.
+    SmallVector<int> picked;
+    for (unsigned i = 0; i < lanes; ++i) {
+      int64_t within = i * by - part * lanes;
+      bool here = within >= 0 && within < lanes;
+      picked.push_back(here ? within + (all ? lanes : 0) : all ? int(i) : PoisonMaskElem);
+    }
+    all = all ? b.CreateShuffleVector(all, piece, picked) : b.CreateShuffleVector(piece, picked);
+  }
+  return all;
+}
+
+/// Reads each element once and repeats it.
+Value *NestMemory::readRepeated(const Access &access, const Instance &at, int64_t by) {
+  Type *type = memoryType(b, access.element);
+  Value *from = address(access, at);
+  for (auto &[expression, scale] : access.place.terms)
+    if (expression.isFunctionOfDim(position.vectorDim)) {
+      auto quotient = cast<mlir::AffineBinaryOpExpr>(expression);
+      Value *first = uniformPart(flatten(quotient.getLHS(), nest.dims()), at);
+      from = b.CreateGEP(type, from, floorDivide(b, first, by));
+    }
+  int64_t present = at.lanes < 0 ? position.lanes : at.lanes;
+  unsigned count = position.lanes / by;
+  Value *few = readFirst(type, from, count, divideCeil(present, by));
+  SmallVector<int> repeated;
+  for (unsigned i = 0; i < position.lanes; ++i)
+    repeated.push_back(i / by);
+  return count == 1 ? b.splat(few, position.lanes) : b.CreateShuffleVector(few, repeated);
+}
+
+Value *NestMemory::gather(const Access &access, const Instance &at) {
+  Type *type = b.wide(memoryType(b, access.element), position.lanes);
+  return b.CreateMaskedGather(type, addresses(access, at), alignmentOf(type),
+                              mask(guard(access, at), at), Constant::getNullValue(type));
+}
+
+Value *NestMemory::readLanes(const Access &access, const Instance &at) {
+  LaneStep step = laneStep(nest, access, position.vectorDim, position.lanes);
+  bool known = at.lanes != 0 && access.guard.empty();
+  if (step.kind == LaneStep::next)
+    return readNext(access, at);
+  if (step.kind == LaneStep::strided && known)
+    return readStrided(access, at, step.by);
+  if (step.kind == LaneStep::repeated && known)
+    return readRepeated(access, at, step.by);
+  return gather(access, at);
 }
 
 Value *NestMemory::read(const Access &access, const Instance &at) {

@@ -14,6 +14,7 @@ namespace gradus {
 struct Instance {
   llvm::SmallVector<int64_t> offset;
   llvm::Value *mask = nullptr; // which lanes count; null: all
+  int64_t lanes = -1;          // the first so many, or -1: all, 0: only the mask knows
 };
 
 /// Where the loops of a nest stand.
@@ -56,6 +57,11 @@ private:
   llvm::Value *read(const Access &access, const Instance &at);
   llvm::Value *readOne(const Access &access, const Instance &at);
   llvm::Value *readLanes(const Access &access, const Instance &at);
+  llvm::Value *readNext(const Access &access, const Instance &at);
+  llvm::Value *readFirst(llvm::Type *type, llvm::Value *from, unsigned lanes, int64_t present);
+  llvm::Value *readStrided(const Access &access, const Instance &at, int64_t by);
+  llvm::Value *readRepeated(const Access &access, const Instance &at, int64_t by);
+  llvm::Value *gather(const Access &access, const Instance &at);
 
   CpuBuilder &b;
   const Nest &nest;

@@ -99,8 +99,15 @@ double Estimate::costOf(const Tiling &t, const Access &access, bool store) const
   if (t.vectorDim < 0 || !access.dependsOn(t.vectorDim))
     return 1 + 0.5 * access.guard.size();
   double guard = access.isGuardedBy(t.vectorDim) ? 1.5 : 0.2 * access.guard.size();
-  bool plain = access.hasStride(t.vectorDim, 1);
-  return guard + (plain ? registersPerVector(t) : t.lanes * (store ? 2.0 : 1.5));
+  double plain = registersPerVector(t);
+  LaneStep step = laneStep(nest, access, t.vectorDim, t.lanes);
+  if (step.kind == LaneStep::next)
+    return guard + plain;
+  if (step.kind == LaneStep::strided && access.guard.empty() && !store)
+    return plain * 2 * step.by;
+  if (step.kind == LaneStep::repeated && access.guard.empty() && !store)
+    return plain * 2;
+  return guard + t.lanes * (store ? 2.0 : 1.5);
 }
 
 /// Vectors that a tile accumulates.

@@ -238,3 +238,19 @@ TEST(CpuLoops, ComparesPositionsWithLabels) {
 )"};
   KernelCheck().run(kernelOf("labels", nest, "rows", 9));
 }
+
+/// What pooling and its gradient read: every second element, or each twice.
+TEST(CpuLoops, StridesAndRepeats) {
+  std::string move = "\n ^bb0(%a: f32):\n plan.yield %a : f32\n", text;
+  int count = 0;
+  for (int64_t width : {1, 5, 14, 16, 40, 70})
+    for (std::string by : {"2", "3", "4"}) {
+      NestText strided{{3, width}, {}, {}, {{"%x", buffer({3, 4 * width}), "(i, j) -> (i, " + by + " * j + 1)"}},
+                       {{"%y", buffer({3, width}), "(i, j) -> (i, j)"}}, {}, "", move};
+      NestText repeated{{4, width}, {}, {}, {{"%x", buffer({2, width}), "(i, j) -> (i floordiv 2, j floordiv " + by + ")"}},
+                        {{"%y", buffer({4, width}), "(i, j) -> (i, j)"}}, {}, "", move};
+      text += kernelOf("s" + std::to_string(count), strided, "rows", 3);
+      text += kernelOf("r" + std::to_string(count++), repeated, "rows", 4);
+    }
+  KernelCheck().run(text);
+}

@@ -1,0 +1,123 @@
+// The polynomials against the C library: f32 within some units of the last
+// place, f64 within 1e-13, special values exactly.
+
+#include "kernel_text.h"
+#include "nest_reference.h"
+
+using namespace gradus::test;
+
+namespace {
+
+/// y = op(x...) for any number of elements.
+template <typename T>
+std::vector<T> apply(std::string op, std::vector<std::vector<T>> inputs, const std::string &targetName) {
+  std::string element = sizeof(T) == 4 ? "f32" : "f64", type = buffer({-1}, element);
+  NestText nest{{INT64_MIN}, {}, {}, {}, {{"%y", type, "(i) -> (i)"}}, {}, "", ""};
+  std::string arguments, values;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    std::string n = std::to_string(i);
+    nest.with.push_back({"%x" + n, type, "(i) -> (i)"});
+    arguments += (i ? ", %a" : "%a") + n + ": " + element;
+    values += (i ? ", %a" : "%a") + n;
+  }
+  nest.then = "\n ^bb0(" + arguments + "):\n %r = " + op + " " + values + " : " + element +
+              "\n plan.yield %r : " + element + "\n";
+  Context context;
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(kernelOf("k", nest, "flat", 0), &context.context);
+  auto kernels = llvm::to_vector(module->getOps<gradus::plan::KernelOp>());
+  auto target = llvm::cantFail(gradus::cpuTarget(targetName));
+  Code code(llvm::cantFail(gradus::emitCpu(kernels, target)));
+  std::vector<T> result(inputs[0].size());
+  std::vector<void *> table;
+  for (auto &input : inputs)
+    table.push_back(input.data());
+  table.push_back(result.data());
+  code.entry(0)(table.data(), 0, result.size());
+  return result;
+}
+
+template <typename T> std::vector<T> spread(double low, double high) {
+  std::vector<T> all;
+  for (int i = 0; i <= 20000; ++i)
+    all.push_back(T(low + (high - low) * i / 20000));
+  return all;
+}
+
+using Function = double (*)(double);
+
+/// The largest error relative to the result, or to `floor` where that is larger.
+template <typename T>
+double worstError(std::string op, Function exact, double low, double high, double floor = 0) {
+  double worst = 0;
+  for (std::string target : {"cpu", "cpu:x86-64-v2"}) {
+    std::vector<T> x = spread<T>(low, high), y = apply<T>(op, {x}, target);
+    for (size_t i = 0; i < x.size(); ++i) {
+      double want = exact(double(x[i])), size = std::max(std::fabs(want), floor);
+      double error = size == 0 ? std::fabs(double(y[i])) : std::fabs(y[i] - want) / size;
+      worst = std::max(worst, error == error ? error : 1e9);
+    }
+  }
+  return worst;
+}
+
+} // namespace
+
+constexpr double ulp = 1.2e-7;
+
+TEST(CpuMath, IsCloseInSinglePrecision) {
+  EXPECT_LT(worstError<float>("math.exp", std::exp, -87, 88), 2 * ulp);
+  EXPECT_LT(worstError<float>("math.expm1", std::expm1, -3, 3), 3 * ulp);
+  EXPECT_LT(worstError<float>("math.log", std::log, 1e-6, 30, 1e-2), 2 * ulp);
+  EXPECT_LT(worstError<float>("math.log1p", std::log1p, -0.9, 9), 4 * ulp);
+  EXPECT_LT(worstError<float>("math.tanh", std::tanh, -10, 10), 4 * ulp);
+  EXPECT_LT(worstError<float>("math.erf", std::erf, -5, 5), 6 * ulp);
+  EXPECT_LT(worstError<float>("math.sin", std::sin, -50, 50, 1e-1), 4 * ulp);
+  EXPECT_LT(worstError<float>("math.cos", std::cos, -50, 50, 1e-1), 4 * ulp);
+  EXPECT_LT(worstError<float>("math.rsqrt", [](double x) { return 1 / std::sqrt(x); }, 1e-3, 10), 2 * ulp);
+}
+
+TEST(CpuMath, IsCloseInDoublePrecision) {
+  EXPECT_LT(worstError<double>("math.exp", std::exp, -700, 709), 1e-13);
+  EXPECT_LT(worstError<double>("math.expm1", std::expm1, -3, 3), 1e-13);
+  EXPECT_LT(worstError<double>("math.log", std::log, 1e-9, 30, 1e-2), 1e-13);
+  EXPECT_LT(worstError<double>("math.tanh", std::tanh, -25, 25), 1e-13);
+  EXPECT_LT(worstError<double>("math.erf", std::erf, -7, 7), 1e-13);
+  EXPECT_LT(worstError<double>("math.sin", std::sin, -50, 50, 1e-2), 1e-13);
+  EXPECT_LT(worstError<double>("math.cos", std::cos, -50, 50, 1e-2), 1e-13);
+  EXPECT_LT(worstError<double>("math.sqrt", std::sqrt, 0, 50), 1e-15);
+}
+
+TEST(CpuMath, RaisesToPowers) {
+  std::vector<double> steps = spread<double>(1, 1e5), base(steps.size(), 0.999);
+  std::vector<double> y = apply<double>("math.powf", {base, steps}, "cpu");
+  for (size_t i = 0; i < y.size(); ++i)
+    ASSERT_NEAR(y[i] / std::pow(0.999, steps[i]), 1, 1e-12);
+  std::vector<float> x = {2, -2, -2, 0, 0, 3, -8}, e = {10, 3, 2, 2, 0, -1, 0.5};
+  std::vector<float> z = apply<float>("math.powf", {x, e}, "cpu:x86-64-v2");
+  for (size_t i = 0; i + 1 < x.size(); ++i)
+    EXPECT_FLOAT_EQ(z[i], std::pow(x[i], e[i]));
+  EXPECT_TRUE(std::isnan(z.back()));
+}
+
+template <typename T> static void expectSpecialValues() {
+  constexpr T inf = std::numeric_limits<T>::infinity(), nan = std::numeric_limits<T>::quiet_NaN();
+  std::vector<T> x = {inf, -inf, nan, 0, 1000, -1000};
+  std::vector<T> exp = apply<T>("math.exp", {x}, "cpu"), log = apply<T>("math.log", {x}, "cpu");
+  std::vector<T> tanh = apply<T>("math.tanh", {x}, "cpu");
+  EXPECT_EQ(exp[0], inf);
+  EXPECT_EQ(exp[1], 0);
+  EXPECT_TRUE(std::isnan(exp[2]) && std::isnan(log[2]) && std::isnan(tanh[2]));
+  EXPECT_EQ(exp[3], 1);
+  EXPECT_EQ(exp[4], inf);
+  EXPECT_EQ(exp[5], 0);
+  EXPECT_EQ(log[0], inf);
+  EXPECT_TRUE(std::isnan(log[1]) && std::isnan(log[5]));
+  EXPECT_EQ(log[3], -inf);
+  EXPECT_NEAR(tanh[0], 1, 1e-6);
+  EXPECT_NEAR(tanh[5], -1, 1e-6);
+}
+
+TEST(CpuMath, KnowsInfinityAndNan) {
+  expectSpecialValues<float>();
+  expectSpecialValues<double>();
+}
