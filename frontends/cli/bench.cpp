@@ -24,8 +24,8 @@ struct BenchOptions {
   int64_t stepsPerCall = 100;
 };
 
-constexpr const char *kFooter = R"(Inputs are made up; a step costs the same whatever they are. Three runs of
---seconds / 3 each: step by step, many steps in one call, and timed by command.
+constexpr const char *kFooter = R"(Inputs are made up; a step costs the same whatever they are. A third of
+--seconds each, in turns: step by step, many steps in one call; then by command.
 
 Example:
   gradus bench lenet.gradus --threads 2)";
@@ -34,8 +34,8 @@ Example:
 class Bench {
 public:
   Bench(Session &session, int graph, double seconds);
-  /// Seconds of a step, of each call of `steps` steps.
-  std::vector<double> measure(int64_t steps);
+  /// Seconds of a step, of each call of `steps` steps, for `share` of the time.
+  std::vector<double> measure(int64_t steps, double share = 1);
   /// Nanoseconds of each command, of all `*steps` steps run.
   std::vector<int64_t> measureCommands(int64_t *steps);
 
@@ -60,7 +60,7 @@ Bench::Bench(Session &session, int graph, double seconds)
     inputs_.push_back(bytes.data());
 }
 
-std::vector<double> Bench::measure(int64_t steps) {
+std::vector<double> Bench::measure(int64_t steps, double share) {
   std::vector<const void *> inputs;
   for (int64_t i = 0; i < steps; ++i)
     inputs.insert(inputs.end(), inputs_.begin(), inputs_.end());
@@ -70,7 +70,7 @@ std::vector<double> Bench::measure(int64_t steps) {
   call(); // warm
   std::vector<double> seconds;
   auto began = Clock::now();
-  for (auto now = began; seconds.size() < 3 || now - began < std::chrono::duration<double>(seconds_);) {
+  for (auto now = began; seconds.empty() || now - began < std::chrono::duration<double>(seconds_ * share);) {
     call();
     auto next = Clock::now();
     seconds.push_back(std::chrono::duration<double>(next - now).count() / steps);
@@ -85,6 +85,12 @@ std::vector<int64_t> Bench::measureCommands(int64_t *steps) {
   *steps = measure(1).size() + 1;
   session_.timeCommands(graph_, {});
   return nanoseconds;
+}
+
+constexpr int kRounds = 5;
+
+void append(std::vector<double> &all, const std::vector<double> &more) {
+  all.insert(all.end(), more.begin(), more.end());
 }
 
 double median(std::vector<double> values) {
@@ -145,11 +151,17 @@ void run(const BenchOptions &options) {
   auto session = openSession(options.session);
   int graph = findGraph(*session, options.graph);
   Bench bench(*session, graph, options.seconds / 3);
+  // In turns, because the speed of a machine changes from second to second.
+  std::vector<double> step, call;
+  for (int round = 0; round < kRounds; ++round) {
+    append(step, bench.measure(1, 1.0 / kRounds));
+    append(call, bench.measure(options.stepsPerCall, 1.0 / kRounds));
+  }
   ordered_json result = {{"artifact", options.session.artifact},
                          {"graph", options.graph},
                          {"threads", session->threads()},
-                         {"step", timing(bench.measure(1))},
-                         {"call", timing(bench.measure(options.stepsPerCall))}};
+                         {"step", timing(step)},
+                         {"call", timing(call)}};
   result["call"]["steps"] = options.stepsPerCall;
   int64_t steps = 0;
   std::vector<int64_t> nanoseconds = bench.measureCommands(&steps);

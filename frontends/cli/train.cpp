@@ -95,7 +95,9 @@ private:
 Training::Training(const TrainOptions &options) : options_(options) {
   dataset_ = take(data::Dataset::open(options.data));
   testSet_ = take(data::Dataset::open(options.eval));
-  memoryBefore_ = anonymousBytes();
+  memoryBefore_ = emptySessionBytes(options.session.threads);
+  releaseFreed();
+  memoryBefore_ += anonymousBytes();
   session_ = openSession(options.session);
   prepare();
   plan();
@@ -229,6 +231,7 @@ void Training::run() {
         endEpoch(progress);
     }
   }
+  releaseFreed();
   memoryAfter_ = anonymousBytes();
   saveCheckpoint();
   if (done_ == start_ && testFeed_)

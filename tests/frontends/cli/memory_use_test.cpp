@@ -14,3 +14,8 @@ TEST(MemoryUse, GrowsWithWhatIsTouched) {
     memory[i] = 1;
   EXPECT_GE(gradus::cli::anonymousBytes(), before + kBytes / 2);
 }
+
+TEST(MemoryUse, OfAnEmptySessionIsSmall) {
+  uint64_t bytes = gradus::cli::emptySessionBytes(2);
+  EXPECT_LT(bytes, 4u << 20);
+}
