@@ -172,9 +172,8 @@ def run_unittest(path, tally):
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     recorder = Recorder(tally, folder)
-    for case in cases(unittest.defaultTestLoader.loadTestsFromModule(module)):
-        if tally.wants(recorder.name(case)):
-            case.run(recorder)
+    found = cases(unittest.defaultTestLoader.loadTestsFromModule(module))
+    unittest.TestSuite(case for case in found if tally.wants(recorder.name(case))).run(recorder)
 
 
 def timed(what, run):

@@ -1,0 +1,68 @@
+"""The runtime alone, built without LLVM, installed and moved, serves a C program."""
+
+import os
+import shutil
+import subprocess
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.abspath(os.path.join(HERE, "..", ".."))
+BUILD = os.path.abspath(os.environ.get("GRADUS_BUILD") or os.path.join(ROOT, "build"))
+WORK = os.path.join(BUILD, "tests", "embed")
+EMBED = os.path.join(ROOT, "docs", "examples", "embed")
+DIGITS = os.path.join(ROOT, "docs", "examples", "digits")
+COMPILERS = ["-DCMAKE_C_COMPILER=clang-22", "-DCMAKE_CXX_COMPILER=clang++-22", "-G", "Ninja"]
+
+
+def run(*command, **environment):
+    done = subprocess.run(command, cwd=WORK, capture_output=True, text=True, env={**os.environ, **environment})
+    if done.returncode:
+        raise AssertionError(f"{' '.join(command)}\n{done.stdout[-4000:]}{done.stderr[-4000:]}")
+    return done.stdout
+
+
+class Embed(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        os.makedirs(WORK, exist_ok=True)
+        for old in ("first", "moved", "example"):
+            shutil.rmtree(os.path.join(WORK, old), ignore_errors=True)
+        run("cmake", "-S", ROOT, "-B", "runtime", *COMPILERS, "-DGRADUS_COMPILER=OFF", "-DGRADUS_TESTS=OFF",
+            "-DGRADUS_DEPS=" + (os.environ.get("GRADUS_DEPS") or os.path.expanduser("~/.cache/gradus")))
+        run("cmake", "--build", "runtime")
+        run("cmake", "--install", "runtime", "--prefix", "first")
+        os.rename(os.path.join(WORK, "first"), os.path.join(WORK, "moved"))
+        cls.tree = os.path.join(WORK, "moved")
+
+    def train(self, program, **environment):
+        artifact, checkpoint = os.path.join(WORK, "lenet.gradus"), os.path.join(WORK, "lenet.safetensors")
+        run(os.path.join(BUILD, "bin", "gradus"), "compile", os.path.join(DIGITS, "lenet.onnx"), "--recipe",
+            os.path.join(DIGITS, "recipe.json"), "-o", artifact)
+        printed = run(program, artifact, os.path.join(DIGITS, "train.safetensors"), "200", checkpoint, **environment)
+        losses = [float(line.split()[-1]) for line in printed.splitlines()]
+        self.assertLess(losses[-1], 0.7 * losses[0])
+        # The moved tool reads what the program wrote.
+        evaluated = run(os.path.join(self.tree, "bin", "gradus"), "evaluate", artifact, "--checkpoint", checkpoint,
+                        "--data", os.path.join(DIGITS, "test.safetensors"))
+        self.assertIn("accuracy", evaluated)
+
+    def test_find_package_gives_a_program_that_trains(self):
+        run("cmake", "-S", EMBED, "-B", "example", *COMPILERS, f"-DCMAKE_PREFIX_PATH={self.tree}")
+        run("cmake", "--build", "example")
+        self.train(os.path.join(WORK, "example", "embed"))
+
+    @unittest.skipUnless(shutil.which("pkg-config"), "pkg-config is not installed")
+    def test_pkg_config_gives_a_program_that_trains(self):
+        flags = run("pkg-config", "--cflags", "--libs", "gradus",
+                    PKG_CONFIG_PATH=os.path.join(self.tree, "lib", "pkgconfig")).split()
+        run("clang-22", os.path.join(EMBED, "train.c"), "-o", "train", *flags)
+        self.train(os.path.join(WORK, "train"), LD_LIBRARY_PATH=os.path.join(self.tree, "lib"))
+
+    def test_the_tree_holds_the_licences(self):
+        licences = os.path.join(self.tree, "share", "doc", "gradus")
+        for name in ("LICENSE", "third_party.md", "onednn/THIRD-PARTY-PROGRAMS"):
+            self.assertTrue(os.path.exists(os.path.join(licences, name)), name)
+
+
+if __name__ == "__main__":
+    unittest.main()
