@@ -59,11 +59,14 @@ NestRead composed(const NestRead &read, const Point &point) {
 }
 
 /// Builds a nest in place of others; its location is all of theirs.
-NestOp rebuild(ArrayRef<NestOp> nests, const NestParts &parts, ScalarBody map,
+NestOp rebuild(ArrayRef<NestOp> nests, NestParts parts, ScalarBody map,
                ScalarBody then) {
   SmallVector<Location> locations;
-  for (NestOp nest : nests)
+  parts.label.clear();
+  for (NestOp nest : nests) {
     locations.push_back(nest.getLoc());
+    parts.label = joinLabels(parts.label, labelOf(nest));
+  }
   NestOp last = nests.back();
   OpBuilder builder(last);
   return buildNest(builder, FusedLoc::get(builder.getContext(), locations),

@@ -193,6 +193,25 @@ LogicalResult checkTypes(Operation *op) {
   return success();
 }
 
+/// A copy with guards is what convolutions make before their work.
+bool isPadding(NestOp nest) {
+  return llvm::any_of(nest.getGuards(),
+                      [](Attribute guard) { return !isa<UnitAttr>(guard); }) &&
+         llvm::hasSingleElement(nest.getThen().front());
+}
+
+/// Names the nests from `first` on for the op they come from: "matmul", "add".
+void labelNests(Block::iterator first, Operation *op) {
+  if (isa<TransposeOp, BroadcastOp, IotaOp>(op))
+    return;
+  StringRef name = op->getName().stripDialect();
+  if (isa<arith::ArithDialect>(op->getDialect()) && !name.consume_back("f"))
+    name.consume_back("i");
+  for (Operation &lowered : llvm::make_range(first, op->getIterator()))
+    if (auto nest = dyn_cast<NestOp>(lowered))
+      setLabel(nest, isPadding(nest) ? "pad" : name);
+}
+
 struct LowerToNests : impl::LowerToNestsBase<LowerToNests> {
   using Base::Base;
 
@@ -219,7 +238,11 @@ struct LowerToNests : impl::LowerToNestsBase<LowerToNests> {
     if (op->use_empty() && isMemoryEffectFree(op))
       return op->erase(), success();
     OpBuilder builder(op);
+    Operation *before = op->getPrevNode();
     SmallVector<Value> values = lowerOp(builder, op);
+    labelNests(before ? std::next(before->getIterator())
+                      : op->getBlock()->begin(),
+               op);
     if (values.empty())
       return op->emitError() << "code generation has no loop nest for '"
                              << op->getName() << "'";

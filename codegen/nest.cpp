@@ -51,7 +51,26 @@ NestParts partsOf(NestOp nest) {
     parts.outputMaps.push_back(cast<AffineMapAttr>(map).getValue());
   parts.resultTypes = SmallVector<Type>(nest.getResultTypes());
   parts.outs = SmallVector<Value>(nest.getOuts());
+  parts.label = labelOf(nest);
   return parts;
+}
+
+StringRef labelOf(NestOp nest) {
+  auto label = nest->getAttrOfType<StringAttr>("label");
+  return label ? label.getValue() : StringRef();
+}
+
+void setLabel(NestOp nest, StringRef label) {
+  if (!label.empty())
+    nest->setAttr("label", StringAttr::get(nest.getContext(), label));
+}
+
+std::string joinLabels(StringRef a, StringRef b) {
+  if (a.empty() || b.empty() || a == b || a.ends_with("+..."))
+    return (a.empty() ? b : a).str();
+  if (a.count('+') >= 2)
+    return (a + "+...").str();
+  return joinLabels((a + "+" + b.split('+').first).str(), b.split('+').second);
 }
 
 namespace {
@@ -148,6 +167,7 @@ NestOp buildNest(OpBuilder &builder, Location location, const NestParts &parts,
                  ScalarBody map, ScalarBody then) {
   KeptReads mapReads(parts.mapReads), thenReads(parts.thenReads);
   NestOp nest = buildFrame(builder, location, parts, mapReads, thenReads);
+  setLabel(nest, parts.label);
   SmallVector<Type> combined;
   if (!parts.combine.empty()) {
     fillRegion(builder, location, nest.getMap(), {}, mapReads, map);

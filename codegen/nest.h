@@ -28,11 +28,19 @@ struct NestParts {
   llvm::SmallVector<mlir::AffineMap> outputMaps;
   llvm::SmallVector<mlir::Type> resultTypes; // on tensors
   llvm::SmallVector<mlir::Value> outs;       // on buffers
+  std::string label;                         // "matmul+add+tanh", for people
 
   unsigned dims() const { return parallel.size() + reduced.size(); }
 };
 
 NestParts partsOf(plan::NestOp nest);
+
+/// What a nest does in a word or three: an attribute that fusion joins and that
+/// names commands; empty for what only moves elements.
+llvm::StringRef labelOf(plan::NestOp nest);
+void setLabel(plan::NestOp nest, llvm::StringRef label);
+/// "a+b"; three parts at most, then "+...".
+std::string joinLabels(llvm::StringRef a, llvm::StringRef b);
 
 /// Builds scalars from scalars: the code of a region.
 using ScalarBody = llvm::function_ref<llvm::SmallVector<mlir::Value>(

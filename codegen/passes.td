@@ -126,6 +126,69 @@ def Fuse : Pass<"fuse", "::gradus::ProgramOp"> {
   let dependentDialects = ["::gradus::plan::PlanDialect"];
 }
 
+def FormKernels : Pass<"form-kernels", "::gradus::ProgramOp"> {
+  let summary = "Makes kernels of nests and launches them";
+  let description = [{
+    A tiny graph becomes one `serial` kernel with its inner values in scratch.
+    Else small nests share serial kernels, nests over the same rows share kernels
+    split by rows, and elementwise updates of states become `flat` kernels, of
+    which one launch serves all states of the same structure. Equal kernels are
+    kept once in the program. `inplace` of a launch says which operand's memory a
+    result may take.
+
+    Before:
+
+    ```mlir
+    gradus.program @p {
+      gradus.graph @predict(%x: tensor<4xf32>) -> (y: tensor<4xf32>) {
+        %0 = plan.nest parallel [4] reduced [] with(%x : tensor<4xf32>)
+            attributes {combine = [], guards = [unit], map_input_maps = [],
+                        output_maps = [affine_map<(d0) -> (d0)>],
+                        then_input_maps = [affine_map<(d0) -> (d0)>]}
+            map {
+            } then {
+            ^bb0(%e: f32):
+              %exp = math.exp %e : f32
+              plan.yield %exp : f32
+            } -> tensor<4xf32>
+        gradus.return %0 : tensor<4xf32>
+      }
+    }
+    ```
+
+    After:
+
+    ```mlir
+    gradus.program @p {
+      gradus.graph @predict(%x: tensor<4xf32>) -> (y: tensor<4xf32>) {
+        %0 = plan.launch @kernel0_copy(%x) items [1] grain 1 inplace [0] {label = "copy"} : (tensor<4xf32>) -> tensor<4xf32>
+        gradus.return %0 : tensor<4xf32>
+      }
+      plan.kernel @kernel0_copy(%x: memref<4xf32>, %y: memref<4xf32>) attributes {inputs = 1 : i64, items = 1 : i64, split = 0 : i32} {
+        plan.nest parallel [4] reduced [] with(%x : memref<4xf32>) outs(%y : memref<4xf32>)
+            attributes {combine = [], guards = [unit], map_input_maps = [],
+                        output_maps = [affine_map<(d0) -> (d0)>],
+                        then_input_maps = [affine_map<(d0) -> (d0)>]}
+            map {
+            } then {
+            ^bb0(%e: f32):
+              %exp = math.exp %e : f32
+              plan.yield %exp : f32
+            }
+        plan.end
+      }
+    }
+    ```
+  }];
+  let options = [
+    Option<"tinyWork", "tiny-work", "int64_t", /*default=*/"2000000",
+           "A graph of less work than this (in adds, about) is one kernel">,
+    Option<"smallWork", "small-work", "int64_t", /*default=*/"16000",
+           "A nest of less work than this shares a serial kernel">,
+  ];
+  let dependentDialects = ["::gradus::plan::PlanDialect"];
+}
+
 def Schedule : Pass<"schedule", "::gradus::GraphOp"> {
   let summary = "Orders the commands of a graph";
   let description = [{

@@ -29,6 +29,11 @@ const Stage stages[] = {
        // Join nests while they are on tensors: maps compose, nothing aliases.
        program.addPass(createFuse());
      }},
+    {"kernels",
+     [](OpPassManager &program) {
+       // Nests become code to launch; from here on their order is fixed.
+       program.addPass(createFormKernels());
+     }},
     {"schedule",
      [](OpPassManager &program) {
        // Kernels exist now. Order them for little memory and in-place updates.

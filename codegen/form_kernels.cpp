@@ -1,0 +1,263 @@
+// Groups the nests of each graph and makes kernels of the groups.
+//
+// A tiny graph is one serial kernel: a launch would cost more than its work.
+// Else small nests share serial kernels, nests that pass rows to each other
+// share kernels over rows, and all updates of one structure share a launch.
+
+#include "codegen/form_kernels_outline.h"
+#include "codegen/nest_cost.h"
+#include "codegen/passes.h"
+
+#include "mlir/Analysis/TopologicalSortUtils.h"
+#include "mlir/IR/Remarks.h"
+
+namespace gradus {
+#define GEN_PASS_DEF_FORMKERNELS
+#include "codegen/passes.h.inc"
+
+namespace {
+using namespace mlir;
+using plan::KernelOp;
+using plan::NestOp;
+using plan::Split;
+
+/// From where on work is worth launches, in adds or so.
+struct Limits {
+  int64_t tinyWork;  // of a graph that is one kernel
+  int64_t smallWork; // of a nest that is worth no launch of its own
+  int64_t tinyBytes = 256 * 1024;
+  /// How many small nests together are worth no second thread.
+  int64_t smallNests = 4;
+};
+
+/// Whether what an op computes goes nowhere but into states.
+bool onlyFeedsStates(Operation *op) {
+  return !op->use_empty() && llvm::all_of(op->getUsers(), [](Operation *user) {
+    return isa<WriteOp>(user) ||
+           (isa<NestOp, ReshapeOp>(user) && onlyFeedsStates(user));
+  });
+}
+
+class GraphKernels {
+public:
+  GraphKernels(GraphOp graph, KernelTable &kernels, Limits limits,
+               StringRef pass)
+      : block_(graph.getBody().front()), kernels_(kernels), limits_(limits),
+        pass_(pass) {}
+
+  void run() {
+    sortTopologically(&block_);
+    auto nests = llvm::to_vector(block_.getOps<NestOp>());
+    if (nests.empty())
+      return;
+    if (isTiny(nests))
+      groups_.push_back({{Split::serial, updatesLast(nests)}});
+    else
+      for (NestOp nest : nests)
+        place(nest);
+    for (Group &group : groups_)
+      launch(group);
+    sortTopologically(&block_);
+  }
+
+private:
+  struct Group {
+    KernelGroup kernel;
+    KernelOp flat = {}; // the kernel of a flat group
+    int64_t work = 0;
+  };
+
+  bool isTiny(ArrayRef<NestOp> nests) {
+    int64_t work = 0, bytes = 0;
+    for (NestOp nest : nests) {
+      work += costOf(nest).work;
+      for (Value result : nest.getResults())
+        bytes += bytesOf(result.getType());
+    }
+    bool hasOthers = !block_.getOps<plan::LibraryOp>().empty();
+    return !hasOthers && work < limits_.tinyWork && bytes < limits_.tinyBytes;
+  }
+
+  /// New values of states are written last, so that they may take the memory of
+  /// the old ones.
+  static SmallVector<NestOp> updatesLast(ArrayRef<NestOp> nests) {
+    SmallVector<NestOp> order(nests);
+    std::stable_partition(order.begin(), order.end(),
+                          [](NestOp nest) { return !onlyFeedsStates(nest); });
+    return order;
+  }
+
+  //===-- which group -----------------------------------------------------===//
+
+  void place(NestOp nest) {
+    bool flat = isFlat(nest);
+    if (flat && onlyFeedsStates(nest))
+      return placeFlat(nest);
+    if (costOf(nest).work <= limits_.smallWork || nest.getParallel().empty())
+      return join(nest, Split::serial, [&](const Group &group) {
+        return group.work + costOf(nest).work <=
+               limits_.smallNests * limits_.smallWork;
+      });
+    if (flat && !hasRowPartner(nest) && !feedsRows(nest))
+      return placeFlat(nest);
+    join(nest, Split::rows,
+         [&](const Group &group) { return passesRows(group, nest); });
+  }
+
+  void placeFlat(NestOp nest) {
+    KernelOp kernel = flatKernel(nest, kernels_);
+    for (auto [index, group] : llvm::enumerate(groups_))
+      if (group.flat == kernel &&
+          !dependsOnGroup(nest, index, /*directly=*/true))
+        return add(nest, index);
+    groups_.push_back({{Split::flat, {}}, kernel});
+    add(nest, groups_.size() - 1);
+  }
+
+  void join(NestOp nest, Split split,
+            llvm::function_ref<bool(const Group &)> fits) {
+    for (size_t index = groups_.size(); index-- > 0;) {
+      const Group &group = groups_[index];
+      if (group.kernel.split == split && fits(group) &&
+          !dependsOnGroup(nest, index, false))
+        return add(nest, index);
+    }
+    groups_.push_back({{split, {}}});
+    add(nest, groups_.size() - 1);
+  }
+
+  void add(NestOp nest, size_t index) {
+    groupOf_[nest] = index;
+    groups_[index].kernel.nests.push_back(nest);
+    groups_[index].work += costOf(nest).work;
+  }
+
+  bool hasRowPartner(NestOp nest) {
+    return llvm::any_of(llvm::enumerate(groups_), [&](auto entry) {
+      return entry.value().kernel.split == Split::rows &&
+             passesRows(entry.value(), nest) &&
+             !dependsOnGroup(nest, entry.index(), false);
+    });
+  }
+
+  /// Whether a nest that is not flat will take rows from this one.
+  bool feedsRows(NestOp nest) {
+    Group alone{{Split::rows, {nest}}};
+    return llvm::any_of(nest->getUsers(), [&](Operation *user) {
+      auto reader = dyn_cast<NestOp>(user);
+      return reader && !isFlat(reader) && !reader.getParallel().empty() &&
+             passesRows(alone, reader);
+    });
+  }
+
+  /// Whether the nest takes something from the group, and of each row only what
+  /// the group computes for the same row.
+  bool passesRows(const Group &group, NestOp nest) {
+    NestOp first = group.kernel.nests.front();
+    if (first.getParallel()[0] != nest.getParallel()[0])
+      return false;
+    bool takes = false;
+    unsigned inputs = nest.getMapInputs().size() + nest.getThenInputs().size();
+    for (unsigned i = 0; i < inputs; ++i) {
+      Value value = nest->getOperand(i), viewed = viewedBy(value);
+      if (!isIn(viewed, group))
+        continue;
+      if (!readsOwnRow(viewed, value, nest.getInputMap(i)))
+        return false;
+      takes = true;
+    }
+    return takes;
+  }
+
+  static bool isIn(Value value, const Group &group) {
+    return llvm::is_contained(group.kernel.nests,
+                              value.getDefiningOp<NestOp>());
+  }
+
+  /// Whether element (d0, ...) of `viewed` is written for row d0 and read for
+  /// it: d0 is its first dimension, or the first of its view.
+  static bool readsOwnRow(Value viewed, Value view, AffineMap read) {
+    auto result = cast<OpResult>(viewed);
+    AffineMap written =
+        cast<NestOp>(result.getOwner()).getOutputMap(result.getResultNumber());
+    auto isD0 = [](AffineMap map) {
+      auto dim = map.getNumResults() == 0
+                     ? AffineDimExpr(nullptr)
+                     : dyn_cast<AffineDimExpr>(map.getResult(0));
+      return dim && dim.getPosition() == 0;
+    };
+    return isD0(written) && isD0(read) &&
+           shapeOf(viewed)[0] == shapeOf(view)[0];
+  }
+
+  /// Whether the nest needs something that is computed from the group's results
+  /// by others, so that it cannot be in the same launch; `directly`: or by the
+  /// group itself.
+  bool dependsOnGroup(NestOp nest, size_t index, bool directly) {
+    SmallVector<Operation *> stack;
+    llvm::DenseSet<Operation *> seen;
+    auto pushOperands = [&](Operation *op) {
+      for (Value operand : op->getOperands())
+        if (Operation *producer = viewedBy(operand).getDefiningOp())
+          stack.push_back(producer);
+    };
+    pushOperands(nest);
+    if (!directly)
+      llvm::erase_if(stack, [&](Operation *op) { return isMember(op, index); });
+    while (!stack.empty()) {
+      Operation *op = stack.pop_back_val();
+      if (!seen.insert(op).second)
+        continue;
+      if (isMember(op, index))
+        return true;
+      auto other = groupOf_.find(op);
+      if (other == groupOf_.end()) {
+        pushOperands(op);
+        continue;
+      }
+      for (NestOp member : groups_[other->second].kernel.nests)
+        if (seen.insert(member).second || member == op)
+          pushOperands(member);
+    }
+    return false;
+  }
+
+  bool isMember(Operation *op, size_t index) {
+    auto found = groupOf_.find(op);
+    return found != groupOf_.end() && found->second == index;
+  }
+
+  //===-- launches --------------------------------------------------------===//
+
+  void launch(Group &group) {
+    size_t count = group.kernel.nests.size();
+    Location location = group.kernel.nests.front().getLoc();
+    if (group.flat)
+      outlineFlat(group.flat, group.kernel.nests);
+    else
+      outline(group.kernel, kernels_);
+    remark::passed(location, remark::RemarkOpts::name("Kernel").category(pass_))
+        << "kernel of " << std::to_string(count) << " nests, split "
+        << plan::stringifySplit(group.kernel.split);
+  }
+
+  Block &block_;
+  KernelTable &kernels_;
+  Limits limits_;
+  StringRef pass_;
+  std::vector<Group> groups_;
+  llvm::DenseMap<Operation *, size_t> groupOf_;
+};
+
+struct FormKernels : impl::FormKernelsBase<FormKernels> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    KernelTable kernels(getOperation());
+    for (auto graph : getOperation().getBody().getOps<GraphOp>())
+      GraphKernels(graph, kernels, {tinyWork, smallWork}, getArgument()).run();
+  }
+};
+
+} // namespace
+} // namespace gradus

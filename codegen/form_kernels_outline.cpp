@@ -1,0 +1,599 @@
+// Outlines groups of nests: which values are arguments, which are scratch, what
+// may be computed in place, and how the work is cut into blocks.
+
+#include "codegen/form_kernels_outline.h"
+
+#include "codegen/fuse_maps.h"
+#include "codegen/nest_cost.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/OperationSupport.h"
+
+namespace gradus {
+using namespace mlir;
+using plan::KernelOp;
+using plan::LaunchOp;
+using plan::NestOp;
+using plan::Split;
+
+Value viewedBy(Value value) {
+  while (auto reshape = value.getDefiningOp<ReshapeOp>())
+    value = reshape.getInput();
+  return value;
+}
+
+//===-- equal kernels -----------------------------------------------------===//
+
+KernelTable::KernelTable(ProgramOp program) : program_(program) {
+  llvm::append_range(kernels_, program.getBody().getOps<KernelOp>());
+}
+
+static bool areEqual(KernelOp a, KernelOp b) {
+  return a.getFunctionType() == b.getFunctionType() &&
+         a.getInputs() == b.getInputs() && a.getSplit() == b.getSplit() &&
+         a.getItems() == b.getItems() &&
+         OperationEquivalence::isRegionEquivalentTo(
+             &a.getBody(), &b.getBody(), OperationEquivalence::IgnoreLocations);
+}
+
+/// A label as part of a symbol.
+static std::string identifier(StringRef label) {
+  std::string name;
+  for (char c : label.take_front(48))
+    name += llvm::isAlnum(c) ? c : '_';
+  return name;
+}
+
+KernelOp KernelTable::add(KernelOp kernel, StringRef label) {
+  for (KernelOp known : kernels_)
+    if (areEqual(known, kernel)) {
+      kernel.erase();
+      return known;
+    }
+  std::string name =
+      "kernel" + std::to_string(kernels_.size()) + "_" + identifier(label);
+  kernel.setSymName(name);
+  program_.getBody().front().push_back(kernel);
+  kernels_.push_back(kernel);
+  return kernel;
+}
+
+namespace {
+
+//===-- buffers of a kernel -----------------------------------------------===//
+
+/// Bytes of scratch that a kernel may have on the stack.
+constexpr int64_t scratchLimit = 128 * 1024;
+
+SmallVector<AffineExpr> rowMajor(ArrayRef<AffineExpr> index,
+                                 ArrayRef<int64_t> shape,
+                                 MLIRContext *context) {
+  AffineExpr offset = getAffineConstantExpr(0, context);
+  for (auto [position, extent] : llvm::zip(index, shape))
+    offset = offset * extent + position;
+  return {offset};
+}
+
+/// The element that `map` gives in a tensor of `shape`, as a number.
+AffineMap linearised(AffineMap map, ArrayRef<int64_t> shape) {
+  MLIRContext *context = map.getContext();
+  return simplifyAffineMap(
+      AffineMap::get(map.getNumDims(), 0,
+                     rowMajor(map.getResults(), shape, context), context));
+}
+
+/// How a tensor lies in a kernel: as it is, as one row of it (scratch of a work
+/// item), or with its elements in a line (where it is seen under two shapes).
+struct Buffer {
+  Value value;  // the tensor
+  Value memory; // the memref, once there is one
+  bool isLine = false;
+  int rowDim = -1; // dimension that is left out
+
+  MemRefType type() const {
+    auto tensor = cast<RankedTensorType>(value.getType());
+    SmallVector<int64_t> shape(tensor.getShape());
+    if (rowDim >= 0)
+      shape.erase(shape.begin() + rowDim);
+    if (isLine)
+      shape = {product(shape)};
+    return MemRefType::get(shape, tensor.getElementType());
+  }
+
+  /// Whether the view's elements are those of the buffer without division.
+  bool showsPlainly(AffineMap map, Value view) const {
+    return view == value || throughReshape(map, shapeOf(value), shapeOf(view));
+  }
+
+  /// A map into `view`, another shape of the tensor, as a map into the buffer.
+  AffineMap access(AffineMap map, Value view) const {
+    if (isLine && rowDim >= 0) // Rows are the first dimension of all views.
+      return linearised(map.dropResult(0), shapeOf(view).drop_front());
+    if (isLine)
+      return linearised(map, shapeOf(view));
+    if (view != value)
+      map = *throughReshape(map, shapeOf(value), shapeOf(view));
+    return rowDim < 0 ? map : map.dropResult(rowDim);
+  }
+};
+
+/// The dimension of the tensor that runs with d0 of a map, or -1.
+int dimensionOfRows(AffineMap map) {
+  for (auto [result, expression] : llvm::enumerate(map.getResults()))
+    if (auto dim = dyn_cast<AffineDimExpr>(expression);
+        dim && dim.getPosition() == 0)
+      return result;
+  return -1;
+}
+
+/// Everything about one outlining, step by step.
+class Outlining {
+public:
+  explicit Outlining(const KernelGroup &group)
+      : group_(group), members_(group.nests.begin(), group.nests.end()) {}
+
+  LaunchOp run(KernelTable &kernels) {
+    collectArguments();
+    chooseScratch();
+    chooseLines();
+    KernelOp kernel = kernels.add(buildKernel(), label());
+    return buildLaunch(kernel);
+  }
+
+private:
+  using Results = llvm::SetVector<Value>;
+
+  NestOp first() { return group_.nests.front(); }
+
+  bool isInside(Value value) {
+    Operation *op = value.getDefiningOp();
+    return op && members_.contains(op);
+  }
+
+  /// Whether someone outside of the group needs the value, in whatever shape.
+  bool isNeededOutside(Value value) {
+    return llvm::any_of(value.getUsers(), [&](Operation *user) {
+      if (auto reshape = dyn_cast<ReshapeOp>(user))
+        return isNeededOutside(reshape.getResult());
+      return !members_.contains(user);
+    });
+  }
+
+  void collectArguments() {
+    for (NestOp nest : group_.nests)
+      for (Value operand : nest->getOperands())
+        if (!isInside(viewedBy(operand)))
+          inputs_.insert(operand);
+    for (NestOp nest : group_.nests)
+      for (Value result : nest.getResults())
+        (isNeededOutside(result) ? outputs_ : inner_).insert(result);
+  }
+
+  /// Inner values lie in scratch as far as it goes, the smallest first; the
+  /// rest become outputs that nobody reads. A kernel that contracts rows keeps
+  /// whole blocks of them together, so it has no scratch.
+  void chooseScratch() {
+    SmallVector<Value> bySize(inner_.begin(), inner_.end());
+    llvm::stable_sort(bySize, [](Value a, Value b) {
+      return bytesOf(a.getType()) < bytesOf(b.getType());
+    });
+    bool mayHave = group_.split == Split::serial ||
+                   llvm::none_of(group_.nests, [](NestOp nest) {
+                     return isContraction(nest);
+                   });
+    int64_t used = 0;
+    for (Value value : bySize) {
+      int rowDim = rowDimOf(value);
+      int64_t bytes =
+          bytesOf(value.getType()) /
+          (rowDim >= 0 ? std::max<int64_t>(1, shapeOf(value)[rowDim]) : 1);
+      bool fits = mayHave && (group_.split == Split::serial || rowDim >= 0) &&
+                  used + bytes <= scratchLimit;
+      if (!fits) {
+        outputs_.insert(value);
+        continue;
+      }
+      used += bytes;
+      scratch_.insert(value);
+    }
+  }
+
+  int rowDimOf(Value value) {
+    if (group_.split != Split::rows)
+      return -1;
+    auto result = cast<OpResult>(value);
+    return dimensionOfRows(
+        cast<NestOp>(result.getOwner()).getOutputMap(result.getResultNumber()));
+  }
+
+  /// Makes the buffers; lines of those that are read under a shape that does
+  /// not follow from their own.
+  void chooseLines() {
+    for (auto *values : {&inputs_, &outputs_, &scratch_})
+      for (Value value : *values)
+        buffers_[value] = {
+            value, {}, false, scratch_.contains(value) ? rowDimOf(value) : -1};
+    for (NestOp nest : group_.nests) {
+      NestParts parts = partsOf(nest);
+      for (auto *reads : {&parts.mapReads, &parts.thenReads})
+        for (const NestRead &read : *reads) {
+          Buffer &buffer = bufferOf(read.value);
+          if (!buffer.showsPlainly(read.map, read.value))
+            buffer.isLine = true;
+        }
+    }
+  }
+
+  Buffer &bufferOf(Value value) {
+    Value viewed = viewedBy(value);
+    return buffers_[isInside(viewed) ? viewed : value];
+  }
+
+  //===-- the kernel ------------------------------------------------------===//
+
+  KernelOp buildKernel() {
+    MLIRContext *context = first().getContext();
+    OpBuilder builder(context);
+    Location location = UnknownLoc::get(context);
+    SmallVector<Value> arguments(inputs_.begin(), inputs_.end());
+    llvm::append_range(arguments, outputs_);
+    SmallVector<Type> types;
+    for (Value value : arguments)
+      types.push_back(buffers_[value].type());
+    auto kernel = KernelOp::create(builder, location, "kernel",
+                                   builder.getFunctionType(types, {}),
+                                   inputs_.size(), group_.split, items(),
+                                   ArrayAttr(), ArrayAttr(), StringAttr());
+    Block *body = builder.createBlock(&kernel.getBody());
+    for (auto [value, type] : llvm::zip(arguments, types))
+      buffers_[value].memory = body->addArgument(type, location);
+    for (Value value : scratch_)
+      buffers_[value].memory =
+          plan::ScratchOp::create(builder, location, buffers_[value].type());
+    for (NestOp nest : group_.nests)
+      copyNest(builder, nest);
+    plan::EndOp::create(builder, location);
+    return kernel;
+  }
+
+  int64_t items() {
+    return group_.split == Split::rows ? first().getParallel()[0] : 1;
+  }
+
+  NestRead onBuffer(const NestRead &read) {
+    Buffer &buffer = bufferOf(read.value);
+    return {buffer.memory,
+            buffer.access(read.map, isInside(viewedBy(read.value))
+                                        ? read.value
+                                        : buffer.value),
+            read.guard};
+  }
+
+  void copyNest(OpBuilder &builder, NestOp nest) {
+    NestParts parts = partsOf(nest);
+    parts.label.clear();
+    parts.resultTypes.clear();
+    for (NestRead &read : parts.mapReads)
+      read = onBuffer(read);
+    for (NestRead &read : parts.thenReads)
+      read = onBuffer(read);
+    for (auto [result, map] : llvm::zip(nest.getResults(), parts.outputMaps)) {
+      parts.outs.push_back(buffers_[result].memory);
+      map = buffers_[result].access(map, result);
+    }
+    auto copy = [](Region &region) {
+      return
+          [&region](OpBuilder &inside, Location location, ValueRange values) {
+            return copyBody(inside, region, values, [&](unsigned dim) {
+              return indexOf(inside, location, dim);
+            });
+          };
+    };
+    buildNest(builder, nest.getLoc(), parts, copy(nest.getMap()),
+              copy(nest.getThen()));
+  }
+
+  //===-- the launch ------------------------------------------------------===//
+
+  std::string label() {
+    std::string joined;
+    for (NestOp nest : group_.nests)
+      joined = joinLabels(joined, labelOf(nest));
+    return joined.empty() ? "copy" : joined;
+  }
+
+  LaunchOp buildLaunch(KernelOp kernel) {
+    OpBuilder builder(group_.nests.back());
+    SmallVector<Location> locations;
+    RegionCost cost;
+    for (NestOp nest : group_.nests) {
+      locations.push_back(nest.getLoc());
+      cost.flops += costOf(nest).flops;
+      cost.work += costOf(nest).work;
+    }
+    SmallVector<Type> types;
+    for (Value output : outputs_)
+      types.push_back(output.getType());
+    auto launch = LaunchOp::create(
+        builder, FusedLoc::get(builder.getContext(), locations), types,
+        kernel.getSymName(), inputs_.getArrayRef(), ArrayRef<int64_t>{items()},
+        grain(cost), inplace(), cost.flops, builder.getStringAttr(label()));
+    for (unsigned r = 0; r < outputs_.size(); ++r) {
+      Value output = outputs_[r];
+      output.replaceAllUsesWith(launch.getResult(r));
+    }
+    eraseNests();
+    return launch;
+  }
+
+  /// Last to first; between them reshapes of inner values.
+  void eraseNests() {
+    for (NestOp nest : llvm::reverse(group_.nests)) {
+      for (Operation *user : llvm::make_early_inc_range(nest->getUsers()))
+        eraseUnused(user);
+      nest.erase();
+    }
+  }
+
+  static void eraseUnused(Operation *reshape) {
+    for (Operation *user : llvm::make_early_inc_range(reshape->getUsers()))
+      eraseUnused(user);
+    reshape->erase();
+  }
+
+  /// Items that are handed out together: enough work to be worth it, few blocks
+  /// enough to be cheap, and rows of products by eights for the registers.
+  int64_t grain(RegionCost cost) {
+    constexpr int64_t blockWork = 32 * 1024, blockBytes = 16 * 1024,
+                      mostBlocks = 64;
+    int64_t count = items(), bytes = 0;
+    for (NestOp nest : group_.nests)
+      bytes += bytesOf(nest);
+    int64_t byWork =
+        llvm::divideCeil(blockWork, std::max<int64_t>(1, cost.work / count));
+    int64_t byBytes =
+        llvm::divideCeil(blockBytes, std::max<int64_t>(1, bytes / count));
+    int64_t grain = std::max<int64_t>(std::min(byWork, byBytes),
+                                      llvm::divideCeil(count, mostBlocks));
+    if (llvm::any_of(group_.nests, isProductOfRows))
+      grain = llvm::alignTo(grain, std::clamp<int64_t>(count / 4, 1, 8));
+    return std::min(grain, count);
+  }
+
+  static bool isProductOfRows(NestOp nest) {
+    return isContraction(nest) && nest.getParallel().size() <= 2;
+  }
+
+  //===-- in place --------------------------------------------------------===//
+
+  SmallVector<int64_t> inplace() {
+    SmallVector<int64_t> taken(outputs_.size(), -1);
+    for (bool sameState : {true, false})
+      for (auto [r, output] : llvm::enumerate(outputs_))
+        for (auto [o, input] : llvm::enumerate(inputs_))
+          if (taken[r] < 0 && !llvm::is_contained(taken, int64_t(o)) &&
+              (!sameState || isSameState(input, output)) &&
+              mayTakeOver(output, input))
+            taken[r] = o;
+    return taken;
+  }
+
+  static bool isSameState(Value input, Value output) {
+    auto read = input.getDefiningOp<ReadOp>();
+    return read && llvm::any_of(output.getUsers(), [&](Operation *user) {
+             auto write = dyn_cast<WriteOp>(user);
+             return write && write.getState() == read.getState();
+           });
+  }
+
+  /// Whether nothing is read of `input` once the item that writes `output` has
+  /// begun to, but the very element that is written.
+  bool mayTakeOver(Value output, Value input) {
+    if (input.getType() != output.getType() ||
+        input.getDefiningOp<arith::ConstantOp>())
+      return false;
+    for (Value other : inputs_)
+      if (other != input && viewedBy(other) == viewedBy(input))
+        return false;
+    NestOp writer = output.getDefiningOp<NestOp>();
+    AffineMap written =
+        writer.getOutputMap(cast<OpResult>(output).getResultNumber());
+    bool behind = false;
+    for (NestOp nest : group_.nests) {
+      behind |= nest == writer;
+      for (unsigned i = 0;
+           i < nest.getMapInputs().size() + nest.getThenInputs().size(); ++i) {
+        if (nest->getOperand(i) != input)
+          continue;
+        bool before = !behind && isOwnRow(nest.getInputMap(i), written);
+        bool atOnce = nest == writer && i >= nest.getMapInputs().size() &&
+                      nest.getInputMap(i) == written;
+        if (!before && !atOnce)
+          return false;
+      }
+    }
+    return true;
+  }
+
+  /// Other items run at the same time: an earlier nest must have read rows of
+  /// its own item only.
+  bool isOwnRow(AffineMap read, AffineMap written) {
+    return group_.split == Split::serial ||
+           (dimensionOfRows(read) >= 0 &&
+            dimensionOfRows(read) == dimensionOfRows(written));
+  }
+
+  const KernelGroup &group_;
+  llvm::DenseSet<Operation *> members_;
+  llvm::SetVector<Value> inputs_, outputs_, inner_, scratch_;
+  llvm::DenseMap<Value, Buffer> buffers_;
+};
+
+} // namespace
+
+LaunchOp outline(const KernelGroup &group, KernelTable &kernels) {
+  return Outlining(group).run(kernels);
+}
+
+//===-- flat kernels ------------------------------------------------------===//
+
+/// Whether a map steps through a tensor of this shape as the domain does.
+static bool isRowMajor(AffineMap map, ArrayRef<int64_t> shape,
+                       ArrayRef<int64_t> domain) {
+  if (product(shape) != product(domain))
+    return false;
+  auto position =
+      AffineMap::getMultiDimIdentityMap(domain.size(), map.getContext());
+  return linearised(map, shape) == linearised(position, domain);
+}
+
+bool isFlat(NestOp nest) {
+  NestParts parts = partsOf(nest);
+  if (!nest.isElementwise() || product(parts.parallel) == 1)
+    return false;
+  bool asksIndex = false;
+  nest.getThen().walk([&](plan::IndexOp) { asksIndex = true; });
+  auto isWhole = [&](AffineMap map, Value value) {
+    return isRowMajor(map, shapeOf(value), parts.parallel);
+  };
+  auto reads = llvm::all_of(parts.thenReads, [&](const NestRead &read) {
+    return !read.isGuarded() &&
+           (product(shapeOf(read.value)) == 1 || isWhole(read.map, read.value));
+  });
+  auto writes = llvm::all_of(
+      llvm::zip(parts.outputMaps, nest.getResults()),
+      [&](auto pair) { return isWhole(std::get<0>(pair), std::get<1>(pair)); });
+  return !asksIndex && reads && writes;
+}
+
+/// The type in a flat kernel: a line of any length, or one element.
+static MemRefType flatType(Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  if (type.getNumElements() == 1)
+    return MemRefType::get({}, type.getElementType());
+  return MemRefType::get({ShapedType::kDynamic}, type.getElementType());
+}
+
+KernelOp flatKernel(NestOp nest, KernelTable &kernels) {
+  MLIRContext *context = nest.getContext();
+  OpBuilder builder(context);
+  NestParts parts = partsOf(nest);
+  SmallVector<Type> types;
+  for (Value operand : nest->getOperands())
+    types.push_back(flatType(operand));
+  for (Value result : nest.getResults())
+    types.push_back(flatType(result));
+  Location location = UnknownLoc::get(context);
+  auto kernel = KernelOp::create(builder, location, "kernel",
+                                 builder.getFunctionType(types, {}),
+                                 nest->getNumOperands(), Split::flat, 0,
+                                 ArrayAttr(), ArrayAttr(), StringAttr());
+  Block *body = builder.createBlock(&kernel.getBody());
+  body->addArguments(types, SmallVector<Location>(types.size(), location));
+  AffineMap line = AffineMap::getMultiDimIdentityMap(1, context);
+  auto mapOf = [&](Value memory) {
+    return cast<MemRefType>(memory.getType()).getRank()
+               ? line
+               : AffineMap::get(1, 0, context);
+  };
+  parts.label.clear();
+  parts.parallel = {ShapedType::kDynamic};
+  parts.resultTypes.clear();
+  for (auto [read, memory] : llvm::zip(parts.thenReads, body->getArguments()))
+    read = {memory, mapOf(memory), {}};
+  for (BlockArgument memory :
+       body->getArguments().drop_front(nest->getNumOperands()))
+    parts.outs.push_back(memory);
+  parts.outputMaps.assign(parts.outs.size(), line);
+  auto copy = [&](OpBuilder &inside, Location, ValueRange values) {
+    return copyBody(inside, nest.getThen(), values, nullptr);
+  };
+  buildNest(builder, location, parts, nullptr, copy);
+  plan::EndOp::create(builder, location);
+  return kernels.add(kernel, "flat_" + labelOf(nest).str());
+}
+
+/// Items per block: 64 KB through memory, whole cache lines.
+static int64_t flatGrain(NestOp nest) {
+  int64_t bytes = 0;
+  for (Value value : nest->getOperands())
+    bytes += product(shapeOf(value)) > 1 ? bytesOf(value.getType()) : 0;
+  for (Type type : nest.getResultTypes())
+    bytes += bytesOf(type);
+  int64_t perItem = std::max<int64_t>(1, bytes / product(nest.getParallel()));
+  return llvm::alignTo(64 * 1024 / perItem, 64);
+}
+
+/// For each result the operand of its own nest whose memory it may take: every
+/// element is read before it is written. First the state it is the new value
+/// of.
+static SmallVector<int64_t> flatInplace(NestOp nest) {
+  auto feeds = [](Value result, Value operand) {
+    auto read = operand.getDefiningOp<ReadOp>();
+    return read && llvm::any_of(result.getUsers(), [&](Operation *user) {
+             auto write = dyn_cast<WriteOp>(user);
+             return write && write.getState() == read.getState();
+           });
+  };
+  SmallVector<int64_t> taken(nest->getNumResults(), -1);
+  for (bool sameState : {true, false})
+    for (auto [r, result] : llvm::enumerate(nest.getResults()))
+      for (auto [o, operand] : llvm::enumerate(nest->getOperands()))
+        if (taken[r] < 0 && !llvm::is_contained(taken, int64_t(o)) &&
+            operand.getType() == result.getType() &&
+            !operand.getDefiningOp<arith::ConstantOp>() &&
+            llvm::count_if(
+                nest->getOperands(),
+                [&](Value other) {
+                  return viewedBy(other) == viewedBy(operand);
+                }) == 1 &&
+            (!sameState || feeds(result, operand)))
+          taken[r] = o;
+  return taken;
+}
+
+/// "sgd x10": by the optimizer whose slots are written, or by what is done.
+static std::string flatLabel(ArrayRef<NestOp> nests) {
+  std::string label = labelOf(nests.front()).str();
+  for (Operation *user : nests.front()->getUsers())
+    if (auto write = dyn_cast<WriteOp>(user)) {
+      label = "update";
+      if (write.getState().contains('/')) {
+        label = write.getState().split('/').first.str();
+        break;
+      }
+    }
+  return nests.size() == 1 ? label
+                           : label + " x" + std::to_string(nests.size());
+}
+
+LaunchOp outlineFlat(KernelOp kernel, ArrayRef<NestOp> nests) {
+  SmallVector<Value> operands, results;
+  SmallVector<Type> types;
+  SmallVector<Location> locations;
+  SmallVector<int64_t> items, inplace;
+  int64_t flops = 0;
+  for (NestOp nest : nests) {
+    for (int64_t operand : flatInplace(nest))
+      inplace.push_back(operand < 0 ? -1 : int64_t(operands.size()) + operand);
+    llvm::append_range(operands, nest->getOperands());
+    llvm::append_range(results, nest.getResults());
+    llvm::append_range(types, nest->getResultTypes());
+    locations.push_back(nest.getLoc());
+    items.push_back(product(nest.getParallel()));
+    flops += costOf(nest).flops;
+  }
+  NestOp last = nests.back();
+  OpBuilder builder(last);
+  auto launch = LaunchOp::create(
+      builder, FusedLoc::get(builder.getContext(), locations), types,
+      kernel.getSymName(), operands, items, flatGrain(last), inplace, flops,
+      builder.getStringAttr(flatLabel(nests)));
+  for (auto [old, value] : llvm::zip(results, launch.getResults()))
+    old.replaceAllUsesWith(value);
+  for (NestOp nest : nests)
+    nest.erase();
+  return launch;
+}
+
+} // namespace gradus
