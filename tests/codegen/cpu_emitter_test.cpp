@@ -1,38 +1,40 @@
-// Kernels of all kinds against the definition of their nests.
+// Whole kernels: several at once, the same bytes every time, clear refusals.
 
+#include "kernel_text.h"
 #include "nest_reference.h"
 
+using namespace gradus;
 using namespace gradus::test;
 
-static const char *maps = R"(
-#mk = affine_map<(m, n, k) -> (m, k)>
-#nk = affine_map<(m, n, k) -> (n, k)>
-#mn = affine_map<(m, n) -> (m, n)>
-#n = affine_map<(m, n) -> (n)>
-#i = affine_map<(i) -> (i)>
-#none = affine_map<(i) -> ()>
-)";
-
-TEST(CpuEmitter, RunsADenseLayer) {
-  KernelCheck().run(std::string(maps) + R"(
-plan.kernel @dense(%x: memref<5x19xf32>, %w: memref<7x19xf32>, %b: memref<7xf32>, %y: memref<5x7xf32>)
-    attributes {inputs = 3 : i64, split = #plan<split serial>, items = 1 : i64} {
-  plan.nest parallel [5, 7] reduced [19] ins(%x, %w : memref<5x19xf32>, memref<7x19xf32>)
-      with(%b : memref<7xf32>) outs(%y : memref<5x7xf32>)
-      attributes {map_input_maps = [#mk, #nk], then_input_maps = [#n], output_maps = [#mn],
-                  guards = [unit, unit, unit], combine = [#gradus<reduction sum>]}
-      map {
-      ^bb0(%a: f32, %c: f32):
-        %p = arith.mulf %a, %c : f32
-        plan.yield %p : f32
-      } then {
-      ^bb0(%sum: f32, %bias: f32):
-        %z = arith.addf %sum, %bias : f32
-        %zero = arith.constant 0.0 : f32
-        %r = arith.maximumf %z, %zero : f32
-        plan.yield %r : f32
-      }
-  plan.end
+static llvm::Expected<CpuCode> emit(const std::string &text, const char *target) {
+  Context context;
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context.context);
+  EXPECT_TRUE(module);
+  auto kernels = llvm::to_vector(module->getOps<plan::KernelOp>());
+  return emitCpu(kernels, llvm::cantFail(cpuTarget(target)));
 }
-)");
+
+static std::string someKernels() {
+  return kernelOf("dense", dense(5, 7, 19, "mk", "nk", true), "serial") +
+         kernelOf("image", convolution({2, 2, 3, 6, 3, 1}), "rows", 2) +
+         kernelOf("pool", maxPool(2, 3, 8, 2), "rows", 2);
+}
+
+TEST(CpuEmitter, RunsSeveralKernelsOfOneBlob) { KernelCheck().run(someKernels()); }
+
+TEST(CpuEmitter, GivesTheSameBytesEveryTime) {
+  for (const char *target : {"cpu", "cpu:x86-64-v2", "cpu:amx"}) {
+    CpuCode first = llvm::cantFail(emit(someKernels(), target));
+    CpuCode second = llvm::cantFail(emit(someKernels(), target));
+    EXPECT_EQ(first.code, second.code);
+    ASSERT_EQ(first.kernels.size(), 3u);
+    EXPECT_EQ(first.kernels[1].name, "image");
+  }
+}
+
+TEST(CpuEmitter, RefusesElementsItDoesNotKnow) {
+  NestText nest{{4}, {}, {}, {{"%x", buffer({4}, "i7"), "(i) -> (i)"}}, {{"%y", buffer({4}, "i7"), "(i) -> (i)"}}, {}, "",
+                "\n ^bb0(%a: i7):\n plan.yield %a : i7\n"};
+  EXPECT_EQ(llvm::toString(emit(kernelOf("odd", nest, "serial"), "cpu").takeError()),
+            "kernel 'odd': no CPU code for elements of type i7");
 }

@@ -8,6 +8,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Parser/Parser.h"
+#include "llvm/TargetParser/Host.h"
 
 #include <gtest/gtest.h>
 
@@ -475,6 +476,11 @@ inline void KernelCheck::runOn(plan::KernelOp kernel, const Code &code, size_t i
   }
 }
 
+inline bool runsHere(const CpuTarget &target) {
+  auto host = llvm::sys::getHostCPUFeatures();
+  return llvm::all_of(requiredFeatures(target), [&](auto &feature) { return host.lookup(feature); });
+}
+
 inline void KernelCheck::run(llvm::StringRef text) {
   auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context.context);
   ASSERT_TRUE(module) << text.str();
@@ -482,6 +488,8 @@ inline void KernelCheck::run(llvm::StringRef text) {
   for (const std::string &name : targets) {
     auto target = cpuTarget(name);
     ASSERT_TRUE(bool(target)) << llvm::toString(target.takeError());
+    if (!runsHere(*target))
+      continue;
     auto emitted = emitCpu(kernels, *target);
     ASSERT_TRUE(bool(emitted)) << llvm::toString(emitted.takeError());
     Code code(std::move(*emitted));

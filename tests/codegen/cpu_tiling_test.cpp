@@ -1,0 +1,57 @@
+// What is chosen for nests whose best form is known.
+
+#include "kernel_text.h"
+#include "nest_reference.h"
+
+#include "codegen/cpu_tiling.h"
+
+using namespace gradus;
+using namespace gradus::test;
+
+static Tiling tilingOf(const NestText &text, const char *name = "cpu:x86-64-v4") {
+  Context context;
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(kernelOf("k", text, "serial"), &context.context);
+  auto kernel = *module->getOps<plan::KernelOp>().begin();
+  Nest nest = readNest(*kernel.getBody().getOps<plan::NestOp>().begin(), kernel.getSplit());
+  return chooseTiling(nest, llvm::cantFail(cpuTarget(name)));
+}
+
+static int64_t accumulators(const Tiling &tiling, int64_t parallel) {
+  int64_t count = 1;
+  for (int64_t dim = 0; dim < parallel; ++dim)
+    count *= dim == tiling.vectorDim ? tiling.sizes[dim] / tiling.lanes : tiling.sizes[dim];
+  return count;
+}
+
+TEST(CpuTiling, KeepsAMatrixProductInRegisters) {
+  Tiling tiling = tilingOf(dense(64, 64, 64, "mk", "kn", false));
+  EXPECT_EQ(tiling.vectorDim, 1);
+  EXPECT_EQ(tiling.lanes, 16u);
+  EXPECT_GE(accumulators(tiling, 2), 16);
+  EXPECT_LE(accumulators(tiling, 2), 31);
+}
+
+TEST(CpuTiling, TakesRegistersAsTheyAre) {
+  Tiling narrow = tilingOf(dense(64, 64, 64, "mk", "kn", false), "cpu:x86-64-v2");
+  EXPECT_EQ(narrow.lanes, 4u);
+  EXPECT_LE(accumulators(narrow, 2), 15);
+}
+
+/// Rows of both operands are contiguous along k: lanes run along it.
+TEST(CpuTiling, ReducesAlongLanesWhereBothOperandsDo) {
+  Tiling tiling = tilingOf(dense(32, 120, 400, "mk", "nk", true));
+  EXPECT_EQ(tiling.vectorDim, 2);
+  EXPECT_EQ(tiling.finishDim, 1);
+}
+
+TEST(CpuTiling, VectorisesConvolutionsAlongTheRow) {
+  Tiling tiling = tilingOf(convolution({32, 6, 16, 14, 5}));
+  EXPECT_EQ(tiling.vectorDim, 3);
+  EXPECT_EQ(tiling.sizes[6], 5); // The window's columns are unrolled.
+}
+
+TEST(CpuTiling, LeavesSingleElementsAlone) {
+  NestText one{{1}, {}, {}, {{"%x", buffer({1}), "(i) -> (i)"}}, {{"%y", buffer({1}), "(i) -> (i)"}}, {}, "",
+               "\n ^bb0(%a: f32):\n plan.yield %a : f32\n"};
+  EXPECT_EQ(tilingOf(one).lanes, 1u);
+}
