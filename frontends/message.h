@@ -1,5 +1,6 @@
-// Words of errors, and errors as values: GRADUS_TRY passes a failure on,
-// GRADUS_ASSIGN(lhs, statusOr) takes the value or passes the failure on.
+// Words of errors, and absl's errors as values on their way out:
+// GRADUS_RETURN_IF_ERROR(status) passes a failure on, and
+// GRADUS_ASSIGN_OR_RETURN(lhs, statusOr) takes the value or passes it on.
 #pragma once
 
 #include "absl/status/status.h"
@@ -34,19 +35,17 @@ template <typename... Part> absl::Status invalid(const Part &...parts) {
 
 } // namespace gradus
 
-#ifndef GRADUS_TRY
-#define GRADUS_JOIN_INNER(a, b) a##b
-#define GRADUS_JOIN(a, b) GRADUS_JOIN_INNER(a, b)
-
-#define GRADUS_TRY(...)                                                        \
+#define GRADUS_RETURN_IF_ERROR(...)                                            \
   if (absl::Status status = (__VA_ARGS__); !status.ok())                       \
   return status
 
-#define GRADUS_ASSIGN(lhs, ...)                                                \
-  GRADUS_ASSIGN_FROM(GRADUS_JOIN(result, __LINE__), lhs, __VA_ARGS__)
-#define GRADUS_ASSIGN_FROM(result, lhs, ...)                                   \
+#define GRADUS_UNIQUE_NAME(name, line) GRADUS_JOIN_NAMES(name, line)
+#define GRADUS_JOIN_NAMES(name, line) name##line
+#define GRADUS_ASSIGN_OR_RETURN(lhs, ...)                                      \
+  GRADUS_ASSIGN_THROUGH(GRADUS_UNIQUE_NAME(statusOr, __LINE__), lhs,           \
+                        __VA_ARGS__)
+#define GRADUS_ASSIGN_THROUGH(result, lhs, ...)                                \
   auto result = (__VA_ARGS__);                                                 \
   if (!result.ok())                                                            \
     return result.status();                                                    \
   lhs = *std::move(result)
-#endif

@@ -117,7 +117,7 @@ private:
     return *found;
   }
 
-  absl::StatusOr<runtime::Safetensors> data_, expected_;
+  runtime::StatusOr<runtime::Safetensors> data_, expected_;
 };
 
 inline HostTensor toHost(const runtime::NamedTensor &tensor) {

@@ -26,10 +26,11 @@ absl::Status checkSameType(const Node &node, Type a, Type b) {
 /// shape.
 template <typename FloatOp, typename IntegerOp>
 absl::Status binary(Importer &importer, const Node &node) {
-  GRADUS_ASSIGN(Value a, importer.value(node, 0));
-  GRADUS_ASSIGN(Value b, importer.value(node, 1));
+  GRADUS_ASSIGN_OR_RETURN(Value a, importer.value(node, 0));
+  GRADUS_ASSIGN_OR_RETURN(Value b, importer.value(node, 1));
   Type element = tensorType(a).getElementType();
-  GRADUS_TRY(checkSameType(node, element, tensorType(b).getElementType()));
+  GRADUS_RETURN_IF_ERROR(
+      checkSameType(node, element, tensorType(b).getElementType()));
   absl::StatusOr<SmallVector<int64_t>> shape =
       commonShape(tensorType(a).getShape(), tensorType(b).getShape());
   if (!shape.ok())
@@ -49,7 +50,7 @@ absl::StatusOr<Constant> foldBinary(const Node &node, Constants inputs,
   if (inputs.size() != 2)
     return node.error("has ", inputs.size(), " inputs, expected 2");
   const Constant &a = *inputs[0], &b = *inputs[1];
-  GRADUS_TRY(checkSameType(node, a.element, b.element));
+  GRADUS_RETURN_IF_ERROR(checkSameType(node, a.element, b.element));
   absl::StatusOr<SmallVector<int64_t>> shape =
       commonShape(a.tensor.shape, b.tensor.shape);
   if (!shape.ok())
@@ -104,9 +105,10 @@ absl::StatusOr<Constant> foldDiv(const Node &node, Constants inputs) {
 template <typename Function>
 absl::StatusOr<Constant> foldCompare(const Node &node, Constants inputs,
                                      Function function) {
-  GRADUS_ASSIGN(Constant values, foldBinary(node, inputs, [&](auto a, auto b) {
-                  return decltype(a)(function(a, b));
-                }));
+  GRADUS_ASSIGN_OR_RETURN(Constant values,
+                          foldBinary(node, inputs, [&](auto a, auto b) {
+                            return decltype(a)(function(a, b));
+                          }));
   Constant result = zeros(Builder(values.element.getContext()).getI1Type(),
                           values.tensor.shape);
   for (size_t i = 0; i < result.tensor.integers.size(); ++i)
@@ -154,7 +156,7 @@ absl::StatusOr<Constant> foldWhere(const Node &node, Constants inputs) {
 /// An op on floats whose result has the type of its input.
 template <typename Op>
 absl::Status unary(Importer &importer, const Node &node) {
-  GRADUS_ASSIGN(Value input, importer.value(node, 0));
+  GRADUS_ASSIGN_OR_RETURN(Value input, importer.value(node, 0));
   if (!isa<FloatType>(tensorType(input).getElementType()))
     return node.error("its input \"", node.input(0).str(),
                       "\" holds no floats");
@@ -164,7 +166,7 @@ absl::Status unary(Importer &importer, const Node &node) {
 }
 
 absl::Status gelu(Importer &importer, const Node &node) {
-  GRADUS_ASSIGN(Value input, importer.value(node, 0));
+  GRADUS_ASSIGN_OR_RETURN(Value input, importer.value(node, 0));
   std::string approximate = node.text("approximate", "none");
   if (approximate != "none" && approximate != "tanh")
     return node.error("approximate is \"", approximate,
@@ -177,7 +179,7 @@ absl::Status gelu(Importer &importer, const Node &node) {
 }
 
 absl::Status identity(Importer &importer, const Node &node) {
-  GRADUS_ASSIGN(Value input, importer.value(node, 0));
+  GRADUS_ASSIGN_OR_RETURN(Value input, importer.value(node, 0));
   return importer.define(node, 0, input);
 }
 
@@ -237,8 +239,8 @@ absl::StatusOr<Type> castTarget(const Node &node, MLIRContext &context) {
 }
 
 absl::Status cast(Importer &importer, const Node &node) {
-  GRADUS_ASSIGN(Value input, importer.value(node, 0));
-  GRADUS_ASSIGN(Type target, castTarget(node, importer.context()));
+  GRADUS_ASSIGN_OR_RETURN(Value input, importer.value(node, 0));
+  GRADUS_ASSIGN_OR_RETURN(Type target, castTarget(node, importer.context()));
   Type source = tensorType(input).getElementType();
   if (source == target)
     return importer.define(node, 0, input);
@@ -257,7 +259,8 @@ int64_t truncated(double value) {
 
 absl::StatusOr<Constant> foldCast(const Node &node, Constants inputs) {
   const Constant &input = *inputs[0];
-  GRADUS_ASSIGN(Type target, castTarget(node, *input.element.getContext()));
+  GRADUS_ASSIGN_OR_RETURN(Type target,
+                          castTarget(node, *input.element.getContext()));
   Constant result = zeros(target, input.tensor.shape);
   bool toBoolean = target.isInteger(1);
   for (int64_t i = 0; i < input.tensor.size(); ++i) {

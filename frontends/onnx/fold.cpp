@@ -36,7 +36,7 @@ absl::StatusOr<SmallVector<int64_t>> normalAxes(ArrayRef<int64_t> axes,
                                                 int64_t rank) {
   SmallVector<int64_t> result;
   for (int64_t axis : axes) {
-    GRADUS_ASSIGN(int64_t normal, normalAxis(axis, rank));
+    GRADUS_ASSIGN_OR_RETURN(int64_t normal, normalAxis(axis, rank));
     if (llvm::is_contained(result, normal))
       return invalid("axis ", axis, " stands twice in [", joined(axes), "]");
     result.push_back(normal);

@@ -133,8 +133,8 @@ absl::Status addInputs(const ModelFile &file, const ImportOptions &options,
   for (const auto &input : file.graph().input()) {
     if (initializers.count(input.name()))
       continue; // Before IR version 4 initializers are listed as inputs, too.
-    GRADUS_ASSIGN(RankedTensorType type,
-                  inputType(input, dimensions, *graph.getContext()));
+    GRADUS_ASSIGN_OR_RETURN(RankedTensorType type,
+                            inputType(input, dimensions, *graph.getContext()));
     Location location =
         NameLoc::get(StringAttr::get(graph.getContext(), input.name()));
     importer.defineInput(input.name(),
@@ -149,13 +149,13 @@ absl::Status fold(const Operator &op, Importer &importer, const Node &node) {
   SmallVector<const Constant *> inputs;
   for (int input = 0; input < node.inputCount(); ++input)
     inputs.push_back(importer.constant(node, input));
-  GRADUS_ASSIGN(Constant result, op.fold(node, inputs));
+  GRADUS_ASSIGN_OR_RETURN(Constant result, op.fold(node, inputs));
   return importer.define(node, 0, std::move(result));
 }
 
 absl::Status addNode(Importer &importer, const Node &node) {
   const Operator &op = *findOperator(node.type());
-  GRADUS_ASSIGN(bool constant, importer.allConstant(node));
+  GRADUS_ASSIGN_OR_RETURN(bool constant, importer.allConstant(node));
   if (constant && op.fold)
     return fold(op, importer, node);
   if (op.build)
@@ -167,7 +167,8 @@ absl::Status addNode(Importer &importer, const Node &node) {
 absl::Status addNodes(const ModelFile &file, Importer &importer) {
   int index = 0;
   for (const ::onnx::NodeProto &proto : file.graph().node())
-    GRADUS_TRY(addNode(importer, Node(proto, index++, file.opset())));
+    GRADUS_RETURN_IF_ERROR(
+        addNode(importer, Node(proto, index++, file.opset())));
   return absl::OkStatus();
 }
 
@@ -178,7 +179,8 @@ absl::Status addOutputs(const ModelFile &file, GraphOp graph,
   for (const auto &output : file.graph().output()) {
     Location location =
         NameLoc::get(importer.builder.getStringAttr(output.name()));
-    GRADUS_ASSIGN(Value value, importer.value(output.name(), location));
+    GRADUS_ASSIGN_OR_RETURN(Value value,
+                            importer.value(output.name(), location));
     graph.addOutput(output.name(), value);
   }
   return absl::OkStatus();
@@ -216,26 +218,27 @@ absl::Status build(ModelFile &file, const ImportOptions &options,
                    ProgramOp program) {
   GraphOp graph = addGraph(program);
   Importer importer(file, options, program, graph);
-  GRADUS_TRY(addInputs(file, options, graph, importer));
-  GRADUS_TRY(importer.defineInitializers());
-  GRADUS_TRY(addNodes(file, importer));
-  GRADUS_TRY(addOutputs(file, graph, importer));
+  GRADUS_RETURN_IF_ERROR(addInputs(file, options, graph, importer));
+  GRADUS_RETURN_IF_ERROR(importer.defineInitializers());
+  GRADUS_RETURN_IF_ERROR(addNodes(file, importer));
+  GRADUS_RETURN_IF_ERROR(addOutputs(file, graph, importer));
   return importer.checkPatterns();
 }
 
 absl::StatusOr<OwningOpRef<ModuleOp>> readModel(const std::string &path,
                                                 const ImportOptions &options,
                                                 MLIRContext &context) {
-  GRADUS_ASSIGN(std::unique_ptr<ModelFile> file, ModelFile::open(path));
-  GRADUS_TRY(checkOperators(*file));
-  GRADUS_TRY(checkWeights(*file, options));
+  GRADUS_ASSIGN_OR_RETURN(std::unique_ptr<ModelFile> file,
+                          ModelFile::open(path));
+  GRADUS_RETURN_IF_ERROR(checkOperators(*file));
+  GRADUS_RETURN_IF_ERROR(checkWeights(*file, options));
   Location location = FileLineColLoc::get(&context, path, 0, 0);
   OwningOpRef<ModuleOp> module = ModuleOp::create(location);
   OpBuilder builder = OpBuilder::atBlockBegin(module->getBody());
   auto program = ProgramOp::create(builder, location,
                                    llvm::sys::path::stem(path), options.recipe);
-  GRADUS_TRY(build(*file, options, program));
-  GRADUS_TRY(verified(*module));
+  GRADUS_RETURN_IF_ERROR(build(*file, options, program));
+  GRADUS_RETURN_IF_ERROR(verified(*module));
   return module;
 }
 

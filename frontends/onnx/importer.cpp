@@ -35,18 +35,18 @@ Location Importer::location(const Node &node) const {
 
 /// Floats of rank one or more may be trained; the rest is constant.
 absl::Status Importer::defineInitializer(const TensorProto &tensor) {
-  GRADUS_ASSIGN(RankedTensorType type, file_.type(tensor, context()));
+  GRADUS_ASSIGN_OR_RETURN(RankedTensorType type, file_.type(tensor, context()));
   if (isa<FloatType>(type.getElementType()) && type.getRank() > 0) {
     entries_[tensor.name()].state = &tensor;
     return absl::OkStatus();
   }
-  GRADUS_ASSIGN(entries_[tensor.name()].constant, constant(tensor));
+  GRADUS_ASSIGN_OR_RETURN(entries_[tensor.name()].constant, constant(tensor));
   return absl::OkStatus();
 }
 
 absl::Status Importer::defineInitializers() {
   for (const TensorProto &tensor : file_.graph().initializer())
-    GRADUS_TRY(defineInitializer(tensor));
+    GRADUS_RETURN_IF_ERROR(defineInitializer(tensor));
   if (file_.graph().sparse_initializer_size())
     return invalid("has sparse initializers, which are not supported");
   return absl::OkStatus();
@@ -77,7 +77,8 @@ void Importer::defineUnsupported(const Node &node, int output,
 }
 
 absl::StatusOr<Constant> Importer::constant(const TensorProto &tensor) {
-  GRADUS_ASSIGN(DenseElementsAttr elements, file_.elements(tensor, context()));
+  GRADUS_ASSIGN_OR_RETURN(DenseElementsAttr elements,
+                          file_.elements(tensor, context()));
   return fromAttribute(elements);
 }
 
@@ -98,12 +99,13 @@ absl::StatusOr<const Importer::Entry *> Importer::find(const Node &node,
 }
 
 absl::StatusOr<Importer::Entry *> Importer::find(const Node &node, int input) {
-  GRADUS_ASSIGN(const Entry *found, std::as_const(*this).find(node, input));
+  GRADUS_ASSIGN_OR_RETURN(const Entry *found,
+                          std::as_const(*this).find(node, input));
   return const_cast<Entry *>(found);
 }
 
 absl::StatusOr<Value> Importer::value(const Node &node, int input) {
-  GRADUS_ASSIGN(Entry * entry, find(node, input));
+  GRADUS_ASSIGN_OR_RETURN(Entry * entry, find(node, input));
   return materialize(*entry, location(node));
 }
 
@@ -134,7 +136,7 @@ absl::StatusOr<bool> Importer::allConstant(const Node &node) const {
   for (int input = 0; input < node.inputCount(); ++input) {
     if (node.input(input).empty())
       continue;
-    GRADUS_ASSIGN(const Entry *entry, find(node, input));
+    GRADUS_ASSIGN_OR_RETURN(const Entry *entry, find(node, input));
     result &= entry->constant.has_value();
   }
   return result;
@@ -149,7 +151,7 @@ const Constant *Importer::constant(const Node &node, int input) const {
 
 absl::StatusOr<SmallVector<int64_t>>
 Importer::integers(const Node &node, int input, const char *what) const {
-  GRADUS_ASSIGN(const Entry *entry, find(node, input));
+  GRADUS_ASSIGN_OR_RETURN(const Entry *entry, find(node, input));
   const std::optional<Constant> &constant = entry->constant;
   if (!constant)
     return node.error("its ", what, " \"", node.input(input).str(),
@@ -163,7 +165,7 @@ Importer::integers(const Node &node, int input, const char *what) const {
 
 absl::StatusOr<RankedTensorType> Importer::type(const Node &node,
                                                 int input) const {
-  GRADUS_ASSIGN(const Entry *entry, find(node, input));
+  GRADUS_ASSIGN_OR_RETURN(const Entry *entry, find(node, input));
   if (entry->value)
     return cast<RankedTensorType>(entry->value.getType());
   if (entry->constant)
@@ -180,16 +182,16 @@ absl::StatusOr<Value> Importer::materialize(Entry &entry, Location location) {
     return arith::ConstantOp::create(builder, location,
                                      toAttribute(*entry.constant))
         .getResult();
-  GRADUS_ASSIGN(entry.value, readState(*entry.state));
+  GRADUS_ASSIGN_OR_RETURN(entry.value, readState(*entry.state));
   return entry.value;
 }
 
 /// Declares a state and reads it at the entry of the graph.
 absl::StatusOr<Value> Importer::readState(const TensorProto &tensor) {
-  GRADUS_ASSIGN(RankedTensorType type, file_.type(tensor, context()));
+  GRADUS_ASSIGN_OR_RETURN(RankedTensorType type, file_.type(tensor, context()));
   DenseElementsAttr elements;
   if (!file_.isMissing(tensor)) {
-    GRADUS_ASSIGN(elements, file_.elements(tensor, context()));
+    GRADUS_ASSIGN_OR_RETURN(elements, file_.elements(tensor, context()));
   }
   OpBuilder states(graph_);
   Location location = NameLoc::get(states.getStringAttr(tensor.name()));

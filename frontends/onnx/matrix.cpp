@@ -25,7 +25,7 @@ absl::StatusOr<Value> plusBias(Importer &importer, const Node &node,
                                Value product) {
   if (node.input(2).empty())
     return product;
-  GRADUS_ASSIGN(Value bias, importer.value(node, 2));
+  GRADUS_ASSIGN_OR_RETURN(Value bias, importer.value(node, 2));
   OpBuilder &builder = importer.builder;
   Location location = importer.location(node);
   ArrayRef<int64_t> shape = tensorType(product).getShape();
@@ -41,8 +41,8 @@ absl::StatusOr<Value> plusBias(Importer &importer, const Node &node,
 
 /// alpha * A * B + beta * C, where A and B may be transposed.
 absl::Status gemm(Importer &importer, const Node &node) {
-  GRADUS_ASSIGN(Value a, importer.value(node, 0, 2));
-  GRADUS_ASSIGN(Value b, importer.value(node, 1, 2));
+  GRADUS_ASSIGN_OR_RETURN(Value a, importer.value(node, 0, 2));
+  GRADUS_ASSIGN_OR_RETURN(Value b, importer.value(node, 1, 2));
   bool transposeA = node.integer("transA", 0),
        transposeB = node.integer("transB", 0);
   int64_t inner = tensorType(a).getDimSize(!transposeA),
@@ -54,7 +54,7 @@ absl::Status gemm(Importer &importer, const Node &node) {
       matmul(importer.builder, location, a, b, transposeA, transposeB);
   product =
       scaled(importer.builder, location, product, node.number("alpha", 1));
-  GRADUS_ASSIGN(Value result, plusBias(importer, node, product));
+  GRADUS_ASSIGN_OR_RETURN(Value result, plusBias(importer, node, product));
   return importer.define(node, 0, result);
 }
 
@@ -84,8 +84,8 @@ absl::StatusOr<Value> timesBatch(OpBuilder &builder, Location location, Value a,
                                  Value b) {
   ArrayRef<int64_t> left = tensorType(a).getShape(),
                     right = tensorType(b).getShape();
-  GRADUS_ASSIGN(SmallVector<int64_t> batch,
-                commonShape(left.drop_back(2), right.drop_back(2)));
+  GRADUS_ASSIGN_OR_RETURN(SmallVector<int64_t> batch,
+                          commonShape(left.drop_back(2), right.drop_back(2)));
   a = broadcastLast(builder, location, a,
                     concatenated(batch, left.take_back(2)));
   b = broadcastLast(builder, location, b,
@@ -96,8 +96,8 @@ absl::StatusOr<Value> timesBatch(OpBuilder &builder, Location location, Value a,
 /// NumPy's matmul: a vector stands for a row on the left, a column on the
 /// right.
 absl::Status matMul(Importer &importer, const Node &node) {
-  GRADUS_ASSIGN(Value a, importer.value(node, 0));
-  GRADUS_ASSIGN(Value b, importer.value(node, 1));
+  GRADUS_ASSIGN_OR_RETURN(Value a, importer.value(node, 0));
+  GRADUS_ASSIGN_OR_RETURN(Value b, importer.value(node, 1));
   OpBuilder &builder = importer.builder;
   Location location = importer.location(node);
   bool rowVector = tensorType(a).getRank() == 1,

@@ -160,7 +160,7 @@ absl::StatusOr<RankedTensorType> ModelFile::type(const TensorProto &tensor,
 
 absl::StatusOr<DenseElementsAttr> ModelFile::elements(const TensorProto &tensor,
                                                       MLIRContext &context) {
-  GRADUS_ASSIGN(RankedTensorType tensorType, type(tensor, context));
+  GRADUS_ASSIGN_OR_RETURN(RankedTensorType tensorType, type(tensor, context));
   uint64_t expected =
       tensorType.getNumElements() * bytesOf(tensorType.getElementType());
   std::string storage;
@@ -192,9 +192,10 @@ ModelFile::externalBytes(const TensorProto &tensor, uint64_t expected) {
   const llvm::MemoryBuffer *file = dataFile(location);
   if (!file)
     return invalid("its data file \"", location, "\" is missing");
-  GRADUS_ASSIGN(uint64_t offset, parseNumber(external(tensor, "offset"), 0));
-  GRADUS_ASSIGN(uint64_t length,
-                parseNumber(external(tensor, "length"), expected));
+  GRADUS_ASSIGN_OR_RETURN(uint64_t offset,
+                          parseNumber(external(tensor, "offset"), 0));
+  GRADUS_ASSIGN_OR_RETURN(uint64_t length,
+                          parseNumber(external(tensor, "length"), expected));
   if (length != expected)
     return invalid("has ", length, " bytes of data; its shape needs ",
                    expected);

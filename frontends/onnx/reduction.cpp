@@ -15,7 +15,7 @@ absl::StatusOr<SmallVector<int64_t>>
 reducedAxes(Importer &importer, const Node &node, int64_t rank) {
   SmallVector<int64_t> axes = node.integers("axes");
   if (!node.input(1).empty()) {
-    GRADUS_ASSIGN(axes, importer.integers(node, 1, "axes"));
+    GRADUS_ASSIGN_OR_RETURN(axes, importer.integers(node, 1, "axes"));
   }
   if (axes.empty())
     return node.integer("noop_with_empty_axes", 0) ? SmallVector<int64_t>()
@@ -37,10 +37,10 @@ SmallVector<int64_t> keptShape(ArrayRef<int64_t> shape,
 
 template <Reduction kind>
 absl::Status reduceAlong(Importer &importer, const Node &node) {
-  GRADUS_ASSIGN(Value input, importer.value(node, 0));
+  GRADUS_ASSIGN_OR_RETURN(Value input, importer.value(node, 0));
   ArrayRef<int64_t> shape = tensorType(input).getShape();
-  GRADUS_ASSIGN(SmallVector<int64_t> axes,
-                reducedAxes(importer, node, shape.size()));
+  GRADUS_ASSIGN_OR_RETURN(SmallVector<int64_t> axes,
+                          reducedAxes(importer, node, shape.size()));
   Location location = importer.location(node);
   Value result = axes.empty()
                      ? input
@@ -52,7 +52,7 @@ absl::Status reduceAlong(Importer &importer, const Node &node) {
 }
 
 absl::Status globalAveragePool(Importer &importer, const Node &node) {
-  GRADUS_ASSIGN(Value input, importer.value(node, 0));
+  GRADUS_ASSIGN_OR_RETURN(Value input, importer.value(node, 0));
   ArrayRef<int64_t> shape = tensorType(input).getShape();
   if (shape.size() < 3)
     return node.error("its input has rank ", shape.size(),
@@ -67,7 +67,7 @@ absl::Status globalAveragePool(Importer &importer, const Node &node) {
 
 /// exp(x - max x) / sum of the same, along one axis.
 absl::Status softmax(Importer &importer, const Node &node) {
-  GRADUS_ASSIGN(Value input, importer.value(node, 0));
+  GRADUS_ASSIGN_OR_RETURN(Value input, importer.value(node, 0));
   ArrayRef<int64_t> shape = tensorType(input).getShape();
   int64_t rank = shape.size();
   absl::StatusOr<int64_t> axis =

@@ -74,12 +74,12 @@ absl::Status checkExtents(const Node &node, ArrayRef<int64_t> shape) {
 }
 
 absl::Status constantOfShape(Importer &importer, const Node &node) {
-  GRADUS_ASSIGN(SmallVector<int64_t> shape,
-                importer.integers(node, 0, "shape"));
-  GRADUS_TRY(checkExtents(node, shape));
+  GRADUS_ASSIGN_OR_RETURN(SmallVector<int64_t> shape,
+                          importer.integers(node, 0, "shape"));
+  GRADUS_RETURN_IF_ERROR(checkExtents(node, shape));
   Constant value = scalar(floats({0}, importer.context()));
   if (const auto *tensor = node.tensor("value")) {
-    GRADUS_ASSIGN(value, importer.constant(*tensor));
+    GRADUS_ASSIGN_OR_RETURN(value, importer.constant(*tensor));
   }
   if (value.tensor.size() != 1)
     return node.error("its value has ", value.tensor.size(),
@@ -100,7 +100,8 @@ absl::StatusOr<Constant> foldRange(const Node &node, Constants inputs) {
     return node.error("its step is 0");
   double count =
       std::max(0.0, std::ceil((double(limit) - double(start)) / double(step)));
-  GRADUS_TRY(checkExtents(node, {count < 1e18 ? int64_t(count) : INT64_MAX}));
+  GRADUS_RETURN_IF_ERROR(
+      checkExtents(node, {count < 1e18 ? int64_t(count) : INT64_MAX}));
   Constant result = zeros(inputs[0]->element, {int64_t(count)});
   for (size_t i = 0; i < result.tensor.integers.size(); ++i)
     result.tensor.integers[i] = start + int64_t(i) * step;
@@ -110,7 +111,7 @@ absl::StatusOr<Constant> foldRange(const Node &node, Constants inputs) {
 //===-- questions about shapes --------------------------------------------===//
 
 absl::Status shape(Importer &importer, const Node &node) {
-  GRADUS_ASSIGN(RankedTensorType type, importer.type(node, 0));
+  GRADUS_ASSIGN_OR_RETURN(RankedTensorType type, importer.type(node, 0));
   int64_t rank = type.getRank();
   auto clamped = [&](int64_t position) {
     return std::clamp<int64_t>(position < 0 ? position + rank : position, 0,
@@ -124,7 +125,7 @@ absl::Status shape(Importer &importer, const Node &node) {
 }
 
 absl::Status size(Importer &importer, const Node &node) {
-  GRADUS_ASSIGN(RankedTensorType type, importer.type(node, 0));
+  GRADUS_ASSIGN_OR_RETURN(RankedTensorType type, importer.type(node, 0));
   return importer.define(
       node, 0, scalar(integers({type.getNumElements()}, importer.context())));
 }
@@ -137,15 +138,16 @@ using ShapeRule = absl::StatusOr<SmallVector<int64_t>> (*)(
 
 template <ShapeRule rule>
 absl::Status rearrange(Importer &importer, const Node &node) {
-  GRADUS_ASSIGN(Value input, importer.value(node, 0));
+  GRADUS_ASSIGN_OR_RETURN(Value input, importer.value(node, 0));
   SmallVector<int64_t> numbers;
   std::optional<ArrayRef<int64_t>> argument;
   if (!node.input(1).empty()) {
-    GRADUS_ASSIGN(numbers, importer.integers(node, 1, "shape or axes"));
+    GRADUS_ASSIGN_OR_RETURN(numbers,
+                            importer.integers(node, 1, "shape or axes"));
     argument = numbers;
   }
-  GRADUS_ASSIGN(SmallVector<int64_t> shape,
-                rule(node, tensorType(input).getShape(), argument));
+  GRADUS_ASSIGN_OR_RETURN(SmallVector<int64_t> shape,
+                          rule(node, tensorType(input).getShape(), argument));
   return importer.define(
       node, 0,
       reshape(importer.builder, importer.location(node), input, shape));
@@ -157,8 +159,8 @@ absl::StatusOr<Constant> foldRearrange(const Node &node, Constants inputs) {
   if (inputs.size() > 1 && inputs[1])
     argument = inputs[1]->tensor.integers;
   Constant result = *inputs[0];
-  GRADUS_ASSIGN(result.tensor.shape,
-                rule(node, inputs[0]->tensor.shape, argument));
+  GRADUS_ASSIGN_OR_RETURN(result.tensor.shape,
+                          rule(node, inputs[0]->tensor.shape, argument));
   return result;
 }
 
@@ -259,9 +261,9 @@ absl::StatusOr<SmallVector<int64_t>> permutationOf(const Node &node,
 }
 
 absl::Status transposed(Importer &importer, const Node &node) {
-  GRADUS_ASSIGN(Value input, importer.value(node, 0));
-  GRADUS_ASSIGN(SmallVector<int64_t> permutation,
-                permutationOf(node, tensorType(input).getRank()));
+  GRADUS_ASSIGN_OR_RETURN(Value input, importer.value(node, 0));
+  GRADUS_ASSIGN_OR_RETURN(SmallVector<int64_t> permutation,
+                          permutationOf(node, tensorType(input).getRank()));
   return importer.define(
       node, 0,
       transpose(importer.builder, importer.location(node), input, permutation));
@@ -269,8 +271,8 @@ absl::Status transposed(Importer &importer, const Node &node) {
 
 absl::StatusOr<Constant> foldTranspose(const Node &node, Constants inputs) {
   ArrayRef<int64_t> from = inputs[0]->tensor.shape;
-  GRADUS_ASSIGN(SmallVector<int64_t> permutation,
-                permutationOf(node, from.size()));
+  GRADUS_ASSIGN_OR_RETURN(SmallVector<int64_t> permutation,
+                          permutationOf(node, from.size()));
   SmallVector<int64_t> to, source(from.size());
   for (int64_t axis : permutation)
     to.push_back(from[axis]);
@@ -288,11 +290,12 @@ expandedShape(const Node &node, ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
 }
 
 absl::Status expand(Importer &importer, const Node &node) {
-  GRADUS_ASSIGN(Value input, importer.value(node, 0));
-  GRADUS_ASSIGN(SmallVector<int64_t> wanted,
-                importer.integers(node, 1, "shape"));
-  GRADUS_ASSIGN(SmallVector<int64_t> shape,
-                expandedShape(node, tensorType(input).getShape(), wanted));
+  GRADUS_ASSIGN_OR_RETURN(Value input, importer.value(node, 0));
+  GRADUS_ASSIGN_OR_RETURN(SmallVector<int64_t> wanted,
+                          importer.integers(node, 1, "shape"));
+  GRADUS_ASSIGN_OR_RETURN(
+      SmallVector<int64_t> shape,
+      expandedShape(node, tensorType(input).getShape(), wanted));
   return importer.define(
       node, 0,
       broadcastLast(importer.builder, importer.location(node), input, shape));
@@ -301,10 +304,10 @@ absl::Status expand(Importer &importer, const Node &node) {
 absl::StatusOr<Constant> foldExpand(const Node &node, Constants inputs) {
   if (inputs.size() != 2 || inputs[1]->tensor.isFloat)
     return node.error("expected a tensor and a shape");
-  GRADUS_ASSIGN(
+  GRADUS_ASSIGN_OR_RETURN(
       SmallVector<int64_t> shape,
       expandedShape(node, inputs[0]->tensor.shape, inputs[1]->tensor.integers));
-  GRADUS_TRY(checkExtents(node, shape));
+  GRADUS_RETURN_IF_ERROR(checkExtents(node, shape));
   return expanded(*inputs[0], shape);
 }
 
@@ -356,8 +359,8 @@ absl::StatusOr<Constant> foldGather(const Node &node, Constants inputs) {
     return node.error(axis.status().message());
   SmallVector<int64_t> indices;
   for (int64_t index : inputs[1]->tensor.integers) {
-    GRADUS_ASSIGN(indices.emplace_back(),
-                  normalIndex(node, index, from[*axis]));
+    GRADUS_ASSIGN_OR_RETURN(indices.emplace_back(),
+                            normalIndex(node, index, from[*axis]));
   }
   SmallVector<int64_t> to(from.take_front(*axis));
   to.append(indexShape.begin(), indexShape.end());
@@ -417,14 +420,14 @@ absl::StatusOr<SmallVector<Cut>> cutsOf(const Node &node, Constants inputs) {
     absl::StatusOr<int64_t> axis = normalAxis(axes[i], from.size());
     if (!axis.ok())
       return node.error(axis.status().message());
-    GRADUS_ASSIGN(cuts[*axis],
-                  cutOf(node, from[*axis], starts[i], ends[i], steps[i]));
+    GRADUS_ASSIGN_OR_RETURN(
+        cuts[*axis], cutOf(node, from[*axis], starts[i], ends[i], steps[i]));
   }
   return cuts;
 }
 
 absl::StatusOr<Constant> foldSlice(const Node &node, Constants inputs) {
-  GRADUS_ASSIGN(SmallVector<Cut> cuts, cutsOf(node, inputs));
+  GRADUS_ASSIGN_OR_RETURN(SmallVector<Cut> cuts, cutsOf(node, inputs));
   ArrayRef<int64_t> from = inputs[0]->tensor.shape;
   SmallVector<int64_t> to, source(from.size());
   for (const Cut &cut : cuts)

@@ -33,9 +33,9 @@ absl::Status checkWindow(const Node &node, const Sliding &sliding,
                 : node.error(what, " is [", joined(values), "], expected ",
                              count, " numbers of at least ", least);
   };
-  GRADUS_TRY(check("kernel_shape", sliding.size, rank, 1));
-  GRADUS_TRY(check("strides", sliding.strides, rank, 1));
-  GRADUS_TRY(check("dilations", sliding.dilations, rank, 1));
+  GRADUS_RETURN_IF_ERROR(check("kernel_shape", sliding.size, rank, 1));
+  GRADUS_RETURN_IF_ERROR(check("strides", sliding.strides, rank, 1));
+  GRADUS_RETURN_IF_ERROR(check("dilations", sliding.dilations, rank, 1));
   return check("pads", pads, 2 * rank, 0);
 }
 
@@ -61,7 +61,7 @@ absl::StatusOr<Sliding> readWindow(const Node &node, ArrayRef<int64_t> size,
                      {},
                      {},
                      node.integers("dilations", ones)};
-  GRADUS_TRY(checkWindow(node, sliding, pads, rank));
+  GRADUS_RETURN_IF_ERROR(checkWindow(node, sliding, pads, rank));
   sliding.padsBegin.assign(pads.begin(), pads.begin() + rank);
   sliding.padsEnd.assign(pads.begin() + rank, pads.end());
   std::string mode = node.text("auto_pad", "NOTSET");
@@ -137,7 +137,7 @@ absl::StatusOr<Value> plusChannelBias(Importer &importer, const Node &node,
                                       Value image) {
   if (node.input(2).empty())
     return image;
-  GRADUS_ASSIGN(Value bias, importer.value(node, 2, 1));
+  GRADUS_ASSIGN_OR_RETURN(Value bias, importer.value(node, 2, 1));
   ArrayRef<int64_t> shape = tensorType(image).getShape();
   if (tensorType(bias).getDimSize(0) != shape[1])
     return node.error("its bias has ", tensorType(bias).getDimSize(0),
@@ -149,23 +149,24 @@ absl::StatusOr<Value> plusChannelBias(Importer &importer, const Node &node,
 }
 
 absl::Status conv(Importer &importer, const Node &node) {
-  GRADUS_ASSIGN(Value input, importer.value(node, 0));
-  GRADUS_ASSIGN(Value weight, importer.value(node, 1));
-  GRADUS_TRY(checkImage(node, input));
+  GRADUS_ASSIGN_OR_RETURN(Value input, importer.value(node, 0));
+  GRADUS_ASSIGN_OR_RETURN(Value weight, importer.value(node, 1));
+  GRADUS_RETURN_IF_ERROR(checkImage(node, input));
   ArrayRef<int64_t> shape = tensorType(input).getShape(),
                     kernel = tensorType(weight).getShape();
   int64_t groups = node.integer("group", 1);
-  GRADUS_TRY(checkWeight(node, shape, kernel, groups));
-  GRADUS_ASSIGN(Sliding sliding,
-                readWindow(node, kernel.drop_front(2), shape.drop_front(2)));
-  GRADUS_ASSIGN(SmallVector<int64_t> result,
-                resultShape(node, sliding, shape, kernel[0]));
+  GRADUS_RETURN_IF_ERROR(checkWeight(node, shape, kernel, groups));
+  GRADUS_ASSIGN_OR_RETURN(
+      Sliding sliding,
+      readWindow(node, kernel.drop_front(2), shape.drop_front(2)));
+  GRADUS_ASSIGN_OR_RETURN(SmallVector<int64_t> result,
+                          resultShape(node, sliding, shape, kernel[0]));
   Value image = ConvolutionOp::create(
       importer.builder, importer.location(node),
       RankedTensorType::get(result, tensorType(input).getElementType()), input,
       weight, sliding.strides, sliding.padsBegin, sliding.padsEnd,
       sliding.dilations, groups);
-  GRADUS_ASSIGN(Value biased, plusChannelBias(importer, node, image));
+  GRADUS_ASSIGN_OR_RETURN(Value biased, plusChannelBias(importer, node, image));
   return importer.define(node, 0, biased);
 }
 
@@ -179,19 +180,20 @@ struct Pool {
 };
 
 absl::StatusOr<Pool> readPool(Importer &importer, const Node &node) {
-  GRADUS_ASSIGN(Value input, importer.value(node, 0));
-  GRADUS_TRY(checkImage(node, input));
+  GRADUS_ASSIGN_OR_RETURN(Value input, importer.value(node, 0));
+  GRADUS_RETURN_IF_ERROR(checkImage(node, input));
   ArrayRef<int64_t> shape = tensorType(input).getShape();
-  GRADUS_ASSIGN(Sliding sliding, readWindow(node, node.integers("kernel_shape"),
-                                            shape.drop_front(2)));
+  GRADUS_ASSIGN_OR_RETURN(
+      Sliding sliding,
+      readWindow(node, node.integers("kernel_shape"), shape.drop_front(2)));
   if (node.integer("ceil_mode", 0))
     padForPartialWindows(sliding, shape.drop_front(2));
   for (size_t d = 0; d + 2 < shape.size(); ++d)
     if (sliding.padsBegin[d] >= sliding.window().reach(d))
       return node.error("pads [", joined(sliding.padsBegin),
                         "] hold whole windows of [", joined(sliding.size), "]");
-  GRADUS_ASSIGN(SmallVector<int64_t> result,
-                resultShape(node, sliding, shape, shape[1]));
+  GRADUS_ASSIGN_OR_RETURN(SmallVector<int64_t> result,
+                          resultShape(node, sliding, shape, shape[1]));
   return Pool{
       input, sliding,
       RankedTensorType::get(result, tensorType(input).getElementType())};
@@ -199,7 +201,7 @@ absl::StatusOr<Pool> readPool(Importer &importer, const Node &node) {
 
 absl::Status maxPool(Importer &importer, const Node &node) {
   importer.defineUnsupported(node, 1, "indices");
-  GRADUS_ASSIGN(Pool pool, readPool(importer, node));
+  GRADUS_ASSIGN_OR_RETURN(Pool pool, readPool(importer, node));
   Type indices = pool.result.clone(importer.builder.getI32Type());
   const Sliding &s = pool.sliding;
   auto op = MaxPoolOp::create(importer.builder, importer.location(node),
@@ -213,7 +215,7 @@ absl::Status averagePool(Importer &importer, const Node &node) {
   if (countsPad && node.integer("ceil_mode", 0))
     return node.error(
         "ceil_mode together with count_include_pad is not supported");
-  GRADUS_ASSIGN(Pool pool, readPool(importer, node));
+  GRADUS_ASSIGN_OR_RETURN(Pool pool, readPool(importer, node));
   const Sliding &s = pool.sliding;
   Value result = AveragePoolOp::create(
       importer.builder, importer.location(node), pool.result, pool.input,
