@@ -1,0 +1,122 @@
+#include "runtime/checkpoint.h"
+
+#include "runtime/safetensors.h"
+#include "test_artifact.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+using namespace gradus::runtime;
+using namespace gradus::test;
+
+namespace {
+
+std::unique_ptr<Session> start() {
+  auto artifact = Artifact::fromBytes(TestArtifact().bytes(), "adder");
+  return *Session::create(*artifact, {.threads = 1});
+}
+
+float totalOf(const Session &session, int i) {
+  return static_cast<const float *>(session.stateBuffer(0))[i];
+}
+
+/// A copy of a checkpoint with its tensors changed.
+template <typename Change>
+std::string changed(const std::string &path, Change change) {
+  auto file = Safetensors::open(path);
+  std::vector<NamedTensor> tensors = file->tensors();
+  change(tensors);
+  std::string other = temporaryPath("changed.safetensors");
+  EXPECT_TRUE(writeSafetensors(other, tensors).ok());
+  return other;
+}
+
+struct Checkpoint : testing::Test {
+  void SetUp() override {
+    session = start();
+    float ones[kSize];
+    std::fill_n(ones, kSize, 1.0f);
+    const void *inputs[] = {ones};
+    ASSERT_TRUE(session->steps(0, 1, inputs, {}).ok());
+    ASSERT_TRUE(session->saveCheckpoint(path).ok());
+  }
+
+  /// What loading a file says, without its path.
+  std::string words(const std::string &file,
+                    Restore what = Restore::everything) {
+    Status status = start()->loadCheckpoint(file, what);
+    return status.ok() ? "ok" : status.message().substr(file.size() + 2);
+  }
+
+  std::unique_ptr<Session> session;
+  std::string path = temporaryPath("checkpoint.safetensors");
+};
+
+} // namespace
+
+TEST_F(Checkpoint, BringsEverythingBack) {
+  auto fresh = start();
+  ASSERT_TRUE(fresh->loadCheckpoint(path).ok());
+  EXPECT_EQ(totalOf(*fresh, 3), 4);
+  EXPECT_EQ(fresh->stepCount(), 1);
+  auto file = Safetensors::open(path);
+  EXPECT_EQ(file->metadata().at("program"), "adder");
+  EXPECT_EQ(file->metadata().at("step"), "1");
+}
+
+TEST_F(Checkpoint, GivesTheSameBytesForTheSameState) {
+  std::string again = temporaryPath("again.safetensors");
+  ASSERT_TRUE(session->saveCheckpoint(again).ok());
+  auto one = Safetensors::open(path), two = Safetensors::open(again);
+  for (size_t i = 0; i < one->tensors().size(); ++i)
+    EXPECT_TRUE(std::equal(one->tensors()[i].data.begin(),
+                           one->tensors()[i].data.end(),
+                           two->tensors()[i].data.begin()));
+}
+
+TEST_F(Checkpoint, SaysWhatIsMissingOrUnknown) {
+  EXPECT_EQ(words(changed(
+                path, [](auto &tensors) { tensors.erase(tensors.begin()); })),
+            "lacks total");
+  EXPECT_EQ(words(changed(path, [](auto &tensors) { tensors.clear(); })),
+            "lacks total, scale, step");
+  EXPECT_EQ(words(changed(path,
+                          [](auto &tensors) {
+                            tensors.push_back({"conv", {DType::f32, {0}}, {}});
+                          })),
+            "has conv, which the artifact does not know");
+}
+
+TEST_F(Checkpoint, SaysWhichShapeDiffers) {
+  EXPECT_EQ(words(changed(
+                path, [](auto &tensors) { tensors[0].type.shape = {2, 4}; })),
+            "total is 2x4xf32 in the file and 8xf32 in the artifact");
+}
+
+TEST_F(Checkpoint, ChangesNothingOnAnError) {
+  auto fresh = start();
+  std::string broken =
+      changed(path, [](auto &tensors) { tensors[1].type.shape = {4}; });
+  EXPECT_FALSE(fresh->loadCheckpoint(broken).ok());
+  EXPECT_EQ(totalOf(*fresh, 3), 3);
+}
+
+TEST_F(Checkpoint, StartsFromParametersAlone) {
+  std::string part = changed(path, [](auto &tensors) {
+    tensors.erase(tensors.begin() + 1, tensors.end());
+    tensors.push_back({"of another model", {DType::f32, {0}}, {}});
+  });
+  auto fresh = start();
+  ASSERT_TRUE(fresh->loadCheckpoint(part, Restore::parameters).ok());
+  EXPECT_EQ(totalOf(*fresh, 3), 4);
+  EXPECT_EQ(fresh->stepCount(), 0) << "not a parameter";
+  EXPECT_EQ(words(changed(path, [](auto &tensors) { tensors.clear(); }),
+                  Restore::parameters),
+            "has none of the parameters, such as total");
+}
+
+TEST_F(Checkpoint, SaysThatAFileIsMissing) {
+  EXPECT_EQ(session->loadCheckpoint("nowhere").message(),
+            "nowhere: cannot open: No such file or directory");
+}

@@ -1,0 +1,64 @@
+#include "runtime/initial_state.h"
+
+#include "test_artifact.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+using namespace gradus::runtime;
+using namespace gradus::test;
+using gradus::artifact::DType;
+
+TEST(InitialState, IsTheWeightsOrTheFill) {
+  auto artifact = Artifact::fromBytes(TestArtifact().bytes(), "adder");
+  alignas(64) uint8_t region[192] = {};
+  initialiseStates(**artifact, *(*artifact)->header().plans()->Get(0), region);
+  float total[kSize];
+  std::memcpy(total, region, sizeof(total));
+  for (int i = 0; i < kSize; ++i)
+    EXPECT_EQ(total[i], i);
+  uint16_t scale[4];
+  std::memcpy(scale, region + 64, sizeof(scale));
+  for (uint16_t bits : scale)
+    EXPECT_EQ(bits, 0x3f80); // 1 as bf16
+  EXPECT_EQ(region[72], 0) << "nothing behind it";
+}
+
+template <typename T> static T filled(DType dtype, double value) {
+  T results[3] = {};
+  fillWith(dtype, results, 2, value);
+  EXPECT_EQ(results[2], T{}) << "only the two";
+  EXPECT_EQ(std::memcmp(&results[0], &results[1], sizeof(T)), 0);
+  return results[0];
+}
+
+TEST(FillWith, RoundsToTheType) {
+  EXPECT_EQ(filled<float>(DType::f32, 0.1), 0.1f);
+  EXPECT_EQ(filled<double>(DType::f64, 0.1), 0.1);
+  EXPECT_EQ(filled<uint16_t>(DType::bf16, 1.0 + 1.0 / 256),
+            0x3f80); // a tie, to even
+  EXPECT_EQ(filled<uint16_t>(DType::bf16, 1.0 + 3.0 / 256), 0x3f82);
+  EXPECT_EQ(filled<uint16_t>(DType::f16, 0.5), 0x3800);
+  EXPECT_EQ(filled<int8_t>(DType::i8, -128), -128);
+  EXPECT_EQ(filled<uint8_t>(DType::u8, 255), 255);
+  EXPECT_EQ(filled<int32_t>(DType::i32, -7), -7);
+  EXPECT_EQ(filled<int64_t>(DType::i64, 1 << 20), 1 << 20);
+  EXPECT_EQ(filled<uint8_t>(DType::boolean, 3), 1);
+}
+
+TEST(FillWith, GivesZeroForWhatAWholeNumberCannotBe) {
+  EXPECT_EQ(filled<int8_t>(DType::i8, 1000), 0);
+  EXPECT_EQ(filled<uint8_t>(DType::u8, -1), 0);
+  EXPECT_EQ(filled<int64_t>(DType::i64, 1e30), 0);
+  EXPECT_EQ(
+      filled<int32_t>(DType::i32, std::numeric_limits<double>::quiet_NaN()), 0);
+}
+
+TEST(FillWith, KeepsNotANumber) {
+  float value = filled<float>(DType::f32, std::nan(""));
+  EXPECT_TRUE(std::isnan(value));
+  EXPECT_GT(filled<uint16_t>(DType::bf16, std::nan("")) & 0x7f, 0);
+}

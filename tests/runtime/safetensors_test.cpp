@@ -1,0 +1,118 @@
+#include "runtime/safetensors.h"
+
+#include "test_artifact.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+using namespace gradus::runtime;
+using namespace gradus::test;
+
+namespace {
+
+std::vector<uint8_t> fileOf(const std::string &header, size_t data,
+                            uint64_t size = ~uint64_t{0}) {
+  if (size == ~uint64_t{0})
+    size = header.size();
+  std::vector<uint8_t> bytes(8);
+  std::memcpy(bytes.data(), &size, 8);
+  bytes.insert(bytes.end(), header.begin(), header.end());
+  bytes.resize(bytes.size() + data);
+  return bytes;
+}
+
+/// What the reader says of a header before 8 bytes of data, without the path.
+std::string wordsFor(const std::string &header, uint64_t size = ~uint64_t{0}) {
+  std::string path = writeFile(fileOf(header, 8, size), "broken.safetensors");
+  auto file = Safetensors::open(path);
+  if (file.ok())
+    return "ok";
+  EXPECT_EQ(file.status().message().find(path + ": "), 0u);
+  return file.status().message().substr(path.size() + 2);
+}
+
+std::span<const uint8_t> raw(const std::vector<float> &values) {
+  return {reinterpret_cast<const uint8_t *>(values.data()), values.size() * 4};
+}
+
+} // namespace
+
+TEST(Safetensors, ReadsWhatItWrote) {
+  std::vector<float> a = {1, 2, 3, 4, 5, 6}, b = {7};
+  std::string path = temporaryPath("both.safetensors");
+  ASSERT_TRUE(writeSafetensors(path,
+                               {{"b/ü\"", {DType::f32, {}}, raw(b)},
+                                {"a", {DType::f32, {2, 3}}, raw(a)},
+                                {"none", {DType::i64, {0, 4}}, {}}},
+                               {{"step", "12"}})
+                  .ok());
+  auto file = Safetensors::open(path);
+  ASSERT_TRUE(file.ok()) << file.status().message();
+  ASSERT_EQ(file->tensors().size(), 3u);
+  EXPECT_EQ(file->metadata().at("step"), "12");
+  const NamedTensor *tensor = file->find("a");
+  ASSERT_NE(tensor, nullptr);
+  EXPECT_EQ(toString(tensor->type), "2x3xf32");
+  EXPECT_TRUE(
+      std::equal(tensor->data.begin(), tensor->data.end(), raw(a).begin()));
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(tensor->data.data()) % 4, 0u);
+  EXPECT_NE(file->find("b/ü\""), nullptr);
+  EXPECT_EQ(file->find("c"), nullptr);
+}
+
+TEST(Safetensors, WritesTheSameBytesTwice) {
+  std::vector<float> a = {1};
+  std::string one = temporaryPath("one"), two = temporaryPath("two");
+  for (const std::string &path : {one, two})
+    ASSERT_TRUE(
+        writeSafetensors(path, {{"a", {DType::f32, {1}}, raw(a)}}).ok());
+  auto read = [](const std::string &path) {
+    FILE *file = fopen(path.c_str(), "rb");
+    std::string text(1000, 0);
+    text.resize(fread(text.data(), 1, text.size(), file));
+    fclose(file);
+    return text;
+  };
+  EXPECT_EQ(read(one), read(two));
+}
+
+TEST(Safetensors, TakesAnEmptyFileOfTensors) {
+  EXPECT_EQ(wordsFor("{}"), "ok");
+}
+
+TEST(Safetensors, SaysWhatIsWrong) {
+  EXPECT_EQ(wordsFor("{}", 1 << 20), "is not a safetensors file, or is cut "
+                                     "short: its header should have 1048576 "
+                                     "bytes, and the file has 18");
+  EXPECT_EQ(wordsFor("hello"),
+            "is not a safetensors file: its header is not a JSON object");
+  EXPECT_EQ(wordsFor("[1]"),
+            "is not a safetensors file: its header is not a JSON object");
+  EXPECT_EQ(wordsFor(R"({"a":1})"), "tensor a is not described by an object");
+  EXPECT_EQ(wordsFor(R"({"a":{"shape":[2],"data_offsets":[0,8]}})"),
+            "tensor a has no dtype");
+  EXPECT_EQ(
+      wordsFor(R"({"a":{"dtype":"F8","shape":[2],"data_offsets":[0,8]}})"),
+      "tensor a has dtype F8, which is not one of F32, F64, F16, BF16, I8, U8, "
+      "I32, "
+      "I64, BOOL");
+  EXPECT_EQ(
+      wordsFor(R"({"a":{"dtype":"F32","shape":[-2],"data_offsets":[0,8]}})"),
+      "tensor a has a shape that is not a list of sizes");
+  EXPECT_EQ(
+      wordsFor(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,9]}})"),
+      "tensor a has data_offsets outside the file, which has 8 bytes of data");
+  EXPECT_EQ(
+      wordsFor(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[8,0]}})"),
+      "tensor a has data_offsets outside the file, which has 8 bytes of data");
+  EXPECT_EQ(
+      wordsFor(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,8]}})"),
+      "tensor a has 8 bytes of data, which is not the size of 1xf32");
+  EXPECT_EQ(
+      wordsFor(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},)"
+               R"("b":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})"),
+      "tensors a and b overlap");
+  EXPECT_EQ(wordsFor(R"({"__metadata__":{"a":1}})"),
+            "__metadata__: a is not a string");
+}

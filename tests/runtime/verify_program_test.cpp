@@ -1,0 +1,88 @@
+#include "refusals.h"
+
+#include <gtest/gtest.h>
+
+using namespace gradus::test;
+namespace fb = gradus::artifact;
+
+TEST(VerifyProgram, RefusesStatesWithoutANameOrWithAnothers) {
+  EXPECT_EQ(wordsAfter([](auto &made) { made.header.states[1]->name = ""; }),
+            "adder: state 1 (): has no name");
+  EXPECT_EQ(
+      wordsAfter([](auto &made) { made.header.states[1]->name = "total"; }),
+      "adder: state 1 (total): has the name of another");
+}
+
+TEST(VerifyProgram, RefusesTypesThatCannotBe) {
+  EXPECT_EQ(
+      wordsAfter([](auto &made) { made.header.states[0]->type->shape = {-1}; }),
+      "adder: state 0 (total): has impossible sizes: -1xf32");
+  EXPECT_EQ(wordsAfter([](auto &made) {
+              made.header.states[0]->type->shape = {int64_t{1} << 40,
+                                                    int64_t{1} << 40};
+            }),
+            "adder: state 0 (total): has impossible sizes: "
+            "1099511627776x1099511627776xf32");
+  EXPECT_EQ(wordsAfter([](auto &made) {
+              made.header.states[0]->type->dtype = static_cast<fb::DType>(99);
+            }),
+            "adder: state 0 (total): has dtype 99, which is unknown");
+  EXPECT_EQ(wordsAfter([](auto &made) {
+              made.header.graphs[0]->inputs[0]->type = nullptr;
+            }),
+            "adder: graph 0 (train): input 0 (x): has no type");
+}
+
+TEST(VerifyProgram, RefusesAnUnknownRole) {
+  EXPECT_EQ(wordsAfter([](auto &made) {
+              made.header.states[2]->role = static_cast<fb::Role>(77);
+            }),
+            "adder: state 2 (step): has role 77, which is unknown");
+}
+
+TEST(VerifyProgram, RefusesInitialValuesOutsideTheWeights) {
+  EXPECT_EQ(wordsAfter([](auto &made) { made.header.states[0]->initial = 4; }),
+            "adder: state 0 (total): its initial value of 32 bytes at 4 lies "
+            "outside the "
+            "weights, which have 32 bytes");
+  EXPECT_NE(wordsAfter([](auto &made) {
+              made.header.states[0]->initial = ~uint64_t{0};
+            }),
+            "ok");
+}
+
+TEST(VerifyProgram, RefusesTwoGraphsOrPortsOfOneName) {
+  EXPECT_EQ(
+      wordsAfter([](auto &made) { made.header.graphs[1]->name = "train"; }),
+      "adder: graph 1 (train): has the name of another");
+  EXPECT_EQ(wordsAfter([](auto &made) {
+              made.header.graphs[0]->outputs[1]->name = "sum";
+            }),
+            "adder: graph 0 (train): output 1 (sum): has the name of another");
+}
+
+static std::string wordsForSchedule(std::vector<uint32_t> variants,
+                                    std::vector<int64_t> every) {
+  return wordsAfter([&](TestArtifact &made) {
+    fb::ScheduleT schedule;
+    schedule.graph = "train";
+    schedule.variants = variants;
+    schedule.every = every;
+    made.header.schedules.push_back(std::make_unique<fb::ScheduleT>(schedule));
+  });
+}
+
+TEST(VerifyProgram, RefusesSchedulesThatCannotRun) {
+  EXPECT_EQ(wordsForSchedule({0}, {2}), "ok");
+  EXPECT_EQ(wordsForSchedule({}, {}),
+            "adder: schedule 0 (train): has no variants");
+  EXPECT_EQ(wordsForSchedule({7}, {}),
+            "adder: schedule 0 (train): names graph 7 of 2");
+  EXPECT_EQ(wordsForSchedule({0}, {0}),
+            "adder: schedule 0 (train): has a period of 0 steps");
+  EXPECT_EQ(wordsForSchedule({0}, {1, 2}),
+            "adder: schedule 0 (train): has more periods than variants");
+  EXPECT_EQ(wordsForSchedule({0, 1}, {}),
+            "adder: schedule 0 (train): graphs train and evaluate "
+            "have different inputs or outputs");
+}
