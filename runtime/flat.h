@@ -19,6 +19,15 @@ std::vector<T> valuesOf(const flatbuffers::Vector<T> *list) {
   return list ? std::vector<T>(list->begin(), list->end()) : std::vector<T>();
 }
 
+/// Whether lists start at a multiple of their elements' size, which
+/// FlatBuffers' own verifier does not look at.
+template <typename... T>
+bool areAligned(const flatbuffers::Vector<T> *...lists) {
+  return (
+      (!lists || reinterpret_cast<uintptr_t>(lists->Data()) % sizeof(T) == 0) &&
+      ...);
+}
+
 inline std::string textOf(const flatbuffers::String *text) {
   return text ? text->str() : std::string();
 }

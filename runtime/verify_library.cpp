@@ -119,6 +119,9 @@ Status verifyTensor(const artifact::Plan &plan, const LibraryTensor &tensor,
   if (tensor.dtype() > DType::MAX || !isLibraryType(tensor.dtype()))
     return invalid("has dtype ", nameOf(tensor.dtype()),
                    ", which the library does not take");
+  if (!areAligned(tensor.dims(), tensor.strides(), tensor.padded_dims(),
+                  tensor.inner_blocks(), tensor.inner_axes()))
+    return invalid("has lists that are not aligned");
   GRADUS_TRY(verifyBuffer(plan, tensor.buffer(), written));
   Dims dims = valuesOf(tensor.dims());
   GRADUS_TRY(verifyAxes(tensor, dims));
@@ -169,6 +172,8 @@ using List = flatbuffers::Vector<int64_t>;
 /// A list of the convolution's windows: empty, or one number per spatial axis.
 Status verifyWindow(const List *list, size_t axes, int64_t least,
                     const char *what) {
+  if (!areAligned(list))
+    return invalid("has ", what, " that are not aligned");
   if (countOf(list) != 0 && countOf(list) != axes)
     return invalid("has ", countOf(list), " ", what, " for ", axes,
                    " spatial axes");

@@ -54,6 +54,8 @@ Status verifyBufferRange(const artifact::Header &header,
                    " lie outside its region of ", whole, " bytes");
   if (!buffer.type())
     return Status();
+  if (!areAligned(buffer.type()->shape()))
+    return invalid("has a shape that is not aligned");
   if (buffer.type()->dtype() > artifact::DType::MAX)
     return invalid("has dtype ", static_cast<int>(buffer.type()->dtype()),
                    ", which is unknown");
@@ -103,6 +105,8 @@ Status verifyNoOverlap(const artifact::Header &header,
 Status verifyStates(const artifact::Header &header,
                     const artifact::Plan &plan) {
   size_t count = countOf(header.states());
+  if (!areAligned(plan.state_offsets()))
+    return invalid("has offsets of states that are not aligned");
   if (countOf(plan.state_offsets()) != count)
     return invalid("places ", countOf(plan.state_offsets()), " of ", count,
                    " states");
@@ -132,6 +136,8 @@ Status verifyKernel(const artifact::KernelSignature &kernel, uint64_t code) {
   if (kernel.entry() >= code)
     return invalid("starts at ", kernel.entry(), ", outside the code of ", code,
                    " bytes");
+  if (!areAligned(kernel.fixed_bytes(), kernel.bytes_per_item()))
+    return invalid("has sizes that are not aligned");
   size_t arguments = countOf(kernel.fixed_bytes());
   if (countOf(kernel.bytes_per_item()) != arguments ||
       kernel.outputs() > arguments)

@@ -16,6 +16,8 @@ constexpr size_t kMostAxes = 16;
 Status verifyType(const artifact::TensorType *type) {
   if (!type)
     return invalid("has no type");
+  if (!areAligned(type->shape()))
+    return invalid("has a shape that is not aligned");
   if (type->dtype() > artifact::DType::MAX)
     return invalid("has dtype ", static_cast<int>(type->dtype()),
                    ", which is unknown");
@@ -92,6 +94,8 @@ bool samePorts(const Ports *one, const Ports *other) {
 
 Status verifySchedule(const artifact::Header &header,
                       const artifact::Schedule &schedule) {
+  if (!areAligned(schedule.variants(), schedule.every()))
+    return invalid("has lists that are not aligned");
   if (countOf(schedule.variants()) == 0)
     return invalid("has no variants");
   if (countOf(schedule.every()) > countOf(schedule.variants()))
