@@ -217,8 +217,9 @@ private:
   }
 
   uint32_t graphNumber(StringRef name) const {
-    auto found = llvm::find_if(
-        parts_.graphs, [&](GraphOp graph) { return graph.getSymName() == name; });
+    auto found = llvm::find_if(parts_.graphs, [&](GraphOp graph) {
+      return graph.getSymName() == name;
+    });
     return found - parts_.graphs.begin();
   }
 

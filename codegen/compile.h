@@ -41,12 +41,14 @@ std::vector<std::string> compileStages();
 
 /// Runs the stages on the module's program up to and including `lastStage`
 /// (all if empty). Errors are diagnostics of the context.
-mlir::LogicalResult runStages(mlir::ModuleOp module, llvm::StringRef lastStage = "");
+mlir::LogicalResult runStages(mlir::ModuleOp module,
+                              llvm::StringRef lastStage = "");
 
 /// Runs all stages, plans memory, emits code and returns the artifact's bytes.
-/// Errors found by passes are diagnostics; the returned error then only says so.
-llvm::Expected<std::vector<char>> compileProgram(mlir::ModuleOp module,
-                                                 const CompileOptions &options,
-                                                 CompileReport *report = nullptr);
+/// Errors found by passes are diagnostics; the returned error then only says
+/// so.
+llvm::Expected<std::vector<char>>
+compileProgram(mlir::ModuleOp module, const CompileOptions &options,
+               CompileReport *report = nullptr);
 
 } // namespace gradus

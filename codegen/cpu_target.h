@@ -15,10 +15,10 @@ struct CpuTarget {
   std::string features; // on top of it: "+avx512bf16,..."
   std::string tune;     // the processor to schedule for; empty: any
 
-  int vectorBits = 128;   // widest registers
-  int registers = 16;     // how many of them
-  bool fma = false;       // fused multiply-add
-  bool bf16 = false;      // conversions from f32 to bf16
+  int vectorBits = 128; // widest registers
+  int registers = 16;   // how many of them
+  bool fma = false;     // fused multiply-add
+  bool bf16 = false;    // conversions from f32 to bf16
 };
 
 /// "cpu" (this machine) or "cpu:x86-64-v2|v3|v4|amx".

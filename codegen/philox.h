@@ -40,8 +40,8 @@ public:
   }
 
   /// The ten rounds of the paper on a counter and a key.
-  static std::array<uint32_t, 4> rounds(std::array<uint32_t, 4> x, uint32_t key0,
-                                        uint32_t key1) {
+  static std::array<uint32_t, 4> rounds(std::array<uint32_t, 4> x,
+                                        uint32_t key0, uint32_t key1) {
     for (int round = 0; round < 10; ++round) {
       uint64_t a = 0xD2511F53ull * x[0], b = 0xCD9E8D57ull * x[2];
       x = {uint32_t(b >> 32) ^ x[1] ^ key0, uint32_t(b),

@@ -10,6 +10,7 @@ llvm::ArrayRef<llvm::StringRef> codegenStages();
 
 /// Adds the stages up to and including `lastStage` (all if empty) to a manager
 /// that runs on modules.
-void buildCodegenPipeline(mlir::OpPassManager &manager, llvm::StringRef lastStage = "");
+void buildCodegenPipeline(mlir::OpPassManager &manager,
+                          llvm::StringRef lastStage = "");
 
 } // namespace gradus

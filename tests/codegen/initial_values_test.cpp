@@ -33,7 +33,8 @@ TEST(InitialValues, FillsNeedNoBytes) {
 
 TEST(InitialValues, AModelsOwnWeightsStayAsTheyAre) {
   ProgramText text(states);
-  EXPECT_EQ(floats(text.program().getState("given"), 0), (std::vector<float>{1, 3}));
+  EXPECT_EQ(floats(text.program().getState("given"), 0),
+            (std::vector<float>{1, 3}));
 }
 
 TEST(InitialValues, KaimingFillsItsIntervalAndDependsOnTheSeed) {
@@ -63,8 +64,10 @@ TEST(InitialValues, NormalHasItsDeviation) {
 TEST(Philox, GivesThePublishedWords) {
   // Known answers of the authors' library Random123 (kat_vectors).
   EXPECT_EQ(Philox::rounds({0, 0, 0, 0}, 0, 0),
-            (std::array<uint32_t, 4>{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
-  EXPECT_EQ(Philox::rounds({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, 0xa4093822,
-                           0x299f31d0),
-            (std::array<uint32_t, 4>{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
+            (std::array<uint32_t, 4>{0x6627e8d5, 0xe169c58d, 0xbc57ac4c,
+                                     0x9b00dbd8}));
+  EXPECT_EQ(Philox::rounds({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344},
+                           0xa4093822, 0x299f31d0),
+            (std::array<uint32_t, 4>{0xd16cfe09, 0x94fdcceb, 0x5001e420,
+                                     0x24126ea1}));
 }

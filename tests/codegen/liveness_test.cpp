@@ -21,7 +21,9 @@ TEST(Liveness, SizesAreWholeCacheLines) {
   auto booleans = mlir::RankedTensorType::get({65}, builder.getI1Type());
   EXPECT_EQ(tensorBytes(booleans), 65);
   EXPECT_EQ(paddedBytes(booleans), 128);
-  EXPECT_EQ(tensorBytes(mlir::RankedTensorType::get({100}, builder.getF32Type())), 400);
+  EXPECT_EQ(
+      tensorBytes(mlir::RankedTensorType::get({100}, builder.getF32Type())),
+      400);
 }
 
 TEST(Liveness, AReturnedValueLivesToTheEndThroughItsReshape) {

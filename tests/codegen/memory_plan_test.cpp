@@ -14,7 +14,8 @@ gradus.program @p {
     %w = gradus.read @w : tensor<64xf32>
     %y = plan.launch @forward(%x, %w) items [1] grain 1 inplace [-1] : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
     %new = plan.launch @update(%w, %y) items [64] grain 64 inplace [)") +
-         inplace + "] : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>\n" + between +
+         inplace + "] : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>\n" +
+         between +
          R"(
     gradus.write @w, %new : tensor<64xf32>
     gradus.return %y : tensor<64xf32>

@@ -53,6 +53,7 @@ TEST(Offsets, AForwardAndBackwardPassPacksWithinFivePercentOfTheBound) {
 }
 
 TEST(Offsets, TheSameBlocksGetTheSameOffsets) {
-  std::vector<Block> blocks = {{640, 0, 3}, {64, 1, 5}, {192, 2, 4}, {320, 3, 6}};
+  std::vector<Block> blocks = {
+      {640, 0, 3}, {64, 1, 5}, {192, 2, 4}, {320, 3, 6}};
   EXPECT_EQ(packBlocks(blocks).offsets, packBlocks(blocks).offsets);
 }
