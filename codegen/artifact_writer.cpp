@@ -232,7 +232,7 @@ private:
 
   flatbuffers::Offset<fb::Plan>
   writePlan(flatbuffers::FlatBufferBuilder &builder, size_t index) {
-    BufferTable buffers(parts_.constants.bytes);
+    BufferTable buffers;
     std::vector<flatbuffers::Offset<fb::GraphPlan>> graphs;
     int64_t arena = 0;
     for (auto [number, graph] : llvm::enumerate(parts_.graphs)) {

@@ -20,9 +20,7 @@ kernelSignature(flatbuffers::FlatBufferBuilder &builder, plan::KernelOp kernel,
 /// The buffers of one plan, each once.
 class BufferTable {
 public:
-  explicit BufferTable(int64_t constantBytes) : constantBytes_(constantBytes) {}
-
-  uint32_t add(Place place, mlir::Type type);
+    uint32_t add(Place place, mlir::Type type);
   /// Raw bytes of the arena, for library scratch.
   uint32_t addBytes(int64_t offset, int64_t bytes);
 
@@ -41,7 +39,6 @@ private:
 
   std::vector<Entry> entries_;
   std::map<Key, uint32_t> numbers_;
-  int64_t constantBytes_;
 };
 
 flatbuffers::Offset<artifact::GraphPlan>

@@ -5,6 +5,7 @@
 
 #include "codegen/passes.h"
 
+#include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
@@ -60,4 +61,16 @@ void gradus::buildCodegenPipeline(OpPassManager &manager, StringRef lastStage) {
     if (stage.name == lastStage)
       return;
   }
+}
+
+void gradus::registerCodegenPipeline() {
+  struct Options : PassPipelineOptions<Options> {
+    Option<std::string> stopAfter{*this, "stop-after",
+                                  llvm::cl::desc("The last stage to run")};
+  };
+  PassPipelineRegistration<Options>(
+      "codegen", "Turns the graphs of a program into commands",
+      [](OpPassManager &manager, const Options &options) {
+        buildCodegenPipeline(manager, options.stopAfter);
+      });
 }

@@ -13,4 +13,7 @@ llvm::ArrayRef<llvm::StringRef> codegenStages();
 void buildCodegenPipeline(mlir::OpPassManager &manager,
                           llvm::StringRef lastStage = "");
 
+/// Registers the pipeline `codegen` for gradus-opt.
+void registerCodegenPipeline();
+
 } // namespace gradus

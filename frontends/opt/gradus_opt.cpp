@@ -4,6 +4,7 @@
 // --load-pass-plugin=FILE.so; see docs/add_a_pass.md.
 
 #include "codegen/passes.h"
+#include "codegen/pipeline.h"
 #include "codegen/plan.h"
 #include "ir/gradus.h"
 #include "passes/passes.h"
@@ -18,6 +19,7 @@ int main(int argc, char **argv) {
   mlir::registerTransformsPasses();
   gradus::registerPasses();
   gradus::registerCodegenPasses();
+  gradus::registerCodegenPipeline();
   return mlir::asMainReturnCode(mlir::MlirOptMain(
       argc, argv, "Gradus: passes on training graphs\n", registry));
 }
