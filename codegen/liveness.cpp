@@ -51,7 +51,8 @@ gradus::liveRanges(GraphOp graph, ArrayRef<Operation *> commands) {
     for (Value result : command->getResults())
       ranges[result] = {at, at + 1};
   }
-  int64_t last = commands.size();
+  // One past the last command: no command may take over what is returned.
+  int64_t last = commands.size() + 1;
   for (Operation &op : graph.getBody().front())
     if (isa<ReturnOp, WriteOp>(op))
       for (Value operand : op.getOperands())

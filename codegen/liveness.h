@@ -32,7 +32,7 @@ struct LiveRange {
 };
 
 /// Live ranges of inputs and command results in the given order; what the
-/// graph returns stays alive to the end.
+/// graph returns or writes is read by one more command, behind the last.
 llvm::MapVector<mlir::Value, LiveRange>
 liveRanges(GraphOp graph, llvm::ArrayRef<mlir::Operation *> commands);
 

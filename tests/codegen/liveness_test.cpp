@@ -32,7 +32,7 @@ TEST(Liveness, AReturnedValueLivesToTheEndThroughItsReshape) {
   auto commands = commandsOf(graph);
   auto ranges = liveRanges(graph, commands);
   ASSERT_EQ(commands.size(), 3u);
-  EXPECT_EQ(ranges[commands[0]->getResult(0)].end, 3);
+  EXPECT_EQ(ranges[commands[0]->getResult(0)].end, 4);
   EXPECT_EQ(ranges[graph.getBody().getArgument(0)].end, 2);
   EXPECT_EQ(ranges[commands[1]->getResult(0)].begin, 1);
   EXPECT_EQ(ranges[commands[1]->getResult(0)].end, 3);

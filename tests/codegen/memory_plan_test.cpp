@@ -80,6 +80,17 @@ gradus.program @p {
   EXPECT_EQ(memory.copies.size(), 1u);
 }
 
+TEST(MemoryPlan, WhatIsReturnedIsNotTakenOver) {
+  ProgramText text(R"(
+gradus.program @p {
+  gradus.graph @g(%x: tensor<64xf32>) -> (same: tensor<64xf32>, y: tensor<64xf32>) {
+    %y = plan.launch @k(%x) items [64] grain 64 inplace [0] : (tensor<64xf32>) -> tensor<64xf32>
+    gradus.return %x, %y : tensor<64xf32>, tensor<64xf32>
+  }
+})");
+  EXPECT_EQ(planned(text, "g").arena, 512);
+}
+
 TEST(MemoryPlan, StatesLieOnCacheLines) {
   ProgramText text(R"(
 gradus.program @p {

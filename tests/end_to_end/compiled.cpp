@@ -140,7 +140,7 @@ NamedTensors Compiled::run(const std::string &name,
     auto bytes = packed(inputs.at(info.inputs[i].name), info.inputs[i].type);
     std::memcpy(session_->inputBuffer(graph, i), bytes.data(), bytes.size());
   }
-  absl::Status status = session_->step(graph);
+  runtime::Status status = session_->step(graph);
   EXPECT_TRUE(status.ok()) << status;
   NamedTensors outputs;
   for (size_t i = 0; i < info.outputs.size(); ++i)
