@@ -48,6 +48,11 @@ int main(int count, char **arguments) {
     std::fprintf(stderr, "%s: cannot read it\n", arguments[1]);
     return 2;
   }
+  if (std::string words = runWhole(file); !words.empty()) {
+    std::fprintf(stderr, "%s: does not run undamaged: %s\n", arguments[1],
+                 words.c_str());
+    return 2;
+  }
   int64_t each = (number(count, arguments, 2, 1000) + 1) / 2;
   int64_t first = number(count, arguments, 3, 0);
   auto seed = static_cast<uint64_t>(number(count, arguments, 4, 1));

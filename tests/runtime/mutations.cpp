@@ -178,6 +178,11 @@ std::string runAll(const Bytes &file, std::span<const uint8_t> original,
 
 } // namespace
 
+std::string runWhole(std::span<const uint8_t> artifact) {
+  bool ran = false;
+  return runAll(Bytes(artifact.begin(), artifact.end()), artifact, ran);
+}
+
 std::string runMutations(std::span<const uint8_t> artifact, Hashes hashes,
                          uint64_t seed, int64_t first, int64_t count,
                          MutationCounts &counts) {

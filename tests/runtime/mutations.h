@@ -19,6 +19,9 @@ struct MutationCounts {
   int64_t ran = 0;     // loaded and ran every graph
 };
 
+/// Runs every graph of an artifact once; empty, or what went wrong.
+std::string runWhole(std::span<const uint8_t> artifact);
+
 enum class Hashes { stored, recomputed };
 
 /// Applies mutations [first, first + count) one at a time. Returns what was
