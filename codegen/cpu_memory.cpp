@@ -327,6 +327,7 @@ void NestMemory::store(unsigned i, const Instance &at, Value *value) {
 SmallVector<unsigned> NestMemory::hoist(function_ref<bool(unsigned dim)> bound,
                                         const Instance &at) {
   SmallVector<unsigned> done;
+  forget();
   for (unsigned i = 0; i < nest.inputs.size(); ++i) {
     bool ready = !hoisted.count(i);
     for (unsigned dim = 0; dim < nest.dims(); ++dim)
@@ -336,6 +337,7 @@ SmallVector<unsigned> NestMemory::hoist(function_ref<bool(unsigned dim)> bound,
     hoisted[i] = read(nest.inputs[i], at);
     done.push_back(i);
   }
+  forget();
   return done;
 }
 

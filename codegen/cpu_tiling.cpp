@@ -94,7 +94,18 @@ int64_t Estimate::copies(const Tiling &t, const Access &access) const {
   return count;
 }
 
-/// Of one read or write, in load slots.
+/// Whether all vectors of an access start at multiples of their size.
+static bool isAligned(const Nest &nest, const Access &access, const Tiling &t) {
+  if (!access.place.terms.empty() || access.place.offset % t.lanes != 0)
+    return false;
+  for (unsigned dim = 0; dim < nest.dims(); ++dim)
+    if (int(dim) != t.vectorDim && access.place.strides[dim] % t.lanes != 0)
+      return false;
+  return true;
+}
+
+/// Of one read or write, in load slots. A vector of 64 bytes that starts
+/// anywhere lies in two cache lines.
 double Estimate::costOf(const Tiling &t, const Access &access, bool store) const {
   if (t.vectorDim < 0 || !access.dependsOn(t.vectorDim))
     return 1 + 0.5 * access.guard.size();
@@ -102,7 +113,7 @@ double Estimate::costOf(const Tiling &t, const Access &access, bool store) const
   double plain = registersPerVector(t);
   LaneStep step = laneStep(nest, access, t.vectorDim, t.lanes);
   if (step.kind == LaneStep::next)
-    return guard + plain;
+    return guard + plain * (isAligned(nest, access, t) ? 1 : 1 + target.vectorBits / 640.0);
   if (step.kind == LaneStep::strided && access.guard.empty() && !store)
     return plain * 2 * step.by;
   if (step.kind == LaneStep::repeated && access.guard.empty() && !store)
@@ -244,6 +255,12 @@ void Search::consider(Tiling tiling) {
   }
 }
 
+/// Items of products come in blocks of a multiple of this many (see how
+/// form_kernels chooses grains), so a tile of items should divide it.
+static int64_t itemBlock(const Nest &nest) {
+  return std::clamp<int64_t>(llvm::divideCeil(extentOf(nest, nest.itemDim), 4), 1, 8);
+}
+
 /// All sizes of up to `dimsLeft` parallel dimensions from `firstDim` on.
 void Search::tryTiles(Tiling tiling, unsigned firstDim, int dimsLeft) {
   consider(tiling);
@@ -257,6 +274,8 @@ void Search::tryTiles(Tiling tiling, unsigned firstDim, int dimsLeft) {
       next.sizes[dim] = size;
       if (size > extentOf(nest, dim) || !estimate.fits(next))
         break;
+      if (int(dim) == nest.itemDim && itemBlock(nest) % size != 0)
+        continue;
       tryTiles(next, dim + 1, dimsLeft - 1);
     }
   }

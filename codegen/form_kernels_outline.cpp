@@ -342,7 +342,8 @@ private:
   }
 
   /// Items that are handed out together: enough work to be worth it, few blocks
-  /// enough to be cheap, and rows of products by eights for the registers.
+  /// enough to be cheap, and those of products by eights for the registers (the
+  /// CPU emitter's tiles of items divide this; see cpu_tiling.cpp).
   int64_t grain(RegionCost cost) {
     constexpr int64_t blockWork = 32 * 1024, blockBytes = 16 * 1024,
                       mostBlocks = 64;
@@ -355,13 +356,9 @@ private:
         llvm::divideCeil(blockBytes, std::max<int64_t>(1, bytes / count));
     int64_t grain = std::max<int64_t>(std::min(byWork, byBytes),
                                       llvm::divideCeil(count, mostBlocks));
-    if (llvm::any_of(group_.nests, isProductOfRows))
-      grain = llvm::alignTo(grain, std::clamp<int64_t>(count / 4, 1, 8));
+    if (llvm::any_of(group_.nests, isContraction))
+      grain = llvm::alignTo(grain, std::clamp<int64_t>(llvm::divideCeil(count, 4), 1, 8));
     return std::min(grain, count);
-  }
-
-  static bool isProductOfRows(NestOp nest) {
-    return isContraction(nest) && nest.getParallel().size() <= 2;
   }
 
   //===-- in place --------------------------------------------------------===//
