@@ -23,9 +23,9 @@ std::vector<T> valuesOf(const flatbuffers::Vector<T> *list) {
 /// FlatBuffers' own verifier does not look at.
 template <typename... T>
 bool areAligned(const flatbuffers::Vector<T> *...lists) {
-  return (
-      (!lists || reinterpret_cast<uintptr_t>(lists->Data()) % sizeof(T) == 0) &&
-      ...);
+  return ((countOf(lists) == 0 ||
+           reinterpret_cast<uintptr_t>(lists->Data()) % sizeof(T) == 0) &&
+          ...);
 }
 
 inline std::string textOf(const flatbuffers::String *text) {
