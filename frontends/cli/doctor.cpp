@@ -3,16 +3,18 @@
 #include "frontends/cli/commands.h"
 #include "frontends/cli/compiler_library.h"
 #include "frontends/cli/text.h"
+#include "runtime/cpu/features.h"
+#ifdef GRADUS_WITH_ONEDNN
+#include "runtime/cpu/onednn_library.h"
+#endif
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cstdio>
-#include <dlfcn.h>
 #include <filesystem>
 #include <fstream>
 #include <sched.h>
-#include <set>
-#include <sstream>
 #include <unistd.h>
 
 namespace gradus::cli {
@@ -29,29 +31,22 @@ std::string procValue(const char *path, const std::string &key) {
   return "";
 }
 
-std::set<std::string> cpuFlags() {
-  std::istringstream words(procValue("/proc/cpuinfo", "flags"));
-  std::set<std::string> flags;
-  for (std::string word; words >> word;)
-    flags.insert(word);
-  return flags;
-}
-
 /// The best `--target cpu:LEVEL` that runs here.
-std::string bestLevel(const std::set<std::string> &flags) {
+std::string bestLevel() {
   struct Level {
     const char *name;
-    std::vector<const char *> needs; // beyond the level before
+    std::vector<const char *> needs; // beyond the level before, as LLVM names them
   };
   static const Level kLevels[] = {
-      {"x86-64-v2", {"sse4_2", "ssse3", "popcnt", "cx16"}},
-      {"x86-64-v3", {"avx2", "fma", "bmi1", "bmi2", "f16c", "movbe"}},
+      {"x86-64-v2", {"sse4.2", "ssse3", "popcnt", "cx16"}},
+      {"x86-64-v3", {"avx2", "fma", "bmi", "bmi2", "f16c", "movbe"}},
       {"x86-64-v4", {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}},
-      {"amx", {"avx512_bf16", "amx_tile", "amx_bf16"}}};
+      {"amx", {"avx512bf16", "amx-tile", "amx-bf16"}}};
+  const std::vector<std::string> &features = runtime::cpuFeatures();
   std::string best = "none";
   for (const Level &level : kLevels) {
-    for (const char *flag : level.needs)
-      if (!flags.count(flag))
+    for (const char *need : level.needs)
+      if (std::find(features.begin(), features.end(), need) == features.end())
         return best;
     best = level.name;
   }
@@ -63,18 +58,18 @@ int usableCores() {
   return sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
-/// oneDNN as loaded into this process.
+/// Loads it as a plan that needs it would.
 std::string oneDnnVersion() {
-  struct Version {
-    int major, minor, patch;
-  };
-  using Query = const Version *();
-  auto *query = reinterpret_cast<Query *>(dlsym(RTLD_DEFAULT, "dnnl_version"));
-  if (!query)
-    return "not loaded";
-  const Version *version = query();
+#ifdef GRADUS_WITH_ONEDNN
+  auto library = runtime::oneDnn();
+  if (!library.ok())
+    return library.status().message();
+  const dnnl_version_t *version = (*library)->dnnl_version();
   return std::to_string(version->major) + "." + std::to_string(version->minor) + "." +
          std::to_string(version->patch);
+#else
+  return "not built in";
+#endif
 }
 
 std::string card() {
@@ -86,12 +81,11 @@ std::string card() {
 }
 
 nlohmann::ordered_json facts() {
-  std::set<std::string> flags = cpuFlags();
   std::string library = compilerLibraryPath();
   double memory = double(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
   return {{"gradus", GRADUS_VERSION},
           {"cpu", procValue("/proc/cpuinfo", "model name")},
-          {"target", "cpu:" + bestLevel(flags)},
+          {"target", "cpu:" + bestLevel()},
           {"cores", usableCores()},
           {"memory", bytesText(memory)},
           {"onednn", oneDnnVersion()},
