@@ -1,4 +1,6 @@
-// Kernels one after the other into one LLVM module, and that into a blob.
+// Kernels into a few LLVM modules, which threads compile at the same time, and
+// their code into one blob. Which kernel goes where follows from the kernels
+// alone, so the bytes are the same on any machine.
 
 #include "codegen/cpu_emitter.h"
 
@@ -8,6 +10,9 @@
 
 #include "llvm/IR/Module.h"
 #include "llvm/Support/raw_ostream.h"
+
+#include <atomic>
+#include <thread>
 
 using namespace llvm;
 using namespace gradus;
@@ -124,38 +129,131 @@ Error KernelEmitter::emit() {
   return Error::success();
 }
 
-static Function *declare(Module &module, CpuBuilder &b, const CpuTarget &target,
-                         const std::string &name) {
+//===-- parts -------------------------------------------------------------===//
+
+namespace {
+
+/// Some of the kernels: a module of its own, so that a thread can compile it.
+struct Part {
+  LLVMContext context;
+  Module module{"kernels", context};
+  CpuBuilder builder;
+  std::vector<size_t> kernels; // by their numbers
+  std::vector<std::string> names;
+  size_t instructions = 0;
+  Expected<Blob> blob = Blob();
+
+  explicit Part(const CpuTarget &target) : builder(context, target) { cantFail(blob.takeError()); }
+  Error add(size_t number, plan::KernelOp kernel);
+  void compile();
+};
+
+} // namespace
+
+static Function *declare(Module &module, CpuBuilder &b, const std::string &name) {
   Type *arguments[] = {b.getPtrTy(), b.getInt64Ty(), b.getInt64Ty()};
   auto *type = FunctionType::get(b.getVoidTy(), arguments, false);
   Function *function = Function::Create(type, Function::ExternalLinkage, name, module);
   function->addFnAttr(Attribute::NoUnwind);
-  function->addFnAttr("prefer-vector-width", std::to_string(target.vectorBits));
+  function->addFnAttr("prefer-vector-width", std::to_string(b.target.vectorBits));
   function->addFnAttr("no-builtins"); // No loop becomes a call of memset.
-  if (!target.tune.empty())
-    function->addFnAttr("tune-cpu", target.tune);
+  if (!b.target.tune.empty())
+    function->addFnAttr("tune-cpu", b.target.tune);
   return function;
 }
 
-Expected<CpuCode> gradus::emitCpu(ArrayRef<plan::KernelOp> kernels, const CpuTarget &target) {
-  auto machine = targetMachine(target);
-  if (!machine)
-    return machine.takeError();
-  LLVMContext context;
-  Module module("kernels", context);
-  CpuBuilder builder(context, target);
-  std::vector<std::string> names;
-  for (auto [i, kernel] : enumerate(kernels)) {
-    names.push_back(functionName(i));
-    Function *function = declare(module, builder, target, names.back());
-    if (Error error = KernelEmitter(builder, kernel, *function).emit())
+Error Part::add(size_t number, plan::KernelOp kernel) {
+  kernels.push_back(number);
+  names.push_back(functionName(number));
+  Function *function = declare(module, builder, names.back());
+  if (Error error = KernelEmitter(builder, kernel, *function).emit())
+    return error;
+  instructions += function->getInstructionCount();
+  return Error::success();
+}
+
+void Part::compile() {
+  auto machine = targetMachine(builder.target);
+  if (machine)
+    blob = compileToBlob(module, **machine, names);
+  else
+    blob = machine.takeError();
+}
+
+using Parts = std::vector<std::unique_ptr<Part>>;
+
+/// A rough measure of a kernel's code: products are unrolled into tiles.
+static size_t weightOf(plan::KernelOp kernel) {
+  size_t weight = 0;
+  for (auto nest : kernel.getBody().getOps<plan::NestOp>())
+    weight += nest.isElementwise() ? 1 : 3;
+  return weight;
+}
+
+/// The heaviest kernels first, each to the part that has the least.
+static Error fillParts(Parts &parts, ArrayRef<plan::KernelOp> kernels) {
+  std::vector<std::pair<size_t, size_t>> order; // weight, number
+  for (auto [i, kernel] : enumerate(kernels))
+    order.push_back({weightOf(kernel), i});
+  llvm::sort(order, [](auto &x, auto &y) {
+    return x.first != y.first ? x.first > y.first : x.second < y.second;
+  });
+  for (auto [weight, number] : order) {
+    auto least = std::min_element(parts.begin(), parts.end(), [](auto &x, auto &y) {
+      return x->instructions < y->instructions;
+    });
+    if (Error error = (*least)->add(number, kernels[number]))
       return error;
   }
-  Expected<Blob> blob = compileToBlob(module, **machine, names);
-  if (!blob)
-    return blob.takeError();
-  CpuCode code{std::move(blob->bytes), {}};
-  for (auto [kernel, entry] : zip(kernels, blob->entries))
-    code.kernels.push_back({plan::KernelOp(kernel).getSymName().str(), entry});
+  return Error::success();
+}
+
+static void compileParts(Parts &parts) {
+  std::atomic<size_t> next = 0;
+  auto work = [&] {
+    for (size_t i = next++; i < parts.size(); i = next++)
+      parts[i]->compile();
+  };
+  size_t count = std::clamp<size_t>(std::thread::hardware_concurrency(), 1, parts.size());
+  std::vector<std::thread> threads;
+  for (size_t i = 1; i < count; ++i)
+    threads.emplace_back(work);
+  work();
+  for (std::thread &thread : threads)
+    thread.join();
+}
+
+/// The parts' blobs one after the other.
+static Expected<CpuCode> joinParts(Parts &parts, ArrayRef<plan::KernelOp> kernels) {
+  CpuCode code;
+  for (plan::KernelOp kernel : kernels)
+    code.kernels.push_back({kernel.getSymName().str(), 0});
+  Error errors = Error::success();
+  for (auto &part : parts) {
+    if (!part->blob) {
+      errors = joinErrors(std::move(errors), part->blob.takeError());
+      continue;
+    }
+    code.code.resize(alignTo(code.code.size(), 64));
+    for (auto [number, entry] : zip(part->kernels, part->blob->entries))
+      code.kernels[number].entry = code.code.size() + entry;
+    code.code.insert(code.code.end(), part->blob->bytes.begin(), part->blob->bytes.end());
+  }
+  if (errors)
+    return std::move(errors);
   return code;
+}
+
+Expected<CpuCode> gradus::emitCpu(ArrayRef<plan::KernelOp> kernels, const CpuTarget &target) {
+  constexpr size_t mostParts = 4, weightOfPart = 10;
+  size_t weight = 0;
+  for (plan::KernelOp kernel : kernels)
+    weight += weightOf(kernel);
+  Parts parts(std::clamp<size_t>(std::min(weight / weightOfPart, kernels.size()), 1, mostParts));
+  for (auto &part : parts)
+    part = std::make_unique<Part>(target);
+  if (Error error = fillParts(parts, kernels))
+    return std::move(error);
+  compileParts(parts);
+  return joinParts(parts, kernels);
 }

@@ -22,6 +22,15 @@ static std::string someKernels() {
 
 TEST(CpuEmitter, RunsSeveralKernelsOfOneBlob) { KernelCheck().run(someKernels()); }
 
+/// Enough of them that several threads share the work.
+TEST(CpuEmitter, RunsManyKernelsOfOneBlob) {
+  std::string text;
+  for (int64_t i = 1; i < 20; ++i)
+    text += kernelOf("dense" + std::to_string(i), dense(i, 3 * i, 5, "mk", "kn", i % 2), "rows", i);
+  KernelCheck().run(text);
+  EXPECT_EQ(llvm::cantFail(emit(text, "cpu")).code, llvm::cantFail(emit(text, "cpu")).code);
+}
+
 TEST(CpuEmitter, GivesTheSameBytesEveryTime) {
   for (const char *target : {"cpu", "cpu:x86-64-v2", "cpu:amx"}) {
     CpuCode first = llvm::cantFail(emit(someKernels(), target));
