@@ -27,6 +27,16 @@ Field weightDecay(std::string_view fallback) {
       .from(0);
 }
 
+Field compat(std::string_view fallback, std::string_view help) {
+  return Field{"compat", choice, fallback, help}.among(
+      {{"pytorch"}, later("mindspore"), later("singa"), later("timm")});
+}
+
+/// What every optimizer has beside its own.
+Field ownCompat() {
+  return compat("null", "for the optimizer alone; null: the recipe's");
+}
+
 Field maximize() {
   return {"maximize", boolean, "false", "climb instead of descend"};
 }
@@ -39,7 +49,8 @@ std::vector<Field> sgd() {
        "part of the gradient kept out of the velocity"},
       {"nesterov", boolean, "false", "look ahead along the velocity"},
       weightDecay("0.0"),
-      maximize()};
+      maximize(),
+      ownCompat()};
 }
 
 std::vector<Field> adam(std::string_view decay) {
@@ -51,7 +62,9 @@ std::vector<Field> adam(std::string_view decay) {
           .times(2),
       Field{"epsilon", number, "1e-8", "added to the root of the second moment"}
           .from(0),
-      weightDecay(decay), maximize()};
+      weightDecay(decay),
+      maximize(),
+      ownCompat()};
 }
 
 Field optimizer() {
@@ -213,12 +226,7 @@ std::vector<Field> runFields() {
           .among({{"stop"}, later("skip"), later("continue")}),
       Field{"seed", integer, "0", "of initial weights and of all random draws"}
           .from(0),
-      Field{"compat", choice, "\"pytorch\"",
-            "whose rule applies where frameworks differ"}
-          .among({{"pytorch"},
-                  later("mindspore"),
-                  later("singa"),
-                  later("timm")})};
+      compat("\"pytorch\"", "whose rule applies where frameworks differ")};
 }
 
 } // namespace

@@ -28,7 +28,7 @@ TEST(ReadRecipe, FillsInTheDefaultsOfTheChosenOptimizer) {
   EXPECT_EQ(adam,
             json::parse(
                 R"({"type": "adam", "learning_rate": 1.0, "betas": [0.9, 0.999],
-                                  "epsilon": 1e-8, "weight_decay": 0.0, "maximize": false})"));
+                                  "epsilon": 1e-8, "weight_decay": 0.0, "maximize": false, "compat": null})"));
   EXPECT_EQ(accepted("{}")["optimizer"]["weight_decay"], 0.01);
 }
 
@@ -172,4 +172,4 @@ INSTANTIATE_TEST_SUITE_P(
                     BadOverride{"optimizer.rate=1",
                                 "r.json: optimizer.rate: unknown key of adamw; "
                                 "known: learning_rate, "
-                                "betas, epsilon, weight_decay, maximize"}));
+                                "betas, epsilon, weight_decay, maximize, compat"}));
