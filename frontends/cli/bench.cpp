@@ -24,7 +24,8 @@ struct BenchOptions {
   int64_t stepsPerCall = 100;
 };
 
-constexpr const char *kFooter = R"(Inputs are made up; a step costs the same whatever they are. A third of
+constexpr const char *kFooter =
+    R"(Inputs are made up; a step costs the same whatever they are. A third of
 --seconds each, in turns: step by step, many steps in one call; then by command.
 
 Example:
@@ -55,7 +56,8 @@ Bench::Bench(Session &session, int graph, double seconds)
     if (!input.type.shape.empty())
       batch = std::max(batch, input.type.shape[0]);
   for (const TensorInfo &input : info.inputs)
-    memory_.push_back(syntheticInput(input, session.artifact().header().classes(), batch));
+    memory_.push_back(
+        syntheticInput(input, session.artifact().header().classes(), batch));
   for (const auto &bytes : memory_)
     inputs_.push_back(bytes.data());
 }
@@ -65,15 +67,19 @@ std::vector<double> Bench::measure(int64_t steps, double share) {
   for (int64_t i = 0; i < steps; ++i)
     inputs.insert(inputs.end(), inputs_.begin(), inputs_.end());
   auto call = [&] {
-    check(steps == 1 ? session_.step(graph_, inputs) : session_.steps(graph_, steps, inputs, {}));
+    check(steps == 1 ? session_.step(graph_, inputs)
+                     : session_.steps(graph_, steps, inputs, {}));
   };
   call(); // warm
   std::vector<double> seconds;
   auto began = Clock::now();
-  for (auto now = began; seconds.empty() || now - began < std::chrono::duration<double>(seconds_ * share);) {
+  for (auto now = began;
+       seconds.empty() ||
+       now - began < std::chrono::duration<double>(seconds_ * share);) {
     call();
     auto next = Clock::now();
-    seconds.push_back(std::chrono::duration<double>(next - now).count() / steps);
+    seconds.push_back(std::chrono::duration<double>(next - now).count() /
+                      steps);
     now = next;
   }
   return seconds;
@@ -105,7 +111,8 @@ ordered_json timing(const std::vector<double> &seconds) {
           {"calls", seconds.size()}};
 }
 
-ordered_json commandsJson(const GraphInfo &graph, const std::vector<int64_t> &nanoseconds,
+ordered_json commandsJson(const GraphInfo &graph,
+                          const std::vector<int64_t> &nanoseconds,
                           int64_t steps) {
   double total = 0;
   for (int64_t each : nanoseconds)
@@ -113,7 +120,8 @@ ordered_json commandsJson(const GraphInfo &graph, const std::vector<int64_t> &na
   ordered_json all = ordered_json::array();
   for (size_t i = 0; i < graph.commands.size(); ++i) {
     const CommandInfo &command = graph.commands[i];
-    double time = std::max(1.0, double(nanoseconds[i])) / steps; // a step's, in ns
+    double time =
+        std::max(1.0, double(nanoseconds[i])) / steps; // a step's, in ns
     all.push_back({{"name", command.name},
                    {"kind", command.kind},
                    {"us", time * 1e-3},
@@ -132,8 +140,10 @@ void print(const ordered_json &result) {
                 durationText(timing["ms_min"].get<double>() / 1e3).c_str(),
                 durationText(timing["ms_median"].get<double>() / 1e3).c_str());
   };
-  std::printf("%s of %s, %s threads\n", result["graph"].get<std::string>().c_str(),
-              result["artifact"].get<std::string>().c_str(), result["threads"].dump().c_str());
+  std::printf("%s of %s, %s threads\n",
+              result["graph"].get<std::string>().c_str(),
+              result["artifact"].get<std::string>().c_str(),
+              result["threads"].dump().c_str());
   line("step by step    ", "step");
   line("n steps in a call", "call");
   Table table({"#", "command", "kind", "time", "share", "GB/s", "GFLOP/s"});
@@ -165,7 +175,8 @@ void run(const BenchOptions &options) {
   result["call"]["steps"] = options.stepsPerCall;
   int64_t steps = 0;
   std::vector<int64_t> nanoseconds = bench.measureCommands(&steps);
-  result["commands"] = commandsJson(session->graphs()[graph], nanoseconds, steps);
+  result["commands"] =
+      commandsJson(session->graphs()[graph], nanoseconds, steps);
   if (options.session.json)
     std::puts(result.dump().c_str());
   else
@@ -176,14 +187,17 @@ void run(const BenchOptions &options) {
 
 void addBench(CLI::App &app) {
   auto options = std::make_shared<BenchOptions>();
-  CLI::App *command = app.add_subcommand("bench", "How long a step takes, command by command");
+  CLI::App *command =
+      app.add_subcommand("bench", "How long a step takes, command by command");
   command->footer(kFooter);
   addSessionOptions(*command, options->session);
   addStateOptions(*command, options->session);
   command->add_option("--graph", options->graph, "Which graph (train)");
   command->add_option("--seconds", options->seconds, "How long to measure (2)")
       ->check(CLI::Range(0.01, 3600.0));
-  command->add_option("--steps-per-call", options->stepsPerCall, "In one call (100)")
+  command
+      ->add_option("--steps-per-call", options->stepsPerCall,
+                   "In one call (100)")
       ->check(CLI::PositiveNumber);
   command->callback([options] { run(*options); });
 }

@@ -51,16 +51,17 @@ std::optional<Safetensors> openWeights(compiler::Request &request) {
     return {};
   Safetensors file = take(Safetensors::open(request.weightsFile));
   for (const NamedTensor &tensor : file.tensors())
-    request.weights.push_back(
-        {tensor.name, nameOf(tensor.type.dtype), tensor.type.shape, tensor.data});
+    request.weights.push_back({tensor.name, nameOf(tensor.type.dtype),
+                               tensor.type.shape, tensor.data});
   return file;
 }
 
 /// What the artifact says of itself, checked as it is when loaded.
-ordered_json figures(const CompileOptions &options, const std::vector<char> &bytes,
-                     double milliseconds) {
+ordered_json figures(const CompileOptions &options,
+                     const std::vector<char> &bytes, double milliseconds) {
   auto artifact = take(Artifact::fromBytes(
-      {reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()}, options.output));
+      {reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()},
+      options.output));
   const artifact::Header &header = artifact->header();
   const artifact::Plan &plan = *header.plans()->Get(0);
   uint64_t bound = 0;
@@ -80,20 +81,28 @@ ordered_json figures(const CompileOptions &options, const std::vector<char> &byt
           {"arena_bytes", plan.arena_bytes()},
           {"bound_bytes", bound},
           {"code_bytes", code},
-          {"predicted_bytes", plan.state_bytes() + plan.arena_bytes() + constants + code}};
+          {"predicted_bytes",
+           plan.state_bytes() + plan.arena_bytes() + constants + code}};
 }
 
 void printSummary(const ordered_json &figures) {
-  auto bytes = [&](const char *key) { return bytesText(figures[key].get<double>()); };
+  auto bytes = [&](const char *key) {
+    return bytesText(figures[key].get<double>());
+  };
   double bound = std::max(1.0, figures["bound_bytes"].get<double>());
   Table table;
-  table.row({"compiled in", durationText(figures["compile_ms"].get<double>() / 1e3)});
-  table.row({"artifact", figures["artifact"].get<std::string>() + " (" + bytes("artifact_bytes") +
-                             ", code " + bytes("code_bytes") + ")"});
+  table.row(
+      {"compiled in", durationText(figures["compile_ms"].get<double>() / 1e3)});
+  table.row({"artifact", figures["artifact"].get<std::string>() + " (" +
+                             bytes("artifact_bytes") + ", code " +
+                             bytes("code_bytes") + ")"});
   table.row({"targets", figures["targets"].get<std::string>()});
-  table.row({"state", figures["states"].dump() + " tensors, " + bytes("state_bytes")});
-  table.row({"arena", bytes("arena_bytes") + ", bound " + bytes("bound_bytes") + " (" +
-                          number("%.3f", figures["arena_bytes"].get<double>() / bound) + "x)"});
+  table.row({"state",
+             figures["states"].dump() + " tensors, " + bytes("state_bytes")});
+  table.row({"arena",
+             bytes("arena_bytes") + ", bound " + bytes("bound_bytes") + " (" +
+                 number("%.3f", figures["arena_bytes"].get<double>() / bound) +
+                 "x)"});
   table.row({"memory", "predicted " + bytes("predicted_bytes")});
   std::fputs(table.text().c_str(), stdout);
 }
@@ -101,8 +110,9 @@ void printSummary(const ordered_json &figures) {
 void run(CompileOptions &options) {
   compiler::Request &request = options.request;
   if (request.stopAfter.empty() == options.output.empty())
-    throw badInput(options.output.empty() ? "compile needs -o FILE, or --stop-after STAGE"
-                                          : "-o and --stop-after exclude each other");
+    throw badInput(options.output.empty()
+                       ? "compile needs -o FILE, or --stop-after STAGE"
+                       : "-o and --stop-after exclude each other");
   if (!options.memoryLimit.empty())
     request.overrides.push_back("memory_limit=\"" + options.memoryLimit + "\"");
   auto began = Clock::now();
@@ -126,17 +136,25 @@ void run(CompileOptions &options) {
 
 void addModelOptions(CLI::App &command, CompileOptions &options) {
   compiler::Request &request = options.request;
-  command.add_option("model", request.model, "A model: .onnx or .mlir")->required();
-  command.add_option("--recipe", request.recipe, "How to train it: a JSON file");
-  command.add_option("--set", request.overrides, "KEY=VALUE over the recipe's, such as "
-                                                 "optimizer.learning_rate=0.1")
+  command.add_option("model", request.model, "A model: .onnx or .mlir")
+      ->required();
+  command.add_option("--recipe", request.recipe,
+                     "How to train it: a JSON file");
+  command
+      .add_option("--set", request.overrides,
+                  "KEY=VALUE over the recipe's, such as "
+                  "optimizer.learning_rate=0.1")
       ->allow_extra_args(false);
-  command.add_option("--dim", request.dims, "Size of a symbolic dimension: batch=32")
+  command
+      .add_option("--dim", request.dims,
+                  "Size of a symbolic dimension: batch=32")
       ->allow_extra_args(false);
-  command.add_option("--weights", request.weightsFile, "Initial weights by name (.safetensors)");
-  command.add_option("--initialize", request.initialize,
-                     "Rule for weights whose data file is missing: kaiming_uniform, "
-                     "xavier_uniform, normal or zeros");
+  command.add_option("--weights", request.weightsFile,
+                     "Initial weights by name (.safetensors)");
+  command.add_option(
+      "--initialize", request.initialize,
+      "Rule for weights whose data file is missing: kaiming_uniform, "
+      "xavier_uniform, normal or zeros");
 }
 
 } // namespace
@@ -144,21 +162,29 @@ void addModelOptions(CLI::App &command, CompileOptions &options) {
 void addCompile(CLI::App &app) {
   auto options = std::make_shared<CompileOptions>();
   compiler::Request &request = options->request;
-  CLI::App *command = app.add_subcommand("compile", "Makes an artifact of a model and a recipe");
+  CLI::App *command = app.add_subcommand(
+      "compile", "Makes an artifact of a model and a recipe");
   command->footer(kFooter);
   addModelOptions(*command, *options);
   command->add_option("-o,--output", options->output, "The artifact (.gradus)");
-  command->add_option("--target", request.targets,
-                      "cpu (this machine) or cpu:LEVEL, LEVEL x86-64-v2, -v3, -v4 or amx; "
-                      "the flag repeats")
+  command
+      ->add_option(
+          "--target", request.targets,
+          "cpu (this machine) or cpu:LEVEL, LEVEL x86-64-v2, -v3, -v4 or amx; "
+          "the flag repeats")
       ->allow_extra_args(false);
-  command->add_option("--stop-after", request.stopAfter, "Print the IR after this stage");
-  command->add_flag("--print-weights", request.printWeights,
-                    "With --stop-after: large weights too, so that the text can be compiled");
-  command->add_option("--threads", request.threads, "Threads to plan for; 0: one per core")
+  command->add_option("--stop-after", request.stopAfter,
+                      "Print the IR after this stage");
+  command->add_flag(
+      "--print-weights", request.printWeights,
+      "With --stop-after: large weights too, so that the text can be compiled");
+  command
+      ->add_option("--threads", request.threads,
+                   "Threads to plan for; 0: one per core")
       ->check(CLI::Range(0, 4096));
   command->add_option("--memory-limit", options->memoryLimit, "Such as 2GiB");
-  command->add_flag("--report", request.report, "What each stage did, on stderr");
+  command->add_flag("--report", request.report,
+                    "What each stage did, on stderr");
   command->add_flag("--json", options->json, "The summary as a JSON object");
   command->callback([options] { run(*options); });
 }

@@ -24,12 +24,14 @@ std::string compilerLibraryPath() {
 compiler::Compiler &compilerLibrary() {
   std::string path = compilerLibraryPath();
   if (path.empty())
-    throw badInput("this installation has no compiler (libgradus_compiler.so); it can "
-                   "only run artifacts");
+    throw badInput(
+        "this installation has no compiler (libgradus_compiler.so); it can "
+        "only run artifacts");
   void *library = dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL);
   if (!library)
     throw failed("the compiler cannot be loaded: ", dlerror());
-  auto *entry = reinterpret_cast<compiler::Entry *>(dlsym(library, compiler::kEntry));
+  auto *entry =
+      reinterpret_cast<compiler::Entry *>(dlsym(library, compiler::kEntry));
   if (!entry)
     throw failed(path, ": is not the compiler of this version");
   return *entry();

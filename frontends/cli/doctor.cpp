@@ -35,12 +35,14 @@ std::string procValue(const char *path, const std::string &key) {
 std::string bestLevel() {
   struct Level {
     const char *name;
-    std::vector<const char *> needs; // beyond the level before, as LLVM names them
+    std::vector<const char *>
+        needs; // beyond the level before, as LLVM names them
   };
   static const Level kLevels[] = {
       {"x86-64-v2", {"sse4.2", "ssse3", "popcnt", "cx16"}},
       {"x86-64-v3", {"avx2", "fma", "bmi", "bmi2", "f16c", "movbe"}},
-      {"x86-64-v4", {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}},
+      {"x86-64-v4",
+       {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}},
       {"amx", {"avx512bf16", "amx-tile", "amx-bf16"}}};
   const std::vector<std::string> &features = runtime::cpuFeatures();
   std::string best = "none";
@@ -65,8 +67,8 @@ std::string oneDnnVersion() {
   if (!library.ok())
     return library.status().message();
   const dnnl_version_t *version = (*library)->dnnl_version();
-  return std::to_string(version->major) + "." + std::to_string(version->minor) + "." +
-         std::to_string(version->patch);
+  return std::to_string(version->major) + "." + std::to_string(version->minor) +
+         "." + std::to_string(version->patch);
 #else
   return "not built in";
 #endif
@@ -75,7 +77,8 @@ std::string oneDnnVersion() {
 std::string card() {
   namespace fs = std::filesystem;
   std::error_code error;
-  for (const auto &entry : fs::directory_iterator("/proc/driver/nvidia/gpus", error))
+  for (const auto &entry :
+       fs::directory_iterator("/proc/driver/nvidia/gpus", error))
     return procValue((entry.path() / "information").c_str(), "Model");
   return "none";
 }
@@ -101,7 +104,8 @@ void run(bool json) {
   }
   Table table;
   for (const auto &[key, value] : all.items())
-    table.row({key, value.is_string() ? value.get<std::string>() : value.dump()});
+    table.row(
+        {key, value.is_string() ? value.get<std::string>() : value.dump()});
   std::fputs(table.text("").c_str(), stdout);
 }
 
@@ -109,7 +113,8 @@ void run(bool json) {
 
 void addDoctor(CLI::App &app) {
   auto json = std::make_shared<bool>(false);
-  CLI::App *command = app.add_subcommand("doctor", "What this machine and installation can do");
+  CLI::App *command =
+      app.add_subcommand("doctor", "What this machine and installation can do");
   command->add_flag("--json", *json, "One JSON object");
   command->callback([json] { run(*json); });
 }

@@ -18,7 +18,8 @@ struct EvaluateOptions {
   std::vector<std::string> data;
 };
 
-constexpr const char *kFooter = R"(Every sample counts once: the last batch is padded and the padding masked.
+constexpr const char *kFooter =
+    R"(Every sample counts once: the last batch is padded and the padding masked.
 
 Example:
   gradus evaluate lenet.gradus --checkpoint lenet.safetensors --data test.safetensors)";
@@ -27,8 +28,8 @@ void run(const EvaluateOptions &options) {
   data::Dataset dataset = take(data::Dataset::open(options.data));
   auto session = openSession(options.session);
   int graph = findGraph(*session, "evaluate");
-  data::Feed feed = take(data::Feed::match(dataset, session->graphs()[graph].inputs,
-                                           labelRule(*session)));
+  data::Feed feed = take(data::Feed::match(
+      dataset, session->graphs()[graph].inputs, labelRule(*session)));
   std::vector<Metric> metrics = evaluate(*session, graph, feed);
   if (options.session.json) {
     nlohmann::ordered_json line = toJson(metrics);
@@ -49,8 +50,10 @@ void addEvaluate(CLI::App &app) {
       app.add_subcommand("evaluate", "Loss and metrics of a data set");
   command->footer(kFooter);
   addSessionOptions(*command, options->session);
-  command->add_option("--checkpoint", options->session.resume, "The state, whole");
-  command->add_option("--init", options->session.init, "Parameters only, where there is no checkpoint");
+  command->add_option("--checkpoint", options->session.resume,
+                      "The state, whole");
+  command->add_option("--init", options->session.init,
+                      "Parameters only, where there is no checkpoint");
   command->add_option("--data", options->data, "FILE or NAME=FILE")
       ->required()
       ->allow_extra_args(false);

@@ -10,7 +10,8 @@ using namespace gradus::runtime;
 
 namespace gradus::cli {
 
-std::vector<Metric> evaluate(Session &session, int graph, const data::Feed &feed) {
+std::vector<Metric> evaluate(Session &session, int graph,
+                             const data::Feed &feed) {
   data::Batches batches(feed, {.end = data::Batches::perEpoch(feed, false)});
   size_t inputs = feed.inputCount();
   ScalarOutputs scalars(session.graphs()[graph], 1);
@@ -19,7 +20,8 @@ std::vector<Metric> evaluate(Session &session, int graph, const data::Feed &feed
     metrics.push_back({name, 0});
   while (const data::Chunk *chunk = batches.next())
     for (int64_t i = 0; i < chunk->count; ++i) {
-      check(session.step(graph, chunk->inputs.subspan(i * inputs, inputs), scalars.places(1)));
+      check(session.step(graph, chunk->inputs.subspan(i * inputs, inputs),
+                         scalars.places(1)));
       double count = i + 1 == chunk->count ? chunk->lastCount : feed.batch();
       for (size_t m = 0; m < metrics.size(); ++m)
         metrics[m].value += scalars.value(0, m) * count / feed.samples();
@@ -27,7 +29,8 @@ std::vector<Metric> evaluate(Session &session, int graph, const data::Feed &feed
   return metrics;
 }
 
-std::string metricsText(const std::vector<Metric> &metrics, const std::string &prefix) {
+std::string metricsText(const std::vector<Metric> &metrics,
+                        const std::string &prefix) {
   std::string text;
   for (const Metric &metric : metrics)
     text += (text.empty() ? "" : "  ") + prefix + metric.name + " " +

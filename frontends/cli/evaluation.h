@@ -21,6 +21,7 @@ std::vector<Metric> evaluate(runtime::Session &session, int graph,
                              const data::Feed &feed);
 
 /// "loss 0.1234  accuracy 0.9722", each name after `prefix`.
-std::string metricsText(const std::vector<Metric> &metrics, const std::string &prefix = "");
+std::string metricsText(const std::vector<Metric> &metrics,
+                        const std::string &prefix = "");
 
 } // namespace gradus::cli

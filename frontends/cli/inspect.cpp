@@ -89,7 +89,8 @@ ordered_json mapJson(const artifact::Header &header, const artifact::Plan &plan,
   return all;
 }
 
-ordered_json graphs(const artifact::Header &header, const artifact::Plan &plan) {
+ordered_json graphs(const artifact::Header &header,
+                    const artifact::Plan &plan) {
   ordered_json all = ordered_json::array();
   for (unsigned i = 0; plan.graphs() && i < plan.graphs()->size(); ++i) {
     const artifact::GraphPlan &graph = *plan.graphs()->Get(i);
@@ -112,16 +113,17 @@ ordered_json plans(const Artifact &artifact) {
       bound = std::max(bound, graph->bound());
     uint64_t code = artifact.bytes(plan->code()).size();
     uint64_t constants = artifact.bytes(artifact.header().constants()).size();
-    all.push_back({{"target", plan->target()->str()},
-                   {"threads", plan->threads()},
-                   {"state_bytes", plan->state_bytes()},
-                   {"arena_bytes", plan->arena_bytes()},
-                   {"bound_bytes", bound},
-                   {"code_bytes", code},
-                   {"constant_bytes", constants},
-                   {"predicted_bytes",
-                    plan->state_bytes() + plan->arena_bytes() + constants + code},
-                   {"graphs", graphs(artifact.header(), *plan)}});
+    all.push_back(
+        {{"target", plan->target()->str()},
+         {"threads", plan->threads()},
+         {"state_bytes", plan->state_bytes()},
+         {"arena_bytes", plan->arena_bytes()},
+         {"bound_bytes", bound},
+         {"code_bytes", code},
+         {"constant_bytes", constants},
+         {"predicted_bytes",
+          plan->state_bytes() + plan->arena_bytes() + constants + code},
+         {"graphs", graphs(artifact.header(), *plan)}});
   }
   return all;
 }
@@ -134,55 +136,68 @@ ordered_json artifactJson(const Artifact &artifact) {
           {"bytes", artifact.size()},
           {"weights_bytes", artifact.bytes(header.weights()).size()},
           {"deterministic", header.deterministic()},
-          {"recipe", ordered_json::parse(header.recipe() ? header.recipe()->str() : "{}", nullptr, false)},
+          {"recipe",
+           ordered_json::parse(header.recipe() ? header.recipe()->str() : "{}",
+                               nullptr, false)},
           {"states", states(header)},
           {"plans", plans(artifact)}};
 }
 
 std::string portsText(const ordered_json &ports) {
-  return absl::StrJoin(ports, ", ", [](std::string *out, const ordered_json &port) {
-    *out += port["name"].get<std::string>() + " " + port["type"].get<std::string>();
-  });
+  return absl::StrJoin(ports, ", ",
+                       [](std::string *out, const ordered_json &port) {
+                         *out += port["name"].get<std::string>() + " " +
+                                 port["type"].get<std::string>();
+                       });
 }
 
 void printStates(const ordered_json &states) {
   Table table({"state", "type", "bytes", "role"});
   for (const ordered_json &state : states)
-    table.row({state["name"], state["type"], state["bytes"].dump(), state["role"]});
+    table.row(
+        {state["name"], state["type"], state["bytes"].dump(), state["role"]});
   std::printf("\n%s", table.text().c_str());
 }
 
 void printMap(const ordered_json &map) {
   Table table({"offset", "size", "region", "type", "commands", "use"});
   for (const ordered_json &entry : map)
-    table.row({entry["offset"].dump(), entry["size"].dump(), entry["region"], entry["type"],
-               entry["first"].dump() + "-" + entry["last"].dump(), entry["use"]});
+    table.row({entry["offset"].dump(), entry["size"].dump(), entry["region"],
+               entry["type"],
+               entry["first"].dump() + "-" + entry["last"].dump(),
+               entry["use"]});
   std::printf("\n%s", table.text("    ").c_str());
 }
 
 void printGraph(const ordered_json &graph, bool map) {
-  std::printf("\n  graph %s(%s) -> (%s)\n", graph["name"].get<std::string>().c_str(),
-              portsText(graph["inputs"]).c_str(), portsText(graph["outputs"]).c_str());
+  std::printf(
+      "\n  graph %s(%s) -> (%s)\n", graph["name"].get<std::string>().c_str(),
+      portsText(graph["inputs"]).c_str(), portsText(graph["outputs"]).c_str());
   Table table({"#", "command", "kind", "flops", "bytes", "model nodes"});
   int i = 0;
   for (const ordered_json &command : graph["commands"])
-    table.row({std::to_string(i++), command["name"], command["kind"],
-               countText(command["flops"].get<double>()),
-               countText(command["bytes"].get<double>()),
-               absl::StrJoin(command["nodes"].get<std::vector<std::string>>(), " ")});
+    table.row(
+        {std::to_string(i++), command["name"], command["kind"],
+         countText(command["flops"].get<double>()),
+         countText(command["bytes"].get<double>()),
+         absl::StrJoin(command["nodes"].get<std::vector<std::string>>(), " ")});
   std::fputs(table.text("    ").c_str(), stdout);
   if (map)
     printMap(graph["map"]);
 }
 
 void printPlan(const ordered_json &plan, bool map) {
-  auto bytes = [&](const char *key) { return bytesText(plan[key].get<double>()); };
+  auto bytes = [&](const char *key) {
+    return bytesText(plan[key].get<double>());
+  };
   double bound = std::max(1.0, plan["bound_bytes"].get<double>());
-  std::printf("\nplan %s, %s threads\n  state %s, arena %s (bound %s, %.3fx), constants %s, "
+  std::printf("\nplan %s, %s threads\n  state %s, arena %s (bound %s, %.3fx), "
+              "constants %s, "
               "code %s: predicted %s\n",
-              plan["target"].get<std::string>().c_str(), plan["threads"].dump().c_str(),
-              bytes("state_bytes").c_str(), bytes("arena_bytes").c_str(),
-              bytes("bound_bytes").c_str(), plan["arena_bytes"].get<double>() / bound,
+              plan["target"].get<std::string>().c_str(),
+              plan["threads"].dump().c_str(), bytes("state_bytes").c_str(),
+              bytes("arena_bytes").c_str(), bytes("bound_bytes").c_str(),
+              plan["arena_bytes"].get<double>() / bound,
               bytes("constant_bytes").c_str(), bytes("code_bytes").c_str(),
               bytes("predicted_bytes").c_str());
   for (const ordered_json &graph : plan["graphs"])
@@ -198,7 +213,8 @@ void inspectArtifact(const InspectOptions &options) {
   }
   std::printf("%s: %s, %s, %s (weights %s)\n", artifact->path().c_str(),
               all["name"].get<std::string>().c_str(),
-              all["producer"].get<std::string>().c_str(), bytesText(artifact->size()).c_str(),
+              all["producer"].get<std::string>().c_str(),
+              bytesText(artifact->size()).c_str(),
               bytesText(all["weights_bytes"].get<double>()).c_str());
   if (options.states)
     printStates(all["states"]);
@@ -210,10 +226,12 @@ void inspectArtifact(const InspectOptions &options) {
 
 // -- A model ----------------------------------------------------------------
 
-ordered_json modelJson(const std::string &path, const compiler::ModelInfo &model) {
+ordered_json modelJson(const std::string &path,
+                       const compiler::ModelInfo &model) {
   ordered_json ops = ordered_json::array();
   for (const compiler::OpCount &op : model.ops)
-    ops.push_back({{"name", op.name}, {"count", op.count}, {"flops", op.flops}});
+    ops.push_back(
+        {{"name", op.name}, {"count", op.count}, {"flops", op.flops}});
   return {{"model", path},
           {"inputs", model.inputs},
           {"outputs", model.outputs},
@@ -235,10 +253,12 @@ void inspectModel(const InspectOptions &options) {
     return;
   }
   std::printf("%s: %s -> %s\n%lld parameters of %s elements, forward %sFLOP\n",
-              options.request.model.c_str(), absl::StrJoin(model.inputs, ", ").c_str(),
+              options.request.model.c_str(),
+              absl::StrJoin(model.inputs, ", ").c_str(),
               absl::StrJoin(model.outputs, ", ").c_str(),
               static_cast<long long>(model.parameterCount),
-              countText(model.parameterElements).c_str(), countText(model.flops).c_str());
+              countText(model.parameterElements).c_str(),
+              countText(model.flops).c_str());
   Table table({"op", "count", "flops"});
   for (const compiler::OpCount &op : model.ops)
     table.row({op.name, std::to_string(op.count), countText(op.flops)});
@@ -253,17 +273,24 @@ bool isModel(const std::string &path) {
 
 void addInspect(CLI::App &app) {
   auto options = std::make_shared<InspectOptions>();
-  CLI::App *command = app.add_subcommand("inspect", "What an artifact or a model contains");
+  CLI::App *command =
+      app.add_subcommand("inspect", "What an artifact or a model contains");
   command->footer(kFooter);
-  command->add_option("file", options->request.model, "A .gradus, .onnx or .mlir file")->required();
-  command->add_option("--recipe", options->request.recipe, "For a model: dimensions, parameters");
+  command
+      ->add_option("file", options->request.model,
+                   "A .gradus, .onnx or .mlir file")
+      ->required();
+  command->add_option("--recipe", options->request.recipe,
+                      "For a model: dimensions, parameters");
   command->add_option("--dim", options->request.dims, "For a model: batch=32")
       ->allow_extra_args(false);
   command->add_flag("--states", options->states, "List every state");
-  command->add_flag("--map", options->map, "List every buffer: where it lies and who uses it");
+  command->add_flag("--map", options->map,
+                    "List every buffer: where it lies and who uses it");
   command->add_flag("--json", options->json, "All of it as one JSON object");
   command->callback([options] {
-    isModel(options->request.model) ? inspectModel(*options) : inspectArtifact(*options);
+    isModel(options->request.model) ? inspectModel(*options)
+                                    : inspectArtifact(*options);
   });
 }
 

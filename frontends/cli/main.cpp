@@ -38,19 +38,21 @@ static void addCommands(CLI::App &app) {
 static std::string unknownCommand(const CLI::App &app, int argc, char **argv) {
   if (argc < 2 || argv[1][0] == '-')
     return "";
-  for (const CLI::App *command : app.get_subcommands([](const CLI::App *) { return true; }))
+  for (const CLI::App *command :
+       app.get_subcommands([](const CLI::App *) { return true; }))
     if (command->get_name() == argv[1])
       return "";
   return argv[1];
 }
 
 /// Usage: help on stdout is a success, a mistake goes to stderr with code 2.
-static int reportUsage(const CLI::App &app, const CLI::ParseError &error, int argc,
-                       char **argv) {
+static int reportUsage(const CLI::App &app, const CLI::ParseError &error,
+                       int argc, char **argv) {
   if (error.get_exit_code() == 0)
     return app.exit(error);
   if (std::string command = unknownCommand(app, argc, argv); !command.empty()) {
-    std::fprintf(stderr, "gradus: unknown command '%s'; `gradus --help` lists them\n",
+    std::fprintf(stderr,
+                 "gradus: unknown command '%s'; `gradus --help` lists them\n",
                  command.c_str());
     return kBadInput;
   }

@@ -15,7 +15,8 @@ namespace {
 std::vector<uint32_t> kernelBuffers(const KernelCommand &command) {
   std::vector<uint32_t> buffers;
   for (const Segment *segment : *command.segments())
-    buffers.insert(buffers.end(), segment->buffers()->begin(), segment->buffers()->end());
+    buffers.insert(buffers.end(), segment->buffers()->begin(),
+                   segment->buffers()->end());
   return buffers;
 }
 
@@ -56,19 +57,24 @@ public:
     std::vector<MapEntry> entries;
     for (const auto &[buffer, entry] : entries_)
       entries.push_back(entry);
-    std::sort(entries.begin(), entries.end(), [](const MapEntry &a, const MapEntry &b) {
-      return std::tuple(a.region, a.offset, a.first) < std::tuple(b.region, b.offset, b.first);
-    });
+    std::sort(entries.begin(), entries.end(),
+              [](const MapEntry &a, const MapEntry &b) {
+                return std::tuple(a.region, a.offset, a.first) <
+                       std::tuple(b.region, b.offset, b.first);
+              });
     return entries;
   }
 
 private:
-  void describe(uint32_t index, int command, const std::string &use, MapEntry &entry) {
+  void describe(uint32_t index, int command, const std::string &use,
+                MapEntry &entry) {
     const Buffer &buffer = *plan_.buffers()->Get(index);
-    entry = {index, buffer.region(), buffer.offset(), buffer.size(), "", use, command, command};
+    entry = {index, buffer.region(), buffer.offset(), buffer.size(), "",
+             use,   command,         command};
     runtime::TensorType type{buffer.type()->dtype(), {}};
     if (buffer.type()->shape())
-      type.shape.assign(buffer.type()->shape()->begin(), buffer.type()->shape()->end());
+      type.shape.assign(buffer.type()->shape()->begin(),
+                        buffer.type()->shape()->end());
     entry.type = runtime::toString(type);
     if (buffer.region() == Region::state)
       entry.use = stateAt(buffer.offset());
@@ -88,14 +94,17 @@ private:
 
 } // namespace
 
-std::vector<MapEntry> memoryMap(const Header &header, const Plan &plan, const GraphPlan &graph) {
+std::vector<MapEntry> memoryMap(const Header &header, const Plan &plan,
+                                const GraphPlan &graph) {
   Map map(header, plan);
   const Graph &ports = *header.graphs()->Get(graph.graph());
   int commands = graph.commands() ? graph.commands()->size() : 0;
   for (unsigned i = 0; graph.inputs() && i < graph.inputs()->size(); ++i)
-    map.add(graph.inputs()->Get(i), 0, "input " + ports.inputs()->Get(i)->name()->str());
+    map.add(graph.inputs()->Get(i), 0,
+            "input " + ports.inputs()->Get(i)->name()->str());
   for (unsigned i = 0; graph.outputs() && i < graph.outputs()->size(); ++i)
-    map.add(graph.outputs()->Get(i), commands, "output " + ports.outputs()->Get(i)->name()->str());
+    map.add(graph.outputs()->Get(i), commands,
+            "output " + ports.outputs()->Get(i)->name()->str());
   for (int i = 0; i < commands; ++i)
     for (uint32_t buffer : buffersOf(*graph.commands()->Get(i)))
       map.add(buffer, i, graph.commands()->Get(i)->name()->str());

@@ -21,7 +21,8 @@ struct MapEntry {
 };
 
 /// The buffers that a graph uses, in the order of region and offset.
-std::vector<MapEntry> memoryMap(const artifact::Header &header, const artifact::Plan &plan,
+std::vector<MapEntry> memoryMap(const artifact::Header &header,
+                                const artifact::Plan &plan,
                                 const artifact::GraphPlan &graph);
 
 } // namespace gradus::cli

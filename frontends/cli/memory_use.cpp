@@ -47,9 +47,11 @@ static std::vector<uint8_t> emptyArtifact() {
   HeaderT header = emptyHeader();
   flatbuffers::FlatBufferBuilder builder;
   builder.ForceDefaults(true);
-  builder.FinishSizePrefixed(Header::Pack(builder, &header), HeaderIdentifier());
+  builder.FinishSizePrefixed(Header::Pack(builder, &header),
+                             HeaderIdentifier());
   sealHeader(builder.GetBufferPointer(), builder.GetSize());
-  return {builder.GetBufferPointer(), builder.GetBufferPointer() + builder.GetSize()};
+  return {builder.GetBufferPointer(),
+          builder.GetBufferPointer() + builder.GetSize()};
 }
 
 uint64_t emptySessionBytes(int threads) {
@@ -62,7 +64,8 @@ uint64_t emptySessionBytes(int threads) {
   options.threads = threads;
   auto session = runtime::Session::create(*artifact, options);
   releaseFreed();
-  return session.ok() ? anonymousBytes() - std::min(before, anonymousBytes()) : 0;
+  return session.ok() ? anonymousBytes() - std::min(before, anonymousBytes())
+                      : 0;
 }
 
 } // namespace gradus::cli

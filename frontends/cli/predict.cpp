@@ -24,12 +24,14 @@ constexpr const char *kFooter = R"(Examples:
   gradus predict lenet.gradus --init weights.safetensors --data image=new.npy -o out.safetensors)";
 
 /// The outputs with room for all samples.
-std::vector<OutputTensor> outputTensors(const GraphInfo &graph, const data::Feed &feed) {
+std::vector<OutputTensor> outputTensors(const GraphInfo &graph,
+                                        const data::Feed &feed) {
   std::vector<OutputTensor> tensors;
   for (const TensorInfo &output : graph.outputs) {
     if (output.type.shape.empty() || output.type.shape[0] != feed.batch())
       throw badInput("output '", output.name, "' (", toString(output.type),
-                     ") has no axis of ", feed.batch(), " samples; use `gradus run`");
+                     ") has no axis of ", feed.batch(),
+                     " samples; use `gradus run`");
     OutputTensor tensor{output.name, output.type, {}};
     tensor.type.shape[0] = feed.samples();
     tensor.bytes.resize(output.bytes / feed.batch() * feed.samples());
@@ -44,19 +46,23 @@ void collect(const Session &session, int graph, int64_t first, int64_t count,
   for (size_t i = 0; i < tensors.size(); ++i) {
     size_t perSample = tensors[i].bytes.size() / tensors[i].type.shape[0];
     auto *from = static_cast<const uint8_t *>(session.outputBuffer(graph, i));
-    std::copy_n(from, count * perSample, tensors[i].bytes.data() + first * perSample);
+    std::copy_n(from, count * perSample,
+                tensors[i].bytes.data() + first * perSample);
   }
 }
 
-std::vector<OutputTensor> predict(Session &session, int graph, const data::Feed &feed) {
-  std::vector<OutputTensor> tensors = outputTensors(session.graphs()[graph], feed);
+std::vector<OutputTensor> predict(Session &session, int graph,
+                                  const data::Feed &feed) {
+  std::vector<OutputTensor> tensors =
+      outputTensors(session.graphs()[graph], feed);
   data::Batches batches(feed, {.end = data::Batches::perEpoch(feed, false)});
   size_t inputs = feed.inputCount();
   while (const data::Chunk *chunk = batches.next())
     for (int64_t i = 0; i < chunk->count; ++i) {
       check(session.step(graph, chunk->inputs.subspan(i * inputs, inputs)));
       int64_t first = (chunk->first + i) * feed.batch();
-      collect(session, graph, first, std::min(feed.batch(), feed.samples() - first), tensors);
+      collect(session, graph, first,
+              std::min(feed.batch(), feed.samples() - first), tensors);
     }
   return tensors;
 }
@@ -66,32 +72,41 @@ void run(const PredictOptions &options) {
   data::Dataset dataset = take(data::Dataset::open(options.data));
   auto session = openSession(options.session);
   int graph = findGraph(*session, "predict");
-  data::Feed feed = take(data::Feed::match(dataset, session->graphs()[graph].inputs));
+  data::Feed feed =
+      take(data::Feed::match(dataset, session->graphs()[graph].inputs));
   auto tensors = predict(*session, graph, feed);
   writeTensors(options.output, tensors);
   for (const OutputTensor &tensor : tensors)
     if (options.session.json)
       std::puts(nlohmann::ordered_json{{"output", tensor.name},
                                        {"type", toString(tensor.type)},
-                                       {"file", options.output}}.dump().c_str());
+                                       {"file", options.output}}
+                    .dump()
+                    .c_str());
     else
-      std::printf("%s %s -> %s\n", tensor.name.c_str(), toString(tensor.type).c_str(),
-                  options.output.c_str());
+      std::printf("%s %s -> %s\n", tensor.name.c_str(),
+                  toString(tensor.type).c_str(), options.output.c_str());
 }
 
 } // namespace
 
 void addPredict(CLI::App &app) {
   auto options = std::make_shared<PredictOptions>();
-  CLI::App *command = app.add_subcommand("predict", "The model's outputs for a data set");
+  CLI::App *command =
+      app.add_subcommand("predict", "The model's outputs for a data set");
   command->footer(kFooter);
   addSessionOptions(*command, options->session);
-  command->add_option("--checkpoint", options->session.resume, "The state, whole");
-  command->add_option("--init", options->session.init, "Parameters only, where there is no checkpoint");
+  command->add_option("--checkpoint", options->session.resume,
+                      "The state, whole");
+  command->add_option("--init", options->session.init,
+                      "Parameters only, where there is no checkpoint");
   command->add_option("--data", options->data, "FILE or NAME=FILE")
       ->required()
       ->allow_extra_args(false);
-  command->add_option("-o,--output", options->output, "A .safetensors or .npz file")->required();
+  command
+      ->add_option("-o,--output", options->output,
+                   "A .safetensors or .npz file")
+      ->required();
   command->callback([options] { run(*options); });
 }
 

@@ -42,9 +42,10 @@ void Progress::update(int64_t done, const std::string &figures) {
   drawn_ = Clock::now();
   shown_ = true;
   double perStep = secondsSince(began_) / std::max<int64_t>(1, done - start_);
-  std::string line = bar(double(done) / std::max<int64_t>(1, total_), 24) + " step " +
-                     std::to_string(done) + "/" + std::to_string(total_) + "  " + figures +
-                     "  " + durationText(perStep) + "/step  " +
+  std::string line = bar(double(done) / std::max<int64_t>(1, total_), 24) +
+                     " step " + std::to_string(done) + "/" +
+                     std::to_string(total_) + "  " + figures + "  " +
+                     durationText(perStep) + "/step  " +
                      clockText(perStep * (total_ - done)) + " left";
   std::printf("\r\x1b[K%s", line.substr(0, terminalWidth() - 1).c_str());
   std::fflush(stdout);

@@ -21,9 +21,10 @@ constexpr const char *kFooter = R"(Examples:
   gradus recipe recipe.json --set optimizer.learning_rate=0.1)";
 
 void run(const RecipeOptions &options) {
-  std::string text = options.schema
-                         ? compilerLibrary().recipeSchema()
-                         : take(compilerLibrary().readRecipe(options.path, options.overrides));
+  std::string text =
+      options.schema
+          ? compilerLibrary().recipeSchema()
+          : take(compilerLibrary().readRecipe(options.path, options.overrides));
   std::puts(text.c_str());
 }
 
@@ -31,11 +32,14 @@ void run(const RecipeOptions &options) {
 
 void addRecipe(CLI::App &app) {
   auto options = std::make_shared<RecipeOptions>();
-  CLI::App *command = app.add_subcommand("recipe", "The keys of a recipe; checks one");
+  CLI::App *command =
+      app.add_subcommand("recipe", "The keys of a recipe; checks one");
   command->footer(kFooter);
   command->add_flag("--schema", options->schema, "Print the JSON schema");
-  command->add_option("recipe", options->path, "A recipe to check; without it, the defaults");
-  command->add_option("--set", options->overrides, "KEY=VALUE over the recipe's")
+  command->add_option("recipe", options->path,
+                      "A recipe to check; without it, the defaults");
+  command
+      ->add_option("--set", options->overrides, "KEY=VALUE over the recipe's")
       ->allow_extra_args(false);
   command->callback([options] { run(*options); });
 }

@@ -25,7 +25,8 @@ struct RunOptions {
   std::string outputs, checkpoint;
 };
 
-constexpr const char *kFooter = R"(Inputs: a tensor per graph input, of the input's shape, or with one more axis in
+constexpr const char *kFooter =
+    R"(Inputs: a tensor per graph input, of the input's shape, or with one more axis in
 front that counts the steps (taken round and round). Scalars are printed for each
 step; --outputs writes all outputs of the last one.
 
@@ -40,7 +41,8 @@ struct Source {
   int64_t count = 0; // where data is null: the value of the input `count`
 
   const void *at(int64_t step) const {
-    return data ? data + step % steps * bytes : reinterpret_cast<const uint8_t *>(&count);
+    return data ? data + step % steps * bytes
+                : reinterpret_cast<const uint8_t *>(&count);
   }
 };
 
@@ -52,7 +54,8 @@ int64_t batchOf(const GraphInfo &graph) {
   return 1;
 }
 
-Source sourceOf(const data::Dataset &inputs, const GraphInfo &graph, const TensorInfo &input) {
+Source sourceOf(const data::Dataset &inputs, const GraphInfo &graph,
+                const TensorInfo &input) {
   const data::Column *column = inputs.find(input.name);
   if (!column && input.name == "count" && input.type.shape.empty())
     return {.count = batchOf(graph)};
@@ -73,17 +76,20 @@ Source sourceOf(const data::Dataset &inputs, const GraphInfo &graph, const Tenso
   return {column->bytes.data(), input.bytes, steps};
 }
 
-void printStep(const RunOptions &options, int64_t step, const ScalarOutputs &scalars) {
+void printStep(const RunOptions &options, int64_t step,
+               const ScalarOutputs &scalars) {
   nlohmann::ordered_json line = {{"step", step}};
   std::string text = "step " + std::to_string(step);
   for (size_t i = 0; i < scalars.names().size(); ++i) {
     line[scalars.names()[i]] = scalars.value(0, i);
-    text += "  " + scalars.names()[i] + " " + number("%.9g", scalars.value(0, i));
+    text +=
+        "  " + scalars.names()[i] + " " + number("%.9g", scalars.value(0, i));
   }
   std::puts((options.session.json ? line.dump() : text).c_str());
 }
 
-void writeOutputs(const Session &session, int graph, const std::vector<std::vector<uint8_t>> &bytes,
+void writeOutputs(const Session &session, int graph,
+                  const std::vector<std::vector<uint8_t>> &bytes,
                   const std::string &path) {
   std::vector<OutputTensor> tensors;
   const auto &outputs = session.graphs()[graph].outputs;
@@ -93,7 +99,8 @@ void writeOutputs(const Session &session, int graph, const std::vector<std::vect
 }
 
 /// Where step outputs go: scalars to `scalars`, the others to memory of ours.
-std::vector<void *> outputPlaces(const GraphInfo &graph, const ScalarOutputs &scalars,
+std::vector<void *> outputPlaces(const GraphInfo &graph,
+                                 const ScalarOutputs &scalars,
                                  std::vector<std::vector<uint8_t>> &bytes) {
   auto places = scalars.places(1);
   std::vector<void *> all(places.begin(), places.end());
@@ -106,7 +113,8 @@ std::vector<void *> outputPlaces(const GraphInfo &graph, const ScalarOutputs &sc
 }
 
 void runSteps(const RunOptions &options, Session &session, int graph,
-              const std::vector<Source> &sources, std::vector<std::vector<uint8_t>> &bytes) {
+              const std::vector<Source> &sources,
+              std::vector<std::vector<uint8_t>> &bytes) {
   const GraphInfo &info = session.graphs()[graph];
   ScalarOutputs scalars(info, 1);
   std::vector<void *> outputs = outputPlaces(info, scalars, bytes);
@@ -144,16 +152,23 @@ void run(const RunOptions &options) {
 
 void addRun(CLI::App &app) {
   auto options = std::make_shared<RunOptions>();
-  CLI::App *command = app.add_subcommand("run", "Runs any graph on given inputs");
+  CLI::App *command =
+      app.add_subcommand("run", "Runs any graph on given inputs");
   command->footer(kFooter);
   addSessionOptions(*command, options->session);
-  command->add_option("graph", options->graph, "train, evaluate, predict, ...")->required();
+  command->add_option("graph", options->graph, "train, evaluate, predict, ...")
+      ->required();
   addStateOptions(*command, options->session);
-  command->add_option("--inputs", options->inputs, "FILE or NAME=FILE, as for --data of train")
+  command
+      ->add_option("--inputs", options->inputs,
+                   "FILE or NAME=FILE, as for --data of train")
       ->allow_extra_args(false);
-  command->add_option("--steps", options->steps, "How many times (1)")->check(CLI::PositiveNumber);
-  command->add_option("--outputs", options->outputs, "Write the last step's outputs here");
-  command->add_option("--checkpoint", options->checkpoint, "Write the state here afterwards");
+  command->add_option("--steps", options->steps, "How many times (1)")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--outputs", options->outputs,
+                      "Write the last step's outputs here");
+  command->add_option("--checkpoint", options->checkpoint,
+                      "Write the state here afterwards");
   command->callback([options] { run(*options); });
 }
 

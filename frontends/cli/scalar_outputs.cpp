@@ -22,7 +22,8 @@ ScalarOutputs::ScalarOutputs(const GraphInfo &graph, int64_t steps)
   places_.resize(outputs_ * steps);
   for (int64_t step = 0; step < steps; ++step)
     for (size_t i = 0; i < scalars.size(); ++i)
-      places_[step * outputs_ + scalars[i]] = &values_[step * scalars.size() + i];
+      places_[step * outputs_ + scalars[i]] =
+          &values_[step * scalars.size() + i];
 }
 
 std::span<void *const> ScalarOutputs::places(int64_t steps) const {

@@ -13,20 +13,24 @@ using namespace gradus::runtime;
 namespace gradus::cli {
 
 void addSessionOptions(CLI::App &command, SessionOptions &options) {
-  command.add_option("artifact", options.artifact, "The .gradus file")->required();
+  command.add_option("artifact", options.artifact, "The .gradus file")
+      ->required();
   command.add_option("--threads", options.threads, "Threads; 0: one per core")
       ->check(CLI::Range(0, 4096));
   command.add_option("--device", options.device, "Where to run: cpu");
-  command.add_flag("--trust", options.trust, "Do not check the hashes of weights and code");
+  command.add_flag("--trust", options.trust,
+                   "Do not check the hashes of weights and code");
   command.add_flag("--verbose", options.verbose, "Say what loading chose");
   command.add_flag("--json", options.json, "One JSON object a line");
 }
 
 void addStateOptions(CLI::App &command, SessionOptions &options) {
-  command.add_option("--init", options.init,
-                     "Take those parameters and buffers that this .safetensors file has");
-  command.add_option("--resume", options.resume,
-                     "Take the whole state of this checkpoint and continue from it");
+  command.add_option(
+      "--init", options.init,
+      "Take those parameters and buffers that this .safetensors file has");
+  command.add_option(
+      "--resume", options.resume,
+      "Take the whole state of this checkpoint and continue from it");
 }
 
 static runtime::SessionOptions runtimeOptions(const SessionOptions &options) {
@@ -34,13 +38,15 @@ static runtime::SessionOptions runtimeOptions(const SessionOptions &options) {
   result.threads = options.threads;
   result.device = options.device;
   if (options.verbose)
-    result.log = [](const std::string &line) { std::fprintf(stderr, "%s\n", line.c_str()); };
+    result.log = [](const std::string &line) {
+      std::fprintf(stderr, "%s\n", line.c_str());
+    };
   return result;
 }
 
 std::unique_ptr<Session> openSession(const SessionOptions &options) {
-  auto session = take(
-      Session::load(options.artifact, runtimeOptions(options), {.trust = options.trust}));
+  auto session = take(Session::load(options.artifact, runtimeOptions(options),
+                                    {.trust = options.trust}));
   if (!options.init.empty())
     check(session->loadCheckpoint(options.init, Restore::parameters));
   if (!options.resume.empty())
@@ -53,15 +59,17 @@ int findGraph(const Session &session, const std::string &name) {
   if (graph >= 0)
     return graph;
   std::string names = absl::StrJoin(
-      session.graphs(), ", ",
-      [](std::string *out, const GraphInfo &graph) { out->append(graph.name); });
-  throw badInput(session.artifact().path(), ": has no graph '", name, "'; it has ", names);
+      session.graphs(), ", ", [](std::string *out, const GraphInfo &graph) {
+        out->append(graph.name);
+      });
+  throw badInput(session.artifact().path(), ": has no graph '", name,
+                 "'; it has ", names);
 }
 
 nlohmann::json recipeOf(const Session &session) {
   const flatbuffers::String *text = session.artifact().header().recipe();
-  nlohmann::json recipe =
-      nlohmann::json::parse(text ? text->str() : "", nullptr, /*allow_exceptions=*/false);
+  nlohmann::json recipe = nlohmann::json::parse(
+      text ? text->str() : "", nullptr, /*allow_exceptions=*/false);
   return recipe.is_object() ? recipe : nlohmann::json::object();
 }
 

@@ -21,7 +21,8 @@ static double fraction(size_t i) {
   return static_cast<uint32_t>(i * 2654435761u + 12345u) / 4294967296.0;
 }
 
-std::vector<uint8_t> syntheticInput(const TensorInfo &input, int64_t classes, int64_t batch) {
+std::vector<uint8_t> syntheticInput(const TensorInfo &input, int64_t classes,
+                                    int64_t batch) {
   std::vector<uint8_t> bytes(input.bytes);
   bool isCount = input.name == "count" && input.type.shape.empty();
   int64_t limit = input.name == "label" && classes > 0 ? classes : 1;

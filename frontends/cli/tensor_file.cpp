@@ -17,7 +17,8 @@ void checkTensorPath(const std::string &path) {
     throw badInput(path, ": expected a name that ends in .safetensors or .npz");
 }
 
-static runtime::Status write(const std::string &path, const std::vector<OutputTensor> &tensors) {
+static runtime::Status write(const std::string &path,
+                             const std::vector<OutputTensor> &tensors) {
   std::vector<NamedTensor> named;
   std::vector<data::Column> columns;
   for (const OutputTensor &tensor : tensors) {
@@ -28,7 +29,8 @@ static runtime::Status write(const std::string &path, const std::vector<OutputTe
                                       : writeSafetensors(path, named);
 }
 
-void writeTensors(const std::string &path, const std::vector<OutputTensor> &tensors) {
+void writeTensors(const std::string &path,
+                  const std::vector<OutputTensor> &tensors) {
   checkTensorPath(path);
   check(write(path, tensors));
 }

@@ -18,6 +18,7 @@ struct OutputTensor {
 /// Throws a failure now if `path` ends in neither .safetensors nor .npz.
 void checkTensorPath(const std::string &path);
 /// Whole or not at all.
-void writeTensors(const std::string &path, const std::vector<OutputTensor> &tensors);
+void writeTensors(const std::string &path,
+                  const std::vector<OutputTensor> &tensors);
 
 } // namespace gradus::cli

@@ -50,7 +50,11 @@ std::string countText(double count) {
   int unit = 0;
   for (; count >= 1000 && unit < 4; ++unit)
     count /= 1000;
-  return number(unit == 0 ? "%.0f" : count < 100 ? "%.1f" : "%.0f", count) + kUnits[unit];
+  return number(unit == 0     ? "%.0f"
+                : count < 100 ? "%.1f"
+                              : "%.0f",
+                count) +
+         kUnits[unit];
 }
 
 Table::Table(std::vector<std::string> header) : hasHeader_(!header.empty()) {
@@ -58,17 +62,21 @@ Table::Table(std::vector<std::string> header) : hasHeader_(!header.empty()) {
     rows_.push_back(std::move(header));
 }
 
-void Table::row(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+void Table::row(std::vector<std::string> cells) {
+  rows_.push_back(std::move(cells));
+}
 
 static bool isNumber(const std::string &cell) {
-  return !cell.empty() && (std::isdigit(static_cast<unsigned char>(cell[0])) || cell[0] == '-');
+  return !cell.empty() &&
+         (std::isdigit(static_cast<unsigned char>(cell[0])) || cell[0] == '-');
 }
 
 /// Whether every cell below the header begins as a number does.
-static bool isNumeric(const std::vector<std::vector<std::string>> &rows, size_t column,
-                      bool hasHeader) {
+static bool isNumeric(const std::vector<std::vector<std::string>> &rows,
+                      size_t column, bool hasHeader) {
   for (size_t i = hasHeader; i < rows.size(); ++i)
-    if (column < rows[i].size() && !rows[i][column].empty() && !isNumber(rows[i][column]))
+    if (column < rows[i].size() && !rows[i][column].empty() &&
+        !isNumber(rows[i][column]))
       return false;
   return true;
 }

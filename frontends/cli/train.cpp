@@ -1,4 +1,5 @@
-// gradus train: runs an artifact's graph `train` over a data set, epoch by epoch.
+// gradus train: runs an artifact's graph `train` over a data set, epoch by
+// epoch.
 //
 // The step counter is part of the state and the order of the samples a function
 // of seed and step, so that a resumed run does what one run would have done.
@@ -35,7 +36,8 @@ struct TrainOptions {
   std::optional<uint64_t> seed;
 };
 
-constexpr const char *kFooter = R"(Data: one tensor per graph input under its own name, first axis = samples, as
+constexpr const char *kFooter =
+    R"(Data: one tensor per graph input under its own name, first axis = samples, as
 .safetensors or .npz; NAME=FILE for .npy and IDX (MNIST, also .gz); CIFAR .bin.
 Samples of an epoch that do not fill a batch are left out; the order is new in
 each epoch, so they are others each time.
@@ -106,11 +108,12 @@ Training::Training(const TrainOptions &options) : options_(options) {
 void Training::prepare() {
   graph_ = findGraph(*session_, "train");
   data::LabelRule labels = labelRule(*session_);
-  feed_ = take(data::Feed::match(dataset_, session_->graphs()[graph_].inputs, labels));
+  feed_ = take(
+      data::Feed::match(dataset_, session_->graphs()[graph_].inputs, labels));
   if (!options_.eval.empty()) {
     evaluate_ = findGraph(*session_, "evaluate");
-    testFeed_ = take(
-        data::Feed::match(testSet_, session_->graphs()[evaluate_].inputs, labels));
+    testFeed_ = take(data::Feed::match(
+        testSet_, session_->graphs()[evaluate_].inputs, labels));
   }
   auto recipe = recipeOf(*session_);
   seed_ = options_.seed.value_or(recipe.value("seed", uint64_t(0)));
@@ -127,17 +130,19 @@ void Training::plan() {
   int64_t epochs = options_.epochs ? options_.epochs : 1;
   total_ = options_.steps ? options_.steps : epochs * perEpoch_;
   start_ = done_ = session_->stepCount();
-  log_.emplace(options_.log, !options_.session.resume.empty(), options_.session.json);
+  log_.emplace(options_.log, !options_.session.resume.empty(),
+               options_.session.json);
 }
 
 /// One call of the runtime: `count` steps of the chunk. False: interrupted.
-bool Training::trainPiece(const data::Chunk &chunk, int64_t from, int64_t count) {
+bool Training::trainPiece(const data::Chunk &chunk, int64_t from,
+                          int64_t count) {
   size_t inputs = feed_.inputCount();
   int64_t ran = 0;
   auto began = Clock::now();
-  runtime::Status status =
-      session_->steps(graph_, count, chunk.inputs.subspan(from * inputs, count * inputs),
-                      scalars_->places(count), &ran);
+  runtime::Status status = session_->steps(
+      graph_, count, chunk.inputs.subspan(from * inputs, count * inputs),
+      scalars_->places(count), &ran);
   double seconds = secondsSince(began);
   stepSeconds_ += seconds;
   epochSeconds_ += seconds;
@@ -158,15 +163,17 @@ void Training::countStep(int64_t step, int64_t place) {
     sums_[i].name = latest_[i].name;
     sums_[i].value += latest_[i].value;
     if (stopAtNonfinite_ && !std::isfinite(latest_[i].value))
-      throw failed("step ", step + 1, ": ", latest_[i].name, " is ", latest_[i].value,
-                   "; nothing was saved after the last checkpoint. A lower learning "
-                   "rate may help; recipe key on_nonfinite");
+      throw failed(
+          "step ", step + 1, ": ", latest_[i].name, " is ", latest_[i].value,
+          "; nothing was saved after the last checkpoint. A lower learning "
+          "rate may help; recipe key on_nonfinite");
   }
   ++summed_;
   log_->step(step + 1, epochOf(step) + 1, latest_);
 }
 
-/// A chunk in pieces of about 50 ms, so that a signal and the bar need not wait.
+/// A chunk in pieces of about 50 ms, so that a signal and the bar need not
+/// wait.
 bool Training::trainChunk(const data::Chunk &chunk, Progress &progress) {
   for (int64_t from = 0; from < chunk.count;) {
     int64_t ran = done_ - start_;
@@ -194,8 +201,9 @@ void Training::endEpoch(Progress &progress) {
   if (testFeed_)
     tested_ = evaluate(*session_, evaluate_, *testFeed_);
   progress.clear();
-  log_->epoch({epochOf(done_ - 1) + 1, (total_ + perEpoch_ - 1) / perEpoch_, done_, means(),
-               tested_, epochSeconds_ / std::max<int64_t>(1, summed_)});
+  log_->epoch({epochOf(done_ - 1) + 1, (total_ + perEpoch_ - 1) / perEpoch_,
+               done_, means(), tested_,
+               epochSeconds_ / std::max<int64_t>(1, summed_)});
   sums_.clear();
   summed_ = 0;
   epochSeconds_ = 0;
@@ -209,18 +217,24 @@ void Training::saveCheckpoint() {
 
 void Training::stopInterrupted() {
   saveCheckpoint();
-  std::string words = absl::StrCat("interrupted after step ", done_, " of ", total_, "; ");
+  std::string words =
+      absl::StrCat("interrupted after step ", done_, " of ", total_, "; ");
   if (options_.checkpoint.empty())
-    throw Failure(kInterrupted, words + "no --checkpoint was given, so nothing was saved");
-  throw Failure(kInterrupted, words + "continue with --resume " + options_.checkpoint);
+    throw Failure(kInterrupted,
+                  words + "no --checkpoint was given, so nothing was saved");
+  throw Failure(kInterrupted,
+                words + "continue with --resume " + options_.checkpoint);
 }
 
 void Training::run() {
   auto began = Clock::now();
   Interrupt interrupt(*session_);
-  Progress progress(total_, start_, Progress::onTerminal() && !options_.session.json);
+  Progress progress(total_, start_,
+                    Progress::onTerminal() && !options_.session.json);
   {
-    data::Batches batches(feed_, {.shuffle = true, .seed = seed_, .first = start_, .end = total_});
+    data::Batches batches(
+        feed_,
+        {.shuffle = true, .seed = seed_, .first = start_, .end = total_});
     scalars_.emplace(session_->graphs()[graph_], 1024);
     while (const data::Chunk *chunk = batches.next()) {
       if (!trainChunk(*chunk, progress)) {
@@ -261,14 +275,17 @@ Table Training::summaryTable(double seconds) const {
   Table table;
   if (!tested_.empty())
     table.row({"test", metricsText(tested_)});
-  table.row({"artifact", options_.session.artifact + " (" +
-                             bytesText(figures["artifact_bytes"].get<double>()) + ")"});
+  table.row({"artifact",
+             options_.session.artifact + " (" +
+                 bytesText(figures["artifact_bytes"].get<double>()) + ")"});
   if (!options_.checkpoint.empty())
     table.row({"checkpoint", options_.checkpoint});
-  table.row({"memory", "predicted " + bytesText(figures["predicted_bytes"].get<double>()) +
-                           ", measured " + bytesText(figures["measured_bytes"].get<double>())});
-  table.row({"step", durationText(figures["ms_per_step"].get<double>() / 1e3) + " (" +
-                         std::to_string(done_ - start_) + " steps, " +
+  table.row({"memory", "predicted " +
+                           bytesText(figures["predicted_bytes"].get<double>()) +
+                           ", measured " +
+                           bytesText(figures["measured_bytes"].get<double>())});
+  table.row({"step", durationText(figures["ms_per_step"].get<double>() / 1e3) +
+                         " (" + std::to_string(done_ - start_) + " steps, " +
                          std::to_string(session_->threads()) + " threads)"});
   table.row({"time", durationText(seconds)});
   return table;
@@ -292,27 +309,36 @@ void Training::summarize(double seconds) {
 
 void addTrain(CLI::App &app) {
   auto options = std::make_shared<TrainOptions>();
-  CLI::App *command = app.add_subcommand("train", "Trains: runs the step over a data set");
+  CLI::App *command =
+      app.add_subcommand("train", "Trains: runs the step over a data set");
   command->footer(kFooter);
   addSessionOptions(*command, options->session);
   addStateOptions(*command, options->session);
-  command->add_option("--data", options->data, "Training data: FILE or NAME=FILE")
+  command
+      ->add_option("--data", options->data, "Training data: FILE or NAME=FILE")
       ->required()
       ->allow_extra_args(false);
-  command->add_option("--eval", options->eval, "Test data, evaluated after each epoch")
+  command
+      ->add_option("--eval", options->eval,
+                   "Test data, evaluated after each epoch")
       ->allow_extra_args(false);
-  auto *epochs = command->add_option("--epochs", options->epochs,
-                                     "Epochs in all, those before --resume included (1)");
-  command->add_option("--steps", options->steps, "Steps in all, instead of epochs")
+  auto *epochs =
+      command->add_option("--epochs", options->epochs,
+                          "Epochs in all, those before --resume included (1)");
+  command
+      ->add_option("--steps", options->steps, "Steps in all, instead of epochs")
       ->check(CLI::PositiveNumber)
       ->excludes(epochs);
   epochs->check(CLI::PositiveNumber);
-  command->add_option("--checkpoint", options->checkpoint,
-                      "Write the state here: at the end, when interrupted, and");
+  command->add_option(
+      "--checkpoint", options->checkpoint,
+      "Write the state here: at the end, when interrupted, and");
   command->add_option("--checkpoint-every", options->checkpointSeconds,
                       "after so many seconds (30)");
-  command->add_option("--seed", options->seed, "Of the samples' order (the recipe's)");
-  command->add_option("--log", options->log, "Write a JSON line per step and epoch");
+  command->add_option("--seed", options->seed,
+                      "Of the samples' order (the recipe's)");
+  command->add_option("--log", options->log,
+                      "Write a JSON line per step and epoch");
   command->callback([options] { Training(*options).run(); });
 }
 

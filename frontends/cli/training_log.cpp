@@ -18,7 +18,8 @@ ordered_json toJson(const std::vector<Metric> &metrics) {
   return object;
 }
 
-TrainingLog::TrainingLog(const std::string &path, bool append, bool json) : json_(json) {
+TrainingLog::TrainingLog(const std::string &path, bool append, bool json)
+    : json_(json) {
   if (path.empty())
     return;
   file_.open(path, append ? std::ios::app : std::ios::trunc);
@@ -26,7 +27,8 @@ TrainingLog::TrainingLog(const std::string &path, bool append, bool json) : json
     throw badInput(path, ": the log cannot be written");
 }
 
-void TrainingLog::step(int64_t step, int64_t epoch, const std::vector<Metric> &metrics) {
+void TrainingLog::step(int64_t step, int64_t epoch,
+                       const std::vector<Metric> &metrics) {
   if (!file_.is_open())
     return;
   ordered_json line = {{"step", step}, {"epoch", epoch}};
@@ -35,8 +37,10 @@ void TrainingLog::step(int64_t step, int64_t epoch, const std::vector<Metric> &m
 }
 
 static std::string epochText(const EpochReport &report) {
-  std::string total = std::to_string(report.epochs), epoch = std::to_string(report.epoch);
-  epoch.insert(0, total.size() > epoch.size() ? total.size() - epoch.size() : 0, ' ');
+  std::string total = std::to_string(report.epochs),
+              epoch = std::to_string(report.epoch);
+  epoch.insert(0, total.size() > epoch.size() ? total.size() - epoch.size() : 0,
+               ' ');
   std::string text = "epoch " + epoch + (report.epochs ? "/" + total : "");
   text += "  " + metricsText(report.train, "train ");
   if (!report.test.empty())

@@ -31,7 +31,8 @@ DialectRegistry dialects() {
 class Compilation {
 public:
   explicit Compilation(const Request &request)
-      : request_(request), context_(dialects(), MLIRContext::Threading::DISABLED),
+      : request_(request),
+        context_(dialects(), MLIRContext::Threading::DISABLED),
         diagnostics_(context_, request.model) {}
 
   absl::Status read();
@@ -62,10 +63,11 @@ absl::Status Compilation::read() {
 absl::Status Compilation::checkStage() const {
   std::vector<std::string> stages = compileStages();
   if (request_.stopAfter.empty() ||
-      std::find(stages.begin(), stages.end(), request_.stopAfter) != stages.end())
+      std::find(stages.begin(), stages.end(), request_.stopAfter) !=
+          stages.end())
     return absl::OkStatus();
-  return invalid("--stop-after ", request_.stopAfter, ": unknown stage; there are ",
-                 joined(stages));
+  return invalid("--stop-after ", request_.stopAfter,
+                 ": unknown stage; there are ", joined(stages));
 }
 
 absl::StatusOr<Result> Compilation::stop() {
@@ -158,7 +160,8 @@ public:
   std::string recipeSchema() override { return recipe::schema(); }
 
   absl::StatusOr<std::string>
-  readRecipe(const std::string &path, const std::vector<std::string> &overrides) override {
+  readRecipe(const std::string &path,
+             const std::vector<std::string> &overrides) override {
     auto recipe = recipe::readFile(path, overrides);
     if (!recipe.ok())
       return recipe.status();

@@ -26,15 +26,16 @@ struct Request {
   std::string model;                  // .onnx or .mlir
   std::string recipe;                 // a JSON file; empty: the defaults
   std::vector<std::string> overrides; // `key=value` over the recipe's
-  std::vector<std::string> dims;      // `batch=32` over the recipe's inputs.dims
-  std::vector<Weight> weights;        // over the model's initializers
-  std::string weightsFile;            // where they come from, for errors
-  std::string initialize;             // rule for weights whose data file is missing
-  std::vector<std::string> targets;   // "cpu", "cpu:x86-64-v3"; empty: this machine
-  std::string stopAfter;              // a stage; empty: all, to an artifact
-  bool printWeights = false;          // in Result::ir also those of large states
-  int threads = 0;                    // logical threads of the plan; 0: one per core
-  bool report = false;                // what each stage did, in Result::report
+  std::vector<std::string> dims; // `batch=32` over the recipe's inputs.dims
+  std::vector<Weight> weights;   // over the model's initializers
+  std::string weightsFile;       // where they come from, for errors
+  std::string initialize;        // rule for weights whose data file is missing
+  std::vector<std::string>
+      targets;               // "cpu", "cpu:x86-64-v3"; empty: this machine
+  std::string stopAfter;     // a stage; empty: all, to an artifact
+  bool printWeights = false; // in Result::ir also those of large states
+  int threads = 0;           // logical threads of the plan; 0: one per core
+  bool report = false;       // what each stage did, in Result::report
 };
 
 struct Result {
@@ -56,7 +57,8 @@ struct ModelInfo {
   std::vector<OpCount> ops;
   int64_t parameterCount = 0, parameterElements = 0;
   int64_t flops = 0; // of one forward pass
-  std::string unsupported; // why it cannot be compiled; nothing else is filled then
+  std::string
+      unsupported; // why it cannot be compiled; nothing else is filled then
 };
 
 class Compiler {
@@ -67,7 +69,8 @@ public:
   virtual std::string recipeSchema() = 0;
   /// The recipe as JSON with all defaults.
   virtual absl::StatusOr<std::string>
-  readRecipe(const std::string &path, const std::vector<std::string> &overrides) = 0;
+  readRecipe(const std::string &path,
+             const std::vector<std::string> &overrides) = 0;
 };
 
 /// The library's one function.

@@ -26,14 +26,16 @@ std::string placeOf(Location location) {
 }
 
 Diagnostics::Diagnostics(MLIRContext &context, std::string model)
-    : model_(std::move(model)), handler_(&context, [this](Diagnostic &diagnostic) {
+    : model_(std::move(model)),
+      handler_(&context, [this](Diagnostic &diagnostic) {
         add(diagnostic);
         return success();
       }) {}
 
 void Diagnostics::add(Diagnostic &diagnostic) {
   std::string place = placeOf(diagnostic.getLocation());
-  std::string line = message(model_, ": ", place, place.empty() ? "" : ": ", diagnostic.str());
+  std::string line =
+      message(model_, ": ", place, place.empty() ? "" : ": ", diagnostic.str());
   if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
     errors_.push_back(line);
   else if (diagnostic.getSeverity() == DiagnosticSeverity::Warning)
@@ -41,8 +43,9 @@ void Diagnostics::add(Diagnostic &diagnostic) {
 }
 
 absl::Status Diagnostics::error(const std::string &otherwise) const {
-  return absl::InvalidArgumentError(errors_.empty() ? message(model_, ": ", otherwise)
-                                                    : joined(errors_, "\n"));
+  return absl::InvalidArgumentError(errors_.empty()
+                                        ? message(model_, ": ", otherwise)
+                                        : joined(errors_, "\n"));
 }
 
 } // namespace gradus::compiler

@@ -24,14 +24,16 @@ absl::StatusOr<recipe::Recipe> readRecipe(const Request &request) {
 }
 
 bool saysRecipe(const Request &request) {
-  return !request.recipe.empty() || !request.overrides.empty() || !request.dims.empty();
+  return !request.recipe.empty() || !request.overrides.empty() ||
+         !request.dims.empty();
 }
 
 //===-- models ------------------------------------------------------------===//
 
-absl::StatusOr<OwningOpRef<ModuleOp>> readText(const Request &request, DictionaryAttr recipe,
-                                               MLIRContext &context) {
-  auto module = parseSourceFile<ModuleOp>(request.model, ParserConfig(&context));
+absl::StatusOr<OwningOpRef<ModuleOp>>
+readText(const Request &request, DictionaryAttr recipe, MLIRContext &context) {
+  auto module =
+      parseSourceFile<ModuleOp>(request.model, ParserConfig(&context));
   if (!module)
     return invalid(request.model, ": is not a valid program");
   for (ProgramOp program : module->getOps<ProgramOp>())
@@ -42,7 +44,8 @@ absl::StatusOr<OwningOpRef<ModuleOp>> readText(const Request &request, Dictionar
 
 absl::StatusOr<OwningOpRef<ModuleOp>> readOnnx(const Request &request,
                                                const recipe::Recipe &recipe,
-                                               DictionaryAttr attribute, MLIRContext &context) {
+                                               DictionaryAttr attribute,
+                                               MLIRContext &context) {
   ImportOptions options;
   options.dims = recipe.dims;
   options.trainable = recipe.trainable;
@@ -63,7 +66,8 @@ absl::StatusOr<OwningOpRef<ModuleOp>> readModel(const Request &request,
     return readOnnx(request, recipe, attribute, context);
   if (path.ends_with(".mlir"))
     return readText(request, attribute, context);
-  return invalid(request.model, ": expected a model that ends in .onnx or .mlir");
+  return invalid(request.model,
+                 ": expected a model that ends in .onnx or .mlir");
 }
 
 //===-- weights -----------------------------------------------------------===//
@@ -84,14 +88,15 @@ std::string typeName(const Weight &weight) {
   return text + weight.dtype;
 }
 
-absl::Status setWeight(ProgramOp program, const Weight &weight, const std::string &file) {
+absl::Status setWeight(ProgramOp program, const Weight &weight,
+                       const std::string &file) {
   StateOp state = program.getState(weight.name);
   if (!state)
     return invalid(file, ": the model has no state '", weight.name, "'");
   auto type = cast<RankedTensorType>(state.getType());
   if (typeName(type) != typeName(weight))
-    return invalid(file, ": '", weight.name, "' is ", typeName(weight), "; the model's is ",
-                   typeName(type));
+    return invalid(file, ": '", weight.name, "' is ", typeName(weight),
+                   "; the model's is ", typeName(type));
   ArrayRef<char> bytes(reinterpret_cast<const char *>(weight.bytes.data()),
                        weight.bytes.size());
   state.setValueAttr(DenseElementsAttr::getFromRawBuffer(type, bytes));
@@ -101,7 +106,8 @@ absl::Status setWeight(ProgramOp program, const Weight &weight, const std::strin
 
 } // namespace
 
-absl::StatusOr<Program> readProgram(const Request &request, MLIRContext &context) {
+absl::StatusOr<Program> readProgram(const Request &request,
+                                    MLIRContext &context) {
   absl::StatusOr<recipe::Recipe> recipe = readRecipe(request);
   if (!recipe.ok())
     return recipe.status();
@@ -110,7 +116,8 @@ absl::StatusOr<Program> readProgram(const Request &request, MLIRContext &context
     return module.status();
   for (ProgramOp program : (*module)->getOps<ProgramOp>())
     for (const Weight &weight : request.weights)
-      if (absl::Status status = setWeight(program, weight, request.weightsFile); !status.ok())
+      if (absl::Status status = setWeight(program, weight, request.weightsFile);
+          !status.ok())
         return status;
   return Program{*std::move(module), recipe->json};
 }

@@ -15,6 +15,7 @@ struct Program {
 
 /// Reads the model (.onnx or .mlir) with the recipe, overrides and weights of
 /// the request. The context's diagnostics have the details of errors in text.
-absl::StatusOr<Program> readProgram(const Request &request, mlir::MLIRContext &context);
+absl::StatusOr<Program> readProgram(const Request &request,
+                                    mlir::MLIRContext &context);
 
 } // namespace gradus::compiler

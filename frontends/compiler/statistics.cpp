@@ -25,8 +25,9 @@ static int64_t elements(Value value) {
 /// place of the output.
 static int64_t convolutionFlops(Value weights, Value output) {
   auto shape = cast<ShapedType>(weights.getType()).getShape();
-  return shape.empty() || shape[0] == 0 ? 0
-                                        : 2 * elements(weights) / shape[0] * elements(output);
+  return shape.empty() || shape[0] == 0
+             ? 0
+             : 2 * elements(weights) / shape[0] * elements(output);
 }
 
 static int64_t matmulFlops(MatmulOp op) {
@@ -47,8 +48,8 @@ int64_t flopsOf(Operation &op) {
     return convolutionFlops(op.getResult(0), op.getOperand(1));
   if (isa<ReduceOp>(op))
     return elements(op.getOperand(0));
-  bool moves = isa<ReshapeOp, TransposeOp, BroadcastOp, ReadOp, WriteOp, arith::ConstantOp,
-                   ReturnOp, IotaOp>(op);
+  bool moves = isa<ReshapeOp, TransposeOp, BroadcastOp, ReadOp, WriteOp,
+                   arith::ConstantOp, ReturnOp, IotaOp>(op);
   return moves || op.getNumResults() == 0 ? 0 : elements(op.getResult(0));
 }
 
@@ -64,9 +65,10 @@ std::vector<OpCount> countOps(GraphOp graph) {
   std::vector<OpCount> sorted;
   for (auto &[name, count] : counts)
     sorted.push_back(count);
-  std::sort(sorted.begin(), sorted.end(), [](const OpCount &a, const OpCount &b) {
-    return std::tuple(-a.flops, a.name) < std::tuple(-b.flops, b.name);
-  });
+  std::sort(
+      sorted.begin(), sorted.end(), [](const OpCount &a, const OpCount &b) {
+        return std::tuple(-a.flops, a.name) < std::tuple(-b.flops, b.name);
+      });
   return sorted;
 }
 
@@ -86,7 +88,8 @@ ModelInfo modelInfo(ProgramOp program) {
   for (StateOp state : program.getBody().getOps<StateOp>())
     if (state.getRole() == Role::parameter) {
       ++info.parameterCount;
-      info.parameterElements += cast<RankedTensorType>(state.getType()).getNumElements();
+      info.parameterElements +=
+          cast<RankedTensorType>(state.getType()).getNumElements();
     }
   GraphOp graph = program.getGraph("predict");
   if (!graph)
@@ -105,10 +108,12 @@ static int64_t bytesOf(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (!tensor || !tensor.getElementType().isIntOrFloat())
     return 0;
-  return tensor.getNumElements() * llvm::divideCeil(tensor.getElementTypeBitWidth(), 8);
+  return tensor.getNumElements() *
+         llvm::divideCeil(tensor.getElementTypeBitWidth(), 8);
 }
 
-static void addLine(llvm::raw_ostream &out, StringRef stage, GraphOp graph, int64_t state) {
+static void addLine(llvm::raw_ostream &out, StringRef stage, GraphOp graph,
+                    int64_t state) {
   int64_t ops = 0, flops = 0, bytes = 0;
   for (const OpCount &op : countOps(graph)) {
     ops += op.count;
@@ -117,14 +122,17 @@ static void addLine(llvm::raw_ostream &out, StringRef stage, GraphOp graph, int6
   for (Operation &op : graph.getBody().front().without_terminator())
     for (Type type : op.getResultTypes())
       bytes += bytesOf(type);
-  out << llvm::left_justify(stage, 14) << llvm::left_justify(graph.getSymName(), 10)
+  out << llvm::left_justify(stage, 14)
+      << llvm::left_justify(graph.getSymName(), 10)
       << llvm::format("%8lld%16lld%14lld%14lld\n", static_cast<long long>(ops),
-                      static_cast<long long>(flops), static_cast<long long>(bytes),
+                      static_cast<long long>(flops),
+                      static_cast<long long>(bytes),
                       static_cast<long long>(state));
 }
 
 std::string reportHeader() {
-  return "stage         graph          ops            FLOP   value bytes   state bytes\n";
+  return "stage         graph          ops            FLOP   value bytes   "
+         "state bytes\n";
 }
 
 std::string reportLines(StringRef stage, ModuleOp module) {

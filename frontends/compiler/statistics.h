@@ -6,7 +6,8 @@
 
 namespace gradus::compiler {
 
-/// Multiplications and additions of one op; for elementwise ops one per element.
+/// Multiplications and additions of one op; for elementwise ops one per
+/// element.
 int64_t flopsOf(mlir::Operation &op);
 
 /// The ops of a graph by name, most expensive first.

@@ -27,9 +27,10 @@ int64_t Batches::perEpoch(const Feed &feed, bool shuffle) {
 }
 
 Batches::Batches(const Feed &feed, const BatchOptions &options)
-    : feed_(feed), options_(options), perEpoch_(perEpoch(feed, options.shuffle)),
-      position_(options.first) {
-  int64_t fitting = options_.chunkBytes / std::max<size_t>(1, batchBytes(feed_));
+    : feed_(feed), options_(options),
+      perEpoch_(perEpoch(feed, options.shuffle)), position_(options.first) {
+  int64_t fitting =
+      options_.chunkBytes / std::max<size_t>(1, batchBytes(feed_));
   perChunk_ = std::clamp<int64_t>(fitting, 1, std::max<int64_t>(1, perEpoch_));
   for (Slot &slot : slots_)
     layOut(slot);
@@ -52,7 +53,8 @@ Batches::~Batches() {
 void Batches::layOut(Slot &slot) {
   slot.memory.resize(batchBytes(feed_) * perChunk_ + kAlignment);
   uint8_t *at = slot.memory.data();
-  at += aligned(reinterpret_cast<uintptr_t>(at)) - reinterpret_cast<uintptr_t>(at);
+  at += aligned(reinterpret_cast<uintptr_t>(at)) -
+        reinterpret_cast<uintptr_t>(at);
   for (int64_t batch = 0; batch < perChunk_; ++batch)
     for (size_t i = 0; i < feed_.inputCount(); ++i) {
       slot.inputs.push_back(at);
@@ -87,7 +89,8 @@ void Batches::work() {
 
 void Batches::fill(Slot &slot) {
   int64_t epochEnd = (position_ / perEpoch_ + 1) * perEpoch_;
-  int64_t count = std::min({perChunk_, epochEnd - position_, options_.end - position_});
+  int64_t count =
+      std::min({perChunk_, epochEnd - position_, options_.end - position_});
   size_t inputs = feed_.inputCount();
   slot.chunk.first = position_;
   slot.chunk.count = count;
@@ -102,7 +105,8 @@ void Batches::fillBatch(int64_t batch, void *const *inputs, int64_t *count) {
   Shuffle shuffle(options_.seed, epoch, feed_.samples());
   *count = std::min(feed_.batch(), feed_.samples() - start);
   for (int64_t i = 0; i < *count; ++i)
-    feed_.copySample(options_.shuffle ? shuffle(start + i) : start + i, i, inputs);
+    feed_.copySample(options_.shuffle ? shuffle(start + i) : start + i, i,
+                     inputs);
   feed_.finish(*count, inputs);
 }
 

@@ -16,19 +16,21 @@
 namespace gradus::data {
 
 struct BatchOptions {
-  bool shuffle = false;      // and drop what does not fill a batch
+  bool shuffle = false; // and drop what does not fill a batch
   uint64_t seed = 0;
-  int64_t first = 0;         // number of the first batch, counted from epoch 0
-  int64_t end = 0;           // number of the batch to stop before
-  size_t chunkBytes = 1 << 18; // made and handed out together, at least one batch
+  int64_t first = 0; // number of the first batch, counted from epoch 0
+  int64_t end = 0;   // number of the batch to stop before
+  size_t chunkBytes =
+      1 << 18; // made and handed out together, at least one batch
 };
 
 /// Some batches in succession, all of one epoch.
 struct Chunk {
-  int64_t first = 0;                    // number of its first batch
-  int64_t count = 0;                    // batches
-  std::span<const void *const> inputs;  // those of the first batch, of the next, ...
-  int64_t lastCount = 0;                // real samples of its last batch
+  int64_t first = 0; // number of its first batch
+  int64_t count = 0; // batches
+  std::span<const void *const>
+      inputs;            // those of the first batch, of the next, ...
+  int64_t lastCount = 0; // real samples of its last batch
 };
 
 class Batches {
@@ -60,7 +62,7 @@ private:
   const BatchOptions options_;
   const int64_t perEpoch_;
   int64_t perChunk_ = 1;
-  int64_t position_;            // next batch to make
+  int64_t position_; // next batch to make
   Slot slots_[3];
   int64_t made_ = 0, taken_ = 0; // chunks; taken_ counts what next() gave out
   bool finished_ = false, stop_ = false;

@@ -13,7 +13,7 @@ namespace gradus::data {
 static constexpr size_t kPixels = 3 * 32 * 32;
 
 runtime::StatusOr<std::vector<Column>> readCifar(const FileBytes &file,
-                                              const std::string &name) {
+                                                 const std::string &name) {
   size_t size = file.bytes.size();
   size_t labels = size % (kPixels + 1) == 0 ? 1 : 2;
   size_t record = kPixels + labels;
@@ -30,7 +30,11 @@ runtime::StatusOr<std::vector<Column>> readCifar(const FileBytes &file,
   }
   std::span<const uint8_t> all = *bytes;
   return std::vector<Column>{
-      {name, {DType::u8, {samples, 3, 32, 32}}, all.first(samples * kPixels), bytes, true},
+      {name,
+       {DType::u8, {samples, 3, 32, 32}},
+       all.first(samples * kPixels),
+       bytes,
+       true},
       {"label", {DType::u8, {samples}}, all.subspan(samples * kPixels), bytes}};
 }
 

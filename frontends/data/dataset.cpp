@@ -35,7 +35,8 @@ runtime::Status needsName(const Argument &argument) {
                  " with the name of a graph input");
 }
 
-runtime::StatusOr<std::vector<Column>> single(runtime::StatusOr<Column> column) {
+runtime::StatusOr<std::vector<Column>>
+single(runtime::StatusOr<Column> column) {
   GRADUS_TRY(column.status());
   return std::vector<Column>{*std::move(column)};
 }
@@ -59,7 +60,8 @@ runtime::StatusOr<std::vector<Column>> readColumns(const Argument &argument) {
   if (absl::EndsWith(argument.path, ".safetensors"))
     return readSafetensorsColumns(argument.path);
   auto columns = readBytes(argument);
-  if (!columns.ok() && !absl::StrContains(columns.status().message(), argument.path))
+  if (!columns.ok() &&
+      !absl::StrContains(columns.status().message(), argument.path))
     return at(columns.status(), argument.path);
   return columns;
 }
@@ -83,7 +85,8 @@ Column join(const Column &first, const Column &second) {
 
 } // namespace
 
-runtime::StatusOr<Dataset> Dataset::open(const std::vector<std::string> &arguments) {
+runtime::StatusOr<Dataset>
+Dataset::open(const std::vector<std::string> &arguments) {
   Dataset dataset;
   std::vector<std::string> paths;
   for (const std::string &text : arguments) {
@@ -122,9 +125,10 @@ const Column *Dataset::find(const std::string &name) const {
 std::string Dataset::contents() const {
   if (columns_.empty())
     return "nothing";
-  return absl::StrJoin(columns_, ", ", [](std::string *out, const Column &column) {
-    absl::StrAppend(out, column.name, " ", toString(column.type));
-  });
+  return absl::StrJoin(
+      columns_, ", ", [](std::string *out, const Column &column) {
+        absl::StrAppend(out, column.name, " ", toString(column.type));
+      });
 }
 
 } // namespace gradus::data

@@ -32,7 +32,8 @@ public:
   /// tensor (.npy, IDX) needs its NAME; the images of a CIFAR file are `image`
   /// unless NAME says otherwise, its labels `label`. Tensors of one name in
   /// several files are joined along their samples.
-  static runtime::StatusOr<Dataset> open(const std::vector<std::string> &arguments);
+  static runtime::StatusOr<Dataset>
+  open(const std::vector<std::string> &arguments);
 
   const std::vector<Column> &columns() const { return columns_; }
   /// Null where there is none of that name.

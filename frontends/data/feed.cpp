@@ -108,7 +108,7 @@ Feed::Convert Feed::conversion(const Column &column, DType to) {
 }
 
 runtime::Status Feed::addColumn(const Dataset &dataset, const Column &column,
-                             const TensorInfo &input) {
+                                const TensorInfo &input) {
   Convert convert = conversion(column, input.type.dtype);
   if (column.type.shape.empty() || column.type.shape[0] == 0)
     return invalid("tensor '", input.name, "' has no samples");
@@ -132,13 +132,14 @@ runtime::Status Feed::addColumn(const Dataset &dataset, const Column &column,
 }
 
 runtime::Status Feed::addInput(const Dataset &dataset, const TensorInfo &input,
-                            const LabelRule &labels) {
+                               const LabelRule &labels) {
   if (takesCount(input)) {
     ports_.push_back({.bytes = input.bytes});
     return runtime::Status();
   }
   if (input.type.shape.empty())
-    return invalid("input '", input.name, "' is a scalar, which a data set cannot "
+    return invalid("input '", input.name,
+                   "' is a scalar, which a data set cannot "
                    "give; use `gradus run`");
   if (batch_ >= 0 && input.type.shape[0] != batch_)
     return invalid("input '", input.name, "' takes ", input.type.shape[0],
@@ -147,15 +148,16 @@ runtime::Status Feed::addInput(const Dataset &dataset, const TensorInfo &input,
   batch_ = input.type.shape[0];
   const Column *column = dataset.find(input.name);
   if (!column)
-    return invalid("has no tensor '", input.name, "' (", withSamples(input.type),
-                   "); it has ", dataset.contents());
+    return invalid("has no tensor '", input.name, "' (",
+                   withSamples(input.type), "); it has ", dataset.contents());
   GRADUS_TRY(addColumn(dataset, *column, input));
-  return input.name == "label" ? checkLabels(*column, labels) : runtime::Status();
+  return input.name == "label" ? checkLabels(*column, labels)
+                               : runtime::Status();
 }
 
 runtime::StatusOr<Feed> Feed::match(const Dataset &dataset,
-                                 const std::vector<TensorInfo> &inputs,
-                                 LabelRule labels) {
+                                    const std::vector<TensorInfo> &inputs,
+                                    LabelRule labels) {
   Feed feed;
   for (const TensorInfo &input : inputs)
     GRADUS_TRY(at(feed.addInput(dataset, input, labels), dataset.source()));
@@ -164,7 +166,8 @@ runtime::StatusOr<Feed> Feed::match(const Dataset &dataset,
   return feed;
 }
 
-void Feed::copySample(int64_t sample, int64_t place, void *const *inputs) const {
+void Feed::copySample(int64_t sample, int64_t place,
+                      void *const *inputs) const {
   for (size_t i = 0; i < ports_.size(); ++i) {
     const Port &port = ports_[i];
     if (!port.source)
@@ -183,7 +186,8 @@ void Feed::finish(int64_t count, void *const *inputs) const {
     const Port &port = ports_[i];
     uint8_t *to = static_cast<uint8_t *>(inputs[i]);
     if (port.source)
-      std::memset(to + count * port.targetBytes, 0, (batch_ - count) * port.targetBytes);
+      std::memset(to + count * port.targetBytes, 0,
+                  (batch_ - count) * port.targetBytes);
     else
       std::memcpy(to, &count, sizeof(count));
   }

@@ -23,9 +23,9 @@ public:
   /// `count` gets the number of real samples of each batch. Integers may be
   /// narrower in the file, and pixels are made f32. The data set must outlive
   /// the feed.
-  static runtime::StatusOr<Feed> match(const Dataset &dataset,
-                                    const std::vector<runtime::TensorInfo> &inputs,
-                                    LabelRule labels = {});
+  static runtime::StatusOr<Feed>
+  match(const Dataset &dataset, const std::vector<runtime::TensorInfo> &inputs,
+        LabelRule labels = {});
 
   int64_t samples() const { return samples_; }
   /// Samples of a batch.
@@ -54,9 +54,10 @@ private:
 
   static Convert conversion(const Column &column, runtime::DType to);
   runtime::Status addColumn(const Dataset &dataset, const Column &column,
-                         const runtime::TensorInfo &input);
-  runtime::Status addInput(const Dataset &dataset, const runtime::TensorInfo &input,
-                        const LabelRule &labels);
+                            const runtime::TensorInfo &input);
+  runtime::Status addInput(const Dataset &dataset,
+                           const runtime::TensorInfo &input,
+                           const LabelRule &labels);
 
   std::vector<Port> ports_;
   int64_t samples_ = -1;

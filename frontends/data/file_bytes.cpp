@@ -18,7 +18,8 @@ static bool isGzip(std::span<const uint8_t> bytes) {
 }
 
 static runtime::StatusOr<FileBytes> unpackGzip(const std::string &path) {
-  std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"), gzclose);
+  std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"),
+                                                  gzclose);
   if (!file)
     return invalid(path, ": cannot be opened");
   auto bytes = std::make_shared<std::vector<uint8_t>>();
@@ -39,7 +40,8 @@ runtime::StatusOr<FileBytes> readFile(const std::string &path) {
   return FileBytes{owner->bytes(), owner};
 }
 
-runtime::StatusOr<std::vector<Column>> readSafetensorsColumns(const std::string &path) {
+runtime::StatusOr<std::vector<Column>>
+readSafetensorsColumns(const std::string &path) {
   GRADUS_ASSIGN(Safetensors file, Safetensors::open(path));
   auto owner = std::make_shared<Safetensors>(std::move(file));
   std::vector<Column> columns;

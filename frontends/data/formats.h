@@ -21,27 +21,32 @@ struct FileBytes {
 
 runtime::StatusOr<FileBytes> readFile(const std::string &path);
 
-runtime::StatusOr<std::vector<Column>> readSafetensorsColumns(const std::string &path);
+runtime::StatusOr<std::vector<Column>>
+readSafetensorsColumns(const std::string &path);
 
 /// One NumPy array in C order, little endian.
-runtime::StatusOr<Column> readNpy(const FileBytes &file, const std::string &name);
+runtime::StatusOr<Column> readNpy(const FileBytes &file,
+                                  const std::string &name);
 /// The same array as a file in memory.
-std::string writeNpy(const runtime::TensorType &type, std::span<const uint8_t> bytes);
+std::string writeNpy(const runtime::TensorType &type,
+                     std::span<const uint8_t> bytes);
 
 /// A zip file of .npy files, stored or deflated.
 runtime::StatusOr<std::vector<Column>> readNpz(const FileBytes &file);
 /// Writes columns by name; whole or not at all.
-runtime::Status writeNpz(const std::string &path, const std::vector<Column> &columns);
+runtime::Status writeNpz(const std::string &path,
+                         const std::vector<Column> &columns);
 
 /// Whether the bytes begin as an IDX file does.
 bool isIdx(std::span<const uint8_t> bytes);
 /// The format of MNIST: big-endian sizes, then data. Images (u8 of rank 3 or
 /// more) are marked as pixels.
-runtime::StatusOr<Column> readIdx(const FileBytes &file, const std::string &name);
+runtime::StatusOr<Column> readIdx(const FileBytes &file,
+                                  const std::string &name);
 
 /// CIFAR-10 (records of 1 + 3072 bytes) or CIFAR-100 (2 + 3072, fine labels):
 /// images u8 [N, 3, 32, 32] named `name`, and `label` u8 [N].
 runtime::StatusOr<std::vector<Column>> readCifar(const FileBytes &file,
-                                              const std::string &name);
+                                                 const std::string &name);
 
 } // namespace gradus::data

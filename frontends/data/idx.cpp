@@ -20,20 +20,23 @@ int64_t bigEndian(const uint8_t *at) {
 } // namespace
 
 bool isIdx(std::span<const uint8_t> bytes) {
-  return bytes.size() >= 4 && bytes[0] == 0 && bytes[1] == 0 && bytes[2] >= kU8 &&
-         bytes[2] <= 0x0e && bytes[3] >= 1 && bytes[3] <= 8;
+  return bytes.size() >= 4 && bytes[0] == 0 && bytes[1] == 0 &&
+         bytes[2] >= kU8 && bytes[2] <= 0x0e && bytes[3] >= 1 && bytes[3] <= 8;
 }
 
-runtime::StatusOr<Column> readIdx(const FileBytes &file, const std::string &name) {
+runtime::StatusOr<Column> readIdx(const FileBytes &file,
+                                  const std::string &name) {
   std::span<const uint8_t> bytes = file.bytes;
   if (!isIdx(bytes))
     return invalid("is not an IDX file");
   if (bytes[2] != kU8 && bytes[2] != kI8)
-    return invalid("the IDX type is ", int(bytes[2]), "; expected 8 (u8) or 9 (i8)");
+    return invalid("the IDX type is ", int(bytes[2]),
+                   "; expected 8 (u8) or 9 (i8)");
   size_t rank = bytes[3], start = 4 + 4 * rank;
   if (bytes.size() < start)
     return invalid("the IDX header is cut off");
-  Column column{name, {bytes[2] == kU8 ? DType::u8 : DType::i8, {}}, {}, file.owner};
+  Column column{
+      name, {bytes[2] == kU8 ? DType::u8 : DType::i8, {}}, {}, file.owner};
   for (size_t axis = 0; axis < rank; ++axis)
     column.type.shape.push_back(bigEndian(&bytes[4 + 4 * axis]));
   std::optional<size_t> size = bytesOf(column.type);

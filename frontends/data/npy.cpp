@@ -1,7 +1,8 @@
 // .npy: NumPy's array files.
 //
-// Format: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
-// A magic, a header that is a Python dictionary of fixed keys, then the data.
+// Format:
+// https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html A
+// magic, a header that is a Python dictionary of fixed keys, then the data.
 
 #include "frontends/data/formats.h"
 
@@ -26,14 +27,14 @@ struct Name {
   DType dtype;
 };
 
-constexpr Name kNames[] = {
-    {"<f4", DType::f32}, {"<f8", DType::f64}, {"<f2", DType::f16},
-    {"|i1", DType::i8},  {"|u1", DType::u8},  {"<i4", DType::i32},
-    {"<i8", DType::i64}, {"|b1", DType::boolean}};
+constexpr Name kNames[] = {{"<f4", DType::f32}, {"<f8", DType::f64},
+                           {"<f2", DType::f16}, {"|i1", DType::i8},
+                           {"|u1", DType::u8},  {"<i4", DType::i32},
+                           {"<i8", DType::i64}, {"|b1", DType::boolean}};
 
 /// The text of a value: of `'shape': (3, 4), }` what follows the colon.
 runtime::StatusOr<absl::string_view> valueOf(absl::string_view header,
-                                         absl::string_view key) {
+                                             absl::string_view key) {
   size_t at = header.find(absl::StrCat("'", key, "':"));
   if (at == absl::string_view::npos)
     return invalid("the .npy header has no '", key, "'");
@@ -45,9 +46,10 @@ runtime::StatusOr<DType> dtypeOf(absl::string_view header) {
   for (const Name &name : kNames)
     if (text.size() > 4 && text.substr(1, 3) == name.descr)
       return name.dtype;
-  return invalid("the .npy type ", text.substr(0, text.find(',')),
-                 " is not supported: expected little-endian f2, f4, f8, i1, u1, "
-                 "i4, i8 or b1");
+  return invalid(
+      "the .npy type ", text.substr(0, text.find(',')),
+      " is not supported: expected little-endian f2, f4, f8, i1, u1, "
+      "i4, i8 or b1");
 }
 
 runtime::StatusOr<std::vector<int64_t>> shapeOf(absl::string_view header) {
@@ -69,7 +71,8 @@ runtime::StatusOr<std::vector<int64_t>> shapeOf(absl::string_view header) {
 /// The header's text and where the data begin.
 runtime::StatusOr<std::pair<absl::string_view, size_t>>
 splitHeader(std::span<const uint8_t> bytes) {
-  absl::string_view text(reinterpret_cast<const char *>(bytes.data()), bytes.size());
+  absl::string_view text(reinterpret_cast<const char *>(bytes.data()),
+                         bytes.size());
   if (text.size() < 12 || text.substr(0, 6) != kMagic)
     return invalid("is not a .npy file");
   size_t start = bytes[6] == 1 ? 10 : 12;
@@ -90,7 +93,8 @@ std::string shapeText(const std::vector<int64_t> &shape) {
 
 } // namespace
 
-runtime::StatusOr<Column> readNpy(const FileBytes &file, const std::string &name) {
+runtime::StatusOr<Column> readNpy(const FileBytes &file,
+                                  const std::string &name) {
   GRADUS_ASSIGN(auto split, splitHeader(file.bytes));
   auto [header, start] = split;
   Column column;
@@ -99,12 +103,13 @@ runtime::StatusOr<Column> readNpy(const FileBytes &file, const std::string &name
   GRADUS_ASSIGN(column.type.shape, shapeOf(header));
   GRADUS_ASSIGN(absl::string_view order, valueOf(header, "fortran_order"));
   if (order.substr(0, 5) != "False" && column.type.shape.size() > 1)
-    return invalid("array '", name, "' is in Fortran order; save it with "
+    return invalid("array '", name,
+                   "' is in Fortran order; save it with "
                    "numpy.ascontiguousarray");
   std::optional<size_t> size = bytesOf(column.type);
   if (!size || *size > file.bytes.size() - start)
-    return invalid("array '", name, "' is ", toString(column.type), " but only ",
-                   file.bytes.size() - start, " bytes follow");
+    return invalid("array '", name, "' is ", toString(column.type),
+                   " but only ", file.bytes.size() - start, " bytes follow");
   column.bytes = file.bytes.subspan(start, *size);
   column.owner = file.owner;
   return column;
@@ -115,14 +120,16 @@ std::string writeNpy(const TensorType &type, std::span<const uint8_t> bytes) {
   for (const Name &name : kNames)
     if (name.dtype == type.dtype)
       descr = name.descr;
-  std::string header = absl::StrCat("{'descr': '", descr, "', 'fortran_order': False, 'shape': ",
-                                    shapeText(type.shape), ", }");
+  std::string header = absl::StrCat(
+      "{'descr': '", descr,
+      "', 'fortran_order': False, 'shape': ", shapeText(type.shape), ", }");
   header.append(63 - (kMagic.size() + 4 + header.size()) % 64, ' ');
   header += '\n';
   std::string file(kMagic);
   file += {1, 0, char(header.size() & 255), char(header.size() >> 8)};
   file += header;
-  return file.append(reinterpret_cast<const char *>(bytes.data()), bytes.size());
+  return file.append(reinterpret_cast<const char *>(bytes.data()),
+                     bytes.size());
 }
 
 } // namespace gradus::data

@@ -22,7 +22,8 @@ namespace gradus::data {
 namespace {
 
 constexpr size_t kLocalSize = 30, kCentralSize = 46, kEndSize = 22;
-constexpr uint32_t kLocal = 0x04034b50, kCentral = 0x02014b50, kEnd = 0x06054b50;
+constexpr uint32_t kLocal = 0x04034b50, kCentral = 0x02014b50,
+                   kEnd = 0x06054b50;
 constexpr uint64_t kMaxUnpacked = uint64_t(1) << 40;
 
 using Bytes = std::span<const uint8_t>;
@@ -63,7 +64,8 @@ void applyZip64(Bytes extra, Member &member) {
 runtime::StatusOr<Member> readEntry(Bytes zip, size_t *at) {
   if (*at + kCentralSize > zip.size() || load<uint32_t>(zip, *at) != kCentral)
     return corrupt("its directory is cut off");
-  size_t name = load<uint16_t>(zip, *at + 28), extra = load<uint16_t>(zip, *at + 30),
+  size_t name = load<uint16_t>(zip, *at + 28),
+         extra = load<uint16_t>(zip, *at + 30),
          comment = load<uint16_t>(zip, *at + 32), start = *at + kCentralSize;
   if (start + name + extra + comment > zip.size())
     return corrupt("its directory is cut off");
@@ -80,7 +82,8 @@ runtime::StatusOr<Member> readEntry(Bytes zip, size_t *at) {
 
 /// Where the end record lies; it is last, but a comment may follow it.
 runtime::StatusOr<size_t> findEnd(Bytes zip) {
-  for (size_t at = zip.size() < kEndSize ? 0 : zip.size() - kEndSize + 1; at-- > 0;)
+  for (size_t at = zip.size() < kEndSize ? 0 : zip.size() - kEndSize + 1;
+       at-- > 0;)
     if (load<uint32_t>(zip, at) == kEnd)
       return at;
   return corrupt("it has no directory of its arrays");
@@ -88,7 +91,8 @@ runtime::StatusOr<size_t> findEnd(Bytes zip) {
 
 runtime::StatusOr<std::vector<Member>> readDirectory(Bytes zip) {
   GRADUS_ASSIGN(size_t end, findEnd(zip));
-  size_t count = load<uint16_t>(zip, end + 10), at = load<uint32_t>(zip, end + 16);
+  size_t count = load<uint16_t>(zip, end + 10),
+         at = load<uint32_t>(zip, end + 16);
   std::vector<Member> members;
   for (size_t i = 0; i < count; ++i) {
     GRADUS_ASSIGN(Member member, readEntry(zip, &at));
@@ -103,7 +107,8 @@ runtime::StatusOr<Bytes> packedBytes(Bytes zip, const Member &member) {
   if (at > zip.size() || zip.size() - at < kLocalSize ||
       load<uint32_t>(zip, at) != kLocal)
     return corrupt(absl::StrCat(member.name, " lies outside the file"));
-  at += kLocalSize + load<uint16_t>(zip, at + 26) + load<uint16_t>(zip, at + 28);
+  at +=
+      kLocalSize + load<uint16_t>(zip, at + 26) + load<uint16_t>(zip, at + 28);
   if (at > zip.size() || zip.size() - at < member.packed)
     return corrupt(absl::StrCat(member.name, " is cut off"));
   return zip.subspan(at, member.packed);
@@ -135,14 +140,15 @@ runtime::StatusOr<FileBytes> inflate(Bytes packed, const Member &member) {
   return FileBytes{*bytes, bytes};
 }
 
-runtime::StatusOr<FileBytes> unpack(const FileBytes &zip, const Member &member) {
+runtime::StatusOr<FileBytes> unpack(const FileBytes &zip,
+                                    const Member &member) {
   GRADUS_ASSIGN(Bytes packed, packedBytes(zip.bytes, member));
   if (member.method == 0)
     return FileBytes{packed, zip.owner};
   if (member.method == 8)
     return inflate(packed, member);
-  return corrupt(absl::StrCat(member.name, " is packed by method ", member.method,
-                              ", not deflate"));
+  return corrupt(absl::StrCat(member.name, " is packed by method ",
+                              member.method, ", not deflate"));
 }
 
 template <typename T> void append(std::string &out, T value) {
@@ -156,8 +162,10 @@ std::string commonFields(const std::string &name, const std::string &file) {
   append<uint16_t>(out, 20); // version
   append<uint16_t>(out, 0);  // flags
   append<uint16_t>(out, 0);  // stored
-  append<uint32_t>(out, 0x00210000); // 1980-01-01, so that equal data are equal files
-  append<uint32_t>(out, crc32(0, reinterpret_cast<const Bytef *>(file.data()), file.size()));
+  append<uint32_t>(
+      out, 0x00210000); // 1980-01-01, so that equal data are equal files
+  append<uint32_t>(
+      out, crc32(0, reinterpret_cast<const Bytef *>(file.data()), file.size()));
   append<uint32_t>(out, file.size());
   append<uint32_t>(out, file.size());
   append<uint16_t>(out, name.size());
@@ -197,22 +205,26 @@ runtime::StatusOr<std::vector<Column>> readNpz(const FileBytes &file) {
     if (!absl::EndsWith(member.name, ".npy"))
       continue;
     GRADUS_ASSIGN(FileBytes bytes, unpack(file, member));
-    GRADUS_ASSIGN(Column column,
-                  readNpy(bytes, std::string(absl::StripSuffix(member.name, ".npy"))));
+    GRADUS_ASSIGN(
+        Column column,
+        readNpy(bytes, std::string(absl::StripSuffix(member.name, ".npy"))));
     columns.push_back(std::move(column));
   }
   return columns;
 }
 
-runtime::Status writeNpz(const std::string &path, const std::vector<Column> &columns) {
+runtime::Status writeNpz(const std::string &path,
+                         const std::vector<Column> &columns) {
   GRADUS_ASSIGN(AtomicFile out, AtomicFile::create(path));
   uint64_t offset = 0;
   std::string directory;
   for (const Column &column : columns) {
-    std::string name = column.name + ".npy", file = writeNpy(column.type, column.bytes);
+    std::string name = column.name + ".npy",
+                file = writeNpy(column.type, column.bytes);
     std::string fields = commonFields(name, file), local;
     if (offset + file.size() > 0xfffffffe)
-      return invalid(path, ": an .npz file of 4 GiB or more; write .safetensors");
+      return invalid(path,
+                     ": an .npz file of 4 GiB or more; write .safetensors");
     append<uint32_t>(local, kLocal);
     local += fields + name;
     GRADUS_TRY(out.write(local.data(), local.size()));

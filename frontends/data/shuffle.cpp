@@ -18,7 +18,8 @@ static uint64_t mix(uint64_t x) {
 Shuffle::Shuffle(uint64_t seed, int64_t epoch, int64_t count) : count_(count) {
   int bits = std::bit_width(count_ > 1 ? count_ - 1 : 1);
   halfBits_ = (bits + 1) / 2;
-  uint64_t state = mix(seed + 0x9e3779b97f4a7c15u) ^ mix(~static_cast<uint64_t>(epoch));
+  uint64_t state =
+      mix(seed + 0x9e3779b97f4a7c15u) ^ mix(~static_cast<uint64_t>(epoch));
   for (uint64_t &key : keys_)
     key = mix(state += 0x9e3779b97f4a7c15u);
 }

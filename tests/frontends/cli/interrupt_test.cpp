@@ -19,5 +19,6 @@ TEST(Interrupt, CancelsTheSession) {
   EXPECT_FALSE(Interrupt::requested());
   std::raise(SIGINT);
   EXPECT_TRUE(Interrupt::requested());
-  EXPECT_EQ(session->step(0, inputs).code(), gradus::runtime::StatusCode::cancelled);
+  EXPECT_EQ(session->step(0, inputs).code(),
+            gradus::runtime::StatusCode::cancelled);
 }

@@ -7,7 +7,8 @@
 
 using namespace gradus::cli;
 
-static const MapEntry *find(const std::vector<MapEntry> &map, const std::string &use) {
+static const MapEntry *find(const std::vector<MapEntry> &map,
+                            const std::string &use) {
   for (const MapEntry &entry : map)
     if (entry.use == use)
       return &entry;

@@ -17,7 +17,8 @@ TEST(SessionOptions, ResumeTakesTheWholeState) {
   SessionOptions options;
   options.artifact = adder.path;
   options.resume = checkpoint;
-  ASSERT_TRUE(openSession(options)->readState("total", found, sizeof(found)).ok());
+  ASSERT_TRUE(
+      openSession(options)->readState("total", found, sizeof(found)).ok());
   std::filesystem::remove(checkpoint);
   EXPECT_EQ(found[3], 5);
 }
@@ -30,7 +31,9 @@ TEST(SessionOptions, ListsTheGraphsThatThereAre) {
     findGraph(*session, "tran");
     FAIL();
   } catch (const Failure &failure) {
-    EXPECT_THAT(failure.what(), testing::HasSubstr("has no graph 'tran'; it has train, evaluate"));
+    EXPECT_THAT(
+        failure.what(),
+        testing::HasSubstr("has no graph 'tran'; it has train, evaluate"));
   }
 }
 

@@ -13,8 +13,11 @@ using gradus::runtime::DType;
 
 TEST(TensorFile, WritesBothFormats) {
   for (std::string ending : {".safetensors", ".npz"}) {
-    std::string path = (std::filesystem::temp_directory_path() / ("gradus_tensors" + ending)).string();
-    writeTensors(path, {{"logits", {DType::f32, {2, 1}}, {0, 0, 128, 63, 0, 0, 0, 64}}});
+    std::string path =
+        (std::filesystem::temp_directory_path() / ("gradus_tensors" + ending))
+            .string();
+    writeTensors(
+        path, {{"logits", {DType::f32, {2, 1}}, {0, 0, 128, 63, 0, 0, 0, 64}}});
     auto dataset = gradus::data::Dataset::open({path});
     ASSERT_TRUE(dataset.ok()) << dataset.status();
     EXPECT_EQ(dataset->contents(), "logits 2x1xf32");
@@ -22,4 +25,6 @@ TEST(TensorFile, WritesBothFormats) {
   }
 }
 
-TEST(TensorFile, RefusesOtherEndings) { EXPECT_THROW(checkTensorPath("out.txt"), Failure); }
+TEST(TensorFile, RefusesOtherEndings) {
+  EXPECT_THROW(checkTensorPath("out.txt"), Failure);
+}

@@ -36,7 +36,8 @@ TEST(Table, PutsNumbersToTheRight) {
   Table table({"op", "count"});
   table.row({"matmul", "3"});
   table.row({"add", "12"});
-  EXPECT_EQ(table.text(), "  op      count\n  matmul      3\n  add        12\n");
+  EXPECT_EQ(table.text(),
+            "  op      count\n  matmul      3\n  add        12\n");
 }
 
 TEST(Table, WithoutAHeaderPadsOnTheRight) {

@@ -12,7 +12,8 @@ using testing::HasSubstr;
 
 namespace {
 
-const EpochReport kReport = {3, 20, 132, {{"loss", 0.5}}, {{"accuracy", 0.97}}, 3e-4};
+const EpochReport kReport = {
+    3, 20, 132, {{"loss", 0.5}}, {{"accuracy", 0.97}}, 3e-4};
 
 std::string printed(bool json) {
   testing::internal::CaptureStdout();
@@ -23,15 +24,21 @@ std::string printed(bool json) {
 } // namespace
 
 TEST(TrainingLog, PrintsALineAnEpoch) {
-  EXPECT_EQ(printed(false), "epoch  3/20  train loss 0.5000  test accuracy 0.9700  0.300 ms/step\n");
+  EXPECT_EQ(
+      printed(false),
+      "epoch  3/20  train loss 0.5000  test accuracy 0.9700  0.300 ms/step\n");
 }
 
 TEST(TrainingLog, PrintsJsonWhereAProgramReads) {
-  EXPECT_THAT(printed(true), HasSubstr(R"({"epoch":3,"step":132,"train":{"loss":0.5},"test":{"accuracy":0.97})"));
+  EXPECT_THAT(
+      printed(true),
+      HasSubstr(
+          R"({"epoch":3,"step":132,"train":{"loss":0.5},"test":{"accuracy":0.97})"));
 }
 
 TEST(TrainingLog, WritesStepsToItsFile) {
-  std::string path = (std::filesystem::temp_directory_path() / "gradus_log.jsonl").string();
+  std::string path =
+      (std::filesystem::temp_directory_path() / "gradus_log.jsonl").string();
   TrainingLog(path, false, false).step(7, 1, {{"loss", 2}});
   TrainingLog(path, /*append=*/true, false).step(8, 1, {{"loss", 1}});
   std::ifstream file(path);

@@ -15,8 +15,11 @@ namespace {
 struct Numbers {
   Folder folder;
   Dataset dataset = *Dataset::open(
-      {"x=" + folder.write("x.npy", npyFile("<i8", "10,", bytesOf<int64_t>({0, 1, 2, 3, 4, 5, 6, 7, 8, 9})))});
-  Feed feed = *Feed::match(dataset, {{"x", {DType::i64, {4}}, 32}, {"count", {DType::i64, {}}, 8}});
+      {"x=" + folder.write("x.npy", npyFile("<i8", "10,",
+                                            bytesOf<int64_t>({0, 1, 2, 3, 4, 5,
+                                                              6, 7, 8, 9})))});
+  Feed feed = *Feed::match(
+      dataset, {{"x", {DType::i64, {4}}, 32}, {"count", {DType::i64, {}}, 8}});
 };
 
 struct Batch {
@@ -30,7 +33,9 @@ std::vector<Batch> all(const Feed &feed, BatchOptions options) {
   while (const Chunk *chunk = batches.next())
     for (int64_t i = 0; i < chunk->count; ++i) {
       auto *x = static_cast<const int64_t *>(chunk->inputs[2 * i]);
-      result.push_back({{x, x + 4}, *static_cast<const int64_t *>(chunk->inputs[2 * i + 1])});
+      result.push_back(
+          {{x, x + 4},
+           *static_cast<const int64_t *>(chunk->inputs[2 * i + 1])});
     }
   return result;
 }
@@ -61,7 +66,8 @@ TEST(Batches, LeaveOutWhatDoesNotFillABatchInTraining) {
 TEST(Batches, ContinueWhereARunWasInterrupted) {
   Numbers numbers;
   auto whole = all(numbers.feed, {.shuffle = true, .seed = 5, .end = 7});
-  auto rest = all(numbers.feed, {.shuffle = true, .seed = 5, .first = 3, .end = 7});
+  auto rest =
+      all(numbers.feed, {.shuffle = true, .seed = 5, .first = 3, .end = 7});
   ASSERT_EQ(whole.size(), 7u);
   ASSERT_EQ(rest.size(), 4u);
   for (size_t i = 0; i < rest.size(); ++i)

@@ -7,13 +7,15 @@ using namespace gradus::data;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-static gradus::runtime::StatusOr<std::vector<Column>> parse(const std::string &text) {
+static gradus::runtime::StatusOr<std::vector<Column>>
+parse(const std::string &text) {
   auto owner = std::make_shared<std::vector<uint8_t>>(text.begin(), text.end());
   return readCifar({*owner, owner}, "image");
 }
 
 TEST(Cifar, SplitsRecordsIntoImagesAndLabels) {
-  auto columns = parse('\x03' + std::string(3072, 'a') + '\x09' + std::string(3072, 'b'));
+  auto columns =
+      parse('\x03' + std::string(3072, 'a') + '\x09' + std::string(3072, 'b'));
   ASSERT_TRUE(columns.ok()) << columns.status();
   const Column &image = (*columns)[0], &label = (*columns)[1];
   EXPECT_EQ(gradus::runtime::toString(image.type), "2x3x32x32xu8");
@@ -29,6 +31,7 @@ TEST(Cifar, TakesTheFineLabelOfCifar100) {
 }
 
 TEST(Cifar, RefusesOtherSizes) {
-  EXPECT_THAT(wordsOf(parse("abc").status()), HasSubstr("its 3 bytes are not records"));
+  EXPECT_THAT(wordsOf(parse("abc").status()),
+              HasSubstr("its 3 bytes are not records"));
   EXPECT_FALSE(parse("").ok());
 }

@@ -9,24 +9,31 @@ using testing::HasSubstr;
 
 TEST(Dataset, NamesArraysThatHaveNoNameByTheArgument) {
   Folder folder;
-  std::string x = folder.write("x.npy", npyFile("<f4", "2, 1", bytesOf<float>({1, 2})));
-  std::string y = folder.write("y.npy", npyFile("<i8", "2,", bytesOf<int64_t>({7, 8})));
+  std::string x =
+      folder.write("x.npy", npyFile("<f4", "2, 1", bytesOf<float>({1, 2})));
+  std::string y =
+      folder.write("y.npy", npyFile("<i8", "2,", bytesOf<int64_t>({7, 8})));
   auto dataset = Dataset::open({"image=" + x, "label=" + y});
   ASSERT_TRUE(dataset.ok()) << dataset.status();
   EXPECT_EQ(dataset->contents(), "image 2x1xf32, label 2xi64");
-  EXPECT_THAT(valuesOf<int64_t>(dataset->find("label")->bytes), ElementsAre(7, 8));
+  EXPECT_THAT(valuesOf<int64_t>(dataset->find("label")->bytes),
+              ElementsAre(7, 8));
 }
 
 TEST(Dataset, AsksForANameWhereAFileHasNone) {
   Folder folder;
-  std::string x = folder.write("x.npy", npyFile("<f4", "1,", bytesOf<float>({1})));
-  EXPECT_THAT(wordsOf(Dataset::open({x}).status()), HasSubstr("write NAME=" + x));
+  std::string x =
+      folder.write("x.npy", npyFile("<f4", "1,", bytesOf<float>({1})));
+  EXPECT_THAT(wordsOf(Dataset::open({x}).status()),
+              HasSubstr("write NAME=" + x));
 }
 
 TEST(Dataset, JoinsTensorsOfOneNameAlongTheirSamples) {
   Folder folder;
-  std::string a = folder.write("a.npy", npyFile("<f4", "1,", bytesOf<float>({1})));
-  std::string b = folder.write("b.npy", npyFile("<f4", "2,", bytesOf<float>({2, 3})));
+  std::string a =
+      folder.write("a.npy", npyFile("<f4", "1,", bytesOf<float>({1})));
+  std::string b =
+      folder.write("b.npy", npyFile("<f4", "2,", bytesOf<float>({2, 3})));
   auto dataset = Dataset::open({"x=" + a, "x=" + b});
   ASSERT_TRUE(dataset.ok()) << dataset.status();
   EXPECT_THAT(valuesOf<float>(dataset->find("x")->bytes), ElementsAre(1, 2, 3));
@@ -34,8 +41,10 @@ TEST(Dataset, JoinsTensorsOfOneNameAlongTheirSamples) {
 
 TEST(Dataset, RefusesToJoinTensorsOfOtherShapes) {
   Folder folder;
-  std::string a = folder.write("a.npy", npyFile("<f4", "1,", bytesOf<float>({1})));
-  std::string b = folder.write("b.npy", npyFile("<f4", "1, 2", bytesOf<float>({2, 3})));
+  std::string a =
+      folder.write("a.npy", npyFile("<f4", "1,", bytesOf<float>({1})));
+  std::string b =
+      folder.write("b.npy", npyFile("<f4", "1, 2", bytesOf<float>({2, 3})));
   EXPECT_THAT(wordsOf(Dataset::open({"x=" + a, "x=" + b}).status()),
               HasSubstr("'x' is 1x2xf32 and does not continue the 1xf32"));
 }
@@ -48,5 +57,6 @@ TEST(Dataset, SaysWhichFormatsThereAre) {
 }
 
 TEST(Dataset, NamesAFileThatIsNotThere) {
-  EXPECT_THAT(wordsOf(Dataset::open({"missing.npz"}).status()), HasSubstr("missing.npz"));
+  EXPECT_THAT(wordsOf(Dataset::open({"missing.npz"}).status()),
+              HasSubstr("missing.npz"));
 }

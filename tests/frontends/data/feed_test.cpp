@@ -11,7 +11,8 @@ using testing::HasSubstr;
 
 namespace {
 
-TensorInfo input(const std::string &name, DType dtype, std::vector<int64_t> shape) {
+TensorInfo input(const std::string &name, DType dtype,
+                 std::vector<int64_t> shape) {
   TensorType type{dtype, shape};
   return {name, type, *gradus::runtime::bytesOf(type)};
 }
@@ -19,8 +20,11 @@ TensorInfo input(const std::string &name, DType dtype, std::vector<int64_t> shap
 /// Five samples: x f32 [5, 2], label i32 [5].
 struct Data {
   Folder folder;
-  std::string x = folder.write("x.npy", npyFile("<f4", "5, 2", bytesOf<float>({0, 1, 2, 3, 4, 5, 6, 7, 8, 9})));
-  std::string labels = folder.write("y.npy", npyFile("<i4", "5,", bytesOf<int32_t>({0, 1, 2, 1, 0})));
+  std::string x = folder.write(
+      "x.npy",
+      npyFile("<f4", "5, 2", bytesOf<float>({0, 1, 2, 3, 4, 5, 6, 7, 8, 9})));
+  std::string labels = folder.write(
+      "y.npy", npyFile("<i4", "5,", bytesOf<int32_t>({0, 1, 2, 1, 0})));
   Dataset dataset = *Dataset::open({"x=" + x, "label=" + labels});
 };
 
@@ -28,7 +32,8 @@ const std::vector<TensorInfo> kInputs = {input("x", DType::f32, {2, 2}),
                                          input("label", DType::i64, {2}),
                                          input("count", DType::i64, {})};
 
-std::string mistake(const Dataset &dataset, const std::vector<TensorInfo> &inputs,
+std::string mistake(const Dataset &dataset,
+                    const std::vector<TensorInfo> &inputs,
                     LabelRule rule = {}) {
   return wordsOf(Feed::match(dataset, inputs, rule).status());
 }
@@ -55,7 +60,8 @@ TEST(Feed, CopiesSamplesWidensLabelsAndCountsRealOnes) {
 TEST(Feed, MakesPixelsFloatsAndIgnoresAxesOfSizeOne) {
   Folder folder;
   std::string path = folder.write(
-      "x", std::string("\0\0\x08\x03\0\0\0\x01\0\0\0\x01\0\0\0\x02", 16) + std::string("\0\xff", 2));
+      "x", std::string("\0\0\x08\x03\0\0\0\x01\0\0\0\x01\0\0\0\x02", 16) +
+               std::string("\0\xff", 2));
   Dataset dataset = *Dataset::open({"x=" + path});
   auto feed = Feed::match(dataset, {input("x", DType::f32, {1, 1, 1, 2})});
   ASSERT_TRUE(feed.ok()) << feed.status();
@@ -68,21 +74,26 @@ TEST(Feed, MakesPixelsFloatsAndIgnoresAxesOfSizeOne) {
 TEST(Feed, ListsWhatThereIsWhereATensorIsMissing) {
   Data data;
   EXPECT_THAT(mistake(data.dataset, {input("image", DType::f32, {2, 2})}),
-              HasSubstr("has no tensor 'image' (f32 [samples, 2]); it has x 5x2xf32, label 5xi32"));
+              HasSubstr("has no tensor 'image' (f32 [samples, 2]); it has x "
+                        "5x2xf32, label 5xi32"));
 }
 
 TEST(Feed, SaysWhichShapeAndTypeItFoundAndExpected) {
   Data data;
-  EXPECT_THAT(mistake(data.dataset, {input("x", DType::f32, {2, 3})}),
-              HasSubstr("tensor 'x' is f32 [samples, 2]; expected f32 [samples, 3]"));
-  EXPECT_THAT(mistake(data.dataset, {input("x", DType::f64, {2, 2})}),
-              HasSubstr("tensor 'x' is f32 [samples, 2]; expected f64 [samples, 2]"));
+  EXPECT_THAT(
+      mistake(data.dataset, {input("x", DType::f32, {2, 3})}),
+      HasSubstr("tensor 'x' is f32 [samples, 2]; expected f32 [samples, 3]"));
+  EXPECT_THAT(
+      mistake(data.dataset, {input("x", DType::f64, {2, 2})}),
+      HasSubstr("tensor 'x' is f32 [samples, 2]; expected f64 [samples, 2]"));
 }
 
 TEST(Feed, NamesTheSampleWhoseLabelIsNoClass) {
   Data data;
-  EXPECT_THAT(mistake(data.dataset, kInputs, {2, {}}),
-              HasSubstr("sample 2 has the label 2, but the model has 2 classes (0 to 1)"));
+  EXPECT_THAT(
+      mistake(data.dataset, kInputs, {2, {}}),
+      HasSubstr(
+          "sample 2 has the label 2, but the model has 2 classes (0 to 1)"));
 }
 
 TEST(Feed, AllowsTheLabelThatIsToBeIgnored) {
@@ -92,14 +103,18 @@ TEST(Feed, AllowsTheLabelThatIsToBeIgnored) {
 
 TEST(Feed, RefusesAnEmptyDataSet) {
   Folder folder;
-  Dataset dataset = *Dataset::open({"x=" + folder.write("x.npy", npyFile("<f4", "0, 2", ""))});
-  EXPECT_THAT(mistake(dataset, {input("x", DType::f32, {2, 2})}), HasSubstr("'x' has no samples"));
+  Dataset dataset = *Dataset::open(
+      {"x=" + folder.write("x.npy", npyFile("<f4", "0, 2", ""))});
+  EXPECT_THAT(mistake(dataset, {input("x", DType::f32, {2, 2})}),
+              HasSubstr("'x' has no samples"));
 }
 
 TEST(Feed, RefusesTensorsOfUnequalSampleCounts) {
   Data data;
-  std::string path = data.folder.write("z.npy", npyFile("<f4", "4,", bytesOf<float>({0, 0, 0, 0})));
+  std::string path = data.folder.write(
+      "z.npy", npyFile("<f4", "4,", bytesOf<float>({0, 0, 0, 0})));
   Dataset dataset = *Dataset::open({"x=" + data.x, "z=" + path});
-  EXPECT_THAT(mistake(dataset, {input("x", DType::f32, {2, 2}), input("z", DType::f32, {2})}),
+  EXPECT_THAT(mistake(dataset, {input("x", DType::f32, {2, 2}),
+                                input("z", DType::f32, {2})}),
               HasSubstr("'z' has 4 samples, others have 5"));
 }

@@ -17,7 +17,8 @@ static std::string gzip(const std::string &path, const std::string &bytes) {
 
 TEST(FileBytes, UnpacksGzip) {
   Folder folder;
-  auto file = readFile(gzip(folder.path("x.gz"), std::string(100000, 'a') + "b"));
+  auto file =
+      readFile(gzip(folder.path("x.gz"), std::string(100000, 'a') + "b"));
   ASSERT_TRUE(file.ok()) << file.status();
   EXPECT_EQ(file->bytes.size(), 100001u);
   EXPECT_EQ(file->bytes.back(), 'b');
@@ -25,18 +26,22 @@ TEST(FileBytes, UnpacksGzip) {
 
 TEST(FileBytes, SaysThatGzipDataAreCorrupt) {
   Folder folder;
-  std::string path = gzip(folder.path("x.gz"), "some words to be packed, and more of them");
-  std::fstream(path, std::ios::in | std::ios::out | std::ios::binary).seekp(20) << "????";
+  std::string path =
+      gzip(folder.path("x.gz"), "some words to be packed, and more of them");
+  std::fstream(path, std::ios::in | std::ios::out | std::ios::binary).seekp(20)
+      << "????";
   EXPECT_THAT(wordsOf(readFile(path).status()), HasSubstr("corrupt"));
 }
 
 TEST(FileBytes, ReadsSafetensorsByName) {
   Folder folder;
-  std::string header = R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}} )";
+  std::string header =
+      R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}} )";
   header.resize((header.size() + 7) / 8 * 8, ' ');
   uint64_t size = header.size();
-  std::string path = folder.write("x.safetensors",
-                                  bytesOf<uint64_t>({size}) + header + bytesOf<float>({3, 4}));
+  std::string path =
+      folder.write("x.safetensors",
+                   bytesOf<uint64_t>({size}) + header + bytesOf<float>({3, 4}));
   auto columns = readSafetensorsColumns(path);
   ASSERT_TRUE(columns.ok()) << columns.status();
   EXPECT_EQ((*columns)[0].name, "x");

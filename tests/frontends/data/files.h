@@ -16,7 +16,8 @@ namespace gradus::data {
 class Folder {
 public:
   Folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "gradus.XXXXXX").string();
+    std::string name =
+        (std::filesystem::temp_directory_path() / "gradus.XXXXXX").string();
     path_ = mkdtemp(name.data());
   }
   ~Folder() { std::filesystem::remove_all(path_); }
@@ -26,14 +27,17 @@ public:
     std::ofstream(path_ / name, std::ios::binary) << bytes;
     return path(name);
   }
-  std::string path(const std::string &name) const { return (path_ / name).string(); }
+  std::string path(const std::string &name) const {
+    return (path_ / name).string();
+  }
 
 private:
   std::filesystem::path path_;
 };
 
 template <typename T> std::string bytesOf(const std::vector<T> &values) {
-  return std::string(reinterpret_cast<const char *>(values.data()), values.size() * sizeof(T));
+  return std::string(reinterpret_cast<const char *>(values.data()),
+                     values.size() * sizeof(T));
 }
 
 template <typename T> std::vector<T> valuesOf(std::span<const uint8_t> bytes) {
@@ -45,13 +49,16 @@ template <typename T> std::vector<T> valuesOf(std::span<const uint8_t> bytes) {
 /// A .npy file as numpy.save writes it.
 inline std::string npyFile(const std::string &descr, const std::string &shape,
                            const std::string &data) {
-  std::string header = "{'descr': '" + descr + "', 'fortran_order': False, 'shape': (" +
-                       shape + "), }";
+  std::string header = "{'descr': '" + descr +
+                       "', 'fortran_order': False, 'shape': (" + shape + "), }";
   header.append(117 - header.size(), ' ');
   header += '\n';
-  return std::string("\x93NUMPY\x01\x00", 8) + char(header.size()) + '\0' + header + data;
+  return std::string("\x93NUMPY\x01\x00", 8) + char(header.size()) + '\0' +
+         header + data;
 }
 
-inline std::string wordsOf(const runtime::Status &status) { return std::string(status.message()); }
+inline std::string wordsOf(const runtime::Status &status) {
+  return std::string(status.message());
+}
 
 } // namespace gradus::data

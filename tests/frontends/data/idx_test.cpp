@@ -14,7 +14,8 @@ static gradus::runtime::StatusOr<Column> parse(const std::string &text) {
 }
 
 TEST(Idx, ReadsImagesAsPixels) {
-  auto column = parse(std::string("\0\0\x08\x03\0\0\0\x02\0\0\0\x01\0\0\0\x03", 16) + "abcdef");
+  auto column = parse(
+      std::string("\0\0\x08\x03\0\0\0\x02\0\0\0\x01\0\0\0\x03", 16) + "abcdef");
   ASSERT_TRUE(column.ok()) << column.status();
   EXPECT_EQ(column->type, (TensorType{DType::u8, {2, 1, 3}}));
   EXPECT_TRUE(column->pixels);
@@ -28,7 +29,8 @@ TEST(Idx, ReadsLabelsAsNumbers) {
 }
 
 TEST(Idx, RefusesSizesThatTheDataDoNotHave) {
-  EXPECT_THAT(wordsOf(parse(std::string("\0\0\x08\x01\0\0\0\x03", 8) + "ab").status()),
-              HasSubstr("says 3xu8 but 2 bytes follow"));
+  EXPECT_THAT(
+      wordsOf(parse(std::string("\0\0\x08\x01\0\0\0\x03", 8) + "ab").status()),
+      HasSubstr("says 3xu8 but 2 bytes follow"));
   EXPECT_FALSE(parse(std::string("\0\0\x08\x04\0\0\0\x03", 8)).ok());
 }

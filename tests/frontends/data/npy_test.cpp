@@ -30,7 +30,8 @@ TEST(Npy, ReadsAScalar) {
 TEST(Npy, WritesWhatItReads) {
   TensorType type{DType::f32, {3, 1}};
   std::string data = bytesOf<float>({1, 2, 3});
-  std::string file = writeNpy(type, {reinterpret_cast<const uint8_t *>(data.data()), data.size()});
+  std::string file = writeNpy(
+      type, {reinterpret_cast<const uint8_t *>(data.data()), data.size()});
   EXPECT_EQ((file.size() - data.size()) % 64, 0u);
   auto column = parse(file);
   ASSERT_TRUE(column.ok()) << column.status();

@@ -16,7 +16,8 @@ struct Archive {
   std::string data = bytesOf<float>({1, 2, 3});
 
   Archive() {
-    std::span<const uint8_t> bytes{reinterpret_cast<const uint8_t *>(data.data()), data.size()};
+    std::span<const uint8_t> bytes{
+        reinterpret_cast<const uint8_t *>(data.data()), data.size()};
     EXPECT_TRUE(writeNpz(path, {{"a", {DType::f32, {3}}, bytes, nullptr},
                                 {"b.c", {DType::f32, {1, 3}}, bytes, nullptr}})
                     .ok());
@@ -44,8 +45,10 @@ TEST(Npz, ReadsWhatItWrote) {
 }
 
 TEST(Npz, UnpacksDeflatedArrays) {
-  // numpy.savez_compressed("deflated.npz", x=numpy.arange(4096, dtype="i4") // 64)
-  auto dataset = Dataset::open({GRADUS_SOURCE_DIR "/tests/frontends/data/deflated.npz"});
+  // numpy.savez_compressed("deflated.npz", x=numpy.arange(4096, dtype="i4") //
+  // 64)
+  auto dataset =
+      Dataset::open({GRADUS_SOURCE_DIR "/tests/frontends/data/deflated.npz"});
   ASSERT_TRUE(dataset.ok()) << dataset.status();
   auto values = valuesOf<int32_t>(dataset->find("x")->bytes);
   ASSERT_EQ(values.size(), 4096u);

@@ -1,0 +1,68 @@
+"""The commands of docs/tour.md print what the page says, and README's excerpts are true."""
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+BUILD = os.path.abspath(os.environ.get("GRADUS_BUILD") or os.path.join(ROOT, "build"))
+DIGITS = os.path.join(ROOT, "docs", "examples", "digits")
+
+
+def read(path):
+    with open(os.path.join(ROOT, path), encoding="utf-8") as file:
+        return file.read()
+
+
+def consoles(page):
+    """(command, lines shown) of every console block."""
+    for block in re.findall(r"^```console\n(.*?)^```$", page, re.M | re.S):
+        for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
+            command, *lines = part.rstrip("\n").split("\n")
+            yield command, lines
+
+
+def plain(line):
+    """A line without the numbers of its values and its spaces."""
+    return re.sub(r"\s+", " ", re.sub(r"%[\w.]+(:\d+)?(#\d+)?", "%", line)).strip()
+
+
+class Tour(unittest.TestCase):
+    def test_each_command_prints_what_the_page_shows(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name in os.listdir(DIGITS):
+                shutil.copy(os.path.join(DIGITS, name), folder)
+            path = os.path.join(BUILD, "bin") + os.pathsep + os.environ["PATH"]
+            for command, shown in consoles(read("docs/tour.md")):
+                done = subprocess.run(["bash", "-c", command], cwd=folder, capture_output=True, text=True,
+                                      env={**os.environ, "PATH": path})
+                with self.subTest(command):
+                    self.compare(shown, done.stdout + done.stderr)
+
+    def compare(self, shown, output):
+        printed = [plain(line) for line in output.split("\n")]
+        for line in shown:
+            if line == "...":
+                continue
+            wanted = plain(line.removesuffix("..."))
+            cut = line.endswith("...")
+            self.assertTrue(any(found.startswith(wanted) if cut else found == wanted for found in printed),
+                            f"not printed: {line}\n{output}")
+
+
+class Readme(unittest.TestCase):
+    def test_each_excerpt_stands_in_its_file(self):
+        found = re.findall(r"^\[`[^`]+`\]\(([^)]+)\):\n\n```\w+\n(.*?)^```$", read("README.md"), re.M | re.S)
+        self.assertEqual(len(found), 2)
+        for path, code in found:
+            self.assertIn(code, read(path))
+
+    def test_the_recipe_is_that_of_the_digits(self):
+        self.assertIn(read("docs/examples/digits/recipe.json").strip(), read("README.md"))
+
+
+if __name__ == "__main__":
+    unittest.main()
