@@ -26,6 +26,7 @@ TCMALLOC = "/usr/lib/x86_64-linux-gnu/libtcmalloc.so.4"
 PEER_SPACE = 12 << 30  # bytes: PyTorch's wheel brings its GPU libraries
 SAME_SPEED = 0.75  # of what a tenth of the probes exceed: below it the machine is in its slow state
 FEWEST = 3  # repetitions that a comparison needs
+LONGEST = 30  # seconds for the repetitions of a workload, where a busy machine takes longer
 COMPILES = 20  # warm runs of `gradus compile`; the shortest counts
 PACKAGES = {"torch": ["torch", "numpy", "setuptools"], "jax": ["jax", "numpy"]}
 
@@ -145,7 +146,10 @@ def ready(workers):
 
 
 def measure(workload, workers, probe):
+    start = time.monotonic()
     for repetition in range(workload.repetitions):
+        if repetition >= FEWEST and time.monotonic() - start > LONGEST:
+            break
         for offset in range(len(workers)):
             worker = workers[(repetition + offset) % len(workers)]
             (time_taken,), speeds = probe.around(lambda: worker.ask(f"run {workload.steps}"))
