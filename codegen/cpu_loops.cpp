@@ -10,6 +10,8 @@
 #include "codegen/cpu_combine.h"
 #include "codegen/cpu_ops.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
 using namespace llvm;
 using namespace gradus;
 
@@ -38,6 +40,8 @@ private:
   Values reduceLoops(unsigned dim, ArrayRef<Instance> instances, ArrayRef<Value *> carried);
   Values accumulate(ArrayRef<Instance> instances, ArrayRef<Value *> carried);
   Values accumulateAt(const Instance &at, ArrayRef<Value *> carried);
+  mlir::Value yielded(unsigned i) const;
+  bool isZeroInMaskedLanes(mlir::Value value) const;
   void combineLanes(SmallVector<Instance> &instances, Values &accumulators);
   Value *gather(ArrayRef<Instance> instances, ArrayRef<Value *> accumulators, unsigned first,
                 unsigned value, int64_t present);
@@ -262,10 +266,27 @@ Values NestEmitter::accumulateAt(const Instance &at, ArrayRef<Value *> carried) 
   for (unsigned i = 0; i < results.size(); ++i) {
     if (!sums[i])
       results[i] = combiners[i].add(carried[i], results[i]);
-    if (isVectorReduced() && at.mask)
+    if (isVectorReduced() && at.mask && !(sums[i] && isZeroInMaskedLanes(yielded(i))))
       results[i] = b.CreateSelect(at.mask, results[i], carried[i]);
   }
   return results;
+}
+
+mlir::Value NestEmitter::yielded(unsigned i) const {
+  return nest.map().front().getTerminator()->getOperand(i);
+}
+
+/// Whether lanes that no element was read for add nothing to a sum: elements
+/// there are zeros, and so are their products.
+bool NestEmitter::isZeroInMaskedLanes(mlir::Value value) const {
+  if (auto argument = dyn_cast<mlir::BlockArgument>(value)) {
+    const Access &access = nest.inputs[argument.getArgNumber()];
+    LaneStep::Kind kind = laneStep(nest, access, tiling.vectorDim, tiling.lanes).kind;
+    return kind != LaneStep::same && kind != LaneStep::repeated;
+  }
+  mlir::Operation *op = value.getDefiningOp();
+  return isa<mlir::arith::MulFOp, mlir::arith::ExtFOp>(op) &&
+         llvm::all_of(op->getOperands(), [&](mlir::Value v) { return isZeroInMaskedLanes(v); });
 }
 
 /// Adds up the chains and lanes of a reduced vector dimension. Positions along

@@ -149,7 +149,9 @@ double Estimate::roundCycles(const Tiling &t) const {
   for (unsigned i = 0; i < nest.mapInputs; ++i)
     loads += copies(t, nest.inputs[i]) * costOf(t, nest.inputs[i], false);
   double ops = double(accumulators(t)) * std::max<int64_t>(1, mapOps) * registersPerVector(t);
-  return std::max({loads / 2, ops / 2, 4.0}) + 0.5;
+  // What is not the bottleneck still takes slots, and memory is further away
+  // than it counts here.
+  return std::max({loads / 2, ops / 2, 4.0}) + 0.05 * loads + 0.5;
 }
 
 /// Everything after the reduction of a tile.
@@ -207,6 +209,7 @@ private:
   void consider(Tiling tiling);
   unsigned lanesAlong(unsigned dim) const;
   bool canFinishAlong(unsigned dim) const;
+  int64_t workOf(const Tiling &tiling) const;
   void unroll(Tiling &tiling) const;
 
   const Nest &nest;
@@ -295,28 +298,29 @@ void Search::tryVectorDim(int dim) {
   }
 }
 
-/// Unrolls the innermost reduced dimension: a short one wholly, so that guards
-/// become constants, a long one a little, so that counting costs less.
-void Search::unroll(Tiling &tiling) const {
-  if (!nest.hasReduction() || nest.dims() == nest.parallel)
-    return;
-  unsigned last = nest.dims() - 1;
-  int64_t work = 1;
+/// Operations of one reduced point of a whole tile.
+int64_t Search::workOf(const Tiling &tiling) const {
+  int64_t work = std::max<int64_t>(1, opsIn(nest.map())) + 1;
   for (unsigned dim = 0; dim < nest.parallel; ++dim)
     work *= int(dim) == tiling.vectorDim ? tiling.sizes[dim] / tiling.lanes : tiling.sizes[dim];
-  work *= std::max<int64_t>(1, opsIn(nest.map())) + 1;
-  if (int(last) == tiling.vectorDim)
+  return work;
+}
+
+/// Unrolls the innermost loop over reduced points: a short one wholly, so that
+/// guards become constants, a long one a little, so that counting costs less.
+void Search::unroll(Tiling &tiling) const {
+  int64_t work = workOf(tiling);
+  int last = int(nest.dims()) - 1;
+  if (!nest.hasReduction() || nest.dims() == nest.parallel || last == tiling.vectorDim)
     return;
   int64_t extent = nest.extents[last];
   if (extent <= 8 && extent * work <= 400) {
     tiling.sizes[last] = extent;
     return;
   }
-  for (int64_t size : {8, 4, 2})
-    if (extent % size == 0 && size * work <= 64) {
+  for (int64_t size : {2, 4, 8})
+    if (extent % size == 0 && size * work <= 64)
       tiling.sizes[last] = size;
-      return;
-    }
 }
 
 Tiling Search::run() {

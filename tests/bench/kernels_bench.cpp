@@ -1,5 +1,7 @@
 // How fast the code of single kernels is (GFLOP/s, GB/s) and what it costs to
-// emit it. `kernels_bench` alone runs all; --benchmark_filter picks.
+// emit it. `kernels_bench` alone runs the usual ones, `kernels_bench FILE` each
+// nest of the kernels that `gradus compile --stop-after kernels` printed;
+// --benchmark_filter picks.
 
 #include "codegen/cpu_tiling.h"
 #include "tests/codegen/kernel_text.h"
@@ -116,15 +118,50 @@ void runCase(benchmark::State &state, const Case &test) {
     table.push_back(buffer.data());
   state.SetLabel(tilingOf(kernels[0], target));
   for (auto _ : state)
-    code.entry(0)(table.data(), 0, test.items);
+    code.run(0, table.data(), 0, test.items);
   state.counters["GFLOP/s"] =
       benchmark::Counter(test.flops * 1e-9, benchmark::Counter::kIsIterationInvariantRate);
+}
+
+/// The kernel with all nests but one erased, as a case of its own.
+Case onlyNest(gradus::plan::KernelOp kernel, unsigned kept) {
+  mlir::OwningOpRef<mlir::Operation *> copy(kernel->clone());
+  auto clone = llvm::cast<gradus::plan::KernelOp>(*copy);
+  unsigned number = 0;
+  double flops = 0;
+  for (auto nest : llvm::make_early_inc_range(clone.getBody().getOps<gradus::plan::NestOp>())) {
+    if (number++ != kept) {
+      nest.erase();
+      continue;
+    }
+    auto size = [](auto extents) { return std::max<int64_t>(1, countOf(extents)); };
+    flops = 2.0 * size(nest.getParallel()) * size(nest.getReduced());
+  }
+  Case test{kernel.getSymName().str() + "/" + std::to_string(kept), "", int64_t(kernel.getItems()), flops};
+  if (kernel.getSplit() == gradus::plan::Split::flat)
+    test.items = 65536;
+  llvm::raw_string_ostream(test.text) << *clone;
+  return test;
+}
+
+std::vector<Case> casesOf(const char *path) {
+  Context context;
+  context.context.allowUnregisteredDialects();
+  auto module = mlir::parseSourceFile<mlir::ModuleOp>(path, &context.context);
+  std::vector<Case> all;
+  module->walk([&](gradus::plan::KernelOp kernel) {
+    unsigned count = llvm::range_size(kernel.getBody().getOps<gradus::plan::NestOp>());
+    for (unsigned i = 0; i < count; ++i)
+      all.push_back(onlyNest(kernel, i));
+  });
+  return all;
 }
 
 } // namespace
 
 int main(int argc, char **argv) {
-  for (const Case &test : cases()) {
+  bool fromFile = argc > 1 && argv[1][0] != '-';
+  for (const Case &test : fromFile ? casesOf(argv[1]) : cases()) {
     benchmark::RegisterBenchmark(("run/" + test.name).c_str(),
                                  [test](benchmark::State &state) { runCase(state, test); });
     benchmark::RegisterBenchmark(("emit/" + test.name).c_str(),

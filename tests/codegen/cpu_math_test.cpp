@@ -32,7 +32,7 @@ std::vector<T> apply(std::string op, std::vector<std::vector<T>> inputs, const s
   for (auto &input : inputs)
     table.push_back(input.data());
   table.push_back(result.data());
-  code.entry(0)(table.data(), 0, result.size());
+  code.run(0, table.data(), 0, result.size());
   return result;
 }
 
