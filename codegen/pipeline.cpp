@@ -20,6 +20,11 @@ struct Stage {
 
 /// Each pass runs on programs; the reason for a pass stands above its line.
 const Stage stages[] = {
+    {"select",
+     [](OpPassManager &program) {
+       // Large products are the library's; decided while they are whole ops.
+       program.addPass(createSelect());
+     }},
     {"nests",
      [](OpPassManager &program) {
        // Every op becomes loop nests, so that fusion knows one form only.

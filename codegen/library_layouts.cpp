@@ -1,0 +1,294 @@
+// Asks oneDNN for layouts and scratch by creating descriptions of primitives;
+// nothing is run. The library is loaded when a program first needs it.
+
+#include "codegen/library_layouts.h"
+
+#include "mlir/IR/Builders.h"
+
+#ifdef GRADUS_WITH_ONEDNN
+#include <dlfcn.h>
+#include <oneapi/dnnl/dnnl.h>
+#endif
+
+namespace gradus {
+using namespace mlir;
+
+LibraryLayout rowMajorLayout(ArrayRef<int64_t> dims) {
+  LibraryLayout layout;
+  layout.dims = SmallVector<int64_t>(dims);
+  layout.paddedDims = layout.dims;
+  layout.strides.assign(dims.size(), 1);
+  for (size_t d = dims.size(); d-- > 1;)
+    layout.strides[d - 1] = layout.strides[d] * dims[d];
+  layout.elements = dims.empty() ? 1 : layout.strides[0] * dims[0];
+  return layout;
+}
+
+LibraryLayout transposedLayout(ArrayRef<int64_t> dims) {
+  SmallVector<int64_t> stored(dims);
+  std::swap(stored[dims.size() - 1], stored[dims.size() - 2]);
+  LibraryLayout layout = rowMajorLayout(stored);
+  layout.dims = layout.paddedDims = SmallVector<int64_t>(dims);
+  std::swap(layout.strides[dims.size() - 1], layout.strides[dims.size() - 2]);
+  return layout;
+}
+
+DictionaryAttr toAttribute(const LibraryLayout &layout, MLIRContext *context) {
+  Builder b(context);
+  return b.getDictionaryAttr(
+      {b.getNamedAttr("dims", b.getDenseI64ArrayAttr(layout.dims)),
+       b.getNamedAttr("strides", b.getDenseI64ArrayAttr(layout.strides)),
+       b.getNamedAttr("padded_dims", b.getDenseI64ArrayAttr(layout.paddedDims)),
+       b.getNamedAttr("inner_blocks",
+                      b.getDenseI64ArrayAttr(layout.innerBlocks)),
+       b.getNamedAttr("inner_axes", b.getDenseI64ArrayAttr(layout.innerAxes))});
+}
+
+#ifndef GRADUS_WITH_ONEDNN
+
+bool hasLibrary() { return false; }
+bool askLibrary(LibraryCall &, bool) { return true; }
+
+#else
+
+namespace {
+
+#define GRADUS_FUNCTIONS(X)                                                    \
+  X(dnnl_engine_create)                                                        \
+  X(dnnl_memory_desc_create_with_strides)                                      \
+  X(dnnl_memory_desc_create_with_tag)                                          \
+  X(dnnl_memory_desc_query)                                                    \
+  X(dnnl_memory_desc_get_size)                                                 \
+  X(dnnl_memory_desc_destroy)                                                  \
+  X(dnnl_primitive_attr_create)                                                \
+  X(dnnl_primitive_attr_set_scratchpad_mode)                                   \
+  X(dnnl_primitive_attr_set_post_ops)                                          \
+  X(dnnl_primitive_attr_destroy)                                               \
+  X(dnnl_post_ops_create)                                                      \
+  X(dnnl_post_ops_append_eltwise)                                              \
+  X(dnnl_post_ops_destroy)                                                     \
+  X(dnnl_matmul_primitive_desc_create)                                         \
+  X(dnnl_convolution_forward_primitive_desc_create)                            \
+  X(dnnl_convolution_backward_data_primitive_desc_create)                      \
+  X(dnnl_convolution_backward_weights_primitive_desc_create)                   \
+  X(dnnl_primitive_desc_query_md)                                              \
+  X(dnnl_primitive_desc_destroy)
+
+struct Library {
+#define GRADUS_MEMBER(name) decltype(&::name) name = nullptr;
+  GRADUS_FUNCTIONS(GRADUS_MEMBER)
+#undef GRADUS_MEMBER
+  dnnl_engine_t engine = nullptr;
+};
+
+void *openLibrary() {
+  const char *named = getenv("GRADUS_ONEDNN_LIBRARY");
+  for (const char *path :
+       {named, "libdnnl.so.3", GRADUS_ONEDNN_FOLDER "/libdnnl.so.3"})
+    if (path)
+      if (void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL))
+        return handle;
+  return nullptr;
+}
+
+/// Null where there is none.
+const Library *library() {
+  static const Library *loaded = []() -> const Library * {
+    void *handle = openLibrary();
+    if (!handle)
+      return nullptr;
+    auto *result = new Library;
+    bool complete = true;
+#define GRADUS_LOAD(name)                                                      \
+  result->name =                                                               \
+      reinterpret_cast<decltype(result->name)>(dlsym(handle, #name));          \
+  complete &= result->name != nullptr;
+    GRADUS_FUNCTIONS(GRADUS_LOAD)
+#undef GRADUS_LOAD
+    if (!complete || result->dnnl_engine_create(&result->engine, dnnl_cpu, 0) !=
+                         dnnl_success)
+      return nullptr;
+    return result;
+  }();
+  return loaded;
+}
+
+/// A handle of the library that is given back.
+template <typename Handle> struct Owned {
+  explicit Owned(dnnl_status_t (*destroy)(Handle)) : destroy(destroy) {}
+  Owned(const Owned &) = delete;
+  ~Owned() {
+    if (handle)
+      destroy(handle);
+  }
+  Handle handle = nullptr;
+  dnnl_status_t (*destroy)(Handle);
+};
+
+using Description = Owned<dnnl_memory_desc_t>;
+
+bool describe(const Library &library, const LibraryLayout &layout, bool any,
+              Description &description) {
+  int rank = layout.dims.size();
+  dnnl_status_t status =
+      any ? library.dnnl_memory_desc_create_with_tag(
+                &description.handle, rank, layout.dims.data(), dnnl_f32,
+                dnnl_format_tag_any)
+          : library.dnnl_memory_desc_create_with_strides(
+                &description.handle, rank, layout.dims.data(), dnnl_f32,
+                layout.strides.data());
+  return status == dnnl_success;
+}
+
+dnnl_alg_kind_t algorithmOf(StringRef activation) {
+  return llvm::StringSwitch<dnnl_alg_kind_t>(activation)
+      .Case("tanh", dnnl_eltwise_tanh)
+      .Case("gelu_tanh", dnnl_eltwise_gelu_tanh)
+      .Case("gelu_erf", dnnl_eltwise_gelu_erf)
+      .Case("sigmoid", dnnl_eltwise_logistic)
+      .Default(dnnl_eltwise_relu);
+}
+
+bool setAttributes(const Library &library, StringRef activation,
+                   Owned<dnnl_primitive_attr_t> &attributes) {
+  if (library.dnnl_primitive_attr_create(&attributes.handle) != dnnl_success ||
+      library.dnnl_primitive_attr_set_scratchpad_mode(
+          attributes.handle, dnnl_scratchpad_mode_user) != dnnl_success)
+    return false;
+  if (activation.empty())
+    return true;
+  Owned<dnnl_post_ops_t> post(library.dnnl_post_ops_destroy);
+  return library.dnnl_post_ops_create(&post.handle) == dnnl_success &&
+         library.dnnl_post_ops_append_eltwise(
+             post.handle, algorithmOf(activation), 0, 0) == dnnl_success &&
+         library.dnnl_primitive_attr_set_post_ops(attributes.handle,
+                                                  post.handle) == dnnl_success;
+}
+
+/// The descriptions of a call: operands 0 and 1, a bias or none, the result.
+struct Descriptions {
+  explicit Descriptions(const Library &library)
+      : source(library.dnnl_memory_desc_destroy),
+        weights(library.dnnl_memory_desc_destroy),
+        bias(library.dnnl_memory_desc_destroy),
+        result(library.dnnl_memory_desc_destroy) {}
+
+  bool fill(const Library &library, const LibraryCall &call, bool free) {
+    return describe(library, call.operands[0], free, source) &&
+           describe(library, call.operands[1], free, weights) &&
+           (call.operands.size() < 3 ||
+            describe(library, call.operands[2], false, bias)) &&
+           describe(library, call.result, free, result);
+  }
+
+  Description source, weights, bias, result;
+};
+
+using Primitive = Owned<dnnl_primitive_desc_t>;
+
+dnnl_status_t describeConvolution(const Library &library,
+                                  const LibraryCall &call,
+                                  const Descriptions &of,
+                                  const_dnnl_primitive_attr_t attributes,
+                                  Primitive &primitive) {
+  SmallVector<int64_t> dilations(call.dilations); // oneDNN counts from 0
+  for (int64_t &dilation : dilations)
+    --dilation;
+  const int64_t *s = call.strides.data(), *d = dilations.data(),
+                *b = call.padsBegin.data(), *e = call.padsEnd.data();
+  if (call.name == "convolution_backward_data")
+    return library.dnnl_convolution_backward_data_primitive_desc_create(
+        &primitive.handle, library.engine, dnnl_convolution_direct,
+        of.result.handle, of.weights.handle, of.source.handle, s, d, b, e,
+        nullptr, attributes);
+  if (call.name == "convolution_backward_weights")
+    return library.dnnl_convolution_backward_weights_primitive_desc_create(
+        &primitive.handle, library.engine, dnnl_convolution_direct,
+        of.source.handle, of.result.handle, nullptr, of.weights.handle, s, d, b,
+        e, nullptr, attributes);
+  return library.dnnl_convolution_forward_primitive_desc_create(
+      &primitive.handle, library.engine, dnnl_forward_training,
+      dnnl_convolution_direct, of.source.handle, of.weights.handle,
+      of.bias.handle, of.result.handle, s, d, b, e, attributes);
+}
+
+SmallVector<int64_t> listOf(const Library &library,
+                            const_dnnl_memory_desc_t from, dnnl_query_t what,
+                            size_t count) {
+  const dnnl_dims_t *list = nullptr;
+  if (library.dnnl_memory_desc_query(from, what, &list) != dnnl_success ||
+      !list)
+    return {};
+  return SmallVector<int64_t>(*list, *list + count);
+}
+
+/// Takes over the layout that the library chose.
+void take(const Library &library, const_dnnl_memory_desc_t from,
+          LibraryLayout &layout) {
+  int blocks = 0;
+  library.dnnl_memory_desc_query(from, dnnl_query_inner_nblks_s32, &blocks);
+  size_t rank = layout.dims.size();
+  layout.strides = listOf(library, from, dnnl_query_strides, rank);
+  layout.paddedDims = listOf(library, from, dnnl_query_padded_dims, rank);
+  layout.innerBlocks = listOf(library, from, dnnl_query_inner_blks, blocks);
+  layout.innerAxes = listOf(library, from, dnnl_query_inner_idxs, blocks);
+  layout.elements = library.dnnl_memory_desc_get_size(from) / sizeof(float);
+}
+
+/// Where the library keeps operand 0, operand 1 and the result of a call.
+struct Queries {
+  dnnl_query_t source = dnnl_query_src_md, weights = dnnl_query_weights_md,
+               result = dnnl_query_dst_md;
+};
+
+Queries queriesOf(StringRef call) {
+  if (call == "convolution_backward_data")
+    return {dnnl_query_diff_dst_md, dnnl_query_weights_md,
+            dnnl_query_diff_src_md};
+  if (call == "convolution_backward_weights")
+    return {dnnl_query_src_md, dnnl_query_diff_dst_md,
+            dnnl_query_diff_weights_md};
+  return {};
+}
+
+} // namespace
+
+bool hasLibrary() { return library() != nullptr; }
+
+bool askLibrary(LibraryCall &call, bool free) {
+  const Library *loaded = library();
+  if (!loaded)
+    return true;
+  Descriptions of(*loaded);
+  Owned<dnnl_primitive_attr_t> attributes(loaded->dnnl_primitive_attr_destroy);
+  Primitive primitive(loaded->dnnl_primitive_desc_destroy);
+  if (!of.fill(*loaded, call, free) ||
+      !setAttributes(*loaded, call.activation, attributes))
+    return false;
+  dnnl_status_t status =
+      call.name == "matmul"
+          ? loaded->dnnl_matmul_primitive_desc_create(
+                &primitive.handle, loaded->engine, of.source.handle,
+                of.weights.handle, of.bias.handle, of.result.handle,
+                attributes.handle)
+          : describeConvolution(*loaded, call, of, attributes.handle,
+                                primitive);
+  if (status != dnnl_success)
+    return false;
+  auto chosen = [&](dnnl_query_t what) {
+    return loaded->dnnl_primitive_desc_query_md(primitive.handle, what, 0);
+  };
+  Queries queries = queriesOf(call.name);
+  if (free) {
+    take(*loaded, chosen(queries.source), call.operands[0]);
+    take(*loaded, chosen(queries.weights), call.operands[1]);
+    take(*loaded, chosen(queries.result), call.result);
+  }
+  const_dnnl_memory_desc_t scratch = chosen(dnnl_query_scratchpad_md);
+  call.scratch = scratch ? loaded->dnnl_memory_desc_get_size(scratch) : 0;
+  return true;
+}
+
+#endif
+
+} // namespace gradus

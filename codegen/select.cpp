@@ -1,0 +1,320 @@
+// Gives matrix products and convolutions to oneDNN where it is faster than our
+// nests: where they are large. Bias and activation go with them.
+//
+// Convolutions run in the layouts that oneDNN prefers, between reorders; of
+// equal reorders one stays, and one that undoes another goes.
+
+#include "codegen/library_layouts.h"
+#include "codegen/nest.h"
+#include "codegen/passes.h"
+
+#include "mlir/IR/Dominance.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/IR/Remarks.h"
+#include "mlir/Transforms/CSE.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+namespace gradus {
+#define GEN_PASS_DEF_SELECT
+#include "codegen/passes.h.inc"
+
+namespace {
+using namespace mlir;
+using plan::LibraryOp;
+
+/// A product that the library could compute: what it reads, how large it is.
+struct Candidate {
+  Operation *op = nullptr;
+  LibraryCall call;
+  SmallVector<Value> operands;
+  int64_t flops = 0;
+  int64_t narrowest = 0; // least of the sizes that a block of it has
+};
+
+//===-- what the library could do -----------------------------------------===//
+
+std::optional<Candidate> candidate(MatmulOp op) {
+  ArrayRef<int64_t> a = shapeOf(op.getA()), y = op.getType().getShape();
+  size_t rank = y.size();
+  int64_t k = op.getTransposeA() ? a[rank - 2] : a[rank - 1];
+  SmallVector<int64_t> left(y), right(y);
+  left[rank - 1] = right[rank - 2] = k;
+  Candidate found{op, {"matmul"}, {op.getA(), op.getB()}};
+  found.call.operands = {
+      op.getTransposeA() ? transposedLayout(left) : rowMajorLayout(left),
+      op.getTransposeB() ? transposedLayout(right) : rowMajorLayout(right)};
+  found.call.result = rowMajorLayout(y);
+  found.flops = 2 * product(y) * k;
+  found.narrowest = std::min({y[rank - 1], y[rank - 2], k});
+  return found;
+}
+
+/// Weights as oneDNN sees them: groups are a dimension.
+LibraryLayout weightLayout(ArrayRef<int64_t> shape, int64_t groups) {
+  SmallVector<int64_t> dims(shape);
+  if (groups > 1) {
+    dims[0] /= groups;
+    dims.insert(dims.begin(), groups);
+  }
+  return rowMajorLayout(dims);
+}
+
+template <typename Op>
+Candidate convolution(Op op, ArrayRef<int64_t> weight,
+                      ArrayRef<int64_t> output) {
+  Candidate found{op,
+                  {op->getName().stripDialect().str()},
+                  llvm::to_vector(op->getOperands())};
+  LibraryCall &call = found.call;
+  call.strides = SmallVector<int64_t>(op.getStrides());
+  call.dilations = SmallVector<int64_t>(op.getDilations());
+  call.padsBegin = SmallVector<int64_t>(op.getPadsBegin());
+  call.padsEnd = SmallVector<int64_t>(op.getPadsEnd());
+  bool givesWeights = isa<ConvolutionBackwardWeightsOp>(op);
+  LibraryLayout weights = weightLayout(weight, op.getGroups());
+  call.operands = {rowMajorLayout(shapeOf(found.operands[0])),
+                   givesWeights ? rowMajorLayout(output) : weights};
+  call.result =
+      givesWeights ? weights : rowMajorLayout(op.getType().getShape());
+  found.flops = 2 * product(output) * product(weight.drop_front(1));
+  found.narrowest = std::min(weight[0] / int64_t(op.getGroups()), weight[1]);
+  return found;
+}
+
+std::optional<Candidate> candidateOf(Operation *op) {
+  using Found = std::optional<Candidate>;
+  auto result = op->getNumResults()
+                    ? dyn_cast<RankedTensorType>(op->getResult(0).getType())
+                    : RankedTensorType();
+  if (!result || !result.getElementType().isF32())
+    return std::nullopt;
+  return llvm::TypeSwitch<Operation *, Found>(op)
+      .Case([](MatmulOp matmul) { return candidate(matmul); })
+      .Case([](ConvolutionOp conv) -> Found {
+        return convolution(conv, shapeOf(conv.getWeight()),
+                           conv.getType().getShape());
+      })
+      .Case([](ConvolutionBackwardDataOp conv) -> Found {
+        return convolution(conv, shapeOf(conv.getWeight()),
+                           shapeOf(conv.getGradient()));
+      })
+      .Case([](ConvolutionBackwardWeightsOp conv) -> Found {
+        return convolution(conv, conv.getType().getShape(),
+                           shapeOf(conv.getGradient()));
+      })
+      .Default(std::nullopt);
+}
+
+//===-- epilogues ---------------------------------------------------------===//
+
+/// The only user of a value, if it is of this kind.
+template <typename Op> Op onlyUser(Value value) {
+  return value.hasOneUse() ? dyn_cast<Op>(*value.user_begin()) : Op();
+}
+
+/// Takes a bias along the channels into the call, if one is added next.
+void takeBias(Candidate &found, int64_t channelDim) {
+  auto add = onlyUser<arith::AddFOp>(found.op->getResult(0));
+  if (!add)
+    return;
+  Value other =
+      add.getLhs() == found.op->getResult(0) ? add.getRhs() : add.getLhs();
+  auto broadcast = other.getDefiningOp<BroadcastOp>();
+  if (!broadcast ||
+      broadcast.getDimensions() != ArrayRef<int64_t>{channelDim} ||
+      shapeOf(broadcast.getInput())[0] != shapeOf(add)[channelDim])
+    return;
+  SmallVector<int64_t> dims = {shapeOf(add)[channelDim]};
+  if (found.call.name == "matmul")
+    dims.insert(dims.begin(), shapeOf(add).size() - 1, 1);
+  found.operands.push_back(broadcast.getInput());
+  found.call.operands.push_back(rowMajorLayout(dims));
+  found.op = add;
+}
+
+StringRef activationOf(Operation *op) {
+  if (auto gelu = dyn_cast<GeluOp>(op))
+    return gelu.getTanh() ? "gelu_tanh" : "gelu_erf";
+  return llvm::TypeSwitch<Operation *, StringRef>(op)
+      .Case<ReluOp>([](auto) { return "relu"; })
+      .Case<SigmoidOp>([](auto) { return "sigmoid"; })
+      .Case<math::TanhOp>([](auto) { return "tanh"; })
+      .Default(StringRef());
+}
+
+/// Takes the activation of what nobody else reads into the call.
+void takeActivation(Candidate &found) {
+  Value result = found.op->getResult(0);
+  if (!result.hasOneUse())
+    return;
+  StringRef activation = activationOf(*result.user_begin());
+  if (activation.empty())
+    return;
+  found.call.activation = activation.str();
+  found.op = *result.user_begin();
+}
+
+void takeEpilogue(Candidate &found) {
+  bool isMatmul = found.call.name == "matmul";
+  if (!isMatmul && found.call.name != "convolution")
+    return;
+  takeBias(found, isMatmul ? shapeOf(found.op->getResult(0)).size() - 1 : 1);
+  takeActivation(found);
+}
+
+//===-- calls -------------------------------------------------------------===//
+
+Value reorder(OpBuilder &builder, Location location, Value value,
+              RankedTensorType type, const LibraryLayout &from,
+              const LibraryLayout &to) {
+  if (from == to)
+    return value;
+  auto op = LibraryOp::create(
+      builder, location, type, "reorder", value, builder.getDictionaryAttr({}),
+      builder.getArrayAttr({toAttribute(from, builder.getContext()),
+                            toAttribute(to, builder.getContext())}),
+      0, 0, builder.getStringAttr("reorder"));
+  return op.getResult(0);
+}
+
+/// The tensor of so many elements that a layout needs; its own shape where it
+/// is row-major.
+RankedTensorType typeIn(const LibraryLayout &layout, const LibraryLayout &plain,
+                        RankedTensorType type) {
+  return layout == plain
+             ? type
+             : RankedTensorType::get({layout.elements}, type.getElementType());
+}
+
+DictionaryAttr configOf(Builder &b, const LibraryCall &call) {
+  SmallVector<NamedAttribute> entries;
+  if (call.name != "matmul") {
+    entries = {
+        b.getNamedAttr("strides", b.getDenseI64ArrayAttr(call.strides)),
+        b.getNamedAttr("dilations", b.getDenseI64ArrayAttr(call.dilations)),
+        b.getNamedAttr("pads_begin", b.getDenseI64ArrayAttr(call.padsBegin)),
+        b.getNamedAttr("pads_end", b.getDenseI64ArrayAttr(call.padsEnd))};
+  }
+  if (!call.activation.empty())
+    entries.push_back(
+        b.getNamedAttr("activation", b.getStringAttr(call.activation)));
+  return b.getDictionaryAttr(entries);
+}
+
+/// Replaces the candidate by a call between reorders.
+LibraryOp emitCall(const Candidate &found, const LibraryCall &chosen) {
+  OpBuilder builder(found.op);
+  MLIRContext *context = builder.getContext();
+  Location location = found.op->getLoc();
+  SmallVector<Value> operands;
+  SmallVector<Attribute> layouts;
+  for (auto [value, plain, layout] :
+       llvm::zip(found.operands, found.call.operands, chosen.operands)) {
+    auto type = cast<RankedTensorType>(value.getType());
+    operands.push_back(reorder(builder, location, value,
+                               typeIn(layout, plain, type), plain, layout));
+    layouts.push_back(toAttribute(layout, context));
+  }
+  layouts.push_back(toAttribute(chosen.result, context));
+  auto type = cast<RankedTensorType>(found.op->getResult(0).getType());
+  std::string label = chosen.name;
+  if (operands.size() > 2)
+    label += "+bias";
+  if (!chosen.activation.empty())
+    label += "+" + chosen.activation;
+  auto call = LibraryOp::create(
+      builder, location, typeIn(chosen.result, found.call.result, type),
+      chosen.name, operands, configOf(builder, chosen),
+      builder.getArrayAttr(layouts), chosen.scratch, found.flops,
+      builder.getStringAttr(label));
+  Value result = reorder(builder, location, call.getResult(0), type,
+                         chosen.result, found.call.result);
+  found.op->getResult(0).replaceAllUsesWith(result);
+  return call;
+}
+
+//===-- the pass ----------------------------------------------------------===//
+
+/// Below this our nests are faster: no call, no reorder, fused with neighbours.
+constexpr int64_t leastFlops = 8'000'000, leastWidth = 16;
+
+struct Select : impl::SelectBase<Select> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    if (library != "auto" && library != "never" && library != "always") {
+      getOperation().emitError("select: library is '")
+          << library << "', expected auto, never or always";
+      return signalPassFailure();
+    }
+    for (auto graph : getOperation().getBody().getOps<GraphOp>())
+      selectIn(graph);
+  }
+
+  void selectIn(GraphOp graph) {
+    if (library == "never")
+      return;
+    Block &block = graph.getBody().front();
+    SmallVector<Operation *> ops;
+    for (Operation &op : block)
+      ops.push_back(&op);
+    bool any = false;
+    for (Operation *op : ops)
+      if (auto found = candidateOf(op))
+        any |= select(*found);
+    if (any)
+      tidy(graph);
+  }
+
+  bool select(Candidate &found) {
+    if (StringRef reason = reasonAgainst(found); !reason.empty()) {
+      remark::missed(
+          found.op->getLoc(),
+          remark::RemarkOpts::name("NotSelected").category(getArgument()))
+          << found.call.name << " stays with our own code: " << reason;
+      return false;
+    }
+    takeEpilogue(found);
+    LibraryCall chosen = found.call;
+    // Products of matrices are as fast in row-major order.
+    if (!askLibrary(chosen, /*free=*/chosen.name != "matmul"))
+      return false;
+    LibraryOp call = emitCall(found, chosen);
+    remark::passed(call.getLoc(),
+                   remark::RemarkOpts::name("Selected").category(getArgument()))
+        << call.getLabel()->str() << " by the library";
+    return true;
+  }
+
+  StringRef reasonAgainst(const Candidate &found) {
+    if (library == "always")
+      return "";
+    if (found.flops < leastFlops)
+      return "it is small";
+    return found.narrowest < leastWidth ? "it is narrow" : "";
+  }
+
+  /// Equal reorders once, none that undoes another, nothing that nobody reads.
+  static void tidy(GraphOp graph) {
+    graph.walk([](LibraryOp op) {
+      auto inner = op.getCall() == "reorder"
+                       ? op.getOperands()[0].getDefiningOp<LibraryOp>()
+                       : LibraryOp();
+      if (inner && inner.getCall() == "reorder" &&
+          op.getLayouts()[1] == inner.getLayouts()[0] &&
+          op.getResult(0).getType() == inner.getOperands()[0].getType())
+        op.getResult(0).replaceAllUsesWith(inner.getOperands()[0]);
+    });
+    IRRewriter rewriter(graph.getContext());
+    DominanceInfo dominance(graph);
+    eliminateCommonSubExpressions(rewriter, dominance, graph);
+    for (Operation &op :
+         llvm::make_early_inc_range(llvm::reverse(graph.getBody().front())))
+      if (op.use_empty() && isMemoryEffectFree(&op) &&
+          !op.hasTrait<OpTrait::IsTerminator>())
+        op.erase();
+  }
+};
+
+} // namespace
+} // namespace gradus

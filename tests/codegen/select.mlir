@@ -1,0 +1,52 @@
+// RUN: gradus-opt %s --select | FileCheck %s
+// RUN: gradus-opt %s --select --select | FileCheck %s
+// RUN: gradus-opt %s --select=library=never | FileCheck %s --check-prefix=NEVER
+// RUN: gradus-opt %s --select=library=always | FileCheck %s --check-prefix=ALWAYS
+
+// NEVER-NOT: plan.library
+gradus.program @p {
+  // A large product takes its bias and activation along.
+  // CHECK-LABEL: gradus.graph @dense
+  // CHECK: plan.library "matmul"(%x, %w, %b) config {activation = "tanh"} layouts
+  // CHECK-SAME: {dims = array<i64: 256, 256>, inner_axes = array<i64>, inner_blocks = array<i64>, padded_dims = array<i64: 256, 256>, strides = array<i64: 1, 256>}
+  // CHECK-SAME: {dims = array<i64: 1, 256>
+  // CHECK-SAME: label = "matmul+bias+tanh"
+  // CHECK-NOT: arith.addf
+  // CHECK: gradus.return
+  gradus.graph @dense(%x: tensor<256x256xf32>, %w: tensor<256x256xf32>, %b: tensor<256xf32>) -> (y: tensor<256x256xf32>) {
+    %0 = gradus.matmul %x, %w transposed : tensor<256x256xf32>, tensor<256x256xf32> -> tensor<256x256xf32>
+    %1 = gradus.broadcast %b dims [1] : tensor<256xf32> -> tensor<256x256xf32>
+    %2 = arith.addf %0, %1 : tensor<256x256xf32>
+    %3 = math.tanh %2 : tensor<256x256xf32>
+    gradus.return %3 : tensor<256x256xf32>
+  }
+
+  // What others read is no part of an epilogue.
+  // CHECK-LABEL: gradus.graph @read_twice
+  // CHECK: %[[P:.*]] = plan.library "matmul"(%x, %w) config {} layouts
+  // CHECK: gradus.relu %[[P]]
+  gradus.graph @read_twice(%x: tensor<256x256xf32>, %w: tensor<256x256xf32>) -> (y: tensor<256x256xf32>, z: tensor<256x256xf32>) {
+    %0 = gradus.matmul %x, %w : tensor<256x256xf32>, tensor<256x256xf32> -> tensor<256x256xf32>
+    %1 = gradus.relu %0 : tensor<256x256xf32>
+    gradus.return %0, %1 : tensor<256x256xf32>, tensor<256x256xf32>
+  }
+
+  // Small ones stay with us.
+  // CHECK-LABEL: gradus.graph @small
+  // CHECK: gradus.matmul
+  // ALWAYS-LABEL: gradus.graph @small
+  // ALWAYS: plan.library "matmul"
+  gradus.graph @small(%x: tensor<32x32xf32>, %w: tensor<32x32xf32>) -> (y: tensor<32x32xf32>) {
+    %0 = gradus.matmul %x, %w : tensor<32x32xf32>, tensor<32x32xf32> -> tensor<32x32xf32>
+    gradus.return %0 : tensor<32x32xf32>
+  }
+
+  // Narrow ones too: one input channel.
+  // CHECK-LABEL: gradus.graph @narrow
+  // CHECK: gradus.convolution
+  // CHECK-NOT: plan.library
+  gradus.graph @narrow(%x: tensor<64x1x64x64xf32>, %w: tensor<32x1x3x3xf32>) -> (y: tensor<64x32x62x62xf32>) {
+    %0 = gradus.convolution %x, %w strides [1, 1] pads [0, 0] to [0, 0] dilations [1, 1] : tensor<64x1x64x64xf32>, tensor<32x1x3x3xf32> -> tensor<64x32x62x62xf32>
+    gradus.return %0 : tensor<64x32x62x62xf32>
+  }
+}
