@@ -64,7 +64,10 @@ Artifact::fromBytes(std::span<const uint8_t> bytes, const std::string &name,
 
 const std::string &Artifact::path() const { return storage_->path; }
 
-bool Artifact::isMapped() const { return storage_->file.has_value(); }
+void Artifact::releasePages() const {
+  if (storage_->file)
+    MappedFile::release(storage_->bytes);
+}
 
 size_t Artifact::size() const { return storage_->bytes.size(); }
 

@@ -35,8 +35,8 @@ public:
   ~Artifact();
 
   const std::string &path() const;
-  /// Whether bytes() is a file's, whose pages may be given back.
-  bool isMapped() const;
+  /// Gives the memory of a mapped file back; what is used later is read again.
+  void releasePages() const;
   /// Size of the file.
   size_t size() const;
   const artifact::Header &header() const;

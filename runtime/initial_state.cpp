@@ -2,7 +2,6 @@
 
 #include "runtime/initial_state.h"
 
-#include "runtime/file.h"
 #include "runtime/flat.h"
 
 #include <algorithm>
@@ -76,8 +75,6 @@ void initialiseStates(const Artifact &artifact, const artifact::Plan &plan,
     else if (state->fill() != 0) // NaN is not 0 either
       fillWith(type.dtype, data, bytes / bytesOf(type.dtype), state->fill());
   }
-  if (artifact.isMapped())
-    MappedFile::release(weights);
 }
 
 } // namespace gradus::runtime

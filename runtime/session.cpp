@@ -231,6 +231,7 @@ Session::create(std::shared_ptr<const Artifact> artifact,
   GRADUS_TRY(at(loaded.status(), path));
   auto parts = std::make_unique<Parts>(*std::move(loaded));
   initialiseStates(*artifact, **plan, parts->loaded->state().data());
+  artifact->releasePages(); // code and weights have been copied
   std::unique_ptr<Session> session(new Session(std::move(parts)));
   if (options.log)
     options.log(inWords(path, ": plan ", textOf((*plan)->target()), ", ",

@@ -82,7 +82,9 @@ void ThreadPool::finish() {
   auto done = [this] {
     return unfinished_.load(std::memory_order_acquire) == 0;
   };
-  while (!spinUntil(done))
+  if (spinUntil(done))
+    return;
+  while (!done())
     sched_yield(); // A worker lost its core in the middle of a block.
 }
 

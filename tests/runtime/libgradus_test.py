@@ -1,0 +1,45 @@
+"""libgradus.so as a deployer gets it: small, and needing nothing but the system."""
+
+import os
+import subprocess
+import tempfile
+import unittest
+
+ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
+BUILD = os.path.abspath(os.environ.get("GRADUS_BUILD") or os.path.join(ROOT, "build"))
+LIBRARY = os.path.join(BUILD, "lib", "libgradus.so")
+SYSTEM = ("libc.so", "libm.so", "libgcc_s.so", "libstdc++.so", "libdl.so", "libpthread.so", "ld-linux")
+
+
+def printed(*command):
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def sanitized():
+    with open(os.path.join(BUILD, "CMakeCache.txt"), encoding="utf-8") as cache:
+        return "GRADUS_SANITIZE:BOOL=ON" in cache.read()
+
+
+@unittest.skipIf(sanitized(), "sanitizers add to it")
+class Libgradus(unittest.TestCase):
+    def test_is_less_than_2_mb(self):
+        with tempfile.NamedTemporaryFile() as stripped:
+            printed("strip", "-o", stripped.name, LIBRARY)
+            size = os.path.getsize(stripped.name)
+        self.assertLess(size, 2 << 20)
+        print(f"libgradus.so stripped: {size / 1e6:.2f} MB")
+
+    def test_needs_only_the_system(self):
+        lines = printed("readelf", "-d", LIBRARY).splitlines()
+        needed = [line.split("[")[1].rstrip("]") for line in lines if "(NEEDED)" in line]
+        self.assertTrue(needed)
+        self.assertEqual([name for name in needed if not name.startswith(SYSTEM)], [])
+
+    def test_exports_the_c_api_and_nothing_else(self):
+        names = [line.split()[-1] for line in printed("nm", "-D", "--defined-only", LIBRARY).splitlines()]
+        self.assertIn("gradus_step", names)
+        self.assertEqual([name for name in names if not name.startswith("gradus_")], [])
+
+
+if __name__ == "__main__":
+    unittest.main()
