@@ -30,12 +30,11 @@ struct Limits {
   int64_t smallNests = 4;
 };
 
-/// Whether what an op computes goes nowhere but into states.
-bool onlyFeedsStates(Operation *op) {
-  return !op->use_empty() && llvm::all_of(op->getUsers(), [](Operation *user) {
-    return isa<WriteOp>(user) ||
-           (isa<NestOp, ReshapeOp>(user) && onlyFeedsStates(user));
-  });
+/// Whether a nest computes new values of states and nothing else.
+bool isUpdate(NestOp nest) {
+  return !nest->use_empty() &&
+         llvm::all_of(nest->getUsers(),
+                      [](Operation *user) { return isa<WriteOp>(user); });
 }
 
 class GraphKernels {
@@ -83,7 +82,7 @@ private:
   static SmallVector<NestOp> updatesLast(ArrayRef<NestOp> nests) {
     SmallVector<NestOp> order(nests);
     std::stable_partition(order.begin(), order.end(),
-                          [](NestOp nest) { return !onlyFeedsStates(nest); });
+                          [](NestOp nest) { return !isUpdate(nest); });
     return order;
   }
 
@@ -91,7 +90,7 @@ private:
 
   void place(NestOp nest) {
     bool flat = isFlat(nest);
-    if (flat && onlyFeedsStates(nest))
+    if (flat && isUpdate(nest))
       return placeFlat(nest);
     if (costOf(nest).work <= limits_.smallWork || nest.getParallel().empty())
       return join(nest, Split::serial, [&](const Group &group) {

@@ -135,6 +135,7 @@ public:
   LaunchOp run(KernelTable &kernels) {
     collectArguments();
     chooseScratch();
+    orderOutputs();
     chooseLines();
     KernelOp kernel = kernels.add(buildKernel(), label());
     return buildLaunch(kernel);
@@ -196,6 +197,17 @@ private:
       used += bytes;
       scratch_.insert(value);
     }
+  }
+
+  /// Outputs come in the order of the nests, so that a kernel is the same
+  /// whether others read its inner values or not.
+  void orderOutputs() {
+    llvm::SetVector<Value> ordered;
+    for (NestOp nest : group_.nests)
+      for (Value result : nest.getResults())
+        if (outputs_.contains(result))
+          ordered.insert(result);
+    outputs_ = ordered;
   }
 
   int rowDimOf(Value value) {
@@ -357,7 +369,8 @@ private:
     int64_t grain = std::max<int64_t>(std::min(byWork, byBytes),
                                       llvm::divideCeil(count, mostBlocks));
     if (llvm::any_of(group_.nests, isContraction))
-      grain = llvm::alignTo(grain, std::clamp<int64_t>(llvm::divideCeil(count, 4), 1, 8));
+      grain = llvm::alignTo(
+          grain, std::clamp<int64_t>(llvm::divideCeil(count, 4), 1, 8));
     return std::min(grain, count);
   }
 
