@@ -1,0 +1,62 @@
+// RUN: gradus-opt %s --autodiff --split-input-file --verify-diagnostics
+
+gradus.program @no_rule {
+  gradus.state @conv.weight : tensor<f32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.state @conv.bias : tensor<f32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.state @head : tensor<f32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @train(%x: tensor<f32>) -> (loss: tensor<f32>) {
+    %w = gradus.read @conv.weight : tensor<f32>
+    %b = gradus.read @conv.bias : tensor<f32>
+    %h = gradus.read @head : tensor<f32>
+    %0 = arith.mulf %x, %w : tensor<f32>
+    %1 = arith.addf %0, %b : tensor<f32>
+    // expected-error @below {{has no gradient rule, which cuts these parameters off from the loss: conv.weight, conv.bias}}
+    // expected-note @below {{a rule is an implementation of Differentiable}}
+    %2 = math.atan %1 : tensor<f32>
+    %loss = arith.mulf %2, %h : tensor<f32>
+    gradus.return %loss : tensor<f32>
+  }
+}
+
+// -----
+
+gradus.program @no_loss {
+  gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  // expected-error @below {{has no output named "loss" that is one float, tensor<f32>}}
+  gradus.graph @train() -> (loss: tensor<4xf32>) {
+    %w = gradus.read @w : tensor<4xf32>
+    gradus.return %w : tensor<4xf32>
+  }
+}
+
+// -----
+
+// expected-error @below {{has no parameter to train: none matches the recipe's `trainable` without `fixed`}}
+gradus.program @all_fixed attributes {recipe = {fixed = ["*"]}} {
+  gradus.state @w : tensor<f32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @train() -> (loss: tensor<f32>) {
+    %w = gradus.read @w : tensor<f32>
+    gradus.return %w : tensor<f32>
+  }
+}
+
+// -----
+
+gradus.program @cut_off {
+  gradus.state @w : tensor<f32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  // expected-error @below {{has a loss that depends on no trained parameter}}
+  gradus.graph @train(%x: tensor<f32>) -> (loss: tensor<f32>) {
+    gradus.return %x : tensor<f32>
+  }
+}
+
+// -----
+
+// expected-error-re @below {{recipe: trainable has the pattern "[": {{.*}}}}
+gradus.program @bad_pattern attributes {recipe = {trainable = ["["]}} {
+  gradus.state @w : tensor<f32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @train() -> (loss: tensor<f32>) {
+    %w = gradus.read @w : tensor<f32>
+    gradus.return %w : tensor<f32>
+  }
+}

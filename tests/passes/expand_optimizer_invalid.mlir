@@ -1,0 +1,44 @@
+// RUN: gradus-opt %s --expand-optimizer --split-input-file --verify-diagnostics
+
+// expected-error @below {{recipe: optimizer.type is "adamv", expected one of: adam, adamw, sgd}}
+gradus.program @unknown attributes {recipe = {optimizer = {type = "adamv"}}} {
+  gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @train(%g: tensor<4xf32>) -> () {
+    gradus.update @w, %g : tensor<4xf32>
+    gradus.return
+  }
+}
+
+// -----
+
+// expected-error @below {{recipe: optimizer.nesterov is true, but momentum is 0}}
+gradus.program @nesterov_alone attributes {recipe = {optimizer = {type = "sgd", nesterov = true}}} {
+  gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @train(%g: tensor<4xf32>) -> () {
+    gradus.update @w, %g : tensor<4xf32>
+    gradus.return
+  }
+}
+
+// -----
+
+// expected-error @below {{recipe: optimizer.betas has 1 numbers, expected 2}}
+gradus.program @one_beta attributes {recipe = {optimizer = {type = "adam", betas = [0.9]}}} {
+  gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @train(%g: tensor<4xf32>) -> () {
+    gradus.update @w, %g : tensor<4xf32>
+    gradus.return
+  }
+}
+
+// -----
+
+// expected-warning @below {{recipe: groups[0].match names no parameter of the model}}
+gradus.program @no_such_group attributes {recipe = {
+    optimizer = {type = "sgd"}, groups = [{match = ["head.*"]}]}} {
+  gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @train(%g: tensor<4xf32>) -> () {
+    gradus.update @w, %g : tensor<4xf32>
+    gradus.return
+  }
+}

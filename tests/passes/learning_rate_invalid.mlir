@@ -1,0 +1,23 @@
+// RUN: gradus-opt %s --expand-optimizer --split-input-file --verify-diagnostics
+
+// expected-error @below {{recipe: schedule.learning_rate[0].type is "cosin", expected one of: cosine, constant, linear, linear_warmup}}
+gradus.program @unknown_piece attributes {recipe = {
+    optimizer = {type = "sgd"}, schedule = {learning_rate = [{type = "cosin", steps = 10 : i64}]}}} {
+  gradus.state @w : tensor<f32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @train(%g: tensor<f32>) -> () {
+    gradus.update @w, %g : tensor<f32>
+    gradus.return
+  }
+}
+
+// -----
+
+// expected-error @below {{recipe: schedule.learning_rate[0].steps is 0, expected 1 or more}}
+gradus.program @no_length attributes {recipe = {
+    optimizer = {type = "sgd"}, schedule = {learning_rate = [{type = "cosine", steps = 0 : i64}]}}} {
+  gradus.state @w : tensor<f32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @train(%g: tensor<f32>) -> () {
+    gradus.update @w, %g : tensor<f32>
+    gradus.return
+  }
+}

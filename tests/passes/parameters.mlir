@@ -1,0 +1,25 @@
+// RUN: gradus-opt %s --expand-optimizer --canonicalize --cse | FileCheck %s
+
+// A group changes the settings of the parameters that its patterns name: no decay
+// of biases, ten times the rate for the head. The others keep the optimizer's own.
+// CHECK-LABEL: gradus.program @groups
+// CHECK-DAG:     %[[TENFOLD:.*]] = arith.constant dense<1.000000e+01> : tensor<f32>
+// CHECK-DAG:     %[[DECAY:.*]] = arith.constant dense<5.000000e-01> : tensor<f32>
+// CHECK:         %[[BODY:.*]] = gradus.read @body.weight
+// CHECK:         %[[PULL:.*]] = arith.mulf %[[BODY]], %[[DECAY]]
+// CHECK:         %[[DECAYED:.*]] = arith.addf %g, %[[PULL]]
+// CHECK:         arith.subf %[[BODY]], %[[DECAYED]]
+// CHECK:         %[[HEAD:.*]] = gradus.read @head.bias
+// CHECK:         %[[MOVE:.*]] = arith.mulf %h, %[[TENFOLD]]
+// CHECK:         arith.subf %[[HEAD]], %[[MOVE]]
+gradus.program @groups attributes {recipe = {
+    optimizer = {type = "sgd", learning_rate = 1.0, weight_decay = 0.5},
+    groups = [{match = ["*.bias"], weight_decay = 0.0}, {match = ["head.*"], learning_rate_factor = 10.0}]}} {
+  gradus.state @body.weight : tensor<f32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.state @head.bias : tensor<f32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @train(%g: tensor<f32>, %h: tensor<f32>) -> () {
+    gradus.update @body.weight, %g : tensor<f32>
+    gradus.update @head.bias, %h : tensor<f32>
+    gradus.return
+  }
+}
