@@ -34,7 +34,7 @@ def TrainingStep : GradusPass<"training-step"> {
 
     ```mlir
     gradus.program @line attributes {recipe = {loss = {type = "mse"}}} {
-      gradus.state @slope : tensor<4xf32> {role = #gradus.role<parameter>}
+      gradus.state @slope : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
       gradus.graph @predict(%x: tensor<4xf32>) -> (y: tensor<4xf32>) {
         %slope = gradus.read @slope : tensor<4xf32>
         %y = arith.mulf %x, %slope : tensor<4xf32>
@@ -47,7 +47,7 @@ def TrainingStep : GradusPass<"training-step"> {
 
     ```mlir
     gradus.program @line attributes {recipe = {loss = {type = "mse"}}} {
-      gradus.state @slope : tensor<4xf32> {role = #gradus.role<parameter>}
+      gradus.state @slope : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
       gradus.graph @train(%x: tensor<4xf32>, %label: tensor<4xf32>) -> (loss: tensor<f32>) {
         %slope = gradus.read @slope : tensor<4xf32>
         %y = arith.mulf %x, %slope : tensor<4xf32>
@@ -80,7 +80,7 @@ def Autodiff : GradusPass<"autodiff"> {
 
     ```mlir
     gradus.program @line {
-      gradus.state @slope : tensor<4xf32> {role = #gradus.role<parameter>}
+      gradus.state @slope : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
       gradus.graph @train(%x: tensor<4xf32>, %label: tensor<4xf32>) -> (loss: tensor<f32>) {
         %slope = gradus.read @slope : tensor<4xf32>
         %y = arith.mulf %x, %slope : tensor<4xf32>
@@ -94,15 +94,12 @@ def Autodiff : GradusPass<"autodiff"> {
 
     ```mlir
     gradus.program @line {
-      gradus.state @slope : tensor<4xf32> {role = #gradus.role<parameter>}
+      gradus.state @slope : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
       gradus.graph @train(%x: tensor<4xf32>, %label: tensor<4xf32>) -> (loss: tensor<f32>) {
         %slope = gradus.read @slope : tensor<4xf32>
         %y = arith.mulf %x, %slope : tensor<4xf32>
         %loss = gradus.reduce sum %y axes [0] : tensor<4xf32> -> tensor<f32>
-        %one = arith.constant dense<1.0> : tensor<f32>
-        %dy = gradus.broadcast %one dims [] : tensor<f32> -> tensor<4xf32>
-        %dslope = arith.mulf %dy, %x : tensor<4xf32>
-        gradus.update @slope, %dslope : tensor<4xf32>
+        gradus.update @slope, %x : tensor<4xf32>
         gradus.return %loss : tensor<f32>
       }
     }
@@ -130,7 +127,7 @@ def ExpandOptimizer : GradusPass<"expand-optimizer"> {
 
     ```mlir
     gradus.program @p attributes {recipe = {optimizer = {type = "sgd", learning_rate = 0.1}}} {
-      gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>}
+      gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
       gradus.graph @train(%g: tensor<4xf32>) -> () {
         gradus.update @w, %g : tensor<4xf32>
         gradus.return
@@ -142,7 +139,7 @@ def ExpandOptimizer : GradusPass<"expand-optimizer"> {
 
     ```mlir
     gradus.program @p attributes {recipe = {optimizer = {type = "sgd", learning_rate = 0.1}}} {
-      gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>}
+      gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
       gradus.state @step : tensor<i64> {role = #gradus.role<counter>, init = #gradus.init<zeros>}
       gradus.graph @train(%g: tensor<4xf32>) -> () {
         %w = gradus.read @w : tensor<4xf32>
