@@ -31,14 +31,21 @@ constexpr const char *kFooter =
 Example:
   gradus bench lenet.gradus --threads 2)";
 
+double median(std::vector<double> values) {
+  auto middle = values.begin() + values.size() / 2;
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
 /// Of one graph, on made-up inputs that stay where they are.
 class Bench {
 public:
   Bench(Session &session, int graph, double seconds);
   /// Seconds of a step, of each call of `steps` steps, for `share` of the time.
   std::vector<double> measure(int64_t steps, double share = 1);
-  /// Nanoseconds of each command, of all `*steps` steps run.
-  std::vector<int64_t> measureCommands(int64_t *steps);
+  /// Nanoseconds of each command: the median over steps, so that what other
+  /// processes take does not count.
+  std::vector<double> measureCommands();
 
 private:
   Session &session_;
@@ -85,24 +92,28 @@ std::vector<double> Bench::measure(int64_t steps, double share) {
   return seconds;
 }
 
-std::vector<int64_t> Bench::measureCommands(int64_t *steps) {
+std::vector<double> Bench::measureCommands() {
   std::vector<int64_t> nanoseconds(session_.graphs()[graph_].commands.size());
+  std::vector<std::vector<double>> times(nanoseconds.size());
   session_.timeCommands(graph_, nanoseconds);
-  *steps = measure(1).size() + 1;
+  auto began = Clock::now();
+  while (Clock::now() - began < std::chrono::duration<double>(seconds_)) {
+    std::fill(nanoseconds.begin(), nanoseconds.end(), 0);
+    check(session_.step(graph_, inputs_));
+    for (size_t i = 0; i < times.size(); ++i)
+      times[i].push_back(nanoseconds[i]);
+  }
   session_.timeCommands(graph_, {});
-  return nanoseconds;
+  std::vector<double> medians;
+  for (std::vector<double> &each : times)
+    medians.push_back(median(std::move(each)));
+  return medians;
 }
 
 constexpr int kRounds = 5;
 
 void append(std::vector<double> &all, const std::vector<double> &more) {
   all.insert(all.end(), more.begin(), more.end());
-}
-
-double median(std::vector<double> values) {
-  auto middle = values.begin() + values.size() / 2;
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
 }
 
 ordered_json timing(const std::vector<double> &seconds) {
@@ -112,16 +123,14 @@ ordered_json timing(const std::vector<double> &seconds) {
 }
 
 ordered_json commandsJson(const GraphInfo &graph,
-                          const std::vector<int64_t> &nanoseconds,
-                          int64_t steps) {
+                          const std::vector<double> &nanoseconds) {
   double total = 0;
-  for (int64_t each : nanoseconds)
+  for (double each : nanoseconds)
     total += each;
   ordered_json all = ordered_json::array();
   for (size_t i = 0; i < graph.commands.size(); ++i) {
     const CommandInfo &command = graph.commands[i];
-    double time =
-        std::max(1.0, double(nanoseconds[i])) / steps; // a step's, in ns
+    double time = std::max(1.0, nanoseconds[i]);
     all.push_back({{"name", command.name},
                    {"kind", command.kind},
                    {"us", time * 1e-3},
@@ -173,10 +182,8 @@ void run(const BenchOptions &options) {
                          {"step", timing(step)},
                          {"call", timing(call)}};
   result["call"]["steps"] = options.stepsPerCall;
-  int64_t steps = 0;
-  std::vector<int64_t> nanoseconds = bench.measureCommands(&steps);
   result["commands"] =
-      commandsJson(session->graphs()[graph], nanoseconds, steps);
+      commandsJson(session->graphs()[graph], bench.measureCommands());
   if (options.session.json)
     std::puts(result.dump().c_str());
   else
