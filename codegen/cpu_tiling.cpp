@@ -135,6 +135,9 @@ bool Estimate::fits(const Tiling &t) const {
   int64_t vectors = accumulators(t), largest = 1;
   if (!nest.hasReduction())
     return true;
+  constexpr int64_t mostOps = 600; // More would take long to compile.
+  if (vectors > 1 && vectors * (mapOps + thenOps) > mostOps)
+    return false;
   // The smaller operand stays in registers while the other streams through.
   for (unsigned i = 0; i < nest.mapInputs; ++i)
     if (t.vectorDim < 0 || nest.inputs[i].dependsOn(t.vectorDim))
