@@ -118,7 +118,7 @@ double Estimate::costOf(const Tiling &t, const Access &access, bool store) const
     return plain * 2 * step.by;
   if (step.kind == LaneStep::repeated && access.guard.empty() && !store)
     return plain * 2;
-  return guard + t.lanes * (store ? 2.0 : 1.5);
+  return guard + t.lanes * (store ? 2.0 : 3.0);
 }
 
 /// Vectors that a tile accumulates.
