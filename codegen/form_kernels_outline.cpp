@@ -22,6 +22,15 @@ Value viewedBy(Value value) {
   return value;
 }
 
+/// Whether a result is the new value of the state that an operand is read from.
+static bool isNewValueOf(Value result, Value operand) {
+  auto read = operand.getDefiningOp<ReadOp>();
+  return read && llvm::any_of(result.getUsers(), [&](Operation *user) {
+           auto write = dyn_cast<WriteOp>(user);
+           return write && write.getState() == read.getState();
+         });
+}
+
 //===-- equal kernels -----------------------------------------------------===//
 
 KernelTable::KernelTable(ProgramOp program) : program_(program) {
@@ -382,18 +391,10 @@ private:
       for (auto [r, output] : llvm::enumerate(outputs_))
         for (auto [o, input] : llvm::enumerate(inputs_))
           if (taken[r] < 0 && !llvm::is_contained(taken, int64_t(o)) &&
-              (!sameState || isSameState(input, output)) &&
+              (!sameState || isNewValueOf(output, input)) &&
               mayTakeOver(output, input))
             taken[r] = o;
     return taken;
-  }
-
-  static bool isSameState(Value input, Value output) {
-    auto read = input.getDefiningOp<ReadOp>();
-    return read && llvm::any_of(output.getUsers(), [&](Operation *user) {
-             auto write = dyn_cast<WriteOp>(user);
-             return write && write.getState() == read.getState();
-           });
   }
 
   /// Whether nothing is read of `input` once the item that writes `output` has
@@ -534,17 +535,18 @@ static int64_t flatGrain(NestOp nest) {
   return llvm::alignTo(64 * 1024 / perItem, 64);
 }
 
+/// Whether just one of the launch's operands is this memory: segments run at
+/// the same time.
+static bool isReadOnce(Value operand, ArrayRef<Value> operands) {
+  return llvm::count_if(operands, [&](Value other) {
+           return viewedBy(other) == viewedBy(operand);
+         }) == 1;
+}
+
 /// For each result the operand of its own nest whose memory it may take: every
 /// element is read before it is written. First the state it is the new value
 /// of.
-static SmallVector<int64_t> flatInplace(NestOp nest) {
-  auto feeds = [](Value result, Value operand) {
-    auto read = operand.getDefiningOp<ReadOp>();
-    return read && llvm::any_of(result.getUsers(), [&](Operation *user) {
-             auto write = dyn_cast<WriteOp>(user);
-             return write && write.getState() == read.getState();
-           });
-  };
+static SmallVector<int64_t> flatInplace(NestOp nest, ArrayRef<Value> launched) {
   SmallVector<int64_t> taken(nest->getNumResults(), -1);
   for (bool sameState : {true, false})
     for (auto [r, result] : llvm::enumerate(nest.getResults()))
@@ -552,12 +554,8 @@ static SmallVector<int64_t> flatInplace(NestOp nest) {
         if (taken[r] < 0 && !llvm::is_contained(taken, int64_t(o)) &&
             operand.getType() == result.getType() &&
             !operand.getDefiningOp<arith::ConstantOp>() &&
-            llvm::count_if(
-                nest->getOperands(),
-                [&](Value other) {
-                  return viewedBy(other) == viewedBy(operand);
-                }) == 1 &&
-            (!sameState || feeds(result, operand)))
+            isReadOnce(operand, launched) &&
+            (!sameState || isNewValueOf(result, operand)))
           taken[r] = o;
   return taken;
 }
@@ -578,13 +576,15 @@ static std::string flatLabel(ArrayRef<NestOp> nests) {
 }
 
 LaunchOp outlineFlat(KernelOp kernel, ArrayRef<NestOp> nests) {
-  SmallVector<Value> operands, results;
+  SmallVector<Value> launched, operands, results;
   SmallVector<Type> types;
   SmallVector<Location> locations;
   SmallVector<int64_t> items, inplace;
   int64_t flops = 0;
+  for (NestOp nest : nests)
+    llvm::append_range(launched, nest->getOperands());
   for (NestOp nest : nests) {
-    for (int64_t operand : flatInplace(nest))
+    for (int64_t operand : flatInplace(nest, launched))
       inplace.push_back(operand < 0 ? -1 : int64_t(operands.size()) + operand);
     llvm::append_range(operands, nest->getOperands());
     llvm::append_range(results, nest.getResults());

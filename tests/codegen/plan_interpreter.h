@@ -327,37 +327,52 @@ private:
     NestInterpreter(nest, inputs, outputs).run();
   }
 
+  using Buffers = llvm::DenseMap<mlir::Value, HostTensor>;
+
+  /// Results lie where `inplace` lets them, as memory planning may choose; the
+  /// operands' own values stay for those who read them later.
   void runLaunch(plan::LaunchOp launch) {
     auto kernel = mlir::SymbolTable::lookupNearestSymbolFrom<plan::KernelOp>(
         launch, launch.getKernelAttr());
     unsigned in = kernel.getInputs(), out = kernel.getNumArguments() - in;
-    for (mlir::Value result : launch.getResults())
-      values_[result] = unwritten(result.getType());
-    for (auto [s, items] : llvm::enumerate(launch.getItems()))
-      runSegment(kernel, launch.getOperands().slice(s * in, in),
-                 launch.getResults().slice(s * out, out), items);
+    Buffers memory;
+    for (mlir::Value operand : launch.getOperands())
+      memory[memoryOf(operand)] = values_.find(operand)->second;
+    llvm::DenseMap<mlir::Value, mlir::Value> place;
+    for (auto [result, operand] :
+         llvm::zip(launch.getResults(), launch.getInplace())) {
+      place[result] = operand < 0 ? mlir::Value(result)
+                                  : memoryOf(launch.getOperands()[operand]);
+      if (operand < 0)
+        memory[result] = unwritten(result.getType());
+    }
+    for (auto [s, items] : llvm::enumerate(launch.getItems())) {
+      llvm::SmallVector<mlir::Value> where;
+      for (mlir::Value operand : launch.getOperands().slice(s * in, in))
+        where.push_back(memoryOf(operand));
+      for (mlir::Value result : launch.getResults().slice(s * out, out))
+        where.push_back(place[result]);
+      runSegment(kernel, where, items, memory);
+    }
+    for (mlir::Value result : launch.getResults()) {
+      values_[result] = memory[place[result]];
+      reshapeTo(values_[result], result.getType());
+    }
+  }
+
+  /// Reshapes are other views of one memory.
+  static mlir::Value memoryOf(mlir::Value value) {
+    while (auto reshape = value.getDefiningOp<ReshapeOp>())
+      value = reshape.getInput();
+    return value;
   }
 
   /// Items from the last to the first: none may lean on another.
-  void runSegment(plan::KernelOp kernel, mlir::ValueRange inputs,
-                  mlir::ValueRange outputs, int64_t items) {
-    llvm::DenseMap<mlir::Value, HostTensor> buffers;
-    llvm::SmallVector<mlir::Value> values(inputs);
-    values.append(outputs.begin(), outputs.end());
-    for (auto [argument, value] : llvm::zip(kernel.getArguments(), values)) {
-      buffers[argument] = values_.find(value)->second;
-      reshapeTo(buffers[argument], argument.getType());
-    }
-    if (kernel.getSplit() == plan::Split::serial)
-      runItem(kernel, buffers, 0, -1);
-    else
-      for (int64_t item = items; item-- > 0;)
-        runItem(kernel, buffers, item, item + 1);
-    for (auto [argument, value] : llvm::zip(kernel.getArguments(), values)) {
-      auto shape = values_.find(value)->second.shape;
-      values_[value] = buffers[argument];
-      values_[value].shape = shape;
-    }
+  void runSegment(plan::KernelOp kernel, llvm::ArrayRef<mlir::Value> where,
+                  int64_t items, Buffers &memory) {
+    bool serial = kernel.getSplit() == plan::Split::serial;
+    for (int64_t item = serial ? 1 : items; item-- > 0;)
+      runItem(kernel, where, memory, item, serial ? -1 : item + 1);
   }
 
   /// The same elements in the shape of a kernel's argument.
@@ -369,24 +384,36 @@ private:
       extent = mlir::ShapedType::isDynamic(extent) ? size : extent;
   }
 
-  void runItem(plan::KernelOp kernel,
-               llvm::DenseMap<mlir::Value, HostTensor> &buffers, int64_t begin,
-               int64_t end) {
+  void runItem(plan::KernelOp kernel, llvm::ArrayRef<mlir::Value> where,
+               Buffers &memory, int64_t begin, int64_t end) {
+    Buffers scratch;
+    auto bufferOf = [&](mlir::Value value) -> HostTensor & {
+      auto argument = mlir::dyn_cast<mlir::BlockArgument>(value);
+      HostTensor &buffer =
+          argument ? memory.find(where[argument.getArgNumber()])->second
+                   : scratch.find(value)->second;
+      reshapeTo(buffer, value.getType());
+      return buffer;
+    };
     for (mlir::Operation &op : kernel.getBody().front()) {
-      if (auto scratch = mlir::dyn_cast<plan::ScratchOp>(op))
-        buffers[scratch.getResult()] = unwritten(scratch.getType());
-      auto nest = mlir::dyn_cast<plan::NestOp>(op);
-      if (!nest)
-        continue;
-      llvm::SmallVector<const HostTensor *> inputs;
-      llvm::SmallVector<HostTensor *> outputs;
-      unsigned reads = nest.getMapInputs().size() + nest.getThenInputs().size();
-      for (mlir::Value operand : nest->getOperands().take_front(reads))
-        inputs.push_back(&buffers.find(operand)->second);
-      for (mlir::Value out : nest.getOuts())
-        outputs.push_back(&buffers.find(out)->second);
-      NestInterpreter(nest, inputs, outputs).run(begin, end);
+      if (auto own = mlir::dyn_cast<plan::ScratchOp>(op))
+        scratch[own.getResult()] = unwritten(own.getType());
+      if (auto nest = mlir::dyn_cast<plan::NestOp>(op))
+        runNestIn(nest, bufferOf, begin, end);
     }
+  }
+
+  static void runNestIn(plan::NestOp nest,
+                        llvm::function_ref<HostTensor &(mlir::Value)> bufferOf,
+                        int64_t begin, int64_t end) {
+    llvm::SmallVector<const HostTensor *> inputs;
+    llvm::SmallVector<HostTensor *> outputs;
+    unsigned reads = nest.getMapInputs().size() + nest.getThenInputs().size();
+    for (mlir::Value operand : nest->getOperands().take_front(reads))
+      inputs.push_back(&bufferOf(operand));
+    for (mlir::Value out : nest.getOuts())
+      outputs.push_back(&bufferOf(out));
+    NestInterpreter(nest, inputs, outputs).run(begin, end);
   }
 
   llvm::DenseMap<mlir::Value, HostTensor> values_;

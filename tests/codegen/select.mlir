@@ -1,9 +1,13 @@
+// RUN: gradus-opt %s --select --remark-format=emitRemark --remarks-filter=".*" -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 // RUN: gradus-opt %s --select | FileCheck %s
 // RUN: gradus-opt %s --select --select | FileCheck %s
 // RUN: gradus-opt %s --select=library=never | FileCheck %s --check-prefix=NEVER
 // RUN: gradus-opt %s --select=library=always | FileCheck %s --check-prefix=ALWAYS
 
 // NEVER-NOT: plan.library
+// REMARK: [Passed] Selected {{.*}}matmul+bias+tanh
+// REMARK: [Missed] NotSelected {{.*}}it is small
+// REMARK: [Missed] NotSelected {{.*}}it is narrow
 gradus.program @p {
   // A large product takes its bias and activation along.
   // CHECK-LABEL: gradus.graph @dense
