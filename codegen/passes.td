@@ -9,8 +9,8 @@ def Select : Pass<"select", "::gradus::ProgramOp"> {
   let summary = "Gives large products and convolutions to the vendor's library";
   let description = [{
     Matrix products and convolutions of `f32` become `plan.library` calls where
-    the library (oneDNN on CPU) is faster than our own code: from 8 MFLOP on, with
-    16 channels or more. A bias and an activation that nobody else reads before
+    the library (oneDNN on CPU) is faster than our own code: from 50 MFLOP on,
+    with 32 channels or more. A bias and an activation that nobody else reads before
     become the call's epilogue. Convolutions run in the layouts that the library
     asks for, with `reorder` calls around them.
 
@@ -18,9 +18,9 @@ def Select : Pass<"select", "::gradus::ProgramOp"> {
 
     ```mlir
     gradus.program @p {
-      gradus.graph @predict(%x: tensor<256x256xf32>, %w: tensor<256x256xf32>) -> (y: tensor<256x256xf32>) {
-        %0 = gradus.matmul %x, %w : tensor<256x256xf32>, tensor<256x256xf32> -> tensor<256x256xf32>
-        gradus.return %0 : tensor<256x256xf32>
+      gradus.graph @predict(%x: tensor<512x512xf32>, %w: tensor<512x512xf32>) -> (y: tensor<512x512xf32>) {
+        %0 = gradus.matmul %x, %w : tensor<512x512xf32>, tensor<512x512xf32> -> tensor<512x512xf32>
+        gradus.return %0 : tensor<512x512xf32>
       }
     }
     ```
@@ -29,9 +29,9 @@ def Select : Pass<"select", "::gradus::ProgramOp"> {
 
     ```mlir
     gradus.program @p {
-      gradus.graph @predict(%x: tensor<256x256xf32>, %w: tensor<256x256xf32>) -> (y: tensor<256x256xf32>) {
-        %0 = plan.library "matmul"(%x, %w) config {} layouts [] {flops = 33554432 : i64, label = "matmul"} : (tensor<256x256xf32>, tensor<256x256xf32>) -> tensor<256x256xf32>
-        gradus.return %0 : tensor<256x256xf32>
+      gradus.graph @predict(%x: tensor<512x512xf32>, %w: tensor<512x512xf32>) -> (y: tensor<512x512xf32>) {
+        %0 = plan.library "matmul"(%x, %w) config {} layouts [] {flops = 268435456 : i64, label = "matmul"} : (tensor<512x512xf32>, tensor<512x512xf32>) -> tensor<512x512xf32>
+        gradus.return %0 : tensor<512x512xf32>
       }
     }
     ```

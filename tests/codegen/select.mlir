@@ -12,27 +12,27 @@ gradus.program @p {
   // A large product takes its bias and activation along.
   // CHECK-LABEL: gradus.graph @dense
   // CHECK: plan.library "matmul"(%x, %w, %b) config {activation = "tanh"} layouts
-  // CHECK-SAME: {dims = array<i64: 256, 256>, inner_axes = array<i64>, inner_blocks = array<i64>, padded_dims = array<i64: 256, 256>, strides = array<i64: 1, 256>}
-  // CHECK-SAME: {dims = array<i64: 1, 256>
+  // CHECK-SAME: {dims = array<i64: 384, 384>, inner_axes = array<i64>, inner_blocks = array<i64>, padded_dims = array<i64: 384, 384>, strides = array<i64: 1, 384>}
+  // CHECK-SAME: {dims = array<i64: 1, 384>
   // CHECK-SAME: label = "matmul+bias+tanh"
   // CHECK-NOT: arith.addf
   // CHECK: gradus.return
-  gradus.graph @dense(%x: tensor<256x256xf32>, %w: tensor<256x256xf32>, %b: tensor<256xf32>) -> (y: tensor<256x256xf32>) {
-    %0 = gradus.matmul %x, %w transposed : tensor<256x256xf32>, tensor<256x256xf32> -> tensor<256x256xf32>
-    %1 = gradus.broadcast %b dims [1] : tensor<256xf32> -> tensor<256x256xf32>
-    %2 = arith.addf %0, %1 : tensor<256x256xf32>
-    %3 = math.tanh %2 : tensor<256x256xf32>
-    gradus.return %3 : tensor<256x256xf32>
+  gradus.graph @dense(%x: tensor<384x384xf32>, %w: tensor<384x384xf32>, %b: tensor<384xf32>) -> (y: tensor<384x384xf32>) {
+    %0 = gradus.matmul %x, %w transposed : tensor<384x384xf32>, tensor<384x384xf32> -> tensor<384x384xf32>
+    %1 = gradus.broadcast %b dims [1] : tensor<384xf32> -> tensor<384x384xf32>
+    %2 = arith.addf %0, %1 : tensor<384x384xf32>
+    %3 = math.tanh %2 : tensor<384x384xf32>
+    gradus.return %3 : tensor<384x384xf32>
   }
 
   // What others read is no part of an epilogue.
   // CHECK-LABEL: gradus.graph @read_twice
   // CHECK: %[[P:.*]] = plan.library "matmul"(%x, %w) config {} layouts
   // CHECK: gradus.relu %[[P]]
-  gradus.graph @read_twice(%x: tensor<256x256xf32>, %w: tensor<256x256xf32>) -> (y: tensor<256x256xf32>, z: tensor<256x256xf32>) {
-    %0 = gradus.matmul %x, %w : tensor<256x256xf32>, tensor<256x256xf32> -> tensor<256x256xf32>
-    %1 = gradus.relu %0 : tensor<256x256xf32>
-    gradus.return %0, %1 : tensor<256x256xf32>, tensor<256x256xf32>
+  gradus.graph @read_twice(%x: tensor<384x384xf32>, %w: tensor<384x384xf32>) -> (y: tensor<384x384xf32>, z: tensor<384x384xf32>) {
+    %0 = gradus.matmul %x, %w : tensor<384x384xf32>, tensor<384x384xf32> -> tensor<384x384xf32>
+    %1 = gradus.relu %0 : tensor<384x384xf32>
+    gradus.return %0, %1 : tensor<384x384xf32>, tensor<384x384xf32>
   }
 
   // Small ones stay with us.
