@@ -78,7 +78,8 @@ struct ExpandOptimizerPass : impl::ExpandOptimizerBase<ExpandOptimizerPass> {
   FailureOr<Clock> readClock(OpBuilder &builder, Location loc,
                              const RecipeObject &recipe) {
     auto type = RankedTensorType::get({}, builder.getI64Type());
-    ensureState(getOperation(), "step", type, Role::counter);
+    if (failed(ensureState(getOperation(), "step", type, Role::counter)))
+      return failure();
     Clock clock;
     clock.step = readState(builder, loc, "step", type);
     Value step = arith::SIToFPOp::create(
@@ -112,7 +113,7 @@ struct ExpandOptimizerPass : impl::ExpandOptimizerBase<ExpandOptimizerPass> {
                        getOperation(),
                        optimizer.name.str(),
                        name};
-    if (failed(optimizer.rule(step)))
+    if (failed(optimizer.rule(step)) || step.nameClash)
       return failure();
     report(update, optimizer);
     update->erase();

@@ -5,10 +5,15 @@
 using namespace mlir;
 using namespace gradus;
 
-void gradus::ensureState(ProgramOp program, StringRef name,
-                         RankedTensorType type, Role role) {
-  if (program.getState(name))
-    return;
+LogicalResult gradus::ensureState(ProgramOp program, StringRef name,
+                                  RankedTensorType type, Role role) {
+  if (StateOp state = program.getState(name)) {
+    if (state.getType() == type && state.getRole() == role)
+      return success();
+    return state.emitOpError()
+           << "is the model's, but training keeps " << stringifyRole(role)
+           << " of type " << type << " under that name; rename it in the model";
+  }
   Block &body = program.getBody().front();
   auto builder = OpBuilder::atBlockBegin(&body);
   for (auto state : body.getOps<StateOp>())
@@ -18,6 +23,7 @@ void gradus::ensureState(ProgramOp program, StringRef name,
                   TypeAttr::get(type), RoleAttr::get(context, role),
                   InitAttr::get(context, Initializer::zeros, FloatAttr()),
                   /*value=*/ElementsAttr());
+  return success();
 }
 
 Value gradus::readState(OpBuilder &builder, Location loc, StringRef name,

@@ -14,6 +14,7 @@
 #include "frontends/cli/session_options.h"
 #include "frontends/cli/text.h"
 #include "frontends/cli/training_log.h"
+#include "runtime/file.h"
 
 #include <chrono>
 #include <cmath>
@@ -66,6 +67,7 @@ private:
   bool trainChunk(const data::Chunk &chunk, Progress &progress);
   bool trainPiece(const data::Chunk &chunk, int64_t from, int64_t count);
   void countStep(int64_t step, int64_t place);
+  void test(Progress &progress);
   void endEpoch(Progress &progress);
   std::vector<Metric> means() const;
   void saveCheckpoint();
@@ -130,6 +132,12 @@ void Training::plan() {
   int64_t epochs = options_.epochs ? options_.epochs : 1;
   total_ = options_.steps ? options_.steps : epochs * perEpoch_;
   start_ = done_ = session_->stepCount();
+  if (start_ < 0)
+    throw badInput(options_.session.artifact, ": the state is at step ", start_,
+                   ", expected 0 or more; is the checkpoint damaged?");
+  // A checkpoint that cannot be written is better known before the work.
+  if (!options_.checkpoint.empty())
+    take(AtomicFile::create(options_.checkpoint));
   log_.emplace(options_.log, !options_.session.resume.empty(),
                options_.session.json);
 }
@@ -197,9 +205,22 @@ std::vector<Metric> Training::means() const {
   return means;
 }
 
-void Training::endEpoch(Progress &progress) {
-  if (testFeed_)
+/// Evaluates; an interruption meanwhile saves the state like any other.
+void Training::test(Progress &progress) {
+  if (!testFeed_)
+    return;
+  try {
     tested_ = evaluate(*session_, evaluate_, *testFeed_);
+  } catch (const Failure &failure) {
+    if (failure.code != kInterrupted)
+      throw;
+    progress.clear();
+    stopInterrupted();
+  }
+}
+
+void Training::endEpoch(Progress &progress) {
+  test(progress);
   progress.clear();
   log_->epoch({epochOf(done_ - 1) + 1, (total_ + perEpoch_ - 1) / perEpoch_,
                done_, means(), tested_,
@@ -248,8 +269,8 @@ void Training::run() {
   releaseFreed();
   memoryAfter_ = anonymousBytes();
   saveCheckpoint();
-  if (done_ == start_ && testFeed_)
-    tested_ = evaluate(*session_, evaluate_, *testFeed_);
+  if (done_ == start_)
+    test(progress);
   summarize(secondsSince(began));
 }
 

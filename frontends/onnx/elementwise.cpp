@@ -137,6 +137,10 @@ absl::StatusOr<Constant> foldWhere(const Node &node, Constants inputs) {
     shape = commonShape(*shape, inputs[0]->tensor.shape);
   if (!shape.ok())
     return node.error(shape.status().message());
+  if (!inputs[0]->element.isInteger(1))
+    return node.error("its condition is not boolean");
+  if (inputs[1]->element != inputs[2]->element)
+    return node.error("its two values differ in type");
   const Constant condition = expanded(*inputs[0], *shape),
                  other = expanded(*inputs[2], *shape);
   Constant result = expanded(*inputs[1], *shape);

@@ -29,7 +29,8 @@ Value ParameterStep::spread(Value scalar) const {
 
 Value ParameterStep::readSlot(StringRef slot) {
   std::string state = optimizer + "/" + slot.str() + "/" + name;
-  ensureState(program, state, tensorType(parameter), Role::slot);
+  if (failed(ensureState(program, state, tensorType(parameter), Role::slot)))
+    nameClash = true;
   return readState(math.builder, math.loc, state, tensorType(parameter));
 }
 

@@ -40,6 +40,7 @@ public:
   ProgramOp program;
   std::string optimizer;
   std::string name;
+  bool nameClash = false; // a slot has the name of a state of the model
 };
 
 /// The formula of an optimizer: reads `step` and writes its parameter.

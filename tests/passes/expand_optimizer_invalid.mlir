@@ -42,3 +42,15 @@ gradus.program @no_such_group attributes {recipe = {
     gradus.return
   }
 }
+
+// -----
+
+// A model may not have a state under the name of the step counter.
+gradus.program @p attributes {recipe = {optimizer = {type = "sgd"}}} {
+  // expected-error @below {{is the model's, but training keeps counter of type 'tensor<i64>' under that name; rename it in the model}}
+  gradus.state @step : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @train(%g: tensor<4xf32>) {
+    gradus.update @step, %g : tensor<4xf32>
+    gradus.return
+  }
+}

@@ -15,11 +15,12 @@ gradus.program @p {
 })");
   auto type = mlir::RankedTensorType::get(
       {}, mlir::Builder(&source.context).getI64Type());
-  ensureState(source.program(), "step", type, Role::counter);
-  ensureState(source.program(), "step", type, Role::counter);
+  (void)ensureState(source.program(), "step", type, Role::counter);
+  (void)ensureState(source.program(), "step", type, Role::counter);
   std::vector<std::string> names;
   for (auto state : source.program().getBody().getOps<StateOp>())
     names.push_back(state.getSymName().str());
+  EXPECT_TRUE(failed(ensureState(source.program(), "w", type, Role::counter)));
   EXPECT_EQ(names, (std::vector<std::string>{"w", "step"}));
   EXPECT_EQ(source.program().getState("step").getRole(), Role::counter);
 }
