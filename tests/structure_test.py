@@ -47,7 +47,7 @@ def forbidden_include(path, included):
         return False
     if here == "codegen" and included in SHARED_WITH_CODEGEN:
         return False
-    return not (there == "runtime" and path.startswith(("frontends/cli/", "frontends/data/")))
+    return not (there == "runtime" and path.startswith(("frontends/check/", "frontends/cli/", "frontends/data/")))
 
 
 def functions():

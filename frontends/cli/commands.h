@@ -13,6 +13,7 @@ void addEvaluate(CLI::App &app);
 void addPredict(CLI::App &app);
 void addRun(CLI::App &app);
 void addInspect(CLI::App &app);
+void addCheck(CLI::App &app);
 void addBench(CLI::App &app);
 void addDoctor(CLI::App &app);
 void addRecipe(CLI::App &app);

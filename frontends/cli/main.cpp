@@ -29,6 +29,7 @@ static void addCommands(CLI::App &app) {
   addPredict(app);
   addRun(app);
   addInspect(app);
+  addCheck(app);
   addBench(app);
   addDoctor(app);
   addRecipe(app);

@@ -41,6 +41,7 @@ public:
 
 private:
   absl::Status checkStage() const;
+  absl::Status addGradientOutputs();
   absl::StatusOr<Result> stop();
   absl::StatusOr<std::string> report();
   CompileOptions options() const;
@@ -114,9 +115,24 @@ absl::Status Compilation::failure(llvm::Error error) const {
   return diagnostics_.error(llvm::toString(std::move(error)));
 }
 
+/// Gradients before anything changes them: no clipping, no weight decay.
+absl::Status Compilation::addGradientOutputs() {
+  if (failed(runStages(module(), "gradients")))
+    return diagnostics_.error("does not compile");
+  for (ProgramOp program : module().getOps<ProgramOp>())
+    if (GraphOp train = program.getGraph("train"))
+      for (UpdateOp update : llvm::to_vector(train.getOps<UpdateOp>()))
+        train.addOutput(("gradient." + update.getParameter()).str(),
+                        update.getGradient());
+  return absl::OkStatus();
+}
+
 absl::StatusOr<Result> Compilation::compile() {
   if (absl::Status status = checkStage(); !status.ok())
     return status;
+  if (request_.gradientOutputs)
+    if (absl::Status status = addGradientOutputs(); !status.ok())
+      return status;
   absl::StatusOr<std::string> text = request_.report ? report() : std::string();
   if (!text.ok())
     return text.status();

@@ -25,6 +25,7 @@ struct Weight {
 struct Request {
   std::string model;                  // .onnx or .mlir
   std::string recipe;                 // a JSON file; empty: the defaults
+  std::string recipeText;             // JSON itself, instead of a file
   std::vector<std::string> overrides; // `key=value` over the recipe's
   std::vector<std::string> dims; // `batch=32` over the recipe's inputs.dims
   std::vector<Weight> weights;   // over the model's initializers
@@ -36,6 +37,8 @@ struct Request {
   bool printWeights = false; // in Result::ir also those of large states
   int threads = 0;           // logical threads of the plan; 0: one per core
   bool report = false;       // what each stage did, in Result::report
+  /// Outputs of `train` besides the loss: `gradient.<parameter>` of each.
+  bool gradientOutputs = false;
 };
 
 struct Result {

@@ -20,12 +20,14 @@ absl::StatusOr<recipe::Recipe> readRecipe(const Request &request) {
   std::vector<std::string> overrides = request.overrides;
   for (const std::string &dim : request.dims)
     overrides.push_back("inputs.dims." + dim);
+  if (!request.recipeText.empty())
+    return recipe::read(request.recipeText, "recipe", overrides);
   return recipe::readFile(request.recipe, overrides);
 }
 
 bool saysRecipe(const Request &request) {
-  return !request.recipe.empty() || !request.overrides.empty() ||
-         !request.dims.empty();
+  return !request.recipe.empty() || !request.recipeText.empty() ||
+         !request.overrides.empty() || !request.dims.empty();
 }
 
 //===-- models ------------------------------------------------------------===//

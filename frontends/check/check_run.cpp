@@ -1,0 +1,213 @@
+// One artifact for the losses and the final state, and one whose outputs are
+// the gradients, so that nothing rounds them and nothing else depends on it.
+
+#include "frontends/check/check_run.h"
+
+#include "runtime/session.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+
+#include <algorithm>
+#include <chrono>
+#include <stdexcept>
+
+namespace gradus::check {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double secondsSince(Clock::time_point began) {
+  return std::chrono::duration<double>(Clock::now() - began).count();
+}
+
+template <typename Result> auto take(Result result) {
+  if (!result.ok())
+    throw std::runtime_error(std::string(result.status().message()));
+  return *std::move(result);
+}
+
+/// A loaded artifact that steps through a case's batches.
+class Trainer {
+public:
+  Trainer(std::vector<char> bytes, const RecordedCase &recorded,
+          const Options &options)
+      : recorded_(recorded) {
+    auto artifact = take(runtime::Artifact::fromBytes(
+        {reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()},
+        recorded.name()));
+    bytes = {};
+    session_ =
+        take(runtime::Session::create(artifact, {.threads = options.threads}));
+    graph_ = session_->findGraph("train");
+    if (graph_ < 0)
+      throw std::runtime_error("the artifact has no graph train");
+  }
+
+  uint64_t arenaBytes() const { return session_->memory().arena; }
+
+  /// Runs one step; its outputs are there until the next.
+  void step(int batch) {
+    std::vector<const void *> inputs;
+    for (const runtime::TensorInfo &input : info().inputs) {
+      const runtime::NamedTensor &data = recorded_.input(input.name, batch);
+      if (data.type != input.type)
+        throw std::runtime_error(absl::StrCat(
+            "data.safetensors: \"", data.name, "\" is ", toString(data.type),
+            ", expected ", toString(input.type)));
+      inputs.push_back(data.data.data());
+    }
+    runtime::Status status = session_->step(graph_, inputs);
+    if (!status.ok())
+      throw std::runtime_error(std::string(status.message()));
+  }
+
+  std::vector<double> output(const std::string &name) const {
+    const auto &outputs = info().outputs;
+    for (size_t i = 0; i < outputs.size(); ++i)
+      if (outputs[i].name == name)
+        return values(outputs[i], session_->outputBuffer(graph_, i));
+    throw std::runtime_error("there is no " + name);
+  }
+
+  bool hasState(const std::string &name) const {
+    return session_->findState(name) >= 0;
+  }
+
+  std::vector<double> state(const std::string &name) const {
+    int number = session_->findState(name);
+    if (number < 0)
+      throw std::runtime_error("the model has no parameter \"" + name + "\"");
+    return values(session_->states()[number], session_->stateBuffer(number));
+  }
+
+private:
+  const runtime::GraphInfo &info() const { return session_->graphs()[graph_]; }
+
+  static std::vector<double> values(const runtime::TensorInfo &tensor,
+                                    const void *data) {
+    return toDoubles({tensor.name,
+                      tensor.type,
+                      {static_cast<const uint8_t *>(data), tensor.bytes}});
+  }
+
+  const RecordedCase &recorded_;
+  std::unique_ptr<runtime::Session> session_;
+  int graph_ = -1;
+};
+
+class Run {
+public:
+  Run(compiler::Compiler &compiler, const RecordedCase &recorded,
+      const std::string &file, const Json &run, const Options &options,
+      Outcome &outcome)
+      : compiler_(compiler), recorded_(recorded), file_(file),
+        options_(options), outcome_(outcome), comparison_(recorded, file, run) {
+    request_.model = recorded.pathOf(file);
+    request_.recipeText = recorded.recipe(file, run);
+    request_.threads = options.threads;
+  }
+
+  void check() {
+    if (options_.gradients)
+      compareGradients();
+    compareRun();
+  }
+
+  const Comparison &comparison() const { return comparison_; }
+
+private:
+  Trainer compiled() {
+    auto began = Clock::now();
+    compiler::Result result = take(compiler_.compile(request_));
+    outcome_.compileSeconds = secondsSince(began);
+    outcome_.warnings = result.warnings;
+    return Trainer(std::move(result.artifact), recorded_, options_);
+  }
+
+  void compareRun() {
+    Trainer trainer = compiled();
+    outcome_.arenaBytes = trainer.arenaBytes();
+    train(trainer);
+  }
+
+  void train(Trainer &trainer) {
+    std::vector<double> times;
+    std::vector<int> order = comparison_.batches();
+    for (size_t i = 0; i < order.size(); ++i) {
+      if (i == comparison_.stepCount())
+        compareFinal(trainer);
+      auto began = Clock::now();
+      trainer.step(order[i]);
+      times.push_back(secondsSince(began) * 1e3);
+      comparison_.loss(i, trainer.output("loss").at(0));
+    }
+    std::sort(times.begin(), times.end());
+    outcome_.millisecondsPerStep = times[times.size() / 2];
+  }
+
+  void compareFinal(const Trainer &trainer) {
+    for (const std::string &name : comparison_.parameters())
+      comparison_.finalParameter(name, trainer.state(initializerOf(name)));
+    for (const std::string &name : comparison_.buffers())
+      if (trainer.hasState(name))
+        comparison_.finalBuffer(name, trainer.state(name));
+  }
+
+  void compareGradients() {
+    request_.gradientOutputs = true;
+    Trainer trainer = compiled();
+    trainer.step(comparison_.batches().front());
+    for (const std::string &name : comparison_.parameters())
+      comparison_.gradient(name,
+                           trainer.output("gradient." + initializerOf(name)));
+    request_.gradientOutputs = false;
+  }
+
+  std::string initializerOf(const std::string &parameter) const {
+    return recorded_.aliasOf(file_, parameter)->initializer;
+  }
+
+  compiler::Compiler &compiler_;
+  const RecordedCase &recorded_;
+  const std::string &file_;
+  const Options &options_;
+  Outcome &outcome_;
+  Comparison comparison_;
+  compiler::Request request_;
+};
+
+/// The worst few deviations in words, and how many there are.
+std::vector<std::string> wordsOf(const std::vector<Deviation> &failures) {
+  constexpr size_t kFew = 3;
+  std::vector<std::string> lines;
+  for (size_t i = 0; i < failures.size() && i < kFew; ++i)
+    lines.push_back(failures[i].text());
+  if (failures.size() > kFew)
+    lines.push_back(
+        absl::StrCat("and ", failures.size() - kFew, " smaller deviations"));
+  return lines;
+}
+
+} // namespace
+
+Outcome checkRun(compiler::Compiler &compiler, const RecordedCase &recorded,
+                 const std::string &file, const std::string &run,
+                 const Options &options) {
+  Outcome outcome = {.file = recorded.name() + "/" + file, .run = run};
+  try {
+    if (std::string missing = recorded.missing(file); !missing.empty())
+      throw std::runtime_error(
+          absl::StrCat(recorded.pathOf(missing), ": there is no such file"));
+    Run one(compiler, recorded, file, recorded.run(run), options, outcome);
+    one.check();
+    outcome.largest = one.comparison().largest();
+    outcome.comparisons = one.comparison().count();
+    outcome.failures = wordsOf(one.comparison().failures());
+  } catch (const std::exception &error) {
+    outcome.failures = absl::StrSplit(error.what(), '\n');
+  }
+  return outcome;
+}
+
+} // namespace gradus::check

@@ -1,0 +1,37 @@
+// Trains one file of a recorded case by one of its runs.
+
+#pragma once
+
+#include "frontends/check/comparison.h"
+#include "frontends/compiler/compiler.h"
+
+#include <string>
+#include <vector>
+
+namespace gradus::check {
+
+struct Options {
+  int threads = 0; // 0: one per core
+  /// Also the step-0 gradients, which are the same for every run of a file.
+  bool gradients = true;
+};
+
+struct Outcome {
+  std::string file, run;
+  /// Why it did not pass, line by line; empty where it did.
+  std::vector<std::string> failures;
+  std::vector<std::string> warnings;
+  Deviation largest;      // against its tolerance
+  size_t comparisons = 0; // numbers that were compared
+  double compileSeconds = 0, millisecondsPerStep = 0;
+  uint64_t arenaBytes = 0;
+
+  bool passed() const { return failures.empty(); }
+};
+
+/// Compiles, runs and compares. Whatever goes wrong is in the outcome.
+Outcome checkRun(compiler::Compiler &compiler, const RecordedCase &recorded,
+                 const std::string &file, const std::string &run,
+                 const Options &options);
+
+} // namespace gradus::check

@@ -1,0 +1,226 @@
+// The tolerances of recorded cases, and which number stands against which.
+
+#include "frontends/check/comparison.h"
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+namespace gradus::check {
+
+static double normOf(std::span<const double> values) {
+  double squares = 0;
+  for (double value : values)
+    squares += value * value;
+  return std::sqrt(squares);
+}
+
+//===-- deviations --------------------------------------------------------===//
+
+double Deviation::ratio() const {
+  double distance = std::abs(found - expected);
+  if (distance == 0)
+    return 0;
+  double ratio = distance / tolerance;
+  return std::isnan(ratio) ? std::numeric_limits<double>::infinity() : ratio;
+}
+
+std::string Deviation::text() const {
+  return absl::StrFormat("%s is %.9g, expected %.9g +- %.2g", what, found,
+                         expected, tolerance);
+}
+
+Comparison::Comparison(const RecordedCase &recorded, std::string file,
+                       const Json &run)
+    : recorded_(recorded), file_(std::move(file)), run_(run) {}
+
+void Comparison::add(Deviation deviation) {
+  ++count_;
+  if (deviation.ratio() > 1)
+    failures_.push_back(deviation);
+  if (deviation.ratio() > largest_.ratio())
+    largest_ = std::move(deviation);
+}
+
+void Comparison::addNorm(const std::string &what,
+                         std::span<const double> values, double expected,
+                         double tolerance) {
+  add({absl::StrCat("norm of ", what), normOf(values), expected, tolerance});
+}
+
+void Comparison::addDifference(const std::string &what,
+                               std::vector<double> expected,
+                               std::span<const double> values,
+                               double tolerance) {
+  if (expected.size() != values.size())
+    throw std::runtime_error(absl::StrCat(
+        what, " has ", values.size(), " elements, expected ", expected.size()));
+  for (size_t i = 0; i < values.size(); ++i)
+    expected[i] -= values[i];
+  add({absl::StrCat("deviation of ", what), normOf(expected), 0, tolerance});
+}
+
+std::vector<Deviation> Comparison::failures() const {
+  std::vector<Deviation> sorted = failures_;
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const Deviation &a, const Deviation &b) {
+                     return a.ratio() > b.ratio();
+                   });
+  return sorted;
+}
+
+//===-- names -------------------------------------------------------------===//
+
+std::vector<std::string> Comparison::parameters() const {
+  std::vector<std::string> names;
+  for (const Json &parameter : recorded_.description().at("parameters"))
+    if (std::string name = parameter.at("name"); recorded_.aliasOf(file_, name))
+      names.push_back(name);
+  return names;
+}
+
+std::vector<std::string> Comparison::buffers() const {
+  std::vector<std::string> names;
+  for (const Json &norm :
+       recorded_.description().value("batch_norm", Json::array()))
+    for (const char *statistic : {".running_mean", ".running_var"})
+      names.push_back(norm.at("name").get<std::string>() + statistic);
+  return names;
+}
+
+const Json &Comparison::described(const std::string &parameter) const {
+  for (const Json &each : recorded_.description().at("parameters"))
+    if (each.at("name") == parameter)
+      return each;
+  throw std::runtime_error("case.json describes no parameter " + parameter);
+}
+
+/// The values in the order that the case has them in: some files hold a matrix
+/// transposed.
+std::vector<double>
+Comparison::asRecorded(const std::string &parameter,
+                       std::span<const double> values) const {
+  std::vector<int64_t> shape = described(parameter).at("shape");
+  std::vector<double> result(values.begin(), values.end());
+  if (recorded_.aliasOf(file_, parameter)->relation != "transposed")
+    return result;
+  if (shape.size() != 2 || size_t(shape[0] * shape[1]) != values.size())
+    throw std::runtime_error("\"" + parameter +
+                             "\" is transposed in the file, but no matrix");
+  for (int64_t row = 0; row < shape[0]; ++row)
+    for (int64_t column = 0; column < shape[1]; ++column)
+      result[row * shape[1] + column] = values[column * shape[0] + row];
+  return result;
+}
+
+//===-- losses ------------------------------------------------------------===//
+
+std::vector<int> Comparison::batches() const {
+  std::vector<int> order = run_.at("batch_order");
+  order.resize(stepCount());
+  order.push_back(0);
+  return order;
+}
+
+void Comparison::loss(size_t step, double found) {
+  bool after = step >= stepCount();
+  double expected =
+      after ? run_.at("loss_after_on_batch0") : run_.at("losses").at(step);
+  double relative = run_.at("loss_rtol").at(step);
+  add({after ? "loss after the last step" : absl::StrCat("loss of step ", step),
+       found, expected, relative * std::abs(expected)});
+}
+
+//===-- gradients ---------------------------------------------------------===//
+
+/// Of one element. Small cases say how far f32 runs are from f64: we and the
+/// recording may each be that far. Full-size ones do not; there the norm in f64
+/// and the size of all gradients stand for it.
+double Comparison::gradientTolerance(const Json &parameter) const {
+  if (parameter.contains("grad0_max_abs_dev_fp64"))
+    return 2 * parameter["grad0_max_abs_dev_fp64"].get<double>() + 1e-9;
+  double elements = 1;
+  for (int64_t extent : parameter.at("shape"))
+    elements *= extent;
+  const Json &all = recorded_.description();
+  double norm = parameter.at("grad0_l2");
+  double rounding = std::abs(norm - parameter.value("grad0_l2_fp64", norm));
+  double typical = all.at("grad0_global_l2").get<double>() /
+                   std::sqrt(all.at("parameters_total").get<double>());
+  return (2e-3 * norm + 5 * rounding) / std::sqrt(elements) + 1e-5 * typical;
+}
+
+void Comparison::gradient(const std::string &parameter,
+                          std::span<const double> values) {
+  const Json &description = described(parameter);
+  std::vector<double> found = asRecorded(parameter, values);
+  std::string what = absl::StrCat("gradient of ", parameter);
+  double tolerance = gradientTolerance(description);
+  addNorm(what, found, description.at("grad0_l2"),
+          tolerance * std::sqrt(double(found.size())));
+  std::vector<double> expected = description.at("grad0_first8");
+  if (const auto *all = recorded_.expected("grad0." + parameter))
+    expected = toDoubles(*all);
+  for (size_t i = 0; i < expected.size() && i < found.size(); ++i)
+    add({absl::StrCat(what, "[", i, "]"), found[i], expected[i], tolerance});
+}
+
+//===-- after the run -----------------------------------------------------===//
+
+/// True where the gradient is zero but for rounding, which Adam scales up.
+bool Comparison::isNoise(const std::string &parameter) const {
+  if (run_.value("final_param_l2_drift_without_rtol", Json::object())
+          .contains(parameter))
+    return true;
+  double all = recorded_.description().at("grad0_global_l2");
+  return !run_.contains("final_param_l2_rtol") &&
+         described(parameter).at("grad0_l2").get<double>() < 1e-6 * all;
+}
+
+/// Full-size cases state none: there it is that of the last loss, and a part of
+/// how far the optimizer can have gone.
+double Comparison::finalTolerance(const std::string &parameter,
+                                  double norm) const {
+  if (run_.contains("final_param_l2_rtol"))
+    return run_["final_param_l2_rtol"].get<double>() * norm;
+  double elements = 1;
+  for (int64_t extent : described(parameter).at("shape"))
+    elements *= extent;
+  double reach = run_.at("optimizer").at("lr").get<double>() * stepCount();
+  return run_.at("loss_rtol").back().get<double>() * norm +
+         0.02 * reach * std::sqrt(elements);
+}
+
+void Comparison::finalParameter(const std::string &parameter,
+                                std::span<const double> values) {
+  const Json &norms = run_.at("final_param_l2");
+  if (isNoise(parameter) || !norms.contains(parameter))
+    return;
+  std::vector<double> found = asRecorded(parameter, values);
+  double norm = norms[parameter], tolerance = finalTolerance(parameter, norm);
+  addNorm("final " + parameter, found, norm, tolerance);
+  std::string name =
+      absl::StrCat(run_.at("id").get<std::string>(), ".final.", parameter);
+  if (const auto *all = recorded_.expected(name))
+    addDifference("final " + parameter, toDoubles(*all), found, tolerance);
+}
+
+/// PyTorch's running variance divides by N - 1, as ours does by default.
+void Comparison::finalBuffer(const std::string &buffer,
+                             std::span<const double> values) {
+  std::string name =
+      absl::StrCat(run_.at("id").get<std::string>(), ".torch.", buffer);
+  const auto *all = recorded_.expected(name);
+  if (!all)
+    return;
+  std::vector<double> expected = toDoubles(*all);
+  double tolerance = run_.value("final_param_l2_rtol", 1e-4) * normOf(expected);
+  addDifference("running statistic " + buffer, expected, values, tolerance);
+}
+
+} // namespace gradus::check

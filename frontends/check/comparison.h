@@ -1,0 +1,75 @@
+// What training a recorded case gives, held against what it gave elsewhere, at
+// the case's own tolerances.
+
+#pragma once
+
+#include "frontends/check/recorded_case.h"
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace gradus::check {
+
+/// One number of the recording, or the norm of a difference.
+struct Deviation {
+  std::string what; // "gradient of conv1.weight[3]"
+  double found = 0, expected = 0, tolerance = 0;
+
+  /// How many tolerances it is away; above 1 is a failure.
+  double ratio() const;
+  /// "gradient of conv1.weight[3] is 0.1, expected 0.2 +- 0.01"
+  std::string text() const;
+};
+
+class Comparison {
+public:
+  Comparison(const RecordedCase &recorded, std::string file, const Json &run);
+
+  /// Batches of the steps, and the one whose loss is taken after the last.
+  std::vector<int> batches() const;
+  size_t stepCount() const { return run_.at("losses").size(); }
+
+  /// The loss of a step before its update; step stepCount() is the loss
+  /// afterwards.
+  void loss(size_t step, double found);
+  /// The first step's gradient of a parameter; `values` lie as in the file.
+  void gradient(const std::string &parameter, std::span<const double> values);
+  /// A parameter after the last step.
+  void finalParameter(const std::string &parameter,
+                      std::span<const double> values);
+  /// A running statistic after the last step.
+  void finalBuffer(const std::string &buffer, std::span<const double> values);
+
+  /// Parameters and buffers that are compared, by their names in the case.
+  std::vector<std::string> parameters() const;
+  std::vector<std::string> buffers() const;
+
+  /// All failures, worst first.
+  std::vector<Deviation> failures() const;
+  /// The largest deviation of all.
+  const Deviation &largest() const { return largest_; }
+  size_t count() const { return count_; }
+
+private:
+  void add(Deviation deviation);
+  void addNorm(const std::string &what, std::span<const double> values,
+               double expected, double tolerance);
+  void addDifference(const std::string &what, std::vector<double> expected,
+                     std::span<const double> values, double tolerance);
+  std::vector<double> asRecorded(const std::string &parameter,
+                                 std::span<const double> values) const;
+  double gradientTolerance(const Json &parameter) const;
+  double finalTolerance(const std::string &parameter, double norm) const;
+  bool isNoise(const std::string &parameter) const;
+  const Json &described(const std::string &parameter) const;
+
+  const RecordedCase &recorded_;
+  std::string file_;
+  const Json &run_;
+  Deviation largest_;
+  std::vector<Deviation> failures_;
+  size_t count_ = 0;
+};
+
+} // namespace gradus::check

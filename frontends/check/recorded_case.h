@@ -1,0 +1,79 @@
+// A recorded training case (tests/data/models/README.md): a folder with a
+// model in one or more ONNX files, its data, and what training it gave
+// elsewhere.
+//
+// Members throw std::exception where case.json lacks or mistypes a key;
+// checkRun() is the boundary that turns it into words.
+
+#pragma once
+
+#include "absl/status/statusor.h"
+#include "runtime/safetensors.h"
+
+#include <nlohmann/json.hpp>
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace gradus::check {
+
+using Json = nlohmann::json;
+
+/// A parameter's place in a model file.
+struct Alias {
+  std::string initializer;
+  std::string relation; // "same", "renamed", "transposed" or "reshaped"
+};
+
+class RecordedCase {
+public:
+  static absl::StatusOr<RecordedCase> open(const std::filesystem::path &folder);
+
+  std::string name() const { return folder_.filename().string(); }
+  const std::filesystem::path &folder() const { return folder_; }
+  const Json &description() const { return description_; }
+  /// The names of its model files.
+  std::vector<std::string> files() const;
+  /// What case.json says of a model file.
+  const Json &file(const std::string &name) const;
+  std::string pathOf(const std::string &file) const;
+  const Json &run(const std::string &id) const;
+
+  /// Sizes of the file's symbolic dimensions: those of the recorded inputs.
+  std::map<std::string, int64_t> dims(const std::string &file) const;
+  /// A run of a file as a Gradus recipe.
+  std::string recipe(const std::string &file, const Json &run) const;
+  /// Where a parameter lies in a file; nothing where the file holds it only
+  /// merged with others.
+  std::optional<Alias> aliasOf(const std::string &file,
+                               const std::string &parameter) const;
+
+  /// A graph's input, or `label`, of a batch.
+  const runtime::NamedTensor &input(const std::string &name, int batch) const;
+  /// A recorded result, or null.
+  const runtime::NamedTensor *expected(const std::string &name) const;
+
+  /// The file in the folder whose absence keeps the case from being run, such
+  /// as the weights of a full-size model; empty where all is there.
+  std::string missing(const std::string &file) const;
+
+private:
+  explicit RecordedCase(std::filesystem::path folder)
+      : folder_(std::move(folder)) {}
+  std::vector<std::string> trainable(const Json &file) const;
+
+  std::filesystem::path folder_;
+  Json description_;
+  std::optional<runtime::Safetensors> data_, expected_;
+};
+
+/// The folders with a case.json at or below `root`, in order.
+std::vector<std::filesystem::path> findCases(const std::filesystem::path &root);
+
+/// A tensor's elements as double.
+std::vector<double> toDoubles(const runtime::NamedTensor &tensor);
+
+} // namespace gradus::check

@@ -1,0 +1,141 @@
+// gradus check: does a recorded training case train the same here?
+
+#include "frontends/check/check_run.h"
+#include "frontends/cli/commands.h"
+#include "frontends/cli/compiler_library.h"
+#include "frontends/cli/failure.h"
+#include "frontends/cli/text.h"
+
+#include <cstdio>
+
+using nlohmann::ordered_json;
+
+namespace gradus::cli {
+namespace {
+
+struct CheckOptions {
+  std::vector<std::string> cases;
+  std::string file, run;
+  check::Options check;
+  bool json = false;
+};
+
+constexpr const char *kFooter = R"(Examples:
+  gradus check tests/data/models/lenet5      every file and run of one case
+  gradus check cases/ --file model_dynamo.onnx
+  gradus check cases/bert --json             one object per line
+
+A case is a folder with case.json, data.safetensors, expected.safetensors and the
+model's ONNX files; a folder of such folders stands for all of them.
+docs/examples/record_case records one from any PyTorch model. Compared are the
+gradients of the first step, the loss of every step, and parameters and running
+statistics after the last, at the case's own tolerances. A deviation of 0.3 is
+three tenths of what is tolerated.)";
+
+std::string lineOf(const check::Outcome &outcome) {
+  std::string line = outcome.file + "  " + outcome.run + "  " +
+                     (outcome.passed() ? "passed" : "FAILED");
+  if (outcome.comparisons)
+    line += "  deviation " + number("%.2g", outcome.largest.ratio()) + " (" +
+            outcome.largest.what + ")";
+  if (outcome.arenaBytes)
+    line += "  compiled in " + durationText(outcome.compileSeconds) + "  " +
+            number("%.3g", outcome.millisecondsPerStep) + " ms/step  arena " +
+            bytesText(outcome.arenaBytes);
+  for (const std::string &failure : outcome.failures)
+    line += "\n    " + failure;
+  return line;
+}
+
+ordered_json jsonOf(const check::Outcome &outcome) {
+  return {{"file", outcome.file},
+          {"run", outcome.run},
+          {"passed", outcome.passed()},
+          {"failures", outcome.failures},
+          {"warnings", outcome.warnings},
+          {"largest", outcome.largest.what},
+          {"deviation", outcome.largest.ratio()},
+          {"comparisons", outcome.comparisons},
+          {"compile_s", outcome.compileSeconds},
+          {"ms_per_step", outcome.millisecondsPerStep},
+          {"arena_bytes", outcome.arenaBytes}};
+}
+
+/// Counts and prints outcomes.
+struct Tally {
+  bool json;
+  int passed = 0, failed = 0;
+
+  void add(const check::Outcome &outcome) {
+    ++(outcome.passed() ? passed : failed);
+    std::puts(json ? jsonOf(outcome).dump().c_str() : lineOf(outcome).c_str());
+    std::fflush(stdout);
+  }
+
+  void finish() const {
+    if (json)
+      std::puts(ordered_json({{"passed", passed}, {"failed", failed}})
+                    .dump()
+                    .c_str());
+    else
+      std::printf("%d passed, %d failed\n", passed, failed);
+    if (failed)
+      throw Failure(kFailedWhileRunning, "");
+  }
+};
+
+bool wants(const std::string &asked, const std::string &name) {
+  return asked.empty() || asked == name;
+}
+
+/// Every file with every run; the gradients with the first run of each file.
+void checkCase(const std::filesystem::path &folder, const CheckOptions &options,
+               Tally &tally) {
+  check::RecordedCase recorded = take(check::RecordedCase::open(folder));
+  for (const std::string &file : recorded.files()) {
+    check::Options how = options.check;
+    for (const check::Json &run : recorded.description().at("runs")) {
+      std::string id = run.at("id");
+      if (!wants(options.file, file) || !wants(options.run, id))
+        continue;
+      tally.add(check::checkRun(compilerLibrary(), recorded, file, id, how));
+      how.gradients = false;
+    }
+  }
+}
+
+void run(const CheckOptions &options) {
+  Tally tally{options.json};
+  for (const std::string &root : options.cases) {
+    std::vector<std::filesystem::path> cases = check::findCases(root);
+    if (cases.empty())
+      throw badInput(root,
+                     ": holds no recorded case (a folder with case.json)");
+    for (const std::filesystem::path &folder : cases)
+      try {
+        checkCase(folder, options, tally);
+      } catch (const check::Json::exception &error) {
+        throw badInput((folder / "case.json").string(), ": ", error.what());
+      }
+  }
+  tally.finish();
+}
+
+} // namespace
+
+void addCheck(CLI::App &app) {
+  auto options = std::make_shared<CheckOptions>();
+  CLI::App *command = app.add_subcommand(
+      "check", "Trains recorded cases and compares with the recording");
+  command->footer(kFooter);
+  command->add_option("case", options->cases, "Folders of recorded cases")
+      ->required();
+  command->add_option("--file", options->file, "Only this model file");
+  command->add_option("--run", options->run, "Only this run");
+  command->add_option("--threads", options->check.threads,
+                      "Threads (one per core)");
+  command->add_flag("--json", options->json, "One JSON object per line");
+  command->callback([options] { run(*options); });
+}
+
+} // namespace gradus::cli

@@ -1,0 +1,116 @@
+// Recorded models train as PyTorch trains them: gradients, losses, final
+// parameters and running statistics of every case, file and run, within the
+// case's own tolerances. The cases are those of tests/data/models and of the
+// folders that GRADUS_MODELS lists, with ':' between them.
+
+#include "frontends/check/check_run.h"
+
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <set>
+
+extern "C" gradus::compiler::Compiler *gradus_compiler();
+
+namespace gradus::check {
+namespace {
+
+struct Named {
+  std::filesystem::path folder;
+  std::string file, run;
+  bool first; // of the file's runs: the one that compares gradients
+};
+
+std::ostream &operator<<(std::ostream &stream, const Named &one) {
+  return stream << one.folder.string() << " " << one.file << " " << one.run;
+}
+
+std::vector<std::filesystem::path> allCases() {
+  std::vector<std::string> roots = {
+      std::string(GRADUS_SOURCE_DIR "/tests/data/models")};
+  if (const char *more = std::getenv("GRADUS_MODELS"))
+    for (absl::string_view root : absl::StrSplit(more, ':', absl::SkipEmpty()))
+      roots.emplace_back(root);
+  std::vector<std::filesystem::path> cases;
+  std::set<std::string> names; // a case may be in several folders
+  for (const std::string &root : roots)
+    for (const std::filesystem::path &folder : findCases(root))
+      if (names.insert(folder.filename()).second)
+        cases.push_back(folder);
+  return cases;
+}
+
+void addRuns(const std::filesystem::path &folder, std::vector<Named> &runs) {
+  auto recorded = RecordedCase::open(folder);
+  if (!recorded.ok())
+    throw std::runtime_error(std::string(recorded.status().message()));
+  for (const std::string &file : recorded->files()) {
+    bool first = true;
+    for (const Json &run : recorded->description().at("runs")) {
+      runs.push_back({folder, file, run.at("id"), first});
+      first = false;
+    }
+  }
+}
+
+std::vector<Named> allRuns() {
+  std::vector<Named> runs;
+  for (const std::filesystem::path &folder : allCases())
+    addRuns(folder, runs);
+  return runs;
+}
+
+std::string nameOf(const ::testing::TestParamInfo<Named> &info) {
+  std::string name = info.param.folder.filename().string() + "_" +
+                     std::filesystem::path(info.param.file).stem().string() +
+                     "_" + info.param.run;
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return !std::isalnum(c); }, '_');
+  return name;
+}
+
+class Recorded : public ::testing::TestWithParam<Named> {};
+
+TEST_P(Recorded, TrainsAsItDidElsewhere) {
+  auto recorded = RecordedCase::open(GetParam().folder);
+  ASSERT_TRUE(recorded.ok()) << recorded.status();
+  if (std::string missing = recorded->missing(GetParam().file);
+      !missing.empty())
+    GTEST_SKIP() << missing << " is not stored";
+  Outcome outcome =
+      checkRun(*gradus_compiler(), *recorded, GetParam().file, GetParam().run,
+               {.threads = 2, .gradients = GetParam().first});
+  EXPECT_TRUE(outcome.passed()) << absl::StrJoin(outcome.failures, "\n");
+  EXPECT_TRUE(!outcome.passed() || outcome.comparisons > 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(models, Recorded, ::testing::ValuesIn(allRuns()),
+                         nameOf);
+
+// A tool that says "passed" of anything would be worse than none.
+TEST(CheckRun, SeesALossThatIsALittleOff) {
+  auto folder = std::filesystem::path(GRADUS_SOURCE_DIR "/tests/data/models") /
+                "mlp_regression";
+  auto copy = std::filesystem::temp_directory_path() / "gradus_check_run_test";
+  std::filesystem::remove_all(copy);
+  std::filesystem::copy(folder, copy);
+  Json description = Json::parse(std::ifstream(folder / "case.json"));
+  double &loss =
+      *description["runs"][0]["losses"][3].get_ptr<Json::number_float_t *>();
+  loss *= 1.001;
+  std::ofstream(copy / "case.json") << description;
+  auto recorded = RecordedCase::open(copy);
+  ASSERT_TRUE(recorded.ok());
+  Outcome outcome =
+      checkRun(*gradus_compiler(), *recorded, "model.onnx", "sgd", {});
+  ASSERT_EQ(outcome.failures.size(), 1u);
+  EXPECT_EQ(outcome.failures[0].find("loss of step 3 is "), 0u)
+      << outcome.failures[0];
+  std::filesystem::remove_all(copy);
+}
+
+} // namespace
+} // namespace gradus::check

@@ -1,0 +1,84 @@
+// A deviation counts against the tolerance that the case states for it.
+
+#include "frontends/check/comparison.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+
+namespace gradus::check {
+namespace {
+
+namespace fs = std::filesystem;
+
+const char *const kCase = R"({
+  "files": [{"file": "m.onnx", "parameter_aliases": {"w": ["wT", "transposed"]}}],
+  "grad0_global_l2": 5.0, "parameters_total": 6,
+  "parameters": [{"name": "w", "shape": [2, 3], "grad0_l2": 9.539392014169456,
+                  "grad0_first8": [1, 2, 3, 4, 5, 6],
+                  "grad0_max_abs_dev_fp64": 0.005}],
+  "batch_norm": [{"name": "bn"}],
+  "runs": [{"id": "sgd", "optimizer": {"lr": 0.1}, "batch_order": [0, 1, 0, 1],
+            "losses": [2.0, 1.0], "loss_after_on_batch0": 0.5,
+            "loss_rtol": [0.01, 0.01, 0.1],
+            "final_param_l2": {"w": 10.0}, "final_param_l2_rtol": 0.01}]})";
+
+class ComparisonTest : public ::testing::Test {
+protected:
+  ComparisonTest() {
+    fs::remove_all(folder_);
+    fs::create_directory(folder_);
+    std::ofstream(folder_ / "case.json") << kCase;
+    recorded_.emplace(*RecordedCase::open(folder_));
+    comparison_.emplace(*recorded_, "m.onnx", recorded_->run("sgd"));
+  }
+  ~ComparisonTest() override { fs::remove_all(folder_); }
+
+  fs::path folder_ = fs::temp_directory_path() / "gradus_comparison_test";
+  std::optional<RecordedCase> recorded_;
+  std::optional<Comparison> comparison_;
+};
+
+TEST_F(ComparisonTest, TakesLossesRelatively) {
+  EXPECT_EQ(comparison_->batches(), (std::vector<int>{0, 1, 0}));
+  comparison_->loss(0, 2.019);
+  comparison_->loss(2, 0.54);
+  EXPECT_TRUE(comparison_->failures().empty());
+  EXPECT_NEAR(comparison_->largest().ratio(), 0.95, 1e-9);
+  comparison_->loss(1, 1.02);
+  ASSERT_EQ(comparison_->failures().size(), 1u);
+  EXPECT_EQ(comparison_->failures()[0].text(),
+            "loss of step 1 is 1.02, expected 1 +- 0.01");
+}
+
+TEST_F(ComparisonTest, TransposesWhatTheFileHoldsTransposed) {
+  comparison_->gradient("w", std::vector<double>{1, 4, 2, 5, 3, 6});
+  EXPECT_TRUE(comparison_->failures().empty());
+  comparison_->gradient("w", std::vector<double>{1, 2, 3, 4, 5, 6});
+  ASSERT_FALSE(comparison_->failures().empty());
+  EXPECT_EQ(comparison_->failures()[0].what, "gradient of w[2]");
+}
+
+TEST_F(ComparisonTest, CountsNotANumberAsWorst) {
+  comparison_->loss(0, NAN);
+  EXPECT_EQ(comparison_->failures().size(), 1u);
+  EXPECT_TRUE(std::isinf(comparison_->largest().ratio()));
+}
+
+TEST_F(ComparisonTest, TakesFinalParametersByTheirNorm) {
+  comparison_->finalParameter("w", std::vector<double>{0, 0, 6.05, 0, 8, 0});
+  EXPECT_TRUE(comparison_->failures().empty());
+  comparison_->finalParameter("w", std::vector<double>{0, 0, 6.5, 0, 8, 0});
+  ASSERT_EQ(comparison_->failures().size(), 1u);
+  EXPECT_EQ(comparison_->failures()[0].what, "norm of final w");
+}
+
+TEST_F(ComparisonTest, NamesWhatIsCompared) {
+  EXPECT_EQ(comparison_->parameters(), std::vector<std::string>{"w"});
+  EXPECT_EQ(comparison_->buffers(),
+            (std::vector<std::string>{"bn.running_mean", "bn.running_var"}));
+}
+
+} // namespace
+} // namespace gradus::check
