@@ -1,4 +1,4 @@
-// The pool: one ticket for handing out blocks, spinning first, a futex after.
+// The pool: a stretch of blocks for each thread, spinning first, a futex after.
 
 #include "runtime/cpu/thread_pool.h"
 
@@ -43,41 +43,63 @@ constexpr unsigned kFlushToZero = 0x8000, kDenormalsAreZero = 0x0040;
 
 } // namespace
 
-ThreadPool::ThreadPool(int threads) {
+ThreadPool::ThreadPool(int threads)
+    : stretches_(std::make_unique<Stretch[]>(static_cast<size_t>(threads))) {
   // Signals are for the program's own threads.
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  for (int i = 1; i < threads; ++i)
-    workers_.emplace_back([this] { work(); });
+  for (size_t i = 1; i < static_cast<size_t>(threads); ++i)
+    workers_.emplace_back([this, i] { work(i); });
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 ThreadPool::~ThreadPool() {
   stop_ = true;
-  ++signal_;
-  wakeAll(signal_);
+  ++region_;
+  wakeAll(region_);
   for (std::thread &worker : workers_)
     worker.join();
+}
+
+bool ThreadPool::Stretch::take(bool front, int64_t &block) {
+  uint64_t now = left.load(std::memory_order_acquire);
+  for (;;) {
+    uint64_t first = now >> 32, end = static_cast<uint32_t>(now);
+    if (first == end)
+      return false;
+    uint64_t rest = front ? (first + 1) << 32 | end : first << 32 | (end - 1);
+    if (left.compare_exchange_weak(now, rest, std::memory_order_acq_rel,
+                                   std::memory_order_acquire)) {
+      block = static_cast<int64_t>(front ? first : end - 1);
+      return true;
+    }
+  }
 }
 
 void ThreadPool::start(int64_t count, Block block, void *context) {
   block_ = block;
   context_ = context;
-  count_ = count;
   unfinished_.store(static_cast<int32_t>(count), std::memory_order_relaxed);
-  uint64_t epoch = (ticket_.load(std::memory_order_relaxed) >> 32) + 1;
-  ticket_.store(epoch << 32 | static_cast<uint64_t>(count));
-  // A worker counts itself as asleep before it looks at the ticket for the last
-  // time, so one of us sees the other.
-  if (sleepers_.load() > 0 && count > 0) {
-    ++signal_;
-    wakeAll(signal_);
+  // Whoever takes a block has seen what stands above. A thread that is late may
+  // take one of a stretch before the others are there: it is of this region.
+  auto blocks = static_cast<uint64_t>(count);
+  uint64_t sharers = workers_.size() + 1, first = 0;
+  for (uint64_t i = 0; i < sharers; ++i) {
+    uint64_t end = blocks * (i + 1) / sharers;
+    if (end > first)
+      stretches_[i].left.store(first << 32 | end, std::memory_order_release);
+    first = end;
   }
+  // A worker counts itself as asleep before it looks at the region for the last
+  // time, so one of us sees the other.
+  ++region_;
+  if (sleepers_.load() > 0)
+    wakeAll(region_);
 }
 
 void ThreadPool::finish() {
-  int32_t ran = drain();
+  int32_t ran = drain(0);
   unfinished_.fetch_sub(ran, std::memory_order_acq_rel);
   auto done = [this] {
     return unfinished_.load(std::memory_order_acquire) == 0;
@@ -88,42 +110,38 @@ void ThreadPool::finish() {
     sched_yield(); // A worker lost its core in the middle of a block.
 }
 
-bool ThreadPool::hasWork() const {
-  return static_cast<uint32_t>(ticket_.load()) != 0;
-}
-
-int32_t ThreadPool::drain() {
-  int32_t ran = 0;
-  uint64_t ticket = ticket_.load(std::memory_order_acquire);
-  while (static_cast<uint32_t>(ticket) != 0) {
-    if (!ticket_.compare_exchange_weak(ticket, ticket - 1,
-                                       std::memory_order_acq_rel,
-                                       std::memory_order_acquire))
-      continue;
-    // The region cannot end while this block is unfinished: its facts hold.
-    block_(context_, count_ - static_cast<uint32_t>(ticket));
-    ++ran;
-    ticket = ticket_.load(std::memory_order_acquire);
-  }
+int32_t ThreadPool::drain(size_t self) {
+  int32_t ran = drainStretch(self, true);
+  size_t sharers = workers_.size() + 1;
+  for (size_t i = 1; i < sharers; ++i)
+    ran += drainStretch((self + i) % sharers, false);
   return ran;
 }
 
-bool ThreadPool::waitForWork() {
-  auto ready = [this] { return hasWork() || stop_.load(); };
-  while (!spinUntil(ready)) {
-    int32_t seen = signal_.load();
+int32_t ThreadPool::drainStretch(size_t of, bool own) {
+  int32_t ran = 0;
+  // The region cannot end while a block is unfinished: its facts hold.
+  for (int64_t block; stretches_[of].take(own, block); ++ran)
+    block_(context_, block);
+  return ran;
+}
+
+bool ThreadPool::waitForRegion(int32_t &seen) {
+  auto begun = [&] { return region_.load() != seen; };
+  while (!spinUntil(begun)) {
     ++sleepers_;
-    if (!ready())
-      sleepWhile(signal_, seen);
+    sleepWhile(region_, seen);
     --sleepers_;
   }
+  seen = region_.load();
   return !stop_.load();
 }
 
-void ThreadPool::work() {
+void ThreadPool::work(size_t self) {
   FlushDenormals flush;
-  while (waitForWork())
-    if (int32_t ran = drain())
+  int32_t seen = 0;
+  while (waitForRegion(seen))
+    if (int32_t ran = drain(self))
       unfinished_.fetch_sub(ran, std::memory_order_acq_rel);
 }
 

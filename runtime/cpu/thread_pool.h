@@ -1,9 +1,12 @@
 // The threads of a session. One pool serves our kernels and the library.
 //
-// Work is a number of fixed blocks, handed out in order to whoever is free: a
-// slow core does not hold up a fast one, and as blocks never depend on who runs
-// them, neither do results. The caller takes part. Idle threads spin for about
-// 100 us, so that regions close together cost less than 1 us, then sleep.
+// Work is a number of fixed blocks. Each thread begins with its own stretch of
+// them, so that it walks through memory of its own and finds what it touched in
+// the command before in its cache, and then takes blocks from the ends of the
+// others' stretches: a slow core does not hold up a fast one. As blocks never
+// depend on who runs them, neither do results. The caller takes part. Idle
+// threads spin for about 100 us, so that regions close together cost less than
+// 1 us, then sleep.
 
 #pragma once
 
@@ -39,22 +42,28 @@ public:
   void finish();
 
 private:
-  void work();
-  /// Runs blocks until none is left; how many it ran.
-  int32_t drain();
-  bool waitForWork();
-  bool hasWork() const;
+  /// Blocks that nobody has taken yet: the first in the upper half, the one
+  /// behind the last in the lower. Its thread takes from the front, the others
+  /// from the back, each by a compare-and-swap.
+  struct alignas(64) Stretch {
+    std::atomic<uint64_t> left{0};
+    bool take(bool front, int64_t &block);
+  };
 
-  // Epoch of the region in the upper half, blocks not yet handed out in the
-  // lower. A claim is a compare-and-swap, so it cannot hit a later region.
-  alignas(64) std::atomic<uint64_t> ticket_{0};
+  void work(size_t self);
+  /// Runs blocks until none is left; how many it ran.
+  int32_t drain(size_t self);
+  int32_t drainStretch(size_t of, bool own);
+  /// Waits for a region after `seen`; false when the pool ends.
+  bool waitForRegion(int32_t &seen);
+
+  std::unique_ptr<Stretch[]> stretches_; // one for each thread, the caller's first
   alignas(64) std::atomic<int32_t> unfinished_{0};
   alignas(64) Block block_ = nullptr;
   void *context_ = nullptr;
-  int64_t count_ = 0;
 
+  alignas(64) std::atomic<int32_t> region_{0}; // counts; futex of the sleepers
   std::atomic<int32_t> sleepers_{0};
-  std::atomic<int32_t> signal_{0}; // futex that sleepers wait on
   std::atomic<bool> stop_{false};
   std::vector<std::thread> workers_;
 };
