@@ -164,6 +164,70 @@ def Fuse : Pass<"fuse", "::gradus::ProgramOp"> {
   let dependentDialects = ["::gradus::plan::PlanDialect"];
 }
 
+def SplitReductions : Pass<"split-reductions", "::gradus::ProgramOp"> {
+  let summary = "Cuts long sums over samples into parts for the threads";
+  let description = [{
+    A nest that reduces rows of large inputs to little (the gradient of a
+    convolution's weights) becomes one that reduces 4 rows or more for each of
+    2 to 16 parts, and one that combines the parts. The cut depends on shapes
+    only: the result is the same for any number of threads.
+
+    Before:
+
+    ```mlir
+    gradus.program @p {
+      gradus.graph @predict(%x: tensor<32x65536xf32>) -> (y: tensor<f32>) {
+        %0 = plan.nest parallel [] reduced [32, 65536] ins(%x : tensor<32x65536xf32>)
+            attributes {combine = [#gradus<reduction sum>], guards = [unit],
+                        map_input_maps = [affine_map<(d0, d1) -> (d0, d1)>],
+                        output_maps = [affine_map<() -> ()>], then_input_maps = []}
+            map {
+            ^bb0(%e: f32):
+              plan.yield %e : f32
+            } then {
+            ^bb0(%sum: f32):
+              plan.yield %sum : f32
+            } -> tensor<f32>
+        gradus.return %0 : tensor<f32>
+      }
+    }
+    ```
+
+    After:
+
+    ```mlir
+    gradus.program @p {
+      gradus.graph @predict(%x: tensor<32x65536xf32>) -> (y: tensor<f32>) {
+        %0 = plan.nest parallel [8] reduced [4, 65536] ins(%x : tensor<32x65536xf32>)
+            attributes {combine = [#gradus<reduction sum>], guards = [unit],
+                        map_input_maps = [affine_map<(d0, d1, d2) -> (d0 * 4 + d1, d2)>],
+                        output_maps = [affine_map<(d0) -> (d0)>], then_input_maps = []}
+            map {
+            ^bb0(%e: f32):
+              plan.yield %e : f32
+            } then {
+            ^bb0(%sum: f32):
+              plan.yield %sum : f32
+            } -> tensor<8xf32>
+        %1 = plan.nest parallel [] reduced [8] ins(%0 : tensor<8xf32>)
+            attributes {combine = [#gradus<reduction sum>], guards = [unit], label = "reduce",
+                        map_input_maps = [affine_map<(d0) -> (d0)>],
+                        output_maps = [affine_map<() -> ()>], then_input_maps = []}
+            map {
+            ^bb0(%e: f32):
+              plan.yield %e : f32
+            } then {
+            ^bb0(%sum: f32):
+              plan.yield %sum : f32
+            } -> tensor<f32>
+        gradus.return %1 : tensor<f32>
+      }
+    }
+    ```
+  }];
+  let dependentDialects = ["::gradus::plan::PlanDialect"];
+}
+
 def FormKernels : Pass<"form-kernels", "::gradus::ProgramOp"> {
   let summary = "Makes kernels of nests and launches them";
   let description = [{

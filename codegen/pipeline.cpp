@@ -34,6 +34,8 @@ const Stage stages[] = {
      [](OpPassManager &program) {
        // Join nests while they are on tensors: maps compose, nothing aliases.
        program.addPass(createFuse());
+       // What is fused is known: long sums now get a dimension for threads.
+       program.addPass(createSplitReductions());
      }},
     {"kernels",
      [](OpPassManager &program) {
