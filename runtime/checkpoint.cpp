@@ -2,9 +2,11 @@
 
 #include "runtime/checkpoint.h"
 
+#include "runtime/artifact_hash.h"
 #include "runtime/safetensors.h"
 #include "runtime/status.h"
 
+#include <algorithm>
 #include <cstring>
 #include <unordered_set>
 
@@ -27,6 +29,39 @@ bool isWanted(const StateInfo &state, Restore what) {
   return what == Restore::everything ||
          state.role == artifact::Role::parameter ||
          state.role == artifact::Role::buffer;
+}
+
+constexpr const char *kContentHash = "content_hash";
+
+/// A hash of all that a checkpoint says, in whatever order it says it.
+std::string contentHash(const std::vector<NamedTensor> &tensors,
+                        const std::map<std::string, std::string> &metadata) {
+  std::vector<std::string> facts;
+  for (const auto &[key, value] : metadata)
+    if (key != kContentHash)
+      facts.push_back(inWords(key, "=", value));
+  for (const NamedTensor &tensor : tensors)
+    facts.push_back(inWords(
+        tensor.name, " ", toString(tensor.type), " ",
+        inHex(artifact::hashBytes(tensor.data.data(), tensor.data.size()))));
+  std::sort(facts.begin(), facts.end());
+  std::string all;
+  for (const std::string &fact : facts)
+    append(all, fact, "\n");
+  return inHex(artifact::hashBytes(
+      reinterpret_cast<const uint8_t *>(all.data()), all.size()));
+}
+
+/// Files of other tools have no hash, and are taken as they are.
+Status verifyHash(const Safetensors &file) {
+  auto stored = file.metadata().find(kContentHash);
+  if (stored == file.metadata().end())
+    return Status();
+  std::string found = contentHash(file.tensors(), file.metadata());
+  if (stored->second == found)
+    return Status();
+  return invalid("is damaged: its contents have the hash ", found,
+                 ", but were written with ", stored->second);
 }
 
 Status verifyTypes(const Safetensors &file,
@@ -66,17 +101,19 @@ Status verifyNames(const Safetensors &file,
 
 Status writeCheckpoint(const std::string &path,
                        const std::vector<StateMemory> &states,
-                       const std::map<std::string, std::string> &metadata) {
+                       std::map<std::string, std::string> metadata) {
   std::vector<NamedTensor> tensors;
   for (const StateMemory &state : states)
     tensors.push_back(
         {state.info->name, state.info->type, {state.data, state.info->bytes}});
+  metadata[kContentHash] = contentHash(tensors, metadata);
   return writeSafetensors(path, tensors, metadata);
 }
 
 Status readCheckpoint(const std::string &path,
                       const std::vector<StateMemory> &states, Restore what) {
   GRADUS_ASSIGN(Safetensors file, Safetensors::open(path));
+  GRADUS_TRY(at(verifyHash(file), path));
   std::vector<StateMemory> wanted;
   bool any = states.empty();
   for (const StateMemory &state : states)

@@ -1,4 +1,5 @@
-// Checkpoints: every state by name in a .safetensors file.
+// Checkpoints: every state by name in a .safetensors file, with a hash of its
+// contents in the file's metadata.
 
 #pragma once
 
@@ -21,9 +22,10 @@ struct StateMemory {
 
 Status writeCheckpoint(const std::string &path,
                        const std::vector<StateMemory> &states,
-                       const std::map<std::string, std::string> &metadata);
+                       std::map<std::string, std::string> metadata);
 
 /// Fills states from a file. Checks all of it first: on an error none changed.
+/// A file without a hash, as other tools write it, is taken as it is.
 Status readCheckpoint(const std::string &path,
                       const std::vector<StateMemory> &states, Restore what);
 

@@ -5,6 +5,7 @@
 #include "runtime/status.h"
 
 #include <cerrno>
+#include <climits>
 #include <cstring>
 #include <fcntl.h>
 #include <sys/file.h>
@@ -36,11 +37,41 @@ struct Descriptor {
 
 std::string partialName(const std::string &path) { return path + ".partial"; }
 
-std::string directoryOf(const std::string &path) {
-  size_t slash = path.rfind('/');
-  if (slash == std::string::npos)
-    return ".";
-  return slash == 0 ? "/" : path.substr(0, slash);
+/// "" where the path has no folder; else with the '/' at its end.
+std::string folderOf(const std::string &path) {
+  return path.substr(0, path.rfind('/') + 1);
+}
+
+/// The file that a path stands for: where its links lead, even to nothing yet.
+StatusOr<std::string> followLinks(const std::string &path) {
+  constexpr int kMostLinks = 40; // as many as the system follows
+  std::string at = path;
+  for (int links = 0; links < kMostLinks; ++links) {
+    char next[PATH_MAX];
+    ssize_t size = readlink(at.c_str(), next, sizeof(next));
+    if (size < 0)
+      return at;
+    std::string target(next, static_cast<size_t>(size));
+    at = target.starts_with('/') ? target : folderOf(at) + target;
+  }
+  return invalid(path, ": is a link that leads through more than ", kMostLinks,
+                 " links");
+}
+
+const char *kindOf(mode_t mode) {
+  return S_ISDIR(mode)                    ? "a directory"
+         : S_ISCHR(mode) || S_ISBLK(mode) ? "a device"
+         : S_ISFIFO(mode)                 ? "a pipe"
+                                          : "a socket";
+}
+
+/// What is there already may be replaced where it is a file like ours.
+Status verifyReplaceable(const std::string &target, const std::string &path) {
+  struct stat facts;
+  if (stat(target.c_str(), &facts) == 0 && !S_ISREG(facts.st_mode))
+    return invalid(path, ": cannot write: it is ", kindOf(facts.st_mode),
+                   ", not a file");
+  return Status();
 }
 
 /// Whether the open file still is the one of that name: another writer may have
@@ -52,7 +83,8 @@ bool isStillNamed(int descriptor, const std::string &name) {
 }
 
 Status syncDirectory(const std::string &path) {
-  std::string directory = directoryOf(path);
+  std::string folder = folderOf(path);
+  std::string directory = folder.empty() ? "." : folder;
   Descriptor opened{
       open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
   if (opened.number < 0)
@@ -114,7 +146,9 @@ void MappedFile::release(std::span<const uint8_t> part) {
 //===-- AtomicFile --------------------------------------------------------===//
 
 StatusOr<AtomicFile> AtomicFile::create(const std::string &path) {
-  std::string name = partialName(path);
+  GRADUS_ASSIGN(std::string target, followLinks(path));
+  GRADUS_TRY(verifyReplaceable(target, path));
+  std::string name = partialName(target);
   AtomicFile file;
   Descriptor opened{::open(name.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666)};
   if (opened.number < 0)
@@ -124,6 +158,7 @@ StatusOr<AtomicFile> AtomicFile::create(const std::string &path) {
       !isStillNamed(opened.number, name))
     return failed(path, ": another process is writing it");
   file.path_ = path;
+  file.target_ = target;
   file.descriptor_ = std::exchange(opened.number, -1);
   if (ftruncate(file.descriptor_, 0) != 0)
     return systemError(path, "write");
@@ -131,13 +166,13 @@ StatusOr<AtomicFile> AtomicFile::create(const std::string &path) {
 }
 
 AtomicFile::AtomicFile(AtomicFile &&other) noexcept
-    : path_(std::move(other.path_)),
+    : path_(std::move(other.path_)), target_(std::move(other.target_)),
       descriptor_(std::exchange(other.descriptor_, -1)) {}
 
 AtomicFile::~AtomicFile() {
   if (descriptor_ < 0)
     return;
-  unlink(partialName(path_).c_str());
+  unlink(partialName(target_).c_str());
   close(descriptor_);
 }
 
@@ -158,10 +193,10 @@ Status AtomicFile::write(const void *data, size_t size) {
 Status AtomicFile::commit() {
   if (fsync(descriptor_) != 0)
     return systemError(path_, "write");
-  if (rename(partialName(path_).c_str(), path_.c_str()) != 0)
+  if (rename(partialName(target_).c_str(), target_.c_str()) != 0)
     return systemError(path_, "replace");
   close(std::exchange(descriptor_, -1));
-  return syncDirectory(path_);
+  return syncDirectory(target_);
 }
 
 } // namespace gradus::runtime

@@ -31,7 +31,9 @@ private:
 };
 
 /// Writes `path` by way of `path`.partial: create, write..., commit. Without a
-/// commit nothing is left of it.
+/// commit nothing is left of it. A link stays: the file that it names is the
+/// one written. What is no file (a device, a directory, a pipe) is never
+/// replaced.
 class AtomicFile {
 public:
   static StatusOr<AtomicFile> create(const std::string &path);
@@ -45,7 +47,8 @@ public:
 
 private:
   AtomicFile() = default;
-  std::string path_;
+  std::string path_;   // as given
+  std::string target_; // where its links lead
   int descriptor_ = -1;
 };
 

@@ -17,8 +17,6 @@ namespace gradus::runtime {
 
 namespace {
 
-constexpr int kMostThreads = 1024;
-
 //===-- facts -------------------------------------------------------------===//
 
 TensorInfo infoOf(const flatbuffers::String *name,

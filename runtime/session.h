@@ -20,6 +20,9 @@
 
 namespace gradus::runtime {
 
+/// The most that SessionOptions::threads may ask for.
+constexpr int kMostThreads = 1024;
+
 using Log = std::function<void(const std::string &line)>;
 
 struct SessionOptions {

@@ -1,9 +1,10 @@
 #include "runtime/checkpoint.h"
 
+#include "runtime/file.h"
 #include "runtime/safetensors.h"
 #include "test_artifact.h"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <cstring>
 
@@ -73,6 +74,33 @@ TEST_F(Checkpoint, GivesTheSameBytesForTheSameState) {
     EXPECT_TRUE(std::equal(one->tensors()[i].data.begin(),
                            one->tensors()[i].data.end(),
                            two->tensors()[i].data.begin()));
+}
+
+TEST_F(Checkpoint, SaysWhenAnyByteHasChanged) {
+  auto file = MappedFile::open(path);
+  std::vector<uint8_t> bytes(file->bytes().begin(), file->bytes().end());
+  size_t header = 8 + bytes[0] + bytes[1] * 256u, taken = 0;
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    std::vector<uint8_t> damaged = bytes;
+    damaged[i] ^= 1;
+    std::string said = words(writeFile(damaged, "damaged.safetensors"));
+    if (i >= header)
+      EXPECT_THAT(said, testing::MatchesRegex(
+                            "is damaged: its contents have the hash "
+                            "[0-9a-f]*, but were written with [0-9a-f]*"))
+          << i;
+    taken += said == "ok";
+  }
+  EXPECT_EQ(taken, std::strlen("content_hash")) << "where only that is lost";
+}
+
+TEST_F(Checkpoint, SaysWhichFileIsDamaged) {
+  std::map<std::string, std::string> metadata{{"content_hash", "0"}};
+  auto file = Safetensors::open(path);
+  std::string other = temporaryPath("other.safetensors");
+  ASSERT_TRUE(writeSafetensors(other, file->tensors(), metadata).ok());
+  EXPECT_THAT(session->loadCheckpoint(other).message(),
+              testing::StartsWith(other + ": is damaged: "));
 }
 
 TEST_F(Checkpoint, SaysWhatIsMissingOrUnknown) {

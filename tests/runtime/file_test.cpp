@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <sys/stat.h>
 
 using namespace gradus::runtime;
 using namespace gradus::test;
@@ -73,4 +74,56 @@ TEST(AtomicFile, RefusesTwoWriters) {
 TEST(AtomicFile, SaysWhyItCannotWrite) {
   EXPECT_EQ(AtomicFile::create("/nowhere/file").status().message(),
             "/nowhere/file: cannot write: No such file or directory");
+}
+
+TEST(AtomicFile, KeepsALinkAndReplacesWhatItNames) {
+  std::string path = writeFile({'o', 'l', 'd'}, "named");
+  std::string link = temporaryPath("link"), second = temporaryPath("second");
+  for (const std::string &each : {link, second})
+    std::filesystem::remove(each);
+  std::filesystem::create_symlink("named", link); // from the link's own folder
+  std::filesystem::create_symlink(link, second);
+  auto file = AtomicFile::create(second);
+  ASSERT_TRUE(file.ok()) << file.status();
+  ASSERT_TRUE(file->write("new!", 4).ok());
+  ASSERT_TRUE(file->commit().ok());
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
+  EXPECT_TRUE(std::filesystem::is_symlink(second));
+  EXPECT_EQ(contents(path), "new!");
+}
+
+TEST(AtomicFile, MakesTheFileThatALinkNames) {
+  std::string path = temporaryPath("unmade"), link = temporaryPath("dangling");
+  for (const std::string &each : {path, link})
+    std::filesystem::remove(each);
+  std::filesystem::create_symlink(path, link);
+  auto file = AtomicFile::create(link);
+  ASSERT_TRUE(file.ok() && file->commit().ok());
+  EXPECT_TRUE(std::filesystem::is_regular_file(path));
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
+}
+
+TEST(AtomicFile, RefusesALinkToItself) {
+  std::string link = temporaryPath("loop");
+  std::filesystem::remove(link);
+  std::filesystem::create_symlink(link, link);
+  EXPECT_EQ(AtomicFile::create(link).status().message(),
+            link + ": is a link that leads through more than 40 links");
+}
+
+TEST(AtomicFile, NeverReplacesWhatIsNoFile) {
+  auto words = [](const std::string &path) {
+    return AtomicFile::create(path).status().message();
+  };
+  EXPECT_EQ(words("/dev/null"),
+            "/dev/null: cannot write: it is a device, not a file");
+  std::string folder = temporaryPath("folder"), pipe = temporaryPath("pipe");
+  std::filesystem::create_directory(folder);
+  std::filesystem::remove(pipe);
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_EQ(words(folder),
+            folder + ": cannot write: it is a directory, not a file");
+  EXPECT_EQ(words(pipe), pipe + ": cannot write: it is a pipe, not a file");
+  EXPECT_TRUE(std::filesystem::is_fifo(pipe));
+  EXPECT_FALSE(std::filesystem::exists(pipe + ".partial"));
 }
