@@ -3,10 +3,12 @@
 #include "frontends/cli/commands.h"
 #include "frontends/cli/compiler_library.h"
 #include "frontends/cli/failure.h"
+#include "frontends/cli/output_files.h"
 #include "frontends/cli/text.h"
 #include "runtime/artifact.h"
 #include "runtime/file.h"
 #include "runtime/safetensors.h"
+#include "runtime/session.h"
 
 #include <nlohmann/json.hpp>
 
@@ -113,6 +115,10 @@ void run(CompileOptions &options) {
     throw badInput(options.output.empty()
                        ? "compile needs -o FILE, or --stop-after STAGE"
                        : "-o and --stop-after exclude each other");
+  checkOutputFiles({{"-o", options.output}},
+                   {{"the model", request.model},
+                    {"--recipe", request.recipe},
+                    {"--weights", request.weightsFile}});
   if (!options.memoryLimit.empty())
     request.overrides.push_back("memory_limit=\"" + options.memoryLimit + "\"");
   auto began = Clock::now();
@@ -181,7 +187,7 @@ void addCompile(CLI::App &app) {
   command
       ->add_option("--threads", request.threads,
                    "Threads to plan for; 0: one per core")
-      ->check(CLI::Range(0, 4096));
+      ->check(CLI::Range(0, kMostThreads));
   command->add_option("--memory-limit", options->memoryLimit, "Such as 2GiB");
   command->add_flag("--report", request.report,
                     "What each stage did, on stderr");

@@ -6,6 +6,7 @@
 #include "frontends/cli/session_options.h"
 #include "frontends/cli/training_log.h"
 
+#include <cmath>
 #include <cstdio>
 
 using namespace gradus::runtime;
@@ -20,26 +21,35 @@ struct EvaluateOptions {
 
 constexpr const char *kFooter =
     R"(Every sample counts once: the last batch is padded and the padding masked.
+Labels that the loss ignores (loss.ignore_index) do not count.
 
 Example:
   gradus evaluate lenet.gradus --checkpoint lenet.safetensors --data test.safetensors)";
 
-void run(const EvaluateOptions &options) {
-  data::Dataset dataset = take(data::Dataset::open(options.data));
-  auto session = openSession(options.session);
-  int graph = findGraph(*session, "evaluate");
-  data::Feed feed = take(data::Feed::match(
-      dataset, session->graphs()[graph].inputs, labelRule(*session)));
-  std::vector<Metric> metrics = evaluate(*session, graph, feed);
-  if (options.session.json) {
+void print(const std::vector<Metric> &metrics, int64_t samples, bool json) {
+  if (json) {
     nlohmann::ordered_json line = toJson(metrics);
-    line["samples"] = feed.samples();
+    line["samples"] = samples;
     std::puts(line.dump().c_str());
     return;
   }
   for (const Metric &metric : metrics)
     std::printf("%s: %.4f\n", metric.name.c_str(), metric.value);
-  std::printf("samples: %lld\n", static_cast<long long>(feed.samples()));
+  std::printf("samples: %lld\n", static_cast<long long>(samples));
+}
+
+void run(const EvaluateOptions &options) {
+  data::Dataset dataset = take(data::Dataset::open(options.data));
+  auto session = openSession(options.session);
+  noteInitialState(options.session);
+  int graph = findGraph(*session, "evaluate");
+  data::Feed feed = take(data::Feed::match(
+      dataset, session->graphs()[graph].inputs, labelRule(*session)));
+  std::vector<Metric> metrics = evaluate(*session, graph, feed);
+  print(metrics, feed.samples(), options.session.json);
+  for (const Metric &metric : metrics)
+    if (!std::isfinite(metric.value))
+      throw failed(dataset.source(), ": ", metric.name, " is ", metric.value);
 }
 
 } // namespace
@@ -49,14 +59,7 @@ void addEvaluate(CLI::App &app) {
   CLI::App *command =
       app.add_subcommand("evaluate", "Loss and metrics of a data set");
   command->footer(kFooter);
-  addSessionOptions(*command, options->session);
-  command->add_option("--checkpoint", options->session.resume,
-                      "The state, whole");
-  command->add_option("--init", options->session.init,
-                      "Parameters only, where there is no checkpoint");
-  command->add_option("--data", options->data, "FILE or NAME=FILE")
-      ->required()
-      ->allow_extra_args(false);
+  addTrainedOptions(*command, options->session, options->data);
   command->callback([options] { run(*options); });
 }
 

@@ -6,6 +6,8 @@
 #include "frontends/cli/scalar_outputs.h"
 #include "frontends/cli/text.h"
 
+#include <algorithm>
+
 using namespace gradus::runtime;
 
 namespace gradus::cli {
@@ -18,13 +20,18 @@ std::vector<Metric> evaluate(Session &session, int graph,
   std::vector<Metric> metrics;
   for (const std::string &name : scalars.names())
     metrics.push_back({name, 0});
+  double total = feed.countedLabels(0, feed.samples());
   while (const data::Chunk *chunk = batches.next())
     for (int64_t i = 0; i < chunk->count; ++i) {
       check(session.step(graph, chunk->inputs.subspan(i * inputs, inputs),
                          scalars.places(1)));
-      double count = i + 1 == chunk->count ? chunk->lastCount : feed.batch();
+      int64_t first = (chunk->first + i) * feed.batch();
+      double counted = feed.countedLabels(
+          first, std::min(feed.batch(), feed.samples() - first));
+      if (counted == 0) // a mean over nothing, which is no number
+        continue;
       for (size_t m = 0; m < metrics.size(); ++m)
-        metrics[m].value += scalars.value(0, m) * count / feed.samples();
+        metrics[m].value += scalars.value(0, m) * counted / total;
     }
   return metrics;
 }

@@ -15,8 +15,9 @@ struct Metric {
   double value = 0;
 };
 
-/// Runs every sample once; the metrics are means over the samples. The graph's
-/// scalars are means over the `count` real samples of a batch.
+/// Runs every sample once; the metrics are means over all that counts: the
+/// labels that are not ignored, or the samples where none can be. The graph's
+/// scalars are such means over the `count` real samples of a batch.
 std::vector<Metric> evaluate(runtime::Session &session, int graph,
                              const data::Feed &feed);
 

@@ -62,15 +62,30 @@ static int reportUsage(const CLI::App &app, const CLI::ParseError &error,
   return kBadInput;
 }
 
-int main(int argc, char **argv) {
+/// What was printed has arrived, or the command has failed: the disk is full.
+static void flushOutput() {
+  if (std::fflush(stdout) != 0 || std::ferror(stdout))
+    throw failed("not all of standard output could be written; is the disk "
+                 "full?");
+}
+
+static int run(int argc, char **argv) {
   CLI::App app("Compiles whole training steps ahead of time and runs them.",
                "gradus");
+  addCommands(app);
+  int code = kDone;
   try {
-    addCommands(app);
     app.parse(argc, argv);
-    return kDone;
   } catch (const CLI::ParseError &error) {
-    return reportUsage(app, error, argc, argv);
+    code = reportUsage(app, error, argc, argv);
+  }
+  flushOutput();
+  return code;
+}
+
+int main(int argc, char **argv) {
+  try {
+    return run(argc, argv);
   } catch (const Failure &failure) {
     std::fflush(stdout);
     if (*failure.what())

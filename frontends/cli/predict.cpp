@@ -2,6 +2,7 @@
 
 #include "frontends/cli/commands.h"
 #include "frontends/cli/failure.h"
+#include "frontends/cli/output_files.h"
 #include "frontends/cli/session_options.h"
 #include "frontends/cli/tensor_file.h"
 #include "frontends/data/batches.h"
@@ -69,8 +70,14 @@ std::vector<OutputTensor> predict(Session &session, int graph,
 
 void run(const PredictOptions &options) {
   checkTensorPath(options.output);
+  std::vector<UsedFile> inputs = dataFiles("--data", options.data);
+  inputs.push_back({"the artifact", options.session.artifact});
+  inputs.push_back({"--checkpoint", options.session.resume});
+  inputs.push_back({"--init", options.session.init});
+  checkOutputFiles({{"-o", options.output}}, inputs);
   data::Dataset dataset = take(data::Dataset::open(options.data));
   auto session = openSession(options.session);
+  noteInitialState(options.session);
   int graph = findGraph(*session, "predict");
   data::Feed feed =
       take(data::Feed::match(dataset, session->graphs()[graph].inputs));
@@ -95,14 +102,7 @@ void addPredict(CLI::App &app) {
   CLI::App *command =
       app.add_subcommand("predict", "The model's outputs for a data set");
   command->footer(kFooter);
-  addSessionOptions(*command, options->session);
-  command->add_option("--checkpoint", options->session.resume,
-                      "The state, whole");
-  command->add_option("--init", options->session.init,
-                      "Parameters only, where there is no checkpoint");
-  command->add_option("--data", options->data, "FILE or NAME=FILE")
-      ->required()
-      ->allow_extra_args(false);
+  addTrainedOptions(*command, options->session, options->data);
   command
       ->add_option("-o,--output", options->output,
                    "A .safetensors or .npz file")

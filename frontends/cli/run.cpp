@@ -4,6 +4,7 @@
 #include "frontends/cli/commands.h"
 #include "frontends/cli/failure.h"
 #include "frontends/cli/interrupt.h"
+#include "frontends/cli/output_files.h"
 #include "frontends/cli/scalar_outputs.h"
 #include "frontends/cli/session_options.h"
 #include "frontends/cli/tensor_file.h"
@@ -112,6 +113,37 @@ std::vector<void *> outputPlaces(const GraphInfo &graph,
   return all;
 }
 
+void saveCheckpoint(const RunOptions &options, const Session &session) {
+  if (!options.checkpoint.empty())
+    check(session.saveCheckpoint(options.checkpoint));
+}
+
+[[noreturn]] void stopInterrupted(const RunOptions &options,
+                                  const Session &session, int64_t done) {
+  saveCheckpoint(options, session);
+  std::string words = absl::StrCat("interrupted after step ", done, " of ",
+                                   options.steps, "; ");
+  if (options.checkpoint.empty())
+    throw Failure(kInterrupted,
+                  words + "no --checkpoint was given, so nothing was saved");
+  throw Failure(kInterrupted,
+                words + "continue with --resume " + options.checkpoint);
+}
+
+void checkFiles(const RunOptions &options) {
+  if (!options.outputs.empty())
+    checkTensorPath(options.outputs);
+  std::vector<UsedFile> inputs = dataFiles("--inputs", options.inputs);
+  inputs.push_back({"the artifact", options.session.artifact});
+  inputs.push_back({"--init", options.session.init});
+  // The checkpoint may go on in the file of --resume, which has been read.
+  checkOutputFiles(
+      {{"--outputs", options.outputs}, {"--checkpoint", options.checkpoint}},
+      inputs);
+  checkOutputFiles({{"--outputs", options.outputs}},
+                   {{"--resume", options.session.resume}});
+}
+
 void runSteps(const RunOptions &options, Session &session, int graph,
               const std::vector<Source> &sources,
               std::vector<std::vector<uint8_t>> &bytes) {
@@ -123,7 +155,10 @@ void runSteps(const RunOptions &options, Session &session, int graph,
   for (int64_t step = 0; step < options.steps; ++step) {
     for (size_t i = 0; i < sources.size(); ++i)
       inputs[i] = sources[i].at(step);
-    check(session.step(graph, inputs, outputs));
+    runtime::Status status = session.step(graph, inputs, outputs);
+    if (status.code() == runtime::StatusCode::cancelled)
+      stopInterrupted(options, session, step);
+    check(status);
     printStep(options, step + 1, scalars);
   }
   for (size_t i = 0; i < outputs.size(); ++i)
@@ -132,8 +167,7 @@ void runSteps(const RunOptions &options, Session &session, int graph,
 }
 
 void run(const RunOptions &options) {
-  if (!options.outputs.empty())
-    checkTensorPath(options.outputs);
+  checkFiles(options);
   data::Dataset inputs = take(data::Dataset::open(options.inputs));
   auto session = openSession(options.session);
   int graph = findGraph(*session, options.graph);
@@ -144,8 +178,7 @@ void run(const RunOptions &options) {
   runSteps(options, *session, graph, sources, bytes);
   if (!options.outputs.empty())
     writeOutputs(*session, graph, bytes, options.outputs);
-  if (!options.checkpoint.empty())
-    check(session->saveCheckpoint(options.checkpoint));
+  saveCheckpoint(options, *session);
 }
 
 } // namespace
@@ -164,7 +197,7 @@ void addRun(CLI::App &app) {
                    "FILE or NAME=FILE, as for --data of train")
       ->allow_extra_args(false);
   command->add_option("--steps", options->steps, "How many times (1)")
-      ->check(CLI::PositiveNumber);
+      ->check(positive());
   command->add_option("--outputs", options->outputs,
                       "Write the last step's outputs here");
   command->add_option("--checkpoint", options->checkpoint,

@@ -27,8 +27,18 @@ void addSessionOptions(CLI::App &command, SessionOptions &options);
 /// --init and --resume: where the state comes from.
 void addStateOptions(CLI::App &command, SessionOptions &options);
 
+/// All of these, --checkpoint and --init in their stead, and --data: of the
+/// commands that use a trained state.
+void addTrainedOptions(CLI::App &command, SessionOptions &options,
+                       std::vector<std::string> &data);
+/// For an option that counts something: 1 or more.
+CLI::Validator positive();
+
 /// Loads the artifact and then the state that the options name.
 std::unique_ptr<runtime::Session> openSession(const SessionOptions &options);
+
+/// Says on stderr that nothing was trained, where no state was named.
+void noteInitialState(const SessionOptions &options);
 
 /// The number of a graph; a failure lists those there are.
 int findGraph(const runtime::Session &session, const std::string &name);

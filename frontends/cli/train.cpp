@@ -9,6 +9,7 @@
 #include "frontends/cli/failure.h"
 #include "frontends/cli/interrupt.h"
 #include "frontends/cli/memory_use.h"
+#include "frontends/cli/output_files.h"
 #include "frontends/cli/progress.h"
 #include "frontends/cli/scalar_outputs.h"
 #include "frontends/cli/session_options.h"
@@ -96,7 +97,21 @@ private:
   Clock::time_point saved_ = Clock::now();
 };
 
+void checkFiles(const TrainOptions &options) {
+  std::vector<UsedFile> inputs = dataFiles("--data", options.data);
+  for (const UsedFile &file : dataFiles("--eval", options.eval))
+    inputs.push_back(file);
+  inputs.push_back({"the artifact", options.session.artifact});
+  inputs.push_back({"--init", options.session.init});
+  // The checkpoint may go on in the file of --resume, which has been read.
+  checkOutputFiles(
+      {{"--checkpoint", options.checkpoint}, {"--log", options.log}}, inputs);
+  checkOutputFiles({{"--log", options.log}},
+                   {{"--resume", options.session.resume}});
+}
+
 Training::Training(const TrainOptions &options) : options_(options) {
+  checkFiles(options);
   dataset_ = take(data::Dataset::open(options.data));
   testSet_ = take(data::Dataset::open(options.eval));
   memoryBefore_ = emptySessionBytes(options.session.threads);
@@ -133,8 +148,9 @@ void Training::plan() {
   total_ = options_.steps ? options_.steps : epochs * perEpoch_;
   start_ = done_ = session_->stepCount();
   if (start_ < 0)
-    throw badInput(options_.session.artifact, ": the state is at step ", start_,
-                   ", expected 0 or more; is the checkpoint damaged?");
+    throw badInput(options_.session.resume.empty() ? options_.session.artifact
+                                                   : options_.session.resume,
+                   ": the state is at step ", start_, ", expected 0 or more");
   // A checkpoint that cannot be written is better known before the work.
   if (!options_.checkpoint.empty())
     take(AtomicFile::create(options_.checkpoint));
@@ -174,7 +190,7 @@ void Training::countStep(int64_t step, int64_t place) {
       throw failed(
           "step ", step + 1, ": ", latest_[i].name, " is ", latest_[i].value,
           "; nothing was saved after the last checkpoint. A lower learning "
-          "rate may help; recipe key on_nonfinite");
+          "rate may help");
   }
   ++summed_;
   log_->step(step + 1, epochOf(step) + 1, latest_);
@@ -272,6 +288,7 @@ void Training::run() {
   if (done_ == start_)
     test(progress);
   summarize(secondsSince(began));
+  log_->finish();
 }
 
 ordered_json Training::summaryJson(double seconds) const {
@@ -348,9 +365,9 @@ void addTrain(CLI::App &app) {
                           "Epochs in all, those before --resume included (1)");
   command
       ->add_option("--steps", options->steps, "Steps in all, instead of epochs")
-      ->check(CLI::PositiveNumber)
+      ->check(positive())
       ->excludes(epochs);
-  epochs->check(CLI::PositiveNumber);
+  epochs->check(positive());
   command->add_option(
       "--checkpoint", options->checkpoint,
       "Write the state here: at the end, when interrupted, and");

@@ -19,7 +19,7 @@ ordered_json toJson(const std::vector<Metric> &metrics) {
 }
 
 TrainingLog::TrainingLog(const std::string &path, bool append, bool json)
-    : json_(json) {
+    : path_(path), json_(json) {
   if (path.empty())
     return;
   file_.open(path, append ? std::ios::app : std::ios::trunc);
@@ -34,6 +34,12 @@ void TrainingLog::step(int64_t step, int64_t epoch,
   ordered_json line = {{"step", step}, {"epoch", epoch}};
   line.update(toJson(metrics));
   file_ << line.dump() << '\n';
+}
+
+void TrainingLog::finish() {
+  if (file_.is_open() && !file_.flush())
+    throw failed(path_, ": not all of the log could be written; is the disk "
+                        "full?");
 }
 
 static std::string epochText(const EpochReport &report) {

@@ -27,8 +27,12 @@ public:
 
   void step(int64_t step, int64_t epoch, const std::vector<Metric> &metrics);
   void epoch(const EpochReport &report);
+  /// Throws where a line did not reach the file: what was trained counts more
+  /// than its log, so this is said when all is done.
+  void finish();
 
 private:
+  std::string path_;
   std::ofstream file_;
   bool json_;
 };

@@ -100,6 +100,10 @@ Dataset::open(const std::vector<std::string> &arguments) {
   return dataset;
 }
 
+std::string Dataset::pathOf(const std::string &argument) {
+  return parse(argument).path;
+}
+
 runtime::Status Dataset::add(Column column) {
   for (Column &present : columns_) {
     if (present.name != column.name)

@@ -35,6 +35,9 @@ public:
   static runtime::StatusOr<Dataset>
   open(const std::vector<std::string> &arguments);
 
+  /// The file that an argument names.
+  static std::string pathOf(const std::string &argument);
+
   const std::vector<Column> &columns() const { return columns_; }
   /// Null where there is none of that name.
   const Column *find(const std::string &name) const;

@@ -151,8 +151,30 @@ runtime::Status Feed::addInput(const Dataset &dataset, const TensorInfo &input,
     return invalid("has no tensor '", input.name, "' (",
                    withSamples(input.type), "); it has ", dataset.contents());
   GRADUS_TRY(addColumn(dataset, *column, input));
-  return input.name == "label" ? checkLabels(*column, labels)
-                               : runtime::Status();
+  return input.name == "label" ? addLabels(*column, labels) : runtime::Status();
+}
+
+runtime::Status Feed::addLabels(const Column &column, const LabelRule &rule) {
+  GRADUS_TRY(checkLabels(column, rule));
+  if (!rule.ignore || !isInteger(column.type.dtype))
+    return runtime::Status();
+  labels_ = &column;
+  ignored_ = *rule.ignore;
+  if (countedLabels(0, samples_) == 0)
+    return invalid("tensor 'label' has none that counts: all are ", ignored_,
+                   ", the loss's ignore_index");
+  return runtime::Status();
+}
+
+int64_t Feed::countedLabels(int64_t first, int64_t count) const {
+  if (!labels_)
+    return count;
+  int64_t perSample =
+      labels_->bytes.size() / runtime::bytesOf(labels_->type.dtype) / samples_;
+  int64_t counted = 0;
+  for (int64_t i = first * perSample; i < (first + count) * perSample; ++i)
+    counted += integerAt(*labels_, i) != ignored_;
+  return counted;
 }
 
 runtime::StatusOr<Feed> Feed::match(const Dataset &dataset,

@@ -30,6 +30,9 @@ public:
   int64_t samples() const { return samples_; }
   /// Samples of a batch.
   int64_t batch() const { return batch_; }
+  /// How many labels of `count` samples from `first` on are not ignored; the
+  /// samples themselves where no label can be.
+  int64_t countedLabels(int64_t first, int64_t count) const;
   size_t inputCount() const { return ports_.size(); }
   /// Bytes of an input, for a whole batch.
   size_t bytesOf(size_t input) const { return ports_[input].bytes; }
@@ -58,8 +61,11 @@ private:
   runtime::Status addInput(const Dataset &dataset,
                            const runtime::TensorInfo &input,
                            const LabelRule &labels);
+  runtime::Status addLabels(const Column &column, const LabelRule &rule);
 
   std::vector<Port> ports_;
+  const Column *labels_ = nullptr; // where some may be `ignored_`
+  int64_t ignored_ = 0;
   int64_t samples_ = -1;
   int64_t batch_ = -1;
 };

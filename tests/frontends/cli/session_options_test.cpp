@@ -53,3 +53,32 @@ TEST(SessionOptions, AnArtifactWithoutARecipeHasAnEmptyOne) {
   Adder adder(artifact);
   EXPECT_TRUE(recipeOf(*adder.open()).empty());
 }
+
+TEST(SessionOptions, TellACheckpointOfAnotherProgram) {
+  gradus::test::TestArtifact other;
+  other.header.name = "subtractor";
+  std::string checkpoint;
+  {
+    Adder subtractor(other);
+    checkpoint = subtractor.path + ".safetensors";
+    ASSERT_TRUE(subtractor.open()->saveCheckpoint(checkpoint).ok());
+  }
+  Adder adder;
+  SessionOptions options;
+  options.artifact = adder.path;
+  options.resume = checkpoint;
+  testing::internal::CaptureStderr();
+  openSession(options);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "warning: " + checkpoint +
+                " is a checkpoint of the program 'subtractor', but " +
+                adder.path + " is of 'adder'\n");
+  std::filesystem::remove(checkpoint);
+}
+
+TEST(SessionOptions, CountFromOne) {
+  auto words = [](std::string text) { return positive()(text); };
+  EXPECT_EQ(words("1"), "");
+  EXPECT_EQ(words("0"), "expected a whole number of 1 or more, found 0");
+  EXPECT_EQ(words("two"), "expected a whole number of 1 or more, found two");
+}

@@ -53,3 +53,17 @@ TEST(TrainingLog, WritesStepsToItsFile) {
 TEST(TrainingLog, SaysWhereItCannotWrite) {
   EXPECT_THROW(TrainingLog("/nonexistent/log", false, false), Failure);
 }
+
+TEST(TrainingLog, SaysAtTheEndThatALineWasLost) {
+  TrainingLog log("/dev/full", false, false);
+  log.step(1, 1, {{"loss", 2}});
+  try {
+    log.finish();
+    FAIL();
+  } catch (const Failure &failure) {
+    EXPECT_EQ(failure.code, kFailedWhileRunning);
+    EXPECT_STREQ(
+        failure.what(),
+        "/dev/full: not all of the log could be written; is the disk full?");
+  }
+}

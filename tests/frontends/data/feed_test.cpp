@@ -118,3 +118,24 @@ TEST(Feed, RefusesTensorsOfUnequalSampleCounts) {
                                 input("z", DType::f32, {2})}),
               HasSubstr("'z' has 4 samples, others have 5"));
 }
+
+TEST(Feed, CountsTheLabelsThatAreNotIgnored) {
+  Data data; // labels 0, 1, 2, 1, 0
+  auto feed = Feed::match(data.dataset, kInputs, {3, 1});
+  ASSERT_TRUE(feed.ok()) << feed.status();
+  EXPECT_EQ(feed->countedLabels(0, 5), 3);
+  EXPECT_EQ(feed->countedLabels(1, 1), 0);
+  EXPECT_EQ(feed->countedLabels(2, 2), 1);
+  auto all = Feed::match(data.dataset, kInputs, {3, {}});
+  EXPECT_EQ(all->countedLabels(0, 5), 5);
+}
+
+TEST(Feed, RefusesLabelsThatAreAllIgnored) {
+  Data data;
+  std::string labels = data.folder.write(
+      "none.npy", npyFile("<i4", "5,", bytesOf<int32_t>({7, 7, 7, 7, 7})));
+  Dataset dataset = *Dataset::open({"x=" + data.x, "label=" + labels});
+  EXPECT_THAT(mistake(dataset, kInputs, {3, 7}),
+              HasSubstr("tensor 'label' has none that counts: all are 7, the "
+                        "loss's ignore_index"));
+}

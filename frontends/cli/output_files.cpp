@@ -1,0 +1,49 @@
+// Two names are one file where the system says so, or, of files that are not
+// there yet, where they lead to one place.
+
+#include "frontends/cli/output_files.h"
+
+#include "frontends/cli/failure.h"
+#include "frontends/data/dataset.h"
+
+#include <filesystem>
+
+namespace gradus::cli {
+
+static bool isSameFile(const std::string &one, const std::string &other) {
+  std::error_code none;
+  if (std::filesystem::equivalent(one, other, none) && !none)
+    return true;
+  auto place = [&](const std::string &path) {
+    return std::filesystem::weakly_canonical(
+        std::filesystem::absolute(path, none), none);
+  };
+  return place(one) == place(other);
+}
+
+static void checkApart(const UsedFile &output, const UsedFile &other) {
+  if (!output.path.empty() && !other.path.empty() &&
+      isSameFile(output.path, other.path))
+    throw badInput(output.role, " ", output.path, ": is the same file as ",
+                   other.role, " ", other.path, "; write to another one");
+}
+
+void checkOutputFiles(const std::vector<UsedFile> &outputs,
+                      const std::vector<UsedFile> &inputs) {
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    for (const UsedFile &input : inputs)
+      checkApart(outputs[i], input);
+    for (size_t before = 0; before < i; ++before)
+      checkApart(outputs[i], outputs[before]);
+  }
+}
+
+std::vector<UsedFile> dataFiles(const std::string &role,
+                                const std::vector<std::string> &arguments) {
+  std::vector<UsedFile> files;
+  for (const std::string &argument : arguments)
+    files.push_back({role, data::Dataset::pathOf(argument)});
+  return files;
+}
+
+} // namespace gradus::cli

@@ -1,0 +1,25 @@
+// No command writes over a file that it reads.
+
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace gradus::cli {
+
+/// A file of the command line, and as what it stands there.
+struct UsedFile {
+  std::string role; // "--checkpoint", "the model"
+  std::string path; // empty: not given
+};
+
+/// Throws a Failure where an output is the same file as an input or as another
+/// output, under whatever name or link.
+void checkOutputFiles(const std::vector<UsedFile> &outputs,
+                      const std::vector<UsedFile> &inputs);
+
+/// The files of --data, --eval or --inputs.
+std::vector<UsedFile> dataFiles(const std::string &role,
+                                const std::vector<std::string> &arguments);
+
+} // namespace gradus::cli
