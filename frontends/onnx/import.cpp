@@ -119,6 +119,11 @@ absl::StatusOr<RankedTensorType> inputType(const ::onnx::ValueInfoProto &input,
                    dataTypeName(type.elem_type()), ", which is not supported");
   SmallVector<int64_t> shape;
   for (const auto &dimension : type.shape().dim())
+    if (dimension.has_dim_value() && dimension.dim_value() == 0)
+      return invalid("input \"", input.name(),
+                     "\" has a size of 0, "
+                     "which is not supported");
+  for (const auto &dimension : type.shape().dim())
     shape.push_back(dimensions.resolve(
         dimension, message(input.name(), ".", shape.size())));
   return RankedTensorType::get(shape, element);

@@ -39,6 +39,8 @@ template <Reduction kind>
 absl::Status reduceAlong(Importer &importer, const Node &node) {
   GRADUS_ASSIGN_OR_RETURN(Value input, importer.value(node, 0));
   ArrayRef<int64_t> shape = tensorType(input).getShape();
+  if (tensorType(input).getElementType().isInteger(1))
+    return node.error("is not supported on booleans");
   GRADUS_ASSIGN_OR_RETURN(SmallVector<int64_t> axes,
                           reducedAxes(importer, node, shape.size()));
   Location location = importer.location(node);

@@ -88,11 +88,28 @@ absl::Status constantOfShape(Importer &importer, const Node &node) {
 }
 
 /// start, start + step, ... below (or, going down, above) the limit.
+absl::StatusOr<Constant> foldFloatRange(const Node &node, Constants inputs) {
+  double start = inputs[0]->tensor.floats[0],
+         limit = inputs[1]->tensor.floats[0],
+         step = inputs[2]->tensor.floats[0];
+  double count = std::max(0.0, std::ceil((limit - start) / step));
+  if (!(count < 1e18))
+    return node.error("from ", start, " to ", limit, " by ", step,
+                      " has no end");
+  GRADUS_RETURN_IF_ERROR(checkExtents(node, {int64_t(count)}));
+  Constant result = zeros(inputs[0]->element, {int64_t(count)});
+  for (size_t i = 0; i < result.tensor.floats.size(); ++i)
+    result.tensor.floats[i] = start + double(i) * step;
+  return result;
+}
+
 absl::StatusOr<Constant> foldRange(const Node &node, Constants inputs) {
   for (const Constant *input : inputs)
     if (inputs.size() != 3 || input->tensor.size() != 1 ||
-        input->tensor.isFloat)
-      return node.error("expected three integers");
+        input->element != inputs[0]->element)
+      return node.error("expected three numbers of one type");
+  if (inputs[0]->tensor.isFloat)
+    return foldFloatRange(node, inputs);
   int64_t start = inputs[0]->tensor.integers[0],
           limit = inputs[1]->tensor.integers[0],
           step = inputs[2]->tensor.integers[0];

@@ -1,0 +1,36 @@
+"""ONNX's own cases: what we claim passes, and no kind has fewer that pass than
+docs/reference/onnx_backend.md says."""
+
+import os
+import re
+import subprocess
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+PAGE = os.path.join(HERE, "..", "docs", "reference", "onnx_backend.md")
+DEPS = os.environ.get("GRADUS_DEPS") or os.path.join(os.path.expanduser("~"), ".cache", "gradus")
+PYTHON = os.path.join(DEPS, "onnx-tests", "bin", "python")
+
+
+def passed(text):
+    """kind -> number of passed cases, as a page's first table has them."""
+    return {kind: int(count) for kind, count in re.findall(r"^\| ([\w-]+) \| \d+ \| (\d+) \|", text, re.M)}
+
+
+@unittest.skipUnless(os.path.exists(PYTHON), "the onnx package is not there")
+class OnnxBackend(unittest.TestCase):
+    maxDiff = None
+
+    def test_claimed_cases_pass(self):
+        command = [PYTHON, "-W", "ignore", os.path.join(HERE, "onnx_backend.py"), "--page"]
+        done = subprocess.run(command, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr[-20000:])
+        with open(PAGE) as file:
+            recorded = passed(file.read())
+        now = passed(done.stdout)
+        fewer = {kind: (now.get(kind), count) for kind, count in recorded.items() if now.get(kind, 0) < count}
+        self.assertEqual(fewer, {}, "fewer cases pass than the page says")
+
+
+if __name__ == "__main__":
+    unittest.main()
