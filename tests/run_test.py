@@ -44,6 +44,7 @@ class Counting(unittest.TestCase):
 
     def test_a_pattern_is_a_part_of_the_name(self):
         self.assertTrue(run.Tally("dead").wants("passes/dead_code.mlir"))
+        self.assertTrue(run.Tally("full-size").wants("full_size/test_bert_base"))
         self.assertFalse(run.Tally("dead").wants("passes/autodiff.mlir"))
 
 

@@ -1,7 +1,8 @@
 // Recorded models train as PyTorch trains them: gradients, losses, final
 // parameters and running statistics of every case, file and run, within the
 // case's own tolerances. The cases are those of tests/data/models and of the
-// folders that GRADUS_MODELS lists, with ':' between them.
+// folders that GRADUS_MODELS lists, with ':' between them; those of full size
+// are for tests/full_size_test.py.
 
 #include "frontends/check/check_run.h"
 
@@ -38,7 +39,8 @@ std::vector<std::filesystem::path> allCases() {
   std::set<std::string> names; // a case may be in several folders
   for (const std::string &root : roots)
     for (const std::filesystem::path &folder : findCases(root))
-      if (names.insert(folder.filename()).second)
+      if (!std::filesystem::exists(folder / "init.json") && // full size
+          names.insert(folder.filename()).second)
         cases.push_back(folder);
   return cases;
 }

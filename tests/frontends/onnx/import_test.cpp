@@ -26,8 +26,9 @@ std::vector<CaseFile> smallCaseFiles() {
   for (const auto &folder :
        check::findCases(GRADUS_SOURCE_DIR "/tests/data/models"))
     if (auto recorded = RecordedCase::open(folder);
-        recorded.ok() && recorded->description()["batch_norm"].empty() &&
-        recorded->description()["parameters_total"].get<int>() < 20000)
+        recorded.ok() &&
+        recorded->description().value("batch_norm", Json::array()).empty() &&
+        recorded->description().at("parameters_total").get<int>() < 20000)
       for (const std::string &file : recorded->files())
         files.push_back({folder, file});
   return files;
