@@ -4,6 +4,7 @@
 
 #include "codegen/cpu_emitter.h"
 
+#include "codegen/cpu_indexing.h"
 #include "codegen/cpu_loops.h"
 #include "codegen/cpu_object.h"
 #include "codegen/cpu_ops.h"
@@ -64,6 +65,7 @@ private:
   Value *pointerOf(mlir::Value buffer);
   void emitScratch(plan::ScratchOp op);
   Error emitNests(const Items &items);
+  void emitIndexed();
   Error emitItems();
 
   CpuBuilder &b;
@@ -106,6 +108,15 @@ Error KernelEmitter::emitNests(const Items &items) {
   return Error::success();
 }
 
+/// A kernel of what indices decide holds that alone.
+void KernelEmitter::emitIndexed() {
+  auto pointer = [&](mlir::Value buffer) { return pointerOf(buffer); };
+  for (auto op : kernel.getBody().getOps<plan::TakeOp>())
+    emitTake(b, op, function.getArg(1), function.getArg(2), pointer);
+  for (auto op : kernel.getBody().getOps<plan::AddAtOp>())
+    emitAddAt(b, op, function.getArg(1), function.getArg(2), pointer);
+}
+
 /// All nests on all items, or, where they pass values through scratch, on one
 /// item after the other.
 Error KernelEmitter::emitItems() {
@@ -125,6 +136,7 @@ Error KernelEmitter::emit() {
     emitScratch(op);
   if (Error error = emitItems())
     return error;
+  emitIndexed();
   b.CreateRetVoid();
   return Error::success();
 }

@@ -46,6 +46,9 @@ public:
 
   void run() {
     sortTopologically(&block_);
+    for (Operation &op : llvm::make_early_inc_range(block_))
+      if (isa<plan::TakeOp, plan::AddAtOp>(op))
+        outlineIndexed(&op, kernels_);
     auto nests = llvm::to_vector(block_.getOps<NestOp>());
     if (nests.empty())
       return;
@@ -73,7 +76,8 @@ private:
       for (Value result : nest.getResults())
         bytes += bytesOf(result.getType());
     }
-    bool hasOthers = !block_.getOps<plan::LibraryOp>().empty();
+    bool hasOthers = !block_.getOps<plan::LibraryOp>().empty() ||
+                     !block_.getOps<plan::LaunchOp>().empty();
     return !hasOthers && work < limits_.tinyWork && bytes < limits_.tinyBytes;
   }
 

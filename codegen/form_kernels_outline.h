@@ -42,4 +42,8 @@ plan::KernelOp flatKernel(plan::NestOp nest, KernelTable &kernels);
 plan::LaunchOp outlineFlat(plan::KernelOp kernel,
                            llvm::ArrayRef<plan::NestOp> nests);
 
+/// Replaces a `plan.take` or `plan.add_at` by a launch of a kernel over the
+/// slices that it writes.
+plan::LaunchOp outlineIndexed(mlir::Operation *op, KernelTable &kernels);
+
 } // namespace gradus

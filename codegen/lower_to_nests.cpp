@@ -171,6 +171,8 @@ SmallVector<Value> lowerOp(OpBuilder &builder, Operation *op) {
           .Case<TransposeOp, BroadcastOp, IotaOp, MatmulOp, ReduceOp,
                 Elementwise>([&](auto known) { return lower(builder, known); })
           .Default(Value());
+  if (!one)
+    one = lowerIndexingOp(builder, op);
   if (one)
     return {one};
   return lowerWindowOp(builder, op);
@@ -202,7 +204,7 @@ bool isPadding(NestOp nest) {
 
 /// Names the nests from `first` on for the op they come from: "matmul", "add".
 void labelNests(Block::iterator first, Operation *op) {
-  if (isa<TransposeOp, BroadcastOp, IotaOp>(op))
+  if (isa<TransposeOp, BroadcastOp, IotaOp, SliceOp>(op))
     return;
   StringRef name = op->getName().stripDialect();
   if (isa<arith::ArithDialect>(op->getDialect()) && !name.consume_back("f"))

@@ -130,6 +130,35 @@ void NestOp::getEffects(
     effects.emplace_back(MemoryEffects::Write::get(), &out);
 }
 
+//===-- take, add_at ------------------------------------------------------===//
+
+static ShapedType outTypeOf(Operation *op, Value out) {
+  return cast<ShapedType>(out ? out.getType() : op->getResult(0).getType());
+}
+
+ShapedType TakeOp::getOutType() { return outTypeOf(*this, getOut()); }
+ShapedType AddAtOp::getOutType() { return outTypeOf(*this, getOut()); }
+
+using Effects = SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>;
+
+/// On buffers the inputs are read and the last operand is written.
+static void addBufferEffects(Operation *op, bool writesLast, Effects &effects) {
+  for (OpOperand &operand : op->getOpOperands())
+    if (isa<MemRefType>(operand.get().getType()))
+      effects.emplace_back(MemoryEffects::Read::get(), &operand);
+  if (writesLast)
+    effects.emplace_back(MemoryEffects::Write::get(),
+                         &op->getOpOperand(op->getNumOperands() - 1));
+}
+
+void TakeOp::getEffects(Effects &effects) {
+  addBufferEffects(*this, bool(getOut()), effects);
+}
+
+void AddAtOp::getEffects(Effects &effects) {
+  addBufferEffects(*this, bool(getOut()), effects);
+}
+
 //===-- kernel ------------------------------------------------------------===//
 
 ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &result) {

@@ -119,6 +119,47 @@ def IndexOp : PlanOp<"index", [Pure]> {
   let assemblyFormat = "$dim attr-dict";
 }
 
+// Reads and sums at positions that are known at run time only.
+class IndexedOp<string mnemonic> : PlanOp<mnemonic, [
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let arguments = (ins TensorOrBuffer:$source, TensorOrBuffer:$indices, Optional<Buffer>:$out,
+                       I64Attr:$axis, I64Attr:$batch_dims);
+  let results = (outs Optional<AnyRankedTensor>:$result);
+  let assemblyFormat = "$source `at` $indices (`into` $out^)? `axis` $axis `batch` $batch_dims attr-dict `:` type($source) `,` type($indices) (`,` type($out)^)? (`->` type($result)^)?";
+  let extraClassDeclaration = [{
+    /// The tensor or buffer that is written.
+    ::mlir::ShapedType getOutType();
+  }];
+}
+
+def TakeOp : IndexedOp<"take"> {
+  let summary = "A gather, on tensors or buffers";
+  let description = [{
+    `gradus.gather` as a command: in a kernel over rows, item r is the r-th
+    slice of the result, with the dimensions after the indices' in it.
+
+    Example:
+
+    ```mlir
+    %y = plan.take %table at %token axis 0 batch 0 : tensor<100x16xf32>, tensor<4x8xi64> -> tensor<4x8x16xf32>
+    ```
+  }];
+}
+
+def AddAtOp : IndexedOp<"add_at"> {
+  let summary = "A scatter_add, on tensors or buffers";
+  let description = [{
+    `gradus.scatter_add` as a command: in a kernel over rows, item r is the r-th
+    slice of the result, so each is summed up by one thread, in order.
+
+    Example:
+
+    ```mlir
+    %dtable = plan.add_at %dy at %token axis 0 batch 0 : tensor<4x8x16xf32>, tensor<4x8xi64> -> tensor<100x16xf32>
+    ```
+  }];
+}
+
 def SplitAttr : EnumAttr<Plan_Dialect, Split, "split">;
 
 def KernelOp : PlanOp<"kernel", [Symbol, IsolatedFromAbove, FunctionOpInterface]> {
@@ -126,7 +167,8 @@ def KernelOp : PlanOp<"kernel", [Symbol, IsolatedFromAbove, FunctionOpInterface]
   let description = [{
     Arguments are memrefs: `inputs` of them are read, the others are written
     (an output may be the same memory as an input where `plan.launch` says so).
-    The body holds `plan.scratch` and `plan.nest` ops. An entry point is
+    The body holds `plan.scratch`, `plan.nest`, `plan.take` and `plan.add_at`
+    ops. An entry point is
     `void k(void **buffers, int64 begin, int64 end)` over work items:
 
     - `serial`: one item, all nests over their whole domain.

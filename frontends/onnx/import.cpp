@@ -5,6 +5,8 @@
 #include "frontends/onnx/onnx.pb.h"
 #include "frontends/onnx/operators.h"
 
+#include "ir/evaluator.h"
+
 #include "mlir/IR/Verifier.h"
 #include "llvm/Support/Path.h"
 
@@ -158,11 +160,55 @@ absl::Status fold(const Operator &op, Importer &importer, const Node &node) {
   return importer.define(node, 0, std::move(result));
 }
 
+/// The values of the ops of a block, by the reference evaluator; nothing if it
+/// does not know one of them.
+std::optional<llvm::DenseMap<Value, HostTensor>> evaluated(Block &block) {
+  llvm::DenseMap<Value, HostTensor> values;
+  ScopedDiagnosticHandler quiet(block.getParentOp()->getContext(),
+                                [](Diagnostic &) { return success(); });
+  for (Operation &op : block) {
+    SmallVector<HostTensor> operands;
+    for (Value operand : op.getOperands())
+      operands.push_back(values[operand]);
+    auto results = evaluateOp(&op, operands);
+    if (failed(results))
+      return std::nullopt;
+    for (auto [result, value] : llvm::zip(op.getResults(), *results))
+      values[result] = std::move(value);
+  }
+  return values;
+}
+
+/// Builds a node whose inputs are constants by itself, and defines its outputs
+/// as what comes out.
+absl::Status foldByEvaluation(const Operator &op, Importer &importer,
+                              const Node &node) {
+  OpBuilder::InsertPoint graph = importer.builder.saveInsertionPoint();
+  OwningOpRef<ModuleOp> scratch =
+      ModuleOp::create(importer.builder.getUnknownLoc());
+  importer.builder.setInsertionPointToStart(scratch->getBody());
+  absl::Status built = op.build(importer, node);
+  importer.builder.restoreInsertionPoint(graph);
+  GRADUS_RETURN_IF_ERROR(built);
+  auto values = evaluated(*scratch->getBody());
+  if (!values)
+    return op.build(importer, node);
+  for (int output = 0; output < node.outputCount(); ++output)
+    if (Value value = importer.valueOf(node, output))
+      GRADUS_RETURN_IF_ERROR(importer.define(
+          node, output,
+          Constant{(*values)[value],
+                   cast<RankedTensorType>(value.getType()).getElementType()}));
+  return absl::OkStatus();
+}
+
 absl::Status addNode(Importer &importer, const Node &node) {
   const Operator &op = *findOperator(node.type());
   GRADUS_ASSIGN_OR_RETURN(bool constant, importer.allConstant(node));
   if (constant && op.fold)
     return fold(op, importer, node);
+  if (constant && op.folds() && node.inputCount() > 0)
+    return foldByEvaluation(op, importer, node);
   if (op.build)
     return op.build(importer, node);
   return node.error("is supported only on shapes and constants, but its inputs "

@@ -63,9 +63,31 @@ absl::Status Importer::define(const Node &node, int output, Value value) {
 }
 
 absl::Status Importer::define(const Node &node, int output, Constant constant) {
-  if (!node.output(output).empty())
+  if (!node.output(output).empty()) {
     entries_[node.output(output)].constant = std::move(constant);
+    entries_[node.output(output)].value = {};
+  }
   return absl::OkStatus();
+}
+
+absl::Status Importer::defineSequence(const Node &node, int output,
+                                      ArrayRef<Value> values) {
+  entries_[node.output(output)].sequence = SmallVector<Value>(values);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ArrayRef<Value>> Importer::sequence(const Node &node,
+                                                   int input) const {
+  GRADUS_ASSIGN_OR_RETURN(const Entry *entry, find(node, input));
+  if (!entry->sequence)
+    return node.error("its input \"", node.input(input).str(),
+                      "\" is no sequence");
+  return ArrayRef<Value>(*entry->sequence);
+}
+
+Value Importer::valueOf(const Node &node, int output) const {
+  auto found = entries_.find(node.output(output));
+  return found == entries_.end() ? Value() : found->second.value;
 }
 
 void Importer::defineUnsupported(const Node &node, int output,
@@ -106,6 +128,9 @@ absl::StatusOr<Importer::Entry *> Importer::find(const Node &node, int input) {
 
 absl::StatusOr<Value> Importer::value(const Node &node, int input) {
   GRADUS_ASSIGN_OR_RETURN(Entry * entry, find(node, input));
+  if (entry->sequence)
+    return node.error("its input \"", node.input(input).str(),
+                      "\" is a sequence, expected a tensor");
   return materialize(*entry, location(node));
 }
 
@@ -128,6 +153,9 @@ absl::StatusOr<Value> Importer::value(llvm::StringRef name, Location location) {
   if (!found->second.unsupported.empty())
     return invalid("output \"", name.str(), "\" is ",
                    found->second.unsupported);
+  if (found->second.sequence)
+    return invalid("output \"", name.str(),
+                   "\" is a sequence, which is not supported");
   return materialize(found->second, location);
 }
 
@@ -166,6 +194,9 @@ Importer::integers(const Node &node, int input, const char *what) const {
 absl::StatusOr<RankedTensorType> Importer::type(const Node &node,
                                                 int input) const {
   GRADUS_ASSIGN_OR_RETURN(const Entry *entry, find(node, input));
+  if (entry->sequence)
+    return node.error("its input \"", node.input(input).str(),
+                      "\" is a sequence, expected a tensor");
   if (entry->value)
     return cast<RankedTensorType>(entry->value.getType());
   if (entry->constant)

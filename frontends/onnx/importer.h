@@ -53,6 +53,14 @@ public:
 
   absl::Status define(const Node &node, int output, mlir::Value value);
   absl::Status define(const Node &node, int output, Constant constant);
+  /// An output that is a sequence of tensors.
+  absl::Status defineSequence(const Node &node, int output,
+                              llvm::ArrayRef<mlir::Value> values);
+  /// A node's input, which must be a sequence.
+  absl::StatusOr<llvm::ArrayRef<mlir::Value>> sequence(const Node &node,
+                                                       int input) const;
+  /// What a node's output stands for; null where it is left out or a constant.
+  mlir::Value valueOf(const Node &node, int output) const;
   /// An output that we do not compute: an error only where something uses it.
   void defineUnsupported(const Node &node, int output, const std::string &what);
   /// The elements of a tensor in the model.
@@ -62,9 +70,10 @@ public:
   absl::Status checkPatterns() const;
 
 private:
-  /// What a name stands for; one of the four is set.
+  /// What a name stands for; one of the five is set.
   struct Entry {
     mlir::Value value;
+    std::optional<llvm::SmallVector<mlir::Value>> sequence;
     std::optional<Constant> constant;
     const ::onnx::TensorProto *state = nullptr;
     std::string unsupported; // why there is nothing

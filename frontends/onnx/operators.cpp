@@ -8,7 +8,7 @@ static llvm::StringMap<const Operator *> allOperators() {
   llvm::StringMap<const Operator *> result;
   for (llvm::ArrayRef<Operator> family :
        {elementwiseOperators(), matrixOperators(), windowOperators(),
-        shapeOperators(), reductionOperators()})
+        shapeOperators(), reductionOperators(), indexingOperators()})
     for (const Operator &op : family)
       result[op.name] = &op;
   return result;

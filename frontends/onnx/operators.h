@@ -12,8 +12,13 @@ struct Operator {
   const char *name;
   /// Builds the node's ops; null: works on constants only.
   absl::Status (*build)(Importer &, const Node &);
-  /// Computes its first output from constants; null: never folds.
+  /// Computes its first output from constants; null: the reference evaluator
+  /// folds what `build` builds.
   absl::StatusOr<Constant> (*fold)(const Node &, Constants) = nullptr;
+  /// False for what makes sequences, which are values.
+  bool foldsByEvaluation = true;
+
+  bool folds() const { return build && foldsByEvaluation; }
 };
 
 // One table per family, in the file of that name.
@@ -22,6 +27,7 @@ llvm::ArrayRef<Operator> matrixOperators();
 llvm::ArrayRef<Operator> windowOperators();
 llvm::ArrayRef<Operator> shapeOperators();
 llvm::ArrayRef<Operator> reductionOperators();
+llvm::ArrayRef<Operator> indexingOperators();
 
 /// The op of this type (`Gemm`, `com.acme::Fancy`), or null.
 const Operator *findOperator(llvm::StringRef type);

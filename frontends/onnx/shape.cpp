@@ -1,7 +1,6 @@
 // ONNX ops that make constants, ask for shapes, or arrange elements anew.
 //
-// Shape arithmetic (Shape, Gather, Concat, ...) works on constants alone: with
-// static shapes all of it is known here.
+// With static shapes all shape arithmetic is known here.
 
 #include "frontends/onnx/fold.h"
 #include "frontends/onnx/onnx.pb.h"
@@ -17,15 +16,6 @@ namespace {
 using namespace mlir;
 
 //===-- constants ---------------------------------------------------------===//
-
-/// An index counted from either end, as one counted from the front.
-absl::StatusOr<int64_t> normalIndex(const Node &node, int64_t index,
-                                    int64_t size) {
-  if (index < -size || index >= size)
-    return node.error("index ", index, " is out of range for ", size,
-                      " elements");
-  return index < 0 ? index + size : index;
-}
 
 Constant floats(ArrayRef<double> values, MLIRContext &context) {
   Constant result =
@@ -328,134 +318,6 @@ absl::StatusOr<Constant> foldExpand(const Node &node, Constants inputs) {
   return expanded(*inputs[0], shape);
 }
 
-//===-- parts and wholes, on constants ------------------------------------===//
-
-absl::StatusOr<Constant> foldConcat(const Node &node, Constants inputs) {
-  if (inputs.empty())
-    return node.error("has no inputs");
-  SmallVector<int64_t> shape = inputs[0]->tensor.shape;
-  absl::StatusOr<int64_t> axis =
-      normalAxis(node.integer("axis", 0), shape.size());
-  if (!axis.ok())
-    return node.error(axis.status().message());
-  shape[*axis] = 0;
-  for (const Constant *input : inputs) {
-    SmallVector<int64_t> expected = shape;
-    if (input->tensor.shape.size() == shape.size())
-      expected[*axis] = input->tensor.shape[*axis];
-    if (input->tensor.shape != expected || input->element != inputs[0]->element)
-      return node.error("its inputs do not fit together along axis ", *axis);
-    shape[*axis] += expected[*axis];
-  }
-  Constant result = zeros(inputs[0]->element, shape);
-  int64_t offset = 0;
-  for (const Constant *input : inputs) {
-    int64_t position = 0;
-    forEachIndex(input->tensor.shape, [&](ArrayRef<int64_t> index) {
-      SmallVector<int64_t> place(index);
-      place[*axis] += offset;
-      int64_t to = positionOf(place, shape), from = position++;
-      if (input->tensor.isFloat)
-        result.tensor.floats[to] = input->tensor.floats[from];
-      else
-        result.tensor.integers[to] = input->tensor.integers[from];
-    });
-    offset += input->tensor.shape[*axis];
-  }
-  return result;
-}
-
-absl::StatusOr<Constant> foldGather(const Node &node, Constants inputs) {
-  if (inputs.size() != 2 || inputs[1]->tensor.isFloat)
-    return node.error("expected a tensor and integer indices");
-  ArrayRef<int64_t> from = inputs[0]->tensor.shape,
-                    indexShape = inputs[1]->tensor.shape;
-  absl::StatusOr<int64_t> axis =
-      normalAxis(node.integer("axis", 0), from.size());
-  if (!axis.ok())
-    return node.error(axis.status().message());
-  SmallVector<int64_t> indices;
-  for (int64_t index : inputs[1]->tensor.integers) {
-    GRADUS_ASSIGN_OR_RETURN(indices.emplace_back(),
-                            normalIndex(node, index, from[*axis]));
-  }
-  SmallVector<int64_t> to(from.take_front(*axis));
-  to.append(indexShape.begin(), indexShape.end());
-  to.append(from.begin() + *axis + 1, from.end());
-  return gathered(*inputs[0], to, [&](ArrayRef<int64_t> index) {
-    SmallVector<int64_t> source(index.take_front(*axis));
-    source.push_back(
-        indices[positionOf(index.slice(*axis, indexShape.size()), indexShape)]);
-    source.append(index.begin() + *axis + indexShape.size(), index.end());
-    return positionOf(source, from);
-  });
-}
-
-/// Where a slice starts, how many elements it takes and in what steps.
-struct Cut {
-  int64_t start = 0, count, step = 1;
-};
-
-absl::StatusOr<Cut> cutOf(const Node &node, int64_t size, int64_t start,
-                          int64_t end, int64_t step) {
-  if (step == 0 || step == INT64_MIN)
-    return node.error("its step is ", step);
-  auto clamped = [&](int64_t position, int64_t low, int64_t high) {
-    return std::clamp(position < 0 ? position + size : position, low, high);
-  };
-  int64_t low = step > 0 ? 0 : -1, high = step > 0 ? size : size - 1;
-  start = clamped(start, step > 0 ? 0 : -1, high);
-  end = clamped(end, low, high);
-  int64_t distance = step > 0 ? end - start : start - end,
-          stride = std::abs(step);
-  return Cut{start, distance <= 0 ? 0 : (distance - 1) / stride + 1, step};
-}
-
-absl::StatusOr<SmallVector<Cut>> cutsOf(const Node &node, Constants inputs) {
-  ArrayRef<int64_t> from = inputs[0]->tensor.shape;
-  auto numbers = [&](size_t input, const char *key) -> SmallVector<int64_t> {
-    if (input < inputs.size() && inputs[input])
-      return SmallVector<int64_t>(
-          ArrayRef<int64_t>(inputs[input]->tensor.integers));
-    return node.integers(key);
-  };
-  SmallVector<int64_t> starts = numbers(1, "starts"), ends = numbers(2, "ends"),
-                       axes = numbers(3, "axes"), steps = numbers(4, "steps");
-  if (axes.empty())
-    axes = llvm::to_vector(llvm::seq<int64_t>(0, starts.size()));
-  if (steps.empty())
-    steps.assign(starts.size(), 1);
-  if (starts.size() != ends.size() || starts.size() != axes.size() ||
-      starts.size() != steps.size())
-    return node.error("has ", starts.size(), " starts, ", ends.size(),
-                      " ends, ", axes.size(), " axes and ", steps.size(),
-                      " steps");
-  SmallVector<Cut> cuts;
-  for (int64_t extent : from)
-    cuts.push_back({0, extent, 1});
-  for (size_t i = 0; i < axes.size(); ++i) {
-    absl::StatusOr<int64_t> axis = normalAxis(axes[i], from.size());
-    if (!axis.ok())
-      return node.error(axis.status().message());
-    GRADUS_ASSIGN_OR_RETURN(
-        cuts[*axis], cutOf(node, from[*axis], starts[i], ends[i], steps[i]));
-  }
-  return cuts;
-}
-
-absl::StatusOr<Constant> foldSlice(const Node &node, Constants inputs) {
-  GRADUS_ASSIGN_OR_RETURN(SmallVector<Cut> cuts, cutsOf(node, inputs));
-  ArrayRef<int64_t> from = inputs[0]->tensor.shape;
-  SmallVector<int64_t> to, source(from.size());
-  for (const Cut &cut : cuts)
-    to.push_back(cut.count);
-  return gathered(*inputs[0], to, [&](ArrayRef<int64_t> index) {
-    for (size_t axis = 0; axis < from.size(); ++axis)
-      source[axis] = cuts[axis].start + index[axis] * cuts[axis].step;
-    return positionOf(source, from);
-  });
-}
-
 const Operator kOperators[] = {
     {"Constant", constant},
     {"ConstantOfShape", constantOfShape},
@@ -468,9 +330,6 @@ const Operator kOperators[] = {
     {"Unsqueeze", rearrange<unsqueezeRule>, foldRearrange<unsqueezeRule>},
     {"Transpose", transposed, foldTranspose},
     {"Expand", expand, foldExpand},
-    {"Concat", nullptr, foldConcat},
-    {"Gather", nullptr, foldGather},
-    {"Slice", nullptr, foldSlice},
 };
 
 } // namespace

@@ -4,6 +4,7 @@
 
 #include "codegen/nest.h"
 #include "ir/evaluator.h"
+#include "ir/gather_sizes.h"
 
 #include "mlir/IR/SymbolTable.h"
 
@@ -267,6 +268,41 @@ private:
   llvm::SmallVector<HostTensor *> outputs_;
 };
 
+/// Slices [begin, end) of what a gather gives.
+inline void runTake(const GatherSizes &sizes, const HostTensor &source,
+                    const HostTensor &indices, HostTensor &out, int64_t begin,
+                    int64_t end) {
+  for (int64_t slice = begin; slice < end; ++slice) {
+    int64_t row = slice / sizes.count, n = slice % sizes.count;
+    int64_t place = sizes.placeOf(
+        indices.integers[row / sizes.outer * sizes.count + n]);
+    for (int64_t i = 0; i < sizes.inner; ++i) {
+      int64_t from = (row * sizes.extent + std::max<int64_t>(place, 0)) *
+                         sizes.inner + i;
+      int64_t to = slice * sizes.inner + i;
+      if (out.isFloat)
+        out.floats[to] = place < 0 ? NAN : source.floats[from];
+      else
+        out.integers[to] = place < 0 ? 0 : source.integers[from];
+    }
+  }
+}
+
+/// Slices [begin, end) of a sum at indices of floats.
+inline void runAddAt(const GatherSizes &sizes, const HostTensor &source,
+                     const HostTensor &indices, HostTensor &out, int64_t begin,
+                     int64_t end) {
+  for (int64_t to = begin * sizes.inner; to < end * sizes.inner; ++to) {
+    int64_t slice = to / sizes.inner, row = slice / sizes.extent;
+    out.floats[to] = 0;
+    for (int64_t n = 0; n < sizes.count; ++n)
+      if (sizes.placeOf(indices.integers[row / sizes.outer * sizes.count +
+                                         n]) == slice % sizes.extent)
+        out.floats[to] += source.floats[(row * sizes.count + n) * sizes.inner +
+                                        to % sizes.inner];
+  }
+}
+
 /// A graph of nests, launches, reads, writes and reshapes.
 class PlanInterpreter {
 public:
@@ -293,6 +329,12 @@ private:
       return runNest(nest);
     if (auto launch = mlir::dyn_cast<plan::LaunchOp>(op))
       return runLaunch(launch);
+    if (mlir::isa<plan::TakeOp, plan::AddAtOp>(op)) {
+      HostTensor &out = values_[op->getResult(0)] =
+          unwritten(op->getResult(0).getType());
+      return runIndexed(op, values_.find(op->getOperand(0))->second,
+                        values_.find(op->getOperand(1))->second, out, 0, -1);
+    }
     if (auto read = mlir::dyn_cast<ReadOp>(op))
       values_[read.getResult()] = states[read.getState()];
     else if (auto write = mlir::dyn_cast<WriteOp>(op))
@@ -400,7 +442,27 @@ private:
         scratch[own.getResult()] = unwritten(own.getType());
       if (auto nest = mlir::dyn_cast<plan::NestOp>(op))
         runNestIn(nest, bufferOf, begin, end);
+      if (mlir::isa<plan::TakeOp, plan::AddAtOp>(op))
+        runIndexed(&op, bufferOf(op.getOperand(0)), bufferOf(op.getOperand(1)),
+                   bufferOf(op.getOperand(2)), begin, end);
     }
+  }
+
+  /// Slices [begin, end) of the result, or all with -1.
+  static void runIndexed(mlir::Operation *op, const HostTensor &source,
+                         const HostTensor &indices, HostTensor &out,
+                         int64_t begin, int64_t end) {
+    if (auto take = mlir::dyn_cast<plan::TakeOp>(op)) {
+      GatherSizes sizes(source.shape, indices.shape, take.getAxis(),
+                        take.getBatchDims());
+      int64_t all = sizes.batch * sizes.outer * sizes.count;
+      return runTake(sizes, source, indices, out, begin, end < 0 ? all : end);
+    }
+    auto add = mlir::cast<plan::AddAtOp>(op);
+    GatherSizes sizes(out.shape, indices.shape, add.getAxis(),
+                      add.getBatchDims());
+    int64_t all = sizes.batch * sizes.outer * sizes.extent;
+    runAddAt(sizes, source, indices, out, begin, end < 0 ? all : end);
   }
 
   static void runNestIn(plan::NestOp nest,

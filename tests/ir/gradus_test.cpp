@@ -44,7 +44,8 @@ std::vector<Example> examplesIn(const std::string &file) {
 std::vector<Example> allExamples() {
   std::vector<Example> all;
   for (const char *file :
-       {"ir/program_ops.td", "ir/tensor_ops.td", "ir/nn_ops.td"})
+       {"ir/program_ops.td", "ir/tensor_ops.td", "ir/nn_ops.td",
+        "ir/indexing_ops.td", "ir/transformer_ops.td"})
     llvm::append_range(all, examplesIn(file));
   return all;
 }

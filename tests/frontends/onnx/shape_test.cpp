@@ -185,14 +185,3 @@ TEST(Shape, GathersFromEitherEnd) {
       .with("axis", 1);
   EXPECT_EQ(folded(model).integers, (std::vector<int64_t>{3, 1, 6, 4}));
 }
-
-TEST(Shape, SaysThatValuesCannotBeGatheredYet) {
-  SmallModel model;
-  model.input("x", {2})
-      .integers("at", {1}, {0})
-      .node("Gather", {"x", "at"}, {"y"})
-      .output("y");
-  EXPECT_EQ(import(model).error, "node \"the Gather\" (Gather): is supported "
-                                 "only on shapes and constants, but its inputs "
-                                 "depend on the model's");
-}

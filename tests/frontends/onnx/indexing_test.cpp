@@ -1,0 +1,170 @@
+// Parts of values, parts put together, reads and writes at indices: what comes
+// out, and what is refused.
+
+#include "small_model.h"
+
+#include <cmath>
+
+using namespace gradus;
+using namespace gradus::testing;
+
+using Values = std::vector<double>;
+
+/// 0, 1, 2, ... in a shape.
+static HostTensor counted(const Shape &shape) {
+  HostTensor tensor = zeros(shape);
+  for (size_t i = 0; i < tensor.floats.size(); ++i)
+    tensor.floats[i] = i;
+  return tensor;
+}
+
+static Values run(SmallModel model, const Shape &shape) {
+  return evaluate(model.output("y"), {counted(shape)}).floats;
+}
+
+static std::string errorOf(SmallModel model) {
+  return import(model.output("y")).error;
+}
+
+TEST(Indexing, SlicesForwardsAndBackwards) {
+  SmallModel model;
+  model.input("x", {2, 4})
+      .integers("starts", {2}, {-1, 1})
+      .integers("ends", {2}, {INT64_MIN, 100})
+      .integers("axes", {2}, {0, 1})
+      .integers("steps", {2}, {-1, 2})
+      .node("Slice", {"x", "starts", "ends", "axes", "steps"}, {"y"});
+  EXPECT_EQ(run(model, {2, 4}), (Values{5, 7, 1, 3}));
+}
+
+TEST(Indexing, SlicesByAttributesBeforeOpset10) {
+  SmallModel model;
+  model.setOpset(9).input("x", {4}).node("Slice", {"x"}, {"y"});
+  model.with("starts", Shape{1}).with("ends", Shape{-1});
+  EXPECT_EQ(run(model, {4}), (Values{1, 2}));
+}
+
+TEST(Indexing, SplitsIntoGivenOrEvenParts) {
+  SmallModel given;
+  given.input("x", {5}).integers("parts", {2}, {2, 3});
+  given.node("Split", {"x", "parts"}, {"a", "y"});
+  EXPECT_EQ(run(given, {5}), (Values{2, 3, 4}));
+  SmallModel even;
+  even.input("x", {5}).node("Split", {"x"}, {"a", "y"}).with("num_outputs", 2);
+  EXPECT_EQ(run(even, {5}), (Values{3, 4}));
+  SmallModel wrong;
+  wrong.input("x", {5}).integers("parts", {2}, {2, 2});
+  wrong.node("Split", {"x", "parts"}, {"a", "y"});
+  EXPECT_EQ(errorOf(wrong), "node \"the Split\" (Split): cuts an axis of size "
+                            "5 into parts of [2, 2]");
+}
+
+TEST(Indexing, TakesApartAndJoinsSequences) {
+  SmallModel model;
+  model.input("x", {4})
+      .integers("two", {}, {2})
+      .integers("last", {}, {-1})
+      .node("SplitToSequence", {"x", "two"}, {"s"})
+      .node("SequenceAt", {"s", "last"}, {"a"})
+      .node("ConcatFromSequence", {"s"}, {"b"})
+      .with("axis", 0)
+      .node("Concat", {"a", "b"}, {"y"})
+      .with("axis", 0);
+  EXPECT_EQ(run(model, {4}), (Values{2, 3, 0, 1, 2, 3}));
+  SmallModel tensor;
+  tensor.input("x", {4}).integers("last", {}, {0});
+  tensor.node("SequenceAt", {"x", "last"}, {"y"});
+  EXPECT_EQ(errorOf(tensor), "node \"the SequenceAt\" (SequenceAt): its input "
+                             "\"x\" is no sequence");
+}
+
+TEST(Indexing, GathersAlongAnAxis) {
+  SmallModel model;
+  model.input("x", {2, 3})
+      .integers("i", {3}, {2, 0, -1})
+      .node("Gather", {"x", "i"}, {"y"})
+      .with("axis", 1);
+  EXPECT_EQ(run(model, {2, 3}), (Values{2, 0, 2, 5, 3, 5}));
+  SmallModel outside;
+  outside.input("x", {2, 3}).integers("i", {}, {2});
+  outside.node("Gather", {"x", "i"}, {"y"});
+  EXPECT_EQ(errorOf(outside), "node \"the Gather\" (Gather): index 2 is out of "
+                              "range for 2 elements");
+}
+
+TEST(Indexing, GathersOneElementEach) {
+  SmallModel model;
+  model.input("x", {3, 2})
+      .integers("i", {1, 2}, {2, 1})
+      .node("GatherElements", {"x", "i"}, {"y"})
+      .with("axis", 0);
+  EXPECT_EQ(run(model, {3, 2}), (Values{4, 3}));
+}
+
+TEST(Indexing, GathersAtTuples) {
+  SmallModel model;
+  model.input("x", {2, 2, 2})
+      .integers("i", {3, 2}, {0, 1, 1, -2, 0, 2})
+      .node("GatherND", {"x", "i"}, {"y"});
+  Values y = run(model, {2, 2, 2});
+  EXPECT_EQ(Values(y.begin(), y.begin() + 4), (Values{2, 3, 4, 5}));
+  EXPECT_TRUE(std::isnan(y[4]) && std::isnan(y[5]));
+  SmallModel batched;
+  batched.input("x", {2, 2, 2})
+      .integers("i", {2, 1}, {1, 0})
+      .node("GatherND", {"x", "i"}, {"y"})
+      .with("batch_dims", 1);
+  EXPECT_EQ(run(batched, {2, 2, 2}), (Values{2, 3, 4, 5}));
+}
+
+TEST(Indexing, ScattersInPlaceOfWhatWasThere) {
+  SmallModel model;
+  model.input("x", {4})
+      .integers("i", {2, 1}, {3, 1})
+      .node("Neg", {"x"}, {"n"})
+      .integers("some", {2}, {2, 3})
+      .node("Gather", {"n", "some"}, {"u"})
+      .node("ScatterND", {"x", "i", "u"}, {"y"});
+  EXPECT_EQ(run(model, {4}), (Values{0, -3, 2, -2}));
+  model.with("reduction", "mul");
+  EXPECT_EQ(errorOf(model), "node \"the ScatterND\" (ScatterND): reduction is "
+                            "\"mul\"; \"none\" and \"add\" are supported");
+}
+
+TEST(Indexing, ScattersElementsAlongAnAxis) {
+  SmallModel model;
+  model.input("x", {2, 3})
+      .integers("i", {1, 2}, {1, 1})
+      .integers("some", {1}, {0})
+      .node("Gather", {"x", "some"}, {"row"})
+      .integers("from", {1}, {0})
+      .integers("to", {1}, {2})
+      .integers("one", {1}, {1})
+      .node("Slice", {"row", "from", "to", "one"}, {"u"})
+      .node("ScatterElements", {"x", "i", "u"}, {"y"})
+      .with("axis", 1)
+      .with("reduction", "add");
+  EXPECT_EQ(run(model, {2, 3}), (Values{0, 2, 2, 3, 4, 5}));
+}
+
+static SmallModel padded(const char *mode, const Shape &pads) {
+  SmallModel model;
+  model.input("x", {3}).integers("pads", {2}, pads);
+  return model.node("Pad", {"x", "pads"}, {"y"}).with("mode", mode);
+}
+
+TEST(Indexing, PadsInEachMode) {
+  EXPECT_EQ(run(padded("constant", {1, -1}), {3}), (Values{0, 0, 1}));
+  EXPECT_EQ(run(padded("edge", {2, 1}), {3}), (Values{0, 0, 0, 1, 2, 2}));
+  EXPECT_EQ(run(padded("reflect", {2, 1}), {3}), (Values{2, 1, 0, 1, 2, 1}));
+  EXPECT_EQ(run(padded("wrap", {1, 2}), {3}), (Values{2, 0, 1, 2, 0, 1}));
+  EXPECT_EQ(errorOf(padded("odd", {1, 2})),
+            "node \"the Pad\" (Pad): mode is \"odd\", which is not supported");
+}
+
+TEST(Indexing, Tiles) {
+  SmallModel model;
+  model.input("x", {1, 2}).integers("r", {2}, {2, 2});
+  EXPECT_EQ(run(model.node("Tile", {"x", "r"}, {"y"}), {1, 2}),
+            (Values{0, 1, 0, 1, 0, 1, 0, 1}));
+}
