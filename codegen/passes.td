@@ -43,6 +43,51 @@ def Select : Pass<"select", "::gradus::ProgramOp"> {
   let dependentDialects = ["::gradus::plan::PlanDialect"];
 }
 
+def PropagateLayouts : Pass<"propagate-layouts", "::gradus::ProgramOp"> {
+  let summary = "Lets the work between library calls run on blocked channels";
+  let description = [{
+    The library's convolutions have activations as `[N, C/16, H, W, 16]`.
+    Elementwise ops between them run in that shape, broadcasts along channels
+    are made in it, and reductions that leave nothing behind the channels read
+    it. A reorder that undoes another goes, and so does what nobody reads.
+    Weights are reordered by the library, as their layouts differ from call to
+    call.
+
+    Before (configurations left out):
+
+    ```mlir
+    gradus.program @p {
+      gradus.graph @predict(%x: tensor<2x2x5x5x16xf32>, %c: tensor<32xf32>) -> (y: tensor<2x2x5x5x16xf32>, s: tensor<32xf32>) {
+        %0 = plan.library "reorder"(%x) config {} layouts [{blocks}, {plain} ] {label = "reorder"} : (tensor<2x2x5x5x16xf32>) -> tensor<2x32x5x5xf32>
+        %1 = gradus.relu %0 : tensor<2x32x5x5xf32>
+        %2 = gradus.broadcast %c dims [1] : tensor<32xf32> -> tensor<2x32x5x5xf32>
+        %3 = arith.mulf %1, %2 : tensor<2x32x5x5xf32>
+        %4 = gradus.reduce sum %3 axes [0, 2, 3] : tensor<2x32x5x5xf32> -> tensor<32xf32>
+        %5 = plan.library "reorder"(%3) config {} layouts [{plain}, {blocks} ] {label = "reorder"} : (tensor<2x32x5x5xf32>) -> tensor<2x2x5x5x16xf32>
+        gradus.return %5, %4 : tensor<2x2x5x5x16xf32>, tensor<32xf32>
+      }
+    }
+    ```
+
+    After:
+
+    ```mlir
+    gradus.program @p {
+      gradus.graph @predict(%x: tensor<2x2x5x5x16xf32>, %c: tensor<32xf32>) -> (y: tensor<2x2x5x5x16xf32>, s: tensor<32xf32>) {
+        %0 = gradus.relu %x : tensor<2x2x5x5x16xf32>
+        %1 = gradus.reshape %c : tensor<32xf32> -> tensor<2x16xf32>
+        %2 = gradus.broadcast %1 dims [1, 4] : tensor<2x16xf32> -> tensor<2x2x5x5x16xf32>
+        %3 = arith.mulf %0, %2 : tensor<2x2x5x5x16xf32>
+        %4 = gradus.reduce sum %3 axes [0, 2, 3] : tensor<2x2x5x5x16xf32> -> tensor<2x16xf32>
+        %5 = gradus.reshape %4 : tensor<2x16xf32> -> tensor<32xf32>
+        gradus.return %3, %5 : tensor<2x2x5x5x16xf32>, tensor<32xf32>
+      }
+    }
+    ```
+  }];
+  let dependentDialects = ["::gradus::plan::PlanDialect"];
+}
+
 def LowerToNests : Pass<"lower-to-nests", "::gradus::ProgramOp"> {
   let summary = "Writes every op of a graph as loop nests";
   let description = [{

@@ -24,6 +24,8 @@ const Stage stages[] = {
      [](OpPassManager &program) {
        // Large products are the library's; decided while they are whole ops.
        program.addPass(createSelect());
+       // Before nests: whole ops move to the library's layouts with one clone.
+       program.addPass(createPropagateLayouts());
      }},
     {"nests",
      [](OpPassManager &program) {

@@ -1,17 +1,15 @@
 // Gives matrix products and convolutions to oneDNN where it is faster than our
 // nests: where they are large. Bias and activation go with them.
 //
-// Convolutions run in the layouts that oneDNN prefers, between reorders; of
-// equal reorders one stays, and one that undoes another goes.
+// Convolutions run in the layouts that oneDNN prefers, between reorders, of
+// which propagate_layouts.cpp leaves few. What the calls replace stays behind
+// without readers and goes there as well.
 
-#include "codegen/library_layouts.h"
+#include "codegen/blocked_tensor.h"
 #include "codegen/nest.h"
 #include "codegen/passes.h"
 
-#include "mlir/IR/Dominance.h"
-#include "mlir/IR/PatternMatch.h"
 #include "mlir/IR/Remarks.h"
-#include "mlir/Transforms/CSE.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace gradus {
@@ -177,13 +175,16 @@ Value reorder(OpBuilder &builder, Location location, Value value,
   return op.getResult(0);
 }
 
-/// The tensor of so many elements that a layout needs; its own shape where it
-/// is row-major.
+/// The tensor that holds a layout: its own shape where it is row-major, that of
+/// blocked channels, else so many elements.
 RankedTensorType typeIn(const LibraryLayout &layout, const LibraryLayout &plain,
                         RankedTensorType type) {
-  return layout == plain
-             ? type
-             : RankedTensorType::get({layout.elements}, type.getElementType());
+  if (layout == plain)
+    return type;
+  if (int64_t block = channelBlockOf(layout))
+    return RankedTensorType::get(blockedShape(layout.dims, block),
+                                 type.getElementType());
+  return RankedTensorType::get({layout.elements}, type.getElementType());
 }
 
 DictionaryAttr configOf(Builder &b, const LibraryCall &call) {
@@ -259,32 +260,28 @@ struct Select : impl::SelectBase<Select> {
     SmallVector<Operation *> ops;
     for (Operation &op : block)
       ops.push_back(&op);
-    bool any = false;
     for (Operation *op : ops)
       if (auto found = candidateOf(op))
-        any |= select(*found);
-    if (any)
-      tidy(graph);
+        select(*found);
   }
 
-  bool select(Candidate &found) {
+  void select(Candidate &found) {
     if (StringRef reason = reasonAgainst(found); !reason.empty()) {
       remark::missed(
           found.op->getLoc(),
           remark::RemarkOpts::name("NotSelected").category(getArgument()))
           << found.call.name << " stays with our own code: " << reason;
-      return false;
+      return;
     }
     takeEpilogue(found);
     LibraryCall chosen = found.call;
     // Products of matrices are as fast in row-major order.
     if (!askLibrary(chosen, /*free=*/chosen.name != "matmul"))
-      return false;
+      return;
     LibraryOp call = emitCall(found, chosen);
     remark::passed(call.getLoc(),
                    remark::RemarkOpts::name("Selected").category(getArgument()))
         << call.getLabel()->str() << " by the library";
-    return true;
   }
 
   StringRef reasonAgainst(const Candidate &found) {
@@ -293,27 +290,6 @@ struct Select : impl::SelectBase<Select> {
     if (found.flops < leastFlops)
       return "it is small";
     return found.narrowest < leastWidth ? "it is narrow" : "";
-  }
-
-  /// Equal reorders once, none that undoes another, nothing that nobody reads.
-  static void tidy(GraphOp graph) {
-    graph.walk([](LibraryOp op) {
-      auto inner = op.getCall() == "reorder"
-                       ? op.getOperands()[0].getDefiningOp<LibraryOp>()
-                       : LibraryOp();
-      if (inner && inner.getCall() == "reorder" &&
-          op.getLayouts()[1] == inner.getLayouts()[0] &&
-          op.getResult(0).getType() == inner.getOperands()[0].getType())
-        op.getResult(0).replaceAllUsesWith(inner.getOperands()[0]);
-    });
-    IRRewriter rewriter(graph.getContext());
-    DominanceInfo dominance(graph);
-    eliminateCommonSubExpressions(rewriter, dominance, graph);
-    for (Operation &op :
-         llvm::make_early_inc_range(llvm::reverse(graph.getBody().front())))
-      if (op.use_empty() && isMemoryEffectFree(&op) &&
-          !op.hasTrait<OpTrait::IsTerminator>())
-        op.erase();
   }
 };
 

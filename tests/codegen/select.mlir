@@ -1,8 +1,8 @@
 // RUN: gradus-opt %s --select --remark-format=emitRemark --remarks-filter=".*" -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
-// RUN: gradus-opt %s --select | FileCheck %s
-// RUN: gradus-opt %s --select --select | FileCheck %s
-// RUN: gradus-opt %s --select=library=never | FileCheck %s --check-prefix=NEVER
-// RUN: gradus-opt %s --select=library=always | FileCheck %s --check-prefix=ALWAYS
+// RUN: gradus-opt %s --select --propagate-layouts | FileCheck %s
+// RUN: gradus-opt %s --select --propagate-layouts --select --propagate-layouts | FileCheck %s
+// RUN: gradus-opt %s --select=library=never --propagate-layouts | FileCheck %s --check-prefix=NEVER
+// RUN: gradus-opt %s --select=library=always --propagate-layouts | FileCheck %s --check-prefix=ALWAYS
 
 // NEVER-NOT: plan.library
 // REMARK: [Passed] Selected {{.*}}matmul+bias+tanh

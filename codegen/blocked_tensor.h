@@ -1,0 +1,27 @@
+// Activations with their channels in blocks, as the library's convolutions want
+// them: [N, C, H, W] becomes [N, C/16, H, W, 16]. Such a tensor has its real
+// shape in the IR, so elementwise work and reductions run on it as on any
+// other.
+#pragma once
+
+#include "codegen/library_layouts.h"
+#include "ir/gradus.h"
+
+namespace gradus {
+
+/// The block of a layout that is its dimensions in order but for one block of
+/// dimension 1, innermost; 0: the layout is not of this form.
+int64_t channelBlockOf(const LibraryLayout &layout);
+
+/// [N, C, ...] as [N, C/block, ..., block].
+llvm::SmallVector<int64_t> blockedShape(llvm::ArrayRef<int64_t> shape,
+                                        int64_t block);
+
+/// The plain value's elements in blocks, and back, by a reshape and a
+/// transpose. `shape` is the plain one.
+mlir::Value blocked(mlir::OpBuilder &builder, mlir::Location location,
+                    mlir::Value plain, int64_t block);
+mlir::Value unblocked(mlir::OpBuilder &builder, mlir::Location location,
+                      mlir::Value blocked, llvm::ArrayRef<int64_t> shape);
+
+} // namespace gradus

@@ -1,0 +1,239 @@
+// Lets what stands between the library's convolutions work on their blocked
+// tensors, so that few reorders are left. Stands behind selection.
+//
+// A result in blocks is known by its reorder to the plain shape. Elementwise
+// ops and reductions that read it are written again over the blocks; their
+// results have reorders of their own, which go when nobody reads them.
+
+#include "codegen/blocked_tensor.h"
+#include "codegen/nest.h"
+#include "codegen/passes.h"
+
+#include "mlir/IR/Dominance.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/IR/Remarks.h"
+#include "mlir/Transforms/CSE.h"
+
+namespace gradus {
+#define GEN_PASS_DEF_PROPAGATELAYOUTS
+#include "codegen/passes.h.inc"
+
+namespace {
+using namespace mlir;
+using plan::LibraryOp;
+
+/// A plain value's elements in blocks.
+struct Blocks {
+  Value value;
+  int64_t size = 0;
+  ArrayAttr layouts; // of the reorder from blocks to plain
+};
+
+bool isReorder(Operation *op) {
+  auto library = dyn_cast_or_null<LibraryOp>(op);
+  return library && library.getCall() == "reorder";
+}
+
+bool isElementwise(Operation *op) {
+  return op->getNumResults() == 1 && op->getNumOperands() > 0 &&
+         isMemoryEffectFree(op) &&
+         (isa<Elementwise>(op) || op->hasTrait<OpTrait::Elementwise>()) &&
+         llvm::all_of(op->getOperandTypes(), llvm::IsaPred<RankedTensorType>);
+}
+
+class Propagation {
+public:
+  Propagation(GraphOp graph, StringRef pass) : graph_(graph), pass_(pass) {}
+
+  void run() {
+    SmallVector<Operation *> ops;
+    for (Operation &op : graph_.getBody().front())
+      ops.push_back(&op);
+    for (Operation *op : ops)
+      visit(op);
+    tidy();
+  }
+
+private:
+  void visit(Operation *op) {
+    if (isReorder(op))
+      visitReorder(cast<LibraryOp>(op));
+    else if (auto reduce = dyn_cast<ReduceOp>(op))
+      visitReduce(reduce);
+    else if (isElementwise(op))
+      visitElementwise(op);
+  }
+
+  void visitReorder(LibraryOp op) {
+    Value from = op.getOperands()[0], to = op.getResult(0);
+    if (shapeOf(from).size() == shapeOf(to).size() + 1)
+      blocks_[to] = {from, shapeOf(from).back(), op.getLayoutsAttr()};
+    if (!isReorder(from.getDefiningOp()))
+      return;
+    auto before = cast<LibraryOp>(from.getDefiningOp());
+    Value start = before.getOperands()[0];
+    if (op.getLayouts()[1] == before.getLayouts()[0] &&
+        start.getType() == to.getType())
+      to.replaceAllUsesWith(start); // one undoes the other
+  }
+
+  //===-- elementwise -----------------------------------------------------===//
+
+  void visitElementwise(Operation *op) {
+    const Blocks *lead = nullptr;
+    int64_t known = 0, others = 0;
+    for (Value operand : op->getOperands())
+      if (auto found = blocks_.find(operand); found != blocks_.end()) {
+        lead = lead ? lead : &found->second;
+        known += found->second.size == lead->size;
+      } else {
+        others += !isSmall(operand);
+      }
+    if (!lead || others > known)
+      return;
+    Blocks like = *lead;
+    OpBuilder builder(op);
+    IRMapping mapping;
+    for (Value operand : op->getOperands())
+      mapping.map(operand, inBlocks(builder, operand, like));
+    Operation *copy = builder.clone(*op, mapping);
+    Value result = copy->getResult(0);
+    auto shape = shapeOf(op->getResult(0));
+    result.setType(RankedTensorType::get(
+        blockedShape(shape, like.size),
+        cast<RankedTensorType>(result.getType()).getElementType()));
+    replace(op, {result, like.size, like.layouts});
+  }
+
+  /// Whether a value is made in blocks as easily as plain.
+  static bool isSmall(Value value) {
+    return splatOf(value) || value.getDefiningOp<BroadcastOp>();
+  }
+
+  Value inBlocks(OpBuilder &builder, Value plain, const Blocks &like) {
+    if (auto found = blocks_.find(plain);
+        found != blocks_.end() && found->second.size == like.size)
+      return found->second.value;
+    auto type = cast<RankedTensorType>(plain.getType());
+    auto shape = blockedShape(type.getShape(), like.size);
+    auto wanted = RankedTensorType::get(shape, type.getElementType());
+    if (TypedAttr number = splatOf(plain))
+      return arith::ConstantOp::create(
+          builder, plain.getLoc(),
+          DenseElementsAttr::get(wanted, ArrayRef<Attribute>(number)));
+    if (auto broadcast = plain.getDefiningOp<BroadcastOp>())
+      if (Value made = broadcastBlocks(builder, broadcast, shape))
+        return made;
+    if (!type.getElementType().isF32())
+      return blocked(builder, plain.getLoc(), plain, like.size);
+    auto back = builder.getArrayAttr({like.layouts[1], like.layouts[0]});
+    return LibraryOp::create(builder, plain.getLoc(), wanted, "reorder", plain,
+                             builder.getDictionaryAttr({}), back, 0, 0,
+                             builder.getStringAttr("reorder"))
+        .getResult(0);
+  }
+
+  /// The broadcast straight into blocks, or null where that would not be one.
+  static Value broadcastBlocks(OpBuilder &builder, BroadcastOp op,
+                               ArrayRef<int64_t> shape) {
+    SmallVector<int64_t> from, dims;
+    bool split = false;
+    for (auto [size, dim] :
+         llvm::zip(shapeOf(op.getInput()), op.getDimensions())) {
+      if (split && size != 1)
+        return {}; // the block would have to move behind this one
+      from.push_back(dim == 1 && size != 1 ? shape[1] : size);
+      dims.push_back(dim);
+      split |= dim == 1 && size != 1;
+    }
+    if (split) {
+      from.push_back(shape.back());
+      dims.push_back(shape.size() - 1);
+    }
+    Value input = reshape(builder, op.getLoc(), op.getInput(), from);
+    return broadcast(builder, op.getLoc(), input, shape, dims);
+  }
+
+  //===-- reductions ------------------------------------------------------===//
+
+  /// One that leaves no dimension behind the channels, or no channels: its
+  /// result is plain.
+  void visitReduce(ReduceOp op) {
+    auto found = blocks_.find(op.getInput());
+    if (found == blocks_.end())
+      return;
+    const Blocks &blocks = found->second;
+    int64_t rank = shapeOf(op.getInput()).size();
+    SmallVector<int64_t> axes(op.getAxes());
+    bool reducesChannels = llvm::is_contained(axes, 1);
+    for (int64_t d = 2; d < rank && !reducesChannels; ++d)
+      if (!llvm::is_contained(axes, d))
+        return;
+    if (reducesChannels)
+      axes.push_back(rank);
+    OpBuilder builder(op);
+    Value sums = reduce(builder, op.getLoc(), op.getKind(), blocks.value, axes);
+    op.getResult().replaceAllUsesWith(
+        reshape(builder, op.getLoc(), sums, shapeOf(op.getResult())));
+    ++count_;
+  }
+
+  //===-- results ---------------------------------------------------------===//
+
+  /// Puts the plain form of `result` in the place of the op's.
+  void replace(Operation *op, const Blocks &result) {
+    OpBuilder builder(op);
+    Value old = op->getResult(0), plain;
+    auto type = cast<RankedTensorType>(old.getType());
+    if (type.getElementType().isF32())
+      plain = LibraryOp::create(builder, op->getLoc(), type, "reorder",
+                                result.value, builder.getDictionaryAttr({}),
+                                result.layouts, 0, 0,
+                                builder.getStringAttr("reorder"))
+                  .getResult(0);
+    else
+      plain = unblocked(builder, op->getLoc(), result.value, type.getShape());
+    old.replaceAllUsesWith(plain);
+    blocks_[plain] = result;
+    ++count_;
+  }
+
+  /// Equal reorders once, nothing that nobody reads.
+  void tidy() {
+    IRRewriter rewriter(graph_.getContext());
+    DominanceInfo dominance(graph_);
+    eliminateCommonSubExpressions(rewriter, dominance, graph_);
+    int64_t reorders = 0;
+    for (Operation &op :
+         llvm::make_early_inc_range(llvm::reverse(graph_.getBody().front())))
+      if (op.use_empty() && isMemoryEffectFree(&op) &&
+          !op.hasTrait<OpTrait::IsTerminator>())
+        op.erase();
+      else
+        reorders += isReorder(&op);
+    if (count_ > 0)
+      remark::passed(graph_.getLoc(),
+                     remark::RemarkOpts::name("Propagated").category(pass_))
+          << std::to_string(count_) << " ops work on blocked channels, "
+          << std::to_string(reorders) << " reorders are left";
+  }
+
+  GraphOp graph_;
+  StringRef pass_;
+  llvm::DenseMap<Value, Blocks> blocks_;
+  int64_t count_ = 0;
+};
+
+struct PropagateLayouts : impl::PropagateLayoutsBase<PropagateLayouts> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    for (auto graph : getOperation().getBody().getOps<GraphOp>())
+      if (!graph.getBody().getOps<LibraryOp>().empty())
+        Propagation(graph, getArgument()).run();
+  }
+};
+
+} // namespace
+} // namespace gradus
