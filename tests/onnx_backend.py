@@ -320,7 +320,8 @@ determine shapes (target shapes, axes, the k of `TopK`) are bound as constants, 
 def shortened(words):
     """A reason without the names that only its case has."""
     words = re.sub(r"node \"[^\"]*\" \((\w+)\): ", r"\1: ", words)
-    words = re.sub(r" \((nodes?) \"[^)]*\)", "", words)
+    words = re.sub(r"; nodes? \"[^;]*?(?=  |$)", "", words)
+    words = re.sub(r"uses what is not supported:\s+", "lacks ", re.sub(r" \(opset \d+\)", "", words))
     return words.replace("|", "\\|")[:200]
 
 
@@ -344,8 +345,8 @@ def missing_ops(results):
     """Ops that we lack, by the number of cases that stand or fall with them."""
     counts = collections.Counter()
     for result in results:
-        if result.outcome == "not claimed" and "ops that are not supported: " in result.words:
-            counts.update({"`" + op + "`" for op in re.findall(r"([\w.:]+) \(nodes? ", result.words)})
+        if result.outcome == "not claimed":
+            counts.update({"`" + op + "`" for op in re.findall(r"  ([\w.:]+) \(opset \d+\);", result.words)})
     return ", ".join(f"{op} {count}" for op, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
 

@@ -4,6 +4,7 @@
 
 #include "frontends/onnx/onnx.pb.h"
 #include "frontends/onnx/operators.h"
+#include "frontends/onnx/problems.h"
 
 #include "ir/evaluator.h"
 
@@ -16,51 +17,34 @@ namespace {
 
 using namespace mlir;
 
-constexpr const char *kInitializeRules[] = {"kaiming_uniform", "xavier_uniform",
-                                            "normal", "zeros"};
+constexpr const char *kInitializeRules[] = {
+    "pytorch", "kaiming_uniform", "xavier_uniform", "normal", "zeros"};
 
 //===-- before anything is built ------------------------------------------===//
 
-/// The first few names; of a large model all would be pages.
-std::string few(std::vector<std::string> names) {
-  constexpr size_t kFew = 6;
-  size_t more = names.size() > kFew ? names.size() - kFew : 0;
-  names.resize(names.size() - more);
-  return joined(names) + (more ? message(" and ", more, " more") : "");
-}
-
-/// All ops that we do not have, with the nodes that use them.
-absl::Status checkOperators(const ModelFile &file) {
-  std::map<std::string, std::vector<std::string>> unsupported;
-  int index = 0;
-  for (const ::onnx::NodeProto &proto : file.graph().node()) {
-    Node node(proto, index++, file.opset());
-    if (!findOperator(node.type()))
-      unsupported[node.type()].push_back("\"" + node.name() + "\"");
-  }
-  std::vector<std::string> lines;
-  for (const auto &[type, nodes] : unsupported)
-    lines.push_back(message(type, " (", nodes.size() == 1 ? "node " : "nodes ",
-                            few(nodes), ")"));
-  if (lines.empty())
+absl::Status checkInitialize(const ImportOptions &options) {
+  if (options.initialize.empty() ||
+      llvm::is_contained(kInitializeRules, options.initialize))
     return absl::OkStatus();
-  return invalid("uses ops that are not supported: ", joined(lines, "; "));
+  return invalid("--initialize ", options.initialize,
+                 ": unknown rule; known: ", joined(kInitializeRules));
 }
 
+/// Every data file that is missing, and what it holds.
 absl::Status checkWeights(ModelFile &file, const ImportOptions &options) {
-  if (!options.initialize.empty() &&
-      !llvm::is_contained(kInitializeRules, options.initialize))
-    return invalid("--initialize ", options.initialize,
-                   ": unknown rule; known: ", joined(kInitializeRules));
   auto missing = file.missing();
   if (missing.empty() || !options.initialize.empty())
     return absl::OkStatus();
-  const auto &[location, tensors] = *missing.begin();
-  return invalid(
-      "its data file \"", location, "\" is missing; it holds ", tensors.size(),
-      " tensors (", few(tensors),
-      "). Put it beside the model, or start from random weights with "
-      "--initialize kaiming_uniform");
+  std::vector<std::string> files;
+  for (const auto &[location, tensors] : missing)
+    files.push_back(message("its data file \"", location,
+                            "\" is missing; it holds ", tensors.size(),
+                            tensors.size() == 1 ? " tensor (" : " tensors (",
+                            few(tensors), ")"));
+  return invalid(joined(files, "; "),
+                 ". Put it beside the model, or start from random weights with "
+                 "--initialize ",
+                 kInitializeRules[0]);
 }
 
 //===-- inputs ------------------------------------------------------------===//
@@ -202,8 +186,7 @@ absl::Status foldByEvaluation(const Operator &op, Importer &importer,
   return absl::OkStatus();
 }
 
-absl::Status addNode(Importer &importer, const Node &node) {
-  const Operator &op = *findOperator(node.type());
+absl::Status addNode(Importer &importer, const Operator &op, const Node &node) {
   GRADUS_ASSIGN_OR_RETURN(bool constant, importer.allConstant(node));
   if (constant && op.fold)
     return fold(op, importer, node);
@@ -215,12 +198,24 @@ absl::Status addNode(Importer &importer, const Node &node) {
                     "depend on the model's");
 }
 
+/// All nodes; what is wrong with some is told together, without what only
+/// follows from it.
 absl::Status addNodes(const ModelFile &file, Importer &importer) {
+  Problems problems;
   int index = 0;
-  for (const ::onnx::NodeProto &proto : file.graph().node())
-    GRADUS_RETURN_IF_ERROR(
-        addNode(importer, Node(proto, index++, file.opset())));
-  return absl::OkStatus();
+  for (const ::onnx::NodeProto &proto : file.graph().node()) {
+    Node node(proto, index++, file.opset());
+    const Operator *op = findOperator(node.type());
+    absl::Status status = op ? addNode(importer, *op, node) : absl::OkStatus();
+    if (op && status.ok())
+      continue;
+    if (!op)
+      problems.addMissing(node);
+    else if (!importer.isConsequence(status))
+      problems.addError(node, status);
+    importer.defineFailed(node);
+  }
+  return problems.status();
 }
 
 absl::Status addOutputs(const ModelFile &file, GraphOp graph,
@@ -281,14 +276,14 @@ absl::StatusOr<OwningOpRef<ModuleOp>> readModel(const std::string &path,
                                                 MLIRContext &context) {
   GRADUS_ASSIGN_OR_RETURN(std::unique_ptr<ModelFile> file,
                           ModelFile::open(path));
-  GRADUS_RETURN_IF_ERROR(checkOperators(*file));
-  GRADUS_RETURN_IF_ERROR(checkWeights(*file, options));
+  GRADUS_RETURN_IF_ERROR(checkInitialize(options));
   Location location = FileLineColLoc::get(&context, path, 0, 0);
   OwningOpRef<ModuleOp> module = ModuleOp::create(location);
   OpBuilder builder = OpBuilder::atBlockBegin(module->getBody());
   auto program = ProgramOp::create(builder, location,
                                    llvm::sys::path::stem(path), options.recipe);
   GRADUS_RETURN_IF_ERROR(build(*file, options, program));
+  GRADUS_RETURN_IF_ERROR(checkWeights(*file, options));
   GRADUS_RETURN_IF_ERROR(verified(*module));
   return module;
 }

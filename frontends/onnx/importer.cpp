@@ -25,7 +25,8 @@ bool matches(llvm::StringRef pattern, llvm::StringRef name) {
 Importer::Importer(ModelFile &file, const ImportOptions &options,
                    ProgramOp program, GraphOp graph)
     : builder(OpBuilder::atBlockTerminator(&graph.getBody().front())),
-      file_(file), options_(options), program_(program), graph_(graph) {}
+      file_(file), options_(options), program_(program), graph_(graph),
+      initialWeights_(file.graph(), options.initialize, context()) {}
 
 Location Importer::location(const Node &node) const {
   return NameLoc::get(StringAttr::get(&context(), node.name()));
@@ -98,6 +99,11 @@ void Importer::defineUnsupported(const Node &node, int output,
                 "), which is not supported");
 }
 
+void Importer::defineFailed(const Node &node) {
+  for (int output = 0; output < node.outputCount(); ++output)
+    entries_[node.output(output)] = {.failed = true};
+}
+
 absl::StatusOr<Constant> Importer::constant(const TensorProto &tensor) {
   GRADUS_ASSIGN_OR_RETURN(DenseElementsAttr elements,
                           file_.elements(tensor, context()));
@@ -115,6 +121,8 @@ absl::StatusOr<const Importer::Entry *> Importer::find(const Node &node,
   if (found == entries_.end())
     return node.error("nothing before it defines its input \"", name.str(),
                       "\"");
+  if (found->second.failed)
+    return absl::AbortedError("");
   if (!found->second.unsupported.empty())
     return node.error("needs ", found->second.unsupported);
   return &found->second;
@@ -226,7 +234,7 @@ absl::StatusOr<Value> Importer::readState(const TensorProto &tensor) {
   }
   OpBuilder states(graph_);
   Location location = NameLoc::get(states.getStringAttr(tensor.name()));
-  InitAttr init = elements ? InitAttr() : initOf(tensor.name(), type);
+  InitAttr init = elements ? InitAttr() : initialWeights_.of(tensor);
   StateOp::create(states, location, tensor.name(), type, roleOf(tensor.name()),
                   init, elements);
   states_.insert(tensor.name());
@@ -245,23 +253,6 @@ Role Importer::roleOf(llvm::StringRef name) const {
   bool trained =
       matchesAny(options_.trainable, name) && !matchesAny(options_.fixed, name);
   return trained ? Role::parameter : Role::buffer;
-}
-
-/// Matrices and kernels by the rule of the options; a vector named bias starts
-/// at zero, any other (the factor of a normalization) at one.
-InitAttr Importer::initOf(llvm::StringRef name, RankedTensorType type) const {
-  auto make = [&](Initializer rule, FloatAttr value = {}) {
-    return InitAttr::get(&context(), rule, value);
-  };
-  if (options_.initialize == "zeros" ||
-      (type.getRank() < 2 && name.ends_with("bias")))
-    return make(Initializer::zeros);
-  Builder attributes(&context());
-  if (type.getRank() < 2)
-    return make(Initializer::constant, attributes.getF64FloatAttr(1));
-  if (options_.initialize == "normal")
-    return make(Initializer::normal, attributes.getF64FloatAttr(0.02));
-  return make(*symbolizeInitializer(options_.initialize));
 }
 
 absl::Status Importer::checkPatterns() const {

@@ -4,6 +4,7 @@
 
 #include "frontends/onnx/constant.h"
 #include "frontends/onnx/import.h"
+#include "frontends/onnx/initial_weights.h"
 #include "frontends/onnx/model_file.h"
 #include "frontends/onnx/node.h"
 
@@ -63,6 +64,12 @@ public:
   mlir::Value valueOf(const Node &node, int output) const;
   /// An output that we do not compute: an error only where something uses it.
   void defineUnsupported(const Node &node, int output, const std::string &what);
+  /// The outputs of a node that could not be imported.
+  void defineFailed(const Node &node);
+  /// True if an error only says that an input is such an output.
+  static bool isConsequence(const absl::Status &status) {
+    return absl::IsAborted(status);
+  }
   /// The elements of a tensor in the model.
   absl::StatusOr<Constant> constant(const ::onnx::TensorProto &tensor);
 
@@ -77,6 +84,7 @@ private:
     std::optional<Constant> constant;
     const ::onnx::TensorProto *state = nullptr;
     std::string unsupported; // why there is nothing
+    bool failed = false;     // nothing, and the reason has been told
   };
 
   absl::StatusOr<Entry *> find(const Node &node, int input);
@@ -86,12 +94,12 @@ private:
                                           mlir::Location location);
   absl::StatusOr<mlir::Value> readState(const ::onnx::TensorProto &tensor);
   Role roleOf(llvm::StringRef name) const;
-  InitAttr initOf(llvm::StringRef name, mlir::RankedTensorType type) const;
 
   ModelFile &file_;
   const ImportOptions &options_;
   ProgramOp program_;
   GraphOp graph_;
+  InitialWeights initialWeights_;
   llvm::StringMap<Entry> entries_;
   std::set<std::string> states_;
 };

@@ -225,9 +225,9 @@ TEST(Import, StartsMissingWeightsByRule) {
 
 TEST(Import, NamesTheMissingFileAndItsTensors) {
   EXPECT_EQ(import(withExternalWeight("absent.bin"), oneSample()).error,
-            "its data file \"absent.bin\" is missing; it holds 1 tensors "
+            "its data file \"absent.bin\" is missing; it holds 1 tensor "
             "(layer.weight). Put it beside the model, or "
-            "start from random weights with --initialize kaiming_uniform");
+            "start from random weights with --initialize pytorch");
 }
 
 TEST(Import, NamesNoMoreThanAFewOfMany) {
@@ -235,7 +235,7 @@ TEST(Import, NamesNoMoreThanAFewOfMany) {
   model.input("x", {1});
   for (int i = 0; i < 9; ++i)
     model.node("Magic", {"x"}, {message("y", i)});
-  EXPECT_NE(import(model.output("y0")).error.find("\"the Magic\" and 3 more)"),
+  EXPECT_NE(import(model.output("y0")).error.find("\"the Magic\" and 3 more"),
             std::string::npos);
 }
 
@@ -294,8 +294,26 @@ static std::vector<Refusal> refusals() {
          return model.output("c");
        },
        {},
-       "uses ops that are not supported: Magic (node \"the Magic\"); "
-       "com.acme::Magic (node \"Magic_2\")"},
+       "uses what is not supported:\n"
+       "  Magic (opset 20); node \"the Magic\"\n"
+       "  com.acme::Magic (opset 20); node \"Magic_2\""},
+      {"EverythingAtOnce",
+       [] {
+         SmallModel model;
+         model.input("x", {2, 3})
+             .node("ReduceSum", {"x"}, {"a"})
+             .with("axes", Shape{7})
+             .node("ReduceSum", {"x"}, {"b"})
+             .with("axes", Shape{7})
+             .node("Add", {"a", "b"}, {"c"}) // only a consequence
+             .node("Magic", {"c"}, {"d"});
+         return model.output("d");
+       },
+       {},
+       "uses what is not supported:\n"
+       "  Magic (opset 20); node \"the Magic\"\n"
+       "  ReduceSum (opset 20): axis 7 is out of range for rank 2; nodes \"the "
+       "ReduceSum\", \"the ReduceSum\""},
       {"UndefinedInput",
        [] {
          return SmallModel()
@@ -373,7 +391,7 @@ static std::vector<Refusal> refusals() {
        "is called so; it has layer.bias, "
        "layer.weight"},
       {"UnknownRule", dense, unknownRule,
-       "--initialize magic: unknown rule; known: kaiming_uniform, "
+       "--initialize magic: unknown rule; known: pytorch, kaiming_uniform, "
        "xavier_uniform, normal, zeros"},
   };
 }

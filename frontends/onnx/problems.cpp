@@ -1,0 +1,44 @@
+// Equal problems of several nodes become one line.
+
+#include "frontends/onnx/problems.h"
+
+#include "llvm/ADT/StringRef.h"
+
+namespace gradus::onnx {
+
+std::string few(std::vector<std::string> names) {
+  constexpr size_t kFew = 6;
+  size_t more = names.size() > kFew ? names.size() - kFew : 0;
+  names.resize(names.size() - more);
+  return joined(names) + (more ? message(" and ", more, " more") : "");
+}
+
+void Problems::add(const Node &node, const std::string &reason) {
+  nodes_[{node.type(), reason, node.opset()}].push_back("\"" + node.name() +
+                                                        "\"");
+}
+
+/// The reason without the node's name, so that equal ones meet.
+void Problems::addError(const Node &node, const absl::Status &error) {
+  if (first_.ok())
+    first_ = error;
+  std::string place(node.error("").message()), words(error.message());
+  llvm::StringRef reason = words;
+  reason.consume_front(place);
+  add(node, reason.str());
+}
+
+absl::Status Problems::status() const {
+  if (nodes_.empty())
+    return absl::OkStatus();
+  if (nodes_.size() == 1 && nodes_.begin()->second.size() == 1 && !first_.ok())
+    return first_;
+  std::string lines = "uses what is not supported:";
+  for (const auto &[key, nodes] : nodes_)
+    lines += message("\n  ", key.type, " (opset ", key.opset, ")",
+                     key.reason.empty() ? "" : ": ", key.reason,
+                     nodes.size() == 1 ? "; node " : "; nodes ", few(nodes));
+  return invalid(lines);
+}
+
+} // namespace gradus::onnx
