@@ -84,75 +84,12 @@ absl::StatusOr<Constant> foldSub(const Node &node, Constants inputs) {
 absl::StatusOr<Constant> foldMul(const Node &node, Constants inputs) {
   return foldBinary(node, inputs, [](auto a, auto b) { return times(a, b); });
 }
-absl::StatusOr<Constant> foldMax(const Node &node, Constants inputs) {
-  return foldBinary(node, inputs,
-                    [](auto a, auto b) { return std::max(a, b); });
-}
-absl::StatusOr<Constant> foldMin(const Node &node, Constants inputs) {
-  return foldBinary(node, inputs,
-                    [](auto a, auto b) { return std::min(a, b); });
-}
-
 absl::StatusOr<Constant> foldDiv(const Node &node, Constants inputs) {
   if (inputs.size() == 2 && llvm::is_contained(inputs[1]->tensor.integers, 0))
     return node.error("divides an integer by zero");
   return foldBinary(node, inputs, [](auto a, auto b) {
     return b == -1 ? negative(a) : a / b;
   });
-}
-
-/// Truth values, as the booleans that comparisons give.
-template <typename Function>
-absl::StatusOr<Constant> foldCompare(const Node &node, Constants inputs,
-                                     Function function) {
-  GRADUS_ASSIGN_OR_RETURN(Constant values,
-                          foldBinary(node, inputs, [&](auto a, auto b) {
-                            return decltype(a)(function(a, b));
-                          }));
-  Constant result = zeros(Builder(values.element.getContext()).getI1Type(),
-                          values.tensor.shape);
-  for (size_t i = 0; i < result.tensor.integers.size(); ++i)
-    result.tensor.integers[i] = values.tensor.isFloat
-                                    ? values.tensor.floats[i] != 0
-                                    : values.tensor.integers[i];
-  return result;
-}
-
-absl::StatusOr<Constant> foldEqual(const Node &node, Constants inputs) {
-  return foldCompare(node, inputs, [](auto a, auto b) { return a == b; });
-}
-absl::StatusOr<Constant> foldGreater(const Node &node, Constants inputs) {
-  return foldCompare(node, inputs, [](auto a, auto b) { return a > b; });
-}
-absl::StatusOr<Constant> foldLess(const Node &node, Constants inputs) {
-  return foldCompare(node, inputs, [](auto a, auto b) { return a < b; });
-}
-
-absl::StatusOr<Constant> foldWhere(const Node &node, Constants inputs) {
-  if (inputs.size() != 3)
-    return node.error("has ", inputs.size(), " inputs, expected 3");
-  absl::StatusOr<SmallVector<int64_t>> shape =
-      commonShape(inputs[1]->tensor.shape, inputs[2]->tensor.shape);
-  if (shape.ok())
-    shape = commonShape(*shape, inputs[0]->tensor.shape);
-  if (!shape.ok())
-    return node.error(shape.status().message());
-  if (!inputs[0]->element.isInteger(1))
-    return node.error("its condition is not boolean");
-  if (inputs[1]->element != inputs[2]->element)
-    return node.error("its two values differ in type");
-  const Constant condition = expanded(*inputs[0], *shape),
-                 other = expanded(*inputs[2], *shape);
-  Constant result = expanded(*inputs[1], *shape);
-  for (size_t i = 0; i < condition.tensor.integers.size(); ++i) {
-    if (condition.tensor.integers[i])
-      continue;
-    if (result.tensor.isFloat)
-      result.tensor.floats[i] = other.tensor.floats[i];
-    else
-      result.tensor.integers[i] = other.tensor.integers[i];
-  }
-  return result;
 }
 
 //===-- one operand -------------------------------------------------------===//
@@ -202,17 +139,10 @@ absl::StatusOr<Constant> foldUnary(const Node &node, Constants inputs,
   return result;
 }
 
-absl::StatusOr<Constant> foldNeg(const Node &node, Constants inputs) {
-  return foldUnary(node, inputs, [](auto a) { return negative(a); });
-}
 absl::StatusOr<Constant> foldSqrt(const Node &node, Constants inputs) {
   return foldUnary(node, inputs, [](auto a) { return std::sqrt(double(a)); });
 }
-absl::StatusOr<Constant> foldNot(const Node &node, Constants inputs) {
-  return foldUnary(node, inputs, [](auto a) { return !a; });
-}
-
-//===-- dropout, cast -----------------------------------------------------===//
+//===-- dropout -----------------------------------------------------------===//
 
 /// In inference, or with ratio 0, dropout is the identity.
 absl::Status dropout(Importer &importer, const Node &node) {
@@ -235,63 +165,11 @@ absl::Status dropout(Importer &importer, const Node &node) {
   return identity(importer, node);
 }
 
-absl::StatusOr<Type> castTarget(const Node &node, MLIRContext &context) {
-  int64_t to = node.integer("to", 0);
-  if (Type type = elementType(to, context))
-    return type;
-  return node.error("casts to ", dataTypeName(to), ", which is not supported");
-}
-
-absl::Status cast(Importer &importer, const Node &node) {
-  GRADUS_ASSIGN_OR_RETURN(Value input, importer.value(node, 0));
-  GRADUS_ASSIGN_OR_RETURN(Type target, castTarget(node, importer.context()));
-  Type source = tensorType(input).getElementType();
-  if (source == target)
-    return importer.define(node, 0, input);
-  if (!isa<FloatType>(target))
-    return node.error(
-        "casts values of the model to integers, which is not supported");
-  return importer.define(
-      node, 0,
-      convert(importer.builder, importer.location(node), input, target));
-}
-
-/// The integer part; 0 for what no integer is near to.
-int64_t truncated(double value) {
-  return std::abs(value) < 0x1p63 ? int64_t(value) : 0;
-}
-
-absl::StatusOr<Constant> foldCast(const Node &node, Constants inputs) {
-  const Constant &input = *inputs[0];
-  GRADUS_ASSIGN_OR_RETURN(Type target,
-                          castTarget(node, *input.element.getContext()));
-  Constant result = zeros(target, input.tensor.shape);
-  bool toBoolean = target.isInteger(1);
-  for (int64_t i = 0; i < input.tensor.size(); ++i) {
-    double value = input.tensor.isFloat ? input.tensor.floats[i]
-                                        : double(input.tensor.integers[i]);
-    if (result.tensor.isFloat)
-      result.tensor.floats[i] = value;
-    else if (toBoolean)
-      result.tensor.integers[i] = value != 0;
-    else
-      result.tensor.integers[i] =
-          input.tensor.isFloat ? truncated(value) : input.tensor.integers[i];
-  }
-  return result;
-}
-
 const Operator kOperators[] = {
     {"Add", binary<arith::AddFOp, arith::AddIOp>, foldAdd},
     {"Sub", binary<arith::SubFOp, arith::SubIOp>, foldSub},
     {"Mul", binary<arith::MulFOp, arith::MulIOp>, foldMul},
     {"Div", binary<arith::DivFOp, arith::DivSIOp>, foldDiv},
-    {"Max", nullptr, foldMax},
-    {"Min", nullptr, foldMin},
-    {"Equal", nullptr, foldEqual},
-    {"Greater", nullptr, foldGreater},
-    {"Less", nullptr, foldLess},
-    {"Where", nullptr, foldWhere},
     {"Relu", unary<ReluOp>},
     {"Sigmoid", unary<SigmoidOp>},
     {"Tanh", unary<math::TanhOp>},
@@ -299,12 +177,9 @@ const Operator kOperators[] = {
     {"Log", unary<math::LogOp>},
     {"Erf", unary<math::ErfOp>},
     {"Sqrt", unary<math::SqrtOp>, foldSqrt},
-    {"Neg", unary<arith::NegFOp>, foldNeg},
-    {"Not", nullptr, foldNot},
     {"Gelu", gelu},
     {"Identity", identity, foldIdentity},
     {"Dropout", dropout},
-    {"Cast", cast, foldCast},
 };
 
 } // namespace

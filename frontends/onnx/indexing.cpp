@@ -1,42 +1,13 @@
 // ONNX ops that take parts of tensors, put parts together, and read or write
 // where indices say.
 
-#include "frontends/onnx/fold.h"
+#include "frontends/onnx/building.h"
 #include "frontends/onnx/operators.h"
-
-#include "ir/build.h"
 
 namespace gradus::onnx {
 namespace {
 
 using namespace mlir;
-
-/// The ops of one node, with its location and its axis.
-struct Building {
-  Building(Importer &importer, const Node &node)
-      : importer(importer), node(node), builder(importer.builder),
-        location(importer.location(node)) {}
-
-  absl::StatusOr<int64_t> axis(int64_t rank, int64_t fallback) const {
-    absl::StatusOr<int64_t> axis =
-        normalAxis(node.integer("axis", fallback), rank);
-    return axis.ok() ? axis : node.error(axis.status().message());
-  }
-  Value integerLike(Value like, int64_t number) const {
-    return splat(builder, location, like.getType(), number);
-  }
-  template <typename Op, typename... Args> Value make(Args &&...args) const {
-    return builder.createOrFold<Op>(location, std::forward<Args>(args)...);
-  }
-  Value compare(arith::CmpIPredicate predicate, Value a, Value b) const {
-    return make<arith::CmpIOp>(predicate, a, b);
-  }
-
-  Importer &importer;
-  const Node &node;
-  OpBuilder &builder;
-  Location location;
-};
 
 RankedTensorType withShape(Value value, ArrayRef<int64_t> shape) {
   return tensorType(value).clone(shape);
@@ -409,7 +380,7 @@ Value positionsOf(const Building &b, Value indices, ArrayRef<int64_t> extents) {
   for (auto [i, extent] : llvm::enumerate(extents)) {
     Value index = reshape(b.builder, b.location,
                           cutAlong(b, indices, last, i, 1), shape);
-    Value zero = b.integerLike(index, 0), bound = b.integerLike(index, extent);
+    Value zero = b.number(0, index), bound = b.number(extent, index);
     Value fromEnd = b.make<arith::AddIOp>(index, bound);
     Value negative = b.compare(arith::CmpIPredicate::slt, index, zero);
     index = b.make<arith::SelectOp>(negative, fromEnd, index);
@@ -419,7 +390,7 @@ Value positionsOf(const Building &b, Value indices, ArrayRef<int64_t> extents) {
                         : index;
     inside = inside ? b.make<arith::AndIOp>(inside, fits) : fits;
   }
-  Value outside = b.integerLike(position, size);
+  Value outside = b.number(size, position);
   return b.make<arith::SelectOp>(inside, position, outside);
 }
 
@@ -468,7 +439,7 @@ absl::StatusOr<Value> scattered(const Building &b, Value data, Value updates,
   Value ones = splat(b.builder, b.location,
                      tensorType(updates).clone(element), 1);
   Value hits = scatter(ones);
-  Value hit = b.compare(arith::CmpIPredicate::ne, hits, b.integerLike(hits, 0));
+  Value hit = b.compare(arith::CmpIPredicate::ne, hits, b.number(0, hits));
   return b.make<arith::SelectOp>(hit, added, data);
 }
 

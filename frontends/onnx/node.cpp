@@ -58,6 +58,13 @@ Node::integers(const char *key, llvm::ArrayRef<int64_t> fallback) const {
   return {found->ints().begin(), found->ints().end()};
 }
 
+llvm::SmallVector<std::string> Node::texts(const char *key) const {
+  const auto *found = attribute(key);
+  if (!found)
+    return {};
+  return {found->strings().begin(), found->strings().end()};
+}
+
 llvm::SmallVector<double> Node::numbers(const char *key) const {
   const auto *found = attribute(key);
   if (!found)

@@ -43,6 +43,7 @@ public:
   llvm::SmallVector<int64_t>
   integers(const char *key, llvm::ArrayRef<int64_t> fallback = {}) const;
   llvm::SmallVector<double> numbers(const char *key) const;
+  llvm::SmallVector<std::string> texts(const char *key) const;
   /// A tensor attribute, or null.
   const ::onnx::TensorProto *tensor(const char *key) const;
 

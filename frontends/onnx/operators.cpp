@@ -8,7 +8,9 @@ static llvm::StringMap<const Operator *> allOperators() {
   llvm::StringMap<const Operator *> result;
   for (llvm::ArrayRef<Operator> family :
        {elementwiseOperators(), matrixOperators(), windowOperators(),
-        shapeOperators(), reductionOperators(), indexingOperators()})
+        shapeOperators(), reductionOperators(), indexingOperators(),
+        logicOperators(), transformerOperators(), rankingOperators(),
+        einsumOperators(), recurrentOperators()})
     for (const Operator &op : family)
       result[op.name] = &op;
   return result;

@@ -28,6 +28,11 @@ llvm::ArrayRef<Operator> windowOperators();
 llvm::ArrayRef<Operator> shapeOperators();
 llvm::ArrayRef<Operator> reductionOperators();
 llvm::ArrayRef<Operator> indexingOperators();
+llvm::ArrayRef<Operator> logicOperators();
+llvm::ArrayRef<Operator> transformerOperators();
+llvm::ArrayRef<Operator> rankingOperators();
+llvm::ArrayRef<Operator> einsumOperators();
+llvm::ArrayRef<Operator> recurrentOperators();
 
 /// The op of this type (`Gemm`, `com.acme::Fancy`), or null.
 const Operator *findOperator(llvm::StringRef type);

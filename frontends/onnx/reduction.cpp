@@ -67,40 +67,12 @@ absl::Status globalAveragePool(Importer &importer, const Node &node) {
       reshape(importer.builder, location, average, keptShape(shape, axes)));
 }
 
-/// exp(x - max x) / sum of the same, along one axis.
-absl::Status softmax(Importer &importer, const Node &node) {
-  GRADUS_ASSIGN_OR_RETURN(Value input, importer.value(node, 0));
-  ArrayRef<int64_t> shape = tensorType(input).getShape();
-  int64_t rank = shape.size();
-  absl::StatusOr<int64_t> axis =
-      normalAxis(node.integer("axis", node.opset() < 13 ? 1 : -1), rank);
-  if (!axis.ok())
-    return node.error(axis.status().message());
-  if (node.opset() < 13 && *axis != rank - 1)
-    return node.error("softmax over axes ", *axis, " to ", rank - 1,
-                      " at once (before opset 13) is not supported; export "
-                      "with a newer opset");
-  OpBuilder &builder = importer.builder;
-  Location location = importer.location(node);
-  auto along = [&](Value value) {
-    return broadcastAlong(builder, location, value, shape, {*axis});
-  };
-  Value largest =
-      along(reduce(builder, location, Reduction::max, input, {*axis}));
-  Value shifted = arith::SubFOp::create(builder, location, input, largest);
-  Value exponential = math::ExpOp::create(builder, location, shifted);
-  Value total = along(sum(builder, location, exponential, {*axis}));
-  return importer.define(
-      node, 0, arith::DivFOp::create(builder, location, exponential, total));
-}
-
 const Operator kOperators[] = {
     {"ReduceMean", reduceAlong<Reduction::mean>},
     {"ReduceSum", reduceAlong<Reduction::sum>},
     {"ReduceMax", reduceAlong<Reduction::max>},
     {"ReduceMin", reduceAlong<Reduction::min>},
     {"GlobalAveragePool", globalAveragePool},
-    {"Softmax", softmax},
 };
 
 } // namespace

@@ -1,0 +1,73 @@
+// Short words for handlers that build several ops of one node.
+#pragma once
+
+#include "frontends/onnx/fold.h"
+#include "frontends/onnx/importer.h"
+
+#include "ir/build.h"
+
+namespace gradus::onnx {
+
+/// The ops of one node, at its location.
+struct Building {
+  Building(Importer &importer, const Node &node)
+      : importer(importer), node(node), builder(importer.builder),
+        location(importer.location(node)) {}
+
+  /// The attribute `axis`, counted from the front.
+  absl::StatusOr<int64_t> axis(int64_t rank, int64_t fallback) const {
+    absl::StatusOr<int64_t> axis =
+        normalAxis(node.integer("axis", fallback), rank);
+    return axis.ok() ? axis : node.error(axis.status().message());
+  }
+  template <typename Op, typename... Args>
+  mlir::Value make(Args &&...args) const {
+    return builder.createOrFold<Op>(location, std::forward<Args>(args)...);
+  }
+  mlir::Value number(double value, mlir::Value like) const {
+    return splat(builder, location, like.getType(), value);
+  }
+  mlir::Value compare(mlir::arith::CmpIPredicate predicate, mlir::Value a,
+                      mlir::Value b) const {
+    return make<mlir::arith::CmpIOp>(predicate, a, b);
+  }
+  mlir::Value select(mlir::Value condition, mlir::Value a,
+                     mlir::Value b) const {
+    return make<mlir::arith::SelectOp>(condition, a, b);
+  }
+  mlir::Value shaped(mlir::Value value, llvm::ArrayRef<int64_t> shape) const {
+    return reshape(builder, location, value, shape);
+  }
+  mlir::Value permuted(mlir::Value value, llvm::ArrayRef<int64_t> order) const {
+    return transpose(builder, location, value, order);
+  }
+
+  // Sums, products and the like of floats or integers.
+  mlir::Value add(mlir::Value a, mlir::Value b) const {
+    return either<mlir::arith::AddFOp, mlir::arith::AddIOp>(a, b);
+  }
+  mlir::Value sub(mlir::Value a, mlir::Value b) const {
+    return either<mlir::arith::SubFOp, mlir::arith::SubIOp>(a, b);
+  }
+  mlir::Value mul(mlir::Value a, mlir::Value b) const {
+    return either<mlir::arith::MulFOp, mlir::arith::MulIOp>(a, b);
+  }
+  template <typename FloatOp, typename IntegerOp>
+  mlir::Value either(mlir::Value a, mlir::Value b) const {
+    return isFloat(a) ? make<FloatOp>(a, b) : make<IntegerOp>(a, b);
+  }
+  static bool isFloat(mlir::Value value) {
+    return mlir::isa<mlir::FloatType>(tensorType(value).getElementType());
+  }
+
+  Importer &importer;
+  const Node &node;
+  mlir::OpBuilder &builder;
+  mlir::Location location;
+};
+
+/// The same values in elements of any other type, as ONNX casts: towards zero,
+/// and every number but 0 is true.
+mlir::Value castTo(const Building &b, mlir::Value value, mlir::Type element);
+
+} // namespace gradus::onnx

@@ -1,0 +1,344 @@
+// ONNX ops that compare, choose, combine truth values and change element
+// types, and the arithmetic of several inputs.
+
+#include "frontends/onnx/building.h"
+#include "frontends/onnx/operators.h"
+
+namespace gradus::onnx {
+
+using namespace mlir;
+
+Value castTo(const Building &b, Value value, Type element) {
+  RankedTensorType type = tensorType(value);
+  Type from = type.getElementType(), to = type.clone(element);
+  if (from == element)
+    return value;
+  if (isa<FloatType>(element))
+    return convert(b.builder, b.location, value, element);
+  if (element.isInteger(1) && isa<FloatType>(from))
+    return b.make<arith::CmpFOp>(arith::CmpFPredicate::UNE, value,
+                                 b.number(0, value));
+  if (element.isInteger(1))
+    return b.compare(arith::CmpIPredicate::ne, value, b.number(0, value));
+  if (isa<FloatType>(from))
+    return b.make<arith::FPToSIOp>(to, value);
+  if (from.isInteger(1))
+    return b.make<arith::ExtUIOp>(to, value);
+  if (from.getIntOrFloatBitWidth() < element.getIntOrFloatBitWidth())
+    return b.make<arith::ExtSIOp>(to, value);
+  return b.make<arith::TruncIOp>(to, value);
+}
+
+namespace {
+
+//===-- operands at their common shape ------------------------------------===//
+
+absl::Status checkSameElement(const Node &node, Value a, Value b) {
+  Type left = tensorType(a).getElementType(),
+       right = tensorType(b).getElementType();
+  if (left == right)
+    return absl::OkStatus();
+  std::string words;
+  llvm::raw_string_ostream(words) << left << " and " << right;
+  return node.error("its inputs have the different element types ", words);
+}
+
+/// Repeats each value up to the common shape.
+absl::Status broadcastAll(const Building &b, MutableArrayRef<Value> values) {
+  SmallVector<int64_t> shape;
+  for (Value value : values) {
+    absl::StatusOr<SmallVector<int64_t>> common =
+        commonShape(shape, tensorType(value).getShape());
+    if (!common.ok())
+      return b.node.error(common.status().message());
+    shape = *common;
+  }
+  for (Value &value : values)
+    value = broadcastLast(b.builder, b.location, value, shape);
+  return absl::OkStatus();
+}
+
+/// Inputs `first` and those behind it, of one element type and shape.
+absl::StatusOr<SmallVector<Value>> operands(const Building &b, int first = 0) {
+  SmallVector<Value> values;
+  for (int i = first; i < b.node.inputCount(); ++i) {
+    GRADUS_ASSIGN_OR_RETURN(values.emplace_back(), b.importer.value(b.node, i));
+    GRADUS_RETURN_IF_ERROR(
+        checkSameElement(b.node, values.front(), values.back()));
+  }
+  if (values.empty())
+    return b.node.error("has no inputs");
+  GRADUS_RETURN_IF_ERROR(broadcastAll(b, values));
+  return values;
+}
+
+absl::StatusOr<SmallVector<Value>> twoOperands(const Building &b) {
+  if (b.node.inputCount() != 2)
+    return b.node.error("has ", b.node.inputCount(), " inputs, expected 2");
+  return operands(b);
+}
+
+//===-- comparisons and truth ---------------------------------------------===//
+
+using IntegerIs = arith::CmpIPredicate;
+using FloatIs = arith::CmpFPredicate;
+
+template <FloatIs ofFloats, IntegerIs ofIntegers, IntegerIs ofBooleans>
+absl::Status comparison(Importer &importer, const Node &node) {
+  Building b(importer, node);
+  GRADUS_ASSIGN_OR_RETURN(SmallVector<Value> values, twoOperands(b));
+  if (Building::isFloat(values[0]))
+    return importer.define(
+        node, 0, b.make<arith::CmpFOp>(ofFloats, values[0], values[1]));
+  bool boolean = tensorType(values[0]).getElementType().isInteger(1);
+  return importer.define(node, 0,
+                         b.compare(boolean ? ofBooleans : ofIntegers,
+                                   values[0], values[1]));
+}
+
+template <typename Op>
+absl::Status logical(Importer &importer, const Node &node) {
+  Building b(importer, node);
+  GRADUS_ASSIGN_OR_RETURN(SmallVector<Value> values, twoOperands(b));
+  if (!tensorType(values[0]).getElementType().isInteger(1))
+    return node.error("its inputs are not boolean");
+  return importer.define(node, 0, b.make<Op>(values[0], values[1]));
+}
+
+absl::Status logicalNot(Importer &importer, const Node &node) {
+  Building b(importer, node);
+  GRADUS_ASSIGN_OR_RETURN(Value value, importer.value(node, 0));
+  if (!tensorType(value).getElementType().isInteger(1))
+    return node.error("its input is not boolean");
+  return importer.define(node, 0,
+                         b.make<arith::XOrIOp>(value, b.number(1, value)));
+}
+
+absl::Status where(Importer &importer, const Node &node) {
+  Building b(importer, node);
+  GRADUS_ASSIGN_OR_RETURN(Value condition, importer.value(node, 0));
+  GRADUS_ASSIGN_OR_RETURN(Value x, importer.value(node, 1));
+  GRADUS_ASSIGN_OR_RETURN(Value y, importer.value(node, 2));
+  if (!tensorType(condition).getElementType().isInteger(1))
+    return node.error("its condition is not boolean");
+  if (tensorType(x).getElementType() != tensorType(y).getElementType())
+    return node.error("its two values differ in type");
+  Value values[] = {condition, x, y};
+  GRADUS_RETURN_IF_ERROR(broadcastAll(b, values));
+  return importer.define(node, 0, b.select(values[0], values[1], values[2]));
+}
+
+template <typename Op>
+absl::Status question(Importer &importer, const Node &node) {
+  Building b(importer, node);
+  GRADUS_ASSIGN_OR_RETURN(Value value, importer.value(node, 0));
+  if (!Building::isFloat(value))
+    return node.error("its input holds no floats");
+  return importer.define(node, 0, b.make<Op>(value));
+}
+
+/// Infinities of the signs that are asked for.
+absl::Status isInfinite(Importer &importer, const Node &node) {
+  Building b(importer, node);
+  GRADUS_ASSIGN_OR_RETURN(Value value, importer.value(node, 0));
+  if (!Building::isFloat(value))
+    return node.error("its input holds no floats");
+  auto equals = [&](const char *key, double sign) {
+    double bound = node.integer(key, 1) ? sign * INFINITY : NAN;
+    return b.make<arith::CmpFOp>(FloatIs::OEQ, value, b.number(bound, value));
+  };
+  return importer.define(node, 0,
+                         b.make<arith::OrIOp>(equals("detect_positive", 1),
+                                              equals("detect_negative", -1)));
+}
+
+//===-- arithmetic --------------------------------------------------------===//
+
+/// The inputs combined from the left.
+template <typename FloatOp, typename IntegerOp>
+absl::Status combined(Importer &importer, const Node &node) {
+  Building b(importer, node);
+  GRADUS_ASSIGN_OR_RETURN(SmallVector<Value> values, operands(b));
+  Value result = values[0];
+  for (Value value : llvm::drop_begin(values))
+    result = b.either<FloatOp, IntegerOp>(result, value);
+  return importer.define(node, 0, result);
+}
+
+absl::Status meanOfAll(Importer &importer, const Node &node) {
+  Building b(importer, node);
+  GRADUS_ASSIGN_OR_RETURN(SmallVector<Value> values, operands(b));
+  Value total = values[0];
+  for (Value value : llvm::drop_begin(values))
+    total = b.add(total, value);
+  Value count = b.number(values.size(), total);
+  return importer.define(node, 0, b.make<arith::DivFOp>(total, count));
+}
+
+/// The rest of a division, with the sign of the dividend (fmod) or, of
+/// integers, that of the divisor.
+absl::Status modulo(Importer &importer, const Node &node) {
+  Building b(importer, node);
+  GRADUS_ASSIGN_OR_RETURN(SmallVector<Value> values, twoOperands(b));
+  Value x = values[0], y = values[1];
+  if (Building::isFloat(x))
+    return importer.define(node, 0, b.make<arith::RemFOp>(x, y));
+  Value rest = b.make<arith::RemSIOp>(x, y), zero = b.number(0, x);
+  if (node.integer("fmod", 0))
+    return importer.define(node, 0, rest);
+  Value differs = b.compare(IntegerIs::slt, b.make<arith::XOrIOp>(rest, y), zero);
+  Value some = b.compare(IntegerIs::ne, rest, zero);
+  Value moves = b.make<arith::AndIOp>(differs, some);
+  return importer.define(node, 0, b.select(moves, b.add(rest, y), rest));
+}
+
+/// x to a small whole power or a root, without logarithms; null for others.
+Value knownPower(const Building &b, Value x, double exponent) {
+  if (exponent == 0.5)
+    return b.make<math::SqrtOp>(x);
+  if (exponent == -0.5)
+    return b.make<math::RsqrtOp>(x);
+  if (exponent == -1)
+    return b.make<arith::DivFOp>(b.number(1, x), x);
+  if (exponent != 1 && exponent != 2 && exponent != 3 && exponent != 4)
+    return {};
+  Value square = exponent > 1 ? b.mul(x, x) : x;
+  return exponent <= 2   ? square
+         : exponent == 3 ? b.mul(square, x)
+                         : b.mul(square, square);
+}
+
+/// Integers are raised as floats; the result has the type of the base.
+absl::Status power(Importer &importer, const Node &node) {
+  Building b(importer, node);
+  GRADUS_ASSIGN_OR_RETURN(Value x, importer.value(node, 0));
+  GRADUS_ASSIGN_OR_RETURN(Value y, importer.value(node, 1));
+  Type element = tensorType(x).getElementType();
+  Type real = isa<FloatType>(element) ? element : b.builder.getF64Type();
+  Value values[] = {castTo(b, x, real), castTo(b, y, real)};
+  GRADUS_RETURN_IF_ERROR(broadcastAll(b, values));
+  const Constant *known = importer.constant(node, 1);
+  Value result;
+  if (known && known->tensor.size() == 1)
+    result = knownPower(b, values[0],
+                        known->tensor.isFloat
+                            ? known->tensor.floats[0]
+                            : double(known->tensor.integers[0]));
+  if (!result)
+    result = b.make<math::PowFOp>(values[0], values[1]);
+  return importer.define(node, 0, castTo(b, result, element));
+}
+
+template <typename FloatOp>
+absl::Status floatFunction(Importer &importer, const Node &node) {
+  Building b(importer, node);
+  GRADUS_ASSIGN_OR_RETURN(Value value, importer.value(node, 0));
+  if (!Building::isFloat(value))
+    return node.error("its input \"", node.input(0).str(),
+                      "\" holds no floats");
+  return importer.define(node, 0, b.make<FloatOp>(value));
+}
+
+absl::Status absolute(Importer &importer, const Node &node) {
+  Building b(importer, node);
+  GRADUS_ASSIGN_OR_RETURN(Value x, importer.value(node, 0));
+  return importer.define(node, 0,
+                         Building::isFloat(x) ? b.make<math::AbsFOp>(x)
+                                              : b.make<math::AbsIOp>(x));
+}
+
+absl::Status negated(Importer &importer, const Node &node) {
+  Building b(importer, node);
+  GRADUS_ASSIGN_OR_RETURN(Value x, importer.value(node, 0));
+  return importer.define(node, 0,
+                         Building::isFloat(x) ? b.make<arith::NegFOp>(x)
+                                              : b.sub(b.number(0, x), x));
+}
+
+absl::Status reciprocal(Importer &importer, const Node &node) {
+  Building b(importer, node);
+  GRADUS_ASSIGN_OR_RETURN(Value x, importer.value(node, 0));
+  if (!Building::isFloat(x))
+    return node.error("its input holds no floats");
+  return importer.define(node, 0, b.make<arith::DivFOp>(b.number(1, x), x));
+}
+
+/// 1, 0 or -1; NaN stays NaN.
+absl::Status sign(Importer &importer, const Node &node) {
+  Building b(importer, node);
+  GRADUS_ASSIGN_OR_RETURN(Value x, importer.value(node, 0));
+  Value zero = b.number(0, x), one = b.number(1, x), less = b.number(-1, x);
+  if (!Building::isFloat(x)) {
+    Value negative = b.select(b.compare(IntegerIs::slt, x, zero), less, zero);
+    return importer.define(
+        node, 0, b.select(b.compare(IntegerIs::sgt, x, zero), one, negative));
+  }
+  auto is = [&](FloatIs predicate) {
+    return b.make<arith::CmpFOp>(predicate, x, zero);
+  };
+  Value rest = b.select(is(FloatIs::OEQ), zero, x); // zero or NaN
+  Value negative = b.select(is(FloatIs::OLT), less, rest);
+  return importer.define(node, 0, b.select(is(FloatIs::OGT), one, negative));
+}
+
+//===-- casts -------------------------------------------------------------===//
+
+absl::Status cast(Importer &importer, const Node &node) {
+  Building b(importer, node);
+  GRADUS_ASSIGN_OR_RETURN(Value value, importer.value(node, 0));
+  int64_t to = node.integer("to", 0);
+  Type element = elementType(to, importer.context());
+  if (!element)
+    return node.error("casts to ", dataTypeName(to), ", which is not supported");
+  return importer.define(node, 0, castTo(b, value, element));
+}
+
+absl::Status castLike(Importer &importer, const Node &node) {
+  Building b(importer, node);
+  GRADUS_ASSIGN_OR_RETURN(Value value, importer.value(node, 0));
+  GRADUS_ASSIGN_OR_RETURN(RankedTensorType like, importer.type(node, 1));
+  return importer.define(node, 0, castTo(b, value, like.getElementType()));
+}
+
+// Booleans are 0 and 1 without a sign, hence the unsigned comparisons.
+const Operator kOperators[] = {
+    {"Equal", comparison<FloatIs::OEQ, IntegerIs::eq, IntegerIs::eq>},
+    {"Greater", comparison<FloatIs::OGT, IntegerIs::sgt, IntegerIs::ugt>},
+    {"GreaterOrEqual",
+     comparison<FloatIs::OGE, IntegerIs::sge, IntegerIs::uge>},
+    {"Less", comparison<FloatIs::OLT, IntegerIs::slt, IntegerIs::ult>},
+    {"LessOrEqual", comparison<FloatIs::OLE, IntegerIs::sle, IntegerIs::ule>},
+    {"And", logical<arith::AndIOp>},
+    {"Or", logical<arith::OrIOp>},
+    {"Xor", logical<arith::XOrIOp>},
+    {"Not", logicalNot},
+    {"Where", where},
+    {"IsNaN", question<math::IsNaNOp>},
+    {"IsInf", isInfinite},
+    {"Max", combined<arith::MaximumFOp, arith::MaxSIOp>},
+    {"Min", combined<arith::MinimumFOp, arith::MinSIOp>},
+    {"Sum", combined<arith::AddFOp, arith::AddIOp>},
+    {"Mean", meanOfAll},
+    {"Mod", modulo},
+    {"Pow", power},
+    {"Abs", absolute},
+    {"Neg", negated},
+    {"Sign", sign},
+    {"Reciprocal", reciprocal},
+    {"Ceil", floatFunction<math::CeilOp>},
+    {"Floor", floatFunction<math::FloorOp>},
+    {"Round", floatFunction<math::RoundEvenOp>},
+    {"Sin", floatFunction<math::SinOp>},
+    {"Cos", floatFunction<math::CosOp>},
+    {"Tan", floatFunction<math::TanOp>},
+    {"Sinh", floatFunction<math::SinhOp>},
+    {"Cosh", floatFunction<math::CoshOp>},
+    {"Cast", cast},
+    {"CastLike", castLike},
+};
+
+} // namespace
+
+llvm::ArrayRef<Operator> logicOperators() { return kOperators; }
+
+} // namespace gradus::onnx

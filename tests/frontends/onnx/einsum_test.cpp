@@ -1,0 +1,62 @@
+// Einsum's equations: products, sums, orders, ellipses.
+
+#include "small_model.h"
+
+using namespace gradus;
+using namespace gradus::testing;
+
+using Values = std::vector<double>;
+
+static HostTensor counted(const Shape &shape) {
+  HostTensor tensor = zeros(shape);
+  for (size_t i = 0; i < tensor.floats.size(); ++i)
+    tensor.floats[i] = i;
+  return tensor;
+}
+
+static SmallModel einsum(const char *equation, const std::vector<Shape> &shapes) {
+  SmallModel model;
+  std::vector<std::string> names;
+  for (const Shape &shape : shapes)
+    model.input(names.emplace_back(1, char('a' + names.size())), shape);
+  return model.node("Einsum", names, {"y"}).with("equation", equation).output("y");
+}
+
+static Values run(const char *equation, const std::vector<Shape> &shapes) {
+  std::vector<HostTensor> inputs;
+  for (const Shape &shape : shapes)
+    inputs.push_back(counted(shape));
+  return evaluate(einsum(equation, shapes), inputs).floats;
+}
+
+TEST(Einsum, MultipliesMatrices) {
+  EXPECT_EQ(run("ij,jk->ik", {{2, 2}, {2, 2}}), (Values{2, 3, 6, 11}));
+  EXPECT_EQ(run("ij, kj", {{2, 2}, {2, 2}}), (Values{1, 3, 3, 13}));
+  EXPECT_EQ(run("bij,bjk->bik", {{1, 2, 2}, {1, 2, 2}}), (Values{2, 3, 6, 11}));
+}
+
+TEST(Einsum, SumsAndTransposes) {
+  EXPECT_EQ(run("ij->ji", {{2, 2}}), (Values{0, 2, 1, 3}));
+  EXPECT_EQ(run("ij->", {{2, 2}}), (Values{6}));
+  EXPECT_EQ(run("i,j->ji", {{2}, {2}}), (Values{0, 0, 0, 1}));
+}
+
+TEST(Einsum, RepeatsBehindAnEllipsis) {
+  EXPECT_EQ(run("...i,i->...", {{2, 2}, {2}}), (Values{1, 3}));
+  EXPECT_EQ(run("...ij,...jk->...ik", {{2, 1, 2}, {1, 2, 1}}), (Values{1, 3}));
+}
+
+TEST(Einsum, TakesThreeInputs) {
+  EXPECT_EQ(run("i,ij,j->", {{2}, {2, 2}, {2}}), (Values{3}));
+}
+
+TEST(Einsum, SaysWhatItCannotDo) {
+  EXPECT_EQ(import(einsum("ii->i", {{2, 2}})).error,
+            "node \"the Einsum\" (Einsum): \"ii\" takes a diagonal, which is not supported");
+  EXPECT_EQ(import(einsum("ij->ik", {{2, 2}})).error,
+            "node \"the Einsum\" (Einsum): its result has the dimension 'k', which no input has");
+  EXPECT_EQ(import(einsum("ij,jk->ik", {{2, 2}, {3, 2}})).error,
+            "node \"the Einsum\" (Einsum): dimension 'j' has the sizes 2 and 3");
+  EXPECT_EQ(import(einsum("ijk->i", {{2, 2}})).error,
+            "node \"the Einsum\" (Einsum): \"ijk\" stands for a tensor of rank 2");
+}

@@ -1,0 +1,116 @@
+// Comparisons, truth, choices and casts, on values that only a run knows and
+// on constants alike.
+
+#include "small_model.h"
+
+#include <cmath>
+
+using namespace gradus;
+using namespace gradus::testing;
+
+using Values = std::vector<double>;
+using Numbers = std::vector<int64_t>;
+
+static HostTensor given(Values values) {
+  HostTensor tensor = zeros({int64_t(values.size())});
+  tensor.floats = std::move(values);
+  return tensor;
+}
+
+static HostTensor run(SmallModel model, const HostTensor &input) {
+  return evaluate(model.output("y"), {input});
+}
+
+/// y of a node on the floats x and c, where c is 1, 2, 3.
+static HostTensor against(const char *type, Values x) {
+  SmallModel model;
+  model.input("x", {3}).floats("w", {3}, {1, 2, 3});
+  return run(model.node(type, {"x", "w"}, {"y"}), given(x));
+}
+
+TEST(Logic, Compares) {
+  EXPECT_EQ(against("Equal", {1, 3, NAN}).integers, (Numbers{1, 0, 0}));
+  EXPECT_EQ(against("Greater", {1, 3, NAN}).integers, (Numbers{0, 1, 0}));
+  EXPECT_EQ(against("LessOrEqual", {1, 3, 2}).integers, (Numbers{1, 0, 1}));
+}
+
+TEST(Logic, CombinesAndChooses) {
+  SmallModel model;
+  model.input("x", {3})
+      .floats("w", {3}, {1, 2, 3})
+      .node("Less", {"x", "w"}, {"a"})
+      .node("IsNaN", {"x"}, {"b"})
+      .node("Or", {"a", "b"}, {"c"})
+      .node("Not", {"c"}, {"d"})
+      .node("Where", {"d", "x", "w"}, {"y"});
+  EXPECT_EQ(run(model, given({0, 5, NAN})).floats, (Values{1, 5, 3}));
+}
+
+TEST(Logic, RefusesWhatIsNotBoolean) {
+  SmallModel model;
+  model.input("x", {3}).node("Not", {"x"}, {"y"}).output("y");
+  EXPECT_EQ(import(model).error,
+            "node \"the Not\" (Not): its input is not boolean");
+  SmallModel where;
+  where.input("x", {3}).node("Where", {"x", "x", "x"}, {"y"}).output("y");
+  EXPECT_EQ(import(where).error,
+            "node \"the Where\" (Where): its condition is not boolean");
+}
+
+TEST(Logic, KnowsInfinities) {
+  SmallModel model;
+  model.input("x", {3}).node("IsInf", {"x"}, {"y"}).with("detect_negative", 0);
+  EXPECT_EQ(run(model, given({INFINITY, -INFINITY, 1})).integers,
+            (Numbers{1, 0, 0}));
+}
+
+TEST(Logic, TakesTheSignOfTheDivisorOfIntegers) {
+  SmallModel model;
+  model.integers("a", {4}, {7, -7, 7, -6})
+      .integers("b", {4}, {3, 3, -3, 3})
+      .node("Mod", {"a", "b"}, {"y"})
+      .output("y");
+  EXPECT_EQ(evaluate(model, {}).integers, (Numbers{1, 2, -2, 0}));
+}
+
+TEST(Logic, RaisesToPowers) {
+  for (double exponent : {-1.0, 0.5, 1.0, 2.0, 3.0, 4.0, 2.5}) {
+    SmallModel model;
+    model.input("x", {1}).floats("p", {}, {float(exponent)});
+    EXPECT_NEAR(run(model.node("Pow", {"x", "p"}, {"y"}), given({3})).floats[0],
+                std::pow(3, exponent), 1e-12);
+  }
+}
+
+TEST(Logic, CastsTowardsZeroAndToTruth) {
+  SmallModel model;
+  model.input("x", {3}).node("Cast", {"x"}, {"y"});
+  model.with("to", int(::onnx::TensorProto::INT64));
+  EXPECT_EQ(run(model, given({-1.7, 0.5, 2})).integers, (Numbers{-1, 0, 2}));
+  SmallModel truth;
+  truth.input("x", {3}).node("Cast", {"x"}, {"y"});
+  truth.with("to", int(::onnx::TensorProto::BOOL));
+  EXPECT_EQ(run(truth, given({-1.7, 0, NAN})).integers, (Numbers{1, 0, 1}));
+}
+
+TEST(Logic, CastsLikeAnother) {
+  SmallModel model;
+  model.input("x", {1}).integers("i", {1}, {4});
+  model.node("CastLike", {"i", "x"}, {"f"}).node("Add", {"f", "x"}, {"y"});
+  EXPECT_EQ(run(model, given({0.5})).floats, (Values{4.5}));
+}
+
+TEST(Logic, GivesSigns) {
+  SmallModel model;
+  model.input("x", {4}).node("Sign", {"x"}, {"y"});
+  Values y = run(model, given({-3, 0, 2, NAN})).floats;
+  EXPECT_EQ(Values(y.begin(), y.begin() + 3), (Values{-1, 0, 1}));
+  EXPECT_TRUE(std::isnan(y[3]));
+}
+
+TEST(Logic, CombinesManyInputs) {
+  SmallModel model;
+  model.input("x", {2}).floats("a", {}, {3}).floats("b", {2}, {4, 5});
+  EXPECT_EQ(run(model.node("Mean", {"x", "a", "b"}, {"y"}), given({2, 4})).floats,
+            (Values{3, 4}));
+}
