@@ -139,11 +139,13 @@ void Comparison::loss(size_t step, double found) {
 //===-- gradients ---------------------------------------------------------===//
 
 /// Of one element. Small cases say how far f32 runs are from f64: we and the
-/// recording may each be that far. Full-size ones do not; there the norm in f64
-/// and the size of all gradients stand for it.
+/// recording may each be that far, and two ulp of the largest element at least
+/// (a few runs may all round alike). Full-size ones do not; there the norm in
+/// f64 and the size of all gradients stand for it.
 double Comparison::gradientTolerance(const Json &parameter) const {
   if (parameter.contains("grad0_max_abs_dev_fp64"))
-    return 2 * parameter["grad0_max_abs_dev_fp64"].get<double>() + 1e-9;
+    return 2 * parameter["grad0_max_abs_dev_fp64"].get<double>() + 1e-9 +
+           0x1p-22 * parameter.value("grad0_maxabs", 0.0);
   double elements = 1;
   for (int64_t extent : parameter.at("shape"))
     elements *= extent;
