@@ -5,6 +5,7 @@
 
 #include "codegen/artifact_writer.h"
 #include "codegen/pipeline.h"
+#include "codegen/sizes.h"
 #include "passes/passes.h"
 
 #include "mlir/Pass/PassManager.h"
@@ -118,7 +119,8 @@ gradus::compileProgram(ModuleOp module, const CompileOptions &options,
     return llvm::createStringError(
         "the module holds %d programs, expected one",
         static_cast<int>(llvm::range_size(programs)));
-  if (failed(runStages(module)))
+  if (failed(verifySizes(module)) || failed(runStages(module)) ||
+      failed(verifySizes(module)))
     return llvm::createStringError(
         "the program does not compile; see the errors above");
   ArtifactParts parts = planProgram(*programs.begin(), options);

@@ -4,6 +4,7 @@
 
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace gradus {
 using namespace mlir;
@@ -16,7 +17,10 @@ ArrayRef<int64_t> shapeOf(Value value) {
 int64_t product(ArrayRef<int64_t> extents) {
   int64_t result = 1;
   for (int64_t extent : extents)
-    result *= extent;
+    if (extent == 0)
+      return 0;
+    else if (llvm::MulOverflow(result, extent, result) || result > kMostPoints)
+      result = kMostPoints;
   return result;
 }
 

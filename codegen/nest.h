@@ -97,6 +97,10 @@ private:
 
 /// The shape of a tensor or buffer.
 llvm::ArrayRef<int64_t> shapeOf(mlir::Value value);
+/// More points than tensors of kMostTensorBytes can need; still small enough
+/// for estimates to multiply.
+constexpr int64_t kMostPoints = int64_t{1} << 52;
+/// The points of a domain, at most kMostPoints.
 int64_t product(llvm::ArrayRef<int64_t> extents);
 
 /// The splat that a value is, or null.

@@ -52,7 +52,9 @@ struct ExpandOptimizerPass : impl::ExpandOptimizerBase<ExpandOptimizerPass> {
       return;
     auto range = train.getBody().front().getOps<ParameterUpdate>();
     SmallVector<ParameterUpdate> updates(range.begin(), range.end());
-    if (!updates.empty() && failed(expandAll(train, updates)))
+    ErrorWatch watch(&getContext());
+    if (!updates.empty() &&
+        (failed(expandAll(train, updates)) || watch.sawError()))
       signalPassFailure();
   }
 

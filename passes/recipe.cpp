@@ -124,6 +124,12 @@ std::vector<RecipeObject> RecipeObject::objects(StringRef key) const {
   return result;
 }
 
+ErrorWatch::ErrorWatch(MLIRContext *context)
+    : handler(context, [this](Diagnostic &diagnostic) {
+        saw |= diagnostic.getSeverity() == DiagnosticSeverity::Error;
+        return failure(); // others are to have it, too
+      }) {}
+
 RecipeObject gradus::recipeOf(ProgramOp program) {
   return {program, program.getRecipeAttr(), ""};
 }

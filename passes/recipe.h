@@ -42,6 +42,18 @@ private:
   std::string path;
 };
 
+/// Notices errors while it lives, and lets them pass on. A pass that reads the
+/// recipe has failed where there was one, though the read gave a default.
+class ErrorWatch {
+public:
+  explicit ErrorWatch(mlir::MLIRContext *context);
+  bool sawError() const { return saw; }
+
+private:
+  bool saw = false;
+  mlir::ScopedDiagnosticHandler handler;
+};
+
 /// The whole recipe of a program; empty if it has none.
 RecipeObject recipeOf(ProgramOp program);
 

@@ -160,6 +160,7 @@ struct TrainingStepPass : impl::TrainingStepBase<TrainingStepPass> {
 
   void runOnOperation() override {
     ProgramOp program = getOperation();
+    ErrorWatch watch(&getContext());
     RecipeObject recipe = recipeOf(program);
     if (!recipe.has("loss") || program.getGraph("train"))
       return;
@@ -175,6 +176,8 @@ struct TrainingStepPass : impl::TrainingStepBase<TrainingStepPass> {
     GraphOp train = cloneModel(model, "train");
     endInLoss(train, *loss, /*padded=*/false);
     endInLoss(cloneModel(model, "evaluate"), *loss, /*padded=*/true);
+    if (watch.sawError())
+      return signalPassFailure();
     report(train, *loss);
   }
 

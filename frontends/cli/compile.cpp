@@ -10,6 +10,8 @@
 #include "runtime/safetensors.h"
 #include "runtime/session.h"
 
+#include "absl/strings/str_join.h"
+
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -26,7 +28,7 @@ namespace {
 
 struct CompileOptions {
   compiler::Request request;
-  std::string output, memoryLimit;
+  std::string output;
   bool json = false;
 };
 
@@ -71,9 +73,9 @@ ordered_json figures(const CompileOptions &options,
     bound = std::max(bound, graph->bound());
   uint64_t constants = artifact->bytes(header.constants()).size();
   uint64_t code = artifact->bytes(plan.code()).size();
-  std::string targets;
+  std::vector<std::string> targets;
   for (const artifact::Plan *each : *header.plans())
-    targets += (targets.empty() ? "" : ", ") + each->target()->str();
+    targets.push_back(each->target()->str());
   return {{"artifact", options.output},
           {"artifact_bytes", bytes.size()},
           {"compile_ms", milliseconds},
@@ -98,7 +100,9 @@ void printSummary(const ordered_json &figures) {
   table.row({"artifact", figures["artifact"].get<std::string>() + " (" +
                              bytes("artifact_bytes") + ", code " +
                              bytes("code_bytes") + ")"});
-  table.row({"targets", figures["targets"].get<std::string>()});
+  table.row({"targets",
+             absl::StrJoin(figures["targets"].get<std::vector<std::string>>(),
+                           ", ")});
   table.row({"state",
              figures["states"].dump() + " tensors, " + bytes("state_bytes")});
   table.row({"arena",
@@ -119,8 +123,6 @@ void run(CompileOptions &options) {
                    {{"the model", request.model},
                     {"--recipe", request.recipe},
                     {"--weights", request.weightsFile}});
-  if (!options.memoryLimit.empty())
-    request.overrides.push_back("memory_limit=\"" + options.memoryLimit + "\"");
   auto began = Clock::now();
   std::optional<Safetensors> weights = openWeights(request);
   compiler::Result result = take(compilerLibrary().compile(request));
@@ -188,7 +190,7 @@ void addCompile(CLI::App &app) {
       ->add_option("--threads", request.threads,
                    "Threads to plan for; 0: one per core")
       ->check(CLI::Range(0, kMostThreads));
-  command->add_option("--memory-limit", options->memoryLimit, "Such as 2GiB");
+  command->add_option("--memory-limit", request.memoryLimit, "Such as 2GiB");
   command->add_flag("--report", request.report,
                     "What each stage did, on stderr");
   command->add_flag("--json", options->json, "The summary as a JSON object");

@@ -28,7 +28,7 @@ struct InspectOptions {
 constexpr const char *kFooter = R"(Examples:
   gradus inspect lenet.gradus                graphs, commands, sizes
   gradus inspect lenet.gradus --states --map every state, every buffer of the arena
-  gradus inspect lenet.onnx                  ops, parameters, what is unsupported)";
+  gradus inspect lenet.onnx --dim batch=32   ops, parameters, what is unsupported)";
 
 // -- An artifact ------------------------------------------------------------
 

@@ -4,6 +4,7 @@
 
 #include "codegen/compile.h"
 #include "codegen/plan.h"
+#include "codegen/sizes.h"
 #include "frontends/compiler/diagnostics.h"
 #include "frontends/compiler/program.h"
 #include "frontends/compiler/statistics.h"
@@ -44,7 +45,8 @@ private:
   absl::Status addGradientOutputs();
   absl::StatusOr<Result> stop();
   absl::StatusOr<std::string> report();
-  CompileOptions options() const;
+  std::vector<std::string> targets();
+  CompileOptions options();
   absl::Status failure(llvm::Error error) const;
 
   const Request &request_;
@@ -58,6 +60,8 @@ absl::Status Compilation::read() {
   if (!program.ok())
     return diagnostics_.hasErrors() ? diagnostics_.error("") : program.status();
   program_ = *std::move(program);
+  if (failed(verifySizes(module())))
+    return diagnostics_.error("");
   return absl::OkStatus();
 }
 
@@ -102,10 +106,22 @@ uint32_t usableCores() {
   return sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
-CompileOptions Compilation::options() const {
+/// Those of the request, each once.
+std::vector<std::string> Compilation::targets() {
+  std::vector<std::string> targets;
+  for (const std::string &target : request_.targets)
+    if (!llvm::is_contained(targets, target))
+      targets.push_back(target);
+    else
+      module().emitWarning() << "--target " << target
+                             << " is given twice; there will be one plan of it";
+  return targets;
+}
+
+CompileOptions Compilation::options() {
   CompileOptions options;
   if (!request_.targets.empty())
-    options.targets = request_.targets;
+    options.targets = targets();
   options.threads = request_.threads ? request_.threads : usableCores();
   options.recipe = program_.recipe;
   return options;
@@ -178,7 +194,7 @@ public:
   absl::StatusOr<std::string>
   readRecipe(const std::string &path,
              const std::vector<std::string> &overrides) override {
-    auto recipe = recipe::readFile(path, overrides);
+    auto recipe = recipe::readFile(path, {overrides.begin(), overrides.end()});
     if (!recipe.ok())
       return recipe.status();
     return recipe->json;

@@ -28,6 +28,7 @@ struct Request {
   std::string recipeText;             // JSON itself, instead of a file
   std::vector<std::string> overrides; // `key=value` over the recipe's
   std::vector<std::string> dims; // `batch=32` over the recipe's inputs.dims
+  std::string memoryLimit;       // "2GiB" over the recipe's memory_limit
   std::vector<Weight> weights;   // over the model's initializers
   std::string weightsFile;       // where they come from, for errors
   std::string initialize;        // rule for weights whose data file is missing

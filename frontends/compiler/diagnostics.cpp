@@ -14,7 +14,7 @@ namespace gradus::compiler {
 std::string placeOf(Location location) {
   if (auto named = dyn_cast<NameLoc>(location))
     return "node \"" + named.getName().str() + "\"";
-  if (auto file = dyn_cast<FileLineColLoc>(location))
+  if (auto file = dyn_cast<FileLineColLoc>(location); file && file.getLine())
     return message("line ", file.getLine(), ":", file.getColumn());
   if (auto fused = dyn_cast<FusedLoc>(location))
     for (Location part : fused.getLocations())

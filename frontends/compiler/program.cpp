@@ -17,9 +17,13 @@ namespace gradus::compiler {
 namespace {
 
 absl::StatusOr<recipe::Recipe> readRecipe(const Request &request) {
-  std::vector<std::string> overrides = request.overrides;
+  recipe::Overrides overrides(request.overrides.begin(),
+                              request.overrides.end());
   for (const std::string &dim : request.dims)
-    overrides.push_back("inputs.dims." + dim);
+    overrides.push_back({"inputs.dims." + dim, "--dim " + dim});
+  if (!request.memoryLimit.empty())
+    overrides.push_back({"memory_limit=\"" + request.memoryLimit + "\"",
+                         "--memory-limit " + request.memoryLimit});
   if (!request.recipeText.empty())
     return recipe::read(request.recipeText, "recipe", overrides);
   return recipe::readFile(request.recipe, overrides);
@@ -27,10 +31,22 @@ absl::StatusOr<recipe::Recipe> readRecipe(const Request &request) {
 
 bool saysRecipe(const Request &request) {
   return !request.recipe.empty() || !request.recipeText.empty() ||
-         !request.overrides.empty() || !request.dims.empty();
+         !request.overrides.empty() || !request.dims.empty() ||
+         !request.memoryLimit.empty();
 }
 
 //===-- models ------------------------------------------------------------===//
+
+/// Whether values stand in the text as `dense_resource<__elided__>` only.
+bool lacksWeights(ModuleOp module) {
+  WalkResult walked = module.walk([](Operation *op) {
+    return op->getAttrDictionary().walk([](DenseResourceElementsAttr value) {
+      return value.getRawHandle().getBlob() ? WalkResult::advance()
+                                            : WalkResult::interrupt();
+    });
+  });
+  return walked.wasInterrupted();
+}
 
 absl::StatusOr<OwningOpRef<ModuleOp>>
 readText(const Request &request, DictionaryAttr recipe, MLIRContext &context) {
@@ -38,6 +54,9 @@ readText(const Request &request, DictionaryAttr recipe, MLIRContext &context) {
       parseSourceFile<ModuleOp>(request.model, ParserConfig(&context));
   if (!module)
     return invalid(request.model, ": is not a valid program");
+  if (lacksWeights(*module))
+    return invalid(request.model, ": some of its weights were left out when it "
+                                  "was printed; print it with --print-weights");
   for (ProgramOp program : module->getOps<ProgramOp>())
     if (saysRecipe(request) || !program.getRecipeAttr())
       program.setRecipeAttr(recipe);

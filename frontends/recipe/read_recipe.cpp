@@ -7,9 +7,9 @@
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/JSON.h"
+#include "llvm/Support/MemoryBuffer.h"
 
 #include <cmath>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -47,13 +47,17 @@ std::string suggestion(std::string_view word,
   return message("; known: ", joined(known, ", "));
 }
 
+struct Mistake {
+  std::string path, words;
+};
+
 /// Checks values against their fields and collects what is wrong.
 class Checker {
 public:
   Json check(const Field &field, const Json &value, const std::string &path);
-  const std::vector<std::string> &mistakes() const { return mistakes_; }
+  const std::vector<Mistake> &mistakes() const { return mistakes_; }
   void mistake(const std::string &path, std::string_view what) {
-    mistakes_.push_back(message(path.empty() ? "recipe" : path, ": ", what));
+    mistakes_.push_back({path, std::string(what)});
   }
 
 private:
@@ -81,7 +85,7 @@ private:
     return nullptr;
   }
 
-  std::vector<std::string> mistakes_;
+  std::vector<Mistake> mistakes_;
 };
 
 Json Checker::check(const Field &field, const Json &value,
@@ -296,22 +300,23 @@ Json *child(Json &parent, const std::string &key) {
 }
 
 /// Applies one `path.to.key=value`.
-absl::Status set(Json &recipe, const std::string &override) {
-  size_t equals = override.find('=');
-  if (equals == 0 || equals == override.npos)
-    return invalid("--set ", override, ": expected key=value");
-  std::string text = override.substr(equals + 1);
+absl::Status set(Json &recipe, const Override &override) {
+  const std::string &setting = override.setting;
+  size_t equals = setting.find('=');
+  if (equals == 0 || equals == setting.npos)
+    return invalid(override.origin, ": expected key=value");
+  std::string text = setting.substr(equals + 1);
   Json value = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   Json *place = &recipe;
   llvm::SmallVector<llvm::StringRef> keys;
-  llvm::StringRef(override).take_front(equals).split(keys, '.');
+  llvm::StringRef(setting).take_front(equals).split(keys, '.');
   for (llvm::StringRef key : keys) {
     place = child(*place, key.str());
     if (!place)
-      return invalid("--set ", override, ": there is nothing at ", quoted(key));
+      return invalid(override.origin, ": there is nothing at ", quoted(key));
   }
-  if (value.is_discarded() && !llvm::json::isUTF8(override))
-    return invalid("--set ", override, ": not UTF-8");
+  if (value.is_discarded() && !llvm::json::isUTF8(setting))
+    return invalid(override.origin, ": not UTF-8");
   *place = value.is_discarded() ? Json(text) : value;
   return absl::OkStatus();
 }
@@ -326,39 +331,61 @@ Recipe finish(const Json &checked) {
   return recipe;
 }
 
-absl::StatusOr<Recipe> checked(const Json &given, std::string_view name) {
+/// Whether a value at one path is part of the value at the other.
+bool meet(llvm::StringRef one, llvm::StringRef other) {
+  auto within = [](llvm::StringRef path, llvm::StringRef whole) {
+    return path.consume_front(whole) && (path.empty() || path.front() == '.');
+  };
+  return within(one, other) || within(other, one);
+}
+
+/// What a mistake comes from: the last override of its key, or the recipe.
+std::string_view originOf(const Mistake &mistake, std::string_view name,
+                          const Overrides &overrides) {
+  for (const Override &override : llvm::reverse(overrides))
+    if (meet(mistake.path, llvm::StringRef(override.setting).split('=').first))
+      return override.origin;
+  return name;
+}
+
+absl::StatusOr<Recipe> checked(const Json &given, std::string_view name,
+                               const Overrides &overrides) {
   Checker checker;
   Json result = checker.check(recipeField(), given, "");
   if (checker.mistakes().empty())
     checkTogether(result, checker);
   if (checker.mistakes().empty())
     return finish(result);
-  std::string separator = message("\n", name, ": ");
-  return invalid(name, ": ", joined(checker.mistakes(), separator.c_str()));
+  std::vector<std::string> lines;
+  for (const Mistake &mistake : checker.mistakes())
+    lines.push_back(message(originOf(mistake, name, overrides), ": ",
+                            mistake.path.empty() ? "recipe" : mistake.path,
+                            ": ", mistake.words));
+  return invalid(joined(lines, "\n"));
 }
 
 } // namespace
 
 absl::StatusOr<Recipe> read(std::string_view text, std::string_view name,
-                            const std::vector<std::string> &overrides) {
+                            const Overrides &overrides) {
   absl::StatusOr<Json> given = parse(text);
   if (!given.ok())
     return invalid(name, ": ", given.status().message());
-  for (const std::string &override : overrides)
+  for (const Override &override : overrides)
     if (absl::Status status = set(*given, override); !status.ok())
       return status;
-  return checked(*given, name);
+  return checked(*given, name, overrides);
 }
 
 absl::StatusOr<Recipe> readFile(const std::string &path,
-                                const std::vector<std::string> &overrides) {
+                                const Overrides &overrides) {
   if (path.empty())
     return read("{}", "recipe", overrides);
-  std::ifstream file(path, std::ios::binary);
-  std::string text(std::istreambuf_iterator<char>(file), {});
-  if (!file.is_open() || file.bad())
-    return invalid(path, ": cannot read this recipe");
-  return read(text, path, overrides);
+  auto file = llvm::MemoryBuffer::getFile(path);
+  if (!file)
+    return invalid(path,
+                   ": cannot read this recipe: ", file.getError().message());
+  return read((*file)->getBuffer(), path, overrides);
 }
 
 } // namespace gradus::recipe

@@ -30,14 +30,27 @@ struct Recipe {
   std::vector<std::string> trainable, fixed; // patterns of parameter names
 };
 
-/// Reads a recipe file. `overrides` are `path.to.key=value`, the value JSON or
-/// plain text; an empty path reads the defaults.
+/// One setting over the recipe's, and what its errors call it.
+struct Override {
+  Override(const char *setting) : Override(std::string(setting)) {}
+  Override(std::string setting)
+      : setting(std::move(setting)), origin("--set " + this->setting) {}
+  Override(std::string setting, std::string origin)
+      : setting(std::move(setting)), origin(std::move(origin)) {}
+
+  std::string setting; // `path.to.key=value`, the value JSON or plain text
+  std::string origin;  // "--dim batch=32"
+};
+using Overrides = std::vector<Override>;
+
+/// Reads a recipe file; an empty path reads the defaults. Errors begin with the
+/// path, or with the override that they come from.
 absl::StatusOr<Recipe> readFile(const std::string &path,
-                                const std::vector<std::string> &overrides = {});
+                                const Overrides &overrides = {});
 
 /// The same for text in memory; `name` stands in front of errors.
 absl::StatusOr<Recipe> read(std::string_view text, std::string_view name,
-                            const std::vector<std::string> &overrides = {});
+                            const Overrides &overrides = {});
 
 /// JSON schema (draft 2020-12) of all keys.
 std::string schema();

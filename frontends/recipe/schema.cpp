@@ -1,5 +1,6 @@
 // Writes the table of recipe fields as a JSON schema, for editors and people.
 
+#include "frontends/message.h"
 #include "frontends/recipe/fields.h"
 #include "frontends/recipe/recipe.h"
 
@@ -21,22 +22,29 @@ Json object(const std::vector<Field> &fields) {
           {"additionalProperties", false}};
 }
 
-Json names(const std::vector<Choice> &choices) {
-  Json result = Json::array();
+/// The names of the choices that are built, or of those that are not.
+std::vector<std::string_view> names(const std::vector<Choice> &choices,
+                                    bool built) {
+  std::vector<std::string_view> result;
   for (const Choice &choice : choices)
-    result.push_back(choice.name);
-  return {{"enum", result}};
+    if (choice.built == built)
+      result.push_back(choice.name);
+  return result;
+}
+
+/// What the reader takes; the rest is named in the description.
+Json enumeration(const std::vector<Choice> &choices) {
+  return {{"enum", names(choices, /*built=*/true)}};
 }
 
 /// One alternative per type; its name alone is short for its defaults.
 Json variant(const std::vector<Choice> &choices) {
-  Json alternatives = Json::array({names(choices)});
+  Json alternatives = Json::array({enumeration(choices)});
   for (const Choice &choice : choices) {
-    Json alternative = object(choice.fields);
-    Json type = {{"const", choice.name}};
     if (!choice.built)
-      type["description"] = "not built yet";
-    alternative["properties"]["type"] = type;
+      continue;
+    Json alternative = object(choice.fields);
+    alternative["properties"]["type"] = {{"const", choice.name}};
     alternative["required"] = {"type"};
     alternatives.push_back(alternative);
   }
@@ -72,7 +80,7 @@ Json shape(const Field &field) {
   case Kind::number:
     return number(field, "number");
   case Kind::choice:
-    return names(field.choices);
+    return enumeration(field.choices);
   case Kind::object:
     return object(field.fields);
   case Kind::variant:
@@ -93,6 +101,8 @@ Json describe(const Field &field) {
   std::string help(field.help);
   if (!field.only.empty())
     help += " (not built yet: only " + std::string(field.only) + " is)";
+  if (auto unbuilt = names(field.choices, /*built=*/false); !unbuilt.empty())
+    help += " (not built yet: " + joined(unbuilt) + ")";
   result["description"] = help;
   if (!field.key.empty())
     result["default"] = Json::parse(field.fallback);

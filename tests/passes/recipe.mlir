@@ -1,4 +1,5 @@
 // RUN: gradus-opt %s --expand-optimizer --verify-diagnostics
+// RUN: not gradus-opt %s --expand-optimizer
 
 // A value of the wrong kind is named with its key and with what was expected.
 // expected-error @below {{recipe: optimizer.learning_rate is "fast", expected a number}}

@@ -32,3 +32,14 @@ TEST(Recipe, NamesTheKeyOfTheWrongKind) {
 TEST(Recipe, ListsTheNearestNameFirst) {
   EXPECT_EQ(nearestFirst("logit", {"hidden", "logits"}).find("logits"), 0u);
 }
+
+TEST(Recipe, WatchSeesErrorsAndLetsThemPassOn) {
+  PassText source(text);
+  ErrorWatch watch(&source.context);
+  recipeOf(source.program()).warning("seed") << "is odd";
+  EXPECT_FALSE(watch.sawError());
+  recipeOf(source.program()).object("optimizer").number("epsilon", 1);
+  EXPECT_TRUE(watch.sawError());
+  EXPECT_NE(source.messages.find("recipe: optimizer.epsilon"),
+            std::string::npos);
+}

@@ -8,15 +8,14 @@
 using namespace gradus::recipe;
 using nlohmann::json;
 
-static json accepted(std::string_view text,
-                     const std::vector<std::string> &overrides = {}) {
+static json accepted(std::string_view text, const Overrides &overrides = {}) {
   auto recipe = read(text, "r.json", overrides);
   EXPECT_TRUE(recipe.ok()) << recipe.status();
   return recipe.ok() ? json::parse(recipe->json) : json();
 }
 
 static std::string refused(std::string_view text,
-                           const std::vector<std::string> &overrides = {}) {
+                           const Overrides &overrides = {}) {
   auto recipe = read(text, "r.json", overrides);
   EXPECT_FALSE(recipe.ok());
   return std::string(recipe.status().message());
@@ -77,7 +76,27 @@ TEST(ReadRecipe, RefusesADeepNest) {
 TEST(ReadRecipe, RefusesTheUnreadableFile) {
   auto recipe = readFile("/no/such/recipe.json");
   EXPECT_EQ(recipe.status().message(),
-            "/no/such/recipe.json: cannot read this recipe");
+            "/no/such/recipe.json: cannot read this recipe: No such file or "
+            "directory");
+  EXPECT_EQ(readFile("/").status().message(),
+            "/: cannot read this recipe: Is a directory");
+}
+
+TEST(ReadRecipe, BlamesTheOverrideThatAMistakeComesFrom) {
+  EXPECT_EQ(
+      refused(R"({"sede": 1, "seed": -1, "optimizer": {"momentum": 2}})",
+              {"seed=0",
+               "seed=-2",
+               "optimizer=adamv",
+               {"inputs.dims.batch=0", "--dim batch=0"}}),
+      "r.json: sede: unknown key; did you mean \"seed\"?\n"
+      "--dim batch=0: inputs.dims.batch: expected at least 1, found 0\n"
+      "--set optimizer=adamv: optimizer.type: unknown value \"adamv\"; did you "
+      "mean \"adam\"?\n"
+      "--set seed=-2: seed: expected at least 0, found -2");
+  EXPECT_EQ(refused("{}", {"clip.type=norm"}),
+            "--set clip.type=norm: clip: {\"type\":\"norm\"} is "
+            "not built yet; only null is");
 }
 
 struct Mistake {
@@ -162,14 +181,16 @@ TEST_P(RefusedOverride, SaysWhy) {
 
 INSTANTIATE_TEST_SUITE_P(
     ReadRecipe, RefusedOverride,
-    testing::Values(BadOverride{"seed", "--set seed: expected key=value"},
-                    BadOverride{"metrics.0=x",
-                                "--set metrics.0=x: there is nothing at \"0\""},
-                    BadOverride{"seed=\xff", "--set seed=\xff: not UTF-8"},
-                    BadOverride{
-                        "seed=many",
-                        "r.json: seed: expected an integer, found \"many\""},
-                    BadOverride{"optimizer.rate=1",
-                                "r.json: optimizer.rate: unknown key of adamw; "
-                                "known: learning_rate, "
-                                "betas, epsilon, weight_decay, maximize, compat"}));
+    testing::Values(
+        BadOverride{"seed", "--set seed: expected key=value"},
+        BadOverride{"metrics.0=x",
+                    "--set metrics.0=x: there is nothing at \"0\""},
+        BadOverride{"seed=\xff", "--set seed=\xff: not UTF-8"},
+        BadOverride{
+            "seed=many",
+            "--set seed=many: seed: expected an integer, found \"many\""},
+        BadOverride{
+            "optimizer.rate=1",
+            "--set optimizer.rate=1: optimizer.rate: unknown key of adamw; "
+            "known: learning_rate, "
+            "betas, epsilon, weight_decay, maximize, compat"}));

@@ -34,3 +34,16 @@ TEST(RecipeSchema, SaysWhatIsNotBuiltYet) {
             "batches whose gradients are summed before an update (not built "
             "yet: only 1 is)");
 }
+
+TEST(RecipeSchema, TakesTheValuesThatTheReaderTakesAndNamesTheOthers) {
+  const json &field = kSchema["properties"]["precision"];
+  const json &taken = field["enum"];
+  std::string help = field["description"];
+  for (std::string name : {"f32", "bf16", "f16"}) {
+    bool reads =
+        gradus::recipe::read("{}", "", {"precision=" + name}).status().ok();
+    EXPECT_EQ(std::count(taken.begin(), taken.end(), name), reads) << name;
+    size_t unbuilt = help.find("(not built yet: ");
+    EXPECT_EQ(help.find(" " + name, unbuilt) == help.npos, reads) << help;
+  }
+}
