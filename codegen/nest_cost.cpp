@@ -81,12 +81,23 @@ bool isCheap(NestOp nest) {
          nest.getThenInputs().size() <= 2;
 }
 
+/// Whether what a map reads changes while the nest reduces.
+static bool variesWhileReducing(NestOp nest, AffineMap map) {
+  for (unsigned d = nest.getParallel().size(); d < nest.getNumDims(); ++d)
+    if (map.isFunctionOfDim(d))
+      return true;
+  return false;
+}
+
 bool isContraction(NestOp nest) {
   int64_t points = product(nest.getExtents());
-  return !nest.getCombine().empty() &&
-         llvm::any_of(nest.getMapInputs(), [&](Value input) {
-           return product(shapeOf(input)) < points;
-         });
+  if (nest.getCombine().empty())
+    return false;
+  for (auto [i, input] : llvm::enumerate(nest.getMapInputs()))
+    if (product(shapeOf(input)) < points &&
+        variesWhileReducing(nest, nest.getInputMap(i)))
+      return true;
+  return false;
 }
 
 } // namespace gradus

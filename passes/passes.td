@@ -59,6 +59,65 @@ def TrainingStep : GradusPass<"training-step"> {
   }];
 }
 
+def TrainBatchNorm : GradusPass<"train-batch-norm"> {
+  let summary = "Lets batch normalizations of @train use the batch and keep running statistics";
+  let description = [{
+    Every `gradus.batch_norm` of `@train` that has a `momentum` becomes a
+    `gradus.batch_norm_training`, and its running statistics are written:
+    `momentum * old + (1 - momentum) * that of the batch`. The running variance
+    takes the batch's divided by N - 1, as PyTorch does, or by N where the
+    recipe says `batch_norm_variance = "onnx"`. Ops that share their statistics
+    write them once, one after the other.
+
+    With `freeze_batch_norm` in the recipe nothing changes. Other graphs use the
+    running statistics in any case. An op over a single value per channel is an
+    error.
+
+    Before:
+
+    ```mlir
+    gradus.program @net {
+      gradus.state @mean : tensor<4xf32> {role = #gradus.role<buffer>, init = #gradus.init<zeros>}
+      gradus.state @variance : tensor<4xf32> {role = #gradus.role<buffer>, init = #gradus.init<constant, 1.0 : f64>}
+      gradus.graph @train(%x: tensor<8x4xf32>, %scale: tensor<4xf32>, %bias: tensor<4xf32>) -> (y: tensor<8x4xf32>) {
+        %mean = gradus.read @mean : tensor<4xf32>
+        %variance = gradus.read @variance : tensor<4xf32>
+        %y = gradus.batch_norm %x, %scale, %bias mean %mean variance %variance epsilon 1.0e-5 momentum 0.9
+            : tensor<8x4xf32>, tensor<4xf32>
+        gradus.return %y : tensor<8x4xf32>
+      }
+    }
+    ```
+
+    After:
+
+    ```mlir
+    gradus.program @net {
+      gradus.state @mean : tensor<4xf32> {role = #gradus.role<buffer>, init = #gradus.init<zeros>}
+      gradus.state @variance : tensor<4xf32> {role = #gradus.role<buffer>, init = #gradus.init<constant, 1.0 : f64>}
+      gradus.graph @train(%x: tensor<8x4xf32>, %scale: tensor<4xf32>, %bias: tensor<4xf32>) -> (y: tensor<8x4xf32>) {
+        %y, %batch_mean, %batch_variance = gradus.batch_norm_training %x, %scale, %bias epsilon 1.0e-5
+            : tensor<8x4xf32>, tensor<4xf32>
+        %kept = arith.constant dense<0.9> : tensor<4xf32>
+        %share = arith.constant dense<0.1> : tensor<4xf32>
+        %unbiased = arith.constant dense<0.114285715> : tensor<4xf32> // 0.1 * 8 / 7
+        %mean = gradus.read @mean : tensor<4xf32>
+        %old_mean = arith.mulf %mean, %kept : tensor<4xf32>
+        %term_mean = arith.mulf %batch_mean, %share : tensor<4xf32>
+        %new_mean = arith.addf %old_mean, %term_mean : tensor<4xf32>
+        %variance = gradus.read @variance : tensor<4xf32>
+        %old_variance = arith.mulf %variance, %kept : tensor<4xf32>
+        %term_variance = arith.mulf %batch_variance, %unbiased : tensor<4xf32>
+        %new_variance = arith.addf %old_variance, %term_variance : tensor<4xf32>
+        gradus.write @mean, %new_mean : tensor<4xf32>
+        gradus.write @variance, %new_variance : tensor<4xf32>
+        gradus.return %y : tensor<8x4xf32>
+      }
+    }
+    ```
+  }];
+}
+
 def Autodiff : GradusPass<"autodiff"> {
   let summary = "Gives every trained parameter the gradient of the loss";
   let description = [{

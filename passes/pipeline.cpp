@@ -26,6 +26,8 @@ const Stage stages[] = {
      [](OpPassManager &program) {
        // The model becomes a step to train and one to evaluate.
        program.addPass(createTrainingStep());
+       // Batch statistics are part of the function that is differentiated.
+       program.addPass(createTrainBatchNorm());
        // From here on every trained parameter has a gradient.
        program.addPass(createAutodiff());
      }},

@@ -187,7 +187,7 @@ absl::Status foldByEvaluation(const Operator &op, Importer &importer,
 }
 
 absl::Status addNode(Importer &importer, const Operator &op, const Node &node) {
-  GRADUS_ASSIGN_OR_RETURN(bool constant, importer.allConstant(node));
+  GRADUS_ASSIGN_OR_RETURN(bool constant, importer.allConstant(node, op.firstTypeInput));
   if (constant && op.fold)
     return fold(op, importer, node);
   if (constant && op.folds() && node.inputCount() > 0)
@@ -268,6 +268,7 @@ absl::Status build(ModelFile &file, const ImportOptions &options,
   GRADUS_RETURN_IF_ERROR(importer.defineInitializers());
   GRADUS_RETURN_IF_ERROR(addNodes(file, importer));
   GRADUS_RETURN_IF_ERROR(addOutputs(file, graph, importer));
+  importer.explainInferenceForm();
   return importer.checkPatterns();
 }
 

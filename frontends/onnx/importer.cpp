@@ -167,9 +167,9 @@ absl::StatusOr<Value> Importer::value(llvm::StringRef name, Location location) {
   return materialize(found->second, location);
 }
 
-absl::StatusOr<bool> Importer::allConstant(const Node &node) const {
+absl::StatusOr<bool> Importer::allConstant(const Node &node, int end) const {
   bool result = true;
-  for (int input = 0; input < node.inputCount(); ++input) {
+  for (int input = 0; input < std::min(node.inputCount(), end); ++input) {
     if (node.input(input).empty())
       continue;
     GRADUS_ASSIGN_OR_RETURN(const Entry *entry, find(node, input));
@@ -240,6 +240,31 @@ absl::StatusOr<Value> Importer::readState(const TensorProto &tensor) {
   states_.insert(tensor.name());
   OpBuilder entry = OpBuilder::atBlockBegin(&graph_.getBody().front());
   return ReadOp::create(entry, location, type, tensor.name()).getResult();
+}
+
+bool Importer::makeBuffer(Value value) {
+  auto read = value.getDefiningOp<ReadOp>();
+  if (!read)
+    return false;
+  program_.getState(read.getState()).setRole(Role::buffer);
+  return true;
+}
+
+/// Whether the recipe asks for training, with batch normalization as a part.
+static bool trainsBatchNorm(DictionaryAttr recipe) {
+  if (!recipe || !recipe.getAs<DictionaryAttr>("loss"))
+    return false;
+  auto frozen = recipe.getAs<BoolAttr>("freeze_batch_norm");
+  return !frozen || !frozen.getValue();
+}
+
+void Importer::explainInferenceForm() const {
+  if (inferenceForms_ && trainsBatchNorm(options_.recipe))
+    emitWarning(UnknownLoc::get(&context()))
+        << inferenceForms_
+        << " batch normalizations are in inference form; training uses the "
+           "statistics of the batch (\"freeze_batch_norm\": true keeps the "
+           "running ones)";
 }
 
 static bool matchesAny(const std::vector<std::string> &patterns,

@@ -41,8 +41,8 @@ public:
   /// A node's input as a value of this rank.
   absl::StatusOr<mlir::Value> value(const Node &node, int input, int64_t rank);
 
-  /// True if every input that is there is a constant.
-  absl::StatusOr<bool> allConstant(const Node &node) const;
+  /// True if every input before `end` that is there is a constant.
+  absl::StatusOr<bool> allConstant(const Node &node, int end) const;
   /// A node's input as a constant; null where it is none, or left out.
   const Constant *constant(const Node &node, int input) const;
   /// A node's input, which must be known integers, such as a shape.
@@ -73,6 +73,14 @@ public:
   /// The elements of a tensor in the model.
   absl::StatusOr<Constant> constant(const ::onnx::TensorProto &tensor);
 
+  /// Makes a state that a value is read from a buffer, which is never trained.
+  /// False if the value is no state.
+  bool makeBuffer(mlir::Value value);
+  /// Remembers a normalization that the file has in inference form.
+  void countInferenceForm() { ++inferenceForms_; }
+  /// Says in one line how training treats such normalizations.
+  void explainInferenceForm() const;
+
   /// Refuses patterns of the options that match no parameter.
   absl::Status checkPatterns() const;
 
@@ -102,6 +110,7 @@ private:
   InitialWeights initialWeights_;
   llvm::StringMap<Entry> entries_;
   std::set<std::string> states_;
+  int inferenceForms_ = 0;
 };
 
 } // namespace gradus::onnx

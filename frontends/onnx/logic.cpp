@@ -334,7 +334,7 @@ const Operator kOperators[] = {
     {"Sinh", floatFunction<math::SinhOp>},
     {"Cosh", floatFunction<math::CoshOp>},
     {"Cast", cast},
-    {"CastLike", castLike},
+    {"CastLike", castLike, nullptr, true, /*firstTypeInput=*/1},
 };
 
 } // namespace

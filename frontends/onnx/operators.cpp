@@ -7,10 +7,11 @@ namespace gradus::onnx {
 static llvm::StringMap<const Operator *> allOperators() {
   llvm::StringMap<const Operator *> result;
   for (llvm::ArrayRef<Operator> family :
-       {elementwiseOperators(), matrixOperators(), windowOperators(),
-        shapeOperators(), reductionOperators(), indexingOperators(),
-        logicOperators(), transformerOperators(), rankingOperators(),
-        einsumOperators(), recurrentOperators()})
+       {elementwiseOperators(), activationOperators(), matrixOperators(),
+        windowOperators(), batchNormOperators(), shapeOperators(),
+        reductionOperators(), indexingOperators(), logicOperators(),
+        transformerOperators(), rankingOperators(), einsumOperators(),
+        recurrentOperators()})
     for (const Operator &op : family)
       result[op.name] = &op;
   return result;

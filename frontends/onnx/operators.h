@@ -3,6 +3,8 @@
 
 #include "frontends/onnx/importer.h"
 
+#include <limits>
+
 namespace gradus::onnx {
 
 /// The inputs of a node that folds; null where one is left out.
@@ -17,6 +19,8 @@ struct Operator {
   absl::StatusOr<Constant> (*fold)(const Node &, Constants) = nullptr;
   /// False for what makes sequences, which are values.
   bool foldsByEvaluation = true;
+  /// Of inputs from this one on only the type matters.
+  int firstTypeInput = std::numeric_limits<int>::max();
 
   bool folds() const { return build && foldsByEvaluation; }
 };
@@ -24,7 +28,9 @@ struct Operator {
 // One table per family, in the file of that name.
 llvm::ArrayRef<Operator> elementwiseOperators();
 llvm::ArrayRef<Operator> matrixOperators();
+llvm::ArrayRef<Operator> activationOperators();
 llvm::ArrayRef<Operator> windowOperators();
+llvm::ArrayRef<Operator> batchNormOperators();
 llvm::ArrayRef<Operator> shapeOperators();
 llvm::ArrayRef<Operator> reductionOperators();
 llvm::ArrayRef<Operator> indexingOperators();

@@ -53,7 +53,8 @@ absl::Status reduceAlong(Importer &importer, const Node &node) {
   return importer.define(node, 0, result);
 }
 
-absl::Status globalAveragePool(Importer &importer, const Node &node) {
+template <Reduction kind>
+absl::Status globalPool(Importer &importer, const Node &node) {
   GRADUS_ASSIGN_OR_RETURN(Value input, importer.value(node, 0));
   ArrayRef<int64_t> shape = tensorType(input).getShape();
   if (shape.size() < 3)
@@ -61,10 +62,10 @@ absl::Status globalAveragePool(Importer &importer, const Node &node) {
                       ", expected at least 3");
   SmallVector<int64_t> axes = axesExcept(shape.size(), {0, 1});
   Location location = importer.location(node);
-  Value average = mean(importer.builder, location, input, axes);
+  Value pooled = reduce(importer.builder, location, kind, input, axes);
   return importer.define(
       node, 0,
-      reshape(importer.builder, location, average, keptShape(shape, axes)));
+      reshape(importer.builder, location, pooled, keptShape(shape, axes)));
 }
 
 const Operator kOperators[] = {
@@ -72,7 +73,8 @@ const Operator kOperators[] = {
     {"ReduceSum", reduceAlong<Reduction::sum>},
     {"ReduceMax", reduceAlong<Reduction::max>},
     {"ReduceMin", reduceAlong<Reduction::min>},
-    {"GlobalAveragePool", globalAveragePool},
+    {"GlobalAveragePool", globalPool<Reduction::mean>},
+    {"GlobalMaxPool", globalPool<Reduction::max>},
 };
 
 } // namespace

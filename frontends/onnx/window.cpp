@@ -170,6 +170,109 @@ absl::Status conv(Importer &importer, const Node &node) {
   return importer.define(node, 0, biased);
 }
 
+//===-- transposed convolution --------------------------------------------===//
+
+/// The paddings that give a transposed convolution the wanted size, half at
+/// each end; the odd element to the end only for SAME_UPPER.
+absl::Status padToShape(const Node &node, Sliding &sliding,
+                        ArrayRef<int64_t> input, ArrayRef<int64_t> wanted,
+                        ArrayRef<int64_t> extra) {
+  bool oddAtEnd = node.text("auto_pad", "NOTSET") == "SAME_UPPER";
+  for (size_t d = 0; d < input.size(); ++d) {
+    int64_t full = sliding.strides[d] * (input[d] - 1) + extra[d] +
+                   sliding.window().reach(d);
+    int64_t total = full - wanted[d];
+    if (total < 0)
+      return node.error("output_shape [", joined(wanted),
+                        "] is larger than the ", full,
+                        " elements that axis ", d + 2, " has without padding");
+    sliding.padsBegin[d] = oddAtEnd ? total / 2 : total - total / 2;
+    sliding.padsEnd[d] = total - sliding.padsBegin[d];
+  }
+  return absl::OkStatus();
+}
+
+/// What output_shape or auto_pad ask for; empty if `pads` say it.
+SmallVector<int64_t> wantedShape(const Node &node, const Sliding &sliding,
+                                 ArrayRef<int64_t> input) {
+  SmallVector<int64_t> wanted = node.integers("output_shape");
+  if (wanted.size() > input.size()) // Some exporters list N and C, too.
+    wanted.erase(wanted.begin(), wanted.end() - input.size());
+  if (!wanted.empty() || !node.text("auto_pad", "NOTSET").starts_with("SAME"))
+    return wanted;
+  for (size_t d = 0; d < input.size(); ++d)
+    wanted.push_back(input[d] * sliding.strides[d]);
+  return wanted;
+}
+
+/// The sizes of the result. Output padding beyond what a stride leaves open
+/// must be taken from the padding at the end.
+absl::StatusOr<SmallVector<int64_t>>
+transposedSizes(const Node &node, Sliding &sliding, ArrayRef<int64_t> input,
+                ArrayRef<int64_t> extra) {
+  SmallVector<int64_t> sizes;
+  for (size_t d = 0; d < input.size(); ++d) {
+    int64_t stride = sliding.strides[d];
+    sizes.push_back(stride * (input[d] - 1) + extra[d] +
+                    sliding.window().reach(d) - sliding.padsBegin[d] -
+                    sliding.padsEnd[d]);
+    if (extra[d] >= stride)
+      sliding.padsEnd[d] -= extra[d];
+    if (extra[d] < 0 || sliding.padsEnd[d] < 0)
+      return node.error("output_padding is [", joined(extra),
+                        "] with strides [", joined(sliding.strides),
+                        "], which is not supported");
+    if (sizes.back() < 1)
+      return node.error("its result would have ", sizes.back(),
+                        " elements along axis ", d + 2);
+  }
+  return sizes;
+}
+
+absl::Status checkTransposedWeight(const Node &node, ArrayRef<int64_t> input,
+                                   ArrayRef<int64_t> weight, int64_t groups) {
+  if (weight.size() != input.size() || groups < 1 || weight[0] != input[1] ||
+      input[1] % groups)
+    return node.error("a weight of shape [", joined(weight), "] in ", groups,
+                      " groups does not fit an input of shape [",
+                      joined(input), "]");
+  return absl::OkStatus();
+}
+
+/// A transposed convolution is the gradient of a convolution's input.
+absl::Status convTranspose(Importer &importer, const Node &node) {
+  GRADUS_ASSIGN_OR_RETURN(Value input, importer.value(node, 0));
+  GRADUS_ASSIGN_OR_RETURN(Value weight, importer.value(node, 1));
+  GRADUS_RETURN_IF_ERROR(checkImage(node, input));
+  ArrayRef<int64_t> shape = tensorType(input).getShape(),
+                    kernel = tensorType(weight).getShape();
+  auto spatial = shape.drop_front(2);
+  int64_t groups = node.integer("group", 1);
+  GRADUS_RETURN_IF_ERROR(checkTransposedWeight(node, shape, kernel, groups));
+  GRADUS_ASSIGN_OR_RETURN(
+      Sliding sliding, readWindow(node, kernel.drop_front(2), spatial));
+  SmallVector<int64_t> none(spatial.size(), 0);
+  SmallVector<int64_t> extra = node.integers("output_padding", none);
+  SmallVector<int64_t> wanted = wantedShape(node, sliding, spatial);
+  if (extra.size() != spatial.size() ||
+      (!wanted.empty() && wanted.size() != spatial.size()))
+    return node.error("output_padding and output_shape need ", spatial.size(),
+                      " numbers");
+  if (!wanted.empty())
+    GRADUS_RETURN_IF_ERROR(padToShape(node, sliding, spatial, wanted, extra));
+  GRADUS_ASSIGN_OR_RETURN(SmallVector<int64_t> sizes,
+                          transposedSizes(node, sliding, spatial, extra));
+  SmallVector<int64_t> result = {shape[0], kernel[1] * groups};
+  result.append(sizes);
+  Value image = ConvolutionBackwardDataOp::create(
+      importer.builder, importer.location(node),
+      RankedTensorType::get(result, tensorType(input).getElementType()), input,
+      weight, sliding.strides, sliding.padsBegin, sliding.padsEnd,
+      sliding.dilations, groups);
+  GRADUS_ASSIGN_OR_RETURN(Value biased, plusChannelBias(importer, node, image));
+  return importer.define(node, 0, biased);
+}
+
 //===-- pooling -----------------------------------------------------------===//
 
 /// What max and average pooling have in common.
@@ -224,7 +327,10 @@ absl::Status averagePool(Importer &importer, const Node &node) {
 }
 
 const Operator kOperators[] = {
-    {"Conv", conv}, {"MaxPool", maxPool}, {"AveragePool", averagePool}};
+    {"Conv", conv},
+    {"ConvTranspose", convTranspose},
+    {"MaxPool", maxPool},
+    {"AveragePool", averagePool}};
 
 } // namespace
 

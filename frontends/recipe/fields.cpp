@@ -181,11 +181,10 @@ std::vector<Field> modelFields() {
       patterns("fixed", "[]",
                "parameters to keep as they are, though `trainable` names them"),
       Field{"freeze_batch_norm", boolean, "false",
-            "use running statistics and leave them alone"}
-          .builtOnly("false"),
+            "use running statistics and leave them alone"},
       Field{"batch_norm_variance", choice, "\"pytorch\"",
             "running variance divided by N-1 (pytorch) or N (onnx)"}
-          .among({{"pytorch"}, later("onnx")})};
+          .among({{"pytorch"}, {"onnx"}})};
 }
 
 /// The methods: one key each.

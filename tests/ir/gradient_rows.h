@@ -65,6 +65,15 @@ inline const Row rows[] = {
     {"%x: tensor<2x3x4xf64>, %s: tensor<3x4xf64>", "%y = gradus.layer_norm %x, %s {epsilon = 1.0e-5 : f64} : tensor<2x3x4xf64>, tensor<3x4xf64>"},
     {"%x: tensor<2x3x17xf64>, %s: tensor<17xf64>", "%y = gradus.layer_norm rms %x, %s {epsilon = 1.0e-5 : f64} : tensor<2x3x17xf64>, tensor<17xf64>"},
 
+    {"%x: tensor<3x4xf64>", "%y = gradus.clip %x from -1.0 to 0.5 : tensor<3x4xf64>"},
+    {"%x: tensor<3x4xf64>", "%y = gradus.leaky_relu %x slope 0.1 : tensor<3x4xf64>"},
+    {"%x: tensor<3x4xf64>", "%y = gradus.leaky_relu %x slope -0.5 : tensor<3x4xf64>"},
+    {"%x: tensor<2x3x4x2xf64>, %s: tensor<3xf64>, %b: tensor<3xf64>, %m: tensor<3xf64>, %v: tensor<3xf64>", "%y = gradus.batch_norm %x, %s, %b mean %m variance %v epsilon 1.0e-3 : tensor<2x3x4x2xf64>, tensor<3xf64>", positive},
+    {"%x: tensor<5x3xf64>, %s: tensor<3xf64>, %b: tensor<3xf64>, %m: tensor<3xf64>, %v: tensor<3xf64>", "%y = gradus.batch_norm %x, %s, %b mean %m variance %v epsilon 0.0 momentum 0.5 : tensor<5x3xf64>, tensor<3xf64>", positive},
+    {"%x: tensor<2x3x4x2xf64>, %s: tensor<3xf64>, %b: tensor<3xf64>", "%y, %m, %v = gradus.batch_norm_training %x, %s, %b epsilon 1.0e-2 : tensor<2x3x4x2xf64>, tensor<3xf64>"},
+    {"%x: tensor<7x2xf64>, %s: tensor<2xf64>, %b: tensor<2xf64>", "%y, %m, %v = gradus.batch_norm_training %x, %s, %b epsilon 1.0e-2 : tensor<7x2xf64>, tensor<2xf64>"},
+    {"%x: tensor<1x16x3x3x2xf64>, %s: tensor<16xf64>, %b: tensor<16xf64>", "%y, %m, %v = gradus.batch_norm_training %x, %s, %b epsilon 1.0e-2 : tensor<1x16x3x3x2xf64>, tensor<16xf64>"},
+
     {"%x: tensor<2x4x5x6xf64>, %w: tensor<6x2x3x2xf64>", "%y = gradus.convolution %x, %w strides [2, 1] pads [1, 0] to [2, 1] dilations [1, 2] groups 2 : tensor<2x4x5x6xf64>, tensor<6x2x3x2xf64> -> tensor<2x6x3x5xf64>"},
     {"%x: tensor<2x3x7xf64>, %w: tensor<4x3x3xf64>", "%y = gradus.convolution %x, %w strides [2] pads [1] to [1] dilations [1] : tensor<2x3x7xf64>, tensor<4x3x3xf64> -> tensor<2x4x4xf64>"},
     {"%x: tensor<1x2x3x4x3xf64>, %w: tensor<2x1x2x2x2xf64>", "%y = gradus.convolution %x, %w strides [1, 1, 1] pads [0, 1, 0] to [0, 0, 1] dilations [1, 1, 1] groups 2 : tensor<1x2x3x4x3xf64>, tensor<2x1x2x2x2xf64> -> tensor<1x2x2x4x3xf64>"},

@@ -5,6 +5,7 @@
 
 #include "llvm/ADT/StringExtras.h"
 
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -41,11 +42,21 @@ std::vector<Example> examplesIn(const std::string &file) {
   }
 }
 
+/// ir/*_ops.td, by name.
+std::vector<std::string> opFiles() {
+  std::vector<std::string> files;
+  std::filesystem::path folder =
+      std::filesystem::path(GRADUS_SOURCE_DIR) / "ir";
+  for (const auto &entry : std::filesystem::directory_iterator(folder))
+    if (std::string name = entry.path().filename(); name.ends_with("_ops.td"))
+      files.push_back("ir/" + name);
+  llvm::sort(files);
+  return files;
+}
+
 std::vector<Example> allExamples() {
   std::vector<Example> all;
-  for (const char *file :
-       {"ir/program_ops.td", "ir/tensor_ops.td", "ir/nn_ops.td",
-        "ir/indexing_ops.td", "ir/transformer_ops.td"})
+  for (const std::string &file : opFiles())
     llvm::append_range(all, examplesIn(file));
   return all;
 }

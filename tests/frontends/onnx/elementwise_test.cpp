@@ -166,3 +166,13 @@ TEST(Elementwise, RefusesMixedTypes) {
   EXPECT_EQ(import(model).error, "node \"the Add\" (Add): its inputs have the "
                                  "different element types f32 and f64");
 }
+
+// Only the type of the second input matters, so a constant stays a constant.
+TEST(Elementwise, CastsLikeAnotherValue) {
+  SmallModel model;
+  model.input("x", {2}).integers("six", {}, {6});
+  model.node("CastLike", {"six", "x"}, {"limit"});
+  model.node("Clip", {"x", "", "limit"}, {"y"}).output("y");
+  EXPECT_EQ(evaluate(model, {tensor({2}, {5, 7})}).floats,
+            (std::vector<double>{5, 6}));
+}

@@ -1,0 +1,225 @@
+// ONNX activations with parameters. Those that are no ops of ours are written
+// with arith and math, so that their gradients follow.
+
+#include "frontends/onnx/fold.h"
+#include "frontends/onnx/operators.h"
+
+#include "ir/build.h"
+
+#include <cmath>
+#include <limits>
+
+namespace gradus::onnx {
+namespace {
+
+using namespace mlir;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+/// Short words for the formulas, at the location of the node.
+struct Formula {
+  OpBuilder &builder;
+  Location location;
+  Value x;
+
+  Value number(double value) const {
+    return splat(builder, location, x.getType(), value);
+  }
+  Value add(Value a, Value b) const { return make<arith::AddFOp>(a, b); }
+  Value sub(Value a, Value b) const { return make<arith::SubFOp>(a, b); }
+  Value mul(Value a, Value b) const { return make<arith::MulFOp>(a, b); }
+  Value div(Value a, Value b) const { return make<arith::DivFOp>(a, b); }
+  Value scale(double factor, Value a) const { return mul(number(factor), a); }
+  Value abs(Value a) const { return make<math::AbsFOp>(a); }
+  Value clip(Value a, double low, double high) const {
+    Builder &b = builder;
+    return make<ClipOp>(a.getType(), a, b.getF64FloatAttr(low),
+                        b.getF64FloatAttr(high));
+  }
+  Value relu(Value a) const { return make<ReluOp>(a.getType(), a); }
+  Value select(Value condition, Value a, Value b) const {
+    return make<arith::SelectOp>(condition, a, b);
+  }
+  Value greater(Value a, Value b) const {
+    return make<arith::CmpFOp>(arith::CmpFPredicate::OGT, a, b);
+  }
+  /// exp(a) - 1 where a is negative and 0 elsewhere, so that nothing overflows.
+  Value negativeExpM1(Value a) const {
+    return make<math::ExpM1Op>(clip(a, -kInfinity, 0));
+  }
+  /// log(1 + exp(a)) = max(a, 0) + log(1 + exp(-|a|))
+  Value softplus(Value a) const {
+    Value negative = make<arith::NegFOp>(abs(a));
+    Value power = make<math::ExpOp>(negative);
+    return add(relu(a), make<math::Log1pOp>(power));
+  }
+  template <typename Op, typename... Args> Value make(Args... args) const {
+    return Op::create(builder, location, args...);
+  }
+};
+
+using Activation = Value (*)(const Node &, const Formula &);
+
+/// An op of one input of floats.
+template <Activation activation>
+absl::Status build(Importer &importer, const Node &node) {
+  GRADUS_ASSIGN_OR_RETURN(Value input, importer.value(node, 0));
+  if (!isa<FloatType>(tensorType(input).getElementType()))
+    return node.error("its input \"", node.input(0).str(), "\" holds no floats");
+  Formula formula{importer.builder, importer.location(node), input};
+  return importer.define(node, 0, activation(node, formula));
+}
+
+//===-- pieces of lines ---------------------------------------------------===//
+
+Value leakyRelu(const Node &node, const Formula &f) {
+  return f.make<LeakyReluOp>(
+      f.x.getType(), f.x,
+      Builder(f.builder).getF64FloatAttr(node.number("alpha", 0.01)));
+}
+
+Value thresholdedRelu(const Node &node, const Formula &f) {
+  Value threshold = f.number(node.number("alpha", 1));
+  return f.select(f.greater(f.x, threshold), f.x, f.number(0));
+}
+
+/// max(0, min(1, alpha x + beta))
+Value hardSigmoid(const Node &node, const Formula &f) {
+  double alpha = node.number("alpha", 0.2), beta = node.number("beta", 0.5);
+  return f.clip(f.add(f.scale(alpha, f.x), f.number(beta)), 0, 1);
+}
+
+/// x max(0, min(1, x / 6 + 1 / 2))
+Value hardSwish(const Node &, const Formula &f) {
+  Value line = f.add(f.scale(1.0 / 6, f.x), f.number(0.5));
+  return f.mul(f.x, f.clip(line, 0, 1));
+}
+
+/// x less bias beyond lambda on either side, 0 between.
+Value shrink(const Node &node, const Formula &f) {
+  double lambda = node.number("lambd", 0.5), bias = node.number("bias", 0);
+  Value below = f.greater(f.number(-lambda), f.x);
+  Value above = f.greater(f.x, f.number(lambda));
+  Value inner = f.select(above, f.sub(f.x, f.number(bias)), f.number(0));
+  return f.select(below, f.add(f.x, f.number(bias)), inner);
+}
+
+//===-- exponential -------------------------------------------------------===//
+
+/// x > 0 ? x : alpha (exp(x / width) - 1), times gamma
+Value exponential(const Formula &f, double alpha, double width, double gamma) {
+  Value left = f.scale(gamma * alpha, f.negativeExpM1(f.scale(1 / width, f.x)));
+  Value right = gamma == 1 ? f.x : f.scale(gamma, f.x);
+  return f.select(f.greater(f.x, f.number(0)), right, left);
+}
+
+Value elu(const Node &node, const Formula &f) {
+  return exponential(f, node.number("alpha", 1), 1, 1);
+}
+
+Value celu(const Node &node, const Formula &f) {
+  double alpha = node.number("alpha", 1);
+  return exponential(f, alpha, alpha, 1);
+}
+
+Value selu(const Node &node, const Formula &f) {
+  return exponential(f, node.number("alpha", 1.67326319217681884765625), 1,
+                     node.number("gamma", 1.05070102214813232421875));
+}
+
+Value softplus(const Node &, const Formula &f) { return f.softplus(f.x); }
+
+Value softsign(const Node &, const Formula &f) {
+  return f.div(f.x, f.add(f.number(1), f.abs(f.x)));
+}
+
+Value mish(const Node &, const Formula &f) {
+  return f.mul(f.x, f.make<math::TanhOp>(f.softplus(f.x)));
+}
+
+/// x sigmoid(alpha x)
+Value swish(const Node &node, const Formula &f) {
+  double alpha = node.number("alpha", 1);
+  Value scaled = alpha == 1 ? f.x : f.scale(alpha, f.x);
+  return f.mul(f.x, f.make<SigmoidOp>(scaled.getType(), scaled));
+}
+
+//===-- clip, PRelu -------------------------------------------------------===//
+
+/// A limit, from an attribute (before opset 11) or an input.
+absl::StatusOr<double> limit(Importer &importer, const Node &node, int input,
+                             const char *key, double otherwise) {
+  if (node.opset() < 11)
+    return node.number(key, otherwise);
+  if (node.input(input).empty())
+    return otherwise;
+  const Constant *constant = importer.constant(node, input);
+  if (!constant || constant->tensor.size() != 1)
+    return node.error("its ", key, " \"", node.input(input).str(),
+                      "\" depends on the model's inputs; only what is known "
+                      "beforehand is supported");
+  return constant->tensor.isFloat ? constant->tensor.floats[0]
+                                  : double(constant->tensor.integers[0]);
+}
+
+absl::Status clip(Importer &importer, const Node &node) {
+  GRADUS_ASSIGN_OR_RETURN(Value input, importer.value(node, 0));
+  GRADUS_ASSIGN_OR_RETURN(double low,
+                          limit(importer, node, 1, "min", -kInfinity));
+  GRADUS_ASSIGN_OR_RETURN(double high,
+                          limit(importer, node, 2, "max", kInfinity));
+  OpBuilder &builder = importer.builder;
+  Location location = importer.location(node);
+  if (isa<FloatType>(tensorType(input).getElementType()))
+    return importer.define(
+        node, 0,
+        Formula{builder, location, input}.clip(input, low, high));
+  Value result = input;
+  if (low != -kInfinity)
+    result = arith::MaxSIOp::create(builder, location, result,
+                                    splatLike(builder, input, low));
+  if (high != kInfinity)
+    result = arith::MinSIOp::create(builder, location, result,
+                                    splatLike(builder, input, high));
+  return importer.define(node, 0, result);
+}
+
+/// x > 0 ? x : slope x, where the slope broadcasts to the input.
+absl::Status prelu(Importer &importer, const Node &node) {
+  GRADUS_ASSIGN_OR_RETURN(Value input, importer.value(node, 0));
+  GRADUS_ASSIGN_OR_RETURN(Value slope, importer.value(node, 1));
+  ArrayRef<int64_t> shape = tensorType(input).getShape();
+  auto common = commonShape(shape, tensorType(slope).getShape());
+  if (!common.ok() || ArrayRef<int64_t>(*common) != shape)
+    return node.error("its slope of shape [",
+                      joined(tensorType(slope).getShape()),
+                      "] does not fit an input of shape [", joined(shape), "]");
+  Formula f{importer.builder, importer.location(node), input};
+  slope = broadcastLast(f.builder, f.location, slope, shape);
+  return importer.define(node, 0,
+                         f.select(f.greater(input, f.number(0)), input,
+                                  f.mul(slope, input)));
+}
+
+const Operator kOperators[] = {
+    {"LeakyRelu", build<leakyRelu>},
+    {"ThresholdedRelu", build<thresholdedRelu>},
+    {"HardSigmoid", build<hardSigmoid>},
+    {"HardSwish", build<hardSwish>},
+    {"Shrink", build<shrink>},
+    {"Elu", build<elu>},
+    {"Celu", build<celu>},
+    {"Selu", build<selu>},
+    {"Softplus", build<softplus>},
+    {"Softsign", build<softsign>},
+    {"Mish", build<mish>},
+    {"Swish", build<swish>},
+    {"Clip", clip},
+    {"PRelu", prelu},
+};
+
+} // namespace
+
+llvm::ArrayRef<Operator> activationOperators() { return kOperators; }
+
+} // namespace gradus::onnx

@@ -1,0 +1,108 @@
+// Lets batch normalizations of @train use the statistics of the batch, and
+// keeps their running statistics.
+//
+// Runs between training_step, which makes @train of the model, and autodiff,
+// which differentiates through the statistics. @evaluate and @predict stay with
+// the running ones.
+
+#include "ir/build.h"
+#include "passes/passes.h"
+#include "passes/recipe.h"
+
+#include "mlir/IR/Remarks.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace gradus {
+#define GEN_PASS_DEF_TRAINBATCHNORM
+#include "passes/passes.h.inc"
+
+namespace {
+using namespace mlir;
+
+struct TrainBatchNormPass : impl::TrainBatchNormBase<TrainBatchNormPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    RecipeObject recipe = recipeOf(getOperation());
+    GraphOp train = getOperation().getGraph("train");
+    if (!train || recipe.flag("freeze_batch_norm", false))
+      return;
+    std::string variance = recipe.text("batch_norm_variance", "pytorch");
+    if (variance != "pytorch" && variance != "onnx") {
+      recipe.error("batch_norm_variance")
+          << "is \"" << variance << "\", expected pytorch or onnx";
+      return signalPassFailure();
+    }
+    isUnbiased = variance == "pytorch";
+    running.clear();
+    for (auto op : llvm::to_vector(train.getOps<BatchNormOp>()))
+      if (op.getMomentum() && failed(switchToBatch(op)))
+        return signalPassFailure();
+    writeStatistics(train);
+  }
+
+  /// Replaces the op by one that uses the batch's statistics.
+  LogicalResult switchToBatch(BatchNormOp op) {
+    auto mean = op.getMean().getDefiningOp<ReadOp>();
+    auto variance = op.getVariance().getDefiningOp<ReadOp>();
+    if (!mean || !variance)
+      return op.emitError("has a momentum, but its mean and variance are no "
+                          "states that could be kept");
+    RankedTensorType image = op.getType();
+    int64_t count = image.getNumElements() / image.getDimSize(1);
+    if (count < 2)
+      return op.emitError("normalizes one value a channel, which has no "
+                          "variance: train with larger batches, or set the "
+                          "recipe's `freeze_batch_norm`");
+    OpBuilder builder(op);
+    auto training = BatchNormTrainingOp::create(builder, op.getLoc(),
+                                                op.getInput(), op.getScale(),
+                                                op.getBias(),
+                                                op.getEpsilonAttr());
+    double momentum = op.getMomentum()->convertToDouble();
+    double correction = isUnbiased ? double(count) / (count - 1) : 1;
+    keep(builder, mean, training.getMean(), momentum, 1 - momentum);
+    keep(builder, variance, training.getVariance(), momentum,
+         (1 - momentum) * correction);
+    report(op);
+    op.getResult().replaceAllUsesWith(training.getResult());
+    op.erase();
+    return success();
+  }
+
+  /// The new value `momentum * old + share * batch`; a state that several ops
+  /// keep goes through them in order.
+  void keep(OpBuilder &builder, ReadOp read, Value batch, double momentum,
+            double share) {
+    Value &value = running[read.getState()];
+    if (!value)
+      value = read.getResult();
+    Location loc = batch.getLoc();
+    auto scale = [&](Value vector, double factor) -> Value {
+      return arith::MulFOp::create(builder, loc, vector,
+                                   splatLike(builder, vector, factor));
+    };
+    value = arith::AddFOp::create(builder, loc, scale(value, momentum),
+                                  scale(batch, share));
+  }
+
+  void writeStatistics(GraphOp train) {
+    OpBuilder builder(train.getBody().front().getTerminator());
+    for (auto [name, value] : running)
+      WriteOp::create(builder, value.getLoc(),
+                      FlatSymbolRefAttr::get(&getContext(), name), value);
+  }
+
+  void report(BatchNormOp op) {
+    remark::passed(
+        op.getLoc(),
+        remark::RemarkOpts::name("BatchStatistics").category(getArgument()))
+        << "normalizes by the batch in @train";
+  }
+
+  bool isUnbiased = true;
+  llvm::MapVector<StringRef, Value> running;
+};
+
+} // namespace
+} // namespace gradus

@@ -1,0 +1,125 @@
+// Activations of ONNX against their definitions.
+
+#include "small_model.h"
+
+#include <cmath>
+
+using namespace gradus;
+using namespace gradus::testing;
+
+using Values = std::vector<double>;
+
+namespace {
+
+struct Definition {
+  const char *type;
+  std::vector<std::pair<const char *, float>> attributes;
+  double (*function)(double);
+};
+
+void PrintTo(const Definition &definition, std::ostream *out) {
+  *out << definition.type;
+}
+
+class Activation : public ::testing::TestWithParam<Definition> {};
+
+double clip(double x, double low, double high) {
+  return std::min(std::max(x, low), high);
+}
+
+double softplus(double x) { return std::log1p(std::exp(x)); }
+
+} // namespace
+
+TEST_P(Activation, IsWhatTheStandardSays) {
+  const Values points = {-5, -1.25, -0.5, 0, 0.25, 1, 4};
+  SmallModel model;
+  model.input("x", {7}).node(GetParam().type, {"x"}, {"y"}).output("y");
+  for (auto [key, value] : GetParam().attributes)
+    model.withNumber(key, value);
+  HostTensor y = evaluate(model, {tensor({7}, points)});
+  ASSERT_EQ(y.floats.size(), points.size());
+  for (size_t i = 0; i < points.size(); ++i)
+    EXPECT_NEAR(y.floats[i], GetParam().function(points[i]), 1e-6)
+        << "at " << points[i];
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Functions, Activation,
+    ::testing::Values(
+        Definition{"LeakyRelu", {{"alpha", 0.25}},
+                   [](double x) { return x > 0 ? x : 0.25 * x; }},
+        Definition{"ThresholdedRelu", {{"alpha", 0.5}},
+                   [](double x) { return x > 0.5 ? x : 0; }},
+        Definition{"HardSigmoid", {},
+                   [](double x) { return clip(0.2 * x + 0.5, 0, 1); }},
+        Definition{"HardSwish", {},
+                   [](double x) { return x * clip(x / 6 + 0.5, 0, 1); }},
+        Definition{"Shrink", {{"lambd", 1}, {"bias", 0.5}},
+                   [](double x) {
+                     return x < -1 ? x + 0.5 : x > 1 ? x - 0.5 : 0;
+                   }},
+        Definition{"Elu", {{"alpha", 2}},
+                   [](double x) { return x > 0 ? x : 2 * std::expm1(x); }},
+        Definition{"Celu", {{"alpha", 2}},
+                   [](double x) { return x > 0 ? x : 2 * std::expm1(x / 2); }},
+        Definition{"Selu", {{"alpha", 1.5}, {"gamma", 2}},
+                   [](double x) {
+                     return 2 * (x > 0 ? x : 1.5 * std::expm1(x));
+                   }},
+        Definition{"Softplus", {}, softplus},
+        Definition{"Softsign", {},
+                   [](double x) { return x / (1 + std::abs(x)); }},
+        Definition{"Mish", {},
+                   [](double x) { return x * std::tanh(softplus(x)); }},
+        Definition{"Swish", {{"alpha", 2}},
+                   [](double x) { return x / (1 + std::exp(-2 * x)); }}),
+    [](const auto &info) { return std::string(info.param.type); });
+
+TEST(Activation, StaysFiniteFarFromZero) {
+  for (const char *type : {"Softplus", "Elu", "Mish"}) {
+    SmallModel model;
+    model.input("x", {2}).node(type, {"x"}, {"y"}).output("y");
+    HostTensor y = evaluate(model, {tensor({2}, {-2000, 2000})});
+    EXPECT_EQ(y.floats[1], 2000) << type;
+    EXPECT_TRUE(std::isfinite(y.floats[0])) << type;
+  }
+}
+
+TEST(Clip, TakesLimitsFromAttributesOrInputs) {
+  HostTensor x = tensor({3}, {-1, 2, 9});
+  SmallModel old;
+  old.setOpset(6).input("x", {3}).node("Clip", {"x"}, {"y"}).output("y");
+  EXPECT_EQ(evaluate(old.withNumber("max", 6).withNumber("min", 0), {x}).floats,
+            (Values{0, 2, 6}));
+  SmallModel model;
+  model.input("x", {3}).floats("six", {}, {6});
+  model.node("Clip", {"x", "", "six"}, {"y"}).output("y");
+  EXPECT_EQ(evaluate(model, {x}).floats, (Values{-1, 2, 6}));
+}
+
+TEST(Clip, RefusesLimitsOfTheModel) {
+  SmallModel model;
+  model.input("x", {3}).input("low", {});
+  model.node("Clip", {"x", "low"}, {"y"}).output("y");
+  EXPECT_EQ(import(model).error,
+            "node \"the Clip\" (Clip): its min \"low\" depends on the model's "
+            "inputs; only what is known beforehand is supported");
+}
+
+TEST(PRelu, HasASlopeForEachChannel) {
+  SmallModel model;
+  model.input("x", {1, 2, 2}).floats("slope", {2, 1}, {2, 3});
+  model.node("PRelu", {"x", "slope"}, {"y"}).output("y");
+  EXPECT_EQ(evaluate(model, {tensor({1, 2, 2}, {-1, 1, -1, 1})}).floats,
+            (Values{-2, 1, -3, 1}));
+}
+
+TEST(PRelu, RefusesASlopeThatDoesNotFit) {
+  SmallModel model;
+  model.input("x", {1, 2, 2}).floats("slope", {3}, {2, 3, 4});
+  model.node("PRelu", {"x", "slope"}, {"y"}).output("y");
+  EXPECT_EQ(import(model).error,
+            "node \"the PRelu\" (PRelu): its slope of shape [3] does not fit "
+            "an input of shape [1, 2, 2]");
+}
