@@ -194,19 +194,37 @@ struct AutodiffPass : impl::AutodiffBase<AutodiffPass> {
 
   LogicalResult addUpdates(GraphOp train, Differentiation &differentiation) {
     OpBuilder builder(train.getBody().front().getTerminator());
-    bool any = false;
+    SmallVector<StringRef> dead;
     for (auto [name, gradient] : differentiation.parameters) {
       report(train, name, bool(gradient));
-      if (!gradient)
+      if (!gradient) {
+        dead.push_back(name);
         continue;
-      any = true;
+      }
       auto symbol = FlatSymbolRefAttr::get(train.getContext(), name);
       UpdateOp::create(builder, gradient.getLoc(), symbol, gradient,
                        StringAttr(), FloatAttr());
     }
-    if (!any)
+    if (dead.size() == differentiation.parameters.size())
       return train.emitError("has a loss that depends on no trained parameter");
+    if (!dead.empty())
+      warnOfDead(train, dead);
     return success();
+  }
+
+  /// Parameters without a path to the loss, such as those of a second head.
+  static void warnOfDead(GraphOp train, ArrayRef<StringRef> names) {
+    constexpr size_t kFew = 6;
+    InFlightDiagnostic warning = mlir::emitWarning(train.getLoc());
+    warning << "the loss does not depend on "
+            << (names.size() == 1 ? "parameter " : "parameters ");
+    llvm::interleaveComma(names.take_front(kFew), warning, [&](StringRef name) {
+      warning << "\"" << name << "\"";
+    });
+    if (names.size() > kFew)
+      warning << " and " << names.size() - kFew << " more";
+    warning << ", so training leaves "
+            << (names.size() == 1 ? "it as it is" : "them as they are");
   }
 
   void report(GraphOp train, StringRef parameter, bool reached) {

@@ -161,8 +161,8 @@ void addModelOptions(CLI::App &command, CompileOptions &options) {
                      "Initial weights by name (.safetensors)");
   command.add_option(
       "--initialize", request.initialize,
-      "Rule for weights whose data file is missing: kaiming_uniform, "
-      "xavier_uniform, normal or zeros");
+      "Rule for weights whose data file is missing: pytorch (as its layers of "
+      "their kind), kaiming_uniform, xavier_uniform, normal or zeros");
 }
 
 } // namespace

@@ -235,11 +235,34 @@ ordered_json modelJson(const std::string &path,
   return {{"model", path},
           {"inputs", model.inputs},
           {"outputs", model.outputs},
-          {"parameters", model.parameterCount},
+          {"parameters",
+           std::max<int64_t>(model.parameterCount, model.parameters.size())},
           {"parameter_elements", model.parameterElements},
           {"flops", model.flops},
           {"ops", ops},
+          {"trained", model.parameters},
+          {"fixed", model.fixed},
+          {"missing", model.missing},
+          {"warnings", model.warnings},
           {"unsupported", model.unsupported}};
+}
+
+void printList(const char *title, const std::vector<std::string> &lines) {
+  if (lines.empty())
+    return;
+  std::printf("\n%s\n", title);
+  for (const std::string &line : lines)
+    std::printf("  %s\n", line.c_str());
+}
+
+/// What a user has to know of a model before compiling it.
+void printTraining(const compiler::ModelInfo &model, bool all) {
+  if (all)
+    printList("trained:", model.parameters);
+  printList("fixed:", model.fixed);
+  printList("missing data files (or start anew with --initialize pytorch):",
+            model.missing);
+  printList("warnings:", model.warnings);
 }
 
 void inspectModel(const InspectOptions &options) {
@@ -249,8 +272,9 @@ void inspectModel(const InspectOptions &options) {
     return;
   }
   if (!model.unsupported.empty()) {
-    std::printf("%s\n", model.unsupported.c_str());
-    return;
+    std::printf("%s\n%zu parameters\n", model.unsupported.c_str(),
+                model.parameters.size());
+    return printTraining(model, options.states);
   }
   std::printf("%s: %s -> %s\n%lld parameters of %s elements, forward %sFLOP\n",
               options.request.model.c_str(),
@@ -263,6 +287,7 @@ void inspectModel(const InspectOptions &options) {
   for (const compiler::OpCount &op : model.ops)
     table.row({op.name, std::to_string(op.count), countText(op.flops)});
   std::fputs(table.text().c_str(), stdout);
+  printTraining(model, options.states);
 }
 
 bool isModel(const std::string &path) {
@@ -284,7 +309,8 @@ void addInspect(CLI::App &app) {
                       "For a model: dimensions, parameters");
   command->add_option("--dim", options->request.dims, "For a model: batch=32")
       ->allow_extra_args(false);
-  command->add_flag("--states", options->states, "List every state");
+  command->add_flag("--states", options->states,
+                    "List every state, or parameter of a model");
   command->add_flag("--map", options->map,
                     "List every buffer: where it lies and who uses it");
   command->add_flag("--json", options->json, "All of it as one JSON object");

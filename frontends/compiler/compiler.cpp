@@ -39,6 +39,9 @@ public:
   absl::Status read();
   absl::StatusOr<Result> compile();
   ModuleOp module() { return *program_.module; }
+  const std::vector<std::string> &warnings() const {
+    return diagnostics_.warnings();
+  }
 
 private:
   absl::Status checkStage() const;
@@ -176,17 +179,21 @@ public:
   }
 
   absl::StatusOr<ModelInfo> inspect(const Request &request) override {
-    Compilation compilation(request);
+    Request withZeros = request; // missing data is told, not an error
+    withZeros.initialize = "zeros";
+    Compilation compilation(withZeros);
     ModelInfo info;
-    if (absl::Status status = compilation.read(); !status.ok()) {
-      if (status.message().find("not supported") == absl::string_view::npos)
-        return status;
+    absl::Status status = compilation.read();
+    if (status.ok())
+      for (ProgramOp program : compilation.module().getOps<ProgramOp>())
+        info = modelInfo(program);
+    else if (status.message().find("support") != absl::string_view::npos)
       info.unsupported = std::string(status.message());
-      return info;
-    }
-    for (ProgramOp program : compilation.module().getOps<ProgramOp>())
-      info = modelInfo(program);
-    return info;
+    else
+      return status;
+    info.warnings = compilation.warnings();
+    status = addInventory(request, info);
+    return status.ok() ? absl::StatusOr<ModelInfo>(info) : status;
   }
 
   std::string recipeSchema() override { return recipe::schema(); }

@@ -61,8 +61,11 @@ struct ModelInfo {
   std::vector<OpCount> ops;
   int64_t parameterCount = 0, parameterElements = 0;
   int64_t flops = 0; // of one forward pass
-  std::string
-      unsupported; // why it cannot be compiled; nothing else is filled then
+  // Of an .onnx file, also where it cannot be compiled:
+  std::vector<std::string> parameters, fixed; // "fc.weight 10x84xf32"
+  std::vector<std::string> missing;           // data files that are not there
+  std::vector<std::string> warnings;
+  std::string unsupported; // why it cannot be compiled; no counts and ops then
 };
 
 class Compiler {

@@ -4,12 +4,15 @@
 
 #include "frontends/message.h"
 #include "frontends/onnx/import.h"
+#include "frontends/onnx/inventory.h"
 #include "frontends/recipe/recipe.h"
 
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/FileSystem.h"
+
+#include <set>
 
 using namespace mlir;
 
@@ -63,15 +66,23 @@ readText(const Request &request, DictionaryAttr recipe, MLIRContext &context) {
   return module;
 }
 
-absl::StatusOr<OwningOpRef<ModuleOp>> readOnnx(const Request &request,
-                                               const recipe::Recipe &recipe,
-                                               DictionaryAttr attribute,
-                                               MLIRContext &context) {
+ImportOptions importOptions(const Request &request,
+                            const recipe::Recipe &recipe) {
   ImportOptions options;
   options.dims = recipe.dims;
   options.trainable = recipe.trainable;
   options.fixed = recipe.fixed;
   options.initialize = request.initialize;
+  if (!request.weights.empty() && request.initialize.empty())
+    options.initialize = "zeros"; // setWeights refuses what stays so.
+  return options;
+}
+
+absl::StatusOr<OwningOpRef<ModuleOp>> readOnnx(const Request &request,
+                                               const recipe::Recipe &recipe,
+                                               DictionaryAttr attribute,
+                                               MLIRContext &context) {
+  ImportOptions options = importOptions(request, recipe);
   options.recipe = attribute;
   return importOnnx(request.model, options, context);
 }
@@ -109,19 +120,76 @@ std::string typeName(const Weight &weight) {
   return text + weight.dtype;
 }
 
-absl::Status setWeight(ProgramOp program, const Weight &weight,
-                       const std::string &file) {
+/// Empty where the weight fits; else what is the matter with it.
+std::string setWeight(ProgramOp program, const Weight &weight) {
   StateOp state = program.getState(weight.name);
   if (!state)
-    return invalid(file, ": the model has no state '", weight.name, "'");
+    return message("the model has no state \"", weight.name, "\"");
   auto type = cast<RankedTensorType>(state.getType());
   if (typeName(type) != typeName(weight))
-    return invalid(file, ": '", weight.name, "' is ", typeName(weight),
+    return message("\"", weight.name, "\" is ", typeName(weight),
                    "; the model's is ", typeName(type));
   ArrayRef<char> bytes(reinterpret_cast<const char *>(weight.bytes.data()),
                        weight.bytes.size());
   state.setValueAttr(DenseElementsAttr::getFromRawBuffer(type, bytes));
   state.removeInitAttr();
+  return "";
+}
+
+std::string fewNames(const std::vector<std::string> &names) {
+  constexpr size_t kFew = 6;
+  std::string text;
+  for (size_t i = 0; i < std::min(names.size(), kFew); ++i)
+    text += message(i ? ", " : "", "\"", names[i], "\"");
+  if (names.size() > kFew)
+    text += message(" and ", names.size() - kFew, " more");
+  return text;
+}
+
+/// The model's states that the file leaves as they are: with values of the
+/// model's own, and without any since its data file is missing.
+struct Untouched {
+  std::vector<std::string> kept, empty;
+};
+
+Untouched untouched(ProgramOp program, const Request &request) {
+  std::set<std::string> given;
+  for (const Weight &weight : request.weights)
+    given.insert(weight.name);
+  Untouched result;
+  for (StateOp state : program.getOps<StateOp>())
+    if (std::string name = state.getSymName().str(); !given.count(name)) {
+      bool isEmpty = !state.getValueAttr() && request.initialize.empty();
+      (isEmpty ? result.empty : result.kept).push_back(name);
+    }
+  return result;
+}
+
+/// All that do not fit are told at once, with what the model has instead.
+absl::Status setWeights(ProgramOp program, const Request &request) {
+  constexpr size_t kFew = 6;
+  Untouched left = untouched(program, request);
+  std::vector<std::string> problems;
+  for (const Weight &weight : request.weights)
+    if (std::string problem = setWeight(program, weight); !problem.empty())
+      problems.push_back(problem);
+  if (problems.size() > kFew) {
+    size_t more = problems.size() - kFew;
+    problems.resize(kFew);
+    problems.push_back(message("and ", more, " more tensors that do not fit"));
+  }
+  if (!left.empty.empty())
+    problems.push_back("it has no values for " + fewNames(left.empty) +
+                       ", whose data file is missing");
+  if (!problems.empty() && !left.kept.empty())
+    problems.push_back("it has no values for the model's " +
+                       fewNames(left.kept));
+  if (!problems.empty())
+    return invalid(request.weightsFile, ": ", joined(problems, "\n  "));
+  if (!left.kept.empty())
+    mlir::emitWarning(UnknownLoc::get(program.getContext()))
+        << request.weightsFile << " has no values for " << fewNames(left.kept)
+        << "; they start as in the model";
   return absl::OkStatus();
 }
 
@@ -136,11 +204,28 @@ absl::StatusOr<Program> readProgram(const Request &request,
   if (!module.ok())
     return module.status();
   for (ProgramOp program : (*module)->getOps<ProgramOp>())
-    for (const Weight &weight : request.weights)
-      if (absl::Status status = setWeight(program, weight, request.weightsFile);
-          !status.ok())
+    if (!request.weights.empty())
+      if (absl::Status status = setWeights(program, request); !status.ok())
         return status;
   return Program{*std::move(module), recipe->json};
+}
+
+absl::Status addInventory(const Request &request, ModelInfo &info) {
+  if (!StringRef(request.model).ends_with(".onnx"))
+    return absl::OkStatus();
+  absl::StatusOr<recipe::Recipe> recipe = readRecipe(request);
+  if (!recipe.ok())
+    return recipe.status();
+  auto inventory =
+      inventoryOfOnnx(request.model, importOptions(request, *recipe));
+  if (!inventory.ok())
+    return inventory.status();
+  info.parameters = inventory->parameters;
+  info.fixed = inventory->fixed;
+  info.missing = inventory->missing;
+  if (!info.unsupported.empty()) // Else the importer has warned of it.
+    info.warnings = inventory->warnings;
+  return absl::OkStatus();
 }
 
 } // namespace gradus::compiler

@@ -18,4 +18,7 @@ struct Program {
 absl::StatusOr<Program> readProgram(const Request &request,
                                     mlir::MLIRContext &context);
 
+/// Adds what an .onnx file holds for training, whether it compiles or not.
+absl::Status addInventory(const Request &request, ModelInfo &info);
+
 } // namespace gradus::compiler

@@ -2,6 +2,7 @@
 
 #include "frontends/onnx/import.h"
 
+#include "frontends/onnx/export_losses.h"
 #include "frontends/onnx/onnx.pb.h"
 #include "frontends/onnx/operators.h"
 #include "frontends/onnx/problems.h"
@@ -285,6 +286,9 @@ absl::StatusOr<OwningOpRef<ModuleOp>> readModel(const std::string &path,
                                    llvm::sys::path::stem(path), options.recipe);
   GRADUS_RETURN_IF_ERROR(build(*file, options, program));
   GRADUS_RETURN_IF_ERROR(checkWeights(*file, options));
+  if (options.recipe && options.recipe.contains("loss"))
+    for (const std::string &loss : exportLosses(*file))
+      emitWarning(UnknownLoc::get(&context)) << loss;
   GRADUS_RETURN_IF_ERROR(verified(*module));
   return module;
 }

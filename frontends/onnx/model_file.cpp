@@ -170,6 +170,18 @@ absl::StatusOr<DenseElementsAttr> ModelFile::elements(const TensorProto &tensor,
   return makeElements(tensorType, *data);
 }
 
+absl::StatusOr<llvm::StringRef> ModelFile::floatBytes(const TensorProto &tensor,
+                                                      std::string &storage) {
+  if (tensor.data_type() != TensorProto::FLOAT)
+    return invalid("tensor \"", tensor.name(), "\" is no FLOAT");
+  uint64_t expected = sizeof(float);
+  for (int64_t extent : tensor.dims())
+    if (extent < 0 ||
+        __builtin_mul_overflow(expected, uint64_t(extent), &expected))
+      return invalid("tensor \"", tensor.name(), "\" has an impossible shape");
+  return bytes(tensor, expected, storage);
+}
+
 absl::StatusOr<llvm::StringRef> ModelFile::bytes(const TensorProto &tensor,
                                                  uint64_t expected,
                                                  std::string &storage) {

@@ -44,6 +44,10 @@ public:
   absl::StatusOr<mlir::DenseElementsAttr>
   elements(const ::onnx::TensorProto &tensor, mlir::MLIRContext &context);
 
+  /// Their bytes; in `storage` where the file does not hold them as such.
+  absl::StatusOr<llvm::StringRef> floatBytes(const ::onnx::TensorProto &tensor,
+                                             std::string &storage);
+
   /// True if the tensor lies in a file that is missing.
   bool isMissing(const ::onnx::TensorProto &tensor);
   /// Missing data files and the initializers in them.

@@ -1,0 +1,19 @@
+// What an exporter's default options have taken out of a model that is to be
+// trained. Such a file computes the right outputs, but training it is not
+// training the model that it was made of.
+#pragma once
+
+#include "frontends/onnx/model_file.h"
+
+namespace gradus::onnx {
+
+/// A sentence for each kind of loss that the file shows, with the names and how
+/// to export it instead; none for a file that has everything.
+///
+/// Batch normalizations folded into convolutions; weights that are transposed
+/// or packed copies without their names; tables replaced by values computed of
+/// them; parameters of equal values merged into one; a tied weight that has
+/// become two.
+std::vector<std::string> exportLosses(ModelFile &file);
+
+} // namespace gradus::onnx
