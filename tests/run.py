@@ -24,7 +24,7 @@ TIME_LIMIT = 1800  # seconds for one program; a test that hangs is a failure
 
 
 class Tally:
-    """Counts results and prints what failed as it happens."""
+    """Counts results and prints what failed, or was skipped and why, as it happens."""
 
     def __init__(self, only):
         self.only = only
@@ -38,12 +38,19 @@ class Tally:
             self.passed += 1
         elif outcome == "skipped":
             self.skipped += 1
+            print(f"skipped {name}: {reason(output)}", flush=True)
         else:
             self.failed.append(name)
             print(f"FAILED {name}\n{output.rstrip()}\n", flush=True)
 
     def line(self):
         return f"{self.passed} passed, {len(self.failed)} failed, {self.skipped} skipped"
+
+
+def reason(output):
+    """Why a test was skipped, in one line: the last that it printed."""
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    return lines[-1] if lines else "it does not say why"
 
 
 def listed_tests(program):
@@ -149,7 +156,7 @@ class Recorder(unittest.TestResult):
         self.tally.add(self.name(test), "passed")
 
     def addSkip(self, test, reason):
-        self.tally.add(self.name(test), "skipped")
+        self.tally.add(self.name(test), "skipped", reason)
 
     def addFailure(self, test, error):
         self.tally.add(self.name(test), "failed", str(error[1]))

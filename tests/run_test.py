@@ -1,6 +1,8 @@
 """The test runner itself: what it reads in GoogleTest's output, and how it counts."""
 
+import contextlib
 import importlib.util
+import io
 import os
 import unittest
 
@@ -14,6 +16,8 @@ PRINTED = """[==========] Running 3 tests from 1 test suite.
 [       OK ] Arena.IsAligned (0 ms)
 [ RUN      ] Arena.NeedsRoot
 why.cpp:3: Skipped
+needs root
+
 [  SKIPPED ] Arena.NeedsRoot (0 ms)
 [ RUN      ] Arena.Grows
 why.cpp:4: Failure
@@ -31,6 +35,12 @@ class GoogleTestOutput(unittest.TestCase):
     def test_a_failure_keeps_what_it_printed(self):
         self.assertEqual(run.outcomes(PRINTED)["Arena.Grows"][1], "why.cpp:4: Failure")
 
+    def test_a_skipped_test_says_why(self):
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            run.Tally("").add("Arena.NeedsRoot", *run.outcomes(PRINTED)["Arena.NeedsRoot"])
+        self.assertEqual(printed.getvalue(), "skipped Arena.NeedsRoot: needs root\n")
+
     def test_a_crash_has_no_outcome(self):
         self.assertNotIn("Arena.Crashes", run.outcomes(PRINTED))
 
@@ -39,7 +49,8 @@ class Counting(unittest.TestCase):
     def test_the_last_line_counts_every_kind(self):
         tally = run.Tally("")
         tally.add("a", "passed")
-        tally.add("b", "skipped")
+        with contextlib.redirect_stdout(io.StringIO()):
+            tally.add("b", "skipped", "no such machine")
         self.assertEqual(tally.line(), "1 passed, 0 failed, 1 skipped")
 
     def test_a_pattern_is_a_part_of_the_name(self):

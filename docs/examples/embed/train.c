@@ -4,15 +4,14 @@
  *   train lenet.gradus train.safetensors 200 lenet.safetensors
  */
 #include <gradus/gradus.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 
 static void check(gradus_status status, const gradus_session *session) {
-  if (status == GRADUS_OK)
-    return;
-  fprintf(stderr, "train: %s\n", gradus_last_error(session));
-  exit(1);
+  if (status != GRADUS_OK) {
+    fprintf(stderr, "train: %s\n", gradus_last_error(session));
+    exit(1);
+  }
 }
 
 /* The samples' bytes: a .safetensors file is the length of a header, the header
@@ -20,24 +19,20 @@ static void check(gradus_status status, const gradus_session *session) {
 static char *read_tensors(const char *path, size_t *bytes) {
   unsigned long long header = 0;
   FILE *file = fopen(path, "rb");
-  if (!file || fread(&header, sizeof header, 1, file) != 1 || fseek(file, 0, SEEK_END)) {
-    fprintf(stderr, "train: %s: cannot read\n", path);
-    exit(1);
+  if (file && fread(&header, sizeof header, 1, file) == 1 && fseek(file, 0, SEEK_END) == 0) {
+    *bytes = (size_t)ftell(file) - sizeof header - header;
+    char *data = malloc(*bytes);
+    fseek(file, (long)(sizeof header + header), SEEK_SET);
+    if (data && fread(data, 1, *bytes, file) == *bytes && fclose(file) == 0)
+      return data;
   }
-  *bytes = (size_t)ftell(file) - sizeof header - header;
-  char *data = malloc(*bytes);
-  fseek(file, (long)(sizeof header + header), SEEK_SET);
-  if (!data || fread(data, 1, *bytes, file) != *bytes)
-    exit(1);
-  fclose(file);
-  return data;
+  fprintf(stderr, "train: %s: cannot read\n", path);
+  exit(1);
 }
 
 int main(int count, char **arguments) {
-  if (count != 5) {
-    fprintf(stderr, "usage: train ARTIFACT DATA STEPS CHECKPOINT\n");
-    return 2;
-  }
+  if (count != 5)
+    return fprintf(stderr, "usage: train ARTIFACT DATA STEPS CHECKPOINT\n"), 2;
   gradus_session *session;
   check(gradus_load(arguments[1], NULL, &session), NULL);
   int train = gradus_find_graph(session, "train");
@@ -62,5 +57,4 @@ int main(int count, char **arguments) {
   printf("last loss: %.4f\n", loss);
   check(gradus_save_checkpoint(session, arguments[4]), session);
   gradus_free(session);
-  return 0;
 }

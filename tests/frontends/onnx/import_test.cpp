@@ -267,136 +267,151 @@ static ImportOptions dims(std::map<std::string, int64_t> sizes) {
   return options;
 }
 
-static std::vector<Refusal> refusals() {
-  ImportOptions unknownPattern = oneSample(), unknownRule = oneSample();
-  unknownPattern.fixed = {"head.*"};
-  unknownRule.initialize = "magic";
-  return {
-      {"UnboundDimension",
-       namedBatch,
-       {},
-       "has dimensions of unknown size: batch. Say, for example, --dim "
-       "batch=32, or \"inputs\": {\"dims\": {\"batch\": "
-       "32}} in the recipe"},
-      {"UnknownDimension", namedBatch, dims({{"batch", 2}, {"seq", 3}}),
-       "has no symbolic dimension \"seq\"; it has batch"},
-      {"ZeroDimension", namedBatch, dims({{"batch", 0}}),
-       "--dim batch=0: expected at least 1"},
-      {"UnsupportedOps",
-       [] {
-         SmallModel model;
-         model.input("x", {1})
-             .node("Relu", {"x"}, {"a"})
-             .node("Magic", {"a"}, {"b"})
-             .node("Magic", {"b"}, {"c"});
-         model.graph().mutable_node(2)->clear_name();
-         model.graph().mutable_node(2)->set_domain("com.acme");
-         return model.output("c");
-       },
-       {},
-       "uses what is not supported:\n"
-       "  Magic (opset 20); node \"the Magic\"\n"
-       "  com.acme::Magic (opset 20); node \"Magic_2\""},
-      {"EverythingAtOnce",
-       [] {
-         SmallModel model;
-         model.input("x", {2, 3})
-             .node("ReduceSum", {"x"}, {"a"})
-             .with("axes", Shape{7})
-             .node("ReduceSum", {"x"}, {"b"})
-             .with("axes", Shape{7})
-             .node("Add", {"a", "b"}, {"c"}) // only a consequence
-             .node("Magic", {"c"}, {"d"});
-         return model.output("d");
-       },
-       {},
-       "uses what is not supported:\n"
-       "  Magic (opset 20); node \"the Magic\"\n"
-       "  ReduceSum (opset 20): axis 7 is out of range for rank 2; nodes \"the "
-       "ReduceSum\", \"the ReduceSum\""},
-      {"UndefinedInput",
-       [] {
-         return SmallModel()
-             .input("x", {1})
-             .node("Relu", {"z"}, {"y"})
-             .output("y");
-       },
-       {},
-       "node \"the Relu\" (Relu): nothing before it defines its input \"z\""},
-      {"MissingInput",
-       [] {
-         return SmallModel()
-             .input("x", {1})
-             .node("Relu", {}, {"y"})
-             .output("y");
-       },
-       {},
-       "node \"the Relu\" (Relu): input 0 is missing"},
-      {"UndefinedOutput",
-       [] {
-         return SmallModel()
-             .input("x", {1})
-             .node("Relu", {"x"}, {"y"})
-             .output("z");
-       },
-       {},
-       "nothing defines the output \"z\""},
-      {"NoOutput",
-       [] { return SmallModel().input("x", {1}).node("Relu", {"x"}, {"y"}); },
-       {},
-       "has no outputs"},
-      {"UnsupportedType",
-       [] {
-         return SmallModel()
-             .input("x", {1}, ::onnx::TensorProto::STRING)
-             .output("x");
-       },
-       {},
-       "input \"x\" has elements of STRING, which is not supported"},
-      {"ShapeOfData",
-       [] {
-         return SmallModel()
-             .input("x", {4})
-             .input("shape", {2}, ::onnx::TensorProto::INT64)
-             .node("Reshape", {"x", "shape"}, {"y"})
-             .output("y");
-       },
-       {},
-       "node \"the Reshape\" (Reshape): its shape or axes \"shape\" depends on "
-       "the model's inputs; only what is known "
-       "beforehand is supported"},
-      {"MaskUsed",
-       [] {
-         return SmallModel()
-             .input("x", {1})
-             .node("Dropout", {"x"}, {"y", "mask"})
-             .node("Relu", {"mask"}, {"z"})
-             .output("z");
-       },
-       {},
-       "node \"the Relu\" (Relu): needs the mask of node \"the Dropout\" "
-       "(Dropout), which is not supported"},
-      {"ShortTensor",
-       [] {
-         return SmallModel()
-             .input("x", {2})
-             .floats("w", {2}, {1})
-             .node("Add", {"x", "w"}, {"y"})
-             .output("y");
-       },
-       {},
-       "tensor \"w\": has 4 bytes of data; its shape needs 8"},
-      {"PatternWithoutParameter", dense, unknownPattern,
-       "`fixed` of the recipe names \"head.*\", but no parameter of the model "
-       "is called so; it has layer.bias, "
-       "layer.weight"},
-      {"UnknownRule", dense, unknownRule,
-       "--initialize magic: unknown rule; known: pytorch, kaiming_uniform, "
-       "xavier_uniform, normal, zeros"},
-  };
+static ImportOptions fixing(const std::string &pattern) {
+  ImportOptions options = oneSample();
+  options.fixed = {pattern};
+  return options;
 }
 
-INSTANTIATE_TEST_SUITE_P(Import, RefusedModel, ::testing::ValuesIn(refusals()),
+static ImportOptions startingBy(const std::string &rule) {
+  ImportOptions options = oneSample();
+  options.initialize = rule;
+  return options;
+}
+
+static SmallModel unsupportedOps() {
+  SmallModel model;
+  model.input("x", {1})
+      .node("Relu", {"x"}, {"a"})
+      .node("Magic", {"a"}, {"b"})
+      .node("Magic", {"b"}, {"c"});
+  model.graph().mutable_node(2)->clear_name();
+  model.graph().mutable_node(2)->set_domain("com.acme");
+  return model.output("c");
+}
+
+static SmallModel everythingAtOnce() {
+  SmallModel model;
+  model.input("x", {2, 3})
+      .node("ReduceSum", {"x"}, {"a"})
+      .with("axes", Shape{7})
+      .node("ReduceSum", {"x"}, {"b"})
+      .with("axes", Shape{7})
+      .node("Add", {"a", "b"}, {"c"}) // only a consequence
+      .node("Magic", {"c"}, {"d"});
+  return model.output("d");
+}
+
+static SmallModel undefinedInput() {
+  return SmallModel().input("x", {1}).node("Relu", {"z"}, {"y"}).output("y");
+}
+
+static SmallModel missingInput() {
+  return SmallModel().input("x", {1}).node("Relu", {}, {"y"}).output("y");
+}
+
+static SmallModel undefinedOutput() {
+  return SmallModel().input("x", {1}).node("Relu", {"x"}, {"y"}).output("z");
+}
+
+static SmallModel noOutput() {
+  return SmallModel().input("x", {1}).node("Relu", {"x"}, {"y"});
+}
+
+static SmallModel unsupportedType() {
+  return SmallModel().input("x", {1}, ::onnx::TensorProto::STRING).output("x");
+}
+
+static SmallModel shapeOfData() {
+  return SmallModel()
+      .input("x", {4})
+      .input("shape", {2}, ::onnx::TensorProto::INT64)
+      .node("Reshape", {"x", "shape"}, {"y"})
+      .output("y");
+}
+
+static SmallModel maskUsed() {
+  return SmallModel()
+      .input("x", {1})
+      .node("Dropout", {"x"}, {"y", "mask"})
+      .node("Relu", {"mask"}, {"z"})
+      .output("z");
+}
+
+static SmallModel shortTensor() {
+  return SmallModel()
+      .input("x", {2})
+      .floats("w", {2}, {1})
+      .node("Add", {"x", "w"}, {"y"})
+      .output("y");
+}
+
+static const Refusal refusals[] = {
+    {"UnboundDimension",
+     namedBatch,
+     {},
+     "has dimensions of unknown size: batch. Say, for example, --dim "
+     "batch=32, or \"inputs\": {\"dims\": {\"batch\": "
+     "32}} in the recipe"},
+    {"UnknownDimension", namedBatch, dims({{"batch", 2}, {"seq", 3}}),
+     "has no symbolic dimension \"seq\"; it has batch"},
+    {"ZeroDimension", namedBatch, dims({{"batch", 0}}),
+     "--dim batch=0: expected at least 1"},
+    {"UnsupportedOps",
+     unsupportedOps,
+     {},
+     "uses what is not supported:\n"
+     "  Magic (opset 20); node \"the Magic\"\n"
+     "  com.acme::Magic (opset 20); node \"Magic_2\""},
+    {"EverythingAtOnce",
+     everythingAtOnce,
+     {},
+     "uses what is not supported:\n"
+     "  Magic (opset 20); node \"the Magic\"\n"
+     "  ReduceSum (opset 20): axis 7 is out of range for rank 2; nodes \"the "
+     "ReduceSum\", \"the ReduceSum\""},
+    {"UndefinedInput",
+     undefinedInput,
+     {},
+     "node \"the Relu\" (Relu): nothing before it defines its input \"z\""},
+    {"MissingInput",
+     missingInput,
+     {},
+     "node \"the Relu\" (Relu): input 0 is missing"},
+    {"UndefinedOutput",
+     undefinedOutput,
+     {},
+     "nothing defines the output \"z\""},
+    {"NoOutput", noOutput, {}, "has no outputs"},
+    {"UnsupportedType",
+     unsupportedType,
+     {},
+     "input \"x\" has elements of STRING, which is not supported"},
+    {"ShapeOfData",
+     shapeOfData,
+     {},
+     "node \"the Reshape\" (Reshape): its shape or axes \"shape\" depends on "
+     "the model's inputs; only what is known "
+     "beforehand is supported"},
+    {"MaskUsed",
+     maskUsed,
+     {},
+     "node \"the Relu\" (Relu): needs the mask of node \"the Dropout\" "
+     "(Dropout), which is not supported"},
+    {"ShortTensor",
+     shortTensor,
+     {},
+     "tensor \"w\": has 4 bytes of data; its shape needs 8"},
+    {"PatternWithoutParameter", dense, fixing("head.*"),
+     "`fixed` of the recipe names \"head.*\", but no parameter of the model "
+     "is called so; it has layer.bias, "
+     "layer.weight"},
+    {"UnknownRule", dense, startingBy("magic"),
+     "--initialize magic: unknown rule; known: pytorch, kaiming_uniform, "
+     "xavier_uniform, normal, zeros"},
+};
+
+INSTANTIATE_TEST_SUITE_P(Import, RefusedModel, ::testing::ValuesIn(refusals),
                          [](const auto &info) { return info.param.name; });
 
 TEST(Import, RefusesWhatIsNoModel) {
