@@ -24,7 +24,9 @@
  * bad input and no exception leaves the library. Every function takes NULL for
  * the session and fails with GRADUS_INVALID (or returns 0, -1 or NULL).
  *
- * Memory. Everything is allocated by gradus_load; a step allocates nothing.
+ * Memory. Everything is allocated by gradus_load; a step allocates nothing. Only
+ * some convolutions of oneDNN on machines without AVX2 take memory to pack into:
+ * in their first steps, and keep it.
  *
  * Trust. The machine code in an artifact runs with the rights of the process,
  * as any program's does: load artifacts only from where you would run programs

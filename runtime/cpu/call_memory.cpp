@@ -1,10 +1,13 @@
-// Cells for the library's small objects, found by a bitmap.
+// Cells for the library's small objects, found by a bitmap, and a list of the
+// blocks that it packs into.
 
 #include "runtime/cpu/call_memory.h"
 
 #include <atomic>
 #include <bit>
 #include <cstdint>
+#include <cstdlib>
+#include <mutex>
 #include <new>
 
 namespace gradus::runtime {
@@ -31,6 +34,46 @@ void *takeCell(size_t word) {
   return nullptr;
 }
 
+//===-- blocks ------------------------------------------------------------===//
+
+constexpr size_t kBlockAlignment = 4096; // no call asks for more
+
+struct Block {
+  void *memory = nullptr;
+  size_t size = 0;
+  bool isTaken = false;
+};
+
+Block blocks[64]; // as many as parts of a call may have at once; others are
+                  // not kept
+std::mutex blocksMutex;
+
+/// Whether a free block suits `size` better than the other: the smallest one
+/// that is large enough, or else the largest, which has the least to grow.
+bool suitsBetter(const Block &one, const Block &other, size_t size) {
+  bool fits = one.size >= size, otherFits = other.size >= size;
+  if (fits != otherFits)
+    return fits;
+  return fits ? one.size < other.size : one.size > other.size;
+}
+
+/// Null where all are taken.
+Block *freeBlockFor(size_t size) {
+  Block *best = nullptr;
+  for (Block &block : blocks)
+    if (!block.isTaken && (!best || suitsBetter(block, *best, size)))
+      best = &block;
+  return best;
+}
+
+int grow(Block &block, size_t size) {
+  std::free(block.memory);
+  block = {};
+  int error = posix_memalign(&block.memory, kBlockAlignment, size);
+  block.size = error ? 0 : size;
+  return error;
+}
+
 } // namespace
 
 CallMemoryScope::CallMemoryScope() { ++scopes; }
@@ -52,6 +95,33 @@ void freeForCall(void *memory) {
   size_t cell = offset / kCellSize;
   taken[cell / 64].fetch_and(~(uint64_t{1} << cell % 64),
                              std::memory_order_release);
+}
+
+int alignForCall(void **memory, size_t alignment, size_t size) {
+  if (scopes == 0 || alignment > kBlockAlignment)
+    return posix_memalign(memory, alignment, size);
+  std::lock_guard lock(blocksMutex);
+  Block *block = freeBlockFor(size);
+  if (!block)
+    return posix_memalign(memory, alignment, size);
+  if (block->size < size)
+    if (int error = grow(*block, size))
+      return error;
+  block->isTaken = true;
+  *memory = block->memory;
+  return 0;
+}
+
+void releaseForCall(void *memory) {
+  {
+    std::lock_guard lock(blocksMutex);
+    for (Block &block : blocks)
+      if (memory && block.memory == memory) {
+        block.isTaken = false;
+        return;
+      }
+  }
+  std::free(memory);
 }
 
 } // namespace gradus::runtime

@@ -105,6 +105,10 @@ void *replacementOf(const char *name) {
     return reinterpret_cast<void *>(&allocateForCall);
   if (std::strcmp(name, "_ZdlPv") == 0) // operator delete(void *)
     return reinterpret_cast<void *>(&freeForCall);
+  if (std::strcmp(name, "posix_memalign") == 0)
+    return reinterpret_cast<void *>(&alignForCall);
+  if (std::strcmp(name, "free") == 0)
+    return reinterpret_cast<void *>(&releaseForCall);
   return nullptr;
 }
 

@@ -2,6 +2,8 @@
 
 #include "runtime/cpu/openmp.h"
 
+#include "runtime/cpu/call_memory.h"
+
 #include <algorithm>
 #include <atomic>
 #include <immintrin.h>
@@ -76,6 +78,7 @@ void runPart(Team &team, int number) {
 }
 
 void runBlock(void *team, int64_t block) {
+  CallMemoryScope memory; // of this thread
   runPart(*static_cast<Team *>(team), static_cast<int>(block) + 1);
 }
 

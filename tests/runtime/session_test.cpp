@@ -1,12 +1,11 @@
 #include "runtime/session.h"
 
+#include "allocations.h"
 #include "test_artifact.h"
 
 #include <gtest/gtest.h>
 
 #include <array>
-#include <cstdlib>
-#include <new>
 #include <thread>
 
 using namespace gradus::runtime;
@@ -206,26 +205,15 @@ TEST(Session, KeepsTheCallersFloatingPointMode) {
 
 //===-- no allocation after load ------------------------------------------===//
 
-static std::atomic<int64_t> allocations{0};
-
-void *operator new(size_t size) {
-  ++allocations;
-  if (void *memory = std::malloc(size ? size : 1))
-    return memory;
-  std::abort();
-}
-void operator delete(void *memory) noexcept { std::free(memory); }
-void operator delete(void *memory, size_t) noexcept { std::free(memory); }
-
 TEST(Session, AllocatesNothingInAThousandSteps) {
   auto session = start(TestArtifact(), {.threads = 2});
   Floats sum{}, shifted{};
   const void *inputs[] = {kOnes.data()};
   void *outputs[] = {sum.data(), shifted.data()};
-  int64_t before = allocations;
+  int64_t before = allocations();
   bool ok = true;
   for (int i = 0; i < 1000; ++i)
     ok &= session->step(0, inputs, outputs).ok();
-  EXPECT_EQ(allocations - before, 0);
+  EXPECT_EQ(allocations() - before, 0);
   EXPECT_TRUE(ok);
 }

@@ -1,7 +1,10 @@
 #include "runtime/cpu/call_memory.h"
 
+#include "allocations.h"
+
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <set>
 #include <thread>
@@ -54,4 +57,31 @@ TEST(CallMemory, FreesFromAnotherThread) {
     });
   for (std::thread &thread : threads)
     thread.join();
+}
+
+TEST(CallMemory, KeepsBlocksForLaterCalls) {
+  CallMemoryScope scope;
+  int64_t before = 0;
+  for (int round = 0; round < 2; ++round) {
+    before = gradus::test::allocations();
+    void *small = nullptr, *large = nullptr;
+    ASSERT_EQ(alignForCall(&small, 64, 1000), 0);
+    ASSERT_EQ(alignForCall(&large, 4096, 100000), 0);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(large) % 4096, 0u);
+    EXPECT_NE(small, large);
+    std::memset(large, 1, 100000);
+    std::memset(small, 1, 1000);
+    releaseForCall(small);
+    releaseForCall(large);
+  }
+  EXPECT_EQ(gradus::test::allocations(), before);
+}
+
+TEST(CallMemory, GivesOrdinaryMemoryOutsideOfCalls) {
+  void *memory = nullptr;
+  ASSERT_EQ(alignForCall(&memory, 64, 1000), 0);
+  std::memset(memory, 1, 1000);
+  releaseForCall(memory);
+  releaseForCall(std::malloc(10)); // what the library got elsewhere
+  releaseForCall(nullptr);
 }
