@@ -14,6 +14,8 @@ void addPredict(CLI::App &app);
 void addRun(CLI::App &app);
 void addInspect(CLI::App &app);
 void addCheck(CLI::App &app);
+void addVerify(CLI::App &app);
+void addExport(CLI::App &app);
 void addBench(CLI::App &app);
 void addDoctor(CLI::App &app);
 void addRecipe(CLI::App &app);

@@ -30,6 +30,8 @@ static void addCommands(CLI::App &app) {
   addRun(app);
   addInspect(app);
   addCheck(app);
+  addVerify(app);
+  addExport(app);
   addBench(app);
   addDoctor(app);
   addRecipe(app);

@@ -7,8 +7,10 @@
 #include "codegen/sizes.h"
 #include "frontends/compiler/diagnostics.h"
 #include "frontends/compiler/program.h"
+#include "frontends/compiler/reference.h"
 #include "frontends/compiler/statistics.h"
 #include "frontends/message.h"
+#include "frontends/onnx/export.h"
 #include "frontends/recipe/recipe.h"
 
 #include "llvm/Support/raw_ostream.h"
@@ -38,6 +40,8 @@ public:
 
   absl::Status read();
   absl::StatusOr<Result> compile();
+  absl::StatusOr<std::vector<Reference>>
+  evaluate(const std::vector<Weight> &inputs);
   ModuleOp module() { return *program_.module; }
   const std::vector<std::string> &warnings() const {
     return diagnostics_.warnings();
@@ -45,7 +49,7 @@ public:
 
 private:
   absl::Status checkStage() const;
-  absl::Status addGradientOutputs();
+  absl::Status addOutputs();
   absl::StatusOr<Result> stop();
   absl::StatusOr<std::string> report();
   std::vector<std::string> targets();
@@ -135,22 +139,37 @@ absl::Status Compilation::failure(llvm::Error error) const {
 }
 
 /// Gradients before anything changes them: no clipping, no weight decay.
-absl::Status Compilation::addGradientOutputs() {
+absl::Status Compilation::addOutputs() {
   if (failed(runStages(module(), "gradients")))
     return diagnostics_.error("does not compile");
   for (ProgramOp program : module().getOps<ProgramOp>())
-    if (GraphOp train = program.getGraph("train"))
-      for (UpdateOp update : llvm::to_vector(train.getOps<UpdateOp>()))
-        train.addOutput(("gradient." + update.getParameter()).str(),
-                        update.getGradient());
+    if (GraphOp train = program.getGraph("train")) {
+      if (request_.nodeOutputs)
+        addNodeOutputs(train);
+      addGradientOutputs(train);
+    }
   return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<Reference>>
+Compilation::evaluate(const std::vector<Weight> &inputs) {
+  if (absl::Status status = addOutputs(); !status.ok())
+    return status;
+  for (ProgramOp program : module().getOps<ProgramOp>())
+    if (GraphOp train = program.getGraph("train")) {
+      auto references = evaluateStep(program, train, inputs);
+      if (!references.ok() && diagnostics_.hasErrors())
+        return diagnostics_.error("");
+      return references;
+    }
+  return invalid(request_.model, ": has no graph @train");
 }
 
 absl::StatusOr<Result> Compilation::compile() {
   if (absl::Status status = checkStage(); !status.ok())
     return status;
-  if (request_.gradientOutputs)
-    if (absl::Status status = addGradientOutputs(); !status.ok())
+  if (request_.gradientOutputs || request_.nodeOutputs)
+    if (absl::Status status = addOutputs(); !status.ok())
       return status;
   absl::StatusOr<std::string> text = request_.report ? report() : std::string();
   if (!text.ok())
@@ -194,6 +213,29 @@ public:
     info.warnings = compilation.warnings();
     status = addInventory(request, info);
     return status.ok() ? absl::StatusOr<ModelInfo>(info) : status;
+  }
+
+  absl::StatusOr<std::vector<Reference>>
+  evaluate(const Request &request, const std::vector<Weight> &inputs) override {
+    Compilation compilation(request);
+    if (absl::Status status = compilation.read(); !status.ok())
+      return status;
+    return compilation.evaluate(inputs);
+  }
+
+  absl::StatusOr<Exported> exportModel(const ExportRequest &request) override {
+    std::vector<TrainedTensor> trained;
+    for (const Weight &weight : request.weights)
+      trained.push_back(
+          {weight.name, weight.dtype, weight.shape, weight.bytes});
+    ExportOptions options;
+    options.inference = request.inference;
+    options.dataName = request.dataName;
+    auto exported = exportOnnx(request.model, trained, options);
+    if (!exported.ok())
+      return exported.status();
+    return Exported{exported->model, exported->data, exported->written,
+                    exported->kept};
   }
 
   std::string recipeSchema() override { return recipe::schema(); }

@@ -40,6 +40,8 @@ struct Request {
   bool report = false;       // what each stage did, in Result::report
   /// Outputs of `train` besides the loss: `gradient.<parameter>` of each.
   bool gradientOutputs = false;
+  /// And before them the last value of each model node, by its place.
+  bool nodeOutputs = false;
 };
 
 struct Result {
@@ -68,11 +70,36 @@ struct ModelInfo {
   std::string unsupported; // why it cannot be compiled; no counts and ops then
 };
 
+/// What the reference evaluator makes of an output of `train`, in f64.
+struct Reference {
+  std::string output;
+  std::vector<double> values;
+};
+
+/// Trained values to go back into an .onnx file.
+struct ExportRequest {
+  std::string model;
+  std::vector<Weight> weights;
+  bool inference = false; // no training form of normalization and dropout
+  std::string dataName;   // of the data file of a model too large for one
+};
+
+struct Exported {
+  std::string model, data;                // bytes; no data: all in the model
+  std::vector<std::string> written, kept; // names of initializers
+};
+
 class Compiler {
 public:
   virtual ~Compiler() = default;
   virtual absl::StatusOr<Result> compile(const Request &request) = 0;
   virtual absl::StatusOr<ModelInfo> inspect(const Request &request) = 0;
+  /// One step of `train` with these inputs, in its outputs' order; the graph is
+  /// that of compile() with the same request.
+  virtual absl::StatusOr<std::vector<Reference>>
+  evaluate(const Request &request, const std::vector<Weight> &inputs) = 0;
+  virtual absl::StatusOr<Exported>
+  exportModel(const ExportRequest &request) = 0;
   virtual std::string recipeSchema() = 0;
   /// The recipe as JSON with all defaults.
   virtual absl::StatusOr<std::string>

@@ -34,6 +34,8 @@ public:
 
   const std::string &path() const { return path_; }
   const ::onnx::GraphProto &graph() const;
+  /// The whole file, to be written again.
+  ::onnx::ModelProto &model() { return *model_; }
   /// The version of the default operator set.
   int64_t opset() const;
 

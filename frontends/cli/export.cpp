@@ -1,0 +1,95 @@
+// gradus export: trained weights go back into the user's ONNX file.
+
+#include "frontends/cli/commands.h"
+#include "frontends/cli/compiler_library.h"
+#include "frontends/cli/failure.h"
+#include "frontends/cli/output_files.h"
+#include "frontends/cli/text.h"
+#include "runtime/file.h"
+#include "runtime/safetensors.h"
+
+#include <nlohmann/json.hpp>
+
+#include <cstdio>
+#include <filesystem>
+
+using namespace gradus::runtime;
+
+namespace gradus::cli {
+namespace {
+
+struct ExportOptions {
+  std::string model, checkpoint, output;
+  bool inference = false, json = false;
+};
+
+constexpr const char *kFooter = R"(Examples:
+  gradus export lenet.onnx --checkpoint lenet.safetensors -o trained.onnx
+  gradus export resnet.onnx --checkpoint resnet.safetensors --inference -o resnet_trained.onnx
+
+The file stays as it is but for the values of its initializers. --inference turns
+batch normalization and dropout of a file exported for training into those of
+inference. Above 1 GiB the weights go to a data file beside the model.)";
+
+void writeWhole(const std::string &path, const std::string &bytes) {
+  AtomicFile file = take(AtomicFile::create(path));
+  check(file.write(bytes.data(), bytes.size()));
+  check(file.commit());
+}
+
+void run(const ExportOptions &options) {
+  checkOutputFiles(
+      {{"-o", options.output}},
+      {{"the model", options.model}, {"--checkpoint", options.checkpoint}});
+  Safetensors file = take(Safetensors::open(options.checkpoint));
+  compiler::ExportRequest request;
+  request.model = options.model;
+  request.inference = options.inference;
+  std::string dataFile = options.output + ".data";
+  request.dataName = std::filesystem::path(dataFile).filename();
+  for (const NamedTensor &tensor : file.tensors())
+    request.weights.push_back({tensor.name, nameOf(tensor.type.dtype),
+                               tensor.type.shape, tensor.data});
+  compiler::Exported exported = take(compilerLibrary().exportModel(request));
+  if (!exported.data.empty())
+    writeWhole(dataFile, exported.data);
+  writeWhole(options.output, exported.model);
+  for (const std::string &name : exported.kept)
+    std::fprintf(stderr, "warning: %s has no value for \"%s\", which stays\n",
+                 options.checkpoint.c_str(), name.c_str());
+  if (options.json)
+    std::puts(nlohmann::ordered_json{{"model", options.output},
+                                     {"written", exported.written},
+                                     {"kept", exported.kept}}
+                  .dump()
+                  .c_str());
+  else
+    std::printf(
+        "%zu tensors -> %s (%s)\n", exported.written.size(),
+        options.output.c_str(),
+        bytesText(exported.model.size() + exported.data.size()).c_str());
+}
+
+} // namespace
+
+void addExport(CLI::App &app) {
+  auto options = std::make_shared<ExportOptions>();
+  CLI::App *command =
+      app.add_subcommand("export", "Writes trained weights into an ONNX file");
+  command->footer(kFooter);
+  command
+      ->add_option("model", options->model, "The .onnx file that was trained")
+      ->required();
+  command
+      ->add_option("--checkpoint", options->checkpoint,
+                   "Trained state (.safetensors)")
+      ->required();
+  command->add_option("-o,--output", options->output, "A new .onnx file")
+      ->required();
+  command->add_flag("--inference", options->inference,
+                    "Inference form of normalization and dropout");
+  command->add_flag("--json", options->json, "One JSON object");
+  command->callback([options] { run(*options); });
+}
+
+} // namespace gradus::cli

@@ -1,0 +1,194 @@
+// gradus verify: the compiled step against the reference evaluator, node by
+// node.
+
+#include "frontends/cli/commands.h"
+#include "frontends/cli/compiler_library.h"
+#include "frontends/cli/failure.h"
+#include "frontends/cli/synthetic_inputs.h"
+#include "frontends/cli/text.h"
+#include "runtime/session.h"
+
+#include "absl/strings/match.h"
+
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+#include <cstdio>
+
+using namespace gradus::runtime;
+using nlohmann::ordered_json;
+
+namespace gradus::cli {
+namespace {
+
+struct VerifyOptions {
+  compiler::Request request;
+  double tolerance = 1e-4;
+  bool json = false;
+};
+
+constexpr const char *kFooter = R"(Examples:
+  gradus verify lenet.onnx --recipe recipe.json
+  gradus verify model.onnx --dim batch=4 --tolerance 1e-5
+
+Runs one training step twice, on the same made-up inputs: compiled, and by the
+reference evaluator in f64. Compared are the last value of every model node, the
+loss and every gradient, each by its largest deviation in parts of its largest
+element. Names the first node that deviates. The evaluator is slow: use a small
+batch.)";
+
+/// The artifact with an output per node, run once on made-up inputs.
+class CompiledStep {
+public:
+  explicit CompiledStep(const compiler::Request &request) {
+    compiler::Result result = take(compilerLibrary().compile(request));
+    for (const std::string &warning : result.warnings)
+      std::fprintf(stderr, "warning: %s\n", warning.c_str());
+    auto artifact = take(Artifact::fromBytes(
+        {reinterpret_cast<const uint8_t *>(result.artifact.data()),
+         result.artifact.size()},
+        request.model));
+    session_ = take(Session::create(artifact));
+    graph_ = session_->findGraph("train");
+    if (graph_ < 0)
+      throw badInput(request.model, ": the recipe names no loss to train by");
+    step();
+  }
+
+  /// What it was run on, for the evaluator.
+  const std::vector<compiler::Weight> &inputs() const { return inputs_; }
+
+  std::vector<double> output(const std::string &name) const {
+    const auto &outputs = session_->graphs()[graph_].outputs;
+    for (size_t i = 0; i < outputs.size(); ++i)
+      if (outputs[i].name == name) {
+        auto *values =
+            static_cast<const float *>(session_->outputBuffer(graph_, i));
+        return {values, values + outputs[i].bytes / sizeof(float)};
+      }
+    throw failed("the compiled step has no output '", name, "'");
+  }
+
+private:
+  void step() {
+    const GraphInfo &graph = session_->graphs()[graph_];
+    int64_t classes = session_->artifact().header().classes();
+    std::vector<const void *> places;
+    for (const TensorInfo &input : graph.inputs)
+      bytes_.push_back(syntheticInput(input, classes, /*batch=*/1));
+    for (size_t i = 0; i < bytes_.size(); ++i) {
+      const TensorInfo &input = graph.inputs[i];
+      inputs_.push_back(
+          {input.name, nameOf(input.type.dtype), input.type.shape, bytes_[i]});
+      places.push_back(bytes_[i].data());
+    }
+    check(session_->step(graph_, places));
+  }
+
+  std::unique_ptr<Session> session_;
+  int graph_ = -1;
+  std::vector<std::vector<uint8_t>> bytes_;
+  std::vector<compiler::Weight> inputs_;
+};
+
+/// Largest deviation in parts of the largest element.
+double deviationOf(const std::vector<double> &found,
+                   const std::vector<double> &expected) {
+  double largest = 0, deviation = 0;
+  for (size_t i = 0; i < expected.size(); ++i) {
+    double distance = std::abs(found[i] - expected[i]);
+    bool same = found[i] == expected[i] ||
+                (std::isnan(found[i]) && std::isnan(expected[i]));
+    if (std::isfinite(expected[i]))
+      largest = std::max(largest, std::abs(expected[i]));
+    if (!same)
+      deviation =
+          std::isnan(distance) ? INFINITY : std::max(deviation, distance);
+  }
+  return deviation == 0 ? 0 : deviation / std::max(largest, 1e-30);
+}
+
+/// "node "/conv1/Conv"", "gradient of conv1.weight", "the loss"
+std::string placeOf(const std::string &output) {
+  if (absl::StartsWith(output, "node."))
+    return "node \"" + output.substr(5) + "\"";
+  if (absl::StartsWith(output, "gradient."))
+    return "the gradient of " + output.substr(9);
+  return "the output " + output;
+}
+
+struct Deviation {
+  std::string place;
+  double value;
+};
+
+/// Nodes in the model's order, then the rest.
+std::vector<Deviation>
+deviations(const CompiledStep &step,
+           const std::vector<compiler::Reference> &references) {
+  std::vector<Deviation> nodes, rest;
+  for (const compiler::Reference &reference : references)
+    (absl::StartsWith(reference.output, "node.") ? nodes : rest)
+        .push_back(
+            {placeOf(reference.output),
+             deviationOf(step.output(reference.output), reference.values)});
+  nodes.insert(nodes.end(), rest.begin(), rest.end());
+  return nodes;
+}
+
+void run(VerifyOptions &options) {
+  options.request.nodeOutputs = options.request.gradientOutputs = true;
+  CompiledStep step(options.request);
+  auto all = deviations(
+      step, take(compilerLibrary().evaluate(options.request, step.inputs())));
+  auto tooFar = [&](const Deviation &each) {
+    return !(each.value <= options.tolerance);
+  };
+  auto first = std::find_if(all.begin(), all.end(), tooFar);
+  auto largest = std::max_element(
+      all.begin(), all.end(),
+      [](const Deviation &a, const Deviation &b) { return a.value < b.value; });
+  if (options.json)
+    for (const Deviation &each : all)
+      std::puts(ordered_json{{"place", each.place}, {"deviation", each.value}}
+                    .dump()
+                    .c_str());
+  if (first != all.end())
+    throw failed(options.request.model, ": ", first->place,
+                 " is the first that deviates: by ",
+                 number("%.3g", first->value), " of its largest element (",
+                 std::count_if(all.begin(), all.end(), tooFar), " of ",
+                 all.size(), " values deviate by more than ",
+                 number("%.3g", options.tolerance), ")");
+  if (!options.json)
+    std::printf("%zu values agree; the largest deviation is %.3g, of %s\n",
+                all.size(), largest->value, largest->place.c_str());
+}
+
+} // namespace
+
+void addVerify(CLI::App &app) {
+  auto options = std::make_shared<VerifyOptions>();
+  compiler::Request &request = options->request;
+  CLI::App *command = app.add_subcommand(
+      "verify", "Compares a compiled step with the reference evaluator");
+  command->footer(kFooter);
+  command->add_option("model", request.model, "A model: .onnx or .mlir")
+      ->required();
+  command->add_option("--recipe", request.recipe, "How to train it (JSON)");
+  command
+      ->add_option("--set", request.overrides, "Override: loss.output=logits")
+      ->allow_extra_args(false);
+  command
+      ->add_option("--dim", request.dims,
+                   "Size of a symbolic dimension: batch=32")
+      ->allow_extra_args(false);
+  command->add_option("--initialize", request.initialize,
+                      "Rule for weights whose data file is missing");
+  command->add_option("--tolerance", options->tolerance,
+                      "In parts of a value's largest element (1e-4)");
+  command->add_flag("--json", options->json, "One JSON object per value");
+  command->callback([options] { run(*options); });
+}
+
+} // namespace gradus::cli

@@ -1,0 +1,185 @@
+// The file stays as its exporter wrote it, names, nodes and metadata; only
+// initializers change, and with ExportOptions::inference the form of two ops.
+
+#include "frontends/onnx/export.h"
+
+#include "frontends/message.h"
+#include "frontends/onnx/model_file.h"
+#include "frontends/onnx/onnx.pb.h"
+
+#include "mlir/IR/MLIRContext.h"
+
+#include <map>
+
+namespace gradus {
+namespace onnx {
+namespace {
+
+using ::onnx::NodeProto;
+using ::onnx::TensorProto;
+
+const char *dtypeOf(const TensorProto &tensor) {
+  switch (tensor.data_type()) {
+  case TensorProto::FLOAT:
+    return "f32";
+  case TensorProto::DOUBLE:
+    return "f64";
+  case TensorProto::FLOAT16:
+    return "f16";
+  case TensorProto::BFLOAT16:
+    return "bf16";
+  }
+  return nullptr;
+}
+
+void setBytes(TensorProto &tensor, std::string bytes) {
+  tensor.clear_float_data();
+  tensor.clear_double_data();
+  tensor.clear_int32_data();
+  tensor.clear_external_data();
+  tensor.clear_data_location();
+  tensor.set_raw_data(std::move(bytes));
+}
+
+absl::Status setTrained(TensorProto &tensor, const TrainedTensor &trained) {
+  std::vector<int64_t> shape(tensor.dims().begin(), tensor.dims().end());
+  if (shape != trained.shape || dtypeOf(tensor) != trained.dtype)
+    return invalid("\"", trained.name, "\" is [", joined(trained.shape),
+                   "] of ", trained.dtype, "; the model's is [", joined(shape),
+                   "] of ", dtypeOf(tensor));
+  setBytes(tensor, std::string(trained.bytes.begin(), trained.bytes.end()));
+  return absl::OkStatus();
+}
+
+//===-- inference ---------------------------------------------------------===//
+
+void removeAttribute(NodeProto &node, const std::string &name) {
+  for (int i = node.attribute_size(); i-- > 0;)
+    if (node.attribute(i).name() == name)
+      node.mutable_attribute()->DeleteSubrange(i, 1);
+}
+
+/// One output, running statistics; no dropping.
+void makeInference(NodeProto &node) {
+  if (node.op_type() == "BatchNormalization") {
+    removeAttribute(node, "training_mode");
+    while (node.output_size() > 1)
+      node.mutable_output()->RemoveLast();
+  }
+  if (node.op_type() == "Dropout" && node.input_size() > 2)
+    node.mutable_input()->RemoveLast();
+}
+
+//===-- large models ------------------------------------------------------===//
+
+void addEntry(TensorProto &tensor, const char *key, const std::string &value) {
+  auto *entry = tensor.add_external_data();
+  entry->set_key(key);
+  entry->set_value(value);
+}
+
+/// Moves the raw bytes of all initializers into one data file.
+std::string moveOut(::onnx::GraphProto &graph, const std::string &name) {
+  constexpr size_t kAlignment = 4096; // so that a reader can map it
+  std::string data;
+  for (TensorProto &tensor : *graph.mutable_initializer()) {
+    if (tensor.raw_data().size() < 1024)
+      continue;
+    data.resize((data.size() + kAlignment - 1) / kAlignment * kAlignment);
+    addEntry(tensor, "location", name);
+    addEntry(tensor, "offset", std::to_string(data.size()));
+    addEntry(tensor, "length", std::to_string(tensor.raw_data().size()));
+    data += tensor.raw_data();
+    tensor.clear_raw_data();
+    tensor.set_data_location(TensorProto::EXTERNAL);
+  }
+  return data;
+}
+
+//===-- the whole ---------------------------------------------------------===//
+
+class Exporter {
+public:
+  Exporter(ModelFile &file, const std::vector<TrainedTensor> &trained,
+           const ExportOptions &options)
+      : file_(file), graph_(*file.model().mutable_graph()), options_(options) {
+    for (const TrainedTensor &tensor : trained)
+      trained_[tensor.name] = &tensor;
+  }
+
+  absl::StatusOr<ExportedOnnx> run() {
+    for (TensorProto &tensor : *graph_.mutable_initializer())
+      GRADUS_RETURN_IF_ERROR(write(tensor));
+    if (result_.written.empty())
+      return invalid("none of the ", trained_.size(),
+                     " trained tensors is an initializer of the model");
+    if (options_.inference)
+      for (NodeProto &node : *graph_.mutable_node())
+        makeInference(node);
+    if (bytes_ > options_.largestInside)
+      result_.data = moveOut(graph_, options_.dataName);
+    result_.model = file_.model().SerializeAsString();
+    return std::move(result_);
+  }
+
+private:
+  /// A new value; or the old one, brought in from where it lies.
+  absl::Status write(TensorProto &tensor) {
+    auto found = trained_.find(tensor.name());
+    if (found != trained_.end() && dtypeOf(tensor)) {
+      GRADUS_RETURN_IF_ERROR(setTrained(tensor, *found->second));
+      result_.written.push_back(tensor.name());
+    } else {
+      if (dtypeOf(tensor) && tensor.dims_size())
+        result_.kept.push_back(tensor.name());
+      GRADUS_RETURN_IF_ERROR(bringIn(tensor));
+    }
+    bytes_ += tensor.raw_data().size();
+    return absl::OkStatus();
+  }
+
+  absl::Status bringIn(TensorProto &tensor) {
+    if (tensor.data_location() != TensorProto::EXTERNAL)
+      return absl::OkStatus();
+    GRADUS_ASSIGN_OR_RETURN(mlir::DenseElementsAttr elements,
+                            file_.elements(tensor, context_));
+    llvm::ArrayRef<char> raw = elements.getRawData();
+    std::string bytes(raw.begin(), raw.end());
+    if (elements.isSplat()) // stored once
+      for (int64_t i = 1; i < elements.getNumElements(); ++i)
+        bytes.append(raw.begin(), raw.end());
+    setBytes(tensor, std::move(bytes));
+    return absl::OkStatus();
+  }
+
+  ModelFile &file_;
+  ::onnx::GraphProto &graph_;
+  const ExportOptions &options_;
+  mlir::MLIRContext context_;
+  std::map<std::string, const TrainedTensor *> trained_;
+  ExportedOnnx result_;
+  uint64_t bytes_ = 0;
+};
+
+} // namespace
+} // namespace onnx
+
+absl::StatusOr<ExportedOnnx>
+exportOnnx(const std::string &path, const std::vector<TrainedTensor> &trained,
+           const ExportOptions &options) {
+  absl::Status status;
+  try {
+    auto file = onnx::ModelFile::open(path);
+    if (!file.ok())
+      return file.status();
+    auto exported = onnx::Exporter(**file, trained, options).run();
+    if (exported.ok())
+      return exported;
+    status = exported.status();
+  } catch (const std::exception &error) { // protobuf's, or out of memory
+    status = invalid(error.what());
+  }
+  return invalid(path, ": ", status.message());
+}
+
+} // namespace gradus

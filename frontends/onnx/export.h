@@ -1,0 +1,44 @@
+// Trained weights back into the ONNX file that they came from.
+#pragma once
+
+#include "absl/status/statusor.h"
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace gradus {
+
+/// A trained value of an initializer, by its name.
+struct TrainedTensor {
+  std::string name;
+  std::string dtype; // "f32"
+  std::vector<int64_t> shape;
+  std::span<const uint8_t> bytes;
+};
+
+struct ExportedOnnx {
+  std::string model; // the file's bytes
+  std::string data;  // of the data file beside it; empty: everything is inside
+  std::vector<std::string> written; // initializers with new values
+  std::vector<std::string> kept;    // float initializers that `trained` lacks
+};
+
+struct ExportOptions {
+  /// Batch normalization and dropout of a file exported for training become
+  /// those of inference.
+  bool inference = false;
+  /// The name of the data file beside the model, for models too large for one.
+  std::string dataName;
+  /// A model with more bytes of weights gets a data file.
+  uint64_t largestInside = uint64_t(1) << 30;
+};
+
+/// Names in `trained` that are no initializers (optimizer slots, counters) are
+/// left out; a shape or type that differs is an error.
+absl::StatusOr<ExportedOnnx>
+exportOnnx(const std::string &path, const std::vector<TrainedTensor> &trained,
+           const ExportOptions &options = {});
+
+} // namespace gradus
