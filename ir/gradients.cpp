@@ -292,6 +292,10 @@ static Values cos(math::CosOp op, const Arithmetic &a, Value g) {
   return {a.neg(a.mul(g, a.make<math::SinOp>(op.getOperand())))};
 }
 
+static Values cosh(math::CoshOp op, const Arithmetic &a, Value g) {
+  return {a.mul(g, a.make<math::SinhOp>(op.getOperand()))};
+}
+
 /// g 2 / sqrt(pi) exp(-x^2)
 static Values erf(math::ErfOp op, const Arithmetic &a, Value g) {
   Value x = op.getOperand();
@@ -340,9 +344,24 @@ static Values sin(math::SinOp op, const Arithmetic &a, Value g) {
   return {a.mul(g, a.make<math::CosOp>(op.getOperand()))};
 }
 
+static Values sinh(math::SinhOp op, const Arithmetic &a, Value g) {
+  return {a.mul(g, a.make<math::CoshOp>(op.getOperand()))};
+}
+
 /// g / 2 y
 static Values sqrt(math::SqrtOp op, const Arithmetic &a, Value g) {
   return {a.div(a.scale(0.5, g), op.getResult())};
+}
+
+/// g (1 + y^2)
+static Values tan(math::TanOp op, const Arithmetic &a, Value g) {
+  Value y = op.getResult();
+  return {a.mul(g, a.add(a.number(1, y), a.mul(y, y)))};
+}
+
+/// Steps have no slope.
+template <typename Op> static Values step(Op, const Arithmetic &, Value) {
+  return {Value()};
 }
 
 /// g (1 - y^2)
@@ -387,17 +406,23 @@ static void attachArithRules(MLIRContext *context, arith::ArithDialect *) {
 
 static void attachMathRules(MLIRContext *context, math::MathDialect *) {
   attach<math::AbsFOp, rules::abs>(context);
+  attach<math::CeilOp, rules::step<math::CeilOp>>(context);
   attach<math::CosOp, rules::cos>(context);
+  attach<math::CoshOp, rules::cosh>(context);
   attach<math::ErfOp, rules::erf>(context);
   attach<math::ExpOp, rules::exp>(context);
   attach<math::ExpM1Op, rules::expm1>(context);
+  attach<math::FloorOp, rules::step<math::FloorOp>>(context);
   attach<math::FmaOp, rules::fma>(context);
   attach<math::LogOp, rules::log>(context);
   attach<math::Log1pOp, rules::log1p>(context);
   attach<math::PowFOp, rules::pow>(context);
+  attach<math::RoundEvenOp, rules::step<math::RoundEvenOp>>(context);
   attach<math::RsqrtOp, rules::rsqrt>(context);
   attach<math::SinOp, rules::sin>(context);
+  attach<math::SinhOp, rules::sinh>(context);
   attach<math::SqrtOp, rules::sqrt>(context);
+  attach<math::TanOp, rules::tan>(context);
   attach<math::TanhOp, rules::tanh>(context);
 }
 

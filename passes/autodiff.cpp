@@ -3,6 +3,7 @@
 // Reverse mode over the ops of @train, which stand in order of computation.
 // Where it ends, in one gradus.update per parameter, gradient methods begin.
 
+#include "passes/add_up.h"
 #include "passes/parameters.h"
 #include "passes/passes.h"
 
@@ -40,14 +41,15 @@ public:
 
 private:
   LogicalResult passBack(Operation *op);
-  void add(Value value, Value gradient);
+  Value gradientOf(Value value);
   InFlightDiagnostic reportMissingRule(Operation *op);
   bool hasGradient(Operation *op);
 
   GraphOp graph;
   OpBuilder builder;
   DenseSet<Value> active;
-  DenseMap<Value, Value> gradients;
+  /// What each use of a value gives it.
+  DenseMap<Value, SmallVector<Value, 1>> gradients;
 };
 
 void Differentiation::markActive() {
@@ -70,8 +72,8 @@ LogicalResult Differentiation::run(Value loss) {
   auto one = DenseElementsAttr::get(
       type, builder.getFloatAttr(type.getElementType(), 1.0));
   if (active.contains(loss))
-    gradients[loss] =
-        arith::ConstantOp::create(builder, loss.getLoc(), type, one);
+    gradients[loss].push_back(
+        arith::ConstantOp::create(builder, loss.getLoc(), type, one));
   for (Operation *op : llvm::reverse(forward))
     if (hasGradient(op) && failed(passBack(op)))
       return failure();
@@ -88,7 +90,7 @@ bool Differentiation::hasGradient(Operation *op) {
 LogicalResult Differentiation::passBack(Operation *op) {
   if (auto read = dyn_cast<ReadOp>(op)) {
     Value &sum = parameters[read.getState()];
-    Value gradient = gradients.lookup(read.getResult());
+    Value gradient = gradientOf(read.getResult());
     sum = sum ? arith::AddFOp::create(builder, op->getLoc(), sum, gradient)
               : gradient;
     return success();
@@ -98,20 +100,21 @@ LogicalResult Differentiation::passBack(Operation *op) {
     return reportMissingRule(op);
   SmallVector<Value> ofResults;
   for (Value result : op->getResults())
-    ofResults.push_back(gradients.lookup(result));
+    ofResults.push_back(gradientOf(result));
   SmallVector<Value> ofOperands = differentiable.pullback(builder, ofResults);
   for (auto [operand, gradient] :
        llvm::zip_equal(op->getOperands(), ofOperands))
     if (gradient && active.contains(operand))
-      add(operand, gradient);
+      gradients[operand].push_back(gradient);
   return success();
 }
 
-/// A value used twice has the sum of both uses' gradients.
-void Differentiation::add(Value value, Value gradient) {
-  Value &sum = gradients[value];
-  sum = sum ? arith::AddFOp::create(builder, value.getLoc(), sum, gradient)
-            : gradient;
+/// A value used twice has the sum of both uses' gradients; null for none.
+Value Differentiation::gradientOf(Value value) {
+  auto found = gradients.find(value);
+  return found == gradients.end()
+             ? Value()
+             : addUp(builder, value.getLoc(), found->second);
 }
 
 /// The trained parameters that `op` is computed from, in order of computation.

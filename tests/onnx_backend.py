@@ -256,7 +256,9 @@ def compare(case, found, name, expected):
     if expected.dtype.kind in "biu":
         numpy.testing.assert_array_equal(found, expected)
     else:
-        numpy.testing.assert_allclose(found.astype(numpy.float64), expected.astype(numpy.float64), rtol=case.rtol, atol=case.atol)
+        # Neighbours in bf16 are 2^-8 apart, and ONNX's attention rounds after each of its steps.
+        rtol = max(case.rtol, 2**-6) if expected.dtype.name == "bfloat16" else case.rtol
+        numpy.testing.assert_allclose(found.astype(numpy.float64), expected.astype(numpy.float64), rtol=rtol, atol=case.atol)
 
 
 def run_case(case, worker):

@@ -187,14 +187,28 @@ absl::Status foldByEvaluation(const Operator &op, Importer &importer,
   return absl::OkStatus();
 }
 
+/// Of what only a run knows, nothing may be empty.
+absl::Status checkOutputs(const Importer &importer, const Node &node) {
+  for (int output = 0; output < node.outputCount(); ++output)
+    if (Value value = importer.valueOf(node, output))
+      if (auto type = cast<RankedTensorType>(value.getType());
+          type.getNumElements() == 0)
+        return node.error("its output \"", node.output(output).str(),
+                          "\" of shape [", joined(type.getShape()),
+                          "] is empty, which is not supported");
+  return absl::OkStatus();
+}
+
 absl::Status addNode(Importer &importer, const Operator &op, const Node &node) {
   GRADUS_ASSIGN_OR_RETURN(bool constant, importer.allConstant(node, op.firstTypeInput));
   if (constant && op.fold)
     return fold(op, importer, node);
   if (constant && op.folds() && node.inputCount() > 0)
     return foldByEvaluation(op, importer, node);
-  if (op.build)
-    return op.build(importer, node);
+  if (op.build) {
+    GRADUS_RETURN_IF_ERROR(op.build(importer, node));
+    return checkOutputs(importer, node);
+  }
   return node.error("is supported only on shapes and constants, but its inputs "
                     "depend on the model's");
 }

@@ -175,18 +175,43 @@ absl::Status meanOfAll(Importer &importer, const Node &node) {
   return importer.define(node, 0, b.make<arith::DivFOp>(total, count));
 }
 
-/// The rest of a division, with the sign of the dividend (fmod) or, of
-/// integers, that of the divisor.
+/// x less a whole multiple of y, between 0 and y.
+Value floorModulo(const Building &b, Value x, Value y) {
+  Value zero = b.number(0, x);
+  auto is = [&](FloatIs predicate, Value value) {
+    return b.make<arith::CmpFOp>(predicate, value, zero);
+  };
+  Value rest = b.make<arith::RemFOp>(x, y);
+  Value differs = b.make<arith::XOrIOp>(is(FloatIs::OLT, rest),
+                                        is(FloatIs::OLT, y));
+  Value moves = b.make<arith::AndIOp>(differs, is(FloatIs::ONE, rest));
+  Value result = b.select(moves, b.add(rest, y), rest);
+  // Of an infinite y nothing is taken away.
+  Value opposite = b.make<arith::XOrIOp>(is(FloatIs::OLT, x),
+                                         is(FloatIs::OLT, y));
+  Value far = b.select(b.make<arith::AndIOp>(opposite, is(FloatIs::ONE, x)), y,
+                       x);
+  Value endless = b.make<arith::AndIOp>(b.make<math::IsInfOp>(y),
+                                        b.make<math::IsFiniteOp>(x));
+  return b.select(endless, far, result);
+}
+
+/// The rest of a division, with the sign of the dividend (fmod) or that of the
+/// divisor.
 absl::Status modulo(Importer &importer, const Node &node) {
   Building b(importer, node);
   GRADUS_ASSIGN_OR_RETURN(SmallVector<Value> values, twoOperands(b));
   Value x = values[0], y = values[1];
+  bool likeDividend = node.integer("fmod", 0);
   if (Building::isFloat(x))
-    return importer.define(node, 0, b.make<arith::RemFOp>(x, y));
+    return importer.define(node, 0,
+                           likeDividend ? b.make<arith::RemFOp>(x, y)
+                                        : floorModulo(b, x, y));
   Value rest = b.make<arith::RemSIOp>(x, y), zero = b.number(0, x);
-  if (node.integer("fmod", 0))
+  if (likeDividend)
     return importer.define(node, 0, rest);
-  Value differs = b.compare(IntegerIs::slt, b.make<arith::XOrIOp>(rest, y), zero);
+  Value differs =
+      b.compare(IntegerIs::slt, b.make<arith::XOrIOp>(rest, y), zero);
   Value some = b.compare(IntegerIs::ne, rest, zero);
   Value moves = b.make<arith::AndIOp>(differs, some);
   return importer.define(node, 0, b.select(moves, b.add(rest, y), rest));

@@ -3,6 +3,8 @@
 
 #include "frontends/onnx/model_file.h"
 
+#include "frontends/onnx/functions.h"
+
 #include "frontends/message.h"
 #include "frontends/onnx/onnx.pb.h"
 
@@ -128,6 +130,7 @@ ModelFile::open(const std::string &path) {
     return invalid("is no ONNX model, or damaged: protobuf cannot parse it");
   if (!file->model_->has_graph())
     return invalid("is no ONNX model: it has no graph");
+  GRADUS_RETURN_IF_ERROR(inlineFunctions(*file->model_));
   return file;
 }
 

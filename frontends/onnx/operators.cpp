@@ -11,7 +11,8 @@ static llvm::StringMap<const Operator *> allOperators() {
         windowOperators(), batchNormOperators(), shapeOperators(),
         reductionOperators(), indexingOperators(), logicOperators(),
         transformerOperators(), rankingOperators(), einsumOperators(),
-        recurrentOperators()})
+        recurrentOperators(), attentionOperators(), normOperators(),
+        lossOperators()})
     for (const Operator &op : family)
       result[op.name] = &op;
   return result;

@@ -39,6 +39,9 @@ llvm::ArrayRef<Operator> transformerOperators();
 llvm::ArrayRef<Operator> rankingOperators();
 llvm::ArrayRef<Operator> einsumOperators();
 llvm::ArrayRef<Operator> recurrentOperators();
+llvm::ArrayRef<Operator> attentionOperators();
+llvm::ArrayRef<Operator> normOperators();
+llvm::ArrayRef<Operator> lossOperators();
 
 /// The op of this type (`Gemm`, `com.acme::Fancy`), or null.
 const Operator *findOperator(llvm::StringRef type);

@@ -118,6 +118,12 @@ inline const Row rows[] = {
     {"%a: tensor<2x3xf64>", "%y = math.sin %a : tensor<2x3xf64>"},
     {"%a: tensor<2x3xf64>", "%y = math.sqrt %a : tensor<2x3xf64>", positive},
     {"%a: tensor<2x3xf64>", "%y = math.tanh %a : tensor<2x3xf64>"},
+    {"%a: tensor<2x3xf64>", "%y = math.tan %a : tensor<2x3xf64>"},
+    {"%a: tensor<2x3xf64>", "%y = math.sinh %a : tensor<2x3xf64>"},
+    {"%a: tensor<2x3xf64>", "%y = math.cosh %a : tensor<2x3xf64>"},
+    {"%a: tensor<2x3xf64>", "%y = math.ceil %a : tensor<2x3xf64>"},
+    {"%a: tensor<2x3xf64>", "%y = math.floor %a : tensor<2x3xf64>"},
+    {"%a: tensor<2x3xf64>", "%y = math.roundeven %a : tensor<2x3xf64>"},
 };
 // clang-format on
 

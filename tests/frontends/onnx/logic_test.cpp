@@ -114,3 +114,11 @@ TEST(Logic, CombinesManyInputs) {
   EXPECT_EQ(run(model.node("Mean", {"x", "a", "b"}, {"y"}), given({2, 4})).floats,
             (Values{3, 4}));
 }
+
+TEST(Logic, TakesAnyRestOfReals) {
+  EXPECT_EQ(against("Mod", {-1, 5, NAN}).floats[1], 1);
+  SmallModel model;
+  model.input("x", {2}).floats("w", {2}, {3, INFINITY});
+  Values y = run(model.node("Mod", {"x", "w"}, {"y"}), given({-1, 5})).floats;
+  EXPECT_EQ(y, (Values{2, 5}));
+}

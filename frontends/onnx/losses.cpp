@@ -1,0 +1,98 @@
+// Losses that stand in a model as ONNX nodes.
+
+#include "frontends/onnx/building.h"
+#include "frontends/onnx/operators.h"
+
+namespace gradus::onnx {
+namespace {
+
+using namespace mlir;
+using IntegerIs = arith::CmpIPredicate;
+
+/// Log-probabilities [N, C, ..], labels [N, ..] and what each label counts.
+struct Classification {
+  Value logs, labels, counts;
+};
+
+/// 0 where the label is ignored, else the weight of its class, else 1.
+absl::StatusOr<Value> countsOf(const Building &b, Value logs, Value labels) {
+  Type element = tensorType(logs).getElementType();
+  RankedTensorType type = tensorType(labels).clone(element);
+  Value counts = splat(b.builder, b.location, type, 1);
+  if (!b.node.input(2).empty()) {
+    GRADUS_ASSIGN_OR_RETURN(Value weights, b.importer.value(b.node, 2, 1));
+    counts = b.make<GatherOp>(type, weights, labels, 0, 0);
+  }
+  if (!b.node.hasAttribute("ignore_index"))
+    return counts;
+  Value ignored = b.number(b.node.integer("ignore_index", 0), labels);
+  return b.select(b.compare(IntegerIs::eq, labels, ignored),
+                  b.number(0, counts), counts);
+}
+
+absl::Status checkLabels(const Node &node, Value logs, Value labels) {
+  ArrayRef<int64_t> shape = tensorType(logs).getShape();
+  if (shape.size() >= 2) {
+    SmallVector<int64_t> expected(shape);
+    expected.erase(expected.begin() + 1);
+    if (ArrayRef<int64_t>(expected) == tensorType(labels).getShape())
+      return absl::OkStatus();
+  }
+  return node.error("labels of shape [", joined(tensorType(labels).getShape()),
+                    "] do not fit scores of shape [", joined(shape), "]");
+}
+
+/// The negative of each label's logarithm, times what the label counts.
+Value lossOfEach(const Building &b, const Classification &c) {
+  ArrayRef<int64_t> shape = tensorType(c.logs).getShape();
+  Type labels = tensorType(c.labels).getElementType();
+  Value classes = iota(b.builder, b.location,
+                       RankedTensorType::get(shape, labels), 1);
+  Value own = b.compare(
+      IntegerIs::eq, classes,
+      broadcastAlong(b.builder, b.location, c.labels, shape, {1}));
+  Value picked = sum(b.builder, b.location,
+                     b.select(own, c.logs, b.number(0, c.logs)), {1});
+  return b.make<arith::NegFOp>(b.mul(picked, c.counts));
+}
+
+absl::Status define(const Building &b, const Classification &c) {
+  Value each = lossOfEach(b, c);
+  std::string reduction = b.node.text("reduction", "mean");
+  SmallVector<int64_t> axes = allAxes(tensorType(each).getRank());
+  if (reduction == "none")
+    return b.importer.define(b.node, 0, each);
+  Value total = sum(b.builder, b.location, each, axes);
+  if (reduction == "mean")
+    total = b.make<arith::DivFOp>(
+        total, sum(b.builder, b.location, c.counts, axes));
+  else if (reduction != "sum")
+    return b.node.error("reduction is \"", reduction,
+                        "\", expected \"none\", \"sum\" or \"mean\"");
+  return b.importer.define(b.node, 0, total);
+}
+
+/// With or without the softmax in front.
+template <bool ofScores>
+absl::Status loss(Importer &importer, const Node &node) {
+  Building b(importer, node);
+  GRADUS_ASSIGN_OR_RETURN(Value scores, importer.value(node, 0));
+  GRADUS_ASSIGN_OR_RETURN(Value labels, importer.value(node, 1));
+  GRADUS_RETURN_IF_ERROR(checkLabels(node, scores, labels));
+  Value logs = ofScores ? b.make<SoftmaxOp>(true, scores, 1) : scores;
+  GRADUS_ASSIGN_OR_RETURN(Value counts, countsOf(b, logs, labels));
+  if (ofScores)
+    GRADUS_RETURN_IF_ERROR(importer.define(node, 1, logs));
+  return define(b, {logs, labels, counts});
+}
+
+const Operator kOperators[] = {
+    {"SoftmaxCrossEntropyLoss", loss<true>},
+    {"NegativeLogLikelihoodLoss", loss<false>},
+};
+
+} // namespace
+
+llvm::ArrayRef<Operator> lossOperators() { return kOperators; }
+
+} // namespace gradus::onnx

@@ -1,0 +1,139 @@
+// Norms and products along axes, and what is scaled by them.
+
+#include "frontends/onnx/building.h"
+#include "frontends/onnx/operators.h"
+
+namespace gradus::onnx {
+namespace {
+
+using namespace mlir;
+
+/// The axes, from an attribute or (later) an input; none given means all,
+/// unless that is said to do nothing.
+absl::StatusOr<SmallVector<int64_t>> axesOf(const Building &b, int64_t rank) {
+  SmallVector<int64_t> axes = b.node.integers("axes");
+  if (!b.node.input(1).empty()) {
+    GRADUS_ASSIGN_OR_RETURN(axes, b.importer.integers(b.node, 1, "axes"));
+  }
+  if (axes.empty())
+    return b.node.integer("noop_with_empty_axes", 0) ? SmallVector<int64_t>()
+                                                     : allAxes(rank);
+  absl::StatusOr<SmallVector<int64_t>> normal = normalAxes(axes, rank);
+  return normal.ok() ? normal : b.node.error(normal.status().message());
+}
+
+Value absolute(const Building &b, Value x) {
+  return Building::isFloat(x) ? b.make<math::AbsFOp>(x)
+                              : b.make<math::AbsIOp>(x);
+}
+
+Value total(const Building &b, Value x, ArrayRef<int64_t> axes) {
+  return sum(b.builder, b.location, x, axes);
+}
+
+/// A function of reals, by way of f32 for integers.
+template <typename Op> Value asReal(const Building &b, Value x) {
+  Type element = tensorType(x).getElementType();
+  if (Building::isFloat(x))
+    return b.make<Op>(x);
+  return castTo(b, b.make<Op>(castTo(b, x, b.builder.getF64Type())), element);
+}
+
+Value sumOfSquares(const Building &b, Value x, ArrayRef<int64_t> axes) {
+  return total(b, b.mul(x, x), axes);
+}
+
+Value absoluteSum(const Building &b, Value x, ArrayRef<int64_t> axes) {
+  return total(b, absolute(b, x), axes);
+}
+
+Value euclidean(const Building &b, Value x, ArrayRef<int64_t> axes) {
+  return asReal<math::SqrtOp>(b, sumOfSquares(b, x, axes));
+}
+
+Value logOfSum(const Building &b, Value x, ArrayRef<int64_t> axes) {
+  return asReal<math::LogOp>(b, total(b, x, axes));
+}
+
+/// max + log sum exp(x - max), where an infinite maximum is not subtracted.
+Value logOfExponentials(const Building &b, Value x, ArrayRef<int64_t> axes) {
+  Type element = tensorType(x).getElementType();
+  if (!Building::isFloat(x))
+    x = castTo(b, x, b.builder.getF64Type());
+  Value largest = reduce(b.builder, b.location, Reduction::max, x, axes);
+  Value finite = b.make<math::IsFiniteOp>(largest);
+  Value base = b.select(finite, largest, b.number(0, largest));
+  Value shifted =
+      b.sub(x, broadcastAlong(b.builder, b.location, base,
+                              tensorType(x).getShape(), axes));
+  Value log = b.make<math::LogOp>(total(b, b.make<math::ExpOp>(shifted), axes));
+  return castTo(b, b.add(base, log), element);
+}
+
+/// One factor after the other.
+Value productOf(const Building &b, Value x, ArrayRef<int64_t> axes) {
+  for (int64_t axis : llvm::reverse(axes)) {
+    SmallVector<int64_t> shape(tensorType(x).getShape());
+    SmallVector<int64_t> starts(shape.size(), 0), steps(shape.size(), 1);
+    int64_t count = shape[axis];
+    shape[axis] = 1;
+    Value result;
+    for (starts[axis] = 0; starts[axis] < count; ++starts[axis]) {
+      Value factor =
+          b.make<SliceOp>(tensorType(x).clone(shape), x, starts, steps);
+      result = result ? b.mul(result, factor) : factor;
+    }
+    shape.erase(shape.begin() + axis);
+    x = b.shaped(result, shape);
+  }
+  return x;
+}
+
+template <Value (*combine)(const Building &, Value, ArrayRef<int64_t>)>
+absl::Status reduction(Importer &importer, const Node &node) {
+  Building b(importer, node);
+  GRADUS_ASSIGN_OR_RETURN(Value input, importer.value(node, 0));
+  SmallVector<int64_t> kept(tensorType(input).getShape());
+  GRADUS_ASSIGN_OR_RETURN(SmallVector<int64_t> axes, axesOf(b, kept.size()));
+  bool nothing = axes.empty() && node.integer("noop_with_empty_axes", 0);
+  Value result = nothing ? input : combine(b, input, axes);
+  for (int64_t axis : axes)
+    kept[axis] = 1;
+  if (node.integer("keepdims", 1) && !nothing)
+    result = b.shaped(result, kept);
+  return importer.define(node, 0, result);
+}
+
+/// x over its norm along an axis; 0 where that is 0.
+absl::Status lpNormalization(Importer &importer, const Node &node) {
+  Building b(importer, node);
+  GRADUS_ASSIGN_OR_RETURN(Value x, importer.value(node, 0));
+  ArrayRef<int64_t> shape = tensorType(x).getShape();
+  GRADUS_ASSIGN_OR_RETURN(int64_t axis, b.axis(shape.size(), -1));
+  int64_t p = node.integer("p", 2);
+  if ((p != 1 && p != 2) || !Building::isFloat(x))
+    return node.error("takes the norm of order ", p, ", expected 1 or 2");
+  Value norm = p == 1 ? absoluteSum(b, x, axis) : euclidean(b, x, axis);
+  norm = broadcastAlong(b.builder, b.location, norm, shape, axis);
+  Value zero = b.number(0, x);
+  Value none = b.make<arith::CmpFOp>(arith::CmpFPredicate::OEQ, norm, zero);
+  Value safe = b.select(none, b.number(1, norm), norm);
+  return importer.define(node, 0,
+                         b.select(none, zero, b.make<arith::DivFOp>(x, safe)));
+}
+
+const Operator kOperators[] = {
+    {"ReduceL1", reduction<absoluteSum>},
+    {"ReduceL2", reduction<euclidean>},
+    {"ReduceSumSquare", reduction<sumOfSquares>},
+    {"ReduceLogSum", reduction<logOfSum>},
+    {"ReduceLogSumExp", reduction<logOfExponentials>},
+    {"ReduceProd", reduction<productOf>},
+    {"LpNormalization", lpNormalization},
+};
+
+} // namespace
+
+llvm::ArrayRef<Operator> normOperators() { return kOperators; }
+
+} // namespace gradus::onnx

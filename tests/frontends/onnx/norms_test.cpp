@@ -1,0 +1,45 @@
+// Norms and products along axes.
+
+#include "small_model.h"
+
+#include <cmath>
+
+using namespace gradus;
+using namespace gradus::testing;
+
+using Values = std::vector<double>;
+
+static Values run(const char *type, Values values) {
+  SmallModel model;
+  model.input("x", {2, 2}).integers("axes", {1}, {1});
+  HostTensor x = zeros({2, 2});
+  x.floats = std::move(values);
+  return evaluate(model.node(type, {"x", "axes"}, {"y"}).output("y"), {x}).floats;
+}
+
+TEST(Norms, CombineAlongAxes) {
+  EXPECT_EQ(run("ReduceL1", {3, -4, 0, 1}), (Values{7, 1}));
+  EXPECT_EQ(run("ReduceL2", {3, -4, 0, 1}), (Values{5, 1}));
+  EXPECT_EQ(run("ReduceSumSquare", {3, -4, 0, 1}), (Values{25, 1}));
+  EXPECT_EQ(run("ReduceProd", {3, -4, 0, 1}), (Values{-12, 0}));
+  EXPECT_NEAR(run("ReduceLogSum", {3, 4, 1, 0})[0], std::log(7), 1e-12);
+}
+
+TEST(Norms, ExponentialsDoNotOverflow) {
+  Values y = run("ReduceLogSumExp", {1000, 1000, -INFINITY, -INFINITY});
+  EXPECT_NEAR(y[0], 1000 + std::log(2), 1e-9);
+  EXPECT_EQ(y[1], -INFINITY);
+}
+
+TEST(Norms, DivideByThem) {
+  SmallModel model;
+  model.input("x", {2, 2}).node("LpNormalization", {"x"}, {"y"});
+  HostTensor x = zeros({2, 2});
+  x.floats = {3, 4, 0, 0};
+  Values y = evaluate(SmallModel(model).output("y"), {x}).floats;
+  EXPECT_NEAR(y[0], 0.6, 1e-12);
+  EXPECT_EQ(y[2], 0);
+  model.with("p", 3);
+  EXPECT_NE(import(model.output("y")).error.find("takes the norm of order 3, expected 1 or 2"),
+            std::string::npos);
+}
