@@ -16,8 +16,11 @@ int64_t gradus::paddedBytes(Type tensor) {
 }
 
 Value gradus::storageOf(Value value) {
-  while (auto reshape = value.getDefiningOp<ReshapeOp>())
-    value = reshape.getInput();
+  while (Operation *op = value.getDefiningOp()) {
+    if (!isa<ReshapeOp, AfterOp>(op))
+      break;
+    value = op->getOperand(0);
+  }
   return value;
 }
 

@@ -16,7 +16,7 @@ int64_t paddedBytes(mlir::Type tensor);
 /// Bytes of a tensor's elements; a boolean takes one.
 int64_t tensorBytes(mlir::Type tensor);
 
-/// The value whose memory `value` is: sees through reshapes.
+/// The value whose memory `value` is: sees through reshapes and `after`.
 mlir::Value storageOf(mlir::Value value);
 
 /// The launches and library calls of a graph, in order.

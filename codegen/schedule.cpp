@@ -24,9 +24,7 @@ public:
     before_.resize(commands.size());
     for (Operation *command : commands)
       for (Value operand : command->getOperands())
-        if (Operation *producer = storageOf(operand).getDefiningOp();
-            producer && number_.count(producer))
-          before_[number_[command]].insert(number_[producer]);
+        waitFor(operand, number_[command]);
     graph.walk([&](WriteOp write) { readersFirst(graph, write); });
   }
 
@@ -35,6 +33,19 @@ public:
   }
 
 private:
+  /// What makes an operand comes first, and what its `after` names.
+  void waitFor(Value operand, unsigned command) {
+    while (Operation *op = operand.getDefiningOp()) {
+      if (number_.count(op))
+        before_[command].insert(number_[op]);
+      if (auto after = dyn_cast<AfterOp>(op))
+        waitFor(after.getOther(), command);
+      if (!isa<ReshapeOp, AfterOp>(op))
+        return;
+      operand = op->getOperand(0);
+    }
+  }
+
   void readersFirst(GraphOp graph, WriteOp write) {
     Operation *writer = storageOf(write.getValue()).getDefiningOp();
     if (!writer || !number_.count(writer))
@@ -52,8 +63,8 @@ private:
     for (Operation *user : value.getUsers()) {
       if (number_.count(user))
         readers.push_back(user);
-      if (auto reshape = dyn_cast<ReshapeOp>(user))
-        readers.append(commandsReading(reshape.getResult()));
+      if (isa<ReshapeOp, AfterOp>(user) && user->getOperand(0) == value)
+        readers.append(commandsReading(user->getResult(0)));
     }
     return readers;
   }
@@ -168,6 +179,7 @@ struct Schedule : impl::ScheduleBase<Schedule> {
     auto found = ListScheduler(graph, given).run();
     auto stable = stableOrder(graph, given);
     bool smaller = peakBytes(graph, found) < peakBytes(graph, stable);
+    dropAfters(graph);
     apply(graph, smaller ? found : stable);
     remark::analysis(
         graph.getLoc(),
@@ -175,6 +187,15 @@ struct Schedule : impl::ScheduleBase<Schedule> {
         << "order keeps at most "
         << std::to_string(peakBytes(graph, smaller ? found : stable))
         << " bytes alive";
+  }
+
+  /// The order says from here on what `after` said.
+  static void dropAfters(GraphOp graph) {
+    for (auto after :
+         llvm::make_early_inc_range(graph.getBody().getOps<AfterOp>())) {
+      after.getResult().replaceAllUsesWith(after.getInput());
+      after.erase();
+    }
   }
 
   /// The given order, changed only where a state's readers must come first.

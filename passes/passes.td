@@ -250,4 +250,57 @@ def Decompose : GradusPass<"decompose"> {
   }];
 }
 
+def Recompute : GradusPass<"recompute"> {
+  let summary = "Computes parts of the model a second time instead of keeping them";
+  let description = [{
+    Cuts the model in `@train` into `segments` of about as many bytes of
+    results each, where few bytes cross. In the first `recomputed` of them, what
+    the backward pass needs is computed again from what crosses the cuts, once
+    the gradient arrives (Chen et al., "Training Deep Nets with Sublinear Memory
+    Cost", 2016). The last segment never is: its gradients come at once.
+    `gradus.after` keeps the second time from being taken for the first.
+
+    Before:
+
+    ```mlir
+    gradus.program @p {
+      gradus.graph @train(%x: tensor<4xf32>) -> (loss: tensor<f32>, dx: tensor<4xf32>) {
+        %0 = math.tanh %x : tensor<4xf32>
+        %1 = math.exp %0 : tensor<4xf32>
+        %2 = math.sin %1 : tensor<4xf32>
+        %3 = gradus.reduce sum %2 axes [0] : tensor<4xf32> -> tensor<f32>
+        %4 = math.cos %1 : tensor<4xf32>
+        %5 = arith.mulf %4, %1 : tensor<4xf32>
+        %6 = arith.mulf %5, %0 : tensor<4xf32>
+        gradus.return %3, %6 : tensor<f32>, tensor<4xf32>
+      }
+    }
+    ```
+
+    After (with `segments=2 recomputed=1`):
+
+    ```mlir
+    gradus.program @p {
+      gradus.graph @train(%x: tensor<4xf32>) -> (loss: tensor<f32>, dx: tensor<4xf32>) {
+        %0 = math.tanh %x : tensor<4xf32>
+        %1 = math.exp %0 : tensor<4xf32>
+        %2 = math.sin %1 : tensor<4xf32>
+        %3 = gradus.reduce sum %2 axes [0] : tensor<4xf32> -> tensor<f32>
+        %4 = math.cos %1 : tensor<4xf32>
+        %5 = arith.mulf %4, %1 : tensor<4xf32>
+        %6 = gradus.after %x, %5 : tensor<4xf32>, tensor<4xf32>
+        %7 = math.tanh %6 : tensor<4xf32>
+        %8 = arith.mulf %5, %7 : tensor<4xf32>
+        gradus.return %3, %8 : tensor<f32>, tensor<4xf32>
+      }
+    }
+    ```
+  }];
+  let options = [
+    Option<"segments", "segments", "unsigned", /*default=*/"8", "Parts of the model">,
+    Option<"recomputed", "recomputed", "unsigned", /*default=*/"7",
+           "How many of the first parts are computed again">,
+  ];
+}
+
 #endif
