@@ -4,11 +4,13 @@
 #include "codegen/compile.h"
 
 #include "codegen/artifact_writer.h"
+#include "codegen/memory_limit.h"
 #include "codegen/pipeline.h"
 #include "codegen/sizes.h"
 #include "passes/passes.h"
 
 #include "mlir/Pass/PassManager.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace gradus;
@@ -111,6 +113,56 @@ static CompileReport reportOf(const ArtifactParts &parts) {
   return report;
 }
 
+/// Plans memory for commands, emits their code and fills the report.
+static llvm::Expected<ArtifactParts> planAndEmit(ProgramOp program,
+                                                 const CompileOptions &options,
+                                                 CompileReport &report) {
+  ArtifactParts parts = planProgram(program, options);
+  if (llvm::Error error = emitTargets(parts, options))
+    return std::move(error);
+  report = reportOf(parts);
+  return parts;
+}
+
+static ProgramOp programOf(ModuleOp module) {
+  return *module.getOps<ProgramOp>().begin();
+}
+
+static std::string mebibytes(int64_t bytes) {
+  return llvm::formatv("{0:F1} MiB", bytes / 1048576.0);
+}
+
+/// Computes twice what must be so that all bytes, those of the code too, are
+/// within the limit.
+static llvm::Expected<std::vector<char>>
+compileWithin(ModuleOp module, int64_t limit, const CompileOptions &options,
+              CompileReport &report) {
+  auto predict = [&](ModuleOp lowered) {
+    ArtifactParts parts = planProgram(programOf(lowered), options);
+    int64_t arena = 0;
+    for (const GraphMemory &memory : parts.memory)
+      arena = std::max(arena, memory.arena);
+    return parts.states.bytes + parts.constants.bytes + arena;
+  };
+  int64_t code = 0;
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    llvm::Expected<Fitted> fitted = fitMemory(module, limit - code, predict);
+    if (!fitted)
+      return fitted.takeError();
+    auto parts = planAndEmit(programOf(*fitted->module), options, report);
+    if (!parts)
+      return parts.takeError();
+    if (report.predicted() <= limit)
+      return writeArtifact(*parts);
+    code = report.code;
+  }
+  return llvm::createStringError(
+      "memory_limit: found " + mebibytes(limit) +
+      ", expected at least the smallest possible, " +
+      mebibytes(report.predicted()) + " (state " + mebibytes(report.state) +
+      ", arena " + mebibytes(report.arena) + " with recomputation)");
+}
+
 llvm::Expected<std::vector<char>>
 gradus::compileProgram(ModuleOp module, const CompileOptions &options,
                        CompileReport *report) {
@@ -119,14 +171,18 @@ gradus::compileProgram(ModuleOp module, const CompileOptions &options,
     return llvm::createStringError(
         "the module holds %d programs, expected one",
         static_cast<int>(llvm::range_size(programs)));
-  if (failed(verifySizes(module)) || failed(runStages(module)) ||
+  CompileReport own;
+  CompileReport &figures = report ? *report : own;
+  int64_t limit = recipeInteger(*programs.begin(), "memory_limit", 0);
+  if (failed(verifySizes(module)) ||
+      failed(runStages(module, limit > 0 ? "optimize" : "")) ||
       failed(verifySizes(module)))
     return llvm::createStringError(
         "the program does not compile; see the errors above");
-  ArtifactParts parts = planProgram(*programs.begin(), options);
-  if (llvm::Error error = emitTargets(parts, options))
-    return std::move(error);
-  if (report)
-    *report = reportOf(parts);
-  return writeArtifact(parts);
+  if (limit > 0)
+    return compileWithin(module, limit, options, figures);
+  auto parts = planAndEmit(*programs.begin(), options, figures);
+  if (!parts)
+    return parts.takeError();
+  return writeArtifact(*parts);
 }

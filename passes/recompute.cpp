@@ -128,7 +128,7 @@ std::vector<unsigned> segmentsOf(const Profile &profile, unsigned segments) {
     size_t best = count;
     for (size_t at = begin; at + 1 < count && profile.made[at] < high; ++at)
       if (profile.made[at] >= low &&
-          (best == count || profile.crossing[at] < profile.crossing[best]))
+          (best == count || profile.crossing[at] <= profile.crossing[best]))
         best = at;
     if (best == count)
       continue;

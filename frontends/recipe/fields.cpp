@@ -215,9 +215,9 @@ std::vector<Field> methodFields() {
 /// How it runs.
 std::vector<Field> runFields() {
   return {
-      Field{"memory_limit", text, "null",
-            "such as \"2GiB\"; recompute until the step fits"}
-          .builtOnly("null"),
+      {"memory_limit", bytes, "null",
+       "such as \"2GiB\", for state, arena, constants and code; parts of the "
+       "model are computed twice until the step fits"},
       {"deterministic", boolean, "false",
        "the bits do not depend on the number of threads"},
       Field{"on_nonfinite", choice, "\"stop\"",

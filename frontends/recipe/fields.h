@@ -16,6 +16,7 @@ enum class Kind {
   integer,
   number,
   text,
+  bytes,   // a number of bytes, or text such as "1.5GiB"; read as a number
   choice,  // one of `choices`
   object,  // with `fields`
   variant, // an object whose `type` picks one of `choices`, each with its

@@ -5,6 +5,7 @@
 #include "frontends/recipe/fields.h"
 #include "frontends/recipe/recipe.h"
 
+#include "absl/strings/numbers.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -73,6 +74,7 @@ private:
                  const std::string &path);
   Json checkSizes(const Field &field, const Json &value,
                   const std::string &path);
+  Json checkBytes(const Json &value, const std::string &path);
   Json checkFields(const std::vector<Field> &fields, const Json &value,
                    const std::string &path, std::string_view type);
   const Choice *findChoice(const Field &field, const Json &name,
@@ -108,6 +110,8 @@ Json Checker::checkKind(const Field &field, const Json &value,
     return value.is_boolean() ? value : expected("true or false", value, path);
   case Kind::text:
     return value.is_string() ? value : expected("text", value, path);
+  case Kind::bytes:
+    return checkBytes(value, path);
   case Kind::integer:
   case Kind::number:
     return checkNumber(field, value, path);
@@ -207,6 +211,36 @@ Json Checker::checkSizes(const Field &field, const Json &value,
   for (const auto &[name, extent] : value.items())
     result[name] = check(size, extent, join(path, name));
   return result;
+}
+
+/// Bytes of one unit; 0 if there is no such unit.
+double bytesOf(std::string_view unit) {
+  constexpr std::pair<std::string_view, double> units[] = {
+      {"", 1},         {"B", 1},       {"KB", 1e3},     {"MB", 1e6},
+      {"GB", 1e9},     {"TB", 1e12},   {"KiB", 1024.0}, {"MiB", 1048576.0},
+      {"GiB", 0x1p30}, {"TiB", 0x1p40}};
+  for (auto [name, bytes] : units)
+    if (name == unit)
+      return bytes;
+  return 0;
+}
+
+Json Checker::checkBytes(const Json &value, const std::string &path) {
+  double bytes = value.is_number() ? value.get<double>() : 0;
+  if (value.is_string()) {
+    const auto &text = value.get_ref<const std::string &>();
+    size_t end = text.find_first_not_of("0123456789.");
+    std::string_view unit =
+        end == std::string::npos ? "" : std::string_view(text).substr(end);
+    while (!unit.empty() && unit.front() == ' ')
+      unit.remove_prefix(1);
+    double number = 0;
+    if (absl::SimpleAtod(text.substr(0, end), &number))
+      bytes = number * bytesOf(unit);
+  }
+  if (bytes >= 1 && bytes < 0x1p62)
+    return static_cast<int64_t>(bytes);
+  return expected("a size such as \"2GiB\" or a number of bytes", value, path);
 }
 
 void Checker::refuseUnknown(const std::vector<Field> &fields, const Json &value,

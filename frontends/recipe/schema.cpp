@@ -75,6 +75,8 @@ Json shape(const Field &field) {
     return {{"type", "boolean"}};
   case Kind::text:
     return {{"type", "string"}};
+  case Kind::bytes:
+    return {{"type", Json::array({"string", "integer"})}};
   case Kind::integer:
     return number(field, "integer");
   case Kind::number:

@@ -99,6 +99,23 @@ TEST(ReadRecipe, BlamesTheOverrideThatAMistakeComesFrom) {
             "not built yet; only null is");
 }
 
+TEST(ReadRecipe, TakesBytesWithAndWithoutUnits) {
+  for (auto [given, bytes] :
+       {std::pair<std::string, int64_t>("\"2GiB\"", 2147483648),
+        {"\"1.5 MiB\"", 1572864},
+        {"\"20MB\"", 20000000},
+        {"4096", 4096}})
+    EXPECT_EQ(accepted("{\"memory_limit\": " + given + "}")["memory_limit"],
+              bytes)
+        << given;
+  EXPECT_EQ(refused(R"({"memory_limit": "2 gigs"})", {}),
+            "r.json: memory_limit: expected a size such as \"2GiB\" or a "
+            "number of bytes, found \"2 gigs\"");
+  EXPECT_EQ(refused(R"({"memory_limit": 0})", {}),
+            "r.json: memory_limit: expected a size such as \"2GiB\" or a "
+            "number of bytes, found 0");
+}
+
 struct Mistake {
   const char *recipe, *words;
 };

@@ -1,0 +1,109 @@
+// A step under a memory limit computes parts of the model twice, and the same.
+
+#include "codegen/compile.h"
+#include "codegen/memory_limit.h"
+
+#include "program_text.h"
+#include "runtime/session.h"
+
+using namespace gradus;
+
+namespace {
+
+constexpr int layers = 12;
+
+/// Dense layers of 16, whose results are much more than their weights.
+std::string deep(const std::string &limit) {
+  std::string states, body, x = "%x";
+  for (int i = 0; i < layers; ++i) {
+    std::string n = std::to_string(i);
+    states += "gradus.state @w" + n +
+              " : tensor<16x16xf32> {role = #gradus.role<parameter>, init = "
+              "#gradus.init<kaiming_uniform>}\n";
+    body += "%w" + n + " = gradus.read @w" + n + " : tensor<16x16xf32>\n%a" +
+            n + " = gradus.matmul " + x + ", %w" + n +
+            " : tensor<512x16xf32>, tensor<16x16xf32> -> "
+            "tensor<512x16xf32>\n%h" +
+            n + " = math.tanh %a" + n + " : tensor<512x16xf32>\n%y" + n +
+            " = arith.addf %h" + n + ", " + x + " : tensor<512x16xf32>\n";
+    x = "%y" + n;
+  }
+  return "gradus.program @deep attributes {recipe = {loss = {type = \"mse\", "
+         "output = \"y\"}, optimizer = {type = \"sgd\", learning_rate = "
+         "1.0e-1, momentum = 9.0e-1}" +
+         (limit.empty() ? "" : ", memory_limit = " + limit + " : i64") +
+         "}} {\n" + states +
+         "gradus.graph @predict(%x: tensor<512x16xf32>) -> (y: "
+         "tensor<512x16xf32>) {\n" +
+         body + "gradus.return " + x + " : tensor<512x16xf32>\n}\n}\n";
+}
+
+struct Trained {
+  CompileReport report;
+  std::string error;
+  std::vector<float> losses;
+};
+
+Trained train(const std::string &limit) {
+  Trained trained;
+  ProgramText text(deep(limit));
+  auto bytes = compileProgram(*text.module, {}, &trained.report);
+  if (!bytes) {
+    trained.error = llvm::toString(bytes.takeError());
+    return trained;
+  }
+  auto artifact = runtime::Artifact::fromBytes(
+      {reinterpret_cast<const uint8_t *>(bytes->data()), bytes->size()},
+      "deep");
+  EXPECT_TRUE(artifact.ok()) << artifact.status();
+  auto session = *runtime::Session::create(*artifact);
+  std::vector<float> x(512 * 16), label(512 * 16);
+  for (size_t i = 0; i < x.size(); ++i)
+    x[i] = float(i % 37) / 37, label[i] = float(i % 11) / 11;
+  for (int step = 0; step < 5; ++step) {
+    float loss = 0;
+    const void *inputs[] = {x.data(), label.data()};
+    void *outputs[] = {&loss};
+    EXPECT_TRUE(
+        session->step(session->findGraph("train"), inputs, outputs).ok());
+    trained.losses.push_back(loss);
+  }
+  return trained;
+}
+
+TEST(MemoryLimit, TrainsTheSameInLess) {
+  Trained free = train("");
+  int64_t limit = free.report.predicted() - free.report.arena * 4 / 10;
+  Trained tight = train(std::to_string(limit));
+  ASSERT_EQ(tight.error, "");
+  EXPECT_LE(tight.report.predicted(), limit);
+  EXPECT_LE(tight.report.arena, free.report.arena * 6 / 10);
+  EXPECT_EQ(tight.losses, free.losses) << "bit for bit";
+  EXPECT_NE(free.losses.front(), free.losses.back());
+}
+
+TEST(MemoryLimit, ChangesNothingWhereThereIsRoom) {
+  Trained free = train(""),
+          roomy = train(std::to_string(free.report.predicted()));
+  EXPECT_EQ(roomy.report.arena, free.report.arena);
+  EXPECT_EQ(roomy.report.graphs[1].commands, free.report.graphs[1].commands);
+}
+
+TEST(MemoryLimit, ComputesNoMoreTwiceThanItMust) {
+  Trained free = train("");
+  int64_t spare = free.report.arena / 10;
+  Trained tight = train(std::to_string(free.report.predicted() - spare));
+  ASSERT_EQ(tight.error, "");
+  EXPECT_GT(tight.report.arena, free.report.arena / 2);
+}
+
+TEST(MemoryLimit, NamesTheSmallestPossible) {
+  Trained refused = train("1000");
+  EXPECT_EQ(refused.error.find("memory_limit: found 0.0 MiB, expected at least "
+                               "the smallest possible, "),
+            0u)
+      << refused.error;
+  EXPECT_NE(refused.error.find("with recomputation"), std::string::npos);
+}
+
+} // namespace
