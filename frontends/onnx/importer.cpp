@@ -185,6 +185,17 @@ const Constant *Importer::constant(const Node &node, int input) const {
   return &*found->second.constant;
 }
 
+absl::StatusOr<std::optional<Constant>> Importer::stored(const Node &node,
+                                                         int input) {
+  GRADUS_ASSIGN_OR_RETURN(Entry * entry, find(node, input));
+  if (entry->constant)
+    return entry->constant;
+  if (!entry->state)
+    return std::optional<Constant>();
+  GRADUS_ASSIGN_OR_RETURN(Constant values, constant(*entry->state));
+  return std::optional<Constant>(std::move(values));
+}
+
 absl::StatusOr<SmallVector<int64_t>>
 Importer::integers(const Node &node, int input, const char *what) const {
   GRADUS_ASSIGN_OR_RETURN(const Entry *entry, find(node, input));

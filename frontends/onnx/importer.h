@@ -45,6 +45,9 @@ public:
   absl::StatusOr<bool> allConstant(const Node &node, int end) const;
   /// A node's input as a constant; null where it is none, or left out.
   const Constant *constant(const Node &node, int input) const;
+  /// A node's input whose values are in the file: a constant, or an initializer
+  /// that something else may train. Nothing where it is computed.
+  absl::StatusOr<std::optional<Constant>> stored(const Node &node, int input);
   /// A node's input, which must be known integers, such as a shape.
   absl::StatusOr<llvm::SmallVector<int64_t>>
   integers(const Node &node, int input, const char *what) const;

@@ -12,7 +12,7 @@ static llvm::StringMap<const Operator *> allOperators() {
         reductionOperators(), indexingOperators(), logicOperators(),
         transformerOperators(), rankingOperators(), einsumOperators(),
         recurrentOperators(), attentionOperators(), normOperators(),
-        lossOperators()})
+        lossOperators(), resizeOperators(), rearrangingOperators()})
     for (const Operator &op : family)
       result[op.name] = &op;
   return result;

@@ -42,6 +42,8 @@ llvm::ArrayRef<Operator> recurrentOperators();
 llvm::ArrayRef<Operator> attentionOperators();
 llvm::ArrayRef<Operator> normOperators();
 llvm::ArrayRef<Operator> lossOperators();
+llvm::ArrayRef<Operator> resizeOperators();
+llvm::ArrayRef<Operator> rearrangingOperators();
 
 /// The op of this type (`Gemm`, `com.acme::Fancy`), or null.
 const Operator *findOperator(llvm::StringRef type);

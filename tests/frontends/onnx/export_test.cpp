@@ -75,7 +75,7 @@ TEST(Export, RefusesWhatDoesNotFit) {
 }
 
 TEST(Export, PutsLargeModelsBesideTheirData) {
-  Values weight("fc1.weight", {120, 256});
+  Values weight("fc1.weight", {120, 400});
   ExportOptions options;
   options.largestInside = 1000;
   options.dataName = "trained.onnx.data";

@@ -1,0 +1,211 @@
+// ONNX ops that only move elements between axes, and constants made by shape.
+
+#include "frontends/onnx/building.h"
+#include "frontends/onnx/operators.h"
+
+#include "frontends/onnx/onnx.pb.h"
+
+namespace gradus::onnx {
+namespace {
+
+using namespace mlir;
+
+//===-- pixels and channels -----------------------------------------------===//
+
+absl::StatusOr<Value> image(Importer &importer, const Node &node) {
+  GRADUS_ASSIGN_OR_RETURN(Value input, importer.value(node, 0, 4));
+  if (node.integer("blocksize", 0) < 1)
+    return node.error("blocksize is ", node.integer("blocksize", 0),
+                      ", expected at least 1");
+  return input;
+}
+
+/// [N, C, H, W] -> [N, C / b^2, H b, W b]; DCR takes the block's position from
+/// the slow part of the channels, CRD from the fast one.
+absl::Status depthToSpace(Importer &importer, const Node &node) {
+  Building b(importer, node);
+  GRADUS_ASSIGN_OR_RETURN(Value input, image(importer, node));
+  ArrayRef<int64_t> shape = tensorType(input).getShape();
+  int64_t size = node.integer("blocksize", 1), n = shape[0],
+          channels = shape[1] / (size * size), h = shape[2], w = shape[3];
+  if (channels * size * size != shape[1])
+    return node.error("has ", shape[1], " channels, which is no multiple of ",
+                      size * size);
+  bool slow = node.text("mode", "DCR") == "DCR";
+  Value split =
+      slow ? b.permuted(b.shaped(input, {n, size, size, channels, h, w}),
+                        {0, 3, 4, 1, 5, 2})
+           : b.permuted(b.shaped(input, {n, channels, size, size, h, w}),
+                        {0, 1, 4, 2, 5, 3});
+  return importer.define(node, 0,
+                         b.shaped(split, {n, channels, h * size, w * size}));
+}
+
+/// [N, C, H, W] -> [N, C b^2, H / b, W / b]: the inverse.
+absl::Status spaceToDepth(Importer &importer, const Node &node) {
+  Building b(importer, node);
+  GRADUS_ASSIGN_OR_RETURN(Value input, image(importer, node));
+  ArrayRef<int64_t> shape = tensorType(input).getShape();
+  int64_t size = node.integer("blocksize", 1), n = shape[0], c = shape[1],
+          h = shape[2] / size, w = shape[3] / size;
+  if (h * size != shape[2] || w * size != shape[3])
+    return node.error("its image of ", shape[2], " x ", shape[3],
+                      " does not divide by ", size);
+  bool slow = node.text("mode", "DCR") == "DCR";
+  SmallVector<int64_t> order = slow ? SmallVector<int64_t>{0, 3, 5, 1, 2, 4}
+                                    : SmallVector<int64_t>{0, 1, 3, 5, 2, 4};
+  Value split = b.permuted(b.shaped(input, {n, c, h, size, w, size}), order);
+  return importer.define(node, 0, b.shaped(split, {n, c * size * size, h, w}));
+}
+
+//===-- constants ---------------------------------------------------------===//
+
+/// Ones on a diagonal, in the shape of the input.
+absl::Status eyeLike(Importer &importer, const Node &node) {
+  GRADUS_ASSIGN_OR_RETURN(RankedTensorType type, importer.type(node, 0));
+  if (type.getRank() != 2)
+    return node.error("its input has rank ", type.getRank(), ", expected 2");
+  Type element = type.getElementType();
+  if (node.hasAttribute("dtype"))
+    element = elementType(node.integer("dtype", 0), importer.context());
+  if (!element)
+    return node.error("elements of ", dataTypeName(node.integer("dtype", 0)),
+                      " are not supported");
+  Constant eye = zeros(element, type.getShape());
+  int64_t rows = type.getDimSize(0), columns = type.getDimSize(1);
+  for (int64_t row = 0; row < rows; ++row) {
+    int64_t column = row + node.integer("k", 0);
+    if (column < 0 || column >= columns)
+      continue;
+    if (eye.tensor.isFloat)
+      eye.tensor.floats[row * columns + column] = 1;
+    else
+      eye.tensor.integers[row * columns + column] = 1;
+  }
+  return importer.define(node, 0, std::move(eye));
+}
+
+//===-- one of a row ------------------------------------------------------===//
+
+/// One at the first largest element along the axis, zero elsewhere.
+absl::Status hardmax(Importer &importer, const Node &node) {
+  Building b(importer, node);
+  GRADUS_ASSIGN_OR_RETURN(Value input, importer.value(node, 0));
+  ArrayRef<int64_t> shape = tensorType(input).getShape();
+  GRADUS_ASSIGN_OR_RETURN(int64_t axis,
+                          b.axis(shape.size(), node.opset() < 13 ? 1 : -1));
+  if (node.opset() < 13 && axis != int64_t(shape.size()) - 1)
+    return node.error("several axes at once (before opset 13) are not "
+                      "supported");
+  auto along = [&](Value value) {
+    return broadcastAlong(b.builder, b.location, value, shape, {axis});
+  };
+  Value largest =
+      along(reduce(b.builder, b.location, Reduction::max, input, {axis}));
+  Value wins = b.make<arith::CmpFOp>(arith::CmpFPredicate::OEQ, input, largest);
+  Value numbers =
+      iota(b.builder, b.location,
+           RankedTensorType::get(shape, b.builder.getI64Type()), axis);
+  Value first = along(
+      reduce(b.builder, b.location, Reduction::min,
+             b.select(wins, numbers, b.number(shape[axis], numbers)), {axis}));
+  Value chosen = b.compare(arith::CmpIPredicate::eq, numbers, first);
+  return importer.define(
+      node, 0, b.select(chosen, b.number(1, input), b.number(0, input)));
+}
+
+//===-- normalization -----------------------------------------------------===//
+
+/// (x - mean) / (standard deviation + 1e-9) along `axes`.
+absl::Status meanVarianceNormalization(Importer &importer, const Node &node) {
+  Building b(importer, node);
+  GRADUS_ASSIGN_OR_RETURN(Value input, importer.value(node, 0));
+  ArrayRef<int64_t> shape = tensorType(input).getShape();
+  auto axes = normalAxes(node.integers("axes", {0, 2, 3}), shape.size());
+  if (!axes.ok())
+    return node.error(axes.status().message());
+  auto average = [&](Value value) {
+    return broadcastAlong(b.builder, b.location,
+                          mean(b.builder, b.location, value, *axes), shape,
+                          *axes);
+  };
+  Value centered = b.sub(input, average(input));
+  Value deviation = b.make<math::SqrtOp>(average(b.mul(centered, centered)));
+  return importer.define(
+      node, 0,
+      b.make<arith::DivFOp>(centered, b.add(deviation, b.number(1e-9, input))));
+}
+
+/// x / (bias + alpha / size * sum of squares of near channels)^beta: the sum is
+/// a product with a band of ones.
+absl::Status localResponse(Importer &importer, const Node &node) {
+  Building b(importer, node);
+  GRADUS_ASSIGN_OR_RETURN(Value input, importer.value(node, 0));
+  ArrayRef<int64_t> shape = tensorType(input).getShape();
+  int64_t size = node.integer("size", 1);
+  if (shape.size() < 3 || size < 1)
+    return node.error("its input has rank ", shape.size(), " and size is ",
+                      size, "; expected at least 3 and 1");
+  int64_t n = shape[0], c = shape[1],
+          rest =
+              tensorType(input).getNumElements() / std::max<int64_t>(1, n * c);
+  Constant band = zeros(tensorType(input).getElementType(), {n, c, c});
+  for (int64_t i = 0; i < n * c * c; ++i) {
+    int64_t row = i / c % c, column = i % c;
+    band.tensor.floats[i] =
+        column >= row - (size - 1) / 2 && column <= row + size / 2;
+  }
+  Value ones =
+      arith::ConstantOp::create(b.builder, b.location, toAttribute(band));
+  Value squares = b.shaped(b.mul(input, input), {n, c, rest});
+  Value sums = b.shaped(matmul(b.builder, b.location, ones, squares), shape);
+  Value base =
+      b.add(b.mul(sums, b.number(node.number("alpha", 1e-4) / size, sums)),
+            b.number(node.number("bias", 1), sums));
+  Value power =
+      b.make<math::PowFOp>(base, b.number(node.number("beta", 0.75), base));
+  return importer.define(node, 0, b.make<arith::DivFOp>(input, power));
+}
+
+//===-- bits --------------------------------------------------------------===//
+
+template <typename Op>
+absl::Status bitwise(Importer &importer, const Node &node) {
+  Building b(importer, node);
+  GRADUS_ASSIGN_OR_RETURN(Value left, importer.value(node, 0));
+  GRADUS_ASSIGN_OR_RETURN(Value right, importer.value(node, 1));
+  auto shape =
+      commonShape(tensorType(left).getShape(), tensorType(right).getShape());
+  if (!shape.ok())
+    return node.error(shape.status().message());
+  auto whole = [&](Value value) {
+    return broadcastLast(b.builder, b.location, value, *shape);
+  };
+  return importer.define(node, 0, b.make<Op>(whole(left), whole(right)));
+}
+
+absl::Status bitwiseNot(Importer &importer, const Node &node) {
+  Building b(importer, node);
+  GRADUS_ASSIGN_OR_RETURN(Value input, importer.value(node, 0));
+  return importer.define(node, 0,
+                         b.make<arith::XOrIOp>(input, b.number(-1, input)));
+}
+
+const Operator kOperators[] = {
+    {"DepthToSpace", depthToSpace},
+    {"SpaceToDepth", spaceToDepth},
+    {"EyeLike", eyeLike, nullptr, /*foldsByEvaluation=*/false},
+    {"Hardmax", hardmax},
+    {"MeanVarianceNormalization", meanVarianceNormalization},
+    {"LRN", localResponse},
+    {"BitwiseAnd", bitwise<arith::AndIOp>},
+    {"BitwiseOr", bitwise<arith::OrIOp>},
+    {"BitwiseXor", bitwise<arith::XOrIOp>},
+    {"BitwiseNot", bitwiseNot},
+};
+
+} // namespace
+
+llvm::ArrayRef<Operator> rearrangingOperators() { return kOperators; }
+
+} // namespace gradus::onnx

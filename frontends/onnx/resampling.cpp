@@ -1,0 +1,131 @@
+// The coordinates and kernels of ONNX Resize, as its reference defines them.
+
+#include "frontends/onnx/resampling.h"
+
+#include "frontends/message.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace gradus::onnx {
+namespace {
+
+//===-- coordinates -------------------------------------------------------===//
+
+/// Where output `x` lies on the input.
+absl::StatusOr<double> origin(const Resampling &how, const Resized &axis,
+                              double x) {
+  double in = axis.in, width = axis.scale * axis.in;
+  if (how.coordinates == "half_pixel")
+    return (x + 0.5) / axis.scale - 0.5;
+  if (how.coordinates == "asymmetric")
+    return x / axis.scale;
+  if (how.coordinates == "align_corners")
+    return width == 1 ? 0 : x * (in - 1) / (width - 1);
+  if (how.coordinates == "pytorch_half_pixel")
+    return width == 1 ? -0.5 : (x + 0.5) / axis.scale - 0.5;
+  if (how.coordinates == "half_pixel_symmetric")
+    return in / 2 * (1 - axis.out / width) + (x + 0.5) / axis.scale - 0.5;
+  if (how.coordinates == "tf_crop_and_resize") {
+    double part = (axis.roiEnd - axis.roiStart) * (in - 1);
+    return axis.roiStart * (in - 1) +
+           (width == 1 ? part / 2 : x * part / (width - 1));
+  }
+  return invalid("coordinate_transformation_mode \"", how.coordinates,
+                 "\" is not supported");
+}
+
+//===-- kernels -----------------------------------------------------------===//
+
+absl::StatusOr<std::vector<double>> nearestKernel(const Resampling &how,
+                                                  double ratio) {
+  bool up;
+  if (ratio == 1 || how.nearest == "ceil")
+    up = true;
+  else if (how.nearest == "floor")
+    up = false;
+  else if (how.nearest == "round_prefer_floor")
+    up = ratio > 0.5;
+  else if (how.nearest == "round_prefer_ceil")
+    up = ratio >= 0.5;
+  else
+    return invalid("nearest_mode \"", how.nearest, "\" is not supported");
+  return std::vector<double>{up ? 0.0 : 1.0, up ? 1.0 : 0.0};
+}
+
+double hat(double x, double) { return std::max(0.0, 1 - std::abs(x)); }
+
+double cubic(double x, double a) {
+  x = std::abs(x);
+  if (x <= 1)
+    return (a + 2) * x * x * x - (a + 3) * x * x + 1;
+  return x < 2 ? a * x * x * x - 5 * a * x * x + 8 * a * x - 4 * a : 0;
+}
+
+/// The kernel at the inputs around a point `ratio` behind the one before it;
+/// against aliasing it is widened as the axis shrinks.
+std::vector<double> sampled(double (*kernel)(double, double), double radius,
+                            double scale, double ratio, double a) {
+  int64_t first = std::floor(-radius / scale) + 1;
+  std::vector<double> weights;
+  double sum = 0;
+  for (int64_t i = first; i < 2 - first; ++i) {
+    weights.push_back(kernel((i - ratio) * scale, a));
+    sum += weights.back();
+  }
+  for (double &weight : weights)
+    weight /= sum;
+  return weights;
+}
+
+absl::StatusOr<std::vector<double>>
+kernelAt(const Resampling &how, const Resized &axis, double ratio) {
+  double scale = how.antialias ? std::min(axis.scale, 1.0) : 1.0;
+  if (how.mode == "nearest")
+    return nearestKernel(how, ratio);
+  if (how.mode == "linear")
+    return sampled(hat, 1, scale, ratio, 0);
+  if (how.mode == "cubic")
+    return sampled(cubic, 2, scale, ratio, how.cubicA);
+  return invalid("mode \"", how.mode, "\" is not supported");
+}
+
+/// Adds the kernel to a row; what lies outside falls to the edge, or away.
+void place(const std::vector<double> &kernel, int64_t first,
+           bool excludeOutside, int64_t in, double *row) {
+  double sum = 0;
+  for (size_t i = 0; i < kernel.size(); ++i) {
+    int64_t position = first + int64_t(i);
+    bool outside = position < 0 || position >= in;
+    if (outside && excludeOutside)
+      continue;
+    row[std::clamp<int64_t>(position, 0, in - 1)] += kernel[i];
+    sum += kernel[i];
+  }
+  for (int64_t i = 0; excludeOutside && i < in; ++i)
+    row[i] /= sum;
+}
+
+} // namespace
+
+absl::StatusOr<std::vector<double>> weightsOf(const Resampling &how,
+                                              const Resized &axis) {
+  std::vector<double> weights(axis.in * axis.out, 0);
+  bool crops = how.coordinates == "tf_crop_and_resize";
+  for (int64_t x = 0; x < axis.out; ++x) {
+    GRADUS_ASSIGN_OR_RETURN(double point, origin(how, axis, x));
+    if (crops && (point < 0 || point > axis.in - 1))
+      return invalid("values outside of the input (extrapolation_value) are "
+                     "not supported");
+    double floor = std::floor(point);
+    bool whole = floor == point;
+    GRADUS_ASSIGN_OR_RETURN(std::vector<double> kernel,
+                            kernelAt(how, axis, whole ? 1 : point - floor));
+    int64_t before = int64_t(kernel.size()) / 2;
+    place(kernel, int64_t(floor) - before + (whole ? 0 : 1), how.excludeOutside,
+          axis.in, &weights[x * axis.in]);
+  }
+  return weights;
+}
+
+} // namespace gradus::onnx

@@ -1,0 +1,46 @@
+// Resize of ONNX: sizes, scales, axes.
+
+#include "small_model.h"
+
+using namespace gradus;
+using namespace gradus::testing;
+
+using Values = std::vector<double>;
+
+static const HostTensor kImage = tensor({1, 1, 2, 2}, {1, 2, 3, 4});
+
+static SmallModel scaled(const char *mode) {
+  return SmallModel()
+      .input("x", {1, 1, 2, 2})
+      .floats("scales", {4}, {1, 1, 1, 2})
+      .node("Resize", {"x", "", "scales"}, {"y"})
+      .with("mode", mode)
+      .output("y");
+}
+
+TEST(Resize, RepeatsTheNearest) {
+  HostTensor y = evaluate(scaled("nearest"), {kImage});
+  EXPECT_EQ(y.shape, (llvm::SmallVector<int64_t>{1, 1, 2, 4}));
+  EXPECT_EQ(y.floats, (Values{1, 1, 2, 2, 3, 3, 4, 4}));
+}
+
+TEST(Resize, MixesLinearly) {
+  EXPECT_EQ(evaluate(scaled("linear"), {kImage}).floats,
+            (Values{1, 1.25, 1.75, 2, 3, 3.25, 3.75, 4}));
+}
+
+TEST(Resize, TakesSizesOfSomeAxes) {
+  SmallModel model;
+  model.input("x", {1, 1, 2, 2})
+      .integers("sizes", {1}, {1})
+      .node("Resize", {"x", "", "", "sizes"}, {"y"})
+      .with("axes", Shape{2})
+      .with("mode", "linear")
+      .output("y");
+  EXPECT_EQ(evaluate(model, {kImage}).floats, (Values{2, 3}));
+}
+
+TEST(Resize, SaysWhatItLacks) {
+  EXPECT_EQ(import(scaled("magic")).error,
+            "node \"the Resize\" (Resize): mode \"magic\" is not supported");
+}
