@@ -59,7 +59,11 @@ private:
                      std::span<const double> values, double tolerance);
   std::vector<double> asRecorded(const std::string &parameter,
                                  std::span<const double> values) const;
-  double gradientTolerance(const Json &parameter) const;
+  struct Tolerance {
+    double element, norm;
+  };
+  Tolerance gradientTolerance(const Json &parameter) const;
+  double rounding() const;
   double finalTolerance(const std::string &parameter, double norm) const;
   bool isNoise(const std::string &parameter) const;
   const Json &described(const std::string &parameter) const;

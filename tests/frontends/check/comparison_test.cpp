@@ -60,6 +60,22 @@ TEST_F(ComparisonTest, TransposesWhatTheFileHoldsTransposed) {
   EXPECT_EQ(comparison_->failures()[0].what, "gradient of w[2]");
 }
 
+// Of full-size cases only the norm in f64 says how much f32 is off.
+TEST_F(ComparisonTest, DerivesToleranceFromTheNormWhereNoneIsStated) {
+  Json description = Json::parse(kCase);
+  Json &parameter = description["parameters"][0];
+  parameter.erase("grad0_max_abs_dev_fp64");
+  parameter["grad0_l2_fp64"] = 9.539392014169456 * (1 + 5e-5);
+  std::ofstream(folder_ / "case.json") << description;
+  RecordedCase recorded = *RecordedCase::open(folder_);
+  Comparison comparison(recorded, "m.onnx", recorded.run("sgd"));
+  // sqrt(2 * 5e-5) is 1 %, and the typical element is 3.9.
+  comparison.gradient("w", std::vector<double>{1.1, 4, 2, 5, 3, 6});
+  EXPECT_TRUE(comparison.failures().empty());
+  comparison.gradient("w", std::vector<double>{1.2, 4, 2, 5, 3, 6});
+  EXPECT_FALSE(comparison.failures().empty());
+}
+
 TEST_F(ComparisonTest, CountsNotANumberAsWorst) {
   comparison_->loss(0, NAN);
   EXPECT_EQ(comparison_->failures().size(), 1u);
