@@ -78,6 +78,7 @@ int grow(Block &block, size_t size) {
 
 CallMemoryScope::CallMemoryScope() { ++scopes; }
 CallMemoryScope::~CallMemoryScope() { --scopes; }
+bool CallMemoryScope::isOpen() { return scopes > 0; }
 
 void *allocateForCall(size_t size) {
   for (size_t word = 0; scopes > 0 && size <= kCellSize && word < kWords;

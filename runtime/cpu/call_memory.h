@@ -4,7 +4,7 @@
 // among others) and frees them before it returns. A step must not go to the
 // heap, so these come from cells set aside in the program itself. Some kinds of
 // convolution and product also pack their tensors into large blocks; those are
-// kept when they are freed, so that from the second step on there is one for
+// kept when they are freed, so that after the first steps there is one for
 // each. The library's imports of these functions are replaced when it is loaded
 // (cpu/onednn_library.cpp); outside of calls they do what they always do.
 
@@ -20,6 +20,9 @@ public:
   CallMemoryScope();
   ~CallMemoryScope();
   CallMemoryScope(const CallMemoryScope &) = delete;
+
+  /// Whether this thread is in one.
+  static bool isOpen();
   CallMemoryScope &operator=(const CallMemoryScope &) = delete;
 };
 

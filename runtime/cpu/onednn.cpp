@@ -8,6 +8,8 @@
 #include "runtime/status.h"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 namespace gradus::runtime {
 
@@ -348,7 +350,11 @@ Status OneDnnCall::setScratch(void *scratch) {
 
 Status OneDnnCall::run() {
   OpenMpScope threads(pool_, logical_);
-  CallMemoryScope memory;
+  // What the first run makes, such as machine code, may stay as long as the
+  // process: it would use up the cells.
+  std::optional<CallMemoryScope> memory;
+  if (std::exchange(hasRun_, true))
+    memory.emplace();
   return check(library_.dnnl_primitive_execute(
                    primitive_, library_.stream,
                    static_cast<int>(arguments_.size()), arguments_.data()),

@@ -44,6 +44,7 @@ private:
   dnnl_primitive_t primitive_ = nullptr;
   std::vector<dnnl_exec_arg_t> arguments_; // memories are ours
   size_t scratchSize_ = 0;
+  bool hasRun_ = false;
 };
 
 } // namespace gradus::runtime

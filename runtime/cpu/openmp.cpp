@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <immintrin.h>
+#include <optional>
 #include <sched.h>
 
 namespace gradus::runtime {
@@ -21,6 +22,7 @@ struct Team {
   void *data = nullptr;
   int size = 1;
   bool onPool = false;
+  bool inCallMemory = false;   // see cpu/call_memory.h
   std::atomic<int> arrived{0}; // at the barrier
   std::atomic<int> phase{0};   // barriers passed
 
@@ -78,7 +80,9 @@ void runPart(Team &team, int number) {
 }
 
 void runBlock(void *team, int64_t block) {
-  CallMemoryScope memory; // of this thread
+  std::optional<CallMemoryScope> memory; // in this thread as in the caller's
+  if (static_cast<Team *>(team)->inCallMemory)
+    memory.emplace();
   runPart(*static_cast<Team *>(team), static_cast<int>(block) + 1);
 }
 
@@ -95,6 +99,7 @@ void parallelStart(Body body, void *data, unsigned threads) {
   // Inside a region the pool is taken; a part then runs its parts itself.
   team.onPool =
       facts.pool && facts.depth == 0 && !facts.place.team && team.size > 1;
+  team.inCallMemory = CallMemoryScope::isOpen();
   team.arrived = 0;
   if (team.onPool)
     facts.pool->start(team.size - 1, runBlock, &team);

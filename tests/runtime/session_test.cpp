@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <chrono>
 #include <thread>
 
 using namespace gradus::runtime;
@@ -210,6 +211,8 @@ TEST(Session, AllocatesNothingInAThousandSteps) {
   Floats sum{}, shifted{};
   const void *inputs[] = {kOnes.data()};
   void *outputs[] = {sum.data(), shifted.data()};
+  // Sanitizers allocate in a thread that starts; let the workers be up.
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
   int64_t before = allocations();
   bool ok = true;
   for (int i = 0; i < 1000; ++i)

@@ -279,7 +279,7 @@ TEST(OneDnn, GivesTheSameBitsForOneLogicalThread) {
 
 // Layouts without blocks go through products of packed matrices, whose blocks
 // the library makes anew in each call.
-TEST(OneDnn, AllocatesNothingFromTheSecondRunOn) {
+TEST(OneDnn, AllocatesNothingAfterItsFirstRuns) {
   const Shape shape = {4, 33, 20, 65, 3, 1, 1};
   const Dims tensors[] = {shape.source(), shape.weights(), shape.result()};
   const std::pair<LibraryOp, std::array<int, 3>> calls[] = {
