@@ -109,8 +109,26 @@ Value gradus::mean(OpBuilder &builder, Location loc, Value value,
   return reduce(builder, loc, Reduction::mean, value, axes);
 }
 
+/// A product reads a transposed operand as fast as a plain one: a transpose that
+/// brings the last dimension in front of another is left to it.
+static Value untransposed(OpBuilder &builder, Location loc, Value operand,
+                          bool &transposed) {
+  auto inner = operand.getDefiningOp<TransposeOp>();
+  if (!inner)
+    return operand;
+  SmallVector<int64_t> permutation(inner.getPermutation());
+  size_t rank = permutation.size();
+  if (rank < 2 || permutation[rank - 2] != int64_t(rank) - 1)
+    return operand;
+  std::swap(permutation[rank - 2], permutation[rank - 1]);
+  transposed = !transposed;
+  return transpose(builder, loc, inner.getInput(), permutation);
+}
+
 Value gradus::matmul(OpBuilder &builder, Location loc, Value a, Value b,
                      bool transposeA, bool transposeB) {
+  a = untransposed(builder, loc, a, transposeA);
+  b = untransposed(builder, loc, b, transposeB);
   int64_t rank = tensorType(a).getRank();
   SmallVector<int64_t> shape(tensorType(a).getShape());
   shape[rank - 2] = tensorType(a).getDimSize(rank - (transposeA ? 1 : 2));

@@ -42,6 +42,17 @@ TEST_F(Build, ShapesFollowFromTheOperands) {
   EXPECT_TRUE(succeeded(verify(*module)));
 }
 
+TEST_F(Build, ProductsTakeTransposedOperands) {
+  begin("tensor<2x3x4xf32>");
+  auto product = matmul(builder, loc, transpose(builder, loc, x, {0, 2, 1}), x)
+                     .getDefiningOp<MatmulOp>();
+  EXPECT_EQ(product.getA(), x);
+  EXPECT_TRUE(product.getTransposeA());
+  // Only the last two dimensions are the product's matter.
+  Value turned = transpose(builder, loc, x, {2, 1, 0});
+  EXPECT_EQ(matmul(builder, loc, turned, turned, true).getDefiningOp<MatmulOp>().getA(), turned);
+}
+
 TEST_F(Build, BroadcastsUndoReductions) {
   begin("tensor<2x3x4xf32>");
   Value total = sum(builder, loc, x, {1});
