@@ -24,6 +24,18 @@ int64_t channelBlockOf(const LibraryLayout &layout) {
   return block;
 }
 
+LibraryLayout blockedLayout(ArrayRef<int64_t> shape, int64_t block) {
+  LibraryLayout layout = rowMajorLayout(shape);
+  int64_t stride = block;
+  for (size_t d = shape.size(); d-- > 0;) {
+    layout.strides[d] = stride;
+    stride *= d == 1 ? shape[d] / block : shape[d];
+  }
+  layout.innerBlocks = {block};
+  layout.innerAxes = {1};
+  return layout;
+}
+
 SmallVector<int64_t> blockedShape(ArrayRef<int64_t> shape, int64_t block) {
   SmallVector<int64_t> result(shape);
   result[1] /= block;

@@ -13,6 +13,9 @@ namespace gradus {
 /// dimension 1, innermost; 0: the layout is not of this form.
 int64_t channelBlockOf(const LibraryLayout &layout);
 
+/// The layout of this shape with blocked channels.
+LibraryLayout blockedLayout(llvm::ArrayRef<int64_t> shape, int64_t block);
+
 /// [N, C, ...] as [N, C/block, ..., block].
 llvm::SmallVector<int64_t> blockedShape(llvm::ArrayRef<int64_t> shape,
                                         int64_t block);

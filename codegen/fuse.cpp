@@ -230,8 +230,32 @@ private:
   /// Updates of states stay apart from what computes their gradients: all of
   /// them run as one launch of one kernel.
   static bool isWanted(NestOp producer, NestOp consumer) {
+    if (isWideForSums(consumer))
+      return false;
     return !onlyFeedsStates(consumer) ||
            (producer.isElementwise() && onlyFeedsStates(producer));
+  }
+
+  /// Whether a nest makes f64 numbers that only reductions need: they do so
+  /// themselves, and nobody stores the wide ones.
+  static bool isWideForSums(NestOp nest) {
+    return nest.isElementwise() && !nest->use_empty() &&
+           llvm::all_of(nest.getResultTypes(),
+                        [](Type type) {
+                          return getElementTypeOrSelf(type).isF64();
+                        }) &&
+           llvm::all_of(nest->getUsers(), [&](Operation *user) {
+             auto reader = dyn_cast<NestOp>(user);
+             return reader && canInline(reader, nest) &&
+                    (!reader.isElementwise() || isWideForSums(reader));
+           });
+  }
+
+  /// Whether a nest only widens what it reads, which each reader can do.
+  static bool isWidening(NestOp nest) {
+    return nest.getCombine().empty() && nest.getThenInputs().size() == 1 &&
+           llvm::all_of(nest.getThen().front(),
+                        llvm::IsaPred<arith::ExtFOp, plan::YieldOp>);
   }
 
   /// Elementwise work whose only readers can do it themselves, and not more
@@ -259,7 +283,8 @@ private:
     }
     for (NestOp consumer : nestsUsing(producer))
       asked += pointsAsked(consumer, producer);
-    int64_t times = isMove(producer) ? asked : isCheap(producer) ? 2 : 1;
+    bool isFree = isMove(producer) || isWidening(producer);
+    int64_t times = isFree ? asked : isCheap(producer) ? 2 : 1;
     return asked <= times * product(producer.getParallel());
   }
 

@@ -175,9 +175,6 @@ SmallVector<Value> lowerOp(OpBuilder &builder, Operation *op) {
     one = lowerIndexingOp(builder, op);
   if (one)
     return {one};
-  if (SmallVector<Value> values = lowerBatchNormOp(builder, op);
-      !values.empty())
-    return values;
   return lowerWindowOp(builder, op);
 }
 

@@ -1,4 +1,5 @@
-// The parts of lower_to_nests: families of ops that stand apart.
+// The parts of lower_to_nests: ops that slide windows, and those that take
+// tensors apart, stand by themselves.
 #pragma once
 
 #include "codegen/nest.h"
@@ -9,9 +10,6 @@ namespace gradus {
 /// nothing if `op` is no such op.
 llvm::SmallVector<mlir::Value> lowerWindowOp(mlir::OpBuilder &builder,
                                              mlir::Operation *op);
-/// The same of a batch normalization.
-llvm::SmallVector<mlir::Value> lowerBatchNormOp(mlir::OpBuilder &builder,
-                                                mlir::Operation *op);
 
 /// Writes an op that takes or puts together parts as nests (or, where indices
 /// decide, as a command) and returns its result's value; null if `op` is none.

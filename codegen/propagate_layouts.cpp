@@ -2,7 +2,7 @@
 // tensors, so that few reorders are left. Stands behind selection.
 //
 // A result in blocks is known by its reorder to the plain shape. Elementwise
-// ops and reductions that read it are written again over the blocks; their
+// ops, pools and reductions that read it are written again over the blocks; their
 // results have reorders of their own, which go when nobody reads them.
 
 #include "codegen/blocked_tensor.h"
@@ -27,7 +27,6 @@ using plan::LibraryOp;
 struct Blocks {
   Value value;
   int64_t size = 0;
-  ArrayAttr layouts; // of the reorder from blocks to plain
 };
 
 bool isReorder(Operation *op) {
@@ -63,6 +62,9 @@ private:
       visitReduce(reduce);
     else if (auto after = dyn_cast<AfterOp>(op))
       visitAfter(after);
+    else if (isa<MaxPoolOp, MaxPoolBackwardOp, AveragePoolOp,
+                 AveragePoolBackwardOp>(op))
+      visitPool(op);
     else if (isElementwise(op))
       visitElementwise(op);
   }
@@ -70,7 +72,7 @@ private:
   void visitReorder(LibraryOp op) {
     Value from = op.getOperands()[0], to = op.getResult(0);
     if (shapeOf(from).size() == shapeOf(to).size() + 1)
-      blocks_[to] = {from, shapeOf(from).back(), op.getLayoutsAttr()};
+      blocks_[to] = {from, shapeOf(from).back()};
     if (!isReorder(from.getDefiningOp()))
       return;
     auto before = cast<LibraryOp>(from.getDefiningOp());
@@ -99,13 +101,7 @@ private:
     IRMapping mapping;
     for (Value operand : op->getOperands())
       mapping.map(operand, inBlocks(builder, operand, like));
-    Operation *copy = builder.clone(*op, mapping);
-    Value result = copy->getResult(0);
-    auto shape = shapeOf(op->getResult(0));
-    result.setType(RankedTensorType::get(
-        blockedShape(shape, like.size),
-        cast<RankedTensorType>(result.getType()).getElementType()));
-    replace(op, {result, like.size, like.layouts});
+    replaceByBlocks(op, builder.clone(*op, mapping), like.size);
   }
 
   /// Whether a value is made in blocks as easily as plain.
@@ -129,7 +125,10 @@ private:
         return made;
     if (!type.getElementType().isF32())
       return blocked(builder, plain.getLoc(), plain, like.size);
-    auto back = builder.getArrayAttr({like.layouts[1], like.layouts[0]});
+    MLIRContext *context = builder.getContext();
+    auto back = builder.getArrayAttr(
+        {toAttribute(rowMajorLayout(type.getShape()), context),
+         toAttribute(blockedLayout(type.getShape(), like.size), context)});
     return LibraryOp::create(builder, plain.getLoc(), wanted, "reorder", plain,
                              builder.getDictionaryAttr({}), back, 0, 0,
                              builder.getStringAttr("reorder"))
@@ -165,9 +164,11 @@ private:
       return;
     Blocks blocks = found->second;
     OpBuilder builder(op);
-    blocks.value = AfterOp::create(builder, op.getLoc(), blocks.value.getType(),
-                                   blocks.value, op.getOther());
-    replace(op, blocks);
+    Value result =
+        AfterOp::create(builder, op.getLoc(), blocks.value.getType(),
+                        blocks.value, op.getOther());
+    replace(op.getResult(), result, blocks.size);
+    ++count_;
   }
 
   //===-- reductions ------------------------------------------------------===//
@@ -194,24 +195,65 @@ private:
     ++count_;
   }
 
+  //===-- pooling ---------------------------------------------------------===//
+
+  /// A window on [N, C/16, H, W, 16] slides over three dimensions, the last of
+  /// which it sees one element of: numbers in the window stay what they are.
+  void visitPool(Operation *op) {
+    const Blocks *lead = nullptr;
+    for (Value operand : op->getOperands())
+      if (auto found = blocks_.find(operand); found != blocks_.end() && !lead)
+        lead = &found->second;
+    if (!lead)
+      return;
+    Blocks like = *lead;
+    OpBuilder builder(op);
+    IRMapping mapping;
+    for (Value operand : op->getOperands())
+      mapping.map(operand, inBlocks(builder, operand, like));
+    Operation *copy = builder.clone(*op, mapping);
+    for (auto [name, value] : {std::pair("window", 1), {"strides", 1},
+                               {"pads_begin", 0}, {"pads_end", 0},
+                               {"dilations", 1}}) {
+      SmallVector<int64_t> values(
+          op->getAttrOfType<DenseI64ArrayAttr>(name).asArrayRef());
+      values.push_back(value);
+      copy->setAttr(name, builder.getDenseI64ArrayAttr(values));
+    }
+    replaceByBlocks(op, copy, like.size);
+  }
+
   //===-- results ---------------------------------------------------------===//
 
-  /// Puts the plain form of `result` in the place of the op's.
-  void replace(Operation *op, const Blocks &result) {
-    OpBuilder builder(op);
-    Value old = op->getResult(0), plain;
+  /// Gives a copy of `op` the shapes of blocks, and puts the plain forms of its
+  /// results in the place of the op's.
+  void replaceByBlocks(Operation *op, Operation *copy, int64_t size) {
+    for (auto [old, result] : llvm::zip(op->getResults(), copy->getResults())) {
+      auto type = cast<RankedTensorType>(old.getType());
+      result.setType(type.clone(blockedShape(type.getShape(), size)));
+      replace(old, result, size);
+    }
+    ++count_;
+  }
+
+  void replace(Value old, Value result, int64_t size) {
+    OpBuilder builder = OpBuilder(graph_.getContext());
+    builder.setInsertionPointAfterValue(result);
     auto type = cast<RankedTensorType>(old.getType());
+    ArrayRef<int64_t> shape = type.getShape();
+    ArrayAttr layouts = builder.getArrayAttr(
+        {toAttribute(blockedLayout(shape, size), builder.getContext()),
+         toAttribute(rowMajorLayout(shape), builder.getContext())});
+    Value plain;
     if (type.getElementType().isF32())
-      plain = LibraryOp::create(builder, op->getLoc(), type, "reorder",
-                                result.value, builder.getDictionaryAttr({}),
-                                result.layouts, 0, 0,
+      plain = LibraryOp::create(builder, old.getLoc(), type, "reorder", result,
+                                builder.getDictionaryAttr({}), layouts, 0, 0,
                                 builder.getStringAttr("reorder"))
                   .getResult(0);
     else
-      plain = unblocked(builder, op->getLoc(), result.value, type.getShape());
+      plain = unblocked(builder, old.getLoc(), result, shape);
     old.replaceAllUsesWith(plain);
-    blocks_[plain] = result;
-    ++count_;
+    blocks_[plain] = {result, size};
   }
 
   /// Equal reorders once, nothing that nobody reads.

@@ -1,5 +1,9 @@
 // Batch normalization: what must hold of its ops, how gradients pass through
-// them, and the reference evaluation.
+// them, what they are made of, and the reference evaluation.
+//
+// Sums over a channel are f64: one pass over memory gives mean and variance to
+// the last bits, even where the mean is large, and takes no longer than reading
+// the elements.
 
 #include "ir/build.h"
 #include "ir/evaluator.h"
@@ -87,6 +91,27 @@ struct Channels {
     return sum(builder, loc, convert(builder, loc, image, element),
                axesExcept(tensorType(image).getRank(), {1}));
   }
+  /// The images' elements in f64, for sums.
+  Value wide(Value image) const {
+    return convert(builder, loc, image, builder.getF64Type());
+  }
+  Value narrow(Value vector, Value like) const {
+    return convert(builder, loc, vector, tensorType(like).getElementType());
+  }
+  Value channelSum(Value wideImage) const {
+    return sum(builder, loc, wideImage, axesExcept(image.getRank(), {1}));
+  }
+  /// 1 / sqrt(variance + epsilon), exact to the last bits.
+  Value inverseDeviation(Value variance, const APFloat &epsilon) const {
+    Value shift = splatLike(builder, variance, epsilon.convertToDouble());
+    Value root = math::SqrtOp::create(builder, loc, add(variance, shift));
+    return make<arith::DivFOp>(splatLike(builder, variance, 1), root);
+  }
+  /// (x - mean) * factor + bias
+  Value apply(Value input, Value mean, Value factor, Value bias) const {
+    Value centered = sub(input, spread(mean));
+    return add(mul(centered, spread(factor)), spread(bias));
+  }
   double elementsPerChannel() const {
     return double(image.getNumElements()) / image.getDimSize(1);
   }
@@ -134,6 +159,48 @@ Values BatchNormTrainingOp::pullback(OpBuilder &builder, ValueRange g) {
   Value ofInput = backward.getResult();
   return {through ? c.add(ofInput, through) : ofInput,
           backward.getScaleGradient(), backward.getBiasGradient()};
+}
+
+//===-- what they are made of ---------------------------------------------===//
+
+Values BatchNormOp::decompose(OpBuilder &builder) {
+  Channels c{builder, getLoc(), getType()};
+  Value factor = c.mul(getScale(), c.inverseDeviation(getVariance(), getEpsilon()));
+  return {c.apply(getInput(), getMean(), factor, getBias())};
+}
+
+/// variance = mean of squares - square of mean, of which f64 keeps enough.
+Values BatchNormTrainingOp::decompose(OpBuilder &builder) {
+  Channels c{builder, getLoc(), tensorType(getInput())};
+  Value x = c.wide(getInput());
+  double share = 1 / c.elementsPerChannel();
+  Value mean = c.scale(c.channelSum(x), share);
+  Value squares = c.scale(c.channelSum(c.mul(x, x)), share);
+  Value difference = c.sub(squares, c.mul(mean, mean));
+  Value positive = c.make<arith::MaximumFOp>(
+      difference, splatLike(builder, difference, 0));
+  Value variance = c.narrow(positive, getScale());
+  Value factor = c.mul(getScale(), c.inverseDeviation(variance, getEpsilon()));
+  mean = c.narrow(mean, getScale());
+  return {c.apply(getInput(), mean, factor, getBias()), mean, variance};
+}
+
+/// dx = factor (dy - offset - (x - mean) slope)
+Values BatchNormBackwardOp::decompose(OpBuilder &builder) {
+  Channels c{builder, getLoc(), tensorType(getInput())};
+  Value g = c.wide(getGradient());
+  Value centered = c.sub(c.wide(getInput()), c.wide(c.spread(getMean())));
+  Value r = c.inverseDeviation(getVariance(), getEpsilon());
+  Value ofBias = c.narrow(c.channelSum(g), getScale());
+  Value ofScale =
+      c.mul(c.narrow(c.channelSum(c.mul(g, centered)), getScale()), r);
+  double share = 1 / c.elementsPerChannel();
+  Value offset = c.scale(ofBias, share);
+  Value slope = c.mul(c.scale(ofScale, share), r);
+  Value moved = c.sub(getGradient(), c.spread(offset));
+  Value along = c.mul(c.sub(getInput(), c.spread(getMean())), c.spread(slope));
+  Value factor = c.spread(c.mul(getScale(), r));
+  return {c.mul(c.sub(moved, along), factor), ofScale, ofBias};
 }
 
 //===-- evaluation --------------------------------------------------------===//

@@ -7,6 +7,7 @@
 include "ir/tensor_ops.td"
 
 def BatchNormOp : TensorOp<"batch_norm", [
+    DeclareOpInterfaceMethods<Decomposable>,
     AllTypesMatch<["input", "result"]>,
     AllTypesMatch<["scale", "bias", "mean", "variance"]>]> {
   let summary = "Normalizes each channel by given statistics";
@@ -46,6 +47,7 @@ def BatchNormOp : TensorOp<"batch_norm", [
 }
 
 def BatchNormTrainingOp : TensorOp<"batch_norm_training", [
+    DeclareOpInterfaceMethods<Decomposable>,
     AllTypesMatch<["input", "result"]>,
     AllTypesMatch<["scale", "bias", "mean", "variance"]>]> {
   let summary = "Normalizes each channel by its own mean and variance";
@@ -74,7 +76,7 @@ def BatchNormTrainingOp : TensorOp<"batch_norm_training", [
 }
 
 def BatchNormBackwardOp : GradusOp<"batch_norm_backward", [Pure,
-    DeclareOpInterfaceMethods<Evaluable>,
+    DeclareOpInterfaceMethods<Evaluable>, DeclareOpInterfaceMethods<Decomposable>,
     AllTypesMatch<["gradient", "input", "result"]>,
     AllTypesMatch<["scale", "mean", "variance", "scale_gradient", "bias_gradient"]>]> {
   let summary = "Gradients of a normalization by the batch's own statistics";

@@ -31,6 +31,10 @@ TEST(BlockedTensor, KnowsItsLayout) {
   EXPECT_EQ(channelBlockOf(other), 0);
 }
 
+TEST(BlockedTensor, MakesTheLayoutOfAShape) {
+  EXPECT_EQ(blockedLayout({2, 32, 5, 7}, 16), blockedBy16());
+}
+
 TEST(BlockedTensor, HasTheBlockLast) {
   EXPECT_EQ(blockedShape({2, 32, 5, 7}, 16),
             (llvm::SmallVector<int64_t>{2, 2, 5, 7, 16}));

@@ -26,6 +26,29 @@ TEST(Fuse, KeepsATrainingStepOfConvolutions) {
   PlanCheck(lenet(sgd), fused).expectSame();
 }
 
+// f64 terms of sums are made by the reductions: only vectors of them are stored.
+TEST(Fuse, StoresNoWideNumbersForSums) {
+  PlanCheck check(
+      graphProgram("%x: tensor<4x3x5xf32>, %g: tensor<4x3x5xf32>, %s: "
+                   "tensor<3xf32>) -> (y: tensor<4x3x5xf32>, dx: "
+                   "tensor<4x3x5xf32>, ds: tensor<3xf32>",
+                   "%y, %m, %v = gradus.batch_norm_training %x, %s, %s epsilon "
+                   "0.01 : tensor<4x3x5xf32>, tensor<3xf32>\n"
+                   "%h = math.tanh %g : tensor<4x3x5xf32>\n"
+                   "%dx, %ds, %db = gradus.batch_norm_backward %h, %x, %s mean "
+                   "%m variance %v epsilon 0.01 : tensor<4x3x5xf32>, "
+                   "tensor<3xf32>\n"
+                   "gradus.return %y, %dx, %ds : tensor<4x3x5xf32>, "
+                   "tensor<4x3x5xf32>, tensor<3xf32>"),
+      fused);
+  check.expectSame();
+  check.graph("g").walk([](plan::NestOp nest) {
+    for (mlir::Type type : nest.getResultTypes())
+      EXPECT_FALSE(mlir::getElementTypeOrSelf(type).isF64() &&
+                   mlir::cast<mlir::ShapedType>(type).getRank() > 1);
+  });
+}
+
 TEST(Fuse, IsContentToRunTwice) {
   PlanCheck once(lenet(sgd), fused),
       twice(lenet(sgd), "lower-to-nests,fuse,fuse");

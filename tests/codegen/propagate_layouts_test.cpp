@@ -76,6 +76,21 @@ TEST(PropagateLayouts, ReducesBlocks) {
         least);
 }
 
+// The window sees the block as a third dimension; numbers in it stay the same.
+TEST(PropagateLayouts, PoolsBlocks) {
+  const std::string geometry =
+      " window [3, 3] strides [1, 1] pads [1, 1] to [1, 1] dilations [1, 1]";
+  const std::string i = "tensor<2x32x6x6xi32>";
+  check(between("%p, %i = gradus.max_pool %a" + geometry + " : " + x + " -> " +
+                x + ", " + i + "\n%q = gradus.average_pool %p" + geometry +
+                " : " + x + " -> " + x +
+                "\n%r = gradus.max_pool_backward %q, %i" + geometry + " : " + x +
+                ", " + i + " -> " + x +
+                "\n%b = gradus.average_pool_backward %r" + geometry +
+                " count_include_pad : " + x + " -> " + x + "\n"),
+        least);
+}
+
 TEST(PropagateLayouts, ReordersWhatComesFromOutside) {
   check(between("%b = arith.addf %a, %m : " + x + "\n"), least + 1);
 }
