@@ -65,7 +65,8 @@ template <Activation activation>
 absl::Status build(Importer &importer, const Node &node) {
   GRADUS_ASSIGN_OR_RETURN(Value input, importer.value(node, 0));
   if (!isa<FloatType>(tensorType(input).getElementType()))
-    return node.error("its input \"", node.input(0).str(), "\" holds no floats");
+    return node.error("its input \"", node.input(0).str(),
+                      "\" holds no floats");
   Formula formula{importer.builder, importer.location(node), input};
   return importer.define(node, 0, activation(node, formula));
 }
@@ -172,8 +173,7 @@ absl::Status clip(Importer &importer, const Node &node) {
   Location location = importer.location(node);
   if (isa<FloatType>(tensorType(input).getElementType()))
     return importer.define(
-        node, 0,
-        Formula{builder, location, input}.clip(input, low, high));
+        node, 0, Formula{builder, location, input}.clip(input, low, high));
   Value result = input;
   if (low != -kInfinity)
     result = arith::MaxSIOp::create(builder, location, result,
@@ -189,6 +189,13 @@ absl::Status prelu(Importer &importer, const Node &node) {
   GRADUS_ASSIGN_OR_RETURN(Value input, importer.value(node, 0));
   GRADUS_ASSIGN_OR_RETURN(Value slope, importer.value(node, 1));
   ArrayRef<int64_t> shape = tensorType(input).getShape();
+  if (node.opset() < 7 && shape.size() > 1 &&
+      tensorType(slope).getRank() == 1 &&
+      tensorType(slope).getDimSize(0) == shape[1]) { // One for each channel.
+    SmallVector<int64_t> channels(shape.size() - 1, 1);
+    channels[0] = shape[1];
+    slope = reshape(importer.builder, importer.location(node), slope, channels);
+  }
   auto common = commonShape(shape, tensorType(slope).getShape());
   if (!common.ok() || ArrayRef<int64_t>(*common) != shape)
     return node.error("its slope of shape [",
@@ -196,9 +203,9 @@ absl::Status prelu(Importer &importer, const Node &node) {
                       "] does not fit an input of shape [", joined(shape), "]");
   Formula f{importer.builder, importer.location(node), input};
   slope = broadcastLast(f.builder, f.location, slope, shape);
-  return importer.define(node, 0,
-                         f.select(f.greater(input, f.number(0)), input,
-                                  f.mul(slope, input)));
+  return importer.define(
+      node, 0,
+      f.select(f.greater(input, f.number(0)), input, f.mul(slope, input)));
 }
 
 const Operator kOperators[] = {

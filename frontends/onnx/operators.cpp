@@ -12,7 +12,8 @@ static llvm::StringMap<const Operator *> allOperators() {
         reductionOperators(), indexingOperators(), logicOperators(),
         transformerOperators(), rankingOperators(), einsumOperators(),
         recurrentOperators(), attentionOperators(), normOperators(),
-        lossOperators(), resizeOperators(), rearrangingOperators()})
+        lossOperators(), resizeOperators(), rearrangingOperators(),
+        sequenceOperators()})
     for (const Operator &op : family)
       result[op.name] = &op;
   return result;

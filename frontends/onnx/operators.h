@@ -43,6 +43,7 @@ llvm::ArrayRef<Operator> attentionOperators();
 llvm::ArrayRef<Operator> normOperators();
 llvm::ArrayRef<Operator> lossOperators();
 llvm::ArrayRef<Operator> resizeOperators();
+llvm::ArrayRef<Operator> sequenceOperators();
 llvm::ArrayRef<Operator> rearrangingOperators();
 
 /// The op of this type (`Gemm`, `com.acme::Fancy`), or null.

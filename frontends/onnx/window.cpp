@@ -185,7 +185,8 @@ absl::Status padToShape(const Node &node, Sliding &sliding,
     if (total < 0)
       return node.error("output_shape [", joined(wanted),
                         "] is larger than the ", full,
-                        " elements that axis ", d + 2, " has without padding");
+                        " elements that axis ", d + 2,
+                        " has without padding, which is not supported");
     sliding.padsBegin[d] = oddAtEnd ? total / 2 : total - total / 2;
     sliding.padsEnd[d] = total - sliding.padsBegin[d];
   }

@@ -87,7 +87,8 @@ TEST(Window, SpreadsToAShapeThatIsAskedFor) {
             (Values{1, 2, 13, 20}));
   EXPECT_EQ(import(spread().with("output_shape", Shape{9})).error,
             "node \"the ConvTranspose\" (ConvTranspose): output_shape [9] is "
-            "larger than the 4 elements that axis 2 has without padding");
+            "larger than the 4 elements that axis 2 has without padding, which is "
+            "not supported");
 }
 
 TEST(Window, SpreadsInGroupsAndAddsABias) {
