@@ -2,6 +2,7 @@
 
 #include "codegen/blocked_tensor.h"
 
+#include "codegen/plan.h"
 #include "ir/build.h"
 
 namespace gradus {
@@ -41,6 +42,20 @@ SmallVector<int64_t> blockedShape(ArrayRef<int64_t> shape, int64_t block) {
   result[1] /= block;
   result.push_back(block);
   return result;
+}
+
+Value reorder(OpBuilder &builder, Location location, Value value,
+              RankedTensorType type, const LibraryLayout &from,
+              const LibraryLayout &to) {
+  if (from == to)
+    return value;
+  MLIRContext *context = builder.getContext();
+  auto op = plan::LibraryOp::create(
+      builder, location, type, "reorder", value, builder.getDictionaryAttr({}),
+      builder.getArrayAttr(
+          {toAttribute(from, context), toAttribute(to, context)}),
+      0, 0, builder.getStringAttr("reorder"));
+  return op.getResult(0);
 }
 
 /// Between [N, C/b, b, ...] and [N, C/b, ..., b].

@@ -20,8 +20,15 @@ LibraryLayout blockedLayout(llvm::ArrayRef<int64_t> shape, int64_t block);
 llvm::SmallVector<int64_t> blockedShape(llvm::ArrayRef<int64_t> shape,
                                         int64_t block);
 
+/// The library's reorder of a value between two layouts, as a tensor of `type`;
+/// the value itself where they are the same.
+mlir::Value reorder(mlir::OpBuilder &builder, mlir::Location location,
+                    mlir::Value value, mlir::RankedTensorType type,
+                    const LibraryLayout &from, const LibraryLayout &to);
+
 /// The plain value's elements in blocks, and back, by a reshape and a
-/// transpose. `shape` is the plain one.
+/// transpose: of any elements, where the library reorders f32 alone. `shape` is
+/// the plain one.
 mlir::Value blocked(mlir::OpBuilder &builder, mlir::Location location,
                     mlir::Value plain, int64_t block);
 mlir::Value unblocked(mlir::OpBuilder &builder, mlir::Location location,

@@ -109,7 +109,8 @@ static CompileReport reportOf(const ArtifactParts &parts) {
   }
   report.state = parts.states.bytes;
   report.constants = parts.constants.bytes;
-  report.code = parts.targets.front().code.code.size();
+  if (!parts.targets.empty())
+    report.code = parts.targets.front().code.code.size();
   return report;
 }
 
@@ -138,11 +139,7 @@ static llvm::Expected<std::vector<char>>
 compileWithin(ModuleOp module, int64_t limit, const CompileOptions &options,
               CompileReport &report) {
   auto predict = [&](ModuleOp lowered) {
-    ArtifactParts parts = planProgram(programOf(lowered), options);
-    int64_t arena = 0;
-    for (const GraphMemory &memory : parts.memory)
-      arena = std::max(arena, memory.arena);
-    return parts.states.bytes + parts.constants.bytes + arena;
+    return reportOf(planProgram(programOf(lowered), options)).predicted();
   };
   int64_t code = 0;
   for (int attempt = 0; attempt < 2; ++attempt) {

@@ -12,25 +12,24 @@ namespace gradus {
 #define GEN_PASS_DEF_LOWERTONESTS
 #include "codegen/passes.h.inc"
 
-namespace {
 using namespace mlir;
 using plan::NestOp;
 
-/// The code of a region that hands its first value on.
 SmallVector<Value> passOn(OpBuilder &, Location, ValueRange values) {
   return {values.front()};
 }
 
-/// A nest that computes each element of `result` from `reads` at its position.
-NestOp elementwise(OpBuilder &builder, Location location, const Domain &domain,
-                   ArrayRef<AffineExpr> position, Type result,
-                   ArrayRef<NestRead> reads, ScalarBody then) {
+NestOp elementwiseNest(OpBuilder &builder, Location location,
+                       const Domain &domain, ArrayRef<AffineExpr> position,
+                       Type result, ArrayRef<NestRead> reads, ScalarBody then) {
   NestParts parts = domain.elementwise();
   parts.thenReads = SmallVector<NestRead>(reads);
   parts.outputMaps = {domain.thenMap(position)};
   parts.resultTypes = {result};
   return buildNest(builder, location, parts, nullptr, then);
 }
+
+namespace {
 
 /// A nest whose elements are those of `input`, read at `from` of the position.
 Value move(OpBuilder &builder, Operation *op, Value input,
@@ -39,8 +38,8 @@ Value move(OpBuilder &builder, Operation *op, Value input,
   Domain domain(builder.getContext());
   auto position = domain.parallel(cast<ShapedType>(type).getShape());
   NestRead read{input, domain.thenMap(from(position)), {}};
-  return elementwise(builder, op->getLoc(), domain, position, type, read,
-                     passOn)
+  return elementwiseNest(builder, op->getLoc(), domain, position, type, read,
+                         passOn)
       .getResult(0);
 }
 
@@ -74,8 +73,8 @@ Value lower(OpBuilder &builder, Elementwise op) {
   auto then = [&](OpBuilder &inside, Location, ValueRange scalars) {
     return SmallVector<Value>{op.buildScalar(inside, scalars)};
   };
-  return elementwise(builder, op->getLoc(), domain, position, result.getType(),
-                     reads, then)
+  return elementwiseNest(builder, op->getLoc(), domain, position,
+                         result.getType(), reads, then)
       .getResult(0);
 }
 
@@ -90,7 +89,7 @@ Value lower(OpBuilder &builder, IotaOp op) {
                                       index);
     return SmallVector<Value>{index};
   };
-  return elementwise(builder, op.getLoc(), domain, position, type, {}, then)
+  return elementwiseNest(builder, op.getLoc(), domain, position, type, {}, then)
       .getResult(0);
 }
 
@@ -102,8 +101,8 @@ Value lower(OpBuilder &builder, arith::ConstantOp op) {
     return SmallVector<Value>{
         arith::ConstantOp::create(inside, location, splatOf(op))};
   };
-  return elementwise(builder, op.getLoc(), domain, position, op.getType(), {},
-                     then)
+  return elementwiseNest(builder, op.getLoc(), domain, position, op.getType(),
+                         {}, then)
       .getResult(0);
 }
 
@@ -180,7 +179,8 @@ SmallVector<Value> lowerOp(OpBuilder &builder, Operation *op) {
 
 /// What the rest of codegen takes as it is.
 bool stays(Operation *op) {
-  return isa<ReadOp, WriteOp, ReturnOp, ReshapeOp, AfterOp, arith::ConstantOp>(op) ||
+  return isa<ReadOp, WriteOp, ReturnOp, ReshapeOp, AfterOp, arith::ConstantOp>(
+             op) ||
          isa<plan::PlanDialect>(op->getDialect());
 }
 

@@ -6,6 +6,18 @@
 
 namespace gradus {
 
+/// The code of a region that hands its first value on.
+llvm::SmallVector<mlir::Value> passOn(mlir::OpBuilder &, mlir::Location,
+                                      mlir::ValueRange values);
+
+/// A nest that computes each element of a tensor of type `result` from `reads`
+/// at its position.
+plan::NestOp elementwiseNest(mlir::OpBuilder &builder, mlir::Location location,
+                             const Domain &domain,
+                             llvm::ArrayRef<mlir::AffineExpr> position,
+                             mlir::Type result, llvm::ArrayRef<NestRead> reads,
+                             ScalarBody then);
+
 /// Writes a convolution or pooling op as nests and returns its results' values;
 /// nothing if `op` is no such op.
 llvm::SmallVector<mlir::Value> lowerWindowOp(mlir::OpBuilder &builder,

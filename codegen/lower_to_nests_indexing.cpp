@@ -9,21 +9,6 @@ namespace gradus {
 namespace {
 using namespace mlir;
 
-SmallVector<Value> passOn(OpBuilder &, Location, ValueRange values) {
-  return {values.front()};
-}
-
-/// A nest that writes each element of a tensor of this type from its reads.
-Value elementwise(OpBuilder &builder, Location location, const Domain &domain,
-                  ArrayRef<AffineExpr> position, Type type,
-                  ArrayRef<NestRead> reads, ScalarBody then) {
-  NestParts parts = domain.elementwise();
-  parts.thenReads = SmallVector<NestRead>(reads);
-  parts.outputMaps = {domain.thenMap(position)};
-  parts.resultTypes = {type};
-  return buildNest(builder, location, parts, nullptr, then).getResult(0);
-}
-
 //===-- slice, pad --------------------------------------------------------===//
 
 Value lower(OpBuilder &builder, SliceOp op) {
@@ -34,8 +19,9 @@ Value lower(OpBuilder &builder, SliceOp op) {
        llvm::zip(position, op.getStarts(), op.getSteps()))
     from.push_back(at * step + start);
   NestRead read{op.getInput(), domain.thenMap(from), {}};
-  return elementwise(builder, op.getLoc(), domain, position, op.getType(), read,
-                     passOn);
+  return elementwiseNest(builder, op.getLoc(), domain, position, op.getType(),
+                         read, passOn)
+      .getResult(0);
 }
 
 /// Conditions that a position is one of an element, collected by dimension.
@@ -83,12 +69,13 @@ Value lower(OpBuilder &builder, PadOp op) {
       return SmallVector<Value>{values.front()};
     Value other = splat(body, location, values.front().getType(), fill);
     Value condition = emitInside(body, location, guard);
-    return SmallVector<Value>{arith::SelectOp::create(
-        body, location, condition, values.front(), other)};
+    return SmallVector<Value>{arith::SelectOp::create(body, location, condition,
+                                                      values.front(), other)};
   };
   NestRead read{op.getInput(), domain.thenMap(from), guard};
-  return elementwise(builder, op.getLoc(), domain, position, op.getType(), read,
-                     then);
+  return elementwiseNest(builder, op.getLoc(), domain, position, op.getType(),
+                         read, then)
+      .getResult(0);
 }
 
 //===-- concatenate -------------------------------------------------------===//
@@ -107,9 +94,9 @@ Value concatenateFew(OpBuilder &builder, Location location, ValueRange parts,
     SmallVector<AffineExpr> from(position);
     from[axis] = position[axis] - start;
     AffineExpr left = start + size - 1 - position[axis];
-    reads.push_back({part, domain.thenMap(from),
-                     IntegerSet::get(dims, 0, {from[axis], left},
-                                     {false, false})});
+    reads.push_back(
+        {part, domain.thenMap(from),
+         IntegerSet::get(dims, 0, {from[axis], left}, {false, false})});
     before.push_back(IntegerSet::get(dims, 0, {left}, {false}));
     start += size;
   }
@@ -120,7 +107,8 @@ Value concatenateFew(OpBuilder &builder, Location location, ValueRange parts,
           body, where, emitInside(body, where, before[i]), values[i], chosen);
     return SmallVector<Value>{chosen};
   };
-  return elementwise(builder, location, domain, position, type, reads, then);
+  return elementwiseNest(builder, location, domain, position, type, reads, then)
+      .getResult(0);
 }
 
 RankedTensorType concatenatedType(ValueRange parts, int64_t axis) {
@@ -140,11 +128,12 @@ Value lower(OpBuilder &builder, ConcatenateOp op) {
     SmallVector<Value> groups;
     for (size_t first = 0; first < parts.size(); first += most) {
       auto group = ArrayRef(parts).drop_front(first).take_front(most);
-      groups.push_back(group.size() == 1
-                           ? group.front()
-                           : concatenateFew(builder, op.getLoc(), group,
-                                            concatenatedType(group, op.getAxis()),
-                                            op.getAxis()));
+      groups.push_back(
+          group.size() == 1
+              ? group.front()
+              : concatenateFew(builder, op.getLoc(), group,
+                               concatenatedType(group, op.getAxis()),
+                               op.getAxis()));
     }
     parts = groups;
   }

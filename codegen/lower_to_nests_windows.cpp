@@ -16,10 +16,6 @@ namespace {
 using namespace mlir;
 using plan::NestOp;
 
-SmallVector<Value> passOn(OpBuilder &, Location, ValueRange values) {
-  return {values.front()};
-}
-
 SmallVector<Value> multiply(OpBuilder &builder, Location location,
                             ValueRange values) {
   return {arith::MulFOp::create(builder, location, values[0], values[1])};

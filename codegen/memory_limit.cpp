@@ -11,86 +11,65 @@
 using namespace mlir;
 using namespace gradus;
 
-namespace {
+/// A lowered copy; without a module where passes failed.
+static Fitted lowered(ModuleOp module, Recomputation how, Predict predict) {
+  OwningOpRef<ModuleOp> copy(module.clone());
+  PassManager manager(module.getContext());
+  manager.enableVerifier(false);
+  if (how.recomputed > 0)
+    manager.nest<ProgramOp>().addPass(
+        createRecompute({how.segments, how.recomputed}));
+  buildCodegenPipeline(manager, "");
+  if (failed(manager.run(*copy)))
+    return {};
+  int64_t bytes = predict(*copy);
+  return {std::move(copy), how, bytes};
+}
 
-class Search {
-public:
-  Search(ModuleOp module, int64_t limit, Predict predict)
-      : module_(module), limit_(limit), predict_(predict) {}
-
-  /// Nothing computed twice, then all of it in few to many segments; of the
-  /// best number of segments as few as it takes.
-  llvm::Expected<Fitted> run() {
-    if (!tryOut({}) || fits())
-      return take();
-    for (unsigned segments : {4, 8, 16, 32})
-      if (!tryOut({segments, segments - 1}))
-        return take();
-    if (fits() && !reduce())
-      failed_ = true;
-    return take();
+/// All segments but the last computed twice, in the number that needs least.
+static Fitted smallest(ModuleOp module, Predict predict) {
+  Fitted best;
+  for (unsigned segments : {4, 8, 16, 32}) {
+    Fitted trial = lowered(module, {segments, segments - 1}, predict);
+    if (!trial.module)
+      return trial;
+    if (!best.module || trial.bytes < best.bytes)
+      best = std::move(trial);
   }
+  return best;
+}
 
-private:
-  bool fits() const { return best_.bytes <= limit_; }
-
-  /// Keeps the trial if it needs less than the best so far, or fits and
-  /// computes less twice.
-  bool tryOut(Recomputation how) {
-    OwningOpRef<ModuleOp> copy(module_.clone());
-    PassManager manager(module_.getContext());
-    manager.enableVerifier(false);
-    if (how.recomputed > 0)
-      manager.nest<ProgramOp>().addPass(
-          createRecompute({how.segments, how.recomputed}));
-    buildCodegenPipeline(manager, "");
-    if (mlir::failed(manager.run(*copy))) {
-      failed_ = true;
-      return false;
-    }
-    int64_t bytes = predict_(*copy);
-    bool fewer = best_.module && bytes <= limit_ && fits() &&
-                 how.segments == best_.recomputation.segments &&
-                 how.recomputed < best_.recomputation.recomputed;
-    if (!best_.module || bytes < best_.bytes || fewer)
-      best_ = {std::move(copy), how, bytes};
-    lastFits_ = bytes <= limit_;
-    return true;
+/// As few segments computed twice as it takes, by bisection; `best` fits.
+static Fitted fewest(ModuleOp module, int64_t limit, Fitted best,
+                     Predict predict) {
+  unsigned low = 1;
+  while (low < best.recomputation.recomputed) {
+    Recomputation how = best.recomputation;
+    how.recomputed = (low + how.recomputed) / 2;
+    Fitted trial = lowered(module, how, predict);
+    if (!trial.module)
+      return trial;
+    if (trial.bytes <= limit)
+      best = std::move(trial);
+    else
+      low = how.recomputed + 1;
   }
-
-  /// The smallest number of recomputed segments that fits, by bisection.
-  bool reduce() {
-    unsigned low = 1, high = best_.recomputation.recomputed;
-    unsigned segments = best_.recomputation.segments;
-    while (low < high) {
-      unsigned middle = (low + high) / 2;
-      if (!tryOut({segments, middle}))
-        return false;
-      if (lastFits_)
-        high = middle;
-      else
-        low = middle + 1;
-    }
-    return true;
-  }
-
-  llvm::Expected<Fitted> take() {
-    if (failed_)
-      return llvm::createStringError(
-          "the program does not compile; see the errors above");
-    return std::move(best_);
-  }
-
-  ModuleOp module_;
-  int64_t limit_;
-  Predict predict_;
-  Fitted best_;
-  bool lastFits_ = false, failed_ = false;
-};
-
-} // namespace
+  return best;
+}
 
 llvm::Expected<Fitted> gradus::fitMemory(ModuleOp module, int64_t limit,
                                          Predict predict) {
-  return Search(module, limit, predict).run();
+  Fitted found = lowered(module, {}, predict);
+  if (found.module && found.bytes > limit) {
+    Fitted least = smallest(module, predict);
+    // A network without segments worth it needs no less than it did.
+    if (!least.module || least.bytes < found.bytes)
+      found = std::move(least);
+    if (found.module && found.bytes <= limit)
+      found = fewest(module, limit, std::move(found), predict);
+  }
+  if (!found.module)
+    return llvm::createStringError(
+        "the program does not compile; see the errors above");
+  return found;
 }

@@ -2,8 +2,8 @@
 // tensors, so that few reorders are left. Stands behind selection.
 //
 // A result in blocks is known by its reorder to the plain shape. Elementwise
-// ops, pools and reductions that read it are written again over the blocks; their
-// results have reorders of their own, which go when nobody reads them.
+// ops, pools and reductions that read it are written again over the blocks;
+// their results have reorders of their own, which go when nobody reads them.
 
 #include "codegen/blocked_tensor.h"
 #include "codegen/nest.h"
@@ -125,14 +125,9 @@ private:
         return made;
     if (!type.getElementType().isF32())
       return blocked(builder, plain.getLoc(), plain, like.size);
-    MLIRContext *context = builder.getContext();
-    auto back = builder.getArrayAttr(
-        {toAttribute(rowMajorLayout(type.getShape()), context),
-         toAttribute(blockedLayout(type.getShape(), like.size), context)});
-    return LibraryOp::create(builder, plain.getLoc(), wanted, "reorder", plain,
-                             builder.getDictionaryAttr({}), back, 0, 0,
-                             builder.getStringAttr("reorder"))
-        .getResult(0);
+    return reorder(builder, plain.getLoc(), plain, wanted,
+                   rowMajorLayout(type.getShape()),
+                   blockedLayout(type.getShape(), like.size));
   }
 
   /// The broadcast straight into blocks, or null where that would not be one.
@@ -164,9 +159,8 @@ private:
       return;
     Blocks blocks = found->second;
     OpBuilder builder(op);
-    Value result =
-        AfterOp::create(builder, op.getLoc(), blocks.value.getType(),
-                        blocks.value, op.getOther());
+    Value result = AfterOp::create(builder, op.getLoc(), blocks.value.getType(),
+                                   blocks.value, op.getOther());
     replace(op.getResult(), result, blocks.size);
     ++count_;
   }
@@ -212,8 +206,10 @@ private:
     for (Value operand : op->getOperands())
       mapping.map(operand, inBlocks(builder, operand, like));
     Operation *copy = builder.clone(*op, mapping);
-    for (auto [name, value] : {std::pair("window", 1), {"strides", 1},
-                               {"pads_begin", 0}, {"pads_end", 0},
+    for (auto [name, value] : {std::pair("window", 1),
+                               {"strides", 1},
+                               {"pads_begin", 0},
+                               {"pads_end", 0},
                                {"dilations", 1}}) {
       SmallVector<int64_t> values(
           op->getAttrOfType<DenseI64ArrayAttr>(name).asArrayRef());
@@ -237,21 +233,15 @@ private:
   }
 
   void replace(Value old, Value result, int64_t size) {
-    OpBuilder builder = OpBuilder(graph_.getContext());
+    OpBuilder builder(graph_.getContext());
     builder.setInsertionPointAfterValue(result);
     auto type = cast<RankedTensorType>(old.getType());
     ArrayRef<int64_t> shape = type.getShape();
-    ArrayAttr layouts = builder.getArrayAttr(
-        {toAttribute(blockedLayout(shape, size), builder.getContext()),
-         toAttribute(rowMajorLayout(shape), builder.getContext())});
-    Value plain;
-    if (type.getElementType().isF32())
-      plain = LibraryOp::create(builder, old.getLoc(), type, "reorder", result,
-                                builder.getDictionaryAttr({}), layouts, 0, 0,
-                                builder.getStringAttr("reorder"))
-                  .getResult(0);
-    else
-      plain = unblocked(builder, old.getLoc(), result, shape);
+    Value plain =
+        type.getElementType().isF32()
+            ? reorder(builder, old.getLoc(), result, type,
+                      blockedLayout(shape, size), rowMajorLayout(shape))
+            : unblocked(builder, old.getLoc(), result, shape);
     old.replaceAllUsesWith(plain);
     blocks_[plain] = {result, size};
   }

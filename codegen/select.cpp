@@ -37,7 +37,10 @@ std::optional<Candidate> candidate(MatmulOp op) {
   int64_t k = op.getTransposeA() ? a[rank - 2] : a[rank - 1];
   SmallVector<int64_t> left(y), right(y);
   left[rank - 1] = right[rank - 2] = k;
-  Candidate found{op, {"matmul"}, {op.getA(), op.getB()}};
+  Candidate found;
+  found.op = op;
+  found.call.name = "matmul";
+  found.operands = {op.getA(), op.getB()};
   found.call.operands = {
       op.getTransposeA() ? transposedLayout(left) : rowMajorLayout(left),
       op.getTransposeB() ? transposedLayout(right) : rowMajorLayout(right)};
@@ -60,10 +63,11 @@ LibraryLayout weightLayout(ArrayRef<int64_t> shape, int64_t groups) {
 template <typename Op>
 Candidate convolution(Op op, ArrayRef<int64_t> weight,
                       ArrayRef<int64_t> output) {
-  Candidate found{op,
-                  {op->getName().stripDialect().str()},
-                  llvm::to_vector(op->getOperands())};
+  Candidate found;
+  found.op = op;
+  found.operands = llvm::to_vector(op->getOperands());
   LibraryCall &call = found.call;
+  call.name = op->getName().stripDialect().str();
   call.strides = SmallVector<int64_t>(op.getStrides());
   call.dilations = SmallVector<int64_t>(op.getDilations());
   call.padsBegin = SmallVector<int64_t>(op.getPadsBegin());
@@ -161,19 +165,6 @@ void takeEpilogue(Candidate &found) {
 }
 
 //===-- calls -------------------------------------------------------------===//
-
-Value reorder(OpBuilder &builder, Location location, Value value,
-              RankedTensorType type, const LibraryLayout &from,
-              const LibraryLayout &to) {
-  if (from == to)
-    return value;
-  auto op = LibraryOp::create(
-      builder, location, type, "reorder", value, builder.getDictionaryAttr({}),
-      builder.getArrayAttr({toAttribute(from, builder.getContext()),
-                            toAttribute(to, builder.getContext())}),
-      0, 0, builder.getStringAttr("reorder"));
-  return op.getResult(0);
-}
 
 /// The tensor that holds a layout: its own shape where it is row-major, that of
 /// blocked channels, else so many elements.

@@ -25,7 +25,7 @@ constexpr int64_t kLeastWork = 100 * 1000, kSmaller = 4;
 constexpr int64_t kMostParts = 16, kLeastRows = 4;
 
 /// Parts of a dimension, all equal; 1 if it has no such parts.
-int64_t partsOf(int64_t extent) {
+int64_t equalParts(int64_t extent) {
   for (int64_t parts = std::min(kMostParts, extent / kLeastRows); parts > 1;
        --parts)
     if (extent % parts == 0)
@@ -62,7 +62,7 @@ int64_t partsFor(NestOp nest) {
   if (nest.getReduced().empty() || costOf(nest).work < kLeastWork ||
       !isRow(nest, nest.getParallel().size()))
     return 1;
-  int64_t parts = partsOf(nest.getReduced()[0]);
+  int64_t parts = equalParts(nest.getReduced()[0]);
   int64_t partial = 0;
   for (Value sum : nest.getMap().front().getTerminator()->getOperands())
     partial += parts * bytesOf(RankedTensorType::get(nest.getParallel(),
@@ -126,7 +126,7 @@ private:
       parts.resultTypes.push_back(
           RankedTensorType::get(parts.parallel, sum.getType()));
     }
-    parts.combine = gradus::partsOf(nest_).combine;
+    parts.combine = partsOf(nest_).combine;
     parts.label = labelOf(nest_);
     return buildNest(
         builder_, nest_.getLoc(), parts,
@@ -142,7 +142,7 @@ private:
 
   /// Combines the parts and does what the nest did behind its reduction.
   NestOp buildTotal(NestOp partial) {
-    NestParts parts = gradus::partsOf(nest_);
+    NestParts parts = partsOf(nest_);
     parts.reduced = {parts_};
     parts.mapReads.clear();
     SmallVector<AffineExpr> element = {dim(outer_)};

@@ -194,7 +194,9 @@ std::vector<std::string> wordsOf(const std::vector<Deviation> &failures) {
 Outcome checkRun(compiler::Compiler &compiler, const RecordedCase &recorded,
                  const std::string &file, const std::string &run,
                  const Options &options) {
-  Outcome outcome = {.file = recorded.name() + "/" + file, .run = run};
+  Outcome outcome;
+  outcome.file = recorded.name() + "/" + file;
+  outcome.run = run;
   try {
     if (std::string missing = recorded.missing(file); !missing.empty())
       throw std::runtime_error(

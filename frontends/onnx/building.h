@@ -42,6 +42,17 @@ struct Building {
     return transpose(builder, location, value, order);
   }
 
+  /// The slices of `input` along `axis` that stand at these places.
+  mlir::Value gatherAlong(mlir::Value input, int64_t axis,
+                          llvm::ArrayRef<int64_t> places) const {
+    llvm::SmallVector<int64_t> shape(tensorType(input).getShape());
+    shape[axis] = places.size();
+    mlir::Value at = mlir::arith::ConstantOp::create(
+        builder, location, toAttribute(integers(places, importer.context())));
+    return make<GatherOp>(tensorType(input).clone(shape), input, at, axis,
+                          /*batch_dims=*/0);
+  }
+
   // Sums, products and the like of floats or integers.
   mlir::Value add(mlir::Value a, mlir::Value b) const {
     return either<mlir::arith::AddFOp, mlir::arith::AddIOp>(a, b);

@@ -101,7 +101,7 @@ void Importer::defineUnsupported(const Node &node, int output,
 
 void Importer::defineFailed(const Node &node) {
   for (int output = 0; output < node.outputCount(); ++output)
-    entries_[node.output(output)] = {.failed = true};
+    entries_[node.output(output)].failed = true;
 }
 
 absl::StatusOr<Constant> Importer::constant(const TensorProto &tensor) {

@@ -129,17 +129,6 @@ SmallVector<int64_t> picked(const std::vector<double> &weights,
   return result;
 }
 
-Value gatherAlong(const Building &b, Value input, int64_t axis,
-                  ArrayRef<int64_t> indices) {
-  SmallVector<int64_t> shape(tensorType(input).getShape());
-  shape[axis] = indices.size();
-  Value at = arith::ConstantOp::create(
-      b.builder, b.location,
-      toAttribute(integers(indices, b.importer.context())));
-  return b.make<GatherOp>(tensorType(input).clone(shape), input, at, axis,
-                          /*batch_dims=*/0);
-}
-
 /// The axis last, then input [rest, in] times weights [out, in] transposed.
 Value multiplyAlong(const Building &b, Value input, int64_t axis,
                     const std::vector<double> &weights, int64_t out) {
@@ -177,7 +166,7 @@ absl::Status resize(Importer &importer, const Node &node) {
       return node.error(weights.status().message());
     SmallVector<int64_t> indices = picked(*weights, size);
     if (int64_t(indices.size()) == size.out)
-      value = gatherAlong(b, value, axis, indices);
+      value = b.gatherAlong(value, axis, indices);
     else if (Building::isFloat(value))
       value = multiplyAlong(b, value, axis, *weights, size.out);
     else

@@ -11,17 +11,6 @@ namespace {
 
 using namespace mlir;
 
-Value gatherAlong(const Building &b, Value input, int64_t axis,
-                  ArrayRef<int64_t> indices) {
-  SmallVector<int64_t> shape(tensorType(input).getShape());
-  shape[axis] = indices.size();
-  Value at = arith::ConstantOp::create(
-      b.builder, b.location,
-      toAttribute(integers(indices, b.importer.context())));
-  return b.make<GatherOp>(tensorType(input).clone(shape), input, at, axis,
-                          /*batch_dims=*/0);
-}
-
 //===-- products so far ---------------------------------------------------===//
 
 /// One step of a scan: every element times the one `distance` before it.
@@ -33,7 +22,7 @@ Value timesEarlier(const Building &b, Value value, int64_t axis,
   for (int64_t i = 0; i < size; ++i)
     from.push_back(std::clamp<int64_t>(reverse ? i + distance : i - distance, 0,
                                        size - 1));
-  Value earlier = gatherAlong(b, value, axis, from);
+  Value earlier = b.gatherAlong(value, axis, from);
   Value numbers =
       iota(b.builder, b.location,
            RankedTensorType::get(shape, b.builder.getI64Type()), axis);
@@ -55,7 +44,7 @@ Value exclusive(const Building &b, Value value, int64_t axis, bool reverse) {
            RankedTensorType::get(shape, b.builder.getI64Type()), axis);
   Value edge = b.compare(arith::CmpIPredicate::eq, numbers,
                          b.number(reverse ? size - 1 : 0, numbers));
-  return b.select(edge, b.number(1, value), gatherAlong(b, value, axis, from));
+  return b.select(edge, b.number(1, value), b.gatherAlong(value, axis, from));
 }
 
 absl::Status cumulativeProduct(Importer &importer, const Node &node) {
@@ -86,7 +75,7 @@ Value cropOrPad(const Building &b, Value value, int64_t axis, int64_t wanted) {
   for (int64_t i = 0; i < wanted; ++i)
     from.push_back(std::clamp<int64_t>(wanted < size ? i + before : i - before,
                                        0, size - 1));
-  Value result = gatherAlong(b, value, axis, from);
+  Value result = b.gatherAlong(value, axis, from);
   if (wanted <= size)
     return result;
   shape[axis] = wanted;
@@ -140,7 +129,7 @@ absl::Status compress(Importer &importer, const Node &node) {
     return node.error("keeps ", kept.size(), " of ",
                       tensorType(value).getDimSize(axis),
                       " elements, which is not supported");
-  return importer.define(node, 0, gatherAlong(b, value, axis, kept));
+  return importer.define(node, 0, b.gatherAlong(value, axis, kept));
 }
 
 //===-- windows -----------------------------------------------------------===//

@@ -148,6 +148,22 @@ absl::StatusOr<Value> plusChannelBias(Importer &importer, const Node &node,
       .getResult();
 }
 
+/// The op of a node and its bias.
+template <typename Op>
+absl::Status defineConvolution(Importer &importer, const Node &node,
+                               const Sliding &sliding, ArrayRef<int64_t> result,
+                               int64_t groups) {
+  GRADUS_ASSIGN_OR_RETURN(Value input, importer.value(node, 0));
+  GRADUS_ASSIGN_OR_RETURN(Value weight, importer.value(node, 1));
+  Value image = Op::create(
+      importer.builder, importer.location(node),
+      RankedTensorType::get(result, tensorType(input).getElementType()), input,
+      weight, sliding.strides, sliding.padsBegin, sliding.padsEnd,
+      sliding.dilations, groups);
+  GRADUS_ASSIGN_OR_RETURN(Value biased, plusChannelBias(importer, node, image));
+  return importer.define(node, 0, biased);
+}
+
 absl::Status conv(Importer &importer, const Node &node) {
   GRADUS_ASSIGN_OR_RETURN(Value input, importer.value(node, 0));
   GRADUS_ASSIGN_OR_RETURN(Value weight, importer.value(node, 1));
@@ -161,13 +177,8 @@ absl::Status conv(Importer &importer, const Node &node) {
       readWindow(node, kernel.drop_front(2), shape.drop_front(2)));
   GRADUS_ASSIGN_OR_RETURN(SmallVector<int64_t> result,
                           resultShape(node, sliding, shape, kernel[0]));
-  Value image = ConvolutionOp::create(
-      importer.builder, importer.location(node),
-      RankedTensorType::get(result, tensorType(input).getElementType()), input,
-      weight, sliding.strides, sliding.padsBegin, sliding.padsEnd,
-      sliding.dilations, groups);
-  GRADUS_ASSIGN_OR_RETURN(Value biased, plusChannelBias(importer, node, image));
-  return importer.define(node, 0, biased);
+  return defineConvolution<ConvolutionOp>(importer, node, sliding, result,
+                                          groups);
 }
 
 //===-- transposed convolution --------------------------------------------===//
@@ -184,9 +195,8 @@ absl::Status padToShape(const Node &node, Sliding &sliding,
     int64_t total = full - wanted[d];
     if (total < 0)
       return node.error("output_shape [", joined(wanted),
-                        "] is larger than the ", full,
-                        " elements that axis ", d + 2,
-                        " has without padding, which is not supported");
+                        "] is larger than the ", full, " elements that axis ",
+                        d + 2, " has without padding, which is not supported");
     sliding.padsBegin[d] = oddAtEnd ? total / 2 : total - total / 2;
     sliding.padsEnd[d] = total - sliding.padsBegin[d];
   }
@@ -208,9 +218,10 @@ SmallVector<int64_t> wantedShape(const Node &node, const Sliding &sliding,
 
 /// The sizes of the result. Output padding beyond what a stride leaves open
 /// must be taken from the padding at the end.
-absl::StatusOr<SmallVector<int64_t>>
-transposedSizes(const Node &node, Sliding &sliding, ArrayRef<int64_t> input,
-                ArrayRef<int64_t> extra) {
+absl::StatusOr<SmallVector<int64_t>> transposedSizes(const Node &node,
+                                                     Sliding &sliding,
+                                                     ArrayRef<int64_t> input,
+                                                     ArrayRef<int64_t> extra) {
   SmallVector<int64_t> sizes;
   for (size_t d = 0; d < input.size(); ++d) {
     int64_t stride = sliding.strides[d];
@@ -235,8 +246,8 @@ absl::Status checkTransposedWeight(const Node &node, ArrayRef<int64_t> input,
   if (weight.size() != input.size() || groups < 1 || weight[0] != input[1] ||
       input[1] % groups)
     return node.error("a weight of shape [", joined(weight), "] in ", groups,
-                      " groups does not fit an input of shape [",
-                      joined(input), "]");
+                      " groups does not fit an input of shape [", joined(input),
+                      "]");
   return absl::OkStatus();
 }
 
@@ -250,8 +261,8 @@ absl::Status convTranspose(Importer &importer, const Node &node) {
   auto spatial = shape.drop_front(2);
   int64_t groups = node.integer("group", 1);
   GRADUS_RETURN_IF_ERROR(checkTransposedWeight(node, shape, kernel, groups));
-  GRADUS_ASSIGN_OR_RETURN(
-      Sliding sliding, readWindow(node, kernel.drop_front(2), spatial));
+  GRADUS_ASSIGN_OR_RETURN(Sliding sliding,
+                          readWindow(node, kernel.drop_front(2), spatial));
   SmallVector<int64_t> none(spatial.size(), 0);
   SmallVector<int64_t> extra = node.integers("output_padding", none);
   SmallVector<int64_t> wanted = wantedShape(node, sliding, spatial);
@@ -265,13 +276,8 @@ absl::Status convTranspose(Importer &importer, const Node &node) {
                           transposedSizes(node, sliding, spatial, extra));
   SmallVector<int64_t> result = {shape[0], kernel[1] * groups};
   result.append(sizes);
-  Value image = ConvolutionBackwardDataOp::create(
-      importer.builder, importer.location(node),
-      RankedTensorType::get(result, tensorType(input).getElementType()), input,
-      weight, sliding.strides, sliding.padsBegin, sliding.padsEnd,
-      sliding.dilations, groups);
-  GRADUS_ASSIGN_OR_RETURN(Value biased, plusChannelBias(importer, node, image));
-  return importer.define(node, 0, biased);
+  return defineConvolution<ConvolutionBackwardDataOp>(importer, node, sliding,
+                                                      result, groups);
 }
 
 //===-- pooling -----------------------------------------------------------===//
@@ -327,11 +333,10 @@ absl::Status averagePool(Importer &importer, const Node &node) {
   return importer.define(node, 0, result);
 }
 
-const Operator kOperators[] = {
-    {"Conv", conv},
-    {"ConvTranspose", convTranspose},
-    {"MaxPool", maxPool},
-    {"AveragePool", averagePool}};
+const Operator kOperators[] = {{"Conv", conv},
+                               {"ConvTranspose", convTranspose},
+                               {"MaxPool", maxPool},
+                               {"AveragePool", averagePool}};
 
 } // namespace
 

@@ -17,7 +17,8 @@ TEST(LibraryLayouts, OfATransposedMatrixHaveOtherStrides) {
 }
 
 LibraryCall convolution() {
-  LibraryCall call{"convolution"};
+  LibraryCall call;
+  call.name = "convolution";
   call.operands = {rowMajorLayout({4, 32, 16, 16}),
                    rowMajorLayout({64, 32, 3, 3})};
   call.result = rowMajorLayout({4, 64, 16, 16});

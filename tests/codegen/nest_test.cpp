@@ -55,7 +55,7 @@ TEST_F(Nests, ReadASplatAsAScalar) {
 }
 
 TEST_F(Nests, ReadTheSameElementOnce) {
-  Value state = builder.create<ReadOp>(location, type, "x");
+  Value state = ReadOp::create(builder, location, type, "x");
   auto identity = builder.getMultiDimIdentityMap(1);
   auto op = nest({{state, identity, {}}, {state, identity, {}}}, type,
                  [&](OpBuilder &inside, Location at, ValueRange values) {
