@@ -4,24 +4,41 @@
 
 #include <atomic>
 #include <csignal>
+#include <ctime>
 
 namespace gradus::cli {
 
 static std::atomic<runtime::Session *> cancelled{nullptr};
-static std::atomic<bool> signalled{false};
+static std::atomic<int64_t> firstSignal{0};
 
-static void onSignal(int) {
-  signalled = true;
-  if (runtime::Session *session = cancelled)
-    session->cancel();
+/// Milliseconds of the monotonic clock; safe in a signal handler.
+static int64_t now() {
+  timespec time = {};
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return time.tv_sec * 1000 + time.tv_nsec / 1'000'000;
 }
 
 static void handle(void (*handler)(int)) {
   struct sigaction action = {};
   action.sa_handler = handler;
-  action.sa_flags = handler == SIG_DFL ? 0 : SA_RESETHAND | SA_RESTART;
+  action.sa_flags = handler == SIG_DFL ? 0 : SA_RESTART;
   for (int signal : {SIGINT, SIGTERM})
     sigaction(signal, &action, nullptr);
+}
+
+/// Process managers and timeout(1) send one signal twice, to the process and
+/// to its group: a signal right after the first is the same wish.
+static constexpr int64_t kSameWishMilliseconds = 500;
+
+static void onSignal(int signal) {
+  int64_t first = 0;
+  if (!firstSignal.compare_exchange_strong(first, now()) &&
+      now() - first > kSameWishMilliseconds) {
+    handle(SIG_DFL);
+    std::raise(signal);
+  }
+  if (runtime::Session *session = cancelled)
+    session->cancel();
 }
 
 Interrupt::Interrupt(runtime::Session &session) {
@@ -34,6 +51,6 @@ Interrupt::~Interrupt() {
   cancelled = nullptr;
 }
 
-bool Interrupt::requested() { return signalled; }
+bool Interrupt::requested() { return firstSignal != 0; }
 
 } // namespace gradus::cli

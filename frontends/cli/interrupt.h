@@ -1,5 +1,6 @@
 // Ctrl-C and SIGTERM: the current step ends, the state is saved, the tool says
-// how to go on. A second signal ends the process at once.
+// how to go on. A second signal, half a second later or more, ends the process
+// at once.
 
 #pragma once
 

@@ -5,7 +5,9 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <csignal>
+#include <thread>
 
 using namespace gradus::cli;
 
@@ -21,4 +23,20 @@ TEST(Interrupt, CancelsTheSession) {
   EXPECT_TRUE(Interrupt::requested());
   EXPECT_EQ(session->step(0, inputs).code(),
             gradus::runtime::StatusCode::cancelled);
+  std::raise(SIGINT); // as timeout(1) does: not a second wish
+  EXPECT_TRUE(Interrupt::requested());
+}
+
+TEST(Interrupt, EndsTheProcessAtALaterSecondSignal) {
+  Adder adder;
+  auto session = adder.open();
+  EXPECT_EXIT(
+      {
+        Interrupt interrupt(*session);
+        std::raise(SIGTERM);
+        std::this_thread::sleep_for(std::chrono::milliseconds(600));
+        std::raise(SIGTERM);
+        std::exit(0);
+      },
+      testing::KilledBySignal(SIGTERM), "");
 }
