@@ -20,7 +20,7 @@ kernelSignature(flatbuffers::FlatBufferBuilder &builder, plan::KernelOp kernel,
 /// The buffers of one plan, each once.
 class BufferTable {
 public:
-    uint32_t add(Place place, mlir::Type type);
+  uint32_t add(Place place, mlir::Type type);
   /// Raw bytes of the arena, for library scratch.
   uint32_t addBytes(int64_t offset, int64_t bytes);
 

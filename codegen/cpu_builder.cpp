@@ -17,7 +17,9 @@ Type *CpuBuilder::wide(Type *scalar, unsigned lanes) {
 }
 
 Value *CpuBuilder::splat(Value *scalar, unsigned lanes) {
-  return lanes == 1 || lanesOf(scalar) == lanes ? scalar : CreateVectorSplat(lanes, scalar);
+  return lanes == 1 || lanesOf(scalar) == lanes
+             ? scalar
+             : CreateVectorSplat(lanes, scalar);
 }
 
 void CpuBuilder::matchLanes(MutableArrayRef<Value *> values) {
@@ -28,7 +30,9 @@ void CpuBuilder::matchLanes(MutableArrayRef<Value *> values) {
     value = splat(value, lanes);
 }
 
-Constant *CpuBuilder::real(Type *type, double value) { return ConstantFP::get(type, value); }
+Constant *CpuBuilder::real(Type *type, double value) {
+  return ConstantFP::get(type, value);
+}
 
 Constant *CpuBuilder::integer(Type *type, int64_t value) {
   return ConstantInt::get(type, uint64_t(value), /*IsSigned=*/true);
@@ -41,7 +45,9 @@ Constant *CpuBuilder::iota(unsigned lanes) {
   return ConstantDataVector::get(getContext(), numbers);
 }
 
-Value *CpuBuilder::unary(Intrinsic::ID id, Value *x) { return CreateUnaryIntrinsic(id, x); }
+Value *CpuBuilder::unary(Intrinsic::ID id, Value *x) {
+  return CreateUnaryIntrinsic(id, x);
+}
 
 Value *CpuBuilder::binary(Intrinsic::ID id, Value *x, Value *y) {
   return CreateBinaryIntrinsic(id, x, y);
@@ -60,8 +66,8 @@ BasicBlock *CpuBuilder::newBlock(const char *name) {
 }
 
 /// The loop itself, of at least one round: the test is at its end.
-Values CpuBuilder::rotatedLoop(Value *begin, Value *end, int64_t step, ArrayRef<Value *> initial,
-                               Body body) {
+Values CpuBuilder::rotatedLoop(Value *begin, Value *end, int64_t step,
+                               ArrayRef<Value *> initial, Body body) {
   BasicBlock *before = GetInsertBlock(), *inside = newBlock("loop");
   CreateBr(inside);
   SetInsertPoint(inside);
@@ -74,7 +80,8 @@ Values CpuBuilder::rotatedLoop(Value *begin, Value *end, int64_t step, ArrayRef<
     carried.push_back(phi);
   }
   Values results = body(iv, carried);
-  Value *next = CreateAdd(iv, getInt64(step), "", /*HasNUW=*/true, /*HasNSW=*/true);
+  Value *next =
+      CreateAdd(iv, getInt64(step), "", /*HasNUW=*/true, /*HasNSW=*/true);
   BasicBlock *last = GetInsertBlock(), *after = newBlock("done");
   CreateCondBr(CreateICmpSLT(next, end), inside, after);
   iv->addIncoming(next, last);
@@ -84,9 +91,10 @@ Values CpuBuilder::rotatedLoop(Value *begin, Value *end, int64_t step, ArrayRef<
   return results;
 }
 
-Values CpuBuilder::loop(Value *begin, Value *end, int64_t step, ArrayRef<Value *> initial,
-                        Body body) {
-  auto *first = dyn_cast<ConstantInt>(begin), *limit = dyn_cast<ConstantInt>(end);
+Values CpuBuilder::loop(Value *begin, Value *end, int64_t step,
+                        ArrayRef<Value *> initial, Body body) {
+  auto *first = dyn_cast<ConstantInt>(begin),
+       *limit = dyn_cast<ConstantInt>(end);
   if (first && limit) {
     int64_t extent = limit->getSExtValue() - first->getSExtValue();
     if (extent <= 0)
@@ -94,7 +102,8 @@ Values CpuBuilder::loop(Value *begin, Value *end, int64_t step, ArrayRef<Value *
     return extent <= step ? body(begin, initial)
                           : rotatedLoop(begin, end, step, initial, body);
   }
-  BasicBlock *before = GetInsertBlock(), *some = newBlock("some"), *join = newBlock("join");
+  BasicBlock *before = GetInsertBlock(), *some = newBlock("some"),
+             *join = newBlock("join");
   CreateCondBr(CreateICmpSLT(begin, end), some, join);
   SetInsertPoint(some);
   Values results = rotatedLoop(begin, end, step, initial, body);
@@ -110,7 +119,8 @@ Values CpuBuilder::loop(Value *begin, Value *end, int64_t step, ArrayRef<Value *
   return results;
 }
 
-void CpuBuilder::loop(Value *begin, Value *end, int64_t step, function_ref<void(Value *)> body) {
+void CpuBuilder::loop(Value *begin, Value *end, int64_t step,
+                      function_ref<void(Value *)> body) {
   loop(begin, end, step, {}, [&](Value *iv, ArrayRef<Value *>) {
     body(iv);
     return Values();

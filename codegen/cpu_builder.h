@@ -13,7 +13,9 @@ using Values = llvm::SmallVector<llvm::Value *>;
 
 /// 1 for a scalar.
 unsigned lanesOf(llvm::Type *type);
-inline unsigned lanesOf(llvm::Value *value) { return lanesOf(value->getType()); }
+inline unsigned lanesOf(llvm::Value *value) {
+  return lanesOf(value->getType());
+}
 
 class CpuBuilder : public llvm::IRBuilder<> {
 public:
@@ -41,7 +43,8 @@ public:
   /// x * y + z, fused where the target can.
   llvm::Value *fma(llvm::Value *x, llvm::Value *y, llvm::Value *z);
 
-  using Body = llvm::function_ref<Values(llvm::Value *iv, llvm::ArrayRef<llvm::Value *> carried)>;
+  using Body = llvm::function_ref<Values(
+      llvm::Value *iv, llvm::ArrayRef<llvm::Value *> carried)>;
   /// for (iv = begin; iv < end; iv += step): returns what the body carried
   /// last. One round leaves no loop behind, none leaves `initial`.
   Values loop(llvm::Value *begin, llvm::Value *end, int64_t step,

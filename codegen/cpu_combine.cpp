@@ -9,9 +9,12 @@ using namespace gradus;
 
 Combiner::Combiner(CpuBuilder &builder, Reduction kind, mlir::Type type)
     : b(&builder), kind(kind), type(type),
-      accumulatorType(isNarrowFloat(type) ? builder.getFloatTy() : registerType(builder, type)) {}
+      accumulatorType(isNarrowFloat(type) ? builder.getFloatTy()
+                                          : registerType(builder, type)) {}
 
-bool Combiner::isPlainSum() const { return kind == Reduction::sum && !isNarrowFloat(type); }
+bool Combiner::isPlainSum() const {
+  return kind == Reduction::sum && !isNarrowFloat(type);
+}
 
 /// The number that every other one beats: the lowest for max.
 static Constant *worst(CpuBuilder &b, Type *type, bool isMax) {
@@ -34,18 +37,24 @@ Value *Combiner::join(Value *x, Value *y) {
   if (kind == Reduction::sum)
     return real ? b->CreateFAdd(x, y) : b->CreateAdd(x, y);
   if (!real)
-    return b->binary(kind == Reduction::max ? Intrinsic::smax : Intrinsic::smin, x, y);
-  return extremum(*b, kind == Reduction::max ? Intrinsic::maximum : Intrinsic::minimum, x, y);
+    return b->binary(kind == Reduction::max ? Intrinsic::smax : Intrinsic::smin,
+                     x, y);
+  return extremum(
+      *b, kind == Reduction::max ? Intrinsic::maximum : Intrinsic::minimum, x,
+      y);
 }
 
 Value *Combiner::add(Value *accumulator, Value *value) {
-  Value *both[] = {accumulator, isNarrowFloat(type) ? widen(*b, value, type) : value};
+  Value *both[] = {accumulator,
+                   isNarrowFloat(type) ? widen(*b, value, type) : value};
   b->matchLanes(both);
   return join(both[0], both[1]);
 }
 
-/// In each of x's and y's `groups` runs of lanes, the first half (or the second).
-static SmallVector<int> halves(unsigned lanes, unsigned groups, bool second, bool both) {
+/// In each of x's and y's `groups` runs of lanes, the first half (or the
+/// second).
+static SmallVector<int> halves(unsigned lanes, unsigned groups, bool second,
+                               bool both) {
   unsigned run = lanes / groups, half = run / 2;
   SmallVector<int> picked;
   for (unsigned source = 0; source < (both ? 2u : 1u); ++source)
@@ -55,7 +64,8 @@ static SmallVector<int> halves(unsigned lanes, unsigned groups, bool second, boo
   return picked;
 }
 
-/// Lanes of x and y in turn within each 128 bits: the low ones, or the high ones.
+/// Lanes of x and y in turn within each 128 bits: the low ones, or the high
+/// ones.
 static SmallVector<int> interleaved(unsigned lanes, unsigned block, bool high) {
   SmallVector<int> picked;
   for (unsigned first = 0; first < lanes; first += block)
@@ -67,11 +77,12 @@ static SmallVector<int> interleaved(unsigned lanes, unsigned block, bool high) {
 }
 
 /// Joins neighbours of a list so that each result holds the lanes of both.
-static void joinPairs(Combiner &combiner, CpuBuilder &b, Values &list, ArrayRef<int> first,
-                      ArrayRef<int> second) {
+static void joinPairs(Combiner &combiner, CpuBuilder &b, Values &list,
+                      ArrayRef<int> first, ArrayRef<int> second) {
   for (size_t i = 0; i < list.size() / 2; ++i) {
     Value *x = list[2 * i], *y = list[2 * i + 1];
-    list[i] = combiner.join(b.CreateShuffleVector(x, y, first), b.CreateShuffleVector(x, y, second));
+    list[i] = combiner.join(b.CreateShuffleVector(x, y, first),
+                            b.CreateShuffleVector(x, y, second));
   }
   list.truncate(list.size() / 2);
 }
@@ -79,7 +90,8 @@ static void joinPairs(Combiner &combiner, CpuBuilder &b, Values &list, ArrayRef<
 /// A transposition that adds up as it goes. Up to four vectors meet by steps
 /// inside 128-bit blocks, which are cheap on every x86; then blocks meet.
 Value *Combiner::acrossLanes(ArrayRef<Value *> accumulators) {
-  unsigned lanes = lanesOf(accumulators[0]), block = 128 / accumulatorType->getScalarSizeInBits();
+  unsigned lanes = lanesOf(accumulators[0]),
+           block = 128 / accumulatorType->getScalarSizeInBits();
   if (accumulators.size() == 1 || lanes < block || block != 4)
     return oneByOne(accumulators);
   Value *none = PoisonValue::get(accumulators[0]->getType());
@@ -87,13 +99,16 @@ Value *Combiner::acrossLanes(ArrayRef<Value *> accumulators) {
   list.resize(std::max<size_t>(4, PowerOf2Ceil(list.size())), none);
   for (size_t i = 0; i < list.size(); i += 4)
     std::swap(list[i + 1], list[i + 2]); // Interleaving twice swaps them back.
-  joinPairs(*this, *b, list, interleaved(lanes, block, false), interleaved(lanes, block, true));
-  joinPairs(*this, *b, list, interleaved(lanes, block, false), interleaved(lanes, block, true));
+  joinPairs(*this, *b, list, interleaved(lanes, block, false),
+            interleaved(lanes, block, true));
+  joinPairs(*this, *b, list, interleaved(lanes, block, false),
+            interleaved(lanes, block, true));
   // Now each vector has lanes / 4 blocks of four partial results; a group is
   // the blocks of the same four.
   unsigned groups = 1;
   while (list.size() > 1) {
-    joinPairs(*this, *b, list, halves(lanes, groups, false, true), halves(lanes, groups, true, true));
+    joinPairs(*this, *b, list, halves(lanes, groups, false, true),
+              halves(lanes, groups, true, true));
     groups *= 2;
   }
   Value *all = list[0];
@@ -108,25 +123,32 @@ Value *Combiner::oneByOne(ArrayRef<Value *> accumulators) {
       b->wide(accumulatorType, PowerOf2Ceil(accumulators.size())));
   for (auto [i, accumulator] : enumerate(accumulators)) {
     Value *one = acrossLanes(accumulator);
-    all = accumulators.size() == 1 ? one : b->CreateInsertElement(all, one, uint64_t(i));
+    all = accumulators.size() == 1
+              ? one
+              : b->CreateInsertElement(all, one, uint64_t(i));
   }
   return all;
 }
 
 /// One vector: in the order in which the transposition above adds.
 Value *Combiner::acrossLanes(Value *accumulator) {
-  unsigned lanes = lanesOf(accumulator), block = 128 / accumulatorType->getScalarSizeInBits();
-  for (unsigned distance = std::min(block, lanes) / 2; distance > 0; distance /= 2) {
+  unsigned lanes = lanesOf(accumulator),
+           block = 128 / accumulatorType->getScalarSizeInBits();
+  for (unsigned distance = std::min(block, lanes) / 2; distance > 0;
+       distance /= 2) {
     SmallVector<int> partner;
     for (unsigned i = 0; i < lanes; ++i)
       partner.push_back(i ^ distance);
-    accumulator = join(accumulator, b->CreateShuffleVector(accumulator, partner));
+    accumulator =
+        join(accumulator, b->CreateShuffleVector(accumulator, partner));
   }
   for (; lanes > block; lanes /= 2)
-    accumulator = join(b->CreateShuffleVector(accumulator, halves(lanes, 1, false, false)),
-                       b->CreateShuffleVector(accumulator, halves(lanes, 1, true, false)));
-  return lanesOf(accumulator) > 1 ? b->CreateExtractElement(accumulator, uint64_t(0))
-                                  : accumulator;
+    accumulator = join(
+        b->CreateShuffleVector(accumulator, halves(lanes, 1, false, false)),
+        b->CreateShuffleVector(accumulator, halves(lanes, 1, true, false)));
+  return lanesOf(accumulator) > 1
+             ? b->CreateExtractElement(accumulator, uint64_t(0))
+             : accumulator;
 }
 
 Value *Combiner::finish(Value *accumulator) {

@@ -18,8 +18,11 @@
 using namespace llvm;
 using namespace gradus;
 
-/// LLVM names of functions: kernels may share names with nothing but themselves.
-static std::string functionName(size_t index) { return "k" + std::to_string(index); }
+/// LLVM names of functions: kernels may share names with nothing but
+/// themselves.
+static std::string functionName(size_t index) {
+  return "k" + std::to_string(index);
+}
 
 //===-- what cannot be emitted --------------------------------------------===//
 
@@ -30,8 +33,9 @@ static std::string describe(mlir::Type type) {
 }
 
 static bool isElement(mlir::Type type) {
-  return type.isF32() || type.isF64() || type.isBF16() || type.isF16() || type.isInteger(1) ||
-         type.isInteger(8) || type.isInteger(16) || type.isInteger(32) || type.isInteger(64);
+  return type.isF32() || type.isF64() || type.isBF16() || type.isF16() ||
+         type.isInteger(1) || type.isInteger(8) || type.isInteger(16) ||
+         type.isInteger(32) || type.isInteger(64);
 }
 
 static Error checkNest(plan::KernelOp kernel, plan::NestOp nest) {
@@ -42,11 +46,14 @@ static Error checkNest(plan::KernelOp kernel, plan::NestOp nest) {
                                op->getName().getStringRef() + "'");
   for (auto kind : nest.getCombine().getAsRange<ReductionAttr>())
     if (kind.getValue() == Reduction::mean)
-      return createStringError(where + "a nest combines by sum, max or min, found mean");
+      return createStringError(
+          where + "a nest combines by sum, max or min, found mean");
   for (mlir::Value operand : nest->getOperands()) {
-    mlir::Type element = cast<mlir::MemRefType>(operand.getType()).getElementType();
+    mlir::Type element =
+        cast<mlir::MemRefType>(operand.getType()).getElementType();
     if (!isElement(element))
-      return createStringError(where + "no CPU code for elements of type " + describe(element));
+      return createStringError(where + "no CPU code for elements of type " +
+                               describe(element));
   }
   return Error::success();
 }
@@ -85,13 +92,15 @@ Value *KernelEmitter::pointerOf(mlir::Value buffer) {
   Type *pointer = b.getPtrTy();
   Value *slot = b.CreateConstGEP1_64(pointer, function.getArg(0), number);
   LoadInst *loaded = b.CreateAlignedLoad(pointer, slot, Align(8));
-  loaded->setMetadata(LLVMContext::MD_invariant_load, MDNode::get(b.getContext(), {}));
+  loaded->setMetadata(LLVMContext::MD_invariant_load,
+                      MDNode::get(b.getContext(), {}));
   return loaded;
 }
 
 void KernelEmitter::emitScratch(plan::ScratchOp op) {
   auto type = cast<mlir::MemRefType>(op.getType());
-  Type *memory = ArrayType::get(memoryType(b, type.getElementType()), type.getNumElements());
+  Type *memory = ArrayType::get(memoryType(b, type.getElementType()),
+                                type.getNumElements());
   AllocaInst *place = b.CreateAlloca(memory);
   place->setAlignment(Align(64));
   scratch[op.getResult()] = place;
@@ -155,19 +164,24 @@ struct Part {
   size_t instructions = 0;
   Expected<Blob> blob = Blob();
 
-  explicit Part(const CpuTarget &target) : builder(context, target) { cantFail(blob.takeError()); }
+  explicit Part(const CpuTarget &target) : builder(context, target) {
+    cantFail(blob.takeError());
+  }
   Error add(size_t number, plan::KernelOp kernel);
   void compile();
 };
 
 } // namespace
 
-static Function *declare(Module &module, CpuBuilder &b, const std::string &name) {
+static Function *declare(Module &module, CpuBuilder &b,
+                         const std::string &name) {
   Type *arguments[] = {b.getPtrTy(), b.getInt64Ty(), b.getInt64Ty()};
   auto *type = FunctionType::get(b.getVoidTy(), arguments, false);
-  Function *function = Function::Create(type, Function::ExternalLinkage, name, module);
+  Function *function =
+      Function::Create(type, Function::ExternalLinkage, name, module);
   function->addFnAttr(Attribute::NoUnwind);
-  function->addFnAttr("prefer-vector-width", std::to_string(b.target.vectorBits));
+  function->addFnAttr("prefer-vector-width",
+                      std::to_string(b.target.vectorBits));
   function->addFnAttr("no-builtins"); // No loop becomes a call of memset.
   if (!b.target.tune.empty())
     function->addFnAttr("tune-cpu", b.target.tune);
@@ -211,9 +225,10 @@ static Error fillParts(Parts &parts, ArrayRef<plan::KernelOp> kernels) {
     return x.first != y.first ? x.first > y.first : x.second < y.second;
   });
   for (auto [weight, number] : order) {
-    auto least = std::min_element(parts.begin(), parts.end(), [](auto &x, auto &y) {
-      return x->instructions < y->instructions;
-    });
+    auto least =
+        std::min_element(parts.begin(), parts.end(), [](auto &x, auto &y) {
+          return x->instructions < y->instructions;
+        });
     if (Error error = (*least)->add(number, kernels[number]))
       return error;
   }
@@ -226,7 +241,8 @@ static void compileParts(Parts &parts) {
     for (size_t i = next++; i < parts.size(); i = next++)
       parts[i]->compile();
   };
-  size_t count = std::clamp<size_t>(std::thread::hardware_concurrency(), 1, parts.size());
+  size_t count =
+      std::clamp<size_t>(std::thread::hardware_concurrency(), 1, parts.size());
   std::vector<std::thread> threads;
   for (size_t i = 1; i < count; ++i)
     threads.emplace_back(work);
@@ -236,7 +252,8 @@ static void compileParts(Parts &parts) {
 }
 
 /// The parts' blobs one after the other.
-static Expected<CpuCode> joinParts(Parts &parts, ArrayRef<plan::KernelOp> kernels) {
+static Expected<CpuCode> joinParts(Parts &parts,
+                                   ArrayRef<plan::KernelOp> kernels) {
   CpuCode code;
   for (plan::KernelOp kernel : kernels)
     code.kernels.push_back({kernel.getSymName().str(), 0});
@@ -249,19 +266,22 @@ static Expected<CpuCode> joinParts(Parts &parts, ArrayRef<plan::KernelOp> kernel
     code.code.resize(alignTo(code.code.size(), 64));
     for (auto [number, entry] : zip(part->kernels, part->blob->entries))
       code.kernels[number].entry = code.code.size() + entry;
-    code.code.insert(code.code.end(), part->blob->bytes.begin(), part->blob->bytes.end());
+    code.code.insert(code.code.end(), part->blob->bytes.begin(),
+                     part->blob->bytes.end());
   }
   if (errors)
     return std::move(errors);
   return code;
 }
 
-Expected<CpuCode> gradus::emitCpu(ArrayRef<plan::KernelOp> kernels, const CpuTarget &target) {
+Expected<CpuCode> gradus::emitCpu(ArrayRef<plan::KernelOp> kernels,
+                                  const CpuTarget &target) {
   constexpr size_t mostParts = 4, weightOfPart = 10;
   size_t weight = 0;
   for (plan::KernelOp kernel : kernels)
     weight += weightOf(kernel);
-  Parts parts(std::clamp<size_t>(std::min(weight / weightOfPart, kernels.size()), 1, mostParts));
+  Parts parts(std::clamp<size_t>(
+      std::min(weight / weightOfPart, kernels.size()), 1, mostParts));
   for (auto &part : parts)
     part = std::make_unique<Part>(target);
   if (Error error = fillParts(parts, kernels))

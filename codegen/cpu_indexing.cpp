@@ -20,7 +20,9 @@ struct Elements {
       : b(b), type(cast<mlir::ShapedType>(buffer.getType()).getElementType()),
         memory(memoryType(b, type)), pointer(pointer) {}
 
-  Value *at(Value *offset) const { return b.CreateGEP(memory, pointer, offset); }
+  Value *at(Value *offset) const {
+    return b.CreateGEP(memory, pointer, offset);
+  }
   Align align() const { return Align(memory->getScalarSizeInBits() / 8); }
   Value *load(Value *offset, unsigned lanes = 1) const {
     return b.CreateAlignedLoad(b.wide(memory, lanes), at(offset), align());
@@ -37,8 +39,8 @@ struct Elements {
 
 class IndexedEmitter {
 public:
-  IndexedEmitter(CpuBuilder &b, GatherSizes sizes, Elements source, Elements indices,
-                 Elements result)
+  IndexedEmitter(CpuBuilder &b, GatherSizes sizes, Elements source,
+                 Elements indices, Elements result)
       : b(b), sizes(sizes), source(source), indices(indices), result(result) {}
 
   void take(Value *begin, Value *end);
@@ -77,7 +79,8 @@ void IndexedEmitter::alongSlice(function_ref<void(Value *, unsigned)> visit) {
   unsigned lanes = b.target.vectorBits / result.memory->getScalarSizeInBits();
   int64_t whole = sizes.inner / lanes * lanes;
   b.loop(number(0), number(whole), lanes, [&](Value *iv) { visit(iv, lanes); });
-  b.loop(number(whole), number(sizes.inner), 1, [&](Value *iv) { visit(iv, 1); });
+  b.loop(number(whole), number(sizes.inner), 1,
+         [&](Value *iv) { visit(iv, 1); });
 }
 
 /// What stands where an index lies outside: NaN, or 0.
@@ -86,7 +89,8 @@ Value *IndexedEmitter::fill(unsigned lanes) {
   if (result.memory->isFloatingPointTy())
     one = ConstantFP::getNaN(result.memory);
   else if (isNarrowFloat(result.type))
-    one = ConstantInt::get(result.memory, result.type.isBF16() ? 0x7fc0 : 0x7e00);
+    one =
+        ConstantInt::get(result.memory, result.type.isBF16() ? 0x7fc0 : 0x7e00);
   return b.splat(one, lanes);
 }
 
@@ -119,8 +123,9 @@ void IndexedEmitter::addSlice(Value *to, Value *from) {
     Value *x = result.load(add(to, offset), lanes);
     Value *y = source.load(add(from, offset), lanes), *total;
     if (isNarrowFloat(result.type))
-      total = narrow(b, b.CreateFAdd(widen(b, x, result.type), widen(b, y, result.type)),
-                     result.type);
+      total = narrow(
+          b, b.CreateFAdd(widen(b, x, result.type), widen(b, y, result.type)),
+          result.type);
     else if (result.memory->isFloatingPointTy())
       total = b.CreateFAdd(x, y);
     else
@@ -135,12 +140,14 @@ void IndexedEmitter::sumRow(Value *row, Value *low, Value *high) {
   b.loop(low, high, 1, [&](Value *place) {
     Value *to = mul(add(first, place), sizes.inner);
     alongSlice([&](Value *offset, unsigned lanes) {
-      result.store(Constant::getNullValue(b.wide(result.memory, lanes)), add(to, offset));
+      result.store(Constant::getNullValue(b.wide(result.memory, lanes)),
+                   add(to, offset));
     });
   });
   b.loop(number(0), number(sizes.count), 1, [&](Value *n) {
     Value *place = placeOf(row, n);
-    Value *own = b.CreateAnd(b.CreateICmpSGE(place, low), b.CreateICmpSLT(place, high));
+    Value *own =
+        b.CreateAnd(b.CreateICmpSGE(place, low), b.CreateICmpSLT(place, high));
     when(own, [&] {
       Value *from = mul(add(mul(row, sizes.count), n), sizes.inner);
       addSlice(mul(add(first, place), sizes.inner), from);
@@ -149,32 +156,42 @@ void IndexedEmitter::sumRow(Value *row, Value *low, Value *high) {
 }
 
 void IndexedEmitter::addAt(Value *begin, Value *end) {
-  Value *extent = number(sizes.extent), *last = b.CreateNSWAdd(end, number(sizes.extent - 1));
-  b.loop(b.CreateUDiv(begin, extent), b.CreateUDiv(last, extent), 1, [&](Value *row) {
-    Value *first = b.CreateNSWMul(row, extent);
-    Value *low = b.binary(Intrinsic::smax, b.CreateNSWSub(begin, first), number(0));
-    Value *high = b.binary(Intrinsic::smin, b.CreateNSWSub(end, first), extent);
-    sumRow(row, low, high);
-  });
+  Value *extent = number(sizes.extent),
+        *last = b.CreateNSWAdd(end, number(sizes.extent - 1));
+  b.loop(b.CreateUDiv(begin, extent), b.CreateUDiv(last, extent), 1,
+         [&](Value *row) {
+           Value *first = b.CreateNSWMul(row, extent);
+           Value *low = b.binary(Intrinsic::smax, b.CreateNSWSub(begin, first),
+                                 number(0));
+           Value *high =
+               b.binary(Intrinsic::smin, b.CreateNSWSub(end, first), extent);
+           sumRow(row, low, high);
+         });
 }
 
 void gradus::emitTake(CpuBuilder &b, plan::TakeOp op, Value *begin, Value *end,
                       function_ref<Value *(mlir::Value)> pointerOf) {
   auto table = cast<mlir::ShapedType>(op.getSource().getType());
   auto indices = cast<mlir::ShapedType>(op.getIndices().getType());
-  GatherSizes sizes(table.getShape(), indices.getShape(), op.getAxis(), op.getBatchDims());
-  auto elements = [&](mlir::Value buffer) { return Elements(b, buffer, pointerOf(buffer)); };
+  GatherSizes sizes(table.getShape(), indices.getShape(), op.getAxis(),
+                    op.getBatchDims());
+  auto elements = [&](mlir::Value buffer) {
+    return Elements(b, buffer, pointerOf(buffer));
+  };
   IndexedEmitter(b, sizes, elements(op.getSource()), elements(op.getIndices()),
                  elements(op.getOut()))
       .take(begin, end);
 }
 
-void gradus::emitAddAt(CpuBuilder &b, plan::AddAtOp op, Value *begin, Value *end,
+void gradus::emitAddAt(CpuBuilder &b, plan::AddAtOp op, Value *begin,
+                       Value *end,
                        function_ref<Value *(mlir::Value)> pointerOf) {
   auto indices = cast<mlir::ShapedType>(op.getIndices().getType());
-  GatherSizes sizes(op.getOutType().getShape(), indices.getShape(), op.getAxis(),
-                    op.getBatchDims());
-  auto elements = [&](mlir::Value buffer) { return Elements(b, buffer, pointerOf(buffer)); };
+  GatherSizes sizes(op.getOutType().getShape(), indices.getShape(),
+                    op.getAxis(), op.getBatchDims());
+  auto elements = [&](mlir::Value buffer) {
+    return Elements(b, buffer, pointerOf(buffer));
+  };
   IndexedEmitter(b, sizes, elements(op.getSource()), elements(op.getIndices()),
                  elements(op.getOut()))
       .addAt(begin, end);

@@ -7,11 +7,13 @@
 namespace gradus {
 
 /// Copies slices [begin, end) of the result from where the indices say.
-void emitTake(CpuBuilder &builder, plan::TakeOp op, llvm::Value *begin, llvm::Value *end,
+void emitTake(CpuBuilder &builder, plan::TakeOp op, llvm::Value *begin,
+              llvm::Value *end,
               llvm::function_ref<llvm::Value *(mlir::Value)> pointerOf);
 
 /// Sums up slices [begin, end) of the result.
-void emitAddAt(CpuBuilder &builder, plan::AddAtOp op, llvm::Value *begin, llvm::Value *end,
+void emitAddAt(CpuBuilder &builder, plan::AddAtOp op, llvm::Value *begin,
+               llvm::Value *end,
                llvm::function_ref<llvm::Value *(mlir::Value)> pointerOf);
 
 } // namespace gradus

@@ -19,8 +19,8 @@ namespace {
 
 class NestEmitter {
 public:
-  NestEmitter(CpuBuilder &builder, const Nest &nest, const Tiling &tiling, const Items &items,
-              function_ref<Value *(mlir::Value)> pointerOf);
+  NestEmitter(CpuBuilder &builder, const Nest &nest, const Tiling &tiling,
+              const Items &items, function_ref<Value *(mlir::Value)> pointerOf);
   void emit() { parallelLoops(0); }
 
 private:
@@ -37,21 +37,24 @@ private:
   void finish(ArrayRef<Instance> instances, ArrayRef<Value *> accumulators);
   // Along reduced dimensions.
   Values reduce(ArrayRef<Instance> instances);
-  Values reduceLoops(unsigned dim, ArrayRef<Instance> instances, ArrayRef<Value *> carried);
+  Values reduceLoops(unsigned dim, ArrayRef<Instance> instances,
+                     ArrayRef<Value *> carried);
   Values accumulate(ArrayRef<Instance> instances, ArrayRef<Value *> carried);
   Values accumulateAt(const Instance &at, ArrayRef<Value *> carried);
   mlir::Value yielded(unsigned i) const;
   bool isZeroInMaskedLanes(mlir::Value value) const;
   void combineLanes(SmallVector<Instance> &instances, Values &accumulators);
-  Value *gather(ArrayRef<Instance> instances, ArrayRef<Value *> accumulators, unsigned first,
-                unsigned value, int64_t present);
+  Value *gather(ArrayRef<Instance> instances, ArrayRef<Value *> accumulators,
+                unsigned first, unsigned value, int64_t present);
 
   bool isVectorReduced() const {
     return tiling.vectorDim >= 0 && nest.isReduced(tiling.vectorDim);
   }
-  /// Accumulators per instance for a reduced vector dimension: independent chains.
+  /// Accumulators per instance for a reduced vector dimension: independent
+  /// chains.
   unsigned chains() const {
-    return isVectorReduced() ? tiling.sizes[tiling.vectorDim] / tiling.lanes : 1;
+    return isVectorReduced() ? tiling.sizes[tiling.vectorDim] / tiling.lanes
+                             : 1;
   }
   unsigned valueCount() const { return nest.combine.size(); }
 
@@ -61,16 +64,19 @@ private:
   const Items &items;
   Position position;
   NestMemory memory;
-  SmallVector<int64_t> sizes;  // of the current tile
-  Value *laneLimit = nullptr;  // where the vector dimension ends, if only known at run time
-  SmallVector<bool> bound;     // dimensions whose loop stands around, a position at a time
+  SmallVector<int64_t> sizes; // of the current tile
+  Value *laneLimit =
+      nullptr; // where the vector dimension ends, if only known at run time
+  SmallVector<bool>
+      bound; // dimensions whose loop stands around, a position at a time
   SmallVector<Combiner> combiners;
 };
 
 } // namespace
 
-NestEmitter::NestEmitter(CpuBuilder &builder, const Nest &nest, const Tiling &tiling,
-                         const Items &items, function_ref<Value *(mlir::Value)> pointerOf)
+NestEmitter::NestEmitter(CpuBuilder &builder, const Nest &nest,
+                         const Tiling &tiling, const Items &items,
+                         function_ref<Value *(mlir::Value)> pointerOf)
     : b(builder), nest(nest), tiling(tiling), items(items),
       memory(builder, nest, position, pointerOf), sizes(nest.dims(), 1),
       bound(nest.dims(), false) {
@@ -87,7 +93,8 @@ NestEmitter::NestEmitter(CpuBuilder &builder, const Nest &nest, const Tiling &ti
 
 void NestEmitter::parallelLoops(unsigned dim) {
   Instance here{SmallVector<int64_t>(nest.dims(), 0)};
-  SmallVector<unsigned> hoisted = memory.hoist([&](unsigned d) { return bound[d]; }, here);
+  SmallVector<unsigned> hoisted =
+      memory.hoist([&](unsigned d) { return bound[d]; }, here);
   if (dim == nest.parallel)
     emitTile();
   else if (int(dim) == nest.itemDim)
@@ -106,19 +113,22 @@ void NestEmitter::itemLoops(unsigned dim) {
   Value *end = b.CreateNSWMul(items.end, length);
   int64_t size = tiling.sizes[dim];
   Value *whole = b.CreateNSWSub(end, begin);
-  Value *rest = size == 1 ? b.getInt64(0) : b.CreateSRem(whole, b.getInt64(size));
+  Value *rest =
+      size == 1 ? b.getInt64(0) : b.CreateSRem(whole, b.getInt64(size));
   Value *middle = b.CreateNSWSub(end, rest);
   b.loop(begin, middle, size, [&](Value *iv) { step(dim, iv, size); });
   if (size == 1)
     return;
   bool vector = int(dim) == tiling.vectorDim;
   int64_t single = vector ? tiling.lanes : 1;
-  b.loop(middle, end, single, [&](Value *iv) { step(dim, iv, single, vector ? end : nullptr); });
+  b.loop(middle, end, single,
+         [&](Value *iv) { step(dim, iv, single, vector ? end : nullptr); });
 }
 
 /// A known number of positions: whole tiles, then one for the rest.
 void NestEmitter::fixedLoops(unsigned dim, Value *origin, int64_t extent) {
-  int64_t size = std::min(tiling.sizes[dim], extent), whole = extent / size * size;
+  int64_t size = std::min(tiling.sizes[dim], extent),
+          whole = extent / size * size;
   b.loop(b.getInt64(0), b.getInt64(whole), size,
          [&](Value *iv) { step(dim, b.CreateNSWAdd(origin, iv), size); });
   if (whole < extent)
@@ -139,14 +149,16 @@ void NestEmitter::step(unsigned dim, Value *at, int64_t size, Value *limit) {
 //===-- tiles -------------------------------------------------------------===//
 
 /// Lanes [offset, offset + lanes) of a vector dimension of which `size` exist.
-void NestEmitter::addLanes(Instance &instance, unsigned dim, int64_t offset, int64_t size) {
+void NestEmitter::addLanes(Instance &instance, unsigned dim, int64_t offset,
+                           int64_t size) {
   if (offset + tiling.lanes > size) {
     instance.lanes = size - offset;
     instance.mask = firstLanes(b.getInt32(size - offset), tiling.lanes);
   } else if (laneLimit && !nest.isReduced(dim)) {
     Value *left = b.CreateNSWSub(laneLimit, position.base[dim]);
     instance.lanes = 0;
-    instance.mask = firstLanes(b.CreateTrunc(left, b.getInt32Ty()), tiling.lanes);
+    instance.mask =
+        firstLanes(b.CreateTrunc(left, b.getInt32Ty()), tiling.lanes);
   }
 }
 
@@ -161,7 +173,8 @@ SmallVector<Instance> NestEmitter::instancesOf(unsigned first, unsigned last) {
     bool vector = int(dim) == tiling.vectorDim && tiling.lanes > 1;
     SmallVector<Instance> next;
     for (const Instance &instance : all)
-      for (int64_t offset = 0; offset < sizes[dim]; offset += vector ? tiling.lanes : 1) {
+      for (int64_t offset = 0; offset < sizes[dim];
+           offset += vector ? tiling.lanes : 1) {
         next.push_back(instance);
         next.back().offset[dim] = offset;
         if (vector)
@@ -191,7 +204,8 @@ void NestEmitter::emitTile() {
 
 /// Runs the `then` region on every position and stores what it yields, after
 /// all reads.
-void NestEmitter::finish(ArrayRef<Instance> instances, ArrayRef<Value *> accumulators) {
+void NestEmitter::finish(ArrayRef<Instance> instances,
+                         ArrayRef<Value *> accumulators) {
   SmallVector<Values> results;
   for (auto [i, at] : enumerate(instances)) {
     Values arguments(accumulators.slice(i * valueCount(), valueCount()));
@@ -226,20 +240,26 @@ Values NestEmitter::reduceLoops(unsigned dim, ArrayRef<Instance> instances,
     position.base[dim] = b.getInt64(0);
     return next;
   };
-  int64_t extent = nest.extents[dim], size = std::min(tiling.sizes[dim], extent);
+  int64_t extent = nest.extents[dim],
+          size = std::min(tiling.sizes[dim], extent);
   int64_t whole = extent / size * size;
   Values results = b.loop(b.getInt64(0), b.getInt64(whole), size, carried,
-                          [&](Value *iv, ArrayRef<Value *> values) { return step(iv, size, values); });
-  return whole < extent ? step(b.getInt64(whole), extent - whole, results) : results;
+                          [&](Value *iv, ArrayRef<Value *> values) {
+                            return step(iv, size, values);
+                          });
+  return whole < extent ? step(b.getInt64(whole), extent - whole, results)
+                        : results;
 }
 
 /// One round of the innermost loop: all unrolled reduced points of all
 /// positions. Accumulators lie by chain, then position, then value.
-Values NestEmitter::accumulate(ArrayRef<Instance> instances, ArrayRef<Value *> carried) {
+Values NestEmitter::accumulate(ArrayRef<Instance> instances,
+                               ArrayRef<Value *> carried) {
   memory.forget();
   Values results(carried);
   for (const Instance &point : instancesOf(nest.parallel, nest.dims())) {
-    unsigned chain = isVectorReduced() ? point.offset[tiling.vectorDim] / tiling.lanes : 0;
+    unsigned chain =
+        isVectorReduced() ? point.offset[tiling.vectorDim] / tiling.lanes : 0;
     for (auto [i, instance] : enumerate(instances)) {
       Instance at = instance;
       for (unsigned dim = nest.parallel; dim < nest.dims(); ++dim)
@@ -255,18 +275,21 @@ Values NestEmitter::accumulate(ArrayRef<Instance> instances, ArrayRef<Value *> c
 }
 
 /// The accumulators of one position with one reduced point (a lane) more.
-Values NestEmitter::accumulateAt(const Instance &at, ArrayRef<Value *> carried) {
+Values NestEmitter::accumulateAt(const Instance &at,
+                                 ArrayRef<Value *> carried) {
   Values arguments, sums;
   for (unsigned input = 0; input < nest.mapInputs; ++input)
     arguments.push_back(memory.load(input, at));
   for (auto [combiner, value] : zip(combiners, carried))
     sums.push_back(combiner.isPlainSum() ? value : nullptr);
   auto indexOf = [&](int64_t dim) { return memory.index(dim, at); };
-  Values results = RegionEmitter(b, nest.map(), indexOf).runInto(arguments, sums);
+  Values results =
+      RegionEmitter(b, nest.map(), indexOf).runInto(arguments, sums);
   for (unsigned i = 0; i < results.size(); ++i) {
     if (!sums[i])
       results[i] = combiners[i].add(carried[i], results[i]);
-    if (isVectorReduced() && at.mask && !(sums[i] && isZeroInMaskedLanes(yielded(i))))
+    if (isVectorReduced() && at.mask &&
+        !(sums[i] && isZeroInMaskedLanes(yielded(i))))
       results[i] = b.CreateSelect(at.mask, results[i], carried[i]);
   }
   return results;
@@ -281,22 +304,25 @@ mlir::Value NestEmitter::yielded(unsigned i) const {
 bool NestEmitter::isZeroInMaskedLanes(mlir::Value value) const {
   if (auto argument = dyn_cast<mlir::BlockArgument>(value)) {
     const Access &access = nest.inputs[argument.getArgNumber()];
-    LaneStep::Kind kind = laneStep(nest, access, tiling.vectorDim, tiling.lanes).kind;
+    LaneStep::Kind kind =
+        laneStep(nest, access, tiling.vectorDim, tiling.lanes).kind;
     return kind != LaneStep::same && kind != LaneStep::repeated;
   }
   mlir::Operation *op = value.getDefiningOp();
   return isa<mlir::arith::MulFOp, mlir::arith::ExtFOp>(op) &&
-         llvm::all_of(op->getOperands(), [&](mlir::Value v) { return isZeroInMaskedLanes(v); });
+         llvm::all_of(op->getOperands(),
+                      [&](mlir::Value v) { return isZeroInMaskedLanes(v); });
 }
 
 /// Adds up the chains and lanes of a reduced vector dimension. Positions along
 /// the tiling's `finishDim` become the lanes of new vectors.
-void NestEmitter::combineLanes(SmallVector<Instance> &instances, Values &accumulators) {
+void NestEmitter::combineLanes(SmallVector<Instance> &instances,
+                               Values &accumulators) {
   unsigned count = instances.size() * valueCount();
   for (unsigned i = 0; i < count; ++i)
     for (unsigned chain = 1; chain < chains(); ++chain)
-      accumulators[i] = combiners[i % valueCount()].join(accumulators[i],
-                                                         accumulators[chain * count + i]);
+      accumulators[i] = combiners[i % valueCount()].join(
+          accumulators[i], accumulators[chain * count + i]);
   int64_t along = tiling.finishDim >= 0 ? sizes[tiling.finishDim] : 1;
   int64_t group = std::min<int64_t>(along, tiling.lanes);
   position.vectorDim = tiling.finishDim;
@@ -304,14 +330,16 @@ void NestEmitter::combineLanes(SmallVector<Instance> &instances, Values &accumul
   SmallVector<Instance> newInstances;
   Values newAccumulators;
   for (auto [i, instance] : enumerate(instances)) {
-    int64_t offset = tiling.finishDim >= 0 ? instance.offset[tiling.finishDim] : 0;
+    int64_t offset =
+        tiling.finishDim >= 0 ? instance.offset[tiling.finishDim] : 0;
     if (offset % group != 0)
       continue;
     newInstances.push_back({instance.offset});
     int64_t present = std::min(group, along - offset);
     if (present < position.lanes) {
       newInstances.back().lanes = present;
-      newInstances.back().mask = firstLanes(b.getInt32(present), position.lanes);
+      newInstances.back().mask =
+          firstLanes(b.getInt32(present), position.lanes);
     }
     for (unsigned value = 0; value < valueCount(); ++value)
       newAccumulators.push_back(
@@ -322,10 +350,12 @@ void NestEmitter::combineLanes(SmallVector<Instance> &instances, Values &accumul
 }
 
 /// The lane sums of `present` positions along finishDim, from instance `first`.
-Value *NestEmitter::gather(ArrayRef<Instance> instances, ArrayRef<Value *> accumulators,
-                           unsigned first, unsigned value, int64_t present) {
+Value *NestEmitter::gather(ArrayRef<Instance> instances,
+                           ArrayRef<Value *> accumulators, unsigned first,
+                           unsigned value, int64_t present) {
   Values own;
-  for (unsigned i = first; i < instances.size() && int64_t(own.size()) < present; ++i) {
+  for (unsigned i = first;
+       i < instances.size() && int64_t(own.size()) < present; ++i) {
     bool sameLine = true;
     for (unsigned dim = 0; dim < nest.parallel; ++dim)
       sameLine &= int(dim) == tiling.finishDim ||
@@ -343,7 +373,8 @@ Value *NestEmitter::gather(ArrayRef<Instance> instances, ArrayRef<Value *> accum
   return b.CreateShuffleVector(all, kept);
 }
 
-void gradus::emitNest(CpuBuilder &builder, const Nest &nest, const Tiling &tiling,
-                      const Items &items, function_ref<Value *(mlir::Value)> pointerOf) {
+void gradus::emitNest(CpuBuilder &builder, const Nest &nest,
+                      const Tiling &tiling, const Items &items,
+                      function_ref<Value *(mlir::Value)> pointerOf) {
   NestEmitter(builder, nest, tiling, items, pointerOf).emit();
 }

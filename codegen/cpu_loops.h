@@ -12,7 +12,8 @@ struct Items {
   int64_t count = -1;                           // -1: only end says
 };
 
-void emitNest(CpuBuilder &builder, const Nest &nest, const Tiling &tiling, const Items &items,
+void emitNest(CpuBuilder &builder, const Nest &nest, const Tiling &tiling,
+              const Items &items,
               llvm::function_ref<llvm::Value *(mlir::Value)> pointerOf);
 
 } // namespace gradus

@@ -26,7 +26,9 @@ struct Real {
   Real abs() const { return with(b->unary(Intrinsic::fabs, v)); }
   Real round() const { return with(b->unary(Intrinsic::roundeven, v)); }
   Real fma(Real y, Real z) const { return with(b->fma(v, y.v, z.v)); }
-  Real copySign(Real y) const { return with(b->binary(Intrinsic::copysign, v, y.v)); }
+  Real copySign(Real y) const {
+    return with(b->binary(Intrinsic::copysign, v, y.v));
+  }
   Value *operator<(Real y) const { return b->CreateFCmpOLT(v, y.v); }
   Value *operator>(Real y) const { return b->CreateFCmpOGT(v, y.v); }
   Value *operator==(Real y) const { return b->CreateFCmpOEQ(v, y.v); }
@@ -41,8 +43,12 @@ struct Real {
   Value *bits() const { return b->CreateBitCast(v, bitsType()); }
   Value *integer(int64_t c) const { return b->integer(bitsType(), c); }
   Value *toInteger() const { return b->CreateFPToSI(v, bitsType()); }
-  Real fromBits(Value *bits) const { return with(b->CreateBitCast(bits, v->getType())); }
-  Real fromInteger(Value *i) const { return with(b->CreateSIToFP(i, v->getType())); }
+  Real fromBits(Value *bits) const {
+    return with(b->CreateBitCast(bits, v->getType()));
+  }
+  Real fromInteger(Value *i) const {
+    return with(b->CreateSIToFP(i, v->getType()));
+  }
   int mantissa() const { return isDouble() ? 52 : 23; }
 };
 
@@ -69,12 +75,13 @@ Real scale(Real x, Real n) {
   return x.fromBits(x.b->CreateAdd(x.bits(), shift));
 }
 
-constexpr double expPolynomial32[] = {1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3,
-                                      4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1};
-constexpr double expPolynomial64[] = {1.0 / 6227020800, 1.0 / 479001600, 1.0 / 39916800,
-                                      1.0 / 3628800,    1.0 / 362880,    1.0 / 40320,
-                                      1.0 / 5040,       1.0 / 720,       1.0 / 120,
-                                      1.0 / 24,         1.0 / 6,         0.5};
+constexpr double expPolynomial32[] = {1.9875691500e-4, 1.3981999507e-3,
+                                      8.3334519073e-3, 4.1665795894e-2,
+                                      1.6666665459e-1, 5.0000001201e-1};
+constexpr double expPolynomial64[] = {
+    1.0 / 6227020800, 1.0 / 479001600, 1.0 / 39916800, 1.0 / 3628800,
+    1.0 / 362880,     1.0 / 40320,     1.0 / 5040,     1.0 / 720,
+    1.0 / 120,        1.0 / 24,        1.0 / 6,        0.5};
 
 /// x = n ln2 + r with |r| <= ln2 / 2.
 struct ExpParts {
@@ -90,7 +97,8 @@ ExpParts reduceExp(Real x) {
 
 /// exp(r) - 1 - r.
 Real expTail(Real r) {
-  ArrayRef<double> c = r.isDouble() ? ArrayRef<double>(expPolynomial64) : expPolynomial32;
+  ArrayRef<double> c =
+      r.isDouble() ? ArrayRef<double>(expPolynomial64) : expPolynomial32;
   return polynomial(r, c) * (r * r);
 }
 
@@ -100,7 +108,8 @@ Real exponential(Real x) {
   auto [n, r] = reduceExp(clamp(x, low, high));
   Real y = scale((expTail(r) + r) + x(1), n);
   y = x(0).when(x < x(low), y);
-  return x(infinity).when(x > x(x.isDouble() ? 709.782712893384 : 88.722839), y);
+  return x(infinity).when(x > x(x.isDouble() ? 709.782712893384 : 88.722839),
+                          y);
 }
 
 /// 2^n (exp(r) - 1) + (2^n - 1), exact near 0.
@@ -110,7 +119,8 @@ Real exponentialLess1(Real x) {
   Real power = scale(x(1), n);
   Real y = power.fma(expTail(r) + r, power - x(1));
   y = x.when(x.abs() < x(1e-30), y);
-  return x(infinity).when(x > x(x.isDouble() ? 709.782712893384 : 88.722839), y);
+  return x(infinity).when(x > x(x.isDouble() ? 709.782712893384 : 88.722839),
+                          y);
 }
 
 /// x = m 2^e with m in [sqrt(1/2), sqrt(2)).
@@ -121,18 +131,22 @@ LogParts reduceLog(Real x) {
   CpuBuilder &b = *x.b;
   int64_t bias = x.isDouble() ? 1022 : 126;
   int64_t mask = (int64_t(1) << x.mantissa()) - 1, half = bias << x.mantissa();
-  Value *exponent = b.CreateSub(b.CreateLShr(x.bits(), x.integer(x.mantissa())), x.integer(bias));
-  Real m = x.fromBits(b.CreateOr(b.CreateAnd(x.bits(), x.integer(mask)), x.integer(half)));
+  Value *exponent = b.CreateSub(b.CreateLShr(x.bits(), x.integer(x.mantissa())),
+                                x.integer(bias));
+  Real m = x.fromBits(
+      b.CreateOr(b.CreateAnd(x.bits(), x.integer(mask)), x.integer(half)));
   Real e = x.fromInteger(exponent);
   Value *small = m < x(M_SQRT1_2);
   return {(m + m).when(small, m), (e - x(1)).when(small, e)};
 }
 
-constexpr double logPolynomial32[] = {7.0376836292e-2,  -1.1514610310e-1, 1.1676998740e-1,
-                                      -1.2420140846e-1, 1.4249322787e-1,  -1.6668057665e-1,
-                                      2.0000714765e-1,  -2.4999993993e-1, 3.3333331174e-1};
-constexpr double logPolynomial64[] = {2.0 / 23, 2.0 / 21, 2.0 / 19, 2.0 / 17, 2.0 / 15, 2.0 / 13,
-                                      2.0 / 11, 2.0 / 9,  2.0 / 7,  2.0 / 5,  2.0 / 3};
+constexpr double logPolynomial32[] = {
+    7.0376836292e-2,  -1.1514610310e-1, 1.1676998740e-1,
+    -1.2420140846e-1, 1.4249322787e-1,  -1.6668057665e-1,
+    2.0000714765e-1,  -2.4999993993e-1, 3.3333331174e-1};
+constexpr double logPolynomial64[] = {2.0 / 23, 2.0 / 21, 2.0 / 19, 2.0 / 17,
+                                      2.0 / 15, 2.0 / 13, 2.0 / 11, 2.0 / 9,
+                                      2.0 / 7,  2.0 / 5,  2.0 / 3};
 
 Real log32(Real x) {
   auto [m, e] = reduceLog(x);
@@ -171,11 +185,12 @@ Real logarithm1p(Real x) {
 
 Real tanh32(Real x) {
   Real t = clamp(x, -7.90531110763549805, 7.90531110763549805), z = t * t;
-  Real p = polynomial(z, {-2.76076847742355e-16, 2.00018790482477e-13, -8.60467152213735e-11,
-                          5.12229709037114e-08, 1.48572235717979e-05, 6.37261928875436e-04,
+  Real p = polynomial(z, {-2.76076847742355e-16, 2.00018790482477e-13,
+                          -8.60467152213735e-11, 5.12229709037114e-08,
+                          1.48572235717979e-05, 6.37261928875436e-04,
                           4.89352455891786e-03});
-  Real q = polynomial(z, {1.19825839466702e-06, 1.18534705686654e-04, 2.26843463243900e-03,
-                          4.89352518554385e-03});
+  Real q = polynomial(z, {1.19825839466702e-06, 1.18534705686654e-04,
+                          2.26843463243900e-03, 4.89352518554385e-03});
   return x.when(x.abs() < x(0.0004), (t * p) / q);
 }
 
@@ -188,25 +203,32 @@ Real hyperbolicTangent(Real x) {
 
 Real erf32(Real x) {
   Real t = clamp(x, -4, 4), z = t * t;
-  Real p = polynomial(z, {-2.72614225801306e-10, 2.77068142495902e-08, -2.10102402082508e-06,
-                          -5.69250639462346e-05, -7.34990630326855e-04, -2.95459980854025e-03,
+  Real p = polynomial(z, {-2.72614225801306e-10, 2.77068142495902e-08,
+                          -2.10102402082508e-06, -5.69250639462346e-05,
+                          -7.34990630326855e-04, -2.95459980854025e-03,
                           -1.60960333262415e-02});
-  Real q = polynomial(z, {-1.45660718464996e-05, -2.13374055278905e-04, -1.68282697438203e-03,
-                          -7.37332916720468e-03, -1.42647390514189e-02});
+  Real q = polynomial(z, {-1.45660718464996e-05, -2.13374055278905e-04,
+                          -1.68282697438203e-03, -7.37332916720468e-03,
+                          -1.42647390514189e-02});
   return (t * p) / q;
 }
 
 Real erf64(Real x) {
   Real z = x * x, a = clamp(x.abs(), 0, 10);
-  Real near = x * polynomial(z, {1.85777706184603153e-1, 3.16112374387056560, 113.864154151050156,
-                                 377.485237685302021, 3209.37758913846947}) /
-              polynomial(z, {1, 23.6012909523441209, 244.024637934444173, 1282.61652607737228,
-                             2844.23683343917062});
-  Real tail = polynomial(a, {2.15311535474403846e-8, 5.64188496988670089e-1, 8.88314979438837594,
-                             66.1191906371416295, 298.635138197400131, 881.952221241769090,
-                             1712.04761263407058, 2051.07837782607147, 1230.33935479799725}) /
-              polynomial(a, {1, 15.7449261107098347, 117.693950891312499, 537.181101862009858,
-                             1621.38957456669019, 3290.79923573345963, 4362.61909014324716,
+  Real near = x *
+              polynomial(z, {1.85777706184603153e-1, 3.16112374387056560,
+                             113.864154151050156, 377.485237685302021,
+                             3209.37758913846947}) /
+              polynomial(z, {1, 23.6012909523441209, 244.024637934444173,
+                             1282.61652607737228, 2844.23683343917062});
+  Real tail = polynomial(a, {2.15311535474403846e-8, 5.64188496988670089e-1,
+                             8.88314979438837594, 66.1191906371416295,
+                             298.635138197400131, 881.952221241769090,
+                             1712.04761263407058, 2051.07837782607147,
+                             1230.33935479799725}) /
+              polynomial(a, {1, 15.7449261107098347, 117.693950891312499,
+                             537.181101862009858, 1621.38957456669019,
+                             3290.79923573345963, 4362.61909014324716,
                              3439.36767414372164, 1230.33935480374942});
   Real far = (x(1) - exponential(-(a * a)) * tail).copySign(x);
   return near.when(x.abs() < x(0.46875), far.when(x.abs() > x(0.46875), x));
@@ -214,11 +236,14 @@ Real erf64(Real x) {
 
 Real errorFunction(Real x) { return x.isDouble() ? erf64(x) : erf32(x); }
 
-constexpr double quarterTurn32[] = {1.5703125, 4.837512969970703125e-4, 7.54978995489188216e-8};
-constexpr double quarterTurn64[] = {2 * 7.85398125648498535156e-1, 2 * 3.77489470793079817668e-8,
+constexpr double quarterTurn32[] = {1.5703125, 4.837512969970703125e-4,
+                                    7.54978995489188216e-8};
+constexpr double quarterTurn64[] = {2 * 7.85398125648498535156e-1,
+                                    2 * 3.77489470793079817668e-8,
                                     2 * 2.69515142907905952645e-15};
 
-/// x = q pi/2 + r, in three steps so that little is lost up to |x| of thousands.
+/// x = q pi/2 + r, in three steps so that little is lost up to |x| of
+/// thousands.
 struct Quadrant {
   Value *q;
   Real r;
@@ -226,7 +251,8 @@ struct Quadrant {
 Quadrant reduceAngle(Real x) {
   Real n = (x * x(M_2_PI)).round();
   Real r = x;
-  ArrayRef<double> parts = x.isDouble() ? ArrayRef<double>(quarterTurn64) : quarterTurn32;
+  ArrayRef<double> parts =
+      x.isDouble() ? ArrayRef<double>(quarterTurn64) : quarterTurn32;
   for (double part : parts)
     r = n.fma(x(-part), r);
   return {n.toInteger(), r};
@@ -234,19 +260,27 @@ Quadrant reduceAngle(Real x) {
 
 Real sinPolynomial(Real r, Real z) {
   if (!r.isDouble())
-    return (polynomial(z, {-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1}) * z).fma(r, r);
-  return (polynomial(z, {1.58962301576546568060e-10, -2.50507477628578072866e-8,
-                         2.75573136213857245213e-6, -1.98412698295895385996e-4,
-                         8.33333333332211858878e-3, -1.66666666666666307295e-1}) * z).fma(r, r);
+    return (polynomial(z,
+                       {-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1}) *
+            z)
+        .fma(r, r);
+  return (polynomial(z,
+                     {1.58962301576546568060e-10, -2.50507477628578072866e-8,
+                      2.75573136213857245213e-6, -1.98412698295895385996e-4,
+                      8.33333333332211858878e-3, -1.66666666666666307295e-1}) *
+          z)
+      .fma(r, r);
 }
 
 Real cosPolynomial(Real z) {
-  Real rest = z.isDouble()
-                  ? polynomial(z, {-1.13585365213876817300e-11, 2.08757008419747316778e-9,
-                                   -2.75573141792967388112e-7, 2.48015872888517179954e-5,
-                                   -1.38888888888730564116e-3, 4.16666666666665929218e-2})
-                  : polynomial(z, {2.443315711809948e-5, -1.388731625493765e-3,
-                                   4.166664568298827e-2});
+  Real rest =
+      z.isDouble()
+          ? polynomial(z,
+                       {-1.13585365213876817300e-11, 2.08757008419747316778e-9,
+                        -2.75573141792967388112e-7, 2.48015872888517179954e-5,
+                        -1.38888888888730564116e-3, 4.16666666666665929218e-2})
+          : polynomial(z, {2.443315711809948e-5, -1.388731625493765e-3,
+                           4.166664568298827e-2});
   return (z * z).fma(rest, z.fma(z(-0.5), z(1)));
 }
 
@@ -268,7 +302,8 @@ Real pow64(Real x, Real y) {
   Real size = exponential(y * logarithm(x.abs()));
   Real whole = y.with(b.unary(Intrinsic::trunc, y.v));
   Real half = y * y(0.5);
-  Value *odd = b.CreateAnd(whole == y, b.CreateFCmpUNE(half.v, b.unary(Intrinsic::trunc, half.v)));
+  Value *odd = b.CreateAnd(
+      whole == y, b.CreateFCmpUNE(half.v, b.unary(Intrinsic::trunc, half.v)));
   Real signedSize = (-size).when(b.CreateAnd(odd, x < x(0)), size);
   Value *bad = b.CreateAnd(x < x(0), b.CreateFCmpUNE(whole.v, y.v));
   Real result = x(nan).when(bad, signedSize);
@@ -277,12 +312,24 @@ Real pow64(Real x, Real y) {
 
 } // namespace
 
-Value *cpu_math::exp(CpuBuilder &b, Value *x) { return exponential(Real{&b, x}).v; }
-Value *cpu_math::expm1(CpuBuilder &b, Value *x) { return exponentialLess1(Real{&b, x}).v; }
-Value *cpu_math::log(CpuBuilder &b, Value *x) { return logarithm(Real{&b, x}).v; }
-Value *cpu_math::log1p(CpuBuilder &b, Value *x) { return logarithm1p(Real{&b, x}).v; }
-Value *cpu_math::tanh(CpuBuilder &b, Value *x) { return hyperbolicTangent(Real{&b, x}).v; }
-Value *cpu_math::erf(CpuBuilder &b, Value *x) { return errorFunction(Real{&b, x}).v; }
+Value *cpu_math::exp(CpuBuilder &b, Value *x) {
+  return exponential(Real{&b, x}).v;
+}
+Value *cpu_math::expm1(CpuBuilder &b, Value *x) {
+  return exponentialLess1(Real{&b, x}).v;
+}
+Value *cpu_math::log(CpuBuilder &b, Value *x) {
+  return logarithm(Real{&b, x}).v;
+}
+Value *cpu_math::log1p(CpuBuilder &b, Value *x) {
+  return logarithm1p(Real{&b, x}).v;
+}
+Value *cpu_math::tanh(CpuBuilder &b, Value *x) {
+  return hyperbolicTangent(Real{&b, x}).v;
+}
+Value *cpu_math::erf(CpuBuilder &b, Value *x) {
+  return errorFunction(Real{&b, x}).v;
+}
 Value *cpu_math::sin(CpuBuilder &b, Value *x) { return sine(Real{&b, x}, 0).v; }
 Value *cpu_math::cos(CpuBuilder &b, Value *x) { return sine(Real{&b, x}, 1).v; }
 

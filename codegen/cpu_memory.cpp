@@ -11,7 +11,8 @@ using namespace gradus;
 using mlir::AffineExpr;
 using mlir::AffineExprKind;
 
-NestMemory::NestMemory(CpuBuilder &builder, const Nest &nest, const Position &position,
+NestMemory::NestMemory(CpuBuilder &builder, const Nest &nest,
+                       const Position &position,
                        function_ref<Value *(mlir::Value)> pointerOf)
     : b(builder), nest(nest), position(position), pointerOf(pointerOf) {}
 
@@ -31,8 +32,9 @@ Value *NestMemory::uniformPart(const Linear &linear, const Instance &at) {
   Value *sum = b.getInt64(0);
   for (unsigned dim = 0; dim < nest.dims(); ++dim)
     if (linear.strides[dim])
-      sum = b.CreateNSWAdd(sum, b.CreateNSWMul(position.base[dim],
-                                               b.getInt64(linear.strides[dim])));
+      sum =
+          b.CreateNSWAdd(sum, b.CreateNSWMul(position.base[dim],
+                                             b.getInt64(linear.strides[dim])));
   int64_t constant = linear.offset;
   for (unsigned dim = 0; dim < nest.dims(); ++dim)
     constant += linear.strides[dim] * at.offset[dim];
@@ -44,7 +46,8 @@ Value *NestMemory::lanePart(const Linear &linear, const Instance &at) {
   if (position.lanes == 1 || linear.strides[position.vectorDim] == 0)
     return nullptr;
   Constant *iota = b.iota(position.lanes);
-  return b.CreateMul(iota, b.integer(iota->getType(), linear.strides[position.vectorDim]));
+  return b.CreateMul(
+      iota, b.integer(iota->getType(), linear.strides[position.vectorDim]));
 }
 
 /// i64 if it is the same in all lanes, else a vector of i32.
@@ -102,7 +105,8 @@ Value *NestMemory::index(unsigned dim, const Instance &at) {
   Value *first = b.CreateNSWAdd(position.base[dim], b.getInt64(at.offset[dim]));
   if (!isLane(dim))
     return first;
-  Value *iota = b.CreateZExt(b.iota(position.lanes), b.wide(b.getInt64Ty(), position.lanes));
+  Value *iota = b.CreateZExt(b.iota(position.lanes),
+                             b.wide(b.getInt64Ty(), position.lanes));
   return b.CreateAdd(b.splat(first, position.lanes), iota);
 }
 
@@ -114,8 +118,9 @@ Value *NestMemory::holds(const Condition &condition, const Instance &at) {
   if (lanes && condition.value.terms.empty()) {
     // A constant vector against one number: a single comparison.
     Value *limit = b.CreateNeg(uniformPart(condition.value, at));
-    return b.CreateICmp(predicate, lanes,
-                        b.splat(b.CreateTrunc(limit, b.getInt32Ty()), position.lanes));
+    return b.CreateICmp(
+        predicate, lanes,
+        b.splat(b.CreateTrunc(limit, b.getInt32Ty()), position.lanes));
   }
   Value *value = evaluate(condition.value, at);
   return b.CreateICmp(predicate, value, b.integer(value->getType(), 0));
@@ -157,14 +162,17 @@ Value *NestMemory::address(const Access &access, const Instance &at) {
   Value *&base = bases[&access.place];
   if (!base) {
     Instance origin{SmallVector<int64_t>(nest.dims(), 0)};
-    base = b.CreateGEP(type, pointerOf(access.buffer), uniformPart(access.place, origin));
+    base = b.CreateGEP(type, pointerOf(access.buffer),
+                       uniformPart(access.place, origin));
   }
   int64_t constant = 0;
   for (unsigned dim = 0; dim < nest.dims(); ++dim)
     constant += access.place.strides[dim] * at.offset[dim];
-  Value *address = constant ? b.CreateGEP(type, base, b.getInt64(constant)) : base;
+  Value *address =
+      constant ? b.CreateGEP(type, base, b.getInt64(constant)) : base;
   for (auto &[expression, scale] : access.place.terms)
-    if (position.lanes == 1 || !expression.isFunctionOfDim(position.vectorDim)) {
+    if (position.lanes == 1 ||
+        !expression.isFunctionOfDim(position.vectorDim)) {
       Value *term = b.CreateNSWMul(evaluate(expression, at), b.getInt64(scale));
       address = b.CreateGEP(type, address, term);
     }
@@ -174,18 +182,23 @@ Value *NestMemory::address(const Access &access, const Instance &at) {
 /// One a lane.
 Value *NestMemory::addresses(const Access &access, const Instance &at) {
   Value *lanes = lanePart(access.place, at);
-  Value *offsets = lanes ? lanes : Constant::getNullValue(b.iota(position.lanes)->getType());
+  Value *offsets =
+      lanes ? lanes : Constant::getNullValue(b.iota(position.lanes)->getType());
   for (auto &[expression, scale] : access.place.terms)
     if (expression.isFunctionOfDim(position.vectorDim)) {
       Value *term = evaluate(expression, at);
-      offsets = b.CreateAdd(offsets, b.CreateMul(term, b.integer(term->getType(), scale)));
+      offsets = b.CreateAdd(
+          offsets, b.CreateMul(term, b.integer(term->getType(), scale)));
     }
-  return b.CreateGEP(memoryType(b, access.element), address(access, at), offsets);
+  return b.CreateGEP(memoryType(b, access.element), address(access, at),
+                     offsets);
 }
 
 //===-- reads and writes --------------------------------------------------===//
 
-static Align alignmentOf(Type *type) { return Align(type->getScalarSizeInBits() / 8); }
+static Align alignmentOf(Type *type) {
+  return Align(type->getScalarSizeInBits() / 8);
+}
 
 /// Somewhere to read zeros from.
 static Value *zeros(CpuBuilder &b) {
@@ -210,45 +223,55 @@ Value *NestMemory::readNext(const Access &access, const Instance &at) {
   Type *type = b.wide(memoryType(b, access.element), position.lanes);
   Value *from = address(access, at);
   if (Value *lanes = mask(guard(access, at), at))
-    return b.CreateMaskedLoad(type, from, alignmentOf(type), lanes, Constant::getNullValue(type));
+    return b.CreateMaskedLoad(type, from, alignmentOf(type), lanes,
+                              Constant::getNullValue(type));
   return b.CreateAlignedLoad(type, from, alignmentOf(type));
 }
 
 /// A vector of which the first `present` elements are in memory.
-Value *NestMemory::readFirst(Type *type, Value *from, unsigned lanes, int64_t present) {
+Value *NestMemory::readFirst(Type *type, Value *from, unsigned lanes,
+                             int64_t present) {
   Type *vector = b.wide(type, lanes);
   if (present >= lanes)
     return b.CreateAlignedLoad(vector, from, alignmentOf(type));
   if (present <= 0)
     return Constant::getNullValue(vector);
-  Value *some = b.CreateICmpULT(b.iota(lanes), b.splat(b.getInt32(present), lanes));
-  return b.CreateMaskedLoad(vector, from, alignmentOf(type), some, Constant::getNullValue(vector));
+  Value *some =
+      b.CreateICmpULT(b.iota(lanes), b.splat(b.getInt32(present), lanes));
+  return b.CreateMaskedLoad(vector, from, alignmentOf(type), some,
+                            Constant::getNullValue(vector));
 }
 
 /// Reads all that lies between, and picks: for a few strides far cheaper than
 /// a gather.
-Value *NestMemory::readStrided(const Access &access, const Instance &at, int64_t by) {
+Value *NestMemory::readStrided(const Access &access, const Instance &at,
+                               int64_t by) {
   Type *type = memoryType(b, access.element);
   unsigned lanes = position.lanes;
   int64_t present = ((at.lanes < 0 ? lanes : at.lanes) - 1) * by + 1;
   Value *from = address(access, at), *all = nullptr;
   for (int64_t part = 0; part < by; ++part) {
-    Value *piece = readFirst(type, b.CreateConstGEP1_64(type, from, part * lanes), lanes,
-                             present - part * lanes);
+    Value *piece =
+        readFirst(type, b.CreateConstGEP1_64(type, from, part * lanes), lanes,
+                  present - part * lanes);
     // Lane i is element i * by: those of this part, the others as they were.
     SmallVector<int> picked;
     for (unsigned i = 0; i < lanes; ++i) {
       int64_t within = i * by - part * lanes;
       bool here = within >= 0 && within < lanes;
-      picked.push_back(here ? within + (all ? lanes : 0) : all ? int(i) : PoisonMaskElem);
+      picked.push_back(here  ? within + (all ? lanes : 0)
+                       : all ? int(i)
+                             : PoisonMaskElem);
     }
-    all = all ? b.CreateShuffleVector(all, piece, picked) : b.CreateShuffleVector(piece, picked);
+    all = all ? b.CreateShuffleVector(all, piece, picked)
+              : b.CreateShuffleVector(piece, picked);
   }
   return all;
 }
 
 /// Reads each element once and repeats it.
-Value *NestMemory::readRepeated(const Access &access, const Instance &at, int64_t by) {
+Value *NestMemory::readRepeated(const Access &access, const Instance &at,
+                                int64_t by) {
   Type *type = memoryType(b, access.element);
   Value *from = address(access, at);
   for (auto &[expression, scale] : access.place.terms)
@@ -263,13 +286,15 @@ Value *NestMemory::readRepeated(const Access &access, const Instance &at, int64_
   SmallVector<int> repeated;
   for (unsigned i = 0; i < position.lanes; ++i)
     repeated.push_back(i / by);
-  return count == 1 ? b.splat(few, position.lanes) : b.CreateShuffleVector(few, repeated);
+  return count == 1 ? b.splat(few, position.lanes)
+                    : b.CreateShuffleVector(few, repeated);
 }
 
 Value *NestMemory::gather(const Access &access, const Instance &at) {
   Type *type = b.wide(memoryType(b, access.element), position.lanes);
   return b.CreateMaskedGather(type, addresses(access, at), alignmentOf(type),
-                              mask(guard(access, at), at), Constant::getNullValue(type));
+                              mask(guard(access, at), at),
+                              Constant::getNullValue(type));
 }
 
 Value *NestMemory::readLanes(const Access &access, const Instance &at) {
@@ -285,7 +310,8 @@ Value *NestMemory::readLanes(const Access &access, const Instance &at) {
 }
 
 Value *NestMemory::read(const Access &access, const Instance &at) {
-  Value *value = variesByLane(access) ? readLanes(access, at) : readOne(access, at);
+  Value *value =
+      variesByLane(access) ? readLanes(access, at) : readOne(access, at);
   if (!access.element.isInteger(1))
     return value;
   return b.CreateICmpNE(value, Constant::getNullValue(value->getType()));
@@ -315,7 +341,8 @@ void NestMemory::store(unsigned i, const Instance &at, Value *value) {
   }
   value = b.splat(value, position.lanes);
   if (!access.hasStride(position.vectorDim, 1))
-    b.CreateMaskedScatter(value, addresses(access, at), alignmentOf(type), at.mask);
+    b.CreateMaskedScatter(value, addresses(access, at), alignmentOf(type),
+                          at.mask);
   else if (at.mask)
     b.CreateMaskedStore(value, address(access, at), alignmentOf(type), at.mask);
   else

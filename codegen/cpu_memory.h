@@ -14,7 +14,7 @@ namespace gradus {
 struct Instance {
   llvm::SmallVector<int64_t> offset;
   llvm::Value *mask = nullptr; // which lanes count; null: all
-  int64_t lanes = -1;          // the first so many, or -1: all, 0: only the mask knows
+  int64_t lanes = -1; // the first so many, or -1: all, 0: only the mask knows
 };
 
 /// Where the loops of a nest stand.
@@ -29,7 +29,8 @@ public:
   NestMemory(CpuBuilder &builder, const Nest &nest, const Position &position,
              llvm::function_ref<llvm::Value *(mlir::Value)> pointerOf);
 
-  /// The element of input `i`: a scalar if all lanes read the same, else a vector.
+  /// The element of input `i`: a scalar if all lanes read the same, else a
+  /// vector.
   llvm::Value *load(unsigned i, const Instance &at);
   void store(unsigned i, const Instance &at, llvm::Value *value);
   /// The position along a dimension as i64.
@@ -38,12 +39,14 @@ public:
   void forget();
   /// Reads the inputs that depend on none but `bound` dimensions now, so that
   /// the loops inside find them read; returns those inputs for `release`.
-  llvm::SmallVector<unsigned> hoist(llvm::function_ref<bool(unsigned dim)> bound,
-                                    const Instance &at);
+  llvm::SmallVector<unsigned>
+  hoist(llvm::function_ref<bool(unsigned dim)> bound, const Instance &at);
   void release(llvm::ArrayRef<unsigned> inputs);
 
 private:
-  bool isLane(unsigned dim) const { return position.lanes > 1 && int(dim) == position.vectorDim; }
+  bool isLane(unsigned dim) const {
+    return position.lanes > 1 && int(dim) == position.vectorDim;
+  }
   bool variesByLane(const Access &access) const;
   llvm::Value *uniformPart(const Linear &linear, const Instance &at);
   llvm::Value *lanePart(const Linear &linear, const Instance &at);
@@ -58,9 +61,12 @@ private:
   llvm::Value *readOne(const Access &access, const Instance &at);
   llvm::Value *readLanes(const Access &access, const Instance &at);
   llvm::Value *readNext(const Access &access, const Instance &at);
-  llvm::Value *readFirst(llvm::Type *type, llvm::Value *from, unsigned lanes, int64_t present);
-  llvm::Value *readStrided(const Access &access, const Instance &at, int64_t by);
-  llvm::Value *readRepeated(const Access &access, const Instance &at, int64_t by);
+  llvm::Value *readFirst(llvm::Type *type, llvm::Value *from, unsigned lanes,
+                         int64_t present);
+  llvm::Value *readStrided(const Access &access, const Instance &at,
+                           int64_t by);
+  llvm::Value *readRepeated(const Access &access, const Instance &at,
+                            int64_t by);
   llvm::Value *gather(const Access &access, const Instance &at);
 
   CpuBuilder &b;

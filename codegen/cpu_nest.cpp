@@ -6,11 +6,13 @@ using namespace mlir;
 using namespace gradus;
 
 bool Linear::isIrregularIn(unsigned dim) const {
-  return llvm::any_of(terms, [&](auto &term) { return term.first.isFunctionOfDim(dim); });
+  return llvm::any_of(
+      terms, [&](auto &term) { return term.first.isFunctionOfDim(dim); });
 }
 
 bool Access::isGuardedBy(unsigned dim) const {
-  return llvm::any_of(guard, [&](auto &condition) { return condition.value.dependsOn(dim); });
+  return llvm::any_of(
+      guard, [&](auto &condition) { return condition.value.dependsOn(dim); });
 }
 
 /// Adds scale * expression to a sum.
@@ -43,16 +45,21 @@ Linear gradus::flatten(AffineExpr expression, unsigned dims) {
   return sum;
 }
 
-static Access readAccess(mlir::Value buffer, AffineMap map, IntegerSet guard, unsigned dims) {
+static Access readAccess(mlir::Value buffer, AffineMap map, IntegerSet guard,
+                         unsigned dims) {
   auto type = cast<MemRefType>(buffer.getType());
-  Access access{buffer, type.getElementType(), flatten(getAffineConstantExpr(0, map.getContext()), dims), {}};
+  Access access{buffer,
+                type.getElementType(),
+                flatten(getAffineConstantExpr(0, map.getContext()), dims),
+                {}};
   int64_t stride = 1;
   for (int i = type.getRank() - 1; i >= 0; --i) {
     add(access.place, simplifyAffineExpr(map.getResult(i), dims, 0), stride);
     stride *= type.isDynamicDim(i) ? 1 : type.getDimSize(i);
   }
   if (guard)
-    for (auto [constraint, equality] : llvm::zip(guard.getConstraints(), guard.getEqFlags()))
+    for (auto [constraint, equality] :
+         llvm::zip(guard.getConstraints(), guard.getEqFlags()))
       access.guard.push_back({flatten(constraint, dims), equality});
   return access;
 }
@@ -61,22 +68,26 @@ static Access readAccess(mlir::Value buffer, AffineMap map, IntegerSet guard, un
 
 /// Whether a number is a multiple of `by` for lane 0 of every vector along
 /// `dim`, and grows by one a lane.
-static bool countsFromMultiple(const Nest &nest, const Linear &number, unsigned dim, int64_t by) {
-  bool multiple = number.terms.empty() && number.strides[dim] == 1 && number.offset % by == 0;
+static bool countsFromMultiple(const Nest &nest, const Linear &number,
+                               unsigned dim, int64_t by) {
+  bool multiple = number.terms.empty() && number.strides[dim] == 1 &&
+                  number.offset % by == 0;
   for (unsigned other = 0; other < nest.dims(); ++other)
     multiple &= other == dim || number.strides[other] % by == 0;
   return multiple;
 }
 
 /// The divisor if the dimension occurs just once: (position ...) floordiv by.
-static int64_t repeats(const Nest &nest, const Access &access, unsigned dim, unsigned lanes) {
+static int64_t repeats(const Nest &nest, const Access &access, unsigned dim,
+                       unsigned lanes) {
   int64_t by = 0;
   for (auto &[expression, scale] : access.place.terms) {
     if (!expression.isFunctionOfDim(dim))
       continue;
     auto both = cast<AffineBinaryOpExpr>(expression);
     auto divisor = dyn_cast<AffineConstantExpr>(both.getRHS());
-    if (by || scale != 1 || both.getKind() != AffineExprKind::FloorDiv || !divisor)
+    if (by || scale != 1 || both.getKind() != AffineExprKind::FloorDiv ||
+        !divisor)
       return 0;
     by = divisor.getValue();
     if (lanes % by != 0 ||
@@ -86,7 +97,8 @@ static int64_t repeats(const Nest &nest, const Access &access, unsigned dim, uns
   return by;
 }
 
-LaneStep gradus::laneStep(const Nest &nest, const Access &access, unsigned dim, unsigned lanes) {
+LaneStep gradus::laneStep(const Nest &nest, const Access &access, unsigned dim,
+                          unsigned lanes) {
   if (!access.dependsOn(dim))
     return {LaneStep::same};
   int64_t stride = access.place.strides[dim];
@@ -116,14 +128,17 @@ static bool isFree(const Nest &nest, unsigned dim) {
     return a.isGuardedBy(dim) || a.place.isIrregularIn(dim);
   };
   return !asksFor(nest.map(), dim) && !asksFor(nest.then(), dim) &&
-         llvm::none_of(nest.inputs, isIrregular) && llvm::none_of(nest.outputs, isIrregular);
+         llvm::none_of(nest.inputs, isIrregular) &&
+         llvm::none_of(nest.outputs, isIrregular);
 }
 
 static bool stepsAsOne(const Nest &nest, unsigned outer, unsigned inner) {
   auto agrees = [&](const Access &a) {
-    return a.place.strides[outer] == a.place.strides[inner] * nest.extents[inner];
+    return a.place.strides[outer] ==
+           a.place.strides[inner] * nest.extents[inner];
   };
-  return nest.isReduced(outer) == nest.isReduced(inner) && llvm::all_of(nest.inputs, agrees) &&
+  return nest.isReduced(outer) == nest.isReduced(inner) &&
+         llvm::all_of(nest.inputs, agrees) &&
          llvm::all_of(nest.outputs, agrees);
 }
 
@@ -151,7 +166,8 @@ static void mergeDims(Nest &nest) {
       forgetStrides(nest, dim);
       continue;
     }
-    if (inner >= 0 && isFree(nest, dim) && isFree(nest, inner) && stepsAsOne(nest, dim, inner))
+    if (inner >= 0 && isFree(nest, dim) && isFree(nest, inner) &&
+        stepsAsOne(nest, dim, inner))
       merge(nest, dim, inner);
     else
       inner = dim;
@@ -165,14 +181,16 @@ Nest gradus::readNest(plan::NestOp op, plan::Split split) {
   nest.extents = op.getExtents();
   nest.mapInputs = op.getMapInputs().size();
   for (auto [i, value] : llvm::enumerate(op.getMapInputs()))
-    nest.inputs.push_back(readAccess(value, op.getInputMap(i), op.getGuard(i), nest.dims()));
+    nest.inputs.push_back(
+        readAccess(value, op.getInputMap(i), op.getGuard(i), nest.dims()));
   for (auto [i, value] : llvm::enumerate(op.getThenInputs())) {
     unsigned index = nest.mapInputs + i;
-    nest.inputs.push_back(
-        readAccess(value, op.getInputMap(index), op.getGuard(index), nest.dims()));
+    nest.inputs.push_back(readAccess(value, op.getInputMap(index),
+                                     op.getGuard(index), nest.dims()));
   }
   for (auto [i, value] : llvm::enumerate(op.getOuts()))
-    nest.outputs.push_back(readAccess(value, op.getOutputMap(i), {}, nest.dims()));
+    nest.outputs.push_back(
+        readAccess(value, op.getOutputMap(i), {}, nest.dims()));
   for (auto kind : op.getCombine().getAsRange<ReductionAttr>())
     nest.combine.push_back(kind.getValue());
   nest.itemDim = split == plan::Split::serial ? -1 : 0;

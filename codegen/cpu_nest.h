@@ -10,11 +10,14 @@ namespace gradus {
 /// offset + sum strides[d] * position[d] + sum scale * expression(position).
 struct Linear {
   int64_t offset = 0;
-  llvm::SmallVector<int64_t> strides;                            // one a dimension
-  llvm::SmallVector<std::pair<mlir::AffineExpr, int64_t>> terms; // divisions and remainders
+  llvm::SmallVector<int64_t> strides; // one a dimension
+  llvm::SmallVector<std::pair<mlir::AffineExpr, int64_t>>
+      terms; // divisions and remainders
 
   bool isIrregularIn(unsigned dim) const; // some term mentions the dimension
-  bool dependsOn(unsigned dim) const { return strides[dim] != 0 || isIrregularIn(dim); }
+  bool dependsOn(unsigned dim) const {
+    return strides[dim] != 0 || isIrregularIn(dim);
+  }
 };
 
 Linear flatten(mlir::AffineExpr expression, unsigned dims);
@@ -33,7 +36,9 @@ struct Access {
   llvm::SmallVector<Condition> guard; // all hold; elsewhere 0 is read
 
   bool isGuardedBy(unsigned dim) const;
-  bool dependsOn(unsigned dim) const { return place.dependsOn(dim) || isGuardedBy(dim); }
+  bool dependsOn(unsigned dim) const {
+    return place.dependsOn(dim) || isGuardedBy(dim);
+  }
   /// Whether the element moves by so many when the position does by one.
   bool hasStride(unsigned dim, int64_t stride) const {
     return place.strides[dim] == stride && !place.isIrregularIn(dim);
@@ -42,10 +47,11 @@ struct Access {
 
 struct Nest {
   plan::NestOp op;
-  unsigned parallel = 0;                 // dimensions before the reduced ones
-  llvm::SmallVector<int64_t> extents;    // all dimensions; kDynamic: `items` decide
+  unsigned parallel = 0; // dimensions before the reduced ones
+  llvm::SmallVector<int64_t>
+      extents; // all dimensions; kDynamic: `items` decide
   unsigned mapInputs = 0;
-  std::vector<Access> inputs;            // map inputs, then the others
+  std::vector<Access> inputs; // map inputs, then the others
   std::vector<Access> outputs;
   llvm::SmallVector<Reduction> combine;
 
@@ -67,14 +73,16 @@ struct LaneStep {
     same,      // it does not
     next,      // to the next element
     strided,   // by `by` elements, a few
-    repeated,  // to the next element every `by` positions, from a multiple of `by`
+    repeated,  // to the next element every `by` positions, from a multiple of
+               // `by`
     scattered, // in another way, or guarded in a way that only `next` bears
   } kind;
   int64_t by = 1;
 };
 
 /// For vectors of `lanes` that start at multiples of it.
-LaneStep laneStep(const Nest &nest, const Access &access, unsigned dim, unsigned lanes);
+LaneStep laneStep(const Nest &nest, const Access &access, unsigned dim,
+                  unsigned lanes);
 
 /// Reads a nest of a kernel. Neighbouring dimensions that every access steps
 /// through as one become one (the first of them gets extent 1).

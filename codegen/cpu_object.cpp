@@ -37,21 +37,24 @@ static const Target *x86() {
   return target;
 }
 
-Expected<std::unique_ptr<TargetMachine>> gradus::targetMachine(const CpuTarget &target) {
+Expected<std::unique_ptr<TargetMachine>>
+gradus::targetMachine(const CpuTarget &target) {
   TargetOptions options;
-  options.AllowFPOpFusion = FPOpFusion::Standard; // Fusing is the emitter's choice.
+  options.AllowFPOpFusion =
+      FPOpFusion::Standard; // Fusing is the emitter's choice.
   const Target *x86Target = x86();
   TargetMachine *machine =
-      x86Target ? x86Target->createTargetMachine(Triple(triple), target.cpu, target.features,
-                                                 options, Reloc::PIC_, CodeModel::Small,
-                                                 CodeGenOptLevel::Default)
+      x86Target ? x86Target->createTargetMachine(
+                      Triple(triple), target.cpu, target.features, options,
+                      Reloc::PIC_, CodeModel::Small, CodeGenOptLevel::Default)
                 : nullptr;
   if (!machine)
     return createStringError("this LLVM has no x86-64 code generator");
   return std::unique_ptr<TargetMachine>(machine);
 }
 
-/// Three passes are enough: the emitter writes loops and vectors as it wants them.
+/// Three passes are enough: the emitter writes loops and vectors as it wants
+/// them.
 static Error optimize(Module &module, TargetMachine &machine) {
   LoopAnalysisManager loops;
   FunctionAnalysisManager functions;
@@ -71,12 +74,14 @@ static Error optimize(Module &module, TargetMachine &machine) {
   return Error::success();
 }
 
-static Expected<SmallVector<char, 0>> compile(Module &module, TargetMachine &machine) {
+static Expected<SmallVector<char, 0>> compile(Module &module,
+                                              TargetMachine &machine) {
   SmallVector<char, 0> object;
   raw_svector_ostream stream(object);
   legacy::PassManager passes;
   passes.add(new TargetLibraryInfoWrapperPass(Triple(triple)));
-  if (machine.addPassesToEmitFile(passes, stream, nullptr, CodeGenFileType::ObjectFile,
+  if (machine.addPassesToEmitFile(passes, stream, nullptr,
+                                  CodeGenFileType::ObjectFile,
                                   /*DisableVerify=*/true))
     return createStringError("this LLVM cannot write x86-64 objects");
   passes.run(module);
@@ -137,20 +142,22 @@ Expected<uint64_t> Layout::address(const object::SymbolRef &symbol) const {
   for (auto &[candidate, base] : placed)
     if (*section != object.section_end() && candidate == **section)
       return base + cantFail(symbol.getValue());
-  return createStringError("emitted code calls '" + *name + "', which is not part of it");
+  return createStringError("emitted code calls '" + *name +
+                           "', which is not part of it");
 }
 
 Error Layout::apply(const object::ELFRelocationRef &relocation, uint64_t base) {
   uint64_t type = relocation.getType();
   if (type != ELF::R_X86_64_PC32 && type != ELF::R_X86_64_PLT32)
-    return createStringError("emitted code has a relocation of type " + Twine(type) +
-                             ", expected relative ones");
+    return createStringError("emitted code has a relocation of type " +
+                             Twine(type) + ", expected relative ones");
   Expected<uint64_t> target = address(*relocation.getSymbol());
   Expected<int64_t> addend = relocation.getAddend();
   if (!target || !addend)
     return joinErrors(target.takeError(), addend.takeError());
   uint64_t place = base + relocation.getOffset();
-  support::endian::write32le(bytes.data() + place, uint32_t(*target + *addend - place));
+  support::endian::write32le(bytes.data() + place,
+                             uint32_t(*target + *addend - place));
   return Error::success();
 }
 
@@ -168,7 +175,8 @@ Error Layout::relocate() {
   return Error::success();
 }
 
-static Expected<Blob> layOut(MemoryBufferRef buffer, ArrayRef<std::string> names) {
+static Expected<Blob> layOut(MemoryBufferRef buffer,
+                             ArrayRef<std::string> names) {
   auto object = object::ELF64LEObjectFile::create(buffer);
   if (!object)
     return object.takeError();
@@ -183,7 +191,8 @@ static Expected<Blob> layOut(MemoryBufferRef buffer, ArrayRef<std::string> names
     Expected<StringRef> name = symbol.getName();
     if (address && name)
       addresses[*name] = *address;
-    consumeError(address.takeError()); // Undefined ones that matter failed above.
+    consumeError(
+        address.takeError()); // Undefined ones that matter failed above.
     consumeError(name.takeError());
   }
   Blob blob{std::move(layout.bytes), {}};
@@ -201,5 +210,7 @@ Expected<Blob> gradus::compileToBlob(Module &module, TargetMachine &machine,
   auto object = compile(module, machine);
   if (!object)
     return object.takeError();
-  return layOut(MemoryBufferRef(StringRef(object->data(), object->size()), "kernels"), names);
+  return layOut(
+      MemoryBufferRef(StringRef(object->data(), object->size()), "kernels"),
+      names);
 }

@@ -12,7 +12,8 @@
 namespace gradus {
 
 /// LLVM's machine for a target; x86 alone is initialised.
-llvm::Expected<std::unique_ptr<llvm::TargetMachine>> targetMachine(const CpuTarget &target);
+llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
+targetMachine(const CpuTarget &target);
 
 /// A blob of code and constants with the offsets of the functions asked for.
 struct Blob {
@@ -22,7 +23,8 @@ struct Blob {
 
 /// Optimises and compiles a module. It is an error if the code refers to
 /// anything outside itself: that is how a stray library call is noticed.
-llvm::Expected<Blob> compileToBlob(llvm::Module &module, llvm::TargetMachine &machine,
+llvm::Expected<Blob> compileToBlob(llvm::Module &module,
+                                   llvm::TargetMachine &machine,
                                    llvm::ArrayRef<std::string> names);
 
 } // namespace gradus

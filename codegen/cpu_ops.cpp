@@ -19,7 +19,9 @@ using mlir::Operation;
 
 //===-- types -------------------------------------------------------------===//
 
-bool gradus::isNarrowFloat(mlir::Type type) { return type.isBF16() || type.isF16(); }
+bool gradus::isNarrowFloat(mlir::Type type) {
+  return type.isBF16() || type.isF16();
+}
 
 Type *gradus::registerType(CpuBuilder &b, mlir::Type type) {
   if (type.isF32())
@@ -37,7 +39,8 @@ Type *gradus::memoryType(CpuBuilder &b, mlir::Type type) {
 Value *gradus::widen(CpuBuilder &b, Value *x, mlir::Type type) {
   Type *wide = b.likewise(x, b.getFloatTy());
   if (type.isF16())
-    return b.CreateFPExt(b.CreateBitCast(x, b.likewise(x, b.getHalfTy())), wide);
+    return b.CreateFPExt(b.CreateBitCast(x, b.likewise(x, b.getHalfTy())),
+                         wide);
   Value *bits = b.CreateZExt(x, b.likewise(x, b.getInt32Ty()));
   return b.CreateBitCast(b.CreateShl(bits, 16), wide);
 }
@@ -47,7 +50,8 @@ static Value *roundToBf16(CpuBuilder &b, Value *x) {
   Type *bitsType = b.likewise(x, b.getInt32Ty());
   Value *bits = b.CreateBitCast(x, bitsType);
   Value *odd = b.CreateAnd(b.CreateLShr(bits, 16), b.integer(bitsType, 1));
-  Value *rounded = b.CreateAdd(bits, b.CreateAdd(odd, b.integer(bitsType, 0x7fff)));
+  Value *rounded =
+      b.CreateAdd(bits, b.CreateAdd(odd, b.integer(bitsType, 0x7fff)));
   Value *quiet = b.CreateOr(bits, b.integer(bitsType, 0x400000));
   Value *chosen = b.CreateSelect(b.CreateFCmpUNO(x, x), quiet, rounded);
   return b.CreateTrunc(b.CreateLShr(chosen, 16), b.likewise(x, b.getInt16Ty()));
@@ -56,10 +60,12 @@ static Value *roundToBf16(CpuBuilder &b, Value *x) {
 Value *gradus::narrow(CpuBuilder &b, Value *x, mlir::Type type) {
   Type *bits = b.likewise(x, b.getInt16Ty());
   if (type.isF16())
-    return b.CreateBitCast(b.CreateFPTrunc(x, b.likewise(x, b.getHalfTy())), bits);
+    return b.CreateBitCast(b.CreateFPTrunc(x, b.likewise(x, b.getHalfTy())),
+                           bits);
   if (!b.target.bf16)
     return roundToBf16(b, x);
-  return b.CreateBitCast(b.CreateFPTrunc(x, b.likewise(x, b.getBFloatTy())), bits);
+  return b.CreateBitCast(b.CreateFPTrunc(x, b.likewise(x, b.getBFloatTy())),
+                         bits);
 }
 
 Value *gradus::extremum(CpuBuilder &b, Intrinsic::ID id, Value *x, Value *y) {
@@ -74,7 +80,8 @@ Value *gradus::extremum(CpuBuilder &b, Intrinsic::ID id, Value *x, Value *y) {
 
 namespace {
 
-/// What an op becomes: its operands have equal lanes, and f32 for narrow floats.
+/// What an op becomes: its operands have equal lanes, and f32 for narrow
+/// floats.
 struct Call {
   CpuBuilder &b;
   Operation &op;
@@ -83,7 +90,8 @@ struct Call {
   /// The result's type with the operands' lanes; narrow floats as f32.
   Type *type() const {
     mlir::Type result = op.getResult(0).getType();
-    Type *scalar = isNarrowFloat(result) ? b.getFloatTy() : registerType(b, result);
+    Type *scalar =
+        isNarrowFloat(result) ? b.getFloatTy() : registerType(b, result);
     return b.likewise(x[0], scalar);
   }
 };
@@ -95,11 +103,14 @@ template <Instruction::BinaryOps opcode> Value *binary(const Call &c) {
 template <Instruction::CastOps opcode> Value *cast(const Call &c) {
   return c.b.CreateCast(opcode, c.x[0], c.type());
 }
-template <Intrinsic::ID id> Value *unaryIntrinsic(const Call &c) { return c.b.unary(id, c.x[0]); }
+template <Intrinsic::ID id> Value *unaryIntrinsic(const Call &c) {
+  return c.b.unary(id, c.x[0]);
+}
 template <Intrinsic::ID id> Value *binaryIntrinsic(const Call &c) {
   return c.b.binary(id, c.x[0], c.x[1]);
 }
-template <Value *(*function)(CpuBuilder &, Value *)> Value *polynomial(const Call &c) {
+template <Value *(*function)(CpuBuilder &, Value *)>
+Value *polynomial(const Call &c) {
   return function(c.b, c.x[0]);
 }
 
@@ -118,32 +129,42 @@ template <Intrinsic::ID id> Value *extremum(const Call &c) {
 Value *compareFloats(const Call &c) {
   // arith's predicates are numbered as LLVM's.
   auto predicate = llvm::cast<mlir::arith::CmpFOp>(c.op).getPredicate();
-  return c.b.CreateFCmp(CmpInst::Predicate(unsigned(predicate)), c.x[0], c.x[1]);
+  return c.b.CreateFCmp(CmpInst::Predicate(unsigned(predicate)), c.x[0],
+                        c.x[1]);
 }
 
 Value *compareIntegers(const Call &c) {
   static constexpr CmpInst::Predicate predicates[] = {
-      CmpInst::ICMP_EQ,  CmpInst::ICMP_NE,  CmpInst::ICMP_SLT, CmpInst::ICMP_SLE,
-      CmpInst::ICMP_SGT, CmpInst::ICMP_SGE, CmpInst::ICMP_ULT, CmpInst::ICMP_ULE,
-      CmpInst::ICMP_UGT, CmpInst::ICMP_UGE};
+      CmpInst::ICMP_EQ,  CmpInst::ICMP_NE,  CmpInst::ICMP_SLT,
+      CmpInst::ICMP_SLE, CmpInst::ICMP_SGT, CmpInst::ICMP_SGE,
+      CmpInst::ICMP_ULT, CmpInst::ICMP_ULE, CmpInst::ICMP_UGT,
+      CmpInst::ICMP_UGE};
   auto predicate = llvm::cast<mlir::arith::CmpIOp>(c.op).getPredicate();
   return c.b.CreateICmp(predicates[unsigned(predicate)], c.x[0], c.x[1]);
 }
 
-Value *select(const Call &c) { return c.b.CreateSelect(c.x[0], c.x[1], c.x[2]); }
+Value *select(const Call &c) {
+  return c.b.CreateSelect(c.x[0], c.x[1], c.x[2]);
+}
 Value *negate(const Call &c) { return c.b.CreateFNeg(c.x[0]); }
 Value *bitcast(const Call &c) { return c.b.CreateBitCast(c.x[0], c.type()); }
 Value *fused(const Call &c) { return c.b.fma(c.x[0], c.x[1], c.x[2]); }
 Value *power(const Call &c) { return cpu_math::pow(c.b, c.x[0], c.x[1]); }
 
 Value *extendFloat(const Call &c) {
-  return c.x[0]->getType() == c.type() ? c.x[0] : c.b.CreateFPExt(c.x[0], c.type());
+  return c.x[0]->getType() == c.type() ? c.x[0]
+                                       : c.b.CreateFPExt(c.x[0], c.type());
 }
 Value *truncateFloat(const Call &c) {
-  return c.x[0]->getType() == c.type() ? c.x[0] : c.b.CreateFPTrunc(c.x[0], c.type());
+  return c.x[0]->getType() == c.type() ? c.x[0]
+                                       : c.b.CreateFPTrunc(c.x[0], c.type());
 }
-Value *convertIndex(const Call &c) { return c.b.CreateSExtOrTrunc(c.x[0], c.type()); }
-Value *convertIndexUnsigned(const Call &c) { return c.b.CreateZExtOrTrunc(c.x[0], c.type()); }
+Value *convertIndex(const Call &c) {
+  return c.b.CreateSExtOrTrunc(c.x[0], c.type());
+}
+Value *convertIndexUnsigned(const Call &c) {
+  return c.b.CreateZExtOrTrunc(c.x[0], c.type());
+}
 
 /// x - trunc(x / y) y.
 Value *remainder(const Call &c) {
@@ -152,17 +173,20 @@ Value *remainder(const Call &c) {
 }
 
 Value *reciprocalRoot(const Call &c) {
-  return c.b.CreateFDiv(c.b.real(c.type(), 1), c.b.unary(Intrinsic::sqrt, c.x[0]));
+  return c.b.CreateFDiv(c.b.real(c.type(), 1),
+                        c.b.unary(Intrinsic::sqrt, c.x[0]));
 }
 Value *exp2(const Call &c) {
-  return cpu_math::exp(c.b, c.b.CreateFMul(c.x[0], c.b.real(c.type(), 0.693147180559945309417)));
+  return cpu_math::exp(
+      c.b, c.b.CreateFMul(c.x[0], c.b.real(c.type(), 0.693147180559945309417)));
 }
 template <int base> Value *logarithm(const Call &c) {
   double factor = base == 2 ? 1.442695040888963407 : 0.434294481903251828;
   return c.b.CreateFMul(cpu_math::log(c.b, c.x[0]), c.b.real(c.type(), factor));
 }
 Value *absoluteInteger(const Call &c) {
-  return c.b.CreateIntrinsic(Intrinsic::abs, {c.type()}, {c.x[0], c.b.getFalse()});
+  return c.b.CreateIntrinsic(Intrinsic::abs, {c.type()},
+                             {c.x[0], c.b.getFalse()});
 }
 
 /// sinh and cosh by e = exp(x): (e -+ 1/e) / 2; sinh near 0 by expm1.
@@ -268,12 +292,15 @@ static const StringMap<Emit> &table() {
   return emits;
 }
 
-static Emit lookup(Operation &op) { return table().lookup(op.getName().getStringRef()); }
+static Emit lookup(Operation &op) {
+  return table().lookup(op.getName().getStringRef());
+}
 
 Operation *gradus::findUnsupported(mlir::Region &region) {
   for (mlir::Block &block : region)
     for (Operation &op : block)
-      if (!lookup(op) && !isa<mlir::arith::ConstantOp, plan::IndexOp, plan::YieldOp>(op))
+      if (!lookup(op) &&
+          !isa<mlir::arith::ConstantOp, plan::IndexOp, plan::YieldOp>(op))
         return &op;
   return nullptr;
 }
@@ -283,11 +310,13 @@ Operation *gradus::findUnsupported(mlir::Region &region) {
 /// A product of f32 or f64 that only `value`'s one use takes.
 static mlir::arith::MulFOp productOf(mlir::Value value) {
   auto product = value.getDefiningOp<mlir::arith::MulFOp>();
-  bool fusible = product && value.hasOneUse() && !isNarrowFloat(value.getType());
+  bool fusible =
+      product && value.hasOneUse() && !isNarrowFloat(value.getType());
   return fusible ? product : mlir::arith::MulFOp();
 }
 
-/// The operand of a sum or difference that fuses with it: at most one, the first.
+/// The operand of a sum or difference that fuses with it: at most one, the
+/// first.
 static int fusedOperand(Operation &op) {
   if (isa<mlir::arith::AddFOp, mlir::arith::SubFOp>(op))
     for (int i : {0, 1})
@@ -310,7 +339,8 @@ RegionEmitter::RegionEmitter(CpuBuilder &builder, mlir::Region &region,
 static Value *constant(CpuBuilder &b, mlir::arith::ConstantOp op) {
   Type *type = registerType(b, op.getType());
   if (auto number = dyn_cast<mlir::IntegerAttr>(op.getValue()))
-    return ConstantInt::get(type, number.getValue().sextOrTrunc(type->getIntegerBitWidth()));
+    return ConstantInt::get(
+        type, number.getValue().sextOrTrunc(type->getIntegerBitWidth()));
   APFloat number = llvm::cast<mlir::FloatAttr>(op.getValue()).getValue();
   if (isNarrowFloat(op.getType()))
     return ConstantInt::get(type, number.bitcastToAPInt());
@@ -327,7 +357,8 @@ void RegionEmitter::bind(ArrayRef<Value *> arguments) {
 Value *RegionEmitter::product(mlir::Value value, Value *addend, bool negate) {
   auto mul = value.getDefiningOp<mlir::arith::MulFOp>();
   Value *x = this->value(mul.getLhs());
-  return builder.fma(negate ? builder.CreateFNeg(x) : x, this->value(mul.getRhs()), addend);
+  return builder.fma(negate ? builder.CreateFNeg(x) : x,
+                     this->value(mul.getRhs()), addend);
 }
 
 /// A sum or difference one of whose operands is a product.
@@ -361,18 +392,23 @@ void RegionEmitter::emit(Operation &op) {
   Values operands;
   for (mlir::Value operand : op.getOperands()) {
     bool wide = isNarrowFloat(operand.getType()) && !takesBits(op);
-    operands.push_back(wide ? widen(builder, value(operand), operand.getType()) : value(operand));
+    operands.push_back(wide ? widen(builder, value(operand), operand.getType())
+                            : value(operand));
   }
   builder.matchLanes(operands);
   Value *result = lookup(op)(Call{builder, op, operands});
   mlir::Type type = op.getResult(0).getType();
-  values[op.getResult(0)] =
-      isNarrowFloat(type) && !takesBits(op) ? narrow(builder, result, type) : result;
+  values[op.getResult(0)] = isNarrowFloat(type) && !takesBits(op)
+                                ? narrow(builder, result, type)
+                                : result;
 }
 
-Values RegionEmitter::run(ArrayRef<Value *> arguments) { return runInto(arguments, {}); }
+Values RegionEmitter::run(ArrayRef<Value *> arguments) {
+  return runInto(arguments, {});
+}
 
-Values RegionEmitter::runInto(ArrayRef<Value *> arguments, ArrayRef<Value *> sums) {
+Values RegionEmitter::runInto(ArrayRef<Value *> arguments,
+                              ArrayRef<Value *> sums) {
   bind(arguments);
   Operation *yield = block.getTerminator();
   auto fusesIntoSum = [&](Operation &op) {
@@ -398,8 +434,9 @@ Values RegionEmitter::runInto(ArrayRef<Value *> arguments, ArrayRef<Value *> sum
     if (sum && !fuses) {
       Value *terms[] = {results.back(), sum};
       builder.matchLanes(terms);
-      results.back() = sum->getType()->isFPOrFPVectorTy() ? builder.CreateFAdd(terms[1], terms[0])
-                                                          : builder.CreateAdd(terms[1], terms[0]);
+      results.back() = sum->getType()->isFPOrFPVectorTy()
+                           ? builder.CreateFAdd(terms[1], terms[0])
+                           : builder.CreateAdd(terms[1], terms[0]);
     }
   }
   return results;

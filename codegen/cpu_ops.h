@@ -21,8 +21,8 @@ llvm::Value *widen(CpuBuilder &builder, llvm::Value *bits, mlir::Type type);
 llvm::Value *narrow(CpuBuilder &builder, llvm::Value *x, mlir::Type type);
 
 /// A max or min of floats where the sign of a zero does not matter.
-llvm::Value *extremum(CpuBuilder &builder, llvm::Intrinsic::ID id, llvm::Value *x,
-                      llvm::Value *y);
+llvm::Value *extremum(CpuBuilder &builder, llvm::Intrinsic::ID id,
+                      llvm::Value *x, llvm::Value *y);
 
 /// Runs the ops of a region's block on values of any lanes; what depends on
 /// nothing but scalars stays scalar.
@@ -36,7 +36,8 @@ public:
   Values run(llvm::ArrayRef<llvm::Value *> arguments);
   /// As `run`, with value i added to sums[i] (fused if it is a product) where
   /// sums[i] is given.
-  Values runInto(llvm::ArrayRef<llvm::Value *> arguments, llvm::ArrayRef<llvm::Value *> sums);
+  Values runInto(llvm::ArrayRef<llvm::Value *> arguments,
+                 llvm::ArrayRef<llvm::Value *> sums);
 
 private:
   void bind(llvm::ArrayRef<llvm::Value *> arguments);

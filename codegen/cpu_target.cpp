@@ -19,18 +19,25 @@ struct Level {
   bool fma, bf16;
 };
 
-constexpr StringRef v4Extras = "+avx512bf16,+avx512fp16,+amx-tile,+amx-bf16,+amx-int8";
+constexpr StringRef v4Extras =
+    "+avx512bf16,+avx512fp16,+amx-tile,+amx-bf16,+amx-int8";
 
 const Level levels[] = {
-    {"x86-64-v2", "", "x86-64-v2", "", "cx16 sahf popcnt sse3 ssse3 sse4.1 sse4.2", 128, 16, false, false},
-    {"x86-64-v3", "x86-64-v2", "x86-64-v3", "", "avx avx2 bmi bmi2 f16c fma lzcnt movbe", 256, 16, true, false},
-    {"x86-64-v4", "x86-64-v3", "x86-64-v4", "", "avx512f avx512bw avx512cd avx512dq avx512vl", 512, 32, true, false},
-    {"v4+bf16", "x86-64-v4", "x86-64-v4", "+avx512bf16", "avx512bf16", 512, 32, true, true},
-    {"amx", "v4+bf16", "x86-64-v4", v4Extras, "avx512fp16 amx-tile amx-bf16 amx-int8", 512, 32, true, true},
+    {"x86-64-v2", "", "x86-64-v2", "",
+     "cx16 sahf popcnt sse3 ssse3 sse4.1 sse4.2", 128, 16, false, false},
+    {"x86-64-v3", "x86-64-v2", "x86-64-v3", "",
+     "avx avx2 bmi bmi2 f16c fma lzcnt movbe", 256, 16, true, false},
+    {"x86-64-v4", "x86-64-v3", "x86-64-v4", "",
+     "avx512f avx512bw avx512cd avx512dq avx512vl", 512, 32, true, false},
+    {"v4+bf16", "x86-64-v4", "x86-64-v4", "+avx512bf16", "avx512bf16", 512, 32,
+     true, true},
+    {"amx", "v4+bf16", "x86-64-v4", v4Extras,
+     "avx512fp16 amx-tile amx-bf16 amx-int8", 512, 32, true, true},
 };
 
 const Level *findLevel(StringRef name) {
-  const Level *found = llvm::find_if(levels, [&](const Level &l) { return l.name == name; });
+  const Level *found =
+      llvm::find_if(levels, [&](const Level &l) { return l.name == name; });
   return found == std::end(levels) ? nullptr : found;
 }
 
@@ -60,7 +67,8 @@ CpuTarget targetOf(const Level &level, StringRef name) {
 const Level &hostLevel() {
   llvm::StringMap<bool> host = llvm::sys::getHostCPUFeatures();
   for (const Level &level : llvm::reverse(levels))
-    if (llvm::all_of(featuresOf(level), [&](const std::string &f) { return host.lookup(f); }))
+    if (llvm::all_of(featuresOf(level),
+                     [&](const std::string &f) { return host.lookup(f); }))
       return level;
   return levels[0];
 }
@@ -85,9 +93,10 @@ llvm::Expected<CpuTarget> gradus::cpuTarget(StringRef name) {
   if (level.consume_front("cpu:") && !level.contains('+'))
     if (const Level *found = findLevel(level))
       return targetOf(*found, name);
-  return llvm::createStringError("target is '" + name.str() +
-                                 "', expected cpu (this machine) or one of cpu:x86-64-v2, "
-                                 "cpu:x86-64-v3, cpu:x86-64-v4, cpu:amx");
+  return llvm::createStringError(
+      "target is '" + name.str() +
+      "', expected cpu (this machine) or one of cpu:x86-64-v2, "
+      "cpu:x86-64-v3, cpu:x86-64-v4, cpu:amx");
 }
 
 std::vector<std::string> gradus::requiredFeatures(const CpuTarget &target) {

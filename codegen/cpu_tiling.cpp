@@ -53,8 +53,8 @@ namespace {
 class Estimate {
 public:
   Estimate(const Nest &nest, const CpuTarget &target)
-      : nest(nest), target(target), bytes(elementBytes(nest)), mapOps(opsIn(nest.map())),
-        thenOps(opsIn(nest.then())) {}
+      : nest(nest), target(target), bytes(elementBytes(nest)),
+        mapOps(opsIn(nest.map())), thenOps(opsIn(nest.then())) {}
 
   double cycles(const Tiling &tiling) const;
   /// Whether accumulators and what a round loads fit into registers.
@@ -89,7 +89,8 @@ private:
 int64_t Estimate::copies(const Tiling &t, const Access &access) const {
   int64_t count = 1;
   for (unsigned dim = 0; dim < nest.dims(); ++dim)
-    if ((!nest.isReduced(dim) || int(dim) == t.vectorDim) && access.dependsOn(dim))
+    if ((!nest.isReduced(dim) || int(dim) == t.vectorDim) &&
+        access.dependsOn(dim))
       count *= vectorsAlong(t, dim);
   return count;
 }
@@ -106,14 +107,18 @@ static bool isAligned(const Nest &nest, const Access &access, const Tiling &t) {
 
 /// Of one read or write, in load slots. A vector of 64 bytes that starts
 /// anywhere lies in two cache lines.
-double Estimate::costOf(const Tiling &t, const Access &access, bool store) const {
+double Estimate::costOf(const Tiling &t, const Access &access,
+                        bool store) const {
   if (t.vectorDim < 0 || !access.dependsOn(t.vectorDim))
     return 1 + 0.5 * access.guard.size();
-  double guard = access.isGuardedBy(t.vectorDim) ? 1.5 : 0.2 * access.guard.size();
+  double guard =
+      access.isGuardedBy(t.vectorDim) ? 1.5 : 0.2 * access.guard.size();
   double plain = registersPerVector(t);
   LaneStep step = laneStep(nest, access, t.vectorDim, t.lanes);
   if (step.kind == LaneStep::next)
-    return guard + plain * (isAligned(nest, access, t) ? 1 : 1 + target.vectorBits / 640.0);
+    return guard +
+           plain *
+               (isAligned(nest, access, t) ? 1 : 1 + target.vectorBits / 640.0);
   if (step.kind == LaneStep::strided && access.guard.empty() && !store)
     return plain * 2 * step.by;
   if (step.kind == LaneStep::repeated && access.guard.empty() && !store)
@@ -151,7 +156,8 @@ double Estimate::roundCycles(const Tiling &t) const {
   double loads = 0;
   for (unsigned i = 0; i < nest.mapInputs; ++i)
     loads += copies(t, nest.inputs[i]) * costOf(t, nest.inputs[i], false);
-  double ops = double(accumulators(t)) * std::max<int64_t>(1, mapOps) * registersPerVector(t);
+  double ops = double(accumulators(t)) * std::max<int64_t>(1, mapOps) *
+               registersPerVector(t);
   // What is not the bottleneck still takes slots, and memory is further away
   // than it counts here.
   return std::max({loads / 2, ops / 2, 4.0}) + 0.05 * loads + 0.5;
@@ -164,7 +170,8 @@ double Estimate::finishCycles(const Tiling &t) const {
   if (isVectorReduced(t)) {
     slots += vectors * (t.finishDim >= 0 ? 3.0 : 8.0) * registersPerVector(t);
     after.vectorDim = t.finishDim;
-    after.lanes = t.finishDim >= 0 ? std::min<int64_t>(t.lanes, t.sizes[t.finishDim]) : 1;
+    after.lanes =
+        t.finishDim >= 0 ? std::min<int64_t>(t.lanes, t.sizes[t.finishDim]) : 1;
     vectors = vectors / vectorsAlong(t, t.vectorDim) / after.lanes;
   }
   double own = vectors / std::max<int64_t>(1, nest.combine.size());
@@ -180,20 +187,25 @@ double Estimate::finishCycles(const Tiling &t) const {
 double Estimate::cycles(const Tiling &t) const {
   double tiles = 1, rounds = 1;
   for (unsigned dim = 0; dim < nest.dims(); ++dim) {
-    int64_t extent = extentOf(nest, dim), size = std::min(t.sizes[dim], extent), rest = extent % size;
+    int64_t extent = extentOf(nest, dim), size = std::min(t.sizes[dim], extent),
+            rest = extent % size;
     if (int(dim) == t.vectorDim)
       size = t.sizes[dim], rest = llvm::alignTo(extent % size, t.lanes);
-    // A ragged tile is less than a whole one but never cheap; it is also more code.
-    double count = double(extent / size) + (rest ? std::max(double(rest) / size, 0.4) : 0);
+    // A ragged tile is less than a whole one but never cheap; it is also more
+    // code.
+    double count =
+        double(extent / size) + (rest ? std::max(double(rest) / size, 0.4) : 0);
     if (!nest.isReduced(dim))
       tiles *= rest && int(dim) != t.vectorDim ? count * 1.03 : count;
     else
       rounds *= int(dim) == t.vectorDim ? count : double(extent);
   }
-  return tiles * ((nest.hasReduction() ? rounds * roundCycles(t) : 0) + finishCycles(t));
+  return tiles * ((nest.hasReduction() ? rounds * roundCycles(t) : 0) +
+                  finishCycles(t));
 }
 
-double gradus::estimateCycles(const Nest &nest, const CpuTarget &target, const Tiling &tiling) {
+double gradus::estimateCycles(const Nest &nest, const CpuTarget &target,
+                              const Tiling &tiling) {
   return Estimate(nest, target).cycles(tiling);
 }
 
@@ -203,7 +215,8 @@ namespace {
 
 class Search {
 public:
-  Search(const Nest &nest, const CpuTarget &target) : nest(nest), target(target), estimate(nest, target) {}
+  Search(const Nest &nest, const CpuTarget &target)
+      : nest(nest), target(target), estimate(nest, target) {}
   Tiling run();
 
 private:
@@ -244,7 +257,8 @@ bool Search::canFinishAlong(unsigned dim) const {
   for (unsigned i = nest.mapInputs; i < nest.inputs.size(); ++i)
     if (!plain(nest.inputs[i]))
       return false;
-  return llvm::all_of(nest.outputs, [&](const Access &a) { return a.hasStride(dim, 1); });
+  return llvm::all_of(nest.outputs,
+                      [&](const Access &a) { return a.hasStride(dim, 1); });
 }
 
 void Search::consider(Tiling tiling) {
@@ -264,7 +278,8 @@ void Search::consider(Tiling tiling) {
 /// Items of products come in blocks of a multiple of this many (see how
 /// form_kernels chooses grains), so a tile of items should divide it.
 static int64_t itemBlock(const Nest &nest) {
-  return std::clamp<int64_t>(llvm::divideCeil(extentOf(nest, nest.itemDim), 4), 1, 8);
+  return std::clamp<int64_t>(llvm::divideCeil(extentOf(nest, nest.itemDim), 4),
+                             1, 8);
 }
 
 /// All sizes of up to `dimsLeft` parallel dimensions from `firstDim` on.
@@ -295,7 +310,9 @@ void Search::tryVectorDim(int dim) {
     return tryTiles(tiling, 0, 2);
   tiling.lanes = lanesAlong(dim);
   int64_t vectors = llvm::divideCeil(extentOf(nest, dim), tiling.lanes);
-  for (int64_t count = 1; count <= std::min<int64_t>(vectors, nest.hasReduction() ? 4 : 1); ++count) {
+  for (int64_t count = 1;
+       count <= std::min<int64_t>(vectors, nest.hasReduction() ? 4 : 1);
+       ++count) {
     tiling.sizes[dim] = count * tiling.lanes;
     tryTiles(tiling, 0, 2);
   }
@@ -305,7 +322,8 @@ void Search::tryVectorDim(int dim) {
 int64_t Search::workOf(const Tiling &tiling) const {
   int64_t work = std::max<int64_t>(1, opsIn(nest.map())) + 1;
   for (unsigned dim = 0; dim < nest.parallel; ++dim)
-    work *= int(dim) == tiling.vectorDim ? tiling.sizes[dim] / tiling.lanes : tiling.sizes[dim];
+    work *= int(dim) == tiling.vectorDim ? tiling.sizes[dim] / tiling.lanes
+                                         : tiling.sizes[dim];
   return work;
 }
 
@@ -314,7 +332,8 @@ int64_t Search::workOf(const Tiling &tiling) const {
 void Search::unroll(Tiling &tiling) const {
   int64_t work = workOf(tiling);
   int last = int(nest.dims()) - 1;
-  if (!nest.hasReduction() || nest.dims() == nest.parallel || last == tiling.vectorDim)
+  if (!nest.hasReduction() || nest.dims() == nest.parallel ||
+      last == tiling.vectorDim)
     return;
   int64_t extent = nest.extents[last];
   if (extent <= 8 && extent * work <= 400) {

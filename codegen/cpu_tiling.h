@@ -8,14 +8,15 @@
 namespace gradus {
 
 struct Tiling {
-  int vectorDim = -1;              // -1: one element at a time
+  int vectorDim = -1; // -1: one element at a time
   unsigned lanes = 1;
   /// Positions of each dimension that are computed together: of a parallel one
   /// in registers of their own, of a reduced one by unrolling. A multiple of
   /// `lanes` along vectorDim.
   llvm::SmallVector<int64_t> sizes;
   /// Where vectorDim is reduced: the tiled parallel dimension along which the
-  /// sums of lanes are gathered into vectors again for the `then` region, or -1.
+  /// sums of lanes are gathered into vectors again for the `then` region, or
+  /// -1.
   int finishDim = -1;
 };
 
@@ -23,6 +24,7 @@ struct Tiling {
 Tiling chooseTiling(const Nest &nest, const CpuTarget &target);
 
 /// An estimate of a tiling's time in cycles, for comparing tilings of a nest.
-double estimateCycles(const Nest &nest, const CpuTarget &target, const Tiling &tiling);
+double estimateCycles(const Nest &nest, const CpuTarget &target,
+                      const Tiling &tiling);
 
 } // namespace gradus

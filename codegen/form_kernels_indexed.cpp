@@ -23,14 +23,16 @@ Slices slicesOf(plan::TakeOp op) {
   GatherSizes sizes(shapeOf(op.getSource()), shapeOf(op.getIndices()),
                     op.getAxis(), op.getBatchDims());
   int64_t count = sizes.batch * sizes.outer * sizes.count;
-  return {count, bytesOf(op.getResult().getType()) / std::max<int64_t>(1, count)};
+  return {count,
+          bytesOf(op.getResult().getType()) / std::max<int64_t>(1, count)};
 }
 
 Slices slicesOf(plan::AddAtOp op) {
   GatherSizes sizes(op.getOutType().getShape(), shapeOf(op.getIndices()),
                     op.getAxis(), op.getBatchDims());
   int64_t count = sizes.batch * sizes.outer * sizes.extent;
-  return {count, bytesOf(op.getResult().getType()) / std::max<int64_t>(1, count)};
+  return {count,
+          bytesOf(op.getResult().getType()) / std::max<int64_t>(1, count)};
 }
 
 MemRefType bufferType(Type type) {
@@ -44,10 +46,9 @@ template <typename Op> KernelOp kernelOf(Op op, int64_t items) {
   SmallVector<Type> types = {bufferType(op.getSource().getType()),
                              bufferType(op.getIndices().getType()),
                              bufferType(op.getResult().getType())};
-  auto kernel = KernelOp::create(builder, location, "kernel",
-                                 builder.getFunctionType(types, {}), 2,
-                                 plan::Split::rows, items, ArrayAttr(),
-                                 ArrayAttr(), StringAttr());
+  auto kernel = KernelOp::create(
+      builder, location, "kernel", builder.getFunctionType(types, {}), 2,
+      plan::Split::rows, items, ArrayAttr(), ArrayAttr(), StringAttr());
   Block *body = builder.createBlock(&kernel.getBody());
   body->addArguments(types, SmallVector<Location>(types.size(), location));
   Op::create(builder, location, Type(), body->getArgument(0),
@@ -65,9 +66,9 @@ plan::LaunchOp launch(Op op, StringRef label, int64_t mostBlocks,
   constexpr int64_t blockBytes = 64 * 1024;
   Slices slices = slicesOf(op);
   KernelOp kernel = kernels.add(kernelOf(op, slices.count), label);
-  int64_t grain = std::max(
-      llvm::divideCeil(blockBytes, std::max<int64_t>(1, slices.bytes)),
-      llvm::divideCeil(slices.count, mostBlocks));
+  int64_t grain =
+      std::max(llvm::divideCeil(blockBytes, std::max<int64_t>(1, slices.bytes)),
+               llvm::divideCeil(slices.count, mostBlocks));
   OpBuilder builder(op);
   SmallVector<Value> operands = {op.getSource(), op.getIndices()};
   auto made = plan::LaunchOp::create(

@@ -240,10 +240,9 @@ private:
   /// themselves, and nobody stores the wide ones.
   static bool isWideForSums(NestOp nest) {
     return nest.isElementwise() && !nest->use_empty() &&
-           llvm::all_of(nest.getResultTypes(),
-                        [](Type type) {
-                          return getElementTypeOrSelf(type).isF64();
-                        }) &&
+           llvm::all_of(
+               nest.getResultTypes(),
+               [](Type type) { return getElementTypeOrSelf(type).isF64(); }) &&
            llvm::all_of(nest->getUsers(), [&](Operation *user) {
              auto reader = dyn_cast<NestOp>(user);
              return reader && canInline(reader, nest) &&

@@ -139,7 +139,8 @@ static ShapedType outTypeOf(Operation *op, Value out) {
 ShapedType TakeOp::getOutType() { return outTypeOf(*this, getOut()); }
 ShapedType AddAtOp::getOutType() { return outTypeOf(*this, getOut()); }
 
-using Effects = SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>;
+using Effects =
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>;
 
 /// On buffers the inputs are read and the last operand is written.
 static void addBufferEffects(Operation *op, bool writesLast, Effects &effects) {

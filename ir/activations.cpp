@@ -30,8 +30,7 @@ Value ClipOp::buildScalar(OpBuilder &builder, ValueRange scalars) {
   Type type = scalars[0].getType();
   Value low = splat(builder, getLoc(), type, getLow().convertToDouble());
   Value high = splat(builder, getLoc(), type, getHigh().convertToDouble());
-  Value raised =
-      arith::MaximumFOp::create(builder, getLoc(), scalars[0], low);
+  Value raised = arith::MaximumFOp::create(builder, getLoc(), scalars[0], low);
   return arith::MinimumFOp::create(builder, getLoc(), raised, high);
 }
 
@@ -59,8 +58,7 @@ Value LeakyReluOp::buildScalar(OpBuilder &builder, ValueRange scalars) {
   Value x = scalars[0];
   Value slope =
       splat(builder, getLoc(), x.getType(), getSlope().convertToDouble());
-  Value positive =
-      compare(builder, getLoc(), arith::CmpFPredicate::OGT, x, 0);
+  Value positive = compare(builder, getLoc(), arith::CmpFPredicate::OGT, x, 0);
   Value leaked = arith::MulFOp::create(builder, getLoc(), slope, x);
   return arith::SelectOp::create(builder, getLoc(), positive, x, leaked);
 }

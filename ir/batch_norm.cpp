@@ -153,9 +153,9 @@ Values BatchNormTrainingOp::pullback(OpBuilder &builder, ValueRange g) {
   Value through = throughStatistics(*this, c, g[1], g[2]);
   if (!g[0])
     return {through, Value(), Value()};
-  auto backward = BatchNormBackwardOp::create(
-      builder, getLoc(), g[0], getInput(), getScale(), getMean(), getVariance(),
-      getEpsilonAttr());
+  auto backward = BatchNormBackwardOp::create(builder, getLoc(), g[0],
+                                              getInput(), getScale(), getMean(),
+                                              getVariance(), getEpsilonAttr());
   Value ofInput = backward.getResult();
   return {through ? c.add(ofInput, through) : ofInput,
           backward.getScaleGradient(), backward.getBiasGradient()};
@@ -165,7 +165,8 @@ Values BatchNormTrainingOp::pullback(OpBuilder &builder, ValueRange g) {
 
 Values BatchNormOp::decompose(OpBuilder &builder) {
   Channels c{builder, getLoc(), getType()};
-  Value factor = c.mul(getScale(), c.inverseDeviation(getVariance(), getEpsilon()));
+  Value factor =
+      c.mul(getScale(), c.inverseDeviation(getVariance(), getEpsilon()));
   return {c.apply(getInput(), getMean(), factor, getBias())};
 }
 
@@ -177,8 +178,8 @@ Values BatchNormTrainingOp::decompose(OpBuilder &builder) {
   Value mean = c.scale(c.channelSum(x), share);
   Value squares = c.scale(c.channelSum(c.mul(x, x)), share);
   Value difference = c.sub(squares, c.mul(mean, mean));
-  Value positive = c.make<arith::MaximumFOp>(
-      difference, splatLike(builder, difference, 0));
+  Value positive =
+      c.make<arith::MaximumFOp>(difference, splatLike(builder, difference, 0));
   Value variance = c.narrow(positive, getScale());
   Value factor = c.mul(getScale(), c.inverseDeviation(variance, getEpsilon()));
   mean = c.narrow(mean, getScale());
@@ -274,8 +275,9 @@ Results BatchNormBackwardOp::evaluate(ArrayRef<HostTensor> operands) {
       x, [&](int64_t i, int64_t c) { return g.floats[i] * z(i, c); });
   HostTensor result = x;
   forEachElement(x, [&](int64_t i, int64_t c) {
-    result.floats[i] = scale.floats[c] * r(c) *
-                       (g.floats[i] - bias.floats[c] - z(i, c) * factor.floats[c]);
+    result.floats[i] =
+        scale.floats[c] * r(c) *
+        (g.floats[i] - bias.floats[c] - z(i, c) * factor.floats[c]);
   });
   double count = double(x.size()) / x.shape[1];
   for (HostTensor *means : {&bias, &factor})

@@ -35,7 +35,8 @@ static TypedAttr numberAttr(Type type, double number) {
   return IntegerAttr::get(type, int64_t(number));
 }
 
-Value gradus::splat(OpBuilder &builder, Location loc, Type type, double number) {
+Value gradus::splat(OpBuilder &builder, Location loc, Type type,
+                    double number) {
   TypedAttr value = numberAttr(getElementTypeOrSelf(type), number);
   if (auto tensor = dyn_cast<RankedTensorType>(type))
     value = SplatElementsAttr::get(tensor, value);
@@ -109,8 +110,8 @@ Value gradus::mean(OpBuilder &builder, Location loc, Value value,
   return reduce(builder, loc, Reduction::mean, value, axes);
 }
 
-/// A product reads a transposed operand as fast as a plain one: a transpose that
-/// brings the last dimension in front of another is left to it.
+/// A product reads a transposed operand as fast as a plain one: a transpose
+/// that brings the last dimension in front of another is left to it.
 static Value untransposed(OpBuilder &builder, Location loc, Value operand,
                           bool &transposed) {
   auto inner = operand.getDefiningOp<TransposeOp>();

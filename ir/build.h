@@ -11,7 +11,8 @@ namespace gradus {
 mlir::RankedTensorType tensorType(mlir::Value value);
 
 /// 0, 1, ..., rank - 1 but `axes`, which are sorted.
-llvm::SmallVector<int64_t> axesExcept(int64_t rank, llvm::ArrayRef<int64_t> axes);
+llvm::SmallVector<int64_t> axesExcept(int64_t rank,
+                                      llvm::ArrayRef<int64_t> axes);
 /// 0, 1, ..., rank - 1.
 llvm::SmallVector<int64_t> allAxes(int64_t rank);
 
@@ -20,7 +21,8 @@ llvm::SmallVector<int64_t> allAxes(int64_t rank);
 mlir::Value splat(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type type,
                   double number);
 /// The same number in the shape and element type of `like`.
-mlir::Value splatLike(mlir::OpBuilder &builder, mlir::Value like, double number);
+mlir::Value splatLike(mlir::OpBuilder &builder, mlir::Value like,
+                      double number);
 
 mlir::Value reshape(mlir::OpBuilder &builder, mlir::Location loc,
                     mlir::Value value, llvm::ArrayRef<int64_t> shape);
@@ -37,7 +39,8 @@ mlir::Value broadcastScalar(mlir::OpBuilder &builder, mlir::Location loc,
 mlir::Value broadcastAlong(mlir::OpBuilder &builder, mlir::Location loc,
                            mlir::Value value, llvm::ArrayRef<int64_t> shape,
                            llvm::ArrayRef<int64_t> axes);
-/// NumPy's rule: shapes are aligned at their last dimension, and size 1 repeats.
+/// NumPy's rule: shapes are aligned at their last dimension, and size 1
+/// repeats.
 mlir::Value broadcastLast(mlir::OpBuilder &builder, mlir::Location loc,
                           mlir::Value value, llvm::ArrayRef<int64_t> shape);
 
@@ -45,8 +48,8 @@ mlir::Value reduce(mlir::OpBuilder &builder, mlir::Location loc, Reduction kind,
                    mlir::Value value, llvm::ArrayRef<int64_t> axes);
 mlir::Value sum(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
                 llvm::ArrayRef<int64_t> axes);
-mlir::Value mean(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
-                 llvm::ArrayRef<int64_t> axes);
+mlir::Value mean(mlir::OpBuilder &builder, mlir::Location loc,
+                 mlir::Value value, llvm::ArrayRef<int64_t> axes);
 
 /// `a` [.., m, k] (or transposed) times `b` [.., k, n] (or transposed).
 mlir::Value matmul(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value a,

@@ -11,7 +11,8 @@ using namespace mlir;
 using namespace gradus;
 
 namespace {
-/// Values of a classification: logits [.., C, ..] with C at `axis`, labels [..].
+/// Values of a classification: logits [.., C, ..] with C at `axis`, labels
+/// [..].
 struct Classes {
   Classes(OpBuilder &builder, Location loc, Value logits, Value labels,
           int64_t axis, int64_t ignoreIndex)
@@ -38,9 +39,10 @@ struct Classes {
 
   /// The class of each logit, in the type of the labels.
   Value classNumbers() {
-    return iota(builder, loc,
-                RankedTensorType::get(shape, tensorType(labels).getElementType()),
-                axis);
+    return iota(
+        builder, loc,
+        RankedTensorType::get(shape, tensorType(labels).getElementType()),
+        axis);
   }
   /// Whether a logit is that of its label.
   Value isLabel() {
@@ -91,9 +93,9 @@ static Value targetTerm(Classes &c, Value shifted, double smoothing) {
   Value all = sum(builder, loc, shifted, c.axis);
   Value share = splat(builder, loc, all.getType(), smoothing / c.count());
   Value rest = splat(builder, loc, all.getType(), 1 - smoothing);
-  return arith::AddFOp::create(builder, loc,
-                               arith::MulFOp::create(builder, loc, atLabel, rest),
-                               arith::MulFOp::create(builder, loc, all, share));
+  return arith::AddFOp::create(
+      builder, loc, arith::MulFOp::create(builder, loc, atLabel, rest),
+      arith::MulFOp::create(builder, loc, all, share));
 }
 
 SmallVector<Value> SoftmaxCrossEntropyOp::decompose(OpBuilder &builder) {
@@ -119,25 +121,26 @@ static Value targets(Classes &c, double smoothing) {
   return arith::SelectOp::create(c.builder, c.loc, c.isLabel(), on, off);
 }
 
-SmallVector<Value> SoftmaxCrossEntropyBackwardOp::decompose(OpBuilder &builder) {
+SmallVector<Value>
+SoftmaxCrossEntropyBackwardOp::decompose(OpBuilder &builder) {
   Location loc = getLoc();
   Classes c(builder, loc, getLogits(), getLabels(), getClassAxis(),
             getIgnoreIndex());
   Softmax softmax(c);
   Value probability = arith::DivFOp::create(builder, loc, softmax.exponentials,
                                             c.overClasses(softmax.total));
-  Value difference = arith::SubFOp::create(
-      builder, loc, probability,
-      targets(c, getLabelSmoothing().convertToDouble()));
+  Value difference =
+      arith::SubFOp::create(builder, loc, probability,
+                            targets(c, getLabelSmoothing().convertToDouble()));
 
   Value gradient = convert(builder, loc, getGradient(), c.element());
   Value share = arith::DivFOp::create(builder, loc, gradient, c.labelCount());
-  Value shares = broadcastScalar(builder, loc, share,
-                                 tensorType(getLabels()).getShape());
+  Value shares =
+      broadcastScalar(builder, loc, share, tensorType(getLabels()).getShape());
   Value weight = arith::SelectOp::create(builder, loc, c.counted, shares,
                                          c.zeroOf(shares));
-  Value result = arith::MulFOp::create(builder, loc, difference,
-                                       c.overClasses(weight));
+  Value result =
+      arith::MulFOp::create(builder, loc, difference, c.overClasses(weight));
   return {convert(builder, loc, result, getType().getElementType())};
 }
 
@@ -146,12 +149,12 @@ SmallVector<Value> SoftmaxCrossEntropyBackwardOp::decompose(OpBuilder &builder) 
 SmallVector<Value> MeanSquaredErrorOp::decompose(OpBuilder &builder) {
   Location loc = getLoc();
   Type element = computeType(tensorType(getPrediction()).getElementType());
-  Value difference =
-      arith::SubFOp::create(builder, loc,
-                            convert(builder, loc, getPrediction(), element),
-                            convert(builder, loc, getTarget(), element));
+  Value difference = arith::SubFOp::create(
+      builder, loc, convert(builder, loc, getPrediction(), element),
+      convert(builder, loc, getTarget(), element));
   Value square = arith::MulFOp::create(builder, loc, difference, difference);
-  Value loss = mean(builder, loc, square, allAxes(tensorType(square).getRank()));
+  Value loss =
+      mean(builder, loc, square, allAxes(tensorType(square).getRank()));
   return {convert(builder, loc, loss, getType().getElementType())};
 }
 
@@ -159,9 +162,8 @@ SmallVector<Value> MeanSquaredErrorOp::decompose(OpBuilder &builder) {
 
 /// The class of the first largest logit; C if all are NaN.
 static Value firstLargest(Classes &c) {
-  Value isLargest =
-      arith::CmpFOp::create(c.builder, c.loc, arith::CmpFPredicate::OEQ,
-                            c.logits, c.largest());
+  Value isLargest = arith::CmpFOp::create(
+      c.builder, c.loc, arith::CmpFPredicate::OEQ, c.logits, c.largest());
   Value numbers = c.classNumbers();
   Value past = splat(c.builder, c.loc, numbers.getType(), c.count());
   Value candidates =

@@ -57,7 +57,8 @@ namespace {
 /// The same op on scalars.
 template <typename Op>
 struct Repeated : Elementwise::ExternalModel<Repeated<Op>, Op> {
-  Value buildScalar(Operation *op, OpBuilder &builder, ValueRange scalars) const {
+  Value buildScalar(Operation *op, OpBuilder &builder,
+                    ValueRange scalars) const {
     OperationState state(op->getLoc(), op->getName(), scalars,
                          {getElementTypeOrSelf(op->getResult(0).getType())},
                          op->getAttrs());

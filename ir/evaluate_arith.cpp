@@ -2,8 +2,8 @@
 // single elements.
 //
 // A function's parameter types say how elements are read: double, int64_t
-// (signed) or uint64_t (the bits, zero-extended). Integer results wrap around at
-// the width of the op's type; booleans are 0 and 1.
+// (signed) or uint64_t (the bits, zero-extended). Integer results wrap around
+// at the width of the op's type; booleans are 0 and 1.
 
 #include "ir/evaluator.h"
 #include "ir/external_models.h"
@@ -27,7 +27,8 @@ static Number read(const HostTensor &tensor, int64_t i, unsigned width) {
   if constexpr (std::is_same_v<Number, double>)
     return tensor.floats[i];
   else if constexpr (std::is_same_v<Number, uint64_t>)
-    return uint64_t(tensor.integers[i]) & llvm::maskTrailingOnes<uint64_t>(width);
+    return uint64_t(tensor.integers[i]) &
+           llvm::maskTrailingOnes<uint64_t>(width);
   else
     return llvm::SignExtend64(tensor.integers[i], width);
 }
@@ -58,8 +59,7 @@ namespace {
 template <typename Op, auto function>
 struct ElementModel : Evaluable::ExternalModel<ElementModel<Op, function>, Op> {
   Results evaluate(Operation *op, ArrayRef<HostTensor> operands) const {
-    return SmallVector<HostTensor>{
-        call(op, +function, operands)};
+    return SmallVector<HostTensor>{call(op, +function, operands)};
   }
 
 private:
@@ -146,7 +146,9 @@ using I = int64_t;
 using U = uint64_t;
 
 /// NaN, if there is one, else what is asked for.
-static F nanOr(F a, F b, F value) { return std::isnan(a) || std::isnan(b) ? NAN : value; }
+static F nanOr(F a, F b, F value) {
+  return std::isnan(a) || std::isnan(b) ? NAN : value;
+}
 
 // Signed arithmetic that overflows wraps around, hence unsigned here.
 static void attachIntegerOps(MLIRContext *context) {
@@ -154,9 +156,12 @@ static void attachIntegerOps(MLIRContext *context) {
   attach<AddIOp, [](U a, U b) { return I(a + b); }>(context);
   attach<SubIOp, [](U a, U b) { return I(a - b); }>(context);
   attach<MulIOp, [](U a, U b) { return I(a * b); }>(context);
-  attach<DivSIOp, [](I a, I b) { return b == 0 ? I(0) : b == -1 ? I(-U(a)) : a / b; }>(context);
+  attach<DivSIOp, [](I a, I b) {
+    return b == 0 ? I(0) : b == -1 ? I(-U(a)) : a / b;
+  }>(context);
   attach<DivUIOp, [](U a, U b) { return b == 0 ? I(0) : I(a / b); }>(context);
-  attach<RemSIOp, [](I a, I b) { return b == 0 || b == -1 ? I(0) : a % b; }>(context);
+  attach<RemSIOp, [](I a, I b) { return b == 0 || b == -1 ? I(0) : a % b; }>(
+      context);
   attach<RemUIOp, [](U a, U b) { return b == 0 ? I(0) : I(a % b); }>(context);
   attach<MaxSIOp, [](I a, I b) { return std::max(a, b); }>(context);
   attach<MaxUIOp, [](U a, U b) { return I(std::max(a, b)); }>(context);
@@ -179,8 +184,10 @@ static void attachFloatOps(MLIRContext *context) {
   attach<DivFOp, [](F a, F b) { return a / b; }>(context);
   attach<RemFOp, [](F a, F b) { return std::fmod(a, b); }>(context);
   attach<NegFOp, [](F a) { return -a; }>(context);
-  attach<MaximumFOp, [](F a, F b) { return nanOr(a, b, std::fmax(a, b)); }>(context);
-  attach<MinimumFOp, [](F a, F b) { return nanOr(a, b, std::fmin(a, b)); }>(context);
+  attach<MaximumFOp, [](F a, F b) { return nanOr(a, b, std::fmax(a, b)); }>(
+      context);
+  attach<MinimumFOp, [](F a, F b) { return nanOr(a, b, std::fmin(a, b)); }>(
+      context);
   attach<MaxNumFOp, [](F a, F b) { return std::fmax(a, b); }>(context);
   attach<MinNumFOp, [](F a, F b) { return std::fmin(a, b); }>(context);
   CmpFOp::attachInterface<CompareFloatsModel>(*context);

@@ -75,8 +75,7 @@ static void forEachTaken(const GatherSizes &sizes, const HostTensor &indices,
       int64_t index = indices.integers[row / sizes.outer * sizes.count + n];
       int64_t place = sizes.placeOf(index);
       for (int64_t i = 0; i < sizes.inner; ++i)
-        visit(place < 0 ? -1
-                        : (row * sizes.extent + place) * sizes.inner + i,
+        visit(place < 0 ? -1 : (row * sizes.extent + place) * sizes.inner + i,
               taken++);
     }
 }

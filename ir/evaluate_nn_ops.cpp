@@ -74,8 +74,7 @@ static Convolution convolutionOf(Op op, Value x, Value w, Value y) {
   auto shape = [](Value value) {
     return cast<RankedTensorType>(value.getType()).getShape();
   };
-  return {shape(x), shape(w), shape(y),
-          windowOf(op, shape(w).drop_front(2))};
+  return {shape(x), shape(w), shape(y), windowOf(op, shape(w).drop_front(2))};
 }
 
 Results ConvolutionOp::evaluate(ArrayRef<HostTensor> operands) {
@@ -161,9 +160,8 @@ template <typename Op>
 static std::vector<double> divisors(Op op, RankedTensorType input,
                                     RankedTensorType output) {
   if (op.getCountIncludePad())
-    return std::vector<double>(
-        output.getNumElements(),
-        llvm::product_of(op.getWindow()));
+    return std::vector<double>(output.getNumElements(),
+                               llvm::product_of(op.getWindow()));
   std::vector<double> counts(output.getNumElements());
   forEachPooled(windowOf(op), input, output,
                 [&](int64_t, int64_t to, int64_t) { ++counts[to]; });
@@ -206,7 +204,8 @@ struct Classification {
       : logits(logits), labels(labels),
         classes(logits.shape[op.getClassAxis()]), inner(1),
         ignoreIndex(op.getIgnoreIndex()) {
-    for (int64_t size : ArrayRef(logits.shape).drop_front(op.getClassAxis() + 1))
+    for (int64_t size :
+         ArrayRef(logits.shape).drop_front(op.getClassAxis() + 1))
       inner *= size;
   }
 

@@ -99,14 +99,15 @@ static void reduceInto(ReduceOp op, const std::vector<Number> &from,
                        std::vector<Number> &to) {
   std::fill(to.begin(), to.end(), neutral<Number>(op.getKind()));
   int64_t next = 0;
-  forEachIndex(op.getInput().getType().getShape(), [&](ArrayRef<int64_t> index) {
-    SmallVector<int64_t> kept;
-    for (auto [dimension, position] : llvm::enumerate(index))
-      if (!llvm::is_contained(op.getAxes(), int64_t(dimension)))
-        kept.push_back(position);
-    Number &result = to[offsetOf(kept, op.getType().getShape())];
-    result = combine(op.getKind(), result, from[next++]);
-  });
+  forEachIndex(op.getInput().getType().getShape(),
+               [&](ArrayRef<int64_t> index) {
+                 SmallVector<int64_t> kept;
+                 for (auto [dimension, position] : llvm::enumerate(index))
+                   if (!llvm::is_contained(op.getAxes(), int64_t(dimension)))
+                     kept.push_back(position);
+                 Number &result = to[offsetOf(kept, op.getType().getShape())];
+                 result = combine(op.getKind(), result, from[next++]);
+               });
 }
 
 Results ReduceOp::evaluate(ArrayRef<HostTensor> operands) {
@@ -157,7 +158,8 @@ Results ReluOp::evaluate(ArrayRef<HostTensor> operands) {
 }
 
 Results SigmoidOp::evaluate(ArrayRef<HostTensor> operands) {
-  return mapFloats(operands[0], [](double x) { return 1 / (1 + std::exp(-x)); });
+  return mapFloats(operands[0],
+                   [](double x) { return 1 / (1 + std::exp(-x)); });
 }
 
 Results GeluOp::evaluate(ArrayRef<HostTensor> operands) {

@@ -37,7 +37,8 @@ static DenseElementsAttr fromResource(DenseResourceElementsAttr resource) {
   if (!blob || !DenseElementsAttr::isValidRawBuffer(resource.getType(),
                                                     blob->getData(), isSplat))
     return {};
-  return DenseElementsAttr::getFromRawBuffer(resource.getType(), blob->getData());
+  return DenseElementsAttr::getFromRawBuffer(resource.getType(),
+                                             blob->getData());
 }
 
 FailureOr<HostTensor> gradus::toHost(ElementsAttr elements) {

@@ -18,9 +18,9 @@ struct GatherSizes {
       : extent(table[axis]) {
     for (auto [d, size] : llvm::enumerate(table))
       if (int64_t(d) != axis)
-        (int64_t(d) < batchDims  ? batch
-         : int64_t(d) < axis     ? outer
-                                 : inner) *= size;
+        (int64_t(d) < batchDims ? batch
+         : int64_t(d) < axis    ? outer
+                                : inner) *= size;
     for (int64_t size : indices.drop_front(batchDims))
       count *= size;
   }
@@ -35,7 +35,8 @@ struct GatherSizes {
 /// The shape of the slices that the indices name.
 inline llvm::SmallVector<int64_t> gatheredShape(llvm::ArrayRef<int64_t> table,
                                                 llvm::ArrayRef<int64_t> indices,
-                                                int64_t axis, int64_t batchDims) {
+                                                int64_t axis,
+                                                int64_t batchDims) {
   llvm::SmallVector<int64_t> shape(table.take_front(axis));
   llvm::append_range(shape, indices.drop_front(batchDims));
   llvm::append_range(shape, table.drop_front(axis + 1));

@@ -26,7 +26,9 @@ struct Arithmetic {
   Value number(double value, Value like) const {
     return splat(builder, loc, like.getType(), value);
   }
-  Value scale(double factor, Value a) const { return mul(a, number(factor, a)); }
+  Value scale(double factor, Value a) const {
+    return mul(a, number(factor, a));
+  }
   Value select(Value condition, Value a, Value b) const {
     return make<arith::SelectOp>(condition, a, b);
   }
@@ -51,9 +53,7 @@ Values ReshapeOp::pullback(OpBuilder &builder, ValueRange g) {
 }
 
 /// g, and nothing for what was waited for
-Values AfterOp::pullback(OpBuilder &, ValueRange g) {
-  return {g[0], Value()};
-}
+Values AfterOp::pullback(OpBuilder &, ValueRange g) { return {g[0], Value()}; }
 
 Values TransposeOp::pullback(OpBuilder &builder, ValueRange g) {
   SmallVector<int64_t> inverse(getPermutation().size());
@@ -81,7 +81,8 @@ static Value gradientOfWinners(ReduceOp op, const Arithmetic &a, Value g) {
                           tensorType(op.getInput()).getShape(), op.getAxes());
   };
   Value winners = a.equal(op.getInput(), over(op.getResult()));
-  Value ones = convert(a.builder, a.loc, winners, op.getType().getElementType());
+  Value ones =
+      convert(a.builder, a.loc, winners, op.getType().getElementType());
   Value share = a.div(g, sum(a.builder, a.loc, ones, op.getAxes()));
   return a.select(winners, over(share), a.number(0, op.getInput()));
 }
@@ -107,7 +108,8 @@ Values MatmulOp::pullback(OpBuilder &builder, ValueRange g) {
              : matmul(builder, loc, a, g[0], !ta, false)};
 }
 
-/// Asks the result, not the input: the result is kept for the next layer anyway.
+/// Asks the result, not the input: the result is kept for the next layer
+/// anyway.
 Values ReluOp::pullback(OpBuilder &builder, ValueRange g) {
   Arithmetic a{builder, getLoc()};
   Value zero = a.number(0, getInput());
@@ -174,7 +176,8 @@ Values ConvolutionBackwardDataOp::pullback(OpBuilder &builder, ValueRange g) {
               builder, *this, getWeight().getType(), g[0], getGradient())};
 }
 
-Values ConvolutionBackwardWeightsOp::pullback(OpBuilder &builder, ValueRange g) {
+Values ConvolutionBackwardWeightsOp::pullback(OpBuilder &builder,
+                                              ValueRange g) {
   return {sibling<ConvolutionBackwardDataOp>(
               builder, *this, getInput().getType(), getGradient(), g[0]),
           sibling<ConvolutionOp>(builder, *this, getGradient().getType(),
@@ -184,10 +187,9 @@ Values ConvolutionBackwardWeightsOp::pullback(OpBuilder &builder, ValueRange g) 
 //===-- pooling -----------------------------------------------------------===//
 
 Values MaxPoolOp::pullback(OpBuilder &builder, ValueRange g) {
-  return {MaxPoolBackwardOp::create(builder, getLoc(), getInput().getType(),
-                                    g[0], getIndices(), getWindow(),
-                                    getStrides(), getPadsBegin(), getPadsEnd(),
-                                    getDilations())};
+  return {MaxPoolBackwardOp::create(
+      builder, getLoc(), getInput().getType(), g[0], getIndices(), getWindow(),
+      getStrides(), getPadsBegin(), getPadsEnd(), getDilations())};
 }
 
 Values AveragePoolOp::pullback(OpBuilder &builder, ValueRange g) {
@@ -197,10 +199,10 @@ Values AveragePoolOp::pullback(OpBuilder &builder, ValueRange g) {
 }
 
 Values AveragePoolBackwardOp::pullback(OpBuilder &builder, ValueRange g) {
-  return {AveragePoolOp::create(
-      builder, getLoc(), getGradient().getType(), g[0], getWindow(),
-      getStrides(), getPadsBegin(), getPadsEnd(), getDilations(),
-      getCountIncludePad())};
+  return {AveragePoolOp::create(builder, getLoc(), getGradient().getType(),
+                                g[0], getWindow(), getStrides(), getPadsBegin(),
+                                getPadsEnd(), getDilations(),
+                                getCountIncludePad())};
 }
 
 //===-- losses ------------------------------------------------------------===//
@@ -333,8 +335,7 @@ static Values pow(math::PowFOp op, const Arithmetic &a, Value g) {
   Value base = op.getLhs(), exponent = op.getRhs(), zero = a.number(0, base);
   Value lower = a.make<math::PowFOp>(base, a.sub(exponent, a.number(1, base)));
   Value ofBase = a.mul(g, a.mul(exponent, lower));
-  Value ofExponent =
-      a.mul(g, a.mul(op.getResult(), a.make<math::LogOp>(base)));
+  Value ofExponent = a.mul(g, a.mul(op.getResult(), a.make<math::LogOp>(base)));
   return {a.select(a.equal(exponent, zero), zero, ofBase),
           a.select(a.equal(base, zero), zero, ofExponent)};
 }

@@ -59,7 +59,8 @@ Values GatherOp::pullback(OpBuilder &builder, ValueRange g) {
           Value()};
 }
 
-/// Where updates were left out, their gradient is 0 and not what a gather gives.
+/// Where updates were left out, their gradient is 0 and not what a gather
+/// gives.
 Values ScatterAddOp::pullback(OpBuilder &builder, ValueRange g) {
   Location loc = getLoc();
   RankedTensorType type = tensorType(getUpdates()),

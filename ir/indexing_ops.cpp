@@ -1,4 +1,5 @@
-// What must hold of the ops that take and put together parts, and how they fold.
+// What must hold of the ops that take and put together parts, and how they
+// fold.
 
 #include "ir/build.h"
 #include "ir/gather_sizes.h"
@@ -68,8 +69,8 @@ LogicalResult PadOp::verify() {
       return failure();
     for (int64_t number : numbers)
       if (number < 0)
-        return emitOpError("has ") << name << " [" << numbers
-                                   << "], expected nothing below 0";
+        return emitOpError("has ")
+               << name << " [" << numbers << "], expected nothing below 0";
   }
   for (auto [d, size] : llvm::enumerate(from.getShape()))
     shape.push_back(getLow()[d] + size +
@@ -100,9 +101,9 @@ LogicalResult ConcatenateOp::verify() {
     if (type.getRank() == first.getRank())
       expected[axis] = type.getDimSize(axis);
     if (type != RankedTensorType::get(expected, first.getElementType()))
-      return emitOpError("puts ") << type << " beside " << first
-                                  << ", which differ in more than dimension "
-                                  << axis;
+      return emitOpError("puts ")
+             << type << " beside " << first
+             << ", which differ in more than dimension " << axis;
     shape[axis] += expected[axis];
   }
   return verifyShape(*this, getType(), shape, first.getElementType());

@@ -17,8 +17,8 @@ static LogicalResult verifyType(Operation *op, StringRef what, Type found,
   auto expected = RankedTensorType::get(shape, element);
   if (found == expected)
     return success();
-  return op->emitOpError("expected ") << what << " of type " << expected
-                                      << ", found " << found;
+  return op->emitOpError("expected ")
+         << what << " of type " << expected << ", found " << found;
 }
 
 //===-- windows -----------------------------------------------------------===//
@@ -42,8 +42,8 @@ static LogicalResult verifyWindow(Operation *op, const Window &window,
                                   ArrayRef<int64_t> spatialSizes) {
   int64_t rank = spatialSizes.size();
   if (rank < 1 || rank > 3)
-    return op->emitOpError("has ") << rank
-                                   << " spatial dimensions, expected 1 to 3";
+    return op->emitOpError("has ")
+           << rank << " spatial dimensions, expected 1 to 3";
   if (failed(verifyCount(op, "window sizes", window.size, rank, 1)) ||
       failed(verifyCount(op, "strides", window.strides, rank, 1)) ||
       failed(verifyCount(op, "pads at the begin", window.padsBegin, rank, 0)) ||
@@ -84,13 +84,14 @@ static LogicalResult verifyConvolution(Op op, RankedTensorType input,
   int64_t groups = op.getGroups();
   int64_t channels = input.getDimSize(1), filters = weight.getDimSize(0);
   if (groups < 1 || channels % groups || filters % groups)
-    return op.emitOpError("has ") << groups << " groups, which do not divide "
-                                  << channels << " input and " << filters
-                                  << " output channels";
+    return op.emitOpError("has ")
+           << groups << " groups, which do not divide " << channels
+           << " input and " << filters << " output channels";
   if (weight.getDimSize(1) != channels / groups)
     return op.emitOpError("has a weight for ")
-           << weight.getDimSize(1) << " input channels a group, but the input has "
-           << channels << " channels in " << groups << " groups";
+           << weight.getDimSize(1)
+           << " input channels a group, but the input has " << channels
+           << " channels in " << groups << " groups";
   auto sizes = input.getShape().drop_front(2);
   Window window = windowOf(op, weight.getShape().drop_front(2));
   if (failed(verifyWindow(op, window, sizes)))
@@ -124,7 +125,8 @@ LogicalResult ConvolutionBackwardWeightsOp::verify() {
 static bool touchesInput(const Window &window, int64_t d, int64_t output,
                          int64_t inputSize) {
   for (int64_t tap = 0; tap < window.size[d]; ++tap)
-    if (int64_t at = window.inputIndex(d, output, tap); at >= 0 && at < inputSize)
+    if (int64_t at = window.inputIndex(d, output, tap);
+        at >= 0 && at < inputSize)
       return true;
   return false;
 }
@@ -145,16 +147,17 @@ template <typename Op>
 static LogicalResult verifyPool(Op op, RankedTensorType input,
                                 RankedTensorType output) {
   if (input.getRank() < 3)
-    return op.emitOpError("expected an image [N, C, spatial...], found ") << input;
+    return op.emitOpError("expected an image [N, C, spatial...], found ")
+           << input;
   auto sizes = input.getShape().drop_front(2);
   Window window = windowOf(op);
   if (failed(verifyWindow(op, window, sizes)) ||
       failed(verifyNoEmptyWindow(op, window, sizes)))
     return failure();
-  return verifyType(op, "an output", output,
-                    windowedShape(window, input.getDimSize(0),
-                                  input.getDimSize(1), sizes),
-                    input.getElementType());
+  return verifyType(
+      op, "an output", output,
+      windowedShape(window, input.getDimSize(0), input.getDimSize(1), sizes),
+      input.getElementType());
 }
 
 static LogicalResult verifyIndices(Operation *op, RankedTensorType indices,
@@ -190,8 +193,8 @@ LogicalResult AveragePoolBackwardOp::verify() {
 static LogicalResult verifyScalar(Operation *op, StringRef what, Value value) {
   if (typeOf(value).getRank() == 0)
     return success();
-  return op->emitOpError("expected ") << what << " of rank 0, found "
-                                      << value.getType();
+  return op->emitOpError("expected ")
+         << what << " of rank 0, found " << value.getType();
 }
 
 /// Labels have the shape of the logits without the class axis.

@@ -33,7 +33,8 @@ static bool needsNumber(Initializer rule) {
 LogicalResult StateOp::verify() {
   auto type = cast<RankedTensorType>(getType());
   if (!type.hasStaticShape())
-    return emitOpError("has type ") << type << ", but a state's shape is static";
+    return emitOpError("has type ")
+           << type << ", but a state's shape is static";
   if (!getInit() && !getValue())
     return emitOpError("needs an `init` or a `value`");
   if (getValue() && getValue()->getShapedType() != type)
@@ -103,8 +104,8 @@ ParseResult GraphOp::parse(OpAsmParser &parser, OperationState &result) {
       parser.parseOptionalAttrDictWithKeyword(result.attributes))
     return failure();
 
-  auto inputTypes = llvm::map_to_vector(
-      signature.inputs, [](auto &input) { return input.type; });
+  auto inputTypes = llvm::map_to_vector(signature.inputs,
+                                        [](auto &input) { return input.type; });
   result.addAttribute(getFunctionTypeAttrName(result.name),
                       TypeAttr::get(builder.getFunctionType(
                           inputTypes, signature.outputTypes)));
@@ -139,12 +140,11 @@ void GraphOp::print(OpAsmPrinter &printer) {
   printer << ')';
   if (!getResultTypes().empty()) {
     printer << " -> (";
-    llvm::interleaveComma(llvm::enumerate(getResultTypes()), printer,
-                          [&](auto output) {
-                            printer.printKeywordOrString(
-                                getOutputName(output.index()));
-                            printer << ": " << output.value();
-                          });
+    llvm::interleaveComma(
+        llvm::enumerate(getResultTypes()), printer, [&](auto output) {
+          printer.printKeywordOrString(getOutputName(output.index()));
+          printer << ": " << output.value();
+        });
     printer << ')';
   }
   printer.printOptionalAttrDictWithKeyword(
@@ -157,7 +157,8 @@ void GraphOp::print(OpAsmPrinter &printer) {
 void GraphOp::getAsmBlockArgumentNames(Region &region,
                                        OpAsmSetValueNameFn setName) {
   for (auto [input, name] :
-       llvm::zip(region.getArguments(), getInputNames().getAsValueRange<StringAttr>()))
+       llvm::zip(region.getArguments(),
+                 getInputNames().getAsValueRange<StringAttr>()))
     if (!name.empty())
       setName(input, name);
 }
@@ -173,7 +174,8 @@ static LogicalResult verifyNames(GraphOp graph, ArrayAttr names,
   llvm::StringSet<> seen;
   for (StringRef name : names.getAsValueRange<StringAttr>())
     if (!seen.insert(name).second)
-      return graph.emitOpError("has two ") << what << "s named \"" << name << '"';
+      return graph.emitOpError("has two ")
+             << what << "s named \"" << name << '"';
   return success();
 }
 
@@ -197,7 +199,8 @@ static LogicalResult verifyEachStateWrittenOnce(GraphOp graph) {
       continue;
     InFlightDiagnostic error = op.emitOpError("gives @")
                                << state << " a second value at exit";
-    error.attachNote(first->second->getLoc()) << "the first value is given here";
+    error.attachNote(first->second->getLoc())
+        << "the first value is given here";
     return error;
   }
   return success();
@@ -209,7 +212,8 @@ LogicalResult GraphOp::verify() {
       failed(verifyNames(*this, getOutputNames(), getResultTypes().size(),
                          "output")))
     return failure();
-  for (Type type : llvm::concat<const Type>(getArgumentTypes(), getResultTypes()))
+  for (Type type :
+       llvm::concat<const Type>(getArgumentTypes(), getResultTypes()))
     if (auto tensor = dyn_cast<RankedTensorType>(type);
         !tensor || !tensor.hasStaticShape())
       return emitOpError("has an input or output of type ")
@@ -221,14 +225,14 @@ LogicalResult ReturnOp::verify() {
   auto graph = cast<GraphOp>((*this)->getParentOp());
   ArrayRef<Type> expected = graph.getResultTypes();
   if (getOutputs().size() != expected.size())
-    return emitOpError("returns ") << getOutputs().size()
-                                   << " values, but graph @" << graph.getSymName()
-                                   << " has " << expected.size() << " outputs";
+    return emitOpError("returns ")
+           << getOutputs().size() << " values, but graph @"
+           << graph.getSymName() << " has " << expected.size() << " outputs";
   for (auto [index, output] : llvm::enumerate(getOutputs()))
     if (output.getType() != expected[index])
-      return emitOpError("returns ")
-             << output.getType() << " as output \""
-             << graph.getOutputName(index) << "\", which is " << expected[index];
+      return emitOpError("returns ") << output.getType() << " as output \""
+                                     << graph.getOutputName(index)
+                                     << "\", which is " << expected[index];
   return success();
 }
 
@@ -259,9 +263,8 @@ BlockArgument GraphOp::addInput(StringRef name, Type type, Location loc) {
 
 void GraphOp::addOutput(StringRef name, Value value) {
   setOutputNamesAttr(append(getOutputNames(), name));
-  setFunctionType(
-      FunctionType::get(getContext(), getArgumentTypes(),
-                        append(getResultTypes(), value.getType())));
+  setFunctionType(FunctionType::get(getContext(), getArgumentTypes(),
+                                    append(getResultTypes(), value.getType())));
   auto terminator = cast<ReturnOp>(getBody().front().getTerminator());
   terminator.getOutputsMutable().append(value);
 }
@@ -273,7 +276,8 @@ static LogicalResult verifyStateUse(Operation *op, FlatSymbolRefAttr name,
                                     Type type, SymbolTableCollection &symbols) {
   auto state = symbols.lookupNearestSymbolFrom<StateOp>(op, name);
   if (!state)
-    return op->emitOpError("names ") << name << ", but the program has no such state";
+    return op->emitOpError("names ")
+           << name << ", but the program has no such state";
   if (state.getType() == type)
     return success();
   InFlightDiagnostic error = op->emitOpError("has a value of type ")
@@ -311,7 +315,8 @@ static LogicalResult verifyGraphUse(Operation *op, FlatSymbolRefAttr name,
                                     SymbolTableCollection &symbols) {
   if (symbols.lookupNearestSymbolFrom<GraphOp>(op, name))
     return success();
-  return op->emitOpError("names ") << name << ", but the program has no such graph";
+  return op->emitOpError("names ")
+         << name << ", but the program has no such graph";
 }
 
 LogicalResult ScheduleOp::verifySymbolUses(SymbolTableCollection &symbols) {

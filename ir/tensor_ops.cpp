@@ -99,8 +99,9 @@ LogicalResult BroadcastOp::verify() {
   RankedTensorType from = typeOf(getInput()), to = getType();
   ArrayRef<int64_t> dimensions = getDimensions();
   if (int64_t(dimensions.size()) != from.getRank())
-    return emitOpError("has ") << dimensions.size() << " dims for an input of rank "
-                               << from.getRank();
+    return emitOpError("has ")
+           << dimensions.size() << " dims for an input of rank "
+           << from.getRank();
   if (from.getElementType() != to.getElementType())
     return emitOpError("changes the element type of ") << from << " to " << to;
   for (auto [position, dimension] : llvm::enumerate(dimensions)) {
@@ -185,9 +186,9 @@ LogicalResult MatmulOp::verify() {
   auto [innerB, columns] = matrixSizes(b, getTransposeB());
   if (inner != innerB)
     return emitOpError("multiplies ")
-           << inner << " columns of " << a << (getTransposeA() ? " transposed" : "")
-           << " by " << innerB << " rows of " << b
-           << (getTransposeB() ? " transposed" : "");
+           << inner << " columns of " << a
+           << (getTransposeA() ? " transposed" : "") << " by " << innerB
+           << " rows of " << b << (getTransposeB() ? " transposed" : "");
   SmallVector<int64_t> shape(a.getShape().drop_back(2));
   shape.append({rows, columns});
   return verifyType(*this, getType(), shape, a.getElementType());

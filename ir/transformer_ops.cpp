@@ -59,8 +59,8 @@ LogicalResult SoftmaxOp::verify() {
   int64_t axis = getAxis();
   if (axis >= 0 && axis < tensorType(getInput()).getRank())
     return success();
-  return emitOpError("axis ") << axis << " is out of range for "
-                              << getInput().getType();
+  return emitOpError("axis ")
+         << axis << " is out of range for " << getInput().getType();
 }
 
 Values SoftmaxOp::decompose(OpBuilder &builder) {
@@ -97,7 +97,8 @@ SmallVector<int64_t> LayerNormOp::getAxes() {
 }
 
 LogicalResult LayerNormOp::verify() {
-  RankedTensorType input = tensorType(getInput()), scale = tensorType(getScale());
+  RankedTensorType input = tensorType(getInput()),
+                   scale = tensorType(getScale());
   if (scale.getRank() == 0 || scale.getRank() > input.getRank() ||
       input.getShape().take_back(scale.getRank()) != scale.getShape() ||
       input.getElementType() != scale.getElementType())

@@ -32,8 +32,7 @@ struct Window {
 
 /// The window of a convolution or pooling op, whose size the op does not store
 /// itself in the first case.
-template <typename Op>
-Window windowOf(Op op, llvm::ArrayRef<int64_t> size) {
+template <typename Op> Window windowOf(Op op, llvm::ArrayRef<int64_t> size) {
   return {size, op.getStrides(), op.getPadsBegin(), op.getPadsEnd(),
           op.getDilations()};
 }

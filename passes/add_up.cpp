@@ -78,9 +78,8 @@ void joinParts(OpBuilder &builder, Location loc, int64_t axis,
       parts.push_back({pad.getInput(), pad.getLow()[axis],
                        tensorType(pad.getInput()).getDimSize(axis)});
     }
-  llvm::stable_sort(parts, [](const Part &a, const Part &b) {
-    return a.start < b.start;
-  });
+  llvm::stable_sort(
+      parts, [](const Part &a, const Part &b) { return a.start < b.start; });
   if (parts.size() < 2 || overlap(parts))
     return;
   auto first = llvm::find_if(contributions, isPart) - contributions.begin();

@@ -55,10 +55,9 @@ struct TrainBatchNormPass : impl::TrainBatchNormBase<TrainBatchNormPass> {
                           "variance: train with larger batches, or set the "
                           "recipe's `freeze_batch_norm`");
     OpBuilder builder(op);
-    auto training = BatchNormTrainingOp::create(builder, op.getLoc(),
-                                                op.getInput(), op.getScale(),
-                                                op.getBias(),
-                                                op.getEpsilonAttr());
+    auto training = BatchNormTrainingOp::create(
+        builder, op.getLoc(), op.getInput(), op.getScale(), op.getBias(),
+        op.getEpsilonAttr());
     double momentum = op.getMomentum()->convertToDouble();
     double correction = isUnbiased ? double(count) / (count - 1) : 1;
     keep(builder, mean, training.getMean(), momentum, 1 - momentum);

@@ -24,9 +24,10 @@
  * bad input and no exception leaves the library. Every function takes NULL for
  * the session and fails with GRADUS_INVALID (or returns 0, -1 or NULL).
  *
- * Memory. Everything is allocated by gradus_load; a step allocates nothing. Only
- * oneDNN's calls take some in the first steps that run them: for machine code,
- * and where they pack matrices, as on machines without AVX2. They keep it.
+ * Memory. Everything is allocated by gradus_load; a step allocates nothing.
+ * Only oneDNN's calls take some in the first steps that run them: for machine
+ * code, and where they pack matrices, as on machines without AVX2. They keep
+ * it.
  *
  * Trust. The machine code in an artifact runs with the rights of the process,
  * as any program's does: load artifacts only from where you would run programs

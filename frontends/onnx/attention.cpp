@@ -16,8 +16,8 @@ constexpr double kNone = -INFINITY;
 /// What attention computes with; all of it [batch, heads, length, width].
 struct Parts {
   Value query, key, value;
-  Value bias;    // what the mask adds, or null
-  Value allowed; // which keys a query may see, or null
+  Value bias;       // what the mask adds, or null
+  Value allowed;    // which keys a query may see, or null
   int64_t past = 0; // keys before the first query
 };
 
@@ -36,8 +36,8 @@ absl::StatusOr<Value> heads(const Building &b, int input, const char *key) {
     return value;
   if (type.getRank() != 3 || count < 1 || type.getDimSize(2) % count != 0)
     return b.node.error("its input \"", b.node.input(input).str(),
-                        "\" of shape [", joined(type.getShape()),
-                        "] has no ", count, " heads (", key, ")");
+                        "\" of shape [", joined(type.getShape()), "] has no ",
+                        count, " heads (", key, ")");
   Value split = b.shaped(value, {type.getDimSize(0), type.getDimSize(1), count,
                                  type.getDimSize(2) / count});
   return b.permuted(split, {0, 2, 1, 3});
@@ -118,8 +118,9 @@ absl::Status limitKeys(const Building &b, ArrayRef<int64_t> scores,
   Value offset = b.number(parts.past, query);
   if (!b.node.input(6).empty()) {
     GRADUS_ASSIGN_OR_RETURN(lengths, b.importer.value(b.node, 6, 1));
-    lengths = broadcast(b.builder, b.location,
-                        castTo(b, lengths, b.builder.getI64Type()), scores, {0});
+    lengths =
+        broadcast(b.builder, b.location,
+                  castTo(b, lengths, b.builder.getI64Type()), scores, {0});
     offset = b.sub(lengths, b.number(scores[2], lengths));
     parts.allowed =
         both(b, parts.allowed, b.compare(IntegerIs::slt, key, lengths));
@@ -130,13 +131,13 @@ absl::Status limitKeys(const Building &b, ArrayRef<int64_t> scores,
   int64_t left = b.node.integer("left_window_size", -1),
           right = b.node.integer("right_window_size", -1);
   if (left >= 0)
-    parts.allowed = both(b, parts.allowed,
-                         b.compare(IntegerIs::sge, key,
-                                   b.sub(own, b.number(left, own))));
+    parts.allowed =
+        both(b, parts.allowed,
+             b.compare(IntegerIs::sge, key, b.sub(own, b.number(left, own))));
   if (right >= 0)
-    parts.allowed = both(b, parts.allowed,
-                         b.compare(IntegerIs::sle, key,
-                                   b.add(own, b.number(right, own))));
+    parts.allowed =
+        both(b, parts.allowed,
+             b.compare(IntegerIs::sle, key, b.add(own, b.number(right, own))));
   return absl::OkStatus();
 }
 
@@ -177,23 +178,21 @@ struct Scores {
 };
 
 Scores scoresOf(const Building &b, const Parts &parts) {
-  double scale = b.node.number(
-      "scale", 1 / std::sqrt(double(extent(parts.query, 3))));
+  double scale =
+      b.node.number("scale", 1 / std::sqrt(double(extent(parts.query, 3))));
   Scores scores;
   Value query = b.mul(parts.query, b.number(scale, parts.query));
-  scores.product =
-      matmul(b.builder, b.location, query, parts.key, false, true);
+  scores.product = matmul(b.builder, b.location, query, parts.key, false, true);
   scores.capped = scores.product;
   if (double cap = b.node.number("softcap", 0); cap > 0) {
     Value limit = b.number(cap, scores.product);
     Value part = b.make<arith::DivFOp>(scores.product, limit);
     scores.capped = b.mul(b.make<math::TanhOp>(part), limit);
   }
-  scores.masked =
-      parts.bias ? b.add(scores.capped, parts.bias) : scores.capped;
+  scores.masked = parts.bias ? b.add(scores.capped, parts.bias) : scores.capped;
   if (parts.allowed)
-    scores.masked = b.select(parts.allowed, scores.masked,
-                             b.number(kNone, scores.masked));
+    scores.masked =
+        b.select(parts.allowed, scores.masked, b.number(kNone, scores.masked));
   scores.softmax = probabilities(b, parts, scores.masked);
   return scores;
 }
@@ -261,15 +260,16 @@ absl::StatusOr<Value> cached(const Building &b, int input,
     GRADUS_ASSIGN_OR_RETURN(Value at, b.importer.value(b.node, 3));
     SmallVector<int64_t> gathered(tensorType(at).getShape());
     gathered.push_back(extent(cache, 1));
-    cache = b.make<GatherOp>(tensorType(cache).clone(gathered), cache, at, 0, 0);
+    cache =
+        b.make<GatherOp>(tensorType(cache).clone(gathered), cache, at, 0, 0);
   }
   ArrayRef<int64_t> found = tensorType(cache).getShape();
   if (found.size() != 3 || found[0] != shape[0] || found[1] != shape[2] ||
       found[2] != shape[3])
-    return b.node.error("its input \"", b.node.input(input).str(),
-                        "\" gives angles of shape [", joined(found),
-                        "], expected [", joined(SmallVector<int64_t>{shape[0], shape[2], shape[3]}),
-                        "]");
+    return b.node.error(
+        "its input \"", b.node.input(input).str(), "\" gives angles of shape [",
+        joined(found), "], expected [",
+        joined(SmallVector<int64_t>{shape[0], shape[2], shape[3]}), "]");
   return broadcast(b.builder, b.location, cache, shape, {0, 2, 3});
 }
 

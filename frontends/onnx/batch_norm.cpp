@@ -103,11 +103,11 @@ absl::Status givenStatistics(Importer &importer, const Node &node,
   OpBuilder &builder = importer.builder;
   Location location = importer.location(node);
   if (!isTrainingForm(node))
-    return importer.define(
-        node, 0,
-        BatchNormOp::create(builder, location, norm.input, norm.scale,
-                            norm.bias, norm.mean, norm.variance, norm.epsilon,
-                            FloatAttr()));
+    return importer.define(node, 0,
+                           BatchNormOp::create(builder, location, norm.input,
+                                               norm.scale, norm.bias, norm.mean,
+                                               norm.variance, norm.epsilon,
+                                               FloatAttr()));
   auto training = BatchNormTrainingOp::create(
       builder, location, norm.input, norm.scale, norm.bias, norm.epsilon);
   double momentum = norm.momentum.getValueAsDouble();
@@ -115,16 +115,15 @@ absl::Status givenStatistics(Importer &importer, const Node &node,
   GRADUS_RETURN_IF_ERROR(importer.define(
       node, 1,
       moved(builder, location, norm.mean, training.getMean(), momentum)));
-  return importer.define(
-      node, 2,
-      moved(builder, location, norm.variance, training.getVariance(),
-            momentum));
+  return importer.define(node, 2,
+                         moved(builder, location, norm.variance,
+                               training.getVariance(), momentum));
 }
 
 absl::Status batchNormalization(Importer &importer, const Node &node) {
   GRADUS_ASSIGN_OR_RETURN(BatchNorm norm, readBatchNorm(importer, node));
-  bool kept = importer.makeBuffer(norm.mean) &&
-              importer.makeBuffer(norm.variance);
+  bool kept =
+      importer.makeBuffer(norm.mean) && importer.makeBuffer(norm.variance);
   return kept ? keptStatistics(importer, node, norm)
               : givenStatistics(importer, node, norm);
 }
@@ -158,8 +157,7 @@ Value applyAffine(Importer &importer, const Node &node, Value value,
     return broadcast(builder, location, vector, tensorType(value).getShape(),
                      {1});
   };
-  Value scaled =
-      arith::MulFOp::create(builder, location, value, spread(scale));
+  Value scaled = arith::MulFOp::create(builder, location, value, spread(scale));
   return arith::AddFOp::create(builder, location, scaled, spread(bias));
 }
 
@@ -170,8 +168,7 @@ absl::Status instanceNormalization(Importer &importer, const Node &node) {
   GRADUS_RETURN_IF_ERROR(checkLength(node, 2, affine.bias, channels));
   Value normal = normalizeGroups(importer, node, affine.input, channels);
   return importer.define(
-      node, 0,
-      applyAffine(importer, node, normal, affine.scale, affine.bias));
+      node, 0, applyAffine(importer, node, normal, affine.scale, affine.bias));
 }
 
 /// Before opset 21 each group has one factor, which its channels share.
@@ -204,10 +201,9 @@ absl::Status groupNormalization(Importer &importer, const Node &node) {
                   perChannel(importer, node, affine.bias, channels)));
 }
 
-const Operator kOperators[] = {
-    {"BatchNormalization", batchNormalization},
-    {"InstanceNormalization", instanceNormalization},
-    {"GroupNormalization", groupNormalization}};
+const Operator kOperators[] = {{"BatchNormalization", batchNormalization},
+                               {"InstanceNormalization", instanceNormalization},
+                               {"GroupNormalization", groupNormalization}};
 
 } // namespace
 

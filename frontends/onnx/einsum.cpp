@@ -101,10 +101,10 @@ Term contracted(const Building &b, Term x, Term y, StringRef needed) {
   Contraction c(x, y, needed);
   int64_t batch = product(extents(x, c.batch)), m = product(extents(x, c.left)),
           n = product(extents(y, c.right)), k = product(extents(x, c.inner));
-  Value left = b.shaped(ordered(b, x, c.batch + c.left + c.inner),
-                        {batch, m, k});
-  Value right = b.shaped(ordered(b, y, c.batch + c.inner + c.right),
-                         {batch, k, n});
+  Value left =
+      b.shaped(ordered(b, x, c.batch + c.left + c.inner), {batch, m, k});
+  Value right =
+      b.shaped(ordered(b, y, c.batch + c.inner + c.right), {batch, k, n});
   SmallVector<int64_t> shape = extents(x, c.batch + c.left);
   llvm::append_range(shape, extents(y, c.right));
   Value result = matmul(b.builder, b.location, left, right);
@@ -116,8 +116,8 @@ absl::Status agree(const Building &b, MutableArrayRef<Term> terms) {
   std::map<char, int64_t> sizes;
   for (const Term &term : terms)
     for (char letter : term.letters) {
-      int64_t extent = extentOf(term, letter), &size =
-                           sizes.try_emplace(letter, extent).first->second;
+      int64_t extent = extentOf(term, letter),
+              &size = sizes.try_emplace(letter, extent).first->second;
       if (size != extent && size != 1 && extent != 1)
         return b.node.error("dimension '", std::string(1, letter),
                             "' has the sizes ", size, " and ", extent);
@@ -166,9 +166,8 @@ absl::Status einsum(Importer &importer, const Node &node) {
   std::string equation = node.text("equation", "");
   llvm::erase(equation, ' ');
   auto [inputs, output] = StringRef(equation).split("->");
-  std::string result = StringRef(equation).contains("->")
-                           ? output.str()
-                           : impliedResult(inputs);
+  std::string result =
+      StringRef(equation).contains("->") ? output.str() : impliedResult(inputs);
   GRADUS_ASSIGN_OR_RETURN(SmallVector<Term> terms, termsOf(b, inputs));
   std::string hidden; // what an ellipsis stands for
   for (char digit = '9'; digit >= '0'; --digit)

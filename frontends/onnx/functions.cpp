@@ -26,8 +26,8 @@ class Call {
 public:
   Call(const FunctionProto &function, const NodeProto &node, int number)
       : function_(function), node_(node),
-        prefix_(message(node.name().empty() ? node.op_type() : node.name(),
-                        "_", number, "/")) {
+        prefix_(message(node.name().empty() ? node.op_type() : node.name(), "_",
+                        number, "/")) {
     for (int i = 0; i < function.input_size(); ++i)
       names_[function.input(i)] = i < node.input_size() ? node.input(i) : "";
     for (int i = 0; i < function.output_size(); ++i)

@@ -200,7 +200,8 @@ absl::Status checkOutputs(const Importer &importer, const Node &node) {
 }
 
 absl::Status addNode(Importer &importer, const Operator &op, const Node &node) {
-  GRADUS_ASSIGN_OR_RETURN(bool constant, importer.allConstant(node, op.firstTypeInput));
+  GRADUS_ASSIGN_OR_RETURN(bool constant,
+                          importer.allConstant(node, op.firstTypeInput));
   if (constant && op.fold)
     return fold(op, importer, node);
   if (constant && op.folds() && node.inputCount() > 0)

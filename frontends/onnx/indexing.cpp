@@ -56,9 +56,8 @@ Value cutAlong(const Building &b, Value input, int64_t axis, int64_t start,
 }
 
 /// Numbers that later opsets give as an input, earlier ones as an attribute.
-absl::StatusOr<SmallVector<int64_t>> numbersOf(Importer &importer,
-                                               const Node &node, int input,
-                                               const char *key) {
+absl::StatusOr<SmallVector<int64_t>>
+numbersOf(Importer &importer, const Node &node, int input, const char *key) {
   if (node.input(input).empty())
     return node.integers(key);
   return importer.integers(node, input, key);
@@ -128,8 +127,8 @@ absl::Status split(Importer &importer, const Node &node) {
   if (parts.empty())
     parts = evenParts(size, node.outputCount());
   if (int64_t(parts.size()) != node.outputCount())
-    return node.error("has ", node.outputCount(), " outputs for ",
-                      parts.size(), " parts");
+    return node.error("has ", node.outputCount(), " outputs for ", parts.size(),
+                      " parts");
   GRADUS_RETURN_IF_ERROR(checkParts(node, parts, size));
   int64_t start = 0;
   for (auto [i, part] : llvm::enumerate(parts)) {
@@ -184,7 +183,8 @@ absl::Status sequenceAt(Importer &importer, const Node &node) {
   GRADUS_ASSIGN_OR_RETURN(ArrayRef<Value> values, importer.sequence(node, 0));
   GRADUS_ASSIGN_OR_RETURN(SmallVector<int64_t> position,
                           importer.integers(node, 1, "position"));
-  int64_t count = values.size(), at = position.size() == 1 ? position[0] : count;
+  int64_t count = values.size(),
+          at = position.size() == 1 ? position[0] : count;
   at += at < 0 ? count : 0;
   if (at < 0 || at >= count)
     return node.error("position ", joined(position),
@@ -238,8 +238,8 @@ absl::Status concatFromSequence(Importer &importer, const Node &node) {
     return node.error("its sequence is empty");
   bool stacks = node.integer("new_axis", 0);
   SmallVector<Value> parts(sequence);
-  GRADUS_ASSIGN_OR_RETURN(
-      int64_t axis, b.axis(tensorType(parts[0]).getRank() + stacks, 0));
+  GRADUS_ASSIGN_OR_RETURN(int64_t axis,
+                          b.axis(tensorType(parts[0]).getRank() + stacks, 0));
   for (Value &part : parts) {
     SmallVector<int64_t> shape(tensorType(part).getShape());
     if (stacks)
@@ -256,7 +256,8 @@ Value gathered(const Building &b, Value input, Value indices, int64_t axis,
                int64_t batchDims = 0) {
   ArrayRef<int64_t> from = tensorType(input).getShape();
   SmallVector<int64_t> shape(from.take_front(axis));
-  llvm::append_range(shape, tensorType(indices).getShape().drop_front(batchDims));
+  llvm::append_range(shape,
+                     tensorType(indices).getShape().drop_front(batchDims));
   llvm::append_range(shape, from.drop_front(axis + 1));
   return b.make<GatherOp>(withShape(input, shape), input, indices, axis,
                           batchDims);
@@ -329,14 +330,12 @@ SmallVector<int64_t> inverseOf(ArrayRef<int64_t> order) {
 
 /// A tensor along an axis that has come last, no longer in the other
 /// dimensions than the indices.
-Value alignedWith(const Building &b, Value input, Value indices,
-                  int64_t axis) {
+Value alignedWith(const Building &b, Value input, Value indices, int64_t axis) {
   ArrayRef<int64_t> shape = tensorType(indices).getShape();
   for (int64_t d = 0; d < int64_t(shape.size()); ++d)
     if (d != axis)
       input = cutAlong(b, input, d, 0, shape[d]);
-  return transpose(b.builder, b.location, input,
-                   axisLast(shape.size(), axis));
+  return transpose(b.builder, b.location, input, axisLast(shape.size(), axis));
 }
 
 absl::Status checkElements(const Node &node, Value input, Value indices,
@@ -378,8 +377,8 @@ Value positionsOf(const Building &b, Value indices, ArrayRef<int64_t> extents) {
     size *= extent;
   Value position, inside;
   for (auto [i, extent] : llvm::enumerate(extents)) {
-    Value index = reshape(b.builder, b.location,
-                          cutAlong(b, indices, last, i, 1), shape);
+    Value index =
+        reshape(b.builder, b.location, cutAlong(b, indices, last, i, 1), shape);
     Value zero = b.number(0, index), bound = b.number(extent, index);
     Value fromEnd = b.make<arith::AddIOp>(index, bound);
     Value negative = b.compare(arith::CmpIPredicate::slt, index, zero);
@@ -419,8 +418,7 @@ absl::Status gatherND(Importer &importer, const Node &node) {
                       "] do not fit a tensor of shape [", joined(from), "]");
   Value positions = positionsOf(b, indices, from.slice(batch, at.back()));
   Value merged = withOne(b, input, batch, at.back());
-  return importer.define(node, 0,
-                         gathered(b, merged, positions, batch, batch));
+  return importer.define(node, 0, gathered(b, merged, positions, batch, batch));
 }
 
 /// `data` with `updates` at the places that a scatter_add of them writes to.
@@ -436,8 +434,8 @@ absl::StatusOr<Value> scattered(const Building &b, Value data, Value updates,
     return real ? b.make<arith::AddFOp>(data, added)
                 : b.make<arith::AddIOp>(data, added);
   Type element = b.builder.getI32Type();
-  Value ones = splat(b.builder, b.location,
-                     tensorType(updates).clone(element), 1);
+  Value ones =
+      splat(b.builder, b.location, tensorType(updates).clone(element), 1);
   Value hits = scatter(ones);
   Value hit = b.compare(arith::CmpIPredicate::ne, hits, b.number(0, hits));
   return b.make<arith::SelectOp>(hit, added, data);
@@ -523,8 +521,8 @@ Value padByGather(const Building &b, Value input, StringRef mode, int64_t axis,
   for (int64_t i = -low; i < size + high; ++i)
     places.push_back(mirrored(mode, i, size));
   Constant indices = integers(places, b.importer.context());
-  Value at = arith::ConstantOp::create(b.builder, b.location,
-                                       toAttribute(indices));
+  Value at =
+      arith::ConstantOp::create(b.builder, b.location, toAttribute(indices));
   return gathered(b, input, at, axis);
 }
 

@@ -91,9 +91,9 @@ absl::Status comparison(Importer &importer, const Node &node) {
     return importer.define(
         node, 0, b.make<arith::CmpFOp>(ofFloats, values[0], values[1]));
   bool boolean = tensorType(values[0]).getElementType().isInteger(1);
-  return importer.define(node, 0,
-                         b.compare(boolean ? ofBooleans : ofIntegers,
-                                   values[0], values[1]));
+  return importer.define(
+      node, 0,
+      b.compare(boolean ? ofBooleans : ofIntegers, values[0], values[1]));
 }
 
 template <typename Op>
@@ -182,15 +182,15 @@ Value floorModulo(const Building &b, Value x, Value y) {
     return b.make<arith::CmpFOp>(predicate, value, zero);
   };
   Value rest = b.make<arith::RemFOp>(x, y);
-  Value differs = b.make<arith::XOrIOp>(is(FloatIs::OLT, rest),
-                                        is(FloatIs::OLT, y));
+  Value differs =
+      b.make<arith::XOrIOp>(is(FloatIs::OLT, rest), is(FloatIs::OLT, y));
   Value moves = b.make<arith::AndIOp>(differs, is(FloatIs::ONE, rest));
   Value result = b.select(moves, b.add(rest, y), rest);
   // Of an infinite y nothing is taken away.
-  Value opposite = b.make<arith::XOrIOp>(is(FloatIs::OLT, x),
-                                         is(FloatIs::OLT, y));
-  Value far = b.select(b.make<arith::AndIOp>(opposite, is(FloatIs::ONE, x)), y,
-                       x);
+  Value opposite =
+      b.make<arith::XOrIOp>(is(FloatIs::OLT, x), is(FloatIs::OLT, y));
+  Value far =
+      b.select(b.make<arith::AndIOp>(opposite, is(FloatIs::ONE, x)), y, x);
   Value endless = b.make<arith::AndIOp>(b.make<math::IsInfOp>(y),
                                         b.make<math::IsFiniteOp>(x));
   return b.select(endless, far, result);
@@ -245,10 +245,10 @@ absl::Status power(Importer &importer, const Node &node) {
   const Constant *known = importer.constant(node, 1);
   Value result;
   if (known && known->tensor.size() == 1)
-    result = knownPower(b, values[0],
-                        known->tensor.isFloat
-                            ? known->tensor.floats[0]
-                            : double(known->tensor.integers[0]));
+    result =
+        knownPower(b, values[0],
+                   known->tensor.isFloat ? known->tensor.floats[0]
+                                         : double(known->tensor.integers[0]));
   if (!result)
     result = b.make<math::PowFOp>(values[0], values[1]);
   return importer.define(node, 0, castTo(b, result, element));
@@ -314,7 +314,8 @@ absl::Status cast(Importer &importer, const Node &node) {
   int64_t to = node.integer("to", 0);
   Type element = elementType(to, importer.context());
   if (!element)
-    return node.error("casts to ", dataTypeName(to), ", which is not supported");
+    return node.error("casts to ", dataTypeName(to),
+                      ", which is not supported");
   return importer.define(node, 0, castTo(b, value, element));
 }
 

@@ -46,11 +46,11 @@ absl::Status checkLabels(const Node &node, Value logs, Value labels) {
 Value lossOfEach(const Building &b, const Classification &c) {
   ArrayRef<int64_t> shape = tensorType(c.logs).getShape();
   Type labels = tensorType(c.labels).getElementType();
-  Value classes = iota(b.builder, b.location,
-                       RankedTensorType::get(shape, labels), 1);
-  Value own = b.compare(
-      IntegerIs::eq, classes,
-      broadcastAlong(b.builder, b.location, c.labels, shape, {1}));
+  Value classes =
+      iota(b.builder, b.location, RankedTensorType::get(shape, labels), 1);
+  Value own =
+      b.compare(IntegerIs::eq, classes,
+                broadcastAlong(b.builder, b.location, c.labels, shape, {1}));
   Value picked = sum(b.builder, b.location,
                      b.select(own, c.logs, b.number(0, c.logs)), {1});
   return b.make<arith::NegFOp>(b.mul(picked, c.counts));
@@ -64,8 +64,8 @@ absl::Status define(const Building &b, const Classification &c) {
     return b.importer.define(b.node, 0, each);
   Value total = sum(b.builder, b.location, each, axes);
   if (reduction == "mean")
-    total = b.make<arith::DivFOp>(
-        total, sum(b.builder, b.location, c.counts, axes));
+    total = b.make<arith::DivFOp>(total,
+                                  sum(b.builder, b.location, c.counts, axes));
   else if (reduction != "sum")
     return b.node.error("reduction is \"", reduction,
                         "\", expected \"none\", \"sum\" or \"mean\"");

@@ -63,9 +63,8 @@ Value logOfExponentials(const Building &b, Value x, ArrayRef<int64_t> axes) {
   Value largest = reduce(b.builder, b.location, Reduction::max, x, axes);
   Value finite = b.make<math::IsFiniteOp>(largest);
   Value base = b.select(finite, largest, b.number(0, largest));
-  Value shifted =
-      b.sub(x, broadcastAlong(b.builder, b.location, base,
-                              tensorType(x).getShape(), axes));
+  Value shifted = b.sub(x, broadcastAlong(b.builder, b.location, base,
+                                          tensorType(x).getShape(), axes));
   Value log = b.make<math::LogOp>(total(b, b.make<math::ExpOp>(shifted), axes));
   return castTo(b, b.add(base, log), element);
 }

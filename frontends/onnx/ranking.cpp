@@ -38,17 +38,17 @@ absl::Status argExtreme(Importer &importer, const Node &node) {
   GRADUS_ASSIGN_OR_RETURN(Value input, importer.value(node, 0));
   ArrayRef<int64_t> shape = tensorType(input).getShape();
   GRADUS_ASSIGN_OR_RETURN(int64_t axis, b.axis(shape.size(), 0));
-  Value extreme = along(
-      b, reduce(b.builder, b.location, kind, input, {axis}), shape, axis);
+  Value extreme =
+      along(b, reduce(b.builder, b.location, kind, input, {axis}), shape, axis);
   Value wins = Building::isFloat(input)
                    ? b.make<arith::CmpFOp>(FloatIs::OEQ, input, extreme)
                    : b.compare(IntegerIs::eq, input, extreme);
   bool last = node.integer("select_last_index", 0);
   Value numbers = indices(b, shape, axis);
   Value loser = b.number(last ? -1 : shape[axis], numbers);
-  Value found = reduce(b.builder, b.location,
-                       last ? Reduction::max : Reduction::min,
-                       b.select(wins, numbers, loser), {axis});
+  Value found =
+      reduce(b.builder, b.location, last ? Reduction::max : Reduction::min,
+             b.select(wins, numbers, loser), {axis});
   SmallVector<int64_t> result(shape);
   result[axis] = 1;
   if (node.integer("keepdims", 1))
@@ -69,8 +69,8 @@ Value rankOf(const Building &b, Value input, int64_t axis, bool largest) {
   Value element = broadcast(b.builder, b.location, input, pairs, own);
   SmallVector<int64_t> where = axesExcept(shape.size(), axis);
   where.push_back(shape.size());
-  Value other = broadcast(b.builder, b.location, b.permuted(input, order),
-                          pairs, where);
+  Value other =
+      broadcast(b.builder, b.location, b.permuted(input, order), pairs, where);
   auto is = [&](FloatIs real, IntegerIs whole) {
     return Building::isFloat(input)
                ? b.make<arith::CmpFOp>(real, other, element)
@@ -81,8 +81,8 @@ Value rankOf(const Building &b, Value input, int64_t axis, bool largest) {
   Value earlier = b.compare(IntegerIs::slt, indices(b, pairs, shape.size()),
                             indices(b, pairs, axis));
   Value tied = b.make<arith::AndIOp>(is(FloatIs::OEQ, IntegerIs::eq), earlier);
-  Value before = castTo(b, b.make<arith::OrIOp>(beats, tied),
-                        b.builder.getI64Type());
+  Value before =
+      castTo(b, b.make<arith::OrIOp>(beats, tied), b.builder.getI64Type());
   return sum(b.builder, b.location, before, {int64_t(shape.size())});
 }
 
@@ -133,8 +133,8 @@ absl::Status cumulativeSum(Importer &importer, const Node &node) {
   if (node.integer("reverse", 0))
     std::swap(result, term);
   bool exclusive = node.integer("exclusive", 0);
-  Value counts = b.compare(exclusive ? IntegerIs::slt : IntegerIs::sle, term,
-                           result);
+  Value counts =
+      b.compare(exclusive ? IntegerIs::slt : IntegerIs::sle, term, result);
   Value kept = b.select(counts, terms, b.number(0, terms));
   return importer.define(node, 0,
                          sum(b.builder, b.location, kept, {*axis + 1}));
@@ -156,9 +156,9 @@ absl::Status triangle(Importer &importer, const Node &node) {
   Value row = indices(b, shape, shape.size() - 2);
   Value column = indices(b, shape, shape.size() - 1);
   Value limit = b.add(row, b.number(diagonal.front(), row));
-  Value kept = b.compare(node.integer("upper", 1) ? IntegerIs::sge
-                                                  : IntegerIs::sle,
-                         column, limit);
+  Value kept =
+      b.compare(node.integer("upper", 1) ? IntegerIs::sge : IntegerIs::sle,
+                column, limit);
   return importer.define(node, 0, b.select(kept, input, b.number(0, input)));
 }
 

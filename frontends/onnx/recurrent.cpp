@@ -16,12 +16,12 @@ using namespace mlir;
 
 /// A layer's inputs in one direction, time first, and its sizes.
 struct Direction {
-  Value inputs;            // [T, B, I]
-  Value weight, recurrent; // [G H, I], [G H, H]
+  Value inputs;                   // [T, B, I]
+  Value weight, recurrent;        // [G H, I], [G H, H]
   Value inputBias, recurrentBias; // [G H], or null
-  Value peepholes;         // [3 H], or null
-  Value hidden, cell;      // [B, H]
-  Value lengths;           // [B] of i64, or null
+  Value peepholes;                // [3 H], or null
+  Value hidden, cell;             // [B, H]
+  Value lengths;                  // [B] of i64, or null
   int64_t steps, batch, width;
   bool isReverse;
   SmallVector<std::string> activations;
@@ -75,8 +75,8 @@ Value activated(const Building &b, StringRef name, Value x) {
 /// The products of all steps' inputs with the weight.
 Value projected(const Building &b, const Direction &d, Value bias) {
   int64_t width = tensorType(d.weight).getDimSize(0);
-  Value rows = b.shaped(d.inputs, {d.steps * d.batch,
-                                   tensorType(d.inputs).getDimSize(2)});
+  Value rows = b.shaped(
+      d.inputs, {d.steps * d.batch, tensorType(d.inputs).getDimSize(2)});
   Value product = addRow(b, times(b, rows, d.weight), bias);
   return b.shaped(product, {d.steps, d.batch, width});
 }
@@ -191,17 +191,18 @@ Run runDirection(const Building &b, const Kind &kind, const Direction &d) {
     state = held(b, d, step, after, state, output);
     outputs[step] = b.shaped(output, {1, 1, d.batch, d.width});
   }
-  Type type = tensorType(outputs[0]).clone(
-      ArrayRef<int64_t>{d.steps, 1, d.batch, d.width});
+  Type type = tensorType(outputs[0])
+                  .clone(ArrayRef<int64_t>{d.steps, 1, d.batch, d.width});
   return {b.make<ConcatenateOp>(type, outputs, 0), state};
 }
 
 //===-- the node ----------------------------------------------------------===//
 
 /// The names of one direction's activations, in lower case.
-absl::StatusOr<SmallVector<std::string>>
-activationsOf(const Node &node, const Kind &kind, int64_t direction,
-              int64_t directions) {
+absl::StatusOr<SmallVector<std::string>> activationsOf(const Node &node,
+                                                       const Kind &kind,
+                                                       int64_t direction,
+                                                       int64_t directions) {
   SmallVector<std::string> names = node.texts("activations"), own;
   size_t count = kind.activations.size();
   if (names.empty())
@@ -251,8 +252,8 @@ absl::Status readBiases(const Building &b, const Kind &kind, int64_t number,
                         int64_t directions, Direction &d) {
   int64_t width = kind.gates * d.width;
   if (!b.node.input(3).empty()) {
-    GRADUS_ASSIGN_OR_RETURN(
-        Value both, ofDirection(b, 3, number, {2 * width}, directions));
+    GRADUS_ASSIGN_OR_RETURN(Value both,
+                            ofDirection(b, 3, number, {2 * width}, directions));
     d.inputBias = part(b, both, 0, 0, width);
     d.recurrentBias = part(b, both, 0, width, width);
   }
@@ -285,8 +286,7 @@ absl::StatusOr<Direction> direction(const Building &b, const Kind &kind,
   d.width = b.node.integer("hidden_size", 0);
   int64_t features = tensorType(inputs).getDimSize(2);
   bool batchFirst = b.node.integer("layout", 0);
-  d.isReverse =
-      number == 1 || b.node.text("direction", "forward") == "reverse";
+  d.isReverse = number == 1 || b.node.text("direction", "forward") == "reverse";
   GRADUS_ASSIGN_OR_RETURN(
       d.weight,
       ofDirection(b, 1, number, {kind.gates * d.width, features}, directions));
@@ -307,13 +307,14 @@ absl::StatusOr<Direction> direction(const Building &b, const Kind &kind,
 }
 
 /// The states [D, B, H] (or batch first) of all directions as an output.
-absl::Status defineState(const Building &b, int output, ArrayRef<Value> states) {
+absl::Status defineState(const Building &b, int output,
+                         ArrayRef<Value> states) {
   SmallVector<Value> parts;
   RankedTensorType one = tensorType(states[0]);
   for (Value state : states)
     parts.push_back(b.shaped(state, {1, one.getDimSize(0), one.getDimSize(1)}));
-  Type type = one.clone(ArrayRef<int64_t>{int64_t(states.size()),
-                                          one.getDimSize(0), one.getDimSize(1)});
+  Type type = one.clone(ArrayRef<int64_t>{
+      int64_t(states.size()), one.getDimSize(0), one.getDimSize(1)});
   Value all = b.make<ConcatenateOp>(type, parts, 0);
   if (b.node.integer("layout", 0))
     all = b.permuted(all, {1, 0, 2});
@@ -330,8 +331,8 @@ absl::Status defineOutputs(const Building &b, const Kind &kind,
   }
   SmallVector<int64_t> shape(tensorType(outputs[0]).getShape());
   shape[1] = runs.size();
-  Value all = b.make<ConcatenateOp>(tensorType(outputs[0]).clone(shape),
-                                    outputs, 1);
+  Value all =
+      b.make<ConcatenateOp>(tensorType(outputs[0]).clone(shape), outputs, 1);
   if (b.node.integer("layout", 0))
     all = b.permuted(all, {2, 0, 1, 3});
   GRADUS_RETURN_IF_ERROR(b.importer.define(b.node, 0, all));

@@ -16,8 +16,7 @@ int64_t countOf(ArrayRef<int64_t> shape) {
 }
 
 /// Along one axis; before opset 13 along that and all behind it at once.
-template <bool log>
-absl::Status softmax(Importer &importer, const Node &node) {
+template <bool log> absl::Status softmax(Importer &importer, const Node &node) {
   Building b(importer, node);
   GRADUS_ASSIGN_OR_RETURN(Value input, importer.value(node, 0));
   ArrayRef<int64_t> shape = tensorType(input).getShape();
@@ -57,14 +56,12 @@ absl::Status defineStatistics(const Building &b, Value input, int64_t axis,
     kept[d] = 1;
   }
   Value average = mean(b.builder, b.location, input, axes);
-  Value centred = b.sub(
-      input, broadcastAlong(b.builder, b.location, average, shape, axes));
-  Value variance =
-      mean(b.builder, b.location, b.mul(centred, centred), axes);
+  Value centred =
+      b.sub(input, broadcastAlong(b.builder, b.location, average, shape, axes));
+  Value variance = mean(b.builder, b.location, b.mul(centred, centred), axes);
   Value inverse =
       b.make<math::RsqrtOp>(b.add(variance, b.number(epsilon, variance)));
-  GRADUS_RETURN_IF_ERROR(
-      b.importer.define(b.node, 1, b.shaped(average, kept)));
+  GRADUS_RETURN_IF_ERROR(b.importer.define(b.node, 1, b.shaped(average, kept)));
   return b.importer.define(b.node, 2, b.shaped(inverse, kept));
 }
 
@@ -82,8 +79,7 @@ absl::Status normalization(Importer &importer, const Node &node) {
   }
   double epsilon = node.number("epsilon", 1e-5f);
   Value result = LayerNormOp::create(b.builder, b.location, input.getType(),
-                                     rms, input, scale, bias,
-                                     APFloat(epsilon));
+                                     rms, input, scale, bias, APFloat(epsilon));
   GRADUS_RETURN_IF_ERROR(importer.define(node, 0, result));
   return rms ? absl::OkStatus() : defineStatistics(b, input, axis, epsilon);
 }

@@ -57,7 +57,8 @@ private:
   /// Waits for a region after `seen`; false when the pool ends.
   bool waitForRegion(int32_t &seen);
 
-  std::unique_ptr<Stretch[]> stretches_; // one for each thread, the caller's first
+  std::unique_ptr<Stretch[]>
+      stretches_; // one for each thread, the caller's first
   alignas(64) std::atomic<int32_t> unfinished_{0};
   alignas(64) Block block_ = nullptr;
   void *context_ = nullptr;

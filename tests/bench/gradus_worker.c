@@ -78,8 +78,10 @@ static void load(bench *b, char **arguments) {
   b->inputs = gradus_input_count(b->session, b->graph);
   b->outputs = gradus_output_count(b->session, b->graph);
   b->queue = atoi(arguments[3]);
-  if (b->inputs > MOST_INPUTS || b->outputs > MOST_OUTPUTS || b->queue > MOST_QUEUE)
-    die(arguments[1], "more inputs, outputs or queued steps than the bench has places for");
+  if (b->inputs > MOST_INPUTS || b->outputs > MOST_OUTPUTS ||
+      b->queue > MOST_QUEUE)
+    die(arguments[1],
+        "more inputs, outputs or queued steps than the bench has places for");
   make_inputs(b, atoi(arguments[4]));
   make_outputs(b);
 }
@@ -88,7 +90,8 @@ static void run(bench *b, long steps) {
   gradus_status status = GRADUS_OK;
   if (b->queue)
     for (long k = 0; status == GRADUS_OK && k < steps / b->queue; ++k)
-      status = gradus_steps(b->session, b->graph, b->queue, b->batches, b->results, NULL);
+      status = gradus_steps(b->session, b->graph, b->queue, b->batches,
+                            b->results, NULL);
   else
     for (long k = 0; status == GRADUS_OK && k < steps; ++k)
       status = gradus_step(b->session, b->graph, b->batches, b->results);

@@ -19,7 +19,9 @@ struct Case {
   double flops = 0;
 };
 
-double flopsOf(const NestText &nest) { return 2.0 * countOf(nest.parallel) * countOf(nest.reduced); }
+double flopsOf(const NestText &nest) {
+  return 2.0 * countOf(nest.parallel) * countOf(nest.reduced);
+}
 
 Case sumOfProducts(std::string name, NestText nest, std::string split) {
   int64_t items = split == "serial" ? 1 : nest.parallel[0];
@@ -66,7 +68,8 @@ std::vector<Case> cases() {
   add("mlp_data_16x32x32", dense(16, 32, 32, "mk", "kn", false), "serial");
   add("mlp_weights_32x32x16", dense(32, 32, 16, "km", "kn", false), "serial");
   add("mlp_last_16x1x32", dense(16, 1, 32, "mk", "nk", true), "serial");
-  for (auto [n, k] : {std::pair<int64_t, int64_t>{120, 400}, {84, 120}, {10, 84}}) {
+  for (auto [n, k] :
+       {std::pair<int64_t, int64_t>{120, 400}, {84, 120}, {10, 84}}) {
     std::string size = std::to_string(k) + "x" + std::to_string(n);
     add("fc_forward_" + size, dense(32, n, k, "mk", "nk", true), "rows");
     add("fc_data_" + size, dense(32, k, n, "mk", "kn", false), "rows");
@@ -78,23 +81,32 @@ std::vector<Case> cases() {
   add("conv2_data", convolutionBackwardData(second), "rows");
   add("conv2_weights", convolutionBackwardWeights(second), "rows");
   add("pool_28", maxPool(32, 6, 28, 2), "rows");
-  all.push_back({"adam_65536", kernelOf("k", flatUpdate(), "flat"), 65536, 65536 * 12});
+  all.push_back(
+      {"adam_65536", kernelOf("k", flatUpdate(), "flat"), 65536, 65536 * 12});
   return all;
 }
 
 /// "d2 vectors of 16: 1 x 6 x 16 .." - how the kernel's first nest is tiled.
-std::string tilingOf(gradus::plan::KernelOp kernel, const gradus::CpuTarget &target) {
-  auto nest = gradus::readNest(*kernel.getBody().getOps<gradus::plan::NestOp>().begin(), kernel.getSplit());
+std::string tilingOf(gradus::plan::KernelOp kernel,
+                     const gradus::CpuTarget &target) {
+  auto nest =
+      gradus::readNest(*kernel.getBody().getOps<gradus::plan::NestOp>().begin(),
+                       kernel.getSplit());
   auto tiling = gradus::chooseTiling(nest, target);
-  std::string text = "d" + std::to_string(tiling.vectorDim) + " vectors of " + std::to_string(tiling.lanes) + ":";
+  std::string text = "d" + std::to_string(tiling.vectorDim) + " vectors of " +
+                     std::to_string(tiling.lanes) + ":";
   for (auto [size, extent] : llvm::zip(tiling.sizes, nest.extents))
-    text += " " + std::to_string(size) + "/" + (extent < 0 ? "?" : std::to_string(extent));
-  return text + (tiling.finishDim < 0 ? "" : ", finished along d" + std::to_string(tiling.finishDim));
+    text += " " + std::to_string(size) + "/" +
+            (extent < 0 ? "?" : std::to_string(extent));
+  return text + (tiling.finishDim < 0
+                     ? ""
+                     : ", finished along d" + std::to_string(tiling.finishDim));
 }
 
 void emitOnce(benchmark::State &state, const Case &test) {
   Context context;
-  auto module = mlir::parseSourceString<mlir::ModuleOp>(test.text, &context.context);
+  auto module =
+      mlir::parseSourceString<mlir::ModuleOp>(test.text, &context.context);
   auto kernels = llvm::to_vector(module->getOps<gradus::plan::KernelOp>());
   auto target = llvm::cantFail(gradus::cpuTarget("cpu"));
   size_t bytes = 0;
@@ -105,22 +117,24 @@ void emitOnce(benchmark::State &state, const Case &test) {
 
 void runCase(benchmark::State &state, const Case &test) {
   Context context;
-  auto module = mlir::parseSourceString<mlir::ModuleOp>(test.text, &context.context);
+  auto module =
+      mlir::parseSourceString<mlir::ModuleOp>(test.text, &context.context);
   auto kernels = llvm::to_vector(module->getOps<gradus::plan::KernelOp>());
   auto target = llvm::cantFail(gradus::cpuTarget("cpu"));
   Code code(llvm::cantFail(gradus::emitCpu(kernels, target)));
   std::mt19937 random(1);
   std::vector<Buffer> buffers;
   for (mlir::Type type : kernels[0].getArgumentTypes())
-    buffers.emplace_back(randomTensor(llvm::cast<mlir::MemRefType>(type), test.items, random));
+    buffers.emplace_back(
+        randomTensor(llvm::cast<mlir::MemRefType>(type), test.items, random));
   std::vector<void *> table;
   for (Buffer &buffer : buffers)
     table.push_back(buffer.data());
   state.SetLabel(tilingOf(kernels[0], target));
   for (auto _ : state)
     code.run(0, table.data(), 0, test.items);
-  state.counters["GFLOP/s"] =
-      benchmark::Counter(test.flops * 1e-9, benchmark::Counter::kIsIterationInvariantRate);
+  state.counters["GFLOP/s"] = benchmark::Counter(
+      test.flops * 1e-9, benchmark::Counter::kIsIterationInvariantRate);
 }
 
 /// The kernel with all nests but one erased, as a case of its own.
@@ -129,15 +143,19 @@ Case onlyNest(gradus::plan::KernelOp kernel, unsigned kept) {
   auto clone = llvm::cast<gradus::plan::KernelOp>(*copy);
   unsigned number = 0;
   double flops = 0;
-  for (auto nest : llvm::make_early_inc_range(clone.getBody().getOps<gradus::plan::NestOp>())) {
+  for (auto nest : llvm::make_early_inc_range(
+           clone.getBody().getOps<gradus::plan::NestOp>())) {
     if (number++ != kept) {
       nest.erase();
       continue;
     }
-    auto size = [](auto extents) { return std::max<int64_t>(1, countOf(extents)); };
+    auto size = [](auto extents) {
+      return std::max<int64_t>(1, countOf(extents));
+    };
     flops = 2.0 * size(nest.getParallel()) * size(nest.getReduced());
   }
-  Case test{kernel.getSymName().str() + "/" + std::to_string(kept), "", int64_t(kernel.getItems()), flops};
+  Case test{kernel.getSymName().str() + "/" + std::to_string(kept), "",
+            int64_t(kernel.getItems()), flops};
   if (kernel.getSplit() == gradus::plan::Split::flat)
     test.items = 65536;
   llvm::raw_string_ostream(test.text) << *clone;
@@ -150,7 +168,8 @@ std::vector<Case> casesOf(const char *path) {
   auto module = mlir::parseSourceFile<mlir::ModuleOp>(path, &context.context);
   std::vector<Case> all;
   module->walk([&](gradus::plan::KernelOp kernel) {
-    unsigned count = llvm::range_size(kernel.getBody().getOps<gradus::plan::NestOp>());
+    unsigned count =
+        llvm::range_size(kernel.getBody().getOps<gradus::plan::NestOp>());
     for (unsigned i = 0; i < count; ++i)
       all.push_back(onlyNest(kernel, i));
   });
@@ -162,10 +181,12 @@ std::vector<Case> casesOf(const char *path) {
 int main(int argc, char **argv) {
   bool fromFile = argc > 1 && argv[1][0] != '-';
   for (const Case &test : fromFile ? casesOf(argv[1]) : cases()) {
-    benchmark::RegisterBenchmark(("run/" + test.name).c_str(),
-                                 [test](benchmark::State &state) { runCase(state, test); });
-    benchmark::RegisterBenchmark(("emit/" + test.name).c_str(),
-                                 [test](benchmark::State &state) { emitOnce(state, test); })
+    benchmark::RegisterBenchmark(
+        ("run/" + test.name).c_str(),
+        [test](benchmark::State &state) { runCase(state, test); });
+    benchmark::RegisterBenchmark(
+        ("emit/" + test.name).c_str(),
+        [test](benchmark::State &state) { emitOnce(state, test); })
         ->Unit(benchmark::kMillisecond);
   }
   benchmark::Initialize(&argc, argv);

@@ -65,7 +65,8 @@ __attribute__((target("avx2,fma"))) static double fma256(void) {
 
 static int has_amx(void) {
   enum { ASK_PERMISSION = 0x1023, TILE_DATA = 18 };
-  return __builtin_cpu_supports("amx-bf16") && !syscall(SYS_arch_prctl, ASK_PERMISSION, TILE_DATA);
+  return __builtin_cpu_supports("amx-bf16") &&
+         !syscall(SYS_arch_prctl, ASK_PERMISSION, TILE_DATA);
 }
 
 __attribute__((target("amx-tile,amx-bf16"))) static double amx(void) {
@@ -110,7 +111,8 @@ static void *measure(void *argument) {
 
 static void *update(void *argument) {
   part *p = argument;
-  float *restrict a = p->arrays[0], *restrict b = p->arrays[1], *restrict c = p->arrays[2];
+  float *restrict a = p->arrays[0], *restrict b = p->arrays[1],
+                  *restrict c = p->arrays[2];
   const float *restrict d = p->arrays[3];
   pthread_barrier_wait(&barrier);
   double start = now();
@@ -125,7 +127,8 @@ static void *update(void *argument) {
 
 // Runs `work` on both threads, each with its half of `size` elements, and
 // returns the time of the slower.
-static double on_both(void *(*work)(void *), part *parts, float *const *arrays, long size) {
+static double on_both(void *(*work)(void *), part *parts, float *const *arrays,
+                      long size) {
   pthread_t threads[THREADS];
   for (int i = 0; i < THREADS; ++i) {
     memcpy(parts[i].arrays, arrays, sizeof parts[i].arrays);
@@ -166,8 +169,8 @@ int main(void) {
   while (array && fgets(line, sizeof line, stdin)) {
     if (!strncmp(line, "probe", 5)) {
       double time = on_both(measure, parts, arrays, ARRAY);
-      printf("probe %.1f %.1f %.1f %.1f %.2f\n", parts[0].fma, parts[1].fma, parts[0].amx, parts[1].amx,
-             ARRAY * 8.0 / time);
+      printf("probe %.1f %.1f %.1f %.1f %.2f\n", parts[0].fma, parts[1].fma,
+             parts[0].amx, parts[1].amx, ARRAY * 8.0 / time);
     } else if (!strncmp(line, "streams ", 8)) {
       streams(atol(line + 8));
     } else {

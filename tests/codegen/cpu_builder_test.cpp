@@ -20,14 +20,17 @@ struct Scene {
   llvm::Function *function;
 
   Scene() {
-    auto *type = llvm::FunctionType::get(b.getInt64Ty(), {b.getInt64Ty()}, false);
-    function = llvm::Function::Create(type, llvm::Function::ExternalLinkage, "f", module);
+    auto *type =
+        llvm::FunctionType::get(b.getInt64Ty(), {b.getInt64Ty()}, false);
+    function = llvm::Function::Create(type, llvm::Function::ExternalLinkage,
+                                      "f", module);
     b.SetInsertPoint(llvm::BasicBlock::Create(context, "entry", function));
   }
   llvm::Value *sum(llvm::Value *begin, llvm::Value *end, int64_t step) {
-    return b.loop(begin, end, step, {b.getInt64(0)}, [&](llvm::Value *iv, llvm::ArrayRef<llvm::Value *> carried) {
-      return Values{b.CreateAdd(carried[0], iv)};
-    })[0];
+    return b.loop(begin, end, step, {b.getInt64(0)},
+                  [&](llvm::Value *iv, llvm::ArrayRef<llvm::Value *> carried) {
+                    return Values{b.CreateAdd(carried[0], iv)};
+                  })[0];
   }
   bool isValid(llvm::Value *result) {
     b.CreateRet(result);

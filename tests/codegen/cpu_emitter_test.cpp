@@ -6,7 +6,8 @@
 using namespace gradus;
 using namespace gradus::test;
 
-static llvm::Expected<CpuCode> emit(const std::string &text, const char *target) {
+static llvm::Expected<CpuCode> emit(const std::string &text,
+                                    const char *target) {
   Context context;
   auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context.context);
   EXPECT_TRUE(module);
@@ -20,15 +21,19 @@ static std::string someKernels() {
          kernelOf("pool", maxPool(2, 3, 8, 2), "rows", 2);
 }
 
-TEST(CpuEmitter, RunsSeveralKernelsOfOneBlob) { KernelCheck().run(someKernels()); }
+TEST(CpuEmitter, RunsSeveralKernelsOfOneBlob) {
+  KernelCheck().run(someKernels());
+}
 
 /// Enough of them that several threads share the work.
 TEST(CpuEmitter, RunsManyKernelsOfOneBlob) {
   std::string text;
   for (int64_t i = 1; i < 20; ++i)
-    text += kernelOf("dense" + std::to_string(i), dense(i, 3 * i, 5, "mk", "kn", i % 2), "rows", i);
+    text += kernelOf("dense" + std::to_string(i),
+                     dense(i, 3 * i, 5, "mk", "kn", i % 2), "rows", i);
   KernelCheck().run(text);
-  EXPECT_EQ(llvm::cantFail(emit(text, "cpu")).code, llvm::cantFail(emit(text, "cpu")).code);
+  EXPECT_EQ(llvm::cantFail(emit(text, "cpu")).code,
+            llvm::cantFail(emit(text, "cpu")).code);
 }
 
 TEST(CpuEmitter, GivesTheSameBytesEveryTime) {
@@ -42,8 +47,15 @@ TEST(CpuEmitter, GivesTheSameBytesEveryTime) {
 }
 
 TEST(CpuEmitter, RefusesElementsItDoesNotKnow) {
-  NestText nest{{4}, {}, {}, {{"%x", buffer({4}, "i7"), "(i) -> (i)"}}, {{"%y", buffer({4}, "i7"), "(i) -> (i)"}}, {}, "",
+  NestText nest{{4},
+                {},
+                {},
+                {{"%x", buffer({4}, "i7"), "(i) -> (i)"}},
+                {{"%y", buffer({4}, "i7"), "(i) -> (i)"}},
+                {},
+                "",
                 "\n ^bb0(%a: i7):\n plan.yield %a : i7\n"};
-  EXPECT_EQ(llvm::toString(emit(kernelOf("odd", nest, "serial"), "cpu").takeError()),
-            "kernel 'odd': no CPU code for elements of type i7");
+  EXPECT_EQ(
+      llvm::toString(emit(kernelOf("odd", nest, "serial"), "cpu").takeError()),
+      "kernel 'odd': no CPU code for elements of type i7");
 }

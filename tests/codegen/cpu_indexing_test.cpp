@@ -33,7 +33,9 @@ TEST(CpuIndexing, TouchesNothingOutside) {
   HostTensor x = zeros({7, 37});
   for (size_t i = 0; i < x.floats.size(); ++i)
     x.floats[i] = i;
-  HostTensor y = compiled.run("take", {{"x", x}, {"i", indices({6, -7, 7, INT32_MIN, INT32_MAX})}})["y"];
+  HostTensor y = compiled.run(
+      "take",
+      {{"x", x}, {"i", indices({6, -7, 7, INT32_MIN, INT32_MAX})}})["y"];
   EXPECT_EQ(y.floats[0], 6 * 37);
   EXPECT_EQ(y.floats[37 + 36], 36);
   for (int64_t i = 2 * 37; i < y.size(); ++i)
@@ -42,11 +44,14 @@ TEST(CpuIndexing, TouchesNothingOutside) {
 
 TEST(CpuIndexing, SumsAlikeWithAnyNumberOfThreads) {
   ModuleText text(program);
-  auto type = mlir::cast<mlir::RankedTensorType>(text.program().getGraph("add").getArgumentTypes()[0]);
+  auto type = mlir::cast<mlir::RankedTensorType>(
+      text.program().getGraph("add").getArgumentTypes()[0]);
   HostTensor x = randomTensor(type, 3), i = indices({});
   i.shape = {4096};
   for (int64_t n = 0; n < 4096; ++n)
-    i.integers.push_back(n == 5 ? INT64_MIN : n == 6 ? 700 : n * n * 31 % 1400 - 700);
+    i.integers.push_back(n == 5   ? INT64_MIN
+                         : n == 6 ? 700
+                                  : n * n * 31 % 1400 - 700);
   NamedTensors inputs = {{"x", x}, {"i", i}};
   runtime::SessionOptions one, three;
   one.threads = 1;
@@ -54,5 +59,6 @@ TEST(CpuIndexing, SumsAlikeWithAnyNumberOfThreads) {
   NamedTensors expected = Evaluated(program).run("add", inputs);
   NamedTensors found = Compiled(program, one).run("add", inputs);
   expectNear(found, expected, 1e-5, 1e-5);
-  EXPECT_EQ(found["y"].floats, Compiled(program, three).run("add", inputs)["y"].floats);
+  EXPECT_EQ(found["y"].floats,
+            Compiled(program, three).run("add", inputs)["y"].floats);
 }

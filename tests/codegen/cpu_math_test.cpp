@@ -10,9 +10,12 @@ namespace {
 
 /// y = op(x...) for any number of elements.
 template <typename T>
-std::vector<T> apply(std::string op, std::vector<std::vector<T>> inputs, const std::string &targetName) {
-  std::string element = sizeof(T) == 4 ? "f32" : "f64", type = buffer({-1}, element);
-  NestText nest{{INT64_MIN}, {}, {}, {}, {{"%y", type, "(i) -> (i)"}}, {}, "", ""};
+std::vector<T> apply(std::string op, std::vector<std::vector<T>> inputs,
+                     const std::string &targetName) {
+  std::string element = sizeof(T) == 4 ? "f32" : "f64",
+              type = buffer({-1}, element);
+  NestText nest{{INT64_MIN}, {}, {}, {}, {{"%y", type, "(i) -> (i)"}},
+                {},          "", ""};
   std::string arguments, values;
   for (size_t i = 0; i < inputs.size(); ++i) {
     std::string n = std::to_string(i);
@@ -20,10 +23,11 @@ std::vector<T> apply(std::string op, std::vector<std::vector<T>> inputs, const s
     arguments += (i ? ", %a" : "%a") + n + ": " + element;
     values += (i ? ", %a" : "%a") + n;
   }
-  nest.then = "\n ^bb0(" + arguments + "):\n %r = " + op + " " + values + " : " + element +
-              "\n plan.yield %r : " + element + "\n";
+  nest.then = "\n ^bb0(" + arguments + "):\n %r = " + op + " " + values +
+              " : " + element + "\n plan.yield %r : " + element + "\n";
   Context context;
-  auto module = mlir::parseSourceString<mlir::ModuleOp>(kernelOf("k", nest, "flat", 0), &context.context);
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(
+      kernelOf("k", nest, "flat", 0), &context.context);
   auto kernels = llvm::to_vector(module->getOps<gradus::plan::KernelOp>());
   auto target = llvm::cantFail(gradus::cpuTarget(targetName));
   Code code(llvm::cantFail(gradus::emitCpu(kernels, target)));
@@ -45,15 +49,19 @@ template <typename T> std::vector<T> spread(double low, double high) {
 
 using Function = double (*)(double);
 
-/// The largest error relative to the result, or to `floor` where that is larger.
+/// The largest error relative to the result, or to `floor` where that is
+/// larger.
 template <typename T>
-double worstError(std::string op, Function exact, double low, double high, double floor = 0) {
+double worstError(std::string op, Function exact, double low, double high,
+                  double floor = 0) {
   double worst = 0;
   for (std::string target : {"cpu", "cpu:x86-64-v2"}) {
     std::vector<T> x = spread<T>(low, high), y = apply<T>(op, {x}, target);
     for (size_t i = 0; i < x.size(); ++i) {
-      double want = exact(double(x[i])), size = std::max(std::fabs(want), floor);
-      double error = size == 0 ? std::fabs(double(y[i])) : std::fabs(y[i] - want) / size;
+      double want = exact(double(x[i])),
+             size = std::max(std::fabs(want), floor);
+      double error =
+          size == 0 ? std::fabs(double(y[i])) : std::fabs(y[i] - want) / size;
       worst = std::max(worst, error == error ? error : 1e9);
     }
   }
@@ -73,7 +81,10 @@ TEST(CpuMath, IsCloseInSinglePrecision) {
   EXPECT_LT(worstError<float>("math.erf", std::erf, -5, 5), 6 * ulp);
   EXPECT_LT(worstError<float>("math.sin", std::sin, -50, 50, 1e-1), 4 * ulp);
   EXPECT_LT(worstError<float>("math.cos", std::cos, -50, 50, 1e-1), 4 * ulp);
-  EXPECT_LT(worstError<float>("math.rsqrt", [](double x) { return 1 / std::sqrt(x); }, 1e-3, 10), 2 * ulp);
+  EXPECT_LT(
+      worstError<float>(
+          "math.rsqrt", [](double x) { return 1 / std::sqrt(x); }, 1e-3, 10),
+      2 * ulp);
 }
 
 TEST(CpuMath, IsCloseInDoublePrecision) {
@@ -92,7 +103,8 @@ TEST(CpuMath, RaisesToPowers) {
   std::vector<double> y = apply<double>("math.powf", {base, steps}, "cpu");
   for (size_t i = 0; i < y.size(); ++i)
     ASSERT_NEAR(y[i] / std::pow(0.999, steps[i]), 1, 1e-12);
-  std::vector<float> x = {2, -2, -2, 0, 0, 3, -8}, e = {10, 3, 2, 2, 0, -1, 0.5};
+  std::vector<float> x = {2, -2, -2, 0, 0, 3, -8},
+                     e = {10, 3, 2, 2, 0, -1, 0.5};
   std::vector<float> z = apply<float>("math.powf", {x, e}, "cpu:x86-64-v2");
   for (size_t i = 0; i + 1 < x.size(); ++i)
     EXPECT_FLOAT_EQ(z[i], std::pow(x[i], e[i]));
@@ -100,9 +112,11 @@ TEST(CpuMath, RaisesToPowers) {
 }
 
 template <typename T> static void expectSpecialValues() {
-  constexpr T inf = std::numeric_limits<T>::infinity(), nan = std::numeric_limits<T>::quiet_NaN();
+  constexpr T inf = std::numeric_limits<T>::infinity(),
+              nan = std::numeric_limits<T>::quiet_NaN();
   std::vector<T> x = {inf, -inf, nan, 0, 1000, -1000};
-  std::vector<T> exp = apply<T>("math.exp", {x}, "cpu"), log = apply<T>("math.log", {x}, "cpu");
+  std::vector<T> exp = apply<T>("math.exp", {x}, "cpu"),
+                 log = apply<T>("math.log", {x}, "cpu");
   std::vector<T> tanh = apply<T>("math.tanh", {x}, "cpu");
   EXPECT_EQ(exp[0], inf);
   EXPECT_EQ(exp[1], 0);

@@ -17,16 +17,25 @@ struct Read {
   Nest nest;
 
   Read(const NestText &text, std::string split) {
-    module = mlir::parseSourceString<mlir::ModuleOp>(kernelOf("k", text, split, text.parallel[0]),
-                                                     &context.context);
+    module = mlir::parseSourceString<mlir::ModuleOp>(
+        kernelOf("k", text, split, text.parallel[0]), &context.context);
     auto kernel = *module->getOps<plan::KernelOp>().begin();
-    nest = readNest(*kernel.getBody().getOps<plan::NestOp>().begin(), kernel.getSplit());
+    nest = readNest(*kernel.getBody().getOps<plan::NestOp>().begin(),
+                    kernel.getSplit());
   }
 };
 
-NestText move(std::vector<int64_t> extents, std::vector<int64_t> from, std::string map) {
-  std::string same = extents.size() == 2 ? "(i, j) -> (i, j)" : "(i, j, k) -> (i, j, k)";
-  return {extents, {}, {}, {{"%x", buffer(from), map}}, {{"%y", buffer(extents), same}}, {}, "",
+NestText move(std::vector<int64_t> extents, std::vector<int64_t> from,
+              std::string map) {
+  std::string same =
+      extents.size() == 2 ? "(i, j) -> (i, j)" : "(i, j, k) -> (i, j, k)";
+  return {extents,
+          {},
+          {},
+          {{"%x", buffer(from), map}},
+          {{"%y", buffer(extents), same}},
+          {},
+          "",
           "\n ^bb0(%a: f32):\n plan.yield %a : f32\n"};
 }
 
@@ -66,7 +75,8 @@ TEST(CpuNest, SeesHowLanesStep) {
   LaneStep repeated = stepOf({4, 8}, "(i, j) -> (i, j floordiv 2)");
   EXPECT_EQ(repeated.kind, LaneStep::repeated);
   EXPECT_EQ(repeated.by, 2);
-  EXPECT_EQ(stepOf({4, 8}, "(i, j) -> (i, (i + j) floordiv 4)").kind, LaneStep::scattered);
+  EXPECT_EQ(stepOf({4, 8}, "(i, j) -> (i, (i + j) floordiv 4)").kind,
+            LaneStep::scattered);
   EXPECT_EQ(stepOf({16, 4}, "(i, j) -> (j, i)").kind, LaneStep::strided);
   EXPECT_EQ(stepOf({16, 9}, "(i, j) -> (j, i)").kind, LaneStep::scattered);
 }

@@ -14,7 +14,8 @@ static std::vector<std::string> featuresOf(llvm::StringRef name) {
 
 TEST(CpuTarget, HigherLevelsAskForMore) {
   size_t before = 0;
-  for (const char *name : {"cpu:x86-64-v2", "cpu:x86-64-v3", "cpu:x86-64-v4", "cpu:amx"}) {
+  for (const char *name :
+       {"cpu:x86-64-v2", "cpu:x86-64-v3", "cpu:x86-64-v4", "cpu:amx"}) {
     size_t count = featuresOf(name).size();
     EXPECT_GT(count, before) << name;
     before = count;

@@ -8,18 +8,22 @@
 using namespace gradus;
 using namespace gradus::test;
 
-static Tiling tilingOf(const NestText &text, const char *name = "cpu:x86-64-v4") {
+static Tiling tilingOf(const NestText &text,
+                       const char *name = "cpu:x86-64-v4") {
   Context context;
-  auto module = mlir::parseSourceString<mlir::ModuleOp>(kernelOf("k", text, "serial"), &context.context);
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(
+      kernelOf("k", text, "serial"), &context.context);
   auto kernel = *module->getOps<plan::KernelOp>().begin();
-  Nest nest = readNest(*kernel.getBody().getOps<plan::NestOp>().begin(), kernel.getSplit());
+  Nest nest = readNest(*kernel.getBody().getOps<plan::NestOp>().begin(),
+                       kernel.getSplit());
   return chooseTiling(nest, llvm::cantFail(cpuTarget(name)));
 }
 
 static int64_t accumulators(const Tiling &tiling, int64_t parallel) {
   int64_t count = 1;
   for (int64_t dim = 0; dim < parallel; ++dim)
-    count *= dim == tiling.vectorDim ? tiling.sizes[dim] / tiling.lanes : tiling.sizes[dim];
+    count *= dim == tiling.vectorDim ? tiling.sizes[dim] / tiling.lanes
+                                     : tiling.sizes[dim];
   return count;
 }
 
@@ -32,7 +36,8 @@ TEST(CpuTiling, KeepsAMatrixProductInRegisters) {
 }
 
 TEST(CpuTiling, TakesRegistersAsTheyAre) {
-  Tiling narrow = tilingOf(dense(64, 64, 64, "mk", "kn", false), "cpu:x86-64-v2");
+  Tiling narrow =
+      tilingOf(dense(64, 64, 64, "mk", "kn", false), "cpu:x86-64-v2");
   EXPECT_EQ(narrow.lanes, 4u);
   EXPECT_LE(accumulators(narrow, 2), 15);
 }
@@ -51,7 +56,13 @@ TEST(CpuTiling, VectorisesConvolutionsAlongTheRow) {
 }
 
 TEST(CpuTiling, LeavesSingleElementsAlone) {
-  NestText one{{1}, {}, {}, {{"%x", buffer({1}), "(i) -> (i)"}}, {{"%y", buffer({1}), "(i) -> (i)"}}, {}, "",
+  NestText one{{1},
+               {},
+               {},
+               {{"%x", buffer({1}), "(i) -> (i)"}},
+               {{"%y", buffer({1}), "(i) -> (i)"}},
+               {},
+               "",
                "\n ^bb0(%a: f32):\n plan.yield %a : f32\n"};
   EXPECT_EQ(tilingOf(one).lanes, 1u);
 }

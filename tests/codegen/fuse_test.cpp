@@ -26,7 +26,8 @@ TEST(Fuse, KeepsATrainingStepOfConvolutions) {
   PlanCheck(lenet(sgd), fused).expectSame();
 }
 
-// f64 terms of sums are made by the reductions: only vectors of them are stored.
+// f64 terms of sums are made by the reductions: only vectors of them are
+// stored.
 TEST(Fuse, StoresNoWideNumbersForSums) {
   PlanCheck check(
       graphProgram("%x: tensor<4x3x5xf32>, %g: tensor<4x3x5xf32>, %s: "

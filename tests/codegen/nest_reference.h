@@ -32,7 +32,9 @@ struct Tensor {
   std::vector<int64_t> shape;
   std::vector<Number> elements;
 
-  bool isReal() const { return llvm::isa<mlir::FloatType>(type.getElementType()); }
+  bool isReal() const {
+    return llvm::isa<mlir::FloatType>(type.getElementType());
+  }
 };
 
 inline int64_t countOf(llvm::ArrayRef<int64_t> shape) {
@@ -45,14 +47,17 @@ inline int64_t countOf(llvm::ArrayRef<int64_t> shape) {
 //===-- elements in memory ------------------------------------------------===//
 
 inline int64_t bytesOf(mlir::Type type) {
-  return type.isInteger(1) ? 1 : type.isIndex() ? 8 : type.getIntOrFloatBitWidth() / 8;
+  return type.isInteger(1) ? 1
+         : type.isIndex()  ? 8
+                           : type.getIntOrFloatBitWidth() / 8;
 }
 
 inline void writeElement(mlir::Type type, Number value, char *at) {
   if (auto real = llvm::dyn_cast<mlir::FloatType>(type)) {
     llvm::APFloat number(value.real);
     bool lost;
-    number.convert(real.getFloatSemantics(), llvm::APFloat::rmNearestTiesToEven, &lost);
+    number.convert(real.getFloatSemantics(), llvm::APFloat::rmNearestTiesToEven,
+                   &lost);
     uint64_t bits = number.bitcastToAPInt().getZExtValue();
     std::memcpy(at, &bits, bytesOf(type));
     return;
@@ -64,38 +69,58 @@ inline Number readElement(mlir::Type type, const char *at) {
   uint64_t bits = 0;
   std::memcpy(&bits, at, bytesOf(type));
   if (auto real = llvm::dyn_cast<mlir::FloatType>(type)) {
-    llvm::APFloat number(real.getFloatSemantics(), llvm::APInt(real.getWidth(), bits));
+    llvm::APFloat number(real.getFloatSemantics(),
+                         llvm::APInt(real.getWidth(), bits));
     return {number.convertToDouble(), 0};
   }
   unsigned width = 8 * bytesOf(type);
-  return {0, type.isInteger(1) ? int64_t(bits & 1) : llvm::SignExtend64(bits, width)};
+  return {0, type.isInteger(1) ? int64_t(bits & 1)
+                               : llvm::SignExtend64(bits, width)};
 }
 
 //===-- scalars -----------------------------------------------------------===//
 
-inline bool compareReals(mlir::arith::CmpFPredicate predicate, double x, double y) {
+inline bool compareReals(mlir::arith::CmpFPredicate predicate, double x,
+                         double y) {
   using P = mlir::arith::CmpFPredicate;
   switch (predicate) {
-  case P::OEQ: return x == y;
-  case P::OGT: return x > y;
-  case P::OGE: return x >= y;
-  case P::OLT: return x < y;
-  case P::OLE: return x <= y;
-  case P::UNE: return x != y;
-  default: ADD_FAILURE() << "predicate not in the reference"; return false;
+  case P::OEQ:
+    return x == y;
+  case P::OGT:
+    return x > y;
+  case P::OGE:
+    return x >= y;
+  case P::OLT:
+    return x < y;
+  case P::OLE:
+    return x <= y;
+  case P::UNE:
+    return x != y;
+  default:
+    ADD_FAILURE() << "predicate not in the reference";
+    return false;
   }
 }
 
-inline bool compareWholes(mlir::arith::CmpIPredicate predicate, int64_t x, int64_t y) {
+inline bool compareWholes(mlir::arith::CmpIPredicate predicate, int64_t x,
+                          int64_t y) {
   using P = mlir::arith::CmpIPredicate;
   switch (predicate) {
-  case P::eq: return x == y;
-  case P::ne: return x != y;
-  case P::slt: return x < y;
-  case P::sle: return x <= y;
-  case P::sgt: return x > y;
-  case P::sge: return x >= y;
-  default: ADD_FAILURE() << "predicate not in the reference"; return false;
+  case P::eq:
+    return x == y;
+  case P::ne:
+    return x != y;
+  case P::slt:
+    return x < y;
+  case P::sle:
+    return x <= y;
+  case P::sgt:
+    return x > y;
+  case P::sge:
+    return x >= y;
+  default:
+    ADD_FAILURE() << "predicate not in the reference";
+    return false;
   }
 }
 
@@ -170,7 +195,8 @@ inline Number evaluate(mlir::Operation &op, const std::vector<Number> &x,
   return {};
 }
 
-inline std::vector<Number> runRegion(mlir::Region &region, const std::vector<Number> &arguments,
+inline std::vector<Number> runRegion(mlir::Region &region,
+                                     const std::vector<Number> &arguments,
                                      llvm::ArrayRef<int64_t> point) {
   llvm::DenseMap<mlir::Value, Number> values;
   for (auto [argument, number] : llvm::zip(region.getArguments(), arguments))
@@ -191,8 +217,9 @@ inline std::vector<Number> runRegion(mlir::Region &region, const std::vector<Num
 using Memory = llvm::DenseMap<mlir::Value, Tensor *>;
 
 /// Calls `visit` with every point of a box.
-inline void forEachPoint(llvm::ArrayRef<int64_t> low, llvm::ArrayRef<int64_t> high,
-                         llvm::function_ref<void(std::vector<int64_t> &)> visit) {
+inline void
+forEachPoint(llvm::ArrayRef<int64_t> low, llvm::ArrayRef<int64_t> high,
+             llvm::function_ref<void(std::vector<int64_t> &)> visit) {
   std::vector<int64_t> point(low.begin(), low.end());
   for (size_t d = 0; d < point.size(); ++d)
     if (low[d] >= high[d])
@@ -207,27 +234,36 @@ inline void forEachPoint(llvm::ArrayRef<int64_t> low, llvm::ArrayRef<int64_t> hi
   }
 }
 
-inline int64_t evaluate(mlir::AffineExpr expression, llvm::ArrayRef<int64_t> point) {
+inline int64_t evaluate(mlir::AffineExpr expression,
+                        llvm::ArrayRef<int64_t> point) {
   if (auto constant = llvm::dyn_cast<mlir::AffineConstantExpr>(expression))
     return constant.getValue();
   if (auto dim = llvm::dyn_cast<mlir::AffineDimExpr>(expression))
     return point[dim.getPosition()];
   auto both = llvm::cast<mlir::AffineBinaryOpExpr>(expression);
-  int64_t x = evaluate(both.getLHS(), point), y = evaluate(both.getRHS(), point);
+  int64_t x = evaluate(both.getLHS(), point),
+          y = evaluate(both.getRHS(), point);
   switch (both.getKind()) {
-  case mlir::AffineExprKind::Add: return x + y;
-  case mlir::AffineExprKind::Mul: return x * y;
-  case mlir::AffineExprKind::Mod: return llvm::mod(x, y);
-  case mlir::AffineExprKind::FloorDiv: return llvm::divideFloorSigned(x, y);
-  default: return llvm::divideCeilSigned(x, y);
+  case mlir::AffineExprKind::Add:
+    return x + y;
+  case mlir::AffineExprKind::Mul:
+    return x * y;
+  case mlir::AffineExprKind::Mod:
+    return llvm::mod(x, y);
+  case mlir::AffineExprKind::FloorDiv:
+    return llvm::divideFloorSigned(x, y);
+  default:
+    return llvm::divideCeilSigned(x, y);
   }
 }
 
-inline int64_t placeOf(const Tensor &tensor, mlir::AffineMap map, llvm::ArrayRef<int64_t> point) {
+inline int64_t placeOf(const Tensor &tensor, mlir::AffineMap map,
+                       llvm::ArrayRef<int64_t> point) {
   int64_t place = 0;
   for (unsigned i = 0; i < map.getNumResults(); ++i) {
     int64_t index = evaluate(map.getResult(i), point);
-    EXPECT_TRUE(index >= 0 && index < tensor.shape[i]) << "index " << index << " in dimension " << i;
+    EXPECT_TRUE(index >= 0 && index < tensor.shape[i])
+        << "index " << index << " in dimension " << i;
     place = place * tensor.shape[i] + index;
   }
   return place;
@@ -242,8 +278,8 @@ inline bool isInside(mlir::IntegerSet set, llvm::ArrayRef<int64_t> point) {
   return true;
 }
 
-inline Number readInput(plan::NestOp nest, unsigned i, llvm::ArrayRef<int64_t> point,
-                        const Memory &memory) {
+inline Number readInput(plan::NestOp nest, unsigned i,
+                        llvm::ArrayRef<int64_t> point, const Memory &memory) {
   auto operands = nest->getOperands();
   const Tensor &tensor = *memory.lookup(operands[i]);
   if (!isInside(nest.getGuard(i), point))
@@ -260,8 +296,8 @@ inline Number combine(Reduction kind, bool real, Number x, Number y) {
 }
 
 /// Runs one nest for d0 in [begin, end) (over everything if it is serial).
-inline void runNest(plan::NestOp nest, llvm::ArrayRef<int64_t> low, llvm::ArrayRef<int64_t> high,
-                    const Memory &memory) {
+inline void runNest(plan::NestOp nest, llvm::ArrayRef<int64_t> low,
+                    llvm::ArrayRef<int64_t> high, const Memory &memory) {
   unsigned mapInputs = nest.getMapInputs().size();
   std::vector<int64_t> zeros(nest.getReduced().size(), 0);
   forEachPoint(low, high, [&](std::vector<int64_t> &outer) {
@@ -290,7 +326,8 @@ inline void runNest(plan::NestOp nest, llvm::ArrayRef<int64_t> low, llvm::ArrayR
     std::vector<Number> results = runRegion(nest.getThen(), combined, outer);
     for (auto [i, out] : llvm::enumerate(nest.getOuts())) {
       Tensor &tensor = *memory.lookup(out);
-      Number &element = tensor.elements[placeOf(tensor, nest.getOutputMap(i), outer)];
+      Number &element =
+          tensor.elements[placeOf(tensor, nest.getOutputMap(i), outer)];
       char bytes[8] = {};
       writeElement(tensor.type.getElementType(), results[i], bytes);
       element = readElement(tensor.type.getElementType(), bytes);
@@ -299,22 +336,25 @@ inline void runNest(plan::NestOp nest, llvm::ArrayRef<int64_t> low, llvm::ArrayR
 }
 
 /// Runs a kernel's nests by their definition for items [begin, end).
-inline void runKernel(plan::KernelOp kernel, std::vector<Tensor> &arguments, int64_t begin,
-                      int64_t end) {
+inline void runKernel(plan::KernelOp kernel, std::vector<Tensor> &arguments,
+                      int64_t begin, int64_t end) {
   Memory memory;
   std::vector<std::unique_ptr<Tensor>> scratch;
-  for (auto [value, tensor] : llvm::zip(kernel.getBody().getArguments(), arguments))
+  for (auto [value, tensor] :
+       llvm::zip(kernel.getBody().getArguments(), arguments))
     memory[value] = &tensor;
   for (auto op : kernel.getBody().getOps<plan::ScratchOp>()) {
     auto type = llvm::cast<mlir::MemRefType>(op.getType());
     scratch.push_back(std::make_unique<Tensor>(
-        Tensor{type, type.getShape().vec(), std::vector<Number>(type.getNumElements())}));
+        Tensor{type, type.getShape().vec(),
+               std::vector<Number>(type.getNumElements())}));
     memory[op.getResult()] = scratch.back().get();
   }
   bool serial = kernel.getSplit() == plan::Split::serial;
   for (int64_t item = begin; item < end; item = serial ? end : item + 1)
     for (auto nest : kernel.getBody().getOps<plan::NestOp>()) {
-      std::vector<int64_t> low(nest.getParallel().size(), 0), high = nest.getParallel().vec();
+      std::vector<int64_t> low(nest.getParallel().size(), 0),
+          high = nest.getParallel().vec();
       if (!serial)
         low[0] = item, high[0] = item + 1;
       runNest(nest, low, high, memory);
@@ -328,7 +368,8 @@ class Code {
 public:
   explicit Code(CpuCode emitted) : code(std::move(emitted)) {
     size = (code.code.size() + 4095) / 4096 * 4096;
-    memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    memory = mmap(nullptr, size, PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     std::memcpy(memory, code.code.data(), code.code.size());
     mprotect(memory, size, PROT_READ | PROT_EXEC);
   }
@@ -337,8 +378,8 @@ public:
 
   /// Kernel i on items [begin, end). Emitted code carries no type for the
   /// sanitizer to check.
-  __attribute__((no_sanitize("function"))) void run(size_t i, void **buffers, int64_t begin,
-                                                    int64_t end) const {
+  __attribute__((no_sanitize("function"))) void
+  run(size_t i, void **buffers, int64_t begin, int64_t end) const {
     using Entry = void (*)(void **, int64_t, int64_t);
     char *entry = static_cast<char *>(memory) + code.kernels[i].entry;
     reinterpret_cast<Entry>(entry)(buffers, begin, end);
@@ -366,7 +407,8 @@ public:
   }
   Number at(int64_t i) { return readElement(type, data() + i * bytesOf(type)); }
   bool marginIsIntact() {
-    for (char *p = data() + count * bytesOf(type); p < data() + count * bytesOf(type) + margin; ++p)
+    for (char *p = data() + count * bytesOf(type);
+         p < data() + count * bytesOf(type) + margin; ++p)
       if (*p != char(0xA5))
         return false;
     return true;
@@ -387,13 +429,14 @@ private:
 struct Context {
   mlir::MLIRContext context;
   Context() {
-    context.loadDialect<GradusDialect, plan::PlanDialect, mlir::arith::ArithDialect,
-                        mlir::math::MathDialect>();
+    context.loadDialect<GradusDialect, plan::PlanDialect,
+                        mlir::arith::ArithDialect, mlir::math::MathDialect>();
   }
 };
 
 /// Reals in [-2, 2) but for i1 and integers, which lie in [0, 10).
-inline Tensor randomTensor(mlir::MemRefType type, int64_t items, std::mt19937 &random) {
+inline Tensor randomTensor(mlir::MemRefType type, int64_t items,
+                           std::mt19937 &random) {
   Tensor tensor{type, type.getShape().vec(), {}};
   for (int64_t &extent : tensor.shape)
     extent = mlir::ShapedType::isDynamic(extent) ? items : extent;
@@ -401,7 +444,8 @@ inline Tensor randomTensor(mlir::MemRefType type, int64_t items, std::mt19937 &r
   for (Number &number : tensor.elements) {
     char bytes[8] = {};
     number.real = std::uniform_real_distribution<>(-2, 2)(random);
-    number.whole = type.getElementType().isInteger(1) ? random() % 2 : random() % 10;
+    number.whole =
+        type.getElementType().isInteger(1) ? random() % 2 : random() % 10;
     writeElement(type.getElementType(), number, bytes);
     number = readElement(type.getElementType(), bytes);
   }
@@ -421,41 +465,49 @@ public:
   void run(llvm::StringRef text);
 
 private:
-  void runOn(plan::KernelOp kernel, const Code &code, size_t index, const std::string &target);
+  void runOn(plan::KernelOp kernel, const Code &code, size_t index,
+             const std::string &target);
   Context context;
 };
 
 inline void compare(plan::KernelOp kernel, std::vector<Tensor> &expected,
-                    std::vector<Buffer> &buffers, double tolerance, const std::string &where) {
+                    std::vector<Buffer> &buffers, double tolerance,
+                    const std::string &where) {
   for (unsigned i = kernel.getInputs(); i < buffers.size(); ++i) {
-    EXPECT_TRUE(buffers[i].marginIsIntact()) << where << ": wrote past argument " << i;
+    EXPECT_TRUE(buffers[i].marginIsIntact())
+        << where << ": wrote past argument " << i;
     mlir::Type type = expected[i].type.getElementType();
     double relative = type.isBF16() ? 0.01 : type.isF16() ? 0.002 : tolerance;
     int wrong = 0;
     for (size_t e = 0; e < expected[i].elements.size() && wrong < 4; ++e) {
       Number want = expected[i].elements[e], found = buffers[i].at(e);
       bool close = expected[i].isReal()
-                       ? (std::isnan(want.real) && std::isnan(found.real)) || want.real == found.real ||
+                       ? (std::isnan(want.real) && std::isnan(found.real)) ||
+                             want.real == found.real ||
                              std::fabs(want.real - found.real) <=
                                  relative * (1 + std::fabs(want.real))
                        : want.whole == found.whole;
       if (close)
         continue;
       ++wrong;
-      ADD_FAILURE() << where << ": argument " << i << ", element " << e << " is "
-                    << (expected[i].isReal() ? found.real : double(found.whole)) << ", expected "
+      ADD_FAILURE() << where << ": argument " << i << ", element " << e
+                    << " is "
+                    << (expected[i].isReal() ? found.real : double(found.whole))
+                    << ", expected "
                     << (expected[i].isReal() ? want.real : double(want.whole));
     }
   }
 }
 
-inline void KernelCheck::runOn(plan::KernelOp kernel, const Code &code, size_t index,
-                               const std::string &target) {
+inline void KernelCheck::runOn(plan::KernelOp kernel, const Code &code,
+                               size_t index, const std::string &target) {
   std::mt19937 random(7);
-  int64_t count = kernel.getSplit() == plan::Split::flat ? items : kernel.getItems();
+  int64_t count =
+      kernel.getSplit() == plan::Split::flat ? items : kernel.getItems();
   std::vector<Tensor> arguments;
   for (mlir::Type type : kernel.getArgumentTypes())
-    arguments.push_back(randomTensor(llvm::cast<mlir::MemRefType>(type), items, random));
+    arguments.push_back(
+        randomTensor(llvm::cast<mlir::MemRefType>(type), items, random));
   std::vector<Tensor> expected = arguments;
   runKernel(kernel, expected, 0, count);
   std::vector<Buffer> first;
@@ -476,13 +528,15 @@ inline void KernelCheck::runOn(plan::KernelOp kernel, const Code &code, size_t i
       first = std::move(buffers);
     else
       for (size_t i = 0; i < first.size(); ++i)
-        EXPECT_TRUE(first[i] == buffers[i]) << where << ": bits depend on the division of items";
+        EXPECT_TRUE(first[i] == buffers[i])
+            << where << ": bits depend on the division of items";
   }
 }
 
 inline bool runsHere(const CpuTarget &target) {
   auto host = llvm::sys::getHostCPUFeatures();
-  return llvm::all_of(requiredFeatures(target), [&](auto &feature) { return host.lookup(feature); });
+  return llvm::all_of(requiredFeatures(target),
+                      [&](auto &feature) { return host.lookup(feature); });
 }
 
 inline void KernelCheck::run(llvm::StringRef text) {

@@ -274,11 +274,11 @@ inline void runTake(const GatherSizes &sizes, const HostTensor &source,
                     int64_t end) {
   for (int64_t slice = begin; slice < end; ++slice) {
     int64_t row = slice / sizes.count, n = slice % sizes.count;
-    int64_t place = sizes.placeOf(
-        indices.integers[row / sizes.outer * sizes.count + n]);
+    int64_t place =
+        sizes.placeOf(indices.integers[row / sizes.outer * sizes.count + n]);
     for (int64_t i = 0; i < sizes.inner; ++i) {
-      int64_t from = (row * sizes.extent + std::max<int64_t>(place, 0)) *
-                         sizes.inner + i;
+      int64_t from =
+          (row * sizes.extent + std::max<int64_t>(place, 0)) * sizes.inner + i;
       int64_t to = slice * sizes.inner + i;
       if (out.isFloat)
         out.floats[to] = place < 0 ? NAN : source.floats[from];
@@ -296,8 +296,9 @@ inline void runAddAt(const GatherSizes &sizes, const HostTensor &source,
     int64_t slice = to / sizes.inner, row = slice / sizes.extent;
     out.floats[to] = 0;
     for (int64_t n = 0; n < sizes.count; ++n)
-      if (sizes.placeOf(indices.integers[row / sizes.outer * sizes.count +
-                                         n]) == slice % sizes.extent)
+      if (sizes.placeOf(
+              indices.integers[row / sizes.outer * sizes.count + n]) ==
+          slice % sizes.extent)
         out.floats[to] += source.floats[(row * sizes.count + n) * sizes.inner +
                                         to % sizes.inner];
   }

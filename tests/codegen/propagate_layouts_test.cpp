@@ -84,8 +84,8 @@ TEST(PropagateLayouts, PoolsBlocks) {
   check(between("%p, %i = gradus.max_pool %a" + geometry + " : " + x + " -> " +
                 x + ", " + i + "\n%q = gradus.average_pool %p" + geometry +
                 " : " + x + " -> " + x +
-                "\n%r = gradus.max_pool_backward %q, %i" + geometry + " : " + x +
-                ", " + i + " -> " + x +
+                "\n%r = gradus.max_pool_backward %q, %i" + geometry + " : " +
+                x + ", " + i + " -> " + x +
                 "\n%b = gradus.average_pool_backward %r" + geometry +
                 " count_include_pad : " + x + " -> " + x + "\n"),
         least);

@@ -14,9 +14,11 @@ namespace {
 /// op that converts between the two keeps its types.
 std::string narrowed(const char *text, bool convert) {
   std::string result = text;
-  for (size_t at = 0; convert && (at = result.find("xf64", at)) != std::string::npos;)
+  for (size_t at = 0;
+       convert && (at = result.find("xf64", at)) != std::string::npos;)
     result.replace(at, 4, "xf32");
-  for (size_t at = 0; convert && (at = result.find("<f64", at)) != std::string::npos;)
+  for (size_t at = 0;
+       convert && (at = result.find("<f64", at)) != std::string::npos;)
     result.replace(at, 4, "<f32");
   return result;
 }
@@ -32,7 +34,8 @@ std::string programOf(const Row &row) {
   Operation *last = gradus::testing::lastOp(graph);
   OpBuilder builder(graph.getBody().front().getTerminator());
   SmallVector<Value> seeds(last->getNumResults());
-  seeds[0] = graph.addInput("seed", last->getResult(0).getType(), last->getLoc());
+  seeds[0] =
+      graph.addInput("seed", last->getResult(0).getType(), last->getLoc());
   auto gradients = cast<Differentiable>(last).pullback(builder, seeds);
   for (auto [index, result] : llvm::enumerate(last->getResults()))
     graph.addOutput("result" + std::to_string(index), result);
@@ -58,8 +61,8 @@ TEST_P(Ops, ComputeWhatTheEvaluatorComputes) {
   NamedTensors inputs;
   SmallVector<HostTensor> values;
   for (unsigned i = 0; i < graph.getInputNames().size(); ++i) {
-    HostTensor value = gradus::testing::random(graph.getArgumentTypes()[i], bits,
-                                               GetParam().range);
+    HostTensor value = gradus::testing::random(graph.getArgumentTypes()[i],
+                                               bits, GetParam().range);
     for (double &number : value.floats)
       number = static_cast<float>(number); // so that both start equal
     inputs[graph.getInputName(i).str()] = value;

@@ -16,7 +16,8 @@ protected:
   void begin(const char *type) {
     module = parseGraph(std::string("%x: ") + type, "");
     x = graphOf(*module).getBody().getArgument(0);
-    builder.setInsertionPoint(graphOf(*module).getBody().front().getTerminator());
+    builder.setInsertionPoint(
+        graphOf(*module).getBody().front().getTerminator());
   }
   bool isType(Value value, const char *type) {
     return value.getType() == parseType(type);
@@ -33,12 +34,14 @@ protected:
 
 TEST_F(Build, ShapesFollowFromTheOperands) {
   begin("tensor<2x3x4xf32>");
-  EXPECT_TRUE(isType(transpose(builder, loc, x, {2, 0, 1}), "tensor<4x2x3xf32>"));
+  EXPECT_TRUE(
+      isType(transpose(builder, loc, x, {2, 0, 1}), "tensor<4x2x3xf32>"));
   EXPECT_TRUE(isType(reshape(builder, loc, x, {6, 4}), "tensor<6x4xf32>"));
   EXPECT_TRUE(isType(sum(builder, loc, x, {0, 2}), "tensor<3xf32>"));
   EXPECT_TRUE(isType(mean(builder, loc, x, allAxes(3)), "tensor<f32>"));
   EXPECT_TRUE(isType(matmul(builder, loc, x, x, true), "tensor<2x4x4xf32>"));
-  EXPECT_TRUE(isType(matmul(builder, loc, x, x, false, true), "tensor<2x3x3xf32>"));
+  EXPECT_TRUE(
+      isType(matmul(builder, loc, x, x, false, true), "tensor<2x3x3xf32>"));
   EXPECT_TRUE(succeeded(verify(*module)));
 }
 
@@ -50,7 +53,10 @@ TEST_F(Build, ProductsTakeTransposedOperands) {
   EXPECT_TRUE(product.getTransposeA());
   // Only the last two dimensions are the product's matter.
   Value turned = transpose(builder, loc, x, {2, 1, 0});
-  EXPECT_EQ(matmul(builder, loc, turned, turned, true).getDefiningOp<MatmulOp>().getA(), turned);
+  EXPECT_EQ(matmul(builder, loc, turned, turned, true)
+                .getDefiningOp<MatmulOp>()
+                .getA(),
+            turned);
 }
 
 TEST_F(Build, BroadcastsUndoReductions) {
@@ -59,7 +65,8 @@ TEST_F(Build, BroadcastsUndoReductions) {
   EXPECT_TRUE(isType(broadcastAlong(builder, loc, total, {2, 3, 4}, {1}),
                      "tensor<2x3x4xf32>"));
   Value last = sum(builder, loc, x, {0, 1});
-  EXPECT_TRUE(isType(broadcastLast(builder, loc, last, {5, 4}), "tensor<5x4xf32>"));
+  EXPECT_TRUE(
+      isType(broadcastLast(builder, loc, last, {5, 4}), "tensor<5x4xf32>"));
   EXPECT_TRUE(succeeded(verify(*module)));
 }
 
@@ -73,7 +80,8 @@ TEST_F(Build, WhatChangesNothingIsNotBuilt) {
 
 TEST_F(Build, ConstantsFoldOnTheWay) {
   begin("tensor<2x3xf32>");
-  Value one = splat(builder, loc, RankedTensorType::get({}, builder.getF32Type()), 1);
+  Value one =
+      splat(builder, loc, RankedTensorType::get({}, builder.getF32Type()), 1);
   Value ones = broadcastScalar(builder, loc, one, {2, 3});
   EXPECT_TRUE(ones.getDefiningOp<arith::ConstantOp>());
   EXPECT_TRUE(isType(ones, "tensor<2x3xf32>"));

@@ -74,7 +74,8 @@ INSTANTIATE_TEST_SUITE_P(Op, Decomposition, ::testing::ValuesIn(rows));
 
 static int64_t count(GraphOp graph, StringRef name) {
   int64_t number = 0;
-  graph.walk([&](Operation *op) { number += op->getName().getStringRef() == name; });
+  graph.walk(
+      [&](Operation *op) { number += op->getName().getStringRef() == name; });
   return number;
 }
 
@@ -92,7 +93,8 @@ TEST(Decompositions, OfForwardAndBackwardShareTheSoftmax) {
       "%dx = gradus.softmax_cross_entropy_backward %g, %x, %l axis 1 : "
       "tensor<f32>, tensor<6x10xf32>, tensor<6xi64> -> tensor<6x10xf32>");
   GraphOp graph = graphOf(*module);
-  graph.walk([&](SoftmaxCrossEntropyOp op) { graph.addOutput("loss", op.getLoss()); });
+  graph.walk(
+      [&](SoftmaxCrossEntropyOp op) { graph.addOutput("loss", op.getLoss()); });
   graph.addOutput("dx", lastOp(graph)->getResult(0));
   decomposeAll(graph);
   eliminateCommonSubexpressions(*module);

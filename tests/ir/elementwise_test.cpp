@@ -43,7 +43,8 @@ HostTensor runScalar(Operation *op, ArrayRef<HostTensor> inputs) {
     block.addArgument(scalarType(operand), op->getLoc());
   OpBuilder builder(op->getContext());
   builder.setInsertionPointToEnd(&block);
-  Value result = cast<Elementwise>(op).buildScalar(builder, block.getArguments());
+  Value result =
+      cast<Elementwise>(op).buildScalar(builder, block.getArguments());
   EXPECT_EQ(result.getType(), scalarType(op->getResult(0)));
   DenseMap<Value, HostTensor> values;
   for (auto [argument, input] : llvm::zip(block.getArguments(), inputs))

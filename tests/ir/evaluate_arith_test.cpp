@@ -13,20 +13,23 @@ static int64_t onIntegers(const std::string &op, const std::string &type,
   std::string tensor = "tensor<" + type + ">";
   return evaluate("%a: " + tensor + ", %b: " + tensor,
                   "%y = arith." + op + " %a, %b : " + tensor,
-                  {integers({}, {a}), integers({}, {b})})[0].integers[0];
+                  {integers({}, {a}), integers({}, {b})})[0]
+      .integers[0];
 }
 
 static double onFloats(const std::string &op, double a, double b) {
   return evaluate("%a: tensor<f32>, %b: tensor<f32>",
                   "%y = " + op + " %a, %b : tensor<f32>",
-                  {floats({}, {a}), floats({}, {b})})[0].floats[0];
+                  {floats({}, {a}), floats({}, {b})})[0]
+      .floats[0];
 }
 
 static HostTensor cast(const std::string &op, const std::string &from,
                        const std::string &to, HostTensor value) {
   return evaluate("%a: tensor<" + from + ">",
                   "%y = arith." + op + " %a : tensor<" + from + "> to tensor<" +
-                      to + ">", {value})[0];
+                      to + ">",
+                  {value})[0];
 }
 
 TEST(EvaluateArith, WrapsAroundAtTheWidth) {
@@ -56,7 +59,8 @@ TEST(EvaluateArith, Compares) {
   auto less = [](double a, double b) {
     return evaluate("%a: tensor<f32>, %b: tensor<f32>",
                     "%y = arith.cmpf olt, %a, %b : tensor<f32>",
-                    {floats({}, {a}), floats({}, {b})})[0].integers[0];
+                    {floats({}, {a}), floats({}, {b})})[0]
+        .integers[0];
   };
   EXPECT_EQ(less(1, 2), 1);
   EXPECT_EQ(less(2, 1), 0);
@@ -64,9 +68,10 @@ TEST(EvaluateArith, Compares) {
 }
 
 TEST(EvaluateArith, SelectsElementByElement) {
-  auto y = evaluate("%c: tensor<2xi1>, %a: tensor<2xi32>, %b: tensor<2xi32>",
-                    "%y = arith.select %c, %a, %b : tensor<2xi1>, tensor<2xi32>",
-                    {integers({2}, {1, 0}), integers({2}, {1, 2}), integers({2}, {3, 4})});
+  auto y = evaluate(
+      "%c: tensor<2xi1>, %a: tensor<2xi32>, %b: tensor<2xi32>",
+      "%y = arith.select %c, %a, %b : tensor<2xi1>, tensor<2xi32>",
+      {integers({2}, {1, 0}), integers({2}, {1, 2}), integers({2}, {3, 4})});
   EXPECT_EQ(y[0].integers, (std::vector<int64_t>{1, 4}));
 }
 
@@ -81,7 +86,8 @@ TEST(EvaluateArith, Converts) {
 }
 
 TEST(EvaluateArith, GivesConstants) {
-  auto y = evaluate("", "%y = arith.constant dense<[1.0, 2.0]> : tensor<2xf32>", {});
+  auto y =
+      evaluate("", "%y = arith.constant dense<[1.0, 2.0]> : tensor<2xf32>", {});
   EXPECT_EQ(y[0].floats, (std::vector<double>{1, 2}));
 }
 

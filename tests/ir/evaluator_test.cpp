@@ -56,13 +56,14 @@ TEST(EvaluateGraph, ReadsTheValueAtEntryAndWritesItAtExit) {
 TEST(EvaluateGraph, NamesAMissingState) {
   auto module = parse(counterProgram);
   std::string message;
-  ScopedDiagnosticHandler handler(&context(), [&](Diagnostic &diagnostic) {
-    message = diagnostic.str();
-  });
+  ScopedDiagnosticHandler handler(
+      &context(), [&](Diagnostic &diagnostic) { message = diagnostic.str(); });
   StateMap states;
-  EXPECT_TRUE(failed(evaluateGraph(graphOf(*module), {integers({}, {2})}, states)));
-  EXPECT_EQ(message, "'gradus.read' op reads state @step, whose value is missing "
-                     "or does not fit 'tensor<i64>'");
+  EXPECT_TRUE(
+      failed(evaluateGraph(graphOf(*module), {integers({}, {2})}, states)));
+  EXPECT_EQ(message,
+            "'gradus.read' op reads state @step, whose value is missing "
+            "or does not fit 'tensor<i64>'");
 }
 
 static const char *updateProgram = R"(
@@ -87,17 +88,18 @@ TEST(EvaluateGraph, RefusesAnUpdateThatDoesNotSayTheNewValue) {
   auto module = parse(updateProgram);
   ScopedDiagnosticHandler quiet(&context(), [](Diagnostic &) {});
   StateMap states;
-  EXPECT_TRUE(failed(
-      evaluateGraph(graphOf(*module), {floats({2}, {1, 2})}, states)));
+  EXPECT_TRUE(
+      failed(evaluateGraph(graphOf(*module), {floats({2}, {1, 2})}, states)));
 }
 
 TEST(EvaluateOp, RefusesOperandsThatDoNotFit) {
-  auto module = parseGraph("%x: tensor<2xf32>", "%y = gradus.relu %x : tensor<2xf32>");
+  auto module =
+      parseGraph("%x: tensor<2xf32>", "%y = gradus.relu %x : tensor<2xf32>");
   std::string message;
-  ScopedDiagnosticHandler handler(&context(), [&](Diagnostic &diagnostic) {
-    message = diagnostic.str();
-  });
-  EXPECT_TRUE(failed(evaluateOp(lastOp(graphOf(*module)), {floats({3}, {1, 2, 3})})));
+  ScopedDiagnosticHandler handler(
+      &context(), [&](Diagnostic &diagnostic) { message = diagnostic.str(); });
+  EXPECT_TRUE(
+      failed(evaluateOp(lastOp(graphOf(*module)), {floats({3}, {1, 2, 3})})));
   EXPECT_EQ(message, "'gradus.relu' op is evaluated on an operand 0 that does "
                      "not fit 'tensor<2xf32>'");
 }

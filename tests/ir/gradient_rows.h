@@ -1,5 +1,6 @@
-// The ops that have a gradient rule, each on some shapes: what gradients_test.cpp
-// checks against differences and end_to_end/ops_test.cpp against compiled code.
+// The ops that have a gradient rule, each on some shapes: what
+// gradients_test.cpp checks against differences and end_to_end/ops_test.cpp
+// against compiled code.
 #pragma once
 
 #include "graphs.h"

@@ -110,12 +110,13 @@ TEST_P(Gradient, EqualsCentralDifferences) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Op, Gradient, ::testing::ValuesIn(rows), [](const auto &info) {
-      std::string name = info.param.op() + "_" + std::to_string(info.index);
-      std::replace(name.begin(), name.end(), '.', '_');
-      return name;
-    });
+INSTANTIATE_TEST_SUITE_P(Op, Gradient, ::testing::ValuesIn(rows),
+                         [](const auto &info) {
+                           std::string name = info.param.op() + "_" +
+                                              std::to_string(info.index);
+                           std::replace(name.begin(), name.end(), '.', '_');
+                           return name;
+                         });
 
 TEST(Gradients, AreTestedForEachDifferentiableOp) {
   std::set<std::string> tested;
@@ -157,10 +158,14 @@ TEST(Gradients, OfEqualOperandsAreHalved) {
 
 TEST(Gradients, VanishAtTheKinkOfReluAndAbs) {
   HostTensor zero = floats({1}, {0});
-  EXPECT_EQ(gradientsAt("%x: tensor<1xf64>", "%y = gradus.relu %x : tensor<1xf64>",
-                        {zero})[0].floats[0], 0);
-  EXPECT_EQ(gradientsAt("%x: tensor<1xf64>", "%y = math.absf %x : tensor<1xf64>",
-                        {zero})[0].floats[0], 0);
+  EXPECT_EQ(gradientsAt("%x: tensor<1xf64>",
+                        "%y = gradus.relu %x : tensor<1xf64>", {zero})[0]
+                .floats[0],
+            0);
+  EXPECT_EQ(gradientsAt("%x: tensor<1xf64>",
+                        "%y = math.absf %x : tensor<1xf64>", {zero})[0]
+                .floats[0],
+            0);
 }
 
 TEST(Gradients, OfAPowerOfZeroAreFinite) {

@@ -106,7 +106,8 @@ TEST(Examples, AreProgramsThatRun) {
 }
 
 TEST(Dialect, MakesConstantsOfFoldedValues) {
-  auto module = parseGraph("", "%one = arith.constant dense<1.0> : tensor<f32>");
+  auto module =
+      parseGraph("", "%one = arith.constant dense<1.0> : tensor<f32>");
   OpBuilder builder(graphOf(*module).getBody().front().getTerminator());
   auto type = RankedTensorType::get({2, 3}, builder.getF32Type());
   Value ones = builder.createOrFold<BroadcastOp>(

@@ -48,7 +48,8 @@ inline mlir::Operation *lastOp(GraphOp graph) {
   return graph.getBody().front().getTerminator()->getPrevNode();
 }
 
-inline HostTensor floats(std::vector<int64_t> shape, std::vector<double> values) {
+inline HostTensor floats(std::vector<int64_t> shape,
+                         std::vector<double> values) {
   HostTensor tensor = zeros(shape);
   tensor.floats = std::move(values);
   EXPECT_EQ(tensor.size(), int64_t(tensor.floats.size()));
@@ -70,7 +71,8 @@ struct Range {
   int64_t integers = 2;
 };
 
-inline HostTensor random(mlir::Type type, std::mt19937 &bits, Range range = {}) {
+inline HostTensor random(mlir::Type type, std::mt19937 &bits,
+                         Range range = {}) {
   auto tensor = mlir::cast<mlir::RankedTensorType>(type);
   HostTensor result = zeros(tensor);
   std::uniform_real_distribution<double> real(range.low, range.high);

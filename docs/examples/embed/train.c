@@ -1,17 +1,27 @@
 /* Trains a compiled step from C: loads the artifact, makes some steps on the
  * digits and saves a checkpoint. Needs libgradus and nothing else of Gradus.
- *
- *   train lenet.gradus train.safetensors 200 lenet.safetensors
- */
+ *   train lenet.gradus train.safetensors 200 lenet.safetensors */
 #include <gradus/gradus.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-static void check(gradus_status status, const gradus_session *session) {
-  if (status != GRADUS_OK) {
-    fprintf(stderr, "train: %s\n", gradus_last_error(session));
-    exit(1);
-  }
+static gradus_session *session;
+
+static void fail(const char *message) {
+  fprintf(stderr, "train: %s\n", message);
+  exit(1);
+}
+
+static void check(gradus_status status) {
+  if (status != GRADUS_OK)
+    fail(gradus_last_error(session));
+}
+
+static gradus_tensor find_input(int graph, const char *name) {
+  gradus_tensor input;
+  int index = gradus_find_input(session, graph, name);
+  check(gradus_input(session, graph, index, &input));
+  return input;
 }
 
 /* The samples' bytes: a .safetensors file is the length of a header, the header
@@ -19,26 +29,23 @@ static void check(gradus_status status, const gradus_session *session) {
 static char *read_tensors(const char *path, size_t *bytes) {
   unsigned long long header = 0;
   FILE *file = fopen(path, "rb");
-  if (file && fread(&header, sizeof header, 1, file) == 1 && fseek(file, 0, SEEK_END) == 0) {
-    *bytes = (size_t)ftell(file) - sizeof header - header;
-    char *data = malloc(*bytes);
-    fseek(file, (long)(sizeof header + header), SEEK_SET);
-    if (data && fread(data, 1, *bytes, file) == *bytes && fclose(file) == 0)
-      return data;
-  }
-  fprintf(stderr, "train: %s: cannot read\n", path);
-  exit(1);
+  if (!file || !fread(&header, 8, 1, file) || fseek(file, 0, SEEK_END))
+    fail("cannot read the data");
+  *bytes = (size_t)ftell(file) - 8 - header;
+  char *data = malloc(*bytes);
+  if (!data || fseek(file, 8 + (long)header, SEEK_SET) ||
+      !fread(data, *bytes, 1, file) || fclose(file))
+    fail("cannot read the data");
+  return data;
 }
 
 int main(int count, char **arguments) {
   if (count != 5)
-    return fprintf(stderr, "usage: train ARTIFACT DATA STEPS CHECKPOINT\n"), 2;
-  gradus_session *session;
-  check(gradus_load(arguments[1], NULL, &session), NULL);
+    fail("expected ARTIFACT DATA STEPS CHECKPOINT");
+  check(gradus_load(arguments[1], NULL, &session));
   int train = gradus_find_graph(session, "train");
-  gradus_tensor image, label;
-  check(gradus_input(session, train, gradus_find_input(session, train, "image"), &image), session);
-  check(gradus_input(session, train, gradus_find_input(session, train, "label"), &label), session);
+  gradus_tensor image = find_input(train, "image");
+  gradus_tensor label = find_input(train, "label");
 
   size_t bytes, batch = (size_t)label.shape[0];
   char *images = read_tensors(arguments[2], &bytes);
@@ -46,15 +53,15 @@ int main(int count, char **arguments) {
   char *labels = images + samples * (image.bytes / batch);
 
   float loss = 0, accuracy;
+  void *outputs[] = {&loss, &accuracy};
   for (long step = 0; step < atol(arguments[3]); ++step) {
     size_t at = (size_t)step % (samples / batch);
-    const void *inputs[] = {images + at * image.bytes, labels + at * label.bytes};
-    void *outputs[] = {&loss, &accuracy};
-    check(gradus_step(session, train, inputs, outputs), session);
+    char *x = images + at * image.bytes, *y = labels + at * label.bytes;
+    const void *inputs[] = {x, y};
+    check(gradus_step(session, train, inputs, outputs));
     if (step % 50 == 0)
       printf("step %ld: loss %.4f\n", step, loss);
   }
-  printf("last loss: %.4f\n", loss);
-  check(gradus_save_checkpoint(session, arguments[4]), session);
+  check(gradus_save_checkpoint(session, arguments[4]));
   gradus_free(session);
 }

@@ -47,32 +47,40 @@ TEST_P(Activation, IsWhatTheStandardSays) {
 INSTANTIATE_TEST_SUITE_P(
     Functions, Activation,
     ::testing::Values(
-        Definition{"LeakyRelu", {{"alpha", 0.25}},
+        Definition{"LeakyRelu",
+                   {{"alpha", 0.25}},
                    [](double x) { return x > 0 ? x : 0.25 * x; }},
-        Definition{"ThresholdedRelu", {{"alpha", 0.5}},
+        Definition{"ThresholdedRelu",
+                   {{"alpha", 0.5}},
                    [](double x) { return x > 0.5 ? x : 0; }},
-        Definition{"HardSigmoid", {},
+        Definition{"HardSigmoid",
+                   {},
                    [](double x) { return clip(0.2 * x + 0.5, 0, 1); }},
-        Definition{"HardSwish", {},
+        Definition{"HardSwish",
+                   {},
                    [](double x) { return x * clip(x / 6 + 0.5, 0, 1); }},
-        Definition{"Shrink", {{"lambd", 1}, {"bias", 0.5}},
+        Definition{"Shrink",
+                   {{"lambd", 1}, {"bias", 0.5}},
                    [](double x) {
                      return x < -1 ? x + 0.5 : x > 1 ? x - 0.5 : 0;
                    }},
-        Definition{"Elu", {{"alpha", 2}},
+        Definition{"Elu",
+                   {{"alpha", 2}},
                    [](double x) { return x > 0 ? x : 2 * std::expm1(x); }},
-        Definition{"Celu", {{"alpha", 2}},
+        Definition{"Celu",
+                   {{"alpha", 2}},
                    [](double x) { return x > 0 ? x : 2 * std::expm1(x / 2); }},
-        Definition{"Selu", {{"alpha", 1.5}, {"gamma", 2}},
-                   [](double x) {
-                     return 2 * (x > 0 ? x : 1.5 * std::expm1(x));
-                   }},
+        Definition{
+            "Selu",
+            {{"alpha", 1.5}, {"gamma", 2}},
+            [](double x) { return 2 * (x > 0 ? x : 1.5 * std::expm1(x)); }},
         Definition{"Softplus", {}, softplus},
-        Definition{"Softsign", {},
-                   [](double x) { return x / (1 + std::abs(x)); }},
-        Definition{"Mish", {},
-                   [](double x) { return x * std::tanh(softplus(x)); }},
-        Definition{"Swish", {{"alpha", 2}},
+        Definition{
+            "Softsign", {}, [](double x) { return x / (1 + std::abs(x)); }},
+        Definition{
+            "Mish", {}, [](double x) { return x * std::tanh(softplus(x)); }},
+        Definition{"Swish",
+                   {{"alpha", 2}},
                    [](double x) { return x / (1 + std::exp(-2 * x)); }}),
     [](const auto &info) { return std::string(info.param.type); });
 

@@ -51,18 +51,22 @@ TEST(Attention, IsZeroWhereAMaskLeavesNothing) {
 TEST(Attention, SharesHeadsOfKeys) {
   SmallModel model;
   model.input("v", {1, 3, 1}).floats("q", {1, 3, 2}, {0, 0, 0, 0, 0, 0});
-  model.floats("k", {1, 3, 1}, {0, 0, 0}).node("Attention", {"q", "k", "v"}, {"y"});
+  model.floats("k", {1, 3, 1}, {0, 0, 0})
+      .node("Attention", {"q", "k", "v"}, {"y"});
   model.with("q_num_heads", 2).with("kv_num_heads", 1).with("is_causal", 1);
-  expectEqual(evaluate(SmallModel(model).output("y"), {given({1, 3, 1}, {1, 2, 6})}).floats,
-              {1, 1, 1.5, 1.5, 3, 3});
+  expectEqual(
+      evaluate(SmallModel(model).output("y"), {given({1, 3, 1}, {1, 2, 6})})
+          .floats,
+      {1, 1, 1.5, 1.5, 3, 3});
 }
 
 TEST(Attention, SaysWhichHeadsAreMissing) {
   SmallModel model;
   model.input("q", {1, 3, 2}).node("Attention", {"q", "q", "q"}, {"y"});
   model.with("q_num_heads", 3).with("kv_num_heads", 1);
-  EXPECT_NE(import(model.output("y")).error.find(
-                "its input \"q\" of shape [1, 3, 2] has no 3 heads (q_num_heads)"),
+  EXPECT_NE(import(model.output("y"))
+                .error.find("its input \"q\" of shape [1, 3, 2] has no 3 heads "
+                            "(q_num_heads)"),
             std::string::npos);
 }
 
@@ -74,7 +78,8 @@ TEST(Attention, TurnsPairsByTheirAngles) {
         .floats("s", {1, 1, 2}, {1, 0})
         .node("RotaryEmbedding", {"x", "c", "s"}, {"y"})
         .with("interleaved", int(neighbours));
-    expectEqual(evaluate(model.output("y"), {given({1, 1, 1, 4}, {1, 2, 3, 4})}).floats,
-                neighbours ? Values{-2, 1, 3, 4} : Values{-3, 2, 1, 4});
+    expectEqual(
+        evaluate(model.output("y"), {given({1, 1, 1, 4}, {1, 2, 3, 4})}).floats,
+        neighbours ? Values{-2, 1, 3, 4} : Values{-3, 2, 1, 4});
   }
 }

@@ -55,9 +55,9 @@ TEST(BatchNorm, GivesTheStatisticsItIsToldToGive) {
       .output("new_mean")
       .output("new_variance");
   Imported imported = import(model);
-  auto outputs = evaluate(imported, {tensor({1}, {2}), tensor({1}, {1}),
-                                     tensor({1}, {8}), tensor({1}, {1}),
-                                     tensor({2, 1}, {1, 7})});
+  auto outputs =
+      evaluate(imported, {tensor({1}, {2}), tensor({1}, {1}), tensor({1}, {8}),
+                          tensor({1}, {1}), tensor({2, 1}, {1, 7})});
   EXPECT_EQ(outputs[0].floats, (Values{-1, 3}));
   EXPECT_EQ(outputs[1].floats, (Values{0.75 * 8 + 0.25 * 4}));
   EXPECT_EQ(outputs[2].floats, (Values{0.75 * 1 + 0.25 * 9}));
@@ -69,11 +69,11 @@ TEST(BatchNorm, SaysHowTrainingTreatsInferenceForm) {
     registerDialects(registry);
     mlir::MLIRContext context(registry);
     std::string words;
-    mlir::ScopedDiagnosticHandler handler(
-        &context, [&](mlir::Diagnostic &diagnostic) {
-          words += diagnostic.str();
-          return mlir::success();
-        });
+    mlir::ScopedDiagnosticHandler handler(&context,
+                                          [&](mlir::Diagnostic &diagnostic) {
+                                            words += diagnostic.str();
+                                            return mlir::success();
+                                          });
     ImportOptions options;
     options.recipe = mlir::cast<mlir::DictionaryAttr>(
         mlir::parseAttribute(recipe, &context));
@@ -84,12 +84,12 @@ TEST(BatchNorm, SaysHowTrainingTreatsInferenceForm) {
                       "uses the statistics of the batch "
                       "(\"freeze_batch_norm\": true keeps the running ones)";
   EXPECT_EQ(wordsWith("{loss = {type = \"mse\"}}", kept()), words);
-  EXPECT_EQ(wordsWith("{loss = {type = \"mse\"}}",
-                      kept().with("training_mode", 1)),
-            "");
-  EXPECT_EQ(wordsWith("{loss = {type = \"mse\"}, freeze_batch_norm = true}",
-                      kept()),
-            "");
+  EXPECT_EQ(
+      wordsWith("{loss = {type = \"mse\"}}", kept().with("training_mode", 1)),
+      "");
+  EXPECT_EQ(
+      wordsWith("{loss = {type = \"mse\"}, freeze_batch_norm = true}", kept()),
+      "");
   EXPECT_EQ(wordsWith("{}", kept()), "");
 }
 
@@ -105,7 +105,9 @@ TEST(BatchNorm, RefusesStatisticsOfAnotherSize) {
 
 TEST(BatchNorm, NormalizesEachImageAlone) {
   SmallModel model;
-  model.input("x", {2, 1, 2}).floats("scale", {1}, {2}).floats("bias", {1}, {1});
+  model.input("x", {2, 1, 2})
+      .floats("scale", {1}, {2})
+      .floats("bias", {1}, {1});
   model.node("InstanceNormalization", {"x", "scale", "bias"}, {"y"})
       .withNumber("epsilon", 0)
       .output("y");
@@ -130,8 +132,7 @@ static Values grouped(int64_t opset, const std::vector<float> &scale) {
 }
 
 TEST(BatchNorm, NormalizesGroupsOfChannels) {
-  EXPECT_EQ(grouped(21, {1, 2, 3, 4}),
-            (Values{-1, -1, 2, 2, -3, -3, 4, 4}));
+  EXPECT_EQ(grouped(21, {1, 2, 3, 4}), (Values{-1, -1, 2, 2, -3, -3, 4, 4}));
   // Before opset 21 a group has one factor.
   EXPECT_EQ(grouped(18, {1, 3}), (Values{-1, -1, 1, 1, -3, -3, 3, 3}));
 }

@@ -14,12 +14,15 @@ static HostTensor counted(const Shape &shape) {
   return tensor;
 }
 
-static SmallModel einsum(const char *equation, const std::vector<Shape> &shapes) {
+static SmallModel einsum(const char *equation,
+                         const std::vector<Shape> &shapes) {
   SmallModel model;
   std::vector<std::string> names;
   for (const Shape &shape : shapes)
     model.input(names.emplace_back(1, char('a' + names.size())), shape);
-  return model.node("Einsum", names, {"y"}).with("equation", equation).output("y");
+  return model.node("Einsum", names, {"y"})
+      .with("equation", equation)
+      .output("y");
 }
 
 static Values run(const char *equation, const std::vector<Shape> &shapes) {
@@ -52,11 +55,15 @@ TEST(Einsum, TakesThreeInputs) {
 
 TEST(Einsum, SaysWhatItCannotDo) {
   EXPECT_EQ(import(einsum("ii->i", {{2, 2}})).error,
-            "node \"the Einsum\" (Einsum): \"ii\" takes a diagonal, which is not supported");
+            "node \"the Einsum\" (Einsum): \"ii\" takes a diagonal, which is "
+            "not supported");
   EXPECT_EQ(import(einsum("ij->ik", {{2, 2}})).error,
-            "node \"the Einsum\" (Einsum): its result has the dimension 'k', which no input has");
-  EXPECT_EQ(import(einsum("ij,jk->ik", {{2, 2}, {3, 2}})).error,
-            "node \"the Einsum\" (Einsum): dimension 'j' has the sizes 2 and 3");
-  EXPECT_EQ(import(einsum("ijk->i", {{2, 2}})).error,
-            "node \"the Einsum\" (Einsum): \"ijk\" stands for a tensor of rank 2");
+            "node \"the Einsum\" (Einsum): its result has the dimension 'k', "
+            "which no input has");
+  EXPECT_EQ(
+      import(einsum("ij,jk->ik", {{2, 2}, {3, 2}})).error,
+      "node \"the Einsum\" (Einsum): dimension 'j' has the sizes 2 and 3");
+  EXPECT_EQ(
+      import(einsum("ijk->i", {{2, 2}})).error,
+      "node \"the Einsum\" (Einsum): \"ijk\" stands for a tensor of rank 2");
 }

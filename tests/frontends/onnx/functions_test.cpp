@@ -6,7 +6,8 @@ using namespace gradus;
 using namespace gradus::testing;
 
 /// acme::Twice(x) = x + x, by way of an inner name.
-static ::onnx::FunctionProto &addTwice(SmallModel &model, const char *inner = "Add") {
+static ::onnx::FunctionProto &addTwice(SmallModel &model,
+                                       const char *inner = "Add") {
   auto &function = *model.proto().add_functions();
   function.set_domain("acme");
   function.set_name("Twice");
@@ -38,7 +39,8 @@ TEST(Functions, AreInlinedWithNamesOfTheirOwn) {
   call(model, "t", "y");
   HostTensor x = zeros({2});
   x.floats = {1, -3};
-  EXPECT_EQ(evaluate(model.output("y"), {x}).floats, (std::vector<double>{4, -12}));
+  EXPECT_EQ(evaluate(model.output("y"), {x}).floats,
+            (std::vector<double>{4, -12}));
 }
 
 TEST(Functions, TakeAttributesOfTheCallOrTheirDefaults) {
@@ -57,7 +59,8 @@ TEST(Functions, TakeAttributesOfTheCallOrTheirDefaults) {
       model.with("where", 1);
     auto imported = import(model.output("y"));
     ASSERT_EQ(imported.error, "");
-    auto type = mlir::cast<mlir::RankedTensorType>(imported.predict().getResultTypes()[0]);
+    auto type = mlir::cast<mlir::RankedTensorType>(
+        imported.predict().getResultTypes()[0]);
     EXPECT_EQ(type.getDimSize(given), given ? 6 : 4);
   }
 }

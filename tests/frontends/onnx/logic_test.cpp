@@ -111,8 +111,9 @@ TEST(Logic, GivesSigns) {
 TEST(Logic, CombinesManyInputs) {
   SmallModel model;
   model.input("x", {2}).floats("a", {}, {3}).floats("b", {2}, {4, 5});
-  EXPECT_EQ(run(model.node("Mean", {"x", "a", "b"}, {"y"}), given({2, 4})).floats,
-            (Values{3, 4}));
+  EXPECT_EQ(
+      run(model.node("Mean", {"x", "a", "b"}, {"y"}), given({2, 4})).floats,
+      (Values{3, 4}));
 }
 
 TEST(Logic, TakesAnyRestOfReals) {

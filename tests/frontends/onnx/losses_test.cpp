@@ -31,9 +31,11 @@ TEST(Losses, AreReduced) {
   EXPECT_EQ(run(loss(false).with("reduction", "none")), (Values{1, 4, 2}));
   EXPECT_EQ(run(loss(false).with("reduction", "sum")), (Values{7}));
   EXPECT_NEAR(run(loss(false))[0], 7.0 / 3, 1e-12);
-  EXPECT_NE(import(loss(false).with("reduction", "max").output("y")).error.find(
-                "reduction is \"max\", expected \"none\", \"sum\" or \"mean\""),
-            std::string::npos);
+  EXPECT_NE(
+      import(loss(false).with("reduction", "max").output("y"))
+          .error.find(
+              "reduction is \"max\", expected \"none\", \"sum\" or \"mean\""),
+      std::string::npos);
 }
 
 TEST(Losses, AreWeighedAndIgnoreLabels) {
@@ -45,10 +47,13 @@ TEST(Losses, HaveASoftmaxInFront) {
   SmallModel model;
   model.input("x", {1, 2}).integers("l", {1}, {0});
   model.node("SoftmaxCrossEntropyLoss", {"x", "l"}, {"y", "p"});
-  EXPECT_NEAR(evaluate(model.output("y"), {zeros({1, 2})}).floats[0], std::log(2), 1e-12);
+  EXPECT_NEAR(evaluate(model.output("y"), {zeros({1, 2})}).floats[0],
+              std::log(2), 1e-12);
   SmallModel wrong;
   wrong.input("x", {1, 2}).integers("l", {2}, {0, 1});
   wrong.node("SoftmaxCrossEntropyLoss", {"x", "l"}, {"y"});
-  EXPECT_NE(import(wrong.output("y")).error.find("labels of shape [2] do not fit scores of shape [1, 2]"),
-            std::string::npos);
+  EXPECT_NE(
+      import(wrong.output("y"))
+          .error.find("labels of shape [2] do not fit scores of shape [1, 2]"),
+      std::string::npos);
 }

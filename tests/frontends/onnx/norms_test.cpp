@@ -14,7 +14,8 @@ static Values run(const char *type, Values values) {
   model.input("x", {2, 2}).integers("axes", {1}, {1});
   HostTensor x = zeros({2, 2});
   x.floats = std::move(values);
-  return evaluate(model.node(type, {"x", "axes"}, {"y"}).output("y"), {x}).floats;
+  return evaluate(model.node(type, {"x", "axes"}, {"y"}).output("y"), {x})
+      .floats;
 }
 
 TEST(Norms, CombineAlongAxes) {
@@ -40,6 +41,7 @@ TEST(Norms, DivideByThem) {
   EXPECT_NEAR(y[0], 0.6, 1e-12);
   EXPECT_EQ(y[2], 0);
   model.with("p", 3);
-  EXPECT_NE(import(model.output("y")).error.find("takes the norm of order 3, expected 1 or 2"),
+  EXPECT_NE(import(model.output("y"))
+                .error.find("takes the norm of order 3, expected 1 or 2"),
             std::string::npos);
 }

@@ -39,7 +39,8 @@ TEST(Ranking, TakesTheLargestInOrder) {
   HostTensor x = given({2, 4}, {1, 3, 3, 0, -1, -2, -3, -4});
   EXPECT_EQ(run(topK("y", "i", 2), x).floats, (Values{3, 3, -1, -2}));
   EXPECT_EQ(run(topK("v", "y", 3), x).integers, (Numbers{1, 2, 0, 0, 1, 2}));
-  EXPECT_EQ(run(topK("y", "i", 1).with("largest", 0), x).floats, (Values{0, -4}));
+  EXPECT_EQ(run(topK("y", "i", 1).with("largest", 0), x).floats,
+            (Values{0, -4}));
   EXPECT_EQ(import(topK("y", "i", 5).output("y")).error,
             "node \"the TopK\" (TopK): asks for the first [5] of 4");
 }
@@ -53,18 +54,22 @@ static SmallModel cumulative() {
 TEST(Ranking, SumsUpToEachElement) {
   HostTensor x = given({3}, {1, 2, 4});
   EXPECT_EQ(run(cumulative(), x).floats, (Values{1, 3, 7}));
-  EXPECT_EQ(run(cumulative().with("exclusive", 1), x).floats, (Values{0, 1, 3}));
+  EXPECT_EQ(run(cumulative().with("exclusive", 1), x).floats,
+            (Values{0, 1, 3}));
   EXPECT_EQ(run(cumulative().with("reverse", 1), x).floats, (Values{7, 6, 4}));
 }
 
 TEST(Ranking, KeepsATriangle) {
   SmallModel model;
   model.input("x", {2, 2}).node("Trilu", {"x"}, {"y"}).with("upper", 0);
-  EXPECT_EQ(run(model, given({2, 2}, {1, 2, 3, 4})).floats, (Values{1, 0, 3, 4}));
+  EXPECT_EQ(run(model, given({2, 2}, {1, 2, 3, 4})).floats,
+            (Values{1, 0, 3, 4}));
   SmallModel shifted;
   shifted.input("x", {2, 2}).integers("k", {}, {1});
-  EXPECT_EQ(run(shifted.node("Trilu", {"x", "k"}, {"y"}), given({2, 2}, {1, 2, 3, 4})).floats,
-            (Values{0, 2, 0, 0}));
+  EXPECT_EQ(
+      run(shifted.node("Trilu", {"x", "k"}, {"y"}), given({2, 2}, {1, 2, 3, 4}))
+          .floats,
+      (Values{0, 2, 0, 0}));
 }
 
 TEST(Ranking, MakesOneHotRows) {
@@ -73,5 +78,6 @@ TEST(Ranking, MakesOneHotRows) {
       .integers("depth", {}, {3})
       .integers("values", {2}, {5, 7})
       .node("OneHot", {"x", "depth", "values"}, {"y"});
-  EXPECT_EQ(run(model, given({2}, {1, -1})).integers, (Numbers{5, 7, 5, 5, 5, 7}));
+  EXPECT_EQ(run(model, given({2}, {1, -1})).integers,
+            (Numbers{5, 7, 5, 5, 5, 7}));
 }

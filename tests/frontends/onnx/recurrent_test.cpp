@@ -47,7 +47,8 @@ static SmallModel layer(const char *type, int64_t steps, Floats w, Floats r,
 }
 
 static Values run(SmallModel model, const char *output, Values x) {
-  return evaluate(model.output(output), {given({int64_t(x.size()), 1, 1}, x)}).floats;
+  return evaluate(model.output(output), {given({int64_t(x.size()), 1, 1}, x)})
+      .floats;
 }
 
 static const Floats lw = {.1f, .2f, .3f, .4f}, lr = {.5f, -.6f, .7f, .8f},
@@ -58,7 +59,9 @@ static std::pair<Values, double> lstm(const Values &x) {
   double h = 0, c = 0;
   Values outputs;
   for (double input : x) {
-    auto gate = [&](int g) { return lw[g] * input + lr[g] * h + lb[g] + lb[4 + g]; };
+    auto gate = [&](int g) {
+      return lw[g] * input + lr[g] * h + lb[g] + lb[4 + g];
+    };
     double i = sigmoid(gate(0)), o = sigmoid(gate(1)), f = sigmoid(gate(2));
     c = f * c + i * std::tanh(gate(3));
     h = o * std::tanh(c);
@@ -99,13 +102,15 @@ TEST(Recurrent, RowsStopAtTheirLength) {
 }
 
 TEST(Recurrent, GruResetsBeforeOrBehindTheProduct) {
-  const Floats w = {.1f, .2f, .3f}, r = {.4f, .5f, .6f}, b = {0, .1f, 0, .2f, 0, .3f};
+  const Floats w = {.1f, .2f, .3f}, r = {.4f, .5f, .6f},
+               b = {0, .1f, 0, .2f, 0, .3f};
   for (bool behind : {false, true}) {
     double h = 0;
     for (double x : {1.0, -2.0}) {
       double z = sigmoid(w[0] * x + r[0] * h + b[0] + b[3]);
       double reset = sigmoid(w[1] * x + r[1] * h + b[1] + b[4]);
-      double rest = behind ? reset * (r[2] * h + b[5]) : r[2] * reset * h + b[5];
+      double rest =
+          behind ? reset * (r[2] * h + b[5]) : r[2] * reset * h + b[5];
       h = (1 - z) * std::tanh(w[2] * x + b[2] + rest) + z * h;
     }
     SmallModel model = layer("GRU", 2, w, r, b);

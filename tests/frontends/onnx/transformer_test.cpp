@@ -18,19 +18,22 @@ static HostTensor given(const Shape &shape, Values values) {
 TEST(Transformer, SoftmaxOfOldFlattens) {
   SmallModel model;
   model.setOpset(11).input("x", {1, 2, 2}).node("Softmax", {"x"}, {"y"});
-  EXPECT_EQ(evaluate(model.output("y"), {given({1, 2, 2}, {1, 1, 1, 1})}).floats,
-            Values(4, 0.25));
+  EXPECT_EQ(
+      evaluate(model.output("y"), {given({1, 2, 2}, {1, 1, 1, 1})}).floats,
+      Values(4, 0.25));
   SmallModel later;
   later.input("x", {1, 2, 2}).node("Softmax", {"x"}, {"y"}).with("axis", 1);
-  EXPECT_EQ(evaluate(later.output("y"), {given({1, 2, 2}, {1, 1, 1, 1})}).floats,
-            Values(4, 0.5));
+  EXPECT_EQ(
+      evaluate(later.output("y"), {given({1, 2, 2}, {1, 1, 1, 1})}).floats,
+      Values(4, 0.5));
 }
 
 TEST(Transformer, SoftmaxHasAnAxis) {
   SmallModel model;
   model.input("x", {2}).node("LogSoftmax", {"x"}, {"y"}).with("axis", 1);
   EXPECT_EQ(import(model.output("y")).error,
-            "node \"the LogSoftmax\" (LogSoftmax): axis 1 is out of range for rank 1");
+            "node \"the LogSoftmax\" (LogSoftmax): axis 1 is out of range for "
+            "rank 1");
 }
 
 static SmallModel layerNorm(const Shape &scale) {
@@ -44,8 +47,10 @@ static SmallModel layerNorm(const Shape &scale) {
 
 TEST(Transformer, NormalizesAndGivesItsStatistics) {
   HostTensor x = given({1, 2}, {3, 7});
-  EXPECT_EQ(evaluate(layerNorm({2}).output("y"), {x}).floats, (Values{-10, 10}));
-  EXPECT_EQ(evaluate(layerNorm({1}).output("y"), {x}).floats, (Values{-10, 10}));
+  EXPECT_EQ(evaluate(layerNorm({2}).output("y"), {x}).floats,
+            (Values{-10, 10}));
+  EXPECT_EQ(evaluate(layerNorm({1}).output("y"), {x}).floats,
+            (Values{-10, 10}));
   EXPECT_EQ(evaluate(layerNorm({2}).output("m"), {x}).floats, (Values{5}));
   EXPECT_EQ(evaluate(layerNorm({2}).output("d"), {x}).floats, (Values{0.5}));
   EXPECT_EQ(import(layerNorm({3}).output("y")).error,

@@ -71,24 +71,28 @@ TEST(Window, SpreadsByATransposedConvolution) {
   EXPECT_EQ(spreadBy(spread()), (Values{1, 12, 23, 30}));
   EXPECT_EQ(spreadBy(spread().with("strides", Shape{2})),
             (Values{1, 2, 13, 20, 30}));
-  EXPECT_EQ(spreadBy(spread().with("strides", Shape{2}).with("pads", Shape{1, 0})),
-            (Values{2, 13, 20, 30}));
-  EXPECT_EQ(spreadBy(spread().with("strides", Shape{2}).with("output_padding",
-                                                            Shape{1})),
-            (Values{1, 2, 13, 20, 30, 0}));
+  EXPECT_EQ(
+      spreadBy(spread().with("strides", Shape{2}).with("pads", Shape{1, 0})),
+      (Values{2, 13, 20, 30}));
+  EXPECT_EQ(
+      spreadBy(
+          spread().with("strides", Shape{2}).with("output_padding", Shape{1})),
+      (Values{1, 2, 13, 20, 30, 0}));
   EXPECT_EQ(spreadBy(spread().with("dilations", Shape{2})),
             (Values{1, 10, 2, 20, 3, 30}));
 }
 
 TEST(Window, SpreadsToAShapeThatIsAskedFor) {
-  SmallModel odd = spread().with("strides", Shape{2}).with("output_shape", Shape{4});
+  SmallModel odd =
+      spread().with("strides", Shape{2}).with("output_shape", Shape{4});
   EXPECT_EQ(spreadBy(odd), (Values{2, 13, 20, 30}));
   EXPECT_EQ(spreadBy(odd.with("auto_pad", "SAME_UPPER")),
             (Values{1, 2, 13, 20}));
-  EXPECT_EQ(import(spread().with("output_shape", Shape{9})).error,
-            "node \"the ConvTranspose\" (ConvTranspose): output_shape [9] is "
-            "larger than the 4 elements that axis 2 has without padding, which is "
-            "not supported");
+  EXPECT_EQ(
+      import(spread().with("output_shape", Shape{9})).error,
+      "node \"the ConvTranspose\" (ConvTranspose): output_shape [9] is "
+      "larger than the 4 elements that axis 2 has without padding, which is "
+      "not supported");
 }
 
 TEST(Window, SpreadsInGroupsAndAddsABias) {
@@ -96,7 +100,9 @@ TEST(Window, SpreadsInGroupsAndAddsABias) {
   model.input("x", {1, 2, 1, 1})
       .floats("w", {2, 2, 1, 1}, {3, 5, 7, 9})
       .floats("b", {4}, {0.5, 0, 0, 0.25});
-  model.node("ConvTranspose", {"x", "w", "b"}, {"y"}).with("group", 2).output("y");
+  model.node("ConvTranspose", {"x", "w", "b"}, {"y"})
+      .with("group", 2)
+      .output("y");
   EXPECT_EQ(evaluate(model, {tensor({1, 2, 1, 1}, {1, 10})}).floats,
             (Values{3.5, 5, 70, 90.25}));
 }
