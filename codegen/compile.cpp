@@ -133,13 +133,13 @@ static std::string mebibytes(int64_t bytes) {
   return llvm::formatv("{0:F1} MiB", bytes / 1048576.0);
 }
 
-/// Computes twice what must be so that all bytes, those of the code too, are
-/// within the limit.
+/// Runs twice what must be so that all bytes, those of the code too, are within
+/// the limit. `module` holds scheduled commands.
 static llvm::Expected<std::vector<char>>
 compileWithin(ModuleOp module, int64_t limit, const CompileOptions &options,
               CompileReport &report) {
-  auto predict = [&](ModuleOp lowered) {
-    return reportOf(planProgram(programOf(lowered), options)).predicted();
+  auto predict = [&](ModuleOp trial) {
+    return reportOf(planProgram(programOf(trial), options)).predicted();
   };
   int64_t code = 0;
   for (int attempt = 0; attempt < 2; ++attempt) {
@@ -171,8 +171,7 @@ gradus::compileProgram(ModuleOp module, const CompileOptions &options,
   CompileReport own;
   CompileReport &figures = report ? *report : own;
   int64_t limit = recipeInteger(*programs.begin(), "memory_limit", 0);
-  if (failed(verifySizes(module)) ||
-      failed(runStages(module, limit > 0 ? "optimize" : "")) ||
+  if (failed(verifySizes(module)) || failed(runStages(module, "")) ||
       failed(verifySizes(module)))
     return llvm::createStringError(
         "the program does not compile; see the errors above");

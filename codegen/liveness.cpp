@@ -17,7 +17,7 @@ int64_t gradus::paddedBytes(Type tensor) {
 
 Value gradus::storageOf(Value value) {
   while (Operation *op = value.getDefiningOp()) {
-    if (!isa<ReshapeOp, AfterOp>(op))
+    if (!isa<ReshapeOp>(op))
       break;
     value = op->getOperand(0);
   }
@@ -61,4 +61,23 @@ gradus::liveRanges(GraphOp graph, ArrayRef<Operation *> commands) {
       for (Value operand : op.getOperands())
         use(operand, last);
   return ranges;
+}
+
+Peak gradus::peakOf(GraphOp graph, ArrayRef<Operation *> commands) {
+  std::vector<int64_t> change(commands.size() + 1, 0);
+  llvm::MapVector<Value, LiveRange> ranges = liveRanges(graph, commands);
+  graph.walk([&](WriteOp write) { ranges.erase(storageOf(write.getValue())); });
+  for (auto &[value, range] : ranges) {
+    int64_t bytes = paddedBytes(value.getType());
+    change[range.begin] += bytes;
+    change[std::min<int64_t>(range.end, commands.size())] -= bytes;
+  }
+  Peak peak;
+  int64_t live = 0;
+  for (auto [index, command] : llvm::enumerate(commands)) {
+    live += change[index];
+    if (live + scratchBytes(command) > peak.bytes)
+      peak = {index, live + scratchBytes(command)};
+  }
+  return peak;
 }

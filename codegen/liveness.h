@@ -16,7 +16,7 @@ int64_t paddedBytes(mlir::Type tensor);
 /// Bytes of a tensor's elements; a boolean takes one.
 int64_t tensorBytes(mlir::Type tensor);
 
-/// The value whose memory `value` is: sees through reshapes and `after`.
+/// The value whose memory `value` is: sees through reshapes.
 mlir::Value storageOf(mlir::Value value);
 
 /// The launches and library calls of a graph, in order.
@@ -35,5 +35,13 @@ struct LiveRange {
 /// graph returns or writes is read by one more command, behind the last.
 llvm::MapVector<mlir::Value, LiveRange>
 liveRanges(GraphOp graph, llvm::ArrayRef<mlir::Operation *> commands);
+
+/// Where most bytes are alive, scratch included; new values of states count as
+/// made in the states' own memory.
+struct Peak {
+  size_t command = 0;
+  int64_t bytes = 0;
+};
+Peak peakOf(GraphOp graph, llvm::ArrayRef<mlir::Operation *> commands);
 
 } // namespace gradus

@@ -179,8 +179,7 @@ SmallVector<Value> lowerOp(OpBuilder &builder, Operation *op) {
 
 /// What the rest of codegen takes as it is.
 bool stays(Operation *op) {
-  return isa<ReadOp, WriteOp, ReturnOp, ReshapeOp, AfterOp, arith::ConstantOp>(
-             op) ||
+  return isa<ReadOp, WriteOp, ReturnOp, ReshapeOp, arith::ConstantOp>(op) ||
          isa<plan::PlanDialect>(op->getDialect());
 }
 

@@ -1,25 +1,22 @@
-// A search over the options of `recompute`. Each trial lowers the whole step,
-// so that what is compared is what the artifact will promise.
+// A search over the options of `recompute`. What is compared is what the
+// artifact will promise.
 
 #include "codegen/memory_limit.h"
 
-#include "codegen/pipeline.h"
-#include "passes/passes.h"
+#include "codegen/passes.h"
 
 #include "mlir/Pass/PassManager.h"
 
 using namespace mlir;
 using namespace gradus;
 
-/// A lowered copy; without a module where passes failed.
-static Fitted lowered(ModuleOp module, Recomputation how, Predict predict) {
+/// A copy that recomputes; without a module where the pass failed.
+static Fitted recomputing(ModuleOp module, Recomputation how, Predict predict) {
   OwningOpRef<ModuleOp> copy(module.clone());
   PassManager manager(module.getContext());
   manager.enableVerifier(false);
-  if (how.recomputed > 0)
-    manager.nest<ProgramOp>().addPass(
-        createRecompute({how.segments, how.recomputed}));
-  buildCodegenPipeline(manager, "");
+  manager.nest<ProgramOp>().addNestedPass<GraphOp>(
+      createRecompute({how.segments, how.recomputed}));
   if (failed(manager.run(*copy)))
     return {};
   int64_t bytes = predict(*copy);
@@ -30,7 +27,7 @@ static Fitted lowered(ModuleOp module, Recomputation how, Predict predict) {
 static Fitted smallest(ModuleOp module, Predict predict) {
   Fitted best;
   for (unsigned segments : {4, 8, 16, 32}) {
-    Fitted trial = lowered(module, {segments, segments - 1}, predict);
+    Fitted trial = recomputing(module, {segments, segments - 1}, predict);
     if (!trial.module)
       return trial;
     if (!best.module || trial.bytes < best.bytes)
@@ -46,7 +43,7 @@ static Fitted fewest(ModuleOp module, int64_t limit, Fitted best,
   while (low < best.recomputation.recomputed) {
     Recomputation how = best.recomputation;
     how.recomputed = (low + how.recomputed) / 2;
-    Fitted trial = lowered(module, how, predict);
+    Fitted trial = recomputing(module, how, predict);
     if (!trial.module)
       return trial;
     if (trial.bytes <= limit)
@@ -59,7 +56,7 @@ static Fitted fewest(ModuleOp module, int64_t limit, Fitted best,
 
 llvm::Expected<Fitted> gradus::fitMemory(ModuleOp module, int64_t limit,
                                          Predict predict) {
-  Fitted found = lowered(module, {}, predict);
+  Fitted found = recomputing(module, {}, predict);
   if (found.module && found.bytes > limit) {
     Fitted least = smallest(module, predict);
     // A network without segments worth it needs no less than it did.

@@ -60,8 +60,6 @@ private:
       visitReorder(cast<LibraryOp>(op));
     else if (auto reduce = dyn_cast<ReduceOp>(op))
       visitReduce(reduce);
-    else if (auto after = dyn_cast<AfterOp>(op))
-      visitAfter(after);
     else if (isa<MaxPoolOp, MaxPoolBackwardOp, AveragePoolOp,
                  AveragePoolBackwardOp>(op))
       visitPool(op);
@@ -149,20 +147,6 @@ private:
     }
     Value input = reshape(builder, op.getLoc(), op.getInput(), from);
     return broadcast(builder, op.getLoc(), input, shape, dims);
-  }
-
-  void visitAfter(AfterOp op) {
-    if (auto other = blocks_.find(op.getOther()); other != blocks_.end())
-      op.getOtherMutable().assign(other->second.value);
-    auto found = blocks_.find(op.getInput());
-    if (found == blocks_.end())
-      return;
-    Blocks blocks = found->second;
-    OpBuilder builder(op);
-    Value result = AfterOp::create(builder, op.getLoc(), blocks.value.getType(),
-                                   blocks.value, op.getOther());
-    replace(op.getResult(), result, blocks.size);
-    ++count_;
   }
 
   //===-- reductions ------------------------------------------------------===//

@@ -7,6 +7,8 @@
 #include "mlir/IR/Remarks.h"
 #include "llvm/ADT/SetVector.h"
 
+#include <set>
+
 namespace gradus {
 #define GEN_PASS_DEF_SCHEDULE
 #include "codegen/passes.h.inc"
@@ -24,7 +26,9 @@ public:
     before_.resize(commands.size());
     for (Operation *command : commands)
       for (Value operand : command->getOperands())
-        waitFor(operand, number_[command]);
+        if (Operation *maker = storageOf(operand).getDefiningOp();
+            number_.count(maker))
+          before_[number_[command]].insert(number_[maker]);
     graph.walk([&](WriteOp write) { readersFirst(graph, write); });
   }
 
@@ -33,19 +37,6 @@ public:
   }
 
 private:
-  /// What makes an operand comes first, and what its `after` names.
-  void waitFor(Value operand, unsigned command) {
-    while (Operation *op = operand.getDefiningOp()) {
-      if (number_.count(op))
-        before_[command].insert(number_[op]);
-      if (auto after = dyn_cast<AfterOp>(op))
-        waitFor(after.getOther(), command);
-      if (!isa<ReshapeOp, AfterOp>(op))
-        return;
-      operand = op->getOperand(0);
-    }
-  }
-
   void readersFirst(GraphOp graph, WriteOp write) {
     Operation *writer = storageOf(write.getValue()).getDefiningOp();
     if (!writer || !number_.count(writer))
@@ -63,7 +54,7 @@ private:
     for (Operation *user : value.getUsers()) {
       if (number_.count(user))
         readers.push_back(user);
-      if (isa<ReshapeOp, AfterOp>(user) && user->getOperand(0) == value)
+      if (isa<ReshapeOp>(user))
         readers.append(commandsReading(user->getResult(0)));
     }
     return readers;
@@ -87,28 +78,43 @@ private:
   std::vector<llvm::SetVector<unsigned>> before_;
 };
 
-/// Largest sum of live bytes over the order.
-int64_t peakBytes(GraphOp graph, ArrayRef<Operation *> order) {
-  std::vector<int64_t> change(order.size() + 1, 0);
-  for (auto &[value, range] : liveRanges(graph, order)) {
-    int64_t bytes = paddedBytes(value.getType());
-    change[range.begin] += bytes;
-    change[std::min<int64_t>(range.end, order.size())] -= bytes;
+/// The commands whose turn may come: those that wait for none.
+class Ready {
+public:
+  Ready(const Dependencies &dependencies, size_t commands)
+      : waiting_(commands), waiters_(commands) {
+    for (unsigned command = 0; command < commands; ++command) {
+      waiting_[command] = dependencies.before(command).size();
+      for (unsigned first : dependencies.before(command))
+        waiters_[first].push_back(command);
+      if (waiting_[command] == 0)
+        ready_.insert(command);
+    }
   }
-  int64_t live = 0, peak = 0;
-  for (auto [index, command] : llvm::enumerate(order)) {
-    live += change[index];
-    peak = std::max(peak, live + scratchBytes(command));
+
+  /// Ascending.
+  const std::set<unsigned> &commands() const { return ready_; }
+
+  void take(unsigned command) {
+    ready_.erase(command);
+    for (unsigned waiter : waiters_[command])
+      if (--waiting_[waiter] == 0)
+        ready_.insert(waiter);
   }
-  return peak;
-}
+
+private:
+  std::vector<size_t> waiting_; // for how many commands
+  std::vector<SmallVector<unsigned>> waiters_;
+  std::set<unsigned> ready_;
+};
 
 /// A topological order: always the ready command that leaves the fewest bytes
 /// alive, the earlier one of equals.
 class ListScheduler {
 public:
-  ListScheduler(GraphOp graph, ArrayRef<Operation *> commands)
-      : commands_(commands), dependencies_(graph, commands) {
+  ListScheduler(GraphOp graph, ArrayRef<Operation *> commands,
+                const Dependencies &dependencies)
+      : commands_(commands), ready_(dependencies, commands.size()) {
     for (Operation *command : commands)
       for (Value operand : operandsOf(command))
         ++readers_[operand];
@@ -119,10 +125,9 @@ public:
 
   SmallVector<Operation *> run() {
     SmallVector<Operation *> order;
-    std::vector<bool> done(commands_.size(), false);
-    while (order.size() < commands_.size()) {
-      unsigned next = cheapestReady(done);
-      done[next] = true;
+    while (!ready_.commands().empty()) {
+      unsigned next = cheapestReady();
+      ready_.take(next);
       for (Value operand : operandsOf(commands_[next]))
         --readers_[operand];
       order.push_back(commands_[next]);
@@ -138,19 +143,14 @@ private:
     return operands;
   }
 
-  unsigned cheapestReady(const std::vector<bool> &done) {
-    unsigned best = commands_.size();
-    int64_t bestGrowth = 0;
-    for (unsigned i = 0; i < commands_.size(); ++i) {
-      if (done[i] || !llvm::all_of(dependencies_.before(i),
-                                   [&](unsigned first) { return done[first]; }))
-        continue;
-      int64_t bytes = growth(commands_[i]);
-      if (best == commands_.size() || bytes < bestGrowth) {
-        best = i;
+  unsigned cheapestReady() {
+    unsigned best = 0;
+    int64_t bestGrowth = std::numeric_limits<int64_t>::max();
+    for (unsigned command : ready_.commands())
+      if (int64_t bytes = growth(commands_[command]); bytes < bestGrowth) {
+        best = command;
         bestGrowth = bytes;
       }
-    }
     return best;
   }
 
@@ -166,7 +166,7 @@ private:
   }
 
   ArrayRef<Operation *> commands_;
-  Dependencies dependencies_;
+  Ready ready_;
   DenseMap<Value, int64_t> readers_;
 };
 
@@ -176,43 +176,29 @@ struct Schedule : impl::ScheduleBase<Schedule> {
   void runOnOperation() override {
     GraphOp graph = getOperation();
     auto given = commandsOf(graph);
-    auto found = ListScheduler(graph, given).run();
-    auto stable = stableOrder(graph, given);
-    bool smaller = peakBytes(graph, found) < peakBytes(graph, stable);
-    dropAfters(graph);
+    Dependencies dependencies(graph, given);
+    auto found = ListScheduler(graph, given, dependencies).run();
+    auto stable = stableOrder(given, dependencies);
+    bool smaller = peakOf(graph, found).bytes < peakOf(graph, stable).bytes;
     apply(graph, smaller ? found : stable);
     remark::analysis(
         graph.getLoc(),
         remark::RemarkOpts::name("Scheduled").category(getArgument()))
         << "order keeps at most "
-        << std::to_string(peakBytes(graph, smaller ? found : stable))
+        << std::to_string(peakOf(graph, smaller ? found : stable).bytes)
         << " bytes alive";
   }
 
-  /// The order says from here on what `after` said.
-  static void dropAfters(GraphOp graph) {
-    for (auto after :
-         llvm::make_early_inc_range(graph.getBody().getOps<AfterOp>())) {
-      after.getResult().replaceAllUsesWith(after.getInput());
-      after.erase();
-    }
-  }
-
   /// The given order, changed only where a state's readers must come first.
-  static SmallVector<Operation *> stableOrder(GraphOp graph,
-                                              ArrayRef<Operation *> given) {
-    Dependencies dependencies(graph, given);
+  static SmallVector<Operation *>
+  stableOrder(ArrayRef<Operation *> given, const Dependencies &dependencies) {
+    Ready ready(dependencies, given.size());
     SmallVector<Operation *> order;
-    std::vector<bool> done(given.size(), false);
-    while (order.size() < given.size())
-      for (unsigned i = 0; i < given.size(); ++i)
-        if (!done[i] &&
-            llvm::all_of(dependencies.before(i),
-                         [&](unsigned first) { return done[first]; })) {
-          done[i] = true;
-          order.push_back(given[i]);
-          break;
-        }
+    while (!ready.commands().empty()) {
+      unsigned next = *ready.commands().begin();
+      ready.take(next);
+      order.push_back(given[next]);
+    }
     return order;
   }
 

@@ -40,10 +40,6 @@ Results ReshapeOp::evaluate(ArrayRef<HostTensor> operands) {
   return single(std::move(result));
 }
 
-Results AfterOp::evaluate(ArrayRef<HostTensor> operands) {
-  return single(operands[0]);
-}
-
 Results TransposeOp::evaluate(ArrayRef<HostTensor> operands) {
   return single(gather(operands[0], getType(), [&](ArrayRef<int64_t> index) {
     SmallVector<int64_t> from(index.size());

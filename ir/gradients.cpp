@@ -52,9 +52,6 @@ Values ReshapeOp::pullback(OpBuilder &builder, ValueRange g) {
   return {reshape(builder, getLoc(), g[0], tensorType(getInput()).getShape())};
 }
 
-/// g, and nothing for what was waited for
-Values AfterOp::pullback(OpBuilder &, ValueRange g) { return {g[0], Value()}; }
-
 Values TransposeOp::pullback(OpBuilder &builder, ValueRange g) {
   SmallVector<int64_t> inverse(getPermutation().size());
   for (auto [position, dimension] : llvm::enumerate(getPermutation()))

@@ -36,31 +36,6 @@ def ReshapeOp : TensorOp<"reshape"> {
   let hasFolder = 1;
 }
 
-def AfterOp : TensorOp<"after", [TypesMatchWith<"the result is the input", "input", "result", "$_self">]> {
-  let summary = "The same value, but not before another one is there";
-  let description = [{
-    `result = input`. What is computed from the result waits for `other`, and
-    is not taken for the same as what is computed from `input`: this is how a
-    value is computed a second time, late, so that the first need not be kept.
-    No copy is made.
-
-    Example:
-
-    ```mlir
-    gradus.graph @late(%x: tensor<4xf32>, %g: tensor<4xf32>) -> (y: tensor<4xf32>) {
-      %e = math.exp %x : tensor<4xf32>
-      %late = gradus.after %x, %e : tensor<4xf32>, tensor<4xf32>
-      %again = math.exp %late : tensor<4xf32>
-      %y = arith.mulf %again, %g : tensor<4xf32>
-      gradus.return %y : tensor<4xf32>
-    }
-    ```
-  }];
-  let arguments = (ins AnyStaticTensor:$input, AnyStaticTensor:$other);
-  let results = (outs AnyStaticTensor:$result);
-  let assemblyFormat = "$input `,` $other attr-dict `:` type($input) `,` type($other)";
-}
-
 def TransposeOp : TensorOp<"transpose"> {
   let summary = "Dimension i of the result is dimension `permutation[i]` of the input";
   let description = [{

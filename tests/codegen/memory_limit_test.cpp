@@ -12,20 +12,20 @@ namespace {
 
 constexpr int layers = 12;
 
-/// Dense layers of 16, whose results are much more than their weights.
+/// Dense layers of the width at which products are commands of their own.
 std::string deep(const std::string &limit) {
   std::string states, body, x = "%x";
   for (int i = 0; i < layers; ++i) {
     std::string n = std::to_string(i);
     states += "gradus.state @w" + n +
-              " : tensor<16x16xf32> {role = #gradus.role<parameter>, init = "
+              " : tensor<256x256xf32> {role = #gradus.role<parameter>, init = "
               "#gradus.init<kaiming_uniform>}\n";
-    body += "%w" + n + " = gradus.read @w" + n + " : tensor<16x16xf32>\n%a" +
+    body += "%w" + n + " = gradus.read @w" + n + " : tensor<256x256xf32>\n%a" +
             n + " = gradus.matmul " + x + ", %w" + n +
-            " : tensor<512x16xf32>, tensor<16x16xf32> -> "
-            "tensor<512x16xf32>\n%h" +
-            n + " = math.tanh %a" + n + " : tensor<512x16xf32>\n%y" + n +
-            " = arith.addf %h" + n + ", " + x + " : tensor<512x16xf32>\n";
+            " : tensor<512x256xf32>, tensor<256x256xf32> -> "
+            "tensor<512x256xf32>\n%h" +
+            n + " = math.tanh %a" + n + " : tensor<512x256xf32>\n%y" + n +
+            " = arith.addf %h" + n + ", " + x + " : tensor<512x256xf32>\n";
     x = "%y" + n;
   }
   return "gradus.program @deep attributes {recipe = {loss = {type = \"mse\", "
@@ -33,9 +33,9 @@ std::string deep(const std::string &limit) {
          "1.0e-1, momentum = 9.0e-1}" +
          (limit.empty() ? "" : ", memory_limit = " + limit + " : i64") +
          "}} {\n" + states +
-         "gradus.graph @predict(%x: tensor<512x16xf32>) -> (y: "
-         "tensor<512x16xf32>) {\n" +
-         body + "gradus.return " + x + " : tensor<512x16xf32>\n}\n}\n";
+         "gradus.graph @predict(%x: tensor<512x256xf32>) -> (y: "
+         "tensor<512x256xf32>) {\n" +
+         body + "gradus.return " + x + " : tensor<512x256xf32>\n}\n}\n";
 }
 
 struct Trained {
@@ -57,7 +57,7 @@ Trained train(const std::string &limit) {
       "deep");
   EXPECT_TRUE(artifact.ok()) << artifact.status();
   auto session = *runtime::Session::create(*artifact);
-  std::vector<float> x(512 * 16), label(512 * 16);
+  std::vector<float> x(512 * 256), label(512 * 256);
   for (size_t i = 0; i < x.size(); ++i)
     x[i] = float(i % 37) / 37, label[i] = float(i % 11) / 11;
   for (int step = 0; step < 5; ++step) {

@@ -27,8 +27,6 @@ inline const Range tenClasses = {-2, 2, 10};
 // clang-format off
 inline const Row rows[] = {
     {"%x: tensor<2x6xf64>", "%y = gradus.reshape %x : tensor<2x6xf64> -> tensor<3x4xf64>"},
-    {"%x: tensor<3x4xf64>, %z: tensor<2xf64>",
-     "%y = gradus.after %x, %z : tensor<3x4xf64>, tensor<2xf64>"},
     {"%x: tensor<f64>", "%y = gradus.reshape %x : tensor<f64> -> tensor<1x1xf64>"},
     {"%x: tensor<2x3x4xf64>", "%y = gradus.transpose %x perm [2, 0, 1] : tensor<2x3x4xf64> -> tensor<4x2x3xf64>"},
     {"%x: tensor<3xf64>", "%y = gradus.broadcast %x dims [1] : tensor<3xf64> -> tensor<2x3x4xf64>"},
