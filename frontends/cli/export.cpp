@@ -37,6 +37,19 @@ void writeWhole(const std::string &path, const std::string &bytes) {
   check(file.commit());
 }
 
+/// The files that are written, from those that the model's weights lie in.
+void checkApart(const ExportOptions &options,
+                const compiler::Exported &exported,
+                const std::string &dataFile) {
+  std::vector<UsedFile> inputs = {{"the model", options.model},
+                                  {"--checkpoint", options.checkpoint}};
+  for (const std::string &path : exported.read)
+    inputs.push_back({"the model's data file", path});
+  std::string data = exported.data.empty() ? "" : dataFile;
+  checkOutputFiles({{"-o", options.output}, {"the data file of -o", data}},
+                   inputs);
+}
+
 void run(const ExportOptions &options) {
   checkOutputFiles(
       {{"-o", options.output}},
@@ -51,6 +64,7 @@ void run(const ExportOptions &options) {
     request.weights.push_back({tensor.name, nameOf(tensor.type.dtype),
                                tensor.type.shape, tensor.data});
   compiler::Exported exported = take(compilerLibrary().exportModel(request));
+  checkApart(options, exported, dataFile);
   if (!exported.data.empty())
     writeWhole(dataFile, exported.data);
   writeWhole(options.output, exported.model);

@@ -2,6 +2,8 @@
 
 #include "frontends/cli/interrupt.h"
 
+#include "absl/strings/str_cat.h"
+
 #include <atomic>
 #include <csignal>
 #include <ctime>
@@ -49,6 +51,17 @@ Interrupt::Interrupt(runtime::Session &session) {
 Interrupt::~Interrupt() {
   handle(SIG_DFL);
   cancelled = nullptr;
+}
+
+Failure interruptedAfter(int64_t done, int64_t total,
+                         const std::string &checkpoint) {
+  std::string words =
+      absl::StrCat("interrupted after step ", done, " of ", total, "; ");
+  return Failure(kInterrupted,
+                 words + (checkpoint.empty()
+                              ? "no --checkpoint was given, so nothing was "
+                                "saved"
+                              : "continue with --resume " + checkpoint));
 }
 
 bool Interrupt::requested() { return firstSignal != 0; }

@@ -4,6 +4,7 @@
 
 #pragma once
 
+#include "frontends/cli/failure.h"
 #include "runtime/session.h"
 
 namespace gradus::cli {
@@ -17,5 +18,10 @@ public:
 
   static bool requested();
 };
+
+/// What ends a command that was interrupted after `done` of `total` steps;
+/// `checkpoint`, where not empty, has been saved.
+Failure interruptedAfter(int64_t done, int64_t total,
+                         const std::string &checkpoint);
 
 } // namespace gradus::cli

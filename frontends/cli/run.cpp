@@ -121,13 +121,7 @@ void saveCheckpoint(const RunOptions &options, const Session &session) {
 [[noreturn]] void stopInterrupted(const RunOptions &options,
                                   const Session &session, int64_t done) {
   saveCheckpoint(options, session);
-  std::string words = absl::StrCat("interrupted after step ", done, " of ",
-                                   options.steps, "; ");
-  if (options.checkpoint.empty())
-    throw Failure(kInterrupted,
-                  words + "no --checkpoint was given, so nothing was saved");
-  throw Failure(kInterrupted,
-                words + "continue with --resume " + options.checkpoint);
+  throw interruptedAfter(done, options.steps, options.checkpoint);
 }
 
 void checkFiles(const RunOptions &options) {

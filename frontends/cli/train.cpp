@@ -254,13 +254,7 @@ void Training::saveCheckpoint() {
 
 void Training::stopInterrupted() {
   saveCheckpoint();
-  std::string words =
-      absl::StrCat("interrupted after step ", done_, " of ", total_, "; ");
-  if (options_.checkpoint.empty())
-    throw Failure(kInterrupted,
-                  words + "no --checkpoint was given, so nothing was saved");
-  throw Failure(kInterrupted,
-                words + "continue with --resume " + options_.checkpoint);
+  throw interruptedAfter(done_, total_, options_.checkpoint);
 }
 
 void Training::run() {

@@ -235,7 +235,7 @@ public:
     if (!exported.ok())
       return exported.status();
     return Exported{exported->model, exported->data, exported->written,
-                    exported->kept};
+                    exported->kept, exported->read};
   }
 
   std::string recipeSchema() override { return recipe::schema(); }

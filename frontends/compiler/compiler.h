@@ -87,6 +87,7 @@ struct ExportRequest {
 struct Exported {
   std::string model, data;                // bytes; no data: all in the model
   std::vector<std::string> written, kept; // names of initializers
+  std::vector<std::string> read;          // data files that the model names
 };
 
 class Compiler {

@@ -108,6 +108,7 @@ public:
   }
 
   absl::StatusOr<ExportedOnnx> run() {
+    result_.read = file_.dataFiles();
     for (TensorProto &tensor : *graph_.mutable_initializer())
       GRADUS_RETURN_IF_ERROR(write(tensor));
     if (result_.written.empty())

@@ -23,6 +23,7 @@ struct ExportedOnnx {
   std::string data;  // of the data file beside it; empty: everything is inside
   std::vector<std::string> written; // initializers with new values
   std::vector<std::string> kept;    // float initializers that `trained` lacks
+  std::vector<std::string> read;    // data files that the model names
 };
 
 struct ExportOptions {

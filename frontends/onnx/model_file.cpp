@@ -12,6 +12,8 @@
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/Path.h"
 
+#include <set>
+
 namespace gradus::onnx {
 namespace {
 
@@ -234,13 +236,25 @@ const llvm::MemoryBuffer *ModelFile::dataFile(const std::string &location) {
                          "..");
   if (leaves || location.empty())
     return nullptr;
-  llvm::SmallString<128> path(llvm::sys::path::parent_path(path_));
-  llvm::sys::path::append(path, location);
-  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
+  auto buffer = llvm::MemoryBuffer::getFile(pathOf(location), /*IsText=*/false,
                                             /*RequiresNullTerminator=*/false);
   if (buffer)
     entry->second = std::move(*buffer);
   return entry->second.get();
+}
+
+std::string ModelFile::pathOf(const std::string &location) const {
+  llvm::SmallString<128> path(llvm::sys::path::parent_path(path_));
+  llvm::sys::path::append(path, location);
+  return path.str().str();
+}
+
+std::vector<std::string> ModelFile::dataFiles() const {
+  std::set<std::string> paths;
+  for (const TensorProto &tensor : graph().initializer())
+    if (isExternal(tensor))
+      paths.insert(pathOf(external(tensor, "location")));
+  return {paths.begin(), paths.end()};
 }
 
 bool ModelFile::isMissing(const TensorProto &tensor) {

@@ -52,6 +52,8 @@ public:
 
   /// True if the tensor lies in a file that is missing.
   bool isMissing(const ::onnx::TensorProto &tensor);
+  /// Paths of the data files that initializers lie in, there or missing.
+  std::vector<std::string> dataFiles() const;
   /// Missing data files and the initializers in them.
   std::map<std::string, std::vector<std::string>> missing();
 
@@ -63,6 +65,7 @@ private:
   absl::StatusOr<llvm::StringRef>
   externalBytes(const ::onnx::TensorProto &tensor, uint64_t expected);
   const llvm::MemoryBuffer *dataFile(const std::string &location);
+  std::string pathOf(const std::string &location) const;
 
   std::string path_;
   std::unique_ptr<::onnx::ModelProto> model_;

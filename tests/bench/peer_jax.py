@@ -12,7 +12,6 @@ os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=true intra_op_parallelis
 import jax
 import jax.numpy as jnp
 import numpy
-import peer_jax_models
 import worker
 
 
@@ -133,29 +132,14 @@ def adamw():
     return run
 
 
-def full_size(workload):
-    state, step, batch = peer_jax_models.stepper(workload.name, workload.optimizer())
-    step = jax.jit(step, donate_argnums=0)
-
-    def run(steps):
-        nonlocal state
-        for _ in range(steps):
-            state, value = step(state, batch)
-        value.block_until_ready()
-
-    return run
-
-
 def load(workload, how):
-    if workload.group == workloads.FULL_SIZE:
-        return full_size(workload)
-    if workload.name == "adamw-30m":
+    if workload == "adamw-30m":
         return adamw()
-    if workload.name == "mlp-queue":
+    if workload == "mlp-queue":
         return queue(mlp, workloads.QUEUE)
-    if workload.name == "mlp":
+    if workload == "mlp":
         return reading(mlp)
-    return training({"mlp-ahead": mlp, "lenet5": lenet}[workload.name])
+    return training({"mlp-ahead": mlp, "lenet5": lenet}[workload])
 
 
 worker.serve(load)

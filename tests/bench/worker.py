@@ -13,10 +13,10 @@ import workloads
 
 
 def serve(load):
-    workload, how = workloads.BY_NAME[sys.argv[1]], sys.argv[2]
+    workload, how = sys.argv[1:3]
     start = time.perf_counter()
     run = load(workload, how)
-    run(workload.smallest)
+    run(workloads.BY_NAME[workload].smallest)
     say(f"ready {time.perf_counter() - start:.3f}")
     for line in sys.stdin:
         command, *rest = line.split()

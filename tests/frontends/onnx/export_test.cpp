@@ -1,6 +1,7 @@
 // Only the values of initializers change.
 
 #include "frontends/onnx/export.h"
+#include "frontends/onnx/model_file.h"
 #include "frontends/onnx/onnx.pb.h"
 
 #include <gtest/gtest.h>
@@ -93,6 +94,19 @@ TEST(Export, PutsLargeModelsBesideTheirData) {
                             weight.floats.data(), weight.tensor.bytes.size()),
                 0);
     }
+}
+
+TEST(Export, NamesTheDataFilesThatTheModelHas) {
+  auto resnet = gradus::onnx::ModelFile::open(
+      GRADUS_SOURCE_DIR "/tests/data/models/resnet18-cifar/model.onnx");
+  ASSERT_TRUE(resnet.ok()) << resnet.status();
+  EXPECT_EQ((*resnet)->dataFiles(),
+            std::vector<std::string>{
+                GRADUS_SOURCE_DIR
+                "/tests/data/models/resnet18-cifar/weights.bin"});
+  auto whole = exportOnnx(kHeads, {Values("body.weight", {4, 6}).tensor});
+  ASSERT_TRUE(whole.ok()) << whole.status();
+  EXPECT_TRUE(whole->read.empty());
 }
 
 TEST(Export, MakesInferenceOfTraining) {
