@@ -1,9 +1,10 @@
 // Gradus's side of the bench: runs one artifact through the C API when told to.
 //
-//   gradus_worker ARTIFACT THREADS QUEUE CLASSES
+//   gradus_worker ARTIFACT THREADS QUEUE BOUNDS
 //
 // QUEUE 0 makes each step with a call of its own, otherwise QUEUE steps with
-// one call. Integer inputs are labels below CLASSES. Protocol: see worker.py.
+// one call. Integer inputs are below BOUNDS: a number, and `,INPUT=NUMBER` for
+// inputs that have their own. Protocol: see worker.py.
 #include "runtime/gradus.h"
 
 #include <stdio.h>
@@ -32,28 +33,38 @@ static double now(void) {
   return time.tv_sec * 1e9 + time.tv_nsec;
 }
 
-// Uniform floats in -1..1, or labels.
-static void *fill(const gradus_tensor *tensor, int classes) {
+// What an integer input is below.
+static int bound_of(const char *name, const char *bounds) {
+  size_t length = strlen(name);
+  for (const char *at = bounds; (at = strchr(at, ',')) != NULL;)
+    if (!strncmp(++at, name, length) && at[length] == '=')
+      return atoi(at + length + 1);
+  return atoi(bounds);
+}
+
+// Uniform floats in -1..1, or integers.
+static void *fill(const gradus_tensor *tensor, const char *bounds) {
   static unsigned seed = 1;
+  int bound = bound_of(tensor->name, bounds);
   char *data = calloc(1, tensor->bytes + 64);
   if (!data)
     die(tensor->name, "out of memory");
   for (size_t i = 0; tensor->dtype == GRADUS_F32 && i < tensor->bytes / 4; ++i)
     ((float *)data)[i] = (float)(rand_r(&seed) / (RAND_MAX / 2.0) - 1.0);
   for (size_t i = 0; tensor->dtype == GRADUS_I64 && i < tensor->bytes / 8; ++i)
-    ((int64_t *)data)[i] = rand_r(&seed) % classes;
+    ((int64_t *)data)[i] = rand_r(&seed) % bound;
   for (size_t i = 0; tensor->dtype == GRADUS_I32 && i < tensor->bytes / 4; ++i)
-    ((int32_t *)data)[i] = rand_r(&seed) % classes;
+    ((int32_t *)data)[i] = rand_r(&seed) % bound;
   return data;
 }
 
-static void make_inputs(bench *b, int classes) {
+static void make_inputs(bench *b, const char *bounds) {
   gradus_tensor tensor;
   for (int step = 0; step < (b->queue ? b->queue : 1); ++step)
     for (int i = 0; i < b->inputs; ++i) {
       if (gradus_input(b->session, b->graph, i, &tensor) != GRADUS_OK)
         die("input", gradus_last_error(b->session));
-      b->batches[step * b->inputs + i] = fill(&tensor, classes);
+      b->batches[step * b->inputs + i] = fill(&tensor, bounds);
     }
 }
 
@@ -82,7 +93,7 @@ static void load(bench *b, char **arguments) {
       b->queue > MOST_QUEUE)
     die(arguments[1],
         "more inputs, outputs or queued steps than the bench has places for");
-  make_inputs(b, atoi(arguments[4]));
+  make_inputs(b, arguments[4]);
   make_outputs(b);
 }
 
@@ -117,7 +128,7 @@ int main(int count, char **arguments) {
   static bench b;
   char line[64];
   if (count != 5)
-    die("usage", "gradus_worker ARTIFACT THREADS QUEUE CLASSES");
+    die("usage", "gradus_worker ARTIFACT THREADS QUEUE BOUNDS");
   double start = now();
   load(&b, arguments);
   run(&b, b.queue ? b.queue : 1);

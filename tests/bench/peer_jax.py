@@ -12,6 +12,7 @@ os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=true intra_op_parallelis
 import jax
 import jax.numpy as jnp
 import numpy
+import peer_jax_models
 import worker
 
 
@@ -132,14 +133,29 @@ def adamw():
     return run
 
 
+def full_size(workload):
+    state, step, batch = peer_jax_models.stepper(workload.name, workload.optimizer())
+    step = jax.jit(step, donate_argnums=0)
+
+    def run(steps):
+        nonlocal state
+        for _ in range(steps):
+            state, value = step(state, batch)
+        value.block_until_ready()
+
+    return run
+
+
 def load(workload, how):
-    if workload == "adamw-30m":
+    if workload.group == workloads.FULL_SIZE:
+        return full_size(workload)
+    if workload.name == "adamw-30m":
         return adamw()
-    if workload == "mlp-queue":
+    if workload.name == "mlp-queue":
         return queue(mlp, workloads.QUEUE)
-    if workload == "mlp":
+    if workload.name == "mlp":
         return reading(mlp)
-    return training({"mlp-ahead": mlp, "lenet5": lenet}[workload])
+    return training({"mlp-ahead": mlp, "lenet5": lenet}[workload.name])
 
 
 worker.serve(load)

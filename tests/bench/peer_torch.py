@@ -4,6 +4,7 @@ Best means fused optimizers, channels_last for convolutions, gradients set to
 None, and tcmalloc preloaded (by the driver). Protocol: see worker.py.
 """
 
+import peer_torch_models
 import torch
 import worker
 import workloads
@@ -22,22 +23,34 @@ class LeNet5(nn.Sequential):
 
 def mlp():
     model = nn.Sequential(nn.Linear(32, 32), nn.ReLU(), nn.Linear(32, 32), nn.ReLU(), nn.Linear(32, 1))
-    return model, torch.randn(16, 32), torch.randn(16, 1), nn.functional.mse_loss
+    return model, (torch.randn(16, 32),), torch.randn(16, 1), nn.functional.mse_loss
 
 
 def lenet():
     model = LeNet5().to(memory_format=torch.channels_last)
     image = torch.randn(32, 1, 28, 28).contiguous(memory_format=torch.channels_last)
-    return model, image, torch.randint(10, (32,)), nn.functional.cross_entropy
+    return model, (image,), torch.randint(10, (32,)), nn.functional.cross_entropy
 
 
-def training(make, how):
+def full_size(name):
+    return *peer_torch_models.MAKERS[name](), peer_torch_models.cross_entropy
+
+
+def optimizer_of(settings, parameters):
+    """The recipe's, fused."""
+    settings = dict(settings)
+    kind = {"sgd": torch.optim.SGD, "adamw": torch.optim.AdamW}[settings.pop("type")]
+    names = {"learning_rate": "lr", "epsilon": "eps"}
+    return kind(parameters, fused=True, **{names.get(name, name): value for name, value in settings.items()})
+
+
+def training(workload, made, how):
     """A function that makes one training step."""
-    model, inputs, target, loss_of = make()
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9, fused=True)
+    model, inputs, target, loss_of = made
+    optimizer = optimizer_of(workload.optimizer(), model.parameters())
 
     def forward(inputs, target):
-        return loss_of(model(inputs), target)
+        return loss_of(model(*inputs), target)
 
     if how == "compile":
         forward = torch.compile(forward)
@@ -61,15 +74,17 @@ def adamw(how):
 
 
 def load(workload, how):
-    if workload == "adamw-30m":
+    if workload.name == "adamw-30m":
         step = adamw(how)
+    elif workload.group == workloads.FULL_SIZE:
+        step = training(workload, full_size(workload.name), how)
     else:
-        step = training(lenet if workload == "lenet5" else mlp, how)
+        step = training(workload, lenet() if workload.name == "lenet5" else mlp(), how)
 
     def run(steps):
         for _ in range(steps):
             loss = step()
-            if workload == "mlp":
+            if workload.name == "mlp":
                 loss.item()
 
     return run

@@ -8,6 +8,7 @@ speed. Prints a table and writes all figures as JSON beside it.
 
 import argparse
 import collections
+import itertools
 import json
 import os
 import shutil
@@ -27,6 +28,7 @@ PEER_SPACE = 12 << 30  # bytes: PyTorch's wheel brings its GPU libraries
 SAME_SPEED = 0.75  # of what a tenth of the probes exceed: below it the machine is in its slow state
 FEWEST = 3  # repetitions that a comparison needs
 LONGEST = 30  # seconds for the repetitions of a workload, where a busy machine takes longer
+LONGEST_FULL_SIZE = 60
 COMPILES = 20  # warm runs of `gradus compile`; the shortest counts
 PACKAGES = {"torch": ["torch", "numpy", "setuptools"], "jax": ["jax", "numpy"]}
 
@@ -100,6 +102,7 @@ def python_of(framework):
 
 
 def start_peers(workload):
+    """One after the other, each when asked for, so that they do not compile side by side."""
     script = os.path.join(HERE, "peer_{}.py").format
     environment = {"LD_PRELOAD": TCMALLOC} if os.path.exists(TCMALLOC) else {}
     if not environment:
@@ -109,11 +112,13 @@ def start_peers(workload):
     yield Worker("jax", [python_of("jax"), script("jax"), workload.name, "jit"])
 
 
-def compile_seconds(workload, artifact, times):
+def compile_seconds(workload, artifact, times, initialize=None):
     """The shortest of some runs of `gradus compile`, from start of the process to its end."""
-    recipe = ["--recipe", os.path.join(HERE, "models", workload.recipe)] if workload.recipe else []
-    command = [os.path.join(BUILD, "bin", "gradus"), "compile", os.path.join(HERE, "models", workload.model), *recipe,
-               "-o", artifact]
+    recipe = ["--recipe", os.path.join(workloads.MODELS, workload.recipe)] if workload.recipe else []
+    sizes = [word for size in workload.dims for word in ("--dim", size)]
+    rule = ["--initialize", initialize] if initialize else []
+    command = [os.path.join(BUILD, "bin", "gradus"), "compile", os.path.join(workloads.MODELS, workload.model), *recipe,
+               *sizes, *rule, "-o", artifact]
     shortest = float("inf")
     for _ in range(times):
         start = time.perf_counter()
@@ -125,11 +130,16 @@ def compile_seconds(workload, artifact, times):
 
 
 def start_gradus(workload):
+    """A model of full size has no weights: timed as it compiles with zeros, run with such as PyTorch starts with."""
     artifact = os.path.join(BUILD, "bench", f"{workload.name}.gradus")
-    seconds = compile_seconds(workload, artifact, 3)
+    if workload.group == workloads.FULL_SIZE:
+        seconds = compile_seconds(workload, artifact, 2, "zeros")
+        compile_seconds(workload, artifact, 1, "normal")
+    else:
+        seconds = compile_seconds(workload, artifact, 3)
     queue = workload.smallest if workload.smallest > 1 else 0
     worker = Worker("gradus", [os.path.join(BUILD, "bin", "gradus_bench_worker"), artifact, str(workloads.THREADS),
-                               str(queue), "10"])
+                               str(queue), workload.bounds])
     worker.compile_seconds = seconds
     return worker
 
@@ -143,12 +153,14 @@ def ready(workers):
             yield worker
         except RuntimeError as problem:
             say(f"bench: {problem}")
+            worker.close()
 
 
 def measure(workload, workers, probe):
     start = time.monotonic()
+    longest = LONGEST_FULL_SIZE if workload.group == workloads.FULL_SIZE else LONGEST
     for repetition in range(workload.repetitions):
-        if repetition >= FEWEST and time.monotonic() - start > LONGEST:
+        if repetition >= FEWEST and time.monotonic() - start > longest:
             break
         for offset in range(len(workers)):
             worker = workers[(repetition + offset) % len(workers)]
@@ -174,8 +186,8 @@ def summary(worker, state, probe):
 
 def bench(workload, peers, probe):
     say(f"bench: {workload.name}")
-    start = ([] if peers == "only" else [start_gradus(workload)]) + (list(start_peers(workload)) if peers else [])
-    workers = list(ready(start))
+    own = iter([]) if peers == "only" else (start_gradus(each) for each in [workload])
+    workers = list(ready(itertools.chain(own, start_peers(workload) if peers else [])))
     measure(workload, workers, probe)
     state = common_state(workers, probe)
     result = {"workload": workload.name, "what": workload.what, "precision": "f32", "goal": workload.goal, "state": state,
@@ -183,7 +195,7 @@ def bench(workload, peers, probe):
     if workload.name == "adamw-30m":
         elements = sum(rows * columns for rows, columns in workloads.ADAMW_SHAPES)
         result["streams_ms"] = min(probe.ask(f"streams {elements}")[0] for _ in range(3)) / 1e6
-    for worker in start:
+    for worker in workers:
         worker.close()
     return result
 
@@ -243,20 +255,27 @@ def print_table(results):
                         if not each["same_state"]))
 
 
+def chosen(only, full_size):
+    """Those of full size belong to the group, or are named."""
+    return [workload for workload in workloads.WORKLOADS
+            if only in workload.name and (workload.group == workloads.FULL_SIZE if full_size else only or not workload.group)]
+
+
 def main():
     parser = argparse.ArgumentParser(prog="./dev bench", description=__doc__)
     parser.add_argument("--peers", action="store_true", help="beside PyTorch and JAX")
     parser.add_argument("--peers-only", action="store_true", help="PyTorch and JAX alone")
     parser.add_argument("--only", default="", metavar="PATTERN", help="a part of the workloads' names")
+    parser.add_argument("--full-size", action="store_true", help="the networks of full size, which run only when asked for")
     parser.add_argument("--json", default=os.path.join(BUILD, "bench", "results.json"), metavar="FILE")
     arguments = parser.parse_args()
     os.makedirs(os.path.join(BUILD, "bench"), exist_ok=True)
     peers = "only" if arguments.peers_only else arguments.peers
     probe = Probe()
-    results = [bench(workload, peers, probe) for workload in workloads.WORKLOADS if arguments.only in workload.name]
+    results = [bench(workload, peers, probe) for workload in chosen(arguments.only, arguments.full_size)]
     probe.close()
     print_table(results)
-    if peers != "only" and not arguments.only:
+    if peers != "only" and not arguments.only and not arguments.full_size:
         for what, value, goal in figures():
             print(f"{what}: {value} (goal {goal})")
     with open(arguments.json, "w") as file:

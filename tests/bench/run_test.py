@@ -45,6 +45,18 @@ class States(unittest.TestCase):
         self.assertEqual(run.common_state([often_slow, never_slow], machine), "FF")
 
 
+class Choice(unittest.TestCase):
+    def names(self, only="", full_size=False):
+        return [workload.name for workload in run.chosen(only, full_size)]
+
+    def test_those_of_full_size_run_only_when_asked_for(self):
+        self.assertIn("lenet5", self.names())
+        self.assertNotIn("resnet50", self.names())
+        self.assertNotIn("lenet5", self.names(full_size=True))
+        self.assertEqual(self.names("resnet50"), ["resnet50"])
+        self.assertEqual(self.names("resnet", full_size=True), ["resnet18-cifar", "resnet50"])
+
+
 class Ratios(unittest.TestCase):
     def test_the_ratio_is_to_the_best_peer(self):
         result = {"frameworks": {"gradus": {"min_ms": 2.0}, "jax": {"min_ms": 8.0}, "torch-eager": {"min_ms": 6.0}}}

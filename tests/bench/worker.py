@@ -13,10 +13,10 @@ import workloads
 
 
 def serve(load):
-    workload, how = sys.argv[1:3]
+    workload, how = workloads.BY_NAME[sys.argv[1]], sys.argv[2]
     start = time.perf_counter()
     run = load(workload, how)
-    run(workloads.BY_NAME[workload].smallest)
+    run(workload.smallest)
     say(f"ready {time.perf_counter() - start:.3f}")
     for line in sys.stdin:
         command, *rest = line.split()

@@ -1,7 +1,12 @@
 """What the bench runs. Every framework does the same arithmetic in float32."""
 
+import json
+import os
 from dataclasses import dataclass
 
+MODELS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "models")
+CASES = "../../data/models"  # from there
+FULL_SIZE = "full-size"  # the group that runs only on request
 THREADS = 2
 QUEUE = 100  # batches in one call of the queue workload
 ADAMW_SHAPES = [(1000, 1000)] * 30
@@ -17,6 +22,17 @@ class Workload:
     repetitions: int
     smallest: int = 1  # steps that one call makes
     goal: float = 1.0  # times the best peer
+    bounds: str = "10"  # of integer inputs, see gradus_worker.c
+    group: str = ""
+    dims: tuple = ()  # sizes of the model's symbolic dimensions
+
+    def optimizer(self):
+        with open(os.path.join(MODELS, self.recipe)) as file:
+            return json.load(file)["optimizer"]
+
+
+def full_size(name, what, model, recipe, bounds, dims=()):
+    return Workload(name, what, model, recipe, 1, 20, bounds=bounds, group=FULL_SIZE, dims=dims)
 
 
 WORKLOADS = [
@@ -25,5 +41,15 @@ WORKLOADS = [
     Workload("mlp-queue", f"the same, {QUEUE} steps in one call", "mlp.onnx", "mlp.json", 1000, 30, smallest=QUEUE, goal=1.4),
     Workload("lenet5", "LeNet-5 28x28, batch 32, SGD momentum", "lenet5.onnx", "lenet5.json", 20, 30, goal=4.0),
     Workload("adamw-30m", "AdamW alone, 30 M parameters", "adamw_30m.mlir", "", 2, 12, goal=1.05),
+    full_size("resnet18-cifar", "ResNet-18 32x32, batch 32, SGD momentum", f"{CASES}/resnet18-cifar/model_dynshape.onnx",
+              "resnet.json", "10", ("batch=32",)),
+    full_size("resnet50", "ResNet-50 224x224, batch 8, SGD momentum", f"{CASES}/resnet50-224/model_dynshape.onnx",
+              "resnet.json", "1000", ("batch=8",)),
+    full_size("gpt-d256", "GPT 6 layers of 256, vocabulary 4096, 4 x 256 tokens, AdamW", "gpt_d256.onnx", "transformer.json",
+              "4096"),
+    full_size("gpt2-124m", "GPT-2 124M, 4 x 64 tokens, AdamW", f"{CASES}/gpt2-124M/model_dynshape.onnx", "transformer.json",
+              "50257", ("batch=4", "seq=64")),
+    full_size("bert-base", "BERT-base, masked language model, 8 x 128 tokens, AdamW", f"{CASES}/bert-base/model_dynshape.onnx",
+              "transformer.json", "30522,attention_mask=2,token_type_ids=2", ("batch=8", "seq=128")),
 ]
 BY_NAME = {workload.name: workload for workload in WORKLOADS}

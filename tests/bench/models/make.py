@@ -3,18 +3,28 @@
 import os
 import sys
 
+import onnx
 import torch
 from torch import nn
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
+import peer_torch_models
 import workloads
 
 
-def export(name, model, shape, output):
-    torch.onnx.export(model, (torch.zeros(shape),), os.path.join(HERE, name), dynamo=False, opset_version=20,
+def export(name, model, example, output):
+    torch.onnx.export(model, (example,), os.path.join(HERE, name), dynamo=False, opset_version=20,
                       training=torch.onnx.TrainingMode.TRAINING, do_constant_folding=False,
                       input_names=["input"], output_names=[output])
+
+
+def export_weightless(name, model, example, output):
+    """The graph alone: its weights are external data in a file that is not kept."""
+    export(name, model, example, output)
+    path = os.path.join(HERE, name)
+    onnx.save(onnx.load(path), path, save_as_external_data=True, location="weights.bin", size_threshold=1024)
+    os.remove(os.path.join(HERE, "weights.bin"))
 
 
 def adamw():
@@ -37,11 +47,13 @@ def adamw():
 def main():
     torch.manual_seed(0)
     export("mlp.onnx", nn.Sequential(nn.Linear(32, 32), nn.ReLU(), nn.Linear(32, 32), nn.ReLU(), nn.Linear(32, 1)),
-           (16, 32), "output")
+           torch.zeros(16, 32), "output")
     export("lenet5.onnx", nn.Sequential(
         nn.Conv2d(1, 6, 5, padding=2), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(6, 16, 5), nn.ReLU(), nn.MaxPool2d(2),
         nn.Flatten(), nn.Linear(400, 120), nn.ReLU(), nn.Linear(120, 84), nn.ReLU(), nn.Linear(84, 10)),
-        (32, 1, 28, 28), "logits")
+        torch.zeros(32, 1, 28, 28), "logits")
+    model, (ids,), _ = peer_torch_models.gpt_d256()
+    export_weightless("gpt_d256.onnx", model, ids, "logits")
     with open(os.path.join(HERE, "adamw_30m.mlir"), "w") as file:
         file.write(adamw())
 

@@ -1,0 +1,155 @@
+"""The full-size networks of the bench in PyTorch, as torchvision and transformers build them; make.py exports one."""
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+
+def convolution(inputs, outputs, size, stride=1):
+    """Convolution and batch norm."""
+    return nn.Sequential(nn.Conv2d(inputs, outputs, size, stride, size // 2, bias=False), nn.BatchNorm2d(outputs))
+
+
+class Residual(nn.Module):
+    def __init__(self, inputs, width, stride, bottleneck):
+        super().__init__()
+        outputs = width * 4 if bottleneck else width
+        if bottleneck:
+            self.body = nn.Sequential(convolution(inputs, width, 1), nn.ReLU(True), convolution(width, width, 3, stride),
+                                      nn.ReLU(True), convolution(width, outputs, 1))
+        else:
+            self.body = nn.Sequential(convolution(inputs, width, 3, stride), nn.ReLU(True), convolution(width, width, 3))
+        same = stride == 1 and inputs == outputs
+        self.shortcut = nn.Identity() if same else convolution(inputs, outputs, 1, stride)
+
+    def forward(self, x):
+        return torch.relu_(self.body(x) + self.shortcut(x))
+
+
+def resnet(depths, bottleneck, small, classes):
+    """`small`: the stem for images of 32x32."""
+    stem = [convolution(3, 64, 3), nn.ReLU(True)]
+    if not small:
+        stem = [convolution(3, 64, 7, 2), nn.ReLU(True), nn.MaxPool2d(3, 2, 1)]
+    blocks, inputs = [], 64
+    for stage, depth in enumerate(depths):
+        for i in range(depth):
+            width = 64 << stage
+            blocks.append(Residual(inputs, width, 2 if stage and not i else 1, bottleneck))
+            inputs = width * 4 if bottleneck else width
+    return nn.Sequential(*stem, *blocks, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(inputs, classes))
+
+
+class Attention(nn.Module):
+    def __init__(self, width, heads, causal):
+        super().__init__()
+        self.heads, self.causal = heads, causal
+        self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+
+    def forward(self, x, mask=None):
+        batch, length, width = x.shape
+        q, k, v = (part.view(batch, length, self.heads, -1).transpose(1, 2) for part in self.qkv(x).split(width, 2))
+        y = functional.scaled_dot_product_attention(q, k, v, mask, is_causal=self.causal)
+        return self.out(y.transpose(1, 2).reshape(batch, length, width))
+
+
+def feed_forward(width, approximate):
+    return nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(approximate), nn.Linear(4 * width, width))
+
+
+class GPTLayer(nn.Module):
+    def __init__(self, width, heads):
+        super().__init__()
+        self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.attention, self.body = Attention(width, heads, causal=True), feed_forward(width, "tanh")
+
+    def forward(self, x):
+        x = x + self.attention(self.norm1(x))
+        return x + self.body(self.norm2(x))
+
+
+class GPT(nn.Module):
+    """GPT-2: its head is its embedding."""
+
+    def __init__(self, vocabulary, positions, width, layers, heads):
+        super().__init__()
+        self.tokens, self.positions = nn.Embedding(vocabulary, width), nn.Embedding(positions, width)
+        self.layers = nn.Sequential(*(GPTLayer(width, heads) for _ in range(layers)))
+        self.norm = nn.LayerNorm(width)
+        for parameter in self.parameters():
+            if parameter.dim() > 1:
+                nn.init.normal_(parameter, std=0.02)
+
+    def forward(self, ids):
+        x = self.tokens(ids) + self.positions.weight[:ids.shape[1]]
+        return functional.linear(self.norm(self.layers(x)), self.tokens.weight)
+
+
+class BertLayer(nn.Module):
+    def __init__(self, width, heads):
+        super().__init__()
+        self.attention, self.body = Attention(width, heads, causal=False), feed_forward(width, "none")
+        self.norm1, self.norm2 = nn.LayerNorm(width, 1e-12), nn.LayerNorm(width, 1e-12)
+
+    def forward(self, x, mask):
+        x = self.norm1(x + self.attention(x, mask))
+        return self.norm2(x + self.body(x))
+
+
+class Bert(nn.Module):
+    """For masked language modelling: its head is its embedding and a bias."""
+
+    def __init__(self, vocabulary, positions, width, layers, heads):
+        super().__init__()
+        self.tokens, self.positions = nn.Embedding(vocabulary, width), nn.Embedding(positions, width)
+        self.types, self.norm = nn.Embedding(2, width), nn.LayerNorm(width, 1e-12)
+        self.layers = nn.ModuleList(BertLayer(width, heads) for _ in range(layers))
+        self.transform = nn.Sequential(nn.Linear(width, width), nn.GELU(), nn.LayerNorm(width, 1e-12))
+        self.bias = nn.Parameter(torch.zeros(vocabulary))
+        for parameter in self.parameters():
+            if parameter.dim() > 1:
+                nn.init.normal_(parameter, std=0.02)
+
+    def forward(self, ids, mask, types):
+        x = self.norm(self.tokens(ids) + self.types(types) + self.positions.weight[:ids.shape[1]])
+        mask = mask[:, None, None, :].bool().expand(-1, 1, ids.shape[1], -1)
+        for layer in self.layers:
+            x = layer(x, mask)
+        return functional.linear(self.transform(x), self.tokens.weight, self.bias)
+
+
+def images(batch, size, classes):
+    inputs = torch.randn(batch, 3, size, size).contiguous(memory_format=torch.channels_last)
+    return (inputs,), torch.randint(classes, (batch,))
+
+
+def tokens(batch, length, vocabulary):
+    return (torch.randint(vocabulary, (batch, length)),), torch.randint(vocabulary, (batch, length))
+
+
+def resnet18():
+    return resnet([2, 2, 2, 2], False, True, 10).to(memory_format=torch.channels_last), *images(32, 32, 10)
+
+
+def resnet50():
+    return resnet([3, 4, 6, 3], True, False, 1000).to(memory_format=torch.channels_last), *images(8, 224, 1000)
+
+
+def gpt_d256():
+    return GPT(4096, 256, 256, 6, 8), *tokens(4, 256, 4096)
+
+
+def gpt2():
+    return GPT(50257, 1024, 768, 12, 12), *tokens(4, 64, 50257)
+
+
+def bert_base():
+    (ids,), labels = tokens(8, 128, 30522)
+    return Bert(30522, 512, 768, 12, 12), (ids, torch.randint(2, (8, 128)), torch.randint(2, (8, 128))), labels
+
+
+def cross_entropy(logits, labels):
+    return functional.cross_entropy(logits.flatten(0, -2), labels.flatten())
+
+
+MAKERS = {"resnet18-cifar": resnet18, "resnet50": resnet50, "gpt-d256": gpt_d256, "gpt2-124m": gpt2, "bert-base": bert_base}
