@@ -191,7 +191,9 @@ Real tanh32(Real x) {
                           4.89352455891786e-03});
   Real q = polynomial(z, {1.19825839466702e-06, 1.18534705686654e-04,
                           2.26843463243900e-03, 4.89352518554385e-03});
-  return x.when(x.abs() < x(0.0004), (t * p) / q);
+  // Where 1 is as near as the fraction, 1 itself, so that its slope ends in 0.
+  Real y = x(1).copySign(x).when(x.abs() > x(8.2), (t * p) / q);
+  return x.when(x.abs() < x(0.0004), y);
 }
 
 Real hyperbolicTangent(Real x) {

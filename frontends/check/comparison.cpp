@@ -5,6 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/strip.h"
 
 #include <algorithm>
 #include <cmath>
@@ -192,10 +193,15 @@ void Comparison::gradient(const std::string &parameter,
 
 //===-- after the run -----------------------------------------------------===//
 
+/// What the recording calls too uncertain to compare.
+bool Comparison::isListedNoise(const std::string &state) const {
+  return run_.value("final_param_l2_drift_without_rtol", Json::object())
+      .contains(state);
+}
+
 /// True where the gradient is zero but for rounding, which Adam scales up.
 bool Comparison::isNoise(const std::string &parameter) const {
-  if (run_.value("final_param_l2_drift_without_rtol", Json::object())
-          .contains(parameter))
+  if (isListedNoise(parameter))
     return true;
   double all = recorded_.description().at("grad0_global_l2");
   return !run_.contains("final_param_l2_rtol") &&
@@ -231,15 +237,35 @@ void Comparison::finalParameter(const std::string &parameter,
 }
 
 /// PyTorch's running variance divides by N - 1, as ours does by default.
+const runtime::NamedTensor *
+Comparison::expectedBuffer(absl::string_view name) const {
+  return recorded_.expected(
+      absl::StrCat(run_.at("id").get<std::string>(), ".torch.", name));
+}
+
+/// The rounding of a mean is relative to the spread of what it is of, too.
+double Comparison::scaleOfBuffer(const std::string &buffer) const {
+  double scale = normOf(toDoubles(*expectedBuffer(buffer)));
+  absl::string_view norm = buffer;
+  if (!absl::ConsumeSuffix(&norm, ".running_mean"))
+    return scale;
+  const auto *variances = expectedBuffer(absl::StrCat(norm, ".running_var"));
+  if (!variances)
+    return scale;
+  std::vector<double> deviations = toDoubles(*variances);
+  for (double &value : deviations)
+    value = std::sqrt(std::abs(value));
+  return scale + normOf(deviations);
+}
+
 void Comparison::finalBuffer(const std::string &buffer,
                              std::span<const double> values) {
-  std::string name =
-      absl::StrCat(run_.at("id").get<std::string>(), ".torch.", buffer);
-  const auto *all = recorded_.expected(name);
-  if (!all)
+  const auto *all = expectedBuffer(buffer);
+  if (!all || isListedNoise(buffer))
     return;
   std::vector<double> expected = toDoubles(*all);
-  double tolerance = run_.value("final_param_l2_rtol", 1e-4) * normOf(expected);
+  double tolerance =
+      run_.value("final_param_l2_rtol", 1e-4) * scaleOfBuffer(buffer);
   addDifference("running statistic " + buffer, expected, values, tolerance);
 }
 

@@ -65,7 +65,10 @@ private:
   Tolerance gradientTolerance(const Json &parameter) const;
   double rounding() const;
   double finalTolerance(const std::string &parameter, double norm) const;
+  bool isListedNoise(const std::string &state) const;
   bool isNoise(const std::string &parameter) const;
+  const runtime::NamedTensor *expectedBuffer(absl::string_view name) const;
+  double scaleOfBuffer(const std::string &buffer) const;
   const Json &described(const std::string &parameter) const;
 
   const RecordedCase &recorded_;

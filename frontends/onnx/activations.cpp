@@ -36,22 +36,25 @@ struct Formula {
     return make<ClipOp>(a.getType(), a, b.getF64FloatAttr(low),
                         b.getF64FloatAttr(high));
   }
-  Value relu(Value a) const { return make<ReluOp>(a.getType(), a); }
   Value select(Value condition, Value a, Value b) const {
     return make<arith::SelectOp>(condition, a, b);
   }
   Value greater(Value a, Value b) const {
     return make<arith::CmpFOp>(arith::CmpFPredicate::OGT, a, b);
   }
-  /// exp(a) - 1 where a is negative and 0 elsewhere, so that nothing overflows.
+  // These two choose by `a > 0`, not by the clip or the absolute value of `a`,
+  // whose slopes at 0 would be taken for those of the smooth whole.
+
+  /// exp(a) - 1 up to 0 and 0 beyond, so that nothing overflows.
   Value negativeExpM1(Value a) const {
-    return make<math::ExpM1Op>(clip(a, -kInfinity, 0));
+    return make<math::ExpM1Op>(select(greater(a, number(0)), number(0), a));
   }
   /// log(1 + exp(a)) = max(a, 0) + log(1 + exp(-|a|))
   Value softplus(Value a) const {
-    Value negative = make<arith::NegFOp>(abs(a));
-    Value power = make<math::ExpOp>(negative);
-    return add(relu(a), make<math::Log1pOp>(power));
+    Value positive = greater(a, number(0));
+    Value negated = make<arith::NegFOp>(a);
+    Value power = make<math::ExpOp>(select(positive, negated, a));
+    return add(select(positive, a, number(0)), make<math::Log1pOp>(power));
   }
   template <typename Op, typename... Args> Value make(Args... args) const {
     return Op::create(builder, location, args...);
@@ -129,6 +132,16 @@ Value selu(const Node &node, const Formula &f) {
 }
 
 Value softplus(const Node &, const Formula &f) { return f.softplus(f.x); }
+
+/// The logarithm; that of a sigmoid without the zero that the sigmoid may
+/// round to, as PyTorch computes it.
+Value log(const Node &, const Formula &f) {
+  auto sigmoid = f.x.getDefiningOp<SigmoidOp>();
+  if (!sigmoid)
+    return f.make<math::LogOp>(f.x);
+  Value negated = f.make<arith::NegFOp>(sigmoid.getInput());
+  return f.make<arith::NegFOp>(f.softplus(negated));
+}
 
 Value softsign(const Node &, const Formula &f) {
   return f.div(f.x, f.add(f.number(1), f.abs(f.x)));
@@ -218,6 +231,7 @@ const Operator kOperators[] = {
     {"Celu", build<celu>},
     {"Selu", build<selu>},
     {"Softplus", build<softplus>},
+    {"Log", build<log>},
     {"Softsign", build<softsign>},
     {"Mish", build<mish>},
     {"Swish", build<swish>},

@@ -174,7 +174,6 @@ const Operator kOperators[] = {
     {"Sigmoid", unary<SigmoidOp>},
     {"Tanh", unary<math::TanhOp>},
     {"Exp", unary<math::ExpOp>},
-    {"Log", unary<math::LogOp>},
     {"Erf", unary<math::ErfOp>},
     {"Sqrt", unary<math::SqrtOp>, foldSqrt},
     {"Gelu", gelu},

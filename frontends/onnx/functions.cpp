@@ -13,6 +13,7 @@ namespace {
 
 using ::onnx::AttributeProto;
 using ::onnx::FunctionProto;
+using ::onnx::GraphProto;
 using ::onnx::NodeProto;
 using Nodes = google::protobuf::RepeatedPtrField<NodeProto>;
 
@@ -40,18 +41,33 @@ public:
     for (const NodeProto &inner : function_.node()) {
       NodeProto &copy = *nodes.Add();
       copy = inner;
-      copy.set_name(prefix_ + inner.name());
-      for (std::string &name : *copy.mutable_input())
-        name = nameOf(name);
-      for (std::string &name : *copy.mutable_output())
-        name = nameOf(name);
-      copy.clear_attribute();
-      for (const AttributeProto &attribute : inner.attribute())
-        addAttribute(copy, attribute);
+      rename(copy, inner);
     }
   }
 
 private:
+  void rename(NodeProto &copy, const NodeProto &inner) {
+    copy.set_name(prefix_ + inner.name());
+    for (std::string &name : *copy.mutable_input())
+      name = nameOf(name);
+    for (std::string &name : *copy.mutable_output())
+      name = nameOf(name);
+    copy.clear_attribute();
+    for (const AttributeProto &attribute : inner.attribute())
+      addAttribute(copy, attribute);
+  }
+
+  /// A branch or a loop's body in the function.
+  void rename(GraphProto &graph) {
+    for (auto *values : {graph.mutable_input(), graph.mutable_output()})
+      for (auto &value : *values)
+        value.set_name(nameOf(value.name()));
+    for (auto &tensor : *graph.mutable_initializer())
+      tensor.set_name(nameOf(tensor.name()));
+    for (NodeProto &node : *graph.mutable_node())
+      rename(node, NodeProto(node));
+  }
+
   std::string nameOf(const std::string &name) {
     if (name.empty())
       return name;
@@ -72,6 +88,8 @@ private:
     AttributeProto &copy = *node.add_attribute();
     copy = *found;
     copy.set_name(attribute.name());
+    if (copy.has_g())
+      rename(*copy.mutable_g());
   }
 
   template <typename List>
@@ -89,34 +107,61 @@ private:
   llvm::StringMap<std::string> names_;
 };
 
+/// Replaces calls in a graph and in its branches and loops, level by level.
+class Inliner {
+public:
+  explicit Inliner(const ::onnx::ModelProto &model) {
+    for (const FunctionProto &function : model.functions())
+      functions_[keyOf(function.domain(), function.name(),
+                       function.overload())] = &function;
+  }
+
+  absl::Status run(GraphProto &graph, int depth = 0) {
+    bool changed = !functions_.empty();
+    for (int level = 0; changed; ++level) {
+      changed = false;
+      Nodes nodes;
+      for (const NodeProto &node : graph.node())
+        if (const FunctionProto *function = functionOf(node)) {
+          changed = true;
+          if (level + depth >= kMostLevels || calls_ > kMostCalls ||
+              nodes.size() > kMostNodes)
+            return invalid("function ", node.domain(), "::", node.op_type(),
+                           " calls itself without end");
+          Call(*function, node, calls_++).expandInto(nodes);
+        } else {
+          *nodes.Add() = node;
+        }
+      *graph.mutable_node() = std::move(nodes);
+    }
+    return runInside(graph, depth + 1);
+  }
+
+private:
+  static constexpr int kMostLevels = 64, kMostNodes = 200000,
+                       kMostCalls = 200000;
+
+  const FunctionProto *functionOf(const NodeProto &node) const {
+    return functions_.lookup(
+        keyOf(node.domain(), node.op_type(), node.overload()));
+  }
+
+  absl::Status runInside(GraphProto &graph, int depth) {
+    for (NodeProto &node : *graph.mutable_node())
+      for (AttributeProto &attribute : *node.mutable_attribute())
+        if (attribute.has_g() && !functions_.empty())
+          GRADUS_RETURN_IF_ERROR(run(*attribute.mutable_g(), depth));
+    return absl::OkStatus();
+  }
+
+  llvm::StringMap<const FunctionProto *> functions_;
+  int calls_ = 0;
+};
+
 } // namespace
 
 absl::Status inlineFunctions(::onnx::ModelProto &model) {
-  llvm::StringMap<const FunctionProto *> functions;
-  for (const FunctionProto &function : model.functions())
-    functions[keyOf(function.domain(), function.name(), function.overload())] =
-        &function;
-  constexpr int mostLevels = 64, mostNodes = 200000;
-  bool changed = !functions.empty();
-  int calls = 0;
-  for (int level = 0; changed; ++level) {
-    changed = false;
-    Nodes nodes;
-    for (const NodeProto &node : model.graph().node()) {
-      const FunctionProto *function = functions.lookup(
-          keyOf(node.domain(), node.op_type(), node.overload()));
-      if (function)
-        Call(*function, node, calls++).expandInto(nodes);
-      else
-        *nodes.Add() = node;
-      changed |= function != nullptr;
-      if (function && (level == mostLevels || nodes.size() > mostNodes))
-        return invalid("function ", node.domain(), "::", node.op_type(),
-                       " calls itself without end");
-    }
-    *model.mutable_graph()->mutable_node() = std::move(nodes);
-  }
-  return absl::OkStatus();
+  return Inliner(model).run(*model.mutable_graph());
 }
 
 } // namespace gradus::onnx

@@ -5,7 +5,6 @@
 #include "frontends/onnx/export_losses.h"
 #include "frontends/onnx/onnx.pb.h"
 #include "frontends/onnx/operators.h"
-#include "frontends/onnx/problems.h"
 
 #include "ir/evaluator.h"
 
@@ -214,25 +213,26 @@ absl::Status addNode(Importer &importer, const Operator &op, const Node &node) {
                     "depend on the model's");
 }
 
-/// All nodes; what is wrong with some is told together, without what only
-/// follows from it.
-absl::Status addNodes(const ModelFile &file, Importer &importer) {
-  Problems problems;
+} // namespace
+
+void addNodes(const ::onnx::GraphProto &graph, int64_t opset,
+              Importer &importer) {
   int index = 0;
-  for (const ::onnx::NodeProto &proto : file.graph().node()) {
-    Node node(proto, index++, file.opset());
+  for (const ::onnx::NodeProto &proto : graph.node()) {
+    Node node(proto, index++, opset);
     const Operator *op = findOperator(node.type());
     absl::Status status = op ? addNode(importer, *op, node) : absl::OkStatus();
     if (op && status.ok())
       continue;
     if (!op)
-      problems.addMissing(node);
+      importer.problems.addMissing(node);
     else if (!importer.isConsequence(status))
-      problems.addError(node, status);
+      importer.problems.addError(node, status);
     importer.defineFailed(node);
   }
-  return problems.status();
 }
+
+namespace {
 
 absl::Status addOutputs(const ModelFile &file, GraphOp graph,
                         Importer &importer) {
@@ -282,7 +282,8 @@ absl::Status build(ModelFile &file, const ImportOptions &options,
   Importer importer(file, options, program, graph);
   GRADUS_RETURN_IF_ERROR(addInputs(file, options, graph, importer));
   GRADUS_RETURN_IF_ERROR(importer.defineInitializers());
-  GRADUS_RETURN_IF_ERROR(addNodes(file, importer));
+  addNodes(file.graph(), file.opset(), importer);
+  GRADUS_RETURN_IF_ERROR(importer.problems.status());
   GRADUS_RETURN_IF_ERROR(addOutputs(file, graph, importer));
   importer.explainInferenceForm();
   return importer.checkPatterns();

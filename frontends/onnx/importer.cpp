@@ -46,9 +46,14 @@ absl::Status Importer::defineInitializer(const TensorProto &tensor) {
 }
 
 absl::Status Importer::defineInitializers() {
-  for (const TensorProto &tensor : file_.graph().initializer())
-    GRADUS_RETURN_IF_ERROR(defineInitializer(tensor));
-  if (file_.graph().sparse_initializer_size())
+  return defineInitializers(file_.graph());
+}
+
+absl::Status Importer::defineInitializers(const ::onnx::GraphProto &graph) {
+  for (const TensorProto &tensor : graph.initializer())
+    if (!entries_.count(tensor.name())) // A loop's body comes here often.
+      GRADUS_RETURN_IF_ERROR(defineInitializer(tensor));
+  if (graph.sparse_initializer_size())
     return invalid("has sparse initializers, which are not supported");
   return absl::OkStatus();
 }
@@ -114,9 +119,13 @@ absl::StatusOr<Constant> Importer::constant(const TensorProto &tensor) {
 
 absl::StatusOr<const Importer::Entry *> Importer::find(const Node &node,
                                                        int input) const {
-  llvm::StringRef name = node.input(input);
-  if (name.empty())
+  if (node.input(input).empty())
     return node.error("input ", input, " is missing");
+  return find(node, node.input(input));
+}
+
+absl::StatusOr<const Importer::Entry *>
+Importer::find(const Node &node, llvm::StringRef name) const {
   auto found = entries_.find(name);
   if (found == entries_.end())
     return node.error("nothing before it defines its input \"", name.str(),
@@ -221,6 +230,29 @@ absl::StatusOr<RankedTensorType> Importer::type(const Node &node,
   if (entry->constant)
     return entry->constant->type();
   return file_.type(*entry->state, context());
+}
+
+//===-- names of subgraphs ------------------------------------------------===//
+
+/// A state is read here, so that both names stand for the one read.
+absl::StatusOr<Importer::Entry> Importer::meaning(const Node &node,
+                                                  llvm::StringRef name) {
+  GRADUS_ASSIGN_OR_RETURN(const Entry *found, find(node, name));
+  if (found->state)
+    GRADUS_RETURN_IF_ERROR(
+        materialize(const_cast<Entry &>(*found), location(node)).status());
+  return *found;
+}
+
+void Importer::setMeaning(llvm::StringRef name, const Entry &entry) {
+  if (!name.empty())
+    entries_[name] = Entry(entry);
+}
+
+void Importer::forget(const ::onnx::GraphProto &graph) {
+  for (const ::onnx::NodeProto &node : graph.node())
+    for (const std::string &name : node.output())
+      entries_.erase(name);
 }
 
 //===-- values on demand --------------------------------------------------===//

@@ -7,6 +7,7 @@
 #include "frontends/onnx/initial_weights.h"
 #include "frontends/onnx/model_file.h"
 #include "frontends/onnx/node.h"
+#include "frontends/onnx/problems.h"
 
 #include "ir/gradus.h"
 
@@ -24,6 +25,10 @@ public:
            GraphOp graph);
 
   mlir::OpBuilder builder;
+  /// What is wrong with nodes so far: one report tells all of it.
+  Problems problems;
+  /// How many nodes branches and loops have given so far.
+  int64_t subgraphNodes = 0;
   mlir::MLIRContext &context() const { return *builder.getContext(); }
 
   /// Location of a node's ops.
@@ -31,6 +36,8 @@ public:
 
   /// Makes initializers and graph inputs known.
   absl::Status defineInitializers();
+  /// Makes the initializers of a branch or a loop's body known.
+  absl::Status defineInitializers(const ::onnx::GraphProto &graph);
   void defineInput(llvm::StringRef name, mlir::Value value);
 
   /// A node's input as a value; constants and states are made on demand.
@@ -76,6 +83,13 @@ public:
   /// The elements of a tensor in the model.
   absl::StatusOr<Constant> constant(const ::onnx::TensorProto &tensor);
 
+  struct Entry;
+  /// What a name in the model stands for, to be given to another name.
+  absl::StatusOr<Entry> meaning(const Node &node, llvm::StringRef name);
+  void setMeaning(llvm::StringRef name, const Entry &entry);
+  /// Undefines what a subgraph defined when it was last imported.
+  void forget(const ::onnx::GraphProto &graph);
+
   /// Makes a state that a value is read from a buffer, which is never trained.
   /// False if the value is no state.
   bool makeBuffer(mlir::Value value);
@@ -87,7 +101,6 @@ public:
   /// Refuses patterns of the options that match no parameter.
   absl::Status checkPatterns() const;
 
-private:
   /// What a name stands for; one of the five is set.
   struct Entry {
     mlir::Value value;
@@ -98,6 +111,9 @@ private:
     bool failed = false;     // nothing, and the reason has been told
   };
 
+private:
+  absl::StatusOr<const Entry *> find(const Node &node,
+                                     llvm::StringRef name) const;
   absl::StatusOr<Entry *> find(const Node &node, int input);
   absl::StatusOr<const Entry *> find(const Node &node, int input) const;
   absl::Status defineInitializer(const ::onnx::TensorProto &tensor);

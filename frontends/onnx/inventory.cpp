@@ -13,10 +13,15 @@ namespace gradus {
 namespace onnx {
 namespace {
 
+/// Branches and bodies of loops use names from outside, too.
 std::set<std::string> usedNames(const ::onnx::GraphProto &graph) {
   std::set<std::string> names;
-  for (const ::onnx::NodeProto &node : graph.node())
+  for (const ::onnx::NodeProto &node : graph.node()) {
     names.insert(node.input().begin(), node.input().end());
+    for (const ::onnx::AttributeProto &attribute : node.attribute())
+      if (attribute.has_g())
+        names.merge(usedNames(attribute.g()));
+  }
   for (const auto &output : graph.output())
     names.insert(output.name());
   return names;

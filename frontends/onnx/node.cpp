@@ -77,4 +77,9 @@ const ::onnx::TensorProto *Node::tensor(const char *key) const {
   return found && found->has_t() ? &found->t() : nullptr;
 }
 
+const ::onnx::GraphProto *Node::graph(const char *key) const {
+  const auto *found = attribute(key);
+  return found && found->has_g() ? &found->g() : nullptr;
+}
+
 } // namespace gradus::onnx

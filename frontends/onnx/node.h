@@ -13,6 +13,7 @@
 
 namespace onnx {
 class AttributeProto;
+class GraphProto;
 class NodeProto;
 class TensorProto;
 } // namespace onnx
@@ -46,6 +47,8 @@ public:
   llvm::SmallVector<std::string> texts(const char *key) const;
   /// A tensor attribute, or null.
   const ::onnx::TensorProto *tensor(const char *key) const;
+  /// A graph attribute, or null.
+  const ::onnx::GraphProto *graph(const char *key) const;
 
   /// node "name" (Type): what is wrong
   template <typename... Part> absl::Status error(const Part &...parts) const {

@@ -47,8 +47,15 @@ Value absoluteSum(const Building &b, Value x, ArrayRef<int64_t> axes) {
   return total(b, absolute(b, x), axes);
 }
 
+/// The root of 0 is chosen rather than taken, so that its slope there is 0.
 Value euclidean(const Building &b, Value x, ArrayRef<int64_t> axes) {
-  return asReal<math::SqrtOp>(b, sumOfSquares(b, x, axes));
+  Value squares = sumOfSquares(b, x, axes);
+  if (!Building::isFloat(x))
+    return asReal<math::SqrtOp>(b, squares);
+  Value zero = b.number(0, squares);
+  Value none = b.make<arith::CmpFOp>(arith::CmpFPredicate::OEQ, squares, zero);
+  Value safe = b.select(none, b.number(1, squares), squares);
+  return b.select(none, zero, b.make<math::SqrtOp>(safe));
 }
 
 Value logOfSum(const Building &b, Value x, ArrayRef<int64_t> axes) {

@@ -45,6 +45,12 @@ llvm::ArrayRef<Operator> lossOperators();
 llvm::ArrayRef<Operator> resizeOperators();
 llvm::ArrayRef<Operator> sequenceOperators();
 llvm::ArrayRef<Operator> rearrangingOperators();
+llvm::ArrayRef<Operator> controlFlowOperators();
+
+/// Imports the nodes of a graph. What is wrong with some is gathered in
+/// `importer.problems`, without what only follows from it.
+void addNodes(const ::onnx::GraphProto &graph, int64_t opset,
+              Importer &importer);
 
 /// The op of this type (`Gemm`, `com.acme::Fancy`), or null.
 const Operator *findOperator(llvm::StringRef type);

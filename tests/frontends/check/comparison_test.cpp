@@ -90,6 +90,42 @@ TEST_F(ComparisonTest, TakesFinalParametersByTheirNorm) {
   EXPECT_EQ(comparison_->failures()[0].what, "norm of final w");
 }
 
+/// Two F32 tensors of one element.
+static void writeStatistics(const fs::path &path, float mean, float variance) {
+  std::string header =
+      R"({"sgd.torch.bn.running_mean":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},)"
+      R"("sgd.torch.bn.running_var":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})";
+  header.resize((header.size() + 7) / 8 * 8, ' ');
+  uint64_t size = header.size();
+  std::ofstream file(path, std::ios::binary);
+  file.write(reinterpret_cast<const char *>(&size), sizeof size) << header;
+  for (float value : {mean, variance})
+    file.write(reinterpret_cast<const char *>(&value), sizeof value);
+}
+
+// A mean near 0 of values that spread by 10 is rounded as they are.
+TEST_F(ComparisonTest, TakesARunningMeanByTheSpreadOfTheValues) {
+  writeStatistics(folder_ / "expected.safetensors", 0, 100);
+  RecordedCase recorded = *RecordedCase::open(folder_);
+  Comparison comparison(recorded, "m.onnx", recorded.run("sgd"));
+  comparison.finalBuffer("bn.running_mean", std::vector<double>{0.09});
+  EXPECT_TRUE(comparison.failures().empty());
+  comparison.finalBuffer("bn.running_mean", std::vector<double>{0.11});
+  EXPECT_EQ(comparison.failures().size(), 1u);
+}
+
+TEST_F(ComparisonTest, LeavesOutWhatTheRecordingCallsNoise) {
+  writeStatistics(folder_ / "expected.safetensors", 0, 100);
+  Json description = Json::parse(kCase);
+  description["runs"][0]["final_param_l2_drift_without_rtol"] = {
+      {"bn.running_mean", 0.5}};
+  std::ofstream(folder_ / "case.json") << description;
+  RecordedCase recorded = *RecordedCase::open(folder_);
+  Comparison comparison(recorded, "m.onnx", recorded.run("sgd"));
+  comparison.finalBuffer("bn.running_mean", std::vector<double>{9});
+  EXPECT_EQ(comparison.count(), 0u);
+}
+
 TEST_F(ComparisonTest, NamesWhatIsCompared) {
   EXPECT_EQ(comparison_->parameters(), std::vector<std::string>{"w"});
   EXPECT_EQ(comparison_->buffers(),
