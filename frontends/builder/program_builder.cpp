@@ -53,6 +53,12 @@ bool ProgramBuilder::lacks(std::initializer_list<Tensor> tensors) {
   return fails(isEmpty, "a tensor is used that was never made");
 }
 
+bool ProgramBuilder::lacksIntegers(Tensor x, const std::string &where) {
+  return lacks({x}) ||
+         fails(!tensorType(x.value()).getElementType().isInteger(),
+               message(where, ": expected integers"));
+}
+
 bool ProgramBuilder::lacksRank(Tensor x, int64_t rank,
                                const std::string &where) {
   if (lacks({x}))
@@ -83,8 +89,13 @@ Tensor ProgramBuilder::input(const std::string &name, const Shape &shape,
   return Tensor(graph_.addInput(name, type, named(name)));
 }
 
+Tensor ProgramBuilder::integerInput(const std::string &name,
+                                    const Shape &shape) {
+  return input(name, shape, builder_.getI64Type());
+}
+
 Tensor ProgramBuilder::declare(const std::string &name, const Shape &shape,
-                               InitAttr init, ElementsAttr value) {
+                               InitAttr init, ElementsAttr value, Role role) {
   bool isWrong = llvm::any_of(shape, [](int64_t extent) { return extent < 1; });
   if (fails(isWrong,
             message("parameter \"", name, "\" has the impossible shape [",
@@ -94,8 +105,7 @@ Tensor ProgramBuilder::declare(const std::string &name, const Shape &shape,
     return {};
   auto type = RankedTensorType::get(shape, builder_.getF32Type());
   OpBuilder states(graph_);
-  StateOp::create(states, named(name), name, type, Role::parameter, init,
-                  value);
+  StateOp::create(states, named(name), name, type, role, init, value);
   return Tensor(ReadOp::create(builder_, named(name), type, name));
 }
 
@@ -156,7 +166,6 @@ Tensor ProgramBuilder::tanh(Tensor x) { return unary<math::TanhOp>("tanh", x); }
 Tensor ProgramBuilder::sigmoid(Tensor x) {
   return unary<SigmoidOp>("sigmoid", x);
 }
-Tensor ProgramBuilder::gelu(Tensor x) { return unary<GeluOp>("gelu", x); }
 
 /// NumPy's common shape; empty where there is none.
 static std::optional<Shape> commonShape(const Shape &a, const Shape &b) {
@@ -193,16 +202,6 @@ Tensor ProgramBuilder::multiply(Tensor a, Tensor b) {
   return binary<arith::MulFOp>("multiply", a, b);
 }
 
-Tensor ProgramBuilder::matmul(Tensor a, Tensor b) {
-  if (lacksRank(a, 2, "matmul") || lacksRank(b, 2, "matmul") ||
-      fails(a.shape()[1] != b.shape()[0],
-            message("matmul: shapes [", joined(a.shape()), "] and [",
-                    joined(b.shape()), "] do not multiply")))
-    return {};
-  return Tensor(
-      gradus::matmul(builder_, numbered("matmul"), a.value(), b.value()));
-}
-
 Tensor ProgramBuilder::reshape(Tensor x, const Shape &shape) {
   if (lacks({x}))
     return {};
@@ -235,19 +234,6 @@ Tensor ProgramBuilder::plusBias(const std::string &layer, Tensor x) {
       broadcast(builder_, named(layer), bias.value(), x.shape(), {1});
   return Tensor(
       arith::AddFOp::create(builder_, named(layer), x.value(), repeated));
-}
-
-Tensor ProgramBuilder::dense(const std::string &layer, Tensor x,
-                             int64_t features, bool bias) {
-  if (lacksRank(x, 2, layer))
-    return {};
-  Tensor weight = parameter(layer + ".weight", {features, x.shape()[1]});
-  if (lacks({weight}))
-    return {};
-  Tensor y(gradus::matmul(builder_, named(layer), x.value(), weight.value(),
-                          /*transposeA=*/false,
-                          /*transposeB=*/true));
-  return bias ? plusBias(layer, y) : y;
 }
 
 /// A window with all its numbers, and the spatial sizes that it gives.

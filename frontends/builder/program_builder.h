@@ -48,6 +48,12 @@ struct WindowOptions {
   Shape dilations = {};
 };
 
+/// Who sees whom in attention; by default all see all.
+struct AttentionOptions {
+  bool causal = false; // no key after the query
+  Tensor mask = {};    // integers [N, keys]; 0 hides a key from all queries
+};
+
 class ProgramBuilder {
 public:
   ProgramBuilder(mlir::MLIRContext &context, const std::string &name);
@@ -56,6 +62,7 @@ public:
 
   Tensor input(const std::string &name, const Shape &shape,
                mlir::Type element = {});
+  Tensor integerInput(const std::string &name, const Shape &shape); // of i64
   /// A state to train, started by a rule; `number` is the constant, the
   /// standard deviation, the half-width or the gain (see gradus.init).
   Tensor parameter(const std::string &name, const Shape &shape,
@@ -69,26 +76,45 @@ public:
 
   // Layers with parameters. Without `bias` there is none.
 
-  /// [N, in] -> [N, features]
+  /// [..., in] -> [..., features]
   Tensor dense(const std::string &layer, Tensor x, int64_t features,
                bool bias = true);
   /// [N, C, spatial...] -> [N, channels, spatial...]
   Tensor convolution(const std::string &layer, Tensor x, int64_t channels,
                      const WindowOptions &window, bool bias = true,
                      int64_t groups = 1);
+  /// Of each channel of [N, C, spatial...], with `<layer>.running_mean` and
+  /// `<layer>.running_var`, which keep `momentum` of themselves at each step.
+  Tensor batchNorm(const std::string &layer, Tensor x, double epsilon = 1e-5,
+                   double momentum = 0.9);
+  /// Of the last axis.
+  Tensor layerNorm(const std::string &layer, Tensor x, double epsilon = 1e-5);
 
   // Functions.
 
   Tensor relu(Tensor x);
   Tensor tanh(Tensor x);
   Tensor sigmoid(Tensor x);
-  Tensor gelu(Tensor x);
+  Tensor gelu(Tensor x, bool byTanh = false);
+  Tensor softmax(Tensor x);       // along the last axis
   Tensor add(Tensor a, Tensor b); // shapes broadcast as in NumPy
   Tensor multiply(Tensor a, Tensor b);
-  Tensor matmul(Tensor a, Tensor b);
+  Tensor scale(Tensor x, double factor);
+  /// [..., m, k] x [..., k, n], or b [..., n, k] with `transposeB`. A `b` of
+  /// rank 2 serves all of `a`.
+  Tensor matmul(Tensor a, Tensor b, bool transposeB = false);
+  /// softmax(Q K^T / sqrt(width)) V by head; [N, length, heads * width] each.
+  Tensor attention(Tensor query, Tensor key, Tensor value, int64_t heads,
+                   const AttentionOptions &options = {});
+  /// The rows [count, width] of a table that integers [...] name: [..., width]
+  Tensor lookUp(Tensor table, Tensor ids);
   Tensor maxPool(Tensor x, const WindowOptions &window);
   Tensor averagePool(Tensor x, const WindowOptions &window);
+  Tensor globalAveragePool(Tensor x); // [N, C, spatial...] -> [N, C]
   Tensor reshape(Tensor x, const Shape &shape);
+  Tensor transpose(Tensor x, const Shape &permutation);
+  /// `size` places of one axis, from `start` on.
+  Tensor slice(Tensor x, int64_t axis, int64_t start, int64_t size);
   /// [N, ...] -> [N, the rest]
   Tensor flatten(Tensor x);
 
@@ -104,16 +130,20 @@ private:
   bool fails(bool isWrong, const std::string &words);
   bool lacks(std::initializer_list<Tensor> tensors);
   bool lacksRank(Tensor x, int64_t rank, const std::string &where);
+  bool lacksIntegers(Tensor x, const std::string &where);
   mlir::Location named(const std::string &name);
   mlir::Location numbered(const char *op);
   Tensor declare(const std::string &name, const Shape &shape, InitAttr init,
-                 mlir::ElementsAttr value);
+                 mlir::ElementsAttr value, Role role = Role::parameter);
+  Tensor buffer(const std::string &name, const Shape &shape, double number);
   mlir::DenseElementsAttr elements(const Shape &shape,
                                    const std::vector<float> &values,
                                    const std::string &where);
   template <typename Op> Tensor unary(const char *op, Tensor x);
   template <typename Op> Tensor binary(const char *op, Tensor a, Tensor b);
   Tensor plusBias(const std::string &layer, Tensor x);
+  Tensor heads(Tensor x, int64_t count);
+  mlir::Value allowed(const Shape &scores, const AttentionOptions &options);
   bool fit(Tensor x, const WindowOptions &window, bool isPool,
            const std::string &where, Slid &slid);
 

@@ -1,0 +1,42 @@
+// ResNet-18 (He et al., https://arxiv.org/abs/1512.03385) for small images: its
+// stem is a convolution of 3x3, without pooling.
+
+#include "docs/examples/builder/models.h"
+
+namespace gradus::examples {
+
+/// A square convolution without bias, and batch norm.
+static Tensor convolution(ProgramBuilder &net, const std::string &name,
+                          const std::string &norm, Tensor x, int64_t channels,
+                          int64_t size, int64_t stride = 1) {
+  WindowOptions window = {.size = {size, size},
+                          .strides = {stride, stride},
+                          .pads = {size / 2, size / 2}};
+  return net.batchNorm(norm, net.convolution(name, x, channels, window, false));
+}
+
+/// Two convolutions, and what they change added to what came in.
+static Tensor block(ProgramBuilder &net, const std::string &name, Tensor x,
+                    int64_t channels, int64_t stride) {
+  Tensor y = net.relu(
+      convolution(net, name + ".conv1", name + ".bn1", x, channels, 3, stride));
+  y = convolution(net, name + ".conv2", name + ".bn2", y, channels, 3);
+  if (stride != 1)
+    x = convolution(net, name + ".downsample.0", name + ".downsample.1", x,
+                    channels, 1, stride);
+  return net.relu(net.add(y, x));
+}
+
+void resnet18(ProgramBuilder &net, const Images &images) {
+  Tensor x = net.input("input", {images.batch, 3, images.size, images.size});
+  x = net.relu(convolution(net, "conv1", "bn1", x, images.width, 3));
+  for (int stage = 0; stage < 4; ++stage)
+    for (int i = 0; i < 2; ++i)
+      x = block(net,
+                "layer" + std::to_string(stage + 1) + "." + std::to_string(i),
+                x, images.width << stage, stage > 0 && i == 0 ? 2 : 1);
+  net.output("logits",
+             net.dense("fc", net.globalAveragePool(x), images.classes));
+}
+
+} // namespace gradus::examples
