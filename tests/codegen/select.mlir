@@ -53,4 +53,12 @@ gradus.program @p {
     %0 = gradus.convolution %x, %w strides [1, 1] pads [0, 0] to [0, 0] dilations [1, 1] : tensor<64x1x64x64xf32>, tensor<32x1x3x3xf32> -> tensor<64x32x62x62xf32>
     gradus.return %0 : tensor<64x32x62x62xf32>
   }
+
+  // Unless there is much to do, as in the stem of a network for large images.
+  // CHECK-LABEL: gradus.graph @stem
+  // CHECK: plan.library "convolution"
+  gradus.graph @stem(%x: tensor<8x3x224x224xf32>, %w: tensor<64x3x7x7xf32>) -> (y: tensor<8x64x112x112xf32>) {
+    %0 = gradus.convolution %x, %w strides [2, 2] pads [3, 3] to [3, 3] dilations [1, 1] : tensor<8x3x224x224xf32>, tensor<64x3x7x7xf32> -> tensor<8x64x112x112xf32>
+    gradus.return %0 : tensor<8x64x112x112xf32>
+  }
 }
