@@ -202,16 +202,19 @@ private:
   List<fb::Schedule> writeSchedules(flatbuffers::FlatBufferBuilder &builder) {
     std::vector<flatbuffers::Offset<fb::Schedule>> schedules;
     for (auto schedule : program().getBody().getOps<ScheduleOp>()) {
-      std::vector<int64_t> every;
+      std::vector<int64_t> every, at;
       std::vector<uint32_t> variants;
       // The dialect's last variant that fits runs, the file's first.
       for (auto variant : schedule.getBody().getOps<VariantOp>()) {
         every.insert(every.begin(), variant.getEvery());
+        at.insert(at.begin(), variant.getAt());
         variants.insert(variants.begin(), graphNumber(variant.getGraph()));
       }
       schedules.push_back(fb::CreateSchedule(
           builder, builder.CreateString(schedule.getGraph().str()),
-          builder.CreateVector(every), builder.CreateVector(variants)));
+          builder.CreateVector(every), builder.CreateVector(variants),
+          builder.CreateString(schedule.getCounter().value_or("").str()),
+          builder.CreateVector(at)));
     }
     return builder.CreateVector(schedules);
   }

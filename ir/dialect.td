@@ -39,6 +39,9 @@ def PositionTensor : StaticTensorOf<RankedTensorOf<[I32]>>;
 def IntegerTensor : StaticTensorOf<RankedTensorOf<[AnySignlessInteger]>>;
 def LabelTensor : StaticTensorOf<RankedTensorOf<[I32, I64]>>;
 def NumericTensor : StaticTensorOf<RankedTensorOf<[AnyFloat, AnySignlessInteger]>>;
+def BooleanScalar
+    : Type<TensorRankOf<[I1], [0]>.predicate, "tensor<i1>", "::mlir::RankedTensorType">,
+      BuildableType<"::mlir::RankedTensorType::get({}, $_builder.getI1Type())">;
 
 def Role : I32EnumAttr<"Role", "what a state is for", [
     I32EnumAttrCase<"parameter", 0>, I32EnumAttrCase<"buffer", 1>,

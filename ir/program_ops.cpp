@@ -300,6 +300,20 @@ LogicalResult UpdateOp::verifySymbolUses(SymbolTableCollection &symbols) {
                         symbols);
 }
 
+LogicalResult GuardOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  if (!getAlways())
+    return success();
+  for (auto name : getAlways()->getAsRange<FlatSymbolRefAttr>())
+    if (!symbols.lookupNearestSymbolFrom<StateOp>(*this, name))
+      return emitOpError("names ")
+             << name << ", but the program has no such state";
+  return success();
+}
+
+bool GuardOp::exempts(FlatSymbolRefAttr state) {
+  return getAlways() && llvm::is_contained(*getAlways(), Attribute(state));
+}
+
 /// A value read is called like its state.
 void ReadOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getResult(), getState());
@@ -320,7 +334,19 @@ static LogicalResult verifyGraphUse(Operation *op, FlatSymbolRefAttr name,
 }
 
 LogicalResult ScheduleOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  return verifyGraphUse(*this, getGraphAttr(), symbols);
+  if (failed(verifyGraphUse(*this, getGraphAttr(), symbols)))
+    return failure();
+  auto counter = RankedTensorType::get({}, IntegerType::get(getContext(), 64));
+  return getCounterAttr()
+             ? verifyStateUse(*this, getCounterAttr(), counter, symbols)
+             : success();
+}
+
+LogicalResult VariantOp::verify() {
+  if (getAt() < getEvery())
+    return success();
+  return emitOpError("runs at ") << getAt() << " of every " << getEvery()
+                                 << " steps, expected a smaller number";
 }
 
 LogicalResult VariantOp::verifySymbolUses(SymbolTableCollection &symbols) {

@@ -219,41 +219,44 @@ def ReturnOp : GradusOp<"return", [
   let hasVerifier = 1;
 }
 
+def GuardOp : GradusOp<"guard", [
+    HasParent<"GraphOp">, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "Lets a step change states only where a condition holds";
+  let description = [{
+    Where `condition` is false, every state of the graph keeps its value but
+    those listed after `always`. `expand-guards` makes selections of it.
+
+    Example:
+
+    ```mlir
+    gradus.program @learn {
+      gradus.state @weight : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<uniform, 0.5 : f64>}
+      gradus.state @step : tensor<i64> {role = #gradus.role<counter>, init = #gradus.init<zeros>}
+      gradus.graph @train(%gradient: tensor<4xf32>, %finite: tensor<i1>) {
+        gradus.guard %finite always [@step]
+        gradus.update @weight, %gradient : tensor<4xf32>
+        gradus.return
+      }
+    }
+    ```
+  }];
+  let arguments = (ins BooleanScalar:$condition,
+                       OptionalAttr<FlatSymbolRefArrayAttr>:$always);
+  let assemblyFormat = "$condition (`always` $always^)? attr-dict";
+  let extraClassDeclaration = [{
+    /// Whether the state may change in any case.
+    bool exempts(::mlir::FlatSymbolRefAttr state);
+  }];
+}
+
 def ScheduleOp : GradusOp<"schedule", [
     HasParent<"ProgramOp">, NoTerminator, SingleBlock,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "Which variant of a graph runs at step k";
   let description = [{
-    A pure function of the step counter: the last `gradus.variant` whose
-    `every` divides k runs, the first one otherwise.
-
-    Example:
-
-    ```mlir
-    gradus.program @alternate {
-      gradus.graph @train() {
-        gradus.return
-      }
-      gradus.graph @train_refresh() {
-        gradus.return
-      }
-      gradus.schedule @train {
-        gradus.variant @train
-        gradus.variant @train_refresh every 100
-      }
-    }
-    ```
-  }];
-  let arguments = (ins FlatSymbolRefAttr:$graph);
-  let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$graph attr-dict-with-keyword $body";
-}
-
-def VariantOp : GradusOp<"variant", [HasParent<"ScheduleOp">,
-    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
-  let summary = "One variant of a scheduled graph and the steps it runs at";
-  let description = [{
-    It runs at the steps that `every` divides; 1 is the default.
+    A pure function of the step counter: the last `gradus.variant` that has k
+    among its steps runs, the first one otherwise. The counter is `@step`, or
+    the state after `by`.
 
     Example:
 
@@ -273,8 +276,40 @@ def VariantOp : GradusOp<"variant", [HasParent<"ScheduleOp">,
     ```
   }];
   let arguments = (ins FlatSymbolRefAttr:$graph,
-                       ConfinedAttr<DefaultValuedAttr<I64Attr, "1">, [IntPositive]>:$every);
-  let assemblyFormat = "$graph (`every` $every^)? attr-dict";
+                       OptionalAttr<FlatSymbolRefAttr>:$counter);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$graph (`by` $counter^)? attr-dict-with-keyword $body";
+}
+
+def VariantOp : GradusOp<"variant", [HasParent<"ScheduleOp">,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "One variant of a scheduled graph and the steps it runs at";
+  let description = [{
+    It runs at the steps k with `k mod every = at`; 1 and 0 are the defaults.
+
+    Example:
+
+    ```mlir
+    gradus.program @accumulate {
+      gradus.state @accepted_steps : tensor<i64> {role = #gradus.role<counter>, init = #gradus.init<zeros>}
+      gradus.graph @train() {
+        gradus.return
+      }
+      gradus.graph @train_accumulate() {
+        gradus.return
+      }
+      gradus.schedule @train by @accepted_steps {
+        gradus.variant @train_accumulate
+        gradus.variant @train every 4 at 3
+      }
+    }
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$graph,
+                       ConfinedAttr<DefaultValuedAttr<I64Attr, "1">, [IntPositive]>:$every,
+                       ConfinedAttr<DefaultValuedAttr<I64Attr, "0">, [IntNonNegative]>:$at);
+  let assemblyFormat = "$graph (`every` $every^ (`at` $at^)?)? attr-dict";
+  let hasVerifier = 1;
 }
 
 #endif

@@ -4,6 +4,7 @@
 // Where it ends, in one gradus.update per parameter, gradient methods begin.
 
 #include "passes/add_up.h"
+#include "passes/loss_scale.h"
 #include "passes/parameters.h"
 #include "passes/passes.h"
 
@@ -33,8 +34,9 @@ public:
   /// Marks the float values that depend on a trained parameter.
   void markActive();
 
-  /// Walks the ops backwards from the loss and adds up the gradients.
-  LogicalResult run(Value loss);
+  /// Walks the ops backwards from the loss, whose gradient is the seed, and
+  /// adds up the gradients.
+  LogicalResult run(Value loss, ProgramOp program);
 
   /// The gradient of each parameter, null where it does not reach the loss.
   llvm::MapVector<StringRef, Value> parameters;
@@ -64,16 +66,16 @@ void Differentiation::markActive() {
   }
 }
 
-LogicalResult Differentiation::run(Value loss) {
+LogicalResult Differentiation::run(Value loss, ProgramOp program) {
   SmallVector<Operation *> forward;
   for (Operation &op : graph.getBody().front().without_terminator())
     forward.push_back(&op);
-  auto type = cast<RankedTensorType>(loss.getType());
-  auto one = DenseElementsAttr::get(
-      type, builder.getFloatAttr(type.getElementType(), 1.0));
+  Value seed = seedOfLoss(builder, loss.getLoc(), program,
+                          cast<RankedTensorType>(loss.getType()));
+  if (!seed)
+    return failure();
   if (active.contains(loss))
-    gradients[loss].push_back(
-        arith::ConstantOp::create(builder, loss.getLoc(), type, one));
+    gradients[loss].push_back(seed);
   for (Operation *op : llvm::reverse(forward))
     if (hasGradient(op) && failed(passBack(op)))
       return failure();
@@ -190,7 +192,7 @@ struct AutodiffPass : impl::AutodiffBase<AutodiffPass> {
                                "recipe's `trainable` without `fixed`");
     Differentiation differentiation(train, *trained);
     differentiation.markActive();
-    if (failed(differentiation.run(loss)))
+    if (failed(differentiation.run(loss, program)))
       return failure();
     return addUpdates(train, differentiation);
   }

@@ -3,7 +3,7 @@
 // The last pass that knows of gradients: after it a training step is arithmetic
 // on states. The rules stand in passes/optimizers/, one file each.
 
-#include "passes/learning_rate.h"
+#include "passes/clock.h"
 #include "passes/optimizers/optimizer.h"
 #include "passes/passes.h"
 #include "passes/state.h"
@@ -17,30 +17,11 @@ namespace gradus {
 namespace {
 using namespace mlir;
 
-struct Optimizer {
-  StringRef name;
-  UpdateRule rule;
-};
-const Optimizer optimizers[] = {{"sgd", sgd}, {"adam", adam}, {"adamw", adamw}};
-
-const Optimizer *findOptimizer(const RecipeObject &recipe) {
-  std::string type = recipe.text("type", "");
-  SmallVector<StringRef> names;
-  for (const Optimizer &optimizer : optimizers) {
-    if (optimizer.name == type)
-      return &optimizer;
-    names.push_back(optimizer.name);
-  }
-  recipe.error("type") << "is \"" << type
-                       << "\", expected one of: " << nearestFirst(type, names);
-  return nullptr;
-}
-
-/// What all updates of a step share: scalars of f64.
-struct Clock {
-  Value step;           // i64, 0 at the first step
-  Value number;         // 1 at the first step
-  Value scheduleFactor; // on every learning rate
+/// What all updates of a step share.
+struct Shared {
+  ParameterGroups groups;
+  Clock clock;
+  Schedules schedules;
 };
 
 struct ExpandOptimizerPass : impl::ExpandOptimizerBase<ExpandOptimizerPass> {
@@ -59,48 +40,41 @@ struct ExpandOptimizerPass : impl::ExpandOptimizerBase<ExpandOptimizerPass> {
   }
 
   LogicalResult expandAll(GraphOp train, ArrayRef<ParameterUpdate> updates) {
-    RecipeObject recipe = recipeOf(getOperation());
-    const Optimizer *optimizer = findOptimizer(recipe.object("optimizer"));
-    FailureOr<ParameterGroups> groups = ParameterGroups::read(getOperation());
-    if (!optimizer || failed(groups))
-      return failure();
     // Before the first update, so that every update may use it.
     OpBuilder builder(updates.front());
-    FailureOr<Clock> clock = readClock(builder, train.getLoc(), recipe);
-    if (failed(clock))
+    FailureOr<Shared> shared = readShared(builder, train.getLoc());
+    if (failed(shared))
       return failure();
     for (ParameterUpdate update : updates)
-      if (failed(expand(update, *optimizer, *groups, *clock)))
+      if (failed(expand(update, *shared)))
         return failure();
     builder.setInsertionPoint(train.getBody().front().getTerminator());
-    advance(builder, train.getLoc(), *clock);
+    advanceClock(builder, train.getLoc(), getOperation());
     return success();
   }
 
-  FailureOr<Clock> readClock(OpBuilder &builder, Location loc,
-                             const RecipeObject &recipe) {
-    auto type = RankedTensorType::get({}, builder.getI64Type());
-    if (failed(ensureState(getOperation(), "step", type, Role::counter)))
+  FailureOr<Shared> readShared(OpBuilder &builder, Location loc) {
+    auto groups = ParameterGroups::read(getOperation());
+    auto clock = readClock(builder, loc, getOperation());
+    if (failed(groups) || failed(clock))
       return failure();
-    Clock clock;
-    clock.step = readState(builder, loc, "step", type);
-    Value step = arith::SIToFPOp::create(
-        builder, loc, type.clone(builder.getF64Type()), clock.step);
-    Arithmetic math(builder, loc);
-    clock.number = math.add(step, math.number(1, step));
-    FailureOr<Value> factor = scheduleFactor(math, recipe, step);
-    if (failed(factor))
+    auto schedules =
+        Schedules::read(Arithmetic(builder, loc), getOperation(), clock->step);
+    if (failed(schedules))
       return failure();
-    clock.scheduleFactor = *factor;
-    return clock;
+    return Shared{*groups, *clock, *schedules};
   }
 
-  LogicalResult expand(ParameterUpdate update, const Optimizer &optimizer,
-                       const ParameterGroups &groups, const Clock &clock) {
+  LogicalResult expand(ParameterUpdate update, const Shared &shared) {
     OpBuilder builder(update);
     Arithmetic math(builder, update.getLoc());
     std::string name = update.getParameterName().str();
-    ParameterSettings settings = groups.settingsOf(name);
+    ParameterSettings settings = shared.groups.settingsOf(name);
+    if (settings.flag("frozen", false)) // an update written by hand
+      return update->erase(), success();
+    const Optimizer *optimizer = findOptimizer(settings);
+    if (!optimizer)
+      return failure();
     Value gradient = update.getGradientUse().get();
     Value parameter =
         readState(builder, update.getLoc(), name, tensorType(gradient));
@@ -108,35 +82,31 @@ struct ExpandOptimizerPass : impl::ExpandOptimizerBase<ExpandOptimizerPass> {
       gradient = math.negate(gradient);
     ParameterStep step{math,
                        settings,
+                       shared.schedules,
                        parameter,
                        gradient,
-                       learningRate(math, update, settings, clock),
-                       clock.number,
+                       learningRate(math, update, settings, shared),
+                       shared.clock.number,
                        getOperation(),
-                       optimizer.name.str(),
+                       optimizer->name.str(),
                        name};
-    if (failed(optimizer.rule(step)) || step.nameClash)
+    if (failed(optimizer->rule(step)) || step.failed)
       return failure();
-    report(update, optimizer);
+    report(update, *optimizer);
     update->erase();
     return success();
   }
 
-  Value learningRate(const Arithmetic &math, ParameterUpdate update,
-                     const ParameterSettings &settings, const Clock &clock) {
+  static Value learningRate(const Arithmetic &math, ParameterUpdate update,
+                            const ParameterSettings &settings,
+                            const Shared &shared) {
     double rate = settings.number("learning_rate", 1e-3);
     rate *= settings.learningRateFactor();
     if (auto factor = update->getAttrOfType<FloatAttr>("learning_rate_factor"))
       rate *= factor.getValueAsDouble();
-    return math.multiply(clock.scheduleFactor,
-                         math.number(rate, clock.scheduleFactor));
-  }
-
-  /// Counts the step.
-  void advance(OpBuilder &builder, Location loc, const Clock &clock) {
-    Value one = splatLike(builder, clock.step, 1);
-    Value next = arith::AddIOp::create(builder, loc, clock.step, one);
-    writeState(builder, loc, "step", next);
+    Value number = math.number(rate, shared.clock.number);
+    Value factor = shared.schedules.factorOf("learning_rate");
+    return factor ? math.multiply(factor, number) : number;
   }
 
   void report(ParameterUpdate update, const Optimizer &optimizer) {

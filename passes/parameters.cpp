@@ -31,21 +31,53 @@ bool NamePatterns::match(StringRef name) const {
   });
 }
 
+/// Patterns of the groups whose parameters stay as they are.
+static FailureOr<std::vector<NamePatterns>> frozen(const RecipeObject &recipe) {
+  std::vector<NamePatterns> result;
+  for (const RecipeObject &group : recipe.objects("groups")) {
+    auto patterns = NamePatterns::read(group, "match", {});
+    if (failed(patterns))
+      return failure();
+    if (group.flag("frozen", false))
+      result.push_back(*patterns);
+  }
+  return result;
+}
+
+static bool isFloat(StateOp state) {
+  return isa<FloatType>(
+      cast<RankedTensorType>(state.getType()).getElementType());
+}
+
 FailureOr<std::vector<StateOp>> gradus::trainedParameters(ProgramOp program) {
   RecipeObject recipe = recipeOf(program);
   auto trainable = NamePatterns::read(recipe, "trainable", {"*"});
   auto fixed = NamePatterns::read(recipe, "fixed", {});
-  if (failed(trainable) || failed(fixed))
+  auto still = frozen(recipe);
+  if (failed(trainable) || failed(fixed) || failed(still))
     return failure();
   std::vector<StateOp> trained;
-  for (auto state : program.getBody().getOps<StateOp>())
-    if (state.getRole() == Role::parameter &&
-        isa<FloatType>(
-            cast<RankedTensorType>(state.getType()).getElementType()) &&
-        trainable->match(state.getSymName()) &&
-        !fixed->match(state.getSymName()))
+  for (auto state : program.getBody().getOps<StateOp>()) {
+    StringRef name = state.getSymName();
+    if (state.getRole() == Role::parameter && isFloat(state) &&
+        trainable->match(name) && !fixed->match(name) &&
+        llvm::none_of(*still, [&](const NamePatterns &patterns) {
+          return patterns.match(name);
+        }))
       trained.push_back(state);
+  }
   return trained;
+}
+
+//===-- settings ----------------------------------------------------------===//
+
+double ParameterSettings::number(StringRef key, double otherwise) const {
+  const RecipeObject &holder = holderOf(key);
+  if (key == "weight_decay" && !decays && &holder == &optimizer)
+    return 0;
+  double number = holder.number(key, otherwise);
+  // SINGA keeps hyperparameters as tensors of f32.
+  return follows("singa") ? static_cast<float>(number) : number;
 }
 
 double ParameterSettings::learningRateFactor() const {
@@ -63,9 +95,8 @@ const RecipeObject &ParameterSettings::holderOf(StringRef key) const {
 }
 
 FailureOr<ParameterGroups> ParameterGroups::read(ProgramOp program) {
-  RecipeObject recipe = recipeOf(program);
-  ParameterGroups result(recipe.object("optimizer"));
-  for (const RecipeObject &group : recipe.objects("groups")) {
+  ParameterGroups result(program);
+  for (const RecipeObject &group : result.recipe.objects("groups")) {
     auto patterns = NamePatterns::read(group, "match", {});
     if (failed(patterns))
       return failure();
@@ -81,10 +112,42 @@ FailureOr<ParameterGroups> ParameterGroups::read(ProgramOp program) {
   return result;
 }
 
+bool ParameterGroups::isMatrix(StringRef parameter) const {
+  StateOp state = const_cast<ProgramOp &>(program).getState(parameter);
+  return state && cast<RankedTensorType>(state.getType()).getRank() >= 2;
+}
+
+/// That of the last group that has one, else the recipe's. Muon moves matrices
+/// alone and leaves embeddings, heads and all else to its `others`.
+RecipeObject
+ParameterGroups::optimizerOf(StringRef parameter,
+                             ArrayRef<RecipeObject> matching) const {
+  RecipeObject optimizer = recipe.object("optimizer");
+  for (const RecipeObject &group : matching)
+    if (group.has("optimizer"))
+      optimizer = group.object("optimizer");
+  if (optimizer.text("type", "") != "muon")
+    return optimizer;
+  auto others = NamePatterns::read(
+      optimizer, "others_match",
+      {"*embed*", "*wte*", "*wpe*", "*head*", "*classifier*"});
+  StateOp state = const_cast<ProgramOp &>(program).getState(parameter);
+  bool isPlane =
+      state && cast<RankedTensorType>(state.getType()).getRank() == 2;
+  if (isPlane && succeeded(others) && !others->match(parameter))
+    return optimizer;
+  return optimizer.object("others");
+}
+
 ParameterSettings ParameterGroups::settingsOf(StringRef parameter) const {
   std::vector<RecipeObject> matching;
   for (const auto &[patterns, group] : groups)
     if (patterns.match(parameter))
       matching.push_back(group);
-  return {optimizer, std::move(matching)};
+  RecipeObject optimizer = optimizerOf(parameter, matching);
+  std::string compat =
+      optimizer.text("compat", recipe.text("compat", "pytorch"));
+  bool decays =
+      recipe.text("weight_decay_for", "all") == "all" || isMatrix(parameter);
+  return {optimizer, std::move(matching), compat, decays};
 }

@@ -20,28 +20,38 @@ private:
   std::vector<std::string> patterns;
 };
 
-/// The parameters to train, in the order of the program's states.
+/// The parameters to train, in the order of the program's states: those that
+/// `trainable` names and neither `fixed` nor a group with `frozen`.
 mlir::FailureOr<std::vector<StateOp>> trainedParameters(ProgramOp program);
 
 /// The optimizer's settings for one parameter: those of the last group that
-/// matches it and has the key, else the optimizer's own.
+/// matches it and has the key, else its optimizer's.
 class ParameterSettings {
 public:
-  ParameterSettings(RecipeObject optimizer, std::vector<RecipeObject> groups)
-      : optimizer(std::move(optimizer)), groups(std::move(groups)) {}
+  ParameterSettings(RecipeObject optimizer, std::vector<RecipeObject> groups,
+                    std::string compat, bool decays)
+      : optimizer(std::move(optimizer)), groups(std::move(groups)),
+        compat(std::move(compat)), decays(decays) {}
 
-  double number(llvm::StringRef key, double otherwise) const {
-    return holderOf(key).number(key, otherwise);
-  }
+  double number(llvm::StringRef key, double otherwise) const;
   bool flag(llvm::StringRef key, bool otherwise) const {
     return holderOf(key).flag(key, otherwise);
+  }
+  std::string text(llvm::StringRef key, llvm::StringRef otherwise) const {
+    return holderOf(key).text(key, otherwise);
   }
   llvm::SmallVector<double> numbers(llvm::StringRef key,
                                     llvm::ArrayRef<double> otherwise) const {
     return holderOf(key).numbers(key, otherwise);
   }
+  bool has(llvm::StringRef key) const { return holderOf(key).has(key); }
   /// The product of the groups' `learning_rate_factor`s.
   double learningRateFactor() const;
+  /// "adamw".
+  std::string type() const { return optimizer.text("type", ""); }
+  /// Whether the rules of "singa", "mindspore" or "timm" apply where they
+  /// differ from PyTorch's.
+  bool follows(llvm::StringRef framework) const { return compat == framework; }
   /// An error about a key, where it was set.
   mlir::InFlightDiagnostic error(llvm::StringRef key) const {
     return holderOf(key).error(key);
@@ -52,6 +62,8 @@ private:
 
   RecipeObject optimizer;
   std::vector<RecipeObject> groups; // that match, in the recipe's order
+  std::string compat;
+  bool decays; // unless a group says otherwise
 };
 
 /// The recipe's groups with their patterns, read once for all parameters.
@@ -63,9 +75,14 @@ public:
   ParameterSettings settingsOf(llvm::StringRef parameter) const;
 
 private:
-  ParameterGroups(RecipeObject optimizer) : optimizer(std::move(optimizer)) {}
+  ParameterGroups(ProgramOp program)
+      : program(program), recipe(recipeOf(program)) {}
+  RecipeObject optimizerOf(llvm::StringRef parameter,
+                           llvm::ArrayRef<RecipeObject> matching) const;
+  bool isMatrix(llvm::StringRef parameter) const;
 
-  RecipeObject optimizer;
+  ProgramOp program;
+  RecipeObject recipe;
   std::vector<std::pair<NamePatterns, RecipeObject>> groups;
 };
 

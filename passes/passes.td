@@ -166,6 +166,203 @@ def Autodiff : GradusPass<"autodiff"> {
   }];
 }
 
+def LossScale : GradusPass<"loss-scale"> {
+  let summary = "Takes the loss scale off the gradients and guards the step against overflow";
+  let description = [{
+    Where the recipe has a `loss_scale`, autodiff has multiplied every gradient
+    by it; here they are divided by it again. `static` scales stay as they are;
+    a `dynamic` one is the state `@loss_scale`: after a step whose gradients are
+    not finite it is divided by `factor` (but not below `minimum`), after
+    `growth_interval` steps without such it is multiplied by `factor`.
+
+    A `gradus.guard` keeps a step whose gradients are not finite from changing
+    any other state; `@skipped_steps` counts them. The same guard alone stands
+    for `on_nonfinite = "skip"`.
+
+    Before:
+
+    ```mlir
+    gradus.program @p attributes {recipe = {loss_scale = {type = "static", initial = 8.0}}} {
+      gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.graph @train(%g: tensor<4xf32>) -> () {
+        gradus.update @w, %g : tensor<4xf32>
+        gradus.return
+      }
+    }
+    ```
+
+    After:
+
+    ```mlir
+    gradus.program @p attributes {recipe = {loss_scale = {type = "static", initial = 8.0}}} {
+      gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.state @skipped_steps : tensor<i64> {role = #gradus.role<counter>, init = #gradus.init<zeros>}
+      gradus.state @step : tensor<i64> {role = #gradus.role<counter>, init = #gradus.init<zeros>}
+      gradus.graph @train(%g: tensor<4xf32>) -> () {
+        %zero = arith.constant dense<0.0> : tensor<4xf32>
+        %zeros = arith.mulf %g, %zero : tensor<4xf32>
+        %total = gradus.reduce sum %zeros axes [0] : tensor<4xf32> -> tensor<f32>
+        %none = arith.constant dense<0.0> : tensor<f32>
+        %finite = arith.cmpf oeq, %total, %none : tensor<f32>
+        %eighth = arith.constant dense<0.125> : tensor<4xf32>
+        %gradient = arith.mulf %g, %eighth : tensor<4xf32>
+        %skipped = gradus.read @skipped_steps : tensor<i64>
+        %one = arith.constant dense<1> : tensor<i64>
+        %more = arith.addi %skipped, %one : tensor<i64>
+        %count = arith.select %finite, %skipped, %more : tensor<i1>, tensor<i64>
+        gradus.write @skipped_steps, %count : tensor<i64>
+        gradus.guard %finite always [@step, @skipped_steps]
+        gradus.update @w, %gradient : tensor<4xf32>
+        gradus.return
+      }
+    }
+    ```
+  }];
+}
+
+def GradientAccumulation : GradusPass<"gradient-accumulation"> {
+  let summary = "Sums the gradients of several batches before an update";
+  let description = [{
+    With `accumulation = k` in the recipe, `@train` updates with the mean of the
+    gradients of k batches, which is that of one batch k times as large where
+    the loss is a mean and nothing else depends on the batch (batch
+    normalization does). The graph gets a variant `@train_accumulate` that only
+    adds to the states `accumulation/gradient/<parameter>`, and a schedule that
+    runs the whole one every k-th step. `@step` counts batches; learning rates
+    and bias corrections count updates.
+
+    Before:
+
+    ```mlir
+    gradus.program @p attributes {recipe = {accumulation = 2 : i64}} {
+      gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.graph @train(%g: tensor<4xf32>) -> () {
+        gradus.update @w, %g : tensor<4xf32>
+        gradus.return
+      }
+    }
+    ```
+
+    After (what `@train_accumulate` computes alike left out):
+
+    ```mlir
+    gradus.program @p attributes {recipe = {accumulation = 2 : i64}} {
+      gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.state @step : tensor<i64> {role = #gradus.role<counter>, init = #gradus.init<zeros>}
+      gradus.state @"accumulation/gradient/w" : tensor<4xf32> {role = #gradus.role<slot>, init = #gradus.init<zeros>}
+      gradus.graph @train(%g: tensor<4xf32>) -> () {
+        %old = gradus.read @"accumulation/gradient/w" : tensor<4xf32>
+        %step = gradus.read @step : tensor<i64>
+        %two = arith.constant dense<2> : tensor<i64>
+        %none = arith.constant dense<0> : tensor<i64>
+        %place = arith.remsi %step, %two : tensor<i64>
+        %begins = arith.cmpi eq, %place, %none : tensor<i64>
+        %everywhere = gradus.broadcast %begins dims [] : tensor<i1> -> tensor<4xi1>
+        %zero = arith.constant dense<0.0> : tensor<4xf32>
+        %so_far = arith.select %everywhere, %zero, %old : tensor<4xi1>, tensor<4xf32>
+        %count = arith.constant dense<2.0> : tensor<4xf32>
+        %share = arith.divf %g, %count : tensor<4xf32>
+        %sum = arith.addf %so_far, %share : tensor<4xf32>
+        gradus.update @w, %sum : tensor<4xf32>
+        gradus.return
+      }
+      gradus.graph @train_accumulate(%g: tensor<4xf32>) -> () {
+        %sum = gradus.read @"accumulation/gradient/w" : tensor<4xf32>
+        gradus.write @"accumulation/gradient/w", %sum : tensor<4xf32>
+        %step = gradus.read @step : tensor<i64>
+        %one = arith.constant dense<1> : tensor<i64>
+        %next = arith.addi %step, %one : tensor<i64>
+        gradus.write @step, %next : tensor<i64>
+        gradus.return
+      }
+      gradus.schedule @train by @step {
+        gradus.variant @train_accumulate
+        gradus.variant @train every 2 at 1
+      }
+    }
+    ```
+  }];
+}
+
+def ClipGradients : GradusPass<"clip-gradients"> {
+  let summary = "Bounds the gradients by norm or by value";
+  let description = [{
+    Does what the recipe's `clip` says to every gradient:
+
+    * `global_norm`: all are scaled alike, so that together they are at most
+      `value` long;
+    * `norm`: each is at most `value` long;
+    * `value`: each element lies in [-value, value];
+    * `adaptive`: the gradient of each output's weights is at most `value` times
+      as long as the weights (Brock et al., https://arxiv.org/abs/2102.06171).
+
+    Before:
+
+    ```mlir
+    gradus.program @p attributes {recipe = {clip = {type = "value", value = 0.5}}} {
+      gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.graph @train(%g: tensor<4xf32>) -> () {
+        gradus.update @w, %g : tensor<4xf32>
+        gradus.return
+      }
+    }
+    ```
+
+    After:
+
+    ```mlir
+    gradus.program @p attributes {recipe = {clip = {type = "value", value = 0.5}}} {
+      gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.graph @train(%g: tensor<4xf32>) -> () {
+        %low = arith.constant dense<-0.5> : tensor<4xf32>
+        %high = arith.constant dense<0.5> : tensor<4xf32>
+        %0 = arith.maximumf %g, %low : tensor<4xf32>
+        %1 = arith.minimumf %0, %high : tensor<4xf32>
+        gradus.update @w, %1 : tensor<4xf32>
+        gradus.return
+      }
+    }
+    ```
+  }];
+}
+
+def WeightDecay : GradusPass<"weight-decay"> {
+  let summary = "Adds weight decay to the gradients of optimizers that take it there";
+  let description = [{
+    `gradient + weight_decay * parameter`, for optimizers whose decay goes
+    through the gradient: all but `adamw`, `lamb`, `lars`, `lion`, `adafactor`
+    and `muon`, and those with `decoupled_weight_decay`.
+
+    Before:
+
+    ```mlir
+    gradus.program @p attributes {recipe = {optimizer = {type = "sgd", weight_decay = 0.5}}} {
+      gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.graph @train(%g: tensor<4xf32>) -> () {
+        gradus.update @w, %g : tensor<4xf32>
+        gradus.return
+      }
+    }
+    ```
+
+    After:
+
+    ```mlir
+    gradus.program @p attributes {recipe = {optimizer = {type = "sgd", weight_decay = 0.5}}} {
+      gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.graph @train(%g: tensor<4xf32>) -> () {
+        %w = gradus.read @w : tensor<4xf32>
+        %decay = arith.constant dense<0.5> : tensor<4xf32>
+        %pull = arith.mulf %decay, %w : tensor<4xf32>
+        %gradient = arith.addf %g, %pull : tensor<4xf32>
+        gradus.update @w, %gradient : tensor<4xf32>
+        gradus.return
+      }
+    }
+    ```
+  }];
+}
+
 def ExpandOptimizer : GradusPass<"expand-optimizer"> {
   let summary = "Turns every update into the optimizer's arithmetic and writes";
   let description = [{
@@ -175,10 +372,10 @@ def ExpandOptimizer : GradusPass<"expand-optimizer"> {
     `<optimizer>/<slot>/<parameter>`. The state `@step` counts the steps; the
     learning rate is computed from it in the graph, in f64.
 
-    Optimizers (one file each in `passes/optimizers/`), by PyTorch's formulas:
-    `sgd`, `adam`, `adamw`. The recipe's `groups` change `weight_decay` and
-    `learning_rate_factor` for the parameters that a pattern of `match` names; a
-    later group wins.
+    The optimizers stand in `passes/optimizers/`, one file each, whose head has
+    the formula; docs/optimizers.md lists them. The recipe's `groups` change
+    settings of the parameters that a pattern of `match` names; a later group
+    wins. Coupled weight decay is in the gradient already (`weight-decay`).
 
     A program without updates stays as it is.
 
@@ -210,6 +407,88 @@ def ExpandOptimizer : GradusPass<"expand-optimizer"> {
         %one = arith.constant dense<1> : tensor<i64>
         %next = arith.addi %step, %one : tensor<i64>
         gradus.write @step, %next : tensor<i64>
+        gradus.return
+      }
+    }
+    ```
+  }];
+}
+
+def AverageWeights : GradusPass<"average-weights"> {
+  let summary = "Keeps a moving average of the parameters, and a graph that evaluates it";
+  let description = [{
+    With `ema = {decay}` in the recipe, each parameter that is trained has a
+    state `ema/average/<parameter>`, `decay * average + (1 - decay) * parameter`
+    after each update and the parameter itself after the first. The graph
+    `@evaluate_ema` is `@evaluate` with these in place of the parameters.
+
+    Before:
+
+    ```mlir
+    gradus.program @p attributes {recipe = {ema = {decay = 0.75}}} {
+      gradus.state @w : tensor<f32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.graph @train(%new: tensor<f32>) -> () {
+        gradus.write @w, %new : tensor<f32>
+        gradus.return
+      }
+    }
+    ```
+
+    After:
+
+    ```mlir
+    gradus.program @p attributes {recipe = {ema = {decay = 0.75}}} {
+      gradus.state @w : tensor<f32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.state @step : tensor<i64> {role = #gradus.role<counter>, init = #gradus.init<zeros>}
+      gradus.state @"ema/average/w" : tensor<f32> {role = #gradus.role<slot>, init = #gradus.init<zeros>}
+      gradus.graph @train(%new: tensor<f32>) -> () {
+        gradus.write @w, %new : tensor<f32>
+        %step = gradus.read @step : tensor<i64>
+        %none = arith.constant dense<0> : tensor<i64>
+        %first = arith.cmpi eq, %step, %none : tensor<i64>
+        %old = gradus.read @"ema/average/w" : tensor<f32>
+        %part = arith.constant dense<0.25> : tensor<f32>
+        %difference = arith.subf %new, %old : tensor<f32>
+        %change = arith.mulf %part, %difference : tensor<f32>
+        %moved = arith.addf %old, %change : tensor<f32>
+        %average = arith.select %first, %new, %moved : tensor<i1>, tensor<f32>
+        gradus.write @"ema/average/w", %average : tensor<f32>
+        gradus.return
+      }
+    }
+    ```
+  }];
+}
+
+def ExpandGuards : GradusPass<"expand-guards"> {
+  let summary = "Turns guards into selections between new and old values";
+  let description = [{
+    Each `gradus.guard` becomes, for every write of its graph but those of the
+    states that it lists, a selection of the written value where the condition
+    holds and of the state's value at entry where it does not.
+
+    Before:
+
+    ```mlir
+    gradus.program @p {
+      gradus.state @w : tensor<f32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.graph @train(%new: tensor<f32>, %finite: tensor<i1>) -> () {
+        gradus.guard %finite
+        gradus.write @w, %new : tensor<f32>
+        gradus.return
+      }
+    }
+    ```
+
+    After:
+
+    ```mlir
+    gradus.program @p {
+      gradus.state @w : tensor<f32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.graph @train(%new: tensor<f32>, %finite: tensor<i1>) -> () {
+        %w = gradus.read @w : tensor<f32>
+        %kept = arith.select %finite, %new, %w : tensor<i1>, tensor<f32>
+        gradus.write @w, %kept : tensor<f32>
         gradus.return
       }
     }

@@ -32,15 +32,31 @@ const Stage stages[] = {
        program.addPass(createAutodiff());
      }},
     // Methods on one machine's gradients: freezing, loss scale, accumulation.
-    {"local", [](OpPassManager &) {}},
+    {"local",
+     [](OpPassManager &program) {
+       // True gradients from here on; an overflow will hold the step back.
+       program.addPass(createLossScale());
+       // Sums over batches before anything costs time once per update.
+       program.addPass(createGradientAccumulation());
+     }},
     // Gradients become the mean over all machines.
     {"distribution", [](OpPassManager &) {}},
     // Methods on final gradients: clipping, weight decay, centralization.
-    {"methods", [](OpPassManager &) {}},
+    {"methods",
+     [](OpPassManager &program) {
+       // Bounds on what the loss says, before decay says something else.
+       program.addPass(createClipGradients());
+       // Gradients with decay are what optimizers like sgd take.
+       program.addPass(createWeightDecay());
+     }},
     {"update",
      [](OpPassManager &program) {
        // No update is left after this: only arithmetic and writes.
        program.addPass(createExpandOptimizer());
+       // Averages what the optimizer has just written.
+       program.addPass(createAverageWeights());
+       // Every write is there now, so a guard can hold them all back.
+       program.addPass(createExpandGuards());
      }},
     {"optimize",
      [](OpPassManager &program) {

@@ -29,6 +29,15 @@ InFlightDiagnostic RecipeObject::warning(StringRef key) const {
   return mlir::emitWarning(op.getLoc()) << "recipe: " << pathOf(key) << " ";
 }
 
+SmallVector<std::string> RecipeObject::keys() const {
+  SmallVector<std::string> keys;
+  for (NamedAttribute member :
+       values ? values.getValue() : ArrayRef<NamedAttribute>())
+    if (has(member.getName()))
+      keys.push_back(member.getName().str());
+  return keys;
+}
+
 bool RecipeObject::has(StringRef key) const { return bool(find(key)); }
 
 double RecipeObject::number(StringRef key, double otherwise) const {

@@ -14,6 +14,8 @@ public:
   RecipeObject(ProgramOp program, mlir::DictionaryAttr values, std::string path)
       : program(program), values(values), path(std::move(path)) {}
 
+  /// The keys that are there.
+  llvm::SmallVector<std::string> keys() const;
   /// Whether the key is there and not null (a unit attribute).
   bool has(llvm::StringRef key) const;
   double number(llvm::StringRef key, double otherwise) const;

@@ -5,8 +5,17 @@
 using namespace mlir;
 using namespace gradus;
 
+static InitAttr initialValue(Builder &builder, double initial) {
+  MLIRContext *context = builder.getContext();
+  if (initial == 0)
+    return InitAttr::get(context, Initializer::zeros, FloatAttr());
+  return InitAttr::get(context, Initializer::constant,
+                       builder.getF64FloatAttr(initial));
+}
+
 LogicalResult gradus::ensureState(ProgramOp program, StringRef name,
-                                  RankedTensorType type, Role role) {
+                                  RankedTensorType type, Role role,
+                                  double initial) {
   if (StateOp state = program.getState(name)) {
     if (state.getType() == type && state.getRole() == role)
       return success();
@@ -21,8 +30,7 @@ LogicalResult gradus::ensureState(ProgramOp program, StringRef name,
   MLIRContext *context = program.getContext();
   StateOp::create(builder, program.getLoc(), builder.getStringAttr(name),
                   TypeAttr::get(type), RoleAttr::get(context, role),
-                  InitAttr::get(context, Initializer::zeros, FloatAttr()),
-                  /*value=*/ElementsAttr());
+                  initialValue(builder, initial), /*value=*/ElementsAttr());
   return success();
 }
 

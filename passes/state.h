@@ -5,10 +5,12 @@
 
 namespace gradus {
 
-/// Adds a state of zeros after the program's last one, unless it is there. One
-/// of that name with another type or role is an error: it is the model's.
+/// Adds a state after the program's last one, unless it is there; all its
+/// elements start at `initial`. One of that name with another type or role is
+/// an error: it is the model's.
 mlir::LogicalResult ensureState(ProgramOp program, llvm::StringRef name,
-                                mlir::RankedTensorType type, Role role);
+                                mlir::RankedTensorType type, Role role,
+                                double initial = 0);
 
 mlir::Value readState(mlir::OpBuilder &builder, mlir::Location loc,
                       llvm::StringRef name, mlir::RankedTensorType type);

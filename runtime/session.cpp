@@ -79,22 +79,29 @@ int findName(const Infos &infos, const std::string &name) {
 
 //===-- schedules ---------------------------------------------------------===//
 
-/// The graphs that may run in place of one: the first whose period divides k.
+/// The graphs that may run in place of one: the first that has k among its
+/// steps.
 struct Variants {
   std::vector<uint32_t> graphs;
-  std::vector<int64_t> every;
+  std::vector<int64_t> every, at;
+  std::string counterName;
+  const int64_t *counter = nullptr; // null: the steps that have run
 
-  size_t at(int64_t step) const {
+  size_t graphAt(int64_t step) const {
     for (size_t i = 0; i < graphs.size(); ++i)
-      if (step % every[i] == 0)
+      if (step % every[i] == at[i])
         return graphs[i];
     return graphs.front();
   }
 };
 
 Variants variantsOf(const artifact::Schedule &schedule) {
-  Variants variants{valuesOf(schedule.variants()), valuesOf(schedule.every())};
+  Variants variants{valuesOf(schedule.variants()), valuesOf(schedule.every()),
+                    valuesOf(schedule.at()), textOf(schedule.counter())};
   variants.every.resize(variants.graphs.size(), 1);
+  variants.at.resize(variants.graphs.size(), 0);
+  if (variants.counterName.empty())
+    variants.counterName = "step";
   return variants;
 }
 
@@ -137,6 +144,7 @@ struct Session::Parts {
   explicit Parts(std::unique_ptr<LoadedPlan> plan);
   std::string where() const { return loaded->artifact().path(); }
   uint8_t *stateData(size_t i) const;
+  const int64_t *findCounter(const std::string &name) const; // null: none
   std::vector<StateMemory> stateMemory() const;
   size_t variantOf(size_t graph) const;
   Status verifyCall(int graph, size_t steps, size_t inputs,
@@ -153,9 +161,16 @@ Session::Parts::Parts(std::unique_ptr<LoadedPlan> plan)
   states = stateInfosOf(header);
   schedules = schedulesOf(header, graphs);
   times.resize(graphs.size());
-  int step = findName(states, "step");
-  if (step >= 0 && states[step].type == TensorType{DType::i64, {}})
-    counter = reinterpret_cast<const int64_t *>(stateData(step));
+  counter = findCounter("step");
+  for (Variants &variants : schedules)
+    variants.counter = findCounter(variants.counterName);
+}
+
+const int64_t *Session::Parts::findCounter(const std::string &name) const {
+  int state = findName(states, name);
+  if (state < 0 || states[state].type != TensorType{DType::i64, {}})
+    return nullptr;
+  return reinterpret_cast<const int64_t *>(stateData(state));
 }
 
 uint8_t *Session::Parts::stateData(size_t i) const {
@@ -170,9 +185,10 @@ std::vector<StateMemory> Session::Parts::stateMemory() const {
 }
 
 size_t Session::Parts::variantOf(size_t graph) const {
-  if (schedules[graph].graphs.empty())
+  const Variants &variants = schedules[graph];
+  if (variants.graphs.empty())
     return graph;
-  return schedules[graph].at(counter ? *counter : stepsRun);
+  return variants.graphAt(variants.counter ? *variants.counter : stepsRun);
 }
 
 Status Session::Parts::verifyCall(int graph, size_t steps, size_t inputs,

@@ -92,20 +92,41 @@ bool samePorts(const Ports *one, const Ports *other) {
   return true;
 }
 
-Status verifySchedule(const artifact::Header &header,
-                      const artifact::Schedule &schedule) {
-  if (!areAligned(schedule.variants(), schedule.every()))
-    return invalid("has lists that are not aligned");
+/// Which steps each variant runs at.
+Status verifyPeriods(const artifact::Schedule &schedule) {
   if (countOf(schedule.variants()) == 0)
     return invalid("has no variants");
-  if (countOf(schedule.every()) > countOf(schedule.variants()))
+  if (countOf(schedule.every()) > countOf(schedule.variants()) ||
+      countOf(schedule.at()) > countOf(schedule.variants()))
     return invalid("has more periods than variants");
-  for (uint32_t variant : *schedule.variants())
-    if (variant >= countOf(header.graphs()))
-      return invalid("names graph ", variant, " of ", countOf(header.graphs()));
   for (size_t i = 0; i < countOf(schedule.every()); ++i)
     if (schedule.every()->Get(i) < 1)
       return invalid("has a period of ", schedule.every()->Get(i), " steps");
+  return Status();
+}
+
+/// A state that counts, unless it is the default, which may be missing.
+Status verifyCounter(const artifact::Header &header,
+                     const std::string &counter) {
+  if (counter.empty())
+    return Status();
+  for (size_t i = 0; i < countOf(header.states()); ++i)
+    if (const artifact::State *state = header.states()->Get(i);
+        textOf(state->name()) == counter &&
+        typeOf(state->type()) == TensorType{artifact::DType::i64, {}})
+      return Status();
+  return invalid("has no counter ", counter);
+}
+
+Status verifySchedule(const artifact::Header &header,
+                      const artifact::Schedule &schedule) {
+  if (!areAligned(schedule.variants(), schedule.every(), schedule.at()))
+    return invalid("has lists that are not aligned");
+  GRADUS_TRY(verifyPeriods(schedule));
+  GRADUS_TRY(verifyCounter(header, textOf(schedule.counter())));
+  for (uint32_t variant : *schedule.variants())
+    if (variant >= countOf(header.graphs()))
+      return invalid("names graph ", variant, " of ", countOf(header.graphs()));
   const artifact::Graph *first =
       header.graphs()->Get(schedule.variants()->Get(0));
   for (uint32_t variant : *schedule.variants()) {

@@ -17,6 +17,7 @@ namespace {
 struct EvaluateOptions {
   SessionOptions session;
   std::vector<std::string> data;
+  bool averaged = false;
 };
 
 constexpr const char *kFooter =
@@ -38,11 +39,19 @@ void print(const std::vector<Metric> &metrics, int64_t samples, bool json) {
   std::printf("samples: %lld\n", static_cast<long long>(samples));
 }
 
+/// The graph that evaluates the parameters or, if `averaged`, their averages.
+int findEvaluation(const Session &session, bool averaged) {
+  if (averaged && session.findGraph("evaluate_ema") < 0)
+    throw badInput("--ema: this artifact keeps no averages of weights; they "
+                   "are what the recipe's `ema` asks for");
+  return findGraph(session, averaged ? "evaluate_ema" : "evaluate");
+}
+
 void run(const EvaluateOptions &options) {
   data::Dataset dataset = take(data::Dataset::open(options.data));
   auto session = openSession(options.session);
   noteInitialState(options.session);
-  int graph = findGraph(*session, "evaluate");
+  int graph = findEvaluation(*session, options.averaged);
   data::Feed feed = take(data::Feed::match(
       dataset, session->graphs()[graph].inputs, labelRule(*session)));
   std::vector<Metric> metrics = evaluate(*session, graph, feed);
@@ -60,6 +69,8 @@ void addEvaluate(CLI::App &app) {
       app.add_subcommand("evaluate", "Loss and metrics of a data set");
   command->footer(kFooter);
   addTrainedOptions(*command, options->session, options->data);
+  command->add_flag("--ema", options->averaged,
+                    "Use the averages of the weights (the recipe's ema)");
   command->callback([options] { run(*options); });
 }
 

@@ -1,7 +1,7 @@
 // The table of recipe keys. A new key is a line here; a method that becomes
-// built loses its `builtOnly` or its `false`.
+// built loses its `later`.
 
-#include "frontends/recipe/fields.h"
+#include "frontends/recipe/optimizer_fields.h"
 
 namespace gradus::recipe {
 namespace {
@@ -10,74 +10,6 @@ using enum Kind;
 
 /// A value among `choices` or an alternative that is known but not built yet.
 Choice later(std::string_view name) { return {name, {}, false}; }
-
-Field patterns(std::string_view key, std::string_view fallback,
-               std::string_view help) {
-  return Field{key, list, fallback, help}.of(
-      {{"", text, "\"\"", "a pattern; * stands for any text"}});
-}
-
-Field learningRate() {
-  return Field{"learning_rate", number, "0.001", "step size"}.from(0);
-}
-
-Field weightDecay(std::string_view fallback) {
-  return Field{"weight_decay", number, fallback,
-               "L2 penalty (adamw: decoupled decay)"}
-      .from(0);
-}
-
-Field compat(std::string_view fallback, std::string_view help) {
-  return Field{"compat", choice, fallback, help}.among(
-      {{"pytorch"}, later("mindspore"), later("singa"), later("timm")});
-}
-
-/// What every optimizer has beside its own.
-Field ownCompat() {
-  return compat("null", "for the optimizer alone; null: the recipe's");
-}
-
-Field maximize() {
-  return {"maximize", boolean, "false", "climb instead of descend"};
-}
-
-std::vector<Field> sgd() {
-  return {
-      learningRate(),
-      Field{"momentum", number, "0.0", "decay rate of the velocity"}.from(0),
-      {"dampening", number, "0.0",
-       "part of the gradient kept out of the velocity"},
-      {"nesterov", boolean, "false", "look ahead along the velocity"},
-      weightDecay("0.0"),
-      maximize(),
-      ownCompat()};
-}
-
-std::vector<Field> adam(std::string_view decay) {
-  const Field rate = Field{"", number, "0", "a rate"}.from(0).below(1);
-  return {
-      learningRate(),
-      Field{"betas", list, "[0.9, 0.999]", "decay rates of the two moments"}
-          .of({rate})
-          .times(2),
-      Field{"epsilon", number, "1e-8", "added to the root of the second moment"}
-          .from(0),
-      weightDecay(decay),
-      maximize(),
-      ownCompat()};
-}
-
-Field optimizer() {
-  return Field{"optimizer", variant, R"({"type": "adamw"})",
-               "what moves the parameters"}
-      .among({{"sgd", sgd()},
-              {"adam", adam("0.0")},
-              {"adamw", adam("0.01")},
-              later("rmsprop"),
-              later("adagrad"),
-              later("lamb"),
-              later("lars")});
-}
 
 Field loss() {
   const Field output = {"output", text, "null",
@@ -99,56 +31,37 @@ Field loss() {
            {"mse", {output, weight}}});
 }
 
-Field schedule() {
-  const Field steps =
-      Field{"steps", integer, "1000", "how long this piece lasts"}.from(1);
-  const Field final =
-      Field{"final", number, "0.0", "the factor at its end"}.from(0);
-  const Field piece =
-      Field{"", variant, R"({"type": "constant"})", "one piece of the schedule"}
-          .among({{"constant", {steps}},
-                  {"linear_warmup", {steps}},
-                  {"linear", {steps, final}},
-                  {"cosine", {steps, final}}});
-  return Field{"schedule", object, "{}",
-               "how hyperparameters change with the step"}
-      .of({Field{"learning_rate", list, "[]", "pieces, one after the other"}.of(
-          {piece})});
-}
-
-Field groups() {
-  const Field group =
-      Field{"", object, "{}", "parameters that are treated alike"}.of(
-          {patterns("match", "[]", "the parameters of this group"),
-           Field{"learning_rate", number, "null", "instead of the optimizer's"}
-               .from(0),
-           Field{"learning_rate_factor", number, "1.0",
-                 "times the optimizer's learning rate"}
-               .from(0),
-           Field{"weight_decay", number, "null", "instead of the optimizer's"}
-               .from(0)});
-  return Field{"groups", list, "[]", "parameters with settings of their own"}
-      .of({group});
-}
-
 Field clip() {
   const Field value =
       Field{"value", number, "1.0", "the largest allowed"}.from(0);
-  return Field{"clip", variant, "null", "bounds the gradients"}
-      .among({{"global_norm", {value}}, {"norm", {value}}, {"value", {value}}})
-      .builtOnly("null");
+  const Field ratio = Field{"value", number, "0.01",
+                            "the largest allowed, as part of the weights' norm"}
+                          .from(0);
+  const Field floor = Field{"epsilon", number, "0.001",
+                            "the least norm that weights count with"}
+                          .from(0);
+  return Field{"clip", variant, "null", "bounds the gradients"}.among(
+      {{"global_norm", {value}},
+       {"norm", {value}},
+       {"value", {value}},
+       {"adaptive", {ratio, floor}}});
 }
 
 Field lossScale() {
   const Field initial =
       Field{"initial", number, "65536", "the first scale"}.from(1);
+  const Field factor = Field{"factor", number, "2.0",
+                             "by which it grows, and shrinks after an overflow"}
+                           .from(1);
   const Field interval = Field{"growth_interval", integer, "2000",
-                               "steps without overflow until it doubles"}
+                               "steps without overflow until it grows"}
                              .from(1);
+  const Field minimum =
+      Field{"minimum", number, "1.0", "it does not shrink below"}.from(0);
   return Field{"loss_scale", variant, "null",
                "keeps small gradients above zero in f16"}
-      .among({{"static", {initial}}, {"dynamic", {initial, interval}}})
-      .builtOnly("null");
+      .among({{"static", {initial}},
+              {"dynamic", {initial, factor, interval, minimum}}});
 }
 
 Field distribution() {
@@ -165,9 +78,8 @@ Field distribution() {
 Field movingAverage() {
   const Field decay =
       Field{"decay", number, "0.999", "of the average"}.from(0).below(1);
-  return Field{"ema", object, "null", "a moving average of the parameters"}
-      .of({decay})
-      .builtOnly("null");
+  return Field{"ema", object, "null", "a moving average of the parameters"}.of(
+      {decay});
 }
 
 /// What the model's graph is taken for, and what is trained in it.
@@ -197,11 +109,14 @@ std::vector<Field> methodFields() {
           optimizer(),
           schedule(),
           groups(),
+          Field{"weight_decay_for", choice, "\"all\"",
+                "matrices: none of biases, norms and other vectors, unless a "
+                "group has its own"}
+              .among({{"all"}, {"matrices"}}),
           clip(),
           Field{"accumulation", integer, "1",
-                "batches whose gradients are summed before an update"}
-              .from(1)
-              .builtOnly("1"),
+                "batches whose gradients make one update, their mean"}
+              .from(1),
           movingAverage(),
           Field{"precision", choice, "\"f32\"",
                 "what forward and backward compute in"}
@@ -222,7 +137,7 @@ std::vector<Field> runFields() {
        "the bits do not depend on the number of threads"},
       Field{"on_nonfinite", choice, "\"stop\"",
             "what happens when the loss is no number"}
-          .among({{"stop"}, later("skip"), later("continue")}),
+          .among({{"stop"}, {"skip"}, later("continue")}),
       Field{"seed", integer, "0", "of initial weights and of all random draws"}
           .from(0),
       compat("\"pytorch\"", "whose rule applies where frameworks differ")};

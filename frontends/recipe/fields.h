@@ -48,7 +48,8 @@ struct Field {
   std::vector<Field> fields = {};
   double minimum = -kNone, limit = kNone; // minimum <= number < limit
   size_t length = 0;                      // of a list; 0: any
-  std::string_view only = ""; // JSON of the only value that is built, if so
+  std::string_view definition = ""; // what the schema calls its values, to
+                                    // describe them once
 
   bool nullable() const { return fallback == "null"; }
 
@@ -61,8 +62,8 @@ struct Field {
   Field from(double least) const { return with(&Field::minimum, least); }
   Field below(double end) const { return with(&Field::limit, end); }
   Field times(size_t count) const { return with(&Field::length, count); }
-  Field builtOnly(std::string_view json) const {
-    return with(&Field::only, json);
+  Field definedAs(std::string_view name) const {
+    return with(&Field::definition, name);
   }
 
 private:

@@ -11,9 +11,23 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json describe(const Field &field);
+/// Writes fields, and gathers what several of them share.
+class Describer {
+public:
+  Json describe(const Field &field);
+  const Json &definitions() const { return definitions_; }
 
-Json object(const std::vector<Field> &fields) {
+private:
+  Json object(const std::vector<Field> &fields);
+  Json variant(const std::vector<Choice> &choices);
+  Json sequence(const Field &field);
+  Json shape(const Field &field);
+  Json shared(const Field &field);
+
+  Json definitions_ = Json::object();
+};
+
+Json Describer::object(const std::vector<Field> &fields) {
   Json properties = Json::object();
   for (const Field &field : fields)
     properties[field.key] = describe(field);
@@ -38,7 +52,7 @@ Json enumeration(const std::vector<Choice> &choices) {
 }
 
 /// One alternative per type; its name alone is short for its defaults.
-Json variant(const std::vector<Choice> &choices) {
+Json Describer::variant(const std::vector<Choice> &choices) {
   Json alternatives = Json::array({enumeration(choices)});
   for (const Choice &choice : choices) {
     if (!choice.built)
@@ -60,7 +74,7 @@ Json number(const Field &field, const char *type) {
   return result;
 }
 
-Json sequence(const Field &field) {
+Json Describer::sequence(const Field &field) {
   Json result = {{"type", "array"}, {"items", describe(field.fields[0])}};
   if (field.length) {
     result["minItems"] = field.length;
@@ -69,7 +83,7 @@ Json sequence(const Field &field) {
   return result;
 }
 
-Json shape(const Field &field) {
+Json Describer::shape(const Field &field) {
   switch (field.kind) {
   case Kind::boolean:
     return {{"type", "boolean"}};
@@ -96,13 +110,24 @@ Json shape(const Field &field) {
   return {};
 }
 
-Json describe(const Field &field) {
-  Json result = shape(field);
+/// Described where it is first met, and named there and everywhere else.
+Json Describer::shared(const Field &field) {
+  std::string name(field.definition);
+  if (name.empty())
+    return shape(field);
+  if (!definitions_.contains(name)) {
+    definitions_[name] = nullptr; // keeps its place
+    Json described = shape(field);
+    definitions_[name] = described;
+  }
+  return {{"$ref", "#/$defs/" + name}};
+}
+
+Json Describer::describe(const Field &field) {
+  Json result = shared(field);
   if (field.nullable())
     result = {{"anyOf", Json::array({result, Json{{"type", "null"}}})}};
   std::string help(field.help);
-  if (!field.only.empty())
-    help += " (not built yet: only " + std::string(field.only) + " is)";
   if (auto unbuilt = names(field.choices, /*built=*/false); !unbuilt.empty())
     help += " (not built yet: " + joined(unbuilt) + ")";
   result["description"] = help;
@@ -116,7 +141,9 @@ Json describe(const Field &field) {
 std::string schema() {
   Json result = {{"$schema", "https://json-schema.org/draft/2020-12/schema"},
                  {"title", "Gradus recipe"}};
-  result.update(describe(recipeField()));
+  Describer describer;
+  result.update(describer.describe(recipeField()));
+  result["$defs"] = describer.definitions();
   return result.dump(2) + "\n";
 }
 

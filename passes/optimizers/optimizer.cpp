@@ -1,20 +1,71 @@
-// What update rules share: slots, scalars and coupled weight decay; see
-// optimizer.h.
+// The table of optimizers, and what update rules share; see optimizer.h.
 
 #include "passes/optimizers/optimizer.h"
 #include "passes/state.h"
 
 #include "mlir/IR/Matchers.h"
 
-#include <cmath>
-
 using namespace mlir;
 using namespace gradus;
 
-Value ParameterStep::powerOfStep(double base) const {
-  if (base == 0)
-    return scalar(0);
-  return math.exponential(math.multiply(stepNumber, scalar(std::log(base))));
+static const Optimizer optimizers[] = {{"sgd", sgd},
+                                       {"adam", adam},
+                                       {"adamw", adamw, false},
+                                       {"adamax", adamax},
+                                       {"nadam", nadam},
+                                       {"radam", radam},
+                                       {"rmsprop", rmsprop},
+                                       {"adagrad", adagrad},
+                                       {"adadelta", adadelta},
+                                       {"adafactor", adafactor, false},
+                                       {"asgd", asgd},
+                                       {"rprop", rprop, false},
+                                       {"lamb", lamb, false},
+                                       {"lars", lars, false},
+                                       {"lion", lion, false},
+                                       {"muon", muon, false}};
+
+const Optimizer *gradus::findOptimizer(const ParameterSettings &settings) {
+  std::string type = settings.type();
+  SmallVector<StringRef> names;
+  for (const Optimizer &optimizer : optimizers) {
+    if (optimizer.name == type)
+      return &optimizer;
+    names.push_back(optimizer.name);
+  }
+  settings.error("type") << "is \"" << type << "\", expected one of: "
+                         << nearestFirst(type, names);
+  return nullptr;
+}
+
+bool gradus::couplesDecay(const ParameterSettings &settings,
+                          const Optimizer &optimizer) {
+  return optimizer.couplesDecay &&
+         !settings.flag("decoupled_weight_decay", false);
+}
+
+//===-- numbers -----------------------------------------------------------===//
+
+static Value scheduled(const ParameterStep &step, StringRef key, double value) {
+  Value number = step.scalar(value);
+  Value factor = step.schedules.factorOf(key);
+  return factor ? step.math.multiply(factor, number) : number;
+}
+
+Value ParameterStep::number(StringRef key, double otherwise) const {
+  return scheduled(*this, key, settings.number(key, otherwise));
+}
+
+Value ParameterStep::beta(unsigned index, double otherwise) const {
+  SmallVector<double> betas = settings.numbers("betas", {0.9, 0.999});
+  double value = index < betas.size() ? betas[index] : otherwise;
+  if (settings.follows("singa"))
+    value = static_cast<float>(value);
+  return scheduled(*this, index == 0 ? "beta1" : "beta2", value);
+}
+
+Value ParameterStep::powerOfStep(Value base) const {
+  return math.power(base, stepNumber);
 }
 
 Value ParameterStep::spread(Value scalar) const {
@@ -27,11 +78,22 @@ Value ParameterStep::spread(Value scalar) const {
   return broadcastScalar(math.builder, math.loc, rounded, type.getShape());
 }
 
-Value ParameterStep::readSlot(StringRef slot) {
+Value ParameterStep::average(Value rate, Value old, Value value) const {
+  return math.add(scale(rate, old), scale(rest(rate), value));
+}
+
+//===-- states ------------------------------------------------------------===//
+
+Value ParameterStep::readSlot(StringRef slot, RankedTensorType type,
+                              double initial) {
   std::string state = optimizer + "/" + slot.str() + "/" + name;
-  if (failed(ensureState(program, state, tensorType(parameter), Role::slot)))
-    nameClash = true;
-  return readState(math.builder, math.loc, state, tensorType(parameter));
+  if (mlir::failed(ensureState(program, state, type, Role::slot, initial)))
+    failed = true;
+  return readState(math.builder, math.loc, state, type);
+}
+
+Value ParameterStep::readSlot(StringRef slot, double initial) {
+  return readSlot(slot, tensorType(parameter), initial);
 }
 
 void ParameterStep::writeSlot(StringRef slot, Value value) {
@@ -43,10 +105,13 @@ void ParameterStep::writeParameter(Value value) {
   writeState(math.builder, math.loc, name, value);
 }
 
-Value gradus::decayedGradient(const ParameterStep &step) {
-  double decay = step.settings.number("weight_decay", 0.0);
-  if (decay == 0)
-    return step.gradient;
-  Value pull = step.math.multiply(step.spread(decay), step.parameter);
-  return step.math.add(step.gradient, pull);
+void ParameterStep::descend(Value direction) {
+  writeParameter(math.subtract(parameter, scale(learningRate, direction)));
+}
+
+void ParameterStep::decay(double otherwise) {
+  if (settings.number("weight_decay", otherwise) == 0)
+    return;
+  Value part = math.multiply(learningRate, number("weight_decay", otherwise));
+  parameter = scale(rest(part), parameter);
 }

@@ -1,9 +1,10 @@
 // What an update rule sees of a parameter. An optimizer is one function here,
-// one file and one line in the table of expand_optimizer.cpp.
+// one file and one line in the table of optimizer.cpp.
 #pragma once
 
 #include "passes/arithmetic.h"
 #include "passes/parameters.h"
+#include "passes/schedules.h"
 
 namespace gradus {
 
@@ -14,8 +15,9 @@ class ParameterStep {
 public:
   Arithmetic math;
   ParameterSettings settings;
+  const Schedules &schedules;
   mlir::Value parameter;    // at entry
-  mlir::Value gradient;     // already negated for `maximize`
+  mlir::Value gradient;     // with coupled decay; negated for `maximize`
   mlir::Value learningRate; // scalar f64, with schedule and factors
   mlir::Value stepNumber;   // scalar f64: 1 at the first step
 
@@ -23,39 +25,84 @@ public:
   mlir::Value scalar(double value) const {
     return math.number(value, stepNumber);
   }
+  /// A hyperparameter under its schedule, as a scalar of f64.
+  mlir::Value number(llvm::StringRef key, double otherwise) const;
+  /// One of the two `betas`, scheduled as `beta1` and `beta2`.
+  mlir::Value beta(unsigned index, double otherwise) const;
   /// base^stepNumber, for 0 <= base < 1.
-  mlir::Value powerOfStep(double base) const;
-  /// A scalar of f64 in every element of a tensor like the parameter.
+  mlir::Value powerOfStep(mlir::Value base) const;
+  /// 1 - value.
+  mlir::Value rest(mlir::Value value) const {
+    return math.subtract(scalar(1), value);
+  }
+  mlir::Value isFirst() const { return math.less(stepNumber, scalar(1.5)); }
+  /// A scalar in every element of a tensor like the parameter.
   mlir::Value spread(mlir::Value scalar) const;
   mlir::Value spread(double value) const {
     return math.number(value, parameter);
   }
+  /// `scalar * value`, and `value + scalar`.
+  mlir::Value scale(mlir::Value scalar, mlir::Value value) const {
+    return math.multiply(spread(scalar), value);
+  }
+  mlir::Value shift(mlir::Value value, mlir::Value scalar) const {
+    return math.add(value, spread(scalar));
+  }
+  /// `rate * old + (1 - rate) * value`, the moving average.
+  mlir::Value average(mlir::Value rate, mlir::Value old,
+                      mlir::Value value) const;
 
-  /// What the optimizer remembers of the parameter under a name; zeros at
-  /// first. The state is `<optimizer>/<slot>/<parameter>`.
-  mlir::Value readSlot(llvm::StringRef slot);
+  /// What the optimizer remembers of the parameter under a name, all `initial`
+  /// at first. The state is `<optimizer>/<slot>/<parameter>`.
+  mlir::Value readSlot(llvm::StringRef slot, double initial = 0);
+  /// The same of another type, such as a scalar.
+  mlir::Value readSlot(llvm::StringRef slot, mlir::RankedTensorType type,
+                       double initial = 0);
   void writeSlot(llvm::StringRef slot, mlir::Value value);
   void writeParameter(mlir::Value value);
+  /// Writes `parameter - learning_rate * direction`.
+  void descend(mlir::Value direction);
+  /// Takes `learning_rate * weight_decay` of the parameter off: decay that does
+  /// not pass through the gradient.
+  void decay(double otherwise);
 
   ProgramOp program;
   std::string optimizer;
   std::string name;
-  bool nameClash = false; // a slot has the name of a state of the model
+  bool failed = false; // a slot has the name of a state of the model
 };
 
 /// The formula of an optimizer: reads `step` and writes its parameter.
 using UpdateRule = mlir::LogicalResult (*)(ParameterStep &step);
 
-mlir::LogicalResult sgd(ParameterStep &step);
+struct Optimizer {
+  llvm::StringRef name;
+  UpdateRule rule;
+  /// Whether weight decay enters the gradient before the rule sees it.
+  bool couplesDecay = true;
+};
+
+/// The optimizer that moves a parameter; an unknown one is an error, null.
+const Optimizer *findOptimizer(const ParameterSettings &settings);
+/// Whether `weight_decay` is to be added to this parameter's gradient.
+bool couplesDecay(const ParameterSettings &settings,
+                  const Optimizer &optimizer);
+
+mlir::LogicalResult adadelta(ParameterStep &step);
+mlir::LogicalResult adafactor(ParameterStep &step);
+mlir::LogicalResult adagrad(ParameterStep &step);
 mlir::LogicalResult adam(ParameterStep &step);
+mlir::LogicalResult adamax(ParameterStep &step);
 mlir::LogicalResult adamw(ParameterStep &step);
-
-/// Moves `parameter` by Adam's moments of `gradient`; the common part of adam
-/// and adamw.
-mlir::LogicalResult moveByMoments(ParameterStep &step, mlir::Value parameter,
-                                  mlir::Value gradient);
-
-/// `gradient + weight_decay * parameter`: decay by way of the gradient.
-mlir::Value decayedGradient(const ParameterStep &step);
+mlir::LogicalResult asgd(ParameterStep &step);
+mlir::LogicalResult lamb(ParameterStep &step);
+mlir::LogicalResult lars(ParameterStep &step);
+mlir::LogicalResult lion(ParameterStep &step);
+mlir::LogicalResult muon(ParameterStep &step);
+mlir::LogicalResult nadam(ParameterStep &step);
+mlir::LogicalResult radam(ParameterStep &step);
+mlir::LogicalResult rmsprop(ParameterStep &step);
+mlir::LogicalResult rprop(ParameterStep &step);
+mlir::LogicalResult sgd(ParameterStep &step);
 
 } // namespace gradus

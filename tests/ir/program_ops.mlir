@@ -35,6 +35,22 @@ gradus.program @lenet attributes {recipe = {accumulation = 1 : i64}} {
     gradus.return
   }
 
+  // CHECK: gradus.state @accepted : tensor<i64>
+  gradus.state @accepted : tensor<i64> {role = #gradus.role<counter>, init = #gradus.init<zeros>}
+  gradus.graph @guarded(%finite: tensor<i1>) {
+    // CHECK: gradus.guard %finite always [@accepted, @bias]
+    gradus.guard %finite always [@accepted, @bias]
+    // CHECK-NEXT: gradus.guard %finite{{$}}
+    gradus.guard %finite
+    gradus.return
+  }
+
+  // CHECK: gradus.schedule @train_refresh by @accepted {
+  // CHECK-NEXT: gradus.variant @train_refresh every 4 at 3
+  gradus.schedule @train_refresh by @accepted {
+    gradus.variant @train_refresh every 4 at 3
+  }
+
   // CHECK: gradus.schedule @train {
   // CHECK-NEXT: gradus.variant @train
   // CHECK-NEXT: gradus.variant @train_refresh every 100

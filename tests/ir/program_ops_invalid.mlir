@@ -110,3 +110,37 @@ gradus.program @p {
     gradus.variant @refresh every 10
   }
 }
+
+// -----
+
+gradus.program @p {
+  gradus.graph @train() {
+    gradus.return
+  }
+  // expected-error @below {{names @accepted, but the program has no such state}}
+  gradus.schedule @train by @accepted {
+    gradus.variant @train
+  }
+}
+
+// -----
+
+gradus.program @p {
+  gradus.graph @train() {
+    gradus.return
+  }
+  gradus.schedule @train {
+    // expected-error @below {{runs at 4 of every 4 steps, expected a smaller number}}
+    gradus.variant @train every 4 at 4
+  }
+}
+
+// -----
+
+gradus.program @p {
+  gradus.graph @train(%finite: tensor<i1>) {
+    // expected-error @below {{names @step, but the program has no such state}}
+    gradus.guard %finite always [@step]
+    gradus.return
+  }
+}

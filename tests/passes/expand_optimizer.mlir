@@ -1,16 +1,16 @@
-// RUN: gradus-opt %s --expand-optimizer | FileCheck %s
-// RUN: gradus-opt %s --expand-optimizer --expand-optimizer | FileCheck %s
+// RUN: gradus-opt %s --weight-decay --expand-optimizer | FileCheck %s
+// RUN: gradus-opt %s --weight-decay --expand-optimizer --expand-optimizer | FileCheck %s
 
 // The example of passes.td: no update is left, and the step is counted.
 // CHECK-LABEL: gradus.program @descent
 // CHECK:         gradus.state @step : tensor<i64> {init = #gradus.init<zeros>, role = #gradus.role<counter>}
 // CHECK-NOT:     gradus.update
-// CHECK:         %[[STEP:.*]] = gradus.read @step
 // CHECK:         %[[W:.*]] = gradus.read @w
 // CHECK:         %[[RATE:.*]] = arith.constant dense<1.000000e-01> : tensor<4xf32>
 // CHECK:         %[[MOVE:.*]] = arith.mulf %g, %[[RATE]]
 // CHECK:         %[[NEW:.*]] = arith.subf %[[W]], %[[MOVE]]
 // CHECK:         gradus.write @w, %[[NEW]]
+// CHECK:         %[[STEP:.*]] = gradus.read @step
 // CHECK:         %[[NEXT:.*]] = arith.addi %[[STEP]], %{{.*}}
 // CHECK:         gradus.write @step, %[[NEXT]]
 // CHECK-NOT:     gradus.write

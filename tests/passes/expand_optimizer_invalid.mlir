@@ -1,6 +1,6 @@
 // RUN: gradus-opt %s --expand-optimizer --split-input-file --verify-diagnostics
 
-// expected-error @below {{recipe: optimizer.type is "adamv", expected one of: adam, adamw, sgd}}
+// expected-error @below {{recipe: optimizer.type is "adamv", expected one of: adam, adamw, adamax, nadam, radam, lamb, adagrad, asgd, lars, adadelta, lion, muon, rprop, sgd, adafactor, rmsprop}}
 gradus.program @unknown attributes {recipe = {optimizer = {type = "adamv"}}} {
   gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
   gradus.graph @train(%g: tensor<4xf32>) -> () {

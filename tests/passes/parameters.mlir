@@ -1,4 +1,4 @@
-// RUN: gradus-opt %s --expand-optimizer --canonicalize --cse | FileCheck %s
+// RUN: gradus-opt %s --weight-decay --expand-optimizer --canonicalize --cse | FileCheck %s
 
 // A group changes the settings of the parameters that its patterns name: no decay
 // of biases, ten times the rate for the head. The others keep the optimizer's own.
@@ -20,6 +20,20 @@ gradus.program @groups attributes {recipe = {
   gradus.graph @train(%g: tensor<f32>, %h: tensor<f32>) -> () {
     gradus.update @body.weight, %g : tensor<f32>
     gradus.update @head.bias, %h : tensor<f32>
+    gradus.return
+  }
+}
+
+// A group may have an optimizer of its own.
+// CHECK-LABEL: gradus.program @own
+// CHECK:         gradus.state @"lion/momentum/head.weight"
+// CHECK-NOT:     body
+gradus.program @own attributes {recipe = {
+    optimizer = {type = "sgd", learning_rate = 1.0},
+    groups = [{match = ["head.*"], optimizer = {type = "lion"}}]}} {
+  gradus.state @head.weight : tensor<f32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @train(%g: tensor<f32>) -> () {
+    gradus.update @head.weight, %g : tensor<f32>
     gradus.return
   }
 }

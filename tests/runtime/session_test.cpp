@@ -147,7 +147,7 @@ TEST(Session, ResetsItsState) {
 
 TEST(Session, PicksTheVariantOfTheStep) {
   TestArtifact made;
-  // `train` runs on steps 0, 3, 6, ...; otherwise one that only counts.
+  // `train` runs on steps 1, 4, 7, ...; otherwise one that only counts.
   gradus::artifact::GraphT other;
   gradus::artifact::PortT port;
   other.name = "other";
@@ -164,6 +164,8 @@ TEST(Session, PicksTheVariantOfTheStep) {
   gradus::artifact::ScheduleT schedule;
   schedule.graph = "train";
   schedule.every = {3};
+  schedule.at = {1};
+  schedule.counter = "step";
   schedule.variants = {0, 2};
   made.header.schedules.push_back(
       std::make_unique<gradus::artifact::ScheduleT>(schedule));
@@ -172,8 +174,8 @@ TEST(Session, PicksTheVariantOfTheStep) {
   for (int i = 0; i < 7; ++i)
     ASSERT_TRUE(session->step(0, inputs).ok());
   EXPECT_EQ(session->stepCount(), 7);
-  EXPECT_EQ(static_cast<const float *>(session->stateBuffer(0))[0], 3)
-      << "steps 0, 3 and 6";
+  EXPECT_EQ(static_cast<const float *>(session->stateBuffer(0))[0], 2)
+      << "steps 1 and 4";
 }
 
 TEST(Session, RefusesWrongCalls) {

@@ -62,12 +62,16 @@ TEST(VerifyProgram, RefusesTwoGraphsOrPortsOfOneName) {
 }
 
 static std::string wordsForSchedule(std::vector<uint32_t> variants,
-                                    std::vector<int64_t> every) {
+                                    std::vector<int64_t> every,
+                                    std::string counter = "",
+                                    std::vector<int64_t> at = {}) {
   return wordsAfter([&](TestArtifact &made) {
     fb::ScheduleT schedule;
     schedule.graph = "train";
     schedule.variants = variants;
     schedule.every = every;
+    schedule.counter = counter;
+    schedule.at = at;
     made.header.schedules.push_back(std::make_unique<fb::ScheduleT>(schedule));
   });
 }
@@ -82,6 +86,10 @@ TEST(VerifyProgram, RefusesSchedulesThatCannotRun) {
             "adder: schedule 0 (train): has a period of 0 steps");
   EXPECT_EQ(wordsForSchedule({0}, {1, 2}),
             "adder: schedule 0 (train): has more periods than variants");
+  EXPECT_EQ(wordsForSchedule({0}, {2}, "", {1, 2}),
+            "adder: schedule 0 (train): has more periods than variants");
+  EXPECT_EQ(wordsForSchedule({0}, {2}, "updates"),
+            "adder: schedule 0 (train): has no counter updates");
   EXPECT_EQ(wordsForSchedule({0, 1}, {}),
             "adder: schedule 0 (train): graphs train and evaluate "
             "have different inputs or outputs");

@@ -22,17 +22,17 @@ TEST(RecipeSchema, RefusesOtherKeys) {
 }
 
 TEST(RecipeSchema, StatesRangesAndDefaults) {
-  const json &sgd =
-      kSchema["properties"]["optimizer"]["anyOf"][1]["properties"];
+  const json &sgd = kSchema["$defs"]["optimizer"]["anyOf"][1]["properties"];
   EXPECT_EQ(sgd["learning_rate"]["minimum"], 0);
   EXPECT_EQ(sgd["learning_rate"]["default"], 0.001);
   EXPECT_EQ(sgd["type"]["const"], "sgd");
 }
 
-TEST(RecipeSchema, SaysWhatIsNotBuiltYet) {
-  EXPECT_EQ(kSchema["properties"]["accumulation"]["description"],
-            "batches whose gradients are summed before an update (not built "
-            "yet: only 1 is)");
+TEST(RecipeSchema, DescribesWhatSeveralKeysShareOnce) {
+  EXPECT_EQ(kSchema["properties"]["optimizer"]["$ref"], "#/$defs/optimizer");
+  const json &pieces = kSchema["properties"]["schedule"]["properties"];
+  for (std::string key : {"learning_rate", "weight_decay"})
+    EXPECT_EQ(pieces[key]["items"]["$ref"], "#/$defs/piece");
 }
 
 TEST(RecipeSchema, TakesTheValuesThatTheReaderTakesAndNamesTheOthers) {

@@ -17,3 +17,14 @@ gradus.program @decayed attributes {recipe = {optimizer = {type = "adamw", learn
     gradus.return
   }
 }
+
+// MindSpore's has no bias correction, so no power of the step.
+// CHECK-LABEL: gradus.program @mindspore
+// CHECK-NOT:     math.powf
+gradus.program @mindspore attributes {recipe = {compat = "mindspore", optimizer = {type = "adamw"}}} {
+  gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @train(%g: tensor<4xf32>) -> () {
+    gradus.update @w, %g : tensor<4xf32>
+    gradus.return
+  }
+}

@@ -1,0 +1,97 @@
+// Keeps a moving average of the parameters, and a graph that evaluates it.
+//
+// Runs after the optimizer: what is averaged are the parameters at the step's
+// exit. With several batches to an update only updates count.
+
+#include "passes/arithmetic.h"
+#include "passes/clock.h"
+#include "passes/passes.h"
+#include "passes/state.h"
+
+#include "mlir/IR/Remarks.h"
+#include "llvm/ADT/StringSet.h"
+
+namespace gradus {
+#define GEN_PASS_DEF_AVERAGEWEIGHTS
+#include "passes/passes.h.inc"
+
+namespace {
+using namespace mlir;
+
+std::string averageOf(StringRef parameter) {
+  return "ema/average/" + parameter.str();
+}
+
+struct AverageWeightsPass : impl::AverageWeightsBase<AverageWeightsPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    GraphOp train = getOperation().getGraph("train");
+    RecipeObject recipe = recipeOf(getOperation());
+    if (!train || !recipe.has("ema") || getOperation().getGraph("evaluate_ema"))
+      return;
+    ErrorWatch watch(&getContext());
+    if (failed(average(train, recipe.object("ema"))) || watch.sawError())
+      return signalPassFailure();
+    if (GraphOp evaluate = getOperation().getGraph("evaluate"))
+      addEvaluation(evaluate);
+  }
+
+  LogicalResult average(GraphOp train, const RecipeObject &ema) {
+    Block &block = train.getBody().front();
+    OpBuilder builder(block.getTerminator());
+    auto clock = readClock(builder, train.getLoc(), getOperation());
+    if (failed(clock))
+      return failure();
+    Arithmetic math(builder, train.getLoc());
+    Value first = math.less(clock->number, math.number(1.5, clock->number));
+    SmallVector<WriteOp> writes;
+    for (auto write : block.getOps<WriteOp>())
+      if (getOperation().getState(write.getState()).getRole() ==
+          Role::parameter)
+        writes.push_back(write);
+    for (WriteOp write : writes)
+      if (failed(append(builder, write, first, ema.number("decay", 0.999))))
+        return failure();
+    return success();
+  }
+
+  /// `decay * average + (1 - decay) * parameter`; the parameter at first.
+  LogicalResult append(OpBuilder &builder, WriteOp write, Value first,
+                       double decay) {
+    Arithmetic math(builder, write.getLoc());
+    Value parameter = write.getValue();
+    RankedTensorType type = tensorType(parameter);
+    std::string state = averageOf(write.getState());
+    if (failed(ensureState(getOperation(), state, type, Role::slot)))
+      return failure();
+    Value old = readState(builder, write.getLoc(), state, type);
+    Value change = math.multiply(math.number(1 - decay, old),
+                                 math.subtract(parameter, old));
+    Value begins =
+        broadcastScalar(builder, write.getLoc(), first, type.getShape());
+    writeState(builder, write.getLoc(), state,
+               math.select(begins, parameter, math.add(old, change)));
+    averaged.insert(write.getState());
+    return success();
+  }
+
+  void addEvaluation(GraphOp evaluate) {
+    OpBuilder builder(evaluate);
+    builder.setInsertionPointAfter(evaluate);
+    auto clone = cast<GraphOp>(builder.clone(*evaluate));
+    clone.setSymName("evaluate_ema");
+    for (auto read : clone.getBody().front().getOps<ReadOp>())
+      if (averaged.contains(read.getState()))
+        read.setState(averageOf(read.getState()));
+    remark::passed(clone.getLoc(),
+                   remark::RemarkOpts::name("Averaged").category(getArgument()))
+        << "@evaluate_ema uses averages of " << std::to_string(averaged.size())
+        << " parameters";
+  }
+
+  llvm::StringSet<> averaged;
+};
+
+} // namespace
+} // namespace gradus

@@ -1,0 +1,31 @@
+// adadelta: steps by the ratio of the roots of the mean squares of earlier
+// moves and of gradients, as torch.optim.Adadelta. Zeiler,
+// https://arxiv.org/abs/1212.5701.
+//
+//   v = decay_rate * v + (1 - decay_rate) * g^2
+//   d = sqrt(u + epsilon) / sqrt(v + epsilon) * g
+//   u = decay_rate * u + (1 - decay_rate) * d^2
+//   w = w - learning_rate * d
+
+#include "passes/optimizers/optimizer.h"
+
+using namespace mlir;
+using namespace gradus;
+
+LogicalResult gradus::adadelta(ParameterStep &step) {
+  const Arithmetic &math = step.math;
+  Value rate = step.number("decay_rate", 0.9);
+  Value epsilon = step.number("epsilon", 1e-6);
+  Value square = step.average(rate, step.readSlot("mean_square"),
+                              math.multiply(step.gradient, step.gradient));
+  step.writeSlot("mean_square", square);
+  Value moves = step.readSlot("mean_square_move");
+  Value ratio = math.divide(math.squareRoot(step.shift(moves, epsilon)),
+                            math.squareRoot(step.shift(square, epsilon)));
+  Value direction = math.multiply(ratio, step.gradient);
+  step.writeSlot(
+      "mean_square_move",
+      step.average(rate, moves, math.multiply(direction, direction)));
+  step.descend(direction);
+  return success();
+}

@@ -1,0 +1,31 @@
+// How hyperparameters change with the step, as arithmetic of the step counter.
+#pragma once
+
+#include "passes/arithmetic.h"
+#include "passes/recipe.h"
+
+#include "llvm/ADT/StringMap.h"
+
+namespace gradus {
+
+/// The recipe's `schedule`: for each hyperparameter that it names a factor at
+/// step k (counted from 0), a scalar of f64. docs/schedules.md has the
+/// formulas; the pieces of a list follow one another, each `steps` long, and
+/// after the last its end holds.
+class Schedules {
+public:
+  /// `step` is a scalar of f64, whole. Fails with an error at the program where
+  /// a piece is not well-formed.
+  static mlir::FailureOr<Schedules> read(const Arithmetic &math,
+                                         ProgramOp program, mlir::Value step);
+
+  /// The factor of a hyperparameter, null where it does not change.
+  mlir::Value factorOf(llvm::StringRef hyperparameter) const {
+    return factors.lookup(hyperparameter);
+  }
+
+private:
+  llvm::StringMap<mlir::Value> factors;
+};
+
+} // namespace gradus

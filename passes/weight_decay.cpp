@@ -1,0 +1,97 @@
+// Adds weight decay to the gradients of optimizers whose decay goes through
+// them.
+//
+// A pass of its own, so that methods on gradients can come before or after it.
+// Optimizers that take decay off the parameter themselves do so in their rule.
+
+#include "passes/clock.h"
+#include "passes/optimizers/optimizer.h"
+#include "passes/passes.h"
+#include "passes/state.h"
+
+#include "mlir/IR/Remarks.h"
+
+namespace gradus {
+#define GEN_PASS_DEF_WEIGHTDECAY
+#include "passes/passes.h.inc"
+
+namespace {
+using namespace mlir;
+
+/// An update whose gradient takes the decay; null where none does.
+struct Decayed {
+  ParameterUpdate update;
+  ParameterSettings settings;
+};
+
+struct WeightDecayPass : impl::WeightDecayBase<WeightDecayPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    GraphOp train = getOperation().getGraph("train");
+    ErrorWatch watch(&getContext());
+    if (train && (failed(decayAll(train)) || watch.sawError()))
+      signalPassFailure();
+  }
+
+  LogicalResult decayAll(GraphOp train) {
+    auto groups = ParameterGroups::read(getOperation());
+    if (failed(groups))
+      return failure();
+    std::vector<Decayed> decayed;
+    for (auto update : train.getBody().front().getOps<ParameterUpdate>()) {
+      ParameterSettings settings =
+          groups->settingsOf(update.getParameterName());
+      const Optimizer *optimizer = findOptimizer(settings);
+      if (!optimizer)
+        return failure();
+      if (couplesDecay(settings, *optimizer) &&
+          settings.number("weight_decay", 0) != 0)
+        decayed.push_back({update, settings});
+    }
+    return decayed.empty() ? success() : decay(train, decayed);
+  }
+
+  LogicalResult decay(GraphOp train, ArrayRef<Decayed> decayed) {
+    OpBuilder builder(decayed.front().update);
+    Arithmetic math(builder, train.getLoc());
+    auto clock = readClock(builder, train.getLoc(), getOperation());
+    if (failed(clock))
+      return failure();
+    auto schedules = Schedules::read(math, getOperation(), clock->step);
+    if (failed(schedules))
+      return failure();
+    for (const Decayed &each : decayed)
+      addDecay(each, schedules->factorOf("weight_decay"));
+    return success();
+  }
+
+  /// `gradient + weight_decay * parameter`, the other way for `maximize`.
+  void addDecay(Decayed decayed, Value factor) {
+    ParameterUpdate update = decayed.update;
+    OpBuilder builder(update);
+    Arithmetic math(builder, update.getLoc());
+    OpOperand &gradient = update.getGradientUse();
+    RankedTensorType type = tensorType(gradient.get());
+    Value parameter =
+        readState(builder, update.getLoc(), update.getParameterName(), type);
+    double decay = decayed.settings.number("weight_decay", 0);
+    if (decayed.settings.flag("maximize", false))
+      decay = -decay;
+    Value rate = math.number(decay, parameter);
+    if (factor)
+      rate = broadcastScalar(
+          builder, update.getLoc(),
+          convert(builder, update.getLoc(),
+                  math.multiply(factor, math.number(decay, factor)),
+                  type.getElementType()),
+          type.getShape());
+    gradient.set(math.add(gradient.get(), math.multiply(rate, parameter)));
+    remark::passed(update.getLoc(),
+                   remark::RemarkOpts::name("Decayed").category(getArgument()))
+        << update.getParameterName() << " decays through its gradient";
+  }
+};
+
+} // namespace
+} // namespace gradus

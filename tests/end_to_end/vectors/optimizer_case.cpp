@@ -1,0 +1,342 @@
+// Optimizers of other frameworks: their hyperparameters as a recipe, and their
+// recorded moves against those of a compiled step.
+
+#include "vector_file.h"
+
+#include <set>
+
+namespace gradus::vectors {
+namespace {
+
+/// Where a hyperparameter goes: a key of the recipe's `optimizer`, or one that
+/// is handled by place() below, or nowhere ("").
+using Names = std::map<std::string, std::string>;
+
+/// An optimizer of another framework.
+struct Source {
+  std::string type;
+  Json defaults; // of the framework, under the recipe's names
+  Names names;   // of hyperparameters; those of the recipe's own name left out
+  Names slots;   // names of its state
+};
+
+const Names kTorch = {{"lr", "learning_rate"}, {"eps", "epsilon"},
+                      {"foreach", ""},         {"capturable", ""},
+                      {"differentiable", ""},  {"fused", ""}};
+const Names kTorchSlots = {{"momentum_buffer", "momentum"},
+                           {"exp_avg", "first_moment"},
+                           {"exp_avg_sq", "second_moment"},
+                           {"max_exp_avg_sq", "largest_moment"},
+                           {"exp_inf", "norm"},
+                           {"mu_product", "momentum_product"},
+                           {"sum", "sum_of_squares"},
+                           {"square_avg", "mean_square"},
+                           {"acc_delta", "mean_square_move"},
+                           {"grad_avg", "mean"},
+                           {"row_var", "rows"},
+                           {"col_var", "columns"},
+                           {"variance", "second_moment"},
+                           {"prev", "last_gradient"},
+                           {"step_size", "size"},
+                           {"ax", "average"}};
+const Names kMindSpore = {
+    {"use_nesterov", "nesterov"}, {"beta1", "beta1"},
+    {"beta2", "beta2"},           {"eps", "epsilon"},
+    {"use_amsgrad", "amsgrad"},   {"use_locking", ""},
+    {"update_slots", ""},         {"use_lazy", ""},
+    {"use_offload", ""},          {"loss_scale", "loss_scale"}};
+const Names kSinga = {{"lr", "learning_rate"},
+                      {"dtype", ""},
+                      {"rho", "decay_rate"},
+                      {"beta_1", "beta1"},
+                      {"beta_2", "beta2"}};
+const Names kTimm = {{"lr", "learning_rate"},
+                     {"eps", "epsilon"},
+                     {"grad_averaging", "gradient_averaging"},
+                     {"trust_coeff", "trust_coefficient"},
+                     {"max_grad_norm", "max_grad_norm"}};
+
+Names operator+(Names names, const Names &more) {
+  for (const auto &[from, to] : more)
+    names[from] = to;
+  return names;
+}
+
+/// By api.
+const std::map<std::string, Source> &sources() {
+  static const std::map<std::string, Source> sources = {
+      {"torch.optim.SGD", {"sgd", {}, kTorch, kTorchSlots}},
+      {"torch.optim.Adam",
+       {"adam",
+        {},
+        kTorch + Names{{"decoupled_weight_decay", "decoupled"}},
+        kTorchSlots}},
+      {"torch.optim.AdamW",
+       {"adamw",
+        {},
+        kTorch + Names{{"decoupled_weight_decay", "decoupled"}},
+        kTorchSlots}},
+      {"torch.optim.Adamax", {"adamax", {}, kTorch, kTorchSlots}},
+      {"torch.optim.NAdam", {"nadam", {}, kTorch, kTorchSlots}},
+      {"torch.optim.RAdam", {"radam", {}, kTorch, kTorchSlots}},
+      {"torch.optim.RMSprop",
+       {"rmsprop", {}, kTorch + Names{{"alpha", "decay_rate"}}, kTorchSlots}},
+      {"torch.optim.Adagrad",
+       {"adagrad",
+        {},
+        kTorch + Names{{"lr_decay", "learning_rate_decay"},
+                       {"initial_accumulator_value", "initial_accumulator"}},
+        kTorchSlots}},
+      {"torch.optim.Adadelta",
+       {"adadelta", {}, kTorch + Names{{"rho", "decay_rate"}}, kTorchSlots}},
+      {"torch.optim.Adafactor",
+       {"adafactor",
+        {},
+        kTorch + Names{{"beta2_decay", "decay_power"},
+                       {"d", "clip_threshold"},
+                       {"eps", "adafactor_epsilons"}},
+        kTorchSlots}},
+      {"torch.optim.ASGD",
+       {"asgd",
+        {},
+        kTorch +
+            Names{{"lambd", "lambda"}, {"alpha", "power"}, {"t0", "start"}},
+        kTorchSlots}},
+      {"torch.optim.Rprop",
+       {"rprop",
+        {},
+        kTorch + Names{{"etas", "factors"}, {"step_sizes", "sizes"}},
+        kTorchSlots}},
+      {"singa.opt.SGD",
+       {"sgd", {{"learning_rate", 0.1}}, kSinga, {{"moments", "momentum"}}}},
+      {"singa.opt.RMSProp",
+       {"rmsprop",
+        {{"learning_rate", 0.1}, {"decay_rate", 0.9}},
+        kSinga,
+        {{"running_average", "mean_square"}}}},
+      {"singa.opt.AdaGrad",
+       {"adagrad",
+        {{"learning_rate", 0.1}, {"epsilon", 1e-8}},
+        kSinga,
+        {{"history", "sum_of_squares"}}}},
+      {"singa.opt.Adam",
+       {"adam",
+        {{"learning_rate", 0.1}},
+        kSinga,
+        {{"m", "first_moment"}, {"v", "second_moment"}}}},
+      {"mindspore.nn.SGD",
+       {"sgd", {{"learning_rate", 0.1}}, kMindSpore, {{"accum", "momentum"}}}},
+      {"mindspore.nn.Momentum",
+       {"sgd", {}, kMindSpore, {{"moments", "momentum"}}}},
+      {"mindspore.nn.Adam",
+       {"adam",
+        {},
+        kMindSpore,
+        {{"moment1", "first_moment"},
+         {"moment2", "second_moment"},
+         {"vhat", "largest_moment"}}}},
+      {"mindspore.nn.AdamWeightDecay",
+       {"adamw",
+        {{"epsilon", 1e-6}, {"weight_decay", 0.0}},
+        kMindSpore,
+        {{"moments1", "first_moment"}, {"moments2", "second_moment"}}}},
+      {"mindspore.nn.RMSProp",
+       {"rmsprop",
+        {{"learning_rate", 0.1}, {"decay_rate", 0.9}, {"epsilon", 1e-10}},
+        kMindSpore + Names{{"decay", "decay_rate"}},
+        {{"ms", "mean_square"}, {"mg", "mean"}, {"moment", "momentum"}}}},
+      {"mindspore.nn.Adagrad",
+       {"adagrad",
+        {{"learning_rate", 0.001}, {"initial_accumulator", 0.1}},
+        kMindSpore + Names{{"accum", "initial_accumulator"}},
+        {{"accum", "sum_of_squares"}}}},
+      {"timm.optim.Lamb", {"lamb", {}, kTimm, kTorchSlots}},
+      {"timm.optim.Lars", {"lars", {}, kTimm, kTorchSlots}}};
+  return sources;
+}
+
+std::string compatOf(const std::string &api) {
+  for (const char *framework : {"mindspore", "singa", "timm"})
+    if (api.find(framework) == 0)
+      return framework;
+  return "pytorch";
+}
+
+/// SINGA's only schedule, as one of ours and its first value.
+double placeSchedule(Json &recipe, const std::string &key,
+                     const Json &exponential) {
+  recipe["schedule"][key] = {{{"type", "exponential"},
+                              {"period", exponential[1]},
+                              {"rate", exponential[2]},
+                              {"staircase", exponential[3]}}};
+  return exponential[0];
+}
+
+/// Writes one hyperparameter into the recipe.
+void place(Json &recipe, const std::string &key, Json value) {
+  Json &optimizer = recipe["optimizer"];
+  if (value.is_object() && value.contains("ExponentialDecay"))
+    value = placeSchedule(recipe, key, value["ExponentialDecay"]);
+  if (key.empty())
+    return;
+  if (key == "learning_rate" && value.is_array()) {
+    recipe["schedule"][key] = {{{"type", "list"}, {"values", value}}};
+    optimizer[key] = 1.0;
+  } else if (key == "beta1" || key == "beta2") {
+    if (!optimizer.contains("betas"))
+      optimizer["betas"] = {0.9, 0.999};
+    optimizer["betas"][key == "beta2"] = value;
+  } else if (key == "loss_scale") {
+    if (value != 1)
+      recipe["loss_scale"] = {{"type", "static"}, {"initial", value}};
+  } else if (key == "max_grad_norm") {
+    if (!value.is_null())
+      recipe["clip"] = {{"type", "global_norm"}, {"value", value}};
+  } else if (key == "adafactor_epsilons") {
+    if (!value[0].is_null())
+      optimizer["epsilon"] = value[0];
+    optimizer["minimum_scale"] = value[1];
+  } else if (key == "decoupled") {
+    optimizer["type"] = value.get<bool>() ? "adamw" : "adam";
+  } else {
+    optimizer[key] = value;
+  }
+}
+
+} // namespace
+
+Json optimizerRecipe(const VectorFile &file, const std::string &api,
+                     const std::vector<std::string> &ignored) {
+  Json recipe;
+  auto source = sources().find(api);
+  EXPECT_NE(source, sources().end())
+      << "optimizer \"" << api << "\" is not known to this test";
+  if (source == sources().end())
+    return recipe;
+  recipe["compat"] = compatOf(api);
+  recipe["optimizer"] = source->second.defaults.is_null()
+                            ? Json::object()
+                            : source->second.defaults;
+  recipe["optimizer"]["type"] = source->second.type;
+  for (const auto &[name, value] : file.hyperparameters().items()) {
+    if (llvm::is_contained(ignored, name))
+      continue;
+    auto known = source->second.names.find(name);
+    place(recipe, known == source->second.names.end() ? name : known->second,
+          value);
+  }
+  return recipe;
+}
+
+namespace {
+
+std::string typeText(const Json &tensor) {
+  std::string type = "tensor<";
+  for (int64_t extent : shapeOf(tensor))
+    type += std::to_string(extent) + "x";
+  return type + "f32>";
+}
+
+/// A program whose graph @train takes a gradient for each parameter.
+std::string programText(const Json &parameters, const Json &recipe) {
+  std::string states, inputs, updates;
+  int number = 0;
+  for (const auto &[name, tensor] : parameters.items()) {
+    std::string type = typeText(tensor),
+                input = "%g" + std::to_string(number++);
+    states += "gradus.state @\"" + name + "\" : " + type +
+              " {role = #gradus.role<parameter>, init = #gradus.init<zeros>}\n";
+    inputs += (inputs.empty() ? "" : ", ") + input + " as \"gradient of " +
+              name + "\": " + type;
+    updates +=
+        "gradus.update @\"" + name + "\", " + input + " : " + type + "\n";
+  }
+  return "gradus.program @p attributes {recipe = " + recipeText(recipe) +
+         "} {\n" + states + "gradus.graph @train(" + inputs + ") {\n" +
+         updates + "gradus.return\n}\n}";
+}
+
+/// Compares what the optimizer remembers at the end.
+void checkState(const VectorFile &file, const NamedTensors &states,
+                const std::string &type, const Names &slots) {
+  for (const auto &[slot, tensors] :
+       file.expected().value("final_state", Json::object()).items()) {
+    auto name = slots.find(slot);
+    bool isStep = slot == "step" || slot == "global_step";
+    EXPECT_TRUE(isStep || name != slots.end())
+        << "state \"" << slot << "\" is not known to this test";
+    for (const auto &[parameter, tensor] : tensors.items()) {
+      std::string state = isStep ? "step" : "";
+      if (state.empty() && name != slots.end())
+        state = type + "/" + name->second + "/" + parameter;
+      auto found = states.find(state);
+      ASSERT_NE(found, states.end()) << slot << " is no state: " << state;
+      const HostTensor &value = found->second;
+      file.expectNear(state,
+                      value.isFloat ? value.floats
+                                    : std::vector<double>(value.integers.size(),
+                                                          value.integers[0]),
+                      tensor);
+    }
+  }
+}
+
+} // namespace
+
+/// Feeds the gradients step by step and compares the parameters; gives the
+/// states at the end.
+static NamedTensors follow(const VectorFile &file, const Json &recipe) {
+  const Json &parameters = file.inputs()["parameters"];
+  const Json &gradients = file.inputs()["gradients"];
+  Compiled compiled(programText(parameters, recipe));
+  for (const auto &[name, tensor] : parameters.items())
+    compiled.setState(name, tensorOf(tensor, shapeOf(tensor)));
+  int64_t steps = gradients.begin().value()["shape"][0];
+  for (int64_t step = 0; step < steps && !testing::Test::HasFailure(); ++step) {
+    NamedTensors inputs;
+    for (const auto &[name, tensor] : parameters.items())
+      inputs["gradient of " + name] =
+          tensorOf(gradients[name], shapeOf(tensor), step);
+    compiled.run("train", inputs);
+    NamedTensors states = compiled.states();
+    for (const auto &[name, tensor] : parameters.items())
+      file.expectNear(name, states[name].floats,
+                      file.expected()["parameters_after_step"][name], step);
+  }
+  return compiled.states();
+}
+
+void checkOptimizer(const VectorFile &file) {
+  Json recipe = optimizerRecipe(file, file.api(), {});
+  if (testing::Test::HasFailure())
+    return;
+  NamedTensors states = follow(file, recipe);
+  checkState(file, states, recipe["optimizer"]["type"],
+             sources().at(file.api()).slots);
+}
+
+void checkTrajectory(const VectorFile &file) { follow(file, file.recipe()); }
+
+void checkLossScale(const VectorFile &file) {
+  for (const Json &each : file.expected()["cases"]) {
+    Json recipe = {{"optimizer", {{"type", "sgd"}}},
+                   {"loss_scale",
+                    {{"type", "dynamic"},
+                     {"initial", each["init"]},
+                     {"factor", each["scale_factor"]},
+                     {"growth_interval", each["scale_window"]}}}};
+    Json parameters = {{"w", {{"shape", Json::array()}}}};
+    Compiled compiled(programText(parameters, recipe));
+    std::string pattern = each["overflow"];
+    for (size_t step = 0; step < pattern.size(); ++step) {
+      HostTensor gradient = zeros(llvm::ArrayRef<int64_t>{});
+      gradient.floats[0] = pattern[step] == '1' ? INFINITY : 1;
+      compiled.run("train", {{"gradient of w", gradient}});
+      EXPECT_EQ(compiled.states().at("loss_scale").floats[0],
+                each["scale_after_step"][step].get<float>())
+          << "after step " << step << " of " << each.dump();
+    }
+  }
+}
+
+} // namespace gradus::vectors

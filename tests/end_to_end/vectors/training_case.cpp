@@ -1,0 +1,175 @@
+// Small networks trained by another framework: the same network, built and
+// compiled, gives the same losses and weights.
+
+#include "vector_file.h"
+
+#include "frontends/builder/program_builder.h"
+
+namespace gradus::vectors {
+namespace {
+
+constexpr double kOverflowingTarget = 3e38;
+
+Tensor lenet(ProgramBuilder &net, Tensor x, const Json &channels) {
+  for (int layer : {1, 2}) {
+    x = net.convolution("conv" + std::to_string(layer), x, channels[layer - 1],
+                        {.size = {3, 3}, .pads = {1, 1}});
+    x = net.maxPool(net.relu(x), {.size = {2, 2}});
+  }
+  x = net.relu(net.dense("fc1", net.flatten(x), channels[2]));
+  return net.dense("fc2", x, 10);
+}
+
+/// fc3(tanh(fc2(tanh(fc1(x))))), of any depth.
+Tensor perceptron(ProgramBuilder &net, Tensor x, const Json &dims) {
+  for (size_t layer = 1; layer < dims.size(); ++layer) {
+    x = net.dense("fc" + std::to_string(layer), layer == 1 ? x : net.tanh(x),
+                  dims[layer]);
+  }
+  return x;
+}
+
+/// The network of a file with its recipe, for batches of so many rows.
+std::string programText(const VectorFile &file, int64_t rows,
+                        const Json &recipe) {
+  mlir::MLIRContext context;
+  ProgramBuilder net(context, "network");
+  Shape shape = shapeOf(file.inputs()["x"]);
+  shape[0] = rows;
+  Tensor x = net.input("x", shape);
+  const Json &h = file.hyperparameters();
+  net.output("output", h.contains("channels") ? lenet(net, x, h["channels"])
+                                              : perceptron(net, x, h["dims"]));
+  auto module = net.finish();
+  EXPECT_TRUE(module.ok()) << module.status();
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  if (module.ok())
+    (*module)->print(stream);
+  std::string head = "gradus.program @network";
+  size_t at = text.find(head);
+  EXPECT_NE(at, text.npos) << text;
+  return text.insert(at + head.size(),
+                     " attributes {recipe = " + recipeText(recipe) + "}");
+}
+
+/// A run of a compiled network over the rows of a file.
+class Run {
+public:
+  Run(const VectorFile &file, int64_t rows, const Json &recipe)
+      : file_(file), rows_(rows), compiled_(programText(file, rows, recipe)) {
+    for (const auto &[name, tensor] : file.inputs()["parameters"].items())
+      compiled_.setState(name, tensorOf(tensor, shapeOf(tensor)));
+  }
+
+  /// Trains with rows [step * rows, ...), counted around; gives the loss.
+  double step(int64_t step, bool overflows = false) {
+    HostTensor label = part("y", step);
+    if (overflows)
+      std::fill(label.floats.begin(), label.floats.end(), kOverflowingTarget);
+    return compiled_.run("train", {{"x", part("x", step)}, {"label", label}})
+        .at("loss")
+        .floats[0];
+  }
+
+  /// Compares the parameters with those recorded after a step, or at the end.
+  void checkParameters(const Json &recorded, int64_t step = -1) {
+    NamedTensors states = compiled_.states();
+    for (const auto &[name, tensor] : recorded.items()) {
+      ASSERT_TRUE(states.contains(name)) << name;
+      file_.expectNear(name, states[name].floats, tensor, step);
+    }
+  }
+
+  double state(const std::string &name) {
+    HostTensor value = compiled_.states().at(name);
+    return value.isFloat ? value.floats[0] : value.integers[0];
+  }
+
+private:
+  HostTensor part(const char *name, int64_t step) const {
+    const Json &all = file_.inputs()[name];
+    Shape shape = shapeOf(all);
+    HostTensor whole = tensorOf(all, shape);
+    int64_t total = shape[0], size = whole.size() / total;
+    shape[0] = rows_;
+    HostTensor result = zeros(shape, whole.isFloat);
+    for (int64_t i = 0; i < rows_ * size; ++i) {
+      int64_t from = (step * rows_ * size + i) % (total * size);
+      if (whole.isFloat)
+        result.floats[i] = whole.floats[from];
+      else
+        result.integers[i] = whole.integers[from];
+    }
+    return result;
+  }
+
+  const VectorFile &file_;
+  int64_t rows_;
+  Compiled compiled_;
+};
+
+const std::vector<std::string> kOfTheRun = {"optimizer",
+                                            "batch",
+                                            "steps",
+                                            "channels",
+                                            "dims",
+                                            "micro_batch",
+                                            "grad_accumulation_step",
+                                            "init",
+                                            "scale_factor",
+                                            "scale_window",
+                                            "overflow_steps"};
+
+} // namespace
+
+void checkTraining(const VectorFile &file) {
+  const Json &h = file.hyperparameters();
+  Json recipe = optimizerRecipe(file, file.api(), kOfTheRun);
+  recipe["loss"] = "softmax_cross_entropy";
+  Run run(file, h["batch"], recipe);
+  for (int64_t step = 0; step < h["steps"] && !testing::Test::HasFailure();
+       ++step)
+    file.expectLoss(step, run.step(step), file.expected()["loss"]);
+  run.checkParameters(file.expected()["parameters_after_last_step"]);
+}
+
+void checkAccumulation(const VectorFile &file) {
+  const Json &h = file.hyperparameters();
+  Json recipe = optimizerRecipe(file, "mindspore.nn.Momentum", kOfTheRun);
+  recipe["loss"] = "mse";
+  recipe["accumulation"] = h["grad_accumulation_step"];
+  Run run(file, h["micro_batch"], recipe);
+  const Json &losses = file.expected()["loss"];
+  for (size_t step = 0;
+       step < losses["data"].size() && !testing::Test::HasFailure(); ++step) {
+    file.expectLoss(step, run.step(step), losses);
+    run.checkParameters(file.expected()["parameters_after_step"], step);
+  }
+}
+
+void checkLossScaleTraining(const VectorFile &file) {
+  const Json &h = file.hyperparameters();
+  Json recipe = optimizerRecipe(file, "mindspore.nn.Momentum", kOfTheRun);
+  recipe["loss"] = "mse";
+  recipe["loss_scale"] = {{"type", "dynamic"},
+                          {"initial", h["init"]},
+                          {"factor", h["scale_factor"]},
+                          {"growth_interval", h["scale_window"]}};
+  Run run(file, file.inputs()["x"]["shape"][0], recipe);
+  const Json &losses = file.expected()["loss"];
+  double skipped = 0;
+  for (size_t step = 0;
+       step < losses["data"].size() && !testing::Test::HasFailure(); ++step) {
+    bool overflows = llvm::is_contained(
+        h["overflow_steps"].get<std::vector<size_t>>(), step);
+    file.expectLoss(step, run.step(step, overflows), losses);
+    file.expectNear("scale", {run.state("loss_scale")},
+                    file.expected()["scale_after_step"], step);
+    skipped += numbersOf(file.expected()["overflow"])[step];
+    EXPECT_EQ(run.state("skipped_steps"), skipped) << "after step " << step;
+    run.checkParameters(file.expected()["parameters_after_step"], step);
+  }
+}
+
+} // namespace gradus::vectors

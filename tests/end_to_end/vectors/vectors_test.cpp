@@ -1,0 +1,62 @@
+// Every recorded vector, one test a file, through compiled graphs. The folder
+// GRADUS_VECTORS holds more of them.
+
+#include "vector_file.h"
+
+#include <filesystem>
+
+using namespace gradus::vectors;
+
+namespace {
+
+struct Kind {
+  std::string name;
+  void (*check)(const VectorFile &); // null: not built yet
+};
+const Kind kinds[] = {{"optimizer", checkOptimizer},
+                      {"lr_schedule", checkSchedule},
+                      {"trajectory", checkTrajectory},
+                      {"train", checkTraining},
+                      {"boost.grad_accumulation", checkAccumulation},
+                      {"boost.loss_scale", checkLossScale},
+                      {"boost.loss_scale_train", checkLossScaleTraining},
+                      {"boost.adasum", nullptr},
+                      {"boost.dim_reduce", nullptr},
+                      {"boost.freeze_groups", nullptr},
+                      {"boost.freeze_run", nullptr},
+                      {"boost.freeze_sequence", nullptr},
+                      {"boost.grad_centralization", nullptr},
+                      {"boost.group_loss_scale", nullptr},
+                      {"boost.less_bn", nullptr},
+                      {"thor", nullptr}};
+
+/// Whether a training run asks for a method of boost.
+bool asksForBoost(const VectorFile &file) {
+  if (file.kind() != "train")
+    return false;
+  for (const auto &[key, value] : file.hyperparameters().items())
+    if (key.find("boost") == 0)
+      return true;
+  return false;
+}
+
+class Recorded : public testing::TestWithParam<std::string> {};
+
+} // namespace
+
+TEST_P(Recorded, Vector) {
+  VectorFile file(GetParam());
+  for (const Kind &kind : kinds) {
+    if (kind.name != file.kind())
+      continue;
+    if (!kind.check || asksForBoost(file))
+      GTEST_SKIP() << "not built yet";
+    return kind.check(file);
+  }
+  FAIL() << "kind \"" << file.kind() << "\" is not known to this test";
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Vectors, Recorded, testing::ValuesIn(vectorFiles()), [](const auto &info) {
+      return std::filesystem::path(info.param).stem().string();
+    });

@@ -1,0 +1,28 @@
+// RUN: gradus-opt %s --average-weights | FileCheck %s
+// RUN: gradus-opt %s --average-weights --average-weights | FileCheck %s
+
+// The average starts from the first new parameter, and evaluation may read it.
+// CHECK-LABEL: gradus.program @p
+// CHECK:         gradus.state @"ema/average/w" : tensor<4xf32> {init = #gradus.init<zeros>, role = #gradus.role<slot>}
+// CHECK:         gradus.graph @train(
+// CHECK:           gradus.write @w, %new
+// CHECK:           %[[OLD:.*]] = gradus.read @"ema/average/w"
+// CHECK:           arith.subf %new, %[[OLD]]
+// CHECK:           %[[AVERAGE:.*]] = arith.select
+// CHECK:           gradus.write @"ema/average/w", %[[AVERAGE]]
+// CHECK:         gradus.graph @evaluate(
+// CHECK:           gradus.read @w
+// CHECK:         gradus.graph @evaluate_ema(
+// CHECK:           gradus.read @"ema/average/w"
+// CHECK-NOT:       gradus.read @w
+gradus.program @p attributes {recipe = {ema = {decay = 0.75}}} {
+  gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @train(%new: tensor<4xf32>) {
+    gradus.write @w, %new : tensor<4xf32>
+    gradus.return
+  }
+  gradus.graph @evaluate() -> (w: tensor<4xf32>) {
+    %w = gradus.read @w : tensor<4xf32>
+    gradus.return %w : tensor<4xf32>
+  }
+}

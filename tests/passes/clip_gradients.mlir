@@ -1,0 +1,68 @@
+// RUN: gradus-opt %s --clip-gradients --canonicalize --cse | FileCheck %s
+
+// Together at most so long: one sum of squares, one factor.
+// CHECK-LABEL: gradus.program @global
+// CHECK:         %[[W:.*]] = gradus.reduce sum %{{.*}} axes [0]
+// CHECK:         %[[B:.*]] = gradus.reduce sum %{{.*}} axes [0]
+// CHECK:         %[[SQUARES:.*]] = arith.addf %[[W]], %[[B]]
+// CHECK:         %[[NORM:.*]] = math.sqrt %[[SQUARES]]
+// CHECK:         %[[RATIO:.*]] = arith.divf %{{.*}}, %{{.*}} : tensor<f32>
+// CHECK:         %[[FACTOR:.*]] = arith.minimumf %[[RATIO]], %{{.*}}
+// CHECK-COUNT-2: gradus.broadcast %[[FACTOR]]
+gradus.program @global attributes {recipe = {clip = {type = "global_norm", value = 1.0}}} {
+  gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.state @b : tensor<2xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @train(%g: tensor<4xf32>, %h: tensor<2xf32>) -> () {
+    gradus.update @w, %g : tensor<4xf32>
+    gradus.update @b, %h : tensor<2xf32>
+    gradus.return
+  }
+}
+
+// Each alone.
+// CHECK-LABEL: gradus.program @norm
+// CHECK:         gradus.reduce sum
+// CHECK:         arith.minimumf %{{.*}} : tensor<f32>
+gradus.program @norm attributes {recipe = {clip = {type = "norm", value = 1.0}}} {
+  gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @train(%g: tensor<4xf32>) -> () {
+    gradus.update @w, %g : tensor<4xf32>
+    gradus.return
+  }
+}
+
+// CHECK-LABEL: gradus.program @value
+// CHECK:         %[[LOW:.*]] = arith.maximumf %g, %{{.*}}
+// CHECK:         %[[BOTH:.*]] = arith.minimumf %[[LOW]], %{{.*}}
+// CHECK:         gradus.update @w, %[[BOTH]]
+gradus.program @value attributes {recipe = {clip = {type = "value", value = 0.5}}} {
+  gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @train(%g: tensor<4xf32>) -> () {
+    gradus.update @w, %g : tensor<4xf32>
+    gradus.return
+  }
+}
+
+// A bound for each output, by the norm of its weights.
+// CHECK-LABEL: gradus.program @adaptive
+// CHECK:         %[[W:.*]] = gradus.read @w
+// CHECK-COUNT-2: gradus.reduce sum %{{.*}} axes [1] : tensor<8x4xf32> -> tensor<8xf32>
+// CHECK:         gradus.broadcast %{{.*}} dims [0] : tensor<8xf32> -> tensor<8x4xf32>
+gradus.program @adaptive attributes {recipe = {clip = {type = "adaptive", value = 0.01}}} {
+  gradus.state @w : tensor<8x4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @train(%g: tensor<8x4xf32>) -> () {
+    gradus.update @w, %g : tensor<8x4xf32>
+    gradus.return
+  }
+}
+
+// Without `clip` nothing changes.
+// CHECK-LABEL: gradus.program @none
+// CHECK:         gradus.update @w, %g
+gradus.program @none attributes {recipe = {}} {
+  gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @train(%g: tensor<4xf32>) -> () {
+    gradus.update @w, %g : tensor<4xf32>
+    gradus.return
+  }
+}

@@ -1,0 +1,36 @@
+// RUN: gradus-opt %s --gradient-accumulation | FileCheck %s
+// RUN: gradus-opt %s --gradient-accumulation --gradient-accumulation | FileCheck %s
+
+// The whole step adds the last share and updates; its variant only adds.
+// CHECK-LABEL: gradus.program @two
+// CHECK:         gradus.state @"accumulation/gradient/w" : tensor<4xf32> {init = #gradus.init<zeros>, role = #gradus.role<slot>}
+// CHECK:         gradus.graph @train(
+// CHECK:           %[[OLD:.*]] = arith.select %{{.*}}, %{{.*}}, %{{.*}} : tensor<4xi1>, tensor<4xf32>
+// CHECK:           %[[SHARE:.*]] = arith.divf %g, %{{.*}}
+// CHECK:           %[[SUM:.*]] = arith.addf %[[OLD]], %[[SHARE]]
+// CHECK:           gradus.update @w, %[[SUM]]
+// CHECK:         gradus.graph @train_accumulate(
+// CHECK-NOT:       gradus.update
+// CHECK:           gradus.write @"accumulation/gradient/w"
+// CHECK:           gradus.write @step
+// CHECK:         gradus.schedule @train by @step {
+// CHECK-NEXT:      gradus.variant @train_accumulate
+// CHECK-NEXT:      gradus.variant @train every 2 at 1
+gradus.program @two attributes {recipe = {accumulation = 2 : i64}} {
+  gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @train(%g: tensor<4xf32>) -> () {
+    gradus.update @w, %g : tensor<4xf32>
+    gradus.return
+  }
+}
+
+// Where steps may be skipped, those count that were not.
+// CHECK-LABEL: gradus.program @guarded
+// CHECK:         gradus.schedule @train by @accepted_steps
+gradus.program @guarded attributes {recipe = {accumulation = 2 : i64, on_nonfinite = "skip"}} {
+  gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @train(%g: tensor<4xf32>) -> () {
+    gradus.update @w, %g : tensor<4xf32>
+    gradus.return
+  }
+}

@@ -1,0 +1,112 @@
+#include "passes/schedules.h"
+
+#include "program_text.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace gradus;
+using gradus::testing::PassText;
+
+/// The factor at a step under a schedule, by the evaluator.
+static double factorAt(const char *schedule, double at) {
+  PassText source(std::string("gradus.program @p attributes {recipe = "
+                              "{schedule = {learning_rate = ") +
+                  schedule + R"(}}} {
+  gradus.graph @g(%step: tensor<f64>) {
+    gradus.return
+  }
+})");
+  GraphOp graph = source.program().getGraph("g");
+  OpBuilder builder(graph.getBody().front().getTerminator());
+  Value step = graph.getBody().getArgument(0);
+  Arithmetic math(builder, graph.getLoc());
+  auto schedules = Schedules::read(math, source.program(), step);
+  EXPECT_TRUE(succeeded(schedules)) << source.messages;
+  Value factor = schedules->factorOf("learning_rate");
+  graph.addOutput("factor", factor ? factor : math.number(1, step));
+  HostTensor input = zeros(ArrayRef<int64_t>{});
+  input.floats[0] = at;
+  StateMap states;
+  auto results = evaluateGraph(graph, input, states);
+  EXPECT_TRUE(succeeded(results)) << source.messages;
+  return (*results)[0].floats[0];
+}
+
+TEST(Schedules, WarmsUpThenFallsAsACosine) {
+  const char *schedule = R"([{type = "linear_warmup", steps = 4 : i64},
+                             {type = "cosine", steps = 10 : i64, final = 1.0e-1}])";
+  EXPECT_DOUBLE_EQ(factorAt(schedule, 0), 0.25);
+  EXPECT_DOUBLE_EQ(factorAt(schedule, 3), 1);
+  EXPECT_NEAR(factorAt(schedule, 9), 0.1 + 0.9 * (1 + std::cos(M_PI / 2)) / 2,
+              1e-12);
+  EXPECT_NEAR(factorAt(schedule, 14), 0.1, 1e-12);
+  EXPECT_NEAR(factorAt(schedule, 1000), 0.1, 1e-12);
+}
+
+TEST(Schedules, IsConstantWithoutASchedule) { EXPECT_EQ(factorAt("[]", 5), 1); }
+
+TEST(Schedules, FallsInSteps) {
+  const char *steps = R"([{type = "step", period = 3 : i64, rate = 0.5}])";
+  EXPECT_DOUBLE_EQ(factorAt(steps, 2), 1);
+  EXPECT_DOUBLE_EQ(factorAt(steps, 3), 0.5);
+  EXPECT_DOUBLE_EQ(factorAt(steps, 6), 0.25);
+  const char *milestones =
+      R"([{type = "multi_step", milestones = [2 : i64, 5 : i64], rate = 0.1}])";
+  EXPECT_DOUBLE_EQ(factorAt(milestones, 1), 1);
+  EXPECT_DOUBLE_EQ(factorAt(milestones, 2), 0.1);
+  EXPECT_NEAR(factorAt(milestones, 5), 0.01, 1e-15);
+}
+
+TEST(Schedules, DecaysSmoothlyOrInAStaircase) {
+  EXPECT_NEAR(
+      factorAt(R"([{type = "exponential", rate = 0.25, period = 2.0}])", 1),
+      0.5, 1e-12);
+  EXPECT_EQ(factorAt(R"([{type = "exponential", rate = 0.25, period = 2.0,
+                          staircase = true}])",
+                     1),
+            1);
+  EXPECT_NEAR(factorAt(R"([{type = "natural_exponential", rate = 0.5}])", 3),
+              std::exp(-1.5), 1e-12);
+  EXPECT_NEAR(factorAt(R"([{type = "inverse_time", rate = 0.5}])", 2), 0.5,
+              1e-12);
+  EXPECT_NEAR(factorAt(R"([{type = "polynomial", steps = 4 : i64, power = 2.0,
+                            final = 0.0}])",
+                       2),
+              0.25, 1e-12);
+}
+
+TEST(Schedules, RestartsAtGrowingDistances) {
+  const char *schedule =
+      R"([{type = "cosine_restarts", period = 3.0, growth = 2.0}])";
+  for (double start : {0, 3, 9, 21, 45})
+    EXPECT_NEAR(factorAt(schedule, start), 1, 1e-9) << start;
+  EXPECT_NEAR(factorAt(schedule, 6), 0.5, 1e-12);
+}
+
+TEST(Schedules, ReadsListsAndPieces) {
+  const char *list = R"([{type = "list", values = [1.0, 0.5, 0.25]}])";
+  EXPECT_EQ(factorAt(list, 1), 0.5);
+  EXPECT_EQ(factorAt(list, 7), 0.25);
+  const char *pieces = R"([{type = "piecewise", milestones = [2 : i64, 4 : i64],
+                            values = [1.0, 0.5, 0.25]}])";
+  EXPECT_EQ(factorAt(pieces, 1), 1);
+  EXPECT_EQ(factorAt(pieces, 3), 0.5);
+  EXPECT_EQ(factorAt(pieces, 9), 0.25);
+}
+
+TEST(Schedules, CountsEpochsAsSteps) {
+  const char *schedule =
+      R"([{type = "linear", steps = 4 : i64, every = 10 : i64, final = 0.0}])";
+  EXPECT_EQ(factorAt(schedule, 19), 0.75);
+  EXPECT_EQ(factorAt(schedule, 20), 0.5);
+  EXPECT_EQ(factorAt(schedule, 100), 0);
+}
+
+TEST(Schedules, GoesThroughOneCycle) {
+  const char *schedule = R"([{type = "one_cycle", steps = 11 : i64, rise = 0.5,
+                              initial = 0.1, final = 0.01, shape = "linear"}])";
+  EXPECT_NEAR(factorAt(schedule, 0), 0.1, 1e-12);
+  EXPECT_NEAR(factorAt(schedule, 4.5), 1, 1e-12);
+  EXPECT_NEAR(factorAt(schedule, 10), 0.01, 1e-12);
+}

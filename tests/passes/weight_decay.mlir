@@ -1,0 +1,57 @@
+// RUN: gradus-opt %s --weight-decay --canonicalize --cse | FileCheck %s
+
+// CHECK-LABEL: gradus.program @coupled
+// CHECK:         %[[W:.*]] = gradus.read @w
+// CHECK:         %[[PULL:.*]] = arith.mulf %[[W]], %{{.*}}
+// CHECK:         %[[SUM:.*]] = arith.addf %g, %[[PULL]]
+// CHECK:         gradus.update @w, %[[SUM]]
+gradus.program @coupled attributes {recipe = {optimizer = {type = "sgd", weight_decay = 0.5}}} {
+  gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @train(%g: tensor<4xf32>) -> () {
+    gradus.update @w, %g : tensor<4xf32>
+    gradus.return
+  }
+}
+
+// These take it off the parameter themselves.
+// CHECK-LABEL: gradus.program @decoupled
+// CHECK:         gradus.update @w, %g
+gradus.program @decoupled attributes {recipe = {optimizer = {type = "adamw", weight_decay = 0.5}}} {
+  gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @train(%g: tensor<4xf32>) -> () {
+    gradus.update @w, %g : tensor<4xf32>
+    gradus.return
+  }
+}
+
+// CHECK-LABEL: gradus.program @chosen
+// CHECK:         gradus.update @w, %g
+gradus.program @chosen attributes {recipe = {optimizer = {type = "nadam", weight_decay = 0.5, decoupled_weight_decay = true}}} {
+  gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @train(%g: tensor<4xf32>) -> () {
+    gradus.update @w, %g : tensor<4xf32>
+    gradus.return
+  }
+}
+
+// A climbing gradient is negated later, so the pull is now.
+// CHECK-LABEL: gradus.program @climb
+// CHECK:         arith.constant dense<-5.000000e-01>
+gradus.program @climb attributes {recipe = {optimizer = {type = "sgd", weight_decay = 0.5, maximize = true}}} {
+  gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @train(%g: tensor<4xf32>) -> () {
+    gradus.update @w, %g : tensor<4xf32>
+    gradus.return
+  }
+}
+
+// Vectors are spared in one word.
+// CHECK-LABEL: gradus.program @matrices
+// CHECK:         gradus.update @w, %g
+gradus.program @matrices attributes {recipe = {optimizer = {type = "sgd", weight_decay = 0.5}, weight_decay_for = "matrices"}} {
+  gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @train(%g: tensor<4xf32>) -> () {
+    gradus.update @w, %g : tensor<4xf32>
+    gradus.return
+  }
+}
