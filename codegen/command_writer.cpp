@@ -21,9 +21,16 @@ static fb::DType dtypeOf(Type type) {
     return fb::DType::bf16;
   if (type.isInteger(1))
     return fb::DType::boolean;
-  if (type.isInteger(8))
-    return type.isUnsignedInteger() ? fb::DType::u8 : fb::DType::i8;
-  return type.isInteger(32) ? fb::DType::i32 : fb::DType::i64;
+  bool isUnsigned = type.isUnsignedInteger();
+  switch (type.getIntOrFloatBitWidth()) {
+  case 8:
+    return isUnsigned ? fb::DType::u8 : fb::DType::i8;
+  case 16:
+    return isUnsigned ? fb::DType::u16 : fb::DType::i16;
+  case 32:
+    return isUnsigned ? fb::DType::u32 : fb::DType::i32;
+  }
+  return isUnsigned ? fb::DType::u64 : fb::DType::i64;
 }
 
 flatbuffers::Offset<fb::TensorType> gradus::writeType(Tables &builder,

@@ -23,6 +23,7 @@ struct Real {
   Real operator*(Real y) const { return with(b->CreateFMul(v, y.v)); }
   Real operator/(Real y) const { return with(b->CreateFDiv(v, y.v)); }
   Real operator-() const { return with(b->CreateFNeg(v)); }
+  Real squareRoot() const { return with(b->unary(Intrinsic::sqrt, v)); }
   Real abs() const { return with(b->unary(Intrinsic::fabs, v)); }
   Real round() const { return with(b->unary(Intrinsic::roundeven, v)); }
   Real fma(Real y, Real z) const { return with(b->fma(v, y.v, z.v)); }
@@ -298,6 +299,62 @@ Real sine(Real x, int turn) {
   return (-y).when(negative, y);
 }
 
+/// atan(x) - x for |x| up to tan(pi/8) (f32) or 0.66 (f64).
+Real atanTail(Real x) {
+  Real z = x * x;
+  if (!x.isDouble())
+    return polynomial(z, {8.05374449538e-2, -1.38776856032e-1, 1.99777106478e-1,
+                          -3.33329491539e-1}) *
+           z * x;
+  Real p =
+      polynomial(z, {-8.750608600031904122785e-1, -1.615753718733365076637e1,
+                     -7.500855792314704667340e1, -1.228866684490136173410e2,
+                     -6.485021904942025371773e1});
+  Real q =
+      polynomial(z, {1, 2.485846490142306297962e1, 1.650270098316988542046e2,
+                     4.328810604912902668951e2, 4.853903996359136964868e2,
+                     1.945506571482613964425e2});
+  return z * (p / q) * x;
+}
+
+/// Near 1 by atan x = pi/4 + atan((x - 1) / (x + 1)), far from it by
+/// atan x = pi/2 - atan(1 / x).
+Real arcTangent(Real x) {
+  Real a = x.abs(), one = x(1);
+  Value *far = a > x(2.41421356237309504880);
+  Value *middle = a > x(x.isDouble() ? 0.66 : 0.414213562373095);
+  Real r = (-one / a).when(far, ((a - one) / (a + one)).when(middle, a));
+  Real base = x(M_PI_2).when(far, x(M_PI_4).when(middle, x(0)));
+  Real lost = x(6.123233995736765886e-17)
+                  .when(far, x(3.061616997868382943e-17).when(middle, x(0)));
+  return (base + (r + (atanTail(r) + lost))).copySign(x);
+}
+
+/// sqrt(1 - x^2)
+Real cosineOfArc(Real x) { return ((x(1) - x) * (x(1) + x)).squareRoot(); }
+Real arcSine(Real x) { return arcTangent(x / cosineOfArc(x)); }
+Real arcCosine(Real x) {
+  return x(2) * arcTangent(((x(1) - x) / (x(1) + x)).squareRoot());
+}
+
+/// log(1 + a + a^2 / (1 + sqrt(1 + a^2))), its last term written so that
+/// nothing overflows.
+Real areaSine(Real x) {
+  Real a = x.abs(), inverse = x(1) / a;
+  Real rest = a / (inverse + inverse.fma(inverse, x(1)).squareRoot());
+  return logarithm1p(a + rest).copySign(x);
+}
+/// log(1 + t + sqrt(t (t + 2))) with t = x - 1
+Real areaCosine(Real x) {
+  Real t = x - x(1);
+  return logarithm1p(t + t.squareRoot() * (t + x(2)).squareRoot());
+}
+/// log(1 + 2 a / (1 - a)) / 2
+Real areaTangent(Real x) {
+  Real a = x.abs();
+  return (x(0.5) * logarithm1p((a + a) / (x(1) - a))).copySign(x);
+}
+
 /// Of f64, where the product y log x keeps its digits.
 Real pow64(Real x, Real y) {
   CpuBuilder &b = *x.b;
@@ -334,6 +391,17 @@ Value *cpu_math::erf(CpuBuilder &b, Value *x) {
 }
 Value *cpu_math::sin(CpuBuilder &b, Value *x) { return sine(Real{&b, x}, 0).v; }
 Value *cpu_math::cos(CpuBuilder &b, Value *x) { return sine(Real{&b, x}, 1).v; }
+
+Value *cpu_math::asin(CpuBuilder &b, Value *x) { return arcSine({&b, x}).v; }
+Value *cpu_math::acos(CpuBuilder &b, Value *x) { return arcCosine({&b, x}).v; }
+Value *cpu_math::atan(CpuBuilder &b, Value *x) { return arcTangent({&b, x}).v; }
+Value *cpu_math::asinh(CpuBuilder &b, Value *x) { return areaSine({&b, x}).v; }
+Value *cpu_math::acosh(CpuBuilder &b, Value *x) {
+  return areaCosine({&b, x}).v;
+}
+Value *cpu_math::atanh(CpuBuilder &b, Value *x) {
+  return areaTangent({&b, x}).v;
+}
 
 Value *cpu_math::pow(CpuBuilder &b, Value *x, Value *y) {
   Type *type = x->getType(), *wide = b.likewise(x, b.getDoubleTy());

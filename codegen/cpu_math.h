@@ -15,6 +15,12 @@ llvm::Value *tanh(CpuBuilder &builder, llvm::Value *x);
 llvm::Value *erf(CpuBuilder &builder, llvm::Value *x);
 llvm::Value *sin(CpuBuilder &builder, llvm::Value *x);
 llvm::Value *cos(CpuBuilder &builder, llvm::Value *x);
+llvm::Value *asin(CpuBuilder &builder, llvm::Value *x);
+llvm::Value *acos(CpuBuilder &builder, llvm::Value *x);
+llvm::Value *atan(CpuBuilder &builder, llvm::Value *x);
+llvm::Value *asinh(CpuBuilder &builder, llvm::Value *x);
+llvm::Value *acosh(CpuBuilder &builder, llvm::Value *x);
+llvm::Value *atanh(CpuBuilder &builder, llvm::Value *x);
 /// A negative base needs a whole exponent, else the result is NaN.
 llvm::Value *pow(CpuBuilder &builder, llvm::Value *x, llvm::Value *y);
 

@@ -147,7 +147,11 @@ Value *select(const Call &c) {
   return c.b.CreateSelect(c.x[0], c.x[1], c.x[2]);
 }
 Value *negate(const Call &c) { return c.b.CreateFNeg(c.x[0]); }
-Value *bitcast(const Call &c) { return c.b.CreateBitCast(c.x[0], c.type()); }
+/// Narrow floats are the bits that they are.
+Value *bitcast(const Call &c) {
+  Type *scalar = registerType(c.b, c.op.getResult(0).getType());
+  return c.b.CreateBitCast(c.x[0], c.b.likewise(c.x[0], scalar));
+}
 Value *fused(const Call &c) { return c.b.fma(c.x[0], c.x[1], c.x[2]); }
 Value *power(const Call &c) { return cpu_math::pow(c.b, c.x[0], c.x[1]); }
 
@@ -266,13 +270,7 @@ static const StringMap<Emit> &table() {
       {"math.log2", logarithm<2>},
       {"math.log10", logarithm<10>},
       {"math.log1p", polynomial<cpu_math::log1p>},
-      {"math.tanh", polynomial<cpu_math::tanh>},
-      {"math.sinh", hyperbolicSine},
-      {"math.cosh", hyperbolicCosine},
       {"math.erf", polynomial<cpu_math::erf>},
-      {"math.sin", polynomial<cpu_math::sin>},
-      {"math.cos", polynomial<cpu_math::cos>},
-      {"math.tan", tangent},
       {"math.powf", power},
       {"math.fma", fused},
       {"math.sqrt", unaryIntrinsic<Intrinsic::sqrt>},
@@ -292,8 +290,29 @@ static const StringMap<Emit> &table() {
   return emits;
 }
 
+/// Angles and their hyperbolic kind.
+static const StringMap<Emit> &angleTable() {
+  static const StringMap<Emit> emits = {
+      {"math.tanh", polynomial<cpu_math::tanh>},
+      {"math.sinh", hyperbolicSine},
+      {"math.cosh", hyperbolicCosine},
+      {"math.sin", polynomial<cpu_math::sin>},
+      {"math.cos", polynomial<cpu_math::cos>},
+      {"math.tan", tangent},
+      {"math.asin", polynomial<cpu_math::asin>},
+      {"math.acos", polynomial<cpu_math::acos>},
+      {"math.atan", polynomial<cpu_math::atan>},
+      {"math.asinh", polynomial<cpu_math::asinh>},
+      {"math.acosh", polynomial<cpu_math::acosh>},
+      {"math.atanh", polynomial<cpu_math::atanh>},
+  };
+  return emits;
+}
+
 static Emit lookup(Operation &op) {
-  return table().lookup(op.getName().getStringRef());
+  StringRef name = op.getName().getStringRef();
+  Emit angle = angleTable().lookup(name);
+  return angle ? angle : table().lookup(name);
 }
 
 Operation *gradus::findUnsupported(mlir::Region &region) {

@@ -353,6 +353,8 @@ NestOp inlineProducer(NestOp consumer, NestOp producer) {
 
 bool readThroughReshape(ReshapeOp reshape) {
   Value input = reshape.getInput();
+  if (getElementTypeOrSelf(input) != getElementTypeOrSelf(reshape.getType()))
+    return false; // Nests compute without signs.
   SmallVector<NestOp> readers;
   for (Operation *user : reshape->getUsers())
     if (auto nest = dyn_cast<NestOp>(user);

@@ -109,6 +109,40 @@ struct SelectModel : Evaluable::ExternalModel<SelectModel, arith::SelectOp> {
   }
 };
 
+/// The same bits as a number of the other type.
+struct BitcastModel : Evaluable::ExternalModel<BitcastModel, arith::BitcastOp> {
+  Results evaluate(Operation *op, ArrayRef<HostTensor> operands) const {
+    Type from = getElementTypeOrSelf(op->getOperand(0)),
+         to = getElementTypeOrSelf(op->getResult(0));
+    HostTensor result = zeros(operands[0].shape, isa<FloatType>(to));
+    for (int64_t i = 0, end = result.size(); i < end; ++i) {
+      APInt bits = bitsOf(operands[0], i, from);
+      if (!result.isFloat) {
+        result.integers[i] = bits.getSExtValue();
+        continue;
+      }
+      bool exact;
+      APFloat number(cast<FloatType>(to).getFloatSemantics(), bits);
+      number.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven,
+                     &exact);
+      result.floats[i] = number.convertToDouble();
+    }
+    return SmallVector<HostTensor>{std::move(result)};
+  }
+
+private:
+  static APInt bitsOf(const HostTensor &tensor, int64_t i, Type type) {
+    unsigned width = type.getIntOrFloatBitWidth();
+    if (!tensor.isFloat)
+      return APInt(width, read<uint64_t>(tensor, i, width));
+    bool exact;
+    APFloat number(tensor.floats[i]);
+    number.convert(cast<FloatType>(type).getFloatSemantics(),
+                   APFloat::rmNearestTiesToEven, &exact);
+    return number.bitcastToAPInt();
+  }
+};
+
 struct CompareFloatsModel
     : Evaluable::ExternalModel<CompareFloatsModel, arith::CmpFOp> {
   Results evaluate(Operation *op, ArrayRef<HostTensor> operands) const {
@@ -211,6 +245,7 @@ static void attachArith(MLIRContext *context, arith::ArithDialect *) {
   attachFloatOps(context);
   attachCasts(context);
   arith::ConstantOp::attachInterface<ConstantModel>(*context);
+  arith::BitcastOp::attachInterface<BitcastModel>(*context);
   arith::SelectOp::attachInterface<SelectModel>(*context);
 }
 

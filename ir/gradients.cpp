@@ -292,6 +292,40 @@ static Values abs(math::AbsFOp op, const Arithmetic &a, Value g) {
   return {a.select(a.greater(x, zero), g, notPositive)};
 }
 
+/// 1 + sign x^2
+static Value onePlusSquare(const Arithmetic &a, Value x, double sign) {
+  return a.add(a.number(1, x), a.scale(sign, a.mul(x, x)));
+}
+
+/// -g / sqrt(1 - x^2), and g / sqrt(1 - x^2) for asin
+static Values acos(math::AcosOp op, const Arithmetic &a, Value g) {
+  Value x = op.getOperand();
+  return {a.neg(a.div(g, a.make<math::SqrtOp>(onePlusSquare(a, x, -1))))};
+}
+static Values asin(math::AsinOp op, const Arithmetic &a, Value g) {
+  Value x = op.getOperand();
+  return {a.div(g, a.make<math::SqrtOp>(onePlusSquare(a, x, -1)))};
+}
+
+/// g / (1 + x^2), and g / (1 - x^2) for atanh
+static Values atan(math::AtanOp op, const Arithmetic &a, Value g) {
+  return {a.div(g, onePlusSquare(a, op.getOperand(), 1))};
+}
+static Values atanh(math::AtanhOp op, const Arithmetic &a, Value g) {
+  return {a.div(g, onePlusSquare(a, op.getOperand(), -1))};
+}
+
+/// g / sqrt(x^2 - 1), and g / sqrt(x^2 + 1) for asinh
+static Values acosh(math::AcoshOp op, const Arithmetic &a, Value g) {
+  Value x = op.getOperand();
+  Value square = a.sub(a.mul(x, x), a.number(1, x));
+  return {a.div(g, a.make<math::SqrtOp>(square))};
+}
+static Values asinh(math::AsinhOp op, const Arithmetic &a, Value g) {
+  Value x = op.getOperand();
+  return {a.div(g, a.make<math::SqrtOp>(onePlusSquare(a, x, 1)))};
+}
+
 static Values cos(math::CosOp op, const Arithmetic &a, Value g) {
   return {a.neg(a.mul(g, a.make<math::SinOp>(op.getOperand())))};
 }
@@ -409,6 +443,12 @@ static void attachArithRules(MLIRContext *context, arith::ArithDialect *) {
 
 static void attachMathRules(MLIRContext *context, math::MathDialect *) {
   attach<math::AbsFOp, rules::abs>(context);
+  attach<math::AcosOp, rules::acos>(context);
+  attach<math::AcoshOp, rules::acosh>(context);
+  attach<math::AsinOp, rules::asin>(context);
+  attach<math::AsinhOp, rules::asinh>(context);
+  attach<math::AtanOp, rules::atan>(context);
+  attach<math::AtanhOp, rules::atanh>(context);
   attach<math::CeilOp, rules::step<math::CeilOp>>(context);
   attach<math::CosOp, rules::cos>(context);
   attach<math::CoshOp, rules::cosh>(context);

@@ -38,9 +38,15 @@ static bool isIdentity(ArrayRef<int64_t> dimensions) {
 
 //===-- reshape -----------------------------------------------------------===//
 
+/// Integers of one width, whatever their sign.
+static bool haveSameBits(Type a, Type b) {
+  return a == b || (isa<IntegerType>(a) && isa<IntegerType>(b) &&
+                    a.getIntOrFloatBitWidth() == b.getIntOrFloatBitWidth());
+}
+
 LogicalResult ReshapeOp::verify() {
   RankedTensorType from = typeOf(getInput()), to = getType();
-  if (from.getElementType() != to.getElementType())
+  if (!haveSameBits(from.getElementType(), to.getElementType()))
     return emitOpError("changes the element type of ") << from << " to " << to;
   if (from.getNumElements() != to.getNumElements())
     return emitOpError("makes ") << to << " of " << from << ", which has "
@@ -56,7 +62,8 @@ OpFoldResult ReshapeOp::fold(FoldAdaptor adaptor) {
     getInputMutable().assign(inner.getInput());
     return getResult();
   }
-  if (auto elements = dyn_cast_or_null<DenseElementsAttr>(adaptor.getInput()))
+  auto elements = dyn_cast_or_null<DenseElementsAttr>(adaptor.getInput());
+  if (elements && elements.getElementType() == getType().getElementType())
     return elements.reshape(getType());
   return {};
 }

@@ -18,7 +18,9 @@ def ReshapeOp : TensorOp<"reshape"> {
   let summary = "The same elements in row-major order under another shape";
   let description = [{
     `result[i] = input[i]` in row-major positions. Of several reshapes in a row
-    the last one counts; its gradient is the reshape back.
+    the last one counts; its gradient is the reshape back. Graphs compute with
+    integers that have no sign of their own (`i8`); a reshape is what makes
+    such of an unsigned input (`ui8`), or the reverse, with the same bits.
 
     Example:
 

@@ -68,7 +68,11 @@ typedef enum gradus_dtype {
   GRADUS_U8 = 5,
   GRADUS_I32 = 6,
   GRADUS_I64 = 7,
-  GRADUS_BOOL = 8 /* one byte, 0 or 1 */
+  GRADUS_BOOL = 8, /* one byte, 0 or 1 */
+  GRADUS_I16 = 9,
+  GRADUS_U16 = 10,
+  GRADUS_U32 = 11,
+  GRADUS_U64 = 12
 } gradus_dtype;
 
 /* An input, an output or a state. Tensors are dense, the last axis fastest. */

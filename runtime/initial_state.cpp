@@ -54,6 +54,14 @@ void fillWith(artifact::DType dtype, void *data, size_t count, double value) {
     return fill(data, count, toWhole<int32_t>(value));
   case DType::i64:
     return fill(data, count, toWhole<int64_t>(value));
+  case DType::i16:
+    return fill(data, count, toWhole<int16_t>(value));
+  case DType::u16:
+    return fill(data, count, toWhole<uint16_t>(value));
+  case DType::u32:
+    return fill(data, count, toWhole<uint32_t>(value));
+  case DType::u64:
+    return fill(data, count, toWhole<uint64_t>(value));
   case DType::boolean:
     return fill(data, count, static_cast<uint8_t>(value != 0));
   }

@@ -23,6 +23,8 @@ constexpr std::pair<const char *, DType> kDTypes[] = {
     {"F32", DType::f32},   {"F64", DType::f64}, {"F16", DType::f16},
     {"BF16", DType::bf16}, {"I8", DType::i8},   {"U8", DType::u8},
     {"I32", DType::i32},   {"I64", DType::i64}, {"BOOL", DType::boolean},
+    {"I16", DType::i16},   {"U16", DType::u16}, {"U32", DType::u32},
+    {"U64", DType::u64},
 };
 
 const char *fileNameOf(DType dtype) {
@@ -42,7 +44,7 @@ StatusOr<DType> readDType(const Json &entry) {
       return dtype;
   return invalid("has dtype ", name,
                  ", which is not one of F32, F64, F16, BF16, "
-                 "I8, U8, I32, I64, BOOL");
+                 "I8, U8, I32, I64, BOOL, I16, U16, U32, U64");
 }
 
 /// The list of whole numbers under `key`.

@@ -10,12 +10,16 @@ size_t bytesOf(DType dtype) {
   switch (dtype) {
   case DType::f64:
   case DType::i64:
+  case DType::u64:
     return 8;
   case DType::f32:
   case DType::i32:
+  case DType::u32:
     return 4;
   case DType::f16:
   case DType::bf16:
+  case DType::i16:
+  case DType::u16:
     return 2;
   case DType::i8:
   case DType::u8:
@@ -37,7 +41,8 @@ std::optional<size_t> bytesOf(const TensorType &type) {
 
 const char *nameOf(DType dtype) {
   static constexpr const char *kNames[] = {"f32", "f64", "f16", "bf16", "i8",
-                                           "u8",  "i32", "i64", "bool"};
+                                           "u8",  "i32", "i64", "bool", "i16",
+                                           "u16", "u32", "u64"};
   auto number = static_cast<size_t>(dtype);
   return number < std::size(kNames) ? kNames[number] : "unknown";
 }

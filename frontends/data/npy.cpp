@@ -27,10 +27,11 @@ struct Name {
   DType dtype;
 };
 
-constexpr Name kNames[] = {{"<f4", DType::f32}, {"<f8", DType::f64},
-                           {"<f2", DType::f16}, {"|i1", DType::i8},
-                           {"|u1", DType::u8},  {"<i4", DType::i32},
-                           {"<i8", DType::i64}, {"|b1", DType::boolean}};
+constexpr Name kNames[] = {
+    {"<f4", DType::f32}, {"<f8", DType::f64},     {"<f2", DType::f16},
+    {"|i1", DType::i8},  {"|u1", DType::u8},      {"<i4", DType::i32},
+    {"<i8", DType::i64}, {"|b1", DType::boolean}, {"<i2", DType::i16},
+    {"<u2", DType::u16}, {"<u4", DType::u32},     {"<u8", DType::u64}};
 
 /// The text of a value: of `'shape': (3, 4), }` what follows the colon.
 runtime::StatusOr<absl::string_view> valueOf(absl::string_view header,
@@ -48,8 +49,8 @@ runtime::StatusOr<DType> dtypeOf(absl::string_view header) {
       return name.dtype;
   return invalid(
       "the .npy type ", text.substr(0, text.find(',')),
-      " is not supported: expected little-endian f2, f4, f8, i1, u1, "
-      "i4, i8 or b1");
+      " is not supported: expected little-endian f2, f4, f8, i1, i2, "
+      "i4, i8, u1, u2, u4, u8 or b1");
 }
 
 runtime::StatusOr<std::vector<int64_t>> shapeOf(absl::string_view header) {

@@ -158,6 +158,17 @@ Value swish(const Node &node, const Formula &f) {
   return f.mul(f.x, f.make<SigmoidOp>(scaled.getType(), scaled));
 }
 
+/// a sigmoid(alpha a) b
+absl::Status swiglu(Importer &importer, const Node &node) {
+  GRADUS_ASSIGN_OR_RETURN(Value gate, importer.value(node, 0));
+  GRADUS_ASSIGN_OR_RETURN(Value value, importer.value(node, 1));
+  if (gate.getType() != value.getType() ||
+      !isa<FloatType>(tensorType(gate).getElementType()))
+    return node.error("expected floats of one shape and type");
+  Formula f{importer.builder, importer.location(node), gate};
+  return importer.define(node, 0, f.mul(swish(node, f), value));
+}
+
 //===-- clip, PRelu -------------------------------------------------------===//
 
 /// A limit, from an attribute (before opset 11) or an input.
@@ -176,6 +187,13 @@ absl::StatusOr<double> limit(Importer &importer, const Node &node, int input,
                                   : double(constant->tensor.integers[0]);
 }
 
+template <typename SignedOp, typename UnsignedOp>
+Value extremum(OpBuilder &builder, Location location, Value a, Value b,
+               bool isUnsigned) {
+  return isUnsigned ? Value(UnsignedOp::create(builder, location, a, b))
+                    : Value(SignedOp::create(builder, location, a, b));
+}
+
 absl::Status clip(Importer &importer, const Node &node) {
   GRADUS_ASSIGN_OR_RETURN(Value input, importer.value(node, 0));
   GRADUS_ASSIGN_OR_RETURN(double low,
@@ -187,13 +205,14 @@ absl::Status clip(Importer &importer, const Node &node) {
   if (isa<FloatType>(tensorType(input).getElementType()))
     return importer.define(
         node, 0, Formula{builder, location, input}.clip(input, low, high));
+  bool isUnsigned = importer.isUnsigned(node, 0);
   Value result = input;
   if (low != -kInfinity)
-    result = arith::MaxSIOp::create(builder, location, result,
-                                    splatLike(builder, input, low));
+    result = extremum<arith::MaxSIOp, arith::MaxUIOp>(
+        builder, location, result, splatLike(builder, input, low), isUnsigned);
   if (high != kInfinity)
-    result = arith::MinSIOp::create(builder, location, result,
-                                    splatLike(builder, input, high));
+    result = extremum<arith::MinSIOp, arith::MinUIOp>(
+        builder, location, result, splatLike(builder, input, high), isUnsigned);
   return importer.define(node, 0, result);
 }
 
@@ -235,6 +254,7 @@ const Operator kOperators[] = {
     {"Softsign", build<softsign>},
     {"Mish", build<mish>},
     {"Swish", build<swish>},
+    {"SwiGLU", swiglu},
     {"Clip", clip},
     {"PRelu", prelu},
 };

@@ -31,6 +31,13 @@ struct Building {
                       mlir::Value b) const {
     return make<mlir::arith::CmpIOp>(predicate, a, b);
   }
+  /// Whether the integers of an input stand for numbers from 0 on.
+  bool isUnsigned(int input = 0) const {
+    return importer.isUnsigned(node, input);
+  }
+  /// Integers whose signed order is the order of the numbers; the same again
+  /// takes it back.
+  mlir::Value ordered(mlir::Value value, bool isUnsigned) const;
   mlir::Value select(mlir::Value condition, mlir::Value a,
                      mlir::Value b) const {
     return make<mlir::arith::SelectOp>(condition, a, b);
@@ -78,7 +85,9 @@ struct Building {
 };
 
 /// The same values in elements of any other type, as ONNX casts: towards zero,
-/// and every number but 0 is true.
-mlir::Value castTo(const Building &b, mlir::Value value, mlir::Type element);
+/// and every number but 0 is true. What is too large for a small integer loses
+/// its upper bits.
+mlir::Value castTo(const Building &b, mlir::Value value, mlir::Type element,
+                   bool fromUnsigned = false, bool toUnsigned = false);
 
 } // namespace gradus::onnx

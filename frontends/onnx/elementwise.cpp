@@ -24,7 +24,7 @@ absl::Status checkSameType(const Node &node, Type a, Type b) {
 
 /// `FloatOp` or, on integers, `IntegerOp` of the two inputs at their common
 /// shape.
-template <typename FloatOp, typename IntegerOp>
+template <typename FloatOp, typename IntegerOp, typename UnsignedOp = IntegerOp>
 absl::Status binary(Importer &importer, const Node &node) {
   GRADUS_ASSIGN_OR_RETURN(Value a, importer.value(node, 0));
   GRADUS_ASSIGN_OR_RETURN(Value b, importer.value(node, 1));
@@ -41,6 +41,9 @@ absl::Status binary(Importer &importer, const Node &node) {
   b = broadcastLast(builder, location, b, *shape);
   if (isa<FloatType>(element))
     return importer.define(node, 0, FloatOp::create(builder, location, a, b));
+  if (importer.isUnsigned(node, 0))
+    return importer.define(node, 0,
+                           UnsignedOp::create(builder, location, a, b));
   return importer.define(node, 0, IntegerOp::create(builder, location, a, b));
 }
 
@@ -169,7 +172,7 @@ const Operator kOperators[] = {
     {"Add", binary<arith::AddFOp, arith::AddIOp>, foldAdd},
     {"Sub", binary<arith::SubFOp, arith::SubIOp>, foldSub},
     {"Mul", binary<arith::MulFOp, arith::MulIOp>, foldMul},
-    {"Div", binary<arith::DivFOp, arith::DivSIOp>, foldDiv},
+    {"Div", binary<arith::DivFOp, arith::DivSIOp, arith::DivUIOp>, foldDiv},
     {"Relu", unary<ReluOp>},
     {"Sigmoid", unary<SigmoidOp>},
     {"Tanh", unary<math::TanhOp>},

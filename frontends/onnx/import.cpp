@@ -112,6 +112,9 @@ absl::StatusOr<RankedTensorType> inputType(const ::onnx::ValueInfoProto &input,
   for (const auto &dimension : type.shape().dim())
     shape.push_back(dimensions.resolve(
         dimension, message(input.name(), ".", shape.size())));
+  if (isUnsigned(type.elem_type()))
+    element = IntegerType::get(&context, element.getIntOrFloatBitWidth(),
+                               IntegerType::Unsigned);
   return RankedTensorType::get(shape, element);
 }
 
@@ -136,17 +139,46 @@ absl::Status addInputs(const ModelFile &file, const ImportOptions &options,
 
 //===-- nodes and outputs -------------------------------------------------===//
 
+/// Folds are written for numbers with a sign.
+bool hasUnsigned(const Importer &importer, const Node &node) {
+  for (int input = 0; input < node.inputCount(); ++input)
+    if (importer.isUnsigned(node, input))
+      return true;
+  return false;
+}
+
 absl::Status fold(const Operator &op, Importer &importer, const Node &node) {
   SmallVector<const Constant *> inputs;
   for (int input = 0; input < node.inputCount(); ++input)
     inputs.push_back(importer.constant(node, input));
+  while (!inputs.empty() && !inputs.back())
+    inputs.pop_back(); // Left out.
+  if (inputs.empty() || llvm::is_contained(inputs, nullptr))
+    return node.error(
+        "input ", std::distance(inputs.begin(), llvm::find(inputs, nullptr)),
+        " is missing");
   GRADUS_ASSIGN_OR_RETURN(Constant result, op.fold(node, inputs));
   return importer.define(node, 0, std::move(result));
 }
 
+/// Whether the evaluator, which takes its time, should compute this much.
+bool isLittle(Operation &op) {
+  constexpr int64_t kMost = int64_t(1) << 24;
+  return llvm::all_of(op.getResultTypes(), [](Type type) {
+    int64_t count = 1;
+    for (int64_t extent : cast<RankedTensorType>(type).getShape())
+      if (extent < 0 || __builtin_mul_overflow(count, extent, &count) ||
+          count > kMost)
+        return false;
+    return true;
+  });
+}
+
 /// The values of the ops of a block, by the reference evaluator; nothing if it
-/// does not know one of them.
+/// does not know one of them or they are large.
 std::optional<llvm::DenseMap<Value, HostTensor>> evaluated(Block &block) {
+  if (!llvm::all_of(block, isLittle))
+    return std::nullopt;
   llvm::DenseMap<Value, HostTensor> values;
   ScopedDiagnosticHandler quiet(block.getParentOp()->getContext(),
                                 [](Diagnostic &) { return success(); });
@@ -178,11 +210,14 @@ absl::Status foldByEvaluation(const Operator &op, Importer &importer,
   if (!values)
     return op.build(importer, node);
   for (int output = 0; output < node.outputCount(); ++output)
-    if (Value value = importer.valueOf(node, output))
+    if (Value value = importer.valueOf(node, output)) {
+      bool isUnsigned = importer.isUnsignedOutput(node, output);
       GRADUS_RETURN_IF_ERROR(importer.define(
           node, output,
           Constant{(*values)[value],
                    cast<RankedTensorType>(value.getType()).getElementType()}));
+      importer.setUnsigned(node, output, isUnsigned);
+    }
   return absl::OkStatus();
 }
 
@@ -198,10 +233,11 @@ absl::Status checkOutputs(const Importer &importer, const Node &node) {
   return absl::OkStatus();
 }
 
-absl::Status addNode(Importer &importer, const Operator &op, const Node &node) {
+absl::Status handle(Importer &importer, const Operator &op, const Node &node) {
   GRADUS_ASSIGN_OR_RETURN(bool constant,
                           importer.allConstant(node, op.firstTypeInput));
-  if (constant && op.fold)
+  bool evaluates = op.folds() && hasUnsigned(importer, node);
+  if (constant && op.fold && !evaluates)
     return fold(op, importer, node);
   if (constant && op.folds() && node.inputCount() > 0)
     return foldByEvaluation(op, importer, node);
@@ -211,6 +247,16 @@ absl::Status addNode(Importer &importer, const Operator &op, const Node &node) {
   }
   return node.error("is supported only on shapes and constants, but its inputs "
                     "depend on the model's");
+}
+
+/// What handlers throw (std::length_error of sizes, std::bad_alloc) is about
+/// their node, too.
+absl::Status addNode(Importer &importer, const Operator &op, const Node &node) {
+  try {
+    return handle(importer, op, node);
+  } catch (const std::exception &error) {
+    return node.error(error.what());
+  }
 }
 
 } // namespace

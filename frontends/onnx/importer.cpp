@@ -5,6 +5,10 @@
 
 #include "frontends/onnx/onnx.pb.h"
 
+#include "ir/build.h"
+
+#include "llvm/ADT/StringSet.h"
+
 namespace gradus::onnx {
 
 using namespace mlir;
@@ -41,7 +45,9 @@ absl::Status Importer::defineInitializer(const TensorProto &tensor) {
     entries_[tensor.name()].state = &tensor;
     return absl::OkStatus();
   }
-  GRADUS_ASSIGN_OR_RETURN(entries_[tensor.name()].constant, constant(tensor));
+  Entry &entry = entries_[tensor.name()];
+  GRADUS_ASSIGN_OR_RETURN(entry.constant, constant(tensor));
+  entry.isUnsigned = onnx::isUnsigned(tensor.data_type());
   return absl::OkStatus();
 }
 
@@ -58,27 +64,71 @@ absl::Status Importer::defineInitializers(const ::onnx::GraphProto &graph) {
   return absl::OkStatus();
 }
 
+/// The same elements as integers of this signedness.
+static Value withSign(OpBuilder &builder, Location location, Value value,
+                      IntegerType::SignednessSemantics sign) {
+  RankedTensorType type = tensorType(value);
+  auto element = dyn_cast<IntegerType>(type.getElementType());
+  if (!element)
+    return value;
+  Type wanted =
+      IntegerType::get(element.getContext(), element.getWidth(), sign);
+  return builder.createOrFold<ReshapeOp>(location, type.clone(wanted), value);
+}
+
 void Importer::defineInput(llvm::StringRef name, Value value) {
-  entries_[name].value = value;
+  Entry &entry = entries_[name];
+  entry.isUnsigned = tensorType(value).getElementType().isUnsignedInteger();
+  entry.value = withSign(builder, value.getLoc(), value, IntegerType::Signless);
+}
+
+/// No output may be so large that sizes made of its own overflow.
+static absl::Status checkShape(const Node &node, int output,
+                               ArrayRef<int64_t> shape) {
+  constexpr int64_t kMost = int64_t(1) << 56;
+  int64_t count = 1;
+  for (int64_t extent : shape)
+    if (extent < 0 ||
+        __builtin_mul_overflow(count, std::max<int64_t>(extent, 1), &count) ||
+        count > kMost)
+      return node.error("its output \"", node.output(output).str(),
+                        "\" would have the impossible shape [", joined(shape),
+                        "]");
+  return absl::OkStatus();
 }
 
 absl::Status Importer::define(const Node &node, int output, Value value) {
-  if (!node.output(output).empty())
-    entries_[node.output(output)].value = value;
+  if (node.output(output).empty())
+    return absl::OkStatus();
+  GRADUS_RETURN_IF_ERROR(
+      checkShape(node, output, tensorType(value).getShape()));
+  bool isUnsigned =
+      unsignedLikeInputs(node, output, tensorType(value).getElementType());
+  Entry &entry = entries_[node.output(output)];
+  entry.value = value;
+  entry.isUnsigned = isUnsigned;
   return absl::OkStatus();
 }
 
 absl::Status Importer::define(const Node &node, int output, Constant constant) {
-  if (!node.output(output).empty()) {
-    entries_[node.output(output)].constant = std::move(constant);
-    entries_[node.output(output)].value = {};
-  }
+  if (node.output(output).empty())
+    return absl::OkStatus();
+  bool isUnsigned = unsignedLikeInputs(node, output, constant.element);
+  Entry &entry = entries_[node.output(output)];
+  entry.constant = std::move(constant);
+  entry.value = {};
+  entry.isUnsigned = isUnsigned;
   return absl::OkStatus();
 }
 
 absl::Status Importer::defineSequence(const Node &node, int output,
                                       ArrayRef<Value> values) {
-  entries_[node.output(output)].sequence = SmallVector<Value>(values);
+  bool isUnsigned =
+      !values.empty() &&
+      unsignedLikeInputs(node, output, tensorType(values[0]).getElementType());
+  Entry &entry = entries_[node.output(output)];
+  entry.sequence = SmallVector<Value>(values);
+  entry.isUnsigned = isUnsigned;
   return absl::OkStatus();
 }
 
@@ -113,6 +163,47 @@ absl::StatusOr<Constant> Importer::constant(const TensorProto &tensor) {
   GRADUS_ASSIGN_OR_RETURN(DenseElementsAttr elements,
                           file_.elements(tensor, context()));
   return fromAttribute(elements);
+}
+
+//===-- signs -------------------------------------------------------------===//
+
+Type Importer::Entry::element() const {
+  if (value)
+    return tensorType(value).getElementType();
+  if (sequence && !sequence->empty())
+    return tensorType(sequence->front()).getElementType();
+  return constant ? constant->element : Type();
+}
+
+/// Indices and counts are i64 whatever they are of.
+static bool givesNumbers(const Node &node, int output) {
+  static const llvm::StringSet<> ops = {"ArgMax", "ArgMin", "NonZero", "Shape",
+                                        "Size"};
+  return ops.contains(node.type()) || (node.type() == "TopK" && output == 1);
+}
+
+bool Importer::unsignedLikeInputs(const Node &node, int output,
+                                  Type element) const {
+  for (int input = 0; input < node.inputCount(); ++input)
+    if (auto found = entries_.find(node.input(input));
+        found != entries_.end() && found->second.element() == element)
+      return found->second.isUnsigned && !givesNumbers(node, output);
+  return false;
+}
+
+bool Importer::isUnsigned(const Node &node, int input) const {
+  auto found = entries_.find(node.input(input));
+  return found != entries_.end() && found->second.isUnsigned;
+}
+
+bool Importer::isUnsignedOutput(const Node &node, int output) const {
+  auto found = entries_.find(node.output(output));
+  return found != entries_.end() && found->second.isUnsigned;
+}
+
+void Importer::setUnsigned(const Node &node, int output, bool isUnsigned) {
+  if (!node.output(output).empty())
+    entries_[node.output(output)].isUnsigned = isUnsigned;
 }
 
 //===-- inputs of nodes ---------------------------------------------------===//
@@ -173,7 +264,10 @@ absl::StatusOr<Value> Importer::value(llvm::StringRef name, Location location) {
   if (found->second.sequence)
     return invalid("output \"", name.str(),
                    "\" is a sequence, which is not supported");
-  return materialize(found->second, location);
+  GRADUS_ASSIGN_OR_RETURN(Value value, materialize(found->second, location));
+  return found->second.isUnsigned
+             ? withSign(builder, location, value, IntegerType::Unsigned)
+             : value;
 }
 
 absl::StatusOr<bool> Importer::allConstant(const Node &node, int end) const {

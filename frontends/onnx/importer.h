@@ -40,9 +40,16 @@ public:
   absl::Status defineInitializers(const ::onnx::GraphProto &graph);
   void defineInput(llvm::StringRef name, mlir::Value value);
 
+  /// Whether the integers of a node's input stand for numbers from 0 on.
+  bool isUnsigned(const Node &node, int input) const;
+  bool isUnsignedOutput(const Node &node, int output) const;
+  /// Says so of an output. One that is only defined is like the node's first
+  /// input of its element type.
+  void setUnsigned(const Node &node, int output, bool isUnsigned);
+
   /// A node's input as a value; constants and states are made on demand.
   absl::StatusOr<mlir::Value> value(const Node &node, int input);
-  /// A value by its name in the model.
+  /// A value by its name in the model, with its sign in its type.
   absl::StatusOr<mlir::Value> value(llvm::StringRef name,
                                     mlir::Location location);
   /// A node's input as a value of this rank.
@@ -109,6 +116,10 @@ public:
     const ::onnx::TensorProto *state = nullptr;
     std::string unsupported; // why there is nothing
     bool failed = false;     // nothing, and the reason has been told
+    bool isUnsigned = false; // integers from 0 on
+
+    /// The type of its elements; null where it has none, or is a state's.
+    mlir::Type element() const;
   };
 
 private:
@@ -117,6 +128,8 @@ private:
   absl::StatusOr<Entry *> find(const Node &node, int input);
   absl::StatusOr<const Entry *> find(const Node &node, int input) const;
   absl::Status defineInitializer(const ::onnx::TensorProto &tensor);
+  bool unsignedLikeInputs(const Node &node, int output,
+                          mlir::Type element) const;
   absl::StatusOr<mlir::Value> materialize(Entry &entry,
                                           mlir::Location location);
   absl::StatusOr<mlir::Value> readState(const ::onnx::TensorProto &tensor);

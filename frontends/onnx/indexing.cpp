@@ -4,6 +4,8 @@
 #include "frontends/onnx/building.h"
 #include "frontends/onnx/operators.h"
 
+#include <stdexcept>
+
 namespace gradus::onnx {
 namespace {
 
@@ -109,9 +111,10 @@ SmallVector<int64_t> evenParts(int64_t size, int64_t count) {
 absl::Status checkParts(const Node &node, ArrayRef<int64_t> parts,
                         int64_t size) {
   int64_t total = 0;
+  bool fits = true;
   for (int64_t part : parts)
-    total += part;
-  if (total == size && llvm::all_of(parts, [](int64_t p) { return p >= 0; }))
+    fits &= part >= 0 && !__builtin_add_overflow(total, part, &total);
+  if (fits && total == size)
     return absl::OkStatus();
   return node.error("cuts an axis of size ", size, " into parts of [",
                     joined(parts), "]");
@@ -142,16 +145,19 @@ absl::Status split(Importer &importer, const Node &node) {
 /// The sizes of a sequence's parts: given, or of one size but the last.
 absl::StatusOr<SmallVector<int64_t>>
 sequenceParts(Importer &importer, const Node &node, int64_t size) {
-  if (node.input(1).empty())
+  constexpr int64_t kMostParts = 4096;
+  if (node.input(1).empty() && size <= kMostParts)
     return SmallVector<int64_t>(size, 1);
+  if (node.input(1).empty())
+    return node.error("makes a sequence of ", size, " parts");
   GRADUS_ASSIGN_OR_RETURN(SmallVector<int64_t> parts,
                           importer.integers(node, 1, "split"));
   GRADUS_ASSIGN_OR_RETURN(RankedTensorType type, importer.type(node, 1));
   if (type.getRank() > 0)
     return parts;
   int64_t part = parts.front();
-  if (part <= 0)
-    return node.error("cuts into parts of size ", part);
+  if (part <= 0 || size / part > kMostParts)
+    return node.error("cuts ", size, " elements into parts of size ", part);
   parts.clear();
   for (int64_t start = 0; start < size; start += part)
     parts.push_back(std::min(part, size - start));
@@ -518,6 +524,10 @@ Value padByGather(const Building &b, Value input, StringRef mode, int64_t axis,
                   int64_t low, int64_t high) {
   int64_t size = tensorType(input).getDimSize(axis);
   SmallVector<int64_t> places;
+  constexpr int64_t kMost = 1 << 28;
+  if (low + size + high > kMost)
+    throw std::length_error(message("pads ", size, " elements to ",
+                                    low + size + high, " by their places"));
   for (int64_t i = -low; i < size + high; ++i)
     places.push_back(mirrored(mode, i, size));
   Constant indices = integers(places, b.importer.context());
@@ -542,6 +552,9 @@ absl::StatusOr<Padding> paddingOf(Importer &importer, const Node &node,
   if (pads.size() != 2 * axes.size())
     return node.error("has ", pads.size(), " pads for ", axes.size(), " axes");
   Padding padding{SmallVector<int64_t>(rank, 0), SmallVector<int64_t>(rank, 0)};
+  for (int64_t count : pads)
+    if (std::abs(count) > INT32_MAX || count == INT64_MIN)
+      return node.error("pads by ", count);
   for (auto [i, given] : llvm::enumerate(axes)) {
     absl::StatusOr<int64_t> axis = normalAxis(given, rank);
     if (!axis.ok())
@@ -614,6 +627,9 @@ absl::Status tile(Importer &importer, const Node &node) {
   if (repeats.size() != from.size())
     return node.error("has ", repeats.size(), " repeats for rank ",
                       from.size());
+  for (int64_t times : repeats)
+    if (times < 0 || times > INT32_MAX)
+      return node.error("repeats an axis ", times, " times");
   SmallVector<int64_t> wide, kept, shape;
   for (auto [extent, times] : llvm::zip(from, repeats)) {
     kept.push_back(wide.size() + 1);

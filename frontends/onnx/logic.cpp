@@ -8,11 +8,39 @@ namespace gradus::onnx {
 
 using namespace mlir;
 
-Value castTo(const Building &b, Value value, Type element) {
+Value Building::ordered(Value value, bool isUnsigned) const {
+  if (!isUnsigned)
+    return value;
+  unsigned width = tensorType(value).getElementTypeBitWidth();
+  Attribute top = builder.getIntegerAttr(tensorType(value).getElementType(),
+                                         APInt::getSignMask(width));
+  Value mask = arith::ConstantOp::create(
+      builder, location, SplatElementsAttr::get(tensorType(value), top));
+  return make<arith::XOrIOp>(value, mask);
+}
+
+/// Towards zero; by way of an integer that is wider than the result.
+static Value floatToInteger(const Building &b, Value value, Type element,
+                            bool toUnsigned) {
+  RankedTensorType type = tensorType(value);
+  unsigned width = element.getIntOrFloatBitWidth();
+  if (width == 64 && toUnsigned)
+    return b.make<arith::FPToUIOp>(type.clone(element), value);
+  unsigned wide = width < 32 ? 32 : width == 32 && toUnsigned ? 64 : width;
+  Type through = b.builder.getIntegerType(wide);
+  Value whole = b.make<arith::FPToSIOp>(type.clone(through), value);
+  return wide == width ? whole
+                       : b.make<arith::TruncIOp>(type.clone(element), whole);
+}
+
+Value castTo(const Building &b, Value value, Type element, bool fromUnsigned,
+             bool toUnsigned) {
   RankedTensorType type = tensorType(value);
   Type from = type.getElementType(), to = type.clone(element);
   if (from == element)
     return value;
+  if (isa<FloatType>(element) && fromUnsigned)
+    return b.make<arith::UIToFPOp>(to, value);
   if (isa<FloatType>(element))
     return convert(b.builder, b.location, value, element);
   if (element.isInteger(1) && isa<FloatType>(from))
@@ -21,10 +49,11 @@ Value castTo(const Building &b, Value value, Type element) {
   if (element.isInteger(1))
     return b.compare(arith::CmpIPredicate::ne, value, b.number(0, value));
   if (isa<FloatType>(from))
-    return b.make<arith::FPToSIOp>(to, value);
-  if (from.isInteger(1))
+    return floatToInteger(b, value, element, toUnsigned);
+  bool widens = from.getIntOrFloatBitWidth() < element.getIntOrFloatBitWidth();
+  if (from.isInteger(1) || (fromUnsigned && widens))
     return b.make<arith::ExtUIOp>(to, value);
-  if (from.getIntOrFloatBitWidth() < element.getIntOrFloatBitWidth())
+  if (widens)
     return b.make<arith::ExtSIOp>(to, value);
   return b.make<arith::TruncIOp>(to, value);
 }
@@ -83,17 +112,18 @@ absl::StatusOr<SmallVector<Value>> twoOperands(const Building &b) {
 using IntegerIs = arith::CmpIPredicate;
 using FloatIs = arith::CmpFPredicate;
 
-template <FloatIs ofFloats, IntegerIs ofIntegers, IntegerIs ofBooleans>
+template <FloatIs ofFloats, IntegerIs ofSigned, IntegerIs ofUnsigned>
 absl::Status comparison(Importer &importer, const Node &node) {
   Building b(importer, node);
   GRADUS_ASSIGN_OR_RETURN(SmallVector<Value> values, twoOperands(b));
   if (Building::isFloat(values[0]))
     return importer.define(
         node, 0, b.make<arith::CmpFOp>(ofFloats, values[0], values[1]));
-  bool boolean = tensorType(values[0]).getElementType().isInteger(1);
+  bool isUnsigned =
+      b.isUnsigned() || tensorType(values[0]).getElementType().isInteger(1);
   return importer.define(
       node, 0,
-      b.compare(boolean ? ofBooleans : ofIntegers, values[0], values[1]));
+      b.compare(isUnsigned ? ofUnsigned : ofSigned, values[0], values[1]));
 }
 
 template <typename Op>
@@ -155,13 +185,14 @@ absl::Status isInfinite(Importer &importer, const Node &node) {
 //===-- arithmetic --------------------------------------------------------===//
 
 /// The inputs combined from the left.
-template <typename FloatOp, typename IntegerOp>
+template <typename FloatOp, typename IntegerOp, typename UnsignedOp = IntegerOp>
 absl::Status combined(Importer &importer, const Node &node) {
   Building b(importer, node);
   GRADUS_ASSIGN_OR_RETURN(SmallVector<Value> values, operands(b));
   Value result = values[0];
   for (Value value : llvm::drop_begin(values))
-    result = b.either<FloatOp, IntegerOp>(result, value);
+    result = b.isUnsigned() ? b.make<UnsignedOp>(result, value)
+                            : b.either<FloatOp, IntegerOp>(result, value);
   return importer.define(node, 0, result);
 }
 
@@ -207,6 +238,8 @@ absl::Status modulo(Importer &importer, const Node &node) {
     return importer.define(node, 0,
                            likeDividend ? b.make<arith::RemFOp>(x, y)
                                         : floorModulo(b, x, y));
+  if (b.isUnsigned())
+    return importer.define(node, 0, b.make<arith::RemUIOp>(x, y));
   Value rest = b.make<arith::RemSIOp>(x, y), zero = b.number(0, x);
   if (likeDividend)
     return importer.define(node, 0, rest);
@@ -240,7 +273,8 @@ absl::Status power(Importer &importer, const Node &node) {
   GRADUS_ASSIGN_OR_RETURN(Value y, importer.value(node, 1));
   Type element = tensorType(x).getElementType();
   Type real = isa<FloatType>(element) ? element : b.builder.getF64Type();
-  Value values[] = {castTo(b, x, real), castTo(b, y, real)};
+  Value values[] = {castTo(b, x, real, b.isUnsigned()),
+                    castTo(b, y, real, b.isUnsigned(1))};
   GRADUS_RETURN_IF_ERROR(broadcastAll(b, values));
   const Constant *known = importer.constant(node, 1);
   Value result;
@@ -251,7 +285,8 @@ absl::Status power(Importer &importer, const Node &node) {
                                          : double(known->tensor.integers[0]));
   if (!result)
     result = b.make<math::PowFOp>(values[0], values[1]);
-  return importer.define(node, 0, castTo(b, result, element));
+  return importer.define(node, 0,
+                         castTo(b, result, element, false, b.isUnsigned()));
 }
 
 template <typename FloatOp>
@@ -267,6 +302,8 @@ absl::Status floatFunction(Importer &importer, const Node &node) {
 absl::Status absolute(Importer &importer, const Node &node) {
   Building b(importer, node);
   GRADUS_ASSIGN_OR_RETURN(Value x, importer.value(node, 0));
+  if (b.isUnsigned())
+    return importer.define(node, 0, x);
   return importer.define(node, 0,
                          Building::isFloat(x) ? b.make<math::AbsFOp>(x)
                                               : b.make<math::AbsIOp>(x));
@@ -293,6 +330,9 @@ absl::Status sign(Importer &importer, const Node &node) {
   Building b(importer, node);
   GRADUS_ASSIGN_OR_RETURN(Value x, importer.value(node, 0));
   Value zero = b.number(0, x), one = b.number(1, x), less = b.number(-1, x);
+  if (b.isUnsigned())
+    return importer.define(
+        node, 0, b.select(b.compare(IntegerIs::eq, x, zero), zero, one));
   if (!Building::isFloat(x)) {
     Value negative = b.select(b.compare(IntegerIs::slt, x, zero), less, zero);
     return importer.define(
@@ -316,14 +356,23 @@ absl::Status cast(Importer &importer, const Node &node) {
   if (!element)
     return node.error("casts to ", dataTypeName(to),
                       ", which is not supported");
-  return importer.define(node, 0, castTo(b, value, element));
+  bool toUnsigned = isUnsigned(to);
+  GRADUS_RETURN_IF_ERROR(importer.define(
+      node, 0, castTo(b, value, element, b.isUnsigned(), toUnsigned)));
+  importer.setUnsigned(node, 0, toUnsigned);
+  return absl::OkStatus();
 }
 
 absl::Status castLike(Importer &importer, const Node &node) {
   Building b(importer, node);
   GRADUS_ASSIGN_OR_RETURN(Value value, importer.value(node, 0));
   GRADUS_ASSIGN_OR_RETURN(RankedTensorType like, importer.type(node, 1));
-  return importer.define(node, 0, castTo(b, value, like.getElementType()));
+  bool toUnsigned = b.isUnsigned(1);
+  GRADUS_RETURN_IF_ERROR(importer.define(
+      node, 0,
+      castTo(b, value, like.getElementType(), b.isUnsigned(), toUnsigned)));
+  importer.setUnsigned(node, 0, toUnsigned);
+  return absl::OkStatus();
 }
 
 // Booleans are 0 and 1 without a sign, hence the unsigned comparisons.
@@ -341,8 +390,8 @@ const Operator kOperators[] = {
     {"Where", where},
     {"IsNaN", question<math::IsNaNOp>},
     {"IsInf", isInfinite},
-    {"Max", combined<arith::MaximumFOp, arith::MaxSIOp>},
-    {"Min", combined<arith::MinimumFOp, arith::MinSIOp>},
+    {"Max", combined<arith::MaximumFOp, arith::MaxSIOp, arith::MaxUIOp>},
+    {"Min", combined<arith::MinimumFOp, arith::MinSIOp, arith::MinUIOp>},
     {"Sum", combined<arith::AddFOp, arith::AddIOp>},
     {"Mean", meanOfAll},
     {"Mod", modulo},
@@ -359,6 +408,12 @@ const Operator kOperators[] = {
     {"Tan", floatFunction<math::TanOp>},
     {"Sinh", floatFunction<math::SinhOp>},
     {"Cosh", floatFunction<math::CoshOp>},
+    {"Asin", floatFunction<math::AsinOp>},
+    {"Acos", floatFunction<math::AcosOp>},
+    {"Atan", floatFunction<math::AtanOp>},
+    {"Asinh", floatFunction<math::AsinhOp>},
+    {"Acosh", floatFunction<math::AcoshOp>},
+    {"Atanh", floatFunction<math::AtanhOp>},
     {"Cast", cast},
     {"CastLike", castLike, nullptr, true, /*firstTypeInput=*/1},
 };

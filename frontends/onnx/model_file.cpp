@@ -52,8 +52,16 @@ void copyTyped(const TensorProto &tensor, std::string &storage) {
     return copyAs<int64_t>(tensor.int64_data(), storage);
   case TensorProto::INT32:
     return copyAs<int32_t>(tensor.int32_data(), storage);
+  case TensorProto::UINT64:
+    return copyAs<uint64_t>(tensor.uint64_data(), storage);
+  case TensorProto::UINT32:
+    return copyAs<uint32_t>(tensor.uint64_data(), storage);
+  case TensorProto::INT8:
+  case TensorProto::UINT8:
   case TensorProto::BOOL:
     return copyAs<uint8_t>(tensor.int32_data(), storage);
+  case TensorProto::INT16:
+  case TensorProto::UINT16:
   case TensorProto::FLOAT16:
   case TensorProto::BFLOAT16:
     return copyAs<uint16_t>(tensor.int32_data(), storage);
@@ -94,13 +102,26 @@ Type elementType(int dataType, MLIRContext &context) {
   case TensorProto::BFLOAT16:
     return builder.getBF16Type();
   case TensorProto::INT64:
+  case TensorProto::UINT64:
     return builder.getI64Type();
   case TensorProto::INT32:
+  case TensorProto::UINT32:
     return builder.getI32Type();
+  case TensorProto::INT16:
+  case TensorProto::UINT16:
+    return builder.getI16Type();
+  case TensorProto::INT8:
+  case TensorProto::UINT8:
+    return builder.getI8Type();
   case TensorProto::BOOL:
     return builder.getI1Type();
   }
   return {};
+}
+
+bool isUnsigned(int dataType) {
+  return dataType == TensorProto::UINT8 || dataType == TensorProto::UINT16 ||
+         dataType == TensorProto::UINT32 || dataType == TensorProto::UINT64;
 }
 
 std::string dataTypeName(int dataType) {

@@ -23,6 +23,8 @@ absl::StatusOr<SmallVector<int64_t>> axesOf(const Building &b, int64_t rank) {
 }
 
 Value absolute(const Building &b, Value x) {
+  if (b.isUnsigned())
+    return x;
   return Building::isFloat(x) ? b.make<math::AbsFOp>(x)
                               : b.make<math::AbsIOp>(x);
 }
@@ -36,7 +38,9 @@ template <typename Op> Value asReal(const Building &b, Value x) {
   Type element = tensorType(x).getElementType();
   if (Building::isFloat(x))
     return b.make<Op>(x);
-  return castTo(b, b.make<Op>(castTo(b, x, b.builder.getF64Type())), element);
+  bool isUnsigned = b.isUnsigned();
+  Value real = castTo(b, x, b.builder.getF64Type(), isUnsigned);
+  return castTo(b, b.make<Op>(real), element, false, isUnsigned);
 }
 
 Value sumOfSquares(const Building &b, Value x, ArrayRef<int64_t> axes) {
@@ -66,32 +70,42 @@ Value logOfSum(const Building &b, Value x, ArrayRef<int64_t> axes) {
 Value logOfExponentials(const Building &b, Value x, ArrayRef<int64_t> axes) {
   Type element = tensorType(x).getElementType();
   if (!Building::isFloat(x))
-    x = castTo(b, x, b.builder.getF64Type());
+    x = castTo(b, x, b.builder.getF64Type(), b.isUnsigned());
   Value largest = reduce(b.builder, b.location, Reduction::max, x, axes);
   Value finite = b.make<math::IsFiniteOp>(largest);
   Value base = b.select(finite, largest, b.number(0, largest));
   Value shifted = b.sub(x, broadcastAlong(b.builder, b.location, base,
                                           tensorType(x).getShape(), axes));
   Value log = b.make<math::LogOp>(total(b, b.make<math::ExpOp>(shifted), axes));
-  return castTo(b, b.add(base, log), element);
+  return castTo(b, b.add(base, log), element, false, b.isUnsigned());
 }
 
-/// One factor after the other.
-Value productOf(const Building &b, Value x, ArrayRef<int64_t> axes) {
-  for (int64_t axis : llvm::reverse(axes)) {
-    SmallVector<int64_t> shape(tensorType(x).getShape());
-    SmallVector<int64_t> starts(shape.size(), 0), steps(shape.size(), 1);
-    int64_t count = shape[axis];
-    shape[axis] = 1;
-    Value result;
-    for (starts[axis] = 0; starts[axis] < count; ++starts[axis]) {
-      Value factor =
-          b.make<SliceOp>(tensorType(x).clone(shape), x, starts, steps);
-      result = result ? b.mul(result, factor) : factor;
-    }
-    shape.erase(shape.begin() + axis);
-    x = b.shaped(result, shape);
+/// Even elements times odd ones until one is left; ones make up a power of 2.
+Value productAlong(const Building &b, Value x, int64_t axis) {
+  SmallVector<int64_t> shape(tensorType(x).getShape()), none(shape.size(), 0);
+  SmallVector<int64_t> high(none), starts(none), steps(shape.size(), 1);
+  high[axis] = int64_t(llvm::PowerOf2Ceil(std::max<int64_t>(shape[axis], 1))) -
+               shape[axis];
+  shape[axis] += high[axis];
+  x = b.make<PadOp>(tensorType(x).clone(shape), x, none, high, none,
+                    APFloat(1.0));
+  steps[axis] = 2;
+  while (shape[axis] > 1) {
+    shape[axis] /= 2;
+    auto every = [&](int64_t start) {
+      starts[axis] = start;
+      return b.make<SliceOp>(tensorType(x).clone(shape), x, starts, steps);
+    };
+    Value even = every(0);
+    x = b.mul(even, every(1));
   }
+  shape.erase(shape.begin() + axis);
+  return b.shaped(x, shape);
+}
+
+Value productOf(const Building &b, Value x, ArrayRef<int64_t> axes) {
+  for (int64_t axis : llvm::reverse(axes))
+    x = productAlong(b, x, axis);
   return x;
 }
 

@@ -51,6 +51,10 @@ llvm::ArrayRef<Operator> controlFlowOperators();
 /// `importer.problems`, without what only follows from it.
 void addNodes(const ::onnx::GraphProto &graph, int64_t opset,
               Importer &importer);
+llvm::ArrayRef<Operator> quantizationOperators();
+llvm::ArrayRef<Operator> gridSampleOperators();
+llvm::ArrayRef<Operator> spectrumOperators();
+llvm::ArrayRef<Operator> linearAttentionOperators();
 
 /// The op of this type (`Gemm`, `com.acme::Fancy`), or null.
 const Operator *findOperator(llvm::StringRef type);

@@ -36,6 +36,7 @@ template <Reduction kind>
 absl::Status argExtreme(Importer &importer, const Node &node) {
   Building b(importer, node);
   GRADUS_ASSIGN_OR_RETURN(Value input, importer.value(node, 0));
+  input = b.ordered(input, b.isUnsigned());
   ArrayRef<int64_t> shape = tensorType(input).getShape();
   GRADUS_ASSIGN_OR_RETURN(int64_t axis, b.axis(shape.size(), 0));
   Value extreme =
@@ -99,7 +100,8 @@ absl::Status topK(Importer &importer, const Node &node) {
   if (count.size() != 1 || count[0] < 0 || count[0] > shape[axis])
     return node.error("asks for the first [", joined(count), "] of ",
                       shape[axis]);
-  Value rank = rankOf(b, input, axis, node.integer("largest", 1));
+  Value rank = rankOf(b, b.ordered(input, b.isUnsigned()), axis,
+                      node.integer("largest", 1));
   SmallVector<int64_t> pairs = inserted(shape, axis, count[0]);
   auto spread = [&](Value value) {
     return broadcastAlong(b.builder, b.location, value, pairs, {axis});
@@ -171,10 +173,12 @@ absl::Status oneHot(Importer &importer, const Node &node) {
     return node.error("its depth is not known beforehand");
   int64_t classes = depth->tensor.isFloat ? int64_t(depth->tensor.floats[0])
                                           : depth->tensor.integers[0];
+  if (classes < 1 || classes > INT32_MAX)
+    return node.error("its depth is ", classes);
   ArrayRef<int64_t> shape = tensorType(at).getShape();
   GRADUS_ASSIGN_OR_RETURN(int64_t axis, b.axis(shape.size() + 1, -1));
   SmallVector<int64_t> result = inserted(shape, axis, classes);
-  at = castTo(b, at, b.builder.getI64Type());
+  at = castTo(b, at, b.builder.getI64Type(), b.isUnsigned());
   Value fromEnd = b.add(at, b.number(classes, at));
   at = b.select(b.compare(IntegerIs::slt, at, b.number(0, at)), fromEnd, at);
   Value hot = b.compare(IntegerIs::eq, along(b, at, result, axis),
@@ -185,7 +189,10 @@ absl::Status oneHot(Importer &importer, const Node &node) {
                                   ArrayRef<int64_t>{1});
     return broadcastLast(b.builder, b.location, taken, result);
   };
-  return importer.define(node, 0, b.select(hot, value(1), value(0)));
+  GRADUS_RETURN_IF_ERROR(
+      importer.define(node, 0, b.select(hot, value(1), value(0))));
+  importer.setUnsigned(node, 0, b.isUnsigned(2));
+  return absl::OkStatus();
 }
 
 const Operator kOperators[] = {

@@ -66,8 +66,11 @@ absl::Status eyeLike(Importer &importer, const Node &node) {
   if (type.getRank() != 2)
     return node.error("its input has rank ", type.getRank(), ", expected 2");
   Type element = type.getElementType();
-  if (node.hasAttribute("dtype"))
+  bool isUnsigned = importer.isUnsigned(node, 0);
+  if (node.hasAttribute("dtype")) {
     element = elementType(node.integer("dtype", 0), importer.context());
+    isUnsigned = onnx::isUnsigned(node.integer("dtype", 0));
+  }
   if (!element)
     return node.error("elements of ", dataTypeName(node.integer("dtype", 0)),
                       " are not supported");
@@ -82,7 +85,9 @@ absl::Status eyeLike(Importer &importer, const Node &node) {
     else
       eye.tensor.integers[row * columns + column] = 1;
   }
-  return importer.define(node, 0, std::move(eye));
+  GRADUS_RETURN_IF_ERROR(importer.define(node, 0, std::move(eye)));
+  importer.setUnsigned(node, 0, isUnsigned);
+  return absl::OkStatus();
 }
 
 //===-- one of a row ------------------------------------------------------===//
@@ -191,6 +196,58 @@ absl::Status bitwiseNot(Importer &importer, const Node &node) {
                          b.make<arith::XOrIOp>(input, b.number(-1, input)));
 }
 
+/// Shifts by at least as many bits as there are leave nothing but the sign.
+absl::Status bitShift(Importer &importer, const Node &node) {
+  Building b(importer, node);
+  GRADUS_ASSIGN_OR_RETURN(Value left, importer.value(node, 0));
+  GRADUS_ASSIGN_OR_RETURN(Value right, importer.value(node, 1));
+  auto shape =
+      commonShape(tensorType(left).getShape(), tensorType(right).getShape());
+  std::string direction = node.text("direction", "");
+  Type element = tensorType(left).getElementType();
+  if (!shape.ok())
+    return node.error(shape.status().message());
+  if (!isa<IntegerType>(element) ||
+      element != tensorType(right).getElementType() ||
+      (direction != "LEFT" && direction != "RIGHT"))
+    return node.error("expected integers of one type and LEFT or RIGHT as its "
+                      "direction");
+  Value x = broadcastLast(b.builder, b.location, left, *shape),
+        shift = broadcastLast(b.builder, b.location, right, *shape);
+  unsigned width = element.getIntOrFloatBitWidth();
+  Value fits =
+      b.compare(arith::CmpIPredicate::ult, shift, b.number(width, shift));
+  shift = b.select(fits, shift, b.number(width - 1, shift));
+  if (direction == "RIGHT" && !b.isUnsigned())
+    return importer.define(node, 0, b.make<arith::ShRSIOp>(x, shift));
+  Value shifted = direction == "LEFT" ? b.make<arith::ShLIOp>(x, shift)
+                                      : b.make<arith::ShRUIOp>(x, shift);
+  return importer.define(node, 0, b.select(fits, shifted, b.number(0, x)));
+}
+
+/// The same bits as elements of another type of the same size.
+absl::Status bitCast(Importer &importer, const Node &node) {
+  Building b(importer, node);
+  GRADUS_ASSIGN_OR_RETURN(Value input, importer.value(node, 0));
+  int64_t to = node.integer("to", 0);
+  RankedTensorType type = tensorType(input);
+  Type from = type.getElementType(),
+       element = elementType(to, importer.context());
+  if (!element)
+    return node.error("casts to ", dataTypeName(to),
+                      ", which is not supported");
+  auto bytes = [](Type each) { return (each.getIntOrFloatBitWidth() + 7) / 8; };
+  if (bytes(from) != bytes(element))
+    return node.error("casts elements of ", bytes(from), " bytes to such of ",
+                      bytes(element));
+  bool moves = isa<FloatType>(from) || isa<FloatType>(element);
+  Value result = moves ? b.make<arith::BitcastOp>(type.clone(element), input)
+                       : castTo(b, input, element);
+  GRADUS_RETURN_IF_ERROR(importer.define(node, 0, result));
+  importer.setUnsigned(node, 0, isUnsigned(to));
+  return absl::OkStatus();
+}
+
 const Operator kOperators[] = {
     {"DepthToSpace", depthToSpace},
     {"SpaceToDepth", spaceToDepth},
@@ -202,6 +259,8 @@ const Operator kOperators[] = {
     {"BitwiseOr", bitwise<arith::OrIOp>},
     {"BitwiseXor", bitwise<arith::XOrIOp>},
     {"BitwiseNot", bitwiseNot},
+    {"BitShift", bitShift},
+    {"BitCast", bitCast},
 };
 
 } // namespace

@@ -245,6 +245,11 @@ absl::StatusOr<Value> initial(const Building &b, int input, int64_t number,
   if (!batchFirst)
     return ofDirection(b, input, number, {d.batch, d.width}, directions);
   GRADUS_ASSIGN_OR_RETURN(Value value, b.importer.value(b.node, input, 3));
+  SmallVector<int64_t> expected = {d.batch, directions, d.width};
+  if (tensorType(value).getShape() != ArrayRef<int64_t>(expected))
+    return b.node.error("its input \"", b.node.input(input).str(),
+                        "\" has shape [", joined(tensorType(value).getShape()),
+                        "], expected [", joined(expected), "]");
   return element(b, b.permuted(value, {1, 0, 2}), number);
 }
 
@@ -284,6 +289,10 @@ absl::StatusOr<Direction> direction(const Building &b, const Kind &kind,
   d.steps = tensorType(inputs).getDimSize(0);
   d.batch = tensorType(inputs).getDimSize(1);
   d.width = b.node.integer("hidden_size", 0);
+  constexpr int64_t kMostSteps = 4096; // each is some ops of its own
+  if (d.steps > kMostSteps || d.width < 1 || d.width > INT32_MAX)
+    return b.node.error("has ", d.steps, " steps and hidden_size ", d.width,
+                        "; at most ", kMostSteps, " steps are supported");
   int64_t features = tensorType(inputs).getDimSize(2);
   bool batchFirst = b.node.integer("layout", 0);
   d.isReverse = number == 1 || b.node.text("direction", "forward") == "reverse";

@@ -1,6 +1,6 @@
 // ONNX ops that combine values along axes.
 
-#include "frontends/onnx/fold.h"
+#include "frontends/onnx/building.h"
 #include "frontends/onnx/operators.h"
 
 #include "ir/build.h"
@@ -39,14 +39,24 @@ template <Reduction kind>
 absl::Status reduceAlong(Importer &importer, const Node &node) {
   GRADUS_ASSIGN_OR_RETURN(Value input, importer.value(node, 0));
   ArrayRef<int64_t> shape = tensorType(input).getShape();
-  if (tensorType(input).getElementType().isInteger(1))
-    return node.error("is not supported on booleans");
+  Building b(importer, node);
+  Type element = tensorType(input).getElementType();
+  // Truth is ordered as 0 and 1.
+  bool isUnsigned = b.isUnsigned(), isBoolean = element.isInteger(1);
+  bool isExtreme = kind == Reduction::max || kind == Reduction::min;
+  if ((isBoolean || (isUnsigned && kind == Reduction::mean)) && !isExtreme)
+    return node.error("is not supported on ",
+                      isBoolean ? "booleans" : "unsigned integers");
+  if (isBoolean)
+    input = castTo(b, input, b.builder.getI8Type());
+  input = b.ordered(input, isUnsigned && isExtreme);
   GRADUS_ASSIGN_OR_RETURN(SmallVector<int64_t> axes,
                           reducedAxes(importer, node, shape.size()));
   Location location = importer.location(node);
   Value result = axes.empty()
                      ? input
                      : reduce(importer.builder, location, kind, input, axes);
+  result = castTo(b, b.ordered(result, isUnsigned && isExtreme), element);
   if (node.integer("keepdims", 1))
     result =
         reshape(importer.builder, location, result, keptShape(shape, axes));

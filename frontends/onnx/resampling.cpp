@@ -110,7 +110,12 @@ void place(const std::vector<double> &kernel, int64_t first,
 
 absl::StatusOr<std::vector<double>> weightsOf(const Resampling &how,
                                               const Resized &axis) {
-  std::vector<double> weights(axis.in * axis.out, 0);
+  int64_t count = 0;
+  if (__builtin_mul_overflow(axis.in, axis.out, &count) ||
+      count > (int64_t(1) << 26))
+    return invalid("would make ", axis.out, " of ", axis.in,
+                   " elements, which is too large");
+  std::vector<double> weights(count, 0);
   bool crops = how.coordinates == "tf_crop_and_resize";
   for (int64_t x = 0; x < axis.out; ++x) {
     GRADUS_ASSIGN_OR_RETURN(double point, origin(how, axis, x));

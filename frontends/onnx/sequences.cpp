@@ -101,11 +101,44 @@ absl::Status centerCropPad(Importer &importer, const Node &node) {
                       " axes");
   for (auto [given, size] : llvm::zip(axes, sizes)) {
     auto axis = normalAxis(given, rank);
-    if (!axis.ok() || size < 1)
+    if (!axis.ok() || size < 1 || size > (1 << 28))
       return node.error("cannot make axis ", given, " ", size, " long");
     value = cropOrPad(b, value, *axis, size);
   }
   return importer.define(node, 0, value);
+}
+
+//===-- rows turned round -------------------------------------------------===//
+
+/// The first `length` elements of each row, with one length a row, in reverse
+/// order; the others stay.
+absl::Status reverseSequence(Importer &importer, const Node &node) {
+  Building b(importer, node);
+  GRADUS_ASSIGN_OR_RETURN(Value input, importer.value(node, 0));
+  GRADUS_ASSIGN_OR_RETURN(Value lengths, importer.value(node, 1, 1));
+  int64_t rank = tensorType(input).getRank(),
+          time = node.integer("time_axis", 0),
+          batch = node.integer("batch_axis", 1);
+  if (rank < 2 || std::min(time, batch) != 0 || std::max(time, batch) != 1 ||
+      tensorType(lengths).getDimSize(0) != tensorType(input).getDimSize(batch))
+    return node.error("expected axes 0 and 1 and a length for each row, found "
+                      "time_axis ",
+                      time, " and batch_axis ", batch);
+  SmallVector<int64_t> order = allAxes(rank);
+  if (batch == 1)
+    std::swap(order[0], order[1]);
+  Value rows = b.permuted(input, order);
+  lengths = castTo(b, lengths, b.builder.getI64Type());
+  ArrayRef<int64_t> shape = tensorType(rows).getShape().take_front(2);
+  Value here = iota(b.builder, b.location,
+                    RankedTensorType::get(shape, b.builder.getI64Type()), 1);
+  Value end = broadcast(b.builder, b.location, lengths, shape, {0});
+  Value turned = b.sub(b.sub(end, b.number(1, end)), here);
+  Value at =
+      b.select(b.compare(arith::CmpIPredicate::slt, here, end), turned, here);
+  Value result =
+      b.make<GatherOp>(rows.getType(), rows, at, /*axis=*/1, /*batch_dims=*/1);
+  return importer.define(node, 0, b.permuted(result, order));
 }
 
 //===-- a mask ------------------------------------------------------------===//
@@ -170,6 +203,7 @@ const Operator kOperators[] = {
     {"CumProd", cumulativeProduct},
     {"CenterCropPad", centerCropPad},
     {"Compress", compress},
+    {"ReverseSequence", reverseSequence},
     {"HannWindow", nullptr, hann},
     {"HammingWindow", nullptr, hamming},
     {"BlackmanWindow", nullptr, blackman},

@@ -1,5 +1,6 @@
 // ONNX ops that slide a window: convolution and pooling.
 
+#include "frontends/onnx/building.h"
 #include "frontends/onnx/operators.h"
 
 #include "ir/build.h"
@@ -266,6 +267,12 @@ absl::Status convTranspose(Importer &importer, const Node &node) {
   SmallVector<int64_t> none(spatial.size(), 0);
   SmallVector<int64_t> extra = node.integers("output_padding", none);
   SmallVector<int64_t> wanted = wantedShape(node, sliding, spatial);
+  auto isTooLarge = [](int64_t size) {
+    return size < INT32_MIN || size > INT32_MAX;
+  };
+  if (llvm::any_of(extra, isTooLarge) || llvm::any_of(wanted, isTooLarge))
+    return node.error("output_padding is [", joined(extra),
+                      "] and output_shape [", joined(wanted), "]");
   if (extra.size() != spatial.size() ||
       (!wanted.empty() && wanted.size() != spatial.size()))
     return node.error("output_padding and output_shape need ", spatial.size(),
@@ -312,12 +319,19 @@ absl::StatusOr<Pool> readPool(Importer &importer, const Node &node) {
 absl::Status maxPool(Importer &importer, const Node &node) {
   importer.defineUnsupported(node, 1, "indices");
   GRADUS_ASSIGN_OR_RETURN(Pool pool, readPool(importer, node));
+  Building b(importer, node);
+  Type element = pool.result.getElementType(), real = b.builder.getF32Type();
+  if (!isa<FloatType>(element)) { // Of 8 bits, which an f32 holds.
+    pool.input = castTo(b, pool.input, real, b.isUnsigned());
+    pool.result = pool.result.clone(real);
+  }
   Type indices = pool.result.clone(importer.builder.getI32Type());
   const Sliding &s = pool.sliding;
   auto op = MaxPoolOp::create(importer.builder, importer.location(node),
                               pool.result, indices, pool.input, s.size,
                               s.strides, s.padsBegin, s.padsEnd, s.dilations);
-  return importer.define(node, 0, op.getResult());
+  return importer.define(
+      node, 0, castTo(b, op.getResult(), element, false, b.isUnsigned()));
 }
 
 absl::Status averagePool(Importer &importer, const Node &node) {
@@ -333,10 +347,94 @@ absl::Status averagePool(Importer &importer, const Node &node) {
   return importer.define(node, 0, result);
 }
 
-const Operator kOperators[] = {{"Conv", conv},
-                               {"ConvTranspose", convTranspose},
-                               {"MaxPool", maxPool},
-                               {"AveragePool", averagePool}};
+/// The p-norm of each window: a mean of powers, times their number.
+absl::Status lpPool(Importer &importer, const Node &node) {
+  Building b(importer, node);
+  GRADUS_ASSIGN_OR_RETURN(Pool pool, readPool(importer, node));
+  double p = node.opset() < 2 ? node.number("p", 2) : node.integer("p", 2);
+  if (!(p > 0) || !Building::isFloat(pool.input))
+    return node.error("expected floats and a p above 0, found ", p);
+  Value x = b.make<math::AbsFOp>(pool.input);
+  if (p == 2)
+    x = b.mul(x, x);
+  else if (p != 1)
+    x = b.make<math::PowFOp>(x, b.number(p, x));
+  const Sliding &s = pool.sliding;
+  double count = 1;
+  for (int64_t size : s.size)
+    count *= size;
+  Value mean = AveragePoolOp::create(b.builder, b.location, pool.result, x,
+                                     s.size, s.strides, s.padsBegin, s.padsEnd,
+                                     s.dilations, /*count_include_pad=*/true);
+  Value total = b.mul(mean, b.number(count, mean));
+  if (p == 2)
+    total = b.make<math::SqrtOp>(total);
+  else if (p != 1)
+    total = b.make<math::PowFOp>(total, b.number(1 / p, total));
+  return importer.define(node, 0, total);
+}
+
+//===-- columns -----------------------------------------------------------===//
+
+/// [channels * positions, 1, window...]: one at the position of each row.
+Constant oneHotWindows(Type element, int64_t channels,
+                       ArrayRef<int64_t> window) {
+  int64_t positions = 1;
+  for (int64_t size : window)
+    positions *= size;
+  SmallVector<int64_t> shape = {channels * positions, 1};
+  llvm::append_range(shape, window);
+  Constant result = zeros(element, shape);
+  for (int64_t row = 0; row < channels * positions; ++row)
+    result.tensor.floats[row * positions + row % positions] = 1;
+  return result;
+}
+
+/// Sums columns [N, C * positions, windows] where they lie in images: the
+/// gradient of a convolution that takes windows apart.
+absl::Status columnsToImage(Importer &importer, const Node &node) {
+  Building b(importer, node);
+  GRADUS_ASSIGN_OR_RETURN(Value input, importer.value(node, 0, 3));
+  GRADUS_ASSIGN_OR_RETURN(SmallVector<int64_t> image,
+                          importer.integers(node, 1, "image_shape"));
+  GRADUS_ASSIGN_OR_RETURN(SmallVector<int64_t> block,
+                          importer.integers(node, 2, "block_shape"));
+  GRADUS_ASSIGN_OR_RETURN(Sliding sliding, readWindow(node, block, image));
+  ArrayRef<int64_t> shape = tensorType(input).getShape();
+  int64_t positions = 1, windows = 1;
+  for (int64_t size : block)
+    if (__builtin_mul_overflow(positions, size, &positions))
+      positions = INT32_MAX;
+  int64_t channels = shape[1] / positions;
+  SmallVector<int64_t> result = {shape[0], channels};
+  llvm::append_range(result, image);
+  if (image.empty() || image.size() > 3 || !Building::isFloat(input) ||
+      llvm::any_of(image, [](int64_t size) { return size < 1; }))
+    return node.error("images of shape [", joined(image),
+                      "] are not supported");
+  GRADUS_ASSIGN_OR_RETURN(
+      SmallVector<int64_t> columns,
+      resultShape(node, sliding, result, channels * positions));
+  for (int64_t count : ArrayRef(columns).drop_front(2))
+    windows *= count;
+  if (channels * positions != shape[1] || channels < 1 || windows != shape[2])
+    return node.error("columns of shape [", joined(shape), "] do not fit ",
+                      windows, " windows of ", positions, " elements");
+  Constant weight =
+      oneHotWindows(tensorType(input).getElementType(), channels, sliding.size);
+  Value rows =
+      arith::ConstantOp::create(b.builder, b.location, toAttribute(weight));
+  Value summed = ConvolutionBackwardDataOp::create(
+      b.builder, b.location, tensorType(input).clone(result),
+      b.shaped(input, columns), rows, sliding.strides, sliding.padsBegin,
+      sliding.padsEnd, sliding.dilations, /*groups=*/channels);
+  return importer.define(node, 0, summed);
+}
+
+const Operator kOperators[] = {
+    {"Conv", conv},       {"ConvTranspose", convTranspose},
+    {"MaxPool", maxPool}, {"AveragePool", averagePool},
+    {"LpPool", lpPool},   {"Col2Im", columnsToImage}};
 
 } // namespace
 

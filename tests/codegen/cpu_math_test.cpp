@@ -81,6 +81,12 @@ TEST(CpuMath, IsCloseInSinglePrecision) {
   EXPECT_LT(worstError<float>("math.erf", std::erf, -5, 5), 6 * ulp);
   EXPECT_LT(worstError<float>("math.sin", std::sin, -50, 50, 1e-1), 4 * ulp);
   EXPECT_LT(worstError<float>("math.cos", std::cos, -50, 50, 1e-1), 4 * ulp);
+  EXPECT_LT(worstError<float>("math.atan", std::atan, -9, 9), 4 * ulp);
+  EXPECT_LT(worstError<float>("math.asin", std::asin, -1, 1), 5 * ulp);
+  EXPECT_LT(worstError<float>("math.acos", std::acos, -1, 1, 1e-1), 5 * ulp);
+  EXPECT_LT(worstError<float>("math.asinh", std::asinh, -9, 9), 5 * ulp);
+  EXPECT_LT(worstError<float>("math.acosh", std::acosh, 1, 9), 5 * ulp);
+  EXPECT_LT(worstError<float>("math.atanh", std::atanh, -0.99, 0.99), 6 * ulp);
   EXPECT_LT(
       worstError<float>(
           "math.rsqrt", [](double x) { return 1 / std::sqrt(x); }, 1e-3, 10),
@@ -95,6 +101,12 @@ TEST(CpuMath, IsCloseInDoublePrecision) {
   EXPECT_LT(worstError<double>("math.erf", std::erf, -7, 7), 1e-13);
   EXPECT_LT(worstError<double>("math.sin", std::sin, -50, 50, 1e-2), 1e-13);
   EXPECT_LT(worstError<double>("math.cos", std::cos, -50, 50, 1e-2), 1e-13);
+  EXPECT_LT(worstError<double>("math.atan", std::atan, -9, 9), 1e-13);
+  EXPECT_LT(worstError<double>("math.asin", std::asin, -1, 1), 1e-13);
+  EXPECT_LT(worstError<double>("math.acos", std::acos, -1, 1, 1e-1), 1e-13);
+  EXPECT_LT(worstError<double>("math.asinh", std::asinh, -9, 9), 1e-13);
+  EXPECT_LT(worstError<double>("math.acosh", std::acosh, 1, 9), 1e-13);
+  EXPECT_LT(worstError<double>("math.atanh", std::atanh, -0.99, 0.99), 1e-13);
   EXPECT_LT(worstError<double>("math.sqrt", std::sqrt, 0, 50), 1e-15);
 }
 

@@ -22,6 +22,8 @@ struct Row {
 };
 
 inline const Range positive = {0.3, 3};
+inline const Range small = {-0.9, 0.9};
+inline const Range aboveOne = {1.2, 4};
 inline const Range tenClasses = {-2, 2, 10};
 
 // clang-format off
@@ -107,6 +109,12 @@ inline const Row rows[] = {
     {"%a: tensor<5xf64>", "%y = arith.truncf %a : tensor<5xf64> to tensor<5xbf16>"},
 
     {"%a: tensor<2x3xf64>", "%y = math.absf %a : tensor<2x3xf64>"},
+    {"%a: tensor<2x3xf64>", "%y = math.acos %a : tensor<2x3xf64>", small},
+    {"%a: tensor<2x3xf64>", "%y = math.acosh %a : tensor<2x3xf64>", aboveOne},
+    {"%a: tensor<2x3xf64>", "%y = math.asin %a : tensor<2x3xf64>", small},
+    {"%a: tensor<2x3xf64>", "%y = math.asinh %a : tensor<2x3xf64>"},
+    {"%a: tensor<2x3xf64>", "%y = math.atan %a : tensor<2x3xf64>"},
+    {"%a: tensor<2x3xf64>", "%y = math.atanh %a : tensor<2x3xf64>", small},
     {"%a: tensor<2x3xf64>", "%y = math.cos %a : tensor<2x3xf64>"},
     {"%a: tensor<2x3xf64>", "%y = math.erf %a : tensor<2x3xf64>"},
     {"%a: tensor<2x3xf64>", "%y = math.exp %a : tensor<2x3xf64>"},

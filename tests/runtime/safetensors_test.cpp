@@ -96,7 +96,7 @@ TEST(Safetensors, SaysWhatIsWrong) {
       wordsFor(R"({"a":{"dtype":"F8","shape":[2],"data_offsets":[0,8]}})"),
       "tensor a has dtype F8, which is not one of F32, F64, F16, BF16, I8, U8, "
       "I32, "
-      "I64, BOOL");
+      "I64, BOOL, I16, U16, U32, U64");
   EXPECT_EQ(
       wordsFor(R"({"a":{"dtype":"F32","shape":[-2],"data_offsets":[0,8]}})"),
       "tensor a has a shape that is not a list of sizes");

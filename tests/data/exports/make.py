@@ -77,6 +77,18 @@ class Rounded(nn.Module):
         return self.head(torch.fmod(self.body(x), 0.5))
 
 
+class Lacking(nn.Module):
+    """Determinants and the places of what is not zero, which are ops that we do not have."""
+
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Linear(6, 4)
+
+    def forward(self, x):
+        x = self.body(x)
+        return torch.linalg.det(x.reshape(-1, 2, 2)), torch.nonzero(x)
+
+
 def strip(path):
     model = onnx.load(path)
     for part in [model, model.graph, *model.graph.node, *model.graph.initializer, *model.graph.input, *model.graph.output,
@@ -106,6 +118,7 @@ def main():
     export("two_heads", TwoHeads(), rows, dynamo=True, optimize=False, output_names=["logits", "aux"])
     export("fixed_batch", FixedBatch(), rows, dynamo=False, input_names=["x"], dynamic_axes={"x": {0: "batch"}})
     export("rounded", Rounded(), rows, dynamo=True, optimize=False)
+    export("lacking", Lacking(), rows, dynamo=True, optimize=False)
 
 
 if __name__ == "__main__":

@@ -123,3 +123,48 @@ TEST(Logic, TakesAnyRestOfReals) {
   Values y = run(model.node("Mod", {"x", "w"}, {"y"}), given({-1, 5})).floats;
   EXPECT_EQ(y, (Values{2, 5}));
 }
+
+/// y of two nodes' worth of u8: the numbers 200 and 100.
+static HostTensor ofBytes(const char *type) {
+  SmallModel model;
+  model.input("x", {1}, ::onnx::TensorProto::UINT8)
+      .input("z", {1}, ::onnx::TensorProto::UINT8)
+      .node(type, {"x", "z"}, {"y"})
+      .output("y");
+  HostTensor x{{1}, false, {}, {200}}, z{{1}, false, {}, {100}};
+  return evaluate(model, {x, z});
+}
+
+TEST(Logic, KnowsNumbersWithoutASign) {
+  EXPECT_EQ(ofBytes("Greater").integers, (Numbers{1}));
+  EXPECT_EQ(ofBytes("Max").integers[0] & 255, 200);
+  EXPECT_EQ(ofBytes("Div").integers, (Numbers{2}));
+  EXPECT_EQ(ofBytes("Mod").integers, (Numbers{0}));
+  EXPECT_EQ(ofBytes("Add").integers[0] & 255, 44);
+}
+
+TEST(Logic, CastsNumbersWithoutASign) {
+  SmallModel model;
+  model.input("x", {2}, ::onnx::TensorProto::UINT8)
+      .node("Cast", {"x"}, {"y"})
+      .with("to", int(::onnx::TensorProto::FLOAT))
+      .output("y");
+  HostTensor x{{2}, false, {}, {255, 7}};
+  EXPECT_EQ(evaluate(model, {x}).floats, (Values{255, 7}));
+}
+
+TEST(Logic, KeepsTheSignOfInputsAndOutputs) {
+  SmallModel model;
+  model.input("x", {2}, ::onnx::TensorProto::UINT16)
+      .node("Abs", {"x"}, {"y"})
+      .output("y");
+  Imported imported = import(model);
+  ASSERT_EQ(imported.error, "");
+  auto element = [](mlir::Type type) {
+    return mlir::cast<mlir::RankedTensorType>(type).getElementType();
+  };
+  EXPECT_TRUE(
+      element(imported.predict().getArgumentTypes()[0]).isUnsignedInteger(16));
+  EXPECT_TRUE(element(imported.predict().getReturned()[0].getType())
+                  .isUnsignedInteger(16));
+}

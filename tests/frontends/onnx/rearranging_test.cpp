@@ -72,3 +72,25 @@ TEST(Rearranging, RefusesBlocksThatDoNotFit) {
             "node \"the DepthToSpace\" (DepthToSpace): has 3 channels, which "
             "is no multiple of 4");
 }
+
+TEST(Rearranging, ShiftsBits) {
+  SmallModel model;
+  model.input("x", {3}, ::onnx::TensorProto::UINT8)
+      .input("by", {3}, ::onnx::TensorProto::UINT8)
+      .node("BitShift", {"x", "by"}, {"y"})
+      .with("direction", "RIGHT")
+      .output("y");
+  HostTensor x{{3}, false, {}, {200, 16, 255}}, by{{3}, false, {}, {3, 4, 8}};
+  EXPECT_EQ(evaluate(model, {x, by}).integers,
+            (std::vector<int64_t>{25, 1, 0}));
+}
+
+TEST(Rearranging, ReadsBitsAsAnotherType) {
+  SmallModel model;
+  model.input("x", {2})
+      .node("BitCast", {"x"}, {"y"})
+      .with("to", int(::onnx::TensorProto::INT32))
+      .output("y");
+  EXPECT_EQ(evaluate(model, {tensor({2}, {1, -2.5})}).integers,
+            (std::vector<int64_t>{1065353216, -1071644672}));
+}

@@ -62,3 +62,15 @@ TEST(Sequences, MakeWindows) {
   EXPECT_NEAR(y[1], 0.5, 1e-7);
   EXPECT_NEAR(y[2], 1, 1e-7);
 }
+
+TEST(Sequences, TurnRowsRound) {
+  SmallModel model;
+  model.input("x", {2, 3})
+      .integers("lengths", {2}, {2, 3})
+      .node("ReverseSequence", {"x", "lengths"}, {"y"})
+      .with("time_axis", 1)
+      .with("batch_axis", 0)
+      .output("y");
+  EXPECT_EQ(evaluate(model, {tensor({2, 3}, {1, 2, 3, 4, 5, 6})}).floats,
+            (Values{2, 1, 3, 6, 5, 4}));
+}

@@ -176,3 +176,37 @@ TEST(Window, SaysWhatDoesNotFit) {
             "node \"the MaxPool\" (MaxPool): its input \"x\" has rank 2, "
             "expected [N, C] and 1 to 3 spatial axes");
 }
+
+TEST(Window, HaveNorms) {
+  SmallModel model;
+  model.input("x", {1, 1, 3})
+      .node("LpPool", {"x"}, {"y"})
+      .with("kernel_shape", Shape{2})
+      .with("p", 2)
+      .output("y");
+  EXPECT_EQ(evaluate(model, {tensor({1, 1, 3}, {3, -4, 0})}).floats,
+            (std::vector<double>{5, 4}));
+}
+
+TEST(Window, AreSummedWhereTheyLieInImages) {
+  SmallModel model;
+  model.input("columns", {1, 2, 2})
+      .integers("image", {1}, {3})
+      .integers("block", {1}, {2})
+      .node("Col2Im", {"columns", "image", "block"}, {"y"})
+      .output("y");
+  EXPECT_EQ(evaluate(model, {tensor({1, 2, 2}, {1, 2, 10, 20})}).floats,
+            (std::vector<double>{1, 12, 20}));
+}
+
+TEST(Window, RefuseColumnsThatDoNotFit) {
+  SmallModel model;
+  model.input("columns", {1, 2, 3})
+      .integers("image", {1}, {3})
+      .integers("block", {1}, {2})
+      .node("Col2Im", {"columns", "image", "block"}, {"y"})
+      .output("y");
+  EXPECT_EQ(import(model).error,
+            "node \"the Col2Im\" (Col2Im): columns of shape [1, 2, 3] do not "
+            "fit 2 windows of 2 elements");
+}
