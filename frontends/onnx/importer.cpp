@@ -26,6 +26,16 @@ bool matches(llvm::StringRef pattern, llvm::StringRef name) {
   return false;
 }
 
+bool mayBeTrained(llvm::StringRef name, int64_t rank,
+                  const std::vector<std::string> &trainable) {
+  if (rank > 0)
+    return true;
+  bool isMember = name.contains('.') && name.find_first_of("/:") == name.npos;
+  return isMember || llvm::any_of(trainable, [&](const std::string &pattern) {
+           return pattern != "*" && matches(pattern, name);
+         });
+}
+
 Importer::Importer(ModelFile &file, const ImportOptions &options,
                    ProgramOp program, GraphOp graph)
     : builder(OpBuilder::atBlockTerminator(&graph.getBody().front())),
@@ -38,10 +48,11 @@ Location Importer::location(const Node &node) const {
 
 //===-- definitions -------------------------------------------------------===//
 
-/// Floats of rank one or more may be trained; the rest is constant.
+/// Floats that may be trained are states; the rest is constant.
 absl::Status Importer::defineInitializer(const TensorProto &tensor) {
   GRADUS_ASSIGN_OR_RETURN(RankedTensorType type, file_.type(tensor, context()));
-  if (isa<FloatType>(type.getElementType()) && type.getRank() > 0) {
+  if (isa<FloatType>(type.getElementType()) &&
+      mayBeTrained(tensor.name(), type.getRank(), options_.trainable)) {
     entries_[tensor.name()].state = &tensor;
     return absl::OkStatus();
   }

@@ -19,6 +19,12 @@ namespace gradus::onnx {
 /// `name` matches `pattern`, in which * stands for any text.
 bool matches(llvm::StringRef pattern, llvm::StringRef name);
 
+/// True if a float initializer of this name and rank may be trained. Scalars
+/// may only where a pattern names them, or where their own name is that of a
+/// module's member (`blocks.0.gain`): most are constants.
+bool mayBeTrained(llvm::StringRef name, int64_t rank,
+                  const std::vector<std::string> &trainable);
+
 class Importer {
 public:
   Importer(ModelFile &file, const ImportOptions &options, ProgramOp program,

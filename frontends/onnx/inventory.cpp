@@ -74,7 +74,8 @@ ModelInventory inventoryOf(ModelFile &file, const ImportOptions &options) {
   std::set<std::string> used = usedNames(file.graph()),
                         kept = statistics(file.graph());
   for (const ::onnx::TensorProto &tensor : file.graph().initializer()) {
-    if (!isFloat(tensor) || tensor.dims_size() == 0 ||
+    if (!isFloat(tensor) ||
+        !mayBeTrained(tensor.name(), tensor.dims_size(), options.trainable) ||
         !used.count(tensor.name()))
       continue;
     bool trained = matchesAny(options.trainable, tensor.name()) &&

@@ -20,6 +20,25 @@ TEST(Importer, MatchesPatterns) {
   EXPECT_FALSE(gradus::onnx::matches("layer", "layer.0"));
 }
 
+// Most scalars are constants; `blocks.0.gain` is a parameter of a module.
+TEST(Importer, TrainsScalarsThatAreMembersOrNamed) {
+  using gradus::onnx::mayBeTrained;
+  EXPECT_TRUE(mayBeTrained("w", 1, {"*"}));
+  EXPECT_TRUE(mayBeTrained("blocks.0.gain", 0, {"*"}));
+  EXPECT_FALSE(mayBeTrained("val_36", 0, {"*"}));
+  EXPECT_FALSE(mayBeTrained("/blocks.0/Constant_output_0", 0, {"*"}));
+  EXPECT_TRUE(mayBeTrained("gain", 0, {"gain"}));
+  SmallModel model;
+  model.input("x", {2})
+      .floats("a.gain", {}, {3})
+      .floats("half", {}, {0.5})
+      .node("Mul", {"x", "a.gain"}, {"a"})
+      .node("Mul", {"a", "half"}, {"y"})
+      .output("y");
+  Imported imported = import(model);
+  EXPECT_EQ(countStates(imported), 1u);
+}
+
 TEST(Importer, MakesOneStateOfATiedWeight) {
   SmallModel model;
   model.input("x", {1})
