@@ -12,6 +12,8 @@
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/FormatVariadic.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace gradus;
 
@@ -129,8 +131,9 @@ static ProgramOp programOf(ModuleOp module) {
   return *module.getOps<ProgramOp>().begin();
 }
 
+/// To the next hundredth, so that a limit of that many is met.
 static std::string mebibytes(int64_t bytes) {
-  return llvm::formatv("{0:F1} MiB", bytes / 1048576.0);
+  return llvm::formatv("{0:F2} MiB", std::ceil(bytes / 10485.76) / 100);
 }
 
 /// Runs twice what must be so that all bytes, those of the code too, are within
@@ -151,13 +154,18 @@ compileWithin(ModuleOp module, int64_t limit, const CompileOptions &options,
       return parts.takeError();
     if (report.predicted() <= limit)
       return writeArtifact(*parts);
+    // With other code it would not fit either.
+    if (fitted->bytes > limit)
+      break;
     code = report.code;
   }
   return llvm::createStringError(
       "memory_limit: found " + mebibytes(limit) +
       ", expected at least the smallest possible, " +
       mebibytes(report.predicted()) + " (state " + mebibytes(report.state) +
-      ", arena " + mebibytes(report.arena) + " with recomputation)");
+      ", constants " + mebibytes(report.constants) + ", code " +
+      mebibytes(report.code) + ", arena " + mebibytes(report.arena) +
+      " with recomputation)");
 }
 
 llvm::Expected<std::vector<char>>

@@ -351,11 +351,12 @@ def Recompute : Pass<"recompute", "::gradus::GraphOp"> {
   let description = [{
     Cuts the commands of `@train` up to where most bytes are alive (the loss, or
     a little behind it) into `segments` of about as many bytes of results each,
-    where few bytes cross. In the first `recomputed` of them, what the backward pass reads is made again from what crosses the
-    cuts, right before it is first read (Chen et al., "Training Deep Nets with
-    Sublinear Memory Cost", 2016). The last segment never is: its gradients come
-    at once. Stands behind `schedule`: the second run launches the same code, so
-    every bit is the same. Codegen asks for it only under a memory limit.
+    where few bytes cross. In the first `recomputed` of them, what the backward
+    pass reads is made again from what crosses the cuts, right before it is
+    first read (Chen et al., "Training Deep Nets with Sublinear Memory Cost",
+    2016). The last segment never is: its gradients come at once. Stands behind
+    `schedule`: the second run launches the same code, so every bit is the same.
+    Codegen asks for it only under a memory limit.
   }];
   let options = [
     Option<"segments", "segments", "unsigned", /*default=*/"8", "Parts of the forward pass">,

@@ -32,11 +32,17 @@ public:
       for (Value operand : command->getOperands())
         readers_[storageOf(operand)].push_back(index);
     }
+    for (Operation &op : graph.getBody().front())
+      if (isa<ReturnOp, WriteOp>(op))
+        for (Value operand : op.getOperands())
+          keptAnyway_.insert(storageOf(operand));
   }
 
   /// How many of the first commands are the forward pass.
   size_t forward() const { return forward_; }
   Operation *command(size_t number) const { return commands_[number]; }
+  /// Whether a value is alive to the end: returned, or written to a state.
+  bool isKeptAnyway(Value value) const { return keptAnyway_.contains(value); }
   /// Whether an op is a command of the backward pass.
   bool isLate(Operation *op) const {
     auto found = number_.find(op);
@@ -58,6 +64,7 @@ private:
   size_t forward_;
   DenseMap<Operation *, size_t> number_;
   DenseMap<Value, SmallVector<size_t>> readers_;
+  DenseSet<Value> keptAnyway_;
 };
 
 //===-- cuts --------------------------------------------------------------===//
@@ -150,7 +157,7 @@ private:
     for (size_t at = begin_; at < end_; ++at)
       for (Value result : step_.command(at)->getResults()) {
         ArrayRef<size_t> readers = step_.readers(result);
-        if (crosses(result) || readers.empty() ||
+        if (crosses(result) || step_.isKeptAnyway(result) || readers.empty() ||
             readers.back() < step_.forward())
           continue;
         kept_.push_back(result);

@@ -120,7 +120,10 @@ public:
         ++readers_[operand];
     for (Value returned : graph.getReturned())
       ++readers_[storageOf(returned)];
-    graph.walk([&](WriteOp write) { ++readers_[storageOf(write.getValue())]; });
+    graph.walk([&](WriteOp write) {
+      ++readers_[storageOf(write.getValue())];
+      written_.insert(storageOf(write.getValue()));
+    });
   }
 
   SmallVector<Operation *> run() {
@@ -154,11 +157,13 @@ private:
     return best;
   }
 
-  /// Bytes that come alive less those that die.
+  /// Bytes that come alive less those that die; a state's new value takes the
+  /// place of the old.
   int64_t growth(Operation *command) {
     int64_t bytes = 0;
     for (Value result : command->getResults())
-      bytes += paddedBytes(result.getType());
+      if (!written_.contains(result))
+        bytes += paddedBytes(result.getType());
     for (Value operand : operandsOf(command))
       if (readers_[operand] == 1 && !operand.getDefiningOp<ReadOp>())
         bytes -= paddedBytes(operand.getType());
@@ -168,6 +173,7 @@ private:
   ArrayRef<Operation *> commands_;
   Ready ready_;
   DenseMap<Value, int64_t> readers_;
+  DenseSet<Value> written_; // to states
 };
 
 struct Schedule : impl::ScheduleBase<Schedule> {

@@ -19,7 +19,7 @@
 namespace gradus::runtime {
 
 struct ReadOptions {
-  bool trust = false; // skip the hashes of sections, but never of the header
+  bool trust = false; // skip the hashes of weights and constants
 };
 
 class Artifact {

@@ -274,6 +274,9 @@ gradus_status gradus_steps(gradus_session *session, int graph, int64_t count,
   const GraphInfo *info = graphOf(session, graph);
   if (!info)
     return noGraph(session, graph);
+  if (count < 0)
+    return reject(session, "expected a count of 0 steps or more, found " +
+                               std::to_string(count));
   for (; ran < count; ++ran) {
     Status status = stepOnce(
         *session, graph, inputs ? inputs + ran * info->inputs.size() : nullptr,

@@ -52,18 +52,6 @@ std::string contentHash(const std::vector<NamedTensor> &tensors,
       reinterpret_cast<const uint8_t *>(all.data()), all.size()));
 }
 
-/// Files of other tools have no hash, and are taken as they are.
-Status verifyHash(const Safetensors &file) {
-  auto stored = file.metadata().find(kContentHash);
-  if (stored == file.metadata().end())
-    return Status();
-  std::string found = contentHash(file.tensors(), file.metadata());
-  if (stored->second == found)
-    return Status();
-  return invalid("is damaged: its contents have the hash ", found,
-                 ", but were written with ", stored->second);
-}
-
 Status verifyTypes(const Safetensors &file,
                    const std::vector<StateMemory> &states) {
   for (const StateMemory &state : states) {
@@ -99,6 +87,17 @@ Status verifyNames(const Safetensors &file,
 
 } // namespace
 
+Status verifyContents(const Safetensors &file) {
+  auto stored = file.metadata().find(kContentHash);
+  if (stored == file.metadata().end())
+    return Status();
+  std::string found = contentHash(file.tensors(), file.metadata());
+  if (stored->second == found)
+    return Status();
+  return invalid("is damaged: its contents have the hash ", found,
+                 ", but were written with ", stored->second);
+}
+
 Status writeCheckpoint(const std::string &path,
                        const std::vector<StateMemory> &states,
                        std::map<std::string, std::string> metadata) {
@@ -113,7 +112,7 @@ Status writeCheckpoint(const std::string &path,
 Status readCheckpoint(const std::string &path,
                       const std::vector<StateMemory> &states, Restore what) {
   GRADUS_ASSIGN(Safetensors file, Safetensors::open(path));
-  GRADUS_TRY(at(verifyHash(file), path));
+  GRADUS_TRY(at(verifyContents(file), path));
   std::vector<StateMemory> wanted;
   bool any = states.empty();
   for (const StateMemory &state : states)

@@ -3,6 +3,7 @@
 
 #pragma once
 
+#include "runtime/safetensors.h"
 #include "runtime/session.h"
 
 #include "runtime/status.h"
@@ -23,6 +24,9 @@ struct StateMemory {
 Status writeCheckpoint(const std::string &path,
                        const std::vector<StateMemory> &states,
                        std::map<std::string, std::string> metadata);
+
+/// Whether a file holds what its hash was taken of; true where it has none.
+Status verifyContents(const Safetensors &file);
 
 /// Fills states from a file. Checks all of it first: on an error none changed.
 /// A file without a hash, as other tools write it, is taken as it is.

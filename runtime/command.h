@@ -25,7 +25,8 @@ public:
   virtual Status setExtraScratch(void *) { return Status(); }
 };
 
-/// What commands are made from. All of it outlives them.
+/// What commands are made from. What it points to outlives them; the context
+/// itself does not.
 struct CommandContext {
   const artifact::Plan &plan;
   const artifact::CodeHeader *kernels;

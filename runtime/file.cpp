@@ -100,7 +100,8 @@ Status syncDirectory(const std::string &path) {
 //===-- MappedFile --------------------------------------------------------===//
 
 StatusOr<MappedFile> MappedFile::open(const std::string &path) {
-  Descriptor opened{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  // O_NONBLOCK: a pipe without a writer must not hold us up.
+  Descriptor opened{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
   if (opened.number < 0)
     return systemError(path, "open");
   struct stat facts;

@@ -165,7 +165,8 @@ GRADUS_API gradus_status gradus_step(gradus_session *session, int graph,
 
 /* Runs a graph `count` times over a queue of batches: inputs[k *
  * inputs_of_graph
- * + i] is input i of step k, and outputs in the same way (NULL: not wanted).
+ * + i] is input i of step k, and outputs in the same way (NULL: where they
+ * are bound).
  * Stops between steps when cancelled. `*done` (may be NULL) gets the number of
  * steps that ran to their end. */
 GRADUS_API gradus_status gradus_steps(gradus_session *session, int graph,

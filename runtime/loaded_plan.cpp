@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 
 namespace gradus::runtime {
 
@@ -66,6 +67,10 @@ LoadedPlan::load(std::shared_ptr<const Artifact> artifact,
   int used = canUseThreads(plan) ? threads : 1;
   std::unique_ptr<LoadedPlan> loaded(
       new LoadedPlan(std::move(artifact), plan, used));
+  if (int failure = loaded->pool_.failure())
+    return Status(StatusCode::failed,
+                  inWords("cannot start thread ", loaded->threads() + 1, " of ",
+                          used, ": ", std::strerror(failure)));
   GRADUS_TRY(loaded->allocate());
   GRADUS_TRY(loaded->prepare(deterministic));
   return loaded;

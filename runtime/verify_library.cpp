@@ -207,8 +207,11 @@ Status verifyConvolution(const LibraryCommand &command, const Dims &source,
   int64_t groups = weights.size() > rank ? weights[0] : 1;
   if (weights.size() > rank)
     weights.erase(weights.begin());
-  if (source[0] != result[0] || source[1] != groups * weights[1] ||
-      result[1] != groups * weights[0] || (bias && *bias != Dims{result[1]}))
+  int64_t inputs = 0, outputs = 0;
+  if (__builtin_mul_overflow(groups, weights[1], &inputs) ||
+      __builtin_mul_overflow(groups, weights[0], &outputs) ||
+      source[0] != result[0] || source[1] != inputs || result[1] != outputs ||
+      (bias && *bias != Dims{result[1]}))
     return misfit;
   GRADUS_TRY(verifyWindow(command.strides(), rank - 2, 1, "strides"));
   GRADUS_TRY(verifyWindow(command.dilations(), rank - 2, 1, "dilations"));

@@ -236,7 +236,6 @@ void Comparison::finalParameter(const std::string &parameter,
     addDifference("final " + parameter, toDoubles(*all), found, tolerance);
 }
 
-/// PyTorch's running variance divides by N - 1, as ours does by default.
 const runtime::NamedTensor *
 Comparison::expectedBuffer(absl::string_view name) const {
   return recorded_.expected(
@@ -258,6 +257,7 @@ double Comparison::scaleOfBuffer(const std::string &buffer) const {
   return scale + normOf(deviations);
 }
 
+/// PyTorch's running variance divides by N - 1, as ours does by default.
 void Comparison::finalBuffer(const std::string &buffer,
                              std::span<const double> values) {
   const auto *all = expectedBuffer(buffer);

@@ -77,7 +77,6 @@ std::vector<double> Bench::measure(int64_t steps, double share) {
     check(steps == 1 ? session_.step(graph_, inputs)
                      : session_.steps(graph_, steps, inputs, {}));
   };
-  call(); // warm
   std::vector<double> seconds;
   auto began = Clock::now();
   for (auto now = began;
@@ -97,12 +96,12 @@ std::vector<double> Bench::measureCommands() {
   std::vector<std::vector<double>> times(nanoseconds.size());
   session_.timeCommands(graph_, nanoseconds);
   auto began = Clock::now();
-  while (Clock::now() - began < std::chrono::duration<double>(seconds_)) {
+  do {
     std::fill(nanoseconds.begin(), nanoseconds.end(), 0);
     check(session_.step(graph_, inputs_));
     for (size_t i = 0; i < times.size(); ++i)
       times[i].push_back(nanoseconds[i]);
-  }
+  } while (Clock::now() - began < std::chrono::duration<double>(seconds_));
   session_.timeCommands(graph_, {});
   std::vector<double> medians;
   for (std::vector<double> &each : times)
@@ -170,14 +169,17 @@ void run(const BenchOptions &options) {
   auto session = openSession(options.session);
   int graph = findGraph(*session, options.graph);
   Bench bench(*session, graph, options.seconds / 3);
+  // Of a slow step fewer in one call, so that a round is over in time.
+  bench.measure(1, 0); // warm
+  double once = bench.measure(1, 0).front();
+  int64_t steps =
+      std::clamp<int64_t>(static_cast<int64_t>(std::min(
+                              1e18, options.seconds / 3 / kRounds / once)),
+                          1, options.stepsPerCall);
   // In turns, because the speed of a machine changes from second to second.
   std::vector<double> step, call;
-  int64_t steps = options.stepsPerCall;
   for (int round = 0; round < kRounds; ++round) {
     append(step, bench.measure(1, 1.0 / kRounds));
-    // Of a slow step fewer, so that a round is over in time.
-    double atOnce = options.seconds / 3 / kRounds / 2 / median(step);
-    steps = std::clamp<int64_t>(atOnce, 1, steps);
     append(call, bench.measure(steps, 1.0 / kRounds));
   }
   ordered_json result = {{"artifact", options.session.artifact},

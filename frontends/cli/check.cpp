@@ -6,6 +6,9 @@
 #include "frontends/cli/failure.h"
 #include "frontends/cli/text.h"
 
+#include "absl/strings/str_join.h"
+
+#include <algorithm>
 #include <cstdio>
 
 using nlohmann::ordered_json;
@@ -88,10 +91,31 @@ bool wants(const std::string &asked, const std::string &name) {
   return asked.empty() || asked == name;
 }
 
+/// What --run or --file must be one of.
+void checkChoice(const std::filesystem::path &folder, const char *option,
+                 const std::string &asked,
+                 const std::vector<std::string> &names) {
+  if (!asked.empty() &&
+      std::find(names.begin(), names.end(), asked) == names.end())
+    throw badInput(option, " ", asked, ": ", folder.string(), " has ",
+                   absl::StrJoin(names, ", "));
+}
+
+void checkChoices(const std::filesystem::path &folder,
+                  const CheckOptions &options,
+                  const check::RecordedCase &recorded) {
+  std::vector<std::string> runs;
+  for (const check::Json &run : recorded.description().at("runs"))
+    runs.push_back(run.at("id"));
+  checkChoice(folder, "--run", options.run, runs);
+  checkChoice(folder, "--file", options.file, recorded.files());
+}
+
 /// Every file with every run; the gradients with the first run of each file.
 void checkCase(const std::filesystem::path &folder, const CheckOptions &options,
                Tally &tally) {
   check::RecordedCase recorded = take(check::RecordedCase::open(folder));
+  checkChoices(folder, options, recorded);
   for (const std::string &file : recorded.files()) {
     check::Options how = options.check;
     for (const check::Json &run : recorded.description().at("runs")) {

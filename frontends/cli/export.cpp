@@ -5,6 +5,7 @@
 #include "frontends/cli/failure.h"
 #include "frontends/cli/output_files.h"
 #include "frontends/cli/text.h"
+#include "runtime/checkpoint.h"
 #include "runtime/file.h"
 #include "runtime/safetensors.h"
 
@@ -54,7 +55,10 @@ void run(const ExportOptions &options) {
   checkOutputFiles(
       {{"-o", options.output}},
       {{"the model", options.model}, {"--checkpoint", options.checkpoint}});
+  if (!options.model.ends_with(".onnx"))
+    throw badInput(options.model, ": is no ONNX model (.onnx)");
   Safetensors file = take(Safetensors::open(options.checkpoint));
+  check(runtime::at(verifyContents(file), options.checkpoint));
   compiler::ExportRequest request;
   request.model = options.model;
   request.inference = options.inference;

@@ -19,6 +19,16 @@ static const char *kExamples = R"(Examples:
 Exit codes: 0 done, 1 failed while running, 2 usage or input, 130 interrupted.
 `gradus COMMAND --help` says more, with examples.)";
 
+/// `--checkpoint "$UNSET"` is a mistake, not an option that was left out.
+static void refuseEmptyValues(CLI::App &app) {
+  for (CLI::App *command : app.get_subcommands([](CLI::App *) { return true; }))
+    for (CLI::Option *option : command->get_options())
+      if (option->get_items_expected_max() > 0)
+        option->check([](const std::string &value) -> std::string {
+          return value.empty() ? "expected a value, found an empty text" : "";
+        });
+}
+
 static void addCommands(CLI::App &app) {
   app.set_version_flag("--version", std::string("gradus ") + GRADUS_VERSION);
   app.require_subcommand(1);
@@ -35,6 +45,7 @@ static void addCommands(CLI::App &app) {
   addBench(app);
   addDoctor(app);
   addRecipe(app);
+  refuseEmptyValues(app);
 }
 
 /// The first word, where it names no command.

@@ -21,7 +21,7 @@ void addSessionOptions(CLI::App &command, SessionOptions &options) {
       ->check(CLI::Range(0, kMostThreads));
   command.add_option("--device", options.device, "Where to run: cpu");
   command.add_flag("--trust", options.trust,
-                   "Do not check the hashes of weights and code");
+                   "Do not check the hashes of weights and constants");
   command.add_flag("--verbose", options.verbose, "Say what loading chose");
   command.add_flag("--json", options.json, "One JSON object a line");
 }

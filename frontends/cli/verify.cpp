@@ -91,21 +91,30 @@ private:
   std::vector<compiler::Weight> inputs_;
 };
 
-/// Largest deviation in parts of the largest element.
+/// Of the finite ones.
+double largestOf(const std::vector<double> &values) {
+  double largest = 0;
+  for (double value : values)
+    if (std::isfinite(value))
+      largest = std::max(largest, std::abs(value));
+  return largest;
+}
+
+/// Largest deviation in parts of the largest element, or of `least` where that
+/// is more.
 double deviationOf(const std::vector<double> &found,
-                   const std::vector<double> &expected) {
-  double largest = 0, deviation = 0;
+                   const std::vector<double> &expected, double least) {
+  double deviation = 0;
   for (size_t i = 0; i < expected.size(); ++i) {
     double distance = std::abs(found[i] - expected[i]);
     bool same = found[i] == expected[i] ||
                 (std::isnan(found[i]) && std::isnan(expected[i]));
-    if (std::isfinite(expected[i]))
-      largest = std::max(largest, std::abs(expected[i]));
     if (!same)
       deviation =
           std::isnan(distance) ? INFINITY : std::max(deviation, distance);
   }
-  return deviation == 0 ? 0 : deviation / std::max(largest, 1e-30);
+  double largest = std::max({largestOf(expected), least, 1e-30});
+  return deviation == 0 ? 0 : deviation / largest;
 }
 
 /// "node "/conv1/Conv"", "gradient of conv1.weight", "the loss"
@@ -122,16 +131,32 @@ struct Deviation {
   double value;
 };
 
+bool isGradient(const compiler::Reference &reference) {
+  return absl::StartsWith(reference.output, "gradient.");
+}
+
+/// A gradient that is zero by mathematics (that of a key's bias, say) is
+/// rounding of much larger terms: below a thousandth of the largest gradient of
+/// all, it is that thousandth that deviations are measured by.
+double leastGradient(const std::vector<compiler::Reference> &references) {
+  double largest = 0;
+  for (const compiler::Reference &reference : references)
+    if (isGradient(reference))
+      largest = std::max(largest, largestOf(reference.values));
+  return largest * 1e-3;
+}
+
 /// Nodes in the model's order, then the rest.
 std::vector<Deviation>
 deviations(const CompiledStep &step,
            const std::vector<compiler::Reference> &references) {
   std::vector<Deviation> nodes, rest;
+  double least = leastGradient(references);
   for (const compiler::Reference &reference : references)
     (absl::StartsWith(reference.output, "node.") ? nodes : rest)
-        .push_back(
-            {placeOf(reference.output),
-             deviationOf(step.output(reference.output), reference.values)});
+        .push_back({placeOf(reference.output),
+                    deviationOf(step.output(reference.output), reference.values,
+                                isGradient(reference) ? least : 0)});
   nodes.insert(nodes.end(), rest.begin(), rest.end());
   return nodes;
 }

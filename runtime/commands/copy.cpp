@@ -14,7 +14,7 @@ public:
       : to_(to), from_(from), size_(size) {}
 
   Status run() override {
-    if (to_ != from_)
+    if (to_ != from_ && size_ > 0)
       std::memmove(to_, from_, size_);
     return Status();
   }

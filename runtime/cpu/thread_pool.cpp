@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <sys/syscall.h>
+#include <thread>
 #include <unistd.h>
 
 namespace gradus::runtime {
@@ -49,8 +50,12 @@ ThreadPool::ThreadPool(int threads)
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  for (size_t i = 1; i < static_cast<size_t>(threads); ++i)
-    workers_.emplace_back([this, i] { work(i); });
+  for (size_t i = 1; i < static_cast<size_t>(threads) && !failure_; ++i) {
+    auto worker = std::make_unique<Worker>(Worker{this, i, {}});
+    failure_ = pthread_create(&worker->thread, nullptr, enter, worker.get());
+    if (!failure_)
+      workers_.push_back(std::move(worker));
+  }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
@@ -58,8 +63,14 @@ ThreadPool::~ThreadPool() {
   stop_ = true;
   ++region_;
   wakeAll(region_);
-  for (std::thread &worker : workers_)
-    worker.join();
+  for (const auto &worker : workers_)
+    pthread_join(worker->thread, nullptr);
+}
+
+void *ThreadPool::enter(void *worker) {
+  auto *own = static_cast<Worker *>(worker);
+  own->pool->work(own->self);
+  return nullptr;
 }
 
 bool ThreadPool::Stretch::take(bool front, int64_t &block) {

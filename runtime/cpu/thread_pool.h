@@ -13,7 +13,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <thread>
+#include <pthread.h>
 #include <vector>
 
 namespace gradus::runtime {
@@ -22,13 +22,16 @@ class ThreadPool {
 public:
   using Block = void (*)(void *context, int64_t block);
 
-  /// `threads` in all, the caller's among them; at least 1.
+  /// `threads` in all, the caller's among them; at least 1. Fewer where the
+  /// system refuses one: see threads() and failure().
   explicit ThreadPool(int threads);
   ~ThreadPool();
   ThreadPool(const ThreadPool &) = delete;
   ThreadPool &operator=(const ThreadPool &) = delete;
 
   int threads() const { return static_cast<int>(workers_.size()) + 1; }
+  /// errno of the thread that could not be started; 0: all are there.
+  int failure() const { return failure_; }
 
   /// Runs block(context, i) for each i in [0, count), count < 2^31. One region
   /// at a time: not from two threads at once, nor from inside a block.
@@ -50,6 +53,13 @@ private:
     bool take(bool front, int64_t &block);
   };
 
+  /// What a thread is told: whose it is and which.
+  struct Worker {
+    ThreadPool *pool;
+    size_t self;
+    pthread_t thread;
+  };
+  static void *enter(void *worker);
   void work(size_t self);
   /// Runs blocks until none is left; how many it ran.
   int32_t drain(size_t self);
@@ -66,7 +76,8 @@ private:
   alignas(64) std::atomic<int32_t> region_{0}; // counts; futex of the sleepers
   std::atomic<int32_t> sleepers_{0};
   std::atomic<bool> stop_{false};
-  std::vector<std::thread> workers_;
+  std::vector<std::unique_ptr<Worker>> workers_;
+  int failure_ = 0;
 };
 
 /// Cores that this process may run on.

@@ -99,7 +99,7 @@ TEST(MemoryLimit, ComputesNoMoreTwiceThanItMust) {
 
 TEST(MemoryLimit, NamesTheSmallestPossible) {
   Trained refused = train("1000");
-  EXPECT_EQ(refused.error.find("memory_limit: found 0.0 MiB, expected at least "
+  EXPECT_EQ(refused.error.find("memory_limit: found 0.01 MiB, expected at least "
                                "the smallest possible, "),
             0u)
       << refused.error;
