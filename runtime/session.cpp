@@ -217,12 +217,17 @@ Status Session::Parts::runOnce(size_t graph, const void *const *inputs,
   for (size_t i = 0; inputs && i < ports.inputs.size(); ++i)
     if (inputs[i] && inputs[i] != ports.inputs[i].data && ports.inputs[i].bytes)
       std::memcpy(ports.inputs[i].data, inputs[i], ports.inputs[i].bytes);
-  if (Status status = loaded->run(variant, times[graph]); !status.ok())
+  // Another variant has other commands than those that are timed.
+  std::span<int64_t> nanoseconds;
+  if (variant == graph)
+    nanoseconds = times[graph];
+  if (Status status = loaded->run(variant, nanoseconds); !status.ok())
     return gradus::runtime::at(status, where());
   for (size_t i = 0; outputs && i < ports.outputs.size(); ++i)
     if (outputs[i] && ports.outputs[i].bytes)
       std::memcpy(outputs[i], ports.outputs[i].data, ports.outputs[i].bytes);
-  ++stepsRun;
+  if (graphs[graph].name == "train")
+    ++stepsRun;
   return Status();
 }
 

@@ -118,22 +118,31 @@ Status verifyCounter(const artifact::Header &header,
   return invalid("has no counter ", counter);
 }
 
+const artifact::Graph *findGraph(const artifact::Header &header,
+                                 const std::string &name) {
+  for (size_t i = 0; i < countOf(header.graphs()); ++i)
+    if (textOf(header.graphs()->Get(i)->name()) == name)
+      return header.graphs()->Get(i);
+  return nullptr;
+}
+
 Status verifySchedule(const artifact::Header &header,
                       const artifact::Schedule &schedule) {
   if (!areAligned(schedule.variants(), schedule.every(), schedule.at()))
     return invalid("has lists that are not aligned");
   GRADUS_TRY(verifyPeriods(schedule));
   GRADUS_TRY(verifyCounter(header, textOf(schedule.counter())));
-  for (uint32_t variant : *schedule.variants())
+  // Callers give what the graph they name has, whichever variant runs.
+  const artifact::Graph *named = findGraph(header, textOf(schedule.graph()));
+  if (!named)
+    return invalid("is of a graph that does not exist");
+  for (uint32_t variant : *schedule.variants()) {
     if (variant >= countOf(header.graphs()))
       return invalid("names graph ", variant, " of ", countOf(header.graphs()));
-  const artifact::Graph *first =
-      header.graphs()->Get(schedule.variants()->Get(0));
-  for (uint32_t variant : *schedule.variants()) {
     const artifact::Graph *other = header.graphs()->Get(variant);
-    if (!samePorts(first->inputs(), other->inputs()) ||
-        !samePorts(first->outputs(), other->outputs()))
-      return invalid("graphs ", textOf(first->name()), " and ",
+    if (!samePorts(named->inputs(), other->inputs()) ||
+        !samePorts(named->outputs(), other->outputs()))
+      return invalid("graphs ", textOf(named->name()), " and ",
                      textOf(other->name()),
                      " have different inputs or outputs");
   }

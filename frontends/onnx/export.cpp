@@ -79,10 +79,11 @@ void addEntry(TensorProto &tensor, const char *key, const std::string &value) {
 }
 
 /// Moves the raw bytes of all initializers into one data file.
-std::string moveOut(::onnx::GraphProto &graph, const std::string &name) {
+std::string moveOut(const ModelFile &file, const std::string &name) {
   constexpr size_t kAlignment = 4096; // so that a reader can map it
   std::string data;
-  for (TensorProto &tensor : *graph.mutable_initializer()) {
+  for (TensorProto *each : file.initializers()) {
+    TensorProto &tensor = *each;
     if (tensor.raw_data().size() < 1024)
       continue;
     data.resize((data.size() + kAlignment - 1) / kAlignment * kAlignment);
@@ -109,8 +110,8 @@ public:
 
   absl::StatusOr<ExportedOnnx> run() {
     result_.read = file_.dataFiles();
-    for (TensorProto &tensor : *graph_.mutable_initializer())
-      GRADUS_RETURN_IF_ERROR(write(tensor));
+    for (TensorProto *tensor : file_.initializers())
+      GRADUS_RETURN_IF_ERROR(write(*tensor));
     if (result_.written.empty())
       return invalid("none of the ", trained_.size(),
                      " trained tensors is an initializer of the model");
@@ -118,7 +119,7 @@ public:
       for (NodeProto &node : *graph_.mutable_node())
         makeInference(node);
     if (bytes_ > options_.largestInside)
-      result_.data = moveOut(graph_, options_.dataName);
+      result_.data = moveOut(file_, options_.dataName);
     result_.model = file_.model().SerializeAsString();
     return std::move(result_);
   }

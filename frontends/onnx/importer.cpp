@@ -67,9 +67,13 @@ absl::Status Importer::defineInitializers() {
 }
 
 absl::Status Importer::defineInitializers(const ::onnx::GraphProto &graph) {
-  for (const TensorProto &tensor : graph.initializer())
-    if (!entries_.count(tensor.name())) // A loop's body comes here often.
+  for (const TensorProto &tensor : graph.initializer()) {
+    auto known = entries_.find(tensor.name());
+    if (known == entries_.end())
       GRADUS_RETURN_IF_ERROR(defineInitializer(tensor));
+    else if (known->second.state != &tensor) // A loop's body comes here often.
+      return invalid("has two initializers called \"", tensor.name(), "\"");
+  }
   if (graph.sparse_initializer_size())
     return invalid("has sparse initializers, which are not supported");
   return absl::OkStatus();
@@ -355,6 +359,9 @@ void Importer::setMeaning(llvm::StringRef name, const Entry &entry) {
 }
 
 void Importer::forget(const ::onnx::GraphProto &graph) {
+  for (const TensorProto &tensor : graph.initializer())
+    if (!entries_[tensor.name()].state) // A state is one for the whole model.
+      entries_.erase(tensor.name());
   for (const ::onnx::NodeProto &node : graph.node())
     for (const std::string &name : node.output())
       entries_.erase(name);

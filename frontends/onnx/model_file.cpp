@@ -270,11 +270,30 @@ std::string ModelFile::pathOf(const std::string &location) const {
   return path.str().str();
 }
 
+static void collectInitializers(::onnx::GraphProto &graph,
+                                std::vector<TensorProto *> &all) {
+  for (TensorProto &tensor : *graph.mutable_initializer())
+    all.push_back(&tensor);
+  for (::onnx::NodeProto &node : *graph.mutable_node())
+    for (::onnx::AttributeProto &attribute : *node.mutable_attribute()) {
+      if (attribute.has_g())
+        collectInitializers(*attribute.mutable_g(), all);
+      for (::onnx::GraphProto &inner : *attribute.mutable_graphs())
+        collectInitializers(inner, all);
+    }
+}
+
+std::vector<TensorProto *> ModelFile::initializers() const {
+  std::vector<TensorProto *> all;
+  collectInitializers(*model_->mutable_graph(), all);
+  return all;
+}
+
 std::vector<std::string> ModelFile::dataFiles() const {
   std::set<std::string> paths;
-  for (const TensorProto &tensor : graph().initializer())
-    if (isExternal(tensor))
-      paths.insert(pathOf(external(tensor, "location")));
+  for (const TensorProto *tensor : initializers())
+    if (isExternal(*tensor))
+      paths.insert(pathOf(external(*tensor, "location")));
   return {paths.begin(), paths.end()};
 }
 
@@ -284,9 +303,9 @@ bool ModelFile::isMissing(const TensorProto &tensor) {
 
 std::map<std::string, std::vector<std::string>> ModelFile::missing() {
   std::map<std::string, std::vector<std::string>> result;
-  for (const TensorProto &tensor : graph().initializer())
-    if (isMissing(tensor))
-      result[external(tensor, "location")].push_back(tensor.name());
+  for (const TensorProto *tensor : initializers())
+    if (isMissing(*tensor))
+      result[external(*tensor, "location")].push_back(tensor->name());
   return result;
 }
 

@@ -55,6 +55,8 @@ public:
 
   /// True if the tensor lies in a file that is missing.
   bool isMissing(const ::onnx::TensorProto &tensor);
+  /// All of the model's, those of branches and of loops' bodies too.
+  std::vector<::onnx::TensorProto *> initializers() const;
   /// Paths of the data files that initializers lie in, there or missing.
   std::vector<std::string> dataFiles() const;
   /// Missing data files and the initializers in them.

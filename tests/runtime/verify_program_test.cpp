@@ -76,6 +76,17 @@ static std::string wordsForSchedule(std::vector<uint32_t> variants,
   });
 }
 
+TEST(VerifyProgram, RefusesSchedulesOfGraphsThatDoNotExist) {
+  EXPECT_EQ(wordsAfter([](TestArtifact &made) {
+              fb::ScheduleT schedule;
+              schedule.graph = "pretrain";
+              schedule.variants = {0};
+              made.header.schedules.push_back(
+                  std::make_unique<fb::ScheduleT>(schedule));
+            }),
+            "adder: schedule 0 (pretrain): is of a graph that does not exist");
+}
+
 TEST(VerifyProgram, RefusesSchedulesThatCannotRun) {
   EXPECT_EQ(wordsForSchedule({0}, {2}), "ok");
   EXPECT_EQ(wordsForSchedule({}, {}),
@@ -91,6 +102,9 @@ TEST(VerifyProgram, RefusesSchedulesThatCannotRun) {
   EXPECT_EQ(wordsForSchedule({0}, {2}, "updates"),
             "adder: schedule 0 (train): has no counter updates");
   EXPECT_EQ(wordsForSchedule({0, 1}, {}),
+            "adder: schedule 0 (train): graphs train and evaluate "
+            "have different inputs or outputs");
+  EXPECT_EQ(wordsForSchedule({1}, {}),
             "adder: schedule 0 (train): graphs train and evaluate "
             "have different inputs or outputs");
 }

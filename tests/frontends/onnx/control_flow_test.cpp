@@ -136,3 +136,24 @@ TEST(ControlFlow, FillsSequences) {
       .output("y");
   EXPECT_EQ(evaluate(model, {tensor({1}, {3})}).floats, (Values{-3, 3}));
 }
+
+// Names of one branch mean nothing in another.
+TEST(ControlFlow, KeepsConstantsOfBranchesApart) {
+  SmallModel model, first, second, unused;
+  first.integers("k", {1}, {1}).node("Squeeze", {"x", "k"}, {"s"}).output("s");
+  second.integers("k", {1}, {0}).node("Squeeze", {"z", "k"}, {"t"}).output("t");
+  unused.node("Identity", {"x"}, {"u"}).output("u");
+  model.input("x", {1, 1, 2})
+      .integers("number", {}, {1})
+      .node("Cast", {"number"}, {"condition"})
+      .with("to", int(::onnx::TensorProto::BOOL))
+      .node("If", {"condition"}, {"z"});
+  addGraph(model, "then_branch", first);
+  addGraph(model, "else_branch", unused);
+  model.node("If", {"condition"}, {"y"});
+  addGraph(model, "then_branch", second);
+  addGraph(model, "else_branch", unused);
+  model.output("y");
+  EXPECT_EQ(evaluate(model, {tensor({1, 1, 2}, {3, 5})}).shape,
+            (llvm::SmallVector<int64_t>{2}));
+}
