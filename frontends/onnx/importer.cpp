@@ -69,9 +69,10 @@ absl::Status Importer::defineInitializers() {
 absl::Status Importer::defineInitializers(const ::onnx::GraphProto &graph) {
   for (const TensorProto &tensor : graph.initializer()) {
     auto known = entries_.find(tensor.name());
-    if (known == entries_.end())
+    if (known == entries_.end()) {
       GRADUS_RETURN_IF_ERROR(defineInitializer(tensor));
-    else if (known->second.state != &tensor) // A loop's body comes here often.
+    } else if (known->second.state !=
+               &tensor) // A loop's body comes here often.
       return invalid("has two initializers called \"", tensor.name(), "\"");
   }
   if (graph.sparse_initializer_size())

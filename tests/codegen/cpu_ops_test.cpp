@@ -97,10 +97,10 @@ TEST(CpuOps, RoundsToBf16WithoutTheInstruction) {
 TEST(CpuOps, NamesTheOpItHasNoCodeFor) {
   Context context;
   auto module = mlir::parseSourceString<mlir::ModuleOp>(
-      pointwise("bad", "f32", "f32", "%r = math.atan %a : f32"),
+      pointwise("bad", "f32", "f32", "%r = math.cbrt %a : f32"),
       &context.context);
   auto kernels = llvm::to_vector(module->getOps<gradus::plan::KernelOp>());
   auto target = llvm::cantFail(gradus::cpuTarget("cpu:x86-64-v3"));
   EXPECT_EQ(llvm::toString(gradus::emitCpu(kernels, target).takeError()),
-            "kernel 'bad': no CPU code for op 'math.atan'");
+            "kernel 'bad': no CPU code for op 'math.cbrt'");
 }

