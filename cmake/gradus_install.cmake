@@ -21,10 +21,11 @@ install(FILES ${PROJECT_BINARY_DIR}/GradusConfigVersion.cmake DESTINATION ${pack
 
 file(WRITE ${PROJECT_BINARY_DIR}/gradus.pc
 "prefix=\${pcfiledir}/../..
+libdir=\${prefix}/lib
 Name: gradus
 Description: Runs compiled training steps
 Version: ${PROJECT_VERSION}
 Cflags: -I\${prefix}/include
-Libs: -L\${prefix}/lib -lgradus
+Libs: -L\${libdir} -lgradus
 ")
 install(FILES ${PROJECT_BINARY_DIR}/gradus.pc DESTINATION lib/pkgconfig)
