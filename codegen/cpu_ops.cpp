@@ -127,10 +127,16 @@ template <Intrinsic::ID id> Value *extremum(const Call &c) {
 }
 
 Value *compareFloats(const Call &c) {
-  // arith's predicates are numbered as LLVM's.
+  // In the order of arith's predicates, which is not LLVM's.
+  static constexpr CmpInst::Predicate predicates[] = {
+      CmpInst::FCMP_FALSE, CmpInst::FCMP_OEQ, CmpInst::FCMP_OGT,
+      CmpInst::FCMP_OGE,   CmpInst::FCMP_OLT, CmpInst::FCMP_OLE,
+      CmpInst::FCMP_ONE,   CmpInst::FCMP_ORD, CmpInst::FCMP_UEQ,
+      CmpInst::FCMP_UGT,   CmpInst::FCMP_UGE, CmpInst::FCMP_ULT,
+      CmpInst::FCMP_ULE,   CmpInst::FCMP_UNE, CmpInst::FCMP_UNO,
+      CmpInst::FCMP_TRUE};
   auto predicate = llvm::cast<mlir::arith::CmpFOp>(c.op).getPredicate();
-  return c.b.CreateFCmp(CmpInst::Predicate(unsigned(predicate)), c.x[0],
-                        c.x[1]);
+  return c.b.CreateFCmp(predicates[unsigned(predicate)], c.x[0], c.x[1]);
 }
 
 Value *compareIntegers(const Call &c) {

@@ -47,6 +47,24 @@ TEST(CpuOps, FusesProductsIntoSumsAndDifferences) {
       pointwise("self", "f32", "f32", square + "%r = arith.addf %p, %p : f32"));
 }
 
+// Some numbers are NaN, some equal.
+TEST(CpuOps, ComparesFloatsByEveryPredicate) {
+  std::string text;
+  for (std::string predicate :
+       {"oeq", "ogt", "oge", "olt", "ole", "one", "ord", "ueq", "ugt", "uge",
+        "ult", "ule", "une", "uno"})
+    text += pointwise(predicate, "f32", "i1", R"(
+      %zero = arith.constant 0.0 : f32
+      %quarter = arith.constant 0.25 : f32
+      %nan = arith.constant 0x7FC00000 : f32
+      %large = arith.cmpf ogt, %a, %quarter : f32
+      %u = arith.select %large, %nan, %a : f32
+      %negative = arith.cmpf olt, %b, %zero : f32
+      %v = arith.select %negative, %a, %b : f32
+      %r = arith.cmpf )" + predicate + ", %u, %v : f32");
+  KernelCheck().run(text);
+}
+
 TEST(CpuOps, ComputesWithIntegers) {
   std::string text;
   for (std::string type : {"i32", "i64"})

@@ -82,24 +82,8 @@ inline Number readElement(mlir::Type type, const char *at) {
 
 inline bool compareReals(mlir::arith::CmpFPredicate predicate, double x,
                          double y) {
-  using P = mlir::arith::CmpFPredicate;
-  switch (predicate) {
-  case P::OEQ:
-    return x == y;
-  case P::OGT:
-    return x > y;
-  case P::OGE:
-    return x >= y;
-  case P::OLT:
-    return x < y;
-  case P::OLE:
-    return x <= y;
-  case P::UNE:
-    return x != y;
-  default:
-    ADD_FAILURE() << "predicate not in the reference";
-    return false;
-  }
+  return mlir::arith::applyCmpPredicate(predicate, llvm::APFloat(x),
+                                        llvm::APFloat(y));
 }
 
 inline bool compareWholes(mlir::arith::CmpIPredicate predicate, int64_t x,
