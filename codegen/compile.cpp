@@ -7,6 +7,7 @@
 #include "codegen/memory_limit.h"
 #include "codegen/pipeline.h"
 #include "codegen/sizes.h"
+#include "passes/losses.h"
 #include "passes/passes.h"
 
 #include "mlir/Pass/PassManager.h"
@@ -34,27 +35,6 @@ LogicalResult gradus::runStages(ModuleOp module, StringRef lastStage) {
   if (!stopsEarly)
     buildCodegenPipeline(manager, lastStage);
   return manager.run(module);
-}
-
-/// Classes that labels of the loss choose from; 0 if they are not classes.
-static int64_t labelClasses(ProgramOp program) {
-  GraphOp predict = program.getGraph("predict");
-  DictionaryAttr recipe = program.getRecipeAttr();
-  auto loss = recipe ? recipe.getAs<DictionaryAttr>("loss") : DictionaryAttr();
-  auto type = loss ? loss.getAs<StringAttr>("type") : StringAttr();
-  auto output = loss ? loss.getAs<StringAttr>("output") : StringAttr();
-  auto axis = loss ? loss.getAs<IntegerAttr>("class_axis") : IntegerAttr();
-  if (!predict || !type || type.getValue() != "softmax_cross_entropy")
-    return 0;
-  for (auto [index, name] : llvm::enumerate(predict.getOutputNames())) {
-    if (output && !output.getValue().empty() && name != output)
-      continue;
-    auto logits = cast<RankedTensorType>(predict.getResultTypes()[index]);
-    int64_t at = axis ? axis.getInt() : 1;
-    at += at < 0 ? logits.getRank() : 0;
-    return at >= 0 && at < logits.getRank() ? logits.getDimSize(at) : 0;
-  }
-  return 0;
 }
 
 /// A number or a flag of the recipe; `fallback` if it does not say.

@@ -19,13 +19,15 @@ def TrainingStep : GradusPass<"training-step"> {
     * `@train` takes the model's inputs and `label`, and returns `loss` and one
       scalar per metric.
     * `@evaluate` takes `count: tensor<i64>` besides: only the first `count`
-      samples of the batch are real, and loss and metrics are means over them,
-      so the last batch of a data set may be padded with anything.
+      samples of the batch are real, and loss and metrics are of these, so the
+      last batch of a data set may be padded with anything. It has no `count`
+      where the model itself computes the loss as one number.
 
-    Losses: `softmax_cross_entropy` takes i64 labels of the shape of `output`
-    without its `class_axis`; `mse` takes f32 labels of the shape of `output`.
-    `loss.output` may be left out of a model with one output. Metrics:
-    `accuracy`, for `softmax_cross_entropy`.
+    Losses are the rows of the table in `losses.cpp`; docs/losses.md explains
+    them. Labels are i64 classes of the shape of `output` without its
+    `class_axis`, or numbers of its shape. A `sum` of losses has the labels of
+    each; equal names are one input. `loss.output` may be left out of a model
+    with one output. Metrics: `accuracy`, for labels that are classes.
 
     A program without a recipe, or whose recipe has no loss, is a model to
     predict with and stays as it is. So does one that has a graph `@train`.

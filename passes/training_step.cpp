@@ -4,10 +4,13 @@
 // the model's outputs. Autodiff follows.
 
 #include "ir/build.h"
+#include "passes/losses.h"
 #include "passes/passes.h"
-#include "passes/recipe.h"
 
 #include "mlir/IR/Remarks.h"
+#include "llvm/ADT/StringExtras.h"
+
+#include <map>
 
 namespace gradus {
 #define GEN_PASS_DEF_TRAININGSTEP
@@ -16,144 +19,25 @@ namespace gradus {
 namespace {
 using namespace mlir;
 
-constexpr int64_t kIgnoreIndex = -100; // PyTorch's default
-
-/// What the recipe says about the loss, with the model's output it is taken of.
-struct Loss {
-  RecipeObject recipe;
-  std::string type;
-  unsigned output; // its number among the model's outputs
-  RankedTensorType logits;
-  int64_t classAxis;   // 0 <= classAxis < rank; cross entropy only
-  int64_t ignoreIndex; // cross entropy only
-
-  bool isCrossEntropy() const { return type == "softmax_cross_entropy"; }
-};
-
-/// The shape without one axis: of labels that pick one class along it.
-RankedTensorType classLabels(RankedTensorType logits, int64_t classAxis) {
-  SmallVector<int64_t> shape(logits.getShape());
-  shape.erase(shape.begin() + classAxis);
-  return RankedTensorType::get(shape,
-                               IntegerType::get(logits.getContext(), 64));
-}
-
-RankedTensorType labelType(const Loss &loss) {
-  return loss.isCrossEntropy() ? classLabels(loss.logits, loss.classAxis)
-                               : loss.logits;
-}
-
-/// The number of the output that the loss is taken of.
-FailureOr<unsigned> findOutput(GraphOp model, RecipeObject loss) {
-  SmallVector<StringRef> names;
-  for (unsigned i = 0; i < model.getResultTypes().size(); ++i)
-    names.push_back(model.getOutputName(i));
-  std::string wanted = loss.text("output", "");
-  if (wanted.empty() && names.size() == 1)
-    return 0;
-  for (auto [index, name] : llvm::enumerate(names))
-    if (name == wanted)
-      return index;
-  if (wanted.empty())
-    loss.error("output") << "is missing; the model has " << names.size()
-                         << " outputs: " << nearestFirst("", names);
-  else
-    loss.error("output") << "is \"" << wanted
-                         << "\", but the model's outputs are: "
-                         << nearestFirst(wanted, names);
-  return failure();
-}
-
-/// Checks the class axis against the logits and makes it count from the front.
-LogicalResult findClassAxis(Loss &loss) {
-  int64_t rank = loss.logits.getRank();
-  int64_t axis = loss.recipe.integer("class_axis", 1);
-  if (axis < -rank || axis >= rank)
-    return loss.recipe.error("class_axis")
-           << "is " << axis << ", but the output is " << loss.logits
-           << ", of rank " << rank;
-  loss.classAxis = axis < 0 ? axis + rank : axis;
-  return success();
-}
-
-FailureOr<Loss> readLoss(GraphOp model, RecipeObject recipe) {
-  Loss loss{recipe, recipe.text("type", ""), 0, {}, 0, 0};
-  if (loss.type != "softmax_cross_entropy" && loss.type != "mse") {
-    recipe.error("type") << "is \"" << loss.type << "\", expected one of: "
-                         << nearestFirst(loss.type,
-                                         {"softmax_cross_entropy", "mse"});
-    return failure();
-  }
-  FailureOr<unsigned> output = findOutput(model, recipe);
-  if (failed(output))
-    return failure();
-  loss.output = *output;
-  loss.logits = dyn_cast<RankedTensorType>(model.getResultTypes()[*output]);
-  if (!loss.logits || !isa<FloatType>(loss.logits.getElementType())) {
-    recipe.error("output") << "has type " << model.getResultTypes()[*output]
-                           << ", expected a tensor of floats";
-    return failure();
-  }
-  loss.ignoreIndex = recipe.integer("ignore_index", kIgnoreIndex);
-  if (loss.isCrossEntropy() && failed(findClassAxis(loss)))
-    return failure();
-  return loss;
-}
-
 /// Names what the pass adds, so that errors and profiles can.
 Location named(GraphOp graph, StringRef name) {
   return NameLoc::get(StringAttr::get(graph.getContext(), name),
                       graph.getLoc());
 }
 
-/// Whether the sample of each element of `type` is one of the first `count`.
-Value realSamples(OpBuilder &builder, Location loc, RankedTensorType type,
-                  Value count) {
-  auto indices = type.clone(builder.getI64Type());
-  Value sample = iota(builder, loc, indices, /*axis=*/0);
-  Value limit = broadcastScalar(builder, loc, count, type.getShape());
-  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, sample,
-                               limit);
+/// The graph's input of this name; a new one if there is none.
+Value findOrAddInput(GraphOp graph, StringRef name, Type type) {
+  for (unsigned i = 0; i < graph.getArgumentTypes().size(); ++i)
+    if (graph.getInputName(i) == name)
+      return graph.getBody().getArgument(i);
+  return graph.addInput(name, type, named(graph, name));
 }
 
-/// Makes padding harmless: ignored labels, or targets that are met already.
-Value maskLabels(OpBuilder &builder, Location loc, const Loss &loss,
-                 Value output, Value label, Value count) {
-  Value real = realSamples(builder, loc, tensorType(label), count);
-  Value padding = loss.isCrossEntropy()
-                      ? splatLike(builder, label, loss.ignoreIndex)
-                      : output;
-  return arith::SelectOp::create(builder, loc, real, label, padding);
-}
-
-Value buildLoss(OpBuilder &builder, Location loc, const Loss &loss,
-                Value output, Value label) {
-  auto scalar = RankedTensorType::get({}, loss.logits.getElementType());
-  if (!loss.isCrossEntropy())
-    return MeanSquaredErrorOp::create(builder, loc, scalar, output, label);
-  return SoftmaxCrossEntropyOp::create(
-      builder, loc, scalar, output, label,
-      builder.getI64IntegerAttr(loss.classAxis),
-      builder.getI64IntegerAttr(loss.ignoreIndex),
-      builder.getF64FloatAttr(loss.recipe.number("label_smoothing", 0.0)));
-}
-
-Value weigh(OpBuilder &builder, Location loc, const Loss &loss, Value value) {
-  double weight = loss.recipe.number("weight", 1.0);
-  if (weight == 1.0)
-    return value;
-  return arith::MulFOp::create(builder, loc, value,
-                               splatLike(builder, value, weight));
-}
-
-/// A mean over all samples of the batch, made one over the first `count`.
-Value meanOverReal(OpBuilder &builder, Location loc, const Loss &loss,
-                   Value mean, Value count) {
-  Value real = convert(builder, loc, count, loss.logits.getElementType());
-  Value all = splatLike(builder, mean, loss.logits.getDimSize(0));
-  Value factor = arith::DivFOp::create(builder, loc, all, real);
-  return arith::MulFOp::create(builder, loc, mean, factor);
-}
+/// A loss in a graph that ends in it.
+struct PlacedLoss {
+  const Loss &loss;
+  Value output, label; // label: null if the loss has none
+};
 
 struct TrainingStepPass : impl::TrainingStepBase<TrainingStepPass> {
   using Base::Base;
@@ -169,39 +53,49 @@ struct TrainingStepPass : impl::TrainingStepBase<TrainingStepPass> {
       program.emitError("has no graph @predict to train");
       return signalPassFailure();
     }
-    FailureOr<Loss> loss = readLoss(model, recipe.object("loss"));
-    if (failed(loss) || failed(checkInputs(model)) ||
-        failed(readMetrics(recipe, *loss)))
+    FailureOr<std::vector<Loss>> read =
+        readLosses(model, recipe.object("loss"));
+    if (failed(read))
+      return signalPassFailure();
+    losses = std::move(*read);
+    if (failed(checkCount(model)) || failed(readMetrics(recipe)))
       return signalPassFailure();
     GraphOp train = cloneModel(model, "train");
-    endInLoss(train, *loss, /*padded=*/false);
-    endInLoss(cloneModel(model, "evaluate"), *loss, /*padded=*/true);
+    endInLoss(train, /*padded=*/false);
+    endInLoss(cloneModel(model, "evaluate"), masksPadding());
     if (watch.sawError())
       return signalPassFailure();
-    report(train, *loss);
+    report(train);
   }
 
-  /// The names that the pass adds must be free.
-  LogicalResult checkInputs(GraphOp model) {
+  /// Whether @evaluate can leave padding out. It cannot if all losses are
+  /// numbers that the model itself computes.
+  bool masksPadding() const {
+    return llvm::any_of(losses,
+                        [](const Loss &loss) { return loss.masksPadding(); });
+  }
+
+  /// The name that @evaluate adds must be free.
+  LogicalResult checkCount(GraphOp model) {
     for (unsigned i = 0; i < model.getArgumentTypes().size(); ++i)
-      if (StringRef name = model.getInputName(i);
-          name == "label" || name == "count")
-        return model.emitError("has an input named \"")
-               << name << "\", the name of an input that training adds; rename "
-               << "the model's";
+      if (masksPadding() && model.getInputName(i) == "count")
+        return model.emitError("has an input named \"count\", the name of an "
+                               "input that training adds; rename the model's");
     return success();
   }
 
-  LogicalResult readMetrics(RecipeObject recipe, const Loss &loss) {
+  LogicalResult readMetrics(RecipeObject recipe) {
     metrics = recipe.texts("metrics", {});
     for (const std::string &metric : metrics) {
       if (metric != "accuracy")
         return recipe.error("metrics")
                << "has \"" << metric << "\", expected: accuracy";
-      if (!loss.isCrossEntropy())
+      if (llvm::none_of(losses, [](const Loss &loss) {
+            return loss.labels() == Labels::classes;
+          }))
         return recipe.error("metrics")
-               << "has accuracy, which needs classes, but loss.type is "
-               << loss.type;
+               << "has accuracy, which needs labels that are classes, but "
+               << "loss.type is " << recipe.object("loss").text("type", "");
     }
     return success();
   }
@@ -215,35 +109,71 @@ struct TrainingStepPass : impl::TrainingStepBase<TrainingStepPass> {
   }
 
   /// Replaces the graph's outputs by the loss and the metrics.
-  void endInLoss(GraphOp graph, const Loss &loss, bool padded) {
-    Value output = graph.getReturned()[loss.output];
-    Value label =
-        graph.addInput("label", labelType(loss), named(graph, "label"));
+  void endInLoss(GraphOp graph, bool padded) {
+    std::vector<PlacedLoss> placed = place(graph);
     OpBuilder builder(graph.getBody().front().getTerminator());
     Location loc = named(graph, "loss");
     Value count;
     if (padded) {
       auto type = RankedTensorType::get({}, builder.getI64Type());
       count = graph.addInput("count", type, named(graph, "count"));
-      if (tensorType(label).getRank() > 0)
-        label = maskLabels(builder, loc, loss, output, label, count);
+      for (PlacedLoss &each : placed)
+        each.label = maskLabels(builder, loc, each.loss, each.label, count);
     }
-    Value value = buildLoss(builder, loc, loss, output, label);
-    if (padded && !loss.isCrossEntropy() && loss.logits.getRank() > 0)
-      value = meanOverReal(builder, loc, loss, value, count);
+    Value total;
+    for (const PlacedLoss &each : placed) {
+      Value value =
+          buildLoss(builder, loc, each.loss, each.output, each.label, count);
+      total = total ? addTo(builder, loc, total, value) : value;
+    }
     dropOutputs(graph);
-    graph.addOutput("loss", weigh(builder, loc, loss, value));
+    graph.addOutput("loss", total);
     for (const std::string &metric : metrics)
-      graph.addOutput(metric, buildAccuracy(builder, named(graph, metric), loss,
-                                            output, label));
+      addAccuracies(graph, placed, metric);
   }
 
-  static Value buildAccuracy(OpBuilder &builder, Location loc, const Loss &loss,
-                             Value output, Value label) {
-    return AccuracyOp::create(
-        builder, loc, RankedTensorType::get({}, builder.getF32Type()), output,
-        label, builder.getI64IntegerAttr(loss.classAxis),
-        builder.getI64IntegerAttr(loss.ignoreIndex));
+  /// The losses with their values in the graph, which gets an input for each
+  /// label.
+  std::vector<PlacedLoss> place(GraphOp graph) {
+    std::vector<PlacedLoss> placed;
+    for (const Loss &loss : losses) {
+      Value label;
+      if (loss.labels() != Labels::none)
+        label = findOrAddInput(graph, loss.label, loss.labelType());
+      placed.push_back({loss, graph.getReturned()[loss.output], label});
+    }
+    return placed;
+  }
+
+  /// In the type of the first.
+  static Value addTo(OpBuilder &builder, Location loc, Value total,
+                     Value value) {
+    Type element = tensorType(total).getElementType();
+    return arith::AddFOp::create(builder, loc, total,
+                                 convert(builder, loc, value, element));
+  }
+
+  /// One for each output with classes, under its name if there are several.
+  static void addAccuracies(GraphOp graph, ArrayRef<PlacedLoss> placed,
+                            const std::string &metric) {
+    std::map<std::string, const PlacedLoss *> byOutput;
+    for (const PlacedLoss &each : placed)
+      if (each.loss.labels() == Labels::classes)
+        byOutput.insert({each.loss.outputName, &each});
+    for (auto [output, scored] : byOutput) {
+      std::string name = byOutput.size() == 1 ? metric : output + "_" + metric;
+      graph.addOutput(name, buildAccuracy(graph, name, *scored));
+    }
+  }
+
+  static Value buildAccuracy(GraphOp graph, StringRef name,
+                             const PlacedLoss &each) {
+    OpBuilder builder(graph.getBody().front().getTerminator());
+    return AccuracyOp::create(builder, named(graph, name),
+                              RankedTensorType::get({}, builder.getF32Type()),
+                              each.output, each.label,
+                              builder.getI64IntegerAttr(each.loss.classAxis),
+                              builder.getI64IntegerAttr(each.loss.ignoreIndex));
   }
 
   /// Forgets the model's outputs; what only they needed dies in the clean-up.
@@ -256,13 +186,18 @@ struct TrainingStepPass : impl::TrainingStepBase<TrainingStepPass> {
     graph.removeResAttrsAttr();
   }
 
-  void report(GraphOp train, const Loss &loss) {
+  void report(GraphOp train) {
+    std::string types = llvm::join(
+        llvm::map_range(losses,
+                        [](const Loss &loss) { return loss.typeName(); }),
+        " + ");
     remark::passed(
         train.getLoc(),
         remark::RemarkOpts::name("TrainingStep").category(getArgument()))
-        << "@train and @evaluate end in " << loss.type;
+        << "@train and @evaluate end in " << types;
   }
 
+  std::vector<Loss> losses;
   SmallVector<std::string> metrics;
 };
 

@@ -143,8 +143,8 @@ std::string RecordedCase::recipe(const std::string &fileName,
       optimizer[ours] = optimizer[theirs];
       optimizer.erase(theirs);
     }
-  loss.erase("reduction"); // always the mean
-  loss["output"] = description_.at("output").at("name");
+  if (!loss.contains("output") && !loss.contains("of"))
+    loss["output"] = description_.at("output").at("name");
   return Json{{"optimizer", optimizer},
               {"loss", loss},
               {"trainable", trainable(file(fileName))},

@@ -53,9 +53,14 @@ void run(const EvaluateOptions &options) {
   noteInitialState(options.session);
   int graph = findEvaluation(*session, options.averaged);
   data::Feed feed = take(data::Feed::match(
-      dataset, session->graphs()[graph].inputs, labelRule(*session)));
+      dataset, session->graphs()[graph].inputs, labelRules(*session)));
   std::vector<Metric> metrics = evaluate(*session, graph, feed);
-  print(metrics, feed.samples(), options.session.json);
+  print(metrics, evaluatedSamples(feed), options.session.json);
+  if (int64_t left = feed.samples() - evaluatedSamples(feed))
+    std::fprintf(stderr,
+                 "gradus: the last %lld samples fill no batch and do not "
+                 "count: the model computes its loss itself\n",
+                 static_cast<long long>(left));
   for (const Metric &metric : metrics)
     if (!std::isfinite(metric.value))
       throw failed(dataset.source(), ": ", metric.name, " is ", metric.value);

@@ -4,6 +4,7 @@
 
 #include "frontends/cli/failure.h"
 #include "frontends/cli/scalar_outputs.h"
+#include "frontends/cli/session_options.h"
 #include "frontends/cli/text.h"
 
 #include <algorithm>
@@ -12,26 +13,59 @@ using namespace gradus::runtime;
 
 namespace gradus::cli {
 
+int64_t evaluatedSamples(const data::Feed &feed) {
+  if (feed.tellsCount())
+    return feed.samples();
+  return feed.samples() / feed.batch() * feed.batch();
+}
+
+namespace {
+/// What a batch's value of a scalar counts, as part of the whole.
+class Shares {
+public:
+  Shares(const Session &session, const data::Feed &feed)
+      : feed_(feed), adds_(lossIsTotal(session)),
+        weight_(feed.labelWeight(0, evaluatedSamples(feed))),
+        labels_(feed.countedLabels(0, evaluatedSamples(feed))) {}
+
+  double of(const std::string &scalar, int64_t first, int64_t count) const {
+    if (scalar != "loss")
+      return feed_.countedLabels(first, count) / labels_;
+    return adds_ ? 1 : feed_.labelWeight(first, count) / weight_;
+  }
+
+private:
+  const data::Feed &feed_;
+  bool adds_;
+  double weight_, labels_;
+};
+} // namespace
+
 std::vector<Metric> evaluate(Session &session, int graph,
                              const data::Feed &feed) {
-  data::Batches batches(feed, {.end = data::Batches::perEpoch(feed, false)});
+  int64_t samples = evaluatedSamples(feed);
+  if (samples == 0)
+    throw badInput("the data have ", feed.samples(),
+                   " samples, which do not fill a batch of ", feed.batch(),
+                   "; the model computes its loss itself, so padding would "
+                   "count");
+  data::Batches batches(
+      feed, {.end = data::Batches::perEpoch(feed, !feed.tellsCount())});
   size_t inputs = feed.inputCount();
   ScalarOutputs scalars(session.graphs()[graph], 1);
+  Shares shares(session, feed);
   std::vector<Metric> metrics;
   for (const std::string &name : scalars.names())
     metrics.push_back({name, 0});
-  double total = feed.countedLabels(0, feed.samples());
   while (const data::Chunk *chunk = batches.next())
     for (int64_t i = 0; i < chunk->count; ++i) {
       check(session.step(graph, chunk->inputs.subspan(i * inputs, inputs),
                          scalars.places(1)));
       int64_t first = (chunk->first + i) * feed.batch();
-      double counted = feed.countedLabels(
-          first, std::min(feed.batch(), feed.samples() - first));
-      if (counted == 0) // a mean over nothing, which is no number
-        continue;
-      for (size_t m = 0; m < metrics.size(); ++m)
-        metrics[m].value += scalars.value(0, m) * counted / total;
+      int64_t count = std::min(feed.batch(), samples - first);
+      for (size_t m = 0; m < metrics.size(); ++m) // a share of 0 has no value
+        if (double share = shares.of(metrics[m].name, first, count); share != 0)
+          metrics[m].value += scalars.value(0, m) * share;
     }
   return metrics;
 }

@@ -15,9 +15,14 @@ struct Metric {
   double value = 0;
 };
 
-/// Runs every sample once; the metrics are means over all that counts: the
-/// labels that are not ignored, or the samples where none can be. The graph's
-/// scalars are such means over the `count` real samples of a batch.
+/// How many samples evaluation takes: all, or those that fill a batch where
+/// the graph cannot leave padding out.
+int64_t evaluatedSamples(const data::Feed &feed);
+
+/// Runs those samples once; the metrics are means over all that counts: the
+/// labels that are not ignored, by their weights for the loss, or the samples
+/// where none can be. The graph's scalars are such means over the `count` real
+/// samples of a batch. A loss that is a sum is one over all samples.
 std::vector<Metric> evaluate(runtime::Session &session, int graph,
                              const data::Feed &feed);
 

@@ -126,13 +126,66 @@ nlohmann::json recipeOf(const Session &session) {
   return recipe.is_object() ? recipe : nlohmann::json::object();
 }
 
-data::LabelRule labelRule(const Session &session) {
-  data::LabelRule rule{session.artifact().header().classes(), {}};
-  nlohmann::json recipe = recipeOf(session);
-  auto ignore = nlohmann::json::json_pointer("/loss/ignore_index");
-  if (recipe.contains(ignore) && recipe[ignore].is_number_integer())
-    rule.ignore = recipe[ignore].get<int64_t>();
+/// The sizes of the output that a loss takes; none if it is not there.
+static std::vector<int64_t> outputShape(const Session &session,
+                                        const nlohmann::json &loss) {
+  std::string name = loss.contains("output") && loss["output"].is_string()
+                         ? loss["output"].get<std::string>()
+                         : "";
+  int graph = session.findGraph("predict");
+  if (graph >= 0)
+    for (const TensorInfo &output : session.graphs()[graph].outputs)
+      if (name.empty() || name == output.name)
+        return output.type.shape;
+  return {};
+}
+
+/// The rule of a loss whose labels are classes.
+static data::LabelRule labelRule(const Session &session,
+                                 const nlohmann::json &loss) {
+  data::LabelRule rule;
+  std::vector<int64_t> shape = outputShape(session, loss);
+  int64_t axis = loss.value("class_axis", int64_t(1));
+  axis += axis < 0 ? std::ssize(shape) : 0;
+  if (axis >= 0 && axis < std::ssize(shape))
+    rule.classes = shape[axis];
+  if (loss.contains("ignore_index"))
+    rule.ignore = loss["ignore_index"].get<int64_t>();
+  // The mean of multi_margin counts labels, whatever their weight.
+  if (loss.contains("class_weights") && loss["class_weights"].is_array() &&
+      loss.value("type", "") != "multi_margin")
+    rule.weights = loss["class_weights"].get<std::vector<double>>();
   return rule;
+}
+
+/// The losses that the recipe adds up.
+static nlohmann::json termsOf(const nlohmann::json &recipe) {
+  nlohmann::json loss = recipe.value("loss", nlohmann::json::object());
+  return loss.contains("of") ? loss["of"] : nlohmann::json::array({loss});
+}
+
+data::LabelRules labelRules(const Session &session) {
+  data::LabelRules rules;
+  for (const nlohmann::json &loss : termsOf(recipeOf(session))) {
+    bool named = loss.contains("label") && loss["label"].is_string();
+    std::string name = named ? loss["label"].get<std::string>() : "label";
+    bool soft = loss.contains("soft_labels") && loss["soft_labels"] == true;
+    if (loss.contains("class_axis") && !soft)
+      rules[name] = labelRule(session, loss);
+    else if (loss.contains("label"))
+      rules.try_emplace(name);
+  }
+  int64_t classes = session.artifact().header().classes();
+  if (classes > 0 && rules["label"].classes == 0)
+    rules["label"].classes = classes;
+  return rules;
+}
+
+bool lossIsTotal(const Session &session) {
+  auto terms = termsOf(recipeOf(session));
+  return std::all_of(terms.begin(), terms.end(), [](const auto &loss) {
+    return loss.contains("reduction") && loss["reduction"] == "sum";
+  });
 }
 
 } // namespace gradus::cli

@@ -45,6 +45,8 @@ int findGraph(const runtime::Session &session, const std::string &name);
 /// The recipe that the artifact was compiled with; an empty object if none.
 nlohmann::json recipeOf(const runtime::Session &session);
 /// What labels may be, as artifact and recipe say.
-data::LabelRule labelRule(const runtime::Session &session);
+data::LabelRules labelRules(const runtime::Session &session);
+/// Whether the loss is a sum over samples rather than a mean.
+bool lossIsTotal(const runtime::Session &session);
 
 } // namespace gradus::cli

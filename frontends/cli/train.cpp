@@ -124,7 +124,7 @@ Training::Training(const TrainOptions &options) : options_(options) {
 
 void Training::prepare() {
   graph_ = findGraph(*session_, "train");
-  data::LabelRule labels = labelRule(*session_);
+  data::LabelRules labels = labelRules(*session_);
   feed_ = take(
       data::Feed::match(dataset_, session_->graphs()[graph_].inputs, labels));
   if (!options_.eval.empty()) {

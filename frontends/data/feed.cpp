@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_join.h"
 
+#include <algorithm>
 #include <cstring>
 
 using namespace gradus::runtime;
@@ -132,7 +133,7 @@ runtime::Status Feed::addColumn(const Dataset &dataset, const Column &column,
 }
 
 runtime::Status Feed::addInput(const Dataset &dataset, const TensorInfo &input,
-                               const LabelRule &labels) {
+                               const LabelRules &labels) {
   if (takesCount(input)) {
     ports_.push_back({.bytes = input.bytes});
     return runtime::Status();
@@ -151,35 +152,62 @@ runtime::Status Feed::addInput(const Dataset &dataset, const TensorInfo &input,
     return invalid("has no tensor '", input.name, "' (",
                    withSamples(input.type), "); it has ", dataset.contents());
   GRADUS_TRY(addColumn(dataset, *column, input));
-  return input.name == "label" ? addLabels(*column, labels) : runtime::Status();
+  auto rule = labels.find(input.name);
+  if (rule == labels.end())
+    return runtime::Status();
+  GRADUS_TRY(checkLabels(*column, rule->second));
+  return labels.size() == 1 ? addLabels(*column, rule->second)
+                            : runtime::Status();
 }
 
 runtime::Status Feed::addLabels(const Column &column, const LabelRule &rule) {
-  GRADUS_TRY(checkLabels(column, rule));
-  if (!rule.ignore || !isInteger(column.type.dtype))
+  if ((!rule.ignore && rule.weights.empty()) || !isInteger(column.type.dtype))
     return runtime::Status();
   labels_ = &column;
-  ignored_ = *rule.ignore;
+  rule_ = rule;
   if (countedLabels(0, samples_) == 0)
-    return invalid("tensor 'label' has none that counts: all are ", ignored_,
-                   ", the loss's ignore_index");
+    return invalid("tensor '", column.name, "' has none that counts: all are ",
+                   rule.ignore.value_or(0), ", the loss's ignore_index");
   return runtime::Status();
+}
+
+/// Calls `visit` with each label that is not ignored.
+template <typename Visit>
+void Feed::eachLabel(int64_t first, int64_t count, Visit visit) const {
+  int64_t perSample =
+      labels_->bytes.size() / runtime::bytesOf(labels_->type.dtype) / samples_;
+  for (int64_t i = first * perSample; i < (first + count) * perSample; ++i)
+    if (int64_t label = integerAt(*labels_, i); label != rule_.ignore)
+      visit(label);
 }
 
 int64_t Feed::countedLabels(int64_t first, int64_t count) const {
   if (!labels_)
     return count;
-  int64_t perSample =
-      labels_->bytes.size() / runtime::bytesOf(labels_->type.dtype) / samples_;
   int64_t counted = 0;
-  for (int64_t i = first * perSample; i < (first + count) * perSample; ++i)
-    counted += integerAt(*labels_, i) != ignored_;
+  eachLabel(first, count, [&](int64_t) { ++counted; });
   return counted;
+}
+
+double Feed::labelWeight(int64_t first, int64_t count) const {
+  if (!labels_ || rule_.weights.empty())
+    return countedLabels(first, count);
+  double sum = 0;
+  eachLabel(first, count, [&](int64_t label) {
+    bool known = label >= 0 && label < std::ssize(rule_.weights);
+    sum += known ? rule_.weights[label] : 0;
+  });
+  return sum;
+}
+
+bool Feed::tellsCount() const {
+  return std::any_of(ports_.begin(), ports_.end(),
+                     [](const Port &port) { return !port.source; });
 }
 
 runtime::StatusOr<Feed> Feed::match(const Dataset &dataset,
                                     const std::vector<TensorInfo> &inputs,
-                                    LabelRule labels) {
+                                    const LabelRules &labels) {
   Feed feed;
   for (const TensorInfo &input : inputs)
     GRADUS_TRY(at(feed.addInput(dataset, input, labels), dataset.source()));

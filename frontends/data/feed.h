@@ -6,15 +6,20 @@
 #include "frontends/data/dataset.h"
 #include "runtime/session.h"
 
+#include <map>
 #include <optional>
 
 namespace gradus::data {
 
-/// What the values of the input `label` may be.
+/// What the values of an input of labels may be, and what they count.
 struct LabelRule {
   int64_t classes = 0;           // in [0, classes); 0: not checked
   std::optional<int64_t> ignore; // also allowed: not a label at all
+  std::vector<double> weights;   // of the classes; empty: all are 1
 };
+
+/// By the name of the input.
+using LabelRules = std::map<std::string, LabelRule>;
 
 class Feed {
 public:
@@ -25,14 +30,19 @@ public:
   /// the feed.
   static runtime::StatusOr<Feed>
   match(const Dataset &dataset, const std::vector<runtime::TensorInfo> &inputs,
-        LabelRule labels = {});
+        const LabelRules &labels = {});
 
   int64_t samples() const { return samples_; }
   /// Samples of a batch.
   int64_t batch() const { return batch_; }
   /// How many labels of `count` samples from `first` on are not ignored; the
-  /// samples themselves where no label can be.
+  /// samples themselves where no label can be, or where there are several
+  /// inputs of labels.
   int64_t countedLabels(int64_t first, int64_t count) const;
+  /// The sum of those labels' weights.
+  double labelWeight(int64_t first, int64_t count) const;
+  /// Whether the graph is told how many samples of a batch are real.
+  bool tellsCount() const;
   size_t inputCount() const { return ports_.size(); }
   /// Bytes of an input, for a whole batch.
   size_t bytesOf(size_t input) const { return ports_[input].bytes; }
@@ -60,12 +70,15 @@ private:
                             const runtime::TensorInfo &input);
   runtime::Status addInput(const Dataset &dataset,
                            const runtime::TensorInfo &input,
-                           const LabelRule &labels);
+                           const LabelRules &labels);
   runtime::Status addLabels(const Column &column, const LabelRule &rule);
 
   std::vector<Port> ports_;
-  const Column *labels_ = nullptr; // where some may be `ignored_`
-  int64_t ignored_ = 0;
+  template <typename Visit>
+  void eachLabel(int64_t first, int64_t count, Visit visit) const;
+
+  const Column *labels_ = nullptr; // the only ones; null if all count the same
+  LabelRule rule_;                 // of them
   int64_t samples_ = -1;
   int64_t batch_ = -1;
 };

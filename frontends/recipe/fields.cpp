@@ -1,6 +1,7 @@
 // The table of recipe keys. A new key is a line here; a method that becomes
 // built loses its `later`.
 
+#include "frontends/recipe/loss_fields.h"
 #include "frontends/recipe/optimizer_fields.h"
 
 namespace gradus::recipe {
@@ -10,26 +11,6 @@ using enum Kind;
 
 /// A value among `choices` or an alternative that is known but not built yet.
 Choice later(std::string_view name) { return {name, {}, false}; }
-
-Field loss() {
-  const Field output = {"output", text, "null",
-                        "the output that the loss takes; null: the only one"};
-  const Field weight = {"weight", number, "1.0", "factor of this loss"};
-  return Field{"loss", variant, R"({"type": "softmax_cross_entropy"})",
-               "what training makes small"}
-      .among(
-          {{"softmax_cross_entropy",
-            {output,
-             {"class_axis", integer, "1",
-              "the axis of the output along which the classes lie"},
-             {"ignore_index", integer, "-100", "a label that does not count"},
-             Field{"label_smoothing", number, "0.0",
-                   "part of the target spread over all classes"}
-                 .from(0)
-                 .below(1),
-             weight}},
-           {"mse", {output, weight}}});
-}
 
 Field clip() {
   const Field value =

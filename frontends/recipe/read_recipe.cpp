@@ -264,13 +264,21 @@ Json Checker::checkFields(const std::vector<Field> &fields, const Json &value,
   return result;
 }
 
+/// Whether the labels of a loss, or of one in a sum, are classes.
+bool hasClasses(const Json &loss) {
+  if (loss.contains("of"))
+    return llvm::any_of(loss["of"], hasClasses);
+  return loss.contains("class_axis") && !loss.value("soft_labels", false);
+}
+
 /// What no single key can see: a metric that the loss's labels cannot give.
 void checkTogether(const Json &recipe, Checker &checker) {
-  const Json &metrics = recipe["metrics"];
-  if (recipe["loss"]["type"] == "mse" &&
-      std::find(metrics.begin(), metrics.end(), "accuracy") != metrics.end())
-    checker.mistake("metrics",
-                    "\"accuracy\" needs classes, but loss.type is \"mse\"");
+  const Json &metrics = recipe["metrics"], &loss = recipe["loss"];
+  if (std::find(metrics.begin(), metrics.end(), "accuracy") != metrics.end() &&
+      !hasClasses(loss))
+    checker.mistake("metrics", message("\"accuracy\" needs labels that are "
+                                       "classes, but loss.type is ",
+                                       shown(loss["type"])));
 }
 
 /// Refuses a key that stands twice in one object, of which JSON keeps the last

@@ -39,8 +39,8 @@ gradus.program @pixels attributes {recipe = {loss = {type = "softmax_cross_entro
   }
 }
 
-// Targets are floats of the output's shape. Where the batch is padded they are
-// the output itself, and the mean becomes one over the real samples.
+// Targets are floats of the output's shape. Where the batch is padded only the
+// real samples are added up, and the mean is one over them.
 // CHECK-LABEL: gradus.program @targets
 // CHECK:         gradus.graph @train(%x: tensor<4x1xf32>, %label: tensor<4x1xf32>) -> (loss: tensor<f32>) {
 // CHECK:           %[[LOSS:.*]] = gradus.mean_squared_error %{{.*}}, %label
@@ -48,17 +48,38 @@ gradus.program @pixels attributes {recipe = {loss = {type = "softmax_cross_entro
 // CHECK-NEXT:      %[[WEIGHED:.*]] = arith.mulf %[[LOSS]], %[[HALF]]
 // CHECK-NEXT:      gradus.return %[[WEIGHED]]
 // CHECK:         gradus.graph @evaluate
-// CHECK-NEXT:      %[[Y:.*]] = gradus.relu %x
-// CHECK:           %[[TARGET:.*]] = arith.select %{{.*}}, %label, %[[Y]] : tensor<4x1xi1>, tensor<4x1xf32>
-// CHECK-NEXT:      %[[MEAN:.*]] = gradus.mean_squared_error %[[Y]], %[[TARGET]]
-// CHECK-NEXT:      %[[REAL:.*]] = arith.sitofp %count
-// CHECK-NEXT:      %[[ALL:.*]] = arith.constant dense<4.000000e+00>
-// CHECK-NEXT:      %[[FACTOR:.*]] = arith.divf %[[ALL]], %[[REAL]]
-// CHECK-NEXT:      arith.mulf %[[MEAN]], %[[FACTOR]]
+// CHECK:           %[[D:.*]] = arith.subf %{{.*}}, %label
+// CHECK-NEXT:      %[[EACH:.*]] = arith.mulf %[[D]], %[[D]]
+// CHECK:           %[[REAL:.*]] = arith.cmpi slt
+// CHECK:           %[[KEPT:.*]] = arith.select %[[REAL]], %[[EACH]], %{{.*}} : tensor<4x1xi1>, tensor<4x1xf32>
+// CHECK-NEXT:      %[[SUM:.*]] = gradus.reduce sum %[[KEPT]]
+// CHECK-NEXT:      %[[COUNT:.*]] = arith.sitofp %count
+// CHECK:           arith.divf %[[SUM]], %[[COUNT]]
 gradus.program @targets attributes {recipe = {loss = {type = "mse", weight = 0.5}}} {
   gradus.graph @predict(%x: tensor<4x1xf32>) -> (y: tensor<4x1xf32>) {
     %y = gradus.relu %x : tensor<4x1xf32>
     gradus.return %y : tensor<4x1xf32>
+  }
+}
+
+// Several losses add up; each output with classes has an accuracy.
+// CHECK-LABEL: gradus.program @several
+// CHECK:         gradus.graph @train(%x: tensor<2x3xf32>, %label: tensor<2xi64>) -> (loss: tensor<f32>, a_accuracy: tensor<f32>, b_accuracy: tensor<f32>) {
+// CHECK-NEXT:      %[[Y:.*]] = gradus.relu %x
+// CHECK-NEXT:      %[[A:.*]] = gradus.softmax_cross_entropy %[[Y]], %label axis 1
+// CHECK-NEXT:      %[[B:.*]] = gradus.softmax_cross_entropy %x, %label axis 1
+// CHECK-NEXT:      %[[PART:.*]] = arith.constant dense<2.500000e-01>
+// CHECK-NEXT:      %[[WEIGHED:.*]] = arith.mulf %[[B]], %[[PART]]
+// CHECK-NEXT:      %[[LOSS:.*]] = arith.addf %[[A]], %[[WEIGHED]]
+// CHECK-NEXT:      %[[AA:.*]] = gradus.accuracy %[[Y]], %label
+// CHECK-NEXT:      %[[BA:.*]] = gradus.accuracy %x, %label
+// CHECK-NEXT:      gradus.return %[[LOSS]], %[[AA]], %[[BA]]
+gradus.program @several attributes {recipe = {metrics = ["accuracy"], loss = {type = "sum", of = [
+    {type = "softmax_cross_entropy", output = "a"},
+    {type = "softmax_cross_entropy", output = "b", weight = 0.25}]}}} {
+  gradus.graph @predict(%x: tensor<2x3xf32>) -> (a: tensor<2x3xf32>, b: tensor<2x3xf32>) {
+    %y = gradus.relu %x : tensor<2x3xf32>
+    gradus.return %y, %x : tensor<2x3xf32>, tensor<2x3xf32>
   }
 }
 

@@ -40,9 +40,9 @@ TEST(SessionOptions, ListsTheGraphsThatThereAre) {
 TEST(SessionOptions, ReadLabelsRulesFromArtifactAndRecipe) {
   gradus::test::TestArtifact artifact;
   artifact.header.classes = 10;
-  artifact.header.recipe = R"({"loss": {"ignore_index": -1}})";
+  artifact.header.recipe = R"({"loss": {"class_axis": 1, "ignore_index": -1}})";
   Adder adder(artifact);
-  auto rule = labelRule(*adder.open());
+  auto rule = labelRules(*adder.open()).at("label");
   EXPECT_EQ(rule.classes, 10);
   EXPECT_EQ(rule.ignore, -1);
 }

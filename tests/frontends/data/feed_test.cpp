@@ -34,15 +34,15 @@ const std::vector<TensorInfo> kInputs = {input("x", DType::f32, {2, 2}),
 
 std::string mistake(const Dataset &dataset,
                     const std::vector<TensorInfo> &inputs,
-                    LabelRule rule = {}) {
-  return wordsOf(Feed::match(dataset, inputs, rule).status());
+                    const LabelRules &rules = {}) {
+  return wordsOf(Feed::match(dataset, inputs, rules).status());
 }
 
 } // namespace
 
 TEST(Feed, CopiesSamplesWidensLabelsAndCountsRealOnes) {
   Data data;
-  auto feed = Feed::match(data.dataset, kInputs, {3, {}});
+  auto feed = Feed::match(data.dataset, kInputs, {{"label", {3, {}, {}}}});
   ASSERT_TRUE(feed.ok()) << feed.status();
   EXPECT_EQ(feed->samples(), 5);
   EXPECT_EQ(feed->batch(), 2);
@@ -91,14 +91,14 @@ TEST(Feed, SaysWhichShapeAndTypeItFoundAndExpected) {
 TEST(Feed, NamesTheSampleWhoseLabelIsNoClass) {
   Data data;
   EXPECT_THAT(
-      mistake(data.dataset, kInputs, {2, {}}),
+      mistake(data.dataset, kInputs, {{"label", {2, {}, {}}}}),
       HasSubstr(
           "sample 2 has the label 2, but the model has 2 classes (0 to 1)"));
 }
 
 TEST(Feed, AllowsTheLabelThatIsToBeIgnored) {
   Data data;
-  EXPECT_THAT(mistake(data.dataset, kInputs, {2, 2}), Eq(""));
+  EXPECT_THAT(mistake(data.dataset, kInputs, {{"label", {2, 2, {}}}}), Eq(""));
 }
 
 TEST(Feed, RefusesAnEmptyDataSet) {
@@ -121,13 +121,31 @@ TEST(Feed, RefusesTensorsOfUnequalSampleCounts) {
 
 TEST(Feed, CountsTheLabelsThatAreNotIgnored) {
   Data data; // labels 0, 1, 2, 1, 0
-  auto feed = Feed::match(data.dataset, kInputs, {3, 1});
+  auto feed = Feed::match(data.dataset, kInputs, {{"label", {3, 1, {}}}});
   ASSERT_TRUE(feed.ok()) << feed.status();
   EXPECT_EQ(feed->countedLabels(0, 5), 3);
   EXPECT_EQ(feed->countedLabels(1, 1), 0);
   EXPECT_EQ(feed->countedLabels(2, 2), 1);
-  auto all = Feed::match(data.dataset, kInputs, {3, {}});
+  auto all = Feed::match(data.dataset, kInputs, {{"label", {3, {}, {}}}});
   EXPECT_EQ(all->countedLabels(0, 5), 5);
+}
+
+TEST(Feed, WeighsLabelsByTheirClasses) {
+  Data data; // labels 0, 1, 2, 1, 0
+  auto feed =
+      Feed::match(data.dataset, kInputs, {{"label", {3, 1, {0.5, 4, 2}}}});
+  ASSERT_TRUE(feed.ok()) << feed.status();
+  EXPECT_EQ(feed->labelWeight(0, 5), 3);
+  EXPECT_EQ(feed->countedLabels(0, 5), 3);
+  EXPECT_TRUE(feed->tellsCount());
+}
+
+TEST(Feed, CountsSamplesWhereThereAreLabelsOfTwoKinds) {
+  Data data;
+  auto feed =
+      Feed::match(data.dataset, kInputs, {{"label", {3, 1, {}}}, {"x", {}}});
+  ASSERT_TRUE(feed.ok()) << feed.status();
+  EXPECT_EQ(feed->countedLabels(0, 5), 5);
 }
 
 TEST(Feed, RefusesLabelsThatAreAllIgnored) {
@@ -135,7 +153,7 @@ TEST(Feed, RefusesLabelsThatAreAllIgnored) {
   std::string labels = data.folder.write(
       "none.npy", npyFile("<i4", "5,", bytesOf<int32_t>({7, 7, 7, 7, 7})));
   Dataset dataset = *Dataset::open({"x=" + data.x, "label=" + labels});
-  EXPECT_THAT(mistake(dataset, kInputs, {3, 7}),
+  EXPECT_THAT(mistake(dataset, kInputs, {{"label", {3, 7, {}}}}),
               HasSubstr("tensor 'label' has none that counts: all are 7, the "
                         "loss's ignore_index"));
 }

@@ -153,9 +153,9 @@ INSTANTIATE_TEST_SUITE_P(
                 "deterministic: expected true or false, found 1"},
         Mistake{R"({"metrics": "accuracy"})",
                 "metrics: expected a list, found \"accuracy\""},
-        Mistake{
-            R"({"metrics": ["accuracy"], "loss": "mse"})",
-            "metrics: \"accuracy\" needs classes, but loss.type is \"mse\""},
+        Mistake{R"({"metrics": ["accuracy"], "loss": "mse"})",
+                "metrics: \"accuracy\" needs labels that are classes, but "
+                "loss.type is \"mse\""},
         Mistake{R"({"inputs": {"dims": {"batch": 0}}})",
                 "inputs.dims.batch: expected at least 1, found 0"},
         Mistake{R"({"clip": {"type": "global_norm", "value": -1.0}})",

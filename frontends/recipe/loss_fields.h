@@ -1,0 +1,11 @@
+// The keys of the recipe's `loss`.
+
+#pragma once
+
+#include "frontends/recipe/fields.h"
+
+namespace gradus::recipe {
+
+Field loss();
+
+} // namespace gradus::recipe

@@ -1,0 +1,60 @@
+// RUN: gradus-opt %s --training-step | FileCheck %s
+
+// Classes: without the class axis, wherever it is; probabilities: as the output.
+// CHECK-LABEL: gradus.program @axis
+// CHECK:         gradus.graph @train(%x: tensor<2x5x10xf32>, %label: tensor<2x5xi64>)
+gradus.program @axis attributes {recipe = {loss = {type = "nll", class_axis = -1}}} {
+  gradus.graph @predict(%x: tensor<2x5x10xf32>) -> (y: tensor<2x5x10xf32>) {
+    gradus.return %x : tensor<2x5x10xf32>
+  }
+}
+
+// CHECK-LABEL: gradus.program @probabilities
+// CHECK:         gradus.graph @train(%x: tensor<2x10xf32>, %label: tensor<2x10xf32>)
+gradus.program @probabilities attributes {recipe = {loss = {type = "softmax_cross_entropy", soft_labels = true}}} {
+  gradus.graph @predict(%x: tensor<2x10xf32>) -> (y: tensor<2x10xf32>) {
+    gradus.return %x : tensor<2x10xf32>
+  }
+}
+
+// Heads that have the same labels share them; others have names of their own.
+// CHECK-LABEL: gradus.program @heads
+// CHECK:         gradus.graph @train(%x: tensor<2x10xf32>, %label: tensor<2xi64>, %box: tensor<2x4xf32>) -> (loss: tensor<f32>) {
+// CHECK:         gradus.graph @evaluate(%x: tensor<2x10xf32>, %label: tensor<2xi64>, %box: tensor<2x4xf32>, %count: tensor<i64>)
+gradus.program @heads attributes {recipe = {loss = {type = "sum", of = [
+    {type = "softmax_cross_entropy", output = "logits"},
+    {type = "softmax_cross_entropy", output = "early", weight = 0.3},
+    {type = "smooth_l1", output = "place", label = "box"}]}}} {
+  gradus.state @w : tensor<10x4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @predict(%x: tensor<2x10xf32>) -> (logits: tensor<2x10xf32>, early: tensor<2x10xf32>, place: tensor<2x4xf32>) {
+    %w = gradus.read @w : tensor<10x4xf32>
+    %place = gradus.matmul %x, %w : tensor<2x10xf32>, tensor<10x4xf32> -> tensor<2x4xf32>
+    gradus.return %x, %x, %place : tensor<2x10xf32>, tensor<2x10xf32>, tensor<2x4xf32>
+  }
+}
+
+// An autoencoder's input is its label.
+// CHECK-LABEL: gradus.program @autoencoder
+// CHECK:         gradus.graph @train(%x: tensor<2x10xf32>) -> (loss: tensor<f32>) {
+// CHECK-NEXT:      %[[Y:.*]] = gradus.relu %x
+// CHECK-NEXT:      gradus.mean_squared_error %[[Y]], %x
+gradus.program @autoencoder attributes {recipe = {loss = {type = "mse", label = "x"}}} {
+  gradus.graph @predict(%x: tensor<2x10xf32>) -> (y: tensor<2x10xf32>) {
+    %y = gradus.relu %x : tensor<2x10xf32>
+    gradus.return %y : tensor<2x10xf32>
+  }
+}
+
+// A model that has computed its loss: the output `loss`, unless one is named.
+// Padding cannot be told from it afterwards, so there is no `count`.
+// CHECK-LABEL: gradus.program @itself
+// CHECK:         gradus.graph @train(%x: tensor<2x10xf32>, %label: tensor<2xi64>) -> (loss: tensor<f32>) {
+// CHECK-NEXT:      %[[LOSS:.*]] = gradus.softmax_cross_entropy
+// CHECK-NEXT:      gradus.return %[[LOSS]]
+// CHECK:         gradus.graph @evaluate(%x: tensor<2x10xf32>, %label: tensor<2xi64>) -> (loss: tensor<f32>) {
+gradus.program @itself attributes {recipe = {loss = {type = "output"}}} {
+  gradus.graph @predict(%x: tensor<2x10xf32>, %label: tensor<2xi64>) -> (y: tensor<2x10xf32>, loss: tensor<f32>) {
+    %loss = gradus.softmax_cross_entropy %x, %label axis 1 : tensor<2x10xf32>, tensor<2xi64> -> tensor<f32>
+    gradus.return %x, %loss : tensor<2x10xf32>, tensor<f32>
+  }
+}

@@ -1,0 +1,120 @@
+// RUN: gradus-opt %s --training-step --split-input-file --verify-diagnostics
+
+// The types there are come nearest first.
+// expected-error @below {{recipe: loss.type is "mae", expected one of: mse, l1, nll, sum, hinge}}
+gradus.program @unknown_type attributes {recipe = {loss = {type = "mae"}}} {
+  gradus.graph @predict(%x: tensor<4xf32>) -> (y: tensor<4xf32>) {
+    gradus.return %x : tensor<4xf32>
+  }
+}
+
+// -----
+
+// A term of a sum is named by its place.
+// expected-error @below {{recipe: loss.of[1].output is "logit", but the model's outputs are: logits, features}}
+gradus.program @unknown_output attributes {recipe = {loss = {type = "sum", of = [
+    {type = "mse", output = "features"}, {type = "mse", output = "logit"}]}}} {
+  gradus.graph @predict(%x: tensor<4xf32>) -> (features: tensor<4xf32>, logits: tensor<4xf32>) {
+    gradus.return %x, %x : tensor<4xf32>, tensor<4xf32>
+  }
+}
+
+// -----
+
+// expected-error @below {{recipe: loss.output is missing; the model has 2 outputs: b, a2}}
+gradus.program @which_output attributes {recipe = {loss = {type = "mse"}}} {
+  gradus.graph @predict(%x: tensor<4xf32>) -> (a2: tensor<4xf32>, b: tensor<4xf32>) {
+    gradus.return %x, %x : tensor<4xf32>, tensor<4xf32>
+  }
+}
+
+// -----
+
+// expected-error @below {{recipe: loss.output is missing; the model has 2 outputs: cost, logits}}
+gradus.program @which_output_is_the_loss attributes {recipe = {loss = {type = "output"}}} {
+  gradus.graph @predict(%x: tensor<f32>) -> (cost: tensor<f32>, logits: tensor<f32>) {
+    gradus.return %x, %x : tensor<f32>, tensor<f32>
+  }
+}
+
+// -----
+
+// expected-error @below {{recipe: loss.output has type 'tensor<4xi64>', expected a tensor of floats}}
+gradus.program @integers attributes {recipe = {loss = {type = "mse"}}} {
+  gradus.graph @predict(%x: tensor<4xi64>) -> (y: tensor<4xi64>) {
+    gradus.return %x : tensor<4xi64>
+  }
+}
+
+// -----
+
+// expected-error @below {{recipe: loss.class_axis is 1, but the output is 'tensor<4xf32>', of rank 1}}
+gradus.program @no_class_axis attributes {recipe = {loss = {type = "softmax_cross_entropy"}}} {
+  gradus.graph @predict(%x: tensor<4xf32>) -> (y: tensor<4xf32>) {
+    gradus.return %x : tensor<4xf32>
+  }
+}
+
+// -----
+
+// expected-error @below {{recipe: loss.class_weights has 3 numbers, but the output is 'tensor<2x10x4xf32>', with 10 classes along axis 1}}
+gradus.program @class_weights attributes {recipe = {loss = {type = "nll", class_weights = [1.0, 2.0, 3.0]}}} {
+  gradus.graph @predict(%x: tensor<2x10x4xf32>) -> (y: tensor<2x10x4xf32>) {
+    gradus.return %x : tensor<2x10x4xf32>
+  }
+}
+
+// -----
+
+// expected-error @below {{recipe: loss.pos_weight has 2 numbers, expected 1 or the size of the last axis of the output 'tensor<2x4xf32>'}}
+gradus.program @positive_weights attributes {recipe = {loss = {type = "bce_with_logits", pos_weight = [1.0, 2.0]}}} {
+  gradus.graph @predict(%x: tensor<2x4xf32>) -> (y: tensor<2x4xf32>) {
+    gradus.return %x : tensor<2x4xf32>
+  }
+}
+
+// -----
+
+// expected-error @below {{recipe: loss.reduction is "batchmean", expected one of: mean, sum}}
+gradus.program @reduction attributes {recipe = {loss = {type = "l1", reduction = "batchmean"}}} {
+  gradus.graph @predict(%x: tensor<2x4xf32>) -> (y: tensor<2x4xf32>) {
+    gradus.return %x : tensor<2x4xf32>
+  }
+}
+
+// -----
+
+// expected-error @below {{recipe: loss.of is empty, expected the losses to add up}}
+gradus.program @empty_sum attributes {recipe = {loss = {type = "sum", of = []}}} {
+  gradus.graph @predict(%x: tensor<2x4xf32>) -> (y: tensor<2x4xf32>) {
+    gradus.return %x : tensor<2x4xf32>
+  }
+}
+
+// -----
+
+// expected-error @below {{recipe: loss.of[1].label is "label", of type 'tensor<2x3xf32>', but for the output "logits" it is 'tensor<2xi64>'; give the losses labels of different names}}
+gradus.program @labels_of_two_kinds attributes {recipe = {loss = {type = "sum", of = [
+    {type = "softmax_cross_entropy", output = "logits"}, {type = "mse", output = "place"}]}}} {
+  gradus.graph @predict(%x: tensor<2x3xf32>) -> (logits: tensor<2x3xf32>, place: tensor<2x3xf32>) {
+    gradus.return %x, %x : tensor<2x3xf32>, tensor<2x3xf32>
+  }
+}
+
+// -----
+
+gradus.program @taken_name attributes {recipe = {loss = {type = "mse"}}} {
+  // expected-error @below {{has an input named "label", the name of an input that training adds; rename the model's}}
+  gradus.graph @predict(%label: tensor<4xf32>) -> (y: tensor<4xf32>) {
+    gradus.return %label : tensor<4xf32>
+  }
+}
+
+// -----
+
+// expected-error @below {{recipe: loss.label is "x", an input of the model of type 'tensor<2x4xf32>', but the labels of "y" have type 'tensor<2xi64>'}}
+gradus.program @input_as_label attributes {recipe = {loss = {type = "nll", label = "x"}}} {
+  gradus.graph @predict(%x: tensor<2x4xf32>) -> (y: tensor<2x4xf32>) {
+    gradus.return %x : tensor<2x4xf32>
+  }
+}
