@@ -7,6 +7,8 @@
 
 #include "ir/build.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace gradus;
 
@@ -48,6 +50,15 @@ struct Classes {
   Value isLabel() {
     return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
                                  classNumbers(), overClasses(labels));
+  }
+  /// `value` [..], NaN where a label is not one of the classes.
+  Value nanOutside(Value value) {
+    Value classes = splat(builder, loc, labels.getType(), count());
+    // As an unsigned number, one below zero is large.
+    Value isClass = arith::CmpIOp::create(
+        builder, loc, arith::CmpIPredicate::ult, labels, classes);
+    Value nan = splat(builder, loc, value.getType(), std::nan(""));
+    return arith::SelectOp::create(builder, loc, isClass, value, nan);
   }
   /// The number of labels that are not ignored, of rank 0.
   Value labelCount() {
@@ -106,8 +117,8 @@ SmallVector<Value> SoftmaxCrossEntropyOp::decompose(OpBuilder &builder) {
   Value target =
       targetTerm(c, softmax.shifted, getLabelSmoothing().convertToDouble());
   Value each = arith::SubFOp::create(builder, getLoc(), log, target);
-  Value kept = arith::SelectOp::create(builder, getLoc(), c.counted, each,
-                                       c.zeroOf(each));
+  Value kept = arith::SelectOp::create(builder, getLoc(), c.counted,
+                                       c.nanOutside(each), c.zeroOf(each));
   Value loss = arith::DivFOp::create(builder, getLoc(), c.overAllSum(kept),
                                      c.labelCount());
   return {convert(builder, getLoc(), loss, getType().getElementType())};
@@ -137,8 +148,8 @@ SoftmaxCrossEntropyBackwardOp::decompose(OpBuilder &builder) {
   Value share = arith::DivFOp::create(builder, loc, gradient, c.labelCount());
   Value shares =
       broadcastScalar(builder, loc, share, tensorType(getLabels()).getShape());
-  Value weight = arith::SelectOp::create(builder, loc, c.counted, shares,
-                                         c.zeroOf(shares));
+  Value weight = arith::SelectOp::create(
+      builder, loc, c.counted, c.nanOutside(shares), c.zeroOf(shares));
   Value result =
       arith::MulFOp::create(builder, loc, difference, c.overClasses(weight));
   return {convert(builder, loc, result, getType().getElementType())};

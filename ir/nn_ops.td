@@ -189,7 +189,7 @@ def SoftmaxCrossEntropyOp : TensorOp<"softmax_cross_entropy", [
     `loss = mean over labels l != ignore_index of -sum_c t_c log softmax(logits)_c`
     along `class_axis`, with `t = (1 - e) one_hot(l) + e / C` for label smoothing
     e. Labels have the shape of the logits without the class axis. No label
-    left: NaN, as in PyTorch.
+    left, or one that is neither a class nor ignored: NaN.
 
     Example:
 
@@ -214,7 +214,8 @@ def SoftmaxCrossEntropyBackwardOp : GradusOp<"softmax_cross_entropy_backward", [
   let summary = "Gradient of the mean negative log-likelihood with respect to the logits";
   let description = [{
     `result = gradient * (softmax(logits) - t) / count`, zero where the label is
-    ignored; `gradient` is the scalar gradient of the loss.
+    ignored, NaN where it is no class; `gradient` is the scalar gradient of the
+    loss.
 
     Example:
 

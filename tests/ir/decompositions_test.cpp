@@ -118,3 +118,30 @@ TEST(Decompositions, OfNoCountedLabelGiveNaN) {
   decomposeAll(graph);
   EXPECT_TRUE(std::isnan((*evaluateGraph(graph, inputs, states))[0].floats[0]));
 }
+
+/// An index that lies outside reads NaN, and so does a label, in the gradient
+/// of its sample as well.
+TEST(Decompositions, OfALabelThatIsNoClassGiveNaN) {
+  auto module = parseGraph(
+      "%g: tensor<f32>, %x: tensor<2x3xf32>, %l: tensor<2xi64>",
+      "%loss = gradus.softmax_cross_entropy %x, %l axis 1 : tensor<2x3xf32>, "
+      "tensor<2xi64> -> tensor<f32>\n"
+      "%dx = gradus.softmax_cross_entropy_backward %g, %x, %l axis 1 : "
+      "tensor<f32>, tensor<2x3xf32>, tensor<2xi64> -> tensor<2x3xf32>");
+  GraphOp graph = graphOf(*module);
+  graph.walk(
+      [&](SoftmaxCrossEntropyOp op) { graph.addOutput("loss", op.getLoss()); });
+  graph.addOutput("dx", lastOp(graph)->getResult(0));
+  decomposeAll(graph);
+  for (int64_t label : {3, -1}) {
+    HostTensor one = zeros(ArrayRef<int64_t>());
+    one.floats[0] = 1;
+    std::vector<HostTensor> inputs = {one, zeros({2, 3}),
+                                      integers({2}, {0, label})};
+    StateMap states;
+    auto outputs = *evaluateGraph(graph, inputs, states);
+    EXPECT_TRUE(std::isnan(outputs[0].floats[0]));
+    EXPECT_FALSE(std::isnan(outputs[1].floats[0]));
+    EXPECT_TRUE(std::isnan(outputs[1].floats[3]));
+  }
+}
