@@ -177,8 +177,8 @@ private:
   List<fb::Graph> writeGraphs(flatbuffers::FlatBufferBuilder &builder) {
     std::vector<flatbuffers::Offset<fb::Graph>> graphs;
     for (GraphOp graph : parts_.graphs) {
-      auto inputs =
-          writePorts(builder, graph.getInputNames(), graph.getArgumentTypes());
+      auto inputs = writePorts(builder, graph.getInputNames(),
+                               graph.getArgumentTypes(), parts_.indexLimits);
       auto outputs =
           writePorts(builder, graph.getOutputNames(), graph.getResultTypes());
       graphs.push_back(fb::CreateGraph(
@@ -189,13 +189,15 @@ private:
   }
 
   static List<fb::Port> writePorts(flatbuffers::FlatBufferBuilder &builder,
-                                   ArrayAttr names, ArrayRef<Type> types) {
+                                   ArrayAttr names, ArrayRef<Type> types,
+                                   const IndexLimits &limits = {}) {
     std::vector<flatbuffers::Offset<fb::Port>> ports;
-    for (auto [name, type] : llvm::zip(names, types))
-      ports.push_back(fb::CreatePort(
-          builder,
-          builder.CreateString(cast<StringAttr>(name).getValue().str()),
-          writeType(builder, type)));
+    for (auto [attribute, type] : llvm::zip(names, types)) {
+      StringRef name = cast<StringAttr>(attribute).getValue();
+      ports.push_back(fb::CreatePort(builder, builder.CreateString(name.str()),
+                                     writeType(builder, type),
+                                     limits.lookup(name)));
+    }
     return builder.CreateVector(ports);
   }
 

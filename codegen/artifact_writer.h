@@ -2,6 +2,7 @@
 #pragma once
 
 #include "codegen/cpu_emitter.h"
+#include "codegen/index_limits.h"
 #include "codegen/memory_plan.h"
 
 #include "llvm/Support/Error.h"
@@ -31,6 +32,7 @@ struct ArtifactParts {
   uint64_t seed = 0;  // of initial values made by rule
   uint32_t threads = 1;
   int64_t classes = 0;
+  IndexLimits indexLimits;
   bool deterministic = false;
 };
 

@@ -99,8 +99,10 @@ static CompileReport reportOf(const ArtifactParts &parts) {
 /// Plans memory for commands, emits their code and fills the report.
 static llvm::Expected<ArtifactParts> planAndEmit(ProgramOp program,
                                                  const CompileOptions &options,
+                                                 const IndexLimits &limits,
                                                  CompileReport &report) {
   ArtifactParts parts = planProgram(program, options);
+  parts.indexLimits = limits;
   if (llvm::Error error = emitTargets(parts, options))
     return std::move(error);
   report = reportOf(parts);
@@ -120,7 +122,7 @@ static std::string mebibytes(int64_t bytes) {
 /// the limit. `module` holds scheduled commands.
 static llvm::Expected<std::vector<char>>
 compileWithin(ModuleOp module, int64_t limit, const CompileOptions &options,
-              CompileReport &report) {
+              const IndexLimits &indices, CompileReport &report) {
   auto predict = [&](ModuleOp trial) {
     return reportOf(planProgram(programOf(trial), options)).predicted();
   };
@@ -129,7 +131,8 @@ compileWithin(ModuleOp module, int64_t limit, const CompileOptions &options,
     llvm::Expected<Fitted> fitted = fitMemory(module, limit - code, predict);
     if (!fitted)
       return fitted.takeError();
-    auto parts = planAndEmit(programOf(*fitted->module), options, report);
+    auto parts =
+        planAndEmit(programOf(*fitted->module), options, indices, report);
     if (!parts)
       return parts.takeError();
     if (report.predicted() <= limit)
@@ -159,13 +162,14 @@ gradus::compileProgram(ModuleOp module, const CompileOptions &options,
   CompileReport own;
   CompileReport &figures = report ? *report : own;
   int64_t limit = recipeInteger(*programs.begin(), "memory_limit", 0);
+  IndexLimits indices = indexLimits(*programs.begin());
   if (failed(verifySizes(module)) || failed(runStages(module, "")) ||
       failed(verifySizes(module)))
     return llvm::createStringError(
         "the program does not compile; see the errors above");
   if (limit > 0)
-    return compileWithin(module, limit, options, figures);
-  auto parts = planAndEmit(*programs.begin(), options, figures);
+    return compileWithin(module, limit, options, indices, figures);
+  auto parts = planAndEmit(*programs.begin(), options, indices, figures);
   if (!parts)
     return parts.takeError();
   return writeArtifact(*parts);

@@ -20,8 +20,8 @@ namespace {
 //===-- facts -------------------------------------------------------------===//
 
 TensorInfo infoOf(const flatbuffers::String *name,
-                  const artifact::TensorType *type) {
-  TensorInfo info{textOf(name), typeOf(type), 0};
+                  const artifact::TensorType *type, int64_t indices = 0) {
+  TensorInfo info{textOf(name), typeOf(type), 0, indices};
   info.bytes = *bytesOf(info.type);
   return info;
 }
@@ -30,7 +30,8 @@ std::vector<TensorInfo>
 infosOf(const flatbuffers::Vector<flatbuffers::Offset<artifact::Port>> *ports) {
   std::vector<TensorInfo> infos;
   for (size_t i = 0; i < countOf(ports); ++i)
-    infos.push_back(infoOf(ports->Get(i)->name(), ports->Get(i)->type()));
+    infos.push_back(infoOf(ports->Get(i)->name(), ports->Get(i)->type(),
+                           ports->Get(i)->indices()));
   return infos;
 }
 

@@ -37,6 +37,8 @@ struct TensorInfo {
   std::string name;
   TensorType type;
   size_t bytes = 0;
+  /// Of an input, where not 0: its integers lie in [-indices, indices).
+  int64_t indices = 0;
 };
 
 struct StateInfo : TensorInfo {

@@ -71,6 +71,8 @@ Status verifyPorts(const Ports *ports, const char *kind) {
     Status found = verifyName(port->name(), seen);
     if (found.ok())
       found = verifyType(port->type());
+    if (found.ok() && port->indices() < 0)
+      found = invalid("has ", port->indices(), " indices");
     GRADUS_TRY(at(found, kind, " ", i, " (", textOf(port->name()), ")"));
   }
   return Status();

@@ -10,6 +10,7 @@
 #include "frontends/cli/tensor_file.h"
 #include "frontends/cli/text.h"
 #include "runtime/file.h"
+#include "runtime/status.h"
 
 #include <cstdio>
 #include <cstring>
@@ -76,6 +77,32 @@ Source sourceOf(const data::Dataset &inputs, const GraphInfo &graph,
                    toString(column->type), "; expected ", toString(input.type),
                    ", or that with one more axis in front, of steps");
   return {column->bytes.data(), input.bytes, steps};
+}
+
+/// The values of every step that the model has a say in.
+void checkValues(const data::Dataset &inputs, const TensorInfo &input,
+                 const Source &source, const data::LabelRules &labels) {
+  const data::Column *column = inputs.find(input.name);
+  for (int64_t step = 0; column && step < source.steps; ++step) {
+    data::Column part = *column;
+    part.type = input.type;
+    part.bytes = column->bytes.subspan(step * input.bytes, input.bytes);
+    std::string where = inputs.source();
+    if (source.steps > 1)
+      where += inWords(": step ", step + 1);
+    check(at(data::checkIntegers(part, input, labels), where));
+  }
+}
+
+std::vector<Source> sourcesOf(const data::Dataset &inputs,
+                              const Session &session, int graph) {
+  const GraphInfo &info = session.graphs()[graph];
+  std::vector<Source> sources;
+  for (const TensorInfo &input : info.inputs) {
+    sources.push_back(sourceOf(inputs, info, input));
+    checkValues(inputs, input, sources.back(), labelRules(session));
+  }
+  return sources;
 }
 
 void printStep(const RunOptions &options, int64_t step,
@@ -170,9 +197,7 @@ void run(const RunOptions &options) {
   data::Dataset inputs = take(data::Dataset::open(options.inputs));
   auto session = openSession(options.session);
   int graph = findGraph(*session, options.graph);
-  std::vector<Source> sources;
-  for (const TensorInfo &input : session->graphs()[graph].inputs)
-    sources.push_back(sourceOf(inputs, session->graphs()[graph], input));
+  std::vector<Source> sources = sourcesOf(inputs, *session, graph);
   std::vector<std::vector<uint8_t>> bytes;
   runSteps(options, *session, graph, sources, bytes);
   if (!options.outputs.empty())

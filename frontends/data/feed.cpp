@@ -50,44 +50,6 @@ void pixelsToFloats(const uint8_t *from, uint8_t *to, size_t elements) {
     values[i] = from[i] * (1.0f / 255.0f);
 }
 
-int64_t integerAt(const Column &column, size_t index) {
-  const uint8_t *at = column.bytes.data() + index * bytesOf(column.type.dtype);
-  int64_t wide;
-  int32_t narrow;
-  switch (column.type.dtype) {
-  case DType::i64:
-    std::memcpy(&wide, at, sizeof(wide));
-    return wide;
-  case DType::i32:
-    std::memcpy(&narrow, at, sizeof(narrow));
-    return narrow;
-  case DType::i8:
-    return static_cast<int8_t>(*at);
-  default:
-    return *at;
-  }
-}
-
-bool isInteger(DType dtype) {
-  return dtype == DType::i64 || dtype == DType::i32 || dtype == DType::i8 ||
-         dtype == DType::u8 || dtype == DType::boolean;
-}
-
-runtime::Status checkLabels(const Column &column, const LabelRule &rule) {
-  if (rule.classes == 0 || !isInteger(column.type.dtype))
-    return runtime::Status();
-  size_t count = column.bytes.size() / bytesOf(column.type.dtype);
-  size_t perSample = count / column.type.shape[0];
-  for (size_t i = 0; i < count; ++i) {
-    int64_t label = integerAt(column, i);
-    if ((label < 0 || label >= rule.classes) && label != rule.ignore)
-      return invalid("tensor '", column.name, "': sample ", i / perSample,
-                     " has the label ", label, ", but the model has ",
-                     rule.classes, " classes (0 to ", rule.classes - 1, ")");
-  }
-  return runtime::Status();
-}
-
 } // namespace
 
 /// How elements become those of an input; null where they cannot or need not.
@@ -152,12 +114,11 @@ runtime::Status Feed::addInput(const Dataset &dataset, const TensorInfo &input,
     return invalid("has no tensor '", input.name, "' (",
                    withSamples(input.type), "); it has ", dataset.contents());
   GRADUS_TRY(addColumn(dataset, *column, input));
+  GRADUS_TRY(checkIntegers(*column, input, labels));
   auto rule = labels.find(input.name);
-  if (rule == labels.end())
-    return runtime::Status();
-  GRADUS_TRY(checkLabels(*column, rule->second));
-  return labels.size() == 1 ? addLabels(*column, rule->second)
-                            : runtime::Status();
+  return labels.size() == 1 && rule != labels.end()
+             ? addLabels(*column, rule->second)
+             : runtime::Status();
 }
 
 runtime::Status Feed::addLabels(const Column &column, const LabelRule &rule) {

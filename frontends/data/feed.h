@@ -4,30 +4,18 @@
 #pragma once
 
 #include "frontends/data/dataset.h"
+#include "frontends/data/integers.h"
 #include "runtime/session.h"
 
-#include <map>
-#include <optional>
-
 namespace gradus::data {
-
-/// What the values of an input of labels may be, and what they count.
-struct LabelRule {
-  int64_t classes = 0;           // in [0, classes); 0: not checked
-  std::optional<int64_t> ignore; // also allowed: not a label at all
-  std::vector<double> weights;   // of the classes; empty: all are 1
-};
-
-/// By the name of the input.
-using LabelRules = std::map<std::string, LabelRule>;
 
 class Feed {
 public:
   /// Finds for each input the column of its name and checks type, shape (axes
-  /// of size 1 do not count), number of samples and labels. An i64 scalar input
-  /// `count` gets the number of real samples of each batch. Integers may be
-  /// narrower in the file, and pixels are made f32. The data set must outlive
-  /// the feed.
+  /// of size 1 do not count), number of samples, labels and indices. An i64
+  /// scalar input `count` gets the number of real samples of each batch.
+  /// Integers may be narrower in the file, and pixels are made f32. The data
+  /// set must outlive the feed.
   static runtime::StatusOr<Feed>
   match(const Dataset &dataset, const std::vector<runtime::TensorInfo> &inputs,
         const LabelRules &labels = {});

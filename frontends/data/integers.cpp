@@ -1,0 +1,100 @@
+// One pass over a column before the first step, and one error.
+
+#include "frontends/data/integers.h"
+
+#include "runtime/status.h"
+
+#include <algorithm>
+#include <cstring>
+
+using namespace gradus::runtime;
+
+namespace gradus::data {
+
+template <typename T> static int64_t load(const uint8_t *at) {
+  T value;
+  std::memcpy(&value, at, sizeof(T));
+  return static_cast<int64_t>(value);
+}
+
+bool isInteger(DType dtype) {
+  return dtype != DType::f32 && dtype != DType::f64 && dtype != DType::f16 &&
+         dtype != DType::bf16;
+}
+
+int64_t integerAt(const Column &column, size_t index) {
+  const uint8_t *at = column.bytes.data() + index * bytesOf(column.type.dtype);
+  switch (column.type.dtype) {
+  case DType::i64:
+  case DType::u64:
+    return load<int64_t>(at);
+  case DType::i32:
+    return load<int32_t>(at);
+  case DType::u32:
+    return load<uint32_t>(at);
+  case DType::i16:
+    return load<int16_t>(at);
+  case DType::u16:
+    return load<uint16_t>(at);
+  case DType::i8:
+    return load<int8_t>(at);
+  default:
+    return *at;
+  }
+}
+
+/// The first element for which `isAllowed` does not hold, or the count of all.
+static size_t findForbidden(const Column &column, auto isAllowed) {
+  size_t count = column.bytes.size() / bytesOf(column.type.dtype), i = 0;
+  while (i < count && isAllowed(integerAt(column, i)))
+    ++i;
+  return i;
+}
+
+/// "tensor 'token': sample 3 has the "; empty where no element is forbidden.
+static std::string forbidden(const Column &column, const char *noun,
+                             auto isAllowed) {
+  size_t count = column.bytes.size() / bytesOf(column.type.dtype);
+  size_t place = findForbidden(column, isAllowed);
+  if (place == count)
+    return "";
+  size_t samples = column.type.shape.empty() ? 1 : column.type.shape[0];
+  return inWords("tensor '", column.name, "': sample ",
+                 place / (count / samples), " has the ", noun, " ",
+                 integerAt(column, place));
+}
+
+static runtime::Status checkLabels(const Column &column,
+                                   const LabelRule &rule) {
+  std::string found = forbidden(column, "label", [&](int64_t label) {
+    return (label >= 0 && label < rule.classes) || label == rule.ignore;
+  });
+  if (found.empty())
+    return runtime::Status();
+  return invalid(found, ", but the model has ", rule.classes, " classes (0 to ",
+                 rule.classes - 1, ")");
+}
+
+static runtime::Status checkIndices(const Column &column, int64_t indices) {
+  std::string found = forbidden(column, "index", [&](int64_t index) {
+    return index >= -indices && index < indices;
+  });
+  if (found.empty())
+    return runtime::Status();
+  return invalid(found, ", but the model looks it up among ", indices,
+                 " (0 to ", indices - 1, "; -", indices,
+                 " to -1 count from the end)");
+}
+
+runtime::Status checkIntegers(const Column &column, const TensorInfo &input,
+                              const LabelRules &labels) {
+  if (!isInteger(column.type.dtype))
+    return runtime::Status();
+  auto rule = labels.find(input.name);
+  if (rule != labels.end() && rule->second.classes > 0)
+    GRADUS_TRY(checkLabels(column, rule->second));
+  return input.indices > 0 ? checkIndices(column, input.indices)
+                           : runtime::Status();
+}
+
+} // namespace gradus::data
