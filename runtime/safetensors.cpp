@@ -71,16 +71,33 @@ StatusOr<NamedTensor> readTensor(const std::string &name, const Json &entry,
   GRADUS_ASSIGN(tensor.type.dtype, readDType(entry));
   GRADUS_ASSIGN(tensor.type.shape, readNumbers(entry, "shape"));
   GRADUS_ASSIGN(auto offsets, readNumbers(entry, "data_offsets"));
-  if (offsets.size() != 2 || offsets[0] > offsets[1] ||
-      static_cast<uint64_t>(offsets[1]) > data.size())
-    return invalid("has data_offsets outside the file, which has ", data.size(),
-                   " bytes of data");
+  if (offsets.size() != 2 || offsets[0] > offsets[1])
+    return invalid("has data_offsets that are not a begin and an end");
   auto size = static_cast<size_t>(offsets[1] - offsets[0]);
   if (bytesOf(tensor.type) != size)
     return invalid("has ", size, " bytes of data, which is not the size of ",
                    toString(tensor.type));
   tensor.data = data.subspan(static_cast<size_t>(offsets[0]), size);
   return tensor;
+}
+
+/// How many bytes of data the header speaks of.
+uint64_t dataSize(const Json &root) {
+  uint64_t size = 0;
+  for (const Json &entry : root) {
+    if (!entry.is_object())
+      continue;
+    auto offsets = readNumbers(entry, "data_offsets");
+    if (offsets.ok() && offsets->size() == 2)
+      size = std::max(size, static_cast<uint64_t>((*offsets)[1]));
+  }
+  return size;
+}
+
+/// The file is not as long as its header says.
+Status wrongSize(const char *how, size_t file, size_t data, uint64_t expected) {
+  return invalid(how, ": it has ", file, " bytes, and its header says ",
+                 file - data + expected);
 }
 
 Status readMetadata(const Json &entry,
@@ -174,6 +191,10 @@ Status Safetensors::Storage::read() {
   if (!root.is_object())
     return invalid(
         "is not a safetensors file: its header is not a JSON object");
+  uint64_t expected = dataSize(root);
+  if (data.size() < expected)
+    return wrongSize("is cut short", file.bytes().size(), data.size(),
+                     expected);
   for (const auto &[name, entry] : root.items()) {
     if (name == "__metadata__") {
       GRADUS_TRY(readMetadata(entry, metadata));
@@ -184,6 +205,9 @@ Status Safetensors::Storage::read() {
       return invalid("tensor ", name, " ", tensor.status().message());
     tensors.push_back(*std::move(tensor));
   }
+  if (data.size() > expected)
+    return wrongSize("has bytes after its end", file.bytes().size(),
+                     data.size(), expected);
   GRADUS_TRY(orderByData(tensors));
   for (size_t i = 0; i < tensors.size(); ++i)
     numbers[tensors[i].name] = i;

@@ -22,9 +22,12 @@ std::vector<uint8_t> fileOf(const std::string &header, size_t data,
   return bytes;
 }
 
-/// What the reader says of a header before 8 bytes of data, without the path.
-std::string wordsFor(const std::string &header, uint64_t size = ~uint64_t{0}) {
-  std::string path = writeFile(fileOf(header, 8, size), "broken.safetensors");
+/// What the reader says of a header before some bytes of data, without the
+/// path.
+std::string wordsFor(const std::string &header, uint64_t size = ~uint64_t{0},
+                     size_t data = 8) {
+  std::string path =
+      writeFile(fileOf(header, data, size), "broken.safetensors");
   auto file = Safetensors::open(path);
   if (file.ok())
     return "ok";
@@ -78,7 +81,17 @@ TEST(Safetensors, WritesTheSameBytesTwice) {
 }
 
 TEST(Safetensors, TakesAnEmptyFileOfTensors) {
-  EXPECT_EQ(wordsFor("{}"), "ok");
+  EXPECT_EQ(wordsFor("{}", 2, 0), "ok");
+}
+
+TEST(Safetensors, SaysThatTheFileIsCutShortOrHasMore) {
+  const char *header =
+      R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})";
+  EXPECT_EQ(wordsFor(header, ~uint64_t{0}, 8), "ok");
+  EXPECT_EQ(wordsFor(header, ~uint64_t{0}, 5),
+            "is cut short: it has 67 bytes, and its header says 70");
+  EXPECT_EQ(wordsFor(header, ~uint64_t{0}, 9),
+            "has bytes after its end: it has 71 bytes, and its header says 70");
 }
 
 TEST(Safetensors, SaysWhatIsWrong) {
@@ -101,11 +114,8 @@ TEST(Safetensors, SaysWhatIsWrong) {
       wordsFor(R"({"a":{"dtype":"F32","shape":[-2],"data_offsets":[0,8]}})"),
       "tensor a has a shape that is not a list of sizes");
   EXPECT_EQ(
-      wordsFor(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,9]}})"),
-      "tensor a has data_offsets outside the file, which has 8 bytes of data");
-  EXPECT_EQ(
-      wordsFor(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[8,0]}})"),
-      "tensor a has data_offsets outside the file, which has 8 bytes of data");
+      wordsFor(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[9,8]}})"),
+      "tensor a has data_offsets that are not a begin and an end");
   EXPECT_EQ(
       wordsFor(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,8]}})"),
       "tensor a has 8 bytes of data, which is not the size of 1xf32");
