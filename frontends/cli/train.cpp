@@ -70,6 +70,7 @@ private:
   void countStep(int64_t step, int64_t place);
   void test(Progress &progress);
   void endEpoch(Progress &progress);
+  void checkTested(const char *saved) const;
   std::vector<Metric> means() const;
   void saveCheckpoint();
   [[noreturn]] void stopInterrupted();
@@ -235,6 +236,14 @@ void Training::test(Progress &progress) {
   }
 }
 
+/// Test figures that are no numbers are a failure; `saved` says what is left.
+void Training::checkTested(const char *saved) const {
+  for (const Metric &metric : tested_)
+    if (!std::isfinite(metric.value))
+      throw failed(testSet_.source(), ": step ", done_, ": test ", metric.name,
+                   " is ", metric.value, "; ", saved);
+}
+
 void Training::endEpoch(Progress &progress) {
   test(progress);
   progress.clear();
@@ -244,6 +253,8 @@ void Training::endEpoch(Progress &progress) {
   sums_.clear();
   summed_ = 0;
   epochSeconds_ = 0;
+  if (stopAtNonfinite_)
+    checkTested("nothing was saved after the last checkpoint");
 }
 
 void Training::saveCheckpoint() {
@@ -283,6 +294,7 @@ void Training::run() {
     test(progress);
   summarize(secondsSince(began));
   log_->finish();
+  checkTested("training went on to its end");
 }
 
 ordered_json Training::summaryJson(double seconds) const {
