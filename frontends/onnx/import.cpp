@@ -5,6 +5,7 @@
 #include "frontends/onnx/export_losses.h"
 #include "frontends/onnx/onnx.pb.h"
 #include "frontends/onnx/operators.h"
+#include "frontends/onnx/well_formed.h"
 
 #include "ir/evaluator.h"
 
@@ -340,6 +341,7 @@ absl::StatusOr<OwningOpRef<ModuleOp>> readModel(const std::string &path,
                                                 MLIRContext &context) {
   GRADUS_ASSIGN_OR_RETURN(std::unique_ptr<ModelFile> file,
                           ModelFile::open(path));
+  GRADUS_RETURN_IF_ERROR(checkWellFormed(*file));
   GRADUS_RETURN_IF_ERROR(checkInitialize(options));
   Location location = FileLineColLoc::get(&context, path, 0, 0);
   OwningOpRef<ModuleOp> module = ModuleOp::create(location);
