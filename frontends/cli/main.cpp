@@ -3,7 +3,9 @@
 
 #include "frontends/cli/commands.h"
 #include "frontends/cli/failure.h"
+#include "frontends/cli/suggestion.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 
@@ -48,15 +50,49 @@ static void addCommands(CLI::App &app) {
   refuseEmptyValues(app);
 }
 
-/// The first word, where it names no command.
+/// Of the first word, where it names no command.
 static std::string unknownCommand(const CLI::App &app, int argc, char **argv) {
   if (argc < 2 || argv[1][0] == '-')
     return "";
+  std::vector<std::string> names;
   for (const CLI::App *command :
        app.get_subcommands([](const CLI::App *) { return true; }))
-    if (command->get_name() == argv[1])
-      return "";
-  return argv[1];
+    names.push_back(command->get_name());
+  if (std::find(names.begin(), names.end(), argv[1]) != names.end())
+    return "";
+  std::string near = suggestion(argv[1], names);
+  return "unknown command '" + std::string(argv[1]) + "'" +
+         (near.empty() ? "; `gradus --help` lists them" : near);
+}
+
+static std::vector<std::string> optionNames(const CLI::App &command) {
+  std::vector<std::string> names;
+  for (const CLI::Option *option : command.get_options())
+    for (const std::string &name : option->get_lnames())
+      names.push_back("--" + name);
+  return names;
+}
+
+/// Of the first option that the command does not have. It comes before others
+/// that are missing: they may be what it was to be.
+static std::string unknownOption(const CLI::App &app) {
+  for (const CLI::App *command : app.get_subcommands())
+    for (const std::string &word : command->remaining())
+      if (word.starts_with("--")) {
+        std::string name = word.substr(0, word.find('='));
+        return command->get_name() + ": unknown option '" + name + "'" +
+               suggestion(name, optionNames(*command));
+      }
+  return "";
+}
+
+static std::string usageMistake(const CLI::App &app,
+                                const CLI::ParseError &error, int argc,
+                                char **argv) {
+  std::string words = unknownCommand(app, argc, argv);
+  if (words.empty())
+    words = unknownOption(app);
+  return words.empty() ? error.what() : words;
 }
 
 /// Usage: help on stdout is a success, a mistake goes to stderr with code 2.
@@ -64,14 +100,8 @@ static int reportUsage(const CLI::App &app, const CLI::ParseError &error,
                        int argc, char **argv) {
   if (error.get_exit_code() == 0)
     return app.exit(error);
-  if (std::string command = unknownCommand(app, argc, argv); !command.empty()) {
-    std::fprintf(stderr,
-                 "gradus: unknown command '%s'; `gradus --help` lists them\n",
-                 command.c_str());
-    return kBadInput;
-  }
   std::fprintf(stderr, "gradus: %s\nRun with --help for usage and examples.\n",
-               error.what());
+               usageMistake(app, error, argc, argv).c_str());
   return kBadInput;
 }
 
