@@ -57,6 +57,9 @@ void run(const ExportOptions &options) {
       {{"the model", options.model}, {"--checkpoint", options.checkpoint}});
   if (!options.model.ends_with(".onnx"))
     throw badInput(options.model, ": is no ONNX model (.onnx)");
+  if (!options.output.ends_with(".onnx"))
+    throw badInput("-o ", options.output,
+                   ": expected a name that ends in .onnx");
   Safetensors file = take(Safetensors::open(options.checkpoint));
   check(runtime::at(verifyContents(file), options.checkpoint));
   compiler::ExportRequest request;

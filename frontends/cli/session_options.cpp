@@ -56,6 +56,16 @@ CLI::Validator positive() {
   return CLI::Validator(words, "NUMBER");
 }
 
+CLI::Validator notNegative() {
+  auto words = [](const std::string &text) -> std::string {
+    double value;
+    if (absl::SimpleAtod(text, &value) && value >= 0)
+      return "";
+    return absl::StrCat("expected a number of 0 or more, found ", text);
+  };
+  return CLI::Validator(words, "NUMBER");
+}
+
 static runtime::SessionOptions runtimeOptions(const SessionOptions &options) {
   runtime::SessionOptions result;
   result.threads = options.threads;

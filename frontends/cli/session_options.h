@@ -33,6 +33,8 @@ void addTrainedOptions(CLI::App &command, SessionOptions &options,
                        std::vector<std::string> &data);
 /// For an option that counts something: 1 or more.
 CLI::Validator positive();
+/// For an option that measures something: 0 or more.
+CLI::Validator notNegative();
 
 /// Loads the artifact and then the state that the options name.
 std::unique_ptr<runtime::Session> openSession(const SessionOptions &options);

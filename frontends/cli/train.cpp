@@ -377,8 +377,10 @@ void addTrain(CLI::App &app) {
   command->add_option(
       "--checkpoint", options->checkpoint,
       "Write the state here: at the end, when interrupted, and");
-  command->add_option("--checkpoint-every", options->checkpointSeconds,
-                      "after so many seconds (30)");
+  command
+      ->add_option("--checkpoint-every", options->checkpointSeconds,
+                   "after so many seconds (30)")
+      ->check(notNegative());
   command->add_option("--seed", options->seed,
                       "Of the samples' order (the recipe's)");
   command->add_option("--log", options->log,

@@ -4,6 +4,7 @@
 #include "frontends/cli/commands.h"
 #include "frontends/cli/compiler_library.h"
 #include "frontends/cli/failure.h"
+#include "frontends/cli/session_options.h"
 #include "frontends/cli/synthetic_inputs.h"
 #include "frontends/cli/text.h"
 #include "runtime/session.h"
@@ -210,8 +211,10 @@ void addVerify(CLI::App &app) {
       ->allow_extra_args(false);
   command->add_option("--initialize", request.initialize,
                       "Rule for weights whose data file is missing");
-  command->add_option("--tolerance", options->tolerance,
-                      "In parts of a value's largest element (1e-4)");
+  command
+      ->add_option("--tolerance", options->tolerance,
+                   "In parts of a value's largest element (1e-4)")
+      ->check(notNegative());
   command->add_flag("--json", options->json, "One JSON object per value");
   command->callback([options] { run(*options); });
 }

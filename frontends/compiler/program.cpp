@@ -12,6 +12,7 @@
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/FileSystem.h"
 
+#include <map>
 #include <set>
 
 using namespace mlir;
@@ -19,7 +20,22 @@ using namespace mlir;
 namespace gradus::compiler {
 namespace {
 
+/// `--dim batch=32 --dim batch=64` is a slip, not a choice of the last.
+absl::Status checkDims(const std::vector<std::string> &dims) {
+  std::map<llvm::StringRef, std::string> given;
+  for (const std::string &dim : dims) {
+    auto [other, isNew] =
+        given.try_emplace(llvm::StringRef(dim).split('=').first, dim);
+    if (!isNew)
+      return invalid("--dim ", dim, ": is given a size already, by --dim ",
+                     other->second);
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<recipe::Recipe> readRecipe(const Request &request) {
+  if (absl::Status status = checkDims(request.dims); !status.ok())
+    return status;
   recipe::Overrides overrides(request.overrides.begin(),
                               request.overrides.end());
   for (const std::string &dim : request.dims)
