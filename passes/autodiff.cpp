@@ -38,6 +38,10 @@ public:
   /// adds up the gradients.
   LogicalResult run(Value loss, ProgramOp program);
 
+  /// The op nearest to the loss that depends on parameters and passes them no
+  /// gradient, such as one that rounds; null where there is none.
+  Operation *whereItStops(Value loss);
+
   /// The gradient of each parameter, null where it does not reach the loss.
   llvm::MapVector<StringRef, Value> parameters;
 
@@ -119,25 +123,43 @@ Value Differentiation::gradientOf(Value value) {
              : addUp(builder, value.getLoc(), found->second);
 }
 
-/// The trained parameters that `op` is computed from, in order of computation.
-SmallVector<StringRef>
-parametersBehind(Operation *op,
-                 const llvm::MapVector<StringRef, Value> &trained) {
+/// `op` and what it is computed from, users before what they use.
+SmallVector<Operation *> computationOf(Operation *op) {
   DenseSet<Operation *> behind{op};
-  SmallVector<StringRef> names;
-  // Backwards, so that an op's users have been seen before it.
+  SmallVector<Operation *> ops;
   for (Operation *each = op; each; each = each->getPrevNode()) {
     if (!behind.contains(each))
       continue;
-    if (auto read = dyn_cast<ReadOp>(each);
-        read && trained.contains(read.getState()))
-      names.push_back(read.getState());
+    ops.push_back(each);
     for (Value operand : each->getOperands())
       if (Operation *definition = operand.getDefiningOp())
         behind.insert(definition);
   }
-  std::reverse(names.begin(), names.end());
+  return ops;
+}
+
+/// The trained parameters that `op` is computed from, in order of computation.
+SmallVector<StringRef>
+parametersBehind(Operation *op,
+                 const llvm::MapVector<StringRef, Value> &trained) {
+  SmallVector<StringRef> names;
+  for (Operation *each : llvm::reverse(computationOf(op)))
+    if (auto read = dyn_cast<ReadOp>(each);
+        read && trained.contains(read.getState()))
+      names.push_back(read.getState());
   return names;
+}
+
+Operation *Differentiation::whereItStops(Value loss) {
+  for (Operation *op : computationOf(loss.getDefiningOp())) {
+    auto behind = llvm::make_filter_range(
+        op->getOperands(), [&](Value value) { return active.contains(value); });
+    if (!behind.empty() && llvm::none_of(behind, [&](Value value) {
+          return gradients.contains(value);
+        }))
+      return op;
+  }
+  return nullptr;
 }
 
 InFlightDiagnostic Differentiation::reportMissingRule(Operation *op) {
@@ -194,10 +216,11 @@ struct AutodiffPass : impl::AutodiffBase<AutodiffPass> {
     differentiation.markActive();
     if (failed(differentiation.run(loss, program)))
       return failure();
-    return addUpdates(train, differentiation);
+    return addUpdates(train, loss, differentiation);
   }
 
-  LogicalResult addUpdates(GraphOp train, Differentiation &differentiation) {
+  LogicalResult addUpdates(GraphOp train, Value loss,
+                           Differentiation &differentiation) {
     OpBuilder builder(train.getBody().front().getTerminator());
     SmallVector<StringRef> dead;
     for (auto [name, gradient] : differentiation.parameters) {
@@ -211,10 +234,19 @@ struct AutodiffPass : impl::AutodiffBase<AutodiffPass> {
                        StringAttr(), FloatAttr());
     }
     if (dead.size() == differentiation.parameters.size())
-      return train.emitError("has a loss that depends on no trained parameter");
+      return reportUntrained(train, differentiation.whereItStops(loss));
     if (!dead.empty())
       warnOfDead(train, dead);
     return success();
+  }
+
+  /// No parameter would change, because of `stop` if that is there.
+  static LogicalResult reportUntrained(GraphOp train, Operation *stop) {
+    if (!stop)
+      return train.emitError("has a loss that depends on no trained parameter");
+    return stop->emitError("stops the gradient: its result does not follow "
+                           "small changes, and no other way leads from the loss "
+                           "to a trained parameter");
   }
 
   /// Parameters without a path to the loss, such as those of a second head.

@@ -42,6 +42,35 @@ gradus.program @all_fixed attributes {recipe = {fixed = ["*"]}} {
 
 // -----
 
+// Nearest to the loss: what is behind it cannot be reached anyway.
+gradus.program @rounded {
+  gradus.state @w : tensor<f32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @train(%x: tensor<f32>) -> (loss: tensor<f32>) {
+    %w = gradus.read @w : tensor<f32>
+    %0 = math.floor %w : tensor<f32>
+    %1 = arith.mulf %0, %x : tensor<f32>
+    // expected-error @below {{stops the gradient: its result does not follow small changes, and no other way leads from the loss to a trained parameter}}
+    %2 = math.roundeven %1 : tensor<f32>
+    %loss = arith.addf %2, %x : tensor<f32>
+    gradus.return %loss : tensor<f32>
+  }
+}
+
+// -----
+
+gradus.program @through_integers {
+  gradus.state @w : tensor<f32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @train() -> (loss: tensor<f32>) {
+    %w = gradus.read @w : tensor<f32>
+    // expected-error @below {{stops the gradient}}
+    %0 = arith.fptosi %w : tensor<f32> to tensor<i32>
+    %loss = arith.sitofp %0 : tensor<i32> to tensor<f32>
+    gradus.return %loss : tensor<f32>
+  }
+}
+
+// -----
+
 gradus.program @cut_off {
   gradus.state @w : tensor<f32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
   // expected-error @below {{has a loss that depends on no trained parameter}}
