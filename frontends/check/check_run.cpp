@@ -3,7 +3,7 @@
 
 #include "frontends/check/check_run.h"
 
-#include "runtime/session.h"
+#include "frontends/check/trainer.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -20,81 +20,6 @@ using Clock = std::chrono::steady_clock;
 double secondsSince(Clock::time_point began) {
   return std::chrono::duration<double>(Clock::now() - began).count();
 }
-
-template <typename Result> auto take(Result result) {
-  if (!result.ok())
-    throw std::runtime_error(std::string(result.status().message()));
-  return *std::move(result);
-}
-
-/// A loaded artifact that steps through a case's batches.
-class Trainer {
-public:
-  Trainer(std::vector<char> bytes, const RecordedCase &recorded,
-          const Options &options)
-      : recorded_(recorded) {
-    auto artifact = take(runtime::Artifact::fromBytes(
-        {reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()},
-        recorded.name()));
-    bytes = {};
-    session_ =
-        take(runtime::Session::create(artifact, {.threads = options.threads}));
-    graph_ = session_->findGraph("train");
-    if (graph_ < 0)
-      throw std::runtime_error("the artifact has no graph train");
-  }
-
-  uint64_t arenaBytes() const { return session_->memory().arena; }
-
-  /// Runs one step; its outputs are there until the next.
-  void step(int batch) {
-    std::vector<const void *> inputs;
-    for (const runtime::TensorInfo &input : info().inputs) {
-      const runtime::NamedTensor &data = recorded_.input(input.name, batch);
-      if (data.type != input.type)
-        throw std::runtime_error(absl::StrCat(
-            "data.safetensors: \"", data.name, "\" is ", toString(data.type),
-            ", expected ", toString(input.type)));
-      inputs.push_back(data.data.data());
-    }
-    runtime::Status status = session_->step(graph_, inputs);
-    if (!status.ok())
-      throw std::runtime_error(std::string(status.message()));
-  }
-
-  std::vector<double> output(const std::string &name) const {
-    const auto &outputs = info().outputs;
-    for (size_t i = 0; i < outputs.size(); ++i)
-      if (outputs[i].name == name)
-        return values(outputs[i], session_->outputBuffer(graph_, i));
-    throw std::runtime_error("there is no " + name);
-  }
-
-  bool hasState(const std::string &name) const {
-    return session_->findState(name) >= 0;
-  }
-
-  std::vector<double> state(const std::string &name) const {
-    int number = session_->findState(name);
-    if (number < 0)
-      throw std::runtime_error("the model has no parameter \"" + name + "\"");
-    return values(session_->states()[number], session_->stateBuffer(number));
-  }
-
-private:
-  const runtime::GraphInfo &info() const { return session_->graphs()[graph_]; }
-
-  static std::vector<double> values(const runtime::TensorInfo &tensor,
-                                    const void *data) {
-    return toDoubles({tensor.name,
-                      tensor.type,
-                      {static_cast<const uint8_t *>(data), tensor.bytes}});
-  }
-
-  const RecordedCase &recorded_;
-  std::unique_ptr<runtime::Session> session_;
-  int graph_ = -1;
-};
 
 class Run {
 public:
@@ -119,10 +44,10 @@ public:
 private:
   Trainer compiled() {
     auto began = Clock::now();
-    compiler::Result result = take(compiler_.compile(request_));
+    compiler::Result result = takeOrThrow(compiler_.compile(request_));
     outcome_.compileSeconds = secondsSince(began);
     outcome_.warnings = result.warnings;
-    return Trainer(std::move(result.artifact), recorded_, options_);
+    return Trainer(std::move(result.artifact), recorded_, options_.threads);
   }
 
   void compareRun() {

@@ -1,9 +1,11 @@
 // gradus check: does a recorded training case train the same here?
 
 #include "frontends/check/check_run.h"
+#include "frontends/check/record.h"
 #include "frontends/cli/commands.h"
 #include "frontends/cli/compiler_library.h"
 #include "frontends/cli/failure.h"
+#include "frontends/cli/session_options.h"
 #include "frontends/cli/text.h"
 
 #include "absl/strings/str_join.h"
@@ -17,7 +19,9 @@ namespace gradus::cli {
 namespace {
 
 struct CheckOptions {
-  std::vector<std::string> cases;
+  std::vector<std::string> cases; // or, with `written`, a model
+  std::string written;
+  check::RecordRequest record;
   std::string file, run;
   check::Options check;
   bool json = false;
@@ -27,10 +31,15 @@ constexpr const char *kFooter = R"(Examples:
   gradus check tests/data/models/lenet5      every file and run of one case
   gradus check cases/ --file model_dynamo.onnx
   gradus check cases/bert --json             one object per line
+  gradus check lenet.onnx --recipe recipe.json --data train.safetensors \
+      --write cases/lenet                    records a case from Gradus
 
 A case is a folder with case.json, data.safetensors, expected.safetensors and the
 model's ONNX files; a folder of such folders stands for all of them.
-docs/examples/record_case records one from any PyTorch model. Compared are the
+docs/examples/record_case records one from any PyTorch model, --write one from
+Gradus, to see whether it still trains the same tomorrow or on another machine.
+Those of full size come without weights: tests/data/make_weights.py CASE OUT makes
+a whole copy. Compared are the
 gradients of the first step, the loss of every step, and parameters and running
 statistics after the last, at the case's own tolerances. A deviation of 0.3 is
 three tenths of what is tolerated.)";
@@ -128,7 +137,31 @@ void checkCase(const std::filesystem::path &folder, const CheckOptions &options,
   }
 }
 
+/// `gradus check MODEL --write CASE`
+void record(const CheckOptions &options) {
+  check::RecordRequest request = options.record;
+  request.model.model = options.cases.front();
+  request.model.threads = options.check.threads;
+  if (options.cases.size() != 1 || !request.model.model.ends_with(".onnx"))
+    throw badInput("--write: expected one .onnx model, found ",
+                   absl::StrJoin(options.cases, " "));
+  if (request.data.empty())
+    throw badInput("--write: needs --data to train on");
+  try {
+    check::recordCase(compilerLibrary(), request, options.written);
+  } catch (const std::exception &error) {
+    throw badInput(error.what());
+  }
+  if (options.json)
+    std::puts(ordered_json({{"case", options.written}}).dump().c_str());
+  else
+    std::printf("%s; check it with `gradus check %s`\n",
+                options.written.c_str(), options.written.c_str());
+}
+
 void run(const CheckOptions &options) {
+  if (!options.written.empty())
+    return record(options);
   Tally tally{options.json};
   for (const std::string &root : options.cases) {
     std::vector<std::filesystem::path> cases = check::findCases(root);
@@ -147,18 +180,50 @@ void run(const CheckOptions &options) {
 
 } // namespace
 
+/// Those of --write, which mean nothing without it.
+static void addRecordOptions(CLI::App &command, CheckOptions &options) {
+  CLI::Option *write = command.add_option(
+      "--write", options.written, "Record a case of the .onnx model, here");
+  check::RecordRequest &record = options.record;
+  std::vector<CLI::Option *> others = {
+      command.add_option("--recipe", record.model.recipe,
+                         "With --write: how to train it (JSON)"),
+      command.add_option("--set", record.model.overrides,
+                         "With --write: KEY=VALUE over the recipe's"),
+      command.add_option("--dim", record.model.dims,
+                         "With --write: size of a dimension: batch=32"),
+      command.add_option("--initialize", record.model.initialize,
+                         "With --write: rule for missing weights"),
+      command.add_option("--data", record.data,
+                         "With --write: FILE or NAME=FILE, repeats"),
+      command.add_option("--steps", record.steps, "With --write: steps (10)")
+          ->check(positive()),
+      command
+          .add_option("--batches", record.batches,
+                      "With --write: whole batches to take (2)")
+          ->check(positive())};
+  for (CLI::Option *option : others) {
+    option->needs(write);
+    if (option->get_items_expected_max() > 1)
+      option->allow_extra_args(false);
+  }
+}
+
 void addCheck(CLI::App &app) {
   auto options = std::make_shared<CheckOptions>();
   CLI::App *command = app.add_subcommand(
       "check", "Trains recorded cases and compares with the recording");
   command->footer(kFooter);
-  command->add_option("case", options->cases, "Folders of recorded cases")
+  command
+      ->add_option("case", options->cases,
+                   "Folders of recorded cases; with --write a model")
       ->required();
   command->add_option("--file", options->file, "Only this model file");
   command->add_option("--run", options->run, "Only this run");
   command->add_option("--threads", options->check.threads,
                       "Threads (one per core)");
   command->add_flag("--json", options->json, "One JSON object per line");
+  addRecordOptions(*command, *options);
   command->callback([options] { run(*options); });
 }
 

@@ -231,6 +231,7 @@ public:
     ExportOptions options;
     options.inference = request.inference;
     options.dataName = request.dataName;
+    options.dims = request.dims;
     auto exported = exportOnnx(request.model, trained, options);
     if (!exported.ok())
       return exported.status();

@@ -7,6 +7,7 @@
 #include "absl/status/statusor.h"
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -81,7 +82,8 @@ struct ExportRequest {
   std::string model;
   std::vector<Weight> weights;
   bool inference = false; // no training form of normalization and dropout
-  std::string dataName;   // of the data file of a model too large for one
+  std::map<std::string, int64_t> dims; // sizes for symbolic dimensions
+  std::string dataName; // of the data file of a model too large for one
 };
 
 struct Exported {

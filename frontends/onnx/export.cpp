@@ -70,6 +70,26 @@ void makeInference(NodeProto &node) {
     node.mutable_input()->RemoveLast();
 }
 
+//===-- sizes -------------------------------------------------------------===//
+
+/// As the importer calls them: by their name, or `input.0` where they have
+/// none.
+void bindInputs(::onnx::GraphProto &graph,
+                const std::map<std::string, int64_t> &sizes) {
+  for (auto &input : *graph.mutable_input()) {
+    auto &shape = *input.mutable_type()->mutable_tensor_type()->mutable_shape();
+    for (int axis = 0; axis < shape.dim_size(); ++axis) {
+      auto &dimension = *shape.mutable_dim(axis);
+      bool isKnown = dimension.has_dim_value() && dimension.dim_value() > 0;
+      auto size = sizes.find(dimension.dim_param().empty()
+                                 ? message(input.name(), ".", axis)
+                                 : dimension.dim_param());
+      if (!isKnown && size != sizes.end())
+        dimension.set_dim_value(size->second);
+    }
+  }
+}
+
 //===-- large models ------------------------------------------------------===//
 
 void addEntry(TensorProto &tensor, const char *key, const std::string &value) {
@@ -118,6 +138,7 @@ public:
     if (options_.inference)
       for (NodeProto &node : *graph_.mutable_node())
         makeInference(node);
+    bindInputs(graph_, options_.dims);
     if (bytes_ > options_.largestInside)
       result_.data = moveOut(file_, options_.dataName);
     result_.model = file_.model().SerializeAsString();

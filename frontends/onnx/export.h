@@ -4,6 +4,7 @@
 #include "absl/status/statusor.h"
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -32,6 +33,8 @@ struct ExportOptions {
   bool inference = false;
   /// The name of the data file beside the model, for models too large for one.
   std::string dataName;
+  /// Sizes that symbolic dimensions of the inputs get.
+  std::map<std::string, int64_t> dims;
   /// A model with more bytes of weights gets a data file.
   uint64_t largestInside = uint64_t(1) << 30;
 };

@@ -64,6 +64,20 @@ TEST(Export, ChangesTheValuesOfInitializersAlone) {
   EXPECT_EQ(before.SerializeAsString(), after.SerializeAsString());
 }
 
+TEST(Export, GivesSymbolicDimensionsTheirSizes) {
+  Values bias("fc3.bias", {10});
+  ExportOptions options;
+  options.dims = {{"batch", 8}, {"other", 9}};
+  auto exported =
+      exportOnnx(GRADUS_SOURCE_DIR "/docs/examples/digits/lenet.onnx",
+                 {bias.tensor}, options);
+  ASSERT_TRUE(exported.ok()) << exported.status();
+  const auto shape =
+      parsed(*exported).graph().input(0).type().tensor_type().shape();
+  EXPECT_EQ(shape.dim(0).dim_value(), 8);
+  EXPECT_EQ(shape.dim(1).dim_value(), 1);
+}
+
 TEST(Export, RefusesWhatDoesNotFit) {
   Values wrong("body.weight", {6, 4}), other("tail", {1});
   EXPECT_EQ(exportOnnx(kHeads, {wrong.tensor}).status().message(),

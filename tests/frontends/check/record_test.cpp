@@ -1,0 +1,78 @@
+// What Gradus records passes its own check, and a mistake leaves nothing.
+
+#include "frontends/check/check_run.h"
+#include "frontends/check/record.h"
+
+#include "absl/strings/str_join.h"
+
+#include <gtest/gtest.h>
+
+extern "C" gradus::compiler::Compiler *gradus_compiler();
+
+namespace gradus::check {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string kDigits = GRADUS_SOURCE_DIR "/docs/examples/digits/";
+
+struct Recording {
+  Recording() {
+    fs::remove_all(folder);
+    request.model.model = kDigits + "lenet.onnx";
+    request.model.dims = {"batch=4"};
+    request.model.threads = 1;
+    request.data = {kDigits + "test.safetensors"};
+    request.steps = 3;
+  }
+  ~Recording() { fs::remove_all(folder); }
+
+  std::string mistake() {
+    try {
+      recordCase(*gradus_compiler(), request, folder);
+    } catch (const std::exception &error) {
+      EXPECT_FALSE(fs::exists(folder));
+      EXPECT_FALSE(fs::exists(folder.string() + ".partial"));
+      return error.what();
+    }
+    return "";
+  }
+
+  RecordRequest request;
+  fs::path folder = fs::temp_directory_path() / "gradus_record_test";
+};
+
+} // namespace
+
+TEST(Record, WritesACaseThatPasses) {
+  Recording recording;
+  // An optimizer that PyTorch's recorder does not know, with settings of ours.
+  recording.request.model.overrides = {"optimizer.type=lion",
+                                       "optimizer.learning_rate=0.001",
+                                       "fixed=[\"conv1.*\"]"};
+  ASSERT_EQ(recording.mistake(), "");
+  auto recorded = RecordedCase::open(recording.folder);
+  ASSERT_TRUE(recorded.ok()) << recorded.status();
+  EXPECT_EQ(recorded->description().at("parameters").size(), 8u);
+  Outcome outcome =
+      checkRun(*gradus_compiler(), *recorded, "model.onnx", "lion", {});
+  EXPECT_TRUE(outcome.passed()) << absl::StrJoin(outcome.failures, "\n");
+  EXPECT_GT(outcome.comparisons, 50u);
+}
+
+TEST(Record, RefusesWhatACaseCannotSay) {
+  Recording recording;
+  recording.request.model.overrides = {"accumulation=2"};
+  EXPECT_EQ(recording.mistake(), "recipe: a recorded case cannot say "
+                                 "`accumulation`, which is 2");
+}
+
+TEST(Record, NeedsAWholeBatch) {
+  Recording recording;
+  recording.request.model.dims = {"batch=500"};
+  EXPECT_EQ(recording.mistake(),
+            kDigits + "test.safetensors: has 360 samples, but one batch takes "
+                      "500");
+}
+
+} // namespace gradus::check
