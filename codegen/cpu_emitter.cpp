@@ -111,6 +111,9 @@ Error KernelEmitter::emitNests(const Items &items) {
     if (Error error = checkNest(kernel, op))
       return error;
     Nest nest = readNest(op, kernel.getSplit());
+    // One item at a time: no tile has several.
+    if (items.count == 1)
+      nest.extents[nest.itemDim] = nest.itemLength;
     emitNest(b, nest, chooseTiling(nest, b.target), items,
              [&](mlir::Value buffer) { return pointerOf(buffer); });
   }

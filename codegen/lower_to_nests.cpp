@@ -4,6 +4,7 @@
 // ops by their interface, matmul, reductions, and what moves elements.
 
 #include "codegen/lower_to_nests.h"
+#include "codegen/lower_attention.h"
 #include "codegen/passes.h"
 
 #include "llvm/ADT/TypeSwitch.h"
@@ -217,15 +218,16 @@ struct LowerToNests : impl::LowerToNestsBase<LowerToNests> {
   using Base::Base;
 
   void runOnOperation() override {
+    KernelTable kernels(getOperation());
     for (auto graph : getOperation().getBody().getOps<GraphOp>())
-      if (failed(lowerGraph(graph)))
+      if (failed(lowerGraph(graph, kernels)))
         return signalPassFailure();
   }
 
-  LogicalResult lowerGraph(GraphOp graph) {
+  LogicalResult lowerGraph(GraphOp graph, KernelTable &kernels) {
     Block &block = graph.getBody().front();
     for (Operation &op : llvm::make_early_inc_range(block))
-      if (!stays(&op) && failed(replace(&op)))
+      if (!stays(&op) && failed(replace(&op, kernels)))
         return failure();
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
       if (auto constant = dyn_cast<arith::ConstantOp>(op))
@@ -233,14 +235,16 @@ struct LowerToNests : impl::LowerToNestsBase<LowerToNests> {
     return success();
   }
 
-  LogicalResult replace(Operation *op) {
+  LogicalResult replace(Operation *op, KernelTable &kernels) {
     if (failed(checkTypes(op)))
       return failure();
     if (op->use_empty() && isMemoryEffectFree(op))
       return op->erase(), success();
     OpBuilder builder(op);
     Operation *before = op->getPrevNode();
-    SmallVector<Value> values = lowerOp(builder, op);
+    SmallVector<Value> values = lowerAttention(builder, op, kernels);
+    if (values.empty())
+      values = lowerOp(builder, op);
     labelNests(before ? std::next(before->getIterator())
                       : op->getBlock()->begin(),
                op);

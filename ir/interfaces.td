@@ -76,6 +76,9 @@ def Decomposable : OpInterface<"Decomposable"> {
     InterfaceMethod<"Builds the smaller ops and returns the results' values.",
       "::llvm::SmallVector<::mlir::Value>", "decompose",
       (ins "::mlir::OpBuilder &":$builder)>,
+    InterfaceMethod<"Whether code generation serves this one better as it is.",
+      "bool", "staysWhole", (ins), /*methodBody=*/"",
+      /*defaultImplementation=*/"return false;">,
   ];
 }
 

@@ -29,7 +29,10 @@ struct DecomposePass : impl::DecomposeBase<DecomposePass> {
 
   static SmallVector<Decomposable> compositeOps(Operation *root) {
     SmallVector<Decomposable> ops;
-    root->walk([&](Decomposable op) { ops.push_back(op); });
+    root->walk([&](Decomposable op) {
+      if (!op.staysWhole())
+        ops.push_back(op);
+    });
     return ops;
   }
 

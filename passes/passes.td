@@ -61,6 +61,54 @@ def TrainingStep : GradusPass<"training-step"> {
   }];
 }
 
+def RecognizeAttention : GradusPass<"recognize-attention"> {
+  let summary = "Makes one op of the products and the softmax that exporters write for attention";
+  let description = [{
+    Takes `matmul(softmax(scale * matmul(q, k^T) + mask), v)` together as
+    `gradus.attention`, if nobody else needs the scores or the probabilities:
+
+    * Factors of q, k^T and the scores, and divisors of the scores, that are one
+      number make the scale.
+    * What is added to the scores is the mask, before it is broadcast; so is a
+      choice between a score and -inf. A constant that hides from each query
+      the keys behind it, and nothing else, is `causal`.
+    * A choice of 0 where the softmax is NaN, as newer exporters write it for
+      queries that see no key, goes: the op gives such queries zeros.
+    * Transposes of k are undone.
+
+    Before:
+
+    ```mlir
+    gradus.program @p {
+      gradus.graph @predict(%q: tensor<2x4x8x16xf32>, %k: tensor<2x4x16x8xf32>, %v: tensor<2x4x8x16xf32>, %m: tensor<2x1x8x8xf32>) -> (y: tensor<2x4x8x16xf32>) {
+        %root = arith.constant dense<0.5> : tensor<2x4x8x16xf32>
+        %0 = arith.mulf %q, %root : tensor<2x4x8x16xf32>
+        %1 = gradus.matmul %0, %k : tensor<2x4x8x16xf32>, tensor<2x4x16x8xf32> -> tensor<2x4x8x8xf32>
+        %2 = gradus.broadcast %m dims [0, 1, 2, 3] : tensor<2x1x8x8xf32> -> tensor<2x4x8x8xf32>
+        %3 = arith.addf %1, %2 : tensor<2x4x8x8xf32>
+        %4 = gradus.softmax %3 axis 3 : tensor<2x4x8x8xf32>
+        %y = gradus.matmul %4, %v : tensor<2x4x8x8xf32>, tensor<2x4x8x16xf32> -> tensor<2x4x8x16xf32>
+        gradus.return %y : tensor<2x4x8x16xf32>
+      }
+    }
+    ```
+
+    After:
+
+    ```mlir
+    gradus.program @p {
+      gradus.graph @predict(%q: tensor<2x4x8x16xf32>, %k: tensor<2x4x16x8xf32>, %v: tensor<2x4x8x16xf32>, %m: tensor<2x1x8x8xf32>) -> (y: tensor<2x4x8x16xf32>) {
+        %0 = gradus.transpose %k perm [0, 1, 3, 2] : tensor<2x4x16x8xf32> -> tensor<2x4x8x16xf32>
+        %y, %l = gradus.attention %q, %0, %v mask %m {scale = 0.5 : f64}
+            : (tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>, tensor<2x1x8x8xf32>)
+            -> (tensor<2x4x8x16xf32>, tensor<2x4x8xf32>)
+        gradus.return %y : tensor<2x4x8x16xf32>
+      }
+    }
+    ```
+  }];
+}
+
 def TrainBatchNorm : GradusPass<"train-batch-norm"> {
   let summary = "Lets batch normalizations of @train use the batch and keep running statistics";
   let description = [{
@@ -503,7 +551,8 @@ def Decompose : GradusPass<"decompose"> {
   let description = [{
     Replaces every op of the interface `Decomposable` by the ops it stands for
     until none is left: losses, their gradients and metrics become reductions
-    and elementwise ops that fuse with their neighbours.
+    and elementwise ops that fuse with their neighbours. What code generation
+    serves better as it is (`staysWhole`), attention of some size, stays.
 
     Before:
 

@@ -21,6 +21,10 @@ const Stage stages[] = {
      [](OpPassManager &program) {
        // Fold the shape arithmetic that exporters leave behind.
        program.addPass(createCanonicalizerPass());
+       // Before gradients, which then need no probabilities of the forward.
+       program.addPass(createRecognizeAttention());
+       // Transposes that undo each other go.
+       program.addPass(createCanonicalizerPass());
      }},
     {"gradients",
      [](OpPassManager &program) {

@@ -2,6 +2,8 @@
 
 #include "frontends/compiler/statistics.h"
 
+#include "ir/attention_sizes.h"
+
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatAdapters.h"
@@ -37,7 +39,19 @@ static int64_t matmulFlops(MatmulOp op) {
   return shape.empty() || result == 0 ? 0 : 2 * lhs * shape.back();
 }
 
+/// Two products forward, five backward; a causal mask hides half of each.
+template <typename Op> static int64_t attentionFlops(Op op, int64_t products) {
+  AttentionSizes sizes(op.getQuery(), op.getValue());
+  int64_t flops = sizes.batch * sizes.heads * sizes.queries * sizes.keys *
+                  products * (sizes.width + sizes.depth);
+  return op.getCausal() ? flops / 2 : flops;
+}
+
 int64_t flopsOf(Operation &op) {
+  if (auto attention = dyn_cast<AttentionOp>(op))
+    return attentionFlops(attention, 2);
+  if (auto attention = dyn_cast<AttentionBackwardOp>(op))
+    return attentionFlops(attention, 5);
   if (auto matmul = dyn_cast<MatmulOp>(op))
     return matmulFlops(matmul);
   if (isa<ConvolutionOp>(op))

@@ -1,0 +1,271 @@
+// Attention: what must hold of it, how it is written as small ops, and its
+// gradient.
+//
+// The backward pass computes the probabilities again, for keys by queries where
+// the forward has queries by keys: so no clean-up takes the two for one and
+// keeps the scores in memory between them.
+
+#include "ir/attention_sizes.h"
+
+#include <limits>
+
+using namespace mlir;
+using namespace gradus;
+
+using Values = SmallVector<Value>;
+
+//===-- what must hold ----------------------------------------------------===//
+
+static LogicalResult checkShape(Operation *op, StringRef what, Value value,
+                                ArrayRef<int64_t> expected, Type element) {
+  auto type = RankedTensorType::get(expected, element);
+  if (value.getType() == type)
+    return success();
+  return op->emitOpError("has the ")
+         << what << " " << value.getType() << ", expected " << type;
+}
+
+/// Whether each dimension of the mask is that of the scores or 1.
+static bool repeatsTo(ArrayRef<int64_t> mask, ArrayRef<int64_t> scores) {
+  return mask.size() == scores.size() &&
+         llvm::all_of(llvm::zip(mask, scores), [](auto pair) {
+           auto [size, full] = pair;
+           return size == 1 || size == full;
+         });
+}
+
+/// What both ops take.
+template <typename Op> static LogicalResult checkInputs(Op op) {
+  for (Value value : {op.getQuery(), op.getKey(), op.getValue()})
+    if (tensorType(value).getRank() != 4)
+      return op.emitOpError("takes tensors of [batch, heads, length, width], "
+                            "found ")
+             << value.getType();
+  AttentionSizes s(op.getQuery(), op.getValue());
+  Type element = tensorType(op.getQuery()).getElementType();
+  if (failed(checkShape(op, "keys", op.getKey(),
+                        {s.batch, s.heads, s.keys, s.width}, element)) ||
+      failed(checkShape(op, "values", op.getValue(),
+                        {s.batch, s.heads, s.keys, s.depth}, element)))
+    return failure();
+  if (!op.getMask() ||
+      repeatsTo(tensorType(op.getMask()).getShape(), s.scores()))
+    return success();
+  return op.emitOpError("has the mask ")
+         << op.getMask().getType() << ", which does not repeat to the scores "
+         << RankedTensorType::get(s.scores(), element);
+}
+
+LogicalResult AttentionOp::verify() {
+  if (failed(checkInputs(*this)))
+    return failure();
+  AttentionSizes s(getQuery(), getValue());
+  Type element = tensorType(getQuery()).getElementType();
+  if (failed(checkShape(*this, "result", getResult(),
+                        {s.batch, s.heads, s.queries, s.depth}, element)))
+    return failure();
+  return checkShape(*this, "logsumexp", getLogsumexp(),
+                    {s.batch, s.heads, s.queries}, computeType(element));
+}
+
+LogicalResult AttentionBackwardOp::verify() {
+  if (failed(checkInputs(*this)))
+    return failure();
+  AttentionSizes s(getQuery(), getValue());
+  Type element = tensorType(getQuery()).getElementType();
+  SmallVector<int64_t> rows = {s.batch, s.heads, s.queries};
+  if (failed(checkShape(*this, "logsumexp", getLogsumexp(), rows,
+                        computeType(element))) ||
+      failed(
+          checkShape(*this, "delta", getDelta(), rows, computeType(element))) ||
+      failed(checkShape(*this, "gradient", getGradient(),
+                        {s.batch, s.heads, s.queries, s.depth}, element)))
+    return failure();
+  for (auto [result, input] :
+       llvm::zip(getResults(), getOperands().take_front(3)))
+    if (result.getType() != input.getType())
+      return emitOpError("has the gradient ")
+             << result.getType() << " of " << input.getType();
+  return success();
+}
+
+/// Whether attention is worth a kernel of its own, and one can be made. What is
+/// tiny may share a kernel with all the rest of a tiny graph.
+template <typename Op> static bool isWorthAKernel(Op op) {
+  constexpr int64_t leastWork = 100'000;
+  AttentionSizes s(op.getQuery(), op.getValue());
+  int64_t work = s.batch * s.heads * s.queries * s.keys * (s.width + s.depth);
+  return tensorType(op.getQuery()).getElementType().isF32() &&
+         work >= leastWork && s.blocks(op.getCausal()) > 0;
+}
+
+bool AttentionOp::staysWhole() { return isWorthAKernel(*this); }
+bool AttentionBackwardOp::staysWhole() { return isWorthAKernel(*this); }
+
+//===-- small ops ---------------------------------------------------------===//
+
+namespace {
+
+constexpr double kNone = -std::numeric_limits<double>::infinity();
+
+/// An attention in small ops. Scores are [batch, heads, queries, keys], or with
+/// the last two exchanged.
+struct SmallOps {
+  template <typename Op>
+  SmallOps(Op op, OpBuilder &builder)
+      : builder(builder), loc(op.getLoc()), sizes(op.getQuery(), op.getValue()),
+        query(wide(op.getQuery())), key(wide(op.getKey())),
+        value(wide(op.getValue())), mask(op.getMask()),
+        scale(op.getScale().convertToDouble()), causal(op.getCausal()) {}
+
+  template <typename Small> Value make(ValueRange operands) const {
+    return builder.createOrFold<Small>(loc, operands);
+  }
+  Value add(Value a, Value b) const { return make<arith::AddFOp>({a, b}); }
+  Value sub(Value a, Value b) const { return make<arith::SubFOp>({a, b}); }
+  Value mul(Value a, Value b) const { return make<arith::MulFOp>({a, b}); }
+  Value exp(Value a) const { return make<math::ExpOp>({a}); }
+  Value select(Value c, Value a, Value b) const {
+    return make<arith::SelectOp>({c, a, b});
+  }
+  Value number(double x, Value like) const {
+    return splatLike(builder, like, x);
+  }
+  Value scaled(Value a) const { return mul(a, number(scale, a)); }
+  Value wide(Value a) const {
+    return convert(builder, loc, a,
+                   computeType(tensorType(a).getElementType()));
+  }
+  Value like(Value a, Value model) const {
+    return convert(builder, loc, a, tensorType(model).getElementType());
+  }
+  Value product(Value a, Value b, bool transposeA = false,
+                bool transposeB = false) const {
+    return matmul(builder, loc, a, b, transposeA, transposeB);
+  }
+  /// One value a query, for each of its scores.
+  Value over(Value rows, Value scores, int64_t axis) const {
+    return broadcastAlong(builder, loc, rows, tensorType(scores).getShape(),
+                          axis);
+  }
+
+  Value scores(bool keysFirst) const;
+  Value masked(Value scores, bool keysFirst) const;
+  Value unseen(Value scores, bool keysFirst) const;
+
+  OpBuilder &builder;
+  Location loc;
+  AttentionSizes sizes;
+  Value query, key, value, mask;
+  double scale;
+  bool causal;
+};
+
+Value SmallOps::scores(bool keysFirst) const {
+  Value product = keysFirst ? this->product(key, scaled(query), false, true)
+                            : this->product(scaled(query), key, false, true);
+  return unseen(masked(product, keysFirst), keysFirst);
+}
+
+Value SmallOps::masked(Value scores, bool keysFirst) const {
+  Value mask = this->mask;
+  if (!mask)
+    return scores;
+  if (keysFirst)
+    mask = transpose(builder, loc, mask, {0, 1, 3, 2});
+  bool isTruth = tensorType(mask).getElementType().isInteger(1);
+  mask = broadcast(builder, loc, isTruth ? mask : wide(mask),
+                   tensorType(scores).getShape(), allAxes(4));
+  return isTruth ? select(mask, scores, number(kNone, scores))
+                 : add(scores, mask);
+}
+
+/// Hides from each query the keys behind it.
+Value SmallOps::unseen(Value scores, bool keysFirst) const {
+  if (!causal)
+    return scores;
+  auto type = tensorType(scores).clone(builder.getI64Type());
+  Value queries = iota(builder, loc, type, keysFirst ? 3 : 2),
+        keys = iota(builder, loc, type, keysFirst ? 2 : 3);
+  Value seen = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sle,
+                                     keys, queries);
+  return select(seen, scores, number(kNone, scores));
+}
+
+} // namespace
+
+/// exp(score - max) / sum; where all scores are -inf the maximum counts as 0
+/// and the sum as 1.
+Values AttentionOp::decompose(OpBuilder &builder) {
+  SmallOps a(*this, builder);
+  Value scores = a.scores(false);
+  Value largest = reduce(builder, a.loc, Reduction::max, scores, {3});
+  Value isAlone;
+  if (getMask()) {
+    isAlone = arith::CmpFOp::create(builder, a.loc, arith::CmpFPredicate::OEQ,
+                                    largest, a.number(kNone, largest));
+    largest = a.select(isAlone, a.number(0, largest), largest);
+  }
+  Value shares = a.exp(a.sub(scores, a.over(largest, scores, 3)));
+  Value total = sum(builder, a.loc, shares, {3});
+  if (isAlone)
+    total = a.select(isAlone, a.number(1, total), total);
+  Value inverse = a.make<arith::DivFOp>({a.number(1, total), total});
+  Value probabilities = a.mul(shares, a.over(inverse, scores, 3));
+  Value logarithm = a.make<math::LogOp>({total});
+  return {a.like(a.product(probabilities, a.value), getResult()),
+          a.add(largest, logarithm)};
+}
+
+Values AttentionBackwardOp::decompose(OpBuilder &builder) {
+  SmallOps a(*this, builder);
+  Value scores = a.scores(/*keysFirst=*/true), g = a.wide(getGradient());
+  Value probabilities = a.exp(a.sub(scores, a.over(getLogsumexp(), scores, 2)));
+  Value along = a.product(a.value, g, false, true);
+  Value slopes =
+      a.mul(probabilities, a.sub(along, a.over(getDelta(), scores, 2)));
+  return {a.like(a.scaled(a.product(slopes, a.key, true)), getQuery()),
+          a.like(a.product(slopes, a.scaled(a.query)), getKey()),
+          a.like(a.product(probabilities, g), getValue())};
+}
+
+//===-- gradient ----------------------------------------------------------===//
+
+/// P (g value^T - delta), summed over what the mask repeats.
+static Value maskGradient(AttentionOp op, OpBuilder &builder, Value g,
+                          Value delta) {
+  SmallOps a(op, builder);
+  Value scores = a.scores(false);
+  Value probabilities =
+      a.exp(a.sub(scores, a.over(op.getLogsumexp(), scores, 3)));
+  Value along = a.product(a.wide(g), a.value, false, true);
+  Value slopes = a.mul(probabilities, a.sub(along, a.over(delta, scores, 3)));
+  ArrayRef<int64_t> mask = tensorType(op.getMask()).getShape();
+  SmallVector<int64_t> repeated;
+  for (auto [axis, size] : llvm::enumerate(a.sizes.scores()))
+    if (mask[axis] != size)
+      repeated.push_back(axis);
+  if (!repeated.empty())
+    slopes = sum(builder, a.loc, slopes, repeated);
+  return a.like(reshape(builder, a.loc, slopes, mask), op.getMask());
+}
+
+/// The gradient of the logsumexp adds to each score's its probability: it is
+/// taken off delta.
+Values AttentionOp::pullback(OpBuilder &builder, ValueRange gradients) {
+  SmallOps a(*this, builder);
+  Value g = gradients[0] ? gradients[0] : a.number(0, getResult());
+  Value delta = sum(builder, a.loc, a.mul(a.wide(g), a.wide(getResult())), {3});
+  if (gradients[1])
+    delta = a.sub(delta, gradients[1]);
+  auto backward = AttentionBackwardOp::create(
+      builder, a.loc, getQuery().getType(), getKey().getType(),
+      getValue().getType(), getQuery(), getKey(), getValue(), getLogsumexp(), g,
+      delta, getMask(), getCausal(), getScale());
+  Values result(backward.getResults());
+  if (getMask())
+    result.push_back(isa<FloatType>(tensorType(getMask()).getElementType())
+                         ? maskGradient(*this, builder, g, delta)
+                         : Value());
+  return result;
+}

@@ -1,0 +1,42 @@
+// The sizes of an attention, for the verifier, the evaluator and code
+// generation alike.
+#pragma once
+
+#include "ir/build.h"
+
+#include "llvm/Support/MathExtras.h"
+
+namespace gradus {
+
+/// Queries [batch, heads, queries, width], keys [batch, heads, keys, width],
+/// values [batch, heads, keys, depth].
+struct AttentionSizes {
+  int64_t batch, heads, queries, keys, width, depth;
+
+  AttentionSizes(mlir::Value query, mlir::Value value)
+      : batch(shape(query)[0]), heads(shape(query)[1]),
+        queries(shape(query)[2]), keys(shape(value)[2]), width(shape(query)[3]),
+        depth(shape(value)[3]) {}
+
+  llvm::SmallVector<int64_t> scores() const {
+    return {batch, heads, queries, keys};
+  }
+
+  /// Blocks of queries that a kernel takes one after the other, so that the
+  /// scores of one fit into 512 KiB; several for a causal mask, which hides
+  /// most keys from the first. 0: more than a kernel should be made of.
+  int64_t blocks(bool causal) const {
+    constexpr int64_t mostScores = 128 * 1024, most = 8, causalRows = 64;
+    int64_t count = llvm::divideCeil(queries * keys, mostScores);
+    if (causal)
+      count = std::max(count, std::clamp<int64_t>(queries / causalRows, 1, 4));
+    return count <= most ? count : 0;
+  }
+
+private:
+  static llvm::ArrayRef<int64_t> shape(mlir::Value value) {
+    return tensorType(value).getShape();
+  }
+};
+
+} // namespace gradus

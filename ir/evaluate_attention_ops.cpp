@@ -1,0 +1,141 @@
+// The reference evaluation of attention and its gradient, one query at a time.
+
+#include "ir/attention_sizes.h"
+#include "ir/evaluator.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace gradus;
+
+using Results = FailureOr<SmallVector<HostTensor>>;
+
+namespace {
+
+/// Row `row` of one head, of so many elements.
+double *rowOf(HostTensor &tensor, int64_t row, int64_t width) {
+  return &tensor.floats[row * width];
+}
+const double *rowOf(const HostTensor &tensor, int64_t row, int64_t width) {
+  return &tensor.floats[row * width];
+}
+
+double dot(const double *a, const double *b, int64_t width) {
+  double total = 0;
+  for (int64_t i = 0; i < width; ++i)
+    total += a[i] * b[i];
+  return total;
+}
+
+void addTimes(double *sum, double factor, const double *row, int64_t width) {
+  for (int64_t i = 0; i < width; ++i)
+    sum[i] += factor * row[i];
+}
+
+/// The scores of a forward or backward op.
+template <typename Op> struct Scores {
+  Scores(Op op, ArrayRef<HostTensor> operands)
+      : sizes(op.getQuery(), op.getValue()),
+        scale(op.getScale().convertToDouble()), causal(op.getCausal()),
+        query(operands[0]), key(operands[1]),
+        mask(op.getMask() ? &operands.back() : nullptr) {}
+
+  /// Those of a query, counted through all heads.
+  std::vector<double> of(int64_t row) const {
+    std::vector<double> scores(sizes.keys);
+    int64_t head = row / sizes.queries, w = sizes.width;
+    for (int64_t j = 0; j < sizes.keys; ++j)
+      scores[j] = masked(scale * dot(rowOf(query, row, w),
+                                     rowOf(key, head * sizes.keys + j, w), w),
+                         row, j);
+    return scores;
+  }
+
+  AttentionSizes sizes;
+  double scale;
+
+private:
+  double masked(double score, int64_t row, int64_t j) const {
+    int64_t i = row % sizes.queries;
+    if (mask) {
+      int64_t place = placeInMask(row, j);
+      if (mask->isFloat)
+        score += mask->floats[place];
+      else if (!mask->integers[place])
+        score = -INFINITY;
+    }
+    return causal && j > i ? -INFINITY : score;
+  }
+
+  int64_t placeInMask(int64_t row, int64_t j) const {
+    int64_t head = row / sizes.queries, place = 0;
+    int64_t index[] = {head / sizes.heads, head % sizes.heads,
+                       row % sizes.queries, j};
+    for (auto [at, size] : llvm::zip(index, mask->shape))
+      place = place * size + (size == 1 ? 0 : at);
+    return place;
+  }
+
+  bool causal;
+  const HostTensor &query, &key, *mask;
+};
+
+/// log sum exp; 0 where all are -inf.
+double logSumExp(ArrayRef<double> scores) {
+  double largest = -INFINITY, total = 0;
+  for (double score : scores)
+    largest = std::isnan(score) ? score : std::fmax(largest, score);
+  if (largest == -INFINITY)
+    return 0;
+  for (double score : scores)
+    total += std::exp(score - largest);
+  return largest + std::log(total);
+}
+
+} // namespace
+
+Results AttentionOp::evaluate(ArrayRef<HostTensor> operands) {
+  Scores<AttentionOp> scores(*this, operands);
+  const AttentionSizes &s = scores.sizes;
+  HostTensor result = zeros(tensorType(getResult())),
+             logarithms = zeros(tensorType(getLogsumexp()));
+  for (int64_t row = 0; row < logarithms.size(); ++row) {
+    std::vector<double> own = scores.of(row);
+    logarithms.floats[row] = logSumExp(own);
+    for (int64_t j = 0; j < s.keys; ++j)
+      addTimes(rowOf(result, row, s.depth),
+               std::exp(own[j] - logarithms.floats[row]),
+               rowOf(operands[2], row / s.queries * s.keys + j, s.depth),
+               s.depth);
+  }
+  return SmallVector<HostTensor>{std::move(result), std::move(logarithms)};
+}
+
+Results AttentionBackwardOp::evaluate(ArrayRef<HostTensor> operands) {
+  Scores<AttentionBackwardOp> scores(*this, operands);
+  const AttentionSizes &s = scores.sizes;
+  const HostTensor &query = operands[0], &key = operands[1],
+                   &value = operands[2], &logarithms = operands[3],
+                   &g = operands[4], &delta = operands[5];
+  HostTensor dQuery = zeros(tensorType(getQuery())),
+             dKey = zeros(tensorType(getKey())),
+             dValue = zeros(tensorType(getValue()));
+  for (int64_t row = 0; row < logarithms.size(); ++row) {
+    std::vector<double> own = scores.of(row);
+    for (int64_t j = 0; j < s.keys; ++j) {
+      int64_t column = row / s.queries * s.keys + j;
+      double p = std::exp(own[j] - logarithms.floats[row]);
+      double slope = p * (dot(rowOf(g, row, s.depth),
+                              rowOf(value, column, s.depth), s.depth) -
+                          delta.floats[row]);
+      addTimes(rowOf(dValue, column, s.depth), p, rowOf(g, row, s.depth),
+               s.depth);
+      addTimes(rowOf(dQuery, row, s.width), scores.scale * slope,
+               rowOf(key, column, s.width), s.width);
+      addTimes(rowOf(dKey, column, s.width), scores.scale * slope,
+               rowOf(query, row, s.width), s.width);
+    }
+  }
+  return SmallVector<HostTensor>{std::move(dQuery), std::move(dKey),
+                                 std::move(dValue)};
+}

@@ -1,0 +1,274 @@
+// Finds attention in the products and the softmax that exporters write for it.
+//
+// Runs on the model, before autodiff: the gradient of the one op needs no
+// probabilities of the forward pass, so nothing keeps them.
+
+#include "ir/attention_sizes.h"
+#include "passes/passes.h"
+
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/Remarks.h"
+
+namespace gradus {
+#define GEN_PASS_DEF_RECOGNIZEATTENTION
+#include "passes/passes.h.inc"
+
+namespace {
+using namespace mlir;
+
+/// Less than any score: what is added to hide a key where -inf is not.
+constexpr double kHides = -1e30;
+
+//===-- constants ---------------------------------------------------------===//
+
+/// The one number that a value is everywhere.
+std::optional<double> numberOf(Value value) {
+  DenseElementsAttr elements;
+  if (!matchPattern(value, m_Constant(&elements)) || !elements.isSplat() ||
+      !isa<FloatType>(elements.getElementType()))
+    return std::nullopt;
+  return elements.getSplatValue<APFloat>().convertToDouble();
+}
+
+/// Whether element e of a constant mask leaves a key as it is, or hides it;
+/// neither for other numbers.
+std::optional<bool> leaves(DenseElementsAttr mask, int64_t element) {
+  if (mask.getElementType().isInteger(1))
+    return mask.getValues<bool>()[element];
+  double number = mask.getValues<APFloat>()[element].convertToDouble();
+  if (number == 0)
+    return true;
+  return number <= kHides ? std::optional(false) : std::nullopt;
+}
+
+/// Whether a mask hides from each query the keys behind it and nothing else.
+bool isCausal(Value mask) {
+  DenseElementsAttr elements;
+  ArrayRef<int64_t> shape = tensorType(mask).getShape();
+  int64_t queries = shape[2], keys = shape[3];
+  if (!matchPattern(mask, m_Constant(&elements)) || queries < 2 || keys < 2)
+    return false;
+  for (int64_t e = 0; e < elements.getNumElements(); ++e)
+    if (leaves(elements, e) != (e % keys <= e / keys % queries))
+      return false;
+  return true;
+}
+
+//===-- factors -----------------------------------------------------------===//
+
+/// Takes a factor or divisor that is one number off a value.
+Value withoutFactors(Value value, double &scale) {
+  for (;;) {
+    auto product = value.getDefiningOp<arith::MulFOp>();
+    auto quotient = value.getDefiningOp<arith::DivFOp>();
+    if (!product && !quotient)
+      return value;
+    Operation *op = value.getDefiningOp();
+    auto left = product ? numberOf(op->getOperand(0)) : std::nullopt,
+         right = numberOf(op->getOperand(1));
+    if (!left && !right)
+      return value;
+    scale = product ? scale * (right ? *right : *left) : scale / *right;
+    value = op->getOperand(right ? 0 : 1);
+  }
+}
+
+//===-- the pattern -------------------------------------------------------===//
+
+/// What stands behind the product of probabilities and values, step by step
+/// backwards.
+class Pattern {
+public:
+  explicit Pattern(MatmulOp last) : last_(last) {}
+
+  bool matches() {
+    int64_t rank = last_.getType().getRank();
+    Value scores = rank < 2 || rank > 4 || last_.getTransposeA()
+                       ? Value()
+                       : scoresOf(last_.getA());
+    if (!scores)
+      return false;
+    takeMask(scores);
+    scores = withoutFactors(scores, scale_);
+    first_ = scores.getDefiningOp<MatmulOp>();
+    return first_ && scores.hasOneUse() && !first_.getTransposeA() &&
+           isFloatOrTruth();
+  }
+
+  void replace();
+
+private:
+  /// What the probabilities are the softmax of; null if others need them.
+  static Value scoresOf(Value probabilities) {
+    if (!probabilities.hasOneUse())
+      return {};
+    int64_t uses = 1;
+    if (Value guarded = withoutGuard(probabilities)) {
+      probabilities = guarded;
+      uses = 2;
+    }
+    auto softmax = probabilities.getDefiningOp<SoftmaxOp>();
+    bool isLast =
+        softmax && softmax.getAxis() == tensorType(softmax).getRank() - 1;
+    if (!isLast || softmax.getLog() || !softmax.getInput().hasOneUse() ||
+        std::distance(probabilities.use_begin(), probabilities.use_end()) !=
+            uses)
+      return {};
+    return softmax.getInput();
+  }
+
+  /// x of `select(isnan x, 0, x)`.
+  static Value withoutGuard(Value value) {
+    auto select = value.getDefiningOp<arith::SelectOp>();
+    auto test = select ? select.getCondition().getDefiningOp<math::IsNaNOp>()
+                       : math::IsNaNOp();
+    if (!test || !test->hasOneUse() ||
+        test.getOperand() != select.getFalseValue() ||
+        numberOf(select.getTrueValue()) != 0)
+      return {};
+    return select.getFalseValue();
+  }
+
+  /// Takes what is added, or a choice between a score and -inf, off the scores.
+  void takeMask(Value &scores) {
+    if (auto add = scores.getDefiningOp<arith::AddFOp>()) {
+      bool isLeft = isProduct(add.getLhs());
+      mask_ = isLeft ? add.getRhs() : add.getLhs();
+      scores = isLeft ? add.getLhs() : add.getRhs();
+    } else if (auto select = scores.getDefiningOp<arith::SelectOp>()) {
+      auto fill = numberOf(select.getFalseValue());
+      if (!fill || *fill != -std::numeric_limits<double>::infinity())
+        return;
+      mask_ = select.getCondition();
+      scores = select.getTrueValue();
+    }
+  }
+
+  static bool isProduct(Value value) {
+    double scale = 1;
+    return value.hasOneUse() &&
+           withoutFactors(value, scale).getDefiningOp<MatmulOp>();
+  }
+
+  bool isFloatOrTruth() {
+    if (!mask_)
+      return true;
+    Type element = tensorType(mask_).getElementType();
+    return isa<FloatType>(element) || element.isInteger(1);
+  }
+
+  /// A shape with heads, and with a batch, of extent 1 where there is none.
+  static SmallVector<int64_t> withHeads(ArrayRef<int64_t> shape) {
+    SmallVector<int64_t> full(shape);
+    while (full.size() < 4)
+      full.insert(full.end() - 2, 1);
+    return full;
+  }
+  static Value withHeads(OpBuilder &builder, Value value) {
+    return reshape(builder, value.getLoc(), value,
+                   withHeads(tensorType(value).getShape()));
+  }
+
+  Value keys(OpBuilder &builder);
+  Value mask(OpBuilder &builder);
+
+  MatmulOp last_, first_;
+  Value mask_;
+  double scale_ = 1;
+};
+
+SmallVector<int64_t> exchangeLast(int64_t rank) {
+  SmallVector<int64_t> order = allAxes(rank);
+  std::swap(order[rank - 1], order[rank - 2]);
+  return order;
+}
+
+Value lastExchanged(OpBuilder &builder, Value value) {
+  return transpose(builder, value.getLoc(), value,
+                   exchangeLast(tensorType(value).getRank()));
+}
+
+/// The input of a transpose of the last two dimensions, seen through a reshape
+/// of those before them.
+Value beforeTranspose(Value value) {
+  auto view = value.getDefiningOp<ReshapeOp>();
+  if (view && tensorType(view.getInput()).getRank() > 2 &&
+      tensorType(view.getInput()).getShape().take_back(2) ==
+          tensorType(value).getShape().take_back(2))
+    value = view.getInput();
+  auto turned = value.getDefiningOp<TransposeOp>();
+  if (!turned || turned.getPermutation() != ArrayRef<int64_t>(exchangeLast(
+                                                turned.getType().getRank())))
+    return {};
+  return turned.getInput();
+}
+
+/// [batch, heads, keys, width], whichever way round the product has them.
+Value Pattern::keys(OpBuilder &builder) {
+  Value key = withoutFactors(first_.getB(), scale_);
+  if (first_.getTransposeB())
+    return withHeads(builder, key);
+  SmallVector<int64_t> shape(tensorType(key).getShape());
+  std::swap(shape[shape.size() - 1], shape[shape.size() - 2]);
+  if (Value before = beforeTranspose(key))
+    return reshape(builder, key.getLoc(), before, withHeads(shape));
+  return withHeads(builder, lastExchanged(builder, key));
+}
+
+/// The mask, where it is a broadcast before that.
+Value Pattern::mask(OpBuilder &builder) {
+  SmallVector<int64_t> shape(tensorType(mask_).getShape());
+  if (auto repeated = mask_.getDefiningOp<BroadcastOp>();
+      repeated && llvm::is_sorted(repeated.getDimensions())) {
+    mask_ = repeated.getInput();
+    llvm::fill(shape, 1);
+    for (auto [size, dimension] :
+         llvm::zip(tensorType(mask_).getShape(), repeated.getDimensions()))
+      shape[dimension] = size;
+  }
+  return reshape(builder, mask_.getLoc(), mask_, withHeads(shape));
+}
+
+void Pattern::replace() {
+  OpBuilder builder(last_);
+  Value query = withHeads(builder, withoutFactors(first_.getA(), scale_)),
+        key = keys(builder),
+        value = withHeads(builder, last_.getTransposeB()
+                                       ? lastExchanged(builder, last_.getB())
+                                       : last_.getB());
+  Value mask = mask_ ? this->mask(builder) : Value();
+  bool causal = mask && isCausal(mask);
+  AttentionSizes sizes(query, value);
+  RankedTensorType type = tensorType(query);
+  auto attention = AttentionOp::create(
+      builder, last_.getLoc(),
+      type.clone({sizes.batch, sizes.heads, sizes.queries, sizes.depth}),
+      RankedTensorType::get({sizes.batch, sizes.heads, sizes.queries},
+                            computeType(type.getElementType())),
+      query, key, value, causal ? Value() : mask, causal, APFloat(scale_));
+  last_.getResult().replaceAllUsesWith(reshape(builder, last_.getLoc(),
+                                               attention.getResult(),
+                                               last_.getType().getShape()));
+}
+
+//===-- the pass ----------------------------------------------------------===//
+
+struct RecognizeAttention : impl::RecognizeAttentionBase<RecognizeAttention> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    getOperation().walk([&](MatmulOp product) {
+      Pattern pattern(product);
+      if (!pattern.matches())
+        return;
+      pattern.replace();
+      remark::passed(
+          product.getLoc(),
+          remark::RemarkOpts::name("Recognized").category(getArgument()))
+          << "attention computed as one op";
+    });
+  }
+};
+
+} // namespace
+} // namespace gradus

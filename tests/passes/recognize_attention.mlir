@@ -1,0 +1,106 @@
+// RUN: gradus-opt %s --recognize-attention --canonicalize | FileCheck %s
+// RUN: gradus-opt %s --recognize-attention --canonicalize --recognize-attention | FileCheck %s
+
+// As PyTorch's TorchScript-based exporter writes it: both sides of the product
+// are scaled, k is transposed together with its heads, a causal mask is added.
+// CHECK-LABEL: gradus.program @torchscript
+// CHECK:         %[[K:.*]] = gradus.transpose %k perm [0, 2, 1, 3]
+// CHECK:         gradus.attention %q, %[[K]], %v causal {scale = 2.500000e-01 : f64}
+// CHECK-NOT:     gradus.softmax
+gradus.program @torchscript {
+  gradus.graph @predict(%q: tensor<2x4x3x8xf32>, %k: tensor<2x3x4x8xf32>, %v: tensor<2x4x3x8xf32>) -> (y: tensor<2x4x3x8xf32>) {
+    %half = arith.constant dense<0.5> : tensor<2x4x3x8xf32>
+    %other = arith.constant dense<0.5> : tensor<2x4x8x3xf32>
+    %mask = arith.constant dense<[[0.0, 0xFF800000, 0xFF800000], [0.0, 0.0, 0xFF800000], [0.0, 0.0, 0.0]]> : tensor<3x3xf32>
+    %0 = gradus.transpose %k perm [0, 2, 3, 1] : tensor<2x3x4x8xf32> -> tensor<2x4x8x3xf32>
+    %1 = arith.mulf %q, %half : tensor<2x4x3x8xf32>
+    %2 = arith.mulf %0, %other : tensor<2x4x8x3xf32>
+    %3 = gradus.matmul %1, %2 : tensor<2x4x3x8xf32>, tensor<2x4x8x3xf32> -> tensor<2x4x3x3xf32>
+    %4 = gradus.broadcast %mask dims [2, 3] : tensor<3x3xf32> -> tensor<2x4x3x3xf32>
+    %5 = arith.addf %3, %4 : tensor<2x4x3x3xf32>
+    %6 = gradus.softmax %5 axis 3 : tensor<2x4x3x3xf32>
+    %y = gradus.matmul %6, %v : tensor<2x4x3x3xf32>, tensor<2x4x3x8xf32> -> tensor<2x4x3x8xf32>
+    gradus.return %y : tensor<2x4x3x8xf32>
+  }
+}
+
+// As torch.export's writes it: a transpose between two reshapes, a mask chosen
+// from the input, and zeros where the softmax is NaN.
+// CHECK-LABEL: gradus.program @dynamo
+// CHECK:         gradus.attention %q, %k, %v mask %m {scale = 1.000000e+00 : f64}
+// CHECK-NOT:     math.isnan
+gradus.program @dynamo {
+  gradus.graph @predict(%q: tensor<2x4x3x8xf32>, %k: tensor<2x4x3x8xf32>, %v: tensor<2x4x3x8xf32>, %m: tensor<2x1x3x3xf32>) -> (y: tensor<2x4x3x8xf32>) {
+    %zero = arith.constant dense<0.0> : tensor<2x4x3x3xf32>
+    %0 = gradus.reshape %k : tensor<2x4x3x8xf32> -> tensor<8x3x8xf32>
+    %1 = gradus.transpose %0 perm [0, 2, 1] : tensor<8x3x8xf32> -> tensor<8x8x3xf32>
+    %2 = gradus.reshape %1 : tensor<8x8x3xf32> -> tensor<2x4x8x3xf32>
+    %3 = gradus.matmul %q, %2 : tensor<2x4x3x8xf32>, tensor<2x4x8x3xf32> -> tensor<2x4x3x3xf32>
+    %4 = gradus.broadcast %m dims [0, 1, 2, 3] : tensor<2x1x3x3xf32> -> tensor<2x4x3x3xf32>
+    %5 = arith.addf %3, %4 : tensor<2x4x3x3xf32>
+    %6 = gradus.softmax %5 axis 3 : tensor<2x4x3x3xf32>
+    %7 = math.isnan %6 : tensor<2x4x3x3xf32>
+    %8 = arith.select %7, %zero, %6 : tensor<2x4x3x3xi1>, tensor<2x4x3x3xf32>
+    %y = gradus.matmul %8, %v : tensor<2x4x3x3xf32>, tensor<2x4x3x8xf32> -> tensor<2x4x3x8xf32>
+    gradus.return %y : tensor<2x4x3x8xf32>
+  }
+}
+
+// Scores divided by a number, and a choice between them and -inf; one head.
+// CHECK-LABEL: gradus.program @choice
+// CHECK:         %[[M:.*]] = gradus.reshape %m : tensor<2x3x5xi1> -> tensor<2x1x3x5xi1>
+// CHECK:         gradus.attention %{{.*}}, %{{.*}}, %{{.*}} mask %[[M]] {scale = 2.500000e-01 : f64}
+// CHECK:         gradus.reshape %{{.*}} -> tensor<2x3x6xf32>
+gradus.program @choice {
+  gradus.graph @predict(%q: tensor<2x3x8xf32>, %k: tensor<2x5x8xf32>, %v: tensor<2x5x6xf32>, %m: tensor<2x3x5xi1>) -> (y: tensor<2x3x6xf32>) {
+    %four = arith.constant dense<4.0> : tensor<2x3x5xf32>
+    %none = arith.constant dense<0xFF800000> : tensor<2x3x5xf32>
+    %0 = gradus.matmul %q, %k transposed : tensor<2x3x8xf32>, tensor<2x5x8xf32> -> tensor<2x3x5xf32>
+    %1 = arith.divf %0, %four : tensor<2x3x5xf32>
+    %2 = arith.select %m, %1, %none : tensor<2x3x5xi1>, tensor<2x3x5xf32>
+    %3 = gradus.softmax %2 axis 2 : tensor<2x3x5xf32>
+    %y = gradus.matmul %3, %v : tensor<2x3x5xf32>, tensor<2x5x6xf32> -> tensor<2x3x6xf32>
+    gradus.return %y : tensor<2x3x6xf32>
+  }
+}
+
+// A mask that hides other keys than those behind a query stays a mask.
+// CHECK-LABEL: gradus.program @window
+// CHECK:         gradus.attention %q, %q, %q mask %{{.*}} {scale
+gradus.program @window {
+  gradus.graph @predict(%q: tensor<1x1x2x8xf32>) -> (y: tensor<1x1x2x8xf32>) {
+    %mask = arith.constant dense<[[[[0.0, -1.0e+38], [-1.0e+38, 0.0]]]]> : tensor<1x1x2x2xf32>
+    %0 = gradus.matmul %q, %q transposed : tensor<1x1x2x8xf32>, tensor<1x1x2x8xf32> -> tensor<1x1x2x2xf32>
+    %1 = arith.addf %0, %mask : tensor<1x1x2x2xf32>
+    %2 = gradus.softmax %1 axis 3 : tensor<1x1x2x2xf32>
+    %y = gradus.matmul %2, %q : tensor<1x1x2x2xf32>, tensor<1x1x2x8xf32> -> tensor<1x1x2x8xf32>
+    gradus.return %y : tensor<1x1x2x8xf32>
+  }
+}
+
+// Who asks for the probabilities gets them.
+// CHECK-LABEL: gradus.program @asked
+// CHECK-NOT:     gradus.attention
+gradus.program @asked {
+  gradus.graph @predict(%q: tensor<1x1x2x8xf32>) -> (y: tensor<1x1x2x8xf32>, p: tensor<1x1x2x2xf32>) {
+    %0 = gradus.matmul %q, %q transposed : tensor<1x1x2x8xf32>, tensor<1x1x2x8xf32> -> tensor<1x1x2x2xf32>
+    %1 = gradus.softmax %0 axis 3 : tensor<1x1x2x2xf32>
+    %y = gradus.matmul %1, %q : tensor<1x1x2x2xf32>, tensor<1x1x2x8xf32> -> tensor<1x1x2x8xf32>
+    gradus.return %y, %1 : tensor<1x1x2x8xf32>, tensor<1x1x2x2xf32>
+  }
+}
+
+// Neither do probabilities over queries, or their logarithms, make attention.
+// CHECK-LABEL: gradus.program @other
+// CHECK-NOT:     gradus.attention
+gradus.program @other {
+  gradus.graph @predict(%q: tensor<1x1x2x8xf32>) -> (y: tensor<1x1x2x8xf32>, z: tensor<1x1x2x8xf32>) {
+    %0 = gradus.matmul %q, %q transposed : tensor<1x1x2x8xf32>, tensor<1x1x2x8xf32> -> tensor<1x1x2x2xf32>
+    %1 = gradus.softmax %0 axis 2 : tensor<1x1x2x2xf32>
+    %y = gradus.matmul %1, %q : tensor<1x1x2x2xf32>, tensor<1x1x2x8xf32> -> tensor<1x1x2x8xf32>
+    %2 = gradus.matmul %y, %q transposed : tensor<1x1x2x8xf32>, tensor<1x1x2x8xf32> -> tensor<1x1x2x2xf32>
+    %3 = gradus.softmax log %2 axis 3 : tensor<1x1x2x2xf32>
+    %z = gradus.matmul %3, %q : tensor<1x1x2x2xf32>, tensor<1x1x2x8xf32> -> tensor<1x1x2x8xf32>
+    gradus.return %y, %z : tensor<1x1x2x8xf32>, tensor<1x1x2x8xf32>
+  }
+}
