@@ -178,11 +178,10 @@ Value piecewise(const Piece &piece) {
   const Arithmetic &math = piece.math;
   SmallVector<double> values = piece.recipe.numbers("values", {1});
   Value result = piece.number(values.empty() ? 1 : values.back());
-  auto pairs = llvm::to_vector(
-      llvm::zip(piece.recipe.numbers("milestones", {}), values));
-  for (auto [milestone, value] : llvm::reverse(pairs))
-    result = math.select(math.less(piece.step, piece.number(milestone)),
-                         piece.number(value), result);
+  SmallVector<double> milestones = piece.recipe.numbers("milestones", {});
+  for (size_t i = std::min(milestones.size(), values.size()); i-- > 0;)
+    result = math.select(math.less(piece.step, piece.number(milestones[i])),
+                         piece.number(values[i]), result);
   return result;
 }
 

@@ -3,6 +3,7 @@
 #include "frontends/onnx/constant.h"
 
 #include "frontends/message.h"
+#include "frontends/onnx/size_limits.h"
 
 #include "ir/evaluator.h"
 
@@ -14,14 +15,9 @@ using namespace mlir;
 
 /// Throws std::length_error on sizes that no constant of a model has.
 static void checkSize(ArrayRef<int64_t> shape) {
-  constexpr int64_t kMost = int64_t(1) << 28;
-  int64_t count = 1;
-  for (int64_t extent : shape)
-    if (extent < 0 ||
-        __builtin_mul_overflow(count, std::max<int64_t>(extent, 1), &count) ||
-        count > kMost)
-      throw std::length_error(
-          message("makes a constant of shape [", joined(shape), "]"));
+  if (!isWithin(shape, kMostFolded))
+    throw std::length_error(
+        message("makes a constant of shape [", joined(shape), "]"));
 }
 
 Constant zeros(Type element, ArrayRef<int64_t> shape) {

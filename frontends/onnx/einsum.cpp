@@ -86,21 +86,16 @@ SmallVector<int64_t> extents(const Term &term, StringRef letters) {
   return result;
 }
 
-int64_t product(ArrayRef<int64_t> numbers) {
-  int64_t result = 1;
-  for (int64_t number : numbers)
-    result *= number;
-  return result;
-}
-
 /// Two terms as one: a product of matrices for each batch.
 Term contracted(const Building &b, Term x, Term y, StringRef needed) {
   std::string ofBoth = needed.str();
   x = summed(b, x, ofBoth + y.letters);
   y = summed(b, y, ofBoth + x.letters);
   Contraction c(x, y, needed);
-  int64_t batch = product(extents(x, c.batch)), m = product(extents(x, c.left)),
-          n = product(extents(y, c.right)), k = product(extents(x, c.inner));
+  int64_t batch = llvm::product_of(extents(x, c.batch)),
+          m = llvm::product_of(extents(x, c.left)),
+          n = llvm::product_of(extents(y, c.right)),
+          k = llvm::product_of(extents(x, c.inner));
   Value left =
       b.shaped(ordered(b, x, c.batch + c.left + c.inner), {batch, m, k});
   Value right =

@@ -3,6 +3,7 @@
 
 #include "frontends/onnx/building.h"
 #include "frontends/onnx/operators.h"
+#include "frontends/onnx/size_limits.h"
 
 namespace gradus::onnx {
 namespace {
@@ -260,12 +261,10 @@ absl::Status affineGrid(Importer &importer, const Node &node) {
   GRADUS_ASSIGN_OR_RETURN(SmallVector<int64_t> size,
                           importer.integers(node, 1, "size"));
   ArrayRef<int64_t> shape = tensorType(maps).getShape();
-  int64_t axes = int64_t(size.size()) - 2, points = 1;
+  int64_t axes = int64_t(size.size()) - 2;
   bool fits = (axes == 2 || axes == 3) && shape[0] == size[0] &&
               shape[1] == axes && shape[2] == axes + 1;
-  for (int64_t extent : size)
-    fits &= extent > 0 && !__builtin_mul_overflow(points, extent, &points) &&
-            points < (int64_t(1) << 28);
+  fits &= isWithin(size, kMostFolded) && !llvm::is_contained(size, 0);
   if (!fits || !Building::isFloat(maps))
     return node.error("maps of shape [", joined(shape),
                       "] do not fit a size of [", joined(size), "]");

@@ -5,6 +5,7 @@
 #include "frontends/onnx/export_losses.h"
 #include "frontends/onnx/onnx.pb.h"
 #include "frontends/onnx/operators.h"
+#include "frontends/onnx/size_limits.h"
 #include "frontends/onnx/well_formed.h"
 
 #include "ir/evaluator.h"
@@ -113,6 +114,9 @@ absl::StatusOr<RankedTensorType> inputType(const ::onnx::ValueInfoProto &input,
   for (const auto &dimension : type.shape().dim())
     shape.push_back(dimensions.resolve(
         dimension, message(input.name(), ".", shape.size())));
+  if (!isWithin(shape, kMostElements))
+    return invalid("input \"", input.name(), "\" has the impossible shape [",
+                   joined(shape), "] (see inputs.dims of the recipe)");
   if (isUnsigned(type.elem_type()))
     element = IntegerType::get(&context, element.getIntOrFloatBitWidth(),
                                IntegerType::Unsigned);
@@ -166,12 +170,7 @@ absl::Status fold(const Operator &op, Importer &importer, const Node &node) {
 bool isLittle(Operation &op) {
   constexpr int64_t kMost = int64_t(1) << 24;
   return llvm::all_of(op.getResultTypes(), [](Type type) {
-    int64_t count = 1;
-    for (int64_t extent : cast<RankedTensorType>(type).getShape())
-      if (extent < 0 || __builtin_mul_overflow(count, extent, &count) ||
-          count > kMost)
-        return false;
-    return true;
+    return isWithin(cast<RankedTensorType>(type).getShape(), kMost);
   });
 }
 

@@ -4,6 +4,7 @@
 #include "frontends/onnx/importer.h"
 
 #include "frontends/onnx/onnx.pb.h"
+#include "frontends/onnx/size_limits.h"
 
 #include "ir/build.h"
 
@@ -101,15 +102,10 @@ void Importer::defineInput(llvm::StringRef name, Value value) {
 /// No output may be so large that sizes made of its own overflow.
 static absl::Status checkShape(const Node &node, int output,
                                ArrayRef<int64_t> shape) {
-  constexpr int64_t kMost = int64_t(1) << 56;
-  int64_t count = 1;
-  for (int64_t extent : shape)
-    if (extent < 0 ||
-        __builtin_mul_overflow(count, std::max<int64_t>(extent, 1), &count) ||
-        count > kMost)
-      return node.error("its output \"", node.output(output).str(),
-                        "\" would have the impossible shape [", joined(shape),
-                        "]");
+  if (!isWithin(shape, kMostElements))
+    return node.error("its output \"", node.output(output).str(),
+                      "\" would have the impossible shape [", joined(shape),
+                      "]");
   return absl::OkStatus();
 }
 

@@ -7,6 +7,7 @@
 
 #include "frontends/message.h"
 #include "frontends/onnx/onnx.pb.h"
+#include "frontends/onnx/size_limits.h"
 
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/SmallString.h"
@@ -173,13 +174,9 @@ absl::StatusOr<RankedTensorType> ModelFile::type(const TensorProto &tensor,
     return invalid("tensor \"", tensor.name(), "\" has elements of ",
                    dataTypeName(tensor.data_type()),
                    ", which is not supported");
-  uint64_t bytes = bytesOf(element);
-  for (int64_t extent : tensor.dims())
-    if (extent < 0 || __builtin_mul_overflow(bytes, uint64_t(extent), &bytes) ||
-        bytes > INT64_MAX)
-      return invalid("tensor \"", tensor.name(),
-                     "\" has the impossible shape [",
-                     joined(tensor.dims(), ", "), "]");
+  if (!isWithin(tensor.dims(), kMostElements))
+    return invalid("tensor \"", tensor.name(), "\" has the impossible shape [",
+                   joined(tensor.dims(), ", "), "]");
   SmallVector<int64_t> shape(tensor.dims().begin(), tensor.dims().end());
   return RankedTensorType::get(shape, element);
 }
@@ -200,11 +197,11 @@ absl::StatusOr<llvm::StringRef> ModelFile::floatBytes(const TensorProto &tensor,
                                                       std::string &storage) {
   if (tensor.data_type() != TensorProto::FLOAT)
     return invalid("tensor \"", tensor.name(), "\" is no FLOAT");
+  if (!isWithin(tensor.dims(), kMostElements))
+    return invalid("tensor \"", tensor.name(), "\" has an impossible shape");
   uint64_t expected = sizeof(float);
   for (int64_t extent : tensor.dims())
-    if (extent < 0 ||
-        __builtin_mul_overflow(expected, uint64_t(extent), &expected))
-      return invalid("tensor \"", tensor.name(), "\" has an impossible shape");
+    expected *= extent;
   return bytes(tensor, expected, storage);
 }
 

@@ -2,6 +2,7 @@
 
 #include "frontends/onnx/building.h"
 #include "frontends/onnx/operators.h"
+#include "frontends/onnx/size_limits.h"
 
 #include "ir/build.h"
 #include "ir/window.h"
@@ -399,19 +400,18 @@ absl::Status columnsToImage(Importer &importer, const Node &node) {
                           importer.integers(node, 1, "image_shape"));
   GRADUS_ASSIGN_OR_RETURN(SmallVector<int64_t> block,
                           importer.integers(node, 2, "block_shape"));
+  if (image.empty() || image.size() > 3 || !Building::isFloat(input) ||
+      !isWithin(image, kMostElements) || llvm::is_contained(image, 0))
+    return node.error("images of shape [", joined(image),
+                      "] are not supported");
   GRADUS_ASSIGN_OR_RETURN(Sliding sliding, readWindow(node, block, image));
   ArrayRef<int64_t> shape = tensorType(input).getShape();
-  int64_t positions = 1, windows = 1;
-  for (int64_t size : block)
-    if (__builtin_mul_overflow(positions, size, &positions))
-      positions = INT32_MAX;
+  int64_t positions =
+      isWithin(block, INT32_MAX) ? llvm::product_of(block) : INT32_MAX;
+  int64_t windows = 1;
   int64_t channels = shape[1] / positions;
   SmallVector<int64_t> result = {shape[0], channels};
   llvm::append_range(result, image);
-  if (image.empty() || image.size() > 3 || !Building::isFloat(input) ||
-      llvm::any_of(image, [](int64_t size) { return size < 1; }))
-    return node.error("images of shape [", joined(image),
-                      "] are not supported");
   GRADUS_ASSIGN_OR_RETURN(
       SmallVector<int64_t> columns,
       resultShape(node, sliding, result, channels * positions));
