@@ -180,8 +180,10 @@ GRADUS_API gradus_status gradus_bind_input(gradus_session *session, int graph,
 GRADUS_API gradus_status gradus_bind_output(gradus_session *session, int graph,
                                             const char *name, void *data);
 
-/* Where a step keeps an input or an output: an input may be written there
- * before each step (a step may overwrite it), an output read until the next. */
+/* Where the next step takes an input from: written there before each step (a
+ * step may overwrite it). With a schedule, as accumulation makes one, the place
+ * changes from step to step: ask for it each time. Where the last step left an
+ * output: read it before the next. */
 GRADUS_API void *gradus_input_buffer(gradus_session *session, int graph,
                                      int input);
 GRADUS_API const void *gradus_output_buffer(gradus_session *session, int graph,

@@ -81,18 +81,18 @@ int findName(const Infos &infos, const std::string &name) {
 //===-- schedules ---------------------------------------------------------===//
 
 /// The graphs that may run in place of one: the first that has k among its
-/// steps.
+/// steps, the last one otherwise.
 struct Variants {
   std::vector<uint32_t> graphs;
   std::vector<int64_t> every, at;
   std::string counterName;
-  const int64_t *counter = nullptr; // null: the steps that have run
+  const int64_t *counter = nullptr; // null: how often the graph has run
 
   size_t graphAt(int64_t step) const {
     for (size_t i = 0; i < graphs.size(); ++i)
       if (step % every[i] == at[i])
         return graphs[i];
-    return graphs.front();
+    return graphs.back();
   }
 };
 
@@ -138,8 +138,9 @@ struct Session::Parts {
   std::vector<StateInfo> states;
   std::vector<Variants> schedules;
   std::vector<std::span<int64_t>> times; // one per graph
+  std::vector<size_t> lastVariants;      // one per graph: which one ran
+  std::vector<int64_t> runs;             // one per graph: how often
   const int64_t *counter = nullptr;      // the state `step`
-  int64_t stepsRun = 0;
   std::atomic<bool> cancelled{false};
 
   explicit Parts(std::unique_ptr<LoadedPlan> plan);
@@ -162,9 +163,12 @@ Session::Parts::Parts(std::unique_ptr<LoadedPlan> plan)
   states = stateInfosOf(header);
   schedules = schedulesOf(header, graphs);
   times.resize(graphs.size());
+  runs.resize(graphs.size());
   counter = findCounter("step");
   for (Variants &variants : schedules)
     variants.counter = findCounter(variants.counterName);
+  for (size_t graph = 0; graph < graphs.size(); ++graph)
+    lastVariants.push_back(variantOf(graph));
 }
 
 const int64_t *Session::Parts::findCounter(const std::string &name) const {
@@ -189,7 +193,7 @@ size_t Session::Parts::variantOf(size_t graph) const {
   const Variants &variants = schedules[graph];
   if (variants.graphs.empty())
     return graph;
-  return variants.graphAt(variants.counter ? *variants.counter : stepsRun);
+  return variants.graphAt(variants.counter ? *variants.counter : runs[graph]);
 }
 
 Status Session::Parts::verifyCall(int graph, size_t steps, size_t inputs,
@@ -227,8 +231,8 @@ Status Session::Parts::runOnce(size_t graph, const void *const *inputs,
   for (size_t i = 0; outputs && i < ports.outputs.size(); ++i)
     if (outputs[i] && ports.outputs[i].bytes)
       std::memcpy(outputs[i], ports.outputs[i].data, ports.outputs[i].bytes);
-  if (graphs[graph].name == "train")
-    ++stepsRun;
+  lastVariants[graph] = variant;
+  ++runs[graph];
   return Status();
 }
 
@@ -328,7 +332,7 @@ void *Session::inputBuffer(int graph, int input) {
 }
 
 const void *Session::outputBuffer(int graph, int output) const {
-  return parts_->loaded->graphs()[parts_->variantOf(graph)]
+  return parts_->loaded->graphs()[parts_->lastVariants[graph]]
       .outputs[output]
       .data;
 }
@@ -378,7 +382,10 @@ Status Session::writeState(const std::string &name, const void *data,
 }
 
 int64_t Session::stepCount() const {
-  return parts_->counter ? *parts_->counter : parts_->stepsRun;
+  if (parts_->counter)
+    return *parts_->counter;
+  int train = findGraph("train");
+  return train < 0 ? 0 : parts_->runs[train];
 }
 
 void Session::resetStates() {
@@ -386,7 +393,7 @@ void Session::resetStates() {
   if (state.size() > 0)
     std::memset(state.data(), 0, state.size());
   initialiseStates(artifact(), plan(), state.data());
-  parts_->stepsRun = 0;
+  std::fill(parts_->runs.begin(), parts_->runs.end(), 0);
 }
 
 Status Session::saveCheckpoint(const std::string &path) const {

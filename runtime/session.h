@@ -114,8 +114,9 @@ public:
   /// Stops steps() after its current step, or makes the next one fail.
   void cancel();
 
-  /// Where a step keeps an input (write it before each step), an output (valid
-  /// until the next step) and a state.
+  /// Where the next step takes an input from (ask before each step: with a
+  /// schedule every variant has its own place), where the last one left an
+  /// output (valid until the next step), and where a state is.
   void *inputBuffer(int graph, int input);
   const void *outputBuffer(int graph, int output) const;
   void *stateBuffer(int state);

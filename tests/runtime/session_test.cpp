@@ -147,7 +147,8 @@ TEST(Session, ResetsItsState) {
 
 TEST(Session, PicksTheVariantOfTheStep) {
   TestArtifact made;
-  // `train` runs on steps 1, 4, 7, ...; otherwise one that only counts.
+  // `train` runs on steps 1, 4, 7, ...; otherwise one that only counts, also
+  // where none fits.
   gradus::artifact::GraphT other;
   gradus::artifact::PortT port;
   other.name = "other";
@@ -160,19 +161,24 @@ TEST(Session, PicksTheVariantOfTheStep) {
   auto plan = std::make_unique<gradus::artifact::GraphPlanT>(made.train());
   plan->graph = 2;
   plan->commands.erase(plan->commands.begin(), plan->commands.begin() + 3);
+  plan->outputs[0] = made.addArena(kSize);
   made.plan().graphs.push_back(std::move(plan));
   gradus::artifact::ScheduleT schedule;
   schedule.graph = "train";
-  schedule.every = {3};
-  schedule.at = {1};
+  schedule.every = {3, 4};
+  schedule.at = {1, 2};
   schedule.counter = "step";
   schedule.variants = {0, 2};
   made.header.schedules.push_back(
       std::make_unique<gradus::artifact::ScheduleT>(schedule));
   auto session = start(made);
   const void *inputs[] = {kOnes.data()};
-  for (int i = 0; i < 7; ++i)
+  for (int i = 0; i < 7; ++i) {
     ASSERT_TRUE(session->step(0, inputs).ok());
+    EXPECT_EQ(session->outputBuffer(0, 0) == session->outputBuffer(2, 0),
+              i % 3 != 1)
+        << "not where step " << i << " left it";
+  }
   EXPECT_EQ(session->stepCount(), 7);
   EXPECT_EQ(static_cast<const float *>(session->stateBuffer(0))[0], 2)
       << "steps 1 and 4";
