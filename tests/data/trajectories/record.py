@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
-"""Records ten steps of each of PyTorch's optimizers, with groups and schedules.
+"""Records ten steps of each of PyTorch's optimizers, and of timm's Lion, with
+groups and schedules.
 
 Each case becomes one JSON file beside this script: the recipe that means the
 same, parameters, gradients and the parameters after each step, f32. The
 tolerance of a case is ten times what f32 itself moves the result by (the same
-code in f64), at least 2e-6. Run it with a Python that has PyTorch.
+code in f64), at least 2e-6. Run it with a Python that has PyTorch and timm.
 """
 
 import json
 import os
 
+import timm.optim
 import torch
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -69,12 +71,13 @@ def tensor(value):
     return {"shape": list(value.shape), "dtype": "float32", "data": [float(f"{x:.9g}") for x in value.flatten().tolist()]}
 
 
-def record(name, recipe, make, schedule=None, clip=None, least=2e-6):
+def record(name, recipe, make, schedule=None, clip=None, least=2e-6,
+           source=f"PyTorch {torch.__version__.split('+')[0]}"):
     single, double = (run(make, schedule, dtype, clip) for dtype in (torch.float32, torch.float64))
     moved = max(((single[k].double() - double[k]).abs() / (double[k].abs() + 1e-3)).max().item() for k in single)
     limit = max(least, 10 * moved)
     case = {"format": "gradus-trajectory/1", "name": name, "kind": "trajectory",
-            "source": f"PyTorch {torch.__version__.split('+')[0]}", "recipe": recipe,
+            "source": source, "recipe": recipe,
             "inputs": {"parameters": {k: tensor(v) for k, v in START.items()},
                        "gradients": {k: tensor(v) for k, v in GRADIENTS.items()}},
             "expected": {"parameters_after_step": {k: tensor(v) for k, v in single.items()}},
@@ -163,6 +166,9 @@ def main():
            recipe={"optimizer": {"type": "adam", "learning_rate": 0.01}, "clip": {"type": "value", "value": 0.2}})
     record("muon", {"optimizer": {"type": "muon", "learning_rate": 0.02, "others": {"type": "adamw", "learning_rate": 0.003}}},
            muon, least=1e-5)
+    record("lion", {"optimizer": {"type": "lion", "learning_rate": 0.01, "weight_decay": 0.1}},
+           lambda parameters: timm.optim.Lion(parameters.values(), lr=0.01, weight_decay=0.1, foreach=False),
+           source=f"timm {timm.__version__}")
 
 
 if __name__ == "__main__":
