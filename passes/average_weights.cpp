@@ -18,8 +18,10 @@ namespace gradus {
 namespace {
 using namespace mlir;
 
+constexpr StringLiteral kAverage = "ema/average/";
+
 std::string averageOf(StringRef parameter) {
-  return "ema/average/" + parameter.str();
+  return (kAverage + parameter).str();
 }
 
 struct AverageWeightsPass : impl::AverageWeightsBase<AverageWeightsPass> {
@@ -28,13 +30,20 @@ struct AverageWeightsPass : impl::AverageWeightsBase<AverageWeightsPass> {
   void runOnOperation() override {
     GraphOp train = getOperation().getGraph("train");
     RecipeObject recipe = recipeOf(getOperation());
-    if (!train || !recipe.has("ema") || getOperation().getGraph("evaluate_ema"))
+    if (!train || !recipe.has("ema") || isDone())
       return;
+    averaged.clear();
     ErrorWatch watch(&getContext());
     if (failed(average(train, recipe.object("ema"))) || watch.sawError())
       return signalPassFailure();
     if (GraphOp evaluate = getOperation().getGraph("evaluate"))
       addEvaluation(evaluate);
+  }
+
+  bool isDone() {
+    return llvm::any_of(
+        getOperation().getBody().getOps<StateOp>(),
+        [](StateOp state) { return state.getSymName().starts_with(kAverage); });
   }
 
   LogicalResult average(GraphOp train, const RecipeObject &ema) {
@@ -53,6 +62,9 @@ struct AverageWeightsPass : impl::AverageWeightsBase<AverageWeightsPass> {
     for (WriteOp write : writes)
       if (failed(append(builder, write, first, ema.number("decay", 0.999))))
         return failure();
+    if (llvm::none_of(block.getOps<WriteOp>(),
+                      [](WriteOp write) { return write.getState() == "step"; }))
+      advanceClock(builder, train.getLoc(), getOperation());
     return success();
   }
 

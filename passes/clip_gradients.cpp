@@ -29,6 +29,17 @@ Value sumOfSquares(const Arithmetic &math, Value value) {
              allAxes(tensorType(value).getRank()));
 }
 
+/// Both in the wider type of the two.
+std::pair<Value, Value> alike(const Arithmetic &math, Value a, Value b) {
+  Type left = tensorType(a).getElementType(),
+       right = tensorType(b).getElementType();
+  Type wider = left.getIntOrFloatBitWidth() < right.getIntOrFloatBitWidth()
+                   ? right
+                   : left;
+  return {convert(math.builder, math.loc, a, wider),
+          convert(math.builder, math.loc, b, wider)};
+}
+
 /// A scalar in every element of a tensor like `like`, times `like`.
 Value scale(const Arithmetic &math, Value scalar, Value like) {
   RankedTensorType type = tensorType(like);
@@ -67,9 +78,8 @@ struct ClipGradientsPass : impl::ClipGradientsBase<ClipGradientsPass> {
             const RecipeObject &clip) {
     std::string type = clip.text("type", "");
     // PyTorch adds a little to the norm that it divides by.
-    epsilon = recipeOf(getOperation()).text("compat", "pytorch") == "pytorch"
-                  ? 1e-6
-                  : 0;
+    std::string compat = recipeOf(getOperation()).text("compat", "pytorch");
+    epsilon = compat == "mindspore" || compat == "singa" ? 0 : 1e-6;
     OpBuilder builder(train.getBody().front().getTerminator());
     if (type == "global_norm")
       return byGlobalNorm(builder, updates, clip.number("value", 1));
@@ -107,6 +117,8 @@ struct ClipGradientsPass : impl::ClipGradientsBase<ClipGradientsPass> {
     for (ParameterUpdate update : updates) {
       Arithmetic math(builder, update.getLoc());
       Value part = sumOfSquares(math, update.getGradientUse().get());
+      if (squares) // f32 and f64 together are f64
+        std::tie(squares, part) = alike(math, squares, part);
       squares = squares ? math.add(squares, part) : part;
     }
     Value common =

@@ -58,6 +58,7 @@ struct ExpandOptimizerPass : impl::ExpandOptimizerBase<ExpandOptimizerPass> {
     auto clock = readClock(builder, loc, getOperation());
     if (failed(groups) || failed(clock))
       return failure();
+    groups->warnOfUnused();
     auto schedules =
         Schedules::read(Arithmetic(builder, loc), getOperation(), clock->step);
     if (failed(schedules))

@@ -100,16 +100,19 @@ FailureOr<ParameterGroups> ParameterGroups::read(ProgramOp program) {
     auto patterns = NamePatterns::read(group, "match", {});
     if (failed(patterns))
       return failure();
-    bool used =
-        llvm::any_of(program.getBody().getOps<StateOp>(), [&](StateOp state) {
-          return state.getRole() == Role::parameter &&
-                 patterns->match(state.getSymName());
-        });
-    if (!used)
-      group.warning("match") << "names no parameter of the model";
     result.groups.emplace_back(*patterns, group);
   }
   return result;
+}
+
+void ParameterGroups::warnOfUnused() const {
+  auto states = const_cast<ProgramOp &>(program).getBody().getOps<StateOp>();
+  for (const auto &[patterns, group] : groups)
+    if (llvm::none_of(states, [&, &patterns = patterns](StateOp state) {
+          return state.getRole() == Role::parameter &&
+                 patterns.match(state.getSymName());
+        }))
+      group.warning("match") << "names no parameter of the model";
 }
 
 bool ParameterGroups::isMatrix(StringRef parameter) const {

@@ -69,8 +69,10 @@ private:
 /// The recipe's groups with their patterns, read once for all parameters.
 class ParameterGroups {
 public:
-  /// Warns of a group that matches no parameter of the program.
   static mlir::FailureOr<ParameterGroups> read(ProgramOp program);
+
+  /// Warns of each group that matches no parameter of the program.
+  void warnOfUnused() const;
 
   ParameterSettings settingsOf(llvm::StringRef parameter) const;
 

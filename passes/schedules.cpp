@@ -160,9 +160,11 @@ Value oneCycle(const Piece &piece) {
   Value result;
   double begin = 0;
   for (const Phase &phase : phases) {
-    Value progress = math.divide(math.subtract(piece.step, piece.number(begin)),
-                                 piece.number(phase.end - begin));
-    progress = math.smaller(progress, piece.number(1));
+    Value since = math.subtract(piece.step, piece.number(begin));
+    Value progress = piece.number(1); // of a phase without a step
+    if (phase.end > begin)
+      progress = math.smaller(
+          math.divide(since, piece.number(phase.end - begin)), progress);
     Value here = isCosine ? piece.halfWave(phase.from, phase.to, progress)
                           : piece.line(phase.from, phase.to, progress);
     result = result ? math.select(math.less(piece.number(begin), piece.step),
@@ -179,6 +181,13 @@ Value piecewise(const Piece &piece) {
   SmallVector<double> values = piece.recipe.numbers("values", {1});
   Value result = piece.number(values.empty() ? 1 : values.back());
   SmallVector<double> milestones = piece.recipe.numbers("milestones", {});
+  if (milestones.size() > values.size() ||
+      milestones.size() + 1 < values.size())
+    piece.recipe.error("milestones")
+        << "has " << milestones.size() << " numbers for the " << values.size()
+        << " of values, expected as many or one less";
+  if (!llvm::is_sorted(milestones))
+    piece.recipe.error("milestones") << "is not in ascending order";
   for (size_t i = std::min(milestones.size(), values.size()); i-- > 0;)
     result = math.select(math.less(piece.step, piece.number(milestones[i])),
                          piece.number(values[i]), result);
@@ -300,22 +309,38 @@ private:
   double first = 0; // step of the next piece
 };
 
+/// What the optimizer has for a hyperparameter; `beta1` and `beta2` are its
+/// `betas`.
+FailureOr<double> initialOf(const RecipeObject &optimizer,
+                            StringRef hyperparameter) {
+  bool isBeta = hyperparameter == "beta1" || hyperparameter == "beta2";
+  StringRef key = isBeta ? "betas" : hyperparameter;
+  double initial = hyperparameter == "learning_rate" ? 1e-3 : 0;
+  if (!isBeta)
+    initial = optimizer.number(key, initial);
+  else if (auto betas = optimizer.numbers(key, {}); betas.size() == 2)
+    initial = betas[hyperparameter == "beta2"];
+  if (initial != 0)
+    return initial;
+  return optimizer.error(key)
+         << (optimizer.has(key) ? "is 0" : "is missing")
+         << ", expected what the state @" << hyperparameter << " starts from";
+}
+
 /// What the API sets between steps, as a factor: the state over the number that
 /// it starts from.
 FailureOr<Value> factorOfState(const Arithmetic &math, ProgramOp program,
                                StringRef hyperparameter) {
-  double initial =
-      recipeOf(program).object("optimizer").number(hyperparameter, 1e-3);
-  if (initial == 0)
-    return recipeOf(program).object("optimizer").error(hyperparameter)
-           << "is 0, expected what the state @" << hyperparameter
-           << " starts from";
+  auto initial =
+      initialOf(recipeOf(program).object("optimizer"), hyperparameter);
+  if (failed(initial))
+    return failure();
   auto type = RankedTensorType::get({}, math.builder.getF64Type());
   if (failed(ensureState(program, hyperparameter, type, Role::hyperparameter,
-                         initial)))
+                         *initial)))
     return failure();
   Value value = readState(math.builder, math.loc, hyperparameter, type);
-  return math.divide(value, math.number(initial, value));
+  return math.divide(value, math.number(*initial, value));
 }
 
 FailureOr<Value> factorFor(const Arithmetic &math, ProgramOp program,

@@ -18,6 +18,9 @@ namespace gradus {
 namespace {
 using namespace mlir;
 
+/// Marks updates that have been looked at: decay is added once.
+constexpr StringLiteral kDecayed = "gradus.decayed";
+
 /// An update whose gradient takes the decay; null where none does.
 struct Decayed {
   ParameterUpdate update;
@@ -45,6 +48,8 @@ struct WeightDecayPass : impl::WeightDecayBase<WeightDecayPass> {
       const Optimizer *optimizer = findOptimizer(settings);
       if (!optimizer)
         return failure();
+      if (update->hasAttr(kDecayed))
+        continue;
       if (couplesDecay(settings, *optimizer) &&
           settings.number("weight_decay", 0) != 0)
         decayed.push_back({update, settings});
@@ -87,6 +92,7 @@ struct WeightDecayPass : impl::WeightDecayBase<WeightDecayPass> {
                   type.getElementType()),
           type.getShape());
     gradient.set(math.add(gradient.get(), math.multiply(rate, parameter)));
+    update->setAttr(kDecayed, builder.getUnitAttr());
     remark::passed(update.getLoc(),
                    remark::RemarkOpts::name("Decayed").category(getArgument()))
         << update.getParameterName() << " decays through its gradient";

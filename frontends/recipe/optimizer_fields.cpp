@@ -227,7 +227,9 @@ Fields muon() {
              numbers("coefficients", "[3.4445, -4.775, 2.0315]",
                      "of the iteration that makes steps orthogonal")
                  .times(3),
-             Field{"iterations", integer, "5", "how often it runs"}.from(1),
+             Field{"iterations", integer, "5", "how often it runs"}
+                 .from(1)
+                 .below(101),
              epsilon("1e-7"),
              Field{"adjust", choice, "\"original\"",
                    "how the learning rate depends on a matrix's shape"}

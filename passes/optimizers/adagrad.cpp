@@ -5,7 +5,8 @@
 //   w = w - learning_rate / (1 + (t - 1) * learning_rate_decay)
 //         * g / (sqrt(s) + epsilon)
 //
-// SINGA has epsilon inside the root, MindSpore has none.
+// SINGA has epsilon inside the root, MindSpore has none: where all gradients
+// were 0 so far, nothing moves.
 
 #include "passes/optimizers/optimizer.h"
 
@@ -30,6 +31,13 @@ LogicalResult gradus::adagrad(ParameterStep &step) {
     step.learningRate =
         math.divide(step.learningRate, math.add(step.scalar(1), slower));
   }
-  step.descend(math.divide(step.gradient, divisor));
+  Value direction = math.divide(step.gradient, divisor);
+  if (step.settings.follows("mindspore")) {
+    Value zero = step.spread(0.0);
+    Value isZero = arith::CmpFOp::create(
+        math.builder, math.loc, arith::CmpFPredicate::OEQ, divisor, zero);
+    direction = math.select(isZero, zero, direction);
+  }
+  step.descend(direction);
   return success();
 }

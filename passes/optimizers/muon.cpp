@@ -58,6 +58,10 @@ LogicalResult gradus::muon(ParameterStep &step) {
   if (coefficients.size() != 3)
     return step.settings.error("coefficients")
            << "has " << coefficients.size() << " numbers, expected 3";
+  if (int64_t rank = tensorType(step.parameter).getRank(); rank != 2)
+    return step.settings.error("type")
+           << "is \"muon\", which moves matrices alone, but the parameter \""
+           << step.name << "\" has rank " << rank;
   Value rate = step.number("momentum", 0.95);
   Value momentum = step.average(rate, step.readSlot("momentum"), step.gradient);
   step.writeSlot("momentum", momentum);

@@ -57,7 +57,7 @@ Value ParameterStep::number(StringRef key, double otherwise) const {
 }
 
 Value ParameterStep::beta(unsigned index, double otherwise) const {
-  SmallVector<double> betas = settings.numbers("betas", {0.9, 0.999});
+  SmallVector<double> betas = settings.numbers("betas", {});
   double value = index < betas.size() ? betas[index] : otherwise;
   if (settings.follows("singa"))
     value = static_cast<float>(value);

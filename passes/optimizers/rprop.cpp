@@ -1,9 +1,10 @@
 // rprop: a step size for each element, by the signs of its gradients alone, as
 // torch.optim.Rprop. Riedmiller and Braun, 1993. For whole batches.
 //
-//   f = growth if g agrees with the last gradient, shrink if it does not, else
-//   1 s = clamp(f * s)                                 (starts at
-//   learning_rate) g = 0 where it does not agree w = w - sign(g) * s
+//   f = growth if g agrees with the last gradient, shrink if it does not, or 1
+//   s = clamp(f * s)                               (starts at learning_rate)
+//   g = 0 where it does not agree
+//   w = w - sign(g) * s
 
 #include "passes/optimizers/optimizer.h"
 
@@ -17,6 +18,11 @@ LogicalResult gradus::rprop(ParameterStep &step) {
   if (factors.size() != 2 || sizes.size() != 2)
     return step.settings.error(factors.size() != 2 ? "factors" : "sizes")
            << "expected 2 numbers";
+  if (step.settings.number("weight_decay", 0) != 0)
+    return step.settings.error("weight_decay")
+           << "is not 0, but rprop looks at signs of gradients alone";
+  double initial = step.settings.number("learning_rate", 0.01) *
+                   step.settings.learningRateFactor();
   Value agreement =
       math.multiply(step.gradient, step.readSlot("last_gradient"));
   Value zero = step.spread(0.0);
@@ -25,8 +31,7 @@ LogicalResult gradus::rprop(ParameterStep &step) {
       math.select(differs, step.spread(factors[0]),
                   math.select(math.less(zero, agreement),
                               step.spread(factors[1]), step.spread(1)));
-  Value old =
-      step.readSlot("size", step.settings.number("learning_rate", 0.01));
+  Value old = step.readSlot("size", initial);
   Value size = math.smaller(
       math.larger(math.multiply(old, factor), step.spread(sizes[0])),
       step.spread(sizes[1]));

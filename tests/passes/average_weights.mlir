@@ -26,3 +26,16 @@ gradus.program @p attributes {recipe = {ema = {decay = 0.75}}} {
     gradus.return %w : tensor<4xf32>
   }
 }
+
+// Without an evaluation, too; and where nothing counts steps, this pass does.
+// CHECK-LABEL: gradus.program @trained_by_hand
+// CHECK:         gradus.write @"ema/average/w"
+// CHECK-NOT:     gradus.write @"ema/average/w"
+// CHECK:         gradus.write @step
+gradus.program @trained_by_hand attributes {recipe = {ema = {decay = 0.75}}} {
+  gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @train(%new: tensor<4xf32>) {
+    gradus.write @w, %new : tensor<4xf32>
+    gradus.return
+  }
+}

@@ -66,3 +66,17 @@ gradus.program @none attributes {recipe = {}} {
     gradus.return
   }
 }
+
+// Parameters of several widths have one norm, in the widest.
+// CHECK-LABEL: gradus.program @mixed
+// CHECK:         arith.extf %{{.*}} : tensor<f32> to tensor<f64>
+// CHECK:         arith.addf %{{.*}}, %{{.*}} : tensor<f64>
+gradus.program @mixed attributes {recipe = {clip = {type = "global_norm", value = 1.0}}} {
+  gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.state @v : tensor<4xf64> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @train(%g: tensor<4xf32>, %h: tensor<4xf64>) {
+    gradus.update @w, %g : tensor<4xf32>
+    gradus.update @v, %h : tensor<4xf64>
+    gradus.return
+  }
+}

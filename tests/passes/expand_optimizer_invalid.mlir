@@ -54,3 +54,25 @@ gradus.program @p attributes {recipe = {optimizer = {type = "sgd"}}} {
     gradus.return
   }
 }
+
+// -----
+
+// expected-error @below {{recipe: optimizer.others.type is "muon", which moves matrices alone, but the parameter "w" has rank 1}}
+gradus.program @muon_of_a_vector attributes {recipe = {optimizer = {type = "muon", others = {type = "muon"}}}} {
+  gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @train(%g: tensor<4xf32>) {
+    gradus.update @w, %g : tensor<4xf32>
+    gradus.return
+  }
+}
+
+// -----
+
+// expected-error @below {{recipe: groups[0].weight_decay is not 0, but rprop looks at signs of gradients alone}}
+gradus.program @rprop_decays attributes {recipe = {optimizer = {type = "rprop"}, groups = [{match = ["w"], weight_decay = 0.1}]}} {
+  gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @train(%g: tensor<4xf32>) {
+    gradus.update @w, %g : tensor<4xf32>
+    gradus.return
+  }
+}

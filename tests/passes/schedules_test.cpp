@@ -8,15 +8,18 @@ using namespace mlir;
 using namespace gradus;
 using gradus::testing::PassText;
 
-/// The factor at a step under a schedule, by the evaluator.
-static double factorAt(const char *schedule, double at) {
-  PassText source(std::string("gradus.program @p attributes {recipe = "
-                              "{schedule = {learning_rate = ") +
-                  schedule + R"(}}} {
+static std::string programWith(const std::string &recipe) {
+  return "gradus.program @p attributes {recipe = {" + recipe + R"(}} {
   gradus.graph @g(%step: tensor<f64>) {
     gradus.return
   }
-})");
+})";
+}
+
+/// The factor at a step under a schedule, by the evaluator.
+static double factorAt(const char *schedule, double at) {
+  PassText source(programWith(std::string("schedule = {learning_rate = ") +
+                              schedule + "}"));
   GraphOp graph = source.program().getGraph("g");
   OpBuilder builder(graph.getBody().front().getTerminator());
   Value step = graph.getBody().getArgument(0);
@@ -31,6 +34,24 @@ static double factorAt(const char *schedule, double at) {
   auto results = evaluateGraph(graph, input, states);
   EXPECT_TRUE(succeeded(results)) << source.messages;
   return (*results)[0].floats[0];
+}
+
+/// What is said of a recipe's schedules, and the state that one of them makes.
+struct Read {
+  std::string messages;
+  double initial = 0;
+};
+static Read readOf(const std::string &recipe, const char *state = "") {
+  PassText source(programWith(recipe));
+  GraphOp graph = source.program().getGraph("g");
+  OpBuilder builder(graph.getBody().front().getTerminator());
+  (void)Schedules::read(Arithmetic(builder, graph.getLoc()), source.program(),
+                        graph.getBody().getArgument(0));
+  Read result;
+  if (StateOp made = source.program().getState(state))
+    result.initial = made.getInit()->getValue().getValueAsDouble();
+  result.messages = source.messages;
+  return result;
 }
 
 TEST(Schedules, WarmsUpThenFallsAsACosine) {
@@ -81,6 +102,9 @@ TEST(Schedules, RestartsAtGrowingDistances) {
       R"([{type = "cosine_restarts", period = 3.0, growth = 2.0}])";
   for (double start : {0, 3, 9, 21, 45})
     EXPECT_NEAR(factorAt(schedule, start), 1, 1e-9) << start;
+  // The last step of the half wave of 12 that ends at 21.
+  EXPECT_NEAR(factorAt(schedule, 20), (1 + std::cos(M_PI * 11 / 12)) / 2,
+              1e-12);
   EXPECT_NEAR(factorAt(schedule, 6), 0.5, 1e-12);
 }
 
@@ -109,4 +133,53 @@ TEST(Schedules, GoesThroughOneCycle) {
   EXPECT_NEAR(factorAt(schedule, 0), 0.1, 1e-12);
   EXPECT_NEAR(factorAt(schedule, 4.5), 1, 1e-12);
   EXPECT_NEAR(factorAt(schedule, 10), 0.01, 1e-12);
+}
+
+TEST(Schedules, GoesThroughThreePhases) {
+  const char *schedule =
+      R"([{type = "one_cycle", steps = 11 : i64, rise = 0.4, initial = 0.1,
+           final = 0.01, shape = "linear", three_phase = true}])";
+  // Up to step 3.4, back at step 6.8, on to step 10.
+  EXPECT_NEAR(factorAt(schedule, 3.4), 1, 1e-12);
+  EXPECT_NEAR(factorAt(schedule, 5.1), 0.55, 1e-12);
+  EXPECT_NEAR(factorAt(schedule, 6.8), 0.1, 1e-12);
+  EXPECT_NEAR(factorAt(schedule, 10), 0.01, 1e-12);
+}
+
+TEST(Schedules, StartsAtTheTopWhereNoStepRises) {
+  const char *schedule =
+      R"([{type = "one_cycle", steps = 10 : i64, rise = 0.1, initial = 0.1,
+           final = 0.0, shape = "linear"}])";
+  EXPECT_EQ(factorAt(schedule, 0), 1);
+  EXPECT_NEAR(factorAt(schedule, 9), 0, 1e-12);
+}
+
+TEST(Schedules, StartsAStateFromWhatTheOptimizerHas) {
+  EXPECT_EQ(readOf("optimizer = {betas = [0.9, 0.99]}, "
+                   "schedule = {beta2 = [{type = \"state\"}]}",
+                   "beta2")
+                .initial,
+            0.99);
+  EXPECT_NE(readOf("optimizer = {type = \"adam\"}, "
+                   "schedule = {momentum = [{type = \"state\"}]}")
+                .messages.find("optimizer.momentum is missing, expected what "
+                               "the state @momentum starts from"),
+            std::string::npos);
+}
+
+TEST(Schedules, RefusesPiecesThatDoNotFitTheirMilestones) {
+  auto messages = [](const char *keys) {
+    return readOf(std::string("schedule = {learning_rate = [{type = "
+                              "\"piecewise\", ") +
+                  keys + "}]}")
+        .messages;
+  };
+  EXPECT_EQ(messages("milestones = [2], values = [1.0, 0.5]"), "");
+  EXPECT_NE(messages("milestones = [2, 4, 6], values = [1.0, 0.5]")
+                .find("milestones has 3 numbers for the 2 of values, expected "
+                      "as many or one less"),
+            std::string::npos);
+  EXPECT_NE(messages("milestones = [4, 2], values = [1.0, 0.5]")
+                .find("milestones is not in ascending order"),
+            std::string::npos);
 }

@@ -1,4 +1,5 @@
 // RUN: gradus-opt %s --weight-decay --canonicalize --cse | FileCheck %s
+// RUN: gradus-opt %s --weight-decay --weight-decay --canonicalize --cse | FileCheck %s
 
 // CHECK-LABEL: gradus.program @coupled
 // CHECK:         %[[W:.*]] = gradus.read @w

@@ -3,9 +3,10 @@
 // Steps of one size, by the sign.
 // CHECK-LABEL: gradus.program @lion
 // CHECK-DAG:     gradus.state @"lion/momentum/w" : tensor<4xf32> {init = #gradus.init<zeros>, role = #gradus.role<slot>}
+// CHECK-DAG:     arith.constant dense<9.900000e-01> : tensor<4xf32>
 // CHECK:         gradus.write @"lion/momentum/w"
 // CHECK-COUNT-2: arith.select
-gradus.program @lion attributes {recipe = {optimizer = {type = "lion", betas = [0.9, 0.99]}}} {
+gradus.program @lion attributes {recipe = {optimizer = {type = "lion"}}} {
   gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
   gradus.graph @train(%g: tensor<4xf32>) -> () {
     gradus.update @w, %g : tensor<4xf32>

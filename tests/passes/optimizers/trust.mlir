@@ -2,8 +2,8 @@
 
 // Ratios are at most 1 with trust_clip.
 // CHECK-LABEL: gradus.program @clipped
-// CHECK:         arith.select %{{.*}}, %[[RATIO:.*]], %{{.*}} : tensor<i1>, tensor<f64>
-// CHECK:         arith.minimumf %{{.*}}, %{{.*}} : tensor<f64>
+// CHECK:         %[[RATIO:.*]] = arith.select {{.*}} : tensor<i1>, tensor<f64>
+// CHECK:         arith.minimumf %[[RATIO]], %{{.*}} : tensor<f64>
 gradus.program @clipped attributes {recipe = {optimizer = {type = "lamb", trust_clip = true}}} {
   gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
   gradus.graph @train(%g: tensor<4xf32>) -> () {
