@@ -271,9 +271,18 @@ bool hasClasses(const Json &loss) {
   return loss.contains("class_axis") && !loss.value("soft_labels", false);
 }
 
+/// Metrics are outputs by their names, of which there is one of each.
+void checkMetrics(const Json &metrics, Checker &checker) {
+  for (size_t i = 0; i < metrics.size(); ++i)
+    if (std::find(metrics.begin(), metrics.begin() + i, metrics[i]) !=
+        metrics.begin() + i)
+      checker.mistake("metrics", message(shown(metrics[i]), " stands twice"));
+}
+
 /// What no single key can see: a metric that the loss's labels cannot give.
 void checkTogether(const Json &recipe, Checker &checker) {
   const Json &metrics = recipe["metrics"], &loss = recipe["loss"];
+  checkMetrics(metrics, checker);
   if (std::find(metrics.begin(), metrics.end(), "accuracy") != metrics.end() &&
       !hasClasses(loss))
     checker.mistake("metrics", message("\"accuracy\" needs labels that are "

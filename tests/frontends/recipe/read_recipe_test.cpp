@@ -153,6 +153,8 @@ INSTANTIATE_TEST_SUITE_P(
                 "deterministic: expected true or false, found 1"},
         Mistake{R"({"metrics": "accuracy"})",
                 "metrics: expected a list, found \"accuracy\""},
+        Mistake{R"({"metrics": ["accuracy", "accuracy"]})",
+                "metrics: \"accuracy\" stands twice"},
         Mistake{R"({"metrics": ["accuracy"], "loss": "mse"})",
                 "metrics: \"accuracy\" needs labels that are classes, but "
                 "loss.type is \"mse\""},
