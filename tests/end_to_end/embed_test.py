@@ -51,6 +51,17 @@ class Embed(unittest.TestCase):
         run("cmake", "--build", "example")
         self.train(os.path.join(WORK, "example", "embed"))
 
+    def test_an_artifact_of_another_shape_is_refused_in_words(self):
+        run("cmake", "-S", EMBED, "-B", "example", *COMPILERS, f"-DCMAKE_PREFIX_PATH={self.tree}")
+        run("cmake", "--build", "example")
+        artifact = os.path.join(WORK, "other.gradus")
+        run(os.path.join(BUILD, "bin", "gradus"), "compile", os.path.join(DIGITS, "lenet.onnx"), "--recipe",
+            os.path.join(DIGITS, "recipe.json"), "--set", "metrics=[]", "-o", artifact)
+        done = subprocess.run([os.path.join(WORK, "example", "embed"), artifact, os.path.join(DIGITS, "train.safetensors"),
+                               "1", os.path.join(WORK, "none")], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("expected a graph train of image and label that gives loss and accuracy", done.stderr)
+
     @unittest.skipUnless(shutil.which("pkg-config"), "pkg-config is not installed")
     def test_pkg_config_gives_a_program_that_trains(self):
         flags = run("pkg-config", "--cflags", "--libs", "gradus",

@@ -1,5 +1,6 @@
 /* Trains a compiled step from C: loads the artifact, makes some steps on the
  * digits and saves a checkpoint. Needs libgradus and nothing else of Gradus.
+ * The step takes f32 `image` and i64 `label`, and gives loss and accuracy.
  *   train lenet.gradus train.safetensors 200 lenet.safetensors */
 #include <gradus/gradus.h>
 #include <stdio.h>
@@ -17,11 +18,16 @@ static void check(gradus_status status) {
     fail(gradus_last_error(session));
 }
 
-static gradus_tensor find_input(int graph, const char *name) {
-  gradus_tensor input;
-  int index = gradus_find_input(session, graph, name);
-  check(gradus_input(session, graph, index, &input));
-  return input;
+/* The first two inputs of a step that takes and gives what we do. */
+static void get_inputs(int graph, gradus_tensor *image, gradus_tensor *label) {
+  if (gradus_find_input(session, graph, "image") != 0 ||
+      gradus_find_input(session, graph, "label") != 1 ||
+      gradus_input_count(session, graph) != 2 ||
+      gradus_output_count(session, graph) != 2)
+    fail("expected a graph train of image and label that gives loss and "
+         "accuracy; `gradus inspect ARTIFACT` says what this one has");
+  check(gradus_input(session, graph, 0, image));
+  check(gradus_input(session, graph, 1, label));
 }
 
 /* The samples' bytes: a .safetensors file is the length of a header, the header
@@ -44,8 +50,8 @@ int main(int count, char **arguments) {
     fail("expected ARTIFACT DATA STEPS CHECKPOINT");
   check(gradus_load(arguments[1], NULL, &session));
   int train = gradus_find_graph(session, "train");
-  gradus_tensor image = find_input(train, "image");
-  gradus_tensor label = find_input(train, "label");
+  gradus_tensor image, label;
+  get_inputs(train, &image, &label);
 
   size_t bytes, batch = (size_t)label.shape[0];
   char *images = read_tensors(arguments[2], &bytes);
