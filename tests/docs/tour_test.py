@@ -53,6 +53,21 @@ class Tour(unittest.TestCase):
                             f"not printed: {line}\n{output}")
 
 
+class Recipes(unittest.TestCase):
+    def test_each_in_the_docs_is_one_that_the_reader_takes(self):
+        pages = ["README.md"] + [os.path.join("docs", name) for name in os.listdir(os.path.join(ROOT, "docs"))
+                                 if name.endswith(".md")]
+        recipes = [(page, block) for page in pages for block in re.findall(r"^```json\n(.*?)^```$", read(page), re.M | re.S)]
+        self.assertGreater(len(recipes), 5)
+        for page, recipe in recipes:
+            with self.subTest(page), tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+                file.write(recipe)
+                file.flush()
+                done = subprocess.run([os.path.join(BUILD, "bin", "gradus"), "recipe", file.name], capture_output=True,
+                                      text=True)
+                self.assertEqual(done.returncode, 0, done.stderr)
+
+
 class Readme(unittest.TestCase):
     def test_each_excerpt_stands_in_its_file(self):
         found = re.findall(r"^\[`[^`]+`\]\(([^)]+)\):\n\n```\w+\n(.*?)^```$", read("README.md"), re.M | re.S)
