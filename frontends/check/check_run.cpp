@@ -102,6 +102,18 @@ private:
   compiler::Request request_;
 };
 
+/// Full-size cases come without weights, but with the rule that makes them.
+std::string wordsOfMissing(const RecordedCase &recorded,
+                           const std::string &file) {
+  std::string words =
+      absl::StrCat(recorded.pathOf(file), ": there is no such file");
+  if (std::filesystem::exists(recorded.folder() / "init.json"))
+    absl::StrAppend(
+        &words, "; its rule is in init.json: ", "`tests/data/make_weights.py ",
+        recorded.folder().string(), " COPY` makes a whole copy of the case");
+  return words;
+}
+
 /// The worst few deviations in words, and how many there are.
 std::vector<std::string> wordsOf(const std::vector<Deviation> &failures) {
   constexpr size_t kFew = 3;
@@ -124,8 +136,7 @@ Outcome checkRun(compiler::Compiler &compiler, const RecordedCase &recorded,
   outcome.run = run;
   try {
     if (std::string missing = recorded.missing(file); !missing.empty())
-      throw std::runtime_error(
-          absl::StrCat(recorded.pathOf(missing), ": there is no such file"));
+      throw std::runtime_error(wordsOfMissing(recorded, missing));
     Run one(compiler, recorded, file, recorded.run(run), options, outcome);
     one.check();
     outcome.largest = one.comparison().largest();
