@@ -6,6 +6,7 @@
 #include "frontends/cli/suggestion.h"
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <exception>
 
@@ -127,6 +128,8 @@ static int run(int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
+  // A file that grows beyond the shell's `ulimit -f` is an error of write().
+  std::signal(SIGXFSZ, SIG_IGN);
   try {
     return run(argc, argv);
   } catch (const Failure &failure) {
