@@ -10,6 +10,7 @@
 #include "runtime/safetensors.h"
 #include "runtime/session.h"
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
 
 #include <nlohmann/json.hpp>
@@ -58,6 +59,19 @@ std::optional<Safetensors> openWeights(compiler::Request &request) {
     request.weights.push_back({tensor.name, nameOf(tensor.type.dtype),
                                tensor.type.shape, tensor.data});
   return file;
+}
+
+/// Optimizer states do not fit a model; whoever gives them has a checkpoint.
+compiler::Result compileWith(const compiler::Request &request,
+                             const std::optional<Safetensors> &weights) {
+  auto result = compilerLibrary().compile(request);
+  if (!result.ok() && weights && weights->metadata().contains("format") &&
+      weights->metadata().at("format") == "gradus" &&
+      absl::StrContains(result.status().message(), request.weightsFile))
+    throw badInput(std::string(result.status().message()), "\n  It is a ",
+                   "checkpoint: compile without it, then give it to `gradus "
+                   "train --init` (parameters) or --resume (everything)");
+  return take(std::move(result));
 }
 
 /// What the artifact says of itself, checked as it is when loaded.
@@ -125,7 +139,7 @@ void run(CompileOptions &options) {
                     {"--weights", request.weightsFile}});
   auto began = Clock::now();
   std::optional<Safetensors> weights = openWeights(request);
-  compiler::Result result = take(compilerLibrary().compile(request));
+  compiler::Result result = compileWith(request, weights);
   for (const std::string &warning : result.warnings)
     std::fprintf(stderr, "warning: %s\n", warning.c_str());
   std::fputs(result.report.c_str(), stderr);

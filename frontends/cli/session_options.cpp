@@ -3,6 +3,7 @@
 #include "frontends/cli/session_options.h"
 
 #include "frontends/cli/failure.h"
+#include "runtime/checkpoint.h"
 #include "runtime/safetensors.h"
 
 #include "absl/strings/numbers.h"
@@ -90,14 +91,32 @@ static std::string programsDiffer(const Session &session,
                       session.artifact().path(), " is of '", mine->str(), "'");
 }
 
+/// "; its parameters fit: --init FILE takes them alone" where that is so.
+static std::string parametersFit(const Session &session,
+                                 const std::string &path) {
+  auto file = Safetensors::open(path);
+  if (!file.ok() || !verifyContents(*file).ok())
+    return "";
+  for (const StateInfo &state : session.states()) {
+    const NamedTensor *tensor = file->find(state.name);
+    if (state.role == artifact::Role::parameter &&
+        (!tensor || tensor->type != state.type))
+      return "";
+  }
+  return absl::StrCat("; its parameters fit: --init ", path,
+                      " takes them alone");
+}
+
 /// States that fit may still be those of another model: that is worth a line.
 static void resume(Session &session, const std::string &path) {
   runtime::Status status = session.loadCheckpoint(path, Restore::everything);
   std::string differ = programsDiffer(session, path);
   if (status.ok() && !differ.empty())
     std::fprintf(stderr, "warning: %s\n", differ.c_str());
-  if (!status.ok() && !differ.empty())
-    status = {status.code(), absl::StrCat(status.message(), "; ", differ)};
+  if (!status.ok())
+    status = {status.code(),
+              absl::StrCat(status.message(), parametersFit(session, path),
+                           differ.empty() ? "" : "; ", differ)};
   check(status);
 }
 
