@@ -111,10 +111,15 @@ void run(bool json) {
 
 } // namespace
 
+constexpr const char *kFooter = R"(Examples:
+  gradus doctor            processor, cores, libraries, card
+  gradus doctor --json)";
+
 void addDoctor(CLI::App &app) {
   auto json = std::make_shared<bool>(false);
   CLI::App *command =
       app.add_subcommand("doctor", "What this machine and installation can do");
+  command->footer(kFooter);
   command->add_flag("--json", *json, "One JSON object");
   command->callback([json] { run(*json); });
 }

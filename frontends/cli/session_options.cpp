@@ -42,7 +42,7 @@ void addTrainedOptions(CLI::App &command, SessionOptions &options,
   command.add_option("--checkpoint", options.resume, "The state, whole");
   command.add_option("--init", options.init,
                      "Parameters only, where there is no checkpoint");
-  command.add_option("--data", data, "FILE or NAME=FILE")
+  command.add_option("--data", data, "FILE or NAME=FILE; repeats")
       ->required()
       ->allow_extra_args(false);
 }

@@ -41,6 +41,8 @@ struct TrainOptions {
 constexpr const char *kFooter =
     R"(Data: one tensor per graph input under its own name, first axis = samples, as
 .safetensors or .npz; NAME=FILE for .npy and IDX (MNIST, also .gz); CIFAR .bin.
+--data and --eval repeat: other tensors join, those of one name are put one behind
+the other along the samples.
 Samples of an epoch that do not fill a batch are left out; the order is new in
 each epoch, so they are others each time.
 
@@ -359,12 +361,13 @@ void addTrain(CLI::App &app) {
   addSessionOptions(*command, options->session);
   addStateOptions(*command, options->session);
   command
-      ->add_option("--data", options->data, "Training data: FILE or NAME=FILE")
+      ->add_option("--data", options->data,
+                   "Training data: FILE or NAME=FILE; repeats")
       ->required()
       ->allow_extra_args(false);
   command
       ->add_option("--eval", options->eval,
-                   "Test data, evaluated after each epoch")
+                   "Test data, evaluated after each epoch; repeats")
       ->allow_extra_args(false);
   auto *epochs =
       command->add_option("--epochs", options->epochs,
