@@ -337,17 +337,24 @@ Real arcCosine(Real x) {
   return x(2) * arcTangent(((x(1) - x) / (x(1) + x)).squareRoot());
 }
 
+/// log(2 x) where x is so large that twice as much may be infinite, else the
+/// usual formula's value.
+Real orLogOfTwice(Real x, Real usual) {
+  return (logarithm(x) + x(0.693147180559945309417)).when(x > x(1e18), usual);
+}
+
 /// log(1 + a + a^2 / (1 + sqrt(1 + a^2))), its last term written so that
-/// nothing overflows.
+/// squares do not overflow.
 Real areaSine(Real x) {
   Real a = x.abs(), inverse = x(1) / a;
   Real rest = a / (inverse + inverse.fma(inverse, x(1)).squareRoot());
-  return logarithm1p(a + rest).copySign(x);
+  return orLogOfTwice(a, logarithm1p(a + rest)).copySign(x);
 }
 /// log(1 + t + sqrt(t (t + 2))) with t = x - 1
 Real areaCosine(Real x) {
   Real t = x - x(1);
-  return logarithm1p(t + t.squareRoot() * (t + x(2)).squareRoot());
+  return orLogOfTwice(
+      x, logarithm1p(t + t.squareRoot() * (t + x(2)).squareRoot()));
 }
 /// log(1 + 2 a / (1 - a)) / 2
 Real areaTangent(Real x) {

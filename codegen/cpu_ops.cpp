@@ -114,12 +114,23 @@ Value *polynomial(const Call &c) {
   return function(c.b, c.x[0]);
 }
 
-/// Masked lanes hold zeros; dividing by one there avoids a trap.
+/// Masked lanes hold zeros; dividing by one there avoids a trap. So would the
+/// least number by -1, whose quotient does not fit.
 template <Instruction::BinaryOps opcode> Value *division(const Call &c) {
+  constexpr bool isSigned =
+      opcode == Instruction::SDiv || opcode == Instruction::SRem;
   Type *type = c.x[1]->getType();
-  Value *isZero = c.b.CreateICmpEQ(c.x[1], Constant::getNullValue(type));
-  Value *divisor = c.b.CreateSelect(isZero, c.b.integer(type, 1), c.x[1]);
-  return c.b.CreateBinOp(opcode, c.x[0], divisor);
+  Value *zero = Constant::getNullValue(type), *one = c.b.integer(type, 1);
+  Value *replaced = c.b.CreateICmpEQ(c.x[1], zero), *negative = nullptr;
+  if (isSigned) {
+    negative = c.b.CreateICmpEQ(c.x[1], Constant::getAllOnesValue(type));
+    replaced = c.b.CreateOr(replaced, negative);
+  }
+  Value *divisor = c.b.CreateSelect(replaced, one, c.x[1]);
+  Value *result = c.b.CreateBinOp(opcode, c.x[0], divisor); // 0 if a remainder
+  if (opcode != Instruction::SDiv)
+    return result;
+  return c.b.CreateSelect(negative, c.b.CreateNeg(c.x[0]), result);
 }
 
 template <Intrinsic::ID id> Value *extremum(const Call &c) {
@@ -176,10 +187,13 @@ Value *convertIndexUnsigned(const Call &c) {
   return c.b.CreateZExtOrTrunc(c.x[0], c.type());
 }
 
-/// x - trunc(x / y) y.
+/// x - trunc(x / y) y; just x where that takes nothing away, though y be
+/// infinite.
 Value *remainder(const Call &c) {
   Value *quotient = c.b.unary(Intrinsic::trunc, c.b.CreateFDiv(c.x[0], c.x[1]));
-  return c.b.fma(c.b.CreateFNeg(quotient), c.x[1], c.x[0]);
+  Value *rest = c.b.fma(c.b.CreateFNeg(quotient), c.x[1], c.x[0]);
+  Value *isAll = c.b.CreateFCmpOEQ(quotient, c.b.real(c.type(), 0));
+  return c.b.CreateSelect(isAll, c.x[0], rest);
 }
 
 Value *reciprocalRoot(const Call &c) {

@@ -141,6 +141,31 @@ template <typename T> static void expectSpecialValues() {
   EXPECT_EQ(log[3], -inf);
   EXPECT_EQ(tanh[0], 1);
   EXPECT_EQ(tanh[5], -1);
+  std::vector<T> infinite = {inf, -inf, inf, 3}, by = {1, 1, 2, 3},
+                 rest = apply<T>("arith.remf", {by, infinite}, "cpu");
+  EXPECT_EQ(rest, (std::vector<T>{1, 1, 2, 0}));
+  EXPECT_TRUE(std::isnan(apply<T>("arith.remf", {infinite, by}, "cpu")[0]));
+}
+
+/// Where twice the number is infinite, and where its square is.
+template <typename T> static void expectLargeAreas() {
+  constexpr T most = std::numeric_limits<T>::max();
+  std::vector<T> x = {most, T(0.6) * most, T(1e30), T(2e18), T(9e17), T(1e10)};
+  std::vector<T> sines = apply<T>("math.asinh", {x}, "cpu"),
+                 cosines = apply<T>("math.acosh", {x}, "cpu");
+  for (size_t i = 0; i < x.size(); ++i) {
+    double exact = std::asinh(double(x[i]));
+    EXPECT_NEAR(sines[i] / exact, 1, 2 * ulp) << x[i];
+    EXPECT_NEAR(cosines[i] / exact, 1, 2 * ulp) << x[i];
+  }
+  T inf = std::numeric_limits<T>::infinity();
+  EXPECT_EQ(apply<T>("math.asinh", {{inf, -inf}}, "cpu"),
+            (std::vector<T>{inf, -inf}));
+}
+
+TEST(CpuMath, TakesAreasOfLargeNumbers) {
+  expectLargeAreas<float>();
+  expectLargeAreas<double>();
 }
 
 TEST(CpuMath, KnowsInfinityAndNan) {

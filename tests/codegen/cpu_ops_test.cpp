@@ -122,3 +122,29 @@ TEST(CpuOps, NamesTheOpItHasNoCodeFor) {
   EXPECT_EQ(llvm::toString(gradus::emitCpu(kernels, target).takeError()),
             "kernel 'bad': no CPU code for op 'math.cbrt'");
 }
+
+static std::vector<int32_t> divided(std::string op, std::vector<int32_t> x,
+                                    std::vector<int32_t> y) {
+  Context context;
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(
+      pointwise("k", "i32", "i32", "%r = arith." + op + " %a, %b : i32"),
+      &context.context);
+  auto kernels = llvm::to_vector(module->getOps<gradus::plan::KernelOp>());
+  auto target = llvm::cantFail(gradus::cpuTarget("cpu"));
+  Code code(llvm::cantFail(gradus::emitCpu(kernels, target)));
+  x.resize(37), y.resize(37);
+  std::vector<int32_t> result(37);
+  void *table[] = {x.data(), y.data(), result.data()};
+  code.run(0, table, 0, 37);
+  return result;
+}
+
+/// The processor traps on the least number by -1.
+TEST(CpuOps, DividesByWhateverComes) {
+  using Numbers = std::vector<int32_t>;
+  Numbers x = {INT32_MIN, 7, -7, INT32_MIN, 5}, y = {-1, -1, -2, 2, 0};
+  Numbers quotients = divided("divsi", x, y), rests = divided("remsi", x, y);
+  quotients.resize(4), rests.resize(4);
+  EXPECT_EQ(quotients, (Numbers{INT32_MIN, -7, 3, INT32_MIN / 2}));
+  EXPECT_EQ(rests, (Numbers{0, 0, -1, 0}));
+}
