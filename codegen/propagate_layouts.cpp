@@ -177,7 +177,10 @@ private:
 
   /// A window on [N, C/16, H, W, 16] slides over three dimensions, the last of
   /// which it sees one element of: numbers in the window stay what they are.
+  /// One of three dimensions already would have one too many.
   void visitPool(Operation *op) {
+    if (op->getAttrOfType<DenseI64ArrayAttr>("window").size() > 2)
+      return;
     const Blocks *lead = nullptr;
     for (Value operand : op->getOperands())
       if (auto found = blocks_.find(operand); found != blocks_.end() && !lead)

@@ -91,6 +91,24 @@ TEST(PropagateLayouts, PoolsBlocks) {
         least);
 }
 
+// A fourth dimension of the window is more than a pool has.
+TEST(PropagateLayouts, LeavesPoolsOfVolumesPlain) {
+  if (!hasLibrary())
+    GTEST_SKIP() << "oneDNN is not here";
+  const std::string v = "tensor<1x16x4x4x4xf32>", k = "tensor<16x16x3x3x3xf32>",
+                    triple =
+                        " strides [1, 1, 1]"
+                        " pads [1, 1, 1] to [1, 1, 1] dilations [1, 1, 1] ",
+                    slides = triple + ": " + v + ", " + k + " -> " + v + "\n";
+  CompiledRun run(graphProgram(
+      "%x: " + v + ", %w: " + k + ") -> (y: " + v,
+      "%a = gradus.convolution %x, %w" + slides +
+          "%b = gradus.average_pool %a window [3, 3, 3]" + triple + ": " + v +
+          " -> " + v + "\n%y = gradus.convolution %b, %w" + slides +
+          "gradus.return %y : " + v));
+  run.run(propagated);
+}
+
 TEST(PropagateLayouts, ReordersWhatComesFromOutside) {
   check(between("%b = arith.addf %a, %m : " + x + "\n"), least + 1);
 }
