@@ -6,6 +6,8 @@
 #include "program_text.h"
 #include "runtime/session.h"
 
+#include <cmath>
+
 using namespace gradus;
 
 namespace {
@@ -99,11 +101,17 @@ TEST(MemoryLimit, ComputesNoMoreTwiceThanItMust) {
 
 TEST(MemoryLimit, NamesTheSmallestPossible) {
   Trained refused = train("1000");
-  EXPECT_EQ(refused.error.find("memory_limit: found 0.01 MiB, expected at least "
-                               "the smallest possible, "),
-            0u)
-      << refused.error;
+  const std::string words = "memory_limit: found 0.01 MiB, expected at least "
+                            "the smallest possible, ";
+  ASSERT_EQ(refused.error.find(words), 0u) << refused.error;
   EXPECT_NE(refused.error.find("with recomputation"), std::string::npos);
+  double mebibytes = std::stod(refused.error.substr(words.size()));
+  auto bytes = int64_t(std::ceil(mebibytes * 1048576));
+  EXPECT_EQ(train(std::to_string(bytes)).error, "");
+  Trained less = train(std::to_string(bytes - 2 * 10486));
+  EXPECT_NE(less.error.find(refused.error.substr(words.size())),
+            std::string::npos)
+      << less.error;
 }
 
 } // namespace
