@@ -56,12 +56,23 @@ private:
     train(trainer);
   }
 
+  /// The running statistics that the case records, as they are now.
+  std::map<std::string, std::vector<double>>
+  statistics(const Trainer &trainer) const {
+    std::map<std::string, std::vector<double>> found;
+    for (const std::string &name : comparison_.buffers())
+      if (trainer.hasState(name))
+        found[name] = trainer.state(name);
+    return found;
+  }
+
   void train(Trainer &trainer) {
+    auto initial = statistics(trainer);
     std::vector<double> times;
     std::vector<int> order = comparison_.batches();
     for (size_t i = 0; i < order.size(); ++i) {
       if (i == comparison_.stepCount())
-        compareFinal(trainer);
+        compareFinal(trainer, initial);
       auto began = Clock::now();
       trainer.step(order[i]);
       times.push_back(secondsSince(began) * 1e3);
@@ -71,12 +82,13 @@ private:
     outcome_.millisecondsPerStep = times[times.size() / 2];
   }
 
-  void compareFinal(const Trainer &trainer) {
+  void compareFinal(
+      const Trainer &trainer,
+      const std::map<std::string, std::vector<double>> &initialStatistics) {
     for (const std::string &name : comparison_.parameters())
       comparison_.finalParameter(name, trainer.state(initializerOf(name)));
-    for (const std::string &name : comparison_.buffers())
-      if (trainer.hasState(name))
-        comparison_.finalBuffer(name, trainer.state(name));
+    for (const auto &[name, initial] : initialStatistics)
+      comparison_.finalBuffer(name, initial, trainer.state(name));
   }
 
   void compareGradients() {

@@ -38,8 +38,9 @@ public:
   /// A parameter after the last step.
   void finalParameter(const std::string &parameter,
                       std::span<const double> values);
-  /// A running statistic after the last step.
-  void finalBuffer(const std::string &buffer, std::span<const double> values);
+  /// A running statistic before the first step and after the last.
+  void finalBuffer(const std::string &buffer, std::span<const double> initial,
+                   std::span<const double> values);
 
   /// Parameters and buffers that are compared, by their names in the case.
   std::vector<std::string> parameters() const;

@@ -108,13 +108,26 @@ TEST_F(ComparisonTest, TakesARunningMeanByTheSpreadOfTheValues) {
   writeStatistics(folder_ / "expected.safetensors", 0, 100);
   RecordedCase recorded = *RecordedCase::open(folder_);
   Comparison comparison(recorded, "m.onnx", recorded.run("sgd"));
-  comparison.finalBuffer("bn.running_mean", std::vector<double>{0.09});
+  std::vector<double> initial = {5};
+  comparison.finalBuffer("bn.running_mean", initial, std::vector<double>{0.09});
   EXPECT_TRUE(comparison.failures().empty());
-  comparison.finalBuffer("bn.running_mean", std::vector<double>{0.11});
+  comparison.finalBuffer("bn.running_mean", initial, std::vector<double>{0.11});
   EXPECT_EQ(comparison.failures().size(), 1u);
 }
 
-TEST_F(ComparisonTest, LeavesOutWhatTheRecordingCallsNoise) {
+// The tolerance would be 0.1.
+TEST_F(ComparisonTest, RefusesAStatisticThatNeverMoved) {
+  writeStatistics(folder_ / "expected.safetensors", 0.05, 100);
+  RecordedCase recorded = *RecordedCase::open(folder_);
+  Comparison comparison(recorded, "m.onnx", recorded.run("sgd"));
+  std::vector<double> zero = {0};
+  comparison.finalBuffer("bn.running_mean", zero, std::vector<double>{0.03});
+  EXPECT_TRUE(comparison.failures().empty());
+  comparison.finalBuffer("bn.running_mean", zero, zero);
+  EXPECT_EQ(comparison.failures().size(), 1u);
+}
+
+TEST_F(ComparisonTest, AsksOfNoiseOnlyThatItMoved) {
   writeStatistics(folder_ / "expected.safetensors", 0, 100);
   Json description = Json::parse(kCase);
   description["runs"][0]["final_param_l2_drift_without_rtol"] = {
@@ -122,8 +135,12 @@ TEST_F(ComparisonTest, LeavesOutWhatTheRecordingCallsNoise) {
   std::ofstream(folder_ / "case.json") << description;
   RecordedCase recorded = *RecordedCase::open(folder_);
   Comparison comparison(recorded, "m.onnx", recorded.run("sgd"));
-  comparison.finalBuffer("bn.running_mean", std::vector<double>{9});
-  EXPECT_EQ(comparison.count(), 0u);
+  comparison.finalBuffer("bn.running_mean", std::vector<double>{20},
+                         std::vector<double>{9});
+  EXPECT_TRUE(comparison.failures().empty());
+  comparison.finalBuffer("bn.running_mean", std::vector<double>{20},
+                         std::vector<double>{20});
+  EXPECT_EQ(comparison.failures().size(), 1u);
 }
 
 TEST_F(ComparisonTest, NamesWhatIsCompared) {
