@@ -35,8 +35,9 @@ constexpr const char *kFooter = R"(Examples:
 Runs one training step twice, on the same made-up inputs: compiled, and by the
 reference evaluator in f64. Compared are the last value of every model node, the
 loss and every gradient, each by its largest deviation in parts of its largest
-element. Names the first node that deviates. The evaluator is slow: use a small
-batch.)";
+element; a gradient that is zero but for rounding in parts of the largest
+gradient of all. Names the first node that deviates. The evaluator is slow: use
+a small batch.)";
 
 /// The artifact with an output per node, run once on made-up inputs.
 class CompiledStep {
@@ -101,10 +102,9 @@ double largestOf(const std::vector<double> &values) {
   return largest;
 }
 
-/// Largest deviation in parts of the largest element, or of `least` where that
-/// is more.
+/// Largest deviation in parts of `whole`.
 double deviationOf(const std::vector<double> &found,
-                   const std::vector<double> &expected, double least) {
+                   const std::vector<double> &expected, double whole) {
   double deviation = 0;
   for (size_t i = 0; i < expected.size(); ++i) {
     double distance = std::abs(found[i] - expected[i]);
@@ -114,8 +114,7 @@ double deviationOf(const std::vector<double> &found,
       deviation =
           std::isnan(distance) ? INFINITY : std::max(deviation, distance);
   }
-  double largest = std::max({largestOf(expected), least, 1e-30});
-  return deviation == 0 ? 0 : deviation / largest;
+  return deviation == 0 ? 0 : deviation / std::max(whole, 1e-30);
 }
 
 /// "node "/conv1/Conv"", "gradient of conv1.weight", "the loss"
@@ -130,21 +129,36 @@ std::string placeOf(const std::string &output) {
 struct Deviation {
   std::string place;
   double value;
+  const char *measure = kOwn;
+
+  static constexpr const char *kOwn = "its largest element",
+                              *kAll = "a thousandth of the largest gradient";
 };
 
 bool isGradient(const compiler::Reference &reference) {
   return absl::StartsWith(reference.output, "gradient.");
 }
 
-/// A gradient that is zero by mathematics (that of a key's bias, say) is
-/// rounding of much larger terms: below a thousandth of the largest gradient of
-/// all, it is that thousandth that deviations are measured by.
-double leastGradient(const std::vector<compiler::Reference> &references) {
+double largestGradient(const std::vector<compiler::Reference> &references) {
   double largest = 0;
   for (const compiler::Reference &reference : references)
     if (isGradient(reference))
       largest = std::max(largest, largestOf(reference.values));
-  return largest * 1e-3;
+  return largest;
+}
+
+/// A gradient that is zero by mathematics (that of a key's bias, say) is in f32
+/// the rounding of much larger terms. The evaluator's f64 shows which are.
+Deviation deviationOf(const CompiledStep &step,
+                      const compiler::Reference &reference,
+                      double largestGradient) {
+  constexpr double kRounding = 1e-9, kPart = 1e-3;
+  double own = largestOf(reference.values);
+  bool isZero = isGradient(reference) && own < kRounding * largestGradient;
+  return {placeOf(reference.output),
+          deviationOf(step.output(reference.output), reference.values,
+                      isZero ? kPart * largestGradient : own),
+          isZero ? Deviation::kAll : Deviation::kOwn};
 }
 
 /// Nodes in the model's order, then the rest.
@@ -152,12 +166,10 @@ std::vector<Deviation>
 deviations(const CompiledStep &step,
            const std::vector<compiler::Reference> &references) {
   std::vector<Deviation> nodes, rest;
-  double least = leastGradient(references);
+  double largest = largestGradient(references);
   for (const compiler::Reference &reference : references)
     (absl::StartsWith(reference.output, "node.") ? nodes : rest)
-        .push_back({placeOf(reference.output),
-                    deviationOf(step.output(reference.output), reference.values,
-                                isGradient(reference) ? least : 0)});
+        .push_back(deviationOf(step, reference, largest));
   nodes.insert(nodes.end(), rest.begin(), rest.end());
   return nodes;
 }
@@ -182,7 +194,7 @@ void run(VerifyOptions &options) {
   if (first != all.end())
     throw failed(options.request.model, ": ", first->place,
                  " is the first that deviates: by ",
-                 number("%.3g", first->value), " of its largest element (",
+                 number("%.3g", first->value), " of ", first->measure, " (",
                  std::count_if(all.begin(), all.end(), tooFar), " of ",
                  all.size(), " values deviate by more than ",
                  number("%.3g", options.tolerance), ")");
