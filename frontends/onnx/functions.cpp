@@ -78,8 +78,10 @@ private:
   /// An attribute may refer to one of the call, or to its default.
   void addAttribute(NodeProto &node, const AttributeProto &attribute) {
     const AttributeProto *found = &attribute;
+    bool isOfCall = false;
     if (!attribute.ref_attr_name().empty()) {
       found = find(node_.attribute(), attribute.ref_attr_name());
+      isOfCall = found;
       if (!found)
         found = find(function_.attribute_proto(), attribute.ref_attr_name());
       if (!found)
@@ -88,7 +90,7 @@ private:
     AttributeProto &copy = *node.add_attribute();
     copy = *found;
     copy.set_name(attribute.name());
-    if (copy.has_g())
+    if (copy.has_g() && !isOfCall) // Its names are those around the call.
       rename(*copy.mutable_g());
   }
 

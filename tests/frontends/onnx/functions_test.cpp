@@ -73,3 +73,37 @@ TEST(Functions, MayNotCallThemselves) {
   EXPECT_EQ(import(model.output("y")).error,
             "function acme::Twice calls itself without end");
 }
+
+/// A branch that the call gives uses the names around the call.
+TEST(Functions, TakeBranchesFromTheCall) {
+  SmallModel model;
+  model.input("x", {2});
+  auto &function = *model.proto().add_functions();
+  function.set_domain("acme");
+  function.set_name("Twice");
+  function.add_input("condition");
+  function.add_output("r");
+  function.add_attribute("branch");
+  auto &choice = *function.add_node();
+  choice.set_op_type("If");
+  choice.add_input("condition");
+  choice.add_output("r");
+  for (const char *key : {"then_branch", "else_branch"}) {
+    auto &reference = *choice.add_attribute();
+    reference.set_name(key);
+    reference.set_ref_attr_name("branch");
+    reference.set_type(::onnx::AttributeProto::GRAPH);
+  }
+  model.integers("one", {}, {1})
+      .node("Cast", {"one"}, {"yes"})
+      .with("to", int(::onnx::TensorProto::BOOL));
+  call(model, "yes", "y");
+  SmallModel branch;
+  branch.node("Add", {"x", "x"}, {"twice"}).output("twice");
+  auto &given = *model.graph().mutable_node()->rbegin()->add_attribute();
+  given.set_name("branch");
+  given.set_type(::onnx::AttributeProto::GRAPH);
+  *given.mutable_g() = branch.graph();
+  EXPECT_EQ(evaluate(model.output("y"), {tensor({2}, {1, -3})}).floats,
+            (std::vector<double>{2, -6}));
+}
