@@ -20,6 +20,11 @@ using ::onnx::TensorProto;
 InitialWeights::InitialWeights(const ::onnx::GraphProto &graph,
                                std::string rule, mlir::MLIRContext &context)
     : rule_(std::move(rule)), context_(context) {
+  add(graph);
+}
+
+/// Branches and bodies of loops have layers and weights, too.
+void InitialWeights::add(const ::onnx::GraphProto &graph) {
   for (const TensorProto &tensor : graph.initializer())
     weights_[tensor.name()] = &tensor;
   for (const NodeProto &node : graph.node()) {
@@ -27,6 +32,9 @@ InitialWeights::InitialWeights(const ::onnx::GraphProto &graph,
       users_[node.input(input)].push_back({&node, input});
     for (const std::string &output : node.output())
       makers_[output] = &node;
+    for (const auto &attribute : node.attribute())
+      if (attribute.has_g())
+        add(attribute.g());
   }
 }
 

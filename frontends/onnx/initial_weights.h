@@ -32,6 +32,7 @@ private:
     bool transposed; // between the tensor and the node
   };
 
+  void add(const ::onnx::GraphProto &graph);
   std::optional<Use> layerOf(llvm::StringRef name, bool transposed = false,
                              int depth = 0) const;
   double fanIn(const ::onnx::TensorProto &weight, const Use &use) const;

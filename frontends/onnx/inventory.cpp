@@ -30,9 +30,13 @@ std::set<std::string> usedNames(const ::onnx::GraphProto &graph) {
 /// Running mean and variance: never trained.
 std::set<std::string> statistics(const ::onnx::GraphProto &graph) {
   std::set<std::string> names;
-  for (const ::onnx::NodeProto &node : graph.node())
+  for (const ::onnx::NodeProto &node : graph.node()) {
     if (node.op_type() == "BatchNormalization" && node.input_size() >= 5)
       names.insert({node.input(3), node.input(4)});
+    for (const ::onnx::AttributeProto &attribute : node.attribute())
+      if (attribute.has_g())
+        names.merge(statistics(attribute.g()));
+  }
   return names;
 }
 
@@ -73,7 +77,8 @@ ModelInventory inventoryOf(ModelFile &file, const ImportOptions &options) {
   ModelInventory result;
   std::set<std::string> used = usedNames(file.graph()),
                         kept = statistics(file.graph());
-  for (const ::onnx::TensorProto &tensor : file.graph().initializer()) {
+  for (const ::onnx::TensorProto *each : file.initializers()) {
+    const ::onnx::TensorProto &tensor = *each;
     if (!isFloat(tensor) ||
         !mayBeTrained(tensor.name(), tensor.dims_size(), options.trainable) ||
         !used.count(tensor.name()))

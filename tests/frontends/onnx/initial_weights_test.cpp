@@ -51,6 +51,18 @@ TEST_F(InitialWeightsTest, OfLinearLayersFollowTheirInputs) {
   EXPECT_EQ(start("w", "zeros"), "zeros");
 }
 
+TEST_F(InitialWeightsTest, OfBranchesAreThoseOfTheirLayers) {
+  weight("w", {10, 16});
+  SmallModel branch;
+  branch.node("Gemm", {"x", "w"}, {"y"}).with("transB", 1);
+  model_.node("If", {"condition"}, {"z"});
+  auto &attribute = *model_.graph().mutable_node(0)->add_attribute();
+  attribute.set_name("then_branch");
+  attribute.set_type(::onnx::AttributeProto::GRAPH);
+  *attribute.mutable_g() = branch.graph();
+  EXPECT_EQ(start("w"), "uniform 0.250000");
+}
+
 TEST_F(InitialWeightsTest, OfGemmFollowTransB) {
   weight("w", {16, 10});
   weight("v", {10, 16});

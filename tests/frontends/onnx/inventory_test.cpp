@@ -2,7 +2,7 @@
 
 #include "frontends/onnx/inventory.h"
 
-#include <gtest/gtest.h>
+#include "small_model.h"
 
 using namespace gradus;
 
@@ -41,4 +41,32 @@ TEST(Inventory, NamesMissingFilesAndWhatTheExporterTook) {
             0u)
       << found.missing[0];
   EXPECT_EQ(inventory("exports/norm_default.onnx").warnings.size(), 1u);
+}
+
+/// A dense layer that stands in both branches of an If.
+static ::onnx::ModelProto branched() {
+  gradus::testing::SmallModel model, branch;
+  branch.floats("inner.weight", {3, 2}, std::vector<float>(6, 1))
+      .node("MatMul", {"x", "inner.weight"}, {"z"})
+      .output("z");
+  model.input("x", {1, 3})
+      .floats("outer.bias", {2}, {1, 2})
+      .node("If", {"condition"}, {"a"})
+      .node("Add", {"a", "outer.bias"}, {"y"})
+      .output("y");
+  auto &attribute = *model.graph().mutable_node(0)->add_attribute();
+  attribute.set_name("then_branch");
+  attribute.set_type(::onnx::AttributeProto::GRAPH);
+  *attribute.mutable_g() = branch.graph();
+  return model.proto();
+}
+
+TEST(Inventory, ListsWhatBranchesHold) {
+  std::string path = ::testing::TempDir() + "branched.onnx";
+  std::ofstream(path, std::ios::binary) << branched().SerializeAsString();
+  auto found = inventoryOfOnnx(path, {});
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_EQ(
+      found->parameters,
+      (std::vector<std::string>{"outer.bias 2xf32", "inner.weight 3x2xf32"}));
 }
