@@ -30,7 +30,7 @@ Value absolute(const Building &b, Value x) {
 }
 
 Value total(const Building &b, Value x, ArrayRef<int64_t> axes) {
-  return sum(b.builder, b.location, x, axes);
+  return axes.empty() ? x : sum(b.builder, b.location, x, axes);
 }
 
 /// A function of reals, by way of f32 for integers.
@@ -53,6 +53,8 @@ Value absoluteSum(const Building &b, Value x, ArrayRef<int64_t> axes) {
 
 /// The root of 0 is chosen rather than taken, so that its slope there is 0.
 Value euclidean(const Building &b, Value x, ArrayRef<int64_t> axes) {
+  if (axes.empty())
+    return absolute(b, x);
   Value squares = sumOfSquares(b, x, axes);
   if (!Building::isFloat(x))
     return asReal<math::SqrtOp>(b, squares);
@@ -68,6 +70,8 @@ Value logOfSum(const Building &b, Value x, ArrayRef<int64_t> axes) {
 
 /// max + log sum exp(x - max), where an infinite maximum is not subtracted.
 Value logOfExponentials(const Building &b, Value x, ArrayRef<int64_t> axes) {
+  if (axes.empty())
+    return x;
   Type element = tensorType(x).getElementType();
   if (!Building::isFloat(x))
     x = castTo(b, x, b.builder.getF64Type(), b.isUnsigned());
@@ -115,11 +119,11 @@ absl::Status reduction(Importer &importer, const Node &node) {
   GRADUS_ASSIGN_OR_RETURN(Value input, importer.value(node, 0));
   SmallVector<int64_t> kept(tensorType(input).getShape());
   GRADUS_ASSIGN_OR_RETURN(SmallVector<int64_t> axes, axesOf(b, kept.size()));
-  bool nothing = axes.empty() && node.integer("noop_with_empty_axes", 0);
-  Value result = nothing ? input : combine(b, input, axes);
+  // Along no axes each element is a sum by itself.
+  Value result = combine(b, input, axes);
   for (int64_t axis : axes)
     kept[axis] = 1;
-  if (node.integer("keepdims", 1) && !nothing)
+  if (node.integer("keepdims", 1))
     result = b.shaped(result, kept);
   return importer.define(node, 0, result);
 }

@@ -45,3 +45,19 @@ TEST(Norms, DivideByThem) {
                 .error.find("takes the norm of order 3, expected 1 or 2"),
             std::string::npos);
 }
+
+/// Without axes nothing is summed, but each element is squared and the like.
+TEST(Norms, OfSingleElements) {
+  auto each = [](const char *type) {
+    SmallModel model;
+    model.input("x", {2}).node(type, {"x"}, {"y"});
+    model.with("noop_with_empty_axes", 1).output("y");
+    return evaluate(model, {tensor({2}, {-3, 4})}).floats;
+  };
+  EXPECT_EQ(each("ReduceL1"), (Values{3, 4}));
+  EXPECT_EQ(each("ReduceL2"), (Values{3, 4}));
+  EXPECT_EQ(each("ReduceSumSquare"), (Values{9, 16}));
+  EXPECT_EQ(each("ReduceLogSum")[1], std::log(4.0));
+  EXPECT_EQ(each("ReduceLogSumExp"), (Values{-3, 4}));
+  EXPECT_EQ(each("ReduceProd"), (Values{-3, 4}));
+}
