@@ -149,8 +149,9 @@ Value sampledAt(const Building &b, const Sampling &s, ArrayRef<Tap> taps) {
   auto everyChannel = [&](Value value) {
     return broadcast(b.builder, b.location, value, shape, {0, 2});
   };
+  Type element = tensorType(s.image).getElementType();
   if (weight)
-    values = b.mul(values, everyChannel(weight));
+    values = b.mul(values, everyChannel(castTo(b, weight, element)));
   return isPixel ? b.select(everyChannel(isPixel), values, b.number(0, values))
                  : values;
 }
@@ -218,7 +219,8 @@ absl::StatusOr<Sampling> readSampling(const Building &b) {
 absl::Status gridSample(Importer &importer, const Node &node) {
   Building b(importer, node);
   GRADUS_ASSIGN_OR_RETURN(Sampling s, readSampling(b));
-  Type element = tensorType(s.image).getElementType();
+  // Narrow floats do not tell the pixels of a large image apart.
+  Type element = computeType(tensorType(s.image).getElementType());
   ArrayRef<int64_t> grid = tensorType(s.grid).getShape();
   SmallVector<SmallVector<Tap>> taps;
   for (auto [i, axis] : llvm::enumerate(s.axes)) {

@@ -61,3 +61,21 @@ TEST(GridSample, RefusesAGridThatDoesNotFit) {
             "node \"the GridSample\" (GridSample): a grid of shape [1, 1, 2, "
             "3] does not fit an image of shape [1, 1, 1, 4]");
 }
+
+/// bf16 has no numbers between 512 and 516; places between need them.
+TEST(GridSample, FindsPlacesInLargeImagesOfNarrowFloats) {
+  SmallModel model;
+  model.input("image", {1, 1, 1, 1025}, ::onnx::TensorProto::BFLOAT16)
+      .input("grid", {1, 1, 1, 2})
+      .node("GridSample", {"image", "grid"}, {"y"})
+      .with("mode", "nearest")
+      .with("align_corners", 1)
+      .output("y");
+  Values pixels(1025);
+  for (size_t i = 0; i < pixels.size(); ++i)
+    pixels[i] = i % 8;
+  Imported imported = import(model);
+  auto y = evaluate(imported, {tensor({1, 1, 1, 1025}, pixels),
+                               tensor({1, 1, 1, 2}, {2.0 / 1024, 0})});
+  EXPECT_EQ(y[0].floats, (Values{513 % 8}));
+}
