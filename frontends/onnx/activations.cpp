@@ -171,20 +171,31 @@ absl::Status swiglu(Importer &importer, const Node &node) {
 
 //===-- clip, PRelu -------------------------------------------------------===//
 
-/// A limit, from an attribute (before opset 11) or an input.
-absl::StatusOr<double> limit(Importer &importer, const Node &node, int input,
-                             const char *key, double otherwise) {
-  if (node.opset() < 11)
-    return node.number(key, otherwise);
+/// The number that an input gives as a limit; null where it is left out.
+absl::StatusOr<const HostTensor *> limitOf(Importer &importer, const Node &node,
+                                           int input, const char *key,
+                                           bool isFloat) {
   if (node.input(input).empty())
-    return otherwise;
+    return nullptr;
   const Constant *constant = importer.constant(node, input);
   if (!constant || constant->tensor.size() != 1)
     return node.error("its ", key, " \"", node.input(input).str(),
                       "\" depends on the model's inputs; only what is known "
                       "beforehand is supported");
-  return constant->tensor.isFloat ? constant->tensor.floats[0]
-                                  : double(constant->tensor.integers[0]);
+  if (constant->tensor.isFloat != isFloat)
+    return node.error("its ", key, " \"", node.input(input).str(),
+                      "\" is of another type than its input");
+  return &constant->tensor;
+}
+
+/// A limit, from an attribute (before opset 11) or an input.
+absl::StatusOr<double> limit(Importer &importer, const Node &node, int input,
+                             const char *key, double otherwise) {
+  if (node.opset() < 11)
+    return node.number(key, otherwise);
+  GRADUS_ASSIGN_OR_RETURN(const HostTensor *given,
+                          limitOf(importer, node, input, key, true));
+  return given ? given->floats[0] : otherwise;
 }
 
 template <typename SignedOp, typename UnsignedOp>
@@ -194,26 +205,44 @@ Value extremum(OpBuilder &builder, Location location, Value a, Value b,
                     : Value(SignedOp::create(builder, location, a, b));
 }
 
+/// Limits of integers, which need not be numbers that a double can hold.
+absl::Status clipIntegers(Importer &importer, const Node &node, Value input) {
+  OpBuilder &builder = importer.builder;
+  Location location = importer.location(node);
+  RankedTensorType type = tensorType(input);
+  bool isUnsigned = importer.isUnsigned(node, 0);
+  auto boundOf = [&](const HostTensor &given) -> Value {
+    APInt number(64, given.integers[0], /*isSigned=*/true);
+    auto each = builder.getIntegerAttr(
+        type.getElementType(),
+        number.sextOrTrunc(type.getElementTypeBitWidth()));
+    return arith::ConstantOp::create(builder, location,
+                                     SplatElementsAttr::get(type, each));
+  };
+  GRADUS_ASSIGN_OR_RETURN(const HostTensor *low,
+                          limitOf(importer, node, 1, "min", false));
+  GRADUS_ASSIGN_OR_RETURN(const HostTensor *high,
+                          limitOf(importer, node, 2, "max", false));
+  Value result = input;
+  if (low)
+    result = extremum<arith::MaxSIOp, arith::MaxUIOp>(
+        builder, location, result, boundOf(*low), isUnsigned);
+  if (high)
+    result = extremum<arith::MinSIOp, arith::MinUIOp>(
+        builder, location, result, boundOf(*high), isUnsigned);
+  return importer.define(node, 0, result);
+}
+
 absl::Status clip(Importer &importer, const Node &node) {
   GRADUS_ASSIGN_OR_RETURN(Value input, importer.value(node, 0));
+  if (!isa<FloatType>(tensorType(input).getElementType()))
+    return clipIntegers(importer, node, input);
   GRADUS_ASSIGN_OR_RETURN(double low,
                           limit(importer, node, 1, "min", -kInfinity));
   GRADUS_ASSIGN_OR_RETURN(double high,
                           limit(importer, node, 2, "max", kInfinity));
-  OpBuilder &builder = importer.builder;
-  Location location = importer.location(node);
-  if (isa<FloatType>(tensorType(input).getElementType()))
-    return importer.define(
-        node, 0, Formula{builder, location, input}.clip(input, low, high));
-  bool isUnsigned = importer.isUnsigned(node, 0);
-  Value result = input;
-  if (low != -kInfinity)
-    result = extremum<arith::MaxSIOp, arith::MaxUIOp>(
-        builder, location, result, splatLike(builder, input, low), isUnsigned);
-  if (high != kInfinity)
-    result = extremum<arith::MinSIOp, arith::MinUIOp>(
-        builder, location, result, splatLike(builder, input, high), isUnsigned);
-  return importer.define(node, 0, result);
+  Formula formula{importer.builder, importer.location(node), input};
+  return importer.define(node, 0, formula.clip(input, low, high));
 }
 
 /// x > 0 ? x : slope x, where the slope broadcasts to the input.

@@ -106,6 +106,27 @@ TEST(Clip, TakesLimitsFromAttributesOrInputs) {
   EXPECT_EQ(evaluate(model, {x}).floats, (Values{-1, 2, 6}));
 }
 
+TEST(Clip, KeepsIntegersWhole) {
+  SmallModel model;
+  model.input("x", {3}, ::onnx::TensorProto::INT64)
+      .integers("low", {}, {-((int64_t(1) << 60) + 1)})
+      .integers("high", {}, {INT64_MAX})
+      .node("Clip", {"x", "low", "high"}, {"y"})
+      .output("y");
+  HostTensor x{{3}, false, {}, {INT64_MIN, 5, INT64_MAX}};
+  EXPECT_EQ(evaluate(model, {x}).integers,
+            (std::vector<int64_t>{-((int64_t(1) << 60) + 1), 5, INT64_MAX}));
+}
+
+TEST(Clip, RefusesLimitsOfAnotherType) {
+  SmallModel model;
+  model.input("x", {3}).integers("low", {}, {1});
+  model.node("Clip", {"x", "low"}, {"y"}).output("y");
+  EXPECT_EQ(import(model).error,
+            "node \"the Clip\" (Clip): its min \"low\" is of another type than "
+            "its input");
+}
+
 TEST(Clip, RefusesLimitsOfTheModel) {
   SmallModel model;
   model.input("x", {3}).input("low", {});
