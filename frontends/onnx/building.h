@@ -52,12 +52,15 @@ struct Building {
   /// The slices of `input` along `axis` that stand at these places.
   mlir::Value gatherAlong(mlir::Value input, int64_t axis,
                           llvm::ArrayRef<int64_t> places) const {
-    llvm::SmallVector<int64_t> shape(tensorType(input).getShape());
-    shape[axis] = places.size();
-    mlir::Value at = mlir::arith::ConstantOp::create(
-        builder, location, toAttribute(integers(places, importer.context())));
-    return make<GatherOp>(tensorType(input).clone(shape), input, at, axis,
-                          /*batch_dims=*/0);
+    return gatherAlong(input, axis, integers(places, importer.context()));
+  }
+  /// `count` slices, of which each says where it stands.
+  mlir::Value gatherAlong(mlir::Value input, int64_t axis, int64_t count,
+                          llvm::function_ref<int64_t(int64_t)> placeOf) const {
+    Constant places = zeros(builder.getI64Type(), {count}); // Checks the count.
+    for (int64_t i = 0; i < count; ++i)
+      places.tensor.integers[i] = placeOf(i);
+    return gatherAlong(input, axis, places);
   }
 
   // Sums, products and the like of floats or integers.
@@ -82,7 +85,35 @@ struct Building {
   const Node &node;
   mlir::OpBuilder &builder;
   mlir::Location location;
+
+private:
+  mlir::Value gatherAlong(mlir::Value input, int64_t axis,
+                          const Constant &places) const {
+    llvm::SmallVector<int64_t> shape(tensorType(input).getShape());
+    shape[axis] = places.tensor.size();
+    mlir::Value at =
+        mlir::arith::ConstantOp::create(builder, location, toAttribute(places));
+    return make<GatherOp>(tensorType(input).clone(shape), input, at, axis,
+                          /*batch_dims=*/0);
+  }
 };
+
+/// A handler of a table, and what it needs: that all inputs are floats, or all
+/// are integers, of one type.
+using Handler = absl::Status (*)(Importer &, const Node &);
+absl::Status checkElements(const Importer &importer, const Node &node,
+                           bool floats);
+
+template <Handler build>
+absl::Status ofFloats(Importer &importer, const Node &node) {
+  GRADUS_RETURN_IF_ERROR(checkElements(importer, node, /*floats=*/true));
+  return build(importer, node);
+}
+template <Handler build>
+absl::Status ofIntegers(Importer &importer, const Node &node) {
+  GRADUS_RETURN_IF_ERROR(checkElements(importer, node, /*floats=*/false));
+  return build(importer, node);
+}
 
 /// The same values in elements of any other type, as ONNX casts: towards zero,
 /// and every number but 0 is true. What is too large for a small integer loses

@@ -186,7 +186,7 @@ absl::Status einsum(Importer &importer, const Node &node) {
   return importer.define(node, 0, ordered(b, total, result));
 }
 
-const Operator kOperators[] = {{"Einsum", einsum}};
+const Operator kOperators[] = {{"Einsum", ofFloats<einsum>}};
 
 } // namespace
 

@@ -175,7 +175,7 @@ bool isLittle(Operation &op) {
 }
 
 /// The values of the ops of a block, by the reference evaluator; nothing if it
-/// does not know one of them or they are large.
+/// does not know one of them, or one is invalid, or they are large.
 std::optional<llvm::DenseMap<Value, HostTensor>> evaluated(Block &block) {
   if (!llvm::all_of(block, isLittle))
     return std::nullopt;
@@ -183,6 +183,8 @@ std::optional<llvm::DenseMap<Value, HostTensor>> evaluated(Block &block) {
   ScopedDiagnosticHandler quiet(block.getParentOp()->getContext(),
                                 [](Diagnostic &) { return success(); });
   for (Operation &op : block) {
+    if (failed(verify(&op)))
+      return std::nullopt;
     SmallVector<HostTensor> operands;
     for (Value operand : op.getOperands())
       operands.push_back(values[operand]);
@@ -195,17 +197,22 @@ std::optional<llvm::DenseMap<Value, HostTensor>> evaluated(Block &block) {
   return values;
 }
 
+/// Builds a node in a block of its own. Whatever it throws, the next node is
+/// built where this one would have been.
+absl::Status buildInto(Block &block, const Operator &op, Importer &importer,
+                       const Node &node) {
+  OpBuilder::InsertionGuard guard(importer.builder);
+  importer.builder.setInsertionPointToStart(&block);
+  return op.build(importer, node);
+}
+
 /// Builds a node whose inputs are constants by itself, and defines its outputs
 /// as what comes out.
 absl::Status foldByEvaluation(const Operator &op, Importer &importer,
                               const Node &node) {
-  OpBuilder::InsertPoint graph = importer.builder.saveInsertionPoint();
   OwningOpRef<ModuleOp> scratch =
       ModuleOp::create(importer.builder.getUnknownLoc());
-  importer.builder.setInsertionPointToStart(scratch->getBody());
-  absl::Status built = op.build(importer, node);
-  importer.builder.restoreInsertionPoint(graph);
-  GRADUS_RETURN_IF_ERROR(built);
+  GRADUS_RETURN_IF_ERROR(buildInto(*scratch->getBody(), op, importer, node));
   auto values = evaluated(*scratch->getBody());
   if (!values)
     return op.build(importer, node);
@@ -233,9 +240,24 @@ absl::Status checkOutputs(const Importer &importer, const Node &node) {
   return absl::OkStatus();
 }
 
+/// Nor may what an op computes with.
+absl::Status checkInputs(const Importer &importer, const Operator &op,
+                         const Node &node) {
+  if (op.takesEmpty)
+    return absl::OkStatus();
+  for (int input = 0; input < node.inputCount(); ++input)
+    if (auto type = importer.type(node, input);
+        type.ok() && type->getNumElements() == 0)
+      return node.error("its input \"", node.input(input).str(),
+                        "\" of shape [", joined(type->getShape()),
+                        "] is empty, which is not supported");
+  return absl::OkStatus();
+}
+
 absl::Status handle(Importer &importer, const Operator &op, const Node &node) {
   GRADUS_ASSIGN_OR_RETURN(bool constant,
                           importer.allConstant(node, op.firstTypeInput));
+  GRADUS_RETURN_IF_ERROR(checkInputs(importer, op, node));
   bool evaluates = op.folds() && hasUnsigned(importer, node);
   if (constant && op.fold && !evaluates)
     return fold(op, importer, node);

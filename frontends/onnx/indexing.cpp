@@ -3,8 +3,7 @@
 
 #include "frontends/onnx/building.h"
 #include "frontends/onnx/operators.h"
-
-#include <stdexcept>
+#include "frontends/onnx/size_limits.h"
 
 namespace gradus::onnx {
 namespace {
@@ -520,20 +519,16 @@ int64_t mirrored(StringRef mode, int64_t position, int64_t size) {
 }
 
 /// Modes that repeat elements are gathers along each axis.
-Value padByGather(const Building &b, Value input, StringRef mode, int64_t axis,
-                  int64_t low, int64_t high) {
+absl::StatusOr<Value> padByGather(const Building &b, Value input,
+                                  StringRef mode, int64_t axis, int64_t low,
+                                  int64_t high) {
   int64_t size = tensorType(input).getDimSize(axis);
-  SmallVector<int64_t> places;
-  constexpr int64_t kMost = 1 << 28;
-  if (low + size + high > kMost)
-    throw std::length_error(message("pads ", size, " elements to ",
-                                    low + size + high, " by their places"));
-  for (int64_t i = -low; i < size + high; ++i)
-    places.push_back(mirrored(mode, i, size));
-  Constant indices = integers(places, b.importer.context());
-  Value at =
-      arith::ConstantOp::create(b.builder, b.location, toAttribute(indices));
-  return gathered(b, input, at, axis);
+  if (size == 0)
+    return b.node.error("pads axis ", axis,
+                        " by its elements, but it has none");
+  return b.gatherAlong(input, axis, low + size + high, [&](int64_t i) {
+    return mirrored(mode, i - low, size);
+  });
 }
 
 /// The numbers of low and of high padding for each axis; what is negative cuts.
@@ -553,7 +548,7 @@ absl::StatusOr<Padding> paddingOf(Importer &importer, const Node &node,
     return node.error("has ", pads.size(), " pads for ", axes.size(), " axes");
   Padding padding{SmallVector<int64_t>(rank, 0), SmallVector<int64_t>(rank, 0)};
   for (int64_t count : pads)
-    if (std::abs(count) > INT32_MAX || count == INT64_MIN)
+    if (count < -INT32_MAX || count > INT32_MAX)
       return node.error("pads by ", count);
   for (auto [i, given] : llvm::enumerate(axes)) {
     absl::StatusOr<int64_t> axis = normalAxis(given, rank);
@@ -605,8 +600,11 @@ absl::Status pad(Importer &importer, const Node &node) {
     return node.error("mode is \"", mode, "\", which is not supported");
   if (mode != "constant") {
     for (int64_t d = 0; d < rank; ++d)
-      if (padding.low[d] || padding.high[d])
-        input = padByGather(b, input, mode, d, padding.low[d], padding.high[d]);
+      if (padding.low[d] || padding.high[d]) {
+        GRADUS_ASSIGN_OR_RETURN(
+            input,
+            padByGather(b, input, mode, d, padding.low[d], padding.high[d]));
+      }
     return importer.define(node, 0, input);
   }
   SmallVector<int64_t> shape(tensorType(input).getShape()), none(rank, 0);
@@ -634,8 +632,12 @@ absl::Status tile(Importer &importer, const Node &node) {
   for (auto [extent, times] : llvm::zip(from, repeats)) {
     kept.push_back(wide.size() + 1);
     wide.append({times, extent});
-    shape.push_back(times * extent);
   }
+  if (!isWithin(wide, kMostElements))
+    return node.error("repeats a tensor of shape [", joined(from), "] [",
+                      joined(repeats), "] times, which is too often");
+  for (auto [extent, times] : llvm::zip(from, repeats))
+    shape.push_back(times * extent);
   Value repeated = broadcast(b.builder, b.location, input, wide, kept);
   return importer.define(node, 0,
                          reshape(b.builder, b.location, repeated, shape));

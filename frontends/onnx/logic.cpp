@@ -58,6 +58,31 @@ Value castTo(const Building &b, Value value, Type element, bool fromUnsigned,
   return b.make<arith::TruncIOp>(to, value);
 }
 
+static std::string wordsOf(Type type) {
+  std::string words;
+  llvm::raw_string_ostream(words) << type;
+  return words;
+}
+
+absl::Status checkElements(const Importer &importer, const Node &node,
+                           bool floats) {
+  Type first;
+  for (int input = 0; input < node.inputCount(); ++input) {
+    if (node.input(input).empty())
+      continue;
+    GRADUS_ASSIGN_OR_RETURN(RankedTensorType type, importer.type(node, input));
+    Type element = type.getElementType();
+    if (isa<FloatType>(element) != floats)
+      return node.error("its input \"", node.input(input).str(),
+                        floats ? "\" holds no floats" : "\" holds no integers");
+    first = first ? first : element;
+    if (element != first)
+      return node.error("its inputs have the different element types ",
+                        wordsOf(first), " and ", wordsOf(element));
+  }
+  return absl::OkStatus();
+}
+
 namespace {
 
 //===-- operands at their common shape ------------------------------------===//
@@ -67,9 +92,8 @@ absl::Status checkSameElement(const Node &node, Value a, Value b) {
        right = tensorType(b).getElementType();
   if (left == right)
     return absl::OkStatus();
-  std::string words;
-  llvm::raw_string_ostream(words) << left << " and " << right;
-  return node.error("its inputs have the different element types ", words);
+  return node.error("its inputs have the different element types ",
+                    wordsOf(left), " and ", wordsOf(right));
 }
 
 /// Repeats each value up to the common shape.
@@ -393,7 +417,7 @@ const Operator kOperators[] = {
     {"Max", combined<arith::MaximumFOp, arith::MaxSIOp, arith::MaxUIOp>},
     {"Min", combined<arith::MinimumFOp, arith::MinSIOp, arith::MinUIOp>},
     {"Sum", combined<arith::AddFOp, arith::AddIOp>},
-    {"Mean", meanOfAll},
+    {"Mean", ofFloats<meanOfAll>},
     {"Mod", modulo},
     {"Pow", power},
     {"Abs", absolute},

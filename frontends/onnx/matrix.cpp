@@ -1,6 +1,6 @@
 // ONNX's matrix products.
 
-#include "frontends/onnx/fold.h"
+#include "frontends/onnx/building.h"
 #include "frontends/onnx/operators.h"
 
 #include "ir/build.h"
@@ -127,7 +127,8 @@ absl::Status matMul(Importer &importer, const Node &node) {
   return importer.define(node, 0, reshape(builder, location, *product, shape));
 }
 
-const Operator kOperators[] = {{"Gemm", gemm}, {"MatMul", matMul}};
+const Operator kOperators[] = {{"Gemm", ofFloats<gemm>},
+                               {"MatMul", ofFloats<matMul>}};
 
 } // namespace
 

@@ -4,29 +4,43 @@
 
 namespace gradus::onnx {
 
-static llvm::StringMap<const Operator *> allOperators() {
-  llvm::StringMap<const Operator *> result;
-  for (llvm::ArrayRef<Operator> family :
-       {controlFlowOperators(),  elementwiseOperators(),
-        activationOperators(),   matrixOperators(),
-        windowOperators(),       batchNormOperators(),
-        shapeOperators(),        reductionOperators(),
-        indexingOperators(),     logicOperators(),
-        transformerOperators(),  rankingOperators(),
-        einsumOperators(),       recurrentOperators(),
-        attentionOperators(),    normOperators(),
-        lossOperators(),         resizeOperators(),
-        rearrangingOperators(),  sequenceOperators(),
-        quantizationOperators(), gridSampleOperators(),
-        spectrumOperators(),     linearAttentionOperators()})
-    for (const Operator &op : family)
-      result[op.name] = &op;
-  return result;
+using Family = llvm::ArrayRef<Operator>;
+
+/// What arithmetic of shapes is made of. (An empty region of Resize is none.)
+static const Family takingEmpty[] = {
+    controlFlowOperators(), elementwiseOperators(), activationOperators(),
+    matrixOperators(),      shapeOperators(),       reductionOperators(),
+    indexingOperators(),    logicOperators(),       normOperators(),
+    resizeOperators()};
+
+/// What divides by the sizes of its inputs, or looks at their first elements.
+static const Family computing[] = {
+    windowOperators(),    batchNormOperators(),      transformerOperators(),
+    rankingOperators(),   einsumOperators(),         recurrentOperators(),
+    attentionOperators(), lossOperators(),           rearrangingOperators(),
+    sequenceOperators(),  quantizationOperators(),   gridSampleOperators(),
+    spectrumOperators(),  linearAttentionOperators()};
+
+static void add(llvm::ArrayRef<Family> families, bool takesEmpty,
+                llvm::StringMap<Operator> &all) {
+  for (Family family : families)
+    for (Operator op : family) {
+      op.takesEmpty = takesEmpty;
+      all.try_emplace(op.name, op);
+    }
+}
+
+static llvm::StringMap<Operator> allOperators() {
+  llvm::StringMap<Operator> all;
+  add(takingEmpty, true, all);
+  add(computing, false, all);
+  return all;
 }
 
 const Operator *findOperator(llvm::StringRef type) {
-  static const llvm::StringMap<const Operator *> all = allOperators();
-  return all.lookup(type);
+  static const llvm::StringMap<Operator> all = allOperators();
+  auto found = all.find(type);
+  return found == all.end() ? nullptr : &found->second;
 }
 
 } // namespace gradus::onnx

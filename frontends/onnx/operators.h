@@ -21,6 +21,8 @@ struct Operator {
   bool foldsByEvaluation = true;
   /// Of inputs from this one on only the type matters.
   int firstTypeInput = std::numeric_limits<int>::max();
+  /// Whether inputs may have no elements; `findOperator` says so by family.
+  bool takesEmpty = false;
 
   bool folds() const { return build && foldsByEvaluation; }
 };

@@ -35,13 +35,12 @@ absl::StatusOr<Value> spread(const Building &b, Value each,
     return type.getRank() == 1 && type.getDimSize(0) == shape[axis]
                ? broadcast(b.builder, b.location, each, shape, {axis})
                : absl::StatusOr<Value>(misfit());
-  SmallVector<int64_t> expected(shape), from;
-  expected[axis] = (shape[axis] + block - 1) / block;
+  SmallVector<int64_t> expected(shape);
+  expected[axis] = (shape[axis] - 1) / block + 1;
   if (type.getShape() != ArrayRef<int64_t>(expected))
     return misfit();
-  for (int64_t i = 0; i < shape[axis]; ++i)
-    from.push_back(i / block);
-  return b.gatherAlong(each, axis, from);
+  return b.gatherAlong(each, axis, shape[axis],
+                       [&](int64_t i) { return i / block; });
 }
 
 /// The numbers of a node's input as elements of another type.

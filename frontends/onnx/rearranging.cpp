@@ -1,4 +1,5 @@
-// ONNX ops that only move elements between axes, and constants made by shape.
+// ONNX ops that move pixels into channels and back, make one of a row, or
+// normalize an image in place; identities; and ops on bits.
 
 #include "frontends/onnx/building.h"
 #include "frontends/onnx/operators.h"
@@ -14,9 +15,10 @@ using namespace mlir;
 
 absl::StatusOr<Value> image(Importer &importer, const Node &node) {
   GRADUS_ASSIGN_OR_RETURN(Value input, importer.value(node, 0, 4));
-  if (node.integer("blocksize", 0) < 1)
-    return node.error("blocksize is ", node.integer("blocksize", 0),
-                      ", expected at least 1");
+  int64_t size = node.integer("blocksize", 0);
+  if (size < 1 || size > INT32_MAX)
+    return node.error("blocksize is ", size, ", expected at least 1",
+                      size < 1 ? "" : message(" and at most ", INT32_MAX));
   return input;
 }
 
@@ -76,8 +78,9 @@ absl::Status eyeLike(Importer &importer, const Node &node) {
                       " are not supported");
   Constant eye = zeros(element, type.getShape());
   int64_t rows = type.getDimSize(0), columns = type.getDimSize(1);
+  int64_t shift = std::clamp(node.integer("k", 0), -rows, columns);
   for (int64_t row = 0; row < rows; ++row) {
-    int64_t column = row + node.integer("k", 0);
+    int64_t column = row + shift;
     if (column < 0 || column >= columns)
       continue;
     if (eye.tensor.isFloat)
@@ -152,16 +155,16 @@ absl::Status localResponse(Importer &importer, const Node &node) {
     return node.error("its input has rank ", shape.size(), " and size is ",
                       size, "; expected at least 3 and 1");
   int64_t n = shape[0], c = shape[1],
-          rest =
-              tensorType(input).getNumElements() / std::max<int64_t>(1, n * c);
-  Constant band = zeros(tensorType(input).getElementType(), {n, c, c});
-  for (int64_t i = 0; i < n * c * c; ++i) {
-    int64_t row = i / c % c, column = i % c;
+          rest = tensorType(input).getNumElements() / (n * c);
+  Constant band = zeros(tensorType(input).getElementType(), {c, c});
+  for (int64_t i = 0; i < c * c; ++i) {
+    int64_t row = i / c, column = i % c;
     band.tensor.floats[i] =
-        column >= row - (size - 1) / 2 && column <= row + size / 2;
+        column >= row - (size - 1) / 2 && column - row <= size / 2;
   }
   Value ones =
       arith::ConstantOp::create(b.builder, b.location, toAttribute(band));
+  ones = broadcast(b.builder, b.location, ones, {n, c, c}, {1, 2});
   Value squares = b.shaped(b.mul(input, input), {n, c, rest});
   Value sums = b.shaped(matmul(b.builder, b.location, ones, squares), shape);
   Value base =
@@ -252,13 +255,13 @@ const Operator kOperators[] = {
     {"DepthToSpace", depthToSpace},
     {"SpaceToDepth", spaceToDepth},
     {"EyeLike", eyeLike, nullptr, /*foldsByEvaluation=*/false},
-    {"Hardmax", hardmax},
-    {"MeanVarianceNormalization", meanVarianceNormalization},
-    {"LRN", localResponse},
-    {"BitwiseAnd", bitwise<arith::AndIOp>},
-    {"BitwiseOr", bitwise<arith::OrIOp>},
-    {"BitwiseXor", bitwise<arith::XOrIOp>},
-    {"BitwiseNot", bitwiseNot},
+    {"Hardmax", ofFloats<hardmax>},
+    {"MeanVarianceNormalization", ofFloats<meanVarianceNormalization>},
+    {"LRN", ofFloats<localResponse>},
+    {"BitwiseAnd", ofIntegers<bitwise<arith::AndIOp>>},
+    {"BitwiseOr", ofIntegers<bitwise<arith::OrIOp>>},
+    {"BitwiseXor", ofIntegers<bitwise<arith::XOrIOp>>},
+    {"BitwiseNot", ofIntegers<bitwiseNot>},
     {"BitShift", bitShift},
     {"BitCast", bitCast},
 };

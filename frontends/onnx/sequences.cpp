@@ -18,11 +18,10 @@ Value timesEarlier(const Building &b, Value value, int64_t axis,
                    int64_t distance, bool reverse) {
   ArrayRef<int64_t> shape = tensorType(value).getShape();
   int64_t size = shape[axis];
-  SmallVector<int64_t> from;
-  for (int64_t i = 0; i < size; ++i)
-    from.push_back(std::clamp<int64_t>(reverse ? i + distance : i - distance, 0,
-                                       size - 1));
-  Value earlier = b.gatherAlong(value, axis, from);
+  Value earlier = b.gatherAlong(value, axis, size, [&](int64_t i) {
+    return std::clamp<int64_t>(reverse ? i + distance : i - distance, 0,
+                               size - 1);
+  });
   Value numbers =
       iota(b.builder, b.location,
            RankedTensorType::get(shape, b.builder.getI64Type()), axis);
@@ -36,15 +35,15 @@ Value timesEarlier(const Building &b, Value value, int64_t axis,
 Value exclusive(const Building &b, Value value, int64_t axis, bool reverse) {
   ArrayRef<int64_t> shape = tensorType(value).getShape();
   int64_t size = shape[axis];
-  SmallVector<int64_t> from;
-  for (int64_t i = 0; i < size; ++i)
-    from.push_back(std::clamp<int64_t>(reverse ? i + 1 : i - 1, 0, size - 1));
+  Value shifted = b.gatherAlong(value, axis, size, [&](int64_t i) {
+    return std::clamp<int64_t>(reverse ? i + 1 : i - 1, 0, size - 1);
+  });
   Value numbers =
       iota(b.builder, b.location,
            RankedTensorType::get(shape, b.builder.getI64Type()), axis);
   Value edge = b.compare(arith::CmpIPredicate::eq, numbers,
                          b.number(reverse ? size - 1 : 0, numbers));
-  return b.select(edge, b.number(1, value), b.gatherAlong(value, axis, from));
+  return b.select(edge, b.number(1, value), shifted);
 }
 
 absl::Status cumulativeProduct(Importer &importer, const Node &node) {
@@ -71,11 +70,10 @@ absl::Status cumulativeProduct(Importer &importer, const Node &node) {
 Value cropOrPad(const Building &b, Value value, int64_t axis, int64_t wanted) {
   SmallVector<int64_t> shape(tensorType(value).getShape());
   int64_t size = shape[axis], before = std::abs(wanted - size) / 2;
-  SmallVector<int64_t> from;
-  for (int64_t i = 0; i < wanted; ++i)
-    from.push_back(std::clamp<int64_t>(wanted < size ? i + before : i - before,
-                                       0, size - 1));
-  Value result = b.gatherAlong(value, axis, from);
+  Value result = b.gatherAlong(value, axis, wanted, [&](int64_t i) {
+    return std::clamp<int64_t>(wanted < size ? i + before : i - before, 0,
+                               size - 1);
+  });
   if (wanted <= size)
     return result;
   shape[axis] = wanted;

@@ -85,8 +85,8 @@ absl::Status normalization(Importer &importer, const Node &node) {
 }
 
 const Operator kOperators[] = {
-    {"Softmax", softmax<false>},
-    {"LogSoftmax", softmax<true>},
+    {"Softmax", ofFloats<softmax<false>>},
+    {"LogSoftmax", ofFloats<softmax<true>>},
     {"LayerNormalization", normalization<false>},
     {"RMSNormalization", normalization<true>},
     {"SimplifiedLayerNormalization", normalization<true>},

@@ -265,6 +265,11 @@ absl::Status convTranspose(Importer &importer, const Node &node) {
   GRADUS_RETURN_IF_ERROR(checkTransposedWeight(node, shape, kernel, groups));
   GRADUS_ASSIGN_OR_RETURN(Sliding sliding,
                           readWindow(node, kernel.drop_front(2), spatial));
+  for (size_t d = 0; d < spatial.size(); ++d)
+    if (!isWithin(SmallVector<int64_t>{spatial[d], sliding.strides[d]},
+                  kMostElements))
+      return node.error("would make more than ", kMostElements, " of ",
+                        spatial[d], " elements along axis ", d + 2);
   SmallVector<int64_t> none(spatial.size(), 0);
   SmallVector<int64_t> extra = node.integers("output_padding", none);
   SmallVector<int64_t> wanted = wantedShape(node, sliding, spatial);
@@ -432,9 +437,9 @@ absl::Status columnsToImage(Importer &importer, const Node &node) {
 }
 
 const Operator kOperators[] = {
-    {"Conv", conv},       {"ConvTranspose", convTranspose},
-    {"MaxPool", maxPool}, {"AveragePool", averagePool},
-    {"LpPool", lpPool},   {"Col2Im", columnsToImage}};
+    {"Conv", ofFloats<conv>}, {"ConvTranspose", ofFloats<convTranspose>},
+    {"MaxPool", maxPool},     {"AveragePool", ofFloats<averagePool>},
+    {"LpPool", lpPool},       {"Col2Im", columnsToImage}};
 
 } // namespace
 

@@ -450,3 +450,101 @@ TEST(Import, SurvivesDamage) {
     import(path, dims({{"batch", 2}}));
   }
 }
+
+/// What a node throws while it is computed beforehand is about it alone.
+TEST(Import, BuildsOnAfterANodeThatThrows) {
+  SmallModel model;
+  model.input("x", {2})
+      .integers("c", {1}, {5})
+      .integers("pads", {2}, {0, 300000000})
+      .node("Pad", {"c", "pads"}, {"p"})
+      .with("mode", "edge")
+      .node("Relu", {"x"}, {"y"})
+      .output("y");
+  EXPECT_NE(import(model).error.find("makes a constant of shape [300000001]"),
+            std::string::npos)
+      << import(model).error;
+}
+
+/// An op on two constants of one value, or of several.
+static std::string errorOnConstants(const char *type, int inputs,
+                                    const Shape &shape, bool floats,
+                                    bool equal) {
+  SmallModel model;
+  std::vector<int64_t> values;
+  for (int64_t i = 0; i < llvm::product_of(shape); ++i)
+    values.push_back(equal ? 1 : i);
+  model.integers("c", shape, values);
+  model.node("Cast", {"c"}, {"d"})
+      .with("to", int(floats ? ::onnx::TensorProto::FLOAT
+                             : ::onnx::TensorProto::INT64));
+  model.node(type, std::vector<std::string>(inputs, "d"), {"y"});
+  if (std::string(type) == "AveragePool")
+    model.with("kernel_shape", Shape{1, 1});
+  if (std::string(type) == "Einsum")
+    model.with("equation", "nchw,nchw->n");
+  return import(model.output("y")).error;
+}
+
+/// The evaluator would take floats for integers, or integers for floats.
+TEST(Import, RefusesConstantsOfTheWrongKind) {
+  for (bool equal : {false, true}) {
+    for (auto [type, inputs] : {std::pair("MatMul", 2),
+                                {"Hardmax", 1},
+                                {"LRN", 1},
+                                {"MeanVarianceNormalization", 1},
+                                {"Mean", 2},
+                                {"Softmax", 1},
+                                {"LogSoftmax", 1},
+                                {"Conv", 2},
+                                {"ConvTranspose", 2},
+                                {"AveragePool", 1},
+                                {"Einsum", 2}})
+      EXPECT_NE(errorOnConstants(type, inputs, {2, 2, 2, 2}, false, equal)
+                    .find("\"d\" holds no floats"),
+                std::string::npos)
+          << type << errorOnConstants(type, inputs, {2, 2, 2, 2}, false, equal);
+    EXPECT_NE(errorOnConstants("Gemm", 3, {2, 2}, false, equal), "");
+    EXPECT_NE(errorOnConstants("GlobalAveragePool", 1, {1, 2, 2}, false, equal),
+              "");
+    for (const char *type : {"BitwiseAnd", "BitwiseOr", "BitwiseXor"})
+      EXPECT_NE(errorOnConstants(type, 2, {2}, true, equal)
+                    .find("\"d\" holds no integers"),
+                std::string::npos)
+          << type;
+    EXPECT_NE(errorOnConstants("BitwiseNot", 1, {2}, true, equal), "");
+  }
+}
+
+static std::string errorOnEmpty(const char *type, int inputs, Shape shape) {
+  SmallModel model;
+  model.integers("shape", {int64_t(shape.size())}, shape);
+  model.input("x", {2}).node("ConstantOfShape", {"shape"}, {"c"});
+  model.node(type, std::vector<std::string>(inputs, "c"), {"z"});
+  model.node("Relu", {"x"}, {"y"});
+  return import(model.output("y")).error;
+}
+
+/// What has no elements may be moved, but not computed with.
+TEST(Import, RefusesToComputeWithNothing) {
+  for (auto [type, inputs] : {std::pair("GridSample", 2),
+                              {"DFT", 1},
+                              {"BatchNormalization", 5},
+                              {"Attention", 3},
+                              {"LSTM", 3},
+                              {"CenterCropPad", 2},
+                              {"LRN", 1},
+                              {"MaxPool", 1},
+                              {"SpaceToDepth", 1},
+                              {"LinearAttention", 3}})
+    EXPECT_NE(errorOnEmpty(type, inputs, {0, 2, 0, 2})
+                  .find("\"c\" of shape [0, 2, 0, 2] is empty, which is not "
+                        "supported"),
+              std::string::npos)
+        << type << errorOnEmpty(type, inputs, {0, 2, 0, 2});
+  EXPECT_NE(errorOnEmpty("Resize", 1, {0, 2}), "");
+  EXPECT_EQ(errorOnEmpty("Concat", 3, {0, 2}), "");
+  EXPECT_EQ(errorOnEmpty("Transpose", 1, {0, 2}), "");
+  EXPECT_EQ(errorOnEmpty("Add", 2, {0}), "");
+  EXPECT_EQ(errorOnEmpty("ReduceProd", 1, {0}), "");
+}

@@ -162,6 +162,25 @@ TEST(Indexing, PadsInEachMode) {
             "node \"the Pad\" (Pad): mode is \"odd\", which is not supported");
 }
 
+TEST(Indexing, RefusesToPadByElementsThatAreCutAway) {
+  for (const char *mode : {"edge", "wrap", "reflect"})
+    EXPECT_EQ(errorOf(padded(mode, {-3, 4})),
+              "node \"the Pad\" (Pad): pads axis 0 by its elements, but it has "
+              "none");
+  for (int64_t count : {INT64_MIN, INT64_MAX})
+    EXPECT_NE(errorOf(padded("edge", {count, 0})).find("pads by "),
+              std::string::npos);
+}
+
+TEST(Indexing, RefusesToTileBeyondMeasure) {
+  SmallModel model;
+  model.input("x", {int64_t(1) << 33})
+      .integers("repeats", {1}, {INT32_MAX})
+      .node("Tile", {"x", "repeats"}, {"y"});
+  EXPECT_NE(errorOf(model).find("times, which is too often"),
+            std::string::npos);
+}
+
 TEST(Indexing, Tiles) {
   SmallModel model;
   model.input("x", {1, 2}).integers("r", {2}, {2, 2});

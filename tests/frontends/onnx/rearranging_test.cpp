@@ -94,3 +94,43 @@ TEST(Rearranging, ReadsBitsAsAnotherType) {
   EXPECT_EQ(evaluate(model, {tensor({2}, {1, -2.5})}).integers,
             (std::vector<int64_t>{1065353216, -1071644672}));
 }
+
+TEST(Rearranging, RefusesBlocksOfAnySize) {
+  for (const char *type : {"DepthToSpace", "SpaceToDepth"})
+    for (int64_t size : {int64_t(0), int64_t(1) << 32, INT64_MAX}) {
+      SmallModel model;
+      model.input("x", {1, 4, 2, 2})
+          .node(type, {"x"}, {"y"})
+          .with("blocksize", size)
+          .output("y");
+      EXPECT_NE(import(model).error.find("expected at least 1"),
+                std::string::npos)
+          << import(model).error;
+    }
+}
+
+TEST(Rearranging, LocalResponseTreatsEachOfABatchAlike) {
+  SmallModel model;
+  model.input("x", {2, 2, 1})
+      .node("LRN", {"x"}, {"y"})
+      .with("size", INT64_MAX)
+      .withNumber("alpha", 0)
+      .withNumber("bias", 2)
+      .withNumber("beta", 1)
+      .output("y");
+  EXPECT_EQ(evaluate(model, {tensor({2, 2, 1}, {2, 4, 6, 8})}).floats,
+            (Values{1, 2, 3, 4}));
+}
+
+TEST(Rearranging, EyeLikeMayHaveItsDiagonalAnywhere) {
+  for (int64_t k : {INT64_MAX, INT64_MIN}) {
+    SmallModel model;
+    model.input("x", {2, 2})
+        .node("EyeLike", {"x"}, {"eye"})
+        .with("k", k)
+        .node("Add", {"x", "eye"}, {"y"})
+        .output("y");
+    EXPECT_EQ(evaluate(model, {tensor({2, 2}, Values(4, 1))}).floats,
+              Values(4, 1));
+  }
+}

@@ -74,3 +74,16 @@ TEST(Sequences, TurnRowsRound) {
   EXPECT_EQ(evaluate(model, {tensor({2, 3}, {1, 2, 3, 4, 5, 6})}).floats,
             (Values{2, 1, 3, 6, 5, 4}));
 }
+
+/// Checked before as many places are listed.
+TEST(Sequences, RefuseAxesThatNoConstantLists) {
+  SmallModel model;
+  model.input("x", {int64_t(1) << 40})
+      .integers("axis", {}, {0})
+      .node("CumProd", {"x", "axis"}, {"y"})
+      .with("exclusive", 1)
+      .output("y");
+  EXPECT_NE(import(model).error.find("makes a constant of shape ["),
+            std::string::npos)
+      << import(model).error;
+}

@@ -210,3 +210,18 @@ TEST(Window, RefuseColumnsThatDoNotFit) {
             "node \"the Col2Im\" (Col2Im): columns of shape [1, 2, 3] do not "
             "fit 2 windows of 2 elements");
 }
+
+TEST(Window, RefusesTransposedConvolutionsBeyondMeasure) {
+  for (bool same : {false, true}) {
+    SmallModel model;
+    model.input("x", {1, 1, int64_t(1) << 40})
+        .floats("w", {1, 1, 1}, {1})
+        .node("ConvTranspose", {"x", "w"}, {"y"})
+        .with("strides", Shape{INT32_MAX})
+        .output("y");
+    if (same)
+      model.with("auto_pad", "SAME_UPPER");
+    EXPECT_NE(import(model).error.find("along axis 2"), std::string::npos)
+        << import(model).error;
+  }
+}
