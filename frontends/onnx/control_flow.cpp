@@ -1,6 +1,5 @@
 // If and Loop where the model itself decides: the branch that is taken, and the
-// body once for each time, become part of the graph around them. And the
-// sequences that such loops fill.
+// body once for each time, become part of the graph around them.
 
 #include "frontends/onnx/building.h"
 #include "frontends/onnx/onnx.pb.h"
@@ -205,63 +204,9 @@ absl::Status loop(Importer &importer, const Node &node) {
   return Unrolling(importer, node, *body).run();
 }
 
-//===-- sequences ---------------------------------------------------------===//
-
-absl::Status sequenceEmpty(Importer &importer, const Node &node) {
-  return importer.defineSequence(node, 0, {});
-}
-
-/// A place in a sequence of `count`, which may be counted from the end.
-absl::StatusOr<int64_t> placeIn(Importer &importer, const Node &node, int input,
-                                int64_t count, int64_t last) {
-  if (node.input(input).empty())
-    return last;
-  GRADUS_ASSIGN_OR_RETURN(SmallVector<int64_t> places,
-                          importer.integers(node, input, "position"));
-  int64_t place = places.size() == 1 ? places[0] : count + 1;
-  place += place < 0 ? count : 0;
-  if (place < 0 || place > last)
-    return node.error("position ", joined(places),
-                      " is out of range for a sequence of ", count);
-  return place;
-}
-
-absl::Status sequenceInsert(Importer &importer, const Node &node) {
-  GRADUS_ASSIGN_OR_RETURN(ArrayRef<Value> found, importer.sequence(node, 0));
-  SmallVector<Value> values(found);
-  GRADUS_ASSIGN_OR_RETURN(Value value, importer.value(node, 1));
-  GRADUS_ASSIGN_OR_RETURN(
-      int64_t place, placeIn(importer, node, 2, values.size(), values.size()));
-  values.insert(values.begin() + place, value);
-  return importer.defineSequence(node, 0, values);
-}
-
-absl::Status sequenceErase(Importer &importer, const Node &node) {
-  GRADUS_ASSIGN_OR_RETURN(ArrayRef<Value> found, importer.sequence(node, 0));
-  SmallVector<Value> values(found);
-  if (values.empty())
-    return node.error("its sequence is empty");
-  int64_t count = values.size();
-  GRADUS_ASSIGN_OR_RETURN(int64_t place,
-                          placeIn(importer, node, 1, count, count - 1));
-  values.erase(values.begin() + place);
-  return importer.defineSequence(node, 0, values);
-}
-
-absl::Status sequenceLength(Importer &importer, const Node &node) {
-  GRADUS_ASSIGN_OR_RETURN(ArrayRef<Value> values, importer.sequence(node, 0));
-  importer.setMeaning(node.output(0),
-                      scalar(importer.builder.getI64Type(), values.size()));
-  return absl::OkStatus();
-}
-
 const Operator kOperators[] = {
     {"If", branch, nullptr, false},
     {"Loop", loop, nullptr, false},
-    {"SequenceEmpty", sequenceEmpty, nullptr, false},
-    {"SequenceInsert", sequenceInsert, nullptr, false},
-    {"SequenceErase", sequenceErase, nullptr, false},
-    {"SequenceLength", sequenceLength, nullptr, false},
 };
 
 } // namespace

@@ -189,8 +189,8 @@ Type Importer::Entry::element() const {
 
 /// Indices and counts are i64 whatever they are of.
 static bool givesNumbers(const Node &node, int output) {
-  static const llvm::StringSet<> ops = {"ArgMax", "ArgMin", "NonZero", "Shape",
-                                        "Size"};
+  static const llvm::StringSet<> ops = {"ArgMax",         "ArgMin", "NonZero",
+                                        "SequenceLength", "Shape",  "Size"};
   return ops.contains(node.type()) || (node.type() == "TopK" && output == 1);
 }
 

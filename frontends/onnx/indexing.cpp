@@ -184,27 +184,6 @@ absl::Status splitToSequence(Importer &importer, const Node &node) {
   return importer.defineSequence(node, 0, values);
 }
 
-absl::Status sequenceAt(Importer &importer, const Node &node) {
-  GRADUS_ASSIGN_OR_RETURN(ArrayRef<Value> values, importer.sequence(node, 0));
-  GRADUS_ASSIGN_OR_RETURN(SmallVector<int64_t> position,
-                          importer.integers(node, 1, "position"));
-  int64_t count = values.size(),
-          at = position.size() == 1 ? position[0] : count;
-  at += at < 0 ? count : 0;
-  if (at < 0 || at >= count)
-    return node.error("position ", joined(position),
-                      " is out of range for a sequence of ", count);
-  return importer.define(node, 0, values[at]);
-}
-
-absl::Status sequenceConstruct(Importer &importer, const Node &node) {
-  SmallVector<Value> values;
-  for (int i = 0; i < node.inputCount(); ++i) {
-    GRADUS_ASSIGN_OR_RETURN(values.emplace_back(), importer.value(node, i));
-  }
-  return importer.defineSequence(node, 0, values);
-}
-
 absl::StatusOr<Value> concatenated(const Building &b, ArrayRef<Value> parts,
                                    int64_t axis) {
   SmallVector<int64_t> shape(tensorType(parts[0]).getShape());
@@ -647,8 +626,6 @@ const Operator kOperators[] = {
     {"Slice", slice},
     {"Split", split},
     {"SplitToSequence", splitToSequence, nullptr, false},
-    {"SequenceAt", sequenceAt},
-    {"SequenceConstruct", sequenceConstruct, nullptr, false},
     {"Concat", concat},
     {"ConcatFromSequence", concatFromSequence},
     {"Gather", gather},

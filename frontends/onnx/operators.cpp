@@ -11,14 +11,14 @@ static const Family takingEmpty[] = {
     controlFlowOperators(), elementwiseOperators(), activationOperators(),
     matrixOperators(),      shapeOperators(),       reductionOperators(),
     indexingOperators(),    logicOperators(),       normOperators(),
-    resizeOperators()};
+    resizeOperators(),      sequenceOperators()};
 
 /// What divides by the sizes of its inputs, or looks at their first elements.
 static const Family computing[] = {
     windowOperators(),    batchNormOperators(),      transformerOperators(),
     rankingOperators(),   einsumOperators(),         recurrentOperators(),
     attentionOperators(), lossOperators(),           rearrangingOperators(),
-    sequenceOperators(),  quantizationOperators(),   gridSampleOperators(),
+    alongAxisOperators(), quantizationOperators(),   gridSampleOperators(),
     spectrumOperators(),  linearAttentionOperators()};
 
 static void add(llvm::ArrayRef<Family> families, bool takesEmpty,

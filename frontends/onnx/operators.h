@@ -46,6 +46,7 @@ llvm::ArrayRef<Operator> normOperators();
 llvm::ArrayRef<Operator> lossOperators();
 llvm::ArrayRef<Operator> resizeOperators();
 llvm::ArrayRef<Operator> sequenceOperators();
+llvm::ArrayRef<Operator> alongAxisOperators();
 llvm::ArrayRef<Operator> rearrangingOperators();
 llvm::ArrayRef<Operator> controlFlowOperators();
 

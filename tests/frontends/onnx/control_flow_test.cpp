@@ -121,22 +121,6 @@ TEST(ControlFlow, TellsAnOpThatIsMissingInABodyOnce) {
       << import(model).error;
 }
 
-TEST(ControlFlow, FillsSequences) {
-  SmallModel model;
-  model.input("x", {1})
-      .integers("first", {}, {0})
-      .node("Neg", {"x"}, {"n"})
-      .node("SequenceEmpty", {}, {"a"})
-      .node("SequenceInsert", {"a", "x"}, {"b"})
-      .node("SequenceInsert", {"b", "n", "first"}, {"c"})
-      .node("SequenceInsert", {"c", "x"}, {"d"})
-      .node("SequenceErase", {"d"}, {"e"})
-      .node("ConcatFromSequence", {"e"}, {"y"})
-      .with("axis", 0)
-      .output("y");
-  EXPECT_EQ(evaluate(model, {tensor({1}, {3})}).floats, (Values{-3, 3}));
-}
-
 // Names of one branch mean nothing in another.
 TEST(ControlFlow, KeepsConstantsOfBranchesApart) {
   SmallModel model, first, second, unused;

@@ -1,4 +1,4 @@
-// Ops along one axis whose places are known.
+// Sequences are filled, counted and read when the model is compiled.
 
 #include "small_model.h"
 
@@ -7,83 +7,39 @@ using namespace gradus::testing;
 
 using Values = std::vector<double>;
 
-static Values products(bool exclusive, bool reverse) {
+TEST(Sequences, AreFilled) {
   SmallModel model;
-  model.input("x", {5})
-      .integers("axis", {}, {0})
-      .node("CumProd", {"x", "axis"}, {"y"})
-      .with("exclusive", int(exclusive))
-      .with("reverse", int(reverse))
+  model.input("x", {1})
+      .integers("first", {}, {0})
+      .node("Neg", {"x"}, {"n"})
+      .node("SequenceEmpty", {}, {"a"})
+      .node("SequenceInsert", {"a", "x"}, {"b"})
+      .node("SequenceInsert", {"b", "n", "first"}, {"c"})
+      .node("SequenceInsert", {"c", "x"}, {"d"})
+      .node("SequenceErase", {"d"}, {"e"})
+      .node("ConcatFromSequence", {"e"}, {"y"})
+      .with("axis", 0)
       .output("y");
-  return evaluate(model, {tensor({5}, {1, 2, 3, 4, 5})}).floats;
+  EXPECT_EQ(evaluate(model, {tensor({1}, {3})}).floats, (Values{-3, 3}));
 }
 
-TEST(Sequences, MultiplyUp) {
-  EXPECT_EQ(products(false, false), (Values{1, 2, 6, 24, 120}));
-  EXPECT_EQ(products(true, false), (Values{1, 1, 2, 6, 24}));
-  EXPECT_EQ(products(false, true), (Values{120, 120, 60, 20, 5}));
-  EXPECT_EQ(products(true, true), (Values{120, 60, 20, 5, 1}));
-}
-
-static Values centered(int64_t size) {
+TEST(Sequences, GiveTheirPartsAndTheirLength) {
   SmallModel model;
-  model.input("x", {3})
-      .integers("size", {1}, {size})
-      .node("CenterCropPad", {"x", "size"}, {"y"})
+  model.input("x", {2})
+      .integers("last", {}, {-1})
+      .integers("beyond", {}, {2})
+      .node("Neg", {"x"}, {"n"})
+      .node("SequenceConstruct", {"x", "n"}, {"s"});
+  SmallModel good = model, bad = model;
+  good.node("SequenceAt", {"s", "last"}, {"a"})
+      .node("SequenceLength", {"s"}, {"length"})
+      .node("Cast", {"length"}, {"two"})
+      .with("to", int(::onnx::TensorProto::FLOAT))
+      .node("Mul", {"a", "two"}, {"y"})
       .output("y");
-  return evaluate(model, {tensor({3}, {1, 2, 3})}).floats;
-}
-
-TEST(Sequences, CropAndPadAroundTheMiddle) {
-  EXPECT_EQ(centered(1), (Values{2}));
-  EXPECT_EQ(centered(3), (Values{1, 2, 3}));
-  EXPECT_EQ(centered(6), (Values{0, 1, 2, 3, 0, 0}));
-}
-
-TEST(Sequences, KeepWhatAMaskSays) {
-  SmallModel model;
-  model.input("x", {2, 2})
-      .integers("mask", {3}, {0, 1, 1})
-      .node("Compress", {"x", "mask"}, {"y"})
-      .output("y");
-  EXPECT_EQ(evaluate(model, {tensor({2, 2}, {1, 2, 3, 4})}).floats,
-            (Values{2, 3}));
-}
-
-TEST(Sequences, MakeWindows) {
-  SmallModel model;
-  model.input("x", {4})
-      .integers("size", {}, {4})
-      .node("HannWindow", {"size"}, {"window"})
-      .node("Mul", {"x", "window"}, {"y"})
-      .output("y");
-  Values y = evaluate(model, {tensor({4}, {1, 1, 1, 1})}).floats;
-  EXPECT_NEAR(y[0], 0, 1e-12);
-  EXPECT_NEAR(y[1], 0.5, 1e-7);
-  EXPECT_NEAR(y[2], 1, 1e-7);
-}
-
-TEST(Sequences, TurnRowsRound) {
-  SmallModel model;
-  model.input("x", {2, 3})
-      .integers("lengths", {2}, {2, 3})
-      .node("ReverseSequence", {"x", "lengths"}, {"y"})
-      .with("time_axis", 1)
-      .with("batch_axis", 0)
-      .output("y");
-  EXPECT_EQ(evaluate(model, {tensor({2, 3}, {1, 2, 3, 4, 5, 6})}).floats,
-            (Values{2, 1, 3, 6, 5, 4}));
-}
-
-/// Checked before as many places are listed.
-TEST(Sequences, RefuseAxesThatNoConstantLists) {
-  SmallModel model;
-  model.input("x", {int64_t(1) << 40})
-      .integers("axis", {}, {0})
-      .node("CumProd", {"x", "axis"}, {"y"})
-      .with("exclusive", 1)
-      .output("y");
-  EXPECT_NE(import(model).error.find("makes a constant of shape ["),
-            std::string::npos)
-      << import(model).error;
+  EXPECT_EQ(evaluate(good, {tensor({2}, {1, 3})}).floats, (Values{-2, -6}));
+  bad.node("SequenceAt", {"s", "beyond"}, {"y"}).output("y");
+  EXPECT_EQ(import(bad).error,
+            "node \"the SequenceAt\" (SequenceAt): position 2 is out of range "
+            "for a sequence of 2");
 }
