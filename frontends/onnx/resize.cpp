@@ -36,7 +36,7 @@ absl::StatusOr<std::vector<double>> known(Importer &importer, const Node &node,
                                    tensor.integers.end());
 }
 
-/// Sizes that keep the aspect ratio have one scale for all axes.
+/// Sizes that keep the aspect ratio give one scale to all axes.
 void keepAspect(const Node &node, Plan &plan) {
   std::string policy = node.text("keep_aspect_ratio_policy", "stretch");
   if (policy == "stretch" || plan.sizes.empty())
@@ -45,10 +45,8 @@ void keepAspect(const Node &node, Plan &plan) {
   for (const Resized &axis : plan.sizes)
     scale = policy == "not_larger" ? std::min(scale, axis.scale)
                                    : std::max(scale, axis.scale);
-  for (Resized &axis : plan.sizes) {
+  for (Resized &axis : plan.sizes)
     axis.scale = scale;
-    axis.out = std::floor(scale * axis.in + 0.5);
-  }
 }
 
 absl::Status setSizes(const Node &node, const std::vector<double> &scales,
@@ -57,16 +55,19 @@ absl::Status setSizes(const Node &node, const std::vector<double> &scales,
   if (given.size() != plan.axes.size())
     return node.error("has ", given.size(), " scales or sizes for ",
                       plan.axes.size(), " axes");
-  for (size_t i = 0; i < given.size(); ++i) {
-    Resized &axis = plan.sizes[i];
-    axis.scale = sizes.empty() ? given[i] : given[i] / axis.in;
-    axis.out = sizes.empty() ? std::floor(axis.in * given[i]) : given[i];
-    if (!(axis.scale > 0) || axis.out < 1 || axis.out > INT32_MAX)
-      return node.error("would make ", axis.out, " of ", axis.in,
-                        " elements along axis ", plan.axes[i]);
-  }
+  for (size_t i = 0; i < given.size(); ++i)
+    plan.sizes[i].scale =
+        sizes.empty() ? given[i] : given[i] / plan.sizes[i].in;
   if (!sizes.empty())
     keepAspect(node, plan);
+  for (size_t i = 0; i < given.size(); ++i) {
+    Resized &axis = plan.sizes[i];
+    double out = std::floor(axis.in * axis.scale + (sizes.empty() ? 0 : 0.5));
+    if (!(axis.scale > 0 && out >= 1 && out <= INT32_MAX)) // Nor a NaN.
+      return node.error("would make ", out, " of ", axis.in,
+                        " elements along axis ", plan.axes[i]);
+    axis.out = int64_t(out);
+  }
   return absl::OkStatus();
 }
 

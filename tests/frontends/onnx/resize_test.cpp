@@ -44,3 +44,24 @@ TEST(Resize, SaysWhatItLacks) {
   EXPECT_EQ(import(scaled("magic")).error,
             "node \"the Resize\" (Resize): mode \"magic\" is not supported");
 }
+
+TEST(Resize, RefusesSizesBeyondMeasure) {
+  SmallModel model;
+  model.input("x", {1, 1, 2, 2})
+      .floats("scales", {4}, {1, 1, 1, 1e30f})
+      .node("Resize", {"x", "", "scales"}, {"y"})
+      .output("y");
+  EXPECT_NE(import(model).error.find("of 2 elements along axis 3"),
+            std::string::npos)
+      << import(model).error;
+  SmallModel kept;
+  kept.input("x", {1, 1, 1, 64})
+      .integers("sizes", {2}, {INT32_MAX, 1})
+      .node("Resize", {"x", "", "", "sizes"}, {"y"})
+      .with("axes", Shape{2, 3})
+      .with("keep_aspect_ratio_policy", "not_larger")
+      .output("y");
+  EXPECT_NE(import(kept).error.find("would make 0 of 1 elements along axis 2"),
+            std::string::npos)
+      << import(kept).error;
+}
