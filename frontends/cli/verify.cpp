@@ -132,7 +132,7 @@ struct Deviation {
   const char *measure = kOwn;
 
   static constexpr const char *kOwn = "its largest element",
-                              *kAll = "a thousandth of the largest gradient";
+                              *kAll = "a hundredth of the largest gradient";
 };
 
 bool isGradient(const compiler::Reference &reference) {
@@ -152,7 +152,7 @@ double largestGradient(const std::vector<compiler::Reference> &references) {
 Deviation deviationOf(const CompiledStep &step,
                       const compiler::Reference &reference,
                       double largestGradient) {
-  constexpr double kRounding = 1e-9, kPart = 1e-3;
+  constexpr double kRounding = 1e-9, kPart = 1e-2;
   double own = largestOf(reference.values);
   bool isZero = isGradient(reference) && own < kRounding * largestGradient;
   return {placeOf(reference.output),
