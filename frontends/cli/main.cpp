@@ -77,13 +77,15 @@ static std::vector<std::string> optionNames(const CLI::App &command) {
 /// Of the first option that the command does not have. It comes before others
 /// that are missing: they may be what it was to be.
 static std::string unknownOption(const CLI::App &app) {
+  for (const std::string &word : app.remaining())
+    if (word.starts_with("--")) {
+      std::string name = word.substr(0, word.find('='));
+      return "unknown option '" + name + "'" +
+             suggestion(name, optionNames(app));
+    }
   for (const CLI::App *command : app.get_subcommands())
-    for (const std::string &word : command->remaining())
-      if (word.starts_with("--")) {
-        std::string name = word.substr(0, word.find('='));
-        return command->get_name() + ": unknown option '" + name + "'" +
-               suggestion(name, optionNames(*command));
-      }
+    if (std::string words = unknownOption(*command); !words.empty())
+      return command->get_name() + ": " + words;
   return "";
 }
 
