@@ -43,3 +43,11 @@ LogicalResult gradus::checkBetas(const ParameterStep &step) {
   return step.settings.error("betas")
          << "has " << count << " numbers, expected 2";
 }
+
+FailureOr<Betas> gradus::decayAndTakeBetas(ParameterStep &step) {
+  if (mlir::failed(checkBetas(step)))
+    return failure();
+  if (step.settings.flag("decoupled_weight_decay", false))
+    step.decay(0);
+  return Betas{step.beta(0, 0.9), step.beta(1, 0.999)};
+}

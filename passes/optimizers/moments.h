@@ -20,4 +20,11 @@ mlir::Value correctedDeviation(const ParameterStep &step, mlir::Value second,
 /// Fails where `betas` does not hold two numbers.
 mlir::LogicalResult checkBetas(const ParameterStep &step);
 
+struct Betas {
+  mlir::Value first, second;
+};
+/// How nadam and radam begin: the weights decay by themselves where the recipe
+/// says `decoupled_weight_decay`. Fails where checkBetas() does.
+mlir::FailureOr<Betas> decayAndTakeBetas(ParameterStep &step);
+
 } // namespace gradus

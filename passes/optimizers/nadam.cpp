@@ -29,12 +29,11 @@ static Value over(const ParameterStep &step, Value a, Value b) {
 }
 
 LogicalResult gradus::nadam(ParameterStep &step) {
-  if (mlir::failed(checkBetas(step)))
+  FailureOr<Betas> betas = decayAndTakeBetas(step);
+  if (mlir::failed(betas))
     return failure();
   const Arithmetic &math = step.math;
-  if (step.settings.flag("decoupled_weight_decay", false))
-    step.decay(0);
-  Value beta1 = step.beta(0, 0.9), beta2 = step.beta(1, 0.999);
+  auto [beta1, beta2] = *betas;
   Value now = momentumAt(step, beta1, step.stepNumber);
   Value next =
       momentumAt(step, beta1, math.add(step.stepNumber, step.scalar(1)));

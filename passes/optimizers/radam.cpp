@@ -36,12 +36,11 @@ static Value rectification(const ParameterStep &step, Value beta2) {
 }
 
 LogicalResult gradus::radam(ParameterStep &step) {
-  if (mlir::failed(checkBetas(step)))
+  FailureOr<Betas> betas = decayAndTakeBetas(step);
+  if (mlir::failed(betas))
     return failure();
   const Arithmetic &math = step.math;
-  if (step.settings.flag("decoupled_weight_decay", false))
-    step.decay(0);
-  Value beta1 = step.beta(0, 0.9), beta2 = step.beta(1, 0.999);
+  auto [beta1, beta2] = *betas;
   Value first = newFirstMoment(step, step.gradient, beta1);
   Value second = newSecondMoment(step, step.gradient, beta2);
   Value factor = rectification(step, beta2);
