@@ -63,6 +63,16 @@ struct Building {
     return gatherAlong(input, axis, places);
   }
 
+  /// `count` elements of `input` from `start` on along `axis`.
+  mlir::Value cutAlong(mlir::Value input, int64_t axis, int64_t start,
+                       int64_t count) const {
+    llvm::SmallVector<int64_t> shape(tensorType(input).getShape());
+    llvm::SmallVector<int64_t> starts(shape.size(), 0), steps(shape.size(), 1);
+    shape[axis] = count;
+    starts[axis] = count ? start : 0;
+    return make<SliceOp>(tensorType(input).clone(shape), input, starts, steps);
+  }
+
   // Sums, products and the like of floats or integers.
   mlir::Value add(mlir::Value a, mlir::Value b) const {
     return either<mlir::arith::AddFOp, mlir::arith::AddIOp>(a, b);

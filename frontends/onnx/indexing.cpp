@@ -46,16 +46,6 @@ Value cut(const Building &b, Value input, ArrayRef<Cut> cuts) {
   return b.make<SliceOp>(withShape(input, shape), input, starts, steps);
 }
 
-/// `count` elements from `start` on along one axis.
-Value cutAlong(const Building &b, Value input, int64_t axis, int64_t start,
-               int64_t count) {
-  SmallVector<Cut> cuts;
-  for (int64_t extent : tensorType(input).getShape())
-    cuts.push_back({0, extent, 1});
-  cuts[axis] = {start, count, 1};
-  return cut(b, input, cuts);
-}
-
 /// Numbers that later opsets give as an input, earlier ones as an attribute.
 absl::StatusOr<SmallVector<int64_t>>
 numbersOf(Importer &importer, const Node &node, int input, const char *key) {
@@ -135,7 +125,7 @@ absl::Status split(Importer &importer, const Node &node) {
   int64_t start = 0;
   for (auto [i, part] : llvm::enumerate(parts)) {
     GRADUS_RETURN_IF_ERROR(
-        importer.define(node, i, cutAlong(b, input, axis, start, part)));
+        importer.define(node, i, b.cutAlong(input, axis, start, part)));
     start += part;
   }
   return absl::OkStatus();
@@ -174,7 +164,7 @@ absl::Status splitToSequence(Importer &importer, const Node &node) {
   bool drops = node.input(1).empty() && !node.integer("keepdims", 1);
   SmallVector<Value> values;
   for (int64_t part : parts) {
-    Value value = cutAlong(b, input, axis, start, part);
+    Value value = b.cutAlong(input, axis, start, part);
     SmallVector<int64_t> shape(tensorType(value).getShape());
     if (drops)
       shape.erase(shape.begin() + axis);
@@ -318,7 +308,7 @@ Value alignedWith(const Building &b, Value input, Value indices, int64_t axis) {
   ArrayRef<int64_t> shape = tensorType(indices).getShape();
   for (int64_t d = 0; d < int64_t(shape.size()); ++d)
     if (d != axis)
-      input = cutAlong(b, input, d, 0, shape[d]);
+      input = b.cutAlong(input, d, 0, shape[d]);
   return transpose(b.builder, b.location, input, axisLast(shape.size(), axis));
 }
 
@@ -362,7 +352,7 @@ Value positionsOf(const Building &b, Value indices, ArrayRef<int64_t> extents) {
   Value position, inside;
   for (auto [i, extent] : llvm::enumerate(extents)) {
     Value index =
-        reshape(b.builder, b.location, cutAlong(b, indices, last, i, 1), shape);
+        reshape(b.builder, b.location, b.cutAlong(indices, last, i, 1), shape);
     Value zero = b.number(0, index), bound = b.number(extent, index);
     Value fromEnd = b.make<arith::AddIOp>(index, bound);
     Value negative = b.compare(arith::CmpIPredicate::slt, index, zero);

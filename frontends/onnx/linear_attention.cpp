@@ -15,16 +15,6 @@ RankedTensorType shapedLike(Value value, ArrayRef<int64_t> shape) {
   return tensorType(value).clone(shape);
 }
 
-/// `count` elements from `start` on along an axis.
-Value cutAlong(const Building &b, Value value, int64_t axis, int64_t start,
-               int64_t count) {
-  SmallVector<int64_t> shape(tensorType(value).getShape());
-  SmallVector<int64_t> starts(shape.size(), 0), steps(shape.size(), 1);
-  shape[axis] = count;
-  starts[axis] = start;
-  return b.make<SliceOp>(shapedLike(value, shape), value, starts, steps);
-}
-
 Value concatenated(const Building &b, ArrayRef<Value> parts, int64_t axis) {
   SmallVector<int64_t> shape(tensorType(parts[0]).getShape());
   for (Value part : parts.drop_front())
@@ -79,7 +69,7 @@ absl::Status causalConvolution(Importer &importer, const Node &node) {
   }
   GRADUS_RETURN_IF_ERROR(importer.define(node, 0, y));
   return importer.define(node, 1,
-                         cutAlong(b, whole, 2, shape[2], kernel[2] - 1));
+                         b.cutAlong(whole, 2, shape[2], kernel[2] - 1));
 }
 
 //===-- LinearAttention ---------------------------------------------------===//
@@ -183,7 +173,7 @@ absl::StatusOr<Sequences> sequencesOf(const Building &b, const Sizes &s) {
 
 /// One step of a sequence, without its first axis.
 Value at(const Building &b, Value sequence, int64_t step) {
-  Value one = cutAlong(b, sequence, 0, step, 1);
+  Value one = b.cutAlong(sequence, 0, step, 1);
   return b.shaped(one, tensorType(one).getShape().drop_front());
 }
 

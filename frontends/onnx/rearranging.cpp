@@ -177,19 +177,23 @@ absl::Status localResponse(Importer &importer, const Node &node) {
 
 //===-- bits --------------------------------------------------------------===//
 
-template <typename Op>
-absl::Status bitwise(Importer &importer, const Node &node) {
-  Building b(importer, node);
-  GRADUS_ASSIGN_OR_RETURN(Value left, importer.value(node, 0));
-  GRADUS_ASSIGN_OR_RETURN(Value right, importer.value(node, 1));
+/// Two inputs in the shape of both.
+absl::StatusOr<std::pair<Value, Value>> broadcastPair(const Building &b) {
+  GRADUS_ASSIGN_OR_RETURN(Value left, b.importer.value(b.node, 0));
+  GRADUS_ASSIGN_OR_RETURN(Value right, b.importer.value(b.node, 1));
   auto shape =
       commonShape(tensorType(left).getShape(), tensorType(right).getShape());
   if (!shape.ok())
-    return node.error(shape.status().message());
-  auto whole = [&](Value value) {
-    return broadcastLast(b.builder, b.location, value, *shape);
-  };
-  return importer.define(node, 0, b.make<Op>(whole(left), whole(right)));
+    return b.node.error(shape.status().message());
+  return std::pair(broadcastLast(b.builder, b.location, left, *shape),
+                   broadcastLast(b.builder, b.location, right, *shape));
+}
+
+template <typename Op>
+absl::Status bitwise(Importer &importer, const Node &node) {
+  Building b(importer, node);
+  GRADUS_ASSIGN_OR_RETURN(auto inputs, broadcastPair(b));
+  return importer.define(node, 0, b.make<Op>(inputs.first, inputs.second));
 }
 
 absl::Status bitwiseNot(Importer &importer, const Node &node) {
@@ -202,21 +206,15 @@ absl::Status bitwiseNot(Importer &importer, const Node &node) {
 /// Shifts by at least as many bits as there are leave nothing but the sign.
 absl::Status bitShift(Importer &importer, const Node &node) {
   Building b(importer, node);
-  GRADUS_ASSIGN_OR_RETURN(Value left, importer.value(node, 0));
-  GRADUS_ASSIGN_OR_RETURN(Value right, importer.value(node, 1));
-  auto shape =
-      commonShape(tensorType(left).getShape(), tensorType(right).getShape());
+  GRADUS_ASSIGN_OR_RETURN(auto inputs, broadcastPair(b));
+  auto [x, shift] = inputs;
   std::string direction = node.text("direction", "");
-  Type element = tensorType(left).getElementType();
-  if (!shape.ok())
-    return node.error(shape.status().message());
+  Type element = tensorType(x).getElementType();
   if (!isa<IntegerType>(element) ||
-      element != tensorType(right).getElementType() ||
+      element != tensorType(shift).getElementType() ||
       (direction != "LEFT" && direction != "RIGHT"))
     return node.error("expected integers of one type and LEFT or RIGHT as its "
                       "direction");
-  Value x = broadcastLast(b.builder, b.location, left, *shape),
-        shift = broadcastLast(b.builder, b.location, right, *shape);
   unsigned width = element.getIntOrFloatBitWidth();
   Value fits =
       b.compare(arith::CmpIPredicate::ult, shift, b.number(width, shift));

@@ -34,25 +34,16 @@ struct State {
 
 //===-- parts -------------------------------------------------------------===//
 
-/// Elements [start, start + count) along an axis.
-Value part(const Building &b, Value value, int64_t axis, int64_t start,
-           int64_t count) {
-  SmallVector<int64_t> shape(tensorType(value).getShape());
-  SmallVector<int64_t> starts(shape.size(), 0), steps(shape.size(), 1);
-  shape[axis] = count;
-  starts[axis] = start;
-  return b.make<SliceOp>(tensorType(value).clone(shape), value, starts, steps);
-}
-
 /// Element `at` of the first dimension, which disappears.
 Value element(const Building &b, Value value, int64_t at) {
-  Value one = part(b, value, 0, at, 1);
+  Value one = b.cutAlong(value, 0, at, 1);
   return b.shaped(one, tensorType(value).getShape().drop_front());
 }
 
 /// Gate `number` of what has all gates side by side in its last dimension.
 Value gate(const Building &b, Value gates, int64_t number, int64_t width) {
-  return part(b, gates, tensorType(gates).getRank() - 1, number * width, width);
+  return b.cutAlong(gates, tensorType(gates).getRank() - 1, number * width,
+                    width);
 }
 
 /// A row added to each row.
@@ -115,9 +106,9 @@ State lstmCell(const Building &b, const Direction &d, Value projection,
 State gruCell(const Building &b, const Direction &d, Value projection,
               State before) {
   bool productFirst = b.node.integer("linear_before_reset", 0);
-  Value first = part(b, d.recurrent, 0, 0, 2 * d.width);
-  Value last = part(b, d.recurrent, 0, 2 * d.width, d.width);
-  Value gates = b.add(part(b, projection, 1, 0, 2 * d.width),
+  Value first = b.cutAlong(d.recurrent, 0, 0, 2 * d.width);
+  Value last = b.cutAlong(d.recurrent, 0, 2 * d.width, d.width);
+  Value gates = b.add(b.cutAlong(projection, 1, 0, 2 * d.width),
                       times(b, before.hidden, first));
   Value update = activated(b, d.activations[0], gate(b, gates, 0, d.width));
   Value reset = activated(b, d.activations[0], gate(b, gates, 1, d.width));
@@ -136,7 +127,7 @@ State gruCell(const Building &b, const Direction &d, Value projection,
 Value gruBias(const Building &b, const Direction &d) {
   if (!d.inputBias)
     return {};
-  Value first = part(b, d.recurrentBias, 0, 0, 2 * d.width);
+  Value first = b.cutAlong(d.recurrentBias, 0, 0, 2 * d.width);
   SmallVector<int64_t> low = {0}, high = {d.width}, none = {0};
   Value padded = b.make<PadOp>(d.recurrentBias.getType(), first, low, high,
                                none, APFloat(0.0));
@@ -259,8 +250,8 @@ absl::Status readBiases(const Building &b, const Kind &kind, int64_t number,
   if (!b.node.input(3).empty()) {
     GRADUS_ASSIGN_OR_RETURN(Value both,
                             ofDirection(b, 3, number, {2 * width}, directions));
-    d.inputBias = part(b, both, 0, 0, width);
-    d.recurrentBias = part(b, both, 0, width, width);
+    d.inputBias = b.cutAlong(both, 0, 0, width);
+    d.recurrentBias = b.cutAlong(both, 0, width, width);
   }
   if (kind.hasCell && !b.node.input(7).empty()) {
     GRADUS_ASSIGN_OR_RETURN(
