@@ -1,19 +1,9 @@
 // ResNet-18 (He et al., https://arxiv.org/abs/1512.03385) for small images: its
 // stem is a convolution of 3x3, without pooling.
 
-#include "docs/examples/builder/models.h"
+#include "docs/examples/builder/resnet.h"
 
 namespace gradus::examples {
-
-/// A square convolution without bias, and batch norm.
-static Tensor convolution(ProgramBuilder &net, const std::string &name,
-                          const std::string &norm, Tensor x, int64_t channels,
-                          int64_t size, int64_t stride = 1) {
-  WindowOptions window = {.size = {size, size},
-                          .strides = {stride, stride},
-                          .pads = {size / 2, size / 2}};
-  return net.batchNorm(norm, net.convolution(name, x, channels, window, false));
-}
 
 /// Two convolutions, and what they change added to what came in.
 static Tensor block(ProgramBuilder &net, const std::string &name, Tensor x,

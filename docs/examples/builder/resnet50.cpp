@@ -1,19 +1,9 @@
 // ResNet-50 as torchvision has it: the stride is in the block's 3x3
 // convolution.
 
-#include "docs/examples/builder/models.h"
+#include "docs/examples/builder/resnet.h"
 
 namespace gradus::examples {
-
-/// A square convolution without bias, and batch norm.
-static Tensor convolution(ProgramBuilder &net, const std::string &name,
-                          const std::string &norm, Tensor x, int64_t channels,
-                          int64_t size, int64_t stride = 1) {
-  WindowOptions window = {.size = {size, size},
-                          .strides = {stride, stride},
-                          .pads = {size / 2, size / 2}};
-  return net.batchNorm(norm, net.convolution(name, x, channels, window, false));
-}
 
 /// Narrow, look around, widen; `widens` where the shapes of both ends differ.
 static Tensor bottleneck(ProgramBuilder &net, const std::string &name, Tensor x,

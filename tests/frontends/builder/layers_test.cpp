@@ -1,21 +1,11 @@
 // Layers and functions of the builder against numbers worked out by hand.
 
-#include "frontends/builder/program_builder.h"
-
-#include "ir/evaluator.h"
-
-#include <gtest/gtest.h>
+#include "built_net.h"
 
 #include <cmath>
 
 using namespace gradus;
-
-using Values = std::vector<double>;
-
-static HostTensor reals(const Shape &shape, const Values &values) {
-  return {
-      llvm::SmallVector<int64_t>(shape.begin(), shape.end()), true, values, {}};
-}
+using namespace gradus::testing;
 
 static HostTensor integers(const Shape &shape,
                            const std::vector<int64_t> &values) {
@@ -25,47 +15,19 @@ static HostTensor integers(const Shape &shape,
           values};
 }
 
-static mlir::DialectRegistry registry() {
-  mlir::DialectRegistry registry;
-  registerDialects(registry);
-  return registry;
-}
-
-class BuilderLayers : public ::testing::Test {
+class BuilderLayers : public BuiltNet {
 protected:
-  mlir::MLIRContext context_{registry(),
-                             mlir::MLIRContext::Threading::DISABLED};
-  ProgramBuilder net{context_, "net"};
-
-  /// The only output, with states at zero or, where their rule is a constant,
-  /// at that.
+  /// The only output.
   Values evaluate(Tensor result, const std::vector<HostTensor> &inputs) {
     net.output("y", result);
-    auto module = net.finish();
-    EXPECT_TRUE(module.ok()) << module.status();
-    if (!module.ok())
-      return {};
-    ProgramOp program = *(*module)->getOps<ProgramOp>().begin();
-    StateMap states;
-    for (StateOp state : program.getOps<StateOp>())
-      states[state.getSymName()] = initial(state);
-    auto outputs = evaluateGraph(program.getGraph("predict"), inputs, states);
-    EXPECT_TRUE(mlir::succeeded(outputs));
-    return mlir::succeeded(outputs) ? outputs->front().floats : Values();
+    return BuiltNet::evaluate(inputs);
   }
 
-  std::string mistake() { return std::string(net.finish().status().message()); }
-
-private:
-  static HostTensor initial(StateOp state) {
-    if (state.getValue())
-      return *toHost(*state.getValue());
-    HostTensor result =
-        zeros(mlir::cast<mlir::RankedTensorType>(state.getType()));
-    if (state.getInit()->getRule() == Initializer::constant)
-      std::fill(result.floats.begin(), result.floats.end(),
-                state.getInit()->getValue().getValueAsDouble());
-    return result;
+  /// Zero or, where the rule is a constant, that.
+  double initial(StateOp state) const override {
+    return state.getInit()->getRule() == Initializer::constant
+               ? state.getInit()->getValue().getValueAsDouble()
+               : 0;
   }
 };
 

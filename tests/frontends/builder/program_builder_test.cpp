@@ -1,64 +1,25 @@
 // Programs written in C++ compute what they say, and remember the first
 // mistake.
 
-#include "frontends/builder/program_builder.h"
-
-#include "ir/evaluator.h"
-
-#include <gtest/gtest.h>
+#include "built_net.h"
 
 using namespace gradus;
+using namespace gradus::testing;
 
-using Values = std::vector<double>;
+namespace {
 
-static HostTensor tensor(const Shape &shape, const Values &values) {
-  return {
-      llvm::SmallVector<int64_t>(shape.begin(), shape.end()), true, values, {}};
-}
-
-class Builder : public ::testing::Test {
-protected:
-  mlir::MLIRContext context_{registry(),
-                             mlir::MLIRContext::Threading::DISABLED};
-  ProgramBuilder net{context_, "net"};
-
-  /// The program's only output.
-  Values evaluate(const std::vector<HostTensor> &inputs) {
-    auto module = net.finish();
-    EXPECT_TRUE(module.ok()) << module.status();
-    if (!module.ok())
-      return {};
-    ProgramOp program = *(*module)->getOps<ProgramOp>().begin();
-    StateMap states;
-    for (StateOp state : program.getOps<StateOp>())
-      states[state.getSymName()] =
-          state.getValue() ? *toHost(*state.getValue()) : ones(state);
-    auto outputs = evaluateGraph(program.getGraph("predict"), inputs, states);
-    EXPECT_TRUE(mlir::succeeded(outputs));
-    return mlir::succeeded(outputs) ? outputs->front().floats : Values();
-  }
-
-  std::string mistake() { return std::string(net.finish().status().message()); }
-
-private:
-  static mlir::DialectRegistry registry() {
-    mlir::DialectRegistry registry;
-    registerDialects(registry);
-    return registry;
-  }
-
-  static HostTensor ones(StateOp state) {
-    HostTensor result =
-        zeros(mlir::cast<mlir::RankedTensorType>(state.getType()));
-    std::fill(result.floats.begin(), result.floats.end(),
-              state.getInit()->getRule() != Initializer::zeros);
-    return result;
+class Builder : public BuiltNet {
+  /// One, but for biases.
+  double initial(StateOp state) const override {
+    return state.getInit()->getRule() != Initializer::zeros;
   }
 };
 
+} // namespace
+
 TEST_F(Builder, WritesALayerOfWeights) {
   net.output("y", net.dense("fc", net.input("x", {1, 3}), 2));
-  EXPECT_EQ(evaluate({tensor({1, 3}, {1, 2, 3})}), (Values{6, 6}));
+  EXPECT_EQ(evaluate({reals({1, 3}, {1, 2, 3})}), (Values{6, 6}));
 }
 
 TEST_F(Builder, WritesAConvolutionalNet) {
@@ -67,26 +28,26 @@ TEST_F(Builder, WritesAConvolutionalNet) {
   x = net.averagePool(net.maxPool(x, {.size = {2, 2}}), {.size = {2, 2}});
   EXPECT_EQ(x.shape(), (Shape{1, 2, 1, 1}));
   net.output("y", net.flatten(x));
-  EXPECT_EQ(evaluate({tensor({1, 1, 4, 4}, Values(16, 1))}), (Values{9, 9}));
+  EXPECT_EQ(evaluate({reals({1, 1, 4, 4}, Values(16, 1))}), (Values{9, 9}));
 }
 
 TEST_F(Builder, TakesParametersWithValues) {
   Tensor w = net.parameter("w", {2, 1}, std::vector<float>{3, 4});
   net.output("y", net.add(net.matmul(net.input("x", {1, 2}), w),
                           net.constant({}, {0.5})));
-  EXPECT_EQ(evaluate({tensor({1, 2}, {1, 10})}), (Values{43.5}));
+  EXPECT_EQ(evaluate({reals({1, 2}, {1, 10})}), (Values{43.5}));
 }
 
 TEST_F(Builder, BroadcastsLikeNumPy) {
   net.output("y", net.multiply(net.input("a", {2, 1}), net.input("b", {2})));
-  EXPECT_EQ(evaluate({tensor({2, 1}, {1, 2}), tensor({2}, {3, 4})}),
+  EXPECT_EQ(evaluate({reals({2, 1}, {1, 2}), reals({2}, {3, 4})}),
             (Values{3, 4, 6, 8}));
 }
 
 TEST_F(Builder, AppliesFunctions) {
   Tensor x = net.input("x", {1});
   net.output("y", net.add(net.add(net.tanh(x), net.sigmoid(x)), net.gelu(x)));
-  EXPECT_EQ(evaluate({tensor({1}, {0})}), (Values{0.5}));
+  EXPECT_EQ(evaluate({reals({1}, {0})}), (Values{0.5}));
 }
 
 TEST_F(Builder, StartsParametersByRule) {
