@@ -199,10 +199,14 @@ data::LabelRules labelRules(const Session &session) {
     bool named = loss.contains("label") && loss["label"].is_string();
     std::string name = named ? loss["label"].get<std::string>() : "label";
     bool soft = loss.contains("soft_labels") && loss["soft_labels"] == true;
-    if (loss.contains("class_axis") && !soft)
-      rules[name] = labelRule(session, loss);
-    else if (loss.contains("label"))
-      rules.try_emplace(name);
+    bool classes = loss.contains("class_axis") && !soft;
+    if (!classes && !loss.contains("label"))
+      continue;
+    data::LabelRule rule =
+        classes ? labelRule(session, loss) : data::LabelRule();
+    auto [place, isNew] = rules.emplace(name, rule);
+    if (!isNew && place->second.weights != rule.weights)
+      place->second.weights.clear(); // no weight is that of the whole loss
   }
   int64_t classes = session.artifact().header().classes();
   if (classes > 0 && rules["label"].classes == 0)

@@ -36,12 +36,19 @@ EXPORTS = {
 # -- Training ---------------------------------------------------------------------
 
 
+OF_NUMBERS = {"mse": "mse_loss", "l1": "l1_loss", "smooth_l1": "smooth_l1_loss", "huber": "huber_loss",
+              "bce_with_logits": "binary_cross_entropy_with_logits"}
+
+
 def loss_of(logits, labels, loss):
-    if loss["type"] == "mse":
-        return torch.nn.functional.mse_loss(logits, labels.to(logits.dtype))
-    axis = loss.get("class_axis", 1)
-    return torch.nn.functional.cross_entropy(logits.movedim(axis, 1), labels, ignore_index=loss.get("ignore_index", -100),
-                                             label_smoothing=loss.get("label_smoothing", 0.0))
+    functional, keys = torch.nn.functional, {key: value for key, value in loss.items() if key in ("beta", "delta", "reduction")}
+    if loss["type"] in OF_NUMBERS:
+        return getattr(functional, OF_NUMBERS[loss["type"]])(logits, labels.to(logits.dtype), **keys)
+    weights = loss.get("class_weights")
+    return functional.cross_entropy(logits.movedim(loss.get("class_axis", 1), 1), labels,
+                                    weight=None if weights is None else torch.tensor(weights, dtype=logits.dtype),
+                                    ignore_index=loss.get("ignore_index", -100),
+                                    label_smoothing=loss.get("label_smoothing", 0.0), **keys)
 
 
 def optimizer_of(model, settings):
