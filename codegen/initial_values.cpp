@@ -3,7 +3,7 @@
 
 #include "codegen/initial_values.h"
 
-#include "codegen/philox.h"
+#include "ir/philox.h"
 
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "llvm/ADT/APFloat.h"

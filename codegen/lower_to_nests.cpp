@@ -94,6 +94,24 @@ Value lower(OpBuilder &builder, IotaOp op) {
       .getResult(0);
 }
 
+/// Each element draws for itself, by its place in row-major order.
+Value lower(OpBuilder &builder, RandomBitsOp op) {
+  Domain domain(builder.getContext());
+  auto type = op.getType();
+  auto position = domain.parallel(type.getShape());
+  AffineExpr place = builder.getAffineConstantExpr(0);
+  for (auto [index, extent] : llvm::zip_equal(position, type.getShape()))
+    place = place * extent + index;
+  NestRead step{op.getStep(), domain.thenMap({}), {}};
+  auto then = [&](OpBuilder &inside, Location location, ValueRange values) {
+    Value at = emitAffine(inside, location, place);
+    return SmallVector<Value>{op.buildBits(inside, at, values[0])};
+  };
+  return elementwiseNest(builder, op.getLoc(), domain, position, type, step,
+                         then)
+      .getResult(0);
+}
+
 /// A constant that someone other than a nest needs as a tensor.
 Value lower(OpBuilder &builder, arith::ConstantOp op) {
   Domain domain(builder.getContext());
@@ -166,11 +184,11 @@ Value lower(OpBuilder &builder, ReduceOp op) {
 
 /// The values that take the place of an op's results; none for an unknown op.
 SmallVector<Value> lowerOp(OpBuilder &builder, Operation *op) {
-  Value one =
-      llvm::TypeSwitch<Operation *, Value>(op)
-          .Case<TransposeOp, BroadcastOp, IotaOp, MatmulOp, ReduceOp,
-                Elementwise>([&](auto known) { return lower(builder, known); })
-          .Default(Value());
+  Value one = llvm::TypeSwitch<Operation *, Value>(op)
+                  .Case<TransposeOp, BroadcastOp, IotaOp, RandomBitsOp,
+                        MatmulOp, ReduceOp, Elementwise>(
+                      [&](auto known) { return lower(builder, known); })
+                  .Default(Value());
   if (!one)
     one = lowerIndexingOp(builder, op);
   if (one)

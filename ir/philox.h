@@ -39,15 +39,20 @@ public:
                   uint32_t(seed_), uint32_t(seed_ >> 32));
   }
 
+  static constexpr int kRounds = 10;
+  static constexpr uint32_t kFactors[] = {0xD2511F53, 0xCD9E8D57};
+  static constexpr uint32_t kKeySteps[] = {0x9E3779B9, 0xBB67AE85};
+
   /// The ten rounds of the paper on a counter and a key.
   static std::array<uint32_t, 4> rounds(std::array<uint32_t, 4> x,
                                         uint32_t key0, uint32_t key1) {
-    for (int round = 0; round < 10; ++round) {
-      uint64_t a = 0xD2511F53ull * x[0], b = 0xCD9E8D57ull * x[2];
+    for (int round = 0; round < kRounds; ++round) {
+      uint64_t a = uint64_t(kFactors[0]) * x[0],
+               b = uint64_t(kFactors[1]) * x[2];
       x = {uint32_t(b >> 32) ^ x[1] ^ key0, uint32_t(b),
            uint32_t(a >> 32) ^ x[3] ^ key1, uint32_t(a)};
-      key0 += 0x9E3779B9u;
-      key1 += 0xBB67AE85u;
+      key0 += kKeySteps[0];
+      key1 += kKeySteps[1];
     }
     return x;
   }

@@ -168,6 +168,49 @@ def TrainBatchNorm : GradusPass<"train-batch-norm"> {
   }];
 }
 
+def TrainDropout : GradusPass<"train-dropout"> {
+  let summary = "Lets dropouts of @train drop";
+  let description = [{
+    Every `gradus.dropout` of `@train` becomes `x / (1 - ratio)`, or 0 where 32
+    random bits are less than `ratio * 2^32`. The bits are a function of the
+    recipe's `seed`, the state `@step`, the op's number among the dropouts and
+    the element's place, so a run that is resumed, or that takes another number
+    of threads, drops the same elements. The recipe's `dropout` is a ratio for
+    all of them; 0 drops nothing. Other graphs keep the op, which is the
+    identity.
+
+    Before:
+
+    ```mlir
+    gradus.program @net {
+      gradus.graph @train(%x: tensor<8x4xf32>) -> (y: tensor<8x4xf32>) {
+        %y = gradus.dropout %x ratio 0.5 : tensor<8x4xf32>
+        gradus.return %y : tensor<8x4xf32>
+      }
+    }
+    ```
+
+    After:
+
+    ```mlir
+    gradus.program @net {
+      gradus.state @step : tensor<i64> {role = #gradus.role<counter>, init = #gradus.init<zeros>}
+      gradus.graph @train(%x: tensor<8x4xf32>) -> (y: tensor<8x4xf32>) {
+        %step = gradus.read @step : tensor<i64>
+        %bits = gradus.random_bits %step stream 0 seed 0 : tensor<8x4xi64>
+        %limit = arith.constant dense<2147483648> : tensor<8x4xi64>
+        %dropped = arith.cmpi slt, %bits, %limit : tensor<8x4xi64>
+        %factor = arith.constant dense<2.0> : tensor<8x4xf32>
+        %larger = arith.mulf %x, %factor : tensor<8x4xf32>
+        %zero = arith.constant dense<0.0> : tensor<8x4xf32>
+        %y = arith.select %dropped, %zero, %larger : tensor<8x4xi1>, tensor<8x4xf32>
+        gradus.return %y : tensor<8x4xf32>
+      }
+    }
+    ```
+  }];
+}
+
 def Autodiff : GradusPass<"autodiff"> {
   let summary = "Gives every trained parameter the gradient of the loss";
   let description = [{

@@ -32,6 +32,8 @@ const Stage stages[] = {
        program.addPass(createTrainingStep());
        // Batch statistics are part of the function that is differentiated.
        program.addPass(createTrainBatchNorm());
+       // What is dropped is a constant to the gradients.
+       program.addPass(createTrainDropout());
        // From here on every trained parameter has a gradient.
        program.addPass(createAutodiff());
      }},

@@ -147,25 +147,43 @@ absl::StatusOr<Constant> foldSqrt(const Node &node, Constants inputs) {
 }
 //===-- dropout -----------------------------------------------------------===//
 
-/// In inference, or with ratio 0, dropout is the identity.
-absl::Status dropout(Importer &importer, const Node &node) {
-  const Constant *ratio = importer.constant(node, 1),
-                 *training = importer.constant(node, 2);
-  importer.defineUnsupported(node, 1, "mask");
+/// The part of its elements that a node in training form drops; 0 in inference
+/// form.
+absl::StatusOr<double> ratioOf(const Importer &importer, const Node &node) {
   if (node.opset() < 12 || node.input(2).empty())
-    return identity(importer, node);
+    return 0;
+  const Constant *training = importer.constant(node, 2);
   if (!training)
     return node.error("its training_mode is not known beforehand");
-  bool isTraining = llvm::any_of(training->tensor.integers,
-                                 [](int64_t value) { return value; });
-  bool drops = !ratio || llvm::any_of(ratio->tensor.floats,
-                                      [](double value) { return value != 0; });
-  if (isTraining && drops)
-    return node.error(
-        "drops values in training (ratio ",
-        ratio && ratio->tensor.floats.size() ? ratio->tensor.floats[0] : 0.5,
-        "), which is not built yet; export the model with ratio 0");
-  return identity(importer, node);
+  if (training->tensor.integers.empty() || !training->tensor.integers[0])
+    return 0;
+  if (node.input(1).empty())
+    return 0.5;
+  const Constant *ratio = importer.constant(node, 1);
+  if (!ratio || ratio->tensor.floats.size() != 1)
+    return node.error("its ratio is not known beforehand");
+  double value = ratio->tensor.floats[0];
+  if (value >= 0 && value <= 1)
+    return value;
+  return node.error("its ratio is ", value, ", expected 0 to 1");
+}
+
+/// The identity, unless training drops something: as the node says, or as the
+/// recipe says of all.
+absl::Status dropout(Importer &importer, const Node &node) {
+  importer.defineUnsupported(node, 1, "mask");
+  GRADUS_ASSIGN_OR_RETURN(double ratio, ratioOf(importer, node));
+  ratio = importer.recipeNumber("dropout").value_or(ratio);
+  if (ratio == 0)
+    return identity(importer, node);
+  GRADUS_ASSIGN_OR_RETURN(Value input, importer.value(node, 0));
+  if (!isa<FloatType>(tensorType(input).getElementType()))
+    return node.error("its input \"", node.input(0).str(),
+                      "\" is no tensor of floats");
+  return importer.define(
+      node, 0,
+      DropoutOp::create(importer.builder, importer.location(node), input,
+                        importer.builder.getF64FloatAttr(ratio)));
 }
 
 const Operator kOperators[] = {

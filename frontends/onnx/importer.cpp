@@ -419,6 +419,13 @@ void Importer::explainInferenceForm() const {
            "running ones)";
 }
 
+std::optional<double> Importer::recipeNumber(llvm::StringRef key) const {
+  Attribute value = options_.recipe ? options_.recipe.get(key) : Attribute();
+  if (auto number = dyn_cast_or_null<FloatAttr>(value))
+    return number.getValueAsDouble();
+  return {};
+}
+
 static bool matchesAny(const std::vector<std::string> &patterns,
                        llvm::StringRef name) {
   return llvm::any_of(patterns, [&](const std::string &pattern) {

@@ -111,6 +111,9 @@ public:
   /// Says in one line how training treats such normalizations.
   void explainInferenceForm() const;
 
+  /// A number of the recipe, where it has one under the key.
+  std::optional<double> recipeNumber(llvm::StringRef key) const;
+
   /// Refuses patterns of the options that match no parameter.
   absl::Status checkPatterns() const;
 

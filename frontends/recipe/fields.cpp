@@ -75,6 +75,11 @@ std::vector<Field> modelFields() {
                "parameters to keep as they are, though `trainable` names them"),
       Field{"freeze_batch_norm", boolean, "false",
             "use running statistics and leave them alone"},
+      Field{"dropout", number, "null",
+            "part of its elements that every dropout drops in training; null: "
+            "as the model says"}
+          .from(0)
+          .below(1),
       Field{"batch_norm_variance", choice, "\"pytorch\"",
             "running variance divided by N-1 (pytorch) or N (onnx)"}
           .among({{"pytorch"}, {"onnx"}})};

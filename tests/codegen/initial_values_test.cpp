@@ -1,6 +1,6 @@
 #include "codegen/initial_values.h"
 
-#include "codegen/philox.h"
+#include "ir/philox.h"
 #include "program_text.h"
 
 #include <cstring>

@@ -39,6 +39,9 @@ const Case ops[] = {
      "dense<[1.0, 2.0]> : tensor<2xf32>\n"
      "%2 = arith.mulf %1, %a : tensor<2xf32>\ngradus.return %0, %2 : "
      "tensor<3xf32>, tensor<2xf32>"},
+    {"random_bits", "%step: tensor<i64>) -> (y: tensor<3x1x5xi64>",
+     "%0 = gradus.random_bits %step stream 3 seed 4294967299 : "
+     "tensor<3x1x5xi64>\ngradus.return %0 : tensor<3x1x5xi64>"},
     {"transpose", "%a: tensor<2x3x4xf32>) -> (y: tensor<4x2x3xf32>",
      "%0 = gradus.transpose %a perm [2, 0, 1] : tensor<2x3x4xf32> -> "
      "tensor<4x2x3xf32>\n"

@@ -2,7 +2,7 @@
 
 #include "compiled.h"
 
-#include "codegen/philox.h"
+#include "ir/philox.h"
 
 #include <bit>
 #include <cmath>

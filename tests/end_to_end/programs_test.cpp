@@ -63,6 +63,17 @@ std::string mlp(int batch, int in, int hidden, int out, const char *loss,
   return text;
 }
 
+/// The same with parts of what lies behind the tanh dropped.
+std::string dropping(std::string text) {
+  size_t at = text.find("%3 = math.tanh");
+  size_t colon = text.find(':', at), end = text.find('\n', at);
+  std::string type = text.substr(colon, end - colon);
+  text.replace(at, end - at,
+               "%t = math.tanh %2 " + type +
+                   "\n    %3 = gradus.dropout %t ratio 0.3 " + type);
+  return text;
+}
+
 /// Conv, pool, conv, pool, dense: LeNet's shape in small.
 std::string network(const char *pool, const char *optimizer) {
   std::string window =
@@ -101,12 +112,14 @@ std::string network(const char *pool, const char *optimizer) {
 }
 
 std::vector<Case> cases() {
-  return {{"mlp_regression_sgd", mlp(16, 10, 32, 1, mse, momentum), 2},
-          {"mlp_regression_adamw", mlp(16, 10, 32, 1, mse, adamw), 2},
-          {"mlp_odd_sizes", mlp(7, 13, 19, 5, crossEntropy, momentum), 5},
-          {"mlp_wide", mlp(64, 300, 200, 10, crossEntropy, adamw), 10},
-          {"network_average", network("average", momentum), 5},
-          {"network_max", network("max", adamw), 5}};
+  return {
+      {"mlp_regression_sgd", mlp(16, 10, 32, 1, mse, momentum), 2},
+      {"mlp_regression_adamw", mlp(16, 10, 32, 1, mse, adamw), 2},
+      {"mlp_odd_sizes", mlp(7, 13, 19, 5, crossEntropy, momentum), 5},
+      {"mlp_wide", mlp(64, 300, 200, 10, crossEntropy, adamw), 10},
+      {"mlp_dropout", dropping(mlp(24, 40, 70, 5, crossEntropy, momentum)), 5},
+      {"network_average", network("average", momentum), 5},
+      {"network_max", network("max", adamw), 5}};
 }
 
 /// Inputs of a graph by name, drawn from a seed.

@@ -74,6 +74,7 @@ inline const Row rows[] = {
     {"%x: tensor<2x3x17xf64>, %s: tensor<17xf64>", "%y = gradus.layer_norm rms %x, %s {epsilon = 1.0e-5 : f64} : tensor<2x3x17xf64>, tensor<17xf64>"},
 
     {"%x: tensor<3x4xf64>", "%y = gradus.clip %x from -1.0 to 0.5 : tensor<3x4xf64>"},
+    {"%x: tensor<3x4xf64>", "%y = gradus.dropout %x ratio 0.5 : tensor<3x4xf64>"},
     {"%x: tensor<3x4xf64>", "%y = gradus.leaky_relu %x slope 0.1 : tensor<3x4xf64>"},
     {"%x: tensor<3x4xf64>", "%y = gradus.leaky_relu %x slope -0.5 : tensor<3x4xf64>"},
     {"%x: tensor<2x3x4x2xf64>, %s: tensor<3xf64>, %b: tensor<3xf64>, %m: tensor<3xf64>, %v: tensor<3xf64>", "%y = gradus.batch_norm %x, %s, %b mean %m variance %v epsilon 1.0e-3 : tensor<2x3x4x2xf64>, tensor<3xf64>", positive},

@@ -2,6 +2,8 @@
 
 #include "small_model.h"
 
+#include "mlir/AsmParser/AsmParser.h"
+
 using namespace gradus;
 using namespace gradus::testing;
 
@@ -92,11 +94,38 @@ TEST(Elementwise, LetsAllThroughWhereNothingDrops) {
             (Values{3}));
 }
 
-TEST(Elementwise, RefusesToDropInTraining) {
-  EXPECT_EQ(import(dropout(0.5, true)).error,
-            "node \"the Dropout\" (Dropout): drops values in training (ratio "
-            "0.5), which "
-            "is not built yet; export the model with ratio 0");
+/// The ratios of a model's dropouts, imported with a recipe.
+static Values ratios(const SmallModel &model, const char *recipe) {
+  mlir::DialectRegistry registry;
+  registerDialects(registry);
+  mlir::MLIRContext context(registry);
+  ImportOptions options;
+  options.recipe =
+      mlir::cast<mlir::DictionaryAttr>(mlir::parseAttribute(recipe, &context));
+  auto module = importOnnx(model.write(), options, context);
+  EXPECT_TRUE(module.ok()) << module.status();
+  Values found;
+  (*module)->walk(
+      [&](DropoutOp op) { found.push_back(op.getRatio().convertToDouble()); });
+  return found;
+}
+
+TEST(Elementwise, DropsInTrainingForm) {
+  EXPECT_EQ(ratios(dropout(0.5, true), "{}"), (Values{0.5}));
+  EXPECT_EQ(ratios(dropout(0.5, false), "{}"), Values());
+  EXPECT_EQ(evaluate(dropout(0.5, true), {tensor({1}, {3})}).floats,
+            (Values{3})); // @predict drops nothing
+}
+
+TEST(Elementwise, DropsWhatTheRecipeSays) {
+  EXPECT_EQ(ratios(dropout(0.5, false), "{dropout = 0.25}"), (Values{0.25}));
+  EXPECT_EQ(ratios(dropout(0.5, true), "{dropout = 0.0}"), Values());
+}
+
+TEST(Elementwise, RefusesARatioThatIsNone) {
+  EXPECT_EQ(
+      import(dropout(1.5, true)).error,
+      "node \"the Dropout\" (Dropout): its ratio is 1.5, expected 0 to 1");
 }
 
 //===-- folding -----------------------------------------------------------===//

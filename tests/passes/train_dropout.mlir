@@ -1,0 +1,41 @@
+// RUN: gradus-opt %s --train-dropout | FileCheck %s
+// RUN: gradus-opt %s --train-dropout --train-dropout | FileCheck %s
+
+// In @train only; each dropout draws from a stream of its own.
+// CHECK-LABEL: gradus.program @net
+// CHECK:         gradus.state @step : tensor<i64>
+// CHECK:         gradus.graph @predict
+// CHECK-NEXT:      gradus.dropout %x ratio
+// CHECK:         gradus.graph @train
+// CHECK-NEXT:      %[[STEP:.*]] = gradus.read @step
+// CHECK-NEXT:      %[[BITS:.*]] = gradus.random_bits %[[STEP]] stream 0 seed 7 : tensor<8x4xi64>
+// CHECK-NEXT:      %[[LIMIT:.*]] = arith.constant dense<1073741824>
+// CHECK-NEXT:      %[[DROPPED:.*]] = arith.cmpi slt, %[[BITS]], %[[LIMIT]]
+// CHECK-NEXT:      %[[FACTOR:.*]] = arith.constant dense<1.33333337>
+// CHECK-NEXT:      %[[LARGER:.*]] = arith.mulf %x, %[[FACTOR]]
+// CHECK-NEXT:      %[[ZERO:.*]] = arith.constant dense<0.000000e+00>
+// CHECK-NEXT:      %[[Y:.*]] = arith.select %[[DROPPED]], %[[ZERO]], %[[LARGER]]
+// CHECK:           gradus.random_bits %{{.*}} stream 1 seed 7
+gradus.program @net attributes {recipe = {seed = 7}} {
+  gradus.graph @predict(%x: tensor<8x4xf32>) -> (y: tensor<8x4xf32>) {
+    %y = gradus.dropout %x ratio 0.25 : tensor<8x4xf32>
+    gradus.return %y : tensor<8x4xf32>
+  }
+  gradus.graph @train(%x: tensor<8x4xf32>) -> (y: tensor<8x4xf32>) {
+    %0 = gradus.dropout %x ratio 0.25 : tensor<8x4xf32>
+    %y = gradus.dropout %0 ratio 0.25 : tensor<8x4xf32>
+    gradus.return %y : tensor<8x4xf32>
+  }
+}
+
+// The recipe's ratio is that of all.
+// CHECK-LABEL: gradus.program @none
+// CHECK:         gradus.graph @train
+// CHECK-NEXT:      gradus.dropout %x ratio
+// CHECK-NEXT:      gradus.return
+gradus.program @none attributes {recipe = {dropout = 0.0}} {
+  gradus.graph @train(%x: tensor<4xf32>) -> (y: tensor<4xf32>) {
+    %y = gradus.dropout %x ratio 0.25 : tensor<4xf32>
+    gradus.return %y : tensor<4xf32>
+  }
+}
