@@ -10,6 +10,8 @@
 #include "ir/evaluator.h"
 #include "passes/arithmetic.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace gradus;
 
@@ -89,6 +91,14 @@ struct Classes {
   Value atLabel(Value value) const {
     return overClasses(f.where(isLabel, value));
   }
+  /// A value a label, NaN for a label that is no class.
+  Value nanOutside(Value value) const {
+    // As an unsigned number, one below zero is large.
+    Value isClass =
+        f.compare(arith::CmpIPredicate::ult, f.label,
+                  splat(f.builder, f.loc, f.label.getType(), f.loss.classes()));
+    return f.select(isClass, value, f.number(std::nan(""), value));
+  }
   /// The weight of each label: 1, or that of its class; 0 if it is ignored.
   Value weights() const;
 
@@ -136,7 +146,8 @@ Terms likelihood(const Formula &f, Value logs) {
   Classes classes(f);
   double smoothing = f.recipe.number("label_smoothing", 0);
   Value weights = classes.weights();
-  Value each = f.multiply(f.where(classes.counted, classes.atLabel(logs)),
+  Value atLabel = classes.nanOutside(classes.atLabel(logs));
+  Value each = f.multiply(f.where(classes.counted, atLabel),
                           f.scale(smoothing - 1, weights));
   if (smoothing > 0) {
     Value all = classes.overClasses(weighed(f, logs));
@@ -178,8 +189,10 @@ Terms multiMargin(const Formula &f) {
   Value zero = f.number(0, cost);
   cost =
       f.select(classes.isLabel, zero, f.select(f.less(zero, gap), cost, zero));
-  Value each = f.multiply(classes.overClasses(cost),
-                          f.scale(1.0 / f.loss.classes(), classes.weights()));
+  Value total =
+      f.where(classes.counted, classes.nanOutside(classes.overClasses(cost)));
+  Value each =
+      f.multiply(total, f.scale(1.0 / f.loss.classes(), classes.weights()));
   return {each, convert(f.builder, f.loc, classes.counted,
                         tensorType(f.output).getElementType())};
 }

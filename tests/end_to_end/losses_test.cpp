@@ -116,6 +116,17 @@ TEST_P(Losses, AreThoseOfPyTorchEvaluated) {
   expectTorch<Evaluated>(GetParam(), inputs());
 }
 
+TEST(LossesOfClasses, AreNoNumberWhereALabelIsNoClass) {
+  for (const char *type : {"softmax_cross_entropy", "nll", "multi_margin"}) {
+    Json loss = {{"type", type}, {"class_weights", {1, 2, 3}}};
+    Compiled compiled(program({2, 3}, loss));
+    HostTensor x = tensor({2, 3}, {1, 2, 3, 4, 5, 6}),
+               label = tensor({2}, {1, 3}, /*isFloat=*/false);
+    auto run = compiled.run("train", {{"x", x}, {"label", label}});
+    EXPECT_TRUE(std::isnan(run.at("loss").floats[0])) << type;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Torch, Losses, ::testing::ValuesIn(recorded()), [](const auto &info) {
       return info.param["name"].template get<std::string>();
