@@ -24,9 +24,13 @@ struct AttentionSizes {
 
   /// Blocks of queries that a kernel takes one after the other, so that the
   /// scores of one fit into 512 KiB; several for a causal mask, which hides
-  /// most keys from the first. 0: more than a kernel should be made of.
+  /// most keys from the first. 0: more than a kernel should be made of, or keys
+  /// and values beyond 768 KiB a head, which lie on the stack with the scores.
   int64_t blocks(bool causal) const {
-    constexpr int64_t mostScores = 128 * 1024, most = 8, causalRows = 64;
+    constexpr int64_t mostScores = 128 * 1024, mostKeys = 192 * 1024, most = 8,
+                      causalRows = 64;
+    if ((width + depth) * (keys + 16) > mostKeys)
+      return 0;
     int64_t count = llvm::divideCeil(queries * keys, mostScores);
     if (causal)
       count = std::max(count, std::clamp<int64_t>(queries / causalRows, 1, 4));

@@ -211,51 +211,47 @@ Tensor ProgramBuilder::heads(Tensor x, int64_t count) {
                    {0, 2, 1, 3});
 }
 
-/// Which keys each query sees, in the shape of the scores; null: all.
-Value ProgramBuilder::allowed(const Shape &scores,
-                              const AttentionOptions &options) {
-  Location location = numbered("attention_mask");
-  auto type = RankedTensorType::get(scores, builder_.getI64Type());
-  Value seen;
-  if (options.causal)
-    seen = arith::CmpIOp::create(builder_, location, arith::CmpIPredicate::sle,
-                                 iota(builder_, location, type, 3),
-                                 iota(builder_, location, type, 2));
-  if (!options.mask.value() || lacksIntegers(options.mask, "attention") ||
-      fails(options.mask.shape() != Shape{scores[0], scores[3]},
-            message("attention: its mask has shape [",
-                    joined(options.mask.shape()), "], expected [", scores[0],
-                    ", ", scores[3], "]")))
-    return seen;
+/// Which keys are seen, [N, 1, 1, keys]; null: all.
+Value ProgramBuilder::shown(Tensor key, const AttentionOptions &options) {
   Value mask = options.mask.value();
+  Shape keys = {key.shape()[0], key.shape()[2]};
+  if (!mask || lacksIntegers(options.mask, "attention") ||
+      fails(options.mask.shape() != keys,
+            message("attention: its mask has shape [",
+                    joined(options.mask.shape()), "], expected [", keys[0],
+                    ", ", keys[1], "]")))
+    return {};
+  Location location = numbered("attention_mask");
   Value shown =
       arith::CmpIOp::create(builder_, location, arith::CmpIPredicate::ne, mask,
                             splatLike(builder_, mask, 0));
-  shown = broadcast(builder_, location, shown, scores, {0, 3});
-  return seen ? arith::AndIOp::create(builder_, location, seen, shown) : shown;
+  return gradus::reshape(builder_, location, shown, {keys[0], 1, 1, keys[1]});
 }
 
 Tensor ProgramBuilder::attention(Tensor query, Tensor key, Tensor value,
                                  int64_t count,
                                  const AttentionOptions &options) {
-  constexpr double kHidden = -1e30; // a query that sees nothing sees all alike
   Tensor q = heads(query, count), k = heads(key, count),
          v = heads(value, count);
   if (lacks({q, k, v}))
     return {};
-  Tensor scores =
-      scale(matmul(q, k, true), 1 / std::sqrt(double(q.shape().back())));
-  if (lacks({scores}))
+  Shape shape = q.shape(), given = query.shape();
+  if (fails(k.shape()[0] != shape[0] || k.shape()[3] != shape[3] ||
+                v.shape()[0] != shape[0] || v.shape()[2] != k.shape()[2],
+            message("attention: queries of shape [", joined(given),
+                    "] do not fit keys of shape [", joined(key.shape()),
+                    "] and values of shape [", joined(value.shape()), "]")))
     return {};
-  if (Value seen = allowed(scores.shape(), options))
-    scores = Tensor(arith::SelectOp::create(
-        builder_, numbered("attention_mask"), seen, scores.value(),
-        splatLike(builder_, scores.value(), kHidden)));
-  Tensor mixed = transpose(matmul(softmax(scores), v), {0, 2, 1, 3});
-  Shape shape = query.shape();
-  return lacks({mixed})
-             ? Tensor()
-             : reshape(mixed, {shape[0], shape[1], value.shape().back()});
+  Value mask = shown(k, options);
+  RankedTensorType type = tensorType(q.value());
+  double scale = 1 / std::sqrt(double(shape[3]));
+  shape[3] = v.shape()[3];
+  auto op = AttentionOp::create(
+      builder_, numbered("attention"), type.clone(ArrayRef<int64_t>(shape)),
+      type.clone(ArrayRef<int64_t>(shape).drop_back()), q.value(), k.value(),
+      v.value(), mask, options.causal, APFloat(scale));
+  return reshape(transpose(Tensor(op.getResult()), {0, 2, 1, 3}),
+                 {given[0], given[1], value.shape().back()});
 }
 
 } // namespace gradus

@@ -104,6 +104,7 @@ public:
   /// rank 2 serves all of `a`.
   Tensor matmul(Tensor a, Tensor b, bool transposeB = false);
   /// softmax(Q K^T / sqrt(width)) V by head; [N, length, heads * width] each.
+  /// A query that sees no key gets zeros.
   Tensor attention(Tensor query, Tensor key, Tensor value, int64_t heads,
                    const AttentionOptions &options = {});
   /// The rows [count, width] of a table that integers [...] name: [..., width]
@@ -143,7 +144,7 @@ private:
   template <typename Op> Tensor binary(const char *op, Tensor a, Tensor b);
   Tensor plusBias(const std::string &layer, Tensor x);
   Tensor heads(Tensor x, int64_t count);
-  mlir::Value allowed(const Shape &scores, const AttentionOptions &options);
+  mlir::Value shown(Tensor key, const AttentionOptions &options);
   bool fit(Tensor x, const WindowOptions &window, bool isPool,
            const std::string &where, Slid &slid);
 

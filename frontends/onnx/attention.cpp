@@ -16,9 +16,11 @@ constexpr double kNone = -INFINITY;
 /// What attention computes with; all of it [batch, heads, length, width].
 struct Parts {
   Value query, key, value;
-  Value bias;       // what the mask adds, or null
-  Value allowed;    // which keys a query may see, or null
-  int64_t past = 0; // keys before the first query
+  Value bias;          // what the mask adds, or null
+  Value allowed;       // which keys a query may see, or null
+  int64_t past = 0;    // keys before the first query
+  bool causal = false; // no key behind a query, beside what the mask says
+  SmallVector<int64_t> scores, mask; // shapes
 };
 
 int64_t extent(Value value, int64_t axis) {
@@ -84,8 +86,8 @@ Value position(const Building &b, ArrayRef<int64_t> shape, int64_t axis) {
 }
 
 /// A mask of scores: added, or, of truth values, what is allowed.
-absl::Status readMask(const Building &b, ArrayRef<int64_t> scores,
-                      Parts &parts) {
+absl::Status readMask(const Building &b, Parts &parts) {
+  ArrayRef<int64_t> scores = parts.scores;
   if (b.node.input(3).empty())
     return absl::OkStatus();
   GRADUS_ASSIGN_OR_RETURN(Value mask, b.importer.value(b.node, 3));
@@ -105,15 +107,15 @@ absl::Status readMask(const Building &b, ArrayRef<int64_t> scores,
     return b.node.error("its mask of shape [", joined(shape),
                         "] does not fit scores of shape [", joined(scores),
                         "]");
-  mask = broadcastLast(b.builder, b.location, mask, scores);
+  mask = broadcastLast(b.builder, b.location, mask, parts.mask);
   (truth ? parts.allowed : parts.bias) = mask;
   return absl::OkStatus();
 }
 
 /// Keys up to the query's own place, which counts from `offset` on; a window
 /// around it; none past the length of their sequence.
-absl::Status limitKeys(const Building &b, ArrayRef<int64_t> scores,
-                       Parts &parts) {
+absl::Status limitKeys(const Building &b, Parts &parts) {
+  ArrayRef<int64_t> scores = parts.mask;
   Value query = position(b, scores, 2), key = position(b, scores, 3), lengths;
   Value offset = b.number(parts.past, query);
   if (!b.node.input(6).empty()) {
@@ -126,7 +128,7 @@ absl::Status limitKeys(const Building &b, ArrayRef<int64_t> scores,
         both(b, parts.allowed, b.compare(IntegerIs::slt, key, lengths));
   }
   Value own = b.add(query, offset);
-  if (b.node.integer("is_causal", 0))
+  if (b.node.integer("is_causal", 0) && !parts.causal)
     parts.allowed = both(b, parts.allowed, b.compare(IntegerIs::sle, key, own));
   int64_t left = b.node.integer("left_window_size", -1),
           right = b.node.integer("right_window_size", -1);
@@ -197,6 +199,27 @@ Scores scoresOf(const Building &b, const Parts &parts) {
   return scores;
 }
 
+/// Whether one op says it all: it gives no scores away and bounds none.
+bool isPlain(const Building &b, const Parts &parts) {
+  return b.node.output(3).empty() && b.node.number("softcap", 0) <= 0 &&
+         tensorType(parts.query).getElementType().isF32();
+}
+
+/// The shape that a mask needs: no more heads and samples than it tells apart.
+SmallVector<int64_t> smallMask(const Building &b, const Parts &parts) {
+  SmallVector<int64_t> shape = {1, 1, parts.scores[2], parts.scores[3]};
+  absl::StatusOr<Value> mask = b.importer.value(b.node, 3);
+  ArrayRef<int64_t> given = !b.node.input(3).empty() && mask.ok()
+                                ? tensorType(*mask).getShape()
+                                : ArrayRef<int64_t>();
+  if (given.size() > 2 && given[given.size() - 3] > 1)
+    shape[1] = parts.scores[1];
+  if ((given.size() > 3 && given[given.size() - 4] > 1) ||
+      !b.node.input(6).empty())
+    shape[0] = parts.scores[0];
+  return shape;
+}
+
 absl::Status readParts(const Building &b, Parts &parts) {
   GRADUS_ASSIGN_OR_RETURN(parts.query, heads(b, 0, "q_num_heads"));
   GRADUS_ASSIGN_OR_RETURN(Value key, heads(b, 1, "kv_num_heads"));
@@ -215,10 +238,34 @@ absl::Status readParts(const Building &b, Parts &parts) {
                         joined(tensorType(parts.query).getShape()),
                         "] do not fit keys of shape [",
                         joined(tensorType(parts.key).getShape()), "]");
-  SmallVector<int64_t> scores = {extent(parts.query, 0), count,
-                                 extent(parts.query, 2), extent(parts.key, 2)};
-  GRADUS_RETURN_IF_ERROR(readMask(b, scores, parts));
-  return limitKeys(b, scores, parts);
+  parts.scores = {extent(parts.query, 0), count, extent(parts.query, 2),
+                  extent(parts.key, 2)};
+  parts.mask = isPlain(b, parts) ? smallMask(b, parts) : parts.scores;
+  parts.causal = isPlain(b, parts) && b.node.integer("is_causal", 0) &&
+                 parts.past == 0 && b.node.input(6).empty();
+  GRADUS_RETURN_IF_ERROR(readMask(b, parts));
+  return limitKeys(b, parts);
+}
+
+/// What the mask hides and adds, as one; null for none.
+Value maskOf(const Building &b, const Parts &parts) {
+  return parts.bias && parts.allowed
+             ? b.select(parts.allowed, parts.bias, b.number(kNone, parts.bias))
+         : parts.bias ? parts.bias
+                      : parts.allowed;
+}
+
+Value wholeAttention(const Building &b, const Parts &parts) {
+  double scale =
+      b.node.number("scale", 1 / std::sqrt(double(extent(parts.query, 3))));
+  SmallVector<int64_t> shape = parts.scores;
+  RankedTensorType type = tensorType(parts.query),
+                   rows = type.clone(ArrayRef(shape).drop_back());
+  shape.back() = extent(parts.value, 3);
+  return AttentionOp::create(b.builder, b.location, type.clone(shape), rows,
+                             parts.query, parts.key, parts.value,
+                             maskOf(b, parts), parts.causal, APFloat(scale))
+      .getResult();
 }
 
 absl::Status attention(Importer &importer, const Node &node) {
@@ -228,9 +275,14 @@ absl::Status attention(Importer &importer, const Node &node) {
   int64_t stage = node.integer("qk_matmul_output_mode", 0);
   if (stage < 0 || stage > 3)
     return node.error("qk_matmul_output_mode is ", stage, ", expected 0 to 3");
-  Scores scores = scoresOf(b, parts);
-  GRADUS_RETURN_IF_ERROR(importer.define(node, 3, scores.at(stage)));
-  Value result = matmul(b.builder, b.location, scores.softmax, parts.value);
+  Value result;
+  if (isPlain(b, parts)) {
+    result = wholeAttention(b, parts);
+  } else {
+    Scores scores = scoresOf(b, parts);
+    GRADUS_RETURN_IF_ERROR(importer.define(node, 3, scores.at(stage)));
+    result = matmul(b.builder, b.location, scores.softmax, parts.value);
+  }
   GRADUS_ASSIGN_OR_RETURN(RankedTensorType given, importer.type(node, 0));
   if (given.getRank() == 3)
     result = b.shaped(b.permuted(result, {0, 2, 1, 3}),

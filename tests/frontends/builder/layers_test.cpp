@@ -158,6 +158,19 @@ TEST_F(AttentionLayer, AMaskHidesKeys) {
             (Values{3, 30, 3, 30}));
 }
 
+TEST_F(AttentionLayer, WithoutAKeyGivesZeros) {
+  Tensor mask = net.integerInput("mask", {1, 2});
+  EXPECT_EQ(attend({.mask = mask}, {integers({1, 2}, {0, 0})}),
+            (Values{0, 0, 0, 0}));
+}
+
+TEST_F(AttentionLayer, RefusesKeysThatDoNotFit) {
+  Tensor x = net.input("x", {1, 2, 4}), key = net.input("key", {1, 3, 6});
+  net.output("y", net.attention(x, key, key, 2));
+  EXPECT_EQ(mistake(), "net: attention: queries of shape [1, 2, 4] do not fit "
+                       "keys of shape [1, 3, 6] and values of shape [1, 3, 6]");
+}
+
 TEST_F(AttentionLayer, BothAtOnce) {
   Tensor mask = net.integerInput("mask", {1, 2});
   EXPECT_EQ(attend({.causal = true, .mask = mask}, {integers({1, 2}, {1, 0})}),

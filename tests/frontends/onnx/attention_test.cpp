@@ -48,6 +48,12 @@ TEST(Attention, IsZeroWhereAMaskLeavesNothing) {
   expectEqual(run(model), {1.5, 0, 4});
 }
 
+TEST(Attention, TakesTwoMasksForOne) {
+  SmallModel model = even({"m"}).with("is_causal", 1);
+  model.floats("m", {1, 3}, {0, -INFINITY, 0});
+  expectEqual(run(model.with("right_window_size", 0)), {1, 1, 3.5});
+}
+
 TEST(Attention, SharesHeadsOfKeys) {
   SmallModel model;
   model.input("v", {1, 3, 1}).floats("q", {1, 3, 2}, {0, 0, 0, 0, 0, 0});
