@@ -143,7 +143,8 @@ SmallVector<StringRef>
 parametersBehind(Operation *op,
                  const llvm::MapVector<StringRef, Value> &trained) {
   SmallVector<StringRef> names;
-  for (Operation *each : llvm::reverse(computationOf(op)))
+  SmallVector<Operation *> computation = computationOf(op);
+  for (Operation *each : llvm::reverse(computation))
     if (auto read = dyn_cast<ReadOp>(each);
         read && trained.contains(read.getState()))
       names.push_back(read.getState());
@@ -244,9 +245,10 @@ struct AutodiffPass : impl::AutodiffBase<AutodiffPass> {
   static LogicalResult reportUntrained(GraphOp train, Operation *stop) {
     if (!stop)
       return train.emitError("has a loss that depends on no trained parameter");
-    return stop->emitError("stops the gradient: its result does not follow "
-                           "small changes, and no other way leads from the loss "
-                           "to a trained parameter");
+    return stop->emitError(
+        "stops the gradient: its result does not follow "
+        "small changes, and no other way leads from the loss "
+        "to a trained parameter");
   }
 
   /// Parameters without a path to the loss, such as those of a second head.
