@@ -33,14 +33,14 @@ struct Loss {
   RecipeObject recipe;
   const LossType *type = nullptr;
   unsigned output = 0; // its number among the model's outputs
-  std::string outputName;
-  mlir::RankedTensorType outputType;
-  std::string label; // the input that the labels come in; "" for none
+  std::string outputName = {};
+  mlir::RankedTensorType outputType = {};
+  std::string label = {}; // the input that the labels come in; "" for none
   LossReduction reduction = LossReduction::mean;
   double weight = 1;
   int64_t classAxis = 0;      // 0 <= classAxis < rank; where labels are classes
   int64_t ignoreIndex = -100; // the class that does not count
-  llvm::SmallVector<double> classWeights; // empty: all are 1
+  llvm::SmallVector<double> classWeights = {}; // empty: all are 1
 
   llvm::StringRef typeName() const;
   Labels labels() const;

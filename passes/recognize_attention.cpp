@@ -108,8 +108,8 @@ private:
       uses = 2;
     }
     auto softmax = probabilities.getDefiningOp<SoftmaxOp>();
-    bool isLast =
-        softmax && softmax.getAxis() == tensorType(softmax).getRank() - 1;
+    bool isLast = softmax && int64_t(softmax.getAxis()) ==
+                                 tensorType(softmax).getRank() - 1;
     if (!isLast || softmax.getLog() || !softmax.getInput().hasOneUse() ||
         std::distance(probabilities.use_begin(), probabilities.use_end()) !=
             uses)
