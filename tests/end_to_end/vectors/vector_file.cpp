@@ -71,11 +71,14 @@ static double excess(double found, double wanted, double limit) {
 
 void VectorFile::expectNear(const std::string &what,
                             const std::vector<double> &found,
-                            const Json &tensor, int64_t step) const {
+                            const Json &tensor, int64_t step,
+                            double rounding) const {
   std::vector<double> wanted = numbersOf(tensor, step);
   ASSERT_EQ(found.size(), wanted.size()) << what;
   double relative = json_["tolerance"]["rtol"],
          absolute = json_["tolerance"]["atol"], worst = 0;
+  for (double number : wanted)
+    absolute = std::max(absolute, rounding * std::abs(number));
   size_t at = 0;
   for (size_t i = 0; i < found.size(); ++i)
     if (double beyond = excess(found[i], wanted[i],

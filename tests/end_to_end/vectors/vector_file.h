@@ -27,8 +27,10 @@ public:
 
   /// Expects numbers to be those of a recorded tensor within the file's
   /// tolerance; `step` picks one along its leading axis. Names the worst.
+  /// `rounding` times the tensor's largest element is allowed for all.
   void expectNear(const std::string &what, const std::vector<double> &found,
-                  const Json &tensor, int64_t step = -1) const;
+                  const Json &tensor, int64_t step = -1,
+                  double rounding = 0) const;
   /// The same with the tolerance of losses.
   void expectLoss(int64_t step, double found, const Json &losses) const;
 
