@@ -227,9 +227,14 @@ Value AttentionKernel::masked(const Scalars &s, Value product, Value mask,
                               const Queries &block) {
   Value score = s.mul(product, s.number(scale_, product)),
         none = s.number(kNone, product);
-  if (mask && isa<FloatType>(mask.getType()))
+  if (mask && isa<FloatType>(mask.getType())) {
     score = s.add(score, mask);
-  else if (mask)
+    Value isSeen = arith::CmpFOp::create(
+        s.builder, s.loc, arith::CmpFPredicate::UNE, score, none);
+    Value bounded =
+        s.make<arith::MaximumFOp>({score, s.number(kLeastScore, score)});
+    score = s.select(isSeen, bounded, score);
+  } else if (mask)
     score = s.select(mask, score, none);
   if (!causal_)
     return score;
@@ -364,9 +369,10 @@ KernelOp AttentionKernel::backward() {
 /// Heads in one dimension: other views of the same memory.
 template <typename Op> SmallVector<Value> byHead(OpBuilder &builder, Op op) {
   SmallVector<Value> operands;
-  for (Value operand : op->getOperands()) {
+  for (auto [number, operand] : llvm::enumerate(op->getOperands())) {
     SmallVector<int64_t> shape(shapeOf(operand));
-    if (operand != op.getMask()) {
+    bool isMask = op.getMask() && number + 1 == op->getNumOperands();
+    if (!isMask) {
       shape[1] *= shape[0];
       shape.erase(shape.begin());
     }

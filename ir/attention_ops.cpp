@@ -176,8 +176,14 @@ Value SmallOps::masked(Value scores, bool keysFirst) const {
   bool isTruth = tensorType(mask).getElementType().isInteger(1);
   mask = broadcast(builder, loc, isTruth ? mask : wide(mask),
                    tensorType(scores).getShape(), allAxes(4));
-  return isTruth ? select(mask, scores, number(kNone, scores))
-                 : add(scores, mask);
+  if (isTruth)
+    return select(mask, scores, number(kNone, scores));
+  Value moved = add(scores, mask);
+  Value isSeen = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNE,
+                                       moved, number(kNone, moved));
+  return select(isSeen,
+                make<arith::MaximumFOp>({moved, number(kLeastScore, moved)}),
+                moved);
 }
 
 /// Hides from each query the keys behind it.

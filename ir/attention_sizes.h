@@ -8,6 +8,12 @@
 
 namespace gradus {
 
+/// Added masks move scores no lower, unless to -inf: huge negative numbers hide
+/// keys as this one does. Where all keys of a query are so hidden, its scores
+/// are alike and its logsumexp keeps enough digits for the gradient to find the
+/// same mean.
+inline constexpr double kLeastScore = -3e4;
+
 /// Queries [batch, heads, queries, width], keys [batch, heads, keys, width],
 /// values [batch, heads, keys, depth].
 struct AttentionSizes {
@@ -34,7 +40,10 @@ struct AttentionSizes {
     int64_t count = llvm::divideCeil(queries * keys, mostScores);
     if (causal)
       count = std::max(count, std::clamp<int64_t>(queries / causalRows, 1, 4));
-    return count <= most ? count : 0;
+    // Of few long rows a block may hold more than its share.
+    bool fits =
+        int64_t(llvm::divideCeil(queries, count)) * keys <= mostScores * 5 / 4;
+    return count <= most && fits ? count : 0;
   }
 
 private:

@@ -60,11 +60,15 @@ private:
     if (mask) {
       int64_t place = placeInMask(row, j);
       if (mask->isFloat)
-        score += mask->floats[place];
+        score = bounded(score + mask->floats[place]);
       else if (!mask->integers[place])
         score = -INFINITY;
     }
     return causal && j > i ? -INFINITY : score;
+  }
+
+  static double bounded(double score) {
+    return score < kLeastScore && score != -INFINITY ? kLeastScore : score;
   }
 
   int64_t placeInMask(int64_t row, int64_t j) const {

@@ -248,8 +248,9 @@ Tensor ProgramBuilder::attention(Tensor query, Tensor key, Tensor value,
   shape[3] = v.shape()[3];
   auto op = AttentionOp::create(
       builder_, numbered("attention"), type.clone(ArrayRef<int64_t>(shape)),
-      type.clone(ArrayRef<int64_t>(shape).drop_back()), q.value(), k.value(),
-      v.value(), mask, options.causal, APFloat(scale));
+      RankedTensorType::get(ArrayRef<int64_t>(shape).drop_back(),
+                            computeType(type.getElementType())),
+      q.value(), k.value(), v.value(), mask, options.causal, APFloat(scale));
   return reshape(transpose(Tensor(op.getResult()), {0, 2, 1, 3}),
                  {given[0], given[1], value.shape().back()});
 }

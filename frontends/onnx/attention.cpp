@@ -91,6 +91,9 @@ absl::Status readMask(const Building &b, Parts &parts) {
   if (b.node.input(3).empty())
     return absl::OkStatus();
   GRADUS_ASSIGN_OR_RETURN(Value mask, b.importer.value(b.node, 3));
+  // Numbers of any type are added to the scores.
+  if (!tensorType(mask).getElementType().isInteger(1))
+    mask = castTo(b, mask, tensorType(parts.query).getElementType());
   RankedTensorType type = tensorType(mask);
   SmallVector<int64_t> shape(type.getShape()), none(type.getRank(), 0),
       high(type.getRank(), 0);

@@ -120,6 +120,26 @@ TEST(Evaluate, AttentionUnderAnAddedMaskIsPyTorchs) {
                 0.0206088397, 0.407833425}});
 }
 
+// As softmax in f32 does, of which nothing but the mask is left.
+TEST(Evaluate, AQueryWhoseKeysAreAllPushedAwayHasTheirMean) {
+  Case test{", %m: tensor<1x1x3x1xf64>",
+            " mask %m",
+            ", tensor<1x1x3x1xf64>",
+            {floats({1, 1, 3, 1}, {0, -1e9, -3.4028235e38})},
+            {},
+            {},
+            {},
+            {}};
+  auto found = forward(test);
+  for (int64_t row : {1, 2})
+    EXPECT_NEAR(found[0].floats[row], (2 - 1 + 0.5) / 3, 1e-9);
+  // Each row of probabilities adds up to 1, so the head's gradients of values
+  // add up to the slopes.
+  auto slopes = backward(test, found[0], found[1]);
+  const std::vector<double> &ofValue = slopes[2].floats;
+  EXPECT_NEAR(ofValue[0] + ofValue[1] + ofValue[2], 1 - 2 + 0.5, 1e-9);
+}
+
 TEST(Evaluate, AQueryThatSeesNoKeyHasTheResultZero) {
   Case test{", %m: tensor<1x1x3x1xi1>",
             " mask %m",
