@@ -16,7 +16,8 @@
  * are copied in and outputs copied out before a call returns.
  *
  * Threads. A session may be used by any one thread at a time; different
- * sessions are independent. gradus_cancel alone may be called at any time, from
+ * sessions are independent. The thread that runs steps computes, too, and needs
+ * 2 MiB of stack. gradus_cancel alone may be called at any time, from
  * any thread or signal handler.
  *
  * Errors. Functions that can fail return a gradus_status; gradus_last_error

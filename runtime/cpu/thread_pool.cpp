@@ -19,6 +19,10 @@ namespace {
 
 constexpr auto kSpin = std::chrono::microseconds(100);
 
+/// Kernels keep what they compute between loops on the stack, attention up to
+/// 1.5 MiB. Said here, because the default is whatever `ulimit -s` says.
+constexpr size_t kStackSize = size_t{8} << 20;
+
 void sleepWhile(std::atomic<int32_t> &word, int32_t value) {
   syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, value, nullptr, nullptr, 0);
 }
@@ -50,12 +54,17 @@ ThreadPool::ThreadPool(int threads)
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, kStackSize);
   for (size_t i = 1; i < static_cast<size_t>(threads) && !failure_; ++i) {
     auto worker = std::make_unique<Worker>(Worker{this, i, {}});
-    failure_ = pthread_create(&worker->thread, nullptr, enter, worker.get());
+    failure_ =
+        pthread_create(&worker->thread, &attributes, enter, worker.get());
     if (!failure_)
       workers_.push_back(std::move(worker));
   }
+  pthread_attr_destroy(&attributes);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
