@@ -91,13 +91,18 @@ struct Classes {
   Value atLabel(Value value) const {
     return overClasses(f.where(isLabel, value));
   }
-  /// A value a label, NaN for a label that is no class.
-  Value nanOutside(Value value) const {
+  /// For each label 1, NaN if it counts but is no class: a factor, which makes
+  /// gradients NaN as well.
+  Value nanOutside() const {
     // As an unsigned number, one below zero is large.
     Value isClass =
         f.compare(arith::CmpIPredicate::ult, f.label,
                   splat(f.builder, f.loc, f.label.getType(), f.loss.classes()));
-    return f.select(isClass, value, f.number(std::nan(""), value));
+    auto type =
+        tensorType(f.label).clone(tensorType(f.output).getElementType());
+    Value one = splat(f.builder, f.loc, type, 1);
+    Value factor = f.select(isClass, one, f.number(std::nan(""), one));
+    return f.select(counted, factor, one);
   }
   /// The weight of each label: 1, or that of its class; 0 if it is ignored.
   Value weights() const;
@@ -146,7 +151,11 @@ Terms likelihood(const Formula &f, Value logs) {
   Classes classes(f);
   double smoothing = f.recipe.number("label_smoothing", 0);
   Value weights = classes.weights();
-  Value atLabel = classes.nanOutside(classes.atLabel(logs));
+  // No class is at a label outside, so its loss needs the factor as well as
+  // the gradients of its classes.
+  Value inside = classes.nanOutside();
+  logs = f.multiply(logs, classes.over(inside));
+  Value atLabel = f.multiply(classes.atLabel(logs), inside);
   Value each = f.multiply(f.where(classes.counted, atLabel),
                           f.scale(smoothing - 1, weights));
   if (smoothing > 0) {
@@ -189,8 +198,8 @@ Terms multiMargin(const Formula &f) {
   Value zero = f.number(0, cost);
   cost =
       f.select(classes.isLabel, zero, f.select(f.less(zero, gap), cost, zero));
-  Value total =
-      f.where(classes.counted, classes.nanOutside(classes.overClasses(cost)));
+  cost = f.multiply(cost, classes.over(classes.nanOutside()));
+  Value total = f.where(classes.counted, classes.overClasses(cost));
   Value each =
       f.multiply(total, f.scale(1.0 / f.loss.classes(), classes.weights()));
   return {each, convert(f.builder, f.loc, classes.counted,
@@ -265,7 +274,8 @@ Terms hinge(const Formula &f) {
   Value product = f.multiply(f.label, f.output);
   Value gap =
       f.subtract(f.number(f.recipe.number("margin", 1), product), product);
-  return {f.where(f.less(f.number(0, gap), gap), gap), {}};
+  Value zero = f.number(0, gap);
+  return {f.select(f.less(gap, zero), zero, gap), {}};
 }
 
 /// `x` for t = 1, `max(0, margin - x)` for t = -1

@@ -35,7 +35,8 @@ struct Loss {
   unsigned output = 0; // its number among the model's outputs
   std::string outputName = {};
   mlir::RankedTensorType outputType = {};
-  std::string label = {}; // the input that the labels come in; "" for none
+  bool isPerSample = false; // the output's first axis counts the samples
+  std::string label = {};   // the input that the labels come in; "" for none
   LossReduction reduction = LossReduction::mean;
   double weight = 1;
   int64_t classAxis = 0;      // 0 <= classAxis < rank; where labels are classes
@@ -48,7 +49,7 @@ struct Loss {
   mlir::RankedTensorType labelType() const;
   int64_t classes() const { return outputType.getDimSize(classAxis); }
   /// Whether padding after a batch's real samples can be kept out of it.
-  bool masksPadding() const { return outputType.getRank() > 0; }
+  bool masksPadding() const { return isPerSample; }
 };
 
 /// The names of all types, for errors.

@@ -37,6 +37,16 @@ FailureOr<unsigned> findOutput(const Loss &loss, ArrayRef<StringRef> names) {
   return failure();
 }
 
+/// How many samples the model takes at once: the first size of its first input
+/// that has one; 0 without one.
+int64_t samplesOf(GraphOp model) {
+  for (Type type : model.getArgumentTypes())
+    if (auto tensor = dyn_cast<RankedTensorType>(type);
+        tensor && tensor.getRank() > 0)
+      return tensor.getDimSize(0);
+  return 0;
+}
+
 LogicalResult readOutput(GraphOp model, Loss &loss) {
   FailureOr<unsigned> output = findOutput(loss, outputNames(model));
   if (failed(output))
@@ -45,8 +55,11 @@ LogicalResult readOutput(GraphOp model, Loss &loss) {
   loss.output = *output;
   loss.outputName = model.getOutputName(*output).str();
   loss.outputType = dyn_cast<RankedTensorType>(type);
-  if (loss.outputType && isa<FloatType>(loss.outputType.getElementType()))
+  if (loss.outputType && isa<FloatType>(loss.outputType.getElementType())) {
+    loss.isPerSample = loss.outputType.getRank() > 0 &&
+                       loss.outputType.getDimSize(0) == samplesOf(model);
     return success();
+  }
   return loss.recipe.error("output")
          << "has type " << type << ", expected a tensor of floats";
 }
@@ -97,6 +110,13 @@ LogicalResult checkPositiveWeights(const Loss &loss) {
          << "axis of the output " << loss.outputType;
 }
 
+LogicalResult checkDelta(const Loss &loss) {
+  double delta = loss.recipe.number("delta", 1);
+  if (delta > 0)
+    return success();
+  return loss.recipe.error("delta") << "is not above 0";
+}
+
 LogicalResult readReduction(Loss &loss) {
   std::string name = loss.recipe.text("reduction", "mean");
   bool batchMean = loss.typeName() == "kl_div" && name == "batchmean";
@@ -122,7 +142,7 @@ FailureOr<Loss> readLoss(GraphOp model, RecipeObject recipe) {
   }
   if (failed(readOutput(model, loss)) || failed(readReduction(loss)) ||
       (hasClassAxis(loss) && failed(readClasses(loss))) ||
-      failed(checkPositiveWeights(loss)))
+      failed(checkPositiveWeights(loss)) || failed(checkDelta(loss)))
     return failure();
   loss.weight = recipe.number("weight", 1.0);
   if (loss.labels() != Labels::none)

@@ -68,10 +68,10 @@ struct TrainingStepPass : impl::TrainingStepBase<TrainingStepPass> {
     report(train);
   }
 
-  /// Whether @evaluate can leave padding out. It cannot if all losses are
-  /// numbers that the model itself computes.
+  /// Whether @evaluate can leave padding out. It cannot if the model itself
+  /// makes one number of several samples.
   bool masksPadding() const {
-    return llvm::any_of(losses,
+    return llvm::all_of(losses,
                         [](const Loss &loss) { return loss.masksPadding(); });
   }
 
@@ -81,6 +81,11 @@ struct TrainingStepPass : impl::TrainingStepBase<TrainingStepPass> {
       if (masksPadding() && model.getInputName(i) == "count")
         return model.emitError("has an input named \"count\", the name of an "
                                "input that training adds; rename the model's");
+    for (const Loss &loss : losses)
+      if (masksPadding() && loss.label == "count")
+        return loss.recipe.error("label")
+               << "is \"count\", the name of an input that training adds; "
+                  "choose another";
     return success();
   }
 

@@ -13,7 +13,10 @@
 #include "absl/strings/strip.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
+#include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <set>
 #include <stdexcept>
@@ -66,11 +69,19 @@ class Draft {
 public:
   explicit Draft(const fs::path &folder)
       : target_(folder.filename().empty() ? folder.parent_path() : folder),
-        path_(target_.string() + ".partial") {
+        path_(target_.string() + ".XXXXXX") {
     if (fs::exists(target_))
       refuse(target_.string(), ": is there already; name a new folder");
-    fs::remove_all(path_);
-    fs::create_directories(path_);
+    if (target_.has_parent_path())
+      fs::create_directories(target_.parent_path());
+    std::string name = path_;
+    if (!mkdtemp(name.data()))
+      refuse(target_.string(), ": cannot be made: ", std::strerror(errno));
+    path_ = name;
+    fs::permissions(path_,
+                    fs::perms::group_read | fs::perms::group_exec |
+                        fs::perms::others_read | fs::perms::others_exec,
+                    fs::perm_options::add);
   }
   ~Draft() {
     std::error_code none;
@@ -169,7 +180,7 @@ void Recorder::checkRecipe() const {
            "of `batch_norm_variance`");
   if (recipe_["loss"].contains("of") ||
       !recipe_["loss"].value("label", Json()).is_null() ||
-      train().inputs.back().name != "label")
+      train().inputs.empty() || train().inputs.back().name != "label")
     refuse(
         "recipe: a recorded case has one loss, whose labels come in `label`");
 }

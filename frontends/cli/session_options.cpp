@@ -193,6 +193,18 @@ static nlohmann::json termsOf(const nlohmann::json &recipe) {
   return loss.contains("of") ? loss["of"] : nlohmann::json::array({loss});
 }
 
+/// Allows of a label that several losses share what each of them can take.
+static void restrict(data::LabelRule &rule, const data::LabelRule &other) {
+  if (rule.classes == 0 || other.classes == 0)
+    rule.classes = std::max(rule.classes, other.classes);
+  else
+    rule.classes = std::min(rule.classes, other.classes);
+  if (rule.ignore != other.ignore)
+    rule.ignore.reset();
+  if (rule.weights != other.weights)
+    rule.weights.clear(); // no weight is that of the whole loss
+}
+
 data::LabelRules labelRules(const Session &session) {
   data::LabelRules rules;
   for (const nlohmann::json &loss : termsOf(recipeOf(session))) {
@@ -205,8 +217,8 @@ data::LabelRules labelRules(const Session &session) {
     data::LabelRule rule =
         classes ? labelRule(session, loss) : data::LabelRule();
     auto [place, isNew] = rules.emplace(name, rule);
-    if (!isNew && place->second.weights != rule.weights)
-      place->second.weights.clear(); // no weight is that of the whole loss
+    if (!isNew)
+      restrict(place->second, rule);
   }
   int64_t classes = session.artifact().header().classes();
   if (classes > 0 && rules["label"].classes == 0)

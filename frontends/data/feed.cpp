@@ -31,7 +31,8 @@ std::string withSamples(const TensorType &type) {
 }
 
 bool takesCount(const TensorInfo &input) {
-  return input.name == "count" && input.type.shape.empty();
+  return input.name == "count" &&
+         input.type == runtime::TensorType{runtime::DType::i64, {}};
 }
 
 template <typename From, typename To>

@@ -124,6 +124,18 @@ TEST(LossesOfClasses, AreNoNumberWhereALabelIsNoClass) {
                label = tensor({2}, {1, 3}, /*isFloat=*/false);
     auto run = compiled.run("train", {{"x", x}, {"label", label}});
     EXPECT_TRUE(std::isnan(run.at("loss").floats[0])) << type;
+    const HostTensor moved = compiled.states().at("p");
+    EXPECT_TRUE(std::isfinite(moved.floats[0])) << type;
+    EXPECT_TRUE(std::isnan(moved.floats[3])) << type;
+  }
+}
+
+TEST(Losses, KeepNoNumberAsNoNumber) {
+  for (const char *type : {"hinge", "hinge_embedding", "bce_with_logits"}) {
+    Compiled compiled(program({2}, {{"type", type}}));
+    HostTensor x = tensor({2}, {1, std::nan("")}), label = tensor({2}, {1, 1});
+    auto run = compiled.run("train", {{"x", x}, {"label", label}});
+    EXPECT_TRUE(std::isnan(run.at("loss").floats[0])) << type;
   }
 }
 

@@ -8,6 +8,8 @@
 // CHECK-DAG:       %[[LOGS:.*]] = gradus.softmax log %x axis 1
 // CHECK-DAG:       %[[COUNTED:.*]] = arith.cmpi ne, %label
 // CHECK:           %[[WEIGHTS:.*]] = arith.select %[[COUNTED]]
+// CHECK:           %[[INSIDE:.*]] = arith.select %[[COUNTED]]
+// CHECK:           arith.mulf %{{.*}}, %[[INSIDE]] : tensor<2xf32>
 // CHECK:           %[[OF:.*]] = arith.select %[[COUNTED]]
 // CHECK:           %[[EACH:.*]] = arith.mulf %[[OF]]
 // CHECK:           %[[SUM:.*]] = gradus.reduce sum %[[EACH]] axes [0] : tensor<2xf32> -> tensor<f32>

@@ -30,3 +30,21 @@ gradus.program @taken_name attributes {recipe = {loss = {type = "mse"}}} {
 // expected-error @below {{has no graph @predict to train}}
 gradus.program @no_model attributes {recipe = {loss = {type = "mse"}}} {
 }
+
+// -----
+
+// expected-error @below {{recipe: loss.label is "count", the name of an input that training adds; choose another}}
+gradus.program @taken_label attributes {recipe = {loss = {type = "mse", label = "count"}}} {
+  gradus.graph @predict(%x: tensor<4xf32>) -> (y: tensor<4xf32>) {
+    gradus.return %x : tensor<4xf32>
+  }
+}
+
+// -----
+
+// expected-error @below {{recipe: loss.delta is not above 0}}
+gradus.program @flat_huber attributes {recipe = {loss = {type = "huber", delta = 0.0}}} {
+  gradus.graph @predict(%x: tensor<4xf32>) -> (y: tensor<4xf32>) {
+    gradus.return %x : tensor<4xf32>
+  }
+}
