@@ -283,8 +283,8 @@ private:
     for (NestOp consumer : nestsUsing(producer))
       asked += pointsAsked(consumer, producer);
     bool isFree = isMove(producer) || isWidening(producer);
-    int64_t times = isFree ? asked : isCheap(producer) ? 2 : 1;
-    return asked <= times * product(producer.getParallel());
+    int64_t times = isCheap(producer) ? 2 : 1;
+    return isFree || asked <= times * product(producer.getParallel());
   }
 
   /// Reductions and elementwise work over the same elements read them once.
