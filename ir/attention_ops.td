@@ -21,6 +21,10 @@ def AttentionOp : TensorOp<"attention", [
 
     `logsumexp = log sum_j exp(score)`, `result = sum_j exp(score - logsumexp) value`.
 
+    A float mask moves scores no lower than -30000, unless to -inf: a larger
+    number hides a key no better, and a logsumexp of that size would have no
+    digits left for the gradient.
+
     A query that sees no key (all of its scores are -inf) has the result 0, the
     logsumexp 0 and no part in any gradient; the softmax alone would make NaN of
     it.

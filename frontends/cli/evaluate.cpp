@@ -22,6 +22,8 @@ struct EvaluateOptions {
 
 constexpr const char *kFooter =
     R"(Every sample counts once: the last batch is padded and the padding masked.
+Where the loss cannot leave padding out (the model computes it itself, or an
+output's first axis is not the batch's), only samples that fill batches count.
 Labels that the loss ignores (loss.ignore_index) do not count.
 
 Example:
@@ -59,7 +61,7 @@ void run(const EvaluateOptions &options) {
   if (int64_t left = feed.samples() - evaluatedSamples(feed))
     std::fprintf(stderr,
                  "gradus: the last %lld samples fill no batch and do not "
-                 "count: the model computes its loss itself\n",
+                 "count: the loss cannot leave padding out\n",
                  static_cast<long long>(left));
   for (const Metric &metric : metrics)
     if (!std::isfinite(metric.value))

@@ -47,8 +47,7 @@ std::vector<Metric> evaluate(Session &session, int graph,
   if (samples == 0)
     throw badInput("the data have ", feed.samples(),
                    " samples, which do not fill a batch of ", feed.batch(),
-                   "; the model computes its loss itself, so padding would "
-                   "count");
+                   "; the loss cannot leave padding out");
   data::Batches batches(
       feed, {.end = data::Batches::perEpoch(feed, !feed.tellsCount())});
   size_t inputs = feed.inputCount();

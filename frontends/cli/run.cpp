@@ -97,10 +97,11 @@ void checkValues(const data::Dataset &inputs, const TensorInfo &input,
 std::vector<Source> sourcesOf(const data::Dataset &inputs,
                               const Session &session, int graph) {
   const GraphInfo &info = session.graphs()[graph];
+  const data::LabelRules labels = labelRules(session);
   std::vector<Source> sources;
   for (const TensorInfo &input : info.inputs) {
     sources.push_back(sourceOf(inputs, info, input));
-    checkValues(inputs, input, sources.back(), labelRules(session));
+    checkValues(inputs, input, sources.back(), labels);
   }
   return sources;
 }

@@ -22,9 +22,7 @@ Value timesEarlier(const Building &b, Value value, int64_t axis,
     return std::clamp<int64_t>(reverse ? i + distance : i - distance, 0,
                                size - 1);
   });
-  Value numbers =
-      iota(b.builder, b.location,
-           RankedTensorType::get(shape, b.builder.getI64Type()), axis);
+  Value numbers = b.indicesAlong(shape, axis);
   auto is = reverse ? arith::CmpIPredicate::slt : arith::CmpIPredicate::sge;
   Value there = b.compare(
       is, numbers, b.number(reverse ? size - distance : distance, numbers));
@@ -38,9 +36,7 @@ Value exclusive(const Building &b, Value value, int64_t axis, bool reverse) {
   Value shifted = b.gatherAlong(value, axis, size, [&](int64_t i) {
     return std::clamp<int64_t>(reverse ? i + 1 : i - 1, 0, size - 1);
   });
-  Value numbers =
-      iota(b.builder, b.location,
-           RankedTensorType::get(shape, b.builder.getI64Type()), axis);
+  Value numbers = b.indicesAlong(shape, axis);
   Value edge = b.compare(arith::CmpIPredicate::eq, numbers,
                          b.number(reverse ? size - 1 : 0, numbers));
   return b.select(edge, b.number(1, value), shifted);
@@ -77,9 +73,7 @@ Value cropOrPad(const Building &b, Value value, int64_t axis, int64_t wanted) {
   if (wanted <= size)
     return result;
   shape[axis] = wanted;
-  Value numbers =
-      iota(b.builder, b.location,
-           RankedTensorType::get(shape, b.builder.getI64Type()), axis);
+  Value numbers = b.indicesAlong(shape, axis);
   Value inside = b.make<arith::AndIOp>(
       b.compare(arith::CmpIPredicate::sge, numbers, b.number(before, numbers)),
       b.compare(arith::CmpIPredicate::slt, numbers,
@@ -128,8 +122,7 @@ absl::Status reverseSequence(Importer &importer, const Node &node) {
   Value rows = b.permuted(input, order);
   lengths = castTo(b, lengths, b.builder.getI64Type());
   ArrayRef<int64_t> shape = tensorType(rows).getShape().take_front(2);
-  Value here = iota(b.builder, b.location,
-                    RankedTensorType::get(shape, b.builder.getI64Type()), 1);
+  Value here = b.indicesAlong(shape, 1);
   Value end = broadcast(b.builder, b.location, lengths, shape, {0});
   Value turned = b.sub(b.sub(end, b.number(1, end)), here);
   Value at =

@@ -80,11 +80,6 @@ Value both(const Building &b, Value x, Value y) {
   return !x ? y : b.make<arith::AndIOp>(x, y);
 }
 
-Value position(const Building &b, ArrayRef<int64_t> shape, int64_t axis) {
-  return iota(b.builder, b.location,
-              RankedTensorType::get(shape, b.builder.getI64Type()), axis);
-}
-
 /// A mask of scores: added, or, of truth values, what is allowed.
 absl::Status readMask(const Building &b, Parts &parts) {
   ArrayRef<int64_t> scores = parts.scores;
@@ -119,7 +114,8 @@ absl::Status readMask(const Building &b, Parts &parts) {
 /// around it; none past the length of their sequence.
 absl::Status limitKeys(const Building &b, Parts &parts) {
   ArrayRef<int64_t> scores = parts.mask;
-  Value query = position(b, scores, 2), key = position(b, scores, 3), lengths;
+  Value query = b.indicesAlong(scores, 2), key = b.indicesAlong(scores, 3),
+        lengths;
   Value offset = b.number(parts.past, query);
   if (!b.node.input(6).empty()) {
     GRADUS_ASSIGN_OR_RETURN(lengths, b.importer.value(b.node, 6, 1));

@@ -49,6 +49,12 @@ struct Building {
     return transpose(builder, location, value, order);
   }
 
+  /// The index along `axis` of each element of a shape, as i64.
+  mlir::Value indicesAlong(llvm::ArrayRef<int64_t> shape, int64_t axis) const {
+    return iota(builder, location,
+                mlir::RankedTensorType::get(shape, builder.getI64Type()), axis);
+  }
+
   /// The slices of `input` along `axis` that stand at these places.
   mlir::Value gatherAlong(mlir::Value input, int64_t axis,
                           llvm::ArrayRef<int64_t> places) const {

@@ -11,12 +11,6 @@ using namespace mlir;
 using IntegerIs = arith::CmpIPredicate;
 using FloatIs = arith::CmpFPredicate;
 
-/// The index along an axis of each element of a shape, as i64.
-Value indices(const Building &b, ArrayRef<int64_t> shape, int64_t axis) {
-  return iota(b.builder, b.location,
-              RankedTensorType::get(shape, b.builder.getI64Type()), axis);
-}
-
 Value along(const Building &b, Value value, ArrayRef<int64_t> shape,
             int64_t axis) {
   return broadcastAlong(b.builder, b.location, value, shape, axis);
@@ -45,7 +39,7 @@ absl::Status argExtreme(Importer &importer, const Node &node) {
                    ? b.make<arith::CmpFOp>(FloatIs::OEQ, input, extreme)
                    : b.compare(IntegerIs::eq, input, extreme);
   bool last = node.integer("select_last_index", 0);
-  Value numbers = indices(b, shape, axis);
+  Value numbers = b.indicesAlong(shape, axis);
   Value loser = b.number(last ? -1 : shape[axis], numbers);
   Value found =
       reduce(b.builder, b.location, last ? Reduction::max : Reduction::min,
@@ -79,8 +73,8 @@ Value rankOf(const Building &b, Value input, int64_t axis, bool largest) {
   };
   Value beats = largest ? is(FloatIs::OGT, IntegerIs::sgt)
                         : is(FloatIs::OLT, IntegerIs::slt);
-  Value earlier = b.compare(IntegerIs::slt, indices(b, pairs, shape.size()),
-                            indices(b, pairs, axis));
+  Value earlier = b.compare(IntegerIs::slt, b.indicesAlong(pairs, shape.size()),
+                            b.indicesAlong(pairs, axis));
   Value tied = b.make<arith::AndIOp>(is(FloatIs::OEQ, IntegerIs::eq), earlier);
   Value before =
       castTo(b, b.make<arith::OrIOp>(beats, tied), b.builder.getI64Type());
@@ -106,14 +100,15 @@ absl::Status topK(Importer &importer, const Node &node) {
   auto spread = [&](Value value) {
     return broadcastAlong(b.builder, b.location, value, pairs, {axis});
   };
-  Value here = b.compare(IntegerIs::eq, spread(rank), indices(b, pairs, axis));
+  Value here =
+      b.compare(IntegerIs::eq, spread(rank), b.indicesAlong(pairs, axis));
   auto pick = [&](Value value) {
     Value all = spread(value);
     return sum(b.builder, b.location, b.select(here, all, b.number(0, all)),
                {axis + 1});
   };
   GRADUS_RETURN_IF_ERROR(importer.define(node, 0, pick(input)));
-  return importer.define(node, 1, pick(indices(b, shape, axis)));
+  return importer.define(node, 1, pick(b.indicesAlong(shape, axis)));
 }
 
 //===-- sums and products -------------------------------------------------===//
@@ -131,7 +126,8 @@ absl::Status cumulativeSum(Importer &importer, const Node &node) {
     return node.error(axis.status().message());
   SmallVector<int64_t> pairs = inserted(shape, *axis, shape[*axis]);
   Value terms = broadcastAlong(b.builder, b.location, input, pairs, {*axis});
-  Value result = indices(b, pairs, *axis), term = indices(b, pairs, *axis + 1);
+  Value result = b.indicesAlong(pairs, *axis),
+        term = b.indicesAlong(pairs, *axis + 1);
   if (node.integer("reverse", 0))
     std::swap(result, term);
   bool exclusive = node.integer("exclusive", 0);
@@ -155,8 +151,8 @@ absl::Status triangle(Importer &importer, const Node &node) {
   if (!node.input(1).empty()) {
     GRADUS_ASSIGN_OR_RETURN(diagonal, importer.integers(node, 1, "k"));
   }
-  Value row = indices(b, shape, shape.size() - 2);
-  Value column = indices(b, shape, shape.size() - 1);
+  Value row = b.indicesAlong(shape, shape.size() - 2);
+  Value column = b.indicesAlong(shape, shape.size() - 1);
   Value limit = b.add(row, b.number(diagonal.front(), row));
   Value kept =
       b.compare(node.integer("upper", 1) ? IntegerIs::sge : IntegerIs::sle,
@@ -182,7 +178,7 @@ absl::Status oneHot(Importer &importer, const Node &node) {
   Value fromEnd = b.add(at, b.number(classes, at));
   at = b.select(b.compare(IntegerIs::slt, at, b.number(0, at)), fromEnd, at);
   Value hot = b.compare(IntegerIs::eq, along(b, at, result, axis),
-                        indices(b, result, axis));
+                        b.indicesAlong(result, axis));
   auto value = [&](int64_t which) {
     RankedTensorType one = tensorType(values).clone(ArrayRef<int64_t>{1});
     Value taken = b.make<SliceOp>(one, values, ArrayRef<int64_t>{which},

@@ -111,9 +111,7 @@ absl::Status hardmax(Importer &importer, const Node &node) {
   Value largest =
       along(reduce(b.builder, b.location, Reduction::max, input, {axis}));
   Value wins = b.make<arith::CmpFOp>(arith::CmpFPredicate::OEQ, input, largest);
-  Value numbers =
-      iota(b.builder, b.location,
-           RankedTensorType::get(shape, b.builder.getI64Type()), axis);
+  Value numbers = b.indicesAlong(shape, axis);
   Value first = along(
       reduce(b.builder, b.location, Reduction::min,
              b.select(wins, numbers, b.number(shape[axis], numbers)), {axis}));

@@ -75,6 +75,13 @@ private:
   }
 };
 
+using Fields = std::vector<Field>;
+
+inline Fields operator+(Fields one, const Fields &other) {
+  one.insert(one.end(), other.begin(), other.end());
+  return one;
+}
+
 /// The whole recipe, as one object.
 const Field &recipeField();
 

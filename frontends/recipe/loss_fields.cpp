@@ -7,12 +7,6 @@ namespace gradus::recipe {
 namespace {
 
 using enum Kind;
-using Fields = std::vector<Field>;
-
-Fields operator+(Fields one, const Fields &other) {
-  one.insert(one.end(), other.begin(), other.end());
-  return one;
-}
 
 Field real(std::string_view key, std::string_view fallback,
            std::string_view help) {

@@ -7,12 +7,6 @@ namespace gradus::recipe {
 namespace {
 
 using enum Kind;
-using Fields = std::vector<Field>;
-
-Fields operator+(Fields one, const Fields &other) {
-  one.insert(one.end(), other.begin(), other.end());
-  return one;
-}
 
 //===-- keys that several have --------------------------------------------===//
 
