@@ -25,9 +25,12 @@ using plan::Split;
 struct Limits {
   int64_t tinyWork;  // of a graph that is one kernel
   int64_t smallWork; // of a nest that is worth no launch of its own
-  int64_t tinyBytes = 256 * 1024;
+  /// Of what a flat launch reads last: with more it would keep gradients alive
+  /// that another launch could have freed, and taken from cache.
+  int64_t freedBytes;
   /// How many small nests together are worth no second thread.
   int64_t smallNests = 4;
+  int64_t tinyBytes = 256 * 1024; // as tinyWork
 };
 
 /// Whether a nest computes new values of states and nothing else.
@@ -35,6 +38,20 @@ bool isUpdate(NestOp nest) {
   return !nest->use_empty() &&
          llvm::all_of(nest->getUsers(),
                       [](Operation *user) { return isa<WriteOp>(user); });
+}
+
+/// Bytes that only this nest still needs of what the graph computes: they are
+/// free once it has run.
+int64_t bytesFreedBy(NestOp nest) {
+  int64_t bytes = 0;
+  for (Value operand : nest->getOperands()) {
+    Value value = viewedBy(operand);
+    bool isComputed = isa_and_present<NestOp, plan::LibraryOp, plan::LaunchOp>(
+        value.getDefiningOp());
+    if (isComputed && operand.hasOneUse() && value.hasOneUse())
+      bytes += bytesOf(value.getType());
+  }
+  return bytes;
 }
 
 class GraphKernels {
@@ -67,6 +84,7 @@ private:
     KernelGroup kernel;
     KernelOp flat = {}; // the kernel of a flat group
     int64_t work = 0;
+    int64_t freed = 0; // bytes
   };
 
   bool isTiny(ArrayRef<NestOp> nests) {
@@ -110,7 +128,7 @@ private:
   void placeFlat(NestOp nest) {
     KernelOp kernel = flatKernel(nest, kernels_);
     for (auto [index, group] : llvm::enumerate(groups_))
-      if (group.flat == kernel &&
+      if (group.flat == kernel && group.freed < limits_.freedBytes &&
           !dependsOnGroup(nest, index, /*directly=*/true))
         return add(nest, index);
     groups_.push_back({{Split::flat, {}}, kernel});
@@ -133,6 +151,7 @@ private:
     groupOf_[nest] = index;
     groups_[index].kernel.nests.push_back(nest);
     groups_[index].work += costOf(nest).work;
+    groups_[index].freed += bytesFreedBy(nest);
   }
 
   bool hasRowPartner(NestOp nest) {
@@ -258,7 +277,9 @@ struct FormKernels : impl::FormKernelsBase<FormKernels> {
   void runOnOperation() override {
     KernelTable kernels(getOperation());
     for (auto graph : getOperation().getBody().getOps<GraphOp>())
-      GraphKernels(graph, kernels, {tinyWork, smallWork}, getArgument()).run();
+      GraphKernels(graph, kernels, {tinyWork, smallWork, freedBytes},
+                   getArgument())
+          .run();
   }
 };
 

@@ -332,6 +332,8 @@ def FormKernels : Pass<"form-kernels", "::gradus::ProgramOp"> {
            "A graph of less work than this (in adds, about) is one kernel">,
     Option<"smallWork", "small-work", "int64_t", /*default=*/"16000",
            "A nest of less work than this shares a serial kernel">,
+    Option<"freedBytes", "freed-bytes", "int64_t", /*default=*/"16777216",
+           "A launch that will free this much, gradients say, takes no more in">,
   ];
   let dependentDialects = ["::gradus::plan::PlanDialect"];
 }

@@ -108,13 +108,10 @@ private:
   std::set<unsigned> ready_;
 };
 
-/// A topological order: always the ready command that leaves the fewest bytes
-/// alive, the earlier one of equals.
-class ListScheduler {
+/// How many bytes a command would add to those alive, as commands are taken.
+class Growth {
 public:
-  ListScheduler(GraphOp graph, ArrayRef<Operation *> commands,
-                const Dependencies &dependencies)
-      : commands_(commands), ready_(dependencies, commands.size()) {
+  Growth(GraphOp graph, ArrayRef<Operation *> commands) {
     for (Operation *command : commands)
       for (Value operand : operandsOf(command))
         ++readers_[operand];
@@ -126,16 +123,29 @@ public:
     });
   }
 
-  SmallVector<Operation *> run() {
-    SmallVector<Operation *> order;
-    while (!ready_.commands().empty()) {
-      unsigned next = cheapestReady();
-      ready_.take(next);
-      for (Value operand : operandsOf(commands_[next]))
-        --readers_[operand];
-      order.push_back(commands_[next]);
-    }
-    return order;
+  /// Bytes that come alive less those that die; a state's new value takes the
+  /// place of the old.
+  int64_t of(Operation *command) const {
+    int64_t bytes = 0;
+    for (Value result : command->getResults())
+      if (!written_.contains(result))
+        bytes += paddedBytes(result.getType());
+    for (Value operand : operandsOf(command))
+      if (readers_.at(operand) == 1 && !operand.getDefiningOp<ReadOp>())
+        bytes -= paddedBytes(operand.getType());
+    return bytes;
+  }
+
+  /// Whether all it makes are new values of states.
+  bool isUpdate(Operation *command) const {
+    return llvm::all_of(command->getResults(), [&](Value result) {
+      return written_.contains(result);
+    });
+  }
+
+  void take(Operation *command) {
+    for (Value operand : operandsOf(command))
+      --readers_[operand];
   }
 
 private:
@@ -146,34 +156,63 @@ private:
     return operands;
   }
 
+  DenseMap<Value, int64_t> readers_;
+  DenseSet<Value> written_; // to states
+};
+
+/// Topological orders of a graph's commands.
+class ListScheduler {
+public:
+  ListScheduler(GraphOp graph, ArrayRef<Operation *> commands,
+                const Dependencies &dependencies)
+      : commands_(commands), ready_(dependencies, commands.size()),
+        growth_(graph, commands) {}
+
+  /// Always the ready command that leaves the fewest bytes alive, the earlier
+  /// one of equals.
+  SmallVector<Operation *> least() {
+    return order([&] { return cheapestReady(); });
+  }
+
+  /// The given order, changed only where a state's readers must come first and
+  /// where an update frees gradients: it comes as soon as it can, while they
+  /// are in cache.
+  SmallVector<Operation *> given() {
+    return order([&] {
+      for (unsigned command : ready_.commands())
+        if (growth_.isUpdate(commands_[command]) &&
+            growth_.of(commands_[command]) < 0)
+          return command;
+      return *ready_.commands().begin();
+    });
+  }
+
+private:
+  SmallVector<Operation *> order(llvm::function_ref<unsigned()> choose) {
+    SmallVector<Operation *> order;
+    while (!ready_.commands().empty()) {
+      unsigned next = choose();
+      ready_.take(next);
+      growth_.take(commands_[next]);
+      order.push_back(commands_[next]);
+    }
+    return order;
+  }
+
   unsigned cheapestReady() {
     unsigned best = 0;
     int64_t bestGrowth = std::numeric_limits<int64_t>::max();
     for (unsigned command : ready_.commands())
-      if (int64_t bytes = growth(commands_[command]); bytes < bestGrowth) {
+      if (int64_t bytes = growth_.of(commands_[command]); bytes < bestGrowth) {
         best = command;
         bestGrowth = bytes;
       }
     return best;
   }
 
-  /// Bytes that come alive less those that die; a state's new value takes the
-  /// place of the old.
-  int64_t growth(Operation *command) {
-    int64_t bytes = 0;
-    for (Value result : command->getResults())
-      if (!written_.contains(result))
-        bytes += paddedBytes(result.getType());
-    for (Value operand : operandsOf(command))
-      if (readers_[operand] == 1 && !operand.getDefiningOp<ReadOp>())
-        bytes -= paddedBytes(operand.getType());
-    return bytes;
-  }
-
   ArrayRef<Operation *> commands_;
   Ready ready_;
-  DenseMap<Value, int64_t> readers_;
-  DenseSet<Value> written_; // to states
+  Growth growth_;
 };
 
 struct Schedule : impl::ScheduleBase<Schedule> {
@@ -183,8 +222,8 @@ struct Schedule : impl::ScheduleBase<Schedule> {
     GraphOp graph = getOperation();
     auto given = commandsOf(graph);
     Dependencies dependencies(graph, given);
-    auto found = ListScheduler(graph, given, dependencies).run();
-    auto stable = stableOrder(given, dependencies);
+    auto found = ListScheduler(graph, given, dependencies).least();
+    auto stable = ListScheduler(graph, given, dependencies).given();
     bool smaller = peakOf(graph, found).bytes < peakOf(graph, stable).bytes;
     apply(graph, smaller ? found : stable);
     remark::analysis(
@@ -193,19 +232,6 @@ struct Schedule : impl::ScheduleBase<Schedule> {
         << "order keeps at most "
         << std::to_string(peakOf(graph, smaller ? found : stable).bytes)
         << " bytes alive";
-  }
-
-  /// The given order, changed only where a state's readers must come first.
-  static SmallVector<Operation *>
-  stableOrder(ArrayRef<Operation *> given, const Dependencies &dependencies) {
-    Ready ready(dependencies, given.size());
-    SmallVector<Operation *> order;
-    while (!ready.commands().empty()) {
-      unsigned next = *ready.commands().begin();
-      ready.take(next);
-      order.push_back(given[next]);
-    }
-    return order;
   }
 
   /// Moves everything into place: what only names values first, then each

@@ -66,6 +66,21 @@ TEST(FormKernels, UpdateAllParametersByOneLaunch) {
   EXPECT_EQ(updates, 5);
 }
 
+TEST(FormKernels, UpdateInSeveralLaunchesWhereGradientsAreLarge) {
+  PlanCheck check(lenet(adamw),
+                  pipeline("tiny-work=0 small-work=0 freed-bytes=400"));
+  check.expectSame();
+  int updates = 0, launches = 0;
+  check.graph("train").walk([&](plan::LaunchOp launch) {
+    if (!launch.getLabel()->starts_with("adamw"))
+      return;
+    updates += launch.getItems().size();
+    ++launches;
+  });
+  EXPECT_EQ(updates, 5); // as in one launch
+  EXPECT_EQ(launches, 2);
+}
+
 TEST(FormKernels, KeepEqualKernelsOnce) {
   PlanCheck check(lenet(sgd), noSmallOnes);
   int kernels = 0, launched = 0;
