@@ -1,6 +1,7 @@
 // gradus evaluate: loss and metrics of a data set, without training.
 
 #include "frontends/cli/commands.h"
+#include "frontends/cli/data_options.h"
 #include "frontends/cli/evaluation.h"
 #include "frontends/cli/failure.h"
 #include "frontends/cli/session_options.h"
@@ -54,8 +55,7 @@ void run(const EvaluateOptions &options) {
   auto session = openSession(options.session);
   noteInitialState(options.session);
   int graph = findEvaluation(*session, options.averaged);
-  data::Feed feed = take(data::Feed::match(
-      dataset, session->graphs()[graph].inputs, labelRules(*session)));
+  data::Feed feed = matchData(*session, graph, dataset, Use::evaluation);
   std::vector<Metric> metrics = evaluate(*session, graph, feed);
   print(metrics, evaluatedSamples(feed), options.session.json);
   if (int64_t left = feed.samples() - evaluatedSamples(feed))
@@ -74,7 +74,7 @@ void addEvaluate(CLI::App &app) {
   auto options = std::make_shared<EvaluateOptions>();
   CLI::App *command =
       app.add_subcommand("evaluate", "Loss and metrics of a data set");
-  command->footer(kFooter);
+  command->footer(std::string(kDataFooter) + "\n" + kFooter);
   addTrainedOptions(*command, options->session, options->data);
   command->add_flag("--ema", options->averaged,
                     "Use the averages of the weights (the recipe's ema)");

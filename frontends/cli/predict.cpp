@@ -1,6 +1,7 @@
 // gradus predict: the model's outputs for every sample of a data set.
 
 #include "frontends/cli/commands.h"
+#include "frontends/cli/data_options.h"
 #include "frontends/cli/failure.h"
 #include "frontends/cli/output_files.h"
 #include "frontends/cli/session_options.h"
@@ -79,8 +80,7 @@ void run(const PredictOptions &options) {
   auto session = openSession(options.session);
   noteInitialState(options.session);
   int graph = findGraph(*session, "predict");
-  data::Feed feed =
-      take(data::Feed::match(dataset, session->graphs()[graph].inputs));
+  data::Feed feed = matchData(*session, graph, dataset, Use::prediction);
   auto tensors = predict(*session, graph, feed);
   writeTensors(options.output, tensors);
   for (const OutputTensor &tensor : tensors)
@@ -101,7 +101,7 @@ void addPredict(CLI::App &app) {
   auto options = std::make_shared<PredictOptions>();
   CLI::App *command =
       app.add_subcommand("predict", "The model's outputs for a data set");
-  command->footer(kFooter);
+  command->footer(std::string(kDataFooter) + "\n" + kFooter);
   addTrainedOptions(*command, options->session, options->data);
   command
       ->add_option("-o,--output", options->output,

@@ -5,6 +5,7 @@
 // of seed and step, so that a resumed run does what one run would have done.
 
 #include "frontends/cli/commands.h"
+#include "frontends/cli/data_options.h"
 #include "frontends/cli/evaluation.h"
 #include "frontends/cli/failure.h"
 #include "frontends/cli/interrupt.h"
@@ -36,15 +37,13 @@ struct TrainOptions {
   std::string checkpoint, log;
   double checkpointSeconds = 30;
   std::optional<uint64_t> seed;
+  double validation = 0; // part of the data kept for tests
 };
 
 constexpr const char *kFooter =
-    R"(Data: one tensor per graph input under its own name, first axis = samples, as
-.safetensors or .npz; NAME=FILE for .npy and IDX (MNIST, also .gz); CIFAR .bin.
---data and --eval repeat: other tensors join, those of one name are put one behind
-the other along the samples.
-Samples of an epoch that do not fill a batch are left out; the order is new in
-each epoch, so they are others each time.
+    R"(Samples of an epoch that do not fill a batch are left out (or masked, by the
+recipe's inputs.last_batch); the order is new in each epoch, so they are others
+each time.
 
 Examples:
   gradus train lenet.gradus --data train.safetensors --eval test.safetensors \
@@ -127,17 +126,14 @@ Training::Training(const TrainOptions &options) : options_(options) {
 
 void Training::prepare() {
   graph_ = findGraph(*session_, "train");
-  data::LabelRules labels = labelRules(*session_);
-  feed_ = take(
-      data::Feed::match(dataset_, session_->graphs()[graph_].inputs, labels));
-  if (!options_.eval.empty()) {
-    evaluate_ = findGraph(*session_, "evaluate");
-    testFeed_ = take(data::Feed::match(
-        testSet_, session_->graphs()[evaluate_].inputs, labels));
-  }
   auto recipe = recipeOf(*session_);
   seed_ = options_.seed.value_or(recipe.value("seed", uint64_t(0)));
   stopAtNonfinite_ = recipe.value("on_nonfinite", "stop") == "stop";
+  TrainingFeeds feeds =
+      matchTraining(*session_, dataset_, testSet_, options_.validation, seed_);
+  feed_ = std::move(feeds.train);
+  testFeed_ = std::move(feeds.test);
+  evaluate_ = testFeed_ ? findGraph(*session_, "evaluate") : -1;
 }
 
 /// How many steps there are to do, and where they begin.
@@ -305,6 +301,8 @@ ordered_json Training::summaryJson(double seconds) const {
   ordered_json object = {
       {"steps", done_},
       {"test", toJson(tested_)},
+      {"training_samples", feed_.samples()},
+      {"test_samples", testFeed_ ? testFeed_->samples() : 0},
       {"artifact", options_.session.artifact},
       {"artifact_bytes", session_->artifact().size()},
       {"checkpoint", options_.checkpoint},
@@ -326,6 +324,11 @@ Table Training::summaryTable(double seconds) const {
                  bytesText(figures["artifact_bytes"].get<double>()) + ")"});
   if (!options_.checkpoint.empty())
     table.row({"checkpoint", options_.checkpoint});
+  if (options_.validation > 0)
+    table.row({"validation",
+               std::to_string(testFeed_->samples()) + " of " +
+                   std::to_string(testFeed_->samples() + feed_.samples()) +
+                   " samples"});
   table.row({"memory", "predicted " +
                            bytesText(figures["predicted_bytes"].get<double>()) +
                            ", measured " +
@@ -357,7 +360,7 @@ void addTrain(CLI::App &app) {
   auto options = std::make_shared<TrainOptions>();
   CLI::App *command =
       app.add_subcommand("train", "Trains: runs the step over a data set");
-  command->footer(kFooter);
+  command->footer(std::string(kDataFooter) + "\n" + kFooter);
   addSessionOptions(*command, options->session);
   addStateOptions(*command, options->session);
   command
@@ -365,10 +368,12 @@ void addTrain(CLI::App &app) {
                    "Training data: FILE or NAME=FILE; repeats")
       ->required()
       ->allow_extra_args(false);
-  command
-      ->add_option("--eval", options->eval,
-                   "Test data, evaluated after each epoch; repeats")
-      ->allow_extra_args(false);
+  auto *eval =
+      command
+          ->add_option("--eval", options->eval,
+                       "Test data, evaluated after each epoch; repeats")
+          ->allow_extra_args(false);
+  addValidationOption(*command, options->validation, eval);
   auto *epochs =
       command->add_option("--epochs", options->epochs,
                           "Epochs in all, those before --resume included (1)");

@@ -22,7 +22,8 @@ static size_t batchBytes(const Feed &feed) {
 }
 
 int64_t Batches::perEpoch(const Feed &feed, bool shuffle) {
-  int64_t padded = shuffle ? 0 : feed.batch() - 1;
+  bool whole = shuffle && !feed.masksLastBatch();
+  int64_t padded = whole ? 0 : feed.batch() - 1;
   return (feed.samples() + padded) / feed.batch();
 }
 
@@ -104,10 +105,22 @@ void Batches::fillBatch(int64_t batch, void *const *inputs, int64_t *count) {
   int64_t epoch = batch / perEpoch_, start = batch % perEpoch_ * feed_.batch();
   Shuffle shuffle(options_.seed, epoch, feed_.samples());
   *count = std::min(feed_.batch(), feed_.samples() - start);
+  auto copy = [&](int64_t from, int64_t place) {
+    int64_t sample = options_.shuffle ? shuffle(from) : from;
+    feed_.copySample(sample, place, inputs,
+                     drawOf(options_.seed, epoch, sample));
+  };
   for (int64_t i = 0; i < *count; ++i)
-    feed_.copySample(options_.shuffle ? shuffle(start + i) : start + i, i,
-                     inputs);
-  feed_.finish(*count, inputs);
+    copy(start + i, i);
+  if (options_.shuffle && *count < feed_.batch()) {
+    // Real samples, so that batch norms see such, with labels that do not
+    // count.
+    for (int64_t i = *count; i < feed_.batch(); ++i)
+      copy((i - *count) % feed_.samples(), i);
+    feed_.ignoreLabels(*count, inputs);
+  } else {
+    feed_.finish(*count, inputs);
+  }
 }
 
 } // namespace gradus::data

@@ -1,8 +1,9 @@
 // Batches of a data set, made ahead of time by a thread of their own.
 //
 // Training shuffles and drops the samples of an epoch that do not fill a batch
-// (a different few in each epoch); evaluation takes every sample in order, and
-// the last batch is padded with zeros. After the constructor nothing allocates.
+// (a different few in each epoch), or fills that batch up with samples whose
+// labels are ignored (Feed::maskLastBatch); evaluation takes every sample in
+// order, and the last batch is padded with zeros.
 
 #pragma once
 
@@ -16,7 +17,7 @@
 namespace gradus::data {
 
 struct BatchOptions {
-  bool shuffle = false; // and drop what does not fill a batch
+  bool shuffle = false; // and drop or mask what does not fill a batch
   uint64_t seed = 0;
   int64_t first = 0; // number of the first batch, counted from epoch 0
   int64_t end = 0;   // number of the batch to stop before

@@ -12,6 +12,23 @@ namespace gradus::data {
 
 static constexpr size_t kPixels = 3 * 32 * 32;
 
+/// Whether the labels at `at` of all records are below `classes`.
+static bool labelsBelow(std::span<const uint8_t> bytes, size_t record,
+                        size_t at, int classes) {
+  if (bytes.empty() || bytes.size() % record)
+    return false;
+  for (; at < bytes.size(); at += record)
+    if (bytes[at] >= classes)
+      return false;
+  return true;
+}
+
+bool isCifar(std::span<const uint8_t> bytes) {
+  return labelsBelow(bytes, kPixels + 1, 0, 10) ||
+         (labelsBelow(bytes, kPixels + 2, 0, 20) &&
+          labelsBelow(bytes, kPixels + 2, 1, 100));
+}
+
 runtime::StatusOr<std::vector<Column>> readCifar(const FileBytes &file,
                                                  const std::string &name) {
   size_t size = file.bytes.size();
@@ -34,7 +51,7 @@ runtime::StatusOr<std::vector<Column>> readCifar(const FileBytes &file,
        {DType::u8, {samples, 3, 32, 32}},
        all.first(samples * kPixels),
        bytes,
-       true},
+       Meaning::pixels},
       {"label", {DType::u8, {samples}}, all.subspan(samples * kPixels), bytes}};
 }
 

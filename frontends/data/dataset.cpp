@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
 
+#include <algorithm>
 #include <cstring>
 
 using namespace gradus::runtime;
@@ -15,17 +16,27 @@ using namespace gradus::runtime;
 namespace gradus::data {
 namespace {
 
+constexpr std::string_view kBeforeColumns = ".csv:";
+
 struct Argument {
   std::string name; // empty where not given
   std::string path;
+  std::string columns; // of a .csv file; empty where not given
 };
 
 Argument parse(const std::string &text) {
+  Argument argument{"", text, ""};
   size_t equals = text.find('=');
-  // A '=' behind a '/' belongs to a path.
-  if (equals == std::string::npos || text.find('/') < equals)
-    return {"", text};
-  return {text.substr(0, equals), text.substr(equals + 1)};
+  // A '=' behind a '/' belongs to a path, one behind ".csv:" to a column.
+  if (equals != std::string::npos && text.find('/') > equals &&
+      text.find(kBeforeColumns) > equals)
+    argument = {text.substr(0, equals), text.substr(equals + 1), ""};
+  size_t columns = argument.path.rfind(kBeforeColumns);
+  if (columns != std::string::npos) {
+    argument.columns = argument.path.substr(columns + kBeforeColumns.size());
+    argument.path.resize(columns + kBeforeColumns.size() - 1);
+  }
+  return argument;
 }
 
 runtime::Status needsName(const Argument &argument) {
@@ -41,17 +52,48 @@ single(runtime::StatusOr<Column> column) {
   return std::vector<Column>{*std::move(column)};
 }
 
+/// A .bin file is one of tokens if it says so or cannot be CIFAR's; without a
+/// name it is CIFAR's.
+runtime::StatusOr<std::vector<Column>> readBin(const Argument &argument,
+                                               const FileBytes &file) {
+  if (hasTokenHeader(file.bytes)) {
+    GRADUS_TRY(needsName(argument));
+    return single(readTokens(file, argument.name, false));
+  }
+  if (!argument.name.empty() && !isCifar(file.bytes))
+    return single(readTokens(file, argument.name, false));
+  return readCifar(file, argument.name.empty() ? "image" : argument.name);
+}
+
+runtime::StatusOr<std::vector<Column>> readCsvFile(const Argument &argument,
+                                                   const FileBytes &file) {
+  if (argument.name.empty() && argument.columns.empty())
+    return readCsv(file);
+  if (argument.name.empty() || argument.columns.empty())
+    return invalid("write NAME=FILE.csv:COLUMN,COLUMN,... for a tensor of "
+                   "several columns, or FILE.csv for a tensor of each");
+  return single(readCsvColumns(file, argument.name, argument.columns));
+}
+
 runtime::StatusOr<std::vector<Column>> readBytes(const Argument &argument) {
   GRADUS_ASSIGN(FileBytes file, readFile(argument.path));
-  if (absl::EndsWith(argument.path, ".npz"))
+  auto endsIn = [&](absl::string_view ending) {
+    return absl::EndsWith(argument.path, ending);
+  };
+  if (endsIn(".npz"))
     return readNpz(file);
-  if (absl::EndsWith(argument.path, ".bin"))
-    return readCifar(file, argument.name.empty() ? "image" : argument.name);
-  bool npy = absl::EndsWith(argument.path, ".npy");
-  if (!npy && !isIdx(file.bytes))
+  if (endsIn(".csv"))
+    return readCsvFile(argument, file);
+  if (endsIn(".bin"))
+    return readBin(argument, file);
+  bool npy = endsIn(".npy"), tokens = endsIn(".u16") || endsIn(".u32");
+  if (!npy && !tokens && !isIdx(file.bytes))
     return invalid("is not a data set: expected .safetensors, .npz, .npy, "
-                   "CIFAR .bin or an IDX file");
+                   ".csv, CIFAR .bin, tokens (.bin, .u16, .u32) or an IDX "
+                   "file");
   GRADUS_TRY(needsName(argument));
+  if (tokens)
+    return single(readTokens(file, argument.name, endsIn(".u32")));
   return single(npy ? readNpy(file, argument.name)
                     : readIdx(file, argument.name));
 }
@@ -71,6 +113,12 @@ bool sameSamples(const TensorType &a, const TensorType &b) {
          std::equal(a.shape.begin() + 1, a.shape.end(), b.shape.begin() + 1);
 }
 
+/// Bytes of rank 3 or more are images, whatever file they come from.
+void markPixels(Column &column) {
+  if (column.type.dtype == DType::u8 && column.type.shape.size() >= 3)
+    column.meaning = Meaning::pixels;
+}
+
 /// `first` followed by `second` along the samples.
 Column join(const Column &first, const Column &second) {
   auto bytes = std::make_shared<std::vector<uint8_t>>(first.bytes.begin(),
@@ -80,6 +128,9 @@ Column join(const Column &first, const Column &second) {
   joined.type.shape[0] += second.type.shape[0];
   joined.bytes = *bytes;
   joined.owner = bytes;
+  for (auto note : {&Column::notNumber, &Column::notInteger})
+    if ((joined.*note).empty())
+      joined.*note = second.*note;
   return joined;
 }
 
@@ -93,8 +144,10 @@ Dataset::open(const std::vector<std::string> &arguments) {
     Argument argument = parse(text);
     paths.push_back(argument.path);
     GRADUS_ASSIGN(std::vector<Column> columns, readColumns(argument));
-    for (Column &column : columns)
+    for (Column &column : columns) {
+      markPixels(column);
       GRADUS_TRY(at(dataset.add(std::move(column)), argument.path));
+    }
   }
   dataset.source_ = absl::StrJoin(paths, ", ");
   return dataset;
@@ -124,6 +177,17 @@ const Column *Dataset::find(const std::string &name) const {
     if (column.name == name)
       return &column;
   return nullptr;
+}
+
+const Column *Dataset::stream() const {
+  auto isStream = [](const Column &column) {
+    return column.meaning == Meaning::tokens;
+  };
+  auto only = std::find_if(columns_.begin(), columns_.end(), isStream);
+  if (only == columns_.end() ||
+      std::find_if(only + 1, columns_.end(), isStream) != columns_.end())
+    return nullptr;
+  return &*only;
 }
 
 std::string Dataset::contents() const {

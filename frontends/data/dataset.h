@@ -1,7 +1,7 @@
 // A data set: named tensors whose first axis counts the samples.
 //
-// Read from .safetensors, .npz, .npy, IDX (MNIST) and CIFAR binary files; the
-// tensors lie in mappings of those files where the format allows it.
+// Read from .safetensors, .npz, .npy, IDX (MNIST), CIFAR binary, .csv and token
+// files; the tensors lie in mappings of those files where the format allows it.
 
 #pragma once
 
@@ -17,21 +17,33 @@
 
 namespace gradus::data {
 
+/// What the bytes of a column are to an input.
+enum class Meaning {
+  values, // its own, or narrower integers
+  pixels, // u8 0..255 that an f32 input takes as value / 255
+  text,   // f64 numbers that were read from text, for an input of any type
+  tokens, // one stream of them; the input says how many a sample takes
+};
+
 /// One tensor of a data set; `owner` keeps its bytes alive.
 struct Column {
   std::string name;
   runtime::TensorType type;
   std::span<const uint8_t> bytes;
   std::shared_ptr<const void> owner;
-  bool pixels = false; // u8 0..255 that an f32 input takes as value / 255
+  Meaning meaning = Meaning::values;
+  // Of text, the first cell that is no number, and the first that is no
+  // integer: what is wrong and where; empty if there is none.
+  std::string notNumber = "", notInteger = "";
 };
 
 class Dataset {
 public:
   /// Reads `arguments`, each FILE or NAME=FILE. A file that holds one unnamed
-  /// tensor (.npy, IDX) needs its NAME; the images of a CIFAR file are `image`
-  /// unless NAME says otherwise, its labels `label`. Tensors of one name in
-  /// several files are joined along their samples.
+  /// tensor (.npy, IDX, tokens) needs its NAME; the images of a CIFAR file are
+  /// `image` unless NAME says otherwise, its labels `label`; FILE.csv has a
+  /// tensor for each column, NAME=FILE.csv:COLUMNS one of several. Tensors of
+  /// one name in several files are joined along their samples.
   static runtime::StatusOr<Dataset>
   open(const std::vector<std::string> &arguments);
 
@@ -41,6 +53,8 @@ public:
   const std::vector<Column> &columns() const { return columns_; }
   /// Null where there is none of that name.
   const Column *find(const std::string &name) const;
+  /// The one stream of tokens; null where there is none or more.
+  const Column *stream() const;
   /// "image u8 60000x28x28, label i64 60000"
   std::string contents() const;
   /// Where it came from, for errors.

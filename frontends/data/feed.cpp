@@ -14,6 +14,8 @@ using namespace gradus::runtime;
 namespace gradus::data {
 namespace {
 
+using Convert = void (*)(const uint8_t *from, uint8_t *to, size_t elements);
+
 /// The sizes of one sample that count: all but the first axis and ones.
 std::vector<int64_t> sampleShape(const std::vector<int64_t> &shape) {
   std::vector<int64_t> sizes;
@@ -51,28 +53,90 @@ void pixelsToFloats(const uint8_t *from, uint8_t *to, size_t elements) {
     values[i] = from[i] * (1.0f / 255.0f);
 }
 
+/// Elements of one sample of an input.
+int64_t sampleElements(const TensorType &type) {
+  int64_t elements = 1;
+  for (size_t axis = 1; axis < type.shape.size(); ++axis)
+    elements *= type.shape[axis];
+  return elements;
+}
+
+/// Samples of as many tokens as the input takes, from token `shift` on. One
+/// more must follow the last, so that inputs and labels are as many.
+runtime::StatusOr<Column> windows(const Column &stream, const TensorInfo &input,
+                                  int64_t shift) {
+  int64_t tokens = stream.type.shape[0], each = sampleElements(input.type);
+  int64_t samples = each ? (tokens - 1) / each : 0;
+  if (samples == 0)
+    return invalid("tensor '", stream.name, "' has ", tokens,
+                   " tokens; a sample of input '", input.name, "' takes ", each,
+                   " and one more");
+  Column column = stream;
+  column.name = input.name;
+  column.type.shape = input.type.shape;
+  column.type.shape[0] = samples;
+  size_t size = runtime::bytesOf(stream.type.dtype);
+  column.bytes = stream.bytes.subspan(shift * size, samples * each * size);
+  return column;
+}
+
+/// The numbers of a text as an input takes them.
+runtime::StatusOr<Column> ofText(const Column &text, const TensorInfo &input) {
+  bool real = !isInteger(input.type.dtype);
+  Convert convert =
+      input.type.dtype == DType::f32   ? convertEach<double, float>
+      : input.type.dtype == DType::f64 ? convertEach<double, double>
+      : input.type.dtype == DType::i64 ? convertEach<double, int64_t>
+      : input.type.dtype == DType::i32 ? convertEach<double, int32_t>
+                                       : nullptr;
+  if (!convert)
+    return invalid("input '", input.name, "' is ", toString(input.type),
+                   "; text can give f32, f64, i32 and i64");
+  if (!text.notNumber.empty())
+    return invalid(text.notNumber, "; categories are written as 0, 1, ...");
+  if (!real && !text.notInteger.empty())
+    return invalid(text.notInteger, ", which is what input '", input.name,
+                   "' takes");
+  size_t count = text.bytes.size() / sizeof(double);
+  auto bytes = std::make_shared<std::vector<uint8_t>>(
+      count * runtime::bytesOf(input.type.dtype));
+  convert(text.bytes.data(), bytes->data(), count);
+  TensorType type{input.type.dtype, text.type.shape};
+  if (sampleElements(text.type) == sampleElements(input.type)) {
+    type.shape = input.type.shape; // a row of cells has any shape
+    type.shape[0] = text.type.shape[0];
+  }
+  return Column{text.name, type, *bytes, bytes};
+}
+
 } // namespace
 
 /// How elements become those of an input; null where they cannot or need not.
 Feed::Convert Feed::conversion(const Column &column, DType to) {
   DType from = column.type.dtype;
-  if (column.pixels && to == DType::f32)
+  if (column.meaning == Meaning::pixels && to == DType::f32)
     return pixelsToFloats;
   bool small = from == DType::u8 || from == DType::boolean;
+  bool tokens = column.meaning == Meaning::tokens;
   if (to == DType::i64)
-    return from == DType::i32  ? convertEach<int32_t, int64_t>
-           : from == DType::i8 ? convertEach<int8_t, int64_t>
-           : small             ? convertEach<uint8_t, int64_t>
-                               : nullptr;
+    return from == DType::i32   ? convertEach<int32_t, int64_t>
+           : from == DType::i16 ? convertEach<int16_t, int64_t>
+           : from == DType::u16 ? convertEach<uint16_t, int64_t>
+           : from == DType::u32 ? convertEach<uint32_t, int64_t>
+           : from == DType::i8  ? convertEach<int8_t, int64_t>
+           : small              ? convertEach<uint8_t, int64_t>
+                                : nullptr;
   if (to == DType::i32)
-    return from == DType::i8 ? convertEach<int8_t, int32_t>
-           : small           ? convertEach<uint8_t, int32_t>
-                             : nullptr;
+    return from == DType::i8              ? convertEach<int8_t, int32_t>
+           : from == DType::i16           ? convertEach<int16_t, int32_t>
+           : from == DType::u16           ? convertEach<uint16_t, int32_t>
+           : from == DType::u32 && tokens ? convertEach<uint32_t, int32_t>
+           : small                        ? convertEach<uint8_t, int32_t>
+                                          : nullptr;
   return nullptr;
 }
 
-runtime::Status Feed::addColumn(const Dataset &dataset, const Column &column,
-                                const TensorInfo &input) {
+runtime::Status Feed::addColumn(const Column &column, const TensorInfo &input) {
   Convert convert = conversion(column, input.type.dtype);
   if (column.type.shape.empty() || column.type.shape[0] == 0)
     return invalid("tensor '", input.name, "' has no samples");
@@ -85,9 +149,9 @@ runtime::Status Feed::addColumn(const Dataset &dataset, const Column &column,
                    " samples, others have ", samples_);
   samples_ = column.type.shape[0];
   Port port;
+  port.input = input;
   port.source = column.bytes.data();
   port.sourceBytes = column.bytes.size() / samples_;
-  port.bytes = input.bytes;
   port.targetBytes = input.bytes / batch_;
   port.elements = port.targetBytes / runtime::bytesOf(input.type.dtype);
   port.convert = convert;
@@ -95,10 +159,38 @@ runtime::Status Feed::addColumn(const Dataset &dataset, const Column &column,
   return runtime::Status();
 }
 
+const Column *Feed::keep(Column column) {
+  made_.push_back(std::make_shared<const Column>(std::move(column)));
+  return made_.back().get();
+}
+
+/// The column of an input, made from a text or a stream where it is one.
+runtime::StatusOr<const Column *> Feed::findColumn(const Dataset &dataset,
+                                                   const TensorInfo &input,
+                                                   const LabelRules &labels) {
+  const Column *column = dataset.find(input.name);
+  bool isLabel = labels.contains(input.name) || input.name == "label";
+  bool follows = !column && isLabel && dataset.stream();
+  if (follows)
+    column = dataset.stream();
+  if (!column)
+    return invalid("has no tensor '", input.name, "' (",
+                   withSamples(input.type), "); it has ", dataset.contents());
+  if (column->meaning == Meaning::text) {
+    GRADUS_ASSIGN(Column made, ofText(*column, input));
+    return keep(std::move(made));
+  }
+  if (column->meaning == Meaning::tokens) {
+    GRADUS_ASSIGN(Column made, windows(*column, input, follows ? 1 : 0));
+    return keep(std::move(made));
+  }
+  return column;
+}
+
 runtime::Status Feed::addInput(const Dataset &dataset, const TensorInfo &input,
                                const LabelRules &labels) {
   if (takesCount(input)) {
-    ports_.push_back({.bytes = input.bytes});
+    ports_.emplace_back().input = input;
     return runtime::Status();
   }
   if (input.type.shape.empty())
@@ -110,11 +202,8 @@ runtime::Status Feed::addInput(const Dataset &dataset, const TensorInfo &input,
                    " samples a step, others take ", batch_,
                    "; use `gradus run` for such a graph");
   batch_ = input.type.shape[0];
-  const Column *column = dataset.find(input.name);
-  if (!column)
-    return invalid("has no tensor '", input.name, "' (",
-                   withSamples(input.type), "); it has ", dataset.contents());
-  GRADUS_TRY(addColumn(dataset, *column, input));
+  GRADUS_ASSIGN(const Column *column, findColumn(dataset, input, labels));
+  GRADUS_TRY(addColumn(*column, input));
   GRADUS_TRY(checkIntegers(*column, input, labels));
   auto rule = labels.find(input.name);
   return labels.size() == 1 && rule != labels.end()
@@ -122,10 +211,22 @@ runtime::Status Feed::addInput(const Dataset &dataset, const TensorInfo &input,
              : runtime::Status();
 }
 
+runtime::Status Feed::addPreparation(const TensorInfo &input,
+                                     const Preparations &preparations) {
+  auto found = preparations.find(input.name);
+  if (found == preparations.end())
+    return runtime::Status();
+  GRADUS_TRY(check(found->second, input));
+  ports_.back().preparation = std::make_shared<Preparation>(found->second);
+  return runtime::Status();
+}
+
 runtime::Status Feed::addLabels(const Column &column, const LabelRule &rule) {
   if ((!rule.ignore && rule.weights.empty()) || !isInteger(column.type.dtype))
     return runtime::Status();
   labels_ = &column;
+  labelPort_ = ports_.size() - 1;
+  labelsPerSample_ = ports_.back().elements;
   rule_ = rule;
   if (countedLabels(0, samples_) == 0)
     return invalid("tensor '", column.name, "' has none that counts: all are ",
@@ -136,11 +237,12 @@ runtime::Status Feed::addLabels(const Column &column, const LabelRule &rule) {
 /// Calls `visit` with each label that is not ignored.
 template <typename Visit>
 void Feed::eachLabel(int64_t first, int64_t count, Visit visit) const {
-  int64_t perSample =
-      labels_->bytes.size() / runtime::bytesOf(labels_->type.dtype) / samples_;
-  for (int64_t i = first * perSample; i < (first + count) * perSample; ++i)
-    if (int64_t label = integerAt(*labels_, i); label != rule_.ignore)
-      visit(label);
+  for (int64_t sample = first; sample < first + count; ++sample) {
+    int64_t begin = inWhole(sample) * labelsPerSample_;
+    for (int64_t i = begin; i < begin + labelsPerSample_; ++i)
+      if (int64_t label = integerAt(*labels_, i); label != rule_.ignore)
+        visit(label);
+  }
 }
 
 int64_t Feed::countedLabels(int64_t first, int64_t count) const {
@@ -169,28 +271,73 @@ bool Feed::tellsCount() const {
 
 runtime::StatusOr<Feed> Feed::match(const Dataset &dataset,
                                     const std::vector<TensorInfo> &inputs,
-                                    const LabelRules &labels) {
+                                    const LabelRules &labels,
+                                    const Preparations &preparations) {
   Feed feed;
-  for (const TensorInfo &input : inputs)
+  for (const TensorInfo &input : inputs) {
     GRADUS_TRY(at(feed.addInput(dataset, input, labels), dataset.source()));
+    GRADUS_TRY(feed.addPreparation(input, preparations));
+  }
   if (feed.samples_ < 0)
     return invalid("the graph has no input that a data set could fill");
   return feed;
 }
 
-void Feed::copySample(int64_t sample, int64_t place,
-                      void *const *inputs) const {
+Feed Feed::part(uint64_t seed, int64_t first, int64_t count) const {
+  Feed part = *this;
+  constexpr int64_t kNoEpoch = -1; // whose order no epoch has
+  part.order_ = Shuffle(seed, kNoEpoch, samples_);
+  part.first_ = first;
+  part.samples_ = count;
+  return part;
+}
+
+runtime::Status Feed::maskLastBatch() {
+  DType dtype = labels_ ? ports_[labelPort_].input.type.dtype : DType::f32;
+  if (!rule_.ignore || (dtype != DType::i64 && dtype != DType::i32))
+    return invalid("inputs.last_batch: \"mask\" needs labels that the loss can "
+                   "ignore (loss.ignore_index); take \"drop\"");
+  masksLast_ = true;
+  return runtime::Status();
+}
+
+void Feed::Port::read(int64_t sample, uint8_t *to) const {
+  const uint8_t *from = source + sample * sourceBytes;
+  if (convert)
+    convert(from, to, elements);
+  else
+    std::memcpy(to, from, targetBytes);
+}
+
+void Feed::copySample(int64_t sample, int64_t place, void *const *inputs,
+                      uint64_t draw) const {
+  thread_local std::vector<float> raw;
   for (size_t i = 0; i < ports_.size(); ++i) {
     const Port &port = ports_[i];
     if (!port.source)
       continue;
-    const uint8_t *from = port.source + sample * port.sourceBytes;
     uint8_t *to = static_cast<uint8_t *>(inputs[i]) + place * port.targetBytes;
-    if (port.convert)
-      port.convert(from, to, port.elements);
-    else
-      std::memcpy(to, from, port.targetBytes);
+    if (!port.preparation) {
+      port.read(inWhole(sample), to);
+      continue;
+    }
+    raw.resize(port.elements);
+    port.read(inWhole(sample), reinterpret_cast<uint8_t *>(raw.data()));
+    prepare(*port.preparation, port.input, draw, raw.data(),
+            reinterpret_cast<float *>(to));
   }
+}
+
+void Feed::ignoreLabels(int64_t place, void *const *inputs) const {
+  const Port &port = ports_[labelPort_];
+  size_t first = place * port.elements, end = batch_ * port.elements;
+  if (port.input.type.dtype == DType::i64)
+    std::fill(static_cast<int64_t *>(inputs[labelPort_]) + first,
+              static_cast<int64_t *>(inputs[labelPort_]) + end, *rule_.ignore);
+  else
+    std::fill(static_cast<int32_t *>(inputs[labelPort_]) + first,
+              static_cast<int32_t *>(inputs[labelPort_]) + end,
+              static_cast<int32_t>(*rule_.ignore));
 }
 
 void Feed::finish(int64_t count, void *const *inputs) const {

@@ -1,10 +1,12 @@
 // How the inputs of a graph are filled from a data set: checked once, then
-// samples are copied, without allocation.
+// samples are copied, converted and prepared.
 
 #pragma once
 
 #include "frontends/data/dataset.h"
 #include "frontends/data/integers.h"
+#include "frontends/data/preparation.h"
+#include "frontends/data/shuffle.h"
 #include "runtime/session.h"
 
 namespace gradus::data {
@@ -14,11 +16,23 @@ public:
   /// Finds for each input the column of its name and checks type, shape (axes
   /// of size 1 do not count), number of samples, labels and indices. An i64
   /// scalar input `count` gets the number of real samples of each batch.
-  /// Integers may be narrower in the file, and pixels are made f32. The data
-  /// set must outlive the feed.
+  /// Integers may be narrower in the file, pixels are made f32, and what was
+  /// read from text becomes the input's type. A stream of tokens gives its
+  /// input the tokens i..i+T of sample i / T, and an input of labels that the
+  /// data set does not have those from i+1 on. The data set must outlive the
+  /// feed.
   static runtime::StatusOr<Feed>
   match(const Dataset &dataset, const std::vector<runtime::TensorInfo> &inputs,
-        const LabelRules &labels = {});
+        const LabelRules &labels = {}, const Preparations &preparations = {});
+
+  /// The same of `count` samples from `first` on, in the order that `seed`
+  /// gives all of them.
+  Feed part(uint64_t seed, int64_t first, int64_t count) const;
+  /// From now on the samples of an epoch that do not fill a batch make one,
+  /// filled up with others whose labels are ignored. Fails where no label can
+  /// be.
+  runtime::Status maskLastBatch();
+  bool masksLastBatch() const { return masksLast_; }
 
   int64_t samples() const { return samples_; }
   /// Samples of a batch.
@@ -33,11 +47,14 @@ public:
   bool tellsCount() const;
   size_t inputCount() const { return ports_.size(); }
   /// Bytes of an input, for a whole batch.
-  size_t bytesOf(size_t input) const { return ports_[input].bytes; }
+  size_t bytesOf(size_t input) const { return ports_[input].input.bytes; }
 
   /// Copies one sample into place `place` of a batch whose inputs lie at
-  /// `inputs`.
-  void copySample(int64_t sample, int64_t place, void *const *inputs) const;
+  /// `inputs`; `draw` is what its augmentation depends on.
+  void copySample(int64_t sample, int64_t place, void *const *inputs,
+                  uint64_t draw = 0) const;
+  /// Gives the samples from `place` on labels that are ignored.
+  void ignoreLabels(int64_t place, void *const *inputs) const;
   /// Ends a batch of `count` samples: zeros for the others, and `count` itself.
   void finish(int64_t count, void *const *inputs) const;
 
@@ -45,30 +62,48 @@ private:
   using Convert = void (*)(const uint8_t *from, uint8_t *to, size_t elements);
 
   struct Port {
+    runtime::TensorInfo input;
     const uint8_t *source = nullptr; // null: takes the number of samples
     size_t sourceBytes = 0;          // of one sample
     size_t targetBytes = 0;          // of one sample
     size_t elements = 0;             // of one sample
-    size_t bytes = 0;                // of a batch
     Convert convert = nullptr;       // null: as it is
+    std::shared_ptr<const Preparation> preparation; // null: none
+
+    void read(int64_t sample, uint8_t *to) const;
   };
 
   static Convert conversion(const Column &column, runtime::DType to);
-  runtime::Status addColumn(const Dataset &dataset, const Column &column,
+  runtime::StatusOr<const Column *> findColumn(const Dataset &dataset,
+                                               const runtime::TensorInfo &input,
+                                               const LabelRules &labels);
+  const Column *keep(Column column);
+  runtime::Status addColumn(const Column &column,
                             const runtime::TensorInfo &input);
   runtime::Status addInput(const Dataset &dataset,
                            const runtime::TensorInfo &input,
                            const LabelRules &labels);
   runtime::Status addLabels(const Column &column, const LabelRule &rule);
-
-  std::vector<Port> ports_;
+  runtime::Status addPreparation(const runtime::TensorInfo &input,
+                                 const Preparations &preparations);
+  /// The sample of the data set that is this one of the part.
+  int64_t inWhole(int64_t sample) const {
+    return order_ ? (*order_)(first_ + sample) : sample;
+  }
   template <typename Visit>
   void eachLabel(int64_t first, int64_t count, Visit visit) const;
 
+  std::vector<Port> ports_;
+  std::vector<std::shared_ptr<const Column>> made_; // for ports, of columns
   const Column *labels_ = nullptr; // the only ones; null if all count the same
-  LabelRule rule_;                 // of them
+  size_t labelPort_ = 0;           // of them
+  int64_t labelsPerSample_ = 1;
+  LabelRule rule_; // of them
   int64_t samples_ = -1;
   int64_t batch_ = -1;
+  std::optional<Shuffle> order_; // of a part; none: the whole
+  int64_t first_ = 0;
+  bool masksLast_ = false;
 };
 
 } // namespace gradus::data

@@ -44,9 +44,27 @@ bool isIdx(std::span<const uint8_t> bytes);
 runtime::StatusOr<Column> readIdx(const FileBytes &file,
                                   const std::string &name);
 
+/// Whether the bytes are records of CIFAR whose labels are classes of it.
+bool isCifar(std::span<const uint8_t> bytes);
 /// CIFAR-10 (records of 1 + 3072 bytes) or CIFAR-100 (2 + 3072, fine labels):
 /// images u8 [N, 3, 32, 32] named `name`, and `label` u8 [N].
 runtime::StatusOr<std::vector<Column>> readCifar(const FileBytes &file,
                                                  const std::string &name);
+
+/// A stream of tokens: behind a header of llm.c, of which both kinds are known,
+/// or without one as nanoGPT writes them: u16, or u32 if `wide`.
+runtime::StatusOr<Column> readTokens(const FileBytes &file,
+                                     const std::string &name, bool wide);
+/// Whether the bytes begin with a header of llm.c.
+bool hasTokenHeader(std::span<const uint8_t> bytes);
+
+/// Text with a header row (RFC 4180): a column of its own for each column of
+/// the file.
+runtime::StatusOr<std::vector<Column>> readCsv(const FileBytes &file);
+/// The same of chosen columns as one tensor `name`; `choice` is a list of names
+/// and ranges, "age,pixel0..pixel783".
+runtime::StatusOr<Column> readCsvColumns(const FileBytes &file,
+                                         const std::string &name,
+                                         const std::string &choice);
 
 } // namespace gradus::data

@@ -44,7 +44,8 @@ runtime::StatusOr<Column> readIdx(const FileBytes &file,
     return invalid("the IDX header says ", toString(column.type), " but ",
                    bytes.size() - start, " bytes follow");
   column.bytes = bytes.subspan(start);
-  column.pixels = bytes[2] == kU8 && rank >= 3;
+  if (bytes[2] == kU8 && rank >= 3)
+    column.meaning = Meaning::pixels;
   return column;
 }
 

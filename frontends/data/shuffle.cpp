@@ -43,4 +43,9 @@ int64_t Shuffle::operator()(int64_t place) const {
   return sample;
 }
 
+uint64_t drawOf(uint64_t seed, int64_t epoch, int64_t sample) {
+  constexpr uint64_t kStep = 0x9e3779b97f4a7c15u;
+  return mix(mix(mix(seed + kStep) + epoch + kStep) + sample + kStep);
+}
+
 } // namespace gradus::data

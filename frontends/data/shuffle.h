@@ -24,4 +24,7 @@ private:
   int halfBits_;
 };
 
+/// A number that looks random, of a sample in an epoch: what is drawn for it.
+uint64_t drawOf(uint64_t seed, int64_t epoch, int64_t sample);
+
 } // namespace gradus::data

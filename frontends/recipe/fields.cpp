@@ -63,13 +63,54 @@ Field movingAverage() {
       {decay});
 }
 
+/// What is done to an input's numbers before a step sees them.
+Field normalize() {
+  const Field number = {"", Kind::number, "0", "a number"};
+  const Field mean = Field{"mean", list, "[0.0]",
+                           "taken off: one number, or one for each channel"}
+                         .of({number});
+  const Field deviation =
+      Field{"std", list, "[1.0]",
+            "what remains is divided by: one number, or one for each channel"}
+          .of({Field(number).from(1e-12)});
+  return Field{"normalize", named, "{}",
+               "by the name of an f32 input: its values become (value - mean) "
+               "/ std in training, evaluation and prediction"}
+      .of({Field{"", object, "{}", "of one input"}.of({mean, deviation})});
+}
+
+Field augment() {
+  const Field crop = Field{"crop", integer, "0",
+                           "pixels by which an image is moved at most; zeros "
+                           "come in from outside"}
+                         .from(0);
+  const Field flip = {"flip", boolean, "false",
+                      "mirror half of the images left to right"};
+  return Field{"augment", named, "{}",
+               "by the name of an input of images: how training changes them "
+               "at random, by seed, epoch and sample"}
+      .of({Field{"", object, "{}", "of one input"}.of({crop, flip})});
+}
+
+Field inputs() {
+  const Field size = Field{"", integer, "1", "a size"}.from(1);
+  const Field dims =
+      Field{"dims", named, "{}", "sizes of the model's symbolic dimensions"}.of(
+          {size});
+  const Field last =
+      Field{"last_batch", choice, "\"drop\"",
+            "what training does with samples of an epoch that do not fill a "
+            "batch: leave them out, or fill it up with samples whose labels "
+            "are ignored"}
+          .among({{"drop"}, {"mask"}});
+  return Field{"inputs", object, "{}", "the model's inputs, and their data"}.of(
+      {dims, normalize(), augment(), last});
+}
+
 /// What the model's graph is taken for, and what is trained in it.
 std::vector<Field> modelFields() {
-  const Field dims =
-      Field{"dims", sizes, "{}", "sizes of the model's symbolic dimensions"}
-          .from(1);
   return {
-      Field{"inputs", object, "{}", "the model's inputs"}.of({dims}),
+      inputs(),
       patterns("trainable", R"(["*"])", "parameters to train"),
       patterns("fixed", "[]",
                "parameters to keep as they are, though `trainable` names them"),

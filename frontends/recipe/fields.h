@@ -22,7 +22,7 @@ enum class Kind {
   variant, // an object whose `type` picks one of `choices`, each with its
            // fields
   list,    // of `fields[0]`
-  sizes,   // an object of positive integers under names of the user's
+  named,   // an object of `fields[0]` under names of the user's
 };
 
 struct Field;

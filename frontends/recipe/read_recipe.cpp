@@ -72,7 +72,7 @@ private:
                     const std::string &path);
   Json checkList(const Field &field, const Json &value,
                  const std::string &path);
-  Json checkSizes(const Field &field, const Json &value,
+  Json checkNamed(const Field &field, const Json &value,
                   const std::string &path);
   Json checkBytes(const Json &value, const std::string &path);
   Json checkFields(const std::vector<Field> &fields, const Json &value,
@@ -117,8 +117,8 @@ Json Checker::checkKind(const Field &field, const Json &value,
     return checkVariant(field, value, path);
   case Kind::list:
     return checkList(field, value, path);
-  case Kind::sizes:
-    return checkSizes(field, value, path);
+  case Kind::named:
+    return checkNamed(field, value, path);
   }
   return nullptr;
 }
@@ -196,14 +196,13 @@ Json Checker::checkList(const Field &field, const Json &value,
   return result;
 }
 
-Json Checker::checkSizes(const Field &field, const Json &value,
+Json Checker::checkNamed(const Field &field, const Json &value,
                          const std::string &path) {
   if (!value.is_object())
-    return expected("an object of sizes", value, path);
-  const Field size = Field{"", Kind::integer, "1", ""}.from(field.minimum);
+    return expected("an object of names", value, path);
   Json result = Json::object();
-  for (const auto &[name, extent] : value.items())
-    result[name] = check(size, extent, join(path, name));
+  for (const auto &[name, one] : value.items())
+    result[name] = check(field.fields[0], one, join(path, name));
   return result;
 }
 

@@ -103,9 +103,9 @@ Json Describer::shape(const Field &field) {
     return variant(field.choices);
   case Kind::list:
     return sequence(field);
-  case Kind::sizes:
+  case Kind::named:
     return {{"type", "object"},
-            {"additionalProperties", number(field, "integer")}};
+            {"additionalProperties", describe(field.fields[0])}};
   }
   return {};
 }

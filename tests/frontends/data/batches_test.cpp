@@ -63,6 +63,55 @@ TEST(Batches, LeaveOutWhatDoesNotFillABatchInTraining) {
   EXPECT_EQ(seen.size(), 8u);
 }
 
+TEST(Batches, FillTheLastOneWithSamplesWhoseLabelsAreIgnored) {
+  Folder folder;
+  std::string path = folder.write(
+      "x.npy", npyFile("<i8", "5,", bytesOf<int64_t>({0, 1, 2, 3, 4})));
+  Dataset dataset = *Dataset::open({"x=" + path, "label=" + path});
+  auto feed = Feed::match(
+      dataset, {{"x", {DType::i64, {3}}, 24}, {"label", {DType::i64, {3}}, 24}},
+      {{"label", {5, -100, {}}}});
+  ASSERT_TRUE(feed.ok()) << feed.status();
+  ASSERT_TRUE(feed->maskLastBatch().ok());
+  EXPECT_EQ(Batches::perEpoch(*feed, true), 2);
+  Batches batches(*feed, {.shuffle = true, .end = 2});
+  const Chunk *chunk = batches.next();
+  ASSERT_EQ(chunk->count, 2);
+  auto valuesAt = [&](int place) {
+    auto *values = static_cast<const int64_t *>(chunk->inputs[place]);
+    return std::vector<int64_t>(values, values + 3);
+  };
+  std::vector<int64_t> first = valuesAt(0), last = valuesAt(2),
+                       label = valuesAt(3);
+  EXPECT_THAT(label, ElementsAre(last[0], last[1], -100));
+  EXPECT_EQ(last[2], first[0]);
+  std::set<int64_t> seen(first.begin(), first.end());
+  seen.insert(last.begin(), last.end());
+  EXPECT_EQ(seen.size(), 5u);
+}
+
+TEST(Batches, AugmentEachEpochAnew) {
+  Folder folder;
+  std::string path =
+      folder.write("x.npy", npyFile("<f4", "1, 1, 8",
+                                    bytesOf<float>({1, 2, 3, 4, 5, 6, 7, 8})));
+  Dataset dataset = *Dataset::open({"x=" + path});
+  auto feed = Feed::match(dataset, {{"x", {DType::f32, {1, 1, 8}}, 32}}, {},
+                          {{"x", {.crop = 3}}});
+  ASSERT_TRUE(feed.ok()) << feed.status();
+  auto run = [&](int64_t first) {
+    Batches batches(*feed, {.shuffle = true, .first = first, .end = 20});
+    std::vector<float> values;
+    while (const Chunk *chunk = batches.next())
+      for (const void *x : chunk->inputs)
+        values.push_back(static_cast<const float *>(x)[3]);
+    return values;
+  };
+  std::vector<float> whole = run(0), rest = run(5);
+  EXPECT_GT(std::set<float>(whole.begin(), whole.end()).size(), 2u);
+  EXPECT_EQ(std::vector<float>(whole.begin() + 5, whole.end()), rest);
+}
+
 TEST(Batches, ContinueWhereARunWasInterrupted) {
   Numbers numbers;
   auto whole = all(numbers.feed, {.shuffle = true, .seed = 5, .end = 7});

@@ -60,3 +60,26 @@ TEST(Dataset, NamesAFileThatIsNotThere) {
   EXPECT_THAT(wordsOf(Dataset::open({"missing.npz"}).status()),
               HasSubstr("missing.npz"));
 }
+
+TEST(Dataset, TellsTokensFromCifarByTheirBytes) {
+  Folder folder;
+  std::string cifar = folder.write("c.bin", '\x03' + std::string(3072, 'a'));
+  std::string tokens = folder.write("t.bin", std::string(3073 * 2, 'a'));
+  EXPECT_EQ(Dataset::open({"image=" + cifar})->contents(),
+            "image 1x3x32x32xu8, label 1xu8");
+  auto dataset = Dataset::open({"ids=" + tokens});
+  ASSERT_TRUE(dataset.ok()) << dataset.status();
+  EXPECT_EQ(dataset->contents(), "ids 3073xu16");
+  EXPECT_EQ(dataset->stream(), dataset->find("ids"));
+}
+
+TEST(Dataset, TakesColumnsOfTextAfterAColon) {
+  Folder folder;
+  std::string csv = folder.write("t.csv", "a=1,b,y\n1,2,3\n");
+  auto dataset = Dataset::open({"x=" + csv + ":a=1,b", csv});
+  ASSERT_TRUE(dataset.ok()) << dataset.status();
+  EXPECT_EQ(dataset->contents(), "x 1x2xf64, a=1 1xf64, b 1xf64, y 1xf64");
+  EXPECT_EQ(Dataset::pathOf("x=" + csv + ":a=1,b"), csv);
+  EXPECT_THAT(wordsOf(Dataset::open({"x=" + csv}).status()),
+              HasSubstr("write NAME=FILE.csv:COLUMN"));
+}

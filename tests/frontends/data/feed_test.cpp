@@ -157,3 +157,112 @@ TEST(Feed, RefusesLabelsThatAreAllIgnored) {
               HasSubstr("tensor 'label' has none that counts: all are 7, the "
                         "loss's ignore_index"));
 }
+
+TEST(Feed, CutsAStreamOfTokensIntoSamplesAndTheirLabels) {
+  Folder folder;
+  std::string path =
+      folder.write("t.bin", bytesOf<uint16_t>({0, 1, 2, 3, 4, 5, 6, 7}));
+  Dataset dataset = *Dataset::open({"ids=" + path});
+  auto feed = Feed::match(dataset, {input("ids", DType::i64, {2, 3}),
+                                    input("label", DType::i64, {2, 3})});
+  ASSERT_TRUE(feed.ok()) << feed.status();
+  EXPECT_EQ(feed->samples(), 2);
+  std::vector<int64_t> ids(6), label(6);
+  void *places[] = {ids.data(), label.data()};
+  feed->copySample(0, 0, places);
+  feed->copySample(1, 1, places);
+  EXPECT_THAT(ids, ElementsAre(0, 1, 2, 3, 4, 5));
+  EXPECT_THAT(label, ElementsAre(1, 2, 3, 4, 5, 6));
+}
+
+TEST(Feed, RefusesTokensThatAreTooFewOrOutsideTheTable) {
+  Folder folder;
+  std::string path = folder.write("t.u16", bytesOf<uint16_t>({0, 1, 9, 3}));
+  Dataset dataset = *Dataset::open({"ids=" + path});
+  EXPECT_THAT(mistake(dataset, {input("ids", DType::i64, {2, 4})}),
+              HasSubstr("tensor 'ids' has 4 tokens; a sample of input 'ids' "
+                        "takes 4 and one more"));
+  TensorInfo looksUp = input("ids", DType::i64, {2, 3});
+  looksUp.indices = 5;
+  EXPECT_THAT(mistake(dataset, {looksUp}),
+              HasSubstr("sample 0 has the index 9, but the model looks it up "
+                        "among 5"));
+}
+
+TEST(Feed, GivesTextInTheTypeAndShapeOfTheInput) {
+  Folder folder;
+  std::string path = folder.write("t.csv", "a,b,y\n1,0.5,2\n3,4,0\n");
+  Dataset dataset =
+      *Dataset::open({"x=" + path + ":a,b", "label=" + path + ":y"});
+  auto feed = Feed::match(dataset, {input("x", DType::f32, {2, 1, 2, 1}),
+                                    input("label", DType::i64, {2})});
+  ASSERT_TRUE(feed.ok()) << feed.status();
+  std::vector<float> x(4);
+  std::vector<int64_t> label(2);
+  void *places[] = {x.data(), label.data()};
+  feed->copySample(0, 0, places);
+  feed->copySample(1, 1, places);
+  EXPECT_THAT(x, ElementsAre(1, 0.5, 3, 4));
+  EXPECT_THAT(label, ElementsAre(2, 0));
+}
+
+TEST(Feed, NamesTheCellThatAnInputCannotTake) {
+  Folder folder;
+  std::string path = folder.write("t.csv", "a,kind\n1.5,red\n");
+  Dataset dataset = *Dataset::open({path});
+  EXPECT_THAT(mistake(dataset, {input("a", DType::i64, {1})}),
+              HasSubstr("line 2, column 'a': expected an integer, found '1.5', "
+                        "which is what input 'a' takes"));
+  EXPECT_THAT(mistake(dataset, {input("kind", DType::i64, {1})}),
+              HasSubstr("line 2, column 'kind': expected a number, found "
+                        "'red'; categories are written as 0, 1, ..."));
+  EXPECT_THAT(mistake(dataset, {input("a", DType::f32, {1, 2})}),
+              HasSubstr("tensor 'a' is f32 [samples]; expected f32 [samples, "
+                        "2]"));
+}
+
+TEST(Feed, PreparesSamples) {
+  Data data;
+  auto feed = Feed::match(data.dataset, kInputs, {},
+                          {{"x", {.mean = {1}, .std = {2}}}});
+  ASSERT_TRUE(feed.ok()) << feed.status();
+  std::vector<float> x(4);
+  std::vector<int64_t> label(2);
+  int64_t count = 0;
+  void *places[] = {x.data(), label.data(), &count};
+  feed->copySample(2, 0, places);
+  EXPECT_EQ(x[0], 1.5);
+  EXPECT_EQ(x[1], 2);
+  EXPECT_THAT(
+      wordsOf(Feed::match(data.dataset, kInputs, {}, {{"label", {.mean = {1}}}})
+                  .status()),
+      HasSubstr("only f32 can be normalized"));
+}
+
+TEST(Feed, FallsIntoPartsThatHaveNoSampleInCommon) {
+  Data data; // labels 0, 1, 2, 1, 0
+  auto whole = Feed::match(data.dataset, kInputs, {{"label", {3, 1, {}}}});
+  ASSERT_TRUE(whole.ok()) << whole.status();
+  Feed test = whole->part(7, 0, 2), train = whole->part(7, 2, 3);
+  EXPECT_EQ(test.samples(), 2);
+  EXPECT_EQ(test.countedLabels(0, 2) + train.countedLabels(0, 3), 3);
+  std::vector<float> seen;
+  for (auto [part, count] : {std::pair(&test, 2), {&train, 3}})
+    for (int i = 0; i < count; ++i) {
+      std::vector<float> x(4);
+      std::vector<int64_t> label(2);
+      int64_t counted = 0;
+      void *places[] = {x.data(), label.data(), &counted};
+      part->copySample(i, 0, places);
+      seen.push_back(x[0]);
+    }
+  EXPECT_THAT(seen, testing::UnorderedElementsAre(0, 2, 4, 6, 8));
+}
+
+TEST(Feed, MasksOnlyLabelsThatCanBeIgnored) {
+  Data data;
+  auto feed = Feed::match(data.dataset, kInputs, {{"label", {3, {}, {}}}});
+  ASSERT_TRUE(feed.ok()) << feed.status();
+  EXPECT_THAT(wordsOf(feed->maskLastBatch()),
+              HasSubstr("\"mask\" needs labels that the loss can ignore"));
+}

@@ -18,14 +18,14 @@ TEST(Idx, ReadsImagesAsPixels) {
       std::string("\0\0\x08\x03\0\0\0\x02\0\0\0\x01\0\0\0\x03", 16) + "abcdef");
   ASSERT_TRUE(column.ok()) << column.status();
   EXPECT_EQ(column->type, (TensorType{DType::u8, {2, 1, 3}}));
-  EXPECT_TRUE(column->pixels);
+  EXPECT_EQ(column->meaning, Meaning::pixels);
   EXPECT_EQ(column->bytes[5], 'f');
 }
 
 TEST(Idx, ReadsLabelsAsNumbers) {
   auto column = parse(std::string("\0\0\x08\x01\0\0\0\x02", 8) + "\x05\x09");
   ASSERT_TRUE(column.ok()) << column.status();
-  EXPECT_FALSE(column->pixels);
+  EXPECT_EQ(column->meaning, Meaning::values);
 }
 
 TEST(Idx, RefusesSizesThatTheDataDoNotHave) {

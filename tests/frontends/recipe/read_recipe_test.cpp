@@ -158,6 +158,10 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{R"({"metrics": ["accuracy"], "loss": "mse"})",
                 "metrics: \"accuracy\" needs labels that are classes, but "
                 "loss.type is \"mse\""},
+        Mistake{R"({"inputs": {"normalize": {"x": {"std": [0]}}}})",
+                "inputs.normalize.x.std.0: expected at least 1e-12, found 0"},
+        Mistake{R"({"inputs": {"augment": 3}})",
+                "inputs.augment: expected an object of names, found 3"},
         Mistake{R"({"inputs": {"dims": {"batch": 0}}})",
                 "inputs.dims.batch: expected at least 1, found 0"},
         Mistake{R"({"clip": {"type": "global_norm", "value": -1.0}})",

@@ -1,0 +1,107 @@
+// One pass over a sample: rows are taken from where the draw says, then scaled.
+
+#include "frontends/data/preparation.h"
+
+#include "frontends/data/shuffle.h"
+
+#include <algorithm>
+
+using namespace gradus::runtime;
+
+namespace gradus::data {
+namespace {
+
+/// A sample as channels of rows.
+struct Extent {
+  int64_t channels = 1, height = 1, width = 1;
+};
+
+Extent extentOf(const TensorInfo &input) {
+  const std::vector<int64_t> &shape = input.type.shape;
+  Extent extent;
+  if (shape.size() >= 3) {
+    extent.height = shape[shape.size() - 2];
+    extent.width = shape.back();
+  }
+  size_t outer = shape.size() >= 3 ? shape.size() - 2 : shape.size();
+  for (size_t axis = 1; axis < outer; ++axis)
+    extent.channels *= shape[axis];
+  return extent;
+}
+
+/// What a draw decides.
+struct Placement {
+  int64_t down = 0, right = 0;
+  bool flip = false;
+};
+
+Placement place(const Preparation &preparation, uint64_t draw) {
+  uint64_t sides = 2 * preparation.crop + 1;
+  auto number = [&](uint64_t which) { return drawOf(draw, 0, which); };
+  Placement placement;
+  placement.down = int64_t(number(0) % sides) - preparation.crop;
+  placement.right = int64_t(number(1) % sides) - preparation.crop;
+  placement.flip = preparation.flip && number(2) % 2;
+  return placement;
+}
+
+/// The row that begins `placement.right` further, zeros outside.
+void takeRow(const float *from, float *to, int64_t width,
+             const Placement &placement) {
+  for (int64_t x = 0; x < width; ++x) {
+    int64_t source = (placement.flip ? width - 1 - x : x) + placement.right;
+    to[x] = source >= 0 && source < width ? from[source] : 0.0f;
+  }
+}
+
+void augment(const Extent &extent, const Placement &placement,
+             const float *from, float *to) {
+  for (int64_t row = 0; row < extent.channels * extent.height; ++row) {
+    int64_t source = row % extent.height + placement.down;
+    float *target = to + row * extent.width;
+    if (source >= 0 && source < extent.height)
+      takeRow(from + (row + placement.down) * extent.width, target,
+              extent.width, placement);
+    else
+      std::fill_n(target, extent.width, 0.0f);
+  }
+}
+
+} // namespace
+
+runtime::Status check(const Preparation &preparation, const TensorInfo &input) {
+  const std::vector<int64_t> &shape = input.type.shape;
+  if (input.type.dtype != DType::f32)
+    return invalid("input '", input.name, "' is ", toString(input.type),
+                   "; only f32 can be normalized or augmented");
+  if (preparation.isAugmenting() && shape.size() < 3)
+    return invalid("input '", input.name, "' is ", toString(input.type),
+                   ", which is no image; inputs.augment crops and flips those");
+  for (size_t size : {preparation.mean.size(), preparation.std.size()})
+    if (size != 1 && (shape.size() < 2 || int64_t(size) != shape[1]))
+      return invalid("inputs.normalize.", input.name, ": has ", size,
+                     " numbers, but the input is ", toString(input.type),
+                     "; expected 1",
+                     shape.size() < 2 ? "" : inWords(" or ", shape[1]));
+  return runtime::Status();
+}
+
+void prepare(const Preparation &preparation, const TensorInfo &input,
+             uint64_t draw, const float *from, float *to) {
+  Extent extent = extentOf(input);
+  int64_t elements = extent.channels * extent.height * extent.width;
+  if (preparation.isAugmenting())
+    augment(extent, place(preparation, draw), from, to);
+  else
+    std::copy_n(from, elements, to);
+  int64_t parts = std::max(preparation.mean.size(), preparation.std.size());
+  int64_t each = elements / parts;
+  for (int64_t part = 0; part < parts; ++part) {
+    float mean = preparation.mean[preparation.mean.size() > 1 ? part : 0];
+    float deviation = preparation.std[preparation.std.size() > 1 ? part : 0];
+    for (int64_t i = part * each; i < (part + 1) * each; ++i)
+      to[i] = (to[i] - mean) / deviation;
+  }
+}
+
+} // namespace gradus::data
