@@ -257,9 +257,21 @@ double Comparison::scaleOfBuffer(const std::string &buffer) const {
   return scale + normOf(deviations);
 }
 
-/// PyTorch's running variance divides by N - 1, as ours does by default. A
-/// statistic that never moved may not pass, be it ever so uncertain: half of
-/// its way is the most that it may be off.
+/// A statistic that never moved may not pass, be it ever so uncertain: half of
+/// its way is the most that it may be off. But as far as rounding alone takes
+/// it, which is all the way of a mean that is zero, it may always be off.
+double Comparison::bufferTolerance(const std::string &buffer,
+                                   double way) const {
+  constexpr double kRounding = 2e-5; // the least that record_case.py states
+  double scale = scaleOfBuffer(buffer);
+  double tolerance = isListedNoise(buffer)
+                         ? std::numeric_limits<double>::infinity()
+                         : run_.value("final_param_l2_rtol", 1e-4) * scale;
+  double half = std::max(way / 2, kRounding * scale);
+  return way > 0 ? std::min(tolerance, half) : tolerance;
+}
+
+/// PyTorch's running variance divides by N - 1, as ours does by default.
 void Comparison::finalBuffer(const std::string &buffer,
                              std::span<const double> initial,
                              std::span<const double> values) {
@@ -269,12 +281,7 @@ void Comparison::finalBuffer(const std::string &buffer,
   std::vector<double> expected = toDoubles(*all), way = expected;
   for (size_t i = 0; i < way.size() && i < initial.size(); ++i)
     way[i] -= initial[i];
-  double tolerance =
-      isListedNoise(buffer)
-          ? std::numeric_limits<double>::infinity()
-          : run_.value("final_param_l2_rtol", 1e-4) * scaleOfBuffer(buffer);
-  if (double half = normOf(way) / 2; half > 0)
-    tolerance = std::min(tolerance, half);
+  double tolerance = bufferTolerance(buffer, normOf(way));
   addDifference("running statistic " + buffer, expected, values, tolerance);
 }
 

@@ -70,6 +70,7 @@ private:
   bool isNoise(const std::string &parameter) const;
   const runtime::NamedTensor *expectedBuffer(absl::string_view name) const;
   double scaleOfBuffer(const std::string &buffer) const;
+  double bufferTolerance(const std::string &buffer, double way) const;
   const Json &described(const std::string &parameter) const;
 
   const RecordedCase &recorded_;

@@ -228,19 +228,18 @@ absl::Status foldByEvaluation(const Operator &op, Importer &importer,
   return absl::OkStatus();
 }
 
-/// Of what only a run knows, nothing may be empty.
-absl::Status checkOutputs(const Importer &importer, const Node &node) {
+/// All of a tensor without elements is known.
+absl::Status defineEmpty(Importer &importer, const Node &node) {
   for (int output = 0; output < node.outputCount(); ++output)
     if (Value value = importer.valueOf(node, output))
       if (auto type = cast<RankedTensorType>(value.getType());
           type.getNumElements() == 0)
-        return node.error("its output \"", node.output(output).str(),
-                          "\" of shape [", joined(type.getShape()),
-                          "] is empty, which is not supported");
+        GRADUS_RETURN_IF_ERROR(importer.define(
+            node, output, zeros(type.getElementType(), type.getShape())));
   return absl::OkStatus();
 }
 
-/// Nor may what an op computes with.
+/// What an op computes with may not be empty.
 absl::Status checkInputs(const Importer &importer, const Operator &op,
                          const Node &node) {
   if (op.takesEmpty)
@@ -265,7 +264,7 @@ absl::Status handle(Importer &importer, const Operator &op, const Node &node) {
     return foldByEvaluation(op, importer, node);
   if (op.build) {
     GRADUS_RETURN_IF_ERROR(op.build(importer, node));
-    return checkOutputs(importer, node);
+    return defineEmpty(importer, node);
   }
   return node.error("is supported only on shapes and constants, but its inputs "
                     "depend on the model's");

@@ -3,6 +3,7 @@
 
 #include "frontends/onnx/building.h"
 #include "frontends/onnx/operators.h"
+#include "frontends/onnx/scatter_reduction.h"
 #include "frontends/onnx/size_limits.h"
 
 namespace gradus::onnx {
@@ -200,6 +201,13 @@ absl::Status concat(Importer &importer, const Node &node) {
     return node.error("has no inputs");
   GRADUS_ASSIGN_OR_RETURN(int64_t axis,
                           b.axis(tensorType(parts[0]).getRank(), 1));
+  Value first = parts[0];
+  llvm::erase_if(parts, [&](Value part) {
+    return tensorType(part).getRank() == tensorType(first).getRank() &&
+           tensorType(part).getDimSize(axis) == 0;
+  });
+  if (parts.empty()) // All of them are empty along the axis.
+    parts = {first};
   GRADUS_ASSIGN_OR_RETURN(Value result, concatenated(b, parts, axis));
   return importer.define(node, 0, result);
 }
@@ -395,24 +403,80 @@ absl::Status gatherND(Importer &importer, const Node &node) {
   return importer.define(node, 0, gathered(b, merged, positions, batch, batch));
 }
 
+/// Whether a scatter combines by what only scatterReduced() does.
+absl::StatusOr<bool> reduces(const Node &node) {
+  std::string reduction = node.text("reduction", "none");
+  bool ours = reduction == "max" || reduction == "min" || reduction == "mul";
+  if (reduction != "none" && reduction != "add" && !ours)
+    return node.error("reduction is \"", reduction,
+                      "\", expected none, add, mul, max or min");
+  return ours;
+}
+
 /// `data` with `updates` at the places that a scatter_add of them writes to.
-absl::StatusOr<Value> scattered(const Building &b, Value data, Value updates,
-                                llvm::function_ref<Value(Value)> scatter) {
-  std::string reduction = b.node.text("reduction", "none");
-  if (reduction != "none" && reduction != "add")
-    return b.node.error("reduction is \"", reduction,
-                        "\"; \"none\" and \"add\" are supported");
+Value scattered(const Building &b, Value data, Value updates,
+                llvm::function_ref<Value(Value)> scatter) {
   Value added = scatter(updates);
-  bool real = isa<FloatType>(tensorType(data).getElementType());
-  if (reduction == "add")
-    return real ? b.make<arith::AddFOp>(data, added)
-                : b.make<arith::AddIOp>(data, added);
+  if (b.node.text("reduction", "none") == "add")
+    return b.add(data, added);
   Type element = b.builder.getI32Type();
   Value ones =
       splat(b.builder, b.location, tensorType(updates).clone(element), 1);
   Value hits = scatter(ones);
   Value hit = b.compare(arith::CmpIPredicate::ne, hits, b.number(0, hits));
-  return b.make<arith::SelectOp>(hit, added, data);
+  return b.select(hit, added, data);
+}
+
+/// The sizes before, along and after an axis as one each.
+SmallVector<int64_t> aroundAxis(ArrayRef<int64_t> shape, int64_t axis) {
+  return {llvm::product_of(shape.take_front(axis)), shape[axis],
+          llvm::product_of(shape.drop_front(axis + 1))};
+}
+
+/// `part`, with the rest of `whole` where that is longer, but along `axis`.
+Value completed(const Building &b, Value part, Value whole, int64_t axis) {
+  ArrayRef<int64_t> to = tensorType(whole).getShape();
+  SmallVector<int64_t> shape(tensorType(part).getShape());
+  for (int64_t d = 0; d < int64_t(to.size()); ++d) {
+    if (d == axis || shape[d] == to[d])
+      continue;
+    Value rest = b.cutAlong(whole, d, shape[d], to[d] - shape[d]);
+    for (int64_t other = d + 1; other < int64_t(to.size()); ++other)
+      rest = b.cutAlong(rest, other, 0, shape[other]);
+    shape[d] = to[d];
+    part = b.make<ConcatenateOp>(withShape(part, shape),
+                                 ArrayRef<Value>{part, rest}, d);
+  }
+  return part;
+}
+
+absl::StatusOr<Value> reducedElements(const Building &b, Value data,
+                                      Value indices, Value updates,
+                                      int64_t axis) {
+  ArrayRef<int64_t> at = tensorType(indices).getShape();
+  Value part = data;
+  for (int64_t d = 0; d < int64_t(at.size()); ++d)
+    if (d != axis)
+      part = b.cutAlong(part, d, 0, at[d]);
+  ArrayRef<int64_t> shape = tensorType(part).getShape();
+  SmallVector<int64_t> from = aroundAxis(at, axis);
+  GRADUS_ASSIGN_OR_RETURN(
+      Value result,
+      scatterReduced(b, b.node.text("reduction", "none"),
+                     b.shaped(part, aroundAxis(shape, axis)),
+                     b.shaped(indices, from), b.shaped(updates, from)));
+  return completed(b, b.shaped(result, shape), data, axis);
+}
+
+absl::StatusOr<Value> reducedSlices(const Building &b, Value merged,
+                                    Value positions, Value updates) {
+  SmallVector<int64_t> shape = aroundAxis(tensorType(merged).getShape(), 0);
+  SmallVector<int64_t> from = {1, tensorType(positions).getNumElements(),
+                               shape[2]};
+  Value at = broadcast(b.builder, b.location, b.shaped(positions, {from[1]}),
+                       from, {1});
+  return scatterReduced(b, b.node.text("reduction", "none"),
+                        b.shaped(merged, shape), at, b.shaped(updates, from));
 }
 
 absl::Status scatterND(Importer &importer, const Node &node) {
@@ -432,15 +496,21 @@ absl::Status scatterND(Importer &importer, const Node &node) {
                       joined(tensorType(updates).getShape()), "], expected [",
                       joined(expected), "]");
   Value positions = positionsOf(b, indices, shape.take_front(at.back()));
-  Type merged = withOne(b, data, 0, at.back()).getType();
+  Value whole = withOne(b, data, 0, at.back());
+  GRADUS_ASSIGN_OR_RETURN(bool ours, reduces(node));
+  if (ours) {
+    GRADUS_ASSIGN_OR_RETURN(Value result,
+                            reducedSlices(b, whole, positions, updates));
+    return importer.define(node, 0, b.shaped(result, shape));
+  }
+  Type merged = whole.getType();
   auto scatter = [&](Value values) {
     Type type = cast<RankedTensorType>(merged).clone(
         tensorType(values).getElementType());
     Value sum = b.make<ScatterAddOp>(type, values, positions, 0, 0);
     return reshape(b.builder, b.location, sum, shape);
   };
-  GRADUS_ASSIGN_OR_RETURN(Value result, scattered(b, data, updates, scatter));
-  return importer.define(node, 0, result);
+  return importer.define(node, 0, scattered(b, data, updates, scatter));
 }
 
 absl::Status scatterElements(Importer &importer, const Node &node) {
@@ -452,6 +522,12 @@ absl::Status scatterElements(Importer &importer, const Node &node) {
   int64_t rank = type.getRank();
   GRADUS_ASSIGN_OR_RETURN(int64_t axis, b.axis(rank, 0));
   GRADUS_RETURN_IF_ERROR(checkElements(node, data, indices, axis));
+  GRADUS_ASSIGN_OR_RETURN(bool ours, reduces(node));
+  if (ours) {
+    GRADUS_ASSIGN_OR_RETURN(Value result,
+                            reducedElements(b, data, indices, updates, axis));
+    return importer.define(node, 0, result);
+  }
   SmallVector<int64_t> order = axisLast(rank, axis), missing;
   SmallVector<int64_t> shape(tensorType(indices).getShape());
   for (int64_t d = 0; d < rank; ++d)
@@ -472,8 +548,7 @@ absl::Status scatterElements(Importer &importer, const Node &node) {
     return b.make<PadOp>(type.clone(element), sum, zeros, missing, zeros,
                          APFloat(0.0));
   };
-  GRADUS_ASSIGN_OR_RETURN(Value result, scattered(b, data, updates, scatter));
-  return importer.define(node, 0, result);
+  return importer.define(node, 0, scattered(b, data, updates, scatter));
 }
 
 //===-- pad, tile ---------------------------------------------------------===//

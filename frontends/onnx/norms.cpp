@@ -1,6 +1,6 @@
 // Norms and products along axes, and what is scaled by them.
 
-#include "frontends/onnx/building.h"
+#include "frontends/onnx/norms.h"
 #include "frontends/onnx/operators.h"
 
 namespace gradus::onnx {
@@ -84,6 +84,8 @@ Value logOfExponentials(const Building &b, Value x, ArrayRef<int64_t> axes) {
   return castTo(b, b.add(base, log), element, false, b.isUnsigned());
 }
 
+} // namespace
+
 /// Even elements times odd ones until one is left; ones make up a power of 2.
 Value productAlong(const Building &b, Value x, int64_t axis) {
   SmallVector<int64_t> shape(tensorType(x).getShape()), none(shape.size(), 0);
@@ -106,6 +108,8 @@ Value productAlong(const Building &b, Value x, int64_t axis) {
   shape.erase(shape.begin() + axis);
   return b.shaped(x, shape);
 }
+
+namespace {
 
 Value productOf(const Building &b, Value x, ArrayRef<int64_t> axes) {
   for (int64_t axis : llvm::reverse(axes))

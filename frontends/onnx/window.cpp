@@ -300,6 +300,7 @@ struct Pool {
   Value input;
   Sliding sliding;
   RankedTensorType result;
+  SmallVector<int64_t> padsEnd; // the node's own, ceil_mode left out
 };
 
 absl::StatusOr<Pool> readPool(Importer &importer, const Node &node) {
@@ -309,6 +310,7 @@ absl::StatusOr<Pool> readPool(Importer &importer, const Node &node) {
   GRADUS_ASSIGN_OR_RETURN(
       Sliding sliding,
       readWindow(node, node.integers("kernel_shape"), shape.drop_front(2)));
+  SmallVector<int64_t> padsEnd = sliding.padsEnd;
   if (node.integer("ceil_mode", 0))
     padForPartialWindows(sliding, shape.drop_front(2));
   for (size_t d = 0; d + 2 < shape.size(); ++d)
@@ -317,9 +319,9 @@ absl::StatusOr<Pool> readPool(Importer &importer, const Node &node) {
                         "] hold whole windows of [", joined(sliding.size), "]");
   GRADUS_ASSIGN_OR_RETURN(SmallVector<int64_t> result,
                           resultShape(node, sliding, shape, shape[1]));
-  return Pool{
-      input, sliding,
-      RankedTensorType::get(result, tensorType(input).getElementType())};
+  return Pool{input, sliding,
+              RankedTensorType::get(result, tensorType(input).getElementType()),
+              padsEnd};
 }
 
 absl::Status maxPool(Importer &importer, const Node &node) {
@@ -340,13 +342,36 @@ absl::Status maxPool(Importer &importer, const Node &node) {
       node, 0, castTo(b, op.getResult(), element, false, b.isUnsigned()));
 }
 
+/// Zeros where the window's paddings were, which are none then.
+Value padded(const Building &b, Value image, Sliding &sliding) {
+  SmallVector<int64_t> low = {0, 0}, high = {0, 0}, none(2, 0);
+  SmallVector<int64_t> shape(tensorType(image).getShape());
+  for (size_t d = 0; d < sliding.size.size(); ++d) {
+    low.push_back(std::exchange(sliding.padsBegin[d], 0));
+    high.push_back(std::exchange(sliding.padsEnd[d], 0));
+    none.push_back(0);
+    shape[d + 2] += low.back() + high.back();
+  }
+  return b.make<PadOp>(tensorType(image).clone(shape), image, low, high, none,
+                       APFloat(0.0));
+}
+
+/// With count_include_pad the node's own paddings count, but never what
+/// ceil_mode lets the last window reach beyond them.
 absl::Status averagePool(Importer &importer, const Node &node) {
-  bool countsPad = node.integer("count_include_pad", 0);
-  if (countsPad && node.integer("ceil_mode", 0))
-    return node.error(
-        "ceil_mode together with count_include_pad is not supported");
+  Building b(importer, node);
   GRADUS_ASSIGN_OR_RETURN(Pool pool, readPool(importer, node));
-  const Sliding &s = pool.sliding;
+  Sliding &s = pool.sliding;
+  bool countsPad = node.integer("count_include_pad", 0);
+  if (countsPad && node.integer("ceil_mode", 0)) {
+    SmallVector<int64_t> whole = s.padsEnd;
+    s.padsEnd = pool.padsEnd;
+    for (auto [end, own] : llvm::zip(whole, s.padsEnd))
+      end -= own;
+    pool.input = padded(b, pool.input, s);
+    s.padsEnd = whole;
+    countsPad = false;
+  }
   Value result = AveragePoolOp::create(
       importer.builder, importer.location(node), pool.result, pool.input,
       s.size, s.strides, s.padsBegin, s.padsEnd, s.dilations, countsPad);

@@ -57,9 +57,30 @@ def optimizer_of(model, settings):
     return rule(model.parameters(), **options)
 
 
-def train(model, batches, loss, settings, dtype=torch.float32, shake=False):
+def in_precision(run):
+    """Runs with its `dtype` as the default of tensors that the model makes itself."""
+    def wrapped(*arguments, dtype=torch.float32, **options):
+        torch.set_default_dtype(dtype)
+        try:
+            return run(*arguments, dtype=dtype, **options)
+        finally:
+            torch.set_default_dtype(torch.float32)
+    return wrapped
+
+
+def copy_of(model):
+    """A copy; what hooks such as torch.nn.utils.weight_norm have computed is no leaf, which deepcopy refuses."""
+    for module in model.modules():
+        for name, value in vars(module).items():
+            if torch.is_tensor(value) and not value.is_leaf:
+                setattr(module, name, value.detach())
+    return copy.deepcopy(model)
+
+
+@in_precision
+def train(model, batches, loss, settings, dtype, shake=False):
     """The losses, the first gradients and logits, the state after STEPS steps."""
-    model = copy.deepcopy(model).to(dtype).train()
+    model = copy_of(model).to(dtype).train()
     with torch.no_grad():
         for parameter in model.parameters():
             if shake:
@@ -91,7 +112,8 @@ def norm(tensor):
 
 
 def write_safetensors(path, tensors):
-    names = {torch.float32: "F32", torch.float64: "F64", torch.int64: "I64", torch.bool: "BOOL"}
+    names = {torch.float32: "F32", torch.float64: "F64", torch.int64: "I64", torch.int32: "I32", torch.int16: "I16", torch.int8: "I8",
+             torch.uint8: "U8", torch.bool: "BOOL"}
     header, offset = {}, 0
     for name, tensor in tensors.items():
         size = tensor.numel() * tensor.element_size()
@@ -106,8 +128,9 @@ def write_safetensors(path, tensors):
 
 
 def same(tensor, parameter):
-    array = onnx.numpy_helper.to_array(tensor)
-    return array.shape == tuple(parameter.shape) and (array == parameter.detach().numpy()).all()
+    if tuple(tensor.dims) != tuple(parameter.shape):
+        return False
+    return (onnx.numpy_helper.to_array(tensor) == parameter.detach().numpy()).all()
 
 
 def place_of(parameter, names, initializers):
@@ -162,7 +185,7 @@ def tidy(model, path):
 
 def follows(model, inputs, path, found):
     """Whether the file's output moves with its parameters: exporters that compute ahead may have used up their values."""
-    model, file = copy.deepcopy(model).eval(), onnx.load(path)
+    model, file = copy_of(model).eval(), onnx.load(path)
     initializers = {tensor.name: tensor for tensor in file.graph.initializer}
     with torch.no_grad():
         for name, parameter in model.named_parameters():
@@ -177,11 +200,22 @@ def follows(model, inputs, path, found):
     return torch.allclose(output, expected, rtol=1e-3, atol=1e-3 * expected.abs().max().item())
 
 
+def reason_of(error):
+    """The first line of the innermost error, which is seldom the one that exporters raise."""
+    while error.__cause__ or error.__context__:
+        error = error.__cause__ or error.__context__
+    return f"{type(error).__name__}: {(str(error).strip().splitlines() or [''])[0]}"[:240]
+
+
 def export(model, names, inputs, path, how):
-    """What case.json says of the file; None where the exporter has lost a parameter in it."""
+    """What case.json says of the file; None where the exporter fails or has lost a parameter in it."""
     how = {"opset_version": 20, **how}
-    torch.onnx.export(copy.deepcopy(model).train(), tuple(inputs.values()), path, input_names=list(inputs),
-                      output_names=["logits"], **how)
+    try:
+        torch.onnx.export(copy_of(model).train(), tuple(inputs.values()), path, input_names=list(inputs),
+                          output_names=["logits"], **how)
+    except Exception as error:  # exporters raise all sorts
+        print(f"{os.path.basename(path)}: left out, its exporter fails: {reason_of(error)}")
+        return None
     tidy(model, path)
     graph = onnx.load(path).graph
     initializers = {tensor.name: tensor for tensor in graph.initializer if tensor.data_type == onnx.TensorProto.FLOAT}
@@ -240,7 +274,7 @@ def describe_run(name, settings, runs, exact, batch_count):
 
 def check_repeatable(model, inputs):
     with torch.no_grad():
-        first, again = (copy.deepcopy(model).train()(*inputs.values()) for _ in range(2))
+        first, again = (copy_of(model).train()(*inputs.values()) for _ in range(2))
     if not torch.equal(first, again):
         sys.exit("two runs of the model differ: it draws random numbers; set its dropout to 0")
 
@@ -252,7 +286,7 @@ def record(model, batches, loss, optimizers, folder, exports=EXPORTS):
     expected, described, parameters = {}, [], []
     check_repeatable(model, inputs)
     for name, settings in optimizers.items():
-        exact = train(model, batches, loss, settings, torch.float64)
+        exact = train(model, batches, loss, settings, dtype=torch.float64)
         runs = [train(model, batches, loss, settings, shake=number > 0) for number in range(1 + SHAKEN_RUNS)]
         described.append(describe_run(name, settings, runs, exact, len(batches)))
         parameters = parameters or describe_parameters(model, runs[0][1], exact[1], runs)

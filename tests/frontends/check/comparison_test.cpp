@@ -127,6 +127,19 @@ TEST_F(ComparisonTest, RefusesAStatisticThatNeverMoved) {
   EXPECT_EQ(comparison.failures().size(), 1u);
 }
 
+// A mean that is zero moves by rounding alone, and by half of that proves
+// nothing.
+TEST_F(ComparisonTest, AsksNoMoveOfAMeanThatIsZero) {
+  writeStatistics(folder_ / "expected.safetensors", 1e-6, 100);
+  RecordedCase recorded = *RecordedCase::open(folder_);
+  Comparison comparison(recorded, "m.onnx", recorded.run("sgd"));
+  std::vector<double> zero = {0};
+  comparison.finalBuffer("bn.running_mean", zero, std::vector<double>{-1e-6});
+  EXPECT_TRUE(comparison.failures().empty());
+  comparison.finalBuffer("bn.running_mean", zero, std::vector<double>{3e-4});
+  EXPECT_EQ(comparison.failures().size(), 1u);
+}
+
 TEST_F(ComparisonTest, AsksOfNoiseOnlyThatItMoved) {
   writeStatistics(folder_ / "expected.safetensors", 0, 100);
   Json description = Json::parse(kCase);

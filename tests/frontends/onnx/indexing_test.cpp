@@ -126,9 +126,24 @@ TEST(Indexing, ScattersInPlaceOfWhatWasThere) {
       .node("Gather", {"n", "some"}, {"u"})
       .node("ScatterND", {"x", "i", "u"}, {"y"});
   EXPECT_EQ(run(model, {4}), (Values{0, -3, 2, -2}));
-  model.with("reduction", "mul");
-  EXPECT_EQ(errorOf(model), "node \"the ScatterND\" (ScatterND): reduction is "
-                            "\"mul\"; \"none\" and \"add\" are supported");
+  model.with("reduction", "mean");
+  EXPECT_EQ(errorOf(model),
+            "node \"the ScatterND\" (ScatterND): reduction is \"mean\", "
+            "expected none, add, mul, max or min");
+}
+
+/// As rotary embeddings do that turn all of a head.
+TEST(Indexing, PutsNothingToWhatIsThere) {
+  SmallModel model;
+  model.input("x", {2, 3})
+      .integers("from", {1}, {3})
+      .integers("to", {1}, {9})
+      .integers("axis", {1}, {1})
+      .node("Slice", {"x", "from", "to", "axis"}, {"none"})
+      .node("Sin", {"none"}, {"nothing"})
+      .node("Concat", {"nothing", "x"}, {"y"})
+      .with("axis", 1);
+  EXPECT_EQ(run(model, {2, 3}), (Values{0, 1, 2, 3, 4, 5}));
 }
 
 TEST(Indexing, ScattersElementsAlongAnAxis) {

@@ -145,6 +145,17 @@ TEST(Window, CountsPaddingWhereTold) {
             (Values{0.5, 1.5, 1}));
 }
 
+/// The node's own padding counts, what ceil_mode adds behind it does not.
+TEST(Window, CountsNoPaddingOfPartialWindows) {
+  EXPECT_EQ(slid(line("AveragePool", 4, 3)
+                     .with("strides", Shape{2})
+                     .with("pads", Shape{1, 1})
+                     .with("ceil_mode", 1)
+                     .with("count_include_pad", 1),
+                 4),
+            (Values{1 / 3., 2, 1.5}));
+}
+
 static std::string refusal(const SmallModel &model) {
   return import(model).error;
 }
@@ -157,11 +168,6 @@ TEST(Window, SaysWhatDoesNotFit) {
   EXPECT_EQ(refusal(line("MaxPool", 4, 2).with("strides", Shape{0})),
             "node \"the MaxPool\" (MaxPool): strides is [0], expected 1 "
             "numbers of at least 1");
-  EXPECT_EQ(refusal(line("AveragePool", 4, 2)
-                        .with("ceil_mode", 1)
-                        .with("count_include_pad", 1)),
-            "node \"the AveragePool\" (AveragePool): ceil_mode together with "
-            "count_include_pad is not supported");
   EXPECT_EQ(refusal(line("Conv", 4, 2).with("group", 2)),
             "node \"the Conv\" (Conv): a weight of shape [1, 1, 2] in 2 groups "
             "does not fit an input of 1 channels");
