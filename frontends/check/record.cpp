@@ -235,7 +235,8 @@ void Recorder::writeData() {
     for (const runtime::TensorInfo &input : train().inputs)
       places.push_back(memory.emplace_back(input.bytes).data());
     for (int64_t i = 0; i < feed.batch(); ++i)
-      feed.copySample(batch * feed.batch() + i, i, places.data());
+      throwIfFailed(
+          feed.copySample(batch * feed.batch() + i, i, places.data()));
     for (size_t i = 0; i < places.size(); ++i) {
       const runtime::TensorInfo &input = train().inputs[i];
       std::string key =

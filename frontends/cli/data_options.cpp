@@ -21,6 +21,8 @@ const char *const kDataFooter =
   FILE.bin                     CIFAR-10 and -100: image and label
   NAME=FILE.bin, .u16, .u32    tokens (nanoGPT, llm.c): input NAME, and the label
                                one token further
+  FOLDER                       images (PNG, JPEG) FOLDER/CLASS/..., and label: the
+                               place of CLASS among the sorted names
   FILE.csv                     each column a tensor of its name
   NAME=FILE.csv:a,b,d..k       columns a, b and d to k as one tensor
 The option repeats: other tensors join, those of one name are put one behind the

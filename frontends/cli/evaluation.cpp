@@ -42,7 +42,7 @@ private:
 } // namespace
 
 std::vector<Metric> evaluate(Session &session, int graph,
-                             const data::Feed &feed) {
+                             const data::Feed &feed, const AfterBatch &after) {
   int64_t samples = evaluatedSamples(feed);
   if (samples == 0)
     throw badInput("the data have ", feed.samples(),
@@ -65,7 +65,10 @@ std::vector<Metric> evaluate(Session &session, int graph,
       for (size_t m = 0; m < metrics.size(); ++m) // a share of 0 has no value
         if (double share = shares.of(metrics[m].name, first, count); share != 0)
           metrics[m].value += scalars.value(0, m) * share;
+      if (after)
+        after(chunk->inputs.subspan(i * inputs, inputs), count);
     }
+  check(batches.status());
   return metrics;
 }
 

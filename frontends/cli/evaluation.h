@@ -5,6 +5,7 @@
 #include "frontends/data/batches.h"
 #include "runtime/session.h"
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -19,12 +20,17 @@ struct Metric {
 /// the graph cannot leave padding out.
 int64_t evaluatedSamples(const data::Feed &feed);
 
+/// Called after each batch with the graph's inputs and the real samples.
+using AfterBatch =
+    std::function<void(std::span<const void *const> inputs, int64_t count)>;
+
 /// Runs those samples once; the metrics are means over all that counts: the
 /// labels that are not ignored, by their weights for the loss, or the samples
 /// where none can be. The graph's scalars are such means over the `count` real
 /// samples of a batch. A loss that is a sum is one over all samples.
 std::vector<Metric> evaluate(runtime::Session &session, int graph,
-                             const data::Feed &feed);
+                             const data::Feed &feed,
+                             const AfterBatch &after = {});
 
 /// "loss 0.1234  accuracy 0.9722", each name after `prefix`.
 std::string metricsText(const std::vector<Metric> &metrics,

@@ -66,6 +66,7 @@ std::vector<OutputTensor> predict(Session &session, int graph,
       collect(session, graph, first,
               std::min(feed.batch(), feed.samples() - first), tensors);
     }
+  check(batches.status());
   return tensors;
 }
 

@@ -284,6 +284,7 @@ void Training::run() {
       if (done_ % perEpoch_ == 0 || done_ == total_)
         endEpoch(progress);
     }
+    check(batches.status());
   }
   releaseFreed();
   memoryAfter_ = anonymousBytes();

@@ -79,8 +79,12 @@ void Batches::work() {
       return;
     Slot &slot = slots_[made_ % 3];
     lock.unlock();
-    fill(slot);
+    runtime::Status filled = fill(slot);
     lock.lock();
+    if (!filled.ok()) {
+      status_ = filled;
+      break;
+    }
     ++made_;
     changed_.notify_all();
   }
@@ -88,7 +92,7 @@ void Batches::work() {
   changed_.notify_all();
 }
 
-void Batches::fill(Slot &slot) {
+runtime::Status Batches::fill(Slot &slot) {
   int64_t epochEnd = (position_ / perEpoch_ + 1) * perEpoch_;
   int64_t count =
       std::min({perChunk_, epochEnd - position_, options_.end - position_});
@@ -97,30 +101,37 @@ void Batches::fill(Slot &slot) {
   slot.chunk.count = count;
   slot.chunk.inputs = {slot.inputs.data(), inputs * count};
   for (int64_t i = 0; i < count; ++i)
-    fillBatch(position_ + i, &slot.inputs[i * inputs], &slot.chunk.lastCount);
+    GRADUS_TRY(fillBatch(position_ + i, &slot.inputs[i * inputs],
+                         &slot.chunk.lastCount));
   position_ += count;
+  return runtime::Status();
 }
 
-void Batches::fillBatch(int64_t batch, void *const *inputs, int64_t *count) {
+/// Place `from` of the epoch's order into place `place` of a batch.
+runtime::Status Batches::copy(int64_t epoch, int64_t from, int64_t place,
+                              void *const *inputs) {
+  int64_t sample = from;
+  if (options_.shuffle)
+    sample = Shuffle(options_.seed, epoch, feed_.samples())(from);
+  return feed_.copySample(sample, place, inputs,
+                          drawOf(options_.seed, epoch, sample));
+}
+
+runtime::Status Batches::fillBatch(int64_t batch, void *const *inputs,
+                                   int64_t *count) {
   int64_t epoch = batch / perEpoch_, start = batch % perEpoch_ * feed_.batch();
-  Shuffle shuffle(options_.seed, epoch, feed_.samples());
   *count = std::min(feed_.batch(), feed_.samples() - start);
-  auto copy = [&](int64_t from, int64_t place) {
-    int64_t sample = options_.shuffle ? shuffle(from) : from;
-    feed_.copySample(sample, place, inputs,
-                     drawOf(options_.seed, epoch, sample));
-  };
   for (int64_t i = 0; i < *count; ++i)
-    copy(start + i, i);
-  if (options_.shuffle && *count < feed_.batch()) {
-    // Real samples, so that batch norms see such, with labels that do not
-    // count.
-    for (int64_t i = *count; i < feed_.batch(); ++i)
-      copy((i - *count) % feed_.samples(), i);
-    feed_.ignoreLabels(*count, inputs);
-  } else {
+    GRADUS_TRY(copy(epoch, start + i, i, inputs));
+  if (!options_.shuffle || *count == feed_.batch()) {
     feed_.finish(*count, inputs);
+    return runtime::Status();
   }
+  // Real samples, so that batch norms see such, with labels that do not count.
+  for (int64_t i = *count; i < feed_.batch(); ++i)
+    GRADUS_TRY(copy(epoch, (i - *count) % feed_.samples(), i, inputs));
+  feed_.ignoreLabels(*count, inputs);
+  return runtime::Status();
 }
 
 } // namespace gradus::data

@@ -44,8 +44,11 @@ public:
   ~Batches();
   Batches(const Batches &) = delete;
 
-  /// The next chunk, valid until the call after; null after the last.
+  /// The next chunk, valid until the call after; null after the last, and
+  /// where the one that follows cannot be made.
   const Chunk *next();
+  /// Why next() gave null: ok after the last chunk.
+  const runtime::Status &status() const { return status_; }
 
 private:
   struct Slot {
@@ -56,8 +59,10 @@ private:
 
   void layOut(Slot &slot);
   void work();
-  void fill(Slot &slot);
-  void fillBatch(int64_t batch, void *const *inputs, int64_t *count);
+  runtime::Status fill(Slot &slot);
+  runtime::Status fillBatch(int64_t batch, void *const *inputs, int64_t *count);
+  runtime::Status copy(int64_t epoch, int64_t from, int64_t place,
+                       void *const *inputs);
 
   const Feed &feed_;
   const BatchOptions options_;
@@ -67,6 +72,7 @@ private:
   Slot slots_[3];
   int64_t made_ = 0, taken_ = 0; // chunks; taken_ counts what next() gave out
   bool finished_ = false, stop_ = false;
+  runtime::Status status_; // written before finished_
   std::mutex mutex_;
   std::condition_variable changed_;
   std::thread thread_;

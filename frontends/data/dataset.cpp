@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 
 using namespace gradus::runtime;
 
@@ -55,6 +56,7 @@ single(runtime::StatusOr<Column> column) {
 /// A .bin file is one of tokens if it says so or cannot be CIFAR's; without a
 /// name it is CIFAR's.
 runtime::StatusOr<std::vector<Column>> readBin(const Argument &argument,
+                                               const std::string &image,
                                                const FileBytes &file) {
   if (hasTokenHeader(file.bytes)) {
     GRADUS_TRY(needsName(argument));
@@ -62,7 +64,7 @@ runtime::StatusOr<std::vector<Column>> readBin(const Argument &argument,
   }
   if (!argument.name.empty() && !isCifar(file.bytes))
     return single(readTokens(file, argument.name, false));
-  return readCifar(file, argument.name.empty() ? "image" : argument.name);
+  return readCifar(file, image);
 }
 
 runtime::StatusOr<std::vector<Column>> readCsvFile(const Argument &argument,
@@ -76,6 +78,9 @@ runtime::StatusOr<std::vector<Column>> readCsvFile(const Argument &argument,
 }
 
 runtime::StatusOr<std::vector<Column>> readBytes(const Argument &argument) {
+  std::string image = argument.name.empty() ? "image" : argument.name;
+  if (std::error_code none; std::filesystem::is_directory(argument.path, none))
+    return readImageFolder(argument.path, image);
   GRADUS_ASSIGN(FileBytes file, readFile(argument.path));
   auto endsIn = [&](absl::string_view ending) {
     return absl::EndsWith(argument.path, ending);
@@ -85,12 +90,12 @@ runtime::StatusOr<std::vector<Column>> readBytes(const Argument &argument) {
   if (endsIn(".csv"))
     return readCsvFile(argument, file);
   if (endsIn(".bin"))
-    return readBin(argument, file);
+    return readBin(argument, image, file);
   bool npy = endsIn(".npy"), tokens = endsIn(".u16") || endsIn(".u32");
   if (!npy && !tokens && !isIdx(file.bytes))
     return invalid("is not a data set: expected .safetensors, .npz, .npy, "
-                   ".csv, CIFAR .bin, tokens (.bin, .u16, .u32) or an IDX "
-                   "file");
+                   ".csv, CIFAR .bin, tokens (.bin, .u16, .u32), an IDX "
+                   "file or a folder of images");
   GRADUS_TRY(needsName(argument));
   if (tokens)
     return single(readTokens(file, argument.name, endsIn(".u32")));
@@ -119,6 +124,11 @@ void markPixels(Column &column) {
     column.meaning = Meaning::pixels;
 }
 
+bool canContinue(const Column &present, const Column &column) {
+  return !column.type.shape.empty() && present.meaning == column.meaning &&
+         sameSamples(present.type, column.type);
+}
+
 /// `first` followed by `second` along the samples.
 Column join(const Column &first, const Column &second) {
   auto bytes = std::make_shared<std::vector<uint8_t>>(first.bytes.begin(),
@@ -128,6 +138,11 @@ Column join(const Column &first, const Column &second) {
   joined.type.shape[0] += second.type.shape[0];
   joined.bytes = *bytes;
   joined.owner = bytes;
+  if (first.files) {
+    auto files = std::make_shared<std::vector<std::string>>(*first.files);
+    files->insert(files->end(), second.files->begin(), second.files->end());
+    joined.files = files;
+  }
   for (auto note : {&Column::notNumber, &Column::notInteger})
     if ((joined.*note).empty())
       joined.*note = second.*note;
@@ -161,7 +176,7 @@ runtime::Status Dataset::add(Column column) {
   for (Column &present : columns_) {
     if (present.name != column.name)
       continue;
-    if (column.type.shape.empty() || !sameSamples(present.type, column.type))
+    if (!canContinue(present, column))
       return invalid("tensor '", column.name, "' is ", toString(column.type),
                      " and does not continue the ", toString(present.type),
                      " of the files before it");

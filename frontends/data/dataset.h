@@ -1,7 +1,8 @@
 // A data set: named tensors whose first axis counts the samples.
 //
 // Read from .safetensors, .npz, .npy, IDX (MNIST), CIFAR binary, .csv and token
-// files; the tensors lie in mappings of those files where the format allows it.
+// files and folders of images; the tensors lie in mappings of those files where
+// the format allows it.
 
 #pragma once
 
@@ -23,6 +24,7 @@ enum class Meaning {
   pixels, // u8 0..255 that an f32 input takes as value / 255
   text,   // f64 numbers that were read from text, for an input of any type
   tokens, // one stream of them; the input says how many a sample takes
+  files,  // none: each sample is an image in a file, read when it is taken
 };
 
 /// One tensor of a data set; `owner` keeps its bytes alive.
@@ -35,6 +37,8 @@ struct Column {
   // Of text, the first cell that is no number, and the first that is no
   // integer: what is wrong and where; empty if there is none.
   std::string notNumber = "", notInteger = "";
+  // Of files, their paths.
+  std::shared_ptr<const std::vector<std::string>> files = nullptr;
 };
 
 class Dataset {
@@ -42,8 +46,9 @@ public:
   /// Reads `arguments`, each FILE or NAME=FILE. A file that holds one unnamed
   /// tensor (.npy, IDX, tokens) needs its NAME; the images of a CIFAR file are
   /// `image` unless NAME says otherwise, its labels `label`; FILE.csv has a
-  /// tensor for each column, NAME=FILE.csv:COLUMNS one of several. Tensors of
-  /// one name in several files are joined along their samples.
+  /// tensor for each column, NAME=FILE.csv:COLUMNS one of several; a folder has
+  /// images and labels as a CIFAR file. Tensors of one name in several files
+  /// are joined along their samples.
   static runtime::StatusOr<Dataset>
   open(const std::vector<std::string> &arguments);
 

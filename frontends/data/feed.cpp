@@ -2,6 +2,7 @@
 
 #include "frontends/data/feed.h"
 
+#include "frontends/data/image_file.h"
 #include "runtime/status.h"
 
 #include "absl/strings/str_join.h"
@@ -30,6 +31,29 @@ std::string withSamples(const TensorType &type) {
   for (size_t axis = 1; axis < type.shape.size(); ++axis)
     absl::StrAppend(&text, ", ", type.shape[axis]);
   return absl::StrCat(nameOf(type.dtype), " ", text, "]");
+}
+
+/// How an input of images lies: channels, height, width.
+struct ImageShape {
+  int64_t channels, height, width;
+};
+
+ImageShape imageShape(const TensorType &type) {
+  const std::vector<int64_t> &shape = type.shape;
+  return {shape.size() == 4 ? shape[1] : 1, shape[shape.size() - 2],
+          shape.back()};
+}
+
+/// Whether files of images can fill the input.
+runtime::Status checkImages(const TensorInfo &input) {
+  size_t rank = input.type.shape.size();
+  bool isImage = input.type.dtype == DType::f32 && (rank == 3 || rank == 4);
+  if (isImage && (imageShape(input.type).channels == 1 ||
+                  imageShape(input.type).channels == 3))
+    return runtime::Status();
+  return invalid("input '", input.name, "' is ", toString(input.type),
+                 "; files of images fill f32 [batch, 1 or 3 channels, height, "
+                 "width]");
 }
 
 bool takesCount(const TensorInfo &input) {
@@ -140,21 +164,31 @@ runtime::Status Feed::addColumn(const Column &column, const TensorInfo &input) {
   Convert convert = conversion(column, input.type.dtype);
   if (column.type.shape.empty() || column.type.shape[0] == 0)
     return invalid("tensor '", input.name, "' has no samples");
+  if (column.files) {
+    GRADUS_TRY(checkImages(input));
+    return addPort(column, input, nullptr);
+  }
   if (sampleShape(column.type.shape) != sampleShape(input.type.shape) ||
       (column.type.dtype != input.type.dtype && !convert))
     return invalid("tensor '", input.name, "' is ", withSamples(column.type),
                    "; expected ", withSamples(input.type));
+  return addPort(column, input, convert);
+}
+
+runtime::Status Feed::addPort(const Column &column, const TensorInfo &input,
+                              Convert convert) {
   if (samples_ >= 0 && column.type.shape[0] != samples_)
     return invalid("tensor '", input.name, "' has ", column.type.shape[0],
                    " samples, others have ", samples_);
   samples_ = column.type.shape[0];
   Port port;
   port.input = input;
-  port.source = column.bytes.data();
+  port.source = column.files ? nullptr : column.bytes.data();
   port.sourceBytes = column.bytes.size() / samples_;
   port.targetBytes = input.bytes / batch_;
   port.elements = port.targetBytes / runtime::bytesOf(input.type.dtype);
   port.convert = convert;
+  port.files = column.files;
   ports_.push_back(port);
   return runtime::Status();
 }
@@ -191,6 +225,7 @@ runtime::Status Feed::addInput(const Dataset &dataset, const TensorInfo &input,
                                const LabelRules &labels) {
   if (takesCount(input)) {
     ports_.emplace_back().input = input;
+    ports_.back().takesCount = true;
     return runtime::Status();
   }
   if (input.type.shape.empty())
@@ -266,7 +301,7 @@ double Feed::labelWeight(int64_t first, int64_t count) const {
 
 bool Feed::tellsCount() const {
   return std::any_of(ports_.begin(), ports_.end(),
-                     [](const Port &port) { return !port.source; });
+                     [](const Port &port) { return port.takesCount; });
 }
 
 runtime::StatusOr<Feed> Feed::match(const Dataset &dataset,
@@ -301,31 +336,43 @@ runtime::Status Feed::maskLastBatch() {
   return runtime::Status();
 }
 
-void Feed::Port::read(int64_t sample, uint8_t *to) const {
+runtime::Status Feed::Port::read(int64_t sample, uint8_t *to) const {
+  if (files)
+    return readFile((*files)[sample], reinterpret_cast<float *>(to));
   const uint8_t *from = source + sample * sourceBytes;
   if (convert)
     convert(from, to, elements);
   else
     std::memcpy(to, from, targetBytes);
+  return runtime::Status();
 }
 
-void Feed::copySample(int64_t sample, int64_t place, void *const *inputs,
-                      uint64_t draw) const {
+runtime::Status Feed::Port::readFile(const std::string &path, float *to) const {
+  GRADUS_ASSIGN(Image image, readImage(path));
+  ImageShape shape = imageShape(input.type);
+  fitImage(image, shape.channels, shape.height, shape.width, to);
+  return runtime::Status();
+}
+
+runtime::Status Feed::copySample(int64_t sample, int64_t place,
+                                 void *const *inputs, uint64_t draw) const {
   thread_local std::vector<float> raw;
   for (size_t i = 0; i < ports_.size(); ++i) {
     const Port &port = ports_[i];
-    if (!port.source)
+    if (port.takesCount)
       continue;
     uint8_t *to = static_cast<uint8_t *>(inputs[i]) + place * port.targetBytes;
     if (!port.preparation) {
-      port.read(inWhole(sample), to);
+      GRADUS_TRY(port.read(inWhole(sample), to));
       continue;
     }
     raw.resize(port.elements);
-    port.read(inWhole(sample), reinterpret_cast<uint8_t *>(raw.data()));
+    GRADUS_TRY(
+        port.read(inWhole(sample), reinterpret_cast<uint8_t *>(raw.data())));
     prepare(*port.preparation, port.input, draw, raw.data(),
             reinterpret_cast<float *>(to));
   }
+  return runtime::Status();
 }
 
 void Feed::ignoreLabels(int64_t place, void *const *inputs) const {
@@ -344,7 +391,7 @@ void Feed::finish(int64_t count, void *const *inputs) const {
   for (size_t i = 0; i < ports_.size(); ++i) {
     const Port &port = ports_[i];
     uint8_t *to = static_cast<uint8_t *>(inputs[i]);
-    if (port.source)
+    if (!port.takesCount)
       std::memset(to + count * port.targetBytes, 0,
                   (batch_ - count) * port.targetBytes);
     else

@@ -51,8 +51,9 @@ public:
 
   /// Copies one sample into place `place` of a batch whose inputs lie at
   /// `inputs`; `draw` is what its augmentation depends on.
-  void copySample(int64_t sample, int64_t place, void *const *inputs,
-                  uint64_t draw = 0) const;
+  /// Fails where an image cannot be decoded.
+  runtime::Status copySample(int64_t sample, int64_t place, void *const *inputs,
+                             uint64_t draw = 0) const;
   /// Gives the samples from `place` on labels that are ignored.
   void ignoreLabels(int64_t place, void *const *inputs) const;
   /// Ends a batch of `count` samples: zeros for the others, and `count` itself.
@@ -63,14 +64,18 @@ private:
 
   struct Port {
     runtime::TensorInfo input;
-    const uint8_t *source = nullptr; // null: takes the number of samples
-    size_t sourceBytes = 0;          // of one sample
-    size_t targetBytes = 0;          // of one sample
-    size_t elements = 0;             // of one sample
-    Convert convert = nullptr;       // null: as it is
+    bool takesCount = false;                        // the number of samples
+    const uint8_t *source = nullptr;                // null: files
+    size_t sourceBytes = 0;                         // of one sample
+    size_t targetBytes = 0;                         // of one sample
+    size_t elements = 0;                            // of one sample
+    Convert convert = nullptr;                      // null: as it is
     std::shared_ptr<const Preparation> preparation; // null: none
 
-    void read(int64_t sample, uint8_t *to) const;
+    std::shared_ptr<const std::vector<std::string>> files; // null: none
+
+    runtime::Status read(int64_t sample, uint8_t *to) const;
+    runtime::Status readFile(const std::string &path, float *to) const;
   };
 
   static Convert conversion(const Column &column, runtime::DType to);
@@ -80,6 +85,8 @@ private:
   const Column *keep(Column column);
   runtime::Status addColumn(const Column &column,
                             const runtime::TensorInfo &input);
+  runtime::Status addPort(const Column &column,
+                          const runtime::TensorInfo &input, Convert convert);
   runtime::Status addInput(const Dataset &dataset,
                            const runtime::TensorInfo &input,
                            const LabelRules &labels);

@@ -50,7 +50,7 @@ TEST(Feed, CopiesSamplesWidensLabelsAndCountsRealOnes) {
   std::vector<int64_t> label(2, -1);
   int64_t count = 0;
   void *places[] = {x.data(), label.data(), &count};
-  feed->copySample(2, 0, places);
+  EXPECT_TRUE(feed->copySample(2, 0, places).ok());
   feed->finish(1, places);
   EXPECT_THAT(x, ElementsAre(4, 5, 0, 0));
   EXPECT_THAT(label, ElementsAre(2, 0));
@@ -67,7 +67,7 @@ TEST(Feed, MakesPixelsFloatsAndIgnoresAxesOfSizeOne) {
   ASSERT_TRUE(feed.ok()) << feed.status();
   std::vector<float> x(2);
   void *places[] = {x.data()};
-  feed->copySample(0, 0, places);
+  EXPECT_TRUE(feed->copySample(0, 0, places).ok());
   EXPECT_THAT(x, ElementsAre(0.0f, 1.0f));
 }
 
@@ -169,8 +169,8 @@ TEST(Feed, CutsAStreamOfTokensIntoSamplesAndTheirLabels) {
   EXPECT_EQ(feed->samples(), 2);
   std::vector<int64_t> ids(6), label(6);
   void *places[] = {ids.data(), label.data()};
-  feed->copySample(0, 0, places);
-  feed->copySample(1, 1, places);
+  EXPECT_TRUE(feed->copySample(0, 0, places).ok());
+  EXPECT_TRUE(feed->copySample(1, 1, places).ok());
   EXPECT_THAT(ids, ElementsAre(0, 1, 2, 3, 4, 5));
   EXPECT_THAT(label, ElementsAre(1, 2, 3, 4, 5, 6));
 }
@@ -200,8 +200,8 @@ TEST(Feed, GivesTextInTheTypeAndShapeOfTheInput) {
   std::vector<float> x(4);
   std::vector<int64_t> label(2);
   void *places[] = {x.data(), label.data()};
-  feed->copySample(0, 0, places);
-  feed->copySample(1, 1, places);
+  EXPECT_TRUE(feed->copySample(0, 0, places).ok());
+  EXPECT_TRUE(feed->copySample(1, 1, places).ok());
   EXPECT_THAT(x, ElementsAre(1, 0.5, 3, 4));
   EXPECT_THAT(label, ElementsAre(2, 0));
 }
@@ -230,7 +230,7 @@ TEST(Feed, PreparesSamples) {
   std::vector<int64_t> label(2);
   int64_t count = 0;
   void *places[] = {x.data(), label.data(), &count};
-  feed->copySample(2, 0, places);
+  EXPECT_TRUE(feed->copySample(2, 0, places).ok());
   EXPECT_EQ(x[0], 1.5);
   EXPECT_EQ(x[1], 2);
   EXPECT_THAT(
@@ -253,7 +253,7 @@ TEST(Feed, FallsIntoPartsThatHaveNoSampleInCommon) {
       std::vector<int64_t> label(2);
       int64_t counted = 0;
       void *places[] = {x.data(), label.data(), &counted};
-      part->copySample(i, 0, places);
+      EXPECT_TRUE(part->copySample(i, 0, places).ok());
       seen.push_back(x[0]);
     }
   EXPECT_THAT(seen, testing::UnorderedElementsAre(0, 2, 4, 6, 8));

@@ -1,0 +1,53 @@
+// What `evaluate` says beside the metrics of the graph: the model's predictions
+// against the labels, sample by sample.
+
+#pragma once
+
+#include "frontends/cli/scores.h"
+#include "runtime/session.h"
+
+#include <optional>
+#include <span>
+
+namespace gradus::cli {
+
+class PredictionReport {
+public:
+  /// For the graph `evaluation` of a session. If `averaged`, the session's
+  /// parameters become their averages, so that predictions are of these. Empty
+  /// where the recipe's loss compares no classes (at most 1000) and no numbers.
+  PredictionReport(runtime::Session &session, int evaluation, bool averaged);
+
+  /// Predicts a batch given as the inputs of `evaluation`, and counts its first
+  /// `count` samples.
+  void add(std::span<const void *const> inputs, int64_t count);
+
+  std::string text() const;
+  nlohmann::ordered_json json() const;
+
+private:
+  /// One output of the model that a loss compares with labels.
+  struct Compared {
+    std::string prefix; // of JSON keys, where there are several
+    int output = 0;     // of `predict`
+    int label = 0;      // input of `evaluation`
+    int64_t classAxis = 0;
+    std::optional<int64_t> ignore;
+    std::optional<Confusion> classes; // else numbers
+    Errors errors;
+  };
+
+  void addTerm(const nlohmann::json &loss);
+  void addClasses(const nlohmann::json &loss, Compared compared);
+  void count(Compared &compared, const void *labels, int64_t samples);
+  void countClasses(Compared &compared, const void *labels, int64_t samples);
+  void countNumbers(Compared &compared, const void *labels, int64_t samples);
+  const runtime::TensorInfo &outputInfo(const Compared &compared) const;
+
+  runtime::Session &session_;
+  int evaluation_, predict_;
+  std::vector<int> inputs_; // of `evaluation`, for each of `predict`
+  std::vector<Compared> compared_;
+};
+
+} // namespace gradus::cli

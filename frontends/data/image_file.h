@@ -1,0 +1,37 @@
+// Images in files of their own (PNG, JPEG), and how they come to the size of an
+// input.
+
+#pragma once
+
+#include "runtime/status.h"
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace gradus::data {
+
+/// Rows of pixels from the top, each of 1 (grey) or 3 (RGB) bytes.
+struct Image {
+  int64_t width = 0, height = 0, channels = 0;
+  std::vector<uint8_t> pixels;
+};
+
+/// Decodes a PNG or JPEG file. Transparency is left out, 16 bits become 8;
+/// more than 2^26 pixels are refused.
+runtime::StatusOr<Image> decodeImage(std::span<const uint8_t> file);
+runtime::StatusOr<Image> readImage(const std::string &path);
+
+/// Whether a file's name ends as one of an image does.
+bool hasImageName(const std::string &path);
+
+/// Writes an image as channels x height x width values in [0, 1]; `channels` is
+/// 1 or 3. It is scaled to cover that area, its shape kept, and its middle is
+/// taken. Grey of RGB is (19595 R + 38470 G + 7471 B + 32768) / 65536 in
+/// integers; RGB of grey is the grey thrice. A pixel of the scaled image is the
+/// mean of those under a triangle as wide as two pixels of the smaller image.
+void fitImage(const Image &image, int64_t channels, int64_t height,
+              int64_t width, float *to);
+
+} // namespace gradus::data

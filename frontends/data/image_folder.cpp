@@ -1,0 +1,103 @@
+// A folder of images: FOLDER/CLASS/..., where the sorted names of the classes
+// count as labels 0, 1, ...; or images alone, without labels.
+
+#include "frontends/data/formats.h"
+#include "frontends/data/image_file.h"
+
+#include "runtime/status.h"
+
+#include <algorithm>
+#include <filesystem>
+
+using namespace gradus::runtime;
+
+namespace fs = std::filesystem;
+
+namespace gradus::data {
+namespace {
+
+using Paths = std::vector<std::string>;
+
+runtime::Status unreadable(const fs::path &path, std::error_code error) {
+  return invalid(path.string(), ": cannot be read: ", error.message());
+}
+
+/// The images in a folder, and in those below it if `deep`; sorted.
+runtime::StatusOr<Paths> imagesIn(const fs::path &folder, bool deep) {
+  Paths images;
+  std::error_code error;
+  fs::recursive_directory_iterator entry(
+      folder, fs::directory_options::follow_directory_symlink, error);
+  for (; !error && entry != fs::end(entry); entry.increment(error)) {
+    std::error_code none;
+    bool isFolder = entry->is_directory(none);
+    if (isFolder && !deep)
+      entry.disable_recursion_pending();
+    if (!isFolder && hasImageName(entry->path().string()))
+      images.push_back(entry->path().string());
+  }
+  if (error)
+    return unreadable(folder, error);
+  std::sort(images.begin(), images.end());
+  return images;
+}
+
+runtime::StatusOr<std::vector<fs::path>> foldersIn(const fs::path &folder) {
+  std::vector<fs::path> folders;
+  std::error_code error;
+  fs::directory_iterator entry(folder, error);
+  for (; !error && entry != fs::end(entry); entry.increment(error)) {
+    std::error_code none;
+    bool hidden = entry->path().filename().string().starts_with('.');
+    if (!hidden && entry->is_directory(none))
+      folders.push_back(entry->path());
+  }
+  if (error)
+    return unreadable(folder, error);
+  std::sort(folders.begin(), folders.end());
+  return folders;
+}
+
+Column ofImages(Paths paths, const std::string &name) {
+  Column column{name, {DType::u8, {int64_t(paths.size())}}, {}, nullptr};
+  column.meaning = Meaning::files;
+  column.files = std::make_shared<const Paths>(std::move(paths));
+  return column;
+}
+
+Column ofLabels(std::vector<int64_t> labels) {
+  auto owner = std::make_shared<const std::vector<int64_t>>(std::move(labels));
+  return {"label",
+          {DType::i64, {int64_t(owner->size())}},
+          {reinterpret_cast<const uint8_t *>(owner->data()),
+           owner->size() * sizeof(int64_t)},
+          owner};
+}
+
+} // namespace
+
+runtime::StatusOr<std::vector<Column>>
+readImageFolder(const std::string &path, const std::string &name) {
+  GRADUS_ASSIGN(std::vector<fs::path> classes, foldersIn(path));
+  if (classes.empty()) {
+    GRADUS_ASSIGN(Paths images, imagesIn(path, false));
+    if (images.empty())
+      return invalid("has no images (.png, .jpg, .jpeg) and no folders of "
+                     "them");
+    return std::vector<Column>{ofImages(std::move(images), name)};
+  }
+  Paths all;
+  std::vector<int64_t> labels;
+  for (size_t i = 0; i < classes.size(); ++i) {
+    GRADUS_ASSIGN(Paths images, imagesIn(classes[i], true));
+    if (images.empty())
+      return invalid("its folder '", classes[i].filename().string(),
+                     "', a class, has no images (.png, .jpg, .jpeg)");
+    all.insert(all.end(), images.begin(), images.end());
+    labels.resize(all.size(), i);
+  }
+  return std::vector<Column>{ofImages(std::move(all), name),
+                             ofLabels(std::move(labels))};
+}
+
+} // namespace gradus::data

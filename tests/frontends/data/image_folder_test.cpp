@@ -1,0 +1,97 @@
+// Which images a folder has, and their classes; images as samples of a feed.
+
+#include "frontends/data/batches.h"
+#include "tests/frontends/data/files.h"
+#include "tests/frontends/data/images.h"
+
+using namespace gradus::data;
+using namespace gradus::runtime;
+using testing::Each;
+using testing::ElementsAre;
+using testing::EndsWith;
+using testing::HasSubstr;
+
+namespace {
+
+/// Classes ant (one image) and bee (two, one deeper), of 3 x 2 pixels.
+struct Insects {
+  Insects() {
+    for (const char *name : {"bee/more", "ant", ".hidden"})
+      std::filesystem::create_directories(folder.path(name));
+    folder.write("bee/1.png", pngFile(plainImage(3, 2, {51})));
+    folder.write("bee/more/2.jpg", jpegFile(plainImage(3, 2, {102})));
+    folder.write("bee/notes.txt", "not an image");
+    folder.write("ant/3.PNG", pngFile(plainImage(3, 2, {255})));
+  }
+  Folder folder;
+};
+
+TensorInfo input(const std::string &name, DType dtype,
+                 std::vector<int64_t> shape) {
+  TensorType type{dtype, shape};
+  return {name, type, *gradus::runtime::bytesOf(type)};
+}
+
+const std::vector<TensorInfo> kInputs = {
+    input("image", DType::f32, {1, 1, 2, 2}), input("label", DType::i64, {1})};
+
+} // namespace
+
+TEST(ImageFolder, CountsSortedClassesAsLabels) {
+  Insects insects;
+  auto dataset = Dataset::open({insects.folder.path("")});
+  ASSERT_TRUE(dataset.ok()) << dataset.status();
+  EXPECT_THAT(*dataset->find("image")->files,
+              ElementsAre(EndsWith("ant/3.PNG"), EndsWith("bee/1.png"),
+                          EndsWith("bee/more/2.jpg")));
+  EXPECT_THAT(valuesOf<int64_t>(dataset->find("label")->bytes),
+              ElementsAre(0, 1, 1));
+}
+
+TEST(ImageFolder, NeedsNoClassesWhereNobodyAsksForLabels) {
+  Insects insects;
+  auto dataset = Dataset::open({"x=" + insects.folder.path("ant")});
+  ASSERT_TRUE(dataset.ok()) << dataset.status();
+  EXPECT_EQ(dataset->contents(), "x 1xu8");
+}
+
+TEST(ImageFolder, FillsInputsSampleBySample) {
+  Insects insects;
+  Dataset dataset = *Dataset::open({insects.folder.path("")});
+  auto feed = Feed::match(dataset, kInputs);
+  ASSERT_TRUE(feed.ok()) << feed.status();
+  Batches batches(*feed, {.end = 3});
+  std::vector<float> first;
+  while (const Chunk *chunk = batches.next())
+    for (int64_t i = 0; i < chunk->count; ++i)
+      first.push_back(*static_cast<const float *>(chunk->inputs[2 * i]));
+  EXPECT_TRUE(batches.status().ok()) << batches.status();
+  EXPECT_THAT(first, ElementsAre(testing::FloatEq(1), testing::FloatEq(0.2f),
+                                 testing::FloatNear(0.4f, 0.01f)));
+}
+
+TEST(ImageFolder, NamesTheImageThatCannotBeRead) {
+  Insects insects;
+  std::string path = insects.folder.write("bee/1.png", "\x89PNG damaged");
+  Dataset dataset = *Dataset::open({insects.folder.path("")});
+  auto feed = Feed::match(dataset, kInputs);
+  ASSERT_TRUE(feed.ok()) << feed.status();
+  Batches batches(*feed, {.end = 3, .chunkBytes = 1});
+  while (batches.next()) {
+  }
+  EXPECT_THAT(wordsOf(batches.status()), HasSubstr("bee/1.png: cannot be"));
+}
+
+TEST(ImageFolder, SaysWhatItCannotTake) {
+  Insects insects;
+  Dataset dataset = *Dataset::open({insects.folder.path("")});
+  EXPECT_THAT(
+      wordsOf(Feed::match(dataset, {input("image", DType::f32, {1, 2, 4, 4})})
+                  .status()),
+      HasSubstr("files of images fill f32 [batch, 1 or 3 channels"));
+  std::filesystem::create_directories(insects.folder.path("cow"));
+  EXPECT_THAT(wordsOf(Dataset::open({insects.folder.path("")}).status()),
+              HasSubstr("its folder 'cow', a class, has no images"));
+  EXPECT_THAT(wordsOf(Dataset::open({insects.folder.path("cow")}).status()),
+              HasSubstr("has no images (.png, .jpg, .jpeg) and no folders"));
+}
