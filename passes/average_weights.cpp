@@ -88,14 +88,38 @@ struct AverageWeightsPass : impl::AverageWeightsBase<AverageWeightsPass> {
     return success();
   }
 
+  /// Whether there was an update yet; before the first there is no average.
+  Value hasBegun(OpBuilder &builder, Location loc) {
+    FailureOr<Clock> clock = readClock(builder, loc, getOperation());
+    if (failed(clock)) // has been said for @train
+      return {};
+    Arithmetic math(builder, loc);
+    return math.less(math.number(0.5, clock->step), clock->step);
+  }
+
+  static void takeAverage(ReadOp read, Value begun) {
+    OpBuilder builder(read->getContext());
+    builder.setInsertionPointAfter(read);
+    RankedTensorType type = tensorType(read.getResult());
+    Value average =
+        readState(builder, read.getLoc(), averageOf(read.getState()), type);
+    Value chosen =
+        broadcastScalar(builder, read.getLoc(), begun, type.getShape());
+    auto either = arith::SelectOp::create(builder, read.getLoc(), chosen,
+                                          average, read.getResult());
+    read.getResult().replaceAllUsesExcept(either.getResult(), either);
+  }
+
   void addEvaluation(GraphOp evaluate) {
     OpBuilder builder(evaluate);
     builder.setInsertionPointAfter(evaluate);
     auto clone = cast<GraphOp>(builder.clone(*evaluate));
     clone.setSymName("evaluate_ema");
-    for (auto read : clone.getBody().front().getOps<ReadOp>())
+    OpBuilder inside = OpBuilder::atBlockBegin(&clone.getBody().front());
+    Value begun = hasBegun(inside, clone.getLoc());
+    for (auto read : llvm::to_vector(clone.getBody().front().getOps<ReadOp>()))
       if (averaged.contains(read.getState()))
-        read.setState(averageOf(read.getState()));
+        takeAverage(read, begun);
     remark::passed(clone.getLoc(),
                    remark::RemarkOpts::name("Averaged").category(getArgument()))
         << "@evaluate_ema uses averages of " << std::to_string(averaged.size())

@@ -3,7 +3,7 @@
 // Runs on final gradients: summed over machines and batches, before weight
 // decay and the optimizer.
 
-#include "passes/arithmetic.h"
+#include "passes/gradient_norm.h"
 #include "passes/passes.h"
 #include "passes/recipe.h"
 #include "passes/state.h"
@@ -16,29 +16,6 @@ namespace gradus {
 
 namespace {
 using namespace mlir;
-
-/// Gradients may be narrow; norms are not.
-Value wide(const Arithmetic &math, Value value) {
-  return convert(math.builder, math.loc, value,
-                 computeType(tensorType(value).getElementType()));
-}
-
-Value sumOfSquares(const Arithmetic &math, Value value) {
-  Value numbers = wide(math, value);
-  return sum(math.builder, math.loc, math.multiply(numbers, numbers),
-             allAxes(tensorType(value).getRank()));
-}
-
-/// Both in the wider type of the two.
-std::pair<Value, Value> alike(const Arithmetic &math, Value a, Value b) {
-  Type left = tensorType(a).getElementType(),
-       right = tensorType(b).getElementType();
-  Type wider = left.getIntOrFloatBitWidth() < right.getIntOrFloatBitWidth()
-                   ? right
-                   : left;
-  return {convert(math.builder, math.loc, a, wider),
-          convert(math.builder, math.loc, b, wider)};
-}
 
 /// A scalar in every element of a tensor like `like`, times `like`.
 Value scale(const Arithmetic &math, Value scalar, Value like) {
@@ -113,14 +90,10 @@ struct ClipGradientsPass : impl::ClipGradientsBase<ClipGradientsPass> {
   void byGlobalNorm(OpBuilder &builder, ArrayRef<ParameterUpdate> updates,
                     double bound) {
     builder.setInsertionPoint(updates.back());
-    Value squares;
-    for (ParameterUpdate update : updates) {
-      Arithmetic math(builder, update.getLoc());
-      Value part = sumOfSquares(math, update.getGradientUse().get());
-      if (squares) // f32 and f64 together are f64
-        std::tie(squares, part) = alike(math, squares, part);
-      squares = squares ? math.add(squares, part) : part;
-    }
+    SmallVector<std::pair<Location, Value>> gradients;
+    for (ParameterUpdate update : updates)
+      gradients.emplace_back(update.getLoc(), update.getGradientUse().get());
+    Value squares = sumOfAllSquares(builder, gradients);
     Value common =
         factor(Arithmetic(builder, squares.getLoc()), squares, bound);
     for (ParameterUpdate update : updates) {

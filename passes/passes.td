@@ -27,7 +27,9 @@ def TrainingStep : GradusPass<"training-step"> {
     them. Labels are i64 classes of the shape of `output` without its
     `class_axis`, or numbers of its shape. A `sum` of losses has the labels of
     each; equal names are one input. `loss.output` may be left out of a model
-    with one output. Metrics: `accuracy`, for labels that are classes.
+    with one output. Metrics for labels that are classes: `accuracy`, and `top5`,
+    the fraction of labels among the five largest logits. The others in
+    `metrics` are of the step: see `step-metrics`.
 
     A program without a recipe, or whose recipe has no loss, is a model to
     predict with and stays as it is. So does one that has a graph `@train`.
@@ -377,6 +379,50 @@ def GradientAccumulation : GradusPass<"gradient-accumulation"> {
   }];
 }
 
+def StepMetrics : GradusPass<"step-metrics"> {
+  let summary = "Gives @train the metrics that are of the step: gradient norm, learning rate, loss scale";
+  let description = [{
+    Adds outputs to `@train` and to `@train_accumulate`:
+
+    * `gradient_norm`, where the recipe's `metrics` ask for it: the root of the
+      sum of the squares of all trained parameters' gradients, summed over
+      batches, without loss scale and before clipping. While gradients are
+      accumulated it is that of the sum so far.
+    * `learning_rate`, where they ask for it: that of the recipe's `optimizer`
+      at this step, under its schedule, without the factors of groups.
+    * `loss_scale`, where the recipe has one: what this step multiplied by.
+    * `skipped_steps`, where steps with overflows are skipped: how many there
+      were up to this step, itself included.
+
+    Before:
+
+    ```mlir
+    gradus.program @p attributes {recipe = {metrics = ["gradient_norm"]}} {
+      gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.graph @train(%g: tensor<4xf32>) -> () {
+        gradus.update @w, %g : tensor<4xf32>
+        gradus.return
+      }
+    }
+    ```
+
+    After:
+
+    ```mlir
+    gradus.program @p attributes {recipe = {metrics = ["gradient_norm"]}} {
+      gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.graph @train(%g: tensor<4xf32>) -> (gradient_norm: tensor<f32>) {
+        gradus.update @w, %g : tensor<4xf32>
+        %squares = arith.mulf %g, %g : tensor<4xf32>
+        %0 = gradus.reduce sum %squares axes [0] : tensor<4xf32> -> tensor<f32>
+        %norm = math.sqrt %0 : tensor<f32>
+        gradus.return %norm : tensor<f32>
+      }
+    }
+    ```
+  }];
+}
+
 def ClipGradients : GradusPass<"clip-gradients"> {
   let summary = "Bounds the gradients by norm or by value";
   let description = [{
@@ -513,7 +559,8 @@ def AverageWeights : GradusPass<"average-weights"> {
     With `ema = {decay}` in the recipe, each parameter that is trained has a
     state `ema/average/<parameter>`, `decay * average + (1 - decay) * parameter`
     after each update and the parameter itself after the first. The graph
-    `@evaluate_ema` is `@evaluate` with these in place of the parameters.
+    `@evaluate_ema` is `@evaluate` with these in place of the parameters, or with
+    the parameters where there was no update yet.
 
     Before:
 

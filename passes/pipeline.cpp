@@ -50,6 +50,8 @@ const Stage stages[] = {
     // Methods on final gradients: clipping, weight decay, centralization.
     {"methods",
      [](OpPassManager &program) {
+       // Reports gradients as they come out of the loss, unbounded.
+       program.addPass(createStepMetrics());
        // Bounds on what the loss says, before decay says something else.
        program.addPass(createClipGradients());
        // Gradients with decay are what optimizers like sgd take.

@@ -6,6 +6,7 @@
 #include "ir/build.h"
 #include "passes/losses.h"
 #include "passes/passes.h"
+#include "passes/top_classes.h"
 
 #include "mlir/IR/Remarks.h"
 #include "llvm/ADT/StringExtras.h"
@@ -92,14 +93,19 @@ struct TrainingStepPass : impl::TrainingStepBase<TrainingStepPass> {
   LogicalResult readMetrics(RecipeObject recipe) {
     metrics = recipe.texts("metrics", {});
     for (const std::string &metric : metrics) {
-      if (metric != "accuracy")
+      if (llvm::is_contained({"gradient_norm", "learning_rate"}, metric))
+        continue; // of the step: the pass step-metrics
+      if (metric != "accuracy" && metric != "top5")
         return recipe.error("metrics")
-               << "has \"" << metric << "\", expected: accuracy";
+               << "has \"" << metric
+               << "\", expected one of: accuracy, top5, gradient_norm, "
+                  "learning_rate";
       if (llvm::none_of(losses, [](const Loss &loss) {
             return loss.labels() == Labels::classes;
           }))
         return recipe.error("metrics")
-               << "has accuracy, which needs labels that are classes, but "
+               << "has " << metric
+               << ", which needs labels that are classes, but "
                << "loss.type is " << recipe.object("loss").text("type", "");
     }
     return success();
@@ -134,7 +140,8 @@ struct TrainingStepPass : impl::TrainingStepBase<TrainingStepPass> {
     dropOutputs(graph);
     graph.addOutput("loss", total);
     for (const std::string &metric : metrics)
-      addAccuracies(graph, placed, metric);
+      if (metric == "accuracy" || metric == "top5")
+        addAccuracies(graph, placed, metric);
   }
 
   /// The losses with their values in the graph, which gets an input for each
@@ -167,7 +174,9 @@ struct TrainingStepPass : impl::TrainingStepBase<TrainingStepPass> {
         byOutput.insert({each.loss.outputName, &each});
     for (auto [output, scored] : byOutput) {
       std::string name = byOutput.size() == 1 ? metric : output + "_" + metric;
-      graph.addOutput(name, buildAccuracy(graph, name, *scored));
+      graph.addOutput(name, metric == "top5"
+                                ? buildTopFive(graph, name, *scored)
+                                : buildAccuracy(graph, name, *scored));
     }
   }
 
@@ -179,6 +188,14 @@ struct TrainingStepPass : impl::TrainingStepBase<TrainingStepPass> {
                               each.output, each.label,
                               builder.getI64IntegerAttr(each.loss.classAxis),
                               builder.getI64IntegerAttr(each.loss.ignoreIndex));
+  }
+
+  static Value buildTopFive(GraphOp graph, StringRef name,
+                            const PlacedLoss &each) {
+    OpBuilder builder(graph.getBody().front().getTerminator());
+    return buildTopClasses(builder, named(graph, name), each.output, each.label,
+                           each.loss.classAxis, each.loss.ignoreIndex,
+                           /*most=*/5);
   }
 
   /// Forgets the model's outputs; what only they needed dies in the clean-up.

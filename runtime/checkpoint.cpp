@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <unordered_map>
 #include <unordered_set>
 
 namespace gradus::runtime {
@@ -15,20 +16,15 @@ namespace gradus::runtime {
 namespace {
 
 /// "a, b, c and 4 more"
-std::string listOf(const std::vector<std::string> &names) {
-  constexpr size_t kMost = 3;
+std::string listOf(const std::vector<std::string> &names,
+                   const char *between = ", ") {
+  constexpr size_t kMost = 8;
   std::string list;
   for (size_t i = 0; i < names.size() && i < kMost; ++i)
-    append(list, i ? ", " : "", names[i]);
+    append(list, i ? between : "", names[i]);
   if (names.size() > kMost)
     append(list, " and ", names.size() - kMost, " more");
   return list;
-}
-
-bool isWanted(const StateInfo &state, Restore what) {
-  return what == Restore::everything ||
-         state.role == artifact::Role::parameter ||
-         state.role == artifact::Role::buffer;
 }
 
 constexpr const char *kContentHash = "content_hash";
@@ -52,37 +48,88 @@ std::string contentHash(const std::vector<NamedTensor> &tensors,
       reinterpret_cast<const uint8_t *>(all.data()), all.size()));
 }
 
-Status verifyTypes(const Safetensors &file,
-                   const std::vector<StateMemory> &states) {
-  for (const StateMemory &state : states) {
-    const NamedTensor *tensor = file.find(state.info->name);
-    if (tensor && !(tensor->type == state.info->type))
-      return invalid(state.info->name, " is ", toString(tensor->type),
-                     " in the file and ", toString(state.info->type),
-                     " in the artifact");
-  }
-  return Status();
+/// Where each state's values are in a file; null: not there.
+using Sources = std::vector<const NamedTensor *>;
+
+/// "w is 2x4xf32 in the file and 8xf32 in the artifact" of each state for which
+/// that is so.
+std::vector<std::string> differences(const std::vector<StateMemory> &states,
+                                     const Sources &sources) {
+  std::vector<std::string> words;
+  for (size_t i = 0; i < states.size(); ++i)
+    if (sources[i] && !(sources[i]->type == states[i].info->type))
+      words.push_back(inWords(states[i].info->name, " is ",
+                              toString(sources[i]->type), " in the file and ",
+                              toString(states[i].info->type),
+                              " in the artifact"));
+  return words;
 }
 
-/// Both sides have the same names, when everything is wanted.
-Status verifyNames(const Safetensors &file,
-                   const std::vector<StateMemory> &states) {
-  std::vector<std::string> missing, unexpected;
-  std::unordered_set<std::string> known;
-  for (const StateMemory &state : states) {
-    known.insert(state.info->name);
-    if (!file.find(state.info->name))
-      missing.push_back(state.info->name);
-  }
-  for (const NamedTensor &tensor : file.tensors())
-    if (!known.contains(tensor.name))
-      unexpected.push_back(tensor.name);
+/// All that does not fit in one error: what lacks, what is too much, what has
+/// another type.
+Status verifyFit(const std::vector<std::string> &missing,
+                 const std::vector<std::string> &unexpected,
+                 const std::vector<std::string> &different) {
+  std::string words;
+  auto add = [&](const auto &...parts) {
+    append(words, words.empty() ? "" : "; ", parts...);
+  };
   if (!missing.empty())
-    return invalid("lacks ", listOf(missing));
+    add("lacks ", listOf(missing));
   if (!unexpected.empty())
-    return invalid("has ", listOf(unexpected),
-                   ", which the artifact does not know");
-  return Status();
+    add("has ", listOf(unexpected), ", which the artifact does not know");
+  if (!different.empty())
+    add(listOf(different, "; "));
+  return words.empty() ? Status() : invalid(words);
+}
+
+/// The tensors of a file that no state is filled from.
+std::vector<std::string> unusedOf(const Safetensors &file,
+                                  const Sources &sources) {
+  std::unordered_set<const NamedTensor *> used(sources.begin(), sources.end());
+  std::vector<std::string> names;
+  for (const NamedTensor &tensor : file.tensors())
+    if (!used.contains(&tensor))
+      names.push_back(tensor.name);
+  return names;
+}
+
+void fill(const std::vector<StateMemory> &states, const Sources &sources) {
+  for (size_t i = 0; i < states.size(); ++i)
+    if (sources[i] && states[i].info->bytes)
+      std::memcpy(states[i].data, sources[i]->data.data(),
+                  states[i].info->bytes);
+}
+
+std::vector<StateMemory> weightsOf(const std::vector<StateMemory> &states) {
+  std::vector<StateMemory> weights;
+  for (const StateMemory &state : states)
+    if (state.info->role == artifact::Role::parameter ||
+        state.info->role == artifact::Role::buffer)
+      weights.push_back(state);
+  return weights;
+}
+
+/// The tensor that is meant for each name. A renamed one comes before one that
+/// has the name by itself; two renamed ones are a mistake.
+StatusOr<std::unordered_map<std::string, const NamedTensor *>>
+meantFor(const Safetensors &file, const Rename &rename) {
+  std::unordered_map<std::string, const NamedTensor *> meant;
+  for (const NamedTensor &tensor : file.tensors()) {
+    std::string name = rename ? rename(tensor.name) : tensor.name;
+    if (name.empty())
+      continue;
+    auto [place, isNew] = meant.emplace(name, &tensor);
+    if (isNew)
+      continue;
+    bool renamed = name != tensor.name, before = place->second->name != name;
+    if (renamed && before)
+      return invalid("tensors ", place->second->name, " and ", tensor.name,
+                     " are both meant for ", name);
+    if (renamed)
+      place->second = &tensor;
+  }
+  return meant;
 }
 
 } // namespace
@@ -109,28 +156,55 @@ Status writeCheckpoint(const std::string &path,
   return writeSafetensors(path, tensors, metadata);
 }
 
-Status readCheckpoint(const std::string &path,
-                      const std::vector<StateMemory> &states, Restore what) {
+static Status readEverything(const std::string &path,
+                             const std::vector<StateMemory> &states) {
   GRADUS_ASSIGN(Safetensors file, Safetensors::open(path));
   GRADUS_TRY(at(verifyContents(file), path));
-  std::vector<StateMemory> wanted;
-  bool any = states.empty();
-  for (const StateMemory &state : states)
-    if (isWanted(*state.info, what)) {
-      wanted.push_back(state);
-      any |= file.find(state.info->name) != nullptr;
-    }
-  GRADUS_TRY(at(verifyTypes(file, wanted), path));
-  if (what == Restore::everything)
-    GRADUS_TRY(at(verifyNames(file, wanted), path));
-  else if (!any)
-    return invalid(path, ": has none of the parameters, such as ",
-                   wanted.empty() ? "" : wanted.front().info->name);
-  for (const StateMemory &state : wanted)
-    if (const NamedTensor *tensor = file.find(state.info->name);
-        tensor && state.info->bytes)
-      std::memcpy(state.data, tensor->data.data(), state.info->bytes);
+  Sources sources;
+  std::vector<std::string> missing;
+  for (const StateMemory &state : states) {
+    sources.push_back(file.find(state.info->name));
+    if (!sources.back())
+      missing.push_back(state.info->name);
+  }
+  GRADUS_TRY(at(
+      verifyFit(missing, unusedOf(file, sources), differences(states, sources)),
+      path));
+  fill(states, sources);
   return Status();
+}
+
+Status readWeights(const std::string &path,
+                   const std::vector<StateMemory> &states, const Rename &rename,
+                   TakenWeights &taken) {
+  GRADUS_ASSIGN(Safetensors file, Safetensors::open(path));
+  GRADUS_TRY(at(verifyContents(file), path));
+  auto meant = meantFor(file, rename);
+  GRADUS_TRY(at(meant.status(), path));
+  std::vector<StateMemory> weights = weightsOf(states);
+  Sources sources;
+  for (const StateMemory &state : weights) {
+    auto found = meant->find(state.info->name);
+    sources.push_back(found == meant->end() ? nullptr : found->second);
+    if (sources.back())
+      taken.taken.push_back(state.info->name);
+    else if (state.info->role == artifact::Role::parameter)
+      taken.missing.push_back(state.info->name);
+  }
+  GRADUS_TRY(at(verifyFit({}, {}, differences(weights, sources)), path));
+  if (taken.taken.empty() && !states.empty())
+    return invalid(path, ": has none of the parameters, such as ",
+                   weights.empty() ? "" : weights.front().info->name);
+  taken.unused = unusedOf(file, sources);
+  fill(weights, sources);
+  return Status();
+}
+
+Status readCheckpoint(const std::string &path,
+                      const std::vector<StateMemory> &states, Restore what) {
+  TakenWeights taken;
+  return what == Restore::everything ? readEverything(path, states)
+                                     : readWeights(path, states, {}, taken);
 }
 
 } // namespace gradus::runtime

@@ -28,6 +28,13 @@ Status writeCheckpoint(const std::string &path,
 /// Whether a file holds what its hash was taken of; true where it has none.
 Status verifyContents(const Safetensors &file);
 
+/// Fills the parameters and buffers that a file has under their names or those
+/// that `rename` gives its tensors; a given name comes before the same one of
+/// another tensor. On an error none changed.
+Status readWeights(const std::string &path,
+                   const std::vector<StateMemory> &states, const Rename &rename,
+                   TakenWeights &taken);
+
 /// Fills states from a file. Checks all of it first: on an error none changed.
 /// A file without a hash, as other tools write it, is taken as it is.
 Status readCheckpoint(const std::string &path,

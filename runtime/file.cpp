@@ -200,4 +200,20 @@ Status AtomicFile::commit() {
   return syncDirectory(target_);
 }
 
+//===-- names -------------------------------------------------------------===//
+
+Status linkFile(const std::string &from, const std::string &to) {
+  GRADUS_TRY(verifyReplaceable(to, to));
+  std::string name = partialName(to);
+  unlink(name.c_str()); // left by a process that was killed
+  if (linkat(AT_FDCWD, from.c_str(), AT_FDCWD, name.c_str(),
+             AT_SYMLINK_FOLLOW) != 0)
+    return systemError(to, "write");
+  int renamed = rename(name.c_str(), to.c_str());
+  Status replaced = renamed == 0 ? Status() : systemError(to, "replace");
+  unlink(name.c_str()); // still there where both were names of one file
+  GRADUS_TRY(replaced);
+  return syncDirectory(to);
+}
+
 } // namespace gradus::runtime

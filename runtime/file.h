@@ -52,4 +52,8 @@ private:
   int descriptor_ = -1;
 };
 
+/// Makes `to` another name of the file `from` (of what it leads to, if a link),
+/// in place of what had that name. On disk when this returns.
+Status linkFile(const std::string &from, const std::string &to);
+
 } // namespace gradus::runtime

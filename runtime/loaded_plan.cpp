@@ -151,6 +151,10 @@ Status LoadedPlan::failure(size_t graph, size_t command,
             ": command ", command, " (", textOf(facts->name()), ")");
 }
 
+Status LoadedPlan::runCommand(size_t graph, size_t command) {
+  return failure(graph, command, graphs_[graph].commands[command]->run());
+}
+
 Status LoadedPlan::run(size_t graph, std::span<int64_t> nanoseconds) {
   auto &commands = graphs_[graph].commands;
   int64_t before = nanoseconds.empty() ? 0 : now();

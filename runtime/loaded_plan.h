@@ -41,9 +41,13 @@ public:
   MemoryBlock &state() { return state_; }
   /// Scratch that the library asked for beyond the plan's.
   size_t extraScratch() const { return extra_.size(); }
+  /// Where each buffer of the plan lies; null where it has no bytes.
+  std::vector<uint8_t *> bufferAddresses() const;
   /// As the header numbers them.
   std::vector<LoadedGraph> &graphs() { return graphs_; }
 
+  /// Runs one command of a graph.
+  Status runCommand(size_t graph, size_t command);
   /// Runs a graph's commands; `nanoseconds` gets each one's time unless empty.
   Status run(size_t graph, std::span<int64_t> nanoseconds);
 
@@ -57,7 +61,6 @@ private:
   Status prepareGraph(const CommandContext &context,
                       const artifact::GraphPlan &graph);
   Status addExtraScratch();
-  std::vector<uint8_t *> bufferAddresses() const;
   Status failure(size_t graph, size_t command, const Status &status) const;
 
   std::shared_ptr<const Artifact> artifact_;

@@ -7,6 +7,7 @@
 #include "runtime/flat.h"
 #include "runtime/initial_state.h"
 #include "runtime/loaded_plan.h"
+#include "runtime/nonfinite.h"
 #include "runtime/status.h"
 
 #include <algorithm>
@@ -142,6 +143,7 @@ struct Session::Parts {
   std::vector<int64_t> runs;             // one per graph: how often
   const int64_t *counter = nullptr;      // the state `step`
   std::atomic<bool> cancelled{false};
+  std::unique_ptr<NonfiniteSearch> search; // null: off
 
   explicit Parts(std::unique_ptr<LoadedPlan> plan);
   std::string where() const { return loaded->artifact().path(); }
@@ -226,7 +228,9 @@ Status Session::Parts::runOnce(size_t graph, const void *const *inputs,
   std::span<int64_t> nanoseconds;
   if (variant == graph)
     nanoseconds = times[graph];
-  if (Status status = loaded->run(variant, nanoseconds); !status.ok())
+  Status status =
+      search ? search->run(variant) : loaded->run(variant, nanoseconds);
+  if (!status.ok())
     return gradus::runtime::at(status, where());
   for (size_t i = 0; outputs && i < ports.outputs.size(); ++i)
     if (outputs[i] && ports.outputs[i].bytes)
@@ -341,6 +345,15 @@ void Session::timeCommands(int graph, std::span<int64_t> nanoseconds) {
   parts_->times[graph] = nanoseconds;
 }
 
+void Session::searchNonfinite(bool on) {
+  parts_->search =
+      on ? std::make_unique<NonfiniteSearch>(*parts_->loaded) : nullptr;
+}
+
+std::string Session::firstNonfinite() const {
+  return parts_->search ? parts_->search->found() : "";
+}
+
 //===-- state -------------------------------------------------------------===//
 
 void *Session::stateBuffer(int state) { return parts_->stateData(state); }
@@ -396,15 +409,26 @@ void Session::resetStates() {
   std::fill(parts_->runs.begin(), parts_->runs.end(), 0);
 }
 
-Status Session::saveCheckpoint(const std::string &path) const {
-  return writeCheckpoint(path, parts_->stateMemory(),
-                         {{"format", "gradus"},
-                          {"program", textOf(artifact().header().name())},
-                          {"step", inWords(stepCount())}});
+Status
+Session::saveCheckpoint(const std::string &path,
+                        const std::map<std::string, std::string> &notes) const {
+  std::map<std::string, std::string> metadata = {
+      {"format", "gradus"},
+      {"program", textOf(artifact().header().name())},
+      {"step", inWords(stepCount())}};
+  metadata.insert(notes.begin(), notes.end());
+  return writeCheckpoint(path, parts_->stateMemory(), metadata);
 }
 
 Status Session::loadCheckpoint(const std::string &path, Restore what) {
   return readCheckpoint(path, parts_->stateMemory(), what);
+}
+
+Status Session::loadWeights(const std::string &path, const Rename &rename,
+                            TakenWeights *taken) {
+  TakenWeights ignored;
+  return readWeights(path, parts_->stateMemory(), rename,
+                     taken ? *taken : ignored);
 }
 
 } // namespace gradus::runtime

@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -77,6 +78,16 @@ enum class Restore {
   parameters, // those parameters and buffers that are there: fine-tuning
 };
 
+/// The state that a tensor of a file is meant for, by the tensor's name.
+using Rename = std::function<std::string(const std::string &name)>;
+
+/// What became of the tensors of a file of weights.
+struct TakenWeights {
+  std::vector<std::string> taken;   // parameters and buffers that it had
+  std::vector<std::string> missing; // parameters that it did not have
+  std::vector<std::string> unused;  // its tensors that are no state's
+};
+
 class Session {
 public:
   /// Picks the best plan that this machine can run, allocates its memory,
@@ -128,15 +139,30 @@ public:
   int64_t stepCount() const;
   void resetStates();
 
-  Status saveCheckpoint(const std::string &path) const;
+  /// `notes` join the file's metadata.
+  Status
+  saveCheckpoint(const std::string &path,
+                 const std::map<std::string, std::string> &notes = {}) const;
   Status loadCheckpoint(const std::string &path,
                         Restore what = Restore::everything);
+  /// Those parameters and buffers that a file has, under the names that
+  /// `rename` gives its tensors: an empty one leaves a tensor out. `*taken`
+  /// says what became of them.
+  Status loadWeights(const std::string &path, const Rename &rename,
+                     TakenWeights *taken = nullptr);
 
   /// While set, a step adds each command's nanoseconds to
   /// `nanoseconds[command]` of its graph (as many as graphs()[g].commands).
   /// Steps at which another variant runs in place of the graph are not timed.
   /// Timed steps are slower by about 0.05 us a command; empty turns it off.
   void timeCommands(int graph, std::span<int64_t> nanoseconds);
+
+  /// While on, a step looks at all numbers that it is given and that its
+  /// commands write, which makes it several times slower.
+  void searchNonfinite(bool on);
+  /// What the last step found first, in words: 'command 12 (conv+bias) of
+  /// train, the model\'s conv1, wrote nan'; empty where all was finite.
+  std::string firstNonfinite() const;
 
 private:
   struct Parts;

@@ -2,6 +2,8 @@
 
 #include "frontends/cli/interrupt.h"
 
+#include "frontends/cli/command_line.h"
+
 #include "absl/strings/str_cat.h"
 
 #include <atomic>
@@ -61,7 +63,7 @@ Failure interruptedAfter(int64_t done, int64_t total,
                  words + (checkpoint.empty()
                               ? "no --checkpoint was given, so nothing was "
                                 "saved"
-                              : "continue with --resume " + checkpoint));
+                              : "continue with: " + resumeCommand(checkpoint)));
 }
 
 bool Interrupt::requested() { return firstSignal != 0; }

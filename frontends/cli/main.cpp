@@ -1,6 +1,7 @@
 // gradus: compiles training steps and runs them. This file only finds the
 // command; each command is a file of its own.
 
+#include "frontends/cli/command_line.h"
 #include "frontends/cli/commands.h"
 #include "frontends/cli/failure.h"
 #include "frontends/cli/suggestion.h"
@@ -132,6 +133,7 @@ static int run(int argc, char **argv) {
 int main(int argc, char **argv) {
   // A file that grows beyond the shell's `ulimit -f` is an error of write().
   std::signal(SIGXFSZ, SIG_IGN);
+  rememberCommandLine(argc, argv);
   try {
     return run(argc, argv);
   } catch (const Failure &failure) {

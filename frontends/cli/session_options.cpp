@@ -3,6 +3,7 @@
 #include "frontends/cli/session_options.h"
 
 #include "frontends/cli/failure.h"
+#include "frontends/cli/name_map.h"
 #include "runtime/checkpoint.h"
 #include "runtime/safetensors.h"
 
@@ -31,6 +32,11 @@ void addStateOptions(CLI::App &command, SessionOptions &options) {
   command.add_option(
       "--init", options.init,
       "Take those parameters and buffers that this .safetensors file has");
+  command
+      .add_option("--init-map", options.initMap,
+                  "Names in that file: FROM=TO with one *, such as "
+                  "'encoder.*=backbone.*'; 'head.*=' leaves out; repeats")
+      ->allow_extra_args(false);
   command.add_option(
       "--resume", options.resume,
       "Take the whole state of this checkpoint and continue from it");
@@ -120,11 +126,42 @@ static void resume(Session &session, const std::string &path) {
   check(status);
 }
 
+/// "a, b and 3 more"
+static std::string someOf(const std::vector<std::string> &names) {
+  constexpr size_t kMost = 8;
+  std::vector<std::string> first(names.begin(),
+                                 names.begin() + std::min(kMost, names.size()));
+  std::string text = absl::StrJoin(first, ", ");
+  if (names.size() > kMost)
+    absl::StrAppend(&text, " and ", names.size() - kMost, " more");
+  return text;
+}
+
+/// Weights that are there in part may be meant so, or be a mistake in a name.
+static void initialize(Session &session, const SessionOptions &options) {
+  if (options.init.empty() && !options.initMap.empty())
+    throw badInput("--init-map ", options.initMap.front(),
+                   ": needs --init FILE, whose names it maps");
+  Rename rename = nameMap(options.initMap);
+  if (options.init.empty())
+    return;
+  TakenWeights weights;
+  check(session.loadWeights(options.init, rename, &weights));
+  if (weights.missing.empty())
+    return;
+  std::string words =
+      absl::StrCat("note: ", options.init, " has ", weights.taken.size(),
+                   " parameters and buffers; initial ones stay for ",
+                   someOf(weights.missing));
+  if (!weights.unused.empty())
+    absl::StrAppend(&words, "; not used: ", someOf(weights.unused));
+  std::fprintf(stderr, "%s\n", words.c_str());
+}
+
 std::unique_ptr<Session> openSession(const SessionOptions &options) {
   auto session = take(Session::load(options.artifact, runtimeOptions(options),
                                     {.trust = options.trust}));
-  if (!options.init.empty())
-    check(session->loadCheckpoint(options.init, Restore::parameters));
+  initialize(*session, options);
   if (!options.resume.empty())
     resume(*session, options.resume);
   return session;

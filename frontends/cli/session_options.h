@@ -19,12 +19,13 @@ struct SessionOptions {
   bool trust = false;
   bool verbose = false;
   std::string init, resume;
+  std::vector<std::string> initMap; // FROM=TO
   bool json = false;
 };
 
 /// ARTIFACT, --threads, --device, --trust, --verbose, --json.
 void addSessionOptions(CLI::App &command, SessionOptions &options);
-/// --init and --resume: where the state comes from.
+/// --init, --init-map and --resume: where the state comes from.
 void addStateOptions(CLI::App &command, SessionOptions &options);
 
 /// All of these, --checkpoint and --init in their stead, and --data: of the

@@ -2,56 +2,32 @@
 // epoch.
 //
 // The step counter is part of the state and the order of the samples a function
-// of seed and step, so that a resumed run does what one run would have done.
+// of seed and step; figures of the epoch under way are in the checkpoint. So a
+// resumed run does, and prints, what one run would have done.
 
+#include "frontends/cli/best_metric.h"
 #include "frontends/cli/commands.h"
 #include "frontends/cli/data_options.h"
 #include "frontends/cli/evaluation.h"
 #include "frontends/cli/failure.h"
 #include "frontends/cli/interrupt.h"
 #include "frontends/cli/memory_use.h"
-#include "frontends/cli/output_files.h"
 #include "frontends/cli/progress.h"
 #include "frontends/cli/scalar_outputs.h"
-#include "frontends/cli/session_options.h"
-#include "frontends/cli/text.h"
+#include "frontends/cli/train_options.h"
 #include "frontends/cli/training_log.h"
-#include "runtime/file.h"
+#include "frontends/cli/training_record.h"
+#include "frontends/cli/training_summary.h"
 
 #include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <optional>
 
 using namespace gradus::runtime;
-using nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 
 namespace gradus::cli {
 namespace {
-
-struct TrainOptions {
-  SessionOptions session;
-  std::vector<std::string> data, eval;
-  int64_t epochs = 0, steps = 0;
-  std::string checkpoint, log;
-  double checkpointSeconds = 30;
-  std::optional<uint64_t> seed;
-  double validation = 0; // part of the data kept for tests
-};
-
-constexpr const char *kFooter =
-    R"(Samples of an epoch that do not fill a batch are left out (or masked, by the
-recipe's inputs.last_batch); the order is new in each epoch, so they are others
-each time.
-
-Examples:
-  gradus train lenet.gradus --data train.safetensors --eval test.safetensors \
-      --epochs 20 --checkpoint lenet.safetensors
-  gradus train lenet.gradus --data train.safetensors --epochs 40 \
-      --resume lenet.safetensors --checkpoint lenet.safetensors
-  gradus train mnist.gradus --data image=train-images-idx3-ubyte.gz \
-      --data label=train-labels-idx1-ubyte.gz --steps 10000)";
 
 double secondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -65,19 +41,24 @@ public:
 private:
   void prepare();
   void plan();
+  void goOn();
   int64_t epochOf(int64_t step) const { return step / perEpoch_; }
+  bool isEpochEnd() const { return done_ % perEpoch_ == 0 || done_ == total_; }
+  bool isStopped() const;
+  void trainAll(Progress &progress);
   bool trainChunk(const data::Chunk &chunk, Progress &progress);
   bool trainPiece(const data::Chunk &chunk, int64_t from, int64_t count);
+  int64_t pieceOf(int64_t left) const;
   void countStep(int64_t step, int64_t place);
+  void checkFinite(int64_t step) const;
   void test(Progress &progress);
+  void judge();
   void endEpoch(Progress &progress);
   void checkTested(const char *saved) const;
-  std::vector<Metric> means() const;
-  void saveCheckpoint();
+  Checkpoints::Notes notes() const;
+  void save(bool last = false);
   [[noreturn]] void stopInterrupted();
   void summarize(double seconds);
-  ordered_json summaryJson(double seconds) const;
-  Table summaryTable(double seconds) const;
 
   const TrainOptions &options_;
   uint64_t memoryBefore_ = 0, memoryAfter_ = 0;
@@ -86,34 +67,24 @@ private:
   int graph_ = -1, evaluate_ = -1;
   data::Feed feed_;
   std::optional<data::Feed> testFeed_;
-  bool stopAtNonfinite_ = true;
+  bool stopAtNonfinite_ = true, skipsSteps_ = false;
   uint64_t seed_ = 0;
+  std::optional<TrainingRecord>
+      record_; // of the checkpoint that it goes on from
 
   int64_t perEpoch_ = 0, total_ = 0, start_ = 0, done_ = 0;
   std::optional<ScalarOutputs> scalars_;
   std::optional<TrainingLog> log_;
-  std::vector<Metric> sums_; // of this epoch
-  int64_t summed_ = 0;       // steps in them
+  std::optional<Checkpoints> checkpoints_;
+  std::optional<BestMetric> best_;
+  EpochFigures figures_;
   std::vector<Metric> latest_, tested_;
   double stepSeconds_ = 0, epochSeconds_ = 0; // in steps: all, of this epoch
-  Clock::time_point saved_ = Clock::now();
+  int64_t epochSteps_ = 0;                    // in those seconds
 };
 
-void checkFiles(const TrainOptions &options) {
-  std::vector<UsedFile> inputs = dataFiles("--data", options.data);
-  for (const UsedFile &file : dataFiles("--eval", options.eval))
-    inputs.push_back(file);
-  inputs.push_back({"the artifact", options.session.artifact});
-  inputs.push_back({"--init", options.session.init});
-  // The checkpoint may go on in the file of --resume, which has been read.
-  checkOutputFiles(
-      {{"--checkpoint", options.checkpoint}, {"--log", options.log}}, inputs);
-  checkOutputFiles({{"--log", options.log}},
-                   {{"--resume", options.session.resume}});
-}
-
 Training::Training(const TrainOptions &options) : options_(options) {
-  checkFiles(options);
+  checkTrainOptions(options);
   dataset_ = take(data::Dataset::open(options.data));
   testSet_ = take(data::Dataset::open(options.eval));
   memoryBefore_ = emptySessionBytes(options.session.threads);
@@ -122,18 +93,31 @@ Training::Training(const TrainOptions &options) : options_(options) {
   session_ = openSession(options.session);
   prepare();
   plan();
+  goOn();
 }
 
 void Training::prepare() {
   graph_ = findGraph(*session_, "train");
+  scalars_.emplace(session_->graphs()[graph_], 1024);
   auto recipe = recipeOf(*session_);
-  seed_ = options_.seed.value_or(recipe.value("seed", uint64_t(0)));
-  stopAtNonfinite_ = recipe.value("on_nonfinite", "stop") == "stop";
+  if (!options_.session.resume.empty())
+    record_ = TrainingRecord::ofCheckpoint(options_.session.resume);
+  seed_ = options_.seed.value_or(record_ ? record_->seed
+                                         : recipe.value("seed", uint64_t(0)));
   TrainingFeeds feeds =
       matchTraining(*session_, dataset_, testSet_, options_.validation, seed_);
   feed_ = std::move(feeds.train);
   testFeed_ = std::move(feeds.test);
   evaluate_ = testFeed_ ? findGraph(*session_, "evaluate") : -1;
+  if (!options_.best.empty()) {
+    best_.emplace(options_.best);
+    best_->verifyIsAmong(
+        ScalarOutputs(session_->graphs()[evaluate_], 1).names());
+  }
+  stopAtNonfinite_ = recipe.value("on_nonfinite", "stop") == "stop";
+  skipsSteps_ =
+      recipe.contains("loss_scale") && recipe["loss_scale"].is_object();
+  session_->searchNonfinite(options_.debugNonfinite);
 }
 
 /// How many steps there are to do, and where they begin.
@@ -150,11 +134,37 @@ void Training::plan() {
     throw badInput(options_.session.resume.empty() ? options_.session.artifact
                                                    : options_.session.resume,
                    ": the state is at step ", start_, ", expected 0 or more");
-  // A checkpoint that cannot be written is better known before the work.
-  if (!options_.checkpoint.empty())
-    take(AtomicFile::create(options_.checkpoint));
-  log_.emplace(options_.log, !options_.session.resume.empty(),
-               options_.session.json);
+  checkpoints_.emplace(*session_, options_.checkpoint, perEpoch_);
+  std::optional<int64_t> logged;
+  if (!options_.session.resume.empty())
+    logged = start_;
+  log_.emplace(options_.log, logged, options_.session.json,
+               options_.tensorboard);
+}
+
+void warnOfOther(const char *what, int64_t before, int64_t now) {
+  if (before != now)
+    std::fprintf(stderr,
+                 "warning: the checkpoint was trained with %s %lld, now it is "
+                 "%lld: this run goes on otherwise than that one would have\n",
+                 what, static_cast<long long>(before),
+                 static_cast<long long>(now));
+}
+
+/// Takes up what the checkpoint says of its run.
+void Training::goOn() {
+  if (!record_)
+    return;
+  warnOfOther("seed", record_->seed, seed_);
+  warnOfOther("a number of samples of", record_->samples, feed_.samples());
+  warnOfOther("a batch of", record_->batch, feed_.batch());
+  figures_.restore(record_->epoch);
+  if (best_)
+    best_->restore(record_->best);
+}
+
+bool Training::isStopped() const {
+  return best_ && options_.patience && best_->stale() >= options_.patience;
 }
 
 /// One call of the runtime: `count` steps of the chunk. False: interrupted.
@@ -169,6 +179,7 @@ bool Training::trainPiece(const data::Chunk &chunk, int64_t from,
   double seconds = secondsSince(began);
   stepSeconds_ += seconds;
   epochSeconds_ += seconds;
+  epochSteps_ += ran;
   for (int64_t i = 0; i < ran; ++i)
     countStep(chunk.first + from + i, i);
   done_ = chunk.first + from + ran;
@@ -180,44 +191,57 @@ bool Training::trainPiece(const data::Chunk &chunk, int64_t from,
 
 void Training::countStep(int64_t step, int64_t place) {
   latest_.resize(scalars_->names().size());
-  sums_.resize(latest_.size());
-  for (size_t i = 0; i < latest_.size(); ++i) {
+  for (size_t i = 0; i < latest_.size(); ++i)
     latest_[i] = {scalars_->names()[i], scalars_->value(place, i)};
-    sums_[i].name = latest_[i].name;
-    sums_[i].value += latest_[i].value;
-    if (stopAtNonfinite_ && !std::isfinite(latest_[i].value))
-      throw failed(
-          "step ", step + 1, ": ", latest_[i].name, " is ", latest_[i].value,
-          "; nothing was saved after the last checkpoint. A lower learning "
-          "rate may help");
-  }
-  ++summed_;
+  checkFinite(step + 1);
+  figures_.add(latest_);
   log_->step(step + 1, epochOf(step) + 1, latest_);
 }
 
-/// A chunk in pieces of about 50 ms, so that a signal and the bar need not
-/// wait.
+/// What a step found, where a recipe wants to stop at it. An overflow that a
+/// loss scale answers for is none.
+void Training::checkFinite(int64_t step) const {
+  for (const Metric &metric : latest_) {
+    bool expected =
+        !stopAtNonfinite_ || (skipsSteps_ && metric.name == "gradient_norm");
+    if (expected || std::isfinite(metric.value))
+      continue;
+    std::string found = session_->firstNonfinite();
+    throw failed(
+        "step ", step, ": ", metric.name, " is ", metric.value,
+        "; nothing was saved after the last checkpoint. A lower learning "
+        "rate may help",
+        found.empty() ? options_.debugNonfinite
+                            ? ""
+                            : "; --debug-nonfinite names the node"
+                      : ". First " + found);
+  }
+}
+
+/// A piece takes about 50 ms, so that a signal and the bar need not wait, and
+/// ends where a checkpoint is due.
+int64_t Training::pieceOf(int64_t left) const {
+  if (options_.debugNonfinite)
+    return 1;
+  int64_t ran = done_ - start_;
+  double perStep = ran ? stepSeconds_ / ran : 1;
+  int64_t count = std::clamp<int64_t>(0.05 / perStep, 1, left);
+  return std::min(
+      {count, scalars_->steps(), checkpoints_->stepsUntilDue(done_)});
+}
+
 bool Training::trainChunk(const data::Chunk &chunk, Progress &progress) {
   for (int64_t from = 0; from < chunk.count;) {
-    int64_t ran = done_ - start_;
-    double perStep = ran ? stepSeconds_ / ran : 1;
-    int64_t count = std::clamp<int64_t>(0.05 / perStep, 1, chunk.count - from);
-    count = std::min(count, scalars_->steps());
+    int64_t count = pieceOf(chunk.count - from);
     if (!trainPiece(chunk, from, count))
       return false;
     from += count;
     progress.update(done_, metricsText(latest_));
-    if (secondsSince(saved_) >= options_.checkpointSeconds)
-      saveCheckpoint();
+    // At the end of an epoch it waits for the epoch's figures.
+    if (!isEpochEnd() && checkpoints_->isDue(done_))
+      save();
   }
   return true;
-}
-
-std::vector<Metric> Training::means() const {
-  std::vector<Metric> means = sums_;
-  for (Metric &metric : means)
-    metric.value /= std::max<int64_t>(1, summed_);
-  return means;
 }
 
 /// Evaluates; an interruption meanwhile saves the state like any other.
@@ -238,32 +262,71 @@ void Training::test(Progress &progress) {
 void Training::checkTested(const char *saved) const {
   for (const Metric &metric : tested_)
     if (!std::isfinite(metric.value))
-      throw failed(testSet_.source(), ": step ", done_, ": test ", metric.name,
-                   " is ", metric.value, "; ", saved);
+      throw failed((options_.validation > 0 ? dataset_ : testSet_).source(),
+                   ": step ", done_, ": test ", metric.name, " is ",
+                   metric.value, "; ", saved);
+}
+
+/// Keeps the state if it is the best so far.
+void Training::judge() {
+  if (best_ && best_->update(tested_, done_))
+    checkpoints_->saveBest(notes());
 }
 
 void Training::endEpoch(Progress &progress) {
   test(progress);
   progress.clear();
   log_->epoch({epochOf(done_ - 1) + 1, (total_ + perEpoch_ - 1) / perEpoch_,
-               done_, means(), tested_,
-               epochSeconds_ / std::max<int64_t>(1, summed_)});
-  sums_.clear();
-  summed_ = 0;
+               done_, figures_.figures(), tested_,
+               epochSeconds_ / std::max<int64_t>(1, epochSteps_)});
+  if (done_ % perEpoch_ == 0) // else a later run goes on with the epoch
+    figures_.clear();
+  epochSteps_ = 0;
   epochSeconds_ = 0;
   if (stopAtNonfinite_)
     checkTested("nothing was saved after the last checkpoint");
+  judge();
+  if (done_ != total_ && !isStopped() && checkpoints_->isDue(done_))
+    save();
 }
 
-void Training::saveCheckpoint() {
-  if (!options_.checkpoint.empty())
-    check(session_->saveCheckpoint(options_.checkpoint));
-  saved_ = Clock::now();
+Checkpoints::Notes Training::notes() const {
+  TrainingRecord record{
+      seed_, feed_.samples(), feed_.batch(), figures_.toJson(),
+      best_ ? nlohmann::json(best_->toJson()) : nlohmann::json()};
+  return {{"training", record.text()}};
+}
+
+/// The log first: it must never be behind the state.
+void Training::save(bool last) {
+  log_->flush();
+  checkpoints_->save(done_, notes(), last);
 }
 
 void Training::stopInterrupted() {
-  saveCheckpoint();
-  throw interruptedAfter(done_, total_, options_.checkpoint);
+  save(/*last=*/true);
+  throw interruptedAfter(done_, total_, options_.checkpoint.path);
+}
+
+void Training::trainAll(Progress &progress) {
+  // A run that was stopped between an epoch's last step and its figures.
+  if (done_ > 0 && done_ % perEpoch_ == 0 && !figures_.empty())
+    endEpoch(progress);
+  if (isStopped())
+    return;
+  data::Batches batches(
+      feed_, {.shuffle = true, .seed = seed_, .first = start_, .end = total_});
+  while (const data::Chunk *chunk = batches.next()) {
+    if (!trainChunk(*chunk, progress)) {
+      progress.clear();
+      stopInterrupted();
+    }
+    if (isEpochEnd())
+      endEpoch(progress);
+    if (isStopped())
+      return;
+  }
+  check(batches.status());
 }
 
 void Training::run() {
@@ -271,88 +334,31 @@ void Training::run() {
   Interrupt interrupt(*session_);
   Progress progress(total_, start_,
                     Progress::onTerminal() && !options_.session.json);
-  {
-    data::Batches batches(
-        feed_,
-        {.shuffle = true, .seed = seed_, .first = start_, .end = total_});
-    scalars_.emplace(session_->graphs()[graph_], 1024);
-    while (const data::Chunk *chunk = batches.next()) {
-      if (!trainChunk(*chunk, progress)) {
-        progress.clear();
-        stopInterrupted();
-      }
-      if (done_ % perEpoch_ == 0 || done_ == total_)
-        endEpoch(progress);
-    }
-    check(batches.status());
-  }
+  trainAll(progress);
   releaseFreed();
   memoryAfter_ = anonymousBytes();
-  saveCheckpoint();
-  if (done_ == start_)
+  save(/*last=*/true);
+  if (tested_.empty())
     test(progress);
   summarize(secondsSince(began));
   log_->finish();
   checkTested("training went on to its end");
 }
 
-ordered_json Training::summaryJson(double seconds) const {
-  MemoryInfo memory = session_->memory();
-  int64_t steps = done_ - start_;
-  ordered_json object = {
-      {"steps", done_},
-      {"test", toJson(tested_)},
-      {"training_samples", feed_.samples()},
-      {"test_samples", testFeed_ ? testFeed_->samples() : 0},
-      {"artifact", options_.session.artifact},
-      {"artifact_bytes", session_->artifact().size()},
-      {"checkpoint", options_.checkpoint},
-      {"predicted_bytes", memory.predicted()},
-      {"measured_bytes", memoryAfter_ - std::min(memoryBefore_, memoryAfter_)},
-      {"ms_per_step", steps ? stepSeconds_ / steps * 1e3 : 0},
-      {"threads", session_->threads()},
-      {"seconds", seconds}};
-  return object;
-}
-
-Table Training::summaryTable(double seconds) const {
-  ordered_json figures = summaryJson(seconds);
-  Table table;
-  if (!tested_.empty())
-    table.row({"test", metricsText(tested_)});
-  table.row({"artifact",
-             options_.session.artifact + " (" +
-                 bytesText(figures["artifact_bytes"].get<double>()) + ")"});
-  if (!options_.checkpoint.empty())
-    table.row({"checkpoint", options_.checkpoint});
-  if (options_.validation > 0)
-    table.row({"validation",
-               std::to_string(testFeed_->samples()) + " of " +
-                   std::to_string(testFeed_->samples() + feed_.samples()) +
-                   " samples"});
-  table.row({"memory", "predicted " +
-                           bytesText(figures["predicted_bytes"].get<double>()) +
-                           ", measured " +
-                           bytesText(figures["measured_bytes"].get<double>())});
-  table.row({"step", durationText(figures["ms_per_step"].get<double>() / 1e3) +
-                         " (" + std::to_string(done_ - start_) + " steps, " +
-                         std::to_string(session_->threads()) + " threads)"});
-  table.row({"time", durationText(seconds)});
-  return table;
-}
-
 void Training::summarize(double seconds) {
-  if (options_.session.json) {
-    std::puts(summaryJson(seconds).dump().c_str());
-    return;
-  }
-  if (done_ == start_)
-    std::printf("the state is at step %lld of %lld already: nothing to train\n",
-                static_cast<long long>(done_), static_cast<long long>(total_));
-  for (const Metric &metric : tested_)
-    if (metric.name != "loss")
-      std::printf("test %s: %.3f\n", metric.name.c_str(), metric.value);
-  std::fputs(summaryTable(seconds).text().c_str(), stdout);
+  TrainingSummary summary;
+  summary.start = start_;
+  summary.done = done_;
+  summary.total = total_;
+  summary.test = tested_;
+  summary.best = best_ ? best_->text() : "";
+  summary.stoppedEarly = isStopped();
+  summary.trainingSamples = feed_.samples();
+  summary.testSamples = testFeed_ ? testFeed_->samples() : 0;
+  summary.stepSeconds = stepSeconds_;
+  summary.seconds = seconds;
+  summary.measuredBytes = memoryAfter_ - std::min(memoryBefore_, memoryAfter_);
+  summary.print(options_, *session_);
 }
 
 } // namespace
@@ -361,39 +367,7 @@ void addTrain(CLI::App &app) {
   auto options = std::make_shared<TrainOptions>();
   CLI::App *command =
       app.add_subcommand("train", "Trains: runs the step over a data set");
-  command->footer(std::string(kDataFooter) + "\n" + kFooter);
-  addSessionOptions(*command, options->session);
-  addStateOptions(*command, options->session);
-  command
-      ->add_option("--data", options->data,
-                   "Training data: FILE or NAME=FILE; repeats")
-      ->required()
-      ->allow_extra_args(false);
-  auto *eval =
-      command
-          ->add_option("--eval", options->eval,
-                       "Test data, evaluated after each epoch; repeats")
-          ->allow_extra_args(false);
-  addValidationOption(*command, options->validation, eval);
-  auto *epochs =
-      command->add_option("--epochs", options->epochs,
-                          "Epochs in all, those before --resume included (1)");
-  command
-      ->add_option("--steps", options->steps, "Steps in all, instead of epochs")
-      ->check(positive())
-      ->excludes(epochs);
-  epochs->check(positive());
-  command->add_option(
-      "--checkpoint", options->checkpoint,
-      "Write the state here: at the end, when interrupted, and");
-  command
-      ->add_option("--checkpoint-every", options->checkpointSeconds,
-                   "after so many seconds (30)")
-      ->check(notNegative());
-  command->add_option("--seed", options->seed,
-                      "Of the samples' order (the recipe's)");
-  command->add_option("--log", options->log,
-                      "Write a JSON line per step and epoch");
+  addTrainOptions(*command, *options);
   command->callback([options] { Training(*options).run(); });
 }
 

@@ -6,6 +6,7 @@
 #include "frontends/cli/text.h"
 
 #include <cstdio>
+#include <filesystem>
 
 using nlohmann::ordered_json;
 
@@ -18,17 +19,49 @@ ordered_json toJson(const std::vector<Metric> &metrics) {
   return object;
 }
 
-TrainingLog::TrainingLog(const std::string &path, bool append, bool json)
+/// How many bytes of a log are whole lines of steps up to `last`.
+static uintmax_t bytesUpTo(std::ifstream &file, int64_t last) {
+  uintmax_t bytes = 0;
+  for (std::string line; std::getline(file, line) && !file.eof();) {
+    auto object = nlohmann::json::parse(line, nullptr,
+                                        /*allow_exceptions=*/false);
+    if (!object.is_object() || !object.contains("step") ||
+        !object["step"].is_number() || object["step"].get<int64_t>() > last)
+      break;
+    bytes += line.size() + 1;
+  }
+  return bytes;
+}
+
+/// Takes what a run wrote after its last checkpoint off its log.
+static void cutAfter(const std::string &path, int64_t last) {
+  std::error_code problem;
+  if (!std::filesystem::is_regular_file(path, problem))
+    return;
+  std::ifstream file(path, std::ios::binary);
+  uintmax_t bytes = bytesUpTo(file, last);
+  if (bytes < std::filesystem::file_size(path, problem))
+    std::filesystem::resize_file(path, bytes, problem);
+}
+
+TrainingLog::TrainingLog(const std::string &path, std::optional<int64_t> from,
+                         bool json, const std::string &events)
     : path_(path), json_(json) {
+  if (!events.empty())
+    events_.emplace(events, from);
   if (path.empty())
     return;
-  file_.open(path, append ? std::ios::app : std::ios::trunc);
+  if (from)
+    cutAfter(path, *from);
+  file_.open(path, from ? std::ios::app : std::ios::trunc);
   if (!file_)
     throw badInput(path, ": the log cannot be written");
 }
 
 void TrainingLog::step(int64_t step, int64_t epoch,
                        const std::vector<Metric> &metrics) {
+  if (events_)
+    events_->scalars(step, "train/", metrics);
   if (!file_.is_open())
     return;
   ordered_json line = {{"step", step}, {"epoch", epoch}};
@@ -36,7 +69,16 @@ void TrainingLog::step(int64_t step, int64_t epoch,
   file_ << line.dump() << '\n';
 }
 
+void TrainingLog::flush() {
+  if (file_.is_open())
+    file_.flush(); // a failure stays in the stream for finish()
+  if (events_)
+    events_->flush();
+}
+
 void TrainingLog::finish() {
+  if (events_)
+    events_->finish();
   if (file_.is_open() && !file_.flush())
     throw failed(path_, ": not all of the log could be written; is the disk "
                         "full?");
@@ -62,6 +104,11 @@ void TrainingLog::epoch(const EpochReport &report) {
                        {"ms_per_step", report.secondsPerStep * 1e3}};
   if (file_.is_open())
     file_ << line.dump() << std::endl;
+  if (events_) {
+    events_->scalars(report.step, "epoch/", report.train);
+    events_->scalars(report.step, "test/", report.test);
+    events_->flush();
+  }
   std::puts((json_ ? line.dump() : epochText(report)).c_str());
   std::fflush(stdout);
 }

@@ -3,10 +3,12 @@
 #pragma once
 
 #include "frontends/cli/evaluation.h"
+#include "frontends/cli/event_file.h"
 
 #include <nlohmann/json.hpp>
 
 #include <fstream>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,11 +24,16 @@ struct EpochReport {
 
 class TrainingLog {
 public:
-  /// `path` may be empty; a run that resumes adds to the file.
-  TrainingLog(const std::string &path, bool append, bool json);
+  /// `path` may be empty. A run that resumes after step `from` goes on with the
+  /// file: lines of later steps, which will come again, are taken off. The
+  /// same figures go to an event file in the folder `events`, unless empty.
+  TrainingLog(const std::string &path, std::optional<int64_t> from, bool json,
+              const std::string &events = "");
 
   void step(int64_t step, int64_t epoch, const std::vector<Metric> &metrics);
   void epoch(const EpochReport &report);
+  /// All lines have left the process.
+  void flush();
   /// Throws where a line did not reach the file: what was trained counts more
   /// than its log, so this is said when all is done.
   void finish();
@@ -35,6 +42,7 @@ private:
   std::string path_;
   std::ofstream file_;
   bool json_;
+  std::optional<EventFile> events_;
 };
 
 nlohmann::ordered_json toJson(const std::vector<Metric> &metrics);

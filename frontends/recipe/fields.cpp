@@ -128,8 +128,8 @@ std::vector<Field> modelFields() {
 
 /// The methods: one key each.
 std::vector<Field> methodFields() {
-  const Field metric =
-      Field{"", choice, "\"accuracy\"", "a metric"}.among({{"accuracy"}});
+  const Field metric = Field{"", choice, "\"accuracy\"", "a metric"}.among(
+      {{"accuracy"}, {"top5"}, {"gradient_norm"}, {"learning_rate"}});
   return {loss(),
           Field{"metrics", list, "[]", "what is reported beside the loss"}.of(
               {metric}),

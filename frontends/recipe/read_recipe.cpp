@@ -282,11 +282,13 @@ void checkMetrics(const Json &metrics, Checker &checker) {
 void checkTogether(const Json &recipe, Checker &checker) {
   const Json &metrics = recipe["metrics"], &loss = recipe["loss"];
   checkMetrics(metrics, checker);
-  if (std::find(metrics.begin(), metrics.end(), "accuracy") != metrics.end() &&
-      !hasClasses(loss))
-    checker.mistake("metrics", message("\"accuracy\" needs labels that are "
-                                       "classes, but loss.type is ",
-                                       shown(loss["type"])));
+  for (const char *metric : {"accuracy", "top5"})
+    if (std::find(metrics.begin(), metrics.end(), metric) != metrics.end() &&
+        !hasClasses(loss))
+      checker.mistake("metrics", message("\"", metric,
+                                         "\" needs labels that are classes, "
+                                         "but loss.type is ",
+                                         shown(loss["type"])));
 }
 
 /// Refuses a key that stands twice in one object, of which JSON keeps the last

@@ -84,3 +84,68 @@ TEST(Methods, ClipBeforeTheyDecay) {
               "groups = [{match = [\"w\"], weight_decay = 0.5}]"));
   EXPECT_EQ(after(compiled, {-4, 0}), (std::vector<double>{1, 0.5}));
 }
+
+/// The scalars that a step gives for one gradient, (g, 2 g).
+static NamedTensors outputsOf(Compiled &compiled, double gradient) {
+  HostTensor input = zeros(llvm::ArrayRef<int64_t>{2});
+  input.floats = {gradient, 2 * gradient};
+  return compiled.run("train", {{"g", input}});
+}
+
+TEST(StepMetrics, TellTheNormBeforeClippingAndTheRateOfThisStep) {
+  Compiled compiled(program(
+      "metrics = [\"gradient_norm\", \"learning_rate\"], "
+      "clip = {type = \"global_norm\", value = 1.0}, "
+      "schedule = {learning_rate = [{type = \"list\", values = [1.0, 0.5]}]}"));
+  NamedTensors first = outputsOf(compiled, 3), second = outputsOf(compiled, 1);
+  EXPECT_NEAR(first.at("gradient_norm").floats[0], 3 * std::sqrt(5), 1e-5);
+  EXPECT_EQ(first.at("learning_rate").floats[0], 1);
+  EXPECT_NEAR(second.at("gradient_norm").floats[0], std::sqrt(5), 1e-6);
+  EXPECT_EQ(second.at("learning_rate").floats[0], 0.5);
+}
+
+TEST(StepMetrics, TellTheNormOfWhatWasAddedUp) {
+  Compiled compiled(
+      program("metrics = [\"gradient_norm\"], accumulation = 2 : i64"));
+  double root = std::sqrt(5);
+  for (auto [gradient, norm] : {std::pair{2.0, 1.0}, {6.0, 4.0}, {4.0, 2.0}})
+    EXPECT_NEAR(outputsOf(compiled, gradient).at("gradient_norm").floats[0],
+                norm * root, 1e-5);
+}
+
+TEST(StepMetrics, TellTheLossScaleAndWhatWasSkipped) {
+  Compiled compiled(program("loss_scale = {type = \"dynamic\", initial = 8.0, "
+                            "growth_interval = 2 : i64}"));
+  std::vector<double> scales, skipped;
+  for (double gradient : std::vector<double>{1, INFINITY, 1, 1, 1}) {
+    NamedTensors outputs = outputsOf(compiled, gradient);
+    scales.push_back(outputs.at("loss_scale").floats[0]);
+    skipped.push_back(outputs.at("skipped_steps").integers[0]);
+  }
+  EXPECT_EQ(scales, (std::vector<double>{8, 8, 4, 4, 8}));
+  EXPECT_EQ(skipped, (std::vector<double>{0, 1, 1, 1, 1}));
+}
+
+TEST(AveragedWeights, AreTheParametersBeforeTheFirstUpdate) {
+  std::string text = program("ema = {decay = 0.5}, accumulation = 2 : i64");
+  text.insert(text.rfind('}'), R"(
+  gradus.graph @evaluate() -> (w: tensor<2xf32>) {
+    %w = gradus.read @w : tensor<2xf32>
+    gradus.return %w : tensor<2xf32>
+  }
+)");
+  Compiled compiled(text);
+  HostTensor start = zeros(llvm::ArrayRef<int64_t>{2});
+  start.floats = {5, 7};
+  compiled.setState("w", start);
+  auto averaged = [&] {
+    return compiled.run("evaluate_ema", {}).at("w").floats[0];
+  };
+  EXPECT_EQ(averaged(), 5);
+  outputsOf(compiled, 2);
+  EXPECT_EQ(averaged(), 5) << "nothing but a sum yet";
+  outputsOf(compiled, 2);
+  EXPECT_EQ(averaged(), 3) << "the parameter after the first update";
+  after(compiled, {2, 2});
+  EXPECT_EQ(averaged(), 2) << "halfway from 3 to 1";
+}

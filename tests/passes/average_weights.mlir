@@ -13,8 +13,12 @@
 // CHECK:         gradus.graph @evaluate(
 // CHECK:           gradus.read @w
 // CHECK:         gradus.graph @evaluate_ema(
-// CHECK:           gradus.read @"ema/average/w"
-// CHECK-NOT:       gradus.read @w
+// CHECK:           %[[BEGUN:.*]] = arith.cmpf olt
+// CHECK:           %[[W:.*]] = gradus.read @w
+// CHECK:           %[[MEAN:.*]] = gradus.read @"ema/average/w"
+// CHECK:           %[[ALL:.*]] = gradus.broadcast %[[BEGUN]]
+// CHECK:           %[[CHOSEN:.*]] = arith.select %[[ALL]], %[[MEAN]], %[[W]]
+// CHECK:           gradus.return %[[CHOSEN]]
 gradus.program @p attributes {recipe = {ema = {decay = 0.75}}} {
   gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
   gradus.graph @train(%new: tensor<4xf32>) {

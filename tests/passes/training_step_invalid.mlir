@@ -9,7 +9,7 @@ gradus.program @accuracy_of_numbers attributes {recipe = {loss = {type = "mse"},
 
 // -----
 
-// expected-error @below {{recipe: metrics has "recall", expected: accuracy}}
+// expected-error @below {{recipe: metrics has "recall", expected one of: accuracy, top5, gradient_norm, learning_rate}}
 gradus.program @unknown_metric attributes {recipe = {loss = {type = "mse"}, metrics = ["recall"]}} {
   gradus.graph @predict(%x: tensor<4xf32>) -> (y: tensor<4xf32>) {
     gradus.return %x : tensor<4xf32>

@@ -122,6 +122,58 @@ TEST_F(Checkpoint, SaysWhichShapeDiffers) {
             "total is 2x4xf32 in the file and 8xf32 in the artifact");
 }
 
+TEST_F(Checkpoint, SaysAllThatDoesNotFitAtOnce) {
+  EXPECT_EQ(words(changed(path,
+                          [](auto &tensors) {
+                            tensors[0].type.shape = {2, 4};
+                            tensors[1].name = "conv";
+                          })),
+            "lacks scale; has conv, which the artifact does not know; total is "
+            "2x4xf32 in the file and 8xf32 in the artifact");
+}
+
+TEST_F(Checkpoint, TakesNotesAlong) {
+  ASSERT_TRUE(session->saveCheckpoint(path, {{"training", "far"}}).ok());
+  EXPECT_EQ(Safetensors::open(path)->metadata().at("training"), "far");
+}
+
+TEST_F(Checkpoint, StartsFromWeightsOfOtherNames) {
+  std::string other =
+      changed(path, [](auto &tensors) { tensors[0].name = "sum"; });
+  Rename rename = [](const std::string &name) {
+    return name == "sum" ? "total" : name == "step" ? "" : name;
+  };
+  auto fresh = start();
+  TakenWeights taken;
+  ASSERT_TRUE(fresh->loadWeights(other, rename, &taken).ok());
+  EXPECT_EQ(totalOf(*fresh, 3), 4);
+  EXPECT_EQ(taken.taken, (std::vector<std::string>{"total", "scale"}));
+  EXPECT_EQ(taken.unused, (std::vector<std::string>{"step"}));
+  EXPECT_EQ(taken.missing, (std::vector<std::string>{}));
+}
+
+TEST_F(Checkpoint, TakesAGivenNameBeforeTheSameOneOfAnother) {
+  auto average = [](const char *name) {
+    return [name](auto &tensors) {
+      tensors.push_back(tensors[0]);
+      tensors.back().name = name;
+      tensors.back().data = tensors[0].data;
+    };
+  };
+  auto load = [](const std::string &file, const char *from) {
+    return start()->loadWeights(file, [from](const std::string &name) {
+      return name.starts_with(from) ? "total" : name;
+    });
+  };
+  EXPECT_TRUE(load(changed(path, average("average")), "average").ok());
+  std::string two = changed(path, [&](auto &tensors) {
+    average("a1")(tensors);
+    average("a2")(tensors);
+  });
+  EXPECT_EQ(load(two, "a").message(),
+            two + ": tensors a1 and a2 are both meant for total");
+}
+
 TEST_F(Checkpoint, ChangesNothingOnAnError) {
   auto fresh = start();
   std::string broken =

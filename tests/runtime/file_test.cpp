@@ -127,3 +127,22 @@ TEST(AtomicFile, NeverReplacesWhatIsNoFile) {
   EXPECT_TRUE(std::filesystem::is_fifo(pipe));
   EXPECT_FALSE(std::filesystem::exists(pipe + ".partial"));
 }
+
+TEST(LinkFile, GivesAFileAnotherName) {
+  std::string path = writeFile({'a'}, "one"), other = temporaryPath("other");
+  writeFile({'o'}, "other");
+  for (int again = 0; again < 2; ++again) {
+    ASSERT_TRUE(linkFile(path, other).ok());
+    EXPECT_TRUE(std::filesystem::equivalent(path, other));
+    EXPECT_FALSE(std::filesystem::exists(other + ".partial"));
+  }
+  auto file = AtomicFile::create(path); // the other name keeps the old one
+  ASSERT_TRUE(file.ok() && file->write("b", 1).ok() && file->commit().ok());
+  EXPECT_EQ(contents(other), "a");
+  EXPECT_EQ(contents(path), "b");
+}
+
+TEST(LinkFile, SaysWhyItCannot) {
+  EXPECT_EQ(linkFile(temporaryPath("nothing"), "/nowhere/x").message(),
+            "/nowhere/x: cannot write: No such file or directory");
+}

@@ -17,7 +17,7 @@ const EpochReport kReport = {
 
 std::string printed(bool json) {
   testing::internal::CaptureStdout();
-  TrainingLog("", false, json).epoch(kReport);
+  TrainingLog("", std::nullopt, json).epoch(kReport);
   return testing::internal::GetCapturedStdout();
 }
 
@@ -39,8 +39,8 @@ TEST(TrainingLog, PrintsJsonWhereAProgramReads) {
 TEST(TrainingLog, WritesStepsToItsFile) {
   std::string path =
       (std::filesystem::temp_directory_path() / "gradus_log.jsonl").string();
-  TrainingLog(path, false, false).step(7, 1, {{"loss", 2}});
-  TrainingLog(path, /*append=*/true, false).step(8, 1, {{"loss", 1}});
+  TrainingLog(path, std::nullopt, false).step(7, 1, {{"loss", 2}});
+  TrainingLog(path, /*from=*/7, false).step(8, 1, {{"loss", 1}});
   std::ifstream file(path);
   std::string first, second;
   std::getline(file, first);
@@ -51,11 +51,11 @@ TEST(TrainingLog, WritesStepsToItsFile) {
 }
 
 TEST(TrainingLog, SaysWhereItCannotWrite) {
-  EXPECT_THROW(TrainingLog("/nonexistent/log", false, false), Failure);
+  EXPECT_THROW(TrainingLog("/nonexistent/log", std::nullopt, false), Failure);
 }
 
 TEST(TrainingLog, SaysAtTheEndThatALineWasLost) {
-  TrainingLog log("/dev/full", false, false);
+  TrainingLog log("/dev/full", std::nullopt, false);
   log.step(1, 1, {{"loss", 2}});
   try {
     log.finish();

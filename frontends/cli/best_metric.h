@@ -1,0 +1,47 @@
+// The figure of the test data that says which state is the best, and since when
+// none was better: --best and --patience.
+
+#pragma once
+
+#include "frontends/cli/evaluation.h"
+
+#include <nlohmann/json.hpp>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace gradus::cli {
+
+class BestMetric {
+public:
+  /// Of "accuracy", "loss:min", "accuracy:max". Without a direction, accuracy,
+  /// top5, f1 and r2 (also of one output, "logits_accuracy") are better when
+  /// larger, all others when smaller.
+  explicit BestMetric(const std::string &text);
+
+  const std::string &name() const { return name_; }
+  /// A failure that lists what there is, where the metric is not among them.
+  void verifyIsAmong(const std::vector<std::string> &metrics) const;
+  /// Whether these figures are the best so far. A NaN never is.
+  bool update(const std::vector<Metric> &metrics, int64_t step);
+
+  std::optional<double> value() const { return value_; }
+  int64_t step() const { return step_; }
+  /// Evaluations in succession that were not better.
+  int64_t stale() const { return stale_; }
+  /// "accuracy 0.9722 of step 440"
+  std::string text() const;
+
+  nlohmann::ordered_json toJson() const;
+  /// Goes on from a checkpoint's; another metric's is not taken.
+  void restore(const nlohmann::json &json);
+
+private:
+  std::string name_;
+  bool larger_ = false;
+  std::optional<double> value_;
+  int64_t step_ = 0, stale_ = 0;
+};
+
+} // namespace gradus::cli

@@ -1,0 +1,176 @@
+// Every file is written whole beside its name and then renamed; one of --keep
+// is another name of the newest, so it costs no second writing.
+
+#include "frontends/cli/checkpoints.h"
+
+#include "frontends/cli/failure.h"
+#include "runtime/file.h"
+
+#include "absl/strings/numbers.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <limits>
+
+using Clock = std::chrono::steady_clock;
+
+namespace gradus::cli {
+
+std::optional<Interval> Interval::parse(const std::string &text) {
+  size_t digits = text.find_first_not_of("0123456789.");
+  std::string unit = digits == std::string::npos ? "" : text.substr(digits);
+  Interval interval;
+  if (!absl::SimpleAtod(text.substr(0, digits), &interval.count) ||
+      !std::isfinite(interval.count))
+    return std::nullopt;
+  struct Name {
+    const char *name;
+    Unit unit;
+    double factor;
+  };
+  constexpr Name kNames[] = {
+      {"", Unit::seconds, 1},      {"s", Unit::seconds, 1},
+      {"min", Unit::seconds, 60},  {"h", Unit::seconds, 3600},
+      {"steps", Unit::steps, 1},   {"step", Unit::steps, 1},
+      {"epochs", Unit::epochs, 1}, {"epoch", Unit::epochs, 1}};
+  for (const Name &name : kNames)
+    if (unit == name.name) {
+      interval.unit = name.unit;
+      interval.count *= name.factor;
+      bool whole =
+          interval.count == std::floor(interval.count) && interval.count >= 1;
+      return name.unit == Unit::seconds || whole ? std::optional(interval)
+                                                 : std::nullopt;
+    }
+  return std::nullopt;
+}
+
+/// Where the extension begins, or the end.
+static size_t stemSize(const std::string &path) {
+  size_t name = path.rfind('/') + 1, dot = path.rfind('.');
+  return dot == std::string::npos || dot <= name ? path.size() : dot;
+}
+
+std::string siblingPath(const std::string &path, const std::string &word) {
+  size_t stem = stemSize(path);
+  return path.substr(0, stem) + "." + word + path.substr(stem);
+}
+
+Checkpoints::Checkpoints(const runtime::Session &session,
+                         const CheckpointOptions &options, int64_t perEpoch)
+    : session_(session), options_(options),
+      every_(Interval::parse(options.every).value_or(Interval())),
+      perEpoch_(perEpoch), saved_(Clock::now()) {
+  if (options_.path.empty())
+    return;
+  auto file = runtime::AtomicFile::create(options_.path);
+  if (!file.ok())
+    fail(file.status(), false);
+}
+
+static int64_t stepsOf(const Interval &every, int64_t perEpoch) {
+  double steps = every.count * (every.unit == Interval::Unit::epochs
+                                    ? static_cast<double>(perEpoch)
+                                    : 1);
+  return static_cast<int64_t>(std::min(steps, 9e18));
+}
+
+int64_t Checkpoints::stepsUntilDue(int64_t done) const {
+  if (options_.path.empty() || every_.unit == Interval::Unit::seconds)
+    return std::numeric_limits<int64_t>::max();
+  int64_t steps = stepsOf(every_, perEpoch_);
+  return steps - done % steps;
+}
+
+bool Checkpoints::isDue(int64_t done) const {
+  if (options_.path.empty())
+    return false;
+  if (every_.unit != Interval::Unit::seconds)
+    return done % stepsOf(every_, perEpoch_) == 0;
+  return std::chrono::duration<double>(Clock::now() - saved_).count() >=
+         every_.count;
+}
+
+void Checkpoints::fail(const runtime::Status &status, bool last) const {
+  std::string words = status.message();
+  if (newest_)
+    words +=
+        absl::StrCat("; the checkpoint of step ", *newest_, " is still there");
+  if (last || !options_.goOn)
+    check(runtime::Status(status.code(), words));
+  std::fprintf(stderr, "warning: %s; training goes on\n", words.c_str());
+}
+
+runtime::Status Checkpoints::write(int64_t done, const Notes &notes) {
+  runtime::Status status = session_.saveCheckpoint(options_.path, notes);
+  if (!status.ok())
+    return status;
+  newest_ = done;
+  if (options_.keep == 0)
+    return status;
+  std::string numbered = siblingPath(options_.path, absl::StrCat("step", done));
+  // Where the file system has one name a file, there are two files.
+  if (!runtime::linkFile(options_.path, numbered).ok())
+    status = session_.saveCheckpoint(numbered, notes);
+  prune(done);
+  return status;
+}
+
+void Checkpoints::save(int64_t done, const Notes &notes, bool last) {
+  if (options_.path.empty())
+    return;
+  runtime::Status status = write(done, notes);
+  saved_ = Clock::now();
+  if (!status.ok())
+    fail(status, last);
+}
+
+void Checkpoints::saveBest(const Notes &notes) {
+  if (options_.path.empty())
+    return;
+  runtime::Status status =
+      session_.saveCheckpoint(siblingPath(options_.path, "best"), notes);
+  if (!status.ok())
+    fail(status, false);
+}
+
+/// The step of "lenet.step440.safetensors"; nothing for other names.
+static std::optional<int64_t> stepOf(const std::string &name,
+                                     const std::string &path) {
+  size_t stem = stemSize(path);
+  std::string
+      before = std::filesystem::path(path.substr(0, stem)).filename().string() +
+               ".step",
+      after = path.substr(stem);
+  int64_t step = 0;
+  if (name.size() <= before.size() + after.size() ||
+      !name.starts_with(before) || !name.ends_with(after))
+    return std::nullopt;
+  std::string digits =
+      name.substr(before.size(), name.size() - before.size() - after.size());
+  if (digits.find_first_not_of("0123456789") != std::string::npos ||
+      !absl::SimpleAtoi(digits, &step))
+    return std::nullopt;
+  return step;
+}
+
+/// Removes all but the last ones up to this step. Those of later steps are of
+/// a run that was taken up again before them: this one will get there.
+void Checkpoints::prune(int64_t done) const {
+  std::filesystem::path folder =
+      std::filesystem::path(options_.path).parent_path();
+  std::error_code none;
+  std::vector<std::pair<int64_t, std::filesystem::path>> kept;
+  for (const auto &entry :
+       std::filesystem::directory_iterator(folder.empty() ? "." : folder, none))
+    if (auto step = stepOf(entry.path().filename().string(), options_.path);
+        step && *step <= done)
+      kept.emplace_back(*step, entry.path());
+  std::sort(kept.rbegin(), kept.rend());
+  for (size_t i = options_.keep; i < kept.size(); ++i)
+    std::filesystem::remove(kept[i].second, none);
+}
+
+} // namespace gradus::cli

@@ -1,0 +1,72 @@
+// When training saves its state, under which names, and what happens where it
+// cannot.
+//
+// The file of --checkpoint is always the newest. `--keep K` gives the last K a
+// name of their own beside it: lenet.safetensors, lenet.step440.safetensors.
+// --best writes lenet.best.safetensors.
+
+#pragma once
+
+#include "runtime/session.h"
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <string>
+
+namespace gradus::cli {
+
+/// "30" and "30s": seconds; "5min", "2h", "500steps", "2epochs".
+struct Interval {
+  enum class Unit { seconds, steps, epochs };
+  Unit unit = Unit::seconds;
+  double count = 30;
+
+  /// Nothing where the text is no interval.
+  static std::optional<Interval> parse(const std::string &text);
+};
+
+struct CheckpointOptions {
+  std::string path; // empty: none
+  std::string every = "30s";
+  int64_t keep = 0;  // 0: the newest alone
+  bool goOn = false; // where one cannot be written
+};
+
+/// lenet.safetensors and "best": lenet.best.safetensors.
+std::string siblingPath(const std::string &path, const std::string &word);
+
+class Checkpoints {
+public:
+  using Notes = std::map<std::string, std::string>;
+
+  /// Fails where the file cannot be written: that is better known before the
+  /// work. `perEpoch` steps are an epoch.
+  Checkpoints(const runtime::Session &session, const CheckpointOptions &options,
+              int64_t perEpoch);
+
+  /// How many steps may run after step `done` before one is due.
+  int64_t stepsUntilDue(int64_t done) const;
+  /// Whether one is due after step `done`.
+  bool isDue(int64_t done) const;
+
+  /// Saves the state after step `done`. Where that fails, training ends with
+  /// the reason, or goes on after a warning if the options say so and it is not
+  /// the `last`.
+  void save(int64_t done, const Notes &notes, bool last = false);
+  void saveBest(const Notes &notes);
+
+private:
+  runtime::Status write(int64_t done, const Notes &notes);
+  void prune(int64_t done) const;
+  void fail(const runtime::Status &status, bool last) const;
+
+  const runtime::Session &session_;
+  const CheckpointOptions options_;
+  Interval every_;
+  int64_t perEpoch_;
+  std::optional<int64_t> newest_; // step of the file of --checkpoint
+  std::chrono::steady_clock::time_point saved_;
+};
+
+} // namespace gradus::cli

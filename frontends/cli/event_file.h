@@ -1,0 +1,52 @@
+// Event files of TensorBoard: scalars by tag and step.
+//
+// A file is a list of records (TFRecord: length, its checksum, bytes, their
+// checksum), each a protobuf `Event` of tensorflow/core/util/event.proto. Both
+// are few fields, written here by hand.
+
+#pragma once
+
+#include "frontends/cli/evaluation.h"
+
+#include <fstream>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace gradus::cli {
+
+/// CRC-32C (Castagnoli), as RFC 3720 has it.
+uint32_t crc32c(std::span<const uint8_t> bytes);
+
+/// One record around `data`.
+std::string eventRecord(const std::string &data);
+/// An Event that opens a file; TensorBoard reads no other version.
+std::string versionEvent(double seconds);
+/// An Event that says: what other files have from `step` on is void.
+std::string restartEvent(double seconds, int64_t step);
+/// An Event with a figure each, tagged `prefix` + its name.
+std::string scalarsEvent(double seconds, int64_t step,
+                         const std::string &prefix,
+                         const std::vector<Metric> &metrics);
+
+class EventFile {
+public:
+  /// A new file in `folder`, which is made if it is not there. A run that
+  /// resumes says after which step: later ones of other files are void.
+  EventFile(const std::string &folder, std::optional<int64_t> after);
+
+  void scalars(int64_t step, const std::string &prefix,
+               const std::vector<Metric> &metrics);
+  void flush() { file_.flush(); }
+  /// Throws where a record did not reach the file.
+  void finish();
+
+private:
+  void write(const std::string &event);
+
+  std::string path_;
+  std::ofstream file_;
+};
+
+} // namespace gradus::cli

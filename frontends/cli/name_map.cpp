@@ -1,0 +1,78 @@
+// Each rule is two texts around the star of its sides.
+
+#include "frontends/cli/name_map.h"
+
+#include "frontends/cli/failure.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace gradus::cli {
+namespace {
+
+/// A text with at most one star.
+struct Pattern {
+  std::string before, after;
+  bool star = false;
+
+  explicit Pattern(const std::string &text) : before(text) {
+    size_t at = text.find('*');
+    star = at != std::string::npos;
+    if (star) {
+      before = text.substr(0, at);
+      after = text.substr(at + 1);
+    }
+  }
+
+  /// What the star stands for in `name`.
+  std::optional<std::string> match(const std::string &name) const {
+    if (!star)
+      return name == before ? std::optional(std::string()) : std::nullopt;
+    if (name.size() < before.size() + after.size() ||
+        !name.starts_with(before) || !name.ends_with(after))
+      return std::nullopt;
+    return name.substr(before.size(),
+                       name.size() - before.size() - after.size());
+  }
+};
+
+struct Rule {
+  Pattern from, to;
+  bool leavesOut;
+};
+
+Rule ruleOf(const std::string &text) {
+  size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0)
+    throw badInput("--init-map ", text, ": expected FROM=TO, such as ",
+                   "'encoder.*=backbone.*'");
+  std::string from = text.substr(0, equals), to = text.substr(equals + 1);
+  for (const std::string &side : {from, to})
+    if (std::count(side.begin(), side.end(), '*') > 1)
+      throw badInput("--init-map ", text, ": ", side,
+                     " has several *; one is possible");
+  Rule rule{Pattern(from), Pattern(to), to.empty()};
+  if (rule.to.star && !rule.from.star)
+    throw badInput("--init-map ", text, ": ", to, " repeats a *, but ", from,
+                   " has none");
+  if (!rule.leavesOut && rule.from.star && !rule.to.star)
+    throw badInput("--init-map ", text, ": all that fit ", from,
+                   " would be named ", to, "; repeat the *");
+  return rule;
+}
+
+} // namespace
+
+runtime::Rename nameMap(const std::vector<std::string> &texts) {
+  std::vector<Rule> rules;
+  for (const std::string &text : texts)
+    rules.push_back(ruleOf(text));
+  return [rules](const std::string &name) -> std::string {
+    for (const Rule &rule : rules)
+      if (auto part = rule.from.match(name))
+        return rule.leavesOut ? "" : rule.to.before + *part + rule.to.after;
+    return name;
+  };
+}
+
+} // namespace gradus::cli

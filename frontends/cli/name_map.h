@@ -1,0 +1,17 @@
+// Names of tensors in a file as names of an artifact: --init-map FROM=TO.
+
+#pragma once
+
+#include "runtime/session.h"
+
+#include <string>
+#include <vector>
+
+namespace gradus::cli {
+
+/// Of "encoder.*=backbone.*", "head.*=" (left out), "w=weight". A pattern has
+/// at most one `*`, any text, which TO repeats. The first that fits counts;
+/// names that none fits stay. A mistake is a Failure.
+runtime::Rename nameMap(const std::vector<std::string> &rules);
+
+} // namespace gradus::cli

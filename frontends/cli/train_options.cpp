@@ -1,0 +1,144 @@
+// The options of training, their help, and what cannot go together.
+
+#include "frontends/cli/train_options.h"
+
+#include "frontends/cli/best_metric.h"
+#include "frontends/cli/data_options.h"
+#include "frontends/cli/failure.h"
+#include "frontends/cli/output_files.h"
+
+namespace gradus::cli {
+
+static constexpr const char *kFooter =
+    R"(Samples of an epoch that do not fill a batch are left out (or masked, by the
+recipe's inputs.last_batch); the order is new in each epoch, so they are others
+each time.
+
+Examples:
+  gradus train lenet.gradus --data train.safetensors --eval test.safetensors \
+      --epochs 20 --checkpoint lenet.safetensors
+  gradus train lenet.gradus --data train.safetensors --epochs 40 \
+      --resume lenet.safetensors --checkpoint lenet.safetensors
+  gradus train lenet.gradus --data train.safetensors --eval test.safetensors \
+      --epochs 100 --checkpoint lenet.safetensors --checkpoint-every 1epoch \
+      --keep 3 --best accuracy --patience 10
+  gradus train mnist.gradus --data image=train-images-idx3-ubyte.gz \
+      --data label=train-labels-idx1-ubyte.gz --steps 10000)";
+
+static CLI::Validator interval() {
+  auto words = [](const std::string &text) -> std::string {
+    if (Interval::parse(text))
+      return "";
+    return "expected 500steps, 2epochs, 30s, 10min or 2h; a number alone is "
+           "seconds; found " +
+           text;
+  };
+  return CLI::Validator(words, "INTERVAL");
+}
+
+static void addCheckpointOptions(CLI::App &command, TrainOptions &options) {
+  command.add_option("--checkpoint", options.checkpoint.path,
+                     "Write the state here: at the end, when interrupted, and");
+  command
+      .add_option("--checkpoint-every", options.checkpoint.every,
+                  "after so much: 500steps, 2epochs, 10min, 30s (30s)")
+      ->check(interval());
+  command
+      .add_option("--keep", options.checkpoint.keep,
+                  "Keep the last K, as FILE.stepN beside it")
+      ->check(positive())
+      ->type_name("K");
+  command.add_option("--best", options.best,
+                     "Keep the best by METRIC[:max|:min] of --eval, as "
+                     "FILE.best beside it");
+  command
+      .add_option("--patience", options.patience,
+                  "Stop after N evaluations that --best finds no better")
+      ->check(positive())
+      ->type_name("N");
+  command
+      .add_option_function<std::string>(
+          "--on-checkpoint-error",
+          [&options](const std::string &word) {
+            options.checkpoint.goOn = word == "continue";
+          },
+          "Where one cannot be written: continue or stop (stop)")
+      ->check(CLI::IsMember({"continue", "stop"}));
+}
+
+static void addDataOptions(CLI::App &command, TrainOptions &options) {
+  command
+      .add_option("--data", options.data,
+                  "Training data: FILE or NAME=FILE; repeats")
+      ->required()
+      ->allow_extra_args(false);
+  auto *eval = command
+                   .add_option("--eval", options.eval,
+                               "Test data, evaluated after each epoch; repeats")
+                   ->allow_extra_args(false);
+  addValidationOption(command, options.validation, eval);
+  auto *epochs =
+      command.add_option("--epochs", options.epochs,
+                         "Epochs in all, those before --resume included (1)");
+  command
+      .add_option("--steps", options.steps, "Steps in all, instead of epochs")
+      ->check(positive())
+      ->excludes(epochs);
+  epochs->check(positive());
+  command.add_option("--seed", options.seed,
+                     "Of the samples' order (the checkpoint's or recipe's)");
+}
+
+void addTrainOptions(CLI::App &command, TrainOptions &options) {
+  command.footer(std::string(kDataFooter) + "\n" + kFooter);
+  addSessionOptions(command, options.session);
+  addStateOptions(command, options.session);
+  addDataOptions(command, options);
+  addCheckpointOptions(command, options);
+  command.add_option("--log", options.log,
+                     "Write a JSON line per step and epoch");
+  command.add_option("--tensorboard", options.tensorboard,
+                     "Write an event file for TensorBoard in this folder");
+  command.add_flag("--debug-nonfinite", options.debugNonfinite,
+                   "Name the command and the model's node that first wrote a "
+                   "NaN or an infinity (several times slower)");
+}
+
+static void checkFiles(const TrainOptions &options) {
+  std::vector<UsedFile> inputs = dataFiles("--data", options.data);
+  for (const UsedFile &file : dataFiles("--eval", options.eval))
+    inputs.push_back(file);
+  inputs.push_back({"the artifact", options.session.artifact});
+  inputs.push_back({"--init", options.session.init});
+  const std::string &checkpoint = options.checkpoint.path;
+  std::vector<UsedFile> outputs = {{"--checkpoint", checkpoint},
+                                   {"--log", options.log}};
+  if (!options.best.empty() && !checkpoint.empty())
+    outputs.push_back({"--best", siblingPath(checkpoint, "best")});
+  // The checkpoint may go on in the file of --resume, which has been read.
+  checkOutputFiles(outputs, inputs);
+  checkOutputFiles({{"--log", options.log}},
+                   {{"--resume", options.session.resume}});
+}
+
+void checkTrainOptions(const TrainOptions &options) {
+  if (!options.best.empty()) {
+    BestMetric best(options.best);
+    if (options.eval.empty() && options.validation == 0)
+      throw badInput("--best ", options.best,
+                     ": needs the test data of --eval or --validation to "
+                     "judge by");
+    if (options.checkpoint.path.empty() && options.patience == 0)
+      throw badInput("--best ", options.best,
+                     ": needs --checkpoint, beside which the best is written");
+  }
+  if (options.patience && options.best.empty())
+    throw badInput("--patience ", options.patience,
+                   ": needs --best METRIC, which it waits for");
+  if (options.checkpoint.keep && options.checkpoint.path.empty())
+    throw badInput("--keep ", options.checkpoint.keep,
+                   ": needs --checkpoint, beside which they are kept");
+  checkFiles(options);
+}
+
+} // namespace gradus::cli

@@ -1,0 +1,34 @@
+// What `gradus train` is told.
+
+#pragma once
+
+#include "frontends/cli/checkpoints.h"
+#include "frontends/cli/session_options.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace gradus::cli {
+
+struct TrainOptions {
+  SessionOptions session;
+  std::vector<std::string> data, eval;
+  int64_t epochs = 0, steps = 0; // 0: not said
+  CheckpointOptions checkpoint;
+  std::string best; // METRIC[:max|:min], empty: none
+  int64_t patience = 0;
+  std::string log, tensorboard; // a file, a folder
+  std::optional<uint64_t> seed;
+  double validation = 0; // part of the data kept for tests
+  bool debugNonfinite = false;
+};
+
+/// Adds them all, and examples, to the command.
+void addTrainOptions(CLI::App &command, TrainOptions &options);
+
+/// Outputs must be other files than inputs, and options must have what they
+/// need; a mistake is a Failure.
+void checkTrainOptions(const TrainOptions &options);
+
+} // namespace gradus::cli

@@ -1,0 +1,51 @@
+// What a checkpoint says of a training run beside the states: the order of the
+// samples, the figures of the epoch under way, the best test figure. With it a
+// resumed run prints and decides what the uninterrupted one would have.
+
+#pragma once
+
+#include "frontends/cli/evaluation.h"
+
+#include <nlohmann/json.hpp>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace gradus::cli {
+
+/// What an epoch's line shows of its steps: means; of figures that say how
+/// things stand (learning_rate, loss_scale, skipped_steps) the last. Values of
+/// gradient_norm that are not finite do not count: such steps were skipped.
+class EpochFigures {
+public:
+  void add(const std::vector<Metric> &metrics);
+  std::vector<Metric> figures() const;
+  bool empty() const { return steps_ == 0; }
+  void clear();
+
+  nlohmann::ordered_json toJson() const;
+  void restore(const nlohmann::json &json);
+
+private:
+  struct Sum {
+    std::string name;
+    double value = 0;
+    int64_t count = 0;
+  };
+  std::vector<Sum> sums_;
+  int64_t steps_ = 0;
+};
+
+/// In a checkpoint's metadata, under "training", as JSON.
+struct TrainingRecord {
+  uint64_t seed = 0;              // of the samples' order
+  int64_t samples = 0, batch = 0; // of the data set
+  nlohmann::json epoch, best;     // EpochFigures, BestMetric
+
+  std::string text() const;
+  /// Nothing where the file has none, as other tools write it.
+  static std::optional<TrainingRecord> ofCheckpoint(const std::string &path);
+};
+
+} // namespace gradus::cli

@@ -1,0 +1,90 @@
+// The last lines of training: test figures, sizes, times.
+
+#include "frontends/cli/training_summary.h"
+
+#include "frontends/cli/text.h"
+#include "frontends/cli/training_log.h"
+
+#include <cstdio>
+
+using namespace gradus::runtime;
+using nlohmann::ordered_json;
+
+namespace gradus::cli {
+
+static ordered_json summaryJson(const TrainingSummary &summary,
+                                const TrainOptions &options,
+                                const Session &session) {
+  int64_t steps = summary.done - summary.start;
+  ordered_json object = {
+      {"steps", summary.done},
+      {"test", toJson(summary.test)},
+      {"training_samples", summary.trainingSamples},
+      {"test_samples", summary.testSamples},
+      {"artifact", options.session.artifact},
+      {"artifact_bytes", session.artifact().size()},
+      {"checkpoint", options.checkpoint.path},
+      {"predicted_bytes", session.memory().predicted()},
+      {"measured_bytes", summary.measuredBytes},
+      {"ms_per_step", steps ? summary.stepSeconds / steps * 1e3 : 0},
+      {"threads", session.threads()},
+      {"seconds", summary.seconds}};
+  if (!summary.best.empty())
+    object.update(
+        {{"best", summary.best}, {"stopped_early", summary.stoppedEarly}});
+  return object;
+}
+
+static Table summaryTable(const ordered_json &figures,
+                          const TrainingSummary &summary, bool validation) {
+  auto bytes = [&](const char *key) {
+    return bytesText(figures[key].get<double>());
+  };
+  auto text = [&](const char *key) { return figures[key].get<std::string>(); };
+  Table table;
+  if (!summary.test.empty())
+    table.row({"test", metricsText(summary.test)});
+  if (!summary.best.empty())
+    table.row({"best", summary.best});
+  table.row(
+      {"artifact", text("artifact") + " (" + bytes("artifact_bytes") + ")"});
+  if (!text("checkpoint").empty())
+    table.row({"checkpoint", text("checkpoint")});
+  if (validation)
+    table.row({"validation", std::to_string(summary.testSamples) + " of " +
+                                 std::to_string(summary.testSamples +
+                                                summary.trainingSamples) +
+                                 " samples"});
+  table.row({"memory", "predicted " + bytes("predicted_bytes") + ", measured " +
+                           bytes("measured_bytes")});
+  table.row({"step", durationText(figures["ms_per_step"].get<double>() / 1e3) +
+                         " (" + std::to_string(summary.done - summary.start) +
+                         " steps, " + figures["threads"].dump() + " threads)"});
+  table.row({"time", durationText(summary.seconds)});
+  return table;
+}
+
+void TrainingSummary::print(const TrainOptions &options,
+                            const Session &session) const {
+  ordered_json figures = summaryJson(*this, options, session);
+  if (options.session.json) {
+    std::puts(figures.dump().c_str());
+    return;
+  }
+  if (stoppedEarly)
+    std::printf("stopped early after step %lld of %lld: %lld evaluations found "
+                "nothing better than %s\n",
+                static_cast<long long>(done), static_cast<long long>(total),
+                static_cast<long long>(options.patience), best.c_str());
+  else if (done == start)
+    std::printf("the state is at step %lld of %lld already: nothing to train\n",
+                static_cast<long long>(done), static_cast<long long>(total));
+  for (const Metric &metric : test)
+    if (metric.name != "loss")
+      std::printf("test %s: %.3f\n", metric.name.c_str(), metric.value);
+  std::fputs(
+      summaryTable(figures, *this, options.validation > 0).text().c_str(),
+      stdout);
+}
+
+} // namespace gradus::cli

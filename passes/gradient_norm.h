@@ -1,0 +1,48 @@
+// The length of gradients, as clipping and the metric `gradient_norm` take it.
+#pragma once
+
+#include "passes/arithmetic.h"
+
+namespace gradus {
+
+/// Gradients may be narrow; norms are not.
+inline mlir::Value wide(const Arithmetic &math, mlir::Value value) {
+  return convert(math.builder, math.loc, value,
+                 computeType(tensorType(value).getElementType()));
+}
+
+inline mlir::Value sumOfSquares(const Arithmetic &math, mlir::Value value) {
+  mlir::Value numbers = wide(math, value);
+  return sum(math.builder, math.loc, math.multiply(numbers, numbers),
+             allAxes(tensorType(value).getRank()));
+}
+
+/// Both in the wider type of the two: f32 and f64 together are f64.
+inline std::pair<mlir::Value, mlir::Value> alike(const Arithmetic &math,
+                                                 mlir::Value a, mlir::Value b) {
+  mlir::Type left = tensorType(a).getElementType(),
+             right = tensorType(b).getElementType();
+  mlir::Type wider =
+      left.getIntOrFloatBitWidth() < right.getIntOrFloatBitWidth() ? right
+                                                                   : left;
+  return {convert(math.builder, math.loc, a, wider),
+          convert(math.builder, math.loc, b, wider)};
+}
+
+/// The sum of the squares of all elements of all `gradients`, which are not
+/// none; each part is computed at its gradient's place in the model.
+inline mlir::Value sumOfAllSquares(
+    mlir::OpBuilder &builder,
+    llvm::ArrayRef<std::pair<mlir::Location, mlir::Value>> gradients) {
+  mlir::Value squares;
+  for (auto [loc, gradient] : gradients) {
+    Arithmetic math(builder, loc);
+    mlir::Value part = sumOfSquares(math, gradient);
+    if (squares)
+      std::tie(squares, part) = alike(math, squares, part);
+    squares = squares ? math.add(squares, part) : part;
+  }
+  return squares;
+}
+
+} // namespace gradus

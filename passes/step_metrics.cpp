@@ -1,0 +1,128 @@
+// Gives @train the metrics that are of the step and not of the model: the
+// gradient's norm, the learning rate, the loss scale.
+//
+// Runs when gradients are final and before they are clipped. What accumulates
+// gradients is a variant of @train and has the same outputs.
+
+#include "passes/clock.h"
+#include "passes/gradient_norm.h"
+#include "passes/passes.h"
+#include "passes/schedules.h"
+#include "passes/state.h"
+
+#include "mlir/IR/Remarks.h"
+
+namespace gradus {
+#define GEN_PASS_DEF_STEPMETRICS
+#include "passes/passes.h.inc"
+
+namespace {
+using namespace mlir;
+
+constexpr StringLiteral kAccumulated = "accumulation/gradient/";
+
+/// What an update takes, or what was added up for it so far.
+SmallVector<std::pair<Location, Value>> gradientsOf(GraphOp graph) {
+  SmallVector<std::pair<Location, Value>> gradients;
+  Block &block = graph.getBody().front();
+  for (auto update : block.getOps<ParameterUpdate>())
+    gradients.emplace_back(update.getLoc(), update.getGradientUse().get());
+  if (gradients.empty())
+    for (auto write : block.getOps<WriteOp>())
+      if (write.getState().starts_with(kAccumulated))
+        gradients.emplace_back(write.getLoc(), write.getValue());
+  return gradients;
+}
+
+WriteOp writeOf(GraphOp graph, StringRef state) {
+  for (auto write : graph.getBody().front().getOps<WriteOp>())
+    if (write.getState() == state)
+      return write;
+  return {};
+}
+
+struct StepMetricsPass : impl::StepMetricsBase<StepMetricsPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    ErrorWatch watch(&getContext());
+    for (StringRef name : {"train", "train_accumulate"})
+      if (GraphOp graph = getOperation().getGraph(name))
+        if (!gradientsOf(graph).empty() && failed(addTo(graph)))
+          return signalPassFailure();
+    if (watch.sawError())
+      signalPassFailure();
+  }
+
+  LogicalResult addTo(GraphOp graph) {
+    RecipeObject recipe = recipeOf(getOperation());
+    SmallVector<std::string> metrics = recipe.texts("metrics", {});
+    if (llvm::is_contained(metrics, "gradient_norm"))
+      add(graph, "gradient_norm", &StepMetricsPass::gradientNorm);
+    if (llvm::is_contained(metrics, "learning_rate"))
+      add(graph, "learning_rate", &StepMetricsPass::learningRate);
+    if (recipe.has("loss_scale"))
+      add(graph, "loss_scale", &StepMetricsPass::lossScale);
+    if (skipsSteps(recipe))
+      add(graph, "skipped_steps", &StepMetricsPass::skippedSteps);
+    return success();
+  }
+
+  using Metric = Value (StepMetricsPass::*)(OpBuilder &, GraphOp);
+
+  /// Adds an output, unless the graph has one of the name.
+  void add(GraphOp graph, StringRef name, Metric metric) {
+    for (unsigned i = 0; i < graph.getReturned().size(); ++i)
+      if (graph.getOutputName(i) == name)
+        return;
+    OpBuilder builder(graph.getBody().front().getTerminator());
+    Value value = (this->*metric)(builder, graph);
+    if (!value)
+      return;
+    graph.addOutput(name, value);
+    remark::passed(graph.getLoc(),
+                   remark::RemarkOpts::name("Metric").category(getArgument()))
+        << "@" << graph.getSymName() << " gives " << name;
+  }
+
+  Value gradientNorm(OpBuilder &builder, GraphOp graph) {
+    Value squares = sumOfAllSquares(builder, gradientsOf(graph));
+    return Arithmetic(builder, graph.getLoc()).squareRoot(squares);
+  }
+
+  /// That of the recipe's optimizer; groups may have others.
+  Value learningRate(OpBuilder &builder, GraphOp graph) {
+    Arithmetic math(builder, graph.getLoc());
+    auto clock = readClock(builder, graph.getLoc(), getOperation());
+    if (failed(clock))
+      return {};
+    auto schedules = Schedules::read(math, getOperation(), clock->step);
+    if (failed(schedules))
+      return {};
+    RecipeObject optimizer = recipeOf(getOperation()).object("optimizer");
+    Value rate =
+        math.number(optimizer.number("learning_rate", 1e-3), clock->number);
+    if (Value factor = schedules->factorOf("learning_rate"))
+      rate = math.multiply(factor, rate);
+    return convert(builder, graph.getLoc(), rate, builder.getF32Type());
+  }
+
+  /// The one that this step multiplied by.
+  Value lossScale(OpBuilder &builder, GraphOp graph) {
+    auto type = RankedTensorType::get({}, builder.getF32Type());
+    if (getOperation().getState("loss_scale"))
+      return readState(builder, graph.getLoc(), "loss_scale", type);
+    return splat(
+        builder, graph.getLoc(), type,
+        recipeOf(getOperation()).object("loss_scale").number("initial", 65536));
+  }
+
+  /// Those up to this step, itself included.
+  Value skippedSteps(OpBuilder &, GraphOp graph) {
+    WriteOp write = writeOf(graph, "skipped_steps");
+    return write ? write.getValue() : Value();
+  }
+};
+
+} // namespace
+} // namespace gradus

@@ -1,0 +1,16 @@
+// The metric `top5`.
+#pragma once
+
+#include "ir/build.h"
+
+namespace gradus {
+
+/// The fraction of labels whose class is among the `most` with the largest
+/// logits, of equal ones the first; over labels other than `ignoreIndex`. A
+/// NaN is larger than any number. Logits have classes along `axis`; the result
+/// is a scalar of f32.
+mlir::Value buildTopClasses(mlir::OpBuilder &builder, mlir::Location loc,
+                            mlir::Value logits, mlir::Value labels,
+                            int64_t axis, int64_t ignoreIndex, int64_t most);
+
+} // namespace gradus

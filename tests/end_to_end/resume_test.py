@@ -1,0 +1,75 @@
+"""A run that stops and resumes ends in the same bits as one that does not."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from resumed_training import DATA, EVAL, EVERYTHING, GRADUS, Folder, run  # noqa: E402
+
+
+class Resume(unittest.TestCase):
+    def train(self, artifact, steps, name, *more):
+        run([GRADUS, "train", artifact, *DATA, "--steps", str(steps), "--checkpoint", self.folder.at(name), *more])
+
+    def expect_same_bits(self, artifact, before=(), after=(), whole=()):
+        """100 steps at once and in two parts, with options for each; 44 steps are an epoch."""
+        self.train(artifact, 100, "whole.safetensors", *whole)
+        self.train(artifact, 58, "part.safetensors", *before)
+        self.train(artifact, 100, "part.safetensors", "--resume", self.folder.at("part.safetensors"), *after)
+        self.assertEqual(self.folder.bytes("whole.safetensors"), self.folder.bytes("part.safetensors"))
+
+    def test_every_method_goes_on_in_the_same_bits(self):
+        self.folder = Folder("resume")
+        for name, value in [*EVERYTHING.items(), ("on_nonfinite", "skip"), ("dropout", 0.5)]:
+            with self.subTest(name):
+                self.expect_same_bits(self.folder.compile(f"{name}.gradus", **{name: value}))
+
+    def test_all_methods_together_go_on_in_the_same_bits(self):
+        self.folder = Folder("resume_all")
+        self.expect_same_bits(self.folder.compile("all.gradus", **EVERYTHING))
+
+    def test_the_number_of_threads_may_change(self):
+        self.folder = Folder("resume_threads")
+        artifact = self.folder.compile("net.gradus", deterministic=True, **EVERYTHING)
+        self.expect_same_bits(artifact, whole=("--threads", "1"), before=("--threads", "2"), after=("--threads", "1"))
+
+    def test_the_order_of_the_samples_is_the_checkpoints(self):
+        self.folder = Folder("resume_seed")
+        artifact = self.folder.compile("net.gradus")
+        self.expect_same_bits(artifact, whole=("--seed", "9"), before=("--seed", "9"))
+
+    def test_log_and_best_go_on_as_in_one_run(self):
+        self.folder = Folder("resume_log")
+        artifact = self.folder.compile("net.gradus", **EVERYTHING)
+        for name, parts in (("whole", [132]), ("parts", [30, 88, 100, 132])):
+            state = self.folder.at(f"{name}.safetensors")
+            for part, steps in enumerate(parts):
+                more = ["--resume", state] if part else []
+                self.train(artifact, steps, f"{name}.safetensors", *EVAL, "--best", "loss", "--log",
+                           self.folder.at(f"{name}.jsonl"), *more)
+        whole, parts = self.folder.log("whole.jsonl"), self.folder.log("parts.jsonl")
+        # A run that ends within an epoch has a line of its own for what there was of it.
+        self.assertEqual(whole, [line for line in parts if "train" not in line or line["step"] % 44 == 0])
+
+    def test_what_is_said_after_a_signal_resumes(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            self.folder = Folder("resume_signal")
+            artifact, state = self.folder.compile("net.gradus", **EVERYTHING), self.folder.at("c.safetensors")
+            command = [GRADUS, "train", artifact, *DATA, "--steps", "30000", "--checkpoint", state]
+            run([*command[:-1], self.folder.at("whole.safetensors")])
+            process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            time.sleep(0.3)
+            process.send_signal(number)
+            said = process.communicate()[1]
+            self.assertEqual(process.returncode, 130, said)
+            run(["bash", "-c", re.search("continue with: (.*)", said)[1]])
+            self.assertEqual(self.folder.bytes("whole.safetensors"), self.folder.bytes("c.safetensors"))
+
+
+if __name__ == "__main__":
+    unittest.main()

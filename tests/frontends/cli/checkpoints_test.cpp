@@ -1,0 +1,140 @@
+// When training saves, under which names, and what it says where it cannot.
+
+#include "frontends/cli/checkpoints.h"
+#include "frontends/cli/failure.h"
+#include "tests/frontends/cli/adder.h"
+
+#include <gmock/gmock.h>
+
+#include <set>
+
+using namespace gradus::cli;
+namespace fs = std::filesystem;
+
+namespace {
+
+struct CheckpointFiles : testing::Test {
+  void SetUp() override {
+    folder = fs::temp_directory_path() /
+             ("gradus_checkpoints." + std::to_string(getpid()));
+    fs::remove_all(folder);
+    fs::create_directory(folder);
+    session = adder.open();
+    options.path = (folder / "a.b.safetensors").string();
+  }
+  void TearDown() override { fs::remove_all(folder); }
+
+  Checkpoints make() { return Checkpoints(*session, options, 10); }
+  std::set<std::string> names() const {
+    std::set<std::string> names;
+    for (const auto &entry : fs::directory_iterator(folder))
+      names.insert(entry.path().filename().string());
+    return names;
+  }
+
+  Adder adder;
+  std::unique_ptr<gradus::runtime::Session> session;
+  fs::path folder;
+  CheckpointOptions options;
+};
+
+} // namespace
+
+TEST(Interval, IsANumberWithAUnit) {
+  auto seconds = [](const std::string &text) {
+    auto interval = Interval::parse(text);
+    return interval && interval->unit == Interval::Unit::seconds
+               ? interval->count
+               : -1;
+  };
+  EXPECT_EQ(seconds("0"), 0);
+  EXPECT_EQ(seconds("2.5s"), 2.5);
+  EXPECT_EQ(seconds("2min"), 120);
+  EXPECT_EQ(seconds("1h"), 3600);
+  EXPECT_EQ(Interval::parse("500steps")->unit, Interval::Unit::steps);
+  EXPECT_EQ(Interval::parse("1epoch")->unit, Interval::Unit::epochs);
+  for (const char *text :
+       {"", "s", "0steps", "1.5epochs", "-3", "3 days", "1e999", "."})
+    EXPECT_FALSE(Interval::parse(text)) << text;
+}
+
+TEST(SiblingPath, KeepsFolderAndExtension) {
+  EXPECT_EQ(siblingPath("a.d/x.safetensors", "best"), "a.d/x.best.safetensors");
+  EXPECT_EQ(siblingPath("a.d/x", "step7"), "a.d/x.step7");
+  EXPECT_EQ(siblingPath(".hidden", "best"), ".hidden.best");
+}
+
+TEST_F(CheckpointFiles, AreDueByStepsOrEpochs) {
+  options.every = "4steps";
+  EXPECT_EQ(make().stepsUntilDue(5), 3);
+  EXPECT_TRUE(make().isDue(8));
+  EXPECT_FALSE(make().isDue(10));
+  options.every = "2epochs";
+  EXPECT_EQ(make().stepsUntilDue(0), 20);
+  EXPECT_TRUE(make().isDue(40));
+  EXPECT_FALSE(make().isDue(30));
+  options.every = "1h";
+  EXPECT_FALSE(make().isDue(40));
+  options.every = "0";
+  EXPECT_TRUE(make().isDue(41));
+  options.path = "";
+  EXPECT_FALSE(make().isDue(40));
+}
+
+TEST_F(CheckpointFiles, KeepTheLastOnesBesideTheNewest) {
+  options.keep = 2;
+  Checkpoints checkpoints = make();
+  for (int64_t step : {9, 10, 11})
+    checkpoints.save(step, {});
+  EXPECT_THAT(names(),
+              testing::ElementsAre("a.b.safetensors", "a.b.step10.safetensors",
+                                   "a.b.step11.safetensors"));
+  EXPECT_TRUE(fs::equivalent(options.path, folder / "a.b.step11.safetensors"));
+  checkpoints.save(11, {}); // again, as at the end
+  EXPECT_EQ(names().size(), 3u);
+}
+
+TEST_F(CheckpointFiles, LeaveOtherFilesAndLaterStepsAlone) {
+  options.keep = 1;
+  for (const char *name : {"a.b.step99.safetensors", "a.b.stepx.safetensors",
+                           "a.step1.safetensors", "a.b.step3.log"})
+    std::ofstream(folder / name) << "other";
+  Checkpoints checkpoints = make();
+  checkpoints.save(5, {});
+  EXPECT_EQ(names().size(), 6u);
+  checkpoints.save(100, {});
+  EXPECT_FALSE(names().contains("a.b.step99.safetensors"));
+  EXPECT_EQ(names().size(), 5u);
+}
+
+TEST_F(CheckpointFiles, KeepTheBestUnderItsName) {
+  Checkpoints checkpoints = make();
+  checkpoints.saveBest({});
+  EXPECT_THAT(names(), testing::ElementsAre("a.b.best.safetensors"));
+}
+
+TEST_F(CheckpointFiles, SayWhatIsLeftWhereOneCannotBeWritten) {
+  Checkpoints checkpoints = make();
+  checkpoints.save(5, {});
+  fs::create_directory(options.path + ".partial");
+  try {
+    checkpoints.save(6, {});
+    FAIL();
+  } catch (const Failure &failure) {
+    EXPECT_EQ(failure.what(),
+              options.path + ": cannot write: Is a directory; the checkpoint "
+                             "of step 5 is still there");
+  }
+}
+
+TEST_F(CheckpointFiles, LetTrainingGoOnIfAsked) {
+  options.goOn = true;
+  Checkpoints checkpoints = make();
+  fs::create_directory(options.path + ".partial");
+  testing::internal::CaptureStderr();
+  checkpoints.save(6, {});
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "warning: " + options.path +
+                ": cannot write: Is a directory; training goes on\n");
+  EXPECT_THROW(checkpoints.save(7, {}, /*last=*/true), Failure);
+}

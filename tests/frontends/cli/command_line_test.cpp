@@ -1,0 +1,33 @@
+// The command that goes on, ready to be pasted into a shell.
+
+#include "frontends/cli/command_line.h"
+
+#include <gtest/gtest.h>
+
+using namespace gradus::cli;
+
+static std::string resumed(std::vector<std::string> words) {
+  std::vector<char *> argv;
+  for (std::string &word : words)
+    argv.push_back(word.data());
+  rememberCommandLine(static_cast<int>(argv.size()), argv.data());
+  std::string text = resumeCommand("c.safetensors");
+  rememberCommandLine(0, nullptr);
+  return text;
+}
+
+TEST(CommandLine, IsTheSameCallFromTheCheckpointOn) {
+  EXPECT_EQ(resumed({"gradus", "train", "a.gradus", "--data", "it's mine.npz"}),
+            "gradus train a.gradus --data 'it'\\''s mine.npz' --resume "
+            "c.safetensors");
+}
+
+TEST(CommandLine, TakesTheStateFromNowhereElse) {
+  EXPECT_EQ(resumed({"gradus", "train", "--resume", "old", "--init=x",
+                     "--init-map", "a=b", "--steps", "9"}),
+            "gradus train --steps 9 --resume c.safetensors");
+}
+
+TEST(CommandLine, IsShortWhereTheCallIsNotKnown) {
+  EXPECT_EQ(resumeCommand("c.safetensors"), "--resume c.safetensors");
+}

@@ -1,0 +1,40 @@
+// Names of weights by rules.
+
+#include "frontends/cli/failure.h"
+#include "frontends/cli/name_map.h"
+
+#include <gmock/gmock.h>
+
+using namespace gradus::cli;
+
+static std::string refusal(const std::string &rule) {
+  try {
+    nameMap({rule});
+  } catch (const Failure &failure) {
+    return failure.what();
+  }
+  return "";
+}
+
+TEST(NameMap, RenamesByTheFirstRuleThatFits) {
+  auto name = nameMap({"head.*=", "encoder.*.w=body.*.weight", "x=y", "*=a.*"});
+  EXPECT_EQ(name("head.bias"), "");
+  EXPECT_EQ(name("encoder.3.w"), "body.3.weight");
+  EXPECT_EQ(name("x"), "y");
+  EXPECT_EQ(name("xx"), "a.xx");
+}
+
+TEST(NameMap, LeavesNamesThatNoRuleFits) {
+  EXPECT_EQ(nameMap({})("fc.weight"), "fc.weight");
+  EXPECT_EQ(nameMap({"a*a=b*"})("a"), "a") << "the star's sides overlap";
+}
+
+TEST(NameMap, SaysWhichRuleIsNone) {
+  EXPECT_EQ(refusal("head"), "--init-map head: expected FROM=TO, such as "
+                             "'encoder.*=backbone.*'");
+  EXPECT_EQ(refusal("*.*=x"),
+            "--init-map *.*=x: *.* has several *; one is possible");
+  EXPECT_EQ(refusal("a=*"), "--init-map a=*: * repeats a *, but a has none");
+  EXPECT_EQ(refusal("a*=b"), "--init-map a*=b: all that fit a* would be named "
+                             "b; repeat the *");
+}

@@ -1,0 +1,77 @@
+// What a checkpoint keeps of the run comes back in the same bits.
+
+#include "frontends/cli/training_record.h"
+#include "tests/frontends/cli/adder.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+using namespace gradus::cli;
+
+namespace {
+
+double figureOf(const EpochFigures &figures, const std::string &name) {
+  for (const Metric &metric : figures.figures())
+    if (metric.name == name)
+      return metric.value;
+  return NAN;
+}
+
+} // namespace
+
+TEST(EpochFigures, AreMeansOverTheSteps) {
+  EpochFigures figures;
+  figures.add({{"loss", 1}, {"learning_rate", 0.1}, {"gradient_norm", 2}});
+  figures.add(
+      {{"loss", 4}, {"learning_rate", 0.2}, {"gradient_norm", INFINITY}});
+  EXPECT_EQ(figureOf(figures, "loss"), 2.5);
+  EXPECT_EQ(figureOf(figures, "learning_rate"), 0.2) << "the last";
+  EXPECT_EQ(figureOf(figures, "gradient_norm"), 2) << "of steps not skipped";
+}
+
+TEST(EpochFigures, GoOnWhereTheyWereInTheSameBits) {
+  EpochFigures whole, half, resumed;
+  for (int i = 1; i <= 20; ++i) {
+    whole.add({{"loss", 1.0 / i}});
+    (i <= 10 ? half : resumed).add({{"loss", 1.0 / i}});
+    if (i == 10)
+      resumed.restore(nlohmann::json::parse(half.toJson().dump()));
+  }
+  EXPECT_EQ(figureOf(whole, "loss"), figureOf(resumed, "loss"));
+}
+
+TEST(EpochFigures, KeepNaN) {
+  EpochFigures figures, resumed;
+  figures.add({{"loss", NAN}});
+  resumed.restore(nlohmann::json::parse(figures.toJson().dump()));
+  EXPECT_FALSE(resumed.empty());
+  resumed.add({{"loss", 1}});
+  EXPECT_TRUE(std::isnan(figureOf(resumed, "loss")));
+}
+
+TEST(EpochFigures, AreNoneWhereTheTextIsNone) {
+  for (const char *text : {"null", "[]", R"({"sums": [[1]], "steps": 3})"}) {
+    EpochFigures figures;
+    figures.restore(nlohmann::json::parse(text));
+    EXPECT_TRUE(figures.empty()) << text;
+  }
+}
+
+TEST(TrainingRecord, ComesBackFromACheckpoint) {
+  Adder adder;
+  std::string path = adder.path + ".record.safetensors";
+  TrainingRecord record{~uint64_t(0), 100, 32, {{"steps", 0}}, {}};
+  ASSERT_TRUE(
+      adder.open()->saveCheckpoint(path, {{"training", record.text()}}).ok());
+  auto found = TrainingRecord::ofCheckpoint(path);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->seed, ~uint64_t(0));
+  EXPECT_EQ(found->samples, 100);
+  EXPECT_EQ(found->batch, 32);
+  for (std::string other : {"", "3", R"({"seed": "x"})"}) {
+    ASSERT_TRUE(adder.open()->saveCheckpoint(path, {{"training", other}}).ok());
+    EXPECT_FALSE(TrainingRecord::ofCheckpoint(path)) << other;
+  }
+  std::filesystem::remove(path);
+}

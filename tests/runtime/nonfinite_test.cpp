@@ -1,0 +1,87 @@
+// The first command that wrote a number that is none.
+
+#include "runtime/nonfinite.h"
+
+#include "runtime/session.h"
+#include "test_artifact.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+
+using namespace gradus::runtime;
+using namespace gradus::test;
+
+namespace {
+
+struct Search : testing::Test {
+  void SetUp() override {
+    auto artifact = Artifact::fromBytes(TestArtifact().bytes(), "adder");
+    session = *Session::create(*artifact, {.threads = 1});
+    session->searchNonfinite(true);
+  }
+
+  /// What a step finds that adds `x` to all elements.
+  std::string found(float x) {
+    float values[kSize];
+    std::fill_n(values, kSize, x);
+    const void *inputs[] = {values};
+    EXPECT_TRUE(session->step(0, inputs).ok());
+    return session->firstNonfinite();
+  }
+
+  std::unique_ptr<Session> session;
+};
+
+template <typename Bits> bool holds(DType dtype, Bits bits, bool infinity) {
+  uint8_t data[2 * sizeof(Bits)] = {};
+  std::memcpy(data + sizeof(Bits), &bits, sizeof(Bits));
+  return holdsNonfinite(dtype, data, sizeof(data), infinity);
+}
+
+} // namespace
+
+TEST_F(Search, FindsNothingWhereAllIsFinite) {
+  EXPECT_EQ(found(1), "");
+  EXPECT_EQ(session->stepCount(), 1);
+}
+
+TEST_F(Search, NamesTheCommandAndTheModelsNodes) {
+  float large[kSize];
+  std::fill_n(large, kSize, 3e38f);
+  ASSERT_TRUE(session->writeState("total", large, sizeof(large)).ok());
+  EXPECT_EQ(found(3e38f), "command 0 (total += x) of train, of the model's "
+                          "/add, /more, wrote inf");
+}
+
+TEST_F(Search, NamesTheInputOrTheState) {
+  EXPECT_EQ(found(NAN), "the input x has nan");
+  EXPECT_EQ(found(1), "the state total was nan before the step");
+}
+
+TEST_F(Search, TellsTheInfinityThatANaNCameFrom) {
+  float infinite[kSize];
+  std::fill_n(infinite, kSize, INFINITY);
+  ASSERT_TRUE(session->writeState("total", infinite, sizeof(infinite)).ok());
+  EXPECT_EQ(found(-INFINITY),
+            "the input x has inf; then command 0 (total += x) of train, of the "
+            "model's /add, /more, wrote nan");
+}
+
+TEST_F(Search, IsOverWhenTurnedOff) {
+  session->searchNonfinite(false);
+  EXPECT_EQ(found(NAN), "");
+}
+
+TEST(HoldsNonfinite, KnowsEachKindOfFloat) {
+  EXPECT_TRUE(holds<uint32_t>(DType::f32, 0xff800000, true));
+  EXPECT_FALSE(holds<uint32_t>(DType::f32, 0xff800000, false));
+  EXPECT_TRUE(holds<uint32_t>(DType::f32, 0x7fc00000, false));
+  EXPECT_TRUE(holds<uint64_t>(DType::f64, 0x7ff0000000000001, false));
+  EXPECT_TRUE(holds<uint16_t>(DType::f16, 0x7c00, true));
+  EXPECT_FALSE(holds<uint16_t>(DType::f16, 0x7bff, true));
+  EXPECT_TRUE(holds<uint16_t>(DType::bf16, 0x7f81, false));
+  EXPECT_FALSE(holds<uint16_t>(DType::bf16, 0x7f7f, false));
+  EXPECT_FALSE(holds<uint32_t>(DType::i32, 0x7f800000, true));
+}
