@@ -259,16 +259,22 @@ double Comparison::scaleOfBuffer(const std::string &buffer) const {
 
 /// A statistic that never moved may not pass, be it ever so uncertain: half of
 /// its way is the most that it may be off. But as far as rounding alone takes
-/// it, which is all the way of a mean that is zero, it may always be off.
+/// it, which is all the way of a mean that is zero, it may always be off, and
+/// some times as far as f32 runs of the recording were from f64.
 double Comparison::bufferTolerance(const std::string &buffer,
                                    double way) const {
   constexpr double kRounding = 2e-5; // the least that record_case.py states
+  constexpr double kRunsApart = 3;
   double scale = scaleOfBuffer(buffer);
-  double tolerance = isListedNoise(buffer)
-                         ? std::numeric_limits<double>::infinity()
-                         : run_.value("final_param_l2_rtol", 1e-4) * scale;
-  double half = std::max(way / 2, kRounding * scale);
-  return way > 0 ? std::min(tolerance, half) : tolerance;
+  double tolerance = run_.value("final_param_l2_rtol", 1e-4) * scale;
+  double least = std::max(way / 2, kRounding * scale);
+  if (isListedNoise(buffer)) {
+    const Json &drift = run_.at("final_param_l2_drift_without_rtol").at(buffer);
+    double moved = drift.is_number() ? drift.get<double>() : 0;
+    least = std::max(least, kRunsApart * moved * scale);
+    tolerance = std::numeric_limits<double>::infinity();
+  }
+  return way > 0 ? std::min(tolerance, least) : tolerance;
 }
 
 /// PyTorch's running variance divides by N - 1, as ours does by default.

@@ -250,11 +250,13 @@ absl::StatusOr<SmallVector<int64_t>> permutationOf(const Node &node,
   SmallVector<int64_t> reversed;
   for (int64_t axis = rank - 1; axis >= 0; --axis)
     reversed.push_back(axis);
-  SmallVector<int64_t> permutation = node.integers("perm", reversed),
-                       sorted = permutation;
+  SmallVector<int64_t> given = node.integers("perm", reversed), permutation;
+  for (int64_t axis : given) // Some exporters count from the end.
+    permutation.push_back(axis < 0 ? axis + rank : axis);
+  SmallVector<int64_t> sorted = permutation;
   llvm::sort(sorted);
   if (sorted != llvm::to_vector(llvm::seq<int64_t>(0, rank)))
-    return node.error("perm is [", joined(permutation), "], no order of ", rank,
+    return node.error("perm is [", joined(given), "], no order of ", rank,
                       " axes");
   return permutation;
 }

@@ -156,6 +156,22 @@ TEST_F(ComparisonTest, AsksOfNoiseOnlyThatItMoved) {
   EXPECT_EQ(comparison.failures().size(), 1u);
 }
 
+// Where f32 runs drift further than a statistic moves, so may ours.
+TEST_F(ComparisonTest, AsksOfNoiseNoMoreThanItsDrift) {
+  writeStatistics(folder_ / "expected.safetensors", 0, 100);
+  Json description = Json::parse(kCase);
+  description["runs"][0]["final_param_l2_drift_without_rtol"] = {
+      {"bn.running_mean", 0.5}};
+  std::ofstream(folder_ / "case.json") << description;
+  RecordedCase recorded = *RecordedCase::open(folder_);
+  Comparison comparison(recorded, "m.onnx", recorded.run("sgd"));
+  std::vector<double> two = {2};
+  comparison.finalBuffer("bn.running_mean", two, std::vector<double>{-14});
+  EXPECT_TRUE(comparison.failures().empty());
+  comparison.finalBuffer("bn.running_mean", two, std::vector<double>{-16});
+  EXPECT_EQ(comparison.failures().size(), 1u);
+}
+
 TEST_F(ComparisonTest, NamesWhatIsCompared) {
   EXPECT_EQ(comparison_->parameters(), std::vector<std::string>{"w"});
   EXPECT_EQ(comparison_->buffers(),

@@ -69,6 +69,17 @@ TEST(Shape, AddsAndTakesUnitAxes) {
   EXPECT_EQ(shapeOf(older), (Extents{2, 1}));
 }
 
+/// As the TorchScript exporter writes some of Mamba-2's.
+TEST(Shape, TransposesAxesCountedFromTheEnd) {
+  SmallModel model;
+  model.input("x", {2, 3})
+      .node("Transpose", {"x"}, {"y"})
+      .with("perm", Shape{-1, 0})
+      .output("y");
+  EXPECT_EQ(evaluate(model, {tensor({2, 3}, {1, 2, 3, 4, 5, 6})}).floats,
+            (Values{1, 4, 2, 5, 3, 6}));
+}
+
 TEST(Shape, Transposes) {
   SmallModel model;
   model.input("x", {2, 3}).node("Transpose", {"x"}, {"y"}).output("y");
