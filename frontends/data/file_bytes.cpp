@@ -17,6 +17,13 @@ static bool isGzip(std::span<const uint8_t> bytes) {
   return bytes.size() >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b;
 }
 
+/// The most that a gzip file which begins so may hold. A small one could fill
+/// the machine; an IDX header says how much there is to come.
+static size_t mostUnpacked(std::span<const uint8_t> beginning) {
+  constexpr size_t kMost = size_t(1) << 34;
+  return std::min(kMost, idxBytes(beginning).value_or(kMost));
+}
+
 static runtime::StatusOr<FileBytes> unpackGzip(const std::string &path) {
   std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"),
                                                   gzclose);
@@ -25,8 +32,12 @@ static runtime::StatusOr<FileBytes> unpackGzip(const std::string &path) {
   auto bytes = std::make_shared<std::vector<uint8_t>>();
   std::vector<uint8_t> block(1 << 16);
   int read;
-  while ((read = gzread(file.get(), block.data(), block.size())) > 0)
+  while ((read = gzread(file.get(), block.data(), block.size())) > 0) {
     bytes->insert(bytes->end(), block.begin(), block.begin() + read);
+    if (bytes->size() > mostUnpacked(*bytes))
+      return invalid(path, ": the gzip data hold more than ",
+                     mostUnpacked(*bytes), " bytes, which is all there may be");
+  }
   if (read < 0)
     return invalid(path, ": the gzip data are corrupt");
   return FileBytes{*bytes, bytes};

@@ -10,6 +10,7 @@
 #include "runtime/status.h"
 
 #include <memory>
+#include <optional>
 
 namespace gradus::data {
 
@@ -39,6 +40,9 @@ runtime::Status writeNpz(const std::string &path,
 
 /// Whether the bytes begin as an IDX file does.
 bool isIdx(std::span<const uint8_t> bytes);
+/// Bytes of a whole IDX file that begins so; nothing where this is none or not
+/// all of its header.
+std::optional<size_t> idxBytes(std::span<const uint8_t> beginning);
 /// The format of MNIST: big-endian sizes, then data. Images (u8 of rank 3 or
 /// more) are marked as pixels.
 runtime::StatusOr<Column> readIdx(const FileBytes &file,

@@ -24,6 +24,23 @@ bool isIdx(std::span<const uint8_t> bytes) {
          bytes[2] >= kU8 && bytes[2] <= 0x0e && bytes[3] >= 1 && bytes[3] <= 8;
 }
 
+static TensorType typeOf(std::span<const uint8_t> header) {
+  TensorType type{header[2] == kI8 ? DType::i8 : DType::u8, {}};
+  for (size_t axis = 0; axis < header[3]; ++axis)
+    type.shape.push_back(bigEndian(&header[4 + 4 * axis]));
+  return type;
+}
+
+std::optional<size_t> idxBytes(std::span<const uint8_t> beginning) {
+  if (!isIdx(beginning) || beginning.size() < 4 + 4 * size_t(beginning[3]))
+    return std::nullopt;
+  constexpr size_t kWidest = 8; // bytes of an element: other types are refused
+  auto size = bytesOf(typeOf(beginning));
+  if (!size)
+    return std::nullopt;
+  return 4 + 4 * size_t(beginning[3]) + *size * kWidest;
+}
+
 runtime::StatusOr<Column> readIdx(const FileBytes &file,
                                   const std::string &name) {
   std::span<const uint8_t> bytes = file.bytes;
@@ -35,10 +52,7 @@ runtime::StatusOr<Column> readIdx(const FileBytes &file,
   size_t rank = bytes[3], start = 4 + 4 * rank;
   if (bytes.size() < start)
     return invalid("the IDX header is cut off");
-  Column column{
-      name, {bytes[2] == kU8 ? DType::u8 : DType::i8, {}}, {}, file.owner};
-  for (size_t axis = 0; axis < rank; ++axis)
-    column.type.shape.push_back(bigEndian(&bytes[4 + 4 * axis]));
+  Column column{name, typeOf(bytes), {}, file.owner};
   std::optional<size_t> size = bytesOf(column.type);
   if (!size || *size != bytes.size() - start)
     return invalid("the IDX header says ", toString(column.type), " but ",

@@ -31,6 +31,7 @@ static const std::map<std::string, Write> kModels = {
     {"bert", with(bert, {8, 128, 30522, 512, 768, 12, 12})},
     {"bert small", with(bert, {2, 12, 50, 16, 16, 2, 4})},
     {"gpt2", with(gpt2, {4, 64, 50257, 1024, 768, 12, 12})},
+    {"gpt2 bytes", with(gpt2, {16, 128, 256, 128, 128, 4, 4})},
     {"gpt2 small", with(gpt2, {2, 12, 50, 16, 16, 2, 4})},
 };
 

@@ -83,3 +83,18 @@ TEST(Csv, SaysWhichColumnsThereAre) {
               HasSubstr("column 'a' stands before 'b'"));
   EXPECT_THAT(mistake("a,a\n1,2\n"), HasSubstr("two columns are named 'a'"));
 }
+
+// Any answer will do, but there must be one.
+TEST(Csv, SurvivesAnyByteAnywhere) {
+  std::string whole = "a,\"b\"\r\n1,\"2\"\n-3e4,5\n";
+  for (size_t i = 0; i < whole.size(); ++i)
+    for (int byte = 0; byte < 256; ++byte) {
+      std::string damaged = whole;
+      damaged[i] = byte;
+      auto columns = readCsv(file(damaged));
+      if (columns.ok()) {
+        for (const Column &column : *columns)
+          EXPECT_EQ(column.bytes.size(), column.type.shape[0] * 8u);
+      }
+    }
+}

@@ -33,6 +33,15 @@ TEST(FileBytes, SaysThatGzipDataAreCorrupt) {
   EXPECT_THAT(wordsOf(readFile(path).status()), HasSubstr("corrupt"));
 }
 
+TEST(FileBytes, StopsUnpackingBehindWhatAHeaderSays) {
+  Folder folder;
+  std::string header("\0\0\x08\x01\0\0\0\x02", 8);
+  std::string path =
+      gzip(folder.path("x.gz"), header + std::string(1 << 22, 'a'));
+  EXPECT_THAT(wordsOf(readFile(path).status()),
+              HasSubstr("hold more than 24 bytes"));
+}
+
 TEST(FileBytes, ReadsSafetensorsByName) {
   Folder folder;
   std::string header =
