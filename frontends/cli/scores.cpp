@@ -73,8 +73,9 @@ std::string Confusion::matrixText() const {
 std::string Confusion::classesText() const {
   Table table({"class", "precision", "recall", "labels"});
   for (int64_t of = 0; of < classes_; ++of)
-    table.row({std::to_string(of), partText(precision(of)),
-               partText(recall(of)), std::to_string(rowSum(of))});
+    if (rowSum(of) || columnSum(of))
+      table.row({std::to_string(of), partText(precision(of)),
+                 partText(recall(of)), std::to_string(rowSum(of))});
   return table.text();
 }
 

@@ -26,7 +26,7 @@ public:
   double recall(int64_t of) const;
 
   /// Up to 20 classes the matrix, a row for each label; beyond, precision,
-  /// recall and samples of each class.
+  /// recall and labels of each class that there is.
   std::string text() const;
   /// {"confusion": rows of labels, "precision": [...], "recall": [...]}
   nlohmann::ordered_json json() const;

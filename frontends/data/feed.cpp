@@ -104,6 +104,17 @@ runtime::StatusOr<Column> windows(const Column &stream, const TensorInfo &input,
   return column;
 }
 
+/// Whether all numbers of a text, which are integers, lie in 32 bits.
+bool fitsI32(const Column &text) {
+  for (size_t at = 0; at < text.bytes.size(); at += sizeof(double)) {
+    double value;
+    std::memcpy(&value, text.bytes.data() + at, sizeof(value));
+    if (value < -0x1p31 || value >= 0x1p31)
+      return false;
+  }
+  return true;
+}
+
 /// The numbers of a text as an input takes them.
 runtime::StatusOr<Column> ofText(const Column &text, const TensorInfo &input) {
   bool real = !isInteger(input.type.dtype);
@@ -121,6 +132,11 @@ runtime::StatusOr<Column> ofText(const Column &text, const TensorInfo &input) {
   if (!real && !text.notInteger.empty())
     return invalid(text.notInteger, ", which is what input '", input.name,
                    "' takes");
+  if (input.type.dtype == DType::i32 && !fitsI32(text))
+    return invalid("tensor '", text.name,
+                   "' has an integer beyond 32 bits; "
+                   "input '",
+                   input.name, "' is i32");
   size_t count = text.bytes.size() / sizeof(double);
   auto bytes = std::make_shared<std::vector<uint8_t>>(
       count * runtime::bytesOf(input.type.dtype));

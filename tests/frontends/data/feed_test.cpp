@@ -221,6 +221,14 @@ TEST(Feed, NamesTheCellThatAnInputCannotTake) {
                         "2]"));
 }
 
+TEST(Feed, RefusesTextBeyondTheRangeOfItsInput) {
+  Folder folder;
+  Dataset dataset = *Dataset::open({folder.write("t.csv", "a\n4294967296\n")});
+  EXPECT_THAT(mistake(dataset, {input("a", DType::i32, {1})}),
+              HasSubstr("tensor 'a' has an integer beyond 32 bits"));
+  EXPECT_THAT(mistake(dataset, {input("a", DType::i64, {1})}), Eq(""));
+}
+
 TEST(Feed, PreparesSamples) {
   Data data;
   auto feed = Feed::match(data.dataset, kInputs, {},
