@@ -88,17 +88,21 @@ std::string NonfiniteSearch::inputsWords(size_t graph, bool infinity) const {
   return "";
 }
 
-std::string NonfiniteSearch::statesWords(bool infinity) const {
+std::string NonfiniteSearch::stateWith(bool infinity) const {
   const auto *states = plan_.artifact().header().states();
   for (size_t i = 0; i < countOf(states); ++i) {
     TensorType type = typeOf(states->Get(i)->type());
     const uint8_t *data =
         plan_.state().data() + plan_.plan().state_offsets()->Get(i);
     if (holdsNonfinite(type.dtype, data, *bytesOf(type), infinity))
-      return inWords("the state ", textOf(states->Get(i)->name()), " was ",
-                     nameOf(infinity), " before the step");
+      return textOf(states->Get(i)->name());
   }
   return "";
+}
+
+std::string NonfiniteSearch::spoiledState() const {
+  std::string name = stateWith(/*infinity=*/false);
+  return name.empty() ? stateWith(/*infinity=*/true) : name;
 }
 
 bool NonfiniteSearch::wrote(const artifact::Command &command,
@@ -136,7 +140,10 @@ Status NonfiniteSearch::run(size_t graph) {
   infinity_.clear();
   for (bool infinity : {true, false}) {
     note(inputsWords(graph, infinity), infinity);
-    note(statesWords(infinity), infinity);
+    if (std::string name = stateWith(infinity); !name.empty())
+      note(inWords("the state ", name, " was ", nameOf(infinity),
+                   " before the step"),
+           infinity);
   }
   const auto *commands = plan_.graphs()[graph].plan->commands();
   for (size_t i = 0; i < countOf(commands); ++i) {

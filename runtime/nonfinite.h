@@ -22,10 +22,12 @@ public:
   /// The first NaN of that run in words, and the first infinity where one came
   /// before it; empty where all was finite.
   std::string found() const;
+  /// The name of the first state that is not finite now; empty: none.
+  std::string spoiledState() const;
 
 private:
   std::string inputsWords(size_t graph, bool infinity) const;
-  std::string statesWords(bool infinity) const;
+  std::string stateWith(bool infinity) const;
   bool wrote(const artifact::Command &command, bool infinity) const;
   bool holds(uint32_t buffer, bool infinity) const;
   std::string commandWords(size_t graph, size_t command) const;

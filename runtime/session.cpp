@@ -354,6 +354,10 @@ std::string Session::firstNonfinite() const {
   return parts_->search ? parts_->search->found() : "";
 }
 
+std::string Session::spoiledState() const {
+  return parts_->search ? parts_->search->spoiledState() : "";
+}
+
 //===-- state -------------------------------------------------------------===//
 
 void *Session::stateBuffer(int state) { return parts_->stateData(state); }

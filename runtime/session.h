@@ -163,6 +163,8 @@ public:
   /// What the last step found first, in words: 'command 12 (conv+bias) of
   /// train, the model\'s conv1, wrote nan'; empty where all was finite.
   std::string firstNonfinite() const;
+  /// The first state that has a NaN or an infinity after that step, if any.
+  std::string spoiledState() const;
 
 private:
   struct Parts;

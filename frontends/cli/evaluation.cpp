@@ -72,12 +72,17 @@ std::vector<Metric> evaluate(Session &session, int graph,
   return metrics;
 }
 
+bool isStanding(const std::string &metric) {
+  return metric == "learning_rate" || metric == "loss_scale" ||
+         metric == "skipped_steps";
+}
+
 std::string metricsText(const std::vector<Metric> &metrics,
                         const std::string &prefix) {
   std::string text;
   for (const Metric &metric : metrics)
     text += (text.empty() ? "" : "  ") + prefix + metric.name + " " +
-            number("%.4f", metric.value);
+            number(isStanding(metric.name) ? "%g" : "%.4f", metric.value);
   return text;
 }
 

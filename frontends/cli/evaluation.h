@@ -32,6 +32,10 @@ std::vector<Metric> evaluate(runtime::Session &session, int graph,
                              const data::Feed &feed,
                              const AfterBatch &after = {});
 
+/// Whether a metric says how things stand (learning_rate, loss_scale,
+/// skipped_steps) rather than how one step went.
+bool isStanding(const std::string &metric);
+
 /// "loss 0.1234  accuracy 0.9722", each name after `prefix`.
 std::string metricsText(const std::vector<Metric> &metrics,
                         const std::string &prefix = "");

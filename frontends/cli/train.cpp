@@ -51,6 +51,7 @@ private:
   int64_t pieceOf(int64_t left) const;
   void countStep(int64_t step, int64_t place);
   void checkFinite(int64_t step) const;
+  void checkState(int64_t step);
   void test(Progress &progress);
   void judge();
   void endEpoch(Progress &progress);
@@ -67,7 +68,7 @@ private:
   int graph_ = -1, evaluate_ = -1;
   data::Feed feed_;
   std::optional<data::Feed> testFeed_;
-  bool stopAtNonfinite_ = true, skipsSteps_ = false;
+  bool stopAtNonfinite_ = true, skipsSteps_ = false, toldNonfinite_ = false;
   uint64_t seed_ = 0;
   std::optional<TrainingRecord>
       record_; // of the checkpoint that it goes on from
@@ -194,8 +195,26 @@ void Training::countStep(int64_t step, int64_t place) {
   for (size_t i = 0; i < latest_.size(); ++i)
     latest_[i] = {scalars_->names()[i], scalars_->value(place, i)};
   checkFinite(step + 1);
+  if (options_.debugNonfinite)
+    checkState(step + 1);
   figures_.add(latest_);
   log_->step(step + 1, epochOf(step) + 1, latest_);
+}
+
+/// With --debug-nonfinite: the step that spoils a state is the one to know,
+/// though figures may be spoilt in the next one only.
+void Training::checkState(int64_t step) {
+  std::string found = session_->firstNonfinite(),
+              state = session_->spoiledState();
+  if (!found.empty() && stopAtNonfinite_ && !state.empty())
+    throw failed("step ", step, ": the state ", state,
+                 " is no longer finite; nothing was saved after the last "
+                 "checkpoint. First ",
+                 found);
+  if (!found.empty() && !stopAtNonfinite_ && !toldNonfinite_)
+    std::fprintf(stderr, "note: step %lld: first %s\n",
+                 static_cast<long long>(step), found.c_str());
+  toldNonfinite_ |= !found.empty();
 }
 
 /// What a step found, where a recipe wants to stop at it. An overflow that a

@@ -14,11 +14,6 @@ using nlohmann::ordered_json;
 
 namespace gradus::cli {
 
-static bool isStanding(const std::string &name) {
-  return name == "learning_rate" || name == "loss_scale" ||
-         name == "skipped_steps";
-}
-
 static bool counts(const Metric &metric) {
   return metric.name != "gradient_norm" || std::isfinite(metric.value);
 }

@@ -55,6 +55,13 @@ TEST_F(Search, NamesTheCommandAndTheModelsNodes) {
                           "/add, /more, wrote inf");
 }
 
+TEST_F(Search, TellsTheStateThatIsSpoiled) {
+  found(1);
+  EXPECT_EQ(session->spoiledState(), "");
+  found(INFINITY);
+  EXPECT_EQ(session->spoiledState(), "total");
+}
+
 TEST_F(Search, NamesTheInputOrTheState) {
   EXPECT_EQ(found(NAN), "the input x has nan");
   EXPECT_EQ(found(1), "the state total was nan before the step");
