@@ -135,9 +135,19 @@ absl::Status checkWeight(const Node &node, ArrayRef<int64_t> input,
   return absl::OkStatus();
 }
 
+/// PyTorch's exporter gives 3-d convolutions without a bias one of zeros, whose
+/// shape [C, 2] does not fit.
+bool hasBias(const Importer &importer, const Node &node) {
+  const Constant *known = importer.constant(node, 2);
+  bool isZero = known && known->tensor.isFloat &&
+                llvm::all_of(known->tensor.floats,
+                             [](double value) { return value == 0; });
+  return !node.input(2).empty() && !isZero;
+}
+
 absl::StatusOr<Value> plusChannelBias(Importer &importer, const Node &node,
                                       Value image) {
-  if (node.input(2).empty())
+  if (!hasBias(importer, node))
     return image;
   GRADUS_ASSIGN_OR_RETURN(Value bias, importer.value(node, 2, 1));
   ArrayRef<int64_t> shape = tensorType(image).getShape();

@@ -107,6 +107,19 @@ TEST(Window, SpreadsInGroupsAndAddsABias) {
             (Values{3.5, 5, 70, 90.25}));
 }
 
+/// As PyTorch's exporter gives 3-d convolutions.
+TEST(Window, TakesZerosOfAnyShapeForNoBias) {
+  SmallModel model;
+  model.input("x", {1, 1, 2})
+      .floats("w", {1, 1, 1}, {3})
+      .integers("shape", {2}, {1, 2})
+      .node("ConstantOfShape", {"shape"}, {"b"})
+      .node("Conv", {"x", "w", "b"}, {"y"})
+      .output("y");
+  EXPECT_EQ(evaluate(model, {tensor({1, 1, 2}, {1, 10})}).floats,
+            (Values{3, 30}));
+}
+
 TEST(Window, PoolsByMaximum) {
   EXPECT_EQ(slid(line("MaxPool", 5, 2).with("strides", Shape{2}), 5),
             (Values{1, 3}));
