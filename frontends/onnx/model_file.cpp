@@ -7,6 +7,7 @@
 
 #include "frontends/message.h"
 #include "frontends/onnx/onnx.pb.h"
+#include "frontends/onnx/own_statistics.h"
 #include "frontends/onnx/size_limits.h"
 
 #include "mlir/IR/Builders.h"
@@ -155,6 +156,7 @@ ModelFile::open(const std::string &path) {
   if (!file->model_->has_graph())
     return invalid("is no ONNX model: it has no graph");
   GRADUS_RETURN_IF_ERROR(inlineFunctions(*file->model_));
+  giveOwnStatistics(*file->model_->mutable_graph());
   return file;
 }
 

@@ -89,6 +89,98 @@ class Lacking(nn.Module):
         return torch.linalg.det(x.reshape(-1, 2, 2)), torch.nonzero(x)
 
 
+class DenseNorm(nn.Module):
+    """Fresh weights and running statistics are equal, ones and zeros."""
+
+    def __init__(self):
+        super().__init__()
+        self.body, self.norm, self.head = nn.Linear(6, 4), nn.BatchNorm1d(4), nn.Linear(4, 2)
+
+    def forward(self, x):
+        return self.head(torch.relu(self.norm(self.body(x))))
+
+
+class TwoNorms(nn.Module):
+    """Normalizes before the convolution, so that nothing is folded."""
+
+    def __init__(self, affine=True):
+        super().__init__()
+        self.norm1, self.norm2 = nn.BatchNorm2d(3, affine=affine), nn.BatchNorm2d(3, affine=affine)
+        self.conv = nn.Conv2d(3, 3, 3, padding=1)
+
+    def forward(self, image):
+        return torch.relu(self.norm2(image + self.conv(torch.relu(self.norm1(image)))))
+
+
+class Scaled(nn.Module):
+    """Root mean square normalization, layer scale, PReLU and biases that all start equal."""
+
+    def __init__(self):
+        super().__init__()
+        self.norm1, self.norm2 = nn.Parameter(torch.ones(6)), nn.Parameter(torch.ones(6))
+        self.gain1, self.gain2 = nn.Parameter(torch.full((6,), 0.1)), nn.Parameter(torch.full((6,), 0.1))
+        self.body1, self.body2 = nn.Linear(6, 6), nn.Linear(6, 6)
+        self.slope1, self.slope2 = nn.PReLU(6), nn.PReLU(6)
+        nn.init.zeros_(self.body1.bias)
+        nn.init.zeros_(self.body2.bias)
+
+    def forward(self, x):
+        for norm, gain, body, slope in (
+            (self.norm1, self.gain1, self.body1, self.slope1),
+            (self.norm2, self.gain2, self.body2, self.slope2),
+        ):
+            normal = norm * (x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6))
+            x = x + gain * slope(body(normal))
+        return x
+
+
+class Attending(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.MultiheadAttention(4, 2, batch_first=True)
+        self.second = nn.MultiheadAttention(4, 2, batch_first=True)
+
+    def forward(self, x):
+        x = x + self.first(x, x, x, need_weights=False)[0]
+        return x + self.second(x, x, x, need_weights=False)[0]
+
+
+class Recurrent(nn.Module):
+    """Starts from zeros, which are no parameter."""
+
+    def __init__(self):
+        super().__init__()
+        self.body, self.head = nn.LSTM(3, 2, batch_first=True, bidirectional=True), nn.Linear(4, 2)
+
+    def forward(self, x):
+        return self.head(self.body(x)[0][:, -1])
+
+
+class Reparametrized(nn.Module):
+    """Weights that are computed of parameters: weight norm and standardized weights."""
+
+    def __init__(self):
+        super().__init__()
+        self.body = nn.utils.parametrizations.weight_norm(nn.Linear(6, 4))
+        self.kernel = nn.Parameter(torch.randn(3, 1, 3))
+
+    def forward(self, x):
+        kernel = (self.kernel - self.kernel.mean()) / (self.kernel.std() + 1e-5)
+        return nn.functional.conv1d(self.body(x).unsqueeze(1), kernel)
+
+
+class Table(nn.Module):
+    """A parameter that is called like the transpose of torch.export."""
+
+    def __init__(self):
+        super().__init__()
+        self.t, self.body = nn.Parameter(torch.randn(7, 2)), nn.Linear(6, 4)
+        self.register_buffer("index", torch.randint(0, 7, (4,)))
+
+    def forward(self, x):
+        return self.body(x).reshape(-1, 4, 1) + self.t[self.index]
+
+
 def strip(path):
     model = onnx.load(path)
     for part in [model, model.graph, *model.graph.node, *model.graph.initializer, *model.graph.input, *model.graph.output,
@@ -119,6 +211,20 @@ def main():
     export("fixed_batch", FixedBatch(), rows, dynamo=False, input_names=["x"], dynamic_axes={"x": {0: "batch"}})
     export("rounded", Rounded(), rows, dynamo=True, optimize=False)
     export("lacking", Lacking(), rows, dynamo=True, optimize=False)
+    torch.manual_seed(1)
+    series, plane = torch.randn(2, 3, 4), torch.randn(2, 3, 4, 4)
+    script = {"dynamo": False, "training": torch.onnx.TrainingMode.EVAL}
+    export("fresh_norm_script", DenseNorm().eval(), rows, **script)
+    export("fresh_norms_script", TwoNorms().eval(), plane, **script)
+    export("fresh_norms_default", TwoNorms(), plane, dynamo=True)
+    export("plain_norms_default", TwoNorms(affine=False), plane, dynamo=True)
+    scaled = Scaled()
+    export("scaled_default", scaled, rows, dynamo=True)
+    export("scaled_script", scaled.eval(), rows, **script)
+    export("attending_default", Attending(), series, dynamo=True)
+    export("recurrent_default", Recurrent(), torch.randn(2, 3, 3), dynamo=True)
+    export("reparametrized_default", Reparametrized(), rows, dynamo=True)
+    export("table_whole", Table(), rows, dynamo=True, optimize=False)
 
 
 if __name__ == "__main__":
