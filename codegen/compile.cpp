@@ -27,13 +27,14 @@ std::vector<std::string> gradus::compileStages() {
   return stages;
 }
 
-LogicalResult gradus::runStages(ModuleOp module, StringRef lastStage) {
+LogicalResult gradus::runStages(ModuleOp module, StringRef lastStage,
+                                bool narrowLibrary) {
   PassManager manager(module.getContext());
   manager.enableVerifier(false);
   bool stopsEarly = llvm::is_contained(trainingStages(), lastStage);
   buildTrainingPipeline(manager, {stopsEarly ? lastStage.str() : ""});
   if (!stopsEarly)
-    buildCodegenPipeline(manager, lastStage);
+    buildCodegenPipeline(manager, lastStage, narrowLibrary);
   return manager.run(module);
 }
 
@@ -109,6 +110,18 @@ static llvm::Expected<ArtifactParts> planAndEmit(ProgramOp program,
   return parts;
 }
 
+/// Whether every target has instructions for products of bf16.
+static llvm::Expected<bool> computesNarrow(ArrayRef<std::string> targets) {
+  bool all = true;
+  for (const std::string &name : targets) {
+    llvm::Expected<CpuTarget> target = cpuTarget(name);
+    if (!target)
+      return target.takeError();
+    all &= target->bf16;
+  }
+  return all;
+}
+
 static ProgramOp programOf(ModuleOp module) {
   return *module.getOps<ProgramOp>().begin();
 }
@@ -163,7 +176,10 @@ gradus::compileProgram(ModuleOp module, const CompileOptions &options,
   CompileReport &figures = report ? *report : own;
   int64_t limit = recipeInteger(*programs.begin(), "memory_limit", 0);
   IndexLimits indices = indexLimits(*programs.begin());
-  if (failed(verifySizes(module)) || failed(runStages(module, "")) ||
+  llvm::Expected<bool> narrow = computesNarrow(options.targets);
+  if (!narrow)
+    return narrow.takeError();
+  if (failed(verifySizes(module)) || failed(runStages(module, "", *narrow)) ||
       failed(verifySizes(module)))
     return llvm::createStringError(
         "the program does not compile; see the errors above");

@@ -40,9 +40,11 @@ struct CompileReport {
 std::vector<std::string> compileStages();
 
 /// Runs the stages on the module's program up to and including `lastStage`
-/// (all if empty). Errors are diagnostics of the context.
+/// (all if empty), for targets whose library computes in bf16 or not. Errors
+/// are diagnostics of the context.
 mlir::LogicalResult runStages(mlir::ModuleOp module,
-                              llvm::StringRef lastStage = "");
+                              llvm::StringRef lastStage = "",
+                              bool narrowLibrary = true);
 
 /// Runs all stages, plans memory, emits code and returns the artifact's bytes.
 /// Errors found by passes are diagnostics; the returned error then only says

@@ -130,12 +130,14 @@ using Description = Owned<dnnl_memory_desc_t>;
 bool describe(const Library &library, const LibraryLayout &layout, bool any,
               Description &description) {
   int rank = layout.dims.size();
+  dnnl_data_type_t type =
+      layout.element == LibraryElement::bf16 ? dnnl_bf16 : dnnl_f32;
   dnnl_status_t status =
-      any ? library.dnnl_memory_desc_create_with_tag(
-                &description.handle, rank, layout.dims.data(), dnnl_f32,
-                dnnl_format_tag_any)
+      any ? library.dnnl_memory_desc_create_with_tag(&description.handle, rank,
+                                                     layout.dims.data(), type,
+                                                     dnnl_format_tag_any)
           : library.dnnl_memory_desc_create_with_strides(
-                &description.handle, rank, layout.dims.data(), dnnl_f32,
+                &description.handle, rank, layout.dims.data(), type,
                 layout.strides.data());
   return status == dnnl_success;
 }
@@ -232,7 +234,8 @@ void take(const Library &library, const_dnnl_memory_desc_t from,
   layout.paddedDims = listOf(library, from, dnnl_query_padded_dims, rank);
   layout.innerBlocks = listOf(library, from, dnnl_query_inner_blks, blocks);
   layout.innerAxes = listOf(library, from, dnnl_query_inner_idxs, blocks);
-  layout.elements = library.dnnl_memory_desc_get_size(from) / sizeof(float);
+  size_t bytes = layout.element == LibraryElement::bf16 ? 2 : 4;
+  layout.elements = library.dnnl_memory_desc_get_size(from) / bytes;
 }
 
 /// Where the library keeps operand 0, operand 1 and the result of a call.

@@ -10,11 +10,15 @@
 
 namespace gradus {
 
+/// What the library computes with.
+enum class LibraryElement { f32, bf16 };
+
 /// One tensor as the library sees it: `plan.library` and LibraryTensor of
 /// runtime/artifact.fbs say what the lists mean.
 struct LibraryLayout {
   llvm::SmallVector<int64_t> dims, strides, paddedDims, innerBlocks, innerAxes;
   int64_t elements = 0; // of memory, padding included
+  LibraryElement element = LibraryElement::f32;
 
   bool isBlocked() const { return !innerBlocks.empty(); }
   bool operator==(const LibraryLayout &other) const {

@@ -20,6 +20,30 @@ SmallVector<Value> passOn(OpBuilder &, Location, ValueRange values) {
   return {values.front()};
 }
 
+static SmallVector<Value> widened(OpBuilder &builder, Location location,
+                                  ValueRange values) {
+  return llvm::map_to_vector(values, [&](Value value) -> Value {
+    if (!isa<FloatType>(value.getType()))
+      return value;
+    return convert(builder, location, value, computeType(value.getType()));
+  });
+}
+
+SmallVector<Value> multiplyWide(OpBuilder &builder, Location location,
+                                ValueRange values) {
+  auto wide = widened(builder, location, values);
+  return {arith::MulFOp::create(builder, location, wide[0], wide[1])};
+}
+
+std::function<SmallVector<Value>(OpBuilder &, Location, ValueRange)>
+roundTo(RankedTensorType type) {
+  return [element = type.getElementType()](
+             OpBuilder &builder, Location location, ValueRange values) {
+    return SmallVector<Value>{
+        convert(builder, location, values.front(), element)};
+  };
+}
+
 NestOp elementwiseNest(OpBuilder &builder, Location location,
                        const Domain &domain, ArrayRef<AffineExpr> position,
                        Type result, ArrayRef<NestRead> reads, ScalarBody then) {
@@ -71,8 +95,14 @@ Value lower(OpBuilder &builder, Elementwise op) {
   SmallVector<NestRead> reads;
   for (Value operand : op->getOperands())
     reads.push_back({operand, domain.thenMap(position), {}});
-  auto then = [&](OpBuilder &inside, Location, ValueRange scalars) {
-    return SmallVector<Value>{op.buildScalar(inside, scalars)};
+  bool isOurs = isa_and_present<GradusDialect>(op->getDialect());
+  auto then = [&](OpBuilder &inside, Location location, ValueRange scalars) {
+    if (!isOurs)
+      return SmallVector<Value>{op.buildScalar(inside, scalars)};
+    // What is several ops on scalars is rounded once.
+    Value made = op.buildScalar(inside, widened(inside, location, scalars));
+    return SmallVector<Value>{
+        convert(inside, location, made, getElementTypeOrSelf(result))};
   };
   return elementwiseNest(builder, op->getLoc(), domain, position,
                          result.getType(), reads, then)
@@ -144,11 +174,9 @@ Value lower(OpBuilder &builder, MatmulOp op) {
                     {op.getB(), at(k, n, op.getTransposeB()), {}}};
   parts.outputMaps = {domain.thenMap(position)};
   parts.resultTypes = {op.getType()};
-  auto multiply = [](OpBuilder &inside, Location location, ValueRange values) {
-    return SmallVector<Value>{
-        arith::MulFOp::create(inside, location, values[0], values[1])};
-  };
-  return buildNest(builder, op.getLoc(), parts, multiply, passOn).getResult(0);
+  return buildNest(builder, op.getLoc(), parts, multiplyWide,
+                   roundTo(op.getType()))
+      .getResult(0);
 }
 
 /// A mean is a sum divided by the number of its terms.

@@ -4,11 +4,22 @@
 
 #include "codegen/nest.h"
 
+#include <functional>
+
 namespace gradus {
 
 /// The code of a region that hands its first value on.
 llvm::SmallVector<mlir::Value> passOn(mlir::OpBuilder &, mlir::Location,
                                       mlir::ValueRange values);
+
+/// The code of a region that multiplies its two values, in f32 if they are
+/// narrower.
+llvm::SmallVector<mlir::Value> multiplyWide(mlir::OpBuilder &, mlir::Location,
+                                            mlir::ValueRange values);
+/// The code of a region that hands its first value on as an element of `type`.
+std::function<llvm::SmallVector<mlir::Value>(mlir::OpBuilder &, mlir::Location,
+                                             mlir::ValueRange)>
+roundTo(mlir::RankedTensorType type);
 
 /// A nest that computes each element of a tensor of type `result` from `reads`
 /// at its position.

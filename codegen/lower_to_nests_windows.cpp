@@ -16,11 +16,6 @@ namespace {
 using namespace mlir;
 using plan::NestOp;
 
-SmallVector<Value> multiply(OpBuilder &builder, Location location,
-                            ValueRange values) {
-  return {arith::MulFOp::create(builder, location, values[0], values[1])};
-}
-
 /// An op that is being lowered, and its geometry.
 struct Lowering {
   OpBuilder &builder;
@@ -157,7 +152,8 @@ Value convolution(const Lowering &at, ConvolutionOp op) {
        domain.map(join({n, g * weight[1] + i}, paddedIndex(at.window, p, k))),
        {}},
       {op.getWeight(), domain.map(join({o, i}, k)), {}}};
-  return finish(at, parts, domain, join({n, o}, p), multiply, passOn)
+  return finish(at, parts, domain, join({n, o}, p), multiplyWide,
+                roundTo(op.getType()))
       .getResult(0);
 }
 
@@ -193,8 +189,8 @@ Value convolutionBackwardData(const Lowering &at,
   Value gradient = padGradient(at, op.getGradient(), input);
   parts.mapReads = {{gradient, domain.map(join({n, o}, from)), {}},
                     {op.getWeight(), domain.map(join({o, i}, k)), {}}};
-  return finish(at, parts, domain, join({n, g * weight[1] + i}, q), multiply,
-                passOn)
+  return finish(at, parts, domain, join({n, g * weight[1] + i}, q),
+                multiplyWide, roundTo(op.getType()))
       .getResult(0);
 }
 
@@ -218,7 +214,8 @@ Value convolutionBackwardWeights(const Lowering &at,
        domain.map(join({n, g * weight[1] + i}, paddedIndex(at.window, p, k))),
        {}},
       {op.getGradient(), domain.map(join({n, o}, p)), {}}};
-  return finish(at, parts, domain, join({o, i}, k), multiply, passOn)
+  return finish(at, parts, domain, join({o, i}, k), multiplyWide,
+                roundTo(op.getType()))
       .getResult(0);
 }
 

@@ -8,7 +8,7 @@ include "mlir/Pass/PassBase.td"
 def Select : Pass<"select", "::gradus::ProgramOp"> {
   let summary = "Gives large products and convolutions to the vendor's library";
   let description = [{
-    Matrix products and convolutions of `f32` become `plan.library` calls where
+    Matrix products and convolutions of `f32` and `bf16` become `plan.library` calls where
     the library (oneDNN on CPU) is faster than our own code: from 50 MFLOP on,
     with 32 channels or more. A bias and an activation that nobody else reads before
     become the call's epilogue. Convolutions run in the layouts that the library
@@ -39,6 +39,8 @@ def Select : Pass<"select", "::gradus::ProgramOp"> {
   let options = [
     Option<"library", "library", "std::string", /*default=*/"\"auto\"",
            "Which products: auto (by size), never, always">,
+    Option<"narrow", "narrow", "bool", /*default=*/"true",
+           "Products of bf16 too: the target has instructions for them">,
   ];
   let dependentDialects = ["::gradus::plan::PlanDialect"];
 }

@@ -15,37 +15,39 @@ namespace {
 
 struct Stage {
   llvm::StringRef name;
-  void (*addPasses)(OpPassManager &program);
+  void (*addPasses)(OpPassManager &program, bool narrowLibrary);
 };
 
 /// Each pass runs on programs; the reason for a pass stands above its line.
 const Stage stages[] = {
     {"select",
-     [](OpPassManager &program) {
+     [](OpPassManager &program, bool narrowLibrary) {
        // Large products are the library's; decided while they are whole ops.
-       program.addPass(createSelect());
+       SelectOptions options;
+       options.narrow = narrowLibrary;
+       program.addPass(createSelect(options));
        // Before nests: whole ops move to the library's layouts with one clone.
        program.addPass(createPropagateLayouts());
      }},
     {"nests",
-     [](OpPassManager &program) {
+     [](OpPassManager &program, bool) {
        // Every op becomes loop nests, so that fusion knows one form only.
        program.addPass(createLowerToNests());
      }},
     {"fuse",
-     [](OpPassManager &program) {
+     [](OpPassManager &program, bool) {
        // Join nests while they are on tensors: maps compose, nothing aliases.
        program.addPass(createFuse());
        // What is fused is known: long sums now get a dimension for threads.
        program.addPass(createSplitReductions());
      }},
     {"kernels",
-     [](OpPassManager &program) {
+     [](OpPassManager &program, bool) {
        // Nests become code to launch; from here on their order is fixed.
        program.addPass(createFormKernels());
      }},
     {"schedule",
-     [](OpPassManager &program) {
+     [](OpPassManager &program, bool) {
        // Kernels exist now. Order them for little memory and in-place updates.
        program.addNestedPass<GraphOp>(createSchedule());
      }},
@@ -63,10 +65,11 @@ llvm::ArrayRef<llvm::StringRef> gradus::codegenStages() {
   return names;
 }
 
-void gradus::buildCodegenPipeline(OpPassManager &manager, StringRef lastStage) {
+void gradus::buildCodegenPipeline(OpPassManager &manager, StringRef lastStage,
+                                  bool narrowLibrary) {
   OpPassManager &program = manager.nest<ProgramOp>();
   for (const Stage &stage : stages) {
-    stage.addPasses(program);
+    stage.addPasses(program, narrowLibrary);
     if (stage.name == lastStage)
       return;
   }

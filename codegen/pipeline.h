@@ -10,8 +10,10 @@ llvm::ArrayRef<llvm::StringRef> codegenStages();
 
 /// Adds the stages up to and including `lastStage` (all if empty) to a manager
 /// that runs on modules.
+/// `narrowLibrary`: the library may compute in bf16 on all targets.
 void buildCodegenPipeline(mlir::OpPassManager &manager,
-                          llvm::StringRef lastStage = "");
+                          llvm::StringRef lastStage = "",
+                          bool narrowLibrary = true);
 
 /// Registers the pipeline `codegen` for gradus-opt.
 void registerCodegenPipeline();

@@ -41,6 +41,11 @@ bool isElementwise(Operation *op) {
          llvm::all_of(op->getOperandTypes(), llvm::IsaPred<RankedTensorType>);
 }
 
+/// Whether the library reorders tensors of this type.
+bool canReorder(RankedTensorType type) {
+  return type.getElementType().isF32() || type.getElementType().isBF16();
+}
+
 class Propagation {
 public:
   Propagation(GraphOp graph, StringRef pass) : graph_(graph), pass_(pass) {}
@@ -121,7 +126,7 @@ private:
     if (auto broadcast = plain.getDefiningOp<BroadcastOp>())
       if (Value made = broadcastBlocks(builder, broadcast, shape))
         return made;
-    if (!type.getElementType().isF32())
+    if (!canReorder(type))
       return blocked(builder, plain.getLoc(), plain, like.size);
     return reorder(builder, plain.getLoc(), plain, wanted,
                    rowMajorLayout(type.getShape()),
@@ -225,7 +230,7 @@ private:
     auto type = cast<RankedTensorType>(old.getType());
     ArrayRef<int64_t> shape = type.getShape();
     Value plain =
-        type.getElementType().isF32()
+        canReorder(type)
             ? reorder(builder, old.getLoc(), result, type,
                       blockedLayout(shape, size), rowMajorLayout(shape))
             : unblocked(builder, old.getLoc(), result, shape);

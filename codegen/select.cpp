@@ -85,13 +85,14 @@ Candidate convolution(Op op, ArrayRef<int64_t> weight,
   return found;
 }
 
+/// Whether the library has arithmetic for elements of this type.
+bool isLibraryType(Type type, bool narrow) {
+  Type element = getElementTypeOrSelf(type);
+  return element.isF32() || (narrow && element.isBF16());
+}
+
 std::optional<Candidate> candidateOf(Operation *op) {
   using Found = std::optional<Candidate>;
-  auto result = op->getNumResults()
-                    ? dyn_cast<RankedTensorType>(op->getResult(0).getType())
-                    : RankedTensorType();
-  if (!result || !result.getElementType().isF32())
-    return std::nullopt;
   return llvm::TypeSwitch<Operation *, Found>(op)
       .Case([](MatmulOp matmul) { return candidate(matmul); })
       .Case([](ConvolutionOp conv) -> Found {
@@ -158,12 +159,31 @@ void takeActivation(Candidate &found) {
   found.op = *result.user_begin();
 }
 
+/// Takes the rounding of what nobody else reads into the call.
+void takeRounding(Candidate &found) {
+  auto round = onlyUser<arith::TruncFOp>(found.op->getResult(0));
+  if (round && getElementTypeOrSelf(round.getType()).isBF16())
+    found.op = round;
+}
+
 void takeEpilogue(Candidate &found) {
   bool isMatmul = found.call.name == "matmul";
   if (!isMatmul && found.call.name != "convolution")
     return;
   takeBias(found, isMatmul ? shapeOf(found.op->getResult(0)).size() - 1 : 1);
   takeActivation(found);
+}
+
+/// Tells the library the types of what it reads and writes.
+void setElements(Candidate &found) {
+  auto set = [](LibraryLayout &layout, Value value) {
+    bool narrow = getElementTypeOrSelf(value.getType()).isBF16();
+    layout.element = narrow ? LibraryElement::bf16 : LibraryElement::f32;
+  };
+  for (auto [layout, value] :
+       llvm::zip_equal(found.call.operands, found.operands))
+    set(layout, value);
+  set(found.call.result, found.op->getResult(0));
 }
 
 //===-- calls -------------------------------------------------------------===//
@@ -205,7 +225,10 @@ LibraryOp emitCall(const Candidate &found, const LibraryCall &chosen) {
   for (auto [value, plain, layout] :
        llvm::zip(found.operands, found.call.operands, chosen.operands)) {
     auto type = cast<RankedTensorType>(value.getType());
-    operands.push_back(reorder(builder, location, value,
+    // A reorder rounds on its way.
+    auto round = value.getDefiningOp<arith::TruncFOp>();
+    Value from = round && !(plain == layout) ? round.getIn() : value;
+    operands.push_back(reorder(builder, location, from,
                                typeIn(layout, plain, type), plain, layout));
     layouts.push_back(toAttribute(layout, context));
   }
@@ -257,8 +280,15 @@ struct Select : impl::SelectBase<Select> {
     for (Operation &op : block)
       ops.push_back(&op);
     for (Operation *op : ops)
-      if (auto found = candidateOf(op))
+      if (auto found = candidateOf(op); found && isLibrarys(*found))
         select(*found);
+  }
+
+  bool isLibrarys(const Candidate &found) {
+    return isLibraryType(found.op->getResult(0).getType(), narrow) &&
+           llvm::all_of(found.operands, [&](Value operand) {
+             return isLibraryType(operand.getType(), narrow);
+           });
   }
 
   void select(Candidate &found) {
@@ -270,6 +300,8 @@ struct Select : impl::SelectBase<Select> {
       return;
     }
     takeEpilogue(found);
+    takeRounding(found);
+    setElements(found);
     LibraryCall chosen = found.call;
     // Products of matrices are as fast in row-major order.
     if (!askLibrary(chosen, /*free=*/chosen.name != "matmul"))

@@ -60,12 +60,20 @@ LogicalResult BatchNormBackwardOp::verify() {
 //===-- gradients ---------------------------------------------------------===//
 
 namespace {
-/// Arithmetic on vectors of channels and on images.
+/// Arithmetic on vectors of channels and on images, which are at least f32.
 struct Channels {
+  Channels(OpBuilder &builder, Location loc, Value like)
+      : builder(builder), loc(loc), image(tensorType(like).clone(computeType(
+                                        tensorType(like).getElementType()))) {}
+
   OpBuilder &builder;
   Location loc;
   RankedTensorType image;
 
+  /// An image, in the type to compute in.
+  Value full(Value given) const {
+    return convert(builder, loc, given, image.getElementType());
+  }
   template <typename Op> Value make(Value a, Value b) const {
     return Op::create(builder, loc, a, b);
   }
@@ -95,8 +103,8 @@ struct Channels {
   Value wide(Value image) const {
     return convert(builder, loc, image, builder.getF64Type());
   }
-  Value narrow(Value vector, Value like) const {
-    return convert(builder, loc, vector, tensorType(like).getElementType());
+  Value narrow(Value value, Value like) const {
+    return convert(builder, loc, value, tensorType(like).getElementType());
   }
   Value channelSum(Value wideImage) const {
     return sum(builder, loc, wideImage, axesExcept(image.getRank(), {1}));
@@ -107,10 +115,10 @@ struct Channels {
     Value root = math::SqrtOp::create(builder, loc, add(variance, shift));
     return make<arith::DivFOp>(splatLike(builder, variance, 1), root);
   }
-  /// (x - mean) * factor + bias
+  /// (x - mean) * factor + bias, in the type of x
   Value apply(Value input, Value mean, Value factor, Value bias) const {
-    Value centered = sub(input, spread(mean));
-    return add(mul(centered, spread(factor)), spread(bias));
+    Value centered = sub(full(input), spread(mean));
+    return narrow(add(mul(centered, spread(factor)), spread(bias)), input);
   }
   double elementsPerChannel() const {
     return double(image.getNumElements()) / image.getDimSize(1);
@@ -122,15 +130,17 @@ struct Channels {
 /// sum g (x - mean) r; mean -scale r sum g; variance -scale r^2 / 2 times the
 /// gradient of scale.
 Values BatchNormOp::pullback(OpBuilder &builder, ValueRange g) {
-  Channels c{builder, getLoc(), getType()};
+  Channels c(builder, getLoc(), getInput());
+  Value gradient = c.full(g[0]);
   Value r = c.rsqrt(getVariance(), getEpsilon());
   Value factor = c.mul(getScale(), r);
-  Value centered = c.sub(getInput(), c.spread(getMean()));
-  Value ofBias = c.total(g[0], getBias());
-  Value ofScale = c.mul(c.total(c.mul(g[0], centered), getScale()), r);
+  Value centered = c.sub(c.full(getInput()), c.spread(getMean()));
+  Value ofBias = c.total(gradient, getBias());
+  Value ofScale = c.mul(c.total(c.mul(gradient, centered), getScale()), r);
   Value ofMean = c.scale(c.mul(factor, ofBias), -1);
   Value ofVariance = c.scale(c.mul(c.mul(factor, r), ofScale), -0.5);
-  return {c.mul(g[0], c.spread(factor)), ofScale, ofBias, ofMean, ofVariance};
+  Value ofInput = c.narrow(c.mul(gradient, c.spread(factor)), getInput());
+  return {ofInput, ofScale, ofBias, ofMean, ofVariance};
 }
 
 /// What the gradients of mean and variance add to that of x: of each element
@@ -143,28 +153,29 @@ static Value throughStatistics(BatchNormTrainingOp op, const Channels &c,
     sum = c.spread(c.scale(ofMean, share));
   if (!ofVariance)
     return sum;
-  Value centered = c.sub(op.getInput(), c.spread(op.getMean()));
+  Value centered = c.sub(c.full(op.getInput()), c.spread(op.getMean()));
   Value term = c.mul(centered, c.spread(c.scale(ofVariance, 2 * share)));
   return sum ? c.add(sum, term) : term;
 }
 
 Values BatchNormTrainingOp::pullback(OpBuilder &builder, ValueRange g) {
-  Channels c{builder, getLoc(), tensorType(getInput())};
+  Channels c(builder, getLoc(), getInput());
   Value through = throughStatistics(*this, c, g[1], g[2]);
   if (!g[0])
-    return {through, Value(), Value()};
+    return {c.narrow(through, getInput()), Value(), Value()};
   auto backward = BatchNormBackwardOp::create(builder, getLoc(), g[0],
                                               getInput(), getScale(), getMean(),
                                               getVariance(), getEpsilonAttr());
   Value ofInput = backward.getResult();
-  return {through ? c.add(ofInput, through) : ofInput,
-          backward.getScaleGradient(), backward.getBiasGradient()};
+  if (through)
+    ofInput = c.narrow(c.add(c.full(ofInput), through), getInput());
+  return {ofInput, backward.getScaleGradient(), backward.getBiasGradient()};
 }
 
 //===-- what they are made of ---------------------------------------------===//
 
 Values BatchNormOp::decompose(OpBuilder &builder) {
-  Channels c{builder, getLoc(), getType()};
+  Channels c(builder, getLoc(), getInput());
   Value factor =
       c.mul(getScale(), c.inverseDeviation(getVariance(), getEpsilon()));
   return {c.apply(getInput(), getMean(), factor, getBias())};
@@ -172,7 +183,7 @@ Values BatchNormOp::decompose(OpBuilder &builder) {
 
 /// variance = mean of squares - square of mean, of which f64 keeps enough.
 Values BatchNormTrainingOp::decompose(OpBuilder &builder) {
-  Channels c{builder, getLoc(), tensorType(getInput())};
+  Channels c(builder, getLoc(), getInput());
   Value x = c.wide(getInput());
   double share = 1 / c.elementsPerChannel();
   Value mean = c.scale(c.channelSum(x), share);
@@ -188,7 +199,7 @@ Values BatchNormTrainingOp::decompose(OpBuilder &builder) {
 
 /// dx = factor (dy - offset - (x - mean) slope)
 Values BatchNormBackwardOp::decompose(OpBuilder &builder) {
-  Channels c{builder, getLoc(), tensorType(getInput())};
+  Channels c(builder, getLoc(), getInput());
   Value g = c.wide(getGradient());
   Value centered = c.sub(c.wide(getInput()), c.wide(c.spread(getMean())));
   Value r = c.inverseDeviation(getVariance(), getEpsilon());
@@ -198,10 +209,12 @@ Values BatchNormBackwardOp::decompose(OpBuilder &builder) {
   double share = 1 / c.elementsPerChannel();
   Value offset = c.scale(ofBias, share);
   Value slope = c.mul(c.scale(ofScale, share), r);
-  Value moved = c.sub(getGradient(), c.spread(offset));
-  Value along = c.mul(c.sub(getInput(), c.spread(getMean())), c.spread(slope));
+  Value moved = c.sub(c.full(getGradient()), c.spread(offset));
+  Value away = c.sub(c.full(getInput()), c.spread(getMean()));
+  Value along = c.mul(away, c.spread(slope));
   Value factor = c.spread(c.mul(getScale(), r));
-  return {c.mul(c.sub(moved, along), factor), ofScale, ofBias};
+  Value result = c.narrow(c.mul(c.sub(moved, along), factor), getInput());
+  return {result, ofScale, ofBias};
 }
 
 //===-- evaluation --------------------------------------------------------===//

@@ -127,15 +127,15 @@ static Value untransposed(OpBuilder &builder, Location loc, Value operand,
 }
 
 Value gradus::matmul(OpBuilder &builder, Location loc, Value a, Value b,
-                     bool transposeA, bool transposeB) {
+                     bool transposeA, bool transposeB, Type element) {
   a = untransposed(builder, loc, a, transposeA);
   b = untransposed(builder, loc, b, transposeB);
   int64_t rank = tensorType(a).getRank();
   SmallVector<int64_t> shape(tensorType(a).getShape());
   shape[rank - 2] = tensorType(a).getDimSize(rank - (transposeA ? 1 : 2));
   shape[rank - 1] = tensorType(b).getDimSize(rank - (transposeB ? 2 : 1));
-  return MatmulOp::create(builder, loc, withShape(a, shape), a, b, transposeA,
-                          transposeB);
+  auto type = RankedTensorType::get(shape, element ? element : elementType(a));
+  return MatmulOp::create(builder, loc, type, a, b, transposeA, transposeB);
 }
 
 Value gradus::iota(OpBuilder &builder, Location loc, RankedTensorType type,
@@ -150,6 +150,14 @@ static Type likeWithElement(Value value, Type element) {
   if (auto tensor = dyn_cast<RankedTensorType>(value.getType()))
     return tensor.clone(element);
   return element;
+}
+
+Value gradus::unrounded(OpBuilder &builder, Location loc, Value value,
+                        Type element) {
+  if (auto round = value.getDefiningOp<arith::TruncFOp>())
+    if (elementType(round.getIn()) == element)
+      return round.getIn();
+  return convert(builder, loc, value, element);
 }
 
 Type gradus::computeType(Type element) {

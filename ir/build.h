@@ -51,10 +51,11 @@ mlir::Value sum(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
 mlir::Value mean(mlir::OpBuilder &builder, mlir::Location loc,
                  mlir::Value value, llvm::ArrayRef<int64_t> axes);
 
-/// `a` [.., m, k] (or transposed) times `b` [.., k, n] (or transposed).
+/// `a` [.., m, k] (or transposed) times `b` [.., k, n] (or transposed), of the
+/// operands' element type or of `element`.
 mlir::Value matmul(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value a,
                    mlir::Value b, bool transposeA = false,
-                   bool transposeB = false);
+                   bool transposeB = false, mlir::Type element = {});
 
 /// The index along `axis` in every element of `type`, a tensor of integers.
 mlir::Value iota(mlir::OpBuilder &builder, mlir::Location loc,
@@ -68,5 +69,10 @@ mlir::Value convert(mlir::OpBuilder &builder, mlir::Location loc,
 /// The type to compute in, so that sums keep their precision: f32 for floats
 /// that are narrower, else the type itself.
 mlir::Type computeType(mlir::Type element);
+
+/// `value` in `element`, a wider type. What has only just been rounded from it
+/// is taken as it was before.
+mlir::Value unrounded(mlir::OpBuilder &builder, mlir::Location loc,
+                      mlir::Value value, mlir::Type element);
 
 } // namespace gradus

@@ -143,6 +143,30 @@ private:
   }
 };
 
+/// To 16 bits numbers are rounded, as a mixed precision asks; between wider
+/// types they stay as exact as they are.
+struct TruncateFloatModel
+    : Evaluable::ExternalModel<TruncateFloatModel, arith::TruncFOp> {
+  Results evaluate(Operation *op, ArrayRef<HostTensor> operands) const {
+    auto type = cast<FloatType>(getElementTypeOrSelf(op->getResult(0)));
+    HostTensor result = operands[0];
+    if (type.getWidth() < 32)
+      for (double &number : result.floats)
+        number = rounded(number, type.getFloatSemantics());
+    return SmallVector<HostTensor>{std::move(result)};
+  }
+
+private:
+  static double rounded(double number, const llvm::fltSemantics &semantics) {
+    bool inexact;
+    APFloat value(number);
+    value.convert(semantics, APFloat::rmNearestTiesToEven, &inexact);
+    value.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven,
+                  &inexact);
+    return value.convertToDouble();
+  }
+};
+
 struct CompareFloatsModel
     : Evaluable::ExternalModel<CompareFloatsModel, arith::CmpFOp> {
   Results evaluate(Operation *op, ArrayRef<HostTensor> operands) const {
@@ -230,7 +254,7 @@ static void attachFloatOps(MLIRContext *context) {
 static void attachCasts(MLIRContext *context) {
   using namespace arith;
   attach<ExtFOp, [](F a) { return a; }>(context);
-  attach<TruncFOp, [](F a) { return a; }>(context);
+  TruncFOp::attachInterface<TruncateFloatModel>(*context);
   attach<ExtSIOp, [](I a) { return a; }>(context);
   attach<ExtUIOp, [](U a) { return I(a); }>(context);
   attach<TruncIOp, [](U a) { return I(a); }>(context);

@@ -23,6 +23,14 @@ struct Arithmetic {
   Value div(Value a, Value b) const { return make<arith::DivFOp>(a, b); }
   Value neg(Value a) const { return make<arith::NegFOp>(a); }
   Value exp(Value a) const { return make<math::ExpOp>(a); }
+  /// In the type to compute in, and back in that of `like`.
+  Value wide(Value a) const {
+    return convert(builder, loc, a,
+                   computeType(tensorType(a).getElementType()));
+  }
+  Value narrow(Value a, Value like) const {
+    return convert(builder, loc, a, tensorType(like).getElementType());
+  }
   Value number(double value, Value like) const {
     return splat(builder, loc, like.getType(), value);
   }
@@ -95,14 +103,21 @@ Values ReduceOp::pullback(OpBuilder &builder, ValueRange g) {
 }
 
 /// y = A B: A gets g B', B gets A' g; a transposed operand gets the transpose.
+/// Of narrow operands the gradients are rounded last, so that a parameter's can
+/// be taken as it was before.
 Values MatmulOp::pullback(OpBuilder &builder, ValueRange g) {
   Location loc = getLoc();
   Value a = getA(), b = getB();
   bool ta = getTransposeA(), tb = getTransposeB();
-  return {ta ? matmul(builder, loc, b, g[0], tb, true)
-             : matmul(builder, loc, g[0], b, false, !tb),
-          tb ? matmul(builder, loc, g[0], a, true, ta)
-             : matmul(builder, loc, a, g[0], !ta, false)};
+  Type element = tensorType(a).getElementType();
+  Value gy = convert(builder, loc, g[0], element);
+  auto product = [&](Value left, Value right, bool tl, bool tr) {
+    Value wide =
+        matmul(builder, loc, left, right, tl, tr, computeType(element));
+    return convert(builder, loc, wide, element);
+  };
+  return {ta ? product(b, gy, tb, true) : product(gy, b, false, !tb),
+          tb ? product(gy, a, true, ta) : product(a, gy, !ta, false)};
 }
 
 /// Asks the result, not the input: the result is kept for the next layer
@@ -116,8 +131,9 @@ Values ReluOp::pullback(OpBuilder &builder, ValueRange g) {
 /// g y (1 - y)
 Values SigmoidOp::pullback(OpBuilder &builder, ValueRange g) {
   Arithmetic a{builder, getLoc()};
-  Value y = getResult();
-  return {a.mul(g[0], a.mul(y, a.sub(a.number(1, y), y)))};
+  Value y = a.wide(getResult());
+  Value slope = a.mul(y, a.sub(a.number(1, y), y));
+  return {a.narrow(a.mul(a.wide(g[0]), slope), g[0])};
 }
 
 /// Phi(x) + x phi(x), with the normal distribution's Phi and its density phi.
@@ -150,13 +166,20 @@ Values GeluOp::pullback(OpBuilder &builder, ValueRange g) {
 // y = x * w is linear in x and in w, and so are its two gradients: each of the
 // three ops is expressed by the other two.
 
-/// Another op of the family, with the attributes of `op`.
+/// Another op of the family, with the attributes of `op`. What it sums of
+/// narrow elements is rounded last.
 template <typename Result, typename Op>
 static Value sibling(OpBuilder &builder, Op op, Type type, Value first,
                      Value second) {
-  return Result::create(builder, op.getLoc(), type, first, second,
-                        op.getStrides(), op.getPadsBegin(), op.getPadsEnd(),
-                        op.getDilations(), op.getGroups());
+  auto tensor = cast<RankedTensorType>(type);
+  Type element = tensor.getElementType();
+  first = convert(builder, op.getLoc(), first, element);
+  second = convert(builder, op.getLoc(), second, element);
+  Value wide =
+      Result::create(builder, op.getLoc(), tensor.clone(computeType(element)),
+                     first, second, op.getStrides(), op.getPadsBegin(),
+                     op.getPadsEnd(), op.getDilations(), op.getGroups());
+  return convert(builder, op.getLoc(), wide, element);
 }
 
 Values ConvolutionOp::pullback(OpBuilder &builder, ValueRange g) {
@@ -280,7 +303,7 @@ static Values select(arith::SelectOp op, const Arithmetic &a, Value g) {
 /// Between float types a gradient takes the way back.
 template <typename Op> static Values cast(Op op, const Arithmetic &a, Value g) {
   Type element = getElementTypeOrSelf(op.getIn().getType());
-  return {convert(a.builder, a.loc, g, element)};
+  return {unrounded(a.builder, a.loc, g, element)};
 }
 
 //===-- math --------------------------------------------------------------===//
@@ -403,8 +426,9 @@ template <typename Op> static Values step(Op, const Arithmetic &, Value) {
 
 /// g (1 - y^2)
 static Values tanh(math::TanhOp op, const Arithmetic &a, Value g) {
-  Value y = op.getResult();
-  return {a.mul(g, a.sub(a.number(1, y), a.mul(y, y)))};
+  Value y = a.wide(op.getResult());
+  Value slope = a.sub(a.number(1, y), a.mul(y, y));
+  return {a.narrow(a.mul(a.wide(g), slope), g)};
 }
 
 } // namespace rules

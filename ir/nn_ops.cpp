@@ -1,6 +1,7 @@
 // What must hold of convolutions, pools, losses and metrics: every result shape
 // is computed from the operands and compared with the stated one.
 
+#include "ir/build.h"
 #include "ir/gradus.h"
 #include "ir/window.h"
 
@@ -71,6 +72,23 @@ static SmallVector<int64_t> windowedShape(const Window &window, int64_t batch,
 
 //===-- convolution -------------------------------------------------------===//
 
+/// Both operands have one element type, and the result has it, or f32 if they
+/// are narrower.
+static LogicalResult verifyElements(Operation *op) {
+  RankedTensorType first = typeOf(op->getOperand(0)),
+                   second = typeOf(op->getOperand(1)),
+                   result = typeOf(op->getResult(0));
+  if (first.getElementType() != second.getElementType())
+    return op->emitOpError("expected equal element types, found ")
+           << first << " and " << second;
+  if (result.getElementType() == first.getElementType() ||
+      result.getElementType() == computeType(first.getElementType()))
+    return success();
+  return op->emitOpError("expected a result of the operands' element type, "
+                         "found ")
+         << result << " of " << first;
+}
+
 /// The one rule of all three convolution ops: input, weight and output go
 /// together.
 template <typename Op>
@@ -96,12 +114,11 @@ static LogicalResult verifyConvolution(Op op, RankedTensorType input,
   Window window = windowOf(op, weight.getShape().drop_front(2));
   if (failed(verifyWindow(op, window, sizes)))
     return failure();
-  if (weight.getElementType() != input.getElementType())
-    return op.emitOpError("expected equal element types, found ")
-           << input << " and " << weight;
+  if (failed(verifyElements(op)))
+    return failure();
   return verifyType(op, "an output", output,
                     windowedShape(window, input.getDimSize(0), filters, sizes),
-                    input.getElementType());
+                    output.getElementType());
 }
 
 LogicalResult ConvolutionOp::verify() {

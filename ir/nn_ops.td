@@ -24,6 +24,8 @@ def ConvolutionOp : ConvolutionBase<"convolution"> {
     `y[n, o, p] = sum_{i, k} x[n, g(o) * I + i, p * stride + k * dilation - pad_begin] * w[o, i, k]`
     with I input channels a group; x is zero outside. The output size is
     `(size + pad_begin + pad_end - dilation * (kernel - 1) - 1) / stride + 1`.
+    Sums of 16-bit operands are f32; the result is rounded to 16 bits or, as
+    the type says, left as `f32`, here and in both gradients.
 
     Example:
 

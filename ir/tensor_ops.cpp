@@ -1,6 +1,7 @@
 // What must hold of the ops that move, combine and describe elements, and how
 // they fold.
 
+#include "ir/build.h"
 #include "ir/gradus.h"
 
 #include "mlir/IR/Matchers.h"
@@ -179,6 +180,12 @@ static std::pair<int64_t, int64_t> matrixSizes(RankedTensorType type,
                     : std::pair(sizes[0], sizes[1]);
 }
 
+/// What a product of operands of `element` may be: f32 too if they are narrow.
+static Type productType(RankedTensorType result, Type element) {
+  Type wide = computeType(element);
+  return result.getElementType() == wide ? wide : element;
+}
+
 LogicalResult MatmulOp::verify() {
   RankedTensorType a = typeOf(getA()), b = typeOf(getB());
   if (a.getRank() < 2 || a.getRank() != b.getRank() ||
@@ -198,5 +205,6 @@ LogicalResult MatmulOp::verify() {
            << " rows of " << b << (getTransposeB() ? " transposed" : "");
   SmallVector<int64_t> shape(a.getShape().drop_back(2));
   shape.append({rows, columns});
-  return verifyType(*this, getType(), shape, a.getElementType());
+  return verifyType(*this, getType(), shape,
+                    productType(getType(), a.getElementType()));
 }

@@ -136,7 +136,9 @@ def MatmulOp : TensorOp<"matmul"> {
   let description = [{
     `result[b, m, n] = sum_k a[b, m, k] * b[b, k, n]`, where `transpose_a` and
     `transpose_b` swap the last two dimensions of an operand first. Leading
-    (batch) dimensions are equal; broadcasting is explicit.
+    (batch) dimensions are equal; broadcasting is explicit. Sums of 16-bit
+    operands are f32; the result is rounded to 16 bits or, as the type says,
+    left as `f32`.
 
     Example:
 

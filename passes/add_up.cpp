@@ -112,6 +112,7 @@ Value stacked(OpBuilder &builder, Location loc, ArrayRef<Value> parts) {
 void joinProducts(OpBuilder &builder, Location loc,
                   SmallVector<Value> &contributions) {
   constexpr size_t few = 3;
+  Type element = tensorType(contributions.front()).getElementType();
   SmallVector<Value> left, right;
   for (Value value : contributions)
     if (MatmulOp product = productOfRows(value)) {
@@ -123,18 +124,27 @@ void joinProducts(OpBuilder &builder, Location loc,
   llvm::erase_if(contributions,
                  [](Value value) { return bool(productOfRows(value)); });
   contributions.push_back(matmul(builder, loc, stacked(builder, loc, left),
-                                 stacked(builder, loc, right), true, false));
+                                 stacked(builder, loc, right), true, false,
+                                 element));
 }
 
 } // namespace
 
 Value addUp(OpBuilder &builder, Location loc, ArrayRef<Value> given) {
-  SmallVector<Value> contributions(given);
-  if (contributions.size() > 1) {
-    for (int64_t axis = 0; axis < tensorType(given[0]).getRank(); ++axis)
-      joinParts(builder, loc, axis, contributions);
-    joinProducts(builder, loc, contributions);
+  if (given.size() == 1)
+    return given.front();
+  Type element = tensorType(given[0]).getElementType(),
+       wide = computeType(element);
+  if (element != wide) {
+    SmallVector<Value> terms;
+    for (Value value : given)
+      terms.push_back(unrounded(builder, loc, value, wide));
+    return convert(builder, loc, addUp(builder, loc, terms), element);
   }
+  SmallVector<Value> contributions(given);
+  for (int64_t axis = 0; axis < tensorType(given[0]).getRank(); ++axis)
+    joinParts(builder, loc, axis, contributions);
+  joinProducts(builder, loc, contributions);
   Value sum = contributions.front();
   for (Value next : llvm::drop_begin(contributions))
     sum = arith::AddFOp::create(builder, loc, sum, next);

@@ -111,6 +111,53 @@ def RecognizeAttention : GradusPass<"recognize-attention"> {
   }];
 }
 
+def MixedPrecision : GradusPass<"mixed-precision"> {
+  let summary = "Lets products compute in 16 bits, as the recipe's precision asks";
+  let description = [{
+    With `precision` "bf16" or "f16" in the recipe, rewrites `@predict`:
+
+    * Products (matmul, convolutions) take 16-bit operands and sum in f32.
+      Parameters are rounded where they are read; they stay f32 as states.
+    * What comes of products is stored in 16 bits, also through batch norms,
+      max pools, relu, tanh, sigmoid and moves of elements. Other arithmetic
+      is f32, of which the last result is rounded, if no operand is wider.
+    * All else is f32: softmax, layer norms, sums and means, attention,
+      embeddings, losses.
+
+    Before:
+
+    ```mlir
+    gradus.program @p attributes {recipe = {precision = "bf16"}} {
+      gradus.state @w : tensor<8x4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.graph @predict(%x: tensor<2x4xf32>) -> (y: tensor<2x8xf32>) {
+        %w = gradus.read @w : tensor<8x4xf32>
+        %0 = gradus.matmul %x, %w transposed : tensor<2x4xf32>, tensor<8x4xf32> -> tensor<2x8xf32>
+        %y = gradus.relu %0 : tensor<2x8xf32>
+        gradus.return %y : tensor<2x8xf32>
+      }
+    }
+    ```
+
+    After:
+
+    ```mlir
+    gradus.program @p attributes {recipe = {precision = "bf16"}} {
+      gradus.state @w : tensor<8x4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.graph @predict(%x: tensor<2x4xf32>) -> (y: tensor<2x8xf32>) {
+        %0 = arith.truncf %x : tensor<2x4xf32> to tensor<2x4xbf16>
+        %w = gradus.read @w : tensor<8x4xf32>
+        %1 = arith.truncf %w : tensor<8x4xf32> to tensor<8x4xbf16>
+        %2 = gradus.matmul %0, %1 transposed : tensor<2x4xbf16>, tensor<8x4xbf16> -> tensor<2x8xf32>
+        %3 = arith.truncf %2 : tensor<2x8xf32> to tensor<2x8xbf16>
+        %4 = gradus.relu %3 : tensor<2x8xbf16>
+        %y = arith.extf %4 : tensor<2x8xbf16> to tensor<2x8xf32>
+        gradus.return %y : tensor<2x8xf32>
+      }
+    }
+    ```
+  }];
+}
+
 def TrainBatchNorm : GradusPass<"train-batch-norm"> {
   let summary = "Lets batch normalizations of @train use the batch and keep running statistics";
   let description = [{

@@ -25,6 +25,8 @@ const Stage stages[] = {
        program.addPass(createRecognizeAttention());
        // Transposes that undo each other go.
        program.addPass(createCanonicalizerPass());
+       // Whole ops tell best what may be rounded; gradients follow the types.
+       program.addPass(createMixedPrecision());
      }},
     {"gradients",
      [](OpPassManager &program) {

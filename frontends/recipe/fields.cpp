@@ -40,7 +40,8 @@ Field lossScale() {
   const Field minimum =
       Field{"minimum", number, "1.0", "it does not shrink below"}.from(0);
   return Field{"loss_scale", variant, "null",
-               "keeps small gradients above zero in f16"}
+               "keeps small gradients above zero in f16; with that precision "
+               "dynamic, unless null is written"}
       .among({{"static", {initial}},
               {"dynamic", {initial, factor, interval, minimum}}});
 }
@@ -147,7 +148,7 @@ std::vector<Field> methodFields() {
           movingAverage(),
           Field{"precision", choice, "\"f32\"",
                 "what forward and backward compute in"}
-              .among({{"f32"}, later("bf16"), later("f16")}),
+              .among({{"f32"}, {"bf16"}, {"f16"}}),
           lossScale(),
           Field{"boost", choice, "\"O0\"", "AutoBoost level"}.among(
               {{"O0"}, later("O1"), later("O2"), later("O3")}),

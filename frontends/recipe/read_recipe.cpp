@@ -394,10 +394,19 @@ std::string_view originOf(const Mistake &mistake, std::string_view name,
   return name;
 }
 
+/// What a recipe means that depends on another of its keys: gradients in f16
+/// want a loss scale, unless the recipe says null.
+Json completed(Json given) {
+  if (given.is_object() && given.value("precision", Json()) == "f16" &&
+      !given.contains("loss_scale"))
+    given["loss_scale"] = {{"type", "dynamic"}};
+  return given;
+}
+
 absl::StatusOr<Recipe> checked(const Json &given, std::string_view name,
                                const Overrides &overrides) {
   Checker checker;
-  Json result = checker.check(recipeField(), given, "");
+  Json result = checker.check(recipeField(), completed(given), "");
   if (checker.mistakes().empty())
     checkTogether(result, checker);
   if (checker.mistakes().empty())

@@ -1,0 +1,205 @@
+// Lets a model compute in 16 bits what loses little by it, as the recipe's
+// `precision` asks. Parameters, optimizer, losses and statistics stay f32.
+//
+// Runs on @predict, before @train is made of it, so that gradients follow by
+// the rules of the ops. The classes of ops are those of PyTorch's autocast,
+// but arithmetic between them is f32: it happens in registers, and only what
+// is stored is rounded.
+
+#include "ir/build.h"
+#include "passes/passes.h"
+#include "passes/recipe.h"
+
+#include "mlir/IR/Remarks.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace gradus {
+#define GEN_PASS_DEF_MIXEDPRECISION
+#include "passes/passes.h.inc"
+
+namespace {
+using namespace mlir;
+
+bool isF32(Value value) {
+  auto tensor = dyn_cast<RankedTensorType>(value.getType());
+  return tensor && tensor.getElementType().isF32();
+}
+
+/// Products: 16-bit operands, sums in f32.
+bool isProduct(Operation *op) {
+  return isa<MatmulOp, ConvolutionOp, ConvolutionBackwardDataOp>(op);
+}
+
+/// Ops that give 16 bits for 16 bits and lose nothing, or no more than the
+/// rounding of their result.
+bool keepsElements(Operation *op) {
+  return isa<ReshapeOp, TransposeOp, BroadcastOp, SliceOp, PadOp, ConcatenateOp,
+             GatherOp, MaxPoolOp, ReluOp, SigmoidOp, math::TanhOp, BatchNormOp>(
+      op);
+}
+
+/// Ops that compute each element of an image from few others in f32, whose
+/// result is worth 16 bits if their inputs are.
+bool isArithmetic(Operation *op) {
+  return isa<Elementwise, DropoutOp, AveragePoolOp>(op) ||
+         op->hasTrait<OpTrait::Elementwise>();
+}
+
+/// Rewrites one graph. A value is narrow if it comes of products and nothing
+/// wider was added to it: it may be stored in 16 bits.
+class Narrowing {
+public:
+  Narrowing(GraphOp graph, FloatType element)
+      : block_(graph.getBody().front()), element_(element) {}
+
+  void run() {
+    markActivations();
+    for (Operation &op : llvm::make_early_inc_range(block_))
+      visit(&op);
+    storeOnce();
+  }
+
+  int64_t products() const { return products_; }
+
+private:
+  /// What depends on the graph's inputs; all else is parameters.
+  void markActivations() {
+    for (BlockArgument input : block_.getArguments())
+      activations_.insert(input);
+    for (Operation &op : block_)
+      if (llvm::any_of(op.getOperands(), [&](Value operand) {
+            return activations_.contains(operand);
+          }))
+        activations_.insert_range(op.getResults());
+  }
+
+  void visit(Operation *op) {
+    if (isProduct(op) && isF32(op->getResult(0)))
+      visitProduct(op);
+    else if (keepsElements(op))
+      visitKeeping(op);
+    else if (isArithmetic(op) && op->getNumResults() == 1 &&
+             isNarrowArithmetic(op))
+      narrow_.insert(op->getResult(0));
+  }
+
+  void visitProduct(Operation *op) {
+    for (OpOperand &operand : op->getOpOperands())
+      operand.set(rounded(operand.get()));
+    Value result = op->getResult(0);
+    narrow_.insert(result);
+    ++products_;
+    // The loss reads logits as they come.
+    if (!llvm::all_of(result.getUsers(), [](Operation *user) {
+          return !isProduct(user) && !keepsElements(user) &&
+                 !isArithmetic(user);
+        }))
+      rounded(result);
+  }
+
+  /// Operands that hold images, all or the first.
+  static MutableArrayRef<OpOperand> images(Operation *op) {
+    auto operands = op->getOpOperands();
+    return isa<ConcatenateOp>(op) ? operands : operands.take_front(1);
+  }
+
+  void visitKeeping(Operation *op) {
+    auto inputs = images(op);
+    if (!llvm::all_of(inputs, [&](OpOperand &input) {
+          return narrow_.contains(input.get());
+        }))
+      return;
+    for (OpOperand &input : inputs)
+      input.set(rounded(input.get()));
+    Value result = op->getResult(0);
+    result.setType(cast<RankedTensorType>(result.getType()).clone(element_));
+    OpBuilder builder(block_.getParentOp()->getContext());
+    builder.setInsertionPointAfter(op);
+    Value wide = convert(builder, op->getLoc(), result, builder.getF32Type());
+    result.replaceAllUsesExcept(wide, wide.getDefiningOp());
+    rounded_[wide] = result;
+    narrow_.insert(wide);
+  }
+
+  /// Whether an arithmetic op has a narrow operand and no wide one. What is
+  /// small or made of parameters counts for neither.
+  bool isNarrowArithmetic(Operation *op) {
+    bool found = false;
+    for (Value operand : op->getOperands()) {
+      if (!isF32(operand) || !activations_.contains(operand))
+        continue;
+      if (narrow_.contains(operand))
+        found = true;
+      else if (!operand.getDefiningOp<BroadcastOp>())
+        return false;
+    }
+    return found && isF32(op->getResult(0));
+  }
+
+  /// `value` in 16 bits, once for all that read it so.
+  Value rounded(Value value) {
+    Value &found = rounded_[value];
+    if (!found) {
+      OpBuilder builder(block_.getParentOp()->getContext());
+      builder.setInsertionPointAfterValue(value);
+      found = arith::TruncFOp::create(
+          builder, value.getLoc(),
+          cast<RankedTensorType>(value.getType()).clone(element_), value);
+    }
+    return found;
+  }
+
+  /// A narrow value that is stored in 16 bits is stored in no other form.
+  void storeOnce() {
+    for (auto [value, stored] : rounded_) {
+      auto round = stored.getDefiningOp<arith::TruncFOp>();
+      if (!round || round.getIn() != value || !narrow_.contains(value) ||
+          value.hasOneUse())
+        continue;
+      OpBuilder builder(round);
+      builder.setInsertionPointAfter(round);
+      Value wide =
+          convert(builder, round.getLoc(), stored, builder.getF32Type());
+      value.replaceAllUsesExcept(wide, round);
+    }
+  }
+
+  Block &block_;
+  FloatType element_;
+  DenseSet<Value> activations_, narrow_;
+  llvm::MapVector<Value, Value> rounded_;
+  int64_t products_ = 0;
+};
+
+struct MixedPrecisionPass : impl::MixedPrecisionBase<MixedPrecisionPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    GraphOp predict = getOperation().getGraph("predict");
+    std::string precision = recipeOf(getOperation()).text("precision", "f32");
+    if (!predict || precision == "f32")
+      return;
+    Builder builder(&getContext());
+    FloatType element = builder.getBF16Type();
+    if (precision == "f16")
+      element = builder.getF16Type();
+    else if (precision != "bf16") {
+      recipeOf(getOperation()).error("precision")
+          << "is \"" << precision << "\", expected f32, bf16 or f16";
+      return signalPassFailure();
+    }
+    Narrowing narrowing(predict, element);
+    narrowing.run();
+    report(predict, precision, narrowing.products());
+  }
+
+  void report(GraphOp graph, StringRef precision, int64_t products) {
+    remark::passed(
+        graph.getLoc(),
+        remark::RemarkOpts::name("MixedPrecision").category(getArgument()))
+        << std::to_string(products) << " products compute in " << precision;
+  }
+};
+
+} // namespace
+} // namespace gradus

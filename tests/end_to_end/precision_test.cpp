@@ -1,0 +1,193 @@
+// Steps in bf16 and f16 do what the evaluator says, which rounds where the
+// graph does; with f32 masters, losses and gradients of parameters.
+
+#include "compiled.h"
+
+using namespace gradus;
+
+namespace {
+
+/// A batch norm and a residual between convolutions, a bias, gelu, tanh, and a
+/// head: `c` channels on `n` images of `s` x `s`.
+std::string network(const std::string &precision, int64_t n, int64_t c,
+                    int64_t s, const std::string &more = "") {
+  auto tensor = [](std::initializer_list<int64_t> shape) {
+    std::string text = "tensor<";
+    for (int64_t extent : shape)
+      text += std::to_string(extent) + "x";
+    return text + "f32>";
+  };
+  std::string image = tensor({n, c, s, s}), kernel = tensor({c, c, 3, 3}),
+              channels = tensor({c}), rows = tensor({n, c}),
+              dense = tensor({c, c}), head = tensor({10, c}),
+              logits = tensor({n, 10});
+  auto state = [](const std::string &name, const std::string &type,
+                  const std::string &rule,
+                  const std::string &role = "parameter") {
+    return "gradus.state @" + name + " : " + type + " {role = #gradus.role<" +
+           role + ">, init = #gradus.init<" + rule + ">}\n";
+  };
+  std::string window = " strides [1, 1] pads [1, 1] to [1, 1] dilations [1, 1] "
+                       ": " +
+                       image + ", " + kernel + " -> " + image + "\n";
+  std::string read;
+  for (auto [name, type] : {std::pair("w", kernel),
+                            {"v", kernel},
+                            {"scale", channels},
+                            {"bias", channels},
+                            {"mean", channels},
+                            {"variance", channels},
+                            {"dense", dense},
+                            {"head", head}})
+    read += "%" + std::string(name) + " = gradus.read @" + name + " : " + type +
+            "\n";
+  return "gradus.program @p attributes {recipe = {precision = \"" + precision +
+         "\", loss = {type = \"softmax_cross_entropy\"}, optimizer = {type = "
+         "\"sgd\", learning_rate = 0.1, momentum = 0.9}" +
+         more + "}} {\n" + state("w", kernel, "kaiming_uniform") +
+         state("v", kernel, "kaiming_uniform") +
+         state("scale", channels, "constant, 1.0 : f64") +
+         state("bias", channels, "zeros") +
+         state("mean", channels, "zeros", "buffer") +
+         state("variance", channels, "constant, 1.0 : f64", "buffer") +
+         state("dense", dense, "kaiming_uniform") +
+         state("head", head, "kaiming_uniform") +
+         "gradus.graph @predict(%x: " + image + ") -> (logits: " + logits +
+         ") {\n" + read + "%0 = gradus.convolution %x, %w" + window +
+         "%1 = gradus.batch_norm %0, %scale, %bias mean %mean variance "
+         "%variance epsilon 1.0e-5 momentum 0.9 : " +
+         image + ", " + channels + "\n%2 = gradus.relu %1 : " + image +
+         "\n%3 = gradus.convolution %2, %v" + window +
+         "%4 = arith.addf %3, %2 : " + image +
+         "\n%5 = math.tanh %4 : " + image +
+         "\n%6 = gradus.reduce mean %5 axes [2, 3] : " + image + " -> " + rows +
+         "\n%7 = gradus.matmul %6, %dense : " + rows + ", " + dense + " -> " +
+         rows + "\n%8 = gradus.broadcast %bias dims [1] : " + channels +
+         " -> " + rows + "\n%9 = arith.addf %7, %8 : " + rows +
+         "\n%10 = gradus.gelu %9 : " + rows +
+         "\n%11 = gradus.matmul %10, %head transposed : " + rows + ", " + head +
+         " -> " + logits + "\ngradus.return %11 : " + logits + "\n}\n}\n";
+}
+
+NamedTensors batch(int64_t n, int64_t c, int64_t s, uint64_t seed) {
+  mlir::MLIRContext context;
+  mlir::Builder builder(&context);
+  auto image = mlir::RankedTensorType::get({n, c, s, s}, builder.getF32Type());
+  auto label = mlir::RankedTensorType::get({n}, builder.getI64Type());
+  return {{"x", randomTensor(image, seed)},
+          {"label", randomTensor(label, seed + 1, 10)}};
+}
+
+/// Gives both the same parameters, as large as layers begin with.
+template <typename One, typename Other>
+void setStates(One &one, Other &other, int64_t c) {
+  uint64_t seed = 40;
+  for (auto &[name, value] : one.states()) {
+    HostTensor start = value;
+    uint64_t state = seed++;
+    double reach = name == "w" || name == "v" ? 1 / std::sqrt(9.0 * c)
+                                              : 1 / std::sqrt(double(c));
+    if (name == "w" || name == "v" || name == "dense" || name == "head")
+      for (double &number : start.floats) {
+        state = state * 6364136223846793005 + 1442695040888963407;
+        // f32, as the runtime holds it
+        number = float(reach * (double(state >> 11) / 0x1p52 - 1));
+      }
+    one.setState(name, start);
+    other.setState(name, start);
+  }
+}
+
+/// Steps of both; each number of the last may be as far off as roundings that
+/// fall to the other side make it.
+void expectSameSteps(const std::string &precision, int64_t n, int64_t c,
+                     int64_t s, double tolerance, int steps = 3) {
+  std::string text = network(precision, n, c, s);
+  Compiled compiled(text);
+  Evaluated evaluated(text);
+  setStates(compiled, evaluated, c);
+  for (int step = 0; step < steps; ++step) {
+    NamedTensors inputs = batch(n, c, s, 7 * step);
+    auto found = compiled.run("train", inputs),
+         expected = evaluated.run("train", inputs);
+    EXPECT_NEAR(found["loss"].floats[0], expected["loss"].floats[0],
+                tolerance * expected["loss"].floats[0])
+        << precision << ", step " << step;
+  }
+  auto found = compiled.states(), expected = evaluated.states();
+  for (const char *name :
+       {"w", "v", "scale", "bias", "mean", "variance", "dense", "head"})
+    expectNear({{name, found[name]}}, {{name, expected[name]}}, tolerance,
+               tolerance * 0.2);
+}
+
+} // namespace
+
+TEST(Precision, StepsAreThoseOfTheEvaluator) {
+  expectSameSteps("f32", 3, 8, 6, 1e-5);
+  expectSameSteps("bf16", 3, 8, 6, 1e-2);
+  expectSameSteps("f16", 3, 8, 6, 2e-3);
+}
+
+TEST(Precision, StepsOfLibraryCallsAreThoseOfTheEvaluator) {
+  expectSameSteps("bf16", 4, 64, 16, 1e-2, 1);
+}
+
+TEST(Precision, LossesAreNearThoseOfF32) {
+  Compiled narrow(network("bf16", 4, 16, 8)), wide(network("f32", 4, 16, 8));
+  setStates(narrow, wide, 16);
+  for (int step = 0; step < 5; ++step) {
+    NamedTensors inputs = batch(4, 16, 8, 3 * step);
+    double found = narrow.run("train", inputs)["loss"].floats[0],
+           expected = wide.run("train", inputs)["loss"].floats[0];
+    EXPECT_NE(found, expected);
+    EXPECT_NEAR(found, expected, 0.02 * expected) << step;
+  }
+}
+
+/// Gradients of parameters and what the optimizer makes of them are no bf16
+/// numbers.
+TEST(Precision, ParametersHaveGradientsOfF32) {
+  Compiled compiled(network("bf16", 3, 8, 6));
+  compiled.run("train", batch(3, 8, 6, 1));
+  auto states = compiled.states();
+  for (const char *name : {"w", "dense", "head"}) {
+    int64_t fine = 0;
+    std::string slot = std::string("sgd/momentum/") + name;
+    ASSERT_TRUE(states.count(slot)) << slot;
+    for (double number : states[slot].floats) {
+      float narrow = float(number);
+      uint32_t bits;
+      std::memcpy(&bits, &narrow, sizeof bits);
+      fine += (bits & 0xffff) != 0;
+    }
+    EXPECT_GT(fine, int64_t(states[slot].floats.size() / 2)) << name;
+  }
+}
+
+/// With a scale that overflows f16 on the way back, steps change nothing and
+/// the scale is halved until they do.
+TEST(Precision, F16FindsItsLossScale) {
+  Compiled compiled(network(
+      "f16", 3, 8, 6,
+      ", loss_scale = {type = \"dynamic\", initial = 1.0e9, factor = 2.0, "
+      "growth_interval = 2 : i64, minimum = 1.0}"));
+  auto before = compiled.states();
+  double scale = 1e9;
+  int64_t skipped = 0, good = 0;
+  for (int step = 0; step < 24; ++step) {
+    compiled.run("train", batch(3, 8, 6, step));
+    auto states = compiled.states();
+    bool overflowed = states["skipped_steps"].integers[0] > skipped;
+    if (skipped == step && overflowed)
+      EXPECT_EQ(states["w"].floats, before["w"].floats) << step;
+    skipped += overflowed;
+    good = overflowed ? 0 : good + 1;
+    scale = overflowed ? scale / 2 : good == 2 ? scale * 2 : scale;
+    good %= 2;
+    EXPECT_EQ(states["loss_scale"].floats[0], float(scale)) << step;
+  }
+  EXPECT_GT(skipped, 3);
+  EXPECT_LT(skipped, 20);
+  EXPECT_NE(compiled.states()["w"].floats, before["w"].floats);
+}

@@ -1,0 +1,62 @@
+// RUN: gradus-opt %s --mixed-precision | FileCheck %s
+// RUN: gradus-opt %s --mixed-precision --autodiff -o /dev/null
+
+// Between products values are stored in 16 bits: batch norm and relu keep them,
+// a residual is added in f32 and rounded once. The logits stay as they are.
+// CHECK-LABEL: gradus.program @residual
+// CHECK:         gradus.convolution {{.*}} tensor<2x4x8x8xbf16>, tensor<4x4x3x3xbf16> -> tensor<2x4x8x8xf32>
+// CHECK-NEXT:    %[[C:.*]] = arith.truncf {{.*}} to tensor<2x4x8x8xbf16>
+// CHECK:         gradus.batch_norm %[[C]], {{.*}} : tensor<2x4x8x8xbf16>, tensor<4xf32>
+// CHECK:         %[[R:.*]] = gradus.relu {{.*}} : tensor<2x4x8x8xbf16>
+// CHECK-NEXT:    %[[W:.*]] = arith.extf %[[R]]
+// CHECK:         gradus.convolution %[[R]], {{.*}} tensor<4x4x1x1xbf16> -> tensor<2x4x8x8xf32>
+// CHECK:         %[[S:.*]] = arith.addf {{.*}}%[[W]] : tensor<2x4x8x8xf32>
+// CHECK-NEXT:    arith.truncf %[[S]]
+// CHECK:         gradus.relu
+// CHECK:         gradus.reduce mean {{.*}} tensor<2x4x8x8xf32>
+// CHECK:         %[[L:.*]] = gradus.matmul {{.*}} tensor<2x4xbf16>, tensor<3x4xbf16> -> tensor<2x3xf32>
+// CHECK-NEXT:    gradus.return %[[L]]
+gradus.program @residual attributes {recipe = {precision = "bf16"}} {
+  gradus.state @w : tensor<4x4x3x3xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.state @v : tensor<4x4x1x1xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.state @d : tensor<3x4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.state @s : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<constant, 1.0 : f64>}
+  gradus.graph @predict(%x: tensor<2x4x8x8xf32>) -> (logits: tensor<2x3xf32>) {
+    %w = gradus.read @w : tensor<4x4x3x3xf32>
+    %v = gradus.read @v : tensor<4x4x1x1xf32>
+    %d = gradus.read @d : tensor<3x4xf32>
+    %s = gradus.read @s : tensor<4xf32>
+    %0 = gradus.convolution %x, %w strides [1, 1] pads [1, 1] to [1, 1] dilations [1, 1] : tensor<2x4x8x8xf32>, tensor<4x4x3x3xf32> -> tensor<2x4x8x8xf32>
+    %1 = gradus.batch_norm %0, %s, %s mean %s variance %s epsilon 1.0e-5 : tensor<2x4x8x8xf32>, tensor<4xf32>
+    %2 = gradus.relu %1 : tensor<2x4x8x8xf32>
+    %3 = gradus.convolution %2, %v strides [1, 1] pads [0, 0] to [0, 0] dilations [1, 1] : tensor<2x4x8x8xf32>, tensor<4x4x1x1xf32> -> tensor<2x4x8x8xf32>
+    %4 = arith.addf %3, %2 : tensor<2x4x8x8xf32>
+    %5 = gradus.relu %4 : tensor<2x4x8x8xf32>
+    %6 = gradus.reduce mean %5 axes [2, 3] : tensor<2x4x8x8xf32> -> tensor<2x4xf32>
+    %7 = gradus.matmul %6, %d transposed : tensor<2x4xf32>, tensor<3x4xf32> -> tensor<2x3xf32>
+    gradus.return %7 : tensor<2x3xf32>
+  }
+}
+
+// What is added to an embedding stays f32, and a layer norm is f32.
+// CHECK-LABEL: gradus.program @stream
+// CHECK:         %[[P:.*]] = gradus.matmul {{.*}}xf16>, {{.*}}xf16> -> tensor<2x4xf32>
+// CHECK-NEXT:    %[[T:.*]] = arith.truncf %[[P]] {{.*}} to tensor<2x4xf16>
+// CHECK-NEXT:    %[[E:.*]] = arith.extf %[[T]]
+// CHECK-NEXT:    %[[X:.*]] = arith.addf %{{.*}}, %[[E]] : tensor<2x4xf32>
+// CHECK-NEXT:    gradus.layer_norm %[[X]], {{.*}} : tensor<2x4xf32>
+gradus.program @stream attributes {recipe = {precision = "f16"}} {
+  gradus.state @t : tensor<9x4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.state @w : tensor<4x4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.state @s : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<constant, 1.0 : f64>}
+  gradus.graph @predict(%i: tensor<2xi64>) -> (y: tensor<2x4xf32>) {
+    %t = gradus.read @t : tensor<9x4xf32>
+    %w = gradus.read @w : tensor<4x4xf32>
+    %s = gradus.read @s : tensor<4xf32>
+    %0 = gradus.gather %t at %i axis 0 : tensor<9x4xf32>, tensor<2xi64> -> tensor<2x4xf32>
+    %1 = gradus.matmul %0, %w : tensor<2x4xf32>, tensor<4x4xf32> -> tensor<2x4xf32>
+    %2 = arith.addf %0, %1 : tensor<2x4xf32>
+    %3 = gradus.layer_norm %2, %s {epsilon = 1.0e-5 : f64} : tensor<2x4xf32>, tensor<4xf32>
+    gradus.return %3 : tensor<2x4xf32>
+  }
+}
