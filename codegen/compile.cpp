@@ -9,6 +9,7 @@
 #include "codegen/sizes.h"
 #include "passes/losses.h"
 #include "passes/passes.h"
+#include "passes/recipe.h"
 
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -110,14 +111,22 @@ static llvm::Expected<ArtifactParts> planAndEmit(ProgramOp program,
   return parts;
 }
 
-/// Whether every target has instructions for products of bf16.
-static llvm::Expected<bool> computesNarrow(ArrayRef<std::string> targets) {
+/// Whether every target has instructions for products of bf16. Tells those who
+/// ask for 16 bits where that will cost them time.
+static llvm::Expected<bool> computesNarrow(ProgramOp program,
+                                           ArrayRef<std::string> targets) {
+  std::string precision = recipeOf(program).text("precision", "f32");
   bool all = true;
   for (const std::string &name : targets) {
     llvm::Expected<CpuTarget> target = cpuTarget(name);
     if (!target)
       return target.takeError();
     all &= target->bf16;
+    if (precision == "f16" || (precision == "bf16" && !target->bf16))
+      mlir::emitWarning(program.getLoc())
+          << "precision " << precision << ": target " << name
+          << " has no instructions for products of " << precision
+          << ", so that large steps take longer than in f32";
   }
   return all;
 }
@@ -176,7 +185,8 @@ gradus::compileProgram(ModuleOp module, const CompileOptions &options,
   CompileReport &figures = report ? *report : own;
   int64_t limit = recipeInteger(*programs.begin(), "memory_limit", 0);
   IndexLimits indices = indexLimits(*programs.begin());
-  llvm::Expected<bool> narrow = computesNarrow(options.targets);
+  llvm::Expected<bool> narrow =
+      computesNarrow(*programs.begin(), options.targets);
   if (!narrow)
     return narrow.takeError();
   if (failed(verifySizes(module)) || failed(runStages(module, "", *narrow)) ||
