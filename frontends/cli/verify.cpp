@@ -15,6 +15,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <optional>
 
 using namespace gradus::runtime;
 using nlohmann::ordered_json;
@@ -24,7 +25,7 @@ namespace {
 
 struct VerifyOptions {
   compiler::Request request;
-  double tolerance = 1e-4;
+  std::optional<double> tolerance; // by the precision where not given
   bool json = false;
 };
 
@@ -59,6 +60,10 @@ public:
 
   /// What it was run on, for the evaluator.
   const std::vector<compiler::Weight> &inputs() const { return inputs_; }
+
+  std::string precision() const {
+    return recipeOf(*session_).value("precision", "f32");
+  }
 
   std::vector<double> output(const std::string &name) const {
     const auto &outputs = session_->graphs()[graph_].outputs;
@@ -174,13 +179,20 @@ deviations(const CompiledStep &step,
   return nodes;
 }
 
+/// What roundings that fall to the other side make of sums of many: both sides
+/// round at the same places.
+double toleranceOf(const std::string &precision) {
+  return precision == "bf16" ? 5e-2 : precision == "f16" ? 1e-2 : 1e-4;
+}
+
 void run(VerifyOptions &options) {
   options.request.nodeOutputs = options.request.gradientOutputs = true;
   CompiledStep step(options.request);
+  double tolerance = options.tolerance.value_or(toleranceOf(step.precision()));
   auto all = deviations(
       step, take(compilerLibrary().evaluate(options.request, step.inputs())));
   auto tooFar = [&](const Deviation &each) {
-    return !(each.value <= options.tolerance);
+    return !(each.value <= tolerance);
   };
   auto first = std::find_if(all.begin(), all.end(), tooFar);
   auto largest = std::max_element(
@@ -197,7 +209,7 @@ void run(VerifyOptions &options) {
                  number("%.3g", first->value), " of ", first->measure, " (",
                  std::count_if(all.begin(), all.end(), tooFar), " of ",
                  all.size(), " values deviate by more than ",
-                 number("%.3g", options.tolerance), ")");
+                 number("%.3g", tolerance), ")");
   if (!options.json)
     std::printf("%zu values agree; the largest deviation is %.3g, of %s\n",
                 all.size(), largest->value, largest->place.c_str());
@@ -225,7 +237,8 @@ void addVerify(CLI::App &app) {
                       "Rule for weights whose data file is missing");
   command
       ->add_option("--tolerance", options->tolerance,
-                   "In parts of a value's largest element (1e-4)")
+                   "In parts of a value's largest element (1e-4; 0.05 in bf16, "
+                   "0.01 in f16)")
       ->check(notNegative());
   command->add_flag("--json", options->json, "One JSON object per value");
   command->callback([options] { run(*options); });

@@ -134,7 +134,7 @@ def adamw():
 
 
 def full_size(workload):
-    state, step, batch = peer_jax_models.stepper(workload.name, workload.optimizer())
+    state, step, batch = peer_jax_models.stepper(workload.network, workload.optimizer(), workload.precision)
     step = jax.jit(step, donate_argnums=0)
 
     def run(steps):

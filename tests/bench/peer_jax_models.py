@@ -13,6 +13,13 @@ import jax.numpy as jnp
 _keys = itertools.count()
 
 
+products = jnp.float32  # what products multiply; stepper() sets it
+
+
+def low(x):
+    return x.astype(products)
+
+
 def normal(*shape, scale=0.02):
     return jax.random.normal(jax.random.PRNGKey(next(_keys)), shape) * scale
 
@@ -30,10 +37,11 @@ def norm(width):
 
 
 def apply(layer, x):
-    return x @ layer["w"] + layer["b"]
+    return low(x) @ low(layer["w"]) + low(layer["b"])
 
 
 def cross_entropy(logits, labels):
+    logits = logits.astype(jnp.float32)
     return -jnp.mean(jnp.take_along_axis(jax.nn.log_softmax(logits), labels[..., None], -1))
 
 
@@ -48,12 +56,12 @@ def convolution(inputs, outputs, size):
 
 def convolve(layer, statistics, x, stride=1):
     pad = layer["w"].shape[0] // 2
-    x = jax.lax.conv_general_dilated(x, layer["w"], (stride, stride), [(pad, pad)] * 2,
-                                     dimension_numbers=("NHWC", "HWIO", "NHWC"))
+    x = jax.lax.conv_general_dilated(low(x), low(layer["w"]), (stride, stride), [(pad, pad)] * 2,
+                                     dimension_numbers=("NHWC", "HWIO", "NHWC")).astype(jnp.float32)
     mean, var = jnp.mean(x, (0, 1, 2)), jnp.var(x, (0, 1, 2))
     count = x.size // x.shape[-1]
     new = {"mean": 0.9 * statistics["mean"] + 0.1 * mean, "var": 0.9 * statistics["var"] + 0.1 * var * (count / (count - 1))}
-    return (x - mean) * (jax.lax.rsqrt(var + 1e-5) * layer["scale"]) + layer["bias"], new
+    return low((x - mean) * (jax.lax.rsqrt(var + 1e-5) * layer["scale"]) + layer["bias"]), new
 
 
 def residual(layers, statistics, x, stride):
@@ -134,7 +142,7 @@ def gpt(vocabulary, positions, width, layers, heads, batch, length):
             x = x + attention(layer, layer_norm(layer["norm1"], x, 1e-5), heads)
             hidden = jax.nn.gelu(apply(layer["up"], layer_norm(layer["norm2"], x, 1e-5)), approximate=True)
             x = x + apply(layer["down"], hidden)
-        return cross_entropy(layer_norm(p["norm"], x, 1e-5) @ p["tokens"].T, labels), statistics
+        return cross_entropy(low(layer_norm(p["norm"], x, 1e-5)) @ low(p["tokens"].T), labels), statistics
 
     batch = integers(vocabulary, batch, length), integers(vocabulary, batch, length)
     return transformer(vocabulary, positions, width, layers), {}, loss, batch
@@ -199,8 +207,10 @@ def adamw(settings, parameters):
     return {"first": zeros[0], "second": zeros[1], "count": jnp.float32(0)}, update
 
 
-def stepper(name, settings):
+def stepper(name, settings, precision):
     """(state, step(state, batch) -> (state, loss), batch) of a whole training step."""
+    global products
+    products = {"f32": jnp.float32, "bf16": jnp.bfloat16}[precision]
     parameters, statistics, loss, batch = MAKERS[name]()
     slots, update = {"sgd": sgd, "adamw": adamw}[settings["type"]](settings, parameters)
 

@@ -50,7 +50,8 @@ def training(workload, made, how):
     optimizer = optimizer_of(workload.optimizer(), model.parameters())
 
     def forward(inputs, target):
-        return loss_of(model(*inputs), target)
+        with torch.autocast("cpu", torch.bfloat16, enabled=workload.precision == "bf16"):
+            return loss_of(model(*inputs), target)
 
     if how == "compile":
         forward = torch.compile(forward)
@@ -77,7 +78,7 @@ def load(workload, how):
     if workload.name == "adamw-30m":
         step = adamw(how)
     elif workload.group == workloads.FULL_SIZE:
-        step = training(workload, full_size(workload.name), how)
+        step = training(workload, full_size(workload.network), how)
     else:
         step = training(workload, lenet() if workload.name == "lenet5" else mlp(), how)
 

@@ -117,6 +117,7 @@ def compile_seconds(workload, artifact, times, initialize=None):
     recipe = ["--recipe", os.path.join(workloads.MODELS, workload.recipe)] if workload.recipe else []
     sizes = [word for size in workload.dims for word in ("--dim", size)]
     rule = ["--initialize", initialize] if initialize else []
+    rule += ["--set", f"precision={workload.precision}"] if workload.precision != "f32" else []
     command = [os.path.join(BUILD, "bin", "gradus"), "compile", os.path.join(workloads.MODELS, workload.model), *recipe,
                *sizes, *rule, "-o", artifact]
     shortest = float("inf")
@@ -190,7 +191,7 @@ def bench(workload, peers, probe):
     workers = list(ready(itertools.chain(own, start_peers(workload) if peers else [])))
     measure(workload, workers, probe)
     state = common_state(workers, probe)
-    result = {"workload": workload.name, "what": workload.what, "precision": "f32", "goal": workload.goal, "state": state,
+    result = {"workload": workload.name, "what": workload.what, "precision": workload.precision, "goal": workload.goal, "state": state,
               "frameworks": {worker.name: summary(worker, state, probe) for worker in workers}}
     if workload.name == "adamw-30m":
         elements = sum(rows * columns for rows, columns in workloads.ADAMW_SHAPES)

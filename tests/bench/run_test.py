@@ -54,7 +54,7 @@ class Choice(unittest.TestCase):
         self.assertNotIn("resnet50", self.names())
         self.assertNotIn("lenet5", self.names(full_size=True))
         self.assertEqual(self.names("resnet50"), ["resnet50"])
-        self.assertEqual(self.names("resnet", full_size=True), ["resnet18-cifar", "resnet50"])
+        self.assertEqual(self.names("resnet", full_size=True), ["resnet18-cifar", "resnet50", "resnet18-cifar-bf16"])
 
 
 class Ratios(unittest.TestCase):

@@ -1,8 +1,8 @@
-"""What the bench runs. Every framework does the same arithmetic in float32."""
+"""What the bench runs. Every framework does the same arithmetic: in float32, or products in bfloat16 of float32 parameters."""
 
 import json
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 MODELS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "models")
 CASES = "../../data/models"  # from there
@@ -25,6 +25,11 @@ class Workload:
     bounds: str = "10"  # of integer inputs, see gradus_worker.c
     group: str = ""
     dims: tuple = ()  # sizes of the model's symbolic dimensions
+    precision: str = "f32"
+
+    @property
+    def network(self):
+        return self.name.removesuffix(f"-{self.precision}")
 
     def optimizer(self):
         with open(os.path.join(MODELS, self.recipe)) as file:
@@ -33,6 +38,11 @@ class Workload:
 
 def full_size(name, what, model, recipe, bounds, dims=()):
     return Workload(name, what, model, recipe, 1, 20, bounds=bounds, group=FULL_SIZE, dims=dims)
+
+
+def narrow(workload):
+    """The same with 16-bit products: PyTorch by autocast."""
+    return replace(workload, name=f"{workload.name}-bf16", what=f"{workload.what}, bf16", precision="bf16")
 
 
 WORKLOADS = [
@@ -52,4 +62,5 @@ WORKLOADS = [
     full_size("bert-base", "BERT-base, masked language model, 8 x 128 tokens, AdamW", f"{CASES}/bert-base/model_dynshape.onnx",
               "transformer.json", "30522,attention_mask=2,token_type_ids=2", ("batch=8", "seq=128")),
 ]
+WORKLOADS += [narrow(workload) for workload in WORKLOADS if workload.name in ("resnet18-cifar", "gpt-d256")]
 BY_NAME = {workload.name: workload for workload in WORKLOADS}

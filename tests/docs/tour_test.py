@@ -33,8 +33,7 @@ def plain(line):
 class Tour(unittest.TestCase):
     def test_each_command_prints_what_the_page_shows(self):
         with tempfile.TemporaryDirectory() as folder:
-            for name in os.listdir(DIGITS):
-                shutil.copy(os.path.join(DIGITS, name), folder)
+            shutil.copytree(DIGITS, folder, dirs_exist_ok=True)
             path = os.path.join(BUILD, "bin") + os.pathsep + os.environ["PATH"]
             for command, shown in consoles(read("docs/tour.md")):
                 done = subprocess.run(["bash", "-c", command], cwd=folder, capture_output=True, text=True,

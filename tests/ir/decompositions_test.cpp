@@ -57,6 +57,22 @@ void decomposeAll(GraphOp graph) {
   }
 }
 
+/// What an op makes of 16 bits is rounded once; the evaluator leaves it exact.
+void roundResults(GraphOp graph, MutableArrayRef<HostTensor> results) {
+  for (auto [value, result] : llvm::zip(graph.getReturned(), results)) {
+    auto type = dyn_cast<FloatType>(getElementTypeOrSelf(value.getType()));
+    if (!type || type.getWidth() >= 32)
+      continue;
+    for (double &number : result.floats) {
+      bool inexact;
+      llvm::APFloat rounded(number);
+      rounded.convert(type.getFloatSemantics(),
+                      llvm::APFloat::rmNearestTiesToEven, &inexact);
+      number = rounded.convertToFloat();
+    }
+  }
+}
+
 class Decomposition : public ::testing::TestWithParam<Row> {};
 
 } // namespace
@@ -72,6 +88,7 @@ TEST_P(Decomposition, ComputesWhatTheOpComputes) {
   auto inputs = randomInputs(graph, bits, GetParam().range);
   StateMap states;
   auto expected = evaluateGraph(graph, inputs, states);
+  roundResults(graph, *expected);
   decomposeAll(graph);
   ASSERT_TRUE(succeeded(verify(*module)));
   auto found = evaluateGraph(graph, inputs, states);

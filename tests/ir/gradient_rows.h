@@ -112,7 +112,7 @@ inline const Row rows[] = {
     {"%a: tensor<3x4xf64>, %b: tensor<3x4xf64>", "%y = arith.minnumf %a, %b : tensor<3x4xf64>"},
     {"%c: tensor<3x4xi1>, %a: tensor<3x4xf64>, %b: tensor<3x4xf64>", "%y = arith.select %c, %a, %b : tensor<3x4xi1>, tensor<3x4xf64>"},
     {"%a: tensor<5xf32>", "%y = arith.extf %a : tensor<5xf32> to tensor<5xf64>"},
-    {"%a: tensor<5xf64>", "%y = arith.truncf %a : tensor<5xf64> to tensor<5xbf16>"},
+    {"%a: tensor<5xf64>", "%y = arith.truncf %a : tensor<5xf64> to tensor<5xf32>"},
 
     {"%a: tensor<2x3xf64>", "%y = math.absf %a : tensor<2x3xf64>"},
     {"%a: tensor<2x3xf64>", "%y = math.acos %a : tensor<2x3xf64>", small},

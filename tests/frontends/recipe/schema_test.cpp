@@ -36,12 +36,12 @@ TEST(RecipeSchema, DescribesWhatSeveralKeysShareOnce) {
 }
 
 TEST(RecipeSchema, TakesTheValuesThatTheReaderTakesAndNamesTheOthers) {
-  const json &field = kSchema["properties"]["precision"];
+  const json &field = kSchema["properties"]["boost"];
   const json &taken = field["enum"];
   std::string help = field["description"];
-  for (std::string name : {"f32", "bf16", "f16"}) {
+  for (std::string name : {"O0", "O1", "O2", "O3"}) {
     bool reads =
-        gradus::recipe::read("{}", "", {"precision=" + name}).status().ok();
+        gradus::recipe::read("{}", "", {"boost=" + name}).status().ok();
     EXPECT_EQ(std::count(taken.begin(), taken.end(), name), reads) << name;
     size_t unbuilt = help.find("(not built yet: ");
     EXPECT_EQ(help.find(" " + name, unbuilt) == help.npos, reads) << help;
