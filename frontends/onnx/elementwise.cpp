@@ -168,12 +168,23 @@ absl::StatusOr<double> ratioOf(const Importer &importer, const Node &node) {
   return node.error("its ratio is ", value, ", expected 0 to 1");
 }
 
+/// Whether the node is of an export for inference; before opset 12 all are.
+bool isInferenceForm(const Importer &importer, const Node &node) {
+  if (node.opset() < 12 || node.input(2).empty())
+    return true;
+  const Constant *training = importer.constant(node, 2);
+  return training && llvm::is_contained(training->tensor.integers, 0);
+}
+
 /// The identity, unless training drops something: as the node says, or as the
 /// recipe says of all.
 absl::Status dropout(Importer &importer, const Node &node) {
   importer.defineUnsupported(node, 1, "mask");
   GRADUS_ASSIGN_OR_RETURN(double ratio, ratioOf(importer, node));
-  ratio = importer.recipeNumber("dropout").value_or(ratio);
+  std::optional<double> wanted = importer.recipeNumber("dropout");
+  if (!wanted && isInferenceForm(importer, node))
+    importer.countIdleDropout();
+  ratio = wanted.value_or(ratio);
   if (ratio == 0)
     return identity(importer, node);
   GRADUS_ASSIGN_OR_RETURN(Value input, importer.value(node, 0));

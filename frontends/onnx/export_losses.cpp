@@ -5,10 +5,12 @@
 #include "frontends/onnx/export_losses.h"
 
 #include "frontends/message.h"
+#include "frontends/onnx/export_constants.h"
 #include "frontends/onnx/onnx.pb.h"
 #include "frontends/onnx/problems.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/Regex.h"
 
 #include <set>
@@ -36,18 +38,31 @@ bool isOneOf(const NodeProto &node, std::initializer_list<StringRef> ops) {
   return llvm::is_contained(ops, StringRef(node.op_type()));
 }
 
-bool isNormalization(const NodeProto &node) {
-  return StringRef(node.op_type()).ends_with("Normalization");
+/// Only an export for training has training forms, and it merges nothing.
+bool isInTraining(const NodeProto &node) {
+  if (node.op_type() == "Dropout")
+    return node.input_size() > 2;
+  return node.op_type() == "BatchNormalization" && node.output_size() > 1;
 }
+
+struct Use {
+  const NodeProto *node;
+  int input;
+};
 
 class Losses {
 public:
-  explicit Losses(ModelFile &file) : file_(file), graph_(file.graph()) {
-    for (const NodeProto &node : graph_.node()) {
-      torchExport_ |= StringRef(node.name()).starts_with("node_");
+  explicit Losses(ModelFile &file)
+      : file_(file), graph_(file.graph()), torchExport_(isTorchExport(graph_)),
+        constants_(exportConstants(file)) {
+    for (const NodeProto &node : graph_.node())
       for (int input = 0; input < node.input_size(); ++input)
         users_[node.input(input)].push_back({&node, input});
-    }
+    for (const TensorProto &tensor : graph_.initializer())
+      initializers_.insert(tensor.name());
+    isWhole_ = llvm::any_of(graph_.node(), [&](const NodeProto &node) {
+      return torchExport_ ? showsNoFolding(node) : isInTraining(node);
+    });
   }
 
   std::vector<std::string> all() {
@@ -63,8 +78,11 @@ private:
   void findUnnamed();
   void findMerged();
   void findUntied();
+  bool showsNoFolding(const NodeProto &node) const;
   bool isFoldedNorm(const NodeProto &node) const;
   bool isTrainable(const TensorProto &tensor);
+  bool isUnnamed(const TensorProto &tensor);
+  bool isMerged(const TensorProto &tensor);
   bool areCopies(const TensorProto &a, const TensorProto &b);
   const char *advice() const {
     return torchExport_ ? kExportWhole : kScriptWhole;
@@ -72,10 +90,21 @@ private:
 
   ModelFile &file_;
   const ::onnx::GraphProto &graph_;
-  bool torchExport_ = false;
-  llvm::StringMap<std::vector<std::pair<const NodeProto *, int>>> users_;
+  bool torchExport_, isWhole_ = false; // isWhole_: certain to be so
+  std::set<std::string> constants_;
+  llvm::StringMap<std::vector<Use>> users_;
+  llvm::StringSet<> initializers_;
   std::vector<std::string> found_;
 };
+
+//===-- whole files -------------------------------------------------------===//
+
+/// Optimizing turns constants into initializers, and transposes weights.
+bool Losses::showsNoFolding(const NodeProto &node) const {
+  if (isOneOf(node, {"Transpose", "Identity"}) && node.input_size() == 1)
+    return initializers_.contains(node.input(0));
+  return node.op_type() == "Constant";
+}
 
 //===-- batch normalization -----------------------------------------------===//
 
@@ -118,39 +147,78 @@ bool Losses::isTrainable(const TensorProto &tensor) {
          bytes->drop_front(4) != bytes->drop_back(4);
 }
 
+/// The name of a value by the operation that gave it: `embedding_1`. Those
+/// without a number could be a parameter's own; in a whole file they are.
+static StringRef operationOf(StringRef name) {
+  static const llvm::Regex made(
+      "^(val|alias|embedding|expand|slice|unsqueeze|squeeze|view|reshape|"
+      "permute|transpose|t|add|sub|mul|div|cat|clone|select|repeat|index|"
+      "index_select|_to_copy|exp|neg|log|softmax)(_[0-9]+)?$");
+  llvm::SmallVector<StringRef> parts;
+  return made.match(name, &parts) ? parts[1] : StringRef();
+}
+
+bool Losses::isUnnamed(const TensorProto &tensor) {
+  StringRef name = tensor.name();
+  if (constants_.count(tensor.name()) || name.starts_with("onnx::Conv_"))
+    return false;
+  bool isCertain = isMadeUp(name) || name.contains('_') || !isWhole_;
+  return isMadeUp(name) || (isCertain && !operationOf(name).empty());
+}
+
+static bool isLayer(const NodeProto &node) {
+  return isOneOf(
+      node, {"MatMul", "Gemm", "Conv", "ConvTranspose", "LSTM", "GRU", "RNN"});
+}
+
+static bool isArithmetic(const NodeProto &node) {
+  return isOneOf(node, {"Add", "Sub", "Mul", "Div", "PRelu"});
+}
+
+static bool isVector(const TensorProto &tensor) {
+  return llvm::count_if(tensor.dims(), [](int64_t n) { return n > 1; }) == 1;
+}
+
+/// A parameter in another shape or order; a layer's weight is, unless it is the
+/// result of arithmetic.
+static bool isRearranged(const TensorProto &tensor, const Use &use) {
+  StringRef operation = operationOf(tensor.name());
+  bool isPlain = llvm::is_contained<StringRef>(
+      {"", "val", "t", "transpose", "permute", "view", "reshape", "unsqueeze",
+       "squeeze", "clone", "_to_copy", "alias"},
+      operation);
+  if (isLayer(*use.node))
+    return use.input > 0 && isPlain;
+  return isPlain && operation != "alias" && isVector(tensor) &&
+         isArithmetic(*use.node);
+}
+
 /// Weights of a layer train as well under another name and transposed; a value
 /// that was computed of parameters does not.
 void Losses::findUnnamed() {
-  static const llvm::Regex made(
-      "^(onnx::[A-Za-z]+_[0-9]+|(val|alias|embedding|expand|slice|unsqueeze|"
-      "squeeze|view|reshape|permute|transpose|t|add|sub|mul|div|cat|clone|"
-      "select|repeat|index|index_select|_to_copy|exp|neg|log|softmax)"
-      "(_[0-9]+)?)$");
   std::vector<std::string> renamed, computed;
   for (const TensorProto &tensor : graph_.initializer()) {
     auto users = users_.find(tensor.name());
-    if (users == users_.end() || !made.match(tensor.name()) ||
-        StringRef(tensor.name()).starts_with("onnx::Conv_") ||
-        !isTrainable(tensor))
+    if (users == users_.end() || !isUnnamed(tensor))
       continue;
-    auto [node, input] = users->second.front();
-    bool isWeight =
-        input > 0 && isOneOf(*node, {"MatMul", "Gemm", "Conv", "ConvTranspose",
-                                     "LSTM", "GRU", "RNN"});
-    (isWeight ? renamed : computed).push_back(quoted(tensor.name()));
+    if (isRearranged(tensor, users->second.front()))
+      renamed.push_back(quoted(tensor.name()));
+    else if (isTrainable(tensor))
+      computed.push_back(quoted(tensor.name()));
   }
   if (!computed.empty())
     found_.push_back(message(
         plural(computed.size(), "initializer holds a value",
                "initializers hold values"),
-        " computed of parameters, such as looked-up positions, in place of the "
-        "parameters (",
+        " computed of parameters, such as looked-up positions or normalized "
+        "weights, in place of the parameters (",
         few(computed), "), so training them is training something else",
         advice()));
   if (!renamed.empty())
     found_.push_back(message(
-        plural(renamed.size(), "weight is a transposed or packed copy",
-               "weights are transposed or packed copies"),
+        plural(renamed.size(),
+               "weight is a transposed, reshaped or packed copy",
+               "weights are transposed, reshaped or packed copies"),
         " without the model's own name (", few(renamed),
         "): trained under that name, and `trainable`, `groups` and --weights "
         "cannot say the model's",
@@ -159,25 +227,45 @@ void Losses::findUnnamed() {
 
 //===-- one for two, two for one ------------------------------------------===//
 
+/// Where parameters stand that start equal: scales, biases, slopes, weights.
+static bool isPlaceOfParameter(const TensorProto &tensor, const Use &use) {
+  if (StringRef(use.node->op_type()).ends_with("Normalization"))
+    return use.input == 1 || use.input == 2;
+  if (isArithmetic(*use.node))
+    return isVector(tensor) || !isMadeUp(tensor.name());
+  return isLayer(*use.node) && use.input > 0;
+}
+
+/// In files of TorchScript the names that merged parameters had are left, as
+/// outputs of Identity. Elsewhere all that tells merging from sharing is that
+/// all elements are equal, as in parameters that have not been trained.
+bool Losses::isMerged(const TensorProto &tensor) {
+  auto users = users_.find(tensor.name());
+  if (users == users_.end() || tensor.dims_size() == 0 ||
+      constants_.count(tensor.name()) || !holdsOneValue(file_, tensor))
+    return false;
+  std::set<const NodeProto *> nodes;
+  int names = 0;
+  for (const Use &use : users->second)
+    if (use.node->op_type() == "Identity" && use.node->output_size() == 1)
+      names += users_.contains(use.node->output(0));
+    else if (isPlaceOfParameter(tensor, use))
+      nodes.insert(use.node);
+  return torchExport_ ? nodes.size() > 1 : names + !nodes.empty() > 1;
+}
+
 void Losses::findMerged() {
   std::vector<std::string> names;
-  for (const TensorProto &tensor : graph_.initializer()) {
-    auto users = users_.find(tensor.name());
-    if (users == users_.end() || tensor.data_type() != TensorProto::FLOAT ||
-        tensor.dims_size() != 1)
-      continue;
-    if (llvm::count_if(users->second, [](const auto &use) {
-          return isNormalization(*use.first);
-        }) > 1)
+  for (const TensorProto &tensor : graph_.initializer())
+    if (!isWhole_ && isMerged(tensor))
       names.push_back(quoted(tensor.name()));
-  }
-  if (!names.empty() && torchExport_)
+  if (!names.empty())
     found_.push_back(message(
         plural(names.size(), "parameter serves", "parameters serve"),
-        " several normalizations (", few(names),
-        "): parameters of equal initial values have been merged, and would be "
-        "trained as one",
-        advice()));
+        " several layers (", few(names),
+        "): unless the model shares them, the exporter has merged parameters "
+        "of equal initial values, which would be trained as one",
+        advice(), ", or after the first step of training"));
 }
 
 bool areTransposed(StringRef left, StringRef right, int64_t rows,

@@ -10,10 +10,10 @@ namespace gradus::onnx {
 /// A sentence for each kind of loss that the file shows, with the names and how
 /// to export it instead; none for a file that has everything.
 ///
-/// Batch normalizations folded into convolutions; weights that are transposed
-/// or packed copies without their names; tables replaced by values computed of
-/// them; parameters of equal values merged into one; a tied weight that has
-/// become two.
+/// Batch normalizations folded into convolutions; weights that are transposed,
+/// reshaped or packed copies without their names; tables and weights replaced
+/// by values computed of them; parameters of equal values merged into one; a
+/// tied weight that has become two.
 std::vector<std::string> exportLosses(ModelFile &file);
 
 } // namespace gradus::onnx

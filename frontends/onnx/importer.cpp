@@ -3,6 +3,7 @@
 
 #include "frontends/onnx/importer.h"
 
+#include "frontends/onnx/export_constants.h"
 #include "frontends/onnx/onnx.pb.h"
 #include "frontends/onnx/size_limits.h"
 
@@ -32,16 +33,21 @@ bool mayBeTrained(llvm::StringRef name, int64_t rank,
   if (rank > 0)
     return true;
   bool isMember = name.contains('.') && name.find_first_of("/:") == name.npos;
-  return isMember || llvm::any_of(trainable, [&](const std::string &pattern) {
-           return pattern != "*" && matches(pattern, name);
-         });
+  return isMember || isNamed(trainable, name);
+}
+
+bool isNamed(const std::vector<std::string> &patterns, llvm::StringRef name) {
+  return llvm::any_of(patterns, [&](const std::string &pattern) {
+    return pattern != "*" && matches(pattern, name);
+  });
 }
 
 Importer::Importer(ModelFile &file, const ImportOptions &options,
                    ProgramOp program, GraphOp graph)
     : builder(OpBuilder::atBlockTerminator(&graph.getBody().front())),
       file_(file), options_(options), program_(program), graph_(graph),
-      initialWeights_(file.graph(), options.initialize, context()) {}
+      initialWeights_(file.graph(), options.initialize, context()),
+      exportConstants_(exportConstants(file)) {}
 
 Location Importer::location(const Node &node) const {
   return NameLoc::get(StringAttr::get(&context(), node.name()));
@@ -50,10 +56,16 @@ Location Importer::location(const Node &node) const {
 //===-- definitions -------------------------------------------------------===//
 
 /// Floats that may be trained are states; the rest is constant.
+bool Importer::isState(const TensorProto &tensor, Type element) const {
+  return isa<FloatType>(element) &&
+         mayBeTrained(tensor.name(), tensor.dims_size(), options_.trainable) &&
+         (!exportConstants_.count(tensor.name()) ||
+          isNamed(options_.trainable, tensor.name()));
+}
+
 absl::Status Importer::defineInitializer(const TensorProto &tensor) {
   GRADUS_ASSIGN_OR_RETURN(RankedTensorType type, file_.type(tensor, context()));
-  if (isa<FloatType>(type.getElementType()) &&
-      mayBeTrained(tensor.name(), type.getRank(), options_.trainable)) {
+  if (isState(tensor, type.getElementType())) {
     entries_[tensor.name()].state = &tensor;
     return absl::OkStatus();
   }
@@ -417,6 +429,13 @@ void Importer::explainInferenceForm() const {
         << " batch normalizations are in inference form; training uses the "
            "statistics of the batch (\"freeze_batch_norm\": true keeps the "
            "running ones)";
+  if (idleDropouts_ && options_.recipe && options_.recipe.contains("loss"))
+    emitWarning(UnknownLoc::get(&context()))
+        << idleDropouts_
+        << (idleDropouts_ == 1 ? " dropout is in inference form and does"
+                               : " dropouts are in inference form and do")
+        << " nothing in training (\"dropout\": 0.1 in the recipe lets every "
+           "dropout drop so much)";
 }
 
 std::optional<double> Importer::recipeNumber(llvm::StringRef key) const {
@@ -441,10 +460,11 @@ Role Importer::roleOf(llvm::StringRef name) const {
 
 absl::Status Importer::checkPatterns() const {
   auto used = [&](const std::string &pattern) {
-    return pattern == "*" ||
-           llvm::any_of(states_, [&](const std::string &name) {
-             return matches(pattern, name);
-           });
+    auto isMeant = [&](const std::string &name) {
+      return matches(pattern, name);
+    };
+    return pattern == "*" || llvm::any_of(states_, isMeant) ||
+           llvm::any_of(exportConstants_, isMeant);
   };
   for (const auto &[key, patterns] :
        {std::pair("trainable", &options_.trainable),

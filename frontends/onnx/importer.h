@@ -25,6 +25,9 @@ bool matches(llvm::StringRef pattern, llvm::StringRef name);
 bool mayBeTrained(llvm::StringRef name, int64_t rank,
                   const std::vector<std::string> &trainable);
 
+/// True if a pattern other than * names it.
+bool isNamed(const std::vector<std::string> &patterns, llvm::StringRef name);
+
 class Importer {
 public:
   Importer(ModelFile &file, const ImportOptions &options, ProgramOp program,
@@ -108,7 +111,9 @@ public:
   bool makeBuffer(mlir::Value value);
   /// Remembers a normalization that the file has in inference form.
   void countInferenceForm() { ++inferenceForms_; }
-  /// Says in one line how training treats such normalizations.
+  /// Remembers a dropout that does nothing, as the file has it.
+  void countIdleDropout() { ++idleDropouts_; }
+  /// Says in a line each how training treats such nodes.
   void explainInferenceForm() const;
 
   /// A number of the recipe, where it has one under the key.
@@ -137,6 +142,7 @@ private:
   absl::StatusOr<Entry *> find(const Node &node, int input);
   absl::StatusOr<const Entry *> find(const Node &node, int input) const;
   absl::Status defineInitializer(const ::onnx::TensorProto &tensor);
+  bool isState(const ::onnx::TensorProto &tensor, mlir::Type element) const;
   bool unsignedLikeInputs(const Node &node, int output,
                           mlir::Type element) const;
   absl::StatusOr<mlir::Value> materialize(Entry &entry,
@@ -150,8 +156,8 @@ private:
   GraphOp graph_;
   InitialWeights initialWeights_;
   llvm::StringMap<Entry> entries_;
-  std::set<std::string> states_;
-  int inferenceForms_ = 0;
+  std::set<std::string> states_, exportConstants_;
+  int inferenceForms_ = 0, idleDropouts_ = 0;
 };
 
 } // namespace gradus::onnx

@@ -2,6 +2,7 @@
 
 #include "frontends/onnx/inventory.h"
 
+#include "frontends/onnx/export_constants.h"
 #include "frontends/onnx/export_losses.h"
 #include "frontends/onnx/importer.h"
 #include "frontends/onnx/onnx.pb.h"
@@ -77,6 +78,9 @@ ModelInventory inventoryOf(ModelFile &file, const ImportOptions &options) {
   ModelInventory result;
   std::set<std::string> used = usedNames(file.graph()),
                         kept = statistics(file.graph());
+  for (const std::string &constant : exportConstants(file))
+    if (!isNamed(options.trainable, constant))
+      kept.insert(constant);
   for (const ::onnx::TensorProto *each : file.initializers()) {
     const ::onnx::TensorProto &tensor = *each;
     if (!isFloat(tensor) ||

@@ -181,6 +181,26 @@ class Table(nn.Module):
         return self.body(x).reshape(-1, 4, 1) + self.t[self.index]
 
 
+class Dropping(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body, self.head, self.drop = nn.Linear(6, 4), nn.Linear(4, 2), nn.Dropout(0.5)
+
+    def forward(self, x):
+        return self.head(self.drop(torch.relu(self.body(self.drop(x)))))
+
+
+class GroupNorms(nn.Module):
+    """Fresh, so that scales and biases of groups are ones and zeros."""
+
+    def __init__(self):
+        super().__init__()
+        self.groups, self.rows = nn.GroupNorm(2, 4), nn.LayerNorm(3, elementwise_affine=False)
+
+    def forward(self, image):
+        return self.rows(self.groups(image))
+
+
 def strip(path):
     model = onnx.load(path)
     for part in [model, model.graph, *model.graph.node, *model.graph.initializer, *model.graph.input, *model.graph.output,
@@ -225,6 +245,9 @@ def main():
     export("recurrent_default", Recurrent(), torch.randn(2, 3, 3), dynamo=True)
     export("reparametrized_default", Reparametrized(), rows, dynamo=True)
     export("table_whole", Table(), rows, dynamo=True, optimize=False)
+    training = {"dynamo": False, "training": torch.onnx.TrainingMode.TRAINING}
+    export("dropping_old", Dropping(), rows, opset_version=11, **training)
+    export("group_norms_default", GroupNorms(), torch.randn(2, 4, 3, 3), dynamo=True)
 
 
 if __name__ == "__main__":

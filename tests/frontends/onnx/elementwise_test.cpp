@@ -3,6 +3,7 @@
 #include "small_model.h"
 
 #include "mlir/AsmParser/AsmParser.h"
+#include "mlir/IR/Diagnostics.h"
 
 using namespace gradus;
 using namespace gradus::testing;
@@ -120,6 +121,40 @@ TEST(Elementwise, DropsInTrainingForm) {
 TEST(Elementwise, DropsWhatTheRecipeSays) {
   EXPECT_EQ(ratios(dropout(0.5, false), "{dropout = 0.25}"), (Values{0.25}));
   EXPECT_EQ(ratios(dropout(0.5, true), "{dropout = 0.0}"), Values());
+}
+
+/// What the import of a model notes, with a recipe.
+static std::string notes(const std::string &path, const char *recipe) {
+  mlir::DialectRegistry registry;
+  registerDialects(registry);
+  mlir::MLIRContext context(registry);
+  std::string words;
+  mlir::ScopedDiagnosticHandler handler(&context,
+                                        [&](mlir::Diagnostic &diagnostic) {
+                                          words += diagnostic.str();
+                                          return mlir::success();
+                                        });
+  ImportOptions options;
+  options.recipe =
+      mlir::cast<mlir::DictionaryAttr>(mlir::parseAttribute(recipe, &context));
+  EXPECT_TRUE(importOnnx(path, options, context).ok());
+  return words;
+}
+
+TEST(Elementwise, SaysHowManyDropoutsDoNothing) {
+  const char *loss = "{loss = {type = \"mse\"}}";
+  std::string words = " nothing in training (\"dropout\": 0.1 in the recipe "
+                      "lets every dropout drop so much)";
+  EXPECT_EQ(
+      notes(GRADUS_SOURCE_DIR "/tests/data/exports/dropping_old.onnx", loss),
+      "2 dropouts are in inference form and do" + words);
+  EXPECT_EQ(notes(dropout(0.5, false).write(), loss),
+            "1 dropout is in inference form and does" + words);
+  EXPECT_EQ(notes(dropout(0.5, true).write(), loss), "");
+  EXPECT_EQ(notes(dropout(0.5, false).write(), "{}"), "");
+  EXPECT_EQ(notes(dropout(0.5, false).write(),
+                  "{loss = {type = \"mse\"}, dropout = 0.2}"),
+            "");
 }
 
 TEST(Elementwise, RefusesARatioThatIsNone) {

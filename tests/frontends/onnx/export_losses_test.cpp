@@ -20,6 +20,18 @@ static Losses lossesOf(const std::string &path) {
 static const std::string kExport =
     "; export with torch.onnx.export(..., dynamo=True, optimize=False)";
 
+static const std::string kScript =
+    "; export with torch.onnx.export(..., dynamo=False, "
+    "training=torch.onnx.TrainingMode.TRAINING, do_constant_folding=False)";
+
+static std::string merged(const char *which, const std::string &advice) {
+  return which +
+         std::string(": unless the model shares them, the exporter has merged "
+                     "parameters of equal initial values, which would be "
+                     "trained as one") +
+         advice + ", or after the first step of training";
+}
+
 TEST(ExportLosses, AreNoneInWholeFiles) {
   for (const auto &entry : std::filesystem::recursive_directory_iterator(
            GRADUS_SOURCE_DIR "/tests/data/models"))
@@ -30,7 +42,8 @@ TEST(ExportLosses, AreNoneInWholeFiles) {
           entry.path(), GRADUS_SOURCE_DIR "/tests/data");
       EXPECT_EQ(lossesOf(path), Losses()) << path;
     }
-  for (const char *name : {"norm_whole", "tied_whole", "two_heads"})
+  for (const char *name :
+       {"norm_whole", "tied_whole", "two_heads", "table_whole"})
     EXPECT_EQ(lossesOf(std::string("exports/") + name + ".onnx"), Losses());
 }
 
@@ -48,10 +61,8 @@ TEST(ExportLosses, OfBatchNormsFoldedByTorchScript) {
       lossesOf("exports/norm_script.onnx"),
       Losses{"2 batch normalizations have been folded into the convolutions "
              "before them (nodes \"/conv1/Conv\", \"/conv2/Conv\"), so their "
-             "parameters are gone and they cannot be trained; export with "
-             "torch.onnx.export(..., dynamo=False, "
-             "training=torch.onnx.TrainingMode.TRAINING, "
-             "do_constant_folding=False)"});
+             "parameters are gone and they cannot be trained" +
+             kScript});
 }
 
 TEST(ExportLosses, OfTiedComputedMergedAndRenamedParameters) {
@@ -59,18 +70,67 @@ TEST(ExportLosses, OfTiedComputedMergedAndRenamedParameters) {
       lossesOf("exports/tied_default.onnx"),
       (Losses{
           "2 initializers hold values computed of parameters, such as "
-          "looked-up positions, in place of the parameters (\"embedding_1\", "
-          "\"alias\"), so training them is training something else" +
+          "looked-up positions or normalized weights, in place of the "
+          "parameters (\"embedding_1\", \"alias\"), so training them is "
+          "training something else" +
               kExport,
-          "2 weights are transposed or packed copies without the model's own "
-          "name (\"val_7\", \"val_11\"): trained under that name, and "
+          "2 weights are transposed, reshaped or packed copies without the "
+          "model's own name (\"val_7\", \"val_11\"): trained under that name, "
+          "and "
           "`trainable`, `groups` and --weights cannot say the model's" +
               kExport,
-          "2 parameters serve several normalizations (\"norm1.weight\", "
-          "\"norm1.bias\"): parameters of equal initial values have been "
-          "merged, and would be trained as one" +
-              kExport,
+          merged("2 parameters serve several layers (\"norm1.weight\", "
+                 "\"norm1.bias\")",
+                 kExport),
           "\"head.weight\" and \"val_11\" hold the same values: a tied weight "
           "has become two copies, which training moves apart" +
               kExport}));
+}
+
+TEST(ExportLosses, OfParametersMergedByTorchExport) {
+  Losses found = lossesOf("exports/scaled_default.onnx");
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].find("1 weight is a transposed, reshaped or packed copy "
+                          "without the model's own name (\"val_7\")"),
+            0u)
+      << found[0];
+  EXPECT_EQ(found[1], merged("3 parameters serve several layers (\"norm1\", "
+                             "\"gain1\", \"val_7\")",
+                             kExport));
+}
+
+TEST(ExportLosses, OfParametersMergedByTorchScript) {
+  EXPECT_EQ(lossesOf("exports/scaled_script.onnx"),
+            Losses{merged("4 parameters serve several layers (\"norm1\", "
+                          "\"gain1\", \"body1.bias\", \"slope1.weight\")",
+                          kScript)});
+}
+
+TEST(ExportLosses, OfBiasesOfAttentionsMergedIntoOne) {
+  Losses found = lossesOf("exports/attending_default.onnx");
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[1],
+            merged("1 parameter serves several layers (\"first.in_proj_bias\")",
+                   kExport));
+}
+
+TEST(ExportLosses, OfScalesMergedBesideTheirStatistics) {
+  for (auto [name, advice] : {std::pair("fresh_norms_default", kExport),
+                              std::pair("fresh_norms_script", kScript)})
+    EXPECT_EQ(lossesOf(std::string("exports/") + name + ".onnx"),
+              Losses{merged("2 parameters serve several layers "
+                            "(\"norm1.weight\", \"norm1.bias\")",
+                            advice)});
+  // What only a normalization's own statistics shared is not merged.
+  EXPECT_EQ(lossesOf("exports/fresh_norm_script.onnx"), Losses());
+  EXPECT_EQ(lossesOf("exports/plain_norms_default.onnx"), Losses());
+}
+
+TEST(ExportLosses, OfWeightsComputedOfParameters) {
+  EXPECT_EQ(lossesOf("exports/reparametrized_default.onnx"),
+            Losses{"2 initializers hold values computed of parameters, such as "
+                   "looked-up positions or normalized weights, in place of the "
+                   "parameters (\"div\", \"mul\"), so training them is "
+                   "training something else" +
+                   kExport});
 }

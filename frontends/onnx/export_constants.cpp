@@ -1,0 +1,71 @@
+// By name, values and all uses together: each alone is true of parameters, too.
+
+#include "frontends/onnx/export_constants.h"
+
+#include "frontends/onnx/onnx.pb.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Regex.h"
+
+namespace gradus::onnx {
+
+using llvm::StringRef;
+using ::onnx::GraphProto;
+using ::onnx::NodeProto;
+using ::onnx::TensorProto;
+
+bool isMadeUp(StringRef name) {
+  static const llvm::Regex made("^(val|onnx::[A-Za-z]+)_[0-9]+$");
+  return made.match(name);
+}
+
+bool isTorchExport(const GraphProto &graph) {
+  return llvm::any_of(graph.node(), [](const NodeProto &node) {
+    return StringRef(node.name()).starts_with("node_");
+  });
+}
+
+bool holdsOneValue(ModelFile &file, const TensorProto &tensor) {
+  std::string storage;
+  absl::StatusOr<StringRef> bytes = file.floatBytes(tensor, storage);
+  return bytes.ok() && bytes->size() >= sizeof(float) &&
+         bytes->drop_front(sizeof(float)) == bytes->drop_back(sizeof(float));
+}
+
+/// Whether a constant that is one of the node's inputs may stand there, and a
+/// parameter without its name may not.
+static bool isPlaceOfConstant(const NodeProto &node, int input,
+                              const TensorProto &tensor) {
+  StringRef op = node.op_type();
+  if (op == "LSTM" || op == "GRU" || op == "RNN")
+    return input > 4; // initial_h and initial_c
+  if (op.ends_with("Normalization"))
+    return input == 1 || input == 2;
+  static constexpr StringRef kElementwise[] = {"Add", "Sub", "Mul", "Div",
+                                               "Pow", "Max", "Min", "Where"};
+  return tensor.dims_size() == 1 && tensor.dims(0) == 1 &&
+         llvm::is_contained(kElementwise, op);
+}
+
+std::set<std::string> exportConstants(ModelFile &file) {
+  llvm::StringMap<const TensorProto *> candidates;
+  bool torchExport = isTorchExport(file.graph());
+  for (const TensorProto &tensor : file.graph().initializer())
+    if (StringRef name = tensor.name();
+        tensor.dims_size() > 0 && isMadeUp(name) &&
+        (torchExport || name.starts_with("onnx::")) &&
+        holdsOneValue(file, tensor))
+      candidates[name] = &tensor;
+  std::set<std::string> constants, others;
+  for (const NodeProto &node : file.graph().node())
+    for (int input = 0; input < node.input_size(); ++input)
+      if (auto found = candidates.find(node.input(input));
+          found != candidates.end())
+        (isPlaceOfConstant(node, input, *found->second) ? constants : others)
+            .insert(node.input(input));
+  for (const std::string &name : others)
+    constants.erase(name);
+  return constants;
+}
+
+} // namespace gradus::onnx

@@ -1,0 +1,27 @@
+// Initializers that no parameter went into: numbers of the model's code, which
+// an exporter has made into tensors.
+#pragma once
+
+#include "frontends/onnx/model_file.h"
+
+#include <set>
+
+namespace gradus::onnx {
+
+/// `val_68`, `onnx::Mul_12`: what exporters call what has no name in the model.
+bool isMadeUp(llvm::StringRef name);
+
+/// Whether torch.export wrote the file, which calls nodes `node_...`.
+bool isTorchExport(const ::onnx::GraphProto &graph);
+
+/// Whether all elements are known to be the same float.
+bool holdsOneValue(ModelFile &file, const ::onnx::TensorProto &tensor);
+
+/// Names of float initializers of rank 1 or more that are made up, hold one
+/// value, and stand where the model's own parameters would have their names: a
+/// factor or term of one element (the scale of attention), states that
+/// recurrent layers start from, scale and bias of a normalization. Not slopes,
+/// kernels and vectors of channels, which are made of parameters.
+std::set<std::string> exportConstants(ModelFile &file);
+
+} // namespace gradus::onnx
