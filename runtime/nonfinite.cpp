@@ -37,10 +37,11 @@ std::vector<uint32_t> buffersWritten(const artifact::KernelCommand &kernel,
   return written;
 }
 
+/// `kernels` may be null where no command calls one.
 std::vector<uint32_t> buffersWritten(const artifact::Command &command,
-                                     const artifact::CodeHeader &kernels) {
+                                     const artifact::CodeHeader *kernels) {
   if (const auto *kernel = command.kind_as_KernelCommand())
-    return buffersWritten(*kernel, kernels);
+    return buffersWritten(*kernel, *kernels);
   if (const auto *copy = command.kind_as_CopyCommand())
     return {copy->destination()};
   std::vector<uint32_t> written;
@@ -107,7 +108,7 @@ std::string NonfiniteSearch::spoiledState() const {
 
 bool NonfiniteSearch::wrote(const artifact::Command &command,
                             bool infinity) const {
-  const artifact::CodeHeader &kernels = *plan_.artifact().kernels(plan_.plan());
+  const artifact::CodeHeader *kernels = plan_.artifact().kernels(plan_.plan());
   for (uint32_t buffer : buffersWritten(command, kernels))
     if (holds(buffer, infinity))
       return true;

@@ -70,12 +70,22 @@ nlohmann::ordered_json BestMetric::toJson() const {
   return json;
 }
 
+/// A whole number of an object, 0 where there is none.
+static int64_t countAt(const nlohmann::json &json, const char *key) {
+  auto found = json.find(key);
+  return found != json.end() && found->is_number_integer()
+             ? found->get<int64_t>()
+             : 0;
+}
+
 void BestMetric::restore(const nlohmann::json &json) {
-  if (json.value("metric", "") != name_ ||
-      json.value("larger", !larger_) != larger_)
+  auto is = [&](const char *key, const nlohmann::json &wanted) {
+    return json.contains(key) && json[key] == wanted;
+  };
+  if (!is("metric", name_) || !is("larger", larger_))
     return;
-  stale_ = json.value("stale", int64_t(0));
-  step_ = json.value("step", int64_t(0));
+  stale_ = countAt(json, "stale");
+  step_ = countAt(json, "step");
   if (json.contains("value") && json["value"].is_number())
     value_ = json["value"].get<double>();
 }

@@ -34,7 +34,8 @@ public:
   std::string text() const;
 
   nlohmann::ordered_json toJson() const;
-  /// Goes on from a checkpoint's; another metric's is not taken.
+  /// Goes on from a checkpoint's; another metric's, or what is none, is not
+  /// taken.
   void restore(const nlohmann::json &json);
 
 private:

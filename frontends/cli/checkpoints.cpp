@@ -156,6 +156,21 @@ static std::optional<int64_t> stepOf(const std::string &name,
   return step;
 }
 
+bool isKeptName(const std::string &file, const std::string &checkpoint) {
+  namespace fs = std::filesystem;
+  std::error_code none;
+  auto folderOf = [&](const std::string &path) {
+    return fs::weakly_canonical(fs::absolute(path, none).parent_path(), none);
+  };
+  std::string real =
+      fs::weakly_canonical(fs::absolute(file, none), none).string();
+  for (const std::string &path : {file, real})
+    if (stepOf(fs::path(path).filename().string(), checkpoint) &&
+        folderOf(path) == folderOf(checkpoint))
+      return true;
+  return false;
+}
+
 /// Removes all but the last ones up to this step. Those of later steps are of
 /// a run that was taken up again before them: this one will get there.
 void Checkpoints::prune(int64_t done) const {

@@ -36,6 +36,10 @@ struct CheckpointOptions {
 /// lenet.safetensors and "best": lenet.best.safetensors.
 std::string siblingPath(const std::string &path, const std::string &word);
 
+/// Whether a file has a name that --keep gives checkpoints beside `checkpoint`
+/// (lenet.step440.safetensors), as it stands or behind its links.
+bool isKeptName(const std::string &file, const std::string &checkpoint);
+
 class Checkpoints {
 public:
   using Notes = std::map<std::string, std::string>;

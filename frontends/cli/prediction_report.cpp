@@ -32,6 +32,21 @@ std::string textAt(const nlohmann::json &object, const char *key,
              : fallback;
 }
 
+/// Whether there was an update of the parameters, which is when their averages
+/// begin. What counts updates is the counter of the steps that were not
+/// skipped, or of all.
+bool hasUpdates(const Session &session) {
+  int counter = session.findState("accepted_steps");
+  if (counter < 0)
+    counter = session.findState("step");
+  int64_t steps = 0;
+  if (counter < 0 ||
+      !session.readState(session.states()[counter].name, &steps, sizeof(steps))
+           .ok())
+    return false;
+  return steps >= recipeOf(session).value("accumulation", int64_t(1));
+}
+
 void takeAverages(Session &session) {
   for (const StateInfo &state : session.states()) {
     std::string name = state.name;
@@ -69,7 +84,7 @@ PredictionReport::PredictionReport(Session &session, int evaluation,
   if (compared_.size() > 1)
     for (Compared &each : compared_)
       each.prefix = outputInfo(each).name + "_";
-  if (averaged && !compared_.empty())
+  if (averaged && !compared_.empty() && hasUpdates(session))
     takeAverages(session);
 }
 

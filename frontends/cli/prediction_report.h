@@ -14,7 +14,8 @@ namespace gradus::cli {
 class PredictionReport {
 public:
   /// For the graph `evaluation` of a session. If `averaged`, the session's
-  /// parameters become their averages, so that predictions are of these. Empty
+  /// parameters become their averages, so that predictions are of these; before
+  /// the first update there are none, and they stay. Empty
   /// where the recipe's loss compares no classes (at most 1000) and no numbers.
   PredictionReport(runtime::Session &session, int evaluation, bool averaged);
 

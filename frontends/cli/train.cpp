@@ -129,7 +129,11 @@ void Training::plan() {
                    " samples, but one batch takes ", feed_.batch(),
                    "; compile with --dim batch=", feed_.samples(), " or less");
   int64_t epochs = options_.epochs ? options_.epochs : 1;
-  total_ = options_.steps ? options_.steps : epochs * perEpoch_;
+  if (options_.steps)
+    total_ = options_.steps;
+  else if (__builtin_mul_overflow(epochs, perEpoch_, &total_))
+    throw badInput("--epochs ", epochs, ": of ", perEpoch_,
+                   " steps each are more steps than can be counted");
   start_ = done_ = session_->stepCount();
   if (start_ < 0)
     throw badInput(options_.session.resume.empty() ? options_.session.artifact
@@ -295,8 +299,8 @@ void Training::judge() {
 void Training::endEpoch(Progress &progress) {
   test(progress);
   progress.clear();
-  log_->epoch({epochOf(done_ - 1) + 1, (total_ + perEpoch_ - 1) / perEpoch_,
-               done_, figures_.figures(), tested_,
+  log_->epoch({epochOf(done_ - 1) + 1, epochOf(total_ - 1) + 1, done_,
+               figures_.figures(), tested_,
                epochSeconds_ / std::max<int64_t>(1, epochSteps_)});
   if (done_ % perEpoch_ == 0) // else a later run goes on with the epoch
     figures_.clear();

@@ -104,6 +104,18 @@ void addTrainOptions(CLI::App &command, TrainOptions &options) {
                    "NaN or an infinity (several times slower)");
 }
 
+/// Files of names that --keep writes, and removes, would not last.
+static void checkKept(const CheckpointOptions &checkpoint,
+                      const std::vector<UsedFile> &others) {
+  for (const UsedFile &file : others)
+    if (checkpoint.keep && !file.path.empty() &&
+        isKeptName(file.path, checkpoint.path))
+      throw badInput(file.role, " ", file.path,
+                     ": has a name of the checkpoints that --keep writes and "
+                     "removes beside ",
+                     checkpoint.path, "; give it another one");
+}
+
 static void checkFiles(const TrainOptions &options) {
   std::vector<UsedFile> inputs = dataFiles("--data", options.data);
   for (const UsedFile &file : dataFiles("--eval", options.eval))
@@ -117,6 +129,8 @@ static void checkFiles(const TrainOptions &options) {
     outputs.push_back({"--best", siblingPath(checkpoint, "best")});
   // The checkpoint may go on in the file of --resume, which has been read.
   checkOutputFiles(outputs, inputs);
+  inputs.push_back({"--log", options.log});
+  checkKept(options.checkpoint, inputs);
   checkOutputFiles({{"--log", options.log}},
                    {{"--resume", options.session.resume}});
 }

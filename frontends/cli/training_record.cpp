@@ -54,18 +54,20 @@ ordered_json EpochFigures::toJson() const {
 
 void EpochFigures::restore(const json &json) {
   clear();
-  if (!json.is_object() || !json.contains("sums") || !json["sums"].is_array())
+  auto has = [&](const char *key) { return json.contains(key); };
+  if (!has("sums") || !json["sums"].is_array() || !has("steps") ||
+      !json["steps"].is_number_integer())
     return;
   for (const auto &sum : json["sums"]) {
     if (!sum.is_array() || sum.size() != 3 || !sum[0].is_string() ||
-        !sum[2].is_number())
+        !sum[2].is_number_integer())
       return clear();
     double value = sum[1].is_number()
                        ? sum[1].get<double>()
                        : std::numeric_limits<double>::quiet_NaN();
     sums_.push_back({sum[0].get<std::string>(), value, sum[2].get<int64_t>()});
   }
-  steps_ = json.value("steps", int64_t(0));
+  steps_ = json["steps"].get<int64_t>();
 }
 
 std::string TrainingRecord::text() const {

@@ -3,6 +3,9 @@
 #include "compiled.h"
 #include "runtime/gradus.h"
 
+#include <filesystem>
+#include <unistd.h>
+
 using namespace gradus;
 
 namespace {
@@ -67,11 +70,13 @@ TEST_F(Api, SetsTheLearningRateBetweenSteps) {
 }
 
 TEST_F(Api, KeepsTheRateThatWasSetInItsCheckpoints) {
-  std::string path = testing::TempDir() + "gradus_rate.safetensors";
+  std::string path = testing::TempDir() + "gradus_rate." +
+                     std::to_string(getpid()) + ".safetensors";
   setRate(0.125);
   ASSERT_EQ(gradus_save_checkpoint(session, path.c_str()), GRADUS_OK);
   gradus_free(session);
   session = load();
   ASSERT_EQ(gradus_load_checkpoint(session, path.c_str()), GRADUS_OK);
   EXPECT_EQ(step(), 0.125);
+  std::filesystem::remove(path);
 }

@@ -5,11 +5,10 @@ import re
 import signal
 import subprocess
 import sys
-import time
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from resumed_training import DATA, EVAL, EVERYTHING, GRADUS, Folder, run  # noqa: E402
+from resumed_training import DATA, EVAL, EVERYTHING, GRADUS, Folder, run, wait_for  # noqa: E402
 
 
 class Resume(unittest.TestCase):
@@ -60,10 +59,12 @@ class Resume(unittest.TestCase):
         for number in (signal.SIGINT, signal.SIGTERM):
             self.folder = Folder("resume_signal")
             artifact, state = self.folder.compile("net.gradus", **EVERYTHING), self.folder.at("c.safetensors")
-            command = [GRADUS, "train", artifact, *DATA, "--steps", "30000", "--checkpoint", state]
+            log = self.folder.at("c.jsonl")
+            command = [GRADUS, "train", artifact, *DATA, "--steps", "30000", "--log", log, "--checkpoint", state]
             run([*command[:-1], self.folder.at("whole.safetensors")])
+            os.remove(log)
             process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-            time.sleep(0.3)
+            wait_for(log, process)
             process.send_signal(number)
             said = process.communicate()[1]
             self.assertEqual(process.returncode, 130, said)

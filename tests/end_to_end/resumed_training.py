@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import subprocess
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.abspath(os.path.join(HERE, "..", ".."))
@@ -82,6 +83,12 @@ class Folder:
         for line in lines:
             line.pop("ms_per_step", None)
         return lines
+
+
+def wait_for(path, process):
+    """Until a file has something in it, or the process that is to write it has ended."""
+    while process.poll() is None and not (os.path.exists(path) and os.path.getsize(path)):
+        time.sleep(0.005)
 
 
 def run(command, code=0):

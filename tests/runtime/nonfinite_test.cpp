@@ -76,6 +76,20 @@ TEST_F(Search, TellsTheInfinityThatANaNCameFrom) {
             "model's /add, /more, wrote nan");
 }
 
+TEST_F(Search, NeedsNoKernels) {
+  TestArtifact copies;
+  std::vector<std::unique_ptr<gradus::artifact::CommandT>> only;
+  only.push_back(std::move(copies.train().commands[1]));
+  copies.train().commands = std::move(only);
+  copies.kernels.kernels.clear();
+  auto artifact = Artifact::fromBytes(copies.bytes(), "copies");
+  ASSERT_TRUE(artifact.ok()) << artifact.status().message();
+  session = *Session::create(*artifact, {.threads = 1});
+  session->searchNonfinite(true);
+  EXPECT_EQ(found(1), "");
+  EXPECT_EQ(found(NAN), "the input x has nan");
+}
+
 TEST_F(Search, IsOverWhenTurnedOff) {
   session->searchNonfinite(false);
   EXPECT_EQ(found(NAN), "");

@@ -255,7 +255,9 @@ uint32_t TestArtifact::addArena(int64_t floats) {
 }
 
 std::vector<uint8_t> TestArtifact::bytes() const {
-  std::vector<uint8_t> kernelBytes = buildKernels(kernels);
+  std::vector<uint8_t> kernelBytes;
+  if (!kernels.kernels.empty())
+    kernelBytes = buildKernels(kernels);
   Layout layout{{&constants, &weights, &code, &kernelBytes},
                 std::vector<uint64_t>(4)};
   size_t size = buildHeader(header, layout).size();

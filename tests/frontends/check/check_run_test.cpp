@@ -13,6 +13,7 @@
 
 #include <fstream>
 #include <set>
+#include <unistd.h>
 
 extern "C" gradus::compiler::Compiler *gradus_compiler();
 
@@ -96,7 +97,8 @@ INSTANTIATE_TEST_SUITE_P(models, Recorded, ::testing::ValuesIn(allRuns()),
 TEST(CheckRun, SeesALossThatIsALittleOff) {
   auto folder = std::filesystem::path(GRADUS_SOURCE_DIR "/tests/data/models") /
                 "mlp_regression";
-  auto copy = std::filesystem::temp_directory_path() / "gradus_check_run_test";
+  auto copy = std::filesystem::temp_directory_path() /
+              ("gradus_check_run_test." + std::to_string(getpid()));
   std::filesystem::remove_all(copy);
   std::filesystem::copy(folder, copy);
   Json description = Json::parse(std::ifstream(folder / "case.json"));

@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <fstream>
+#include <unistd.h>
 
 namespace gradus::check {
 namespace {
@@ -35,7 +36,8 @@ protected:
   }
   ~ComparisonTest() override { fs::remove_all(folder_); }
 
-  fs::path folder_ = fs::temp_directory_path() / "gradus_comparison_test";
+  fs::path folder_ = fs::temp_directory_path() /
+                     ("gradus_comparison_test." + std::to_string(getpid()));
   std::optional<RecordedCase> recorded_;
   std::optional<Comparison> comparison_;
 };

@@ -6,6 +6,7 @@
 #include "absl/strings/str_join.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 extern "C" gradus::compiler::Compiler *gradus_compiler();
 
@@ -39,7 +40,8 @@ struct Recording {
   }
 
   RecordRequest request;
-  fs::path folder = fs::temp_directory_path() / "gradus_record_test";
+  fs::path folder = fs::temp_directory_path() /
+                    ("gradus_record_test." + std::to_string(getpid()));
 };
 
 } // namespace

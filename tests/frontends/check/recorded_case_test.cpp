@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <unistd.h>
 
 namespace gradus::check {
 namespace {
@@ -21,7 +22,8 @@ struct Written {
     std::ofstream(folder / "case.json") << json;
   }
   ~Written() { fs::remove_all(folder); }
-  fs::path folder = fs::temp_directory_path() / "gradus_recorded_case_test";
+  fs::path folder = fs::temp_directory_path() /
+                    ("gradus_recorded_case_test." + std::to_string(getpid()));
 };
 
 TEST(RecordedCase, FindsCasesBelowAFolder) {

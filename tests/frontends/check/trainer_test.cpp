@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 
 #include <fstream>
+#include <unistd.h>
 
 namespace gradus::check {
 namespace {
@@ -37,7 +38,8 @@ struct Ones {
   }
 
   std::vector<float> values;
-  fs::path folder = fs::temp_directory_path() / "gradus_trainer_test";
+  fs::path folder = fs::temp_directory_path() /
+                    ("gradus_trainer_test." + std::to_string(getpid()));
   std::optional<RecordedCase> recorded;
 };
 

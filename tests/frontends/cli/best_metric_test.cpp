@@ -70,6 +70,21 @@ TEST(BestMetric, GoesOnFromACheckpointOfTheSameMetric) {
   EXPECT_FALSE(other.value() || turned.value());
 }
 
+TEST(BestMetric, BeginsAnewWhereACheckpointHasNone) {
+  for (const char *text :
+       {"null", "[]", "3", R"({"metric": 5, "larger": true})",
+        R"({"metric": "accuracy", "larger": "yes", "value": 1})"}) {
+    BestMetric best("accuracy");
+    best.restore(nlohmann::json::parse(text));
+    EXPECT_FALSE(best.value()) << text;
+  }
+  BestMetric best("accuracy");
+  best.restore(nlohmann::json::parse(
+      R"({"metric": "accuracy", "larger": true, "stale": "x", "step": [], "value": 0.5})"));
+  EXPECT_EQ(best.stale(), 0);
+  EXPECT_EQ(best.value(), 0.5);
+}
+
 TEST(BestMetric, SaysWhatItDoesNotKnow) {
   EXPECT_EQ(refusal("recall"),
             "--best recall: evaluation gives loss, accuracy");

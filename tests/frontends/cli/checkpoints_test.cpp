@@ -64,6 +64,21 @@ TEST(SiblingPath, KeepsFolderAndExtension) {
   EXPECT_EQ(siblingPath(".hidden", "best"), ".hidden.best");
 }
 
+TEST_F(CheckpointFiles, HaveNamesThatOtherFilesMustNotHave) {
+  auto isKept = [&](const std::string &name) {
+    return isKeptName((folder / name).string(), options.path);
+  };
+  EXPECT_TRUE(isKept("a.b.step12.safetensors"));
+  EXPECT_TRUE(
+      isKept("../" + folder.filename().string() + "/a.b.step12.safetensors"));
+  EXPECT_FALSE(isKept("a.b.safetensors"));
+  EXPECT_FALSE(isKept("a.b.stepx.safetensors"));
+  EXPECT_FALSE(isKept("other/a.b.step12.safetensors"));
+  std::ofstream(folder / "a.b.step12.safetensors") << "other";
+  fs::create_symlink("a.b.step12.safetensors", folder / "link");
+  EXPECT_TRUE(isKept("link"));
+}
+
 TEST_F(CheckpointFiles, AreDueByStepsOrEpochs) {
   options.every = "4steps";
   EXPECT_EQ(make().stepsUntilDue(5), 3);

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <unistd.h>
 
 using namespace gradus::cli;
 
@@ -44,7 +45,8 @@ TEST(EventFile, WritesWhatTensorBoardWrites) {
 }
 
 TEST(EventFile, IsNewInItsFolder) {
-  std::string folder = testing::TempDir() + "gradus_events/run";
+  std::string folder =
+      testing::TempDir() + "gradus_events." + std::to_string(getpid()) + "/run";
   std::filesystem::remove_all(folder);
   for (int runs = 1; runs <= 2; ++runs) {
     EventFile file(folder, runs == 1 ? std::nullopt : std::optional(4));
@@ -53,7 +55,7 @@ TEST(EventFile, IsNewInItsFolder) {
     EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}),
               runs);
   }
-  std::filesystem::remove_all(folder);
+  std::filesystem::remove_all(std::filesystem::path(folder).parent_path());
 }
 
 TEST(EventFile, SaysWhereItCannotWrite) {

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 
 #include <filesystem>
+#include <unistd.h>
 
 using namespace gradus::cli;
 using testing::HasSubstr;
@@ -37,8 +38,9 @@ TEST(TrainingLog, PrintsJsonWhereAProgramReads) {
 }
 
 TEST(TrainingLog, WritesStepsToItsFile) {
-  std::string path =
-      (std::filesystem::temp_directory_path() / "gradus_log.jsonl").string();
+  std::string path = (std::filesystem::temp_directory_path() /
+                      ("gradus_log." + std::to_string(getpid()) + ".jsonl"))
+                         .string();
   TrainingLog(path, std::nullopt, false).step(7, 1, {{"loss", 2}});
   TrainingLog(path, /*from=*/7, false).step(8, 1, {{"loss", 1}});
   std::ifstream file(path);

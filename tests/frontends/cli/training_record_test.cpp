@@ -51,7 +51,9 @@ TEST(EpochFigures, KeepNaN) {
 }
 
 TEST(EpochFigures, AreNoneWhereTheTextIsNone) {
-  for (const char *text : {"null", "[]", R"({"sums": [[1]], "steps": 3})"}) {
+  for (const char *text : {"null", "[]", R"({"sums": [[1]], "steps": 3})",
+                           R"({"sums": [], "steps": "x"})", R"({"sums": []})",
+                           R"({"sums": [["loss", 1, "x"]], "steps": 3})"}) {
     EpochFigures figures;
     figures.restore(nlohmann::json::parse(text));
     EXPECT_TRUE(figures.empty()) << text;
