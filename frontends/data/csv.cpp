@@ -112,7 +112,7 @@ runtime::Status Rows::readQuoted(std::string &cell) {
 struct Numbers {
   std::vector<size_t> places; // of the columns
   std::vector<double> values;
-  std::string notNumber, notInteger;
+  std::string notNumber, notInteger, notF32;
 
   void add(const std::string &cell, int64_t line, const std::string &header);
 };
@@ -134,6 +134,10 @@ void Numbers::add(const std::string &cell, int64_t line,
     notInteger = inWords("line ", line, ", column '", header,
                          "': expected an integer, found ", quotedCell(cell));
   }
+  if (notF32.empty() && std::isinf(static_cast<float>(value)))
+    notF32 = inWords("line ", line, ", column '", header,
+                     "': expected a number in the range of f32, found ",
+                     quotedCell(cell));
   values.push_back(value);
 }
 
@@ -153,7 +157,8 @@ Column toColumn(Numbers numbers, const std::string &name, int64_t samples,
           values,
           Meaning::text,
           numbers.notNumber,
-          numbers.notInteger};
+          numbers.notInteger,
+          numbers.notF32};
 }
 
 /// Reads all rows but the header; returns how many there are.

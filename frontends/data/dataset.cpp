@@ -53,6 +53,16 @@ single(runtime::StatusOr<Column> column) {
   return std::vector<Column>{*std::move(column)};
 }
 
+/// Images, and labels beside them whose name they cannot have.
+runtime::StatusOr<std::vector<Column>>
+withLabels(runtime::StatusOr<std::vector<Column>> columns) {
+  GRADUS_TRY(columns.status());
+  if (columns->size() == 2 && (*columns)[0].name == (*columns)[1].name)
+    return invalid("its images cannot be named '", (*columns)[0].name,
+                   "', which is the name of its labels; write another NAME=");
+  return columns;
+}
+
 /// A .bin file is one of tokens if it says so or cannot be CIFAR's; without a
 /// name it is CIFAR's.
 runtime::StatusOr<std::vector<Column>> readBin(const Argument &argument,
@@ -64,7 +74,7 @@ runtime::StatusOr<std::vector<Column>> readBin(const Argument &argument,
   }
   if (!argument.name.empty() && !isCifar(file.bytes))
     return single(readTokens(file, argument.name, false));
-  return readCifar(file, image);
+  return withLabels(readCifar(file, image));
 }
 
 runtime::StatusOr<std::vector<Column>> readCsvFile(const Argument &argument,
@@ -80,7 +90,7 @@ runtime::StatusOr<std::vector<Column>> readCsvFile(const Argument &argument,
 runtime::StatusOr<std::vector<Column>> readBytes(const Argument &argument) {
   std::string image = argument.name.empty() ? "image" : argument.name;
   if (std::error_code none; std::filesystem::is_directory(argument.path, none))
-    return readImageFolder(argument.path, image);
+    return withLabels(readImageFolder(argument.path, image));
   GRADUS_ASSIGN(FileBytes file, readFile(argument.path));
   auto endsIn = [&](absl::string_view ending) {
     return absl::EndsWith(argument.path, ending);
@@ -124,6 +134,17 @@ void markPixels(Column &column) {
     column.meaning = Meaning::pixels;
 }
 
+/// What is said of single cells.
+constexpr std::string Column::*kNotes[] = {
+    &Column::notNumber, &Column::notInteger, &Column::notF32};
+
+/// Says which of several files a cell is in.
+void nameFile(Column &column, const std::string &path) {
+  for (auto note : kNotes)
+    if (!(column.*note).empty())
+      column.*note = inWords(path, ": ", column.*note);
+}
+
 bool canContinue(const Column &present, const Column &column) {
   return !column.type.shape.empty() && present.meaning == column.meaning &&
          sameSamples(present.type, column.type);
@@ -143,7 +164,7 @@ Column join(const Column &first, const Column &second) {
     files->insert(files->end(), second.files->begin(), second.files->end());
     joined.files = files;
   }
-  for (auto note : {&Column::notNumber, &Column::notInteger})
+  for (auto note : kNotes)
     if ((joined.*note).empty())
       joined.*note = second.*note;
   return joined;
@@ -161,6 +182,8 @@ Dataset::open(const std::vector<std::string> &arguments) {
     GRADUS_ASSIGN(std::vector<Column> columns, readColumns(argument));
     for (Column &column : columns) {
       markPixels(column);
+      if (arguments.size() > 1)
+        nameFile(column, argument.path);
       GRADUS_TRY(at(dataset.add(std::move(column)), argument.path));
     }
   }

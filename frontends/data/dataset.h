@@ -34,9 +34,10 @@ struct Column {
   std::span<const uint8_t> bytes;
   std::shared_ptr<const void> owner;
   Meaning meaning = Meaning::values;
-  // Of text, the first cell that is no number, and the first that is no
-  // integer: what is wrong and where; empty if there is none.
-  std::string notNumber = "", notInteger = "";
+  // Of text, the first cell that is no number, the first that is no integer and
+  // the first beyond the range of f32: what is wrong and where; empty if there
+  // is none.
+  std::string notNumber = "", notInteger = "", notF32 = "";
   // Of files, their paths.
   std::shared_ptr<const std::vector<std::string>> files = nullptr;
 };

@@ -132,6 +132,9 @@ runtime::StatusOr<Column> ofText(const Column &text, const TensorInfo &input) {
   if (!real && !text.notInteger.empty())
     return invalid(text.notInteger, ", which is what input '", input.name,
                    "' takes");
+  if (input.type.dtype == DType::f32 && !text.notF32.empty())
+    return invalid(text.notF32, ", which is what input '", input.name,
+                   "' takes");
   if (input.type.dtype == DType::i32 && !fitsI32(text))
     return invalid("tensor '", text.name,
                    "' has an integer beyond 32 bits; "

@@ -38,7 +38,12 @@ static runtime::StatusOr<FileBytes> unpackGzip(const std::string &path) {
       return invalid(path, ": the gzip data hold more than ",
                      mostUnpacked(*bytes), " bytes, which is all there may be");
   }
-  if (read < 0)
+  // A file that is cut off gives its part and then none, as a whole one does.
+  int error = Z_OK;
+  gzerror(file.get(), &error);
+  if (error == Z_BUF_ERROR)
+    return invalid(path, ": the gzip data are cut off");
+  if (read < 0 || error != Z_OK)
     return invalid(path, ": the gzip data are corrupt");
   return FileBytes{*bytes, bytes};
 }

@@ -1,5 +1,5 @@
-// PNG by libpng's simplified interface, JPEG by libjpeg. Damaged files are told
-// by these libraries; what they would fill up silently is an error here.
+// PNG by libpng, JPEG by libjpeg. Damaged files are told by these libraries;
+// what they would fill up silently is an error here.
 
 #include "frontends/data/image_file.h"
 
@@ -8,6 +8,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 
+#include <algorithm>
 #include <csetjmp>
 #include <cstdio> // which jpeglib.h needs
 #include <cstring>
@@ -35,37 +36,90 @@ runtime::Status checkSize(int64_t width, int64_t height) {
 
 //===-- PNG ---------------------------------------------------------------===//
 
-/// Drops the last of each `channels` bytes.
-void dropAlpha(const std::vector<uint8_t> &from, int64_t channels,
-               std::vector<uint8_t> &to) {
-  for (size_t i = 0; i < to.size(); ++i)
-    to[i] = from[i / (channels - 1) * channels + i % (channels - 1)];
+/// libpng leaves by a jump where something is wrong.
+struct Png {
+  Png()
+      : read(png_create_read_struct(PNG_LIBPNG_VER_STRING, this, fail, warn)) {
+    info = read ? png_create_info_struct(read) : nullptr;
+  }
+  ~Png() { png_destroy_read_struct(&read, &info, nullptr); }
+  Png(const Png &) = delete;
+
+  [[noreturn]] static void fail(png_structp png, png_const_charp words);
+  static void warn(png_structp, png_const_charp) {}
+  static void give(png_structp png, png_bytep to, size_t count);
+
+  std::span<const uint8_t> file; // what is not read yet
+  char words[80] = "";
+  png_structp read;
+  png_infop info;
+};
+
+void Png::fail(png_structp png, png_const_charp words) {
+  auto *self = static_cast<Png *>(png_get_error_ptr(png));
+  std::snprintf(self->words, sizeof(self->words), "%s", words);
+  png_longjmp(png, 1);
 }
 
-runtime::StatusOr<Image> readPng(png_image &png) {
-  GRADUS_TRY(checkSize(png.width, png.height));
-  bool colour = png.format & PNG_FORMAT_FLAG_COLOR;
-  // With alpha, which is then left out: without it libpng would want a
-  // background.
-  png.format = colour ? PNG_FORMAT_RGBA : PNG_FORMAT_GA;
-  png.flags |= PNG_IMAGE_FLAG_16BIT_sRGB;
-  std::vector<uint8_t> bytes(PNG_IMAGE_SIZE(png));
-  if (!png_image_finish_read(&png, nullptr, bytes.data(), 0, nullptr))
-    return invalid("cannot be decoded: ", std::string_view(png.message));
-  Image image{png.width, png.height, colour ? 3 : 1, {}};
-  image.pixels.resize(image.width * image.height * image.channels);
-  dropAlpha(bytes, image.channels + 1, image.pixels);
-  return image;
+void Png::give(png_structp png, png_bytep to, size_t count) {
+  auto *self = static_cast<Png *>(png_get_io_ptr(png));
+  if (count > self->file.size())
+    png_error(png, "the file ends early");
+  std::copy_n(self->file.begin(), count, to);
+  self->file = self->file.subspan(count);
+}
+
+/// Reads what stands before the pixels, and asks for them as grey or RGB bytes;
+/// false: see the words. Nothing here needs a destructor, which a jump would
+/// pass over. The values are the file's own: neither gamma nor profiles count.
+bool readPngHeader(Png &png) {
+  if (setjmp(png_jmpbuf(png.read)))
+    return false;
+  png_set_read_fn(png.read, &png, Png::give);
+  png_read_info(png.read, png.info);
+  png_set_scale_16(png.read);
+  png_set_strip_alpha(png.read);
+  png_set_packing(png.read);
+  int colours = png_get_color_type(png.read, png.info);
+  if (colours == PNG_COLOR_TYPE_PALETTE)
+    png_set_palette_to_rgb(png.read);
+  else if (colours == PNG_COLOR_TYPE_GRAY)
+    png_set_expand_gray_1_2_4_to_8(png.read);
+  png_set_interlace_handling(png.read);
+  png_read_update_info(png.read, png.info);
+  return true;
+}
+
+bool readPngPixels(Png &png, png_bytepp rows) {
+  if (setjmp(png_jmpbuf(png.read)))
+    return false;
+  png_read_image(png.read, rows);
+  png_read_end(png.read, nullptr);
+  return true;
 }
 
 runtime::StatusOr<Image> decodePng(std::span<const uint8_t> file) {
-  png_image png = {};
-  png.version = PNG_IMAGE_VERSION;
-  if (!png_image_begin_read_from_memory(&png, file.data(), file.size()))
-    return invalid("cannot be decoded: ", std::string_view(png.message));
-  auto image = readPng(png);
-  png_image_free(&png);
-  return image;
+  Png png;
+  png.file = file;
+  auto damaged = [&] {
+    return invalid("cannot be decoded: ", std::string_view(png.words));
+  };
+  if (!png.info || !readPngHeader(png))
+    return damaged();
+  Image image{png_get_image_width(png.read, png.info),
+              png_get_image_height(png.read, png.info),
+              png_get_channels(png.read, png.info),
+              {}};
+  GRADUS_TRY(checkSize(image.width, image.height));
+  size_t rowBytes = image.width * image.channels;
+  if (png_get_rowbytes(png.read, png.info) != rowBytes)
+    return invalid("has pixels that are neither grey nor RGB");
+  image.pixels.resize(rowBytes * image.height);
+  std::vector<png_bytep> rows;
+  for (int64_t row = 0; row < image.height; ++row)
+    rows.push_back(image.pixels.data() + row * rowBytes);
+  return readPngPixels(png, rows.data()) ? runtime::StatusOr<Image>(image)
+                                         : damaged();
 }
 
 //===-- JPEG --------------------------------------------------------------===//
@@ -73,8 +127,10 @@ runtime::StatusOr<Image> decodePng(std::span<const uint8_t> file) {
 /// libjpeg leaves by a jump where something is wrong.
 struct JpegErrors {
   jpeg_error_mgr base = {};
+  jpeg_progress_mgr progress = {};
   std::jmp_buf leave;
   char words[JMSG_LENGTH_MAX] = "";
+  std::span<const uint8_t> rest; // of the file
 };
 
 [[noreturn]] void leave(j_common_ptr jpeg) {
@@ -83,10 +139,14 @@ struct JpegErrors {
   std::longjmp(errors->leave, 1);
 }
 
-/// A file that ends early would be filled up in grey.
+/// Where a file ends early or its codes are none, libjpeg would make up pixels.
+/// (Bytes too many before a marker, which cameras write, change none.)
 void onMessage(j_common_ptr jpeg, int level) {
-  int code = jpeg->err->msg_code;
-  if (level < 0 && (code == JWRN_JPEG_EOF || code == JWRN_HIT_MARKER))
+  constexpr int kMadeUp[] = {JWRN_JPEG_EOF,      JWRN_HIT_MARKER,
+                             JWRN_HUFF_BAD_CODE, JWRN_ARITH_BAD_CODE,
+                             JWRN_MUST_RESYNC,   JWRN_BOGUS_PROGRESSION};
+  if (level < 0 &&
+      std::ranges::find(kMadeUp, jpeg->err->msg_code) != std::end(kMadeUp))
     leave(jpeg);
 }
 
@@ -98,6 +158,22 @@ void onProgress(j_common_ptr jpeg) {
   }
 }
 
+/// Gives the next piece of the file. Of longer pieces, from 512 bytes on,
+/// libjpeg decodes the most in a quick way that takes codes that are none for
+/// zeros and says nothing.
+boolean givePiece(j_decompress_ptr jpeg) {
+  auto &rest = reinterpret_cast<JpegErrors *>(jpeg->err)->rest;
+  auto piece = rest.first(std::min(rest.size(), size_t(511)));
+  if (piece.empty()) {
+    jpeg->err->msg_code = JWRN_JPEG_EOF;
+    leave(reinterpret_cast<j_common_ptr>(jpeg));
+  }
+  rest = rest.subspan(piece.size());
+  jpeg->src->next_input_byte = piece.data();
+  jpeg->src->bytes_in_buffer = piece.size();
+  return TRUE;
+}
+
 /// Reads the header; false: see the errors. Nothing here needs a destructor,
 /// which a jump would pass over.
 bool readJpegHeader(jpeg_decompress_struct &jpeg, JpegErrors &errors,
@@ -105,7 +181,11 @@ bool readJpegHeader(jpeg_decompress_struct &jpeg, JpegErrors &errors,
   if (setjmp(errors.leave))
     return false;
   jpeg_create_decompress(&jpeg);
+  jpeg.progress = &errors.progress; // which creation has cleared
   jpeg_mem_src(&jpeg, file.data(), file.size());
+  errors.rest = file;
+  jpeg.src->bytes_in_buffer = 0;
+  jpeg.src->fill_input_buffer = givePiece;
   jpeg_read_header(&jpeg, TRUE);
   jpeg.out_color_space =
       jpeg.jpeg_color_space == JCS_GRAYSCALE ? JCS_GRAYSCALE : JCS_RGB;
@@ -151,9 +231,7 @@ runtime::StatusOr<Image> decodeJpeg(std::span<const uint8_t> file) {
   jpeg.err = jpeg_std_error(&errors.base);
   errors.base.error_exit = leave;
   errors.base.emit_message = onMessage;
-  jpeg_progress_mgr progress = {};
-  progress.progress_monitor = onProgress;
-  jpeg.progress = &progress;
+  errors.progress.progress_monitor = onProgress;
   auto image = readJpeg(jpeg, errors, file);
   jpeg_destroy_decompress(&jpeg);
   return image;

@@ -22,7 +22,12 @@ runtime::Status unreadable(const fs::path &path, std::error_code error) {
   return invalid(path.string(), ": cannot be read: ", error.message());
 }
 
-/// The images in a folder, and in those below it if `deep`; sorted.
+bool isHidden(const fs::directory_entry &entry) {
+  return entry.path().filename().string().starts_with('.');
+}
+
+/// The images in a folder, and in those below it if `deep`; sorted. Hidden
+/// files are none: macOS writes ._a.jpg beside a.jpg.
 runtime::StatusOr<Paths> imagesIn(const fs::path &folder, bool deep) {
   Paths images;
   std::error_code error;
@@ -30,10 +35,10 @@ runtime::StatusOr<Paths> imagesIn(const fs::path &folder, bool deep) {
       folder, fs::directory_options::follow_directory_symlink, error);
   for (; !error && entry != fs::end(entry); entry.increment(error)) {
     std::error_code none;
-    bool isFolder = entry->is_directory(none);
-    if (isFolder && !deep)
+    bool isFolder = entry->is_directory(none), hidden = isHidden(*entry);
+    if (isFolder && (!deep || hidden))
       entry.disable_recursion_pending();
-    if (!isFolder && hasImageName(entry->path().string()))
+    if (!isFolder && !hidden && hasImageName(entry->path().string()))
       images.push_back(entry->path().string());
   }
   if (error)
@@ -48,8 +53,7 @@ runtime::StatusOr<std::vector<fs::path>> foldersIn(const fs::path &folder) {
   fs::directory_iterator entry(folder, error);
   for (; !error && entry != fs::end(entry); entry.increment(error)) {
     std::error_code none;
-    bool hidden = entry->path().filename().string().starts_with('.');
-    if (!hidden && entry->is_directory(none))
+    if (!isHidden(*entry) && entry->is_directory(none))
       folders.push_back(entry->path());
   }
   if (error)

@@ -5,6 +5,7 @@
 #include "frontends/data/shuffle.h"
 
 #include <algorithm>
+#include <cmath>
 
 using namespace gradus::runtime;
 
@@ -45,6 +46,9 @@ Placement place(const Preparation &preparation, uint64_t draw) {
   return placement;
 }
 
+bool isFinite(float value) { return std::isfinite(value); }
+bool isDivisor(float value) { return std::isfinite(value) && value != 0; }
+
 /// The row that begins `placement.right` further, zeros outside.
 void takeRow(const float *from, float *to, int64_t width,
              const Placement &placement) {
@@ -77,6 +81,16 @@ runtime::Status check(const Preparation &preparation, const TensorInfo &input) {
   if (preparation.isAugmenting() && shape.size() < 3)
     return invalid("input '", input.name, "' is ", toString(input.type),
                    ", which is no image; inputs.augment crops and flips those");
+  int64_t most =
+      shape.size() < 3 ? 0 : std::max(shape.back(), *(shape.end() - 2));
+  if (preparation.crop < 0 || preparation.crop > most)
+    return invalid("inputs.augment.", input.name, ": crop is ",
+                   preparation.crop, ", but the input is ",
+                   toString(input.type), "; expected 0 to ", most);
+  if (!std::ranges::all_of(preparation.mean, isFinite) ||
+      !std::ranges::all_of(preparation.std, isDivisor))
+    return invalid("inputs.normalize.", input.name,
+                   ": has a number beyond the range of f32");
   for (size_t size : {preparation.mean.size(), preparation.std.size()})
     if (size != 1 && (shape.size() < 2 || int64_t(size) != shape[1]))
       return invalid("inputs.normalize.", input.name, ": has ", size,

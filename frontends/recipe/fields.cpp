@@ -84,7 +84,8 @@ Field augment() {
   const Field crop = Field{"crop", integer, "0",
                            "pixels by which an image is moved at most; zeros "
                            "come in from outside"}
-                         .from(0);
+                         .from(0)
+                         .below(65536);
   const Field flip = {"flip", boolean, "false",
                       "mirror half of the images left to right"};
   return Field{"augment", named, "{}",

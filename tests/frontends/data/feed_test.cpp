@@ -229,6 +229,21 @@ TEST(Feed, RefusesTextBeyondTheRangeOfItsInput) {
   EXPECT_THAT(mistake(dataset, {input("a", DType::i64, {1})}), Eq(""));
 }
 
+TEST(Feed, NamesTheCellBeyondF32AndItsFile) {
+  Folder folder;
+  std::string few = folder.write("few.csv", "a\n3.4028235e38\n-1e-300\n");
+  std::string far = folder.write("far.csv", "a\n1\n-1e39\n");
+  std::string words = "line 3, column 'a': expected a number in the range of "
+                      "f32, found '-1e39', which is what input 'a' takes";
+  std::vector<TensorInfo> f32 = {input("a", DType::f32, {1})},
+                          f64 = {input("a", DType::f64, {1})};
+  EXPECT_THAT(mistake(*Dataset::open({few}), f32), Eq(""));
+  EXPECT_THAT(mistake(*Dataset::open({far}), f32), Eq(far + ": " + words));
+  EXPECT_THAT(mistake(*Dataset::open({few, far}), f32),
+              HasSubstr(": " + far + ": " + words));
+  EXPECT_THAT(mistake(*Dataset::open({few, far}), f64), Eq(""));
+}
+
 TEST(Feed, PreparesSamples) {
   Data data;
   auto feed = Feed::match(data.dataset, kInputs, {},

@@ -33,6 +33,21 @@ TEST(FileBytes, SaysThatGzipDataAreCorrupt) {
   EXPECT_THAT(wordsOf(readFile(path).status()), HasSubstr("corrupt"));
 }
 
+TEST(FileBytes, RefusesAGzipFileThatIsCutOff) {
+  Folder folder;
+  std::string bytes;
+  for (int i = 0; i < 40000; ++i)
+    bytes += char(i * i % 97);
+  std::string path = gzip(folder.path("x.gz"), bytes);
+  for (uintmax_t off : {1, 4, 8, 9, 100}) {
+    std::string cut = folder.path("cut.gz");
+    std::filesystem::copy_file(
+        path, cut, std::filesystem::copy_options::overwrite_existing);
+    std::filesystem::resize_file(cut, std::filesystem::file_size(cut) - off);
+    EXPECT_THAT(wordsOf(readFile(cut).status()), HasSubstr("cut off")) << off;
+  }
+}
+
 TEST(FileBytes, StopsUnpackingBehindWhatAHeaderSays) {
   Folder folder;
   std::string header("\0\0\x08\x01\0\0\0\x02", 8);

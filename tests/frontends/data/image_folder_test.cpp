@@ -55,6 +55,25 @@ TEST(ImageFolder, NeedsNoClassesWhereNobodyAsksForLabels) {
   EXPECT_EQ(dataset->contents(), "x 1xu8");
 }
 
+TEST(ImageFolder, PassesOverWhatIsHidden) {
+  Insects insects;
+  std::filesystem::create_directories(insects.folder.path("bee/.thumbs"));
+  for (const char *name : {"bee/._1.png", "bee/.thumbs/1.png", "ant/.x.png"})
+    insects.folder.write(name, "not an image");
+  EXPECT_EQ(Dataset::open({insects.folder.path("")})->contents(),
+            "image 3xu8, label 3xi64");
+  EXPECT_EQ(Dataset::open({insects.folder.path("ant")})->contents(),
+            "image 1xu8");
+}
+
+TEST(ImageFolder, SaysThatTheNameOfTheLabelsIsTaken) {
+  Insects insects;
+  std::string folder = insects.folder.path("");
+  EXPECT_THAT(wordsOf(Dataset::open({"label=" + folder}).status()),
+              HasSubstr(folder + ": its images cannot be named 'label', which "
+                                 "is the name of its labels"));
+}
+
 TEST(ImageFolder, FillsInputsSampleBySample) {
   Insects insects;
   Dataset dataset = *Dataset::open({insects.folder.path("")});

@@ -9,6 +9,7 @@
 
 #include <jpeglib.h>
 #include <png.h>
+#include <zlib.h>
 
 namespace gradus::data {
 
@@ -53,6 +54,31 @@ inline std::string jpegFile(const Image &image) {
   std::string file(reinterpret_cast<char *>(bytes), size);
   std::free(bytes);
   return file;
+}
+
+inline std::string bigEndian(uint32_t value) {
+  return {char(value >> 24), char(value >> 16), char(value >> 8), char(value)};
+}
+
+inline std::string pngPart(const std::string &kind, const std::string &data) {
+  std::string named = kind + data;
+  auto *bytes = reinterpret_cast<const Bytef *>(named.data());
+  return bigEndian(data.size()) + named +
+         bigEndian(crc32(0, bytes, named.size()));
+}
+
+inline std::string deflated(const std::string &bytes) {
+  uLongf size = compressBound(bytes.size());
+  std::string packed(size, '\0');
+  compress(reinterpret_cast<Bytef *>(packed.data()), &size,
+           reinterpret_cast<const Bytef *>(bytes.data()), bytes.size());
+  packed.resize(size);
+  return packed;
+}
+
+inline std::string jpegPart(uint8_t kind, const std::string &data) {
+  return std::string{'\xff', char(kind)} +
+         bigEndian(data.size() + 2).substr(2) + data;
 }
 
 /// One colour all over.

@@ -3,6 +3,7 @@
 #include "frontends/data/preparation.h"
 #include "tests/frontends/data/files.h"
 
+#include <cmath>
 #include <set>
 
 using namespace gradus::data;
@@ -82,6 +83,16 @@ TEST(Preparation, SaysWhatCannotBePrepared) {
                         "is 8x2x4x4xf32; expected 1 or 2"));
   EXPECT_THAT(wordsOf(check({.crop = 1}, image({8, 2}))),
               HasSubstr("which is no image"));
+  EXPECT_THAT(wordsOf(check({.crop = int64_t(1) << 62}, image({8, 1, 4, 6}))),
+              HasSubstr("inputs.augment.image: crop is 4611686018427387904, "
+                        "but the input is 8x1x4x6xf32; expected 0 to 6"));
+  EXPECT_EQ(wordsOf(check({.crop = 6}, image({8, 1, 4, 6}))), "");
+  for (float number : {HUGE_VALF, -HUGE_VALF}) {
+    EXPECT_THAT(wordsOf(check({.mean = {number}}, image({8, 2}))),
+                HasSubstr("inputs.normalize.image: has a number beyond"));
+    EXPECT_THAT(wordsOf(check({.std = {number}}, image({8, 2}))),
+                HasSubstr("inputs.normalize.image: has a number beyond"));
+  }
   EXPECT_THAT(wordsOf(check({}, {"ids", {DType::i64, {8}}, 64})),
               HasSubstr("only f32 can be normalized"));
 }

@@ -169,6 +169,8 @@ INSTANTIATE_TEST_SUITE_P(
                 "loss.type is \"mse\""},
         Mistake{R"({"inputs": {"normalize": {"x": {"std": [0]}}}})",
                 "inputs.normalize.x.std.0: expected at least 1e-12, found 0"},
+        Mistake{R"({"inputs": {"augment": {"x": {"crop": 65536}}}})",
+                "inputs.augment.x.crop: expected less than 65536, found 65536"},
         Mistake{R"({"inputs": {"augment": 3}})",
                 "inputs.augment: expected an object of names, found 3"},
         Mistake{R"({"inputs": {"dims": {"batch": 0}}})",
