@@ -1,5 +1,6 @@
 // The file stays as its exporter wrote it, names, nodes and metadata; only
 // initializers change, and with ExportOptions::inference the form of two ops.
+// Running statistics that shared a tensor have their own (own_statistics.h).
 
 #include "frontends/onnx/export.h"
 

@@ -64,6 +64,23 @@ TEST(Export, ChangesTheValuesOfInitializersAlone) {
   EXPECT_EQ(before.SerializeAsString(), after.SerializeAsString());
 }
 
+TEST(Export, KeepsStatisticsThatThePyTorchFileHadMergedApart) {
+  Values mean("norm.running_mean", {4});
+  auto exported =
+      exportOnnx(GRADUS_SOURCE_DIR "/tests/data/exports/fresh_norm_script.onnx",
+                 {mean.tensor});
+  ASSERT_TRUE(exported.ok()) << exported.status();
+  EXPECT_EQ(exported->written, std::vector<std::string>{"norm.running_mean"});
+  ::onnx::ModelProto after = parsed(*exported);
+  for (const auto &tensor : after.graph().initializer())
+    if (tensor.name() == "norm.running_mean" || tensor.name() == "norm.bias")
+      EXPECT_EQ(std::memcmp(tensor.raw_data().data(), mean.floats.data(), 16) ==
+                    0,
+                tensor.name() == "norm.running_mean");
+  for (const auto &node : after.graph().node())
+    EXPECT_NE(node.op_type(), "Identity");
+}
+
 TEST(Export, GivesSymbolicDimensionsTheirSizes) {
   Values bias("fc3.bias", {10});
   ExportOptions options;
