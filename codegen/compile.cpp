@@ -121,6 +121,10 @@ static llvm::Expected<bool> computesNarrow(ProgramOp program,
     llvm::Expected<CpuTarget> target = cpuTarget(name);
     if (!target)
       return target.takeError();
+    if (precision == "f16" && !target->fma) // nor conversions, then
+      return llvm::createStringError(
+          "precision f16: target " + name +
+          " cannot convert f16, expected x86-64-v3 or later, or bf16");
     all &= target->bf16;
     if (precision == "f16" || (precision == "bf16" && !target->bf16))
       mlir::emitWarning(program.getLoc())

@@ -198,16 +198,19 @@ Value lower(OpBuilder &builder, ReduceOp op) {
   parts.outputMaps = {domain.thenMap(position)};
   parts.resultTypes = {type};
   auto finish = [&](OpBuilder &inside, Location location, ValueRange values) {
-    if (!mean)
-      return passOn(inside, location, values);
-    Value count = splat(inside, location, type.getElementType(), terms);
-    if (isa<FloatType>(type.getElementType()))
-      return SmallVector<Value>{
-          arith::DivFOp::create(inside, location, values[0], count)};
-    return SmallVector<Value>{
-        arith::DivSIOp::create(inside, location, values[0], count)};
+    Value sum = values[0];
+    if (mean) {
+      Value count = splat(inside, location, sum.getType(), terms);
+      sum = isa<FloatType>(sum.getType())
+                ? Value(arith::DivFOp::create(inside, location, sum, count))
+                : Value(arith::DivSIOp::create(inside, location, sum, count));
+    }
+    if (isa<FloatType>(sum.getType()))
+      sum = convert(inside, location, sum, type.getElementType());
+    return SmallVector<Value>{sum};
   };
-  return buildNest(builder, op.getLoc(), parts, passOn, finish).getResult(0);
+  // Partial sums of narrow elements are stored as they are summed.
+  return buildNest(builder, op.getLoc(), parts, widened, finish).getResult(0);
 }
 
 /// The values that take the place of an op's results; none for an unknown op.

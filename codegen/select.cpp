@@ -215,6 +215,16 @@ DictionaryAttr configOf(Builder &b, const LibraryCall &call) {
   return b.getDictionaryAttr(entries);
 }
 
+/// What a reorder may round on its way: parameters and inputs. Other values are
+/// rounded where they are made, in blocks perhaps.
+Value beforeRounding(Value value) {
+  auto round = value.getDefiningOp<arith::TruncFOp>();
+  if (!round || !getElementTypeOrSelf(round.getIn()).isF32())
+    return value;
+  Operation *maker = round.getIn().getDefiningOp();
+  return !maker || isa<ReadOp>(maker) ? round.getIn() : value;
+}
+
 /// Replaces the candidate by a call between reorders.
 LibraryOp emitCall(const Candidate &found, const LibraryCall &chosen) {
   OpBuilder builder(found.op);
@@ -225,9 +235,7 @@ LibraryOp emitCall(const Candidate &found, const LibraryCall &chosen) {
   for (auto [value, plain, layout] :
        llvm::zip(found.operands, found.call.operands, chosen.operands)) {
     auto type = cast<RankedTensorType>(value.getType());
-    // A reorder rounds on its way.
-    auto round = value.getDefiningOp<arith::TruncFOp>();
-    Value from = round && !(plain == layout) ? round.getIn() : value;
+    Value from = plain == layout ? value : beforeRounding(value);
     operands.push_back(reorder(builder, location, from,
                                typeIn(layout, plain, type), plain, layout));
     layouts.push_back(toAttribute(layout, context));

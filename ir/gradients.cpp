@@ -31,6 +31,15 @@ struct Arithmetic {
   Value narrow(Value a, Value like) const {
     return convert(builder, loc, a, tensorType(like).getElementType());
   }
+  /// A value as it is kept: rounded where its users read it so, in the type to
+  /// compute in.
+  Value kept(Value a) const {
+    for (Operation *user : a.getUsers())
+      if (auto round = dyn_cast<arith::TruncFOp>(user))
+        if (getElementTypeOrSelf(round.getType()).getIntOrFloatBitWidth() < 32)
+          return wide(round.getResult());
+    return wide(a);
+  }
   Value number(double value, Value like) const {
     return splat(builder, loc, like.getType(), value);
   }
@@ -131,7 +140,7 @@ Values ReluOp::pullback(OpBuilder &builder, ValueRange g) {
 /// g y (1 - y)
 Values SigmoidOp::pullback(OpBuilder &builder, ValueRange g) {
   Arithmetic a{builder, getLoc()};
-  Value y = a.wide(getResult());
+  Value y = a.kept(getResult());
   Value slope = a.mul(y, a.sub(a.number(1, y), y));
   return {a.narrow(a.mul(a.wide(g[0]), slope), g[0])};
 }
@@ -426,7 +435,7 @@ template <typename Op> static Values step(Op, const Arithmetic &, Value) {
 
 /// g (1 - y^2)
 static Values tanh(math::TanhOp op, const Arithmetic &a, Value g) {
-  Value y = a.wide(op.getResult());
+  Value y = a.kept(op.getResult());
   Value slope = a.sub(a.number(1, y), a.mul(y, y));
   return {a.narrow(a.mul(a.wide(g), slope), g)};
 }

@@ -131,24 +131,19 @@ void joinProducts(OpBuilder &builder, Location loc,
 } // namespace
 
 Value addUp(OpBuilder &builder, Location loc, ArrayRef<Value> given) {
-  if (given.size() == 1)
-    return given.front();
-  Type element = tensorType(given[0]).getElementType(),
-       wide = computeType(element);
-  if (element != wide) {
-    SmallVector<Value> terms;
-    for (Value value : given)
-      terms.push_back(unrounded(builder, loc, value, wide));
-    return convert(builder, loc, addUp(builder, loc, terms), element);
-  }
   SmallVector<Value> contributions(given);
   for (int64_t axis = 0; axis < tensorType(given[0]).getRank(); ++axis)
     joinParts(builder, loc, axis, contributions);
+  if (contributions.size() == 1)
+    return contributions.front();
+  Type element = tensorType(given[0]).getElementType();
+  for (Value &value : contributions) // sums of 16 bits are rounded once
+    value = unrounded(builder, loc, value, computeType(element));
   joinProducts(builder, loc, contributions);
   Value sum = contributions.front();
   for (Value next : llvm::drop_begin(contributions))
     sum = arith::AddFOp::create(builder, loc, sum, next);
-  return sum;
+  return convert(builder, loc, sum, element);
 }
 
 } // namespace gradus

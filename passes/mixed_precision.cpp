@@ -25,17 +25,25 @@ bool isF32(Value value) {
   return tensor && tensor.getElementType().isF32();
 }
 
-/// Products: 16-bit operands, sums in f32.
+/// Products: 16-bit operands, sums in f32. An outer product sums nothing: it is
+/// arithmetic, on positions mostly.
 bool isProduct(Operation *op) {
-  return isa<MatmulOp, ConvolutionOp, ConvolutionBackwardDataOp>(op);
+  if (auto matmul = dyn_cast<MatmulOp>(op)) {
+    ArrayRef<int64_t> a = tensorType(matmul.getA()).getShape();
+    return a[a.size() - (matmul.getTransposeA() ? 2 : 1)] > 1;
+  }
+  return isa<ConvolutionOp, ConvolutionBackwardDataOp>(op);
+}
+
+bool movesElements(Operation *op) {
+  return isa<ReshapeOp, TransposeOp, BroadcastOp, SliceOp, PadOp,
+             ConcatenateOp>(op);
 }
 
 /// Ops that give 16 bits for 16 bits and lose nothing, or no more than the
 /// rounding of their result.
 bool keepsElements(Operation *op) {
-  return isa<ReshapeOp, TransposeOp, BroadcastOp, SliceOp, PadOp, ConcatenateOp,
-             GatherOp, MaxPoolOp, ReluOp, SigmoidOp, math::TanhOp, BatchNormOp>(
-      op);
+  return movesElements(op) || isa<MaxPoolOp, ReluOp, BatchNormOp>(op);
 }
 
 /// Ops that compute each element of an image from few others in f32, whose
@@ -74,7 +82,10 @@ private:
   }
 
   void visit(Operation *op) {
-    if (isProduct(op) && isF32(op->getResult(0)))
+    if (!llvm::any_of(op->getResults(), isF32))
+      return;
+    if (isProduct(op) && llvm::all_of(op->getOperands(), isF32) &&
+        !isOfPositions(op))
       visitProduct(op);
     else if (keepsElements(op))
       visitKeeping(op);
@@ -83,18 +94,43 @@ private:
       narrow_.insert(op->getResult(0));
   }
 
+  /// Whether an operand is made of integers, as angles are of positions: those
+  /// beyond 256 are no numbers of bf16.
+  bool isOfPositions(Operation *op) {
+    return llvm::any_of(op->getOperands(), [&](Value operand) {
+      Operation *maker = operand.getDefiningOp();
+      while (maker && movesElements(maker))
+        maker = maker->getOperand(0).getDefiningOp();
+      return isa_and_present<arith::SIToFPOp, arith::UIToFPOp>(maker);
+    });
+  }
+
   void visitProduct(Operation *op) {
     for (OpOperand &operand : op->getOpOperands())
       operand.set(rounded(operand.get()));
     Value result = op->getResult(0);
-    narrow_.insert(result);
     ++products_;
-    // The loss reads logits as they come.
-    if (!llvm::all_of(result.getUsers(), [](Operation *user) {
-          return !isProduct(user) && !keepsElements(user) &&
-                 !isArithmetic(user);
+    if (isLast(result))
+      return;
+    narrow_.insert(result);
+    if (llvm::any_of(result.getUsers(), [](Operation *user) {
+          return isProduct(user) || keepsElements(user) || isArithmetic(user);
         }))
       rounded(result);
+  }
+
+  /// Whether a product's result goes to the loss, but for a bias and moves: it
+  /// is read as it is summed.
+  bool isLast(Value value) {
+    return llvm::all_of(value.getUsers(), [&](Operation *user) {
+      if (isa<ReturnOp>(user))
+        return true;
+      bool isBias = isa<arith::AddFOp>(user) &&
+                    llvm::count_if(user->getOperands(), [&](Value operand) {
+                      return activations_.contains(operand);
+                    }) == 1;
+      return (isBias || movesElements(user)) && isLast(user->getResult(0));
+    });
   }
 
   /// Operands that hold images, all or the first.
@@ -106,7 +142,7 @@ private:
   void visitKeeping(Operation *op) {
     auto inputs = images(op);
     if (!llvm::all_of(inputs, [&](OpOperand &input) {
-          return narrow_.contains(input.get());
+          return isF32(input.get()) && narrow_.contains(input.get());
         }))
       return;
     for (OpOperand &input : inputs)
@@ -119,21 +155,18 @@ private:
     result.replaceAllUsesExcept(wide, wide.getDefiningOp());
     rounded_[wide] = result;
     narrow_.insert(wide);
+    activations_.insert(wide);
   }
 
   /// Whether an arithmetic op has a narrow operand and no wide one. What is
-  /// small or made of parameters counts for neither.
+  /// made of parameters counts for neither.
   bool isNarrowArithmetic(Operation *op) {
-    bool found = false;
-    for (Value operand : op->getOperands()) {
-      if (!isF32(operand) || !activations_.contains(operand))
-        continue;
-      if (narrow_.contains(operand))
-        found = true;
-      else if (!operand.getDefiningOp<BroadcastOp>())
-        return false;
-    }
-    return found && isF32(op->getResult(0));
+    auto images = llvm::make_filter_range(op->getOperands(), [&](Value value) {
+      return isF32(value) && activations_.contains(value);
+    });
+    return isF32(op->getResult(0)) && !images.empty() &&
+           llvm::all_of(images,
+                        [&](Value value) { return narrow_.contains(value); });
   }
 
   /// `value` in 16 bits, once for all that read it so.

@@ -119,8 +119,8 @@ def MixedPrecision : GradusPass<"mixed-precision"> {
     * Products (matmul, convolutions) take 16-bit operands and sum in f32.
       Parameters are rounded where they are read; they stay f32 as states.
     * What comes of products is stored in 16 bits, also through batch norms,
-      max pools, relu, tanh, sigmoid and moves of elements. Other arithmetic
-      is f32, of which the last result is rounded, if no operand is wider.
+      max pools, relu and moves of elements. Other arithmetic is f32, of which
+      the last result is rounded, if no operand is wider.
     * All else is f32: softmax, layer norms, sums and means, attention,
       embeddings, losses.
 
