@@ -123,6 +123,12 @@ void PredictionReport::addClasses(const nlohmann::json &loss,
   axis += axis < 0 ? std::ssize(shape) : 0;
   if (axis < 1 || axis >= std::ssize(shape) || shape[axis] > kMostClasses)
     return;
+  // An artifact may say an axis that its labels do not go with.
+  std::vector<int64_t> labelled = shape;
+  labelled.erase(labelled.begin() + axis);
+  if (session_.graphs()[evaluation_].inputs[compared.label].type.shape !=
+      labelled)
+    return;
   compared.classAxis = axis;
   if (loss.contains("ignore_index"))
     compared.ignore = loss["ignore_index"].get<int64_t>();
