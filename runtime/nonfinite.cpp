@@ -4,6 +4,7 @@
 
 #include "runtime/flat.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace gradus::runtime {
@@ -89,21 +90,26 @@ std::string NonfiniteSearch::inputsWords(size_t graph, bool infinity) const {
   return "";
 }
 
-std::string NonfiniteSearch::stateWith(bool infinity) const {
+std::vector<std::string> NonfiniteSearch::statesWith(bool infinity) const {
+  std::vector<std::string> names;
   const auto *states = plan_.artifact().header().states();
   for (size_t i = 0; i < countOf(states); ++i) {
     TensorType type = typeOf(states->Get(i)->type());
     const uint8_t *data =
         plan_.state().data() + plan_.plan().state_offsets()->Get(i);
     if (holdsNonfinite(type.dtype, data, *bytesOf(type), infinity))
-      return textOf(states->Get(i)->name());
+      names.push_back(textOf(states->Get(i)->name()));
   }
-  return "";
+  return names;
 }
 
 std::string NonfiniteSearch::spoiledState() const {
-  std::string name = stateWith(/*infinity=*/false);
-  return name.empty() ? stateWith(/*infinity=*/true) : name;
+  for (bool infinity : {false, true})
+    for (const std::string &name : statesWith(infinity))
+      if (std::find(before_[infinity].begin(), before_[infinity].end(), name) ==
+          before_[infinity].end())
+        return name;
+  return "";
 }
 
 bool NonfiniteSearch::wrote(const artifact::Command &command,
@@ -141,9 +147,10 @@ Status NonfiniteSearch::run(size_t graph) {
   infinity_.clear();
   for (bool infinity : {true, false}) {
     note(inputsWords(graph, infinity), infinity);
-    if (std::string name = stateWith(infinity); !name.empty())
-      note(inWords("the state ", name, " was ", nameOf(infinity),
-                   " before the step"),
+    before_[infinity] = statesWith(infinity);
+    if (!before_[infinity].empty())
+      note(inWords("the state ", before_[infinity][0], " was ",
+                   nameOf(infinity), " before the step"),
            infinity);
   }
   const auto *commands = plan_.graphs()[graph].plan->commands();

@@ -22,12 +22,13 @@ public:
   /// The first NaN of that run in words, and the first infinity where one came
   /// before it; empty where all was finite.
   std::string found() const;
-  /// The name of the first state that is not finite now; empty: none.
+  /// The name of the first state that is not finite now, and was before that
+  /// run; empty: none.
   std::string spoiledState() const;
 
 private:
   std::string inputsWords(size_t graph, bool infinity) const;
-  std::string stateWith(bool infinity) const;
+  std::vector<std::string> statesWith(bool infinity) const;
   bool wrote(const artifact::Command &command, bool infinity) const;
   bool holds(uint32_t buffer, bool infinity) const;
   std::string commandWords(size_t graph, size_t command) const;
@@ -36,6 +37,7 @@ private:
   LoadedPlan &plan_;
   std::vector<uint8_t *> addresses_;
   std::string nan_, infinity_;
+  std::vector<std::string> before_[2]; // states with NaN, with an infinity
 };
 
 /// Whether `bytes` of elements hold a NaN or, if `infinity`, an infinity; never

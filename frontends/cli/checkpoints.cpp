@@ -130,10 +130,15 @@ void Checkpoints::save(int64_t done, const Notes &notes, bool last) {
 void Checkpoints::saveBest(const Notes &notes) {
   if (options_.path.empty())
     return;
-  runtime::Status status =
-      session_.saveCheckpoint(siblingPath(options_.path, "best"), notes);
-  if (!status.ok())
-    fail(status, false);
+  best_ = session_.saveCheckpoint(siblingPath(options_.path, "best"), notes);
+  if (!best_.ok())
+    fail(best_, false);
+}
+
+void Checkpoints::finish() const {
+  if (!best_.ok())
+    check(runtime::Status(best_.code(),
+                          best_.message() + "; the best state was not kept"));
 }
 
 /// The step of "lenet.step440.safetensors"; nothing for other names.

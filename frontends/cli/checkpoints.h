@@ -59,6 +59,9 @@ public:
   /// the `last`.
   void save(int64_t done, const Notes &notes, bool last = false);
   void saveBest(const Notes &notes);
+  /// Fails where the best state could not be written and none that was better
+  /// came after it: its file is not what the run says.
+  void finish() const;
 
 private:
   runtime::Status write(int64_t done, const Notes &notes);
@@ -69,6 +72,7 @@ private:
   const CheckpointOptions options_;
   Interval every_;
   int64_t perEpoch_;
+  runtime::Status best_;          // of its last writing
   std::optional<int64_t> newest_; // step of the file of --checkpoint
   std::chrono::steady_clock::time_point saved_;
 };

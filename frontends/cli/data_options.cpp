@@ -3,10 +3,12 @@
 
 #include "frontends/cli/data_options.h"
 
+#include "frontends/cli/evaluation.h"
 #include "frontends/cli/failure.h"
 #include "frontends/cli/session_options.h"
 
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 
 #include <cmath>
 
@@ -125,6 +127,10 @@ TrainingFeeds matchTraining(const Session &session,
                          validation > 0 ? training : test, Use::evaluation);
   if (validation > 0)
     split(feeds, training.source(), validation, seed);
+  verifyEvaluates(*feeds.test, validation > 0
+                                   ? absl::StrCat(training.source(),
+                                                  " --validation ", validation)
+                                   : test.source());
   return feeds;
 }
 

@@ -19,6 +19,17 @@ int64_t evaluatedSamples(const data::Feed &feed) {
   return feed.samples() / feed.batch() * feed.batch();
 }
 
+void verifyEvaluates(const data::Feed &feed, const std::string &source) {
+  int64_t samples = evaluatedSamples(feed);
+  if (samples == 0)
+    throw badInput(source, ": ", feed.samples(),
+                   " samples do not fill a batch of ", feed.batch(),
+                   ", and the loss cannot leave padding out");
+  if (feed.labelWeight(0, samples) == 0)
+    throw badInput(source, ": no label of the ", samples,
+                   " samples to evaluate counts for the loss");
+}
+
 namespace {
 /// What a batch's value of a scalar counts, as part of the whole.
 class Shares {
@@ -44,10 +55,7 @@ private:
 std::vector<Metric> evaluate(Session &session, int graph,
                              const data::Feed &feed, const AfterBatch &after) {
   int64_t samples = evaluatedSamples(feed);
-  if (samples == 0)
-    throw badInput("the data have ", feed.samples(),
-                   " samples, which do not fill a batch of ", feed.batch(),
-                   "; the loss cannot leave padding out");
+  verifyEvaluates(feed, "the data");
   data::Batches batches(
       feed, {.end = data::Batches::perEpoch(feed, !feed.tellsCount())});
   size_t inputs = feed.inputCount();

@@ -20,6 +20,10 @@ struct Metric {
 /// the graph cannot leave padding out.
 int64_t evaluatedSamples(const data::Feed &feed);
 
+/// A Failure where there are no such samples, or no label of them counts;
+/// `source` says whose they are.
+void verifyEvaluates(const data::Feed &feed, const std::string &source);
+
 /// Called after each batch with the graph's inputs and the real samples.
 using AfterBatch =
     std::function<void(std::span<const void *const> inputs, int64_t count)>;

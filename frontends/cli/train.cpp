@@ -14,6 +14,7 @@
 #include "frontends/cli/memory_use.h"
 #include "frontends/cli/progress.h"
 #include "frontends/cli/scalar_outputs.h"
+#include "frontends/cli/spoiled_states.h"
 #include "frontends/cli/train_options.h"
 #include "frontends/cli/training_log.h"
 #include "frontends/cli/training_record.h"
@@ -52,6 +53,7 @@ private:
   void countStep(int64_t step, int64_t place);
   void checkFinite(int64_t step) const;
   void checkState(int64_t step);
+  void checkSaved() const;
   void test(Progress &progress);
   void judge();
   void endEpoch(Progress &progress);
@@ -68,7 +70,8 @@ private:
   int graph_ = -1, evaluate_ = -1;
   data::Feed feed_;
   std::optional<data::Feed> testFeed_;
-  bool stopAtNonfinite_ = true, skipsSteps_ = false, toldNonfinite_ = false;
+  bool stopAtNonfinite_ = true, looksAway_ = false, skipsSteps_ = false,
+       toldNonfinite_ = false;
   uint64_t seed_ = 0;
   std::optional<TrainingRecord>
       record_; // of the checkpoint that it goes on from
@@ -77,9 +80,11 @@ private:
   std::optional<ScalarOutputs> scalars_;
   std::optional<TrainingLog> log_;
   std::optional<Checkpoints> checkpoints_;
+  std::optional<SpoiledStates> spoiled_; // looked for before each checkpoint
   std::optional<BestMetric> best_;
   EpochFigures figures_;
   std::vector<Metric> latest_, tested_;
+  int64_t reported_ = -1; // the step of the last epoch's line
   double stepSeconds_ = 0, epochSeconds_ = 0; // in steps: all, of this epoch
   int64_t epochSteps_ = 0;                    // in those seconds
 };
@@ -115,9 +120,13 @@ void Training::prepare() {
     best_->verifyIsAmong(
         ScalarOutputs(session_->graphs()[evaluate_], 1).names());
   }
-  stopAtNonfinite_ = recipe.value("on_nonfinite", "stop") == "stop";
+  std::string onNonfinite = recipe.value("on_nonfinite", "stop");
+  stopAtNonfinite_ = onNonfinite == "stop";
+  looksAway_ = onNonfinite == "continue";
   skipsSteps_ =
       recipe.contains("loss_scale") && recipe["loss_scale"].is_object();
+  if (stopAtNonfinite_ && !options_.checkpoint.path.empty())
+    spoiled_.emplace(*session_, /*weightsAlone=*/skipsSteps_);
   session_->searchNonfinite(options_.debugNonfinite);
 }
 
@@ -164,6 +173,7 @@ void Training::goOn() {
   warnOfOther("a number of samples of", record_->samples, feed_.samples());
   warnOfOther("a batch of", record_->batch, feed_.batch());
   figures_.restore(record_->epoch);
+  reported_ = record_->reported ? done_ : -1;
   if (best_)
     best_->restore(record_->best);
 }
@@ -241,6 +251,15 @@ void Training::checkFinite(int64_t step) const {
   }
 }
 
+/// A step's own figures are of the state before it, so they may be finite yet.
+void Training::checkSaved() const {
+  std::string state = spoiled_ ? spoiled_->first() : "";
+  if (!state.empty())
+    throw failed("step ", done_, ": the state ", state,
+                 " is no longer finite; nothing was saved after the last "
+                 "checkpoint. A lower learning rate may help");
+}
+
 /// A piece takes about 50 ms, so that a signal and the bar need not wait, and
 /// ends where a checkpoint is due.
 int64_t Training::pieceOf(int64_t left) const {
@@ -292,8 +311,10 @@ void Training::checkTested(const char *saved) const {
 
 /// Keeps the state if it is the best so far.
 void Training::judge() {
-  if (best_ && best_->update(tested_, done_))
-    checkpoints_->saveBest(notes());
+  if (!best_ || !best_->update(tested_, done_))
+    return;
+  checkSaved();
+  checkpoints_->saveBest(notes());
 }
 
 void Training::endEpoch(Progress &progress) {
@@ -302,6 +323,7 @@ void Training::endEpoch(Progress &progress) {
   log_->epoch({epochOf(done_ - 1) + 1, epochOf(total_ - 1) + 1, done_,
                figures_.figures(), tested_,
                epochSeconds_ / std::max<int64_t>(1, epochSteps_)});
+  reported_ = done_;
   if (done_ % perEpoch_ == 0) // else a later run goes on with the epoch
     figures_.clear();
   epochSteps_ = 0;
@@ -314,26 +336,36 @@ void Training::endEpoch(Progress &progress) {
 }
 
 Checkpoints::Notes Training::notes() const {
-  TrainingRecord record{
-      seed_, feed_.samples(), feed_.batch(), figures_.toJson(),
-      best_ ? nlohmann::json(best_->toJson()) : nlohmann::json()};
+  TrainingRecord record{seed_,
+                        feed_.samples(),
+                        feed_.batch(),
+                        figures_.toJson(),
+                        best_ ? nlohmann::json(best_->toJson())
+                              : nlohmann::json(),
+                        reported_ == done_};
   return {{"training", record.text()}};
 }
 
 /// The log first: it must never be behind the state.
 void Training::save(bool last) {
   log_->flush();
+  checkSaved();
   checkpoints_->save(done_, notes(), last);
 }
 
 void Training::stopInterrupted() {
   save(/*last=*/true);
+  try {
+    log_->finish();
+  } catch (const Failure &failure) {
+    std::fprintf(stderr, "warning: %s\n", failure.what());
+  }
   throw interruptedAfter(done_, total_, options_.checkpoint.path);
 }
 
 void Training::trainAll(Progress &progress) {
   // A run that was stopped between an epoch's last step and its figures.
-  if (done_ > 0 && done_ % perEpoch_ == 0 && !figures_.empty())
+  if (done_ > 0 && isEpochEnd() && !figures_.empty() && reported_ != done_)
     endEpoch(progress);
   if (isStopped())
     return;
@@ -365,7 +397,9 @@ void Training::run() {
     test(progress);
   summarize(secondsSince(began));
   log_->finish();
-  checkTested("training went on to its end");
+  checkpoints_->finish();
+  if (!looksAway_)
+    checkTested("training went on to its end");
 }
 
 void Training::summarize(double seconds) {

@@ -71,8 +71,11 @@ void EpochFigures::restore(const json &json) {
 }
 
 std::string TrainingRecord::text() const {
-  ordered_json object = {
-      {"seed", seed}, {"samples", samples}, {"batch", batch}, {"epoch", epoch}};
+  ordered_json object = {{"seed", seed},
+                         {"samples", samples},
+                         {"batch", batch},
+                         {"epoch", epoch},
+                         {"reported", reported}};
   if (!best.is_null())
     object["best"] = best;
   return object.dump();
@@ -94,6 +97,7 @@ TrainingRecord::ofCheckpoint(const std::string &path) {
     record.batch = object.value("batch", int64_t(0));
     record.epoch = object.value("epoch", json());
     record.best = object.value("best", json());
+    record.reported = object.value("reported", false);
   } catch (const json::exception &) {
     return std::nullopt; // written by something else
   }

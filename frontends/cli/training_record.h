@@ -42,6 +42,7 @@ struct TrainingRecord {
   uint64_t seed = 0;              // of the samples' order
   int64_t samples = 0, batch = 0; // of the data set
   nlohmann::json epoch, best;     // EpochFigures, BestMetric
+  bool reported = false;          // the epoch's line was printed at this step
 
   std::string text() const;
   /// Nothing where the file has none, as other tools write it.

@@ -55,6 +55,22 @@ class Resume(unittest.TestCase):
         # A run that ends within an epoch has a line of its own for what there was of it.
         self.assertEqual(whole, [line for line in parts if "train" not in line or line["step"] % 44 == 0])
 
+    def test_an_epoch_line_that_was_not_reached_comes_in_the_next_run(self):
+        """Stopped at the last step, before the figures of a part of an epoch; and after them."""
+        self.folder = Folder("resume_last")
+        artifact, best = self.folder.compile("net.gradus", **EVERYTHING), [*EVAL, "--best", "loss"]
+        self.train(artifact, 60, "whole.safetensors", *best, "--log", self.folder.at("whole.jsonl"))
+        self.train(artifact, 70, "part.safetensors", *best, "--log", self.folder.at("part.jsonl"), "--keep", "9",
+                   "--checkpoint-every", "60steps")
+        os.rename(self.folder.at("part.step60.safetensors"), self.folder.at("part.safetensors"))
+        for again in range(2):
+            self.train(artifact, 60, "part.safetensors", *best, "--log", self.folder.at("part.jsonl"), "--resume",
+                       self.folder.at("part.safetensors"))
+            self.assertEqual(self.folder.log("whole.jsonl"), self.folder.log("part.jsonl"))
+            for name in ("", ".best"):
+                self.assertEqual(self.folder.bytes(f"whole{name}.safetensors"),
+                                 self.folder.bytes(f"part{name}.safetensors"))
+
     def test_what_is_said_after_a_signal_resumes(self):
         for number in (signal.SIGINT, signal.SIGTERM):
             self.folder = Folder("resume_signal")

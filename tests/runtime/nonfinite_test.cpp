@@ -62,6 +62,15 @@ TEST_F(Search, TellsTheStateThatIsSpoiled) {
   EXPECT_EQ(session->spoiledState(), "total");
 }
 
+TEST_F(Search, TellsNoStateThatWasSoBefore) {
+  float mask[kSize] = {-INFINITY};
+  ASSERT_TRUE(session->writeState("total", mask, sizeof(mask)).ok());
+  found(1);
+  EXPECT_EQ(session->spoiledState(), "");
+  found(NAN);
+  EXPECT_EQ(session->spoiledState(), "total");
+}
+
 TEST_F(Search, NamesTheInputOrTheState) {
   EXPECT_EQ(found(NAN), "the input x has nan");
   EXPECT_EQ(found(1), "the state total was nan before the step");

@@ -128,6 +128,28 @@ TEST_F(CheckpointFiles, KeepTheBestUnderItsName) {
   EXPECT_THAT(names(), testing::ElementsAre("a.b.best.safetensors"));
 }
 
+TEST_F(CheckpointFiles, SayAtTheEndThatTheBestWasNotKept) {
+  options.goOn = true;
+  Checkpoints checkpoints = make();
+  checkpoints.finish();
+  fs::path blocked = folder / "a.b.best.safetensors.partial";
+  fs::create_directory(blocked);
+  testing::internal::CaptureStderr();
+  checkpoints.saveBest({});
+  EXPECT_NE(testing::internal::GetCapturedStderr(), "");
+  try {
+    checkpoints.finish();
+    FAIL();
+  } catch (const Failure &failure) {
+    EXPECT_THAT(
+        failure.what(),
+        testing::EndsWith("Is a directory; the best state was not kept"));
+  }
+  fs::remove(blocked);
+  checkpoints.saveBest({});
+  checkpoints.finish();
+}
+
 TEST_F(CheckpointFiles, SayWhatIsLeftWhereOneCannotBeWritten) {
   Checkpoints checkpoints = make();
   checkpoints.save(5, {});

@@ -1,5 +1,5 @@
-// Event files byte by byte; tests/frontends/cli/event_file_test.py reads them
-// by TensorBoard's own reader where it is installed.
+// Event files byte by byte; tests/frontends/cli/event_file_test.py decodes
+// those of whole runs.
 
 #include "frontends/cli/event_file.h"
 #include "frontends/cli/failure.h"

@@ -63,7 +63,7 @@ TEST(EpochFigures, AreNoneWhereTheTextIsNone) {
 TEST(TrainingRecord, ComesBackFromACheckpoint) {
   Adder adder;
   std::string path = adder.path + ".record.safetensors";
-  TrainingRecord record{~uint64_t(0), 100, 32, {{"steps", 0}}, {}};
+  TrainingRecord record{~uint64_t(0), 100, 32, {{"steps", 0}}, {}, true};
   ASSERT_TRUE(
       adder.open()->saveCheckpoint(path, {{"training", record.text()}}).ok());
   auto found = TrainingRecord::ofCheckpoint(path);
@@ -71,6 +71,7 @@ TEST(TrainingRecord, ComesBackFromACheckpoint) {
   EXPECT_EQ(found->seed, ~uint64_t(0));
   EXPECT_EQ(found->samples, 100);
   EXPECT_EQ(found->batch, 32);
+  EXPECT_TRUE(found->reported);
   for (std::string other : {"", "3", R"({"seed": "x"})"}) {
     ASSERT_TRUE(adder.open()->saveCheckpoint(path, {{"training", other}}).ok());
     EXPECT_FALSE(TrainingRecord::ofCheckpoint(path)) << other;

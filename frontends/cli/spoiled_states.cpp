@@ -1,0 +1,36 @@
+// Looks at every number of the states, which is little beside writing them.
+
+#include "frontends/cli/spoiled_states.h"
+
+#include "runtime/nonfinite.h"
+
+using namespace gradus::runtime;
+
+namespace gradus::cli {
+
+SpoiledStates::SpoiledStates(const Session &session, bool weightsAlone)
+    : session_(session), weightsAlone_(weightsAlone) {
+  for (size_t i = 0; i < session.states().size(); ++i)
+    if (isSpoiled(i))
+      before_.insert(i);
+}
+
+bool SpoiledStates::isSpoiled(size_t state) const {
+  const StateInfo &info = session_.states()[state];
+  if (weightsAlone_ && info.role != artifact::Role::parameter &&
+      info.role != artifact::Role::buffer)
+    return false;
+  auto *data = static_cast<const uint8_t *>(
+      session_.stateBuffer(static_cast<int>(state)));
+  return holdsNonfinite(info.type.dtype, data, info.bytes, true) ||
+         holdsNonfinite(info.type.dtype, data, info.bytes, false);
+}
+
+std::string SpoiledStates::first() const {
+  for (size_t i = 0; i < session_.states().size(); ++i)
+    if (!before_.contains(i) && isSpoiled(i))
+      return session_.states()[i].name;
+  return "";
+}
+
+} // namespace gradus::cli

@@ -1,0 +1,30 @@
+// The states that training has spoilt: what is not finite, and was at first.
+
+#pragma once
+
+#include "runtime/session.h"
+
+#include <set>
+#include <string>
+
+namespace gradus::cli {
+
+class SpoiledStates {
+public:
+  /// States that are not finite now may stay so: a mask of infinities. With
+  /// `weightsAlone` slots may become so too: a loss scale lets gradients
+  /// overflow. The session must outlive this.
+  SpoiledStates(const runtime::Session &session, bool weightsAlone);
+
+  /// The name of the first one; empty: none.
+  std::string first() const;
+
+private:
+  bool isSpoiled(size_t state) const;
+
+  const runtime::Session &session_;
+  bool weightsAlone_;
+  std::set<size_t> before_;
+};
+
+} // namespace gradus::cli
