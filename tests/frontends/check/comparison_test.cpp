@@ -174,6 +174,21 @@ TEST_F(ComparisonTest, AsksOfNoiseNoMoreThanItsDrift) {
   EXPECT_EQ(comparison.failures().size(), 1u);
 }
 
+TEST_F(ComparisonTest, RefusesAStatisticThatWasNeverWrittenHoweverNoisy) {
+  writeStatistics(folder_ / "expected.safetensors", 0, 100);
+  Json description = Json::parse(kCase);
+  description["runs"][0]["final_param_l2_drift_without_rtol"] = {
+      {"bn.running_mean", 100}};
+  std::ofstream(folder_ / "case.json") << description;
+  RecordedCase recorded = *RecordedCase::open(folder_);
+  Comparison comparison(recorded, "m.onnx", recorded.run("sgd"));
+  std::vector<double> two = {2};
+  comparison.finalBuffer("bn.running_mean", two, std::vector<double>{2.01});
+  EXPECT_TRUE(comparison.failures().empty());
+  comparison.finalBuffer("bn.running_mean", two, two); // never written
+  EXPECT_EQ(comparison.failures().size(), 1u);
+}
+
 TEST_F(ComparisonTest, NamesWhatIsCompared) {
   EXPECT_EQ(comparison_->parameters(), std::vector<std::string>{"w"});
   EXPECT_EQ(comparison_->buffers(),
