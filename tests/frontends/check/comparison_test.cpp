@@ -142,13 +142,19 @@ TEST_F(ComparisonTest, AsksNoMoveOfAMeanThatIsZero) {
   EXPECT_EQ(comparison.failures().size(), 1u);
 }
 
-TEST_F(ComparisonTest, AsksOfNoiseOnlyThatItMoved) {
-  writeStatistics(folder_ / "expected.safetensors", 0, 100);
+/// The case with a running mean in which f32 runs are `drift` times its norm
+/// apart.
+static RecordedCase noisyCase(const fs::path &folder, double drift) {
+  writeStatistics(folder / "expected.safetensors", 0, 100);
   Json description = Json::parse(kCase);
   description["runs"][0]["final_param_l2_drift_without_rtol"] = {
-      {"bn.running_mean", 0.5}};
-  std::ofstream(folder_ / "case.json") << description;
-  RecordedCase recorded = *RecordedCase::open(folder_);
+      {"bn.running_mean", drift}};
+  std::ofstream(folder / "case.json") << description;
+  return *RecordedCase::open(folder);
+}
+
+TEST_F(ComparisonTest, AsksOfNoiseOnlyThatItMoved) {
+  RecordedCase recorded = noisyCase(folder_, 0.5);
   Comparison comparison(recorded, "m.onnx", recorded.run("sgd"));
   comparison.finalBuffer("bn.running_mean", std::vector<double>{20},
                          std::vector<double>{9});
@@ -160,12 +166,7 @@ TEST_F(ComparisonTest, AsksOfNoiseOnlyThatItMoved) {
 
 // Where f32 runs drift further than a statistic moves, so may ours.
 TEST_F(ComparisonTest, AsksOfNoiseNoMoreThanItsDrift) {
-  writeStatistics(folder_ / "expected.safetensors", 0, 100);
-  Json description = Json::parse(kCase);
-  description["runs"][0]["final_param_l2_drift_without_rtol"] = {
-      {"bn.running_mean", 0.5}};
-  std::ofstream(folder_ / "case.json") << description;
-  RecordedCase recorded = *RecordedCase::open(folder_);
+  RecordedCase recorded = noisyCase(folder_, 0.5);
   Comparison comparison(recorded, "m.onnx", recorded.run("sgd"));
   std::vector<double> two = {2};
   comparison.finalBuffer("bn.running_mean", two, std::vector<double>{-14});
@@ -175,12 +176,7 @@ TEST_F(ComparisonTest, AsksOfNoiseNoMoreThanItsDrift) {
 }
 
 TEST_F(ComparisonTest, RefusesAStatisticThatWasNeverWrittenHoweverNoisy) {
-  writeStatistics(folder_ / "expected.safetensors", 0, 100);
-  Json description = Json::parse(kCase);
-  description["runs"][0]["final_param_l2_drift_without_rtol"] = {
-      {"bn.running_mean", 100}};
-  std::ofstream(folder_ / "case.json") << description;
-  RecordedCase recorded = *RecordedCase::open(folder_);
+  RecordedCase recorded = noisyCase(folder_, 100);
   Comparison comparison(recorded, "m.onnx", recorded.run("sgd"));
   std::vector<double> two = {2};
   comparison.finalBuffer("bn.running_mean", two, std::vector<double>{2.01});
