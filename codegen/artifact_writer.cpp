@@ -167,11 +167,16 @@ private:
       std::optional<double> fill = uniformValue(state);
       states.push_back(fb::CreateState(
           builder, builder.CreateString(state.getSymName().str()),
-          writeType(builder, state.getType()),
-          static_cast<fb::Role>(static_cast<uint32_t>(state.getRole())),
-          !fill.has_value(), initial_[index], fill.value_or(0)));
+          writeType(builder, state.getType()), roleOf(state), !fill.has_value(),
+          initial_[index], fill.value_or(0)));
     }
     return builder.CreateVector(states);
+  }
+
+  static fb::Role roleOf(StateOp state) {
+    if (state->hasAttr("copy")) // passes/store_rounded_weights.cpp
+      return fb::Role::copy;
+    return static_cast<fb::Role>(static_cast<uint32_t>(state.getRole()));
   }
 
   List<fb::Graph> writeGraphs(flatbuffers::FlatBufferBuilder &builder) {

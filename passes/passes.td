@@ -683,6 +683,58 @@ def ExpandGuards : GradusPass<"expand-guards"> {
   }];
 }
 
+def StoreRoundedWeights : GradusPass<"store-rounded-weights"> {
+  let summary = "Keeps the 16-bit copies of weights that a step computes with";
+  let description = [{
+    Where `@train` rounds a weight to 16 bits, the copy becomes a state,
+    `bf16/copy/<weight>` or `f16/copy/<weight>`, which is written wherever the
+    weight is: by the optimizer's own kernel. All graphs read copies where they
+    rounded weights, also weights moved (transposed, reshaped, sliced).
+
+    `@round_weights` makes all copies of the weights. The runtime calls it before
+    the next step when weights came from outside: at the start, from a
+    checkpoint, by the API. So checkpoints hold no copies.
+
+    Before:
+
+    ```mlir
+    gradus.program @p {
+      gradus.state @w : tensor<4x4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.graph @train(%x: tensor<4x4xbf16>, %new: tensor<4x4xf32>) -> (y: tensor<4x4xf32>) {
+        %w = gradus.read @w : tensor<4x4xf32>
+        %round = arith.truncf %w : tensor<4x4xf32> to tensor<4x4xbf16>
+        %y = gradus.matmul %x, %round : tensor<4x4xbf16>, tensor<4x4xbf16> -> tensor<4x4xf32>
+        gradus.write @w, %new : tensor<4x4xf32>
+        gradus.return %y : tensor<4x4xf32>
+      }
+    }
+    ```
+
+    After:
+
+    ```mlir
+    gradus.program @p {
+      gradus.state @w : tensor<4x4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.state @"bf16/copy/w" : tensor<4x4xbf16> {copy, role = #gradus.role<slot>, init = #gradus.init<zeros>}
+      gradus.graph @train(%x: tensor<4x4xbf16>, %new: tensor<4x4xf32>) -> (y: tensor<4x4xf32>) {
+        %round = gradus.read @"bf16/copy/w" : tensor<4x4xbf16>
+        %y = gradus.matmul %x, %round : tensor<4x4xbf16>, tensor<4x4xbf16> -> tensor<4x4xf32>
+        %next = arith.truncf %new : tensor<4x4xf32> to tensor<4x4xbf16>
+        gradus.write @w, %new : tensor<4x4xf32>
+        gradus.write @"bf16/copy/w", %next : tensor<4x4xbf16>
+        gradus.return %y : tensor<4x4xf32>
+      }
+      gradus.graph @round_weights() -> () {
+        %w = gradus.read @w : tensor<4x4xf32>
+        %round = arith.truncf %w : tensor<4x4xf32> to tensor<4x4xbf16>
+        gradus.write @"bf16/copy/w", %round : tensor<4x4xbf16>
+        gradus.return
+      }
+    }
+    ```
+  }];
+}
+
 def Decompose : GradusPass<"decompose"> {
   let summary = "Writes composite ops as smaller ones, which then fuse";
   let description = [{

@@ -67,6 +67,8 @@ const Stage stages[] = {
        program.addPass(createAverageWeights());
        // Every write is there now, so a guard can hold them all back.
        program.addPass(createExpandGuards());
+       // What weights become is known: round it once, for all that read it.
+       program.addPass(createStoreRoundedWeights());
      }},
     {"optimize",
      [](OpPassManager &program) {

@@ -208,7 +208,8 @@ GRADUS_API gradus_status gradus_write_state(gradus_session *session,
 /* Every state as it was right after gradus_load. */
 GRADUS_API gradus_status gradus_reset(gradus_session *session);
 
-/* Writes every state, by name, to a .safetensors file. Atomic: the file at
+/* Writes every state but 16-bit copies of weights, which are made anew when
+ * they are needed, by name, to a .safetensors file. Atomic: the file at
  * `path` is the old one or the new one, whole, whatever happens. */
 GRADUS_API gradus_status gradus_save_checkpoint(gradus_session *session,
                                                 const char *path);

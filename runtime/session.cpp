@@ -9,6 +9,7 @@
 #include "runtime/loaded_plan.h"
 #include "runtime/nonfinite.h"
 #include "runtime/status.h"
+#include "runtime/verify.h"
 
 #include <algorithm>
 #include <atomic>
@@ -69,6 +70,10 @@ std::vector<StateInfo> stateInfosOf(const artifact::Header &header) {
     infos.push_back(std::move(info));
   }
   return infos;
+}
+
+bool isCopy(const StateInfo &state) {
+  return state.role == artifact::Role::copy;
 }
 
 template <typename Infos>
@@ -144,12 +149,16 @@ struct Session::Parts {
   const int64_t *counter = nullptr;      // the state `step`
   std::atomic<bool> cancelled{false};
   std::unique_ptr<NonfiniteSearch> search; // null: off
+  int copiesGraph = -1;                    // makes copies; -1: there are none
+  bool staleCopies = false; // of states that came from outside meanwhile
 
   explicit Parts(std::unique_ptr<LoadedPlan> plan);
   std::string where() const { return loaded->artifact().path(); }
   uint8_t *stateData(size_t i) const;
   const int64_t *findCounter(const std::string &name) const; // null: none
-  std::vector<StateMemory> stateMemory() const;
+  std::vector<StateMemory> storedStates() const;
+  void touch() { staleCopies = copiesGraph >= 0; }
+  Status refreshCopies();
   size_t variantOf(size_t graph) const;
   Status verifyCall(int graph, size_t steps, size_t inputs,
                     size_t outputs) const;
@@ -169,6 +178,9 @@ Session::Parts::Parts(std::unique_ptr<LoadedPlan> plan)
   counter = findCounter("step");
   for (Variants &variants : schedules)
     variants.counter = findCounter(variants.counterName);
+  if (std::any_of(states.begin(), states.end(), isCopy))
+    copiesGraph = findName(graphs, kCopiesGraph);
+  touch();
   for (size_t graph = 0; graph < graphs.size(); ++graph)
     lastVariants.push_back(variantOf(graph));
 }
@@ -184,11 +196,22 @@ uint8_t *Session::Parts::stateData(size_t i) const {
   return loaded->state().data() + loaded->plan().state_offsets()->Get(i);
 }
 
-std::vector<StateMemory> Session::Parts::stateMemory() const {
+/// What checkpoints hold.
+std::vector<StateMemory> Session::Parts::storedStates() const {
   std::vector<StateMemory> memory;
   for (size_t i = 0; i < states.size(); ++i)
-    memory.push_back({&states[i], stateData(i)});
+    if (!isCopy(states[i]))
+      memory.push_back({&states[i], stateData(i)});
   return memory;
+}
+
+/// Only the first time after states came from outside.
+Status Session::Parts::refreshCopies() {
+  if (!staleCopies)
+    return Status();
+  FlushDenormals flush; // as steps round
+  staleCopies = false;
+  return gradus::runtime::at(loaded->run(copiesGraph, {}), where());
 }
 
 size_t Session::Parts::variantOf(size_t graph) const {
@@ -219,6 +242,7 @@ Status Session::Parts::runOnce(size_t graph, const void *const *inputs,
                                void *const *outputs) {
   if (cancelled.load(std::memory_order_relaxed) && cancelled.exchange(false))
     return Status(StatusCode::cancelled, where() + ": cancelled");
+  GRADUS_TRY(refreshCopies());
   size_t variant = variantOf(graph);
   const LoadedGraph &ports = loaded->graphs()[variant];
   for (size_t i = 0; inputs && i < ports.inputs.size(); ++i)
@@ -360,8 +384,14 @@ std::string Session::spoiledState() const {
 
 //===-- state -------------------------------------------------------------===//
 
-void *Session::stateBuffer(int state) { return parts_->stateData(state); }
+void *Session::stateBuffer(int state) {
+  (void)parts_->refreshCopies(); // kernels of our own, which do not fail
+  parts_->touch();
+  return parts_->stateData(state);
+}
+
 const void *Session::stateBuffer(int state) const {
+  (void)parts_->refreshCopies();
   return parts_->stateData(state);
 }
 
@@ -384,8 +414,9 @@ Status Session::readState(const std::string &name, void *data,
                           size_t bytes) const {
   int state = findState(name);
   GRADUS_TRY(verifyState(*this, state, name, bytes));
+  GRADUS_TRY(parts_->refreshCopies());
   if (bytes)
-    std::memcpy(data, stateBuffer(state), bytes);
+    std::memcpy(data, parts_->stateData(state), bytes);
   return Status();
 }
 
@@ -393,8 +424,9 @@ Status Session::writeState(const std::string &name, const void *data,
                            size_t bytes) {
   int state = findState(name);
   GRADUS_TRY(verifyState(*this, state, name, bytes));
+  parts_->touch();
   if (bytes)
-    std::memcpy(stateBuffer(state), data, bytes);
+    std::memcpy(parts_->stateData(state), data, bytes);
   return Status();
 }
 
@@ -411,6 +443,7 @@ void Session::resetStates() {
     std::memset(state.data(), 0, state.size());
   initialiseStates(artifact(), plan(), state.data());
   std::fill(parts_->runs.begin(), parts_->runs.end(), 0);
+  parts_->touch();
 }
 
 Status
@@ -421,17 +454,19 @@ Session::saveCheckpoint(const std::string &path,
       {"program", textOf(artifact().header().name())},
       {"step", inWords(stepCount())}};
   metadata.insert(notes.begin(), notes.end());
-  return writeCheckpoint(path, parts_->stateMemory(), metadata);
+  return writeCheckpoint(path, parts_->storedStates(), metadata);
 }
 
 Status Session::loadCheckpoint(const std::string &path, Restore what) {
-  return readCheckpoint(path, parts_->stateMemory(), what);
+  parts_->touch();
+  return readCheckpoint(path, parts_->storedStates(), what);
 }
 
 Status Session::loadWeights(const std::string &path, const Rename &rename,
                             TakenWeights *taken) {
   TakenWeights ignored;
-  return readWeights(path, parts_->stateMemory(), rename,
+  parts_->touch();
+  return readWeights(path, parts_->storedStates(), rename,
                      taken ? *taken : ignored);
 }
 

@@ -127,7 +127,8 @@ public:
 
   /// Where the next step takes an input from (ask before each step: with a
   /// schedule every variant has its own place), where the last one left an
-  /// output (valid until the next step), and where a state is.
+  /// output (valid until the next step), and where a state is: ask again before
+  /// writing to one after a step, as copies of weights are made when asked.
   void *inputBuffer(int graph, int input);
   const void *outputBuffer(int graph, int output) const;
   void *stateBuffer(int state);

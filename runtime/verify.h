@@ -16,6 +16,9 @@
 
 namespace gradus::runtime {
 
+/// The graph that makes states of role `copy` of others.
+constexpr const char *kCopiesGraph = "round_weights";
+
 /// All of the below, in order.
 Status verifyArtifact(std::span<const uint8_t> file, ReadOptions options);
 

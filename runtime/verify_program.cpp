@@ -151,6 +151,20 @@ Status verifySchedule(const artifact::Header &header,
   return Status();
 }
 
+/// What makes copies must be there, and be such that the runtime can call it.
+Status verifyCopies(const artifact::Header &header) {
+  for (size_t i = 0; i < countOf(header.states()); ++i) {
+    if (header.states()->Get(i)->role() != artifact::Role::copy)
+      continue;
+    const artifact::Graph *graph = findGraph(header, kCopiesGraph);
+    if (!graph || countOf(graph->inputs()) || countOf(graph->outputs()))
+      return invalid("has copies, but no graph ", kCopiesGraph,
+                     " without inputs and outputs to make them");
+    return Status();
+  }
+  return Status();
+}
+
 } // namespace
 
 Status verifyProgram(const artifact::Header &header) {
@@ -172,7 +186,7 @@ Status verifyProgram(const artifact::Header &header) {
       found = verifySchedule(header, *schedule);
     GRADUS_TRY(at(found, "schedule ", i, " (", textOf(schedule->graph()), ")"));
   }
-  return Status();
+  return verifyCopies(header);
 }
 
 } // namespace gradus::runtime

@@ -17,6 +17,8 @@ SpoiledStates::SpoiledStates(const Session &session, bool weightsAlone)
 
 bool SpoiledStates::isSpoiled(size_t state) const {
   const StateInfo &info = session_.states()[state];
+  if (info.role == artifact::Role::copy) // its weights are looked at
+    return false;
   if (weightsAlone_ && info.role != artifact::Role::parameter &&
       info.role != artifact::Role::buffer)
     return false;

@@ -76,6 +76,7 @@ HostTensor gradus::unpacked(const void *bytes,
                             const runtime::TensorType &type) {
   bool isFloat = type.dtype == artifact::DType::f32 ||
                  type.dtype == artifact::DType::f64 ||
+                 type.dtype == artifact::DType::f16 ||
                  type.dtype == artifact::DType::bf16;
   HostTensor tensor =
       zeros(ArrayRef<int64_t>(type.shape.data(), type.shape.size()), isFloat);
@@ -84,6 +85,8 @@ HostTensor gradus::unpacked(const void *bytes,
       tensor.floats[i] = load<float>(bytes, i);
     else if (type.dtype == artifact::DType::f64)
       tensor.floats[i] = load<double>(bytes, i);
+    else if (type.dtype == artifact::DType::f16)
+      tensor.floats[i] = load<_Float16>(bytes, i);
     else if (type.dtype == artifact::DType::bf16)
       tensor.floats[i] =
           std::bit_cast<float>(uint32_t(load<uint16_t>(bytes, i)) << 16);
@@ -176,6 +179,9 @@ Evaluated::Evaluated(StringRef text) : text_(text) {
 NamedTensors Evaluated::run(const std::string &name,
                             const NamedTensors &inputs) {
   GraphOp graph = text_.program().getGraph(name);
+  // As the runtime does when weights come from outside.
+  if (GraphOp copies = text_.program().getGraph("round_weights"))
+    EXPECT_TRUE(succeeded(evaluateGraph(copies, {}, states_)));
   SmallVector<HostTensor> values;
   for (unsigned i = 0; i < graph.getInputNames().size(); ++i)
     values.push_back(inputs.at(graph.getInputName(i).str()));

@@ -3,6 +3,10 @@
 
 #include "compiled.h"
 
+#include "runtime/safetensors.h"
+
+#include <bit>
+
 using namespace gradus;
 
 namespace {
@@ -83,6 +87,8 @@ template <typename One, typename Other>
 void setStates(One &one, Other &other, int64_t c) {
   uint64_t seed = 40;
   for (auto &[name, value] : one.states()) {
+    if (name.find("/copy/") != std::string::npos)
+      continue; // follows its weight
     HostTensor start = value;
     uint64_t state = seed++;
     double reach = name == "w" || name == "v" ? 1 / std::sqrt(9.0 * c)
@@ -190,4 +196,113 @@ TEST(Precision, F16FindsItsLossScale) {
   EXPECT_GT(skipped, 3);
   EXPECT_LT(skipped, 20);
   EXPECT_NE(compiled.states()["w"].floats, before["w"].floats);
+}
+
+//===-- copies of weights -------------------------------------------------===//
+
+namespace {
+
+/// Nearest, ties to even.
+float toBf16(float value) {
+  auto bits = std::bit_cast<uint32_t>(value);
+  return std::bit_cast<float>((bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000u);
+}
+
+/// Each copy is its weight, rounded anew; returns how many there are.
+int expectRoundings(const NamedTensors &states, const std::string &precision) {
+  int copies = 0;
+  for (const auto &[name, copy] : states) {
+    std::string prefix = precision + "/copy/";
+    if (name.rfind(prefix, 0) != 0)
+      continue;
+    ++copies;
+    const HostTensor &weight = states.at(name.substr(prefix.size()));
+    for (int64_t i = 0; i < copy.size(); ++i) {
+      float each = weight.floats[i];
+      float rounded =
+          precision == "bf16" ? toBf16(each) : float(_Float16(each));
+      EXPECT_EQ(copy.floats[i], rounded) << name << "[" << i << "]";
+    }
+  }
+  return copies;
+}
+
+NamedTensors withCount(NamedTensors inputs, int64_t count) {
+  HostTensor number = zeros({}, false);
+  number.integers = {count};
+  inputs["count"] = number;
+  return inputs;
+}
+
+} // namespace
+
+/// What computes reads copies alone, so that steps have the bits of rounding
+/// anew if every copy is its weight's rounding: by all ways that weights
+/// change.
+TEST(Precision, CopiesAreTheRoundingOfTheWeightsAfterEachStep) {
+  for (const char *more :
+       {"", ", accumulation = 2 : i64", ", ema = {decay = 0.9}",
+        ", clip = {type = \"global_norm\", value = 0.1}",
+        ", on_nonfinite = \"skip\""}) {
+    Compiled compiled(network("bf16", 3, 8, 6, more));
+    ASSERT_EQ(expectRoundings(compiled.states(), "bf16"), 4) << more;
+    auto before = compiled.states();
+    for (int step = 0; step < 4; ++step) {
+      compiled.run("train", batch(3, 8, 6, step));
+      expectRoundings(compiled.states(), "bf16");
+    }
+    EXPECT_NE(compiled.states()["bf16/copy/w"].floats,
+              before["bf16/copy/w"].floats)
+        << more;
+  }
+}
+
+TEST(Precision, CopiesStayWhereAnOverflowSkipsTheUpdate) {
+  Compiled compiled(network(
+      "f16", 3, 8, 6, ", loss_scale = {type = \"static\", initial = 1.0e30}"));
+  auto before = compiled.states();
+  compiled.run("train", batch(3, 8, 6, 1));
+  auto after = compiled.states();
+  EXPECT_EQ(after["skipped_steps"].integers[0], 1);
+  EXPECT_EQ(after["f16/copy/w"].floats, before["f16/copy/w"].floats);
+  EXPECT_EQ(expectRoundings(after, "f16"), 4);
+}
+
+TEST(Precision, CopiesFollowWeightsThatAreWrittenFromOutside) {
+  Compiled compiled(network("bf16", 3, 8, 6));
+  auto inputs = withCount(batch(3, 8, 6, 1), 3);
+  double before = compiled.run("evaluate", inputs)["loss"].floats[0];
+  auto states = compiled.states();
+  std::vector<float> head(states["head"].size(), 0);
+  ASSERT_TRUE(compiled.session()
+                  .writeState("head", head.data(), head.size() * sizeof(float))
+                  .ok());
+  double after = compiled.run("evaluate", inputs)["loss"].floats[0];
+  EXPECT_NE(after, before);
+  EXPECT_NEAR(after, std::log(10), 1e-6);
+  compiled.session().resetStates();
+  EXPECT_EQ(compiled.run("evaluate", inputs)["loss"].floats[0], before);
+}
+
+/// Checkpoints hold no copies, and a resumed run has the bits of the first.
+TEST(Precision, ResumingMakesCopiesAnew) {
+  std::string text = network("bf16", 3, 8, 6),
+              path = testing::TempDir() + "/copies.safetensors";
+  Compiled one(text), other(text);
+  one.run("train", batch(3, 8, 6, 1));
+  ASSERT_TRUE(one.session().saveCheckpoint(path).ok());
+  auto file = runtime::Safetensors::open(path);
+  ASSERT_TRUE(file.ok());
+  EXPECT_EQ(file->find("bf16/copy/w"), nullptr);
+  EXPECT_NE(file->find("sgd/momentum/w"), nullptr);
+  ASSERT_TRUE(other.session().loadCheckpoint(path).ok());
+  for (int step = 2; step < 4; ++step) {
+    one.run("train", batch(3, 8, 6, step));
+    other.run("train", batch(3, 8, 6, step));
+  }
+  auto expected = one.states();
+  for (const auto &[name, value] : other.states()) {
+    EXPECT_EQ(value.floats, expected[name].floats) << name;
+    EXPECT_EQ(value.integers, expected[name].integers) << name;
+  }
 }

@@ -108,3 +108,22 @@ TEST(VerifyProgram, RefusesSchedulesThatCannotRun) {
             "adder: schedule 0 (train): graphs train and evaluate "
             "have different inputs or outputs");
 }
+
+TEST(VerifyProgram, RefusesCopiesThatNothingMakes) {
+  auto words = [](const char *name, bool port) {
+    return wordsAfter([&](TestArtifact &made) {
+      made.header.states[1]->role = fb::Role::copy;
+      made.header.graphs[1]->name = name;
+      if (!port)
+        made.header.graphs[1]->outputs.clear();
+      for (auto &plan : made.header.plans)
+        if (!port)
+          plan->graphs[1]->outputs.clear();
+    });
+  };
+  const char *problem = "adder: has copies, but no graph round_weights without "
+                        "inputs and outputs to make them";
+  EXPECT_EQ(words("evaluate", true), problem);
+  EXPECT_EQ(words("round_weights", true), problem);
+  EXPECT_EQ(words("round_weights", false), "ok");
+}

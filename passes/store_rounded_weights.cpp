@@ -1,0 +1,164 @@
+// Keeps the 16-bit copies of weights that a step computes with as states, which
+// the optimizer writes beside the weights, so that no step rounds them anew.
+//
+// Runs when every write of a weight is there, guards and all: a copy is the
+// rounding of what is written, so it is right where a step is skipped, too. The
+// runtime makes copies of weights that came from outside by @round_weights.
+
+#include "ir/build.h"
+#include "passes/passes.h"
+#include "passes/state.h"
+
+#include "mlir/IR/Remarks.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace gradus {
+#define GEN_PASS_DEF_STOREROUNDEDWEIGHTS
+#include "passes/passes.h.inc"
+
+namespace {
+using namespace mlir;
+
+/// As the runtime knows it: runtime/session.cpp.
+constexpr StringLiteral kRefresh = "round_weights";
+
+/// Whether an op moves elements of its first operand, the only one.
+bool movesOne(Operation *op) {
+  return isa<ReshapeOp, TransposeOp, BroadcastOp, SliceOp>(op);
+}
+
+/// The read whose elements a value has, in whatever places.
+ReadOp readBehind(Value value) {
+  Operation *maker = value.getDefiningOp();
+  while (maker && movesOne(maker))
+    maker = maker->getOperand(0).getDefiningOp();
+  return dyn_cast_or_null<ReadOp>(maker);
+}
+
+struct StoreRoundedWeightsPass
+    : impl::StoreRoundedWeightsBase<StoreRoundedWeightsPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    GraphOp train = getOperation().getGraph("train");
+    if (!train || getOperation().getGraph(kRefresh))
+      return;
+    copies.clear();
+    for (auto round : train.getBody().front().getOps<arith::TruncFOp>())
+      if (failed(collect(round)))
+        return signalPassFailure();
+    if (copies.empty())
+      return;
+    for (auto graph : getOperation().getBody().getOps<GraphOp>()) {
+      readCopies(graph);
+      writeCopies(graph);
+    }
+    addRefresh(train);
+    report(train);
+  }
+
+  /// A copy of the weight that `round` rounds, if it is one.
+  LogicalResult collect(arith::TruncFOp round) {
+    ReadOp read = readBehind(round.getIn());
+    if (!read || !copyOf(read.getState()).empty())
+      return success();
+    StateOp state = getOperation().getState(read.getState());
+    RankedTensorType type = tensorType(read.getResult());
+    if (state.getRole() != Role::parameter || !type.getElementType().isF32())
+      return success();
+    Type element = tensorType(round.getResult()).getElementType();
+    std::string name =
+        ((element.isBF16() ? "bf16/copy/" : "f16/copy/") + read.getState())
+            .str();
+    if (failed(
+            ensureState(getOperation(), name, type.clone(element), Role::slot)))
+      return failure();
+    getOperation().getState(name)->setAttr("copy",
+                                           UnitAttr::get(&getContext()));
+    copies[state.getSymNameAttr()] = name;
+    return success();
+  }
+
+  StringRef copyOf(StringRef weight) {
+    auto found = copies.find(StringAttr::get(&getContext(), weight));
+    return found == copies.end() ? StringRef() : StringRef(found->second);
+  }
+
+  RankedTensorType typeOf(StringRef state) {
+    return cast<RankedTensorType>(getOperation().getState(state).getType());
+  }
+
+  void readCopies(GraphOp graph) {
+    for (auto round : llvm::make_early_inc_range(
+             graph.getBody().front().getOps<arith::TruncFOp>())) {
+      ReadOp read = readBehind(round.getIn());
+      StringRef copy = read ? copyOf(read.getState()) : "";
+      if (copy.empty() || tensorType(round.getResult()).getElementType() !=
+                              typeOf(copy).getElementType())
+        continue;
+      OpBuilder builder(round);
+      round.getResult().replaceAllUsesWith(
+          narrow(builder, round.getIn(), copy));
+      round.erase();
+    }
+  }
+
+  /// `value`, which is moved from a weight, moved from its copy.
+  Value narrow(OpBuilder &builder, Value value, StringRef copy) {
+    Operation *maker = value.getDefiningOp();
+    auto type = tensorType(value).clone(typeOf(copy).getElementType());
+    if (isa<ReadOp>(maker))
+      return readState(builder, maker->getLoc(), copy, type);
+    Value input = narrow(builder, maker->getOperand(0), copy);
+    Operation *move = builder.clone(*maker);
+    move->setOperand(0, input);
+    move->getResult(0).setType(type);
+    return move->getResult(0);
+  }
+
+  void writeCopies(GraphOp graph) {
+    for (WriteOp write :
+         llvm::to_vector(graph.getBody().front().getOps<WriteOp>()))
+      if (StringRef copy = copyOf(write.getState()); !copy.empty()) {
+        OpBuilder builder(graph.getContext());
+        builder.setInsertionPointAfter(write);
+        writeRounded(builder, write.getLoc(), copy, write.getValue());
+      }
+  }
+
+  void writeRounded(OpBuilder &builder, Location loc, StringRef copy,
+                    Value weight) {
+    writeState(builder, loc, copy,
+               arith::TruncFOp::create(builder, loc, typeOf(copy), weight));
+  }
+
+  /// A graph that makes all copies of their weights.
+  void addRefresh(GraphOp train) {
+    OpBuilder builder(&getContext());
+    builder.setInsertionPointToEnd(train->getBlock());
+    Location loc = train.getLoc();
+    auto graph =
+        GraphOp::create(builder, loc, kRefresh, builder.getFunctionType({}, {}),
+                        builder.getArrayAttr({}), builder.getArrayAttr({}),
+                        nullptr, nullptr, nullptr);
+    builder.setInsertionPointToStart(&graph.getBody().emplaceBlock());
+    for (const auto &[weight, copy] : copies) {
+      Value value = readState(builder, loc, weight, typeOf(weight));
+      writeRounded(builder, loc, copy, value);
+    }
+    ReturnOp::create(builder, loc, ValueRange());
+  }
+
+  void report(GraphOp train) {
+    remark::passed(
+        train.getLoc(),
+        remark::RemarkOpts::name("StoredRounded").category(getArgument()))
+        << "the optimizer writes 16-bit copies of "
+        << std::to_string(copies.size()) << " weights";
+  }
+
+  llvm::MapVector<StringAttr, std::string> copies; // of weights, by name
+};
+
+} // namespace
+} // namespace gradus
