@@ -2,6 +2,7 @@
 
 #include "frontends/cli/synthetic_inputs.h"
 
+#include <algorithm>
 #include <cstring>
 
 using namespace gradus::runtime;
@@ -24,10 +25,18 @@ static double fraction(size_t i) {
 std::vector<uint8_t> syntheticInput(const TensorInfo &input, int64_t classes,
                                     int64_t batch) {
   std::vector<uint8_t> bytes(input.bytes);
-  bool isCount = input.name == "count" && input.type.shape.empty();
-  int64_t limit = input.name == "label" && classes > 0 ? classes : 1;
-  auto integer = [&](size_t i) {
-    return isCount ? batch : static_cast<int64_t>(fraction(i) * limit);
+  const std::vector<int64_t> &shape = input.type.shape;
+  bool isCount = input.name == "count" && shape.empty();
+  int64_t limit = input.indices;
+  if (!limit && input.name == "label")
+    limit = std::max<int64_t>(classes, 1);
+  auto mask = [&](size_t i) -> int64_t {
+    return shape.size() < 2 || i % shape.back() == 0 || fraction(i) < 0.75;
+  };
+  auto integer = [&](size_t i) -> int64_t {
+    if (isCount)
+      return batch;
+    return limit ? static_cast<int64_t>(fraction(i) * limit) : mask(i);
   };
   switch (input.type.dtype) {
   case DType::f32:
@@ -41,6 +50,9 @@ std::vector<uint8_t> syntheticInput(const TensorInfo &input, int64_t classes,
     break;
   case DType::i32:
     fill<int32_t>(bytes, integer);
+    break;
+  case DType::boolean:
+    fill<uint8_t>(bytes, mask);
     break;
   default: // zeros are valid in every other type
     break;

@@ -41,7 +41,7 @@ public:
   absl::Status read();
   absl::StatusOr<Result> compile();
   absl::StatusOr<std::vector<Reference>>
-  evaluate(const std::vector<Weight> &inputs);
+  evaluate(const std::vector<Weight> &inputs, bool rounded);
   ModuleOp module() { return *program_.module; }
   const std::vector<std::string> &warnings() const {
     return diagnostics_.warnings();
@@ -152,12 +152,12 @@ absl::Status Compilation::addOutputs() {
 }
 
 absl::StatusOr<std::vector<Reference>>
-Compilation::evaluate(const std::vector<Weight> &inputs) {
+Compilation::evaluate(const std::vector<Weight> &inputs, bool rounded) {
   if (absl::Status status = addOutputs(); !status.ok())
     return status;
   for (ProgramOp program : module().getOps<ProgramOp>())
     if (GraphOp train = program.getGraph("train")) {
-      auto references = evaluateStep(program, train, inputs);
+      auto references = evaluateStep(program, train, inputs, rounded);
       if (!references.ok() && diagnostics_.hasErrors())
         return diagnostics_.error("");
       return references;
@@ -216,11 +216,12 @@ public:
   }
 
   absl::StatusOr<std::vector<Reference>>
-  evaluate(const Request &request, const std::vector<Weight> &inputs) override {
+  evaluate(const Request &request, const std::vector<Weight> &inputs,
+           bool rounded) override {
     Compilation compilation(request);
     if (absl::Status status = compilation.read(); !status.ok())
       return status;
-    return compilation.evaluate(inputs);
+    return compilation.evaluate(inputs, rounded);
   }
 
   absl::StatusOr<Exported> exportModel(const ExportRequest &request) override {

@@ -98,9 +98,11 @@ public:
   virtual absl::StatusOr<Result> compile(const Request &request) = 0;
   virtual absl::StatusOr<ModelInfo> inspect(const Request &request) = 0;
   /// One step of `train` with these inputs, in its outputs' order; the graph is
-  /// that of compile() with the same request.
+  /// that of compile() with the same request. Rounded: each value of the graph
+  /// to f32 as it is made, which tells how far roundings carry.
   virtual absl::StatusOr<std::vector<Reference>>
-  evaluate(const Request &request, const std::vector<Weight> &inputs) = 0;
+  evaluate(const Request &request, const std::vector<Weight> &inputs,
+           bool rounded) = 0;
   virtual absl::StatusOr<Exported>
   exportModel(const ExportRequest &request) = 0;
   virtual std::string recipeSchema() = 0;

@@ -209,6 +209,14 @@ absl::Status setWeights(ProgramOp program, const Request &request) {
   return absl::OkStatus();
 }
 
+/// That of the program: its text may have brought one along.
+std::string ownRecipe(ModuleOp module, const recipe::Recipe &defaults) {
+  for (ProgramOp program : module.getOps<ProgramOp>())
+    if (DictionaryAttr recipe = program.getRecipeAttr())
+      return recipe::toJson(recipe, defaults);
+  return defaults.json;
+}
+
 } // namespace
 
 absl::StatusOr<Program> readProgram(const Request &request,
@@ -223,7 +231,9 @@ absl::StatusOr<Program> readProgram(const Request &request,
     if (!request.weights.empty())
       if (absl::Status status = setWeights(program, request); !status.ok())
         return status;
-  return Program{*std::move(module), recipe->json};
+  std::string json =
+      saysRecipe(request) ? recipe->json : ownRecipe(**module, *recipe);
+  return Program{*std::move(module), std::move(json)};
 }
 
 absl::Status addInventory(const Request &request, ModelInfo &info) {

@@ -32,7 +32,7 @@ static Value lossOf(GraphOp train) {
 }
 
 void addNodeOutputs(GraphOp train) {
-  llvm::MapVector<StringRef, Value> last;
+  llvm::MapVector<StringRef, Value> last; // In the order of these values.
   Value loss = lossOf(train);
   for (Operation &op : train.getBody().front().without_terminator()) {
     if (loss && &op == loss.getDefiningOp())
@@ -41,8 +41,10 @@ void addNodeOutputs(GraphOp train) {
     if (!named || op.getNumResults() != 1 || isa<ReadOp>(op))
       continue;
     auto type = dyn_cast<RankedTensorType>(op.getResult(0).getType());
-    if (type && type.getElementType().isF32())
-      last[named.getName()] = op.getResult(0);
+    if (!type || !type.getElementType().isF32())
+      continue;
+    last.erase(named.getName()); // Linear, in a graph to be looked into.
+    last[named.getName()] = op.getResult(0);
   }
   llvm::StringSet<> taken;
   for (unsigned i = 0; i < train.getReturned().size(); ++i)
@@ -128,16 +130,51 @@ absl::StatusOr<StateMap> statesOf(ProgramOp program) {
   return states;
 }
 
+HostTensor toSingle(HostTensor tensor) {
+  for (double &value : tensor.floats)
+    value = static_cast<float>(value);
+  return tensor;
+}
+
+/// What evaluateGraph() gives, but for roundings; what is written is not kept.
+FailureOr<SmallVector<HostTensor>>
+evaluateRounded(GraphOp train, const std::vector<HostTensor> &inputs,
+                const StateMap &states) {
+  llvm::DenseMap<Value, HostTensor> values;
+  auto valuesOf = [&](ValueRange range) {
+    return llvm::map_to_vector(range,
+                               [&](Value value) { return values.at(value); });
+  };
+  for (auto [argument, input] :
+       llvm::zip(train.getBody().getArguments(), inputs))
+    values[argument] = toSingle(input);
+  for (Operation &op : train.getBody().front().without_terminator()) {
+    if (op.getNumResults() == 0)
+      continue; // A write or an update.
+    if (auto read = dyn_cast<ReadOp>(op)) {
+      values[read] = states.at(read.getState());
+      continue;
+    }
+    auto results = evaluateOp(&op, valuesOf(op.getOperands()));
+    if (failed(results))
+      return failure();
+    for (auto [value, result] : llvm::zip(op.getResults(), *results))
+      values[value] = toSingle(std::move(result));
+  }
+  return valuesOf(train.getReturned());
+}
+
 } // namespace
 
 absl::StatusOr<std::vector<Reference>>
 evaluateStep(ProgramOp program, GraphOp train,
-             const std::vector<Weight> &inputs) {
+             const std::vector<Weight> &inputs, bool rounded) {
   GRADUS_ASSIGN_OR_RETURN(std::vector<HostTensor> tensors,
                           inputsOf(train, inputs));
   GRADUS_ASSIGN_OR_RETURN(StateMap states, statesOf(program));
   StateMap gradients;
-  auto outputs = evaluateGraph(train, tensors, states, &gradients);
+  auto outputs = rounded ? evaluateRounded(train, tensors, states)
+                         : evaluateGraph(train, tensors, states, &gradients);
   if (failed(outputs))
     return invalid("the reference evaluator cannot run the step");
   std::vector<Reference> references;

@@ -13,9 +13,9 @@ void addGradientOutputs(GraphOp train);
 void addNodeOutputs(GraphOp train);
 
 /// One step in f64 from the program's initial state; inputs by name. Errors of
-/// ops are diagnostics of the context.
+/// ops are diagnostics of the context. Rounded: every value to f32.
 absl::StatusOr<std::vector<Reference>>
 evaluateStep(ProgramOp program, GraphOp train,
-             const std::vector<Weight> &inputs);
+             const std::vector<Weight> &inputs, bool rounded);
 
 } // namespace gradus::compiler

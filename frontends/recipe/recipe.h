@@ -60,4 +60,8 @@ std::string schema();
 mlir::DictionaryAttr toAttribute(const Recipe &recipe,
                                  mlir::MLIRContext &context);
 
+/// The way back, for a program that brought its recipe along: the JSON of
+/// `defaults` with the attribute's keys instead of its own.
+std::string toJson(mlir::DictionaryAttr attribute, const Recipe &defaults);
+
 } // namespace gradus::recipe

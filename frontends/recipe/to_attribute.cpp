@@ -1,4 +1,4 @@
-// A checked recipe as an MLIR dictionary, for the passes to read.
+// A checked recipe as an MLIR dictionary, for the passes to read, and back.
 
 #include "frontends/recipe/recipe.h"
 
@@ -43,7 +43,42 @@ Attribute convert(const Json &value, Builder &builder) {
   return builder.getI64IntegerAttr(value.get<int64_t>());
 }
 
+Json toJson(Attribute value);
+
+Json objectOf(DictionaryAttr dictionary, Json object = Json::object()) {
+  for (NamedAttribute member : dictionary)
+    object[member.getName().str()] = toJson(member.getValue());
+  return object;
+}
+
+Json listOf(ArrayAttr elements) {
+  Json list = Json::array();
+  for (Attribute element : elements)
+    list.push_back(toJson(element));
+  return list;
+}
+
+Json toJson(Attribute value) {
+  if (auto dictionary = dyn_cast<DictionaryAttr>(value))
+    return objectOf(dictionary);
+  if (auto elements = dyn_cast<ArrayAttr>(value))
+    return listOf(elements);
+  if (auto text = dyn_cast<StringAttr>(value))
+    return text.str();
+  if (auto flag = dyn_cast<BoolAttr>(value))
+    return flag.getValue();
+  if (auto real = dyn_cast<FloatAttr>(value))
+    return real.getValueAsDouble();
+  if (auto whole = dyn_cast<IntegerAttr>(value))
+    return whole.getInt();
+  return nullptr;
+}
+
 } // namespace
+
+std::string toJson(DictionaryAttr attribute, const Recipe &defaults) {
+  return objectOf(attribute, Json::parse(defaults.json)).dump(2);
+}
 
 DictionaryAttr toAttribute(const Recipe &recipe, MLIRContext &context) {
   Builder builder(&context);

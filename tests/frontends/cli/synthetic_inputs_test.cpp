@@ -2,6 +2,7 @@
 
 #include "frontends/cli/synthetic_inputs.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -31,6 +32,26 @@ TEST(SyntheticInputs, AreLabelsOfTheModel) {
     most = std::max(most, label);
   }
   EXPECT_GT(most, 4);
+}
+
+TEST(SyntheticInputs, AreIndicesOfTheRange) {
+  TensorInfo tokens = {"input_ids", {DType::i32, {4, 25}}, 400, 50};
+  int64_t most = 0;
+  for (int32_t token : values<int32_t>(tokens)) {
+    EXPECT_GE(token, 0);
+    EXPECT_LT(token, 50);
+    most = std::max<int64_t>(most, token);
+  }
+  EXPECT_GT(most, 40);
+}
+
+TEST(SyntheticInputs, MaskSomeOfEachRow) {
+  std::vector<int64_t> mask =
+      values<int64_t>({"attention_mask", {DType::i64, {4, 25}}, 800});
+  EXPECT_THAT(mask, ::testing::Each(::testing::AnyOf(0, 1)));
+  EXPECT_THAT(mask, ::testing::Contains(0));
+  for (size_t row = 0; row < 4; ++row)
+    EXPECT_EQ(mask[row * 25], 1);
 }
 
 TEST(SyntheticInputs, CountAWholeBatch) {

@@ -22,6 +22,21 @@ TEST(RecipeToAttribute, KeepsKeysAndTypes) {
   EXPECT_EQ(attribute.getAs<ArrayAttr>("trainable").size(), 1u);
 }
 
+TEST(RecipeToAttribute, IsReadBackAsItWas) {
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  auto defaults = gradus::recipe::read("{}", "r.json");
+  auto recipe = gradus::recipe::read(
+      R"({"precision": "bf16", "optimizer": {"type": "sgd", "nesterov": true,
+          "momentum": 0.5}, "fixed": ["a", "b"], "inputs": {"dims": {"n": 3}}})",
+      "r.json");
+  ASSERT_TRUE(recipe.ok()) << recipe.status();
+  DictionaryAttr attribute = gradus::recipe::toAttribute(*recipe, context);
+  auto again = gradus::recipe::read(
+      gradus::recipe::toJson(attribute, *defaults), "again.json");
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(gradus::recipe::toAttribute(*again, context), attribute);
+}
+
 TEST(RecipeToAttribute, LeavesOutWhatIsNull) {
   MLIRContext context(MLIRContext::Threading::DISABLED);
   auto recipe = gradus::recipe::read("{}", "r.json");

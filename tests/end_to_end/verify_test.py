@@ -1,0 +1,157 @@
+"""`gradus verify` passes on every recorded model of small size, and names the node that is wrong where one is."""
+
+import glob
+import json
+import os
+import re
+import subprocess
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.abspath(os.path.join(HERE, "..", ".."))
+BUILD = os.path.abspath(os.environ.get("GRADUS_BUILD") or os.path.join(ROOT, "build"))
+GRADUS = os.path.join(BUILD, "bin", "gradus")
+MODELS = os.path.join(ROOT, "tests", "data", "models")
+DEPS = os.environ.get("GRADUS_DEPS") or os.path.join(os.path.expanduser("~"), ".cache", "gradus")
+PYTHON = os.path.join(DEPS, "onnx-tests", "bin", "python")
+OUT = os.path.join(BUILD, "tests", "verify")
+SANITIZED = os.path.basename(BUILD) == "build-sanitize"
+
+# Writes the model once for each of the nodes, but for those of a loop's body: there what the node makes is multiplied
+# by 1.01, by a node of the same name. Prints the nodes, a line each; a file is named by the number of its line.
+ALTER = """
+import sys
+import onnx
+path, out, *names = sys.argv[1:]
+names = [name for name in names if any(name == node.name for node in onnx.load(path).graph.node)]
+for number, name in enumerate(names):
+    print(name)
+    model = onnx.load(path)
+    place, wrong = next((place, node) for place, node in enumerate(model.graph.node) if name == node.name)
+    made, wrong.output[0] = wrong.output[0], "altered"
+    model.graph.initializer.append(onnx.helper.make_tensor("factor", 1, [], [1.01]))
+    model.graph.node.insert(place + 1, onnx.helper.make_node("Mul", ["altered", "factor"], [made], name=name))
+    onnx.save(model, f"{out}/{number}.onnx")
+"""
+
+# Puts w + (w - what w is now) in the place of a parameter w: the same values, twice the gradient.
+DOUBLE = """
+import sys
+import onnx
+path, out, name = sys.argv[1:]
+model = onnx.load(path)
+now = next(each for each in model.graph.initializer if each.name == name)
+for node in model.graph.node:
+    for i, read in enumerate(node.input):
+        node.input[i] = "twice" if read == name else read
+nodes = [onnx.helper.make_node("Constant", [], ["now"], value=now),
+         onnx.helper.make_node("Sub", [name, "now"], ["none"]), onnx.helper.make_node("Add", [name, "none"], ["twice"])]
+for place, node in enumerate(nodes):
+    model.graph.node.insert(place, node)
+onnx.save(model, out)
+"""
+
+
+def described(folder):
+    with open(os.path.join(MODELS, folder, "case.json")) as file:
+        return json.load(file)
+
+
+def recipe(case, file):
+    """The case's loss as a recipe, with sizes for the symbolic dimensions."""
+    loss = {"output": case["output"]["name"], **case["loss"]}
+    shapes = {each["name"]: each["shape"] for each in case["inputs"]}
+    dims = {name: shapes[each][int(axis)] for each, axes in (file.get("symbolic_dims") or {}).items() for axis, name in axes.items()}
+    made = {"loss": loss, "inputs": {"dims": dims}}
+    if "trainable_initializers" in file:
+        made["trainable"] = file["trainable_initializers"]
+    return made
+
+
+def write_recipe(folder, case, file):
+    os.makedirs(OUT, exist_ok=True)
+    path = os.path.join(OUT, f"{folder}.{file['file']}.json")
+    with open(path, "w") as stream:
+        json.dump(recipe(case, file), stream)
+    return path
+
+
+def verify(model, *arguments):
+    return subprocess.run([GRADUS, "verify", model, *arguments], capture_output=True, text=True)
+
+
+@unittest.skipUnless(os.path.exists(GRADUS), "gradus is not built")
+class Recorded(unittest.TestCase):
+    """Each file of each case with stored weights."""
+
+    def check(self, folder, case, file):
+        done = verify(os.path.join(MODELS, folder, file["file"]), "--recipe", write_recipe(folder, case, file))
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertRegex(done.stdout, r"\d+ values agree; the largest deviation is")
+
+
+def add(folder, case, file):
+    large = SANITIZED and case["parameters_total"] > 20000
+
+    @unittest.skipIf(large, "the evaluator is too slow for it under sanitizers")
+    def test(self):
+        self.check(folder, case, file)
+
+    name = re.sub(r"\W", "_", f"{folder}_{os.path.splitext(file['file'])[0]}")
+    setattr(Recorded, "test_" + name, test)
+
+
+for _path in sorted(glob.glob(os.path.join(MODELS, "*", "expected.safetensors"))):
+    _folder = os.path.basename(os.path.dirname(_path))
+    for _file in described(_folder)["files"]:
+        add(_folder, described(_folder), _file)
+
+
+@unittest.skipIf(SANITIZED, "the evaluator is too slow under sanitizers")
+@unittest.skipUnless(os.path.exists(PYTHON), "the onnx package is not there")
+class Altered(unittest.TestCase):
+    """One node is wrong: the compiled model has it, the model that is evaluated has not."""
+
+    def check(self, folder, fewest, every=1, without="^$"):
+        case = described(folder)
+        model, out = os.path.join(MODELS, folder, "model.onnx"), os.path.join(OUT, folder)
+        chosen = write_recipe(folder, case, case["files"][0])
+        os.makedirs(out, exist_ok=True)
+        right = verify(model, "--recipe", chosen, "--json")
+        self.assertEqual(right.returncode, 0, right.stderr)
+        nodes = [name for name in re.findall(r'"node \\"(.*?)\\""', right.stdout) if not re.search(without, name)]
+        done = subprocess.run([PYTHON, "-c", ALTER, model, out, *nodes[::every]], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        altered = done.stdout.splitlines()
+        self.assertGreaterEqual(len(altered), fewest)
+        for number, name in enumerate(altered):
+            with self.subTest(folder=folder, node=name):
+                done = verify(os.path.join(out, f"{number}.onnx"), "--reference", model, "--recipe", chosen)
+                self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+                self.assertIn(f'.onnx: node "{name}" is the first that deviates: by ', done.stderr)
+
+    def test_each_node_of_a_perceptron(self):
+        self.check("mlp", 4)
+
+    def test_nodes_of_a_convolutional_network(self):
+        self.check("norm-free-tiny", 10, every=2)
+
+    def test_each_node_of_a_recommender(self):
+        self.check("dlrm-tiny", 15)
+
+    def test_nodes_of_a_transformer(self):
+        self.check("gpt2-tiny", 5, every=9, without="/attn/Transpose")  # The attention has them inside.
+
+    def test_a_gradient(self):
+        case = described("mlp")
+        model, out = os.path.join(MODELS, "mlp", "model.onnx"), os.path.join(OUT, "doubled.onnx")
+        chosen = write_recipe("mlp", case, case["files"][0])
+        subprocess.run([PYTHON, "-c", DOUBLE, model, out, "3.weight"], check=True)
+        done = verify(out, "--reference", model, "--recipe", chosen)
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertRegex(done.stderr, r"the gradient of 3\.weight is the first that deviates: by 1 of its largest element "
+                                      r"\(1 of \d+ values")
+
+
+if __name__ == "__main__":
+    unittest.main()
