@@ -30,14 +30,17 @@ inline std::pair<mlir::Value, mlir::Value> alike(const Arithmetic &math,
 }
 
 /// The sum of the squares of all elements of all `gradients`, which are not
-/// none; each part is computed at its gradient's place in the model.
+/// none. Each part is computed where its gradient is made, which is in cache
+/// there, and at its place in the model.
 inline mlir::Value sumOfAllSquares(
     mlir::OpBuilder &builder,
     llvm::ArrayRef<std::pair<mlir::Location, mlir::Value>> gradients) {
   mlir::Value squares;
   for (auto [loc, gradient] : gradients) {
+    mlir::OpBuilder behind(builder.getContext());
+    behind.setInsertionPointAfterValue(gradient);
+    mlir::Value part = sumOfSquares(Arithmetic(behind, loc), gradient);
     Arithmetic math(builder, loc);
-    mlir::Value part = sumOfSquares(math, gradient);
     if (squares)
       std::tie(squares, part) = alike(math, squares, part);
     squares = squares ? math.add(squares, part) : part;

@@ -93,18 +93,24 @@ struct LossScalePass : impl::LossScaleBase<LossScalePass> {
     return FlatSymbolRefAttr::get(&getContext(), state);
   }
 
+  static Value zeroIfFinite(Location loc, Value gradient) {
+    OpBuilder builder(gradient.getContext());
+    builder.setInsertionPointAfterValue(gradient);
+    Arithmetic math(builder, loc);
+    Value zeros = math.multiply(gradient, math.number(0, gradient));
+    Value part =
+        sum(builder, loc, zeros, allAxes(tensorType(gradient).getRank()));
+    return convert(builder, loc, part, builder.getF32Type());
+  }
+
   /// Whether all gradients are: x * 0 is 0 for finite x and NaN for others.
+  /// Each is looked at where it is made, which is in cache there.
   static Value areFinite(OpBuilder &builder,
                          ArrayRef<ParameterUpdate> updates) {
     Value total;
     for (ParameterUpdate update : updates) {
+      Value part = zeroIfFinite(update.getLoc(), update.getGradientUse().get());
       Arithmetic math(builder, update.getLoc());
-      Value gradient = update.getGradientUse().get();
-      RankedTensorType type = tensorType(gradient);
-      Value zeros = math.multiply(gradient, math.number(0, gradient));
-      Value part =
-          sum(builder, update.getLoc(), zeros, allAxes(type.getRank()));
-      part = convert(builder, update.getLoc(), part, builder.getF32Type());
       total = total ? math.add(total, part) : part;
     }
     return arith::CmpFOp::create(builder, total.getLoc(),

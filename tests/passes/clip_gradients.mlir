@@ -1,9 +1,11 @@
 // RUN: gradus-opt %s --clip-gradients --canonicalize --cse | FileCheck %s
 
-// Together at most so long: one sum of squares, one factor.
+// Together at most so long: one sum of squares, one factor. Each gradient's
+// squares are taken where it is made.
 // CHECK-LABEL: gradus.program @global
-// CHECK:         %[[W:.*]] = gradus.reduce sum %{{.*}} axes [0]
 // CHECK:         %[[B:.*]] = gradus.reduce sum %{{.*}} axes [0]
+// CHECK:         %[[W:.*]] = gradus.reduce sum %{{.*}} axes [0]
+// CHECK-NOT:     gradus.reduce
 // CHECK:         %[[SQUARES:.*]] = arith.addf %[[W]], %[[B]]
 // CHECK:         %[[NORM:.*]] = math.sqrt %[[SQUARES]]
 // CHECK:         %[[RATIO:.*]] = arith.divf %{{.*}}, %{{.*}} : tensor<f32>

@@ -4,8 +4,8 @@
 // The length of all gradients together, and the rate under its schedule.
 // CHECK-LABEL: gradus.program @asked
 // CHECK:         gradus.graph @train({{.*}} -> (gradient_norm: tensor<f32>, learning_rate: tensor<f32>)
-// CHECK:           %[[A:.*]] = gradus.reduce sum
 // CHECK:           %[[B:.*]] = gradus.reduce sum
+// CHECK:           %[[A:.*]] = gradus.reduce sum
 // CHECK:           %[[SUM:.*]] = arith.addf %[[A]], %[[B]]
 // CHECK:           %[[NORM:.*]] = math.sqrt %[[SUM]]
 // CHECK:           %[[RATE:.*]] = arith.truncf
