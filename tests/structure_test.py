@@ -107,6 +107,16 @@ class Structure(unittest.TestCase):
         self.assertEqual(bad, [])
 
 
+    def test_each_op_is_refused_where_it_is_wrong(self):
+        ops = [name for path in tracked(".td") if path.startswith("ir/") for name in re.findall(r'^def \w+Op : \w+<"(\w+)"', read(path), re.M)]
+        self.assertGreater(len(ops), 40)
+        refused = set()
+        for path in tracked("_invalid.mlir"):
+            for below in re.findall(r"expected-error @below.*\n(?:\s*//.*\n)*(.*)", read(path)):
+                refused.update(re.findall(r"gradus\.(\w+)", below)[:1])
+        self.assertEqual([f"gradus.{op}: no *_invalid.mlir has an error of it" for op in ops if op not in refused], [])
+
+
 class Docs(unittest.TestCase):
     def test_links_lead_somewhere(self):
         bad = [f"{path}: {target}" for path in tracked(".md") for target in links(read(path))

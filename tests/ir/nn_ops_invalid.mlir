@@ -177,3 +177,63 @@ gradus.program @p {
     gradus.return
   }
 }
+
+// -----
+
+gradus.program @p {
+  gradus.graph @g(%g: tensor<2x3x4x4xf32>) {
+    // expected-error @below {{expected an output of type 'tensor<2x3x3x4xf32>', found 'tensor<2x3x4x4xf32>'}}
+    %y = gradus.average_pool_backward %g window [2, 2] strides [2, 2] pads [0, 0] to [0, 0] dilations [1, 1] : tensor<2x3x4x4xf32> -> tensor<2x3x6x8xf32>
+    gradus.return
+  }
+}
+
+// -----
+
+gradus.program @p {
+  gradus.graph @g(%g: tensor<2x3x4x4xf32>, %i: tensor<2x3x4x4xi32>) {
+    // expected-error @below {{expected an output of type 'tensor<2x5x4x4xf32>', found 'tensor<2x3x4x4xf32>'}}
+    %y = gradus.max_pool_backward %g, %i window [2, 2] strides [2, 2] pads [0, 0] to [0, 0] dilations [1, 1] : tensor<2x3x4x4xf32>, tensor<2x3x4x4xi32> -> tensor<2x5x8x8xf32>
+    gradus.return
+  }
+}
+
+// -----
+
+gradus.program @p {
+  gradus.graph @g(%g: tensor<2x3x4x4xf32>, %i: tensor<2x3x4x5xi32>) {
+    // expected-error @below {{expected indices of type 'tensor<2x3x4x4xi32>', found 'tensor<2x3x4x5xi32>'}}
+    %y = gradus.max_pool_backward %g, %i window [2, 2] strides [2, 2] pads [0, 0] to [0, 0] dilations [1, 1] : tensor<2x3x4x4xf32>, tensor<2x3x4x5xi32> -> tensor<2x3x8x8xf32>
+    gradus.return
+  }
+}
+
+// -----
+
+gradus.program @p {
+  gradus.graph @g(%g: tensor<f32>, %x: tensor<4x10xf32>, %l: tensor<10xi64>) {
+    // expected-error @below {{expected labels of type 'tensor<4xi64>', found 'tensor<10xi64>'}}
+    %y = gradus.softmax_cross_entropy_backward %g, %x, %l axis 1 : tensor<f32>, tensor<4x10xf32>, tensor<10xi64> -> tensor<4x10xf32>
+    gradus.return
+  }
+}
+
+// -----
+
+gradus.program @p {
+  gradus.graph @g(%g: tensor<1xf32>, %x: tensor<4x10xf32>, %l: tensor<4xi64>) {
+    // expected-error @below {{expected a gradient of the loss of rank 0, found 'tensor<1xf32>'}}
+    %y = gradus.softmax_cross_entropy_backward %g, %x, %l axis 1 : tensor<1xf32>, tensor<4x10xf32>, tensor<4xi64> -> tensor<4x10xf32>
+    gradus.return
+  }
+}
+
+// -----
+
+gradus.program @p {
+  gradus.graph @g(%g: tensor<f32>, %x: tensor<4x10xf32>, %l: tensor<4xi64>) {
+    // expected-error @below {{expected a result of type 'tensor<4x10xf32>', found 'tensor<4x9xf32>'}}
+    %y = gradus.softmax_cross_entropy_backward %g, %x, %l axis 1 : tensor<f32>, tensor<4x10xf32>, tensor<4xi64> -> tensor<4x9xf32>
+    gradus.return
+  }
+}

@@ -144,3 +144,15 @@ gradus.program @p {
     gradus.return
   }
 }
+
+// -----
+
+gradus.program @p {
+  // expected-note @below {{the state is declared here}}
+  gradus.state @w : tensor<2xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @g(%x: tensor<3xf32>) {
+    // expected-error @below {{has a value of type 'tensor<3xf32>', but state @w is 'tensor<2xf32>'}}
+    gradus.update @w, %x : tensor<3xf32>
+    gradus.return
+  }
+}

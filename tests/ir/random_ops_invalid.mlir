@@ -7,3 +7,23 @@ gradus.program @p {
     gradus.return
   }
 }
+
+// -----
+
+gradus.program @p {
+  gradus.graph @g(%s: tensor<2xi64>) {
+    // expected-error @below {{operand #0 must be tensor<i64>, but got 'tensor<2xi64>'}}
+    %y = "gradus.random_bits"(%s) {stream = 0 : i64, seed = 0 : i64} : (tensor<2xi64>) -> tensor<4xi64>
+    gradus.return
+  }
+}
+
+// -----
+
+gradus.program @p {
+  gradus.graph @g(%s: tensor<i64>) {
+    // expected-error @below {{result #0 must be static ranked tensor of 64-bit signless integer values, but got 'tensor<4xi32>'}}
+    %y = gradus.random_bits %s stream 0 seed 0 : tensor<4xi32>
+    gradus.return
+  }
+}

@@ -147,3 +147,33 @@ gradus.program @p {
     gradus.return
   }
 }
+
+// -----
+
+gradus.program @p {
+  gradus.graph @g(%x: tensor<4xi32>) {
+    // expected-error @below {{operand #0 must be static ranked tensor of floating-point values, but got 'tensor<4xi32>'}}
+    %y = gradus.relu %x : tensor<4xi32>
+    gradus.return
+  }
+}
+
+// -----
+
+gradus.program @p {
+  gradus.graph @g(%x: tensor<4xf32>) {
+    // expected-error @below {{requires the same type for all operands and results}}
+    %y = "gradus.sigmoid"(%x) : (tensor<4xf32>) -> tensor<5xf32>
+    gradus.return
+  }
+}
+
+// -----
+
+gradus.program @p {
+  gradus.graph @g(%x: tensor<4xi1>) {
+    // expected-error @below {{operand #0 must be static ranked tensor of floating-point values, but got 'tensor<4xi1>'}}
+    %y = gradus.gelu %x : tensor<4xi1>
+    gradus.return
+  }
+}
