@@ -20,6 +20,12 @@ struct TrainingOptions {
 /// The stages of the pipeline in their order: "model", "gradients", ...
 llvm::ArrayRef<llvm::StringRef> trainingStages();
 
+/// Two keys of the recipe that cannot both be asked for, and why.
+struct Exclusion {
+  llvm::StringRef method, other, reason;
+};
+llvm::ArrayRef<Exclusion> exclusions();
+
 /// Fills `manager`, which runs on modules, with the stages of a training step
 /// up to `options.stopAfter`. passes/pipeline.cpp says what each is for.
 void buildTrainingPipeline(mlir::OpPassManager &manager,

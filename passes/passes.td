@@ -111,6 +111,167 @@ def RecognizeAttention : GradusPass<"recognize-attention"> {
   }];
 }
 
+def CheckCombinations : GradusPass<"check-combinations"> {
+  let summary = "Refuses methods of the recipe that exclude each other";
+  let description = [{
+    The table of pairs stands in `pipeline.cpp`, with the reason for each. The
+    program stays as it is.
+  }];
+}
+
+def LessBn : GradusPass<"less-bn"> {
+  let summary = "Takes batch normalizations out of blocks that have several";
+  let description = [{
+    With `less_bn` in the recipe, rewrites `@predict`, of which the other graphs
+    are made. In each block of the model one batch normalization is enough:
+
+    * residual: of a branch of convolutions, the last one before the join stays;
+      that of a projection on the other branch goes.
+    * depthwise: of expansion, depthwise convolution and projection, that of the
+      expansion goes, where its input has no activation. So does that of the
+      last convolution before the head.
+    * dense: that of what was concatenated goes; in a layer after a pool the
+      second one; and that of a transition.
+
+    Operands of joins come in any order. A batch normalization of the model's
+    input, one whose result is used elsewhere, and those that `keep` names stay.
+    Nothing makes up for what is taken out, so it is for models that are trained
+    from the start. A state that nobody reads any more goes, too. A remark tells
+    of each batch normalization why it went or stayed.
+
+    Method: LessBN of MindSpore's Boost; docs/methods/less_bn.md.
+
+    Before:
+
+    ```mlir
+    gradus.program @block attributes {recipe = {less_bn = {}}} {
+      gradus.state @conv1.weight : tensor<4x4x3x3xf32> {role = #gradus.role<parameter>, init = #gradus.init<kaiming_uniform>}
+      gradus.state @bn1.weight : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<constant, 1.0 : f64>}
+      gradus.state @bn1.bias : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.state @bn1.mean : tensor<4xf32> {role = #gradus.role<buffer>, init = #gradus.init<zeros>}
+      gradus.state @bn1.variance : tensor<4xf32> {role = #gradus.role<buffer>, init = #gradus.init<constant, 1.0 : f64>}
+      gradus.state @conv2.weight : tensor<4x4x3x3xf32> {role = #gradus.role<parameter>, init = #gradus.init<kaiming_uniform>}
+      gradus.state @bn2.weight : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<constant, 1.0 : f64>}
+      gradus.state @bn2.bias : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.state @bn2.mean : tensor<4xf32> {role = #gradus.role<buffer>, init = #gradus.init<zeros>}
+      gradus.state @bn2.variance : tensor<4xf32> {role = #gradus.role<buffer>, init = #gradus.init<constant, 1.0 : f64>}
+      gradus.graph @predict(%x: tensor<8x4x6x6xf32>) -> (y: tensor<8x4x6x6xf32>) {
+        %w1 = gradus.read @conv1.weight : tensor<4x4x3x3xf32>
+        %w2 = gradus.read @conv2.weight : tensor<4x4x3x3xf32>
+        %in = gradus.relu %x : tensor<8x4x6x6xf32>
+        %scale1 = gradus.read @bn1.weight : tensor<4xf32>
+        %bias1 = gradus.read @bn1.bias : tensor<4xf32>
+        %mean1 = gradus.read @bn1.mean : tensor<4xf32>
+        %variance1 = gradus.read @bn1.variance : tensor<4xf32>
+        %scale2 = gradus.read @bn2.weight : tensor<4xf32>
+        %bias2 = gradus.read @bn2.bias : tensor<4xf32>
+        %mean2 = gradus.read @bn2.mean : tensor<4xf32>
+        %variance2 = gradus.read @bn2.variance : tensor<4xf32>
+        %c1 = gradus.convolution %in, %w1 strides [1, 1] pads [1, 1] to [1, 1] dilations [1, 1]
+            : tensor<8x4x6x6xf32>, tensor<4x4x3x3xf32> -> tensor<8x4x6x6xf32>
+        %n1 = gradus.batch_norm %c1, %scale1, %bias1 mean %mean1 variance %variance1 epsilon 1.0e-5 momentum 0.9
+            : tensor<8x4x6x6xf32>, tensor<4xf32>
+        %r = gradus.relu %n1 : tensor<8x4x6x6xf32>
+        %c2 = gradus.convolution %r, %w2 strides [1, 1] pads [1, 1] to [1, 1] dilations [1, 1]
+            : tensor<8x4x6x6xf32>, tensor<4x4x3x3xf32> -> tensor<8x4x6x6xf32>
+        %n2 = gradus.batch_norm %c2, %scale2, %bias2 mean %mean2 variance %variance2 epsilon 1.0e-5 momentum 0.9
+            : tensor<8x4x6x6xf32>, tensor<4xf32>
+        %y = arith.addf %n2, %in : tensor<8x4x6x6xf32>
+        gradus.return %y : tensor<8x4x6x6xf32>
+      }
+    }
+    ```
+
+    After:
+
+    ```mlir
+    gradus.program @block attributes {recipe = {less_bn = {}}} {
+      gradus.state @conv1.weight : tensor<4x4x3x3xf32> {role = #gradus.role<parameter>, init = #gradus.init<kaiming_uniform>}
+      gradus.state @conv2.weight : tensor<4x4x3x3xf32> {role = #gradus.role<parameter>, init = #gradus.init<kaiming_uniform>}
+      gradus.state @bn2.weight : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<constant, 1.0 : f64>}
+      gradus.state @bn2.bias : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.state @bn2.mean : tensor<4xf32> {role = #gradus.role<buffer>, init = #gradus.init<zeros>}
+      gradus.state @bn2.variance : tensor<4xf32> {role = #gradus.role<buffer>, init = #gradus.init<constant, 1.0 : f64>}
+      gradus.graph @predict(%x: tensor<8x4x6x6xf32>) -> (y: tensor<8x4x6x6xf32>) {
+        %w1 = gradus.read @conv1.weight : tensor<4x4x3x3xf32>
+        %w2 = gradus.read @conv2.weight : tensor<4x4x3x3xf32>
+        %in = gradus.relu %x : tensor<8x4x6x6xf32>
+        %scale2 = gradus.read @bn2.weight : tensor<4xf32>
+        %bias2 = gradus.read @bn2.bias : tensor<4xf32>
+        %mean2 = gradus.read @bn2.mean : tensor<4xf32>
+        %variance2 = gradus.read @bn2.variance : tensor<4xf32>
+        %c1 = gradus.convolution %in, %w1 strides [1, 1] pads [1, 1] to [1, 1] dilations [1, 1]
+            : tensor<8x4x6x6xf32>, tensor<4x4x3x3xf32> -> tensor<8x4x6x6xf32>
+        %r = gradus.relu %c1 : tensor<8x4x6x6xf32>
+        %c2 = gradus.convolution %r, %w2 strides [1, 1] pads [1, 1] to [1, 1] dilations [1, 1]
+            : tensor<8x4x6x6xf32>, tensor<4x4x3x3xf32> -> tensor<8x4x6x6xf32>
+        %n2 = gradus.batch_norm %c2, %scale2, %bias2 mean %mean2 variance %variance2 epsilon 1.0e-5 momentum 0.9
+            : tensor<8x4x6x6xf32>, tensor<4xf32>
+        %y = arith.addf %n2, %in : tensor<8x4x6x6xf32>
+        gradus.return %y : tensor<8x4x6x6xf32>
+      }
+    }
+    ```
+  }];
+}
+
+def FcToFn : GradusPass<"fc-to-fn"> {
+  let summary = "Normalizes inputs and weights of the dense layer that gives the model's output";
+  let description = [{
+    With `fc_to_fn` in the recipe, the last dense layer of `@predict` becomes
+    `multiplier * norm(x) norm(W)^T` with `norm(z) = z / sqrt(max(sum z^2,
+    epsilon))`, row by row, and a new parameter `<layer>.multiplier`, 1 at first.
+    The layer's bias goes, unless `fc_to_fn.bias` keeps it, inside the brackets.
+
+    Method: the FN layer of MindSpore's Boost; docs/methods/less_bn.md.
+
+    Before:
+
+    ```mlir
+    gradus.program @p attributes {recipe = {fc_to_fn = {}}} {
+      gradus.state @fc.weight : tensor<8x4xf32> {role = #gradus.role<parameter>, init = #gradus.init<kaiming_uniform>}
+      gradus.graph @predict(%x: tensor<2x4xf32>) -> (y: tensor<2x8xf32>) {
+        %w = gradus.read @fc.weight : tensor<8x4xf32>
+        %y = gradus.matmul %x, %w transposed : tensor<2x4xf32>, tensor<8x4xf32> -> tensor<2x8xf32>
+        gradus.return %y : tensor<2x8xf32>
+      }
+    }
+    ```
+
+    After:
+
+    ```mlir
+    gradus.program @p attributes {recipe = {fc_to_fn = {}}} {
+      gradus.state @fc.weight : tensor<8x4xf32> {role = #gradus.role<parameter>, init = #gradus.init<kaiming_uniform>}
+      gradus.state @fc.multiplier : tensor<1xf32> {role = #gradus.role<parameter>, init = #gradus.init<constant, 1.0 : f64>}
+      gradus.graph @predict(%x: tensor<2x4xf32>) -> (y: tensor<2x8xf32>) {
+        %w = gradus.read @fc.weight : tensor<8x4xf32>
+        %least = arith.constant dense<1.0e-4> : tensor<2xf32>
+        %0 = arith.mulf %x, %x : tensor<2x4xf32>
+        %1 = gradus.reduce sum %0 axes [1] : tensor<2x4xf32> -> tensor<2xf32>
+        %2 = arith.maximumf %1, %least : tensor<2xf32>
+        %3 = math.sqrt %2 : tensor<2xf32>
+        %4 = gradus.broadcast %3 dims [0] : tensor<2xf32> -> tensor<2x4xf32>
+        %5 = arith.divf %x, %4 : tensor<2x4xf32>
+        %least_w = arith.constant dense<1.0e-4> : tensor<8xf32>
+        %6 = arith.mulf %w, %w : tensor<8x4xf32>
+        %7 = gradus.reduce sum %6 axes [1] : tensor<8x4xf32> -> tensor<8xf32>
+        %8 = arith.maximumf %7, %least_w : tensor<8xf32>
+        %9 = math.sqrt %8 : tensor<8xf32>
+        %10 = gradus.broadcast %9 dims [0] : tensor<8xf32> -> tensor<8x4xf32>
+        %11 = arith.divf %w, %10 : tensor<8x4xf32>
+        %12 = gradus.matmul %5, %11 transposed : tensor<2x4xf32>, tensor<8x4xf32> -> tensor<2x8xf32>
+        %m = gradus.read @fc.multiplier : tensor<1xf32>
+        %13 = gradus.reshape %m : tensor<1xf32> -> tensor<f32>
+        %14 = gradus.broadcast %13 dims [] : tensor<f32> -> tensor<2x8xf32>
+        %y = arith.mulf %14, %12 : tensor<2x8xf32>
+        gradus.return %y : tensor<2x8xf32>
+      }
+    }
+    ```
+  }];
+}
+
 def MixedPrecision : GradusPass<"mixed-precision"> {
   let summary = "Lets products compute in 16 bits, as the recipe's precision asks";
   let description = [{
@@ -547,6 +708,75 @@ def WeightDecay : GradusPass<"weight-decay"> {
     }
     ```
   }];
+}
+
+def Adasum : GradusPass<"adasum"> {
+  let summary = "Says that a single process has no gradients to merge by AdaSum";
+  let description = [{
+    AutoBoost's level O2 asks for AdaSum, which merges the gradients of several
+    servers. There is one process now, so the program stays as it is, and a
+    remark says so.
+  }];
+}
+
+def GradientCentralization : GradusPass<"gradient-centralization"> {
+  let summary = "Gives the gradients of weights zero mean for each output";
+  let description = [{
+    With `gradient_centralization` in the recipe, takes off the gradient of each
+    weight its mean over the inputs of one output: of a convolution over all
+    axes but that of output channels, of a dense layer over the axis that its
+    product sums over, whichever way round it is stored; of embeddings, where
+    `kinds` names them, over each row. Other parameters keep their gradients.
+
+    `placement` says whether the pass works before or after `weight-decay`, that
+    is without decay or with it. With `compat` "mindspore" it works after, leaves
+    out convolutions in groups and weights whose second axis is no multiple of
+    16.
+
+    Method: Yong et al., "Gradient Centralization", ECCV 2020
+    (https://arxiv.org/abs/2004.01461); docs/methods/gradient_centralization.md.
+
+    Before:
+
+    ```mlir
+    gradus.program @p attributes {recipe = {gradient_centralization = {}}} {
+      gradus.state @w : tensor<8x4xf32> {role = #gradus.role<parameter>, init = #gradus.init<kaiming_uniform>}
+      gradus.graph @predict(%x: tensor<2x4xf32>) -> (y: tensor<2x8xf32>) {
+        %w = gradus.read @w : tensor<8x4xf32>
+        %y = gradus.matmul %x, %w transposed : tensor<2x4xf32>, tensor<8x4xf32> -> tensor<2x8xf32>
+        gradus.return %y : tensor<2x8xf32>
+      }
+      gradus.graph @train(%g: tensor<8x4xf32>) -> () {
+        gradus.update @w, %g : tensor<8x4xf32>
+        gradus.return
+      }
+    }
+    ```
+
+    After:
+
+    ```mlir
+    gradus.program @p attributes {recipe = {gradient_centralization = {}}} {
+      gradus.state @w : tensor<8x4xf32> {role = #gradus.role<parameter>, init = #gradus.init<kaiming_uniform>}
+      gradus.graph @predict(%x: tensor<2x4xf32>) -> (y: tensor<2x8xf32>) {
+        %w = gradus.read @w : tensor<8x4xf32>
+        %y = gradus.matmul %x, %w transposed : tensor<2x4xf32>, tensor<8x4xf32> -> tensor<2x8xf32>
+        gradus.return %y : tensor<2x8xf32>
+      }
+      gradus.graph @train(%g: tensor<8x4xf32>) -> () {
+        %0 = gradus.reduce mean %g axes [1] : tensor<8x4xf32> -> tensor<8xf32>
+        %1 = gradus.broadcast %0 dims [0] : tensor<8xf32> -> tensor<8x4xf32>
+        %2 = arith.subf %g, %1 : tensor<8x4xf32>
+        gradus.update @w, %2 {gradus.centered} : tensor<8x4xf32>
+        gradus.return
+      }
+    }
+    ```
+  }];
+  let options = [
+    Option<"placement", "placement", "std::string", /*default=*/"\"\"",
+           "Work only if the recipe's placement is this one">,
+  ];
 }
 
 def ExpandOptimizer : GradusPass<"expand-optimizer"> {

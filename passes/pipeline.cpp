@@ -15,12 +15,25 @@ struct Stage {
   void (*addPasses)(OpPassManager &program);
 };
 
+/// What cannot be asked for together. All other methods compose, and
+/// tests/end_to_end/combinations_test.cpp has a case for each pair.
+const Exclusion excluded[] = {
+    {"less_bn", "freeze_batch_norm",
+     "a model whose normalizations are taken out is trained from the start, "
+     "and fixed statistics are for one that is trained already"},
+};
+
 /// Each pass runs on programs; the reason for a pass stands above its line.
 const Stage stages[] = {
     {"model",
      [](OpPassManager &program) {
+       // Before anything changes: what is asked for must go together.
+       program.addPass(createCheckCombinations());
        // Fold the shape arithmetic that exporters leave behind.
        program.addPass(createCanonicalizerPass());
+       // On the model's whole layers, so that all graphs made of it agree.
+       program.addPass(createLessBn());
+       program.addPass(createFcToFn());
        // Before gradients, which then need no probabilities of the forward.
        program.addPass(createRecognizeAttention());
        // Transposes that undo each other go.
@@ -48,7 +61,11 @@ const Stage stages[] = {
        program.addPass(createGradientAccumulation());
      }},
     // Gradients become the mean over all machines.
-    {"distribution", [](OpPassManager &) {}},
+    {"distribution",
+     [](OpPassManager &program) {
+       // There is one process: its gradients are the mean.
+       program.addPass(createAdasum());
+     }},
     // Methods on final gradients: clipping, weight decay, centralization.
     {"methods",
      [](OpPassManager &program) {
@@ -56,8 +73,12 @@ const Stage stages[] = {
        program.addPass(createStepMetrics());
        // Bounds on what the loss says, before decay says something else.
        program.addPass(createClipGradients());
+       // What the loss says of each output, without its mean.
+       program.addPass(createGradientCentralization({"before_weight_decay"}));
        // Gradients with decay are what optimizers like sgd take.
        program.addPass(createWeightDecay());
+       // The same with the decay in it, where the recipe wants that.
+       program.addPass(createGradientCentralization({"after_weight_decay"}));
      }},
     {"update",
      [](OpPassManager &program) {
@@ -98,6 +119,8 @@ llvm::ArrayRef<llvm::StringRef> gradus::trainingStages() {
   }();
   return names;
 }
+
+llvm::ArrayRef<Exclusion> gradus::exclusions() { return excluded; }
 
 void gradus::buildTrainingPipeline(OpPassManager &manager,
                                    const TrainingOptions &options) {

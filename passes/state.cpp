@@ -34,6 +34,12 @@ LogicalResult gradus::ensureState(ProgramOp program, StringRef name,
   return success();
 }
 
+void gradus::dropIfUnused(ProgramOp program, StringRef name) {
+  StateOp state = program.getState(name);
+  if (state && SymbolTable::symbolKnownUseEmpty(state, program))
+    state.erase();
+}
+
 Value gradus::readState(OpBuilder &builder, Location loc, StringRef name,
                         RankedTensorType type) {
   return ReadOp::create(builder, loc, type,

@@ -12,6 +12,9 @@ mlir::LogicalResult ensureState(ProgramOp program, llvm::StringRef name,
                                 mlir::RankedTensorType type, Role role,
                                 double initial = 0);
 
+/// Takes a state out of the program if no graph reads or writes it.
+void dropIfUnused(ProgramOp program, llvm::StringRef name);
+
 mlir::Value readState(mlir::OpBuilder &builder, mlir::Location loc,
                       llvm::StringRef name, mlir::RankedTensorType type);
 void writeState(mlir::OpBuilder &builder, mlir::Location loc,

@@ -3,6 +3,7 @@
 #include "frontends/cli/commands.h"
 #include "frontends/cli/compiler_library.h"
 #include "frontends/cli/failure.h"
+#include "frontends/cli/method_flags.h"
 #include "frontends/cli/output_files.h"
 #include "frontends/cli/text.h"
 #include "runtime/artifact.h"
@@ -29,6 +30,7 @@ namespace {
 
 struct CompileOptions {
   compiler::Request request;
+  MethodFlags methods;
   std::string output;
   bool json = false;
 };
@@ -39,6 +41,8 @@ constexpr const char *kFooter = R"(Examples:
       --set optimizer.learning_rate=0.01 --dim batch=64
   gradus compile lenet.onnx --recipe recipe.json -o lenet.gradus \
       --target cpu:x86-64-v2 --target cpu:x86-64-v4
+  gradus compile resnet.onnx --recipe recipe.json -o resnet.gradus --less-bn \
+      --gradient-centralization=placement=after_weight_decay
   gradus compile lenet.onnx --recipe recipe.json --stop-after update
 
 --stop-after prints the IR after a stage: model, gradients, local, distribution,
@@ -129,6 +133,7 @@ void printSummary(const ordered_json &figures) {
 
 void run(CompileOptions &options) {
   compiler::Request &request = options.request;
+  request.flags = settingsOf(options.methods);
   if (request.stopAfter.empty() == options.output.empty())
     throw badInput(options.output.empty()
                        ? "compile needs -o FILE, or --stop-after STAGE"
@@ -171,6 +176,7 @@ void addModelOptions(CLI::App &command, CompileOptions &options) {
       .add_option("--dim", request.dims,
                   "Size of a symbolic dimension: batch=32")
       ->allow_extra_args(false);
+  addMethodFlags(command, options.methods);
   command.add_option("--weights", request.weightsFile,
                      "Initial weights by name (.safetensors)");
   command.add_option(

@@ -10,6 +10,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace gradus::compiler {
@@ -28,6 +29,8 @@ struct Request {
   std::string recipe;                 // a JSON file; empty: the defaults
   std::string recipeText;             // JSON itself, instead of a file
   std::vector<std::string> overrides; // `key=value` over the recipe's
+  /// More of them, each with the flag that it comes from.
+  std::vector<std::pair<std::string, std::string>> flags;
   std::vector<std::string> dims; // `batch=32` over the recipe's inputs.dims
   std::string memoryLimit;       // "2GiB" over the recipe's memory_limit
   std::vector<Weight> weights;   // over the model's initializers

@@ -38,6 +38,8 @@ absl::StatusOr<recipe::Recipe> readRecipe(const Request &request) {
     return status;
   recipe::Overrides overrides(request.overrides.begin(),
                               request.overrides.end());
+  for (const auto &[setting, flag] : request.flags)
+    overrides.push_back({setting, flag});
   for (const std::string &dim : request.dims)
     overrides.push_back({"inputs.dims." + dim, "--dim " + dim});
   if (!request.memoryLimit.empty())
@@ -50,8 +52,8 @@ absl::StatusOr<recipe::Recipe> readRecipe(const Request &request) {
 
 bool saysRecipe(const Request &request) {
   return !request.recipe.empty() || !request.recipeText.empty() ||
-         !request.overrides.empty() || !request.dims.empty() ||
-         !request.memoryLimit.empty();
+         !request.overrides.empty() || !request.flags.empty() ||
+         !request.dims.empty() || !request.memoryLimit.empty();
 }
 
 //===-- models ------------------------------------------------------------===//

@@ -130,6 +130,7 @@ public:
   }
 
   absl::StatusOr<ExportedOnnx> run() {
+    GRADUS_RETURN_IF_ERROR(checkLayers());
     result_.read = file_.dataFiles();
     for (TensorProto *tensor : file_.initializers())
       GRADUS_RETURN_IF_ERROR(write(*tensor));
@@ -147,6 +148,25 @@ public:
   }
 
 private:
+  /// Methods that change the model leave a state that says so.
+  absl::Status checkLayers() const {
+    if (trained_.contains("less_bn/removed"))
+      return invalid("was trained without some of its batch normalizations "
+                     "(less_bn), which it would have again");
+    for (const auto &[name, tensor] : trained_)
+      if (llvm::StringRef layer = name;
+          layer.consume_back(".multiplier") && !hasInitializer(name))
+        return invalid("was trained with \"", name,
+                       "\" (fc_to_fn), for which it has no place");
+    return absl::OkStatus();
+  }
+
+  bool hasInitializer(const std::string &name) const {
+    return llvm::any_of(file_.initializers(), [&](TensorProto *tensor) {
+      return tensor->name() == name;
+    });
+  }
+
   /// A new value; or the old one, brought in from where it lies.
   absl::Status write(TensorProto &tensor) {
     auto found = trained_.find(tensor.name());

@@ -1,7 +1,9 @@
 // The table of recipe keys. A new key is a line here; a method that becomes
 // built loses its `later`.
 
+#include "frontends/recipe/boost.h"
 #include "frontends/recipe/loss_fields.h"
+#include "frontends/recipe/method_fields.h"
 #include "frontends/recipe/optimizer_fields.h"
 
 namespace gradus::recipe {
@@ -151,8 +153,10 @@ std::vector<Field> methodFields() {
                 "what forward and backward compute in"}
               .among({{"f32"}, {"bf16"}, {"f16"}}),
           lossScale(),
-          Field{"boost", choice, "\"O0\"", "AutoBoost level"}.among(
-              {{"O0"}, later("O1"), later("O2"), later("O3")}),
+          lessBn(),
+          fcToFn(),
+          gradientCentralization(),
+          boost(),
           distribution()};
 }
 

@@ -50,6 +50,9 @@ struct Field {
   size_t length = 0;                      // of a list; 0: any
   std::string_view definition = ""; // what the schema calls its values, to
                                     // describe them once
+  std::string_view shortKey = "";   // text instead of an object is its value
+  bool single = false;              // of a list: one element may stand alone
+  bool isSwitch = false;            // true is short for {}, false for null
 
   bool nullable() const { return fallback == "null"; }
 
@@ -65,6 +68,11 @@ struct Field {
   Field definedAs(std::string_view name) const {
     return with(&Field::definition, name);
   }
+  Field shortFor(std::string_view key) const {
+    return with(&Field::shortKey, key);
+  }
+  Field orOne() const { return with(&Field::single, true); }
+  Field switched() const { return with(&Field::isSwitch, true); }
 
 private:
   template <typename Member>

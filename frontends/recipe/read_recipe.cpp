@@ -2,6 +2,7 @@
 // checks each value and fills in what was not said.
 
 #include "frontends/message.h"
+#include "frontends/recipe/boost.h"
 #include "frontends/recipe/fields.h"
 #include "frontends/recipe/recipe.h"
 
@@ -90,11 +91,23 @@ private:
   std::vector<Mistake> mistakes_;
 };
 
+/// A value in its long form, where the field has a short one.
+Json written(const Field &field, const Json &value) {
+  if (field.isSwitch && value.is_boolean())
+    return value.get<bool>() ? Json::object() : Json();
+  if (!field.shortKey.empty() && value.is_string())
+    return {{field.shortKey, value}};
+  if (field.single && value.is_number())
+    return Json::array({value});
+  return value;
+}
+
 Json Checker::check(const Field &field, const Json &value,
                     const std::string &path) {
-  if (value.is_null() && field.nullable())
+  Json whole = written(field, value);
+  if (whole.is_null() && field.nullable())
     return nullptr;
-  return checkKind(field, value, path);
+  return checkKind(field, whole, path);
 }
 
 Json Checker::checkKind(const Field &field, const Json &value,
@@ -394,21 +407,44 @@ std::string_view originOf(const Mistake &mistake, std::string_view name,
   return name;
 }
 
+/// A document of AutoBoost with all flags said; null where it has mistakes,
+/// which the check of the whole recipe tells.
+Json boostOf(const Json &given) {
+  Checker checker;
+  Json document = checker.check(boost(), given.value("boost", Json("O0")), "");
+  return checker.mistakes().empty() ? resolvedBoost(document) : Json();
+}
+
 /// What a recipe means that depends on another of its keys: gradients in f16
-/// want a loss scale, unless the recipe says null.
+/// want a loss scale, unless the recipe says null; boost stands for keys.
 Json completed(Json given) {
-  if (given.is_object() && given.value("precision", Json()) == "f16" &&
+  if (!given.is_object())
+    return given;
+  if (given.value("precision", Json()) == "f16" &&
       !given.contains("loss_scale"))
     given["loss_scale"] = {{"type", "dynamic"}};
+  if (Json document = boostOf(given);
+      !document.is_null() && unbuiltBoosts(document).empty())
+    addBoostedKeys(document, given);
   return given;
+}
+
+/// The document as it is kept: what it stands for, where that is anything.
+void settleBoost(Json &recipe, Checker &checker) {
+  Json document = resolvedBoost(recipe["boost"]);
+  for (const UnbuiltBoost &unbuilt : unbuiltBoosts(document))
+    checker.mistake(unbuilt.path, unbuilt.words);
+  recipe["boost"] = boostsAnything(document) ? document : Json("O0");
 }
 
 absl::StatusOr<Recipe> checked(const Json &given, std::string_view name,
                                const Overrides &overrides) {
   Checker checker;
   Json result = checker.check(recipeField(), completed(given), "");
-  if (checker.mistakes().empty())
+  if (checker.mistakes().empty()) {
+    settleBoost(result, checker);
     checkTogether(result, checker);
+  }
   if (checker.mistakes().empty())
     return finish(result);
   std::vector<std::string> lines;

@@ -23,6 +23,7 @@ private:
   Json sequence(const Field &field);
   Json shape(const Field &field);
   Json shared(const Field &field);
+  Json withShort(const Field &field, const Json &whole);
 
   Json definitions_ = Json::object();
 };
@@ -123,8 +124,21 @@ Json Describer::shared(const Field &field) {
   return {{"$ref", "#/$defs/" + name}};
 }
 
+/// The short forms that the field has besides.
+Json Describer::withShort(const Field &field, const Json &whole) {
+  Json forms = Json::array({whole});
+  for (const Field &part : field.fields)
+    if (!field.shortKey.empty() && part.key == field.shortKey)
+      forms.push_back(shape(part));
+  if (field.single)
+    forms.push_back(shape(field.fields[0]));
+  if (field.isSwitch)
+    forms.push_back({{"type", "boolean"}});
+  return forms.size() == 1 ? whole : Json{{"anyOf", forms}};
+}
+
 Json Describer::describe(const Field &field) {
-  Json result = shared(field);
+  Json result = withShort(field, shared(field));
   if (field.nullable())
     result = {{"anyOf", Json::array({result, Json{{"type", "null"}}})}};
   std::string help(field.help);

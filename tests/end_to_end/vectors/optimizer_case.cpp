@@ -233,8 +233,10 @@ std::string typeText(const Json &tensor) {
   return type + "f32>";
 }
 
-/// A program whose graph @train takes a gradient for each parameter.
-std::string programText(const Json &parameters, const Json &recipe) {
+/// A program whose graph @train takes a gradient for each parameter; `model` is
+/// the text of other graphs.
+std::string programText(const Json &parameters, const Json &recipe,
+                        const std::string &model = "") {
   std::string states, inputs, updates;
   int number = 0;
   for (const auto &[name, tensor] : parameters.items()) {
@@ -248,7 +250,7 @@ std::string programText(const Json &parameters, const Json &recipe) {
         "gradus.update @\"" + name + "\", " + input + " : " + type + "\n";
   }
   return "gradus.program @p attributes {recipe = " + recipeText(recipe) +
-         "} {\n" + states + "gradus.graph @train(" + inputs + ") {\n" +
+         "} {\n" + states + model + "gradus.graph @train(" + inputs + ") {\n" +
          updates + "gradus.return\n}\n}";
 }
 
@@ -286,10 +288,11 @@ void checkState(const VectorFile &file, const NamedTensors &states,
 
 /// Feeds the gradients step by step and compares the parameters; gives the
 /// states at the end.
-static NamedTensors follow(const VectorFile &file, const Json &recipe) {
+static NamedTensors follow(const VectorFile &file, const Json &recipe,
+                           const std::string &model = "") {
   const Json &parameters = file.inputs()["parameters"];
   const Json &gradients = file.inputs()["gradients"];
-  Compiled compiled(programText(parameters, recipe));
+  Compiled compiled(programText(parameters, recipe, model));
   for (const auto &[name, tensor] : parameters.items())
     compiled.setState(name, tensorOf(tensor, shapeOf(tensor)));
   int64_t steps = gradients.begin().value()["shape"][0];
@@ -317,6 +320,48 @@ void checkOptimizer(const VectorFile &file) {
 }
 
 void checkTrajectory(const VectorFile &file) { follow(file, file.recipe()); }
+
+/// A graph @predict in which parameters of rank 2 are dense weights, those of
+/// rank 4 convolutions, depthwise ones where they have one input channel.
+static std::string modelText(const Json &parameters) {
+  std::string inputs, body, outputs, values, types;
+  int number = 0;
+  for (const auto &[name, tensor] : parameters.items()) {
+    std::vector<int64_t> shape = shapeOf(tensor);
+    if (shape.size() < 2)
+      continue;
+    std::string i = std::to_string(number++), type = typeText(tensor);
+    bool isDense = shape.size() == 2;
+    int64_t groups = !isDense && shape[1] == 1 ? shape[0] : 1;
+    Json x = {{"shape", {2, shape[1] * groups}}},
+         y = {{"shape", {2, shape[0]}}};
+    for (size_t axis = 2; axis < shape.size(); ++axis) {
+      x["shape"].push_back(shape[axis]);
+      y["shape"].push_back(1);
+    }
+    inputs += (inputs.empty() ? "%x" : ", %x") + i + ": " + typeText(x);
+    outputs += (outputs.empty() ? "y" : ", y") + i + ": " + typeText(y);
+    values += (values.empty() ? "%y" : ", %y") + i;
+    types += (types.empty() ? "" : ", ") + typeText(y);
+    body += "%w" + i + " = gradus.read @\"" + name + "\" : " + type + "\n%y" +
+            i + (isDense ? " = gradus.matmul %x" : " = gradus.convolution %x") +
+            i + ", %w" + i +
+            (isDense ? " transposed"
+                     : " strides [1, 1] pads [0, 0] to [0, 0] dilations [1, "
+                       "1] groups " +
+                           std::to_string(groups)) +
+            " : " + typeText(x) + ", " + type + " -> " + typeText(y) + "\n";
+  }
+  return "gradus.graph @predict(" + inputs + ") -> (" + outputs + ") {\n" +
+         body + "gradus.return " + values + " : " + types + "\n}\n";
+}
+
+void checkCentralization(const VectorFile &file) {
+  Json recipe = optimizerRecipe(file, "mindspore.nn.Momentum",
+                                {"flagged", "centralized"});
+  recipe["gradient_centralization"] = Json::object();
+  follow(file, recipe, modelText(file.inputs()["parameters"]));
+}
 
 void checkLossScale(const VectorFile &file) {
   for (const Json &each : file.expected()["cases"]) {

@@ -58,8 +58,10 @@ class Run {
 public:
   Run(const VectorFile &file, int64_t rows, const Json &recipe)
       : file_(file), rows_(rows), compiled_(programText(file, rows, recipe)) {
+    NamedTensors states = compiled_.states(); // A method may drop some.
     for (const auto &[name, tensor] : file.inputs()["parameters"].items())
-      compiled_.setState(name, tensorOf(tensor, shapeOf(tensor)));
+      if (states.contains(name) || !recipe.contains("boost"))
+        compiled_.setState(name, tensorOf(tensor, shapeOf(tensor)));
   }
 
   /// Trains with rows [step * rows, ...), counted around; gives the loss.
@@ -116,6 +118,9 @@ const std::vector<std::string> kOfTheRun = {"optimizer",
                                             "dims",
                                             "micro_batch",
                                             "grad_accumulation_step",
+                                            "boost_level",
+                                            "boost_config_dict",
+                                            "centralized_flag",
                                             "init",
                                             "scale_factor",
                                             "scale_window",
@@ -125,8 +130,13 @@ const std::vector<std::string> kOfTheRun = {"optimizer",
 
 void checkTraining(const VectorFile &file) {
   const Json &h = file.hyperparameters();
-  Json recipe = optimizerRecipe(file, file.api(), kOfTheRun);
+  std::string api = file.api(); // "... through AutoBoost" says the recipe.
+  Json recipe = optimizerRecipe(file, api.substr(0, api.find(' ')), kOfTheRun);
   recipe["loss"] = "softmax_cross_entropy";
+  if (h.contains("boost_level")) {
+    recipe["boost"] = h["boost_config_dict"];
+    recipe["boost"]["level"] = h["boost_level"];
+  }
   Run run(file, h["batch"], recipe);
   for (int64_t step = 0; step < h["steps"] && !testing::Test::HasFailure();
        ++step)

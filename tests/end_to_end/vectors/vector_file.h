@@ -53,7 +53,8 @@ std::vector<int64_t> shapeOf(const Json &tensor);
 /// of a program in text.
 std::string recipeText(const Json &recipe);
 
-// One file each; optimizer_case.cpp, schedule_case.cpp, training_case.cpp.
+// By optimizer_case.cpp, schedule_case.cpp, training_case.cpp and
+// less_bn_case.cpp.
 
 void checkOptimizer(const VectorFile &file);
 void checkSchedule(const VectorFile &file);
@@ -61,6 +62,8 @@ void checkLossScale(const VectorFile &file);
 void checkTraining(const VectorFile &file);
 void checkAccumulation(const VectorFile &file);
 void checkLossScaleTraining(const VectorFile &file);
+void checkCentralization(const VectorFile &file);
+void checkLessBn(const VectorFile &file);
 /// Our own recorded runs, whose recipe stands in the file.
 void checkTrajectory(const VectorFile &file);
 

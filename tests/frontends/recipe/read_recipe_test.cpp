@@ -95,8 +95,9 @@ TEST(ReadRecipe, BlamesTheOverrideThatAMistakeComesFrom) {
       "--set optimizer=adamv: optimizer.type: unknown value \"adamv\"; did you "
       "mean \"adam\"?\n"
       "--set seed=-2: seed: expected at least 0, found -2");
-  EXPECT_EQ(refused("{}", {"boost=O1"}),
-            "--set boost=O1: boost: \"O1\" is not built yet");
+  EXPECT_EQ(refused("{}", {"distribution.mode=adasum"}),
+            "--set distribution.mode=adasum: distribution.mode: \"adasum\" is "
+            "not built yet");
 }
 
 TEST(ReadRecipe, GivesF16ALossScaleUnlessItIsRefused) {
@@ -179,8 +180,6 @@ INSTANTIATE_TEST_SUITE_P(
                 "clip.value: expected at least 0, found -1.0"},
         Mistake{R"({"accumulation": 0})",
                 "accumulation: expected at least 1, found 0"},
-        Mistake{R"({"boost": "O1"})", "boost: \"O1\" is not built yet"},
-        Mistake{R"({"boost": "O2"})", "boost: \"O2\" is not built yet"},
         Mistake{R"({"distribution": {"mode": "adasum"}})",
                 "distribution.mode: \"adasum\" is not built yet"},
         Mistake{R"({"ema": {"decay": 1}})",

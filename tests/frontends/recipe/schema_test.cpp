@@ -36,14 +36,29 @@ TEST(RecipeSchema, DescribesWhatSeveralKeysShareOnce) {
 }
 
 TEST(RecipeSchema, TakesTheValuesThatTheReaderTakesAndNamesTheOthers) {
-  const json &field = kSchema["properties"]["boost"];
+  const json &field =
+      kSchema["properties"]["distribution"]["properties"]["mode"];
   const json &taken = field["enum"];
   std::string help = field["description"];
-  for (std::string name : {"O0", "O1", "O2", "O3"}) {
-    bool reads =
-        gradus::recipe::read("{}", "", {"boost=" + name}).status().ok();
+  for (std::string name : {"none", "data_parallel", "adasum"}) {
+    bool reads = gradus::recipe::read("{}", "", {"distribution.mode=" + name})
+                     .status()
+                     .ok();
     EXPECT_EQ(std::count(taken.begin(), taken.end(), name), reads) << name;
     size_t unbuilt = help.find("(not built yet: ");
     EXPECT_EQ(help.find(" " + name, unbuilt) == help.npos, reads) << help;
   }
+}
+
+TEST(RecipeSchema, DescribesShortForms) {
+  const json &boost = kSchema["properties"]["boost"]["anyOf"];
+  EXPECT_EQ(boost[0]["type"], "object");
+  EXPECT_EQ(boost[1]["enum"], json::parse(R"(["O0", "O1", "O2"])"));
+  const json &common = boost[0]["properties"]["common"]["properties"];
+  const json &places = common["gradient_split_groups"]["anyOf"][0]["anyOf"];
+  EXPECT_EQ(places[0]["type"], "array");
+  EXPECT_EQ(places[1]["type"], "integer");
+  const json &method = kSchema["properties"]["less_bn"]["anyOf"];
+  EXPECT_EQ(method[0]["anyOf"][1]["type"], "boolean");
+  EXPECT_EQ(method[1]["type"], "null");
 }

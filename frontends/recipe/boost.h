@@ -1,0 +1,37 @@
+// AutoBoost's document: MindSpore's way of asking for training methods. It is
+// read as it is and becomes keys of the recipe, one for each method;
+// docs/methods/boost.md has the table.
+
+#pragma once
+
+#include "frontends/recipe/fields.h"
+
+#include <nlohmann/json.hpp>
+
+#include <string>
+#include <vector>
+
+namespace gradus::recipe {
+
+/// The key `boost`: a document, or its level alone.
+Field boost();
+
+/// The document with every flag said: on or off, by its level and mode. It has
+/// been checked and has all defaults. Resolving twice is resolving once.
+nlohmann::ordered_json resolvedBoost(nlohmann::ordered_json document);
+
+/// What a resolved document asks for and Gradus cannot do yet.
+struct UnbuiltBoost {
+  std::string path, words; // "boost.boost.dim_reduce", "is on at level ..."
+};
+std::vector<UnbuiltBoost> unbuiltBoosts(const nlohmann::ordered_json &document);
+
+/// Adds to a recipe the keys of the methods that a resolved document switches
+/// on. A key that the recipe has itself stays as it is.
+void addBoostedKeys(const nlohmann::ordered_json &document,
+                    nlohmann::ordered_json &recipe);
+
+/// Whether a resolved document switches anything on.
+bool boostsAnything(const nlohmann::ordered_json &document);
+
+} // namespace gradus::recipe

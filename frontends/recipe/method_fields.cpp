@@ -1,0 +1,48 @@
+// Training methods as recipe keys; see method_fields.h. What they do is said in
+// docs/methods/.
+
+#include "frontends/recipe/method_fields.h"
+
+#include "frontends/recipe/optimizer_fields.h"
+
+namespace gradus::recipe {
+
+using enum Kind;
+
+Field lessBn() {
+  return Field{"less_bn", object, "null",
+               "takes batch normalizations out of blocks that have several"}
+      .of({patterns("keep", "[]", "batch normalizations to keep")})
+      .switched();
+}
+
+Field fcToFn() {
+  return Field{"fc_to_fn", object, "null",
+               "normalizes the inputs and weights of the last dense layer"}
+      .of({Field{"epsilon", number, "0.0001",
+                 "the least square of a norm that is divided by"}
+               .from(1e-30),
+           {"bias", boolean, "false", "whether it keeps its bias"}})
+      .switched();
+}
+
+Field gradientCentralization() {
+  const Field placement =
+      Field{"placement", choice, "null",
+            "before_weight_decay centers what the loss says, "
+            "after_weight_decay the decay too; null: before, with compat "
+            "mindspore after"}
+          .among({{"before_weight_decay"}, {"after_weight_decay"}});
+  const Field kind = Field{"", choice, "\"dense\"", "a kind of weight"}.among(
+      {{"convolution"}, {"dense"}, {"embedding"}});
+  return Field{"gradient_centralization", object, "null",
+               "gives the gradients of weights zero mean for each output"}
+      .of({placement,
+           Field{"kinds", list, R"(["convolution", "dense"])",
+                 "weights of which layers"}
+               .of({kind}),
+           compat("null", "instead of the recipe's")})
+      .switched();
+}
+
+} // namespace gradus::recipe

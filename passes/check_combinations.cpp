@@ -1,0 +1,41 @@
+// Refuses methods of the recipe that exclude each other, before any of them has
+// changed the program. The table is in pipeline.cpp.
+
+#include "passes/passes.h"
+#include "passes/recipe.h"
+
+namespace gradus {
+#define GEN_PASS_DEF_CHECKCOMBINATIONS
+#include "passes/passes.h.inc"
+
+namespace {
+using namespace mlir;
+
+/// Whether a key is there and is neither false nor what means nothing.
+bool isAsked(ProgramOp program, StringRef key) {
+  DictionaryAttr recipe = program.getRecipeAttr();
+  Attribute value = recipe ? recipe.get(key) : Attribute();
+  if (auto flag = dyn_cast_or_null<BoolAttr>(value))
+    return flag.getValue();
+  if (auto number = dyn_cast_or_null<IntegerAttr>(value))
+    return number.getInt() > 1;
+  return isa_and_nonnull<DictionaryAttr>(value);
+}
+
+struct CheckCombinationsPass
+    : impl::CheckCombinationsBase<CheckCombinationsPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    for (const Exclusion &pair : exclusions())
+      if (isAsked(getOperation(), pair.method) &&
+          isAsked(getOperation(), pair.other)) {
+        recipeOf(getOperation()).error(pair.method)
+            << "excludes " << pair.other << ": " << pair.reason;
+        signalPassFailure();
+      }
+  }
+};
+
+} // namespace
+} // namespace gradus

@@ -1,0 +1,222 @@
+// Normalizes the inputs and the weights of the dense layer that gives the
+// model's output: a head of full normalization.
+//
+// Runs on @predict before other graphs are made of it. There is one such layer,
+// which is looked for from the output that the loss takes.
+
+#include "passes/arithmetic.h"
+#include "passes/passes.h"
+#include "passes/recipe.h"
+#include "passes/state.h"
+
+#include "mlir/IR/Remarks.h"
+
+namespace gradus {
+#define GEN_PASS_DEF_FCTOFN
+#include "passes/passes.h.inc"
+
+namespace {
+using namespace mlir;
+
+/// The layer that gives an output: a product with a parameter, and its bias.
+struct Head {
+  MatmulOp product;
+  arith::AddFOp biased; // null: no bias
+  ReadOp weight, bias;
+
+  Value end() { return biased ? biased.getResult() : product.getResult(); }
+};
+
+/// The read that a value is, but for casts and moves of elements.
+ReadOp readOf(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (auto read = dyn_cast<ReadOp>(op))
+      return read;
+    if (!isa<BroadcastOp, ReshapeOp, TransposeOp, arith::ExtFOp,
+             arith::TruncFOp>(op))
+      return {};
+    value = op->getOperand(0);
+  }
+  return {};
+}
+
+/// The dense layer that gives `value`.
+Head layerAt(Value value) {
+  Head head;
+  if (auto sum = value.getDefiningOp<arith::AddFOp>())
+    for (auto [image, bias] : {std::pair(sum.getLhs(), sum.getRhs()),
+                               std::pair(sum.getRhs(), sum.getLhs())})
+      if (ReadOp read = readOf(bias); read && image.getDefiningOp<MatmulOp>()) {
+        head.biased = sum;
+        head.bias = read;
+        value = image;
+        break;
+      }
+  head.product = value.getDefiningOp<MatmulOp>();
+  if (head.product)
+    head.weight = readOf(head.product.getB());
+  return head;
+}
+
+/// Whether an op on the way from the layer to the output has one image, of
+/// which it changes elements alone or their order.
+bool leadsOn(Operation *op) {
+  if (isa<ReshapeOp, TransposeOp, SoftmaxOp>(op))
+    return true;
+  bool isElementwise =
+      isa<Elementwise>(op) || op->hasTrait<OpTrait::Elementwise>();
+  return isElementwise && op->getNumOperands() == 1;
+}
+
+Head headOf(Value output) {
+  for (Value value = output;;) {
+    Head head = layerAt(value);
+    if (head.weight)
+      return head;
+    Operation *op = value.getDefiningOp();
+    if (!op || !leadsOn(op))
+      return {};
+    value = op->getOperand(0);
+  }
+}
+
+struct FcToFnPass : impl::FcToFnBase<FcToFnPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    RecipeObject recipe = recipeOf(getOperation());
+    GraphOp predict = getOperation().getGraph("predict");
+    if (!predict || !recipe.has("fc_to_fn") || predict->hasAttr(kDone))
+      return;
+    ErrorWatch watch(&getContext());
+    if (failed(rewrite(predict, recipe)) || watch.sawError())
+      signalPassFailure();
+  }
+
+private:
+  LogicalResult rewrite(GraphOp predict, const RecipeObject &recipe) {
+    FailureOr<unsigned> output = findOutput(predict, recipe);
+    if (failed(output))
+      return failure();
+    Head head = headOf(predict.getReturned()[*output]);
+    if (!head.product)
+      return recipe.error("fc_to_fn")
+             << "finds no dense layer with a weight of its own that gives the "
+                "output \""
+             << predict.getOutputName(*output)
+             << "\", but for activations behind it";
+    RecipeObject own = recipe.object("fc_to_fn");
+    if (failed(replace(head, own.number("epsilon", 1e-4),
+                       own.flag("bias", false))))
+      return failure();
+    predict->setAttr(kDone, UnitAttr::get(&getContext()));
+    return success();
+  }
+
+  /// That of the loss, or the model's only one.
+  FailureOr<unsigned> findOutput(GraphOp predict, const RecipeObject &recipe) {
+    std::string name =
+        recipe.has("loss") ? recipe.object("loss").text("output", "") : "";
+    unsigned count = predict.getReturned().size();
+    for (unsigned i = 0; i < count; ++i)
+      if (predict.getOutputName(i) == name)
+        return i;
+    if (name.empty() && count == 1)
+      return 0;
+    return recipe.error("fc_to_fn")
+           << "needs one output to look for the last layer from; the model has "
+           << count << ", and loss.output names "
+           << (name.empty() ? "none" : "none of them");
+  }
+
+  LogicalResult replace(Head head, double epsilon, bool keepsBias) {
+    std::string weight = head.weight.getState().str();
+    std::string multiplier =
+        StringRef(weight).rsplit('.').first.str() + ".multiplier";
+    OpBuilder builder(&getContext());
+    auto type = RankedTensorType::get({1}, builder.getF32Type());
+    if (failed(
+            ensureState(getOperation(), multiplier, type, Role::parameter, 1)))
+      return failure();
+    normalizeOperands(head.product, epsilon);
+    Value sum = keepsBias ? head.end() : head.product.getResult();
+    builder.setInsertionPointAfterValue(sum);
+    Value scaled = multiplied(builder, sum, multiplier, type);
+    Value last = head.end();
+    last.replaceUsesWithIf(scaled, [&](OpOperand &use) {
+      return use.getOwner() != scaled.getDefiningOp();
+    });
+    if (head.biased && !keepsBias)
+      dropBias(head);
+    report(head.product, weight);
+    return success();
+  }
+
+  /// Rows of the input and of the weight become 1 long.
+  static void normalizeOperands(MatmulOp product, double epsilon) {
+    OpBuilder builder(product);
+    int64_t a = tensorType(product.getA()).getRank(),
+            b = tensorType(product.getB()).getRank();
+    auto replace = [&](OpOperand &operand, int64_t axis) {
+      operand.set(normalized(builder, operand.get(), axis, epsilon));
+    };
+    replace(product.getAMutable(), product.getTransposeA() ? a - 2 : a - 1);
+    replace(product.getBMutable(), product.getTransposeB() ? b - 1 : b - 2);
+  }
+
+  /// value / sqrt(max(sum value^2, epsilon))
+  static Value normalized(OpBuilder &builder, Value value, int64_t axis,
+                          double epsilon) {
+    Location loc = value.getLoc();
+    Arithmetic math(builder, loc);
+    Value squares = sum(builder, loc, math.multiply(value, value), {axis});
+    Value length =
+        math.squareRoot(math.larger(squares, math.number(epsilon, squares)));
+    return math.divide(value,
+                       broadcastAlong(builder, loc, length,
+                                      tensorType(value).getShape(), {axis}));
+  }
+
+  static Value multiplied(OpBuilder &builder, Value value, StringRef name,
+                          RankedTensorType type) {
+    Location loc = value.getLoc();
+    Value factor = readState(builder, loc, name, type);
+    factor = convert(builder, loc, reshape(builder, loc, factor, {}),
+                     tensorType(value).getElementType());
+    Value spread =
+        broadcastScalar(builder, loc, factor, tensorType(value).getShape());
+    return arith::MulFOp::create(builder, loc, spread, value);
+  }
+
+  void dropBias(Head head) {
+    std::string state = head.bias.getState().str();
+    Value bias = readOf(head.biased.getLhs()) == head.bias
+                     ? head.biased.getLhs()
+                     : head.biased.getRhs();
+    head.biased.erase();
+    while (Operation *op = bias.getDefiningOp()) {
+      if (!op->use_empty())
+        break;
+      if (op->getNumOperands() == 0) {
+        op->erase();
+        break;
+      }
+      bias = op->getOperand(0);
+      op->erase();
+    }
+    dropIfUnused(getOperation(), state);
+  }
+
+  void report(MatmulOp product, StringRef weight) {
+    remark::passed(
+        product.getLoc(),
+        remark::RemarkOpts::name("Normalized").category(getArgument()))
+        << ("the layer of " + weight + " is a head of full normalization")
+               .str();
+  }
+
+  static constexpr StringLiteral kDone = "gradus.full_normalization";
+};
+
+} // namespace
+} // namespace gradus

@@ -1,0 +1,112 @@
+// Takes batch normalizations out of blocks that have several.
+//
+// Runs on @predict before @train and @evaluate are made of it, and before
+// precision puts casts between the layers. Which ones go is decided in
+// normalized_blocks.cpp.
+
+#include "passes/normalized_blocks.h"
+#include "passes/parameters.h"
+#include "passes/passes.h"
+#include "passes/state.h"
+
+#include "mlir/IR/Remarks.h"
+
+namespace gradus {
+#define GEN_PASS_DEF_LESSBN
+#include "passes/passes.h.inc"
+
+namespace {
+using namespace mlir;
+
+/// What the model calls a batch normalization: its scale's name without the
+/// last part.
+StringRef nameOf(BatchNormOp norm) {
+  auto scale = norm.getScale().getDefiningOp<ReadOp>();
+  return scale ? scale.getState().rsplit('.').first : "a batch normalization";
+}
+
+struct LessBnPass : impl::LessBnBase<LessBnPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    ProgramOp program = getOperation();
+    GraphOp predict = program.getGraph("predict");
+    RecipeObject recipe = recipeOf(program);
+    if (!predict || !recipe.has("less_bn") || program.getState(kRecord))
+      return;
+    auto keep = NamePatterns::read(recipe.object("less_bn"), "keep", {});
+    if (failed(keep))
+      return signalPassFailure();
+    if (failed(rewrite(predict, *keep)))
+      signalPassFailure();
+  }
+
+private:
+  LogicalResult rewrite(GraphOp predict, const NamePatterns &keep) {
+    int64_t found = 0, removed = 0;
+    for (auto &[op, verdict] : judgeNorms(predict)) {
+      auto norm = cast<BatchNormOp>(op);
+      ++found;
+      bool isKept = keep.match(nameOf(norm));
+      report(norm, verdict, isKept);
+      if (!verdict.redundant || isKept)
+        continue;
+      ++removed;
+      takeOut(norm);
+    }
+    remark::passed(predict.getLoc(),
+                   remark::RemarkOpts::name("Summary").category(getArgument()))
+        << (Twine(removed) + " of " + Twine(found) +
+            " batch normalizations taken out")
+               .str();
+    if (removed == 0) {
+      recipeOf(getOperation()).warning("less_bn")
+          << "takes nothing out: none of the model's " << found
+          << " batch normalizations stands in a block that it knows";
+      return success();
+    }
+    return leaveRecord(removed);
+  }
+
+  void takeOut(BatchNormOp norm) {
+    SmallVector<std::string> states;
+    SmallVector<Operation *> reads;
+    for (Value operand : norm->getOperands().drop_front())
+      if (auto read = operand.getDefiningOp<ReadOp>()) {
+        states.push_back(read.getState().str());
+        reads.push_back(read);
+      }
+    norm.getResult().replaceAllUsesWith(norm.getInput());
+    norm.erase();
+    for (Operation *read : reads)
+      if (read->use_empty())
+        read->erase();
+    for (StringRef state : states)
+      dropIfUnused(getOperation(), state);
+  }
+
+  /// Checkpoints then tell that the model is another one.
+  LogicalResult leaveRecord(int64_t removed) {
+    OpBuilder builder(&getContext());
+    return ensureState(getOperation(), kRecord,
+                       RankedTensorType::get({}, builder.getF32Type()),
+                       Role::buffer, removed);
+  }
+
+  void report(BatchNormOp norm, const NormVerdict &verdict, bool isKept) {
+    auto options = remark::RemarkOpts::name("LessBn").category(getArgument());
+    if (verdict.redundant && !isKept)
+      remark::passed(norm.getLoc(), options)
+          << (nameOf(norm) + " taken out: " + verdict.reason).str();
+    else
+      remark::missed(norm.getLoc(), options)
+          << (nameOf(norm) +
+              " kept: " + (isKept ? "`keep` names it" : verdict.reason))
+                 .str();
+  }
+
+  static constexpr StringLiteral kRecord = "less_bn/removed";
+};
+
+} // namespace
+} // namespace gradus

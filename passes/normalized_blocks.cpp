@@ -1,0 +1,341 @@
+// Finds the batch normalizations that blocks can do without; see
+// normalized_blocks.h. The patterns are those of MindSpore's LessBN, of which
+// docs/methods/less_bn.md has the table, for operands in any order.
+
+#include "passes/normalized_blocks.h"
+
+#include "ir/build.h"
+
+using namespace mlir;
+using namespace gradus;
+
+namespace {
+
+//===-- values ------------------------------------------------------------===//
+
+/// The value before casts, dropout and a concatenation of one.
+Value plain(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    bool passes = isa<arith::TruncFOp, arith::ExtFOp, DropoutOp>(op) ||
+                  (isa<ConcatenateOp>(op) && op->getNumOperands() == 1);
+    if (!passes)
+      break;
+    value = op->getOperand(0);
+  }
+  return value;
+}
+
+/// Whether a value is made of parameters and constants alone, as a bias is.
+bool isOfParameters(Value value) {
+  Operation *op = value.getDefiningOp();
+  return op && (isa<ReadOp>(op) || op->hasTrait<OpTrait::ConstantLike>() ||
+                (op->getNumOperands() > 0 &&
+                 llvm::all_of(op->getOperands(), isOfParameters)));
+}
+
+/// The op at `value` if it is of that kind.
+template <typename Op> Op at(Value value) {
+  return plain(value).getDefiningOp<Op>();
+}
+
+/// The convolution that gives a value, before its bias.
+ConvolutionOp convolutionAt(Value value) {
+  if (auto sum = at<arith::AddFOp>(value))
+    for (auto [image, bias] : {std::pair(sum.getLhs(), sum.getRhs()),
+                               std::pair(sum.getRhs(), sum.getLhs())})
+      if (isOfParameters(bias))
+        return at<ConvolutionOp>(image);
+  return at<ConvolutionOp>(value);
+}
+
+bool isDepthwise(ConvolutionOp op) {
+  return op.getGroups() > 1 &&
+         int64_t(op.getGroups()) == tensorType(op.getInput()).getDimSize(1);
+}
+
+/// Two images that come together.
+arith::AddFOp joinAt(Value value) {
+  auto sum = at<arith::AddFOp>(value);
+  bool joins = sum && tensorType(sum.getResult()).getRank() >= 3 &&
+               !isOfParameters(sum.getLhs()) && !isOfParameters(sum.getRhs());
+  return joins ? sum : arith::AddFOp();
+}
+
+ConcatenateOp channelsAt(Value value) {
+  auto op = at<ConcatenateOp>(value);
+  return op && op->getNumOperands() > 1 && op.getAxis() == 1 ? op
+                                                             : ConcatenateOp();
+}
+
+Operation *poolAt(Value value) {
+  Operation *op = plain(value).getDefiningOp();
+  return isa_and_present<MaxPoolOp, AveragePoolOp>(op) ? op : nullptr;
+}
+
+/// x of x * sigmoid(x).
+Value gatedInput(arith::MulFOp product) {
+  for (auto [x, gate] : {std::pair(product.getLhs(), product.getRhs()),
+                         std::pair(product.getRhs(), product.getLhs())})
+    if (auto sigmoid = gate.getDefiningOp<SigmoidOp>();
+        sigmoid && sigmoid.getInput() == x)
+      return x;
+  return {};
+}
+
+/// What an activation is of; null where there is none.
+Value activated(Value value) {
+  Operation *op = plain(value).getDefiningOp();
+  if (!op)
+    return {};
+  if (auto product = dyn_cast<arith::MulFOp>(op))
+    return gatedInput(product);
+  bool isElementwise =
+      isa<Elementwise>(op) || op->hasTrait<OpTrait::Elementwise>();
+  return isElementwise && op->getNumOperands() == 1 ? op->getOperand(0)
+                                                    : Value();
+}
+
+bool isRelu6(Value value) {
+  auto clip = at<ClipOp>(value);
+  return clip && clip.getLow().isZero() &&
+         clip.getHigh().convertToDouble() == 6;
+}
+
+//===-- units -------------------------------------------------------------===//
+
+/// A convolution and the batch normalization behind it.
+struct Unit {
+  BatchNormOp norm;
+  ConvolutionOp convolution;
+
+  explicit operator bool() const { return norm && convolution; }
+  Value input() { return plain(convolution.getInput()); }
+};
+
+Unit unitAt(Value value) {
+  auto norm = at<BatchNormOp>(value);
+  return {norm, norm ? convolutionAt(norm.getInput()) : ConvolutionOp()};
+}
+
+/// Whether nothing has bent the value since the last sum or normalization.
+bool isLinear(Value value) { return joinAt(value) || at<BatchNormOp>(value); }
+
+/// The units between `source` and the join at `end`, the last one first; none
+/// if the way does not lead there.
+SmallVector<Unit> branch(Value end, Value source) {
+  SmallVector<Unit> units;
+  for (Value value = end; Unit unit = unitAt(value);) {
+    units.push_back(unit);
+    if (unit.input() == source)
+      return units;
+    value = activated(unit.input());
+    if (!value)
+      break;
+  }
+  return {};
+}
+
+/// The value before pools, as a projection may have them.
+Value beforePools(Value value) {
+  value = plain(value);
+  while (Operation *pool = poolAt(value))
+    value = plain(pool->getOperand(0));
+  return value;
+}
+
+//===-- verdicts ----------------------------------------------------------===//
+
+class Judge {
+public:
+  explicit Judge(GraphOp graph) : graph(graph) {}
+
+  llvm::MapVector<Operation *, NormVerdict> run();
+
+private:
+  void visitJoin(arith::AddFOp join);
+  bool visitBranches(Value main, Value shortcut);
+  void visitBranch(MutableArrayRef<Unit> units, Unit projection);
+  void visitDepthwise(ConvolutionOp convolution);
+  void visitHead(MatmulOp product);
+  void visitLayer(ConcatenateOp layers, Value added);
+  void visitTransition(Operation *pool);
+  void visit(Operation &op);
+
+  void takeOut(Unit unit, StringRef reason) { takeOut(unit.norm, reason); }
+  void takeOut(BatchNormOp norm, StringRef reason);
+  void keep(BatchNormOp norm, StringRef reason);
+
+  GraphOp graph;
+  llvm::MapVector<Operation *, NormVerdict> verdicts;
+};
+
+llvm::MapVector<Operation *, NormVerdict> Judge::run() {
+  for (auto norm : graph.getBody().front().getOps<BatchNormOp>())
+    verdicts[norm] = {false, "no block that the patterns know has it"};
+  for (Operation &op : graph.getBody().front())
+    visit(op);
+  return std::move(verdicts);
+}
+
+void Judge::visit(Operation &op) {
+  if (auto sum = dyn_cast<arith::AddFOp>(op); sum && joinAt(sum))
+    visitJoin(sum);
+  else if (auto convolution = dyn_cast<ConvolutionOp>(op);
+           convolution && isDepthwise(convolution))
+    visitDepthwise(convolution);
+  else if (auto product = dyn_cast<MatmulOp>(op))
+    visitHead(product);
+  else if (auto layers = dyn_cast<ConcatenateOp>(op))
+    for (Value added : layers.getOperands())
+      visitLayer(layers, added);
+  else if (isa<MaxPoolOp, AveragePoolOp>(op))
+    visitTransition(&op);
+}
+
+/// Whether the result goes to one place, or to x and sigmoid(x) of x *
+/// sigmoid(x).
+bool servesOneOp(BatchNormOp norm) {
+  return norm.getResult().hasOneUse() ||
+         (norm.getResult().hasNUses(2) &&
+          llvm::any_of(norm.getResult().getUsers(), [&](Operation *user) {
+            auto product = dyn_cast<arith::MulFOp>(user);
+            return product && gatedInput(product) == norm.getResult();
+          }));
+}
+
+void Judge::takeOut(BatchNormOp norm, StringRef reason) {
+  auto convolution = convolutionAt(norm.getInput());
+  if (convolution && isa<BlockArgument>(plain(convolution.getInput())))
+    keep(norm, "it is the first of the model's input");
+  else if (!servesOneOp(norm))
+    keep(norm, "its result is used elsewhere, too");
+  else
+    verdicts[norm] = {true, reason.str()};
+}
+
+void Judge::keep(BatchNormOp norm, StringRef reason) {
+  if (!verdicts[norm].redundant)
+    verdicts[norm].reason = reason.str();
+}
+
+//===-- residual blocks ---------------------------------------------------===//
+
+void Judge::visitJoin(arith::AddFOp join) {
+  Value one = plain(join.getLhs()), other = plain(join.getRhs());
+  if (!visitBranches(one, other))
+    visitBranches(other, one);
+}
+
+/// The values that a projection may come from: its input, and that before
+/// pools.
+SmallVector<Value> sources(Unit projection) {
+  return {projection.input(), beforePools(projection.input())};
+}
+
+/// Both operands come of one value: by the units of the main branch, and
+/// straight or by a projection.
+bool Judge::visitBranches(Value main, Value shortcut) {
+  SmallVector<Unit> units = branch(main, shortcut);
+  Unit projection = units.empty() ? unitAt(shortcut) : Unit();
+  if (projection)
+    for (Value source : sources(projection))
+      if (units.empty())
+        units = branch(main, source);
+  if (units.size() < 2)
+    return false;
+  visitBranch(units, projection);
+  return true;
+}
+
+void Judge::visitBranch(MutableArrayRef<Unit> units, Unit projection) {
+  if (llvm::any_of(units, [](Unit unit) {
+        return isDepthwise(unit.convolution);
+      })) { // visitDepthwise() sees these.
+    for (Unit unit : units)
+      keep(unit.norm, "it is behind the depthwise convolution or the "
+                      "projection of its block");
+    return;
+  }
+  keep(units.front().norm, "it is the last one before the join");
+  for (Unit unit : units.drop_front())
+    takeOut(unit, "a later one of its residual branch stays");
+  if (projection)
+    takeOut(projection, "the other branch of its join has one");
+}
+
+//===-- depthwise blocks --------------------------------------------------===//
+
+/// The expansion of a block that begins without an activation.
+void Judge::visitDepthwise(ConvolutionOp convolution) {
+  Value before = activated(convolution.getInput());
+  Unit expansion = before ? unitAt(before) : Unit();
+  if (!expansion || isDepthwise(expansion.convolution) ||
+      !isLinear(expansion.input()))
+    return;
+  for (Operation *user : convolution->getUsers())
+    if (auto norm = dyn_cast<BatchNormOp>(user))
+      keep(norm, "it is behind the depthwise convolution of its block");
+  takeOut(expansion, "the depthwise convolution of its block has one");
+}
+
+/// What is left of an image before a head: its mean at each channel.
+Value beforeMean(Value value) {
+  for (Operation *op = plain(value).getDefiningOp(); op;
+       op = plain(value).getDefiningOp()) {
+    auto average = dyn_cast<ReduceOp>(op);
+    if (average && average.getKind() == Reduction::mean &&
+        tensorType(average.getInput()).getRank() >= 3)
+      return plain(average.getInput());
+    if (!isa<ReshapeOp>(op))
+      return {};
+    value = op->getOperand(0);
+  }
+  return {};
+}
+
+/// The last convolution before a dense layer on means.
+void Judge::visitHead(MatmulOp product) {
+  Value image = beforeMean(product.getA());
+  Value before = image ? activated(image) : Value();
+  Unit last = before ? unitAt(before) : Unit();
+  if (last && (isRelu6(image) || isLinear(last.input())))
+    takeOut(last, "the head takes means");
+}
+
+//===-- dense blocks ------------------------------------------------------===//
+
+/// One layer of a dense block: convolution(activation(norm(input))).
+Unit preActivated(Value value) {
+  ConvolutionOp convolution = convolutionAt(value);
+  Value before = convolution ? activated(convolution.getInput()) : Value();
+  return {before ? at<BatchNormOp>(before) : BatchNormOp(), convolution};
+}
+
+void Judge::visitLayer(ConcatenateOp layers, Value added) {
+  if (layers.getAxis() != 1)
+    return;
+  Unit second = preActivated(added);
+  Unit first = second ? preActivated(second.norm.getInput()) : Unit();
+  if (!first)
+    return;
+  if (channelsAt(first.norm.getInput())) {
+    keep(second.norm, "it is the second one of its dense layer");
+    takeOut(first.norm, "the second one of its dense layer stays");
+  } else if (poolAt(first.norm.getInput())) {
+    keep(first.norm, "it is the first one behind the pool");
+    takeOut(second.norm, "the first one of its dense layer, behind the pool, "
+                         "stays");
+  }
+}
+
+void Judge::visitTransition(Operation *pool) {
+  Unit transition = preActivated(pool->getOperand(0));
+  if (transition && channelsAt(transition.norm.getInput()))
+    takeOut(transition.norm, "it is that of a transition");
+}
+
+} // namespace
+
+llvm::MapVector<Operation *, NormVerdict> gradus::judgeNorms(GraphOp graph) {
+  return Judge(graph).run();
+}

@@ -1,0 +1,163 @@
+// Finds out what a parameter is to the model; see weight_axes.h.
+
+#include "passes/weight_axes.h"
+
+#include "ir/build.h"
+
+using namespace mlir;
+using namespace gradus;
+
+namespace {
+
+using Axes = SmallVector<int64_t>;
+using Found = std::optional<WeightAxes>;
+
+//===-- ops that use weights ----------------------------------------------===//
+
+/// All axes of a value but one.
+Axes allBut(Value value, int64_t axis) {
+  return axesExcept(tensorType(value).getRank(), {axis});
+}
+
+Found ofConvolution(Operation *op, Value weight, unsigned operand) {
+  auto forward = dyn_cast<ConvolutionOp>(op);
+  auto transposed = dyn_cast<ConvolutionBackwardDataOp>(op);
+  if (operand != 1 || (!forward && !transposed))
+    return {};
+  if (forward)
+    return WeightAxes{WeightKind::convolution, allBut(weight, 0),
+                      int64_t(forward.getGroups())};
+  // What is the input of a convolution is the output here.
+  return WeightAxes{WeightKind::convolution, allBut(weight, 1),
+                    int64_t(transposed.getGroups())};
+}
+
+/// The axis that a product sums over.
+Found ofProduct(Operation *op, Value weight, unsigned operand) {
+  auto product = dyn_cast<MatmulOp>(op);
+  if (!product)
+    return {};
+  int64_t rank = tensorType(weight).getRank();
+  bool isLast =
+      operand == 0 ? !product.getTransposeA() : product.getTransposeB();
+  return WeightAxes{WeightKind::dense, {isLast ? rank - 1 : rank - 2}};
+}
+
+/// A row of a table is one output.
+Found ofLookUp(Operation *op, Value weight, unsigned operand) {
+  auto gather = dyn_cast<GatherOp>(op);
+  if (!gather || operand != 0 || gather.getBatchDims() != 0)
+    return {};
+  return WeightAxes{WeightKind::embedding, allBut(weight, gather.getAxis())};
+}
+
+//===-- ops on the way ----------------------------------------------------===//
+
+/// Axes of a view's result as those of its input; nothing where more changes
+/// than axes of size 1.
+std::optional<Axes> beforeView(ReshapeOp view, const Axes &axes) {
+  ArrayRef<int64_t> from = tensorType(view.getInput()).getShape(),
+                    to = view.getType().getShape();
+  Axes result;
+  size_t place = 0;
+  for (size_t axis = 0; axis < to.size(); ++axis) {
+    if (to[axis] == 1)
+      continue;
+    while (place < from.size() && from[place] == 1)
+      ++place;
+    if (place == from.size() || from[place] != to[axis])
+      return {};
+    if (llvm::is_contained(axes, int64_t(axis)))
+      result.push_back(place);
+    ++place;
+  }
+  return result;
+}
+
+std::optional<Axes> beforeSlice(SliceOp slice, const Axes &axes) {
+  ArrayRef<int64_t> from = tensorType(slice.getInput()).getShape(),
+                    to = slice.getType().getShape();
+  for (int64_t axis : axes)
+    if (from[axis] != to[axis])
+      return {};
+  return axes;
+}
+
+/// Axes of an op's result as those of its operand.
+std::optional<Axes> before(Operation *op, const Axes &axes) {
+  if (isa<arith::TruncFOp, arith::ExtFOp>(op))
+    return axes;
+  if (auto slice = dyn_cast<SliceOp>(op))
+    return beforeSlice(slice, axes);
+  if (auto view = dyn_cast<ReshapeOp>(op))
+    return beforeView(view, axes);
+  auto turned = dyn_cast<TransposeOp>(op);
+  if (!turned)
+    return {};
+  Axes result;
+  for (int64_t axis : axes)
+    result.push_back(turned.getPermutation()[axis]);
+  llvm::sort(result);
+  return result;
+}
+
+Found ofUses(Value value);
+
+Found ofUse(OpOperand &use) {
+  Operation *op = use.getOwner();
+  unsigned operand = use.getOperandNumber();
+  for (auto of : {ofConvolution, ofProduct, ofLookUp})
+    if (Found found = of(op, use.get(), operand))
+      return found;
+  if (op->getNumResults() != 1 || op->getNumOperands() != 1)
+    return {};
+  Found found = ofUses(op->getResult(0));
+  std::optional<Axes> axes = found ? before(op, found->inputs) : std::nullopt;
+  if (!axes)
+    return {};
+  found->inputs = *axes;
+  return found;
+}
+
+/// What all uses have in common. A table that is a dense layer's weight, too,
+/// is that.
+Found ofUses(Value value) {
+  Found common;
+  for (OpOperand &use : value.getUses()) {
+    Found found = ofUse(use);
+    if (!found || (common && !(*found == *common)))
+      return {};
+    if (!common || common->kind == WeightKind::embedding)
+      common = found;
+  }
+  return common;
+}
+
+} // namespace
+
+StringRef gradus::nameOf(WeightKind kind) {
+  switch (kind) {
+  case WeightKind::convolution:
+    return "convolution";
+  case WeightKind::dense:
+    return "dense";
+  case WeightKind::embedding:
+    return "embedding";
+  }
+  return "";
+}
+
+std::optional<WeightAxes> gradus::weightAxes(GraphOp graph,
+                                             StringRef parameter) {
+  Found common;
+  for (auto read : graph.getBody().front().getOps<ReadOp>()) {
+    if (read.getState() != parameter || read.use_empty())
+      continue;
+    Found found = ofUses(read.getResult());
+    if (!found || (common && !(*found == *common)))
+      return {};
+    if (!common || common->kind == WeightKind::embedding)
+      common = found;
+  }
+  return common;
+}

@@ -1,0 +1,196 @@
+// AutoBoost's document: which methods it asks for, by level, mode and flags.
+
+#include "frontends/recipe/boost.h"
+
+#include "frontends/recipe/recipe.h"
+
+#include <gtest/gtest.h>
+
+using namespace gradus::recipe;
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+constexpr const char *kFlags[] = {"less_bn",    "grad_freeze",
+                                  "adasum",     "grad_accumulation",
+                                  "dim_reduce", "loss_scale_group"};
+
+/// A document with all keys, as a checked one has them.
+Json whole(const std::string &level, const std::string &mode = "auto",
+           const Json &said = Json::object()) {
+  Json flags = {{"mode", mode}};
+  for (const char *flag : kFlags)
+    flags[flag] = said.value(flag, Json());
+  return {{"level", level},
+          {"boost", flags},
+          {"less_bn", {{"fn_flag", true}, {"gc_flag", true}}},
+          {"grad_freeze",
+           {{"param_groups", 10},
+            {"freeze_type", 1},
+            {"freeze_p", 0.7},
+            {"total_steps", 65536}}},
+          {"grad_accumulation", {{"grad_accumulation_step", 4}}},
+          {"compat", nullptr}};
+}
+
+/// "110000" for less_bn and grad_freeze.
+std::string flagsOf(const Json &document) {
+  std::string bits;
+  for (const char *flag : kFlags)
+    bits += document["boost"][flag].get<bool>() ? "1" : "0";
+  return bits;
+}
+
+struct Case {
+  const char *level, *mode;
+  Json said;
+  const char *flags;
+};
+
+class Flags : public testing::TestWithParam<Case> {};
+
+std::string accepted(std::string_view text, const Overrides &overrides = {}) {
+  auto recipe = read(text, "r.json", overrides);
+  EXPECT_TRUE(recipe.ok()) << recipe.status();
+  return recipe.ok() ? recipe->json : "{}";
+}
+
+std::string refused(std::string_view text) {
+  auto recipe = read(text, "r.json");
+  EXPECT_FALSE(recipe.ok());
+  return std::string(recipe.status().message());
+}
+
+} // namespace
+
+TEST_P(Flags, FollowFromLevelAndMode) {
+  const Case &c = GetParam();
+  Json resolved = resolvedBoost(whole(c.level, c.mode, c.said));
+  EXPECT_EQ(flagsOf(resolved), c.flags);
+  EXPECT_EQ(resolvedBoost(resolved), resolved);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Boost, Flags,
+    testing::Values(
+        Case{"O0", "auto", Json::object(), "000000"},
+        Case{"O1", "auto", Json::object(), "110000"},
+        Case{"O2", "auto", Json::object(), "111000"},
+        // The level's flags count in mode auto, whatever else is said.
+        Case{"O1", "auto", {{"adasum", true}}, "110000"},
+        Case{"O1", "auto", {{"less_bn", false}}, "110000"},
+        Case{"O0", "manual", {{"adasum", true}}, "001000"},
+        Case{"O1", "manual", {{"grad_freeze", false}}, "100000"},
+        Case{"O2",
+             "manual",
+             {{"grad_accumulation", true}, {"less_bn", false}},
+             "011100"},
+        Case{"O1", "manual", Json::object(), "110000"},
+        Case{"O0", "enable_all", {{"adasum", false}}, "111111"},
+        Case{"O2", "disable_all", {{"adasum", true}}, "000000"}));
+
+TEST(Boost, LeavesNothingBehindForTheNextDocument) {
+  resolvedBoost(whole("O0", "manual", {{"adasum", true}}));
+  EXPECT_EQ(flagsOf(resolvedBoost(whole("O0"))), "000000");
+}
+
+TEST(Boost, GivesEachMethodItsKey) {
+  Json recipe = {{"seed", 3}};
+  addBoostedKeys(resolvedBoost(whole("O1", "enable_all")), recipe);
+  EXPECT_EQ(recipe["less_bn"], Json::object());
+  EXPECT_EQ(recipe["fc_to_fn"], Json::object());
+  EXPECT_EQ(recipe["gradient_centralization"], (Json{{"compat", nullptr}}));
+  EXPECT_EQ(recipe["gradient_freeze"]["total_steps"], 65536);
+  EXPECT_EQ(recipe["accumulation"], 4);
+}
+
+TEST(Boost, ReadsOnlyTheSectionsOfMethodsThatAreOn) {
+  Json document = whole("O0"), recipe = Json::object();
+  document["grad_freeze"]["freeze_p"] = 0.5;
+  addBoostedKeys(resolvedBoost(document), recipe);
+  EXPECT_TRUE(recipe.empty());
+  document["level"] = "O1";
+  document["less_bn"] = {{"fn_flag", false}, {"gc_flag", false}};
+  addBoostedKeys(resolvedBoost(document), recipe);
+  EXPECT_EQ(recipe["gradient_freeze"]["p"], 0.5);
+  EXPECT_FALSE(recipe.contains("fc_to_fn"));
+  EXPECT_FALSE(recipe.contains("gradient_centralization"));
+}
+
+TEST(Boost, LeavesAKeyOfTheRecipeAsItIs) {
+  Json recipe = {{"less_bn", nullptr}};
+  addBoostedKeys(resolvedBoost(whole("O1")), recipe);
+  EXPECT_EQ(recipe["less_bn"], nullptr);
+  EXPECT_EQ(recipe["fc_to_fn"], Json::object());
+}
+
+constexpr const char *kWithoutFreezing =
+    R"({"boost": {"level": "O1", "boost": {"mode": "manual", "grad_freeze": false}, "compat": "mindspore"}})";
+
+TEST(Boost, IsKeptWithAllThatItStandsFor) {
+  Json recipe = Json::parse(accepted(kWithoutFreezing));
+  EXPECT_EQ(flagsOf(recipe["boost"]), "100000");
+  EXPECT_EQ(recipe["less_bn"]["keep"], Json::array());
+  EXPECT_EQ(recipe["gradient_centralization"]["compat"], "mindspore");
+  EXPECT_EQ(accepted(recipe.dump()), recipe.dump(2));
+}
+
+TEST(Boost, IsO0WhereNothingIsOn) {
+  for (const char *text :
+       {"{}", R"({"boost": "O0"})",
+        R"({"boost": {"level": "O2", "boost": {"mode": "disable_all"}}})",
+        R"({"boost": {"grad_freeze": {"freeze_p": 0.5}}})"})
+    EXPECT_EQ(Json::parse(accepted(text))["boost"], "O0") << text;
+}
+
+TEST(Boost, TakesOneSplitPointForAListOfIt) {
+  Json recipe = Json::parse(accepted(
+      R"({"boost": {"level": "O1", "common": {"gradient_split_groups": 5},
+                    "boost": {"mode": "manual", "grad_freeze": false}}})"));
+  EXPECT_EQ(recipe["boost"]["common"]["gradient_split_groups"],
+            Json::array({5}));
+}
+
+TEST(Boost, SaysWhatIsNotBuilt) {
+  EXPECT_EQ(
+      refused(
+          R"({"boost": {"boost": {"mode": "manual", "dim_reduce": true}}})"),
+      "r.json: boost.boost.dim_reduce: is on at level O0 in mode manual, "
+      "and not built yet; mode \"manual\" with \"dim_reduce\": false "
+      "goes without");
+}
+
+struct Mistake {
+  const char *document, *words;
+};
+
+class RefusedDocument : public testing::TestWithParam<Mistake> {};
+
+TEST_P(RefusedDocument, SaysWhy) {
+  EXPECT_EQ(refused(std::string("{\"boost\": ") + GetParam().document + "}"),
+            std::string("r.json: boost") + GetParam().words);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Boost, RefusedDocument,
+    testing::Values(
+        Mistake{"\"O7\"", ".level: unknown value \"O7\"; did you mean \"O0\"?"},
+        Mistake{R"({"boost": {"mode": "automatic"}})",
+                ".boost.mode: unknown value \"automatic\"; known: auto, "
+                "manual, enable_all, disable_all"},
+        Mistake{R"({"boost": {"less_bn": 1}})",
+                ".boost.less_bn: expected true or false, found 1"},
+        Mistake{R"({"boost": {"lessbn": true}})",
+                ".boost.lessbn: unknown key; did you mean \"less_bn\"?"},
+        Mistake{R"({"common": {"device_num": 8}})",
+                ".common.device_num: unknown key; did you mean "
+                "\"device_number\"?"},
+        Mistake{R"({"grad_freeze": {"freeze_p": 1.0}})",
+                ".grad_freeze.freeze_p: expected less than 1, found 1.0"},
+        Mistake{R"({"grad_freeze": {"freeze_type": 2}})",
+                ".grad_freeze.freeze_type: expected less than 2, found 2"},
+        Mistake{R"({"grad_freeze": {"param_groups": 0}})",
+                ".grad_freeze.param_groups: expected at least 1, found 0"},
+        Mistake{R"({"dim_reduce": {"n_component": 32}})",
+                ".dim_reduce.n_component: unknown key; did you mean "
+                "\"n_components\"?"}));
