@@ -1,5 +1,6 @@
-"""Exported models compute in ONNX Runtime what they compute in Gradus."""
+"""Exported models compute in ONNX Runtime what they compute in Gradus, and are otherwise the files that they were."""
 
+import json
 import os
 import subprocess
 import unittest
@@ -11,23 +12,80 @@ GRADUS = os.path.join(BUILD, "bin", "gradus")
 DEPS = os.environ.get("GRADUS_DEPS") or os.path.join(os.path.expanduser("~"), ".cache", "gradus")
 PYTHON = os.path.join(DEPS, "onnx-tests", "bin", "python")
 DIGITS = os.path.join(ROOT, "docs", "examples", "digits")
+MODELS = os.path.join(ROOT, "tests", "data", "models")
 OUT = os.path.join(BUILD, "tests", "export")
 
-COMPARE = """
+READ = """
 import json, struct, sys
-import numpy, onnxruntime
+import numpy
+types = {"F32": "float32", "I64": "int64", "I32": "int32", "U8": "uint8"}
 def read(path):
     content = open(path, "rb").read()
     start = 8 + struct.unpack("<Q", content[:8])[0]
     return {name: numpy.frombuffer(content[start + entry["data_offsets"][0]:start + entry["data_offsets"][1]],
-                                   {"F32": "float32", "I64": "int64", "U8": "uint8"}[entry["dtype"]]).reshape(entry["shape"])
+                                   types[entry["dtype"]]).reshape(entry["shape"])
             for name, entry in json.loads(content[8:start]).items() if name != "__metadata__"}
+"""
+
+COMPARE = READ + """
+import onnxruntime
 model, data, outputs = sys.argv[1:]
 session = onnxruntime.InferenceSession(model)
 image = read(data)["image"][:32]
 image = (image.astype("float32") / 255 if image.dtype == "uint8" else image).reshape(32, 1, 28, 28)
 found, expected = session.run(None, {"image": image})[0], read(outputs)["logits"][:32]
 numpy.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+"""
+
+# The batches of a recorded case one after another, as a data set.
+JOIN = READ + """
+source, target = sys.argv[1:]
+tensors, joined = read(source), {}
+for name in tensors:
+    kind, rest = name.split(".", 1)
+    joined.setdefault("label" if kind == "labels" else rest.rsplit(".", 1)[0], []).append(tensors[name])
+header, body = {}, b""
+for name, parts in joined.items():
+    whole = numpy.concatenate(parts)
+    dtype = next(key for key in types if types[key] == whole.dtype.name)
+    header[name] = {"dtype": dtype, "shape": whole.shape, "data_offsets": [len(body), len(body) + whole.nbytes]}
+    body += whole.tobytes()
+text = json.dumps(header).encode()
+open(target, "wb").write(struct.pack("<Q", len(text)) + text + body)
+"""
+
+# Predictions of the exported file are those of Gradus, for `batch` samples.
+PREDICTS = READ + """
+import onnxruntime
+model, data, outputs, name, batch = sys.argv[1:]
+onnxruntime.set_default_logger_severity(3)
+session, tensors = onnxruntime.InferenceSession(model), read(data)
+found = session.run([name], {each.name: tensors[each.name][:int(batch)] for each in session.get_inputs()})[0]
+expected = read(outputs)[name][:int(batch)]
+numpy.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5 * max(1, abs(expected).max()))
+"""
+
+# What was trained has the checkpoint's bytes, and nothing else is other than it was, but for `changes` in nodes.
+SAME = READ + """
+import onnx
+before, after, checkpoint, changes = onnx.load(sys.argv[1]), onnx.load(sys.argv[2]), read(sys.argv[3]), int(sys.argv[4])
+onnx.checker.check_model(sys.argv[2])
+values = [{each.name: onnx.numpy_helper.to_array(each) for each in model.graph.initializer} for model in (before, after)]
+assert list(values[0]) == list(values[1]), "the initializers are others"
+trained = 0
+for name, old in values[0].items():
+    new, state = values[1][name], checkpoint.get(name)
+    expected = old if state is None or state.shape != old.shape else state
+    assert new.dtype == old.dtype and new.tobytes() == expected.tobytes(), name
+    trained += new.tobytes() != old.tobytes()
+assert trained > 3, f"only {trained} initializers have new values"
+different = [a.name for a, b in zip(before.graph.node, after.graph.node, strict=True) if a != b]
+assert len(different) == changes, f"{len(different)} nodes are others: {different[:3]}"
+for model in (before, after):
+    del model.graph.initializer[:], model.graph.node[:]
+if not changes:
+    assert before == after, "what is not a weight is other than it was"
+assert list(before.opset_import) == list(after.opset_import) and list(before.graph.input) == list(after.graph.input)
 """
 
 
@@ -37,8 +95,10 @@ class Export(unittest.TestCase):
         done = subprocess.run(command, cwd=OUT, capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
-    def test_a_trained_model_computes_the_same_in_onnx_runtime(self):
+    def setUp(self):
         os.makedirs(OUT, exist_ok=True)
+
+    def test_a_trained_model_computes_the_same_in_onnx_runtime(self):
         lenet, test = os.path.join(DIGITS, "lenet.onnx"), os.path.join(DIGITS, "test.safetensors")
         self.run_in(GRADUS, "compile", lenet, "--recipe", os.path.join(DIGITS, "recipe.json"), "-o", "lenet.gradus")
         self.run_in(GRADUS, "train", "lenet.gradus", "--data", os.path.join(DIGITS, "train.safetensors"), "--epochs", "1",
@@ -46,6 +106,54 @@ class Export(unittest.TestCase):
         self.run_in(GRADUS, "predict", "lenet.gradus", "--checkpoint", "lenet.safetensors", "--data", test, "-o", "out.safetensors")
         self.run_in(GRADUS, "export", lenet, "--checkpoint", "lenet.safetensors", "-o", "trained.onnx")
         self.run_in(PYTHON, "-c", COMPARE, "trained.onnx", test, "out.safetensors")
+
+    def check_case(self, folder, file, *flags, changes=0, batch=None, predicts=True):
+        """Trains a file of a recorded case a few steps and takes it back into the file."""
+        with open(os.path.join(MODELS, folder, "case.json")) as stream:
+            case = json.load(stream)
+        name = f"{folder}.{os.path.splitext(file)[0]}" + "".join(flags)
+        data, artifact, checkpoint, out, model = (name + ending for ending in (
+            ".data.safetensors", ".gradus", ".checkpoint.safetensors", ".out.safetensors", ".onnx"))
+        original = os.path.join(MODELS, folder, file)
+        self.run_in(PYTHON, "-c", JOIN, os.path.join(MODELS, folder, "data.safetensors"), data)
+        self.run_in(GRADUS, "compile", original, "--recipe", self.recipe(case, file, name), "-o", artifact)
+        self.run_in(GRADUS, "train", artifact, "--data", data, "--steps", "3", "--checkpoint", checkpoint)
+        self.run_in(GRADUS, "predict", artifact, "--checkpoint", checkpoint, "--data", data, "-o", out)
+        self.run_in(GRADUS, "export", original, "--checkpoint", checkpoint, *flags, "-o", model)
+        self.run_in(PYTHON, "-c", SAME, original, model, checkpoint, str(changes))
+        if predicts:
+            batch = batch or case["inputs"][0]["shape"][0]
+            self.run_in(PYTHON, "-c", PREDICTS, model, data, out, case["output"]["name"], str(batch))
+
+    def recipe(self, case, file, name):
+        shapes = {each["name"]: each["shape"] for each in case["inputs"]}
+        described = next(each for each in case["files"] if each["file"] == file)
+        dims = {dim: shapes[each][int(axis)] for each, axes in (described.get("symbolic_dims") or {}).items() for axis, dim in axes.items()}
+        with open(os.path.join(OUT, name + ".json"), "w") as stream:
+            json.dump({"loss": {"output": case["output"]["name"], **case["loss"]}, "inputs": {"dims": dims},
+                       "optimizer": {"type": "adamw", "learning_rate": 0.003}}, stream)
+        return name + ".json"
+
+    def test_normalization_exported_for_inference(self):
+        self.check_case("resnet18-small", "model_dynamo.onnx")
+
+    def test_normalization_exported_for_training_turned_to_inference(self):
+        self.check_case("resnet18-small", "model.onnx", "--inference", changes=20)
+
+    def test_normalization_exported_for_training_stays(self):
+        self.check_case("resnet18-small", "model.onnx", predicts=False)
+
+    def test_another_batch_of_a_symbolic_size(self):
+        self.check_case("resnet18-small", "model_dynshape.onnx", "--inference", changes=20, batch=3)
+
+    def test_tied_weights(self):
+        self.check_case("gpt2-tiny", "model.onnx")
+
+    def test_tied_weights_of_symbolic_sizes(self):
+        self.check_case("bert-tiny", "model_dynshape.onnx", batch=3)
+
+    def test_weights_in_a_file_of_their_own(self):
+        self.check_case("unet-small", "model_dynamo.onnx")
 
 
 if __name__ == "__main__":
