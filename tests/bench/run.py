@@ -267,10 +267,14 @@ def main():
     parser.add_argument("--peers", action="store_true", help="beside PyTorch and JAX")
     parser.add_argument("--peers-only", action="store_true", help="PyTorch and JAX alone")
     parser.add_argument("--only", default="", metavar="PATTERN", help="a part of the workloads' names")
+    parser.add_argument("--methods", action="store_true", help="what training methods cost, instead of workloads")
     parser.add_argument("--full-size", action="store_true", help="the networks of full size, which run only when asked for")
     parser.add_argument("--json", default=os.path.join(BUILD, "bench", "results.json"), metavar="FILE")
     arguments = parser.parse_args()
     os.makedirs(os.path.join(BUILD, "bench"), exist_ok=True)
+    if arguments.methods:
+        import methods
+        return methods.bench(arguments.peers, arguments.json)
     peers = "only" if arguments.peers_only else arguments.peers
     probe = Probe()
     results = [bench(workload, peers, probe) for workload in chosen(arguments.only, arguments.full_size)]

@@ -27,11 +27,22 @@ def export_weightless(name, model, example, output):
     os.remove(os.path.join(HERE, "weights.bin"))
 
 
-def adamw():
+def used_in_16_bits(i, kind):
+    """Makes the optimizer write a copy of a weight: a sum of one element of each reads them."""
+    narrow, one = kind.replace("f32", "bf16"), "tensor<1x1xf32>"
+    yield f"    %w{i} = gradus.read @w{i} : {kind}"
+    yield f"    %n{i} = arith.truncf %w{i} : {kind} to {narrow}"
+    yield f"    %e{i} = gradus.slice %n{i} starts [0, 0] steps [1, 1] : {narrow} -> tensor<1x1xbf16>"
+    yield f"    %f{i} = arith.extf %e{i} : tensor<1x1xbf16> to {one}"
+    yield f"    %s{i} = arith.addf {f'%s{i - 1}' if i else '%f0'}, %f{i} : {one}"
+
+
+def adamw(copies=False):
     """A program whose gradients are states, so that a step is the optimizer alone."""
     states, updates = [], []
     for i, (rows, columns) in enumerate(workloads.ADAMW_SHAPES):
         kind = f"tensor<{rows}x{columns}xf32>"
+        updates.extend(used_in_16_bits(i, kind) if copies else [])
         for name, role, value in (("w", "parameter", 0.02), ("g", "buffer", 0.01)):
             states.append(f"  gradus.state @{name}{i} : {kind} "
                           f"{{role = #gradus.role<{role}>, init = #gradus.init<constant, {value} : f64>}}")
@@ -39,9 +50,11 @@ def adamw():
         updates.append(f"    gradus.update @w{i}, %g{i} : {kind}")
     recipe = ('recipe = {optimizer = {type = "adamw", learning_rate = 1.0e-3, betas = [9.0e-1, 9.99e-1], '
               'epsilon = 1.0e-8, weight_decay = 1.0e-2}}')
+    last = f"%s{len(workloads.ADAMW_SHAPES) - 1} : tensor<1x1xf32>"
     return "\n".join(["// AdamW alone on 30 M parameters; made by make.py.",
                       f"gradus.program @adamw_30m attributes {{{recipe}}} {{", *states,
-                      "  gradus.graph @train() -> () {", *updates, "    gradus.return", "  }", "}", ""])
+                      f"  gradus.graph @train() -> ({'sum: tensor<1x1xf32>' if copies else ''}) {{", *updates,
+                      f"    gradus.return {last if copies else ''}".rstrip(), "  }", "}", ""])
 
 
 def main():
@@ -54,8 +67,9 @@ def main():
         torch.zeros(32, 1, 28, 28), "logits")
     model, (ids,), _ = peer_torch_models.gpt_d256()
     export_weightless("gpt_d256.onnx", model, ids, "logits")
-    with open(os.path.join(HERE, "adamw_30m.mlir"), "w") as file:
-        file.write(adamw())
+    for name, copies in (("adamw_30m.mlir", False), ("adamw_30m_copies.mlir", True)):
+        with open(os.path.join(HERE, name), "w") as file:
+            file.write(adamw(copies))
 
 
 if __name__ == "__main__":
