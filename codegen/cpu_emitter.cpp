@@ -71,7 +71,9 @@ public:
 private:
   Value *pointerOf(mlir::Value buffer);
   void emitScratch(plan::ScratchOp op);
-  Error emitNests(const Items &items);
+  Error emitNests(mlir::Block &block, const Items &items);
+  Error emitNest(plan::NestOp op, const Items &items);
+  Error emitLoop(plan::LoopOp op, const Items &items);
   void emitIndexed();
   Error emitItems();
 
@@ -82,6 +84,50 @@ private:
 };
 
 } // namespace
+
+//===-- limits of loops ---------------------------------------------------===//
+
+/// floor(x / y) for y > 0.
+static Value *floorDivide(CpuBuilder &b, Value *x, int64_t y) {
+  Value *divisor = b.getInt64(y), *quotient = b.CreateSDiv(x, divisor);
+  Value *negative = b.CreateICmpSLT(b.CreateSRem(x, divisor), b.getInt64(0));
+  return b.CreateAdd(quotient, b.CreateSExt(negative, b.getInt64Ty()));
+}
+
+static Value *evaluate(CpuBuilder &b, mlir::AffineExpr expression,
+                       ArrayRef<Value *> positions) {
+  if (auto number = dyn_cast<mlir::AffineConstantExpr>(expression))
+    return b.getInt64(number.getValue());
+  if (auto dim = dyn_cast<mlir::AffineDimExpr>(expression))
+    return positions[dim.getPosition()];
+  auto both = cast<mlir::AffineBinaryOpExpr>(expression);
+  Value *x = evaluate(b, both.getLHS(), positions),
+        *y = evaluate(b, both.getRHS(), positions);
+  if (both.getKind() == mlir::AffineExprKind::Add)
+    return b.CreateNSWAdd(x, y);
+  if (both.getKind() == mlir::AffineExprKind::Mul)
+    return b.CreateNSWMul(x, y);
+  int64_t divisor = cast<ConstantInt>(y)->getSExtValue();
+  if (both.getKind() == mlir::AffineExprKind::CeilDiv)
+    x = b.CreateNSWAdd(x, b.getInt64(divisor - 1));
+  Value *quotient = floorDivide(b, x, divisor);
+  return both.getKind() == mlir::AffineExprKind::Mod
+             ? b.CreateNSWSub(x, b.CreateNSWMul(quotient, y))
+             : quotient;
+}
+
+/// The largest or smallest of a map's results.
+static Value *emitLimit(CpuBuilder &b, mlir::AffineMap map,
+                        Intrinsic::ID choose, ArrayRef<Value *> positions) {
+  Value *limit = nullptr;
+  for (mlir::AffineExpr result : map.getResults()) {
+    Value *value = evaluate(b, result, positions);
+    limit = limit ? b.CreateBinaryIntrinsic(choose, limit, value) : value;
+  }
+  return limit;
+}
+
+//===-- kernels, piece by piece -------------------------------------------===//
 
 /// Scratch lies on the stack; arguments are read from the table where they are
 /// used, which keeps registers free between.
@@ -106,18 +152,41 @@ void KernelEmitter::emitScratch(plan::ScratchOp op) {
   scratch[op.getResult()] = place;
 }
 
-Error KernelEmitter::emitNests(const Items &items) {
-  for (auto op : kernel.getBody().getOps<plan::NestOp>()) {
-    if (Error error = checkNest(kernel, op))
-      return error;
-    Nest nest = readNest(op, kernel.getSplit());
-    // One item at a time: no tile has several.
-    if (items.count == 1)
-      nest.extents[nest.itemDim] = nest.itemLength;
-    emitNest(b, nest, chooseTiling(nest, b.target), items,
-             [&](mlir::Value buffer) { return pointerOf(buffer); });
-  }
+Error KernelEmitter::emitNest(plan::NestOp op, const Items &items) {
+  if (Error error = checkNest(kernel, op))
+    return error;
+  Nest nest = readNest(op, kernel.getSplit());
+  // One item at a time: no tile has several.
+  if (items.count == 1)
+    nest.extents[nest.itemDim] = nest.itemLength;
+  gradus::emitNest(b, nest, chooseTiling(nest, b.target), items,
+                   [&](mlir::Value buffer) { return pointerOf(buffer); });
   return Error::success();
+}
+
+Error KernelEmitter::emitLoop(plan::LoopOp op, const Items &items) {
+  Values around = {items.begin};
+  llvm::append_range(around, items.loops);
+  Value *first = emitLimit(b, op.getFirst(), Intrinsic::smax, around),
+        *end = emitLimit(b, op.getEnd(), Intrinsic::smin, around);
+  Error error = Error::success();
+  b.loop(first, end, 1, [&](Value *position) {
+    Items inside = items;
+    inside.loops.push_back(position);
+    error =
+        joinErrors(std::move(error), emitNests(op.getBody().front(), inside));
+  });
+  return error;
+}
+
+Error KernelEmitter::emitNests(mlir::Block &block, const Items &items) {
+  Error error = Error::success();
+  for (mlir::Operation &op : block)
+    if (auto nest = dyn_cast<plan::NestOp>(op))
+      error = joinErrors(std::move(error), emitNest(nest, items));
+    else if (auto loop = dyn_cast<plan::LoopOp>(op))
+      error = joinErrors(std::move(error), emitLoop(loop, items));
+  return error;
 }
 
 /// A kernel of what indices decide holds that alone.
@@ -129,15 +198,18 @@ void KernelEmitter::emitIndexed() {
     emitAddAt(b, op, function.getArg(1), function.getArg(2), pointer);
 }
 
-/// All nests on all items, or, where they pass values through scratch, on one
-/// item after the other.
+/// All nests on all items, or, where they pass values through scratch or are
+/// repeated, on one item after the other.
 Error KernelEmitter::emitItems() {
+  mlir::Block &body = kernel.getBody().front();
   Value *begin = function.getArg(1), *end = function.getArg(2);
-  if (scratch.empty() || kernel.getSplit() != plan::Split::rows)
-    return emitNests({begin, end, -1});
+  bool together = scratch.empty() && body.getOps<plan::LoopOp>().empty();
+  if (together || kernel.getSplit() != plan::Split::rows)
+    return emitNests(body, {begin, end, -1, {}});
   Error error = Error::success();
   b.loop(begin, end, 1, [&](Value *item) {
-    error = joinErrors(std::move(error), emitNests({item, nullptr, 1}));
+    error =
+        joinErrors(std::move(error), emitNests(body, {item, nullptr, 1, {}}));
   });
   return error;
 }
@@ -214,8 +286,8 @@ using Parts = std::vector<std::unique_ptr<Part>>;
 /// A rough measure of a kernel's code: products are unrolled into tiles.
 static size_t weightOf(plan::KernelOp kernel) {
   size_t weight = 0;
-  for (auto nest : kernel.getBody().getOps<plan::NestOp>())
-    weight += nest.isElementwise() ? 1 : 3;
+  kernel.walk(
+      [&](plan::NestOp nest) { weight += nest.isElementwise() ? 1 : 3; });
   return weight;
 }
 

@@ -99,6 +99,8 @@ void NestEmitter::parallelLoops(unsigned dim) {
     emitTile();
   else if (int(dim) == nest.itemDim)
     itemLoops(dim);
+  else if (nest.isLoop(dim))
+    fixedLoops(dim, items.loops[dim - 1], 1);
   else
     fixedLoops(dim, b.getInt64(0), nest.extents[dim]);
   memory.release(hoisted);

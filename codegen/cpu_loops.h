@@ -6,10 +6,12 @@
 
 namespace gradus {
 
-/// The work items to run: [begin, end), or `count` of them from `begin`.
+/// The work items to run: [begin, end), or `count` of them from `begin`; and
+/// where the loops around a nest stand.
 struct Items {
   llvm::Value *begin = nullptr, *end = nullptr; // i64
   int64_t count = -1;                           // -1: only end says
+  Values loops;                                 // i64, the outermost first
 };
 
 void emitNest(CpuBuilder &builder, const Nest &nest, const Tiling &tiling,

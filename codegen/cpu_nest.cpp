@@ -127,7 +127,8 @@ static bool isFree(const Nest &nest, unsigned dim) {
   auto isIrregular = [&](const Access &a) {
     return a.isGuardedBy(dim) || a.place.isIrregularIn(dim);
   };
-  return !asksFor(nest.map(), dim) && !asksFor(nest.then(), dim) &&
+  return !nest.isLoop(dim) && !asksFor(nest.map(), dim) &&
+         !asksFor(nest.then(), dim) &&
          llvm::none_of(nest.inputs, isIrregular) &&
          llvm::none_of(nest.outputs, isIrregular);
 }
@@ -162,7 +163,7 @@ static void merge(Nest &nest, unsigned outer, unsigned inner) {
 static void mergeDims(Nest &nest) {
   int inner = -1;
   for (int dim = nest.dims() - 1; dim >= 0; --dim) {
-    if (nest.extents[dim] == 1 && dim != nest.itemDim) {
+    if (nest.extents[dim] == 1 && dim != nest.itemDim && !nest.isLoop(dim)) {
       forgetStrides(nest, dim);
       continue;
     }
@@ -172,6 +173,14 @@ static void mergeDims(Nest &nest) {
     else
       inner = dim;
   }
+}
+
+static unsigned loopsAround(plan::NestOp op) {
+  unsigned loops = 0;
+  for (Operation *around = op->getParentOp();
+       isa_and_nonnull<plan::LoopOp>(around); around = around->getParentOp())
+    ++loops;
+  return loops;
 }
 
 Nest gradus::readNest(plan::NestOp op, plan::Split split) {
@@ -194,7 +203,11 @@ Nest gradus::readNest(plan::NestOp op, plan::Split split) {
   for (auto kind : op.getCombine().getAsRange<ReductionAttr>())
     nest.combine.push_back(kind.getValue());
   nest.itemDim = split == plan::Split::serial ? -1 : 0;
+  nest.loops = loopsAround(op);
   if (split != plan::Split::flat)
     mergeDims(nest);
+  // One position at a time, wherever the loops stand.
+  for (unsigned dim = 1; dim <= nest.loops; ++dim)
+    nest.extents[dim] = 1;
   return nest;
 }

@@ -58,11 +58,14 @@ struct Nest {
   /// The dimension that work items divide and its length per item, or -1.
   int itemDim = -1;
   int64_t itemLength = 1;
+  /// Dimensions 1 .. loops have the positions of the loops around.
+  unsigned loops = 0;
 
   mlir::Region &map() const { return plan::NestOp(op).getMap(); }
   mlir::Region &then() const { return plan::NestOp(op).getThen(); }
   unsigned dims() const { return extents.size(); }
   bool isReduced(unsigned dim) const { return dim >= parallel; }
+  bool isLoop(unsigned dim) const { return dim >= 1 && dim <= loops; }
   bool hasReduction() const { return !combine.empty(); }
 };
 

@@ -1,15 +1,20 @@
-// Attention as kernels of its own. An item is a head; its queries are taken in
-// blocks, one after the other, so that the scores of a block stay in the cache:
-// they are the only scores there are. A block under a causal mask meets the
-// keys up to its own last query only.
+// Attention as kernels of its own. An item is a head, or a part of one, and
+// takes its scores tile after tile: those of a tile stay in the cache, and
+// there are no others. Up to about 1,024 keys a tile has them all, and its
+// queries have their probabilities in one go. Of more keys each tile adds to
+// sums over the exponentials of what the queries have met so far, and makes
+// those sums smaller when it has a larger score than all before (Milakov and
+// Gimelshein, arXiv:1805.02867).
 //
-// The products of a block are nests like any others. Keys and values are turned
-// once for each head, because a product whose both operands run along the
-// summed dimension takes 1.5 times as long.
+// The products of a tile are nests like any others. Keys and values are turned
+// once a tile for all queries, because a product whose both operands run along
+// the summed dimension takes 1.5 times as long.
 
 #include "codegen/lower_attention.h"
 
-#include "ir/attention_sizes.h"
+#include "codegen/attention_nests.h"
+#include "codegen/attention_tiles.h"
+#include "ir/dropout.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -22,15 +27,21 @@ using plan::LaunchOp;
 
 namespace {
 
+using FloatIs = arith::CmpFPredicate;
+using IntegerIs = arith::CmpIPredicate;
+
 constexpr double kNone = -std::numeric_limits<double>::infinity();
+/// The largest score of a query that has met none: no number, less any, is NaN.
+constexpr double kUnmet = -std::numeric_limits<float>::max();
 
 /// A block of queries and the keys it meets.
 struct Queries {
   int64_t start, rows, keys;
 };
 
-SmallVector<Queries> blocksOf(const AttentionSizes &sizes, bool causal) {
-  int64_t rows = llvm::divideCeil(sizes.queries, sizes.blocks(causal));
+/// The blocks of a head that is done in one go.
+SmallVector<Queries> blocksOf(const AttentionSizes &sizes, int64_t rows,
+                              bool causal) {
   SmallVector<Queries> blocks;
   for (int64_t start = 0; start < sizes.queries; start += rows) {
     int64_t end = std::min(start + rows, sizes.queries);
@@ -42,237 +53,214 @@ SmallVector<Queries> blocksOf(const AttentionSizes &sizes, bool causal) {
   return blocks;
 }
 
-/// Scalar code in a nest.
-struct Scalars {
-  OpBuilder &builder;
-  Location loc;
-
-  template <typename Op> Value make(ValueRange values) const {
-    return Op::create(builder, loc, values[0].getType(), values);
+/// Scores of a head that are computed: all but those of tiles that a causal
+/// mask hides.
+int64_t scoresMet(const AttentionSizes &sizes, const AttentionTiles &tiles,
+                  bool causal) {
+  int64_t met = 0;
+  if (tiles.inOneGo) {
+    for (const Queries &block : blocksOf(sizes, tiles.rows, causal))
+      met += block.rows * block.keys;
+    return met;
   }
-  Value add(Value a, Value b) const { return make<arith::AddFOp>({a, b}); }
-  Value sub(Value a, Value b) const { return make<arith::SubFOp>({a, b}); }
-  Value mul(Value a, Value b) const { return make<arith::MulFOp>({a, b}); }
-  Value div(Value a, Value b) const { return make<arith::DivFOp>({a, b}); }
-  Value exp(Value a) const { return make<math::ExpOp>(a); }
-  Value log(Value a) const { return make<math::LogOp>(a); }
-  Value select(Value c, Value a, Value b) const {
-    return arith::SelectOp::create(builder, loc, c, a, b);
+  for (int64_t start = 0; start < sizes.keys; start += tiles.keys) {
+    int64_t hidden = causal ? std::min(start, sizes.queries) : 0;
+    met += (sizes.queries - hidden / tiles.rows * tiles.rows) *
+           std::min(tiles.keys, sizes.keys - start);
   }
-  Value number(double value, Value like) const {
-    return splat(builder, loc, like.getType(), value);
-  }
-};
-
-using Code = llvm::function_ref<Value(const Scalars &, ValueRange)>;
-using Codes =
-    llvm::function_ref<SmallVector<Value>(const Scalars &, ValueRange)>;
-
-/// Where a nest reads or writes: by its dimensions, the item first.
-struct At {
-  Value buffer;
-  SmallVector<AffineExpr> place;
-};
+  return met;
+}
 
 /// Writes the nests of one kernel.
-class AttentionKernel {
+class AttentionKernel : public KernelWriter {
 public:
   template <typename Op>
-  AttentionKernel(Op op, ValueRange operands, TypeRange results)
-      : sizes_(op.getQuery(), op.getValue()), causal_(op.getCausal()),
-        scale_(op.getScale().convertToDouble()),
+  AttentionKernel(Op op, const AttentionTiles &tiles, ValueRange operands,
+                  TypeRange results)
+      : KernelWriter(op.getContext(), operands.getTypes(), results,
+                     tiles.parts * shapeOf(operands[0])[0]),
+        sizes_(op.getQuery(), op.getValue()), tiles_(tiles),
+        causal_(op.getCausal()), scale_(op.getScale().convertToDouble()),
         element_(tensorType(op.getQuery()).getElementType()),
-        builder_(op.getContext()), loc_(builder_.getUnknownLoc()) {
-    SmallVector<Type> types;
-    llvm::append_range(types, operands.getTypes());
-    llvm::append_range(types, results);
-    for (Type &type : types) {
-      auto tensor = cast<RankedTensorType>(type);
-      type = MemRefType::get(tensor.getShape(), tensor.getElementType());
+        stream_(op.getStream()), seed_(op.getSeed()) {
+    unsigned last = operands.size();
+    if (op.getStep()) {
+      step_ = operand(--last);
+      dropping_.ratio = op.getDropout()->convertToDouble();
     }
-    kernel_ = KernelOp::create(
-        builder_, loc_, "kernel", builder_.getFunctionType(types, {}),
-        operands.size(), plan::Split::rows, sizes_.batch * sizes_.heads,
-        ArrayAttr(), ArrayAttr(), StringAttr());
-    Block *body = builder_.createBlock(&kernel_.getBody());
-    body->addArguments(types, SmallVector<Location>(types.size(), loc_));
     if (op.getMask())
-      mask_ = argument(operands.size() - 1);
+      mask_ = operand(--last);
   }
 
-  KernelOp forward();
-  KernelOp backward();
+  KernelOp forward() {
+    tiles_.inOneGo ? forwardInOneGo() : forwardByTiles();
+    return finished();
+  }
+  KernelOp backward() {
+    tiles_.inOneGo ? backwardInOneGo() : backwardByTiles();
+    return finished();
+  }
 
 private:
-  Value argument(unsigned number) {
-    return kernel_.getBody().getArgument(number);
-  }
-  Value scratch(ArrayRef<int64_t> shape) {
-    return plan::ScratchOp::create(builder_, loc_,
-                                   MemRefType::get(shape, element_));
-  }
-  AffineExpr d(unsigned number) {
-    return getAffineDimExpr(number, builder_.getContext());
-  }
-  NestRead read(const At &at, unsigned dims) {
-    return {at.buffer,
-            AffineMap::get(dims, 0, at.place, builder_.getContext()),
-            {}};
-  }
-
-  /// A nest over item, rows and, if there are any, columns, which combines
-  /// `map` over `reduced` points more; all there is of them.
-  struct Loops {
-    SmallVector<int64_t> parallel;
-    int64_t reduced = 0;
-    Reduction combine = Reduction::sum;
+  using KernelWriter::product;
+  /// What the scores of a tile are of.
+  struct Tile {
+    Span queries, keys;
   };
-  void nest(const Loops &loops, ArrayRef<At> mapReads, ArrayRef<At> thenReads,
-            ArrayRef<At> outs, Codes then);
-  /// d1 by d2: the sum over d3 of the product of what is read.
-  void product(int64_t rows, int64_t columns, int64_t inner, At a, At b,
-               ArrayRef<At> thenReads, At out, Code then);
 
-  Value turned(Value rows, int64_t width);
-  At maskAt(const Queries &block);
-  Value masked(const Scalars &s, Value product, Value mask,
-               const Queries &block);
-  void normalize(const Queries &block, Value scores, ArrayRef<Value> rows,
-                 Value logsumexp);
-  void addUp(const Queries &block, Value weights, Value rows, int64_t width,
-             Value out, bool isFirst);
-
-  KernelOp finished() {
-    plan::EndOp::create(builder_, loc_);
-    return kernel_;
+  AffineExpr head() {
+    return tiles_.parts == 1 ? item() : item().floorDiv(tiles_.parts);
   }
+  /// The item's own of all queries or keys.
+  Span ownOf(int64_t all) {
+    int64_t size = all / tiles_.parts;
+    return {(item() % tiles_.parts) * size, size};
+  }
+  /// Row x0 of a tensor of queries or keys, or of a vector of them.
+  At rowsOf(Value buffer, Span span) {
+    return {buffer, {head(), span.start + x(0)}};
+  }
+  At scoresOf(Value buffer) { return {buffer, {x(0), x(1)}}; }
+
+  Value scratchOf(ArrayRef<int64_t> shape) { return scratch(shape, element_); }
+  Value turnable(int64_t width) {
+    // Lines do not start a power of two apart, where they would share few
+    // places of the cache.
+    return scratchOf({width, tiles_.keys + 16});
+  }
+  void turn(Value rows, Span span, Value into);
+  At maskAt(const Tile &tile);
+  Value masked(const Scalars &s, Value product, Value mask, const Tile &tile);
+  void dropped(const Tile &tile, Value from, Value to);
+
+  void forwardInOneGo();
+  void normalize(const Tile &tile, Value scores, ArrayRef<Value> rows);
+  void forwardByTiles();
+  void meet(const Tile &tile, Value turnedKey, Value scores, Value shrink);
+  void settle(Span queries);
+  void scores(const Tile &tile, Value turnedKey, Value out);
+
+  void backwardInOneGo();
+  void backwardByTiles();
+  struct Turned {
+    Value key, value, weights, kept;
+  };
+  Turned turnedKeys();
+  void turn(Span keys, const Turned &turned);
+  void slopes(const Tile &tile, const Turned &turned, bool addsToQueries,
+              bool addsToKeys);
+  void addUp(const Tile &tile, Value weights, Value rows, int64_t width,
+             Value out, bool adds);
 
   AttentionSizes sizes_;
+  AttentionTiles tiles_;
   bool causal_;
   double scale_;
   Type element_;
-  OpBuilder builder_;
-  Location loc_;
-  KernelOp kernel_;
-  Value mask_;
+  int64_t stream_, seed_;
+  Dropping dropping_{0};
+  Value mask_, step_;
 };
 
-//===-- nests -------------------------------------------------------------===//
-
-void AttentionKernel::nest(const Loops &loops, ArrayRef<At> mapReads,
-                           ArrayRef<At> thenReads, ArrayRef<At> outs,
-                           Codes then) {
-  NestParts parts;
-  parts.parallel = {sizes_.batch * sizes_.heads};
-  llvm::append_range(parts.parallel, loops.parallel);
-  unsigned dims = parts.parallel.size();
-  if (!mapReads.empty()) {
-    parts.reduced = {loops.reduced};
-    parts.combine = {loops.combine};
-  }
-  for (const At &at : mapReads)
-    parts.mapReads.push_back(read(at, dims + 1));
-  for (const At &at : thenReads)
-    parts.thenReads.push_back(read(at, dims));
-  for (const At &at : outs) {
-    parts.outs.push_back(at.buffer);
-    parts.outputMaps.push_back(read(at, dims).map);
-  }
-  auto map = [](OpBuilder &inside, Location loc, ValueRange values) {
-    Value result = values[0];
-    for (Value factor : values.drop_front())
-      result = arith::MulFOp::create(inside, loc, result, factor);
-    return SmallVector<Value>{result};
-  };
-  auto code = [&](OpBuilder &inside, Location loc, ValueRange values) {
-    return then({inside, loc}, values);
-  };
-  buildNest(builder_, loc_, parts, map, code);
-}
-
-void AttentionKernel::product(int64_t rows, int64_t columns, int64_t inner,
-                              At a, At b, ArrayRef<At> thenReads, At out,
-                              Code then) {
-  nest({{rows, columns}, inner}, {a, b}, thenReads, out,
-       [&](const Scalars &s, ValueRange values) {
-         return SmallVector<Value>{then(s, values)};
-       });
-}
-
-/// [width, keys] of [keys, width]. Its lines do not start a power of two apart,
-/// where they would share few places of the cache.
-Value AttentionKernel::turned(Value rows, int64_t width) {
-  Value result = scratch({width, sizes_.keys + 16});
-  nest({{width, sizes_.keys}}, {}, At{rows, {d(0), d(2), d(1)}},
-       At{result, {d(1), d(2)}}, [](const Scalars &, ValueRange values) {
+/// [width, keys] of [keys, width].
+void AttentionKernel::turn(Value rows, Span span, Value into) {
+  nest({{shapeOf(into)[0], span.size}}, {},
+       At{rows, {head(), span.start + x(1), x(0)}}, scoresOf(into),
+       [](const Scalars &, ValueRange values) {
          return SmallVector<Value>{values[0]};
        });
-  return result;
+}
+
+/// The sum, where something is there already.
+Value added(const Scalars &s, ValueRange values) {
+  return values.size() > 1 ? s.add(values[0], values[1]) : values[0];
 }
 
 //===-- scores ------------------------------------------------------------===//
 
-/// Where the mask says something on query d1 of a block and key d2.
-At AttentionKernel::maskAt(const Queries &block) {
-  AffineExpr full[] = {d(0).floorDiv(sizes_.heads), d(0) % sizes_.heads,
-                       d(1) + block.start, d(2)};
+/// Where the mask says something on query x0 and key x1 of a tile.
+At AttentionKernel::maskAt(const Tile &tile) {
+  AffineExpr full[] = {head().floorDiv(sizes_.heads), head() % sizes_.heads,
+                       tile.queries.start + x(0), tile.keys.start + x(1)};
   At at{mask_, {}};
   for (auto [size, place] : llvm::zip(shapeOf(mask_), full))
-    at.place.push_back(size == 1 ? builder_.getAffineConstantExpr(0) : place);
+    at.place.push_back(size == 1 ? constant(0) : place);
   return at;
 }
 
 /// The score of a product of query and key.
 Value AttentionKernel::masked(const Scalars &s, Value product, Value mask,
-                              const Queries &block) {
+                              const Tile &tile) {
   Value score = s.mul(product, s.number(scale_, product)),
         none = s.number(kNone, product);
   if (mask && isa<FloatType>(mask.getType())) {
     score = s.add(score, mask);
-    Value isSeen = arith::CmpFOp::create(
-        s.builder, s.loc, arith::CmpFPredicate::UNE, score, none);
-    Value bounded =
-        s.make<arith::MaximumFOp>({score, s.number(kLeastScore, score)});
-    score = s.select(isSeen, bounded, score);
+    Value bounded = s.max(score, s.number(kLeastScore, score));
+    score = s.select(s.is(FloatIs::UNE, score, none), bounded, score);
   } else if (mask)
     score = s.select(mask, score, none);
   if (!causal_)
     return score;
-  Value start = splat(s.builder, s.loc, s.builder.getI64Type(), block.start);
-  Value query = arith::AddIOp::create(s.builder, s.loc,
-                                      indexOf(s.builder, s.loc, 1), start);
-  Value seen =
-      arith::CmpIOp::create(s.builder, s.loc, arith::CmpIPredicate::sle,
-                            indexOf(s.builder, s.loc, 2), query);
+  Value seen = s.is(IntegerIs::sle, s.index(tile.keys.start + x(1)),
+                    s.index(tile.queries.start + x(0)));
   return s.select(seen, score, none);
 }
 
-//===-- forward -----------------------------------------------------------===//
+/// Drops some of a tile's probabilities, or of what else there is one of for
+/// each score, and makes the others larger.
+void AttentionKernel::dropped(const Tile &tile, Value from, Value to) {
+  AffineExpr row = head() * sizes_.queries + tile.queries.start + x(0),
+             place = row * sizes_.keys + tile.keys.start + x(1);
+  nest({{tile.queries.size, tile.keys.size}}, {},
+       {scoresOf(from), At{step_, {}}}, scoresOf(to),
+       [&](const Scalars &s, ValueRange values) {
+         Value bits = RandomBitsOp::buildBits(s.builder, s.loc, s.index(place),
+                                              values[1], stream_, seed_);
+         Value limit =
+             splat(s.builder, s.loc, bits.getType(), dropping_.limit());
+         Value larger =
+             s.mul(values[0], s.number(dropping_.factor(), values[0]));
+         return SmallVector<Value>{s.select(s.is(IntegerIs::slt, bits, limit),
+                                            s.number(0, larger), larger)};
+       });
+}
+
+void AttentionKernel::scores(const Tile &tile, Value turnedKey, Value out) {
+  product(tile.queries.size, tile.keys.size, sizes_.width,
+          {operand(0), {head(), tile.queries.start + x(0), x(2)}},
+          {turnedKey, {x(2), x(1)}},
+          mask_ ? SmallVector<At>{maskAt(tile)} : SmallVector<At>(),
+          scoresOf(out), [&](const Scalars &s, ValueRange values) {
+            return masked(s, values[0], mask_ ? values[1] : Value(), tile);
+          });
+}
+
+//===-- forward: query, key, value, (mask,) (step,) to result, logsumexp --===//
 
 /// Makes exp(score - maximum) of the scores. `rows` are those for the maximum,
 /// for 1 or, of a query that sees no key, 0, and for 1 / sum.
-void AttentionKernel::normalize(const Queries &block, Value scores,
-                                ArrayRef<Value> rows, Value logsumexp) {
+void AttentionKernel::normalize(const Tile &tile, Value scores,
+                                ArrayRef<Value> rows) {
   SmallVector<At> atRow;
   for (Value row : rows)
-    atRow.push_back({row, {d(1)}});
-  At every{scores, {d(1), d(2)}};
-  nest({{block.rows}, block.keys, Reduction::max}, every, {},
-       {atRow[0], atRow[1]}, [](const Scalars &s, ValueRange values) {
+    atRow.push_back({row, {x(0)}});
+  At every = scoresOf(scores);
+  int64_t queries = tile.queries.size, keys = tile.keys.size;
+  At line{scores, {x(0), x(1)}};
+  nest({{queries}, keys, Reduction::max}, line, {}, {atRow[0], atRow[1]},
+       [](const Scalars &s, ValueRange values) {
          Value largest = values[0], zero = s.number(0, largest);
-         Value isAlone =
-             arith::CmpFOp::create(s.builder, s.loc, arith::CmpFPredicate::OEQ,
-                                   largest, s.number(kNone, largest));
+         Value isAlone = s.is(FloatIs::OEQ, largest, s.number(kNone, largest));
          return SmallVector<Value>{
              s.select(isAlone, zero, largest),
              s.select(isAlone, zero, s.number(1, largest))};
        });
-  nest({{block.rows, block.keys}}, {}, {every, atRow[0]}, every,
+  nest({{queries, keys}}, {}, {every, atRow[0]}, every,
        [](const Scalars &s, ValueRange values) {
          return SmallVector<Value>{s.exp(s.sub(values[0], values[1]))};
        });
-  nest({{block.rows}, block.keys}, every, {atRow[0], atRow[1]},
-       {atRow[2], At{logsumexp, {d(0), d(1) + block.start}}},
+  nest({{queries}, keys}, line, {atRow[0], atRow[1]},
+       {atRow[2], rowsOf(result(1), tile.queries)},
        [](const Scalars &s, ValueRange values) {
          Value sum = values[0], largest = values[1], kept = values[2];
          Value missing = s.sub(s.number(1, kept), kept);
@@ -282,133 +270,290 @@ void AttentionKernel::normalize(const Queries &block, Value scores,
        });
 }
 
-/// Arguments: query, key, value, (mask,) result, logsumexp.
-KernelOp AttentionKernel::forward() {
-  Value query = argument(0), value = argument(2),
-        result = argument(mask_ ? 4 : 3), logsumexp = argument(mask_ ? 5 : 4);
-  SmallVector<Queries> blocks = blocksOf(sizes_, causal_);
-  Value turnedKey = turned(argument(1), sizes_.width),
-        scores = scratch({blocks[0].rows, sizes_.keys});
+void AttentionKernel::forwardInOneGo() {
+  Span all{constant(0), sizes_.keys};
+  Value turnedKey = turnable(sizes_.width),
+        weights = scratchOf({tiles_.rows, sizes_.keys});
   SmallVector<Value> rows;
   for (int i = 0; i < 3; ++i)
-    rows.push_back(scratch(blocks[0].rows));
-  for (const Queries &block : blocks) {
-    At queries{query, {d(0), d(1) + block.start, d(3)}};
-    product(block.rows, block.keys, sizes_.width, queries,
-            {turnedKey, {d(3), d(2)}},
-            mask_ ? SmallVector<At>{maskAt(block)} : SmallVector<At>(),
-            {scores, {d(1), d(2)}}, [&](const Scalars &s, ValueRange values) {
-              return masked(s, values[0], mask_ ? values[1] : Value(), block);
-            });
-    normalize(block, scores, rows, logsumexp);
-    product(block.rows, sizes_.depth, block.keys, {scores, {d(1), d(3)}},
-            {value, {d(0), d(3), d(2)}}, At{rows[2], {d(1)}},
-            {result, {d(0), d(1) + block.start, d(2)}},
+    rows.push_back(scratchOf(tiles_.rows));
+  turn(operand(1), all, turnedKey);
+  for (const Queries &block : blocksOf(sizes_, tiles_.rows, causal_)) {
+    Tile tile{{constant(block.start), block.rows}, {constant(0), block.keys}};
+    scores(tile, turnedKey, weights);
+    normalize(tile, weights, rows);
+    if (step_)
+      dropped(tile, weights, weights);
+    product(block.rows, sizes_.depth, block.keys, {weights, {x(0), x(2)}},
+            {operand(2), {head(), x(2), x(1)}}, At{rows[2], {x(0)}},
+            {result(0), {head(), block.start + x(0), x(1)}},
             [](const Scalars &s, ValueRange values) {
               return s.mul(values[0], values[1]);
             });
   }
-  return finished();
 }
 
-//===-- backward ----------------------------------------------------------===//
+/// Result 1 has the largest score so far, a third result the sum of all
+/// exponentials, less that score; the first what they weigh, until `settle`.
+void AttentionKernel::forwardByTiles() {
+  Span own = ownOf(sizes_.queries);
+  Value turnedKey = turnable(sizes_.width),
+        weights = scratchOf({tiles_.rows, tiles_.keys}),
+        shrink = scratchOf(tiles_.rows);
+  fill({own.size}, rowsOf(result(1), own), kUnmet);
+  fill({own.size}, rowsOf(result(2), own), 0);
+  fill({own.size, sizes_.depth}, {result(0), {head(), own.start + x(0), x(1)}},
+       0);
+  AffineExpr seen = causal_
+                        ? (own.start + (own.size - 1)).floorDiv(tiles_.keys) + 1
+                        : AffineExpr();
+  forTiles({constant(0), sizes_.keys}, tiles_.keys, {}, seen, [&](Span keys) {
+    turn(operand(1), keys, turnedKey);
+    AffineExpr first =
+        causal_ ? (keys.start - own.start).floorDiv(tiles_.rows) : AffineExpr();
+    forTiles(own, tiles_.rows, first, {}, [&](Span queries) {
+      meet({queries, keys}, turnedKey, weights, shrink);
+    });
+  });
+  settle(own);
+}
 
-/// Adds up, for each key, a block's rows by their weights.
-void AttentionKernel::addUp(const Queries &block, Value weights, Value rows,
-                            int64_t width, Value out, bool isFirst) {
-  At sum{out, {d(0), d(1), d(2)}};
-  product(block.keys, width, block.rows, {weights, {d(3), d(1)}},
-          {rows, {d(0), d(3) + block.start, d(2)}},
-          isFirst ? SmallVector<At>() : SmallVector<At>{sum}, sum,
-          [](const Scalars &s, ValueRange values) {
-            return values.size() > 1 ? s.add(values[0], values[1]) : values[0];
+/// Adds a tile's keys to what its queries have met. `shrink` has a place for
+/// what the sums so far are multiplied by.
+void AttentionKernel::meet(const Tile &tile, Value turnedKey, Value weights,
+                           Value shrink) {
+  scores(tile, turnedKey, weights);
+  int64_t queries = tile.queries.size, keys = tile.keys.size;
+  At every = scoresOf(weights), factor{shrink, {x(0)}},
+     largest = rowsOf(result(1), tile.queries),
+     sum = rowsOf(result(2), tile.queries);
+  nest({{queries}, keys, Reduction::max}, every, largest, {largest, factor},
+       [](const Scalars &s, ValueRange values) {
+         Value now = s.max(values[0], values[1]);
+         return SmallVector<Value>{now, s.exp(s.sub(values[1], now))};
+       });
+  nest({{queries, keys}}, {}, {every, largest}, every,
+       [](const Scalars &s, ValueRange values) {
+         return SmallVector<Value>{s.exp(s.sub(values[0], values[1]))};
+       });
+  nest({{queries}, keys}, every, {sum, factor}, sum,
+       [](const Scalars &s, ValueRange values) {
+         return SmallVector<Value>{
+             s.add(s.mul(values[1], values[2]), values[0])};
+       });
+  if (step_)
+    dropped(tile, weights, weights);
+  At out{result(0), {head(), tile.queries.start + x(0), x(1)}};
+  product(queries, sizes_.depth, keys, {weights, {x(0), x(2)}},
+          {operand(2), {head(), tile.keys.start + x(2), x(1)}}, {out, factor},
+          out, [](const Scalars &s, ValueRange values) {
+            return s.add(s.mul(values[1], values[2]), values[0]);
           });
 }
 
-/// Arguments: query, key, value, logsumexp, gradient, delta, (mask,) and the
-/// gradients of query, key and value. The last block comes first: it meets all
-/// keys, and what others add to their gradients is there.
-KernelOp AttentionKernel::backward() {
-  Value query = argument(0), key = argument(1), logsumexp = argument(3),
-        gradient = argument(4), delta = argument(5);
-  unsigned first = mask_ ? 7 : 6;
-  SmallVector<Queries> blocks = blocksOf(sizes_, causal_);
-  Value turnedKey = turned(key, sizes_.width),
-        turnedValue = turned(argument(2), sizes_.depth),
-        weights = scratch({blocks[0].rows, sizes_.keys});
-  At every{weights, {d(1), d(2)}};
+/// Divides by the sums. A query that has met no key has the sum 0, else it is
+/// at least 1.
+void AttentionKernel::settle(Span queries) {
+  At largest = rowsOf(result(1), queries), sum = rowsOf(result(2), queries);
+  nest({{queries.size}}, {}, {largest, sum}, {largest, sum},
+       [](const Scalars &s, ValueRange values) {
+         Value zero = s.number(0, values[1]), one = s.number(1, values[1]);
+         Value isAlone = s.is(FloatIs::OEQ, values[1], zero);
+         Value total = s.select(isAlone, one, values[1]);
+         return SmallVector<Value>{
+             s.select(isAlone, zero, s.add(values[0], s.log(total))),
+             s.div(one, total)};
+       });
+  At out{result(0), {head(), queries.start + x(0), x(1)}};
+  nest({{queries.size, sizes_.depth}}, {}, {out, sum}, out,
+       [](const Scalars &s, ValueRange values) {
+         return SmallVector<Value>{s.mul(values[0], values[1])};
+       });
+}
+
+//===-- backward: query, key, value, logsumexp, gradient, delta, (mask,) --===//
+// (step,) to the gradients of query, key and value
+
+AttentionKernel::Turned AttentionKernel::turnedKeys() {
+  SmallVector<int64_t> tile = {tiles_.rows, tiles_.keys};
+  return {turnable(sizes_.width), turnable(sizes_.depth), scratchOf(tile),
+          step_ ? scratchOf(tile) : Value()};
+}
+
+void AttentionKernel::turn(Span keys, const Turned &turned) {
+  turn(operand(1), keys, turned.key);
+  turn(operand(2), keys, turned.value);
+}
+
+/// Adds up, for each key, a tile's rows by their weights.
+void AttentionKernel::addUp(const Tile &tile, Value weights, Value rows,
+                            int64_t width, Value out, bool adds) {
+  At sum{out, {head(), tile.keys.start + x(0), x(1)}};
+  product(tile.keys.size, width, tile.queries.size, {weights, {x(2), x(0)}},
+          {rows, {head(), tile.queries.start + x(2), x(1)}},
+          adds ? SmallVector<At>{sum} : SmallVector<At>(), sum, added);
+}
+
+/// A tile's part of all gradients. Without dropout what is kept of the
+/// probabilities is all of them.
+void AttentionKernel::slopes(const Tile &tile, const Turned &turned,
+                             bool addsToQueries, bool addsToKeys) {
+  int64_t queries = tile.queries.size, keys = tile.keys.size;
+  Value key = operand(1), gradient = operand(4), weights = turned.weights,
+        kept = turned.kept ? turned.kept : weights;
+  AffineExpr row = tile.queries.start + x(0);
+  At every = scoresOf(weights);
+  SmallVector<At> reads = {rowsOf(operand(3), tile.queries)};
+  if (mask_)
+    reads.push_back(maskAt(tile));
+  product(queries, keys, sizes_.width, {operand(0), {head(), row, x(2)}},
+          {turned.key, {x(2), x(1)}}, reads, every,
+          [&](const Scalars &s, ValueRange values) {
+            Value mask = mask_ ? values[2] : Value();
+            return s.exp(s.sub(masked(s, values[0], mask, tile), values[1]));
+          });
+  if (step_)
+    dropped(tile, weights, kept);
+  addUp(tile, kept, gradient, sizes_.depth, result(2), addsToKeys);
+  product(queries, keys, sizes_.depth, {gradient, {head(), row, x(2)}},
+          {turned.value, {x(2), x(1)}},
+          {every, rowsOf(operand(5), tile.queries), scoresOf(kept)}, every,
+          [&](const Scalars &s, ValueRange values) {
+            Value along = values[0];
+            if (step_) {
+              Value zero = s.number(0, along);
+              along = s.select(
+                  s.is(FloatIs::UNE, values[3], zero),
+                  s.mul(along, s.number(dropping_.factor(), along)), zero);
+            }
+            Value slope = s.mul(values[1], s.sub(along, values[2]));
+            return s.mul(slope, s.number(scale_, slope));
+          });
+  At out{result(0), {item(), row, x(1)}};
+  product(queries, sizes_.width, keys, {weights, {x(0), x(2)}},
+          {key, {head(), tile.keys.start + x(2), x(1)}},
+          addsToQueries ? SmallVector<At>{out} : SmallVector<At>(), out, added);
+  addUp(tile, weights, operand(0), sizes_.width, result(1), addsToKeys);
+}
+
+/// The last block comes first: it meets all keys, and what others add to their
+/// gradients is there.
+void AttentionKernel::backwardInOneGo() {
+  Turned turned = turnedKeys();
+  turn({constant(0), sizes_.keys}, turned);
+  SmallVector<Queries> blocks = blocksOf(sizes_, tiles_.rows, causal_);
+  bool isFirst = true;
   for (const Queries &block : llvm::reverse(blocks)) {
-    bool isFirst = block.start == blocks.back().start;
-    AffineExpr row = d(1) + block.start;
-    SmallVector<At> reads = {{logsumexp, {d(0), row}}};
-    if (mask_)
-      reads.push_back(maskAt(block));
-    product(block.rows, block.keys, sizes_.width, {query, {d(0), row, d(3)}},
-            {turnedKey, {d(3), d(2)}}, reads, every,
-            [&](const Scalars &s, ValueRange values) {
-              Value mask = mask_ ? values[2] : Value();
-              return s.exp(s.sub(masked(s, values[0], mask, block), values[1]));
-            });
-    addUp(block, weights, gradient, sizes_.depth, argument(first + 2), isFirst);
-    product(block.rows, block.keys, sizes_.depth, {gradient, {d(0), row, d(3)}},
-            {turnedValue, {d(3), d(2)}}, {every, At{delta, {d(0), row}}}, every,
-            [&](const Scalars &s, ValueRange values) {
-              Value slope = s.mul(values[1], s.sub(values[0], values[2]));
-              return s.mul(slope, s.number(scale_, slope));
-            });
-    product(block.rows, sizes_.width, block.keys, {weights, {d(1), d(3)}},
-            {key, {d(0), d(3), d(2)}}, {}, {argument(first), {d(0), row, d(2)}},
-            [](const Scalars &, ValueRange values) { return values[0]; });
-    addUp(block, weights, query, sizes_.width, argument(first + 1), isFirst);
+    slopes({{constant(block.start), block.rows}, {constant(0), block.keys}},
+           turned, /*addsToQueries=*/false, /*addsToKeys=*/!isFirst);
+    isFirst = false;
   }
-  return finished();
+}
+
+/// An item has a part of the keys. The first result is what they add to the
+/// gradients of all queries.
+void AttentionKernel::backwardByTiles() {
+  Span own = ownOf(sizes_.keys), all{constant(0), sizes_.queries};
+  Turned turned = turnedKeys();
+  fill({all.size, sizes_.width}, {result(0), {item(), x(0), x(1)}}, 0);
+  for (auto [number, width] : {std::pair{1, sizes_.width}, {2, sizes_.depth}})
+    fill({own.size, width}, {result(number), {head(), own.start + x(0), x(1)}},
+         0);
+  forTiles(own, tiles_.keys, {}, {}, [&](Span keys) {
+    turn(keys, turned);
+    AffineExpr first =
+        causal_ ? keys.start.floorDiv(tiles_.rows) : AffineExpr();
+    forTiles(all, tiles_.rows, first, {}, [&](Span queries) {
+      slopes({queries, keys}, turned, true, true);
+    });
+  });
 }
 
 //===-- launches ----------------------------------------------------------===//
 
-/// Heads in one dimension: other views of the same memory.
-template <typename Op> SmallVector<Value> byHead(OpBuilder &builder, Op op) {
+/// The same without the dimension of the batch: all heads in one.
+SmallVector<int64_t> byHead(ArrayRef<int64_t> shape) {
+  SmallVector<int64_t> heads(shape.drop_front());
+  heads[0] *= shape[0];
+  return heads;
+}
+
+template <typename Op>
+SmallVector<Value> operandsOf(OpBuilder &builder, Op op) {
   SmallVector<Value> operands;
-  for (auto [number, operand] : llvm::enumerate(op->getOperands())) {
-    SmallVector<int64_t> shape(shapeOf(operand));
-    bool isMask = op.getMask() && number + 1 == op->getNumOperands();
-    if (!isMask) {
-      shape[1] *= shape[0];
-      shape.erase(shape.begin());
-    }
-    operands.push_back(reshape(builder, op.getLoc(), operand, shape));
+  for (Value operand : op->getOperands()) {
+    bool isByHead = operand != op.getMask() && operand != op.getStep();
+    operands.push_back(isByHead
+                           ? reshape(builder, op.getLoc(), operand,
+                                     byHead(tensorType(operand).getShape()))
+                           : operand);
   }
   return operands;
+}
+
+/// What the kernel writes: the op's results, of which each item of the backward
+/// pass has queries' gradients of its own, and the sums of the forward pass.
+template <typename Op>
+SmallVector<Type> typesOf(Op op, const AttentionTiles &tiles) {
+  SmallVector<Type> types;
+  for (Type type : op->getResultTypes()) {
+    auto tensor = cast<RankedTensorType>(type);
+    types.push_back(tensor.clone(byHead(tensor.getShape())));
+  }
+  if (isa<AttentionOp>(*op) && !tiles.inOneGo)
+    types.push_back(types[1]);
+  if (isa<AttentionBackwardOp>(*op)) {
+    auto queries = cast<RankedTensorType>(types[0]);
+    SmallVector<int64_t> shape(queries.getShape());
+    shape[0] *= tiles.parts;
+    types[0] = queries.clone(shape);
+  }
+  return types;
+}
+
+/// Adds up what the items of each head found.
+Value sumOfParts(OpBuilder &builder, Location loc, Value found, int64_t parts) {
+  SmallVector<int64_t> shape(shapeOf(found));
+  shape[0] /= parts;
+  Domain domain(builder.getContext());
+  SmallVector<AffineExpr> at = domain.parallel(shape);
+  AffineExpr part = domain.reduced(parts);
+  NestParts sum = domain.reducing(Reduction::sum);
+  sum.mapReads = {
+      {found, domain.map({at[0] * parts + part, at[1], at[2]}), {}}};
+  sum.outputMaps = {domain.thenMap(at)};
+  sum.resultTypes = {tensorType(found).clone(shape)};
+  auto same = [](OpBuilder &, Location, ValueRange values) {
+    return SmallVector<Value>(values);
+  };
+  return buildNest(builder, loc, sum, same, same).getResult(0);
 }
 
 template <typename Op>
 SmallVector<Value> launch(OpBuilder &builder, Op op, KernelTable &kernels,
                           StringRef label, int64_t products) {
+  constexpr bool isForward = std::is_same_v<Op, AttentionOp>;
   AttentionSizes sizes(op.getQuery(), op.getValue());
-  if (sizes.blocks(op.getCausal()) == 0)
+  if (!sizes.fitsAKernel())
     return {};
-  SmallVector<Value> operands = byHead(builder, op);
-  SmallVector<Type> types;
-  for (Type type : op->getResultTypes()) {
-    auto tensor = cast<RankedTensorType>(type);
-    SmallVector<int64_t> shape(tensor.getShape());
-    shape[1] *= shape[0];
-    types.push_back(tensor.clone(ArrayRef(shape).drop_front()));
-  }
-  AttentionKernel code(op, operands, types);
-  KernelOp kernel = kernels.add(
-      isa<AttentionOp>(*op) ? code.forward() : code.backward(), label);
-  int64_t flops = 0;
-  for (const Queries &block : blocksOf(sizes, op.getCausal()))
-    flops += sizes.batch * sizes.heads * block.rows * block.keys * products *
-             (sizes.width + sizes.depth);
+  AttentionTiles tiles(sizes, op.getCausal(), /*ofKeys=*/!isForward);
+  SmallVector<Value> operands = operandsOf(builder, op);
+  SmallVector<Type> types = typesOf(op, tiles);
+  AttentionKernel code(op, tiles, operands, types);
+  KernelOp kernel =
+      kernels.add(isForward ? code.forward() : code.backward(), label);
+  int64_t heads = sizes.batch * sizes.heads,
+          flops = heads * scoresMet(sizes, tiles, op.getCausal()) * products *
+                  (sizes.width + sizes.depth);
   auto made =
       LaunchOp::create(builder, op.getLoc(), types, kernel.getSymName(),
-                       operands, ArrayRef<int64_t>{sizes.batch * sizes.heads},
+                       operands, ArrayRef<int64_t>{heads * tiles.parts},
                        /*grain=*/1, SmallVector<int64_t>(types.size(), -1),
                        flops, builder.getStringAttr(label));
-  SmallVector<Value> results;
-  for (auto [result, type] : llvm::zip(made.getResults(), op->getResultTypes()))
+  SmallVector<Value> found(made.getResults()), results;
+  if (tiles.parts > 1 && !isForward)
+    found[0] = sumOfParts(builder, op.getLoc(), found[0], tiles.parts);
+  for (auto [result, type] : llvm::zip(found, op->getResultTypes()))
     results.push_back(reshape(builder, op.getLoc(), result,
                               cast<RankedTensorType>(type).getShape()));
   return results;

@@ -135,7 +135,8 @@ Value lower(OpBuilder &builder, RandomBitsOp op) {
   NestRead step{op.getStep(), domain.thenMap({}), {}};
   auto then = [&](OpBuilder &inside, Location location, ValueRange values) {
     Value at = emitAffine(inside, location, place);
-    return SmallVector<Value>{op.buildBits(inside, at, values[0])};
+    return SmallVector<Value>{RandomBitsOp::buildBits(
+        inside, location, at, values[0], op.getStream(), op.getSeed())};
   };
   return elementwiseNest(builder, op.getLoc(), domain, position, type, step,
                          then)

@@ -160,6 +160,38 @@ void AddAtOp::getEffects(Effects &effects) {
   addBufferEffects(*this, bool(getOut()), effects);
 }
 
+//===-- loop --------------------------------------------------------------===//
+
+/// Loops that an op stands in.
+static unsigned loopsAround(Operation *op) {
+  auto loop = dyn_cast<LoopOp>(op->getParentOp());
+  return loop ? 1 + loopsAround(loop) : 0;
+}
+
+LogicalResult LoopOp::verify() {
+  auto kernel = (*this)->getParentOfType<KernelOp>();
+  if (!kernel || kernel.getSplit() != Split::rows)
+    return emitOpError("stands in no kernel over rows");
+  unsigned around = 1 + loopsAround(*this);
+  for (AffineMap map : {getFirst(), getEnd()})
+    if (map.getNumDims() != around || map.getNumSymbols() ||
+        map.getNumResults() == 0)
+      return emitOpError() << "is limited by " << AffineMapAttr::get(map)
+                           << ", expected results over " << around
+                           << " dimensions";
+  for (Operation &op : getBody().front()) {
+    auto nest = dyn_cast<NestOp>(op);
+    if (!nest && !isa<LoopOp>(op))
+      return op.emitOpError("stands in a loop, which repeats nests and loops");
+    if (nest && nest.getParallel().size() <= around)
+      return nest.emitOpError() << "has " << nest.getParallel().size()
+                                << " parallel dimensions, expected the item's "
+                                   "and those of "
+                                << around << " loops around it";
+  }
+  return success();
+}
+
 //===-- kernel ------------------------------------------------------------===//
 
 ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &result) {

@@ -167,8 +167,8 @@ def KernelOp : PlanOp<"kernel", [Symbol, IsolatedFromAbove, FunctionOpInterface]
   let description = [{
     Arguments are memrefs: `inputs` of them are read, the others are written
     (an output may be the same memory as an input where `plan.launch` says so).
-    The body holds `plan.scratch`, `plan.nest`, `plan.take` and `plan.add_at`
-    ops. An entry point is
+    The body holds `plan.scratch`, `plan.nest`, `plan.loop`, `plan.take` and
+    `plan.add_at` ops. An entry point is
     `void k(void **buffers, int64 begin, int64 end)` over work items:
 
     - `serial`: one item, all nests over their whole domain.
@@ -201,6 +201,41 @@ def ScratchOp : PlanOp<"scratch"> {
   let summary = "Small memory of a kernel, private to an item (on the stack of a CPU, shared memory of a GPU block)";
   let results = (outs MemRefOf<[AnyType]>:$result);
   let assemblyFormat = "attr-dict `:` type($result)";
+}
+
+def LoopOp : PlanOp<"loop", [SingleBlock, NoTerminator]> {
+  let summary = "Runs the nests in it once for each of some positions of a dimension"
+                " of theirs";
+  let description = [{
+    Stands in a kernel over `rows`, whose items it runs one at a time, or in
+    another loop. The nests inside n loops have the item as dimension 0 and the
+    positions of the loops, from the outermost on, as dimensions 1 to n.
+
+    `first` and `end` are maps of the item and the positions of the loops around:
+    positions run from the largest result of `first` up to, but without, the
+    smallest of `end`. So a block under a causal mask meets no keys that it does
+    not see.
+
+    Example (in a kernel of 4 items, twice its 10 numbers):
+
+    ```mlir
+    plan.loop from affine_map<(item) -> (0)> to affine_map<(item) -> (2, item)> {
+      plan.nest parallel [4, 2, 5] reduced [] with(%x : memref<4x10xf32>) outs(%y : memref<4x10xf32>)
+          attributes {map_input_maps = [], then_input_maps = [affine_map<(item, part, i) -> (item, part * 5 + i)>],
+                      output_maps = [affine_map<(item, part, i) -> (item, part * 5 + i)>],
+                      guards = [unit], combine = []}
+          map {} then {
+          ^bb0(%a: f32):
+            %sum = arith.addf %a, %a : f32
+            plan.yield %sum : f32
+          }
+    }
+    ```
+  }];
+  let arguments = (ins AffineMapAttr:$first, AffineMapAttr:$end);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "`from` $first `to` $end attr-dict-with-keyword $body";
+  let hasVerifier = 1;
 }
 
 def EndOp : PlanOp<"end", [Pure, Terminator, HasParent<"KernelOp">]> {

@@ -6,6 +6,7 @@
 // keeps the scores in memory between them.
 
 #include "ir/attention_sizes.h"
+#include "ir/dropout.h"
 
 #include <limits>
 
@@ -34,6 +35,16 @@ static bool repeatsTo(ArrayRef<int64_t> mask, ArrayRef<int64_t> scores) {
          });
 }
 
+template <typename Op> static LogicalResult checkDropout(Op op) {
+  std::optional<APFloat> dropout = op.getDropout();
+  double ratio = dropout ? dropout->convertToDouble() : 0;
+  if (!(ratio >= 0 && ratio <= 1))
+    return op.emitOpError("has dropout ") << ratio << ", expected 0 to 1";
+  if (op.getStep() && !dropout)
+    return op.emitOpError("has a step to draw at, but no dropout");
+  return success();
+}
+
 /// What both ops take.
 template <typename Op> static LogicalResult checkInputs(Op op) {
   for (Value value : {op.getQuery(), op.getKey(), op.getValue()})
@@ -50,7 +61,7 @@ template <typename Op> static LogicalResult checkInputs(Op op) {
     return failure();
   if (!op.getMask() ||
       repeatsTo(tensorType(op.getMask()).getShape(), s.scores()))
-    return success();
+    return checkDropout(op);
   return op.emitOpError("has the mask ")
          << op.getMask().getType() << ", which does not repeat to the scores "
          << RankedTensorType::get(s.scores(), element);
@@ -96,7 +107,7 @@ template <typename Op> static bool isWorthAKernel(Op op) {
   AttentionSizes s(op.getQuery(), op.getValue());
   int64_t work = s.batch * s.heads * s.queries * s.keys * (s.width + s.depth);
   return tensorType(op.getQuery()).getElementType().isF32() &&
-         work >= leastWork && s.blocks(op.getCausal()) > 0;
+         work >= leastWork && s.fitsAKernel();
 }
 
 bool AttentionOp::staysWhole() { return isWorthAKernel(*this); }
@@ -115,8 +126,10 @@ struct SmallOps {
   SmallOps(Op op, OpBuilder &builder)
       : builder(builder), loc(op.getLoc()), sizes(op.getQuery(), op.getValue()),
         query(wide(op.getQuery())), key(wide(op.getKey())),
-        value(wide(op.getValue())), mask(op.getMask()),
-        scale(op.getScale().convertToDouble()), causal(op.getCausal()) {}
+        value(wide(op.getValue())), mask(op.getMask()), step(op.getStep()),
+        scale(op.getScale().convertToDouble()), causal(op.getCausal()),
+        dropping{step ? op.getDropout()->convertToDouble() : 0},
+        stream(op.getStream()), seed(op.getSeed()) {}
 
   template <typename Small> Value make(ValueRange operands) const {
     return builder.createOrFold<Small>(loc, operands);
@@ -152,13 +165,16 @@ struct SmallOps {
   Value scores(bool keysFirst) const;
   Value masked(Value scores, bool keysFirst) const;
   Value unseen(Value scores, bool keysFirst) const;
+  Value dropped(Value values, bool keysFirst) const;
 
   OpBuilder &builder;
   Location loc;
   AttentionSizes sizes;
-  Value query, key, value, mask;
+  Value query, key, value, mask, step;
   double scale;
   bool causal;
+  Dropping dropping;
+  int64_t stream, seed;
 };
 
 Value SmallOps::scores(bool keysFirst) const {
@@ -198,6 +214,22 @@ Value SmallOps::unseen(Value scores, bool keysFirst) const {
   return select(seen, scores, number(kNone, scores));
 }
 
+/// Drops some of what there is one of for each score, and makes the others
+/// larger.
+Value SmallOps::dropped(Value values, bool keysFirst) const {
+  if (!step)
+    return values;
+  auto bits = RankedTensorType::get(sizes.scores(), builder.getI64Type());
+  Value drawn = RandomBitsOp::create(builder, loc, bits, step, stream, seed);
+  Value drops =
+      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, drawn,
+                            splat(builder, loc, bits, dropping.limit()));
+  if (keysFirst)
+    drops = transpose(builder, loc, drops, {0, 1, 3, 2});
+  return select(drops, number(0, values),
+                mul(values, number(dropping.factor(), values)));
+}
+
 } // namespace
 
 /// exp(score - max) / sum; where all scores are -inf the maximum counts as 0
@@ -219,32 +251,33 @@ Values AttentionOp::decompose(OpBuilder &builder) {
   Value inverse = a.make<arith::DivFOp>({a.number(1, total), total});
   Value probabilities = a.mul(shares, a.over(inverse, scores, 3));
   Value logarithm = a.make<math::LogOp>({total});
-  return {a.like(a.product(probabilities, a.value), getResult()),
-          a.add(largest, logarithm)};
+  return {
+      a.like(a.product(a.dropped(probabilities, false), a.value), getResult()),
+      a.add(largest, logarithm)};
 }
 
 Values AttentionBackwardOp::decompose(OpBuilder &builder) {
   SmallOps a(*this, builder);
   Value scores = a.scores(/*keysFirst=*/true), g = a.wide(getGradient());
   Value probabilities = a.exp(a.sub(scores, a.over(getLogsumexp(), scores, 2)));
-  Value along = a.product(a.value, g, false, true);
+  Value along = a.dropped(a.product(a.value, g, false, true), true);
   Value slopes =
       a.mul(probabilities, a.sub(along, a.over(getDelta(), scores, 2)));
   return {a.like(a.scaled(a.product(slopes, a.key, true)), getQuery()),
           a.like(a.product(slopes, a.scaled(a.query)), getKey()),
-          a.like(a.product(probabilities, g), getValue())};
+          a.like(a.product(a.dropped(probabilities, true), g), getValue())};
 }
 
 //===-- gradient ----------------------------------------------------------===//
 
-/// P (g value^T - delta), summed over what the mask repeats.
+/// P (Z g value^T - delta), summed over what the mask repeats.
 static Value maskGradient(AttentionOp op, OpBuilder &builder, Value g,
                           Value delta) {
   SmallOps a(op, builder);
   Value scores = a.scores(false);
   Value probabilities =
       a.exp(a.sub(scores, a.over(op.getLogsumexp(), scores, 3)));
-  Value along = a.product(a.wide(g), a.value, false, true);
+  Value along = a.dropped(a.product(a.wide(g), a.value, false, true), false);
   Value slopes = a.mul(probabilities, a.sub(along, a.over(delta, scores, 3)));
   ArrayRef<int64_t> mask = tensorType(op.getMask()).getShape();
   SmallVector<int64_t> repeated;
@@ -267,11 +300,14 @@ Values AttentionOp::pullback(OpBuilder &builder, ValueRange gradients) {
   auto backward = AttentionBackwardOp::create(
       builder, a.loc, getQuery().getType(), getKey().getType(),
       getValue().getType(), getQuery(), getKey(), getValue(), getLogsumexp(), g,
-      delta, getMask(), getCausal(), getScale());
+      delta, getMask(), getStep(), getCausal(), getScale(), getDropoutAttr(),
+      getStream(), getSeed());
   Values result(backward.getResults());
   if (getMask())
     result.push_back(isa<FloatType>(tensorType(getMask()).getElementType())
                          ? maskGradient(*this, builder, g, delta)
                          : Value());
+  if (getStep())
+    result.push_back({});
   return result;
 }

@@ -4,11 +4,11 @@
 #ifndef GRADUS_ATTENTION_OPS_TD
 #define GRADUS_ATTENTION_OPS_TD
 
-include "ir/tensor_ops.td"
+include "ir/random_ops.td"
 
 def MaskTensor : AnyTypeOf<[FloatTensor, StaticTensorOf<RankedTensorOf<[I1]>>]>;
 
-def AttentionOp : TensorOp<"attention", [
+def AttentionOp : TensorOp<"attention", [AttrSizedOperandSegments,
     DeclareOpInterfaceMethods<Decomposable, ["staysWhole"]>]> {
   let summary = "softmax(scale Q K^T + mask) V, head by head";
   let description = [{
@@ -34,6 +34,12 @@ def AttentionOp : TensorOp<"attention", [
     of a float mask takes all probabilities at once; if nobody needs it, nobody
     computes it.
 
+    `dropout` is the part of the probabilities that training drops. With `step`,
+    which `train-dropout` gives it, the probability at place i of
+    `[N, H, Tq, Tk]` counts 0 where `gradus.random_bits` of step, stream and seed
+    is less than `dropout 2^32`, and `1 / (1 - dropout)` times itself elsewhere:
+    what `gradus.dropout` makes of all of them. The logsumexp is as it was.
+
     Example:
 
     ```mlir
@@ -50,13 +56,18 @@ def AttentionOp : TensorOp<"attention", [
     ```
   }];
   let arguments = (ins FloatTensor:$query, FloatTensor:$key, FloatTensor:$value,
-                       Optional<MaskTensor>:$mask, UnitAttr:$causal, F64Attr:$scale);
+                       Optional<MaskTensor>:$mask, Optional<CounterTensor>:$step,
+                       UnitAttr:$causal, F64Attr:$scale,
+                       OptionalAttr<F64Attr>:$dropout,
+                       DefaultValuedAttr<I64Attr, "0">:$stream,
+                       DefaultValuedAttr<I64Attr, "0">:$seed);
   let results = (outs FloatTensor:$result, FloatTensor:$logsumexp);
-  let assemblyFormat = "$query `,` $key `,` $value (`mask` $mask^)? (`causal` $causal^)? attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "$query `,` $key `,` $value (`mask` $mask^)? (`step` $step^)? (`causal` $causal^)? attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }
 
 def AttentionBackwardOp : GradusOp<"attention_backward", [Pure,
+    AttrSizedOperandSegments,
     DeclareOpInterfaceMethods<Evaluable>,
     DeclareOpInterfaceMethods<Decomposable, ["staysWhole"]>]> {
   let summary = "The gradients of attention's queries, keys and values";
@@ -67,6 +78,9 @@ def AttentionBackwardOp : GradusOp<"attention_backward", [Pure,
 
     `dvalue = P^T g`, `dscore = P (g value^T - delta)`,
     `dquery = scale dscore key`, `dkey = scale dscore^T query`.
+
+    With dropout each probability has a factor Z, 0 or `1 / (1 - dropout)`, drawn
+    again: `dvalue = (Z P)^T g`, `dscore = P (Z g value^T - delta)`.
 
     Example:
 
@@ -84,9 +98,13 @@ def AttentionBackwardOp : GradusOp<"attention_backward", [Pure,
   }];
   let arguments = (ins FloatTensor:$query, FloatTensor:$key, FloatTensor:$value,
                        FloatTensor:$logsumexp, FloatTensor:$gradient, FloatTensor:$delta,
-                       Optional<MaskTensor>:$mask, UnitAttr:$causal, F64Attr:$scale);
+                       Optional<MaskTensor>:$mask, Optional<CounterTensor>:$step,
+                       UnitAttr:$causal, F64Attr:$scale,
+                       OptionalAttr<F64Attr>:$dropout,
+                       DefaultValuedAttr<I64Attr, "0">:$stream,
+                       DefaultValuedAttr<I64Attr, "0">:$seed);
   let results = (outs FloatTensor:$query_gradient, FloatTensor:$key_gradient, FloatTensor:$value_gradient);
-  let assemblyFormat = "$query `,` $key `,` $value `,` $logsumexp `,` $gradient `,` $delta (`mask` $mask^)? (`causal` $causal^)? attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "$query `,` $key `,` $value `,` $logsumexp `,` $gradient `,` $delta (`mask` $mask^)? (`step` $step^)? (`causal` $causal^)? attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }
 

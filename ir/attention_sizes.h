@@ -4,8 +4,6 @@
 
 #include "ir/build.h"
 
-#include "llvm/Support/MathExtras.h"
-
 namespace gradus {
 
 /// Added masks move scores no lower, unless to -inf: huge negative numbers hide
@@ -28,22 +26,14 @@ struct AttentionSizes {
     return {batch, heads, queries, keys};
   }
 
-  /// Blocks of queries that a kernel takes one after the other, so that the
-  /// scores of one fit into 512 KiB; several for a causal mask, which hides
-  /// most keys from the first. 0: more than a kernel should be made of, or keys
-  /// and values beyond 768 KiB a head, which lie on the stack with the scores.
-  int64_t blocks(bool causal) const {
-    constexpr int64_t mostScores = 128 * 1024, mostKeys = 192 * 1024, most = 8,
-                      causalRows = 64;
-    if ((width + depth) * (keys + 16) > mostKeys)
-      return 0;
-    int64_t count = llvm::divideCeil(queries * keys, mostScores);
-    if (causal)
-      count = std::max(count, std::clamp<int64_t>(queries / causalRows, 1, 4));
-    // Of few long rows a block may hold more than its share.
-    bool fits =
-        int64_t(llvm::divideCeil(queries, count)) * keys <= mostScores * 5 / 4;
-    return count <= most && fits ? count : 0;
+  bool fitsAKernel() const { return keysAtMost() > 0; }
+
+  /// Keys that a tile may have: turned, with the values, they lie on the stack
+  /// beside the scores, in 768 KiB. 0: not even a few fit.
+  int64_t keysAtMost() const {
+    constexpr int64_t mostTurned = 192 * 1024, most = 1024, fewest = 16;
+    int64_t fit = mostTurned / std::max<int64_t>(width + depth, 1) - 16;
+    return fit < fewest ? 0 : std::min(fit, most);
   }
 
 private:

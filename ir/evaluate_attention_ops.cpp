@@ -1,6 +1,7 @@
 // The reference evaluation of attention and its gradient, one query at a time.
 
 #include "ir/attention_sizes.h"
+#include "ir/dropout.h"
 #include "ir/evaluator.h"
 
 #include <cmath>
@@ -37,8 +38,17 @@ template <typename Op> struct Scores {
   Scores(Op op, ArrayRef<HostTensor> operands)
       : sizes(op.getQuery(), op.getValue()),
         scale(op.getScale().convertToDouble()), causal(op.getCausal()),
-        query(operands[0]), key(operands[1]),
-        mask(op.getMask() ? &operands.back() : nullptr) {}
+        stream(op.getStream()), seed(op.getSeed()), query(operands[0]),
+        key(operands[1]) {
+    for (auto [value, operand] : llvm::zip(op->getOperands(), operands)) {
+      if (value == op.getMask())
+        mask = &operand;
+      if (value == op.getStep())
+        step = &operand;
+    }
+    if (step)
+      dropping.ratio = op.getDropout()->convertToDouble();
+  }
 
   /// Those of a query, counted through all heads.
   std::vector<double> of(int64_t row) const {
@@ -49,6 +59,18 @@ template <typename Op> struct Scores {
                                      rowOf(key, head * sizes.keys + j, w), w),
                          row, j);
     return scores;
+  }
+
+  /// What dropout multiplies a query's probability of key j by.
+  double factor(int64_t row, int64_t j) const {
+    if (!step)
+      return 1;
+    uint64_t place = row * sizes.keys + j;
+    uint32_t bits =
+        Philox::rounds({uint32_t(place), uint32_t(place >> 32),
+                        uint32_t(step->integers[0]), uint32_t(stream)},
+                       uint32_t(seed), uint32_t(seed >> 32))[0];
+    return bits < dropping.limit() ? 0 : dropping.factor();
   }
 
   AttentionSizes sizes;
@@ -81,7 +103,9 @@ private:
   }
 
   bool causal;
-  const HostTensor &query, &key, *mask;
+  uint64_t stream, seed;
+  Dropping dropping{0};
+  const HostTensor &query, &key, *mask = nullptr, *step = nullptr;
 };
 
 /// log sum exp; 0 where all are -inf.
@@ -107,10 +131,10 @@ Results AttentionOp::evaluate(ArrayRef<HostTensor> operands) {
     std::vector<double> own = scores.of(row);
     logarithms.floats[row] = logSumExp(own);
     for (int64_t j = 0; j < s.keys; ++j)
-      addTimes(rowOf(result, row, s.depth),
-               std::exp(own[j] - logarithms.floats[row]),
-               rowOf(operands[2], row / s.queries * s.keys + j, s.depth),
-               s.depth);
+      addTimes(
+          rowOf(result, row, s.depth),
+          std::exp(own[j] - logarithms.floats[row]) * scores.factor(row, j),
+          rowOf(operands[2], row / s.queries * s.keys + j, s.depth), s.depth);
   }
   return SmallVector<HostTensor>{std::move(result), std::move(logarithms)};
 }
@@ -128,11 +152,12 @@ Results AttentionBackwardOp::evaluate(ArrayRef<HostTensor> operands) {
     std::vector<double> own = scores.of(row);
     for (int64_t j = 0; j < s.keys; ++j) {
       int64_t column = row / s.queries * s.keys + j;
-      double p = std::exp(own[j] - logarithms.floats[row]);
-      double slope = p * (dot(rowOf(g, row, s.depth),
-                              rowOf(value, column, s.depth), s.depth) -
+      double p = std::exp(own[j] - logarithms.floats[row]),
+             z = scores.factor(row, j);
+      double slope = p * (z * dot(rowOf(g, row, s.depth),
+                                  rowOf(value, column, s.depth), s.depth) -
                           delta.floats[row]);
-      addTimes(rowOf(dValue, column, s.depth), p, rowOf(g, row, s.depth),
+      addTimes(rowOf(dValue, column, s.depth), z * p, rowOf(g, row, s.depth),
                s.depth);
       addTimes(rowOf(dQuery, row, s.width), scores.scale * slope,
                rowOf(key, column, s.width), s.width);

@@ -37,11 +37,12 @@ struct Words {
 };
 } // namespace
 
-Value RandomBitsOp::buildBits(OpBuilder &builder, Value place, Value step) {
-  Words words{builder, getLoc()};
+Value RandomBitsOp::buildBits(OpBuilder &builder, Location loc, Value place,
+                              Value step, int64_t stream, int64_t seed) {
+  Words words{builder, loc};
   Value x[4] = {words.low(place), words.high(place), words.low(step),
-                words.number(uint32_t(getStream()))};
-  uint32_t key[2] = {uint32_t(getSeed()), uint32_t(getSeed() >> 32)};
+                words.number(uint32_t(stream))};
+  uint32_t key[2] = {uint32_t(seed), uint32_t(uint64_t(seed) >> 32)};
   for (int round = 0; round < Philox::kRounds; ++round) {
     Value a = words.times(Philox::kFactors[0], x[0]),
           b = words.times(Philox::kFactors[1], x[2]);

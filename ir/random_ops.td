@@ -35,8 +35,10 @@ def RandomBitsOp : GradusOp<"random_bits", [Pure,
   let assemblyFormat = "$step `stream` $stream `seed` $seed attr-dict `:` type($result)";
   let extraClassDeclaration = [{
     /// The bits of one element, from its place and the step, both i64.
-    ::mlir::Value buildBits(::mlir::OpBuilder &builder, ::mlir::Value place,
-                            ::mlir::Value step);
+    static ::mlir::Value buildBits(::mlir::OpBuilder &builder,
+                                   ::mlir::Location loc, ::mlir::Value place,
+                                   ::mlir::Value step, int64_t stream,
+                                   int64_t seed);
   }];
 }
 
@@ -47,6 +49,7 @@ def DropoutOp : TensorOp<"dropout", [SameOperandsAndResultType,
     `y = x`. In training, `train-dropout` puts in the op's place
     `y = x / (1 - ratio)` for an element that stays, and 0 for one that does not,
     which happens with probability `ratio` (Srivastava et al., JMLR 2014).
+    Attention drops probabilities by itself.
 
     Example:
 

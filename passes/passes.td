@@ -77,6 +77,7 @@ def RecognizeAttention : GradusPass<"recognize-attention"> {
     * A choice of 0 where the softmax is NaN, as newer exporters write it for
       queries that see no key, goes: the op gives such queries zeros.
     * Transposes of k are undone.
+    * A dropout of the probabilities becomes the op's own.
 
     Before:
 
@@ -387,7 +388,8 @@ def TrainDropout : GradusPass<"train-dropout"> {
     the element's place, so a run that is resumed, or that takes another number
     of threads, drops the same elements. The recipe's `dropout` is a ratio for
     all of them; 0 drops nothing. Other graphs keep the op, which is the
-    identity.
+    identity. A `gradus.attention` with `dropout` is one of the dropouts: it
+    gets `step`, its stream and the seed, and draws by itself.
 
     Before:
 

@@ -85,7 +85,7 @@ public:
     int64_t rank = last_.getType().getRank();
     Value scores = rank < 2 || rank > 4 || last_.getTransposeA()
                        ? Value()
-                       : scoresOf(last_.getA());
+                       : scoresOf(withoutDropout(last_.getA()));
     if (!scores)
       return false;
     takeMask(scores);
@@ -98,6 +98,15 @@ public:
   void replace();
 
 private:
+  /// Takes what drops probabilities in training off them.
+  Value withoutDropout(Value probabilities) {
+    auto dropout = probabilities.getDefiningOp<DropoutOp>();
+    if (!dropout || !probabilities.hasOneUse())
+      return probabilities;
+    dropout_ = dropout.getRatioAttr();
+    return dropout.getInput();
+  }
+
   /// What the probabilities are the softmax of; null if others need them.
   static Value scoresOf(Value probabilities) {
     if (!probabilities.hasOneUse())
@@ -174,6 +183,7 @@ private:
 
   MatmulOp last_, first_;
   Value mask_;
+  FloatAttr dropout_;
   double scale_ = 1;
 };
 
@@ -245,7 +255,8 @@ void Pattern::replace() {
       type.clone({sizes.batch, sizes.heads, sizes.queries, sizes.depth}),
       RankedTensorType::get({sizes.batch, sizes.heads, sizes.queries},
                             computeType(type.getElementType())),
-      query, key, value, causal ? Value() : mask, causal, APFloat(scale_));
+      query, key, value, causal ? Value() : mask, Value(), causal,
+      APFloat(scale_), dropout_);
   last_.getResult().replaceAllUsesWith(reshape(builder, last_.getLoc(),
                                                attention.getResult(),
                                                last_.getType().getShape()));

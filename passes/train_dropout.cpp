@@ -5,14 +5,13 @@
 // op, which is the identity there.
 
 #include "ir/build.h"
+#include "ir/dropout.h"
 #include "passes/arithmetic.h"
 #include "passes/passes.h"
 #include "passes/recipe.h"
 #include "passes/state.h"
 
 #include "mlir/IR/Remarks.h"
-
-#include <cmath>
 
 namespace gradus {
 #define GEN_PASS_DEF_TRAINDROPOUT
@@ -33,42 +32,69 @@ struct TrainDropoutPass : impl::TrainDropoutBase<TrainDropoutPass> {
     RecipeObject recipe = recipeOf(program);
     seed = recipe.integer("seed", 0);
     int64_t stream = 0;
-    for (auto op : llvm::to_vector(train.getOps<DropoutOp>())) {
-      double ratio = recipe.number("dropout", op.getRatio().convertToDouble());
-      if (ratio != 0 && failed(drop(program, op, ratio, stream++)))
+    for (Operation &op : llvm::make_early_inc_range(train.getBody().front())) {
+      std::optional<double> own = ratioOf(&op);
+      double ratio = own ? recipe.number("dropout", *own) : 0;
+      if (ratio != 0 && failed(drop(program, &op, {ratio}, stream++)))
         return signalPassFailure();
     }
     if (watch.sawError())
       signalPassFailure();
   }
 
-  /// Puts the elements that stay, made larger, and zeros in the op's place.
-  LogicalResult drop(ProgramOp program, DropoutOp op, double ratio,
+  /// The part that an op drops; none if it is no op that drops, or
+  /// one that knows already.
+  static std::optional<double> ratioOf(Operation *op) {
+    if (auto dropout = dyn_cast<DropoutOp>(op))
+      return dropout.getRatio().convertToDouble();
+    auto attention = dyn_cast<AttentionOp>(op);
+    if (attention && attention.getDropout() && !attention.getStep())
+      return attention.getDropout()->convertToDouble();
+    return std::nullopt;
+  }
+
+  LogicalResult drop(ProgramOp program, Operation *op, Dropping dropping,
                      int64_t stream) {
     OpBuilder builder(op);
-    Location loc = op.getLoc();
     auto counter = RankedTensorType::get({}, builder.getI64Type());
     if (failed(ensureState(program, "step", counter, Role::counter)))
       return failure();
-    Value step = readState(builder, loc, "step", counter);
-    auto bits = op.getType().clone(builder.getI64Type());
-    Value drawn = RandomBitsOp::create(builder, loc, bits, step, stream, seed);
-    Value limit = splat(builder, loc, bits, std::round(ratio * 0x1p32));
-    Value dropped = arith::CmpIOp::create(
-        builder, loc, arith::CmpIPredicate::slt, drawn, limit);
-    Arithmetic math(builder, loc);
-    Value larger = math.multiply(
-        op.getInput(),
-        math.number(ratio < 1 ? 1 / (1 - ratio) : 0, op.getInput()));
-    Value result = math.select(dropped, math.number(0, op.getInput()), larger);
-    report(op, ratio);
-    op.getResult().replaceAllUsesWith(result);
-    op.erase();
+    Value step = readState(builder, op->getLoc(), "step", counter);
+    report(op, dropping.ratio);
+    if (auto attention = dyn_cast<AttentionOp>(op))
+      tell(attention, step, dropping, stream);
+    else
+      expand(cast<DropoutOp>(op), step, dropping, stream);
     return success();
   }
 
-  void report(DropoutOp op, double ratio) {
-    remark::passed(op.getLoc(),
+  /// Attention drops probabilities where its kernel makes them.
+  void tell(AttentionOp op, Value step, Dropping dropping, int64_t stream) {
+    op.getStepMutable().assign(step);
+    op.setDropout(APFloat(dropping.ratio));
+    op.setStream(stream);
+    op.setSeed(seed);
+  }
+
+  /// Puts the elements that stay, made larger, and zeros in the op's place.
+  void expand(DropoutOp op, Value step, Dropping dropping, int64_t stream) {
+    OpBuilder builder(op);
+    Location loc = op.getLoc();
+    auto bits = op.getType().clone(builder.getI64Type());
+    Value drawn = RandomBitsOp::create(builder, loc, bits, step, stream, seed);
+    Value dropped =
+        arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, drawn,
+                              splat(builder, loc, bits, dropping.limit()));
+    Arithmetic math(builder, loc);
+    Value input = op.getInput(),
+          larger = math.multiply(input, math.number(dropping.factor(), input));
+    op.getResult().replaceAllUsesWith(
+        math.select(dropped, math.number(0, input), larger));
+    op.erase();
+  }
+
+  void report(Operation *op, double ratio) {
+    remark::passed(op->getLoc(),
                    remark::RemarkOpts::name("Dropout").category(getArgument()))
         << "drops " << std::to_string(ratio) << " of its elements in @train";
   }

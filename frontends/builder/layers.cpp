@@ -250,7 +250,8 @@ Tensor ProgramBuilder::attention(Tensor query, Tensor key, Tensor value,
       builder_, numbered("attention"), type.clone(ArrayRef<int64_t>(shape)),
       RankedTensorType::get(ArrayRef<int64_t>(shape).drop_back(),
                             computeType(type.getElementType())),
-      q.value(), k.value(), v.value(), mask, options.causal, APFloat(scale));
+      q.value(), k.value(), v.value(), mask, Value(), options.causal,
+      APFloat(scale), FloatAttr());
   return reshape(transpose(Tensor(op.getResult()), {0, 2, 1, 3}),
                  {given[0], given[1], value.shape().back()});
 }

@@ -263,7 +263,8 @@ Value wholeAttention(const Building &b, const Parts &parts) {
   shape.back() = extent(parts.value, 3);
   return AttentionOp::create(b.builder, b.location, type.clone(shape), rows,
                              parts.query, parts.key, parts.value,
-                             maskOf(b, parts), parts.causal, APFloat(scale))
+                             maskOf(b, parts), Value(), parts.causal,
+                             APFloat(scale), FloatAttr())
       .getResult();
 }
 

@@ -20,7 +20,7 @@ namespace {
 constexpr auto kSpin = std::chrono::microseconds(100);
 
 /// Kernels keep what they compute between loops on the stack, attention up to
-/// 1.5 MiB. Said here, because the default is whatever `ulimit -s` says.
+/// 2 MiB. Said here, because the default is whatever `ulimit -s` says.
 constexpr size_t kStackSize = size_t{8} << 20;
 
 void sleepWhile(std::atomic<int32_t> &word, int32_t value) {

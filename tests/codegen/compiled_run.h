@@ -28,7 +28,7 @@ struct CompiledRun {
   }
 
   /// `passes` run on the program, e.g. "select{library=always}".
-  void run(const std::string &passes) {
+  void run(const std::string &passes, double tolerance = 2e-3) {
     mlir::PassManager manager(context.get());
     static bool registered = (registerCodegenPasses(), true);
     ASSERT_TRUE(registered && mlir::succeeded(mlir::parsePassPipeline(
@@ -43,10 +43,10 @@ struct CompiledRun {
     ASSERT_TRUE(artifact.ok()) << artifact.status().message();
     auto session = runtime::Session::create(*artifact);
     ASSERT_TRUE(session.ok()) << session.status().message();
-    step(**session);
+    step(**session, tolerance);
   }
 
-  void step(runtime::Session &session) {
+  void step(runtime::Session &session, double tolerance) {
     std::vector<std::vector<float>> in, out;
     for (const HostTensor &tensor : inputs)
       in.emplace_back(tensor.floats.begin(), tensor.floats.end());
@@ -62,7 +62,7 @@ struct CompiledRun {
     ASSERT_TRUE(status.ok()) << status.message();
     for (auto [e, f] : llvm::zip(expected, out))
       for (size_t i = 0; i < f.size(); ++i)
-        ASSERT_NEAR(e.floats[i], f[i], 2e-3) << "element " << i;
+        ASSERT_NEAR(e.floats[i], f[i], tolerance) << "element " << i;
   }
 
   std::unique_ptr<mlir::MLIRContext> context;

@@ -29,4 +29,23 @@ gradus.program @p {
   plan.kernel @flat(%x: memref<?xf32>, %y: memref<?xf32>) attributes {inputs = 1 : i64, split = #plan<split flat>, items = 0 : i64} {
     plan.end
   }
+
+  // The example of plan.loop: each item's numbers in two parts.
+  // CHECK: plan.kernel @twice
+  // CHECK:   plan.loop from #[[FIRST:.*]] to #[[END:.*]] {
+  // CHECK:     plan.nest parallel [4, 2, 5]
+  plan.kernel @twice(%x: memref<4x10xf32>, %y: memref<4x10xf32>) attributes {inputs = 1 : i64, split = #plan<split rows>, items = 4 : i64} {
+    plan.loop from affine_map<(item) -> (0)> to affine_map<(item) -> (2, item)> {
+      plan.nest parallel [4, 2, 5] reduced [] with(%x : memref<4x10xf32>) outs(%y : memref<4x10xf32>)
+          attributes {map_input_maps = [], then_input_maps = [affine_map<(item, part, i) -> (item, part * 5 + i)>],
+                      output_maps = [affine_map<(item, part, i) -> (item, part * 5 + i)>],
+                      guards = [unit], combine = []}
+          map {} then {
+          ^bb0(%a: f32):
+            %sum = arith.addf %a, %a : f32
+            plan.yield %sum : f32
+          }
+    }
+    plan.end
+  }
 }

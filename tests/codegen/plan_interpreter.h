@@ -149,15 +149,21 @@ public:
                   llvm::ArrayRef<HostTensor *> outputs)
       : nest_(nest), inputs_(inputs), outputs_(outputs) {}
 
-  /// Runs all points, or those with d0 in [begin, end).
-  void run(int64_t begin = 0, int64_t end = -1) {
+  /// Runs all points, or those with d0 in [begin, end), and of the next
+  /// dimensions where loops stand.
+  void run(int64_t begin = 0, int64_t end = -1,
+           llvm::ArrayRef<int64_t> loops = {}) {
     llvm::SmallVector<int64_t> extents(nest_.getParallel());
     if (end >= 0 && !extents.empty())
       extents[0] = end - begin;
+    for (unsigned i = 0; i < loops.size(); ++i)
+      extents[1 + i] = 1;
     forEachPoint(extents, [&](llvm::ArrayRef<int64_t> relative) {
       llvm::SmallVector<int64_t> point(relative);
       if (!point.empty())
         point[0] += begin;
+      for (auto [i, position] : llvm::enumerate(loops))
+        point[1 + i] = position;
       auto values =
           ScalarInterpreter(point).run(nest_.getThen(), arguments(point));
       for (auto [r, value] : llvm::enumerate(values))
@@ -442,11 +448,32 @@ private:
     for (mlir::Operation &op : kernel.getBody().front()) {
       if (auto own = mlir::dyn_cast<plan::ScratchOp>(op))
         scratch[own.getResult()] = unwritten(own.getType());
-      if (auto nest = mlir::dyn_cast<plan::NestOp>(op))
-        runNestIn(nest, bufferOf, begin, end);
       if (mlir::isa<plan::TakeOp, plan::AddAtOp>(op))
         runIndexed(&op, bufferOf(op.getOperand(0)), bufferOf(op.getOperand(1)),
                    bufferOf(op.getOperand(2)), begin, end);
+      runNestOrLoop(&op, bufferOf, begin, end, {});
+    }
+  }
+
+  static void
+  runNestOrLoop(mlir::Operation *op,
+                llvm::function_ref<HostTensor &(mlir::Value)> bufferOf,
+                int64_t begin, int64_t end, llvm::ArrayRef<int64_t> loops) {
+    if (auto nest = mlir::dyn_cast<plan::NestOp>(op))
+      runNestIn(nest, bufferOf, begin, end, loops);
+    auto loop = mlir::dyn_cast<plan::LoopOp>(op);
+    if (!loop)
+      return;
+    llvm::SmallVector<int64_t> inside = {begin};
+    inside.append(loops.begin(), loops.end());
+    auto first = loop.getFirst().compose(inside),
+         last = loop.getEnd().compose(inside);
+    for (int64_t i = *llvm::max_element(first), stop = *llvm::min_element(last);
+         i < stop; ++i) {
+      llvm::SmallVector<int64_t> positions(loops);
+      positions.push_back(i);
+      for (mlir::Operation &each : loop.getBody().front())
+        runNestOrLoop(&each, bufferOf, begin, end, positions);
     }
   }
 
@@ -469,7 +496,8 @@ private:
 
   static void runNestIn(plan::NestOp nest,
                         llvm::function_ref<HostTensor &(mlir::Value)> bufferOf,
-                        int64_t begin, int64_t end) {
+                        int64_t begin, int64_t end,
+                        llvm::ArrayRef<int64_t> loops) {
     llvm::SmallVector<const HostTensor *> inputs;
     llvm::SmallVector<HostTensor *> outputs;
     unsigned reads = nest.getMapInputs().size() + nest.getThenInputs().size();
@@ -477,7 +505,7 @@ private:
       inputs.push_back(&bufferOf(operand));
     for (mlir::Value out : nest.getOuts())
       outputs.push_back(&bufferOf(out));
-    NestInterpreter(nest, inputs, outputs).run(begin, end);
+    NestInterpreter(nest, inputs, outputs).run(begin, end, loops);
   }
 
   llvm::DenseMap<mlir::Value, HostTensor> values_;

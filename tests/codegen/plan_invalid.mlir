@@ -36,3 +36,54 @@ gradus.program @p {
     plan.end
   }
 }
+
+// -----
+
+gradus.program @p {
+  plan.kernel @k(%x: memref<4xf32>) attributes {inputs = 1 : i64, split = #plan<split serial>, items = 1 : i64} {
+    // expected-error @below {{stands in no kernel over rows}}
+    plan.loop from affine_map<(item) -> (0)> to affine_map<(item) -> (2)> {
+    }
+    plan.end
+  }
+}
+
+// -----
+
+gradus.program @p {
+  plan.kernel @k(%x: memref<4xf32>) attributes {inputs = 1 : i64, split = #plan<split rows>, items = 4 : i64} {
+    // expected-error @below {{expected results over 1 dimensions}}
+    plan.loop from affine_map<() -> (0)> to affine_map<(item) -> (2)> {
+    }
+    plan.end
+  }
+}
+
+// -----
+
+gradus.program @p {
+  plan.kernel @k(%x: memref<4xf32>, %y: memref<4xf32>) attributes {inputs = 1 : i64, split = #plan<split rows>, items = 4 : i64} {
+    plan.loop from affine_map<(item) -> (0)> to affine_map<(item) -> (2)> {
+      // expected-error @below {{has 1 parallel dimensions, expected the item's and those of 1 loops around it}}
+      plan.nest parallel [4] reduced [] with(%x : memref<4xf32>) outs(%y : memref<4xf32>)
+          attributes {map_input_maps = [], then_input_maps = [affine_map<(d) -> (d)>], output_maps = [affine_map<(d) -> (d)>], guards = [unit], combine = []}
+          map {} then {
+          ^bb0(%a: f32):
+            plan.yield %a : f32
+          }
+    }
+    plan.end
+  }
+}
+
+// -----
+
+gradus.program @p {
+  plan.kernel @k(%x: memref<4xf32>) attributes {inputs = 1 : i64, split = #plan<split rows>, items = 4 : i64} {
+    plan.loop from affine_map<(item) -> (0)> to affine_map<(item) -> (2)> {
+      // expected-error @below {{stands in a loop, which repeats nests and loops}}
+      %s = plan.scratch : memref<4xf32>
+    }
+    plan.end
+  }
+}

@@ -77,3 +77,52 @@ TEST(Dropout, IsNothingInPredictionOrWhereTheRecipeSaysSo) {
   EXPECT_EQ(compiled.run("predict", x).at("y").floats, x.at("x").floats);
   EXPECT_EQ(dropped(", dropout = 0.0"), x.at("x").floats);
 }
+
+//===-- attention ---------------------------------------------------------===//
+
+namespace {
+
+/// A model with attention in small ops, which the pipeline recognizes; or with
+/// the probabilities given away, so that it cannot.
+std::string attending(bool asked) {
+  std::string more = asked ? ", p: tensor<2x3x40x50xf32>" : "",
+              also = asked ? ", %2" : "",
+              type = asked ? ", tensor<2x3x40x50xf32>" : "";
+  return R"(gradus.program @p attributes {recipe = {optimizer = {type = "sgd", learning_rate = 0.0}, loss = {type = "mse", output = "y"}, seed = 5}} {
+  gradus.state @k : tensor<2x3x50x16xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @predict(%q: tensor<2x3x40x16xf32>) -> (y: tensor<2x3x40x16xf32>)" +
+         more + R"() {
+    %k = gradus.read @k : tensor<2x3x50x16xf32>
+    %0 = gradus.matmul %q, %k transposed : tensor<2x3x40x16xf32>, tensor<2x3x50x16xf32> -> tensor<2x3x40x50xf32>
+    %1 = gradus.softmax %0 axis 3 : tensor<2x3x40x50xf32>
+    %2 = gradus.dropout %1 ratio 0.3 : tensor<2x3x40x50xf32>
+    %y = gradus.matmul %2, %k : tensor<2x3x40x50xf32>, tensor<2x3x50x16xf32> -> tensor<2x3x40x16xf32>
+    gradus.return %y)" +
+         also + R"( : tensor<2x3x40x16xf32>)" + type + "\n  }\n}";
+}
+
+double lossOf(bool asked, const HostTensor &k, int steps) {
+  Compiled compiled(attending(asked));
+  compiled.setState("k", k);
+  auto type = [&](llvm::ArrayRef<int64_t> shape) { return zeros(shape); };
+  HostTensor q = type({2, 3, 40, 16}), label = type({2, 3, 40, 16});
+  for (auto [i, number] : llvm::enumerate(q.floats))
+    number = std::sin(0.7 * i);
+  double loss = 0;
+  for (int step = 0; step < steps; ++step)
+    loss = compiled.run("train", {{"q", q}, {"label", label}})
+               .at("loss")
+               .floats[0];
+  return loss;
+}
+
+} // namespace
+
+TEST(Dropout, DropsTheSameProbabilitiesOfAttentionAsOneOp) {
+  HostTensor k = zeros({2, 3, 50, 16});
+  for (auto [i, number] : llvm::enumerate(k.floats))
+    number = std::cos(0.3 * i);
+  for (int steps : {1, 2})
+    EXPECT_NEAR(lossOf(false, k, steps), lossOf(true, k, steps), 1e-6);
+  EXPECT_GT(std::fabs(lossOf(false, k, 1) - lossOf(false, k, 2)), 1e-5);
+}

@@ -77,3 +77,23 @@ gradus.program @p {
     gradus.return
   }
 }
+
+// -----
+
+gradus.program @p {
+  gradus.graph @g(%q: tensor<1x2x3x4xf32>, %s: tensor<i64>) {
+    // expected-error @below {{has dropout 1.5}}
+    %y, %l = gradus.attention %q, %q, %q step %s {scale = 1.0 : f64, dropout = 1.5 : f64} : (tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, tensor<i64>) -> (tensor<1x2x3x4xf32>, tensor<1x2x3xf32>)
+    gradus.return
+  }
+}
+
+// -----
+
+gradus.program @p {
+  gradus.graph @g(%q: tensor<1x2x3x4xf32>, %s: tensor<i64>) {
+    // expected-error @below {{has a step to draw at, but no dropout}}
+    %y, %l = gradus.attention %q, %q, %q step %s {scale = 1.0 : f64} : (tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, tensor<i64>) -> (tensor<1x2x3x4xf32>, tensor<1x2x3xf32>)
+    gradus.return
+  }
+}

@@ -78,6 +78,20 @@ gradus.program @window {
   }
 }
 
+// What drops probabilities becomes a part of it.
+// CHECK-LABEL: gradus.program @dropping
+// CHECK:         gradus.attention %q, %q, %q {dropout = 1.000000e-01 : f64, scale = 1.000000e+00 : f64}
+// CHECK-NOT:     gradus.dropout
+gradus.program @dropping {
+  gradus.graph @predict(%q: tensor<1x1x2x8xf32>) -> (y: tensor<1x1x2x8xf32>) {
+    %0 = gradus.matmul %q, %q transposed : tensor<1x1x2x8xf32>, tensor<1x1x2x8xf32> -> tensor<1x1x2x2xf32>
+    %1 = gradus.softmax %0 axis 3 : tensor<1x1x2x2xf32>
+    %2 = gradus.dropout %1 ratio 0.1 : tensor<1x1x2x2xf32>
+    %y = gradus.matmul %2, %q : tensor<1x1x2x2xf32>, tensor<1x1x2x8xf32> -> tensor<1x1x2x8xf32>
+    gradus.return %y : tensor<1x1x2x8xf32>
+  }
+}
+
 // Who asks for the probabilities gets them.
 // CHECK-LABEL: gradus.program @asked
 // CHECK-NOT:     gradus.attention

@@ -39,3 +39,23 @@ gradus.program @none attributes {recipe = {dropout = 0.0}} {
     gradus.return %y : tensor<4xf32>
   }
 }
+
+// Attention draws by itself, from a stream of its own.
+// CHECK-LABEL: gradus.program @attending
+// CHECK:         gradus.graph @train
+// CHECK:           gradus.random_bits %{{.*}} stream 0 seed 7
+// CHECK:           %[[STEP:.*]] = gradus.read @step
+// CHECK-NEXT:      gradus.attention %{{.*}}, %q, %q step %[[STEP]] {dropout = 2.500000e-01 : f64, scale = 5.000000e-01 : f64, seed = 7 : i64, stream = 1 : i64}
+// CHECK:         gradus.graph @evaluate
+// CHECK-NEXT:      gradus.attention %q, %q, %q {dropout
+gradus.program @attending attributes {recipe = {seed = 7}} {
+  gradus.graph @train(%q: tensor<1x2x3x4xf32>) -> (y: tensor<1x2x3x4xf32>) {
+    %0 = gradus.dropout %q ratio 0.25 : tensor<1x2x3x4xf32>
+    %y, %l = gradus.attention %0, %q, %q {scale = 0.5 : f64, dropout = 0.25 : f64} : (tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>) -> (tensor<1x2x3x4xf32>, tensor<1x2x3xf32>)
+    gradus.return %y : tensor<1x2x3x4xf32>
+  }
+  gradus.graph @evaluate(%q: tensor<1x2x3x4xf32>) -> (y: tensor<1x2x3x4xf32>) {
+    %y, %l = gradus.attention %q, %q, %q {scale = 0.5 : f64, dropout = 0.25 : f64} : (tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>) -> (tensor<1x2x3x4xf32>, tensor<1x2x3xf32>)
+    gradus.return %y : tensor<1x2x3x4xf32>
+  }
+}
