@@ -125,6 +125,7 @@ private:
   const runtime::GraphInfo &train() const {
     return session_->graphs()[session_->findGraph("train")];
   }
+  data::Preparations preparations() const;
   data::Feed feed() const;
   Json output() const;
   std::vector<std::string> parameters() const;
@@ -178,6 +179,9 @@ void Recorder::checkRecipe() const {
   if (recipe_["batch_norm_variance"] != "pytorch")
     refuse("recipe: a recorded case has PyTorch's running variance, not that "
            "of `batch_norm_variance`");
+  if (!recipe_["inputs"]["augment"].empty())
+    refuse("recipe: a recorded case cannot say `inputs.augment`: its batches "
+           "are the same for all who train by it");
   if (recipe_["loss"].contains("of") ||
       !recipe_["loss"].value("label", Json()).is_null() ||
       train().inputs.empty() || train().inputs.back().name != "label")
@@ -210,14 +214,24 @@ void Recorder::writeModel() {
     writeFile(draft_.path() / request.dataName, exported.data);
 }
 
+/// The case holds what steps are given: normalized numbers.
+data::Preparations Recorder::preparations() const {
+  data::Preparations all;
+  for (const auto &[name, numbers] : recipe_["inputs"]["normalize"].items()) {
+    all[name].mean = numbers.value("mean", std::vector<float>{0});
+    all[name].std = numbers.value("std", std::vector<float>{1});
+  }
+  return all;
+}
+
 data::Feed Recorder::feed() const {
   data::LabelRule labels;
   labels.classes = session_->artifact().header().classes();
   if (auto ignored = recipe_["loss"].find("ignore_index");
       ignored != recipe_["loss"].end() && ignored->is_number_integer())
     labels.ignore = ignored->get<int64_t>();
-  return takeOrThrow(
-      data::Feed::match(dataset_, train().inputs, {{"label", labels}}));
+  return takeOrThrow(data::Feed::match(dataset_, train().inputs,
+                                       {{"label", labels}}, preparations()));
 }
 
 /// The first whole batches.

@@ -1,10 +1,13 @@
-// Each rule is two texts around the star of its sides.
+// Each rule is two texts around the star of its sides; a file has many.
 
 #include "frontends/cli/name_map.h"
 
 #include "frontends/cli/failure.h"
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
+#include <fstream>
 #include <optional>
 
 namespace gradus::cli {
@@ -41,12 +44,9 @@ struct Rule {
   bool leavesOut;
 };
 
-Rule ruleOf(const std::string &text) {
-  size_t equals = text.find('=');
-  if (equals == std::string::npos || equals == 0)
-    throw badInput("--init-map ", text, ": expected FROM=TO, such as ",
-                   "'encoder.*=backbone.*'");
-  std::string from = text.substr(0, equals), to = text.substr(equals + 1);
+/// `text` says where the rule stands.
+Rule ruleOf(const std::string &text, const std::string &from,
+            const std::string &to) {
   for (const std::string &side : {from, to})
     if (std::count(side.begin(), side.end(), '*') > 1)
       throw badInput("--init-map ", text, ": ", side,
@@ -61,12 +61,40 @@ Rule ruleOf(const std::string &text) {
   return rule;
 }
 
+Rule ruleOf(const std::string &text) {
+  size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0)
+    throw badInput("--init-map ", text, ": expected FROM=TO, such as ",
+                   "'encoder.*=backbone.*', or a file of JSON");
+  return ruleOf(text, text.substr(0, equals), text.substr(equals + 1));
+}
+
+/// {"FROM": "TO", ...}; null leaves out.
+void addRulesOf(const std::string &path, std::vector<Rule> &rules) {
+  std::ifstream file(path);
+  auto json = nlohmann::ordered_json::parse(file, nullptr,
+                                            /*allow_exceptions=*/false);
+  if (!file || !json.is_object())
+    throw badInput("--init-map ", path, ": expected a file with a JSON object ",
+                   R"(such as {"encoder.*": "backbone.*", "head.*": null})");
+  for (const auto &[from, to] : json.items()) {
+    if (!to.is_string() && !to.is_null())
+      throw badInput("--init-map ", path, ": ", from, " becomes ", to.dump(),
+                     ", expected a name or null");
+    std::string name = to.is_null() ? "" : to.get<std::string>();
+    rules.push_back(ruleOf(path + ": " + from + "=" + name, from, name));
+  }
+}
+
 } // namespace
 
 runtime::Rename nameMap(const std::vector<std::string> &texts) {
   std::vector<Rule> rules;
   for (const std::string &text : texts)
-    rules.push_back(ruleOf(text));
+    if (text.ends_with(".json") && text.find('=') == std::string::npos)
+      addRulesOf(text, rules);
+    else
+      rules.push_back(ruleOf(text));
   return [rules](const std::string &name) -> std::string {
     for (const Rule &rule : rules)
       if (auto part = rule.from.match(name))

@@ -35,7 +35,8 @@ void addStateOptions(CLI::App &command, SessionOptions &options) {
   command
       .add_option("--init-map", options.initMap,
                   "Names in that file: FROM=TO with one *, such as "
-                  "'encoder.*=backbone.*'; 'head.*=' leaves out; repeats")
+                  "'encoder.*=backbone.*'; 'head.*=' leaves out; or FILE.json "
+                  "of many; repeats")
       ->allow_extra_args(false);
   command.add_option(
       "--resume", options.resume,

@@ -41,6 +41,7 @@ public:
 
 private:
   void prepare();
+  void chooseSplit();
   void plan();
   void goOn();
   int64_t epochOf(int64_t step) const { return step / perEpoch_; }
@@ -73,6 +74,7 @@ private:
   bool stopAtNonfinite_ = true, looksAway_ = false, skipsSteps_ = false,
        toldNonfinite_ = false;
   uint64_t seed_ = 0;
+  double validation_ = 0; // the part of the data kept for tests
   std::optional<TrainingRecord>
       record_; // of the checkpoint that it goes on from
 
@@ -110,8 +112,9 @@ void Training::prepare() {
     record_ = TrainingRecord::ofCheckpoint(options_.session.resume);
   seed_ = options_.seed.value_or(record_ ? record_->seed
                                          : recipe.value("seed", uint64_t(0)));
+  chooseSplit();
   TrainingFeeds feeds =
-      matchTraining(*session_, dataset_, testSet_, options_.validation, seed_);
+      matchTraining(*session_, dataset_, testSet_, validation_, seed_);
   feed_ = std::move(feeds.train);
   testFeed_ = std::move(feeds.test);
   evaluate_ = testFeed_ ? findGraph(*session_, "evaluate") : -1;
@@ -128,6 +131,32 @@ void Training::prepare() {
   if (stopAtNonfinite_ && !options_.checkpoint.path.empty())
     spoiled_.emplace(*session_, /*weightsAlone=*/skipsSteps_);
   session_->searchNonfinite(options_.debugNonfinite);
+}
+
+/// Which part of the data is kept for tests: that of the checkpoint. Another
+/// one would test on samples that have been trained on.
+void Training::chooseSplit() {
+  validation_ = options_.validation;
+  double before = record_ ? record_->validation : 0;
+  if (validation_ == 0 && options_.eval.empty())
+    validation_ = before;
+  const std::string &checkpoint = options_.session.resume;
+  if (before > 0 && validation_ > 0 && before != validation_)
+    throw badInput("--validation ", validation_, ": ", checkpoint,
+                   " was trained with ", before,
+                   ", and has seen samples that would be tested on now; leave "
+                   "the option out to keep that part");
+  if (before > 0 && validation_ > 0 && record_->seed != seed_)
+    throw badInput("--seed ", seed_, ": ", checkpoint, " was trained with ",
+                   record_->seed,
+                   ", and has seen samples that --validation would test on "
+                   "now; leave the option out to keep that seed");
+  if (record_ && (before > 0) != (validation_ > 0))
+    std::fprintf(stderr,
+                 "warning: the checkpoint was trained with %s, now %s\n",
+                 before > 0 ? "--validation" : "all samples",
+                 before > 0 ? "what it kept for tests is trained on, too"
+                            : "some of them are tested on");
 }
 
 /// How many steps there are to do, and where they begin.
@@ -304,9 +333,9 @@ void Training::test(Progress &progress) {
 void Training::checkTested(const char *saved) const {
   for (const Metric &metric : tested_)
     if (!std::isfinite(metric.value))
-      throw failed((options_.validation > 0 ? dataset_ : testSet_).source(),
-                   ": step ", done_, ": test ", metric.name, " is ",
-                   metric.value, "; ", saved);
+      throw failed((validation_ > 0 ? dataset_ : testSet_).source(), ": step ",
+                   done_, ": test ", metric.name, " is ", metric.value, "; ",
+                   saved);
 }
 
 /// Keeps the state if it is the best so far.
@@ -342,7 +371,8 @@ Checkpoints::Notes Training::notes() const {
                         figures_.toJson(),
                         best_ ? nlohmann::json(best_->toJson())
                               : nlohmann::json(),
-                        reported_ == done_};
+                        reported_ == done_,
+                        validation_};
   return {{"training", record.text()}};
 }
 

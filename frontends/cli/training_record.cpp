@@ -76,6 +76,8 @@ std::string TrainingRecord::text() const {
                          {"batch", batch},
                          {"epoch", epoch},
                          {"reported", reported}};
+  if (validation > 0)
+    object["validation"] = validation;
   if (!best.is_null())
     object["best"] = best;
   return object.dump();
@@ -98,6 +100,7 @@ TrainingRecord::ofCheckpoint(const std::string &path) {
     record.epoch = object.value("epoch", json());
     record.best = object.value("best", json());
     record.reported = object.value("reported", false);
+    record.validation = object.value("validation", 0.0);
   } catch (const json::exception &) {
     return std::nullopt; // written by something else
   }

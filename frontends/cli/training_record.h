@@ -43,6 +43,7 @@ struct TrainingRecord {
   int64_t samples = 0, batch = 0; // of the data set
   nlohmann::json epoch, best;     // EpochFigures, BestMetric
   bool reported = false;          // the epoch's line was printed at this step
+  double validation = 0;          // the part of the data kept for tests
 
   std::string text() const;
   /// Nothing where the file has none, as other tools write it.

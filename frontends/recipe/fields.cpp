@@ -168,9 +168,11 @@ std::vector<Field> runFields() {
        "model are computed twice until the step fits"},
       {"deterministic", boolean, "false",
        "the bits do not depend on the number of threads"},
-      Field{"on_nonfinite", choice, "\"stop\"",
-            "what happens when the loss is no number"}
-          .among({{"stop"}, {"skip"}, later("continue")}),
+      Field{
+          "on_nonfinite", choice, "\"stop\"",
+          "what happens when a number is none: the run stops, the step changes "
+          "nothing, or training goes on as if it were one"}
+          .among({{"stop"}, {"skip"}, {"continue"}}),
       Field{"seed", integer, "0", "of initial weights and of all random draws"}
           .from(0),
       compat("\"pytorch\"", "whose rule applies where frameworks differ")};

@@ -3,6 +3,8 @@
 #include "frontends/check/check_run.h"
 #include "frontends/check/record.h"
 
+#include "runtime/safetensors.h"
+
 #include "absl/strings/str_join.h"
 
 #include <gtest/gtest.h>
@@ -67,6 +69,29 @@ TEST(Record, RefusesWhatACaseCannotSay) {
   recording.request.model.overrides = {"accumulation=2"};
   EXPECT_EQ(recording.mistake(), "recipe: a recorded case cannot say "
                                  "`accumulation`, which is 2");
+}
+
+TEST(Record, WritesNormalizedDataAndNoneThatIsDrawn) {
+  Recording recording;
+  recording.request.model.overrides = {
+      "inputs.augment={\"image\":{\"flip\":true}}"};
+  EXPECT_EQ(recording.mistake(),
+            "recipe: a recorded case cannot say `inputs.augment`: its batches "
+            "are the same for all who train by it");
+  recording.request.model.overrides = {
+      "inputs.normalize={\"image\":{\"mean\":[0.5],\"std\":[0.25]}}"};
+  ASSERT_EQ(recording.mistake(), "");
+  auto raw = runtime::Safetensors::open(kDigits + "test.safetensors"),
+       data = runtime::Safetensors::open(recording.folder / "data.safetensors");
+  ASSERT_TRUE(raw.ok() && data.ok());
+  const auto *batch = data->find("input.image.0");
+  ASSERT_NE(batch, nullptr);
+  auto *numbers = reinterpret_cast<const float *>(batch->data.data());
+  auto *pixels =
+      reinterpret_cast<const float *>(raw->find("image")->data.data());
+  ASSERT_EQ(raw->find("image")->type.dtype, runtime::DType::f32);
+  for (size_t i = 0; i < batch->data.size() / sizeof(float); ++i)
+    ASSERT_EQ(numbers[i], (pixels[i] - 0.5f) / 0.25f) << i;
 }
 
 TEST(Record, NeedsAWholeBatch) {

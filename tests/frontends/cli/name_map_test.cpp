@@ -5,6 +5,8 @@
 
 #include <gmock/gmock.h>
 
+#include <fstream>
+
 using namespace gradus::cli;
 
 static std::string refusal(const std::string &rule) {
@@ -31,10 +33,38 @@ TEST(NameMap, LeavesNamesThatNoRuleFits) {
 
 TEST(NameMap, SaysWhichRuleIsNone) {
   EXPECT_EQ(refusal("head"), "--init-map head: expected FROM=TO, such as "
-                             "'encoder.*=backbone.*'");
+                             "'encoder.*=backbone.*', or a file of JSON");
   EXPECT_EQ(refusal("*.*=x"),
             "--init-map *.*=x: *.* has several *; one is possible");
   EXPECT_EQ(refusal("a=*"), "--init-map a=*: * repeats a *, but a has none");
   EXPECT_EQ(refusal("a*=b"), "--init-map a*=b: all that fit a* would be named "
                              "b; repeat the *");
+}
+
+static std::string fileWith(const std::string &text) {
+  std::string path = testing::TempDir() + "/map.json";
+  std::ofstream(path) << text;
+  return path;
+}
+
+TEST(NameMap, TakesRulesOfAFileInItsOrder) {
+  auto name = nameMap({"first=1", fileWith(R"({"head.*": null, "e.*": "b.*",
+      "e.x": "never", "first": "never", "plain=name": "p"})")});
+  EXPECT_EQ(name("first"), "1");
+  EXPECT_EQ(name("head.bias"), "");
+  EXPECT_EQ(name("e.x"), "b.x");
+  EXPECT_EQ(name("plain=name"), "p");
+}
+
+TEST(NameMap, SaysWhichFileIsNone) {
+  using testing::HasSubstr;
+  EXPECT_THAT(refusal("missing.json"),
+              HasSubstr("--init-map missing.json: expected a file with a JSON "
+                        "object"));
+  for (const char *text : {"", "[1]", "{"})
+    EXPECT_THAT(refusal(fileWith(text)), HasSubstr("expected a file with"));
+  EXPECT_THAT(refusal(fileWith(R"({"a": 1})")),
+              HasSubstr("map.json: a becomes 1, expected a name or null"));
+  EXPECT_THAT(refusal(fileWith(R"({"a*": "b"})")),
+              HasSubstr("map.json: a*=b: all that fit a* would be named b"));
 }
