@@ -75,11 +75,31 @@ void mutateByte(Random &random, std::string &bytes) {
 
 //===-- structure ---------------------------------------------------------===//
 
+/// The bodies of Loop, If and Scan in a graph, and in those.
+void collectBodies(::onnx::GraphProto &graph,
+                   std::vector<::onnx::GraphProto *> &all) {
+  for (::onnx::NodeProto &node : *graph.mutable_node())
+    for (::onnx::AttributeProto &attribute : *node.mutable_attribute())
+      if (attribute.has_g()) {
+        all.push_back(attribute.mutable_g());
+        collectBodies(*attribute.mutable_g(), all);
+      }
+}
+
+/// The model's graph, or one time in three a body in it.
+::onnx::GraphProto &anyGraph(Random &random, ::onnx::ModelProto &model) {
+  std::vector<::onnx::GraphProto *> bodies;
+  collectBodies(*model.mutable_graph(), bodies);
+  if (bodies.empty() || random() % 3)
+    return *model.mutable_graph();
+  return *pick(random, bodies);
+}
+
 /// One change of a model's structure.
 class Editor {
 public:
   Editor(Random &random, ::onnx::ModelProto &model)
-      : random_(random), model_(model), graph_(*model.mutable_graph()) {}
+      : random_(random), model_(model), graph_(anyGraph(random, model)) {}
 
   void edit() {
     using Edit = void (Editor::*)();
@@ -277,6 +297,11 @@ void Editor::changeType() {
                                            "ReduceProd",
                                            "SplitToSequence",
                                            "SequenceAt",
+                                           "SequenceInsert",
+                                           "ConcatFromSequence",
+                                           "Loop",
+                                           "If",
+                                           "Scan",
                                            "ArgMax",
                                            "Pow",
                                            "EyeLike",
@@ -451,12 +476,18 @@ void mutateJson(Random &random, std::string &text) {
   text = json.dump();
 }
 
-bool hasOpenSizes(const ::onnx::ModelProto &model) {
+/// Sizes for the names that the recipe has none for; whether there are names.
+bool bindSizes(const ::onnx::ModelProto &model, Json &recipe) {
+  bool isOpen = false;
   for (const ::onnx::ValueInfoProto &input : model.graph().input())
     for (const auto &dim : input.type().tensor_type().shape().dim())
-      if (!dim.dim_param().empty())
-        return true;
-  return false;
+      if (!dim.dim_param().empty()) {
+        isOpen = true;
+        Json &dims = recipe["inputs"]["dims"];
+        if (!dims.contains(dim.dim_param()))
+          dims[dim.dim_param()] = 4;
+      }
+  return isOpen;
 }
 
 } // namespace
@@ -464,9 +495,10 @@ bool hasOpenSizes(const ::onnx::ModelProto &model) {
 std::string recipeFor(const std::string &model, const std::string &recipe) {
   ::onnx::ModelProto proto;
   Json json = Json::parse(recipe, nullptr, /*allow_exceptions=*/false);
-  if (!proto.ParseFromString(model) || !json.is_object() || hasOpenSizes(proto))
+  if (!proto.ParseFromString(model) || !json.is_object())
     return recipe;
-  json.erase("inputs");
+  if (!bindSizes(proto, json))
+    json.erase("inputs");
   if (json.contains("loss"))
     json["loss"].erase("output");
   return json.dump();

@@ -15,8 +15,8 @@ struct ModelAndRecipe {
   std::string model, recipe;
 };
 
-/// The recipe without the sizes and names that are of another model, if this
-/// one has all sizes.
+/// The recipe for this model: without the output of another, with a size for
+/// each symbolic dimension.
 std::string recipeFor(const std::string &model, const std::string &recipe);
 
 ModelAndRecipe mutated(const ModelAndRecipe &whole, uint64_t seed,

@@ -1,6 +1,7 @@
 // mutate_model FOLDER RECIPE COUNT FIRST SEED MODEL...: damages the models and
 // the recipe in COUNT ways (models in turn) and compiles what comes of it; what
-// compiles to a small step also runs once. FOLDER holds the current mutation
+// compiles to a small step also runs once. COUNT may be a time, 20s: as many as
+// begin in it, but each model once. FOLDER holds the current mutation
 // (model.onnx, recipe.json), to repeat a failure: COUNT 1 and FIRST its number.
 //
 // A crash is a crash; exit code 1 where a mutation is refused without words,
@@ -15,9 +16,11 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 
@@ -90,6 +93,38 @@ std::string compileOne(compiler::Compiler &compiler, const std::string &folder,
   return usage.ru_maxrss > kMostKilobytes ? "took gigabytes" : "";
 }
 
+/// Data files beside a model, which it names.
+void copyData(const std::string &model, const std::string &folder) {
+  std::filesystem::path data = model + ".data";
+  if (std::filesystem::exists(data))
+    std::filesystem::copy_file(
+        data, folder / data.filename(),
+        std::filesystem::copy_options::overwrite_existing);
+}
+
+/// COUNT of the arguments.
+struct Share {
+  explicit Share(const std::string &text)
+      : isTime(text.ends_with('s')), amount(std::atoll(text.c_str())) {}
+
+  bool isDone(int64_t done, int64_t models) const {
+    auto spent = std::chrono::steady_clock::now() - start;
+    return isTime ? done >= models && spent >= std::chrono::seconds(amount)
+                  : done >= amount;
+  }
+
+  bool isTime;
+  int64_t amount;
+  std::chrono::steady_clock::time_point start =
+      std::chrono::steady_clock::now();
+};
+
+/// Of this process alone: the machine may have other things to do.
+void startClock() {
+  itimerval most = {{}, {kMostSeconds, 0}};
+  setitimer(ITIMER_PROF, &most, nullptr);
+}
+
 } // namespace
 
 int main(int count, char **arguments) {
@@ -99,19 +134,19 @@ int main(int count, char **arguments) {
     return 2;
   }
   std::string folder = arguments[1], recipe = contentOf(arguments[2]);
-  int64_t end = std::atoll(arguments[3]) + std::atoll(arguments[4]);
+  Share share(arguments[3]);
+  int64_t first = std::atoll(arguments[4]), models = count - 6;
   auto seed = static_cast<uint64_t>(std::atoll(arguments[5]));
   std::signal(SIGPROF, giveUp);
   Counts counts;
   compiler::Compiler &compiler = *gradus_compiler();
-  for (current = std::atoll(arguments[4]); current < end; ++current) {
-    const char *path = arguments[6 + current % (count - 6)];
+  for (current = first; !share.isDone(current - first, models); ++current) {
+    const char *path = arguments[6 + current % models];
     if (current % 100 == 0)
       std::fprintf(stderr, "mutations from %lld on\n",
                    static_cast<long long>(current));
-    // Of this process alone: the machine may have other things to do.
-    itimerval most = {{}, {kMostSeconds, 0}};
-    setitimer(ITIMER_PROF, &most, nullptr);
+    startClock();
+    copyData(path, folder);
     std::string model = contentOf(path);
     std::string wrong = compileOne(
         compiler, folder,
