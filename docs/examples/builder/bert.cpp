@@ -23,7 +23,7 @@ static Tensor layer(ProgramBuilder &net, const std::string &name, Tensor x,
   seen = net.dense(name + ".attention.output.dense", seen, text.width);
   x = net.layerNorm(name + ".attention.output.LayerNorm", net.add(x, seen),
                     kEpsilon);
-  Tensor y = net.dense(name + ".intermediate.dense", x, 4 * text.width);
+  Tensor y = net.dense(name + ".intermediate.dense", x, text.inner);
   y = net.dense(name + ".output.dense", net.gelu(y), text.width);
   return net.layerNorm(name + ".output.LayerNorm", net.add(x, y), kEpsilon);
 }

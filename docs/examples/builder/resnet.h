@@ -16,4 +16,12 @@ inline Tensor convolution(ProgramBuilder &net, const std::string &name,
   return net.batchNorm(norm, net.convolution(name, x, channels, window, false));
 }
 
+inline Tensor stem(ProgramBuilder &net, Tensor x, const Images &images) {
+  auto [size, stride, pools] = images.stem;
+  x = net.relu(
+      convolution(net, "conv1", "bn1", x, images.widths[0], size, stride));
+  WindowOptions window = {.size = {3, 3}, .strides = {2, 2}, .pads = {1, 1}};
+  return pools ? net.maxPool(x, window) : x;
+}
+
 } // namespace gradus::examples

@@ -1,5 +1,5 @@
-// ResNet-18 (He et al., https://arxiv.org/abs/1512.03385) for small images: its
-// stem is a convolution of 3x3, without pooling.
+// ResNet-18 (He et al., https://arxiv.org/abs/1512.03385). Small images want a
+// stem of 3x3, without pooling.
 
 #include "docs/examples/builder/resnet.h"
 
@@ -19,12 +19,12 @@ static Tensor block(ProgramBuilder &net, const std::string &name, Tensor x,
 
 void resnet18(ProgramBuilder &net, const Images &images) {
   Tensor x = net.input("input", {images.batch, 3, images.size, images.size});
-  x = net.relu(convolution(net, "conv1", "bn1", x, images.width, 3));
+  x = stem(net, x, images);
   for (int stage = 0; stage < 4; ++stage)
     for (int i = 0; i < 2; ++i)
       x = block(net,
                 "layer" + std::to_string(stage + 1) + "." + std::to_string(i),
-                x, images.width << stage, stage > 0 && i == 0 ? 2 : 1);
+                x, images.widths[stage], stage > 0 && i == 0 ? 2 : 1);
   net.output("logits",
              net.dense("fc", net.globalAveragePool(x), images.classes));
 }

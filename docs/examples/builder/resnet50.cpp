@@ -22,13 +22,12 @@ static Tensor bottleneck(ProgramBuilder &net, const std::string &name, Tensor x,
 void resnet50(ProgramBuilder &net, const Images &images) {
   const int depths[] = {3, 4, 6, 3};
   Tensor x = net.input("input", {images.batch, 3, images.size, images.size});
-  x = net.relu(convolution(net, "conv1", "bn1", x, images.width, 7, 2));
-  x = net.maxPool(x, {.size = {3, 3}, .strides = {2, 2}, .pads = {1, 1}});
+  x = stem(net, x, images);
   for (int stage = 0; stage < 4; ++stage)
     for (int i = 0; i < depths[stage]; ++i)
       x = bottleneck(
           net, "layer" + std::to_string(stage + 1) + "." + std::to_string(i), x,
-          images.width << stage, stage > 0 && i == 0 ? 2 : 1, i == 0);
+          images.widths[stage], stage > 0 && i == 0 ? 2 : 1, i == 0);
   net.output("logits",
              net.dense("fc", net.globalAveragePool(x), images.classes));
 }
