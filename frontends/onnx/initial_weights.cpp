@@ -1,6 +1,7 @@
-// Which layer a weight belongs to, and how PyTorch's layer of that kind starts:
-// linear and convolution U(-1/sqrt(fan in), 1/sqrt(fan in)) for weight and
-// bias, recurrent layers U(-1/sqrt(hidden size), ...), embeddings N(0, 1),
+// Which layer a weight belongs to, and how PyTorch starts such a weight: by the
+// rules of torch.nn.init where one is asked for, else as the layer of that
+// kind: linear and convolution U(-1/sqrt(fan in), 1/sqrt(fan in)) for weight
+// and bias, recurrent layers U(-1/sqrt(hidden size), ...), embeddings N(0, 1),
 // normalizations one and zero.
 
 #include "frontends/onnx/initial_weights.h"
@@ -76,22 +77,42 @@ InitialWeights::layerOf(StringRef name, bool transposed, int depth) const {
   return {};
 }
 
-/// How many inputs one output of the layer sees.
-double InitialWeights::fanIn(const TensorProto &weight, const Use &use) const {
+namespace {
+/// How many inputs one output of a layer sees, and how many outputs an input.
+struct Fans {
+  double in = 1, out = 1;
+};
+} // namespace
+
+/// Of a weight as torch.nn.init sees it: [out, in, window...], also where a
+/// transposed convolution has it the other way round.
+static Fans fansByShape(const TensorProto &weight) {
   int rank = weight.dims_size();
-  bool firstIsIn = false; // the axis of inputs is the one before the last
-  if (use.node->op_type() == "MatMul")
-    firstIsIn = !use.transposed;
-  if (use.node->op_type() == "Gemm")
-    firstIsIn = !integer(*use.node, "transB", 0) != use.transposed;
   if (rank < 2)
-    return std::max<double>(1, rank ? weight.dims(0) : 1);
-  if (isOneOf(*use.node, {"MatMul", "Gemm"}))
-    return weight.dims(firstIsIn ? rank - 2 : rank - 1);
-  double fan = weight.dims(1);
+    return {std::max<double>(1, rank ? weight.dims(0) : 1), 1};
+  double window = 1;
   for (int axis = 2; axis < rank; ++axis)
-    fan *= weight.dims(axis);
-  return fan;
+    window *= weight.dims(axis);
+  return {weight.dims(1) * window, weight.dims(0) * window};
+}
+
+/// Products have [in, out] in their last two dimensions, or [out, in]; gates of
+/// recurrent layers are [directions, out, in].
+static Fans fansOf(const TensorProto &weight, const NodeProto &node,
+                   bool transposed) {
+  int rank = weight.dims_size();
+  bool isProduct = isOneOf(node, {"MatMul", "Gemm"});
+  if (rank < 2 || (!isProduct && !isOneOf(node, {"LSTM", "GRU", "RNN"})))
+    return fansByShape(weight);
+  bool firstIsIn = isProduct && !transposed;
+  if (node.op_type() == "Gemm" && integer(node, "transB", 0))
+    firstIsIn = transposed;
+  double last = weight.dims(rank - 1), before = weight.dims(rank - 2);
+  return firstIsIn ? Fans{before, last} : Fans{last, before};
+}
+
+double InitialWeights::fanIn(const TensorProto &weight, const Use &use) const {
+  return fansOf(weight, *use.node, use.transposed).in;
 }
 
 /// The inputs that the weight sees whose layer has this bias; 0 if none does.
@@ -114,12 +135,18 @@ double InitialWeights::fanInBeside(const Use &bias) const {
   return weight ? fanIn(*weight, {layer, 1, transposed}) : 0;
 }
 
-InitAttr InitialWeights::matrix(double fanIn) const {
+/// What the rule divides by.
+static double countedBy(StringRef rule, Fans fans) {
+  return rule == "xavier_uniform" ? fans.in + fans.out : fans.in;
+}
+
+InitAttr InitialWeights::matrix(double fan) const {
+  fan = std::max(1.0, fan);
   if (rule_ == "normal")
     return make(Initializer::normal, 0.02);
   if (rule_ == "kaiming_uniform" || rule_ == "xavier_uniform")
-    return InitAttr::get(&context_, *symbolizeInitializer(rule_), {});
-  return make(Initializer::uniform, 1 / std::sqrt(std::max(1.0, fanIn)));
+    return make(Initializer::uniform, std::sqrt(6 / fan));
+  return make(Initializer::uniform, 1 / std::sqrt(fan));
 }
 
 std::optional<InitAttr>
@@ -131,15 +158,21 @@ InitialWeights::byLayer(const TensorProto &tensor) const {
   if (StringRef(node.op_type()).ends_with("Normalization"))
     return use->input == 1 || use->input == 4 ? make(Initializer::constant, 1)
                                               : make(Initializer::zeros, 0);
+  auto byFans = [&](Fans fans) { return matrix(countedBy(rule_, fans)); };
+  bool isOfInputs = use->input == 1 || use->input == 2;
+  if (isOneOf(node, {"LSTM", "GRU", "RNN"}) && rule_ != "pytorch" &&
+      isOfInputs && tensor.dims_size() >= 2)
+    return byFans(fansOf(tensor, node, false));
   if (isOneOf(node, {"LSTM", "GRU", "RNN"}))
     return make(Initializer::uniform,
                 1 / std::sqrt(double(integer(node, "hidden_size", 1))));
   if (node.op_type() == "Gather" && use->input == 0)
-    return rule_ == "pytorch" ? make(Initializer::normal, 1) : matrix(1);
+    return rule_ == "pytorch" ? make(Initializer::normal, 1)
+                              : byFans(fansByShape(tensor));
   bool isLayer =
       isOneOf(node, {"MatMul", "Gemm", "Conv", "ConvTranspose", "Einsum"});
   if (isLayer && use->input < 2 && tensor.dims_size() >= 2)
-    return matrix(fanIn(tensor, *use));
+    return byFans(fansOf(tensor, node, use->transposed));
   if (double fan = fanInBeside(*use))
     return make(Initializer::uniform, 1 / std::sqrt(fan));
   return {};
@@ -148,8 +181,10 @@ InitialWeights::byLayer(const TensorProto &tensor) const {
 /// What no layer explains: a vector named bias at zero, any other at one (the
 /// factor of a normalization), tables small.
 InitAttr InitialWeights::byName(const TensorProto &tensor) const {
+  Fans fans = fansByShape(tensor);
   if (tensor.dims_size() >= 2)
-    return rule_ == "pytorch" ? make(Initializer::normal, 0.02) : matrix(1);
+    return rule_ == "pytorch" ? make(Initializer::normal, 0.02)
+                              : matrix(countedBy(rule_, fans));
   if (StringRef(tensor.name()).ends_with("bias"))
     return make(Initializer::zeros, 0);
   return make(Initializer::constant, 1);

@@ -47,7 +47,7 @@ TEST_F(InitialWeightsTest, OfLinearLayersFollowTheirInputs) {
   EXPECT_EQ(start("w"), "uniform 0.250000");
   EXPECT_EQ(start("b"), "uniform 0.250000");
   EXPECT_EQ(start("w", "normal"), "normal 0.020000");
-  EXPECT_EQ(start("w", "kaiming_uniform"), "kaiming_uniform");
+  EXPECT_EQ(start("w", "kaiming_uniform"), "uniform 0.612372");
   EXPECT_EQ(start("w", "zeros"), "zeros");
 }
 
@@ -76,6 +76,58 @@ TEST_F(InitialWeightsTest, OfConvolutionsCountTheWindow) {
   weight("k", {8, 4, 2, 2});
   weight("b", {8});
   model_.node("Conv", {"x", "k", "b"}, {"y"});
+  EXPECT_EQ(start("k"), "uniform 0.250000");
+  EXPECT_EQ(start("b"), "uniform 0.250000");
+}
+
+/// The bounds are those of torch.nn.init's kaiming_uniform_ and xavier_uniform_
+/// on the weights of Linear(16, 10), Conv2d(4, 8, 3, groups=2),
+/// ConvTranspose2d(4, 6, 3), LSTM(5, 4) and Embedding(20, 8).
+TEST_F(InitialWeightsTest, OfOtherRulesFollowTheLayersFans) {
+  weight("gemm", {10, 16});
+  weight("matmul", {16, 10});
+  weight("plain", {16, 10});
+  weight("conv", {8, 2, 3, 3});
+  weight("transposed", {4, 6, 3, 3});
+  weight("w", {1, 16, 5});
+  weight("r", {1, 16, 4});
+  weight("table", {20, 8});
+  model_.node("Gemm", {"x", "gemm"}, {"a"})
+      .with("transB", 1)
+      .node("Gemm", {"x", "plain"}, {"a1"})
+      .node("MatMul", {"x", "matmul"}, {"b"})
+      .node("Conv", {"x", "conv"}, {"c"})
+      .node("ConvTranspose", {"x", "transposed"}, {"d"})
+      .node("LSTM", {"x", "w", "r"}, {"e"})
+      .with("hidden_size", 4)
+      .node("Gather", {"table", "ids"}, {"f"});
+  auto kaiming = [&](const char *name) {
+    return start(name, "kaiming_uniform");
+  };
+  auto xavier = [&](const char *name) { return start(name, "xavier_uniform"); };
+  for (const char *name : {"gemm", "plain", "matmul"}) {
+    EXPECT_EQ(kaiming(name), "uniform 0.612372") << name;
+    EXPECT_EQ(xavier(name), "uniform 0.480384") << name;
+    EXPECT_EQ(start(name), "uniform 0.250000") << name;
+  }
+  EXPECT_EQ(kaiming("conv"), "uniform 0.577350");
+  EXPECT_EQ(xavier("conv"), "uniform 0.258199");
+  EXPECT_EQ(kaiming("transposed"), "uniform 0.333333");
+  EXPECT_EQ(xavier("transposed"), "uniform 0.258199");
+  EXPECT_EQ(kaiming("w"), "uniform 1.095445");
+  EXPECT_EQ(xavier("w"), "uniform 0.534522");
+  EXPECT_EQ(kaiming("r"), "uniform 1.224745");
+  EXPECT_EQ(xavier("r"), "uniform 0.547723");
+  EXPECT_EQ(kaiming("table"), "uniform 0.866025");
+  EXPECT_EQ(xavier("table"), "uniform 0.462910");
+}
+
+/// What PyTorch's own layers draw from: U(-b, b) with b of 1 / sqrt(inputs), of
+/// a transposed convolution as torch counts them.
+TEST_F(InitialWeightsTest, OfTransposedConvolutionsCountOutputs) {
+  weight("k", {4, 4, 2, 2});
+  weight("b", {4});
+  model_.node("ConvTranspose", {"x", "k", "b"}, {"y"});
   EXPECT_EQ(start("k"), "uniform 0.250000");
   EXPECT_EQ(start("b"), "uniform 0.250000");
 }
