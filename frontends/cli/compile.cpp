@@ -6,6 +6,7 @@
 #include "frontends/cli/method_flags.h"
 #include "frontends/cli/output_files.h"
 #include "frontends/cli/text.h"
+#include "frontends/cli/weight_options.h"
 #include "runtime/artifact.h"
 #include "runtime/file.h"
 #include "runtime/safetensors.h"
@@ -52,17 +53,6 @@ void writeWhole(const std::string &path, const std::vector<char> &bytes) {
   AtomicFile file = take(AtomicFile::create(path));
   check(file.write(bytes.data(), bytes.size()));
   check(file.commit());
-}
-
-/// Opens --weights and lists its tensors in the request; they lie in the file.
-std::optional<Safetensors> openWeights(compiler::Request &request) {
-  if (request.weightsFile.empty())
-    return {};
-  Safetensors file = take(Safetensors::open(request.weightsFile));
-  for (const NamedTensor &tensor : file.tensors())
-    request.weights.push_back({tensor.name, nameOf(tensor.type.dtype),
-                               tensor.type.shape, tensor.data});
-  return file;
 }
 
 /// Optimizer states do not fit a model; whoever gives them has a checkpoint.
@@ -177,12 +167,7 @@ void addModelOptions(CLI::App &command, CompileOptions &options) {
                   "Size of a symbolic dimension: batch=32")
       ->allow_extra_args(false);
   addMethodFlags(command, options.methods);
-  command.add_option("--weights", request.weightsFile,
-                     "Initial weights by name (.safetensors)");
-  command.add_option(
-      "--initialize", request.initialize,
-      "Rule for weights whose data file is missing: pytorch (as its layers of "
-      "their kind), kaiming_uniform, xavier_uniform, normal or zeros");
+  addWeightOptions(command, request);
 }
 
 } // namespace

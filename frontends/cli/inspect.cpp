@@ -5,6 +5,7 @@
 #include "frontends/cli/failure.h"
 #include "frontends/cli/memory_map.h"
 #include "frontends/cli/text.h"
+#include "frontends/cli/weight_options.h"
 #include "runtime/session.h"
 
 #include "absl/strings/match.h"
@@ -22,13 +23,15 @@ namespace {
 
 struct InspectOptions {
   compiler::Request request; // its model may be an artifact
-  bool json = false, states = false, map = false;
+  bool json = false, states = false, map = false, operators = false;
 };
 
 constexpr const char *kFooter = R"(Examples:
   gradus inspect lenet.gradus                graphs, commands, sizes
   gradus inspect lenet.gradus --states --map every state, every buffer of the arena
-  gradus inspect lenet.onnx --dim batch=32   ops, parameters, what is unsupported)";
+  gradus inspect lenet.onnx                  inputs, parameters, what is unsupported
+  gradus inspect lenet.onnx --dim batch=32   ops and FLOPs, too
+  gradus inspect --operators                 ONNX ops that are supported)";
 
 // -- An artifact ------------------------------------------------------------
 
@@ -244,6 +247,7 @@ ordered_json modelJson(const std::string &path,
           {"fixed", model.fixed},
           {"missing", model.missing},
           {"warnings", model.warnings},
+          {"unknown_sizes", model.unknownSizes},
           {"unsupported", model.unsupported}};
 }
 
@@ -256,30 +260,60 @@ void printList(const char *title, const std::vector<std::string> &lines) {
 }
 
 /// What a user has to know of a model before compiling it.
-void printTraining(const compiler::ModelInfo &model, bool all) {
+void printTraining(const compiler::Request &request,
+                   const compiler::ModelInfo &model, bool all) {
   if (all)
     printList("trained:", model.parameters);
   printList("fixed:", model.fixed);
-  printList("missing data files (or start anew with --initialize pytorch):",
-            model.missing);
+  if (!request.initialize.empty())
+    printList(("missing data files, whose tensors start by --initialize " +
+               request.initialize + ":")
+                  .c_str(),
+              model.missing);
+  else if (request.weights.empty()) // Else they have been there.
+    printList("missing data files (or start anew with --initialize pytorch):",
+              model.missing);
   printList("warnings:", model.warnings);
 }
 
-void inspectModel(const InspectOptions &options) {
+void printPorts(const std::string &path, const compiler::ModelInfo &model) {
+  std::printf("%s: %s -> %s\n", path.c_str(),
+              absl::StrJoin(model.inputs, ", ").c_str(),
+              absl::StrJoin(model.outputs, ", ").c_str());
+}
+
+/// All but ops and FLOPs, which hang on sizes.
+void printWithoutSizes(const InspectOptions &options,
+                       const compiler::ModelInfo &model) {
+  printPorts(options.request.model, model);
+  std::printf("%lld parameters of %s elements\n",
+              static_cast<long long>(model.parameterCount),
+              countText(model.parameterElements).c_str());
+  std::string dims;
+  for (const std::string &size : model.unknownSizes)
+    dims += " --dim " + size + "=...";
+  std::printf("To compile it, say its sizes:%s\n", dims.c_str());
+  if (!model.unsupported.empty())
+    std::printf("\n%s\n", model.unsupported.c_str());
+  printTraining(options.request, model, options.states);
+}
+
+void inspectModel(InspectOptions &options) {
+  std::optional<Safetensors> weights = openWeights(options.request);
   compiler::ModelInfo model = take(compilerLibrary().inspect(options.request));
   if (options.json) {
     std::puts(modelJson(options.request.model, model).dump().c_str());
     return;
   }
+  if (!model.unknownSizes.empty())
+    return printWithoutSizes(options, model);
   if (!model.unsupported.empty()) {
     std::printf("%s\n%zu parameters\n", model.unsupported.c_str(),
                 model.parameters.size());
-    return printTraining(model, options.states);
+    return printTraining(options.request, model, options.states);
   }
-  std::printf("%s: %s -> %s\n%lld parameters of %s elements, forward %sFLOP\n",
-              options.request.model.c_str(),
-              absl::StrJoin(model.inputs, ", ").c_str(),
-              absl::StrJoin(model.outputs, ", ").c_str(),
+  printPorts(options.request.model, model);
+  std::printf("%lld parameters of %s elements, forward %sFLOP\n",
               static_cast<long long>(model.parameterCount),
               countText(model.parameterElements).c_str(),
               countText(model.flops).c_str());
@@ -287,7 +321,30 @@ void inspectModel(const InspectOptions &options) {
   for (const compiler::OpCount &op : model.ops)
     table.row({op.name, std::to_string(op.count), countText(op.flops)});
   std::fputs(table.text().c_str(), stdout);
-  printTraining(model, options.states);
+  printTraining(options.request, model, options.states);
+}
+
+// -- The ops of ONNX ----------------------------------------------------------
+
+void listOperators(bool json) {
+  Table table({"op", "opsets", "gradient", "devices", "refused"});
+  for (const compiler::OnnxOp &op : compilerLibrary().onnxOps()) {
+    std::string devices = absl::StrJoin(op.devices, " ");
+    if (json)
+      std::puts(ordered_json({{"op", op.name},
+                              {"since", op.since},
+                              {"newest", op.newest},
+                              {"gradient", op.gradient},
+                              {"devices", op.devices},
+                              {"refused", op.refused}})
+                    .dump()
+                    .c_str());
+    table.row({op.name,
+               std::to_string(op.since) + "-" + std::to_string(op.newest),
+               op.gradient, devices, op.refused});
+  }
+  if (!json)
+    std::fputs(table.text().c_str(), stdout);
 }
 
 bool isModel(const std::string &path) {
@@ -301,20 +358,25 @@ void addInspect(CLI::App &app) {
   CLI::App *command =
       app.add_subcommand("inspect", "What an artifact or a model contains");
   command->footer(kFooter);
-  command
-      ->add_option("file", options->request.model,
-                   "A .gradus, .onnx or .mlir file")
-      ->required();
+  command->add_option("file", options->request.model,
+                      "A .gradus, .onnx or .mlir file");
   command->add_option("--recipe", options->request.recipe,
                       "For a model: dimensions, parameters");
   command->add_option("--dim", options->request.dims, "For a model: batch=32")
       ->allow_extra_args(false);
+  addWeightOptions(*command, options->request);
+  command->add_flag("--operators", options->operators,
+                    "List the ops of ONNX that are supported; no file");
   command->add_flag("--states", options->states,
                     "List every state, or parameter of a model");
   command->add_flag("--map", options->map,
                     "List every buffer: where it lies and who uses it");
   command->add_flag("--json", options->json, "All of it as one JSON object");
   command->callback([options] {
+    if (options->operators)
+      return listOperators(options->json);
+    if (options->request.model.empty())
+      throw badInput("file is required");
     isModel(options->request.model) ? inspectModel(*options)
                                     : inspectArtifact(*options);
   });

@@ -11,6 +11,7 @@
 #include "frontends/compiler/statistics.h"
 #include "frontends/message.h"
 #include "frontends/onnx/export.h"
+#include "frontends/onnx/supported_ops.h"
 #include "frontends/recipe/recipe.h"
 
 #include "llvm/Support/raw_ostream.h"
@@ -199,13 +200,17 @@ public:
 
   absl::StatusOr<ModelInfo> inspect(const Request &request) override {
     Request withZeros = request; // missing data is told, not an error
-    withZeros.initialize = "zeros";
+    if (request.weights.empty() && request.initialize.empty())
+      withZeros.initialize = "zeros";
     Compilation compilation(withZeros);
     ModelInfo info;
     absl::Status status = compilation.read();
     if (status.ok())
       for (ProgramOp program : compilation.module().getOps<ProgramOp>())
         info = modelInfo(program);
+    else if (ModelInfo told;
+             addInventory(request, told).ok() && !told.unknownSizes.empty())
+      return told;
     else if (status.message().find("support") != absl::string_view::npos)
       info.unsupported = std::string(status.message());
     else
@@ -213,6 +218,14 @@ public:
     info.warnings = compilation.warnings();
     status = addInventory(request, info);
     return status.ok() ? absl::StatusOr<ModelInfo>(info) : status;
+  }
+
+  std::vector<OnnxOp> onnxOps() override {
+    std::vector<OnnxOp> all;
+    for (const SupportedOp &op : supportedOps())
+      all.push_back(
+          {op.name, op.since, op.newest, op.gradient, op.refused, op.devices});
+    return all;
   }
 
   absl::StatusOr<std::vector<Reference>>

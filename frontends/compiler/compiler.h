@@ -72,6 +72,18 @@ struct ModelInfo {
   std::vector<std::string> missing;           // data files that are not there
   std::vector<std::string> warnings;
   std::string unsupported; // why it cannot be compiled; no counts and ops then
+  /// Sizes that --dim must say; the inputs have these names in place of numbers
+  /// then, and there are no counts and ops either.
+  std::vector<std::string> unknownSizes;
+};
+
+/// What is taken of one op of ONNX.
+struct OnnxOp {
+  std::string name;
+  int64_t since = 0, newest = 0; // versions of the operator set
+  std::string gradient; // inputs that pass gradients on, "X, W"; empty: none
+  std::string refused;  // forms that are not taken, in words
+  std::vector<std::string> devices;
 };
 
 /// What the reference evaluator makes of an output of `train`, in f64.
@@ -100,6 +112,8 @@ public:
   virtual ~Compiler() = default;
   virtual absl::StatusOr<Result> compile(const Request &request) = 0;
   virtual absl::StatusOr<ModelInfo> inspect(const Request &request) = 0;
+  /// All ops that the import of models knows, by name.
+  virtual std::vector<OnnxOp> onnxOps() = 0;
   /// One step of `train` with these inputs, in its outputs' order; the graph is
   /// that of compile() with the same request. Rounded: each value of the graph
   /// to f32 as it is made, which tells how far roundings carry.

@@ -238,6 +238,16 @@ absl::StatusOr<Program> readProgram(const Request &request,
   return Program{*std::move(module), std::move(json)};
 }
 
+/// What else is known of a model whose sizes are not.
+static void addWithoutSizes(const ModelInventory &inventory, ModelInfo &info) {
+  info.unknownSizes = inventory.unknownSizes;
+  info.inputs = inventory.inputs;
+  info.outputs = inventory.outputs;
+  info.unsupported = inventory.unsupported;
+  info.parameterCount = inventory.parameters.size();
+  info.parameterElements = inventory.parameterElements;
+}
+
 absl::Status addInventory(const Request &request, ModelInfo &info) {
   if (!StringRef(request.model).ends_with(".onnx"))
     return absl::OkStatus();
@@ -251,8 +261,10 @@ absl::Status addInventory(const Request &request, ModelInfo &info) {
   info.parameters = inventory->parameters;
   info.fixed = inventory->fixed;
   info.missing = inventory->missing;
-  if (!info.unsupported.empty()) // Else the importer has warned of it.
-    info.warnings = inventory->warnings;
+  if (!inventory->unknownSizes.empty())
+    addWithoutSizes(*inventory, info);
+  if (!info.unsupported.empty() || !info.unknownSizes.empty())
+    info.warnings = inventory->warnings; // Else the importer has told them.
   return absl::OkStatus();
 }
 

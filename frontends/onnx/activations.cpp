@@ -270,22 +270,22 @@ absl::Status prelu(Importer &importer, const Node &node) {
 }
 
 const Operator kOperators[] = {
-    {"LeakyRelu", build<leakyRelu>},
-    {"ThresholdedRelu", build<thresholdedRelu>},
-    {"HardSigmoid", build<hardSigmoid>},
-    {"HardSwish", build<hardSwish>},
-    {"Shrink", build<shrink>},
-    {"Elu", build<elu>},
-    {"Celu", build<celu>},
-    {"Selu", build<selu>},
-    {"Softplus", build<softplus>},
-    {"Log", build<log>},
-    {"Softsign", build<softsign>},
-    {"Mish", build<mish>},
-    {"Swish", build<swish>},
-    {"SwiGLU", swiglu},
-    {"Clip", clip},
-    {"PRelu", prelu},
+    {"LeakyRelu", {6, "X"}, build<leakyRelu>},
+    {"ThresholdedRelu", {10, "X"}, build<thresholdedRelu>},
+    {"HardSigmoid", {6, "X"}, build<hardSigmoid>},
+    {"HardSwish", {14, "X"}, build<hardSwish>},
+    {"Shrink", {9, "input"}, build<shrink>},
+    {"Elu", {6, "X"}, build<elu>},
+    {"Celu", {12, "X"}, build<celu>},
+    {"Selu", {6, "X"}, build<selu>},
+    {"Softplus", {6, "X"}, build<softplus>},
+    {"Log", {6, "input"}, build<log>},
+    {"Softsign", {6, "input"}, build<softsign>},
+    {"Mish", {18, "X"}, build<mish>},
+    {"Swish", {24, "X"}, build<swish>},
+    {"SwiGLU", {28, "A, B"}, swiglu},
+    {"Clip", {6, "input", "computed `min`, `max`"}, clip},
+    {"PRelu", {6, "X, slope"}, prelu},
 };
 
 } // namespace

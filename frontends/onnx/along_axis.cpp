@@ -191,13 +191,21 @@ absl::StatusOr<Constant> blackman(const Node &node, Constants inputs) {
 }
 
 const Operator kOperators[] = {
-    {"CumProd", cumulativeProduct},
-    {"CenterCropPad", centerCropPad},
-    {"Compress", compress},
-    {"ReverseSequence", reverseSequence},
-    {"HannWindow", nullptr, hann},
-    {"HammingWindow", nullptr, hamming},
-    {"BlackmanWindow", nullptr, blackman},
+    {"CumProd", {26, "x", "computed `axis`"}, cumulativeProduct},
+    {"CenterCropPad", {18, "input_data", "computed `shape`"}, centerCropPad},
+    {"Compress",
+     {9, "input", "computed `condition`; one that keeps nothing"},
+     compress},
+    {"ReverseSequence", {10, "input", "axes but 0 and 1"}, reverseSequence},
+    {"HannWindow", {17, "", "integers as `output_datatype`"}, nullptr, hann},
+    {"HammingWindow",
+     {17, "", "integers as `output_datatype`"},
+     nullptr,
+     hamming},
+    {"BlackmanWindow",
+     {17, "", "integers as `output_datatype`"},
+     nullptr,
+     blackman},
 };
 
 } // namespace

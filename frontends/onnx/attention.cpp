@@ -365,8 +365,9 @@ absl::Status rotaryEmbedding(Importer &importer, const Node &node) {
   return importer.define(node, 0, result);
 }
 
-const Operator kOperators[] = {{"Attention", attention},
-                               {"RotaryEmbedding", rotaryEmbedding}};
+const Operator kOperators[] = {
+    {"Attention", {23, "Q, K, V, attn_mask, past_key, past_value"}, attention},
+    {"RotaryEmbedding", {23, "X, cos_cache, sin_cache"}, rotaryEmbedding}};
 
 } // namespace
 

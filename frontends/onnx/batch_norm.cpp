@@ -45,6 +45,13 @@ struct BatchNorm : Affine {
   FloatAttr epsilon, momentum;
 };
 
+absl::Status judgeBatchNorm(const Node &node) {
+  if (node.opset() < 9 && node.integer("spatial", 1) == 0)
+    return node.error("spatial is 0 (statistics of each position), which is "
+                      "not supported");
+  return absl::OkStatus();
+}
+
 absl::StatusOr<BatchNorm> readBatchNorm(Importer &importer, const Node &node) {
   BatchNorm norm;
   GRADUS_ASSIGN_OR_RETURN(static_cast<Affine &>(norm),
@@ -55,9 +62,6 @@ absl::StatusOr<BatchNorm> readBatchNorm(Importer &importer, const Node &node) {
   int input = 1;
   for (Value vector : {norm.scale, norm.bias, norm.mean, norm.variance})
     GRADUS_RETURN_IF_ERROR(checkLength(node, input++, vector, channels));
-  if (node.opset() < 9 && node.integer("spatial", 1) == 0)
-    return node.error("spatial is 0 (statistics of each position), which is "
-                      "not supported");
   auto number = [&](const char *key, double otherwise) {
     return importer.builder.getF64FloatAttr(node.number(key, otherwise));
   };
@@ -201,9 +205,15 @@ absl::Status groupNormalization(Importer &importer, const Node &node) {
                   perChannel(importer, node, affine.bias, channels)));
 }
 
-const Operator kOperators[] = {{"BatchNormalization", batchNormalization},
-                               {"InstanceNormalization", instanceNormalization},
-                               {"GroupNormalization", groupNormalization}};
+const Operator kOperators[] = {
+    {"BatchNormalization",
+     {6, "X, scale, B",
+      "`spatial` of 0 (before opset 9); other uses of the running statistics "
+      "it gives",
+      judgeBatchNorm},
+     batchNormalization},
+    {"InstanceNormalization", {6, "input, scale, B"}, instanceNormalization},
+    {"GroupNormalization", {18, "X, scale, bias"}, groupNormalization}};
 
 } // namespace
 

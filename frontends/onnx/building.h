@@ -131,6 +131,9 @@ absl::Status ofIntegers(Importer &importer, const Node &node) {
   return build(importer, node);
 }
 
+/// Whether the attribute `to` of a cast is a type that we have.
+absl::Status judgeCast(const Node &node);
+
 /// The same values in elements of any other type, as ONNX casts: towards zero,
 /// and every number but 0 is true. What is too large for a small integer loses
 /// its upper bits.

@@ -205,8 +205,14 @@ absl::Status loop(Importer &importer, const Node &node) {
 }
 
 const Operator kOperators[] = {
-    {"If", branch, nullptr, false},
-    {"Loop", loop, nullptr, false},
+    {"If", {6, "", "a computed condition"}, branch, nullptr, false},
+    {"Loop",
+     {6, "v_initial",
+      "a computed trip count or condition; sequences as scan outputs; scan "
+      "outputs of no iteration"},
+     loop,
+     nullptr,
+     false},
 };
 
 } // namespace

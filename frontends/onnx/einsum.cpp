@@ -32,11 +32,42 @@ absl::StatusOr<std::string> lettersOf(const Node &node, StringRef text,
   if (hidden < 0 || hidden > 9 || (!open && hidden > 0))
     return node.error("\"", text.str(), "\" stands for a tensor of rank ",
                       rank);
-  for (size_t i = 0; i < letters.size(); ++i)
-    if (has(StringRef(letters).drop_front(i + 1), letters[i]))
-      return node.error("\"", text.str(),
-                        "\" takes a diagonal, which is not supported");
   return letters;
+}
+
+/// Of two dimensions with one letter the diagonal: every (n + 1)-th element of
+/// both in one.
+absl::StatusOr<Term> diagonals(const Building &b, Term term) {
+  for (size_t i = 0; i < term.letters.size();) {
+    char letter = term.letters[i];
+    size_t second = term.letters.find(letter, i + 1);
+    if (second == std::string::npos) {
+      ++i;
+      continue;
+    }
+    ArrayRef<int64_t> shape = tensorType(term.value).getShape();
+    int64_t size = shape[i];
+    if (shape[second] != size)
+      return b.node.error("dimension '", std::string(1, letter),
+                          "' has the sizes ", size, " and ", shape[second]);
+    SmallVector<int64_t> order =
+        axesExcept(shape.size(), {int64_t(i), int64_t(second)});
+    SmallVector<int64_t> to;
+    for (int64_t d : order)
+      to.push_back(shape[d]);
+    order.append({int64_t(i), int64_t(second)});
+    to.push_back(size * size);
+    Value square = b.shaped(b.permuted(term.value, order), to);
+    SmallVector<int64_t> starts(to.size(), 0), steps(to.size(), 1);
+    to.back() = size;
+    steps.back() = size + 1;
+    term.value =
+        b.make<SliceOp>(tensorType(square).clone(to), square, starts, steps);
+    term.letters.erase(second, 1);
+    term.letters.erase(i, 1);
+    term.letters += letter;
+  }
+  return term;
 }
 
 /// Sums over the letters that nobody needs any more.
@@ -150,7 +181,8 @@ absl::StatusOr<SmallVector<Term>> termsOf(const Building &b, StringRef text) {
     GRADUS_ASSIGN_OR_RETURN(
         std::string letters,
         lettersOf(b.node, part, tensorType(value).getRank()));
-    terms.push_back({value, letters});
+    GRADUS_ASSIGN_OR_RETURN(terms.emplace_back(),
+                            diagonals(b, {value, letters}));
   }
   GRADUS_RETURN_IF_ERROR(agree(b, terms));
   return terms;
@@ -186,7 +218,8 @@ absl::Status einsum(Importer &importer, const Node &node) {
   return importer.define(node, 0, ordered(b, total, result));
 }
 
-const Operator kOperators[] = {{"Einsum", ofFloats<einsum>}};
+const Operator kOperators[] = {
+    {"Einsum", {12, "Inputs", "integers"}, ofFloats<einsum>}};
 
 } // namespace
 

@@ -109,17 +109,21 @@ absl::Status unary(Importer &importer, const Node &node) {
                                     input.getType(), input));
 }
 
+absl::Status judgeGelu(const Node &node) {
+  std::string approximate = node.text("approximate", "none");
+  if (approximate == "none" || approximate == "tanh")
+    return absl::OkStatus();
+  return node.error("approximate is \"", approximate,
+                    "\", expected \"none\" or \"tanh\"");
+}
+
 absl::Status gelu(Importer &importer, const Node &node) {
   GRADUS_ASSIGN_OR_RETURN(Value input, importer.value(node, 0));
-  std::string approximate = node.text("approximate", "none");
-  if (approximate != "none" && approximate != "tanh")
-    return node.error("approximate is \"", approximate,
-                      "\", expected \"none\" or \"tanh\"");
+  bool isTanh = node.text("approximate", "none") == "tanh";
   return importer.define(node, 0,
                          GeluOp::create(importer.builder,
                                         importer.location(node),
-                                        input.getType(), input,
-                                        /*tanh=*/approximate == "tanh"));
+                                        input.getType(), input, isTanh));
 }
 
 absl::Status identity(Importer &importer, const Node &node) {
@@ -198,19 +202,24 @@ absl::Status dropout(Importer &importer, const Node &node) {
 }
 
 const Operator kOperators[] = {
-    {"Add", binary<arith::AddFOp, arith::AddIOp>, foldAdd},
-    {"Sub", binary<arith::SubFOp, arith::SubIOp>, foldSub},
-    {"Mul", binary<arith::MulFOp, arith::MulIOp>, foldMul},
-    {"Div", binary<arith::DivFOp, arith::DivSIOp, arith::DivUIOp>, foldDiv},
-    {"Relu", unary<ReluOp>},
-    {"Sigmoid", unary<SigmoidOp>},
-    {"Tanh", unary<math::TanhOp>},
-    {"Exp", unary<math::ExpOp>},
-    {"Erf", unary<math::ErfOp>},
-    {"Sqrt", unary<math::SqrtOp>, foldSqrt},
-    {"Gelu", gelu},
-    {"Identity", identity, foldIdentity},
-    {"Dropout", dropout},
+    {"Add", {6, "A, B"}, binary<arith::AddFOp, arith::AddIOp>, foldAdd},
+    {"Sub", {6, "A, B"}, binary<arith::SubFOp, arith::SubIOp>, foldSub},
+    {"Mul", {6, "A, B"}, binary<arith::MulFOp, arith::MulIOp>, foldMul},
+    {"Div",
+     {6, "A, B"},
+     binary<arith::DivFOp, arith::DivSIOp, arith::DivUIOp>,
+     foldDiv},
+    {"Relu", {6, "X"}, unary<ReluOp>},
+    {"Sigmoid", {6, "X"}, unary<SigmoidOp>},
+    {"Tanh", {6, "input"}, unary<math::TanhOp>},
+    {"Exp", {6, "input"}, unary<math::ExpOp>},
+    {"Erf", {9, "input"}, unary<math::ErfOp>},
+    {"Sqrt", {6, "X"}, unary<math::SqrtOp>, foldSqrt},
+    {"Gelu", {20, "X", "", judgeGelu}, gelu},
+    {"Identity", {6, "input"}, identity, foldIdentity},
+    {"Dropout",
+     {6, "data", "output `mask`; computed `ratio`, `training_mode`"},
+     dropout},
 };
 
 } // namespace

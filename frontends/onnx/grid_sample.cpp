@@ -173,16 +173,22 @@ Value sampled(const Building &b, const Sampling &s,
   return total;
 }
 
-absl::StatusOr<std::string> modeOf(const Node &node) {
+std::string modeOf(const Node &node) {
   std::string mode =
       node.text("mode", node.opset() < 20 ? "bilinear" : "linear");
   if (mode == "bilinear" || mode == "linear")
     return "linear";
-  if (mode == "bicubic" || mode == "cubic")
-    return "cubic";
-  if (mode != "nearest")
+  return mode == "bicubic" ? "cubic" : mode;
+}
+
+absl::Status judgeSampling(const Node &node) {
+  std::string mode = modeOf(node), padding = node.text("padding_mode", "zeros");
+  if (mode != "linear" && mode != "cubic" && mode != "nearest")
     return node.error("mode is \"", mode, "\", which is not supported");
-  return mode;
+  if (padding != "zeros" && padding != "border" && padding != "reflection")
+    return node.error("padding_mode is \"", padding,
+                      "\", which is not supported");
+  return absl::OkStatus();
 }
 
 absl::StatusOr<Sampling> readSampling(const Building &b) {
@@ -190,11 +196,7 @@ absl::StatusOr<Sampling> readSampling(const Building &b) {
   Sampling s;
   GRADUS_ASSIGN_OR_RETURN(s.image, b.importer.value(node, 0));
   GRADUS_ASSIGN_OR_RETURN(s.grid, b.importer.value(node, 1));
-  GRADUS_ASSIGN_OR_RETURN(s.mode, modeOf(node));
-  std::string padding = node.text("padding_mode", "zeros");
-  if (padding != "zeros" && padding != "border" && padding != "reflection")
-    return node.error("padding_mode is \"", padding,
-                      "\", which is not supported");
+  s.mode = modeOf(node);
   ArrayRef<int64_t> image = tensorType(s.image).getShape(),
                     grid = tensorType(s.grid).getShape();
   if (!Building::isFloat(s.image) || !Building::isFloat(s.grid))
@@ -205,7 +207,8 @@ absl::StatusOr<Sampling> readSampling(const Building &b) {
     return node.error("a grid of shape [", joined(grid),
                       "] does not fit an image of shape [", joined(image), "]");
   for (int64_t size : image.drop_front(2))
-    s.axes.push_back({size, node.integer("align_corners", 0) != 0, padding});
+    s.axes.push_back({size, node.integer("align_corners", 0) != 0,
+                      node.text("padding_mode", "zeros")});
   s.result = {image[0], image[1]};
   llvm::append_range(s.result, grid.drop_front().drop_back());
   int64_t points = tensorType(s.grid).getNumElements() / grid[0] / grid.back();
@@ -285,8 +288,9 @@ absl::Status affineGrid(Importer &importer, const Node &node) {
   return importer.define(node, 0, b.shaped(carried, result));
 }
 
-const Operator kOperators[] = {{"GridSample", gridSample},
-                               {"AffineGrid", affineGrid}};
+const Operator kOperators[] = {
+    {"GridSample", {16, "X, grid", "", judgeSampling}, gridSample},
+    {"AffineGrid", {20, "theta", "computed `size`"}, affineGrid}};
 
 } // namespace
 

@@ -3,9 +3,11 @@
 #include "frontends/onnx/import.h"
 
 #include "frontends/onnx/export_losses.h"
+#include "frontends/onnx/judge.h"
 #include "frontends/onnx/onnx.pb.h"
 #include "frontends/onnx/operators.h"
 #include "frontends/onnx/size_limits.h"
+#include "frontends/onnx/size_names.h"
 #include "frontends/onnx/well_formed.h"
 
 #include "ir/evaluator.h"
@@ -44,9 +46,11 @@ absl::Status checkWeights(ModelFile &file, const ImportOptions &options) {
                             tensors.size() == 1 ? " tensor (" : " tensors (",
                             few(tensors), ")"));
   return invalid(joined(files, "; "),
-                 ". Put it beside the model, or start from random weights with "
-                 "--initialize ",
-                 kInitializeRules[0]);
+                 ". Put it beside the model, or start anew with --initialize ",
+                 kInitializeRules[0],
+                 " (each weight as PyTorch's layer of its "
+                 "kind) or another of ",
+                 joined(llvm::drop_begin(kInitializeRules)));
 }
 
 //===-- inputs ------------------------------------------------------------===//
@@ -58,11 +62,10 @@ public:
 
   /// The size of one dimension; 0 where it is not known.
   int64_t resolve(const ::onnx::TensorShapeProto::Dimension &dimension,
-                  const std::string &fallbackName) {
-    if (dimension.has_dim_value() && dimension.dim_value() > 0)
+                  const std::string &input, size_t axis) {
+    std::string name = sizeName(dimension, input, axis);
+    if (name.empty())
       return dimension.dim_value();
-    std::string name =
-        dimension.dim_param().empty() ? fallbackName : dimension.dim_param();
     names_.insert(name);
     auto size = sizes_.find(name);
     if (size != sizes_.end())
@@ -112,8 +115,7 @@ absl::StatusOr<RankedTensorType> inputType(const ::onnx::ValueInfoProto &input,
                      "\" has a size of 0, "
                      "which is not supported");
   for (const auto &dimension : type.shape().dim())
-    shape.push_back(dimensions.resolve(
-        dimension, message(input.name(), ".", shape.size())));
+    shape.push_back(dimensions.resolve(dimension, input.name(), shape.size()));
   if (!isWithin(shape, kMostElements))
     return invalid("input \"", input.name(), "\" has the impossible shape [",
                    joined(shape), "] (see inputs.dims of the recipe)");
@@ -253,10 +255,27 @@ absl::Status checkInputs(const Importer &importer, const Operator &op,
   return absl::OkStatus();
 }
 
+/// Before opset 7 an attribute said which axes of the first input the second
+/// one's are; now they are the last.
+absl::Status checkOldBroadcast(const Importer &importer, const Node &node) {
+  if (node.opset() >= 7 || !node.integer("broadcast", 0) ||
+      !node.hasAttribute("axis"))
+    return absl::OkStatus();
+  GRADUS_ASSIGN_OR_RETURN(RankedTensorType left, importer.type(node, 0));
+  GRADUS_ASSIGN_OR_RETURN(RankedTensorType right, importer.type(node, 1));
+  int64_t axis = node.integer("axis", 0);
+  if (axis < 0 || axis + right.getRank() == left.getRank())
+    return absl::OkStatus();
+  return node.error("broadcasts along axis ", axis, " of ", left.getRank(),
+                    " (before opset 7), which is not supported");
+}
+
 absl::Status handle(Importer &importer, const Operator &op, const Node &node) {
+  GRADUS_RETURN_IF_ERROR(judge(op, node));
   GRADUS_ASSIGN_OR_RETURN(bool constant,
                           importer.allConstant(node, op.firstTypeInput));
   GRADUS_RETURN_IF_ERROR(checkInputs(importer, op, node));
+  GRADUS_RETURN_IF_ERROR(checkOldBroadcast(importer, node));
   bool evaluates = op.folds() && hasUnsigned(importer, node);
   if (constant && op.fold && !evaluates)
     return fold(op, importer, node);
@@ -288,6 +307,7 @@ void addNodes(const ::onnx::GraphProto &graph, int64_t opset,
   for (const ::onnx::NodeProto &proto : graph.node()) {
     Node node(proto, index++, opset);
     const Operator *op = findOperator(node.type());
+    int64_t insideBefore = importer.subgraphNodes;
     absl::Status status = op ? addNode(importer, *op, node) : absl::OkStatus();
     if (op && status.ok())
       continue;
@@ -295,6 +315,8 @@ void addNodes(const ::onnx::GraphProto &graph, int64_t opset,
       importer.problems.addMissing(node);
     else if (!importer.isConsequence(status))
       importer.problems.addError(node, status);
+    if (importer.subgraphNodes == insideBefore) // Else its nodes were tried.
+      judgeInside(proto, opset, importer.problems);
     importer.defineFailed(node);
   }
 }

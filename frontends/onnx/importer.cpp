@@ -178,9 +178,39 @@ void Importer::defineUnsupported(const Node &node, int output,
                 "), which is not supported");
 }
 
+/// The floats that the file says a value holds; null where it does not say all.
+RankedTensorType Importer::statedType(llvm::StringRef name) const {
+  auto stated =
+      llvm::find_if(file_.graph().value_info(),
+                    [&](const auto &value) { return value.name() == name; });
+  if (stated == file_.graph().value_info().end())
+    return {};
+  const auto &type = stated->type().tensor_type();
+  Type element = elementType(type.elem_type(), context());
+  SmallVector<int64_t> shape;
+  for (const auto &dimension : type.shape().dim()) {
+    auto known = options_.dims.find(dimension.dim_param());
+    shape.push_back(known == options_.dims.end() ? dimension.dim_value()
+                                                 : known->second);
+  }
+  bool isKnown = type.has_shape() && isa_and_nonnull<FloatType>(element) &&
+                 llvm::all_of(shape, [](int64_t size) { return size > 0; }) &&
+                 isWithin(shape, kMostElements);
+  return isKnown ? RankedTensorType::get(shape, element) : RankedTensorType();
+}
+
 void Importer::defineFailed(const Node &node) {
-  for (int output = 0; output < node.outputCount(); ++output)
-    entries_[node.output(output)].failed = true;
+  for (int output = 0; output < node.outputCount(); ++output) {
+    if (node.output(output).empty())
+      continue;
+    Entry &entry = entries_[node.output(output)];
+    if (RankedTensorType type = statedType(node.output(output)))
+      entry.value = UnrealizedConversionCastOp::create(builder, location(node),
+                                                       type, ValueRange())
+                        .getResult(0);
+    else
+      entry.failed = true;
+  }
 }
 
 absl::StatusOr<Constant> Importer::constant(const TensorProto &tensor) {
@@ -203,7 +233,8 @@ Type Importer::Entry::element() const {
 static bool givesNumbers(const Node &node, int output) {
   static const llvm::StringSet<> ops = {"ArgMax",         "ArgMin", "NonZero",
                                         "SequenceLength", "Shape",  "Size"};
-  return ops.contains(node.type()) || (node.type() == "TopK" && output == 1);
+  return ops.contains(node.type()) ||
+         (output == 1 && (node.type() == "TopK" || node.type() == "MaxPool"));
 }
 
 bool Importer::unsignedLikeInputs(const Node &node, int output,

@@ -90,7 +90,9 @@ public:
   mlir::Value valueOf(const Node &node, int output) const;
   /// An output that we do not compute: an error only where something uses it.
   void defineUnsupported(const Node &node, int output, const std::string &what);
-  /// The outputs of a node that could not be imported.
+  /// The outputs of a node that could not be imported. Where the file says that
+  /// they are floats of some shape, nodes behind them can be checked as well;
+  /// integers may be shapes, of which the values matter.
   void defineFailed(const Node &node);
   /// True if an error only says that an input is such an output.
   static bool isConsequence(const absl::Status &status) {
@@ -143,6 +145,7 @@ private:
   absl::StatusOr<const Entry *> find(const Node &node, int input) const;
   absl::Status defineInitializer(const ::onnx::TensorProto &tensor);
   bool isState(const ::onnx::TensorProto &tensor, mlir::Type element) const;
+  mlir::RankedTensorType statedType(llvm::StringRef name) const;
   bool unsignedLikeInputs(const Node &node, int output,
                           mlir::Type element) const;
   absl::StatusOr<mlir::Value> materialize(Entry &entry,

@@ -404,13 +404,17 @@ absl::Status gatherND(Importer &importer, const Node &node) {
 }
 
 /// Whether a scatter combines by what only scatterReduced() does.
-absl::StatusOr<bool> reduces(const Node &node) {
+bool reduces(const Node &node) {
   std::string reduction = node.text("reduction", "none");
-  bool ours = reduction == "max" || reduction == "min" || reduction == "mul";
-  if (reduction != "none" && reduction != "add" && !ours)
-    return node.error("reduction is \"", reduction,
-                      "\", expected none, add, mul, max or min");
-  return ours;
+  return reduction == "max" || reduction == "min" || reduction == "mul";
+}
+
+absl::Status judgeScatter(const Node &node) {
+  std::string reduction = node.text("reduction", "none");
+  if (reduction == "none" || reduction == "add" || reduces(node))
+    return absl::OkStatus();
+  return node.error("reduction is \"", reduction,
+                    "\", expected none, add, mul, max or min");
 }
 
 /// `data` with `updates` at the places that a scatter_add of them writes to.
@@ -497,7 +501,7 @@ absl::Status scatterND(Importer &importer, const Node &node) {
                       joined(expected), "]");
   Value positions = positionsOf(b, indices, shape.take_front(at.back()));
   Value whole = withOne(b, data, 0, at.back());
-  GRADUS_ASSIGN_OR_RETURN(bool ours, reduces(node));
+  bool ours = reduces(node);
   if (ours) {
     GRADUS_ASSIGN_OR_RETURN(Value result,
                             reducedSlices(b, whole, positions, updates));
@@ -522,7 +526,7 @@ absl::Status scatterElements(Importer &importer, const Node &node) {
   int64_t rank = type.getRank();
   GRADUS_ASSIGN_OR_RETURN(int64_t axis, b.axis(rank, 0));
   GRADUS_RETURN_IF_ERROR(checkElements(node, data, indices, axis));
-  GRADUS_ASSIGN_OR_RETURN(bool ours, reduces(node));
+  bool ours = reduces(node);
   if (ours) {
     GRADUS_ASSIGN_OR_RETURN(Value result,
                             reducedElements(b, data, indices, updates, axis));
@@ -631,6 +635,14 @@ absl::StatusOr<double> padValue(Importer &importer, const Node &node) {
                                : double(value->tensor.integers[0]);
 }
 
+absl::Status judgePad(const Node &node) {
+  std::string mode = node.text("mode", "constant");
+  if (mode == "constant" || mode == "edge" || mode == "reflect" ||
+      mode == "wrap")
+    return absl::OkStatus();
+  return node.error("mode is \"", mode, "\", which is not supported");
+}
+
 absl::Status pad(Importer &importer, const Node &node) {
   Building b(importer, node);
   GRADUS_ASSIGN_OR_RETURN(Value input, importer.value(node, 0));
@@ -639,9 +651,6 @@ absl::Status pad(Importer &importer, const Node &node) {
   GRADUS_ASSIGN_OR_RETURN(double value, padValue(importer, node));
   GRADUS_ASSIGN_OR_RETURN(input, cutNegative(b, input, padding));
   std::string mode = node.text("mode", "constant");
-  if (mode != "constant" && mode != "edge" && mode != "reflect" &&
-      mode != "wrap")
-    return node.error("mode is \"", mode, "\", which is not supported");
   if (mode != "constant") {
     for (int64_t d = 0; d < rank; ++d)
       if (padding.low[d] || padding.high[d]) {
@@ -688,19 +697,31 @@ absl::Status tile(Importer &importer, const Node &node) {
 }
 
 const Operator kOperators[] = {
-    {"Slice", slice},
-    {"Split", split},
-    {"SplitToSequence", splitToSequence, nullptr, false},
-    {"Concat", concat},
-    {"ConcatFromSequence", concatFromSequence},
-    {"Gather", gather},
-    {"GatherElements", gatherElements},
-    {"GatherND", gatherND},
-    {"Scatter", scatterElements},
-    {"ScatterElements", scatterElements},
-    {"ScatterND", scatterND},
-    {"Pad", pad},
-    {"Tile", tile},
+    {"Slice", {6, "data", "computed `starts`, `ends`, `axes`, `steps`"}, slice},
+    {"Split", {6, "input", "computed `split`"}, split},
+    {"SplitToSequence",
+     {11, "input", "computed `split`"},
+     splitToSequence,
+     nullptr,
+     false},
+    {"Concat", {6, "inputs"}, concat},
+    {"ConcatFromSequence", {11, "input_sequence"}, concatFromSequence},
+    {"Gather", {6, "data"}, gather},
+    {"GatherElements", {11, "data"}, gatherElements},
+    {"GatherND", {11, "data"}, gatherND},
+    {"Scatter", {9, "data, updates"}, scatterElements},
+    {"ScatterElements",
+     {11, "data, updates", "`reduction` of mul, max and min on integers",
+      judgeScatter},
+     scatterElements},
+    {"ScatterND",
+     {11, "data, updates", "`reduction` of mul, max and min on integers",
+      judgeScatter},
+     scatterND},
+    {"Pad",
+     {6, "data", "computed `pads`, `constant_value`, `axes`", judgePad},
+     pad},
+    {"Tile", {6, "input", "computed `repeats`"}, tile},
 };
 
 } // namespace

@@ -5,14 +5,18 @@
 #include "frontends/onnx/export_constants.h"
 #include "frontends/onnx/export_losses.h"
 #include "frontends/onnx/importer.h"
+#include "frontends/onnx/judge.h"
 #include "frontends/onnx/onnx.pb.h"
 #include "frontends/onnx/problems.h"
+#include "frontends/onnx/size_names.h"
 
 #include <set>
 
 namespace gradus {
 namespace onnx {
 namespace {
+
+using llvm::StringRef;
 
 /// Branches and bodies of loops use names from outside, too.
 std::set<std::string> usedNames(const ::onnx::GraphProto &graph) {
@@ -41,19 +45,82 @@ std::set<std::string> statistics(const ::onnx::GraphProto &graph) {
   return names;
 }
 
+/// f32, ui8, i64, as in types.
+std::string elementName(int dataType) {
+  std::string name = dataTypeName(dataType);
+  static const std::map<std::string, std::string> special = {
+      {"FLOAT", "f32"},     {"DOUBLE", "f64"}, {"FLOAT16", "f16"},
+      {"BFLOAT16", "bf16"}, {"BOOL", "i1"},
+  };
+  if (auto found = special.find(name); found != special.end())
+    return found->second;
+  StringRef digits = name;
+  if (digits.consume_front("UINT"))
+    return "ui" + digits.str();
+  return digits.consume_front("INT") ? "i" + digits.str() : name;
+}
+
 std::string described(const ::onnx::TensorProto &tensor) {
   std::string text = tensor.name() + " ";
   for (int64_t extent : tensor.dims())
     text += message(extent, "x");
-  switch (tensor.data_type()) {
-  case ::onnx::TensorProto::DOUBLE:
-    return text + "f64";
-  case ::onnx::TensorProto::FLOAT16:
-    return text + "f16";
-  case ::onnx::TensorProto::BFLOAT16:
-    return text + "bf16";
+  return text + elementName(tensor.data_type());
+}
+
+/// A port whose sizes are numbers where something says them, else names.
+std::string described(const ::onnx::ValueInfoProto &port,
+                      const ImportOptions &options) {
+  std::string text = port.name() + " ";
+  const auto &type = port.type().tensor_type();
+  for (int axis = 0; axis < type.shape().dim_size(); ++axis) {
+    const auto &dimension = type.shape().dim(axis);
+    std::string name = sizeName(dimension, port.name(), axis);
+    auto known = options.dims.find(name);
+    text += name.empty()                  ? message(dimension.dim_value())
+            : known == options.dims.end() ? name
+                                          : message(known->second);
+    text += "x";
   }
-  return text + "f32";
+  return text + elementName(type.elem_type());
+}
+
+/// The inputs that data is given for.
+std::vector<const ::onnx::ValueInfoProto *>
+inputsOf(const ::onnx::GraphProto &graph) {
+  std::set<std::string> initializers;
+  for (const auto &tensor : graph.initializer())
+    initializers.insert(tensor.name());
+  std::vector<const ::onnx::ValueInfoProto *> inputs;
+  for (const auto &input : graph.input())
+    if (!initializers.count(input.name()))
+      inputs.push_back(&input);
+  return inputs;
+}
+
+std::set<std::string> unknownSizes(const ::onnx::GraphProto &graph,
+                                   const ImportOptions &options) {
+  std::set<std::string> names;
+  for (const auto *input : inputsOf(graph)) {
+    const auto &shape = input->type().tensor_type().shape();
+    for (int axis = 0; axis < shape.dim_size(); ++axis)
+      if (auto name = sizeName(shape.dim(axis), input->name(), axis);
+          !name.empty() && !options.dims.count(name))
+        names.insert(name);
+  }
+  return names;
+}
+
+/// What can be said of a model before its sizes are known.
+void addWithoutSizes(const ModelFile &file, const ImportOptions &options,
+                     ModelInventory &result) {
+  for (const auto *input : inputsOf(file.graph()))
+    result.inputs.push_back(described(*input, options));
+  for (const auto &output : file.graph().output())
+    result.outputs.push_back(described(output, options));
+  Problems problems;
+  judgeNodes(file.graph(), file.opset(), problems);
+  if (absl::Status status = problems.status(); !status.ok())
+    result.unsupported = message(file.path(), ": ", status.message());
 }
 
 bool isFloat(const ::onnx::TensorProto &tensor) {
@@ -91,12 +158,18 @@ ModelInventory inventoryOf(ModelFile &file, const ImportOptions &options) {
                    !matchesAny(options.fixed, tensor.name()) &&
                    !kept.count(tensor.name());
     (trained ? result.parameters : result.fixed).push_back(described(tensor));
+    if (trained)
+      result.parameterElements += llvm::product_of(tensor.dims());
   }
   for (const auto &[location, tensors] : file.missing())
     result.missing.push_back(message(
         location, ": ", tensors.size(),
         tensors.size() == 1 ? " tensor (" : " tensors (", few(tensors), ")"));
   result.warnings = exportLosses(file);
+  for (const std::string &size : unknownSizes(file.graph(), options))
+    result.unknownSizes.push_back(size);
+  if (!result.unknownSizes.empty())
+    addWithoutSizes(file, options, result);
   return result;
 }
 

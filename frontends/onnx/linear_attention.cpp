@@ -223,8 +223,12 @@ absl::Status linearAttention(Importer &importer, const Node &node) {
 }
 
 const Operator kOperators[] = {
-    {"CausalConvWithState", causalConvolution},
-    {"LinearAttention", linearAttention},
+    {"CausalConvWithState",
+     {27, "input, weight, bias, past_state", "kernels of one element"},
+     causalConvolution},
+    {"LinearAttention",
+     {27, "query, key, value, decay, beta, past_state", "very long sequences"},
+     linearAttention},
 };
 
 } // namespace

@@ -58,6 +58,13 @@ Value castTo(const Building &b, Value value, Type element, bool fromUnsigned,
   return b.make<arith::TruncIOp>(to, value);
 }
 
+absl::Status judgeCast(const Node &node) {
+  int64_t to = node.integer("to", 0);
+  return hasElementType(to) ? absl::OkStatus()
+                            : node.error("casts to ", dataTypeName(to),
+                                         ", which is not supported");
+}
+
 static std::string wordsOf(Type type) {
   std::string words;
   llvm::raw_string_ostream(words) << type;
@@ -365,7 +372,8 @@ absl::Status sign(Importer &importer, const Node &node) {
   auto is = [&](FloatIs predicate) {
     return b.make<arith::CmpFOp>(predicate, x, zero);
   };
-  Value rest = b.select(is(FloatIs::OEQ), zero, x); // zero or NaN
+  Value rest = b.select(is(FloatIs::OEQ), zero,
+                        b.number(std::numeric_limits<double>::quiet_NaN(), x));
   Value negative = b.select(is(FloatIs::OLT), less, rest);
   return importer.define(node, 0, b.select(is(FloatIs::OGT), one, negative));
 }
@@ -377,9 +385,6 @@ absl::Status cast(Importer &importer, const Node &node) {
   GRADUS_ASSIGN_OR_RETURN(Value value, importer.value(node, 0));
   int64_t to = node.integer("to", 0);
   Type element = elementType(to, importer.context());
-  if (!element)
-    return node.error("casts to ", dataTypeName(to),
-                      ", which is not supported");
   bool toUnsigned = isUnsigned(to);
   GRADUS_RETURN_IF_ERROR(importer.define(
       node, 0, castTo(b, value, element, b.isUnsigned(), toUnsigned)));
@@ -401,45 +406,57 @@ absl::Status castLike(Importer &importer, const Node &node) {
 
 // Booleans are 0 and 1 without a sign, hence the unsigned comparisons.
 const Operator kOperators[] = {
-    {"Equal", comparison<FloatIs::OEQ, IntegerIs::eq, IntegerIs::eq>},
-    {"Greater", comparison<FloatIs::OGT, IntegerIs::sgt, IntegerIs::ugt>},
+    {"Equal", {6}, comparison<FloatIs::OEQ, IntegerIs::eq, IntegerIs::eq>},
+    {"Greater", {6}, comparison<FloatIs::OGT, IntegerIs::sgt, IntegerIs::ugt>},
     {"GreaterOrEqual",
+     {12},
      comparison<FloatIs::OGE, IntegerIs::sge, IntegerIs::uge>},
-    {"Less", comparison<FloatIs::OLT, IntegerIs::slt, IntegerIs::ult>},
-    {"LessOrEqual", comparison<FloatIs::OLE, IntegerIs::sle, IntegerIs::ule>},
-    {"And", logical<arith::AndIOp>},
-    {"Or", logical<arith::OrIOp>},
-    {"Xor", logical<arith::XOrIOp>},
-    {"Not", logicalNot},
-    {"Where", where},
-    {"IsNaN", question<math::IsNaNOp>},
-    {"IsInf", isInfinite},
-    {"Max", combined<arith::MaximumFOp, arith::MaxSIOp, arith::MaxUIOp>},
-    {"Min", combined<arith::MinimumFOp, arith::MinSIOp, arith::MinUIOp>},
-    {"Sum", combined<arith::AddFOp, arith::AddIOp>},
-    {"Mean", ofFloats<meanOfAll>},
-    {"Mod", modulo},
-    {"Pow", power},
-    {"Abs", absolute},
-    {"Neg", negated},
-    {"Sign", sign},
-    {"Reciprocal", reciprocal},
-    {"Ceil", floatFunction<math::CeilOp>},
-    {"Floor", floatFunction<math::FloorOp>},
-    {"Round", floatFunction<math::RoundEvenOp>},
-    {"Sin", floatFunction<math::SinOp>},
-    {"Cos", floatFunction<math::CosOp>},
-    {"Tan", floatFunction<math::TanOp>},
-    {"Sinh", floatFunction<math::SinhOp>},
-    {"Cosh", floatFunction<math::CoshOp>},
-    {"Asin", floatFunction<math::AsinOp>},
-    {"Acos", floatFunction<math::AcosOp>},
-    {"Atan", floatFunction<math::AtanOp>},
-    {"Asinh", floatFunction<math::AsinhOp>},
-    {"Acosh", floatFunction<math::AcoshOp>},
-    {"Atanh", floatFunction<math::AtanhOp>},
-    {"Cast", cast},
-    {"CastLike", castLike, nullptr, true, /*firstTypeInput=*/1},
+    {"Less", {6}, comparison<FloatIs::OLT, IntegerIs::slt, IntegerIs::ult>},
+    {"LessOrEqual",
+     {12},
+     comparison<FloatIs::OLE, IntegerIs::sle, IntegerIs::ule>},
+    {"And", {6}, logical<arith::AndIOp>},
+    {"Or", {6}, logical<arith::OrIOp>},
+    {"Xor", {6}, logical<arith::XOrIOp>},
+    {"Not", {1}, logicalNot},
+    {"Where", {9, "X, Y"}, where},
+    {"IsNaN", {9}, question<math::IsNaNOp>},
+    {"IsInf", {10}, isInfinite},
+    {"Max",
+     {6, "data_0"},
+     combined<arith::MaximumFOp, arith::MaxSIOp, arith::MaxUIOp>},
+    {"Min",
+     {6, "data_0"},
+     combined<arith::MinimumFOp, arith::MinSIOp, arith::MinUIOp>},
+    {"Sum", {6, "data_0"}, combined<arith::AddFOp, arith::AddIOp>},
+    {"Mean", {6, "data_0"}, ofFloats<meanOfAll>},
+    {"Mod", {10}, modulo},
+    {"Pow", {6, "X, Y"}, power},
+    {"Abs", {6, "X"}, absolute},
+    {"Neg", {6, "X"}, negated},
+    {"Sign", {9}, sign},
+    {"Reciprocal", {6, "X"}, reciprocal},
+    {"Ceil", {6}, floatFunction<math::CeilOp>},
+    {"Floor", {6}, floatFunction<math::FloorOp>},
+    {"Round", {11}, floatFunction<math::RoundEvenOp>},
+    {"Sin", {7, "input"}, floatFunction<math::SinOp>},
+    {"Cos", {7, "input"}, floatFunction<math::CosOp>},
+    {"Tan", {7, "input"}, floatFunction<math::TanOp>},
+    {"Sinh", {9, "input"}, floatFunction<math::SinhOp>},
+    {"Cosh", {9, "input"}, floatFunction<math::CoshOp>},
+    {"Asin", {7, "input"}, floatFunction<math::AsinOp>},
+    {"Acos", {7, "input"}, floatFunction<math::AcosOp>},
+    {"Atan", {7, "input"}, floatFunction<math::AtanOp>},
+    {"Asinh", {9, "input"}, floatFunction<math::AsinhOp>},
+    {"Acosh", {9, "input"}, floatFunction<math::AcoshOp>},
+    {"Atanh", {9, "input"}, floatFunction<math::AtanhOp>},
+    {"Cast", {6, "input", "types that Gradus has not", judgeCast}, cast},
+    {"CastLike",
+     {15, "input", "types that Gradus has not"},
+     castLike,
+     nullptr,
+     true,
+     /*firstTypeInput=*/1},
 };
 
 } // namespace

@@ -56,6 +56,14 @@ Value lossOfEach(const Building &b, const Classification &c) {
   return b.make<arith::NegFOp>(b.mul(picked, c.counts));
 }
 
+absl::Status judgeLoss(const Node &node) {
+  std::string reduction = node.text("reduction", "mean");
+  if (reduction == "none" || reduction == "sum" || reduction == "mean")
+    return absl::OkStatus();
+  return node.error("reduction is \"", reduction,
+                    "\", expected \"none\", \"sum\" or \"mean\"");
+}
+
 absl::Status define(const Building &b, const Classification &c) {
   Value each = lossOfEach(b, c);
   std::string reduction = b.node.text("reduction", "mean");
@@ -66,9 +74,6 @@ absl::Status define(const Building &b, const Classification &c) {
   if (reduction == "mean")
     total = b.make<arith::DivFOp>(total,
                                   sum(b.builder, b.location, c.counts, axes));
-  else if (reduction != "sum")
-    return b.node.error("reduction is \"", reduction,
-                        "\", expected \"none\", \"sum\" or \"mean\"");
   return b.importer.define(b.node, 0, total);
 }
 
@@ -87,8 +92,12 @@ absl::Status loss(Importer &importer, const Node &node) {
 }
 
 const Operator kOperators[] = {
-    {"SoftmaxCrossEntropyLoss", loss<true>},
-    {"NegativeLogLikelihoodLoss", loss<false>},
+    {"SoftmaxCrossEntropyLoss",
+     {12, "scores, weights", "", judgeLoss},
+     loss<true>},
+    {"NegativeLogLikelihoodLoss",
+     {12, "input, weight", "", judgeLoss},
+     loss<false>},
 };
 
 } // namespace

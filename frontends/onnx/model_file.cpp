@@ -121,6 +121,13 @@ Type elementType(int dataType, MLIRContext &context) {
   return {};
 }
 
+bool hasElementType(int dataType) {
+  return dataType >= TensorProto::FLOAT && dataType <= TensorProto::BFLOAT16 &&
+         dataType != TensorProto::STRING &&
+         dataType != TensorProto::COMPLEX64 &&
+         dataType != TensorProto::COMPLEX128;
+}
+
 bool isUnsigned(int dataType) {
   return dataType == TensorProto::UINT8 || dataType == TensorProto::UINT16 ||
          dataType == TensorProto::UINT32 || dataType == TensorProto::UINT64;

@@ -23,6 +23,7 @@ namespace gradus::onnx {
 
 /// The element type of an ONNX data type, or null where we have none.
 mlir::Type elementType(int dataType, mlir::MLIRContext &context);
+bool hasElementType(int dataType);
 /// Integers have the types without sign that graphs compute with (i8), and this
 /// says which stand for numbers from 0 on.
 bool isUnsigned(int dataType);

@@ -64,6 +64,17 @@ Value euclidean(const Building &b, Value x, ArrayRef<int64_t> axes) {
   return b.select(none, zero, b.make<math::SqrtOp>(safe));
 }
 
+/// The p-th root of 0 is chosen as well.
+Value powerNorm(const Building &b, Value x, ArrayRef<int64_t> axes, double p) {
+  Value size = b.make<math::AbsFOp>(x);
+  Value powers = total(b, b.make<math::PowFOp>(size, b.number(p, size)), axes);
+  Value zero = b.number(0, powers);
+  Value none = b.make<arith::CmpFOp>(arith::CmpFPredicate::OEQ, powers, zero);
+  Value safe = b.select(none, b.number(1, powers), powers);
+  Value root = b.make<math::PowFOp>(safe, b.number(1 / p, safe));
+  return b.select(none, zero, root);
+}
+
 Value logOfSum(const Building &b, Value x, ArrayRef<int64_t> axes) {
   return asReal<math::LogOp>(b, total(b, x, axes));
 }
@@ -132,6 +143,25 @@ absl::Status reduction(Importer &importer, const Node &node) {
   return importer.define(node, 0, result);
 }
 
+/// The norm of each channel of each image.
+absl::Status globalLpPool(Importer &importer, const Node &node) {
+  Building b(importer, node);
+  GRADUS_ASSIGN_OR_RETURN(Value x, importer.value(node, 0));
+  SmallVector<int64_t> shape(tensorType(x).getShape());
+  double p = node.opset() < 2 ? node.number("p", 2) : node.integer("p", 2);
+  if (shape.size() < 3 || !Building::isFloat(x) || !(p > 0))
+    return node.error("expected floats [N, C, ...] of rank 3 or more and a p "
+                      "above 0, found rank ",
+                      shape.size(), " and p ", p);
+  SmallVector<int64_t> axes = axesExcept(shape.size(), {0, 1});
+  Value norm = p == 1   ? absoluteSum(b, x, axes)
+               : p == 2 ? euclidean(b, x, axes)
+                        : powerNorm(b, x, axes, p);
+  for (int64_t axis : axes)
+    shape[axis] = 1;
+  return importer.define(node, 0, b.shaped(norm, shape));
+}
+
 /// x over its norm along an axis; 0 where that is 0.
 absl::Status lpNormalization(Importer &importer, const Node &node) {
   Building b(importer, node);
@@ -151,13 +181,18 @@ absl::Status lpNormalization(Importer &importer, const Node &node) {
 }
 
 const Operator kOperators[] = {
-    {"ReduceL1", reduction<absoluteSum>},
-    {"ReduceL2", reduction<euclidean>},
-    {"ReduceSumSquare", reduction<sumOfSquares>},
-    {"ReduceLogSum", reduction<logOfSum>},
-    {"ReduceLogSumExp", reduction<logOfExponentials>},
-    {"ReduceProd", reduction<productOf>},
-    {"LpNormalization", lpNormalization},
+    {"ReduceL1", {6, "data", "computed `axes`"}, reduction<absoluteSum>},
+    {"ReduceL2", {6, "data", "computed `axes`"}, reduction<euclidean>},
+    {"ReduceSumSquare",
+     {6, "data", "computed `axes`"},
+     reduction<sumOfSquares>},
+    {"ReduceLogSum", {6, "data", "computed `axes`"}, reduction<logOfSum>},
+    {"ReduceLogSumExp",
+     {6, "data", "computed `axes`"},
+     reduction<logOfExponentials>},
+    {"ReduceProd", {6, "data", "computed `axes`"}, reduction<productOf>},
+    {"GlobalLpPool", {6, "X"}, globalLpPool},
+    {"LpNormalization", {6, "input"}, lpNormalization},
 };
 
 } // namespace

@@ -15,11 +15,14 @@ static const Family takingEmpty[] = {
 
 /// What divides by the sizes of its inputs, or looks at their first elements.
 static const Family computing[] = {
-    windowOperators(),    batchNormOperators(),      transformerOperators(),
-    rankingOperators(),   einsumOperators(),         recurrentOperators(),
-    attentionOperators(), lossOperators(),           rearrangingOperators(),
-    alongAxisOperators(), quantizationOperators(),   gridSampleOperators(),
-    spectrumOperators(),  linearAttentionOperators()};
+    windowOperators(),       batchNormOperators(),
+    transformerOperators(),  rankingOperators(),
+    einsumOperators(),       recurrentOperators(),
+    attentionOperators(),    lossOperators(),
+    rearrangingOperators(),  alongAxisOperators(),
+    quantizationOperators(), gridSampleOperators(),
+    spectrumOperators(),     linearAttentionOperators(),
+    unpoolOperators()};
 
 static void add(llvm::ArrayRef<Family> families, bool takesEmpty,
                 llvm::StringMap<Operator> &all) {
@@ -30,17 +33,29 @@ static void add(llvm::ArrayRef<Family> families, bool takesEmpty,
     }
 }
 
-static llvm::StringMap<Operator> allOperators() {
-  llvm::StringMap<Operator> all;
-  add(takingEmpty, true, all);
-  add(computing, false, all);
+static const llvm::StringMap<Operator> &table() {
+  static const llvm::StringMap<Operator> all = [] {
+    llvm::StringMap<Operator> made;
+    add(takingEmpty, true, made);
+    add(computing, false, made);
+    return made;
+  }();
   return all;
 }
 
 const Operator *findOperator(llvm::StringRef type) {
-  static const llvm::StringMap<Operator> all = allOperators();
-  auto found = all.find(type);
-  return found == all.end() ? nullptr : &found->second;
+  auto found = table().find(type);
+  return found == table().end() ? nullptr : &found->second;
+}
+
+std::vector<const Operator *> allOperators() {
+  std::vector<const Operator *> all;
+  for (const auto &[name, op] : table())
+    all.push_back(&op);
+  llvm::sort(all, [](const Operator *a, const Operator *b) {
+    return llvm::StringRef(a->name) < b->name;
+  });
+  return all;
 }
 
 } // namespace gradus::onnx

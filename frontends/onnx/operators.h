@@ -2,6 +2,7 @@
 #pragma once
 
 #include "frontends/onnx/importer.h"
+#include "frontends/onnx/well_formed.h"
 
 #include <limits>
 
@@ -10,8 +11,23 @@ namespace gradus::onnx {
 /// The inputs of a node that folds; null where one is left out.
 using Constants = llvm::ArrayRef<const Constant *>;
 
+/// What users are told of an op (docs/reference/onnx_operators.md), and what
+/// tests hold it to.
+struct Support {
+  /// The first version of ONNX's operator set that has it, in the form we take.
+  int64_t since;
+  /// The inputs that pass gradients on, by their names in ONNX: "X, W, B".
+  const char *gradient = "";
+  /// What of it is refused, in words.
+  const char *refused = "";
+  /// What its attributes alone say against a node; asked before all else, also
+  /// where inputs are unknown.
+  absl::Status (*judge)(const Node &) = nullptr;
+};
+
 struct Operator {
   const char *name;
+  Support support;
   /// Builds the node's ops; null: works on constants only.
   absl::Status (*build)(Importer &, const Node &);
   /// Computes its first output from constants; null: the reference evaluator
@@ -58,8 +74,12 @@ llvm::ArrayRef<Operator> quantizationOperators();
 llvm::ArrayRef<Operator> gridSampleOperators();
 llvm::ArrayRef<Operator> spectrumOperators();
 llvm::ArrayRef<Operator> linearAttentionOperators();
+llvm::ArrayRef<Operator> unpoolOperators();
 
 /// The op of this type (`Gemm`, `com.acme::Fancy`), or null.
 const Operator *findOperator(llvm::StringRef type);
+
+/// All ops, by name.
+std::vector<const Operator *> allOperators();
 
 } // namespace gradus::onnx

@@ -232,11 +232,17 @@ absl::Status quantizedMatMul(Importer &importer, const Node &node) {
 }
 
 const Operator kOperators[] = {
-    {"QuantizeLinear", quantize},
-    {"DequantizeLinear", dequantize},
-    {"DynamicQuantizeLinear", quantizeDynamically},
-    {"MatMulInteger", matMulInteger},
-    {"QLinearMatMul", quantizedMatMul},
+    {"QuantizeLinear",
+     {10, "", "types of more than 16 bits, or less than 8"},
+     quantize},
+    {"DequantizeLinear",
+     {10, "x_scale", "`output_dtype` of other than floats"},
+     dequantize},
+    {"DynamicQuantizeLinear", {11, "x"}, quantizeDynamically},
+    {"MatMulInteger", {10}, matMulInteger},
+    {"QLinearMatMul",
+     {10, "", "types of more than 16 bits, or less than 8"},
+     quantizedMatMul},
 };
 
 } // namespace

@@ -192,12 +192,12 @@ absl::Status oneHot(Importer &importer, const Node &node) {
 }
 
 const Operator kOperators[] = {
-    {"ArgMax", argExtreme<Reduction::max>},
-    {"ArgMin", argExtreme<Reduction::min>},
-    {"TopK", topK},
-    {"CumSum", cumulativeSum},
-    {"Trilu", triangle},
-    {"OneHot", oneHot},
+    {"ArgMax", {6}, argExtreme<Reduction::max>},
+    {"ArgMin", {6}, argExtreme<Reduction::min>},
+    {"TopK", {6, "X", "computed `K`"}, topK},
+    {"CumSum", {11, "x", "computed `axis`"}, cumulativeSum},
+    {"Trilu", {14, "input", "computed `k`"}, triangle},
+    {"OneHot", {9, "", "computed `depth`"}, oneHot},
 };
 
 } // namespace

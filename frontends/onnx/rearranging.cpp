@@ -63,6 +63,13 @@ absl::Status spaceToDepth(Importer &importer, const Node &node) {
 //===-- constants ---------------------------------------------------------===//
 
 /// Ones on a diagonal, in the shape of the input.
+absl::Status judgeEye(const Node &node) {
+  int64_t type = node.integer("dtype", ::onnx::TensorProto::FLOAT);
+  return hasElementType(type) ? absl::OkStatus()
+                              : node.error("elements of ", dataTypeName(type),
+                                           " are not supported");
+}
+
 absl::Status eyeLike(Importer &importer, const Node &node) {
   GRADUS_ASSIGN_OR_RETURN(RankedTensorType type, importer.type(node, 0));
   if (type.getRank() != 2)
@@ -73,9 +80,6 @@ absl::Status eyeLike(Importer &importer, const Node &node) {
     element = elementType(node.integer("dtype", 0), importer.context());
     isUnsigned = onnx::isUnsigned(node.integer("dtype", 0));
   }
-  if (!element)
-    return node.error("elements of ", dataTypeName(node.integer("dtype", 0)),
-                      " are not supported");
   Constant eye = zeros(element, type.getShape());
   int64_t rows = type.getDimSize(0), columns = type.getDimSize(1);
   int64_t shift = std::clamp(node.integer("k", 0), -rows, columns);
@@ -202,25 +206,31 @@ absl::Status bitwiseNot(Importer &importer, const Node &node) {
 }
 
 /// Shifts by at least as many bits as there are leave nothing but the sign.
+absl::Status judgeShift(const Node &node) {
+  std::string direction = node.text("direction", "");
+  return direction == "LEFT" || direction == "RIGHT"
+             ? absl::OkStatus()
+             : node.error("direction is \"", direction,
+                          "\", expected LEFT or RIGHT");
+}
+
 absl::Status bitShift(Importer &importer, const Node &node) {
   Building b(importer, node);
   GRADUS_ASSIGN_OR_RETURN(auto inputs, broadcastPair(b));
   auto [x, shift] = inputs;
-  std::string direction = node.text("direction", "");
   Type element = tensorType(x).getElementType();
   if (!isa<IntegerType>(element) ||
-      element != tensorType(shift).getElementType() ||
-      (direction != "LEFT" && direction != "RIGHT"))
-    return node.error("expected integers of one type and LEFT or RIGHT as its "
-                      "direction");
+      element != tensorType(shift).getElementType())
+    return node.error("expected integers of one type");
   unsigned width = element.getIntOrFloatBitWidth();
+  bool left = node.text("direction", "") == "LEFT";
   Value fits =
       b.compare(arith::CmpIPredicate::ult, shift, b.number(width, shift));
   shift = b.select(fits, shift, b.number(width - 1, shift));
-  if (direction == "RIGHT" && !b.isUnsigned())
+  if (!left && !b.isUnsigned())
     return importer.define(node, 0, b.make<arith::ShRSIOp>(x, shift));
-  Value shifted = direction == "LEFT" ? b.make<arith::ShLIOp>(x, shift)
-                                      : b.make<arith::ShRUIOp>(x, shift);
+  Value shifted =
+      left ? b.make<arith::ShLIOp>(x, shift) : b.make<arith::ShRUIOp>(x, shift);
   return importer.define(node, 0, b.select(fits, shifted, b.number(0, x)));
 }
 
@@ -232,9 +242,6 @@ absl::Status bitCast(Importer &importer, const Node &node) {
   RankedTensorType type = tensorType(input);
   Type from = type.getElementType(),
        element = elementType(to, importer.context());
-  if (!element)
-    return node.error("casts to ", dataTypeName(to),
-                      ", which is not supported");
   auto bytes = [](Type each) { return (each.getIntOrFloatBitWidth() + 7) / 8; };
   if (bytes(from) != bytes(element))
     return node.error("casts elements of ", bytes(from), " bytes to such of ",
@@ -248,18 +255,26 @@ absl::Status bitCast(Importer &importer, const Node &node) {
 }
 
 const Operator kOperators[] = {
-    {"DepthToSpace", depthToSpace},
-    {"SpaceToDepth", spaceToDepth},
-    {"EyeLike", eyeLike, nullptr, /*foldsByEvaluation=*/false},
-    {"Hardmax", ofFloats<hardmax>},
-    {"MeanVarianceNormalization", ofFloats<meanVarianceNormalization>},
-    {"LRN", ofFloats<localResponse>},
-    {"BitwiseAnd", ofIntegers<bitwise<arith::AndIOp>>},
-    {"BitwiseOr", ofIntegers<bitwise<arith::OrIOp>>},
-    {"BitwiseXor", ofIntegers<bitwise<arith::XOrIOp>>},
-    {"BitwiseNot", ofIntegers<bitwiseNot>},
-    {"BitShift", bitShift},
-    {"BitCast", bitCast},
+    {"DepthToSpace", {6, "input"}, depthToSpace},
+    {"SpaceToDepth", {6, "input"}, spaceToDepth},
+    {"EyeLike",
+     {9, "", "ranks other than 2", judgeEye},
+     eyeLike,
+     nullptr,
+     /*foldsByEvaluation=*/false},
+    {"Hardmax",
+     {6, "", "before opset 13 an `axis` but the last"},
+     ofFloats<hardmax>},
+    {"MeanVarianceNormalization",
+     {9, "X"},
+     ofFloats<meanVarianceNormalization>},
+    {"LRN", {6, "X"}, ofFloats<localResponse>},
+    {"BitwiseAnd", {18}, ofIntegers<bitwise<arith::AndIOp>>},
+    {"BitwiseOr", {18}, ofIntegers<bitwise<arith::OrIOp>>},
+    {"BitwiseXor", {18}, ofIntegers<bitwise<arith::XOrIOp>>},
+    {"BitwiseNot", {18}, ofIntegers<bitwiseNot>},
+    {"BitShift", {11, "", "", judgeShift}, bitShift},
+    {"BitCast", {26, "", "types that Gradus has not", judgeCast}, bitCast},
 };
 
 } // namespace

@@ -57,7 +57,12 @@ Value times(const Building &b, Value value, Value weight) {
   return matmul(b.builder, b.location, value, weight, false, true);
 }
 
+/// ... of what `clip` leaves of x.
 Value activated(const Building &b, StringRef name, Value x) {
+  if (double clip = b.node.number("clip", 0); clip > 0) {
+    x = b.make<arith::MinimumFOp>(x, b.number(clip, x));
+    x = b.make<arith::MaximumFOp>(x, b.number(-clip, x));
+  }
   if (name == "sigmoid")
     return b.make<SigmoidOp>(x);
   return name == "relu" ? b.make<ReluOp>(x) : b.make<math::TanhOp>(x);
@@ -203,13 +208,18 @@ absl::StatusOr<SmallVector<std::string>> activationsOf(const Node &node,
   if (names.size() != count * directions)
     return node.error("has ", names.size(), " activations, expected ",
                       count * directions);
-  for (size_t i = 0; i < count; ++i) {
+  for (size_t i = 0; i < count; ++i)
     own.push_back(StringRef(names[direction * count + i]).lower());
-    if (own.back() != "sigmoid" && own.back() != "tanh" && own.back() != "relu")
-      return node.error("activation \"", names[direction * count + i],
-                        "\" is not supported; Sigmoid, Tanh and Relu are");
-  }
   return own;
+}
+
+absl::Status judgeLayer(const Node &node) {
+  for (const std::string &name : node.texts("activations"))
+    if (std::string own = StringRef(name).lower();
+        own != "sigmoid" && own != "tanh" && own != "relu")
+      return node.error("activation \"", name,
+                        "\" is not supported; Sigmoid, Tanh and Relu are");
+  return absl::OkStatus();
 }
 
 /// Input `input`, with a part for each direction in front, as that of one.
@@ -347,8 +357,6 @@ absl::Status layer(Importer &importer, const Node &node, const Kind &kind) {
     inputs = b.permuted(inputs, {1, 0, 2});
   if (node.integer("hidden_size", 0) <= 0)
     return node.error("has no hidden_size");
-  if (node.hasAttribute("clip"))
-    return node.error("clips its gates, which is not supported");
   int64_t directions =
       node.text("direction", "forward") == "bidirectional" ? 2 : 1;
   SmallVector<Run> runs;
@@ -374,7 +382,15 @@ absl::Status rnn(Importer &importer, const Node &node) {
   return layer(importer, node, {1, false, {"Tanh"}, rnnCell, bothBiases});
 }
 
-const Operator kOperators[] = {{"LSTM", lstm}, {"GRU", gru}, {"RNN", rnn}};
+constexpr const char *kRefused =
+    "activations but Sigmoid, Tanh and Relu; more than 4096 steps";
+
+const Operator kOperators[] = {
+    {"LSTM",
+     {6, "X, W, R, B, initial_h, initial_c, P", kRefused, judgeLayer},
+     lstm},
+    {"GRU", {6, "X, W, R, B, initial_h", kRefused, judgeLayer}, gru},
+    {"RNN", {6, "X, W, R, B, initial_h", kRefused, judgeLayer}, rnn}};
 
 } // namespace
 

@@ -79,12 +79,16 @@ absl::Status globalPool(Importer &importer, const Node &node) {
 }
 
 const Operator kOperators[] = {
-    {"ReduceMean", reduceAlong<Reduction::mean>},
-    {"ReduceSum", reduceAlong<Reduction::sum>},
-    {"ReduceMax", reduceAlong<Reduction::max>},
-    {"ReduceMin", reduceAlong<Reduction::min>},
-    {"GlobalAveragePool", globalPool<Reduction::mean>},
-    {"GlobalMaxPool", globalPool<Reduction::max>},
+    {"ReduceMean",
+     {6, "data", "computed `axes`; booleans and unsigned integers"},
+     reduceAlong<Reduction::mean>},
+    {"ReduceSum",
+     {6, "data", "computed `axes`; booleans"},
+     reduceAlong<Reduction::sum>},
+    {"ReduceMax", {6, "data", "computed `axes`"}, reduceAlong<Reduction::max>},
+    {"ReduceMin", {6, "data", "computed `axes`"}, reduceAlong<Reduction::min>},
+    {"GlobalAveragePool", {6, "X"}, globalPool<Reduction::mean>},
+    {"GlobalMaxPool", {6, "X"}, globalPool<Reduction::max>},
 };
 
 } // namespace

@@ -13,8 +13,7 @@ namespace {
 //===-- coordinates -------------------------------------------------------===//
 
 /// Where output `x` lies on the input.
-absl::StatusOr<double> origin(const Resampling &how, const Resized &axis,
-                              double x) {
+double origin(const Resampling &how, const Resized &axis, double x) {
   double in = axis.in, width = axis.scale * axis.in;
   if (how.coordinates == "half_pixel")
     return (x + 0.5) / axis.scale - 0.5;
@@ -26,19 +25,19 @@ absl::StatusOr<double> origin(const Resampling &how, const Resized &axis,
     return width == 1 ? -0.5 : (x + 0.5) / axis.scale - 0.5;
   if (how.coordinates == "half_pixel_symmetric")
     return in / 2 * (1 - axis.out / width) + (x + 0.5) / axis.scale - 0.5;
-  if (how.coordinates == "tf_crop_and_resize") {
-    double part = (axis.roiEnd - axis.roiStart) * (in - 1);
-    return axis.roiStart * (in - 1) +
-           (width == 1 ? part / 2 : x * part / (width - 1));
-  }
-  return invalid("coordinate_transformation_mode \"", how.coordinates,
-                 "\" is not supported");
+  double part = (axis.roiEnd - axis.roiStart) * (in - 1); // tf_crop_and_resize
+  return axis.roiStart * (in - 1) +
+         (width == 1 ? part / 2 : x * part / (width - 1));
+}
+
+bool isOutside(const Resampling &how, const Resized &axis, double point) {
+  bool isInside = point >= 0 && point <= axis.in - 1; // A NaN is not.
+  return how.coordinates == "tf_crop_and_resize" && !isInside;
 }
 
 //===-- kernels -----------------------------------------------------------===//
 
-absl::StatusOr<std::vector<double>> nearestKernel(const Resampling &how,
-                                                  double ratio) {
+std::vector<double> nearestKernel(const Resampling &how, double ratio) {
   bool up;
   if (ratio == 1 || how.nearest == "ceil")
     up = true;
@@ -46,11 +45,9 @@ absl::StatusOr<std::vector<double>> nearestKernel(const Resampling &how,
     up = false;
   else if (how.nearest == "round_prefer_floor")
     up = ratio > 0.5;
-  else if (how.nearest == "round_prefer_ceil")
+  else // round_prefer_ceil
     up = ratio >= 0.5;
-  else
-    return invalid("nearest_mode \"", how.nearest, "\" is not supported");
-  return std::vector<double>{up ? 0.0 : 1.0, up ? 1.0 : 0.0};
+  return {up ? 0.0 : 1.0, up ? 1.0 : 0.0};
 }
 
 double hat(double x, double) { return std::max(0.0, 1 - std::abs(x)); }
@@ -78,16 +75,14 @@ std::vector<double> sampled(double (*kernel)(double, double), double radius,
   return weights;
 }
 
-absl::StatusOr<std::vector<double>>
-kernelAt(const Resampling &how, const Resized &axis, double ratio) {
+std::vector<double> kernelAt(const Resampling &how, const Resized &axis,
+                             double ratio) {
   double scale = how.antialias ? std::min(axis.scale, 1.0) : 1.0;
   if (how.mode == "nearest")
     return nearestKernel(how, ratio);
   if (how.mode == "linear")
     return sampled(hat, 1, scale, ratio, 0);
-  if (how.mode == "cubic")
-    return sampled(cubic, 2, scale, ratio, how.cubicA);
-  return invalid("mode \"", how.mode, "\" is not supported");
+  return sampled(cubic, 2, scale, ratio, how.cubicA);
 }
 
 /// Adds the kernel to a row; what lies outside falls to the edge, or away.
@@ -108,6 +103,26 @@ void place(const std::vector<double> &kernel, int64_t first,
 
 } // namespace
 
+absl::Status checkKnown(const Resampling &how) {
+  auto check = [](const char *key, const std::string &value,
+                  std::initializer_list<const char *> known) {
+    if (std::find(known.begin(), known.end(), value) != known.end())
+      return absl::OkStatus();
+    return invalid(key, " \"", value, "\" is not supported");
+  };
+  absl::Status status = check("mode", how.mode, {"nearest", "linear", "cubic"});
+  if (status.ok())
+    status = check("coordinate_transformation_mode", how.coordinates,
+                   {"half_pixel", "asymmetric", "align_corners",
+                    "pytorch_half_pixel", "half_pixel_symmetric",
+                    "tf_crop_and_resize"});
+  if (status.ok())
+    status =
+        check("nearest_mode", how.nearest,
+              {"floor", "ceil", "round_prefer_floor", "round_prefer_ceil"});
+  return status;
+}
+
 absl::StatusOr<std::vector<double>> weightsOf(const Resampling &how,
                                               const Resized &axis) {
   int64_t count = 0;
@@ -116,21 +131,26 @@ absl::StatusOr<std::vector<double>> weightsOf(const Resampling &how,
     return invalid("would make ", axis.out, " of ", axis.in,
                    " elements, which is too large");
   std::vector<double> weights(count, 0);
-  bool crops = how.coordinates == "tf_crop_and_resize";
   for (int64_t x = 0; x < axis.out; ++x) {
-    GRADUS_ASSIGN_OR_RETURN(double point, origin(how, axis, x));
-    if (crops && (point < 0 || point > axis.in - 1))
-      return invalid("values outside of the input (extrapolation_value) are "
-                     "not supported");
+    double point = origin(how, axis, x);
+    if (isOutside(how, axis, point))
+      point = 0;
     double floor = std::floor(point);
     bool whole = floor == point;
-    GRADUS_ASSIGN_OR_RETURN(std::vector<double> kernel,
-                            kernelAt(how, axis, whole ? 1 : point - floor));
+    std::vector<double> kernel = kernelAt(how, axis, whole ? 1 : point - floor);
     int64_t before = int64_t(kernel.size()) / 2;
     place(kernel, int64_t(floor) - before + (whole ? 0 : 1), how.excludeOutside,
           axis.in, &weights[x * axis.in]);
   }
   return weights;
+}
+
+std::vector<int64_t> madeUp(const Resampling &how, const Resized &axis) {
+  std::vector<int64_t> places;
+  for (int64_t x = 0; x < axis.out; ++x)
+    if (isOutside(how, axis, origin(how, axis, x)))
+      places.push_back(x);
+  return places;
 }
 
 } // namespace gradus::onnx

@@ -26,10 +26,16 @@ struct Resized {
   double roiStart = 0, roiEnd = 1;
 };
 
-/// `[out, in]` weights, row-major; each row sums to one. An error where an
-/// attribute is not known, or an output lies outside of the input and would be
-/// made up.
+/// Refuses attributes of other values than the reference knows.
+absl::Status checkKnown(const Resampling &how);
+
+/// `[out, in]` weights, row-major; each row sums to one. An error where they
+/// are very many.
 absl::StatusOr<std::vector<double>> weightsOf(const Resampling &how,
                                               const Resized &axis);
+
+/// The outputs that a crop takes from outside of the input: they have the value
+/// `extrapolation_value`, whatever their weights.
+std::vector<int64_t> madeUp(const Resampling &how, const Resized &axis);
 
 } // namespace gradus::onnx

@@ -119,6 +119,11 @@ Resampling samplingOf(const Node &node) {
   return how;
 }
 
+absl::Status judgeResize(const Node &node) {
+  absl::Status known = checkKnown(samplingOf(node));
+  return known.ok() ? known : node.error(known.message());
+}
+
 /// Which input each output takes, where it takes one alone.
 SmallVector<int64_t> picked(const std::vector<double> &weights,
                             const Resized &axis) {
@@ -152,6 +157,19 @@ Value multiplyAlong(const Building &b, Value input, int64_t axis,
   return b.permuted(b.shaped(product, shape), back);
 }
 
+/// `value` with the number at these places of the axis.
+Value overwritten(const Building &b, Value value, int64_t axis,
+                  const std::vector<int64_t> &places, double number) {
+  ArrayRef<int64_t> shape = tensorType(value).getShape();
+  Constant mask = zeros(b.builder.getI1Type(), {shape[axis]});
+  for (int64_t place : places)
+    mask.tensor.integers[place] = 1;
+  Value row =
+      arith::ConstantOp::create(b.builder, b.location, toAttribute(mask));
+  Value whole = broadcast(b.builder, b.location, row, shape, {axis});
+  return b.select(whole, b.number(number, value), value);
+}
+
 absl::Status resize(Importer &importer, const Node &node) {
   Building b(importer, node);
   GRADUS_ASSIGN_OR_RETURN(Value value, importer.value(node, 0));
@@ -172,11 +190,23 @@ absl::Status resize(Importer &importer, const Node &node) {
       value = multiplyAlong(b, value, axis, *weights, size.out);
     else
       return node.error("mode \"", how.mode, "\" is not supported on integers");
+    if (auto places = madeUp(how, size); !places.empty())
+      value = overwritten(b, value, axis, places,
+                          node.number("extrapolation_value", 0));
   }
   return importer.define(node, 0, value);
 }
 
-const Operator kOperators[] = {{"Resize", resize}, {"Upsample", resize}};
+const Operator kOperators[] = {
+    {"Resize",
+     {10, "X",
+      "computed `roi`, `scales`, `sizes`; "
+      "integers but in mode nearest",
+      judgeResize},
+     resize},
+    {"Upsample",
+     {6, "X", "computed `scales`; integers but in mode nearest", judgeResize},
+     resize}};
 
 } // namespace
 

@@ -73,12 +73,20 @@ absl::Status sequenceConstruct(Importer &importer, const Node &node) {
 }
 
 const Operator kOperators[] = {
-    {"SequenceEmpty", sequenceEmpty, nullptr, false},
-    {"SequenceInsert", sequenceInsert, nullptr, false},
-    {"SequenceErase", sequenceErase, nullptr, false},
-    {"SequenceLength", sequenceLength, nullptr, false},
-    {"SequenceAt", sequenceAt},
-    {"SequenceConstruct", sequenceConstruct, nullptr, false},
+    {"SequenceEmpty", {11}, sequenceEmpty, nullptr, false},
+    {"SequenceInsert",
+     {11, "input_sequence, tensor", "computed `position`"},
+     sequenceInsert,
+     nullptr,
+     false},
+    {"SequenceErase",
+     {11, "input_sequence", "computed `position`"},
+     sequenceErase,
+     nullptr,
+     false},
+    {"SequenceLength", {11}, sequenceLength, nullptr, false},
+    {"SequenceAt", {11, "input_sequence", "computed `position`"}, sequenceAt},
+    {"SequenceConstruct", {11, "inputs"}, sequenceConstruct, nullptr, false},
 };
 
 } // namespace

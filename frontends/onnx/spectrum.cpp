@@ -128,7 +128,11 @@ absl::Status dft(Importer &importer, const Node &node) {
   return importer.define(node, 0, b.permuted(b.shaped(result, shape), back));
 }
 
-const Operator kOperators[] = {{"DFT", dft}};
+const Operator kOperators[] = {
+    {"DFT",
+     {17, "input",
+      "computed `dft_length`, `axis`; transforms of very many elements"},
+     dft}};
 
 } // namespace
 

@@ -85,11 +85,11 @@ absl::Status normalization(Importer &importer, const Node &node) {
 }
 
 const Operator kOperators[] = {
-    {"Softmax", ofFloats<softmax<false>>},
-    {"LogSoftmax", ofFloats<softmax<true>>},
-    {"LayerNormalization", normalization<false>},
-    {"RMSNormalization", normalization<true>},
-    {"SimplifiedLayerNormalization", normalization<true>},
+    {"Softmax", {6, "input"}, ofFloats<softmax<false>>},
+    {"LogSoftmax", {6, "input"}, ofFloats<softmax<true>>},
+    {"LayerNormalization", {17, "X, Scale, B"}, normalization<false>},
+    {"RMSNormalization", {23, "X, scale"}, normalization<true>},
+    {"SimplifiedLayerNormalization", {6, "X, scale"}, normalization<true>},
 };
 
 } // namespace

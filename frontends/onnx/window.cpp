@@ -1,6 +1,7 @@
 // ONNX ops that slide a window: convolution and pooling.
 
 #include "frontends/onnx/building.h"
+#include "frontends/onnx/max_places.h"
 #include "frontends/onnx/operators.h"
 #include "frontends/onnx/size_limits.h"
 
@@ -53,6 +54,15 @@ void padToSame(Sliding &sliding, ArrayRef<int64_t> spatial, bool oddAtEnd) {
   }
 }
 
+absl::Status judgeWindow(const Node &node) {
+  std::string mode = node.text("auto_pad", "NOTSET");
+  if (mode == "NOTSET" || mode == "VALID" || mode == "SAME_UPPER" ||
+      mode == "SAME_LOWER")
+    return absl::OkStatus();
+  return node.error("auto_pad is \"", mode,
+                    "\", expected NOTSET, VALID, SAME_UPPER or SAME_LOWER");
+}
+
 absl::StatusOr<Sliding> readWindow(const Node &node, ArrayRef<int64_t> size,
                                    ArrayRef<int64_t> spatial) {
   size_t rank = spatial.size();
@@ -71,9 +81,6 @@ absl::StatusOr<Sliding> readWindow(const Node &node, ArrayRef<int64_t> size,
     padToSame(sliding, spatial, mode == "SAME_UPPER");
   else if (mode == "VALID")
     sliding.padsBegin = sliding.padsEnd = SmallVector<int64_t>(rank, 0);
-  else if (mode != "NOTSET")
-    return node.error("auto_pad is \"", mode,
-                      "\", expected NOTSET, VALID, SAME_UPPER or SAME_LOWER");
   return sliding;
 }
 
@@ -335,7 +342,6 @@ absl::StatusOr<Pool> readPool(Importer &importer, const Node &node) {
 }
 
 absl::Status maxPool(Importer &importer, const Node &node) {
-  importer.defineUnsupported(node, 1, "indices");
   GRADUS_ASSIGN_OR_RETURN(Pool pool, readPool(importer, node));
   Building b(importer, node);
   Type element = pool.result.getElementType(), real = b.builder.getF32Type();
@@ -348,6 +354,12 @@ absl::Status maxPool(Importer &importer, const Node &node) {
   auto op = MaxPoolOp::create(importer.builder, importer.location(node),
                               pool.result, indices, pool.input, s.size,
                               s.strides, s.padsBegin, s.padsEnd, s.dilations);
+  if (!node.output(1).empty()) {
+    Value places = placesOfMaxima(
+        b, op.getIndices(), s.window(), tensorType(pool.input).getShape(),
+        /*columnMajor=*/node.integer("storage_order", 0));
+    GRADUS_RETURN_IF_ERROR(importer.define(node, 1, places));
+  }
   return importer.define(
       node, 0, castTo(b, op.getResult(), element, false, b.isUnsigned()));
 }
@@ -472,9 +484,25 @@ absl::Status columnsToImage(Importer &importer, const Node &node) {
 }
 
 const Operator kOperators[] = {
-    {"Conv", ofFloats<conv>}, {"ConvTranspose", ofFloats<convTranspose>},
-    {"MaxPool", maxPool},     {"AveragePool", ofFloats<averagePool>},
-    {"LpPool", lpPool},       {"Col2Im", columnsToImage}};
+    {"Conv",
+     {6, "X, W, B", "more than 3 spatial axes", judgeWindow},
+     ofFloats<conv>},
+    {"ConvTranspose",
+     {6, "X, W, B",
+      "an `output_shape` beyond what fits without padding; `output_padding` "
+      "beyond strides and pads; more than 3 spatial axes",
+      judgeWindow},
+     ofFloats<convTranspose>},
+    {"MaxPool", {6, "X", "more than 3 spatial axes", judgeWindow}, maxPool},
+    {"AveragePool",
+     {6, "X", "more than 3 spatial axes", judgeWindow},
+     ofFloats<averagePool>},
+    {"LpPool", {6, "X", "more than 3 spatial axes", judgeWindow}, lpPool},
+    {"Col2Im",
+     {18, "input",
+      "computed `image_shape`, `block_shape`; integers; more than 3 image "
+      "axes"},
+     columnsToImage}};
 
 } // namespace
 

@@ -49,14 +49,23 @@ TEST(Einsum, RepeatsBehindAnEllipsis) {
   EXPECT_EQ(run("...ij,...jk->...ik", {{2, 1, 2}, {1, 2, 1}}), (Values{1, 3}));
 }
 
+TEST(Einsum, TakesDiagonals) {
+  EXPECT_EQ(run("ii->i", {{3, 3}}), (Values{0, 4, 8}));
+  EXPECT_EQ(run("ii", {{3, 3}}), (Values{12}));
+  EXPECT_EQ(run("ibi->bi", {{2, 2, 2}}), (Values{0, 5, 2, 7}));
+  EXPECT_EQ(run("iii->i", {{2, 2, 2}}), (Values{0, 7}));
+  EXPECT_EQ(run("...ii->...i", {{2, 2, 2}}), (Values{0, 3, 4, 7}));
+  EXPECT_EQ(run("ii,ij->j", {{2, 2}, {2, 2}}), (Values{6, 9}));
+}
+
 TEST(Einsum, TakesThreeInputs) {
   EXPECT_EQ(run("i,ij,j->", {{2}, {2, 2}, {2}}), (Values{3}));
 }
 
 TEST(Einsum, SaysWhatItCannotDo) {
-  EXPECT_EQ(import(einsum("ii->i", {{2, 2}})).error,
-            "node \"the Einsum\" (Einsum): \"ii\" takes a diagonal, which is "
-            "not supported");
+  EXPECT_EQ(
+      import(einsum("ii->i", {{2, 3}})).error,
+      "node \"the Einsum\" (Einsum): dimension 'i' has the sizes 2 and 3");
   EXPECT_EQ(import(einsum("ij->ik", {{2, 2}})).error,
             "node \"the Einsum\" (Einsum): its result has the dimension 'k', "
             "which no input has");

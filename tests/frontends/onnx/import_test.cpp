@@ -230,7 +230,7 @@ TEST(Import, StartsMissingWeightsByRule) {
   Imported model = import(withExternalWeight("absent.bin"), options);
   ASSERT_EQ(model.error, "");
   StateOp weight = model.program().getState("layer.weight");
-  EXPECT_EQ(weight.getInit()->getRule(), Initializer::kaiming_uniform);
+  EXPECT_EQ(weight.getInit()->getRule(), Initializer::uniform);
   EXPECT_FALSE(weight.getValue());
   EXPECT_TRUE(model.program()
                   .getState("layer.bias")
@@ -240,8 +240,9 @@ TEST(Import, StartsMissingWeightsByRule) {
 TEST(Import, NamesTheMissingFileAndItsTensors) {
   EXPECT_EQ(import(withExternalWeight("absent.bin"), oneSample()).error,
             "its data file \"absent.bin\" is missing; it holds 1 tensor "
-            "(layer.weight). Put it beside the model, or "
-            "start from random weights with --initialize pytorch");
+            "(layer.weight). Put it beside the model, or start anew with "
+            "--initialize pytorch (each weight as PyTorch's layer of its kind) "
+            "or another of kaiming_uniform, xavier_uniform, normal, zeros");
 }
 
 TEST(Import, NamesNoMoreThanAFewOfMany) {
@@ -316,6 +317,49 @@ static SmallModel everythingAtOnce() {
   return model.output("d");
 }
 
+/// Three problems, each behind the other, and a node that has none of its own.
+static SmallModel chainOfProblems() {
+  return SmallModel()
+      .input("x", {2, 3})
+      .node("Magic", {"x"}, {"a"})
+      .node("Relu", {"a"}, {"b"})
+      .integers("pads", {4}, {0, 1, 0, 1})
+      .node("Pad", {"b", "pads"}, {"c"})
+      .with("mode", "magic")
+      .node("Wizardry", {"c"}, {"d"})
+      .output("d");
+}
+
+/// As exporters do, the file says what type a value has.
+static SmallModel statedChain() {
+  SmallModel model;
+  model.input("x", {2, 3})
+      .node("Magic", {"x"}, {"a"})
+      .input("a", {2, 5})
+      .floats("w", {4, 2}, std::vector<float>(8, 1))
+      .node("MatMul", {"a", "w"}, {"b"})
+      .output("b");
+  auto *stated = model.graph().mutable_input();
+  *model.graph().add_value_info() = stated->at(1);
+  stated->RemoveLast();
+  return model;
+}
+
+static SmallModel branchBehindAProblem() {
+  SmallModel model, branch;
+  branch.node("Magic", {"x"}, {"z"}).output("z");
+  branch.graph().mutable_node(0)->set_name("inner");
+  model.input("x", {1, 3})
+      .node("Magic", {"x"}, {"condition"})
+      .node("If", {"condition"}, {"y"})
+      .output("y");
+  auto &attribute = *model.graph().mutable_node(1)->add_attribute();
+  attribute.set_name("then_branch");
+  attribute.set_type(::onnx::AttributeProto::GRAPH);
+  *attribute.mutable_g() = branch.graph();
+  return model;
+}
+
 static SmallModel undefinedInput() {
   return SmallModel().input("x", {1}).node("Relu", {"z"}, {"y"}).output("y");
 }
@@ -384,6 +428,26 @@ static const Refusal refusals[] = {
      "  Magic (opset 20); node \"the Magic\"\n"
      "  ReduceSum (opset 20): axis 7 is out of range for rank 2; nodes \"the "
      "ReduceSum\", \"the ReduceSum\""},
+    {"AllOfAChain",
+     chainOfProblems,
+     {},
+     "uses what is not supported:\n"
+     "  Magic (opset 20); node \"the Magic\"\n"
+     "  Pad (opset 20): mode is \"magic\", which is not supported; node \"the "
+     "Pad\"\n"
+     "  Wizardry (opset 20); node \"the Wizardry\""},
+    {"AllOfAChainWhoseTypesAreStated",
+     statedChain,
+     {},
+     "uses what is not supported:\n"
+     "  Magic (opset 20); node \"the Magic\"\n"
+     "  MatMul (opset 20): shapes [2, 5] and [4, 2] do not multiply; node "
+     "\"the MatMul\""},
+    {"BranchesBehindAProblem",
+     branchBehindAProblem,
+     {},
+     "uses what is not supported:\n"
+     "  Magic (opset 20); nodes \"the Magic\", \"inner\""},
     {"UndefinedInput",
      undefinedInput,
      {},

@@ -70,3 +70,24 @@ TEST(Inventory, ListsWhatBranchesHold) {
       found->parameters,
       (std::vector<std::string>{"outer.bias 2xf32", "inner.weight 3x2xf32"}));
 }
+
+TEST(Inventory, KnowsModelsWithoutSizes) {
+  gradus::testing::SmallModel model;
+  model.input("x", {-1, 3})
+      .floats("w", {3, 2}, std::vector<float>(6, 1))
+      .node("MatMul", {"x", "w"}, {"a"})
+      .node("Magic", {"a"}, {"y"})
+      .output("y");
+  std::string path = model.write("open.onnx");
+  auto found = inventoryOfOnnx(path, {});
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_EQ(found->unknownSizes, std::vector<std::string>{"x.0"});
+  EXPECT_EQ(found->inputs, std::vector<std::string>{"x x.0x3xf32"});
+  EXPECT_EQ(found->parameterElements, 6);
+  EXPECT_EQ(found->unsupported, path +
+                                    ": uses what is not supported:\n"
+                                    "  Magic (opset 20); node \"the Magic\"");
+  ImportOptions options;
+  options.dims["x.0"] = 4;
+  EXPECT_TRUE(inventoryOfOnnx(path, options)->unknownSizes.empty());
+}

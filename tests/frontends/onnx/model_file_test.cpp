@@ -85,3 +85,11 @@ TEST(ModelFile, RefusesImpossibleShapes) {
             "tensor \"w\" has the impossible shape [1073741824, 1073741824, "
             "1073741824]");
 }
+
+TEST(ModelFile, KnowsWhichElementsItHasTypesFor) {
+  mlir::MLIRContext context;
+  for (int type = 0; type < 32; ++type)
+    EXPECT_EQ(gradus::onnx::hasElementType(type),
+              bool(gradus::onnx::elementType(type, context)))
+        << type;
+}

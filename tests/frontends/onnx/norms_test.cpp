@@ -46,6 +46,20 @@ TEST(Norms, DivideByThem) {
             std::string::npos);
 }
 
+TEST(Norms, OfWholeChannels) {
+  auto pooled = [](int64_t p) {
+    SmallModel model;
+    model.input("x", {1, 2, 2}).node("GlobalLpPool", {"x"}, {"y"});
+    model.with("p", p).output("y");
+    return evaluate(model, {tensor({1, 2, 2}, {3, -4, 0, 0})});
+  };
+  EXPECT_EQ(pooled(2).shape, (llvm::SmallVector<int64_t>{1, 2, 1}));
+  EXPECT_EQ(pooled(1).floats, (Values{7, 0}));
+  EXPECT_EQ(pooled(2).floats, (Values{5, 0}));
+  EXPECT_NEAR(pooled(3).floats[0], std::cbrt(91), 1e-6);
+  EXPECT_EQ(pooled(3).floats[1], 0);
+}
+
 /// Without axes nothing is summed, but each element is squared and the like.
 TEST(Norms, OfSingleElements) {
   auto each = [](const char *type) {

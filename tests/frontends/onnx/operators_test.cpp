@@ -30,3 +30,10 @@ TEST(Operators, CanDoSomething) {
           << op.name << " stands twice";
     }
 }
+
+TEST(Operators, AreListedByName) {
+  std::vector<const Operator *> all = allOperators();
+  ASSERT_GT(all.size(), 150u);
+  for (size_t i = 1; i < all.size(); ++i)
+    EXPECT_LT(std::string(all[i - 1]->name), all[i]->name);
+}

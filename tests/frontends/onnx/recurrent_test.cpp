@@ -55,16 +55,17 @@ static const Floats lw = {.1f, .2f, .3f, .4f}, lr = {.5f, -.6f, .7f, .8f},
                     lb = {.1f, 0, .2f, 0, 0, .3f, 0, -.1f};
 
 /// Outputs of the layer above and its last cell.
-static std::pair<Values, double> lstm(const Values &x) {
+static std::pair<Values, double> lstm(const Values &x, double clip = 1e9) {
   double h = 0, c = 0;
   Values outputs;
   for (double input : x) {
     auto gate = [&](int g) {
-      return lw[g] * input + lr[g] * h + lb[g] + lb[4 + g];
+      double sum = lw[g] * input + lr[g] * h + lb[g] + lb[4 + g];
+      return std::clamp(sum, -clip, clip);
     };
     double i = sigmoid(gate(0)), o = sigmoid(gate(1)), f = sigmoid(gate(2));
     c = f * c + i * std::tanh(gate(3));
-    h = o * std::tanh(c);
+    h = o * std::tanh(std::clamp(c, -clip, clip));
     outputs.push_back(h);
   }
   return {outputs, c};
@@ -129,6 +130,19 @@ TEST(Recurrent, RnnTakesItsActivation) {
   EXPECT_EQ(import(model.output("y")).error,
             "node \"the RNN\" (RNN): activation \"Softsign\" is not supported; "
             "Sigmoid, Tanh and Relu are");
+}
+
+/// What goes into an activation, the cell's state included.
+TEST(Recurrent, ClipsBeforeActivations) {
+  SmallModel model = layer("LSTM", 3, lw, lr, lb);
+  model.withNumber("clip", 0.25f);
+  auto [outputs, cell] = lstm({1, -2, 3}, 0.25);
+  expectEqual(run(model, "y", {1, -2, 3}), outputs);
+  expectEqual(run(model, "c", {1, -2, 3}), {cell});
+  SmallModel plain = layer("RNN", 2, {1}, {2}, {0, .5f});
+  plain.withNumber("clip", 1);
+  expectEqual(run(plain, "y", {1, -2}),
+              {std::tanh(1), std::tanh(2 * std::tanh(1) - 1.5)});
 }
 
 TEST(Recurrent, SaysWhichShapeIsWrong) {

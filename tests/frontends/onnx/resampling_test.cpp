@@ -47,9 +47,19 @@ TEST(Resampling, KeepsSums) {
 }
 
 TEST(Resampling, RefusesWhatItDoesNotKnow) {
-  EXPECT_EQ(gradus::onnx::weightsOf({.mode = "magic"}, {}).status().message(),
+  EXPECT_TRUE(gradus::onnx::checkKnown({}).ok());
+  EXPECT_EQ(gradus::onnx::checkKnown({.mode = "magic"}).message(),
             "mode \"magic\" is not supported");
-  EXPECT_EQ(
-      gradus::onnx::weightsOf({.coordinates = "magic"}, {}).status().message(),
-      "coordinate_transformation_mode \"magic\" is not supported");
+  EXPECT_EQ(gradus::onnx::checkKnown({.coordinates = "magic"}).message(),
+            "coordinate_transformation_mode \"magic\" is not supported");
+  EXPECT_EQ(gradus::onnx::checkKnown({.nearest = "magic"}).message(),
+            "nearest_mode \"magic\" is not supported");
+}
+
+/// Along 5 elements from -1 to 2 in units of the axis: -4, 0, 4, 8.
+TEST(Resampling, NamesWhatACropMakesUp) {
+  Resampling crop = {.coordinates = "tf_crop_and_resize"};
+  Resized axis = {.in = 5, .out = 4, .scale = 0.8, .roiStart = -1, .roiEnd = 2};
+  EXPECT_EQ(gradus::onnx::madeUp(crop, axis), (std::vector<int64_t>{0, 3}));
+  EXPECT_EQ(gradus::onnx::madeUp({}, axis), std::vector<int64_t>());
 }

@@ -40,6 +40,24 @@ TEST(Resize, TakesSizesOfSomeAxes) {
   EXPECT_EQ(evaluate(model, {kImage}).floats, (Values{2, 3}));
 }
 
+/// From half an image before it to half behind: only the middle is there.
+TEST(Resize, MakesUpWhatACropTakesFromOutside) {
+  for (const char *mode : {"linear", "nearest"}) {
+    SmallModel model;
+    model.input("x", {1, 3})
+        .floats("roi", {4}, {0, -0.5f, 1, 1.5f})
+        .integers("sizes", {2}, {1, 5})
+        .node("Resize", {"x", "roi", "", "sizes"}, {"y"})
+        .with("coordinate_transformation_mode", "tf_crop_and_resize")
+        .with("mode", mode)
+        .withNumber("extrapolation_value", 9)
+        .output("y");
+    EXPECT_EQ(evaluate(model, {tensor({1, 3}, {1, 2, 3})}).floats,
+              (Values{9, 1, 2, 3, 9}))
+        << mode;
+  }
+}
+
 TEST(Resize, SaysWhatItLacks) {
   EXPECT_EQ(import(scaled("magic")).error,
             "node \"the Resize\" (Resize): mode \"magic\" is not supported");

@@ -4,6 +4,7 @@
 
 #include "frontends/onnx/import.h"
 #include "frontends/onnx/onnx.pb.h"
+#include "frontends/onnx/operators.h"
 
 #include "ir/evaluator.h"
 
@@ -58,10 +59,14 @@ public:
     return *this;
   }
 
-  /// A node called "the <type>" whose attributes follow.
+  /// A node called "the <type>" whose attributes follow. The model gets an
+  /// opset that has the op, unless setOpset follows.
   SmallModel &node(const std::string &type,
                    const std::vector<std::string> &inputs,
                    const std::vector<std::string> &outputs) {
+    const onnx::Operator *op = onnx::findOperator(type);
+    if (op && op->support.since > proto_.opset_import(0).version())
+      setOpset(op->support.since);
     ::onnx::NodeProto &node = *graph().add_node();
     node.set_op_type(type);
     node.set_name("the " + type);

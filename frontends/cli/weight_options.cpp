@@ -1,0 +1,39 @@
+// One place for the commands that read models.
+
+#include "frontends/cli/weight_options.h"
+
+#include "frontends/cli/failure.h"
+
+using namespace gradus::runtime;
+
+namespace gradus::cli {
+
+void addWeightOptions(CLI::App &command, compiler::Request &request) {
+  command.add_option("--weights", request.weightsFile,
+                     "Initial weights by name (.safetensors)");
+  CLI::Option *initialize =
+      command
+          .add_option("--initialize", request.initialize,
+                      "Rule for weights whose data file is missing: pytorch "
+                      "(as its layers of their kind), kaiming_uniform, "
+                      "xavier_uniform, normal or zeros")
+          ->expected(0, 1); // None is told below, in better words.
+  command.parse_complete_callback([initialize, &request] {
+    if (initialize->count() && request.initialize.empty())
+      throw badInput(
+          "--initialize needs a rule: pytorch (as layers start "
+          "there), kaiming_uniform, xavier_uniform, normal or zeros");
+  });
+}
+
+std::optional<Safetensors> openWeights(compiler::Request &request) {
+  if (request.weightsFile.empty())
+    return {};
+  Safetensors file = take(Safetensors::open(request.weightsFile));
+  for (const NamedTensor &tensor : file.tensors())
+    request.weights.push_back({tensor.name, nameOf(tensor.type.dtype),
+                               tensor.type.shape, tensor.data});
+  return file;
+}
+
+} // namespace gradus::cli

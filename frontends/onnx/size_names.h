@@ -1,0 +1,19 @@
+// How users call the sizes that a model leaves open: `--dim NAME=32`.
+#pragma once
+
+#include "frontends/message.h"
+#include "frontends/onnx/onnx.pb.h"
+
+namespace gradus::onnx {
+
+/// The size's own name, or `<input>.<axis>`; empty where the size is known.
+inline std::string
+sizeName(const ::onnx::TensorShapeProto::Dimension &dimension,
+         const std::string &input, size_t axis) {
+  if (dimension.has_dim_value() && dimension.dim_value() > 0)
+    return "";
+  return dimension.dim_param().empty() ? message(input, ".", axis)
+                                       : dimension.dim_param();
+}
+
+} // namespace gradus::onnx

@@ -1,0 +1,30 @@
+// Read off the importer's own table.
+
+#include "frontends/onnx/supported_ops.h"
+
+#include "frontends/onnx/operators.h"
+
+namespace gradus {
+
+/// What cannot be built of values takes constants alone.
+static std::string refusedBy(const onnx::Operator &op) {
+  std::string words = op.support.refused;
+  if (!op.build)
+    words = "computed inputs" + (words.empty() ? "" : "; " + words);
+  return words;
+}
+
+std::vector<SupportedOp> supportedOps() {
+  std::vector<SupportedOp> all;
+  for (const onnx::Operator *op : onnx::allOperators())
+    all.push_back({op->name,
+                   op->support.since,
+                   onnx::kNewestOpset,
+                   op->support.gradient,
+                   refusedBy(*op),
+                   {"cpu"}}); // They become ops of the graph, whose devices
+                              // are those of code generation.
+  return all;
+}
+
+} // namespace gradus
