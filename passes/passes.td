@@ -915,6 +915,44 @@ def ExpandGuards : GradusPass<"expand-guards"> {
   }];
 }
 
+def RecognizeGelu : GradusPass<"recognize-gelu"> {
+  let summary = "Makes gelu of the products that exporters write for it";
+  let description = [{
+    `0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))` and
+    `0.5 x (1 + erf(x / sqrt(2)))` become `gradus.gelu`, whichever way round
+    their products are written; numbers may differ by a ten thousandth.
+
+    Before:
+
+    ```mlir
+    gradus.program @p {
+      gradus.graph @predict(%x: tensor<4xf32>) -> (y: tensor<4xf32>) {
+        %root = arith.constant dense<1.41421354> : tensor<4xf32>
+        %one = arith.constant dense<1.0> : tensor<4xf32>
+        %half = arith.constant dense<0.5> : tensor<4xf32>
+        %0 = arith.divf %x, %root : tensor<4xf32>
+        %1 = math.erf %0 : tensor<4xf32>
+        %2 = arith.addf %1, %one : tensor<4xf32>
+        %3 = arith.mulf %x, %2 : tensor<4xf32>
+        %y = arith.mulf %3, %half : tensor<4xf32>
+        gradus.return %y : tensor<4xf32>
+      }
+    }
+    ```
+
+    After:
+
+    ```mlir
+    gradus.program @p {
+      gradus.graph @predict(%x: tensor<4xf32>) -> (y: tensor<4xf32>) {
+        %y = gradus.gelu %x : tensor<4xf32>
+        gradus.return %y : tensor<4xf32>
+      }
+    }
+    ```
+  }];
+}
+
 def StoreRoundedWeights : GradusPass<"store-rounded-weights"> {
   let summary = "Keeps the 16-bit copies of weights that a step computes with";
   let description = [{

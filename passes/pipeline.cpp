@@ -36,6 +36,8 @@ const Stage stages[] = {
        program.addPass(createFcToFn());
        // Before gradients, which then need no probabilities of the forward.
        program.addPass(createRecognizeAttention());
+       // One op is kept by its input alone, which may be narrow.
+       program.addPass(createRecognizeGelu());
        // Transposes that undo each other go.
        program.addPass(createCanonicalizerPass());
        // Whole ops tell best what may be rounded; gradients follow the types.

@@ -4,10 +4,9 @@
 // probabilities of the forward pass, so nothing keeps them.
 
 #include "ir/attention_sizes.h"
-#include "passes/passes.h"
-
-#include "mlir/IR/Matchers.h"
 #include "mlir/IR/Remarks.h"
+#include "passes/factors.h"
+#include "passes/passes.h"
 
 namespace gradus {
 #define GEN_PASS_DEF_RECOGNIZEATTENTION
@@ -20,15 +19,6 @@ using namespace mlir;
 constexpr double kHides = -1e30;
 
 //===-- constants ---------------------------------------------------------===//
-
-/// The one number that a value is everywhere.
-std::optional<double> numberOf(Value value) {
-  DenseElementsAttr elements;
-  if (!matchPattern(value, m_Constant(&elements)) || !elements.isSplat() ||
-      !isa<FloatType>(elements.getElementType()))
-    return std::nullopt;
-  return elements.getSplatValue<APFloat>().convertToDouble();
-}
 
 /// Whether element e of a constant mask leaves a key as it is, or hides it;
 /// neither for other numbers.
@@ -52,25 +42,6 @@ bool isCausal(Value mask) {
     if (leaves(elements, e) != (e % keys <= e / keys % queries))
       return false;
   return true;
-}
-
-//===-- factors -----------------------------------------------------------===//
-
-/// Takes a factor or divisor that is one number off a value.
-Value withoutFactors(Value value, double &scale) {
-  for (;;) {
-    auto product = value.getDefiningOp<arith::MulFOp>();
-    auto quotient = value.getDefiningOp<arith::DivFOp>();
-    if (!product && !quotient)
-      return value;
-    Operation *op = value.getDefiningOp();
-    auto left = product ? numberOf(op->getOperand(0)) : std::nullopt,
-         right = numberOf(op->getOperand(1));
-    if (!left && !right)
-      return value;
-    scale = product ? scale * (right ? *right : *left) : scale / *right;
-    value = op->getOperand(right ? 0 : 1);
-  }
 }
 
 //===-- the pattern -------------------------------------------------------===//
