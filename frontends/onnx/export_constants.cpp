@@ -25,6 +25,21 @@ bool isTorchExport(const GraphProto &graph) {
   });
 }
 
+bool isScalarParameter(ModelFile &file, const TensorProto &tensor) {
+  // Names of tensors that torch.export lifts out of code: torch.tensor(2.5).
+  static const llvm::Regex lifted("^(c_)?_?(lifted_)?(tensor|custom_obj)_");
+  static const llvm::Regex member("^[A-Za-z_][A-Za-z0-9_]*$");
+  StringRef name = tensor.name();
+  if (tensor.dims_size() > 0 || file.model().producer_name() != "pytorch" ||
+      !member.match(name) || lifted.match(name) || isMadeUp(name))
+    return false;
+  // Optimizing makes initializers of all constants, under names of all kinds.
+  return !isTorchExport(file.graph()) ||
+         llvm::any_of(file.graph().node(), [](const NodeProto &node) {
+           return node.op_type() == "Constant";
+         });
+}
+
 bool holdsOneValue(ModelFile &file, const TensorProto &tensor) {
   std::string storage;
   absl::StatusOr<StringRef> bytes = file.floatBytes(tensor, storage);

@@ -24,4 +24,9 @@ bool holdsOneValue(ModelFile &file, const ::onnx::TensorProto &tensor);
 /// kernels and vectors of channels, which are made of parameters.
 std::set<std::string> exportConstants(ModelFile &file);
 
+/// Whether a scalar is a member of the exported module itself (`logit_scale`).
+/// Names of members of modules inside have a dot; of others we believe only
+/// files of PyTorch's whose constants stand in nodes.
+bool isScalarParameter(ModelFile &file, const ::onnx::TensorProto &tensor);
+
 } // namespace gradus::onnx

@@ -58,7 +58,8 @@ Location Importer::location(const Node &node) const {
 /// Floats that may be trained are states; the rest is constant.
 bool Importer::isState(const TensorProto &tensor, Type element) const {
   return isa<FloatType>(element) &&
-         mayBeTrained(tensor.name(), tensor.dims_size(), options_.trainable) &&
+         (mayBeTrained(tensor.name(), tensor.dims_size(), options_.trainable) ||
+          isScalarParameter(file_, tensor)) &&
          (!exportConstants_.count(tensor.name()) ||
           isNamed(options_.trainable, tensor.name()));
 }

@@ -150,9 +150,10 @@ ModelInventory inventoryOf(ModelFile &file, const ImportOptions &options) {
       kept.insert(constant);
   for (const ::onnx::TensorProto *each : file.initializers()) {
     const ::onnx::TensorProto &tensor = *each;
-    if (!isFloat(tensor) ||
-        !mayBeTrained(tensor.name(), tensor.dims_size(), options.trainable) ||
-        !used.count(tensor.name()))
+    bool mayBe =
+        mayBeTrained(tensor.name(), tensor.dims_size(), options.trainable) ||
+        isScalarParameter(file, tensor);
+    if (!isFloat(tensor) || !mayBe || !used.count(tensor.name()))
       continue;
     bool trained = matchesAny(options.trainable, tensor.name()) &&
                    !matchesAny(options.fixed, tensor.name()) &&

@@ -201,6 +201,20 @@ class GroupNorms(nn.Module):
         return self.rows(self.groups(image))
 
 
+class Tempered(nn.Module):
+    """Scalars of the module itself and of one inside, beside numbers of the code."""
+
+    def __init__(self):
+        super().__init__()
+        self.logit_scale = nn.Parameter(torch.tensor(1.5))
+        self.body, self.act = nn.Linear(6, 4), nn.PReLU()
+        self.body.gain = nn.Parameter(torch.tensor(2.0))
+
+    def forward(self, x):
+        x = self.act(self.body(x) * self.body.gain) * 0.5 + torch.tensor(0.25)
+        return torch.clamp(x, -5, 5) * self.logit_scale.exp()
+
+
 def strip(path):
     model = onnx.load(path)
     for part in [model, model.graph, *model.graph.node, *model.graph.initializer, *model.graph.input, *model.graph.output,
@@ -248,6 +262,11 @@ def main():
     training = {"dynamo": False, "training": torch.onnx.TrainingMode.TRAINING}
     export("dropping_old", Dropping(), rows, opset_version=11, **training)
     export("group_norms_default", GroupNorms(), torch.randn(2, 4, 3, 3), dynamo=True)
+    torch.manual_seed(2)
+    tempered = Tempered()
+    export("tempered_whole", tempered, rows, dynamo=True, optimize=False)
+    export("tempered_default", tempered, rows, dynamo=True)
+    export("tempered_script", tempered.eval(), rows, **script)
 
 
 if __name__ == "__main__":

@@ -53,3 +53,25 @@ TEST(ExportConstants, AreTrainedWhereThePatternNamesThem) {
   options.fixed = {"val_68"};
   EXPECT_EQ(import(exported("attending_default"), options).error, "");
 }
+
+/// Scalars of the module itself count where the file shows them as they were.
+TEST(ExportConstants, AreNoScalarsOfModules) {
+  auto parametersOf = [](const char *name) {
+    auto found = inventoryOfOnnx(exported(name), {});
+    EXPECT_TRUE(found.ok()) << found.status();
+    return std::set<std::string>(found->parameters.begin(),
+                                 found->parameters.end());
+  };
+  Names whole = {"logit_scale f32", "body.weight 4x6xf32", "body.bias 4xf32",
+                 "body.gain f32", "act.weight 1xf32"};
+  EXPECT_EQ(parametersOf("tempered_whole"), whole);
+  EXPECT_EQ(parametersOf("tempered_script"), whole);
+  EXPECT_EQ(parametersOf("tempered_default").count("exp f32"), 0u);
+  for (const char *name : {"tempered_whole", "tempered_script"}) {
+    Imported model = import(exported(name));
+    ASSERT_EQ(model.error, "");
+    EXPECT_TRUE(model.program().getState("logit_scale")) << name;
+    EXPECT_TRUE(model.program().getState("body.gain")) << name;
+    EXPECT_FALSE(model.program().getState("lifted_tensor_0")) << name;
+  }
+}
