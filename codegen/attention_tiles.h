@@ -18,7 +18,8 @@ struct AttentionTiles {
 
   AttentionTiles(const AttentionSizes &sizes, bool causal, bool ofKeys) {
     constexpr int64_t mostScores = 128 * 1024, mostBlocks = 8;
-    int64_t blocks = llvm::divideCeil(sizes.queries * sizes.keys, mostScores);
+    int64_t blocks = std::max<int64_t>(
+        1, llvm::divideCeil(sizes.queries * sizes.keys, mostScores));
     if (causal)
       blocks = std::max(blocks, std::clamp<int64_t>(sizes.queries / 64, 1, 4));
     rows = llvm::divideCeil(sizes.queries, blocks);

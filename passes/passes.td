@@ -72,7 +72,8 @@ def RecognizeAttention : GradusPass<"recognize-attention"> {
     * Factors of q, k^T and the scores, and divisors of the scores, that are one
       number make the scale.
     * What is added to the scores is the mask, before it is broadcast; so is a
-      choice between a score and -inf. A constant that hides from each query
+      choice between a score and -inf, or, if it is known to leave each query a
+      key, a number less than -1e9. A constant that hides from each query
       the keys behind it, and nothing else, is `causal`.
     * A choice of 0 where the softmax is NaN, as newer exporters write it for
       queries that see no key, goes: the op gives such queries zeros.

@@ -15,8 +15,9 @@ namespace gradus {
 namespace {
 using namespace mlir;
 
-/// Less than any score: what is added to hide a key where -inf is not.
-constexpr double kHides = -1e30;
+/// Less than any score: what is added to hide a key where -inf is not, and what
+/// stands in the place of its score.
+constexpr double kHides = -1e30, kStandsForNone = -1e9;
 
 //===-- constants ---------------------------------------------------------===//
 
@@ -32,15 +33,39 @@ std::optional<bool> leaves(DenseElementsAttr mask, int64_t element) {
 }
 
 /// Whether a mask hides from each query the keys behind it and nothing else.
-bool isCausal(Value mask) {
+/// One that `hides` is true where others are false.
+bool isCausal(Value mask, bool hides) {
   DenseElementsAttr elements;
   ArrayRef<int64_t> shape = tensorType(mask).getShape();
   int64_t queries = shape[2], keys = shape[3];
   if (!matchPattern(mask, m_Constant(&elements)) || queries < 2 || keys < 2)
     return false;
   for (int64_t e = 0; e < elements.getNumElements(); ++e)
-    if (leaves(elements, e) != (e % keys <= e / keys % queries))
+    if (leaves(elements, e) != ((e % keys <= e / keys % queries) != hides))
       return false;
+  return true;
+}
+
+/// Whether a mask of truth values is known to leave each query a key.
+bool leavesAll(Value mask, bool hides) {
+  auto repeated = mask.getDefiningOp<BroadcastOp>();
+  int64_t last = tensorType(mask).getRank() - 1;
+  if (repeated && (repeated.getDimensions().empty() ||
+                   repeated.getDimensions().back() != last))
+    return false;
+  DenseElementsAttr elements;
+  if (!matchPattern(repeated ? repeated.getInput() : mask,
+                    m_Constant(&elements)))
+    return false;
+  int64_t keys = elements.getType().getShape().back(), seen = 0;
+  for (auto [e, value] : llvm::enumerate(elements.getValues<bool>())) {
+    seen += value != hides;
+    if (int64_t(e) % keys != keys - 1)
+      continue;
+    if (seen == 0)
+      return false;
+    seen = 0;
+  }
   return true;
 }
 
@@ -109,18 +134,25 @@ private:
     return select.getFalseValue();
   }
 
-  /// Takes what is added, or a choice between a score and -inf, off the scores.
+  /// Takes what is added, or a choice between a score and what stands for none,
+  /// off the scores.
   void takeMask(Value &scores) {
     if (auto add = scores.getDefiningOp<arith::AddFOp>()) {
       bool isLeft = isProduct(add.getLhs());
       mask_ = isLeft ? add.getRhs() : add.getLhs();
       scores = isLeft ? add.getLhs() : add.getRhs();
     } else if (auto select = scores.getDefiningOp<arith::SelectOp>()) {
-      auto fill = numberOf(select.getFalseValue());
-      if (!fill || *fill != -std::numeric_limits<double>::infinity())
+      hides_ = numberOf(select.getTrueValue()).has_value();
+      auto fill =
+          numberOf(hides_ ? select.getTrueValue() : select.getFalseValue());
+      bool isNone = fill == -std::numeric_limits<double>::infinity();
+      // A query all of whose scores are one number has the mean of all values.
+      bool isAsGood = fill && *fill <= kStandsForNone &&
+                      leavesAll(select.getCondition(), hides_);
+      if (!isNone && !isAsGood)
         return;
       mask_ = select.getCondition();
-      scores = select.getTrueValue();
+      scores = hides_ ? select.getFalseValue() : select.getTrueValue();
     }
   }
 
@@ -154,6 +186,7 @@ private:
 
   MatmulOp last_, first_;
   Value mask_;
+  bool hides_ = false; // where the mask is true
   FloatAttr dropout_;
   double scale_ = 1;
 };
@@ -218,7 +251,10 @@ void Pattern::replace() {
                                        ? lastExchanged(builder, last_.getB())
                                        : last_.getB());
   Value mask = mask_ ? this->mask(builder) : Value();
-  bool causal = mask && isCausal(mask);
+  bool causal = mask && isCausal(mask, hides_);
+  if (hides_ && !causal)
+    mask = arith::XOrIOp::create(builder, mask.getLoc(), mask,
+                                 splatLike(builder, mask, 1));
   AttentionSizes sizes(query, value);
   RankedTensorType type = tensorType(query);
   auto attention = AttentionOp::create(

@@ -78,6 +78,72 @@ gradus.program @window {
   }
 }
 
+// A mask that says what is hidden, as `masked_fill` has it.
+// CHECK-LABEL: gradus.program @filled
+// CHECK:         gradus.attention %q, %q, %q causal {scale
+gradus.program @filled {
+  gradus.graph @predict(%q: tensor<2x1x3x8xf32>) -> (y: tensor<2x1x3x8xf32>) {
+    %none = arith.constant dense<0xFF800000> : tensor<2x1x3x3xf32>
+    %m = arith.constant dense<[[false, true, true], [false, false, true], [false, false, false]]> : tensor<3x3xi1>
+    %m4 = gradus.broadcast %m dims [2, 3] : tensor<3x3xi1> -> tensor<2x1x3x3xi1>
+    %0 = gradus.matmul %q, %q transposed : tensor<2x1x3x8xf32>, tensor<2x1x3x8xf32> -> tensor<2x1x3x3xf32>
+    %1 = arith.select %m4, %none, %0 : tensor<2x1x3x3xi1>, tensor<2x1x3x3xf32>
+    %2 = gradus.softmax %1 axis 3 : tensor<2x1x3x3xf32>
+    %y = gradus.matmul %2, %q : tensor<2x1x3x3xf32>, tensor<2x1x3x8xf32> -> tensor<2x1x3x8xf32>
+    gradus.return %y : tensor<2x1x3x8xf32>
+  }
+}
+
+// One of the input's is turned round.
+// CHECK-LABEL: gradus.program @filled_by_input
+// CHECK:         %[[SHOWN:.*]] = arith.xori
+// CHECK:         gradus.attention %q, %q, %q mask %[[SHOWN]] {scale
+gradus.program @filled_by_input {
+  gradus.graph @predict(%q: tensor<2x1x3x8xf32>, %m: tensor<3x3xi1>) -> (y: tensor<2x1x3x8xf32>) {
+    %none = arith.constant dense<0xFF800000> : tensor<2x1x3x3xf32>
+    %m4 = gradus.broadcast %m dims [2, 3] : tensor<3x3xi1> -> tensor<2x1x3x3xi1>
+    %0 = gradus.matmul %q, %q transposed : tensor<2x1x3x8xf32>, tensor<2x1x3x8xf32> -> tensor<2x1x3x3xf32>
+    %1 = arith.select %m4, %none, %0 : tensor<2x1x3x3xi1>, tensor<2x1x3x3xf32>
+    %2 = gradus.softmax %1 axis 3 : tensor<2x1x3x3xf32>
+    %y = gradus.matmul %2, %q : tensor<2x1x3x3xf32>, tensor<2x1x3x8xf32> -> tensor<2x1x3x8xf32>
+    gradus.return %y : tensor<2x1x3x8xf32>
+  }
+}
+
+// A large negative number stands for none as well, where each query sees a key:
+// the probabilities of those that it hides are 0.
+// CHECK-LABEL: gradus.program @filled_with_a_number
+// CHECK:         gradus.attention %q, %q, %q causal {scale
+gradus.program @filled_with_a_number {
+  gradus.graph @predict(%q: tensor<2x1x3x8xf32>) -> (y: tensor<2x1x3x8xf32>) {
+    %none = arith.constant dense<-1.0e+09> : tensor<2x1x3x3xf32>
+    %m = arith.constant dense<[[true, false, false], [true, true, false], [true, true, true]]> : tensor<3x3xi1>
+    %m4 = gradus.broadcast %m dims [2, 3] : tensor<3x3xi1> -> tensor<2x1x3x3xi1>
+    %0 = gradus.matmul %q, %q transposed : tensor<2x1x3x8xf32>, tensor<2x1x3x8xf32> -> tensor<2x1x3x3xf32>
+    %1 = arith.select %m4, %0, %none : tensor<2x1x3x3xi1>, tensor<2x1x3x3xf32>
+    %2 = gradus.softmax %1 axis 3 : tensor<2x1x3x3xf32>
+    %y = gradus.matmul %2, %q : tensor<2x1x3x3xf32>, tensor<2x1x3x8xf32> -> tensor<2x1x3x8xf32>
+    gradus.return %y : tensor<2x1x3x8xf32>
+  }
+}
+
+// A query that sees none has the mean of all values by that number, and zeros by
+// the op.
+// CHECK-LABEL: gradus.program @alone
+// CHECK-NOT:     gradus.attention
+gradus.program @alone {
+  gradus.graph @predict(%q: tensor<2x1x3x8xf32>) -> (y: tensor<2x1x3x8xf32>) {
+    %none = arith.constant dense<-1.0e+09> : tensor<2x1x3x3xf32>
+    %m = arith.constant dense<[[true, false, false], [false, false, false], [true, true, true]]> : tensor<3x3xi1>
+    %m4 = gradus.broadcast %m dims [2, 3] : tensor<3x3xi1> -> tensor<2x1x3x3xi1>
+    %0 = gradus.matmul %q, %q transposed : tensor<2x1x3x8xf32>, tensor<2x1x3x8xf32> -> tensor<2x1x3x3xf32>
+    %1 = arith.select %m4, %0, %none : tensor<2x1x3x3xi1>, tensor<2x1x3x3xf32>
+    %2 = gradus.softmax %1 axis 3 : tensor<2x1x3x3xf32>
+    %y = gradus.matmul %2, %q : tensor<2x1x3x3xf32>, tensor<2x1x3x8xf32> -> tensor<2x1x3x8xf32>
+    gradus.return %y : tensor<2x1x3x8xf32>
+  }
+}
+
 // What drops probabilities becomes a part of it.
 // CHECK-LABEL: gradus.program @dropping
 // CHECK:         gradus.attention %q, %q, %q {dropout = 1.000000e-01 : f64, scale = 1.000000e+00 : f64}
