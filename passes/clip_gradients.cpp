@@ -7,6 +7,7 @@
 #include "passes/passes.h"
 #include "passes/recipe.h"
 #include "passes/state.h"
+#include "passes/train_graphs.h"
 
 #include "mlir/IR/Remarks.h"
 
@@ -39,14 +40,15 @@ struct ClipGradientsPass : impl::ClipGradientsBase<ClipGradientsPass> {
 
   void runOnOperation() override {
     RecipeObject recipe = recipeOf(getOperation());
-    GraphOp train = getOperation().getGraph("train");
-    if (!train || !recipe.has("clip"))
+    if (!recipe.has("clip"))
       return;
-    auto range = train.getBody().front().getOps<ParameterUpdate>();
-    SmallVector<ParameterUpdate> updates(range.begin(), range.end());
     ErrorWatch watch(&getContext());
-    if (!updates.empty())
-      clip(train, updates, recipe.object("clip"));
+    for (GraphOp train : trainGraphs(getOperation())) {
+      auto range = train.getBody().front().getOps<ParameterUpdate>();
+      SmallVector<ParameterUpdate> updates(range.begin(), range.end());
+      if (!updates.empty())
+        clip(train, updates, recipe.object("clip"));
+    }
     if (watch.sawError())
       signalPassFailure();
   }

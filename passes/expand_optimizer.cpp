@@ -7,6 +7,7 @@
 #include "passes/optimizers/optimizer.h"
 #include "passes/passes.h"
 #include "passes/state.h"
+#include "passes/train_graphs.h"
 
 #include "mlir/IR/Remarks.h"
 
@@ -28,9 +29,11 @@ struct ExpandOptimizerPass : impl::ExpandOptimizerBase<ExpandOptimizerPass> {
   using Base::Base;
 
   void runOnOperation() override {
-    GraphOp train = getOperation().getGraph("train");
-    if (!train)
-      return;
+    for (GraphOp train : trainGraphs(getOperation()))
+      visit(train);
+  }
+
+  void visit(GraphOp train) {
     auto range = train.getBody().front().getOps<ParameterUpdate>();
     SmallVector<ParameterUpdate> updates(range.begin(), range.end());
     ErrorWatch watch(&getContext());
@@ -45,6 +48,8 @@ struct ExpandOptimizerPass : impl::ExpandOptimizerBase<ExpandOptimizerPass> {
     FailureOr<Shared> shared = readShared(builder, train.getLoc());
     if (failed(shared))
       return failure();
+    if (train.getSymName() == "train") // once for all variants
+      shared->groups.warnOfUnused();
     for (ParameterUpdate update : updates)
       if (failed(expand(update, *shared)))
         return failure();
@@ -58,7 +63,6 @@ struct ExpandOptimizerPass : impl::ExpandOptimizerBase<ExpandOptimizerPass> {
     auto clock = readClock(builder, loc, getOperation());
     if (failed(groups) || failed(clock))
       return failure();
-    groups->warnOfUnused();
     auto schedules =
         Schedules::read(Arithmetic(builder, loc), getOperation(), clock->step);
     if (failed(schedules))

@@ -7,6 +7,7 @@
 #include "passes/arithmetic.h"
 #include "passes/passes.h"
 #include "passes/recipe.h"
+#include "passes/train_graphs.h"
 #include "passes/weight_axes.h"
 
 #include "mlir/IR/Remarks.h"
@@ -60,17 +61,17 @@ struct GradientCentralizationPass
 
   void runOnOperation() override {
     RecipeObject recipe = recipeOf(getOperation());
-    GraphOp train = getOperation().getGraph("train");
-    if (!train || !recipe.has("gradient_centralization"))
+    if (!recipe.has("gradient_centralization"))
       return;
     ErrorWatch watch(&getContext());
     Wish wish(recipe);
     if (!placement.empty() && wish.placement != placement.getValue())
       return;
     GraphOp model = getOperation().getGraph("predict");
-    for (auto update : train.getBody().front().getOps<ParameterUpdate>())
-      if (!update->hasAttr(kCentered))
-        visit(update, model ? model : train, wish);
+    for (GraphOp train : trainGraphs(getOperation()))
+      for (auto update : train.getBody().front().getOps<ParameterUpdate>())
+        if (!update->hasAttr(kCentered))
+          visit(update, model ? model : train, wish);
     if (watch.sawError())
       signalPassFailure();
   }

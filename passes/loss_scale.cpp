@@ -10,6 +10,7 @@
 #include "passes/clock.h"
 #include "passes/passes.h"
 #include "passes/state.h"
+#include "passes/train_graphs.h"
 
 #include "mlir/IR/Remarks.h"
 
@@ -48,10 +49,14 @@ struct LossScalePass : impl::LossScaleBase<LossScalePass> {
   using Base::Base;
 
   void runOnOperation() override {
-    GraphOp train = getOperation().getGraph("train");
-    if (!train || !skipsSteps(recipeOf(getOperation())) ||
-        !train.getBody().front().getOps<GuardOp>().empty())
+    if (!skipsSteps(recipeOf(getOperation())))
       return;
+    for (GraphOp train : trainGraphs(getOperation()))
+      if (train.getBody().front().getOps<GuardOp>().empty())
+        visit(train);
+  }
+
+  void visit(GraphOp train) {
     auto range = train.getBody().front().getOps<ParameterUpdate>();
     SmallVector<ParameterUpdate> updates(range.begin(), range.end());
     ErrorWatch watch(&getContext());

@@ -472,6 +472,80 @@ def Autodiff : GradusPass<"autodiff"> {
   }];
 }
 
+def GradientFreeze : GradusPass<"gradient-freeze"> {
+  let summary = "Lets a part of the steps train the last layers alone";
+  let description = [{
+    With `gradient_freeze` in the recipe, `@train` gets variants `@train_cut1`,
+    `@train_cut2`, ..., one for each of its `groups` but the first: each trains
+    the parameters from a later layer on. It is `@train` without the other
+    updates, so that nobody needs the backward pass of the layers before. All
+    variants share the optimizer's states, which those of frozen parameters
+    keep.
+
+    Which variant is next each step writes into the state
+    `gradient_freeze/cut`, by a table: with `type` 0 `p (groups - 1) / (1 - p)`
+    steps that train everything and then each variant in turn, with `type` 1
+    frozen steps wherever they are fewer than 1 - p of all, drawn by `seed`, cuts
+    near the beginning more often. `strategy` is a table of one's own.
+
+    Method: GradientFreeze of MindSpore's Boost; docs/methods/gradient_freeze.md.
+
+    Before:
+
+    ```mlir
+    gradus.program @p attributes {recipe = {gradient_freeze = {groups = 2 : i64, strategy = [0 : i64, 1 : i64]}}} {
+      gradus.state @v : tensor<4x4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.state @w : tensor<4x4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.graph @train(%g: tensor<4x4xf32>, %h: tensor<4x4xf32>) -> () {
+        gradus.update @v, %g : tensor<4x4xf32>
+        gradus.update @w, %h : tensor<4x4xf32>
+        gradus.return
+      }
+    }
+    ```
+
+    After:
+
+    ```mlir
+    gradus.program @p attributes {recipe = {gradient_freeze = {groups = 2 : i64, strategy = [0 : i64, 1 : i64]}}} {
+      gradus.state @v : tensor<4x4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.state @w : tensor<4x4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.state @step : tensor<i64> {role = #gradus.role<counter>, init = #gradus.init<zeros>}
+      gradus.state @"gradient_freeze/cut" : tensor<i64> {role = #gradus.role<counter>, init = #gradus.init<zeros>}
+      gradus.graph @train(%g: tensor<4x4xf32>, %h: tensor<4x4xf32>) -> () {
+        gradus.update @v, %g : tensor<4x4xf32>
+        gradus.update @w, %h : tensor<4x4xf32>
+        %step = gradus.read @step : tensor<i64>
+        %one = arith.constant dense<1> : tensor<i64>
+        %length = arith.constant dense<2> : tensor<i64>
+        %0 = arith.addi %step, %one : tensor<i64>
+        %1 = arith.remsi %0, %length : tensor<i64>
+        %table = arith.constant dense<[0, 1]> : tensor<2xi64>
+        %next = gradus.gather %table at %1 axis 0 : tensor<2xi64>, tensor<i64> -> tensor<i64>
+        gradus.write @"gradient_freeze/cut", %next : tensor<i64>
+        gradus.return
+      }
+      gradus.graph @train_cut1(%g: tensor<4x4xf32>, %h: tensor<4x4xf32>) -> () {
+        gradus.update @w, %h : tensor<4x4xf32>
+        %step = gradus.read @step : tensor<i64>
+        %one = arith.constant dense<1> : tensor<i64>
+        %length = arith.constant dense<2> : tensor<i64>
+        %0 = arith.addi %step, %one : tensor<i64>
+        %1 = arith.remsi %0, %length : tensor<i64>
+        %table = arith.constant dense<[0, 1]> : tensor<2xi64>
+        %next = gradus.gather %table at %1 axis 0 : tensor<2xi64>, tensor<i64> -> tensor<i64>
+        gradus.write @"gradient_freeze/cut", %next : tensor<i64>
+        gradus.return
+      }
+      gradus.schedule @train by @"gradient_freeze/cut" {
+        gradus.variant @train every 2
+        gradus.variant @train_cut1 every 2 at 1
+      }
+    }
+    ```
+  }];
+}
+
 def LossScale : GradusPass<"loss-scale"> {
   let summary = "Takes the loss scale off the gradients and guards the step against overflow";
   let description = [{

@@ -21,6 +21,13 @@ const Exclusion excluded[] = {
     {"less_bn", "freeze_batch_norm",
      "a model whose normalizations are taken out is trained from the start, "
      "and fixed statistics are for one that is trained already"},
+    {"gradient_freeze", "accumulation",
+     "which steps are frozen is drawn for each step, not yet for each update "
+     "of "
+     "several batches"},
+    {"gradient_freeze", "ema",
+     "an average follows every update of its parameter, and frozen steps have "
+     "none"},
 };
 
 /// Each pass runs on programs; the reason for a pass stands above its line.
@@ -57,6 +64,8 @@ const Stage stages[] = {
     // Methods on one machine's gradients: freezing, loss scale, accumulation.
     {"local",
      [](OpPassManager &program) {
+       // Variants that update less, before anything asks for all gradients.
+       program.addPass(createGradientFreeze());
        // True gradients from here on; an overflow will hold the step back.
        program.addPass(createLossScale());
        // Sums over batches before anything costs time once per update.

@@ -9,6 +9,7 @@
 #include "passes/passes.h"
 #include "passes/schedules.h"
 #include "passes/state.h"
+#include "passes/train_graphs.h"
 
 #include "mlir/IR/Remarks.h"
 
@@ -46,10 +47,12 @@ struct StepMetricsPass : impl::StepMetricsBase<StepMetricsPass> {
 
   void runOnOperation() override {
     ErrorWatch watch(&getContext());
-    for (StringRef name : {"train", "train_accumulate"})
-      if (GraphOp graph = getOperation().getGraph(name))
-        if (!gradientsOf(graph).empty() && failed(addTo(graph)))
-          return signalPassFailure();
+    SmallVector<GraphOp> graphs = trainGraphs(getOperation());
+    if (GraphOp accumulating = getOperation().getGraph("train_accumulate"))
+      graphs.push_back(accumulating);
+    for (GraphOp graph : graphs)
+      if (!gradientsOf(graph).empty() && failed(addTo(graph)))
+        return signalPassFailure();
     if (watch.sawError())
       signalPassFailure();
   }

@@ -8,6 +8,7 @@
 #include "passes/optimizers/optimizer.h"
 #include "passes/passes.h"
 #include "passes/state.h"
+#include "passes/train_graphs.h"
 
 #include "mlir/IR/Remarks.h"
 
@@ -31,10 +32,10 @@ struct WeightDecayPass : impl::WeightDecayBase<WeightDecayPass> {
   using Base::Base;
 
   void runOnOperation() override {
-    GraphOp train = getOperation().getGraph("train");
     ErrorWatch watch(&getContext());
-    if (train && (failed(decayAll(train)) || watch.sawError()))
-      signalPassFailure();
+    for (GraphOp train : trainGraphs(getOperation()))
+      if (failed(decayAll(train)) || watch.sawError())
+        return signalPassFailure();
   }
 
   LogicalResult decayAll(GraphOp train) {

@@ -229,6 +229,15 @@ void inspectArtifact(const InspectOptions &options) {
 
 // -- A model ----------------------------------------------------------------
 
+ordered_json groupsJson(const compiler::ModelInfo &model) {
+  ordered_json all = ordered_json::array();
+  for (const compiler::GroupInfo &group : model.groups)
+    all.push_back({{"name", group.name},
+                   {"elements", group.elements},
+                   {"parameters", group.parameters}});
+  return all;
+}
+
 ordered_json modelJson(const std::string &path,
                        const compiler::ModelInfo &model) {
   ordered_json ops = ordered_json::array();
@@ -243,6 +252,7 @@ ordered_json modelJson(const std::string &path,
           {"parameter_elements", model.parameterElements},
           {"flops", model.flops},
           {"ops", ops},
+          {"groups", groupsJson(model)},
           {"trained", model.parameters},
           {"fixed", model.fixed},
           {"missing", model.missing},
@@ -257,6 +267,21 @@ void printList(const char *title, const std::vector<std::string> &lines) {
   std::printf("\n%s\n", title);
   for (const std::string &line : lines)
     std::printf("  %s\n", line.c_str());
+}
+
+/// Their parameters by name where all is asked for.
+void printGroups(const compiler::ModelInfo &model, bool all) {
+  if (model.groups.empty())
+    return;
+  Table table({"group", "parameters", "elements"});
+  for (const compiler::GroupInfo &group : model.groups) {
+    table.row({group.name, std::to_string(group.parameters.size()),
+               countText(group.elements)});
+    if (all)
+      for (const std::string &parameter : group.parameters)
+        table.row({"  " + parameter, "", ""});
+  }
+  std::printf("\n%s", table.text().c_str());
 }
 
 /// What a user has to know of a model before compiling it.
@@ -321,6 +346,7 @@ void inspectModel(InspectOptions &options) {
   for (const compiler::OpCount &op : model.ops)
     table.row({op.name, std::to_string(op.count), countText(op.flops)});
   std::fputs(table.text().c_str(), stdout);
+  printGroups(model, options.states);
   printTraining(options.request, model, options.states);
 }
 

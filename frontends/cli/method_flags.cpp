@@ -18,7 +18,9 @@ constexpr MethodFlag kFlags[] = {
     {"--less-bn", "Take batch normalizations out of blocks that have several"},
     {"--fc-to-fn", "Normalize inputs and weights of the last dense layer"},
     {"--gradient-centralization",
-     "Give the gradients of weights zero mean for each output"}};
+     "Give the gradients of weights zero mean for each output"},
+    {"--gradient-freeze",
+     "Let a part of the steps train the last layers alone"}};
 
 std::string underscored(const std::string &words) {
   return absl::StrReplaceAll(words, {{"-", "_"}});

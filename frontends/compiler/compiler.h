@@ -62,11 +62,19 @@ struct OpCount {
   int64_t flops = 0;
 };
 
+/// Parameters that the recipe treats alike.
+struct GroupInfo {
+  std::string name;
+  int64_t elements = 0;
+  std::vector<std::string> parameters;
+};
+
 struct ModelInfo {
   std::vector<std::string> inputs, outputs; // "image 32x1x28x28xf32"
   std::vector<OpCount> ops;
   int64_t parameterCount = 0, parameterElements = 0;
   int64_t flops = 0; // of one forward pass
+  std::vector<GroupInfo> groups;
   // Of an .onnx file, also where it cannot be compiled:
   std::vector<std::string> parameters, fixed; // "fc.weight 10x84xf32"
   std::vector<std::string> missing;           // data files that are not there

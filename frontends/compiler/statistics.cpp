@@ -3,6 +3,7 @@
 #include "frontends/compiler/statistics.h"
 
 #include "ir/attention_sizes.h"
+#include "passes/parameter_lists.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
@@ -97,8 +98,26 @@ static std::string portText(StringRef name, Type type) {
   return text;
 }
 
+static std::vector<GroupInfo> groupsOf(ProgramOp program) {
+  std::vector<GroupInfo> groups;
+  auto lists = parameterLists(program);
+  if (failed(lists))
+    return groups;
+  for (const ParameterList &list : *lists) {
+    GroupInfo &group = groups.emplace_back();
+    group.name = list.name;
+    for (StateOp parameter : list.parameters) {
+      group.parameters.push_back(parameter.getSymName().str());
+      group.elements +=
+          cast<RankedTensorType>(parameter.getType()).getNumElements();
+    }
+  }
+  return groups;
+}
+
 ModelInfo modelInfo(ProgramOp program) {
   ModelInfo info;
+  info.groups = groupsOf(program);
   for (StateOp state : program.getBody().getOps<StateOp>())
     if (state.getRole() == Role::parameter) {
       ++info.parameterCount;

@@ -22,7 +22,7 @@ struct Flag {
 
 constexpr Flag kFlags[] = {
     {"less_bn", 1, true, "fewer batch normalizations; see `less_bn`"},
-    {"grad_freeze", 1, false, "steps that leave the first layers as they are"},
+    {"grad_freeze", 1, true, "steps that leave the first layers as they are"},
     {"adasum", 2, true,
      "gradients of several machines that add up where they agree; alone, a "
      "process has nothing to merge"},
@@ -118,6 +118,12 @@ bool has(const Json &document, const char *flag) {
   return document["boost"][flag].get<bool>();
 }
 
+/// Where the gradients are split; null where the document does not say.
+Json splitsOf(const Json &document) {
+  const Json common = document.value("common", Json::object());
+  return common.value("gradient_split_groups", Json());
+}
+
 /// What less_bn brings with it.
 void addLessBn(const Json &document, Json &keys) {
   keys["less_bn"] = Json::object();
@@ -183,6 +189,10 @@ void addBoostedKeys(const Json &document, Json &recipe) {
   for (const auto &[key, value] : keys.items())
     if (!recipe.contains(key))
       recipe[key] = value;
+  Json splits = splitsOf(document);
+  if (has(document, "less_bn") && !splits.is_null() &&
+      !recipe.contains("distribution"))
+    recipe["distribution"] = {{"gradient_splits", splits}};
 }
 
 bool boostsAnything(const Json &document) {

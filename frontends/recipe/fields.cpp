@@ -49,14 +49,21 @@ Field lossScale() {
 }
 
 Field distribution() {
+  const Field place = Field{"", integer, "0", "a place"}.from(0);
+  const Field splits =
+      Field{"gradient_splits", list, "null",
+            "places in the list of trained parameters at which a new group of "
+            "gradients begins; an empty list: in its middle"}
+          .of({place});
   return Field{"distribution", object, "{}", "training on several processes"}
-      .of({Field{"mode", choice, "\"none\"", "how they share the work"}.among(
-          {{"none"},
-           later("data_parallel"),
-           later("adasum"),
-           later("half_reduce"),
-           later("partial_reduce"),
-           later("sparse_reduce")})});
+      .of({splits,
+           Field{"mode", choice, "\"none\"", "how they share the work"}.among(
+               {{"none"},
+                later("data_parallel"),
+                later("adasum"),
+                later("half_reduce"),
+                later("partial_reduce"),
+                later("sparse_reduce")})});
 }
 
 Field movingAverage() {
@@ -156,6 +163,7 @@ std::vector<Field> methodFields() {
           lessBn(),
           fcToFn(),
           gradientCentralization(),
+          gradientFreeze(),
           boost(),
           distribution()};
 }

@@ -45,4 +45,28 @@ Field gradientCentralization() {
       .switched();
 }
 
+Field gradientFreeze() {
+  const Field group = Field{"", integer, "0", "a group"}.from(0);
+  return Field{"gradient_freeze", object, "null",
+               "lets a part of the steps train the last layers alone"}
+      .of({Field{"groups", integer, "10",
+                 "places to begin from; the first one is everything"}
+               .from(1),
+           Field{"type", integer, "1",
+                 "0: frozen steps come in turn; 1: they are drawn, by `seed`"}
+               .from(0)
+               .below(2),
+           Field{"p", number, "0.7", "part of the steps that train everything"}
+               .from(0)
+               .below(1),
+           Field{"total_steps", integer, "65536", "steps until it begins again"}
+               .from(1)
+               .below(1 << 24),
+           Field{"strategy", list, "null",
+                 "the group of each step, instead of type, p and total_steps"}
+               .of({group}),
+           compat("null", "instead of the recipe's")})
+      .switched();
+}
+
 } // namespace gradus::recipe

@@ -10,5 +10,6 @@ namespace gradus::recipe {
 Field lessBn();
 Field fcToFn();
 Field gradientCentralization();
+Field gradientFreeze();
 
 } // namespace gradus::recipe

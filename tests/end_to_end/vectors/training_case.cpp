@@ -121,6 +121,9 @@ const std::vector<std::string> kOfTheRun = {"optimizer",
                                             "boost_level",
                                             "boost_config_dict",
                                             "centralized_flag",
+                                            "param_groups",
+                                            "group_sizes",
+                                            "strategy",
                                             "init",
                                             "scale_factor",
                                             "scale_window",
@@ -180,6 +183,22 @@ void checkLossScaleTraining(const VectorFile &file) {
     EXPECT_EQ(run.state("skipped_steps"), skipped) << "after step " << step;
     run.checkParameters(file.expected()["parameters_after_step"], step);
   }
+}
+
+/// The run whose parameters have one momentum each, as ours have.
+void checkFreezeRun(const VectorFile &file) {
+  const Json &h = file.hyperparameters();
+  Json recipe = optimizerRecipe(file, "mindspore.nn.Momentum", kOfTheRun);
+  recipe["loss"] = "mse";
+  recipe["gradient_freeze"] = {{"groups", h["param_groups"]},
+                               {"strategy", h["strategy"]}};
+  Run run(file, file.inputs()["x"]["shape"][0], recipe);
+  const Json &shared = file.expected()["shared_momentum"];
+  const Json &losses = shared["loss"];
+  for (size_t step = 0;
+       step < losses["data"].size() && !testing::Test::HasFailure(); ++step)
+    file.expectLoss(step, run.step(step), losses);
+  run.checkParameters(shared["parameters_after_last_step"]);
 }
 
 } // namespace gradus::vectors

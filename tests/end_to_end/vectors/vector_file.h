@@ -53,8 +53,8 @@ std::vector<int64_t> shapeOf(const Json &tensor);
 /// of a program in text.
 std::string recipeText(const Json &recipe);
 
-// By optimizer_case.cpp, schedule_case.cpp, training_case.cpp and
-// less_bn_case.cpp.
+// By optimizer_case.cpp, schedule_case.cpp, training_case.cpp, less_bn_case.cpp
+// and freeze_case.cpp.
 
 void checkOptimizer(const VectorFile &file);
 void checkSchedule(const VectorFile &file);
@@ -64,6 +64,9 @@ void checkAccumulation(const VectorFile &file);
 void checkLossScaleTraining(const VectorFile &file);
 void checkCentralization(const VectorFile &file);
 void checkLessBn(const VectorFile &file);
+void checkFreezeGroups(const VectorFile &file);
+void checkFreezeSequence(const VectorFile &file);
+void checkFreezeRun(const VectorFile &file);
 /// Our own recorded runs, whose recipe stands in the file.
 void checkTrajectory(const VectorFile &file);
 

@@ -32,6 +32,16 @@ TEST(MethodFlags, SetKeysOfAMethod) {
                 {"gradient_centralization.compat=mindspore", flag}}));
 }
 
+TEST(MethodFlags, WriteKeysWithHyphensOrWithout) {
+  std::string flag =
+      "--gradient-freeze=groups=10,type=1,p=0.7,total-steps=65536";
+  EXPECT_EQ(parsed(flag),
+            (Settings{{"gradient_freeze.groups=10", flag},
+                      {"gradient_freeze.type=1", flag},
+                      {"gradient_freeze.p=0.7", flag},
+                      {"gradient_freeze.total_steps=65536", flag}}));
+}
+
 TEST(MethodFlags, TakeALevelOfBoost) {
   EXPECT_EQ(parsed("--boost O1"), (Settings{{"boost=O1", "--boost O1"}}));
 }

@@ -143,12 +143,22 @@ TEST(Boost, IsO0WhereNothingIsOn) {
     EXPECT_EQ(Json::parse(accepted(text))["boost"], "O0") << text;
 }
 
+TEST(Boost, TakesALevelAlone) {
+  Json recipe = Json::parse(accepted(R"({"boost": "O2"})"));
+  EXPECT_EQ(flagsOf(recipe["boost"]), "111000");
+  EXPECT_EQ(recipe["gradient_freeze"]["groups"], 10);
+  EXPECT_EQ(recipe["gradient_freeze"]["strategy"], nullptr);
+  EXPECT_EQ(recipe["fc_to_fn"]["bias"], false);
+  EXPECT_EQ(recipe["accumulation"], 1);
+}
+
 TEST(Boost, TakesOneSplitPointForAListOfIt) {
   Json recipe = Json::parse(accepted(
       R"({"boost": {"level": "O1", "common": {"gradient_split_groups": 5},
                     "boost": {"mode": "manual", "grad_freeze": false}}})"));
   EXPECT_EQ(recipe["boost"]["common"]["gradient_split_groups"],
             Json::array({5}));
+  EXPECT_EQ(recipe["distribution"]["gradient_splits"], Json::array({5}));
 }
 
 TEST(Boost, SaysWhatIsNotBuilt) {

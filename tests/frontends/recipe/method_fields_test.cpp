@@ -15,7 +15,8 @@ static json accepted(std::string_view text, const Overrides &overrides = {}) {
 }
 
 TEST(MethodFields, AreSwitchedByTrueAndFalse) {
-  for (const char *key : {"less_bn", "fc_to_fn", "gradient_centralization"}) {
+  for (const char *key :
+       {"less_bn", "fc_to_fn", "gradient_centralization", "gradient_freeze"}) {
     json off = accepted("{}")[key];
     EXPECT_EQ(off, nullptr) << key;
     std::string setting = std::string(key) + "=";

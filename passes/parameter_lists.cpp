@@ -1,0 +1,83 @@
+// Parameters by group; see parameter_lists.h.
+
+#include "passes/parameter_lists.h"
+
+#include "passes/parameters.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace gradus;
+
+std::vector<int64_t> gradus::gradientGroups(size_t count,
+                                            ArrayRef<int64_t> splits) {
+  SmallVector<int64_t> middle = {int64_t(count / 2)};
+  if (splits.empty())
+    splits = middle;
+  std::vector<int64_t> groups;
+  int64_t group = 1;
+  for (size_t i = 0; i < count; ++i) {
+    if (llvm::is_contained(splits, int64_t(i)))
+      ++group;
+    groups.push_back(group);
+  }
+  return groups;
+}
+
+/// Those that a pattern of the group names; takes them off `others`.
+static FailureOr<ParameterList> listOf(const RecipeObject &group, size_t index,
+                                       ArrayRef<StateOp> parameters,
+                                       std::vector<StateOp> &others) {
+  auto patterns = NamePatterns::read(group, "match", {});
+  if (failed(patterns))
+    return failure();
+  ParameterList list;
+  list.name = "groups." + std::to_string(index) + " (" +
+              llvm::join(group.texts("match", {}), ", ") + ")";
+  for (StateOp parameter : parameters)
+    if (patterns->match(parameter.getSymName()))
+      list.parameters.push_back(parameter);
+  llvm::erase_if(others, [&](StateOp parameter) {
+    return llvm::is_contained(list.parameters, parameter);
+  });
+  return list;
+}
+
+static void addGradients(std::vector<ParameterList> &lists,
+                         ArrayRef<StateOp> parameters,
+                         ArrayRef<int64_t> splits) {
+  for (auto [parameter, group] :
+       llvm::zip(parameters, gradientGroups(parameters.size(), splits))) {
+    std::string name = "gradients " + std::to_string(group);
+    if (lists.empty() || lists.back().name != name)
+      lists.push_back({name, {}});
+    lists.back().parameters.push_back(parameter);
+  }
+}
+
+FailureOr<std::vector<ParameterList>>
+gradus::parameterLists(ProgramOp program) {
+  auto parameters = trainedParameters(program);
+  if (failed(parameters))
+    return failure();
+  RecipeObject recipe = recipeOf(program);
+  std::vector<ParameterList> lists;
+  std::vector<StateOp> others = *parameters;
+  std::vector<RecipeObject> groups = recipe.objects("groups");
+  for (auto [index, group] : llvm::enumerate(groups)) {
+    auto list = listOf(group, index, *parameters, others);
+    if (failed(list))
+      return failure();
+    if (!list->parameters.empty())
+      lists.push_back(*list);
+  }
+  if (!groups.empty() && !others.empty())
+    lists.push_back({"others", others});
+  RecipeObject distribution = recipe.object("distribution");
+  SmallVector<int64_t> splits;
+  for (double place : distribution.numbers("gradient_splits", {}))
+    splits.push_back(place);
+  if (distribution.has("gradient_splits"))
+    addGradients(lists, *parameters, splits);
+  return lists;
+}

@@ -1,0 +1,22 @@
+// The graphs that one step of training runs one of: @train, and what gradient
+// freezing made of it.
+#pragma once
+
+#include "ir/gradus.h"
+
+namespace gradus {
+
+constexpr llvm::StringLiteral kCutPrefix = "train_cut";
+
+/// @train and @train_cut1, ...; none if the program is not trained. A pass on
+/// gradients does to each what it does to @train.
+inline llvm::SmallVector<GraphOp> trainGraphs(ProgramOp program) {
+  llvm::SmallVector<GraphOp> graphs;
+  for (auto graph : program.getBody().getOps<GraphOp>())
+    if (graph.getSymName() == "train" ||
+        graph.getSymName().starts_with(kCutPrefix))
+      graphs.push_back(graph);
+  return graphs;
+}
+
+} // namespace gradus

@@ -1,0 +1,55 @@
+// RUN: gradus-opt %s --gradient-freeze | FileCheck %s
+// RUN: gradus-opt %s --gradient-freeze --gradient-freeze | FileCheck %s
+// RUN: gradus-opt %s --training | FileCheck %s --check-prefix=COMPILED
+
+// One variant a cut; a table says which comes next. Layers count in the order
+// in which they are computed with: v is used before w.
+// CHECK-LABEL: gradus.program @two
+// CHECK:         gradus.state @step
+// CHECK:         gradus.state @"gradient_freeze/cut" : tensor<i64> {init = #gradus.init<constant, 1.000000e+00 : f64>, role = #gradus.role<counter>}
+// CHECK:         gradus.graph @train(
+// CHECK:         gradus.update @w
+// CHECK:         gradus.update @v
+// CHECK:         %[[COUNT:.*]] = gradus.read @step
+// CHECK:         %[[NEXT:.*]] = arith.remsi
+// CHECK:         %[[TABLE:.*]] = arith.constant dense<[1, 0, 0]> : tensor<3xi64>
+// CHECK:         %[[CUT:.*]] = gradus.gather %[[TABLE]] at %[[NEXT]]
+// CHECK:         gradus.write @"gradient_freeze/cut", %[[CUT]]
+// CHECK:         gradus.graph @train_cut1(
+// CHECK:         gradus.update @w
+// CHECK-NOT:     gradus.update
+// CHECK:         gradus.schedule @train by @"gradient_freeze/cut" {
+// CHECK-NEXT:      gradus.variant @train every 2
+// CHECK-NEXT:      gradus.variant @train_cut1 every 2 at 1
+
+// The step without v has neither its decay nor its momentum nor its part in the
+// norm that clips, and no backward pass of it.
+// COMPILED-LABEL: gradus.program @two
+// COMPILED:         gradus.graph @train_cut1(
+// COMPILED-NOT:     sgd/momentum/v
+// COMPILED-NOT:     gradus.write @v
+// COMPILED:         gradus.write @w
+gradus.program @two attributes {recipe = {gradient_freeze = {groups = 2 : i64, strategy = [1 : i64, 0 : i64, 0 : i64]},
+    clip = {type = "global_norm", value = 1.0}, loss = {type = "mse"},
+    optimizer = {type = "sgd", learning_rate = 0.1, momentum = 0.9, weight_decay = 0.1}}} {
+  gradus.state @w : tensor<4x4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.state @v : tensor<4x4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @predict(%x: tensor<2x4xf32>) -> (y: tensor<2x4xf32>) {
+    %w = gradus.read @w : tensor<4x4xf32>
+    %v = gradus.read @v : tensor<4x4xf32>
+    %0 = gradus.matmul %x, %v : tensor<2x4xf32>, tensor<4x4xf32> -> tensor<2x4xf32>
+    %y = gradus.matmul %0, %w : tensor<2x4xf32>, tensor<4x4xf32> -> tensor<2x4xf32>
+    gradus.return %y : tensor<2x4xf32>
+  }
+  gradus.graph @train(%x: tensor<2x4xf32>, %g: tensor<2x4xf32>) -> () {
+    %w = gradus.read @w : tensor<4x4xf32>
+    %v = gradus.read @v : tensor<4x4xf32>
+    %0 = gradus.matmul %x, %v : tensor<2x4xf32>, tensor<4x4xf32> -> tensor<2x4xf32>
+    %dw = gradus.matmul %0 transposed, %g : tensor<2x4xf32>, tensor<2x4xf32> -> tensor<4x4xf32>
+    %d0 = gradus.matmul %g, %w transposed : tensor<2x4xf32>, tensor<4x4xf32> -> tensor<2x4xf32>
+    %dv = gradus.matmul %x transposed, %d0 : tensor<2x4xf32>, tensor<2x4xf32> -> tensor<4x4xf32>
+    gradus.update @w, %dw : tensor<4x4xf32>
+    gradus.update @v, %dv : tensor<4x4xf32>
+    gradus.return
+  }
+}
