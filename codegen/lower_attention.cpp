@@ -15,6 +15,7 @@
 #include "codegen/attention_nests.h"
 #include "codegen/attention_tiles.h"
 #include "ir/dropout.h"
+#include "ir/random_bits.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -82,9 +83,10 @@ public:
         sizes_(op.getQuery(), op.getValue()), tiles_(tiles),
         causal_(op.getCausal()), scale_(op.getScale().convertToDouble()),
         element_(tensorType(op.getQuery()).getElementType()),
-        stream_(op.getStream()), seed_(op.getSeed()) {
+        seed_(op.getSeed()) {
     unsigned last = operands.size();
     if (op.getStep()) {
+      stream_ = operand(--last);
       step_ = operand(--last);
       dropping_.ratio = op.getDropout()->convertToDouble();
     }
@@ -157,9 +159,9 @@ private:
   bool causal_;
   double scale_;
   Type element_;
-  int64_t stream_, seed_;
+  int64_t seed_;
   Dropping dropping_{0};
-  Value mask_, step_;
+  Value mask_, step_, stream_;
 };
 
 /// [width, keys] of [keys, width].
@@ -212,10 +214,10 @@ void AttentionKernel::dropped(const Tile &tile, Value from, Value to) {
   AffineExpr row = head() * sizes_.queries + tile.queries.start + x(0),
              place = row * sizes_.keys + tile.keys.start + x(1);
   nest({{tile.queries.size, tile.keys.size}}, {},
-       {scoresOf(from), At{step_, {}}}, scoresOf(to),
+       {scoresOf(from), At{step_, {}}, At{stream_, {}}}, scoresOf(to),
        [&](const Scalars &s, ValueRange values) {
-         Value bits = RandomBitsOp::buildBits(s.builder, s.loc, s.index(place),
-                                              values[1], stream_, seed_);
+         Value bits = buildRandomBits(s.builder, s.loc, s.index(place),
+                                      values[1], values[2], seed_);
          Value limit =
              splat(s.builder, s.loc, bits.getType(), dropping_.limit());
          Value larger =
@@ -478,16 +480,20 @@ SmallVector<int64_t> byHead(ArrayRef<int64_t> shape) {
   return heads;
 }
 
+/// By heads, and at the end the mask and, for dropout, the step and the stream:
+/// a number in memory and not in the code, which so serves all layers alike.
 template <typename Op>
 SmallVector<Value> operandsOf(OpBuilder &builder, Op op) {
-  SmallVector<Value> operands;
-  for (Value operand : op->getOperands()) {
-    bool isByHead = operand != op.getMask() && operand != op.getStep();
-    operands.push_back(isByHead
-                           ? reshape(builder, op.getLoc(), operand,
-                                     byHead(tensorType(operand).getShape()))
-                           : operand);
-  }
+  constexpr size_t byHeads = std::is_same_v<Op, AttentionOp> ? 3 : 6;
+  SmallVector<Value> operands(op->getOperands());
+  for (Value &operand : MutableArrayRef(operands).take_front(byHeads))
+    operand = reshape(builder, op.getLoc(), operand,
+                      byHead(tensorType(operand).getShape()));
+  if (op.getStep())
+    operands.push_back(arith::ConstantOp::create(
+        builder, op.getLoc(),
+        DenseElementsAttr::get(RankedTensorType::get({}, builder.getI64Type()),
+                               ArrayRef<int64_t>(op.getStream()))));
   return operands;
 }
 

@@ -40,14 +40,13 @@ template <typename Op> struct Scores {
         scale(op.getScale().convertToDouble()), causal(op.getCausal()),
         stream(op.getStream()), seed(op.getSeed()), query(operands[0]),
         key(operands[1]) {
-    for (auto [value, operand] : llvm::zip(op->getOperands(), operands)) {
-      if (value == op.getMask())
-        mask = &operand;
-      if (value == op.getStep())
-        step = &operand;
-    }
-    if (step)
+    if (op.getStep()) { // the last operand, behind the mask
+      step = &operands.back();
+      operands = operands.drop_back();
       dropping.ratio = op.getDropout()->convertToDouble();
+    }
+    if (op.getMask())
+      mask = &operands.back();
   }
 
   /// Those of a query, counted through all heads.

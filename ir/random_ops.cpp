@@ -4,6 +4,7 @@
 #include "ir/build.h"
 #include "ir/evaluator.h"
 #include "ir/philox.h"
+#include "ir/random_bits.h"
 
 using namespace mlir;
 using namespace gradus;
@@ -37,11 +38,11 @@ struct Words {
 };
 } // namespace
 
-Value RandomBitsOp::buildBits(OpBuilder &builder, Location loc, Value place,
-                              Value step, int64_t stream, int64_t seed) {
+Value gradus::buildRandomBits(OpBuilder &builder, Location loc, Value place,
+                              Value step, Value stream, int64_t seed) {
   Words words{builder, loc};
   Value x[4] = {words.low(place), words.high(place), words.low(step),
-                words.number(uint32_t(stream))};
+                words.low(stream)};
   uint32_t key[2] = {uint32_t(seed), uint32_t(uint64_t(seed) >> 32)};
   for (int round = 0; round < Philox::kRounds; ++round) {
     Value a = words.times(Philox::kFactors[0], x[0]),
@@ -56,6 +57,12 @@ Value RandomBitsOp::buildBits(OpBuilder &builder, Location loc, Value place,
       key[i] += Philox::kKeySteps[i];
   }
   return x[0];
+}
+
+Value RandomBitsOp::buildBits(OpBuilder &builder, Location loc, Value place,
+                              Value step, int64_t stream, int64_t seed) {
+  return buildRandomBits(builder, loc, place, step,
+                         Words{builder, loc}.number(stream), seed);
 }
 
 Results RandomBitsOp::evaluate(ArrayRef<HostTensor> operands) {

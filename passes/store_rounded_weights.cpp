@@ -41,7 +41,7 @@ struct StoreRoundedWeightsPass
 
   void runOnOperation() override {
     GraphOp train = getOperation().getGraph("train");
-    if (!train || getOperation().getGraph(kRefresh))
+    if (!train)
       return;
     copies.clear();
     for (auto round : train.getBody().front().getOps<arith::TruncFOp>())
@@ -49,6 +49,11 @@ struct StoreRoundedWeightsPass
         return signalPassFailure();
     if (copies.empty())
       return;
+    if (GraphOp taken = getOperation().getGraph(kRefresh)) {
+      taken.emitError() << "the name of this graph is that of the one which "
+                           "makes 16-bit copies of weights; rename it";
+      return signalPassFailure();
+    }
     for (auto graph : getOperation().getBody().getOps<GraphOp>()) {
       readCopies(graph);
       writeCopies(graph);

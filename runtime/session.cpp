@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <utility>
 
 namespace gradus::runtime {
 
@@ -385,13 +386,14 @@ std::string Session::spoiledState() const {
 //===-- state -------------------------------------------------------------===//
 
 void *Session::stateBuffer(int state) {
-  (void)parts_->refreshCopies(); // kernels of our own, which do not fail
+  const void *data = std::as_const(*this).stateBuffer(state);
   parts_->touch();
-  return parts_->stateData(state);
+  return const_cast<void *>(data);
 }
 
 const void *Session::stateBuffer(int state) const {
-  (void)parts_->refreshCopies();
+  if (isCopy(parts_->states[state]))
+    (void)parts_->refreshCopies(); // kernels of our own, which do not fail
   return parts_->stateData(state);
 }
 
@@ -414,9 +416,8 @@ Status Session::readState(const std::string &name, void *data,
                           size_t bytes) const {
   int state = findState(name);
   GRADUS_TRY(verifyState(*this, state, name, bytes));
-  GRADUS_TRY(parts_->refreshCopies());
   if (bytes)
-    std::memcpy(data, parts_->stateData(state), bytes);
+    std::memcpy(data, stateBuffer(state), bytes);
   return Status();
 }
 

@@ -20,6 +20,7 @@
 #include <fstream>
 #include <set>
 #include <stdexcept>
+#include <utility>
 
 namespace gradus::check {
 namespace {
@@ -205,7 +206,7 @@ void Recorder::writeModel() {
         {state.name,
          runtime::nameOf(state.type.dtype),
          state.type.shape,
-         {static_cast<const uint8_t *>(session_->stateBuffer(i)),
+         {static_cast<const uint8_t *>(std::as_const(*session_).stateBuffer(i)),
           state.bytes}});
   }
   compiler::Exported exported = takeOrThrow(compiler_.exportModel(request));

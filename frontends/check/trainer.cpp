@@ -6,6 +6,7 @@
 
 #include <random>
 #include <stdexcept>
+#include <utility>
 
 namespace gradus::check {
 
@@ -61,7 +62,8 @@ std::vector<double> Trainer::state(const std::string &name) const {
   int number = session_->findState(name);
   if (number < 0)
     throw std::runtime_error("the model has no parameter \"" + name + "\"");
-  return values(session_->states()[number], session_->stateBuffer(number));
+  return values(session_->states()[number],
+                std::as_const(*session_).stateBuffer(number));
 }
 
 void Trainer::restart(uint32_t seed) {

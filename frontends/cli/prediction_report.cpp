@@ -7,6 +7,7 @@
 #include "frontends/cli/session_options.h"
 
 #include <set>
+#include <utility>
 
 using namespace gradus::runtime;
 
@@ -52,7 +53,8 @@ void takeAverages(Session &session) {
     std::string name = state.name;
     if (!name.starts_with(kAverage))
       continue;
-    const void *average = session.stateBuffer(session.findState(name));
+    const void *average =
+        std::as_const(session).stateBuffer(session.findState(name));
     check(session.writeState(name.substr(sizeof(kAverage) - 1), average,
                              state.bytes));
   }

@@ -10,6 +10,7 @@
 #include "runtime/session.h"
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 
 #include <nlohmann/json.hpp>
 
@@ -156,11 +157,12 @@ struct Deviation {
                               *kAll = "a hundredth of the largest gradient";
 
   /// An ill-conditioned value may deviate further, but not by anything.
-  bool isTooFar(double tolerance) const {
+  double limit(double tolerance) const {
     constexpr double kTimes = 16, kMost = 0.1;
     double roundings = std::isfinite(carried) ? kTimes * carried : 0;
-    return !(value <= tolerance + std::min(roundings, kMost));
+    return std::max(tolerance, std::min(tolerance + roundings, kMost));
   }
+  bool isTooFar(double tolerance) const { return !(value <= limit(tolerance)); }
 };
 
 using References = std::vector<compiler::Reference>;
@@ -251,11 +253,23 @@ double toleranceOf(const std::string &precision) {
   return precision == "bf16" ? 5e-2 : precision == "f16" ? 1e-2 : 1e-4;
 }
 
-void printLines(const std::vector<Deviation> &all) {
+void printLines(const std::vector<Deviation> &all, double tolerance) {
   for (const Deviation &each : all)
-    std::puts(ordered_json{{"place", each.place}, {"deviation", each.value}}
+    std::puts(ordered_json{{"place", each.place},
+                           {"deviation", each.value},
+                           {"limit", each.limit(tolerance)}}
                   .dump()
                   .c_str());
+}
+
+/// Those that the tolerance alone would not let pass.
+std::string allowedMore(const std::vector<Deviation> &all, double tolerance) {
+  auto isAbove = [&](const Deviation &each) { return each.value > tolerance; };
+  auto count = std::count_if(all.begin(), all.end(), isAbove);
+  return count ? absl::StrCat("; ", count, " of more than ",
+                              number("%.3g", tolerance),
+                              ", which rounding to f32 alone explains")
+               : "";
 }
 
 void run(VerifyOptions &options) {
@@ -266,20 +280,21 @@ void run(VerifyOptions &options) {
   auto tooFar = [&](const Deviation &each) { return each.isTooFar(tolerance); };
   auto first = std::find_if(all.begin(), all.end(), tooFar);
   if (options.json)
-    printLines(all);
+    printLines(all, tolerance);
   if (first != all.end())
     throw failed(options.request.model, ": ", first->place,
                  " is the first that deviates: by ",
-                 number("%.3g", first->value), " of ", first->measure, " (",
-                 std::count_if(all.begin(), all.end(), tooFar), " of ",
-                 all.size(), " values deviate by more than ",
-                 number("%.3g", tolerance), ")");
+                 number("%.3g", first->value), " of ", first->measure,
+                 ", where ", number("%.3g", first->limit(tolerance)),
+                 " is allowed (", std::count_if(all.begin(), all.end(), tooFar),
+                 " of ", all.size(), " values deviate by more than they may)");
   auto largest = std::max_element(
       all.begin(), all.end(),
       [](const Deviation &a, const Deviation &b) { return a.value < b.value; });
   if (!options.json)
-    std::printf("%zu values agree; the largest deviation is %.3g, of %s\n",
-                all.size(), largest->value, largest->place.c_str());
+    std::printf("%zu values agree; the largest deviation is %.3g, of %s%s\n",
+                all.size(), largest->value, largest->place.c_str(),
+                allowedMore(all, tolerance).c_str());
 }
 
 } // namespace

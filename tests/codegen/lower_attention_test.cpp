@@ -115,6 +115,20 @@ TEST_P(LowerAttention, ComputesWhatTheOpComputes) {
 INSTANTIATE_TEST_SUITE_P(Cases, LowerAttention, ::testing::ValuesIn(cases),
                          [](const auto &info) { return info.param.name; });
 
+TEST(LowerAttentionOf, OneValueInTwoPlaces) {
+  std::string q = "tensor<2x3x8x8xf32>";
+  CompiledRun run(graphProgram(
+      "%q: " + q + ", %k: " + q + ") -> (y: " + q + ", z: " + q,
+      "%y, %l = gradus.attention %q, %k, %q mask %q {scale = 0.3 : f64} : (" +
+          q + ", " + q + ", " + q + ", " + q + ") -> (" + q +
+          ", tensor<2x3x8xf32>)\n"
+          "%z, %n = gradus.attention %q, %k, %k mask %k {scale = 0.3 : f64} : "
+          "(" +
+          q + ", " + q + ", " + q + ", " + q + ") -> (" + q +
+          ", tensor<2x3x8xf32>)\ngradus.return %y, %z : " + q + ", " + q));
+  run.run("lower-to-nests");
+}
+
 //===-- an outside truth --------------------------------------------------===//
 
 namespace {

@@ -1,0 +1,14 @@
+// Philox as small ops on scalars, for nests that draw more than one stream.
+#pragma once
+
+#include "ir/build.h"
+
+namespace gradus {
+
+/// The 32 random bits of `place` in the stream `stream`, as an i64: what
+/// `gradus.random_bits` gives. All values are i64 scalars.
+mlir::Value buildRandomBits(mlir::OpBuilder &builder, mlir::Location loc,
+                            mlir::Value place, mlir::Value step,
+                            mlir::Value stream, int64_t seed);
+
+} // namespace gradus
