@@ -264,7 +264,7 @@ absl::Status checkOldBroadcast(const Importer &importer, const Node &node) {
   GRADUS_ASSIGN_OR_RETURN(RankedTensorType left, importer.type(node, 0));
   GRADUS_ASSIGN_OR_RETURN(RankedTensorType right, importer.type(node, 1));
   int64_t axis = node.integer("axis", 0);
-  if (axis < 0 || axis + right.getRank() == left.getRank())
+  if (axis < 0 || axis == left.getRank() - right.getRank())
     return absl::OkStatus();
   return node.error("broadcasts along axis ", axis, " of ", left.getRank(),
                     " (before opset 7), which is not supported");

@@ -151,6 +151,16 @@ InitAttr InitialWeights::matrix(double fan) const {
 
 std::optional<InitAttr>
 InitialWeights::byLayer(const TensorProto &tensor) const {
+  // nn.MultiheadAttention, whose parts are no layers of PyTorch's.
+  StringRef name = tensor.name();
+  if (rule_ == "pytorch" && name.ends_with("in_proj_weight")) {
+    Fans fans = fansByShape(tensor);
+    return make(Initializer::uniform, std::sqrt(6 / (fans.in + fans.out)));
+  }
+  if (name.ends_with("in_proj_bias") ||
+      (name.consume_back("out_proj.bias") &&
+       weights_.contains((name + "in_proj_bias").str())))
+    return make(Initializer::zeros, 0);
   std::optional<Use> use = layerOf(tensor.name());
   if (!use)
     return {};

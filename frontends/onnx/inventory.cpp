@@ -8,6 +8,7 @@
 #include "frontends/onnx/judge.h"
 #include "frontends/onnx/onnx.pb.h"
 #include "frontends/onnx/problems.h"
+#include "frontends/onnx/size_limits.h"
 #include "frontends/onnx/size_names.h"
 
 #include <set>
@@ -159,7 +160,7 @@ ModelInventory inventoryOf(ModelFile &file, const ImportOptions &options) {
                    !matchesAny(options.fixed, tensor.name()) &&
                    !kept.count(tensor.name());
     (trained ? result.parameters : result.fixed).push_back(described(tensor));
-    if (trained)
+    if (trained && isWithin(tensor.dims(), kMostElements))
       result.parameterElements += llvm::product_of(tensor.dims());
   }
   for (const auto &[location, tensors] : file.missing())

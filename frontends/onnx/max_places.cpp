@@ -71,9 +71,18 @@ absl::StatusOr<SmallVector<int64_t>> shapeBefore(const Node &node,
   SmallVector<int64_t> ones(size.size(), 1), none(2 * size.size(), 0);
   SmallVector<int64_t> strides = node.integers("strides", ones);
   SmallVector<int64_t> pads = node.integers("pads", none);
-  if (pooled.size() != size.size() + 2 || pads.size() != none.size())
+  bool fits = pooled.size() == size.size() + 2 && pads.size() == none.size() &&
+              llvm::all_of(pads, [](int64_t count) {
+                return count >= 0 && count <= INT32_MAX;
+              });
+  for (size_t d = 0; fits && d < size.size(); ++d)
+    fits = isWithin(SmallVector<int64_t>{pooled[d + 2], strides[d]},
+                    kMostElements);
+  if (!fits)
     return node.error("an input of shape [", joined(pooled),
-                      "] does not fit windows of [", joined(size), "]");
+                      "] does not fit windows of [", joined(size),
+                      "] with strides [", joined(strides), "] and pads [",
+                      joined(pads), "]");
   SmallVector<int64_t> shape(pooled.take_front(2));
   for (size_t d = 0; d < size.size(); ++d)
     shape.push_back((pooled[d + 2] - 1) * strides[d] - pads[d] -

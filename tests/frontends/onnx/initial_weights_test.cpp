@@ -154,6 +154,26 @@ TEST_F(InitialWeightsTest, OfEmbeddingsAndRecurrentLayers) {
   EXPECT_EQ(start("r"), "uniform 0.500000");
 }
 
+/// As nn.MultiheadAttention(8, 2) does: its projections by xavier_uniform_.
+TEST_F(InitialWeightsTest, OfAttentionAreItsOwn) {
+  weight("attn.in_proj_weight", {24, 8});
+  weight("attn.in_proj_bias", {24});
+  weight("attn.out_proj.weight", {8, 8});
+  weight("attn.out_proj.bias", {8});
+  weight("other.out_proj.bias", {8});
+  model_.node("Gemm", {"x", "attn.in_proj_weight", "attn.in_proj_bias"}, {"a"})
+      .with("transB", 1)
+      .node("Gemm", {"a", "attn.out_proj.weight", "attn.out_proj.bias"}, {"b"})
+      .with("transB", 1)
+      .node("Gemm", {"b", "attn.out_proj.weight", "other.out_proj.bias"}, {"c"})
+      .with("transB", 1);
+  EXPECT_EQ(start("attn.in_proj_weight"), "uniform 0.433013");
+  EXPECT_EQ(start("attn.in_proj_bias"), "zeros");
+  EXPECT_EQ(start("attn.out_proj.weight"), "uniform 0.353553");
+  EXPECT_EQ(start("attn.out_proj.bias"), "zeros");
+  EXPECT_EQ(start("other.out_proj.bias"), "uniform 0.353553");
+}
+
 TEST_F(InitialWeightsTest, FallBackOnNames) {
   weight("odd.bias", {3});
   weight("odd.gain", {3});

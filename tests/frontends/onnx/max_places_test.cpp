@@ -87,6 +87,10 @@ TEST(MaxUnpool, SaysWhatItLacks) {
   EXPECT_EQ(import(model.output("y")).error,
             "node \"the MaxUnpool\" (MaxUnpool): windows of [2, 2] with "
             "strides [1, 1] overlap, which is not supported");
+  SmallModel padded = unpool();
+  padded.with("pads", Shape{INT64_MIN, 0, 0, 0});
+  EXPECT_NE(import(padded.output("y")).error.find("does not fit windows of"),
+            std::string::npos);
   EXPECT_EQ(import(unpool({1, 1, 3, 4}).output("y")).error,
             "node \"the MaxUnpool\" (MaxUnpool): output_shape is [1, 1, 3, "
             "4], expected at least [1, 1, 4, 4]");
