@@ -47,6 +47,33 @@ def add(name, folder):
 for _name, _folder in sorted(cases().items()):
     add(_name, _folder)
 
+
+@unittest.skipUnless(ASKED, "takes minutes; ./dev test --only full-size")
+class Arena(unittest.TestCase):
+    """Every file of a case needs no more than 5 % above what lives at once."""
+
+    def test_arena_is_near_its_bound(self):
+        for name, folder in sorted(cases().items()):
+            with open(os.path.join(folder, "case.json")) as file:
+                case = json.load(file)
+            for described in case["files"]:
+                with self.subTest(case=name, file=described["file"]), tempfile.TemporaryDirectory(dir=BUILD) as out:
+                    self.check(case, described, folder, out)
+
+    def check(self, case, described, folder, out):
+        shapes = {each["name"]: each["shape"] for each in case["inputs"]}
+        dims = {dim: shapes[each][int(axis)] for each, axes in (described.get("symbolic_dims") or {}).items() for axis, dim in axes.items()}
+        recipe = {"loss": {"output": case["output"]["name"], **case["loss"]}, "inputs": {"dims": dims},
+                  "optimizer": {"type": "adamw", "learning_rate": 1e-4}}
+        with open(os.path.join(out, "recipe.json"), "w") as file:
+            json.dump(recipe, file)
+        done = subprocess.run([os.path.join(BUILD, "bin", "gradus"), "compile", os.path.join(folder, described["file"]), "--recipe",
+                               os.path.join(out, "recipe.json"), "--initialize", "pytorch", "--json", "-o",
+                               os.path.join(out, "x.gradus")], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        sizes = json.loads(done.stdout.splitlines()[-1])
+        self.assertLessEqual(sizes["arena_bytes"], 1.05 * sizes["bound_bytes"])
+
 RECIPE = {"loss": {"type": "softmax_cross_entropy", "output": "logits", "class_axis": -1},
           "optimizer": {"type": "adamw", "learning_rate": 1e-4, "weight_decay": 0.01}}
 

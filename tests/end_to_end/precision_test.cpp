@@ -6,6 +6,7 @@
 #include "runtime/safetensors.h"
 
 #include <bit>
+#include <unistd.h>
 
 using namespace gradus;
 
@@ -287,7 +288,8 @@ TEST(Precision, CopiesFollowWeightsThatAreWrittenFromOutside) {
 /// Checkpoints hold no copies, and a resumed run has the bits of the first.
 TEST(Precision, ResumingMakesCopiesAnew) {
   std::string text = network("bf16", 3, 8, 6),
-              path = testing::TempDir() + "/copies.safetensors";
+              path = testing::TempDir() + "gradus_copies." +
+                     std::to_string(getpid()) + ".safetensors";
   Compiled one(text), other(text);
   one.run("train", batch(3, 8, 6, 1));
   ASSERT_TRUE(one.session().saveCheckpoint(path).ok());

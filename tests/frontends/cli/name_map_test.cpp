@@ -4,6 +4,7 @@
 #include "frontends/cli/name_map.h"
 
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include <fstream>
 
@@ -42,7 +43,8 @@ TEST(NameMap, SaysWhichRuleIsNone) {
 }
 
 static std::string fileWith(const std::string &text) {
-  std::string path = testing::TempDir() + "/map.json";
+  std::string path =
+      testing::TempDir() + "gradus_map." + std::to_string(getpid()) + ".json";
   std::ofstream(path) << text;
   return path;
 }

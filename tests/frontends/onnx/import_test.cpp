@@ -217,7 +217,7 @@ static ImportOptions oneSample() {
 
 TEST(Import, ReadsWeightsFromTheFileBesideTheModel) {
   const float values[] = {5, 6};
-  std::ofstream(::testing::TempDir() + "beside.bin", std::ios::binary)
+  std::ofstream(temporaryFolder() + "beside.bin", std::ios::binary)
       .write(reinterpret_cast<const char *>(values), 8);
   Imported model = import(withExternalWeight("beside.bin"), oneSample());
   EXPECT_EQ(evaluate(model, {tensor({1, 2}, {1, 1})})[0].floats,
@@ -493,7 +493,7 @@ INSTANTIATE_TEST_SUITE_P(Import, RefusedModel, ::testing::ValuesIn(refusals),
                          [](const auto &info) { return info.param.name; });
 
 TEST(Import, RefusesWhatIsNoModel) {
-  std::string path = ::testing::TempDir() + "noise.onnx";
+  std::string path = temporaryFolder() + "noise.onnx";
   std::ofstream(path) << "certainly no protobuf";
   EXPECT_EQ(import(path).error,
             "is no ONNX model, or damaged: protobuf cannot parse it");
@@ -504,7 +504,7 @@ TEST(Import, RefusesWhatIsNoModel) {
 /// Any cut or flipped byte gives a model or an error, never a crash.
 TEST(Import, SurvivesDamage) {
   const std::string whole = namedBatch().proto().SerializeAsString();
-  std::string path = ::testing::TempDir() + "damaged.onnx";
+  std::string path = temporaryFolder() + "damaged.onnx";
   for (size_t i = 0; i < whole.size(); ++i) {
     std::string damaged = whole;
     damaged[i] ^= char(1 << (i % 8));

@@ -62,7 +62,7 @@ static ::onnx::ModelProto branched() {
 }
 
 TEST(Inventory, ListsWhatBranchesHold) {
-  std::string path = ::testing::TempDir() + "branched.onnx";
+  std::string path = gradus::testing::temporaryFolder() + "branched.onnx";
   std::ofstream(path, std::ios::binary) << branched().SerializeAsString();
   auto found = inventoryOfOnnx(path, {});
   ASSERT_TRUE(found.ok()) << found.status();

@@ -11,12 +11,30 @@
 #include <gtest/gtest.h>
 
 #include <concepts>
+#include <filesystem>
 #include <fstream>
 #include <functional>
+#include <unistd.h>
 
 namespace gradus::testing {
 
 using Shape = std::vector<int64_t>;
+
+/// A folder of this process alone, so that two runs of the tests do not meet;
+/// gone when it ends. With a slash at the end.
+inline std::string temporaryFolder() {
+  struct Folder {
+    std::string path =
+        ::testing::TempDir() + "gradus_onnx." + std::to_string(getpid()) + "/";
+    Folder() { std::filesystem::create_directories(path); }
+    ~Folder() {
+      std::error_code ignored;
+      std::filesystem::remove_all(path, ignored);
+    }
+  };
+  static const Folder folder;
+  return folder.path;
+}
 
 class SmallModel {
 public:
@@ -99,7 +117,7 @@ public:
 
   /// Writes the model to a file and returns its path.
   std::string write(const std::string &name = "model.onnx") const {
-    std::string path = ::testing::TempDir() + name;
+    std::string path = temporaryFolder() + name;
     std::ofstream(path, std::ios::binary) << proto_.SerializeAsString();
     return path;
   }
