@@ -38,7 +38,10 @@ std::vector<uint32_t> buffersWritten(const artifact::KernelCommand &kernel,
   return written;
 }
 
-/// `kernels` may be null where no command calls one.
+const char *nameOf(bool infinity) { return infinity ? "inf" : "nan"; }
+
+} // namespace
+
 std::vector<uint32_t> buffersWritten(const artifact::Command &command,
                                      const artifact::CodeHeader *kernels) {
   if (const auto *kernel = command.kind_as_KernelCommand())
@@ -51,10 +54,6 @@ std::vector<uint32_t> buffersWritten(const artifact::Command &command,
       written.push_back(library->outputs()->Get(i)->buffer());
   return written;
 }
-
-const char *nameOf(bool infinity) { return infinity ? "inf" : "nan"; }
-
-} // namespace
 
 bool holdsNonfinite(DType dtype, const uint8_t *data, size_t bytes,
                     bool infinity) {

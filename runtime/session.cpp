@@ -150,6 +150,8 @@ struct Session::Parts {
   const int64_t *counter = nullptr;      // the state `step`
   std::atomic<bool> cancelled{false};
   std::unique_ptr<NonfiniteSearch> search; // null: off
+  Probe probe;                             // empty: none
+  std::vector<uint8_t *> buffers;          // of the plan
   int copiesGraph = -1;                    // makes copies; -1: there are none
   bool staleCopies = false; // of states that came from outside meanwhile
 
@@ -160,6 +162,7 @@ struct Session::Parts {
   std::vector<StateMemory> storedStates() const;
   void touch() { staleCopies = copiesGraph >= 0; }
   Status refreshCopies();
+  Status runCommands(size_t graph, std::span<int64_t> nanoseconds);
   size_t variantOf(size_t graph) const;
   Status verifyCall(int graph, size_t steps, size_t inputs,
                     size_t outputs) const;
@@ -239,6 +242,21 @@ Status Session::Parts::verifyCall(int graph, size_t steps, size_t inputs,
   return Status();
 }
 
+Status Session::Parts::runCommands(size_t graph,
+                                   std::span<int64_t> nanoseconds) {
+  if (search)
+    return search->run(graph);
+  if (!probe)
+    return loaded->run(graph, nanoseconds);
+  size_t count = loaded->graphs()[graph].commands.size();
+  for (size_t command = 0; command < count; ++command) {
+    probe(graph, command);
+    GRADUS_TRY(loaded->runCommand(graph, command));
+  }
+  probe(graph, count);
+  return Status();
+}
+
 Status Session::Parts::runOnce(size_t graph, const void *const *inputs,
                                void *const *outputs) {
   if (cancelled.load(std::memory_order_relaxed) && cancelled.exchange(false))
@@ -253,8 +271,7 @@ Status Session::Parts::runOnce(size_t graph, const void *const *inputs,
   std::span<int64_t> nanoseconds;
   if (variant == graph)
     nanoseconds = times[graph];
-  Status status =
-      search ? search->run(variant) : loaded->run(variant, nanoseconds);
+  Status status = runCommands(variant, nanoseconds);
   if (!status.ok())
     return gradus::runtime::at(status, where());
   for (size_t i = 0; outputs && i < ports.outputs.size(); ++i)
@@ -368,6 +385,15 @@ const void *Session::outputBuffer(int graph, int output) const {
 
 void Session::timeCommands(int graph, std::span<int64_t> nanoseconds) {
   parts_->times[graph] = nanoseconds;
+}
+
+void Session::setProbe(Probe probe) {
+  parts_->buffers = parts_->loaded->bufferAddresses();
+  parts_->probe = std::move(probe);
+}
+
+const uint8_t *Session::bufferData(uint32_t buffer) const {
+  return buffer < parts_->buffers.size() ? parts_->buffers[buffer] : nullptr;
 }
 
 void Session::searchNonfinite(bool on) {

@@ -26,6 +26,10 @@ constexpr int kMostThreads = 1024;
 
 using Log = std::function<void(const std::string &line)>;
 
+/// Looks into a step: called before each command of a graph runs, and once more
+/// behind the last with their number.
+using Probe = std::function<void(size_t graph, size_t command)>;
+
 struct SessionOptions {
   int threads = 0;            // 0: one per core that the process may run on
   bool deterministic = false; // bits do not depend on the number of threads
@@ -157,6 +161,13 @@ public:
   /// Steps at which another variant runs in place of the graph are not timed.
   /// Timed steps are slower by about 0.05 us a command; empty turns it off.
   void timeCommands(int graph, std::span<int64_t> nanoseconds);
+
+  /// While set, and no search is on, steps call `probe`; an empty one ends it.
+  void setProbe(Probe probe);
+  /// Where a buffer of plan() lies, once there was a probe; null where it has
+  /// no bytes. In the arena
+  /// others take its place later in the step.
+  const uint8_t *bufferData(uint32_t buffer) const;
 
   /// While on, a step looks at all numbers that it is given and that its
   /// commands write, which makes it several times slower.

@@ -196,6 +196,9 @@ void addCompile(CLI::App &app) {
                    "Threads to plan for; 0: one per core")
       ->check(CLI::Range(0, kMostThreads));
   command->add_option("--memory-limit", request.memoryLimit, "Such as 2GiB");
+  command->add_flag("--node-outputs", options->request.nodeOutputs,
+                    "Keep the value of every node of the model as an output "
+                    "of training, for train --watch; takes memory");
   command->add_flag("--report", request.report,
                     "What each stage did, on stderr");
   command->add_flag("--json", options->json, "The summary as a JSON object");

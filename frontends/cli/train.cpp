@@ -19,6 +19,7 @@
 #include "frontends/cli/training_log.h"
 #include "frontends/cli/training_record.h"
 #include "frontends/cli/training_summary.h"
+#include "frontends/cli/watch.h"
 
 #include <chrono>
 #include <cmath>
@@ -84,6 +85,7 @@ private:
   std::optional<Checkpoints> checkpoints_;
   std::optional<SpoiledStates> spoiled_; // looked for before each checkpoint
   std::optional<BestMetric> best_;
+  std::optional<Watch> watch_;
   EpochFigures figures_;
   std::vector<Metric> latest_, tested_;
   int64_t reported_ = -1; // the step of the last epoch's line
@@ -131,6 +133,8 @@ void Training::prepare() {
   if (stopAtNonfinite_ && !options_.checkpoint.path.empty())
     spoiled_.emplace(*session_, /*weightsAlone=*/skipsSteps_);
   session_->searchNonfinite(options_.debugNonfinite);
+  if (!options_.watch.empty())
+    watch_.emplace(*session_, options_.watch);
 }
 
 /// Which part of the data is kept for tests: that of the checkpoint. Another
@@ -241,7 +245,11 @@ void Training::countStep(int64_t step, int64_t place) {
   if (options_.debugNonfinite)
     checkState(step + 1);
   figures_.add(latest_);
-  log_->step(step + 1, epochOf(step) + 1, latest_);
+  std::vector<Metric> logged = latest_;
+  if (watch_)
+    for (Metric &metric : watch_->figures())
+      logged.push_back(std::move(metric));
+  log_->step(step + 1, epochOf(step) + 1, logged);
 }
 
 /// With --debug-nonfinite: the step that spoils a state is the one to know,
@@ -292,7 +300,7 @@ void Training::checkSaved() const {
 /// A piece takes about 50 ms, so that a signal and the bar need not wait, and
 /// ends where a checkpoint is due.
 int64_t Training::pieceOf(int64_t left) const {
-  if (options_.debugNonfinite)
+  if (options_.debugNonfinite || watch_)
     return 1;
   int64_t ran = done_ - start_;
   double perStep = ran ? stepSeconds_ / ran : 1;

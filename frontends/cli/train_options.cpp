@@ -99,6 +99,13 @@ void addTrainOptions(CLI::App &command, TrainOptions &options) {
                      "Write a JSON line per step and epoch");
   command.add_option("--tensorboard", options.tensorboard,
                      "Write an event file for TensorBoard in this folder");
+  command
+      .add_option("--watch", options.watch,
+                  "Log mean, std, min, max and what is not finite of a "
+                  "parameter and its gradient, of another state, or of what a "
+                  "node of the model computes; repeats")
+      ->type_name("NODE")
+      ->allow_extra_args(false);
   command.add_flag("--debug-nonfinite", options.debugNonfinite,
                    "Name the command and the model's node that first wrote a "
                    "NaN or an infinity (several times slower)");
@@ -152,6 +159,14 @@ void checkTrainOptions(const TrainOptions &options) {
   if (options.checkpoint.keep && options.checkpoint.path.empty())
     throw badInput("--keep ", options.checkpoint.keep,
                    ": needs --checkpoint, beside which they are kept");
+  if (!options.watch.empty() && options.log.empty() &&
+      options.tensorboard.empty())
+    throw badInput("--watch ", options.watch.front(),
+                   ": needs --log or --tensorboard, where it is written");
+  if (!options.watch.empty() && options.debugNonfinite)
+    throw badInput("--watch ", options.watch.front(),
+                   ": cannot be watched with --debug-nonfinite, which looks at "
+                   "everything");
   checkFiles(options);
 }
 

@@ -18,7 +18,8 @@ struct TrainOptions {
   CheckpointOptions checkpoint;
   std::string best; // METRIC[:max|:min], empty: none
   int64_t patience = 0;
-  std::string log, tensorboard; // a file, a folder
+  std::string log, tensorboard;   // a file, a folder
+  std::vector<std::string> watch; // states and nodes of the model
   std::optional<uint64_t> seed;
   double validation = 0; // part of the data kept for tests
   bool debugNonfinite = false;

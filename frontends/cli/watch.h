@@ -1,0 +1,61 @@
+// Statistics of values inside a step, as `train --watch` logs them: of a state,
+// of a parameter's gradient, of what a node of the model computes.
+
+#pragma once
+
+#include "frontends/cli/evaluation.h"
+#include "runtime/session.h"
+
+#include <string>
+#include <vector>
+
+namespace gradus::cli {
+
+/// Of the finite elements; NaN where there are none.
+struct Statistics {
+  double mean = 0, std = 0, min = 0, max = 0;
+  int64_t nonfinite = 0; // how many others there are
+};
+
+Statistics statisticsOf(const runtime::TensorType &type, const void *data);
+
+class Watch {
+public:
+  /// Finds each name among the session's states and the nodes of its graph
+  /// `train`, whose steps are slower from now on. A Failure says what a name
+  /// that is neither may have meant.
+  Watch(runtime::Session &session, const std::vector<std::string> &names);
+
+  /// Of the last step: "conv1.weight.mean", "conv1.weight.gradient.std", ...
+  std::vector<Metric> figures() const;
+
+private:
+  struct Value {
+    std::string name;
+    int state = -1; // or seen within the step
+    bool seen = false;
+    Statistics statistics;
+  };
+  /// Where a value lies before a command of a graph runs.
+  struct Place {
+    size_t graph, command;
+    uint32_t buffer;
+    size_t value;
+  };
+
+  void find(const std::string &name);
+  bool findOutput(size_t graph, const std::string &name, size_t value);
+  void findGradient(size_t graph, int state, size_t value);
+  bool findNode(size_t graph, const std::string &name, size_t value);
+  uint32_t resultOf(size_t graph, size_t command, const std::string &node);
+  std::vector<std::string> knownNames() const;
+  const artifact::GraphPlan &planOf(size_t graph) const;
+  void look(size_t graph, size_t command);
+
+  runtime::Session &session_;
+  std::vector<size_t> graphs_; // that train
+  std::vector<Value> values_;
+  std::vector<Place> places_;
+};
+
+} // namespace gradus::cli
