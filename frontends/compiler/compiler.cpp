@@ -189,6 +189,10 @@ absl::StatusOr<Result> Compilation::compile() {
   return result;
 }
 
+bool says(const absl::Status &status, const char *words) {
+  return status.message().find(words) != absl::string_view::npos;
+}
+
 class Library final : public Compiler {
 public:
   absl::StatusOr<Result> compile(const Request &request) override {
@@ -208,10 +212,11 @@ public:
     if (status.ok())
       for (ProgramOp program : compilation.module().getOps<ProgramOp>())
         info = modelInfo(program);
-    else if (ModelInfo told;
-             addInventory(request, told).ok() && !told.unknownSizes.empty())
+    else if (ModelInfo told; says(status, "has dimensions of unknown size") &&
+                             addInventory(request, told).ok() &&
+                             !told.unknownSizes.empty())
       return told;
-    else if (status.message().find("support") != absl::string_view::npos)
+    else if (says(status, "support"))
       info.unsupported = std::string(status.message());
     else
       return status;

@@ -74,14 +74,8 @@ public:
     return 0;
   }
 
+  /// A misspelled name comes before the one that it leaves open.
   absl::Status check() const {
-    if (!unbound_.empty()) {
-      const std::string &first = *unbound_.begin();
-      return invalid("has dimensions of unknown size: ", joined(unbound_),
-                     ". Say, for example, --dim ", first,
-                     "=32, or \"inputs\": {\"dims\": {\"", first,
-                     "\": 32}} in the recipe");
-    }
     for (const auto &[name, size] : sizes_) {
       if (size < 1)
         return invalid("--dim ", name, "=", size, ": expected at least 1");
@@ -90,7 +84,13 @@ public:
                        names_.empty() ? "all its sizes are fixed"
                                       : "it has " + joined(names_));
     }
-    return absl::OkStatus();
+    if (unbound_.empty())
+      return absl::OkStatus();
+    const std::string &first = *unbound_.begin();
+    return invalid("has dimensions of unknown size: ", joined(unbound_),
+                   ". Say, for example, --dim ", first,
+                   "=32, or \"inputs\": {\"dims\": {\"", first,
+                   "\": 32}} in the recipe");
   }
 
 private:

@@ -413,6 +413,8 @@ static const Refusal refusals[] = {
      "32}} in the recipe"},
     {"UnknownDimension", namedBatch, dims({{"batch", 2}, {"seq", 3}}),
      "has no symbolic dimension \"seq\"; it has batch"},
+    {"MisspelledDimension", namedBatch, dims({{"bacth", 2}}),
+     "has no symbolic dimension \"bacth\"; it has batch"},
     {"ZeroDimension", namedBatch, dims({{"batch", 0}}),
      "--dim batch=0: expected at least 1"},
     {"UnsupportedOps",
