@@ -26,6 +26,14 @@ Value scale(const Arithmetic &math, Value scalar, Value like) {
       like, broadcastScalar(math.builder, math.loc, factor, type.getShape()));
 }
 
+Value divide(const Arithmetic &math, Value value, Value scalar) {
+  RankedTensorType type = tensorType(value);
+  Value divisor =
+      convert(math.builder, math.loc, scalar, type.getElementType());
+  return math.divide(
+      value, broadcastScalar(math.builder, math.loc, divisor, type.getShape()));
+}
+
 /// Norms along each output of a weight, [outputs]; of a vector, one for all.
 Value unitNorms(const Arithmetic &math, Value value) {
   int64_t rank = tensorType(value).getRank();
@@ -89,19 +97,30 @@ struct ClipGradientsPass : impl::ClipGradientsBase<ClipGradientsPass> {
     return math.smaller(ratio, math.number(1, ratio));
   }
 
+  /// max(1, norm / bound), a scalar.
+  static Value divisor(const Arithmetic &math, Value squares, double bound) {
+    Value norm = math.squareRoot(squares);
+    Value ratio = math.divide(norm, math.number(bound, norm));
+    return math.larger(ratio, math.number(1, ratio));
+  }
+
   void byGlobalNorm(OpBuilder &builder, ArrayRef<ParameterUpdate> updates,
                     double bound) {
+    // timm divides, and adds nothing to the norm.
+    bool divides = recipeOf(getOperation()).text("compat", "") == "timm";
     builder.setInsertionPoint(updates.back());
     SmallVector<std::pair<Location, Value>> gradients;
     for (ParameterUpdate update : updates)
       gradients.emplace_back(update.getLoc(), update.getGradientUse().get());
     Value squares = sumOfAllSquares(builder, gradients);
-    Value common =
-        factor(Arithmetic(builder, squares.getLoc()), squares, bound);
+    Arithmetic scalars(builder, squares.getLoc());
+    Value common = divides ? divisor(scalars, squares, bound)
+                           : factor(scalars, squares, bound);
     for (ParameterUpdate update : updates) {
       Arithmetic math(builder, update.getLoc());
       OpOperand &gradient = update.getGradientUse();
-      gradient.set(scale(math, common, gradient.get()));
+      gradient.set(divides ? divide(math, gradient.get(), common)
+                           : scale(math, common, gradient.get()));
       update->moveBefore(update->getBlock()->getTerminator());
       report(update, "global_norm");
     }

@@ -180,9 +180,11 @@ struct LossScalePass : impl::LossScaleBase<LossScalePass> {
     return recipeOf(getOperation()).object("loss_scale").number("factor", 2);
   }
 
-  /// Stays where it would no longer be a number.
+  /// Stays where it would no longer be a number; MindSpore's does not.
   Value grown(const Arithmetic &math, Value scale) {
     Value more = math.multiply(scale, math.number(factor(), scale));
+    if (recipeOf(getOperation()).text("compat", "pytorch") == "mindspore")
+      return more;
     Value infinite = math.number(std::numeric_limits<double>::infinity(), more);
     return math.select(math.less(more, infinite), more, scale);
   }

@@ -76,8 +76,7 @@ double ParameterSettings::number(StringRef key, double otherwise) const {
   if (key == "weight_decay" && !decays && &holder == &optimizer)
     return 0;
   double number = holder.number(key, otherwise);
-  // SINGA keeps hyperparameters as tensors of f32.
-  return follows("singa") ? static_cast<float>(number) : number;
+  return keepsSingle() ? static_cast<float>(number) : number;
 }
 
 double ParameterSettings::learningRateFactor() const {

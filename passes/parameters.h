@@ -52,6 +52,8 @@ public:
   /// Whether the rules of "singa", "mindspore" or "timm" apply where they
   /// differ from PyTorch's.
   bool follows(llvm::StringRef framework) const { return compat == framework; }
+  /// Whether hyperparameters are numbers of f32, as SINGA's and MindSpore's.
+  bool keepsSingle() const { return follows("singa") || follows("mindspore"); }
   /// An error about a key, where it was set.
   mlir::InFlightDiagnostic error(llvm::StringRef key) const {
     return holderOf(key).error(key);

@@ -18,10 +18,12 @@ struct Piece {
   const RecipeObject &recipe;
   Value step; // from the start of the piece, in units of `every` steps
   std::optional<double> steps; // how long it is in these units
+  bool single = false;         // keys are numbers of f32, as SINGA's
 
   Value number(double value) const { return math.number(value, step); }
   double key(StringRef name, double otherwise) const {
-    return recipe.number(name, otherwise);
+    double number = recipe.number(name, otherwise);
+    return single ? static_cast<float>(number) : number;
   }
   double length() const { return steps.value_or(1); }
   /// From 0 at its start to 1 at its end.
@@ -175,6 +177,25 @@ Value oneCycle(const Piece &piece) {
   return result;
 }
 
+/// Up and down between two rates, again and again; each time less high by
+/// `halve`, and by a power of `rate` each step.
+Value cyclic(const Piece &piece) {
+  const Arithmetic &math = piece.math;
+  double rise = piece.key("rise", 2000), fall = piece.key("fall", rise);
+  double low = piece.key("low", 0.1), rate = piece.key("rate", 1);
+  Value total = piece.number(rise + fall);
+  Value cycle = math.floor(math.divide(piece.step, total));
+  Value since = math.subtract(piece.step, math.multiply(cycle, total));
+  Value up = math.divide(since, piece.number(rise));
+  Value down = math.divide(math.subtract(total, since), piece.number(fall));
+  Value height = math.smaller(up, down);
+  if (piece.recipe.flag("halve", false))
+    height = math.multiply(height, piece.power(0.5, cycle));
+  if (rate != 1)
+    height = math.multiply(height, piece.power(rate, piece.step));
+  return piece.line(low, piece.key("high", 1), height);
+}
+
 /// values[i] up to milestones[i], the last one from there on.
 Value piecewise(const Piece &piece) {
   const Arithmetic &math = piece.math;
@@ -217,6 +238,8 @@ Value list(const Piece &piece) {
              {0});
 }
 
+Value product(const Piece &piece);
+
 struct Kind {
   StringRef name;
   Value (*factor)(const Piece &);
@@ -234,6 +257,8 @@ const Kind kinds[] = {{"constant", constant},
                       {"inverse_time", inverseTime},
                       {"polynomial", polynomial},
                       {"one_cycle", oneCycle, true},
+                      {"cyclic", cyclic},
+                      {"product", product},
                       {"piecewise", piecewise},
                       {"list", list}};
 
@@ -272,10 +297,43 @@ FailureOr<std::optional<double>> lengthOf(const RecipeObject &piece,
   return std::optional<double>(steps);
 }
 
+/// From the start of a piece at `first`, held at its end.
+Value sinceStart(const Arithmetic &math, Value step, double first,
+                 int64_t every, std::optional<double> length) {
+  Value since = math.subtract(step, math.number(first, step));
+  if (every > 1)
+    since = math.floor(math.divide(since, math.number(every, since)));
+  return length ? math.smaller(since, math.number(*length, since)) : since;
+}
+
+int64_t everyOf(const RecipeObject &piece) {
+  return std::max<int64_t>(1, piece.integer("every", 1));
+}
+
+/// Of several pieces that run side by side.
+Value product(const Piece &piece) {
+  Value result = piece.number(1);
+  for (const RecipeObject &recipe : piece.recipe.objects("factors")) {
+    const Kind *kind = findKind(recipe);
+    if (!kind) // An error stands at the program.
+      return result;
+    auto length = lengthOf(recipe, *kind, /*isLast=*/true);
+    if (failed(length))
+      return result;
+    Value since =
+        sinceStart(piece.math, piece.step, 0, everyOf(recipe), *length);
+    result = piece.math.multiply(
+        result,
+        kind->factor({piece.math, recipe, since, *length, piece.single}));
+  }
+  return result;
+}
+
 /// Joins the pieces of one hyperparameter's schedule.
 class Sequence {
 public:
-  Sequence(const Arithmetic &math, Value step) : math(math), step(step) {}
+  Sequence(const Arithmetic &math, Value step, bool single)
+      : math(math), step(step), single(single) {}
 
   LogicalResult append(const RecipeObject &recipe, bool isLast) {
     const Kind *kind = findKind(recipe);
@@ -284,8 +342,9 @@ public:
     auto length = lengthOf(recipe, *kind, isLast);
     if (failed(length))
       return failure();
-    int64_t every = std::max<int64_t>(1, recipe.integer("every", 1));
-    Value here = kind->factor({math, recipe, since(every, *length), *length});
+    int64_t every = everyOf(recipe);
+    Value since = sinceStart(math, step, first, every, *length);
+    Value here = kind->factor({math, recipe, since, *length, single});
     factor = first == 0 ? here
                         : math.select(math.less(step, math.number(first, step)),
                                       factor, here);
@@ -296,16 +355,9 @@ public:
   Value factor;
 
 private:
-  /// From the start of the piece, held at its end.
-  Value since(int64_t every, std::optional<double> length) const {
-    Value since = math.subtract(step, math.number(first, step));
-    if (every > 1)
-      since = math.floor(math.divide(since, math.number(every, since)));
-    return length ? math.smaller(since, math.number(*length, since)) : since;
-  }
-
   const Arithmetic &math;
   Value step;
+  bool single;
   double first = 0; // step of the next piece
 };
 
@@ -348,7 +400,8 @@ FailureOr<Value> factorFor(const Arithmetic &math, ProgramOp program,
   auto pieces = recipeOf(program).object("schedule").objects(hyperparameter);
   if (pieces.size() == 1 && pieces[0].text("type", "") == "state")
     return factorOfState(math, program, hyperparameter);
-  Sequence sequence(math, step);
+  bool single = recipeOf(program).text("compat", "pytorch") == "singa";
+  Sequence sequence(math, step, single);
   for (auto [index, piece] : llvm::enumerate(pieces))
     if (failed(sequence.append(piece, index + 1 == pieces.size())))
       return failure();

@@ -32,7 +32,7 @@ Field clip() {
 
 Field lossScale() {
   const Field initial =
-      Field{"initial", number, "65536", "the first scale"}.from(1);
+      Field{"initial", number, "65536", "the first scale"}.from(1e-30);
   const Field factor = Field{"factor", number, "2.0",
                              "by which it grows, and shrinks after an overflow"}
                            .from(1);

@@ -56,6 +56,13 @@ Field decoupled() {
               "take decay off the parameter instead of the gradient");
 }
 
+/// Of timm's optimizers.
+Fields careful() {
+  return {flag("cautious", "leave out what would go against the gradient"),
+          flag("corrected_weight_decay",
+               "decay on its own falls with the square of the learning rate")};
+}
+
 Field numbers(std::string_view key, std::string_view fallback,
               std::string_view help) {
   return Field{key, list, fallback, help}.of({{"", number, "0", "a number"}});
@@ -182,8 +189,9 @@ Fields lamb() {
                 {"gradient_averaging", boolean, "true",
                  "a new gradient enters the first moment by 1 - beta1"},
                 flag("trust_clip", "ratios of norms are at most 1"),
-                flag("always_adapt", "scale also what has no weight decay")} +
-         common();
+                flag("always_adapt", "scale also what has no weight decay"),
+                decoupled()} +
+         careful() + common();
 }
 
 Fields lars() {
@@ -205,7 +213,7 @@ Fields lars() {
 Fields lion() {
   return Fields{learningRate("0.0001"), betas("[0.9, 0.99]"),
                 weightDecay("0.0")} +
-         common();
+         careful() + common();
 }
 
 Fields muon() {
@@ -289,7 +297,19 @@ Fields oneCycle() {
                 flag("three_phase", "come down as far as the start first")};
 }
 
-std::vector<Choice> pieces() {
+Fields cyclic() {
+  return timed(true) +
+         Fields{
+             Field{"rise", number, "2000", "steps up"}.from(1),
+             Field{"fall", number, "null", "steps down; null: as many"}.from(1),
+             amount("low", "0.1", "the factor at its start"),
+             amount("high", "1.0", "the factor that it rises to"),
+             flag("halve", "half as high each time"),
+             amount("rate", "1.0", "of the height, a step")};
+}
+
+/// What may be multiplied with others.
+std::vector<Choice> factors() {
   const Field milestones =
       numbers("milestones", "[]", "steps at which it changes");
   return {
@@ -321,12 +341,26 @@ std::vector<Choice> pieces() {
                             flag("cycle", "the period grows to a multiple of "
                                           "itself instead of ending")}},
       {"one_cycle", oneCycle()},
+      {"cyclic", cyclic()},
       {"piecewise",
        timed(true) + Fields{milestones, numbers("values", "[1.0]",
                                                 "the factors between them")}},
       {"list",
-       timed(true) + Fields{numbers("values", "[1.0]", "a factor a step")}},
-      {"state", Fields{}}};
+       timed(true) + Fields{numbers("values", "[1.0]", "a factor a step")}}};
+}
+
+std::vector<Choice> pieces() {
+  const Field factor =
+      Field{"", variant, R"({"type": "constant"})", "one of the factors"}
+          .among(factors())
+          .definedAs("factor");
+  std::vector<Choice> all = factors();
+  all.push_back(
+      {"product", timed(true) + Fields{Field{"factors", list, "[]",
+                                             "pieces that run side by side"}
+                                           .of({factor})}});
+  all.push_back({"state", Fields{}});
+  return all;
 }
 
 Field scheduleOf(std::string_view key) {

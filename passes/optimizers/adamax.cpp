@@ -5,6 +5,8 @@
 //   m = m + (1 - beta1) * (g - m)
 //   u = max(beta2 * u, |g| + epsilon)
 //   w = w - learning_rate / (1 - beta1^t) * m / u
+//
+// MindSpore adds epsilon to u where it divides by it.
 
 #include "passes/optimizers/moments.h"
 
@@ -18,10 +20,13 @@ LogicalResult gradus::adamax(ParameterStep &step) {
   Value beta1 = step.beta(0, 0.9);
   Value first = newFirstMoment(step, step.gradient, beta1);
   Value kept = step.scale(step.beta(1, 0.999), step.readSlot("norm"));
-  Value size =
-      step.shift(math.absolute(step.gradient), step.number("epsilon", 1e-8));
-  Value norm = math.larger(kept, size);
+  Value epsilon = step.number("epsilon", 1e-8);
+  bool outside = step.settings.follows("mindspore");
+  Value size = math.absolute(step.gradient);
+  Value norm = math.larger(kept, outside ? size : step.shift(size, epsilon));
   step.writeSlot("norm", norm);
+  if (outside)
+    norm = step.shift(norm, epsilon);
   step.learningRate =
       math.divide(step.learningRate, biasCorrection(step, beta1));
   step.descend(math.divide(first, norm));

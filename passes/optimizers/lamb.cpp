@@ -7,7 +7,8 @@
 //   w = w - learning_rate * |w| / |u| * u
 //
 // with adam's m and v. The ratio is 1 where a norm is 0, at most 1 with
-// `trust_clip`, and left out without weight decay unless `always_adapt`.
+// `trust_clip`, and left out without weight decay unless `always_adapt`. With
+// `decoupled_weight_decay`, w decays by itself before u, which has none.
 
 #include "passes/optimizers/moments.h"
 #include "passes/optimizers/trust.h"
@@ -43,8 +44,10 @@ LogicalResult gradus::lamb(ParameterStep &step) {
   if (mlir::failed(checkBetas(step)))
     return failure();
   const Arithmetic &math = step.math;
-  Value direction = adamDirection(step);
-  if (step.settings.number("weight_decay", 0.01) != 0)
+  Value direction = step.cautious(adamDirection(step));
+  if (step.settings.flag("decoupled_weight_decay", false))
+    step.decay(0.01);
+  else if (step.settings.number("weight_decay", 0.01) != 0)
     direction =
         math.add(direction,
                  step.scale(step.number("weight_decay", 0.01), step.parameter));

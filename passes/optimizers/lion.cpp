@@ -18,6 +18,6 @@ LogicalResult gradus::lion(ParameterStep &step) {
   Value mixed = step.average(step.beta(0, 0.9), old, step.gradient);
   step.writeSlot("momentum",
                  step.average(step.beta(1, 0.99), old, step.gradient));
-  step.descend(step.math.sign(mixed));
+  step.descend(step.cautious(step.math.sign(mixed)));
   return success();
 }

@@ -6,10 +6,7 @@ using namespace mlir;
 using namespace gradus;
 
 Value gradus::newFirstMoment(ParameterStep &step, Value gradient, Value beta) {
-  const Arithmetic &math = step.math;
-  Value old = step.readSlot("first_moment");
-  Value change = step.scale(step.rest(beta), math.subtract(gradient, old));
-  Value moment = math.add(old, change);
+  Value moment = step.approach(beta, step.readSlot("first_moment"), gradient);
   step.writeSlot("first_moment", moment);
   return moment;
 }
@@ -33,7 +30,11 @@ Value gradus::correctedDeviation(const ParameterStep &step, Value second,
   Value correction =
       math.divide(step.scalar(1), math.squareRoot(biasCorrection(step, beta2)));
   Value deviation = step.scale(correction, math.squareRoot(second));
-  return step.shift(deviation, step.number("epsilon", epsilon));
+  // SINGA never looks at the schedule of its Adam's epsilon again.
+  bool stays = step.settings.follows("singa");
+  return step.shift(
+      deviation, stays ? step.scalar(step.settings.number("epsilon", epsilon))
+                       : step.number("epsilon", epsilon));
 }
 
 LogicalResult gradus::checkBetas(const ParameterStep &step) {

@@ -1,6 +1,6 @@
 // muon: momentum made orthogonal by a few Newton-Schulz iterations, for
-// matrices, as torch.optim.Muon but in the parameter's own precision. Jordan et
-// al., https://kellerjordan.github.io/posts/muon/.
+// matrices, as torch.optim.Muon. Jordan et al.,
+// https://kellerjordan.github.io/posts/muon/.
 //
 //   m = momentum * m + (1 - momentum) * g
 //   x = m (nesterov: momentum * m + (1 - momentum) * g), wide, over its norm
@@ -8,7 +8,9 @@
 //   w = w * (1 - learning_rate * weight_decay) - learning_rate * s * x
 //
 // with s = sqrt(max(1, rows / columns)), or 0.2 * sqrt(max(rows, columns)) for
-// `"adjust": "match_rms_adamw"`.
+// `"adjust": "match_rms_adamw"`. PyTorch iterates in bf16, sums in f32: x, y
+// and what is in the parentheses are rounded so. Other frameworks' rules keep
+// the parameter's precision.
 
 #include "passes/optimizers/optimizer.h"
 
@@ -22,23 +24,36 @@ static Value times(const Arithmetic &math, double number, Value value) {
   return math.multiply(math.number(number, value), value);
 }
 
+/// Rounded to bf16 where the iterations are in it.
+static Value rounded(const ParameterStep &step, Value value) {
+  const Arithmetic &math = step.math;
+  if (!step.settings.follows("pytorch"))
+    return value;
+  Value narrow =
+      convert(math.builder, math.loc, value, math.builder.getBF16Type());
+  return convert(math.builder, math.loc, narrow,
+                 tensorType(value).getElementType());
+}
+
 /// All singular values of about 1; `x` has no more rows than columns.
 static Value orthogonal(const ParameterStep &step, Value x,
                         ArrayRef<double> coefficients) {
   const Arithmetic &math = step.math;
   OpBuilder &builder = math.builder;
-  Value norm = math.norm(x);
+  x = rounded(step, x);
+  Value norm = rounded(step, math.norm(x));
   norm = math.larger(norm,
                      math.number(step.settings.number("epsilon", 1e-7), norm));
-  x = math.divide(
-      x, broadcastScalar(builder, math.loc, norm, tensorType(x).getShape()));
+  x = rounded(step, math.divide(x, broadcastScalar(builder, math.loc, norm,
+                                                   tensorType(x).getShape())));
   for (int i = 0; i < step.settings.number("iterations", 5); ++i) {
-    Value gram = matmul(builder, math.loc, x, x, false, true);
+    Value gram = rounded(step, matmul(builder, math.loc, x, x, false, true));
     Value square = matmul(builder, math.loc, gram, gram);
-    Value update = math.add(times(math, coefficients[1], gram),
-                            times(math, coefficients[2], square));
-    x = math.add(times(math, coefficients[0], x),
-                 matmul(builder, math.loc, update, x));
+    Value update =
+        rounded(step, math.add(times(math, coefficients[1], gram),
+                               times(math, coefficients[2], square)));
+    x = rounded(step, math.add(times(math, coefficients[0], x),
+                               matmul(builder, math.loc, update, x)));
   }
   return x;
 }
@@ -63,10 +78,11 @@ LogicalResult gradus::muon(ParameterStep &step) {
            << "is \"muon\", which moves matrices alone, but the parameter \""
            << step.name << "\" has rank " << rank;
   Value rate = step.number("momentum", 0.95);
-  Value momentum = step.average(rate, step.readSlot("momentum"), step.gradient);
+  Value momentum =
+      step.approach(rate, step.readSlot("momentum"), step.gradient);
   step.writeSlot("momentum", momentum);
   if (step.settings.flag("nesterov", true))
-    momentum = step.average(rate, momentum, step.gradient);
+    momentum = step.approach(step.rest(rate), step.gradient, momentum);
   int64_t rows = tensorType(momentum).getDimSize(0);
   int64_t columns = tensorType(momentum).getDimSize(1);
   bool tall = rows > columns;

@@ -59,7 +59,7 @@ Value ParameterStep::number(StringRef key, double otherwise) const {
 Value ParameterStep::beta(unsigned index, double otherwise) const {
   SmallVector<double> betas = settings.numbers("betas", {});
   double value = index < betas.size() ? betas[index] : otherwise;
-  if (settings.follows("singa"))
+  if (settings.keepsSingle())
     value = static_cast<float>(value);
   return scheduled(*this, index == 0 ? "beta1" : "beta2", value);
 }
@@ -80,6 +80,30 @@ Value ParameterStep::spread(Value scalar) const {
 
 Value ParameterStep::average(Value rate, Value old, Value value) const {
   return math.add(scale(rate, old), scale(rest(rate), value));
+}
+
+Value ParameterStep::approach(Value rate, Value old, Value value) const {
+  Value way = math.subtract(value, old);
+  SplatElementsAttr known;
+  if (matchPattern(rate, m_Constant(&known)) &&
+      known.getSplatValue<FloatAttr>().getValueAsDouble() <= 0.5)
+    return math.subtract(value, scale(rate, way));
+  return math.add(old, scale(rest(rate), way));
+}
+
+Value ParameterStep::cautious(Value move) const {
+  if (!settings.flag("cautious", false))
+    return move;
+  Value zero = spread(0.0);
+  Value agrees = math.less(zero, math.multiply(move, gradient));
+  Value mask = math.select(agrees, spread(1.0), zero);
+  RankedTensorType type = tensorType(mask);
+  Value count = sum(math.builder, math.loc, mask, allAxes(type.getRank()));
+  Value share = math.divide(count, math.number(type.getNumElements(), count));
+  share = math.larger(share, math.number(1e-3, share));
+  return math.multiply(
+      move, math.divide(mask, broadcastScalar(math.builder, math.loc, share,
+                                              type.getShape())));
 }
 
 //===-- states ------------------------------------------------------------===//
@@ -113,5 +137,9 @@ void ParameterStep::decay(double otherwise) {
   if (settings.number("weight_decay", otherwise) == 0)
     return;
   Value part = math.multiply(learningRate, number("weight_decay", otherwise));
+  double largest =
+      settings.number("learning_rate", 1) * settings.learningRateFactor();
+  if (settings.flag("corrected_weight_decay", false) && largest != 0)
+    part = math.multiply(part, math.divide(learningRate, scalar(largest)));
   parameter = scale(rest(part), parameter);
 }

@@ -51,6 +51,13 @@ public:
   /// `rate * old + (1 - rate) * value`, the moving average.
   mlir::Value average(mlir::Value rate, mlir::Value old,
                       mlir::Value value) const;
+  /// The same rounded as torch.lerp: from the nearer end, so that a rate of 0
+  /// gives exactly `value`.
+  mlir::Value approach(mlir::Value rate, mlir::Value old,
+                       mlir::Value value) const;
+  /// With the recipe's `cautious`, without the elements of a move that go
+  /// against the gradient, the rest longer. https://arxiv.org/abs/2411.16085
+  mlir::Value cautious(mlir::Value move) const;
 
   /// What the optimizer remembers of the parameter under a name, all `initial`
   /// at first. The state is `<optimizer>/<slot>/<parameter>`.
@@ -63,7 +70,8 @@ public:
   /// Writes `parameter - learning_rate * direction`.
   void descend(mlir::Value direction);
   /// Takes `learning_rate * weight_decay` of the parameter off: decay that does
-  /// not pass through the gradient.
+  /// not pass through the gradient. `corrected_weight_decay` weakens it as the
+  /// learning rate falls.
   void decay(double otherwise);
 
   ProgramOp program;

@@ -23,9 +23,7 @@ static Value newSpread(ParameterStep &step, Value rate) {
   step.writeSlot("mean_square", square);
   if (!step.settings.flag("centered", false))
     return square;
-  Value old = step.readSlot("mean");
-  Value mean = math.add(
-      old, step.scale(step.rest(rate), math.subtract(step.gradient, old)));
+  Value mean = step.approach(rate, step.readSlot("mean"), step.gradient);
   step.writeSlot("mean", mean);
   return math.subtract(square, math.multiply(mean, mean));
 }

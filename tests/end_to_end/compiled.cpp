@@ -136,8 +136,10 @@ void Compiled::open(std::vector<char> bytes, runtime::SessionOptions options) {
 
 NamedTensors Compiled::run(const std::string &name,
                            const NamedTensors &inputs) {
-  int graph = session_->findGraph(name);
+  int graph = ok() ? session_->findGraph(name) : -1;
   EXPECT_GE(graph, 0) << name;
+  if (graph < 0)
+    return {};
   const runtime::GraphInfo &info = session_->graphs()[graph];
   for (size_t i = 0; i < info.inputs.size(); ++i) {
     auto bytes = packed(inputs.at(info.inputs[i].name), info.inputs[i].type);
@@ -154,14 +156,14 @@ NamedTensors Compiled::run(const std::string &name,
 
 NamedTensors Compiled::states() const {
   NamedTensors states;
-  for (size_t i = 0; i < session_->states().size(); ++i)
+  for (size_t i = 0; ok() && i < session_->states().size(); ++i)
     states[session_->states()[i].name] = unpacked(
         std::as_const(*session_).stateBuffer(i), session_->states()[i].type);
   return states;
 }
 
 void Compiled::setState(const std::string &name, const HostTensor &value) {
-  int state = session_->findState(name);
+  int state = ok() ? session_->findState(name) : -1;
   ASSERT_GE(state, 0) << name;
   auto bytes = packed(value, session_->states()[state].type);
   std::memcpy(session_->stateBuffer(state), bytes.data(), bytes.size());

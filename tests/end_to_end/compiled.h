@@ -41,6 +41,9 @@ public:
   /// Compiles `text`; the test fails if that fails.
   explicit Compiled(llvm::StringRef text, runtime::SessionOptions options = {});
 
+  /// Whether it could be compiled; if not, it has no states and runs nothing.
+  bool ok() const { return session_ != nullptr; }
+
   /// One step of a graph by the runtime; its outputs by name.
   NamedTensors run(const std::string &graph, const NamedTensors &inputs);
   NamedTensors states() const;

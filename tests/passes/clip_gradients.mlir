@@ -82,3 +82,17 @@ gradus.program @mixed attributes {recipe = {clip = {type = "global_norm", value 
     gradus.return
   }
 }
+
+// timm divides by what the norm is too long by.
+// CHECK-LABEL: gradus.program @timm
+// CHECK:         %[[RATIO:.*]] = arith.divf %{{.*}}, %{{.*}} : tensor<f32>
+// CHECK:         %[[DIVISOR:.*]] = arith.maximumf %[[RATIO]], %{{.*}}
+// CHECK:         %[[ALL:.*]] = gradus.broadcast %[[DIVISOR]]
+// CHECK:         arith.divf %g, %[[ALL]] : tensor<4xf32>
+gradus.program @timm attributes {recipe = {compat = "timm", clip = {type = "global_norm", value = 2.0}}} {
+  gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @train(%g: tensor<4xf32>) -> () {
+    gradus.update @w, %g : tensor<4xf32>
+    gradus.return
+  }
+}

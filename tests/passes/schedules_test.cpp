@@ -183,3 +183,23 @@ TEST(Schedules, RefusesPiecesThatDoNotFitTheirMilestones) {
                 .find("milestones is not in ascending order"),
             std::string::npos);
 }
+
+TEST(Schedules, GoUpAndDownAgainAndAgain) {
+  const char *schedule = R"([{type = "cyclic", rise = 2.0, fall = 4.0,
+                              low = 2.0e-1, high = 1.0, halve = true}])";
+  EXPECT_DOUBLE_EQ(factorAt(schedule, 0), 0.2);
+  EXPECT_DOUBLE_EQ(factorAt(schedule, 1), 0.6);
+  EXPECT_DOUBLE_EQ(factorAt(schedule, 2), 1);
+  EXPECT_DOUBLE_EQ(factorAt(schedule, 4), 0.6);
+  EXPECT_DOUBLE_EQ(factorAt(schedule, 6), 0.2);
+  EXPECT_DOUBLE_EQ(factorAt(schedule, 8), 0.6);
+}
+
+TEST(Schedules, RunSideBySide) {
+  const char *schedule = R"([{type = "product", factors = [
+      {type = "linear", steps = 2 : i64, initial = 5.0e-1, final = 1.0},
+      {type = "exponential", rate = 5.0e-1}]}])";
+  EXPECT_DOUBLE_EQ(factorAt(schedule, 0), 0.5);
+  EXPECT_DOUBLE_EQ(factorAt(schedule, 1), 0.375);
+  EXPECT_DOUBLE_EQ(factorAt(schedule, 3), 0.125);
+}

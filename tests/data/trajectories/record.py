@@ -92,17 +92,6 @@ def simple(name, cls, groups=all_parameters, schedule=None, clip=None, recipe=No
     record(name, recipe, lambda parameters: cls(groups(parameters), foreach=False, **settings), schedule, clip, least)
 
 
-class Muon(torch.optim.Muon):
-    """In f32 throughout; PyTorch's iterates in bf16."""
-
-    def step(self):
-        narrow, torch.bfloat16 = torch.bfloat16, self.param_groups[0]["params"][0].dtype
-        try:
-            super().step()
-        finally:
-            torch.bfloat16 = narrow
-
-
 class Pair:
     """Two optimizers that step together."""
 
@@ -117,7 +106,7 @@ class Pair:
 def muon(parameters):
     matrix = [parameters["body.weight"]]
     rest = [value for name, value in parameters.items() if name != "body.weight"]
-    return Pair(Muon(matrix, lr=0.02), torch.optim.AdamW(rest, lr=0.003, foreach=False))
+    return Pair(torch.optim.Muon(matrix, lr=0.02), torch.optim.AdamW(rest, lr=0.003, foreach=False))
 
 
 def main():

@@ -16,13 +16,13 @@ public:
 
   void build(const Shape &images) {
     Tensor x = net_.input("x", images);
-    x = net_.relu(norm("bn0", convolution("conv0", x, h_["width"], 3)));
+    x = net_.relu(norm("bn0", convolution("conv0", x, h_.at("width"), 3)));
     x = net_.maxPool(x, {.size = {2, 2}, .strides = {2, 2}});
     int i = 0;
-    for (const Json &plan : h_["plan"])
+    for (const Json &plan : h_.at("plan"))
       x = block("blocks." + std::to_string(i++) + ".", x, plan[0], plan[1]);
     net_.output("output",
-                net_.dense("fc", net_.globalAveragePool(x), h_["classes"]));
+                net_.dense("fc", net_.globalAveragePool(x), h_.at("classes")));
   }
 
 private:
@@ -40,7 +40,7 @@ private:
 
   Tensor block(const std::string &at, Tensor x, int64_t channels,
                int64_t stride) {
-    bool isBasic = h_["block"] == "basic";
+    bool isBasic = h_.at("block") == "basic";
     int64_t out = isBasic ? channels : 4 * channels;
     Tensor y = isBasic ? basic(at, x, channels, stride)
                        : bottleneck(at, x, channels, stride);
@@ -72,7 +72,7 @@ private:
 std::string programText(const VectorFile &file, const Json &recipe) {
   mlir::MLIRContext context;
   ProgramBuilder net(context, "network");
-  Network(file.hyperparameters(), net).build(shapeOf(file.inputs()["x"]));
+  Network(file.hyperparameters(), net).build(shapeOf(file.inputs().at("x")));
   auto module = net.finish();
   EXPECT_TRUE(module.ok()) << module.status();
   std::string text;
@@ -100,13 +100,13 @@ Json recipeOf(const VectorFile &file, bool lessBn) {
   Json recipe = {{"loss", "softmax_cross_entropy"},
                  {"optimizer",
                   {{"type", "sgd"},
-                   {"learning_rate", h["learning_rate"]},
-                   {"momentum", h["momentum"]}}}};
+                   {"learning_rate", h.at("learning_rate")},
+                   {"momentum", h.at("momentum")}}}};
   if (lessBn)
     recipe["boost"] = {
         {"level", "O1"},
         {"boost", {{"mode", "manual"}, {"grad_freeze", false}}},
-        {"less_bn", {{"fn_flag", h["fn_flag"]}, {"gc_flag", false}}}};
+        {"less_bn", {{"fn_flag", h.at("fn_flag")}, {"gc_flag", false}}}};
   return recipe;
 }
 
@@ -115,13 +115,13 @@ Json recipeOf(const VectorFile &file, bool lessBn) {
 NamedTensors train(const VectorFile &file, bool lessBn, const Json &losses) {
   Compiled compiled(programText(file, recipeOf(file, lessBn)));
   NamedTensors states = compiled.states();
-  for (const auto &[name, tensor] : file.inputs()["parameters"].items())
+  for (const auto &[name, tensor] : file.inputs().at("parameters").items())
     if (states.contains(ourName(name)))
       compiled.setState(ourName(name), tensorOf(tensor, shapeOf(tensor)));
     else
       EXPECT_TRUE(lessBn) << name;
-  const Json &x = file.inputs()["x"], &y = file.inputs()["y"];
-  for (int64_t step = 0; step < file.hyperparameters()["steps"]; ++step) {
+  const Json &x = file.inputs().at("x"), &y = file.inputs().at("y");
+  for (int64_t step = 0; step < file.hyperparameters().at("steps"); ++step) {
     NamedTensors outputs =
         compiled.run("train", {{"x", tensorOf(x, shapeOf(x))},
                                {"label", tensorOf(y, shapeOf(y))}});
@@ -134,14 +134,14 @@ NamedTensors train(const VectorFile &file, bool lessBn, const Json &losses) {
 
 void checkLessBn(const VectorFile &file) {
   const Json &expected = file.expected();
-  train(file, /*lessBn=*/false, expected["loss_without_less_bn"]);
-  NamedTensors states = train(file, /*lessBn=*/true, expected["loss"]);
-  for (std::string norm : expected["batchnorm_removed"])
+  train(file, /*lessBn=*/false, expected.at("loss_without_less_bn"));
+  NamedTensors states = train(file, /*lessBn=*/true, expected.at("loss"));
+  for (std::string norm : expected.at("batchnorm_removed"))
     EXPECT_FALSE(states.contains(norm + ".weight")) << norm;
-  for (std::string norm : expected["batchnorm_kept"])
+  for (std::string norm : expected.at("batchnorm_kept"))
     EXPECT_TRUE(states.contains(norm + ".weight")) << norm;
   for (const auto &[name, tensor] :
-       expected["parameters_after_last_step"].items()) {
+       expected.at("parameters_after_last_step").items()) {
     ASSERT_TRUE(states.contains(ourName(name))) << name;
     file.expectNear(name, states[ourName(name)].floats, tensor);
   }

@@ -8,15 +8,17 @@
 namespace gradus::vectors {
 namespace {
 
-constexpr double kOverflowingTarget = 3e38;
+/// Of which no scale makes finite gradients.
+constexpr double kOverflowingTarget = INFINITY;
 
 Tensor lenet(ProgramBuilder &net, Tensor x, const Json &channels) {
   for (int layer : {1, 2}) {
-    x = net.convolution("conv" + std::to_string(layer), x, channels[layer - 1],
+    x = net.convolution("conv" + std::to_string(layer), x,
+                        channels.at(layer - 1),
                         {.size = {3, 3}, .pads = {1, 1}});
     x = net.maxPool(net.relu(x), {.size = {2, 2}});
   }
-  x = net.relu(net.dense("fc1", net.flatten(x), channels[2]));
+  x = net.relu(net.dense("fc1", net.flatten(x), channels.at(2)));
   return net.dense("fc2", x, 10);
 }
 
@@ -24,7 +26,7 @@ Tensor lenet(ProgramBuilder &net, Tensor x, const Json &channels) {
 Tensor perceptron(ProgramBuilder &net, Tensor x, const Json &dims) {
   for (size_t layer = 1; layer < dims.size(); ++layer) {
     x = net.dense("fc" + std::to_string(layer), layer == 1 ? x : net.tanh(x),
-                  dims[layer]);
+                  dims.at(layer));
   }
   return x;
 }
@@ -34,12 +36,13 @@ std::string programText(const VectorFile &file, int64_t rows,
                         const Json &recipe) {
   mlir::MLIRContext context;
   ProgramBuilder net(context, "network");
-  Shape shape = shapeOf(file.inputs()["x"]);
+  Shape shape = shapeOf(file.inputs().at("x"));
   shape[0] = rows;
   Tensor x = net.input("x", shape);
   const Json &h = file.hyperparameters();
-  net.output("output", h.contains("channels") ? lenet(net, x, h["channels"])
-                                              : perceptron(net, x, h["dims"]));
+  net.output("output", h.contains("channels")
+                           ? lenet(net, x, h.at("channels"))
+                           : perceptron(net, x, h.at("dims")));
   auto module = net.finish();
   EXPECT_TRUE(module.ok()) << module.status();
   std::string text;
@@ -59,7 +62,7 @@ public:
   Run(const VectorFile &file, int64_t rows, const Json &recipe)
       : file_(file), rows_(rows), compiled_(programText(file, rows, recipe)) {
     NamedTensors states = compiled_.states(); // A method may drop some.
-    for (const auto &[name, tensor] : file.inputs()["parameters"].items())
+    for (const auto &[name, tensor] : file.inputs().at("parameters").items())
       if (states.contains(name) || !recipe.contains("boost"))
         compiled_.setState(name, tensorOf(tensor, shapeOf(tensor)));
   }
@@ -90,7 +93,7 @@ public:
 
 private:
   HostTensor part(const char *name, int64_t step) const {
-    const Json &all = file_.inputs()[name];
+    const Json &all = file_.inputs().at(name);
     Shape shape = shapeOf(all);
     HostTensor whole = tensorOf(all, shape);
     int64_t total = shape[0], size = whole.size() / total;
@@ -133,55 +136,57 @@ const std::vector<std::string> kOfTheRun = {"optimizer",
 
 void checkTraining(const VectorFile &file) {
   const Json &h = file.hyperparameters();
-  std::string api = file.api(); // "... through AutoBoost" says the recipe.
-  Json recipe = optimizerRecipe(file, api.substr(0, api.find(' ')), kOfTheRun);
+  Json recipe = optimizerRecipe(file, optimizerOf(file), kOfTheRun);
   recipe["loss"] = "softmax_cross_entropy";
   if (h.contains("boost_level")) {
-    recipe["boost"] = h["boost_config_dict"];
-    recipe["boost"]["level"] = h["boost_level"];
+    recipe["boost"] = h.at("boost_config_dict");
+    recipe["boost"]["level"] = h.at("boost_level");
   }
-  Run run(file, h["batch"], recipe);
-  for (int64_t step = 0; step < h["steps"] && !testing::Test::HasFailure();
+  Run run(file, h.at("batch"), recipe);
+  for (int64_t step = 0; step < h.at("steps") && !testing::Test::HasFailure();
        ++step)
-    file.expectLoss(step, run.step(step), file.expected()["loss"]);
-  run.checkParameters(file.expected()["parameters_after_last_step"]);
+    file.expectLoss(step, run.step(step), file.expected().at("loss"));
+  run.checkParameters(file.expected().at("parameters_after_last_step"));
 }
 
-void checkAccumulation(const VectorFile &file) {
+/// The recipe of a file of accumulation, dynamic loss scale or both.
+static Json guardedRecipe(const VectorFile &file) {
+  Json recipe = optimizerRecipe(file, optimizerOf(file), kOfTheRun);
   const Json &h = file.hyperparameters();
-  Json recipe = optimizerRecipe(file, "mindspore.nn.Momentum", kOfTheRun);
   recipe["loss"] = "mse";
-  recipe["accumulation"] = h["grad_accumulation_step"];
-  Run run(file, h["micro_batch"], recipe);
-  const Json &losses = file.expected()["loss"];
-  for (size_t step = 0;
-       step < losses["data"].size() && !testing::Test::HasFailure(); ++step) {
-    file.expectLoss(step, run.step(step), losses);
-    run.checkParameters(file.expected()["parameters_after_step"], step);
-  }
+  if (h.contains("grad_accumulation_step"))
+    recipe["accumulation"] = h.at("grad_accumulation_step");
+  if (h.contains("init"))
+    recipe["loss_scale"] = {{"type", "dynamic"},
+                            {"initial", h.at("init")},
+                            {"factor", h.at("scale_factor")},
+                            {"growth_interval", h.at("scale_window")}};
+  return recipe;
 }
 
-void checkLossScaleTraining(const VectorFile &file) {
-  const Json &h = file.hyperparameters();
-  Json recipe = optimizerRecipe(file, "mindspore.nn.Momentum", kOfTheRun);
-  recipe["loss"] = "mse";
-  recipe["loss_scale"] = {{"type", "dynamic"},
-                          {"initial", h["init"]},
-                          {"factor", h["scale_factor"]},
-                          {"growth_interval", h["scale_window"]}};
-  Run run(file, file.inputs()["x"]["shape"][0], recipe);
-  const Json &losses = file.expected()["loss"];
+void checkGuardedTraining(const VectorFile &file) {
+  const Json &h = file.hyperparameters(), &expected = file.expected();
+  int64_t rows = h.contains("micro_batch")
+                     ? h.at("micro_batch").get<int64_t>()
+                     : shapeOf(file.inputs().at("x")).at(0);
+  Run run(file, rows, guardedRecipe(file));
+  std::vector<size_t> overflows =
+      h.value("overflow_steps", std::vector<size_t>());
+  const Json &losses = expected.at("loss");
   double skipped = 0;
   for (size_t step = 0;
-       step < losses["data"].size() && !testing::Test::HasFailure(); ++step) {
-    bool overflows = llvm::is_contained(
-        h["overflow_steps"].get<std::vector<size_t>>(), step);
-    file.expectLoss(step, run.step(step, overflows), losses);
-    file.expectNear("scale", {run.state("loss_scale")},
-                    file.expected()["scale_after_step"], step);
-    skipped += numbersOf(file.expected()["overflow"])[step];
-    EXPECT_EQ(run.state("skipped_steps"), skipped) << "after step " << step;
-    run.checkParameters(file.expected()["parameters_after_step"], step);
+       step < losses.at("data").size() && !testing::Test::HasFailure();
+       ++step) {
+    bool isOver = llvm::is_contained(overflows, step);
+    file.expectLoss(step, run.step(step, isOver), losses);
+    if (expected.contains("scale_after_step"))
+      file.expectNear("scale", {run.state("loss_scale")},
+                      expected.at("scale_after_step"), step);
+    if (expected.contains("overflow")) {
+      skipped += numbersOf(expected.at("overflow")).at(step);
+      EXPECT_EQ(run.state("skipped_steps"), skipped) << "after step " << step;
+    }
+    run.checkParameters(expected.at("parameters_after_step"), step);
   }
 }
 

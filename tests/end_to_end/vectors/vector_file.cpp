@@ -7,14 +7,36 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <stdexcept>
 
 namespace gradus::vectors {
+
+bool Settings::has(const std::string &key) const {
+  read_.insert(key);
+  return values_.contains(key) && !values_.at(key).is_null();
+}
+
+const Json &Settings::at(const std::string &key) const {
+  if (!has(key))
+    throw std::runtime_error("the hyperparameter \"" + key + "\" is missing");
+  return values_.at(key);
+}
+
+void Settings::ignore(const std::set<std::string> &keys) const {
+  read_.insert(keys.begin(), keys.end());
+}
+
+void Settings::expectAllRead() const {
+  for (const auto &[key, value] : values_.items())
+    EXPECT_TRUE(read_.contains(key))
+        << "the hyperparameter \"" << key << "\" is not known to this test";
+}
 
 VectorFile::VectorFile(const std::string &path)
     : json_(Json::parse(std::ifstream(path))) {}
 
 std::string VectorFile::api() const {
-  const Json api = json_["source"].value("api", Json(""));
+  const Json api = json_.at("source").value("api", Json(""));
   return api.is_string() ? api.get<std::string>() : "";
 }
 
@@ -25,32 +47,35 @@ std::string VectorFile::className() const {
 
 //===-- tensors -----------------------------------------------------------===//
 
-static double numberOf(const Json &value) {
+double numberOf(const Json &value) {
   return value.is_string() ? std::stod(value.get<std::string>())
                            : value.get<double>();
 }
 
-std::vector<int64_t> shapeOf(const Json &tensor) { return tensor["shape"]; }
+std::vector<int64_t> shapeOf(const Json &tensor) { return tensor.at("shape"); }
 
 std::vector<double> numbersOf(const Json &tensor, int64_t step) {
-  const Json &data = tensor["data"];
+  const Json &data = tensor.at("data");
   size_t begin = 0, count = data.size();
   if (step >= 0) {
-    count /= tensor["shape"][0].get<size_t>();
+    count /= std::max<size_t>(1, tensor.at("shape").at(0).get<size_t>());
     begin = step * count;
   }
   std::vector<double> numbers;
   for (size_t i = begin; i < begin + count; ++i)
-    numbers.push_back(numberOf(data[i]));
+    numbers.push_back(numberOf(data.at(i)));
   return numbers;
 }
 
 HostTensor tensorOf(const Json &tensor, llvm::ArrayRef<int64_t> shape,
                     int64_t step) {
-  bool isFloat = tensor["dtype"] != "int32";
+  bool isFloat = tensor.at("dtype") != "int32";
   HostTensor result = zeros(shape, isFloat);
   std::vector<double> numbers = numbersOf(tensor, step);
-  EXPECT_EQ(result.size(), static_cast<int64_t>(numbers.size()));
+  if (result.size() != static_cast<int64_t>(numbers.size()))
+    throw std::runtime_error("a tensor has " + std::to_string(numbers.size()) +
+                             " numbers, expected " +
+                             std::to_string(result.size()));
   if (isFloat)
     result.floats.assign(numbers.begin(), numbers.end());
   else
@@ -75,8 +100,9 @@ void VectorFile::expectNear(const std::string &what,
                             double rounding) const {
   std::vector<double> wanted = numbersOf(tensor, step);
   ASSERT_EQ(found.size(), wanted.size()) << what;
-  double relative = json_["tolerance"]["rtol"],
-         absolute = json_["tolerance"]["atol"], worst = 0;
+  const Json &tolerance = json_.at("tolerance");
+  double relative = tolerance.at("rtol"), absolute = tolerance.at("atol"),
+         worst = 0;
   for (double number : wanted)
     absolute = std::max(absolute, rounding * std::abs(number));
   size_t at = 0;
@@ -93,36 +119,70 @@ void VectorFile::expectNear(const std::string &what,
 
 void VectorFile::expectLoss(int64_t step, double found,
                             const Json &losses) const {
-  double wanted = numberOf(losses["data"][step]);
-  double relative = json_["tolerance"]["rtol_loss"];
+  double wanted = numberOf(losses.at("data").at(step));
+  const Json &tolerance = json_.at("tolerance");
+  double relative =
+      tolerance.at(tolerance.contains("rtol_loss") ? "rtol_loss" : "rtol");
   EXPECT_LE(excess(found, wanted, relative * std::abs(wanted)), 0)
       << "loss of step " << step << " is " << found << ", expected " << wanted;
 }
 
 //===-- files -------------------------------------------------------------===//
 
-std::vector<std::string> vectorFiles() {
-  std::vector<std::string> folders = {GRADUS_SOURCE_DIR "/tests/data/vectors",
-                                      GRADUS_SOURCE_DIR
-                                      "/tests/data/trajectories"};
-  if (const char *more = std::getenv("GRADUS_VECTORS"))
-    folders.push_back(more);
-  std::map<std::string, std::string> found; // each name once, in order
-  for (const std::string &folder : folders)
-    for (const auto &entry : std::filesystem::directory_iterator(folder))
-      if (entry.path().extension() == ".json")
-        found.emplace(entry.path().stem(), entry.path());
-  std::vector<std::string> files;
-  for (const auto &[name, path] : found)
-    files.push_back(path);
+static std::vector<std::filesystem::path> folders() {
+  std::vector<std::filesystem::path> folders = {
+      GRADUS_SOURCE_DIR "/tests/data/vectors",
+      GRADUS_SOURCE_DIR "/tests/data/trajectories"};
+  const char *more = std::getenv("GRADUS_VECTORS");
+  for (llvm::StringRef folder : llvm::split(more ? more : "", ':'))
+    if (std::string name = folder.rtrim('/').str(); !name.empty())
+      folders.push_back(name);
+  return folders;
+}
+
+/// The .json files of a folder in order; the folder itself if it is none.
+static std::vector<std::filesystem::path>
+filesIn(const std::filesystem::path &folder) {
+  std::error_code error;
+  std::filesystem::directory_iterator entries(folder, error);
+  if (error)
+    return {folder};
+  std::vector<std::filesystem::path> files;
+  for (const auto &entry : entries)
+    if (entry.path().extension() == ".json")
+      files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
   return files;
+}
+
+/// With `_` for what GoogleTest takes in no name.
+static std::string testName(std::string name) {
+  for (char &letter : name)
+    if (!llvm::isAlnum(letter))
+      letter = '_';
+  return name;
+}
+
+std::vector<Recording> recordings() {
+  std::vector<Recording> all;
+  std::set<std::string> taken;
+  for (const auto &folder : folders())
+    for (const auto &path : filesIn(folder)) {
+      std::string stem = path.stem().string(), name = testName(stem);
+      if (taken.contains(name))
+        name = testName(stem + "_" + folder.filename().string());
+      for (int next = 2; taken.contains(name); ++next)
+        name = testName(stem + "_" + std::to_string(next));
+      taken.insert(name);
+      all.push_back({name, path.string()});
+    }
+  return all;
 }
 
 std::string recipeText(const Json &recipe) {
   auto read = recipe::read(recipe.dump(), "the vector's recipe");
-  EXPECT_TRUE(read.ok()) << read.status();
   if (!read.ok())
-    return "{}";
+    throw std::runtime_error(std::string(read.status().message()));
   mlir::MLIRContext context;
   std::string text;
   llvm::raw_string_ostream stream(text);

@@ -6,20 +6,47 @@
 
 #include <nlohmann/json.hpp>
 
+#include <set>
+
 namespace gradus::vectors {
 
 using Json = nlohmann::json;
+
+/// Hyperparameters of a file. What is read of them is noted, so that one that
+/// no one knows is a failure. A null is one that is not there.
+class Settings {
+public:
+  explicit Settings(Json values) : values_(std::move(values)) {}
+
+  bool has(const std::string &key) const;
+  /// Throws, naming the key, if it is not there.
+  const Json &at(const std::string &key) const;
+  double number(const std::string &key) const { return at(key); }
+  template <typename Value>
+  Value value(const std::string &key, Value otherwise) const {
+    return has(key) ? at(key).get<Value>() : otherwise;
+  }
+  /// Of keys that change nothing here.
+  void ignore(const std::set<std::string> &keys) const;
+  const std::set<std::string> &read() const { return read_; }
+  /// The test fails for each key that was not read.
+  void expectAllRead() const;
+
+private:
+  Json values_;
+  mutable std::set<std::string> read_;
+};
 
 class VectorFile {
 public:
   explicit VectorFile(const std::string &path);
 
-  std::string kind() const { return json_["kind"]; }
+  std::string kind() const { return json_.at("kind"); }
   /// Of a trajectory.
-  const Json &recipe() const { return json_["recipe"]; }
-  const Json &hyperparameters() const { return json_["hyperparameters"]; }
-  const Json &inputs() const { return json_["inputs"]; }
-  const Json &expected() const { return json_["expected"]; }
+  const Json &recipe() const { return json_.at("recipe"); }
+  const Json &hyperparameters() const { return json_.at("hyperparameters"); }
+  const Json &inputs() const { return json_.at("inputs"); }
+  const Json &expected() const { return json_.at("expected"); }
   /// "torch.optim.Adam".
   std::string api() const;
   /// "Adam" of "torch.optim.Adam".
@@ -38,10 +65,21 @@ private:
   Json json_;
 };
 
-/// Every .json file of tests/data/vectors, tests/data/trajectories and of the
-/// folder GRADUS_VECTORS.
-std::vector<std::string> vectorFiles();
+/// A file, and a name for its test: letters, digits and `_`, no two alike.
+struct Recording {
+  std::string name, path;
+};
+inline void PrintTo(const Recording &recording, std::ostream *stream) {
+  *stream << recording.path;
+}
 
+/// Every .json file of tests/data/vectors, tests/data/trajectories and of the
+/// folders in GRADUS_VECTORS, which `:` separates. A folder that is not there
+/// stands for itself.
+std::vector<Recording> recordings();
+
+/// A number, or a string such as "inf".
+double numberOf(const Json &value);
 /// The numbers of a recorded tensor; `step` picks one along its leading axis.
 std::vector<double> numbersOf(const Json &tensor, int64_t step = -1);
 /// The same as a tensor of a shape.
@@ -50,7 +88,7 @@ HostTensor tensorOf(const Json &tensor, llvm::ArrayRef<int64_t> shape,
 std::vector<int64_t> shapeOf(const Json &tensor);
 
 /// A recipe, given by its keys that differ from the defaults, as the attribute
-/// of a program in text.
+/// of a program in text. Throws what is wrong with it.
 std::string recipeText(const Json &recipe);
 
 // By optimizer_case.cpp, schedule_case.cpp, training_case.cpp, less_bn_case.cpp
@@ -60,8 +98,8 @@ void checkOptimizer(const VectorFile &file);
 void checkSchedule(const VectorFile &file);
 void checkLossScale(const VectorFile &file);
 void checkTraining(const VectorFile &file);
-void checkAccumulation(const VectorFile &file);
-void checkLossScaleTraining(const VectorFile &file);
+/// With accumulation, a loss scale or both.
+void checkGuardedTraining(const VectorFile &file);
 void checkCentralization(const VectorFile &file);
 void checkLessBn(const VectorFile &file);
 void checkFreezeGroups(const VectorFile &file);
@@ -72,8 +110,11 @@ void checkTrajectory(const VectorFile &file);
 
 /// The recipe's `optimizer` and what belongs to it (schedule, clip, loss scale)
 /// for an optimizer of another framework. The test fails for a hyperparameter
-/// that is not known, but those in `ignored`.
+/// that is not known, but those in `ignored`; it throws where there is none.
 Json optimizerRecipe(const VectorFile &file, const std::string &api,
                      const std::vector<std::string> &ignored);
+/// "mindspore.nn.Momentum" of an api that ends "..., mindspore.nn.Momentum" or
+/// "... + Momentum".
+std::string optimizerOf(const VectorFile &file);
 
 } // namespace gradus::vectors

@@ -1,5 +1,5 @@
-// Every recorded vector, one test a file, through compiled graphs. The folder
-// GRADUS_VECTORS holds more of them.
+// Every recorded vector, one test a file, through compiled graphs. The folders
+// in GRADUS_VECTORS hold more of them.
 
 #include "vector_file.h"
 
@@ -17,9 +17,9 @@ const Kind kinds[] = {{"optimizer", checkOptimizer},
                       {"lr_schedule", checkSchedule},
                       {"trajectory", checkTrajectory},
                       {"train", checkTraining},
-                      {"boost.grad_accumulation", checkAccumulation},
+                      {"boost.grad_accumulation", checkGuardedTraining},
                       {"boost.loss_scale", checkLossScale},
-                      {"boost.loss_scale_train", checkLossScaleTraining},
+                      {"boost.loss_scale_train", checkGuardedTraining},
                       {"boost.adasum", nullptr},
                       {"boost.dim_reduce", nullptr},
                       {"boost.freeze_groups", checkFreezeGroups},
@@ -30,12 +30,15 @@ const Kind kinds[] = {{"optimizer", checkOptimizer},
                       {"boost.less_bn", checkLessBn},
                       {"thor", nullptr}};
 
-class Recorded : public testing::TestWithParam<std::string> {};
+class Recorded : public testing::TestWithParam<Recording> {};
 
 } // namespace
 
 TEST_P(Recorded, Vector) {
-  VectorFile file(GetParam());
+  SCOPED_TRACE(GetParam().path);
+  ASSERT_TRUE(std::filesystem::is_regular_file(GetParam().path))
+      << "there is no such file or folder";
+  VectorFile file(GetParam().path);
   for (const Kind &kind : kinds) {
     if (kind.name != file.kind())
       continue;
@@ -46,7 +49,5 @@ TEST_P(Recorded, Vector) {
   FAIL() << "kind \"" << file.kind() << "\" is not known to this test";
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Vectors, Recorded, testing::ValuesIn(vectorFiles()), [](const auto &info) {
-      return std::filesystem::path(info.param).stem().string();
-    });
+INSTANTIATE_TEST_SUITE_P(Vectors, Recorded, testing::ValuesIn(recordings()),
+                         [](const auto &info) { return info.param.name; });

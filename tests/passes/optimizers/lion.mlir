@@ -13,3 +13,14 @@ gradus.program @lion attributes {recipe = {optimizer = {type = "lion"}}} {
     gradus.return
   }
 }
+
+// Elements that go against the gradient stay; the rest go further.
+// CHECK-LABEL: gradus.program @cautious
+// CHECK:         gradus.reduce sum %{{.*}} axes [0] : tensor<4xf32> -> tensor<f32>
+gradus.program @cautious attributes {recipe = {optimizer = {type = "lion", cautious = true}}} {
+  gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @train(%g: tensor<4xf32>) -> () {
+    gradus.update @w, %g : tensor<4xf32>
+    gradus.return
+  }
+}
