@@ -169,7 +169,9 @@ compileWithin(ModuleOp module, int64_t limit, const CompileOptions &options,
     code = report.code;
   }
   return llvm::createStringError(
-      "memory_limit: found " + mebibytes(limit) +
+      "memory_limit: found " +
+      (limit < 1048576 ? llvm::formatv("{0} bytes", limit).str()
+                       : mebibytes(limit)) +
       ", expected at least the smallest possible, " +
       mebibytes(report.predicted()) + " (state " + mebibytes(report.state) +
       ", constants " + mebibytes(report.constants) + ", code " +

@@ -3,6 +3,7 @@
 #include "runtime/checkpoint.h"
 
 #include "runtime/artifact_hash.h"
+#include "runtime/float_conversion.h"
 #include "runtime/safetensors.h"
 #include "runtime/status.h"
 
@@ -51,13 +52,20 @@ std::string contentHash(const std::vector<NamedTensor> &tensors,
 /// Where each state's values are in a file; null: not there.
 using Sources = std::vector<const NamedTensor *>;
 
+/// Whether the numbers of one type can become those of the other.
+bool converts(const TensorType &from, const TensorType &to) {
+  return from.shape == to.shape &&
+         areFloats(nameOf(from.dtype), nameOf(to.dtype));
+}
+
 /// "w is 2x4xf32 in the file and 8xf32 in the artifact" of each state for which
-/// that is so.
+/// that is so, and its numbers cannot be converted or, with `exact`, may not.
 std::vector<std::string> differences(const std::vector<StateMemory> &states,
-                                     const Sources &sources) {
+                                     const Sources &sources, bool exact) {
   std::vector<std::string> words;
   for (size_t i = 0; i < states.size(); ++i)
-    if (sources[i] && !(sources[i]->type == states[i].info->type))
+    if (sources[i] && !(sources[i]->type == states[i].info->type) &&
+        (exact || !converts(sources[i]->type, states[i].info->type)))
       words.push_back(inWords(states[i].info->name, " is ",
                               toString(sources[i]->type), " in the file and ",
                               toString(states[i].info->type),
@@ -94,11 +102,20 @@ std::vector<std::string> unusedOf(const Safetensors &file,
   return names;
 }
 
+void fill(const StateMemory &state, const NamedTensor &source) {
+  const StateInfo &info = *state.info;
+  if (source.type == info.type)
+    std::memcpy(state.data, source.data.data(), info.bytes);
+  else
+    convertFloats(nameOf(source.type.dtype), nameOf(info.type.dtype),
+                  source.data.data(), state.data,
+                  info.bytes / bytesOf(info.type.dtype));
+}
+
 void fill(const std::vector<StateMemory> &states, const Sources &sources) {
   for (size_t i = 0; i < states.size(); ++i)
     if (sources[i] && states[i].info->bytes)
-      std::memcpy(states[i].data, sources[i]->data.data(),
-                  states[i].info->bytes);
+      fill(states[i], *sources[i]);
 }
 
 std::vector<StateMemory> weightsOf(const std::vector<StateMemory> &states) {
@@ -167,9 +184,9 @@ static Status readEverything(const std::string &path,
     if (!sources.back())
       missing.push_back(state.info->name);
   }
-  GRADUS_TRY(at(
-      verifyFit(missing, unusedOf(file, sources), differences(states, sources)),
-      path));
+  GRADUS_TRY(at(verifyFit(missing, unusedOf(file, sources),
+                          differences(states, sources, true)),
+                path));
   fill(states, sources);
   return Status();
 }
@@ -191,7 +208,7 @@ Status readWeights(const std::string &path,
     else if (state.info->role == artifact::Role::parameter)
       taken.missing.push_back(state.info->name);
   }
-  GRADUS_TRY(at(verifyFit({}, {}, differences(weights, sources)), path));
+  GRADUS_TRY(at(verifyFit({}, {}, differences(weights, sources, false)), path));
   if (taken.taken.empty() && !states.empty())
     return invalid(path, ": has none of the parameters, such as ",
                    weights.empty() ? "" : weights.front().info->name);

@@ -30,7 +30,8 @@ Status verifyContents(const Safetensors &file);
 
 /// Fills the parameters and buffers that a file has under their names or those
 /// that `rename` gives its tensors; a given name comes before the same one of
-/// another tensor. On an error none changed.
+/// another tensor. Floating-point numbers of another type are converted. On an
+/// error none changed.
 Status readWeights(const std::string &path,
                    const std::vector<StateMemory> &states, const Rename &rename,
                    TakenWeights &taken);

@@ -48,8 +48,9 @@ std::string lineOf(const check::Outcome &outcome) {
   std::string line = outcome.file + "  " + outcome.run + "  " +
                      (outcome.passed() ? "passed" : "FAILED");
   if (outcome.comparisons)
-    line += "  deviation " + number("%.2g", outcome.largest.ratio()) + " (" +
-            outcome.largest.what + ")";
+    line +=
+        "  deviation " + number("%.2g", outcome.largest.ratio()) +
+        (outcome.largest.what.empty() ? "" : " (" + outcome.largest.what + ")");
   if (outcome.arenaBytes)
     line += "  compiled in " + durationText(outcome.compileSeconds) + "  " +
             number("%.3g", outcome.millisecondsPerStep) + " ms/step  arena " +

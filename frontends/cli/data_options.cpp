@@ -6,11 +6,13 @@
 #include "frontends/cli/evaluation.h"
 #include "frontends/cli/failure.h"
 #include "frontends/cli/session_options.h"
+#include "frontends/cli/training_record.h"
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 
 #include <cmath>
+#include <cstdio>
 
 using namespace gradus::runtime;
 
@@ -29,6 +31,21 @@ const char *const kDataFooter =
   NAME=FILE.csv:a,b,d..k       columns a, b and d to k as one tensor
 The option repeats: other tensors join, those of one name are put one behind the
 other along the samples. docs/data.md says more.)";
+
+data::Dataset openData(const std::vector<std::string> &arguments) {
+  data::Dataset dataset = take(data::Dataset::open(arguments));
+  for (const std::string &remark : dataset.remarks())
+    std::fprintf(stderr, "warning: %s\n", remark.c_str());
+  return dataset;
+}
+
+void countClassesOf(const std::string &of, data::Dataset &dataset) {
+  if (of.empty() || !dataset.classes())
+    return;
+  auto record = TrainingRecord::ofCheckpoint(of);
+  if (record && !record->classes.empty())
+    check(dataset.countClassesAs(record->classes, of));
+}
 
 /// A part of the recipe's `inputs`, by the name of the input.
 static nlohmann::json inputsOf(const Session &session, const char *key) {

@@ -15,6 +15,14 @@ namespace gradus::cli {
 /// Which files there are, and how they come to inputs.
 extern const char *const kDataFooter;
 
+/// Opens the files of --data or --eval; what one should know of them goes to
+/// stderr.
+data::Dataset openData(const std::vector<std::string> &arguments);
+
+/// Labels of folders count the classes of the training that the checkpoint `of`
+/// is of, by the folders' names, where it knows them.
+void countClassesOf(const std::string &of, data::Dataset &dataset);
+
 /// What a graph is run for; only training augments.
 enum class Use { training, evaluation, prediction };
 

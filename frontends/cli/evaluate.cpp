@@ -19,7 +19,6 @@ namespace {
 struct EvaluateOptions {
   SessionOptions session;
   std::vector<std::string> data;
-  bool averaged = false;
 };
 
 constexpr const char *kFooter =
@@ -49,21 +48,16 @@ void print(const std::vector<Metric> &metrics, int64_t samples,
   std::fputs(report.text().c_str(), stdout);
 }
 
-/// The graph that evaluates the parameters or, if `averaged`, their averages.
-int findEvaluation(const Session &session, bool averaged) {
-  if (averaged && session.findGraph("evaluate_ema") < 0)
-    throw badInput("--ema: this artifact keeps no averages of weights; they "
-                   "are what the recipe's `ema` asks for");
-  return findGraph(session, averaged ? "evaluate_ema" : "evaluate");
-}
-
 void run(const EvaluateOptions &options) {
-  data::Dataset dataset = take(data::Dataset::open(options.data));
+  data::Dataset dataset = openData(options.data);
   auto session = openSession(options.session);
+  countClassesOf(trainedFile(options.session), dataset);
   noteInitialState(options.session);
-  int graph = findEvaluation(*session, options.averaged);
+  int graph = findGraph(*session, "evaluate");
   data::Feed feed = matchData(*session, graph, dataset, Use::evaluation);
-  PredictionReport report(*session, graph, options.averaged);
+  PredictionReport report(*session, graph,
+                          dataset.classes() ? *dataset.classes()
+                                            : std::vector<std::string>());
   std::vector<Metric> metrics =
       evaluate(*session, graph, feed,
                [&](auto inputs, int64_t count) { report.add(inputs, count); });
@@ -74,8 +68,11 @@ void run(const EvaluateOptions &options) {
                  "count: the loss cannot leave padding out\n",
                  static_cast<long long>(left));
   for (const Metric &metric : metrics)
-    if (!std::isfinite(metric.value))
-      throw failed(dataset.source(), ": ", metric.name, " is ", metric.value);
+    if (!std::isfinite(metric.value)) {
+      std::string data = feed.firstNonfinite();
+      throw failed(dataset.source(), ": ", metric.name, " is ", metric.value,
+                   data.empty() ? "" : "; ", data);
+    }
 }
 
 } // namespace
@@ -86,8 +83,6 @@ void addEvaluate(CLI::App &app) {
       app.add_subcommand("evaluate", "Loss and metrics of a data set");
   command->footer(std::string(kDataFooter) + "\n" + kFooter);
   addTrainedOptions(*command, options->session, options->data);
-  command->add_flag("--ema", options->averaged,
-                    "Use the averages of the weights (the recipe's ema)");
   command->callback([options] { run(*options); });
 }
 

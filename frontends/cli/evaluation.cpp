@@ -7,7 +7,11 @@
 #include "frontends/cli/session_options.h"
 #include "frontends/cli/text.h"
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+
 #include <algorithm>
+#include <cmath>
 
 using namespace gradus::runtime;
 
@@ -31,21 +35,47 @@ void verifyEvaluates(const data::Feed &feed, const std::string &source) {
 }
 
 namespace {
-/// What a batch's value of a scalar counts, as part of the whole.
-class Shares {
+/// Whether a scalar is a number of labels as part of all of them.
+bool isPartOfLabels(const std::string &scalar) {
+  for (const char *known : {"accuracy", "top5"})
+    if (scalar == known || absl::EndsWith(scalar, absl::StrCat("_", known)))
+      return true;
+  return false;
+}
+
+/// Sums of a scalar over batches, by what each counts, and their mean.
+class Means {
 public:
-  Shares(const Session &session, const data::Feed &feed)
+  Means(const Session &session, const data::Feed &feed)
       : feed_(feed), adds_(lossIsTotal(session)),
         weight_(feed.labelWeight(0, evaluatedSamples(feed))),
         labels_(feed.countedLabels(0, evaluatedSamples(feed))) {}
 
-  double of(const std::string &scalar, int64_t first, int64_t count) const {
-    if (scalar != "loss")
-      return feed_.countedLabels(first, count) / labels_;
-    return adds_ ? 1 : feed_.labelWeight(first, count) / weight_;
+  /// Adds a batch's value; what counts nothing has no value.
+  void add(Metric &sum, double value, int64_t first, int64_t count) const {
+    bool isLoss = sum.name == "loss";
+    double share = !isLoss ? feed_.countedLabels(first, count)
+                   : adds_ ? 1
+                           : feed_.labelWeight(first, count);
+    if (share != 0)
+      sum.value += wholeIf(isPartOfLabels(sum.name), value * share);
+  }
+
+  double mean(const Metric &sum) const {
+    if (sum.name != "loss")
+      return sum.value / labels_;
+    return adds_ ? sum.value : sum.value / weight_;
   }
 
 private:
+  /// The number of labels behind an f32 fraction: sums of these are exact, so
+  /// equal counts are equal metrics.
+  static double wholeIf(bool isCount, double value) {
+    double whole = std::round(value);
+    double slack = std::max(1e-3, std::abs(value) * 1e-6);
+    return isCount && std::abs(value - whole) < slack ? whole : value;
+  }
+
   const data::Feed &feed_;
   bool adds_;
   double weight_, labels_;
@@ -60,7 +90,7 @@ std::vector<Metric> evaluate(Session &session, int graph,
       feed, {.end = data::Batches::perEpoch(feed, !feed.tellsCount())});
   size_t inputs = feed.inputCount();
   ScalarOutputs scalars(session.graphs()[graph], 1);
-  Shares shares(session, feed);
+  Means means(session, feed);
   std::vector<Metric> metrics;
   for (const std::string &name : scalars.names())
     metrics.push_back({name, 0});
@@ -70,13 +100,14 @@ std::vector<Metric> evaluate(Session &session, int graph,
                          scalars.places(1)));
       int64_t first = (chunk->first + i) * feed.batch();
       int64_t count = std::min(feed.batch(), samples - first);
-      for (size_t m = 0; m < metrics.size(); ++m) // a share of 0 has no value
-        if (double share = shares.of(metrics[m].name, first, count); share != 0)
-          metrics[m].value += scalars.value(0, m) * share;
+      for (size_t m = 0; m < metrics.size(); ++m)
+        means.add(metrics[m], scalars.value(0, m), first, count);
       if (after)
         after(chunk->inputs.subspan(i * inputs, inputs), count);
     }
   check(batches.status());
+  for (Metric &metric : metrics)
+    metric.value = means.mean(metric);
   return metrics;
 }
 

@@ -1,5 +1,6 @@
 // gradus export: trained weights go back into the user's ONNX file.
 
+#include "frontends/cli/averages.h"
 #include "frontends/cli/commands.h"
 #include "frontends/cli/compiler_library.h"
 #include "frontends/cli/failure.h"
@@ -21,7 +22,7 @@ namespace {
 
 struct ExportOptions {
   std::string model, checkpoint, output;
-  bool inference = false, json = false;
+  bool inference = false, averaged = false, json = false;
 };
 
 constexpr const char *kFooter = R"(Examples:
@@ -30,7 +31,8 @@ constexpr const char *kFooter = R"(Examples:
 
 The file stays as it is but for the values of its initializers. --inference turns
 batch normalization and dropout of a file exported for training into those of
-inference. Above 1 GiB the weights go to a data file beside the model.)";
+inference. --ema writes the averages of the weights in their place. Weights of
+another floating-point type are converted to the file's. Above 1 GiB the weights go to a data file beside the model.)";
 
 void writeWhole(const std::string &path, const std::string &bytes) {
   AtomicFile file = take(AtomicFile::create(path));
@@ -51,6 +53,12 @@ void checkApart(const ExportOptions &options,
                    inputs);
 }
 
+/// The average of a parameter, where the file has one.
+const NamedTensor &averageOr(const NamedTensor &own, const Safetensors &file) {
+  const NamedTensor *average = file.find(averageName(own.name));
+  return average ? *average : own;
+}
+
 void run(const ExportOptions &options) {
   checkOutputFiles(
       {{"-o", options.output}},
@@ -67,9 +75,14 @@ void run(const ExportOptions &options) {
   request.inference = options.inference;
   std::string dataFile = options.output + ".data";
   request.dataName = std::filesystem::path(dataFile).filename();
-  for (const NamedTensor &tensor : file.tensors())
-    request.weights.push_back({tensor.name, nameOf(tensor.type.dtype),
-                               tensor.type.shape, tensor.data});
+  if (options.averaged)
+    verifyAverages(file, options.checkpoint);
+  for (const NamedTensor &tensor : file.tensors()) {
+    const NamedTensor &from =
+        options.averaged ? averageOr(tensor, file) : tensor;
+    request.weights.push_back(
+        {tensor.name, nameOf(from.type.dtype), from.type.shape, from.data});
+  }
   compiler::Exported exported = take(compilerLibrary().exportModel(request));
   checkApart(options, exported, dataFile);
   if (!exported.data.empty())
@@ -109,6 +122,8 @@ void addExport(CLI::App &app) {
       ->required();
   command->add_flag("--inference", options->inference,
                     "Inference form of normalization and dropout");
+  command->add_flag("--ema", options->averaged,
+                    "Write the averages of the weights (the recipe's ema)");
   command->add_flag("--json", options->json, "One JSON object");
   command->callback([options] { run(*options); });
 }

@@ -26,8 +26,13 @@ static void handle(void (*handler)(int)) {
   struct sigaction action = {};
   action.sa_handler = handler;
   action.sa_flags = handler == SIG_DFL ? 0 : SA_RESTART;
-  for (int signal : {SIGINT, SIGTERM})
-    sigaction(signal, &action, nullptr);
+  for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) {
+    struct sigaction before = {};
+    sigaction(signal, nullptr, &before);
+    bool keeps = signal == SIGHUP && before.sa_handler == SIG_IGN; // nohup
+    if (!keeps)
+      sigaction(signal, &action, nullptr);
+  }
 }
 
 /// Process managers and timeout(1) send one signal twice, to the process and
@@ -36,7 +41,7 @@ static constexpr int64_t kSameWishMilliseconds = 500;
 
 static void onSignal(int signal) {
   int64_t first = 0;
-  if (!firstSignal.compare_exchange_strong(first, now()) &&
+  if (!firstSignal.compare_exchange_strong(first, now()) && signal != SIGPIPE &&
       now() - first > kSameWishMilliseconds) {
     handle(SIG_DFL);
     std::raise(signal);

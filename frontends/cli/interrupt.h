@@ -1,6 +1,7 @@
-// Ctrl-C and SIGTERM: the current step ends, the state is saved, the tool says
+// Ctrl-C, SIGTERM, SIGHUP (a terminal that goes) and SIGPIPE (a reader of the
+// output that goes): the current step ends, the state is saved, the tool says
 // how to go on. A second signal, half a second later or more, ends the process
-// at once.
+// at once; of SIGPIPE there may be many. nohup keeps SIGHUP away.
 
 #pragma once
 

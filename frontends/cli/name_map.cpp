@@ -3,6 +3,9 @@
 #include "frontends/cli/name_map.h"
 
 #include "frontends/cli/failure.h"
+#include "frontends/cli/suggestion.h"
+
+#include "absl/strings/str_cat.h"
 
 #include <nlohmann/json.hpp>
 
@@ -42,6 +45,7 @@ struct Pattern {
 struct Rule {
   Pattern from, to;
   bool leavesOut;
+  std::string text, pattern; // as it was written, and its first side
 };
 
 /// `text` says where the rule stands.
@@ -51,7 +55,7 @@ Rule ruleOf(const std::string &text, const std::string &from,
     if (std::count(side.begin(), side.end(), '*') > 1)
       throw badInput("--init-map ", text, ": ", side,
                      " has several *; one is possible");
-  Rule rule{Pattern(from), Pattern(to), to.empty()};
+  Rule rule{Pattern(from), Pattern(to), to.empty(), text, from};
   if (rule.to.star && !rule.from.star)
     throw badInput("--init-map ", text, ": ", to, " repeats a *, but ", from,
                    " has none");
@@ -88,19 +92,53 @@ void addRulesOf(const std::string &path, std::vector<Rule> &rules) {
 
 } // namespace
 
-runtime::Rename nameMap(const std::vector<std::string> &texts) {
+static std::vector<Rule> rulesOf(const std::vector<std::string> &texts) {
   std::vector<Rule> rules;
   for (const std::string &text : texts)
     if (text.ends_with(".json") && text.find('=') == std::string::npos)
       addRulesOf(text, rules);
     else
       rules.push_back(ruleOf(text));
-  return [rules](const std::string &name) -> std::string {
+  return rules;
+}
+
+runtime::Rename nameMap(const std::vector<std::string> &texts) {
+  return [rules = rulesOf(texts)](const std::string &name) -> std::string {
     for (const Rule &rule : rules)
       if (auto part = rule.from.match(name))
         return rule.leavesOut ? "" : rule.to.before + *part + rule.to.after;
     return name;
   };
+}
+
+/// "; did you mean a?", or a name that there is.
+static std::string nearestOf(const std::string &name,
+                             std::vector<std::string> known) {
+  std::string best = nearest(name, known);
+  if (best.empty())
+    return known.empty() ? "" : absl::StrCat("; there is ", known.front());
+  return absl::StrCat("; did you mean ", best, "?");
+}
+
+void checkNameMap(const std::vector<std::string> &texts,
+                  const std::string &file, const std::vector<std::string> &from,
+                  const std::vector<std::string> &to) {
+  for (const Rule &rule : rulesOf(texts)) {
+    bool fits = false, known = rule.leavesOut;
+    std::string given;
+    for (const std::string &name : from)
+      if (auto part = rule.from.match(name)) {
+        fits = true;
+        given = rule.to.before + *part + rule.to.after;
+        known |= std::ranges::find(to, given) != to.end();
+      }
+    if (!fits)
+      throw badInput("--init-map ", rule.text, ": no tensor of ", file,
+                     " fits ", rule.pattern, nearestOf(rule.pattern, from));
+    if (!known)
+      throw badInput("--init-map ", rule.text, ": the model has no ", given,
+                     nearestOf(given, to));
+  }
 }
 
 } // namespace gradus::cli

@@ -21,7 +21,12 @@ struct PredictOptions {
   std::string output;
 };
 
-constexpr const char *kFooter = R"(Examples:
+constexpr const char *kFooter =
+    R"(Rows are in the order of the samples; those of a folder of images in the order
+of its sorted classes and paths, which a .safetensors output lists under "files"
+in its metadata, and --json prints.
+
+Examples:
   gradus predict lenet.gradus --checkpoint lenet.safetensors --data new.safetensors -o out.npz
   gradus predict lenet.gradus --init weights.safetensors --data image=new.npy -o out.safetensors)";
 
@@ -70,6 +75,24 @@ std::vector<OutputTensor> predict(Session &session, int graph,
   return tensors;
 }
 
+/// The images that the rows of the outputs are of, in this order.
+std::vector<std::string> filesOf(const data::Dataset &dataset) {
+  for (const data::Column &column : dataset.columns())
+    if (column.files)
+      return *column.files;
+  return {};
+}
+
+/// What a .safetensors file says of its rows.
+std::map<std::string, std::string>
+metadataOf(const std::vector<std::string> &files) {
+  if (files.empty())
+    return {};
+  return {
+      {"files", nlohmann::json(files).dump(
+                    -1, ' ', false, nlohmann::json::error_handler_t::replace)}};
+}
+
 void run(const PredictOptions &options) {
   checkTensorPath(options.output);
   std::vector<UsedFile> inputs = dataFiles("--data", options.data);
@@ -77,13 +100,14 @@ void run(const PredictOptions &options) {
   inputs.push_back({"--checkpoint", options.session.resume});
   inputs.push_back({"--init", options.session.init});
   checkOutputFiles({{"-o", options.output}}, inputs);
-  data::Dataset dataset = take(data::Dataset::open(options.data));
+  data::Dataset dataset = openData(options.data);
   auto session = openSession(options.session);
   noteInitialState(options.session);
   int graph = findGraph(*session, "predict");
   data::Feed feed = matchData(*session, graph, dataset, Use::prediction);
   auto tensors = predict(*session, graph, feed);
-  writeTensors(options.output, tensors);
+  std::vector<std::string> files = filesOf(dataset);
+  writeTensors(options.output, tensors, metadataOf(files));
   for (const OutputTensor &tensor : tensors)
     if (options.session.json)
       std::puts(nlohmann::ordered_json{{"output", tensor.name},
@@ -94,6 +118,11 @@ void run(const PredictOptions &options) {
     else
       std::printf("%s %s -> %s\n", tensor.name.c_str(),
                   toString(tensor.type).c_str(), options.output.c_str());
+  if (options.session.json && !files.empty())
+    std::puts(nlohmann::ordered_json{{"files", files}}
+                  .dump(-1, ' ', false,
+                        nlohmann::ordered_json::error_handler_t::replace)
+                  .c_str());
 }
 
 } // namespace

@@ -15,7 +15,6 @@ namespace gradus::cli {
 namespace {
 
 constexpr int64_t kMostClasses = 1000;
-constexpr char kAverage[] = "ema/average/";
 const std::set<std::string> kOfNumbers = {"mse", "l1", "smooth_l1", "huber"};
 
 int find(const std::vector<TensorInfo> &tensors, const std::string &name) {
@@ -33,33 +32,6 @@ std::string textAt(const nlohmann::json &object, const char *key,
              : fallback;
 }
 
-/// Whether there was an update of the parameters, which is when their averages
-/// begin. What counts updates is the counter of the steps that were not
-/// skipped, or of all.
-bool hasUpdates(const Session &session) {
-  int counter = session.findState("accepted_steps");
-  if (counter < 0)
-    counter = session.findState("step");
-  int64_t steps = 0;
-  if (counter < 0 ||
-      !session.readState(session.states()[counter].name, &steps, sizeof(steps))
-           .ok())
-    return false;
-  return steps >= recipeOf(session).value("accumulation", int64_t(1));
-}
-
-void takeAverages(Session &session) {
-  for (const StateInfo &state : session.states()) {
-    std::string name = state.name;
-    if (!name.starts_with(kAverage))
-      continue;
-    const void *average =
-        std::as_const(session).stateBuffer(session.findState(name));
-    check(session.writeState(name.substr(sizeof(kAverage) - 1), average,
-                             state.bytes));
-  }
-}
-
 nlohmann::json lossesOf(const Session &session) {
   nlohmann::json loss =
       recipeOf(session).value("loss", nlohmann::json::object());
@@ -69,9 +41,9 @@ nlohmann::json lossesOf(const Session &session) {
 } // namespace
 
 PredictionReport::PredictionReport(Session &session, int evaluation,
-                                   bool averaged)
+                                   std::vector<std::string> classes)
     : session_(session), evaluation_(evaluation),
-      predict_(session.findGraph("predict")) {
+      predict_(session.findGraph("predict")), classNames_(std::move(classes)) {
   if (predict_ < 0)
     return;
   const auto &given = session.graphs()[evaluation].inputs;
@@ -86,8 +58,6 @@ PredictionReport::PredictionReport(Session &session, int evaluation,
   if (compared_.size() > 1)
     for (Compared &each : compared_)
       each.prefix = outputInfo(each).name + "_";
-  if (averaged && !compared_.empty() && hasUpdates(session))
-    takeAverages(session);
 }
 
 const TensorInfo &PredictionReport::outputInfo(const Compared &compared) const {
@@ -134,7 +104,7 @@ void PredictionReport::addClasses(const nlohmann::json &loss,
   compared.classAxis = axis;
   if (loss.contains("ignore_index"))
     compared.ignore = loss["ignore_index"].get<int64_t>();
-  compared.classes.emplace(shape[axis]);
+  compared.classes.emplace(shape[axis], classNames_);
   compared_.push_back(std::move(compared));
 }
 

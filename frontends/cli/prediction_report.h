@@ -13,11 +13,11 @@ namespace gradus::cli {
 
 class PredictionReport {
 public:
-  /// For the graph `evaluation` of a session. If `averaged`, the session's
-  /// parameters become their averages, so that predictions are of these; before
-  /// the first update there are none, and they stay. Empty
-  /// where the recipe's loss compares no classes (at most 1000) and no numbers.
-  PredictionReport(runtime::Session &session, int evaluation, bool averaged);
+  /// For the graph `evaluation` of a session. Empty where the recipe's loss
+  /// compares no classes (at most 1000) and no numbers. `classes` are the
+  /// classes' names, where they have some.
+  PredictionReport(runtime::Session &session, int evaluation,
+                   std::vector<std::string> classes = {});
 
   /// Predicts a batch given as the inputs of `evaluation`, and counts its first
   /// `count` samples.
@@ -47,6 +47,7 @@ private:
 
   runtime::Session &session_;
   int evaluation_, predict_;
+  std::vector<std::string> classNames_;
   std::vector<int> inputs_; // of `evaluation`, for each of `predict`
   std::vector<Compared> compared_;
 };

@@ -1,4 +1,5 @@
-// A progress bar on a terminal; nothing elsewhere.
+// A progress bar on a terminal; elsewhere a line on stderr where nothing was
+// said for ten seconds.
 
 #pragma once
 
@@ -10,20 +11,25 @@ namespace gradus::cli {
 
 class Progress {
 public:
-  /// Of `total` steps, of which `start` are done; shown only where `enabled`.
-  Progress(int64_t total, int64_t start, bool enabled);
+  /// Of `total` steps, of which `start` are done; a bar only where `enabled`,
+  /// else a line every `quiet` seconds.
+  Progress(int64_t total, int64_t start, bool enabled, double quiet = 10);
   ~Progress();
 
-  /// Draws the bar, at most ten times a second.
+  /// Draws the bar, at most ten times a second, or prints the line.
   void update(int64_t done, const std::string &figures);
-  /// Takes the bar away, so that a line can be printed.
+  /// Takes the bar away, so that a line can be printed, which says enough for
+  /// the next seconds.
   void clear();
 
   static bool onTerminal();
 
 private:
+  std::string text(int64_t done, const std::string &figures) const;
+
   int64_t total_, start_;
   bool enabled_, shown_ = false;
+  double quiet_;
   std::chrono::steady_clock::time_point began_, drawn_;
 };
 

@@ -49,15 +49,19 @@ double Confusion::recall(int64_t of) const {
   return part(at(of, of), rowSum(of));
 }
 
+std::string Confusion::nameOf(int64_t of) const {
+  return std::ssize(names_) == classes_ ? names_[of] : std::to_string(of);
+}
+
 std::string Confusion::matrixText() const {
   std::vector<std::string> header = {"label"};
   for (int64_t i = 0; i < classes_; ++i)
-    header.push_back(std::to_string(i));
+    header.push_back(nameOf(i));
   header.push_back("recall");
   Table table(header);
   std::vector<std::string> last = {"precision"};
   for (int64_t label = 0; label < classes_; ++label) {
-    std::vector<std::string> row = {std::to_string(label)};
+    std::vector<std::string> row = {nameOf(label)};
     for (int64_t i = 0; i < classes_; ++i)
       row.push_back(std::to_string(at(label, i)));
     row.push_back(partText(recall(label)));
@@ -74,8 +78,8 @@ std::string Confusion::classesText() const {
   Table table({"class", "precision", "recall", "labels"});
   for (int64_t of = 0; of < classes_; ++of)
     if (rowSum(of) || columnSum(of))
-      table.row({std::to_string(of), partText(precision(of)),
-                 partText(recall(of)), std::to_string(rowSum(of))});
+      table.row({nameOf(of), partText(precision(of)), partText(recall(of)),
+                 std::to_string(rowSum(of))});
   return table.text();
 }
 
@@ -91,7 +95,11 @@ ordered_json Confusion::json() const {
     precisions.push_back(precision(of)); // NaN is written as null
     recalls.push_back(recall(of));
   }
-  return {{"confusion", rows}, {"precision", precisions}, {"recall", recalls}};
+  ordered_json object = {
+      {"confusion", rows}, {"precision", precisions}, {"recall", recalls}};
+  if (std::ssize(names_) == classes_)
+    object["classes"] = names_;
+  return object;
 }
 
 void Errors::add(double target, double predicted) {

@@ -14,8 +14,10 @@ namespace gradus::cli {
 /// How often each class was taken for which.
 class Confusion {
 public:
-  explicit Confusion(int64_t classes)
-      : classes_(classes), counts_(classes * classes) {}
+  /// Classes are called by `names` where there is one of each, or by number.
+  explicit Confusion(int64_t classes, std::vector<std::string> names = {})
+      : classes_(classes), names_(std::move(names)),
+        counts_(classes * classes) {}
 
   /// Both in [0, classes); others do not count.
   void add(int64_t label, int64_t predicted);
@@ -28,7 +30,8 @@ public:
   /// Up to 20 classes the matrix, a row for each label; beyond, precision,
   /// recall and labels of each class that there is.
   std::string text() const;
-  /// {"confusion": rows of labels, "precision": [...], "recall": [...]}
+  /// {"confusion": rows of labels, "precision": [...], "recall": [...]}, and
+  /// "classes" where they have names
   nlohmann::ordered_json json() const;
 
 private:
@@ -37,10 +40,12 @@ private:
   }
   int64_t rowSum(int64_t label) const;
   int64_t columnSum(int64_t predicted) const;
+  std::string nameOf(int64_t of) const;
   std::string matrixText() const;
   std::string classesText() const;
 
   int64_t classes_;
+  std::vector<std::string> names_;
   std::vector<int64_t> counts_; // [label, predicted]
 };
 

@@ -2,6 +2,7 @@
 
 #include "frontends/cli/session_options.h"
 
+#include "frontends/cli/averages.h"
 #include "frontends/cli/failure.h"
 #include "frontends/cli/name_map.h"
 #include "runtime/checkpoint.h"
@@ -11,6 +12,7 @@
 #include "absl/strings/str_join.h"
 
 #include <cstdio>
+#include <set>
 
 using namespace gradus::runtime;
 
@@ -49,6 +51,8 @@ void addTrainedOptions(CLI::App &command, SessionOptions &options,
   command.add_option("--checkpoint", options.resume, "The state, whole");
   command.add_option("--init", options.init,
                      "Parameters only, where there is no checkpoint");
+  command.add_flag("--ema", options.averaged,
+                   "Use the averages of the weights (the recipe's ema)");
   command.add_option("--data", data, "FILE or NAME=FILE; repeats")
       ->required()
       ->allow_extra_args(false);
@@ -138,6 +142,39 @@ static std::string someOf(const std::vector<std::string> &names) {
   return text;
 }
 
+/// A rule that names nothing would change nothing, and nobody would know.
+static void checkMatches(const SessionOptions &options, const Safetensors &file,
+                         const Session &session) {
+  std::vector<std::string> from, to;
+  for (const NamedTensor &tensor : file.tensors())
+    from.push_back(tensor.name);
+  for (const StateInfo &state : session.states())
+    if (state.role == artifact::Role::parameter ||
+        state.role == artifact::Role::buffer)
+      to.push_back(state.name);
+  checkNameMap(options.initMap, options.init, from, to);
+}
+
+/// "note: w.safetensors: weights are converted from f16 to f32" where that is
+/// so.
+static void noteConversions(const SessionOptions &options,
+                            const Safetensors &file, const Rename &rename,
+                            const Session &session) {
+  std::set<std::string> words;
+  for (const NamedTensor &tensor : file.tensors()) {
+    int state = session.findState(rename(tensor.name));
+    if (state < 0)
+      continue;
+    std::string from = nameOf(tensor.type.dtype),
+                to = nameOf(session.states()[state].type.dtype);
+    if (from != to)
+      words.insert(absl::StrCat(from, " to ", to));
+  }
+  if (!words.empty())
+    std::fprintf(stderr, "note: %s: weights are converted from %s\n",
+                 options.init.c_str(), absl::StrJoin(words, ", ").c_str());
+}
+
 /// Weights that are there in part may be meant so, or be a mistake in a name.
 static void initialize(Session &session, const SessionOptions &options) {
   if (options.init.empty() && !options.initMap.empty())
@@ -146,8 +183,15 @@ static void initialize(Session &session, const SessionOptions &options) {
   Rename rename = nameMap(options.initMap);
   if (options.init.empty())
     return;
+  Safetensors file = take(Safetensors::open(options.init));
+  if (options.averaged) {
+    verifyAverages(file, options.init);
+    rename = namedAsParameters(rename);
+  }
+  checkMatches(options, file, session);
   TakenWeights weights;
   check(session.loadWeights(options.init, rename, &weights));
+  noteConversions(options, file, rename, session);
   if (weights.missing.empty())
     return;
   std::string words =
@@ -165,7 +209,13 @@ std::unique_ptr<Session> openSession(const SessionOptions &options) {
   initialize(*session, options);
   if (!options.resume.empty())
     resume(*session, options.resume);
+  if (options.averaged && (options.init.empty() || !options.resume.empty()))
+    takeAverages(*session);
   return session;
+}
+
+const std::string &trainedFile(const SessionOptions &options) {
+  return options.resume.empty() ? options.init : options.resume;
 }
 
 void noteInitialState(const SessionOptions &options) {
@@ -216,6 +266,10 @@ static data::LabelRule labelRule(const Session &session,
   axis += axis < 0 ? std::ssize(shape) : 0;
   if (axis >= 0 && axis < std::ssize(shape))
     rule.classes = shape[axis];
+  if (axis == 1 && shape.size() > 2 && shape.back() > shape[1])
+    rule.advice = absl::StrCat("; classes lie along axis 1 of the output (",
+                               shape[1], " of them): did you mean ",
+                               "loss.class_axis -1, with ", shape.back(), "?");
   if (loss.contains("ignore_index"))
     rule.ignore = loss["ignore_index"].get<int64_t>();
   // The mean of multi_margin counts labels, whatever their weight.

@@ -20,6 +20,7 @@ struct SessionOptions {
   bool verbose = false;
   std::string init, resume;
   std::vector<std::string> initMap; // FROM=TO
+  bool averaged = false;            // --ema
   bool json = false;
 };
 
@@ -28,8 +29,8 @@ void addSessionOptions(CLI::App &command, SessionOptions &options);
 /// --init, --init-map and --resume: where the state comes from.
 void addStateOptions(CLI::App &command, SessionOptions &options);
 
-/// All of these, --checkpoint and --init in their stead, and --data: of the
-/// commands that use a trained state.
+/// All of these, --checkpoint, --init and --ema in their stead, and --data: of
+/// the commands that use a trained state.
 void addTrainedOptions(CLI::App &command, SessionOptions &options,
                        std::vector<std::string> &data);
 /// For an option that counts something: 1 or more.
@@ -39,6 +40,9 @@ CLI::Validator notNegative();
 
 /// Loads the artifact and then the state that the options name.
 std::unique_ptr<runtime::Session> openSession(const SessionOptions &options);
+
+/// The file that the state comes from; empty: none.
+const std::string &trainedFile(const SessionOptions &options);
 
 /// Says on stderr that nothing was trained, where no state was named.
 void noteInitialState(const SessionOptions &options);

@@ -17,8 +17,9 @@ void checkTensorPath(const std::string &path) {
     throw badInput(path, ": expected a name that ends in .safetensors or .npz");
 }
 
-static runtime::Status write(const std::string &path,
-                             const std::vector<OutputTensor> &tensors) {
+static runtime::Status
+write(const std::string &path, const std::vector<OutputTensor> &tensors,
+      const std::map<std::string, std::string> &metadata) {
   std::vector<NamedTensor> named;
   std::vector<data::Column> columns;
   for (const OutputTensor &tensor : tensors) {
@@ -26,13 +27,14 @@ static runtime::Status write(const std::string &path,
     columns.push_back({tensor.name, tensor.type, tensor.bytes, nullptr});
   }
   return absl::EndsWith(path, ".npz") ? data::writeNpz(path, columns)
-                                      : writeSafetensors(path, named);
+                                      : writeSafetensors(path, named, metadata);
 }
 
 void writeTensors(const std::string &path,
-                  const std::vector<OutputTensor> &tensors) {
+                  const std::vector<OutputTensor> &tensors,
+                  const std::map<std::string, std::string> &metadata) {
   checkTensorPath(path);
-  check(write(path, tensors));
+  check(write(path, tensors, metadata));
 }
 
 } // namespace gradus::cli

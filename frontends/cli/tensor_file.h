@@ -4,6 +4,7 @@
 
 #include "runtime/tensor_type.h"
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -17,8 +18,9 @@ struct OutputTensor {
 
 /// Throws a failure now if `path` ends in neither .safetensors nor .npz.
 void checkTensorPath(const std::string &path);
-/// Whole or not at all.
+/// Whole or not at all; only .safetensors has room for `metadata`.
 void writeTensors(const std::string &path,
-                  const std::vector<OutputTensor> &tensors);
+                  const std::vector<OutputTensor> &tensors,
+                  const std::map<std::string, std::string> &metadata = {});
 
 } // namespace gradus::cli

@@ -5,6 +5,7 @@
 // of seed and step; figures of the epoch under way are in the checkpoint. So a
 // resumed run does, and prints, what one run would have done.
 
+#include "frontends/cli/averages.h"
 #include "frontends/cli/best_metric.h"
 #include "frontends/cli/commands.h"
 #include "frontends/cli/data_options.h"
@@ -19,7 +20,10 @@
 #include "frontends/cli/training_log.h"
 #include "frontends/cli/training_record.h"
 #include "frontends/cli/training_summary.h"
+#include "frontends/cli/training_warnings.h"
 #include "frontends/cli/watch.h"
+
+#include "absl/strings/str_cat.h"
 
 #include <chrono>
 #include <cmath>
@@ -63,6 +67,7 @@ private:
   Checkpoints::Notes notes() const;
   void save(bool last = false);
   [[noreturn]] void stopInterrupted();
+  void stopUnreadable(const runtime::Status &status);
   void summarize(double seconds);
 
   const TrainOptions &options_;
@@ -84,6 +89,7 @@ private:
   std::optional<TrainingLog> log_;
   std::optional<Checkpoints> checkpoints_;
   std::optional<SpoiledStates> spoiled_; // looked for before each checkpoint
+  std::optional<SkippedSteps> skipped_;
   std::optional<BestMetric> best_;
   std::optional<Watch> watch_;
   EpochFigures figures_;
@@ -95,8 +101,11 @@ private:
 
 Training::Training(const TrainOptions &options) : options_(options) {
   checkTrainOptions(options);
-  dataset_ = take(data::Dataset::open(options.data));
-  testSet_ = take(data::Dataset::open(options.eval));
+  dataset_ = openData(options.data);
+  testSet_ = openData(options.eval);
+  countClassesOf(options.session.resume, dataset_);
+  if (dataset_.classes())
+    check(testSet_.countClassesAs(*dataset_.classes(), dataset_.source()));
   memoryBefore_ = emptySessionBytes(options.session.threads);
   releaseFreed();
   memoryBefore_ += anonymousBytes();
@@ -119,7 +128,8 @@ void Training::prepare() {
       matchTraining(*session_, dataset_, testSet_, validation_, seed_);
   feed_ = std::move(feeds.train);
   testFeed_ = std::move(feeds.test);
-  evaluate_ = testFeed_ ? findGraph(*session_, "evaluate") : -1;
+  evaluate_ = testFeed_ ? findEvaluation(*session_, options_.averaged) : -1;
+  skipped_.emplace(*session_);
   if (!options_.best.empty()) {
     best_.emplace(options_.best);
     best_->verifyIsAmong(
@@ -186,7 +196,13 @@ void Training::plan() {
   if (!options_.session.resume.empty())
     logged = start_;
   log_.emplace(options_.log, logged, options_.session.json,
-               options_.tensorboard);
+               options_.tensorboard,
+               /*inside=*/start_ % perEpoch_ != 0 && start_ < total_);
+}
+
+void warn(const std::string &words) {
+  if (!words.empty())
+    std::fprintf(stderr, "warning: %s\n", words.c_str());
 }
 
 void warnOfOther(const char *what, int64_t before, int64_t now) {
@@ -276,7 +292,13 @@ void Training::checkFinite(int64_t step) const {
         !stopAtNonfinite_ || (skipsSteps_ && metric.name == "gradient_norm");
     if (expected || std::isfinite(metric.value))
       continue;
-    std::string found = session_->firstNonfinite();
+    std::string found = session_->firstNonfinite(),
+                data = feed_.firstNonfinite();
+    if (!data.empty())
+      throw failed("step ", step, ": ", metric.name, " is ", metric.value, "; ",
+                   dataset_.source(), ": ", data,
+                   "; nothing was saved after the last checkpoint",
+                   found.empty() ? "" : ". First " + found);
     throw failed(
         "step ", step, ": ", metric.name, " is ", metric.value,
         "; nothing was saved after the last checkpoint. A lower learning "
@@ -363,6 +385,7 @@ void Training::endEpoch(Progress &progress) {
   reported_ = done_;
   if (done_ % perEpoch_ == 0) // else a later run goes on with the epoch
     figures_.clear();
+  warn(skipped_->allOf(epochSteps_));
   epochSteps_ = 0;
   epochSeconds_ = 0;
   if (stopAtNonfinite_)
@@ -373,14 +396,15 @@ void Training::endEpoch(Progress &progress) {
 }
 
 Checkpoints::Notes Training::notes() const {
-  TrainingRecord record{seed_,
-                        feed_.samples(),
-                        feed_.batch(),
-                        figures_.toJson(),
-                        best_ ? nlohmann::json(best_->toJson())
-                              : nlohmann::json(),
-                        reported_ == done_,
-                        validation_};
+  TrainingRecord record{
+      seed_,
+      feed_.samples(),
+      feed_.batch(),
+      figures_.toJson(),
+      best_ ? nlohmann::json(best_->toJson()) : nlohmann::json(),
+      reported_ == done_,
+      validation_,
+      dataset_.classes() ? *dataset_.classes() : std::vector<std::string>()};
   return {{"training", record.text()}};
 }
 
@@ -419,7 +443,18 @@ void Training::trainAll(Progress &progress) {
     if (isStopped())
       return;
   }
-  check(batches.status());
+  if (!batches.status().ok())
+    stopUnreadable(batches.status());
+}
+
+/// The steps so far were right: they are kept.
+void Training::stopUnreadable(const runtime::Status &status) {
+  save(/*last=*/true);
+  std::string saved = options_.checkpoint.path.empty()
+                          ? ""
+                          : absl::StrCat("; the state of step ", done_,
+                                         " is in ", options_.checkpoint.path);
+  check(runtime::Status(status.code(), status.message() + saved));
 }
 
 void Training::run() {
@@ -431,6 +466,8 @@ void Training::run() {
   releaseFreed();
   memoryAfter_ = anonymousBytes();
   save(/*last=*/true);
+  if (std::string words = unappliedBatches(*session_); !words.empty())
+    std::fprintf(stderr, "note: %s\n", words.c_str());
   if (tested_.empty())
     test(progress);
   summarize(secondsSince(began));

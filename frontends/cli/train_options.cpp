@@ -37,12 +37,14 @@ static CLI::Validator interval() {
 }
 
 static void addCheckpointOptions(CLI::App &command, TrainOptions &options) {
-  command.add_option("--checkpoint", options.checkpoint.path,
-                     "Write the state here: at the end, when interrupted, and");
+  CLI::Option *checkpoint = command.add_option(
+      "--checkpoint", options.checkpoint.path,
+      "Write the state here: at the end, when interrupted, and");
   command
       .add_option("--checkpoint-every", options.checkpoint.every,
                   "after so much: 500steps, 2epochs, 10min, 30s (30s)")
-      ->check(interval());
+      ->check(interval())
+      ->needs(checkpoint);
   command
       .add_option("--keep", options.checkpoint.keep,
                   "Keep the last K, as FILE.stepN beside it")
@@ -63,7 +65,8 @@ static void addCheckpointOptions(CLI::App &command, TrainOptions &options) {
             options.checkpoint.goOn = word == "continue";
           },
           "Where one cannot be written: continue or stop (stop)")
-      ->check(CLI::IsMember({"continue", "stop"}));
+      ->check(CLI::IsMember({"continue", "stop"}))
+      ->needs(checkpoint);
 }
 
 static void addDataOptions(CLI::App &command, TrainOptions &options) {
@@ -77,6 +80,8 @@ static void addDataOptions(CLI::App &command, TrainOptions &options) {
                                "Test data, evaluated after each epoch; repeats")
                    ->allow_extra_args(false);
   addValidationOption(command, options.validation, eval);
+  command.add_flag("--ema", options.averaged,
+                   "Test, and judge by --best, the averages of the weights");
   auto *epochs =
       command.add_option("--epochs", options.epochs,
                          "Epochs in all, those before --resume included (1)");
@@ -85,8 +90,10 @@ static void addDataOptions(CLI::App &command, TrainOptions &options) {
       ->check(positive())
       ->excludes(epochs);
   epochs->check(positive());
-  command.add_option("--seed", options.seed,
-                     "Of the samples' order (the checkpoint's or recipe's)");
+  command
+      .add_option("--seed", options.seed,
+                  "Of the samples' order (the checkpoint's or recipe's)")
+      ->check(notNegative());
 }
 
 void addTrainOptions(CLI::App &command, TrainOptions &options) {
@@ -153,6 +160,9 @@ void checkTrainOptions(const TrainOptions &options) {
       throw badInput("--best ", options.best,
                      ": needs --checkpoint, beside which the best is written");
   }
+  if (options.averaged && options.eval.empty() && options.validation == 0)
+    throw badInput("--ema: needs the test data of --eval or --validation, for "
+                   "which it takes the averages of the weights");
   if (options.patience && options.best.empty())
     throw badInput("--patience ", options.patience,
                    ": needs --best METRIC, which it waits for");

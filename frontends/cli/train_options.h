@@ -22,6 +22,7 @@ struct TrainOptions {
   std::vector<std::string> watch; // states and nodes of the model
   std::optional<uint64_t> seed;
   double validation = 0; // part of the data kept for tests
+  bool averaged = false; // test the averages of the weights
   bool debugNonfinite = false;
 };
 

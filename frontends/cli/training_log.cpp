@@ -19,41 +19,72 @@ ordered_json toJson(const std::vector<Metric> &metrics) {
   return object;
 }
 
-/// How many bytes of a log are whole lines of steps up to `last`.
-static uintmax_t bytesUpTo(std::ifstream &file, int64_t last) {
+/// The step of a line of a log; nothing where it is none.
+static std::optional<int64_t> stepOf(const std::string &line) {
+  auto object = nlohmann::json::parse(line, nullptr,
+                                      /*allow_exceptions=*/false);
+  if (!object.is_object() || !object.contains("step") ||
+      !object["step"].is_number_integer())
+    return std::nullopt;
+  return object["step"].get<int64_t>();
+}
+
+/// Whether a line without an end may be the beginning of one.
+static bool isCutLine(const std::string &line) {
+  for (std::string begin : {"{\"step\":", "{\"epoch\":"})
+    if (line.substr(0, begin.size()) == begin.substr(0, line.size()))
+      return true;
+  return false;
+}
+
+static bool isEpochLine(const std::string &line) {
+  return line.starts_with("{\"epoch\":");
+}
+
+/// How many bytes of a log are whole lines of steps up to `last`, but for the
+/// epoch that is `inside`. What is no log is not ours to write over.
+static uintmax_t bytesUpTo(const std::string &path, int64_t last, bool inside) {
+  std::ifstream file(path, std::ios::binary);
   uintmax_t bytes = 0;
-  for (std::string line; std::getline(file, line) && !file.eof();) {
-    auto object = nlohmann::json::parse(line, nullptr,
-                                        /*allow_exceptions=*/false);
-    if (!object.is_object() || !object.contains("step") ||
-        !object["step"].is_number() || object["step"].get<int64_t>() > last)
-      break;
-    bytes += line.size() + 1;
+  bool over = false;
+  int64_t number = 0;
+  for (std::string line; std::getline(file, line);) {
+    ++number;
+    std::optional<int64_t> step = stepOf(line);
+    bool whole = !file.eof();
+    if (!step && (whole || !isCutLine(line)))
+      throw badInput("--log ", path, ": line ", number,
+                     " is none of a training log; write to another file, or "
+                     "remove this one");
+    over |= !step || !whole || *step > last ||
+            (inside && *step == last && isEpochLine(line));
+    if (!over)
+      bytes += line.size() + 1;
   }
   return bytes;
 }
 
-/// Takes what a run wrote after its last checkpoint off its log.
-static void cutAfter(const std::string &path, int64_t last) {
+/// Takes what a run wrote after its last checkpoint off its log; all of it
+/// where a new run begins.
+static void cutAfter(const std::string &path, int64_t last, bool inside) {
   std::error_code problem;
   if (!std::filesystem::is_regular_file(path, problem))
     return;
-  std::ifstream file(path, std::ios::binary);
-  uintmax_t bytes = bytesUpTo(file, last);
+  uintmax_t bytes = bytesUpTo(path, last, inside);
   if (bytes < std::filesystem::file_size(path, problem))
     std::filesystem::resize_file(path, bytes, problem);
 }
 
 TrainingLog::TrainingLog(const std::string &path, std::optional<int64_t> from,
-                         bool json, const std::string &events)
+                         bool json, const std::string &events, bool inside)
     : path_(path), json_(json) {
+  if (!path.empty())
+    cutAfter(path, from.value_or(-1), inside);
   if (!events.empty())
     events_.emplace(events, from);
   if (path.empty())
     return;
-  if (from)
-    cutAfter(path, *from);
-  file_.open(path, from ? std::ios::app : std::ios::trunc);
+  file_.open(path, std::ios::app);
   if (!file_)
     throw badInput(path, ": the log cannot be written");
 }

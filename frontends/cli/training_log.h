@@ -25,10 +25,12 @@ struct EpochReport {
 class TrainingLog {
 public:
   /// `path` may be empty. A run that resumes after step `from` goes on with the
-  /// file: lines of later steps, which will come again, are taken off. The
-  /// same figures go to an event file in the folder `events`, unless empty.
+  /// file: lines of later steps, which will come again, are taken off, and, if
+  /// that step lies `inside` an epoch that goes on, the line of its first part.
+  /// A file that holds anything but lines of a log is refused. The same figures
+  /// go to an event file in the folder `events`, unless empty.
   TrainingLog(const std::string &path, std::optional<int64_t> from, bool json,
-              const std::string &events = "");
+              const std::string &events = "", bool inside = false);
 
   void step(int64_t step, int64_t epoch, const std::vector<Metric> &metrics);
   void epoch(const EpochReport &report);

@@ -36,7 +36,9 @@ void EpochFigures::add(const std::vector<Metric> &metrics) {
 std::vector<Metric> EpochFigures::figures() const {
   std::vector<Metric> figures;
   for (const Sum &sum : sums_)
-    figures.push_back({sum.name, sum.value / std::max<int64_t>(1, sum.count)});
+    figures.push_back(
+        {sum.name, sum.count ? sum.value / sum.count
+                             : std::numeric_limits<double>::quiet_NaN()});
   return figures;
 }
 
@@ -80,6 +82,8 @@ std::string TrainingRecord::text() const {
     object["validation"] = validation;
   if (!best.is_null())
     object["best"] = best;
+  if (!classes.empty())
+    object["classes"] = classes;
   return object.dump();
 }
 
@@ -101,6 +105,7 @@ TrainingRecord::ofCheckpoint(const std::string &path) {
     record.best = object.value("best", json());
     record.reported = object.value("reported", false);
     record.validation = object.value("validation", 0.0);
+    record.classes = object.value("classes", std::vector<std::string>());
   } catch (const json::exception &) {
     return std::nullopt; // written by something else
   }

@@ -16,7 +16,8 @@ namespace gradus::cli {
 
 /// What an epoch's line shows of its steps: means; of figures that say how
 /// things stand (learning_rate, loss_scale, skipped_steps) the last. Values of
-/// gradient_norm that are not finite do not count: such steps were skipped.
+/// gradient_norm that are not finite do not count: such steps were skipped; of
+/// none the mean is no number.
 class EpochFigures {
 public:
   void add(const std::vector<Metric> &metrics);
@@ -39,11 +40,12 @@ private:
 
 /// In a checkpoint's metadata, under "training", as JSON.
 struct TrainingRecord {
-  uint64_t seed = 0;              // of the samples' order
-  int64_t samples = 0, batch = 0; // of the data set
-  nlohmann::json epoch, best;     // EpochFigures, BestMetric
-  bool reported = false;          // the epoch's line was printed at this step
-  double validation = 0;          // the part of the data kept for tests
+  uint64_t seed = 0;                // of the samples' order
+  int64_t samples = 0, batch = 0;   // of the data set
+  nlohmann::json epoch, best;       // EpochFigures, BestMetric
+  bool reported = false;            // the epoch's line was printed at this step
+  double validation = 0;            // the part of the data kept for tests
+  std::vector<std::string> classes; // of a folder of images, by their labels
 
   std::string text() const;
   /// Nothing where the file has none, as other tools write it.

@@ -4,6 +4,14 @@
 
 #include "frontends/cli/failure.h"
 
+#include "absl/strings/match.h"
+
+#include <cstdio>
+
+#include "absl/strings/match.h"
+
+#include <cstdio>
+
 using namespace gradus::runtime;
 
 namespace gradus::cli {
@@ -26,13 +34,29 @@ void addWeightOptions(CLI::App &command, compiler::Request &request) {
   });
 }
 
+/// PyTorch counts the batches of each batch normalization in its state_dict; no
+/// computation uses them.
+static bool isBatchCount(const NamedTensor &tensor) {
+  return absl::EndsWith(tensor.name, "num_batches_tracked") &&
+         tensor.type == TensorType{DType::i64, {}};
+}
+
 std::optional<Safetensors> openWeights(compiler::Request &request) {
   if (request.weightsFile.empty())
     return {};
   Safetensors file = take(Safetensors::open(request.weightsFile));
+  int64_t counts = 0;
   for (const NamedTensor &tensor : file.tensors())
-    request.weights.push_back({tensor.name, nameOf(tensor.type.dtype),
-                               tensor.type.shape, tensor.data});
+    if (isBatchCount(tensor))
+      ++counts;
+    else
+      request.weights.push_back({tensor.name, nameOf(tensor.type.dtype),
+                                 tensor.type.shape, tensor.data});
+  if (counts)
+    std::fprintf(stderr,
+                 "note: %s: %lld counts of batches (num_batches_tracked) are "
+                 "not used\n",
+                 request.weightsFile.c_str(), static_cast<long long>(counts));
   return file;
 }
 

@@ -2,10 +2,12 @@
 
 #include "frontends/compiler/program.h"
 
+#include "frontends/compiler/input_preparation.h"
 #include "frontends/message.h"
 #include "frontends/onnx/import.h"
 #include "frontends/onnx/inventory.h"
 #include "frontends/recipe/recipe.h"
+#include "runtime/float_conversion.h"
 
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "mlir/Parser/Parser.h"
@@ -138,17 +140,42 @@ std::string typeName(const Weight &weight) {
   return text + weight.dtype;
 }
 
+std::string elementName(RankedTensorType type) {
+  return typeName(RankedTensorType::get({}, type.getElementType()));
+}
+
+/// Whether a weight has another floating-point type than the state.
+bool converts(RankedTensorType type, const Weight &weight) {
+  return elementName(type) != weight.dtype &&
+         type.getShape() == ArrayRef(weight.shape) &&
+         runtime::areFloats(weight.dtype, elementName(type));
+}
+
+/// The values of such a weight as the state's.
+std::vector<char> converted(RankedTensorType type, const Weight &weight) {
+  std::vector<char> bytes(type.getNumElements() *
+                          type.getElementTypeBitWidth() / 8);
+  runtime::convertFloats(weight.dtype, elementName(type), weight.bytes.data(),
+                         bytes.data(), type.getNumElements());
+  return bytes;
+}
+
 /// Empty where the weight fits; else what is the matter with it.
 std::string setWeight(ProgramOp program, const Weight &weight) {
   StateOp state = program.getState(weight.name);
   if (!state)
     return message("the model has no state \"", weight.name, "\"");
   auto type = cast<RankedTensorType>(state.getType());
-  if (typeName(type) != typeName(weight))
+  std::vector<char> own;
+  if (converts(type, weight))
+    own = converted(type, weight);
+  else if (typeName(type) != typeName(weight))
     return message("\"", weight.name, "\" is ", typeName(weight),
                    "; the model's is ", typeName(type));
   ArrayRef<char> bytes(reinterpret_cast<const char *>(weight.bytes.data()),
                        weight.bytes.size());
+  if (!own.empty())
+    bytes = own;
   state.setValueAttr(DenseElementsAttr::getFromRawBuffer(type, bytes));
   state.removeInitAttr();
   return "";
@@ -183,6 +210,20 @@ Untouched untouched(ProgramOp program, const Request &request) {
   return result;
 }
 
+/// Says that weights of other types were rounded or widened.
+void noteConversions(ProgramOp program, const Request &request) {
+  std::set<std::string> others;
+  for (const Weight &weight : request.weights)
+    if (StateOp state = program.getState(weight.name))
+      if (auto type = cast<RankedTensorType>(state.getType());
+          converts(type, weight))
+        others.insert(message(weight.dtype, " to ", elementName(type)));
+  if (!others.empty())
+    mlir::emitWarning(UnknownLoc::get(program.getContext()))
+        << request.weightsFile << ": weights are converted from "
+        << joined(others);
+}
+
 /// All that do not fit are told at once, with what the model has instead.
 absl::Status setWeights(ProgramOp program, const Request &request) {
   constexpr size_t kFew = 6;
@@ -204,6 +245,7 @@ absl::Status setWeights(ProgramOp program, const Request &request) {
                        fewNames(left.kept));
   if (!problems.empty())
     return invalid(request.weightsFile, ": ", joined(problems, "\n  "));
+  noteConversions(program, request);
   if (!left.kept.empty())
     mlir::emitWarning(UnknownLoc::get(program.getContext()))
         << request.weightsFile << " has no values for " << fewNames(left.kept)
@@ -235,6 +277,8 @@ absl::StatusOr<Program> readProgram(const Request &request,
         return status;
   std::string json =
       saysRecipe(request) ? recipe->json : ownRecipe(**module, *recipe);
+  for (ProgramOp program : (*module)->getOps<ProgramOp>())
+    GRADUS_RETURN_IF_ERROR(checkInputPreparation(program, json));
   return Program{*std::move(module), std::move(json)};
 }
 

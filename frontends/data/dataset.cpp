@@ -43,8 +43,9 @@ Argument parse(const std::string &text) {
 runtime::Status needsName(const Argument &argument) {
   if (!argument.name.empty())
     return runtime::Status();
-  return invalid("holds one tensor without a name; write NAME=", argument.path,
-                 " with the name of a graph input");
+  return invalid(argument.path,
+                 ": holds one tensor without a name; write NAME=",
+                 argument.path, " with the name of a graph input");
 }
 
 runtime::StatusOr<std::vector<Column>>
@@ -113,13 +114,32 @@ runtime::StatusOr<std::vector<Column>> readBytes(const Argument &argument) {
                     : readIdx(file, argument.name));
 }
 
+/// A file of named tensors takes another name for its only one.
+runtime::Status rename(std::vector<Column> &columns, const Argument &argument) {
+  if (argument.name.empty())
+    return runtime::Status();
+  if (columns.size() != 1) {
+    std::string names =
+        absl::StrJoin(columns, ", ", [](std::string *out, const Column &each) {
+          out->append(each.name);
+        });
+    return invalid(argument.path, ": its tensors have names of their own (",
+                   names, "); write it without ", argument.name, "=");
+  }
+  columns[0].name = argument.name;
+  return runtime::Status();
+}
+
 runtime::StatusOr<std::vector<Column>> readColumns(const Argument &argument) {
-  if (absl::EndsWith(argument.path, ".safetensors"))
-    return readSafetensorsColumns(argument.path);
-  auto columns = readBytes(argument);
+  bool named = absl::EndsWith(argument.path, ".safetensors");
+  auto columns =
+      named ? readSafetensorsColumns(argument.path) : readBytes(argument);
   if (!columns.ok() &&
       !absl::StrContains(columns.status().message(), argument.path))
     return at(columns.status(), argument.path);
+  GRADUS_TRY(columns.status());
+  if (named || absl::EndsWith(argument.path, ".npz"))
+    GRADUS_TRY(rename(*columns, argument));
   return columns;
 }
 
@@ -150,6 +170,28 @@ bool canContinue(const Column &present, const Column &column) {
          sameSamples(present.type, column.type);
 }
 
+/// The labels of a folder as places of its classes among `names`.
+runtime::Status recount(Column &labels, const std::vector<std::string> &names,
+                        const std::string &of) {
+  std::vector<int64_t> places;
+  for (const std::string &name : *labels.classes) {
+    auto found = std::find(names.begin(), names.end(), name);
+    if (found == names.end())
+      return invalid("its folder '", name, "' is none of the classes of ", of,
+                     " (", absl::StrJoin(names, ", ").substr(0, 400), ")");
+    places.push_back(found - names.begin());
+  }
+  auto owner = std::make_shared<std::vector<int64_t>>(labels.type.shape[0]);
+  std::memcpy(owner->data(), labels.bytes.data(), labels.bytes.size());
+  for (int64_t &label : *owner)
+    label = places[label];
+  labels.bytes = {reinterpret_cast<const uint8_t *>(owner->data()),
+                  owner->size() * sizeof(int64_t)};
+  labels.owner = owner;
+  labels.classes = std::make_shared<const std::vector<std::string>>(names);
+  return runtime::Status();
+}
+
 /// `first` followed by `second` along the samples.
 Column join(const Column &first, const Column &second) {
   auto bytes = std::make_shared<std::vector<uint8_t>>(first.bytes.begin(),
@@ -176,13 +218,20 @@ runtime::StatusOr<Dataset>
 Dataset::open(const std::vector<std::string> &arguments) {
   Dataset dataset;
   std::vector<std::string> paths;
+  bool several = std::any_of(arguments.begin(), arguments.end(),
+                             [&](const std::string &text) {
+                               return pathOf(text) != pathOf(arguments.front());
+                             });
   for (const std::string &text : arguments) {
     Argument argument = parse(text);
-    paths.push_back(argument.path);
+    if (std::find(paths.begin(), paths.end(), argument.path) == paths.end())
+      paths.push_back(argument.path);
     GRADUS_ASSIGN(std::vector<Column> columns, readColumns(argument));
     for (Column &column : columns) {
       markPixels(column);
-      if (arguments.size() > 1)
+      if (!column.remark.empty())
+        dataset.remarks_.push_back(inWords(argument.path, ": ", column.remark));
+      if (several)
         nameFile(column, argument.path);
       GRADUS_TRY(at(dataset.add(std::move(column)), argument.path));
     }
@@ -199,6 +248,8 @@ runtime::Status Dataset::add(Column column) {
   for (Column &present : columns_) {
     if (present.name != column.name)
       continue;
+    if (present.classes && column.classes)
+      GRADUS_TRY(recount(column, *present.classes, "the files before it"));
     if (!canContinue(present, column))
       return invalid("tensor '", column.name, "' is ", toString(column.type),
                      " and does not continue the ", toString(present.type),
@@ -207,6 +258,21 @@ runtime::Status Dataset::add(Column column) {
     return runtime::Status();
   }
   columns_.push_back(std::move(column));
+  return runtime::Status();
+}
+
+const std::vector<std::string> *Dataset::classes() const {
+  for (const Column &column : columns_)
+    if (column.classes)
+      return column.classes.get();
+  return nullptr;
+}
+
+runtime::Status Dataset::countClassesAs(const std::vector<std::string> &names,
+                                        const std::string &of) {
+  for (Column &column : columns_)
+    if (column.classes && *column.classes != names)
+      GRADUS_TRY(at(recount(column, names, of), source_));
   return runtime::Status();
 }
 

@@ -40,6 +40,10 @@ struct Column {
   std::string notNumber = "", notInteger = "", notF32 = "";
   // Of files, their paths.
   std::shared_ptr<const std::vector<std::string>> files = nullptr;
+  // Of labels that count the folders of images, the folders' names.
+  std::shared_ptr<const std::vector<std::string>> classes = nullptr;
+  // What one should know of the file; empty: nothing.
+  std::string remark = "";
 };
 
 class Dataset {
@@ -63,6 +67,14 @@ public:
   const Column *stream() const;
   /// "image u8 60000x28x28, label i64 60000"
   std::string contents() const;
+  /// The names of the classes that its labels count; null where they have none.
+  const std::vector<std::string> *classes() const;
+  /// Labels that count folders count `names` instead, by the folders' names.
+  /// Fails where one is not among them; `of` says whose they are.
+  runtime::Status countClassesAs(const std::vector<std::string> &names,
+                                 const std::string &of);
+  /// What one should know of its files, a sentence each.
+  const std::vector<std::string> &remarks() const { return remarks_; }
   /// Where it came from, for errors.
   const std::string &source() const { return source_; }
 
@@ -70,6 +82,7 @@ private:
   runtime::Status add(Column column);
 
   std::vector<Column> columns_;
+  std::vector<std::string> remarks_;
   std::string source_;
 };
 

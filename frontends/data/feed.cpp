@@ -2,12 +2,14 @@
 
 #include "frontends/data/feed.h"
 
+#include "frontends/data/guarded_read.h"
 #include "frontends/data/image_file.h"
 #include "runtime/status.h"
 
 #include "absl/strings/str_join.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 using namespace gradus::runtime;
@@ -152,6 +154,32 @@ runtime::StatusOr<Column> ofText(const Column &text, const TensorInfo &input) {
   return Column{text.name, type, *bytes, bytes};
 }
 
+/// What NumPy calls a type.
+const char *numpyName(DType dtype) {
+  return dtype == DType::f32   ? "float32"
+         : dtype == DType::f64 ? "float64"
+         : dtype == DType::i32 ? "int32"
+         : dtype == DType::i64 ? "int64"
+                               : nullptr;
+}
+
+/// How the values would fit, where the sizes do.
+std::string conversionAdvice(const TensorType &from, const TensorType &to) {
+  bool typeOnly = from.dtype != to.dtype &&
+                  sampleShape(from.shape) == sampleShape(to.shape);
+  if (!typeOnly || !numpyName(to.dtype))
+    return "";
+  return inWords("; NumPy converts it by astype(numpy.", numpyName(to.dtype),
+                 ")");
+}
+
+/// A failure, with what the labels' rule has to say to it.
+runtime::Status advised(const runtime::Status &status, const LabelRule *rule) {
+  if (status.ok() || !rule)
+    return status;
+  return runtime::Status(status.code(), status.message() + rule->advice);
+}
+
 } // namespace
 
 /// How elements become those of an input; null where they cannot or need not.
@@ -190,7 +218,8 @@ runtime::Status Feed::addColumn(const Column &column, const TensorInfo &input) {
   if (sampleShape(column.type.shape) != sampleShape(input.type.shape) ||
       (column.type.dtype != input.type.dtype && !convert))
     return invalid("tensor '", input.name, "' is ", withSamples(column.type),
-                   "; expected ", withSamples(input.type));
+                   "; expected ", withSamples(input.type),
+                   conversionAdvice(column.type, input.type));
   return addPort(column, input, convert);
 }
 
@@ -208,6 +237,7 @@ runtime::Status Feed::addPort(const Column &column, const TensorInfo &input,
   port.elements = port.targetBytes / runtime::bytesOf(input.type.dtype);
   port.convert = convert;
   port.files = column.files;
+  port.samples = samples_;
   ports_.push_back(port);
   return runtime::Status();
 }
@@ -257,9 +287,10 @@ runtime::Status Feed::addInput(const Dataset &dataset, const TensorInfo &input,
                    "; use `gradus run` for such a graph");
   batch_ = input.type.shape[0];
   GRADUS_ASSIGN(const Column *column, findColumn(dataset, input, labels));
-  GRADUS_TRY(addColumn(*column, input));
-  GRADUS_TRY(checkIntegers(*column, input, labels));
   auto rule = labels.find(input.name);
+  const LabelRule *own = rule == labels.end() ? nullptr : &rule->second;
+  GRADUS_TRY(advised(addColumn(*column, input), own));
+  GRADUS_TRY(advised(checkIntegers(*column, input, labels), own));
   return labels.size() == 1 && rule != labels.end()
              ? addLabels(*column, rule->second)
              : runtime::Status();
@@ -291,12 +322,15 @@ runtime::Status Feed::addLabels(const Column &column, const LabelRule &rule) {
 /// Calls `visit` with each label that is not ignored.
 template <typename Visit>
 void Feed::eachLabel(int64_t first, int64_t count, Visit visit) const {
-  for (int64_t sample = first; sample < first + count; ++sample) {
-    int64_t begin = inWhole(sample) * labelsPerSample_;
-    for (int64_t i = begin; i < begin + labelsPerSample_; ++i)
-      if (int64_t label = integerAt(*labels_, i); label != rule_.ignore)
-        visit(label);
-  }
+  // What is gone counts nothing; copySample() says so.
+  (void)readsWhole([&] {
+    for (int64_t sample = first; sample < first + count; ++sample) {
+      int64_t begin = inWhole(sample) * labelsPerSample_;
+      for (int64_t i = begin; i < begin + labelsPerSample_; ++i)
+        if (int64_t label = integerAt(*labels_, i); label != rule_.ignore)
+          visit(label);
+    }
+  });
 }
 
 int64_t Feed::countedLabels(int64_t first, int64_t count) const {
@@ -328,6 +362,7 @@ runtime::StatusOr<Feed> Feed::match(const Dataset &dataset,
                                     const LabelRules &labels,
                                     const Preparations &preparations) {
   Feed feed;
+  feed.source_ = dataset.source();
   for (const TensorInfo &input : inputs) {
     GRADUS_TRY(at(feed.addInput(dataset, input, labels), dataset.source()));
     GRADUS_TRY(feed.addPreparation(input, preparations));
@@ -355,15 +390,51 @@ runtime::Status Feed::maskLastBatch() {
   return runtime::Status();
 }
 
-runtime::Status Feed::Port::read(int64_t sample, uint8_t *to) const {
-  if (files)
+runtime::Status Feed::Port::read(int64_t sample, uint8_t *to,
+                                 const std::string &of) const {
+  if (files) // whose errors name the file
     return readFile((*files)[sample], reinterpret_cast<float *>(to));
-  const uint8_t *from = source + sample * sourceBytes;
-  if (convert)
-    convert(from, to, elements);
-  else
-    std::memcpy(to, from, targetBytes);
+  bool whole = readsWhole([&] {
+    const uint8_t *from = source + sample * sourceBytes;
+    if (convert)
+      convert(from, to, elements);
+    else
+      std::memcpy(to, from, targetBytes);
+  });
+  if (!whole)
+    return invalid(of, ": the file was cut short while it was read: tensor '",
+                   input.name, "' lacks its sample ", sample);
   return runtime::Status();
+}
+
+/// The first sample with an element that is NaN or, if `infinite`, infinite;
+/// -1: none.
+int64_t Feed::Port::findNonfinite(bool infinite) const {
+  int64_t found = -1;
+  if (!source || convert || input.type.dtype != DType::f32)
+    return found;
+  (void)readsWhole([&] {
+    for (int64_t sample = 0; sample < samples; ++sample)
+      for (size_t i = 0; i < elements; ++i) {
+        float value;
+        std::memcpy(&value, source + sample * sourceBytes + i * sizeof(value),
+                    sizeof(value));
+        if (infinite ? std::isinf(value) : std::isnan(value)) {
+          found = sample;
+          return;
+        }
+      }
+  });
+  return found;
+}
+
+std::string Feed::firstNonfinite() const {
+  for (bool infinite : {false, true})
+    for (const Port &port : ports_)
+      if (int64_t sample = port.findNonfinite(infinite); sample >= 0)
+        return inWords("tensor '", port.input.name, "': sample ", sample,
+                       " has ", infinite ? "an infinity" : "nan");
+  return "";
 }
 
 runtime::Status Feed::Port::readFile(const std::string &path, float *to) const {
@@ -382,12 +453,12 @@ runtime::Status Feed::copySample(int64_t sample, int64_t place,
       continue;
     uint8_t *to = static_cast<uint8_t *>(inputs[i]) + place * port.targetBytes;
     if (!port.preparation) {
-      GRADUS_TRY(port.read(inWhole(sample), to));
+      GRADUS_TRY(port.read(inWhole(sample), to, source_));
       continue;
     }
     raw.resize(port.elements);
-    GRADUS_TRY(
-        port.read(inWhole(sample), reinterpret_cast<uint8_t *>(raw.data())));
+    auto *place = reinterpret_cast<uint8_t *>(raw.data());
+    GRADUS_TRY(port.read(inWhole(sample), place, source_));
     prepare(*port.preparation, port.input, draw, raw.data(),
             reinterpret_cast<float *>(to));
   }

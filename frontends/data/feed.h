@@ -34,6 +34,11 @@ public:
   runtime::Status maskLastBatch();
   bool masksLastBatch() const { return masksLast_; }
 
+  /// "tensor 'x': sample 17 has nan" of the first number of the data that is
+  /// none, else of the first infinity; empty where all are finite. Looks at
+  /// numbers that are taken as they lie in a file.
+  std::string firstNonfinite() const;
+
   int64_t samples() const { return samples_; }
   /// Samples of a batch.
   int64_t batch() const { return batch_; }
@@ -51,7 +56,7 @@ public:
 
   /// Copies one sample into place `place` of a batch whose inputs lie at
   /// `inputs`; `draw` is what its augmentation depends on.
-  /// Fails where an image cannot be decoded.
+  /// Fails where an image cannot be decoded, or a file was cut short.
   runtime::Status copySample(int64_t sample, int64_t place, void *const *inputs,
                              uint64_t draw = 0) const;
   /// Gives the samples from `place` on labels that are ignored.
@@ -69,12 +74,15 @@ private:
     size_t sourceBytes = 0;                         // of one sample
     size_t targetBytes = 0;                         // of one sample
     size_t elements = 0;                            // of one sample
+    int64_t samples = 0;                            // in the data set
     Convert convert = nullptr;                      // null: as it is
     std::shared_ptr<const Preparation> preparation; // null: none
 
     std::shared_ptr<const std::vector<std::string>> files; // null: none
 
-    runtime::Status read(int64_t sample, uint8_t *to) const;
+    runtime::Status read(int64_t sample, uint8_t *to,
+                         const std::string &of) const;
+    int64_t findNonfinite(bool infinite) const;
     runtime::Status readFile(const std::string &path, float *to) const;
   };
 
@@ -105,7 +113,8 @@ private:
   const Column *labels_ = nullptr; // the only ones; null if all count the same
   size_t labelPort_ = 0;           // of them
   int64_t labelsPerSample_ = 1;
-  LabelRule rule_; // of them
+  LabelRule rule_;     // of them
+  std::string source_; // of the data set
   int64_t samples_ = -1;
   int64_t batch_ = -1;
   std::optional<Shuffle> order_; // of a part; none: the whole

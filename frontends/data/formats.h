@@ -72,7 +72,8 @@ runtime::StatusOr<Column> readCsvColumns(const FileBytes &file,
                                          const std::string &choice);
 
 /// The images FOLDER/CLASS/... as files `name`, and `label` i64: the place of
-/// CLASS among the sorted names; of a folder without folders, its images alone.
+/// CLASS among the sorted names, which it knows; of a folder without folders,
+/// its images alone.
 runtime::StatusOr<std::vector<Column>> readImageFolder(const std::string &path,
                                                        const std::string &name);
 

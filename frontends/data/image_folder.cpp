@@ -69,13 +69,29 @@ Column ofImages(Paths paths, const std::string &name) {
   return column;
 }
 
-Column ofLabels(std::vector<int64_t> labels) {
+Column ofLabels(std::vector<int64_t> labels,
+                const std::vector<fs::path> &classes) {
   auto owner = std::make_shared<const std::vector<int64_t>>(std::move(labels));
-  return {"label",
-          {DType::i64, {int64_t(owner->size())}},
-          {reinterpret_cast<const uint8_t *>(owner->data()),
-           owner->size() * sizeof(int64_t)},
-          owner};
+  Column column{"label",
+                {DType::i64, {int64_t(owner->size())}},
+                {reinterpret_cast<const uint8_t *>(owner->data()),
+                 owner->size() * sizeof(int64_t)},
+                owner};
+  Paths names;
+  for (const fs::path &folder : classes)
+    names.push_back(folder.filename().string());
+  column.classes = std::make_shared<const Paths>(std::move(names));
+  return column;
+}
+
+/// Images that have no class: forgotten there, or put there by mistake.
+std::string remarkOnLoose(const Paths &loose) {
+  if (loose.empty())
+    return "";
+  return inWords(loose.size(),
+                 " images beside the folders of classes are not "
+                 "taken, such as ",
+                 fs::path(loose.front()).filename().string());
 }
 
 } // namespace
@@ -90,6 +106,7 @@ readImageFolder(const std::string &path, const std::string &name) {
                      "them");
     return std::vector<Column>{ofImages(std::move(images), name)};
   }
+  GRADUS_ASSIGN(Paths loose, imagesIn(path, false));
   Paths all;
   std::vector<int64_t> labels;
   for (size_t i = 0; i < classes.size(); ++i) {
@@ -100,8 +117,10 @@ readImageFolder(const std::string &path, const std::string &name) {
     all.insert(all.end(), images.begin(), images.end());
     labels.resize(all.size(), i);
   }
-  return std::vector<Column>{ofImages(std::move(all), name),
-                             ofLabels(std::move(labels))};
+  Column images = ofImages(std::move(all), name);
+  images.remark = remarkOnLoose(loose);
+  return std::vector<Column>{std::move(images),
+                             ofLabels(std::move(labels), classes)};
 }
 
 } // namespace gradus::data

@@ -7,6 +7,7 @@
 #include "frontends/message.h"
 #include "frontends/onnx/model_file.h"
 #include "frontends/onnx/onnx.pb.h"
+#include "runtime/float_conversion.h"
 
 #include "mlir/IR/MLIRContext.h"
 
@@ -42,13 +43,28 @@ void setBytes(TensorProto &tensor, std::string bytes) {
   tensor.set_raw_data(std::move(bytes));
 }
 
+/// The values as numbers of a floating-point type.
+std::string bytesAs(const char *dtype, const TrainedTensor &trained) {
+  if (dtype == trained.dtype)
+    return std::string(trained.bytes.begin(), trained.bytes.end());
+  auto bytesOf = [](std::string_view type) {
+    return type == "f64" ? 8 : type == "f32" ? 4 : 2;
+  };
+  size_t count = trained.bytes.size() / bytesOf(trained.dtype);
+  std::string bytes(count * bytesOf(dtype), '\0');
+  runtime::convertFloats(trained.dtype, dtype, trained.bytes.data(),
+                         bytes.data(), count);
+  return bytes;
+}
+
 absl::Status setTrained(TensorProto &tensor, const TrainedTensor &trained) {
   std::vector<int64_t> shape(tensor.dims().begin(), tensor.dims().end());
-  if (shape != trained.shape || dtypeOf(tensor) != trained.dtype)
+  bool converts = runtime::areFloats(trained.dtype, dtypeOf(tensor));
+  if (shape != trained.shape || !converts)
     return invalid("\"", trained.name, "\" is [", joined(trained.shape),
                    "] of ", trained.dtype, "; the model's is [", joined(shape),
                    "] of ", dtypeOf(tensor));
-  setBytes(tensor, std::string(trained.bytes.begin(), trained.bytes.end()));
+  setBytes(tensor, bytesAs(dtypeOf(tensor), trained));
   return absl::OkStatus();
 }
 

@@ -40,7 +40,8 @@ struct ExportOptions {
 };
 
 /// Names in `trained` that are no initializers (optimizer slots, counters) are
-/// left out; a shape or type that differs is an error.
+/// left out; a shape that differs is an error, another floating-point type is
+/// converted.
 absl::StatusOr<ExportedOnnx>
 exportOnnx(const std::string &path, const std::vector<TrainedTensor> &trained,
            const ExportOptions &options = {});

@@ -81,8 +81,10 @@ public:
         return invalid("--dim ", name, "=", size, ": expected at least 1");
       if (!names_.count(name))
         return invalid("has no symbolic dimension \"", name, "\"; ",
-                       names_.empty() ? "all its sizes are fixed"
-                                      : "it has " + joined(names_));
+                       names_.empty()
+                           ? "all its sizes are fixed; export the model "
+                             "with dynamic shapes to choose them"
+                           : "it has " + joined(names_));
     }
     if (unbound_.empty())
       return absl::OkStatus();

@@ -4,6 +4,7 @@
 #include "frontends/message.h"
 #include "frontends/recipe/boost.h"
 #include "frontends/recipe/fields.h"
+#include "frontends/recipe/mistakes.h"
 #include "frontends/recipe/recipe.h"
 
 #include "absl/strings/numbers.h"
@@ -32,13 +33,22 @@ std::string shown(const Json &value) {
   return text.size() <= 100 ? text : text.substr(0, 100) + "...";
 }
 
+std::string namesOf(const Field &field) {
+  std::vector<std::string_view> names;
+  for (const Choice &choice : field.choices)
+    names.push_back(choice.name);
+  return joined(names, ", ");
+}
+
 /// `; did you mean "learning_rate"?`, or all that is known if nothing is near.
 std::string suggestion(std::string_view word,
                        const std::vector<std::string_view> &known) {
   unsigned best = 1 + word.size() / 2;
   std::string_view nearest;
   for (std::string_view candidate : known) {
-    unsigned distance = llvm::StringRef(word).edit_distance(candidate);
+    // As one would write it first, whatever the case.
+    unsigned distance =
+        llvm::StringRef(word).edit_distance_insensitive(candidate);
     if (distance < best) {
       best = distance;
       nearest = candidate;
@@ -48,10 +58,6 @@ std::string suggestion(std::string_view word,
     return message("; did you mean ", quoted(nearest), "?");
   return message("; known: ", joined(known, ", "));
 }
-
-struct Mistake {
-  std::string path, words;
-};
 
 /// Checks values against their fields and collects what is wrong.
 class Checker {
@@ -146,6 +152,8 @@ Json Checker::checkNumber(const Field &field, const Json &value,
     return expected(message("at least ", field.minimum), value, path);
   if (number >= field.limit && field.limit != Field::kNone)
     return expected(message("less than ", field.limit), value, path);
+  if (std::abs(number) > std::numeric_limits<float>::max())
+    return expected("a number in the range of f32", value, path);
   if (field.kind == Kind::number)
     return number;
   // 1e4 is an integer, too; beyond 2^63 (or 2^53 as a float) it is none of
@@ -186,6 +194,10 @@ Json Checker::checkVariant(const Field &field, const Json &value,
   Json type = value.contains("type") || field.nullable()
                   ? value.value("type", Json())
                   : Json::parse(field.fallback)["type"];
+  if (type.is_null() && !value.contains("type")) {
+    mistake(join(path, "type"), message("is missing; known: ", namesOf(field)));
+    return nullptr;
+  }
   const Choice *choice = findChoice(field, type, join(path, "type"));
   if (!choice)
     return nullptr;
@@ -274,34 +286,6 @@ Json Checker::checkFields(const std::vector<Field> &fields, const Json &value,
                               join(path, field.key));
   }
   return result;
-}
-
-/// Whether the labels of a loss, or of one in a sum, are classes.
-bool hasClasses(const Json &loss) {
-  if (loss.contains("of"))
-    return llvm::any_of(loss["of"], hasClasses);
-  return loss.contains("class_axis") && !loss.value("soft_labels", false);
-}
-
-/// Metrics are outputs by their names, of which there is one of each.
-void checkMetrics(const Json &metrics, Checker &checker) {
-  for (size_t i = 0; i < metrics.size(); ++i)
-    if (std::find(metrics.begin(), metrics.begin() + i, metrics[i]) !=
-        metrics.begin() + i)
-      checker.mistake("metrics", message(shown(metrics[i]), " stands twice"));
-}
-
-/// What no single key can see: a metric that the loss's labels cannot give.
-void checkTogether(const Json &recipe, Checker &checker) {
-  const Json &metrics = recipe["metrics"], &loss = recipe["loss"];
-  checkMetrics(metrics, checker);
-  for (const char *metric : {"accuracy", "top5"})
-    if (std::find(metrics.begin(), metrics.end(), metric) != metrics.end() &&
-        !hasClasses(loss))
-      checker.mistake("metrics", message("\"", metric,
-                                         "\" needs labels that are classes, "
-                                         "but loss.type is ",
-                                         shown(loss["type"])));
 }
 
 /// Refuses a key that stands twice in one object, of which JSON keeps the last
@@ -443,7 +427,8 @@ absl::StatusOr<Recipe> checked(const Json &given, std::string_view name,
   Json result = checker.check(recipeField(), completed(given), "");
   if (checker.mistakes().empty()) {
     settleBoost(result, checker);
-    checkTogether(result, checker);
+    for (const Mistake &mistake : mistakesTogether(result))
+      checker.mistake(mistake.path, mistake.words);
   }
   if (checker.mistakes().empty())
     return finish(result);

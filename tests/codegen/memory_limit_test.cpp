@@ -101,7 +101,7 @@ TEST(MemoryLimit, ComputesNoMoreTwiceThanItMust) {
 
 TEST(MemoryLimit, NamesTheSmallestPossible) {
   Trained refused = train("1000");
-  const std::string words = "memory_limit: found 0.01 MiB, expected at least "
+  const std::string words = "memory_limit: found 1000 bytes, expected at least "
                             "the smallest possible, ";
   ASSERT_EQ(refused.error.find(words), 0u) << refused.error;
   EXPECT_NE(refused.error.find("with recomputation"), std::string::npos);

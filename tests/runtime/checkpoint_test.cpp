@@ -174,6 +174,20 @@ TEST_F(Checkpoint, TakesAGivenNameBeforeTheSameOneOfAnother) {
             two + ": tensors a1 and a2 are both meant for total");
 }
 
+TEST_F(Checkpoint, ConvertsWeightsOfOtherFloats) {
+  std::vector<double> wide = {8, 7, 6, 5, 4, 3, 2, 0.1};
+  std::string other = changed(path, [&](auto &tensors) {
+    tensors[0].type.dtype = DType::f64;
+    tensors[0].data = {reinterpret_cast<const uint8_t *>(wide.data()),
+                       wide.size() * sizeof(double)};
+  });
+  auto fresh = start();
+  ASSERT_TRUE(fresh->loadCheckpoint(other, Restore::parameters).ok());
+  EXPECT_EQ(totalOf(*fresh, 0), 8);
+  EXPECT_EQ(totalOf(*fresh, 7), 0.1f);
+  EXPECT_NE(words(other), "ok") << "a checkpoint is taken as it is";
+}
+
 TEST_F(Checkpoint, ChangesNothingOnAnError) {
   auto fresh = start();
   std::string broken =

@@ -40,3 +40,30 @@ TEST(Interrupt, EndsTheProcessAtALaterSecondSignal) {
       },
       testing::KilledBySignal(SIGTERM), "");
 }
+
+TEST(Interrupt, TakesAClosedPipeForOneWishAlone) {
+  Adder adder;
+  auto session = adder.open();
+  EXPECT_EXIT(
+      {
+        Interrupt interrupt(*session);
+        std::raise(SIGPIPE);
+        std::this_thread::sleep_for(std::chrono::milliseconds(600));
+        std::raise(SIGPIPE);
+        std::exit(Interrupt::requested() ? 7 : 0);
+      },
+      testing::ExitedWithCode(7), "");
+}
+
+TEST(Interrupt, LeavesAHangUpToNohup) {
+  Adder adder;
+  auto session = adder.open();
+  EXPECT_EXIT(
+      {
+        std::signal(SIGHUP, SIG_IGN);
+        Interrupt interrupt(*session);
+        std::raise(SIGHUP);
+        std::exit(Interrupt::requested() ? 7 : 0);
+      },
+      testing::ExitedWithCode(0), "");
+}

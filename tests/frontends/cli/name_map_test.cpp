@@ -70,3 +70,25 @@ TEST(NameMap, SaysWhichFileIsNone) {
   EXPECT_THAT(refusal(fileWith(R"({"a*": "b"})")),
               HasSubstr("map.json: a*=b: all that fit a* would be named b"));
 }
+
+/// What is said of a rule whose file has the tensors "encoder.w" and "head.b",
+/// where the model has "body.w".
+static std::string mismatch(const std::string &rule) {
+  try {
+    checkNameMap({rule}, "w.safetensors", {"encoder.w", "head.b"}, {"body.w"});
+  } catch (const Failure &failure) {
+    return failure.what();
+  }
+  return "";
+}
+
+TEST(NameMap, SaysWhichRuleNamesNothing) {
+  EXPECT_EQ(mismatch("encoder.*=body.*"), "");
+  EXPECT_EQ(mismatch("head.*="), "");
+  EXPECT_EQ(mismatch("encodr.w=body.w"),
+            "--init-map encodr.w=body.w: no tensor of w.safetensors fits "
+            "encodr.w; did you mean encoder.w?");
+  EXPECT_EQ(mismatch("encoder.*=bdy.*"),
+            "--init-map encoder.*=bdy.*: the model has no bdy.w; did you mean "
+            "body.w?");
+}

@@ -50,7 +50,7 @@ test::TestArtifact classifier(const char *recipe) {
 TEST(PredictionReport, ComparesLabelsOfTheShapeOfTheOutput) {
   Adder adder(classifier(R"({"loss": {"class_axis": -1}})"));
   auto session = adder.open();
-  PredictionReport report(*session, session->findGraph("evaluate"), false);
+  PredictionReport report(*session, session->findGraph("evaluate"));
   const std::vector<int64_t> labels = {3, 0};
   const std::vector<const void *> inputs = {nullptr, labels.data()};
   report.add(inputs, 1);
@@ -62,7 +62,7 @@ TEST(PredictionReport, ComparesLabelsOfTheShapeOfTheOutput) {
 TEST(PredictionReport, PassesOverAnAxisThatTheLabelsDoNotGoWith) {
   Adder adder(classifier(R"({"loss": {"class_axis": 1}})"));
   auto session = adder.open();
-  PredictionReport report(*session, session->findGraph("evaluate"), false);
+  PredictionReport report(*session, session->findGraph("evaluate"));
   EXPECT_TRUE(report.json().empty());
 }
 

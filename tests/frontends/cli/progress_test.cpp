@@ -1,4 +1,4 @@
-// The bar; where there is no terminal, nothing.
+// The bar; where there is no terminal, a line now and then.
 
 #include "frontends/cli/progress.h"
 
@@ -28,4 +28,13 @@ TEST(Progress, SaysNothingWhereItIsNotWanted) {
   testing::internal::CaptureStdout();
   Progress(100, 0, /*enabled=*/false).update(50, "loss 0.5");
   EXPECT_EQ(testing::internal::GetCapturedStdout(), "");
+}
+
+TEST(Progress, PrintsALineWhereNothingWasSaidForLong) {
+  testing::internal::CaptureStderr();
+  Progress progress(100, 0, /*enabled=*/false, /*quiet=*/0);
+  progress.update(50, "loss 0.5");
+  std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(said.find("step 50/100  loss 0.5  "), 0u) << said;
+  EXPECT_TRUE(said.ends_with(" left\n")) << said;
 }

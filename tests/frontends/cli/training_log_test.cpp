@@ -69,3 +69,56 @@ TEST(TrainingLog, SaysAtTheEndThatALineWasLost) {
         "/dev/full: not all of the log could be written; is the disk full?");
   }
 }
+
+namespace {
+
+/// A file that is taken away.
+struct LogFile {
+  std::string path =
+      testing::TempDir() + "/gradus_log." + std::to_string(getpid()) + ".jsonl";
+  ~LogFile() { std::filesystem::remove(path); }
+
+  std::string words(std::optional<int64_t> from) const {
+    try {
+      TrainingLog log(path, from, false);
+    } catch (const Failure &failure) {
+      return failure.what();
+    }
+    return "";
+  }
+  std::string contents() const {
+    std::ifstream file(path);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+};
+
+} // namespace
+
+TEST(TrainingLog, LeavesFilesAloneThatAreNone) {
+  LogFile log;
+  std::ofstream(log.path) << "precious\n";
+  for (std::optional<int64_t> from : {std::optional<int64_t>(), {3}}) {
+    EXPECT_THAT(log.words(from), HasSubstr("line 1 is none of a training log"));
+    EXPECT_EQ(log.contents(), "precious\n");
+  }
+}
+
+TEST(TrainingLog, GoesOnBehindWhatWasCut) {
+  LogFile log;
+  std::string one = "{\"step\":1,\"epoch\":1}\n";
+  std::ofstream(log.path) << one << "{\"step\":2,\"epo";
+  EXPECT_EQ(log.words(2), "");
+  EXPECT_EQ(log.contents(), one);
+  EXPECT_EQ(log.words(std::nullopt), "") << "a new run begins anew";
+  EXPECT_EQ(log.contents(), "");
+}
+
+TEST(TrainingLog, ForgetsTheEpochThatGoesOn) {
+  LogFile log;
+  std::string steps = "{\"step\":3,\"epoch\":1}\n";
+  std::ofstream(log.path) << steps << "{\"epoch\":1,\"step\":3}\n";
+  testing::internal::CaptureStdout();
+  TrainingLog(log.path, 3, false, "", /*inside=*/true);
+  testing::internal::GetCapturedStdout();
+  EXPECT_EQ(log.contents(), steps);
+}

@@ -30,6 +30,13 @@ TEST(EpochFigures, AreMeansOverTheSteps) {
   EXPECT_EQ(figureOf(figures, "gradient_norm"), 2) << "of steps not skipped";
 }
 
+TEST(EpochFigures, AreNoNumberWhereNoStepCounts) {
+  EpochFigures figures;
+  figures.add({{"loss", 1}, {"gradient_norm", NAN}});
+  EXPECT_TRUE(std::isnan(figureOf(figures, "gradient_norm")));
+  EXPECT_EQ(figureOf(figures, "loss"), 1);
+}
+
 TEST(EpochFigures, GoOnWhereTheyWereInTheSameBits) {
   EpochFigures whole, half, resumed;
   for (int i = 1; i <= 20; ++i) {
@@ -64,6 +71,7 @@ TEST(TrainingRecord, ComesBackFromACheckpoint) {
   Adder adder;
   std::string path = adder.path + ".record.safetensors";
   TrainingRecord record{~uint64_t(0), 100, 32, {{"steps", 0}}, {}, true};
+  record.classes = {"ant", "bee"};
   ASSERT_TRUE(
       adder.open()->saveCheckpoint(path, {{"training", record.text()}}).ok());
   auto found = TrainingRecord::ofCheckpoint(path);
@@ -72,6 +80,7 @@ TEST(TrainingRecord, ComesBackFromACheckpoint) {
   EXPECT_EQ(found->samples, 100);
   EXPECT_EQ(found->batch, 32);
   EXPECT_TRUE(found->reported);
+  EXPECT_EQ(found->classes, record.classes);
   for (std::string other : {"", "3", R"({"seed": "x"})"}) {
     ASSERT_TRUE(adder.open()->saveCheckpoint(path, {{"training", other}}).ok());
     EXPECT_FALSE(TrainingRecord::ofCheckpoint(path)) << other;

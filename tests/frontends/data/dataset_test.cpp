@@ -1,5 +1,6 @@
 // Which files make a data set, and what is said of those that do not.
 
+#include "frontends/data/formats.h"
 #include "tests/frontends/data/files.h"
 
 using namespace gradus::data;
@@ -82,4 +83,22 @@ TEST(Dataset, TakesColumnsOfTextAfterAColon) {
   EXPECT_EQ(Dataset::pathOf("x=" + csv + ":a=1,b"), csv);
   EXPECT_THAT(wordsOf(Dataset::open({"x=" + csv}).status()),
               HasSubstr("write NAME=FILE.csv:COLUMN"));
+}
+
+TEST(Dataset, GivesTheOnlyTensorOfAFileAnotherName) {
+  Folder folder;
+  std::string one = folder.path("one.npz"), two = folder.path("two.npz");
+  std::string bytes = bytesOf<float>({1, 2});
+  Column column{"x",
+                {DType::f32, {2}},
+                {reinterpret_cast<const uint8_t *>(bytes.data()), 8},
+                nullptr};
+  ASSERT_TRUE(writeNpz(one, {column}).ok());
+  Column other = column;
+  other.name = "y";
+  ASSERT_TRUE(writeNpz(two, {column, other}).ok());
+  EXPECT_EQ(Dataset::open({"z=" + one})->contents(), "z 2xf32");
+  EXPECT_THAT(wordsOf(Dataset::open({"z=" + two}).status()),
+              HasSubstr(two + ": its tensors have names of their own (x, y); "
+                              "write it without z="));
 }

@@ -289,3 +289,22 @@ TEST(Feed, MasksOnlyLabelsThatCanBeIgnored) {
   EXPECT_THAT(wordsOf(feed->maskLastBatch()),
               HasSubstr("\"mask\" needs labels that the loss can ignore"));
 }
+
+TEST(Feed, NamesTheFirstNumberThatIsNone) {
+  Folder folder;
+  std::string path = folder.write(
+      "x.npy", npyFile("<f4", "3, 1", bytesOf<float>({1, INFINITY, NAN})));
+  Dataset dataset = *Dataset::open({"x=" + path});
+  auto feed = Feed::match(dataset, {input("x", DType::f32, {1, 1})});
+  ASSERT_TRUE(feed.ok()) << feed.status();
+  EXPECT_EQ(feed->firstNonfinite(), "tensor 'x': sample 2 has nan");
+}
+
+TEST(Feed, SaysHowNumPyConverts) {
+  Folder folder;
+  std::string path =
+      folder.write("x.npy", npyFile("<f8", "1, 1", bytesOf<double>({1})));
+  EXPECT_THAT(
+      mistake(*Dataset::open({"x=" + path}), {input("x", DType::f32, {1, 1})}),
+      HasSubstr("; NumPy converts it by astype(numpy.float32)"));
+}

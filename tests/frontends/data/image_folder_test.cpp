@@ -114,3 +114,28 @@ TEST(ImageFolder, SaysWhatItCannotTake) {
   EXPECT_THAT(wordsOf(Dataset::open({insects.folder.path("cow")}).status()),
               HasSubstr("has no images (.png, .jpg, .jpeg) and no folders"));
 }
+
+TEST(ImageFolder, CountsClassesByName) {
+  Insects insects;
+  std::filesystem::remove_all(insects.folder.path("ant"));
+  Dataset dataset = *Dataset::open({insects.folder.path("")});
+  EXPECT_THAT(*dataset.classes(), ElementsAre("bee"));
+  ASSERT_TRUE(dataset.countClassesAs({"ant", "bee"}, "train").ok());
+  EXPECT_THAT(valuesOf<int64_t>(dataset.find("label")->bytes),
+              ElementsAre(1, 1));
+  EXPECT_THAT(*dataset.classes(), ElementsAre("ant", "bee"));
+  EXPECT_THAT(wordsOf(dataset.countClassesAs({"ant", "cow"}, "train")),
+              HasSubstr("its folder 'bee' is none of the classes of train "
+                        "(ant, cow)"));
+}
+
+TEST(ImageFolder, SaysWhatLiesBesideItsClasses) {
+  Insects insects;
+  EXPECT_TRUE(Dataset::open({insects.folder.path("")})->remarks().empty());
+  insects.folder.write("lost.png", "an image");
+  Dataset dataset = *Dataset::open({insects.folder.path("")});
+  ASSERT_EQ(dataset.remarks().size(), 1u);
+  EXPECT_THAT(dataset.remarks()[0],
+              HasSubstr("1 images beside the folders of classes are not taken, "
+                        "such as lost.png"));
+}

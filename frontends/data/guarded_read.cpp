@@ -1,0 +1,44 @@
+// A handler for the whole process, which acts for the thread that reads and
+// leaves all other SIGBUS to what was there before.
+
+#include "frontends/data/guarded_read.h"
+
+#include <csetjmp>
+#include <csignal>
+
+namespace gradus::data {
+
+static thread_local sigjmp_buf *wayOut = nullptr;
+static struct sigaction handlerBefore;
+
+static void onBusError(int, siginfo_t *, void *) {
+  if (wayOut)
+    siglongjmp(*wayOut, 1);
+  sigaction(SIGBUS, &handlerBefore, nullptr); // the fault comes once more
+}
+
+static bool installHandler() {
+  struct sigaction action = {};
+  action.sa_sigaction = onBusError;
+  action.sa_flags = SA_SIGINFO | SA_NODEFER; // its mask is not restored
+  return sigaction(SIGBUS, &action, &handlerBefore) == 0;
+}
+
+bool guardedRead(void (*read)(const void *argument), const void *argument) {
+  static const bool installed = installHandler();
+  sigjmp_buf place;
+  if (!installed) {
+    read(argument);
+    return true;
+  }
+  if (sigsetjmp(place, /*savemask=*/0)) {
+    wayOut = nullptr;
+    return false;
+  }
+  wayOut = &place;
+  read(argument);
+  wayOut = nullptr;
+  return true;
+}
+
+} // namespace gradus::data

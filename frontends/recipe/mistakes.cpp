@@ -1,0 +1,163 @@
+// One function for each part of the recipe. Passes check again what they need:
+// a program may bring its recipe along.
+
+#include "frontends/recipe/mistakes.h"
+
+#include "frontends/message.h"
+
+#include <algorithm>
+#include <set>
+
+namespace gradus::recipe {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+class Together {
+public:
+  explicit Together(const Json &recipe) : recipe_(recipe) {}
+
+  std::vector<Mistake> find() {
+    checkMetrics();
+    checkClip();
+    checkOptimizer(recipe_["optimizer"], "optimizer");
+    checkSchedules();
+    checkLastBatch();
+    return std::move(mistakes_);
+  }
+
+private:
+  template <typename... Part>
+  void mistake(const std::string &path, const Part &...parts) {
+    mistakes_.push_back({path, message(parts...)});
+  }
+
+  void checkMetrics();
+  void checkClip();
+  void checkOptimizer(const Json &optimizer, const std::string &path);
+  void checkSchedules();
+  void checkPieces(const Json &pieces, const std::string &path);
+  void checkPiece(const Json &piece, const std::string &path, bool isLast);
+  bool hasHyperparameter(const std::string &name) const;
+  void checkLastBatch();
+
+  const Json &recipe_;
+  std::vector<Mistake> mistakes_;
+};
+
+/// The losses that are added up.
+std::vector<Json> termsOf(const Json &loss) {
+  if (!loss.contains("of"))
+    return {loss};
+  std::vector<Json> terms;
+  for (const Json &term : loss["of"])
+    terms.push_back(term);
+  return terms;
+}
+
+/// Whether the labels of a loss are classes.
+bool hasClasses(const Json &loss) {
+  return loss.contains("class_axis") && !loss.value("soft_labels", false);
+}
+
+/// Metrics are outputs by their names, of which there is one of each.
+void Together::checkMetrics() {
+  std::set<std::string> seen;
+  bool classes = std::ranges::any_of(termsOf(recipe_["loss"]), hasClasses);
+  for (const Json &metric : recipe_["metrics"]) {
+    if (!seen.insert(metric.get<std::string>()).second)
+      mistake("metrics", metric, " stands twice");
+    else if ((metric == "accuracy" || metric == "top5") && !classes)
+      mistake("metrics", metric,
+              " needs labels that are classes, but loss.type is ",
+              recipe_["loss"]["type"]);
+  }
+}
+
+void Together::checkClip() {
+  const Json &clip = recipe_["clip"];
+  if (clip.is_object() && clip["value"] == 0.0)
+    mistake("clip.value", "is 0, which leaves nothing of the gradients; "
+                          "expected more");
+}
+
+void Together::checkOptimizer(const Json &optimizer, const std::string &path) {
+  bool plain = optimizer["type"] == "sgd" || optimizer["type"] == "lars";
+  if (plain && optimizer["nesterov"] == true && optimizer["momentum"] == 0.0)
+    mistake(path + ".nesterov",
+            "is true, but momentum is 0; it looks ahead along the momentum");
+  if (optimizer.contains("others"))
+    checkOptimizer(optimizer["others"], path + ".others");
+}
+
+/// Whether some optimizer of the recipe has what a schedule changes.
+bool Together::hasHyperparameter(const std::string &name) const {
+  std::string key = name == "beta1" || name == "beta2" ? "betas" : name;
+  std::vector<Json> optimizers = {recipe_["optimizer"]};
+  for (const Json &group : recipe_["groups"])
+    if (group["optimizer"].is_object())
+      optimizers.push_back(group["optimizer"]);
+  return std::ranges::any_of(optimizers, [&](const Json &optimizer) {
+    return optimizer.contains(key) ||
+           (optimizer.contains("others") && optimizer["others"].contains(key));
+  });
+}
+
+void Together::checkSchedules() {
+  for (const auto &[name, pieces] : recipe_["schedule"].items()) {
+    std::string path = "schedule." + name;
+    if (!pieces.empty() && !hasHyperparameter(name))
+      mistake(path, "the optimizer ", recipe_["optimizer"]["type"], " has no ",
+              name);
+    else
+      checkPieces(pieces, path);
+  }
+}
+
+void Together::checkPieces(const Json &pieces, const std::string &path) {
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    std::string at = message(path, ".", i);
+    if (pieces[i]["type"] == "state" && pieces.size() > 1)
+      mistake(at, "\"state\" must stand alone: the program sets the factor "
+                  "between steps, so no other piece has a turn");
+    else if (pieces[i]["type"] != "state")
+      checkPiece(pieces[i], at, i + 1 == pieces.size());
+  }
+}
+
+/// What a piece lacks, as passes/schedules.cpp needs it.
+void Together::checkPiece(const Json &piece, const std::string &path,
+                          bool isLast) {
+  bool wayDown = (piece["type"] == "cosine" || piece["type"] == "polynomial") &&
+                 piece["period"].is_null();
+  if (piece["steps"].is_null() && (wayDown || !isLast))
+    mistake(path + ".steps", "is missing, expected how long this piece is",
+            wayDown ? "" : ": only the last one may go on");
+  if (piece["type"] == "list" && piece["values"].empty())
+    mistake(path + ".values", "is empty, expected a factor a step");
+}
+
+/// A batch is filled up with samples whose labels are ignored.
+void Together::checkLastBatch() {
+  if (recipe_["inputs"]["last_batch"] != "mask")
+    return;
+  bool all = true, any = false;
+  for (const Json &term : termsOf(recipe_["loss"])) {
+    bool ignores = term.contains("ignore_index") && hasClasses(term);
+    all &= ignores || !term.contains("label");
+    any |= ignores;
+  }
+  if (!all || !any)
+    mistake("inputs.last_batch",
+            "\"mask\" needs labels that the loss can ignore "
+            "(loss.ignore_index), but loss.type is ",
+            recipe_["loss"]["type"], "; take \"drop\"");
+}
+
+} // namespace
+
+std::vector<Mistake> mistakesTogether(const Json &recipe) {
+  return Together(recipe).find();
+}
+
+} // namespace gradus::recipe

@@ -1,0 +1,45 @@
+// Files that are cut short while they are mapped.
+
+#include "frontends/data/batches.h"
+#include "frontends/data/guarded_read.h"
+#include "tests/frontends/data/files.h"
+
+#include <csignal>
+
+using namespace gradus::data;
+using namespace gradus::runtime;
+using testing::HasSubstr;
+
+TEST(GuardedRead, ReadsWhatIsThere) {
+  int value = 3, read = 0;
+  EXPECT_TRUE(readsWhole([&] { read = value; }));
+  EXPECT_EQ(read, 3);
+}
+
+TEST(GuardedRead, SaysWhichSampleOfWhichFileIsGone) {
+  Folder folder;
+  std::string path = folder.write(
+      "x.npy", npyFile("<f4", "4096, 1", bytesOf(std::vector<float>(4096))));
+  Dataset dataset = *Dataset::open({"x=" + path});
+  Feed feed = *Feed::match(dataset, {{"x", {DType::f32, {4, 1}}, 16}});
+  std::filesystem::resize_file(path, 4096);
+  Batches batches(feed, {.end = 1024});
+  while (batches.next()) {
+  }
+  EXPECT_THAT(wordsOf(batches.status()),
+              HasSubstr(path + ": the file was cut short while it was read: "
+                               "tensor 'x' lacks its sample "));
+  float value = 0;
+  void *places[] = {&value};
+  EXPECT_TRUE(feed.copySample(0, 0, places).ok()) << "which is there yet";
+}
+
+TEST(GuardedRead, LeavesOtherFaultsAlone) {
+  EXPECT_EXIT(
+      {
+        (void)readsWhole([] {});
+        std::raise(SIGBUS);
+        std::raise(SIGBUS);
+      },
+      testing::KilledBySignal(SIGBUS), "");
+}

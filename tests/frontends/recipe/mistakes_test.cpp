@@ -1,0 +1,77 @@
+// Settings of a recipe that do not go together.
+
+#include "frontends/recipe/mistakes.h"
+#include "frontends/recipe/recipe.h"
+
+#include <gmock/gmock.h>
+
+using namespace gradus::recipe;
+using testing::HasSubstr;
+
+/// Empty where it is accepted.
+static std::string refusal(const Overrides &overrides) {
+  return std::string(read("{}", "r.json", overrides).status().message());
+}
+
+TEST(Mistakes, FindNesterovWithoutMomentum) {
+  EXPECT_THAT(refusal({"optimizer.type=sgd", "optimizer.nesterov=true"}),
+              HasSubstr("optimizer.nesterov: is true, but momentum is 0"));
+  EXPECT_EQ(refusal({"optimizer.type=sgd", "optimizer.nesterov=true",
+                     "optimizer.momentum=0.9"}),
+            "");
+  EXPECT_EQ(refusal({"optimizer.type=adam", "optimizer.nesterov=true"}), "");
+}
+
+TEST(Mistakes, FindSchedulesOfWhatTheOptimizerLacks) {
+  EXPECT_THAT(refusal({R"(schedule.momentum=[{"type": "constant"}])"}),
+              HasSubstr("schedule.momentum: the optimizer \"adamw\" has no "
+                        "momentum"));
+  EXPECT_EQ(refusal({R"(schedule.beta1=[{"type": "constant"}])"}), "");
+  EXPECT_EQ(refusal({"optimizer.type=muon",
+                     R"(schedule.beta2=[{"type": "constant"}])"}),
+            "")
+      << "of the others";
+}
+
+TEST(Mistakes, FindPiecesThatLackSomething) {
+  EXPECT_THAT(refusal({R"(schedule.learning_rate=[{"type": "cosine"}])"}),
+              HasSubstr("schedule.learning_rate.0.steps: is missing, expected "
+                        "how long this piece is"));
+  EXPECT_EQ(refusal({R"(schedule.learning_rate=[{"type": "cosine",
+                                                 "period": 10}])"}),
+            "");
+  EXPECT_THAT(refusal({R"(schedule.learning_rate=[{"type": "constant"},
+                                                  {"type": "constant"}])"}),
+              HasSubstr("learning_rate.0.steps: is missing, expected how long "
+                        "this piece is: only the last one may go on"));
+  EXPECT_THAT(refusal({R"(schedule.learning_rate=[{"type": "list",
+                                                   "values": []}])"}),
+              HasSubstr("learning_rate.0.values: is empty"));
+  EXPECT_THAT(refusal({R"(schedule.learning_rate=[{"type": "state"},
+                                                  {"type": "constant"}])"}),
+              HasSubstr("learning_rate.0: \"state\" must stand alone"));
+  EXPECT_EQ(refusal({R"(schedule.learning_rate=[{"type": "state"}])"}), "");
+}
+
+TEST(Mistakes, FindNumbersThatTrainNothing) {
+  EXPECT_THAT(refusal({"clip.type=global_norm", "clip.value=0"}),
+              HasSubstr("clip.value: is 0, which leaves nothing"));
+  EXPECT_THAT(refusal({"optimizer.learning_rate=1e39"}),
+              HasSubstr("optimizer.learning_rate: expected a number in the "
+                        "range of f32, found 1e+39"));
+}
+
+TEST(Mistakes, FindLabelsThatNoLossIgnores) {
+  EXPECT_THAT(refusal({"inputs.last_batch=mask", "loss=mse"}),
+              HasSubstr("inputs.last_batch: \"mask\" needs labels that the "
+                        "loss can ignore"));
+  EXPECT_EQ(refusal({"inputs.last_batch=mask"}), "");
+}
+
+TEST(Mistakes, FindMetricsThatAreNone) {
+  EXPECT_THAT(refusal({"loss=mse", R"(metrics=["accuracy"])"}),
+              HasSubstr("metrics: \"accuracy\" needs labels that are classes, "
+                        "but loss.type is \"mse\""));
+  EXPECT_THAT(refusal({R"(metrics=["top5", "top5"])"}),
+              HasSubstr("metrics: \"top5\" stands twice"));
+}
