@@ -138,6 +138,7 @@ private:
     if (failed(
             ensureState(getOperation(), multiplier, type, Role::parameter, 1)))
       return failure();
+    leaveToOthers(head);
     normalizeOperands(head.product, epsilon);
     Value sum = keepsBias ? head.end() : head.product.getResult();
     builder.setInsertionPointAfterValue(sum);
@@ -150,6 +151,17 @@ private:
       dropBias(head);
     report(head.product, weight);
     return success();
+  }
+
+  /// Who uses the product without the bias gets one that stays as it is.
+  static void leaveToOthers(Head head) {
+    if (!head.biased || head.product->hasOneUse())
+      return;
+    Operation *own = OpBuilder(head.product).clone(*head.product);
+    head.product->getResult(0).replaceUsesWithIf(
+        own->getResult(0), [&](OpOperand &use) {
+          return use.getOwner() != head.biased.getOperation();
+        });
   }
 
   /// Rows of the input and of the weight become 1 long.

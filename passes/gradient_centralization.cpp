@@ -43,7 +43,7 @@ int64_t weightsOfAnOutput(const WeightAxes &axes, RankedTensorType type) {
   int64_t count = 1;
   for (int64_t axis : axes.inputs)
     count *= type.getDimSize(axis);
-  return count;
+  return axes.split ? count / axes.groups : count;
 }
 
 /// Why MindSpore leaves a gradient as it is; empty where it does not.
@@ -110,13 +110,14 @@ struct GradientCentralizationPass
   static Value centered(OpBuilder &builder, Location loc, Value gradient,
                         const WeightAxes &axes) {
     ArrayRef<int64_t> shape = tensorType(gradient).getShape();
-    if (axes.groups == 1 || axes.inputs.front() != 0)
+    if (!axes.split)
       return withoutMean(builder, loc, gradient, axes.inputs);
+    int64_t at = *axes.split;
     SmallVector<int64_t> split(shape), inputs;
-    split[0] /= axes.groups;
-    split.insert(split.begin(), axes.groups);
+    split[at] /= axes.groups;
+    split.insert(split.begin() + at, axes.groups);
     for (int64_t axis : axes.inputs)
-      inputs.push_back(axis + 1);
+      inputs.push_back(axis < at ? axis : axis + 1);
     Value byGroup = reshape(builder, loc, gradient, split);
     return reshape(builder, loc, withoutMean(builder, loc, byGroup, inputs),
                    shape);

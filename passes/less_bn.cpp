@@ -10,6 +10,7 @@
 #include "passes/state.h"
 
 #include "mlir/IR/Remarks.h"
+#include "llvm/Support/GlobPattern.h"
 
 namespace gradus {
 #define GEN_PASS_DEF_LESSBN
@@ -19,10 +20,33 @@ namespace {
 using namespace mlir;
 
 /// What the model calls a batch normalization: its scale's name without the
-/// last part.
+/// last part. Empty where the scale is no state.
 StringRef nameOf(BatchNormOp norm) {
   auto scale = norm.getScale().getDefiningOp<ReadOp>();
-  return scale ? scale.getState().rsplit('.').first : "a batch normalization";
+  return scale ? scale.getState().rsplit('.').first : StringRef();
+}
+
+std::string shownNameOf(BatchNormOp norm) {
+  StringRef name = nameOf(norm);
+  return name.empty() ? "a batch normalization" : name.str();
+}
+
+bool isNamed(BatchNormOp norm, const NamePatterns &patterns) {
+  return !nameOf(norm).empty() && patterns.match(nameOf(norm));
+}
+
+/// A pattern of `keep` that matches nothing is a slip of the pen.
+void warnOfUnmatched(const RecipeObject &own, GraphOp predict) {
+  for (const std::string &text : own.texts("keep", {})) {
+    auto pattern = llvm::cantFail(llvm::GlobPattern::create(text));
+    auto norms = predict.getBody().front().getOps<BatchNormOp>();
+    if (llvm::none_of(norms, [&](BatchNormOp norm) {
+          return !nameOf(norm).empty() && pattern.match(nameOf(norm));
+        }))
+      own.warning("keep") << "has \"" << text
+                          << "\", which names no batch normalization of the "
+                             "model";
+  }
 }
 
 struct LessBnPass : impl::LessBnBase<LessBnPass> {
@@ -37,6 +61,7 @@ struct LessBnPass : impl::LessBnBase<LessBnPass> {
     auto keep = NamePatterns::read(recipe.object("less_bn"), "keep", {});
     if (failed(keep))
       return signalPassFailure();
+    warnOfUnmatched(recipe.object("less_bn"), predict);
     if (failed(rewrite(predict, *keep)))
       signalPassFailure();
   }
@@ -47,7 +72,7 @@ private:
     for (auto &[op, verdict] : judgeNorms(predict)) {
       auto norm = cast<BatchNormOp>(op);
       ++found;
-      bool isKept = keep.match(nameOf(norm));
+      bool isKept = isNamed(norm, keep);
       report(norm, verdict, isKept);
       if (!verdict.redundant || isKept)
         continue;
@@ -97,12 +122,11 @@ private:
     auto options = remark::RemarkOpts::name("LessBn").category(getArgument());
     if (verdict.redundant && !isKept)
       remark::passed(norm.getLoc(), options)
-          << (nameOf(norm) + " taken out: " + verdict.reason).str();
+          << shownNameOf(norm) + " taken out: " + verdict.reason;
     else
       remark::missed(norm.getLoc(), options)
-          << (nameOf(norm) +
-              " kept: " + (isKept ? "`keep` names it" : verdict.reason))
-                 .str();
+          << shownNameOf(norm) +
+                 " kept: " + (isKept ? "`keep` names it" : verdict.reason);
   }
 
   static constexpr StringLiteral kRecord = "less_bn/removed";

@@ -25,21 +25,54 @@ Value plain(Value value) {
   return value;
 }
 
-/// Whether a value is made of parameters and constants alone, as a bias is.
-bool isOfParameters(Value value) {
-  Operation *op = value.getDefiningOp();
-  return op && (isa<ReadOp>(op) || op->hasTrait<OpTrait::ConstantLike>() ||
-                (op->getNumOperands() > 0 &&
-                 llvm::all_of(op->getOperands(), isOfParameters)));
-}
-
 /// The op at `value` if it is of that kind.
 template <typename Op> Op at(Value value) {
   return plain(value).getDefiningOp<Op>();
 }
 
+//===-- units -------------------------------------------------------------===//
+
+/// A convolution and the batch normalization behind it.
+struct Unit {
+  BatchNormOp norm;
+  ConvolutionOp convolution;
+
+  explicit operator bool() const { return norm && convolution; }
+  Value input() { return plain(convolution.getInput()); }
+};
+
+/// What stands at a value of one graph.
+class Reader {
+public:
+  explicit Reader(GraphOp graph);
+
+protected:
+  /// Whether a value is made of parameters and constants alone, as a bias is.
+  bool isOfParameters(Value value) const {
+    return ofParameters.contains(value.getDefiningOp());
+  }
+  ConvolutionOp convolutionAt(Value value) const;
+  arith::AddFOp joinAt(Value value) const;
+  Unit unitAt(Value value) const;
+  bool isLinear(Value value) const;
+  SmallVector<Unit> branch(Value end, Value source) const;
+  Unit preActivated(Value value) const;
+
+private:
+  DenseSet<Operation *> ofParameters;
+};
+
+Reader::Reader(GraphOp graph) {
+  for (Operation &op : graph.getBody().front())
+    if (isa<ReadOp>(op) || op.hasTrait<OpTrait::ConstantLike>() ||
+        (op.getNumOperands() > 0 &&
+         llvm::all_of(op.getOperands(),
+                      [&](Value operand) { return isOfParameters(operand); })))
+      ofParameters.insert(&op);
+}
+
 /// The convolution that gives a value, before its bias.
-ConvolutionOp convolutionAt(Value value) {
+ConvolutionOp Reader::convolutionAt(Value value) const {
   if (auto sum = at<arith::AddFOp>(value))
     for (auto [image, bias] : {std::pair(sum.getLhs(), sum.getRhs()),
                                std::pair(sum.getRhs(), sum.getLhs())})
@@ -54,7 +87,7 @@ bool isDepthwise(ConvolutionOp op) {
 }
 
 /// Two images that come together.
-arith::AddFOp joinAt(Value value) {
+arith::AddFOp Reader::joinAt(Value value) const {
   auto sum = at<arith::AddFOp>(value);
   bool joins = sum && tensorType(sum.getResult()).getRank() >= 3 &&
                !isOfParameters(sum.getLhs()) && !isOfParameters(sum.getRhs());
@@ -101,28 +134,19 @@ bool isRelu6(Value value) {
          clip.getHigh().convertToDouble() == 6;
 }
 
-//===-- units -------------------------------------------------------------===//
-
-/// A convolution and the batch normalization behind it.
-struct Unit {
-  BatchNormOp norm;
-  ConvolutionOp convolution;
-
-  explicit operator bool() const { return norm && convolution; }
-  Value input() { return plain(convolution.getInput()); }
-};
-
-Unit unitAt(Value value) {
+Unit Reader::unitAt(Value value) const {
   auto norm = at<BatchNormOp>(value);
   return {norm, norm ? convolutionAt(norm.getInput()) : ConvolutionOp()};
 }
 
 /// Whether nothing has bent the value since the last sum or normalization.
-bool isLinear(Value value) { return joinAt(value) || at<BatchNormOp>(value); }
+bool Reader::isLinear(Value value) const {
+  return joinAt(value) || at<BatchNormOp>(value);
+}
 
 /// The units between `source` and the join at `end`, the last one first; none
 /// if the way does not lead there.
-SmallVector<Unit> branch(Value end, Value source) {
+SmallVector<Unit> Reader::branch(Value end, Value source) const {
   SmallVector<Unit> units;
   for (Value value = end; Unit unit = unitAt(value);) {
     units.push_back(unit);
@@ -145,9 +169,9 @@ Value beforePools(Value value) {
 
 //===-- verdicts ----------------------------------------------------------===//
 
-class Judge {
+class Judge : Reader {
 public:
-  explicit Judge(GraphOp graph) : graph(graph) {}
+  explicit Judge(GraphOp graph) : Reader(graph), graph(graph) {}
 
   llvm::MapVector<Operation *, NormVerdict> run();
 
@@ -161,12 +185,15 @@ private:
   void visitTransition(Operation *pool);
   void visit(Operation &op);
 
-  void takeOut(Unit unit, StringRef reason) { takeOut(unit.norm, reason); }
-  void takeOut(BatchNormOp norm, StringRef reason);
+  BatchNormOp normBehind(ConvolutionOp convolution);
+
+  /// Takes one out because another stays; null: for a reason of its own.
+  void takeOut(BatchNormOp norm, BatchNormOp other, StringRef reason);
   void keep(BatchNormOp norm, StringRef reason);
 
   GraphOp graph;
   llvm::MapVector<Operation *, NormVerdict> verdicts;
+  DenseSet<Operation *> reliedOn; // by verdicts on others: these stay
 };
 
 llvm::MapVector<Operation *, NormVerdict> Judge::run() {
@@ -203,14 +230,21 @@ bool servesOneOp(BatchNormOp norm) {
           }));
 }
 
-void Judge::takeOut(BatchNormOp norm, StringRef reason) {
+void Judge::takeOut(BatchNormOp norm, BatchNormOp other, StringRef reason) {
   auto convolution = convolutionAt(norm.getInput());
   if (convolution && isa<BlockArgument>(plain(convolution.getInput())))
     keep(norm, "it is the first of the model's input");
   else if (!servesOneOp(norm))
     keep(norm, "its result is used elsewhere, too");
-  else
+  else if (reliedOn.contains(norm))
+    keep(norm, "another one went since this one is there");
+  else if (other && verdicts[other].redundant)
+    keep(norm, "the other one of its block went");
+  else {
     verdicts[norm] = {true, reason.str()};
+    if (other)
+      reliedOn.insert(other);
+  }
 }
 
 void Judge::keep(BatchNormOp norm, StringRef reason) {
@@ -258,9 +292,11 @@ void Judge::visitBranch(MutableArrayRef<Unit> units, Unit projection) {
   }
   keep(units.front().norm, "it is the last one before the join");
   for (Unit unit : units.drop_front())
-    takeOut(unit, "a later one of its residual branch stays");
+    takeOut(unit.norm, units.front().norm,
+            "a later one of its residual branch stays");
   if (projection)
-    takeOut(projection, "the other branch of its join has one");
+    takeOut(projection.norm, units.front().norm,
+            "the other branch of its join has one");
 }
 
 //===-- depthwise blocks --------------------------------------------------===//
@@ -272,10 +308,24 @@ void Judge::visitDepthwise(ConvolutionOp convolution) {
   if (!expansion || isDepthwise(expansion.convolution) ||
       !isLinear(expansion.input()))
     return;
+  BatchNormOp norm = normBehind(convolution);
+  if (!norm)
+    return;
+  keep(norm, "it is behind the depthwise convolution of its block");
+  takeOut(expansion.norm, norm,
+          "the depthwise convolution of its block has one");
+}
+
+/// That of the convolution, or of its sum with a bias.
+BatchNormOp Judge::normBehind(ConvolutionOp convolution) {
+  SmallVector<Operation *> users(convolution->getUsers());
   for (Operation *user : convolution->getUsers())
-    if (auto norm = dyn_cast<BatchNormOp>(user))
-      keep(norm, "it is behind the depthwise convolution of its block");
-  takeOut(expansion, "the depthwise convolution of its block has one");
+    llvm::append_range(users, user->getUsers());
+  for (Operation *user : users)
+    if (auto norm = dyn_cast<BatchNormOp>(user);
+        norm && convolutionAt(norm.getInput()) == convolution)
+      return norm;
+  return {};
 }
 
 /// What is left of an image before a head: its mean at each channel.
@@ -293,19 +343,20 @@ Value beforeMean(Value value) {
   return {};
 }
 
-/// The last convolution before a dense layer on means.
+/// The last convolution before a dense layer on means, to which alone its image
+/// goes: the means of squeeze-and-excitation come back to their image.
 void Judge::visitHead(MatmulOp product) {
   Value image = beforeMean(product.getA());
   Value before = image ? activated(image) : Value();
   Unit last = before ? unitAt(before) : Unit();
-  if (last && (isRelu6(image) || isLinear(last.input())))
-    takeOut(last, "the head takes means");
+  if (last && image.hasOneUse() && (isRelu6(image) || isLinear(last.input())))
+    takeOut(last.norm, {}, "the head takes means");
 }
 
 //===-- dense blocks ------------------------------------------------------===//
 
 /// One layer of a dense block: convolution(activation(norm(input))).
-Unit preActivated(Value value) {
+Unit Reader::preActivated(Value value) const {
   ConvolutionOp convolution = convolutionAt(value);
   Value before = convolution ? activated(convolution.getInput()) : Value();
   return {before ? at<BatchNormOp>(before) : BatchNormOp(), convolution};
@@ -320,18 +371,18 @@ void Judge::visitLayer(ConcatenateOp layers, Value added) {
     return;
   if (channelsAt(first.norm.getInput())) {
     keep(second.norm, "it is the second one of its dense layer");
-    takeOut(first.norm, "the second one of its dense layer stays");
+    takeOut(first.norm, second.norm, "the second one of its dense layer stays");
   } else if (poolAt(first.norm.getInput())) {
     keep(first.norm, "it is the first one behind the pool");
-    takeOut(second.norm, "the first one of its dense layer, behind the pool, "
-                         "stays");
+    takeOut(second.norm, first.norm,
+            "the first one of its dense layer, behind the pool, stays");
   }
 }
 
 void Judge::visitTransition(Operation *pool) {
   Unit transition = preActivated(pool->getOperand(0));
   if (transition && channelsAt(transition.norm.getInput()))
-    takeOut(transition.norm, "it is that of a transition");
+    takeOut(transition.norm, {}, "it is that of a transition");
 }
 
 } // namespace

@@ -28,8 +28,11 @@ Found ofConvolution(Operation *op, Value weight, unsigned operand) {
     return WeightAxes{WeightKind::convolution, allBut(weight, 0),
                       int64_t(forward.getGroups())};
   // What is the input of a convolution is the output here.
-  return WeightAxes{WeightKind::convolution, allBut(weight, 1),
-                    int64_t(transposed.getGroups())};
+  WeightAxes axes{WeightKind::convolution, allBut(weight, 1),
+                  int64_t(transposed.getGroups())};
+  if (axes.groups > 1)
+    axes.split = 0;
+  return axes;
 }
 
 /// The axis that a product sums over.
@@ -101,6 +104,17 @@ std::optional<Axes> before(Operation *op, const Axes &axes) {
   return result;
 }
 
+/// The same for all that is known of a weight.
+Found before(Operation *op, WeightAxes weight) {
+  std::optional<Axes> inputs = before(op, weight.inputs);
+  if (!inputs)
+    return {};
+  weight.inputs = *inputs;
+  if (weight.split)
+    weight.split = before(op, Axes{*weight.split})->front();
+  return weight;
+}
+
 Found ofUses(Value value);
 
 Found ofUse(OpOperand &use) {
@@ -112,11 +126,7 @@ Found ofUse(OpOperand &use) {
   if (op->getNumResults() != 1 || op->getNumOperands() != 1)
     return {};
   Found found = ofUses(op->getResult(0));
-  std::optional<Axes> axes = found ? before(op, found->inputs) : std::nullopt;
-  if (!axes)
-    return {};
-  found->inputs = *axes;
-  return found;
+  return found ? before(op, *found) : Found();
 }
 
 /// What all uses have in common. A table that is a dense layer's weight, too,

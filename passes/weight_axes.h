@@ -15,9 +15,13 @@ struct WeightAxes {
   /// Over which one output's elements lie, ascending.
   llvm::SmallVector<int64_t> inputs;
   int64_t groups = 1; // of a convolution
+  /// Which of the inputs lie in groups, one behind the other, of which an
+  /// output has its own alone: that of a transposed convolution in groups.
+  std::optional<int64_t> split = {};
 
   bool operator==(const WeightAxes &other) const {
-    return inputs == other.inputs && groups == other.groups;
+    return inputs == other.inputs && groups == other.groups &&
+           split == other.split;
   }
 };
 

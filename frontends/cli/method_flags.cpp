@@ -5,7 +5,6 @@
 #include "frontends/cli/failure.h"
 
 #include "absl/strings/str_replace.h"
-#include "absl/strings/str_split.h"
 
 namespace gradus::cli {
 namespace {
@@ -26,6 +25,23 @@ std::string underscored(const std::string &words) {
   return absl::StrReplaceAll(words, {{"-", "_"}});
 }
 
+/// The parts between commas, but for those within brackets and quotes.
+std::vector<std::string> settingsIn(const std::string &value) {
+  std::vector<std::string> parts(1);
+  int depth = 0;
+  bool isQuoted = false;
+  for (char c : value) {
+    isQuoted ^= c == '"';
+    if (!isQuoted)
+      depth += (c == '[' || c == '{') - (c == ']' || c == '}');
+    if (c == ',' && depth == 0 && !isQuoted)
+      parts.emplace_back();
+    else
+      parts.back() += c;
+  }
+  return parts;
+}
+
 /// "true", or `key=value,key=value`.
 void addSettings(Settings &settings, const std::string &flag,
                  const std::string &value) {
@@ -35,8 +51,7 @@ void addSettings(Settings &settings, const std::string &flag,
     settings.emplace_back(key + "=" + value, origin);
     return;
   }
-  for (absl::string_view part : absl::StrSplit(value, ',')) {
-    std::string setting(part);
+  for (const std::string &setting : settingsIn(value)) {
     size_t equals = setting.find('=');
     if (equals == 0 || equals == setting.npos)
       throw badInput(flag, "=", value,

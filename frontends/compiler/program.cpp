@@ -271,6 +271,8 @@ absl::StatusOr<Program> readProgram(const Request &request,
   auto module = readModel(request, *recipe, context);
   if (!module.ok())
     return module.status();
+  for (const std::string &remark : recipe->remarks)
+    mlir::emitWarning(UnknownLoc::get(&context)) << "recipe: " << remark;
   for (ProgramOp program : (*module)->getOps<ProgramOp>())
     if (!request.weights.empty())
       if (absl::Status status = setWeights(program, request); !status.ok())

@@ -142,6 +142,39 @@ Json freezingKey(const Json &document) {
           {"compat", document["compat"]}};
 }
 
+/// The keys of the methods that a resolved document switches on.
+Json keysOf(const Json &document) {
+  Json keys = Json::object();
+  if (has(document, "less_bn"))
+    addLessBn(document, keys);
+  if (has(document, "grad_freeze"))
+    keys["gradient_freeze"] = freezingKey(document);
+  if (has(document, "grad_accumulation"))
+    keys["accumulation"] =
+        document["grad_accumulation"]["grad_accumulation_step"];
+  if (Json splits = splitsOf(document);
+      has(document, "less_bn") && !splits.is_null())
+    keys["distribution"] = {{"gradient_splits", splits}};
+  return keys;
+}
+
+/// Whether a recipe leaves a key to the document: what `gradus recipe` prints
+/// for a key that nobody wrote says nothing either.
+bool isUnsaid(const Json &recipe, const std::string &key) {
+  auto said = recipe.find(key);
+  return said == recipe.end() || said->is_null() ||
+         (key == "accumulation" && *said == 1);
+}
+
+/// `accumulation is 3, which wins over boost's 4`
+void compare(const std::string &path, const Json &own, const Json &document,
+             std::vector<std::string> &differences) {
+  if (!document.is_null() && own != document)
+    differences.push_back(message(path, " is ", own.dump(),
+                                  ", which wins over boost's ",
+                                  document.dump()));
+}
+
 } // namespace
 
 Field boost() {
@@ -178,21 +211,37 @@ std::vector<UnbuiltBoost> unbuiltBoosts(const Json &document) {
 }
 
 void addBoostedKeys(const Json &document, Json &recipe) {
-  Json keys = Json::object();
-  if (has(document, "less_bn"))
-    addLessBn(document, keys);
-  if (has(document, "grad_freeze"))
-    keys["gradient_freeze"] = freezingKey(document);
-  if (has(document, "grad_accumulation"))
-    keys["accumulation"] =
-        document["grad_accumulation"]["grad_accumulation_step"];
+  const Json keys = keysOf(document);
   for (const auto &[key, value] : keys.items())
-    if (!recipe.contains(key))
+    if (isUnsaid(recipe, key))
       recipe[key] = value;
-  Json splits = splitsOf(document);
-  if (has(document, "less_bn") && !splits.is_null() &&
-      !recipe.contains("distribution"))
-    recipe["distribution"] = {{"gradient_splits", splits}};
+    else if (Json &own = recipe[key]; key == "distribution" &&
+                                      own.is_object() &&
+                                      isUnsaid(own, "gradient_splits"))
+      own.update(value);
+}
+
+std::vector<std::string> boostRemarks(const Json &document,
+                                      const Json &recipe) {
+  std::vector<std::string> remarks;
+  const Json keys = keysOf(document);
+  for (const auto &[key, value] : keys.items()) {
+    const Json &own = recipe.at(key);
+    if (own.is_boolean())
+      remarks.push_back(key + " is false, which wins over boost");
+    else if (!value.is_object())
+      compare(key, own, value, remarks);
+    else
+      for (const auto &[part, said] : value.items())
+        compare(key + "." + part, own.at(part), said, remarks);
+  }
+  if (!has(document, "less_bn") && !splitsOf(document).is_null())
+    remarks.push_back("boost.common.gradient_split_groups changes nothing, "
+                      "because boost's less_bn is off");
+  if (document.at("common").at("device_number") != 8)
+    remarks.push_back("boost.common.device_number changes nothing: there is "
+                      "one process");
+  return remarks;
 }
 
 bool boostsAnything(const Json &document) {

@@ -27,9 +27,14 @@ struct UnbuiltBoost {
 std::vector<UnbuiltBoost> unbuiltBoosts(const nlohmann::ordered_json &document);
 
 /// Adds to a recipe the keys of the methods that a resolved document switches
-/// on. A key that the recipe has itself stays as it is.
+/// on. A key that the recipe has itself stays as it is; null says nothing.
 void addBoostedKeys(const nlohmann::ordered_json &document,
                     nlohmann::ordered_json &recipe);
+
+/// What a resolved document says without effect in a checked recipe: since a
+/// key of the recipe wins, or since nothing uses it.
+std::vector<std::string> boostRemarks(const nlohmann::ordered_json &document,
+                                      const nlohmann::ordered_json &recipe);
 
 /// Whether a resolved document switches anything on.
 bool boostsAnything(const nlohmann::ordered_json &document);

@@ -52,7 +52,8 @@ struct Field {
                                     // describe them once
   std::string_view shortKey = "";   // text instead of an object is its value
   bool single = false;              // of a list: one element may stand alone
-  bool isSwitch = false;            // true is short for {}, false for null
+  bool isSwitch = false;            // true is short for {}; false: off,
+                                    // whatever else would switch it on
 
   bool nullable() const { return fallback == "null"; }
 

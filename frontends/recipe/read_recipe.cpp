@@ -99,10 +99,12 @@ private:
 
 /// A value in its long form, where the field has a short one.
 Json written(const Field &field, const Json &value) {
-  if (field.isSwitch && value.is_boolean())
-    return value.get<bool>() ? Json::object() : Json();
+  if (field.isSwitch && value == true)
+    return Json::object();
   if (!field.shortKey.empty() && value.is_string())
     return {{field.shortKey, value}};
+  if (field.kind == Kind::variant && value.is_string())
+    return {{"type", value}}; // "sgd" is short for {"type": "sgd"}
   if (field.single && value.is_number())
     return Json::array({value});
   return value;
@@ -113,6 +115,8 @@ Json Checker::check(const Field &field, const Json &value,
   Json whole = written(field, value);
   if (whole.is_null() && field.nullable())
     return nullptr;
+  if (field.isSwitch && whole == false)
+    return false;
   return checkKind(field, whole, path);
 }
 
@@ -187,8 +191,6 @@ const Choice *Checker::findChoice(const Field &field, const Json &name,
 
 Json Checker::checkVariant(const Field &field, const Json &value,
                            const std::string &path) {
-  if (value.is_string()) // "optimizer": "sgd" is short for {"type": "sgd"}
-    return checkVariant(field, Json{{"type", value}}, path);
   if (!value.is_object())
     return expected("an object", value, path);
   Json type = value.contains("type") || field.nullable()
@@ -342,6 +344,16 @@ Json *child(Json &parent, const std::string &key) {
                                                                : nullptr;
 }
 
+/// Writes a key in its long form, so that there is something to set within.
+void lengthen(Json &recipe, llvm::StringRef key) {
+  for (const Field &field : recipeField().fields)
+    if (auto found = recipe.find(key.str());
+        key == llvm::StringRef(field.key) && found != recipe.end()) {
+      bool isOff = field.isSwitch && *found == false;
+      *found = isOff ? Json::object() : written(field, *found);
+    }
+}
+
 /// Applies one `path.to.key=value`.
 absl::Status set(Json &recipe, const Override &override) {
   const std::string &setting = override.setting;
@@ -353,6 +365,8 @@ absl::Status set(Json &recipe, const Override &override) {
   Json *place = &recipe;
   llvm::SmallVector<llvm::StringRef> keys;
   llvm::StringRef(setting).take_front(equals).split(keys, '.');
+  if (keys.size() > 1 && recipe.is_object())
+    lengthen(recipe, keys.front());
   for (llvm::StringRef key : keys) {
     place = child(*place, key.str());
     if (!place)
@@ -364,8 +378,9 @@ absl::Status set(Json &recipe, const Override &override) {
   return absl::OkStatus();
 }
 
-Recipe finish(const Json &checked) {
+Recipe finish(const Json &checked, std::vector<std::string> remarks) {
   Recipe recipe;
+  recipe.remarks = std::move(remarks);
   recipe.json = checked.dump(2);
   for (const auto &[name, size] : checked["inputs"]["dims"].items())
     recipe.dims[name] = size;
@@ -414,24 +429,28 @@ Json completed(Json given) {
 }
 
 /// The document as it is kept: what it stands for, where that is anything.
-void settleBoost(Json &recipe, Checker &checker) {
+/// Returns what it says without effect.
+std::vector<std::string> settleBoost(Json &recipe, Checker &checker) {
   Json document = resolvedBoost(recipe["boost"]);
   for (const UnbuiltBoost &unbuilt : unbuiltBoosts(document))
     checker.mistake(unbuilt.path, unbuilt.words);
   recipe["boost"] = boostsAnything(document) ? document : Json("O0");
+  return checker.mistakes().empty() ? boostRemarks(document, recipe)
+                                    : std::vector<std::string>();
 }
 
 absl::StatusOr<Recipe> checked(const Json &given, std::string_view name,
                                const Overrides &overrides) {
   Checker checker;
   Json result = checker.check(recipeField(), completed(given), "");
+  std::vector<std::string> remarks;
   if (checker.mistakes().empty()) {
-    settleBoost(result, checker);
+    remarks = settleBoost(result, checker);
     for (const Mistake &mistake : mistakesTogether(result))
       checker.mistake(mistake.path, mistake.words);
   }
   if (checker.mistakes().empty())
-    return finish(result);
+    return finish(result, remarks);
   std::vector<std::string> lines;
   for (const Mistake &mistake : checker.mistakes())
     lines.push_back(message(originOf(mistake, name, overrides), ": ",

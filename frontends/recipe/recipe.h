@@ -24,6 +24,8 @@ struct Recipe {
   /// The whole recipe with all defaults filled in, in the order of the table:
   /// the same recipe gives the same text.
   std::string json;
+  /// What it says without effect, for the user to be told.
+  std::vector<std::string> remarks;
 
   // What a model's importer needs to know.
   std::map<std::string, int64_t> dims;       // `inputs.dims`

@@ -1,5 +1,6 @@
 // A checked recipe as an MLIR dictionary, for the passes to read, and back.
 
+#include "frontends/recipe/fields.h"
 #include "frontends/recipe/recipe.h"
 
 #include "mlir/IR/Builders.h"
@@ -77,12 +78,21 @@ Json toJson(Attribute value) {
 } // namespace
 
 std::string toJson(DictionaryAttr attribute, const Recipe &defaults) {
-  return objectOf(attribute, Json::parse(defaults.json)).dump(2);
+  Json recipe = objectOf(attribute, Json::parse(defaults.json));
+  for (const Field &field : recipeField().fields)
+    if (field.isSwitch && isa_and_present<UnitAttr>(attribute.get(field.key)))
+      recipe[field.key] = false;
+  return recipe.dump(2);
 }
 
 DictionaryAttr toAttribute(const Recipe &recipe, MLIRContext &context) {
   Builder builder(&context);
-  return cast<DictionaryAttr>(convert(Json::parse(recipe.json), builder));
+  Json keys = Json::parse(recipe.json);
+  NamedAttrList members(cast<DictionaryAttr>(convertObject(keys, builder)));
+  for (const Field &field : recipeField().fields)
+    if (field.isSwitch && keys.value(std::string(field.key), Json()) == false)
+      members.set(field.key, builder.getUnitAttr()); // passes read it as null
+  return members.getDictionary(&context);
 }
 
 } // namespace gradus::recipe

@@ -66,3 +66,24 @@ gradus.program @none attributes {recipe = {}} {
     gradus.return %y : tensor<2x8xf32>
   }
 }
+
+// What else uses the product without the bias gets one that stays as it is.
+// CHECK-LABEL: gradus.program @shared
+// CHECK:         %[[O:.*]] = gradus.matmul %x, %{{.*}} transposed
+// CHECK:         %[[P:.*]] = gradus.matmul
+// CHECK:         %[[Y:.*]] = arith.mulf %{{.*}}, %[[P]]
+// CHECK:         %[[R:.*]] = gradus.relu %[[O]]
+// CHECK:         gradus.return %[[Y]], %[[R]]
+gradus.program @shared attributes {recipe = {fc_to_fn = {}, loss = {type = "mse", output = "y"}}} {
+  gradus.state @fc.weight : tensor<8x4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.state @fc.bias : tensor<8xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @predict(%x: tensor<2x4xf32>) -> (y: tensor<2x8xf32>, z: tensor<2x8xf32>) {
+    %w = gradus.read @fc.weight : tensor<8x4xf32>
+    %b = gradus.read @fc.bias : tensor<8xf32>
+    %0 = gradus.matmul %x, %w transposed : tensor<2x4xf32>, tensor<8x4xf32> -> tensor<2x8xf32>
+    %1 = gradus.broadcast %b dims [1] : tensor<8xf32> -> tensor<2x8xf32>
+    %y = arith.addf %1, %0 : tensor<2x8xf32>
+    %r = gradus.relu %0 : tensor<2x8xf32>
+    gradus.return %y, %r : tensor<2x8xf32>, tensor<2x8xf32>
+  }
+}

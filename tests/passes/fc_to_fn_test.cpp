@@ -68,3 +68,35 @@ TEST(FcToFn, MultipliesThem) {
 TEST(FcToFn, DividesByNothingSmallerThanTheRootOfEpsilon) {
   expectClose(headOf({0.003, 0.004}, {1, 0, 0, 1}, 1), {0.3, 0.4});
 }
+
+/// The gradients of x, one row of weights and the multiplier, at dy = 1: x is a
+/// parameter here, and the output the loss.
+TEST(FcToFn, HasTheGradientsOfCosines) {
+  PassText text(R"(
+gradus.program @p attributes {recipe = {fc_to_fn = {}, loss = {type = "output", output = "y"}}} {
+  gradus.state @x : tensor<1x2xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.state @fc.weight : tensor<1x2xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @predict() -> (y: tensor<f32>) {
+    %x = gradus.read @x : tensor<1x2xf32>
+    %w = gradus.read @fc.weight : tensor<1x2xf32>
+    %0 = gradus.matmul %x, %w transposed : tensor<1x2xf32>, tensor<1x2xf32> -> tensor<1x1xf32>
+    %y = gradus.reshape %0 : tensor<1x1xf32> -> tensor<f32>
+    gradus.return %y : tensor<f32>
+  }
+})");
+  mlir::PassManager manager(&text.context);
+  mlir::OpPassManager &passes = manager.nest<ProgramOp>();
+  passes.addPass(createFcToFn());
+  passes.addPass(createTrainingStep());
+  passes.addPass(createAutodiff());
+  ASSERT_TRUE(succeeded(manager.run(*text.module))) << text.messages;
+  StateMap states, gradients;
+  states["x"] = tensorOf({1, 2}, {3, 4});
+  states["fc.weight"] = tensorOf({1, 2}, {1, 0});
+  states["fc.multiplier"] = tensorOf({1}, {2});
+  ASSERT_TRUE(succeeded(
+      evaluateGraph(text.program().getGraph("train"), {}, states, &gradients)));
+  expectClose(gradients["x"].floats, {0.256, -0.192});
+  expectClose(gradients["fc.weight"].floats, {0, 1.6});
+  expectClose(gradients["fc.multiplier"].floats, {0.6});
+}

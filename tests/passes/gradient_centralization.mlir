@@ -134,3 +134,35 @@ gradus.program @mindspore attributes {recipe = {compat = "mindspore", gradient_c
     gradus.return
   }
 }
+
+// Convolutions in groups whose weight is stored the other way round: a mean for
+// each filter, of all its axes; of a transposed one in groups, whose axis of
+// groups lies third then, for each channel of each group; and a transposed one
+// of 1x1 by channels has one weight for each output.
+// CHECK-LABEL: gradus.program @turned
+// CHECK:         gradus.reduce mean %f axes [0, 1, 2] : tensor<4x3x2x8xf32> -> tensor<8xf32>
+// CHECK:         %[[G:.*]] = gradus.reshape %g : tensor<2x2x4x3xf32> -> tensor<2x2x2x2x3xf32>
+// CHECK:         gradus.reduce mean %[[G]] axes [0, 1, 3] : tensor<2x2x2x2x3xf32> -> tensor<2x3xf32>
+// CHECK:         gradus.update @single, %h : tensor<4x1x1x1xf32>
+gradus.program @turned attributes {recipe = {gradient_centralization = {}}} {
+  gradus.state @forward : tensor<4x3x2x8xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.state @back : tensor<2x2x4x3xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.state @single : tensor<4x1x1x1xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @predict(%x: tensor<2x8x6x6xf32>, %u: tensor<2x4x5x5xf32>) -> (y: tensor<2x8x3x4xf32>, z: tensor<2x6x10x10xf32>, v: tensor<2x4x5x5xf32>) {
+    %f = gradus.read @forward : tensor<4x3x2x8xf32>
+    %0 = gradus.transpose %f perm [3, 2, 0, 1] : tensor<4x3x2x8xf32> -> tensor<8x2x4x3xf32>
+    %y = gradus.convolution %x, %0 strides [1, 1] pads [0, 0] to [0, 0] dilations [1, 1] groups 4 : tensor<2x8x6x6xf32>, tensor<8x2x4x3xf32> -> tensor<2x8x3x4xf32>
+    %b = gradus.read @back : tensor<2x2x4x3xf32>
+    %1 = gradus.transpose %b perm [2, 3, 0, 1] : tensor<2x2x4x3xf32> -> tensor<4x3x2x2xf32>
+    %z = gradus.convolution_backward_data %u, %1 strides [2, 2] pads [0, 0] to [0, 0] dilations [1, 1] groups 2 : tensor<2x4x5x5xf32>, tensor<4x3x2x2xf32> -> tensor<2x6x10x10xf32>
+    %s = gradus.read @single : tensor<4x1x1x1xf32>
+    %v = gradus.convolution_backward_data %u, %s strides [1, 1] pads [0, 0] to [0, 0] dilations [1, 1] groups 4 : tensor<2x4x5x5xf32>, tensor<4x1x1x1xf32> -> tensor<2x4x5x5xf32>
+    gradus.return %y, %z, %v : tensor<2x8x3x4xf32>, tensor<2x6x10x10xf32>, tensor<2x4x5x5xf32>
+  }
+  gradus.graph @train(%f: tensor<4x3x2x8xf32>, %g: tensor<2x2x4x3xf32>, %h: tensor<4x1x1x1xf32>) -> () {
+    gradus.update @forward, %f : tensor<4x3x2x8xf32>
+    gradus.update @back, %g : tensor<2x2x4x3xf32>
+    gradus.update @single, %h : tensor<4x1x1x1xf32>
+    gradus.return
+  }
+}

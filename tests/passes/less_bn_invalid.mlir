@@ -22,6 +22,25 @@ gradus.program @plain attributes {recipe = {less_bn = {}}} {
 
 // -----
 
+// A pattern that names nothing is told, and one of a nameless normalization has
+// no name to match.
+// expected-warning @below {{recipe: less_bn.keep has "layer4.*", which names no batch normalization of the model}}
+// expected-warning @below {{recipe: less_bn.keep has "a batch*", which names no batch normalization of the model}}
+// expected-warning @below {{recipe: less_bn takes nothing out: none of the model's 1 batch normalizations}}
+gradus.program @unmatched attributes {recipe = {less_bn = {keep = ["layer4.*", "a batch*"]}}} {
+  gradus.state @stem.mean : tensor<4xf32> {role = #gradus.role<buffer>, init = #gradus.init<zeros>}
+  gradus.state @stem.variance : tensor<4xf32> {role = #gradus.role<buffer>, init = #gradus.init<constant, 1.0 : f64>}
+  gradus.graph @predict(%x: tensor<2x4x6x6xf32>) -> (y: tensor<2x4x6x6xf32>) {
+    %one = arith.constant dense<1.0> : tensor<4xf32>
+    %mean = gradus.read @stem.mean : tensor<4xf32>
+    %variance = gradus.read @stem.variance : tensor<4xf32>
+    %y = gradus.batch_norm %x, %one, %one mean %mean variance %variance epsilon 1.0e-5 momentum 0.9 : tensor<2x4x6x6xf32>, tensor<4xf32>
+    gradus.return %y : tensor<2x4x6x6xf32>
+  }
+}
+
+// -----
+
 // expected-error @below {{recipe: less_bn.keep has the pattern "[": }}
 gradus.program @pattern attributes {recipe = {less_bn = {keep = ["["]}}} {
   gradus.graph @predict() {

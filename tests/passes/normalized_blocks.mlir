@@ -774,3 +774,145 @@ gradus.program @plain attributes {recipe = {less_bn = {}}} {
   }
 }
 
+
+// Means that come back to their image are no head's: what they gate keeps its
+// norm, for whose sake the expansion's goes.
+// CHECK: Remark="stem kept: no block
+// CHECK: Remark="exp taken out: the depthwise convolution of its block has one
+// CHECK: Remark="dw kept: it is behind the depthwise
+// CHECK: Remark="proj kept: no block
+// CHECK: Remark="1 of 4 batch normalizations taken out
+gradus.program @squeezed attributes {recipe = {less_bn = {}}} {
+  gradus.state @w0 : tensor<4x4x3x3xf32> {role = #gradus.role<parameter>, init = #gradus.init<kaiming_uniform>}
+  gradus.state @stem.weight : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<constant, 1.0 : f64>}
+  gradus.state @stem.bias : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.state @stem.mean : tensor<4xf32> {role = #gradus.role<buffer>, init = #gradus.init<zeros>}
+  gradus.state @stem.variance : tensor<4xf32> {role = #gradus.role<buffer>, init = #gradus.init<constant, 1.0 : f64>}
+  gradus.state @w1 : tensor<4x4x1x1xf32> {role = #gradus.role<parameter>, init = #gradus.init<kaiming_uniform>}
+  gradus.state @exp.weight : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<constant, 1.0 : f64>}
+  gradus.state @exp.bias : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.state @exp.mean : tensor<4xf32> {role = #gradus.role<buffer>, init = #gradus.init<zeros>}
+  gradus.state @exp.variance : tensor<4xf32> {role = #gradus.role<buffer>, init = #gradus.init<constant, 1.0 : f64>}
+  gradus.state @w2 : tensor<4x1x3x3xf32> {role = #gradus.role<parameter>, init = #gradus.init<kaiming_uniform>}
+  gradus.state @dw.weight : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<constant, 1.0 : f64>}
+  gradus.state @dw.bias : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.state @dw.mean : tensor<4xf32> {role = #gradus.role<buffer>, init = #gradus.init<zeros>}
+  gradus.state @dw.variance : tensor<4xf32> {role = #gradus.role<buffer>, init = #gradus.init<constant, 1.0 : f64>}
+  gradus.state @fc : tensor<4x4xf32> {role = #gradus.role<parameter>, init = #gradus.init<kaiming_uniform>}
+  gradus.state @w3 : tensor<4x4x1x1xf32> {role = #gradus.role<parameter>, init = #gradus.init<kaiming_uniform>}
+  gradus.state @proj.weight : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<constant, 1.0 : f64>}
+  gradus.state @proj.bias : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.state @proj.mean : tensor<4xf32> {role = #gradus.role<buffer>, init = #gradus.init<zeros>}
+  gradus.state @proj.variance : tensor<4xf32> {role = #gradus.role<buffer>, init = #gradus.init<constant, 1.0 : f64>}
+  gradus.graph @predict(%x: tensor<2x4x6x6xf32>) -> (y: tensor<2x4x6x6xf32>) {
+    %w0 = gradus.read @w0 : tensor<4x4x3x3xf32>
+    %c0 = gradus.convolution %x, %w0 strides [1, 1] pads [1, 1] to [1, 1] dilations [1, 1] : tensor<2x4x6x6xf32>, tensor<4x4x3x3xf32> -> tensor<2x4x6x6xf32>
+    %stemw = gradus.read @stem.weight : tensor<4xf32>
+    %stemb = gradus.read @stem.bias : tensor<4xf32>
+    %stemm = gradus.read @stem.mean : tensor<4xf32>
+    %stemv = gradus.read @stem.variance : tensor<4xf32>
+    %n0 = gradus.batch_norm %c0, %stemw, %stemb mean %stemm variance %stemv epsilon 1.0e-5 momentum 0.9 : tensor<2x4x6x6xf32>, tensor<4xf32>
+    %w1 = gradus.read @w1 : tensor<4x4x1x1xf32>
+    %c1 = gradus.convolution %n0, %w1 strides [1, 1] pads [0, 0] to [0, 0] dilations [1, 1] : tensor<2x4x6x6xf32>, tensor<4x4x1x1xf32> -> tensor<2x4x6x6xf32>
+    %expw = gradus.read @exp.weight : tensor<4xf32>
+    %expb = gradus.read @exp.bias : tensor<4xf32>
+    %expm = gradus.read @exp.mean : tensor<4xf32>
+    %expv = gradus.read @exp.variance : tensor<4xf32>
+    %n1 = gradus.batch_norm %c1, %expw, %expb mean %expm variance %expv epsilon 1.0e-5 momentum 0.9 : tensor<2x4x6x6xf32>, tensor<4xf32>
+    %r1 = gradus.clip %n1 from 0.0 to 6.0 : tensor<2x4x6x6xf32>
+    %w2 = gradus.read @w2 : tensor<4x1x3x3xf32>
+    %c2 = gradus.convolution %r1, %w2 strides [1, 1] pads [1, 1] to [1, 1] dilations [1, 1] groups 4 : tensor<2x4x6x6xf32>, tensor<4x1x3x3xf32> -> tensor<2x4x6x6xf32>
+    %dww = gradus.read @dw.weight : tensor<4xf32>
+    %dwb = gradus.read @dw.bias : tensor<4xf32>
+    %dwm = gradus.read @dw.mean : tensor<4xf32>
+    %dwv = gradus.read @dw.variance : tensor<4xf32>
+    %n2 = gradus.batch_norm %c2, %dww, %dwb mean %dwm variance %dwv epsilon 1.0e-5 momentum 0.9 : tensor<2x4x6x6xf32>, tensor<4xf32>
+    %r2 = gradus.clip %n2 from 0.0 to 6.0 : tensor<2x4x6x6xf32>
+    %m = gradus.reduce mean %r2 axes [2, 3] : tensor<2x4x6x6xf32> -> tensor<2x4xf32>
+    %fc = gradus.read @fc : tensor<4x4xf32>
+    %h = gradus.matmul %m, %fc transposed : tensor<2x4xf32>, tensor<4x4xf32> -> tensor<2x4xf32>
+    %s = gradus.sigmoid %h : tensor<2x4xf32>
+    %sb = gradus.broadcast %s dims [0, 1] : tensor<2x4xf32> -> tensor<2x4x6x6xf32>
+    %e = arith.mulf %r2, %sb : tensor<2x4x6x6xf32>
+    %w3 = gradus.read @w3 : tensor<4x4x1x1xf32>
+    %c3 = gradus.convolution %e, %w3 strides [1, 1] pads [0, 0] to [0, 0] dilations [1, 1] : tensor<2x4x6x6xf32>, tensor<4x4x1x1xf32> -> tensor<2x4x6x6xf32>
+    %projw = gradus.read @proj.weight : tensor<4xf32>
+    %projb = gradus.read @proj.bias : tensor<4xf32>
+    %projm = gradus.read @proj.mean : tensor<4xf32>
+    %projv = gradus.read @proj.variance : tensor<4xf32>
+    %n3 = gradus.batch_norm %c3, %projw, %projb mean %projm variance %projv epsilon 1.0e-5 momentum 0.9 : tensor<2x4x6x6xf32>, tensor<4xf32>
+    %y = arith.addf %n0, %n3 : tensor<2x4x6x6xf32>
+    gradus.return %y : tensor<2x4x6x6xf32>
+  }
+}
+
+// Sums of parameters that double at each step are looked at once.
+// CHECK: Remark="0 of 0 batch normalizations taken out
+gradus.program @doubled attributes {recipe = {less_bn = {}}} {
+  gradus.state @w : tensor<1x4x6x6xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @predict(%x: tensor<1x4x6x6xf32>) -> (y: tensor<1x4x6x6xf32>) {
+    %v0 = gradus.read @w : tensor<1x4x6x6xf32>
+    %v1 = arith.addf %v0, %v0 : tensor<1x4x6x6xf32>
+    %v2 = arith.addf %v1, %v1 : tensor<1x4x6x6xf32>
+    %v3 = arith.addf %v2, %v2 : tensor<1x4x6x6xf32>
+    %v4 = arith.addf %v3, %v3 : tensor<1x4x6x6xf32>
+    %v5 = arith.addf %v4, %v4 : tensor<1x4x6x6xf32>
+    %v6 = arith.addf %v5, %v5 : tensor<1x4x6x6xf32>
+    %v7 = arith.addf %v6, %v6 : tensor<1x4x6x6xf32>
+    %v8 = arith.addf %v7, %v7 : tensor<1x4x6x6xf32>
+    %v9 = arith.addf %v8, %v8 : tensor<1x4x6x6xf32>
+    %v10 = arith.addf %v9, %v9 : tensor<1x4x6x6xf32>
+    %v11 = arith.addf %v10, %v10 : tensor<1x4x6x6xf32>
+    %v12 = arith.addf %v11, %v11 : tensor<1x4x6x6xf32>
+    %v13 = arith.addf %v12, %v12 : tensor<1x4x6x6xf32>
+    %v14 = arith.addf %v13, %v13 : tensor<1x4x6x6xf32>
+    %v15 = arith.addf %v14, %v14 : tensor<1x4x6x6xf32>
+    %v16 = arith.addf %v15, %v15 : tensor<1x4x6x6xf32>
+    %v17 = arith.addf %v16, %v16 : tensor<1x4x6x6xf32>
+    %v18 = arith.addf %v17, %v17 : tensor<1x4x6x6xf32>
+    %v19 = arith.addf %v18, %v18 : tensor<1x4x6x6xf32>
+    %v20 = arith.addf %v19, %v19 : tensor<1x4x6x6xf32>
+    %v21 = arith.addf %v20, %v20 : tensor<1x4x6x6xf32>
+    %v22 = arith.addf %v21, %v21 : tensor<1x4x6x6xf32>
+    %v23 = arith.addf %v22, %v22 : tensor<1x4x6x6xf32>
+    %v24 = arith.addf %v23, %v23 : tensor<1x4x6x6xf32>
+    %v25 = arith.addf %v24, %v24 : tensor<1x4x6x6xf32>
+    %v26 = arith.addf %v25, %v25 : tensor<1x4x6x6xf32>
+    %v27 = arith.addf %v26, %v26 : tensor<1x4x6x6xf32>
+    %v28 = arith.addf %v27, %v27 : tensor<1x4x6x6xf32>
+    %v29 = arith.addf %v28, %v28 : tensor<1x4x6x6xf32>
+    %v30 = arith.addf %v29, %v29 : tensor<1x4x6x6xf32>
+    %v31 = arith.addf %v30, %v30 : tensor<1x4x6x6xf32>
+    %v32 = arith.addf %v31, %v31 : tensor<1x4x6x6xf32>
+    %v33 = arith.addf %v32, %v32 : tensor<1x4x6x6xf32>
+    %v34 = arith.addf %v33, %v33 : tensor<1x4x6x6xf32>
+    %v35 = arith.addf %v34, %v34 : tensor<1x4x6x6xf32>
+    %v36 = arith.addf %v35, %v35 : tensor<1x4x6x6xf32>
+    %v37 = arith.addf %v36, %v36 : tensor<1x4x6x6xf32>
+    %v38 = arith.addf %v37, %v37 : tensor<1x4x6x6xf32>
+    %v39 = arith.addf %v38, %v38 : tensor<1x4x6x6xf32>
+    %v40 = arith.addf %v39, %v39 : tensor<1x4x6x6xf32>
+    %v41 = arith.addf %v40, %v40 : tensor<1x4x6x6xf32>
+    %v42 = arith.addf %v41, %v41 : tensor<1x4x6x6xf32>
+    %v43 = arith.addf %v42, %v42 : tensor<1x4x6x6xf32>
+    %v44 = arith.addf %v43, %v43 : tensor<1x4x6x6xf32>
+    %v45 = arith.addf %v44, %v44 : tensor<1x4x6x6xf32>
+    %v46 = arith.addf %v45, %v45 : tensor<1x4x6x6xf32>
+    %v47 = arith.addf %v46, %v46 : tensor<1x4x6x6xf32>
+    %v48 = arith.addf %v47, %v47 : tensor<1x4x6x6xf32>
+    %v49 = arith.addf %v48, %v48 : tensor<1x4x6x6xf32>
+    %v50 = arith.addf %v49, %v49 : tensor<1x4x6x6xf32>
+    %v51 = arith.addf %v50, %v50 : tensor<1x4x6x6xf32>
+    %v52 = arith.addf %v51, %v51 : tensor<1x4x6x6xf32>
+    %v53 = arith.addf %v52, %v52 : tensor<1x4x6x6xf32>
+    %v54 = arith.addf %v53, %v53 : tensor<1x4x6x6xf32>
+    %v55 = arith.addf %v54, %v54 : tensor<1x4x6x6xf32>
+    %v56 = arith.addf %v55, %v55 : tensor<1x4x6x6xf32>
+    %v57 = arith.addf %v56, %v56 : tensor<1x4x6x6xf32>
+    %v58 = arith.addf %v57, %v57 : tensor<1x4x6x6xf32>
+    %v59 = arith.addf %v58, %v58 : tensor<1x4x6x6xf32>
+    %v60 = arith.addf %v59, %v59 : tensor<1x4x6x6xf32>
+    %y = arith.addf %x, %v60 : tensor<1x4x6x6xf32>
+    gradus.return %y : tensor<1x4x6x6xf32>
+  }
+}

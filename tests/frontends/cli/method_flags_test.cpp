@@ -42,6 +42,20 @@ TEST(MethodFlags, WriteKeysWithHyphensOrWithout) {
                       {"gradient_freeze.total_steps=65536", flag}}));
 }
 
+TEST(MethodFlags, KeepListsWhole) {
+  const std::string value = R"(kinds=["convolution","dense"],compat=mindspore)";
+  std::string flag = "--gradient-centralization";
+  EXPECT_EQ(
+      settingsOf({{flag, value}}),
+      (Settings{
+          {R"(gradient_centralization.kinds=["convolution","dense"])",
+           flag + "=" + value},
+          {"gradient_centralization.compat=mindspore", flag + "=" + value}}));
+  EXPECT_EQ(
+      settingsOf({{"--less-bn", R"(keep=["a,b]"])"}}),
+      (Settings{{R"(less_bn.keep=["a,b]"])", R"(--less-bn=keep=["a,b]"])"}}));
+}
+
 TEST(MethodFlags, TakeALevelOfBoost) {
   EXPECT_EQ(parsed("--boost O1"), (Settings{{"boost=O1", "--boost O1"}}));
 }

@@ -118,10 +118,50 @@ TEST(Boost, ReadsOnlyTheSectionsOfMethodsThatAreOn) {
 }
 
 TEST(Boost, LeavesAKeyOfTheRecipeAsItIs) {
-  Json recipe = {{"less_bn", nullptr}};
+  Json recipe = {{"less_bn", false}, {"gradient_freeze", nullptr}};
   addBoostedKeys(resolvedBoost(whole("O1")), recipe);
-  EXPECT_EQ(recipe["less_bn"], nullptr);
+  EXPECT_EQ(recipe["less_bn"], false);
   EXPECT_EQ(recipe["fc_to_fn"], Json::object());
+  EXPECT_EQ(recipe["gradient_freeze"]["groups"], 10);
+}
+
+/// What is printed for keys that nobody wrote takes nothing from a document.
+TEST(Boost, CountsOverPrintedDefaults) {
+  Json recipe = Json::parse(accepted("{}"));
+  recipe["boost"] = Json::parse(
+      R"({"level": "O1", "boost": {"mode": "manual", "grad_freeze": false,
+                                   "grad_accumulation": true},
+          "grad_accumulation": {"grad_accumulation_step": 4},
+          "common": {"gradient_split_groups": [2]}})");
+  Json boosted = Json::parse(accepted(recipe.dump()));
+  EXPECT_EQ(boosted["less_bn"]["keep"], Json::array());
+  EXPECT_EQ(boosted["fc_to_fn"]["bias"], false);
+  EXPECT_EQ(boosted["accumulation"], 4);
+  EXPECT_EQ(boosted["distribution"]["gradient_splits"], Json::array({2}));
+  EXPECT_EQ(boosted["gradient_freeze"], nullptr);
+}
+
+TEST(Boost, IsToldWhatWinsOverIt) {
+  auto remarks = [](std::string_view text) {
+    auto recipe = read(text, "r.json");
+    EXPECT_TRUE(recipe.ok()) << recipe.status();
+    return recipe.ok() ? recipe->remarks : std::vector<std::string>();
+  };
+  using Lines = std::vector<std::string>;
+  EXPECT_EQ(remarks(R"({"boost": "O1"})"), Lines());
+  EXPECT_EQ(remarks(accepted(R"({"boost": "O2"})")), Lines());
+  EXPECT_EQ(
+      remarks(
+          R"({"boost": "O1", "fc_to_fn": false, "gradient_freeze": {"groups": 4}})"),
+      (Lines{"fc_to_fn is false, which wins over boost",
+             "gradient_freeze.groups is 4, which wins over boost's 10"}));
+  EXPECT_EQ(
+      remarks(
+          R"({"boost": {"common": {"gradient_split_groups": 3, "device_number": 4}}})"),
+      (Lines{"boost.common.gradient_split_groups changes nothing, because "
+             "boost's less_bn is off",
+             "boost.common.device_number changes nothing: there is one "
+             "process"}));
 }
 
 constexpr const char *kWithoutFreezing =

@@ -17,12 +17,29 @@ static json accepted(std::string_view text, const Overrides &overrides = {}) {
 TEST(MethodFields, AreSwitchedByTrueAndFalse) {
   for (const char *key :
        {"less_bn", "fc_to_fn", "gradient_centralization", "gradient_freeze"}) {
-    json off = accepted("{}")[key];
-    EXPECT_EQ(off, nullptr) << key;
+    EXPECT_EQ(accepted("{}")[key], nullptr) << key;
     std::string setting = std::string(key) + "=";
     EXPECT_TRUE(accepted("{}", {setting + "true"})[key].is_object()) << key;
-    EXPECT_EQ(accepted("{}", {setting + "true", setting + "false"})[key], off);
+    EXPECT_EQ(accepted("{}", {setting + "true", setting + "false"})[key],
+              false);
+    EXPECT_EQ(accepted("{}", {setting + "null"})[key], nullptr);
   }
+}
+
+TEST(MethodFields, AreSetOverTheirShortForms) {
+  for (const char *was : {"true", "false", "null", "{}"}) {
+    json recipe =
+        accepted(std::string(R"({"gradient_centralization": )") + was + "}",
+                 {"gradient_centralization.placement=after_weight_decay"});
+    EXPECT_EQ(recipe["gradient_centralization"]["placement"],
+              "after_weight_decay")
+        << was;
+  }
+  json recipe = accepted(R"({"boost": "O1", "optimizer": "sgd"})",
+                         {"boost.compat=mindspore", "optimizer.momentum=0.5"});
+  EXPECT_EQ(recipe["boost"]["level"], "O1");
+  EXPECT_EQ(recipe["gradient_freeze"]["compat"], "mindspore");
+  EXPECT_EQ(recipe["optimizer"]["type"], "sgd");
 }
 
 TEST(MethodFields, HaveDefaults) {
