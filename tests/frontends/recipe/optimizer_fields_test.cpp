@@ -36,7 +36,8 @@ TEST(OptimizerFields, LeaveMuonSomethingForTheRest) {
 }
 
 TEST(OptimizerFields, ScheduleWhatChanges) {
-  json recipe = filled(R"({"schedule": {"momentum": ["one_cycle"],
+  json recipe =
+      filled(R"({"optimizer": "sgd", "schedule": {"momentum": ["one_cycle"],
       "learning_rate": [{"type": "linear_warmup", "steps": 5},
                         {"type": "cosine_restarts", "growth": 2}]}})");
   EXPECT_EQ(recipe["schedule"]["momentum"][0]["steps"], 1000);
