@@ -1,6 +1,6 @@
 // RUN: gradus-opt %s --expand-optimizer --split-input-file --verify-diagnostics
 
-// expected-error @below {{recipe: schedule.learning_rate[0].type is "cosin", expected one of: cosine, constant, list, step, linear, piecewise, one_cycle, polynomial, exponential, multi_step, cosine_restarts, inverse_time, linear_warmup, natural_exponential}}
+// expected-error @below {{recipe: schedule.learning_rate[0].type is "cosin", expected one of: cosine, constant, cyclic, list, step, linear, product, piecewise, one_cycle, polynomial, exponential, multi_step, cosine_restarts, inverse_time, linear_warmup, natural_exponential}}
 gradus.program @unknown_piece attributes {recipe = {
     optimizer = {type = "sgd"}, schedule = {learning_rate = [{type = "cosin", steps = 10 : i64}]}}} {
   gradus.state @w : tensor<f32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}

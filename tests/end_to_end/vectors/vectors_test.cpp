@@ -35,18 +35,19 @@ class Recorded : public testing::TestWithParam<Recording> {};
 } // namespace
 
 TEST_P(Recorded, Vector) {
-  SCOPED_TRACE(GetParam().path);
   ASSERT_TRUE(std::filesystem::is_regular_file(GetParam().path))
-      << "there is no such file or folder";
+      << GetParam().path << ": there is no such file or folder";
   VectorFile file(GetParam().path);
   for (const Kind &kind : kinds) {
     if (kind.name != file.kind())
       continue;
     if (!kind.check)
       GTEST_SKIP() << "not built yet";
+    SCOPED_TRACE(GetParam().path);
     return kind.check(file);
   }
-  FAIL() << "kind \"" << file.kind() << "\" is not known to this test";
+  FAIL() << GetParam().path << ": kind \"" << file.kind()
+         << "\" is not known to this test";
 }
 
 INSTANTIATE_TEST_SUITE_P(Vectors, Recorded, testing::ValuesIn(recordings()),

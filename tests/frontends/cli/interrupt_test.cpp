@@ -56,6 +56,8 @@ TEST(Interrupt, TakesAClosedPipeForOneWishAlone) {
 }
 
 TEST(Interrupt, LeavesAHangUpToNohup) {
+  // In a process where no test before has asked to stop.
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
   Adder adder;
   auto session = adder.open();
   EXPECT_EXIT(

@@ -66,9 +66,9 @@ TEST(NameMap, SaysWhichFileIsNone) {
   for (const char *text : {"", "[1]", "{"})
     EXPECT_THAT(refusal(fileWith(text)), HasSubstr("expected a file with"));
   EXPECT_THAT(refusal(fileWith(R"({"a": 1})")),
-              HasSubstr("map.json: a becomes 1, expected a name or null"));
+              HasSubstr(".json: a becomes 1, expected a name or null"));
   EXPECT_THAT(refusal(fileWith(R"({"a*": "b"})")),
-              HasSubstr("map.json: a*=b: all that fit a* would be named b"));
+              HasSubstr(".json: a*=b: all that fit a* would be named b"));
 }
 
 /// What is said of a rule whose file has the tensors "encoder.w" and "head.b",
