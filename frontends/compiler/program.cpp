@@ -277,8 +277,14 @@ absl::StatusOr<Program> readProgram(const Request &request,
     if (!request.weights.empty())
       if (absl::Status status = setWeights(program, request); !status.ok())
         return status;
-  std::string json =
-      saysRecipe(request) ? recipe->json : ownRecipe(**module, *recipe);
+  std::string json = recipe->json;
+  if (!saysRecipe(request)) {
+    json = ownRecipe(**module, *recipe);
+    absl::StatusOr<recipe::Recipe> own =
+        recipe::read(json, request.model + ": the recipe of its program");
+    if (!own.ok())
+      return own.status();
+  }
   for (ProgramOp program : (*module)->getOps<ProgramOp>())
     GRADUS_RETURN_IF_ERROR(checkInputPreparation(program, json));
   return Program{*std::move(module), std::move(json)};
