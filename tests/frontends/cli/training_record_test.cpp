@@ -70,7 +70,12 @@ TEST(EpochFigures, AreNoneWhereTheTextIsNone) {
 TEST(TrainingRecord, ComesBackFromACheckpoint) {
   Adder adder;
   std::string path = adder.path + ".record.safetensors";
-  TrainingRecord record{~uint64_t(0), 100, 32, {{"steps", 0}}, {}, true};
+  TrainingRecord record;
+  record.seed = ~uint64_t(0);
+  record.samples = 100;
+  record.batch = 32;
+  record.epoch = {{"steps", 0}};
+  record.reported = true;
   record.classes = {"ant", "bee"};
   ASSERT_TRUE(
       adder.open()->saveCheckpoint(path, {{"training", record.text()}}).ok());
