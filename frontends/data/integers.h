@@ -16,7 +16,7 @@ struct LabelRule {
   int64_t classes = 0;           // in [0, classes); 0: not checked
   std::optional<int64_t> ignore; // also allowed: not a label at all
   std::vector<double> weights;   // of the classes; empty: all are 1
-  std::string advice;            // where labels do not fit
+  std::string advice = {};       // where labels do not fit
 };
 
 /// By the name of the input.
