@@ -1,15 +1,18 @@
 // Keeps a moving average of the parameters, and a graph that evaluates it.
 //
 // Runs after the optimizer: what is averaged are the parameters at the step's
-// exit. With several batches to an update only updates count.
+// exit. With several batches to an update only updates count. Averages follow
+// each of them, also of parameters that gradient freezing lets rest in it.
 
 #include "passes/arithmetic.h"
 #include "passes/clock.h"
 #include "passes/passes.h"
 #include "passes/state.h"
+#include "passes/train_graphs.h"
 
 #include "mlir/IR/Remarks.h"
-#include "llvm/ADT/StringSet.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringMap.h"
 
 namespace gradus {
 #define GEN_PASS_DEF_AVERAGEWEIGHTS
@@ -32,10 +35,11 @@ struct AverageWeightsPass : impl::AverageWeightsBase<AverageWeightsPass> {
     RecipeObject recipe = recipeOf(getOperation());
     if (!train || !recipe.has("ema") || isDone())
       return;
-    averaged.clear();
+    findAveraged();
     ErrorWatch watch(&getContext());
-    if (failed(average(train, recipe.object("ema"))) || watch.sawError())
-      return signalPassFailure();
+    for (GraphOp graph : trainGraphs(getOperation()))
+      if (failed(average(graph, recipe.object("ema"))) || watch.sawError())
+        return signalPassFailure();
     if (GraphOp evaluate = getOperation().getGraph("evaluate"))
       addEvaluation(evaluate);
   }
@@ -46,6 +50,16 @@ struct AverageWeightsPass : impl::AverageWeightsBase<AverageWeightsPass> {
         [](StateOp state) { return state.getSymName().starts_with(kAverage); });
   }
 
+  /// The parameters that some step writes.
+  void findAveraged() {
+    averaged.clear();
+    for (GraphOp graph : trainGraphs(getOperation()))
+      for (auto write : graph.getBody().front().getOps<WriteOp>())
+        if (getOperation().getState(write.getState()).getRole() ==
+            Role::parameter)
+          averaged.insert(write.getStateAttr().getAttr());
+  }
+
   LogicalResult average(GraphOp train, const RecipeObject &ema) {
     Block &block = train.getBody().front();
     OpBuilder builder(block.getTerminator());
@@ -54,37 +68,41 @@ struct AverageWeightsPass : impl::AverageWeightsBase<AverageWeightsPass> {
       return failure();
     Arithmetic math(builder, train.getLoc());
     Value first = math.less(clock->number, math.number(1.5, clock->number));
-    SmallVector<WriteOp> writes;
+    llvm::StringMap<Value> written;
     for (auto write : block.getOps<WriteOp>())
-      if (getOperation().getState(write.getState()).getRole() ==
-          Role::parameter)
-        writes.push_back(write);
-    for (WriteOp write : writes)
-      if (failed(append(builder, write, first, ema.number("decay", 0.999))))
+      written[write.getState()] = write.getValue();
+    for (StringAttr name : averaged) {
+      Value parameter = written.lookup(name);
+      if (!parameter) // rests
+        parameter = readState(builder, train.getLoc(), name, typeOf(name));
+      if (failed(append(builder, name, parameter, first,
+                        ema.number("decay", 0.999))))
         return failure();
-    if (llvm::none_of(block.getOps<WriteOp>(),
-                      [](WriteOp write) { return write.getState() == "step"; }))
+    }
+    if (!written.contains("step"))
       advanceClock(builder, train.getLoc(), getOperation());
     return success();
   }
 
+  RankedTensorType typeOf(StringRef state) {
+    return cast<RankedTensorType>(getOperation().getState(state).getType());
+  }
+
   /// `decay * average + (1 - decay) * parameter`; the parameter at first.
-  LogicalResult append(OpBuilder &builder, WriteOp write, Value first,
-                       double decay) {
-    Arithmetic math(builder, write.getLoc());
-    Value parameter = write.getValue();
+  LogicalResult append(OpBuilder &builder, StringRef name, Value parameter,
+                       Value first, double decay) {
+    Location loc = parameter.getLoc();
+    Arithmetic math(builder, loc);
     RankedTensorType type = tensorType(parameter);
-    std::string state = averageOf(write.getState());
+    std::string state = averageOf(name);
     if (failed(ensureState(getOperation(), state, type, Role::slot)))
       return failure();
-    Value old = readState(builder, write.getLoc(), state, type);
+    Value old = readState(builder, loc, state, type);
     Value change = math.multiply(math.number(1 - decay, old),
                                  math.subtract(parameter, old));
-    Value begins =
-        broadcastScalar(builder, write.getLoc(), first, type.getShape());
-    writeState(builder, write.getLoc(), state,
+    Value begins = broadcastScalar(builder, loc, first, type.getShape());
+    writeState(builder, loc, state,
                math.select(begins, parameter, math.add(old, change)));
-    averaged.insert(write.getState());
     return success();
   }
 
@@ -118,7 +136,7 @@ struct AverageWeightsPass : impl::AverageWeightsBase<AverageWeightsPass> {
     OpBuilder inside = OpBuilder::atBlockBegin(&clone.getBody().front());
     Value begun = hasBegun(inside, clone.getLoc());
     for (auto read : llvm::to_vector(clone.getBody().front().getOps<ReadOp>()))
-      if (averaged.contains(read.getState()))
+      if (averaged.contains(read.getStateAttr().getAttr()))
         takeAverage(read, begun);
     remark::passed(clone.getLoc(),
                    remark::RemarkOpts::name("Averaged").category(getArgument()))
@@ -126,7 +144,7 @@ struct AverageWeightsPass : impl::AverageWeightsBase<AverageWeightsPass> {
         << " parameters";
   }
 
-  llvm::StringSet<> averaged;
+  llvm::SetVector<StringAttr> averaged; // names
 };
 
 } // namespace

@@ -4,12 +4,15 @@
 // on states. The rules stand in passes/optimizers/, one file each.
 
 #include "passes/clock.h"
+#include "passes/freeze_by_hand.h"
 #include "passes/optimizers/optimizer.h"
 #include "passes/passes.h"
 #include "passes/state.h"
 #include "passes/train_graphs.h"
 
 #include "mlir/IR/Remarks.h"
+
+#include <cstring>
 
 namespace gradus {
 #define GEN_PASS_DEF_EXPANDOPTIMIZER
@@ -23,6 +26,7 @@ struct Shared {
   ParameterGroups groups;
   Clock clock;
   Schedules schedules;
+  std::string cut; // "_cut1" where a frozen step has slots of its own
 };
 
 struct ExpandOptimizerPass : impl::ExpandOptimizerBase<ExpandOptimizerPass> {
@@ -45,7 +49,7 @@ struct ExpandOptimizerPass : impl::ExpandOptimizerBase<ExpandOptimizerPass> {
   LogicalResult expandAll(GraphOp train, ArrayRef<ParameterUpdate> updates) {
     // Before the first update, so that every update may use it.
     OpBuilder builder(updates.front());
-    FailureOr<Shared> shared = readShared(builder, train.getLoc());
+    FailureOr<Shared> shared = readShared(builder, train);
     if (failed(shared))
       return failure();
     if (train.getSymName() == "train") // once for all variants
@@ -55,10 +59,70 @@ struct ExpandOptimizerPass : impl::ExpandOptimizerBase<ExpandOptimizerPass> {
         return failure();
     builder.setInsertionPoint(train.getBody().front().getTerminator());
     advanceClock(builder, train.getLoc(), getOperation());
+    if (keepsApart())
+      countUpdate(builder, train);
     return success();
   }
 
-  FailureOr<Shared> readShared(OpBuilder &builder, Location loc) {
+  //===-- steps that are frozen -------------------------------------------===//
+
+  /// Whether each cut of gradient freezing has slots of its own and counts its
+  /// own updates, as MindSpore's has, which are as many optimizers.
+  bool keepsApart() {
+    RecipeObject recipe = recipeOf(getOperation()),
+                 freeze = recipe.object("gradient_freeze");
+    std::string compat = recipe.text("compat", "pytorch");
+    return recipe.has("gradient_freeze") && !freezesByHand(freeze) &&
+           freeze.text("compat", compat) == "mindspore";
+  }
+
+  static std::string countOf(GraphOp train) {
+    return ("gradient_freeze/updates/" + train.getSymName()).str();
+  }
+
+  /// The updates of a cut so far, as a scalar of i64; null where there cannot
+  /// be such a state.
+  Value readCount(OpBuilder &builder, GraphOp train) {
+    auto type = RankedTensorType::get({}, builder.getI64Type());
+    if (failed(
+            ensureState(getOperation(), countOf(train), type, Role::counter)))
+      return {};
+    return readState(builder, train.getLoc(), countOf(train), type);
+  }
+
+  void countUpdate(OpBuilder &builder, GraphOp train) {
+    Value count = readCount(builder, train);
+    Value next = arith::AddIOp::create(builder, train.getLoc(), count,
+                                       splatLike(builder, count, 1));
+    writeState(builder, train.getLoc(), countOf(train), next);
+  }
+
+  LogicalResult keepApart(OpBuilder &builder, GraphOp train, Shared &shared) {
+    Value count = readCount(builder, train);
+    if (!count)
+      return failure();
+    Arithmetic math(builder, train.getLoc());
+    Value own = arith::SIToFPOp::create(builder, train.getLoc(),
+                                        tensorType(shared.clock.number), count);
+    shared.clock.number = math.add(own, math.number(1, own));
+    shared.cut = train.getSymName().drop_front(strlen("train")).str();
+    return success();
+  }
+
+  /// How many updates of a parameter there will have been after this one.
+  static Value numberOf(const Arithmetic &math, ParameterUpdate update,
+                        const Shared &shared) {
+    auto rested = update->getAttrOfType<IntegerAttr>(kRested);
+    Value number = shared.clock.number;
+    if (!rested)
+      return number;
+    return math.subtract(number, math.number(rested.getInt(), number));
+  }
+
+  //===-- expansion -------------------------------------------------------===//
+
+  FailureOr<Shared> readShared(OpBuilder &builder, GraphOp train) {
+    Location loc = train.getLoc();
     auto groups = ParameterGroups::read(getOperation());
     auto clock = readClock(builder, loc, getOperation());
     if (failed(groups) || failed(clock))
@@ -67,7 +131,10 @@ struct ExpandOptimizerPass : impl::ExpandOptimizerBase<ExpandOptimizerPass> {
         Schedules::read(Arithmetic(builder, loc), getOperation(), clock->step);
     if (failed(schedules))
       return failure();
-    return Shared{*groups, *clock, *schedules};
+    Shared shared{*groups, *clock, *schedules, ""};
+    if (keepsApart() && failed(keepApart(builder, train, shared)))
+      return failure();
+    return shared;
   }
 
   LogicalResult expand(ParameterUpdate update, const Shared &shared) {
@@ -91,9 +158,9 @@ struct ExpandOptimizerPass : impl::ExpandOptimizerBase<ExpandOptimizerPass> {
                        parameter,
                        gradient,
                        learningRate(math, update, settings, shared),
-                       shared.clock.number,
+                       numberOf(math, update, shared),
                        getOperation(),
-                       optimizer->name.str(),
+                       optimizer->name.str() + shared.cut,
                        name};
     if (failed(optimizer->rule(step)) || step.failed)
       return failure();

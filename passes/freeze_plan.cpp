@@ -51,13 +51,12 @@ namespace {
 
 /// Steps that train everything, then one of each other group.
 std::vector<int64_t> inTurn(const FreezeSchedule &s, int64_t length) {
-  double zeros = s.p * (s.groups - 1) / (1 - s.p);
-  // Python's floor division of floats looks at the remainder.
   double dividend = s.p * (s.groups - 1), divisor = 1 - s.p;
+  // Python's floor division of floats looks at the remainder.
   double floored =
       std::floor((dividend - std::fmod(dividend, divisor)) / divisor + 0.5);
-  int64_t whole =
-      s.asMindSpore ? int64_t(floored + 0.5) : int64_t(std::round(zeros));
+  auto whole =
+      int64_t(s.asMindSpore ? floored + 0.5 : std::round(dividend / divisor));
   std::vector<int64_t> steps;
   while (int64_t(steps.size()) < length) {
     steps.insert(steps.end(), whole, 0);

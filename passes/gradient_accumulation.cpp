@@ -1,15 +1,19 @@
 // Sums the gradients of several batches before an update.
 //
-// The step gets a second variant that only adds up; a schedule runs the whole
-// one at the last batch of each update. Runs after loss_scale, so that what is
-// added up has no scale, and before what looks at final gradients.
+// The step, and each that gradient freezing made of it, gets a second variant
+// that only adds up; a schedule runs the whole one at the last batch of each
+// update. Runs after loss_scale, so that what is added up has no scale, and
+// before what looks at final gradients.
 
 #include "passes/arithmetic.h"
 #include "passes/clock.h"
 #include "passes/passes.h"
 #include "passes/state.h"
+#include "passes/train_graphs.h"
 
 #include "mlir/IR/Remarks.h"
+
+#include <cstring>
 
 namespace gradus {
 #define GEN_PASS_DEF_GRADIENTACCUMULATION
@@ -18,7 +22,10 @@ namespace gradus {
 namespace {
 using namespace mlir;
 
-constexpr StringRef kVariant = "train_accumulate";
+/// @train_accumulate_cut1 of @train_cut1.
+std::string accumulating(StringRef train) {
+  return (kAccumulating + train.drop_front(strlen("train"))).str();
+}
 
 std::string sumOf(ParameterUpdate update) {
   return "accumulation/gradient/" + update.getParameterName().str();
@@ -31,16 +38,24 @@ struct GradientAccumulationPass
   void runOnOperation() override {
     GraphOp train = getOperation().getGraph("train");
     int64_t batches = stepsPerUpdate(recipeOf(getOperation()));
-    if (!train || batches < 2 || getOperation().getGraph(kVariant))
+    if (!train || batches < 2 || getOperation().getGraph(kAccumulating))
       return;
-    auto range = train.getBody().front().getOps<ParameterUpdate>();
-    SmallVector<ParameterUpdate> updates(range.begin(), range.end());
-    if (!updates.empty() && failed(accumulate(train, updates, batches)))
-      signalPassFailure();
+    if (train.getBody().front().getOps<ParameterUpdate>().empty())
+      return;
+    for (GraphOp graph : trainGraphs(getOperation()))
+      if (failed(accumulate(graph, batches)))
+        return signalPassFailure();
+    addSchedule(train, batches);
+    remark::passed(
+        train.getLoc(),
+        remark::RemarkOpts::name("Accumulated").category(getArgument()))
+        << "gradients of " << std::to_string(batches)
+        << " batches make one update";
   }
 
-  LogicalResult accumulate(GraphOp train, ArrayRef<ParameterUpdate> updates,
-                           int64_t batches) {
+  LogicalResult accumulate(GraphOp train, int64_t batches) {
+    auto range = train.getBody().front().getOps<ParameterUpdate>();
+    SmallVector<ParameterUpdate> updates(range.begin(), range.end());
     OpBuilder builder(updates.front());
     if (failed(readClock(builder, train.getLoc(), getOperation())))
       return failure();
@@ -49,12 +64,6 @@ struct GradientAccumulationPass
       if (failed(addUp(update, first, batches)))
         return failure();
     addVariant(train);
-    addSchedule(train, batches);
-    remark::passed(
-        train.getLoc(),
-        remark::RemarkOpts::name("Accumulated").category(getArgument()))
-        << "gradients of " << std::to_string(batches)
-        << " batches make one update";
     return success();
   }
 
@@ -80,7 +89,7 @@ struct GradientAccumulationPass
     OpBuilder builder(train);
     builder.setInsertionPointAfter(train);
     auto variant = cast<GraphOp>(builder.clone(*train));
-    variant.setSymName(kVariant);
+    variant.setSymName(accumulating(train.getSymName()));
     Block &block = variant.getBody().front();
     for (auto update :
          llvm::make_early_inc_range(block.getOps<ParameterUpdate>())) {
@@ -94,21 +103,43 @@ struct GradientAccumulationPass
   }
 
   void addSchedule(GraphOp train, int64_t batches) {
+    for (auto cuts : getOperation().getBody().getOps<ScheduleOp>())
+      if (cuts.getGraph() == train.getSymName())
+        return extend(cuts);
     OpBuilder builder(train);
     builder.setInsertionPointToEnd(train->getBlock());
     StringRef counter = countingState(recipeOf(getOperation()));
-    auto name = [&](StringRef symbol) {
-      return FlatSymbolRefAttr::get(&getContext(), symbol);
-    };
-    auto schedule = ScheduleOp::create(builder, train.getLoc(),
-                                       name(train.getSymName()), name(counter));
+    auto schedule = ScheduleOp::create(
+        builder, train.getLoc(), symbol(train.getSymName()), symbol(counter));
     builder.createBlock(&schedule.getBody());
-    VariantOp::create(builder, train.getLoc(), name(kVariant),
-                      builder.getI64IntegerAttr(1),
-                      builder.getI64IntegerAttr(0));
-    VariantOp::create(builder, train.getLoc(), name(train.getSymName()),
-                      builder.getI64IntegerAttr(batches),
-                      builder.getI64IntegerAttr(batches - 1));
+    addCase(builder, train.getLoc(), kAccumulating, 1, 0);
+    addCase(builder, train.getLoc(), train.getSymName(), batches, batches - 1);
+  }
+
+  /// Gradient freezing counts so: first the cuts, and then once more those for
+  /// the last batch of an update.
+  void extend(ScheduleOp schedule) {
+    OpBuilder builder = OpBuilder::atBlockBegin(&schedule.getBody().front());
+    auto range = schedule.getBody().getOps<VariantOp>();
+    SmallVector<VariantOp> cuts(range.begin(), range.end());
+    int64_t count = cuts.size();
+    for (VariantOp cut : cuts) {
+      addCase(builder, cut.getLoc(), accumulating(cut.getGraph()), 2 * count,
+              cut.getAt());
+      cut.setEvery(2 * count);
+      cut.setAt(count + cut.getAt());
+    }
+  }
+
+  FlatSymbolRefAttr symbol(StringRef name) {
+    return FlatSymbolRefAttr::get(&getContext(), name);
+  }
+
+  void addCase(OpBuilder &builder, Location loc, StringRef graph, int64_t every,
+               int64_t at) {
+    VariantOp::create(builder, loc, symbol(graph),
+                      builder.getI64IntegerAttr(every),
+                      builder.getI64IntegerAttr(at));
   }
 };
 

@@ -1,21 +1,25 @@
-// Lets a part of the steps train the last layers alone.
+// Lets a part of the steps train a part of the parameters alone: the last
+// layers, drawn or in turn, or what the recipe names by hand.
 //
 // The first pass on gradients: a step that trains less is a variant of @train
 // without some of its updates, of which dead code elimination takes the
 // backward pass away. All later passes treat each variant as they do @train.
-// Which one runs next is a state that each step writes from a table.
+// Which one runs next is a state that each step writes, from a table or by
+// comparing its number.
 
 #include "ir/build.h"
 #include "ir/philox.h"
 #include "passes/clock.h"
-#include "passes/freeze_plan.h"
+#include "passes/freeze_by_hand.h"
+#include "passes/parameters.h"
 #include "passes/passes.h"
 #include "passes/state.h"
 #include "passes/train_graphs.h"
 
 #include "mlir/IR/Remarks.h"
 #include "llvm/ADT/StringMap.h"
-#include "llvm/ADT/StringSet.h"
+
+#include <map>
 
 namespace gradus {
 #define GEN_PASS_DEF_GRADIENTFREEZE
@@ -46,18 +50,29 @@ struct GradientFreezePass : impl::GradientFreezeBase<GradientFreezePass> {
 
 private:
   LogicalResult freeze(GraphOp train, const RecipeObject &wish) {
+    if (freezesByHand(wish))
+      return freezeByHand(train, wish);
     FreezeSchedule schedule = scheduleOf(wish);
-    std::vector<int64_t> cuts = findCuts(train, schedule);
+    std::vector<FrozenParameter> parameters = updatedParameters(train);
+    std::vector<int64_t> cuts =
+        schedule.asMindSpore
+            ? freezeCutsOfMindSpore(parameters, schedule.groups)
+            : freezeCuts(parameters, schedule.groups);
     if (int64_t(cuts.size()) < schedule.groups)
       wish.warning("groups")
           << "is " << schedule.groups << ", but the model has only "
           << cuts.size() << " layers to begin from";
     schedule.groups = cuts.size();
     FailureOr<std::vector<int64_t>> sequence = sequenceOf(wish, schedule);
-    if (failed(sequence) || failed(chooseNext(train, *sequence)))
+    if (failed(sequence))
+      return failure();
+    auto next = [&](OpBuilder &builder, Value update) {
+      return lookUp(builder, train.getLoc(), update, *sequence);
+    };
+    if (failed(chooseNext(train, cuts.size(), sequence->front(), next)))
       return failure();
     for (size_t group = 1; group < cuts.size(); ++group)
-      addVariant(train, group, cuts[group]);
+      addVariant(train, group, parameters, cuts[group]);
     addSchedule(train, cuts.size());
     return success();
   }
@@ -106,45 +121,78 @@ private:
     return uses;
   }
 
-  /// Puts the updates in the order of the forward pass, and cuts that.
-  std::vector<int64_t> findCuts(GraphOp train, const FreezeSchedule &schedule) {
-    std::vector<std::pair<int64_t, ParameterUpdate>> placed;
-    llvm::StringMap<int64_t> uses = firstUses(train);
-    for (ParameterUpdate update : updates)
-      placed.emplace_back(uses.lookup(update.getParameterName()), update);
-    llvm::stable_sort(placed, llvm::less_first());
+  /// By where they are computed with first; those of one place in order.
+  using Placed = std::multimap<int64_t, FrozenParameter>;
+
+  static std::vector<FrozenParameter> inOrder(const Placed &placed) {
     std::vector<FrozenParameter> parameters;
-    updates.clear();
-    for (auto &[place, update] : placed) {
-      updates.push_back(update);
-      bool isWeight = tensorType(update.getGradientUse().get()).getRank() >= 2;
-      parameters.push_back({update.getParameterName().str(), isWeight});
-    }
-    return schedule.asMindSpore
-               ? freezeCutsOfMindSpore(parameters, schedule.groups)
-               : freezeCuts(parameters, schedule.groups);
+    for (const auto &[place, parameter] : placed)
+      parameters.push_back(parameter);
+    return parameters;
   }
 
-  /// The same step without the updates before the cut.
-  void addVariant(GraphOp train, int64_t group, int64_t cut) {
+  /// The parameters that are updated, in the order of the forward pass.
+  std::vector<FrozenParameter> updatedParameters(GraphOp train) {
+    Placed placed;
+    llvm::StringMap<int64_t> uses = firstUses(train);
+    for (ParameterUpdate update : updates) {
+      std::string name = update.getParameterName().str();
+      bool isWeight = tensorType(update.getGradientUse().get()).getRank() >= 2;
+      placed.insert({uses.lookup(name), {name, isWeight}});
+    }
+    return inOrder(placed);
+  }
+
+  static GraphOp clone(GraphOp train, int64_t group) {
     OpBuilder builder(train);
     builder.setInsertionPointAfter(train);
     auto variant = cast<GraphOp>(builder.clone(*train));
     variant.setSymName(nameOf(group));
-    llvm::StringSet<> frozen;
-    for (int64_t i = 0; i < cut; ++i)
-      frozen.insert(updates[i].getParameterName());
+    return variant;
+  }
+
+  /// Says of each update how many steps it rested before the phase, which are
+  /// none of those that its optimizer counts.
+  static void countRests(GraphOp graph, ArrayRef<FreezePhase> phases,
+                         size_t at) {
+    Builder builder(graph.getContext());
+    for (auto update : graph.getBody().front().getOps<ParameterUpdate>()) {
+      int64_t rested = 0;
+      for (size_t phase = 0; phase < at; ++phase)
+        if (phases[phase].frozen.contains(update.getParameterName().str()))
+          rested += phases[phase + 1].firstStep - phases[phase].firstStep;
+      if (rested > 0)
+        update->setAttr(kRested, builder.getI64IntegerAttr(rested));
+    }
+  }
+
+  /// Takes the updates of some parameters out of a graph.
+  static void freezeIn(GraphOp graph, const std::set<std::string> &frozen) {
     for (auto update : llvm::make_early_inc_range(
-             variant.getBody().front().getOps<ParameterUpdate>()))
-      if (frozen.contains(update.getParameterName()))
+             graph.getBody().front().getOps<ParameterUpdate>()))
+      if (frozen.contains(update.getParameterName().str()))
         update->erase();
-    std::string words = variant.getSymName().str() + " trains " +
-                        std::to_string(updates.size() - cut) + " of " +
-                        std::to_string(updates.size()) + " parameters, from " +
-                        updates[cut].getParameterName().str() + " on";
-    remark::passed(variant.getLoc(),
+  }
+
+  void report(GraphOp graph, size_t trained, size_t all, const Twine &which) {
+    std::string words = (graph.getSymName() + " trains " + Twine(trained) +
+                         " of " + Twine(all) + " parameters" + which)
+                            .str();
+    remark::passed(graph.getLoc(),
                    remark::RemarkOpts::name("Frozen").category(getArgument()))
         << words;
+  }
+
+  /// The same step without the updates before the cut.
+  void addVariant(GraphOp train, int64_t group,
+                  ArrayRef<FrozenParameter> parameters, int64_t cut) {
+    GraphOp variant = clone(train, group);
+    std::set<std::string> frozen;
+    for (const FrozenParameter &parameter : parameters.take_front(cut))
+      frozen.insert(parameter.name);
+    freezeIn(variant, frozen);
+    report(variant, parameters.size() - cut, parameters.size(),
+           ", from " + parameters[cut].name + " on");
   }
 
   static std::string nameOf(int64_t group) {
@@ -175,29 +223,61 @@ private:
     return freezeSequence(schedule, [&] { return random.uniform(drawn++); });
   }
 
-  /// Each step writes which one is next; a step that is skipped runs again.
-  LogicalResult chooseNext(GraphOp train, ArrayRef<int64_t> sequence) {
+  using Choice = function_ref<Value(OpBuilder &, Value)>;
+
+  /// Each step writes which one of `count` is next, that of the update after it
+  /// as `choose` tells by its number; a step that is skipped runs again. Of the
+  /// batches of an update the last one has `count` added.
+  LogicalResult chooseNext(GraphOp train, int64_t count, int64_t first,
+                           Choice choose) {
     OpBuilder builder(train.getBody().front().getTerminator());
     Location loc = train.getLoc();
     RecipeObject recipe = recipeOf(getOperation());
     auto scalar = RankedTensorType::get({}, builder.getI64Type());
     if (failed(readClock(builder, loc, getOperation())) ||
-        failed(ensureState(getOperation(), kState, scalar, Role::counter,
-                           sequence.front())))
+        failed(
+            ensureState(getOperation(), kState, scalar, Role::counter, first)))
       return failure();
-    Value count = readState(builder, loc, countingState(recipe), scalar);
-    Value one = splatLike(builder, count, 1),
-          length = splatLike(builder, count, sequence.size());
-    Value next = arith::AddIOp::create(builder, loc, count, one);
-    next = arith::RemSIOp::create(builder, loc, next, length);
+    Value done = readState(builder, loc, countingState(recipe), scalar);
+    Value next =
+        arith::AddIOp::create(builder, loc, done, splatLike(builder, done, 1));
+    int64_t batches = stepsPerUpdate(recipe);
+    Value update = next, batch;
+    if (batches > 1) {
+      Value size = splatLike(builder, next, batches);
+      update = arith::DivSIOp::create(builder, loc, next, size);
+      batch = arith::RemSIOp::create(builder, loc, next, size);
+    }
+    Value chosen = choose(builder, update);
+    if (batch)
+      chosen = arith::AddIOp::create(builder, loc, chosen,
+                                     ifLast(builder, batch, batches, count));
+    writeState(builder, loc, kState, chosen);
+    return success();
+  }
+
+  /// `count` at the last of so many batches, else 0.
+  static Value ifLast(OpBuilder &builder, Value batch, int64_t batches,
+                      int64_t count) {
+    Value isLast =
+        arith::CmpIOp::create(builder, batch.getLoc(), arith::CmpIPredicate::eq,
+                              batch, splatLike(builder, batch, batches - 1));
+    return arith::SelectOp::create(builder, batch.getLoc(), isLast,
+                                   splatLike(builder, batch, count),
+                                   splatLike(builder, batch, 0));
+  }
+
+  /// The entry of a table that begins again behind its end.
+  static Value lookUp(OpBuilder &builder, Location loc, Value step,
+                      ArrayRef<int64_t> sequence) {
+    Value length = splatLike(builder, step, sequence.size());
+    Value place = arith::RemSIOp::create(builder, loc, step, length);
     auto type =
         RankedTensorType::get({int64_t(sequence.size())}, builder.getI64Type());
     Value table = arith::ConstantOp::create(
         builder, loc, DenseElementsAttr::get(type, sequence));
-    Value chosen =
-        GatherOp::create(builder, loc, scalar, table, next, /*axis=*/0);
-    writeState(builder, loc, kState, chosen);
-    return success();
+    return GatherOp::create(builder, loc, tensorType(step), table, place,
+                            /*axis=*/0);
   }
 
   void addSchedule(GraphOp train, int64_t groups) {
@@ -213,6 +293,65 @@ private:
       VariantOp::create(builder, train.getLoc(), symbol(nameOf(group)),
                         builder.getI64IntegerAttr(groups),
                         builder.getI64IntegerAttr(group));
+  }
+
+  //===-- by hand ---------------------------------------------------------===//
+
+  /// The parameters that could be updated, also where they rest already.
+  FailureOr<std::vector<FrozenParameter>> trainedInOrder(GraphOp train) {
+    auto trained = trainedParameters(getOperation());
+    if (failed(trained))
+      return failure();
+    Placed placed;
+    llvm::StringMap<int64_t> uses = firstUses(train);
+    for (StateOp state : *trained)
+      if (auto use = uses.find(state.getSymName()); use != uses.end()) {
+        bool isWeight = cast<RankedTensorType>(state.getType()).getRank() >= 2;
+        placed.insert({use->second, {state.getSymName().str(), isWeight}});
+      }
+    return inOrder(placed);
+  }
+
+  LogicalResult freezeByHand(GraphOp train, const RecipeObject &wish) {
+    auto parameters = trainedInOrder(train);
+    if (failed(parameters))
+      return failure();
+    auto phases = freezePhases(wish, *parameters);
+    if (failed(phases))
+      return failure();
+    auto next = [&](OpBuilder &builder, Value step) {
+      return phaseOf(builder, train.getLoc(), step, *phases);
+    };
+    if (phases->size() > 1 &&
+        failed(chooseNext(train, phases->size(), 0, next)))
+      return failure();
+    for (size_t phase = 1; phase < phases->size(); ++phase) {
+      GraphOp variant = clone(train, phase);
+      freezeIn(variant, (*phases)[phase].frozen);
+      countRests(variant, *phases, phase);
+    }
+    freezeIn(train, phases->front().frozen);
+    for (auto [group, phase] : llvm::enumerate(*phases))
+      report(getOperation().getGraph(nameOf(group)),
+             parameters->size() - phase.frozen.size(), parameters->size(),
+             ", from step " + Twine(phase.firstStep) + " on");
+    if (phases->size() > 1)
+      addSchedule(train, phases->size());
+    return success();
+  }
+
+  /// The last phase that has begun.
+  static Value phaseOf(OpBuilder &builder, Location loc, Value step,
+                       ArrayRef<FreezePhase> phases) {
+    Value chosen = splatLike(builder, step, 0);
+    for (size_t phase = 1; phase < phases.size(); ++phase) {
+      Value hasBegun = arith::CmpIOp::create(
+          builder, loc, arith::CmpIPredicate::sge, step,
+          splatLike(builder, step, phases[phase].firstStep));
+      chosen = arith::SelectOp::create(builder, loc, hasBegun,
+                                       splatLike(builder, step, phase), chosen);
+    }
+    return chosen;
   }
 
   SmallVector<ParameterUpdate> updates;

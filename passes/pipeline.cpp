@@ -21,13 +21,6 @@ const Exclusion excluded[] = {
     {"less_bn", "freeze_batch_norm",
      "a model whose normalizations are taken out is trained from the start, "
      "and fixed statistics are for one that is trained already"},
-    {"gradient_freeze", "accumulation",
-     "which steps are frozen is drawn for each step, not yet for each update "
-     "of "
-     "several batches"},
-    {"gradient_freeze", "ema",
-     "an average follows every update of its parameter, and frozen steps have "
-     "none"},
 };
 
 /// Each pass runs on programs; the reason for a pass stands above its line.

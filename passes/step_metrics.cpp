@@ -48,8 +48,9 @@ struct StepMetricsPass : impl::StepMetricsBase<StepMetricsPass> {
   void runOnOperation() override {
     ErrorWatch watch(&getContext());
     SmallVector<GraphOp> graphs = trainGraphs(getOperation());
-    if (GraphOp accumulating = getOperation().getGraph("train_accumulate"))
-      graphs.push_back(accumulating);
+    for (auto graph : getOperation().getBody().getOps<GraphOp>())
+      if (graph.getSymName().starts_with(kAccumulating))
+        graphs.push_back(graph);
     for (GraphOp graph : graphs)
       if (!gradientsOf(graph).empty() && failed(addTo(graph)))
         return signalPassFailure();

@@ -7,6 +7,10 @@
 namespace gradus {
 
 constexpr llvm::StringLiteral kCutPrefix = "train_cut";
+/// What only adds gradients up: @train_accumulate and @train_accumulate_cut1.
+constexpr llvm::StringLiteral kAccumulating = "train_accumulate";
+/// On an update: the steps before in which its parameter rested.
+constexpr llvm::StringLiteral kRested = "gradus.rested";
 
 /// @train and @train_cut1, ...; none if the program is not trained. A pass on
 /// gradients does to each what it does to @train.

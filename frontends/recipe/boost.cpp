@@ -238,6 +238,9 @@ std::vector<std::string> boostRemarks(const Json &document,
   if (!has(document, "less_bn") && !splitsOf(document).is_null())
     remarks.push_back("boost.common.gradient_split_groups changes nothing, "
                       "because boost's less_bn is off");
+  if (has(document, "adasum"))
+    remarks.push_back("boost's adasum changes nothing: there is one process, "
+                      "which has nothing to merge");
   if (document.at("common").at("device_number") != 8)
     remarks.push_back("boost.common.device_number changes nothing: there is "
                       "one process");

@@ -47,6 +47,7 @@ Field gradientCentralization() {
 
 Field gradientFreeze() {
   const Field group = Field{"", integer, "0", "a group"}.from(0);
+  const Field step = Field{"", integer, "0", "a step"}.from(0);
   return Field{"gradient_freeze", object, "null",
                "lets a part of the steps train the last layers alone"}
       .of({Field{"groups", integer, "10",
@@ -65,6 +66,18 @@ Field gradientFreeze() {
            Field{"strategy", list, "null",
                  "the group of each step, instead of type, p and total_steps"}
                .of({group}),
+           Field{"from", named, "null",
+                 "by names or patterns of parameters: the step from which on "
+                 "they rest; this, `until` and `last_layers` say by hand what "
+                 "rests, instead of groups that are drawn"}
+               .of({step}),
+           Field{"until", named, "null",
+                 "by names or patterns of parameters: the step before which "
+                 "they rest"}
+               .of({step}),
+           Field{"last_layers", integer, "null",
+                 "so many layers are trained, the others never"}
+               .from(1),
            compat("null", "instead of the recipe's")})
       .switched();
 }

@@ -20,6 +20,7 @@ public:
   std::vector<Mistake> find() {
     checkMetrics();
     checkClip();
+    checkFreezing();
     checkOptimizer(recipe_["optimizer"], "optimizer");
     checkSchedules();
     checkLastBatch();
@@ -34,6 +35,7 @@ private:
 
   void checkMetrics();
   void checkClip();
+  void checkFreezing();
   void checkOptimizer(const Json &optimizer, const std::string &path);
   void checkSchedules();
   void checkPieces(const Json &pieces, const std::string &path);
@@ -79,6 +81,17 @@ void Together::checkClip() {
   if (clip.is_object() && clip["value"] == 0.0)
     mistake("clip.value", "is 0, which leaves nothing of the gradients; "
                           "expected more");
+}
+
+/// A list of groups, or parameters by their names.
+void Together::checkFreezing() {
+  const Json &freeze = recipe_["gradient_freeze"];
+  if (!freeze.is_object() || freeze["strategy"].is_null())
+    return;
+  for (const char *key : {"from", "until", "last_layers"})
+    if (!freeze[key].is_null())
+      mistake("gradient_freeze.strategy", "excludes ", key,
+              ", which says by itself what rests in which step");
 }
 
 void Together::checkOptimizer(const Json &optimizer, const std::string &path) {

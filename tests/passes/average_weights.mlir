@@ -43,3 +43,23 @@ gradus.program @trained_by_hand attributes {recipe = {ema = {decay = 0.75}}} {
     gradus.return
   }
 }
+
+// What rests in a step is averaged over as it is.
+// CHECK-LABEL: gradus.program @frozen
+// CHECK:         gradus.graph @train_cut1(
+// CHECK:           %[[V:.*]] = gradus.read @v
+// CHECK:           gradus.write @"ema/average/v"
+// CHECK-NOT:       gradus.write @v
+gradus.program @frozen attributes {recipe = {ema = {decay = 0.75}}} {
+  gradus.state @v : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @train(%new: tensor<4xf32>) {
+    gradus.write @v, %new : tensor<4xf32>
+    gradus.write @w, %new : tensor<4xf32>
+    gradus.return
+  }
+  gradus.graph @train_cut1(%new: tensor<4xf32>) {
+    gradus.write @w, %new : tensor<4xf32>
+    gradus.return
+  }
+}

@@ -53,3 +53,77 @@ gradus.program @two attributes {recipe = {gradient_freeze = {groups = 2 : i64, s
     gradus.return
   }
 }
+
+// By hand: one phase after the other, by comparing the number of the next step.
+// What began late has its rests taken off the updates that it counts.
+// CHECK-LABEL: gradus.program @phases
+// CHECK:         gradus.state @"gradient_freeze/cut"
+// CHECK:         gradus.graph @train(
+// CHECK-NOT:     gradus.update @v
+// CHECK:         gradus.update @w, %{{.*}} : tensor<4x4xf32>
+// CHECK:         %[[BEGUN:.*]] = arith.cmpi sge
+// CHECK:         %[[ONE:.*]] = arith.select %[[BEGUN]]
+// CHECK:         %[[LATER:.*]] = arith.cmpi sge
+// CHECK:         %[[CUT:.*]] = arith.select %[[LATER]], %{{.*}}, %[[ONE]]
+// CHECK:         gradus.write @"gradient_freeze/cut", %[[CUT]]
+// CHECK:         gradus.graph @train_cut2(
+// CHECK:         gradus.update @v, %{{.*}} {gradus.rested = 10 : i64} : tensor<4x4xf32>
+// CHECK-NOT:     gradus.update
+// CHECK:         gradus.graph @train_cut1(
+// CHECK:         gradus.update @w, %{{.*}} : tensor<4x4xf32>
+// CHECK:         gradus.update @v, %{{.*}} {gradus.rested = 10 : i64} : tensor<4x4xf32>
+// CHECK:         gradus.schedule @train by @"gradient_freeze/cut" {
+// CHECK-NEXT:      gradus.variant @train every 3
+// CHECK-NEXT:      gradus.variant @train_cut1 every 3 at 1
+// CHECK-NEXT:      gradus.variant @train_cut2 every 3 at 2
+gradus.program @phases attributes {recipe = {optimizer = {type = "sgd"}, gradient_freeze = {until = {v = 10 : i64}, from = {"w*" = 20 : i64}}}} {
+  gradus.state @w : tensor<4x4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.state @v : tensor<4x4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @train(%g: tensor<4x4xf32>) -> (y: tensor<4x4xf32>) {
+    %v = gradus.read @v : tensor<4x4xf32>
+    %w = gradus.read @w : tensor<4x4xf32>
+    %y = arith.addf %v, %w : tensor<4x4xf32>
+    gradus.update @w, %g : tensor<4x4xf32>
+    gradus.update @v, %g : tensor<4x4xf32>
+    gradus.return %y : tensor<4x4xf32>
+  }
+}
+
+// The last layer for good: one step, and no schedule. w is computed with last.
+// CHECK-LABEL: gradus.program @last
+// CHECK-NOT:     gradus.state @"gradient_freeze/cut"
+// CHECK:         gradus.update @w
+// CHECK-NOT:     gradus.update @v
+// CHECK-NOT:     gradus.schedule
+// CHECK:         gradus.return
+gradus.program @last attributes {recipe = {optimizer = {type = "sgd"}, gradient_freeze = {last_layers = 1 : i64}}} {
+  gradus.state @w : tensor<4x4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.state @v : tensor<4x4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @train(%x: tensor<4x4xf32>) -> (y: tensor<4x4xf32>) {
+    %w = gradus.read @w : tensor<4x4xf32>
+    %v = gradus.read @v : tensor<4x4xf32>
+    %0 = arith.addf %x, %v : tensor<4x4xf32>
+    %y = arith.addf %0, %w : tensor<4x4xf32>
+    gradus.update @w, %x : tensor<4x4xf32>
+    gradus.update @v, %x : tensor<4x4xf32>
+    gradus.return %y : tensor<4x4xf32>
+  }
+}
+
+// With accumulation the cut is that of an update: the number of the next batch
+// is divided, and the last batch of an update has the number of cuts added.
+// CHECK-LABEL: gradus.program @accumulated
+// CHECK:         gradus.graph @train(
+// CHECK:         %[[UPDATE:.*]] = arith.divsi
+// CHECK:         %[[BATCH:.*]] = arith.remsi
+// CHECK:         %[[GROUP:.*]] = gradus.gather
+// CHECK:         %[[LAST:.*]] = arith.cmpi eq, %[[BATCH]]
+// CHECK:         %[[MORE:.*]] = arith.select %[[LAST]]
+// CHECK:         arith.addi %[[GROUP]], %[[MORE]]
+gradus.program @accumulated attributes {recipe = {optimizer = {type = "sgd"}, accumulation = 3 : i64, gradient_freeze = {groups = 1 : i64, strategy = [0 : i64]}}} {
+  gradus.state @w : tensor<4x4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @train(%g: tensor<4x4xf32>) -> () {
+    gradus.update @w, %g : tensor<4x4xf32>
+    gradus.return
+  }
+}

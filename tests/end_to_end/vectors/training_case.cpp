@@ -86,6 +86,8 @@ public:
     }
   }
 
+  NamedTensors states() const { return compiled_.states(); }
+
   double state(const std::string &name) {
     HostTensor value = compiled_.states().at(name);
     return value.isFloat ? value.floats[0] : value.integers[0];
@@ -190,20 +192,79 @@ void checkGuardedTraining(const VectorFile &file) {
   }
 }
 
-/// The run whose parameters have one momentum each, as ours have.
-void checkFreezeRun(const VectorFile &file) {
-  const Json &h = file.hyperparameters();
+/// A run of a given strategy.
+static Run freezeRun(const VectorFile &file, const Json &freeze) {
   Json recipe = optimizerRecipe(file, "mindspore.nn.Momentum", kOfTheRun);
   recipe["loss"] = "mse";
-  recipe["gradient_freeze"] = {{"groups", h["param_groups"]},
-                               {"strategy", h["strategy"]}};
-  Run run(file, file.inputs()["x"]["shape"][0], recipe);
-  const Json &shared = file.expected()["shared_momentum"];
-  const Json &losses = shared["loss"];
+  recipe["gradient_freeze"] = freeze;
+  return Run(file, file.inputs()["x"]["shape"][0], recipe);
+}
+
+/// MindSpore's groups, of which the second one begins at the last layer, with a
+/// momentum for each group that a parameter is in.
+static Run runOfMindSpore(const VectorFile &file) {
+  const Json &h = file.hyperparameters();
+  return freezeRun(file, {{"groups", h["param_groups"]},
+                          {"strategy", h["strategy"]},
+                          {"compat", "mindspore"}});
+}
+
+/// The same with one momentum: ours are by layers, the last one is group 2.
+static Run runOfOurs(const VectorFile &file) {
+  Json strategy = Json::array();
+  for (int64_t group : file.hyperparameters()["strategy"])
+    strategy.push_back(2 * group);
+  return freezeRun(
+      file, {{"groups", 3}, {"strategy", strategy}, {"compat", "pytorch"}});
+}
+
+void checkFreezeRun(const VectorFile &file) {
+  Run shared = runOfOurs(file), apart = runOfMindSpore(file);
+  const Json &ours = file.expected()["shared_momentum"],
+             &theirs = file.expected();
   for (size_t step = 0;
-       step < losses["data"].size() && !testing::Test::HasFailure(); ++step)
-    file.expectLoss(step, run.step(step), losses);
-  run.checkParameters(shared["parameters_after_last_step"]);
+       step < ours["loss"]["data"].size() && !testing::Test::HasFailure();
+       ++step) {
+    file.expectLoss(step, shared.step(step), ours["loss"]);
+    file.expectLoss(step, apart.step(step), theirs["loss"]);
+    apart.checkParameters(theirs["parameters_after_step"], step);
+  }
+  shared.checkParameters(ours["parameters_after_last_step"]);
+}
+
+/// Of the parameters that a recording left as they were in a step, the first
+/// one that changed; empty if none did.
+static std::string changed(const VectorFile &file, const NamedTensors &before,
+                           const NamedTensors &after, int64_t step) {
+  for (const auto &[name, all] :
+       file.expected().at("parameters_after_step").items()) {
+    std::vector<double> was =
+        step == 0 ? numbersOf(file.inputs().at("parameters").at(name))
+                  : numbersOf(all, step - 1);
+    if (numbersOf(all, step) == was &&
+        before.at(name).floats != after.at(name).floats)
+      return name;
+  }
+  return "";
+}
+
+void checkRestingRun(const VectorFile &file) {
+  Run run(file, file.hyperparameters()["micro_batch"], file.recipe());
+  const Json &expected = file.expected();
+  for (size_t step = 0;
+       step < expected["loss"]["data"].size() && !testing::Test::HasFailure();
+       ++step) {
+    NamedTensors before = run.states();
+    file.expectLoss(step, run.step(step), expected["loss"]);
+    run.checkParameters(expected["parameters_after_step"], step);
+    EXPECT_EQ(changed(file, before, run.states(), step), "") << "step " << step;
+  }
+  NamedTensors states = run.states();
+  if (expected.contains("averages_after_last_step"))
+    for (const auto &[name, average] :
+         expected["averages_after_last_step"].items())
+      file.expectNear("average of " + name,
+                      states.at("ema/average/" + name).floats, average);
 }
 
 } // namespace gradus::vectors

@@ -105,6 +105,8 @@ void checkLessBn(const VectorFile &file);
 void checkFreezeGroups(const VectorFile &file);
 void checkFreezeSequence(const VectorFile &file);
 void checkFreezeRun(const VectorFile &file);
+/// A run whose recipe stands in the file and of which a part rests.
+void checkRestingRun(const VectorFile &file);
 /// Our own recorded runs, whose recipe stands in the file.
 void checkTrajectory(const VectorFile &file);
 

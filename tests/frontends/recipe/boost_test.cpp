@@ -149,7 +149,9 @@ TEST(Boost, IsToldWhatWinsOverIt) {
   };
   using Lines = std::vector<std::string>;
   EXPECT_EQ(remarks(R"({"boost": "O1"})"), Lines());
-  EXPECT_EQ(remarks(accepted(R"({"boost": "O2"})")), Lines());
+  EXPECT_EQ(remarks(accepted(R"({"boost": "O2"})")),
+            Lines{"boost's adasum changes nothing: there is one process, which "
+                  "has nothing to merge"});
   EXPECT_EQ(
       remarks(
           R"({"boost": "O1", "fc_to_fn": false, "gradient_freeze": {"groups": 4}})"),

@@ -53,6 +53,20 @@ TEST(Mistakes, FindPiecesThatLackSomething) {
   EXPECT_EQ(refusal({R"(schedule.learning_rate=[{"type": "state"}])"}), "");
 }
 
+TEST(Mistakes, FindTwoWaysOfFreezing) {
+  EXPECT_THAT(refusal({"gradient_freeze.strategy=[0]",
+                       "gradient_freeze.last_layers=2"}),
+              HasSubstr("gradient_freeze.strategy: excludes last_layers, which "
+                        "says by itself what rests in which step"));
+  EXPECT_EQ(refusal({R"(gradient_freeze.from={"conv1*": 10})",
+                     R"(gradient_freeze.until={"conv2*": 10})"}),
+            "");
+  EXPECT_THAT(refusal({R"(gradient_freeze.from={"conv1*": -1})"}),
+              HasSubstr("gradient_freeze.from.conv1*: expected at least 0"));
+  EXPECT_THAT(refusal({"gradient_freeze.last_layers=0"}),
+              HasSubstr("gradient_freeze.last_layers: expected at least 1"));
+}
+
 TEST(Mistakes, FindNumbersThatTrainNothing) {
   EXPECT_THAT(refusal({"clip.type=global_norm", "clip.value=0"}),
               HasSubstr("clip.value: is 0, which leaves nothing"));
