@@ -29,13 +29,20 @@ std::vector<std::string> gradus::compileStages() {
 }
 
 LogicalResult gradus::runStages(ModuleOp module, StringRef lastStage,
-                                bool narrowLibrary) {
+                                bool narrowLibrary, PassWatcher *watcher) {
   PassManager manager(module.getContext());
   manager.enableVerifier(false);
+  StageAdded added;
+  if (watcher)
+    added = [watcher](StringRef stage, OpPassManager &program) {
+      watcher->stageAdded(stage, program);
+    };
   bool stopsEarly = llvm::is_contained(trainingStages(), lastStage);
-  buildTrainingPipeline(manager, {stopsEarly ? lastStage.str() : ""});
+  buildTrainingPipeline(manager, {stopsEarly ? lastStage.str() : ""}, added);
   if (!stopsEarly)
-    buildCodegenPipeline(manager, lastStage, narrowLibrary);
+    buildCodegenPipeline(manager, lastStage, narrowLibrary, added);
+  if (watcher)
+    watcher->watch(manager);
   return manager.run(module);
 }
 
@@ -195,7 +202,8 @@ gradus::compileProgram(ModuleOp module, const CompileOptions &options,
       computesNarrow(*programs.begin(), options.targets);
   if (!narrow)
     return narrow.takeError();
-  if (failed(verifySizes(module)) || failed(runStages(module, "", *narrow)) ||
+  if (failed(verifySizes(module)) ||
+      failed(runStages(module, "", *narrow, options.watcher)) ||
       failed(verifySizes(module)))
     return llvm::createStringError(
         "the program does not compile; see the errors above");

@@ -3,12 +3,24 @@
 
 #include "ir/gradus.h"
 
+#include "mlir/Pass/PassManager.h"
 #include "llvm/Support/Error.h"
 
 #include <string>
 #include <vector>
 
 namespace gradus {
+
+/// Follows the passes of all stages, as frontends/compiler/pass_trace.h does.
+class PassWatcher {
+public:
+  virtual ~PassWatcher() = default;
+  /// The passes of a stage stand at the end of those on programs.
+  virtual void stageAdded(llvm::StringRef stage,
+                          mlir::OpPassManager &program) = 0;
+  /// All passes are there; they run next.
+  virtual void watch(mlir::PassManager &manager) = 0;
+};
 
 struct CompileOptions {
   /// "cpu" (this machine) or "cpu:x86-64-v3" ...; one plan each.
@@ -17,6 +29,7 @@ struct CompileOptions {
   uint32_t threads = 2;
   /// The recipe as JSON, stored for those who inspect the artifact.
   std::string recipe;
+  PassWatcher *watcher = nullptr;
 };
 
 /// What the compiler promises, known before anything runs. Bytes.
@@ -44,7 +57,8 @@ std::vector<std::string> compileStages();
 /// are diagnostics of the context.
 mlir::LogicalResult runStages(mlir::ModuleOp module,
                               llvm::StringRef lastStage = "",
-                              bool narrowLibrary = true);
+                              bool narrowLibrary = true,
+                              PassWatcher *watcher = nullptr);
 
 /// Runs all stages, plans memory, emits code and returns the artifact's bytes.
 /// Errors found by passes are diagnostics; the returned error then only says

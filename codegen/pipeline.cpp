@@ -66,10 +66,12 @@ llvm::ArrayRef<llvm::StringRef> gradus::codegenStages() {
 }
 
 void gradus::buildCodegenPipeline(OpPassManager &manager, StringRef lastStage,
-                                  bool narrowLibrary) {
+                                  bool narrowLibrary, const StageAdded &added) {
   OpPassManager &program = manager.nest<ProgramOp>();
   for (const Stage &stage : stages) {
     stage.addPasses(program, narrowLibrary);
+    if (added)
+      added(stage.name, program);
     if (stage.name == lastStage)
       return;
   }

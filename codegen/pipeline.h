@@ -1,6 +1,8 @@
 // The stages of codegen that change the graph.
 #pragma once
 
+#include "passes/stages.h"
+
 #include "mlir/Pass/PassManager.h"
 
 namespace gradus {
@@ -10,10 +12,12 @@ llvm::ArrayRef<llvm::StringRef> codegenStages();
 
 /// Adds the stages up to and including `lastStage` (all if empty) to a manager
 /// that runs on modules.
-/// `narrowLibrary`: the library may compute in bf16 on all targets.
+/// `narrowLibrary`: the library may compute in bf16 on all targets. `added` may
+/// be empty.
 void buildCodegenPipeline(mlir::OpPassManager &manager,
                           llvm::StringRef lastStage = "",
-                          bool narrowLibrary = true);
+                          bool narrowLibrary = true,
+                          const StageAdded &added = {});
 
 /// Registers the pipeline `codegen` for gradus-opt.
 void registerCodegenPipeline();

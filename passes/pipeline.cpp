@@ -1,6 +1,7 @@
 // The order in which a training step is built. Read this file first.
 
 #include "passes/passes.h"
+#include "passes/stages.h"
 
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
@@ -128,9 +129,17 @@ llvm::ArrayRef<Exclusion> gradus::exclusions() { return excluded; }
 
 void gradus::buildTrainingPipeline(OpPassManager &manager,
                                    const TrainingOptions &options) {
+  buildTrainingPipeline(manager, options, {});
+}
+
+void gradus::buildTrainingPipeline(OpPassManager &manager,
+                                   const TrainingOptions &options,
+                                   const StageAdded &added) {
   OpPassManager &program = manager.nest<ProgramOp>();
   for (const Stage &stage : stages) {
     stage.addPasses(program);
+    if (added)
+      added(stage.name, program);
     if (stage.name == options.stopAfter)
       return;
   }

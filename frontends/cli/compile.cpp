@@ -1,10 +1,13 @@
 // gradus compile: a model and a recipe become one artifact.
 
+#include "frontends/cli/artifact_facts.h"
 #include "frontends/cli/commands.h"
 #include "frontends/cli/compiler_library.h"
 #include "frontends/cli/failure.h"
 #include "frontends/cli/method_flags.h"
 #include "frontends/cli/output_files.h"
+#include "frontends/cli/report_facts.h"
+#include "frontends/cli/report_page.h"
 #include "frontends/cli/text.h"
 #include "frontends/cli/weight_options.h"
 #include "runtime/artifact.h"
@@ -33,6 +36,7 @@ struct CompileOptions {
   compiler::Request request;
   MethodFlags methods;
   std::string output;
+  std::string page; // of --report FILE.html
   bool json = false;
 };
 
@@ -45,11 +49,13 @@ constexpr const char *kFooter = R"(Examples:
   gradus compile resnet.onnx --recipe recipe.json -o resnet.gradus --less-bn \
       --gradient-centralization=placement=after_weight_decay
   gradus compile lenet.onnx --recipe recipe.json --stop-after update
+  gradus compile lenet.onnx --recipe recipe.json -o lenet.gradus --report lenet.html
 
 --stop-after prints the IR after a stage: model, gradients, local, distribution,
 methods, update, optimize, and those of codegen.)";
 
-void writeWhole(const std::string &path, const std::vector<char> &bytes) {
+template <typename Bytes>
+void writeWhole(const std::string &path, const Bytes &bytes) {
   AtomicFile file = take(AtomicFile::create(path));
   check(file.write(bytes.data(), bytes.size()));
   check(file.commit());
@@ -68,12 +74,18 @@ compiler::Result compileWith(const compiler::Request &request,
   return take(std::move(result));
 }
 
-/// What the artifact says of itself, checked as it is when loaded.
-ordered_json figures(const CompileOptions &options,
-                     const std::vector<char> &bytes, double milliseconds) {
-  auto artifact = take(Artifact::fromBytes(
+/// Checked as it is when loaded.
+std::shared_ptr<const Artifact> asLoaded(const CompileOptions &options,
+                                         const std::vector<char> &bytes) {
+  return take(Artifact::fromBytes(
       {reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()},
       options.output));
+}
+
+/// What the artifact says of itself.
+ordered_json figures(const CompileOptions &options,
+                     const std::vector<char> &bytes, double milliseconds) {
+  auto artifact = asLoaded(options, bytes);
   const artifact::Header &header = artifact->header();
   const artifact::Plan &plan = *header.plans()->Get(0);
   uint64_t bound = 0;
@@ -121,6 +133,29 @@ void printSummary(const ordered_json &figures) {
   std::fputs(table.text().c_str(), stdout);
 }
 
+void writePage(const CompileOptions &options, const compiler::Result &result,
+               double milliseconds) {
+  auto artifact = asLoaded(options, result.artifact);
+  writeWhole(options.page,
+             reportPage(reportFacts(artifactJson(*artifact), result.trace,
+                                    options.request.model, milliseconds)));
+}
+
+/// --report alone is the table on stderr, with a name the page.
+void chooseReport(CompileOptions &options) {
+  if (options.page.empty())
+    return;
+  if (!absl::EndsWith(options.page, ".html"))
+    throw badInput("--report ", options.page,
+                   ": expected the name of a page, which ends in .html, or "
+                   "nothing for a table");
+  if (options.output.empty())
+    throw badInput("--report ", options.page,
+                   ": a page is made of a whole compilation, with -o FILE");
+  options.request.report = false;
+  options.request.trace = true;
+}
+
 void run(CompileOptions &options) {
   compiler::Request &request = options.request;
   request.flags = settingsOf(options.methods);
@@ -128,7 +163,8 @@ void run(CompileOptions &options) {
     throw badInput(options.output.empty()
                        ? "compile needs -o FILE, or --stop-after STAGE"
                        : "-o and --stop-after exclude each other");
-  checkOutputFiles({{"-o", options.output}},
+  chooseReport(options);
+  checkOutputFiles({{"-o", options.output}, {"--report", options.page}},
                    {{"the model", request.model},
                     {"--recipe", request.recipe},
                     {"--weights", request.weightsFile}});
@@ -145,6 +181,8 @@ void run(CompileOptions &options) {
   std::chrono::duration<double, std::milli> elapsed = Clock::now() - began;
   ordered_json summary = figures(options, result.artifact, elapsed.count());
   writeWhole(options.output, result.artifact);
+  if (!options.page.empty())
+    writePage(options, result, elapsed.count());
   if (options.json)
     std::puts(summary.dump().c_str());
   else
@@ -168,6 +206,20 @@ void addModelOptions(CLI::App &command, CompileOptions &options) {
       ->allow_extra_args(false);
   addMethodFlags(command, options.methods);
   addWeightOptions(command, request);
+}
+
+void addReportOption(CLI::App &command, CompileOptions &options) {
+  command
+      .add_option_function<std::vector<std::string>>(
+          "--report",
+          [&options](const std::vector<std::string> &values) {
+            options.request.report = true;
+            options.page = values.empty() ? "" : values.front();
+          },
+          "FILE.html: a page of passes, memory and costs; without a name what "
+          "each stage did, on stderr")
+      ->expected(0, 1)
+      ->type_name("[FILE.html]");
 }
 
 } // namespace
@@ -199,8 +251,7 @@ void addCompile(CLI::App &app) {
   command->add_flag("--node-outputs", options->request.nodeOutputs,
                     "Keep the value of every node of the model as an output "
                     "of training, for train --watch; takes memory");
-  command->add_flag("--report", request.report,
-                    "What each stage did, on stderr");
+  addReportOption(*command, *options);
   command->add_flag("--json", options->json, "The summary as a JSON object");
   command->callback([options] { run(*options); });
 }

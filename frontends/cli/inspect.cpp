@@ -1,9 +1,9 @@
 // gradus inspect: what an artifact or a model contains, without running it.
 
+#include "frontends/cli/artifact_facts.h"
 #include "frontends/cli/commands.h"
 #include "frontends/cli/compiler_library.h"
 #include "frontends/cli/failure.h"
-#include "frontends/cli/memory_map.h"
 #include "frontends/cli/text.h"
 #include "frontends/cli/weight_options.h"
 #include "runtime/session.h"
@@ -34,117 +34,6 @@ constexpr const char *kFooter = R"(Examples:
   gradus inspect --operators                 ONNX ops that are supported)";
 
 // -- An artifact ------------------------------------------------------------
-
-template <typename List> ordered_json ports(const List *list) {
-  ordered_json all = ordered_json::array();
-  for (unsigned i = 0; list && i < list->size(); ++i) {
-    const auto *type = list->Get(i)->type();
-    TensorType tensor{type->dtype(), {}};
-    if (type->shape())
-      tensor.shape.assign(type->shape()->begin(), type->shape()->end());
-    all.push_back({{"name", list->Get(i)->name()->str()},
-                   {"type", toString(tensor)},
-                   {"bytes", bytesOf(tensor).value_or(0)}});
-  }
-  return all;
-}
-
-ordered_json states(const artifact::Header &header) {
-  ordered_json all = ports(header.states());
-  for (unsigned i = 0; i < all.size(); ++i)
-    all[i]["role"] = artifact::EnumNameRole(header.states()->Get(i)->role());
-  return all;
-}
-
-std::string commandKind(const artifact::Command &command) {
-  if (const auto *library = command.kind_as_LibraryCommand())
-    return artifact::EnumNameLibraryOp(library->op());
-  return command.kind_as_CopyCommand() ? "copy" : "kernel";
-}
-
-ordered_json commands(const artifact::GraphPlan &plan) {
-  ordered_json all = ordered_json::array();
-  for (unsigned i = 0; plan.commands() && i < plan.commands()->size(); ++i) {
-    const artifact::Command &command = *plan.commands()->Get(i);
-    std::vector<std::string> nodes;
-    for (unsigned n = 0; command.nodes() && n < command.nodes()->size(); ++n)
-      nodes.push_back(command.nodes()->Get(n)->str());
-    all.push_back({{"name", command.name()->str()},
-                   {"kind", commandKind(command)},
-                   {"flops", command.flops()},
-                   {"bytes", command.bytes()},
-                   {"nodes", nodes}});
-  }
-  return all;
-}
-
-ordered_json mapJson(const artifact::Header &header, const artifact::Plan &plan,
-                     const artifact::GraphPlan &graph) {
-  ordered_json all = ordered_json::array();
-  for (const MapEntry &entry : memoryMap(header, plan, graph))
-    all.push_back({{"region", artifact::EnumNameRegion(entry.region)},
-                   {"offset", entry.offset},
-                   {"size", entry.size},
-                   {"type", entry.type},
-                   {"use", entry.use},
-                   {"first", entry.first},
-                   {"last", entry.last}});
-  return all;
-}
-
-ordered_json graphs(const artifact::Header &header,
-                    const artifact::Plan &plan) {
-  ordered_json all = ordered_json::array();
-  for (unsigned i = 0; plan.graphs() && i < plan.graphs()->size(); ++i) {
-    const artifact::GraphPlan &graph = *plan.graphs()->Get(i);
-    const artifact::Graph &signature = *header.graphs()->Get(graph.graph());
-    all.push_back({{"name", signature.name()->str()},
-                   {"inputs", ports(signature.inputs())},
-                   {"outputs", ports(signature.outputs())},
-                   {"bound_bytes", graph.bound()},
-                   {"commands", commands(graph)},
-                   {"map", mapJson(header, plan, graph)}});
-  }
-  return all;
-}
-
-ordered_json plans(const Artifact &artifact) {
-  ordered_json all = ordered_json::array();
-  for (const artifact::Plan *plan : *artifact.header().plans()) {
-    uint64_t bound = 0;
-    for (const artifact::GraphPlan *graph : *plan->graphs())
-      bound = std::max(bound, graph->bound());
-    uint64_t code = artifact.bytes(plan->code()).size();
-    uint64_t constants = artifact.bytes(artifact.header().constants()).size();
-    all.push_back(
-        {{"target", plan->target()->str()},
-         {"threads", plan->threads()},
-         {"state_bytes", plan->state_bytes()},
-         {"arena_bytes", plan->arena_bytes()},
-         {"bound_bytes", bound},
-         {"code_bytes", code},
-         {"constant_bytes", constants},
-         {"predicted_bytes",
-          plan->state_bytes() + plan->arena_bytes() + constants + code},
-         {"graphs", graphs(artifact.header(), *plan)}});
-  }
-  return all;
-}
-
-ordered_json artifactJson(const Artifact &artifact) {
-  const artifact::Header &header = artifact.header();
-  return {{"artifact", artifact.path()},
-          {"name", header.name() ? header.name()->str() : ""},
-          {"producer", header.producer() ? header.producer()->str() : ""},
-          {"bytes", artifact.size()},
-          {"weights_bytes", artifact.bytes(header.weights()).size()},
-          {"deterministic", header.deterministic()},
-          {"recipe",
-           ordered_json::parse(header.recipe() ? header.recipe()->str() : "{}",
-                               nullptr, false)},
-          {"states", states(header)},
-          {"plans", plans(artifact)}};
-}
 
 std::string portsText(const ordered_json &ports) {
   return absl::StrJoin(ports, ", ",
@@ -189,6 +78,20 @@ void printGraph(const ordered_json &graph, bool map) {
     printMap(graph["map"]);
 }
 
+/// A line for each graph, among them the variants of a step.
+void printCosts(const ordered_json &plan) {
+  Table table({"graph", "commands", "flops", "bytes", "peak", "expected ms"});
+  for (const ordered_json &graph : plan["graphs"]) {
+    double ms = graph["expected_ms"].get<double>();
+    table.row({graph["name"], std::to_string(graph["commands"].size()),
+               countText(graph["flops"].get<double>()),
+               countText(graph["bytes"].get<double>()),
+               bytesText(graph["peak_bytes"].get<double>()),
+               number(ms < 0.1 ? "%.4f" : "%.3f", ms)});
+  }
+  std::printf("\n%s", table.text().c_str());
+}
+
 void printPlan(const ordered_json &plan, bool map) {
   auto bytes = [&](const char *key) {
     return bytesText(plan[key].get<double>());
@@ -203,6 +106,7 @@ void printPlan(const ordered_json &plan, bool map) {
               plan["arena_bytes"].get<double>() / bound,
               bytes("constant_bytes").c_str(), bytes("code_bytes").c_str(),
               bytes("predicted_bytes").c_str());
+  printCosts(plan);
   for (const ordered_json &graph : plan["graphs"])
     printGraph(graph, map);
 }
@@ -225,6 +129,7 @@ void inspectArtifact(const InspectOptions &options) {
     std::printf("%zu states\n", all["states"].size());
   for (const ordered_json &plan : all["plans"])
     printPlan(plan, options.map);
+  std::printf("\n%s\n", all["rates"]["how"].get<std::string>().c_str());
 }
 
 // -- A model ----------------------------------------------------------------

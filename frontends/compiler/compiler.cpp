@@ -6,9 +6,11 @@
 #include "codegen/plan.h"
 #include "codegen/sizes.h"
 #include "frontends/compiler/diagnostics.h"
+#include "frontends/compiler/pass_trace.h"
 #include "frontends/compiler/program.h"
 #include "frontends/compiler/reference.h"
 #include "frontends/compiler/statistics.h"
+#include "frontends/compiler/step_schedule.h"
 #include "frontends/message.h"
 #include "frontends/onnx/export.h"
 #include "frontends/onnx/supported_ops.h"
@@ -17,6 +19,7 @@
 #include "llvm/Support/raw_ostream.h"
 
 #include <algorithm>
+#include <optional>
 #include <sched.h>
 
 using namespace mlir;
@@ -55,6 +58,7 @@ private:
   absl::StatusOr<std::string> report();
   std::vector<std::string> targets();
   CompileOptions options();
+  absl::Status makeArtifact(Result &result);
   absl::Status failure(llvm::Error error) const;
 
   const Request &request_;
@@ -166,6 +170,26 @@ Compilation::evaluate(const std::vector<Weight> &inputs, bool rounded) {
   return invalid(request_.model, ": has no graph @train");
 }
 
+absl::Status Compilation::makeArtifact(Result &result) {
+  std::optional<PassTrace> trace;
+  CompileOptions chosen = options();
+  std::vector<RatePoint> rates;
+  if (request_.trace) {
+    for (ProgramOp program : module().getOps<ProgramOp>())
+      rates = learningRates(program);
+    trace.emplace(context_);
+    chosen.watcher = &*trace;
+  }
+  auto artifact = compileProgram(module(), chosen);
+  if (!artifact)
+    return failure(artifact.takeError());
+  result.artifact = std::move(*artifact);
+  if (trace)
+    result.trace = trace->trace();
+  result.trace.learningRate = std::move(rates);
+  return absl::OkStatus();
+}
+
 absl::StatusOr<Result> Compilation::compile() {
   if (absl::Status status = checkStage(); !status.ok())
     return status;
@@ -178,10 +202,8 @@ absl::StatusOr<Result> Compilation::compile() {
   absl::StatusOr<Result> result = Result();
   if (!request_.stopAfter.empty())
     result = stop();
-  else if (auto artifact = compileProgram(module(), options()))
-    result->artifact = std::move(*artifact);
-  else
-    return failure(artifact.takeError());
+  else if (absl::Status status = makeArtifact(*result); !status.ok())
+    return status;
   if (result.ok()) {
     result->report = *text;
     result->warnings = diagnostics_.warnings();

@@ -42,16 +42,72 @@ struct Request {
   bool printWeights = false; // in Result::ir also those of large states
   int threads = 0;           // logical threads of the plan; 0: one per core
   bool report = false;       // what each stage did, in Result::report
+  bool trace = false;        // what each pass did, in Result::trace
   /// Outputs of `train` besides the loss: `gradient.<parameter>` of each.
   bool gradientOutputs = false;
   /// And before them the last value of each model node, by its place.
   bool nodeOutputs = false;
 };
 
+/// What a graph holds between two passes.
+struct GraphCount {
+  std::string name;
+  int64_t ops = 0, flops = 0;
+  int64_t bytes = 0; // of all its values
+};
+
+struct ProgramCount {
+  std::vector<GraphCount> graphs;
+  int64_t parameters = 0, parameterElements = 0;
+  int64_t stateBytes = 0;
+};
+
+struct PassRecord {
+  std::string stage, pass; // "methods", "clip-gradients"
+  double milliseconds = 0;
+  ProgramCount before, after;
+};
+
+/// What a pass said that it did or why it did not.
+struct PassRemark {
+  std::string pass, name;
+  std::string kind;  // "done", "left", "failed" or "note"
+  std::string place; // node "/conv1/Conv", or empty
+  std::string text;
+};
+
+/// Which variant of a graph runs at step k.
+struct StepSchedule {
+  struct Change {
+    int64_t step;
+    int variant;
+  };
+  std::string graph;
+  std::vector<std::string> variants;
+  int64_t period = 0;          // steps after which it begins again; 0: never
+  std::vector<double> shares;  // of a period, of each variant
+  std::vector<int> first;      // the variants of the first steps
+  std::vector<Change> changes; // without a period: from a step on
+};
+
+struct RatePoint {
+  int64_t step = 0;
+  double rate = 0;
+};
+
+/// A compilation as it went, for a report.
+struct Trace {
+  std::vector<PassRecord> passes; // in the order in which they ran
+  std::vector<PassRemark> remarks;
+  std::vector<StepSchedule> schedules;
+  std::vector<RatePoint> learningRate;
+};
+
 struct Result {
   std::vector<char> artifact; // the file's bytes, unless stopped before
   std::string ir;             // where it stopped, as text
   std::string report;         // of --report
+  Trace trace;                // of Request::trace
   std::vector<std::string> warnings;
 };
 

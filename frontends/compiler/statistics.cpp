@@ -2,6 +2,7 @@
 
 #include "frontends/compiler/statistics.h"
 
+#include "codegen/nest_cost.h"
 #include "ir/attention_sizes.h"
 #include "passes/parameter_lists.h"
 
@@ -63,6 +64,12 @@ int64_t flopsOf(Operation &op) {
     return convolutionFlops(op.getResult(0), op.getOperand(1));
   if (isa<ReduceOp>(op))
     return elements(op.getOperand(0));
+  if (auto nest = dyn_cast<plan::NestOp>(op))
+    return costOf(nest).flops;
+  if (auto launch = dyn_cast<plan::LaunchOp>(op))
+    return launch.getFlops();
+  if (auto library = dyn_cast<plan::LibraryOp>(op))
+    return library.getFlops();
   bool moves = isa<ReshapeOp, TransposeOp, BroadcastOp, ReadOp, WriteOp,
                    arith::ConstantOp, ReturnOp, IotaOp>(op);
   return moves || op.getNumResults() == 0 ? 0 : elements(op.getResult(0));
@@ -137,7 +144,7 @@ ModelInfo modelInfo(ProgramOp program) {
   return info;
 }
 
-static int64_t bytesOf(Type type) {
+static int64_t bytesOfTensor(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (!tensor || !tensor.getElementType().isIntOrFloat())
     return 0;
@@ -145,21 +152,39 @@ static int64_t bytesOf(Type type) {
          llvm::divideCeil(tensor.getElementTypeBitWidth(), 8);
 }
 
-static void addLine(llvm::raw_ostream &out, StringRef stage, GraphOp graph,
-                    int64_t state) {
-  int64_t ops = 0, flops = 0, bytes = 0;
-  for (const OpCount &op : countOps(graph)) {
-    ops += op.count;
-    flops += op.flops;
-  }
-  for (Operation &op : graph.getBody().front().without_terminator())
+GraphCount countGraph(GraphOp graph) {
+  GraphCount count{graph.getSymName().str()};
+  for (Operation &op : graph.getBody().front().without_terminator()) {
+    ++count.ops;
+    count.flops += flopsOf(op);
     for (Type type : op.getResultTypes())
-      bytes += bytesOf(type);
-  out << llvm::left_justify(stage, 14)
-      << llvm::left_justify(graph.getSymName(), 10)
-      << llvm::format("%8lld%16lld%14lld%14lld\n", static_cast<long long>(ops),
-                      static_cast<long long>(flops),
-                      static_cast<long long>(bytes),
+      count.bytes += bytesOfTensor(type);
+  }
+  return count;
+}
+
+ProgramCount countProgram(ProgramOp program) {
+  ProgramCount count;
+  for (GraphOp graph : program.getBody().getOps<GraphOp>())
+    count.graphs.push_back(countGraph(graph));
+  for (StateOp state : program.getBody().getOps<StateOp>()) {
+    count.stateBytes += bytesOfTensor(state.getType());
+    if (state.getRole() != Role::parameter)
+      continue;
+    ++count.parameters;
+    count.parameterElements +=
+        cast<RankedTensorType>(state.getType()).getNumElements();
+  }
+  return count;
+}
+
+static void addLine(llvm::raw_ostream &out, StringRef stage,
+                    const GraphCount &graph, int64_t state) {
+  out << llvm::left_justify(stage, 14) << llvm::left_justify(graph.name, 10)
+      << llvm::format("%8lld%16lld%14lld%14lld\n",
+                      static_cast<long long>(graph.ops),
+                      static_cast<long long>(graph.flops),
+                      static_cast<long long>(graph.bytes),
                       static_cast<long long>(state));
 }
 
@@ -172,11 +197,9 @@ std::string reportLines(StringRef stage, ModuleOp module) {
   std::string text;
   llvm::raw_string_ostream out(text);
   for (ProgramOp program : module.getOps<ProgramOp>()) {
-    int64_t state = 0;
-    for (StateOp each : program.getBody().getOps<StateOp>())
-      state += bytesOf(each.getType());
-    for (GraphOp graph : program.getBody().getOps<GraphOp>())
-      addLine(out, stage, graph, state);
+    ProgramCount count = countProgram(program);
+    for (const GraphCount &graph : count.graphs)
+      addLine(out, stage, graph, count.stateBytes);
   }
   return text;
 }

@@ -13,6 +13,12 @@ int64_t flopsOf(mlir::Operation &op);
 /// The ops of a graph by name, most expensive first.
 std::vector<OpCount> countOps(GraphOp graph);
 
+/// Ops, FLOPs and bytes of a graph, in whatever form its ops are.
+GraphCount countGraph(GraphOp graph);
+
+/// All graphs and states of a program.
+ProgramCount countProgram(ProgramOp program);
+
 /// What the graph `predict` of a program holds.
 ModelInfo modelInfo(ProgramOp program);
 

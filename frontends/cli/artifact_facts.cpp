@@ -1,0 +1,189 @@
+// What `inspect` and a report tell, gathered once.
+
+#include "frontends/cli/artifact_facts.h"
+
+#include "frontends/cli/arena_timeline.h"
+#include "frontends/cli/expected_time.h"
+#include "frontends/cli/memory_map.h"
+#include "runtime/tensor_type.h"
+
+#include <algorithm>
+
+using namespace gradus::runtime;
+using nlohmann::ordered_json;
+
+namespace gradus::cli {
+namespace {
+
+template <typename List> ordered_json ports(const List *list) {
+  ordered_json all = ordered_json::array();
+  for (unsigned i = 0; list && i < list->size(); ++i) {
+    const auto *type = list->Get(i)->type();
+    TensorType tensor{type->dtype(), {}};
+    if (type->shape())
+      tensor.shape.assign(type->shape()->begin(), type->shape()->end());
+    all.push_back({{"name", list->Get(i)->name()->str()},
+                   {"type", toString(tensor)},
+                   {"bytes", bytesOf(tensor).value_or(0)}});
+  }
+  return all;
+}
+
+ordered_json states(const artifact::Header &header) {
+  ordered_json all = ports(header.states());
+  for (unsigned i = 0; i < all.size(); ++i)
+    all[i]["role"] = artifact::EnumNameRole(header.states()->Get(i)->role());
+  return all;
+}
+
+std::string commandKind(const artifact::Command &command) {
+  if (const auto *library = command.kind_as_LibraryCommand())
+    return artifact::EnumNameLibraryOp(library->op());
+  return command.kind_as_CopyCommand() ? "copy" : "kernel";
+}
+
+ordered_json commands(const artifact::GraphPlan &plan,
+                      const MachineRates &rates) {
+  ordered_json all = ordered_json::array();
+  for (unsigned i = 0; plan.commands() && i < plan.commands()->size(); ++i) {
+    const artifact::Command &command = *plan.commands()->Get(i);
+    std::vector<std::string> nodes;
+    for (unsigned n = 0; command.nodes() && n < command.nodes()->size(); ++n)
+      nodes.push_back(command.nodes()->Get(n)->str());
+    all.push_back({{"name", command.name()->str()},
+                   {"kind", commandKind(command)},
+                   {"flops", command.flops()},
+                   {"bytes", command.bytes()},
+                   {"expected_us", expectedSeconds(command, rates) * 1e6},
+                   {"nodes", nodes}});
+  }
+  return all;
+}
+
+ordered_json mapJson(const std::vector<MapEntry> &map) {
+  ordered_json all = ordered_json::array();
+  for (const MapEntry &entry : map)
+    all.push_back({{"region", artifact::EnumNameRegion(entry.region)},
+                   {"offset", entry.offset},
+                   {"size", entry.size},
+                   {"type", entry.type},
+                   {"use", entry.use},
+                   {"first", entry.first},
+                   {"last", entry.last}});
+  return all;
+}
+
+double sum(const ordered_json &commands, const char *key) {
+  double total = 0;
+  for (const ordered_json &command : commands)
+    total += command[key].get<double>();
+  return total;
+}
+
+uint64_t count(const ordered_json &commands, const char *key) {
+  uint64_t total = 0;
+  for (const ordered_json &command : commands)
+    total += command[key].get<uint64_t>();
+  return total;
+}
+
+ordered_json graphJson(const artifact::Header &header,
+                       const artifact::Plan &plan,
+                       const artifact::GraphPlan &graph,
+                       const MachineRates &rates) {
+  const artifact::Graph &signature = *header.graphs()->Get(graph.graph());
+  ordered_json all = commands(graph, rates);
+  std::vector<MapEntry> map = memoryMap(header, plan, graph);
+  ArenaTimeline timeline = arenaTimeline(map, all.size());
+  return {{"name", signature.name()->str()},
+          {"inputs", ports(signature.inputs())},
+          {"outputs", ports(signature.outputs())},
+          {"bound_bytes", graph.bound()},
+          {"flops", count(all, "flops")},
+          {"bytes", count(all, "bytes")},
+          {"expected_ms", sum(all, "expected_us") * 1e-3},
+          {"peak_bytes", timeline.peak},
+          {"peak_command", timeline.peakCommand},
+          {"live_bytes", timeline.live},
+          {"commands", std::move(all)},
+          {"map", mapJson(map)}};
+}
+
+ordered_json graphs(const artifact::Header &header, const artifact::Plan &plan,
+                    const MachineRates &rates) {
+  ordered_json all = ordered_json::array();
+  for (unsigned i = 0; plan.graphs() && i < plan.graphs()->size(); ++i)
+    all.push_back(graphJson(header, plan, *plan.graphs()->Get(i), rates));
+  return all;
+}
+
+/// The graph itself, then what runs in its place.
+ordered_json schedules(const artifact::Header &header) {
+  ordered_json all = ordered_json::array();
+  for (unsigned i = 0; header.schedules() && i < header.schedules()->size();
+       ++i) {
+    const artifact::Schedule &schedule = *header.schedules()->Get(i);
+    std::vector<std::string> variants;
+    for (uint32_t graph : *schedule.variants())
+      variants.push_back(header.graphs()->Get(graph)->name()->str());
+    all.push_back({{"graph", schedule.graph()->str()}, {"variants", variants}});
+  }
+  return all;
+}
+
+ordered_json plans(const Artifact &artifact, const MachineRates &rates) {
+  ordered_json all = ordered_json::array();
+  for (const artifact::Plan *plan : *artifact.header().plans()) {
+    uint64_t bound = 0;
+    for (const artifact::GraphPlan *graph : *plan->graphs())
+      bound = std::max(bound, graph->bound());
+    uint64_t code = artifact.bytes(plan->code()).size();
+    uint64_t constants = artifact.bytes(artifact.header().constants()).size();
+    all.push_back(
+        {{"target", plan->target()->str()},
+         {"threads", plan->threads()},
+         {"state_bytes", plan->state_bytes()},
+         {"arena_bytes", plan->arena_bytes()},
+         {"bound_bytes", bound},
+         {"code_bytes", code},
+         {"constant_bytes", constants},
+         {"predicted_bytes",
+          plan->state_bytes() + plan->arena_bytes() + constants + code},
+         {"graphs", graphs(artifact.header(), *plan, rates)}});
+  }
+  return all;
+}
+
+/// Over as many bytes as a step may touch.
+MachineRates ratesFor(const artifact::Header &header) {
+  uint64_t footprint = 0;
+  for (const artifact::Plan *plan : *header.plans())
+    footprint = std::max(footprint, plan->state_bytes() + plan->arena_bytes());
+  return measureRates(usableThreads(), footprint);
+}
+
+} // namespace
+
+ordered_json artifactJson(const Artifact &artifact) {
+  const artifact::Header &header = artifact.header();
+  MachineRates rates = ratesFor(header);
+  return {{"artifact", artifact.path()},
+          {"name", header.name() ? header.name()->str() : ""},
+          {"producer", header.producer() ? header.producer()->str() : ""},
+          {"bytes", artifact.size()},
+          {"weights_bytes", artifact.bytes(header.weights()).size()},
+          {"deterministic", header.deterministic()},
+          {"recipe",
+           ordered_json::parse(header.recipe() ? header.recipe()->str() : "{}",
+                               nullptr, false)},
+          {"states", states(header)},
+          {"schedules", schedules(header)},
+          {"rates",
+           {{"threads", rates.threads},
+            {"flop_per_s", rates.flops},
+            {"bytes_per_s", rates.bytes},
+            {"how", expectationText(rates)}}},
+          {"plans", plans(artifact, rates)}};
+}
+
+} // namespace gradus::cli

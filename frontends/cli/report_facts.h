@@ -1,0 +1,19 @@
+// What a report tells of a compilation, as JSON.
+
+#pragma once
+
+#include "frontends/compiler/compiler.h"
+
+#include <nlohmann/json.hpp>
+
+#include <string>
+
+namespace gradus::cli {
+
+/// `artifact` is that of artifactJson(). Equal remarks become one with a count.
+nlohmann::ordered_json reportFacts(const nlohmann::ordered_json &artifact,
+                                   const compiler::Trace &trace,
+                                   const std::string &model,
+                                   double milliseconds);
+
+} // namespace gradus::cli

@@ -1,0 +1,300 @@
+// Counters are given values, and what they lead to is evaluated op by op.
+
+#include "frontends/compiler/step_schedule.h"
+
+#include "ir/evaluator.h"
+#include "passes/arithmetic.h"
+#include "passes/recipe.h"
+#include "passes/schedules.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+#include <numeric>
+#include <optional>
+#include <set>
+
+using namespace mlir;
+
+namespace gradus::compiler {
+namespace {
+
+constexpr int64_t kFirstSteps = 192;     // that are listed one by one
+constexpr int64_t kLongestPeriod = 4096; // of variants by `every`
+constexpr int64_t kRatePoints = 240;
+
+//===-- values ------------------------------------------------------------===//
+
+/// Evaluates values of a graph for a number of the counters; what does not
+/// depend on it is kept.
+class Evaluation {
+public:
+  /// Nothing where an op cannot be evaluated.
+  std::optional<HostTensor> at(Value value, int64_t counter) {
+    counter_ = counter;
+    changing_.clear();
+    return evaluate(value);
+  }
+
+  /// All ops behind the values that were asked for.
+  const SetVector<Operation *> &ops() const { return ops_; }
+
+private:
+  std::optional<HostTensor> evaluate(Value value) {
+    if (auto kept = kept_.find(value); kept != kept_.end())
+      return kept->second;
+    if (auto made = changing_.find(value); made != changing_.end())
+      return made->second;
+    Operation *op = value.getDefiningOp();
+    if (!op)
+      return std::nullopt;
+    ops_.insert(op);
+    auto result = isa<ReadOp>(op) ? counter(value) : compute(op);
+    if (result)
+      (dependsOnCounter(op) ? changing_ : kept_)[value] = *result;
+    return result;
+  }
+
+  std::optional<HostTensor> counter(Value value) {
+    auto type = cast<RankedTensorType>(value.getType());
+    if (type.getRank() != 0 || !type.getElementType().isInteger())
+      return std::nullopt;
+    HostTensor tensor = zeros(type);
+    tensor.integers.assign(1, counter_);
+    return tensor;
+  }
+
+  std::optional<HostTensor> compute(Operation *op) {
+    SmallVector<HostTensor> operands;
+    for (Value operand : op->getOperands()) {
+      std::optional<HostTensor> tensor = evaluate(operand);
+      if (!tensor)
+        return std::nullopt;
+      operands.push_back(*std::move(tensor));
+    }
+    auto results = evaluateOp(op, operands);
+    if (failed(results) || results->size() != 1)
+      return std::nullopt;
+    return std::move(results->front());
+  }
+
+  bool dependsOnCounter(Operation *op) {
+    return isa<ReadOp>(op) ||
+           llvm::any_of(op->getOperands(), [&](Value operand) {
+             return changing_.contains(operand);
+           });
+  }
+
+  int64_t counter_ = 0;
+  llvm::DenseMap<Value, HostTensor> kept_, changing_;
+  SetVector<Operation *> ops_;
+};
+
+/// Swallows what evaluation says of ops that it does not know.
+class Silence : public ScopedDiagnosticHandler {
+public:
+  explicit Silence(MLIRContext *context)
+      : ScopedDiagnosticHandler(context,
+                                [](Diagnostic &) { return success(); }) {}
+};
+
+//===-- variants ----------------------------------------------------------===//
+
+class Variants {
+public:
+  Variants(ProgramOp program, ScheduleOp schedule)
+      : program_(program), schedule_(schedule),
+        variants_(llvm::to_vector(schedule.getBody().getOps<VariantOp>())) {}
+
+  StepSchedule describe() {
+    StepSchedule result;
+    result.graph = schedule_.getGraph().str();
+    for (VariantOp variant : variants_)
+      result.variants.push_back(variant.getGraph().str());
+    next_ = written();
+    if (next_)
+      byState(result);
+    else
+      byNumber(result);
+    return result;
+  }
+
+private:
+  /// The last one that has the counter among its steps, else the first.
+  int variantOf(int64_t counter) {
+    int chosen = 0;
+    for (auto [i, variant] : llvm::enumerate(variants_))
+      if (counter % int64_t(variant.getEvery()) == int64_t(variant.getAt()))
+        chosen = i;
+    return chosen;
+  }
+
+  /// What the step writes to the counter, unless that only counts.
+  Value written() {
+    StringRef counter = schedule_.getCounter().value_or("step");
+    GraphOp graph = program_.getGraph(schedule_.getGraph());
+    if (!graph || counter == "step" || counter == "accepted_steps")
+      return {};
+    for (auto write : graph.getBody().front().getOps<WriteOp>())
+      if (write.getState() == counter)
+        return write.getValue();
+    return {};
+  }
+
+  void byNumber(StepSchedule &result) {
+    int64_t period = 1;
+    for (VariantOp variant : variants_)
+      period = std::lcm(period, int64_t(variant.getEvery()));
+    period = std::min(period, kLongestPeriod);
+    std::vector<int> steps;
+    for (int64_t step = 0; step < period; ++step)
+      steps.push_back(variantOf(step));
+    takeShares(result, steps);
+    for (int64_t step = 0; step < kFirstSteps; ++step)
+      result.first.push_back(variantOf(step));
+  }
+
+  void takeShares(StepSchedule &result, ArrayRef<int> steps) {
+    result.period = steps.size();
+    result.shares.assign(variants_.size(), 0);
+    for (int variant : steps)
+      result.shares[variant] += 1.0 / steps.size();
+  }
+
+  /// The step before a step says which variant it is.
+  std::optional<int> variantAt(int64_t step) {
+    std::optional<HostTensor> value;
+    if (step > 0)
+      value = evaluation_.at(next_, step - 1);
+    else if (StateOp state = program_.getState(*schedule_.getCounter()))
+      value = initial(state);
+    if (!value || value->integers.size() != 1)
+      return std::nullopt;
+    return variantOf(value->integers.front());
+  }
+
+  static std::optional<HostTensor> initial(StateOp state) {
+    if (!state.getValueAttr())
+      return zeros(cast<RankedTensorType>(state.getType()));
+    FailureOr<HostTensor> tensor = toHost(state.getValueAttr());
+    return failed(tensor) ? std::nullopt : std::optional(*tensor);
+  }
+
+  void byState(StepSchedule &result) {
+    for (int64_t step = 0; step < kFirstSteps; ++step)
+      if (std::optional<int> variant = variantAt(step))
+        result.first.push_back(*variant);
+      else
+        return;
+    for (Operation *op : evaluation_.ops())
+      if (std::vector<int> table = tableIn(op); !table.empty())
+        return takeShares(result, table);
+    takeChanges(result);
+  }
+
+  /// A list of counters that the step looks its next one up in.
+  std::vector<int> tableIn(Operation *op) {
+    std::vector<int> table;
+    auto constant = dyn_cast<arith::ConstantOp>(op);
+    auto values = constant ? dyn_cast<DenseIntElementsAttr>(constant.getValue())
+                           : DenseIntElementsAttr();
+    if (values && values.getType().getRank() == 1)
+      for (const APInt &value : values.getValues<APInt>())
+        table.push_back(variantOf(value.getSExtValue()));
+    return table;
+  }
+
+  /// A step that compares its number changes at the numbers that it names.
+  void takeChanges(StepSchedule &result) {
+    std::set<int64_t> steps = {0};
+    for (Operation *op : evaluation_.ops())
+      if (auto constant = dyn_cast<arith::ConstantOp>(op))
+        if (auto values = dyn_cast<DenseIntElementsAttr>(constant.getValue());
+            values && values.isSplat())
+          for (int64_t near = -2; near <= 2; ++near)
+            steps.insert(std::max<int64_t>(
+                0, values.getSplatValue<APInt>().getSExtValue() + near));
+    for (int64_t step : steps)
+      if (std::optional<int> variant = variantAt(step);
+          variant &&
+          (result.changes.empty() || result.changes.back().variant != *variant))
+        result.changes.push_back({step, *variant});
+  }
+
+  ProgramOp program_;
+  ScheduleOp schedule_;
+  SmallVector<VariantOp> variants_;
+  Value next_;
+  Evaluation evaluation_;
+};
+
+//===-- the learning rate -------------------------------------------------===//
+
+/// Steps to the end of the pieces, and some more where the last goes on.
+int64_t lengthOf(const std::vector<RecipeObject> &pieces) {
+  double length = 0;
+  for (const RecipeObject &piece : pieces)
+    length += piece.number("steps", 0) *
+              std::max<int64_t>(1, piece.integer("every", 1));
+  bool goesOn = !pieces.empty() && !pieces.back().has("steps");
+  if (goesOn)
+    length = std::max(length * 1.5, 1000.0);
+  return std::clamp(length, 1.0, 1e12);
+}
+
+/// The factor at a step, by the recipe of a program of its own.
+std::optional<double> factorAt(ProgramOp scratch, int64_t step) {
+  Block block;
+  OpBuilder builder(scratch.getContext());
+  builder.setInsertionPointToEnd(&block);
+  Arithmetic math(builder, scratch.getLoc());
+  auto scalar = RankedTensorType::get({}, builder.getF64Type());
+  Value now = splat(builder, scratch.getLoc(), scalar, step);
+  FailureOr<Schedules> schedules = Schedules::read(math, scratch, now);
+  Value factor =
+      failed(schedules) ? Value() : schedules->factorOf("learning_rate");
+  std::optional<HostTensor> value;
+  if (factor)
+    value = Evaluation().at(factor, step);
+  if (!value || value->floats.size() != 1)
+    return std::nullopt;
+  return value->floats.front();
+}
+
+} // namespace
+
+void addStepSchedules(ProgramOp program, std::vector<StepSchedule> &schedules) {
+  Silence silence(program.getContext());
+  for (auto schedule : program.getBody().getOps<ScheduleOp>())
+    if (llvm::none_of(schedules, [&](const StepSchedule &known) {
+          return known.graph == schedule.getGraph();
+        }))
+      schedules.push_back(Variants(program, schedule).describe());
+}
+
+std::vector<RatePoint> learningRates(ProgramOp program) {
+  Silence silence(program.getContext());
+  RecipeObject recipe = recipeOf(program);
+  double rate = recipe.object("optimizer").number("learning_rate", 1e-3);
+  auto pieces = recipe.object("schedule").objects("learning_rate");
+  if (pieces.empty())
+    return {{0, rate}};
+  OpBuilder builder(program.getContext());
+  OwningOpRef<ModuleOp> module = ModuleOp::create(program.getLoc());
+  builder.setInsertionPointToEnd(module->getBody());
+  auto scratch = ProgramOp::create(builder, program.getLoc(), "scratch",
+                                   program.getRecipeAttr());
+  builder.createBlock(&scratch.getBody());
+  int64_t length = lengthOf(pieces);
+  std::vector<RatePoint> rates;
+  for (int64_t i = 0; i <= std::min(length, kRatePoints); ++i) {
+    int64_t step = double(length) * i / std::min(length, kRatePoints);
+    std::optional<double> factor = factorAt(scratch, step);
+    if (!factor)
+      return {};
+    rates.push_back({step, rate * *factor});
+  }
+  return rates;
+}
+
+} // namespace gradus::compiler
