@@ -4,6 +4,8 @@
 #include "codegen/pipeline.h"
 
 #include "codegen/passes.h"
+#include "codegen/plan.h"
+#include "passes/passes.h"
 
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
@@ -87,4 +89,17 @@ void gradus::registerCodegenPipeline() {
       [](OpPassManager &manager, const Options &options) {
         buildCodegenPipeline(manager, options.stopAfter);
       });
+}
+
+void gradus::registerCompiler(DialectRegistry &registry) {
+  registerDialects(registry);
+  registry.insert<plan::PlanDialect>();
+  static const bool once = [] {
+    mlir::registerTransformsPasses();
+    registerPasses();
+    registerCodegenPasses();
+    registerCodegenPipeline();
+    return true;
+  }();
+  (void)once;
 }

@@ -22,4 +22,9 @@ void buildCodegenPipeline(mlir::OpPassManager &manager,
 /// Registers the pipeline `codegen` for gradus-opt.
 void registerCodegenPipeline();
 
+/// Registers every dialect, pass and pipeline, once: for gradus-opt and where
+/// passes are asked for by name. Exported by libgradus_compiler.so.
+__attribute__((visibility("default"))) void
+registerCompiler(mlir::DialectRegistry &registry);
+
 } // namespace gradus

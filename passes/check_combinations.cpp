@@ -1,6 +1,8 @@
-// Refuses methods of the recipe that exclude each other, before any of them has
-// changed the program. The table is in pipeline.cpp.
+// Refuses methods of the recipe that exclude each other, and passes that cannot
+// be added, before any of them has changed the program. The table is in
+// pipeline.cpp.
 
+#include "passes/added_passes.h"
 #include "passes/passes.h"
 #include "passes/recipe.h"
 
@@ -34,6 +36,8 @@ struct CheckCombinationsPass
             << "excludes " << pair.other << ": " << pair.reason;
         signalPassFailure();
       }
+    if (failed(checkAddedPasses(getOperation())))
+      signalPassFailure();
   }
 };
 

@@ -6,6 +6,7 @@
 #include "mlir/Pass/Pass.h"
 
 #include <string>
+#include <vector>
 
 namespace gradus {
 
@@ -19,6 +20,9 @@ struct TrainingOptions {
 
 /// The stages of the pipeline in their order: "model", "gradients", ...
 llvm::ArrayRef<llvm::StringRef> trainingStages();
+
+/// The names of the passes in the pipeline.
+std::vector<std::string> pipelinePasses();
 
 /// Two keys of the recipe that cannot both be asked for, and why.
 struct Exclusion {

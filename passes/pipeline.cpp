@@ -125,6 +125,16 @@ llvm::ArrayRef<llvm::StringRef> gradus::trainingStages() {
   return names;
 }
 
+std::vector<std::string> gradus::pipelinePasses() {
+  OpPassManager program(ProgramOp::getOperationName());
+  for (const Stage &stage : stages)
+    stage.addPasses(program);
+  std::vector<std::string> names;
+  for (Pass &pass : program.getPasses())
+    names.push_back(pass.getArgument().str());
+  return names;
+}
+
 llvm::ArrayRef<Exclusion> gradus::exclusions() { return excluded; }
 
 void gradus::buildTrainingPipeline(OpPassManager &manager,
@@ -138,6 +148,8 @@ void gradus::buildTrainingPipeline(OpPassManager &manager,
   OpPassManager &program = manager.nest<ProgramOp>();
   for (const Stage &stage : stages) {
     stage.addPasses(program);
+    // What the recipe adds sees all that the stage has made.
+    program.addPass(createAddedPasses({stage.name.str()}));
     if (added)
       added(stage.name, program);
     if (stage.name == options.stopAfter)

@@ -35,6 +35,7 @@ namespace {
 struct CompileOptions {
   compiler::Request request;
   MethodFlags methods;
+  std::vector<std::string> addedPasses; // STAGE:PASS
   std::string output;
   std::string page; // of --report FILE.html
   bool json = false;
@@ -48,6 +49,8 @@ constexpr const char *kFooter = R"(Examples:
       --target cpu:x86-64-v2 --target cpu:x86-64-v4
   gradus compile resnet.onnx --recipe recipe.json -o resnet.gradus --less-bn \
       --gradient-centralization=placement=after_weight_decay
+  gradus compile lenet.onnx --recipe recipe.json -o lenet.gradus \
+      --plugin libgradient_noise.so --add-pass methods:'gradient-noise{scale=0.1}'
   gradus compile lenet.onnx --recipe recipe.json --stop-after update
   gradus compile lenet.onnx --recipe recipe.json -o lenet.gradus --report lenet.html
 
@@ -159,6 +162,9 @@ void chooseReport(CompileOptions &options) {
 void run(CompileOptions &options) {
   compiler::Request &request = options.request;
   request.flags = settingsOf(options.methods);
+  for (const std::string &pass : options.addedPasses)
+    request.flags.emplace_back("passes+=" + ordered_json(pass).dump(),
+                               "--add-pass " + pass);
   if (request.stopAfter.empty() == options.output.empty())
     throw badInput(options.output.empty()
                        ? "compile needs -o FILE, or --stop-after STAGE"
@@ -205,6 +211,15 @@ void addModelOptions(CLI::App &command, CompileOptions &options) {
                   "Size of a symbolic dimension: batch=32")
       ->allow_extra_args(false);
   addMethodFlags(command, options.methods);
+  command
+      .add_option("--plugin", request.plugins,
+                  "A shared library with passes (docs/add_a_pass.md)")
+      ->allow_extra_args(false);
+  command
+      .add_option("--add-pass", options.addedPasses,
+                  "STAGE:PASS or STAGE:'PASS{KEY=VALUE ...}': run it at the "
+                  "end of the stage; the flag repeats")
+      ->allow_extra_args(false);
   addWeightOptions(command, request);
 }
 

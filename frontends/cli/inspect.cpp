@@ -111,6 +111,14 @@ void printPlan(const ordered_json &plan, bool map) {
     printGraph(graph, map);
 }
 
+/// What was run besides Gradus's own passes.
+void printAddedPasses(const ordered_json &recipe) {
+  if (!recipe.is_object() || !recipe.contains("passes"))
+    return;
+  for (const ordered_json &pass : recipe["passes"])
+    std::printf("added pass %s\n", pass.get<std::string>().c_str());
+}
+
 void inspectArtifact(const InspectOptions &options) {
   auto artifact = take(Artifact::open(options.request.model));
   ordered_json all = artifactJson(*artifact);
@@ -123,6 +131,7 @@ void inspectArtifact(const InspectOptions &options) {
               all["producer"].get<std::string>().c_str(),
               bytesText(artifact->size()).c_str(),
               bytesText(all["weights_bytes"].get<double>()).c_str());
+  printAddedPasses(all["recipe"]);
   if (options.states)
     printStates(all["states"]);
   else

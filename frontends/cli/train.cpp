@@ -24,6 +24,7 @@
 #include "frontends/cli/watch.h"
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 
 #include <chrono>
 #include <cmath>
@@ -80,6 +81,7 @@ private:
   bool stopAtNonfinite_ = true, looksAway_ = false, skipsSteps_ = false,
        toldNonfinite_ = false;
   uint64_t seed_ = 0;
+  std::vector<std::string> passes_;
   double validation_ = 0; // the part of the data kept for tests
   std::optional<TrainingRecord>
       record_; // of the checkpoint that it goes on from
@@ -115,6 +117,14 @@ Training::Training(const TrainOptions &options) : options_(options) {
   goOn();
 }
 
+/// Those that the recipe adds to Gradus's own.
+std::vector<std::string> addedPasses(const nlohmann::json &recipe) {
+  auto passes = recipe.find("passes");
+  return passes != recipe.end() && passes->is_array()
+             ? passes->get<std::vector<std::string>>()
+             : std::vector<std::string>();
+}
+
 void Training::prepare() {
   graph_ = findGraph(*session_, "train");
   scalars_.emplace(session_->graphs()[graph_], 1024);
@@ -123,6 +133,7 @@ void Training::prepare() {
     record_ = TrainingRecord::ofCheckpoint(options_.session.resume);
   seed_ = options_.seed.value_or(record_ ? record_->seed
                                          : recipe.value("seed", uint64_t(0)));
+  passes_ = addedPasses(recipe);
   chooseSplit();
   TrainingFeeds feeds =
       matchTraining(*session_, dataset_, testSet_, validation_, seed_);
@@ -214,6 +225,17 @@ void warnOfOther(const char *what, int64_t before, int64_t now) {
                  static_cast<long long>(now));
 }
 
+void warnOfOtherPasses(const std::vector<std::string> &before,
+                       const std::vector<std::string> &now) {
+  auto shown = [](const std::vector<std::string> &passes) {
+    return passes.empty() ? "none" : absl::StrJoin(passes, ", ");
+  };
+  if (before != now)
+    warn(absl::StrCat("the checkpoint was trained with added passes ",
+                      shown(before), ", now they are ", shown(now),
+                      ": this run goes on otherwise than that one would have"));
+}
+
 /// Takes up what the checkpoint says of its run.
 void Training::goOn() {
   if (!record_)
@@ -221,6 +243,7 @@ void Training::goOn() {
   warnOfOther("seed", record_->seed, seed_);
   warnOfOther("a number of samples of", record_->samples, feed_.samples());
   warnOfOther("a batch of", record_->batch, feed_.batch());
+  warnOfOtherPasses(record_->passes, passes_);
   figures_.restore(record_->epoch);
   reported_ = record_->reported ? done_ : -1;
   if (best_)
@@ -404,7 +427,8 @@ Checkpoints::Notes Training::notes() const {
       best_ ? nlohmann::json(best_->toJson()) : nlohmann::json(),
       reported_ == done_,
       validation_,
-      dataset_.classes() ? *dataset_.classes() : std::vector<std::string>()};
+      dataset_.classes() ? *dataset_.classes() : std::vector<std::string>(),
+      passes_};
   return {{"training", record.text()}};
 }
 

@@ -84,6 +84,8 @@ std::string TrainingRecord::text() const {
     object["best"] = best;
   if (!classes.empty())
     object["classes"] = classes;
+  if (!passes.empty())
+    object["passes"] = passes;
   return object.dump();
 }
 
@@ -106,6 +108,7 @@ TrainingRecord::ofCheckpoint(const std::string &path) {
     record.reported = object.value("reported", false);
     record.validation = object.value("validation", 0.0);
     record.classes = object.value("classes", std::vector<std::string>());
+    record.passes = object.value("passes", std::vector<std::string>());
   } catch (const json::exception &) {
     return std::nullopt; // written by something else
   }

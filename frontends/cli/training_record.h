@@ -46,6 +46,7 @@ struct TrainingRecord {
   bool reported = false;            // the epoch's line was printed at this step
   double validation = 0;            // the part of the data kept for tests
   std::vector<std::string> classes; // of a folder of images, by their labels
+  std::vector<std::string> passes;  // added to Gradus's own, as STAGE:PASS
 
   std::string text() const;
   /// Nothing where the file has none, as other tools write it.

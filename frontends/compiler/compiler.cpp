@@ -3,7 +3,7 @@
 #include "frontends/compiler/compiler.h"
 
 #include "codegen/compile.h"
-#include "codegen/plan.h"
+#include "codegen/pipeline.h"
 #include "codegen/sizes.h"
 #include "frontends/compiler/diagnostics.h"
 #include "frontends/compiler/pass_trace.h"
@@ -15,6 +15,7 @@
 #include "frontends/onnx/export.h"
 #include "frontends/onnx/supported_ops.h"
 #include "frontends/recipe/recipe.h"
+#include "passes/pass_plugin.h"
 
 #include "llvm/Support/raw_ostream.h"
 
@@ -29,9 +30,15 @@ namespace {
 
 DialectRegistry dialects() {
   DialectRegistry registry;
-  registerDialects(registry);
-  registry.insert<plan::PlanDialect>();
+  registerCompiler(registry);
   return registry;
+}
+
+absl::Status loadPlugins(const std::vector<std::string> &paths) {
+  for (const std::string &path : paths)
+    if (llvm::Error error = loadPassPlugin(path))
+      return invalid("--plugin ", llvm::toString(std::move(error)));
+  return absl::OkStatus();
 }
 
 /// One compilation: a context, what it said, and the program.
@@ -68,6 +75,8 @@ private:
 };
 
 absl::Status Compilation::read() {
+  if (absl::Status status = loadPlugins(request_.plugins); !status.ok())
+    return status;
   auto program = readProgram(request_, context_);
   if (!program.ok())
     return diagnostics_.hasErrors() ? diagnostics_.error("") : program.status();

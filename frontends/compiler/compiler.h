@@ -37,12 +37,13 @@ struct Request {
   std::string weightsFile;       // where they come from, for errors
   std::string initialize;        // rule for weights whose data file is missing
   std::vector<std::string>
-      targets;               // "cpu", "cpu:x86-64-v3"; empty: this machine
-  std::string stopAfter;     // a stage; empty: all, to an artifact
-  bool printWeights = false; // in Result::ir also those of large states
-  int threads = 0;           // logical threads of the plan; 0: one per core
-  bool report = false;       // what each stage did, in Result::report
-  bool trace = false;        // what each pass did, in Result::trace
+      targets; // "cpu", "cpu:x86-64-v3"; empty: this machine
+  std::vector<std::string> plugins; // shared libraries with passes
+  std::string stopAfter;            // a stage; empty: all, to an artifact
+  bool printWeights = false;        // in Result::ir also those of large states
+  int threads = 0;     // logical threads of the plan; 0: one per core
+  bool report = false; // what each stage did, in Result::report
+  bool trace = false;  // what each pass did, in Result::trace
   /// Outputs of `train` besides the loss: `gradient.<parameter>` of each.
   bool gradientOutputs = false;
   /// And before them the last value of each model node, by its place.

@@ -66,6 +66,13 @@ Field distribution() {
                 later("sparse_reduce")})});
 }
 
+Field addedPasses() {
+  return Field{"passes", list, "null",
+               "passes to run at the end of stages, as STAGE:PASS: those of "
+               "plug-ins (--plugin), such as methods:gradient-noise{scale=0.1}"}
+      .of({Field{"", text, "\"\"", "STAGE:PASS"}});
+}
+
 Field movingAverage() {
   const Field decay =
       Field{"decay", number, "0.999", "of the average"}.from(0).below(1);
@@ -165,7 +172,8 @@ std::vector<Field> methodFields() {
           gradientCentralization(),
           gradientFreeze(),
           boost(),
-          distribution()};
+          distribution(),
+          addedPasses()};
 }
 
 /// How it runs.

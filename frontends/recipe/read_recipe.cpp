@@ -354,17 +354,36 @@ void lengthen(Json &recipe, llvm::StringRef key) {
     }
 }
 
-/// Applies one `path.to.key=value`.
+/// The key of a setting, without what follows it: `=` or `+=`.
+llvm::StringRef keyOf(llvm::StringRef setting) {
+  llvm::StringRef key = setting.split('=').first;
+  key.consume_back("+");
+  return key;
+}
+
+/// Puts a value at the end of a list, or makes the list.
+absl::Status append(Json &list, Json value, const Override &override) {
+  if (list.is_null())
+    list = Json::array();
+  if (!list.is_array())
+    return invalid(override.origin, ": += expects a list at ",
+                   quoted(keyOf(override.setting).str()), ", found ",
+                   shown(list));
+  list.push_back(std::move(value));
+  return absl::OkStatus();
+}
+
+/// Applies one `path.to.key=value`, or `+=` for one more element of a list.
 absl::Status set(Json &recipe, const Override &override) {
   const std::string &setting = override.setting;
   size_t equals = setting.find('=');
-  if (equals == 0 || equals == setting.npos)
+  if (keyOf(setting).empty() || equals == setting.npos)
     return invalid(override.origin, ": expected key=value");
   std::string text = setting.substr(equals + 1);
   Json value = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   Json *place = &recipe;
   llvm::SmallVector<llvm::StringRef> keys;
-  llvm::StringRef(setting).take_front(equals).split(keys, '.');
+  keyOf(setting).split(keys, '.');
   if (keys.size() > 1 && recipe.is_object())
     lengthen(recipe, keys.front());
   for (llvm::StringRef key : keys) {
@@ -374,7 +393,11 @@ absl::Status set(Json &recipe, const Override &override) {
   }
   if (value.is_discarded() && !llvm::json::isUTF8(setting))
     return invalid(override.origin, ": not UTF-8");
-  *place = value.is_discarded() ? Json(text) : value;
+  if (value.is_discarded())
+    value = text;
+  if (setting[equals - 1] == '+')
+    return append(*place, value, override);
+  *place = value;
   return absl::OkStatus();
 }
 
@@ -401,7 +424,7 @@ bool meet(llvm::StringRef one, llvm::StringRef other) {
 std::string_view originOf(const Mistake &mistake, std::string_view name,
                           const Overrides &overrides) {
   for (const Override &override : llvm::reverse(overrides))
-    if (meet(mistake.path, llvm::StringRef(override.setting).split('=').first))
+    if (meet(mistake.path, keyOf(override.setting)))
       return override.origin;
   return name;
 }

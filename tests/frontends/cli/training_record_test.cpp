@@ -77,6 +77,7 @@ TEST(TrainingRecord, ComesBackFromACheckpoint) {
   record.epoch = {{"steps", 0}};
   record.reported = true;
   record.classes = {"ant", "bee"};
+  record.passes = {"methods:gradient-noise"};
   ASSERT_TRUE(
       adder.open()->saveCheckpoint(path, {{"training", record.text()}}).ok());
   auto found = TrainingRecord::ofCheckpoint(path);
@@ -86,6 +87,7 @@ TEST(TrainingRecord, ComesBackFromACheckpoint) {
   EXPECT_EQ(found->batch, 32);
   EXPECT_TRUE(found->reported);
   EXPECT_EQ(found->classes, record.classes);
+  EXPECT_EQ(found->passes, record.passes);
   for (std::string other : {"", "3", R"({"seed": "x"})"}) {
     ASSERT_TRUE(adder.open()->saveCheckpoint(path, {{"training", other}}).ok());
     EXPECT_FALSE(TrainingRecord::ofCheckpoint(path)) << other;

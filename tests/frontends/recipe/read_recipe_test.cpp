@@ -61,6 +61,18 @@ TEST(ReadRecipe, IsOverriddenKeyByKey) {
   EXPECT_EQ(recipe["inputs"]["dims"]["batch"], 8);
 }
 
+TEST(ReadRecipe, AppendsToLists) {
+  const char *text = R"({"passes": ["model:a"], "metrics": ["accuracy"]})";
+  json recipe =
+      accepted(text, {"passes+=methods:b{x=1 y=2}", "metrics+=\"top5\""});
+  EXPECT_EQ(recipe["passes"], json({"model:a", "methods:b{x=1 y=2}"}));
+  EXPECT_EQ(recipe["metrics"], json({"accuracy", "top5"}));
+  EXPECT_EQ(accepted("{}", {"passes+=model:a"})["passes"], json({"model:a"}));
+  EXPECT_EQ(accepted("{}")["passes"], json());
+  EXPECT_EQ(refused(R"({"seed": 3})", {"seed+=2"}),
+            "--set seed+=2: += expects a list at \"seed\", found 3");
+}
+
 TEST(ReadRecipe, ReportsAllMistakesAtOnce) {
   EXPECT_EQ(
       refused(
@@ -212,6 +224,9 @@ INSTANTIATE_TEST_SUITE_P(
     ReadRecipe, RefusedOverride,
     testing::Values(
         BadOverride{"seed", "--set seed: expected key=value"},
+        BadOverride{"seed+=2",
+                    "--set seed+=2: seed: expected an integer, found "
+                    "[2]"},
         BadOverride{"metrics.0=x",
                     "--set metrics.0=x: there is nothing at \"0\""},
         BadOverride{"seed=\xff", "--set seed=\xff: not UTF-8"},

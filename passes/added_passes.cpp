@@ -1,0 +1,207 @@
+// Runs the passes that the recipe's `passes` adds at the end of a stage.
+//
+// The pipeline has this pass after each of its stages. The entries are read and
+// checked before the first stage (check_combinations.cpp); a pass that fails or
+// leaves an invalid program is named, because no other verifier runs here.
+
+#include "passes/added_passes.h"
+
+#include "passes/pass_plugin.h"
+#include "passes/passes.h"
+#include "passes/recipe.h"
+
+#include "mlir/IR/Verifier.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringExtras.h"
+
+namespace gradus {
+#define GEN_PASS_DEF_ADDEDPASSES
+#include "passes/passes.h.inc"
+
+namespace {
+using namespace mlir;
+
+constexpr StringLiteral kKey = "passes", kDone = "added_passes";
+
+/// An entry `STAGE:PASS`.
+struct AddedPass {
+  explicit AddedPass(const std::string &entry) : entry(entry) {
+    auto [before, after] = StringRef(this->entry).split(':');
+    stage = before.trim().str();
+    pipeline = after.trim().str();
+  }
+  std::string entry, stage, pipeline;
+};
+
+std::vector<AddedPass> addedPasses(ProgramOp program) {
+  std::vector<AddedPass> all;
+  for (const std::string &entry : recipeOf(program).texts(kKey, {}))
+    all.emplace_back(entry);
+  return all;
+}
+
+InFlightDiagnostic errorOf(ProgramOp program, const AddedPass &added) {
+  return recipeOf(program).error(kKey) << "has \"" << added.entry << "\": ";
+}
+
+//===-- what is wrong with an entry ---------------------------------------===//
+
+/// `; did you mean "x"?`, or nothing where none is near.
+std::string suggestion(StringRef word, ArrayRef<std::string> known) {
+  unsigned best = 1 + word.size() / 2;
+  StringRef nearest;
+  for (StringRef candidate : known)
+    if (unsigned distance = word.edit_distance(candidate); distance < best) {
+      best = distance;
+      nearest = candidate;
+    }
+  return nearest.empty() ? "" : "; did you mean \"" + nearest.str() + "\"?";
+}
+
+std::string unknownPass(StringRef name) {
+  std::vector<std::string> own = pluginPasses(), known = pipelinePasses();
+  known.insert(known.end(), own.begin(), own.end());
+  return "unknown pass \"" + name.str() + "\"" + suggestion(name, known) +
+         (own.empty() ? "; no plug-in was loaded (--plugin FILE.so)"
+                      : "; the plug-ins have " + llvm::join(own, ", "));
+}
+
+/// What MLIR says of a pipeline, without its drawing of the place.
+std::string wordsOf(StringRef said) {
+  SmallVector<StringRef> lines, words;
+  said.split(lines, '\n');
+  for (StringRef line : lines)
+    if (size_t error = line.find("error: "); error != StringRef::npos)
+      words.push_back(line.substr(error + 7));
+    else if (line.consume_front("<Pass-Options-Parser>: "))
+      words.push_back(line);
+  return llvm::join(words, ": ");
+}
+
+/// Fills the manager; returns what is the matter, or nothing.
+std::string fill(OpPassManager &manager, StringRef pipeline) {
+  StringRef name = pipeline.substr(0, pipeline.find_first_of(" {(,"));
+  std::string said;
+  llvm::raw_string_ostream stream(said);
+  if (succeeded(parsePassPipeline(pipeline, manager, stream)))
+    return "";
+  bool isNested = pipeline.substr(name.size()).starts_with("(");
+  if (!isNested && !PassInfo::lookup(name) && !PassPipelineInfo::lookup(name))
+    return unknownPass(name);
+  return wordsOf(said);
+}
+
+/// The ops that passes are made for; none for those that run on any.
+llvm::SetVector<StringRef> placesOf(OpPassManager &anywhere) {
+  llvm::SetVector<StringRef> places;
+  for (Pass &pass : anywhere.getPasses())
+    if (std::optional<StringRef> name = pass.getOpName())
+      places.insert(*name);
+  return places;
+}
+
+/// Fills a manager that runs on programs, with passes on graphs nested in it.
+/// Of other ops there may be none, and a pass on them would do nothing.
+std::string fillForProgram(OpPassManager &manager, const AddedPass &added) {
+  OpPassManager anywhere;
+  if (std::string problem = fill(anywhere, added.pipeline); !problem.empty())
+    return problem;
+  StringRef onGraph = GraphOp::getOperationName(),
+            onProgram = ProgramOp::getOperationName();
+  llvm::SetVector<StringRef> places = placesOf(anywhere);
+  if (places.size() > 1)
+    return "its passes run on " + llvm::join(places, " and ") +
+           "; add them one by one";
+  StringRef place = places.empty() ? onProgram : places.front();
+  if (place == onGraph)
+    return fill(manager, (onGraph + "(" + added.pipeline + ")").str());
+  if (place == onProgram)
+    return fill(manager, added.pipeline);
+  return ("it runs on " + place + ", expected " + onProgram + ", " + onGraph +
+          " or any op")
+      .str();
+}
+
+std::string problemOf(const AddedPass &added) {
+  std::vector<std::string> stages;
+  for (StringRef stage : trainingStages())
+    stages.push_back(stage.str());
+  if (added.pipeline.empty())
+    return "expected STAGE:PASS, such as methods:canonicalize";
+  if (!llvm::is_contained(stages, added.stage))
+    return "unknown stage \"" + added.stage + "\"" +
+           suggestion(added.stage, stages) + "; there are " +
+           llvm::join(stages, ", ");
+  OpPassManager manager(ProgramOp::getOperationName());
+  return fillForProgram(manager, added);
+}
+
+//===-- the pass ----------------------------------------------------------===//
+
+struct AddedPassesPass : impl::AddedPassesBase<AddedPassesPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    if (isDone())
+      return;
+    bool ran = false;
+    for (const AddedPass &added : addedPasses(getOperation()))
+      if (added.stage == stage.getValue()) {
+        if (failed(run(added)))
+          return signalPassFailure();
+        ran = true;
+      }
+    if (ran)
+      markDone();
+  }
+
+  LogicalResult run(const AddedPass &added) {
+    ProgramOp program = getOperation();
+    OpPassManager manager(ProgramOp::getOperationName());
+    if (std::string problem = fillForProgram(manager, added); !problem.empty())
+      return errorOf(program, added) << problem;
+    loadDialects(manager);
+    if (failed(runPipeline(manager, program)))
+      return errorOf(program, added) << "the pass failed";
+    if (failed(verify(program)))
+      return errorOf(program, added) << "the pass left an invalid program";
+    return success();
+  }
+
+  /// Known only now, so the pipeline could not ask for them.
+  void loadDialects(OpPassManager &manager) {
+    DialectRegistry needed;
+    manager.getDependentDialects(needed);
+    getContext().appendDialectRegistry(needed);
+    for (StringRef name : needed.getDialectNames())
+      getContext().getOrLoadDialect(name);
+  }
+
+  //===-- stages whose passes ran -----------------------------------------===//
+
+  SmallVector<Attribute> done() {
+    auto list = getOperation()->getAttrOfType<ArrayAttr>(kDone);
+    return list ? SmallVector<Attribute>(list.getValue())
+                : SmallVector<Attribute>();
+  }
+  Attribute own() { return StringAttr::get(&getContext(), stage.getValue()); }
+  bool isDone() { return llvm::is_contained(done(), own()); }
+  void markDone() {
+    SmallVector<Attribute> stages = done();
+    stages.push_back(own());
+    getOperation()->setAttr(kDone, ArrayAttr::get(&getContext(), stages));
+  }
+};
+
+} // namespace
+} // namespace gradus
+
+mlir::LogicalResult gradus::checkAddedPasses(ProgramOp program) {
+  ErrorWatch watch(program->getContext());
+  for (const AddedPass &added : addedPasses(program))
+    if (std::string problem = problemOf(added); !problem.empty())
+      errorOf(program, added) << problem;
+  return mlir::failure(watch.sawError());
+}

@@ -1,0 +1,62 @@
+// RUN: gradus-opt %s --check-combinations --added-passes=stage=methods --load-pass-plugin=%build/tests/lib/bad_passes.so --verify-diagnostics --split-input-file
+
+// expected-error @below {{recipe: passes has "canonicalize": expected STAGE:PASS, such as methods:canonicalize}}
+gradus.program @no_stage attributes {recipe = {passes = ["canonicalize"]}} {
+}
+
+// -----
+
+// expected-error @below {{recipe: passes has "metods:canonicalize": unknown stage "metods"; did you mean "methods"?; there are model, gradients, local, distribution, methods, update, optimize}}
+gradus.program @other_stage attributes {recipe = {passes = ["metods:canonicalize"]}} {
+}
+
+// -----
+
+// expected-error @below {{recipe: passes has "methods:duble-gradients{x=1}": unknown pass "duble-gradients"; did you mean "double-gradients"?; the plug-ins have double-gradients, fails-silently}}
+// expected-error @below {{recipe: passes has "methods:les-bn": unknown pass "les-bn"; did you mean "less-bn"?}}
+gradus.program @other_pass attributes {recipe = {passes = ["methods:duble-gradients{x=1}", "methods:les-bn"]}} {
+}
+
+// -----
+
+// expected-error @below {{recipe: passes has "methods:canonicalize{depth=2}": no such option depth}}
+gradus.program @other_option attributes {recipe = {passes = ["methods:canonicalize{depth=2}"]}} {
+}
+
+// -----
+
+// expected-error @below {{recipe: passes has "methods:canonicalize{": }}
+gradus.program @open attributes {recipe = {passes = ["methods:canonicalize{"]}} {
+}
+
+// -----
+
+// expected-error @below {{recipe: passes has "methods:on-module": it runs on builtin.module, expected gradus.program, gradus.graph or any op}}
+gradus.program @module attributes {recipe = {passes = ["methods:on-module"]}} {
+}
+
+// -----
+
+// expected-error @below {{recipe: passes has "methods:fails-silently,double-gradients": its passes run on gradus.program and gradus.graph; add them one by one}}
+gradus.program @two_places attributes {recipe = {passes = ["methods:fails-silently,double-gradients"]}} {
+}
+
+// -----
+
+// expected-error @below {{recipe: passes has "methods:fails-silently": the pass failed}}
+gradus.program @failing attributes {recipe = {passes = ["methods:fails-silently"]}} {
+}
+
+// -----
+
+// Here MLIR's own verifier comes first; pass_plugin.test has it without.
+// expected-error @below {{recipe: passes has "methods:leaves-invalid": the pass failed}}
+gradus.program @invalid attributes {recipe = {passes = ["methods:leaves-invalid"]}} {
+  gradus.state @slope : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @predict(%x: tensor<4xf32>) -> (y: tensor<4xf32>) {
+    // expected-error @below {{}}
+    %slope = gradus.read @slope : tensor<4xf32>
+    %y = arith.mulf %x, %slope : tensor<4xf32>
+    gradus.return %y : tensor<4xf32>
+  }
+}

@@ -1,0 +1,3 @@
+/* A plug-in of MLIR that knows nothing of Gradus. */
+
+void mlirGetPassPluginInfo(void) {}
