@@ -12,8 +12,6 @@ using nlohmann::ordered_json;
 namespace gradus::cli {
 namespace {
 
-constexpr size_t kPlaces = 6; // that are named of a remark
-
 ordered_json countJson(const compiler::ProgramCount &count) {
   ordered_json graphs = ordered_json::array();
   for (const compiler::GraphCount &graph : count.graphs)
@@ -33,6 +31,7 @@ ordered_json passesJson(const compiler::Trace &trace) {
     all.push_back({{"stage", pass.stage},
                    {"pass", pass.pass},
                    {"ms", pass.milliseconds},
+                   {"remarks", pass.remarks},
                    {"before", countJson(pass.before)},
                    {"after", countJson(pass.after)}});
   return all;
@@ -54,7 +53,7 @@ ordered_json remarksJson(const compiler::Trace &trace) {
     ordered_json &same = all[found->second];
     same["count"] = same["count"].get<int64_t>() + 1;
     ordered_json &places = same["places"];
-    if (!remark.place.empty() && places.size() < kPlaces &&
+    if (!remark.place.empty() &&
         std::find(places.begin(), places.end(), remark.place) == places.end())
       places.push_back(remark.place);
   }

@@ -198,23 +198,23 @@ std::string costSection(const ordered_json &facts) {
   double most = 1e-12;
   for (const ordered_json &graph : planOf(facts)["graphs"])
     most = std::max(most, graph["expected_ms"].get<double>());
-  HtmlTable table({"Graph", "#Commands", "#FLOP", "#Bytes", "#Peak memory",
-                   "#Share of steps", "#Expected ms", ""});
+  HtmlTable table({"Graph", "#Expected ms", "", "#Share of steps", "#FLOP",
+                   "#Bytes", "#Peak memory", "#Commands"});
   for (const ordered_json *each : inOrder(facts)) {
     const ordered_json &graph = *each;
     std::string name = graph["name"].get<std::string>();
     double ms = graph["expected_ms"].get<double>();
     table.row({keyOf(schedule, name) + element("code", "", escaped(name)),
-               std::to_string(graph["commands"].size()),
+               milliseconds(ms), barOf(ms / most), shareOf(schedule, name),
                countText(graph["flops"].get<double>()),
                countText(graph["bytes"].get<double>()),
                bytesText(graph["peak_bytes"].get<double>()),
-               shareOf(schedule, name), milliseconds(ms), barOf(ms / most)});
+               std::to_string(graph["commands"].size())});
   }
   if (double mean = meanOf(facts, "expected_ms"); mean > 0)
-    table.row({"mean over the schedule", "", countText(meanOf(facts, "flops")),
-               countText(meanOf(facts, "bytes")), "", "", milliseconds(mean),
-               ""},
+    table.row({"mean of the schedule", milliseconds(mean), barOf(mean / most),
+               "", countText(meanOf(facts, "flops")),
+               countText(meanOf(facts, "bytes")), "", ""},
               "sum");
   std::string how = facts["artifact"]["rates"]["how"].get<std::string>();
   return section("cost", "Cost of each graph",
@@ -318,21 +318,20 @@ std::string liveTable(const ordered_json &step) {
   constexpr size_t kShown = 12;
   std::vector<const ordered_json *> live = liveAtPeak(step);
   double peak = std::max(1.0, step["peak_bytes"].get<double>()), rest = 0;
-  HtmlTable table({"Live at the peak", "Type", "#Bytes", "#From", "#To", ""});
+  HtmlTable table({"Live at the peak", "#Bytes", "", "Type", "#From", "#To"});
   for (size_t i = 0; i < live.size(); ++i) {
     const ordered_json &entry = *live[i];
     double size = entry["size"].get<double>();
     if (i < kShown)
-      table.row({textOf(entry["use"]) + nodesOf(step, entry),
-                 element("code", "", textOf(entry["type"])), bytesText(size),
-                 entry["first"].dump(), entry["last"].dump(),
-                 barOf(size / peak)});
+      table.row({textOf(entry["use"]) + nodesOf(step, entry), bytesText(size),
+                 barOf(size / peak), element("code", "", textOf(entry["type"])),
+                 entry["first"].dump(), entry["last"].dump()});
     else
       rest += size;
   }
   if (live.size() > kShown)
-    table.row({absl::StrCat("and ", live.size() - kShown, " more"), "",
-               bytesText(rest), "", "", ""});
+    table.row({absl::StrCat("and ", live.size() - kShown, " more"),
+               bytesText(rest), barOf(rest / peak), "", "", ""});
   return table.html();
 }
 

@@ -6,7 +6,6 @@
 #include "frontends/cli/text.h"
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 
 #include <algorithm>
 #include <functional>
@@ -46,44 +45,51 @@ size_t remarksOf(const ordered_json &facts, const std::string &pass) {
 }
 
 /// A link to what a pass said.
-std::string remarkLink(const ordered_json &facts, const std::string &pass) {
-  size_t count = remarksOf(facts, pass);
-  if (count == 0)
+std::string remarkLink(const ordered_json &pass) {
+  if (pass["remarks"] == 0)
     return "";
-  return "<a href=\"#remarks-" + escaped(pass) + "\">" + std::to_string(count) +
-         "</a>";
+  return "<a href=\"#remarks-" + escaped(pass["pass"].get<std::string>()) +
+         "\">" + pass["remarks"].dump() + "</a>";
 }
 
-void addRow(const ordered_json &facts, const ordered_json &pass,
-            HtmlTable &table) {
+void addRow(const ordered_json &pass, HtmlTable &table) {
   const ordered_json &before = pass["before"], &after = pass["after"];
   const ordered_json &was = stepOf(before), &is = stepOf(after);
   auto step = [&](const char *key, const Shown &shown) {
     return change(was[key].get<double>(), is[key].get<double>(), shown);
   };
   std::string name = pass["pass"].get<std::string>();
-  table.row(
-      {element("code", "", escaped(name)),
-       change(before["graphs"].size(), after["graphs"].size(), whole),
-       step("ops", whole), step("flops", countText), step("bytes", bytesText),
-       change(before["parameter_elements"].get<double>(),
-              after["parameter_elements"].get<double>(), countText),
-       change(before["state_bytes"].get<double>(),
-              after["state_bytes"].get<double>(), bytesText),
-       number("%.2f", pass["ms"].get<double>()), remarkLink(facts, name)});
+  table.row({element("code", "", escaped(name)),
+             change(before["graphs"].size(), after["graphs"].size(), whole),
+             step("ops", whole), step("flops", countText),
+             step("bytes", bytesText),
+             change(before["parameter_elements"].get<double>(),
+                    after["parameter_elements"].get<double>(), countText),
+             change(before["state_bytes"].get<double>(),
+                    after["state_bytes"].get<double>(), bytesText),
+             number("%.2f", pass["ms"].get<double>()), remarkLink(pass)});
 }
 
+/// The name alone of `node "/conv1/Conv"`.
+std::string shortPlace(const std::string &place) {
+  const std::string before = "node \"";
+  bool isNode = place.rfind(before, 0) == 0 && place.back() == '"';
+  return isNode ? place.substr(before.size(), place.size() - before.size() - 1)
+                : place;
+}
+
+/// Where it was said, and how often.
 std::string placesText(const ordered_json &remark) {
-  auto places = remark["places"].get<std::vector<std::string>>();
-  size_t more = remark["count"].get<size_t>();
-  more = more > places.size() ? more - places.size() : 0;
+  constexpr size_t kNamed = 6;
   std::string text;
-  if (!places.empty())
-    text = " <span class=\"muted\">" + escaped(absl::StrJoin(places, ", ")) +
-           (more ? absl::StrCat(" and ", more, " more") : "") + "</span>";
-  else if (remark["count"].get<size_t>() > 1)
-    text = " <span class=\"muted\">" + remark["count"].dump() + " times</span>";
-  return text;
+  for (size_t i = 0; i < std::min(kNamed, remark["places"].size()); ++i)
+    text += (i ? ", " : "") +
+            escaped(shortPlace(remark["places"][i].get<std::string>()));
+  if (remark["places"].size() > kNamed)
+    text += absl::StrCat(" and ", remark["places"].size() - kNamed, " more");
+  if (size_t count = remark["count"].get<size_t>(); count > 1)
+    text += absl::StrCat(text.empty() ? "" : ", ", count, " times");
+  return text.empty() ? "" : " " + element("span", "class=\"muted\"", text);
 }
 
 std::string remarkList(const ordered_json &facts, const std::string &pass) {
@@ -120,7 +126,7 @@ std::string passTable(const ordered_json &facts) {
   for (const ordered_json &pass : facts["passes"]) {
     if (pass["stage"] != stage)
       table.section(stage = pass["stage"].get<std::string>());
-    addRow(facts, pass, table);
+    addRow(pass, table);
   }
   return "<p class=\"how\">In the order in which they ran, under the stages of "
          "the pipeline. Ops, FLOP and the bytes of all values are those of the "

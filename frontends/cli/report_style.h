@@ -54,7 +54,7 @@ svg .buffer:hover { fill: var(--left); }
 .v0 { fill: var(--accent); background: var(--accent); } .v1, .v2, .v3, .v4, .v5 { fill: var(--accent); background: var(--accent); }
 .v1 { opacity: .74; } .v2 { opacity: .56; } .v3 { opacity: .4; } .v4 { opacity: .27; } .v5 { opacity: .16; }
 .key { display: inline-block; width: 11px; height: 11px; border-radius: 2px; margin-right: 7px; vertical-align: -1px; }
-details { border-top: 1px solid var(--line); padding: 7px 0; } details:last-of-type { border-bottom: 1px solid var(--line); }
+details { border-top: 1px solid var(--line); padding: 7px 0; }
 summary { cursor: pointer; } summary::marker { color: var(--faint); } summary .muted { font-size: 13.5px; }
 ul.remarks { list-style: none; margin: 6px 0 6px; padding: 0; font-size: 14px; }
 ul.remarks li { padding: 2px 0 2px 54px; position: relative; overflow-wrap: anywhere; } ul.remarks b { position: absolute; left: 14px; font-weight: 500; font-size: 13px; color: var(--accent); }

@@ -66,6 +66,7 @@ struct ProgramCount {
 struct PassRecord {
   std::string stage, pass; // "methods", "clip-gradients"
   double milliseconds = 0;
+  int64_t remarks = 0; // that it made
   ProgramCount before, after;
 };
 

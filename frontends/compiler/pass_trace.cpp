@@ -29,6 +29,10 @@ public:
     trace_->remarks.push_back({remark.getCategoryName().str(),
                                remark.getRemarkName().str(), kindOf(remark),
                                placeOf(remark.getLocation()), std::move(text)});
+    bool isOfLast = !trace_->passes.empty() &&
+                    trace_->passes.back().pass == remark.getCategoryName();
+    if (isOfLast)
+      ++trace_->passes.back().remarks;
   }
 
 private:
@@ -84,7 +88,7 @@ public:
     PassRecord &record = trace_->passes.back();
     record.milliseconds += elapsed.count();
     record.after = countProgram(program);
-    addStepSchedules(program, trace_->schedules);
+    updateStepSchedules(program, trace_->schedules);
   }
 
 private:

@@ -4,12 +4,14 @@
 
 #include "ir/evaluator.h"
 #include "passes/arithmetic.h"
+#include "passes/clock.h"
 #include "passes/recipe.h"
 #include "passes/schedules.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 
+#include <map>
 #include <numeric>
 #include <optional>
 #include <set>
@@ -104,7 +106,8 @@ class Variants {
 public:
   Variants(ProgramOp program, ScheduleOp schedule)
       : program_(program), schedule_(schedule),
-        variants_(llvm::to_vector(schedule.getBody().getOps<VariantOp>())) {}
+        variants_(llvm::to_vector(schedule.getBody().getOps<VariantOp>())),
+        batches_(stepsPerUpdate(recipeOf(program))) {}
 
   StepSchedule describe() {
     StepSchedule result;
@@ -186,44 +189,66 @@ private:
         result.first.push_back(*variant);
       else
         return;
-    for (Operation *op : evaluation_.ops())
-      if (std::vector<int> table = tableIn(op); !table.empty())
-        return takeShares(result, table);
+    for (Operation *op : SmallVector<Operation *>(evaluation_.ops().begin(),
+                                                  evaluation_.ops().end()))
+      if (std::vector<int64_t> table = tableIn(op); !table.empty())
+        return takeTable(result, table);
     takeChanges(result);
   }
 
-  /// A list of counters that the step looks its next one up in.
-  std::vector<int> tableIn(Operation *op) {
-    std::vector<int> table;
+  /// A list that the step looks its next update up in.
+  static std::vector<int64_t> tableIn(Operation *op) {
+    std::vector<int64_t> table;
     auto constant = dyn_cast<arith::ConstantOp>(op);
     auto values = constant ? dyn_cast<DenseIntElementsAttr>(constant.getValue())
                            : DenseIntElementsAttr();
     if (values && values.getType().getRank() == 1)
       for (const APInt &value : values.getValues<APInt>())
-        table.push_back(variantOf(value.getSExtValue()));
+        table.push_back(value.getSExtValue());
     return table;
+  }
+
+  /// Equal entries lead to equal variants, so that one of each is evaluated:
+  /// that of every batch of an update.
+  void takeTable(StepSchedule &result, ArrayRef<int64_t> table) {
+    std::map<int64_t, std::vector<int>> variants;
+    for (auto [update, entry] : llvm::enumerate(table))
+      if (auto [found, isNew] = variants.try_emplace(entry); isNew)
+        for (int64_t batch = 0; batch < batches_; ++batch)
+          found->second.push_back(
+              variantAt(update * batches_ + batch).value_or(0));
+    for (auto [step, variant] : llvm::enumerate(result.first)) {
+      int64_t entry = table[step / batches_ % table.size()];
+      if (variants[entry][step % batches_] != variant)
+        return; // It is not looked up by the number of the update.
+    }
+    std::vector<int> steps;
+    for (int64_t entry : table)
+      llvm::append_range(steps, variants[entry]);
+    takeShares(result, steps);
   }
 
   /// A step that compares its number changes at the numbers that it names.
   void takeChanges(StepSchedule &result) {
-    std::set<int64_t> steps = {0};
+    std::set<int64_t> updates = {0};
     for (Operation *op : evaluation_.ops())
       if (auto constant = dyn_cast<arith::ConstantOp>(op))
         if (auto values = dyn_cast<DenseIntElementsAttr>(constant.getValue());
             values && values.isSplat())
           for (int64_t near = -2; near <= 2; ++near)
-            steps.insert(std::max<int64_t>(
+            updates.insert(std::max<int64_t>(
                 0, values.getSplatValue<APInt>().getSExtValue() + near));
-    for (int64_t step : steps)
-      if (std::optional<int> variant = variantAt(step);
+    for (int64_t update : updates) // By their last batches, which update.
+      if (auto variant = variantAt(update * batches_ + batches_ - 1);
           variant &&
           (result.changes.empty() || result.changes.back().variant != *variant))
-        result.changes.push_back({step, *variant});
+        result.changes.push_back({update * batches_, *variant});
   }
 
   ProgramOp program_;
   ScheduleOp schedule_;
   SmallVector<VariantOp> variants_;
+  int64_t batches_; // of an update
   Value next_;
   Evaluation evaluation_;
 };
@@ -263,13 +288,19 @@ std::optional<double> factorAt(ProgramOp scratch, int64_t step) {
 
 } // namespace
 
-void addStepSchedules(ProgramOp program, std::vector<StepSchedule> &schedules) {
+void updateStepSchedules(ProgramOp program,
+                         std::vector<StepSchedule> &schedules) {
   Silence silence(program.getContext());
-  for (auto schedule : program.getBody().getOps<ScheduleOp>())
-    if (llvm::none_of(schedules, [&](const StepSchedule &known) {
-          return known.graph == schedule.getGraph();
-        }))
-      schedules.push_back(Variants(program, schedule).describe());
+  for (auto schedule : program.getBody().getOps<ScheduleOp>()) {
+    auto known = llvm::find_if(schedules, [&](const StepSchedule &each) {
+      return each.graph == schedule.getGraph();
+    });
+    if (known == schedules.end())
+      known = schedules.insert(known, StepSchedule());
+    auto variants = schedule.getBody().getOps<VariantOp>();
+    if (known->variants.size() != size_t(llvm::range_size(variants)))
+      *known = Variants(program, schedule).describe();
+  }
 }
 
 std::vector<RatePoint> learningRates(ProgramOp program) {

@@ -7,10 +7,12 @@
 
 namespace gradus::compiler {
 
-/// Adds those schedules of a program that are not in the list yet. Where a
-/// state that the step writes says which variant is next, what it writes is
-/// evaluated: call this before guards make that depend on gradients.
-void addStepSchedules(ProgramOp program, std::vector<StepSchedule> &schedules);
+/// Describes those schedules of a program that the list lacks or has with
+/// other variants. Where a state that the step writes says which variant is
+/// next, what it writes is evaluated: call this before guards make that depend
+/// on gradients.
+void updateStepSchedules(ProgramOp program,
+                         std::vector<StepSchedule> &schedules);
 
 /// The learning rate of the recipe's optimizer at steps from 0 to where its
 /// schedule ends; one point where it does not change, none where the program's

@@ -24,6 +24,7 @@ static ordered_json facts() {
            {{{"stage", "optimize"},
              {"pass", "cse"},
              {"ms", 0.5},
+             {"remarks", 3},
              {"before", count(8)},
              {"after", count(5)}}}},
           {"remarks",
@@ -31,7 +32,7 @@ static ordered_json facts() {
              {"kind", "left"},
              {"text", "1 < 2"},
              {"count", 3},
-             {"places", {"node \"a\""}}}}}};
+             {"places", {"node \"a\"", "line 1:2"}}}}}};
 }
 
 TEST(ReportPasses, ShowWhatANumberWas) {
@@ -46,6 +47,6 @@ TEST(ReportPasses, ShowWhatANumberWas) {
 TEST(ReportPasses, SayRemarksWithTheirPlaces) {
   std::string html = remarkLists(facts());
   EXPECT_TRUE(has(html, "id=\"remarks-cse\""));
-  EXPECT_TRUE(has(html, "<b>left</b> 1 &lt; 2 <span class=\"muted\">node "
-                        "&quot;a&quot; and 2 more</span>"));
+  EXPECT_TRUE(has(html, "<b>left</b> 1 &lt; 2 <span class=\"muted\">a, "
+                        "line 1:2, 3 times</span>"));
 }
