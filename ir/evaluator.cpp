@@ -103,8 +103,9 @@ namespace {
 /// One run of a graph: the values so far and the states as they will be.
 class GraphRun {
 public:
-  GraphRun(StateMap &states, StateMap *gradients)
-      : states(states), gradients(gradients) {}
+  GraphRun(StateMap &states, StateMap *gradients,
+           llvm::function_ref<void(HostTensor &)> settle)
+      : states(states), gradients(gradients), settle(settle) {}
 
   LogicalResult begin(GraphOp graph, ArrayRef<HostTensor> inputs);
   LogicalResult run(Operation &op);
@@ -115,9 +116,15 @@ private:
   LogicalResult read(ReadOp op);
   LogicalResult update(UpdateOp op);
   LogicalResult compute(Operation &op);
+  HostTensor settled(HostTensor value) const {
+    if (settle)
+      settle(value);
+    return value;
+  }
 
   StateMap &states, written;
   StateMap *gradients;
+  llvm::function_ref<void(HostTensor &)> settle;
   DenseMap<Value, HostTensor> values;
 };
 } // namespace
@@ -133,7 +140,7 @@ LogicalResult GraphRun::begin(GraphOp graph, ArrayRef<HostTensor> inputs) {
       return graph.emitOpError("is evaluated on an input \"")
              << graph.getInputName(argument.getArgNumber())
              << "\" that does not fit " << argument.getType();
-    values[argument] = input;
+    values[argument] = settled(input);
   }
   return success();
 }
@@ -174,7 +181,7 @@ LogicalResult GraphRun::compute(Operation &op) {
   if (failed(results))
     return failure();
   for (auto [value, result] : llvm::zip(op.getResults(), *results))
-    values[value] = std::move(result);
+    values[value] = settled(std::move(result));
   return success();
 }
 
@@ -190,8 +197,9 @@ void GraphRun::showWrites() {
 
 FailureOr<SmallVector<HostTensor>>
 gradus::evaluateGraph(GraphOp graph, ArrayRef<HostTensor> inputs,
-                      StateMap &states, StateMap *gradients) {
-  GraphRun graphRun(states, gradients);
+                      StateMap &states, StateMap *gradients,
+                      llvm::function_ref<void(HostTensor &)> settle) {
+  GraphRun graphRun(states, gradients, settle);
   if (failed(graphRun.begin(graph, inputs)))
     return failure();
   for (Operation &op : graph.getBody().front().without_terminator())

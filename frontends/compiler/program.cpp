@@ -253,12 +253,25 @@ absl::Status setWeights(ProgramOp program, const Request &request) {
   return absl::OkStatus();
 }
 
-/// That of the program: its text may have brought one along.
-std::string ownRecipe(ModuleOp module, const recipe::Recipe &defaults) {
-  for (ProgramOp program : module.getOps<ProgramOp>())
-    if (DictionaryAttr recipe = program.getRecipeAttr())
-      return recipe::toJson(recipe, defaults);
-  return defaults.json;
+/// The recipe that a program's text brought along, read as any other; else
+/// `given`.
+absl::StatusOr<recipe::Recipe> settleRecipe(const Request &request,
+                                            const recipe::Recipe &given,
+                                            ModuleOp module) {
+  bool isText = llvm::StringRef(request.model).ends_with(".mlir");
+  absl::StatusOr<recipe::Recipe> recipe = given;
+  if (!isText || saysRecipe(request))
+    return recipe;
+  for (ProgramOp program : module.getOps<ProgramOp>()) {
+    if (!program.getRecipeAttr())
+      continue;
+    recipe = recipe::read(recipe::toJson(program.getRecipeAttr(), given),
+                          request.model + ": the recipe of its program");
+    if (!recipe.ok())
+      return recipe;
+    program.setRecipeAttr(recipe::toAttribute(*recipe, *module.getContext()));
+  }
+  return recipe;
 }
 
 } // namespace
@@ -271,23 +284,18 @@ absl::StatusOr<Program> readProgram(const Request &request,
   auto module = readModel(request, *recipe, context);
   if (!module.ok())
     return module.status();
+  recipe = settleRecipe(request, *recipe, **module);
+  if (!recipe.ok())
+    return recipe.status();
   for (const std::string &remark : recipe->remarks)
     mlir::emitWarning(UnknownLoc::get(&context)) << "recipe: " << remark;
   for (ProgramOp program : (*module)->getOps<ProgramOp>())
     if (!request.weights.empty())
       if (absl::Status status = setWeights(program, request); !status.ok())
         return status;
-  std::string json = recipe->json;
-  if (!saysRecipe(request)) {
-    json = ownRecipe(**module, *recipe);
-    absl::StatusOr<recipe::Recipe> own =
-        recipe::read(json, request.model + ": the recipe of its program");
-    if (!own.ok())
-      return own.status();
-  }
   for (ProgramOp program : (*module)->getOps<ProgramOp>())
-    GRADUS_RETURN_IF_ERROR(checkInputPreparation(program, json));
-  return Program{*std::move(module), std::move(json)};
+    GRADUS_RETURN_IF_ERROR(checkInputPreparation(program, recipe->json));
+  return Program{*std::move(module), recipe->json};
 }
 
 /// What else is known of a model whose sizes are not.

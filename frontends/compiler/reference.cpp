@@ -130,38 +130,9 @@ absl::StatusOr<StateMap> statesOf(ProgramOp program) {
   return states;
 }
 
-HostTensor toSingle(HostTensor tensor) {
+void toSingle(HostTensor &tensor) {
   for (double &value : tensor.floats)
     value = static_cast<float>(value);
-  return tensor;
-}
-
-/// What evaluateGraph() gives, but for roundings; what is written is not kept.
-FailureOr<SmallVector<HostTensor>>
-evaluateRounded(GraphOp train, const std::vector<HostTensor> &inputs,
-                const StateMap &states) {
-  llvm::DenseMap<Value, HostTensor> values;
-  auto valuesOf = [&](ValueRange range) {
-    return llvm::map_to_vector(range,
-                               [&](Value value) { return values.at(value); });
-  };
-  for (auto [argument, input] :
-       llvm::zip(train.getBody().getArguments(), inputs))
-    values[argument] = toSingle(input);
-  for (Operation &op : train.getBody().front().without_terminator()) {
-    if (op.getNumResults() == 0)
-      continue; // A write or an update.
-    if (auto read = dyn_cast<ReadOp>(op)) {
-      values[read] = states.at(read.getState());
-      continue;
-    }
-    auto results = evaluateOp(&op, valuesOf(op.getOperands()));
-    if (failed(results))
-      return failure();
-    for (auto [value, result] : llvm::zip(op.getResults(), *results))
-      values[value] = toSingle(std::move(result));
-  }
-  return valuesOf(train.getReturned());
 }
 
 } // namespace
@@ -173,8 +144,10 @@ evaluateStep(ProgramOp program, GraphOp train,
                           inputsOf(train, inputs));
   GRADUS_ASSIGN_OR_RETURN(StateMap states, statesOf(program));
   StateMap gradients;
-  auto outputs = rounded ? evaluateRounded(train, tensors, states)
-                         : evaluateGraph(train, tensors, states, &gradients);
+  llvm::function_ref<void(HostTensor &)> settle;
+  if (rounded)
+    settle = toSingle;
+  auto outputs = evaluateGraph(train, tensors, states, &gradients, settle);
   if (failed(outputs))
     return invalid("the reference evaluator cannot run the step");
   std::vector<Reference> references;

@@ -31,7 +31,8 @@ struct ImportOptions {
   std::map<std::string, int64_t> dims;
   /// Patterns of initializer names; * stands for any text.
   std::vector<std::string> trainable = {"*"}, fixed;
-  /// How to start the parameters whose data file is missing: kaiming_uniform,
+  /// How to start the parameters whose data file is missing: pytorch (each as
+  /// PyTorch's layer of its kind), or matrices and kernels by kaiming_uniform,
   /// xavier_uniform, normal or zeros; empty: a missing file is an error.
   std::string initialize;
   /// Goes to the program as it is; may be null.

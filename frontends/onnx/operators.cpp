@@ -11,7 +11,8 @@ static const Family takingEmpty[] = {
     controlFlowOperators(), elementwiseOperators(), activationOperators(),
     matrixOperators(),      shapeOperators(),       reductionOperators(),
     indexingOperators(),    logicOperators(),       normOperators(),
-    resizeOperators(),      sequenceOperators()};
+    resizeOperators(),      sequenceOperators(),    slicingOperators(),
+    paddingOperators()};
 
 /// What divides by the sizes of its inputs, or looks at their first elements.
 static const Family computing[] = {

@@ -65,16 +65,18 @@ llvm::ArrayRef<Operator> sequenceOperators();
 llvm::ArrayRef<Operator> alongAxisOperators();
 llvm::ArrayRef<Operator> rearrangingOperators();
 llvm::ArrayRef<Operator> controlFlowOperators();
-
-/// Imports the nodes of a graph. What is wrong with some is gathered in
-/// `importer.problems`, without what only follows from it.
-void addNodes(const ::onnx::GraphProto &graph, int64_t opset,
-              Importer &importer);
+llvm::ArrayRef<Operator> slicingOperators();
+llvm::ArrayRef<Operator> paddingOperators();
 llvm::ArrayRef<Operator> quantizationOperators();
 llvm::ArrayRef<Operator> gridSampleOperators();
 llvm::ArrayRef<Operator> spectrumOperators();
 llvm::ArrayRef<Operator> linearAttentionOperators();
 llvm::ArrayRef<Operator> unpoolOperators();
+
+/// Imports the nodes of a graph. What is wrong with some is gathered in
+/// `importer.problems`, without what only follows from it.
+void addNodes(const ::onnx::GraphProto &graph, int64_t opset,
+              Importer &importer);
 
 /// The op of this type (`Gemm`, `com.acme::Fancy`), or null.
 const Operator *findOperator(llvm::StringRef type);

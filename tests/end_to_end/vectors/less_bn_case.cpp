@@ -3,8 +3,6 @@
 
 #include "vector_file.h"
 
-#include "frontends/builder/program_builder.h"
-
 namespace gradus::vectors {
 namespace {
 
@@ -73,15 +71,7 @@ std::string programText(const VectorFile &file, const Json &recipe) {
   mlir::MLIRContext context;
   ProgramBuilder net(context, "network");
   Network(file.hyperparameters(), net).build(shapeOf(file.inputs().at("x")));
-  auto module = net.finish();
-  EXPECT_TRUE(module.ok()) << module.status();
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  if (module.ok())
-    (*module)->print(stream);
-  std::string head = "gradus.program @network";
-  return text.insert(text.find(head) + head.size(),
-                     " attributes {recipe = " + recipeText(recipe) + "}");
+  return textOf(net, recipe);
 }
 
 /// "bn0.weight" of "bn0.gamma".

@@ -3,8 +3,6 @@
 
 #include "vector_file.h"
 
-#include "frontends/builder/program_builder.h"
-
 namespace gradus::vectors {
 namespace {
 
@@ -43,17 +41,7 @@ std::string programText(const VectorFile &file, int64_t rows,
   net.output("output", h.contains("channels")
                            ? lenet(net, x, h.at("channels"))
                            : perceptron(net, x, h.at("dims")));
-  auto module = net.finish();
-  EXPECT_TRUE(module.ok()) << module.status();
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  if (module.ok())
-    (*module)->print(stream);
-  std::string head = "gradus.program @network";
-  size_t at = text.find(head);
-  EXPECT_NE(at, text.npos) << text;
-  return text.insert(at + head.size(),
-                     " attributes {recipe = " + recipeText(recipe) + "}");
+  return textOf(net, recipe);
 }
 
 /// A run of a compiled network over the rows of a file.

@@ -190,4 +190,18 @@ std::string recipeText(const Json &recipe) {
   return text;
 }
 
+std::string textOf(ProgramBuilder &net, const Json &recipe) {
+  auto module = net.finish();
+  EXPECT_TRUE(module.ok()) << module.status();
+  if (!module.ok())
+    return "";
+  for (ProgramOp program : (*module)->getOps<ProgramOp>())
+    program->setAttr("recipe", mlir::parseAttribute(recipeText(recipe),
+                                                    program->getContext()));
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  (*module)->print(stream);
+  return text;
+}
+
 } // namespace gradus::vectors

@@ -4,6 +4,8 @@
 
 #include "compiled.h"
 
+#include "frontends/builder/program_builder.h"
+
 #include <nlohmann/json.hpp>
 
 #include <set>
@@ -90,6 +92,9 @@ std::vector<int64_t> shapeOf(const Json &tensor);
 /// A recipe, given by its keys that differ from the defaults, as the attribute
 /// of a program in text. Throws what is wrong with it.
 std::string recipeText(const Json &recipe);
+/// The text of a program that is built now, with that recipe. The test fails
+/// where it cannot be built.
+std::string textOf(ProgramBuilder &net, const Json &recipe);
 
 // By optimizer_case.cpp, schedule_case.cpp, training_case.cpp, less_bn_case.cpp
 // and freeze_case.cpp.

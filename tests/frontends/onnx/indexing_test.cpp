@@ -1,5 +1,4 @@
-// Parts of values, parts put together, reads and writes at indices: what comes
-// out, and what is refused.
+// Reads and writes at indices: what comes out, and what is refused.
 
 #include "small_model.h"
 
@@ -24,58 +23,6 @@ static Values run(SmallModel model, const Shape &shape) {
 
 static std::string errorOf(SmallModel model) {
   return import(model.output("y")).error;
-}
-
-TEST(Indexing, SlicesForwardsAndBackwards) {
-  SmallModel model;
-  model.input("x", {2, 4})
-      .integers("starts", {2}, {-1, 1})
-      .integers("ends", {2}, {INT64_MIN, 100})
-      .integers("axes", {2}, {0, 1})
-      .integers("steps", {2}, {-1, 2})
-      .node("Slice", {"x", "starts", "ends", "axes", "steps"}, {"y"});
-  EXPECT_EQ(run(model, {2, 4}), (Values{5, 7, 1, 3}));
-}
-
-TEST(Indexing, SlicesByAttributesBeforeOpset10) {
-  SmallModel model;
-  model.setOpset(9).input("x", {4}).node("Slice", {"x"}, {"y"});
-  model.with("starts", Shape{1}).with("ends", Shape{-1});
-  EXPECT_EQ(run(model, {4}), (Values{1, 2}));
-}
-
-TEST(Indexing, SplitsIntoGivenOrEvenParts) {
-  SmallModel given;
-  given.input("x", {5}).integers("parts", {2}, {2, 3});
-  given.node("Split", {"x", "parts"}, {"a", "y"});
-  EXPECT_EQ(run(given, {5}), (Values{2, 3, 4}));
-  SmallModel even;
-  even.input("x", {5}).node("Split", {"x"}, {"a", "y"}).with("num_outputs", 2);
-  EXPECT_EQ(run(even, {5}), (Values{3, 4}));
-  SmallModel wrong;
-  wrong.input("x", {5}).integers("parts", {2}, {2, 2});
-  wrong.node("Split", {"x", "parts"}, {"a", "y"});
-  EXPECT_EQ(errorOf(wrong), "node \"the Split\" (Split): cuts an axis of size "
-                            "5 into parts of [2, 2]");
-}
-
-TEST(Indexing, TakesApartAndJoinsSequences) {
-  SmallModel model;
-  model.input("x", {4})
-      .integers("two", {}, {2})
-      .integers("last", {}, {-1})
-      .node("SplitToSequence", {"x", "two"}, {"s"})
-      .node("SequenceAt", {"s", "last"}, {"a"})
-      .node("ConcatFromSequence", {"s"}, {"b"})
-      .with("axis", 0)
-      .node("Concat", {"a", "b"}, {"y"})
-      .with("axis", 0);
-  EXPECT_EQ(run(model, {4}), (Values{2, 3, 0, 1, 2, 3}));
-  SmallModel tensor;
-  tensor.input("x", {4}).integers("last", {}, {0});
-  tensor.node("SequenceAt", {"x", "last"}, {"y"});
-  EXPECT_EQ(errorOf(tensor), "node \"the SequenceAt\" (SequenceAt): its input "
-                             "\"x\" is no sequence");
 }
 
 TEST(Indexing, GathersAlongAnAxis) {
@@ -160,45 +107,4 @@ TEST(Indexing, ScattersElementsAlongAnAxis) {
       .with("axis", 1)
       .with("reduction", "add");
   EXPECT_EQ(run(model, {2, 3}), (Values{0, 2, 2, 3, 4, 5}));
-}
-
-static SmallModel padded(const char *mode, const Shape &pads) {
-  SmallModel model;
-  model.input("x", {3}).integers("pads", {2}, pads);
-  return model.node("Pad", {"x", "pads"}, {"y"}).with("mode", mode);
-}
-
-TEST(Indexing, PadsInEachMode) {
-  EXPECT_EQ(run(padded("constant", {1, -1}), {3}), (Values{0, 0, 1}));
-  EXPECT_EQ(run(padded("edge", {2, 1}), {3}), (Values{0, 0, 0, 1, 2, 2}));
-  EXPECT_EQ(run(padded("reflect", {2, 1}), {3}), (Values{2, 1, 0, 1, 2, 1}));
-  EXPECT_EQ(run(padded("wrap", {1, 2}), {3}), (Values{2, 0, 1, 2, 0, 1}));
-  EXPECT_EQ(errorOf(padded("odd", {1, 2})),
-            "node \"the Pad\" (Pad): mode is \"odd\", which is not supported");
-}
-
-TEST(Indexing, RefusesToPadByElementsThatAreCutAway) {
-  for (const char *mode : {"edge", "wrap", "reflect"})
-    EXPECT_EQ(errorOf(padded(mode, {-3, 4})),
-              "node \"the Pad\" (Pad): pads axis 0 by its elements, but it has "
-              "none");
-  for (int64_t count : {INT64_MIN, INT64_MAX})
-    EXPECT_NE(errorOf(padded("edge", {count, 0})).find("pads by "),
-              std::string::npos);
-}
-
-TEST(Indexing, RefusesToTileBeyondMeasure) {
-  SmallModel model;
-  model.input("x", {int64_t(1) << 33})
-      .integers("repeats", {1}, {INT32_MAX})
-      .node("Tile", {"x", "repeats"}, {"y"});
-  EXPECT_NE(errorOf(model).find("times, which is too often"),
-            std::string::npos);
-}
-
-TEST(Indexing, Tiles) {
-  SmallModel model;
-  model.input("x", {1, 2}).integers("r", {2}, {2, 2});
-  EXPECT_EQ(run(model.node("Tile", {"x", "r"}, {"y"}), {1, 2}),
-            (Values{0, 1, 0, 1, 0, 1, 0, 1}));
 }

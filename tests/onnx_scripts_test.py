@@ -1,5 +1,4 @@
-"""Gradients of ONNX ops that are made of several of ours are what ONNX Runtime's
-outputs say."""
+"""Runs the scripts that need the `onnx` package and ONNX Runtime; each prints what is wrong, a line each."""
 
 import os
 import subprocess
@@ -11,14 +10,20 @@ PYTHON = os.path.join(DEPS, "onnx-tests", "bin", "python")
 
 
 @unittest.skipUnless(os.path.exists(PYTHON), "the onnx package is not there")
-class OnnxGradients(unittest.TestCase):
+class OnnxScripts(unittest.TestCase):
     maxDiff = None
 
-    def test_gradients_are_finite_differences(self):
-        command = [PYTHON, "-W", "ignore", os.path.join(HERE, "onnx_gradients.py")]
+    def finds_nothing(self, script):
+        command = [PYTHON, "-W", "ignore", os.path.join(HERE, script)]
         done = subprocess.run(command, capture_output=True, text=True)
         self.assertEqual(done.stdout.strip(), "", done.stderr[-4000:])
         self.assertEqual(done.returncode, 0, done.stderr[-4000:])
+
+    def test_gradients_of_ops_made_of_several_are_finite_differences(self):
+        self.finds_nothing("onnx_gradients.py")
+
+    def test_the_table_of_ops_claims_no_gradient_and_no_opset_that_is_not_there(self):
+        self.finds_nothing("onnx_operators.py")
 
 
 if __name__ == "__main__":
