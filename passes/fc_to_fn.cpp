@@ -106,11 +106,11 @@ private:
              << predict.getOutputName(*output)
              << "\", but for activations behind it";
     RecipeObject own = recipe.object("fc_to_fn");
-    if (failed(replace(head, own.number("epsilon", 1e-4),
+    if (failed(replace(head, own.number("epsilon", kUsual),
                        own.flag("bias", false))))
       return failure();
     predict->setAttr(kDone, UnitAttr::get(&getContext()));
-    return success();
+    return leaveRecord(own.number("epsilon", kUsual));
   }
 
   /// That of the loss, or the model's only one.
@@ -151,6 +151,15 @@ private:
       dropBias(head);
     report(head.product, weight);
     return success();
+  }
+
+  /// For the export of a checkpoint: what is not in its layers' states.
+  LogicalResult leaveRecord(double epsilon) {
+    auto type = RankedTensorType::get({}, Builder(&getContext()).getF32Type());
+    if (epsilon == kUsual)
+      return success();
+    return ensureState(getOperation(), "fc_to_fn/epsilon", type, Role::buffer,
+                       epsilon);
   }
 
   /// Who uses the product without the bias gets one that stays as it is.
@@ -228,6 +237,7 @@ private:
   }
 
   static constexpr StringLiteral kDone = "gradus.full_normalization";
+  static constexpr double kUsual = 1e-4; // as rewritten_layers.cpp has it
 };
 
 } // namespace

@@ -267,17 +267,28 @@ private:
                                    splatLike(builder, batch, 0));
   }
 
-  /// The entry of a table that begins again behind its end.
+  /// The entry of a table that begins again behind its end. A long one is
+  /// kept narrow, so that the artifact stays small.
   static Value lookUp(OpBuilder &builder, Location loc, Value step,
                       ArrayRef<int64_t> sequence) {
     Value length = splatLike(builder, step, sequence.size());
     Value place = arith::RemSIOp::create(builder, loc, step, length);
-    auto type =
-        RankedTensorType::get({int64_t(sequence.size())}, builder.getI64Type());
-    Value table = arith::ConstantOp::create(
-        builder, loc, DenseElementsAttr::get(type, sequence));
-    return GatherOp::create(builder, loc, tensorType(step), table, place,
-                            /*axis=*/0);
+    bool isNarrow =
+        sequence.size() >= 256 && *llvm::max_element(sequence) < 128;
+    auto type = RankedTensorType::get({int64_t(sequence.size())},
+                                      isNarrow ? builder.getI8Type()
+                                               : builder.getI64Type());
+    SmallVector<int8_t> bytes(sequence.begin(), sequence.end());
+    auto entries = isNarrow
+                       ? DenseElementsAttr::get(type, ArrayRef<int8_t>(bytes))
+                       : DenseElementsAttr::get(type, sequence);
+    Value table = arith::ConstantOp::create(builder, loc, entries);
+    auto scalar = RankedTensorType::get({}, type.getElementType());
+    Value entry =
+        GatherOp::create(builder, loc, scalar, table, place, /*axis=*/0);
+    if (isNarrow)
+      entry = arith::ExtSIOp::create(builder, loc, step.getType(), entry);
+    return entry;
   }
 
   void addSchedule(GraphOp train, int64_t groups) {

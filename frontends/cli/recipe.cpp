@@ -21,11 +21,13 @@ constexpr const char *kFooter = R"(Examples:
   gradus recipe recipe.json --set optimizer.learning_rate=0.1)";
 
 void run(const RecipeOptions &options) {
-  std::string text =
-      options.schema
-          ? compilerLibrary().recipeSchema()
-          : take(compilerLibrary().readRecipe(options.path, options.overrides));
-  std::puts(text.c_str());
+  if (options.schema)
+    return (void)std::puts(compilerLibrary().recipeSchema().c_str());
+  compiler::CheckedRecipe recipe =
+      take(compilerLibrary().readRecipe(options.path, options.overrides));
+  for (const std::string &remark : recipe.remarks)
+    std::fprintf(stderr, "warning: recipe: %s\n", remark.c_str());
+  std::puts(recipe.json.c_str());
 }
 
 } // namespace

@@ -291,13 +291,13 @@ public:
 
   std::string recipeSchema() override { return recipe::schema(); }
 
-  absl::StatusOr<std::string>
+  absl::StatusOr<CheckedRecipe>
   readRecipe(const std::string &path,
              const std::vector<std::string> &overrides) override {
     auto recipe = recipe::readFile(path, {overrides.begin(), overrides.end()});
     if (!recipe.ok())
       return recipe.status();
-    return recipe->json;
+    return CheckedRecipe{recipe->json, recipe->remarks};
   }
 };
 

@@ -173,6 +173,12 @@ struct Exported {
   std::vector<std::string> read;          // data files that the model names
 };
 
+/// A recipe that was read and checked.
+struct CheckedRecipe {
+  std::string json;                 // with all defaults
+  std::vector<std::string> remarks; // what it says without effect
+};
+
 class Compiler {
 public:
   virtual ~Compiler() = default;
@@ -189,8 +195,7 @@ public:
   virtual absl::StatusOr<Exported>
   exportModel(const ExportRequest &request) = 0;
   virtual std::string recipeSchema() = 0;
-  /// The recipe as JSON with all defaults.
-  virtual absl::StatusOr<std::string>
+  virtual absl::StatusOr<CheckedRecipe>
   readRecipe(const std::string &path,
              const std::vector<std::string> &overrides) = 0;
 };

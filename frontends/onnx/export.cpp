@@ -1,5 +1,6 @@
 // The file stays as its exporter wrote it, names, nodes and metadata; only
-// initializers change, and with ExportOptions::inference the form of two ops.
+// initializers change, and with ExportOptions::inference the form of two ops;
+// layers that a method rewrote are rewritten in the file (rewritten_layers.h).
 // Running statistics that shared a tensor have their own (own_statistics.h).
 
 #include "frontends/onnx/export.h"
@@ -7,6 +8,7 @@
 #include "frontends/message.h"
 #include "frontends/onnx/model_file.h"
 #include "frontends/onnx/onnx.pb.h"
+#include "frontends/onnx/rewritten_layers.h"
 #include "runtime/float_conversion.h"
 
 #include "mlir/IR/MLIRContext.h"
@@ -146,7 +148,7 @@ public:
   }
 
   absl::StatusOr<ExportedOnnx> run() {
-    GRADUS_RETURN_IF_ERROR(checkLayers());
+    GRADUS_RETURN_IF_ERROR(rewriteLayers(file_, trained_));
     result_.read = file_.dataFiles();
     for (TensorProto *tensor : file_.initializers())
       GRADUS_RETURN_IF_ERROR(write(*tensor));
@@ -164,25 +166,6 @@ public:
   }
 
 private:
-  /// Methods that change the model leave a state that says so.
-  absl::Status checkLayers() const {
-    if (trained_.contains("less_bn/removed"))
-      return invalid("was trained without some of its batch normalizations "
-                     "(less_bn), which it would have again");
-    for (const auto &[name, tensor] : trained_)
-      if (llvm::StringRef layer = name;
-          layer.consume_back(".multiplier") && !hasInitializer(name))
-        return invalid("was trained with \"", name,
-                       "\" (fc_to_fn), for which it has no place");
-    return absl::OkStatus();
-  }
-
-  bool hasInitializer(const std::string &name) const {
-    return llvm::any_of(file_.initializers(), [&](TensorProto *tensor) {
-      return tensor->name() == name;
-    });
-  }
-
   /// A new value; or the old one, brought in from where it lies.
   absl::Status write(TensorProto &tensor) {
     auto found = trained_.find(tensor.name());
@@ -216,7 +199,7 @@ private:
   ::onnx::GraphProto &graph_;
   const ExportOptions &options_;
   mlir::MLIRContext context_;
-  std::map<std::string, const TrainedTensor *> trained_;
+  TrainedTensors trained_;
   ExportedOnnx result_;
   uint64_t bytes_ = 0;
 };

@@ -161,6 +161,17 @@ TEST(Freezing, KeepsOneMomentumForAllCuts) {
   }
 }
 
+/// A table of the default's length, with the numbers of freezeSequence().
+TEST(Freezing, FollowsALongTable) {
+  Compiled compiled(
+      program(kPlain +
+              "gradient_freeze = {groups = 2 : i64, type = 0 : i64, p = 0.5}"));
+  for (int i = 0; i < 6; ++i)
+    step(compiled, 1, 1);
+  EXPECT_EQ(w(compiled), 0.0625 - 3);
+  EXPECT_EQ(v(compiled), -6);
+}
+
 /// The cut is that of an update; what rests adds no gradients up.
 TEST(Freezing, IsOfWholeUpdatesWhereTheyHaveSeveralBatches) {
   Compiled compiled(program(kPlain + kHalfFrozen + "accumulation = 2 : i64"));

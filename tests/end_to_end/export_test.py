@@ -88,6 +88,17 @@ if not changes:
 assert list(before.opset_import) == list(after.opset_import) and list(before.graph.input) == list(after.graph.input)
 """
 
+# The batch normalizations of a file, and whether it is a sound one.
+NORMS = """
+import sys
+import onnx
+model = onnx.load(sys.argv[1])
+onnx.checker.check_model(sys.argv[1], full_check=True)
+found = sum(node.op_type == "BatchNormalization" for node in model.graph.node)
+assert found == int(sys.argv[2]), f"{found} batch normalizations"
+assert sys.argv[3] in [each.name for each in model.graph.initializer]
+"""
+
 
 @unittest.skipUnless(os.path.exists(PYTHON), "ONNX Runtime is not there")
 class Export(unittest.TestCase):
@@ -125,6 +136,22 @@ class Export(unittest.TestCase):
             batch = batch or case["inputs"][0]["shape"][0]
             self.run_in(PYTHON, "-c", PREDICTS, model, data, out, case["output"]["name"], str(batch))
 
+    def check_rewritten(self, folder, file, norms, multiplier, *methods, flags=()):
+        """Trains a model that methods rewrite, and takes it back into its file, which is rewritten alike."""
+        with open(os.path.join(MODELS, folder, "case.json")) as stream:
+            case = json.load(stream)
+        name = f"{folder}.{os.path.splitext(file)[0]}.{len(methods)}.rewritten"
+        data, artifact, checkpoint, out, model = (name + ending for ending in (
+            ".data.safetensors", ".gradus", ".checkpoint.safetensors", ".out.safetensors", ".onnx"))
+        original = os.path.join(MODELS, folder, file)
+        self.run_in(PYTHON, "-c", JOIN, os.path.join(MODELS, folder, "data.safetensors"), data)
+        self.run_in(GRADUS, "compile", original, "--recipe", self.recipe(case, file, name), *methods, "-o", artifact)
+        self.run_in(GRADUS, "train", artifact, "--data", data, "--steps", "3", "--checkpoint", checkpoint)
+        self.run_in(GRADUS, "predict", artifact, "--checkpoint", checkpoint, "--data", data, "-o", out)
+        self.run_in(GRADUS, "export", original, "--checkpoint", checkpoint, *flags, "-o", model)
+        self.run_in(PYTHON, "-c", NORMS, model, str(norms), multiplier)
+        self.run_in(PYTHON, "-c", PREDICTS, model, data, out, case["output"]["name"], str(case["inputs"][0]["shape"][0]))
+
     def recipe(self, case, file, name):
         shapes = {each["name"]: each["shape"] for each in case["inputs"]}
         described = next(each for each in case["files"] if each["file"] == file)
@@ -145,6 +172,13 @@ class Export(unittest.TestCase):
 
     def test_another_batch_of_a_symbolic_size(self):
         self.check_case("resnet18-small", "model_dynshape.onnx", "--inference", changes=20, batch=3)
+
+    def test_fewer_normalizations_and_a_normalized_head(self):
+        self.check_rewritten("resnet18-small", "model_dynamo.onnx", 9, "fc.multiplier", "--less-bn", "--fc-to-fn")
+
+    def test_a_normalized_head_with_its_bias_in_a_file_for_training(self):
+        self.check_rewritten("resnet18-small", "model.onnx", 9, "fc.multiplier", "--less-bn", "--boost", "O1",
+                             "--fc-to-fn=bias=true,epsilon=0.5", flags=["--inference"])
 
     def test_tied_weights(self):
         self.check_case("gpt2-tiny", "model.onnx")

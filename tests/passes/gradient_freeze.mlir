@@ -127,3 +127,16 @@ gradus.program @accumulated attributes {recipe = {optimizer = {type = "sgd"}, ac
     gradus.return
   }
 }
+
+// A long table has a byte for each step.
+// CHECK-LABEL: gradus.program @long
+// CHECK:         %[[TABLE:.*]] = arith.constant dense<{{.*}}> : tensor<300xi8>
+// CHECK:         %[[ENTRY:.*]] = gradus.gather %[[TABLE]]
+// CHECK:         arith.extsi %[[ENTRY]] : tensor<i8> to tensor<i64>
+gradus.program @long attributes {recipe = {optimizer = {type = "sgd"}, gradient_freeze = {groups = 1 : i64, total_steps = 300 : i64}}} {
+  gradus.state @w : tensor<4x4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @train(%g: tensor<4x4xf32>) -> () {
+    gradus.update @w, %g : tensor<4x4xf32>
+    gradus.return
+  }
+}

@@ -47,17 +47,6 @@ struct Values {
   TrainedTensor tensor;
 };
 
-// Its layers are others than those that were trained.
-TEST(Export, RefusesAModelThatAMethodRewrote) {
-  Values removed("less_bn/removed", {}), multiplier("body.multiplier", {1});
-  EXPECT_EQ(exportOnnx(kHeads, {removed.tensor}).status().message(),
-            kHeads + ": was trained without some of its batch normalizations "
-                     "(less_bn), which it would have again");
-  EXPECT_EQ(exportOnnx(kHeads, {multiplier.tensor}).status().message(),
-            kHeads + ": was trained with \"body.multiplier\" (fc_to_fn), for "
-                     "which it has no place");
-}
-
 TEST(Export, ChangesTheValuesOfInitializersAlone) {
   Values bias("body.bias", {4}), slot("adamw/first_moment/body.bias", {4});
   auto exported = exportOnnx(kHeads, {bias.tensor, slot.tensor});

@@ -1,0 +1,362 @@
+// The way back from passes/less_bn.cpp and passes/fc_to_fn.cpp to nodes; see
+// rewritten_layers.h.
+
+#include "frontends/onnx/rewritten_layers.h"
+
+#include "frontends/message.h"
+#include "frontends/onnx/onnx.pb.h"
+
+#include "llvm/ADT/StringRef.h"
+
+#include <cstring>
+#include <set>
+
+namespace gradus::onnx {
+namespace {
+
+using ::onnx::AttributeProto;
+using ::onnx::GraphProto;
+using ::onnx::NodeProto;
+using ::onnx::TensorProto;
+
+constexpr const char *kRemoved = "less_bn/removed";
+constexpr const char *kEpsilon = "fc_to_fn/epsilon";
+constexpr llvm::StringLiteral kMultiplier = ".multiplier";
+
+/// The first number of a trained tensor of f32; `otherwise` if there is none.
+float numberOf(const TrainedTensors &trained, const char *name,
+               float otherwise) {
+  auto found = trained.find(name);
+  if (found != trained.end() && found->second->bytes.size() >= sizeof(float))
+    std::memcpy(&otherwise, found->second->bytes.data(), sizeof(float));
+  return otherwise;
+}
+
+int64_t integer(const NodeProto &node, const char *name, int64_t otherwise) {
+  for (const AttributeProto &attribute : node.attribute())
+    if (attribute.name() == name)
+      return attribute.i();
+  return otherwise;
+}
+
+double real(const NodeProto &node, const char *name, double otherwise) {
+  for (const AttributeProto &attribute : node.attribute())
+    if (attribute.name() == name)
+      return attribute.f();
+  return otherwise;
+}
+
+class Rewriter {
+public:
+  Rewriter(ModelFile &file, const TrainedTensors &trained)
+      : file_(file), graph_(*file.model().mutable_graph()), trained_(trained) {}
+
+  absl::Status run() {
+    if (trained_.contains(kRemoved))
+      GRADUS_RETURN_IF_ERROR(removeNormalizations());
+    for (const auto &[name, tensor] : trained_)
+      if (llvm::StringRef(name).ends_with(kMultiplier) && !isSlot(name) &&
+          !initializer(name))
+        GRADUS_RETURN_IF_ERROR(normalizeHead(name));
+    return absl::OkStatus();
+  }
+
+private:
+  //===-- names -----------------------------------------------------------===//
+
+  TensorProto *initializer(const std::string &name) {
+    for (TensorProto &tensor : *graph_.mutable_initializer())
+      if (tensor.name() == name)
+        return &tensor;
+    return nullptr;
+  }
+
+  const NodeProto *makerOf(const std::string &value) const {
+    for (const NodeProto &node : graph_.node())
+      for (const std::string &output : node.output())
+        if (output == value)
+          return &node;
+    return nullptr;
+  }
+
+  /// Whether it is what an optimizer or an average has of a parameter:
+  /// `adamw/first_moment/fc.multiplier`.
+  bool isSlot(llvm::StringRef name) const {
+    while (name.contains('/')) {
+      name = name.split('/').second;
+      if (trained_.contains(name.str()))
+        return true;
+    }
+    return false;
+  }
+
+  /// The initializer that a value is, but for its order of elements.
+  std::string origin(std::string value) {
+    while (const NodeProto *maker = makerOf(value)) {
+      if (maker->op_type() != "Identity" && maker->op_type() != "Transpose")
+        return "";
+      value = maker->input(0);
+    }
+    return initializer(value) ? value : "";
+  }
+
+  bool isTrained(const std::string &value) {
+    return trained_.contains(origin(value));
+  }
+
+  int usesOf(const std::string &value) const {
+    int uses = 0;
+    for (const NodeProto &node : graph_.node())
+      uses += llvm::count(node.input(), value);
+    for (const auto &output : graph_.output())
+      uses += output.name() == value;
+    return uses;
+  }
+
+  /// Takes an initializer out that nothing reads any more, and what only moved
+  /// it.
+  void dropUnused(const std::string &value) {
+    if (usesOf(value) > 0)
+      return;
+    auto &nodes = *graph_.mutable_node();
+    for (int i = nodes.size(); i-- > 0;)
+      if (nodes[i].output_size() == 1 && nodes[i].output(0) == value) {
+        std::string input = nodes[i].input(0);
+        nodes.DeleteSubrange(i, 1);
+        return dropUnused(input);
+      }
+    auto &tensors = *graph_.mutable_initializer();
+    for (int i = tensors.size(); i-- > 0;)
+      if (tensors[i].name() == value)
+        tensors.DeleteSubrange(i, 1);
+    auto &inputs = *graph_.mutable_input();
+    for (int i = inputs.size(); i-- > 0;)
+      if (inputs[i].name() == value)
+        inputs.DeleteSubrange(i, 1);
+  }
+
+  //===-- less_bn ---------------------------------------------------------===//
+
+  /// None of its states was trained.
+  bool isRemoved(const NodeProto &node) {
+    if (node.op_type() != "BatchNormalization" || node.input_size() != 5)
+      return false;
+    for (int i = 1; i < 5; ++i)
+      if (origin(node.input(i)).empty() || isTrained(node.input(i)))
+        return false;
+    return true;
+  }
+
+  absl::Status removeNormalizations() {
+    std::vector<NodeProto *> removed;
+    for (NodeProto &node : *graph_.mutable_node())
+      if (isRemoved(node))
+        removed.push_back(&node);
+    int expected = static_cast<int>(numberOf(trained_, kRemoved, 0));
+    if (int(removed.size()) != expected)
+      return invalid("was trained without ", expected,
+                     " of its batch normalizations (less_bn), but ",
+                     removed.size(),
+                     " of the file's have no trained states; export with the "
+                     "file that was trained");
+    std::set<std::string> unread;
+    for (NodeProto *node : removed) {
+      unread.insert(node->input().begin() + 1, node->input().end());
+      node->set_op_type("Identity");
+      node->clear_attribute();
+      node->mutable_input()->DeleteSubrange(1, 4);
+      while (node->output_size() > 1)
+        node->mutable_output()->RemoveLast();
+    }
+    for (const std::string &value : unread)
+      dropUnused(value);
+    return absl::OkStatus();
+  }
+
+  //===-- fc_to_fn --------------------------------------------------------===//
+
+  /// Whether a node is the layer's product with its weight.
+  bool isProduct(const NodeProto &node, llvm::StringRef layer) {
+    if (node.op_type() != "Gemm" && node.op_type() != "MatMul")
+      return false;
+    std::string weight = origin(node.input(1));
+    return !weight.empty() && trained_.contains(weight) &&
+           llvm::StringRef(weight).rsplit('.').first == layer;
+  }
+
+  absl::StatusOr<int> findProduct(const std::string &multiplier) {
+    llvm::StringRef layer = multiplier;
+    layer.consume_back(kMultiplier);
+    int found = -1, count = 0;
+    for (int i = 0; i < graph_.node_size(); ++i)
+      if (isProduct(graph_.node(i), layer)) {
+        found = i;
+        ++count;
+      }
+    if (count == 1)
+      return found;
+    return invalid("was trained with \"", multiplier,
+                   "\" (fc_to_fn), which needs one dense layer of that name; "
+                   "the file has ",
+                   count);
+  }
+
+  absl::Status checkForm(const NodeProto &node, const std::string &multiplier) {
+    const TensorProto &weight = *initializer(origin(node.input(1)));
+    const char *reason =
+        file_.opset() < 13 ? "an operator set of 13 or newer"
+        : weight.data_type() != TensorProto::FLOAT ? "weights of f32"
+        : weight.dims_size() != 2                  ? "a weight of rank 2"
+        : integer(node, "transA", 0) != 0          ? "a Gemm without transA"
+        : real(node, "alpha", 1) != 1 || real(node, "beta", 1) != 1
+            ? "a Gemm without alpha and beta"
+            : nullptr;
+    if (!reason)
+      return absl::OkStatus();
+    return invalid("was trained with \"", multiplier,
+                   "\" (fc_to_fn), to export which the file needs ", reason);
+  }
+
+  void insert(int place, NodeProto node) {
+    *graph_.add_node() = std::move(node);
+    for (int i = graph_.node_size() - 1; i > place; --i)
+      graph_.mutable_node()->SwapElements(i, i - 1);
+  }
+
+  static NodeProto makeNode(const char *op, std::vector<std::string> inputs,
+                            const std::string &output) {
+    NodeProto node;
+    node.set_op_type(op);
+    node.set_name(output);
+    for (const std::string &input : inputs)
+      node.add_input(input);
+    node.add_output(output);
+    return node;
+  }
+
+  template <typename Number>
+  void addInitializer(const std::string &name, TensorProto::DataType type,
+                      std::vector<int64_t> shape, Number value) {
+    TensorProto &tensor = *graph_.add_initializer();
+    tensor.set_name(name);
+    tensor.set_data_type(type);
+    for (int64_t size : shape)
+      tensor.add_dims(size);
+    tensor.set_raw_data(&value, sizeof(value));
+  }
+
+  /// Inserts value / sqrt(max(sum value^2, epsilon)) along an axis; returns the
+  /// number of its nodes.
+  int insertNormalized(int place, const std::string &value,
+                       const std::string &name, int64_t axis) {
+    addInitializer(name + "/axis", TensorProto::INT64, {1}, axis);
+    std::vector<NodeProto> nodes = {
+        makeNode("Mul", {value, value}, name + "/squares"),
+        makeNode("ReduceSum", {name + "/squares", name + "/axis"},
+                 name + "/sum"),
+        makeNode("Max", {name + "/sum", epsilonName_}, name + "/larger"),
+        makeNode("Sqrt", {name + "/larger"}, name + "/length"),
+        makeNode("Div", {value, name + "/length"}, name)};
+    for (size_t i = 0; i < nodes.size(); ++i)
+      insert(place + i, nodes[i]);
+    return nodes.size();
+  }
+
+  absl::Status normalizeHead(const std::string &multiplier) {
+    GRADUS_ASSIGN_OR_RETURN(int place, findProduct(multiplier));
+    GRADUS_RETURN_IF_ERROR(checkForm(graph_.node(place), multiplier));
+    epsilonName_ = multiplier + "/epsilon";
+    addInitializer(epsilonName_, TensorProto::FLOAT, {},
+                   numberOf(trained_, kEpsilon, 1e-4f));
+    addInitializer(multiplier, TensorProto::FLOAT, {1}, 1.0f);
+    NodeProto product = graph_.node(place);
+    bool isTransposed =
+        product.op_type() == "Gemm" && integer(product, "transB", 0) != 0;
+    int inserted =
+        insertNormalized(place, product.input(0), multiplier + "/input", -1);
+    inserted +=
+        insertNormalized(place + inserted, product.input(1),
+                         multiplier + "/weight", isTransposed ? -1 : -2);
+    NodeProto &node = *graph_.mutable_node(place + inserted);
+    node.set_input(0, multiplier + "/input");
+    node.set_input(1, multiplier + "/weight");
+    return node.op_type() == "Gemm" ? multiplyGemm(place + inserted, multiplier)
+                                    : multiplySum(place + inserted, multiplier);
+  }
+
+  /// A bias that was trained stays, before the multiplier.
+  absl::Status multiplyGemm(int place, const std::string &multiplier) {
+    NodeProto &node = *graph_.mutable_node(place);
+    if (node.input_size() > 2 && !isTrained(node.input(2))) {
+      std::string bias = node.input(2);
+      node.mutable_input()->RemoveLast();
+      dropUnused(bias);
+    }
+    multiplyOutput(placeOf(multiplier + "/input"), multiplier);
+    return absl::OkStatus();
+  }
+
+  /// The node that reads a value of ours.
+  int placeOf(const std::string &input) const {
+    for (int i = 0; i < graph_.node_size(); ++i)
+      if (graph_.node(i).input_size() > 0 && graph_.node(i).input(0) == input)
+        return i;
+    return -1;
+  }
+
+  void multiplyOutput(int place, const std::string &multiplier) {
+    NodeProto &node = *graph_.mutable_node(place);
+    std::string output = node.output(0), plain = multiplier + "/product";
+    node.set_output(0, plain);
+    insert(place + 1, makeNode("Mul", {multiplier, plain}, output));
+  }
+
+  /// The Add of a bias behind a MatMul; -1 if there is none.
+  int sumOf(const std::string &product) {
+    for (int i = 0; i < graph_.node_size(); ++i) {
+      const NodeProto &node = graph_.node(i);
+      if (node.op_type() == "Add" &&
+          (node.input(0) == product || node.input(1) == product) &&
+          !origin(node.input(node.input(0) == product)).empty())
+        return i;
+    }
+    return -1;
+  }
+
+  absl::Status multiplySum(int place, const std::string &multiplier) {
+    std::string product = graph_.node(place).output(0);
+    int sum = sumOf(product);
+    if (sum < 0) {
+      multiplyOutput(place, multiplier);
+      return absl::OkStatus();
+    }
+    if (usesOf(product) > 1)
+      return invalid("was trained with \"", multiplier,
+                     "\" (fc_to_fn), but the file uses its layer's product "
+                     "also without the bias, which cannot be exported");
+    NodeProto &node = *graph_.mutable_node(sum);
+    std::string bias = node.input(node.input(0) == product);
+    if (isTrained(bias)) {
+      multiplyOutput(sum, multiplier);
+      return absl::OkStatus();
+    }
+    node.set_op_type("Mul");
+    node.set_input(0, multiplier);
+    node.set_input(1, product);
+    dropUnused(bias);
+    return absl::OkStatus();
+  }
+
+  ModelFile &file_;
+  GraphProto &graph_;
+  const TrainedTensors &trained_;
+  std::string epsilonName_;
+};
+
+} // namespace
+
+absl::Status rewriteLayers(ModelFile &file, const TrainedTensors &trained) {
+  return Rewriter(file, trained).run();
+}
+
+} // namespace gradus::onnx

@@ -1,0 +1,142 @@
+// A file after what less_bn and fc_to_fn have done to its model. That it then
+// computes the same, ONNX Runtime says: tests/end_to_end/export_test.py.
+
+#include "frontends/onnx/rewritten_layers.h"
+
+#include "frontends/onnx/onnx.pb.h"
+
+#include <gmock/gmock.h>
+
+#include <fstream>
+
+using namespace gradus;
+using namespace gradus::onnx;
+using ::testing::HasSubstr;
+
+namespace {
+
+using Names = std::vector<std::string>;
+
+void addNode(::onnx::GraphProto &graph, const std::string &op,
+             const Names &inputs, const std::string &output) {
+  auto &node = *graph.add_node();
+  node.set_op_type(op);
+  for (const std::string &input : inputs)
+    node.add_input(input);
+  node.add_output(output);
+}
+
+void addTensor(::onnx::GraphProto &graph, const std::string &name,
+               const std::vector<int64_t> &shape) {
+  auto &tensor = *graph.add_initializer();
+  tensor.set_name(name);
+  tensor.set_data_type(::onnx::TensorProto::FLOAT);
+  int64_t count = 1;
+  for (int64_t extent : shape) {
+    tensor.add_dims(extent);
+    count *= extent;
+  }
+  tensor.set_raw_data(std::string(4 * count, 0));
+}
+
+/// y = relu(normalized x) W^T + b, the weight transposed on its way.
+::onnx::ModelProto network(int64_t opset) {
+  ::onnx::ModelProto model;
+  model.set_ir_version(8);
+  model.add_opset_import()->set_version(opset);
+  auto &graph = *model.mutable_graph();
+  graph.add_input()->set_name("x");
+  graph.add_output()->set_name("y");
+  for (const char *part : {"weight", "bias", "mean", "variance"})
+    addTensor(graph, std::string("bn.") + part, {4});
+  addTensor(graph, "fc.weight", {3, 4});
+  addTensor(graph, "fc.bias", {3});
+  addNode(graph, "BatchNormalization",
+          {"x", "bn.weight", "bn.bias", "bn.mean", "bn.variance"}, "n");
+  addNode(graph, "Relu", {"n"}, "r");
+  addNode(graph, "Transpose", {"fc.weight"}, "t");
+  addNode(graph, "MatMul", {"r", "t"}, "p");
+  addNode(graph, "Add", {"p", "fc.bias"}, "y");
+  return model;
+}
+
+/// The ops of the network after what a checkpoint with these states says, or
+/// the error.
+std::string rewritten(const Names &states, int64_t opset = 17) {
+  std::string path = ::testing::TempDir() + "rewritten_layers.onnx";
+  {
+    std::ofstream stream(path, std::ios::binary);
+    network(opset).SerializeToOstream(&stream);
+  }
+  auto file = ModelFile::open(path);
+  EXPECT_TRUE(file.ok()) << file.status();
+  const float one = 1;
+  TrainedTensor number = {
+      "", "f32", {}, {reinterpret_cast<const uint8_t *>(&one), 4}};
+  TrainedTensors trained;
+  for (const std::string &state : states)
+    trained[state] = &number;
+  if (absl::Status status = rewriteLayers(**file, trained); !status.ok())
+    return std::string(status.message());
+  std::string text;
+  for (const auto &node : (*file)->graph().node())
+    text += node.op_type() + " ";
+  text += "|";
+  for (const auto &tensor : (*file)->graph().initializer())
+    text += " " + tensor.name();
+  return text;
+}
+
+const Names kNorm = {"bn.weight", "bn.bias", "bn.mean", "bn.variance"};
+
+Names operator+(Names names, const Names &more) {
+  names.insert(names.end(), more.begin(), more.end());
+  return names;
+}
+
+const std::string kHalf = "Mul ReduceSum Max Sqrt Div ";
+
+} // namespace
+
+TEST(RewrittenLayers, StayWhereNothingWasDone) {
+  EXPECT_THAT(rewritten(kNorm + Names{"fc.weight", "fc.bias"}),
+              HasSubstr("BatchNormalization Relu Transpose MatMul Add |"));
+}
+
+TEST(RewrittenLayers, LoseNormalizationsThatLessBnTookOut) {
+  EXPECT_EQ(rewritten({"less_bn/removed", "fc.weight", "fc.bias"}),
+            "Identity Relu Transpose MatMul Add | fc.weight fc.bias");
+}
+
+TEST(RewrittenLayers, AreThoseOfTheFileThatWasTrained) {
+  EXPECT_THAT(rewritten(kNorm + Names{"less_bn/removed", "fc.weight"}),
+              HasSubstr("was trained without 1 of its batch normalizations "
+                        "(less_bn), but 0 of the file's have no trained "
+                        "states"));
+  EXPECT_THAT(rewritten(kNorm + Names{"head.multiplier", "fc.weight"}),
+              HasSubstr("was trained with \"head.multiplier\" (fc_to_fn), "
+                        "which needs one dense layer of that name; the file "
+                        "has 0"));
+}
+
+TEST(RewrittenLayers, NormalizeTheHead) {
+  EXPECT_EQ(rewritten(kNorm + Names{"fc.weight", "fc.multiplier",
+                                    "adam/first_moment/fc.multiplier"}),
+            "BatchNormalization Relu Transpose " + kHalf + kHalf +
+                "MatMul Mul | bn.weight bn.bias bn.mean bn.variance fc.weight "
+                "fc.multiplier/epsilon fc.multiplier "
+                "fc.multiplier/input/axis fc.multiplier/weight/axis");
+}
+
+/// It is added before the multiplier.
+TEST(RewrittenLayers, KeepABiasThatWasTrained) {
+  EXPECT_THAT(rewritten(kNorm + Names{"fc.weight", "fc.bias", "fc.multiplier"}),
+              HasSubstr("MatMul Add Mul | bn.weight bn.bias bn.mean "
+                        "bn.variance fc.weight fc.bias"));
+}
+
+TEST(RewrittenLayers, NeedANewOperatorSet) {
+  EXPECT_THAT(rewritten(kNorm + Names{"fc.weight", "fc.multiplier"}, 11),
+              HasSubstr("(fc_to_fn), to export which the file needs an "
+                        "operator set of 13 or newer"));
+}
