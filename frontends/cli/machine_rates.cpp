@@ -5,9 +5,10 @@
 #include "frontends/cli/machine_rates.h"
 
 #include <algorithm>
-#include <barrier>
+#include <atomic>
 #include <chrono>
 #include <sched.h>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -123,23 +124,38 @@ int usableThreads() {
   return sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
+/// Runs all probes at once; how many the system had threads for.
+static int runTogether(std::vector<Probe> &probes) {
+  Loops loops = widestLoops();
+  std::atomic<bool> begun = false;
+  std::vector<std::thread> running;
+  try {
+    for (Probe &probe : probes)
+      running.emplace_back([&] {
+        begun.wait(false);
+        probe.measureFlops(loops);
+        probe.measureBytes(loops);
+      });
+  } catch (const std::system_error &) {
+    // A session has fewer then, too.
+  }
+  begun = true;
+  begun.notify_all();
+  for (std::thread &thread : running)
+    thread.join();
+  return running.size();
+}
+
 MachineRates measureRates(int threads, uint64_t footprint) {
   threads = std::max(1, threads);
   uint64_t bytes = std::clamp(footprint, kLeastBytes, kMostBytes) / threads;
   std::vector<Probe> probes(threads, Probe(bytes));
-  Loops loops = widestLoops();
-  std::barrier together(threads);
-  std::vector<std::thread> running;
-  for (Probe &probe : probes)
-    running.emplace_back([&] {
-      together.arrive_and_wait();
-      probe.measureFlops(loops);
-      together.arrive_and_wait();
-      probe.measureBytes(loops);
-    });
-  for (std::thread &thread : running)
-    thread.join();
-  MachineRates rates{threads, 0, 0};
+  int ran = runTogether(probes);
+  if (ran == 0) {
+    probes.front().measureFlops(widestLoops());
+    probes.front().measureBytes(widestLoops());
+  }
+  MachineRates rates{std::max(1, ran), 0, 0};
   for (const Probe &probe : probes) {
     rates.flops += probe.flops;
     rates.bytes += probe.bytes;

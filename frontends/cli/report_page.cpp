@@ -299,19 +299,24 @@ std::vector<const ordered_json *> liveAtPeak(const ordered_json &step) {
   return live;
 }
 
+/// Of many the first and the last; all where the pointer rests.
+std::string nodeNames(const ordered_json &list) {
+  constexpr size_t kNamed = 3;
+  auto nodes = list.get<std::vector<std::string>>();
+  std::string all = escaped(absl::StrJoin(nodes, " "));
+  if (nodes.size() > kNamed)
+    nodes = {nodes.front(), "...", nodes.back()};
+  return "<span class=\"muted\" title=\"" + all + "\">" +
+         escaped(absl::StrJoin(nodes, " ")) + "</span>";
+}
+
 /// The nodes of the model that made a buffer.
 std::string nodesOf(const ordered_json &step, const ordered_json &entry) {
-  constexpr size_t kNamed = 3;
   size_t command = entry["first"].get<size_t>();
   if (command >= step["commands"].size() ||
       step["commands"][command]["name"] != entry["use"])
     return "";
-  auto nodes =
-      step["commands"][command]["nodes"].get<std::vector<std::string>>();
-  if (nodes.size() > kNamed)
-    nodes = {nodes.front(), "...", nodes.back()};
-  return " <span class=\"muted\">" + escaped(absl::StrJoin(nodes, " ")) +
-         "</span>";
+  return " " + nodeNames(step["commands"][command]["nodes"]);
 }
 
 std::string liveTable(const ordered_json &step) {
@@ -365,18 +370,17 @@ std::string commandTable(const ordered_json &step) {
   double most = 1e-12;
   for (const ordered_json &command : step["commands"])
     most = std::max(most, command["expected_us"].get<double>());
-  HtmlTable table({"#", "Command", "Kind", "Model nodes", "#FLOP", "#Bytes",
-                   "#Live", "#Expected us", ""});
+  HtmlTable table({"#", "Command", "Kind", "Model nodes", "#Expected us", "",
+                   "#FLOP", "#Bytes", "#Live"});
   for (size_t i = 0; i < step["commands"].size(); ++i) {
     const ordered_json &command = step["commands"][i];
     double us = command["expected_us"].get<double>();
-    auto nodes = command["nodes"].get<std::vector<std::string>>();
     table.row({std::to_string(i), textOf(command["name"]),
-               textOf(command["kind"]), escaped(absl::StrJoin(nodes, " ")),
+               textOf(command["kind"]), nodeNames(command["nodes"]),
+               number("%.1f", us), barOf(us / most),
                countText(command["flops"].get<double>()),
                countText(command["bytes"].get<double>()),
-               bytesText(step["live_bytes"][i].get<double>()),
-               number("%.1f", us), barOf(us / most)},
+               bytesText(step["live_bytes"][i].get<double>())},
               i == step["peak_command"].get<size_t>() ? "peak" : "");
   }
   return table.html();
@@ -384,11 +388,12 @@ std::string commandTable(const ordered_json &step) {
 
 std::string commandsSection(const ordered_json &facts) {
   std::string html;
-  for (const ordered_json &graph : planOf(facts)["graphs"])
-    html += folded(
-        element("code", "", textOf(graph["name"])) + " <span class=\"muted\">" +
-            std::to_string(graph["commands"].size()) + " commands</span>",
-        commandTable(graph), &graph == &stepOf(facts));
+  for (const ordered_json *graph : inOrder(facts))
+    html += folded(element("code", "", textOf((*graph)["name"])) +
+                       " <span class=\"muted\">" +
+                       std::to_string((*graph)["commands"].size()) +
+                       " commands</span>",
+                   commandTable(*graph), graph == &stepOf(facts));
   return section("commands", "Commands in their order", html);
 }
 

@@ -61,6 +61,8 @@ ProgramOp programOf(Operation *op) {
 
 //===-- passes ------------------------------------------------------------===//
 
+constexpr StringLiteral kAdded = "added-passes";
+
 class PassTrace::Instrumentation final : public PassInstrumentation {
 public:
   Instrumentation(std::shared_ptr<Trace> trace,
@@ -74,7 +76,7 @@ public:
     ProgramOp program = programOf(op);
     if (!isPass(pass) || !program)
       return;
-    if (pass != last_)
+    if (!isLast(pass))
       begin(pass, program);
     began_ = Clock::now();
   }
@@ -92,8 +94,18 @@ public:
   }
 
 private:
-  /// What runs others on the parts of a program has no argument of its own.
-  static bool isPass(Pass *pass) { return !pass->getArgument().empty(); }
+  /// What only runs others: on the parts of a program, which has no argument,
+  /// or those that the recipe adds.
+  static bool isPass(Pass *pass) {
+    return !pass->getArgument().empty() && pass->getArgument() != kAdded;
+  }
+
+  /// Whether it ran last, on another graph. Added passes may follow one another
+  /// in one place of memory.
+  bool isLast(Pass *pass) const {
+    return pass == last_ && trace_->passes.back().stage == stage_ &&
+           trace_->passes.back().pass == pass->getArgument();
+  }
 
   /// A pass on graphs runs once for each, and is one record.
   void begin(Pass *pass, ProgramOp program) {
