@@ -315,6 +315,10 @@ void addVerify(CLI::App &app) {
       ->add_option("--dim", request.dims,
                    "Size of a symbolic dimension: batch=32")
       ->allow_extra_args(false);
+  command
+      ->add_option("--plugin", request.plugins,
+                   "A shared library with passes that the recipe names")
+      ->allow_extra_args(false);
   command->add_option("--initialize", request.initialize,
                       "Rule for weights whose data file is missing");
   command->add_option("--reference", options->reference,

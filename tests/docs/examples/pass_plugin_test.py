@@ -135,6 +135,19 @@ class PassPlugin(unittest.TestCase):
         self.assertNotIn("added passes", told)
         self.assertEqual(states("whole.checkpoint"), states("part.checkpoint"))
 
+    def test_it_is_told_as_any_pass_and_agrees_with_the_reference(self):
+        added = ("--plugin", PLUGIN, "--add-pass", "gradients:gradient-noise{scale=0.01}")
+        self.compile("told.gradus", *added, "--report", "told.html")
+        with open(os.path.join(WORK, "told.html"), encoding="utf-8") as file:
+            page = file.read()
+        self.assertIn("gradient-noise", page)
+        self.assertNotIn("added-passes", page)
+        with open(os.path.join(DIGITS, "recipe.json"), encoding="utf-8") as file:
+            recipe = json.load(file)
+        with open(os.path.join(WORK, "told.json"), "w") as file:
+            json.dump({**recipe, "passes": [added[-1]]}, file)
+        tool("gradus", "verify", os.path.join(DIGITS, "lenet.onnx"), "--recipe", "told.json", "--plugin", PLUGIN)
+
     def test_what_is_wrong_is_said_of_the_pass(self):
         def refused(stage, plugin=("--plugin", PLUGIN)):
             return tool("gradus", "compile", os.path.join(DIGITS, "lenet.onnx"), "--dim", "batch=32", "-o", "none.gradus",
