@@ -137,9 +137,10 @@ std::string rateChart(const ordered_json &points) {
 }
 
 std::string variantClass(size_t variant, size_t variants) {
-  size_t shade = variants <= kShades ? variant
-                                     : variant * (kShades - 1) /
-                                           std::max<size_t>(1, variants - 1);
+  // Of many, those after the first share the other shades.
+  size_t shade = variants <= kShades || variant == 0
+                     ? variant
+                     : 1 + (variant - 1) * (kShades - 2) / (variants - 2);
   return "v" + std::to_string(shade);
 }
 

@@ -76,6 +76,15 @@ ordered_json schedulesJson(const compiler::Trace &trace) {
   return all;
 }
 
+/// Without the memory maps of all graphs but the step that is trained with.
+ordered_json withOneMap(ordered_json artifact) {
+  for (ordered_json &plan : artifact["plans"])
+    for (ordered_json &graph : plan["graphs"])
+      if (graph["name"] != "train")
+        graph["map"] = ordered_json::array();
+  return artifact;
+}
+
 } // namespace
 
 ordered_json reportFacts(const ordered_json &artifact,
@@ -90,7 +99,7 @@ ordered_json reportFacts(const ordered_json &artifact,
           {"remarks", remarksJson(trace)},
           {"schedules", schedulesJson(trace)},
           {"learning_rate", rates},
-          {"artifact", artifact}};
+          {"artifact", withOneMap(artifact)}};
 }
 
 } // namespace gradus::cli

@@ -37,8 +37,9 @@ std::string paragraph(const std::string &text,
          "\n";
 }
 
+/// Four digits or so.
 std::string milliseconds(double ms) {
-  return number(ms < 0.1 ? "%.4f" : "%.3f", ms);
+  return number(ms < 0.1 ? "%.4f" : ms < 10 ? "%.3f" : "%.1f", ms);
 }
 
 const ordered_json &planOf(const ordered_json &facts) {

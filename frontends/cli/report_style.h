@@ -48,7 +48,7 @@ td:has(> .bar) { width: 24%; min-width: 90px; }
 svg .area { fill: var(--area); stroke: var(--accent); stroke-width: 1.4; vector-effect: non-scaling-stroke; }
 svg .line { fill: none; stroke: var(--accent); stroke-width: 2; vector-effect: non-scaling-stroke; stroke-linejoin: round; }
 svg .peak { stroke: var(--ink); stroke-width: 1; stroke-dasharray: 3 3; vector-effect: non-scaling-stroke; }
-svg .buffer { fill: var(--other); stroke: var(--panel); stroke-width: 1; vector-effect: non-scaling-stroke; } svg .buffer.live { fill: var(--accent); }
+svg .buffer { fill: var(--other); stroke: var(--panel); stroke-width: .6; vector-effect: non-scaling-stroke; } svg .buffer.live { fill: var(--accent); }
 svg .buffer:hover { fill: var(--left); }
 .strip { margin: 10px 0 2px; }
 .v0 { fill: var(--accent); background: var(--accent); } .v1, .v2, .v3, .v4, .v5 { fill: var(--accent); background: var(--accent); }

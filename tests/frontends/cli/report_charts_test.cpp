@@ -50,6 +50,7 @@ TEST(ReportCharts, ReachTheHighestRate) {
 
 TEST(ReportCharts, ShadeVariantsFromTheFirstToTheLast) {
   EXPECT_EQ(variantClass(0, 10), "v0");
+  EXPECT_EQ(variantClass(1, 10), "v1");
   EXPECT_EQ(variantClass(9, 10), "v5");
   EXPECT_EQ(variantClass(2, 3), "v2");
   EXPECT_TRUE(has(shareBar({0.7, 0.3}), "x=\"700.00\""));
