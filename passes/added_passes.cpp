@@ -90,7 +90,8 @@ std::string fill(OpPassManager &manager, StringRef pipeline) {
   bool isNested = pipeline.substr(name.size()).starts_with("(");
   if (!isNested && !PassInfo::lookup(name) && !PassPipelineInfo::lookup(name))
     return unknownPass(name);
-  return wordsOf(said);
+  std::string words = wordsOf(said);
+  return words.empty() ? "an option has a value that it does not take" : words;
 }
 
 /// The ops that passes are made for; none for those that run on any.

@@ -25,6 +25,12 @@ gradus.program @other_option attributes {recipe = {passes = ["methods:canonicali
 
 // -----
 
+// expected-error @below {{recipe: passes has "methods:canonicalize{max-iterations=ten}": an option has a value that it does not take}}
+gradus.program @other_value attributes {recipe = {passes = ["methods:canonicalize{max-iterations=ten}"]}} {
+}
+
+// -----
+
 // expected-error @below {{recipe: passes has "methods:canonicalize{": }}
 gradus.program @open attributes {recipe = {passes = ["methods:canonicalize{"]}} {
 }

@@ -34,7 +34,7 @@ struct GradientNoise : PassWrapper<GradientNoise, OperationPass<ProgramOp>> {
                        llvm::cl::init(0.55)};
 
   void runOnOperation() override {
-    if (scale < 0) {
+    if (!(scale >= 0)) {
       getOperation().emitError("gradient-noise: scale is ")
           << scale.getValue() << ", expected a variance, 0 or more";
       return signalPassFailure();

@@ -158,6 +158,8 @@ class PassPlugin(unittest.TestCase):
         self.assertIn('recipe: passes has "methods:gradient-noise{scale=-1}": the pass failed', told)
         self.assertIn('unknown pass "gradient-nois"; did you mean "gradient-noise"?', refused("methods:gradient-nois"))
         self.assertIn('unknown stage "method"; did you mean "methods"?', refused("method:gradient-noise"))
+        self.assertIn("a value that it does not take", refused("methods:gradient-noise{scale=abc}"))
+        self.assertIn("scale is nan", refused("methods:gradient-noise{scale=nan}"))
         self.assertIn("no such option rate", refused("methods:gradient-noise{rate=1}"))
         self.assertIn("no plug-in was loaded", refused("methods:gradient-noise", ()))
         self.assertFalse(os.path.exists(os.path.join(WORK, "none.gradus")))
