@@ -38,10 +38,12 @@ absl::Status checkDims(const std::vector<std::string> &dims) {
 absl::StatusOr<recipe::Recipe> readRecipe(const Request &request) {
   if (absl::Status status = checkDims(request.dims); !status.ok())
     return status;
-  recipe::Overrides overrides(request.overrides.begin(),
-                              request.overrides.end());
+  recipe::Overrides overrides;
   for (const auto &[setting, flag] : request.flags)
     overrides.push_back({setting, flag});
+  // A key that is set may be one of what a flag stands for.
+  overrides.insert(overrides.end(), request.overrides.begin(),
+                   request.overrides.end());
   for (const std::string &dim : request.dims)
     overrides.push_back({"inputs.dims." + dim, "--dim " + dim});
   if (!request.memoryLimit.empty())
