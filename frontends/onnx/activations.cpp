@@ -1,10 +1,8 @@
 // ONNX activations with parameters. Those that are no ops of ours are written
 // with arith and math, so that their gradients follow.
 
-#include "frontends/onnx/fold.h"
+#include "frontends/onnx/building.h"
 #include "frontends/onnx/operators.h"
-
-#include "ir/build.h"
 
 #include <cmath>
 #include <limits>
@@ -245,28 +243,40 @@ absl::Status clip(Importer &importer, const Node &node) {
   return importer.define(node, 0, formula.clip(input, low, high));
 }
 
+/// The input where it is above zero; without a sign it is nowhere below.
+Value slopedBelowZero(const Building &b, Value x, Value slope) {
+  if (b.isUnsigned())
+    return x;
+  Value zero = b.number(0, x);
+  Value isAbove =
+      Building::isFloat(x)
+          ? b.make<arith::CmpFOp>(arith::CmpFPredicate::OGT, x, zero)
+          : b.compare(arith::CmpIPredicate::sgt, x, zero);
+  return b.select(isAbove, x, b.mul(slope, x));
+}
+
 /// x > 0 ? x : slope x, where the slope broadcasts to the input.
 absl::Status prelu(Importer &importer, const Node &node) {
   GRADUS_ASSIGN_OR_RETURN(Value input, importer.value(node, 0));
   GRADUS_ASSIGN_OR_RETURN(Value slope, importer.value(node, 1));
+  Building b(importer, node);
+  if (tensorType(slope).getElementType() != tensorType(input).getElementType())
+    return node.error("its slope is of another type than its input");
   ArrayRef<int64_t> shape = tensorType(input).getShape();
   if (node.opset() < 7 && shape.size() > 1 &&
       tensorType(slope).getRank() == 1 &&
       tensorType(slope).getDimSize(0) == shape[1]) { // One for each channel.
     SmallVector<int64_t> channels(shape.size() - 1, 1);
     channels[0] = shape[1];
-    slope = reshape(importer.builder, importer.location(node), slope, channels);
+    slope = b.shaped(slope, channels);
   }
   auto common = commonShape(shape, tensorType(slope).getShape());
   if (!common.ok() || ArrayRef<int64_t>(*common) != shape)
     return node.error("its slope of shape [",
                       joined(tensorType(slope).getShape()),
                       "] does not fit an input of shape [", joined(shape), "]");
-  Formula f{importer.builder, importer.location(node), input};
-  slope = broadcastLast(f.builder, f.location, slope, shape);
-  return importer.define(
-      node, 0,
-      f.select(f.greater(input, f.number(0)), input, f.mul(slope, input)));
+  slope = broadcastLast(b.builder, b.location, slope, shape);
+  return importer.define(node, 0, slopedBelowZero(b, input, slope));
 }
 
 const Operator kOperators[] = {

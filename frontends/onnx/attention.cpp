@@ -310,6 +310,10 @@ absl::StatusOr<Value> cached(const Building &b, int input,
   GRADUS_ASSIGN_OR_RETURN(Value cache, b.importer.value(b.node, input));
   if (!b.node.input(3).empty()) {
     GRADUS_ASSIGN_OR_RETURN(Value at, b.importer.value(b.node, 3));
+    if (tensorType(cache).getRank() != 2)
+      return b.node.error("its input \"", b.node.input(input).str(),
+                          "\" has rank ", tensorType(cache).getRank(),
+                          ", expected 2: a row of angles for each position");
     SmallVector<int64_t> gathered(tensorType(at).getShape());
     gathered.push_back(extent(cache, 1));
     cache =

@@ -4,6 +4,7 @@
 #include "frontends/onnx/importer.h"
 
 #include "frontends/onnx/export_constants.h"
+#include "frontends/onnx/fit.h"
 #include "frontends/onnx/onnx.pb.h"
 #include "frontends/onnx/size_limits.h"
 
@@ -140,6 +141,7 @@ absl::Status Importer::define(const Node &node, int output, Constant constant) {
     return absl::OkStatus();
   bool isUnsigned = unsignedLikeInputs(node, output, constant.element);
   Entry &entry = entries_[node.output(output)];
+  fitToElement(constant); // Each node rounds, as it would where the model runs.
   entry.constant = std::move(constant);
   entry.value = {};
   entry.isUnsigned = isUnsigned;

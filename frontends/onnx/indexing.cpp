@@ -307,6 +307,11 @@ absl::Status scatterElements(Importer &importer, const Node &node) {
   int64_t rank = type.getRank();
   GRADUS_ASSIGN_OR_RETURN(int64_t axis, b.axis(rank, 0));
   GRADUS_RETURN_IF_ERROR(checkElements(node, data, indices, axis));
+  if (tensorType(updates).getShape() != tensorType(indices).getShape())
+    return node.error("its updates have shape [",
+                      joined(tensorType(updates).getShape()),
+                      "], expected that of its indices, [",
+                      joined(tensorType(indices).getShape()), "]");
   bool ours = reduces(node);
   if (ours) {
     GRADUS_ASSIGN_OR_RETURN(Value result,

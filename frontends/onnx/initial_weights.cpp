@@ -59,11 +59,15 @@ static bool isOneOf(const NodeProto &node,
   return llvm::is_contained(ops, StringRef(node.op_type()));
 }
 
+/// How many rearrangements may stand between a weight and its layer; what is
+/// made from itself never ends.
+constexpr int kMostRearrangements = 8;
+
 /// The first user that computes; exporters put rearrangements before it.
 std::optional<InitialWeights::Use>
 InitialWeights::layerOf(StringRef name, bool transposed, int depth) const {
   auto users = users_.find(name);
-  if (users == users_.end() || depth > 8)
+  if (users == users_.end() || depth > kMostRearrangements)
     return {};
   for (auto [node, input] : users->second) {
     if (!isOneOf(*node, {"Transpose", "Reshape", "Cast", "CastLike", "Identity",
@@ -125,7 +129,10 @@ double InitialWeights::fanInBeside(const Use &bias) const {
   // Back through the rearrangements to the weight itself.
   std::string name = layer->input(1);
   bool transposed = false;
-  while (const NodeProto *maker = makers_.lookup(name)) {
+  for (int depth = 0; depth <= kMostRearrangements; ++depth) {
+    const NodeProto *maker = makers_.lookup(name);
+    if (!maker)
+      break;
     transposed ^= maker->op_type() == "Transpose";
     if (maker->input_size() == 0)
       return 0;

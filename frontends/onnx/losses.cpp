@@ -18,16 +18,19 @@ struct Classification {
 absl::StatusOr<Value> countsOf(const Building &b, Value logs, Value labels) {
   Type element = tensorType(logs).getElementType();
   RankedTensorType type = tensorType(labels).clone(element);
-  Value counts = splat(b.builder, b.location, type, 1);
+  Value counts = splat(b.builder, b.location, type, 1), ignored;
+  if (b.node.hasAttribute("ignore_index")) {
+    Value index = b.number(b.node.integer("ignore_index", 0), labels);
+    ignored = b.compare(IntegerIs::eq, labels, index);
+  }
   if (!b.node.input(2).empty()) {
     GRADUS_ASSIGN_OR_RETURN(Value weights, b.importer.value(b.node, 2, 1));
-    counts = b.make<GatherOp>(type, weights, labels, 0, 0);
+    // A label that is ignored need not be one of a class.
+    Value at =
+        ignored ? b.select(ignored, b.number(0, labels), labels) : labels;
+    counts = b.make<GatherOp>(type, weights, at, 0, 0);
   }
-  if (!b.node.hasAttribute("ignore_index"))
-    return counts;
-  Value ignored = b.number(b.node.integer("ignore_index", 0), labels);
-  return b.select(b.compare(IntegerIs::eq, labels, ignored),
-                  b.number(0, counts), counts);
+  return ignored ? b.select(ignored, b.number(0, counts), counts) : counts;
 }
 
 absl::Status checkLabels(const Node &node, Value logs, Value labels) {

@@ -35,6 +35,31 @@ SmallVector<int64_t> keptShape(ArrayRef<int64_t> shape,
   return result;
 }
 
+/// The sum divided by the count, towards zero as onnxruntime does. Sums of
+/// small integers are made of large ones.
+Value meanOfIntegers(const Building &b, Value input, ArrayRef<int64_t> axes) {
+  Type element = tensorType(input).getElementType();
+  bool isUnsigned = b.isUnsigned();
+  if (element.getIntOrFloatBitWidth() < 32)
+    input = castTo(b, input, b.builder.getI64Type(), isUnsigned);
+  Value total = sum(b.builder, b.location, input, axes);
+  int64_t count = tensorType(input).getNumElements() /
+                  std::max<int64_t>(1, tensorType(total).getNumElements());
+  Value divisor = b.number(count, total);
+  total = isUnsigned ? b.make<arith::DivUIOp>(total, divisor)
+                     : b.make<arith::DivSIOp>(total, divisor);
+  return castTo(b, total, element);
+}
+
+Value reduced(const Building &b, Reduction kind, Value input,
+              ArrayRef<int64_t> axes) {
+  if (axes.empty())
+    return input;
+  if (kind == Reduction::mean && !Building::isFloat(input))
+    return meanOfIntegers(b, input, axes);
+  return reduce(b.builder, b.location, kind, input, axes);
+}
+
 template <Reduction kind>
 absl::Status reduceAlong(Importer &importer, const Node &node) {
   GRADUS_ASSIGN_OR_RETURN(Value input, importer.value(node, 0));
@@ -44,22 +69,17 @@ absl::Status reduceAlong(Importer &importer, const Node &node) {
   // Truth is ordered as 0 and 1.
   bool isUnsigned = b.isUnsigned(), isBoolean = element.isInteger(1);
   bool isExtreme = kind == Reduction::max || kind == Reduction::min;
-  if ((isBoolean || (isUnsigned && kind == Reduction::mean)) && !isExtreme)
-    return node.error("is not supported on ",
-                      isBoolean ? "booleans" : "unsigned integers");
+  if (isBoolean && !isExtreme)
+    return node.error("is not supported on booleans");
   if (isBoolean)
     input = castTo(b, input, b.builder.getI8Type());
   input = b.ordered(input, isUnsigned && isExtreme);
   GRADUS_ASSIGN_OR_RETURN(SmallVector<int64_t> axes,
                           reducedAxes(importer, node, shape.size()));
-  Location location = importer.location(node);
-  Value result = axes.empty()
-                     ? input
-                     : reduce(importer.builder, location, kind, input, axes);
+  Value result = reduced(b, kind, input, axes);
   result = castTo(b, b.ordered(result, isUnsigned && isExtreme), element);
   if (node.integer("keepdims", 1))
-    result =
-        reshape(importer.builder, location, result, keptShape(shape, axes));
+    result = b.shaped(result, keptShape(shape, axes));
   return importer.define(node, 0, result);
 }
 
@@ -80,15 +100,15 @@ absl::Status globalPool(Importer &importer, const Node &node) {
 
 const Operator kOperators[] = {
     {"ReduceMean",
-     {6, "data", "computed `axes`; booleans and unsigned integers"},
+     {6, "data", "computed `axes`; booleans"},
      reduceAlong<Reduction::mean>},
     {"ReduceSum",
      {6, "data", "computed `axes`; booleans"},
      reduceAlong<Reduction::sum>},
     {"ReduceMax", {6, "data", "computed `axes`"}, reduceAlong<Reduction::max>},
     {"ReduceMin", {6, "data", "computed `axes`"}, reduceAlong<Reduction::min>},
-    {"GlobalAveragePool", {6, "X"}, globalPool<Reduction::mean>},
-    {"GlobalMaxPool", {6, "X"}, globalPool<Reduction::max>},
+    {"GlobalAveragePool", {6, "X"}, ofFloats<globalPool<Reduction::mean>>},
+    {"GlobalMaxPool", {6, "X"}, ofFloats<globalPool<Reduction::max>>},
 };
 
 } // namespace

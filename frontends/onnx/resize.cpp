@@ -49,6 +49,13 @@ void keepAspect(const Node &node, Plan &plan) {
     axis.scale = scale;
 }
 
+/// How many elements an axis gets. Scales are f32 and so is their product with
+/// the size: 10 * 0.7 gives 7, and a little less in f64.
+double resized(const Resized &axis, bool bySizes) {
+  return bySizes ? std::floor(axis.in * axis.scale + 0.5)
+                 : std::floor(float(axis.in) * float(axis.scale));
+}
+
 absl::Status setSizes(const Node &node, const std::vector<double> &scales,
                       const std::vector<double> &sizes, Plan &plan) {
   const std::vector<double> &given = sizes.empty() ? scales : sizes;
@@ -62,7 +69,7 @@ absl::Status setSizes(const Node &node, const std::vector<double> &scales,
     keepAspect(node, plan);
   for (size_t i = 0; i < given.size(); ++i) {
     Resized &axis = plan.sizes[i];
-    double out = std::floor(axis.in * axis.scale + (sizes.empty() ? 0 : 0.5));
+    double out = resized(axis, !sizes.empty());
     if (!(axis.scale > 0 && out >= 1 && out <= INT32_MAX)) // Nor a NaN.
       return node.error("would make ", out, " of ", axis.in,
                         " elements along axis ", plan.axes[i]);

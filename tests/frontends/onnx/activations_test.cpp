@@ -152,3 +152,16 @@ TEST(PRelu, RefusesASlopeThatDoesNotFit) {
             "node \"the PRelu\" (PRelu): its slope of shape [3] does not fit "
             "an input of shape [1, 2, 2]");
 }
+
+TEST(PRelu, TakesIntegersOfOneType) {
+  SmallModel model;
+  model.input("x", {3}, ::onnx::TensorProto::INT64).integers("s", {}, {2});
+  model.node("PRelu", {"x", "s"}, {"y"}).output("y");
+  HostTensor x{{3}, false, {}, {-3, 0, 4}};
+  EXPECT_EQ(evaluate(model, {x}).integers, (std::vector<int64_t>{-6, 0, 4}));
+  SmallModel mixed;
+  mixed.input("x", {3}).integers("s", {}, {2});
+  mixed.node("PRelu", {"x", "s"}, {"y"}).output("y");
+  EXPECT_EQ(import(mixed).error, "node \"the PRelu\" (PRelu): its slope is of "
+                                 "another type than its input");
+}

@@ -89,3 +89,15 @@ TEST(Attention, TurnsPairsByTheirAngles) {
         neighbours ? Values{-2, 1, 3, 4} : Values{-3, 2, 1, 4});
   }
 }
+
+TEST(Attention, RefusesAnglesThatAreNoRows) {
+  SmallModel model;
+  model.input("x", {1, 1, 1, 4})
+      .floats("c", {2}, {0, 1})
+      .integers("at", {1, 1}, {0})
+      .node("RotaryEmbedding", {"x", "c", "c", "at"}, {"y"});
+  EXPECT_NE(import(model.output("y"))
+                .error.find("node \"the RotaryEmbedding\" (RotaryEmbedding): "
+                            "its input \"c\" has rank 1, expected 2"),
+            std::string::npos);
+}

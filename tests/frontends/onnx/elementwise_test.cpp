@@ -188,6 +188,21 @@ TEST(Elementwise, FoldsIntegers) {
   EXPECT_EQ(shapeBy("Min", {2, 13}, {5, 12}), (Shape{2, 12}));
 }
 
+/// 10 * 0.7f is 7 in f32 and less in f64.
+TEST(Elementwise, FoldsInTheTypeOfTheModel) {
+  SmallModel model;
+  model.input("x", {1})
+      .floats("ten", {}, {10})
+      .floats("part", {}, {0.7f})
+      .floats("six", {}, {6});
+  model.node("Mul", {"ten", "part"}, {"seven"})
+      .node("Sub", {"seven", "six"}, {"one"})
+      .node("Floor", {"one"}, {"whole"})
+      .node("Add", {"x", "whole"}, {"y"})
+      .output("y");
+  EXPECT_EQ(evaluate(model, {tensor({1}, {2})}).floats, (Values{3}));
+}
+
 TEST(Elementwise, FoldsChoices) {
   SmallModel model;
   model.input("x", {6})

@@ -108,3 +108,15 @@ TEST(Indexing, ScattersElementsAlongAnAxis) {
       .with("reduction", "add");
   EXPECT_EQ(run(model, {2, 3}), (Values{0, 2, 2, 3, 4, 5}));
 }
+
+TEST(Indexing, RefusesUpdatesOfAnotherShapeThanTheirIndices) {
+  SmallModel model;
+  model.input("x", {2, 3})
+      .integers("i", {1, 2}, {1, 1})
+      .input("u", {2})
+      .node("ScatterElements", {"x", "i", "u"}, {"y"})
+      .with("axis", 1);
+  EXPECT_EQ(errorOf(model),
+            "node \"the ScatterElements\" (ScatterElements): its updates have "
+            "shape [2], expected that of its indices, [1, 2]");
+}

@@ -174,6 +174,14 @@ TEST_F(InitialWeightsTest, OfAttentionAreItsOwn) {
   EXPECT_EQ(start("other.out_proj.bias"), "uniform 0.353553");
 }
 
+TEST_F(InitialWeightsTest, OfABiasBesideWhatIsMadeFromItself) {
+  weight("y.bias", {10});
+  model_.node("Gemm", {"x", "one", "y.bias"}, {"y"})
+      .node("Identity", {"other"}, {"one"})
+      .node("Identity", {"one"}, {"other"});
+  EXPECT_EQ(start("y.bias"), "zeros");
+}
+
 TEST_F(InitialWeightsTest, FallBackOnNames) {
   weight("odd.bias", {3});
   weight("odd.gain", {3});

@@ -43,6 +43,29 @@ TEST(Losses, AreWeighedAndIgnoreLabels) {
   EXPECT_NEAR(run(loss(true).with("ignore_index", 1))[0], 13.0 / 4, 1e-12);
 }
 
+TEST(Losses, LookUpNoLabelThatIsIgnored) {
+  for (bool ignores : {false, true}) {
+    SmallModel model;
+    model.input("x", {2, 3})
+        .input("l", {2}, ::onnx::TensorProto::INT64)
+        .floats("w", {3}, {1, 10, 3})
+        .node("NegativeLogLikelihoodLoss", {"x", "l", "w"}, {"y"});
+    if (ignores)
+      model.with("ignore_index", -100);
+    Imported imported = import(model.output("y"));
+    ASSERT_EQ(imported.error, "");
+    // Inputs that are looked up as they are must be indices.
+    imported.predict().walk([&](GatherOp gather) {
+      EXPECT_EQ(!mlir::isa<mlir::BlockArgument>(gather.getIndices()), ignores);
+    });
+    HostTensor x = zeros({2, 3});
+    x.floats = {-1, -2, -4, -1, -2, -4};
+    HostTensor labels{{2}, false, {}, {1, ignores ? -100 : 2}};
+    EXPECT_NEAR(evaluate(imported, {x, labels})[0].floats[0],
+                ignores ? 2 : 32.0 / 13, 1e-12);
+  }
+}
+
 TEST(Losses, HaveASoftmaxInFront) {
   SmallModel model;
   model.input("x", {1, 2}).integers("l", {1}, {0});

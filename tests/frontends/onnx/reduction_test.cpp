@@ -26,6 +26,25 @@ TEST(Reduction, CombinesAlongAxes) {
   EXPECT_EQ(evaluate(reduced("ReduceMin", 1), {kInput}).floats, (Values{1, 3}));
 }
 
+TEST(Reduction, AveragesIntegersTowardsZero) {
+  auto mean = [](int type, std::vector<int64_t> values) {
+    Shape shape = {1, int64_t(values.size())};
+    SmallModel model;
+    model.input("x", shape, type)
+        .integers("axes", {1}, {1})
+        .node("ReduceMean", {"x", "axes"}, {"y"})
+        .output("y");
+    HostTensor x{{shape[0], shape[1]}, false, {}, values};
+    return evaluate(model, {x}).integers;
+  };
+  using Integers = std::vector<int64_t>;
+  EXPECT_EQ(mean(::onnx::TensorProto::INT32, {-3, -4, 2}), (Integers{-1}));
+  EXPECT_EQ(mean(::onnx::TensorProto::INT64, {3, 4, 1}), (Integers{2}));
+  EXPECT_EQ(mean(::onnx::TensorProto::INT8, {100, 127}), (Integers{113}));
+  EXPECT_EQ(mean(::onnx::TensorProto::UINT32, {int64_t(-2), 0}),
+            (Integers{INT32_MAX}));
+}
+
 TEST(Reduction, KeepsAxesUnlessTold) {
   EXPECT_EQ(evaluate(reduced("ReduceSum", 1), {kInput}).shape,
             (llvm::SmallVector<int64_t>{2, 1}));

@@ -22,6 +22,14 @@ TEST(Resampling, TakesTheNearest) {
             (Weights{1, 0, 0, 1, 0, 1, 0, 1}));
 }
 
+/// 3 / 0.6f is 5, as onnxruntime and PyTorch round it.
+TEST(Resampling, FindsTheNearestInF32) {
+  Resampling floor = {.coordinates = "asymmetric", .nearest = "floor"};
+  Weights found = weights(floor, {.in = 7, .out = 4, .scale = double(0.6f)});
+  EXPECT_EQ(Weights(found.end() - 7, found.end()),
+            (Weights{0, 0, 0, 0, 0, 1, 0}));
+}
+
 TEST(Resampling, MixesNeighboursLinearly) {
   EXPECT_EQ(weights({.mode = "linear"}, {.in = 2, .out = 4, .scale = 2}),
             (Weights{1, 0, 0.75, 0.25, 0.25, 0.75, 0, 1}));

@@ -29,6 +29,21 @@ TEST(Resize, MixesLinearly) {
             (Values{1, 1.25, 1.75, 2, 3, 3.25, 3.75, 4}));
 }
 
+/// 10 * 0.7f is 7 in f32 and less in f64.
+TEST(Resize, CountsElementsInF32) {
+  for (const char *mode : {"nearest", "linear"}) {
+    SmallModel model;
+    model.input("x", {1, 10})
+        .floats("scales", {2}, {1, 0.7f})
+        .node("Resize", {"x", "", "scales"}, {"y"})
+        .with("mode", mode)
+        .output("y");
+    EXPECT_EQ(evaluate(model, {zeros({1, 10})}).shape,
+              (llvm::SmallVector<int64_t>{1, 7}))
+        << mode;
+  }
+}
+
 TEST(Resize, TakesSizesOfSomeAxes) {
   SmallModel model;
   model.input("x", {1, 1, 2, 2})
