@@ -138,7 +138,9 @@ int64_t Estimate::accumulators(const Tiling &t) const {
 
 bool Estimate::fits(const Tiling &t) const {
   int64_t vectors = accumulators(t), largest = 1;
-  if (!nest.hasReduction())
+  // A tile of one point is what is left when nothing else fits.
+  if (!nest.hasReduction() ||
+      vectors <= std::max<int64_t>(1, nest.combine.size()))
     return true;
   constexpr int64_t mostOps = 600; // More would take long to compile.
   if (vectors > 1 && vectors * (mapOps + thenOps) > mostOps)

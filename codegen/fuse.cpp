@@ -288,17 +288,25 @@ private:
   }
 
   /// Reductions and elementwise work over the same elements read them once.
+  /// What is merged stands where the later one stood, and is visited again.
   void mergeSiblingNests() {
-    for (bool changed = true; changed;) {
-      changed = false;
-      for (NestOp first : nests())
-        if (NestOp second = siblingOf(first)) {
-          inlined(mergeSiblings(first, second).nest,
-                  "nests over the same elements");
-          changed = true;
-          break;
-        }
-    }
+    forEachNest([&](NestOp first, Operation *&next) {
+      NestOp second = siblingOf(first);
+      if (!second)
+        return;
+      bool isNext = second == next;
+      NestOp merged = mergeSiblings(first, second).nest;
+      inlined(merged, "nests over the same elements");
+      next = isNext ? merged.getOperation() : next;
+    });
+  }
+
+  /// Sums of a nest stay in registers at once, of which there are few.
+  static bool isTooWide(NestOp first, NestOp second) {
+    constexpr size_t mostSums = 8;
+    constexpr unsigned mostResults = 16;
+    return first.getCombine().size() + second.getCombine().size() > mostSums ||
+           first->getNumResults() + second->getNumResults() > mostResults;
   }
 
   static NestOp siblingOf(NestOp first) {
@@ -307,11 +315,12 @@ private:
     for (Value operand : first->getOperands())
       for (Operation *user : operand.getUsers()) {
         auto second = dyn_cast<NestOp>(user);
-        if (second && second != first && !isContraction(second) &&
-            first->isBeforeInBlock(second) && readsAll(first, operand) &&
-            onlyFeedsStates(first) == onlyFeedsStates(second) &&
+        if (second && second != first &&
             first.getParallel() == second.getParallel() &&
             first.getReduced() == second.getReduced() &&
+            !isTooWide(first, second) && !isContraction(second) &&
+            first->isBeforeInBlock(second) && readsAll(first, operand) &&
+            onlyFeedsStates(first) == onlyFeedsStates(second) &&
             !dependsOn(second, first) && !dependsOn(first, second))
           return second;
       }

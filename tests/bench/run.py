@@ -268,6 +268,10 @@ def main():
     parser.add_argument("--peers-only", action="store_true", help="PyTorch and JAX alone")
     parser.add_argument("--only", default="", metavar="PATTERN", help="a part of the workloads' names")
     parser.add_argument("--methods", action="store_true", help="what training methods cost, instead of workloads")
+    parser.add_argument("--boost", action="store_true", help="what a step takes at Boost's levels, instead of workloads")
+    parser.add_argument("--boost-accuracy", action="store_true", help="what Boost's methods do to accuracy, instead of workloads")
+    parser.add_argument("--mnist", default="", metavar="FOLDER", help="with --boost-accuracy: what docs/examples/mnist/make_data.py made")
+    parser.add_argument("--seeds", type=int, default=5, help="with --boost-accuracy: runs of each")
     parser.add_argument("--full-size", action="store_true", help="the networks of full size, which run only when asked for")
     parser.add_argument("--json", default=os.path.join(BUILD, "bench", "results.json"), metavar="FILE")
     arguments = parser.parse_args()
@@ -275,6 +279,9 @@ def main():
     if arguments.methods:
         import methods
         return methods.bench(arguments.peers, arguments.json)
+    if arguments.boost or arguments.boost_accuracy:
+        import boost
+        return boost.bench(arguments)
     peers = "only" if arguments.peers_only else arguments.peers
     probe = Probe()
     results = [bench(workload, peers, probe) for workload in chosen(arguments.only, arguments.full_size)]

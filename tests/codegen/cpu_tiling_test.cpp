@@ -66,3 +66,27 @@ TEST(CpuTiling, LeavesSingleElementsAlone) {
                "\n ^bb0(%a: f32):\n plan.yield %a : f32\n"};
   EXPECT_EQ(tilingOf(one).lanes, 1u);
 }
+
+/// More sums at once than there are registers.
+TEST(CpuTiling, TakesOnePointWhereNothingFits) {
+  constexpr int sums = 40;
+  std::string values, types;
+  NestText many{{4}, {64}, {}, {}, {}, {}, "", ""};
+  many.ins = {{"%x", buffer({4, 64}), "(i, k) -> (i, k)"}};
+  for (int i = 0; i < sums; ++i) {
+    std::string number = std::to_string(i), comma = i ? ", " : "";
+    many.outs.push_back({"%y" + number, buffer({4}), "(i) -> (i)"});
+    many.combine.push_back("sum");
+    many.map += comma + "%a";
+    many.then += comma + "%s" + number + ": f32";
+    values += comma + "%s" + number;
+    types += comma + "f32";
+  }
+  many.map =
+      "\n ^bb0(%a: f32):\n plan.yield " + many.map + " : " + types + "\n";
+  many.then = "\n ^bb0(" + many.then + "):\n plan.yield " + values + " : " +
+              types + "\n";
+  Tiling tiling = tilingOf(many);
+  ASSERT_EQ(tiling.sizes.size(), 2u);
+  EXPECT_EQ(accumulators(tiling, 1), 1);
+}

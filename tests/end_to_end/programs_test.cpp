@@ -171,3 +171,46 @@ TEST_P(Programs, TrainToTheSameBitsTwiceAndOnAnyNumberOfThreads) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Programs, testing::ValuesIn(cases()), nameOf);
+
+/// 28 distances and 8 means of the same elements, of each row: more than
+/// registers hold at once.
+static std::string manySums() {
+  std::string ops, results, types, outputs;
+  auto add = [&](const std::string &kind, int i, double at) {
+    std::string k = std::to_string(i), wide = " : tensor<4x24xf32>\n";
+    bool isMean = kind == "mean";
+    ops += "%c" + k + " = arith.constant dense<" + std::to_string(at) +
+           "> : tensor<4x24xf32>\n" + "%d" + k + " = arith.subf %x, %c" + k +
+           wide + "%q" + k + " = arith.mulf %d" + k + ", %d" + k + wide;
+    if (isMean)
+      ops += "%n" + k + " = arith.negf %q" + k + wide + "%e" + k +
+             " = math.exp %n" + k + wide;
+    ops += "%y" + k + " = gradus.reduce " + kind + (isMean ? " %e" : " %q") +
+           k + " axes [1] : tensor<4x24xf32> -> tensor<4xf32>\n";
+    std::string comma = i ? ", " : "";
+    results += comma + "%y" + k;
+    types += comma + "tensor<4xf32>";
+    outputs += comma + "y" + k + ": tensor<4xf32>";
+  };
+  for (int i = 0; i < 28; ++i)
+    add("sum", i, 0.1 * i - 1.3);
+  for (int i = 28; i < 36; ++i)
+    add("mean", i, 0.25 * i - 8);
+  return "gradus.program @p {\ngradus.graph @g(%x: tensor<4x24xf32>) -> (" +
+         outputs + ") {\n" + ops + "gradus.return " + results + " : " + types +
+         "\n}\n}";
+}
+
+TEST(ManySums, AreWhatTheEvaluatorGives) {
+  ModuleText module(manySums());
+  HostTensor x = randomTensor(
+      RankedTensorType::get({4, 24}, Float32Type::get(&module.context)), 5);
+  StateMap states;
+  GraphOp graph = module.program().getGraph("g");
+  auto results = evaluateGraph(graph, {x}, states);
+  ASSERT_TRUE(succeeded(results));
+  NamedTensors expected;
+  for (unsigned i = 0; i < results->size(); ++i)
+    expected[graph.getOutputName(i).str()] = (*results)[i];
+  expectNear(Compiled(manySums()).run("g", {{"x", x}}), expected, 2e-6, 1e-6);
+}

@@ -27,6 +27,28 @@ def export_weightless(name, model, example, output):
     os.remove(os.path.join(HERE, "weights.bin"))
 
 
+class Block(nn.Module):
+    """Two convolutions beside a way around them, as in ResNet-18."""
+
+    def __init__(self, channels, out, stride):
+        super().__init__()
+        self.conv1, self.bn1 = nn.Conv2d(channels, out, 3, stride, 1, bias=False), nn.BatchNorm2d(out)
+        self.conv2, self.bn2 = nn.Conv2d(out, out, 3, 1, 1, bias=False), nn.BatchNorm2d(out)
+        self.around = nn.Identity() if stride == 1 and channels == out else nn.Sequential(
+            nn.Conv2d(channels, out, 1, stride, bias=False), nn.BatchNorm2d(out))
+
+    def forward(self, x):
+        y = self.bn2(self.conv2(torch.relu(self.bn1(self.conv1(x)))))
+        return torch.relu(y + self.around(x))
+
+
+def resnet_28():
+    """For images of 28 x 28: ResNet-18's blocks with an eighth of its channels, three stages of two."""
+    return nn.Sequential(nn.Conv2d(1, 8, 3, 1, 1, bias=False), nn.BatchNorm2d(8), nn.ReLU(),
+                         Block(8, 8, 1), Block(8, 8, 1), Block(8, 16, 2), Block(16, 16, 1), Block(16, 32, 2), Block(32, 32, 1),
+                         nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(32, 10))
+
+
 def used_in_16_bits(i, kind):
     """Makes the optimizer write a copy of a weight: a sum of one element of each reads them."""
     narrow, one = kind.replace("f32", "bf16"), "tensor<1x1xf32>"
@@ -65,6 +87,7 @@ def main():
         nn.Conv2d(1, 6, 5, padding=2), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(6, 16, 5), nn.ReLU(), nn.MaxPool2d(2),
         nn.Flatten(), nn.Linear(400, 120), nn.ReLU(), nn.Linear(120, 84), nn.ReLU(), nn.Linear(84, 10)),
         torch.zeros(32, 1, 28, 28), "logits")
+    export_weightless("resnet_28.onnx", resnet_28(), torch.zeros(32, 1, 28, 28), "logits")
     model, (ids,), _ = peer_torch_models.gpt_d256()
     export_weightless("gpt_d256.onnx", model, ids, "logits")
     for name, copies in (("adamw_30m.mlir", False), ("adamw_30m_copies.mlir", True)):
