@@ -2,6 +2,7 @@
 
 #include "frontends/onnx/export_constants.h"
 
+#include "frontends/onnx/export_marks.h"
 #include "frontends/onnx/onnx.pb.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -34,7 +35,8 @@ bool isScalarParameter(ModelFile &file, const TensorProto &tensor) {
       !member.match(name) || lifted.match(name) || isMadeUp(name))
     return false;
   // Optimizing makes initializers of all constants, under names of all kinds.
-  return !isTorchExport(file.graph()) ||
+  return isMarkedParameter(file.graph(), name) ||
+         !isTorchExport(file.graph()) ||
          llvm::any_of(file.graph().node(), [](const NodeProto &node) {
            return node.op_type() == "Constant";
          });
@@ -80,6 +82,10 @@ std::set<std::string> exportConstants(ModelFile &file) {
             .insert(node.input(input));
   for (const std::string &name : others)
     constants.erase(name);
+  ExportMarks marks = exportMarks(file);
+  for (const std::string &name : marks.madeOfParameters)
+    constants.erase(name);
+  constants.merge(marks.constants);
   return constants;
 }
 

@@ -21,7 +21,8 @@ bool holdsOneValue(ModelFile &file, const ::onnx::TensorProto &tensor);
 /// value, and stand where the model's own parameters would have their names: a
 /// factor or term of one element (the scale of attention), states that
 /// recurrent layers start from, scale and bias of a normalization. Not slopes,
-/// kernels and vectors of channels, which are made of parameters.
+/// kernels and vectors of channels, which are made of parameters. Where the
+/// file itself says what is a constant (export_marks.h), that counts.
 std::set<std::string> exportConstants(ModelFile &file);
 
 /// Whether a scalar is a member of the exported module itself (`logit_scale`).

@@ -6,6 +6,7 @@
 
 #include "frontends/message.h"
 #include "frontends/onnx/export_constants.h"
+#include "frontends/onnx/export_marks.h"
 #include "frontends/onnx/onnx.pb.h"
 #include "frontends/onnx/problems.h"
 
@@ -54,7 +55,8 @@ class Losses {
 public:
   explicit Losses(ModelFile &file)
       : file_(file), graph_(file.graph()), torchExport_(isTorchExport(graph_)),
-        constants_(exportConstants(file)) {
+        constants_(exportConstants(file)), kept_(exportMarks(file).buffers) {
+    kept_.insert(constants_.begin(), constants_.end());
     for (const NodeProto &node : graph_.node())
       for (int input = 0; input < node.input_size(); ++input)
         users_[node.input(input)].push_back({&node, input});
@@ -90,8 +92,8 @@ private:
 
   ModelFile &file_;
   const ::onnx::GraphProto &graph_;
-  bool torchExport_, isWhole_ = false; // isWhole_: certain to be so
-  std::set<std::string> constants_;
+  bool torchExport_, isWhole_ = false;     // isWhole_: certain to be so
+  std::set<std::string> constants_, kept_; // kept_: those and buffers
   llvm::StringMap<std::vector<Use>> users_;
   llvm::StringSet<> initializers_;
   std::vector<std::string> found_;
@@ -300,7 +302,8 @@ void Losses::findUntied() {
   std::vector<std::string> pairs;
   for (const TensorProto &tensor : graph_.initializer())
     if (tensor.dims_size() == 2 && users_.contains(tensor.name()) &&
-        tensor.dims(0) * tensor.dims(1) > 4 && isTrainable(tensor)) {
+        !kept_.count(tensor.name()) && tensor.dims(0) * tensor.dims(1) > 4 &&
+        isTrainable(tensor)) {
       for (const TensorProto *other : matrices)
         if (areCopies(*other, tensor))
           pairs.push_back(quoted(other->name()) + " and " +

@@ -3,6 +3,7 @@
 #include "frontends/onnx/import.h"
 
 #include "frontends/onnx/export_losses.h"
+#include "frontends/onnx/export_marks.h"
 #include "frontends/onnx/judge.h"
 #include "frontends/onnx/onnx.pb.h"
 #include "frontends/onnx/operators.h"
@@ -367,6 +368,15 @@ GraphOp addGraph(ProgramOp program) {
   return graph;
 }
 
+/// What the file calls a buffer is trained only under its full name.
+void keepBuffers(ModelFile &file, const ImportOptions &options,
+                 ProgramOp program) {
+  for (const std::string &name : exportMarks(file).buffers)
+    if (StateOp state = program.getState(name);
+        state && !isNamedInFull(options.trainable, name))
+      state.setRole(Role::buffer);
+}
+
 absl::Status build(ModelFile &file, const ImportOptions &options,
                    ProgramOp program) {
   GraphOp graph = addGraph(program);
@@ -376,6 +386,7 @@ absl::Status build(ModelFile &file, const ImportOptions &options,
   addNodes(file.graph(), file.opset(), importer);
   GRADUS_RETURN_IF_ERROR(importer.problems.status());
   GRADUS_RETURN_IF_ERROR(addOutputs(file, graph, importer));
+  keepBuffers(file, options, program);
   importer.explainInferenceForm();
   return importer.checkPatterns();
 }

@@ -4,6 +4,7 @@
 
 #include "frontends/onnx/export_constants.h"
 #include "frontends/onnx/export_losses.h"
+#include "frontends/onnx/export_marks.h"
 #include "frontends/onnx/importer.h"
 #include "frontends/onnx/judge.h"
 #include "frontends/onnx/onnx.pb.h"
@@ -142,13 +143,28 @@ bool matchesAny(const std::vector<std::string> &patterns,
   });
 }
 
-ModelInventory inventoryOf(ModelFile &file, const ImportOptions &options) {
-  ModelInventory result;
-  std::set<std::string> used = usedNames(file.graph()),
-                        kept = statistics(file.graph());
-  for (const std::string &constant : exportConstants(file))
-    if (!isNamed(options.trainable, constant))
-      kept.insert(constant);
+/// What is kept, and why where the file says so: constants and buffers.
+std::map<std::string, std::string> keptBy(ModelFile &file,
+                                          const ImportOptions &options) {
+  std::map<std::string, std::string> kept;
+  for (const std::string &name : statistics(file.graph()))
+    kept[name] = "";
+  ExportMarks marks = exportMarks(file);
+  for (const std::string &name : marks.buffers)
+    if (!isNamedInFull(options.trainable, name))
+      kept.try_emplace(name, " (a buffer, says the file)");
+  for (const std::string &name : exportConstants(file))
+    if (!isNamed(options.trainable, name))
+      kept.try_emplace(name, marks.constants.count(name)
+                                 ? " (a constant, says the file)"
+                                 : "");
+  return kept;
+}
+
+void addParameters(ModelFile &file, const ImportOptions &options,
+                   ModelInventory &result) {
+  std::set<std::string> used = usedNames(file.graph());
+  std::map<std::string, std::string> kept = keptBy(file, options);
   for (const ::onnx::TensorProto *each : file.initializers()) {
     const ::onnx::TensorProto &tensor = *each;
     bool mayBe =
@@ -156,13 +172,21 @@ ModelInventory inventoryOf(ModelFile &file, const ImportOptions &options) {
         isScalarParameter(file, tensor);
     if (!isFloat(tensor) || !mayBe || !used.count(tensor.name()))
       continue;
+    auto reason = kept.find(tensor.name());
     bool trained = matchesAny(options.trainable, tensor.name()) &&
                    !matchesAny(options.fixed, tensor.name()) &&
-                   !kept.count(tensor.name());
-    (trained ? result.parameters : result.fixed).push_back(described(tensor));
+                   reason == kept.end();
+    (trained ? result.parameters : result.fixed)
+        .push_back(described(tensor) +
+                   (reason == kept.end() ? "" : reason->second));
     if (trained && isWithin(tensor.dims(), kMostElements))
       result.parameterElements += llvm::product_of(tensor.dims());
   }
+}
+
+ModelInventory inventoryOf(ModelFile &file, const ImportOptions &options) {
+  ModelInventory result;
+  addParameters(file, options, result);
   for (const auto &[location, tensors] : file.missing())
     result.missing.push_back(message(
         location, ": ", tensors.size(),

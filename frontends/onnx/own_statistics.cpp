@@ -32,13 +32,6 @@ bool isNorm(const NodeProto &node) {
          node.input_size() > kVariance;
 }
 
-/// All but the input: those of one module that the model runs several times.
-std::string parametersOf(const NodeProto &node) {
-  return joined(std::vector<std::string>(node.input().begin() + kScale,
-                                         node.input().begin() + kVariance + 1),
-                "\n");
-}
-
 bool isCalledAs(StringRef name, int input) {
   return name.ends_with(input == kMean ? "running_mean" : "running_var");
 }
@@ -70,6 +63,23 @@ public:
   }
 
 private:
+  /// The name of a statistic: behind those that torch.export gives copies of it
+  /// for the next run of a module (`getitem_3`).
+  std::string statistic(std::string name, int input) const {
+    for (auto copied = copies_.find(name);
+         copied != copies_.end() && !isCalledAs(name, input);
+         copied = copies_.find(name))
+      name = copied->second;
+    return name;
+  }
+
+  /// All but the input: those of one module that the model runs several times.
+  std::string parametersOf(const NodeProto &node) const {
+    return message(node.input(kScale), "\n", node.input(kBias), "\n",
+                   statistic(node.input(kMean), kMean), "\n",
+                   statistic(node.input(kVariance), kVariance));
+  }
+
   /// The initializer behind a name; the name itself where there is none.
   std::string origin(const std::string &name) const {
     auto found = origins_.find(name);
@@ -86,6 +96,7 @@ private:
                    node.output_size() == 1;
     if (renames && initializers_.contains(origin(node.input(0)))) {
       origins_.try_emplace(node.output(0), origin(node.input(0)));
+      copies_.try_emplace(node.output(0), node.input(0));
       return;
     }
     for (int input = 0; input < node.input_size(); ++input)
@@ -113,7 +124,7 @@ private:
   /// What one module has one of. Where a tensor has lost its name to another
   /// kind of parameter, as those of all fresh modules have, each node is one.
   std::string moduleOf(const NodeProto &node, int input) const {
-    const std::string &name = node.input(input);
+    std::string name = statistic(node.input(input), input);
     auto uses = uses_.find(name);
     bool isMerged =
         uses != uses_.end() && llvm::any_of(uses->second, [&](Use use) {
@@ -127,7 +138,7 @@ private:
     std::string &own = ownNames_[{moduleOf(node, input), input}];
     if (!own.empty())
       return own;
-    own = node.input(input);
+    own = statistic(node.input(input), input);
     if (isCalledAs(own, input) && taken_.insert(own).second)
       return own;
     StringRef scale = node.input(kScale);
@@ -191,7 +202,8 @@ private:
 
   GraphProto &graph_;
   llvm::StringMap<const TensorProto *> initializers_;
-  llvm::StringMap<std::string> origins_; // of names that Identity gives
+  // Of names that Identity gives: the initializer, and its own input.
+  llvm::StringMap<std::string> origins_, copies_;
   llvm::StringMap<std::vector<Use>> uses_;
   llvm::StringSet<> names_, taken_;
   std::map<std::pair<std::string, int>, std::string> ownNames_;

@@ -161,11 +161,17 @@ def places(model, names, initializers):
     return found, ""
 
 
+MARKS = ("pkg.torch.export.", "pkg.onnxscript.optimizer.folded_from")
+
+
 def forget_sources(graph):
-    """Each node says where in whose sources it came from, at length."""
+    """Each node says where in whose sources it came from, at length; what tells parameters from buffers and constants stays."""
     for part in [graph, *graph.node, *graph.value_info, *graph.input, *graph.output]:
+        marks = [(entry.key, entry.value) for entry in part.metadata_props if entry.key.startswith(MARKS)]
         part.ClearField("metadata_props")
         part.ClearField("doc_string")
+        for key, value in marks:
+            part.metadata_props.add(key=key, value=value)
     for node in graph.node:
         for attribute in node.attribute:
             if attribute.HasField("g"):

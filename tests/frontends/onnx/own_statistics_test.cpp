@@ -91,6 +91,28 @@ TEST(OwnStatistics, StaySharedWhereOneNormalizationRunsTwice) {
   EXPECT_EQ(meanOfSecond(twoNorms("c", "m")), "c.running_mean");
 }
 
+/// torch.export hands the first run's statistics on as `getitem_3`.
+TEST(OwnStatistics, StaySharedBehindCopiesForTheNextRun) {
+  SmallModel model;
+  model.input("x", {2, 1}).output("z");
+  for (const char *name :
+       {"n.weight", "n.bias", "n.running_mean", "n.running_var"})
+    model.floats(name, {1}, {1});
+  model
+      .node("BatchNormalization",
+            {"x", "n.weight", "n.bias", "n.running_mean", "n.running_var"},
+            {"y"})
+      .node("Identity", {"n.running_mean"}, {"getitem_3"})
+      .node("Identity", {"n.running_var"}, {"getitem_4"})
+      .node("BatchNormalization",
+            {"y", "n.weight", "n.bias", "getitem_3", "getitem_4"}, {"z"});
+  Imported imported = import(model);
+  EXPECT_EQ(
+      vectorsOf(imported),
+      (std::vector<std::string>{"buffer n.running_mean", "buffer n.running_var",
+                                "parameter n.bias", "parameter n.weight"}));
+}
+
 TEST(OwnStatistics, FollowChainsOfIdentity) {
   SmallModel model;
   model.input("x", {2, 1}).floats("n.weight", {1}, {1}).floats("b", {1}, {0});

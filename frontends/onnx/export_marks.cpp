@@ -1,0 +1,146 @@
+// The marks stand in metadata: of the graph, where the program's signature says
+// it of every name, and of single values, which tools may keep alone.
+
+#include "frontends/onnx/export_marks.h"
+
+#include "frontends/onnx/export_constants.h"
+#include "frontends/onnx/onnx.pb.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Regex.h"
+
+namespace gradus::onnx {
+namespace {
+
+using llvm::StringRef;
+using ::onnx::GraphProto;
+using ::onnx::TensorProto;
+
+constexpr StringRef kSignature =
+    "pkg.torch.export.ExportedProgram.graph_signature";
+constexpr StringRef kKind = "pkg.torch.export.graph_signature.InputSpec.kind";
+constexpr StringRef kFoldedFrom = "pkg.onnxscript.optimizer.folded_from";
+
+template <typename Proto>
+StringRef metadata(const Proto &proto, StringRef key) {
+  for (const auto &entry : proto.metadata_props())
+    if (entry.key() == key)
+      return entry.value();
+  return {};
+}
+
+bool isFloat(const TensorProto &tensor) {
+  return llvm::is_contained({TensorProto::FLOAT, TensorProto::DOUBLE,
+                             TensorProto::FLOAT16, TensorProto::BFLOAT16},
+                            tensor.data_type());
+}
+
+class Reader {
+public:
+  explicit Reader(ModelFile &file) : file_(file) {
+    for (const TensorProto &tensor : file.graph().initializer())
+      initializers_[tensor.name()] = &tensor;
+  }
+
+  ExportMarks read() {
+    bool hasSignature = readSignature();
+    for (const auto &value : file_.graph().value_info())
+      readValue(value);
+    for (const auto &input : file_.graph().input())
+      readValue(input);
+    if (hasSignature)
+      judgeFolded();
+    return std::move(marks_);
+  }
+
+private:
+  void add(StringRef kind, StringRef name) {
+    if (kind == "PARAMETER")
+      marks_.parameters.insert(name.str());
+    else if (kind == "BUFFER" && !marks_.parameters.count(name.str()))
+      marks_.buffers.insert(name.str());
+    else if (auto found = initializers_.find(name);
+             kind == "CONSTANT_TENSOR" && found != initializers_.end() &&
+             isFloat(*found->second))
+      marks_.constants.insert(name.str());
+  }
+
+  /// `b_pe: BUFFER target='pe' persistent=True`; in older files a list of
+  /// `InputSpec(kind=<InputKind.BUFFER: 3>, arg=..., target='pe', ...)`.
+  bool readSignature() {
+    static const llvm::Regex entry(
+        "[ .](PARAMETER|BUFFER|CONSTANT_TENSOR)"
+        "(: [0-9]+>, arg=[A-Za-z]+\\(name='[^']*'\\),)? target='([^']*)'");
+    StringRef text = metadata(file_.graph(), kSignature);
+    bool found = false;
+    llvm::SmallVector<StringRef> parts;
+    for (; entry.match(text, &parts); found = true) {
+      add(parts[1], parts[3]);
+      text = StringRef(parts[0].end(), text.end() - parts[0].end());
+    }
+    return found;
+  }
+
+  void readValue(const ::onnx::ValueInfoProto &value) {
+    auto tensor = initializers_.find(value.name());
+    if (tensor == initializers_.end())
+      return;
+    add(metadata(value, kKind), value.name());
+    StringRef made = metadata(value, kFoldedFrom);
+    if (!made.empty() && isFloat(*tensor->second))
+      folded_[value.name()] = sources(made);
+  }
+
+  /// The names in "['pe', 'val_1']".
+  static std::vector<std::string> sources(StringRef list) {
+    std::vector<std::string> names;
+    llvm::SmallVector<StringRef> parts;
+    list.split(parts, '\'');
+    for (size_t i = 1; i < parts.size(); i += 2)
+      names.push_back(parts[i].str());
+    return names;
+  }
+
+  /// Whether every parameter is here, or part of what was computed. One that is
+  /// not may be stored as another tensor of the same values.
+  bool hasAllParameters() const {
+    std::set<std::string> there;
+    for (const auto &[name, from] : folded_)
+      there.insert(from.begin(), from.end());
+    return llvm::all_of(marks_.parameters, [&](const std::string &name) {
+      return there.count(name) || initializers_.contains(name);
+    });
+  }
+
+  void judgeFolded() {
+    bool isComplete = hasAllParameters();
+    for (const auto &[name, from] : folded_)
+      if (llvm::any_of(from, [&](const std::string &source) {
+            return marks_.parameters.count(source);
+          }))
+        marks_.madeOfParameters.insert(name);
+      else if (isComplete || !holdsOneValue(file_, *initializers_[name]))
+        marks_.constants.insert(name);
+  }
+
+  ModelFile &file_;
+  llvm::StringMap<const TensorProto *> initializers_;
+  std::map<std::string, std::vector<std::string>> folded_;
+  ExportMarks marks_;
+};
+
+} // namespace
+
+ExportMarks exportMarks(ModelFile &file) { return Reader(file).read(); }
+
+bool isMarkedParameter(const GraphProto &graph, StringRef name) {
+  return metadata(graph, kSignature)
+      .contains(": PARAMETER target='" + name.str() + "'");
+}
+
+bool isNamedInFull(const std::vector<std::string> &patterns,
+                   const std::string &name) {
+  return llvm::is_contained(patterns, name);
+}
+
+} // namespace gradus::onnx

@@ -1,0 +1,33 @@
+// What torch.export writes into a file about its initializers: whether each was
+// a parameter or a buffer, and of what others the exporter computed them.
+#pragma once
+
+#include "frontends/onnx/model_file.h"
+
+#include <set>
+
+namespace gradus::onnx {
+
+struct ExportMarks {
+  /// Names by kind; all empty in files without such marks, which other
+  /// exporters write, and tools that drop metadata.
+  std::set<std::string> parameters, buffers;
+  /// Float tensors of the model's code, and those that the exporter computed of
+  /// no parameter.
+  std::set<std::string> constants;
+  /// Those that it computed of parameters: transposed weights, for one.
+  std::set<std::string> madeOfParameters;
+};
+
+ExportMarks exportMarks(ModelFile &file);
+
+/// Whether the file's signature calls it a parameter; of all files but old
+/// ones.
+bool isMarkedParameter(const ::onnx::GraphProto &graph, llvm::StringRef name);
+
+/// Whether the recipe names a marked buffer in full: a pattern for a part of
+/// the model is not meant for its buffers.
+bool isNamedInFull(const std::vector<std::string> &patterns,
+                   const std::string &name);
+
+} // namespace gradus::onnx
