@@ -506,6 +506,13 @@ def GradientFreeze : GradusPass<"gradient-freeze"> {
     frozen steps wherever they are fewer than 1 - p of all, drawn by `seed`, cuts
     near the beginning more often. `strategy` is a table of one's own.
 
+    `from`, `until` and `last_layers` name by hand what rests, in place of groups:
+    there is a variant for each phase of training, and the state is written by
+    comparing the step's number. An update says for how many steps its parameter
+    rested before (`gradus.rested`), which its optimizer does not count. With
+    `accumulation` all of these numbers are those of updates, and the last batch
+    of one has the number of variants added to its place in the schedule.
+
     Method: GradientFreeze of MindSpore's Boost; docs/methods/gradient_freeze.md.
 
     Before:
@@ -628,6 +635,9 @@ def GradientAccumulation : GradusPass<"gradient-accumulation"> {
     adds to the states `accumulation/gradient/<parameter>`, and a schedule that
     runs the whole one every k-th step. `@step` counts batches; learning rates
     and bias corrections count updates.
+
+    Each variant that gradient freezing made gets one too, such as
+    `@train_accumulate_cut1`, in the schedule that is there.
 
     Before:
 
@@ -933,6 +943,9 @@ def AverageWeights : GradusPass<"average-weights"> {
     after each update and the parameter itself after the first. The graph
     `@evaluate_ema` is `@evaluate` with these in place of the parameters, or with
     the parameters where there was no update yet.
+
+    An average follows every step, also where gradient freezing lets its
+    parameter rest.
 
     Before:
 
