@@ -4,6 +4,8 @@
 
 #include "frontends/recipe/recipe.h"
 
+#include "mlir/AsmParser/AsmParser.h"
+
 #include <cmath>
 #include <filesystem>
 #include <fstream>
