@@ -91,7 +91,47 @@ std::string fill(OpPassManager &manager, StringRef pipeline) {
   if (!isNested && !PassInfo::lookup(name) && !PassPipelineInfo::lookup(name))
     return unknownPass(name);
   std::string words = wordsOf(said);
+  if (words.empty() && !StringRef(said).contains("with options"))
+    words = StringRef(said).trim().str();
   return words.empty() ? "an option has a value that it does not take" : words;
+}
+
+/// The ops that the text of a pipeline nests passes in, outermost.
+SmallVector<StringRef> nestedIn(StringRef pipeline) {
+  SmallVector<StringRef> ops;
+  size_t begin = 0;
+  int depth = 0;
+  for (auto [at, character] : llvm::enumerate(pipeline)) {
+    if (character == '(' && depth == 0)
+      ops.push_back(pipeline.slice(begin, at).trim());
+    if (character == '(' || character == '{')
+      ++depth;
+    else if (character == ')' || character == '}')
+      --depth;
+    else if (character == ',' && depth == 0)
+      begin = at + 1;
+  }
+  return ops;
+}
+
+/// What is wrong with where passes are nested: in other ops than graphs there
+/// is nothing for them to do.
+std::string nestingProblem(OpPassManager &anywhere, StringRef pipeline) {
+  StringRef onGraph = GraphOp::getOperationName();
+  SmallVector<StringRef> ops = nestedIn(pipeline);
+  for (StringRef op : ops)
+    if (op != onGraph)
+      return ("its passes are nested in " + op +
+              "; expected them as they are, or in " + onGraph)
+          .str();
+  for (Pass &pass : anywhere.getPasses()) {
+    bool nests = pass.getArgument().empty(); // What MLIR puts in for nesting.
+    if (nests && ops.empty())
+      return ("it nests passes in other ops than " + onGraph).str();
+    if (pass.getArgument() == "added-passes")
+      return "added-passes runs after each stage of its own accord";
+  }
+  return "";
 }
 
 /// The ops that passes are made for; none for those that run on any.
@@ -108,6 +148,9 @@ llvm::SetVector<StringRef> placesOf(OpPassManager &anywhere) {
 std::string fillForProgram(OpPassManager &manager, const AddedPass &added) {
   OpPassManager anywhere;
   if (std::string problem = fill(anywhere, added.pipeline); !problem.empty())
+    return problem;
+  if (std::string problem = nestingProblem(anywhere, added.pipeline);
+      !problem.empty())
     return problem;
   StringRef onGraph = GraphOp::getOperationName(),
             onProgram = ProgramOp::getOperationName();

@@ -54,10 +54,11 @@ llvm::Error checkVersions(StringRef path, const PassPluginInfo &info) {
 
 /// MLIR would end the program where two passes have one name.
 llvm::Error checkNames(StringRef path, ArrayRef<StringRef> names) {
+  llvm::StringSet<> own;
   for (StringRef name : names)
     if (name.empty())
       return refused(path, "one of its passes has no name (getArgument)");
-    else if (PassInfo::lookup(name))
+    else if (PassInfo::lookup(name) || !own.insert(name).second)
       return refused(path,
                      "its pass \"" + name + "\" has the name of another pass");
   return llvm::Error::success();
@@ -100,7 +101,7 @@ llvm::Error gradus::loadPassPlugin(StringRef path) {
   SmallString<128> whole(path);
   if (!llvm::sys::fs::exists(path))
     return refused(path, "there is no such file");
-  if (std::error_code error = llvm::sys::fs::make_absolute(whole))
+  if (std::error_code error = llvm::sys::fs::real_path(path, whole))
     return refused(path, error.message());
   if (loaded().paths.contains(whole))
     return llvm::Error::success();

@@ -119,11 +119,17 @@ void printAddedPasses(const ordered_json &recipe) {
     std::printf("added pass %s\n", pass.get<std::string>().c_str());
 }
 
+/// Names of a model need not be UTF-8.
+void print(const ordered_json &facts) {
+  std::puts(facts.dump(-1, ' ', false, ordered_json::error_handler_t::replace)
+                .c_str());
+}
+
 void inspectArtifact(const InspectOptions &options) {
   auto artifact = take(Artifact::open(options.request.model));
   ordered_json all = artifactJson(*artifact);
   if (options.json) {
-    std::puts(all.dump().c_str());
+    print(all);
     return;
   }
   std::printf("%s: %s, %s, %s (weights %s)\n", artifact->path().c_str(),
@@ -241,7 +247,7 @@ void inspectModel(InspectOptions &options) {
   std::optional<Safetensors> weights = openWeights(options.request);
   compiler::ModelInfo model = take(compilerLibrary().inspect(options.request));
   if (options.json) {
-    std::puts(modelJson(options.request.model, model).dump().c_str());
+    print(modelJson(options.request.model, model));
     return;
   }
   if (!model.unknownSizes.empty())

@@ -228,6 +228,9 @@ private:
     takeShares(result, steps);
   }
 
+  /// As many as steps can be counted for.
+  int64_t mostUpdates() const { return INT64_MAX / batches_ - 3; }
+
   /// A step that compares its number changes at the numbers that it names.
   void takeChanges(StepSchedule &result) {
     std::set<int64_t> updates = {0};
@@ -236,8 +239,11 @@ private:
         if (auto values = dyn_cast<DenseIntElementsAttr>(constant.getValue());
             values && values.isSplat())
           for (int64_t near = -2; near <= 2; ++near)
-            updates.insert(std::max<int64_t>(
-                0, values.getSplatValue<APInt>().getSExtValue() + near));
+            updates.insert(std::clamp<int64_t>(
+                               values.getSplatValue<APInt>().getSExtValue(), 0,
+                               mostUpdates()) +
+                           near);
+    updates.erase(updates.begin(), updates.lower_bound(0));
     for (int64_t update : updates) // By their last batches, which update.
       if (auto variant = variantAt(update * batches_ + batches_ - 1);
           variant &&

@@ -66,10 +66,12 @@ private:
   /// The name of a statistic: behind those that torch.export gives copies of it
   /// for the next run of a module (`getitem_3`).
   std::string statistic(std::string name, int input) const {
-    for (auto copied = copies_.find(name);
-         copied != copies_.end() && !isCalledAs(name, input);
-         copied = copies_.find(name))
+    for (size_t most = copies_.size(); most > 0; --most) { // Of a ring, too.
+      auto copied = copies_.find(name);
+      if (copied == copies_.end() || isCalledAs(name, input))
+        break;
       name = copied->second;
+    }
     return name;
   }
 

@@ -92,12 +92,20 @@ private:
 
   /// The initializer that a value is, but for its order of elements.
   std::string origin(std::string value) {
-    while (const NodeProto *maker = makerOf(value)) {
-      if (maker->op_type() != "Identity" && maker->op_type() != "Transpose")
+    for (int most = graph_.node_size(); most > 0; --most) { // Of a ring, too.
+      const NodeProto *maker = makerOf(value);
+      if (!maker)
+        break;
+      if (!isMove(*maker))
         return "";
       value = maker->input(0);
     }
     return initializer(value) ? value : "";
+  }
+
+  static bool isMove(const NodeProto &node) {
+    return (node.op_type() == "Identity" || node.op_type() == "Transpose") &&
+           node.input_size() == 1 && node.output_size() == 1;
   }
 
   bool isTrained(const std::string &value) {
@@ -120,7 +128,7 @@ private:
       return;
     auto &nodes = *graph_.mutable_node();
     for (int i = nodes.size(); i-- > 0;)
-      if (nodes[i].output_size() == 1 && nodes[i].output(0) == value) {
+      if (isMove(nodes[i]) && nodes[i].output(0) == value) {
         std::string input = nodes[i].input(0);
         nodes.DeleteSubrange(i, 1);
         return dropUnused(input);
@@ -177,7 +185,8 @@ private:
 
   /// Whether a node is the layer's product with its weight.
   bool isProduct(const NodeProto &node, llvm::StringRef layer) {
-    if (node.op_type() != "Gemm" && node.op_type() != "MatMul")
+    if ((node.op_type() != "Gemm" && node.op_type() != "MatMul") ||
+        node.input_size() < 2 || node.output_size() != 1)
       return false;
     std::string weight = origin(node.input(1));
     return !weight.empty() && trained_.contains(weight) &&
@@ -280,14 +289,14 @@ private:
     NodeProto &node = *graph_.mutable_node(place + inserted);
     node.set_input(0, multiplier + "/input");
     node.set_input(1, multiplier + "/weight");
-    return node.op_type() == "Gemm" ? multiplyGemm(place + inserted, multiplier)
-                                    : multiplySum(place + inserted, multiplier);
+    return node.input_size() > 2 ? multiplyGemm(place + inserted, multiplier)
+                                 : multiplySum(place + inserted, multiplier);
   }
 
   /// A bias that was trained stays, before the multiplier.
   absl::Status multiplyGemm(int place, const std::string &multiplier) {
     NodeProto &node = *graph_.mutable_node(place);
-    if (node.input_size() > 2 && !isTrained(node.input(2))) {
+    if (!isTrained(node.input(2))) {
       std::string bias = node.input(2);
       node.mutable_input()->RemoveLast();
       dropUnused(bias);
@@ -311,11 +320,23 @@ private:
     insert(place + 1, makeNode("Mul", {multiplier, plain}, output));
   }
 
-  /// The Add of a bias behind a MatMul; -1 if there is none.
+  /// The value behind what only hands on a product.
+  std::string handedOn(std::string product) const {
+    for (int i = 0; i < graph_.node_size() && usesOf(product) == 1; ++i) {
+      const NodeProto &node = graph_.node(i);
+      if (node.op_type() == "Identity" && isMove(node) &&
+          node.input(0) == product)
+        product = node.output(0);
+    }
+    return product;
+  }
+
+  /// The Add of a bias behind a product; -1 if there is none.
   int sumOf(const std::string &product) {
     for (int i = 0; i < graph_.node_size(); ++i) {
       const NodeProto &node = graph_.node(i);
-      if (node.op_type() == "Add" &&
+      if (node.op_type() == "Add" && node.input_size() == 2 &&
+          node.output_size() == 1 &&
           (node.input(0) == product || node.input(1) == product) &&
           !origin(node.input(node.input(0) == product)).empty())
         return i;
@@ -324,7 +345,7 @@ private:
   }
 
   absl::Status multiplySum(int place, const std::string &multiplier) {
-    std::string product = graph_.node(place).output(0);
+    std::string product = handedOn(graph_.node(place).output(0));
     int sum = sumOf(product);
     if (sum < 0) {
       multiplyOutput(place, multiplier);

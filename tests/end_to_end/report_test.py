@@ -133,7 +133,7 @@ class Report(unittest.TestCase):
             costs = [graphs[name][key] for name in schedule["variants"]]
             self.assertEqual(costs, sorted(costs, reverse=True), key)
         mean = sum(share * graphs[name]["expected_ms"] for share, name in zip(schedule["shares"], schedule["variants"]))
-        self.assertIn(f"{mean:.3f}", self.words)
+        self.assertIn(f"{mean:.{4 if mean < 0.1 else 3 if mean < 10 else 1}f}", self.words)
         self.assertIn("70.0 %", self.words)
 
     def test_what_is_live_never_exceeds_the_arena(self):

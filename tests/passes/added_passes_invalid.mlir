@@ -55,6 +55,15 @@ gradus.program @failing attributes {recipe = {passes = ["methods:fails-silently"
 
 // -----
 
+// Nested in other ops, passes would find nothing to do.
+// expected-error @below {{recipe: passes has "methods:gradus.program(canonicalize)": its passes are nested in gradus.program; expected them as they are, or in gradus.graph}}
+// expected-error @below {{recipe: passes has "methods:canonicalize,builtin.module(cse)": its passes are nested in builtin.module; expected them as they are, or in gradus.graph}}
+// expected-error @below {{recipe: passes has "methods:added-passes{stage=methods}": added-passes runs after each stage of its own accord}}
+gradus.program @nested attributes {recipe = {passes = ["methods:gradus.program(canonicalize)", "methods:canonicalize,builtin.module(cse)", "methods:added-passes{stage=methods}"]}} {
+}
+
+// -----
+
 // Here MLIR's own verifier comes first; pass_plugin.test has it without.
 // expected-error @below {{recipe: passes has "methods:leaves-invalid": the pass failed}}
 gradus.program @invalid attributes {recipe = {passes = ["methods:leaves-invalid"]}} {

@@ -129,3 +129,9 @@ TEST(OwnStatistics, FollowChainsOfIdentity) {
       (std::vector<std::string>{"buffer n.running_mean", "buffer n.running_var",
                                 "parameter b", "parameter n.weight"}));
 }
+
+TEST(OwnStatistics, EndAtARingOfIdentity) {
+  SmallModel model = twoNorms("a", "p");
+  model.node("Identity", {"q"}, {"p"}).node("Identity", {"p"}, {"q"});
+  EXPECT_EQ(meanOfSecond(model).empty(), false);
+}

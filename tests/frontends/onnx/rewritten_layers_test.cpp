@@ -62,11 +62,11 @@ void addTensor(::onnx::GraphProto &graph, const std::string &name,
 
 /// The ops of the network after what a checkpoint with these states says, or
 /// the error.
-std::string rewritten(const Names &states, int64_t opset = 17) {
+std::string rewritten(const Names &states, const ::onnx::ModelProto &model) {
   std::string path = ::testing::TempDir() + "rewritten_layers.onnx";
   {
     std::ofstream stream(path, std::ios::binary);
-    network(opset).SerializeToOstream(&stream);
+    model.SerializeToOstream(&stream);
   }
   auto file = ModelFile::open(path);
   EXPECT_TRUE(file.ok()) << file.status();
@@ -85,6 +85,10 @@ std::string rewritten(const Names &states, int64_t opset = 17) {
   for (const auto &tensor : (*file)->graph().initializer())
     text += " " + tensor.name();
   return text;
+}
+
+std::string rewritten(const Names &states, int64_t opset = 17) {
+  return rewritten(states, network(opset));
 }
 
 const Names kNorm = {"bn.weight", "bn.bias", "bn.mean", "bn.variance"};
@@ -139,4 +143,32 @@ TEST(RewrittenLayers, NeedANewOperatorSet) {
   EXPECT_THAT(rewritten(kNorm + Names{"fc.weight", "fc.multiplier"}, 11),
               HasSubstr("(fc_to_fn), to export which the file needs an "
                         "operator set of 13 or newer"));
+}
+
+/// A bias that training dropped goes, wherever its Add stands.
+TEST(RewrittenLayers, LoseABiasBehindIdentityAndBehindAGemm) {
+  ::onnx::ModelProto model = network(17);
+  auto &graph = *model.mutable_graph();
+  graph.mutable_node(4)->set_input(0, "q");
+  addNode(graph, "Identity", {"p"}, "q");
+  graph.mutable_node()->SwapElements(4, 5);
+  EXPECT_THAT(rewritten(kNorm + Names{"fc.weight", "fc.multiplier"}, model),
+              HasSubstr("MatMul Identity Mul | "));
+  graph.mutable_node(3)->set_op_type("Gemm");
+  EXPECT_THAT(rewritten(kNorm + Names{"fc.weight", "fc.multiplier"}, model),
+              HasSubstr("Gemm Identity Mul | "));
+}
+
+TEST(RewrittenLayers, TakeNoNodesForWhatTheyAreNot) {
+  ::onnx::ModelProto model = network(17);
+  auto &graph = *model.mutable_graph();
+  addNode(graph, "Identity", {"ring"}, "ring");
+  addNode(graph, "MatMul", {"r", "ring"}, "s");
+  addNode(graph, "MatMul", {"fc.weight"}, "one");
+  addNode(graph, "Transpose", {}, "none");
+  addNode(graph, "MatMul", {"r", "none"}, "o");
+  addNode(graph, "Add", {}, "sum");
+  EXPECT_THAT(rewritten(kNorm + Names{"fc.weight", "fc.multiplier"}, model),
+              HasSubstr("MatMul Mul Identity MatMul MatMul Transpose MatMul "
+                        "Add | "));
 }
