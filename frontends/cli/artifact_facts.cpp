@@ -15,6 +15,11 @@ using nlohmann::ordered_json;
 namespace gradus::cli {
 namespace {
 
+/// Names need not be there.
+std::string textOf(const flatbuffers::String *text) {
+  return text ? text->str() : "";
+}
+
 template <typename List> ordered_json ports(const List *list) {
   ordered_json all = ordered_json::array();
   for (unsigned i = 0; list && i < list->size(); ++i) {
@@ -22,7 +27,7 @@ template <typename List> ordered_json ports(const List *list) {
     TensorType tensor{type->dtype(), {}};
     if (type->shape())
       tensor.shape.assign(type->shape()->begin(), type->shape()->end());
-    all.push_back({{"name", list->Get(i)->name()->str()},
+    all.push_back({{"name", textOf(list->Get(i)->name())},
                    {"type", toString(tensor)},
                    {"bytes", bytesOf(tensor).value_or(0)}});
   }
@@ -49,8 +54,8 @@ ordered_json commands(const artifact::GraphPlan &plan,
     const artifact::Command &command = *plan.commands()->Get(i);
     std::vector<std::string> nodes;
     for (unsigned n = 0; command.nodes() && n < command.nodes()->size(); ++n)
-      nodes.push_back(command.nodes()->Get(n)->str());
-    all.push_back({{"name", command.name()->str()},
+      nodes.push_back(textOf(command.nodes()->Get(n)));
+    all.push_back({{"name", textOf(command.name())},
                    {"kind", commandKind(command)},
                    {"flops", command.flops()},
                    {"bytes", command.bytes()},
@@ -95,7 +100,7 @@ ordered_json graphJson(const artifact::Header &header,
   ordered_json all = commands(graph, rates);
   std::vector<MapEntry> map = memoryMap(header, plan, graph);
   ArenaTimeline timeline = arenaTimeline(map, all.size());
-  return {{"name", signature.name()->str()},
+  return {{"name", textOf(signature.name())},
           {"inputs", ports(signature.inputs())},
           {"outputs", ports(signature.outputs())},
           {"bound_bytes", graph.bound()},
@@ -125,8 +130,9 @@ ordered_json schedules(const artifact::Header &header) {
     const artifact::Schedule &schedule = *header.schedules()->Get(i);
     std::vector<std::string> variants;
     for (uint32_t graph : *schedule.variants())
-      variants.push_back(header.graphs()->Get(graph)->name()->str());
-    all.push_back({{"graph", schedule.graph()->str()}, {"variants", variants}});
+      variants.push_back(textOf(header.graphs()->Get(graph)->name()));
+    all.push_back(
+        {{"graph", textOf(schedule.graph())}, {"variants", variants}});
   }
   return all;
 }
@@ -140,7 +146,7 @@ ordered_json plans(const Artifact &artifact, const MachineRates &rates) {
     uint64_t code = artifact.bytes(plan->code()).size();
     uint64_t constants = artifact.bytes(artifact.header().constants()).size();
     all.push_back(
-        {{"target", plan->target()->str()},
+        {{"target", textOf(plan->target())},
          {"threads", plan->threads()},
          {"state_bytes", plan->state_bytes()},
          {"arena_bytes", plan->arena_bytes()},
@@ -168,8 +174,8 @@ ordered_json artifactJson(const Artifact &artifact) {
   const artifact::Header &header = artifact.header();
   MachineRates rates = ratesFor(header);
   return {{"artifact", artifact.path()},
-          {"name", header.name() ? header.name()->str() : ""},
-          {"producer", header.producer() ? header.producer()->str() : ""},
+          {"name", textOf(header.name())},
+          {"producer", textOf(header.producer())},
           {"bytes", artifact.size()},
           {"weights_bytes", artifact.bytes(header.weights()).size()},
           {"deterministic", header.deterministic()},
