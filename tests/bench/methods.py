@@ -17,6 +17,7 @@ import workloads
 
 PARAMETERS = sum(rows * columns for rows, columns in workloads.ADAMW_SHAPES)
 ADAMW_BYTES = 28  # read and write weight and moments, read the gradient
+GRADIENT_BYTES = 4
 STARTS, PEER_STARTS = 5, 2  # processes of each, as memory lies better or worse in each
 REPETITIONS, STEPS = 4, 2  # in each
 SAME_STATE = 1.15  # times the least of the plain update
@@ -46,6 +47,7 @@ WHOLE = {  # name -> settings, graph
     "clip": (METHODS[3].settings, "train"),
     "finite": (METHODS[4].settings, "train"),
     "clip and finite": (METHODS[3].settings + METHODS[4].settings, "train"),
+    "centralization": (("gradient_centralization={}",), "train"),
     "sgd": ((SGD,), "train"),
     "accumulate": ((SGD, "accumulation=1000000"), "train_accumulate"),
 }
@@ -160,6 +162,8 @@ def whole():
     for name in ("clip", "finite", "clip and finite"):
         cost = kernels(rounds[name]) - kernels(rounds["adamw"])
         print(f"{name:36} {cost:6.2f} ms, {cost / optimizer:.0%} of it (goal <= 15% each)")
+    print(f"{'gradient centralization':36} {kernels(rounds['centralization']) - kernels(rounds['adamw']):6.2f} ms; "
+          f"one more read of the gradients is {optimizer * GRADIENT_BYTES / ADAMW_BYTES:.2f}")
     least = {name: min(one["step"]["ms_min"] for one in each) for name, each in rounds.items()}
     print(f"a step that accumulates {least['accumulate']:.1f} ms, one of sgd, which moves as many bytes, {least['sgd']:.1f} ms "
           f"({least['accumulate'] / least['sgd']:.3f}, goal <= 1.05)")
