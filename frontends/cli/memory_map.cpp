@@ -105,9 +105,11 @@ std::vector<MapEntry> memoryMap(const Header &header, const Plan &plan,
   for (unsigned i = 0; graph.outputs() && i < graph.outputs()->size(); ++i)
     map.add(graph.outputs()->Get(i), commands,
             "output " + ports.outputs()->Get(i)->name()->str());
-  for (int i = 0; i < commands; ++i)
+  for (int i = 0; i < commands; ++i) {
+    const auto *name = graph.commands()->Get(i)->name(); // Need not be there.
     for (uint32_t buffer : buffersOf(*graph.commands()->Get(i)))
-      map.add(buffer, i, graph.commands()->Get(i)->name()->str());
+      map.add(buffer, i, name ? name->str() : "");
+  }
   return map.sorted();
 }
 
