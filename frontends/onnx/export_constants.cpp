@@ -3,6 +3,7 @@
 #include "frontends/onnx/export_constants.h"
 
 #include "frontends/onnx/export_marks.h"
+#include "frontends/onnx/float_size.h"
 #include "frontends/onnx/onnx.pb.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -45,8 +46,9 @@ bool isScalarParameter(ModelFile &file, const TensorProto &tensor) {
 bool holdsOneValue(ModelFile &file, const TensorProto &tensor) {
   std::string storage;
   absl::StatusOr<StringRef> bytes = file.floatBytes(tensor, storage);
-  return bytes.ok() && bytes->size() >= sizeof(float) &&
-         bytes->drop_front(sizeof(float)) == bytes->drop_back(sizeof(float));
+  size_t size = floatSize(tensor);
+  return bytes.ok() && bytes->size() >= size &&
+         bytes->drop_front(size) == bytes->drop_back(size);
 }
 
 /// Whether a constant that is one of the node's inputs may stand there, and a

@@ -7,6 +7,7 @@
 #include "frontends/message.h"
 #include "frontends/onnx/export_constants.h"
 #include "frontends/onnx/export_marks.h"
+#include "frontends/onnx/float_size.h"
 #include "frontends/onnx/onnx.pb.h"
 #include "frontends/onnx/problems.h"
 
@@ -55,7 +56,8 @@ class Losses {
 public:
   explicit Losses(ModelFile &file)
       : file_(file), graph_(file.graph()), torchExport_(isTorchExport(graph_)),
-        constants_(exportConstants(file)), kept_(exportMarks(file).buffers) {
+        marks_(exportMarks(file)), constants_(exportConstants(file)),
+        kept_(marks_.buffers) {
     kept_.insert(constants_.begin(), constants_.end());
     for (const NodeProto &node : graph_.node())
       for (int input = 0; input < node.input_size(); ++input)
@@ -70,6 +72,7 @@ public:
   std::vector<std::string> all() {
     findFoldedNorms();
     findUnnamed();
+    findMissing();
     findMerged();
     findUntied();
     return std::move(found_);
@@ -78,6 +81,7 @@ public:
 private:
   void findFoldedNorms();
   void findUnnamed();
+  void findMissing();
   void findMerged();
   void findUntied();
   bool showsNoFolding(const NodeProto &node) const;
@@ -92,7 +96,8 @@ private:
 
   ModelFile &file_;
   const ::onnx::GraphProto &graph_;
-  bool torchExport_, isWhole_ = false;     // isWhole_: certain to be so
+  bool torchExport_, isWhole_ = false; // isWhole_: certain to be so
+  ExportMarks marks_;
   std::set<std::string> constants_, kept_; // kept_: those and buffers
   llvm::StringMap<std::vector<Use>> users_;
   llvm::StringSet<> initializers_;
@@ -145,8 +150,9 @@ void Losses::findFoldedNorms() {
 bool Losses::isTrainable(const TensorProto &tensor) {
   std::string storage;
   absl::StatusOr<StringRef> bytes = file_.floatBytes(tensor, storage);
-  return tensor.dims_size() > 0 && bytes.ok() && bytes->size() > 4 &&
-         bytes->drop_front(4) != bytes->drop_back(4);
+  size_t size = floatSize(tensor);
+  return tensor.dims_size() > 0 && bytes.ok() && bytes->size() > size &&
+         bytes->drop_front(size) != bytes->drop_back(size);
 }
 
 /// The name of a value by the operation that gave it: `embedding_1`. Those
@@ -229,37 +235,61 @@ void Losses::findUnnamed() {
 
 //===-- one for two, two for one ------------------------------------------===//
 
-/// Where parameters stand that start equal: scales, biases, slopes, weights.
-static bool isPlaceOfParameter(const TensorProto &tensor, const Use &use) {
+/// The file's own list of parameters, less those that stand in it. Of a whole
+/// file only ties lack, and what the module never uses.
+void Losses::findMissing() {
+  std::vector<std::string> names;
+  for (const std::string &name : marks_.missing)
+    names.push_back(quoted(name));
+  if (!isWhole_ && !names.empty())
+    found_.push_back(message(
+        plural(names.size(), "parameter", "parameters"), " of the module ",
+        names.size() == 1 ? "is" : "are", " not in the file (", few(names),
+        "): unless the module ties them to others or never uses them, the "
+        "exporter has merged them with parameters of equal values, or folded "
+        "them away, and they cannot be trained",
+        advice()));
+}
+
+/// Where parameters stand that start equal: scales, biases, slopes, weights. In
+/// arithmetic only such as hold one value may have lost their names; others are
+/// tables of the code.
+static bool isPlaceOfParameter(const TensorProto &tensor, const Use &use,
+                               bool holdsOneValue) {
   if (StringRef(use.node->op_type()).ends_with("Normalization"))
     return use.input == 1 || use.input == 2;
+  if (isArithmetic(*use.node) && !holdsOneValue)
+    return isVector(tensor) && !isMadeUp(tensor.name()) &&
+           operationOf(tensor.name()).empty();
   if (isArithmetic(*use.node))
     return isVector(tensor) || !isMadeUp(tensor.name());
   return isLayer(*use.node) && use.input > 0;
 }
 
 /// In files of TorchScript the names that merged parameters had are left, as
-/// outputs of Identity. Elsewhere all that tells merging from sharing is that
-/// all elements are equal, as in parameters that have not been trained.
+/// outputs of Identity. Elsewhere nothing tells merging from sharing but the
+/// file's own list of parameters.
 bool Losses::isMerged(const TensorProto &tensor) {
   auto users = users_.find(tensor.name());
   if (users == users_.end() || tensor.dims_size() == 0 ||
-      constants_.count(tensor.name()) || !holdsOneValue(file_, tensor))
+      kept_.count(tensor.name()) || floatSize(tensor) == 0)
     return false;
+  bool isOneValue = holdsOneValue(file_, tensor);
   std::set<const NodeProto *> nodes;
   int names = 0;
   for (const Use &use : users->second)
     if (use.node->op_type() == "Identity" && use.node->output_size() == 1)
       names += users_.contains(use.node->output(0));
-    else if (isPlaceOfParameter(tensor, use))
+    else if (isPlaceOfParameter(tensor, use, isOneValue))
       nodes.insert(use.node);
   return torchExport_ ? nodes.size() > 1 : names + !nodes.empty() > 1;
 }
 
 void Losses::findMerged() {
+  bool hasAll = marks_.hasSignature && marks_.missing.empty();
   std::vector<std::string> names;
   for (const TensorProto &tensor : graph_.initializer())
-    if (!isWhole_ && isMerged(tensor))
+    if (!isWhole_ && !hasAll && isMerged(tensor))
       names.push_back(quoted(tensor.name()));
   if (!names.empty())
     found_.push_back(message(
@@ -270,10 +300,11 @@ void Losses::findMerged() {
         advice(), ", or after the first step of training"));
 }
 
+/// Of two matrices of floats of `size` bytes.
 bool areTransposed(StringRef left, StringRef right, int64_t rows,
-                   int64_t columns) {
-  auto at = [](StringRef bytes, int64_t element) {
-    return bytes.substr(element * sizeof(float), sizeof(float));
+                   int64_t columns, size_t size) {
+  auto at = [size](StringRef bytes, int64_t element) {
+    return bytes.substr(element * size, size);
   };
   for (int64_t i = 0; i < rows * columns; ++i)
     if (at(left, i) != at(right, i % columns * rows + i / columns))
@@ -286,15 +317,17 @@ bool Losses::areCopies(const TensorProto &a, const TensorProto &b) {
   int64_t rows = a.dims(0), columns = a.dims(1);
   bool same = rows == b.dims(0) && columns == b.dims(1),
        turned = rows == b.dims(1) && columns == b.dims(0);
-  if (!same && !turned)
+  if ((!same && !turned) || a.data_type() != b.data_type())
     return false;
+  size_t size = floatSize(a);
   std::string leftStorage, rightStorage;
   auto left = file_.floatBytes(a, leftStorage),
        right = file_.floatBytes(b, rightStorage);
-  if (!left.ok() || !right.ok() || left->take_front(4) != right->take_front(4))
+  if (!left.ok() || !right.ok() ||
+      left->take_front(size) != right->take_front(size))
     return false;
   return (same && *left == *right) ||
-         (turned && areTransposed(*left, *right, rows, columns));
+         (turned && areTransposed(*left, *right, rows, columns, size));
 }
 
 void Losses::findUntied() {

@@ -12,8 +12,9 @@ namespace gradus::onnx {
 ///
 /// Batch normalizations folded into convolutions; weights that are transposed,
 /// reshaped or packed copies without their names; tables and weights replaced
-/// by values computed of them; parameters of equal values merged into one; a
-/// tied weight that has become two.
+/// by values computed of them; parameters that the file's own list has and the
+/// file has not; parameters of equal values merged into one; a tied weight that
+/// has become two.
 std::vector<std::string> exportLosses(ModelFile &file);
 
 } // namespace gradus::onnx

@@ -4,6 +4,7 @@
 #include "frontends/onnx/export_marks.h"
 
 #include "frontends/onnx/export_constants.h"
+#include "frontends/onnx/float_size.h"
 #include "frontends/onnx/onnx.pb.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -29,11 +30,7 @@ StringRef metadata(const Proto &proto, StringRef key) {
   return {};
 }
 
-bool isFloat(const TensorProto &tensor) {
-  return llvm::is_contained({TensorProto::FLOAT, TensorProto::DOUBLE,
-                             TensorProto::FLOAT16, TensorProto::BFLOAT16},
-                            tensor.data_type());
-}
+bool isFloat(const TensorProto &tensor) { return floatSize(tensor) > 0; }
 
 class Reader {
 public:
@@ -43,12 +40,12 @@ public:
   }
 
   ExportMarks read() {
-    bool hasSignature = readSignature();
+    marks_.hasSignature = readSignature();
     for (const auto &value : file_.graph().value_info())
       readValue(value);
     for (const auto &input : file_.graph().input())
       readValue(input);
-    if (hasSignature)
+    if (marks_.hasSignature)
       judgeFolded();
     return std::move(marks_);
   }
@@ -101,25 +98,26 @@ private:
     return names;
   }
 
-  /// Whether every parameter is here, or part of what was computed. One that is
-  /// not may be stored as another tensor of the same values.
-  bool hasAllParameters() const {
+  /// Parameters that are neither here nor part of what was computed may be
+  /// stored as other tensors of the same values.
+  void findMissing() {
     std::set<std::string> there;
     for (const auto &[name, from] : folded_)
       there.insert(from.begin(), from.end());
-    return llvm::all_of(marks_.parameters, [&](const std::string &name) {
-      return there.count(name) || initializers_.contains(name);
-    });
+    for (const std::string &name : marks_.parameters)
+      if (!there.count(name) && !initializers_.contains(name))
+        marks_.missing.insert(name);
   }
 
   void judgeFolded() {
-    bool isComplete = hasAllParameters();
+    findMissing();
     for (const auto &[name, from] : folded_)
       if (llvm::any_of(from, [&](const std::string &source) {
             return marks_.parameters.count(source);
           }))
         marks_.madeOfParameters.insert(name);
-      else if (isComplete || !holdsOneValue(file_, *initializers_[name]))
+      else if (marks_.missing.empty() ||
+               !holdsOneValue(file_, *initializers_[name]))
         marks_.constants.insert(name);
   }
 

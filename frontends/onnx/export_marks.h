@@ -17,6 +17,11 @@ struct ExportMarks {
   std::set<std::string> constants;
   /// Those that it computed of parameters: transposed weights, for one.
   std::set<std::string> madeOfParameters;
+  /// Whether the program's signature stands in the file, so that `parameters`
+  /// has all; and those of them that are no initializers, nor part of what was
+  /// computed.
+  bool hasSignature = false;
+  std::set<std::string> missing;
 };
 
 ExportMarks exportMarks(ModelFile &file);

@@ -5,6 +5,7 @@
 #include "frontends/onnx/export_constants.h"
 #include "frontends/onnx/export_losses.h"
 #include "frontends/onnx/export_marks.h"
+#include "frontends/onnx/float_size.h"
 #include "frontends/onnx/importer.h"
 #include "frontends/onnx/judge.h"
 #include "frontends/onnx/onnx.pb.h"
@@ -125,17 +126,6 @@ void addWithoutSizes(const ModelFile &file, const ImportOptions &options,
     result.unsupported = message(file.path(), ": ", status.message());
 }
 
-bool isFloat(const ::onnx::TensorProto &tensor) {
-  switch (tensor.data_type()) {
-  case ::onnx::TensorProto::FLOAT:
-  case ::onnx::TensorProto::DOUBLE:
-  case ::onnx::TensorProto::FLOAT16:
-  case ::onnx::TensorProto::BFLOAT16:
-    return true;
-  }
-  return false;
-}
-
 bool matchesAny(const std::vector<std::string> &patterns,
                 const std::string &name) {
   return llvm::any_of(patterns, [&](const std::string &pattern) {
@@ -170,7 +160,7 @@ void addParameters(ModelFile &file, const ImportOptions &options,
     bool mayBe =
         mayBeTrained(tensor.name(), tensor.dims_size(), options.trainable) ||
         isScalarParameter(file, tensor);
-    if (!isFloat(tensor) || !mayBe || !used.count(tensor.name()))
+    if (floatSize(tensor) == 0 || !mayBe || !used.count(tensor.name()))
       continue;
     auto reason = kept.find(tensor.name());
     bool trained = matchesAny(options.trainable, tensor.name()) &&

@@ -3,6 +3,7 @@
 
 #include "frontends/onnx/model_file.h"
 
+#include "frontends/onnx/float_size.h"
 #include "frontends/onnx/functions.h"
 
 #include "frontends/message.h"
@@ -204,11 +205,11 @@ absl::StatusOr<DenseElementsAttr> ModelFile::elements(const TensorProto &tensor,
 
 absl::StatusOr<llvm::StringRef> ModelFile::floatBytes(const TensorProto &tensor,
                                                       std::string &storage) {
-  if (tensor.data_type() != TensorProto::FLOAT)
-    return invalid("tensor \"", tensor.name(), "\" is no FLOAT");
+  uint64_t expected = floatSize(tensor);
+  if (expected == 0)
+    return invalid("tensor \"", tensor.name(), "\" holds no floats");
   if (!isWithin(tensor.dims(), kMostElements))
     return invalid("tensor \"", tensor.name(), "\" has an impossible shape");
-  uint64_t expected = sizeof(float);
   for (int64_t extent : tensor.dims())
     expected *= extent;
   return bytes(tensor, expected, storage);

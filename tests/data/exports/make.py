@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """Writes the models beside this file: what PyTorch's exporters make of small nets,
 with what their default options lose and what users get wrong. Needs torch and
-onnxscript; metadata (stack traces of the machine that exports) is taken out.
+onnxscript; metadata (stack traces of the machine that exports) is taken out, but
+in the `..._marked` ones stays what tells parameters from buffers and constants.
 """
 
+import copy
 import logging
 import os
 import warnings
@@ -13,6 +15,7 @@ import torch
 from torch import nn
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+MARKS = ("pkg.torch.export.", "pkg.onnxscript.")
 
 
 class ConvNorm(nn.Module):
@@ -215,20 +218,84 @@ class Tempered(nn.Module):
         return torch.clamp(x, -5, 5) * self.logit_scale.exp()
 
 
-def strip(path):
+class Clones(nn.Module):
+    """Two copies of a layer that start equal, though not all elements of each."""
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.head = nn.Linear(6, 6), nn.Linear(6, 3)
+        self.b = copy.deepcopy(self.a)
+
+    def forward(self, x):
+        return self.head(torch.tanh(self.b(torch.tanh(self.a(x)))))
+
+
+class Shared(nn.Module):
+    """One layer, applied twice."""
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.head = nn.Linear(6, 6), nn.Linear(6, 3)
+
+    def forward(self, x):
+        return self.head(torch.tanh(self.a(torch.tanh(self.a(x)))))
+
+
+class TiedHead(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embedding, self.head = nn.Embedding(12, 8), nn.Linear(8, 12, bias=False)
+        self.head.weight = self.embedding.weight
+
+    def forward(self, ids):
+        return self.head(self.embedding(ids))
+
+
+class Positions(nn.Module):
+    """Positions in a buffer of random numbers, which looks like a parameter."""
+
+    def __init__(self):
+        super().__init__()
+        self.body, self.head = nn.Linear(6, 4), nn.Linear(4, 3)
+        self.register_buffer("pe", torch.randn(4))
+
+    def forward(self, x):
+        return self.head(torch.tanh(self.body(x) + self.pe))
+
+
+def strip(path, marks):
     model = onnx.load(path)
     for part in [model, model.graph, *model.graph.node, *model.graph.initializer, *model.graph.input, *model.graph.output,
                  *model.graph.value_info]:
+        kept = [(entry.key, entry.value) for entry in part.metadata_props if entry.key.startswith(marks)]
         del part.metadata_props[:]
+        for key, value in kept:
+            part.metadata_props.add(key=key, value=value)
         part.doc_string = ""
-    del model.graph.value_info[:]
+    if not marks:
+        del model.graph.value_info[:]
     onnx.save(model, path)
 
 
 def export(name, net, *inputs, **options):
     path = os.path.join(HERE, name + ".onnx")
     torch.onnx.export(net.train(), inputs, path, external_data=False, **options)
-    strip(path)
+    strip(path, MARKS if name.endswith("_marked") else ())
+
+
+def export_marked(rows, ids, image):
+    """By default options, with the file's own list of parameters."""
+    torch.manual_seed(3)
+    export("norm_marked", ConvNorm(), image, dynamo=True)
+    export("tied_marked", Tied(), ids, dynamo=True)
+    export("positions_marked", Positions(), rows, dynamo=True)
+    export("shared_marked", Shared(), rows, dynamo=True)
+    clones = Clones()
+    export("clones_marked", clones, rows, dynamo=True)
+    export("clones_default", clones, rows, dynamo=True)
+    export("clones_script", clones.eval(), rows, dynamo=False, training=torch.onnx.TrainingMode.EVAL)
+    for bits in (torch.float16, torch.bfloat16, torch.float64):
+        export(f"tied_{str(bits).removeprefix('torch.')}_default", TiedHead().to(bits), ids, dynamo=True)
 
 
 def main():
@@ -267,6 +334,7 @@ def main():
     export("tempered_whole", tempered, rows, dynamo=True, optimize=False)
     export("tempered_default", tempered, rows, dynamo=True)
     export("tempered_script", tempered.eval(), rows, **script)
+    export_marked(rows, ids, image)
 
 
 if __name__ == "__main__":

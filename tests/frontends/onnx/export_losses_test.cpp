@@ -32,6 +32,14 @@ static std::string merged(const char *which, const std::string &advice) {
          advice + ", or after the first step of training";
 }
 
+static std::string missing(const char *which, const char *names) {
+  return std::string(which) + " not in the file (" + names +
+         "): unless the module ties them to others or never uses them, the "
+         "exporter has merged them with parameters of equal values, or folded "
+         "them away, and they cannot be trained" +
+         kExport;
+}
+
 TEST(ExportLosses, AreNoneInWholeFiles) {
   for (const auto &entry : std::filesystem::recursive_directory_iterator(
            GRADUS_SOURCE_DIR "/tests/data/models"))
@@ -42,8 +50,8 @@ TEST(ExportLosses, AreNoneInWholeFiles) {
           entry.path(), GRADUS_SOURCE_DIR "/tests/data");
       EXPECT_EQ(lossesOf(path), Losses()) << path;
     }
-  for (const char *name :
-       {"norm_whole", "tied_whole", "two_heads", "table_whole"})
+  for (const char *name : {"norm_whole", "tied_whole", "two_heads",
+                           "table_whole", "positions_marked"})
     EXPECT_EQ(lossesOf(std::string("exports/") + name + ".onnx"), Losses());
 }
 
@@ -133,4 +141,52 @@ TEST(ExportLosses, OfWeightsComputedOfParameters) {
                    "parameters (\"div\", \"mul\"), so training them is "
                    "training something else" +
                    kExport});
+}
+
+//===-- with the file's own list of parameters ----------------------------===//
+
+TEST(ExportLosses, OfCopiedLayersMergedIntoOne) {
+  std::string serves = "2 parameters serve several layers (\"a.weight\", "
+                       "\"a.bias\")";
+  EXPECT_EQ(lossesOf("exports/clones_marked.onnx"),
+            (Losses{missing("2 parameters of the module are",
+                            "\"b.bias\", \"b.weight\""),
+                    merged(serves.c_str(), kExport)}));
+  // The list being gone, a layer that is applied twice looks the same.
+  EXPECT_EQ(lossesOf("exports/clones_default.onnx"),
+            Losses{merged(serves.c_str(), kExport)});
+  EXPECT_EQ(lossesOf("exports/clones_script.onnx"),
+            Losses{merged(serves.c_str(), kScript)});
+  EXPECT_EQ(lossesOf("exports/shared_marked.onnx"), Losses());
+}
+
+TEST(ExportLosses, OfBatchNormsThatTheListHas) {
+  EXPECT_EQ(lossesOf("exports/norm_marked.onnx"),
+            (Losses{lossesOf("exports/norm_default.onnx").at(0),
+                    missing("4 parameters of the module are",
+                            "\"bn1.bias\", \"bn1.weight\", \"bn2.bias\", "
+                            "\"bn2.weight\"")}));
+}
+
+TEST(ExportLosses, OfTiedComputedMergedAndRenamedParametersThatTheListHas) {
+  Losses found = lossesOf("exports/tied_marked.onnx"),
+         unlisted = lossesOf("exports/tied_default.onnx");
+  ASSERT_EQ(found.size(), 5u);
+  EXPECT_EQ(found[2], missing("3 parameters of the module are",
+                              "\"embedding.weight\", \"norm2.bias\", "
+                              "\"norm2.weight\""));
+  found.erase(found.begin() + 2);
+  EXPECT_EQ(found, unlisted);
+}
+
+TEST(ExportLosses, OfTiedWeightsOfAnyFloats) {
+  for (const char *bits : {"float16", "bfloat16", "float64"}) {
+    Losses found =
+        lossesOf("exports/tied_" + std::string(bits) + "_default.onnx");
+    ASSERT_EQ(found.size(), 2u) << bits;
+    EXPECT_EQ(found[1], "\"head.weight\" and \"val_0\" hold the same values: "
+                        "a tied weight has become two copies, which training "
+                        "moves apart" +
+                            kExport);
+  }
 }

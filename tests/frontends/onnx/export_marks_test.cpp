@@ -86,7 +86,25 @@ TEST(ExportMarks, AreReadFromTheSignature) {
     EXPECT_EQ(marks.buffers, Names{"m.pe"});
     EXPECT_EQ(marks.constants, (Names{"cos", "lifted", "zeros"}));
     EXPECT_EQ(marks.madeOfParameters, Names{"val_3"});
+    EXPECT_EQ(marks.missing, Names());
   }
+}
+
+TEST(ExportMarks, AreReadFromAnExport) {
+  const std::string path =
+      GRADUS_SOURCE_DIR "/tests/data/exports/positions_marked.onnx";
+  auto file = gradus::onnx::ModelFile::open(path);
+  ASSERT_TRUE(file.ok()) << file.status();
+  auto marks = gradus::onnx::exportMarks(**file);
+  EXPECT_EQ(marks.parameters,
+            (Names{"body.bias", "body.weight", "head.bias", "head.weight"}));
+  EXPECT_EQ(marks.buffers, Names{"pe"});
+  EXPECT_TRUE(marks.hasSignature);
+  EXPECT_EQ(marks.missing, Names());
+  Imported model = import(path);
+  ASSERT_EQ(model.error, "");
+  EXPECT_EQ(model.program().getState("pe").getRole(), Role::buffer);
+  EXPECT_EQ(model.program().getState("body.bias").getRole(), Role::parameter);
 }
 
 TEST(ExportMarks, KeepBuffersAndConstantsOutOfTraining) {

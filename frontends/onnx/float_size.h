@@ -1,0 +1,22 @@
+// Bytes of an element of a float type of ONNX.
+#pragma once
+
+#include "frontends/onnx/onnx.pb.h"
+
+namespace gradus::onnx {
+
+/// 0 of what is no float that we have.
+inline size_t floatSize(const ::onnx::TensorProto &tensor) {
+  switch (tensor.data_type()) {
+  case ::onnx::TensorProto::FLOAT:
+    return 4;
+  case ::onnx::TensorProto::DOUBLE:
+    return 8;
+  case ::onnx::TensorProto::FLOAT16:
+  case ::onnx::TensorProto::BFLOAT16:
+    return 2;
+  }
+  return 0;
+}
+
+} // namespace gradus::onnx
