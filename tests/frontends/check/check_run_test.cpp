@@ -6,11 +6,14 @@
 
 #include "frontends/check/check_run.h"
 
+#include "frontends/check/trainer.h"
+
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <fstream>
 #include <set>
 #include <unistd.h>
@@ -92,6 +95,40 @@ TEST_P(Recorded, TrainsAsItDidElsewhere) {
 
 INSTANTIATE_TEST_SUITE_P(models, Recorded, ::testing::ValuesIn(allRuns()),
                          nameOf);
+
+double distance(const std::vector<double> &a, const std::vector<double> &b) {
+  double squares = 0;
+  for (size_t i = 0; i < a.size(); ++i)
+    squares += (a[i] - b[i]) * (a[i] - b[i]);
+  return std::sqrt(squares);
+}
+
+// ONNX's definition divides by N, which the recipe may ask for: what the file
+// means is recorded beside what PyTorch does.
+TEST(CheckRun, DividesRunningVariancesAsTheRecipeSays) {
+  RecordedCase recorded = takeOrThrow(RecordedCase::open(
+      GRADUS_SOURCE_DIR "/tests/data/models/resnet18-small"));
+  const Json &run = recorded.run("sgd");
+  compiler::Request request;
+  request.model = recorded.pathOf("model.onnx");
+  request.recipeText = recorded.recipe("model.onnx", run);
+  request.overrides = {"batch_norm_variance=onnx"};
+  request.threads = 2;
+  compiler::Result result = takeOrThrow(gradus_compiler()->compile(request));
+  Trainer trainer(std::move(result.artifact), recorded, 2);
+  for (int batch : run.at("batch_order"))
+    trainer.step(batch);
+  for (const Json &norm : recorded.description().at("batch_norm")) {
+    std::string name = norm.at("name").get<std::string>() + ".running_var";
+    std::vector<double> found = trainer.state(name);
+    auto expected = toDoubles(*recorded.expected("sgd.onnx." + name)),
+         other = toDoubles(*recorded.expected("sgd.torch." + name));
+    double tolerance = run.at("final_param_l2_rtol").get<double>() *
+                       distance(expected, std::vector<double>(found.size()));
+    EXPECT_LT(distance(found, expected), tolerance) << name;
+    EXPECT_GT(distance(found, other), tolerance) << name;
+  }
+}
 
 // A tool that says "passed" of anything would be worse than none.
 TEST(CheckRun, SeesALossThatIsALittleOff) {
