@@ -217,18 +217,18 @@ def bind(model, inputs):
 class Worker:
     """The compiler and the runtime in a process of their own, started again where a case kills it."""
 
-    def __init__(self):
+    def __init__(self, program="onnx_worker"):
         self.folder = tempfile.mkdtemp(prefix="gradus_onnx_")
-        self.process = None
+        self.program, self.process = os.path.join(BUILD, "tests", "bin", program), None
 
     def path(self, name):
         return os.path.join(self.folder, name)
 
-    def ask(self):
+    def ask(self, *words):
         if self.process is None:
-            self.process = subprocess.Popen([os.path.join(BUILD, "tests", "bin", "onnx_worker")], stdin=subprocess.PIPE,
-                                            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        self.process.stdin.write(" ".join(self.path(name) for name in ("model.onnx", "in.safetensors", "out.safetensors")) + "\n")
+            self.process = subprocess.Popen([self.program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                                            text=True)
+        self.process.stdin.write(" ".join(words) + "\n")
         self.process.stdin.flush()
         answer = self.process.stdout.readline().strip()
         if not answer:
@@ -239,7 +239,7 @@ class Worker:
     def run(self, model, inputs):
         write_tensors(self.path("in.safetensors"), inputs)
         onnx.save(model, self.path("model.onnx"))
-        answer = self.ask()
+        answer = self.ask(*map(self.path, ("model.onnx", "in.safetensors", "out.safetensors")))
         if answer.startswith("refused "):
             words = answer[len("refused "):].removeprefix(self.path("model.onnx") + ": ")
             raise Refused(words) if "support" in words else AssertionError(words)

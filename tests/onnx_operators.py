@@ -80,8 +80,8 @@ def has_gradient(model, output, folder):
     return done.returncode == 0 and "does not depend" not in done.stderr
 
 
-def trained(model, name, array, folder):
-    """Whether the input gets a gradient from one of the outputs."""
+def with_parameter(model, name, array):
+    """The model with that input as its parameter, and the outputs that a loss may be of."""
     model = onnx.ModelProto.FromString(model.SerializeToString())
     for number, value in enumerate(model.graph.input):
         if value.name == name:
@@ -89,7 +89,12 @@ def trained(model, name, array, folder):
             break
     model.graph.initializer.append(numpy_helper.from_array(array, name))
     kinds = (onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE, onnx.TensorProto.FLOAT16)
-    outputs = [value.name for value in model.graph.output if value.type.tensor_type.elem_type in kinds]
+    return model, [value.name for value in model.graph.output if value.type.tensor_type.elem_type in kinds]
+
+
+def trained(model, name, array, folder):
+    """Whether the input gets a gradient from one of the outputs."""
+    model, outputs = with_parameter(model, name, array)
     return any(has_gradient(model, output, folder) for output in outputs)
 
 

@@ -22,6 +22,9 @@ class OnnxScripts(unittest.TestCase):
     def test_gradients_of_ops_made_of_several_are_finite_differences(self):
         self.finds_nothing("onnx_gradients.py")
 
+    def test_gradients_in_cases_of_onnx_are_finite_differences(self):
+        self.finds_nothing("onnx_own_gradients.py")
+
     def test_the_table_of_ops_claims_no_gradient_and_no_opset_that_is_not_there(self):
         self.finds_nothing("onnx_operators.py")
 
