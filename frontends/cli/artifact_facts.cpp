@@ -5,7 +5,8 @@
 #include "frontends/cli/arena_timeline.h"
 #include "frontends/cli/expected_time.h"
 #include "frontends/cli/memory_map.h"
-#include "runtime/tensor_type.h"
+#include "runtime/cpu/thread_pool.h"
+#include "runtime/flat.h"
 
 #include <algorithm>
 
@@ -15,18 +16,10 @@ using nlohmann::ordered_json;
 namespace gradus::cli {
 namespace {
 
-/// Names need not be there.
-std::string textOf(const flatbuffers::String *text) {
-  return text ? text->str() : "";
-}
-
 template <typename List> ordered_json ports(const List *list) {
   ordered_json all = ordered_json::array();
   for (unsigned i = 0; list && i < list->size(); ++i) {
-    const auto *type = list->Get(i)->type();
-    TensorType tensor{type->dtype(), {}};
-    if (type->shape())
-      tensor.shape.assign(type->shape()->begin(), type->shape()->end());
+    TensorType tensor = typeOf(list->Get(i)->type());
     all.push_back({{"name", textOf(list->Get(i)->name())},
                    {"type", toString(tensor)},
                    {"bytes", bytesOf(tensor).value_or(0)}});
@@ -165,7 +158,7 @@ MachineRates ratesFor(const artifact::Header &header) {
   uint64_t footprint = 0;
   for (const artifact::Plan *plan : *header.plans())
     footprint = std::max(footprint, plan->state_bytes() + plan->arena_bytes());
-  return measureRates(usableThreads(), footprint);
+  return measureRates(availableCores(), footprint);
 }
 
 } // namespace

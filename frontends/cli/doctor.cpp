@@ -4,6 +4,7 @@
 #include "frontends/cli/compiler_library.h"
 #include "frontends/cli/text.h"
 #include "runtime/cpu/features.h"
+#include "runtime/cpu/thread_pool.h"
 #ifdef GRADUS_WITH_ONEDNN
 #include "runtime/cpu/onednn_library.h"
 #endif
@@ -14,7 +15,6 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <sched.h>
 #include <unistd.h>
 
 namespace gradus::cli {
@@ -55,11 +55,6 @@ std::string bestLevel() {
   return best;
 }
 
-int usableCores() {
-  cpu_set_t set;
-  return sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
-}
-
 /// Loads it as a plan that needs it would.
 std::string oneDnnVersion() {
 #ifdef GRADUS_WITH_ONEDNN
@@ -89,7 +84,7 @@ nlohmann::ordered_json facts() {
   return {{"gradus", GRADUS_VERSION},
           {"cpu", procValue("/proc/cpuinfo", "model name")},
           {"target", "cpu:" + bestLevel()},
-          {"cores", usableCores()},
+          {"cores", runtime::availableCores()},
           {"memory", bytesText(memory)},
           {"onednn", oneDnnVersion()},
           {"compiler", library.empty() ? "not installed" : library},

@@ -81,14 +81,12 @@ void printGraph(const ordered_json &graph, bool map) {
 /// A line for each graph, among them the variants of a step.
 void printCosts(const ordered_json &plan) {
   Table table({"graph", "commands", "flops", "bytes", "peak", "expected ms"});
-  for (const ordered_json &graph : plan["graphs"]) {
-    double ms = graph["expected_ms"].get<double>();
+  for (const ordered_json &graph : plan["graphs"])
     table.row({graph["name"], std::to_string(graph["commands"].size()),
                countText(graph["flops"].get<double>()),
                countText(graph["bytes"].get<double>()),
                bytesText(graph["peak_bytes"].get<double>()),
-               number(ms < 0.1 ? "%.4f" : "%.3f", ms)});
-  }
+               millisecondsText(graph["expected_ms"].get<double>())});
   std::printf("\n%s", table.text().c_str());
 }
 

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <sched.h>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -118,11 +117,6 @@ private:
 };
 
 } // namespace
-
-int usableThreads() {
-  cpu_set_t set;
-  return sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
-}
 
 /// Runs all probes at once; how many the system had threads for.
 static int runTogether(std::vector<Probe> &probes) {

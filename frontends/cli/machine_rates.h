@@ -13,9 +13,6 @@ struct MachineRates {
   double bytes = 0; // a second, of all threads: read and written in place
 };
 
-/// Threads that a session has unless it is told otherwise.
-int usableThreads();
-
 /// Memory is measured over `footprint` bytes (at most 64 MiB), so that what
 /// fits a cache is taken to come from there.
 MachineRates measureRates(int threads, uint64_t footprint);

@@ -2,7 +2,7 @@
 
 #include "frontends/cli/memory_map.h"
 
-#include "runtime/tensor_type.h"
+#include "runtime/flat.h"
 
 #include <algorithm>
 #include <map>
@@ -71,11 +71,7 @@ private:
     const Buffer &buffer = *plan_.buffers()->Get(index);
     entry = {index, buffer.region(), buffer.offset(), buffer.size(), "",
              use,   command,         command};
-    runtime::TensorType type{buffer.type()->dtype(), {}};
-    if (buffer.type()->shape())
-      type.shape.assign(buffer.type()->shape()->begin(),
-                        buffer.type()->shape()->end());
-    entry.type = runtime::toString(type);
+    entry.type = runtime::toString(runtime::typeOf(buffer.type()));
     if (buffer.region() == Region::state)
       entry.use = stateAt(buffer.offset());
   }
@@ -106,9 +102,9 @@ std::vector<MapEntry> memoryMap(const Header &header, const Plan &plan,
     map.add(graph.outputs()->Get(i), commands,
             "output " + ports.outputs()->Get(i)->name()->str());
   for (int i = 0; i < commands; ++i) {
-    const auto *name = graph.commands()->Get(i)->name(); // Need not be there.
-    for (uint32_t buffer : buffersOf(*graph.commands()->Get(i)))
-      map.add(buffer, i, name ? name->str() : "");
+    const Command &command = *graph.commands()->Get(i);
+    for (uint32_t buffer : buffersOf(command))
+      map.add(buffer, i, runtime::textOf(command.name()));
   }
   return map.sorted();
 }

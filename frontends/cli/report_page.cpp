@@ -37,11 +37,6 @@ std::string paragraph(const std::string &text,
          "\n";
 }
 
-/// Four digits or so.
-std::string milliseconds(double ms) {
-  return number(ms < 0.1 ? "%.4f" : ms < 10 ? "%.3f" : "%.1f", ms);
-}
-
 const ordered_json &planOf(const ordered_json &facts) {
   return facts["artifact"]["plans"][0];
 }
@@ -206,15 +201,15 @@ std::string costSection(const ordered_json &facts) {
     std::string name = graph["name"].get<std::string>();
     double ms = graph["expected_ms"].get<double>();
     table.row({keyOf(schedule, name) + element("code", "", escaped(name)),
-               milliseconds(ms), barOf(ms / most), shareOf(schedule, name),
+               millisecondsText(ms), barOf(ms / most), shareOf(schedule, name),
                countText(graph["flops"].get<double>()),
                countText(graph["bytes"].get<double>()),
                bytesText(graph["peak_bytes"].get<double>()),
                std::to_string(graph["commands"].size())});
   }
   if (double mean = meanOf(facts, "expected_ms"); mean > 0)
-    table.row({"mean of the schedule", milliseconds(mean), barOf(mean / most),
-               "", countText(meanOf(facts, "flops")),
+    table.row({"mean of the schedule", millisecondsText(mean),
+               barOf(mean / most), "", countText(meanOf(facts, "flops")),
                countText(meanOf(facts, "bytes")), "", ""},
               "sum");
   std::string how = facts["artifact"]["rates"]["how"].get<std::string>();

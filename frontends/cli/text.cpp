@@ -32,6 +32,13 @@ std::string durationText(double seconds) {
   return number("%.2f s", seconds);
 }
 
+std::string millisecondsText(double milliseconds) {
+  return number(milliseconds < 0.1  ? "%.4f"
+                : milliseconds < 10 ? "%.3f"
+                                    : "%.1f",
+                milliseconds);
+}
+
 std::string clockText(double seconds) {
   int64_t whole = static_cast<int64_t>(seconds + 0.5);
   int hours = whole / 3600, minutes = whole / 60 % 60, rest = whole % 60;

@@ -12,6 +12,8 @@ namespace gradus::cli {
 std::string bytesText(double bytes);
 /// "8.1 us", "0.290 ms", "1.25 s"
 std::string durationText(double seconds);
+/// "0.0421", "1.250", "312.5": four digits or so, without the unit.
+std::string millisecondsText(double milliseconds);
 /// "12s", "3:05", "1:02:03": time left, in whole seconds.
 std::string clockText(double seconds);
 /// "44.4k", "25.6M"

@@ -20,6 +20,12 @@ TEST(Text, ShortensDurations) {
   EXPECT_EQ(durationText(12.345), "12.35 s");
 }
 
+TEST(Text, GivesFourDigitsOfMilliseconds) {
+  EXPECT_EQ(millisecondsText(0.04213), "0.0421");
+  EXPECT_EQ(millisecondsText(1.25), "1.250");
+  EXPECT_EQ(millisecondsText(312.48), "312.5");
+}
+
 TEST(Text, GivesTimesOfDay) {
   EXPECT_EQ(clockText(59.4), "59s");
   EXPECT_EQ(clockText(185), "3:05");
