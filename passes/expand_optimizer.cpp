@@ -12,8 +12,6 @@
 
 #include "mlir/IR/Remarks.h"
 
-#include <cstring>
-
 namespace gradus {
 #define GEN_PASS_DEF_EXPANDOPTIMIZER
 #include "passes/passes.h.inc"
@@ -105,7 +103,7 @@ struct ExpandOptimizerPass : impl::ExpandOptimizerBase<ExpandOptimizerPass> {
     Value own = arith::SIToFPOp::create(builder, train.getLoc(),
                                         tensorType(shared.clock.number), count);
     shared.clock.number = math.add(own, math.number(1, own));
-    shared.cut = train.getSymName().drop_front(strlen("train")).str();
+    shared.cut = suffixOf(train.getSymName()).str();
     return success();
   }
 

@@ -13,8 +13,6 @@
 
 #include "mlir/IR/Remarks.h"
 
-#include <cstring>
-
 namespace gradus {
 #define GEN_PASS_DEF_GRADIENTACCUMULATION
 #include "passes/passes.h.inc"
@@ -24,7 +22,7 @@ using namespace mlir;
 
 /// @train_accumulate_cut1 of @train_cut1.
 std::string accumulating(StringRef train) {
-  return (kAccumulating + train.drop_front(strlen("train"))).str();
+  return (kAccumulating + suffixOf(train)).str();
 }
 
 std::string sumOf(ParameterUpdate update) {
