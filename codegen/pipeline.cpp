@@ -5,7 +5,6 @@
 
 #include "codegen/passes.h"
 #include "codegen/plan.h"
-#include "passes/passes.h"
 
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"

@@ -1,7 +1,7 @@
 // The stages of codegen that change the graph.
 #pragma once
 
-#include "passes/stages.h"
+#include "passes/passes.h"
 
 #include "mlir/Pass/PassManager.h"
 

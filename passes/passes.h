@@ -5,6 +5,7 @@
 
 #include "mlir/Pass/Pass.h"
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -30,10 +31,16 @@ struct Exclusion {
 };
 llvm::ArrayRef<Exclusion> exclusions();
 
+/// Called when the passes of a stage stand at the end of `program`.
+using StageAdded =
+    std::function<void(llvm::StringRef stage, mlir::OpPassManager &program)>;
+
 /// Fills `manager`, which runs on modules, with the stages of a training step
 /// up to `options.stopAfter`. passes/pipeline.cpp says what each is for.
+/// `added` may be empty.
 void buildTrainingPipeline(mlir::OpPassManager &manager,
-                           const TrainingOptions &options = {});
+                           const TrainingOptions &options = {},
+                           const StageAdded &added = {});
 
 /// Registers every pass and the pipeline `training` for gradus-opt.
 void registerPasses();

@@ -1,7 +1,6 @@
 // The order in which a training step is built. Read this file first.
 
 #include "passes/passes.h"
-#include "passes/stages.h"
 
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
@@ -136,11 +135,6 @@ std::vector<std::string> gradus::pipelinePasses() {
 }
 
 llvm::ArrayRef<Exclusion> gradus::exclusions() { return excluded; }
-
-void gradus::buildTrainingPipeline(OpPassManager &manager,
-                                   const TrainingOptions &options) {
-  buildTrainingPipeline(manager, options, {});
-}
 
 void gradus::buildTrainingPipeline(OpPassManager &manager,
                                    const TrainingOptions &options,
