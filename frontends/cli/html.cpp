@@ -2,32 +2,10 @@
 
 #include "frontends/cli/html.h"
 
-#include <cstdint>
-
 namespace gradus::cli {
 
-/// Bytes of the character that begins here; 0 where there is none.
-static size_t lengthOfCharacter(const std::string &text, size_t at) {
-  auto byte = [&](size_t i) {
-    return i < text.size() ? static_cast<uint8_t>(text[i]) : 0;
-  };
-  uint8_t first = byte(at);
-  size_t length = first < 0x80   ? 1
-                  : first < 0xc2 ? 0
-                  : first < 0xe0 ? 2
-                  : first < 0xf0 ? 3
-                  : first < 0xf5 ? 4
-                                 : 0;
-  for (size_t i = 1; i < length; ++i)
-    if ((byte(at + i) & 0xc0) != 0x80)
-      return 0;
-  bool isControl = first < 0x20 && first != '\n' && first != '\t';
-  return isControl || first == 0x7f ? 0 : length;
-}
-
-static std::string escapedCharacter(const std::string &text, size_t at,
-                                    size_t length) {
-  switch (text[at]) {
+static std::string escapedByte(char byte) {
+  switch (byte) {
   case '&':
     return "&amp;";
   case '<':
@@ -39,16 +17,16 @@ static std::string escapedCharacter(const std::string &text, size_t at,
   case '\'':
     return "&#39;";
   }
-  return text.substr(at, length);
+  auto code = static_cast<unsigned char>(byte);
+  bool isControl =
+      (code < 0x20 && byte != '\n' && byte != '\t') || code == 0x7f;
+  return isControl ? "\xef\xbf\xbd" : std::string(1, byte);
 }
 
 std::string escaped(const std::string &text) {
   std::string out;
-  for (size_t at = 0; at < text.size();) {
-    size_t length = lengthOfCharacter(text, at);
-    out += length ? escapedCharacter(text, at, length) : "\xef\xbf\xbd";
-    at += length ? length : 1;
-  }
+  for (char byte : text)
+    out += escapedByte(byte);
   return out;
 }
 

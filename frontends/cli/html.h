@@ -7,8 +7,8 @@
 
 namespace gradus::cli {
 
-/// Text as it may stand in an element or in a quoted attribute. Bytes that are
-/// no UTF-8 and control characters become U+FFFD.
+/// UTF-8 as it may stand in an element or in a quoted attribute. Control
+/// characters become U+FFFD.
 std::string escaped(const std::string &text);
 
 /// <name attributes>content</name>; `content` is HTML, `attributes` too.

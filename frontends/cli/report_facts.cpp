@@ -85,6 +85,16 @@ ordered_json withOneMap(ordered_json artifact) {
   return artifact;
 }
 
+/// What is no UTF-8 becomes U+FFFD.
+void mendText(ordered_json &facts) {
+  if (facts.is_string())
+    facts = ordered_json::parse(
+        facts.dump(-1, ' ', false, ordered_json::error_handler_t::replace));
+  else if (facts.is_structured())
+    for (ordered_json &each : facts)
+      mendText(each);
+}
+
 } // namespace
 
 ordered_json reportFacts(const ordered_json &artifact,
@@ -93,13 +103,16 @@ ordered_json reportFacts(const ordered_json &artifact,
   ordered_json rates = ordered_json::array();
   for (const compiler::RatePoint &point : trace.learningRate)
     rates.push_back({point.step, point.rate});
-  return {{"model", std::filesystem::path(model).filename().string()},
-          {"compile_ms", milliseconds},
-          {"passes", passesJson(trace)},
-          {"remarks", remarksJson(trace)},
-          {"schedules", schedulesJson(trace)},
-          {"learning_rate", rates},
-          {"artifact", withOneMap(artifact)}};
+  ordered_json facts = {
+      {"model", std::filesystem::path(model).filename().string()},
+      {"compile_ms", milliseconds},
+      {"passes", passesJson(trace)},
+      {"remarks", remarksJson(trace)},
+      {"schedules", schedulesJson(trace)},
+      {"learning_rate", rates},
+      {"artifact", withOneMap(artifact)}};
+  mendText(facts);
+  return facts;
 }
 
 } // namespace gradus::cli

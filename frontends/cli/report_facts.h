@@ -11,6 +11,7 @@
 namespace gradus::cli {
 
 /// `artifact` is that of artifactJson(). Equal remarks become one with a count.
+/// All text is UTF-8, which names of a model need not be.
 nlohmann::ordered_json reportFacts(const nlohmann::ordered_json &artifact,
                                    const compiler::Trace &trace,
                                    const std::string &model,

@@ -397,15 +397,12 @@ std::string commandsSection(const ordered_json &facts) {
 
 /// JSON that no element can end in.
 std::string factsElement(const ordered_json &facts) {
-  std::string json =
-      facts.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
   return "<script type=\"application/json\" id=\"facts\">" +
-         absl::StrReplaceAll(json, {{"<", "\\u003c"}}) + "</script>\n";
+         absl::StrReplaceAll(facts.dump(), {{"<", "\\u003c"}}) + "</script>\n";
 }
 
 std::string recipeSection(const ordered_json &facts) {
-  std::string json = facts["artifact"]["recipe"].dump(
-      2, ' ', false, ordered_json::error_handler_t::replace);
+  std::string json = facts["artifact"]["recipe"].dump(2);
   return section("recipe", "Recipe",
                  paragraph("As compiled, with all defaults.") +
                      element("pre", "", escaped(json)) + "\n");

@@ -29,6 +29,14 @@ TEST(ReportFacts, CountsEqualRemarks) {
   EXPECT_EQ(facts["model"], "net.onnx");
 }
 
+TEST(ReportFacts, ReplacesWhatIsNoText) {
+  compiler::Trace trace;
+  trace.remarks = {remark("größer \xff", "cut \xe2\x86")};
+  auto facts = reportFacts({}, trace, "net.onnx", 12);
+  EXPECT_EQ(facts["remarks"][0]["text"], "größer \xef\xbf\xbd");
+  EXPECT_EQ(facts["remarks"][0]["places"][0], "cut \xef\xbf\xbd");
+}
+
 TEST(ReportFacts, KeepsTheOrderOfPasses) {
   compiler::Trace trace;
   trace.passes.resize(2);
