@@ -11,7 +11,6 @@
 #include "frontends/cli/text.h"
 #include "frontends/cli/weight_options.h"
 #include "runtime/artifact.h"
-#include "runtime/file.h"
 #include "runtime/safetensors.h"
 #include "runtime/session.h"
 
@@ -57,13 +56,6 @@ constexpr const char *kFooter = R"(Examples:
 --stop-after prints the IR after a stage: model, gradients, local, distribution,
 methods, update, optimize, and those of codegen.)";
 
-template <typename Bytes>
-void writeWhole(const std::string &path, const Bytes &bytes) {
-  AtomicFile file = take(AtomicFile::create(path));
-  check(file.write(bytes.data(), bytes.size()));
-  check(file.commit());
-}
-
 /// Optimizer states do not fit a model; whoever gives them has a checkpoint.
 compiler::Result compileWith(const compiler::Request &request,
                              const std::optional<Safetensors> &weights) {
@@ -86,21 +78,19 @@ std::shared_ptr<const Artifact> asLoaded(const CompileOptions &options,
 }
 
 /// What the artifact says of itself.
-ordered_json figures(const CompileOptions &options,
-                     const std::vector<char> &bytes, double milliseconds) {
-  auto artifact = asLoaded(options, bytes);
-  const artifact::Header &header = artifact->header();
+ordered_json figures(const Artifact &artifact, double milliseconds) {
+  const artifact::Header &header = artifact.header();
   const artifact::Plan &plan = *header.plans()->Get(0);
   uint64_t bound = 0;
   for (const artifact::GraphPlan *graph : *plan.graphs())
     bound = std::max(bound, graph->bound());
-  uint64_t constants = artifact->bytes(header.constants()).size();
-  uint64_t code = artifact->bytes(plan.code()).size();
+  uint64_t constants = artifact.bytes(header.constants()).size();
+  uint64_t code = artifact.bytes(plan.code()).size();
   std::vector<std::string> targets;
   for (const artifact::Plan *each : *header.plans())
     targets.push_back(each->target()->str());
-  return {{"artifact", options.output},
-          {"artifact_bytes", bytes.size()},
+  return {{"artifact", artifact.path()},
+          {"artifact_bytes", artifact.size()},
           {"compile_ms", milliseconds},
           {"targets", targets},
           {"states", header.states() ? header.states()->size() : 0},
@@ -136,14 +126,6 @@ void printSummary(const ordered_json &figures) {
   std::fputs(table.text().c_str(), stdout);
 }
 
-void writePage(const CompileOptions &options, const compiler::Result &result,
-               double milliseconds) {
-  auto artifact = asLoaded(options, result.artifact);
-  writeWhole(options.page,
-             reportPage(reportFacts(artifactJson(*artifact), result.trace,
-                                    options.request.model, milliseconds)));
-}
-
 /// --report alone is the table on stderr, with a name the page.
 void chooseReport(CompileOptions &options) {
   if (options.page.empty())
@@ -159,6 +141,15 @@ void chooseReport(CompileOptions &options) {
   options.request.trace = true;
 }
 
+void checkOutputs(const CompileOptions &options) {
+  const compiler::Request &request = options.request;
+  checkOutputFiles({{"-o", options.output}, {"--report", options.page}},
+                   {{"the model", request.model},
+                    {"--recipe", request.recipe},
+                    {"--weights", request.weightsFile}});
+  checkWritable({options.output, options.page});
+}
+
 void run(CompileOptions &options) {
   compiler::Request &request = options.request;
   request.flags = settingsOf(options.methods);
@@ -170,10 +161,7 @@ void run(CompileOptions &options) {
                        ? "compile needs -o FILE, or --stop-after STAGE"
                        : "-o and --stop-after exclude each other");
   chooseReport(options);
-  checkOutputFiles({{"-o", options.output}, {"--report", options.page}},
-                   {{"the model", request.model},
-                    {"--recipe", request.recipe},
-                    {"--weights", request.weightsFile}});
+  checkOutputs(options);
   auto began = Clock::now();
   std::optional<Safetensors> weights = openWeights(request);
   compiler::Result result = compileWith(request, weights);
@@ -185,10 +173,13 @@ void run(CompileOptions &options) {
     return;
   }
   std::chrono::duration<double, std::milli> elapsed = Clock::now() - began;
-  ordered_json summary = figures(options, result.artifact, elapsed.count());
+  auto artifact = asLoaded(options, result.artifact);
+  ordered_json summary = figures(*artifact, elapsed.count());
   writeWhole(options.output, result.artifact);
   if (!options.page.empty())
-    writePage(options, result, elapsed.count());
+    writeWhole(options.page,
+               reportPage(reportFacts(artifactJson(*artifact), result.trace,
+                                      request.model, elapsed.count())));
   if (options.json)
     std::puts(summary.dump().c_str());
   else

@@ -7,7 +7,6 @@
 #include "frontends/cli/output_files.h"
 #include "frontends/cli/text.h"
 #include "runtime/checkpoint.h"
-#include "runtime/file.h"
 #include "runtime/safetensors.h"
 
 #include <nlohmann/json.hpp>
@@ -33,12 +32,6 @@ The file stays as it is but for the values of its initializers. --inference turn
 batch normalization and dropout of a file exported for training into those of
 inference. --ema writes the averages of the weights in their place. Weights of
 another floating-point type are converted to the file's. Above 1 GiB the weights go to a data file beside the model.)";
-
-void writeWhole(const std::string &path, const std::string &bytes) {
-  AtomicFile file = take(AtomicFile::create(path));
-  check(file.write(bytes.data(), bytes.size()));
-  check(file.commit());
-}
 
 /// The files that are written, from those that the model's weights lie in.
 void checkApart(const ExportOptions &options,

@@ -5,6 +5,7 @@
 
 #include "frontends/cli/failure.h"
 #include "frontends/data/dataset.h"
+#include "runtime/file.h"
 
 #include <filesystem>
 
@@ -36,6 +37,18 @@ void checkOutputFiles(const std::vector<UsedFile> &outputs,
     for (size_t before = 0; before < i; ++before)
       checkApart(outputs[i], outputs[before]);
   }
+}
+
+void checkWritable(std::initializer_list<std::string> paths) {
+  for (const std::string &path : paths)
+    if (!path.empty())
+      take(runtime::AtomicFile::create(path)); // Not committed: it is gone.
+}
+
+void writeWhole(const std::string &path, std::span<const char> bytes) {
+  runtime::AtomicFile file = take(runtime::AtomicFile::create(path));
+  check(file.write(bytes.data(), bytes.size()));
+  check(file.commit());
 }
 
 std::vector<UsedFile> dataFiles(const std::string &role,

@@ -1,7 +1,10 @@
-// No command writes over a file that it reads.
+// No command writes over a file that it reads, or finds out after its work that
+// it cannot write.
 
 #pragma once
 
+#include <initializer_list>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,6 +20,13 @@ struct UsedFile {
 /// output, under whatever name or link.
 void checkOutputFiles(const std::vector<UsedFile> &outputs,
                       const std::vector<UsedFile> &inputs);
+
+/// Throws a Failure where one of the files, of those that have a name, cannot
+/// be written. Nothing is left of the attempt.
+void checkWritable(std::initializer_list<std::string> paths);
+
+/// Writes a file whole or not at all.
+void writeWhole(const std::string &path, std::span<const char> bytes);
 
 /// The files of --data, --eval or --inputs.
 std::vector<UsedFile> dataFiles(const std::string &role,

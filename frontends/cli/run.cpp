@@ -9,7 +9,6 @@
 #include "frontends/cli/session_options.h"
 #include "frontends/cli/tensor_file.h"
 #include "frontends/cli/text.h"
-#include "runtime/file.h"
 #include "runtime/status.h"
 
 #include <cstdio>
@@ -165,10 +164,7 @@ void checkFiles(const RunOptions &options) {
       inputs);
   checkOutputFiles({{"--outputs", options.outputs}},
                    {{"--resume", options.session.resume}});
-  // What cannot be written is better known before the work.
-  for (const std::string &path : {options.outputs, options.checkpoint})
-    if (!path.empty())
-      take(AtomicFile::create(path));
+  checkWritable({options.outputs, options.checkpoint});
 }
 
 void runSteps(const RunOptions &options, Session &session, int graph,

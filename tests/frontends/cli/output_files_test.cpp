@@ -70,3 +70,10 @@ TEST_F(OutputFiles, AreComparedWithTheFilesOfDataArguments) {
   EXPECT_EQ(files[2].path, "c/d=e.bin");
   EXPECT_EQ(files[2].role, "--data");
 }
+
+TEST_F(OutputFiles, AreTriedWithoutATrace) {
+  checkWritable({folder + "/new", "", model});
+  EXPECT_FALSE(fs::exists(folder + "/new"));
+  EXPECT_EQ(fs::file_size(model), 7u);
+  EXPECT_THROW(checkWritable({folder + "/none/new"}), Failure);
+}
