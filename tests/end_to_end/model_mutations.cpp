@@ -8,7 +8,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <random>
+#include <sstream>
 
 namespace gradus::test {
 namespace {
@@ -232,80 +234,24 @@ private:
   ::onnx::GraphProto &graph_;
 };
 
+std::vector<std::string> words(const std::string &text) {
+  std::istringstream stream(text);
+  return {std::istream_iterator<std::string>(stream), {}};
+}
+
 /// Another op, of those that the importer knows or none that it does.
 void Editor::changeType() {
-  static constexpr const char *kTypes[] = {"Add",
-                                           "Sub",
-                                           "Mul",
-                                           "Div",
-                                           "Relu",
-                                           "Reshape",
-                                           "Transpose",
-                                           "Slice",
-                                           "Gather",
-                                           "Concat",
-                                           "Split",
-                                           "Pad",
-                                           "Tile",
-                                           "Expand",
-                                           "Conv",
-                                           "MaxPool",
-                                           "AveragePool",
-                                           "LpPool",
-                                           "MatMul",
-                                           "Gemm",
-                                           "Softmax",
-                                           "LSTM",
-                                           "GRU",
-                                           "Resize",
-                                           "TopK",
-                                           "ReduceSum",
-                                           "ReduceMax",
-                                           "CumSum",
-                                           "OneHot",
-                                           "Einsum",
-                                           "ScatterND",
-                                           "GatherND",
-                                           "GridSample",
-                                           "DFT",
-                                           "Col2Im",
-                                           "Cast",
-                                           "Shape",
-                                           "Constant",
-                                           "Range",
-                                           "Where",
-                                           "Attention",
-                                           "ConvTranspose",
-                                           "Upsample",
-                                           "Trilu",
-                                           "Clip",
-                                           "BitShift",
-                                           "Unsqueeze",
-                                           "Squeeze",
-                                           "Flatten",
-                                           "Identity",
-                                           "Dropout",
-                                           "LayerNormalization",
-                                           "QuantizeLinear",
-                                           "Unknown",
-                                           "BatchNormalization",
-                                           "ConstantOfShape",
-                                           "GatherElements",
-                                           "ScatterElements",
-                                           "DepthToSpace",
-                                           "CenterCropPad",
-                                           "ReduceProd",
-                                           "SplitToSequence",
-                                           "SequenceAt",
-                                           "SequenceInsert",
-                                           "ConcatFromSequence",
-                                           "Loop",
-                                           "If",
-                                           "Scan",
-                                           "ArgMax",
-                                           "Pow",
-                                           "EyeLike",
-                                           "Compress"};
+  static const std::vector<std::string> kTypes = words(
+      "Add Sub Mul Div Relu Reshape Transpose Slice Gather Concat Split "
+      "Pad Tile Expand Conv MaxPool AveragePool LpPool MatMul Gemm "
+      "Softmax LSTM GRU Resize TopK ReduceSum ReduceMax CumSum OneHot "
+      "Einsum ScatterND GatherND GridSample DFT Col2Im Cast Shape "
+      "Constant Range Where Attention ConvTranspose Upsample Trilu Clip "
+      "BitShift Unsqueeze Squeeze Flatten Identity Dropout "
+      "LayerNormalization QuantizeLinear Unknown BatchNormalization "
+      "ConstantOfShape GatherElements ScatterElements DepthToSpace "
+      "CenterCropPad ReduceProd SplitToSequence SequenceAt SequenceInsert "
+      "ConcatFromSequence Loop If Scan ArgMax Pow EyeLike Compress");
   if (hasNodes())
     node().set_op_type(pick(random_, kTypes));
 }
