@@ -1,7 +1,7 @@
 // RUN: gradus-opt %s --autodiff | FileCheck %s
 // RUN: gradus-opt %s --autodiff --autodiff | FileCheck %s
 
-// The example of passes.td.
+// The example of stage_gradients.td.
 // CHECK-LABEL: gradus.program @line
 // The gradient of the sum is one everywhere, and x times one is x.
 // CHECK:         gradus.update @slope, %x : tensor<4xf32>

@@ -1,7 +1,7 @@
 // RUN: gradus-opt %s --weight-decay --expand-optimizer | FileCheck %s
 // RUN: gradus-opt %s --weight-decay --expand-optimizer --expand-optimizer | FileCheck %s
 
-// The example of passes.td: no update is left, and the step is counted.
+// The example of stage_update.td: no update is left, and the step is counted.
 // CHECK-LABEL: gradus.program @descent
 // CHECK:         gradus.state @step : tensor<i64> {init = #gradus.init<zeros>, role = #gradus.role<counter>}
 // CHECK-NOT:     gradus.update

@@ -1,0 +1,207 @@
+// Passes that make a step of the model and give its parameters gradients.
+
+include "passes/pass_base.td"
+
+def TrainingStep : GradusPass<"training-step"> {
+  let summary = "Makes the graphs @train and @evaluate of the model and the recipe's loss";
+  let description = [{
+    Clones the model, the graph `@predict`, twice and ends each clone in the
+    recipe's `loss` and `metrics`:
+
+    * `@train` takes the model's inputs and `label`, and returns `loss` and one
+      scalar per metric.
+    * `@evaluate` takes `count: tensor<i64>` besides: only the first `count`
+      samples of the batch are real, and loss and metrics are of these, so the
+      last batch of a data set may be padded with anything. It has no `count`
+      where the model itself computes the loss as one number.
+
+    Losses are the rows of the table in `losses.cpp`; docs/losses.md explains
+    them. Labels are i64 classes of the shape of `output` without its
+    `class_axis`, or numbers of its shape. A `sum` of losses has the labels of
+    each; equal names are one input. `loss.output` may be left out of a model
+    with one output. Metrics for labels that are classes: `accuracy`, and `top5`,
+    the fraction of labels among the five largest logits. The others in
+    `metrics` are of the step: see `step-metrics`.
+
+    A program without a recipe, or whose recipe has no loss, is a model to
+    predict with and stays as it is. So does one that has a graph `@train`.
+
+    Before:
+
+    ```mlir
+    gradus.program @line attributes {recipe = {loss = {type = "mse"}}} {
+      gradus.state @slope : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.graph @predict(%x: tensor<4xf32>) -> (y: tensor<4xf32>) {
+        %slope = gradus.read @slope : tensor<4xf32>
+        %y = arith.mulf %x, %slope : tensor<4xf32>
+        gradus.return %y : tensor<4xf32>
+      }
+    }
+    ```
+
+    After, besides `@predict` and `@evaluate`:
+
+    ```mlir
+    gradus.program @line attributes {recipe = {loss = {type = "mse"}}} {
+      gradus.state @slope : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.graph @train(%x: tensor<4xf32>, %label: tensor<4xf32>) -> (loss: tensor<f32>) {
+        %slope = gradus.read @slope : tensor<4xf32>
+        %y = arith.mulf %x, %slope : tensor<4xf32>
+        %loss = gradus.mean_squared_error %y, %label : tensor<4xf32>, tensor<4xf32> -> tensor<f32>
+        gradus.return %loss : tensor<f32>
+      }
+    }
+    ```
+  }];
+}
+
+def TrainBatchNorm : GradusPass<"train-batch-norm"> {
+  let summary = "Lets batch normalizations of @train use the batch and keep running statistics";
+  let description = [{
+    Every `gradus.batch_norm` of `@train` that has a `momentum` becomes a
+    `gradus.batch_norm_training`, and its running statistics are written:
+    `momentum * old + (1 - momentum) * that of the batch`. The running variance
+    takes the batch's divided by N - 1, as PyTorch does, or by N where the
+    recipe says `batch_norm_variance = "onnx"`. Ops that share their statistics
+    write them once, one after the other.
+
+    With `freeze_batch_norm` in the recipe nothing changes. Other graphs use the
+    running statistics in any case. An op over a single value per channel is an
+    error.
+
+    Before:
+
+    ```mlir
+    gradus.program @net {
+      gradus.state @mean : tensor<4xf32> {role = #gradus.role<buffer>, init = #gradus.init<zeros>}
+      gradus.state @variance : tensor<4xf32> {role = #gradus.role<buffer>, init = #gradus.init<constant, 1.0 : f64>}
+      gradus.graph @train(%x: tensor<8x4xf32>, %scale: tensor<4xf32>, %bias: tensor<4xf32>) -> (y: tensor<8x4xf32>) {
+        %mean = gradus.read @mean : tensor<4xf32>
+        %variance = gradus.read @variance : tensor<4xf32>
+        %y = gradus.batch_norm %x, %scale, %bias mean %mean variance %variance epsilon 1.0e-5 momentum 0.9
+            : tensor<8x4xf32>, tensor<4xf32>
+        gradus.return %y : tensor<8x4xf32>
+      }
+    }
+    ```
+
+    After:
+
+    ```mlir
+    gradus.program @net {
+      gradus.state @mean : tensor<4xf32> {role = #gradus.role<buffer>, init = #gradus.init<zeros>}
+      gradus.state @variance : tensor<4xf32> {role = #gradus.role<buffer>, init = #gradus.init<constant, 1.0 : f64>}
+      gradus.graph @train(%x: tensor<8x4xf32>, %scale: tensor<4xf32>, %bias: tensor<4xf32>) -> (y: tensor<8x4xf32>) {
+        %y, %batch_mean, %batch_variance = gradus.batch_norm_training %x, %scale, %bias epsilon 1.0e-5
+            : tensor<8x4xf32>, tensor<4xf32>
+        %kept = arith.constant dense<0.9> : tensor<4xf32>
+        %share = arith.constant dense<0.1> : tensor<4xf32>
+        %unbiased = arith.constant dense<0.114285715> : tensor<4xf32> // 0.1 * 8 / 7
+        %mean = gradus.read @mean : tensor<4xf32>
+        %old_mean = arith.mulf %mean, %kept : tensor<4xf32>
+        %term_mean = arith.mulf %batch_mean, %share : tensor<4xf32>
+        %new_mean = arith.addf %old_mean, %term_mean : tensor<4xf32>
+        %variance = gradus.read @variance : tensor<4xf32>
+        %old_variance = arith.mulf %variance, %kept : tensor<4xf32>
+        %term_variance = arith.mulf %batch_variance, %unbiased : tensor<4xf32>
+        %new_variance = arith.addf %old_variance, %term_variance : tensor<4xf32>
+        gradus.write @mean, %new_mean : tensor<4xf32>
+        gradus.write @variance, %new_variance : tensor<4xf32>
+        gradus.return %y : tensor<8x4xf32>
+      }
+    }
+    ```
+  }];
+}
+
+def TrainDropout : GradusPass<"train-dropout"> {
+  let summary = "Lets dropouts of @train drop";
+  let description = [{
+    Every `gradus.dropout` of `@train` becomes `x / (1 - ratio)`, or 0 where 32
+    random bits are less than `ratio * 2^32`. The bits are a function of the
+    recipe's `seed`, the state `@step`, the op's number among the dropouts and
+    the element's place, so a run that is resumed, or that takes another number
+    of threads, drops the same elements. The recipe's `dropout` is a ratio for
+    all of them; 0 drops nothing. Other graphs keep the op, which is the
+    identity. A `gradus.attention` with `dropout` is one of the dropouts: it
+    gets `step`, its stream and the seed, and draws by itself.
+
+    Before:
+
+    ```mlir
+    gradus.program @net {
+      gradus.graph @train(%x: tensor<8x4xf32>) -> (y: tensor<8x4xf32>) {
+        %y = gradus.dropout %x ratio 0.5 : tensor<8x4xf32>
+        gradus.return %y : tensor<8x4xf32>
+      }
+    }
+    ```
+
+    After:
+
+    ```mlir
+    gradus.program @net {
+      gradus.state @step : tensor<i64> {role = #gradus.role<counter>, init = #gradus.init<zeros>}
+      gradus.graph @train(%x: tensor<8x4xf32>) -> (y: tensor<8x4xf32>) {
+        %step = gradus.read @step : tensor<i64>
+        %bits = gradus.random_bits %step stream 0 seed 0 : tensor<8x4xi64>
+        %limit = arith.constant dense<2147483648> : tensor<8x4xi64>
+        %dropped = arith.cmpi slt, %bits, %limit : tensor<8x4xi64>
+        %factor = arith.constant dense<2.0> : tensor<8x4xf32>
+        %larger = arith.mulf %x, %factor : tensor<8x4xf32>
+        %zero = arith.constant dense<0.0> : tensor<8x4xf32>
+        %y = arith.select %dropped, %zero, %larger : tensor<8x4xi1>, tensor<8x4xf32>
+        gradus.return %y : tensor<8x4xf32>
+      }
+    }
+    ```
+  }];
+}
+
+def Autodiff : GradusPass<"autodiff"> {
+  let summary = "Gives every trained parameter the gradient of the loss";
+  let description = [{
+    Reverse-mode differentiation of `@train` from its output `loss`, op by op
+    through the interface `Differentiable`. What lies between a trained
+    parameter and the loss is differentiated, and nothing else. A value used
+    several times gets the sum of its uses' gradients; integers carry none.
+    Each parameter ends in one `gradus.update`, where gradient methods and the
+    optimizer take over.
+
+    Trained is a state of role `parameter` whose name matches a pattern of the
+    recipe's `trainable` (default: all) and none of its `fixed`. A parameter
+    that does not reach the loss gets no update. An op without a gradient rule
+    on the way is an error that names the parameters it cuts off.
+
+    A `@train` that updates or writes parameters already stays as it is.
+
+    Before:
+
+    ```mlir
+    gradus.program @line {
+      gradus.state @slope : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.graph @train(%x: tensor<4xf32>, %label: tensor<4xf32>) -> (loss: tensor<f32>) {
+        %slope = gradus.read @slope : tensor<4xf32>
+        %y = arith.mulf %x, %slope : tensor<4xf32>
+        %loss = gradus.reduce sum %y axes [0] : tensor<4xf32> -> tensor<f32>
+        gradus.return %loss : tensor<f32>
+      }
+    }
+    ```
+
+    After:
+
+    ```mlir
+    gradus.program @line {
+      gradus.state @slope : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.graph @train(%x: tensor<4xf32>, %label: tensor<4xf32>) -> (loss: tensor<f32>) {
+        %slope = gradus.read @slope : tensor<4xf32>
+        %y = arith.mulf %x, %slope : tensor<4xf32>
+        %loss = gradus.reduce sum %y axes [0] : tensor<4xf32> -> tensor<f32>
+        gradus.update @slope, %x : tensor<4xf32>
+        gradus.return %loss : tensor<f32>
+      }
+    }
+    ```
+  }];
+}

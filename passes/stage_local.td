@@ -1,0 +1,205 @@
+// Passes on one machine's gradients, and on which of them there are.
+
+include "passes/pass_base.td"
+
+def GradientFreeze : GradusPass<"gradient-freeze"> {
+  let summary = "Lets a part of the steps train the last layers alone";
+  let description = [{
+    With `gradient_freeze` in the recipe, `@train` gets variants `@train_cut1`,
+    `@train_cut2`, ..., one for each of its `groups` but the first: each trains
+    the parameters from a later layer on. It is `@train` without the other
+    updates, so that nobody needs the backward pass of the layers before. All
+    variants share the optimizer's states, which those of frozen parameters
+    keep.
+
+    Which variant is next each step writes into the state
+    `gradient_freeze/cut`, by a table: with `type` 0 `p (groups - 1) / (1 - p)`
+    steps that train everything and then each variant in turn, with `type` 1
+    frozen steps wherever they are fewer than 1 - p of all, drawn by `seed`, cuts
+    near the beginning more often. `strategy` is a table of one's own.
+
+    `from`, `until` and `last_layers` name by hand what rests, in place of groups:
+    there is a variant for each phase of training, and the state is written by
+    comparing the step's number. An update says for how many steps its parameter
+    rested before (`gradus.rested`), which its optimizer does not count. With
+    `accumulation` all of these numbers are those of updates, and the last batch
+    of one has the number of variants added to its place in the schedule.
+
+    Method: GradientFreeze of MindSpore's Boost; docs/methods/gradient_freeze.md.
+
+    Before:
+
+    ```mlir
+    gradus.program @p attributes {recipe = {gradient_freeze = {groups = 2 : i64, strategy = [0 : i64, 1 : i64]}}} {
+      gradus.state @v : tensor<4x4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.state @w : tensor<4x4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.graph @train(%g: tensor<4x4xf32>, %h: tensor<4x4xf32>) -> () {
+        gradus.update @v, %g : tensor<4x4xf32>
+        gradus.update @w, %h : tensor<4x4xf32>
+        gradus.return
+      }
+    }
+    ```
+
+    After:
+
+    ```mlir
+    gradus.program @p attributes {recipe = {gradient_freeze = {groups = 2 : i64, strategy = [0 : i64, 1 : i64]}}} {
+      gradus.state @v : tensor<4x4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.state @w : tensor<4x4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.state @step : tensor<i64> {role = #gradus.role<counter>, init = #gradus.init<zeros>}
+      gradus.state @"gradient_freeze/cut" : tensor<i64> {role = #gradus.role<counter>, init = #gradus.init<zeros>}
+      gradus.graph @train(%g: tensor<4x4xf32>, %h: tensor<4x4xf32>) -> () {
+        gradus.update @v, %g : tensor<4x4xf32>
+        gradus.update @w, %h : tensor<4x4xf32>
+        %step = gradus.read @step : tensor<i64>
+        %one = arith.constant dense<1> : tensor<i64>
+        %length = arith.constant dense<2> : tensor<i64>
+        %0 = arith.addi %step, %one : tensor<i64>
+        %1 = arith.remsi %0, %length : tensor<i64>
+        %table = arith.constant dense<[0, 1]> : tensor<2xi64>
+        %next = gradus.gather %table at %1 axis 0 : tensor<2xi64>, tensor<i64> -> tensor<i64>
+        gradus.write @"gradient_freeze/cut", %next : tensor<i64>
+        gradus.return
+      }
+      gradus.graph @train_cut1(%g: tensor<4x4xf32>, %h: tensor<4x4xf32>) -> () {
+        gradus.update @w, %h : tensor<4x4xf32>
+        %step = gradus.read @step : tensor<i64>
+        %one = arith.constant dense<1> : tensor<i64>
+        %length = arith.constant dense<2> : tensor<i64>
+        %0 = arith.addi %step, %one : tensor<i64>
+        %1 = arith.remsi %0, %length : tensor<i64>
+        %table = arith.constant dense<[0, 1]> : tensor<2xi64>
+        %next = gradus.gather %table at %1 axis 0 : tensor<2xi64>, tensor<i64> -> tensor<i64>
+        gradus.write @"gradient_freeze/cut", %next : tensor<i64>
+        gradus.return
+      }
+      gradus.schedule @train by @"gradient_freeze/cut" {
+        gradus.variant @train every 2
+        gradus.variant @train_cut1 every 2 at 1
+      }
+    }
+    ```
+  }];
+}
+
+def LossScale : GradusPass<"loss-scale"> {
+  let summary = "Takes the loss scale off the gradients and guards the step against overflow";
+  let description = [{
+    Where the recipe has a `loss_scale`, autodiff has multiplied every gradient
+    by it; here they are divided by it again. `static` scales stay as they are;
+    a `dynamic` one is the state `@loss_scale`: after a step whose gradients are
+    not finite it is divided by `factor` (but not below `minimum`), after
+    `growth_interval` steps without such it is multiplied by `factor`.
+
+    A `gradus.guard` keeps a step whose gradients are not finite from changing
+    any other state; `@skipped_steps` counts them. The same guard alone stands
+    for `on_nonfinite = "skip"`.
+
+    Before:
+
+    ```mlir
+    gradus.program @p attributes {recipe = {loss_scale = {type = "static", initial = 8.0}}} {
+      gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.graph @train(%g: tensor<4xf32>) -> () {
+        gradus.update @w, %g : tensor<4xf32>
+        gradus.return
+      }
+    }
+    ```
+
+    After:
+
+    ```mlir
+    gradus.program @p attributes {recipe = {loss_scale = {type = "static", initial = 8.0}}} {
+      gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.state @skipped_steps : tensor<i64> {role = #gradus.role<counter>, init = #gradus.init<zeros>}
+      gradus.state @step : tensor<i64> {role = #gradus.role<counter>, init = #gradus.init<zeros>}
+      gradus.graph @train(%g: tensor<4xf32>) -> () {
+        %zero = arith.constant dense<0.0> : tensor<4xf32>
+        %zeros = arith.mulf %g, %zero : tensor<4xf32>
+        %total = gradus.reduce sum %zeros axes [0] : tensor<4xf32> -> tensor<f32>
+        %none = arith.constant dense<0.0> : tensor<f32>
+        %finite = arith.cmpf oeq, %total, %none : tensor<f32>
+        %eighth = arith.constant dense<0.125> : tensor<4xf32>
+        %gradient = arith.mulf %g, %eighth : tensor<4xf32>
+        %skipped = gradus.read @skipped_steps : tensor<i64>
+        %one = arith.constant dense<1> : tensor<i64>
+        %more = arith.addi %skipped, %one : tensor<i64>
+        %count = arith.select %finite, %skipped, %more : tensor<i1>, tensor<i64>
+        gradus.write @skipped_steps, %count : tensor<i64>
+        gradus.guard %finite always [@step, @skipped_steps]
+        gradus.update @w, %gradient : tensor<4xf32>
+        gradus.return
+      }
+    }
+    ```
+  }];
+}
+
+def GradientAccumulation : GradusPass<"gradient-accumulation"> {
+  let summary = "Sums the gradients of several batches before an update";
+  let description = [{
+    With `accumulation = k` in the recipe, `@train` updates with the mean of the
+    gradients of k batches, which is that of one batch k times as large where
+    the loss is a mean and nothing else depends on the batch (batch
+    normalization does). The graph gets a variant `@train_accumulate` that only
+    adds to the states `accumulation/gradient/<parameter>`, and a schedule that
+    runs the whole one every k-th step. `@step` counts batches; learning rates
+    and bias corrections count updates.
+
+    Each variant that gradient freezing made gets one too, such as
+    `@train_accumulate_cut1`, in the schedule that is there.
+
+    Before:
+
+    ```mlir
+    gradus.program @p attributes {recipe = {accumulation = 2 : i64}} {
+      gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.graph @train(%g: tensor<4xf32>) -> () {
+        gradus.update @w, %g : tensor<4xf32>
+        gradus.return
+      }
+    }
+    ```
+
+    After (what `@train_accumulate` computes alike left out):
+
+    ```mlir
+    gradus.program @p attributes {recipe = {accumulation = 2 : i64}} {
+      gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.state @step : tensor<i64> {role = #gradus.role<counter>, init = #gradus.init<zeros>}
+      gradus.state @"accumulation/gradient/w" : tensor<4xf32> {role = #gradus.role<slot>, init = #gradus.init<zeros>}
+      gradus.graph @train(%g: tensor<4xf32>) -> () {
+        %old = gradus.read @"accumulation/gradient/w" : tensor<4xf32>
+        %step = gradus.read @step : tensor<i64>
+        %two = arith.constant dense<2> : tensor<i64>
+        %none = arith.constant dense<0> : tensor<i64>
+        %place = arith.remsi %step, %two : tensor<i64>
+        %begins = arith.cmpi eq, %place, %none : tensor<i64>
+        %everywhere = gradus.broadcast %begins dims [] : tensor<i1> -> tensor<4xi1>
+        %zero = arith.constant dense<0.0> : tensor<4xf32>
+        %so_far = arith.select %everywhere, %zero, %old : tensor<4xi1>, tensor<4xf32>
+        %count = arith.constant dense<2.0> : tensor<4xf32>
+        %share = arith.divf %g, %count : tensor<4xf32>
+        %sum = arith.addf %so_far, %share : tensor<4xf32>
+        gradus.update @w, %sum : tensor<4xf32>
+        gradus.return
+      }
+      gradus.graph @train_accumulate(%g: tensor<4xf32>) -> () {
+        %sum = gradus.read @"accumulation/gradient/w" : tensor<4xf32>
+        gradus.write @"accumulation/gradient/w", %sum : tensor<4xf32>
+        %step = gradus.read @step : tensor<i64>
+        %one = arith.constant dense<1> : tensor<i64>
+        %next = arith.addi %step, %one : tensor<i64>
+        gradus.write @step, %next : tensor<i64>
+        gradus.return
+      }
+      gradus.schedule @train by @step {
+        gradus.variant @train_accumulate
+        gradus.variant @train every 2 at 1
+      }
+    }
+    ```
+  }];
+}

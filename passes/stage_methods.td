@@ -1,0 +1,186 @@
+// Passes on final gradients.
+
+include "passes/pass_base.td"
+
+def StepMetrics : GradusPass<"step-metrics"> {
+  let summary = "Gives @train the metrics that are of the step: gradient norm, learning rate, loss scale";
+  let description = [{
+    Adds outputs to `@train` and to `@train_accumulate`:
+
+    * `gradient_norm`, where the recipe's `metrics` ask for it: the root of the
+      sum of the squares of all trained parameters' gradients, summed over
+      batches, without loss scale and before clipping. While gradients are
+      accumulated it is that of the sum so far.
+    * `learning_rate`, where they ask for it: that of the recipe's `optimizer`
+      at this step, under its schedule, without the factors of groups.
+    * `loss_scale`, where the recipe has one: what this step multiplied by.
+    * `skipped_steps`, where steps with overflows are skipped: how many there
+      were up to this step, itself included.
+
+    Before:
+
+    ```mlir
+    gradus.program @p attributes {recipe = {metrics = ["gradient_norm"]}} {
+      gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.graph @train(%g: tensor<4xf32>) -> () {
+        gradus.update @w, %g : tensor<4xf32>
+        gradus.return
+      }
+    }
+    ```
+
+    After:
+
+    ```mlir
+    gradus.program @p attributes {recipe = {metrics = ["gradient_norm"]}} {
+      gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.graph @train(%g: tensor<4xf32>) -> (gradient_norm: tensor<f32>) {
+        gradus.update @w, %g : tensor<4xf32>
+        %squares = arith.mulf %g, %g : tensor<4xf32>
+        %0 = gradus.reduce sum %squares axes [0] : tensor<4xf32> -> tensor<f32>
+        %norm = math.sqrt %0 : tensor<f32>
+        gradus.return %norm : tensor<f32>
+      }
+    }
+    ```
+  }];
+}
+
+def ClipGradients : GradusPass<"clip-gradients"> {
+  let summary = "Bounds the gradients by norm or by value";
+  let description = [{
+    Does what the recipe's `clip` says to every gradient:
+
+    * `global_norm`: all are scaled alike, so that together they are at most
+      `value` long;
+    * `norm`: each is at most `value` long;
+    * `value`: each element lies in [-value, value];
+    * `adaptive`: the gradient of each output's weights is at most `value` times
+      as long as the weights (Brock et al., https://arxiv.org/abs/2102.06171).
+
+    Before:
+
+    ```mlir
+    gradus.program @p attributes {recipe = {clip = {type = "value", value = 0.5}}} {
+      gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.graph @train(%g: tensor<4xf32>) -> () {
+        gradus.update @w, %g : tensor<4xf32>
+        gradus.return
+      }
+    }
+    ```
+
+    After:
+
+    ```mlir
+    gradus.program @p attributes {recipe = {clip = {type = "value", value = 0.5}}} {
+      gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.graph @train(%g: tensor<4xf32>) -> () {
+        %low = arith.constant dense<-0.5> : tensor<4xf32>
+        %high = arith.constant dense<0.5> : tensor<4xf32>
+        %0 = arith.maximumf %g, %low : tensor<4xf32>
+        %1 = arith.minimumf %0, %high : tensor<4xf32>
+        gradus.update @w, %1 : tensor<4xf32>
+        gradus.return
+      }
+    }
+    ```
+  }];
+}
+
+def GradientCentralization : GradusPass<"gradient-centralization"> {
+  let summary = "Gives the gradients of weights zero mean for each output";
+  let description = [{
+    With `gradient_centralization` in the recipe, takes off the gradient of each
+    weight its mean over the inputs of one output: of a convolution over all
+    axes but that of output channels, of a dense layer over the axis that its
+    product sums over, whichever way round it is stored; of embeddings, where
+    `kinds` names them, over each row. Other parameters keep their gradients.
+
+    `placement` says whether the pass works before or after `weight-decay`, that
+    is without decay or with it. With `compat` "mindspore" it works after, leaves
+    out convolutions in groups and weights whose second axis is no multiple of
+    16.
+
+    Method: Yong et al., "Gradient Centralization", ECCV 2020
+    (https://arxiv.org/abs/2004.01461); docs/methods/gradient_centralization.md.
+
+    Before:
+
+    ```mlir
+    gradus.program @p attributes {recipe = {gradient_centralization = {}}} {
+      gradus.state @w : tensor<8x4xf32> {role = #gradus.role<parameter>, init = #gradus.init<kaiming_uniform>}
+      gradus.graph @predict(%x: tensor<2x4xf32>) -> (y: tensor<2x8xf32>) {
+        %w = gradus.read @w : tensor<8x4xf32>
+        %y = gradus.matmul %x, %w transposed : tensor<2x4xf32>, tensor<8x4xf32> -> tensor<2x8xf32>
+        gradus.return %y : tensor<2x8xf32>
+      }
+      gradus.graph @train(%g: tensor<8x4xf32>) -> () {
+        gradus.update @w, %g : tensor<8x4xf32>
+        gradus.return
+      }
+    }
+    ```
+
+    After:
+
+    ```mlir
+    gradus.program @p attributes {recipe = {gradient_centralization = {}}} {
+      gradus.state @w : tensor<8x4xf32> {role = #gradus.role<parameter>, init = #gradus.init<kaiming_uniform>}
+      gradus.graph @predict(%x: tensor<2x4xf32>) -> (y: tensor<2x8xf32>) {
+        %w = gradus.read @w : tensor<8x4xf32>
+        %y = gradus.matmul %x, %w transposed : tensor<2x4xf32>, tensor<8x4xf32> -> tensor<2x8xf32>
+        gradus.return %y : tensor<2x8xf32>
+      }
+      gradus.graph @train(%g: tensor<8x4xf32>) -> () {
+        %0 = gradus.reduce mean %g axes [1] : tensor<8x4xf32> -> tensor<8xf32>
+        %1 = gradus.broadcast %0 dims [0] : tensor<8xf32> -> tensor<8x4xf32>
+        %2 = arith.subf %g, %1 : tensor<8x4xf32>
+        gradus.update @w, %2 {gradus.centered} : tensor<8x4xf32>
+        gradus.return
+      }
+    }
+    ```
+  }];
+  let options = [
+    Option<"placement", "placement", "std::string", /*default=*/"\"\"",
+           "Work only if the recipe's placement is this one">,
+  ];
+}
+
+def WeightDecay : GradusPass<"weight-decay"> {
+  let summary = "Adds weight decay to the gradients of optimizers that take it there";
+  let description = [{
+    `gradient + weight_decay * parameter`, for optimizers whose decay goes
+    through the gradient: all but `adamw`, `lamb`, `lars`, `lion`, `adafactor`
+    and `muon`, and those with `decoupled_weight_decay`.
+
+    Before:
+
+    ```mlir
+    gradus.program @p attributes {recipe = {optimizer = {type = "sgd", weight_decay = 0.5}}} {
+      gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.graph @train(%g: tensor<4xf32>) -> () {
+        gradus.update @w, %g : tensor<4xf32>
+        gradus.return
+      }
+    }
+    ```
+
+    After:
+
+    ```mlir
+    gradus.program @p attributes {recipe = {optimizer = {type = "sgd", weight_decay = 0.5}}} {
+      gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.graph @train(%g: tensor<4xf32>) -> () {
+        %w = gradus.read @w : tensor<4xf32>
+        %decay = arith.constant dense<0.5> : tensor<4xf32>
+        %pull = arith.mulf %decay, %w : tensor<4xf32>
+        %gradient = arith.addf %g, %pull : tensor<4xf32>
+        gradus.update @w, %gradient : tensor<4xf32>
+        gradus.return
+      }
+    }
+    ```
+  }];
+}

@@ -1,0 +1,299 @@
+// Passes on the model, before it is trained.
+
+include "passes/pass_base.td"
+
+def CheckCombinations : GradusPass<"check-combinations"> {
+  let summary = "Refuses methods of the recipe that exclude each other";
+  let description = [{
+    The table of pairs stands in `pipeline.cpp`, with the reason for each. The
+    program stays as it is.
+  }];
+}
+
+def LessBn : GradusPass<"less-bn"> {
+  let summary = "Takes batch normalizations out of blocks that have several";
+  let description = [{
+    With `less_bn` in the recipe, rewrites `@predict`, of which the other graphs
+    are made. In each block of the model one batch normalization is enough:
+
+    * residual: of a branch of convolutions, the last one before the join stays;
+      that of a projection on the other branch goes.
+    * depthwise: of expansion, depthwise convolution and projection, that of the
+      expansion goes, where its input has no activation. So does that of the
+      last convolution before the head.
+    * dense: that of what was concatenated goes; in a layer after a pool the
+      second one; and that of a transition.
+
+    Operands of joins come in any order. A batch normalization of the model's
+    input, one whose result is used elsewhere, and those that `keep` names stay.
+    Nothing makes up for what is taken out, so it is for models that are trained
+    from the start. A state that nobody reads any more goes, too. A remark tells
+    of each batch normalization why it went or stayed.
+
+    Method: LessBN of MindSpore's Boost; docs/methods/less_bn.md.
+
+    Before:
+
+    ```mlir
+    gradus.program @block attributes {recipe = {less_bn = {}}} {
+      gradus.state @conv1.weight : tensor<4x4x3x3xf32> {role = #gradus.role<parameter>, init = #gradus.init<kaiming_uniform>}
+      gradus.state @bn1.weight : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<constant, 1.0 : f64>}
+      gradus.state @bn1.bias : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.state @bn1.mean : tensor<4xf32> {role = #gradus.role<buffer>, init = #gradus.init<zeros>}
+      gradus.state @bn1.variance : tensor<4xf32> {role = #gradus.role<buffer>, init = #gradus.init<constant, 1.0 : f64>}
+      gradus.state @conv2.weight : tensor<4x4x3x3xf32> {role = #gradus.role<parameter>, init = #gradus.init<kaiming_uniform>}
+      gradus.state @bn2.weight : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<constant, 1.0 : f64>}
+      gradus.state @bn2.bias : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.state @bn2.mean : tensor<4xf32> {role = #gradus.role<buffer>, init = #gradus.init<zeros>}
+      gradus.state @bn2.variance : tensor<4xf32> {role = #gradus.role<buffer>, init = #gradus.init<constant, 1.0 : f64>}
+      gradus.graph @predict(%x: tensor<8x4x6x6xf32>) -> (y: tensor<8x4x6x6xf32>) {
+        %w1 = gradus.read @conv1.weight : tensor<4x4x3x3xf32>
+        %w2 = gradus.read @conv2.weight : tensor<4x4x3x3xf32>
+        %in = gradus.relu %x : tensor<8x4x6x6xf32>
+        %scale1 = gradus.read @bn1.weight : tensor<4xf32>
+        %bias1 = gradus.read @bn1.bias : tensor<4xf32>
+        %mean1 = gradus.read @bn1.mean : tensor<4xf32>
+        %variance1 = gradus.read @bn1.variance : tensor<4xf32>
+        %scale2 = gradus.read @bn2.weight : tensor<4xf32>
+        %bias2 = gradus.read @bn2.bias : tensor<4xf32>
+        %mean2 = gradus.read @bn2.mean : tensor<4xf32>
+        %variance2 = gradus.read @bn2.variance : tensor<4xf32>
+        %c1 = gradus.convolution %in, %w1 strides [1, 1] pads [1, 1] to [1, 1] dilations [1, 1]
+            : tensor<8x4x6x6xf32>, tensor<4x4x3x3xf32> -> tensor<8x4x6x6xf32>
+        %n1 = gradus.batch_norm %c1, %scale1, %bias1 mean %mean1 variance %variance1 epsilon 1.0e-5 momentum 0.9
+            : tensor<8x4x6x6xf32>, tensor<4xf32>
+        %r = gradus.relu %n1 : tensor<8x4x6x6xf32>
+        %c2 = gradus.convolution %r, %w2 strides [1, 1] pads [1, 1] to [1, 1] dilations [1, 1]
+            : tensor<8x4x6x6xf32>, tensor<4x4x3x3xf32> -> tensor<8x4x6x6xf32>
+        %n2 = gradus.batch_norm %c2, %scale2, %bias2 mean %mean2 variance %variance2 epsilon 1.0e-5 momentum 0.9
+            : tensor<8x4x6x6xf32>, tensor<4xf32>
+        %y = arith.addf %n2, %in : tensor<8x4x6x6xf32>
+        gradus.return %y : tensor<8x4x6x6xf32>
+      }
+    }
+    ```
+
+    After:
+
+    ```mlir
+    gradus.program @block attributes {recipe = {less_bn = {}}} {
+      gradus.state @conv1.weight : tensor<4x4x3x3xf32> {role = #gradus.role<parameter>, init = #gradus.init<kaiming_uniform>}
+      gradus.state @conv2.weight : tensor<4x4x3x3xf32> {role = #gradus.role<parameter>, init = #gradus.init<kaiming_uniform>}
+      gradus.state @bn2.weight : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<constant, 1.0 : f64>}
+      gradus.state @bn2.bias : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.state @bn2.mean : tensor<4xf32> {role = #gradus.role<buffer>, init = #gradus.init<zeros>}
+      gradus.state @bn2.variance : tensor<4xf32> {role = #gradus.role<buffer>, init = #gradus.init<constant, 1.0 : f64>}
+      gradus.graph @predict(%x: tensor<8x4x6x6xf32>) -> (y: tensor<8x4x6x6xf32>) {
+        %w1 = gradus.read @conv1.weight : tensor<4x4x3x3xf32>
+        %w2 = gradus.read @conv2.weight : tensor<4x4x3x3xf32>
+        %in = gradus.relu %x : tensor<8x4x6x6xf32>
+        %scale2 = gradus.read @bn2.weight : tensor<4xf32>
+        %bias2 = gradus.read @bn2.bias : tensor<4xf32>
+        %mean2 = gradus.read @bn2.mean : tensor<4xf32>
+        %variance2 = gradus.read @bn2.variance : tensor<4xf32>
+        %c1 = gradus.convolution %in, %w1 strides [1, 1] pads [1, 1] to [1, 1] dilations [1, 1]
+            : tensor<8x4x6x6xf32>, tensor<4x4x3x3xf32> -> tensor<8x4x6x6xf32>
+        %r = gradus.relu %c1 : tensor<8x4x6x6xf32>
+        %c2 = gradus.convolution %r, %w2 strides [1, 1] pads [1, 1] to [1, 1] dilations [1, 1]
+            : tensor<8x4x6x6xf32>, tensor<4x4x3x3xf32> -> tensor<8x4x6x6xf32>
+        %n2 = gradus.batch_norm %c2, %scale2, %bias2 mean %mean2 variance %variance2 epsilon 1.0e-5 momentum 0.9
+            : tensor<8x4x6x6xf32>, tensor<4xf32>
+        %y = arith.addf %n2, %in : tensor<8x4x6x6xf32>
+        gradus.return %y : tensor<8x4x6x6xf32>
+      }
+    }
+    ```
+  }];
+}
+
+def FcToFn : GradusPass<"fc-to-fn"> {
+  let summary = "Normalizes inputs and weights of the dense layer that gives the model's output";
+  let description = [{
+    With `fc_to_fn` in the recipe, the last dense layer of `@predict` becomes
+    `multiplier * norm(x) norm(W)^T` with `norm(z) = z / sqrt(max(sum z^2,
+    epsilon))`, row by row, and a new parameter `<layer>.multiplier`, 1 at first.
+    The layer's bias goes, unless `fc_to_fn.bias` keeps it, inside the brackets.
+
+    Method: the FN layer of MindSpore's Boost; docs/methods/less_bn.md.
+
+    Before:
+
+    ```mlir
+    gradus.program @p attributes {recipe = {fc_to_fn = {}}} {
+      gradus.state @fc.weight : tensor<8x4xf32> {role = #gradus.role<parameter>, init = #gradus.init<kaiming_uniform>}
+      gradus.graph @predict(%x: tensor<2x4xf32>) -> (y: tensor<2x8xf32>) {
+        %w = gradus.read @fc.weight : tensor<8x4xf32>
+        %y = gradus.matmul %x, %w transposed : tensor<2x4xf32>, tensor<8x4xf32> -> tensor<2x8xf32>
+        gradus.return %y : tensor<2x8xf32>
+      }
+    }
+    ```
+
+    After:
+
+    ```mlir
+    gradus.program @p attributes {recipe = {fc_to_fn = {}}} {
+      gradus.state @fc.weight : tensor<8x4xf32> {role = #gradus.role<parameter>, init = #gradus.init<kaiming_uniform>}
+      gradus.state @fc.multiplier : tensor<1xf32> {role = #gradus.role<parameter>, init = #gradus.init<constant, 1.0 : f64>}
+      gradus.graph @predict(%x: tensor<2x4xf32>) -> (y: tensor<2x8xf32>) {
+        %w = gradus.read @fc.weight : tensor<8x4xf32>
+        %least = arith.constant dense<1.0e-4> : tensor<2xf32>
+        %0 = arith.mulf %x, %x : tensor<2x4xf32>
+        %1 = gradus.reduce sum %0 axes [1] : tensor<2x4xf32> -> tensor<2xf32>
+        %2 = arith.maximumf %1, %least : tensor<2xf32>
+        %3 = math.sqrt %2 : tensor<2xf32>
+        %4 = gradus.broadcast %3 dims [0] : tensor<2xf32> -> tensor<2x4xf32>
+        %5 = arith.divf %x, %4 : tensor<2x4xf32>
+        %least_w = arith.constant dense<1.0e-4> : tensor<8xf32>
+        %6 = arith.mulf %w, %w : tensor<8x4xf32>
+        %7 = gradus.reduce sum %6 axes [1] : tensor<8x4xf32> -> tensor<8xf32>
+        %8 = arith.maximumf %7, %least_w : tensor<8xf32>
+        %9 = math.sqrt %8 : tensor<8xf32>
+        %10 = gradus.broadcast %9 dims [0] : tensor<8xf32> -> tensor<8x4xf32>
+        %11 = arith.divf %w, %10 : tensor<8x4xf32>
+        %12 = gradus.matmul %5, %11 transposed : tensor<2x4xf32>, tensor<8x4xf32> -> tensor<2x8xf32>
+        %m = gradus.read @fc.multiplier : tensor<1xf32>
+        %13 = gradus.reshape %m : tensor<1xf32> -> tensor<f32>
+        %14 = gradus.broadcast %13 dims [] : tensor<f32> -> tensor<2x8xf32>
+        %y = arith.mulf %14, %12 : tensor<2x8xf32>
+        gradus.return %y : tensor<2x8xf32>
+      }
+    }
+    ```
+  }];
+}
+
+def RecognizeAttention : GradusPass<"recognize-attention"> {
+  let summary = "Makes one op of the products and the softmax that exporters write for attention";
+  let description = [{
+    Takes `matmul(softmax(scale * matmul(q, k^T) + mask), v)` together as
+    `gradus.attention`, if nobody else needs the scores or the probabilities:
+
+    * Factors of q, k^T and the scores, and divisors of the scores, that are one
+      number make the scale.
+    * What is added to the scores is the mask, before it is broadcast; so is a
+      choice between a score and -inf, or, if it is known to leave each query a
+      key, a number less than -1e9. A constant that hides from each query
+      the keys behind it, and nothing else, is `causal`.
+    * A choice of 0 where the softmax is NaN, as newer exporters write it for
+      queries that see no key, goes: the op gives such queries zeros.
+    * Transposes of k are undone.
+    * A dropout of the probabilities becomes the op's own.
+
+    Before:
+
+    ```mlir
+    gradus.program @p {
+      gradus.graph @predict(%q: tensor<2x4x8x16xf32>, %k: tensor<2x4x16x8xf32>, %v: tensor<2x4x8x16xf32>, %m: tensor<2x1x8x8xf32>) -> (y: tensor<2x4x8x16xf32>) {
+        %root = arith.constant dense<0.5> : tensor<2x4x8x16xf32>
+        %0 = arith.mulf %q, %root : tensor<2x4x8x16xf32>
+        %1 = gradus.matmul %0, %k : tensor<2x4x8x16xf32>, tensor<2x4x16x8xf32> -> tensor<2x4x8x8xf32>
+        %2 = gradus.broadcast %m dims [0, 1, 2, 3] : tensor<2x1x8x8xf32> -> tensor<2x4x8x8xf32>
+        %3 = arith.addf %1, %2 : tensor<2x4x8x8xf32>
+        %4 = gradus.softmax %3 axis 3 : tensor<2x4x8x8xf32>
+        %y = gradus.matmul %4, %v : tensor<2x4x8x8xf32>, tensor<2x4x8x16xf32> -> tensor<2x4x8x16xf32>
+        gradus.return %y : tensor<2x4x8x16xf32>
+      }
+    }
+    ```
+
+    After:
+
+    ```mlir
+    gradus.program @p {
+      gradus.graph @predict(%q: tensor<2x4x8x16xf32>, %k: tensor<2x4x16x8xf32>, %v: tensor<2x4x8x16xf32>, %m: tensor<2x1x8x8xf32>) -> (y: tensor<2x4x8x16xf32>) {
+        %0 = gradus.transpose %k perm [0, 1, 3, 2] : tensor<2x4x16x8xf32> -> tensor<2x4x8x16xf32>
+        %y, %l = gradus.attention %q, %0, %v mask %m {scale = 0.5 : f64}
+            : (tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>, tensor<2x1x8x8xf32>)
+            -> (tensor<2x4x8x16xf32>, tensor<2x4x8xf32>)
+        gradus.return %y : tensor<2x4x8x16xf32>
+      }
+    }
+    ```
+  }];
+}
+
+def RecognizeGelu : GradusPass<"recognize-gelu"> {
+  let summary = "Makes gelu of the products that exporters write for it";
+  let description = [{
+    `0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))` and
+    `0.5 x (1 + erf(x / sqrt(2)))` become `gradus.gelu`, whichever way round
+    their products are written; numbers may differ by a ten thousandth.
+
+    Before:
+
+    ```mlir
+    gradus.program @p {
+      gradus.graph @predict(%x: tensor<4xf32>) -> (y: tensor<4xf32>) {
+        %root = arith.constant dense<1.41421354> : tensor<4xf32>
+        %one = arith.constant dense<1.0> : tensor<4xf32>
+        %half = arith.constant dense<0.5> : tensor<4xf32>
+        %0 = arith.divf %x, %root : tensor<4xf32>
+        %1 = math.erf %0 : tensor<4xf32>
+        %2 = arith.addf %1, %one : tensor<4xf32>
+        %3 = arith.mulf %x, %2 : tensor<4xf32>
+        %y = arith.mulf %3, %half : tensor<4xf32>
+        gradus.return %y : tensor<4xf32>
+      }
+    }
+    ```
+
+    After:
+
+    ```mlir
+    gradus.program @p {
+      gradus.graph @predict(%x: tensor<4xf32>) -> (y: tensor<4xf32>) {
+        %y = gradus.gelu %x : tensor<4xf32>
+        gradus.return %y : tensor<4xf32>
+      }
+    }
+    ```
+  }];
+}
+
+def MixedPrecision : GradusPass<"mixed-precision"> {
+  let summary = "Lets products compute in 16 bits, as the recipe's precision asks";
+  let description = [{
+    With `precision` "bf16" or "f16" in the recipe, rewrites `@predict`:
+
+    * Products (matmul, convolutions) take 16-bit operands and sum in f32.
+      Parameters are rounded where they are read; they stay f32 as states.
+    * What comes of products is stored in 16 bits, also through batch norms,
+      max pools, relu and moves of elements. Other arithmetic is f32, of which
+      the last result is rounded, if no operand is wider.
+    * All else is f32: softmax, layer norms, sums and means, attention,
+      embeddings, losses.
+
+    Before:
+
+    ```mlir
+    gradus.program @p attributes {recipe = {precision = "bf16"}} {
+      gradus.state @w : tensor<8x4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.graph @predict(%x: tensor<2x4xf32>) -> (y: tensor<2x8xf32>) {
+        %w = gradus.read @w : tensor<8x4xf32>
+        %0 = gradus.matmul %x, %w transposed : tensor<2x4xf32>, tensor<8x4xf32> -> tensor<2x8xf32>
+        %y = gradus.relu %0 : tensor<2x8xf32>
+        gradus.return %y : tensor<2x8xf32>
+      }
+    }
+    ```
+
+    After:
+
+    ```mlir
+    gradus.program @p attributes {recipe = {precision = "bf16"}} {
+      gradus.state @w : tensor<8x4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.graph @predict(%x: tensor<2x4xf32>) -> (y: tensor<2x8xf32>) {
+        %0 = arith.truncf %x : tensor<2x4xf32> to tensor<2x4xbf16>
+        %w = gradus.read @w : tensor<8x4xf32>
+        %1 = arith.truncf %w : tensor<8x4xf32> to tensor<8x4xbf16>
+        %2 = gradus.matmul %0, %1 transposed : tensor<2x4xbf16>, tensor<8x4xbf16> -> tensor<2x8xf32>
+        %3 = arith.truncf %2 : tensor<2x8xf32> to tensor<2x8xbf16>
+        %4 = gradus.relu %3 : tensor<2x8xbf16>
+        %y = arith.extf %4 : tensor<2x8xbf16> to tensor<2x8xf32>
+        gradus.return %y : tensor<2x8xf32>
+      }
+    }
+    ```
+  }];
+}

@@ -1,0 +1,192 @@
+// Passes that turn updates into arithmetic and writes.
+
+include "passes/pass_base.td"
+
+def ExpandOptimizer : GradusPass<"expand-optimizer"> {
+  let summary = "Turns every update into the optimizer's arithmetic and writes";
+  let description = [{
+    Replaces each op of the interface `ParameterUpdate` in `@train` by the
+    update rule of the recipe's `optimizer` and a `gradus.write` of the new
+    parameter. What the optimizer remembers becomes states named
+    `<optimizer>/<slot>/<parameter>`. The state `@step` counts the steps; the
+    learning rate is computed from it in the graph, in f64.
+
+    The optimizers stand in `passes/optimizers/`, one file each, whose head has
+    the formula; docs/optimizers.md lists them. The recipe's `groups` change
+    settings of the parameters that a pattern of `match` names; a later group
+    wins. Coupled weight decay is in the gradient already (`weight-decay`).
+
+    A program without updates stays as it is.
+
+    Before:
+
+    ```mlir
+    gradus.program @p attributes {recipe = {optimizer = {type = "sgd", learning_rate = 0.1}}} {
+      gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.graph @train(%g: tensor<4xf32>) -> () {
+        gradus.update @w, %g : tensor<4xf32>
+        gradus.return
+      }
+    }
+    ```
+
+    After:
+
+    ```mlir
+    gradus.program @p attributes {recipe = {optimizer = {type = "sgd", learning_rate = 0.1}}} {
+      gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.state @step : tensor<i64> {role = #gradus.role<counter>, init = #gradus.init<zeros>}
+      gradus.graph @train(%g: tensor<4xf32>) -> () {
+        %w = gradus.read @w : tensor<4xf32>
+        %rate = arith.constant dense<0.1> : tensor<4xf32>
+        %move = arith.mulf %rate, %g : tensor<4xf32>
+        %new = arith.subf %w, %move : tensor<4xf32>
+        gradus.write @w, %new : tensor<4xf32>
+        %step = gradus.read @step : tensor<i64>
+        %one = arith.constant dense<1> : tensor<i64>
+        %next = arith.addi %step, %one : tensor<i64>
+        gradus.write @step, %next : tensor<i64>
+        gradus.return
+      }
+    }
+    ```
+  }];
+}
+
+def AverageWeights : GradusPass<"average-weights"> {
+  let summary = "Keeps a moving average of the parameters, and a graph that evaluates it";
+  let description = [{
+    With `ema = {decay}` in the recipe, each parameter that is trained has a
+    state `ema/average/<parameter>`, `decay * average + (1 - decay) * parameter`
+    after each update and the parameter itself after the first. The graph
+    `@evaluate_ema` is `@evaluate` with these in place of the parameters, or with
+    the parameters where there was no update yet.
+
+    An average follows every step, also where gradient freezing lets its
+    parameter rest.
+
+    Before:
+
+    ```mlir
+    gradus.program @p attributes {recipe = {ema = {decay = 0.75}}} {
+      gradus.state @w : tensor<f32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.graph @train(%new: tensor<f32>) -> () {
+        gradus.write @w, %new : tensor<f32>
+        gradus.return
+      }
+    }
+    ```
+
+    After:
+
+    ```mlir
+    gradus.program @p attributes {recipe = {ema = {decay = 0.75}}} {
+      gradus.state @w : tensor<f32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.state @step : tensor<i64> {role = #gradus.role<counter>, init = #gradus.init<zeros>}
+      gradus.state @"ema/average/w" : tensor<f32> {role = #gradus.role<slot>, init = #gradus.init<zeros>}
+      gradus.graph @train(%new: tensor<f32>) -> () {
+        gradus.write @w, %new : tensor<f32>
+        %step = gradus.read @step : tensor<i64>
+        %none = arith.constant dense<0> : tensor<i64>
+        %first = arith.cmpi eq, %step, %none : tensor<i64>
+        %old = gradus.read @"ema/average/w" : tensor<f32>
+        %part = arith.constant dense<0.25> : tensor<f32>
+        %difference = arith.subf %new, %old : tensor<f32>
+        %change = arith.mulf %part, %difference : tensor<f32>
+        %moved = arith.addf %old, %change : tensor<f32>
+        %average = arith.select %first, %new, %moved : tensor<i1>, tensor<f32>
+        gradus.write @"ema/average/w", %average : tensor<f32>
+        gradus.return
+      }
+    }
+    ```
+  }];
+}
+
+def ExpandGuards : GradusPass<"expand-guards"> {
+  let summary = "Turns guards into selections between new and old values";
+  let description = [{
+    Each `gradus.guard` becomes, for every write of its graph but those of the
+    states that it lists, a selection of the written value where the condition
+    holds and of the state's value at entry where it does not.
+
+    Before:
+
+    ```mlir
+    gradus.program @p {
+      gradus.state @w : tensor<f32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.graph @train(%new: tensor<f32>, %finite: tensor<i1>) -> () {
+        gradus.guard %finite
+        gradus.write @w, %new : tensor<f32>
+        gradus.return
+      }
+    }
+    ```
+
+    After:
+
+    ```mlir
+    gradus.program @p {
+      gradus.state @w : tensor<f32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.graph @train(%new: tensor<f32>, %finite: tensor<i1>) -> () {
+        %w = gradus.read @w : tensor<f32>
+        %kept = arith.select %finite, %new, %w : tensor<i1>, tensor<f32>
+        gradus.write @w, %kept : tensor<f32>
+        gradus.return
+      }
+    }
+    ```
+  }];
+}
+
+def StoreRoundedWeights : GradusPass<"store-rounded-weights"> {
+  let summary = "Keeps the 16-bit copies of weights that a step computes with";
+  let description = [{
+    Where `@train` rounds a weight to 16 bits, the copy becomes a state,
+    `bf16/copy/<weight>` or `f16/copy/<weight>`, which is written wherever the
+    weight is: by the optimizer's own kernel. All graphs read copies where they
+    rounded weights, also weights moved (transposed, reshaped, sliced).
+
+    `@round_weights` makes all copies of the weights. The runtime calls it before
+    the next step when weights came from outside: at the start, from a
+    checkpoint, by the API. So checkpoints hold no copies.
+
+    Before:
+
+    ```mlir
+    gradus.program @p {
+      gradus.state @w : tensor<4x4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.graph @train(%x: tensor<4x4xbf16>, %new: tensor<4x4xf32>) -> (y: tensor<4x4xf32>) {
+        %w = gradus.read @w : tensor<4x4xf32>
+        %round = arith.truncf %w : tensor<4x4xf32> to tensor<4x4xbf16>
+        %y = gradus.matmul %x, %round : tensor<4x4xbf16>, tensor<4x4xbf16> -> tensor<4x4xf32>
+        gradus.write @w, %new : tensor<4x4xf32>
+        gradus.return %y : tensor<4x4xf32>
+      }
+    }
+    ```
+
+    After:
+
+    ```mlir
+    gradus.program @p {
+      gradus.state @w : tensor<4x4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+      gradus.state @"bf16/copy/w" : tensor<4x4xbf16> {copy, role = #gradus.role<slot>, init = #gradus.init<zeros>}
+      gradus.graph @train(%x: tensor<4x4xbf16>, %new: tensor<4x4xf32>) -> (y: tensor<4x4xf32>) {
+        %round = gradus.read @"bf16/copy/w" : tensor<4x4xbf16>
+        %y = gradus.matmul %x, %round : tensor<4x4xbf16>, tensor<4x4xbf16> -> tensor<4x4xf32>
+        %next = arith.truncf %new : tensor<4x4xf32> to tensor<4x4xbf16>
+        gradus.write @w, %new : tensor<4x4xf32>
+        gradus.write @"bf16/copy/w", %next : tensor<4x4xbf16>
+        gradus.return %y : tensor<4x4xf32>
+      }
+      gradus.graph @round_weights() -> () {
+        %w = gradus.read @w : tensor<4x4xf32>
+        %round = arith.truncf %w : tensor<4x4xf32> to tensor<4x4xbf16>
+        gradus.write @"bf16/copy/w", %round : tensor<4x4xbf16>
+        gradus.return
+      }
+    }
+    ```
+  }];
+}
