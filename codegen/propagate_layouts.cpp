@@ -100,11 +100,7 @@ private:
     if (!lead || others > known)
       return;
     Blocks like = *lead;
-    OpBuilder builder(op);
-    IRMapping mapping;
-    for (Value operand : op->getOperands())
-      mapping.map(operand, inBlocks(builder, operand, like));
-    replaceByBlocks(op, builder.clone(*op, mapping), like.size);
+    replaceByBlocks(op, onBlocks(op, like), like.size);
   }
 
   /// Whether a value is made in blocks as easily as plain.
@@ -193,11 +189,7 @@ private:
     if (!lead)
       return;
     Blocks like = *lead;
-    OpBuilder builder(op);
-    IRMapping mapping;
-    for (Value operand : op->getOperands())
-      mapping.map(operand, inBlocks(builder, operand, like));
-    Operation *copy = builder.clone(*op, mapping);
+    Operation *copy = onBlocks(op, like);
     for (auto [name, value] : {std::pair("window", 1),
                                {"strides", 1},
                                {"pads_begin", 0},
@@ -206,12 +198,21 @@ private:
       SmallVector<int64_t> values(
           op->getAttrOfType<DenseI64ArrayAttr>(name).asArrayRef());
       values.push_back(value);
-      copy->setAttr(name, builder.getDenseI64ArrayAttr(values));
+      copy->setAttr(name, DenseI64ArrayAttr::get(op->getContext(), values));
     }
     replaceByBlocks(op, copy, like.size);
   }
 
   //===-- results ---------------------------------------------------------===//
+
+  /// A copy of `op` that takes its operands in blocks.
+  Operation *onBlocks(Operation *op, const Blocks &like) {
+    OpBuilder builder(op);
+    IRMapping mapping;
+    for (Value operand : op->getOperands())
+      mapping.map(operand, inBlocks(builder, operand, like));
+    return builder.clone(*op, mapping);
+  }
 
   /// Gives a copy of `op` the shapes of blocks, and puts the plain forms of its
   /// results in the place of the op's.

@@ -3,18 +3,10 @@
 
 #include "ir/build.h"
 #include "ir/gather_sizes.h"
+#include "ir/verify_type.h"
 
 using namespace mlir;
 using namespace gradus;
-
-static LogicalResult verifyShape(Operation *op, RankedTensorType found,
-                                 ArrayRef<int64_t> shape, Type element) {
-  auto expected = RankedTensorType::get(shape, element);
-  if (found == expected)
-    return success();
-  return op->emitOpError("expected a result of type ")
-         << expected << ", found " << found;
-}
 
 /// One number for each dimension of a tensor.
 static LogicalResult verifyCount(Operation *op, ArrayRef<int64_t> numbers,
@@ -76,7 +68,7 @@ LogicalResult PadOp::verify() {
     shape.push_back(getLow()[d] + size +
                     std::max<int64_t>(0, size - 1) * getInterior()[d] +
                     getHigh()[d]);
-  return verifyShape(*this, getType(), shape, from.getElementType());
+  return verifyType(*this, "a result", getType(), shape, from.getElementType());
 }
 
 OpFoldResult PadOp::fold(FoldAdaptor) {
@@ -106,7 +98,8 @@ LogicalResult ConcatenateOp::verify() {
              << ", which differ in more than dimension " << axis;
     shape[axis] += expected[axis];
   }
-  return verifyShape(*this, getType(), shape, first.getElementType());
+  return verifyType(*this, "a result", getType(), shape,
+                    first.getElementType());
 }
 
 OpFoldResult ConcatenateOp::fold(FoldAdaptor) {
@@ -129,14 +122,10 @@ static LogicalResult verifyGather(Operation *op, RankedTensorType table,
     return op->emitOpError("has ")
            << batchDims << " batch dimensions, which " << table << " and "
            << indices << " do not share before axis " << axis;
-  auto expected = RankedTensorType::get(
+  return verifyType(
+      op, resultIsTaken ? "a result" : "updates", taken,
       gatheredShape(table.getShape(), indices.getShape(), axis, batchDims),
       table.getElementType());
-  if (taken == expected)
-    return success();
-  return op->emitOpError(resultIsTaken ? "expected a result of type "
-                                       : "expected updates of type ")
-         << expected << ", found " << taken;
 }
 
 LogicalResult GatherOp::verify() {

@@ -2,25 +2,11 @@
 // is computed from the operands and compared with the stated one.
 
 #include "ir/build.h"
-#include "ir/gradus.h"
+#include "ir/verify_type.h"
 #include "ir/window.h"
 
 using namespace mlir;
 using namespace gradus;
-
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
-/// "expected `what` of type X, found Y" unless they are the same.
-static LogicalResult verifyType(Operation *op, StringRef what, Type found,
-                                ArrayRef<int64_t> shape, Type element) {
-  auto expected = RankedTensorType::get(shape, element);
-  if (found == expected)
-    return success();
-  return op->emitOpError("expected ")
-         << what << " of type " << expected << ", found " << found;
-}
 
 //===-- windows -----------------------------------------------------------===//
 
@@ -75,9 +61,9 @@ static SmallVector<int64_t> windowedShape(const Window &window, int64_t batch,
 /// Both operands have one element type, and the result has it, or f32 if they
 /// are narrower.
 static LogicalResult verifyElements(Operation *op) {
-  RankedTensorType first = typeOf(op->getOperand(0)),
-                   second = typeOf(op->getOperand(1)),
-                   result = typeOf(op->getResult(0));
+  RankedTensorType first = tensorType(op->getOperand(0)),
+                   second = tensorType(op->getOperand(1)),
+                   result = tensorType(op->getResult(0));
   if (first.getElementType() != second.getElementType())
     return op->emitOpError("expected equal element types, found ")
            << first << " and " << second;
@@ -122,18 +108,18 @@ static LogicalResult verifyConvolution(Op op, RankedTensorType input,
 }
 
 LogicalResult ConvolutionOp::verify() {
-  return verifyConvolution(*this, typeOf(getInput()), typeOf(getWeight()),
-                           getType());
+  return verifyConvolution(*this, tensorType(getInput()),
+                           tensorType(getWeight()), getType());
 }
 
 LogicalResult ConvolutionBackwardDataOp::verify() {
-  return verifyConvolution(*this, getType(), typeOf(getWeight()),
-                           typeOf(getGradient()));
+  return verifyConvolution(*this, getType(), tensorType(getWeight()),
+                           tensorType(getGradient()));
 }
 
 LogicalResult ConvolutionBackwardWeightsOp::verify() {
-  return verifyConvolution(*this, typeOf(getInput()), getType(),
-                           typeOf(getGradient()));
+  return verifyConvolution(*this, tensorType(getInput()), getType(),
+                           tensorType(getGradient()));
 }
 
 //===-- pooling -----------------------------------------------------------===//
@@ -184,31 +170,31 @@ static LogicalResult verifyIndices(Operation *op, RankedTensorType indices,
 }
 
 LogicalResult MaxPoolOp::verify() {
-  RankedTensorType output = typeOf(getResult());
-  if (failed(verifyPool(*this, typeOf(getInput()), output)))
+  RankedTensorType output = tensorType(getResult());
+  if (failed(verifyPool(*this, tensorType(getInput()), output)))
     return failure();
-  return verifyIndices(*this, typeOf(getIndices()), output);
+  return verifyIndices(*this, tensorType(getIndices()), output);
 }
 
 LogicalResult MaxPoolBackwardOp::verify() {
-  RankedTensorType output = typeOf(getGradient());
+  RankedTensorType output = tensorType(getGradient());
   if (failed(verifyPool(*this, getType(), output)))
     return failure();
-  return verifyIndices(*this, typeOf(getIndices()), output);
+  return verifyIndices(*this, tensorType(getIndices()), output);
 }
 
 LogicalResult AveragePoolOp::verify() {
-  return verifyPool(*this, typeOf(getInput()), getType());
+  return verifyPool(*this, tensorType(getInput()), getType());
 }
 
 LogicalResult AveragePoolBackwardOp::verify() {
-  return verifyPool(*this, getType(), typeOf(getGradient()));
+  return verifyPool(*this, getType(), tensorType(getGradient()));
 }
 
 //===-- losses and metrics ------------------------------------------------===//
 
 static LogicalResult verifyScalar(Operation *op, StringRef what, Value value) {
-  if (typeOf(value).getRank() == 0)
+  if (tensorType(value).getRank() == 0)
     return success();
   return op->emitOpError("expected ")
          << what << " of rank 0, found " << value.getType();
@@ -236,15 +222,16 @@ LogicalResult SoftmaxCrossEntropyOp::verify() {
   if (failed(verifyScalar(*this, "a loss", getLoss())) ||
       failed(verifySmoothing(*this, getLabelSmoothing().convertToDouble())))
     return failure();
-  return verifyLabels(*this, typeOf(getLogits()), typeOf(getLabels()),
+  return verifyLabels(*this, tensorType(getLogits()), tensorType(getLabels()),
                       getClassAxis());
 }
 
 LogicalResult SoftmaxCrossEntropyBackwardOp::verify() {
-  RankedTensorType logits = typeOf(getLogits());
+  RankedTensorType logits = tensorType(getLogits());
   if (failed(verifyScalar(*this, "a gradient of the loss", getGradient())) ||
       failed(verifySmoothing(*this, getLabelSmoothing().convertToDouble())) ||
-      failed(verifyLabels(*this, logits, typeOf(getLabels()), getClassAxis())))
+      failed(
+          verifyLabels(*this, logits, tensorType(getLabels()), getClassAxis())))
     return failure();
   return verifyType(*this, "a result", getType(), logits.getShape(),
                     logits.getElementType());
@@ -253,7 +240,7 @@ LogicalResult SoftmaxCrossEntropyBackwardOp::verify() {
 LogicalResult MeanSquaredErrorOp::verify() {
   if (failed(verifyScalar(*this, "a loss", getLoss())))
     return failure();
-  RankedTensorType prediction = typeOf(getPrediction());
+  RankedTensorType prediction = tensorType(getPrediction());
   return verifyType(*this, "a target", getTarget().getType(),
                     prediction.getShape(), prediction.getElementType());
 }
@@ -261,6 +248,6 @@ LogicalResult MeanSquaredErrorOp::verify() {
 LogicalResult AccuracyOp::verify() {
   if (failed(verifyScalar(*this, "a result", getResult())))
     return failure();
-  return verifyLabels(*this, typeOf(getLogits()), typeOf(getLabels()),
+  return verifyLabels(*this, tensorType(getLogits()), tensorType(getLabels()),
                       getClassAxis());
 }

@@ -2,25 +2,12 @@
 // they fold.
 
 #include "ir/build.h"
-#include "ir/gradus.h"
+#include "ir/verify_type.h"
 
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace gradus;
-
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
-static LogicalResult verifyType(Operation *op, RankedTensorType found,
-                                ArrayRef<int64_t> shape, Type element) {
-  auto expected = RankedTensorType::get(shape, element);
-  if (found == expected)
-    return success();
-  return op->emitOpError("expected a result of type ")
-         << expected << ", found " << found;
-}
 
 /// A splat of the same number in another shape; null if `input` is no splat.
 static OpFoldResult foldSplat(Attribute input, RankedTensorType type) {
@@ -46,7 +33,7 @@ static bool haveSameBits(Type a, Type b) {
 }
 
 LogicalResult ReshapeOp::verify() {
-  RankedTensorType from = typeOf(getInput()), to = getType();
+  RankedTensorType from = tensorType(getInput()), to = getType();
   if (!haveSameBits(from.getElementType(), to.getElementType()))
     return emitOpError("changes the element type of ") << from << " to " << to;
   if (from.getNumElements() != to.getNumElements())
@@ -72,7 +59,7 @@ OpFoldResult ReshapeOp::fold(FoldAdaptor adaptor) {
 //===-- transpose ---------------------------------------------------------===//
 
 LogicalResult TransposeOp::verify() {
-  RankedTensorType input = typeOf(getInput());
+  RankedTensorType input = tensorType(getInput());
   ArrayRef<int64_t> permutation = getPermutation();
   SmallVector<int64_t> sorted(permutation);
   llvm::sort(sorted);
@@ -83,7 +70,8 @@ LogicalResult TransposeOp::verify() {
   SmallVector<int64_t> shape;
   for (int64_t dimension : permutation)
     shape.push_back(input.getDimSize(dimension));
-  return verifyType(*this, getType(), shape, input.getElementType());
+  return verifyType(*this, "a result", getType(), shape,
+                    input.getElementType());
 }
 
 /// Two transposes are one.
@@ -104,7 +92,7 @@ OpFoldResult TransposeOp::fold(FoldAdaptor adaptor) {
 //===-- broadcast ---------------------------------------------------------===//
 
 LogicalResult BroadcastOp::verify() {
-  RankedTensorType from = typeOf(getInput()), to = getType();
+  RankedTensorType from = tensorType(getInput()), to = getType();
   ArrayRef<int64_t> dimensions = getDimensions();
   if (int64_t(dimensions.size()) != from.getRank())
     return emitOpError("has ")
@@ -144,7 +132,7 @@ OpFoldResult BroadcastOp::fold(FoldAdaptor adaptor) {
 //===-- reduce ------------------------------------------------------------===//
 
 LogicalResult ReduceOp::verify() {
-  RankedTensorType input = typeOf(getInput());
+  RankedTensorType input = tensorType(getInput());
   SmallVector<int64_t> shape;
   for (int64_t axis : getAxes())
     if (axis >= input.getRank())
@@ -155,7 +143,8 @@ LogicalResult ReduceOp::verify() {
       shape.push_back(input.getDimSize(d));
   if (getKind() == Reduction::mean && !isa<FloatType>(input.getElementType()))
     return emitOpError("takes the mean of ") << input << ", expected floats";
-  return verifyType(*this, getType(), shape, input.getElementType());
+  return verifyType(*this, "a result", getType(), shape,
+                    input.getElementType());
 }
 
 /// Without axes there is nothing to combine.
@@ -187,7 +176,7 @@ static Type productType(RankedTensorType result, Type element) {
 }
 
 LogicalResult MatmulOp::verify() {
-  RankedTensorType a = typeOf(getA()), b = typeOf(getB());
+  RankedTensorType a = tensorType(getA()), b = tensorType(getB());
   if (a.getRank() < 2 || a.getRank() != b.getRank() ||
       a.getElementType() != b.getElementType())
     return emitOpError("expected two operands of one element type and one rank "
@@ -205,6 +194,6 @@ LogicalResult MatmulOp::verify() {
            << " rows of " << b << (getTransposeB() ? " transposed" : "");
   SmallVector<int64_t> shape(a.getShape().drop_back(2));
   shape.append({rows, columns});
-  return verifyType(*this, getType(), shape,
+  return verifyType(*this, "a result", getType(), shape,
                     productType(getType(), a.getElementType()));
 }
