@@ -30,6 +30,9 @@ private:
 /// The tensor whose memory a value is: reshapes are other views of one.
 mlir::Value viewedBy(mlir::Value value);
 
+/// Whether a result is the new value of the state that an operand is read from.
+bool isNewValueOf(mlir::Value result, mlir::Value operand);
+
 /// Replaces the nests of a group, `serial` or `rows`, by a launch of a kernel.
 plan::LaunchOp outline(const KernelGroup &group, KernelTable &kernels);
 

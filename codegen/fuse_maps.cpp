@@ -73,4 +73,13 @@ std::optional<AffineMap> throughReshape(AffineMap at, ArrayRef<int64_t> from,
   return AffineMap::get(at.getNumDims(), 0, index, at.getContext());
 }
 
+AffineMap linearised(AffineMap map, ArrayRef<int64_t> shape) {
+  MLIRContext *context = map.getContext();
+  AffineExpr offset = getAffineConstantExpr(0, context);
+  for (auto [position, extent] : llvm::zip(map.getResults(), shape))
+    offset = offset * extent + position;
+  return simplifyAffineMap(
+      AffineMap::get(map.getNumDims(), 0, {offset}, context));
+}
+
 } // namespace gradus

@@ -35,4 +35,8 @@ std::optional<mlir::AffineMap> throughReshape(mlir::AffineMap at,
                                               llvm::ArrayRef<int64_t> from,
                                               llvm::ArrayRef<int64_t> to);
 
+/// The element that `map` gives in a tensor of `shape`, as a number in
+/// row-major order.
+mlir::AffineMap linearised(mlir::AffineMap map, llvm::ArrayRef<int64_t> shape);
+
 } // namespace gradus

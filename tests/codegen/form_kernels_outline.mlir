@@ -18,21 +18,6 @@ gradus.program @p {
     gradus.return %3 : tensor<64x32xf32>
   }
 
-  // Parameters of the same update share a launch, each in place.
-  // MANY-LABEL: gradus.graph @update
-  // MANY: %{{.*}}:2 = plan.launch @[[UPDATE:kernel[0-9]+_flat_[a-z_]+]](%{{.*}}, %ga, %{{.*}}, %gb) items [64, 12] grain {{[0-9]+}} inplace [0, 2] {{.*}}label = "update x2"
-  gradus.state @a : tensor<64xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
-  gradus.state @b : tensor<3x4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
-  gradus.graph @update(%ga: tensor<64xf32>, %gb: tensor<3x4xf32>) -> () {
-    %a = gradus.read @a : tensor<64xf32>
-    %b = gradus.read @b : tensor<3x4xf32>
-    %0 = arith.subf %a, %ga : tensor<64xf32>
-    %1 = arith.subf %b, %gb : tensor<3x4xf32>
-    gradus.write @a, %0 : tensor<64xf32>
-    gradus.write @b, %1 : tensor<3x4xf32>
-    gradus.return
-  }
-
   // CHECK: plan.kernel @[[K]](%{{.*}}: memref<64x32xf32>, %{{.*}}: memref<64x32xf32>)
   // CHECK-SAME: inputs = 1 : i64, items = 1 : i64, split = #plan<split serial>
   // CHECK-DAG: plan.scratch : memref<64x32xf32>
@@ -44,5 +29,4 @@ gradus.program @p {
   // MANY-SAME: items = 64 : i64, split = #plan<split rows>
   // MANY-DAG: plan.scratch : memref<32xf32>
   // MANY-DAG: plan.scratch : memref<f32>
-  // MANY: plan.kernel @[[UPDATE]](%{{.*}}: memref<?xf32>, %{{.*}}: memref<?xf32>, %{{.*}}: memref<?xf32>)
 }

@@ -51,4 +51,10 @@ TEST_F(FuseMaps, RefuseAReshapeThatNeedsDivision) {
   EXPECT_FALSE(throughReshape(map(2, {d0, d1}), {2, 3, 4}, {2, 12}));
 }
 
+TEST_F(FuseMaps, NumberElementsInRowMajorOrder) {
+  EXPECT_EQ(linearised(map(2, {d1, d0}), {3, 4}),
+            simplifyAffineMap(map(2, {d1 * 4 + d0})));
+  EXPECT_EQ(linearised(map(2, {}), {}), map(2, {zero}));
+}
+
 } // namespace
