@@ -145,6 +145,23 @@ SmallVector<unsigned> allResults(NestOp nest) {
   return llvm::to_vector(llvm::seq<unsigned>(0, nest->getNumResults()));
 }
 
+/// Leaves a nest only some of its results.
+void keepResults(NestParts &parts, ArrayRef<unsigned> kept) {
+  SmallVector<AffineMap> maps;
+  SmallVector<Type> types;
+  for (unsigned result : kept) {
+    maps.push_back(parts.outputMaps[result]);
+    types.push_back(parts.resultTypes[result]);
+  }
+  parts.outputMaps = maps;
+  parts.resultTypes = types;
+}
+
+SmallVector<Value> chosen(ArrayRef<unsigned> numbers, ArrayRef<Value> values) {
+  return llvm::map_to_vector(numbers,
+                             [&](unsigned number) { return values[number]; });
+}
+
 } // namespace
 
 FusionResult mergeConsumer(NestOp producer, NestOp consumer) {
@@ -161,12 +178,7 @@ FusionResult mergeConsumer(NestOp producer, NestOp consumer) {
   NestParts own = partsOf(producer), parts = own;
   unsigned ownValues = own.combine.size() + own.thenReads.size();
   llvm::append_range(parts.thenReads, reads.others);
-  parts.outputMaps.clear();
-  parts.resultTypes.clear();
-  for (unsigned result : kept) {
-    parts.outputMaps.push_back(own.outputMaps[result]);
-    parts.resultTypes.push_back(own.resultTypes[result]);
-  }
+  keepResults(parts, kept);
   for (unsigned result : allResults(consumer)) {
     parts.outputMaps.push_back(point->through(consumer.getOutputMap(result)));
     parts.resultTypes.push_back(consumer->getResult(result).getType());
@@ -182,9 +194,7 @@ FusionResult mergeConsumer(NestOp producer, NestOp consumer) {
     auto consumed = Copied{consumer.getThen(), *point}.build(
         builder, location,
         reads.arguments(produced, values.drop_front(ownValues)));
-    SmallVector<Value> yielded;
-    for (unsigned result : kept)
-      yielded.push_back(produced[result]);
+    SmallVector<Value> yielded = chosen(kept, produced);
     llvm::append_range(yielded, consumed);
     return yielded;
   };
@@ -391,62 +401,73 @@ bool readThroughReshape(ReshapeOp reshape) {
   return changed;
 }
 
-NestOp dropUnused(NestOp nest) {
-  NestParts parts = partsOf(nest);
-  auto used = [](Value value) { return !value.use_empty(); };
-  bool clean = llvm::all_of(nest.getThen().getArguments(), used) &&
-               llvm::all_of(nest->getResults(), used) &&
-               (nest.getMap().empty() ||
-                llvm::all_of(nest.getMap().getArguments(), used));
-  if (clean)
-    return nest;
-  // Reads: keep those with a use; values of the others are never asked for.
-  auto keepUsed = [&](SmallVector<NestRead> &reads,
-                      ArrayRef<BlockArgument> arguments) {
-    SmallVector<NestRead> kept;
-    for (auto [read, argument] : llvm::zip(reads, arguments))
-      if (used(argument))
-        kept.push_back(read);
-    reads = kept;
-  };
-  unsigned combined = parts.combine.size();
-  if (combined)
-    keepUsed(parts.mapReads, nest.getMap().getArguments());
-  keepUsed(parts.thenReads, nest.getThen().getArguments().drop_front(combined));
-  SmallVector<unsigned> kept;
+namespace {
+
+bool isUsed(Value value) { return !value.use_empty(); }
+
+bool isAllUsed(NestOp nest) {
+  return llvm::all_of(nest.getThen().getArguments(), isUsed) &&
+         llvm::all_of(nest->getResults(), isUsed) &&
+         (nest.getMap().empty() ||
+          llvm::all_of(nest.getMap().getArguments(), isUsed));
+}
+
+SmallVector<unsigned> usedResults(NestOp nest) {
+  SmallVector<unsigned> used;
   for (OpResult result : nest->getResults())
-    if (used(result))
-      kept.push_back(result.getResultNumber());
-  SmallVector<AffineMap> maps;
-  parts.resultTypes.clear();
-  for (unsigned result : kept) {
-    maps.push_back(parts.outputMaps[result]);
-    parts.resultTypes.push_back(nest->getResult(result).getType());
-  }
-  parts.outputMaps = maps;
+    if (isUsed(result))
+      used.push_back(result.getResultNumber());
+  return used;
+}
+
+/// The reads whose values a region asks for.
+SmallVector<NestRead> usedReads(ArrayRef<NestRead> reads,
+                                ArrayRef<BlockArgument> arguments) {
+  SmallVector<NestRead> used;
+  for (auto [read, argument] : llvm::zip(reads, arguments))
+    if (isUsed(argument))
+      used.push_back(read);
+  return used;
+}
+
+/// Values for all arguments of a region of those that it asks for; the others
+/// are null.
+SmallVector<Value> spread(ArrayRef<BlockArgument> arguments,
+                          ValueRange values) {
+  SmallVector<Value> spread;
+  unsigned next = 0;
+  for (BlockArgument argument : arguments)
+    spread.push_back(isUsed(argument) ? values[next++] : Value());
+  return spread;
+}
+
+} // namespace
+
+NestOp dropUnused(NestOp nest) {
+  if (isAllUsed(nest))
+    return nest;
+  NestParts parts = partsOf(nest);
+  unsigned combined = parts.combine.size();
+  SmallVector<unsigned> kept = usedResults(nest);
+  auto mapArguments =
+      combined ? ArrayRef<BlockArgument>(nest.getMap().getArguments())
+               : ArrayRef<BlockArgument>();
+  ArrayRef<BlockArgument> thenArguments =
+      nest.getThen().getArguments().drop_front(combined);
+  parts.mapReads = usedReads(parts.mapReads, mapArguments);
+  parts.thenReads = usedReads(parts.thenReads, thenArguments);
+  keepResults(parts, kept);
   Point all = identity(parts.dims(), nest.getContext());
-  auto spread = [&](ArrayRef<BlockArgument> arguments, ValueRange values) {
-    SmallVector<Value> spread;
-    unsigned next = 0;
-    for (BlockArgument argument : arguments)
-      spread.push_back(used(argument) ? values[next++] : Value());
-    return spread;
-  };
   auto map = [&](OpBuilder &builder, Location location, ValueRange values) {
-    return Copied{nest.getMap(), all}.build(
-        builder, location, spread(nest.getMap().getArguments(), values));
+    return Copied{nest.getMap(), all}.build(builder, location,
+                                            spread(mapArguments, values));
   };
   auto then = [&](OpBuilder &builder, Location location, ValueRange values) {
     SmallVector<Value> arguments(values.take_front(combined));
-    llvm::append_range(
-        arguments, spread(nest.getThen().getArguments().drop_front(combined),
-                          values.drop_front(combined)));
-    auto all_values =
-        Copied{nest.getThen(), all}.build(builder, location, arguments);
-    SmallVector<Value> yielded;
-    for (unsigned result : kept)
-      yielded.push_back(all_values[result]);
-    return yielded;
+    llvm::append_range(arguments,
+                       spread(thenArguments, values.drop_front(combined)));
+    return chosen(
+        kept, Copied{nest.getThen(), all}.build(builder, location, arguments));
   };
   NestOp rebuilt = rebuild(nest, parts, map, then);
   replaceResults(nest, kept, rebuilt.getResults());
