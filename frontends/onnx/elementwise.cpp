@@ -151,33 +151,42 @@ absl::StatusOr<Constant> foldSqrt(const Node &node, Constants inputs) {
 }
 //===-- dropout -----------------------------------------------------------===//
 
-/// The part of its elements that a node in training form drops; 0 in inference
-/// form.
-absl::StatusOr<double> ratioOf(const Importer &importer, const Node &node) {
-  if (node.opset() < 12 || node.input(2).empty())
-    return 0;
-  const Constant *training = importer.constant(node, 2);
-  if (!training)
-    return node.error("its training_mode is not known beforehand");
-  if (training->tensor.integers.empty() || !training->tensor.integers[0])
-    return 0;
-  if (node.input(1).empty())
-    return 0.5;
-  const Constant *ratio = importer.constant(node, 1);
-  if (!ratio || ratio->tensor.floats.size() != 1)
-    return node.error("its ratio is not known beforehand");
-  double value = ratio->tensor.floats[0];
-  if (value >= 0 && value <= 1)
-    return value;
-  return node.error("its ratio is ", value, ", expected 0 to 1");
-}
-
 /// Whether the node is of an export for inference; before opset 12 all are.
-bool isInferenceForm(const Importer &importer, const Node &node) {
+absl::StatusOr<bool> isInferenceForm(const Importer &importer,
+                                     const Node &node) {
   if (node.opset() < 12 || node.input(2).empty())
     return true;
   const Constant *training = importer.constant(node, 2);
-  return training && llvm::is_contained(training->tensor.integers, 0);
+  if (!training)
+    return node.error("its training_mode is not known beforehand");
+  return training->tensor.integers.empty() || !training->tensor.integers[0];
+}
+
+/// The ratio that the node has as a number; nothing where it has none.
+std::optional<double> statedRatio(const Importer &importer, const Node &node) {
+  if (node.opset() < 12 && node.hasAttribute("ratio"))
+    return node.number("ratio", 0);
+  const Constant *ratio =
+      node.opset() < 12 ? nullptr : importer.constant(node, 1);
+  if (ratio && ratio->tensor.floats.size() == 1)
+    return ratio->tensor.floats[0];
+  return std::nullopt;
+}
+
+/// The part of its elements that training drops: what the node states, in
+/// either form. Where it states nothing, a half in training form, none in
+/// inference form.
+absl::StatusOr<double> ratioOf(Importer &importer, const Node &node) {
+  GRADUS_ASSIGN_OR_RETURN(bool isInference, isInferenceForm(importer, node));
+  std::optional<double> stated = statedRatio(importer, node);
+  if (!stated && !isInference && !node.input(1).empty())
+    return node.error("its ratio is not known beforehand");
+  double ratio = stated.value_or(isInference ? 0 : 0.5);
+  if (!(ratio >= 0 && ratio <= 1))
+    return node.error("its ratio is ", ratio, ", expected 0 to 1");
+  if (isInference)
+    importer.countInferenceDropout(stated);
+  return ratio;
 }
 
 /// The identity, unless training drops something: as the node says, or as the
@@ -186,8 +195,6 @@ absl::Status dropout(Importer &importer, const Node &node) {
   importer.defineUnsupported(node, 1, "mask");
   GRADUS_ASSIGN_OR_RETURN(double ratio, ratioOf(importer, node));
   std::optional<double> wanted = importer.recipeNumber("dropout");
-  if (!wanted && isInferenceForm(importer, node))
-    importer.countIdleDropout();
   ratio = wanted.value_or(ratio);
   if (ratio == 0)
     return identity(importer, node);

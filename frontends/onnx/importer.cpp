@@ -463,13 +463,25 @@ void Importer::explainInferenceForm() const {
         << " batch normalizations are in inference form; training uses the "
            "statistics of the batch (\"freeze_batch_norm\": true keeps the "
            "running ones)";
-  if (idleDropouts_ && options_.recipe && options_.recipe.contains("loss"))
-    emitWarning(UnknownLoc::get(&context()))
-        << idleDropouts_
-        << (idleDropouts_ == 1 ? " dropout is in inference form and does"
-                               : " dropouts are in inference form and do")
-        << " nothing in training (\"dropout\": 0.1 in the recipe lets every "
-           "dropout drop so much)";
+  explainDropouts();
+}
+
+/// A recipe that says what dropouts drop needs no word.
+void Importer::explainDropouts() const {
+  if (!options_.recipe || !options_.recipe.contains("loss") ||
+      recipeNumber("dropout"))
+    return;
+  Location location = UnknownLoc::get(&context());
+  if (int count = inferenceDropouts_)
+    emitWarning(location)
+        << count << (count == 1 ? " dropout is" : " dropouts are")
+        << " in inference form; training drops by the stated ratio "
+           "(\"dropout\": 0 in the recipe drops nothing)";
+  if (int count = idleDropouts_)
+    emitWarning(location)
+        << count << (count == 1 ? " dropout is" : " dropouts are")
+        << " in inference form without a ratio; training drops nothing there "
+           "(\"dropout\": 0.1 in the recipe lets every dropout drop so much)";
 }
 
 std::optional<double> Importer::recipeNumber(llvm::StringRef key) const {

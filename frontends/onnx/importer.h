@@ -113,8 +113,12 @@ public:
   bool makeBuffer(mlir::Value value);
   /// Remembers a normalization that the file has in inference form.
   void countInferenceForm() { ++inferenceForms_; }
-  /// Remembers a dropout that does nothing, as the file has it.
-  void countIdleDropout() { ++idleDropouts_; }
+  /// Remembers a dropout that the file has in inference form, with the ratio
+  /// that it states.
+  void countInferenceDropout(std::optional<double> ratio) {
+    idleDropouts_ += !ratio;
+    inferenceDropouts_ += ratio.value_or(0) > 0;
+  }
   /// Says in a line each how training treats such nodes.
   void explainInferenceForm() const;
 
@@ -152,6 +156,7 @@ private:
                                           mlir::Location location);
   absl::StatusOr<mlir::Value> readState(const ::onnx::TensorProto &tensor);
   Role roleOf(llvm::StringRef name) const;
+  void explainDropouts() const;
 
   ModelFile &file_;
   const ImportOptions &options_;
@@ -160,7 +165,7 @@ private:
   InitialWeights initialWeights_;
   llvm::StringMap<Entry> entries_;
   std::set<std::string> states_, exportConstants_;
-  int inferenceForms_ = 0, idleDropouts_ = 0;
+  int inferenceForms_ = 0, inferenceDropouts_ = 0, idleDropouts_ = 0;
 };
 
 } // namespace gradus::onnx

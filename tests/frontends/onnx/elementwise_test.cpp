@@ -96,31 +96,48 @@ TEST(Elementwise, LetsAllThroughWhereNothingDrops) {
 }
 
 /// The ratios of a model's dropouts, imported with a recipe.
-static Values ratios(const SmallModel &model, const char *recipe) {
+static Values ratios(const std::string &path, const char *recipe) {
   mlir::DialectRegistry registry;
   registerDialects(registry);
   mlir::MLIRContext context(registry);
   ImportOptions options;
   options.recipe =
       mlir::cast<mlir::DictionaryAttr>(mlir::parseAttribute(recipe, &context));
-  auto module = importOnnx(model.write(), options, context);
+  auto module = importOnnx(path, options, context);
   EXPECT_TRUE(module.ok()) << module.status();
   Values found;
   (*module)->walk(
       [&](DropoutOp op) { found.push_back(op.getRatio().convertToDouble()); });
   return found;
 }
+static Values ratios(const SmallModel &model, const char *recipe) {
+  return ratios(model.write(), recipe);
+}
 
-TEST(Elementwise, DropsInTrainingForm) {
+/// A dropout in inference form that states no ratio.
+static SmallModel bareDropout() {
+  return SmallModel().input("x", {1}).node("Dropout", {"x"}, {"y"}).output("y");
+}
+
+/// The TorchScript exporter writes Dropout(0.5) of a net in training so at
+/// opset 11.
+static const char *kDroppingOld =
+    GRADUS_SOURCE_DIR "/tests/data/exports/dropping_old.onnx";
+
+TEST(Elementwise, DropsTheStatedRatioInEitherForm) {
   EXPECT_EQ(ratios(dropout(0.5, true), "{}"), (Values{0.5}));
-  EXPECT_EQ(ratios(dropout(0.5, false), "{}"), Values());
+  EXPECT_EQ(ratios(dropout(0.25, false), "{}"), (Values{0.25}));
+  EXPECT_EQ(ratios(kDroppingOld, "{}"), (Values{0.5, 0.5}));
+  EXPECT_EQ(ratios(bareDropout(), "{}"), Values());
   EXPECT_EQ(evaluate(dropout(0.5, true), {tensor({1}, {3})}).floats,
             (Values{3})); // @predict drops nothing
 }
 
 TEST(Elementwise, DropsWhatTheRecipeSays) {
   EXPECT_EQ(ratios(dropout(0.5, false), "{dropout = 0.25}"), (Values{0.25}));
+  EXPECT_EQ(ratios(bareDropout(), "{dropout = 0.25}"), (Values{0.25}));
   EXPECT_EQ(ratios(dropout(0.5, true), "{dropout = 0.0}"), Values());
+  EXPECT_EQ(ratios(kDroppingOld, "{dropout = 0.0}"), Values());
 }
 
 /// What the import of a model notes, with a recipe.
@@ -141,15 +158,17 @@ static std::string notes(const std::string &path, const char *recipe) {
   return words;
 }
 
-TEST(Elementwise, SaysHowManyDropoutsDoNothing) {
+TEST(Elementwise, SaysWhatDropoutsInInferenceFormDo) {
   const char *loss = "{loss = {type = \"mse\"}}";
-  std::string words = " nothing in training (\"dropout\": 0.1 in the recipe "
-                      "lets every dropout drop so much)";
-  EXPECT_EQ(
-      notes(GRADUS_SOURCE_DIR "/tests/data/exports/dropping_old.onnx", loss),
-      "2 dropouts are in inference form and do" + words);
-  EXPECT_EQ(notes(dropout(0.5, false).write(), loss),
-            "1 dropout is in inference form and does" + words);
+  std::string drops = " in inference form; training drops by the stated ratio "
+                      "(\"dropout\": 0 in the recipe drops nothing)";
+  EXPECT_EQ(notes(kDroppingOld, loss), "2 dropouts are" + drops);
+  EXPECT_EQ(notes(dropout(0.5, false).write(), loss), "1 dropout is" + drops);
+  EXPECT_EQ(notes(bareDropout().write(), loss),
+            "1 dropout is in inference form without a ratio; training drops "
+            "nothing there (\"dropout\": 0.1 in the recipe lets every dropout "
+            "drop so much)");
+  EXPECT_EQ(notes(dropout(0, false).write(), loss), "");
   EXPECT_EQ(notes(dropout(0.5, true).write(), loss), "");
   EXPECT_EQ(notes(dropout(0.5, false).write(), "{}"), "");
   EXPECT_EQ(notes(dropout(0.5, false).write(),
@@ -158,9 +177,10 @@ TEST(Elementwise, SaysHowManyDropoutsDoNothing) {
 }
 
 TEST(Elementwise, RefusesARatioThatIsNone) {
-  EXPECT_EQ(
-      import(dropout(1.5, true)).error,
-      "node \"the Dropout\" (Dropout): its ratio is 1.5, expected 0 to 1");
+  for (bool training : {true, false})
+    EXPECT_EQ(
+        import(dropout(1.5, training)).error,
+        "node \"the Dropout\" (Dropout): its ratio is 1.5, expected 0 to 1");
 }
 
 //===-- folding -----------------------------------------------------------===//
