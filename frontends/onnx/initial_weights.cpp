@@ -2,7 +2,7 @@
 // rules of torch.nn.init where one is asked for, else as the layer of that
 // kind: linear and convolution U(-1/sqrt(fan in), 1/sqrt(fan in)) for weight
 // and bias, recurrent layers U(-1/sqrt(hidden size), ...), embeddings N(0, 1),
-// normalizations one and zero.
+// normalizations one and zero, slopes of PReLU a quarter.
 
 #include "frontends/onnx/initial_weights.h"
 
@@ -175,6 +175,8 @@ InitialWeights::byLayer(const TensorProto &tensor) const {
   if (StringRef(node.op_type()).ends_with("Normalization"))
     return use->input == 1 || use->input == 4 ? make(Initializer::constant, 1)
                                               : make(Initializer::zeros, 0);
+  if (node.op_type() == "PRelu" && use->input == 1)
+    return make(Initializer::constant, 0.25);
   auto byFans = [&](Fans fans) { return matrix(countedBy(rule_, fans)); };
   bool isOfInputs = use->input == 1 || use->input == 2;
   if (isOneOf(node, {"LSTM", "GRU", "RNN"}) && rule_ != "pytorch" &&

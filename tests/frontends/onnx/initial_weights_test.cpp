@@ -143,6 +143,19 @@ TEST_F(InitialWeightsTest, OfNormalizationsAreOneAndZero) {
   EXPECT_EQ(start("var"), "constant 1.000000");
 }
 
+/// nn.PReLU().weight; exporters give it the rank of the image.
+TEST_F(InitialWeightsTest, OfPReluAreAQuarter) {
+  weight("slope", {4});
+  weight("one", {1});
+  model_.node("Reshape", {"slope", "shape"}, {"s"})
+      .node("PRelu", {"x", "s"}, {"y"})
+      .node("PRelu", {"y", "one"}, {"z"});
+  for (const char *name : {"slope", "one"}) {
+    EXPECT_EQ(start(name), "constant 0.250000") << name;
+    EXPECT_EQ(start(name, "kaiming_uniform"), "constant 0.250000") << name;
+  }
+}
+
 TEST_F(InitialWeightsTest, OfEmbeddingsAndRecurrentLayers) {
   weight("table", {20, 8});
   weight("r", {16, 4});
