@@ -460,7 +460,9 @@ void Importer::explainInferenceForm() const {
   if (inferenceForms_ && trainsBatchNorm(options_.recipe))
     emitWarning(UnknownLoc::get(&context()))
         << inferenceForms_
-        << " batch normalizations are in inference form; training uses the "
+        << (inferenceForms_ == 1 ? " batch normalization is"
+                                 : " batch normalizations are")
+        << " in inference form; training uses the "
            "statistics of the batch (\"freeze_batch_norm\": true keeps the "
            "running ones)";
   explainDropouts();

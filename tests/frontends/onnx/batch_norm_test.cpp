@@ -80,7 +80,7 @@ TEST(BatchNorm, SaysHowTrainingTreatsInferenceForm) {
     EXPECT_TRUE(importOnnx(model.write(), options, context).ok());
     return words;
   };
-  const char *words = "1 batch normalizations are in inference form; training "
+  const char *words = "1 batch normalization is in inference form; training "
                       "uses the statistics of the batch "
                       "(\"freeze_batch_norm\": true keeps the running ones)";
   EXPECT_EQ(wordsWith("{loss = {type = \"mse\"}}", kept()), words);
