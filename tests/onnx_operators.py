@@ -2,12 +2,14 @@
 
 For each op of `gradus inspect --operators` and each of its inputs of floats, a model in which that input is a parameter is
 differentiated: the parameter has a gradient where the table says so, and only there. The models are ONNX's own cases of one
-node, and those of EXTRA. The opsets are compared with those of the `onnx` package. Prints what is wrong, a line each.
+node, and those of EXTRA. The same cases with integers in place of floats, where ONNX has them, are taken unless the table
+says that integers are refused. The opsets are compared with those of the `onnx` package. Prints what is wrong, a line each.
 """
 
 import collections
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -56,6 +58,10 @@ EXTRA = {
 
 # Running statistics: parameters of no model, as long as both are in the file.
 NEVER_TRAINED = {("BatchNormalization", "input_mean"), ("BatchNormalization", "input_var")}
+
+INTEGERS = (onnx.TensorProto.INT64, onnx.TensorProto.UINT8)
+# What refuses integers in a form that ONNX has no case of.
+UNSHOWN = {"Upsample": "mode linear"}
 
 
 def table():
@@ -138,11 +144,49 @@ def gradients(op, cases, folder):
     return passed
 
 
+def with_integers(model, bound, number):
+    """The case with integers of that type in place of its floats; None where the op has none."""
+    model, bound, turned = onnx.ModelProto.FromString(model.SerializeToString()), dict(bound), set()
+    node, numpy_type = model.graph.node[-1], onnx.helper.tensor_dtype_to_np_dtype(number)
+    schema = onnx.defs.get_schema(node.op_type, onnx.defs.onnx_opset_version(), node.domain)
+    wanted = f"tensor({numpy_type})"
+    free = {each.type_param_str for each in schema.type_constraints if {wanted, "tensor(float)"} <= set(each.allowed_type_strs)}
+    constants = {other.output[0]: other.attribute[0].t for other in model.graph.node if other.op_type == "Constant"}
+    for names, formal in ((node.input, schema.inputs), (node.output, schema.outputs)):
+        for place, name in enumerate(names):
+            if name and formal[min(place, len(formal) - 1)].type_str in free:
+                turned.add(name)
+    floats = [name for name in turned & set(bound) if bound[name].dtype.kind == "f"]
+    for name in floats:
+        bound[name] = numpy.nan_to_num(bound[name] * 3).astype(numpy_type)
+    for name in turned & set(constants):
+        constants[name].CopyFrom(numpy_helper.from_array(numpy.nan_to_num(numpy_helper.to_array(constants[name])).astype(numpy_type)))
+    for value in [*model.graph.input, *model.graph.output]:
+        if value.name in turned:
+            value.type.tensor_type.elem_type = number
+    return (model, bound) if floats else None
+
+
+def refusals_of_integers(cases, worker):
+    """(tried, refused) of cases with integers."""
+    tried = refused = 0
+    for number in INTEGERS:
+        turned = [with_integers(model, bound, number) for model, bound, _ in sorted(cases, key=lambda case: sum(a.size for a in case[1].values()))]
+        for model, bound in list(filter(None, turned))[:8]:
+            tried += 1
+            try:
+                worker.run(model, bound)
+            except (onnx_backend.Refused, AssertionError) as error:
+                refused += bool(re.search("integers|floats", str(error)))
+    return tried, refused
+
+
 def main():
     warnings.simplefilter("ignore")
     ops, first, cases, problems = table(), oldest_opsets(), own_cases(), []
     for name, text in EXTRA.items():
         cases[name].append(extra_case(text))
+    worker = onnx_backend.Worker()
     with tempfile.TemporaryDirectory() as folder:
         for name, op in ops.items():
             since, newest = first.get(name, 1), onnx.defs.onnx_opset_version()
@@ -154,6 +198,12 @@ def main():
                 problems.append(f"{name}: the table says that {missing} passes gradients on; no case shows it")
             for unsaid in sorted(found - claimed):
                 problems.append(f"{name}: {unsaid} passes gradients on, which the table does not say")
+            tried, refused = refusals_of_integers(cases[name], worker) if name in first else (0, 0)
+            if refused and "integers" not in op["refused"]:
+                problems.append(f"{name}: refuses integers, which the table does not say")
+            if tried and not refused and "integers" in op["refused"] and name not in UNSHOWN:
+                problems.append(f"{name}: the table says that integers are refused; no case shows it")
+    worker.close()
     print("\n".join(problems))
     return 1 if problems else 0
 

@@ -284,7 +284,7 @@ const Operator kOperators[] = {
     {"ThresholdedRelu", {10, "X"}, build<thresholdedRelu>},
     {"HardSigmoid", {6, "X"}, build<hardSigmoid>},
     {"HardSwish", {14, "X"}, build<hardSwish>},
-    {"Shrink", {9, "input"}, build<shrink>},
+    {"Shrink", {9, "input", "integers"}, build<shrink>},
     {"Elu", {6, "X"}, build<elu>},
     {"Celu", {12, "X"}, build<celu>},
     {"Selu", {6, "X"}, build<selu>},

@@ -216,7 +216,7 @@ const Operator kOperators[] = {
      {6, "A, B"},
      binary<arith::DivFOp, arith::DivSIOp, arith::DivUIOp>,
      foldDiv},
-    {"Relu", {6, "X"}, unary<ReluOp>},
+    {"Relu", {6, "X", "integers"}, unary<ReluOp>},
     {"Sigmoid", {6, "X"}, unary<SigmoidOp>},
     {"Tanh", {6, "input"}, unary<math::TanhOp>},
     {"Exp", {6, "input"}, unary<math::ExpOp>},

@@ -289,7 +289,7 @@ absl::Status affineGrid(Importer &importer, const Node &node) {
 }
 
 const Operator kOperators[] = {
-    {"GridSample", {16, "X, grid", "", judgeSampling}, gridSample},
+    {"GridSample", {16, "X, grid", "integers", judgeSampling}, gridSample},
     {"AffineGrid", {20, "theta", "computed `size`"}, affineGrid}};
 
 } // namespace

@@ -127,8 +127,9 @@ absl::Status matMul(Importer &importer, const Node &node) {
   return importer.define(node, 0, reshape(builder, location, *product, shape));
 }
 
-const Operator kOperators[] = {{"Gemm", {6, "A, B, C"}, ofFloats<gemm>},
-                               {"MatMul", {6, "A, B"}, ofFloats<matMul>}};
+const Operator kOperators[] = {
+    {"Gemm", {6, "A, B, C", "integers"}, ofFloats<gemm>},
+    {"MatMul", {6, "A, B", "integers"}, ofFloats<matMul>}};
 
 } // namespace
 

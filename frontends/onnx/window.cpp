@@ -452,8 +452,10 @@ absl::Status columnsToImage(Importer &importer, const Node &node) {
                           importer.integers(node, 1, "image_shape"));
   GRADUS_ASSIGN_OR_RETURN(SmallVector<int64_t> block,
                           importer.integers(node, 2, "block_shape"));
-  if (image.empty() || image.size() > 3 || !Building::isFloat(input) ||
-      !isWithin(image, kMostElements) || llvm::is_contained(image, 0))
+  if (!Building::isFloat(input))
+    return node.error("its columns are integers, which are not supported");
+  if (image.empty() || image.size() > 3 || !isWithin(image, kMostElements) ||
+      llvm::is_contained(image, 0))
     return node.error("images of shape [", joined(image),
                       "] are not supported");
   GRADUS_ASSIGN_OR_RETURN(Sliding sliding, readWindow(node, block, image));
