@@ -7,13 +7,6 @@ using namespace gradus::testing;
 
 using Values = std::vector<double>;
 
-static HostTensor counted(const Shape &shape) {
-  HostTensor tensor = zeros(shape);
-  for (size_t i = 0; i < tensor.floats.size(); ++i)
-    tensor.floats[i] = i;
-  return tensor;
-}
-
 static SmallModel einsum(const char *equation,
                          const std::vector<Shape> &shapes) {
   SmallModel model;

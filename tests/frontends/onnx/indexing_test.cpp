@@ -9,14 +9,6 @@ using namespace gradus::testing;
 
 using Values = std::vector<double>;
 
-/// 0, 1, 2, ... in a shape.
-static HostTensor counted(const Shape &shape) {
-  HostTensor tensor = zeros(shape);
-  for (size_t i = 0; i < tensor.floats.size(); ++i)
-    tensor.floats[i] = i;
-  return tensor;
-}
-
 static Values run(SmallModel model, const Shape &shape) {
   return evaluate(model.output("y"), {counted(shape)}).floats;
 }

@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <numeric>
 #include <unistd.h>
 
 namespace gradus::testing {
@@ -191,6 +192,13 @@ inline HostTensor tensor(const Shape &shape,
                          const std::vector<double> &values) {
   return {
       llvm::SmallVector<int64_t>(shape.begin(), shape.end()), true, values, {}};
+}
+
+/// 0, 1, 2, ... in a shape.
+inline HostTensor counted(const Shape &shape) {
+  HostTensor tensor = zeros(shape);
+  std::iota(tensor.floats.begin(), tensor.floats.end(), 0.0);
+  return tensor;
 }
 
 /// The states as the program starts with them.
