@@ -2,7 +2,6 @@
 
 #include "frontends/onnx/export_constants.h"
 
-#include "frontends/onnx/export_marks.h"
 #include "frontends/onnx/float_size.h"
 #include "frontends/onnx/onnx.pb.h"
 
@@ -27,7 +26,8 @@ bool isTorchExport(const GraphProto &graph) {
   });
 }
 
-bool isScalarParameter(ModelFile &file, const TensorProto &tensor) {
+bool isScalarParameter(ModelFile &file, const ExportMarks &marks,
+                       const TensorProto &tensor) {
   // Names of tensors that torch.export lifts out of code: torch.tensor(2.5).
   static const llvm::Regex lifted("^(c_)?_?(lifted_)?(tensor|custom_obj)_");
   static const llvm::Regex member("^[A-Za-z_][A-Za-z0-9_]*$");
@@ -36,7 +36,7 @@ bool isScalarParameter(ModelFile &file, const TensorProto &tensor) {
       !member.match(name) || lifted.match(name) || isMadeUp(name))
     return false;
   // Optimizing makes initializers of all constants, under names of all kinds.
-  return isMarkedParameter(file.graph(), name) ||
+  return marks.parameters.count(tensor.name()) ||
          !isTorchExport(file.graph()) ||
          llvm::any_of(file.graph().node(), [](const NodeProto &node) {
            return node.op_type() == "Constant";
@@ -66,7 +66,8 @@ static bool isPlaceOfConstant(const NodeProto &node, int input,
          llvm::is_contained(kElementwise, op);
 }
 
-std::set<std::string> exportConstants(ModelFile &file) {
+std::set<std::string> exportConstants(ModelFile &file,
+                                      const ExportMarks &marks) {
   llvm::StringMap<const TensorProto *> candidates;
   bool torchExport = isTorchExport(file.graph());
   for (const TensorProto &tensor : file.graph().initializer())
@@ -84,10 +85,9 @@ std::set<std::string> exportConstants(ModelFile &file) {
             .insert(node.input(input));
   for (const std::string &name : others)
     constants.erase(name);
-  ExportMarks marks = exportMarks(file);
   for (const std::string &name : marks.madeOfParameters)
     constants.erase(name);
-  constants.merge(marks.constants);
+  constants.insert(marks.constants.begin(), marks.constants.end());
   return constants;
 }
 

@@ -2,9 +2,7 @@
 // an exporter has made into tensors.
 #pragma once
 
-#include "frontends/onnx/model_file.h"
-
-#include <set>
+#include "frontends/onnx/export_marks.h"
 
 namespace gradus::onnx {
 
@@ -22,12 +20,14 @@ bool holdsOneValue(ModelFile &file, const ::onnx::TensorProto &tensor);
 /// factor or term of one element (the scale of attention), states that
 /// recurrent layers start from, scale and bias of a normalization. Not slopes,
 /// kernels and vectors of channels, which are made of parameters. Where the
-/// file itself says what is a constant (export_marks.h), that counts.
-std::set<std::string> exportConstants(ModelFile &file);
+/// file's `marks` say what is a constant, that counts.
+std::set<std::string> exportConstants(ModelFile &file,
+                                      const ExportMarks &marks);
 
 /// Whether a scalar is a member of the exported module itself (`logit_scale`).
 /// Names of members of modules inside have a dot; of others we believe only
 /// files of PyTorch's whose constants stand in nodes.
-bool isScalarParameter(ModelFile &file, const ::onnx::TensorProto &tensor);
+bool isScalarParameter(ModelFile &file, const ExportMarks &marks,
+                       const ::onnx::TensorProto &tensor);
 
 } // namespace gradus::onnx

@@ -6,7 +6,6 @@
 
 #include "frontends/message.h"
 #include "frontends/onnx/export_constants.h"
-#include "frontends/onnx/export_marks.h"
 #include "frontends/onnx/float_size.h"
 #include "frontends/onnx/onnx.pb.h"
 #include "frontends/onnx/problems.h"
@@ -54,10 +53,10 @@ struct Use {
 
 class Losses {
 public:
-  explicit Losses(ModelFile &file)
+  Losses(ModelFile &file, const ExportMarks &marks)
       : file_(file), graph_(file.graph()), torchExport_(isTorchExport(graph_)),
-        marks_(exportMarks(file)), constants_(exportConstants(file)),
-        kept_(marks_.buffers) {
+        marks_(marks), constants_(exportConstants(file, marks)),
+        kept_(marks.buffers) {
     kept_.insert(constants_.begin(), constants_.end());
     for (const NodeProto &node : graph_.node())
       for (int input = 0; input < node.input_size(); ++input)
@@ -97,7 +96,7 @@ private:
   ModelFile &file_;
   const ::onnx::GraphProto &graph_;
   bool torchExport_, isWhole_ = false; // isWhole_: certain to be so
-  ExportMarks marks_;
+  const ExportMarks &marks_;
   std::set<std::string> constants_, kept_; // kept_: those and buffers
   llvm::StringMap<std::vector<Use>> users_;
   llvm::StringSet<> initializers_;
@@ -352,8 +351,9 @@ void Losses::findUntied() {
 
 } // namespace
 
-std::vector<std::string> exportLosses(ModelFile &file) {
-  return Losses(file).all();
+std::vector<std::string> exportLosses(ModelFile &file,
+                                      const ExportMarks &marks) {
+  return Losses(file, marks).all();
 }
 
 } // namespace gradus::onnx

@@ -3,7 +3,7 @@
 // training the model that it was made of.
 #pragma once
 
-#include "frontends/onnx/model_file.h"
+#include "frontends/onnx/export_marks.h"
 
 namespace gradus::onnx {
 
@@ -15,6 +15,7 @@ namespace gradus::onnx {
 /// by values computed of them; parameters that the file's own list has and the
 /// file has not; parameters of equal values merged into one; a tied weight that
 /// has become two.
-std::vector<std::string> exportLosses(ModelFile &file);
+std::vector<std::string> exportLosses(ModelFile &file,
+                                      const ExportMarks &marks);
 
 } // namespace gradus::onnx

@@ -14,7 +14,6 @@ namespace gradus::onnx {
 namespace {
 
 using llvm::StringRef;
-using ::onnx::GraphProto;
 using ::onnx::TensorProto;
 
 constexpr StringRef kSignature =
@@ -131,14 +130,9 @@ private:
 
 ExportMarks exportMarks(ModelFile &file) { return Reader(file).read(); }
 
-bool isMarkedParameter(const GraphProto &graph, StringRef name) {
-  return metadata(graph, kSignature)
-      .contains(": PARAMETER target='" + name.str() + "'");
-}
-
-bool isNamedInFull(const std::vector<std::string> &patterns,
-                   const std::string &name) {
-  return llvm::is_contained(patterns, name);
+bool isKeptBuffer(const ExportMarks &marks, const std::string &name,
+                  const std::vector<std::string> &trainable) {
+  return marks.buffers.count(name) && !llvm::is_contained(trainable, name);
 }
 
 } // namespace gradus::onnx

@@ -26,13 +26,9 @@ struct ExportMarks {
 
 ExportMarks exportMarks(ModelFile &file);
 
-/// Whether the file's signature calls it a parameter; of all files but old
-/// ones.
-bool isMarkedParameter(const ::onnx::GraphProto &graph, llvm::StringRef name);
-
-/// Whether the recipe names a marked buffer in full: a pattern for a part of
-/// the model is not meant for its buffers.
-bool isNamedInFull(const std::vector<std::string> &patterns,
-                   const std::string &name);
+/// Whether it is a marked buffer that `trainable` does not name in full: a
+/// pattern for a part of the model is not meant for its buffers.
+bool isKeptBuffer(const ExportMarks &marks, const std::string &name,
+                  const std::vector<std::string> &trainable);
 
 } // namespace gradus::onnx

@@ -3,7 +3,6 @@
 #include "frontends/onnx/import.h"
 
 #include "frontends/onnx/export_losses.h"
-#include "frontends/onnx/export_marks.h"
 #include "frontends/onnx/judge.h"
 #include "frontends/onnx/onnx.pb.h"
 #include "frontends/onnx/operators.h"
@@ -368,25 +367,15 @@ GraphOp addGraph(ProgramOp program) {
   return graph;
 }
 
-/// What the file calls a buffer is trained only under its full name.
-void keepBuffers(ModelFile &file, const ImportOptions &options,
-                 ProgramOp program) {
-  for (const std::string &name : exportMarks(file).buffers)
-    if (StateOp state = program.getState(name);
-        state && !isNamedInFull(options.trainable, name))
-      state.setRole(Role::buffer);
-}
-
-absl::Status build(ModelFile &file, const ImportOptions &options,
-                   ProgramOp program) {
+absl::Status build(ModelFile &file, const ExportMarks &marks,
+                   const ImportOptions &options, ProgramOp program) {
   GraphOp graph = addGraph(program);
-  Importer importer(file, options, program, graph);
+  Importer importer(file, marks, options, program, graph);
   GRADUS_RETURN_IF_ERROR(addInputs(file, options, graph, importer));
   GRADUS_RETURN_IF_ERROR(importer.defineInitializers());
   addNodes(file.graph(), file.opset(), importer);
   GRADUS_RETURN_IF_ERROR(importer.problems.status());
   GRADUS_RETURN_IF_ERROR(addOutputs(file, graph, importer));
-  keepBuffers(file, options, program);
   importer.explainInferenceForm();
   return importer.checkPatterns();
 }
@@ -403,10 +392,11 @@ absl::StatusOr<OwningOpRef<ModuleOp>> readModel(const std::string &path,
   OpBuilder builder = OpBuilder::atBlockBegin(module->getBody());
   auto program = ProgramOp::create(builder, location,
                                    llvm::sys::path::stem(path), options.recipe);
-  GRADUS_RETURN_IF_ERROR(build(*file, options, program));
+  ExportMarks marks = exportMarks(*file);
+  GRADUS_RETURN_IF_ERROR(build(*file, marks, options, program));
   GRADUS_RETURN_IF_ERROR(checkWeights(*file, options));
   if (options.recipe && options.recipe.contains("loss"))
-    for (const std::string &loss : exportLosses(*file))
+    for (const std::string &loss : exportLosses(*file, marks))
       emitWarning(UnknownLoc::get(&context)) << loss;
   GRADUS_RETURN_IF_ERROR(verified(*module));
   return module;

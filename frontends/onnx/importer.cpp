@@ -43,12 +43,14 @@ bool isNamed(const std::vector<std::string> &patterns, llvm::StringRef name) {
   });
 }
 
-Importer::Importer(ModelFile &file, const ImportOptions &options,
-                   ProgramOp program, GraphOp graph)
+Importer::Importer(ModelFile &file, const ExportMarks &marks,
+                   const ImportOptions &options, ProgramOp program,
+                   GraphOp graph)
     : builder(OpBuilder::atBlockTerminator(&graph.getBody().front())),
-      file_(file), options_(options), program_(program), graph_(graph),
+      file_(file), marks_(marks), options_(options), program_(program),
+      graph_(graph),
       initialWeights_(file.graph(), options.initialize, context()),
-      exportConstants_(exportConstants(file)) {}
+      exportConstants_(exportConstants(file, marks)) {}
 
 Location Importer::location(const Node &node) const {
   return NameLoc::get(StringAttr::get(&context(), node.name()));
@@ -60,7 +62,7 @@ Location Importer::location(const Node &node) const {
 bool Importer::isState(const TensorProto &tensor, Type element) const {
   return isa<FloatType>(element) &&
          (mayBeTrained(tensor.name(), tensor.dims_size(), options_.trainable) ||
-          isScalarParameter(file_, tensor)) &&
+          isScalarParameter(file_, marks_, tensor)) &&
          (!exportConstants_.count(tensor.name()) ||
           isNamed(options_.trainable, tensor.name()));
 }
@@ -501,8 +503,9 @@ static bool matchesAny(const std::vector<std::string> &patterns,
 }
 
 Role Importer::roleOf(llvm::StringRef name) const {
-  bool trained =
-      matchesAny(options_.trainable, name) && !matchesAny(options_.fixed, name);
+  bool trained = matchesAny(options_.trainable, name) &&
+                 !matchesAny(options_.fixed, name) &&
+                 !isKeptBuffer(marks_, name.str(), options_.trainable);
   return trained ? Role::parameter : Role::buffer;
 }
 

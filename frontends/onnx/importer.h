@@ -3,6 +3,7 @@
 #pragma once
 
 #include "frontends/onnx/constant.h"
+#include "frontends/onnx/export_marks.h"
 #include "frontends/onnx/import.h"
 #include "frontends/onnx/initial_weights.h"
 #include "frontends/onnx/model_file.h"
@@ -30,8 +31,8 @@ bool isNamed(const std::vector<std::string> &patterns, llvm::StringRef name);
 
 class Importer {
 public:
-  Importer(ModelFile &file, const ImportOptions &options, ProgramOp program,
-           GraphOp graph);
+  Importer(ModelFile &file, const ExportMarks &marks,
+           const ImportOptions &options, ProgramOp program, GraphOp graph);
 
   mlir::OpBuilder builder;
   /// What is wrong with nodes so far: one report tells all of it.
@@ -159,6 +160,7 @@ private:
   void explainDropouts() const;
 
   ModelFile &file_;
+  const ExportMarks &marks_;
   const ImportOptions &options_;
   ProgramOp program_;
   GraphOp graph_;

@@ -4,7 +4,6 @@
 
 #include "frontends/onnx/export_constants.h"
 #include "frontends/onnx/export_losses.h"
-#include "frontends/onnx/export_marks.h"
 #include "frontends/onnx/float_size.h"
 #include "frontends/onnx/importer.h"
 #include "frontends/onnx/judge.h"
@@ -135,15 +134,15 @@ bool matchesAny(const std::vector<std::string> &patterns,
 
 /// What is kept, and why where the file says so: constants and buffers.
 std::map<std::string, std::string> keptBy(ModelFile &file,
+                                          const ExportMarks &marks,
                                           const ImportOptions &options) {
   std::map<std::string, std::string> kept;
   for (const std::string &name : statistics(file.graph()))
     kept[name] = "";
-  ExportMarks marks = exportMarks(file);
   for (const std::string &name : marks.buffers)
-    if (!isNamedInFull(options.trainable, name))
+    if (isKeptBuffer(marks, name, options.trainable))
       kept.try_emplace(name, " (a buffer, says the file)");
-  for (const std::string &name : exportConstants(file))
+  for (const std::string &name : exportConstants(file, marks))
     if (!isNamed(options.trainable, name))
       kept.try_emplace(name, marks.constants.count(name)
                                  ? " (a constant, says the file)"
@@ -151,15 +150,15 @@ std::map<std::string, std::string> keptBy(ModelFile &file,
   return kept;
 }
 
-void addParameters(ModelFile &file, const ImportOptions &options,
-                   ModelInventory &result) {
+void addParameters(ModelFile &file, const ExportMarks &marks,
+                   const ImportOptions &options, ModelInventory &result) {
   std::set<std::string> used = usedNames(file.graph());
-  std::map<std::string, std::string> kept = keptBy(file, options);
+  std::map<std::string, std::string> kept = keptBy(file, marks, options);
   for (const ::onnx::TensorProto *each : file.initializers()) {
     const ::onnx::TensorProto &tensor = *each;
     bool mayBe =
         mayBeTrained(tensor.name(), tensor.dims_size(), options.trainable) ||
-        isScalarParameter(file, tensor);
+        isScalarParameter(file, marks, tensor);
     if (floatSize(tensor) == 0 || !mayBe || !used.count(tensor.name()))
       continue;
     auto reason = kept.find(tensor.name());
@@ -176,12 +175,13 @@ void addParameters(ModelFile &file, const ImportOptions &options,
 
 ModelInventory inventoryOf(ModelFile &file, const ImportOptions &options) {
   ModelInventory result;
-  addParameters(file, options, result);
+  ExportMarks marks = exportMarks(file);
+  addParameters(file, marks, options, result);
   for (const auto &[location, tensors] : file.missing())
     result.missing.push_back(message(
         location, ": ", tensors.size(),
         tensors.size() == 1 ? " tensor (" : " tensors (", few(tensors), ")"));
-  result.warnings = exportLosses(file);
+  result.warnings = exportLosses(file, marks);
   for (const std::string &size : unknownSizes(file.graph(), options))
     result.unknownSizes.push_back(size);
   if (!result.unknownSizes.empty())

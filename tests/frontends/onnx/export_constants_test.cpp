@@ -18,7 +18,8 @@ static std::string exported(const std::string &name) {
 static Names constantsOf(const std::string &name) {
   auto file = gradus::onnx::ModelFile::open(exported(name));
   EXPECT_TRUE(file.ok()) << file.status();
-  return gradus::onnx::exportConstants(**file);
+  return gradus::onnx::exportConstants(**file,
+                                       gradus::onnx::exportMarks(**file));
 }
 
 TEST(ExportConstants, AreScalesOfAttentionAndFirstStates) {

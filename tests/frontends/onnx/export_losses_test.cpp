@@ -14,7 +14,7 @@ using Losses = std::vector<std::string>;
 static Losses lossesOf(const std::string &path) {
   auto file = ModelFile::open(GRADUS_SOURCE_DIR "/tests/data/" + path);
   EXPECT_TRUE(file.ok()) << file.status();
-  return exportLosses(**file);
+  return exportLosses(**file, gradus::onnx::exportMarks(**file));
 }
 
 static const std::string kExport =

@@ -151,9 +151,16 @@ TEST(ExportMarks, MakeScalarsParametersOrNot) {
   model.proto().set_producer_name("pytorch");
   model.graph().mutable_node(0)->set_name("node_mul");
   EXPECT_EQ(rolesIn(model).size(), 0u);
-  mark(model.graph(), "pkg.torch.export.ExportedProgram.graph_signature",
-       "\np_scale: PARAMETER target='scale'\nx: USER_INPUT\n");
-  EXPECT_EQ(rolesIn(model)["scale"], Role::parameter);
+  for (const char *signature :
+       {"\np_scale: PARAMETER target='scale'\nx: USER_INPUT\n",
+        "InputSpec(kind=<InputKind.PARAMETER: 2>, "
+        "arg=TensorArgument(name='p_scale'), target='scale', "
+        "persistent=None)"}) {
+    SmallModel told = model;
+    mark(told.graph(), "pkg.torch.export.ExportedProgram.graph_signature",
+         signature);
+    EXPECT_EQ(rolesIn(told)["scale"], Role::parameter) << signature;
+  }
 }
 
 TEST(ExportMarks, AreToldInTheInventory) {
