@@ -9,18 +9,6 @@ using namespace gradus::testing;
 
 using Values = std::vector<double>;
 
-static HostTensor given(const Shape &shape, Values values) {
-  HostTensor tensor = zeros(shape);
-  tensor.floats = std::move(values);
-  return tensor;
-}
-
-static void expectEqual(const Values &found, const Values &expected) {
-  ASSERT_EQ(found.size(), expected.size());
-  for (size_t i = 0; i < found.size(); ++i)
-    EXPECT_NEAR(found[i], expected[i], 1e-6) << "element " << i;
-}
-
 /// Queries that are all zero weigh all keys alike: the mean of the values that
 /// they see.
 static SmallModel even(const std::vector<std::string> &more = {}) {
@@ -32,7 +20,7 @@ static SmallModel even(const std::vector<std::string> &more = {}) {
 }
 
 static Values run(SmallModel model) {
-  return evaluate(model.output("y"), {given({1, 1, 3, 1}, {1, 2, 6})}).floats;
+  return evaluate(model.output("y"), {tensor({1, 1, 3, 1}, {1, 2, 6})}).floats;
 }
 
 TEST(Attention, SeesAllOrWhatCameBefore) {
@@ -61,7 +49,7 @@ TEST(Attention, SharesHeadsOfKeys) {
       .node("Attention", {"q", "k", "v"}, {"y"});
   model.with("q_num_heads", 2).with("kv_num_heads", 1).with("is_causal", 1);
   expectEqual(
-      evaluate(SmallModel(model).output("y"), {given({1, 3, 1}, {1, 2, 6})})
+      evaluate(SmallModel(model).output("y"), {tensor({1, 3, 1}, {1, 2, 6})})
           .floats,
       {1, 1, 1.5, 1.5, 3, 3});
 }
@@ -85,7 +73,8 @@ TEST(Attention, TurnsPairsByTheirAngles) {
         .node("RotaryEmbedding", {"x", "c", "s"}, {"y"})
         .with("interleaved", int(neighbours));
     expectEqual(
-        evaluate(model.output("y"), {given({1, 1, 1, 4}, {1, 2, 3, 4})}).floats,
+        evaluate(model.output("y"), {tensor({1, 1, 1, 4}, {1, 2, 3, 4})})
+            .floats,
         neighbours ? Values{-2, 1, 3, 4} : Values{-3, 2, 1, 4});
   }
 }

@@ -3,9 +3,6 @@
 
 #include "small_model.h"
 
-#include "mlir/AsmParser/AsmParser.h"
-#include "mlir/IR/Diagnostics.h"
-
 using namespace gradus;
 using namespace gradus::testing;
 
@@ -64,33 +61,17 @@ TEST(BatchNorm, GivesTheStatisticsItIsToldToGive) {
 }
 
 TEST(BatchNorm, SaysHowTrainingTreatsInferenceForm) {
-  auto wordsWith = [](const char *recipe, const SmallModel &model) {
-    mlir::DialectRegistry registry;
-    registerDialects(registry);
-    mlir::MLIRContext context(registry);
-    std::string words;
-    mlir::ScopedDiagnosticHandler handler(&context,
-                                          [&](mlir::Diagnostic &diagnostic) {
-                                            words += diagnostic.str();
-                                            return mlir::success();
-                                          });
-    ImportOptions options;
-    options.recipe = mlir::cast<mlir::DictionaryAttr>(
-        mlir::parseAttribute(recipe, &context));
-    EXPECT_TRUE(importOnnx(model.write(), options, context).ok());
-    return words;
-  };
   const char *words = "1 batch normalization is in inference form; training "
                       "uses the statistics of the batch "
                       "(\"freeze_batch_norm\": true keeps the running ones)";
-  EXPECT_EQ(wordsWith("{loss = {type = \"mse\"}}", kept()), words);
-  EXPECT_EQ(
-      wordsWith("{loss = {type = \"mse\"}}", kept().with("training_mode", 1)),
-      "");
-  EXPECT_EQ(
-      wordsWith("{loss = {type = \"mse\"}, freeze_batch_norm = true}", kept()),
-      "");
-  EXPECT_EQ(wordsWith("{}", kept()), "");
+  EXPECT_EQ(notes(kept().write(), "{loss = {type = \"mse\"}}"), words);
+  EXPECT_EQ(notes(kept().with("training_mode", 1).write(),
+                  "{loss = {type = \"mse\"}}"),
+            "");
+  EXPECT_EQ(notes(kept().write(),
+                  "{loss = {type = \"mse\"}, freeze_batch_norm = true}"),
+            "");
+  EXPECT_EQ(notes(kept().write(), "{}"), "");
 }
 
 TEST(BatchNorm, RefusesStatisticsOfAnotherSize) {

@@ -2,9 +2,6 @@
 
 #include "small_model.h"
 
-#include "mlir/AsmParser/AsmParser.h"
-#include "mlir/IR/Diagnostics.h"
-
 using namespace gradus;
 using namespace gradus::testing;
 
@@ -138,24 +135,6 @@ TEST(Elementwise, DropsWhatTheRecipeSays) {
   EXPECT_EQ(ratios(bareDropout(), "{dropout = 0.25}"), (Values{0.25}));
   EXPECT_EQ(ratios(dropout(0.5, true), "{dropout = 0.0}"), Values());
   EXPECT_EQ(ratios(kDroppingOld, "{dropout = 0.0}"), Values());
-}
-
-/// What the import of a model notes, with a recipe.
-static std::string notes(const std::string &path, const char *recipe) {
-  mlir::DialectRegistry registry;
-  registerDialects(registry);
-  mlir::MLIRContext context(registry);
-  std::string words;
-  mlir::ScopedDiagnosticHandler handler(&context,
-                                        [&](mlir::Diagnostic &diagnostic) {
-                                          words += diagnostic.str();
-                                          return mlir::success();
-                                        });
-  ImportOptions options;
-  options.recipe =
-      mlir::cast<mlir::DictionaryAttr>(mlir::parseAttribute(recipe, &context));
-  EXPECT_TRUE(importOnnx(path, options, context).ok());
-  return words;
 }
 
 TEST(Elementwise, SaysWhatDropoutsInInferenceFormDo) {

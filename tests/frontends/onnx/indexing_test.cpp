@@ -13,10 +13,6 @@ static Values run(SmallModel model, const Shape &shape) {
   return evaluate(model.output("y"), {counted(shape)}).floats;
 }
 
-static std::string errorOf(SmallModel model) {
-  return import(model.output("y")).error;
-}
-
 TEST(Indexing, GathersAlongAnAxis) {
   SmallModel model;
   model.input("x", {2, 3})

@@ -12,10 +12,6 @@ static Values run(SmallModel model, const Shape &shape) {
   return evaluate(model.output("y"), {counted(shape)}).floats;
 }
 
-static std::string errorOf(SmallModel model) {
-  return import(model.output("y")).error;
-}
-
 static SmallModel padded(const char *mode, const Shape &pads) {
   SmallModel model;
   model.input("x", {3}).integers("pads", {2}, pads);

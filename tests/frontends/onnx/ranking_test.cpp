@@ -8,12 +8,6 @@ using namespace gradus::testing;
 using Values = std::vector<double>;
 using Numbers = std::vector<int64_t>;
 
-static HostTensor given(const Shape &shape, Values values) {
-  HostTensor tensor = zeros(shape);
-  tensor.floats = std::move(values);
-  return tensor;
-}
-
 static HostTensor run(SmallModel model, const HostTensor &input) {
   return evaluate(model.output("y"), {input});
 }
@@ -21,7 +15,7 @@ static HostTensor run(SmallModel model, const HostTensor &input) {
 TEST(Ranking, FindsTheFirstOrTheLastExtreme) {
   SmallModel model;
   model.input("x", {4}).node("ArgMax", {"x"}, {"y"}).with("keepdims", 0);
-  HostTensor x = given({4}, {1, 3, 3, 0});
+  HostTensor x = tensor({4}, {1, 3, 3, 0});
   EXPECT_EQ(run(model, x).integers, (Numbers{1}));
   EXPECT_EQ(run(model.with("select_last_index", 1), x).integers, (Numbers{2}));
   SmallModel least;
@@ -36,7 +30,7 @@ static SmallModel topK(const char *values, const char *places, int64_t k) {
 }
 
 TEST(Ranking, TakesTheLargestInOrder) {
-  HostTensor x = given({2, 4}, {1, 3, 3, 0, -1, -2, -3, -4});
+  HostTensor x = tensor({2, 4}, {1, 3, 3, 0, -1, -2, -3, -4});
   EXPECT_EQ(run(topK("y", "i", 2), x).floats, (Values{3, 3, -1, -2}));
   EXPECT_EQ(run(topK("v", "y", 3), x).integers, (Numbers{1, 2, 0, 0, 1, 2}));
   EXPECT_EQ(run(topK("y", "i", 1).with("largest", 0), x).floats,
@@ -52,7 +46,7 @@ static SmallModel cumulative() {
 }
 
 TEST(Ranking, SumsUpToEachElement) {
-  HostTensor x = given({3}, {1, 2, 4});
+  HostTensor x = tensor({3}, {1, 2, 4});
   EXPECT_EQ(run(cumulative(), x).floats, (Values{1, 3, 7}));
   EXPECT_EQ(run(cumulative().with("exclusive", 1), x).floats,
             (Values{0, 1, 3}));
@@ -62,14 +56,14 @@ TEST(Ranking, SumsUpToEachElement) {
 TEST(Ranking, KeepsATriangle) {
   SmallModel model;
   model.input("x", {2, 2}).node("Trilu", {"x"}, {"y"}).with("upper", 0);
-  EXPECT_EQ(run(model, given({2, 2}, {1, 2, 3, 4})).floats,
+  EXPECT_EQ(run(model, tensor({2, 2}, {1, 2, 3, 4})).floats,
             (Values{1, 0, 3, 4}));
   SmallModel shifted;
   shifted.input("x", {2, 2}).integers("k", {}, {1});
-  EXPECT_EQ(
-      run(shifted.node("Trilu", {"x", "k"}, {"y"}), given({2, 2}, {1, 2, 3, 4}))
-          .floats,
-      (Values{0, 2, 0, 0}));
+  EXPECT_EQ(run(shifted.node("Trilu", {"x", "k"}, {"y"}),
+                tensor({2, 2}, {1, 2, 3, 4}))
+                .floats,
+            (Values{0, 2, 0, 0}));
 }
 
 TEST(Ranking, MakesOneHotRows) {
@@ -78,6 +72,6 @@ TEST(Ranking, MakesOneHotRows) {
       .integers("depth", {}, {3})
       .integers("values", {2}, {5, 7})
       .node("OneHot", {"x", "depth", "values"}, {"y"});
-  EXPECT_EQ(run(model, given({2}, {1, -1})).integers,
+  EXPECT_EQ(run(model, tensor({2}, {1, -1})).integers,
             (Numbers{5, 7, 5, 5, 5, 7}));
 }

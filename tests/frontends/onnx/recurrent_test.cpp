@@ -12,18 +12,6 @@ using Floats = std::vector<float>;
 
 static double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
-static HostTensor given(const Shape &shape, Values values) {
-  HostTensor tensor = zeros(shape);
-  tensor.floats = std::move(values);
-  return tensor;
-}
-
-static void expectEqual(const Values &found, const Values &expected) {
-  ASSERT_EQ(found.size(), expected.size());
-  for (size_t i = 0; i < found.size(); ++i)
-    EXPECT_NEAR(found[i], expected[i], 1e-6) << "element " << i;
-}
-
 /// A layer on x [T, 1, 1] with gate weights w, r and biases b (of inputs, then
 /// of the state), the same for each direction.
 static SmallModel layer(const char *type, int64_t steps, Floats w, Floats r,
@@ -47,7 +35,7 @@ static SmallModel layer(const char *type, int64_t steps, Floats w, Floats r,
 }
 
 static Values run(SmallModel model, const char *output, Values x) {
-  return evaluate(model.output(output), {given({int64_t(x.size()), 1, 1}, x)})
+  return evaluate(model.output(output), {tensor({int64_t(x.size()), 1, 1}, x)})
       .floats;
 }
 
@@ -92,7 +80,7 @@ TEST(Recurrent, RowsStopAtTheirLength) {
   HostTensor length = zeros({1}, false);
   length.integers = {2};
   Values outputs = lstm({1, -2}).first;
-  HostTensor x = given({3, 1, 1}, {1, -2, 3});
+  HostTensor x = tensor({3, 1, 1}, {1, -2, 3});
   expectEqual(evaluate(SmallModel(model).output("y"), {x, length}).floats,
               {outputs[0], outputs[1], 0});
   expectEqual(evaluate(SmallModel(model).output("h"), {x, length}).floats,

@@ -11,10 +11,6 @@ static Values run(SmallModel model, const Shape &shape) {
   return evaluate(model.output("y"), {counted(shape)}).floats;
 }
 
-static std::string errorOf(SmallModel model) {
-  return import(model.output("y")).error;
-}
-
 TEST(Slicing, SlicesForwardsAndBackwards) {
   SmallModel model;
   model.input("x", {2, 4})

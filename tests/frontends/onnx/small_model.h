@@ -8,6 +8,9 @@
 
 #include "ir/evaluator.h"
 
+#include "mlir/AsmParser/AsmParser.h"
+#include "mlir/IR/Diagnostics.h"
+
 #include <gtest/gtest.h>
 
 #include <concepts>
@@ -188,6 +191,29 @@ inline Imported import(const SmallModel &model,
   return import(model.write(), options);
 }
 
+/// Why a model whose output is "y" is refused.
+inline std::string errorOf(SmallModel model) {
+  return import(model.output("y")).error;
+}
+
+/// What the import of a model notes, with a recipe.
+inline std::string notes(const std::string &path, const char *recipe) {
+  mlir::DialectRegistry registry;
+  registerDialects(registry);
+  mlir::MLIRContext context(registry);
+  std::string words;
+  mlir::ScopedDiagnosticHandler handler(&context,
+                                        [&](mlir::Diagnostic &diagnostic) {
+                                          words += diagnostic.str();
+                                          return mlir::success();
+                                        });
+  ImportOptions options;
+  options.recipe =
+      mlir::cast<mlir::DictionaryAttr>(mlir::parseAttribute(recipe, &context));
+  EXPECT_TRUE(importOnnx(path, options, context).ok());
+  return words;
+}
+
 inline HostTensor tensor(const Shape &shape,
                          const std::vector<double> &values) {
   return {
@@ -199,6 +225,13 @@ inline HostTensor counted(const Shape &shape) {
   HostTensor tensor = zeros(shape);
   std::iota(tensor.floats.begin(), tensor.floats.end(), 0.0);
   return tensor;
+}
+
+inline void expectEqual(const std::vector<double> &found,
+                        const std::vector<double> &expected) {
+  ASSERT_EQ(found.size(), expected.size());
+  for (size_t i = 0; i < found.size(); ++i)
+    EXPECT_NEAR(found[i], expected[i], 1e-6) << "element " << i;
 }
 
 /// The states as the program starts with them.

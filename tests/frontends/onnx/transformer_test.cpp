@@ -9,22 +9,16 @@ using namespace gradus::testing;
 
 using Values = std::vector<double>;
 
-static HostTensor given(const Shape &shape, Values values) {
-  HostTensor tensor = zeros(shape);
-  tensor.floats = std::move(values);
-  return tensor;
-}
-
 TEST(Transformer, SoftmaxOfOldFlattens) {
   SmallModel model;
   model.setOpset(11).input("x", {1, 2, 2}).node("Softmax", {"x"}, {"y"});
   EXPECT_EQ(
-      evaluate(model.output("y"), {given({1, 2, 2}, {1, 1, 1, 1})}).floats,
+      evaluate(model.output("y"), {tensor({1, 2, 2}, {1, 1, 1, 1})}).floats,
       Values(4, 0.25));
   SmallModel later;
   later.input("x", {1, 2, 2}).node("Softmax", {"x"}, {"y"}).with("axis", 1);
   EXPECT_EQ(
-      evaluate(later.output("y"), {given({1, 2, 2}, {1, 1, 1, 1})}).floats,
+      evaluate(later.output("y"), {tensor({1, 2, 2}, {1, 1, 1, 1})}).floats,
       Values(4, 0.5));
 }
 
@@ -46,7 +40,7 @@ static SmallModel layerNorm(const Shape &scale) {
 }
 
 TEST(Transformer, NormalizesAndGivesItsStatistics) {
-  HostTensor x = given({1, 2}, {3, 7});
+  HostTensor x = tensor({1, 2}, {3, 7});
   EXPECT_EQ(evaluate(layerNorm({2}).output("y"), {x}).floats,
             (Values{-10, 10}));
   EXPECT_EQ(evaluate(layerNorm({1}).output("y"), {x}).floats,
@@ -62,6 +56,6 @@ TEST(Transformer, NormalizesByTheRootMeanSquare) {
   SmallModel model;
   model.input("x", {1, 2}).floats("s", {2}, {1, 2});
   model.node("RMSNormalization", {"x", "s"}, {"y"}).withNumber("epsilon", 0);
-  EXPECT_EQ(evaluate(model.output("y"), {given({1, 2}, {5, 5})}).floats,
+  EXPECT_EQ(evaluate(model.output("y"), {tensor({1, 2}, {5, 5})}).floats,
             (Values{1, 2}));
 }
