@@ -7,6 +7,7 @@
 
 #include "ir/evaluator.h"
 #include "ir/external_models.h"
+#include "ir/rounded.h"
 
 #include <cmath>
 
@@ -152,18 +153,8 @@ struct TruncateFloatModel
     HostTensor result = operands[0];
     if (type.getWidth() < 32)
       for (double &number : result.floats)
-        number = rounded(number, type.getFloatSemantics());
+        number = rounded(number, type);
     return SmallVector<HostTensor>{std::move(result)};
-  }
-
-private:
-  static double rounded(double number, const llvm::fltSemantics &semantics) {
-    bool inexact;
-    APFloat value(number);
-    value.convert(semantics, APFloat::rmNearestTiesToEven, &inexact);
-    value.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven,
-                  &inexact);
-    return value.convertToDouble();
   }
 };
 

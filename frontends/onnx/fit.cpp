@@ -2,26 +2,14 @@
 
 #include "frontends/onnx/fit.h"
 
+#include "ir/rounded.h"
+
 namespace gradus::onnx {
 
-using llvm::APFloat;
-using mlir::FloatType;
-
-static double rounded(double value, const llvm::fltSemantics &semantics) {
-  bool losesSome;
-  APFloat number(value);
-  number.convert(semantics, APFloat::rmNearestTiesToEven, &losesSome);
-  number.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven,
-                 &losesSome);
-  return number.convertToDouble();
-}
-
 void fitToElement(Constant &constant) {
-  if (auto type = llvm::dyn_cast<FloatType>(constant.element)) {
+  if (auto type = llvm::dyn_cast<mlir::FloatType>(constant.element)) {
     for (double &value : constant.tensor.floats)
-      value = type.isF64()   ? value
-              : type.isF32() ? double(float(value))
-                             : rounded(value, type.getFloatSemantics());
+      value = rounded(value, type);
     return;
   }
   unsigned width = constant.element.getIntOrFloatBitWidth();

@@ -1,6 +1,8 @@
 // Decompositions compute what the whole op computes, and forward and backward
 // of a loss share their work.
 
+#include "ir/rounded.h"
+
 #include "graphs.h"
 
 #include "mlir/Pass/PassManager.h"
@@ -66,13 +68,8 @@ void roundResults(GraphOp graph, MutableArrayRef<HostTensor> results) {
     auto type = dyn_cast<FloatType>(getElementTypeOrSelf(value.getType()));
     if (!type || type.getWidth() >= 32)
       continue;
-    for (double &number : result.floats) {
-      bool inexact;
-      llvm::APFloat rounded(number);
-      rounded.convert(type.getFloatSemantics(),
-                      llvm::APFloat::rmNearestTiesToEven, &inexact);
-      number = rounded.convertToFloat();
-    }
+    for (double &number : result.floats)
+      number = rounded(number, type);
   }
 }
 
