@@ -104,7 +104,8 @@ def gradient(model, parameter, x, label, folder):
     onnx_backend.write_tensors(path("data.safetensors"), {"x": x, "label": label})
     run("compile", path("model.onnx"), "-o", path("step.gradus"), "--set", "loss.type=mse", "--set", "loss.output=y",
         "--set", "optimizer.type=sgd", "--set", "optimizer.learning_rate=1", "--set", "fixed=[\"a\",\"r\",\"b\"]" if len(model.graph.initializer) > 1 else "seed=0")
-    run("train", path("step.gradus"), "--data", path("data.safetensors"), "--steps", "1", "--checkpoint", path("end.safetensors"))
+    run("train", path("step.gradus"), "--data", path("data.safetensors"), "--steps", "1", "--checkpoint", path("end.safetensors"),
+        "--overwrite")
     return parameter - onnx_backend.read_tensors(path("end.safetensors"))["w"]
 
 

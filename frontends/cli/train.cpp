@@ -11,6 +11,7 @@
 #include "frontends/cli/data_options.h"
 #include "frontends/cli/evaluation.h"
 #include "frontends/cli/failure.h"
+#include "frontends/cli/former_run.h"
 #include "frontends/cli/interrupt.h"
 #include "frontends/cli/memory_use.h"
 #include "frontends/cli/progress.h"
@@ -65,6 +66,7 @@ private:
   void judge();
   void endEpoch(Progress &progress);
   void checkTested(const char *saved) const;
+  TrainingRecord record() const;
   Checkpoints::Notes notes() const;
   void save(bool last = false);
   [[noreturn]] void stopInterrupted();
@@ -202,6 +204,8 @@ void Training::plan() {
     throw badInput(options_.session.resume.empty() ? options_.session.artifact
                                                    : options_.session.resume,
                    ": the state is at step ", start_, ", expected 0 or more");
+  const flatbuffers::String *program = session_->artifact().header().name();
+  checkFormerRun(options_, {program ? program->str() : "", record(), total_});
   checkpoints_.emplace(*session_, options_.checkpoint, perEpoch_);
   std::optional<int64_t> logged;
   if (!options_.session.resume.empty())
@@ -418,18 +422,20 @@ void Training::endEpoch(Progress &progress) {
     save();
 }
 
+TrainingRecord Training::record() const {
+  return {seed_,
+          feed_.samples(),
+          feed_.batch(),
+          figures_.toJson(),
+          best_ ? nlohmann::json(best_->toJson()) : nlohmann::json(),
+          reported_ == done_,
+          validation_,
+          dataset_.classes() ? *dataset_.classes() : std::vector<std::string>(),
+          passes_};
+}
+
 Checkpoints::Notes Training::notes() const {
-  TrainingRecord record{
-      seed_,
-      feed_.samples(),
-      feed_.batch(),
-      figures_.toJson(),
-      best_ ? nlohmann::json(best_->toJson()) : nlohmann::json(),
-      reported_ == done_,
-      validation_,
-      dataset_.classes() ? *dataset_.classes() : std::vector<std::string>(),
-      passes_};
-  return {{"training", record.text()}};
+  return {{"training", record().text()}};
 }
 
 /// The log first: it must never be behind the state.

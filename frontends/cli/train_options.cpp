@@ -20,7 +20,7 @@ Examples:
   gradus train lenet.gradus --data train.safetensors --epochs 40 \
       --resume lenet.safetensors --checkpoint lenet.safetensors
   gradus train lenet.gradus --data train.safetensors --eval test.safetensors \
-      --epochs 100 --checkpoint lenet.safetensors --checkpoint-every 1epoch \
+      --epochs 100 --checkpoint long.safetensors --checkpoint-every 1epoch \
       --keep 3 --best accuracy --patience 10
   gradus train mnist.gradus --data image=train-images-idx3-ubyte.gz \
       --data label=train-labels-idx1-ubyte.gz --steps 10000)";
@@ -67,6 +67,8 @@ static void addCheckpointOptions(CLI::App &command, TrainOptions &options) {
           "Where one cannot be written: continue or stop (stop)")
       ->check(CLI::IsMember({"continue", "stop"}))
       ->needs(checkpoint);
+  command.add_flag("--overwrite", options.overwrite,
+                   "Replace checkpoints and a log that another run has left");
 }
 
 static void addDataOptions(CLI::App &command, TrainOptions &options) {

@@ -21,8 +21,9 @@ struct TrainOptions {
   std::string log, tensorboard;   // a file, a folder
   std::vector<std::string> watch; // states and nodes of the model
   std::optional<uint64_t> seed;
-  double validation = 0; // part of the data kept for tests
-  bool averaged = false; // test the averages of the weights
+  double validation = 0;  // part of the data kept for tests
+  bool averaged = false;  // test the averages of the weights
+  bool overwrite = false; // what another run left in these files
   bool debugNonfinite = false;
 };
 

@@ -5,6 +5,7 @@
 #include "frontends/cli/failure.h"
 #include "frontends/cli/text.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 
@@ -73,6 +74,14 @@ static void cutAfter(const std::string &path, int64_t last, bool inside) {
   uintmax_t bytes = bytesUpTo(path, last, inside);
   if (bytes < std::filesystem::file_size(path, problem))
     std::filesystem::resize_file(path, bytes, problem);
+}
+
+int64_t TrainingLog::lastStepOf(const std::string &path) {
+  std::ifstream file(path, std::ios::binary);
+  int64_t last = 0;
+  for (std::string line; std::getline(file, line);)
+    last = std::max(last, stepOf(line).value_or(0));
+  return last;
 }
 
 TrainingLog::TrainingLog(const std::string &path, std::optional<int64_t> from,

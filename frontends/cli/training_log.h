@@ -32,6 +32,9 @@ public:
   TrainingLog(const std::string &path, std::optional<int64_t> from, bool json,
               const std::string &events = "", bool inside = false);
 
+  /// The last step that a log tells of; 0: none, or no log.
+  static int64_t lastStepOf(const std::string &path);
+
   void step(int64_t step, int64_t epoch, const std::vector<Metric> &metrics);
   void epoch(const EpochReport &report);
   /// All lines have left the process.

@@ -13,7 +13,9 @@ from resumed_training import DATA, EVAL, EVERYTHING, GRADUS, Folder, run, wait_f
 
 class Resume(unittest.TestCase):
     def train(self, artifact, steps, name, *more):
-        run([GRADUS, "train", artifact, *DATA, "--steps", str(steps), "--checkpoint", self.folder.at(name), *more])
+        resumes = "--resume" in more
+        run([GRADUS, "train", artifact, *DATA, "--steps", str(steps), "--checkpoint", self.folder.at(name), *more,
+             *([] if resumes else ["--overwrite"])])
 
     def expect_same_bits(self, artifact, before=(), after=(), whole=()):
         """100 steps at once and in two parts, with options for each; 44 steps are an epoch."""
