@@ -241,13 +241,10 @@ void printWithoutSizes(const InspectOptions &options,
   printTraining(options.request, model, options.states);
 }
 
-void inspectModel(InspectOptions &options) {
-  std::optional<Safetensors> weights = openWeights(options.request);
-  compiler::ModelInfo model = take(compilerLibrary().inspect(options.request));
-  if (options.json) {
-    print(modelJson(options.request.model, model));
-    return;
-  }
+void printModel(const InspectOptions &options,
+                const compiler::ModelInfo &model) {
+  if (options.json)
+    return print(modelJson(options.request.model, model));
   if (!model.unknownSizes.empty())
     return printWithoutSizes(options, model);
   if (!model.unsupported.empty()) {
@@ -266,6 +263,15 @@ void inspectModel(InspectOptions &options) {
   std::fputs(table.text().c_str(), stdout);
   printGroups(model, options.states);
   printTraining(options.request, model, options.states);
+}
+
+/// A script that asks whether a model can be compiled looks at the exit code.
+void inspectModel(InspectOptions &options) {
+  std::optional<Safetensors> weights = openWeights(options.request);
+  compiler::ModelInfo model = take(compilerLibrary().inspect(options.request));
+  printModel(options, model);
+  if (!model.unsupported.empty())
+    throw Failure(kBadInput, ""); // It is said already.
 }
 
 // -- The ops of ONNX ----------------------------------------------------------
