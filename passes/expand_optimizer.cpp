@@ -50,8 +50,9 @@ struct ExpandOptimizerPass : impl::ExpandOptimizerBase<ExpandOptimizerPass> {
     FailureOr<Shared> shared = readShared(builder, train);
     if (failed(shared))
       return failure();
-    if (train.getSymName() == "train") // once for all variants
-      shared->groups.warnOfUnused();
+    if (train.getSymName() == "train" && // once for all variants
+        failed(shared->groups.verifyMatches()))
+      return failure();
     for (ParameterUpdate update : updates)
       if (failed(expand(update, *shared)))
         return failure();

@@ -2,6 +2,8 @@
 
 #include "passes/freeze_by_hand.h"
 
+#include "passes/parameters.h"
+
 #include "llvm/Support/GlobPattern.h"
 
 using namespace mlir;
@@ -34,7 +36,7 @@ LogicalResult readRest(const RecipeObject &steps, StringRef pattern,
     return success();
   return steps.error(pattern) << "names no parameter that is trained; these "
                                  "are, nearest first: "
-                              << nearestFirst(pattern, names);
+                              << nearestNames(pattern, names);
 }
 
 FailureOr<std::vector<Rest>> readRests(const RecipeObject &wish,

@@ -2,6 +2,7 @@
 
 #include "passes/parameters.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/GlobPattern.h"
 
 using namespace mlir;
@@ -29,6 +30,18 @@ bool NamePatterns::match(StringRef name) const {
   return llvm::any_of(patterns, [&](const std::string &text) {
     return llvm::cantFail(llvm::GlobPattern::create(text)).match(name);
   });
+}
+
+std::string gradus::nearestNames(StringRef pattern, ArrayRef<StringRef> names) {
+  constexpr size_t kFew = 6;
+  SmallVector<StringRef> sorted(names);
+  llvm::stable_sort(sorted, [&](StringRef a, StringRef b) {
+    return pattern.edit_distance(a) < pattern.edit_distance(b);
+  });
+  std::string text = llvm::join(ArrayRef(sorted).take_front(kFew), ", ");
+  if (sorted.size() > kFew)
+    text += " and " + std::to_string(sorted.size() - kFew) + " more";
+  return text;
 }
 
 /// Patterns of the groups whose parameters stay as they are.
@@ -104,14 +117,50 @@ FailureOr<ParameterGroups> ParameterGroups::read(ProgramOp program) {
   return result;
 }
 
-void ParameterGroups::warnOfUnused() const {
-  auto states = const_cast<ProgramOp &>(program).getBody().getOps<StateOp>();
-  for (const auto &[patterns, group] : groups)
-    if (llvm::none_of(states, [&, &patterns = patterns](StateOp state) {
-          return state.getRole() == Role::parameter &&
-                 patterns.match(state.getSymName());
-        }))
-      group.warning("match") << "names no parameter of the model";
+SmallVector<StringRef> ParameterGroups::parameters() const {
+  SmallVector<StringRef> names;
+  for (StateOp state :
+       const_cast<ProgramOp &>(program).getBody().getOps<StateOp>())
+    if (state.getRole() == Role::parameter)
+      names.push_back(state.getSymName());
+  return names;
+}
+
+/// `["conv.bais"]`, or the pattern alone among several.
+static std::string quotedList(ArrayRef<std::string> patterns) {
+  std::string text = "[";
+  for (const std::string &pattern : patterns)
+    text += (text.size() > 1 ? ", \"" : "\"") + pattern + "\"";
+  return text + "]";
+}
+
+LogicalResult ParameterGroups::verifyMatches() const {
+  SmallVector<StringRef> names = parameters();
+  bool mayLack = recipe.has("less_bn"), isWrong = false;
+  auto isUnused = [&](const std::string &text) {
+    auto pattern = llvm::cantFail(llvm::GlobPattern::create(text));
+    return llvm::none_of(names,
+                         [&](StringRef name) { return pattern.match(name); });
+  };
+  for (const auto &[patterns, group] : groups) {
+    std::vector<std::string> unused;
+    llvm::copy_if(patterns.texts(), std::back_inserter(unused), isUnused);
+    if (unused.empty() && !patterns.texts().empty())
+      continue;
+    bool isMistake = unused.size() == patterns.texts().size() ||
+                     llvm::any_of(unused, [](StringRef text) {
+                       return text.find_first_of("*?[{") == text.npos;
+                     });
+    isWrong |= isMistake && !mayLack;
+    (isMistake && !mayLack ? group.error("match") : group.warning("match"))
+        << "has " << quotedList(unused)
+        << ", which names no parameter of the model"
+        << (unused.empty() || names.empty()
+                ? ""
+                : "; it has, nearest first: " +
+                      nearestNames(unused.front(), names));
+  }
+  return failure(isWrong);
 }
 
 bool ParameterGroups::isMatrix(StringRef parameter) const {

@@ -15,10 +15,16 @@ public:
        llvm::ArrayRef<llvm::StringRef> otherwise);
 
   bool match(llvm::StringRef name) const;
+  const std::vector<std::string> &texts() const { return patterns; }
 
 private:
   std::vector<std::string> patterns;
 };
+
+/// The names that are most like a pattern, nearest first: "fc1.weight, fc1.bias
+/// and 54 more".
+std::string nearestNames(llvm::StringRef pattern,
+                         llvm::ArrayRef<llvm::StringRef> names);
 
 /// The parameters to train, in the order of the program's states: those that
 /// `trainable` names and neither `fixed` nor a group with `frozen`.
@@ -73,14 +79,19 @@ class ParameterGroups {
 public:
   static mlir::FailureOr<ParameterGroups> read(ProgramOp program);
 
-  /// Warns of each group that matches no parameter of the program.
-  void warnOfUnused() const;
+  /// A group that matches no parameter of the program, or names one in full
+  /// that is not there, is an error: it would be trained otherwise than the
+  /// recipe says. A pattern with a `*` beside others that match is a warning:
+  /// recipes of several models have such. After `less_bn`, which takes
+  /// parameters out, all are warnings.
+  mlir::LogicalResult verifyMatches() const;
 
   ParameterSettings settingsOf(llvm::StringRef parameter) const;
 
 private:
   ParameterGroups(ProgramOp program)
       : program(program), recipe(recipeOf(program)) {}
+  llvm::SmallVector<llvm::StringRef> parameters() const;
   RecipeObject optimizerOf(llvm::StringRef parameter,
                            llvm::ArrayRef<RecipeObject> matching) const;
   bool isMatrix(llvm::StringRef parameter) const;

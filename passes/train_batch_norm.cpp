@@ -25,8 +25,14 @@ struct TrainBatchNormPass : impl::TrainBatchNormBase<TrainBatchNormPass> {
   void runOnOperation() override {
     RecipeObject recipe = recipeOf(getOperation());
     GraphOp train = getOperation().getGraph("train");
-    if (!train || recipe.flag("freeze_batch_norm", false))
+    if (!train)
       return;
+    if (recipe.flag("freeze_batch_norm", false)) {
+      if (train.getOps<BatchNormOp>().empty())
+        recipe.warning("freeze_batch_norm")
+            << "changes nothing: the model has no batch normalization";
+      return;
+    }
     std::string variance = recipe.text("batch_norm_variance", "pytorch");
     if (variance != "pytorch" && variance != "onnx") {
       recipe.error("batch_norm_variance")

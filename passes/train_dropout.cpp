@@ -32,6 +32,9 @@ struct TrainDropoutPass : impl::TrainDropoutBase<TrainDropoutPass> {
     RecipeObject recipe = recipeOf(program);
     seed = recipe.integer("seed", 0);
     int64_t stream = 0;
+    if (!mayDrop(train) && recipe.number("dropout", 0) != 0)
+      recipe.warning("dropout")
+          << "changes nothing: the model has no dropout that could take it";
     for (Operation &op : llvm::make_early_inc_range(train.getBody().front())) {
       std::optional<double> own = ratioOf(&op);
       double ratio = own ? recipe.number("dropout", *own) : 0;
@@ -51,6 +54,15 @@ struct TrainDropoutPass : impl::TrainDropoutBase<TrainDropoutPass> {
     if (attention && attention.getDropout() && !attention.getStep())
       return attention.getDropout()->convertToDouble();
     return std::nullopt;
+  }
+
+  /// Whether something drops, or has been told to by this pass before.
+  static bool mayDrop(GraphOp train) {
+    return llvm::any_of(train.getBody().front(), [](Operation &op) {
+      auto attention = dyn_cast<AttentionOp>(op);
+      return isa<DropoutOp, RandomBitsOp>(op) ||
+             (attention && attention.getDropout());
+    });
   }
 
   LogicalResult drop(ProgramOp program, Operation *op, Dropping dropping,

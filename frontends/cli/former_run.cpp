@@ -68,8 +68,9 @@ void checkCheckpoint(const std::string &path, const NewRun &run) {
                    "with --resume ",
                    path,
                    ", write to another file, or replace it with --overwrite");
-  std::fprintf(stderr, "note: %s: the same run, at its last step %lld, is "
-                       "trained anew\n",
+  std::fprintf(stderr,
+               "note: %s: the same run, at its last step %lld, is "
+               "trained anew\n",
                path.c_str(), static_cast<long long>(former->step));
 }
 

@@ -3,6 +3,7 @@
 #include "frontends/compiler/program.h"
 
 #include "frontends/compiler/input_preparation.h"
+#include "frontends/compiler/parameter_patterns.h"
 #include "frontends/message.h"
 #include "frontends/onnx/import.h"
 #include "frontends/onnx/inventory.h"
@@ -289,6 +290,9 @@ absl::StatusOr<Program> readProgram(const Request &request,
   recipe = settleRecipe(request, *recipe, **module);
   if (!recipe.ok())
     return recipe.status();
+  if (StringRef(request.model).ends_with(".mlir"))
+    for (ProgramOp program : (*module)->getOps<ProgramOp>())
+      GRADUS_RETURN_IF_ERROR(checkParameterPatterns(program, *recipe));
   for (const std::string &remark : recipe->remarks)
     mlir::emitWarning(UnknownLoc::get(&context)) << "recipe: " << remark;
   for (ProgramOp program : (*module)->getOps<ProgramOp>())

@@ -509,6 +509,18 @@ Role Importer::roleOf(llvm::StringRef name) const {
   return trained ? Role::parameter : Role::buffer;
 }
 
+/// The names that are most like a pattern.
+static std::string nearestTo(llvm::StringRef pattern,
+                             std::vector<std::string> names) {
+  constexpr size_t kFew = 6;
+  llvm::stable_sort(names, [&](llvm::StringRef a, llvm::StringRef b) {
+    return pattern.edit_distance(a) < pattern.edit_distance(b);
+  });
+  size_t more = names.size() - std::min(names.size(), kFew);
+  names.resize(names.size() - more);
+  return message(joined(names), more ? message(" and ", more, " more") : "");
+}
+
 absl::Status Importer::checkPatterns() const {
   auto used = [&](const std::string &pattern) {
     auto isMeant = [&](const std::string &name) {
@@ -524,8 +536,9 @@ absl::Status Importer::checkPatterns() const {
       if (!used(pattern))
         return invalid(
             "`", key, "` of the recipe names \"", pattern,
-            "\", but no parameter of the model is called so; it has ",
-            joined(states_));
+            "\", but no parameter of the model is called so; it has, nearest "
+            "first: ",
+            nearestTo(pattern, {states_.begin(), states_.end()}));
   return absl::OkStatus();
 }
 

@@ -247,6 +247,22 @@ std::vector<std::string> boostRemarks(const Json &document,
   return remarks;
 }
 
+std::vector<std::string> passedOverFlags(const Json &document) {
+  std::vector<std::string> remarks;
+  const Json &boost = document["boost"];
+  std::string mode = boost["mode"], level = document["level"];
+  for (const Flag &flag : kFlags)
+    if (const Json &said = boost[flag.name];
+        !said.is_null() && said.get<bool>() != isOn(flag, document))
+      remarks.push_back(
+          message("boost.boost.", flag.name, " is ", said.dump(),
+                  " without effect: mode \"", mode, "\" ",
+                  mode == "auto" ? message("takes the flags of level ", level)
+                                 : "sets all flags alike",
+                  "; mode \"manual\" takes those that are said"));
+  return remarks;
+}
+
 bool boostsAnything(const Json &document) {
   for (const Flag &flag : kFlags)
     if (document["boost"][flag.name])

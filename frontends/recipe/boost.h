@@ -36,6 +36,10 @@ void addBoostedKeys(const nlohmann::ordered_json &document,
 std::vector<std::string> boostRemarks(const nlohmann::ordered_json &document,
                                       const nlohmann::ordered_json &recipe);
 
+/// Flags that a document says, before it is resolved, and its mode passes over.
+std::vector<std::string>
+passedOverFlags(const nlohmann::ordered_json &document);
+
 /// Whether a resolved document switches anything on.
 bool boostsAnything(const nlohmann::ordered_json &document);
 

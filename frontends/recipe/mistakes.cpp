@@ -4,6 +4,7 @@
 #include "frontends/recipe/mistakes.h"
 
 #include "frontends/message.h"
+#include "frontends/recipe/method_fields.h"
 
 #include <algorithm>
 #include <set>
@@ -171,6 +172,35 @@ void Together::checkLastBatch() {
 
 std::vector<Mistake> mistakesTogether(const Json &recipe) {
   return Together(recipe).find();
+}
+
+/// Of keys that groups are drawn by, those that were changed for nothing. One
+/// that stands at its default may come from a recipe that was written out.
+static void addIdleFreezing(const Json &freeze, std::string_view winner,
+                            const std::set<std::string_view> &keys,
+                            std::vector<std::string> &remarks) {
+  for (const Field &field : gradientFreeze().fields)
+    if (std::string key(field.key);
+        keys.contains(key) && freeze[key] != Json::parse(field.fallback))
+      remarks.push_back(message("gradient_freeze.", key, " is ",
+                                freeze[key].dump(), " without effect: ", winner,
+                                " says what rests in which step"));
+}
+
+std::vector<std::string> remarksTogether(const Json &recipe) {
+  std::vector<std::string> remarks;
+  const Json &freeze = recipe.at("gradient_freeze");
+  if (!freeze.is_object())
+    return remarks;
+  for (const char *winner : {"from", "until", "last_layers"})
+    if (!freeze.at(winner).is_null()) {
+      addIdleFreezing(freeze, winner, {"groups", "type", "p", "total_steps"},
+                      remarks);
+      return remarks;
+    }
+  if (!freeze.at("strategy").is_null())
+    addIdleFreezing(freeze, "strategy", {"type", "p", "total_steps"}, remarks);
+  return remarks;
 }
 
 } // namespace gradus::recipe

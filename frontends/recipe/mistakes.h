@@ -17,4 +17,7 @@ struct Mistake {
 /// complete: settings that need one another or exclude one another.
 std::vector<Mistake> mistakesTogether(const nlohmann::ordered_json &recipe);
 
+/// What such a recipe says without effect, since another key says it otherwise.
+std::vector<std::string> remarksTogether(const nlohmann::ordered_json &recipe);
+
 } // namespace gradus::recipe

@@ -454,12 +454,15 @@ Json completed(Json given) {
 /// The document as it is kept: what it stands for, where that is anything.
 /// Returns what it says without effect.
 std::vector<std::string> settleBoost(Json &recipe, Checker &checker) {
+  std::vector<std::string> remarks = passedOverFlags(recipe["boost"]);
   Json document = resolvedBoost(recipe["boost"]);
   for (const UnbuiltBoost &unbuilt : unbuiltBoosts(document))
     checker.mistake(unbuilt.path, unbuilt.words);
   recipe["boost"] = boostsAnything(document) ? document : Json("O0");
-  return checker.mistakes().empty() ? boostRemarks(document, recipe)
-                                    : std::vector<std::string>();
+  if (checker.mistakes().empty())
+    for (std::string &remark : boostRemarks(document, recipe))
+      remarks.push_back(std::move(remark));
+  return remarks;
 }
 
 absl::StatusOr<Recipe> checked(const Json &given, std::string_view name,
@@ -471,6 +474,8 @@ absl::StatusOr<Recipe> checked(const Json &given, std::string_view name,
     remarks = settleBoost(result, checker);
     for (const Mistake &mistake : mistakesTogether(result))
       checker.mistake(mistake.path, mistake.words);
+    for (std::string &remark : remarksTogether(result))
+      remarks.push_back(std::move(remark));
   }
   if (checker.mistakes().empty())
     return finish(result, remarks);

@@ -33,9 +33,39 @@ gradus.program @one_beta attributes {recipe = {optimizer = {type = "adam", betas
 
 // -----
 
-// expected-warning @below {{recipe: groups[0].match names no parameter of the model}}
+// A group that names nothing, and a name in full that is none, are slips of the pen.
+// expected-error @below {{recipe: groups[0].match has ["haed.*"], which names no parameter of the model; it has, nearest first: head.w, v}}
+// expected-error @below {{recipe: groups[1].match has ["head.v"], which names no parameter of the model; it has, nearest first: head.w, v}}
 gradus.program @no_such_group attributes {recipe = {
-    optimizer = {type = "sgd"}, groups = [{match = ["head.*"]}]}} {
+    optimizer = {type = "sgd"}, groups = [{match = ["haed.*"]}, {match = ["v", "head.v"]}]}} {
+  gradus.state @head.w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.state @v : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @train(%g: tensor<4xf32>) -> () {
+    gradus.update @head.w, %g : tensor<4xf32>
+    gradus.update @v, %g : tensor<4xf32>
+    gradus.return
+  }
+}
+
+// -----
+
+// A pattern for models of several kinds is told beside one that matches.
+// expected-warning @below {{recipe: groups[0].match has ["*norm*"], which names no parameter of the model; it has, nearest first: w}}
+gradus.program @for_others_too attributes {recipe = {
+    optimizer = {type = "sgd"}, groups = [{match = ["*norm*", "w"]}]}} {
+  gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @train(%g: tensor<4xf32>) -> () {
+    gradus.update @w, %g : tensor<4xf32>
+    gradus.return
+  }
+}
+
+// -----
+
+// less_bn may have taken what a group names.
+// expected-warning @below {{recipe: groups[0].match has ["bn1.weight"], which names no parameter of the model}}
+gradus.program @taken_out attributes {recipe = {less_bn = {},
+    optimizer = {type = "sgd"}, groups = [{match = ["bn1.weight"]}]}} {
   gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
   gradus.graph @train(%g: tensor<4xf32>) -> () {
     gradus.update @w, %g : tensor<4xf32>

@@ -484,8 +484,7 @@ static const Refusal refusals[] = {
      "tensor \"w\": has 4 bytes of data; its shape needs 8"},
     {"PatternWithoutParameter", dense, fixing("head.*"),
      "`fixed` of the recipe names \"head.*\", but no parameter of the model "
-     "is called so; it has layer.bias, "
-     "layer.weight"},
+     "is called so; it has, nearest first: layer.bias, layer.weight"},
     {"UnknownRule", dense, startingBy("magic"),
      "--initialize magic: unknown rule; known: pytorch, kaiming_uniform, "
      "xavier_uniform, normal, zeros"},

@@ -166,6 +166,32 @@ TEST(Boost, IsToldWhatWinsOverIt) {
              "process"}));
 }
 
+TEST(Boost, IsToldWhichFlagsItsModePassesOver) {
+  auto remarks = [](std::string_view text) {
+    auto recipe = read(text, "r.json");
+    EXPECT_TRUE(recipe.ok()) << recipe.status();
+    return recipe.ok() ? recipe->remarks : std::vector<std::string>();
+  };
+  using Lines = std::vector<std::string>;
+  EXPECT_EQ(
+      remarks(
+          R"({"boost": {"level": "O1", "boost": {"less_bn": false, "grad_freeze": true, "dim_reduce": true}}})"),
+      (Lines{"boost.boost.less_bn is false without effect: mode \"auto\" takes "
+             "the flags of level O1; mode \"manual\" takes those that are said",
+             "boost.boost.dim_reduce is true without effect: mode \"auto\" "
+             "takes the flags of level O1; mode \"manual\" takes those that "
+             "are said"}));
+  EXPECT_EQ(
+      remarks(
+          R"({"boost": {"level": "O1", "boost": {"mode": "disable_all", "less_bn": true}}})"),
+      Lines{"boost.boost.less_bn is true without effect: mode \"disable_all\" "
+            "sets all flags alike; mode \"manual\" takes those that are said"});
+  EXPECT_EQ(
+      remarks(
+          R"({"boost": {"level": "O1", "boost": {"mode": "manual", "less_bn": false}}})"),
+      Lines());
+}
+
 constexpr const char *kWithoutFreezing =
     R"({"boost": {"level": "O1", "boost": {"mode": "manual", "grad_freeze": false}, "compat": "mindspore"}})";
 

@@ -67,6 +67,31 @@ TEST(Mistakes, FindTwoWaysOfFreezing) {
               HasSubstr("gradient_freeze.last_layers: expected at least 1"));
 }
 
+/// What is said without effect.
+static std::vector<std::string> remarks(const Overrides &overrides) {
+  auto recipe = read("{}", "r.json", overrides);
+  EXPECT_TRUE(recipe.ok()) << recipe.status();
+  return recipe.ok() ? recipe->remarks : std::vector<std::string>();
+}
+
+TEST(Mistakes, TellWhatFreezingByHandPassesOver) {
+  using Lines = std::vector<std::string>;
+  EXPECT_EQ(remarks({"gradient_freeze.last_layers=2",
+                     "gradient_freeze.groups=4", "gradient_freeze.p=0.7"}),
+            Lines{"gradient_freeze.groups is 4 without effect: last_layers "
+                  "says what rests in which step"});
+  EXPECT_EQ(remarks({R"(gradient_freeze.until={"conv*": 10})",
+                     "gradient_freeze.type=0"}),
+            Lines{"gradient_freeze.type is 0 without effect: until says what "
+                  "rests in which step"});
+  EXPECT_EQ(remarks({"gradient_freeze.strategy=[0, 1]",
+                     "gradient_freeze.groups=4", "gradient_freeze.p=0.5"}),
+            Lines{"gradient_freeze.p is 0.5 without effect: strategy says what "
+                  "rests in which step"})
+      << "groups count";
+  EXPECT_EQ(remarks({"gradient_freeze.groups=4"}), Lines());
+}
+
 TEST(Mistakes, FindNumbersThatTrainNothing) {
   EXPECT_THAT(refusal({"clip.type=global_norm", "clip.value=0"}),
               HasSubstr("clip.value: is 0, which leaves nothing"));

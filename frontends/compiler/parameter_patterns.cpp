@@ -1,0 +1,44 @@
+// A pattern that matches nothing would change nothing, and nobody would know.
+
+#include "frontends/compiler/parameter_patterns.h"
+
+#include "frontends/message.h"
+#include "passes/parameters.h"
+
+#include "llvm/Support/GlobPattern.h"
+
+using namespace mlir;
+
+namespace gradus::compiler {
+
+/// What training may change, or leave as it is.
+static SmallVector<StringRef> namesOf(ProgramOp program) {
+  SmallVector<StringRef> names;
+  for (StateOp state : program.getBody().getOps<StateOp>())
+    if (state.getRole() == Role::parameter || state.getRole() == Role::buffer)
+      names.push_back(state.getSymName());
+  return names;
+}
+
+absl::Status checkParameterPatterns(ProgramOp program,
+                                    const recipe::Recipe &recipe) {
+  SmallVector<StringRef> names = namesOf(program);
+  for (const auto &[key, patterns] :
+       {std::pair("trainable", &recipe.trainable), {"fixed", &recipe.fixed}})
+    for (const std::string &text : *patterns) {
+      auto pattern = llvm::GlobPattern::create(text);
+      if (!pattern)
+        return invalid("recipe: ", key, " has the pattern \"", text,
+                       "\": ", llvm::toString(pattern.takeError()));
+      if (text != "*" && llvm::none_of(names, [&](StringRef name) {
+            return pattern->match(name);
+          }))
+        return invalid("recipe: ", key, " has \"", text,
+                       "\", which names no parameter of the model; it has, "
+                       "nearest first: ",
+                       nearestNames(text, names));
+    }
+  return absl::OkStatus();
+}
+
+} // namespace gradus::compiler
