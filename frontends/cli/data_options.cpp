@@ -54,6 +54,17 @@ static nlohmann::json inputsOf(const Session &session, const char *key) {
   return inputs.value(key, nlohmann::json::object());
 }
 
+/// Of an object; null and false are none.
+static std::optional<data::ResizedCrop>
+resizedCrop(const nlohmann::json &bounds) {
+  if (!bounds.is_object())
+    return std::nullopt;
+  data::ResizedCrop crop;
+  crop.scale = bounds.value("scale", crop.scale);
+  crop.ratio = bounds.value("ratio", crop.ratio);
+  return crop;
+}
+
 static data::Preparations preparations(const Session &session, Use use) {
   data::Preparations result;
   nlohmann::json normalize = inputsOf(session, "normalize"),
@@ -65,6 +76,8 @@ static data::Preparations preparations(const Session &session, Use use) {
   if (use != Use::training)
     return result;
   for (const auto &[name, draws] : augment.items()) {
+    result[name].resizedCrop =
+        resizedCrop(draws.value("resized_crop", nlohmann::json()));
     result[name].crop = draws.value("crop", int64_t(0));
     result[name].flip = draws.value("flip", false);
   }

@@ -67,9 +67,17 @@ absl::Status checkDraws(const std::string &path, const Json &draws,
                         RankedTensorType type) {
   int64_t rank = type.getRank();
   int64_t crop = draws.value("crop", int64_t(0));
-  if (rank < 3 && (crop > 0 || draws.value("flip", false)))
+  Json part = draws.value("resized_crop", Json());
+  if (rank < 3 && (crop > 0 || draws.value("flip", false) || part.is_object()))
     return invalid(path, ": the input is ", textOf(type),
                    ", which is no image; inputs.augment crops and flips those");
+  for (const char *key : {"scale", "ratio"})
+    if (part.is_object() && part[key][0] > part[key][1])
+      return invalid(path, ".resized_crop.", key, ": is ", part[key].dump(),
+                     ", expected the smaller number first");
+  if (part.is_object() && part["scale"][1] > 1)
+    return invalid(path, ".resized_crop.scale: is ", part["scale"].dump(),
+                   ", expected at most 1, which is the whole image");
   int64_t most =
       rank < 3 ? 0
                : std::max(type.getDimSize(rank - 1), type.getDimSize(rank - 2));

@@ -302,7 +302,10 @@ runtime::Status Feed::addPreparation(const TensorInfo &input,
   if (found == preparations.end())
     return runtime::Status();
   GRADUS_TRY(check(found->second, input));
-  ports_.back().preparation = std::make_shared<Preparation>(found->second);
+  auto preparation = std::make_shared<Preparation>(found->second);
+  if (ports_.back().files) // Their parts are of the whole images.
+    std::swap(ports_.back().crop, preparation->resizedCrop);
+  ports_.back().preparation = std::move(preparation);
   return runtime::Status();
 }
 
@@ -391,9 +394,9 @@ runtime::Status Feed::maskLastBatch() {
 }
 
 runtime::Status Feed::Port::read(int64_t sample, uint8_t *to,
-                                 const std::string &of) const {
+                                 const std::string &of, uint64_t draw) const {
   if (files) // whose errors name the file
-    return readFile((*files)[sample], reinterpret_cast<float *>(to));
+    return readFile((*files)[sample], reinterpret_cast<float *>(to), draw);
   bool whole = readsWhole([&] {
     const uint8_t *from = source + sample * sourceBytes;
     if (convert)
@@ -437,10 +440,15 @@ std::string Feed::firstNonfinite() const {
   return "";
 }
 
-runtime::Status Feed::Port::readFile(const std::string &path, float *to) const {
+runtime::Status Feed::Port::readFile(const std::string &path, float *to,
+                                     uint64_t draw) const {
   GRADUS_ASSIGN(Image image, readImage(path));
   ImageShape shape = imageShape(input.type);
-  fitImage(image, shape.channels, shape.height, shape.width, to);
+  if (crop)
+    cropImage(image, cropBox(*crop, image.height, image.width, draw),
+              shape.channels, shape.height, shape.width, to);
+  else
+    fitImage(image, shape.channels, shape.height, shape.width, to);
   return runtime::Status();
 }
 
@@ -453,12 +461,12 @@ runtime::Status Feed::copySample(int64_t sample, int64_t place,
       continue;
     uint8_t *to = static_cast<uint8_t *>(inputs[i]) + place * port.targetBytes;
     if (!port.preparation) {
-      GRADUS_TRY(port.read(inWhole(sample), to, source_));
+      GRADUS_TRY(port.read(inWhole(sample), to, source_, draw));
       continue;
     }
     raw.resize(port.elements);
     auto *place = reinterpret_cast<uint8_t *>(raw.data());
-    GRADUS_TRY(port.read(inWhole(sample), place, source_));
+    GRADUS_TRY(port.read(inWhole(sample), place, source_, draw));
     prepare(*port.preparation, port.input, draw, raw.data(),
             reinterpret_cast<float *>(to));
   }

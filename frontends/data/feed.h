@@ -79,11 +79,13 @@ private:
     std::shared_ptr<const Preparation> preparation; // null: none
 
     std::shared_ptr<const std::vector<std::string>> files; // null: none
+    std::optional<ResizedCrop> crop; // of files, before they are scaled
 
-    runtime::Status read(int64_t sample, uint8_t *to,
-                         const std::string &of) const;
+    runtime::Status read(int64_t sample, uint8_t *to, const std::string &of,
+                         uint64_t draw) const;
     int64_t findNonfinite(bool infinite) const;
-    runtime::Status readFile(const std::string &path, float *to) const;
+    runtime::Status readFile(const std::string &path, float *to,
+                             uint64_t draw) const;
   };
 
   static Convert conversion(const Column &column, runtime::DType to);

@@ -3,6 +3,7 @@
 
 #pragma once
 
+#include "frontends/data/resized_crop.h"
 #include "runtime/status.h"
 
 #include <cstdint>
@@ -33,5 +34,10 @@ bool hasImageName(const std::string &path);
 /// mean of those under a triangle as wide as two pixels of the smaller image.
 void fitImage(const Image &image, int64_t channels, int64_t height,
               int64_t width, float *to);
+
+/// The same of a part of the image, scaled to fill the area whatever its shape:
+/// torchvision's resized_crop. Pixels outside it count for nothing.
+void cropImage(const Image &image, const Box &box, int64_t channels,
+               int64_t height, int64_t width, float *to);
 
 } // namespace gradus::data

@@ -2,6 +2,7 @@
 
 #include "frontends/data/preparation.h"
 
+#include "frontends/data/resize.h"
 #include "frontends/data/shuffle.h"
 
 #include <algorithm>
@@ -46,6 +47,27 @@ Placement place(const Preparation &preparation, uint64_t draw) {
   return placement;
 }
 
+/// A part of each channel, scaled to the sample's size.
+std::vector<float> cropped(const Extent &extent, const Box &box,
+                           const float *from) {
+  std::vector<float> to(extent.channels * extent.height * extent.width);
+  auto rows = tapsOf(box.height, extent.height, extent.height),
+       columns = tapsOf(box.width, extent.width, extent.width);
+  std::vector<float> part(box.height * box.width);
+  for (int64_t channel = 0; channel < extent.channels; ++channel) {
+    int64_t first = channel * extent.height * extent.width;
+    for (int64_t y = 0; y < box.height; ++y)
+      std::copy_n(from + first + (box.top + y) * extent.width + box.left,
+                  box.width, part.data() + y * box.width);
+    resize(part, box.width, rows, columns, 1, to.data() + first);
+  }
+  return to;
+}
+
+bool isOrdered(const std::array<double, 2> &bounds, double most) {
+  return bounds[0] > 0 && bounds[0] <= bounds[1] && bounds[1] <= most;
+}
+
 bool isFinite(float value) { return std::isfinite(value); }
 bool isDivisor(float value) { return std::isfinite(value) && value != 0; }
 
@@ -87,6 +109,12 @@ runtime::Status check(const Preparation &preparation, const TensorInfo &input) {
     return invalid("inputs.augment.", input.name, ": crop is ",
                    preparation.crop, ", but the input is ",
                    toString(input.type), "; expected 0 to ", most);
+  if (const auto &part = preparation.resizedCrop;
+      part && (!isOrdered(part->scale, 1) || !isOrdered(part->ratio, 1e6)))
+    return invalid("inputs.augment.", input.name, ": resized_crop has scale ",
+                   part->scale[0], " to ", part->scale[1], " and ratio ",
+                   part->ratio[0], " to ", part->ratio[1],
+                   "; expected numbers above 0 in order, scale at most 1");
   if (!std::ranges::all_of(preparation.mean, isFinite) ||
       !std::ranges::all_of(preparation.std, isDivisor))
     return invalid("inputs.normalize.", input.name,
@@ -104,6 +132,14 @@ void prepare(const Preparation &preparation, const TensorInfo &input,
              uint64_t draw, const float *from, float *to) {
   Extent extent = extentOf(input);
   int64_t elements = extent.channels * extent.height * extent.width;
+  std::vector<float> part;
+  if (preparation.resizedCrop) {
+    part = cropped(
+        extent,
+        cropBox(*preparation.resizedCrop, extent.height, extent.width, draw),
+        from);
+    from = part.data();
+  }
   if (preparation.isAugmenting())
     augment(extent, place(preparation, draw), from, to);
   else

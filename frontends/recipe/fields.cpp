@@ -102,12 +102,26 @@ Field augment() {
                            "come in from outside"}
                          .from(0)
                          .below(65536);
+  const Field bound = Field{"", number, "1.0", "a bound"}.from(1e-6);
+  const Field part =
+      Field{"resized_crop", object, "null",
+            "take a random part of each image and scale it to the input, as "
+            "torchvision's RandomResizedCrop; before the other two"}
+          .of({Field{"scale", list, "[0.08, 1.0]",
+                     "bounds of the part of the image's area"}
+                   .of({bound})
+                   .times(2),
+               Field{"ratio", list, "[0.75, 1.3333333333333333]",
+                     "bounds of its width / height"}
+                   .of({bound})
+                   .times(2)})
+          .switched();
   const Field flip = {"flip", boolean, "false",
                       "mirror half of the images left to right"};
   return Field{"augment", named, "{}",
                "by the name of an input of images: how training changes them "
                "at random, by seed, epoch and sample"}
-      .of({Field{"", object, "{}", "of one input"}.of({crop, flip})});
+      .of({Field{"", object, "{}", "of one input"}.of({part, crop, flip})});
 }
 
 Field inputs() {

@@ -53,6 +53,16 @@ TEST(FitImage, ShrinksByMeans) {
       Pointwise(FloatEq(), {10, 60, 10, 60}));
 }
 
+TEST(FitImage, ScalesAPartToAnyShape) {
+  Image image{
+      3, 2, 3, {1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 14, 15, 16, 17, 18, 19}};
+  std::vector<float> to(6);
+  cropImage(image, {0, 1, 2, 2}, 3, 1, 2, to.data());
+  for (float &value : to)
+    value *= 255;
+  EXPECT_THAT(to, Pointwise(FloatEq(), {9, 12, 10, 13, 11, 14}));
+}
+
 TEST(FitImage, KeepsOneColourWhateverTheSizes) {
   for (float value : fit(plainImage(37, 11, {77}), 1, 24, 19))
     EXPECT_NEAR(value, 77, 1e-4);

@@ -69,6 +69,21 @@ TEST(Preparation, TreatsChannelsOfOneImageAlike) {
   }
 }
 
+TEST(Preparation, ScalesAPartOfEachChannelToTheWhole) {
+  // A quarter of four pixels is one, which fills the sample.
+  std::set<std::vector<float>> seen;
+  Preparation part{.mean = {1},
+                   .resizedCrop = ResizedCrop{{0.25, 0.25}, {1, 1}}};
+  for (uint64_t draw = 0; draw < 100; ++draw)
+    seen.insert(prepared(part, image({8, 2, 2, 2}),
+                         {1, 2, 3, 4, 11, 12, 13, 14}, draw));
+  EXPECT_THAT(seen, testing::UnorderedElementsAre(
+                        std::vector<float>{0, 0, 0, 0, 10, 10, 10, 10},
+                        std::vector<float>{1, 1, 1, 1, 11, 11, 11, 11},
+                        std::vector<float>{2, 2, 2, 2, 12, 12, 12, 12},
+                        std::vector<float>{3, 3, 3, 3, 13, 13, 13, 13}));
+}
+
 TEST(Preparation, PadsBeforeItNormalizes) {
   std::set<float> seen;
   for (uint64_t draw = 0; draw < 100; ++draw)
@@ -87,6 +102,13 @@ TEST(Preparation, SaysWhatCannotBePrepared) {
               HasSubstr("inputs.augment.image: crop is 4611686018427387904, "
                         "but the input is 8x1x4x6xf32; expected 0 to 6"));
   EXPECT_EQ(wordsOf(check({.crop = 6}, image({8, 1, 4, 6}))), "");
+  EXPECT_EQ(wordsOf(check({.resizedCrop = ResizedCrop()}, image({8, 4, 6}))),
+            "");
+  EXPECT_THAT(wordsOf(check({.resizedCrop = ResizedCrop{{0.5, 0.2}, {1, 1}}},
+                            image({8, 4, 6}))),
+              HasSubstr("resized_crop has scale 0.500000 to 0.200000 and ratio "
+                        "1.000000 to 1.000000; expected numbers above 0 in "
+                        "order, scale at most 1"));
   for (float number : {HUGE_VALF, -HUGE_VALF}) {
     EXPECT_THAT(wordsOf(check({.mean = {number}}, image({8, 2}))),
                 HasSubstr("inputs.normalize.image: has a number beyond"));
