@@ -47,6 +47,12 @@ std::optional<Interval> Interval::parse(const std::string &text) {
   return std::nullopt;
 }
 
+int64_t Interval::steps(int64_t perEpoch) const {
+  double all =
+      count * (unit == Unit::epochs ? static_cast<double>(perEpoch) : 1);
+  return static_cast<int64_t>(std::min(all, 9e18));
+}
+
 /// Where the extension begins, or the end.
 static size_t stemSize(const std::string &path) {
   size_t name = path.rfind('/') + 1, dot = path.rfind('.');
@@ -70,17 +76,10 @@ Checkpoints::Checkpoints(const runtime::Session &session,
     fail(file.status(), false);
 }
 
-static int64_t stepsOf(const Interval &every, int64_t perEpoch) {
-  double steps = every.count * (every.unit == Interval::Unit::epochs
-                                    ? static_cast<double>(perEpoch)
-                                    : 1);
-  return static_cast<int64_t>(std::min(steps, 9e18));
-}
-
 int64_t Checkpoints::stepsUntilDue(int64_t done) const {
   if (options_.path.empty() || every_.unit == Interval::Unit::seconds)
     return std::numeric_limits<int64_t>::max();
-  int64_t steps = stepsOf(every_, perEpoch_);
+  int64_t steps = every_.steps(perEpoch_);
   return steps - done % steps;
 }
 
@@ -88,7 +87,7 @@ bool Checkpoints::isDue(int64_t done) const {
   if (options_.path.empty())
     return false;
   if (every_.unit != Interval::Unit::seconds)
-    return done % stepsOf(every_, perEpoch_) == 0;
+    return done % every_.steps(perEpoch_) == 0;
   return std::chrono::duration<double>(Clock::now() - saved_).count() >=
          every_.count;
 }

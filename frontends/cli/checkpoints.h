@@ -24,6 +24,8 @@ struct Interval {
 
   /// Nothing where the text is no interval.
   static std::optional<Interval> parse(const std::string &text);
+  /// Of one that is counted in steps or epochs, of which each has `perEpoch`.
+  int64_t steps(int64_t perEpoch) const;
 };
 
 struct CheckpointOptions {

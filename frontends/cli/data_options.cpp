@@ -126,7 +126,7 @@ void addValidationOption(CLI::App &command, double &part, CLI::Option *eval) {
   };
   command
       .add_option("--validation", part,
-                  "Keep this part of --data for tests after each epoch, chosen "
+                  "Keep this part of --data for tests, chosen "
                   "by the seed, instead of --eval")
       ->check(CLI::Validator(words, "PART"))
       ->excludes(eval);

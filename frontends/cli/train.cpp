@@ -53,6 +53,9 @@ private:
   void goOn();
   int64_t epochOf(int64_t step) const { return step / perEpoch_; }
   bool isEpochEnd() const { return done_ % perEpoch_ == 0 || done_ == total_; }
+  bool isTestDue() const {
+    return testFeed_ && (done_ % testEvery_ == 0 || done_ == total_);
+  }
   bool isStopped() const;
   void trainAll(Progress &progress);
   bool trainChunk(const data::Chunk &chunk, Progress &progress);
@@ -64,7 +67,11 @@ private:
   void checkSaved() const;
   void test(Progress &progress);
   void judge();
+  void reportTest();
+  void reportEpoch();
   void endEpoch(Progress &progress);
+  void testInside(Progress &progress);
+  void catchUp(Progress &progress);
   void checkTested(const char *saved) const;
   TrainingRecord record() const;
   Checkpoints::Notes notes() const;
@@ -89,6 +96,7 @@ private:
       record_; // of the checkpoint that it goes on from
 
   int64_t perEpoch_ = 0, total_ = 0, start_ = 0, done_ = 0;
+  int64_t testEvery_ = 1; // steps; there may be no tests
   std::optional<ScalarOutputs> scalars_;
   std::optional<TrainingLog> log_;
   std::optional<Checkpoints> checkpoints_;
@@ -98,7 +106,8 @@ private:
   std::optional<Watch> watch_;
   EpochFigures figures_;
   std::vector<Metric> latest_, tested_;
-  int64_t reported_ = -1; // the step of the last epoch's line
+  int64_t testedAt_ = -1; // the step of the last test
+  int64_t reported_ = -1; // the step of the last epoch's or test's line
   double stepSeconds_ = 0, epochSeconds_ = 0; // in steps: all, of this epoch
   int64_t epochSteps_ = 0;                    // in those seconds
 };
@@ -199,6 +208,9 @@ void Training::plan() {
   else if (__builtin_mul_overflow(epochs, perEpoch_, &total_))
     throw badInput("--epochs ", epochs, ": of ", perEpoch_,
                    " steps each are more steps than can be counted");
+  testEvery_ = perEpoch_;
+  if (auto every = Interval::parse(options_.evalEvery))
+    testEvery_ = every->steps(perEpoch_);
   start_ = done_ = session_->stepCount();
   if (start_ < 0)
     throw badInput(options_.session.resume.empty() ? options_.session.artifact
@@ -347,13 +359,15 @@ void Training::checkSaved() const {
 }
 
 /// A piece takes about 50 ms, so that a signal and the bar need not wait, and
-/// ends where a checkpoint is due.
+/// ends where a checkpoint or a test is due.
 int64_t Training::pieceOf(int64_t left) const {
   if (options_.debugNonfinite || watch_)
     return 1;
   int64_t ran = done_ - start_;
   double perStep = ran ? stepSeconds_ / ran : 1;
   int64_t count = std::clamp<int64_t>(0.05 / perStep, 1, left);
+  if (testFeed_)
+    count = std::min(count, testEvery_ - done_ % testEvery_);
   return std::min(
       {count, scalars_->steps(), checkpoints_->stepsUntilDue(done_)});
 }
@@ -365,8 +379,13 @@ bool Training::trainChunk(const data::Chunk &chunk, Progress &progress) {
       return false;
     from += count;
     progress.update(done_, metricsText(latest_));
-    // At the end of an epoch it waits for the epoch's figures.
-    if (!isEpochEnd() && checkpoints_->isDue(done_))
+    if (isEpochEnd()) // What is due waits for the epoch's figures.
+      continue;
+    if (isTestDue())
+      testInside(progress);
+    if (isStopped())
+      return true;
+    if (checkpoints_->isDue(done_))
       save();
   }
   return true;
@@ -378,6 +397,7 @@ void Training::test(Progress &progress) {
     return;
   try {
     tested_ = evaluate(*session_, evaluate_, *testFeed_);
+    testedAt_ = done_;
   } catch (const Failure &failure) {
     if (failure.code != kInterrupted)
       throw;
@@ -397,17 +417,26 @@ void Training::checkTested(const char *saved) const {
 
 /// Keeps the state if it is the best so far.
 void Training::judge() {
-  if (!best_ || !best_->update(tested_, done_))
+  if (!best_ || testedAt_ != done_ || !best_->update(tested_, done_))
     return;
   checkSaved();
   checkpoints_->saveBest(notes());
 }
 
-void Training::endEpoch(Progress &progress) {
-  test(progress);
-  progress.clear();
+void Training::reportTest() {
+  EpochReport report;
+  report.epoch = epochOf(done_ - 1) + 1;
+  report.step = done_;
+  report.test = tested_;
+  log_->test(report, total_);
+  reported_ = done_;
+}
+
+/// The line of an epoch, or of what there was of it.
+void Training::reportEpoch() {
   log_->epoch({epochOf(done_ - 1) + 1, epochOf(total_ - 1) + 1, done_,
-               figures_.figures(), tested_,
+               figures_.figures(),
+               testedAt_ == done_ ? tested_ : std::vector<Metric>(),
                epochSeconds_ / std::max<int64_t>(1, epochSteps_)});
   reported_ = done_;
   if (done_ % perEpoch_ == 0) // else a later run goes on with the epoch
@@ -415,6 +444,16 @@ void Training::endEpoch(Progress &progress) {
   warn(skipped_->allOf(epochSteps_));
   epochSteps_ = 0;
   epochSeconds_ = 0;
+}
+
+void Training::endEpoch(Progress &progress) {
+  if (isTestDue())
+    test(progress);
+  progress.clear();
+  // A part of an epoch: a longer run goes on behind this line alone.
+  if (isTestDue() && done_ % perEpoch_ != 0 && done_ % testEvery_ == 0)
+    reportTest();
+  reportEpoch();
   if (stopAtNonfinite_)
     checkTested("nothing was saved after the last checkpoint");
   judge();
@@ -432,6 +471,36 @@ TrainingRecord Training::record() const {
           validation_,
           dataset_.classes() ? *dataset_.classes() : std::vector<std::string>(),
           passes_};
+}
+
+/// A test that --eval-every wants within an epoch. Where it is the last one,
+/// the epoch ends here.
+void Training::testInside(Progress &progress) {
+  test(progress);
+  progress.clear();
+  reportTest();
+  if (stopAtNonfinite_)
+    checkTested("nothing was saved after the last checkpoint");
+  judge();
+  if (isStopped())
+    reportEpoch();
+}
+
+/// What a run that was stopped after a step, but before its figures, lacks;
+/// and the line of an epoch that ended early, which its log has lost again.
+void Training::catchUp(Progress &progress) {
+  bool isInside = !isEpochEnd() && done_ < total_;
+  if (isInside && isStopped() && !figures_.empty()) {
+    test(progress);
+    progress.clear();
+    return reportEpoch();
+  }
+  if (done_ == 0 || reported_ == done_)
+    return;
+  if (isInside && isTestDue())
+    testInside(progress);
+  else if (isEpochEnd() && !figures_.empty())
+    endEpoch(progress);
 }
 
 Checkpoints::Notes Training::notes() const {
@@ -456,9 +525,7 @@ void Training::stopInterrupted() {
 }
 
 void Training::trainAll(Progress &progress) {
-  // A run that was stopped between an epoch's last step and its figures.
-  if (done_ > 0 && isEpochEnd() && !figures_.empty() && reported_ != done_)
-    endEpoch(progress);
+  catchUp(progress);
   if (isStopped())
     return;
   data::Batches batches(
@@ -498,7 +565,7 @@ void Training::run() {
   save(/*last=*/true);
   if (std::string words = unappliedBatches(*session_); !words.empty())
     std::fprintf(stderr, "note: %s\n", words.c_str());
-  if (tested_.empty())
+  if (testedAt_ != done_)
     test(progress);
   summarize(secondsSince(began));
   log_->finish();

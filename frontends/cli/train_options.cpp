@@ -22,6 +22,8 @@ Examples:
   gradus train lenet.gradus --data train.safetensors --eval test.safetensors \
       --epochs 100 --checkpoint long.safetensors --checkpoint-every 1epoch \
       --keep 3 --best accuracy --patience 10
+  gradus train gpt2.gradus --data input_ids=train.bin --validation 0.01 \
+      --steps 5000 --eval-every 250steps --best loss --checkpoint gpt2.safetensors
   gradus train mnist.gradus --data image=train-images-idx3-ubyte.gz \
       --data label=train-labels-idx1-ubyte.gz --steps 10000)";
 
@@ -32,6 +34,17 @@ static CLI::Validator interval() {
     return "expected 500steps, 2epochs, 30s, 10min or 2h; a number alone is "
            "seconds; found " +
            text;
+  };
+  return CLI::Validator(words, "INTERVAL");
+}
+
+/// Seconds would test another state in each run.
+static CLI::Validator testInterval() {
+  auto words = [](const std::string &text) -> std::string {
+    auto every = Interval::parse(text);
+    if (every && every->unit != Interval::Unit::seconds)
+      return "";
+    return "expected 500steps or 2epochs; found " + text;
   };
   return CLI::Validator(words, "INTERVAL");
 }
@@ -81,6 +94,11 @@ static void addDataOptions(CLI::App &command, TrainOptions &options) {
                    .add_option("--eval", options.eval,
                                "Test data, evaluated after each epoch; repeats")
                    ->allow_extra_args(false);
+  command
+      .add_option("--eval-every", options.evalEvery,
+                  "Evaluate after so much instead, and at the end: 500steps, "
+                  "2epochs")
+      ->check(testInterval());
   addValidationOption(command, options.validation, eval);
   command.add_flag("--ema", options.averaged,
                    "Test, and judge by --best, the averages of the weights");
@@ -162,6 +180,10 @@ void checkTrainOptions(const TrainOptions &options) {
       throw badInput("--best ", options.best,
                      ": needs --checkpoint, beside which the best is written");
   }
+  if (!options.evalEvery.empty() && options.eval.empty() &&
+      options.validation == 0)
+    throw badInput("--eval-every ", options.evalEvery,
+                   ": needs the test data of --eval or --validation");
   if (options.averaged && options.eval.empty() && options.validation == 0)
     throw badInput("--ema: needs the test data of --eval or --validation, for "
                    "which it takes the averages of the weights");

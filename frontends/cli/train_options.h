@@ -15,6 +15,7 @@ struct TrainOptions {
   SessionOptions session;
   std::vector<std::string> data, eval;
   int64_t epochs = 0, steps = 0; // 0: not said
+  std::string evalEvery;         // "500steps"; empty: each epoch
   CheckpointOptions checkpoint;
   std::string best; // METRIC[:max|:min], empty: none
   int64_t patience = 0;

@@ -124,12 +124,16 @@ void TrainingLog::finish() {
                         "full?");
 }
 
+/// " 3/20"; all parts of a whole are equally long.
+static std::string partText(int64_t part, int64_t whole) {
+  std::string total = std::to_string(whole), text = std::to_string(part);
+  text.insert(0, total.size() > text.size() ? total.size() - text.size() : 0,
+              ' ');
+  return text + (whole ? "/" + total : "");
+}
+
 static std::string epochText(const EpochReport &report) {
-  std::string total = std::to_string(report.epochs),
-              epoch = std::to_string(report.epoch);
-  epoch.insert(0, total.size() > epoch.size() ? total.size() - epoch.size() : 0,
-               ' ');
-  std::string text = "epoch " + epoch + (report.epochs ? "/" + total : "");
+  std::string text = "epoch " + partText(report.epoch, report.epochs);
   text += "  " + metricsText(report.train, "train ");
   if (!report.test.empty())
     text += "  " + metricsText(report.test, "test ");
@@ -146,10 +150,27 @@ void TrainingLog::epoch(const EpochReport &report) {
     file_ << line.dump() << std::endl;
   if (events_) {
     events_->scalars(report.step, "epoch/", report.train);
-    events_->scalars(report.step, "test/", report.test);
+    if (!report.test.empty())
+      events_->scalars(report.step, "test/", report.test);
     events_->flush();
   }
   std::puts((json_ ? line.dump() : epochText(report)).c_str());
+  std::fflush(stdout);
+}
+
+void TrainingLog::test(const EpochReport &report, int64_t steps) {
+  ordered_json line = {{"step", report.step},
+                       {"epoch", report.epoch},
+                       {"test", toJson(report.test)}};
+  if (file_.is_open())
+    file_ << line.dump() << std::endl;
+  if (events_) {
+    events_->scalars(report.step, "test/", report.test);
+    events_->flush();
+  }
+  std::string text = "step " + partText(report.step, steps) + "  " +
+                     metricsText(report.test, "test ");
+  std::puts((json_ ? line.dump() : text).c_str());
   std::fflush(stdout);
 }
 

@@ -18,7 +18,7 @@ namespace gradus::cli {
 struct EpochReport {
   int64_t epoch = 0, epochs = 0; // from 1; 0 epochs: not known
   int64_t step = 0;
-  std::vector<Metric> train, test;
+  std::vector<Metric> train, test; // no test where none was due
   double secondsPerStep = 0;
 };
 
@@ -37,6 +37,8 @@ public:
 
   void step(int64_t step, int64_t epoch, const std::vector<Metric> &metrics);
   void epoch(const EpochReport &report);
+  /// The test figures of a step within an epoch.
+  void test(const EpochReport &report, int64_t steps);
   /// All lines have left the process.
   void flush();
   /// Throws where a line did not reach the file: what was trained counts more

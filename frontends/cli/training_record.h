@@ -43,7 +43,8 @@ struct TrainingRecord {
   uint64_t seed = 0;                // of the samples' order
   int64_t samples = 0, batch = 0;   // of the data set
   nlohmann::json epoch, best;       // EpochFigures, BestMetric
-  bool reported = false;            // the epoch's line was printed at this step
+  bool reported = false;            // the line of this step, an epoch's or a
+                                    // test's, was printed
   double validation = 0;            // the part of the data kept for tests
   std::vector<std::string> classes; // of a folder of images, by their labels
   std::vector<std::string> passes;  // added to Gradus's own, as STAGE:PASS

@@ -57,6 +57,20 @@ class Resume(unittest.TestCase):
         # A run that ends within an epoch has a line of its own for what there was of it.
         self.assertEqual(whole, [line for line in parts if "train" not in line or line["step"] % 44 == 0])
 
+    def test_tests_within_an_epoch_go_on_as_in_one_run(self):
+        self.folder = Folder("resume_tests")
+        artifact = self.folder.compile("net.gradus", **EVERYTHING)
+        for name, parts in (("whole", [88]), ("parts", [20, 30, 40, 80, 88])):
+            state = self.folder.at(f"{name}.safetensors")
+            for part, steps in enumerate(parts):
+                more = ["--resume", state] if part else []
+                self.train(artifact, steps, f"{name}.safetensors", *EVAL, "--eval-every", "20steps", "--log",
+                           self.folder.at(f"{name}.jsonl"), *more)
+        whole = self.folder.log("whole.jsonl")
+        self.assertEqual(whole, self.folder.log("parts.jsonl"))
+        self.assertEqual([line["step"] for line in whole if line.get("test")], [20, 40, 60, 80, 88])
+        self.assertEqual(self.folder.bytes("whole.safetensors"), self.folder.bytes("parts.safetensors"))
+
     def test_an_epoch_line_that_was_not_reached_comes_in_the_next_run(self):
         """Stopped at the last step, before the figures of a part of an epoch; and after them."""
         self.folder = Folder("resume_last")

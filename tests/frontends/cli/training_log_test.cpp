@@ -22,6 +22,26 @@ std::string printed(bool json) {
   return testing::internal::GetCapturedStdout();
 }
 
+/// A file that is taken away.
+struct LogFile {
+  std::string path =
+      testing::TempDir() + "/gradus_log." + std::to_string(getpid()) + ".jsonl";
+  ~LogFile() { std::filesystem::remove(path); }
+
+  std::string words(std::optional<int64_t> from) const {
+    try {
+      TrainingLog log(path, from, false);
+    } catch (const Failure &failure) {
+      return failure.what();
+    }
+    return "";
+  }
+  std::string contents() const {
+    std::ifstream file(path);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+};
+
 } // namespace
 
 TEST(TrainingLog, PrintsALineAnEpoch) {
@@ -35,6 +55,20 @@ TEST(TrainingLog, PrintsJsonWhereAProgramReads) {
       printed(true),
       HasSubstr(
           R"({"epoch":3,"step":132,"train":{"loss":0.5},"test":{"accuracy":0.97})"));
+}
+
+TEST(TrainingLog, TellsTestsWithinAnEpoch) {
+  LogFile log;
+  testing::internal::CaptureStdout();
+  TrainingLog(log.path, std::nullopt, false)
+      .test({3, 20, 90, {}, {{"loss", 0.5}}}, 880);
+  EXPECT_EQ(testing::internal::GetCapturedStdout(),
+            "step  90/880  test loss 0.5000\n");
+  EXPECT_EQ(log.contents(),
+            "{\"step\":90,\"epoch\":3,\"test\":{\"loss\":0.5}}\n");
+  EXPECT_EQ(TrainingLog::lastStepOf(log.path), 90);
+  EXPECT_EQ(log.words(90), "");
+  EXPECT_THAT(log.contents(), HasSubstr("90")) << "a later run goes on";
 }
 
 TEST(TrainingLog, WritesStepsToItsFile) {
@@ -69,30 +103,6 @@ TEST(TrainingLog, SaysAtTheEndThatALineWasLost) {
         "/dev/full: not all of the log could be written; is the disk full?");
   }
 }
-
-namespace {
-
-/// A file that is taken away.
-struct LogFile {
-  std::string path =
-      testing::TempDir() + "/gradus_log." + std::to_string(getpid()) + ".jsonl";
-  ~LogFile() { std::filesystem::remove(path); }
-
-  std::string words(std::optional<int64_t> from) const {
-    try {
-      TrainingLog log(path, from, false);
-    } catch (const Failure &failure) {
-      return failure.what();
-    }
-    return "";
-  }
-  std::string contents() const {
-    std::ifstream file(path);
-    return {std::istreambuf_iterator<char>(file), {}};
-  }
-};
-
-} // namespace
 
 TEST(TrainingLog, LeavesFilesAloneThatAreNone) {
   LogFile log;
