@@ -143,15 +143,12 @@ RecipeObject gradus::recipeOf(ProgramOp program) {
   return {program, program.getRecipeAttr(), ""};
 }
 
-std::string gradus::nearestFirst(StringRef name, ArrayRef<StringRef> candidates,
-                                 size_t most) {
+std::string gradus::nearestFirst(StringRef name,
+                                 ArrayRef<StringRef> candidates) {
   SmallVector<StringRef> sorted(candidates);
   llvm::sort(sorted, [&](StringRef a, StringRef b) {
     return std::pair(name.edit_distance(a), a) <
            std::pair(name.edit_distance(b), b);
   });
-  std::string text = llvm::join(ArrayRef(sorted).take_front(most), ", ");
-  if (sorted.size() > most)
-    text += " and " + std::to_string(sorted.size() - most) + " more";
-  return text;
+  return llvm::join(sorted, ", ");
 }

@@ -59,10 +59,8 @@ private:
 /// The whole recipe of a program; empty if it has none.
 RecipeObject recipeOf(ProgramOp program);
 
-/// The candidates in order of likeness to `name`, nearest first, for errors; of
-/// more than `most` the first of them, "and 54 more".
+/// The candidates in order of likeness to `name`, nearest first, for errors.
 std::string nearestFirst(llvm::StringRef name,
-                         llvm::ArrayRef<llvm::StringRef> candidates,
-                         size_t most = SIZE_MAX);
+                         llvm::ArrayRef<llvm::StringRef> candidates);
 
 } // namespace gradus

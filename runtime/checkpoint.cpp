@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <unordered_map>
 #include <unordered_set>
 
 namespace gradus::runtime {
@@ -127,8 +126,8 @@ std::vector<StateMemory> weightsOf(const std::vector<StateMemory> &states) {
   return weights;
 }
 
-/// The tensor that is meant for each name. A renamed one comes before one that
-/// has the name by itself; two renamed ones are a mistake.
+} // namespace
+
 StatusOr<std::unordered_map<std::string, const NamedTensor *>>
 meantFor(const Safetensors &file, const Rename &rename) {
   std::unordered_map<std::string, const NamedTensor *> meant;
@@ -148,8 +147,6 @@ meantFor(const Safetensors &file, const Rename &rename) {
   }
   return meant;
 }
-
-} // namespace
 
 Status verifyContents(const Safetensors &file) {
   auto stored = file.metadata().find(kContentHash);

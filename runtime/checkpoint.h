@@ -11,6 +11,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace gradus::runtime {
@@ -28,10 +29,15 @@ Status writeCheckpoint(const std::string &path,
 /// Whether a file holds what its hash was taken of; true where it has none.
 Status verifyContents(const Safetensors &file);
 
+/// The tensor of a file that is meant for each name: one that `rename` gives,
+/// before the same name of another tensor; empty names leave out. Two that are
+/// given one name are an error.
+StatusOr<std::unordered_map<std::string, const NamedTensor *>>
+meantFor(const Safetensors &file, const Rename &rename);
+
 /// Fills the parameters and buffers that a file has under their names or those
-/// that `rename` gives its tensors; a given name comes before the same one of
-/// another tensor. Floating-point numbers of another type are converted. On an
-/// error none changed.
+/// that `rename` gives its tensors. Floating-point numbers of another type are
+/// converted. On an error none changed.
 Status readWeights(const std::string &path,
                    const std::vector<StateMemory> &states, const Rename &rename,
                    TakenWeights &taken);

@@ -35,6 +35,7 @@ struct CompileOptions {
   compiler::Request request;
   MethodFlags methods;
   std::vector<std::string> addedPasses; // STAGE:PASS
+  std::vector<std::string> weightsMap;  // FROM=TO
   std::string output;
   std::string page; // of --report FILE.html
   bool json = false;
@@ -163,7 +164,7 @@ void run(CompileOptions &options) {
   chooseReport(options);
   checkOutputs(options);
   auto began = Clock::now();
-  std::optional<Safetensors> weights = openWeights(request);
+  std::optional<Safetensors> weights = openWeights(request, options.weightsMap);
   compiler::Result result = compileWith(request, weights);
   for (const std::string &warning : result.warnings)
     std::fprintf(stderr, "warning: %s\n", warning.c_str());
@@ -211,7 +212,7 @@ void addModelOptions(CLI::App &command, CompileOptions &options) {
                   "STAGE:PASS or STAGE:'PASS{KEY=VALUE ...}': run it at the "
                   "end of the stage; the flag repeats")
       ->allow_extra_args(false);
-  addWeightOptions(command, request);
+  addWeightOptions(command, request, options.weightsMap);
 }
 
 void addReportOption(CLI::App &command, CompileOptions &options) {

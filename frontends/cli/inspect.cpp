@@ -23,6 +23,7 @@ namespace {
 
 struct InspectOptions {
   compiler::Request request; // its model may be an artifact
+  std::vector<std::string> weightsMap;
   bool json = false, states = false, map = false, operators = false;
 };
 
@@ -267,7 +268,8 @@ void printModel(const InspectOptions &options,
 
 /// A script that asks whether a model can be compiled looks at the exit code.
 void inspectModel(InspectOptions &options) {
-  std::optional<Safetensors> weights = openWeights(options.request);
+  std::optional<Safetensors> weights =
+      openWeights(options.request, options.weightsMap);
   compiler::ModelInfo model = take(compilerLibrary().inspect(options.request));
   printModel(options, model);
   if (!model.unsupported.empty())
@@ -314,7 +316,7 @@ void addInspect(CLI::App &app) {
                       "For a model: dimensions, parameters");
   command->add_option("--dim", options->request.dims, "For a model: batch=32")
       ->allow_extra_args(false);
-  addWeightOptions(*command, options->request);
+  addWeightOptions(*command, options->request, options->weightsMap);
   command->add_flag("--operators", options->operators,
                     "List the ops of ONNX that are supported; no file");
   command->add_flag("--states", options->states,

@@ -48,62 +48,63 @@ struct Rule {
   std::string text, pattern; // as it was written, and its first side
 };
 
-/// `text` says where the rule stands.
+/// `text` says where the rule stands: its option and what was written.
 Rule ruleOf(const std::string &text, const std::string &from,
             const std::string &to) {
   for (const std::string &side : {from, to})
     if (std::count(side.begin(), side.end(), '*') > 1)
-      throw badInput("--init-map ", text, ": ", side,
-                     " has several *; one is possible");
+      throw badInput(text, ": ", side, " has several *; one is possible");
   Rule rule{Pattern(from), Pattern(to), to.empty(), text, from};
   if (rule.to.star && !rule.from.star)
-    throw badInput("--init-map ", text, ": ", to, " repeats a *, but ", from,
-                   " has none");
+    throw badInput(text, ": ", to, " repeats a *, but ", from, " has none");
   if (!rule.leavesOut && rule.from.star && !rule.to.star)
-    throw badInput("--init-map ", text, ": all that fit ", from,
-                   " would be named ", to, "; repeat the *");
+    throw badInput(text, ": all that fit ", from, " would be named ", to,
+                   "; repeat the *");
   return rule;
 }
 
-Rule ruleOf(const std::string &text) {
+Rule ruleOf(const std::string &option, const std::string &text) {
   size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0)
-    throw badInput("--init-map ", text, ": expected FROM=TO, such as ",
+    throw badInput(option, " ", text, ": expected FROM=TO, such as ",
                    "'encoder.*=backbone.*', or a file of JSON");
-  return ruleOf(text, text.substr(0, equals), text.substr(equals + 1));
+  return ruleOf(option + " " + text, text.substr(0, equals),
+                text.substr(equals + 1));
 }
 
 /// {"FROM": "TO", ...}; null leaves out.
-void addRulesOf(const std::string &path, std::vector<Rule> &rules) {
+void addRulesOf(const std::string &option, const std::string &path,
+                std::vector<Rule> &rules) {
   std::ifstream file(path);
   auto json = nlohmann::ordered_json::parse(file, nullptr,
                                             /*allow_exceptions=*/false);
   if (!file || !json.is_object())
-    throw badInput("--init-map ", path, ": expected a file with a JSON object ",
+    throw badInput(option, " ", path, ": expected a file with a JSON object ",
                    R"(such as {"encoder.*": "backbone.*", "head.*": null})");
   for (const auto &[from, to] : json.items()) {
     if (!to.is_string() && !to.is_null())
-      throw badInput("--init-map ", path, ": ", from, " becomes ", to.dump(),
+      throw badInput(option, " ", path, ": ", from, " becomes ", to.dump(),
                      ", expected a name or null");
     std::string name = to.is_null() ? "" : to.get<std::string>();
-    rules.push_back(ruleOf(path + ": " + from + "=" + name, from, name));
+    rules.push_back(
+        ruleOf(option + " " + path + ": " + from + "=" + name, from, name));
   }
 }
 
 } // namespace
 
-static std::vector<Rule> rulesOf(const std::vector<std::string> &texts) {
+static std::vector<Rule> rulesOf(const NameRules &given) {
   std::vector<Rule> rules;
-  for (const std::string &text : texts)
+  for (const std::string &text : given.texts)
     if (text.ends_with(".json") && text.find('=') == std::string::npos)
-      addRulesOf(text, rules);
+      addRulesOf(given.option, text, rules);
     else
-      rules.push_back(ruleOf(text));
+      rules.push_back(ruleOf(given.option, text));
   return rules;
 }
 
-runtime::Rename nameMap(const std::vector<std::string> &texts) {
-  return [rules = rulesOf(texts)](const std::string &name) -> std::string {
+runtime::Rename nameMap(const NameRules &given) {
+  return [rules = rulesOf(given)](const std::string &name) -> std::string {
     for (const Rule &rule : rules)
       if (auto part = rule.from.match(name))
         return rule.leavesOut ? "" : rule.to.before + *part + rule.to.after;
@@ -120,24 +121,30 @@ static std::string nearestOf(const std::string &name,
   return absl::StrCat("; did you mean ", best, "?");
 }
 
-void checkNameMap(const std::vector<std::string> &texts,
-                  const std::string &file, const std::vector<std::string> &from,
-                  const std::vector<std::string> &to) {
-  for (const Rule &rule : rulesOf(texts)) {
-    bool fits = false, known = rule.leavesOut;
-    std::string given;
+void checkRulesFit(const NameRules &given, const std::string &file,
+                   const std::vector<std::string> &from) {
+  for (const Rule &rule : rulesOf(given))
+    if (std::ranges::none_of(from, [&](const std::string &name) {
+          return rule.from.match(name).has_value();
+        }))
+      throw badInput(rule.text, ": no tensor of ", file, " fits ", rule.pattern,
+                     nearestOf(rule.pattern, from));
+}
+
+void checkNamesKnown(const NameRules &given,
+                     const std::vector<std::string> &from,
+                     const std::vector<std::string> &to) {
+  for (const Rule &rule : rulesOf(given)) {
+    bool known = rule.leavesOut;
+    std::string wanted;
     for (const std::string &name : from)
       if (auto part = rule.from.match(name)) {
-        fits = true;
-        given = rule.to.before + *part + rule.to.after;
-        known |= std::ranges::find(to, given) != to.end();
+        wanted = rule.to.before + *part + rule.to.after;
+        known |= std::ranges::find(to, wanted) != to.end();
       }
-    if (!fits)
-      throw badInput("--init-map ", rule.text, ": no tensor of ", file,
-                     " fits ", rule.pattern, nearestOf(rule.pattern, from));
     if (!known)
-      throw badInput("--init-map ", rule.text, ": the model has no ", given,
-                     nearestOf(given, to));
+      throw badInput(rule.text, ": the model has no ", wanted,
+                     nearestOf(wanted, to));
   }
 }
 

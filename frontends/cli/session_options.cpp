@@ -30,16 +30,20 @@ void addSessionOptions(CLI::App &command, SessionOptions &options) {
   command.add_flag("--json", options.json, "One JSON object a line");
 }
 
-void addStateOptions(CLI::App &command, SessionOptions &options) {
-  command.add_option(
-      "--init", options.init,
-      "Take those parameters and buffers that this .safetensors file has");
+static void addInitMap(CLI::App &command, SessionOptions &options) {
   command
       .add_option("--init-map", options.initMap,
                   "Names in that file: FROM=TO with one *, such as "
                   "'encoder.*=backbone.*'; 'head.*=' leaves out; or FILE.json "
                   "of many; repeats")
       ->allow_extra_args(false);
+}
+
+void addStateOptions(CLI::App &command, SessionOptions &options) {
+  command.add_option(
+      "--init", options.init,
+      "Take those parameters and buffers that this .safetensors file has");
+  addInitMap(command, options);
   command.add_option(
       "--resume", options.resume,
       "Take the whole state of this checkpoint and continue from it");
@@ -51,6 +55,7 @@ void addTrainedOptions(CLI::App &command, SessionOptions &options,
   command.add_option("--checkpoint", options.resume, "The state, whole");
   command.add_option("--init", options.init,
                      "Parameters only, where there is no checkpoint");
+  addInitMap(command, options);
   command.add_flag("--ema", options.averaged,
                    "Use the averages of the weights (the recipe's ema)");
   command.add_option("--data", data, "FILE or NAME=FILE; repeats")
@@ -142,6 +147,10 @@ static std::string someOf(const std::vector<std::string> &names) {
   return text;
 }
 
+static NameRules initMap(const SessionOptions &options) {
+  return {"--init-map", options.initMap};
+}
+
 /// A rule that names nothing would change nothing, and nobody would know.
 static void checkMatches(const SessionOptions &options, const Safetensors &file,
                          const Session &session) {
@@ -152,7 +161,8 @@ static void checkMatches(const SessionOptions &options, const Safetensors &file,
     if (state.role == artifact::Role::parameter ||
         state.role == artifact::Role::buffer)
       to.push_back(state.name);
-  checkNameMap(options.initMap, options.init, from, to);
+  checkRulesFit(initMap(options), options.init, from);
+  checkNamesKnown(initMap(options), from, to);
 }
 
 /// "note: w.safetensors: weights are converted from f16 to f32" where that is
@@ -175,12 +185,29 @@ static void noteConversions(const SessionOptions &options,
                  options.init.c_str(), absl::StrJoin(words, ", ").c_str());
 }
 
+/// Of rules that name several, some may name what the model does not have.
+static void noteUnknownNames(const SessionOptions &options,
+                             const Safetensors &file, const Rename &rename,
+                             const Session &session) {
+  std::vector<std::string> unknown;
+  for (const NamedTensor &tensor : file.tensors())
+    if (std::string name = rename(tensor.name);
+        !name.empty() && name != tensor.name && session.findState(name) < 0)
+      unknown.push_back(name);
+  if (!unknown.empty())
+    std::fprintf(
+        stderr,
+        "note: --init-map: the model has no %s, for which %s has values; "
+        "they are not used\n",
+        someOf(unknown).c_str(), options.init.c_str());
+}
+
 /// Weights that are there in part may be meant so, or be a mistake in a name.
 static void initialize(Session &session, const SessionOptions &options) {
   if (options.init.empty() && !options.initMap.empty())
     throw badInput("--init-map ", options.initMap.front(),
                    ": needs --init FILE, whose names it maps");
-  Rename rename = nameMap(options.initMap);
+  Rename rename = nameMap(initMap(options));
   if (options.init.empty())
     return;
   Safetensors file = take(Safetensors::open(options.init));
@@ -192,6 +219,8 @@ static void initialize(Session &session, const SessionOptions &options) {
   TakenWeights weights;
   check(session.loadWeights(options.init, rename, &weights));
   noteConversions(options, file, rename, session);
+  if (!options.initMap.empty())
+    noteUnknownNames(options, file, rename, session);
   if (weights.missing.empty())
     return;
   std::string words =

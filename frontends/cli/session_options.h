@@ -29,8 +29,8 @@ void addSessionOptions(CLI::App &command, SessionOptions &options);
 /// --init, --init-map and --resume: where the state comes from.
 void addStateOptions(CLI::App &command, SessionOptions &options);
 
-/// All of these, --checkpoint, --init and --ema in their stead, and --data: of
-/// the commands that use a trained state.
+/// All of these, --checkpoint, --init, --init-map and --ema in their stead, and
+/// --data: of the commands that use a trained state.
 void addTrainedOptions(CLI::App &command, SessionOptions &options,
                        std::vector<std::string> &data);
 /// For an option that counts something: 1 or more.

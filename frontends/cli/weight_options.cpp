@@ -3,10 +3,8 @@
 #include "frontends/cli/weight_options.h"
 
 #include "frontends/cli/failure.h"
-
-#include "absl/strings/match.h"
-
-#include <cstdio>
+#include "frontends/cli/name_map.h"
+#include "runtime/checkpoint.h"
 
 #include "absl/strings/match.h"
 
@@ -16,9 +14,15 @@ using namespace gradus::runtime;
 
 namespace gradus::cli {
 
-void addWeightOptions(CLI::App &command, compiler::Request &request) {
+void addWeightOptions(CLI::App &command, compiler::Request &request,
+                      std::vector<std::string> &map) {
   command.add_option("--weights", request.weightsFile,
                      "Initial weights by name (.safetensors)");
+  command
+      .add_option("--weights-map", map,
+                  "Names in that file: FROM=TO with one *; 'head.*=' leaves "
+                  "out; or FILE.json of many; repeats")
+      ->allow_extra_args(false);
   CLI::Option *initialize =
       command
           .add_option("--initialize", request.initialize,
@@ -41,17 +45,40 @@ static bool isBatchCount(const NamedTensor &tensor) {
          tensor.type == TensorType{DType::i64, {}};
 }
 
-std::optional<Safetensors> openWeights(compiler::Request &request) {
+/// The names that the tensors of a file are to have.
+static Rename weightNames(const std::string &path, const Safetensors &file,
+                          const NameRules &rules) {
+  std::vector<std::string> names;
+  for (const NamedTensor &tensor : file.tensors())
+    names.push_back(tensor.name);
+  checkRulesFit(rules, path, names);
+  return nameMap(rules);
+}
+
+std::optional<Safetensors> openWeights(compiler::Request &request,
+                                       const std::vector<std::string> &map) {
+  if (request.weightsFile.empty() && !map.empty())
+    throw badInput("--weights-map ", map.front(),
+                   ": needs --weights FILE, whose names it maps");
   if (request.weightsFile.empty())
     return {};
   Safetensors file = take(Safetensors::open(request.weightsFile));
+  Rename rename =
+      weightNames(request.weightsFile, file, {"--weights-map", map});
+  auto meant = meantFor(file, rename);
+  check(at(meant.status(), request.weightsFile));
   int64_t counts = 0;
-  for (const NamedTensor &tensor : file.tensors())
+  for (const NamedTensor &tensor : file.tensors()) {
+    std::string name = rename(tensor.name);
+    auto found = meant->find(name);
+    if (found == meant->end() || found->second != &tensor)
+      continue;
     if (isBatchCount(tensor))
       ++counts;
     else
-      request.weights.push_back({tensor.name, nameOf(tensor.type.dtype),
-                                 tensor.type.shape, tensor.data});
+      request.weights.push_back(
+          {name, nameOf(tensor.type.dtype), tensor.type.shape, tensor.data});
+  }
   if (counts)
     std::fprintf(stderr,
                  "note: %s: %lld counts of batches (num_batches_tracked) are "

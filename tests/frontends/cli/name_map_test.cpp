@@ -10,9 +10,13 @@
 
 using namespace gradus::cli;
 
+static gradus::runtime::Rename mapped(const std::vector<std::string> &rules) {
+  return nameMap({"--init-map", rules});
+}
+
 static std::string refusal(const std::string &rule) {
   try {
-    nameMap({rule});
+    mapped({rule});
   } catch (const Failure &failure) {
     return failure.what();
   }
@@ -20,7 +24,7 @@ static std::string refusal(const std::string &rule) {
 }
 
 TEST(NameMap, RenamesByTheFirstRuleThatFits) {
-  auto name = nameMap({"head.*=", "encoder.*.w=body.*.weight", "x=y", "*=a.*"});
+  auto name = mapped({"head.*=", "encoder.*.w=body.*.weight", "x=y", "*=a.*"});
   EXPECT_EQ(name("head.bias"), "");
   EXPECT_EQ(name("encoder.3.w"), "body.3.weight");
   EXPECT_EQ(name("x"), "y");
@@ -28,8 +32,8 @@ TEST(NameMap, RenamesByTheFirstRuleThatFits) {
 }
 
 TEST(NameMap, LeavesNamesThatNoRuleFits) {
-  EXPECT_EQ(nameMap({})("fc.weight"), "fc.weight");
-  EXPECT_EQ(nameMap({"a*a=b*"})("a"), "a") << "the star's sides overlap";
+  EXPECT_EQ(mapped({})("fc.weight"), "fc.weight");
+  EXPECT_EQ(mapped({"a*a=b*"})("a"), "a") << "the star's sides overlap";
 }
 
 TEST(NameMap, SaysWhichRuleIsNone) {
@@ -50,7 +54,7 @@ static std::string fileWith(const std::string &text) {
 }
 
 TEST(NameMap, TakesRulesOfAFileInItsOrder) {
-  auto name = nameMap({"first=1", fileWith(R"({"head.*": null, "e.*": "b.*",
+  auto name = mapped({"first=1", fileWith(R"({"head.*": null, "e.*": "b.*",
       "e.x": "never", "first": "never", "plain=name": "p"})")});
   EXPECT_EQ(name("first"), "1");
   EXPECT_EQ(name("head.bias"), "");
@@ -75,7 +79,9 @@ TEST(NameMap, SaysWhichFileIsNone) {
 /// where the model has "body.w".
 static std::string mismatch(const std::string &rule) {
   try {
-    checkNameMap({rule}, "w.safetensors", {"encoder.w", "head.b"}, {"body.w"});
+    std::vector<std::string> from = {"encoder.w", "head.b"};
+    checkRulesFit({"--init-map", {rule}}, "w.safetensors", from);
+    checkNamesKnown({"--init-map", {rule}}, from, {"body.w"});
   } catch (const Failure &failure) {
     return failure.what();
   }
