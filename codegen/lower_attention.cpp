@@ -136,7 +136,7 @@ private:
   void dropped(const Tile &tile, Value from, Value to);
 
   void forwardInOneGo();
-  void normalize(const Tile &tile, Value scores, ArrayRef<Value> rows);
+  void normalize(const Tile &tile, Value scores, Value kept, Value inverse);
   void forwardByTiles();
   void meet(const Tile &tile, Value turnedKey, Value scores, Value shrink);
   void settle(Span queries);
@@ -195,11 +195,9 @@ Value AttentionKernel::masked(const Scalars &s, Value product, Value mask,
                               const Tile &tile) {
   Value score = s.mul(product, s.number(scale_, product)),
         none = s.number(kNone, product);
-  if (mask && isa<FloatType>(mask.getType())) {
+  if (mask && isa<FloatType>(mask.getType()))
     score = s.add(score, mask);
-    Value bounded = s.max(score, s.number(kLeastScore, score));
-    score = s.select(s.is(FloatIs::UNE, score, none), bounded, score);
-  } else if (mask)
+  else if (mask)
     score = s.select(mask, score, none);
   if (!causal_)
     return score;
@@ -237,19 +235,26 @@ void AttentionKernel::scores(const Tile &tile, Value turnedKey, Value out) {
           });
 }
 
-//===-- forward: query, key, value, (mask,) (step,) to result, logsumexp --===//
+//===-- forward: query, key, value, (mask,) (step,) to result, logsumexp, -===//
+// remainder
 
-/// Makes exp(score - maximum) of the scores. `rows` are those for the maximum,
-/// for 1 or, of a query that sees no key, 0, and for 1 / sum.
-void AttentionKernel::normalize(const Tile &tile, Value scores,
-                                ArrayRef<Value> rows) {
-  SmallVector<At> atRow;
-  for (Value row : rows)
-    atRow.push_back({row, {x(0)}});
-  At every = scoresOf(scores);
+/// The logsumexp and its remainder.
+SmallVector<Value> logarithms(const Scalars &s, Value largest, Value total) {
+  Value logarithm = s.log(total), rounded = s.add(largest, logarithm);
+  return {rounded, s.sub(logarithm, s.sub(rounded, largest))};
+}
+
+/// Makes exp(score - maximum) of the scores. `kept` is for 1 or, of a query
+/// that sees no key, 0, and `inverse` for 1 / sum; result 1 has the maximum
+/// meanwhile.
+void AttentionKernel::normalize(const Tile &tile, Value scores, Value kept,
+                                Value inverse) {
+  At every = scoresOf(scores), atKept{kept, {x(0)}}, atInverse{inverse, {x(0)}},
+     largest = rowsOf(result(1), tile.queries),
+     remainder = rowsOf(result(2), tile.queries);
   int64_t queries = tile.queries.size, keys = tile.keys.size;
   At line{scores, {x(0), x(1)}};
-  nest({{queries}, keys, Reduction::max}, line, {}, {atRow[0], atRow[1]},
+  nest({{queries}, keys, Reduction::max}, line, {}, {largest, atKept},
        [](const Scalars &s, ValueRange values) {
          Value largest = values[0], zero = s.number(0, largest);
          Value isAlone = s.is(FloatIs::OEQ, largest, s.number(kNone, largest));
@@ -257,37 +262,36 @@ void AttentionKernel::normalize(const Tile &tile, Value scores,
              s.select(isAlone, zero, largest),
              s.select(isAlone, zero, s.number(1, largest))};
        });
-  nest({{queries, keys}}, {}, {every, atRow[0]}, every,
+  nest({{queries, keys}}, {}, {every, largest}, every,
        [](const Scalars &s, ValueRange values) {
          return SmallVector<Value>{s.exp(s.sub(values[0], values[1]))};
        });
-  nest({{queries}, keys}, line, {atRow[0], atRow[1]},
-       {atRow[2], rowsOf(result(1), tile.queries)},
+  nest({{queries}, keys}, line, {largest, atKept},
+       {atInverse, largest, remainder},
        [](const Scalars &s, ValueRange values) {
-         Value sum = values[0], largest = values[1], kept = values[2];
+         Value sum = values[0], kept = values[2];
          Value missing = s.sub(s.number(1, kept), kept);
          Value total = s.add(sum, missing);
-         return SmallVector<Value>{s.div(kept, total),
-                                   s.add(largest, s.log(total))};
+         SmallVector<Value> found = {s.div(kept, total)};
+         llvm::append_range(found, logarithms(s, values[1], total));
+         return found;
        });
 }
 
 void AttentionKernel::forwardInOneGo() {
   Span all{constant(0), sizes_.keys};
   Value turnedKey = turnable(sizes_.width),
-        weights = scratchOf({tiles_.rows, sizes_.keys});
-  SmallVector<Value> rows;
-  for (int i = 0; i < 3; ++i)
-    rows.push_back(scratchOf(tiles_.rows));
+        weights = scratchOf({tiles_.rows, sizes_.keys}),
+        kept = scratchOf(tiles_.rows), inverse = scratchOf(tiles_.rows);
   turn(operand(1), all, turnedKey);
   for (const Queries &block : blocksOf(sizes_, tiles_.rows, causal_)) {
     Tile tile{{constant(block.start), block.rows}, {constant(0), block.keys}};
     scores(tile, turnedKey, weights);
-    normalize(tile, weights, rows);
+    normalize(tile, weights, kept, inverse);
     if (step_)
       dropped(tile, weights, weights);
     product(block.rows, sizes_.depth, block.keys, {weights, {x(0), x(2)}},
-            {operand(2), {head(), x(2), x(1)}}, At{rows[2], {x(0)}},
+            {operand(2), {head(), x(2), x(1)}}, At{inverse, {x(0)}},
             {result(0), {head(), block.start + x(0), x(1)}},
             [](const Scalars &s, ValueRange values) {
               return s.mul(values[0], values[1]);
@@ -295,8 +299,8 @@ void AttentionKernel::forwardInOneGo() {
   }
 }
 
-/// Result 1 has the largest score so far, a third result the sum of all
-/// exponentials, less that score; the first what they weigh, until `settle`.
+/// Until `settle` result 1 has the largest score so far, result 2 the sum of
+/// all exponentials, less that score, and result 0 what they weigh.
 void AttentionKernel::forwardByTiles() {
   Span own = ownOf(sizes_.queries);
   Value turnedKey = turnable(sizes_.width),
@@ -361,20 +365,22 @@ void AttentionKernel::settle(Span queries) {
        [](const Scalars &s, ValueRange values) {
          Value zero = s.number(0, values[1]), one = s.number(1, values[1]);
          Value isAlone = s.is(FloatIs::OEQ, values[1], zero);
-         Value total = s.select(isAlone, one, values[1]);
-         return SmallVector<Value>{
-             s.select(isAlone, zero, s.add(values[0], s.log(total))),
-             s.div(one, total)};
+         return SmallVector<Value>{s.select(isAlone, zero, values[0]),
+                                   s.select(isAlone, one, values[1])};
        });
   At out{result(0), {head(), queries.start + x(0), x(1)}};
   nest({{queries.size, sizes_.depth}}, {}, {out, sum}, out,
        [](const Scalars &s, ValueRange values) {
-         return SmallVector<Value>{s.mul(values[0], values[1])};
+         return SmallVector<Value>{s.div(values[0], values[1])};
+       });
+  nest({{queries.size}}, {}, {largest, sum}, {largest, sum},
+       [](const Scalars &s, ValueRange values) {
+         return logarithms(s, values[0], values[1]);
        });
 }
 
-//===-- backward: query, key, value, logsumexp, gradient, delta, (mask,) --===//
-// (step,) to the gradients of query, key and value
+//===-- backward: query, key, value, logsumexp, remainder, gradient, ------===//
+// delta, (mask,) (step,) to the gradients of query, key and value
 
 AttentionKernel::Turned AttentionKernel::turnedKeys() {
   SmallVector<int64_t> tile = {tiles_.rows, tiles_.keys};
@@ -401,25 +407,27 @@ void AttentionKernel::addUp(const Tile &tile, Value weights, Value rows,
 void AttentionKernel::slopes(const Tile &tile, const Turned &turned,
                              bool addsToQueries, bool addsToKeys) {
   int64_t queries = tile.queries.size, keys = tile.keys.size;
-  Value key = operand(1), gradient = operand(4), weights = turned.weights,
+  Value key = operand(1), gradient = operand(5), weights = turned.weights,
         kept = turned.kept ? turned.kept : weights;
   AffineExpr row = tile.queries.start + x(0);
   At every = scoresOf(weights);
-  SmallVector<At> reads = {rowsOf(operand(3), tile.queries)};
+  SmallVector<At> reads = {rowsOf(operand(3), tile.queries),
+                           rowsOf(operand(4), tile.queries)};
   if (mask_)
     reads.push_back(maskAt(tile));
   product(queries, keys, sizes_.width, {operand(0), {head(), row, x(2)}},
           {turned.key, {x(2), x(1)}}, reads, every,
           [&](const Scalars &s, ValueRange values) {
-            Value mask = mask_ ? values[2] : Value();
-            return s.exp(s.sub(masked(s, values[0], mask, tile), values[1]));
+            Value mask = mask_ ? values[3] : Value(),
+                  score = masked(s, values[0], mask, tile);
+            return s.exp(s.sub(s.sub(score, values[1]), values[2]));
           });
   if (step_)
     dropped(tile, weights, kept);
   addUp(tile, kept, gradient, sizes_.depth, result(2), addsToKeys);
   product(queries, keys, sizes_.depth, {gradient, {head(), row, x(2)}},
           {turned.value, {x(2), x(1)}},
-          {every, rowsOf(operand(5), tile.queries), scoresOf(kept)}, every,
+          {every, rowsOf(operand(6), tile.queries), scoresOf(kept)}, every,
           [&](const Scalars &s, ValueRange values) {
             Value along = values[0];
             if (step_) {
@@ -484,7 +492,7 @@ SmallVector<int64_t> byHead(ArrayRef<int64_t> shape) {
 /// a number in memory and not in the code, which so serves all layers alike.
 template <typename Op>
 SmallVector<Value> operandsOf(OpBuilder &builder, Op op) {
-  constexpr size_t byHeads = std::is_same_v<Op, AttentionOp> ? 3 : 6;
+  constexpr size_t byHeads = std::is_same_v<Op, AttentionOp> ? 3 : 7;
   SmallVector<Value> operands(op->getOperands());
   for (Value &operand : MutableArrayRef(operands).take_front(byHeads))
     operand = reshape(builder, op.getLoc(), operand,
@@ -498,7 +506,7 @@ SmallVector<Value> operandsOf(OpBuilder &builder, Op op) {
 }
 
 /// What the kernel writes: the op's results, of which each item of the backward
-/// pass has queries' gradients of its own, and the sums of the forward pass.
+/// pass has queries' gradients of its own.
 template <typename Op>
 SmallVector<Type> typesOf(Op op, const AttentionTiles &tiles) {
   SmallVector<Type> types;
@@ -506,8 +514,6 @@ SmallVector<Type> typesOf(Op op, const AttentionTiles &tiles) {
     auto tensor = cast<RankedTensorType>(type);
     types.push_back(tensor.clone(byHead(tensor.getShape())));
   }
-  if (isa<AttentionOp>(*op) && !tiles.inOneGo)
-    types.push_back(types[1]);
   if (isa<AttentionBackwardOp>(*op)) {
     auto queries = cast<RankedTensorType>(types[0]);
     SmallVector<int64_t> shape(queries.getShape());

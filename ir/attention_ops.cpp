@@ -15,6 +15,19 @@ using namespace gradus;
 
 using Values = SmallVector<Value>;
 
+void AttentionOp::build(OpBuilder &builder, OperationState &state, Value query,
+                        Value key, Value value, Value mask, bool causal,
+                        double scale, FloatAttr dropout) {
+  AttentionSizes s(query, value);
+  RankedTensorType type = tensorType(query),
+                   rows = RankedTensorType::get(
+                       {s.batch, s.heads, s.queries},
+                       computeType(type.getElementType()));
+  build(builder, state, type.clone({s.batch, s.heads, s.queries, s.depth}),
+        rows, rows, query, key, value, mask, Value(), causal, APFloat(scale),
+        dropout);
+}
+
 //===-- what must hold ----------------------------------------------------===//
 
 static LogicalResult checkShape(Operation *op, StringRef what, Value value,
@@ -67,16 +80,24 @@ template <typename Op> static LogicalResult checkInputs(Op op) {
          << RankedTensorType::get(s.scores(), element);
 }
 
+/// What there is one number of for each query.
+template <typename Op>
+static LogicalResult checkRows(Op op, StringRef what, Value value) {
+  AttentionSizes s(op.getQuery(), op.getValue());
+  return checkShape(op, what, value, {s.batch, s.heads, s.queries},
+                    computeType(tensorType(op.getQuery()).getElementType()));
+}
+
 LogicalResult AttentionOp::verify() {
   if (failed(checkInputs(*this)))
     return failure();
   AttentionSizes s(getQuery(), getValue());
   Type element = tensorType(getQuery()).getElementType();
   if (failed(checkShape(*this, "result", getResult(),
-                        {s.batch, s.heads, s.queries, s.depth}, element)))
+                        {s.batch, s.heads, s.queries, s.depth}, element)) ||
+      failed(checkRows(*this, "logsumexp", getLogsumexp())))
     return failure();
-  return checkShape(*this, "logsumexp", getLogsumexp(),
-                    {s.batch, s.heads, s.queries}, computeType(element));
+  return checkRows(*this, "remainder", getRemainder());
 }
 
 LogicalResult AttentionBackwardOp::verify() {
@@ -84,11 +105,9 @@ LogicalResult AttentionBackwardOp::verify() {
     return failure();
   AttentionSizes s(getQuery(), getValue());
   Type element = tensorType(getQuery()).getElementType();
-  SmallVector<int64_t> rows = {s.batch, s.heads, s.queries};
-  if (failed(checkShape(*this, "logsumexp", getLogsumexp(), rows,
-                        computeType(element))) ||
-      failed(
-          checkShape(*this, "delta", getDelta(), rows, computeType(element))) ||
+  if (failed(checkRows(*this, "logsumexp", getLogsumexp())) ||
+      failed(checkRows(*this, "remainder", getRemainder())) ||
+      failed(checkRows(*this, "delta", getDelta())) ||
       failed(checkShape(*this, "gradient", getGradient(),
                         {s.batch, s.heads, s.queries, s.depth}, element)))
     return failure();
@@ -165,6 +184,12 @@ struct SmallOps {
   Value scores(bool keysFirst) const;
   Value masked(Value scores, bool keysFirst) const;
   Value unseen(Value scores, bool keysFirst) const;
+  /// Computed again.
+  template <typename Op>
+  Value probabilities(Op op, Value scores, int64_t axis) const {
+    Value rest = sub(scores, over(op.getLogsumexp(), scores, axis));
+    return exp(sub(rest, over(op.getRemainder(), scores, axis)));
+  }
   Value dropped(Value values, bool keysFirst) const;
 
   OpBuilder &builder;
@@ -194,12 +219,7 @@ Value SmallOps::masked(Value scores, bool keysFirst) const {
                    tensorType(scores).getShape(), allAxes(4));
   if (isTruth)
     return select(mask, scores, number(kNone, scores));
-  Value moved = add(scores, mask);
-  Value isSeen = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNE,
-                                       moved, number(kNone, moved));
-  return select(isSeen,
-                make<arith::MaximumFOp>({moved, number(kLeastScore, moved)}),
-                moved);
+  return add(scores, mask);
 }
 
 /// Hides from each query the keys behind it.
@@ -233,7 +253,8 @@ Value SmallOps::dropped(Value values, bool keysFirst) const {
 } // namespace
 
 /// exp(score - max) / sum; where all scores are -inf the maximum counts as 0
-/// and the sum as 1.
+/// and the sum as 1. The remainder is exact where the maximum is larger than
+/// the sum's logarithm, and elsewhere next to nothing.
 Values AttentionOp::decompose(OpBuilder &builder) {
   SmallOps a(*this, builder);
   Value scores = a.scores(false);
@@ -251,15 +272,16 @@ Values AttentionOp::decompose(OpBuilder &builder) {
   Value inverse = a.make<arith::DivFOp>({a.number(1, total), total});
   Value probabilities = a.mul(shares, a.over(inverse, scores, 3));
   Value logarithm = a.make<math::LogOp>({total});
+  Value logsumexp = a.add(largest, logarithm);
   return {
       a.like(a.product(a.dropped(probabilities, false), a.value), getResult()),
-      a.add(largest, logarithm)};
+      logsumexp, a.sub(logarithm, a.sub(logsumexp, largest))};
 }
 
 Values AttentionBackwardOp::decompose(OpBuilder &builder) {
   SmallOps a(*this, builder);
   Value scores = a.scores(/*keysFirst=*/true), g = a.wide(getGradient());
-  Value probabilities = a.exp(a.sub(scores, a.over(getLogsumexp(), scores, 2)));
+  Value probabilities = a.probabilities(*this, scores, 2);
   Value along = a.dropped(a.product(a.value, g, false, true), true);
   Value slopes =
       a.mul(probabilities, a.sub(along, a.over(getDelta(), scores, 2)));
@@ -275,8 +297,7 @@ static Value maskGradient(AttentionOp op, OpBuilder &builder, Value g,
                           Value delta) {
   SmallOps a(op, builder);
   Value scores = a.scores(false);
-  Value probabilities =
-      a.exp(a.sub(scores, a.over(op.getLogsumexp(), scores, 3)));
+  Value probabilities = a.probabilities(op, scores, 3);
   Value along = a.dropped(a.product(a.wide(g), a.value, false, true), false);
   Value slopes = a.mul(probabilities, a.sub(along, a.over(delta, scores, 3)));
   ArrayRef<int64_t> mask = tensorType(op.getMask()).getShape();
@@ -290,7 +311,7 @@ static Value maskGradient(AttentionOp op, OpBuilder &builder, Value g,
 }
 
 /// The gradient of the logsumexp adds to each score's its probability: it is
-/// taken off delta.
+/// taken off delta. The remainder has none: but for rounding it is 0.
 Values AttentionOp::pullback(OpBuilder &builder, ValueRange gradients) {
   SmallOps a(*this, builder);
   Value g = gradients[0] ? gradients[0] : a.number(0, getResult());
@@ -299,9 +320,9 @@ Values AttentionOp::pullback(OpBuilder &builder, ValueRange gradients) {
     delta = a.sub(delta, gradients[1]);
   auto backward = AttentionBackwardOp::create(
       builder, a.loc, getQuery().getType(), getKey().getType(),
-      getValue().getType(), getQuery(), getKey(), getValue(), getLogsumexp(), g,
-      delta, getMask(), getStep(), getCausal(), getScale(), getDropoutAttr(),
-      getStream(), getSeed());
+      getValue().getType(), getQuery(), getKey(), getValue(), getLogsumexp(),
+      getRemainder(), g, delta, getMask(), getStep(), getCausal(), getScale(),
+      getDropoutAttr(), getStream(), getSeed());
   Values result(backward.getResults());
   if (getMask())
     result.push_back(isa<FloatType>(tensorType(getMask()).getElementType())

@@ -21,18 +21,22 @@ def AttentionOp : TensorOp<"attention", [AttrSizedOperandSegments,
 
     `logsumexp = log sum_j exp(score)`, `result = sum_j exp(score - logsumexp) value`.
 
-    A float mask moves scores no lower than -30000, unless to -inf: a larger
-    number hides a key no better, and a logsumexp of that size would have no
-    digits left for the gradient.
+    `remainder` is what rounding took off the logsumexp: of scores near -1e9,
+    where a float mask hides every key of a query, the logarithm of their number
+    is as much as f32 rounds off. The probabilities are
+    `exp(score - logsumexp - remainder)`, those of the softmax at any size of the
+    scores; of a query whose scores have no digits left beside its mask they are
+    all alike.
 
     A query that sees no key (all of its scores are -inf) has the result 0, the
     logsumexp 0 and no part in any gradient; the softmax alone would make NaN of
     it.
 
-    `logsumexp` is what the gradient needs to compute the probabilities again
-    instead of keeping them (Dao, https://arxiv.org/abs/2307.08691). The gradient
-    of a float mask takes all probabilities at once; if nobody needs it, nobody
-    computes it.
+    `logsumexp` and `remainder` are what the gradient needs to compute the
+    probabilities again instead of keeping them (Dao,
+    https://arxiv.org/abs/2307.08691). The gradient of a float mask, such as a
+    learned bias of positions, takes all probabilities at once; if nobody needs
+    it, nobody computes it.
 
     `dropout` is the part of the probabilities that training drops. With `step`,
     which `train-dropout` gives it, the probability at place i of
@@ -45,12 +49,12 @@ def AttentionOp : TensorOp<"attention", [AttrSizedOperandSegments,
     ```mlir
     gradus.graph @attend(%q: tensor<2x4x8x16xf32>, %k: tensor<2x4x8x16xf32>, %v: tensor<2x4x8x16xf32>,
                          %bias: tensor<2x1x1x8xf32>) -> (y: tensor<2x4x8x16xf32>, z: tensor<2x4x8x16xf32>) {
-      %y, %l = gradus.attention %q, %k, %v causal {scale = 0.25 : f64}
+      %y, %l:2 = gradus.attention %q, %k, %v causal {scale = 0.25 : f64}
           : (tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>)
-          -> (tensor<2x4x8x16xf32>, tensor<2x4x8xf32>)
-      %z, %m = gradus.attention %q, %k, %v mask %bias {scale = 0.25 : f64}
+          -> (tensor<2x4x8x16xf32>, tensor<2x4x8xf32>, tensor<2x4x8xf32>)
+      %z, %m:2 = gradus.attention %q, %k, %v mask %bias {scale = 0.25 : f64}
           : (tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>, tensor<2x1x1x8xf32>)
-          -> (tensor<2x4x8x16xf32>, tensor<2x4x8xf32>)
+          -> (tensor<2x4x8x16xf32>, tensor<2x4x8xf32>, tensor<2x4x8xf32>)
       gradus.return %y, %z : tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>
     }
     ```
@@ -61,9 +65,12 @@ def AttentionOp : TensorOp<"attention", [AttrSizedOperandSegments,
                        OptionalAttr<F64Attr>:$dropout,
                        DefaultValuedAttr<I64Attr, "0">:$stream,
                        DefaultValuedAttr<I64Attr, "0">:$seed);
-  let results = (outs FloatTensor:$result, FloatTensor:$logsumexp);
+  let results = (outs FloatTensor:$result, FloatTensor:$logsumexp, FloatTensor:$remainder);
   let assemblyFormat = "$query `,` $key `,` $value (`mask` $mask^)? (`step` $step^)? (`causal` $causal^)? attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
+  let builders = [OpBuilder<(ins "::mlir::Value":$query, "::mlir::Value":$key,
+      "::mlir::Value":$value, "::mlir::Value":$mask, "bool":$causal,
+      "double":$scale, CArg<"::mlir::FloatAttr", "{}">:$dropout)>];
 }
 
 def AttentionBackwardOp : GradusOp<"attention_backward", [Pure,
@@ -72,9 +79,9 @@ def AttentionBackwardOp : GradusOp<"attention_backward", [Pure,
     DeclareOpInterfaceMethods<Decomposable, ["staysWhole"]>]> {
   let summary = "The gradients of attention's queries, keys and values";
   let description = [{
-    With the probabilities `P = exp(score - logsumexp)` of `gradus.attention`,
-    computed again, the gradient g of its result and `delta = sum_e g result`
-    (one for each query):
+    With the probabilities `P = exp(score - logsumexp - remainder)` of
+    `gradus.attention`, computed again, the gradient g of its result and
+    `delta = sum_e g result` (one for each query):
 
     `dvalue = P^T g`, `dscore = P (g value^T - delta)`,
     `dquery = scale dscore key`, `dkey = scale dscore^T query`.
@@ -86,25 +93,27 @@ def AttentionBackwardOp : GradusOp<"attention_backward", [Pure,
 
     ```mlir
     gradus.graph @slopes(%q: tensor<2x4x8x16xf32>, %k: tensor<2x4x8x16xf32>, %v: tensor<2x4x8x16xf32>,
-                         %l: tensor<2x4x8xf32>, %g: tensor<2x4x8x16xf32>, %delta: tensor<2x4x8xf32>)
+                         %l: tensor<2x4x8xf32>, %r: tensor<2x4x8xf32>,
+                         %g: tensor<2x4x8x16xf32>, %delta: tensor<2x4x8xf32>)
         -> (dq: tensor<2x4x8x16xf32>, dk: tensor<2x4x8x16xf32>, dv: tensor<2x4x8x16xf32>) {
-      %dq, %dk, %dv = gradus.attention_backward %q, %k, %v, %l, %g, %delta causal {scale = 0.25 : f64}
+      %dq, %dk, %dv = gradus.attention_backward %q, %k, %v, %l, %r, %g, %delta causal {scale = 0.25 : f64}
           : (tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>,
-             tensor<2x4x8xf32>, tensor<2x4x8x16xf32>, tensor<2x4x8xf32>)
+             tensor<2x4x8xf32>, tensor<2x4x8xf32>, tensor<2x4x8x16xf32>, tensor<2x4x8xf32>)
           -> (tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>)
       gradus.return %dq, %dk, %dv : tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>
     }
     ```
   }];
   let arguments = (ins FloatTensor:$query, FloatTensor:$key, FloatTensor:$value,
-                       FloatTensor:$logsumexp, FloatTensor:$gradient, FloatTensor:$delta,
+                       FloatTensor:$logsumexp, FloatTensor:$remainder,
+                       FloatTensor:$gradient, FloatTensor:$delta,
                        Optional<MaskTensor>:$mask, Optional<CounterTensor>:$step,
                        UnitAttr:$causal, F64Attr:$scale,
                        OptionalAttr<F64Attr>:$dropout,
                        DefaultValuedAttr<I64Attr, "0">:$stream,
                        DefaultValuedAttr<I64Attr, "0">:$seed);
   let results = (outs FloatTensor:$query_gradient, FloatTensor:$key_gradient, FloatTensor:$value_gradient);
-  let assemblyFormat = "$query `,` $key `,` $value `,` $logsumexp `,` $gradient `,` $delta (`mask` $mask^)? (`step` $step^)? (`causal` $causal^)? attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "$query `,` $key `,` $value `,` $logsumexp `,` $remainder `,` $gradient `,` $delta (`mask` $mask^)? (`step` $step^)? (`causal` $causal^)? attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }
 

@@ -6,12 +6,6 @@
 
 namespace gradus {
 
-/// Added masks move scores no lower, unless to -inf: huge negative numbers hide
-/// keys as this one does. Where all keys of a query are so hidden, its scores
-/// are alike and its logsumexp keeps enough digits for the gradient to find the
-/// same mean.
-inline constexpr double kLeastScore = -3e4;
-
 /// Queries [batch, heads, queries, width], keys [batch, heads, keys, width],
 /// values [batch, heads, keys, depth].
 struct AttentionSizes {

@@ -81,15 +81,11 @@ private:
     if (mask) {
       int64_t place = placeInMask(row, j);
       if (mask->isFloat)
-        score = bounded(score + mask->floats[place]);
+        score += mask->floats[place];
       else if (!mask->integers[place])
         score = -INFINITY;
     }
     return causal && j > i ? -INFINITY : score;
-  }
-
-  static double bounded(double score) {
-    return score < kLeastScore && score != -INFINITY ? kLeastScore : score;
   }
 
   int64_t placeInMask(int64_t row, int64_t j) const {
@@ -107,16 +103,26 @@ private:
   const HostTensor &query, &key, *mask = nullptr, *step = nullptr;
 };
 
-/// log sum exp; 0 where all are -inf.
-double logSumExp(ArrayRef<double> scores) {
+/// log sum exp, rounded, and what rounding took off; 0 where all are -inf.
+struct LogSumExp {
+  double rounded = 0, remainder = 0;
+
+  explicit LogSumExp(ArrayRef<double> scores);
+  double probability(double score) const {
+    return std::exp(score - rounded - remainder);
+  }
+};
+
+LogSumExp::LogSumExp(ArrayRef<double> scores) {
   double largest = -INFINITY, total = 0;
   for (double score : scores)
     largest = std::isnan(score) ? score : std::fmax(largest, score);
   if (largest == -INFINITY)
-    return 0;
+    return;
   for (double score : scores)
     total += std::exp(score - largest);
-  return largest + std::log(total);
+  rounded = largest + std::log(total);
+  remainder = std::log(total) - (rounded - largest);
 }
 
 } // namespace
@@ -125,17 +131,21 @@ Results AttentionOp::evaluate(ArrayRef<HostTensor> operands) {
   Scores<AttentionOp> scores(*this, operands);
   const AttentionSizes &s = scores.sizes;
   HostTensor result = zeros(tensorType(getResult())),
-             logarithms = zeros(tensorType(getLogsumexp()));
+             logarithms = zeros(tensorType(getLogsumexp())),
+             remainders = logarithms;
   for (int64_t row = 0; row < logarithms.size(); ++row) {
     std::vector<double> own = scores.of(row);
-    logarithms.floats[row] = logSumExp(own);
+    LogSumExp all(own);
+    logarithms.floats[row] = all.rounded;
+    remainders.floats[row] = all.remainder;
     for (int64_t j = 0; j < s.keys; ++j)
-      addTimes(
-          rowOf(result, row, s.depth),
-          std::exp(own[j] - logarithms.floats[row]) * scores.factor(row, j),
-          rowOf(operands[2], row / s.queries * s.keys + j, s.depth), s.depth);
+      addTimes(rowOf(result, row, s.depth),
+               all.probability(own[j]) * scores.factor(row, j),
+               rowOf(operands[2], row / s.queries * s.keys + j, s.depth),
+               s.depth);
   }
-  return SmallVector<HostTensor>{std::move(result), std::move(logarithms)};
+  return SmallVector<HostTensor>{std::move(result), std::move(logarithms),
+                                 std::move(remainders)};
 }
 
 Results AttentionBackwardOp::evaluate(ArrayRef<HostTensor> operands) {
@@ -143,7 +153,8 @@ Results AttentionBackwardOp::evaluate(ArrayRef<HostTensor> operands) {
   const AttentionSizes &s = scores.sizes;
   const HostTensor &query = operands[0], &key = operands[1],
                    &value = operands[2], &logarithms = operands[3],
-                   &g = operands[4], &delta = operands[5];
+                   &remainders = operands[4], &g = operands[5],
+                   &delta = operands[6];
   HostTensor dQuery = zeros(tensorType(getQuery())),
              dKey = zeros(tensorType(getKey())),
              dValue = zeros(tensorType(getValue()));
@@ -151,7 +162,8 @@ Results AttentionBackwardOp::evaluate(ArrayRef<HostTensor> operands) {
     std::vector<double> own = scores.of(row);
     for (int64_t j = 0; j < s.keys; ++j) {
       int64_t column = row / s.queries * s.keys + j;
-      double p = std::exp(own[j] - logarithms.floats[row]),
+      double p = std::exp(own[j] - logarithms.floats[row] -
+                          remainders.floats[row]),
              z = scores.factor(row, j);
       double slope = p * (z * dot(rowOf(g, row, s.depth),
                                   rowOf(value, column, s.depth), s.depth) -

@@ -3,7 +3,7 @@
 // Runs on the model, before autodiff: the gradient of the one op needs no
 // probabilities of the forward pass, so nothing keeps them.
 
-#include "ir/attention_sizes.h"
+#include "ir/build.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/factors.h"
 #include "passes/passes.h"
@@ -255,15 +255,9 @@ void Pattern::replace() {
   if (hides_ && !causal)
     mask = arith::XOrIOp::create(builder, mask.getLoc(), mask,
                                  splatLike(builder, mask, 1));
-  AttentionSizes sizes(query, value);
-  RankedTensorType type = tensorType(query);
-  auto attention = AttentionOp::create(
-      builder, last_.getLoc(),
-      type.clone({sizes.batch, sizes.heads, sizes.queries, sizes.depth}),
-      RankedTensorType::get({sizes.batch, sizes.heads, sizes.queries},
-                            computeType(type.getElementType())),
-      query, key, value, causal ? Value() : mask, Value(), causal,
-      APFloat(scale_), dropout_);
+  auto attention =
+      AttentionOp::create(builder, last_.getLoc(), query, key, value,
+                          causal ? Value() : mask, causal, scale_, dropout_);
   last_.getResult().replaceAllUsesWith(reshape(builder, last_.getLoc(),
                                                attention.getResult(),
                                                last_.getType().getShape()));

@@ -203,9 +203,9 @@ def RecognizeAttention : GradusPass<"recognize-attention"> {
     gradus.program @p {
       gradus.graph @predict(%q: tensor<2x4x8x16xf32>, %k: tensor<2x4x16x8xf32>, %v: tensor<2x4x8x16xf32>, %m: tensor<2x1x8x8xf32>) -> (y: tensor<2x4x8x16xf32>) {
         %0 = gradus.transpose %k perm [0, 1, 3, 2] : tensor<2x4x16x8xf32> -> tensor<2x4x8x16xf32>
-        %y, %l = gradus.attention %q, %0, %v mask %m {scale = 0.5 : f64}
+        %y, %l:2 = gradus.attention %q, %0, %v mask %m {scale = 0.5 : f64}
             : (tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>, tensor<2x1x8x8xf32>)
-            -> (tensor<2x4x8x16xf32>, tensor<2x4x8xf32>)
+            -> (tensor<2x4x8x16xf32>, tensor<2x4x8xf32>, tensor<2x4x8xf32>)
         gradus.return %y : tensor<2x4x8x16xf32>
       }
     }

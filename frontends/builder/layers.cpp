@@ -243,15 +243,9 @@ Tensor ProgramBuilder::attention(Tensor query, Tensor key, Tensor value,
                     "] and values of shape [", joined(value.shape()), "]")))
     return {};
   Value mask = shown(k, options);
-  RankedTensorType type = tensorType(q.value());
-  double scale = 1 / std::sqrt(double(shape[3]));
-  shape[3] = v.shape()[3];
-  auto op = AttentionOp::create(
-      builder_, numbered("attention"), type.clone(ArrayRef<int64_t>(shape)),
-      RankedTensorType::get(ArrayRef<int64_t>(shape).drop_back(),
-                            computeType(type.getElementType())),
-      q.value(), k.value(), v.value(), mask, Value(), options.causal,
-      APFloat(scale), FloatAttr());
+  auto op = AttentionOp::create(builder_, numbered("attention"), q.value(),
+                                k.value(), v.value(), mask, options.causal,
+                                1 / std::sqrt(double(shape[3])));
   return reshape(transpose(Tensor(op.getResult()), {0, 2, 1, 3}),
                  {given[0], given[1], value.shape().back()});
 }

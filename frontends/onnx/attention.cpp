@@ -257,14 +257,8 @@ Value maskOf(const Building &b, const Parts &parts) {
 Value wholeAttention(const Building &b, const Parts &parts) {
   double scale =
       b.node.number("scale", 1 / std::sqrt(double(extent(parts.query, 3))));
-  SmallVector<int64_t> shape = parts.scores;
-  RankedTensorType type = tensorType(parts.query),
-                   rows = type.clone(ArrayRef(shape).drop_back());
-  shape.back() = extent(parts.value, 3);
-  return AttentionOp::create(b.builder, b.location, type.clone(shape), rows,
-                             parts.query, parts.key, parts.value,
-                             maskOf(b, parts), Value(), parts.causal,
-                             APFloat(scale), FloatAttr())
+  return AttentionOp::create(b.builder, b.location, parts.query, parts.key,
+                             parts.value, maskOf(b, parts), parts.causal, scale)
       .getResult();
 }
 

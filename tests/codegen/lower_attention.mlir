@@ -17,8 +17,8 @@ gradus.program @long attributes {recipe = {loss = {type = "mse", output = "y"}, 
     %q = gradus.read @q : tensor<1x4x2048x8xf32>
     %k = gradus.read @k : tensor<1x4x2048x8xf32>
     %v = gradus.read @v : tensor<1x4x2048x8xf32>
-    %y, %l = gradus.attention %q, %k, %v mask %m causal {scale = 0.5 : f64, dropout = 0.1 : f64}
-        : (tensor<1x4x2048x8xf32>, tensor<1x4x2048x8xf32>, tensor<1x4x2048x8xf32>, tensor<1x1x1x2048xi1>) -> (tensor<1x4x2048x8xf32>, tensor<1x4x2048xf32>)
+    %y, %l:2 = gradus.attention %q, %k, %v mask %m causal {scale = 0.5 : f64, dropout = 0.1 : f64}
+        : (tensor<1x4x2048x8xf32>, tensor<1x4x2048x8xf32>, tensor<1x4x2048x8xf32>, tensor<1x1x1x2048xi1>) -> (tensor<1x4x2048x8xf32>, tensor<1x4x2048xf32>, tensor<1x4x2048xf32>)
     gradus.return %y : tensor<1x4x2048x8xf32>
   }
 }

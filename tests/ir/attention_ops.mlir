@@ -8,8 +8,8 @@ gradus.program @p {
   // CHECK-NOT: arith.cmpf
   // CHECK: gradus.return
   gradus.graph @causal(%q: tensor<1x2x3x4xf32>, %k: tensor<1x2x3x4xf32>, %v: tensor<1x2x3x4xf32>) -> (y: tensor<1x2x3x4xf32>) {
-    %y, %l = gradus.attention %q, %k, %v causal {scale = 0.5 : f64}
-        : (tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>) -> (tensor<1x2x3x4xf32>, tensor<1x2x3xf32>)
+    %y, %l:2 = gradus.attention %q, %k, %v causal {scale = 0.5 : f64}
+        : (tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>) -> (tensor<1x2x3x4xf32>, tensor<1x2x3xf32>, tensor<1x2x3xf32>)
     gradus.return %y : tensor<1x2x3x4xf32>
   }
 
@@ -20,8 +20,8 @@ gradus.program @p {
   // CHECK: gradus.reduce sum
   // CHECK: arith.select
   gradus.graph @masked(%q: tensor<1x2x3x4xf32>, %k: tensor<1x2x3x4xf32>, %v: tensor<1x2x3x4xf32>, %m: tensor<1x1x1x3xi1>) -> (y: tensor<1x2x3x4xf32>) {
-    %y, %l = gradus.attention %q, %k, %v mask %m {scale = 0.5 : f64}
-        : (tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, tensor<1x1x1x3xi1>) -> (tensor<1x2x3x4xf32>, tensor<1x2x3xf32>)
+    %y, %l:2 = gradus.attention %q, %k, %v mask %m {scale = 0.5 : f64}
+        : (tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, tensor<1x1x1x3xi1>) -> (tensor<1x2x3x4xf32>, tensor<1x2x3xf32>, tensor<1x2x3xf32>)
     gradus.return %y : tensor<1x2x3x4xf32>
   }
 
@@ -30,8 +30,8 @@ gradus.program @p {
   // CHECK: arith.extf %q
   // CHECK: arith.truncf
   gradus.graph @narrow(%q: tensor<1x2x3x4xbf16>, %k: tensor<1x2x3x4xbf16>, %v: tensor<1x2x3x4xbf16>) -> (y: tensor<1x2x3x4xbf16>) {
-    %y, %l = gradus.attention %q, %k, %v {scale = 0.5 : f64}
-        : (tensor<1x2x3x4xbf16>, tensor<1x2x3x4xbf16>, tensor<1x2x3x4xbf16>) -> (tensor<1x2x3x4xbf16>, tensor<1x2x3xf32>)
+    %y, %l:2 = gradus.attention %q, %k, %v {scale = 0.5 : f64}
+        : (tensor<1x2x3x4xbf16>, tensor<1x2x3x4xbf16>, tensor<1x2x3x4xbf16>) -> (tensor<1x2x3x4xbf16>, tensor<1x2x3xf32>, tensor<1x2x3xf32>)
     gradus.return %y : tensor<1x2x3x4xbf16>
   }
 
@@ -40,8 +40,8 @@ gradus.program @p {
   // CHECK: gradus.matmul %k, %{{.*}} transposed : {{.*}} -> tensor<1x2x5x3xf32>
   gradus.graph @backward(%q: tensor<1x2x3x4xf32>, %k: tensor<1x2x5x4xf32>, %v: tensor<1x2x5x4xf32>, %l: tensor<1x2x3xf32>, %g: tensor<1x2x3x4xf32>)
       -> (dq: tensor<1x2x3x4xf32>) {
-    %dq, %dk, %dv = gradus.attention_backward %q, %k, %v, %l, %g, %l {scale = 0.5 : f64}
-        : (tensor<1x2x3x4xf32>, tensor<1x2x5x4xf32>, tensor<1x2x5x4xf32>, tensor<1x2x3xf32>, tensor<1x2x3x4xf32>, tensor<1x2x3xf32>)
+    %dq, %dk, %dv = gradus.attention_backward %q, %k, %v, %l, %l, %g, %l {scale = 0.5 : f64}
+        : (tensor<1x2x3x4xf32>, tensor<1x2x5x4xf32>, tensor<1x2x5x4xf32>, tensor<1x2x3xf32>, tensor<1x2x3xf32>, tensor<1x2x3x4xf32>, tensor<1x2x3xf32>)
         -> (tensor<1x2x3x4xf32>, tensor<1x2x5x4xf32>, tensor<1x2x5x4xf32>)
     gradus.return %dq : tensor<1x2x3x4xf32>
   }

@@ -34,28 +34,33 @@ std::vector<HostTensor> forward(const Case &test) {
   return evaluate("%q: tensor<1x2x3x2xf64>, %k: tensor<1x2x3x2xf64>, "
                   "%v: tensor<1x2x3x1xf64>" +
                       std::string(test.inputs),
-                  "%y, %l = gradus.attention %q, %k, %v" +
+                  "%y, %l:2 = gradus.attention %q, %k, %v" +
                       std::string(test.options) +
                       " {scale = 0.5 : f64} : " + kShapes + test.type +
-                      ") -> (tensor<1x2x3x1xf64>, tensor<1x2x3xf64>)",
+                      ") -> (tensor<1x2x3x1xf64>, tensor<1x2x3xf64>, "
+                      "tensor<1x2x3xf64>)",
                   inputs);
 }
 
 std::vector<HostTensor> backward(const Case &test, const HostTensor &y,
-                                 const HostTensor &logsumexp) {
+                                 const HostTensor &logsumexp,
+                                 const HostTensor &remainder) {
   HostTensor delta = zeros(logsumexp.shape);
   for (int64_t i = 0; i < delta.size(); ++i)
     delta.floats[i] = y.floats[i] * slope.floats[i];
-  std::vector<HostTensor> inputs = {query, key, value, logsumexp, slope, delta};
+  std::vector<HostTensor> inputs = {query,     key,   value, logsumexp,
+                                    remainder, slope, delta};
   llvm::append_range(inputs, test.mask);
   return evaluate(
       "%q: tensor<1x2x3x2xf64>, %k: tensor<1x2x3x2xf64>, "
       "%v: tensor<1x2x3x1xf64>, %l: tensor<1x2x3xf64>, "
+      "%r: tensor<1x2x3xf64>, "
       "%g: tensor<1x2x3x1xf64>, %d: tensor<1x2x3xf64>" +
           std::string(test.inputs),
-      "%a, %b, %c = gradus.attention_backward %q, %k, %v, %l, %g, %d" +
+      "%a, %b, %c = gradus.attention_backward %q, %k, %v, %l, %r, %g, %d" +
           std::string(test.options) + " {scale = 0.5 : f64} : " + kShapes +
-          ", tensor<1x2x3xf64>, tensor<1x2x3x1xf64>, tensor<1x2x3xf64>" +
+          ", tensor<1x2x3xf64>, tensor<1x2x3xf64>, tensor<1x2x3x1xf64>, "
+          "tensor<1x2x3xf64>" +
           test.type +
           ") -> (tensor<1x2x3x2xf64>, tensor<1x2x3x2xf64>, "
           "tensor<1x2x3x1xf64>)",
@@ -65,7 +70,7 @@ std::vector<HostTensor> backward(const Case &test, const HostTensor &y,
 void expectTorch(const Case &test) {
   auto found = forward(test);
   expectNear(found[0], floats({1, 2, 3, 1}, test.y), 1e-8);
-  auto slopes = backward(test, found[0], found[1]);
+  auto slopes = backward(test, found[0], found[1], found[2]);
   expectNear(slopes[0], floats({1, 2, 3, 2}, test.dQuery), 1e-8);
   expectNear(slopes[1], floats({1, 2, 3, 2}, test.dKey), 1e-8);
   expectNear(slopes[2], floats({1, 2, 3, 1}, test.dValue), 1e-8);
@@ -120,24 +125,25 @@ TEST(Evaluate, AttentionUnderAnAddedMaskIsPyTorchs) {
                 0.0206088397, 0.407833425}});
 }
 
-// As softmax in f32 does, of which nothing but the mask is left.
-TEST(Evaluate, AQueryWhoseKeysAreAllPushedAwayHasTheirMean) {
-  Case test{", %m: tensor<1x1x3x1xf64>",
-            " mask %m",
-            ", tensor<1x1x3x1xf64>",
-            {floats({1, 1, 3, 1}, {0, -1e9, -3.4028235e38})},
-            {},
-            {},
-            {},
-            {}};
-  auto found = forward(test);
-  for (int64_t row : {1, 2})
-    EXPECT_NEAR(found[0].floats[row], (2 - 1 + 0.5) / 3, 1e-9);
-  // Each row of probabilities adds up to 1, so the head's gradients of values
-  // add up to the slopes.
-  auto slopes = backward(test, found[0], found[1]);
-  const std::vector<double> &ofValue = slopes[2].floats;
-  EXPECT_NEAR(ofValue[0] + ofValue[1] + ofValue[2], 1 - 2 + 0.5, 1e-9);
+// A query that sees some keys, one whose scores keep digits beside what hides
+// them all, and one that sees two alike, as nothing is left of their scores.
+TEST(Evaluate, AttentionToKeysThatNumbersHideIsPyTorchs) {
+  const double least = std::numeric_limits<double>::lowest();
+  HostTensor mask = floats({1, 1, 3, 3}, {0, -65504, 0.5, -1e9, -1e9, -1e9,
+                                          least, least, -INFINITY});
+  expectTorch({", %m: tensor<1x1x3x3xf64>",
+               " mask %m",
+               ", tensor<1x1x3x3xf64>",
+               {mask},
+               {0.941322458, 0.669344478, 0.5, -0.40637188, 0.274216943, 2},
+               {0.0778696959, 0.155739392, -0.922058196, -0.174430191, 0.328125,
+                0.046875, 0.116730926, -0.163423296, 1.15749641, -0.261164467,
+                -0.3125, -0.375},
+               {-0.155815902, -0.294296185, 0.2221874, 0.1040622, -0.0663714982,
+                0.190233985, 0.258513229, -0.142756977, -0.292063885,
+                0.39662777, 0.0335506561, -0.253870793},
+               {-0.297088253, -0.365510588, 0.16259884, -0.120605935,
+                -0.193111644, 0.563717579}});
 }
 
 TEST(Evaluate, AQueryThatSeesNoKeyHasTheResultZero) {
@@ -153,7 +159,7 @@ TEST(Evaluate, AQueryThatSeesNoKeyHasTheResultZero) {
   EXPECT_EQ(found[0].floats[1], 0);
   EXPECT_EQ(found[1].floats[1], 0);
   EXPECT_NE(found[0].floats[0], 0);
-  auto slopes = backward(test, found[0], found[1]);
+  auto slopes = backward(test, found[0], found[1], found[2]);
   EXPECT_EQ(slopes[0].floats[2], 0);
   for (const HostTensor &each : slopes)
     for (double number : each.floats)

@@ -51,11 +51,11 @@ gradus.program @none attributes {recipe = {dropout = 0.0}} {
 gradus.program @attending attributes {recipe = {seed = 7}} {
   gradus.graph @train(%q: tensor<1x2x3x4xf32>) -> (y: tensor<1x2x3x4xf32>) {
     %0 = gradus.dropout %q ratio 0.25 : tensor<1x2x3x4xf32>
-    %y, %l = gradus.attention %0, %q, %q {scale = 0.5 : f64, dropout = 0.25 : f64} : (tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>) -> (tensor<1x2x3x4xf32>, tensor<1x2x3xf32>)
+    %y, %l:2 = gradus.attention %0, %q, %q {scale = 0.5 : f64, dropout = 0.25 : f64} : (tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>) -> (tensor<1x2x3x4xf32>, tensor<1x2x3xf32>, tensor<1x2x3xf32>)
     gradus.return %y : tensor<1x2x3x4xf32>
   }
   gradus.graph @evaluate(%q: tensor<1x2x3x4xf32>) -> (y: tensor<1x2x3x4xf32>) {
-    %y, %l = gradus.attention %q, %q, %q {scale = 0.5 : f64, dropout = 0.25 : f64} : (tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>) -> (tensor<1x2x3x4xf32>, tensor<1x2x3xf32>)
+    %y, %l:2 = gradus.attention %q, %q, %q {scale = 0.5 : f64, dropout = 0.25 : f64} : (tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>) -> (tensor<1x2x3x4xf32>, tensor<1x2x3xf32>, tensor<1x2x3xf32>)
     gradus.return %y : tensor<1x2x3x4xf32>
   }
 }
