@@ -38,9 +38,9 @@ public:
   /// adds up the gradients.
   LogicalResult run(Value loss, ProgramOp program);
 
-  /// The op nearest to the loss that depends on parameters and passes them no
+  /// The op nearest to the loss that depends on the parameter and passes it no
   /// gradient, such as one that rounds; null where there is none.
-  Operation *whereItStops(Value loss);
+  Operation *whereItStops(Value loss, StringRef parameter);
 
   /// The gradient of each parameter, null where it does not reach the loss.
   llvm::MapVector<StringRef, Value> parameters;
@@ -151,10 +151,29 @@ parametersBehind(Operation *op,
   return names;
 }
 
-Operation *Differentiation::whereItStops(Value loss) {
+/// The ops of a graph that are computed from a state.
+DenseSet<Operation *> computedFrom(StringRef state, GraphOp graph) {
+  DenseSet<Operation *> ops;
+  for (Operation &op : graph.getBody().front()) {
+    auto read = dyn_cast<ReadOp>(op);
+    if ((read && read.getState() == state) ||
+        llvm::any_of(op.getOperands(), [&](Value value) {
+          return ops.contains(value.getDefiningOp());
+        }))
+      ops.insert(&op);
+  }
+  return ops;
+}
+
+Operation *Differentiation::whereItStops(Value loss, StringRef parameter) {
+  if (!loss.getDefiningOp())
+    return nullptr;
+  DenseSet<Operation *> dependent = computedFrom(parameter, graph);
   for (Operation *op : computationOf(loss.getDefiningOp())) {
-    auto behind = llvm::make_filter_range(
-        op->getOperands(), [&](Value value) { return active.contains(value); });
+    auto behind = llvm::make_filter_range(op->getOperands(), [&](Value value) {
+      return active.contains(value) &&
+             dependent.contains(value.getDefiningOp());
+    });
     if (!behind.empty() && llvm::none_of(behind, [&](Value value) {
           return gradients.contains(value);
         }))
@@ -234,29 +253,40 @@ struct AutodiffPass : impl::AutodiffBase<AutodiffPass> {
       UpdateOp::create(builder, gradient.getLoc(), symbol, gradient,
                        StringAttr(), FloatAttr());
     }
+    Stops stops;
+    for (StringRef name : dead)
+      stops[differentiation.whereItStops(loss, name)].push_back(name);
     if (dead.size() == differentiation.parameters.size())
-      return reportUntrained(train, differentiation.whereItStops(loss));
-    if (!dead.empty())
-      warnOfDead(train, dead);
+      return reportUntrained(train, stops);
+    for (auto &[stop, names] : stops)
+      warnOfDead(train, stop, names);
     return success();
   }
 
-  /// No parameter would change, because of `stop` if that is there.
-  static LogicalResult reportUntrained(GraphOp train, Operation *stop) {
-    if (!stop)
-      return train.emitError("has a loss that depends on no trained parameter");
-    return stop->emitError(
-        "stops the gradient: its result does not follow "
-        "small changes, and no other way leads from the loss "
-        "to a trained parameter");
+  /// Parameters by what stops their gradient; by null, those from which no way
+  /// leads to the loss, such as a second head's.
+  using Stops = llvm::MapVector<Operation *, SmallVector<StringRef>>;
+
+  /// No parameter would change.
+  static LogicalResult reportUntrained(GraphOp train, const Stops &stops) {
+    for (auto &[stop, names] : stops)
+      if (stop)
+        return stop->emitError(kStops)
+               << ", and no other way leads from the loss to a trained "
+                  "parameter";
+    return train.emitError("has a loss that depends on no trained parameter");
   }
 
-  /// Parameters without a path to the loss, such as those of a second head.
-  static void warnOfDead(GraphOp train, ArrayRef<StringRef> names) {
+  static void warnOfDead(GraphOp train, Operation *stop,
+                         ArrayRef<StringRef> names) {
     constexpr size_t kFew = 6;
-    InFlightDiagnostic warning = mlir::emitWarning(train.getLoc());
-    warning << "the loss does not depend on "
-            << (names.size() == 1 ? "parameter " : "parameters ");
+    InFlightDiagnostic warning =
+        mlir::emitWarning(stop ? stop->getLoc() : train.getLoc());
+    if (stop)
+      warning << kStops << ", and no other way leads from the loss to ";
+    else
+      warning << "the loss does not depend on ";
+    warning << (names.size() == 1 ? "parameter " : "parameters ");
     llvm::interleaveComma(names.take_front(kFew), warning, [&](StringRef name) {
       warning << "\"" << name << "\"";
     });
@@ -265,6 +295,9 @@ struct AutodiffPass : impl::AutodiffBase<AutodiffPass> {
     warning << ", so training leaves "
             << (names.size() == 1 ? "it as it is" : "them as they are");
   }
+
+  static constexpr StringLiteral kStops =
+      "stops the gradient: its result does not follow small changes";
 
   void report(GraphOp train, StringRef parameter, bool reached) {
     if (reached)

@@ -71,6 +71,31 @@ gradus.program @through_integers {
 
 // -----
 
+// Each parameter's own way to the loss counts.
+gradus.program @some_are_trained {
+  gradus.state @rounded : tensor<f32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.state @compared : tensor<f32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.state @unused : tensor<f32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.state @trained : tensor<f32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  // expected-warning @below {{the loss does not depend on parameter "unused", so training leaves it as it is}}
+  gradus.graph @train(%x: tensor<f32>) -> (loss: tensor<f32>) {
+    %r = gradus.read @rounded : tensor<f32>
+    %c = gradus.read @compared : tensor<f32>
+    %u = gradus.read @unused : tensor<f32>
+    %t = gradus.read @trained : tensor<f32>
+    %0 = arith.mulf %x, %r : tensor<f32>
+    // expected-warning @below {{stops the gradient: its result does not follow small changes, and no other way leads from the loss to parameter "rounded", so training leaves it as it is}}
+    %1 = math.floor %0 : tensor<f32>
+    // expected-warning @below {{stops the gradient: its result does not follow small changes, and no other way leads from the loss to parameter "compared", so training leaves it as it is}}
+    %2 = arith.cmpf ogt, %c, %x : tensor<f32>
+    %3 = arith.select %2, %1, %x : tensor<i1>, tensor<f32>
+    %loss = arith.mulf %3, %t : tensor<f32>
+    gradus.return %loss : tensor<f32>
+  }
+}
+
+// -----
+
 gradus.program @cut_off {
   gradus.state @w : tensor<f32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
   // expected-error @below {{has a loss that depends on no trained parameter}}
