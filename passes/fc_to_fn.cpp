@@ -106,11 +106,15 @@ private:
              << predict.getOutputName(*output)
              << "\", but for activations behind it";
     RecipeObject own = recipe.object("fc_to_fn");
-    if (failed(replace(head, own.number("epsilon", kUsual),
-                       own.flag("bias", false))))
+    double epsilon = own.number("epsilon", kUsual);
+    bool hadBias = bool(head.biased), keepsBias = own.flag("bias", false);
+    if (failed(replace(head, epsilon, keepsBias)))
       return failure();
     predict->setAttr(kDone, UnitAttr::get(&getContext()));
-    return leaveRecord(own.number("epsilon", kUsual));
+    if (hadBias && failed(leaveRecord("fc_to_fn/bias", keepsBias)))
+      return failure();
+    return epsilon == kUsual ? success()
+                             : leaveRecord("fc_to_fn/epsilon", epsilon);
   }
 
   /// That of the loss, or the model's only one.
@@ -154,12 +158,9 @@ private:
   }
 
   /// For the export of a checkpoint: what is not in its layers' states.
-  LogicalResult leaveRecord(double epsilon) {
+  LogicalResult leaveRecord(StringRef name, double value) {
     auto type = RankedTensorType::get({}, Builder(&getContext()).getF32Type());
-    if (epsilon == kUsual)
-      return success();
-    return ensureState(getOperation(), "fc_to_fn/epsilon", type, Role::buffer,
-                       epsilon);
+    return ensureState(getOperation(), name, type, Role::buffer, value);
   }
 
   /// Who uses the product without the bias gets one that stays as it is.

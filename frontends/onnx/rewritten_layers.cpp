@@ -21,6 +21,7 @@ using ::onnx::TensorProto;
 
 constexpr const char *kRemoved = "less_bn/removed";
 constexpr const char *kEpsilon = "fc_to_fn/epsilon";
+constexpr const char *kBias = "fc_to_fn/bias"; // 1 kept, 0 dropped; else none
 constexpr llvm::StringLiteral kMultiplier = ".multiplier";
 
 /// The first number of a trained tensor of f32; `otherwise` if there is none.
@@ -293,10 +294,13 @@ private:
                                  : multiplySum(place + inserted, multiplier);
   }
 
-  /// A bias that was trained stays, before the multiplier.
+  bool hadBias() const { return trained_.contains(kBias); }
+  bool keepsBias() const { return numberOf(trained_, kBias, 0) != 0; }
+
+  /// A bias that was kept stays, before the multiplier.
   absl::Status multiplyGemm(int place, const std::string &multiplier) {
     NodeProto &node = *graph_.mutable_node(place);
-    if (!isTrained(node.input(2))) {
+    if (!keepsBias()) {
       std::string bias = node.input(2);
       node.mutable_input()->RemoveLast();
       dropUnused(bias);
@@ -345,19 +349,23 @@ private:
   }
 
   absl::Status multiplySum(int place, const std::string &multiplier) {
-    std::string product = handedOn(graph_.node(place).output(0));
-    int sum = sumOf(product);
-    if (sum < 0) {
+    if (!hadBias()) {
       multiplyOutput(place, multiplier);
       return absl::OkStatus();
     }
+    std::string product = handedOn(graph_.node(place).output(0));
+    int sum = sumOf(product);
+    if (sum < 0)
+      return invalid("was trained with \"", multiplier,
+                     "\" (fc_to_fn) in a layer with a bias, but no Add of the "
+                     "file gives its layer's product one");
     if (usesOf(product) > 1)
       return invalid("was trained with \"", multiplier,
                      "\" (fc_to_fn), but the file uses its layer's product "
                      "also without the bias, which cannot be exported");
     NodeProto &node = *graph_.mutable_node(sum);
     std::string bias = node.input(node.input(0) == product);
-    if (isTrained(bias)) {
+    if (keepsBias()) {
       multiplyOutput(sum, multiplier);
       return absl::OkStatus();
     }

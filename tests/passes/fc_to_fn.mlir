@@ -5,6 +5,7 @@
 // CHECK-LABEL: gradus.program @head
 // CHECK-NOT:     @fc.bias
 // CHECK:         gradus.state @fc.multiplier : tensor<1xf32> {init = #gradus.init<constant, 1.000000e+00 : f64>, role = #gradus.role<parameter>}
+// CHECK:         gradus.state @"fc_to_fn/bias" : tensor<f32> {init = #gradus.init<zeros>, role = #gradus.role<buffer>}
 // CHECK:         %[[W:.*]] = gradus.read @fc.weight
 // CHECK:         %[[S:.*]] = gradus.reduce sum %{{.*}} axes [1] : tensor<2x4xf32> -> tensor<2xf32>
 // CHECK:         %[[E:.*]] = arith.constant dense<9.99999974E-5> : tensor<2xf32>
@@ -34,6 +35,8 @@ gradus.program @head attributes {recipe = {fc_to_fn = {}}} {
 // stays, and so does the bias: the multiplier takes it, too.
 // CHECK-LABEL: gradus.program @options
 // CHECK:         gradus.state @fc.bias
+// CHECK:         gradus.state @"fc_to_fn/bias" : tensor<f32> {init = #gradus.init<constant, 1.000000e+00 : f64>, role = #gradus.role<buffer>}
+// CHECK:         gradus.state @"fc_to_fn/epsilon" : tensor<f32> {init = #gradus.init<constant, 5.000000e-01 : f64>, role = #gradus.role<buffer>}
 // CHECK:         arith.constant dense<5.000000e-01> : tensor<2xf32>
 // CHECK:         gradus.reduce sum %{{.*}} axes [0] : tensor<4x8xf32> -> tensor<8xf32>
 // CHECK:         %[[P:.*]] = gradus.matmul
@@ -52,6 +55,19 @@ gradus.program @options attributes {recipe = {loss = {type = "mse", output = "y"
     %2 = arith.addf %1, %0 : tensor<2x8xf32>
     %y = math.tanh %2 : tensor<2x8xf32>
     gradus.return %x, %y : tensor<2x4xf32>, tensor<2x8xf32>
+  }
+}
+
+// A layer without bias leaves no record of one.
+// CHECK-LABEL: gradus.program @no_bias
+// CHECK-NOT:     fc_to_fn/bias
+// CHECK:         gradus.return
+gradus.program @no_bias attributes {recipe = {fc_to_fn = {}}} {
+  gradus.state @fc.weight : tensor<8x4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @predict(%x: tensor<2x4xf32>) -> (y: tensor<2x8xf32>) {
+    %w = gradus.read @fc.weight : tensor<8x4xf32>
+    %y = gradus.matmul %x, %w transposed : tensor<2x4xf32>, tensor<8x4xf32> -> tensor<2x8xf32>
+    gradus.return %y : tensor<2x8xf32>
   }
 }
 

@@ -61,7 +61,7 @@ void addTensor(::onnx::GraphProto &graph, const std::string &name,
 }
 
 /// The ops of the network after what a checkpoint with these states says, or
-/// the error.
+/// the error. States are 1, and 0 where "=0" follows their name.
 std::string rewritten(const Names &states, const ::onnx::ModelProto &model) {
   std::string path = ::testing::TempDir() + "rewritten_layers.onnx";
   {
@@ -70,12 +70,16 @@ std::string rewritten(const Names &states, const ::onnx::ModelProto &model) {
   }
   auto file = ModelFile::open(path);
   EXPECT_TRUE(file.ok()) << file.status();
-  const float one = 1;
-  TrainedTensor number = {
-      "", "f32", {}, {reinterpret_cast<const uint8_t *>(&one), 4}};
+  auto tensorOf = [](const float &number) -> TrainedTensor {
+    return {"", "f32", {}, {reinterpret_cast<const uint8_t *>(&number), 4}};
+  };
+  const float numbers[] = {0, 1};
+  TrainedTensor zero = tensorOf(numbers[0]), one = tensorOf(numbers[1]);
   TrainedTensors trained;
-  for (const std::string &state : states)
-    trained[state] = &number;
+  for (const std::string &state : states) {
+    size_t end = state.find("=0");
+    trained[state.substr(0, end)] = end == std::string::npos ? &one : &zero;
+  }
   if (absl::Status status = rewriteLayers(**file, trained); !status.ok())
     return std::string(status.message());
   std::string text;
@@ -97,6 +101,9 @@ Names operator+(Names names, const Names &more) {
   names.insert(names.end(), more.begin(), more.end());
   return names;
 }
+
+/// Of a head whose bias was dropped.
+const Names kHead = {"fc.weight", "fc.multiplier", "fc_to_fn/bias=0"};
 
 const std::string kHalf = "Mul ReduceSum Max Sqrt Div ";
 
@@ -124,17 +131,19 @@ TEST(RewrittenLayers, AreThoseOfTheFileThatWasTrained) {
 }
 
 TEST(RewrittenLayers, NormalizeTheHead) {
-  EXPECT_EQ(rewritten(kNorm + Names{"fc.weight", "fc.multiplier",
-                                    "adam/first_moment/fc.multiplier"}),
-            "BatchNormalization Relu Transpose " + kHalf + kHalf +
-                "MatMul Mul | bn.weight bn.bias bn.mean bn.variance fc.weight "
-                "fc.multiplier/epsilon fc.multiplier "
-                "fc.multiplier/input/axis fc.multiplier/weight/axis");
+  EXPECT_EQ(
+      rewritten(kNorm + Names{"fc.weight", "fc.multiplier", "fc_to_fn/bias=0",
+                              "adam/first_moment/fc.multiplier"}),
+      "BatchNormalization Relu Transpose " + kHalf + kHalf +
+          "MatMul Mul | bn.weight bn.bias bn.mean bn.variance fc.weight "
+          "fc.multiplier/epsilon fc.multiplier "
+          "fc.multiplier/input/axis fc.multiplier/weight/axis");
 }
 
 /// It is added before the multiplier.
-TEST(RewrittenLayers, KeepABiasThatWasTrained) {
-  EXPECT_THAT(rewritten(kNorm + Names{"fc.weight", "fc.bias", "fc.multiplier"}),
+TEST(RewrittenLayers, KeepABiasThatWasKept) {
+  EXPECT_THAT(rewritten(kNorm + Names{"fc.weight", "fc.bias", "fc.multiplier",
+                                      "fc_to_fn/bias"}),
               HasSubstr("MatMul Add Mul | bn.weight bn.bias bn.mean "
                         "bn.variance fc.weight fc.bias"));
 }
@@ -152,11 +161,36 @@ TEST(RewrittenLayers, LoseABiasBehindIdentityAndBehindAGemm) {
   graph.mutable_node(4)->set_input(0, "q");
   addNode(graph, "Identity", {"p"}, "q");
   graph.mutable_node()->SwapElements(4, 5);
-  EXPECT_THAT(rewritten(kNorm + Names{"fc.weight", "fc.multiplier"}, model),
+  EXPECT_THAT(rewritten(kNorm + kHead, model),
               HasSubstr("MatMul Identity Mul | "));
   graph.mutable_node(3)->set_op_type("Gemm");
-  EXPECT_THAT(rewritten(kNorm + Names{"fc.weight", "fc.multiplier"}, model),
+  EXPECT_THAT(rewritten(kNorm + kHead, model),
               HasSubstr("Gemm Identity Mul | "));
+}
+
+/// Another layer goes on training the bias that the head no longer has.
+TEST(RewrittenLayers, LoseABiasThatAnotherLayerShares) {
+  ::onnx::ModelProto model = network(17);
+  addNode(*model.mutable_graph(), "Sub", {"y", "fc.bias"}, "z");
+  model.mutable_graph()->mutable_output(0)->set_name("z");
+  EXPECT_THAT(rewritten(kNorm + kHead + Names{"fc.bias"}, model),
+              HasSubstr("MatMul Mul Sub | bn.weight bn.bias bn.mean "
+                        "bn.variance fc.weight fc.bias"));
+}
+
+TEST(RewrittenLayers, NeedTheBiasThatTheHeadHad) {
+  ::onnx::ModelProto model = network(17);
+  model.mutable_graph()->mutable_node(4)->set_op_type("Sub");
+  EXPECT_THAT(rewritten(kNorm + kHead, model),
+              HasSubstr("was trained with \"fc.multiplier\" (fc_to_fn) in a "
+                        "layer with a bias, but no Add of the file gives its "
+                        "layer's product one"));
+}
+
+/// Nothing but the layer's own bias is taken out.
+TEST(RewrittenLayers, KeepWhatIsAddedToAHeadWithoutBias) {
+  EXPECT_THAT(rewritten(kNorm + Names{"fc.weight", "fc.multiplier"}),
+              HasSubstr("MatMul Mul Add | "));
 }
 
 TEST(RewrittenLayers, TakeNoNodesForWhatTheyAreNot) {
@@ -168,7 +202,7 @@ TEST(RewrittenLayers, TakeNoNodesForWhatTheyAreNot) {
   addNode(graph, "Transpose", {}, "none");
   addNode(graph, "MatMul", {"r", "none"}, "o");
   addNode(graph, "Add", {}, "sum");
-  EXPECT_THAT(rewritten(kNorm + Names{"fc.weight", "fc.multiplier"}, model),
+  EXPECT_THAT(rewritten(kNorm + kHead, model),
               HasSubstr("MatMul Mul Identity MatMul MatMul Transpose MatMul "
                         "Add | "));
 }
