@@ -38,7 +38,7 @@ KINDS = ("node", "simple", "pytorch-operator", "pytorch-converted", "light")
 
 # Inputs by position whose values must be known when the model is compiled.
 CONSTANTS = {
-    "AffineGrid": [1], "BlackmanWindow": [0], "CenterCropPad": [1], "CastLike": [1], "Clip": [1, 2], "Col2Im": [1, 2], "Compress": [1], "ConstantOfShape": [0],
+    "AffineGrid": [1], "BlackmanWindow": [0], "CenterCropPad": [1], "CastLike": [1], "Col2Im": [1, 2], "Compress": [1], "ConstantOfShape": [0],
     "CumSum": [1], "CumProd": [1], "DFT": [1, 2], "Dropout": [1, 2], "Expand": [1], "HammingWindow": [0],
     "HannWindow": [0], "Loop": [0], "MaxUnpool": [2], "MelWeightMatrix": [0, 1, 2, 3, 4], "NonMaxSuppression": [2, 3, 4],
     "OneHot": [1, 2], "Pad": [1, 2, 3], "Range": [0, 1, 2], "Reshape": [1], "Resize": [1, 2, 3], "Slice": [1, 2, 3, 4],

@@ -178,8 +178,7 @@ absl::StatusOr<const HostTensor *> limitOf(Importer &importer, const Node &node,
   const Constant *constant = importer.constant(node, input);
   if (!constant || constant->tensor.size() != 1)
     return node.error("its ", key, " \"", node.input(input).str(),
-                      "\" depends on the model's inputs; only what is known "
-                      "beforehand is supported");
+                      "\" is not one number");
   if (constant->tensor.isFloat != isFloat)
     return node.error("its ", key, " \"", node.input(input).str(),
                       "\" is of another type than its input");
@@ -231,8 +230,48 @@ absl::Status clipIntegers(Importer &importer, const Node &node, Value input) {
   return importer.define(node, 0, result);
 }
 
+/// Whether the limit is there, and only training or running tells what it is.
+bool isComputed(Importer &importer, const Node &node, int input) {
+  return node.opset() >= 11 && !node.input(input).empty() &&
+         !importer.constant(node, input);
+}
+
+/// A limit in the shape of what it limits; null where it is left out.
+absl::StatusOr<Value> spreadLimit(const Building &b, int input, Value like) {
+  if (b.node.input(input).empty())
+    return Value();
+  GRADUS_ASSIGN_OR_RETURN(Value limit, b.importer.value(b.node, input));
+  RankedTensorType type = tensorType(limit);
+  if (type.getNumElements() != 1 ||
+      type.getElementType() != tensorType(like).getElementType())
+    return b.node.error("its limit \"", b.node.input(input).str(),
+                        "\" is not one number of its input's type");
+  return broadcastScalar(b.builder, b.location, b.shaped(limit, {}),
+                         tensorType(like).getShape());
+}
+
+/// Each element passes its gradient on, or the limit that is in its place.
+absl::Status clipByComputed(Importer &importer, const Node &node, Value input) {
+  Building b(importer, node);
+  GRADUS_ASSIGN_OR_RETURN(Value low, spreadLimit(b, 1, input));
+  GRADUS_ASSIGN_OR_RETURN(Value high, spreadLimit(b, 2, input));
+  bool isFloat = Building::isFloat(input), isUnsigned = b.isUnsigned();
+  Value result = input;
+  if (low)
+    result = isFloat ? b.make<arith::MaximumFOp>(result, low)
+                     : extremum<arith::MaxSIOp, arith::MaxUIOp>(
+                           b.builder, b.location, result, low, isUnsigned);
+  if (high)
+    result = isFloat ? b.make<arith::MinimumFOp>(result, high)
+                     : extremum<arith::MinSIOp, arith::MinUIOp>(
+                           b.builder, b.location, result, high, isUnsigned);
+  return importer.define(node, 0, result);
+}
+
 absl::Status clip(Importer &importer, const Node &node) {
   GRADUS_ASSIGN_OR_RETURN(Value input, importer.value(node, 0));
+  if (isComputed(importer, node, 1) || isComputed(importer, node, 2))
+    return clipByComputed(importer, node, input);
   if (!isa<FloatType>(tensorType(input).getElementType()))
     return clipIntegers(importer, node, input);
   GRADUS_ASSIGN_OR_RETURN(double low,
@@ -294,7 +333,7 @@ const Operator kOperators[] = {
     {"Mish", {18, "X"}, build<mish>},
     {"Swish", {24, "X"}, build<swish>},
     {"SwiGLU", {28, "A, B"}, swiglu},
-    {"Clip", {6, "input", "computed `min`, `max`"}, clip},
+    {"Clip", {6, "input, min, max"}, clip},
     {"PRelu", {6, "X, slope"}, prelu},
 };
 

@@ -127,13 +127,32 @@ TEST(Clip, RefusesLimitsOfAnotherType) {
             "its input");
 }
 
-TEST(Clip, RefusesLimitsOfTheModel) {
+TEST(Clip, TakesLimitsThatAreComputed) {
   SmallModel model;
-  model.input("x", {3}).input("low", {});
+  model.input("x", {3}).input("low", {}).floats("high", {}, {6});
+  model.node("Clip", {"x", "low", "high"}, {"y"}).output("y");
+  EXPECT_EQ(evaluate(model, {tensor({3}, {-1, 2, 9}), tensor({}, {1})}).floats,
+            (Values{1, 2, 6}));
+}
+
+TEST(Clip, RefusesManyLimits) {
+  SmallModel model;
+  model.input("x", {3}).input("low", {3});
   model.node("Clip", {"x", "low"}, {"y"}).output("y");
   EXPECT_EQ(import(model).error,
-            "node \"the Clip\" (Clip): its min \"low\" depends on the model's "
-            "inputs; only what is known beforehand is supported");
+            "node \"the Clip\" (Clip): its limit \"low\" is not one number of "
+            "its input's type");
+}
+
+TEST(Clip, TakesComputedLimitsOfIntegers) {
+  SmallModel model;
+  model.input("x", {3}, ::onnx::TensorProto::INT64)
+      .input("high", {}, ::onnx::TensorProto::INT64)
+      .node("Clip", {"x", "", "high"}, {"y"})
+      .output("y");
+  HostTensor x{{3}, false, {}, {-4, 5, 9}}, high{{}, false, {}, {6}};
+  EXPECT_EQ(evaluate(model, {x, high}).integers,
+            (std::vector<int64_t>{-4, 5, 6}));
 }
 
 TEST(PRelu, HasASlopeForEachChannel) {
