@@ -1,4 +1,4 @@
-// A linear congruential sequence stands for data.
+// Hashes of an input's name and of each element's place stand for data.
 
 #include "frontends/cli/synthetic_inputs.h"
 
@@ -17,9 +17,20 @@ static void fill(std::vector<uint8_t> &bytes, auto value) {
   }
 }
 
-/// In [0, 1).
-static double fraction(size_t i) {
-  return static_cast<uint32_t>(i * 2654435761u + 12345u) / 4294967296.0;
+/// Of a name, by FNV-1a.
+static uint64_t seedOf(const std::string &name) {
+  uint64_t seed = 14695981039346656037u;
+  for (unsigned char letter : name)
+    seed = (seed ^ letter) * 1099511628211u;
+  return seed;
+}
+
+/// In [0, 1): SplitMix64, in 24 bits, which f32 holds exactly.
+static double fractionAt(uint64_t seed, size_t i) {
+  uint64_t bits = seed + (i + 1) * 0x9e3779b97f4a7c15u;
+  bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9u;
+  bits = (bits ^ (bits >> 27)) * 0x94d049bb133111ebu;
+  return static_cast<double>((bits ^ (bits >> 31)) >> 40) / (1 << 24);
 }
 
 std::vector<uint8_t> syntheticInput(const TensorInfo &input, int64_t classes,
@@ -30,6 +41,9 @@ std::vector<uint8_t> syntheticInput(const TensorInfo &input, int64_t classes,
   int64_t limit = input.indices;
   if (!limit && input.name == "label")
     limit = std::max<int64_t>(classes, 1);
+  auto fraction = [seed = seedOf(input.name)](size_t i) {
+    return fractionAt(seed, i);
+  };
   auto mask = [&](size_t i) -> int64_t {
     return shape.size() < 2 || i % shape.back() == 0 || fraction(i) < 0.75;
   };

@@ -20,8 +20,19 @@ template <typename T> static std::vector<T> values(const TensorInfo &input) {
 TEST(SyntheticInputs, AreFloatsBelowOne) {
   for (float value : values<float>({"x", {DType::f32, {100}}, 400})) {
     EXPECT_GE(value, 0);
-    EXPECT_LE(value, 1);
+    EXPECT_LT(value, 1);
   }
+}
+
+/// The two sides of a siamese network, say.
+TEST(SyntheticInputs, DifferByName) {
+  TensorInfo left = {"left", {DType::f32, {100}}, 400}, right = left;
+  right.name = "right";
+  EXPECT_EQ(values<float>(left), values<float>(left));
+  int equal = 0;
+  for (int i = 0; i < 100; ++i)
+    equal += values<float>(left)[i] == values<float>(right)[i];
+  EXPECT_LT(equal, 5);
 }
 
 TEST(SyntheticInputs, AreLabelsOfTheModel) {
