@@ -1,7 +1,7 @@
 // Runs ops and graphs on host tensors; see evaluator.h. What each op computes
 // stands in evaluate_*.cpp by family.
 
-#include "ir/evaluator.h"
+#include "ir/settling.h"
 
 #include "mlir/IR/DialectResourceBlobManager.h"
 
@@ -103,9 +103,8 @@ namespace {
 /// One run of a graph: the values so far and the states as they will be.
 class GraphRun {
 public:
-  GraphRun(StateMap &states, StateMap *gradients,
-           llvm::function_ref<void(HostTensor &)> settle)
-      : states(states), gradients(gradients), settle(settle) {}
+  GraphRun(StateMap &states, StateMap *gradients, Settling &settling)
+      : states(states), gradients(gradients), settling(settling) {}
 
   LogicalResult begin(GraphOp graph, ArrayRef<HostTensor> inputs);
   LogicalResult run(Operation &op);
@@ -116,15 +115,14 @@ private:
   LogicalResult read(ReadOp op);
   LogicalResult update(UpdateOp op);
   LogicalResult compute(Operation &op);
-  HostTensor settled(HostTensor value) const {
-    if (settle)
-      settle(value);
-    return value;
+  void add(Value value, HostTensor tensor) {
+    settling.made(value, tensor);
+    values[value] = std::move(tensor);
   }
 
   StateMap &states, written;
   StateMap *gradients;
-  llvm::function_ref<void(HostTensor &)> settle;
+  Settling &settling;
   DenseMap<Value, HostTensor> values;
 };
 } // namespace
@@ -140,7 +138,7 @@ LogicalResult GraphRun::begin(GraphOp graph, ArrayRef<HostTensor> inputs) {
       return graph.emitOpError("is evaluated on an input \"")
              << graph.getInputName(argument.getArgNumber())
              << "\" that does not fit " << argument.getType();
-    values[argument] = settled(input);
+    add(argument, input);
   }
   return success();
 }
@@ -177,11 +175,13 @@ LogicalResult GraphRun::update(UpdateOp op) {
 }
 
 LogicalResult GraphRun::compute(Operation &op) {
-  auto results = evaluateOp(&op, valuesOf(op.getOperands()));
+  SmallVector<HostTensor> operands = valuesOf(op.getOperands());
+  settling.operands(op, operands);
+  auto results = evaluateOp(&op, operands);
   if (failed(results))
     return failure();
   for (auto [value, result] : llvm::zip(op.getResults(), *results))
-    values[value] = settled(std::move(result));
+    add(value, std::move(result));
   return success();
 }
 
@@ -195,11 +195,10 @@ void GraphRun::showWrites() {
     states[state.getKey()] = std::move(state.second);
 }
 
-FailureOr<SmallVector<HostTensor>>
-gradus::evaluateGraph(GraphOp graph, ArrayRef<HostTensor> inputs,
-                      StateMap &states, StateMap *gradients,
-                      llvm::function_ref<void(HostTensor &)> settle) {
-  GraphRun graphRun(states, gradients, settle);
+static FailureOr<SmallVector<HostTensor>>
+run(GraphOp graph, ArrayRef<HostTensor> inputs, StateMap &states,
+    StateMap *gradients, Settling &settling) {
+  GraphRun graphRun(states, gradients, settling);
   if (failed(graphRun.begin(graph, inputs)))
     return failure();
   for (Operation &op : graph.getBody().front().without_terminator())
@@ -207,4 +206,26 @@ gradus::evaluateGraph(GraphOp graph, ArrayRef<HostTensor> inputs,
       return failure();
   graphRun.showWrites();
   return graphRun.valuesOf(graph.getReturned());
+}
+
+FailureOr<SmallVector<HostTensor>>
+gradus::evaluateSettling(GraphOp graph, ArrayRef<HostTensor> inputs,
+                         StateMap &states, StateMap *gradients,
+                         Settling &settling) {
+  return run(graph, inputs, states, gradients, settling);
+}
+
+FailureOr<SmallVector<HostTensor>>
+gradus::evaluateGraph(GraphOp graph, ArrayRef<HostTensor> inputs,
+                      StateMap &states, StateMap *gradients,
+                      llvm::function_ref<void(HostTensor &)> settle) {
+  struct Settle : Settling {
+    void made(Value, HostTensor &tensor) override {
+      if (function)
+        function(tensor);
+    }
+    llvm::function_ref<void(HostTensor &)> function;
+  } settling;
+  settling.function = settle;
+  return run(graph, inputs, states, gradients, settling);
 }

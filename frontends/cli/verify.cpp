@@ -28,7 +28,7 @@ namespace {
 struct VerifyOptions {
   compiler::Request request;
   std::string reference;           // another model file, whose values are right
-  std::optional<double> tolerance; // by the precision where not given
+  std::optional<double> tolerance; // by roundings where not given
   bool json = false;
 };
 
@@ -37,12 +37,13 @@ constexpr const char *kFooter = R"(Examples:
   gradus verify model.onnx --dim batch=4 --tolerance 1e-5
   gradus verify changed.onnx --reference model.onnx
 
-Runs one training step twice, on the same made-up inputs: compiled, and by the
-reference evaluator in f64. Compared are the last value of every model node, the
-loss and every gradient, each by its largest deviation in parts of its largest
-element; a gradient that is zero but for rounding in parts of the largest
-gradient of all. Without --tolerance, what deviates may do so further where a
-second evaluation finds that roundings to f32 alone carry that far. Names the
+Runs one training step compiled, on made-up inputs. Then the reference evaluator
+computes in f64 each model node, the loss and every gradient anew from the
+compiled values before it, so that only what the step itself did wrong counts.
+The largest deviation of an element may be what roundings explain: of each op's
+operands by the number of terms that it sums, of its result to its own type.
+How far these carry, two more runs with roundings by chance find out. With
+--tolerance it is a part of the largest element instead. Names the
 first node that deviates. The evaluator is slow: use a small batch.)";
 
 /// The artifact with an output per node, run once on made-up inputs.
@@ -66,29 +67,22 @@ public:
   /// What it was run on, for the evaluator.
   const std::vector<compiler::Weight> &inputs() const { return inputs_; }
 
-  std::string precision() const {
-    return recipeOf(*session_).value("precision", "f32");
-  }
-
-  bool has(const std::string &output) const { return find(output) >= 0; }
-
-  std::vector<double> output(const std::string &name) const {
-    int i = find(name);
-    if (i < 0)
-      throw failed("the compiled step has no output '", name, "'");
-    auto *values =
-        static_cast<const float *>(session_->outputBuffer(graph_, i));
-    size_t bytes = session_->graphs()[graph_].outputs[i].bytes;
-    return {values, values + bytes / sizeof(float)};
+  /// What it made.
+  std::vector<compiler::OutputValues> outputs() const {
+    const auto &all = session_->graphs()[graph_].outputs;
+    std::vector<compiler::OutputValues> outputs;
+    for (size_t i = 0; i < all.size(); ++i)
+      if (all[i].type.dtype == DType::f32)
+        outputs.push_back({all[i].name, valuesOf(i)});
+    return outputs;
   }
 
 private:
-  int find(const std::string &output) const {
-    const auto &outputs = session_->graphs()[graph_].outputs;
-    for (size_t i = 0; i < outputs.size(); ++i)
-      if (outputs[i].name == output)
-        return i;
-    return -1;
+  std::span<const float> valuesOf(size_t output) const {
+    auto *values =
+        static_cast<const float *>(session_->outputBuffer(graph_, output));
+    size_t bytes = session_->graphs()[graph_].outputs[output].bytes;
+    return {values, bytes / sizeof(float)};
   }
 
   void step() {
@@ -112,32 +106,6 @@ private:
   std::vector<compiler::Weight> inputs_;
 };
 
-/// Of the finite ones.
-double largestOf(const std::vector<double> &values) {
-  double largest = 0;
-  for (double value : values)
-    if (std::isfinite(value))
-      largest = std::max(largest, std::abs(value));
-  return largest;
-}
-
-/// Largest deviation in parts of `whole`.
-double deviationOf(const std::vector<double> &found,
-                   const std::vector<double> &expected, double whole) {
-  double deviation = 0;
-  if (found.size() != expected.size())
-    return INFINITY;
-  for (size_t i = 0; i < expected.size(); ++i) {
-    double distance = std::abs(found[i] - expected[i]);
-    bool same = found[i] == expected[i] ||
-                (std::isnan(found[i]) && std::isnan(expected[i]));
-    if (!same)
-      deviation =
-          std::isnan(distance) ? INFINITY : std::max(deviation, distance);
-  }
-  return deviation == 0 ? 0 : deviation / std::max(whole, 1e-30);
-}
-
 /// "node "/conv1/Conv"", "gradient of conv1.weight", "the loss"
 std::string placeOf(const std::string &output) {
   if (absl::StartsWith(output, "node."))
@@ -147,154 +115,104 @@ std::string placeOf(const std::string &output) {
   return "the output " + output;
 }
 
-struct Deviation {
-  std::string place;
-  double value;
-  const char *measure = kOwn;
-  double carried = 0; // what roundings to f32 alone make of it
+using compiler::Comparison;
 
-  static constexpr const char *kOwn = "its largest element",
-                              *kAll = "a hundredth of the largest gradient";
+/// How far a value may be off: as far as roundings carry it, or what was asked.
+struct Limits {
+  std::optional<double> tolerance;
 
-  /// An ill-conditioned value may deviate further, but not by anything.
-  double limit(double tolerance) const {
-    constexpr double kTimes = 16, kMost = 0.1;
-    double roundings = std::isfinite(carried) ? kTimes * carried : 0;
-    return std::max(tolerance, std::min(tolerance + roundings, kMost));
+  double of(const Comparison &each) const {
+    constexpr double kTimes = 4; // Chance seldom goes as far as it can.
+    return tolerance ? *tolerance * each.largest
+                     : std::max(each.usual(), kTimes * each.roundings);
   }
-  bool isTooFar(double tolerance) const { return !(value <= limit(tolerance)); }
+  bool isTooFar(const Comparison &each) const {
+    return !(each.deviation <= of(each));
+  }
 };
 
-using References = std::vector<compiler::Reference>;
-
-bool isGradient(const compiler::Reference &reference) {
-  return absl::StartsWith(reference.output, "gradient.");
+/// Of the largest element.
+double part(double magnitude, const Comparison &each) {
+  return magnitude == 0 ? 0 : magnitude / std::max(each.largest, 1e-30);
 }
 
-double largestGradient(const References &references) {
-  double largest = 0;
-  for (const compiler::Reference &reference : references)
-    if (isGradient(reference))
-      largest = std::max(largest, largestOf(reference.values));
-  return largest;
-}
-
-/// A gradient that is zero by mathematics (that of a key's bias, say) is in f32
-/// the rounding of much larger terms. The evaluator's f64 shows which are.
-Deviation deviationOf(const std::vector<double> &found,
-                      const compiler::Reference &reference,
-                      double largestGradient) {
-  constexpr double kRounding = 1e-9, kPart = 1e-2;
-  double own = largestOf(reference.values);
-  bool isZero = isGradient(reference) && own < kRounding * largestGradient;
-  return {placeOf(reference.output),
-          deviationOf(found, reference.values,
-                      isZero ? kPart * largestGradient : own),
-          isZero ? Deviation::kAll : Deviation::kOwn};
-}
-
-/// In the order of the references: nodes in the model's, then the rest.
-std::vector<Deviation> deviations(const CompiledStep &step,
-                                  const References &references) {
-  std::vector<Deviation> all;
-  double largest = largestGradient(references);
-  for (const compiler::Reference &reference : references)
-    all.push_back(
-        deviationOf(step.output(reference.output), reference, largest));
-  return all;
-}
-
-//===-- the reference -----------------------------------------------------===//
-
-/// The step by the evaluator, nodes first. Of another model, what it shares
+/// Nodes in the model's order, then the rest. Of another model, what it shares
 /// with the compiled one.
-References evaluate(const VerifyOptions &options, const CompiledStep &step,
-                    bool rounded) {
+std::vector<Comparison> compare(const VerifyOptions &options,
+                                const CompiledStep &step,
+                                const Limits &limits) {
   compiler::Request request = options.request;
   if (!options.reference.empty())
     request.model = options.reference;
-  References all =
-      take(compilerLibrary().evaluate(request, step.inputs(), rounded));
-  if (!options.reference.empty())
-    std::erase_if(all, [&](auto &each) { return !step.has(each.output); });
+  std::vector<Comparison> all = take(compilerLibrary().compare(
+      request, step.inputs(), step.outputs(), /*explains=*/!limits.tolerance));
   std::stable_partition(all.begin(), all.end(), [](auto &each) {
     return absl::StartsWith(each.output, "node.");
   });
   return all;
 }
 
-void addCarried(std::vector<Deviation> &deviations, const References &rounded,
-                const References &exact) {
-  double largest = largestGradient(exact);
-  for (size_t i = 0; i < deviations.size(); ++i)
-    deviations[i].carried =
-        deviationOf(rounded[i].values, exact[i], largest).value;
-}
-
-/// The second evaluation only where something deviates; a tolerance that was
-/// given is what it is.
-std::vector<Deviation> compare(const VerifyOptions &options,
-                               const CompiledStep &step, double tolerance) {
-  References exact = evaluate(options, step, /*rounded=*/false);
-  std::vector<Deviation> all = deviations(step, exact);
-  auto isTooFar = [&](const Deviation &each) {
-    return each.isTooFar(tolerance);
-  };
-  if (!options.tolerance && std::any_of(all.begin(), all.end(), isTooFar))
-    addCarried(all, evaluate(options, step, /*rounded=*/true), exact);
-  return all;
-}
-
 //===-- the command -------------------------------------------------------===//
 
-/// What roundings that fall to the other side make of sums of many: both sides
-/// round at the same places.
-double toleranceOf(const std::string &precision) {
-  return precision == "bf16" ? 5e-2 : precision == "f16" ? 1e-2 : 1e-4;
-}
-
-void printLines(const std::vector<Deviation> &all, double tolerance) {
-  for (const Deviation &each : all)
-    std::puts(ordered_json{{"place", each.place},
-                           {"deviation", each.value},
-                           {"limit", each.limit(tolerance)}}
+void printLines(const std::vector<Comparison> &all, const Limits &limits) {
+  for (const Comparison &each : all)
+    std::puts(ordered_json{{"place", placeOf(each.output)},
+                           {"deviation", part(each.deviation, each)},
+                           {"limit", part(limits.of(each), each)}}
                   .dump()
                   .c_str());
 }
 
-/// Those that the tolerance alone would not let pass.
-std::string allowedMore(const std::vector<Deviation> &all, double tolerance) {
-  auto isAbove = [&](const Deviation &each) { return each.value > tolerance; };
-  auto count = std::count_if(all.begin(), all.end(), isAbove);
-  return count ? absl::StrCat("; ", count, " of more than ",
-                              number("%.3g", tolerance),
-                              ", which rounding to f32 alone explains")
+/// Those of which an error could hide behind roundings.
+std::string littleElse(const std::vector<Comparison> &all,
+                       const Limits &limits) {
+  constexpr double kMuch = 0.1;
+  auto count = std::count_if(all.begin(), all.end(), [&](auto &each) {
+    return limits.of(each) > kMuch * each.largest;
+  });
+  return count ? absl::StrCat("; ", count,
+                              " may be off by a tenth or more, "
+                              "since roundings alone carry that far")
                : "";
+}
+
+void printAgreement(const std::vector<Comparison> &all, const Limits &limits) {
+  auto portion = [&](const Comparison &each) {
+    return each.deviation == 0 ? 0 : each.deviation / limits.of(each);
+  };
+  auto largest =
+      std::max_element(all.begin(), all.end(), [&](auto &a, auto &b) {
+        return portion(a) < portion(b);
+      });
+  std::printf("%zu values agree; the largest deviation is %.3g of what is "
+              "allowed, of %s%s\n",
+              all.size(), portion(*largest), placeOf(largest->output).c_str(),
+              littleElse(all, limits).c_str());
 }
 
 void run(VerifyOptions &options) {
   options.request.nodeOutputs = options.request.gradientOutputs = true;
   CompiledStep step(options.request);
-  double tolerance = options.tolerance.value_or(toleranceOf(step.precision()));
-  std::vector<Deviation> all = compare(options, step, tolerance);
-  auto tooFar = [&](const Deviation &each) { return each.isTooFar(tolerance); };
+  Limits limits{options.tolerance};
+  std::vector<Comparison> all = compare(options, step, limits);
+  if (all.empty())
+    throw badInput(options.reference,
+                   ": shares no node, gradient or output with ",
+                   options.request.model);
+  auto tooFar = [&](const Comparison &each) { return limits.isTooFar(each); };
   auto first = std::find_if(all.begin(), all.end(), tooFar);
   if (options.json)
-    printLines(all, tolerance);
+    printLines(all, limits);
   if (first != all.end())
-    throw failed(options.request.model, ": ", first->place,
+    throw failed(options.request.model, ": ", placeOf(first->output),
                  " is the first that deviates: by ",
-                 number("%.3g", first->value), " of ", first->measure,
-                 ", where ", number("%.3g", first->limit(tolerance)),
+                 number("%.3g", part(first->deviation, *first)),
+                 " of its largest element, where ",
+                 number("%.3g", part(limits.of(*first), *first)),
                  " is allowed (", std::count_if(all.begin(), all.end(), tooFar),
                  " of ", all.size(), " values deviate by more than they may)");
-  auto largest = std::max_element(
-      all.begin(), all.end(),
-      [](const Deviation &a, const Deviation &b) { return a.value < b.value; });
   if (!options.json)
-    std::printf("%zu values agree; the largest deviation is %.3g, of %s%s\n",
-                all.size(), largest->value, largest->place.c_str(),
-                allowedMore(all, tolerance).c_str());
+    printAgreement(all, limits);
 }
 
 } // namespace
@@ -326,8 +244,8 @@ void addVerify(CLI::App &app) {
                       "own: compared are the nodes of both");
   command
       ->add_option("--tolerance", options->tolerance,
-                   "In parts of a value's largest element (1e-4; 0.05 in bf16, "
-                   "0.01 in f16)")
+                   "In parts of a value's largest element, instead of what "
+                   "roundings explain")
       ->check(notNegative());
   command->add_flag("--json", options->json, "One JSON object per value");
   command->callback([options] { run(*options); });

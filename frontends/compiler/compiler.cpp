@@ -51,8 +51,9 @@ public:
 
   absl::Status read();
   absl::StatusOr<Result> compile();
-  absl::StatusOr<std::vector<Reference>>
-  evaluate(const std::vector<Weight> &inputs, bool rounded);
+  absl::StatusOr<std::vector<Comparison>>
+  compare(const std::vector<Weight> &inputs,
+          const std::vector<OutputValues> &compiled, bool explains);
   ModuleOp module() { return *program_.module; }
   const std::vector<std::string> &warnings() const {
     return diagnostics_.warnings();
@@ -165,16 +166,18 @@ absl::Status Compilation::addOutputs() {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<Reference>>
-Compilation::evaluate(const std::vector<Weight> &inputs, bool rounded) {
+absl::StatusOr<std::vector<Comparison>>
+Compilation::compare(const std::vector<Weight> &inputs,
+                     const std::vector<OutputValues> &compiled, bool explains) {
   if (absl::Status status = addOutputs(); !status.ok())
     return status;
   for (ProgramOp program : module().getOps<ProgramOp>())
     if (GraphOp train = program.getGraph("train")) {
-      auto references = evaluateStep(program, train, inputs, rounded);
-      if (!references.ok() && diagnostics_.hasErrors())
+      auto comparisons =
+          compareStep(program, train, inputs, compiled, explains);
+      if (!comparisons.ok() && diagnostics_.hasErrors())
         return diagnostics_.error("");
-      return references;
+      return comparisons;
     }
   return invalid(request_.model, ": has no graph @train");
 }
@@ -264,13 +267,13 @@ public:
     return all;
   }
 
-  absl::StatusOr<std::vector<Reference>>
-  evaluate(const Request &request, const std::vector<Weight> &inputs,
-           bool rounded) override {
+  absl::StatusOr<std::vector<Comparison>>
+  compare(const Request &request, const std::vector<Weight> &inputs,
+          const std::vector<OutputValues> &compiled, bool explains) override {
     Compilation compilation(request);
     if (absl::Status status = compilation.read(); !status.ok())
       return status;
-    return compilation.evaluate(inputs, rounded);
+    return compilation.compare(inputs, compiled, explains);
   }
 
   absl::StatusOr<Exported> exportModel(const ExportRequest &request) override {

@@ -152,10 +152,24 @@ struct OnnxOp {
   std::vector<std::string> devices;
 };
 
-/// What the reference evaluator makes of an output of `train`, in f64.
-struct Reference {
+/// Values of an f32 output of `train`.
+struct OutputValues {
   std::string output;
-  std::vector<double> values;
+  std::span<const float> values;
+};
+
+/// How far a compiled output is from what the reference evaluator makes of the
+/// compiled values before it, in f64.
+struct Comparison {
+  std::string output;
+  double deviation = 0; // the largest of its elements
+  double largest = 0;   // magnitude of an element of the evaluator's
+  double unit = 0;      // what one rounding to its type may change, relatively
+  double roundings = 0; // how far roundings alone have carried it
+
+  /// What asks for no explanation: the results of both sides rounded, and
+  /// functions of elements, which are good to some units of f32.
+  double usual() const { return (0x1p-20 + 2 * unit) * largest; }
 };
 
 /// Trained values to go back into an .onnx file.
@@ -186,12 +200,14 @@ public:
   virtual absl::StatusOr<ModelInfo> inspect(const Request &request) = 0;
   /// All ops that the import of models knows, by name.
   virtual std::vector<OnnxOp> onnxOps() = 0;
-  /// One step of `train` with these inputs, in its outputs' order; the graph is
-  /// that of compile() with the same request. Rounded: each value of the graph
-  /// to f32 as it is made, which tells how far roundings carry.
-  virtual absl::StatusOr<std::vector<Reference>>
-  evaluate(const Request &request, const std::vector<Weight> &inputs,
-           bool rounded) = 0;
+  /// One step of `train` with these inputs, compared with a compiled one by
+  /// its outputs, in the graph's order; the graph is that of compile() with the
+  /// same request. Outputs that only one of the two has are left out. How far
+  /// roundings carry is found out, if that is asked for, where a deviation is
+  /// more than usual.
+  virtual absl::StatusOr<std::vector<Comparison>>
+  compare(const Request &request, const std::vector<Weight> &inputs,
+          const std::vector<OutputValues> &compiled, bool explains) = 0;
   virtual absl::StatusOr<Exported>
   exportModel(const ExportRequest &request) = 0;
   virtual std::string recipeSchema() = 0;

@@ -1,16 +1,19 @@
-// Outputs of a step that nobody trains with, and their values in f64.
+// Outputs of a step that nobody trains with, and how far they are from what
+// the evaluator makes of the compiled values before them.
 
 #include "frontends/compiler/reference.h"
 
 #include "codegen/initial_values.h"
 #include "frontends/compiler/diagnostics.h"
 #include "frontends/message.h"
-#include "ir/evaluator.h"
+#include "ir/roundings.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringSet.h"
 
+#include <cmath>
 #include <cstring>
+#include <optional>
 
 using namespace mlir;
 
@@ -31,6 +34,23 @@ static Value lossOf(GraphOp train) {
   return {};
 }
 
+/// Whether a value can be looked at: as it is, or wider.
+static bool isShown(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  return type && isa<FloatType>(type.getElementType()) &&
+         type.getElementTypeBitWidth() <= 32;
+}
+
+/// Outputs are f32.
+static Value widened(GraphOp train, Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  if (type.getElementType().isF32())
+    return value;
+  OpBuilder builder(train.getBody().front().getTerminator());
+  return arith::ExtFOp::create(builder, value.getLoc(),
+                               type.clone(builder.getF32Type()), value);
+}
+
 void addNodeOutputs(GraphOp train) {
   llvm::MapVector<StringRef, Value> last; // In the order of these values.
   Value loss = lossOf(train);
@@ -38,10 +58,8 @@ void addNodeOutputs(GraphOp train) {
     if (loss && &op == loss.getDefiningOp())
       break; // What follows is the way back.
     auto named = dyn_cast<NameLoc>(op.getLoc());
-    if (!named || op.getNumResults() != 1 || isa<ReadOp>(op))
-      continue;
-    auto type = dyn_cast<RankedTensorType>(op.getResult(0).getType());
-    if (!type || !type.getElementType().isF32())
+    if (!named || op.getNumResults() == 0 || isa<ReadOp>(op) ||
+        !isShown(op.getResult(0)))
       continue;
     last.erase(named.getName()); // Linear, in a graph to be looked into.
     last[named.getName()] = op.getResult(0);
@@ -51,7 +69,7 @@ void addNodeOutputs(GraphOp train) {
     taken.insert(train.getOutputName(i));
   for (auto [name, value] : last)
     if (taken.insert(name).second)
-      train.addOutput(("node." + name).str(), value);
+      train.addOutput(("node." + name).str(), widened(train, value));
 }
 
 //===-- values ------------------------------------------------------------===//
@@ -130,36 +148,144 @@ absl::StatusOr<StateMap> statesOf(ProgramOp program) {
   return states;
 }
 
-void toSingle(HostTensor &tensor) {
-  for (double &value : tensor.floats)
-    value = static_cast<float>(value);
+//===-- comparison --------------------------------------------------------===//
+
+/// What an output shows, if it only widens it.
+Value shownBy(Value output) {
+  auto widening = output.getDefiningOp<arith::ExtFOp>();
+  return widening ? widening.getIn() : output;
+}
+
+/// Puts compiled values in the place of those that the evaluator makes, so that
+/// each op is compared by itself: what came before has no part in it.
+class CutRun : public Settling {
+public:
+  CutRun(GraphOp train, const std::vector<OutputValues> &compiled) {
+    for (auto [i, output] : llvm::enumerate(train.getReturned()))
+      for (const OutputValues &each : compiled)
+        if (each.output == train.getOutputName(i))
+          cuts_.try_emplace(shownBy(output), each.values);
+  }
+
+  void moveBy(uint64_t draw) { roundings_.emplace(draw); }
+
+  void operands(Operation &op, MutableArrayRef<HostTensor> tensors) override {
+    if (roundings_)
+      roundings_->operands(op, tensors);
+  }
+
+  void made(Value value, HostTensor &tensor) override {
+    settleTo(getElementTypeOrSelf(value), tensor);
+    if (roundings_)
+      roundings_->made(value, tensor);
+    auto cut = cuts_.find(value);
+    if (cut == cuts_.end() || cut->second.size() != tensor.floats.size())
+      return;
+    made_[value] = tensor.floats;
+    tensor.floats.assign(cut->second.begin(), cut->second.end());
+  }
+
+  /// The outputs as they were made, each from compiled values.
+  absl::StatusOr<std::vector<std::vector<double>>>
+  run(GraphOp train, const std::vector<HostTensor> &inputs, StateMap states) {
+    StateMap gradients;
+    auto outputs = evaluateSettling(train, inputs, states, &gradients, *this);
+    if (failed(outputs))
+      return invalid("the reference evaluator cannot run the step");
+    std::vector<std::vector<double>> values;
+    for (auto [value, output] : llvm::zip(train.getReturned(), *outputs)) {
+      auto found = made_.find(shownBy(value));
+      values.push_back(found == made_.end() ? std::move(output.floats)
+                                            : found->second);
+    }
+    return values;
+  }
+
+private:
+  DenseMap<Value, std::span<const float>> cuts_;
+  DenseMap<Value, std::vector<double>> made_;
+  std::optional<Roundings> roundings_;
+};
+
+/// The largest distance of two elements.
+template <typename Numbers>
+double distanceOf(const Numbers &found, const std::vector<double> &expected) {
+  double largest = 0;
+  if (found.size() != expected.size())
+    return INFINITY;
+  for (size_t i = 0; i < expected.size(); ++i) {
+    double distance = std::abs(found[i] - expected[i]);
+    bool same = found[i] == expected[i] ||
+                (std::isnan(found[i]) && std::isnan(expected[i]));
+    if (!same)
+      largest = std::isnan(distance) ? INFINITY : std::max(largest, distance);
+  }
+  return largest;
+}
+
+/// Of the finite ones.
+double largestOf(const std::vector<double> &values) {
+  double largest = 0;
+  for (double value : values)
+    if (std::isfinite(value))
+      largest = std::max(largest, std::abs(value));
+  return largest;
+}
+
+const OutputValues *find(const std::vector<OutputValues> &all, StringRef name) {
+  for (const OutputValues &each : all)
+    if (each.output == name)
+      return &each;
+  return nullptr;
+}
+
+/// An output of the graph, by its number, and of the compiled step.
+struct Shared {
+  unsigned number;
+  const OutputValues *compiled;
+};
+
+std::vector<Shared> sharedOutputs(GraphOp train,
+                                  const std::vector<OutputValues> &compiled) {
+  std::vector<Shared> shared;
+  for (unsigned i = 0; i < train.getReturned().size(); ++i)
+    if (const OutputValues *found = find(compiled, train.getOutputName(i)))
+      if (getElementTypeOrSelf(train.getReturned()[i]).isF32())
+        shared.push_back({i, found});
+  return shared;
 }
 
 } // namespace
 
-absl::StatusOr<std::vector<Reference>>
-evaluateStep(ProgramOp program, GraphOp train,
-             const std::vector<Weight> &inputs, bool rounded) {
+absl::StatusOr<std::vector<Comparison>>
+compareStep(ProgramOp program, GraphOp train, const std::vector<Weight> &inputs,
+            const std::vector<OutputValues> &compiled, bool explains) {
+  constexpr int kDraws = 2;
   GRADUS_ASSIGN_OR_RETURN(std::vector<HostTensor> tensors,
                           inputsOf(train, inputs));
   GRADUS_ASSIGN_OR_RETURN(StateMap states, statesOf(program));
-  StateMap gradients;
-  llvm::function_ref<void(HostTensor &)> settle;
-  if (rounded)
-    settle = toSingle;
-  auto outputs = evaluateGraph(train, tensors, states, &gradients, settle);
-  if (failed(outputs))
-    return invalid("the reference evaluator cannot run the step");
-  std::vector<Reference> references;
-  for (auto [i, output] : llvm::enumerate(*outputs)) {
-    Reference reference{train.getOutputName(i).str(), {}};
-    if (output.isFloat)
-      reference.values.assign(output.floats.begin(), output.floats.end());
-    else
-      reference.values.assign(output.integers.begin(), output.integers.end());
-    references.push_back(std::move(reference));
+  CutRun run(train, compiled);
+  GRADUS_ASSIGN_OR_RETURN(auto exact, run.run(train, tensors, states));
+  std::vector<Shared> shared = sharedOutputs(train, compiled);
+  std::vector<Comparison> comparisons;
+  bool isFar = false;
+  for (auto [number, found] : shared) {
+    Type type = getElementTypeOrSelf(shownBy(train.getReturned()[number]));
+    Comparison &each = comparisons.emplace_back(Comparison{
+        found->output, distanceOf(found->values, exact[number]),
+        largestOf(exact[number]), roundingUnit(type), /*roundings=*/0});
+    isFar |= !(each.deviation <= each.usual());
   }
-  return references;
+  for (int draw = 1; explains && isFar && draw <= kDraws; ++draw) {
+    run.moveBy(draw);
+    GRADUS_ASSIGN_OR_RETURN(auto moved, run.run(train, tensors, states));
+    for (auto [each, output] : llvm::zip(comparisons, shared))
+      if (double carried =
+              distanceOf(moved[output.number], exact[output.number]);
+          std::isfinite(carried))
+        each.roundings = std::max(each.roundings, carried);
+  }
+  return comparisons;
 }
 
 } // namespace gradus::compiler

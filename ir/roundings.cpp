@@ -1,0 +1,119 @@
+// Roundings as chance moves of operands and results; see roundings.h.
+
+#include "ir/roundings.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace gradus;
+
+double gradus::roundingUnit(Type element) {
+  auto type = dyn_cast<FloatType>(element);
+  return type ? std::ldexp(1.0, -int(type.getFPMantissaWidth())) : 0;
+}
+
+//===-- ops ---------------------------------------------------------------===//
+
+/// Gives numbers that it has read.
+static bool isExact(Operation &op) {
+  return isa<ReadOp, ReshapeOp, TransposeOp, BroadcastOp, SliceOp, PadOp,
+             ConcatenateOp, GatherOp, IotaOp, MaxPoolOp, MaxPoolBackwardOp,
+             ReluOp, ClipOp, arith::ConstantOp, arith::SelectOp, arith::ExtFOp,
+             arith::NegFOp, arith::MaximumFOp, arith::MinimumFOp,
+             arith::MaxNumFOp, arith::MinNumFOp, arith::CmpFOp, math::AbsFOp,
+             math::FloorOp, math::CeilOp, math::RoundOp, math::RoundEvenOp,
+             math::TruncOp>(op);
+}
+
+static ArrayRef<int64_t> shapeOf(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  return type ? type.getShape() : ArrayRef<int64_t>();
+}
+
+static int64_t elements(Value value) {
+  return llvm::product_of(shapeOf(value));
+}
+
+/// Those with one index along an axis.
+static int64_t perChannel(Value value, unsigned axis) {
+  return elements(value) / std::max<int64_t>(shapeOf(value)[axis], 1);
+}
+
+/// Along an axis, or over whole tensors.
+static int64_t mostTerms(Operation &op) {
+  int64_t longest = 1, most = 1, fewest = INT64_MAX;
+  for (Value operand : op.getOperands()) {
+    most = std::max(most, elements(operand));
+    for (int64_t extent : shapeOf(operand))
+      longest = std::max(longest, extent);
+  }
+  for (Value result : op.getResults())
+    fewest = std::min(fewest, std::max<int64_t>(elements(result), 1));
+  return std::max(longest, most / fewest);
+}
+
+int64_t gradus::summedTerms(Operation &op) {
+  if (isa<Elementwise>(op) || op.hasTrait<OpTrait::Elementwise>())
+    return 1;
+  if (auto matmul = dyn_cast<MatmulOp>(op)) {
+    ArrayRef<int64_t> a = shapeOf(matmul.getA());
+    return a[a.size() - (matmul.getTransposeA() ? 2 : 1)];
+  }
+  if (isa<ConvolutionOp>(op))
+    return perChannel(op.getOperand(1), 0);
+  if (isa<ConvolutionBackwardDataOp, ConvolutionBackwardWeightsOp>(op))
+    return perChannel(op.getOperand(1), 1); // Of weights, of the gradient.
+  if (isa<ReduceOp, ScatterAddOp>(op))
+    return mostTerms(op);
+  // Normalizations, softmax and the like use a sum on each of its own terms,
+  // which then move by what roundings of a sum are as a rule.
+  return std::llround(std::sqrt(mostTerms(op)));
+}
+
+//===-- values ------------------------------------------------------------===//
+
+static double rounded(double number, const llvm::fltSemantics &semantics) {
+  bool inexact;
+  APFloat value(number);
+  value.convert(semantics, APFloat::rmNearestTiesToEven, &inexact);
+  value.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &inexact);
+  return value.convertToDouble();
+}
+
+void gradus::settleTo(Type element, HostTensor &tensor) {
+  auto type = dyn_cast<FloatType>(element);
+  if (!type || type.getWidth() > 32)
+    return;
+  for (double &number : tensor.floats)
+    if (type.getWidth() < 32)
+      number = rounded(number, type.getFloatSemantics());
+    else if (std::isinf(static_cast<float>(number)))
+      number = std::copysign(INFINITY, number);
+}
+
+void Roundings::move(HostTensor &tensor, double part) {
+  for (double &number : tensor.floats) {
+    state_ += 0x9e3779b97f4a7c15u; // SplitMix64
+    uint64_t bits = (state_ ^ (state_ >> 30)) * 0xbf58476d1ce4e5b9u;
+    bits = (bits ^ (bits >> 27)) * 0x94d049bb133111ebu;
+    if (std::isfinite(number))
+      number *= bits >> 63 ? 1 + part : 1 - part;
+  }
+}
+
+void Roundings::operands(Operation &op, MutableArrayRef<HostTensor> tensors) {
+  if (isExact(op))
+    return;
+  // Sums of 16-bit products are f32.
+  double unit = roundingUnit(Float32Type::get(op.getContext()));
+  for (Value result : op.getResults())
+    if (getElementTypeOrSelf(result).isF64())
+      unit = roundingUnit(getElementTypeOrSelf(result));
+  for (HostTensor &tensor : tensors)
+    move(tensor, std::min(summedTerms(op) * unit, 1.0));
+}
+
+void Roundings::made(Value value, HostTensor &tensor) {
+  if (Operation *op = value.getDefiningOp(); op && !isExact(*op))
+    move(tensor, roundingUnit(getElementTypeOrSelf(value)));
+}
