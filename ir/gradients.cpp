@@ -279,6 +279,12 @@ static Values div(arith::DivFOp op, const Arithmetic &a, Value g) {
   return {share, a.neg(a.mul(share, op.getResult()))};
 }
 
+/// y = a - b q with a whole q: g and -g q
+static Values rem(arith::RemFOp op, const Arithmetic &a, Value g) {
+  Value whole = a.div(a.sub(op.getLhs(), op.getResult()), op.getRhs());
+  return {g, a.neg(a.mul(g, a.make<math::RoundEvenOp>(whole)))};
+}
+
 static Values neg(arith::NegFOp, const Arithmetic &a, Value g) {
   return {a.neg(g)};
 }
@@ -464,6 +470,7 @@ static void attachArithRules(MLIRContext *context, arith::ArithDialect *) {
   attach<SubFOp, rules::sub>(context);
   attach<MulFOp, rules::mul>(context);
   attach<DivFOp, rules::div>(context);
+  attach<RemFOp, rules::rem>(context);
   attach<NegFOp, rules::neg>(context);
   attach<MaximumFOp, rules::maximum<MaximumFOp>>(context);
   attach<MaxNumFOp, rules::maximum<MaxNumFOp>>(context);

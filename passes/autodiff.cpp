@@ -3,6 +3,7 @@
 // Reverse mode over the ops of @train, which stand in order of computation.
 // Where it ends, in one gradus.update per parameter, gradient methods begin.
 
+#include "ir/build.h"
 #include "passes/add_up.h"
 #include "passes/loss_scale.h"
 #include "passes/parameters.h"
@@ -35,7 +36,7 @@ public:
   void markActive();
 
   /// Walks the ops backwards from the loss, whose gradient is the seed, and
-  /// adds up the gradients.
+  /// adds up the gradients. Says of all ops at once which have no rule.
   LogicalResult run(Value loss, ProgramOp program);
 
   /// The op nearest to the loss that depends on the parameter and passes it no
@@ -46,9 +47,10 @@ public:
   llvm::MapVector<StringRef, Value> parameters;
 
 private:
-  LogicalResult passBack(Operation *op);
+  void passBack(Operation *op);
+  void passPast(Operation *op);
   Value gradientOf(Value value);
-  InFlightDiagnostic reportMissingRule(Operation *op);
+  LogicalResult reportMissingRules();
   bool hasGradient(Operation *op);
 
   GraphOp graph;
@@ -56,6 +58,9 @@ private:
   DenseSet<Value> active;
   /// What each use of a value gives it.
   DenseMap<Value, SmallVector<Value, 1>> gradients;
+  /// Ops that gradients reach and that have no rule, the nearest to the loss
+  /// first.
+  SmallVector<Operation *> withoutRule;
 };
 
 void Differentiation::markActive() {
@@ -81,9 +86,9 @@ LogicalResult Differentiation::run(Value loss, ProgramOp program) {
   if (active.contains(loss))
     gradients[loss].push_back(seed);
   for (Operation *op : llvm::reverse(forward))
-    if (hasGradient(op) && failed(passBack(op)))
-      return failure();
-  return success();
+    if (hasGradient(op))
+      passBack(op);
+  return reportMissingRules();
 }
 
 bool Differentiation::hasGradient(Operation *op) {
@@ -93,17 +98,17 @@ bool Differentiation::hasGradient(Operation *op) {
 
 /// Gives the gradients of an op's results to its operands; of a read, to its
 /// parameter.
-LogicalResult Differentiation::passBack(Operation *op) {
+void Differentiation::passBack(Operation *op) {
   if (auto read = dyn_cast<ReadOp>(op)) {
     Value &sum = parameters[read.getState()];
     Value gradient = gradientOf(read.getResult());
     sum = sum ? arith::AddFOp::create(builder, op->getLoc(), sum, gradient)
               : gradient;
-    return success();
+    return;
   }
   auto differentiable = dyn_cast<Differentiable>(op);
   if (!differentiable)
-    return reportMissingRule(op);
+    return passPast(op);
   SmallVector<Value> ofResults;
   for (Value result : op->getResults())
     ofResults.push_back(gradientOf(result));
@@ -112,7 +117,14 @@ LogicalResult Differentiation::passBack(Operation *op) {
        llvm::zip_equal(op->getOperands(), ofOperands))
     if (gradient && active.contains(operand))
       gradients[operand].push_back(gradient);
-  return success();
+}
+
+/// Behind an op without a rule, zeros find the others.
+void Differentiation::passPast(Operation *op) {
+  withoutRule.push_back(op);
+  for (Value operand : op->getOperands())
+    if (active.contains(operand))
+      gradients[operand].push_back(splatLike(builder, operand, 0));
 }
 
 /// A value used twice has the sum of both uses' gradients; null for none.
@@ -182,15 +194,19 @@ Operation *Differentiation::whereItStops(Value loss, StringRef parameter) {
   return nullptr;
 }
 
-InFlightDiagnostic Differentiation::reportMissingRule(Operation *op) {
-  InFlightDiagnostic error = op->emitError()
-                             << "has no gradient rule, which cuts these "
-                                "parameters off from the loss: ";
-  llvm::interleaveComma(parametersBehind(op, parameters), error);
-  error.attachNote() << "a rule is an implementation of Differentiable (see "
-                        "docs/add_an_op.md); parameters that need no training "
-                        "go into the recipe's `fixed`";
-  return error;
+LogicalResult Differentiation::reportMissingRules() {
+  for (Operation *op : llvm::reverse(withoutRule)) {
+    InFlightDiagnostic error = op->emitError()
+                               << "has no gradient rule, which cuts these "
+                                  "parameters off from the loss: ";
+    llvm::interleaveComma(parametersBehind(op, parameters), error);
+    if (op == withoutRule.front())
+      error.attachNote()
+          << "a rule is an implementation of Differentiable (see "
+             "docs/add_an_op.md); parameters that need no training go into the "
+             "recipe's `fixed`";
+  }
+  return success(withoutRule.empty());
 }
 
 /// Whether a gradient pass has been here before.

@@ -430,7 +430,7 @@ const Operator kOperators[] = {
      combined<arith::MinimumFOp, arith::MinSIOp, arith::MinUIOp>},
     {"Sum", {6, "data_0"}, combined<arith::AddFOp, arith::AddIOp>},
     {"Mean", {6, "data_0"}, ofFloats<meanOfAll>},
-    {"Mod", {10}, modulo},
+    {"Mod", {10, "A, B"}, modulo},
     {"Pow", {6, "X, Y"}, power},
     {"Abs", {6, "X"}, absolute},
     {"Neg", {6, "X"}, negated},

@@ -22,6 +22,7 @@ struct Row {
 };
 
 inline const Range positive = {0.3, 3};
+inline const Range negative = {-3, -0.3};
 inline const Range small = {-0.9, 0.9};
 inline const Range aboveOne = {1.2, 4};
 inline const Range tenClasses = {-2, 2, 10};
@@ -134,6 +135,9 @@ inline const Row rows[] = {
     {"%a: tensor<2x5x3x3xf64>, %b: tensor<2x5x3x3xf64>", "%y = arith.mulf %a, %b : tensor<2x5x3x3xf64>"},
     {"%a: tensor<2x3xf64>, %b: tensor<2x3xf64>", "%y = arith.divf %a, %b : tensor<2x3xf64>", positive},
     {"%a: tensor<f64>, %b: tensor<f64>", "%y = arith.divf %a, %b : tensor<f64>", positive},
+    {"%a: tensor<2x3xf64>, %b: tensor<2x3xf64>", "%y = arith.remf %a, %b : tensor<2x3xf64>"},
+    {"%a: tensor<17xf64>, %b: tensor<17xf64>", "%y = arith.remf %a, %b : tensor<17xf64>", positive},
+    {"%a: tensor<3x1x7xf64>, %b: tensor<3x1x7xf64>", "%y = arith.remf %a, %b : tensor<3x1x7xf64>", negative},
     {"%a: tensor<2x3xf64>", "%y = arith.negf %a : tensor<2x3xf64>"},
     {"%a: tensor<3x1x7xf64>", "%y = arith.negf %a : tensor<3x1x7xf64>"},
     {"%a: tensor<3x4xf64>, %b: tensor<3x4xf64>", "%y = arith.maximumf %a, %b : tensor<3x4xf64>"},

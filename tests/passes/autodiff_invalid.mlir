@@ -20,6 +20,28 @@ gradus.program @no_rule {
 
 // -----
 
+// Each is told, also the one behind another.
+gradus.program @no_rules {
+  gradus.state @a : tensor<f32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.state @b : tensor<f32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @train(%x: tensor<f32>) -> (loss: tensor<f32>) {
+    %a = gradus.read @a : tensor<f32>
+    %b = gradus.read @b : tensor<f32>
+    // expected-error @below {{has no gradient rule, which cuts these parameters off from the loss: a}}
+    %0 = math.cbrt %a : tensor<f32>
+    %1 = arith.mulf %0, %b : tensor<f32>
+    // expected-error @below {{has no gradient rule, which cuts these parameters off from the loss: a, b}}
+    // expected-note @below {{a rule is an implementation of Differentiable}}
+    %2 = math.cbrt %1 : tensor<f32>
+    // Does not depend on parameters, so it needs no rule.
+    %3 = math.cbrt %x : tensor<f32>
+    %loss = arith.mulf %2, %3 : tensor<f32>
+    gradus.return %loss : tensor<f32>
+  }
+}
+
+// -----
+
 gradus.program @no_loss {
   gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
   // expected-error @below {{has no output named "loss" that is one float, tensor<f32>}}

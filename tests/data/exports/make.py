@@ -69,8 +69,8 @@ class FixedBatch(nn.Module):
         return self.body(x).reshape(4, 4)
 
 
-class Rounded(nn.Module):
-    """Rounds on the way, which has no gradient worth the name."""
+class Remainder(nn.Module):
+    """What is left of a division has the slope of what was divided."""
 
     def __init__(self):
         super().__init__()
@@ -310,7 +310,7 @@ def main():
     export("tied_whole", Tied(), ids, dynamo=True, optimize=False)
     export("two_heads", TwoHeads(), rows, dynamo=True, optimize=False, output_names=["logits", "aux"])
     export("fixed_batch", FixedBatch(), rows, dynamo=False, input_names=["x"], dynamic_axes={"x": {0: "batch"}})
-    export("rounded", Rounded(), rows, dynamo=True, optimize=False)
+    export("remainder", Remainder(), rows, dynamo=True, optimize=False)
     export("lacking", Lacking(), rows, dynamo=True, optimize=False)
     torch.manual_seed(1)
     series, plane = torch.randn(2, 3, 4), torch.randn(2, 3, 4, 4)
