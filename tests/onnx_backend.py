@@ -40,7 +40,7 @@ KINDS = ("node", "simple", "pytorch-operator", "pytorch-converted", "light")
 CONSTANTS = {
     "AffineGrid": [1], "BlackmanWindow": [0], "CenterCropPad": [1], "CastLike": [1], "Col2Im": [1, 2], "Compress": [1], "ConstantOfShape": [0],
     "CumSum": [1], "CumProd": [1], "DFT": [1, 2], "Dropout": [1, 2], "Expand": [1], "HammingWindow": [0],
-    "HannWindow": [0], "Loop": [0], "MaxUnpool": [2], "MelWeightMatrix": [0, 1, 2, 3, 4], "NonMaxSuppression": [2, 3, 4],
+    "HannWindow": [0], "Loop": [0], "MaxUnpool": [2], "MelWeightMatrix": [0, 1, 2, 3, 4], "NonZero": [0], "NonMaxSuppression": [2, 3, 4],
     "OneHot": [1, 2], "Pad": [1, 2, 3], "Range": [0, 1, 2], "Reshape": [1], "Resize": [1, 2, 3], "Slice": [1, 2, 3, 4],
     "Split": [1], "SplitToSequence": [1], "SequenceAt": [1], "SequenceErase": [1], "SequenceInsert": [2], "Squeeze": [1],
     "STFT": [1, 3], "Tile": [1], "TopK": [1], "Trilu": [1], "Unsqueeze": [1], "Upsample": [1], "If": [0],

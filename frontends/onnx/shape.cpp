@@ -107,6 +107,24 @@ absl::StatusOr<Constant> foldRange(const Node &node, Constants inputs) {
   return result;
 }
 
+/// The indices of what is not 0, in row-major order: a row per axis, a column
+/// per element.
+absl::StatusOr<Constant> foldNonZero(const Node &, Constants inputs) {
+  const HostTensor &tensor = inputs[0]->tensor;
+  SmallVector<int64_t> places;
+  for (int64_t i = 0; i < tensor.size(); ++i)
+    if (tensor.isFloat ? tensor.floats[i] != 0 : tensor.integers[i] != 0)
+      places.push_back(i);
+  int64_t rank = tensor.shape.size(), count = places.size();
+  Constant result = zeros(IntegerType::get(inputs[0]->element.getContext(), 64),
+                          {rank, count});
+  for (auto [column, place] : llvm::enumerate(places))
+    for (int64_t axis = rank; axis-- > 0; place /= tensor.shape[axis])
+      result.tensor.integers[axis * count + column] =
+          place % tensor.shape[axis];
+  return result;
+}
+
 //===-- questions about shapes --------------------------------------------===//
 
 absl::Status shape(Importer &importer, const Node &node) {
@@ -317,6 +335,7 @@ const Operator kOperators[] = {
      constant},
     {"ConstantOfShape", {9, "", "computed `shape`"}, constantOfShape},
     {"Range", {11}, nullptr, foldRange},
+    {"NonZero", {9, "", "computed `X`"}, nullptr, foldNonZero},
     {"Shape", {6}, shape},
     {"Size", {6}, size},
     {"Reshape",

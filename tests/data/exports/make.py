@@ -81,7 +81,7 @@ class Remainder(nn.Module):
 
 
 class Lacking(nn.Module):
-    """Determinants and the places of what is not zero, which are ops that we do not have."""
+    """Determinants, and the places of what is not zero in computed values, which we do not have."""
 
     def __init__(self):
         super().__init__()
@@ -263,6 +263,18 @@ class Positions(nn.Module):
         return self.head(torch.tanh(self.body(x) + self.pe))
 
 
+class Masked(nn.Module):
+    """Keeps the columns that a buffer says."""
+
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Linear(6, 4)
+        self.register_buffer("keep", torch.tensor([True, False, True, True]))
+
+    def forward(self, x):
+        return self.body(x)[:, self.keep]
+
+
 def strip(path, marks):
     model = onnx.load(path)
     for part in [model, model.graph, *model.graph.node, *model.graph.initializer, *model.graph.input, *model.graph.output,
@@ -335,6 +347,10 @@ def main():
     export("tempered_default", tempered, rows, dynamo=True)
     export("tempered_script", tempered.eval(), rows, **script)
     export_marked(rows, ids, image)
+    torch.manual_seed(3)
+    for way, options in {"whole": {"dynamo": True, "optimize": False}, "script": training}.items():
+        for name, net in {"masked": Masked}.items():
+            export(f"{name}_{way}", net(), rows, **options)
 
 
 if __name__ == "__main__":

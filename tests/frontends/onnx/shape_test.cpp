@@ -23,6 +23,46 @@ static Extents shapeOf(SmallModel model) {
           .getShape());
 }
 
+/// Where a constant of bools, made of numbers, is true.
+static HostTensor placesOf(const Shape &shape,
+                           const std::vector<int64_t> &bits) {
+  return folded(SmallModel()
+                    .integers("x", shape, bits)
+                    .node("Cast", {"x"}, {"mask"})
+                    .with("to", int64_t(::onnx::TensorProto::BOOL))
+                    .node("NonZero", {"mask"}, {"y"}));
+}
+
+TEST(Shape, KnowsThePlacesOfWhatIsNotZero) {
+  HostTensor places = placesOf({2, 3}, {0, 1, 0, 5, 0, -2});
+  EXPECT_EQ(places.shape, (Extents{2, 3}));
+  EXPECT_EQ(places.integers, (std::vector<int64_t>{0, 1, 1, 1, 0, 2}));
+  EXPECT_EQ(placesOf({2, 2}, {0, 0, 0, 0}).shape, (Extents{2, 0}));
+  EXPECT_EQ(placesOf({}, {1}).shape, (Extents{0, 1}));
+  EXPECT_EQ(import(SmallModel()
+                       .input("x", {2})
+                       .node("NonZero", {"x"}, {"y"})
+                       .output("y"))
+                .error,
+            "node \"the NonZero\" (NonZero): is supported only on shapes and "
+            "constants, but its inputs depend on the model's");
+}
+
+/// x[:, mask] with the buffer [true, false, true, true], of both exporters.
+TEST(Shape, KeepsColumnsThatABufferSays) {
+  for (const char *name : {"masked_whole", "masked_script"}) {
+    SCOPED_TRACE(name);
+    Imported model = import(
+        std::string(GRADUS_SOURCE_DIR "/tests/data/exports/") + name + ".onnx");
+    HostTensor y = evaluate(model, {tensor({4, 6}, Values(24, 0))})[0];
+    StateMap states = statesOf(model.program());
+    const Values &bias = states["body.bias"].floats;
+    ASSERT_EQ(y.shape, (Extents{4, 3}));
+    EXPECT_EQ(Values(y.floats.begin(), y.floats.begin() + 3),
+              (Values{bias[0], bias[2], bias[3]}));
+  }
+}
+
 static SmallModel reshape(const Shape &from, const Shape &to) {
   return SmallModel()
       .input("x", from)
