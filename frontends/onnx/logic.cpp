@@ -4,6 +4,8 @@
 #include "frontends/onnx/building.h"
 #include "frontends/onnx/operators.h"
 
+#include <limits>
+
 namespace gradus::onnx {
 
 using namespace mlir;
@@ -227,6 +229,47 @@ absl::Status combined(Importer &importer, const Node &node) {
   return importer.define(node, 0, result);
 }
 
+/// Whether exporters made the node of a clamp, whose gradient is 0 at its
+/// limit, not of a maximum, which shares it. torch.export calls the clamp's
+/// last node so and leaves the one before it without a name of its own.
+bool isClamp(const Node &node) {
+  std::string name = node.name();
+  return StringRef(name).contains("clamp") ||
+         node.output(0).contains("clamp") ||
+         StringRef(name).starts_with("node_" + node.type() + "_");
+}
+
+/// The number among two inputs of floats that limits the other one; nothing
+/// where there is none.
+std::optional<std::pair<int, double>> limitOf(Importer &importer,
+                                              const Node &node) {
+  for (int input : {1, 0}) {
+    const Constant *limit = importer.constant(node, input);
+    if (node.inputCount() == 2 && isClamp(node) && limit &&
+        limit->tensor.isFloat && limit->tensor.shape.empty())
+      return std::pair(1 - input, limit->tensor.floats[0]);
+  }
+  return std::nullopt;
+}
+
+/// The largest of the inputs, or at `sign` -1 the smallest.
+template <int sign, typename... Ops>
+absl::Status extremum(Importer &importer, const Node &node) {
+  auto limit = limitOf(importer, node);
+  if (!limit)
+    return combined<Ops...>(importer, node);
+  Building b(importer, node);
+  GRADUS_ASSIGN_OR_RETURN(Value input, importer.value(node, limit->first));
+  GRADUS_RETURN_IF_ERROR(checkElements(importer, node, /*floats=*/true));
+  double infinity = std::numeric_limits<double>::infinity();
+  double low = sign > 0 ? limit->second : -infinity,
+         high = sign > 0 ? infinity : limit->second;
+  return importer.define(node, 0,
+                         b.make<ClipOp>(input.getType(), input,
+                                        b.builder.getF64FloatAttr(low),
+                                        b.builder.getF64FloatAttr(high)));
+}
+
 absl::Status meanOfAll(Importer &importer, const Node &node) {
   Building b(importer, node);
   GRADUS_ASSIGN_OR_RETURN(SmallVector<Value> values, operands(b));
@@ -424,10 +467,10 @@ const Operator kOperators[] = {
     {"IsInf", {10}, isInfinite},
     {"Max",
      {6, "data_0"},
-     combined<arith::MaximumFOp, arith::MaxSIOp, arith::MaxUIOp>},
+     extremum<1, arith::MaximumFOp, arith::MaxSIOp, arith::MaxUIOp>},
     {"Min",
      {6, "data_0"},
-     combined<arith::MinimumFOp, arith::MinSIOp, arith::MinUIOp>},
+     extremum<-1, arith::MinimumFOp, arith::MinSIOp, arith::MinUIOp>},
     {"Sum", {6, "data_0"}, combined<arith::AddFOp, arith::AddIOp>},
     {"Mean", {6, "data_0"}, ofFloats<meanOfAll>},
     {"Mod", {10, "A, B"}, modulo},

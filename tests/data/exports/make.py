@@ -275,6 +275,19 @@ class Masked(nn.Module):
         return self.body(x)[:, self.keep]
 
 
+class Clamped(nn.Module):
+    """A clamp's gradient is 0 at its limits, a maximum's is shared there. The body gives zeros for zeros."""
+
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Linear(6, 4)
+        nn.init.zeros_(self.body.bias)
+
+    def forward(self, x):
+        y = self.body(x)
+        return y.clamp(min=0), y.clamp(max=0), y.clamp(0, 1), torch.maximum(y, torch.tensor(0.0))
+
+
 def strip(path, marks):
     model = onnx.load(path)
     for part in [model, model.graph, *model.graph.node, *model.graph.initializer, *model.graph.input, *model.graph.output,
@@ -349,7 +362,7 @@ def main():
     export_marked(rows, ids, image)
     torch.manual_seed(3)
     for way, options in {"whole": {"dynamo": True, "optimize": False}, "script": training}.items():
-        for name, net in {"masked": Masked}.items():
+        for name, net in {"masked": Masked, "clamped": Clamped}.items():
             export(f"{name}_{way}", net(), rows, **options)
 
 

@@ -153,6 +153,35 @@ TEST(Logic, CastsNumbersWithoutASign) {
   EXPECT_EQ(evaluate(model, {x}).floats, (Values{255, 7}));
 }
 
+/// The ops that an export of clamp(min=0), clamp(max=0), clamp(0, 1) and
+/// maximum(x, 0) becomes. PyTorch's gradients where the element is the limit
+/// are 0, 0, 0 and a half: those of gradus.clip and arith.maximumf.
+TEST(Logic, TakesClampsForClips) {
+  for (const char *name : {"clamped_whole", "clamped_script"}) {
+    SCOPED_TRACE(name);
+    Imported model = import(
+        std::string(GRADUS_SOURCE_DIR "/tests/data/exports/") + name + ".onnx");
+    ASSERT_EQ(model.error, "");
+    int maxima = 0, minima = 0;
+    model.predict().walk([&](mlir::arith::MaximumFOp) { ++maxima; });
+    model.predict().walk([&](mlir::arith::MinimumFOp) { ++minima; });
+    EXPECT_EQ(maxima, 1);
+    EXPECT_EQ(minima, 0);
+    auto results = model.predict().getReturned();
+    for (int clamp : {0, 1, 2})
+      EXPECT_TRUE(results[clamp].getDefiningOp<ClipOp>()) << clamp;
+    EXPECT_TRUE(results[3].getDefiningOp<mlir::arith::MaximumFOp>());
+    std::vector<HostTensor> y =
+        evaluate(model, {tensor({4, 6}, std::vector<double>(24, 0.5))});
+    for (auto [i, atMost] : llvm::enumerate(y[1].floats)) {
+      double value = y[0].floats[i] + atMost;
+      EXPECT_EQ(y[0].floats[i], std::max(value, 0.0));
+      EXPECT_EQ(y[2].floats[i], std::clamp(value, 0.0, 1.0));
+      EXPECT_EQ(y[3].floats[i], std::max(value, 0.0));
+    }
+  }
+}
+
 TEST(Logic, KeepsTheSignOfInputsAndOutputs) {
   SmallModel model;
   model.input("x", {2}, ::onnx::TensorProto::UINT16)
