@@ -2,6 +2,8 @@
 
 #include "frontends/onnx/operators.h"
 
+#include "frontends/onnx/random.h"
+
 namespace gradus::onnx {
 
 using Family = llvm::ArrayRef<Operator>;
@@ -23,7 +25,7 @@ static const Family computing[] = {
     rearrangingOperators(),  alongAxisOperators(),
     quantizationOperators(), gridSampleOperators(),
     spectrumOperators(),     linearAttentionOperators(),
-    unpoolOperators()};
+    unpoolOperators(),       randomOperators()};
 
 static void add(llvm::ArrayRef<Family> families, bool takesEmpty,
                 llvm::StringMap<Operator> &all) {

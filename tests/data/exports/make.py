@@ -288,6 +288,20 @@ class Clamped(nn.Module):
         return y.clamp(min=0), y.clamp(max=0), y.clamp(0, 1), torch.maximum(y, torch.tensor(0.0))
 
 
+class Noisy(nn.Module):
+    """Stochastic depth as torchvision has it, noise of both kinds, coins of computed chances."""
+
+    def __init__(self):
+        super().__init__()
+        self.body, self.head = nn.Linear(6, 6), nn.Linear(6, 3)
+
+    def forward(self, x):
+        paths = torch.empty(x.shape[0], 1).bernoulli_(0.75).div_(0.75)
+        x = x + paths * torch.relu(self.body(x))
+        x = x + 0.1 * torch.randn_like(x) * torch.rand_like(x)
+        return self.head(x * torch.bernoulli(torch.sigmoid(x.detach())))
+
+
 def strip(path, marks):
     model = onnx.load(path)
     for part in [model, model.graph, *model.graph.node, *model.graph.initializer, *model.graph.input, *model.graph.output,
@@ -362,7 +376,7 @@ def main():
     export_marked(rows, ids, image)
     torch.manual_seed(3)
     for way, options in {"whole": {"dynamo": True, "optimize": False}, "script": training}.items():
-        for name, net in {"masked": Masked, "clamped": Clamped}.items():
+        for name, net in {"masked": Masked, "clamped": Clamped, "noisy": Noisy}.items():
             export(f"{name}_{way}", net(), rows, **options)
 
 

@@ -1,0 +1,184 @@
+// Draws of ONNX models: their moments, and what tells one from another.
+
+#include "frontends/onnx/random.h"
+
+#include "small_model.h"
+
+#include "mlir/AsmParser/AsmParser.h"
+
+#include <cmath>
+#include <numeric>
+
+using namespace gradus;
+using namespace gradus::testing;
+
+using Values = std::vector<double>;
+
+/// The only output of @predict at a step.
+static Values drawn(Imported &model, int64_t step,
+                    const std::vector<HostTensor> &inputs = {}) {
+  EXPECT_EQ(model.error, "");
+  if (!model.module)
+    return {};
+  StateMap states = statesOf(model.program());
+  states["step"] = {{}, false, {}, {step}};
+  auto outputs = evaluateGraph(model.predict(), inputs, states);
+  EXPECT_TRUE(mlir::succeeded(outputs));
+  return mlir::succeeded(outputs) ? (*outputs)[0].floats : Values();
+}
+static Values drawn(const SmallModel &model, int64_t step = 0) {
+  Imported imported = import(model);
+  return drawn(imported, step);
+}
+
+static double mean(const Values &values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) /
+         double(values.size());
+}
+static double deviation(const Values &values) {
+  double total = 0, middle = mean(values);
+  for (double value : values)
+    total += (value - middle) * (value - middle);
+  return std::sqrt(total / double(values.size()));
+}
+static double partBelow(const Values &values, double limit) {
+  return double(llvm::count_if(values, [&](double v) { return v < limit; })) /
+         double(values.size());
+}
+
+static SmallModel draws(const char *type) {
+  return SmallModel().node(type, {}, {"y"}).with("shape", {100, 200});
+}
+
+TEST(Random, IsUniformBetweenItsLimits) {
+  Values y = drawn(draws("RandomUniform")
+                       .withNumber("low", -1)
+                       .withNumber("high", 3)
+                       .output("y"));
+  ASSERT_EQ(y.size(), 20000u);
+  EXPECT_GE(*llvm::min_element(y), -1);
+  EXPECT_LT(*llvm::max_element(y), 3);
+  EXPECT_NEAR(mean(y), 1, 0.04);
+  for (double part : {0.1, 0.25, 0.5, 0.9})
+    EXPECT_NEAR(partBelow(y, -1 + 4 * part), part, 0.015);
+}
+
+TEST(Random, IsNormalOfItsMeanAndScale) {
+  Values y = drawn(draws("RandomNormal")
+                       .withNumber("mean", 0.5)
+                       .withNumber("scale", 2)
+                       .output("y"));
+  EXPECT_NEAR(mean(y), 0.5, 0.06);
+  EXPECT_NEAR(deviation(y), 2, 0.04);
+  for (double sigmas : {-2.0, -1.0, 0.5, 2.0})
+    EXPECT_NEAR(partBelow(y, 0.5 + 2 * sigmas),
+                (1 + std::erf(sigmas / std::sqrt(2))) / 2, 0.015);
+}
+
+TEST(Random, DrawsAnewByStepSeedAndPlaceInTheModel) {
+  SmallModel model = draws("RandomUniform").output("y");
+  Values first = drawn(model, 7);
+  EXPECT_EQ(drawn(model, 7), first);
+  EXPECT_NE(drawn(model, 8), first);
+
+  ImportOptions options;
+  Imported seeded;
+  mlir::DialectRegistry registry;
+  registerDialects(registry);
+  seeded.context = std::make_unique<mlir::MLIRContext>(registry);
+  options.recipe = mlir::cast<mlir::DictionaryAttr>(
+      mlir::parseAttribute("{seed = 5}", seeded.context.get()));
+  seeded.module =
+      std::move(*importOnnx(model.write(), options, *seeded.context));
+  EXPECT_NE(drawn(seeded, 7), first);
+
+  Values both = drawn(SmallModel()
+                          .node("RandomUniform", {}, {"a"})
+                          .with("shape", {100, 200})
+                          .node("RandomUniform", {}, {"b"})
+                          .with("shape", {100, 200})
+                          .node("Sub", {"a", "b"}, {"y"})
+                          .output("y"));
+  EXPECT_NEAR(deviation(both), std::sqrt(1.0 / 6), 0.01); // independent
+}
+
+TEST(Random, TakesShapeAndTypeOfItsInput) {
+  Imported model =
+      import(SmallModel()
+                 .input("x", {3, 5}, ::onnx::TensorProto::FLOAT16)
+                 .node("RandomNormalLike", {"x"}, {"y"})
+                 .node("RandomUniformLike", {"x"}, {"z"})
+                 .with("dtype", int64_t(::onnx::TensorProto::DOUBLE))
+                 .output("y")
+                 .output("z"));
+  ASSERT_EQ(model.error, "");
+  auto types = model.predict().getResultTypes();
+  std::string words;
+  llvm::raw_string_ostream(words) << types[0] << " " << types[1];
+  EXPECT_EQ(words, "tensor<3x5xf16> tensor<3x5xf64>");
+}
+
+TEST(Random, TossesCoinsOfComputedChances) {
+  Imported model = import(SmallModel()
+                              .input("p", {2, 10000})
+                              .node("Bernoulli", {"p"}, {"y"})
+                              .output("y"));
+  HostTensor p = tensor({2, 10000}, Values(20000, 0.3));
+  std::fill(p.floats.begin() + 10000, p.floats.end(), 0.9);
+  Values y = drawn(model, 0, {p});
+  EXPECT_TRUE(llvm::all_of(y, [](double v) { return v == 0 || v == 1; }));
+  EXPECT_NEAR(mean(Values(y.begin(), y.begin() + 10000)), 0.3, 0.02);
+  EXPECT_NEAR(mean(Values(y.begin() + 10000, y.end())), 0.9, 0.02);
+}
+
+/// Paths of stochastic depth stay outside training, as in PyTorch.
+TEST(Random, TakesACoinOfAKnownChanceForADropout) {
+  for (const char *name : {"noisy_whole", "noisy_script"}) {
+    SCOPED_TRACE(name);
+    Imported model = import(
+        std::string(GRADUS_SOURCE_DIR "/tests/data/exports/") + name + ".onnx");
+    ASSERT_EQ(model.error, "");
+    Values ratios;
+    model.predict().walk([&](DropoutOp op) {
+      ratios.push_back(op.getRatio().convertToDouble());
+    });
+    EXPECT_EQ(ratios, (Values{0.25}));
+  }
+  SmallModel coins;
+  coins.floats("p", {}, {0.75f}).integers("shape", {1}, {4});
+  coins.node("Expand", {"p", "shape"}, {"chances"})
+      .node("Bernoulli", {"chances"}, {"y"})
+      .output("y");
+  EXPECT_EQ(drawn(coins), Values(4, 0.75));
+}
+
+TEST(Random, RefusesWhatItCannotDraw) {
+  EXPECT_EQ(import(draws("RandomUniform")
+                       .with("dtype", int64_t(::onnx::TensorProto::INT64))
+                       .output("y"))
+                .error,
+            "node \"the RandomUniform\" (RandomUniform): draws elements that "
+            "are no floats");
+  EXPECT_EQ(import(SmallModel()
+                       .node("RandomNormal", {}, {"y"})
+                       .with("shape", {2, -3})
+                       .output("y"))
+                .error,
+            "node \"the RandomNormal\" (RandomNormal): its shape is [2, -3]");
+  EXPECT_EQ(import(SmallModel()
+                       .floats("p", {}, {1.5f})
+                       .node("Bernoulli", {"p"}, {"y"})
+                       .output("y"))
+                .error,
+            "node \"the Bernoulli\" (Bernoulli): its chance is 1.5, expected 0 "
+            "to 1");
+  EXPECT_EQ(import(SmallModel()
+                       .input("x", {2})
+                       .floats("step", {2}, {1, 2})
+                       .node("Add", {"x", "step"}, {"z"})
+                       .node("RandomNormalLike", {"z"}, {"y"})
+                       .output("y"))
+                .error,
+            "node \"the RandomNormalLike\" (RandomNormalLike): draws by the "
+            "state \"step\", which is a tensor of the model");
+}
