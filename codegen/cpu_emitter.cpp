@@ -8,6 +8,7 @@
 #include "codegen/cpu_loops.h"
 #include "codegen/cpu_object.h"
 #include "codegen/cpu_ops.h"
+#include "codegen/shared_nests.h"
 
 #include "llvm/IR/Module.h"
 #include "llvm/Support/raw_ostream.h"
@@ -58,26 +59,106 @@ static Error checkNest(plan::KernelOp kernel, plan::NestOp nest) {
   return Error::success();
 }
 
+//===-- functions ---------------------------------------------------------===//
+
+static Function *declare(Module &module, CpuBuilder &b,
+                         ArrayRef<Type *> arguments,
+                         GlobalValue::LinkageTypes linkage,
+                         const std::string &name) {
+  auto *type = FunctionType::get(b.getVoidTy(), arguments, false);
+  Function *function = Function::Create(type, linkage, name, module);
+  function->addFnAttr(Attribute::NoUnwind);
+  function->addFnAttr("prefer-vector-width",
+                      std::to_string(b.target.vectorBits));
+  function->addFnAttr("no-builtins"); // No loop becomes a call of memset.
+  if (!b.target.tune.empty())
+    function->addFnAttr("tune-cpu", b.target.tune);
+  return function;
+}
+
+namespace {
+
+/// Functions of nests that a program has often: a pointer for each access,
+/// then the items.
+class NestFunctions {
+public:
+  NestFunctions(Module &module, CpuBuilder &builder, const SharedNests &nests)
+      : nests(nests), module(module), b(builder) {}
+
+  Function *operator[](unsigned number);
+
+  const SharedNests &nests;
+  size_t instructions = 0;
+
+private:
+  void emitBody(const SharedNest &shared, Function &function);
+
+  Module &module;
+  CpuBuilder &b;
+  DenseMap<unsigned, Function *> made;
+};
+
+} // namespace
+
+Function *NestFunctions::operator[](unsigned number) {
+  Function *&function = made[number];
+  if (function)
+    return function;
+  const Nest &nest = nests[number].nest;
+  SmallVector<Type *> types(nest.inputs.size() + nest.outputs.size(),
+                            b.getPtrTy());
+  types.append(2, b.getInt64Ty());
+  function = declare(module, b, types, GlobalValue::InternalLinkage,
+                     "n" + std::to_string(number));
+  emitBody(nests[number], *function);
+  instructions += function->getInstructionCount();
+  return function;
+}
+
+void NestFunctions::emitBody(const SharedNest &shared, Function &function) {
+  IRBuilderBase::InsertPointGuard guard(b);
+  b.SetInsertPoint(BasicBlock::Create(b.getContext(), "entry", &function));
+  const Nest &nest = shared.nest;
+  DenseMap<const Access *, Value *> pointers;
+  for (auto *accesses : {&nest.inputs, &nest.outputs})
+    for (const Access &access : *accesses) {
+      unsigned number = pointers.size();
+      pointers[&access] = function.getArg(number);
+    }
+  Items items;
+  items.begin = function.getArg(pointers.size());
+  if (shared.oneItem)
+    items.count = 1;
+  else
+    items.end = function.getArg(pointers.size() + 1);
+  gradus::emitNest(b, nest, chooseTiling(nest, b.target), items,
+                   [&](const Access &access) { return pointers.at(&access); });
+  b.CreateRetVoid();
+}
+
 //===-- kernels -----------------------------------------------------------===//
 
 namespace {
 
 class KernelEmitter {
 public:
-  KernelEmitter(CpuBuilder &builder, plan::KernelOp kernel, Function &function)
-      : b(builder), kernel(kernel), function(function) {}
+  KernelEmitter(CpuBuilder &builder, NestFunctions &functions,
+                plan::KernelOp kernel, Function &function)
+      : b(builder), functions(functions), kernel(kernel), function(function) {}
   Error emit();
 
 private:
-  Value *pointerOf(mlir::Value buffer);
+  Value *pointerOf(mlir::Value buffer, bool isKept = true);
   void emitScratch(plan::ScratchOp op);
   Error emitNests(mlir::Block &block, const Items &items);
   Error emitNest(plan::NestOp op, const Items &items);
+  void callShared(unsigned number, const Nest &nest, const Items &items);
   Error emitLoop(plan::LoopOp op, const Items &items);
   void emitIndexed();
   Error emitItems();
 
   CpuBuilder &b;
+  NestFunctions &functions;
   plan::KernelOp kernel;
   Function &function;
   DenseMap<mlir::Value, Value *> scratch;
@@ -130,16 +211,18 @@ static Value *emitLimit(CpuBuilder &b, mlir::AffineMap map,
 //===-- kernels, piece by piece -------------------------------------------===//
 
 /// Scratch lies on the stack; arguments are read from the table where they are
-/// used, which keeps registers free between.
-Value *KernelEmitter::pointerOf(mlir::Value buffer) {
+/// used, which keeps registers free between. What is not kept is read again
+/// behind each call.
+Value *KernelEmitter::pointerOf(mlir::Value buffer, bool isKept) {
   if (Value *own = scratch.lookup(buffer))
     return own;
   unsigned number = cast<mlir::BlockArgument>(buffer).getArgNumber();
   Type *pointer = b.getPtrTy();
   Value *slot = b.CreateConstGEP1_64(pointer, function.getArg(0), number);
   LoadInst *loaded = b.CreateAlignedLoad(pointer, slot, Align(8));
-  loaded->setMetadata(LLVMContext::MD_invariant_load,
-                      MDNode::get(b.getContext(), {}));
+  if (isKept)
+    loaded->setMetadata(LLVMContext::MD_invariant_load,
+                        MDNode::get(b.getContext(), {}));
   return loaded;
 }
 
@@ -156,12 +239,36 @@ Error KernelEmitter::emitNest(plan::NestOp op, const Items &items) {
   if (Error error = checkNest(kernel, op))
     return error;
   Nest nest = readNest(op, kernel.getSplit());
+  if (auto shared = functions.nests.find(op)) {
+    callShared(*shared, nest, items);
+    return Error::success();
+  }
   // One item at a time: no tile has several.
   if (items.count == 1)
     nest.extents[nest.itemDim] = nest.itemLength;
-  gradus::emitNest(b, nest, chooseTiling(nest, b.target), items,
-                   [&](mlir::Value buffer) { return pointerOf(buffer); });
+  gradus::emitNest(
+      b, nest, chooseTiling(nest, b.target), items,
+      [&](const Access &access) { return pointerOf(access.buffer); });
   return Error::success();
+}
+
+/// Hands over where each access begins, as the function counts from there.
+void KernelEmitter::callShared(unsigned number, const Nest &nest,
+                               const Items &items) {
+  const Nest &form = functions.nests[number].nest;
+  Values arguments;
+  auto add = [&](const Access &own, const Access &common) {
+    arguments.push_back(b.CreateConstGEP1_64(
+        memoryType(b, own.element), pointerOf(own.buffer, /*isKept=*/false),
+        own.place.offset - common.place.offset));
+  };
+  for (auto [own, common] : zip_equal(nest.inputs, form.inputs))
+    add(own, common);
+  for (auto [own, common] : zip_equal(nest.outputs, form.outputs))
+    add(own, common);
+  arguments.push_back(items.begin);
+  arguments.push_back(items.end ? items.end : items.begin);
+  b.CreateCall(functions[number], arguments);
 }
 
 Error KernelEmitter::emitLoop(plan::LoopOp op, const Items &items) {
@@ -203,8 +310,7 @@ void KernelEmitter::emitIndexed() {
 Error KernelEmitter::emitItems() {
   mlir::Block &body = kernel.getBody().front();
   Value *begin = function.getArg(1), *end = function.getArg(2);
-  bool together = scratch.empty() && body.getOps<plan::LoopOp>().empty();
-  if (together || kernel.getSplit() != plan::Split::rows)
+  if (takesItemsTogether(kernel))
     return emitNests(body, {begin, end, -1, {}});
   Error error = Error::success();
   b.loop(begin, end, 1, [&](Value *item) {
@@ -234,40 +340,31 @@ struct Part {
   LLVMContext context;
   Module module{"kernels", context};
   CpuBuilder builder;
+  NestFunctions functions;
   std::vector<size_t> kernels; // by their numbers
   std::vector<std::string> names;
   size_t instructions = 0;
   Expected<Blob> blob = Blob();
 
-  explicit Part(const CpuTarget &target) : builder(context, target) {
+  Part(const CpuTarget &target, const SharedNests &nests)
+      : builder(context, target), functions(module, builder, nests) {
     cantFail(blob.takeError());
   }
   Error add(size_t number, plan::KernelOp kernel);
+  size_t size() const { return instructions + functions.instructions; }
   void compile();
 };
 
 } // namespace
 
-static Function *declare(Module &module, CpuBuilder &b,
-                         const std::string &name) {
-  Type *arguments[] = {b.getPtrTy(), b.getInt64Ty(), b.getInt64Ty()};
-  auto *type = FunctionType::get(b.getVoidTy(), arguments, false);
-  Function *function =
-      Function::Create(type, Function::ExternalLinkage, name, module);
-  function->addFnAttr(Attribute::NoUnwind);
-  function->addFnAttr("prefer-vector-width",
-                      std::to_string(b.target.vectorBits));
-  function->addFnAttr("no-builtins"); // No loop becomes a call of memset.
-  if (!b.target.tune.empty())
-    function->addFnAttr("tune-cpu", b.target.tune);
-  return function;
-}
-
 Error Part::add(size_t number, plan::KernelOp kernel) {
   kernels.push_back(number);
   names.push_back(functionName(number));
-  Function *function = declare(module, builder, names.back());
-  if (Error error = KernelEmitter(builder, kernel, *function).emit())
+  Function *function =
+      declare(module, builder,
+              {builder.getPtrTy(), builder.getInt64Ty(), builder.getInt64Ty()},
+              GlobalValue::ExternalLinkage, names.back());
+  if (Error error = KernelEmitter(builder, functions, kernel, *function).emit())
     return error;
   instructions += function->getInstructionCount();
   return Error::success();
@@ -302,7 +399,7 @@ static Error fillParts(Parts &parts, ArrayRef<plan::KernelOp> kernels) {
   for (auto [weight, number] : order) {
     auto least =
         std::min_element(parts.begin(), parts.end(), [](auto &x, auto &y) {
-          return x->instructions < y->instructions;
+          return x->size() < y->size();
         });
     if (Error error = (*least)->add(number, kernels[number]))
       return error;
@@ -357,8 +454,9 @@ Expected<CpuCode> gradus::emitCpu(ArrayRef<plan::KernelOp> kernels,
     weight += weightOf(kernel);
   Parts parts(std::clamp<size_t>(
       std::min(weight / weightOfPart, kernels.size()), 1, mostParts));
+  SharedNests nests(kernels);
   for (auto &part : parts)
-    part = std::make_unique<Part>(target);
+    part = std::make_unique<Part>(target, nests);
   if (Error error = fillParts(parts, kernels))
     return std::move(error);
   compileParts(parts);

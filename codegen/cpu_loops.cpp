@@ -20,7 +20,7 @@ namespace {
 class NestEmitter {
 public:
   NestEmitter(CpuBuilder &builder, const Nest &nest, const Tiling &tiling,
-              const Items &items, function_ref<Value *(mlir::Value)> pointerOf);
+              const Items &items, PointerOf pointerOf);
   void emit() { parallelLoops(0); }
 
 private:
@@ -76,7 +76,7 @@ private:
 
 NestEmitter::NestEmitter(CpuBuilder &builder, const Nest &nest,
                          const Tiling &tiling, const Items &items,
-                         function_ref<Value *(mlir::Value)> pointerOf)
+                         PointerOf pointerOf)
     : b(builder), nest(nest), tiling(tiling), items(items),
       memory(builder, nest, position, pointerOf), sizes(nest.dims(), 1),
       bound(nest.dims(), false) {
@@ -377,6 +377,6 @@ Value *NestEmitter::gather(ArrayRef<Instance> instances,
 
 void gradus::emitNest(CpuBuilder &builder, const Nest &nest,
                       const Tiling &tiling, const Items &items,
-                      function_ref<Value *(mlir::Value)> pointerOf) {
+                      PointerOf pointerOf) {
   NestEmitter(builder, nest, tiling, items, pointerOf).emit();
 }

@@ -15,7 +15,6 @@ struct Items {
 };
 
 void emitNest(CpuBuilder &builder, const Nest &nest, const Tiling &tiling,
-              const Items &items,
-              llvm::function_ref<llvm::Value *(mlir::Value)> pointerOf);
+              const Items &items, PointerOf pointerOf);
 
 } // namespace gradus

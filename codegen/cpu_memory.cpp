@@ -12,8 +12,7 @@ using mlir::AffineExpr;
 using mlir::AffineExprKind;
 
 NestMemory::NestMemory(CpuBuilder &builder, const Nest &nest,
-                       const Position &position,
-                       function_ref<Value *(mlir::Value)> pointerOf)
+                       const Position &position, PointerOf pointerOf)
     : b(builder), nest(nest), position(position), pointerOf(pointerOf) {}
 
 void NestMemory::forget() {
@@ -162,8 +161,8 @@ Value *NestMemory::address(const Access &access, const Instance &at) {
   Value *&base = bases[&access.place];
   if (!base) {
     Instance origin{SmallVector<int64_t>(nest.dims(), 0)};
-    base = b.CreateGEP(type, pointerOf(access.buffer),
-                       uniformPart(access.place, origin));
+    base =
+        b.CreateGEP(type, pointerOf(access), uniformPart(access.place, origin));
   }
   int64_t constant = 0;
   for (unsigned dim = 0; dim < nest.dims(); ++dim)

@@ -24,10 +24,13 @@ struct Position {
   unsigned lanes = 1;
 };
 
+/// Where the buffer of an access begins.
+using PointerOf = llvm::function_ref<llvm::Value *(const Access &)>;
+
 class NestMemory {
 public:
   NestMemory(CpuBuilder &builder, const Nest &nest, const Position &position,
-             llvm::function_ref<llvm::Value *(mlir::Value)> pointerOf);
+             PointerOf pointerOf);
 
   /// The element of input `i`: a scalar if all lanes read the same, else a
   /// vector.
@@ -72,7 +75,7 @@ private:
   CpuBuilder &b;
   const Nest &nest;
   const Position &position;
-  llvm::function_ref<llvm::Value *(mlir::Value)> pointerOf;
+  PointerOf pointerOf;
   using Key = std::pair<unsigned, llvm::SmallVector<int64_t>>;
   std::map<Key, llvm::Value *> loaded;
   llvm::DenseMap<const Linear *, llvm::Value *> bases;
