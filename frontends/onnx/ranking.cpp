@@ -4,6 +4,9 @@
 #include "frontends/onnx/building.h"
 #include "frontends/onnx/operators.h"
 
+#include <cmath>
+#include <limits>
+
 namespace gradus::onnx {
 namespace {
 
@@ -81,7 +84,75 @@ Value rankOf(const Building &b, Value input, int64_t axis, bool largest) {
   return sum(b.builder, b.location, before, {int64_t(shape.size())});
 }
 
-/// The k first of each row: each element has its rank, and goes there.
+/// Which elements of each row come first, [.., count, ..] numbers along the
+/// axis: those that have rank 0, 1, ...
+Value placesByRank(const Building &b, Value input, int64_t axis, bool largest,
+                   int64_t count) {
+  ArrayRef<int64_t> shape = tensorType(input).getShape();
+  SmallVector<int64_t> pairs = inserted(shape, axis, count);
+  auto spread = [&](Value value) {
+    return broadcastAlong(b.builder, b.location, value, pairs, {axis});
+  };
+  Value here = b.compare(IntegerIs::eq, spread(rankOf(b, input, axis, largest)),
+                         b.indicesAlong(pairs, axis));
+  Value numbers = b.indicesAlong(pairs, axis + 1);
+  return sum(b.builder, b.location,
+             b.select(here, numbers, b.number(0, numbers)), {axis + 1});
+}
+
+/// The same numbers with the opposite order.
+Value reversed(const Building &b, Value input) {
+  return Building::isFloat(input)
+             ? b.make<arith::NegFOp>(input)
+             : b.make<arith::XOrIOp>(input, b.number(-1, input));
+}
+
+/// What is at most as large as any number of the type.
+Value lowest(const Building &b, Value like) {
+  Type element = tensorType(like).getElementType();
+  return b.number(isa<FloatType>(element)
+                      ? -std::numeric_limits<double>::infinity()
+                      : -std::ldexp(1.0, element.getIntOrFloatBitWidth() - 1),
+                  like);
+}
+
+/// The same as placesByRank, one after the other: each is the first of the
+/// largest among those behind the one before.
+Value placesInTurn(const Building &b, Value input, int64_t axis, bool largest,
+                   int64_t count) {
+  SmallVector<int64_t> shape(tensorType(input).getShape());
+  input = largest ? input : reversed(b, input);
+  auto is = [&](FloatIs real, IntegerIs whole, Value other) {
+    return Building::isFloat(input) ? b.make<arith::CmpFOp>(real, input, other)
+                                    : b.compare(whole, input, other);
+  };
+  auto extreme = [&](Reduction kind, Value value) {
+    return reduce(b.builder, b.location, kind, value, {axis});
+  };
+  Value numbers = b.indicesAlong(shape, axis), left; // null: all are left
+  SmallVector<int64_t> one(shape), all(shape);
+  one[axis] = 1;
+  all[axis] = count;
+  SmallVector<Value> places;
+  for (int64_t i = 0; i < count; ++i) {
+    Value rest = left ? b.select(left, input, lowest(b, input)) : input;
+    Value most = along(b, extreme(Reduction::max, rest), shape, axis);
+    Value equal = is(FloatIs::OEQ, IntegerIs::eq, most);
+    Value wins = left ? b.make<arith::AndIOp>(equal, left) : equal;
+    // Also where nothing is equal, as beside NaN, an element is named.
+    Value place =
+        extreme(Reduction::min,
+                b.select(wins, numbers, b.number(shape[axis] - 1, numbers)));
+    places.push_back(b.shaped(place, one));
+    Value later =
+        b.compare(IntegerIs::sgt, numbers, along(b, place, shape, axis));
+    left = b.make<arith::OrIOp>(is(FloatIs::OLT, IntegerIs::slt, most),
+                                b.make<arith::AndIOp>(equal, later));
+  }
+  return b.make<ConcatenateOp>(tensorType(numbers).clone(all), places, axis);
+}
+
+/// The k first of each row: their places, then what stands there.
 absl::Status topK(Importer &importer, const Node &node) {
   Building b(importer, node);
   GRADUS_ASSIGN_OR_RETURN(Value input, importer.value(node, 0));
@@ -94,48 +165,103 @@ absl::Status topK(Importer &importer, const Node &node) {
   if (count.size() != 1 || count[0] < 0 || count[0] > shape[axis])
     return node.error("asks for the first [", joined(count), "] of ",
                       shape[axis]);
-  Value rank = rankOf(b, b.ordered(input, b.isUnsigned()), axis,
-                      node.integer("largest", 1));
+  // A turn passes over each row twice; a rank compares it with each element.
+  constexpr int64_t mostTurns = 128, passesOfTurn = 8;
+  bool inTurn = count[0] > 0 && count[0] <= mostTurns &&
+                count[0] * passesOfTurn <= shape[axis];
+  Value places = (inTurn ? placesInTurn : placesByRank)(
+      b, b.ordered(input, b.isUnsigned()), axis, node.integer("largest", 1),
+      count[0]);
   SmallVector<int64_t> pairs = inserted(shape, axis, count[0]);
-  auto spread = [&](Value value) {
-    return broadcastAlong(b.builder, b.location, value, pairs, {axis});
-  };
-  Value here =
-      b.compare(IntegerIs::eq, spread(rank), b.indicesAlong(pairs, axis));
-  auto pick = [&](Value value) {
-    Value all = spread(value);
-    return sum(b.builder, b.location, b.select(here, all, b.number(0, all)),
-               {axis + 1});
-  };
-  GRADUS_RETURN_IF_ERROR(importer.define(node, 0, pick(input)));
-  return importer.define(node, 1, pick(b.indicesAlong(shape, axis)));
+  Value here = b.compare(
+      IntegerIs::eq,
+      broadcastAlong(b.builder, b.location, places, pairs, {axis + 1}),
+      b.indicesAlong(pairs, axis + 1));
+  Value elements = broadcastAlong(b.builder, b.location, input, pairs, {axis});
+  Value taken =
+      sum(b.builder, b.location,
+          b.select(here, elements, b.number(0, elements)), {axis + 1});
+  GRADUS_RETURN_IF_ERROR(importer.define(node, 0, taken));
+  return importer.define(node, 1, places);
 }
 
 //===-- sums and products -------------------------------------------------===//
+
+/// Which elements a sum so far takes.
+struct Sums {
+  int64_t axis;
+  bool exclusive, reverse; // without the element itself; from the end on
+};
+
+/// Each sum of its own, which asks every element.
+Value sumsOfAll(const Building &b, Value input, const Sums &sums) {
+  ArrayRef<int64_t> shape = tensorType(input).getShape();
+  SmallVector<int64_t> pairs = inserted(shape, sums.axis, shape[sums.axis]);
+  Value terms =
+      broadcastAlong(b.builder, b.location, input, pairs, {sums.axis});
+  Value result = b.indicesAlong(pairs, sums.axis),
+        term = b.indicesAlong(pairs, sums.axis + 1);
+  if (sums.reverse)
+    std::swap(result, term);
+  Value counts =
+      b.compare(sums.exclusive ? IntegerIs::slt : IntegerIs::sle, term, result);
+  Value kept = b.select(counts, terms, b.number(0, terms));
+  return sum(b.builder, b.location, kept, {sums.axis + 1});
+}
+
+/// The axis in rows of `block`, zeros behind its end.
+Value inBlocks(const Building &b, Value input, int64_t axis, int64_t block) {
+  SmallVector<int64_t> shape(tensorType(input).getShape());
+  SmallVector<int64_t> none(shape.size(), 0), missing(shape.size(), 0);
+  int64_t blocks = llvm::divideCeil(shape[axis], block);
+  missing[axis] = blocks * block - shape[axis];
+  shape[axis] = blocks * block;
+  Value padded = b.make<PadOp>(tensorType(input).clone(shape), input, none,
+                               missing, none, llvm::APFloat(0.0));
+  shape[axis] = block;
+  return b.shaped(padded, inserted(shape, axis, blocks));
+}
+
+/// Sums within blocks, and to each the sum of the blocks before it: the work
+/// grows with the axis, not with its square.
+Value sumsSoFar(const Building &b, Value input, const Sums &sums) {
+  constexpr int64_t block = 32;
+  SmallVector<int64_t> shape(tensorType(input).getShape());
+  if (shape[sums.axis] <= 2 * block)
+    return sumsOfAll(b, input, sums);
+  Value rows = inBlocks(b, input, sums.axis, block);
+  Value inside =
+      sumsOfAll(b, rows, {sums.axis + 1, sums.exclusive, sums.reverse});
+  Value totals = sum(b.builder, b.location, rows, {sums.axis + 1});
+  Value before = sumsSoFar(b, totals, {sums.axis, true, sums.reverse});
+  Value all = b.add(inside, broadcastAlong(b.builder, b.location, before,
+                                           tensorType(rows).getShape(),
+                                           {sums.axis + 1}));
+  SmallVector<int64_t> whole(shape);
+  whole[sums.axis] = tensorType(rows).getDimSize(sums.axis) * block;
+  return b.cutAlong(b.shaped(all, whole), sums.axis, 0, shape[sums.axis]);
+}
 
 /// The sum of all elements up to each (without itself if exclusive).
 absl::Status cumulativeSum(Importer &importer, const Node &node) {
   Building b(importer, node);
   GRADUS_ASSIGN_OR_RETURN(Value input, importer.value(node, 0));
-  ArrayRef<int64_t> shape = tensorType(input).getShape();
   GRADUS_ASSIGN_OR_RETURN(SmallVector<int64_t> given,
                           importer.integers(node, 1, "axis"));
-  absl::StatusOr<int64_t> axis =
-      normalAxis(given.size() == 1 ? given[0] : INT64_MAX, shape.size());
+  absl::StatusOr<int64_t> axis = normalAxis(
+      given.size() == 1 ? given[0] : INT64_MAX, tensorType(input).getRank());
   if (!axis.ok())
     return node.error(axis.status().message());
-  SmallVector<int64_t> pairs = inserted(shape, *axis, shape[*axis]);
-  Value terms = broadcastAlong(b.builder, b.location, input, pairs, {*axis});
-  Value result = b.indicesAlong(pairs, *axis),
-        term = b.indicesAlong(pairs, *axis + 1);
-  if (node.integer("reverse", 0))
-    std::swap(result, term);
-  bool exclusive = node.integer("exclusive", 0);
-  Value counts =
-      b.compare(exclusive ? IntegerIs::slt : IntegerIs::sle, term, result);
-  Value kept = b.select(counts, terms, b.number(0, terms));
+  Sums sums = {*axis, node.integer("exclusive", 0) != 0,
+               node.integer("reverse", 0) != 0};
+  // Sums of blocks are rounded once, with what they are added to.
+  Type element = tensorType(input).getElementType();
+  Value wide = Building::isFloat(input)
+                   ? convert(b.builder, b.location, input, computeType(element))
+                   : input;
+  Value result = sumsSoFar(b, wide, sums);
   return importer.define(node, 0,
-                         sum(b.builder, b.location, kept, {*axis + 1}));
+                         convert(b.builder, b.location, result, element));
 }
 
 //===-- triangles, one-hot ------------------------------------------------===//

@@ -2,6 +2,10 @@
 
 #include "small_model.h"
 
+#include <cmath>
+#include <numeric>
+#include <span>
+
 using namespace gradus;
 using namespace gradus::testing;
 
@@ -39,9 +43,71 @@ TEST(Ranking, TakesTheLargestInOrder) {
             "node \"the TopK\" (TopK): asks for the first [5] of 4");
 }
 
-static SmallModel cumulative() {
+/// Numbers without order, some of them equal.
+static HostTensor mixed(const Shape &shape) {
+  HostTensor x = zeros(shape);
+  for (size_t i = 0; i < x.floats.size(); ++i)
+    x.floats[i] = int64_t(i * 37 % 101) - 50;
+  return x;
+}
+
+/// The places of a row's elements, first to last: by size, then as they stand.
+static Numbers inOrder(std::span<const double> row, bool largest) {
+  Numbers places(row.size());
+  std::iota(places.begin(), places.end(), 0);
+  std::stable_sort(places.begin(), places.end(), [&](int64_t i, int64_t j) {
+    return largest ? row[i] > row[j] : row[i] < row[j];
+  });
+  return places;
+}
+
+/// Rows of 200 and 5 of them: found one after the other.
+static void expectFirstOfLongRows(bool largest, HostTensor x) {
+  for (int output : {0, 1}) {
+    SmallModel model;
+    model.input("x", {2, 200}).integers("k", {1}, {5});
+    model.node("TopK", {"x", "k"}, {output ? "v" : "y", output ? "y" : "i"});
+    HostTensor y = run(model.with("largest", largest), x);
+    for (size_t row : {0, 1}) {
+      std::span all = std::span(x.floats).subspan(200 * row, 200);
+      Numbers places = inOrder(all, largest);
+      for (size_t i = 0; i < 5; ++i)
+        if (output)
+          EXPECT_EQ(y.integers[5 * row + i], places[i]);
+        else
+          EXPECT_EQ(y.floats[5 * row + i], all[places[i]]);
+    }
+  }
+}
+
+TEST(Ranking, TakesAFewOfManyInOrder) {
+  HostTensor x = mixed({2, 200});
+  expectFirstOfLongRows(true, x);
+  expectFirstOfLongRows(false, x);
+  // Rows that end in what stands for "found already".
+  for (size_t i = 2; i < 200; ++i)
+    x.floats[i] = -INFINITY;
+  expectFirstOfLongRows(true, x);
+  for (size_t i = 2; i < 200; ++i)
+    x.floats[i] = INFINITY;
+  expectFirstOfLongRows(false, x);
+}
+
+TEST(Ranking, TakesAFewOfManyIntegers) {
   SmallModel model;
-  model.input("x", {3}).integers("axis", {}, {-1});
+  model.input("x", {40}, ::onnx::TensorProto::INT64).integers("k", {1}, {3});
+  model.node("TopK", {"x", "k"}, {"v", "y"}).with("largest", 0);
+  HostTensor x;
+  x.shape = {40};
+  x.isFloat = false;
+  x.integers = Numbers(40, INT64_MAX);
+  x.integers[17] = INT64_MIN;
+  EXPECT_EQ(run(model, x).integers, (Numbers{17, 0, 1}));
+}
+
+static SmallModel cumulative(const Shape &shape = {3}, int64_t axis = -1) {
+  SmallModel model;
+  model.input("x", shape).integers("axis", {}, {axis});
   return model.node("CumSum", {"x", "axis"}, {"y"});
 }
 
@@ -51,6 +117,39 @@ TEST(Ranking, SumsUpToEachElement) {
   EXPECT_EQ(run(cumulative().with("exclusive", 1), x).floats,
             (Values{0, 1, 3}));
   EXPECT_EQ(run(cumulative().with("reverse", 1), x).floats, (Values{7, 6, 4}));
+}
+
+/// Along the middle axis, as its definition says.
+static Values sumsSoFar(const HostTensor &x, bool exclusive, bool reverse) {
+  int64_t length = x.shape[1], inner = x.shape[2];
+  Values sums(x.floats.size());
+  for (int64_t outer = 0; outer < x.shape[0]; ++outer)
+    for (int64_t i = 0; i < inner; ++i) {
+      double sum = 0;
+      for (int64_t step = 0; step < length; ++step) {
+        int64_t place = reverse ? length - 1 - step : step;
+        int64_t at = (outer * length + place) * inner + i;
+        sums[at] = exclusive ? sum : sum + x.floats[at];
+        sum += x.floats[at];
+      }
+    }
+  return sums;
+}
+
+TEST(Ranking, SumsUpLongAxesByBlocks) {
+  for (int64_t length : {64, 65, 96, 2500})
+    for (bool exclusive : {false, true})
+      for (bool reverse : {false, true}) {
+        HostTensor x = mixed({2, length, 3});
+        EXPECT_EQ(run(cumulative({2, length, 3}, 1)
+                          .with("exclusive", exclusive)
+                          .with("reverse", reverse),
+                      x)
+                      .floats,
+                  sumsSoFar(x, exclusive, reverse))
+            << length << (exclusive ? " exclusive" : "")
+            << (reverse ? " reverse" : "");
+      }
 }
 
 TEST(Ranking, KeepsATriangle) {
