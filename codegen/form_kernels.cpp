@@ -6,9 +6,9 @@
 
 #include "codegen/form_kernels_outline.h"
 #include "codegen/nest_cost.h"
+#include "codegen/order.h"
 #include "codegen/passes.h"
 
-#include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/IR/Remarks.h"
 
 namespace gradus {
@@ -62,7 +62,7 @@ public:
         pass_(pass) {}
 
   void run() {
-    sortTopologically(&block_);
+    sortByOperands(block_);
     for (Operation &op : llvm::make_early_inc_range(block_))
       if (isa<plan::TakeOp, plan::AddAtOp>(op))
         outlineIndexed(&op, kernels_);
@@ -76,7 +76,7 @@ public:
         place(nest);
     for (Group &group : groups_)
       launch(group);
-    sortTopologically(&block_);
+    sortByOperands(block_);
   }
 
 private:

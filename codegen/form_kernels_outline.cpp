@@ -8,6 +8,7 @@
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/OperationSupport.h"
+#include "llvm/ADT/BitVector.h"
 
 namespace gradus {
 using namespace mlir;
@@ -369,43 +370,51 @@ private:
 
   SmallVector<int64_t> inplace() {
     SmallVector<int64_t> taken(outputs_.size(), -1);
+    llvm::BitVector given(inputs_.size());
+    collectReads();
     for (bool sameState : {true, false})
       for (auto [r, output] : llvm::enumerate(outputs_))
         for (auto [o, input] : llvm::enumerate(inputs_))
-          if (taken[r] < 0 && !llvm::is_contained(taken, int64_t(o)) &&
+          if (taken[r] < 0 && !given[o] &&
               (!sameState || isNewValueOf(output, input)) &&
-              mayTakeOver(output, input))
+              mayTakeOver(output, input)) {
             taken[r] = o;
+            given.set(o);
+          }
     return taken;
+  }
+
+  /// Where each input is read, and under how many shapes.
+  void collectReads() {
+    for (Value input : inputs_)
+      ++views_[viewedBy(input)];
+    for (NestOp nest : group_.nests) {
+      places_.try_emplace(nest, places_.size());
+      for (unsigned i = 0;
+           i < nest.getMapInputs().size() + nest.getThenInputs().size(); ++i)
+        reads_[nest->getOperand(i)].push_back({nest, i});
+    }
   }
 
   /// Whether nothing is read of `input` once the item that writes `output` has
   /// begun to, but the very element that is written.
   bool mayTakeOver(Value output, Value input) {
     if (input.getType() != output.getType() ||
-        input.getDefiningOp<arith::ConstantOp>())
+        input.getDefiningOp<arith::ConstantOp>() ||
+        views_.lookup(viewedBy(input)) > 1)
       return false;
-    for (Value other : inputs_)
-      if (other != input && viewedBy(other) == viewedBy(input))
-        return false;
     NestOp writer = output.getDefiningOp<NestOp>();
     AffineMap written =
         writer.getOutputMap(cast<OpResult>(output).getResultNumber());
-    bool behind = false;
-    for (NestOp nest : group_.nests) {
-      behind |= nest == writer;
-      for (unsigned i = 0;
-           i < nest.getMapInputs().size() + nest.getThenInputs().size(); ++i) {
-        if (nest->getOperand(i) != input)
-          continue;
-        bool before = !behind && isOwnRow(nest.getInputMap(i), written);
-        bool atOnce = nest == writer && i >= nest.getMapInputs().size() &&
-                      nest.getInputMap(i) == written;
-        if (!before && !atOnce)
-          return false;
-      }
-    }
-    return true;
+    return llvm::all_of(reads_[input], [&](const Read &read) {
+      NestOp nest = read.nest;
+      AffineMap map = nest.getInputMap(read.input);
+      bool before = places_.lookup(nest) < places_.lookup(writer) &&
+                    isOwnRow(map, written);
+      bool atOnce = nest == writer &&
+                    read.input >= nest.getMapInputs().size() && map == written;
+      return before || atOnce;
+    });
   }
 
   /// Other items run at the same time: an earlier nest must have read rows of
@@ -416,7 +425,16 @@ private:
             dimensionOfRows(read) == dimensionOfRows(written));
   }
 
+  /// Input `input` of a nest.
+  struct Read {
+    NestOp nest;
+    unsigned input;
+  };
+
   const KernelGroup &group_;
+  llvm::DenseMap<Value, unsigned> views_;
+  llvm::DenseMap<Value, SmallVector<Read, 2>> reads_;
+  llvm::DenseMap<Operation *, size_t> places_;
   llvm::DenseSet<Operation *> members_;
   llvm::SetVector<Value> inputs_, outputs_, inner_, scratch_;
   llvm::DenseMap<Value, Buffer> buffers_;

@@ -6,9 +6,9 @@
 #include "codegen/fuse.h"
 
 #include "codegen/nest_cost.h"
+#include "codegen/order.h"
 #include "codegen/passes.h"
 
-#include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/IR/Remarks.h"
@@ -90,7 +90,7 @@ private:
 
   /// Order, equal nests once, nothing that nobody needs.
   void cleanUp() {
-    sortTopologically(&block_);
+    sortByOperands(block_);
     IRRewriter rewriter(graph_.getContext());
     DominanceInfo dominance(graph_);
     eliminateCommonSubExpressions(rewriter, dominance, graph_);
