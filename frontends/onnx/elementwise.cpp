@@ -189,15 +189,30 @@ absl::StatusOr<double> ratioOf(Importer &importer, const Node &node) {
   return ratio;
 }
 
+/// True where an element is let through, which is everywhere if nothing drops;
+/// before opset 10 in numbers of the input's type.
+absl::Status letAllThrough(Importer &importer, const Node &node) {
+  GRADUS_RETURN_IF_ERROR(identity(importer, node));
+  GRADUS_ASSIGN_OR_RETURN(RankedTensorType type, importer.type(node, 0));
+  OpBuilder &builder = importer.builder;
+  if (node.opset() >= 10)
+    type = type.clone(builder.getI1Type());
+  auto ones =
+      DenseElementsAttr::get(type, builder.getOneAttr(type.getElementType()));
+  return importer.define(
+      node, 1,
+      arith::ConstantOp::create(builder, importer.location(node), ones));
+}
+
 /// The identity, unless training drops something: as the node says, or as the
 /// recipe says of all.
 absl::Status dropout(Importer &importer, const Node &node) {
-  importer.defineUnsupported(node, 1, "mask");
   GRADUS_ASSIGN_OR_RETURN(double ratio, ratioOf(importer, node));
   std::optional<double> wanted = importer.recipeNumber("dropout");
   ratio = wanted.value_or(ratio);
   if (ratio == 0)
-    return identity(importer, node);
+    return letAllThrough(importer, node);
+  importer.defineUnsupported(node, 1, "mask");
   GRADUS_ASSIGN_OR_RETURN(Value input, importer.value(node, 0));
   if (!isa<FloatType>(tensorType(input).getElementType()))
     return node.error("its input \"", node.input(0).str(),
@@ -225,7 +240,8 @@ const Operator kOperators[] = {
     {"Gelu", {20, "X", "", judgeGelu}, gelu},
     {"Identity", {6, "input"}, identity, foldIdentity},
     {"Dropout",
-     {6, "data", "output `mask`; computed `ratio`, `training_mode`"},
+     {6, "data",
+      "output `mask` where training drops; computed `ratio`, `training_mode`"},
      dropout},
 };
 

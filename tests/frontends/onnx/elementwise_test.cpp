@@ -92,6 +92,28 @@ TEST(Elementwise, LetsAllThroughWhereNothingDrops) {
             (Values{3}));
 }
 
+TEST(Elementwise, GivesTheMaskOfADropoutThatDropsNothing) {
+  SmallModel model = dropout(0, true).output("mask");
+  Imported imported = import(model);
+  auto outputs = evaluate(imported, {tensor({1}, {3})});
+  ASSERT_EQ(outputs.size(), 2u);
+  EXPECT_EQ(outputs[1].integers, std::vector<int64_t>{1});
+  EXPECT_NE(import(dropout(0.5, true).output("mask"))
+                .error.find("the mask of node \"the Dropout\" (Dropout), which "
+                            "is not supported"),
+            std::string::npos);
+}
+
+TEST(Elementwise, GivesOldMasksInNumbers) {
+  SmallModel model;
+  model.setOpset(7).input("x", {1}).output("y").output("mask");
+  model.node("Dropout", {"x"}, {"y", "mask"}).withNumber("ratio", 0);
+  Imported imported = import(model);
+  auto outputs = evaluate(imported, {tensor({1}, {3})});
+  ASSERT_EQ(outputs.size(), 2u);
+  EXPECT_EQ(outputs[1].floats, Values{1});
+}
+
 /// The ratios of a model's dropouts, imported with a recipe.
 static Values ratios(const std::string &path, const char *recipe) {
   mlir::DialectRegistry registry;
