@@ -1,0 +1,55 @@
+// Runs an emulated kernel: block after block, a fiber a thread, and says what
+// is wrong with it, which a GPU would not: elements outside of buffers,
+// vectors that are not aligned, races, barriers that not all threads reach.
+#pragma once
+
+#include "runtime/emulated/abi.h"
+#include "runtime/status.h"
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace gradus::runtime::emulated {
+
+class Shadow;
+
+/// The memory of the device: what kernels may touch.
+class Memory {
+public:
+  Memory();
+  ~Memory();
+  /// `element` bytes are the least that is read or written at once. The memory
+  /// stays the caller's.
+  void add(void *data, int64_t bytes, int64_t element);
+  /// Forgets who touched what: kernels run one after the other.
+  void beginLaunch();
+
+  struct Range {
+    int64_t bytes;
+    int64_t element;
+    std::unique_ptr<Shadow> shadow;
+  };
+  /// The memory in which [address, address + bytes) lies, and how far in it;
+  /// null if there is none.
+  Range *find(const void *address, int64_t bytes, int64_t &offset);
+
+private:
+  std::map<uintptr_t, Range> ranges_;
+};
+
+struct Launch {
+  std::string name; // of the kernel, for errors
+  Entry entry = nullptr;
+  std::vector<void *> arguments;
+  int64_t threads = 1, blocks = 1;
+  int64_t shared = 0; // bytes a block
+  unsigned seed = 0;  // the order in which warps run
+};
+
+/// What went wrong names the kernel, the block and the thread. What the kernel
+/// wrote until then stays.
+Status run(const Launch &launch, Memory &memory);
+
+} // namespace gradus::runtime::emulated

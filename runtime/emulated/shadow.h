@@ -1,0 +1,53 @@
+// Who touched each element of a memory last, and when: how races and missing
+// barriers are noticed.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace gradus::runtime::emulated {
+
+/// A thread at a time. Threads of a block are in step after a barrier, those of
+/// a warp also after a barrier of the warp, those of several blocks never.
+struct Moment {
+  int64_t block = -1, thread = -1; // -1: never
+  int64_t barriers = 0, warpBarriers = 0;
+
+  bool isNever() const { return block < 0; }
+  bool isSameThread(const Moment &other) const {
+    return block == other.block && thread == other.thread;
+  }
+  /// Whether this, which was before `now` here, is so in every order in which
+  /// the threads could have run.
+  bool isBefore(const Moment &now) const;
+};
+
+/// One for each element of a memory.
+class Shadow {
+public:
+  /// Elements of so many bytes, the least that is touched at once.
+  void reset(int64_t bytes, int64_t element);
+
+  /// Notes an access to `bytes` from `offset` on. What is wrong with it, or
+  /// nothing: "is written while thread 3 of block 0 reads it ...".
+  std::string read(int64_t offset, int64_t bytes, const Moment &now,
+                   bool mustBeWritten);
+  std::string write(int64_t offset, int64_t bytes, const Moment &now);
+
+private:
+  /// The last to write and, since then, to read; whether others have read too:
+  /// of the reader's warp since its barrier, of other warps since the block's,
+  /// of other blocks.
+  struct Cell {
+    Moment writer, reader;
+    bool lanes = false, warps = false, blocks = false;
+
+    void noteReader(const Moment &now);
+    bool isReadBefore(const Moment &now) const;
+  };
+  std::vector<Cell> cells_;
+  int64_t element_ = 1;
+};
+
+} // namespace gradus::runtime::emulated
