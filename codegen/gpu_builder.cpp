@@ -1,0 +1,182 @@
+// Positions as arithmetic of type index.
+
+#include "codegen/gpu_builder.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace gradus;
+
+using Values = GpuBuilder::Values;
+using Is = arith::CmpIPredicate;
+
+Type gradus::gpuMemoryType(Type element) {
+  auto integer = dyn_cast<IntegerType>(element);
+  if (!integer)
+    return element;
+  unsigned width = std::max(8u, integer.getWidth());
+  return IntegerType::get(element.getContext(), width);
+}
+
+Type gradus::gpuValueType(Type element) {
+  auto integer = dyn_cast<IntegerType>(element);
+  return integer ? IntegerType::get(element.getContext(), integer.getWidth())
+                 : element;
+}
+
+bool gradus::isNarrowGpuFloat(Type type) {
+  return type.isBF16() || type.isF16();
+}
+
+//===-- arithmetic --------------------------------------------------------===//
+
+Value GpuBuilder::number(int64_t value) {
+  return arith::ConstantIndexOp::create(*this, value);
+}
+
+Value GpuBuilder::add(Value x, Value y) {
+  return createOrFold<arith::AddIOp>(x, y);
+}
+
+Value GpuBuilder::mul(Value x, int64_t factor) {
+  return createOrFold<arith::MulIOp>(x, number(factor));
+}
+
+Value GpuBuilder::quotient(Value x, int64_t divisor) {
+  return createOrFold<arith::DivUIOp>(x, number(divisor));
+}
+
+Value GpuBuilder::remainder(Value x, int64_t divisor) {
+  return createOrFold<arith::RemUIOp>(x, number(divisor));
+}
+
+Value GpuBuilder::isBelow(Value x, Value limit) {
+  return createOrFold<arith::CmpIOp>(Is::slt, x, limit);
+}
+
+/// floor(x / by), also where x is negative.
+static Value floorDivide(GpuBuilder &b, Value x, int64_t by) {
+  if (llvm::isPowerOf2_64(by))
+    return b.createOrFold<arith::ShRSIOp>(x, b.number(llvm::Log2_64(by)));
+  Value quotient = b.createOrFold<arith::DivSIOp>(x, b.number(by));
+  Value rest = b.createOrFold<arith::RemSIOp>(x, b.number(by));
+  Value below = b.createOrFold<arith::AddIOp>(quotient, b.number(-1));
+  return b.createOrFold<arith::SelectOp>(b.isBelow(rest, b.number(0)), below,
+                                         quotient);
+}
+
+Value GpuBuilder::evaluate(AffineExpr expression, ValueRange positions) {
+  if (auto constant = dyn_cast<AffineConstantExpr>(expression))
+    return number(constant.getValue());
+  if (auto dim = dyn_cast<AffineDimExpr>(expression))
+    return positions[dim.getPosition()];
+  auto both = cast<AffineBinaryOpExpr>(expression);
+  Value x = evaluate(both.getLHS(), positions);
+  if (both.getKind() == AffineExprKind::Add)
+    return add(x, evaluate(both.getRHS(), positions));
+  if (both.getKind() == AffineExprKind::Mul)
+    return createOrFold<arith::MulIOp>(x, evaluate(both.getRHS(), positions));
+  int64_t by = cast<AffineConstantExpr>(both.getRHS()).getValue();
+  if (both.getKind() == AffineExprKind::CeilDiv)
+    return floorDivide(*this, add(x, number(by - 1)), by);
+  Value quotient = floorDivide(*this, x, by);
+  return both.getKind() == AffineExprKind::Mod
+             ? createOrFold<arith::SubIOp>(x, mul(quotient, by))
+             : quotient;
+}
+
+Value GpuBuilder::evaluate(const Linear &linear, ValueRange positions) {
+  Value sum = number(linear.offset);
+  for (auto [position, stride] : llvm::zip(positions, linear.strides))
+    if (stride)
+      sum = add(sum, mul(position, stride));
+  for (auto &[expression, scale] : linear.terms)
+    sum = add(sum, mul(evaluate(expression, positions), scale));
+  return sum;
+}
+
+Value GpuBuilder::holds(ArrayRef<Condition> conditions, ValueRange positions) {
+  Value all;
+  for (const Condition &condition : conditions) {
+    Value value = evaluate(condition.value, positions);
+    Value one = createOrFold<arith::CmpIOp>(
+        condition.equality ? Is::eq : Is::sge, value, number(0));
+    all = all ? createOrFold<arith::AndIOp>(all, one) : one;
+  }
+  return all;
+}
+
+Value GpuBuilder::limit(AffineMap map, bool largest, ValueRange positions) {
+  Value chosen;
+  for (AffineExpr result : map.getResults()) {
+    Value value = evaluate(result, positions);
+    if (!chosen)
+      chosen = value;
+    else
+      chosen = largest ? createOrFold<arith::MaxSIOp>(chosen, value)
+                       : createOrFold<arith::MinSIOp>(chosen, value);
+  }
+  return chosen;
+}
+
+Values GpuBuilder::positionsOf(Value n, ArrayRef<int64_t> extents) {
+  Values positions(extents.size());
+  int first = 0; // whose position is what is left
+  while (first + 1 < int(extents.size()) && extents[first] == 1)
+    ++first;
+  for (int d = int(extents.size()) - 1; d >= 0; --d)
+    if (d <= first || extents[d] == 1) {
+      positions[d] = d == first ? n : number(0);
+    } else {
+      positions[d] = remainder(n, extents[d]);
+      n = quotient(n, extents[d]);
+    }
+  return positions;
+}
+
+//===-- control flow ------------------------------------------------------===//
+
+void GpuBuilder::loop(Value first, Value end, Value step,
+                      function_ref<void(Value)> body) {
+  loop(first, end, step, {}, [&](Value position, ValueRange) {
+    body(position);
+    return Values();
+  });
+}
+
+Values GpuBuilder::loop(Value first, Value end, Value step, Values values,
+                        function_ref<Values(Value, ValueRange)> body) {
+  auto loop = scf::ForOp::create(*this, first, end, step, values);
+  OpBuilder::InsertionGuard guard(*this);
+  if (values.empty()) // the loop's own yield is there
+    setInsertionPoint(loop.getBody()->getTerminator());
+  else
+    setInsertionPointToEnd(loop.getBody());
+  Values next = body(loop.getInductionVar(), loop.getRegionIterArgs());
+  if (!values.empty())
+    scf::YieldOp::create(*this, next);
+  return Values(loop.getResults());
+}
+
+void GpuBuilder::when(Value condition, function_ref<void()> body) {
+  if (!condition)
+    return body();
+  auto branch = scf::IfOp::create(*this, condition, /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(*this);
+  setInsertionPointToStart(branch.thenBlock());
+  body();
+}
+
+Value GpuBuilder::choose(Value condition, function_ref<Value()> then,
+                         Value otherwise) {
+  auto branch = scf::IfOp::create(*this, TypeRange(otherwise.getType()),
+                                  condition, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(*this);
+  setInsertionPointToStart(branch.thenBlock());
+  scf::YieldOp::create(*this, then());
+  setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(*this, otherwise);
+  return branch.getResult(0);
+}

@@ -1,0 +1,284 @@
+// A function a kernel: its arguments, its scratch, its items, and what runs for
+// each of them.
+
+#include "codegen/gpu_emitter.h"
+
+#include "codegen/cpu_ops.h"
+#include "codegen/gpu_flat.h"
+#include "codegen/gpu_indexing.h"
+#include "codegen/gpu_nests.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using namespace gradus;
+
+//===-- what cannot be emitted --------------------------------------------===//
+
+static bool isGpuElement(Type type) {
+  if (auto integer = dyn_cast<IntegerType>(type)) {
+    unsigned width = integer.getWidth();
+    return width == 1 || width == 8 || width == 16 || width == 32 ||
+           width == 64;
+  }
+  return type.isF32() || type.isF64() || isNarrowGpuFloat(type);
+}
+
+static llvm::Error checkKernel(plan::KernelOp kernel) {
+  std::string where = "kernel '" + kernel.getSymName().str() + "': ", wrong;
+  llvm::raw_string_ostream words(wrong);
+  kernel.walk([&](plan::NestOp nest) {
+    for (Region *region : {&nest.getMap(), &nest.getThen()})
+      if (Operation *op = findUnsupported(*region))
+        words << where << "no GPU code for op '" << op->getName() << "'\n";
+    for (auto kind : nest.getCombine().getAsRange<ReductionAttr>())
+      if (kind.getValue() == Reduction::mean)
+        words << where << "a nest combines by sum, max or min, found mean\n";
+  });
+  for (Type type : kernel.getArgumentTypes())
+    if (!isGpuElement(cast<MemRefType>(type).getElementType()))
+      words << where << "no GPU code for elements of type "
+            << cast<MemRefType>(type).getElementType() << "\n";
+  if (wrong.empty())
+    return llvm::Error::success();
+  return llvm::createStringError(
+      StringRef(wrong).take_until([](char c) { return c == '\n'; }));
+}
+
+namespace {
+
+class KernelEmitter {
+public:
+  KernelEmitter(GpuBuilder &b, plan::KernelOp kernel, GpuKernel &result)
+      : b(b), kernel(kernel), result(result) {}
+  void emit();
+
+private:
+  bool isIndexed();
+  GpuMapping indexedMapping();
+  SmallVector<Type> argumentTypes();
+  MemRefType line(Type buffer, int64_t times, gpu::AddressSpace space);
+  void createFunction(ArrayRef<Type> arguments);
+  void placeScratch();
+  void findThread();
+  void emitItems();
+  void emitItem(Value number);
+  void emitOps(Block &block, const GpuItem &item);
+  void emitLoop(plan::LoopOp op, const GpuItem &item);
+  void synchronize();
+  GpuBuffer bufferOf(Value value);
+
+  GpuBuilder &b;
+  plan::KernelOp kernel;
+  GpuKernel &result;
+  GpuMapping mapping;
+  GpuThread thread;
+  Value group, block; // which one of its kind
+  gpu::GPUFuncOp function;
+  std::optional<NestEmitter> nests;
+  llvm::DenseMap<Value, GpuBuffer> scratch;
+};
+
+} // namespace
+
+//===-- functions ---------------------------------------------------------===//
+
+bool KernelEmitter::isIndexed() {
+  return llvm::any_of(kernel.getBody().front(), [](Operation &op) {
+    return isa<plan::TakeOp, plan::AddAtOp>(op);
+  });
+}
+
+/// A kernel of what indices decide holds that alone.
+GpuMapping KernelEmitter::indexedMapping() {
+  GpuMapping points;
+  for (Operation &op : kernel.getBody().front())
+    if (isa<plan::TakeOp, plan::AddAtOp>(op))
+      points.items = indexedPoints(&op);
+  points.isByPoints = true;
+  points.mostBlocks =
+      std::max<int64_t>(1, llvm::divideCeil(points.items, kBlock));
+  return points;
+}
+
+/// A buffer's elements, or those of several like it, in a line.
+MemRefType KernelEmitter::line(Type buffer, int64_t times,
+                               gpu::AddressSpace space) {
+  auto type = cast<MemRefType>(buffer);
+  Attribute memory = b.getI64IntegerAttr(1);
+  if (space == gpu::AddressSpace::Workgroup)
+    memory = gpu::AddressSpaceAttr::get(b.getContext(), space);
+  return MemRefType::get({type.getNumElements() * times},
+                         gpuMemoryType(type.getElementType()),
+                         MemRefLayoutAttrInterface(), memory);
+}
+
+SmallVector<Type> KernelEmitter::argumentTypes() {
+  if (kernel.getSplit() == plan::Split::flat)
+    return flatArguments(b.getContext());
+  SmallVector<Type> types;
+  for (Type type : kernel.getArgumentTypes())
+    types.push_back(line(type, 1, gpu::AddressSpace::Global));
+  if (mapping.isScratchShared)
+    return types;
+  for (auto op : kernel.getBody().getOps<plan::ScratchOp>()) {
+    MemRefType type =
+        line(op.getType(), mapping.mostBlocks, gpu::AddressSpace::Global);
+    types.push_back(type);
+    result.scratchBytes.push_back(type.getNumElements() *
+                                  type.getElementTypeBitWidth() / 8);
+  }
+  return types;
+}
+
+void KernelEmitter::createFunction(ArrayRef<Type> arguments) {
+  function = gpu::GPUFuncOp::create(b, kernel.getSymName(),
+                                    b.getFunctionType(arguments, {}));
+  function->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
+  function.setKnownBlockSizeAttr(
+      b.getDenseI32ArrayAttr({int32_t(result.threads), 1, 1}));
+  // Left to itself, ptxas spills a few bytes for the sake of a ninth block;
+  // two have 128 registers a thread.
+  function->setAttr("nvvm.minctasm", b.getI32IntegerAttr(2));
+  b.setInsertionPointToEnd(&function.getBody().front());
+}
+
+void KernelEmitter::emit() {
+  bool isFlat = kernel.getSplit() == plan::Split::flat;
+  if (!isFlat)
+    mapping = isIndexed() ? indexedMapping() : chooseMapping(kernel);
+  result.name = kernel.getSymName().str();
+  result.threads = mapping.threads;
+  result.mostBlocks = isFlat ? 0 : mapping.mostBlocks;
+  result.piece = isFlat ? flatPiece(kernel) : 0;
+  createFunction(argumentTypes());
+  if (isFlat)
+    emitFlat(b, kernel, function);
+  else
+    emitItems();
+  gpu::ReturnOp::create(b);
+}
+
+//===-- memory ------------------------------------------------------------===//
+
+/// Each group has its part of shared memory, each block its part of the
+/// device's.
+void KernelEmitter::placeScratch() {
+  unsigned argument = kernel.getNumArguments();
+  for (auto op : kernel.getBody().getOps<plan::ScratchOp>()) {
+    int64_t elements = cast<MemRefType>(op.getType()).getNumElements();
+    if (mapping.isScratchShared)
+      scratch[op.getResult()] = {
+          function.addWorkgroupAttribution(line(op.getType(), mapping.groups(),
+                                                gpu::AddressSpace::Workgroup),
+                                           b.getLoc()),
+          mapping.groups() > 1 ? b.mul(group, elements) : Value()};
+    else
+      scratch[op.getResult()] = {function.getArgument(argument++),
+                                 b.mul(block, elements)};
+  }
+}
+
+GpuBuffer KernelEmitter::bufferOf(Value value) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  return argument ? GpuBuffer{function.getArgument(argument.getArgNumber()), {}}
+                  : scratch.lookup(value);
+}
+
+//===-- items -------------------------------------------------------------===//
+
+void KernelEmitter::findThread() {
+  block = gpu::BlockIdOp::create(b, gpu::Dimension::x);
+  thread.inBlock = gpu::ThreadIdOp::create(b, gpu::Dimension::x);
+  thread.group = mapping.group;
+  group = b.quotient(thread.inBlock, mapping.group);
+  thread.inGroup = b.remainder(thread.inBlock, mapping.group);
+  if (mapping.group == mapping.threads) {
+    group = b.number(0);
+    thread.inGroup = thread.inBlock;
+  }
+}
+
+void KernelEmitter::emitItems() {
+  findThread();
+  placeScratch();
+  auto buffer = [&](Value value) { return bufferOf(value); };
+  nests.emplace(b, function, thread, buffer);
+  Value blocks = gpu::GridDimOp::create(b, gpu::Dimension::x);
+  Value first = b.add(b.mul(block, mapping.groups()), group);
+  b.loop(first, b.number(mapping.items), b.mul(blocks, mapping.groups()),
+         [&](Value number) { emitItem(number); });
+}
+
+void KernelEmitter::emitItem(Value number) {
+  emitOps(kernel.getBody().front(), {number, {}, mapping.isByPoints});
+}
+
+/// What one nest has written the next may read: threads wait for each other
+/// behind each, also before the next item begins.
+void KernelEmitter::emitOps(Block &ops, const GpuItem &item) {
+  auto buffer = [&](Value value) { return bufferOf(value); };
+  for (Operation &op : ops) {
+    if (auto nest = dyn_cast<plan::NestOp>(op)) {
+      plan::Split split =
+          mapping.isByPoints ? plan::Split::serial : kernel.getSplit();
+      nests->emit(readNest(nest, split), item, mapping.lanes[nest]);
+      synchronize();
+    } else if (auto loop = dyn_cast<plan::LoopOp>(op)) {
+      emitLoop(loop, item);
+    } else if (isa<plan::TakeOp, plan::AddAtOp>(op)) {
+      emitIndexed(b, &op, item.number, buffer);
+    }
+  }
+}
+
+void KernelEmitter::emitLoop(plan::LoopOp op, const GpuItem &item) {
+  SmallVector<Value> around = {item.number};
+  llvm::append_range(around, item.loops);
+  Value first = b.limit(op.getFirst(), /*largest=*/true, around);
+  Value end = b.limit(op.getEnd(), /*largest=*/false, around);
+  b.loop(first, end, b.number(1), [&](Value position) {
+    GpuItem inside = item;
+    inside.loops.push_back(position);
+    emitOps(op.getBody().front(), inside);
+  });
+}
+
+void KernelEmitter::synchronize() {
+  if (mapping.isByPoints || mapping.group == 1)
+    return;
+  if (mapping.group == mapping.threads && mapping.group > kWarp) {
+    gpu::BarrierOp::create(b);
+    return;
+  }
+  Value all = arith::ConstantOp::create(b, b.getI32IntegerAttr(-1));
+  NVVM::SyncWarpOp::create(b, all);
+}
+
+//===-- modules -----------------------------------------------------------===//
+
+llvm::Expected<GpuCode> gradus::emitGpu(ArrayRef<plan::KernelOp> kernels,
+                                        MLIRContext &context) {
+  context.loadDialect<arith::ArithDialect, gpu::GPUDialect, LLVM::LLVMDialect,
+                      NVVM::NVVMDialect, math::MathDialect,
+                      memref::MemRefDialect, scf::SCFDialect>();
+  GpuBuilder b(UnknownLoc::get(&context), &context);
+  GpuCode code;
+  code.module = ModuleOp::create(b.getLoc());
+  b.setInsertionPointToEnd(code.module->getBody());
+  auto functions = gpu::GPUModuleOp::create(b, "kernels");
+  for (plan::KernelOp kernel : kernels) {
+    if (llvm::Error error = checkKernel(kernel))
+      return std::move(error);
+    b.setInsertionPointToEnd(functions.getBody());
+    code.kernels.emplace_back();
+    KernelEmitter(b, kernel, code.kernels.back()).emit();
+  }
+  return code;
+}

@@ -1,0 +1,341 @@
+// Rewrites each gpu.func to a function of one thread's structure
+// (runtime/emulated/abi.h): indices are read from it, barriers and shuffles are
+// calls, and so is a check before every access to memory. The rest is MLIR's
+// own lowering to LLVM, and the CPU emitter's to a blob.
+
+#include "codegen/gpu_emulated.h"
+
+#include "codegen/cpu_object.h"
+#include "runtime/emulated/abi.h"
+
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVMPass.h"
+#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
+#include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
+#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "mlir/Transforms/Passes.h"
+#include "llvm/ADT/StringMap.h"
+
+#include <cstddef>
+
+using namespace mlir;
+using namespace gradus;
+
+namespace emulated = gradus::runtime::emulated;
+
+namespace {
+
+/// A memref argument or shared memory: where it begins, and what errors call
+/// it.
+struct Memory {
+  Value pointer;
+  int64_t number, elements;
+};
+
+class Rewriter {
+public:
+  explicit Rewriter(func::FuncOp function)
+      : b(function.getLoc(), function.getContext()), function(function),
+        pointer(LLVM::LLVMPointerType::get(function.getContext())) {}
+
+  /// The entry block has the arguments and then the shared memories of the
+  /// gpu.func. Bytes of shared memory.
+  int64_t run(unsigned arguments);
+
+private:
+  Value number(int64_t value) {
+    return arith::ConstantOp::create(b, b.getI64IntegerAttr(value));
+  }
+  Value asInteger(Value index) {
+    return arith::IndexCastOp::create(b, b.getI64Type(), index);
+  }
+  Value field(Value base, size_t offset, Type type);
+  Value call(size_t service, Type result, ArrayRef<Value> arguments);
+  int64_t bindArguments(Block &entry, unsigned arguments);
+  void rewrite(Operation &op);
+  Value replacement(Operation &op);
+  Value element(Value memref, Value index, bool writes);
+  void check(int64_t buffer, Value index, int64_t elements, int64_t bytes,
+             int64_t alignment, bool writes, Value address);
+  void checkPointer(Type type, Value address, uint64_t alignment, bool writes);
+  Value mathCall(Operation &op);
+
+  ImplicitLocOpBuilder b;
+  func::FuncOp function;
+  Type pointer;
+  Value thread; // the function's only argument
+  Value services;
+  int64_t sites = 0;
+  llvm::DenseMap<Value, Memory> memories;
+};
+
+} // namespace
+
+//===-- the thread's structure --------------------------------------------===//
+
+Value Rewriter::field(Value base, size_t offset, Type type) {
+  Value at = LLVM::GEPOp::create(b, pointer, b.getI8Type(), base,
+                                 ArrayRef<LLVM::GEPArg>{int32_t(offset)});
+  return LLVM::LoadOp::create(b, type, at);
+}
+
+/// Calls a function of the services with the thread and these.
+Value Rewriter::call(size_t service, Type result, ArrayRef<Value> arguments) {
+  SmallVector<Value> values = {field(services, service, pointer)};
+  llvm::append_range(values, arguments);
+  SmallVector<Type> types;
+  for (Value argument : arguments)
+    types.push_back(argument.getType());
+  auto type = LLVM::LLVMFunctionType::get(
+      result ? result : LLVM::LLVMVoidType::get(b.getContext()), types);
+  auto call = LLVM::CallOp::create(b, type, values);
+  return result ? call.getResult() : Value();
+}
+
+static int64_t bytesOf(Type element) {
+  if (auto vector = dyn_cast<VectorType>(element))
+    return vector.getNumElements() * bytesOf(vector.getElementType());
+  return std::max(8u, element.getIntOrFloatBitWidth()) / 8;
+}
+
+int64_t Rewriter::bindArguments(Block &entry, unsigned arguments) {
+  thread = entry.insertArgument(0u, pointer, b.getLoc());
+  b.setInsertionPointToStart(&entry);
+  services = field(thread, offsetof(emulated::Thread, services), pointer);
+  Value table = field(thread, offsetof(emulated::Thread, arguments), pointer);
+  Value shared = field(thread, offsetof(emulated::Thread, shared), pointer);
+  int64_t bytes = 0;
+  for (unsigned i = 0; i + 1 < entry.getNumArguments(); ++i) {
+    BlockArgument argument = entry.getArgument(i + 1);
+    auto type = dyn_cast<MemRefType>(argument.getType());
+    if (!type) {
+      Type plain = isa<LLVM::LLVMPointerType>(argument.getType())
+                       ? pointer
+                       : argument.getType();
+      argument.replaceAllUsesWith(field(table, 8 * i, plain));
+    } else if (i < arguments) {
+      memories[argument] = {field(table, 8 * i, pointer), i,
+                            type.getNumElements()};
+    } else {
+      Value at = LLVM::GEPOp::create(b, pointer, b.getI8Type(), shared,
+                                     ArrayRef<LLVM::GEPArg>{int32_t(bytes)});
+      memories[argument] = {at, -1 - int64_t(i - arguments),
+                            type.getNumElements()};
+      bytes += llvm::alignTo(
+          type.getNumElements() * bytesOf(type.getElementType()), 16);
+    }
+  }
+  return bytes;
+}
+
+//===-- memory ------------------------------------------------------------===//
+
+void Rewriter::check(int64_t buffer, Value index, int64_t elements,
+                     int64_t bytes, int64_t alignment, bool writes,
+                     Value address) {
+  call(offsetof(emulated::Services, access), {},
+       {thread, number(buffer), index, number(elements), number(bytes),
+        number(alignment), number(writes), address});
+}
+
+void Rewriter::checkPointer(Type type, Value address, uint64_t alignment,
+                            bool writes) {
+  check(emulated::kAddress, number(0), 1, bytesOf(type),
+        std::max<uint64_t>(1, alignment), writes, address);
+}
+
+/// The address of an element, checked.
+Value Rewriter::element(Value memref, Value index, bool writes) {
+  Memory memory = memories.lookup(memref);
+  Type type = cast<MemRefType>(memref.getType()).getElementType();
+  Value place = asInteger(index);
+  Value address = LLVM::GEPOp::create(b, pointer, type, memory.pointer,
+                                      ArrayRef<LLVM::GEPArg>{place});
+  check(memory.number, place, memory.elements, bytesOf(type), bytesOf(type),
+        writes, address);
+  return address;
+}
+
+//===-- ops ---------------------------------------------------------------===//
+
+/// Where the services have an op's function of f32 and, next to it, of f64.
+static size_t functionOf(Operation &op) {
+  static const llvm::StringMap<size_t> functions = {
+#define GRADUS_ENTRY(name)                                                     \
+  {"math." #name, offsetof(emulated::Services, name##32)},
+      GRADUS_EMULATED_UNARY(GRADUS_ENTRY)
+#undef GRADUS_ENTRY
+          {"math.powf", offsetof(emulated::Services, pow32)},
+      {"arith.remf", offsetof(emulated::Services, fmod32)},
+  };
+  return functions.lookup(op.getName().getStringRef());
+}
+
+Value Rewriter::mathCall(Operation &op) {
+  Type type = op.getResult(0).getType();
+  SmallVector<Value> operands(op.getOperands());
+  return call(functionOf(op) + (type.isF64() ? sizeof(void *) : 0), type,
+              operands);
+}
+
+/// What takes the place of an op's result; null for ops that stay.
+Value Rewriter::replacement(Operation &op) {
+  auto index = [&](size_t offset) -> Value {
+    return arith::IndexCastOp::create(b, b.getIndexType(),
+                                      field(thread, offset, b.getI64Type()));
+  };
+  if (isa<gpu::ThreadIdOp>(op))
+    return index(offsetof(emulated::Thread, thread));
+  if (isa<gpu::BlockIdOp>(op))
+    return index(offsetof(emulated::Thread, block));
+  if (isa<gpu::BlockDimOp>(op))
+    return index(offsetof(emulated::Thread, threads));
+  if (isa<gpu::GridDimOp>(op))
+    return index(offsetof(emulated::Thread, blocks));
+  if (auto shuffle = dyn_cast<gpu::ShuffleOp>(op))
+    return call(
+        offsetof(emulated::Services, shuffleXor), b.getI32Type(),
+        {thread, number(sites++), shuffle.getValue(), shuffle.getOffset()});
+  if (auto load = dyn_cast<memref::LoadOp>(op))
+    return LLVM::LoadOp::create(
+        b, load.getType(),
+        element(load.getMemRef(), load.getIndices()[0], false));
+  return functionOf(op) ? mathCall(op) : Value();
+}
+
+void Rewriter::rewrite(Operation &op) {
+  b.setInsertionPoint(&op);
+  if (Value value = replacement(op)) {
+    op.getResult(0).replaceAllUsesWith(value);
+    op.erase();
+  } else if (auto store = dyn_cast<memref::StoreOp>(op)) {
+    Value at = element(store.getMemRef(), store.getIndices()[0], true);
+    LLVM::StoreOp::create(b, store.getValue(), at);
+    op.erase();
+  } else if (auto load = dyn_cast<LLVM::LoadOp>(op)) {
+    checkPointer(load.getType(), load.getAddr(),
+                 load.getAlignment().value_or(1), false);
+  } else if (auto store = dyn_cast<LLVM::StoreOp>(op)) {
+    checkPointer(store.getValue().getType(), store.getAddr(),
+                 store.getAlignment().value_or(1), true);
+  } else if (isa<gpu::BarrierOp>(op)) {
+    call(offsetof(emulated::Services, barrier), {}, {thread, number(sites++)});
+    op.erase();
+  } else if (isa<NVVM::SyncWarpOp>(op)) {
+    call(offsetof(emulated::Services, warpBarrier), {},
+         {thread, number(sites++)});
+    op.erase();
+  } else if (isa<gpu::ReturnOp>(op)) {
+    func::ReturnOp::create(b);
+    op.erase();
+  }
+}
+
+int64_t Rewriter::run(unsigned arguments) {
+  SmallVector<Operation *> ops;
+  function.walk([&](Operation *op) {
+    if (op != function)
+      ops.push_back(op);
+    for (Value result : op->getResults()) // There is one memory here.
+      if (isa<LLVM::LLVMPointerType>(result.getType()))
+        result.setType(pointer);
+  });
+  int64_t shared = bindArguments(function.getBody().front(), arguments);
+  for (Operation *op : ops)
+    rewrite(*op);
+  Block &entry = function.getBody().front();
+  entry.eraseArguments(1, entry.getNumArguments() - 1);
+  return shared;
+}
+
+//===-- modules -----------------------------------------------------------===//
+
+static void loadDialects(MLIRContext &context) {
+  DialectRegistry registry;
+  registerBuiltinDialectTranslation(registry);
+  registerLLVMDialectTranslation(registry);
+  context.appendDialectRegistry(registry);
+  context.loadDialect<cf::ControlFlowDialect, func::FuncDialect,
+                      vector::VectorDialect>();
+}
+
+/// A copy of a gpu.func in the module, as a function of a thread.
+static int64_t addFunction(ModuleOp module, gpu::GPUFuncOp kernel) {
+  OpBuilder b = OpBuilder::atBlockEnd(module.getBody());
+  Type pointer = LLVM::LLVMPointerType::get(b.getContext());
+  auto function = func::FuncOp::create(b, kernel.getLoc(), kernel.getName(),
+                                       b.getFunctionType({pointer}, {}));
+  IRMapping mapping;
+  kernel.getBody().cloneInto(&function.getBody(), mapping);
+  return Rewriter(function).run(kernel.getNumArguments());
+}
+
+static LogicalResult lower(ModuleOp module) {
+  PassManager passes(module.getContext());
+  passes.enableVerifier(false);
+  arith::ArithExpandOpsPassOptions narrow;
+  narrow.includeBf16 = true;
+  passes.addPass(createSCFToControlFlowPass());
+  passes.addPass(arith::createArithExpandOpsPass(narrow));
+  passes.addPass(createConvertMathToLLVMPass());
+  passes.addPass(createConvertFuncToLLVMPass());
+  passes.addPass(createArithToLLVMConversionPass());
+  passes.addPass(createConvertControlFlowToLLVMPass());
+  passes.addPass(createReconcileUnrealizedCastsPass());
+  return passes.run(module);
+}
+
+static llvm::Expected<Blob> compile(ModuleOp module, const CpuTarget &target,
+                                    ArrayRef<std::string> names) {
+  auto machine = targetMachine(target);
+  if (!machine)
+    return machine.takeError();
+  llvm::LLVMContext context;
+  auto code = translateModuleToLLVMIR(module, context, "emulated");
+  if (!code)
+    return llvm::createStringError("emulated kernels have no LLVM code");
+  for (llvm::Function &function : *code) {
+    function.addFnAttr(llvm::Attribute::NoUnwind);
+    function.addFnAttr("no-builtins");
+  }
+  return compileToBlob(*code, **machine, names);
+}
+
+llvm::Expected<EmulatedCode> gradus::emulateGpu(const GpuCode &code,
+                                                const CpuTarget &target) {
+  ModuleOp from = *code.module;
+  loadDialects(*from.getContext());
+  OwningOpRef<ModuleOp> module = ModuleOp::create(from.getLoc());
+  EmulatedCode result;
+  std::vector<std::string> names;
+  from.walk([&](gpu::GPUFuncOp kernel) {
+    int64_t shared = addFunction(*module, kernel);
+    names.push_back(kernel.getName().str());
+    result.kernels.push_back({names.back(), 0, shared});
+  });
+  if (failed(lower(*module)))
+    return llvm::createStringError("GPU kernels cannot be emulated");
+  auto blob = compile(*module, target, names);
+  if (!blob)
+    return blob.takeError();
+  result.code = std::move(blob->bytes);
+  for (auto [kernel, entry] : llvm::zip(result.kernels, blob->entries))
+    kernel.entry = entry;
+  return result;
+}
