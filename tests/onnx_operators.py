@@ -33,6 +33,9 @@ EXTRA = {
         y = GRU<hidden_size = 2>(X, W, R, B, , initial_h) }""",
     "RNN": """g (float[2,1,3] X, float[1,2,3] W, float[1,2,2] R, float[1,4] B, float[1,1,2] initial_h) => (float[2,1,1,2] y) {
         y = RNN<hidden_size = 2>(X, W, R, B, , initial_h) }""",
+    "Clip": """g (float[4] input, float[1] min, float[1] max) => (float[4] y) {
+        twice = Add(max, max) high = Add(twice, twice) low = Add(min, min)
+        a = Squeeze(low) b = Squeeze(high) y = Clip(input, a, b) }""",
     "GlobalLpPool": "g (float[1,2,3] X) => (float[1,2,1] y) { y = GlobalLpPool(X) }",
     "Trilu": "g (float[2,2] input) => (float[2,2] y) { y = Trilu(input) }",
     "SequenceConstruct": """g (float[2] inputs) => (float[2] y) {
