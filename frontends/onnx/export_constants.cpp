@@ -66,6 +66,39 @@ static bool isPlaceOfConstant(const NodeProto &node, int input,
          llvm::is_contained(kElementwise, op);
 }
 
+/// Names that a graph and its subgraphs use: as limits of Clip alone, or
+/// otherwise, too.
+static void sortUses(const GraphProto &graph, std::set<std::string> &limits,
+                     std::set<std::string> &others) {
+  for (const NodeProto &node : graph.node()) {
+    for (int input = 0; input < node.input_size(); ++input)
+      (node.op_type() == "Clip" && input > 0 ? limits : others)
+          .insert(node.input(input));
+    for (const auto &attribute : node.attribute()) {
+      sortUses(attribute.g(), limits, others);
+      for (const GraphProto &each : attribute.graphs())
+        sortUses(each, limits, others);
+    }
+  }
+  for (const auto &output : graph.output())
+    others.insert(output.name());
+}
+
+static std::set<std::string> limitsOfClip(ModelFile &file,
+                                          const ExportMarks &marks) {
+  std::set<std::string> limits, others, result;
+  sortUses(file.graph(), limits, others);
+  for (const TensorProto &tensor : file.graph().initializer()) {
+    const std::string &name = tensor.name();
+    if (floatSize(tensor) > 0 && limits.count(name) && !others.count(name) &&
+        llvm::all_of(tensor.dims(), [](int64_t size) { return size == 1; }) &&
+        !file.isMissing(tensor) && !marks.parameters.count(name) &&
+        !marks.madeOfParameters.count(name))
+      result.insert(name);
+  }
+  return result;
+}
+
 std::set<std::string> exportConstants(ModelFile &file,
                                       const ExportMarks &marks) {
   llvm::StringMap<const TensorProto *> candidates;
@@ -88,6 +121,7 @@ std::set<std::string> exportConstants(ModelFile &file,
   for (const std::string &name : marks.madeOfParameters)
     constants.erase(name);
   constants.insert(marks.constants.begin(), marks.constants.end());
+  constants.merge(limitsOfClip(file, marks));
   return constants;
 }
 

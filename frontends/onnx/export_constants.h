@@ -20,7 +20,9 @@ bool holdsOneValue(ModelFile &file, const ::onnx::TensorProto &tensor);
 /// factor or term of one element (the scale of attention), states that
 /// recurrent layers start from, scale and bias of a normalization. Not slopes,
 /// kernels and vectors of channels, which are made of parameters. Where the
-/// file's `marks` say what is a constant, that counts.
+/// file's `marks` say what is a constant, that counts. Limits of Clip are
+/// constants of any name and rank, unless the marks say that they are
+/// parameters or something else uses them, too.
 std::set<std::string> exportConstants(ModelFile &file,
                                       const ExportMarks &marks);
 

@@ -135,6 +135,37 @@ TEST(Clip, TakesLimitsThatAreComputed) {
             (Values{1, 2, 6}));
 }
 
+/// Limits of an initializer's form are numbers of the model's code.
+TEST(Clip, TrainsALimitOnlyWhereThePatternNamesIt) {
+  using Case = std::pair<const char *, Shape>;
+  for (const auto &[name, shape] : {Case{"high", {1}}, Case{"act.high", {}}}) {
+    SmallModel model;
+    model.input("x", {3}).floats(name, shape, {6});
+    model.node("Clip", {"x", "", name}, {"y"}).output("y");
+    EXPECT_EQ(evaluate(model, {tensor({3}, {-1, 2, 9})}).floats,
+              (Values{-1, 2, 6}));
+    Imported plain = import(model);
+    ASSERT_EQ(plain.error, "");
+    EXPECT_FALSE(plain.program().getState(name)) << name;
+    ImportOptions options;
+    options.trainable = {name};
+    Imported named = import(model, options);
+    ASSERT_EQ(named.error, "");
+    ASSERT_TRUE(named.program().getState(name)) << name;
+    EXPECT_EQ(named.program().getState(name).getRole(), Role::parameter);
+  }
+}
+
+TEST(Clip, SharesAParameterThatIsALimit) {
+  SmallModel model;
+  model.input("x", {3}).floats("high", {1}, {6});
+  model.node("Mul", {"x", "high"}, {"z"});
+  model.node("Clip", {"z", "", "high"}, {"y"}).output("y");
+  Imported imported = import(model);
+  ASSERT_EQ(imported.error, "");
+  EXPECT_TRUE(imported.program().getState("high"));
+}
+
 TEST(Clip, RefusesManyLimits) {
   SmallModel model;
   model.input("x", {3}).input("low", {3});
