@@ -2,8 +2,12 @@
 
 #include "passes/parameters.h"
 
+#include "passes/state.h"
+
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/GlobPattern.h"
+
+#include <algorithm>
 
 using namespace mlir;
 using namespace gradus;
@@ -117,11 +121,11 @@ FailureOr<ParameterGroups> ParameterGroups::read(ProgramOp program) {
   return result;
 }
 
-SmallVector<StringRef> ParameterGroups::parameters() const {
+SmallVector<StringRef> ParameterGroups::names(Role role) const {
   SmallVector<StringRef> names;
   for (StateOp state :
        const_cast<ProgramOp &>(program).getBody().getOps<StateOp>())
-    if (state.getRole() == Role::parameter)
+    if (state.getRole() == role)
       names.push_back(state.getSymName());
   return names;
 }
@@ -134,25 +138,44 @@ static std::string quotedList(ArrayRef<std::string> patterns) {
   return text + "]";
 }
 
-LogicalResult ParameterGroups::verifyMatches() const {
-  SmallVector<StringRef> names = parameters();
-  bool mayLack = recipe.has("less_bn"), isWrong = false;
-  auto isUnused = [&](const std::string &text) {
+/// Those of the texts that match one of the names, or else `others`.
+static std::vector<std::string> matching(std::vector<std::string> &others,
+                                         ArrayRef<StringRef> names) {
+  auto isOther = [&](const std::string &text) {
     auto pattern = llvm::cantFail(llvm::GlobPattern::create(text));
     return llvm::none_of(names,
                          [&](StringRef name) { return pattern.match(name); });
   };
+  auto middle = std::stable_partition(others.begin(), others.end(), isOther);
+  std::vector<std::string> result(middle, others.end());
+  others.erase(middle, others.end());
+  return result;
+}
+
+LogicalResult ParameterGroups::verifyMatches() const {
+  SmallVector<StringRef> names = this->names(Role::parameter);
+  SmallVector<StringRef> untrained = this->names(Role::buffer);
+  SmallVector<StringRef> gone = takenOut(program);
+  bool isWrong = false;
   for (const auto &[patterns, group] : groups) {
-    std::vector<std::string> unused;
-    llvm::copy_if(patterns.texts(), std::back_inserter(unused), isUnused);
+    std::vector<std::string> unused = patterns.texts();
+    matching(unused, names);
+    if (auto idle = matching(unused, untrained);
+        !idle.empty() && !group.flag("frozen", false))
+      group.warning("match") << "has " << quotedList(idle)
+                             << ", which names only what is not trained";
+    if (auto idle = matching(unused, gone); !idle.empty())
+      group.warning("match") << "has " << quotedList(idle)
+                             << ", which names only what less_bn or fc_to_fn "
+                                "took out of the model";
     if (unused.empty() && !patterns.texts().empty())
       continue;
     bool isMistake = unused.size() == patterns.texts().size() ||
                      llvm::any_of(unused, [](StringRef text) {
                        return text.find_first_of("*?[{") == text.npos;
                      });
-    isWrong |= isMistake && !mayLack;
-    (isMistake && !mayLack ? group.error("match") : group.warning("match"))
+    isWrong |= isMistake;
+    (isMistake ? group.error("match") : group.warning("match"))
         << "has " << quotedList(unused)
         << ", which names no parameter of the model"
         << (unused.empty() || names.empty()

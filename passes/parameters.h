@@ -82,8 +82,8 @@ public:
   /// A group that matches no parameter of the program, or names one in full
   /// that is not there, is an error: it would be trained otherwise than the
   /// recipe says. A pattern with a `*` beside others that match is a warning:
-  /// recipes of several models have such. After `less_bn`, which takes
-  /// parameters out, all are warnings.
+  /// recipes of several models have such. So is one that names only what is not
+  /// trained, or what a method took out.
   mlir::LogicalResult verifyMatches() const;
 
   ParameterSettings settingsOf(llvm::StringRef parameter) const;
@@ -91,7 +91,7 @@ public:
 private:
   ParameterGroups(ProgramOp program)
       : program(program), recipe(recipeOf(program)) {}
-  llvm::SmallVector<llvm::StringRef> parameters() const;
+  llvm::SmallVector<llvm::StringRef> names(Role role) const;
   RecipeObject optimizerOf(llvm::StringRef parameter,
                            llvm::ArrayRef<RecipeObject> matching) const;
   bool isMatrix(llvm::StringRef parameter) const;

@@ -34,10 +34,26 @@ LogicalResult gradus::ensureState(ProgramOp program, StringRef name,
   return success();
 }
 
+constexpr StringLiteral kTakenOut = "taken_out";
+
 void gradus::dropIfUnused(ProgramOp program, StringRef name) {
   StateOp state = program.getState(name);
-  if (state && SymbolTable::symbolKnownUseEmpty(state, program))
-    state.erase();
+  if (!state || !SymbolTable::symbolKnownUseEmpty(state, program))
+    return;
+  if (state.getRole() == Role::parameter) {
+    SmallVector<StringRef> names = takenOut(program);
+    names.push_back(state.getSymName());
+    program->setAttr(kTakenOut, Builder(program).getStrArrayAttr(names));
+  }
+  state.erase();
+}
+
+SmallVector<StringRef> gradus::takenOut(ProgramOp program) {
+  SmallVector<StringRef> names;
+  if (auto attribute = program->getAttrOfType<ArrayAttr>(kTakenOut))
+    for (auto name : attribute.getAsRange<StringAttr>())
+      names.push_back(name);
+  return names;
 }
 
 Value gradus::readState(OpBuilder &builder, Location loc, StringRef name,

@@ -12,8 +12,10 @@ mlir::LogicalResult ensureState(ProgramOp program, llvm::StringRef name,
                                 mlir::RankedTensorType type, Role role,
                                 double initial = 0);
 
-/// Takes a state out of the program if no graph reads or writes it.
+/// Takes a state out of the program if no graph reads or writes it. The program
+/// keeps the names of parameters that went so.
 void dropIfUnused(ProgramOp program, llvm::StringRef name);
+llvm::SmallVector<llvm::StringRef> takenOut(ProgramOp program);
 
 mlir::Value readState(mlir::OpBuilder &builder, mlir::Location loc,
                       llvm::StringRef name, mlir::RankedTensorType type);

@@ -62,10 +62,26 @@ gradus.program @for_others_too attributes {recipe = {
 
 // -----
 
-// less_bn may have taken what a group names.
-// expected-warning @below {{recipe: groups[0].match has ["bn1.weight"], which names no parameter of the model}}
+// What a method took out may be named, but nothing else that is not there.
+// expected-warning @below {{recipe: groups[0].match has ["bn1.weight"], which names only what less_bn or fc_to_fn took out of the model}}
+// expected-error @below {{recipe: groups[1].match has ["bn2.wieght"], which names no parameter of the model; it has, nearest first: w}}
 gradus.program @taken_out attributes {recipe = {less_bn = {},
-    optimizer = {type = "sgd"}, groups = [{match = ["bn1.weight"]}]}} {
+    optimizer = {type = "sgd"}, groups = [{match = ["bn1.weight"]}, {match = ["bn2.wieght"]}]},
+    taken_out = ["bn1.weight"]} {
+  gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @train(%g: tensor<4xf32>) -> () {
+    gradus.update @w, %g : tensor<4xf32>
+    gradus.return
+  }
+}
+
+// -----
+
+// Of what is fixed a group changes nothing; one that freezes it says the same.
+// expected-warning @below {{recipe: groups[0].match has ["body.*"], which names only what is not trained}}
+gradus.program @fixed attributes {recipe = {optimizer = {type = "sgd"},
+    groups = [{match = ["body.*", "w"]}, {match = ["body.w"], frozen = true}]}} {
+  gradus.state @body.w : tensor<4xf32> {role = #gradus.role<buffer>, init = #gradus.init<zeros>}
   gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
   gradus.graph @train(%g: tensor<4xf32>) -> () {
     gradus.update @w, %g : tensor<4xf32>

@@ -3,6 +3,7 @@
 
 // The states go with what they belonged to, and a record of it comes.
 // CHECK-LABEL: gradus.program @basic
+// CHECK-SAME:    taken_out = ["bn1.weight", "bn1.bias"]
 // CHECK-NOT:     gradus.state @bn1
 // CHECK:         gradus.state @bn2.weight
 // CHECK-NOT:     gradus.state @bn1
