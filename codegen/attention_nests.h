@@ -29,6 +29,9 @@ struct Scalars {
   mlir::Value max(mlir::Value a, mlir::Value b) const {
     return make<mlir::arith::MaximumFOp>({a, b});
   }
+  mlir::Value min(mlir::Value a, mlir::Value b) const {
+    return make<mlir::arith::MinimumFOp>({a, b});
+  }
   mlir::Value exp(mlir::Value a) const { return make<mlir::math::ExpOp>(a); }
   mlir::Value log(mlir::Value a) const { return make<mlir::math::LogOp>(a); }
   mlir::Value is(mlir::arith::CmpFPredicate relation, mlir::Value a,

@@ -420,7 +420,10 @@ void AttentionKernel::slopes(const Tile &tile, const Turned &turned,
           [&](const Scalars &s, ValueRange values) {
             Value mask = mask_ ? values[3] : Value(),
                   score = masked(s, values[0], mask, tile);
-            return s.exp(s.sub(s.sub(score, values[1]), values[2]));
+            Value rest = s.sub(s.sub(score, values[1]), values[2]);
+            // Not above 1: a large mask leaves room for much where the product
+            // is summed in another order than before.
+            return s.exp(s.min(rest, s.number(0, rest)));
           });
   if (step_)
     dropped(tile, weights, kept);

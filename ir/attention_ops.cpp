@@ -188,7 +188,10 @@ struct SmallOps {
   template <typename Op>
   Value probabilities(Op op, Value scores, int64_t axis) const {
     Value rest = sub(scores, over(op.getLogsumexp(), scores, axis));
-    return exp(sub(rest, over(op.getRemainder(), scores, axis)));
+    rest = sub(rest, over(op.getRemainder(), scores, axis));
+    // Not above 1: a large mask leaves room for much where the product is
+    // summed in another order than before.
+    return exp(make<arith::MinimumFOp>({rest, number(0, rest)}));
   }
   Value dropped(Value values, bool keysFirst) const;
 

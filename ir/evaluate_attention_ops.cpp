@@ -162,9 +162,9 @@ Results AttentionBackwardOp::evaluate(ArrayRef<HostTensor> operands) {
     std::vector<double> own = scores.of(row);
     for (int64_t j = 0; j < s.keys; ++j) {
       int64_t column = row / s.queries * s.keys + j;
-      double p = std::exp(own[j] - logarithms.floats[row] -
-                          remainders.floats[row]),
-             z = scores.factor(row, j);
+      double rest = own[j] - logarithms.floats[row] - remainders.floats[row],
+             p = std::exp(std::min(rest, 0.0)), // NaN stays
+          z = scores.factor(row, j);
       double slope = p * (z * dot(rowOf(g, row, s.depth),
                                   rowOf(value, column, s.depth), s.depth) -
                           delta.floats[row]);
