@@ -6,6 +6,7 @@
 #include "frontends/onnx/judge.h"
 #include "frontends/onnx/onnx.pb.h"
 #include "frontends/onnx/operators.h"
+#include "frontends/onnx/random.h"
 #include "frontends/onnx/size_limits.h"
 #include "frontends/onnx/size_names.h"
 #include "frontends/onnx/well_formed.h"
@@ -376,6 +377,7 @@ absl::Status build(ModelFile &file, const ExportMarks &marks,
   addNodes(file.graph(), file.opset(), importer);
   GRADUS_RETURN_IF_ERROR(importer.problems.status());
   GRADUS_RETURN_IF_ERROR(addOutputs(file, graph, importer));
+  takeCoins(graph);
   importer.explainInferenceForm();
   return importer.checkPatterns();
 }

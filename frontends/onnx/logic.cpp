@@ -3,7 +3,6 @@
 
 #include "frontends/onnx/building.h"
 #include "frontends/onnx/operators.h"
-#include "frontends/onnx/random.h"
 
 #include <limits>
 
@@ -430,10 +429,6 @@ absl::Status cast(Importer &importer, const Node &node) {
   int64_t to = node.integer("to", 0);
   Type element = elementType(to, importer.context());
   bool toUnsigned = isUnsigned(to);
-  if (std::optional<double> chance = chanceOf(value);
-      chance && isa<FloatType>(element))
-    return importer.define(node, 0,
-                           coins(b, tensorType(value).clone(element), *chance));
   GRADUS_RETURN_IF_ERROR(importer.define(
       node, 0, castTo(b, value, element, b.isUnsigned(), toUnsigned)));
   importer.setUnsigned(node, 0, toUnsigned);
@@ -444,11 +439,6 @@ absl::Status castLike(Importer &importer, const Node &node) {
   Building b(importer, node);
   GRADUS_ASSIGN_OR_RETURN(Value value, importer.value(node, 0));
   GRADUS_ASSIGN_OR_RETURN(RankedTensorType like, importer.type(node, 1));
-  if (std::optional<double> chance = chanceOf(value);
-      chance && isa<FloatType>(like.getElementType()))
-    return importer.define(
-        node, 0,
-        coins(b, tensorType(value).clone(like.getElementType()), *chance));
   bool toUnsigned = b.isUnsigned(1);
   GRADUS_RETURN_IF_ERROR(importer.define(
       node, 0,

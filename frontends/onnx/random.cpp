@@ -105,6 +105,31 @@ bool isUniform(Value value) {
          numberOf(scaled.getRhs()) == kUnit;
 }
 
+/// The chance of a condition `u < p`, if nobody else sees it or u.
+std::optional<double> chanceOf(Value condition) {
+  auto less = condition.getDefiningOp<arith::CmpFOp>();
+  if (!less || less.getPredicate() != arith::CmpFPredicate::OLT ||
+      !condition.hasOneUse() || !less.getLhs().hasOneUse() ||
+      !isUniform(less.getLhs()))
+    return std::nullopt;
+  std::optional<double> chance = numberOf(less.getRhs());
+  return chance && *chance >= 0 && *chance <= 1 ? chance : std::nullopt;
+}
+
+/// 1 with this chance, else 0, as a dropout of ones: outside training, where
+/// nothing drops, the chance itself.
+Value coins(OpBuilder &builder, Location loc, RankedTensorType type,
+            double chance) {
+  Value one = splat(builder, loc, type, 1);
+  Value stay =
+      DropoutOp::create(builder, loc, one, builder.getF64FloatAttr(1 - chance));
+  Value grown = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OGT,
+                                      stay, one),
+        expected = arith::MulFOp::create(builder, loc, stay,
+                                         splat(builder, loc, type, chance));
+  return arith::SelectOp::create(builder, loc, grown, one, expected);
+}
+
 //===-- handlers ----------------------------------------------------------===//
 
 /// The type of what a node draws: of the attributes, or like its input.
@@ -171,7 +196,8 @@ absl::Status bernoulli(Importer &importer, const Node &node) {
       chance && isa<FloatType>(wanted)) {
     if (!(*chance >= 0 && *chance <= 1))
       return node.error("its chance is ", *chance, ", expected 0 to 1");
-    return importer.define(node, 0, coins(b, type.clone(wanted), *chance));
+    return importer.define(
+        node, 0, coins(b.builder, b.location, type.clone(wanted), *chance));
   }
   Draws draws(b);
   GRADUS_RETURN_IF_ERROR(draws.start());
@@ -212,20 +238,16 @@ const Operator kOperators[] = {
 
 } // namespace
 
-std::optional<double> chanceOf(Value condition) {
-  auto less = condition.getDefiningOp<arith::CmpFOp>();
-  if (!less || less.getPredicate() != arith::CmpFPredicate::OLT ||
-      !isUniform(less.getLhs()))
-    return std::nullopt;
-  std::optional<double> chance = numberOf(less.getRhs());
-  return chance && *chance >= 0 && *chance <= 1 ? chance : std::nullopt;
-}
-
-Value coins(const Building &b, RankedTensorType type, double chance) {
-  Value ones = splat(b.builder, b.location, type, 1);
-  Value stay = DropoutOp::create(b.builder, b.location, ones,
-                                 b.builder.getF64FloatAttr(1 - chance));
-  return b.mul(stay, b.number(chance, stay));
+void takeCoins(GraphOp graph) {
+  for (auto number :
+       llvm::make_early_inc_range(graph.getOps<arith::UIToFPOp>())) {
+    if (std::optional<double> chance = chanceOf(number.getIn())) {
+      OpBuilder builder(number);
+      auto type = tensorType(number);
+      number.replaceAllUsesWith(coins(builder, number.getLoc(), type, *chance));
+      number.erase();
+    }
+  }
 }
 
 llvm::ArrayRef<Operator> randomOperators() { return kOperators; }

@@ -8,13 +8,9 @@ namespace gradus::onnx {
 
 llvm::ArrayRef<Operator> randomOperators();
 
-/// The chance of a condition `u < p` with u drawn from [0, 1) and p a number:
-/// how exporters write Bernoulli's draws. Nothing for other conditions.
-std::optional<double> chanceOf(mlir::Value condition);
-
-/// 1 with this chance, else 0, as a dropout of ones: outside training, where
-/// nothing drops, the chance itself.
-mlir::Value coins(const Building &b, mlir::RankedTensorType type,
-                  double chance);
+/// Makes a dropout of each `u < p`, taken as a number, with u drawn from [0, 1)
+/// and p a number: how exporters write Bernoulli's draws. Not where something
+/// else uses the condition or u, which must see the same draw.
+void takeCoins(GraphOp graph);
 
 } // namespace gradus::onnx

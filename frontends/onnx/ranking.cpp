@@ -28,12 +28,24 @@ SmallVector<int64_t> inserted(ArrayRef<int64_t> shape, int64_t axis,
 
 //===-- the largest -------------------------------------------------------===//
 
+/// What elements are compared by: NaN stands where the most extreme do, so that
+/// each row has an order.
+Value keyOf(const Building &b, Value input, double ofNan) {
+  if (!Building::isFloat(input))
+    return input;
+  Value isNan = b.make<arith::CmpFOp>(FloatIs::UNO, input, input);
+  return b.select(isNan, b.number(ofNan, input), input);
+}
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
 /// The first index (or the last) at which the extreme stands.
 template <Reduction kind>
 absl::Status argExtreme(Importer &importer, const Node &node) {
   Building b(importer, node);
   GRADUS_ASSIGN_OR_RETURN(Value input, importer.value(node, 0));
-  input = b.ordered(input, b.isUnsigned());
+  input = keyOf(b, b.ordered(input, b.isUnsigned()),
+                kind == Reduction::max ? kInfinity : -kInfinity);
   ArrayRef<int64_t> shape = tensorType(input).getShape();
   GRADUS_ASSIGN_OR_RETURN(int64_t axis, b.axis(shape.size(), 0));
   Value extreme =
@@ -111,7 +123,7 @@ Value reversed(const Building &b, Value input) {
 Value lowest(const Building &b, Value like) {
   Type element = tensorType(like).getElementType();
   return b.number(isa<FloatType>(element)
-                      ? -std::numeric_limits<double>::infinity()
+                      ? -kInfinity
                       : -std::ldexp(1.0, element.getIntOrFloatBitWidth() - 1),
                   like);
 }
@@ -139,7 +151,6 @@ Value placesInTurn(const Building &b, Value input, int64_t axis, bool largest,
     Value most = along(b, extreme(Reduction::max, rest), shape, axis);
     Value equal = is(FloatIs::OEQ, IntegerIs::eq, most);
     Value wins = left ? b.make<arith::AndIOp>(equal, left) : equal;
-    // Also where nothing is equal, as beside NaN, an element is named.
     Value place =
         extreme(Reduction::min,
                 b.select(wins, numbers, b.number(shape[axis] - 1, numbers)));
@@ -170,8 +181,8 @@ absl::Status topK(Importer &importer, const Node &node) {
   bool inTurn = count[0] > 0 && count[0] <= mostTurns &&
                 count[0] * passesOfTurn <= shape[axis];
   Value places = (inTurn ? placesInTurn : placesByRank)(
-      b, b.ordered(input, b.isUnsigned()), axis, node.integer("largest", 1),
-      count[0]);
+      b, keyOf(b, b.ordered(input, b.isUnsigned()), kInfinity), axis,
+      node.integer("largest", 1), count[0]);
   SmallVector<int64_t> pairs = inserted(shape, axis, count[0]);
   Value here = b.compare(
       IntegerIs::eq,

@@ -152,6 +152,20 @@ TEST(Random, TakesACoinOfAKnownChanceForADropout) {
   EXPECT_EQ(drawn(coins), Values(4, 0.75));
 }
 
+TEST(Random, ShowsOneDrawToAllThatSeeIt) {
+  SmallModel model = draws("RandomUniform");
+  model.floats("p", {}, {0.5f})
+      .node("Less", {"y", "p"}, {"heads"})
+      .node("Not", {"heads"}, {"tails"})
+      .node("Cast", {"heads"}, {"a"})
+      .with("to", int64_t(::onnx::TensorProto::FLOAT))
+      .node("Cast", {"tails"}, {"b"})
+      .with("to", int64_t(::onnx::TensorProto::FLOAT))
+      .node("Add", {"a", "b"}, {"either"})
+      .output("either");
+  EXPECT_EQ(drawn(model), Values(20000, 1));
+}
+
 TEST(Random, RefusesWhatItCannotDraw) {
   EXPECT_EQ(import(draws("RandomUniform")
                        .with("dtype", int64_t(::onnx::TensorProto::INT64))

@@ -43,6 +43,17 @@ TEST(Ranking, TakesTheLargestInOrder) {
             "node \"the TopK\" (TopK): asks for the first [5] of 4");
 }
 
+TEST(Ranking, TakesNanForTheMostExtreme) {
+  double nan = std::nan("");
+  HostTensor x = tensor({2, 4}, {1, nan, 3, 0, -1, nan, -3, nan});
+  EXPECT_EQ(run(topK("v", "y", 2), x).integers, (Numbers{1, 2, 1, 3}));
+  SmallModel most, least;
+  most.input("x", {2, 4}).node("ArgMax", {"x"}, {"y"}).with("axis", 1);
+  EXPECT_EQ(run(most, x).integers, (Numbers{1, 1}));
+  least.input("x", {2, 4}).node("ArgMin", {"x"}, {"y"}).with("axis", 1);
+  EXPECT_EQ(run(least, x).integers, (Numbers{1, 1}));
+}
+
 /// Numbers without order, some of them equal.
 static HostTensor mixed(const Shape &shape) {
   HostTensor x = zeros(shape);
