@@ -175,18 +175,25 @@ bool isKeptName(const std::string &file, const std::string &checkpoint) {
   return false;
 }
 
+std::vector<std::pair<int64_t, std::filesystem::path>>
+keptFiles(const std::string &checkpoint) {
+  namespace fs = std::filesystem;
+  fs::path folder = fs::path(checkpoint).parent_path();
+  std::error_code none;
+  std::vector<std::pair<int64_t, fs::path>> kept;
+  for (const auto &entry :
+       fs::directory_iterator(folder.empty() ? "." : folder, none))
+    if (auto step = stepOf(entry.path().filename().string(), checkpoint))
+      kept.emplace_back(*step, entry.path());
+  return kept;
+}
+
 /// Removes all but the last ones up to this step. Those of later steps are of
 /// a run that was taken up again before them: this one will get there.
 void Checkpoints::prune(int64_t done) const {
-  std::filesystem::path folder =
-      std::filesystem::path(options_.path).parent_path();
   std::error_code none;
-  std::vector<std::pair<int64_t, std::filesystem::path>> kept;
-  for (const auto &entry :
-       std::filesystem::directory_iterator(folder.empty() ? "." : folder, none))
-    if (auto step = stepOf(entry.path().filename().string(), options_.path);
-        step && *step <= done)
-      kept.emplace_back(*step, entry.path());
+  auto kept = keptFiles(options_.path);
+  std::erase_if(kept, [&](const auto &file) { return file.first > done; });
   std::sort(kept.rbegin(), kept.rend());
   for (size_t i = options_.keep; i < kept.size(); ++i)
     std::filesystem::remove(kept[i].second, none);

@@ -10,9 +10,12 @@
 #include "runtime/session.h"
 
 #include <chrono>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace gradus::cli {
 
@@ -41,6 +44,10 @@ std::string siblingPath(const std::string &path, const std::string &word);
 /// Whether a file has a name that --keep gives checkpoints beside `checkpoint`
 /// (lenet.step440.safetensors), as it stands or behind its links.
 bool isKeptName(const std::string &file, const std::string &checkpoint);
+
+/// The files beside `checkpoint` that have such names, and their steps by them.
+std::vector<std::pair<int64_t, std::filesystem::path>>
+keptFiles(const std::string &checkpoint);
 
 class Checkpoints {
 public:

@@ -1,5 +1,4 @@
-// A checkpoint says its step, its program and how it was trained; a log its
-// last step.
+// A checkpoint says its step, a log its last one.
 
 #include "frontends/cli/former_run.h"
 
@@ -8,14 +7,17 @@
 #include "runtime/safetensors.h"
 
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 
-#include <cstdio>
 #include <filesystem>
 
 namespace gradus::cli {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr const char *kWaysOut =
+    "write to another file, or replace it with --overwrite";
 
 /// Devices and folders have errors of their own, empty files nothing to lose.
 bool holdsSomething(const std::string &path) {
@@ -24,95 +26,67 @@ bool holdsSomething(const std::string &path) {
          fs::file_size(path, none) > 0;
 }
 
-struct Former {
-  int64_t step = 0;
-  std::string program;
-  std::optional<TrainingRecord> record;
-};
-
 /// Nothing where the file is no checkpoint.
-std::optional<Former> formerIn(const std::string &path) {
+std::optional<int64_t> stepIn(const std::string &path) {
   auto file = runtime::Safetensors::open(path);
-  Former former;
+  int64_t step = 0;
   if (!file.ok() || !file->metadata().contains("step") ||
-      !absl::SimpleAtoi(file->metadata().at("step"), &former.step))
+      !absl::SimpleAtoi(file->metadata().at("step"), &step))
     return std::nullopt;
-  if (file->metadata().contains("program"))
-    former.program = file->metadata().at("program");
-  former.record = TrainingRecord::ofCheckpoint(path);
-  return former;
+  return step;
 }
 
-/// Whether a checkpoint is what this run will end with.
-bool isSameRun(const Former &former, const NewRun &run) {
-  return former.step == run.total && former.program == run.program &&
-         former.record && former.record->seed == run.record.seed &&
-         former.record->samples == run.record.samples &&
-         former.record->batch == run.record.batch &&
-         former.record->validation == run.record.validation;
-}
-
-void checkCheckpoint(const std::string &path, const NewRun &run) {
+/// Refuses what is none of a training, and steps after `from`.
+void checkFile(const char *option, const std::string &path, int64_t from) {
   if (!holdsSomething(path))
     return;
-  std::optional<Former> former = formerIn(path);
-  if (!former)
-    throw badInput("--checkpoint ", path,
-                   ": is there and is no checkpoint of training; write to "
-                   "another file, or replace it with --overwrite");
-  if (former->step == 0)
-    return;
-  if (!isSameRun(*former, run))
-    throw badInput("--checkpoint ", path, ": holds step ", former->step,
-                   " of a run that this one would begin anew; go on from it "
-                   "with --resume ",
-                   path,
-                   ", write to another file, or replace it with --overwrite");
-  std::fprintf(stderr,
-               "note: %s: the same run, at its last step %lld, is "
-               "trained anew\n",
-               path.c_str(), static_cast<long long>(former->step));
+  std::optional<int64_t> step = stepIn(path);
+  if (!step)
+    throw badInput(option, " ", path,
+                   ": is there and is no checkpoint of training; ", kWaysOut);
+  if (*step > from)
+    throw badInput(option, " ", path, ": holds step ", *step,
+                   " of a former run; go on from it with --resume ", path, ", ",
+                   kWaysOut);
 }
 
-void checkBest(const std::string &path, const NewRun &run) {
-  std::optional<Former> former =
-      holdsSomething(path) ? formerIn(path) : std::nullopt;
-  if (former && former->step > run.total)
-    throw badInput("--best ", path, ": holds step ", former->step,
-                   " of another run, and this one has ", run.total,
-                   "; write to another --checkpoint, or replace it with "
-                   "--overwrite");
-}
-
-void checkLog(const std::string &path, const NewRun &run) {
+void checkLog(const std::string &path, int64_t from, bool resumes) {
   int64_t last = holdsSomething(path) ? TrainingLog::lastStepOf(path) : 0;
-  if (last > run.total)
-    throw badInput("--log ", path, ": has the figures of ", last,
-                   " steps, and this run has ", run.total,
-                   "; write to another file, or replace it with --overwrite");
+  if (last <= from)
+    return;
+  std::string begin = resumes ? absl::StrCat("goes on from step ", from)
+                              : std::string("begins anew");
+  throw badInput("--log ", path, ": has the figures of ", last,
+                 " steps, and this run ", begin, "; ", kWaysOut);
 }
 
-/// Whether the run goes on from this file, or from one beside it.
-bool goesOnFrom(const std::string &checkpoint, const std::string &resume) {
+bool isSame(const std::string &path, const std::string &other) {
   std::error_code none;
-  return !resume.empty() && !checkpoint.empty() &&
-         (fs::equivalent(checkpoint, resume, none) ||
-          fs::equivalent(siblingPath(checkpoint, "best"), resume, none) ||
-          isKeptName(resume, checkpoint));
+  return fs::equivalent(path, other, none);
 }
 
 } // namespace
 
-void checkFormerRun(const TrainOptions &options, const NewRun &run) {
+void checkFormerRun(const TrainOptions &options, int64_t start) {
   const std::string &checkpoint = options.checkpoint.path,
                     &resume = options.session.resume;
-  if (options.overwrite || goesOnFrom(checkpoint, resume))
+  bool resumes = !resume.empty();
+  if (options.overwrite || (resumes && isSame(checkpoint, resume)))
     return;
-  checkCheckpoint(checkpoint, run);
-  if (!options.best.empty() && !checkpoint.empty())
-    checkBest(siblingPath(checkpoint, "best"), run);
-  if (resume.empty())
-    checkLog(options.log, run);
+  checkLog(options.log, resumes ? start : 0, resumes);
+  if (checkpoint.empty())
+    return;
+  std::string best = siblingPath(checkpoint, "best");
+  // Those beside the file that it goes on from are of the same run.
+  bool isBeside =
+      resumes && (isSame(best, resume) || isKeptName(resume, checkpoint));
+  int64_t from = isBeside ? start : -1;
+  checkFile("--checkpoint", checkpoint, from);
+  if (!options.best.empty())
+    checkFile("--best", best, from);
+  if (options.checkpoint.keep > 0 && !isBeside)
+    for (const auto &[step, path] : keptFiles(checkpoint))
+      checkFile("--keep", path, from);
 }
 
 } // namespace gradus::cli

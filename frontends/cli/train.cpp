@@ -102,7 +102,9 @@ private:
   std::optional<Checkpoints> checkpoints_;
   std::optional<SpoiledStates> spoiled_; // looked for before each checkpoint
   std::optional<SkippedSteps> skipped_;
-  std::optional<BestMetric> best_;
+  // Of the tests that were due, by which a run stops; of all, with the one at
+  // its end, by which the best state is kept.
+  std::optional<BestMetric> best_, kept_;
   std::optional<Watch> watch_;
   EpochFigures figures_;
   std::vector<Metric> latest_, tested_;
@@ -154,6 +156,7 @@ void Training::prepare() {
   skipped_.emplace(*session_);
   if (!options_.best.empty()) {
     best_.emplace(options_.best);
+    kept_.emplace(options_.best);
     best_->verifyIsAmong(
         ScalarOutputs(session_->graphs()[evaluate_], 1).names());
   }
@@ -216,8 +219,7 @@ void Training::plan() {
     throw badInput(options_.session.resume.empty() ? options_.session.artifact
                                                    : options_.session.resume,
                    ": the state is at step ", start_, ", expected 0 or more");
-  const flatbuffers::String *program = session_->artifact().header().name();
-  checkFormerRun(options_, {program ? program->str() : "", record(), total_});
+  checkFormerRun(options_, start_);
   checkpoints_.emplace(*session_, options_.checkpoint, perEpoch_);
   std::optional<int64_t> logged;
   if (!options_.session.resume.empty())
@@ -262,8 +264,11 @@ void Training::goOn() {
   warnOfOtherPasses(record_->passes, passes_);
   figures_.restore(record_->epoch);
   reported_ = record_->reported ? done_ : -1;
-  if (best_)
-    best_->restore(record_->best);
+  if (!best_)
+    return;
+  best_->restore(record_->best);
+  kept_->restore(record_->best);
+  kept_->restore(record_->bestAtEnd);
 }
 
 bool Training::isStopped() const {
@@ -415,9 +420,14 @@ void Training::checkTested(const char *saved) const {
                    saved);
 }
 
-/// Keeps the state if it is the best so far.
+/// Keeps the state if it is the best so far. A longer run would not have had
+/// the test at the end of this one: its patience must not hang on it.
 void Training::judge() {
-  if (!best_ || testedAt_ != done_ || !best_->update(tested_, done_))
+  if (!best_ || testedAt_ != done_)
+    return;
+  if (done_ % testEvery_ == 0)
+    best_->update(tested_, done_);
+  if (!kept_->update(tested_, done_))
     return;
   checkSaved();
   checkpoints_->saveBest(notes());
@@ -467,6 +477,9 @@ TrainingRecord Training::record() const {
           feed_.batch(),
           figures_.toJson(),
           best_ ? nlohmann::json(best_->toJson()) : nlohmann::json(),
+          best_ && kept_->step() != best_->step()
+              ? nlohmann::json(kept_->toJson())
+              : nlohmann::json(),
           reported_ == done_,
           validation_,
           dataset_.classes() ? *dataset_.classes() : std::vector<std::string>(),
@@ -580,7 +593,7 @@ void Training::summarize(double seconds) {
   summary.done = done_;
   summary.total = total_;
   summary.test = tested_;
-  summary.best = best_ ? best_->text() : "";
+  summary.best = kept_ ? kept_->text() : "";
   summary.stoppedEarly = isStopped();
   summary.trainingSamples = feed_.samples();
   summary.testSamples = testFeed_ ? testFeed_->samples() : 0;

@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <fcntl.h>
 #include <filesystem>
+#include <unistd.h>
 
 using nlohmann::ordered_json;
 
@@ -20,13 +22,15 @@ ordered_json toJson(const std::vector<Metric> &metrics) {
   return object;
 }
 
-/// The step of a line of a log; nothing where it is none.
+/// The step of a line of a log, which has an epoch too; nothing where it is
+/// none.
 static std::optional<int64_t> stepOf(const std::string &line) {
   auto object = nlohmann::json::parse(line, nullptr,
                                       /*allow_exceptions=*/false);
-  if (!object.is_object() || !object.contains("step") ||
-      !object["step"].is_number_integer())
-    return std::nullopt;
+  for (const char *key : {"step", "epoch"})
+    if (!object.is_object() || !object.contains(key) ||
+        !object[key].is_number_integer())
+      return std::nullopt;
   return object["step"].get<int64_t>();
 }
 
@@ -65,17 +69,6 @@ static uintmax_t bytesUpTo(const std::string &path, int64_t last, bool inside) {
   return bytes;
 }
 
-/// Takes what a run wrote after its last checkpoint off its log; all of it
-/// where a new run begins.
-static void cutAfter(const std::string &path, int64_t last, bool inside) {
-  std::error_code problem;
-  if (!std::filesystem::is_regular_file(path, problem))
-    return;
-  uintmax_t bytes = bytesUpTo(path, last, inside);
-  if (bytes < std::filesystem::file_size(path, problem))
-    std::filesystem::resize_file(path, bytes, problem);
-}
-
 int64_t TrainingLog::lastStepOf(const std::string &path) {
   std::ifstream file(path, std::ios::binary);
   int64_t last = 0;
@@ -87,15 +80,30 @@ int64_t TrainingLog::lastStepOf(const std::string &path) {
 TrainingLog::TrainingLog(const std::string &path, std::optional<int64_t> from,
                          bool json, const std::string &events, bool inside)
     : path_(path), json_(json) {
-  if (!path.empty())
-    cutAfter(path, from.value_or(-1), inside);
+  std::error_code problem;
+  bool isThere =
+      !path.empty() && std::filesystem::is_regular_file(path, problem);
+  // What a run wrote after its last checkpoint; all of it where one begins.
+  uintmax_t bytes =
+      isThere ? bytesUpTo(path, from.value_or(-1), inside) : uintmax_t(0);
   if (!events.empty())
     events_.emplace(events, from);
   if (path.empty())
     return;
+  // Opening a pipe waits for a reader, who may never come.
+  int pipe = std::filesystem::is_fifo(path, problem)
+                 ? ::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC)
+                 : 0;
+  if (pipe < 0)
+    throw badInput("--log ", path, ": is a pipe that nothing reads");
   file_.open(path, std::ios::app);
+  if (pipe > 0)
+    ::close(pipe);
   if (!file_)
     throw badInput(path, ": the log cannot be written");
+  // Last of all: a command that is refused has changed nothing.
+  if (isThere && bytes < std::filesystem::file_size(path, problem))
+    std::filesystem::resize_file(path, bytes, problem);
 }
 
 void TrainingLog::step(int64_t step, int64_t epoch,

@@ -82,6 +82,8 @@ std::string TrainingRecord::text() const {
     object["validation"] = validation;
   if (!best.is_null())
     object["best"] = best;
+  if (!bestAtEnd.is_null())
+    object["best_at_end"] = bestAtEnd;
   if (!classes.empty())
     object["classes"] = classes;
   if (!passes.empty())
@@ -105,6 +107,7 @@ TrainingRecord::ofCheckpoint(const std::string &path) {
     record.batch = object.value("batch", int64_t(0));
     record.epoch = object.value("epoch", json());
     record.best = object.value("best", json());
+    record.bestAtEnd = object.value("best_at_end", json());
     record.reported = object.value("reported", false);
     record.validation = object.value("validation", 0.0);
     record.classes = object.value("classes", std::vector<std::string>());

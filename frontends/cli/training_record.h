@@ -43,6 +43,8 @@ struct TrainingRecord {
   uint64_t seed = 0;                // of the samples' order
   int64_t samples = 0, batch = 0;   // of the data set
   nlohmann::json epoch, best;       // EpochFigures, BestMetric
+  nlohmann::json bestAtEnd;         // BestMetric, where the test at a run's end
+                                    // found a better one
   bool reported = false;            // the line of this step, an epoch's or a
                                     // test's, was printed
   double validation = 0;            // the part of the data kept for tests

@@ -87,6 +87,20 @@ class Resume(unittest.TestCase):
                 self.assertEqual(self.folder.bytes(f"whole{name}.safetensors"),
                                  self.folder.bytes(f"part{name}.safetensors"))
 
+    def test_the_test_at_a_runs_end_does_not_count_for_patience(self):
+        self.folder = Folder("resume_patience")
+        artifact = self.folder.compile("net.gradus", optimizer={"type": "sgd", "learning_rate": 1e-30})
+        stops = [*EVAL, "--eval-every", "10steps", "--best", "loss", "--patience", "3", "--log"]
+        for name, parts in (("whole", [88]), ("parts", [13, 27, 38, 88])):
+            for part, steps in enumerate(parts):
+                more = ["--resume", self.folder.at(f"{name}.safetensors")] if part else []
+                self.train(artifact, steps, f"{name}.safetensors", *stops, self.folder.at(f"{name}.jsonl"), *more)
+        whole = self.folder.log("whole.jsonl")
+        self.assertEqual(whole[-1]["step"], 40)
+        self.assertEqual(whole, self.folder.log("parts.jsonl"))
+        for name in ("", ".best"):
+            self.assertEqual(self.folder.bytes(f"whole{name}.safetensors"), self.folder.bytes(f"parts{name}.safetensors"))
+
     def test_what_is_said_after_a_signal_resumes(self):
         for number in (signal.SIGINT, signal.SIGTERM):
             self.folder = Folder("resume_signal")

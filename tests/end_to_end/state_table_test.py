@@ -88,7 +88,8 @@ class StateTable(unittest.TestCase):
     def check_checkpoint(self, artifact, facts):
         """What is saved is the table without copies."""
         path = os.path.join(self.folder, "saved.safetensors")
-        self.gradus("train", artifact, "--data", os.path.join(DIGITS, "train.safetensors"), "--steps", "1", "--checkpoint", path)
+        self.gradus("train", artifact, "--data", os.path.join(DIGITS, "train.safetensors"), "--steps", "1", "--checkpoint", path,
+                    "--overwrite")
         with open(path, "rb") as file:
             header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
         header.pop("__metadata__")

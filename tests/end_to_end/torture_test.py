@@ -22,7 +22,7 @@ class Torture(unittest.TestCase):
     def command(self, name):
         path = self.folder.at
         state = path(f"{name}.safetensors")
-        resume = ["--resume", state] if os.path.exists(state) else []
+        resume = ["--resume", state] if os.path.exists(state) else ["--overwrite"]
         return [GRADUS, "train", self.artifact, *DATA, *EVAL, "--epochs", str(EPOCHS), "--log", path(f"{name}.jsonl"),
                 "--checkpoint", state, "--checkpoint-every", "7steps", "--keep", "2", "--best", "loss", *resume]
 

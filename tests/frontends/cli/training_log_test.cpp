@@ -106,11 +106,23 @@ TEST(TrainingLog, SaysAtTheEndThatALineWasLost) {
 
 TEST(TrainingLog, LeavesFilesAloneThatAreNone) {
   LogFile log;
-  std::ofstream(log.path) << "precious\n";
-  for (std::optional<int64_t> from : {std::optional<int64_t>(), {3}}) {
-    EXPECT_THAT(log.words(from), HasSubstr("line 1 is none of a training log"));
-    EXPECT_EQ(log.contents(), "precious\n");
+  for (const char *line : {"precious\n", "{\"step\":1,\"note\":\"mine\"}\n"}) {
+    std::ofstream(log.path) << line;
+    for (std::optional<int64_t> from : {std::optional<int64_t>(), {3}}) {
+      EXPECT_THAT(log.words(from),
+                  HasSubstr("line 1 is none of a training log"));
+      EXPECT_EQ(log.contents(), line);
+    }
   }
+}
+
+TEST(TrainingLog, StaysWholeWhereTheEventsCannotBeWritten) {
+  LogFile log;
+  std::string one = "{\"step\":1,\"epoch\":1}\n";
+  std::ofstream(log.path) << one;
+  EXPECT_THROW(TrainingLog(log.path, std::nullopt, false, "/dev/null/events"),
+               Failure);
+  EXPECT_EQ(log.contents(), one);
 }
 
 TEST(TrainingLog, GoesOnBehindWhatWasCut) {

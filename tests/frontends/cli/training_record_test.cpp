@@ -75,6 +75,7 @@ TEST(TrainingRecord, ComesBackFromACheckpoint) {
   record.samples = 100;
   record.batch = 32;
   record.epoch = {{"steps", 0}};
+  record.bestAtEnd = {{"step", 7}};
   record.reported = true;
   record.classes = {"ant", "bee"};
   record.passes = {"methods:gradient-noise"};
@@ -85,6 +86,7 @@ TEST(TrainingRecord, ComesBackFromACheckpoint) {
   EXPECT_EQ(found->seed, ~uint64_t(0));
   EXPECT_EQ(found->samples, 100);
   EXPECT_EQ(found->batch, 32);
+  EXPECT_EQ(found->bestAtEnd, record.bestAtEnd);
   EXPECT_TRUE(found->reported);
   EXPECT_EQ(found->classes, record.classes);
   EXPECT_EQ(found->passes, record.passes);
