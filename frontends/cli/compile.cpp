@@ -5,6 +5,7 @@
 #include "frontends/cli/compiler_library.h"
 #include "frontends/cli/failure.h"
 #include "frontends/cli/method_flags.h"
+#include "frontends/cli/name_map.h"
 #include "frontends/cli/output_files.h"
 #include "frontends/cli/report_facts.h"
 #include "frontends/cli/report_page.h"
@@ -144,10 +145,14 @@ void chooseReport(CompileOptions &options) {
 
 void checkOutputs(const CompileOptions &options) {
   const compiler::Request &request = options.request;
+  std::vector<UsedFile> inputs = {{"the model", request.model},
+                                  {"--recipe", request.recipe},
+                                  {"--weights", request.weightsFile}};
+  for (const std::string &file :
+       ruleFiles({"--weights-map", options.weightsMap}))
+    inputs.push_back({"--weights-map", file});
   checkOutputFiles({{"-o", options.output}, {"--report", options.page}},
-                   {{"the model", request.model},
-                    {"--recipe", request.recipe},
-                    {"--weights", request.weightsFile}});
+                   inputs);
   checkWritable({options.output, options.page});
 }
 

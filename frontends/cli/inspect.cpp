@@ -329,6 +329,10 @@ void addInspect(CLI::App &app) {
       return listOperators(options->json);
     if (options->request.model.empty())
       throw badInput("file is required");
+    if (!isModel(options->request.model) && !options->weightsMap.empty())
+      throw badInput("--weights-map ", options->weightsMap.front(),
+                     ": is for a model; ", options->request.model,
+                     " has its weights already");
     isModel(options->request.model) ? inspectModel(*options)
                                     : inspectArtifact(*options);
   });

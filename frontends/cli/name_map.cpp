@@ -10,8 +10,11 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <optional>
+#include <set>
 
 namespace gradus::cli {
 namespace {
@@ -72,12 +75,44 @@ Rule ruleOf(const std::string &option, const std::string &text) {
                 text.substr(equals + 1));
 }
 
+bool isFile(const std::string &text) {
+  return text.ends_with(".json") && text.find('=') == std::string::npos;
+}
+
+/// Which keys of the file's one object have been seen: JSON would keep the last
+/// of two.
+struct SeenKeys {
+  std::set<std::string> keys;
+  std::string twice;
+
+  bool operator()(int depth, nlohmann::json::parse_event_t event,
+                  const nlohmann::ordered_json &parsed) {
+    if (depth == 1 && event == nlohmann::json::parse_event_t::key &&
+        !keys.insert(parsed.get<std::string>()).second)
+      twice = parsed.get<std::string>();
+    return true;
+  }
+};
+
 /// {"FROM": "TO", ...}; null leaves out.
 void addRulesOf(const std::string &option, const std::string &path,
                 std::vector<Rule> &rules) {
-  std::ifstream file(path);
-  auto json = nlohmann::ordered_json::parse(file, nullptr,
-                                            /*allow_exceptions=*/false);
+  std::error_code none;
+  std::ifstream file;
+  if (!std::filesystem::is_directory(path, none)) // Reading one would throw.
+    file.open(path);
+  SeenKeys seen;
+  auto json = nlohmann::ordered_json();
+  if (file.is_open())
+    json = nlohmann::ordered_json::parse(
+        file,
+        [&](int depth, auto event, auto &parsed) {
+          return seen(depth, nlohmann::json::parse_event_t(event), parsed);
+        },
+        /*allow_exceptions=*/false);
+  if (!seen.twice.empty())
+    throw badInput(option, " ", path, ": ", seen.twice,
+                   " stands twice; a name has one rule");
   if (!file || !json.is_object())
     throw badInput(option, " ", path, ": expected a file with a JSON object ",
                    R"(such as {"encoder.*": "backbone.*", "head.*": null})");
@@ -96,11 +131,17 @@ void addRulesOf(const std::string &option, const std::string &path,
 static std::vector<Rule> rulesOf(const NameRules &given) {
   std::vector<Rule> rules;
   for (const std::string &text : given.texts)
-    if (text.ends_with(".json") && text.find('=') == std::string::npos)
+    if (isFile(text))
       addRulesOf(given.option, text, rules);
     else
       rules.push_back(ruleOf(given.option, text));
   return rules;
+}
+
+std::vector<std::string> ruleFiles(const NameRules &given) {
+  std::vector<std::string> files;
+  std::ranges::copy_if(given.texts, std::back_inserter(files), isFile);
+  return files;
 }
 
 runtime::Rename nameMap(const NameRules &given) {

@@ -17,6 +17,9 @@ struct NameRules {
   std::vector<std::string> texts;
 };
 
+/// Those of the texts that are files.
+std::vector<std::string> ruleFiles(const NameRules &rules);
+
 /// The first rule that fits counts; names that none fits stay. A mistake is a
 /// Failure.
 runtime::Rename nameMap(const NameRules &rules);

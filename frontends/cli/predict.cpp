@@ -3,6 +3,7 @@
 #include "frontends/cli/commands.h"
 #include "frontends/cli/data_options.h"
 #include "frontends/cli/failure.h"
+#include "frontends/cli/name_map.h"
 #include "frontends/cli/output_files.h"
 #include "frontends/cli/session_options.h"
 #include "frontends/cli/tensor_file.h"
@@ -99,6 +100,9 @@ void run(const PredictOptions &options) {
   inputs.push_back({"the artifact", options.session.artifact});
   inputs.push_back({"--checkpoint", options.session.resume});
   inputs.push_back({"--init", options.session.init});
+  for (const std::string &file :
+       ruleFiles({"--init-map", options.session.initMap}))
+    inputs.push_back({"--init-map", file});
   checkOutputFiles({{"-o", options.output}}, inputs);
   data::Dataset dataset = openData(options.data);
   auto session = openSession(options.session);

@@ -5,6 +5,7 @@
 #include "frontends/cli/best_metric.h"
 #include "frontends/cli/data_options.h"
 #include "frontends/cli/failure.h"
+#include "frontends/cli/name_map.h"
 #include "frontends/cli/output_files.h"
 
 namespace gradus::cli {
@@ -156,6 +157,9 @@ static void checkFiles(const TrainOptions &options) {
     inputs.push_back(file);
   inputs.push_back({"the artifact", options.session.artifact});
   inputs.push_back({"--init", options.session.init});
+  for (const std::string &file :
+       ruleFiles({"--init-map", options.session.initMap}))
+    inputs.push_back({"--init-map", file});
   const std::string &checkpoint = options.checkpoint.path;
   std::vector<UsedFile> outputs = {{"--checkpoint", checkpoint},
                                    {"--log", options.log}};

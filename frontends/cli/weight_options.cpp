@@ -79,6 +79,10 @@ std::optional<Safetensors> openWeights(compiler::Request &request,
       request.weights.push_back(
           {name, nameOf(tensor.type.dtype), tensor.type.shape, tensor.data});
   }
+  if (request.weights.empty() && !file.tensors().empty())
+    throw badInput("--weights ", request.weightsFile, ": none of its ",
+                   file.tensors().size(), " tensors is taken",
+                   map.empty() ? "" : "; --weights-map leaves all out");
   if (counts)
     std::fprintf(stderr,
                  "note: %s: %lld counts of batches (num_batches_tracked) are "

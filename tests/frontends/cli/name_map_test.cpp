@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
 
 using namespace gradus::cli;
@@ -62,6 +63,11 @@ TEST(NameMap, TakesRulesOfAFileInItsOrder) {
   EXPECT_EQ(name("plain=name"), "p");
 }
 
+TEST(NameMap, KnowsItsFiles) {
+  EXPECT_EQ(ruleFiles({"--init-map", {"a=b", "m.json", "a=m.json"}}),
+            std::vector<std::string>{"m.json"});
+}
+
 TEST(NameMap, SaysWhichFileIsNone) {
   using testing::HasSubstr;
   EXPECT_THAT(refusal("missing.json"),
@@ -69,6 +75,12 @@ TEST(NameMap, SaysWhichFileIsNone) {
                         "object"));
   for (const char *text : {"", "[1]", "{"})
     EXPECT_THAT(refusal(fileWith(text)), HasSubstr("expected a file with"));
+  std::string folder = testing::TempDir() + "gradus_map.folder.json";
+  std::filesystem::create_directories(folder);
+  EXPECT_THAT(refusal(folder), HasSubstr("folder.json: expected a file with"));
+  std::filesystem::remove(folder);
+  EXPECT_THAT(refusal(fileWith(R"({"a": "b", "c": "d", "a": "e"})")),
+              HasSubstr(".json: a stands twice; a name has one rule"));
   EXPECT_THAT(refusal(fileWith(R"({"a": 1})")),
               HasSubstr(".json: a becomes 1, expected a name or null"));
   EXPECT_THAT(refusal(fileWith(R"({"a*": "b"})")),
