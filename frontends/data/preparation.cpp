@@ -114,7 +114,8 @@ runtime::Status check(const Preparation &preparation, const TensorInfo &input) {
     return invalid("inputs.augment.", input.name, ": resized_crop has scale ",
                    part->scale[0], " to ", part->scale[1], " and ratio ",
                    part->ratio[0], " to ", part->ratio[1],
-                   "; expected numbers above 0 in order, scale at most 1");
+                   "; expected numbers above 0 in order, scale at most 1 and "
+                   "ratio at most 1e6");
   if (!std::ranges::all_of(preparation.mean, isFinite) ||
       !std::ranges::all_of(preparation.std, isDivisor))
     return invalid("inputs.normalize.", input.name,

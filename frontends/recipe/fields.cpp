@@ -113,7 +113,7 @@ Field augment() {
                    .times(2),
                Field{"ratio", list, "[0.75, 1.3333333333333333]",
                      "bounds of its width / height"}
-                   .of({bound})
+                   .of({Field(bound).below(1e6)})
                    .times(2)})
           .switched();
   const Field flip = {"flip", boolean, "false",

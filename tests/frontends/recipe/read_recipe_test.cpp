@@ -184,6 +184,10 @@ INSTANTIATE_TEST_SUITE_P(
                 "inputs.normalize.x.std.0: expected at least 1e-12, found 0"},
         Mistake{R"({"inputs": {"augment": {"x": {"crop": 65536}}}})",
                 "inputs.augment.x.crop: expected less than 65536, found 65536"},
+        Mistake{R"({"inputs": {"augment": {"x": {"resized_crop":
+                    {"ratio": [1, 1e7]}}}}})",
+                "inputs.augment.x.resized_crop.ratio.1: expected less than "
+                "1e+06, found 10000000.0"},
         Mistake{R"({"inputs": {"augment": 3}})",
                 "inputs.augment: expected an object of names, found 3"},
         Mistake{R"({"inputs": {"dims": {"batch": 0}}})",
