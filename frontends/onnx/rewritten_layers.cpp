@@ -4,6 +4,7 @@
 #include "frontends/onnx/rewritten_layers.h"
 
 #include "frontends/message.h"
+#include "frontends/onnx/export_constants.h"
 #include "frontends/onnx/onnx.pb.h"
 
 #include "llvm/ADT/StringRef.h"
@@ -275,6 +276,7 @@ private:
   absl::Status normalizeHead(const std::string &multiplier) {
     GRADUS_ASSIGN_OR_RETURN(int place, findProduct(multiplier));
     GRADUS_RETURN_IF_ERROR(checkForm(graph_.node(place), multiplier));
+    GRADUS_RETURN_IF_ERROR(settleBias(graph_.node(place), multiplier));
     epsilonName_ = multiplier + "/epsilon";
     addInitializer(epsilonName_, TensorProto::FLOAT, {},
                    numberOf(trained_, kEpsilon, 1e-4f));
@@ -294,13 +296,52 @@ private:
                                  : multiplySum(place + inserted, multiplier);
   }
 
-  bool hadBias() const { return trained_.contains(kBias); }
-  bool keepsBias() const { return numberOf(trained_, kBias, 0) != 0; }
+  /// What the record says of the layer's bias. An older Gradus wrote none:
+  /// there a bias was kept if the checkpoint has it. A constant is no layer's
+  /// bias.
+  absl::Status settleBias(const NodeProto &product,
+                          const std::string &multiplier) {
+    hadBias_ = trained_.contains(kBias);
+    keepsBias_ = numberOf(trained_, kBias, 0) != 0;
+    std::string bias = product.input_size() > 2 ? product.input(2)
+                                                : biasBehind(product.output(0));
+    if (hadBias_ || bias.empty())
+      return absl::OkStatus();
+    std::string name = origin(bias);
+    bool isGemm = product.input_size() > 2, trained = isTrained(bias),
+         isConstant = !name.empty() && !trained &&
+                      (initializer(name)->dims_size() == 0 ||
+                       exportConstants(file_, exportMarks(file_)).count(name));
+    if (isConstant && !isGemm)
+      return absl::OkStatus();
+    if (isConstant || name.empty() || usesOf(bias) > 1 || usesOf(name) > 1)
+      return invalid("was trained with \"", multiplier,
+                     "\" (fc_to_fn) without a record of the layer's bias, as "
+                     "by an older Gradus; whether \"",
+                     bias, "\" is part of the layer cannot be told");
+    hadBias_ = true;
+    keepsBias_ = trained;
+    return absl::OkStatus();
+  }
+
+  /// What the Add behind a product adds; empty if there is none, or if the
+  /// product is an output itself, whose head then has no bias.
+  std::string biasBehind(const std::string &output) {
+    std::string product = handedOn(output);
+    int sum = sumOf(product);
+    bool isOutput = llvm::any_of(graph_.output(), [&](const auto &each) {
+      return each.name() == product;
+    });
+    if (sum < 0 || isOutput)
+      return "";
+    const NodeProto &node = graph_.node(sum);
+    return node.input(node.input(0) == product);
+  }
 
   /// A bias that was kept stays, before the multiplier.
   absl::Status multiplyGemm(int place, const std::string &multiplier) {
     NodeProto &node = *graph_.mutable_node(place);
-    if (!keepsBias()) {
+    if (!keepsBias_) {
       std::string bias = node.input(2);
       node.mutable_input()->RemoveLast();
       dropUnused(bias);
@@ -349,7 +390,7 @@ private:
   }
 
   absl::Status multiplySum(int place, const std::string &multiplier) {
-    if (!hadBias()) {
+    if (!hadBias_) {
       multiplyOutput(place, multiplier);
       return absl::OkStatus();
     }
@@ -365,7 +406,7 @@ private:
                      "also without the bias, which cannot be exported");
     NodeProto &node = *graph_.mutable_node(sum);
     std::string bias = node.input(node.input(0) == product);
-    if (keepsBias()) {
+    if (keepsBias_) {
       multiplyOutput(sum, multiplier);
       return absl::OkStatus();
     }
@@ -380,6 +421,7 @@ private:
   GraphProto &graph_;
   const TrainedTensors &trained_;
   std::string epsilonName_;
+  bool hadBias_ = false, keepsBias_ = false;
 };
 
 } // namespace

@@ -12,6 +12,7 @@
 using namespace gradus;
 using namespace gradus::onnx;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 namespace {
 
@@ -148,6 +149,29 @@ TEST(RewrittenLayers, KeepABiasThatWasKept) {
                         "bn.variance fc.weight fc.bias"));
 }
 
+/// An older Gradus wrote no record of the bias; the checkpoint has it, or not.
+TEST(RewrittenLayers, TellByTheCheckpointWhetherABiasWithoutARecordWasKept) {
+  const Names dropped = kNorm + Names{"fc.weight", "fc.multiplier"},
+              kept = dropped + Names{"fc.bias"};
+  EXPECT_THAT(rewritten(kept), HasSubstr("MatMul Add Mul | "));
+  EXPECT_THAT(rewritten(dropped), HasSubstr("MatMul Mul | "));
+  ::onnx::ModelProto model = network(17);
+  auto &graph = *model.mutable_graph();
+  graph.mutable_node(3)->set_op_type("Gemm");
+  graph.mutable_node(3)->add_input("fc.bias");
+  graph.mutable_node(3)->set_output(0, "y");
+  graph.mutable_node()->RemoveLast();
+  EXPECT_THAT(rewritten(kept, model), HasSubstr("Gemm Mul | "));
+  EXPECT_THAT(rewritten(kept, model), HasSubstr("fc.weight fc.bias"));
+  EXPECT_THAT(rewritten(dropped, model), HasSubstr("Gemm Mul | "));
+  EXPECT_THAT(rewritten(dropped, model), Not(HasSubstr("fc.bias")));
+  addNode(graph, "Relu", {"fc.bias"}, "also");
+  EXPECT_THAT(rewritten(kept, model),
+              HasSubstr("without a record of the layer's bias, as by an older "
+                        "Gradus; whether \"fc.bias\" is part of the layer "
+                        "cannot be told"));
+}
+
 TEST(RewrittenLayers, NeedANewOperatorSet) {
   EXPECT_THAT(rewritten(kNorm + Names{"fc.weight", "fc.multiplier"}, 11),
               HasSubstr("(fc_to_fn), to export which the file needs an "
@@ -189,7 +213,9 @@ TEST(RewrittenLayers, NeedTheBiasThatTheHeadHad) {
 
 /// Nothing but the layer's own bias is taken out.
 TEST(RewrittenLayers, KeepWhatIsAddedToAHeadWithoutBias) {
-  EXPECT_THAT(rewritten(kNorm + Names{"fc.weight", "fc.multiplier"}),
+  ::onnx::ModelProto model = network(17);
+  model.mutable_graph()->add_output()->set_name("p");
+  EXPECT_THAT(rewritten(kNorm + Names{"fc.weight", "fc.multiplier"}, model),
               HasSubstr("MatMul Mul Add | "));
 }
 
