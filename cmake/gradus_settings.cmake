@@ -36,6 +36,11 @@ if(CCACHE_PROGRAM)
       CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${CCACHE_PROGRAM})
   set(CMAKE_C_COMPILER_LAUNCHER ${CMAKE_CXX_COMPILER_LAUNCHER})
 endif()
+# ccache gives a precompiled header of another checkout, whose sources are as
+# large but of another time.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  list(APPEND CMAKE_CXX_COMPILE_OPTIONS_CREATE_PCH -Xclang -fno-pch-timestamp)
+endif()
 find_program(LLD_PROGRAM NAMES ld.lld-22)
 if(LLD_PROGRAM AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   add_link_options(-fuse-ld=${LLD_PROGRAM})

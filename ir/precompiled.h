@@ -1,5 +1,7 @@
 // The MLIR headers that almost every source of the compiler includes.
 #pragma once
+#include "ir/gradus.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Builders.h"
