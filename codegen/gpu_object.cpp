@@ -86,6 +86,14 @@ llvm::Expected<CudaToolkit> gradus::cudaToolkit(StringRef folder) {
   return CudaToolkit{folder.str(), "release" + version.split('\n').first.str()};
 }
 
+bool gradus::hasCudaToolkit() {
+#ifdef GRADUS_CUDA_FOLDER
+  return true;
+#else
+  return false;
+#endif
+}
+
 llvm::Expected<CudaToolkit> gradus::cudaToolkit() {
 #ifdef GRADUS_CUDA_FOLDER
   return cudaToolkit(GRADUS_CUDA_FOLDER);

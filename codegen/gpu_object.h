@@ -14,6 +14,8 @@ struct CudaToolkit {
 
 /// The toolkit in a folder; in words what is missing there.
 llvm::Expected<CudaToolkit> cudaToolkit(llvm::StringRef folder);
+/// Whether this was built with one (GRADUS_CUDA).
+bool hasCudaToolkit();
 /// The one this was built with.
 llvm::Expected<CudaToolkit> cudaToolkit();
 
