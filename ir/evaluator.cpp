@@ -195,37 +195,23 @@ void GraphRun::showWrites() {
     states[state.getKey()] = std::move(state.second);
 }
 
-static FailureOr<SmallVector<HostTensor>>
-run(GraphOp graph, ArrayRef<HostTensor> inputs, StateMap &states,
-    StateMap *gradients, Settling &settling) {
-  GraphRun graphRun(states, gradients, settling);
-  if (failed(graphRun.begin(graph, inputs)))
-    return failure();
-  for (Operation &op : graph.getBody().front().without_terminator())
-    if (failed(graphRun.run(op)))
-      return failure();
-  graphRun.showWrites();
-  return graphRun.valuesOf(graph.getReturned());
-}
-
 FailureOr<SmallVector<HostTensor>>
 gradus::evaluateSettling(GraphOp graph, ArrayRef<HostTensor> inputs,
                          StateMap &states, StateMap *gradients,
                          Settling &settling) {
-  return run(graph, inputs, states, gradients, settling);
+  GraphRun run(states, gradients, settling);
+  if (failed(run.begin(graph, inputs)))
+    return failure();
+  for (Operation &op : graph.getBody().front().without_terminator())
+    if (failed(run.run(op)))
+      return failure();
+  run.showWrites();
+  return run.valuesOf(graph.getReturned());
 }
 
 FailureOr<SmallVector<HostTensor>>
 gradus::evaluateGraph(GraphOp graph, ArrayRef<HostTensor> inputs,
-                      StateMap &states, StateMap *gradients,
-                      llvm::function_ref<void(HostTensor &)> settle) {
-  struct Settle : Settling {
-    void made(Value, HostTensor &tensor) override {
-      if (function)
-        function(tensor);
-    }
-    llvm::function_ref<void(HostTensor &)> function;
-  } settling;
-  settling.function = settle;
-  return run(graph, inputs, states, gradients, settling);
+                      StateMap &states, StateMap *gradients) {
+  Settling none;
+  return evaluateSettling(graph, inputs, states, gradients, none);
 }

@@ -29,11 +29,9 @@ evaluateOp(mlir::Operation *op, llvm::ArrayRef<HostTensor> operands);
 /// The outputs of a graph. Reads see `states` as they are; writes show in
 /// `states` when the graph is done. The gradients that reach `gradus.update`
 /// ops go to `gradients` by parameter; without it such an op is an error, as it
-/// does not say what the new value is. `settle`, where there is one, may change
-/// each input and each value that an op makes, as roundings do.
+/// does not say what the new value is.
 mlir::FailureOr<llvm::SmallVector<HostTensor>>
 evaluateGraph(GraphOp graph, llvm::ArrayRef<HostTensor> inputs,
-              StateMap &states, StateMap *gradients = nullptr,
-              llvm::function_ref<void(HostTensor &)> settle = {});
+              StateMap &states, StateMap *gradients = nullptr);
 
 } // namespace gradus

@@ -2,6 +2,8 @@
 
 #include "ir/roundings.h"
 
+#include "ir/rounded.h"
+
 #include <cmath>
 
 using namespace mlir;
@@ -72,33 +74,21 @@ int64_t gradus::summedTerms(Operation &op) {
 
 //===-- values ------------------------------------------------------------===//
 
-static double rounded(double number, const llvm::fltSemantics &semantics) {
-  bool inexact;
-  APFloat value(number);
-  value.convert(semantics, APFloat::rmNearestTiesToEven, &inexact);
-  value.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &inexact);
-  return value.convertToDouble();
-}
-
 void gradus::settleTo(Type element, HostTensor &tensor) {
   auto type = dyn_cast<FloatType>(element);
   if (!type || type.getWidth() > 32)
     return;
   for (double &number : tensor.floats)
     if (type.getWidth() < 32)
-      number = rounded(number, type.getFloatSemantics());
+      number = rounded(number, type);
     else if (std::isinf(static_cast<float>(number)))
       number = std::copysign(INFINITY, number);
 }
 
 void Roundings::move(HostTensor &tensor, double part) {
-  for (double &number : tensor.floats) {
-    state_ += 0x9e3779b97f4a7c15u; // SplitMix64
-    uint64_t bits = (state_ ^ (state_ >> 30)) * 0xbf58476d1ce4e5b9u;
-    bits = (bits ^ (bits >> 27)) * 0x94d049bb133111ebu;
-    if (std::isfinite(number))
-      number *= bits >> 63 ? 1 + part : 1 - part;
-  }
+  for (double &number : tensor.floats)
+    if (bool isUp = draw_() >> 63; std::isfinite(number))
+      number *= isUp ? 1 + part : 1 - part;
 }
 
 void Roundings::operands(Operation &op, MutableArrayRef<HostTensor> tensors) {

@@ -9,6 +9,8 @@
 
 #include "ir/settling.h"
 
+#include <random>
+
 namespace gradus {
 
 /// The most by which rounding to an element type changes a number, relatively.
@@ -27,14 +29,14 @@ void settleTo(mlir::Type element, HostTensor &tensor);
 class Roundings : public Settling {
 public:
   /// Other draws go other ways.
-  explicit Roundings(uint64_t draw) : state_(draw * 0x9e3779b97f4a7c15u) {}
+  explicit Roundings(uint64_t draw) : draw_(draw) {}
   void operands(mlir::Operation &op,
                 llvm::MutableArrayRef<HostTensor> tensors) override;
   void made(mlir::Value value, HostTensor &tensor) override;
 
 private:
   void move(HostTensor &tensor, double part);
-  uint64_t state_;
+  std::mt19937_64 draw_;
 };
 
 } // namespace gradus

@@ -148,9 +148,8 @@ void checkOutputs(const CompileOptions &options) {
   std::vector<UsedFile> inputs = {{"the model", request.model},
                                   {"--recipe", request.recipe},
                                   {"--weights", request.weightsFile}};
-  for (const std::string &file :
-       ruleFiles({"--weights-map", options.weightsMap}))
-    inputs.push_back({"--weights-map", file});
+  for (UsedFile &file : ruleFiles("--weights-map", options.weightsMap))
+    inputs.push_back(std::move(file));
   checkOutputFiles({{"-o", options.output}, {"--report", options.page}},
                    inputs);
   checkWritable({options.output, options.page});

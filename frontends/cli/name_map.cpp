@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <optional>
 #include <set>
 
@@ -49,6 +48,14 @@ struct Rule {
   Pattern from, to;
   bool leavesOut;
   std::string text, pattern; // as it was written, and its first side
+
+  /// What it makes of a name that it fits; "" where it leaves it out.
+  std::optional<std::string> nameOf(const std::string &name) const {
+    auto part = from.match(name);
+    if (!part || leavesOut)
+      return part ? std::optional(std::string()) : std::nullopt;
+    return to.before + *part + to.after;
+  }
 };
 
 /// `text` says where the rule stands: its option and what was written.
@@ -128,29 +135,26 @@ void addRulesOf(const std::string &option, const std::string &path,
 
 } // namespace
 
-static std::vector<Rule> rulesOf(const NameRules &given) {
+struct NameMap::Rules {
+  std::vector<Rule> list;
+};
+
+NameMap::NameMap(const std::string &option,
+                 const std::vector<std::string> &texts) {
   std::vector<Rule> rules;
-  for (const std::string &text : given.texts)
+  for (const std::string &text : texts)
     if (isFile(text))
-      addRulesOf(given.option, text, rules);
+      addRulesOf(option, text, rules);
     else
-      rules.push_back(ruleOf(given.option, text));
-  return rules;
+      rules.push_back(ruleOf(option, text));
+  rules_ = std::make_shared<Rules>(std::move(rules));
 }
 
-std::vector<std::string> ruleFiles(const NameRules &given) {
-  std::vector<std::string> files;
-  std::ranges::copy_if(given.texts, std::back_inserter(files), isFile);
-  return files;
-}
-
-runtime::Rename nameMap(const NameRules &given) {
-  return [rules = rulesOf(given)](const std::string &name) -> std::string {
-    for (const Rule &rule : rules)
-      if (auto part = rule.from.match(name))
-        return rule.leavesOut ? "" : rule.to.before + *part + rule.to.after;
-    return name;
-  };
+std::string NameMap::operator()(const std::string &name) const {
+  for (const Rule &rule : rules_->list)
+    if (auto given = rule.nameOf(name))
+      return *given;
+  return name;
 }
 
 /// "; did you mean a?", or a name that there is.
@@ -162,31 +166,39 @@ static std::string nearestOf(const std::string &name,
   return absl::StrCat("; did you mean ", best, "?");
 }
 
-void checkRulesFit(const NameRules &given, const std::string &file,
-                   const std::vector<std::string> &from) {
-  for (const Rule &rule : rulesOf(given))
+void NameMap::checkFits(const std::string &file,
+                        const std::vector<std::string> &from) const {
+  for (const Rule &rule : rules_->list)
     if (std::ranges::none_of(from, [&](const std::string &name) {
-          return rule.from.match(name).has_value();
+          return rule.nameOf(name).has_value();
         }))
       throw badInput(rule.text, ": no tensor of ", file, " fits ", rule.pattern,
                      nearestOf(rule.pattern, from));
 }
 
-void checkNamesKnown(const NameRules &given,
-                     const std::vector<std::string> &from,
-                     const std::vector<std::string> &to) {
-  for (const Rule &rule : rulesOf(given)) {
+void NameMap::checkKnown(const std::vector<std::string> &from,
+                         const std::vector<std::string> &to) const {
+  for (const Rule &rule : rules_->list) {
     bool known = rule.leavesOut;
     std::string wanted;
     for (const std::string &name : from)
-      if (auto part = rule.from.match(name)) {
-        wanted = rule.to.before + *part + rule.to.after;
+      if (auto given = rule.nameOf(name)) {
+        wanted = *given;
         known |= std::ranges::find(to, wanted) != to.end();
       }
     if (!known)
       throw badInput(rule.text, ": the model has no ", wanted,
                      nearestOf(wanted, to));
   }
+}
+
+std::vector<UsedFile> ruleFiles(const std::string &option,
+                                const std::vector<std::string> &texts) {
+  std::vector<UsedFile> files;
+  for (const std::string &text : texts)
+    if (isFile(text))
+      files.push_back({option, text});
+  return files;
 }
 
 } // namespace gradus::cli

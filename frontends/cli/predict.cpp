@@ -3,7 +3,6 @@
 #include "frontends/cli/commands.h"
 #include "frontends/cli/data_options.h"
 #include "frontends/cli/failure.h"
-#include "frontends/cli/name_map.h"
 #include "frontends/cli/output_files.h"
 #include "frontends/cli/session_options.h"
 #include "frontends/cli/tensor_file.h"
@@ -96,13 +95,10 @@ metadataOf(const std::vector<std::string> &files) {
 
 void run(const PredictOptions &options) {
   checkTensorPath(options.output);
-  std::vector<UsedFile> inputs = dataFiles("--data", options.data);
-  inputs.push_back({"the artifact", options.session.artifact});
+  std::vector<UsedFile> inputs = initialFiles(options.session);
   inputs.push_back({"--checkpoint", options.session.resume});
-  inputs.push_back({"--init", options.session.init});
-  for (const std::string &file :
-       ruleFiles({"--init-map", options.session.initMap}))
-    inputs.push_back({"--init-map", file});
+  for (UsedFile &file : dataFiles("--data", options.data))
+    inputs.push_back(std::move(file));
   checkOutputFiles({{"-o", options.output}}, inputs);
   data::Dataset dataset = openData(options.data);
   auto session = openSession(options.session);

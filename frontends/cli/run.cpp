@@ -4,7 +4,6 @@
 #include "frontends/cli/commands.h"
 #include "frontends/cli/failure.h"
 #include "frontends/cli/interrupt.h"
-#include "frontends/cli/name_map.h"
 #include "frontends/cli/output_files.h"
 #include "frontends/cli/scalar_outputs.h"
 #include "frontends/cli/session_options.h"
@@ -156,12 +155,9 @@ void saveCheckpoint(const RunOptions &options, const Session &session) {
 void checkFiles(const RunOptions &options) {
   if (!options.outputs.empty())
     checkTensorPath(options.outputs);
-  std::vector<UsedFile> inputs = dataFiles("--inputs", options.inputs);
-  inputs.push_back({"the artifact", options.session.artifact});
-  inputs.push_back({"--init", options.session.init});
-  for (const std::string &file :
-       ruleFiles({"--init-map", options.session.initMap}))
-    inputs.push_back({"--init-map", file});
+  std::vector<UsedFile> inputs = initialFiles(options.session);
+  for (UsedFile &file : dataFiles("--inputs", options.inputs))
+    inputs.push_back(std::move(file));
   // The checkpoint may go on in the file of --resume, which has been read.
   checkOutputFiles(
       {{"--outputs", options.outputs}, {"--checkpoint", options.checkpoint}},

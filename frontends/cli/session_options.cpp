@@ -147,13 +147,16 @@ static std::string someOf(const std::vector<std::string> &names) {
   return text;
 }
 
-static NameRules initMap(const SessionOptions &options) {
-  return {"--init-map", options.initMap};
+std::vector<UsedFile> initialFiles(const SessionOptions &options) {
+  std::vector<UsedFile> files = ruleFiles("--init-map", options.initMap);
+  files.push_back({"the artifact", options.artifact});
+  files.push_back({"--init", options.init});
+  return files;
 }
 
 /// A rule that names nothing would change nothing, and nobody would know.
-static void checkMatches(const SessionOptions &options, const Safetensors &file,
-                         const Session &session) {
+static void checkMatches(const NameMap &map, const std::string &path,
+                         const Safetensors &file, const Session &session) {
   std::vector<std::string> from, to;
   for (const NamedTensor &tensor : file.tensors())
     from.push_back(tensor.name);
@@ -161,8 +164,8 @@ static void checkMatches(const SessionOptions &options, const Safetensors &file,
     if (state.role == artifact::Role::parameter ||
         state.role == artifact::Role::buffer)
       to.push_back(state.name);
-  checkRulesFit(initMap(options), options.init, from);
-  checkNamesKnown(initMap(options), from, to);
+  map.checkFits(path, from);
+  map.checkKnown(from, to);
 }
 
 /// "note: w.safetensors: weights are converted from f16 to f32" where that is
@@ -207,15 +210,16 @@ static void initialize(Session &session, const SessionOptions &options) {
   if (options.init.empty() && !options.initMap.empty())
     throw badInput("--init-map ", options.initMap.front(),
                    ": needs --init FILE, whose names it maps");
-  Rename rename = nameMap(initMap(options));
+  NameMap map("--init-map", options.initMap);
   if (options.init.empty())
     return;
   Safetensors file = take(Safetensors::open(options.init));
+  Rename rename = map;
   if (options.averaged) {
     verifyAverages(file, options.init);
     rename = namedAsParameters(rename);
   }
-  checkMatches(options, file, session);
+  checkMatches(map, options.init, file, session);
   TakenWeights weights;
   check(session.loadWeights(options.init, rename, &weights));
   noteConversions(options, file, rename, session);

@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include "frontends/cli/output_files.h"
 #include "frontends/data/feed.h"
 #include "runtime/session.h"
 
@@ -37,6 +38,10 @@ void addTrainedOptions(CLI::App &command, SessionOptions &options,
 CLI::Validator positive();
 /// For an option that measures something: 0 or more.
 CLI::Validator notNegative();
+
+/// The artifact, --init and the files of --init-map: what a command reads
+/// before it starts.
+std::vector<UsedFile> initialFiles(const SessionOptions &options);
 
 /// Loads the artifact and then the state that the options name.
 std::unique_ptr<runtime::Session> openSession(const SessionOptions &options);

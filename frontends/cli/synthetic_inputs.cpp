@@ -2,6 +2,9 @@
 
 #include "frontends/cli/synthetic_inputs.h"
 
+#include "frontends/data/shuffle.h"
+#include "runtime/artifact_hash.h"
+
 #include <algorithm>
 #include <cstring>
 
@@ -17,20 +20,13 @@ static void fill(std::vector<uint8_t> &bytes, auto value) {
   }
 }
 
-/// Of a name, by FNV-1a.
-static uint64_t seedOf(const std::string &name) {
-  uint64_t seed = 14695981039346656037u;
-  for (unsigned char letter : name)
-    seed = (seed ^ letter) * 1099511628211u;
-  return seed;
-}
-
-/// In [0, 1): SplitMix64, in 24 bits, which f32 holds exactly.
-static double fractionAt(uint64_t seed, size_t i) {
-  uint64_t bits = seed + (i + 1) * 0x9e3779b97f4a7c15u;
-  bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9u;
-  bits = (bits ^ (bits >> 27)) * 0x94d049bb133111ebu;
-  return static_cast<double>((bits ^ (bits >> 31)) >> 40) / (1 << 24);
+/// A function of place to [0, 1), in 24 bits, which f32 holds exactly.
+static auto fractionsOf(const std::string &name) {
+  uint64_t seed = artifact::hashBytes(
+      reinterpret_cast<const uint8_t *>(name.data()), name.size());
+  return [seed](size_t i) {
+    return static_cast<double>(data::drawOf(seed, 0, i) >> 40) / (1 << 24);
+  };
 }
 
 std::vector<uint8_t> syntheticInput(const TensorInfo &input, int64_t classes,
@@ -41,9 +37,7 @@ std::vector<uint8_t> syntheticInput(const TensorInfo &input, int64_t classes,
   int64_t limit = input.indices;
   if (!limit && input.name == "label")
     limit = std::max<int64_t>(classes, 1);
-  auto fraction = [seed = seedOf(input.name)](size_t i) {
-    return fractionAt(seed, i);
-  };
+  auto fraction = fractionsOf(input.name);
   auto mask = [&](size_t i) -> int64_t {
     return shape.size() < 2 || i % shape.back() == 0 || fraction(i) < 0.75;
   };

@@ -5,7 +5,6 @@
 #include "frontends/cli/best_metric.h"
 #include "frontends/cli/data_options.h"
 #include "frontends/cli/failure.h"
-#include "frontends/cli/name_map.h"
 #include "frontends/cli/output_files.h"
 
 namespace gradus::cli {
@@ -152,14 +151,11 @@ static void checkKept(const CheckpointOptions &checkpoint,
 }
 
 static void checkFiles(const TrainOptions &options) {
-  std::vector<UsedFile> inputs = dataFiles("--data", options.data);
-  for (const UsedFile &file : dataFiles("--eval", options.eval))
-    inputs.push_back(file);
-  inputs.push_back({"the artifact", options.session.artifact});
-  inputs.push_back({"--init", options.session.init});
-  for (const std::string &file :
-       ruleFiles({"--init-map", options.session.initMap}))
-    inputs.push_back({"--init-map", file});
+  std::vector<UsedFile> inputs = initialFiles(options.session);
+  for (UsedFile &file : dataFiles("--data", options.data))
+    inputs.push_back(std::move(file));
+  for (UsedFile &file : dataFiles("--eval", options.eval))
+    inputs.push_back(std::move(file));
   const std::string &checkpoint = options.checkpoint.path;
   std::vector<UsedFile> outputs = {{"--checkpoint", checkpoint},
                                    {"--log", options.log}};

@@ -45,16 +45,6 @@ static bool isBatchCount(const NamedTensor &tensor) {
          tensor.type == TensorType{DType::i64, {}};
 }
 
-/// The names that the tensors of a file are to have.
-static Rename weightNames(const std::string &path, const Safetensors &file,
-                          const NameRules &rules) {
-  std::vector<std::string> names;
-  for (const NamedTensor &tensor : file.tensors())
-    names.push_back(tensor.name);
-  checkRulesFit(rules, path, names);
-  return nameMap(rules);
-}
-
 std::optional<Safetensors> openWeights(compiler::Request &request,
                                        const std::vector<std::string> &map) {
   if (request.weightsFile.empty() && !map.empty())
@@ -63,8 +53,11 @@ std::optional<Safetensors> openWeights(compiler::Request &request,
   if (request.weightsFile.empty())
     return {};
   Safetensors file = take(Safetensors::open(request.weightsFile));
-  Rename rename =
-      weightNames(request.weightsFile, file, {"--weights-map", map});
+  std::vector<std::string> names;
+  for (const NamedTensor &tensor : file.tensors())
+    names.push_back(tensor.name);
+  NameMap rename("--weights-map", map);
+  rename.checkFits(request.weightsFile, names);
   auto meant = meantFor(file, rename);
   check(at(meant.status(), request.weightsFile));
   int64_t counts = 0;

@@ -11,8 +11,8 @@
 
 using namespace gradus::cli;
 
-static gradus::runtime::Rename mapped(const std::vector<std::string> &rules) {
-  return nameMap({"--init-map", rules});
+static NameMap mapped(const std::vector<std::string> &rules) {
+  return NameMap("--init-map", rules);
 }
 
 static std::string refusal(const std::string &rule) {
@@ -64,8 +64,10 @@ TEST(NameMap, TakesRulesOfAFileInItsOrder) {
 }
 
 TEST(NameMap, KnowsItsFiles) {
-  EXPECT_EQ(ruleFiles({"--init-map", {"a=b", "m.json", "a=m.json"}}),
-            std::vector<std::string>{"m.json"});
+  auto files = ruleFiles("--init-map", {"a=b", "m.json", "a=m.json"});
+  ASSERT_EQ(files.size(), 1u);
+  EXPECT_EQ(files[0].role, "--init-map");
+  EXPECT_EQ(files[0].path, "m.json");
 }
 
 TEST(NameMap, SaysWhichFileIsNone) {
@@ -92,8 +94,8 @@ TEST(NameMap, SaysWhichFileIsNone) {
 static std::string mismatch(const std::string &rule) {
   try {
     std::vector<std::string> from = {"encoder.w", "head.b"};
-    checkRulesFit({"--init-map", {rule}}, "w.safetensors", from);
-    checkNamesKnown({"--init-map", {rule}}, from, {"body.w"});
+    mapped({rule}).checkFits("w.safetensors", from);
+    mapped({rule}).checkKnown(from, {"body.w"});
   } catch (const Failure &failure) {
     return failure.what();
   }
