@@ -8,10 +8,10 @@
 #include "codegen/cpu_loops.h"
 #include "codegen/cpu_object.h"
 #include "codegen/cpu_ops.h"
+#include "codegen/plan_ops.h"
 #include "codegen/shared_nests.h"
 
 #include "llvm/IR/Module.h"
-#include "llvm/Support/raw_ostream.h"
 
 #include <atomic>
 #include <thread>
@@ -23,40 +23,6 @@ using namespace gradus;
 /// themselves.
 static std::string functionName(size_t index) {
   return "k" + std::to_string(index);
-}
-
-//===-- what cannot be emitted --------------------------------------------===//
-
-static std::string describe(mlir::Type type) {
-  std::string text;
-  raw_string_ostream(text) << type;
-  return text;
-}
-
-static bool isElement(mlir::Type type) {
-  return type.isF32() || type.isF64() || type.isBF16() || type.isF16() ||
-         type.isInteger(1) || type.isInteger(8) || type.isInteger(16) ||
-         type.isInteger(32) || type.isInteger(64);
-}
-
-static Error checkNest(plan::KernelOp kernel, plan::NestOp nest) {
-  std::string where = "kernel '" + kernel.getSymName().str() + "': ";
-  for (mlir::Region *region : {&nest.getMap(), &nest.getThen()})
-    if (mlir::Operation *op = findUnsupported(*region))
-      return createStringError(where + "no CPU code for op '" +
-                               op->getName().getStringRef() + "'");
-  for (auto kind : nest.getCombine().getAsRange<ReductionAttr>())
-    if (kind.getValue() == Reduction::mean)
-      return createStringError(
-          where + "a nest combines by sum, max or min, found mean");
-  for (mlir::Value operand : nest->getOperands()) {
-    mlir::Type element =
-        cast<mlir::MemRefType>(operand.getType()).getElementType();
-    if (!isElement(element))
-      return createStringError(where + "no CPU code for elements of type " +
-                               describe(element));
-  }
-  return Error::success();
 }
 
 //===-- functions ---------------------------------------------------------===//
@@ -145,17 +111,17 @@ public:
   KernelEmitter(CpuBuilder &builder, NestFunctions &functions,
                 plan::KernelOp kernel, Function &function)
       : b(builder), functions(functions), kernel(kernel), function(function) {}
-  Error emit();
+  void emit();
 
 private:
   Value *pointerOf(mlir::Value buffer, bool isKept = true);
   void emitScratch(plan::ScratchOp op);
-  Error emitNests(mlir::Block &block, const Items &items);
-  Error emitNest(plan::NestOp op, const Items &items);
+  void emitNests(mlir::Block &block, const Items &items);
+  void emitNest(plan::NestOp op, const Items &items);
   void callShared(unsigned number, const Nest &nest, const Items &items);
-  Error emitLoop(plan::LoopOp op, const Items &items);
+  void emitLoop(plan::LoopOp op, const Items &items);
   void emitIndexed();
-  Error emitItems();
+  void emitItems();
 
   CpuBuilder &b;
   NestFunctions &functions;
@@ -235,21 +201,16 @@ void KernelEmitter::emitScratch(plan::ScratchOp op) {
   scratch[op.getResult()] = place;
 }
 
-Error KernelEmitter::emitNest(plan::NestOp op, const Items &items) {
-  if (Error error = checkNest(kernel, op))
-    return error;
+void KernelEmitter::emitNest(plan::NestOp op, const Items &items) {
   Nest nest = readNest(op, kernel.getSplit());
-  if (auto shared = functions.nests.find(op)) {
-    callShared(*shared, nest, items);
-    return Error::success();
-  }
+  if (auto shared = functions.nests.find(op))
+    return callShared(*shared, nest, items);
   // One item at a time: no tile has several.
   if (items.count == 1)
     nest.extents[nest.itemDim] = nest.itemLength;
   gradus::emitNest(
       b, nest, chooseTiling(nest, b.target), items,
       [&](const Access &access) { return pointerOf(access.buffer); });
-  return Error::success();
 }
 
 /// Hands over where each access begins, as the function counts from there.
@@ -271,29 +232,24 @@ void KernelEmitter::callShared(unsigned number, const Nest &nest,
   b.CreateCall(functions[number], arguments);
 }
 
-Error KernelEmitter::emitLoop(plan::LoopOp op, const Items &items) {
+void KernelEmitter::emitLoop(plan::LoopOp op, const Items &items) {
   Values around = {items.begin};
   llvm::append_range(around, items.loops);
   Value *first = emitLimit(b, op.getFirst(), Intrinsic::smax, around),
         *end = emitLimit(b, op.getEnd(), Intrinsic::smin, around);
-  Error error = Error::success();
   b.loop(first, end, 1, [&](Value *position) {
     Items inside = items;
     inside.loops.push_back(position);
-    error =
-        joinErrors(std::move(error), emitNests(op.getBody().front(), inside));
+    emitNests(op.getBody().front(), inside);
   });
-  return error;
 }
 
-Error KernelEmitter::emitNests(mlir::Block &block, const Items &items) {
-  Error error = Error::success();
+void KernelEmitter::emitNests(mlir::Block &block, const Items &items) {
   for (mlir::Operation &op : block)
     if (auto nest = dyn_cast<plan::NestOp>(op))
-      error = joinErrors(std::move(error), emitNest(nest, items));
+      emitNest(nest, items);
     else if (auto loop = dyn_cast<plan::LoopOp>(op))
-      error = joinErrors(std::move(error), emitLoop(loop, items));
-  return error;
+      emitLoop(loop, items);
 }
 
 /// A kernel of what indices decide holds that alone.
@@ -307,28 +263,22 @@ void KernelEmitter::emitIndexed() {
 
 /// All nests on all items, or, where they pass values through scratch or are
 /// repeated, on one item after the other.
-Error KernelEmitter::emitItems() {
+void KernelEmitter::emitItems() {
   mlir::Block &body = kernel.getBody().front();
   Value *begin = function.getArg(1), *end = function.getArg(2);
   if (takesItemsTogether(kernel))
     return emitNests(body, {begin, end, -1, {}});
-  Error error = Error::success();
-  b.loop(begin, end, 1, [&](Value *item) {
-    error =
-        joinErrors(std::move(error), emitNests(body, {item, nullptr, 1, {}}));
-  });
-  return error;
+  b.loop(begin, end, 1,
+         [&](Value *item) { emitNests(body, {item, nullptr, 1, {}}); });
 }
 
-Error KernelEmitter::emit() {
+void KernelEmitter::emit() {
   b.SetInsertPoint(BasicBlock::Create(b.getContext(), "entry", &function));
   for (auto op : kernel.getBody().getOps<plan::ScratchOp>())
     emitScratch(op);
-  if (Error error = emitItems())
-    return error;
+  emitItems();
   emitIndexed();
   b.CreateRetVoid();
-  return Error::success();
 }
 
 //===-- parts -------------------------------------------------------------===//
@@ -350,24 +300,22 @@ struct Part {
       : builder(context, target), functions(module, builder, nests) {
     cantFail(blob.takeError());
   }
-  Error add(size_t number, plan::KernelOp kernel);
+  void add(size_t number, plan::KernelOp kernel);
   size_t size() const { return instructions + functions.instructions; }
   void compile();
 };
 
 } // namespace
 
-Error Part::add(size_t number, plan::KernelOp kernel) {
+void Part::add(size_t number, plan::KernelOp kernel) {
   kernels.push_back(number);
   names.push_back(functionName(number));
   Function *function =
       declare(module, builder,
               {builder.getPtrTy(), builder.getInt64Ty(), builder.getInt64Ty()},
               GlobalValue::ExternalLinkage, names.back());
-  if (Error error = KernelEmitter(builder, functions, kernel, *function).emit())
-    return error;
+  KernelEmitter(builder, functions, kernel, *function).emit();
   instructions += function->getInstructionCount();
-  return Error::success();
 }
 
 void Part::compile() {
@@ -389,7 +337,7 @@ static size_t weightOf(plan::KernelOp kernel) {
 }
 
 /// The heaviest kernels first, each to the part that has the least.
-static Error fillParts(Parts &parts, ArrayRef<plan::KernelOp> kernels) {
+static void fillParts(Parts &parts, ArrayRef<plan::KernelOp> kernels) {
   std::vector<std::pair<size_t, size_t>> order; // weight, number
   for (auto [i, kernel] : enumerate(kernels))
     order.push_back({weightOf(kernel), i});
@@ -401,10 +349,8 @@ static Error fillParts(Parts &parts, ArrayRef<plan::KernelOp> kernels) {
         std::min_element(parts.begin(), parts.end(), [](auto &x, auto &y) {
           return x->size() < y->size();
         });
-    if (Error error = (*least)->add(number, kernels[number]))
-      return error;
+    (*least)->add(number, kernels[number]);
   }
-  return Error::success();
 }
 
 static void compileParts(Parts &parts) {
@@ -450,15 +396,17 @@ Expected<CpuCode> gradus::emitCpu(ArrayRef<plan::KernelOp> kernels,
                                   const CpuTarget &target) {
   constexpr size_t mostParts = 4, weightOfPart = 10;
   size_t weight = 0;
-  for (plan::KernelOp kernel : kernels)
+  for (plan::KernelOp kernel : kernels) {
+    if (Error error = checkKernel(kernel))
+      return std::move(error);
     weight += weightOf(kernel);
+  }
   Parts parts(std::clamp<size_t>(
       std::min(weight / weightOfPart, kernels.size()), 1, mostParts));
   SharedNests nests(kernels);
   for (auto &part : parts)
     part = std::make_unique<Part>(target, nests);
-  if (Error error = fillParts(parts, kernels))
-    return std::move(error);
+  fillParts(parts, kernels);
   compileParts(parts);
   return joinParts(parts, kernels);
 }

@@ -8,6 +8,7 @@
 #include "codegen/cpu_loops.h"
 
 #include "codegen/cpu_combine.h"
+#include "codegen/cpu_lanes.h"
 #include "codegen/cpu_ops.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

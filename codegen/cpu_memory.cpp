@@ -2,6 +2,7 @@
 
 #include "codegen/cpu_memory.h"
 
+#include "codegen/cpu_lanes.h"
 #include "codegen/cpu_ops.h"
 
 #include "llvm/IR/Module.h"

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "codegen/cpu_builder.h"
-#include "codegen/cpu_nest.h"
+#include "codegen/nest_access.h"
 
 #include <map>
 

@@ -335,15 +335,6 @@ static Emit lookup(Operation &op) {
   return angle ? angle : table().lookup(name);
 }
 
-Operation *gradus::findUnsupported(mlir::Region &region) {
-  for (mlir::Block &block : region)
-    for (Operation &op : block)
-      if (!lookup(op) &&
-          !isa<mlir::arith::ConstantOp, plan::IndexOp, plan::YieldOp>(op))
-        return &op;
-  return nullptr;
-}
-
 //===-- regions -----------------------------------------------------------===//
 
 /// A product of f32 or f64 that only `value`'s one use takes.

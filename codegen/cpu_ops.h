@@ -52,7 +52,4 @@ private:
   llvm::DenseMap<mlir::Value, llvm::Value *> values;
 };
 
-/// The first op of a region that this emitter has no code for, or null.
-mlir::Operation *findUnsupported(mlir::Region &region);
-
 } // namespace gradus

@@ -7,6 +7,8 @@
 
 #include "codegen/cpu_tiling.h"
 
+#include "codegen/cpu_lanes.h"
+
 #include "llvm/ADT/Sequence.h"
 #include "llvm/Support/MathExtras.h"
 

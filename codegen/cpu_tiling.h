@@ -2,8 +2,8 @@
 // are computed several at a time in registers.
 #pragma once
 
-#include "codegen/cpu_nest.h"
 #include "codegen/cpu_target.h"
+#include "codegen/nest_access.h"
 
 namespace gradus {
 

@@ -1,7 +1,7 @@
 // Builds the code of GPU kernels: numbers from positions, loops, conditions.
 #pragma once
 
-#include "codegen/cpu_nest.h"
+#include "codegen/nest_access.h"
 
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 

@@ -3,10 +3,10 @@
 
 #include "codegen/gpu_emitter.h"
 
-#include "codegen/cpu_ops.h"
 #include "codegen/gpu_flat.h"
 #include "codegen/gpu_indexing.h"
 #include "codegen/gpu_nests.h"
+#include "codegen/plan_ops.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -14,42 +14,9 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 using namespace gradus;
-
-//===-- what cannot be emitted --------------------------------------------===//
-
-static bool isGpuElement(Type type) {
-  if (auto integer = dyn_cast<IntegerType>(type)) {
-    unsigned width = integer.getWidth();
-    return width == 1 || width == 8 || width == 16 || width == 32 ||
-           width == 64;
-  }
-  return type.isF32() || type.isF64() || isNarrowGpuFloat(type);
-}
-
-static llvm::Error checkKernel(plan::KernelOp kernel) {
-  std::string where = "kernel '" + kernel.getSymName().str() + "': ", wrong;
-  llvm::raw_string_ostream words(wrong);
-  kernel.walk([&](plan::NestOp nest) {
-    for (Region *region : {&nest.getMap(), &nest.getThen()})
-      if (Operation *op = findUnsupported(*region))
-        words << where << "no GPU code for op '" << op->getName() << "'\n";
-    for (auto kind : nest.getCombine().getAsRange<ReductionAttr>())
-      if (kind.getValue() == Reduction::mean)
-        words << where << "a nest combines by sum, max or min, found mean\n";
-  });
-  for (Type type : kernel.getArgumentTypes())
-    if (!isGpuElement(cast<MemRefType>(type).getElementType()))
-      words << where << "no GPU code for elements of type "
-            << cast<MemRefType>(type).getElementType() << "\n";
-  if (wrong.empty())
-    return llvm::Error::success();
-  return llvm::createStringError(
-      StringRef(wrong).take_until([](char c) { return c == '\n'; }));
-}
 
 namespace {
 

@@ -21,7 +21,7 @@
 // thread; see gpu_flat.h.
 #pragma once
 
-#include "codegen/cpu_nest.h"
+#include "codegen/nest_access.h"
 
 namespace gradus {
 

@@ -76,6 +76,22 @@ static Value divisionOf(GpuBuilder &b, Operation &op, ArrayRef<Value> x) {
                                  : Value();
 }
 
+/// What is asked of a float by its kind: not all who lower these ops know them.
+static Value answerOf(GpuBuilder &b, Operation &op, ArrayRef<Value> operands) {
+  if (!isa<math::IsNaNOp, math::IsInfOp, math::IsFiniteOp>(op))
+    return {};
+  Value x = widenGpuFloat(b, operands[0]);
+  using Is = arith::CmpFPredicate;
+  if (isa<math::IsNaNOp>(op))
+    return b.createOrFold<arith::CmpFOp>(Is::UNO, x, x);
+  auto type = cast<FloatType>(x.getType());
+  Value size = b.createOrFold<math::AbsFOp>(x);
+  Value infinity = arith::ConstantOp::create(
+      b, b.getFloatAttr(type, APFloat::getInf(type.getFloatSemantics())));
+  return b.createOrFold<arith::CmpFOp>(
+      isa<math::IsInfOp>(op) ? Is::OEQ : Is::ONE, size, infinity);
+}
+
 /// Moves, which take narrow floats as the bits they are.
 static bool takesBits(Operation &op) {
   return isa<arith::SelectOp, arith::BitcastOp, arith::ConstantOp>(op);
@@ -87,6 +103,8 @@ static Value emitOp(GpuBuilder &b, Operation &op, ArrayRef<Value> operands) {
     return convertFloat(b, operands[0], type);
   if (Value quotient = divisionOf(b, op, operands))
     return quotient;
+  if (Value answer = answerOf(b, op, operands))
+    return answer;
   bool widens = isNarrowGpuFloat(type) && !takesBits(op);
   Operation *copy = b.clone(op);
   b.setInsertionPoint(copy);

@@ -2,6 +2,8 @@
 
 #include "codegen/plan.h"
 
+#include "codegen/plan_ops.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -116,7 +118,10 @@ LogicalResult NestOp::verify() {
   if (getMap().empty() != (getCombine().empty()))
     return emitOpError()
            << "combines values if and only if it has a map region";
-  return verifyNestRegions(*this, outputs.size());
+  if (failed(verifyNestRegions(*this, outputs.size())))
+    return failure();
+  std::string wrong = unsupportedIn(*this);
+  return wrong.empty() ? success() : emitOpError(wrong);
 }
 
 /// A nest over buffers reads its inputs and writes its outputs.

@@ -2,7 +2,7 @@
 // recurrent layer above all. Machine code of them is made once and called.
 #pragma once
 
-#include "codegen/cpu_nest.h"
+#include "codegen/nest_access.h"
 
 #include <optional>
 #include <unordered_map>

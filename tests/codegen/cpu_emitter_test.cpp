@@ -45,17 +45,3 @@ TEST(CpuEmitter, GivesTheSameBytesEveryTime) {
     EXPECT_EQ(first.kernels[1].name, "image");
   }
 }
-
-TEST(CpuEmitter, RefusesElementsItDoesNotKnow) {
-  NestText nest{{4},
-                {},
-                {},
-                {{"%x", buffer({4}, "i7"), "(i) -> (i)"}},
-                {{"%y", buffer({4}, "i7"), "(i) -> (i)"}},
-                {},
-                "",
-                "\n ^bb0(%a: i7):\n plan.yield %a : i7\n"};
-  EXPECT_EQ(
-      llvm::toString(emit(kernelOf("odd", nest, "serial"), "cpu").takeError()),
-      "kernel 'odd': no CPU code for elements of type i7");
-}

@@ -112,17 +112,6 @@ TEST(CpuOps, RoundsToBf16WithoutTheInstruction) {
   check.run(pointwise("sum", "bf16", "bf16", "%r = arith.addf %a, %b : bf16"));
 }
 
-TEST(CpuOps, NamesTheOpItHasNoCodeFor) {
-  Context context;
-  auto module = mlir::parseSourceString<mlir::ModuleOp>(
-      pointwise("bad", "f32", "f32", "%r = math.cbrt %a : f32"),
-      &context.context);
-  auto kernels = llvm::to_vector(module->getOps<gradus::plan::KernelOp>());
-  auto target = llvm::cantFail(gradus::cpuTarget("cpu:x86-64-v3"));
-  EXPECT_EQ(llvm::toString(gradus::emitCpu(kernels, target).takeError()),
-            "kernel 'bad': no CPU code for op 'math.cbrt'");
-}
-
 static std::vector<int32_t> divided(std::string op, std::vector<int32_t> x,
                                     std::vector<int32_t> y) {
   Context context;

@@ -66,20 +66,3 @@ TEST(GpuEmitter, GivesTheSameTextEveryTime) {
   }
   EXPECT_EQ(printed[0], printed[1]);
 }
-
-TEST(GpuEmitter, RefusesElementsItDoesNotKnow) {
-  NestText nest{{4},
-                {},
-                {},
-                {{"%x", buffer({4}, "i7"), "(i) -> (i)"}},
-                {{"%y", buffer({4}, "i7"), "(i) -> (i)"}},
-                {},
-                "",
-                "\n ^bb0(%a: i7):\n plan.yield %a : i7\n"};
-  Context context;
-  mlir::OwningOpRef<mlir::ModuleOp> module;
-  EXPECT_EQ(
-      llvm::toString(
-          emit(kernelOf("odd", nest, "serial"), context, module).takeError()),
-      "kernel 'odd': no GPU code for elements of type i7");
-}

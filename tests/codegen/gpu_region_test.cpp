@@ -81,3 +81,26 @@ TEST(GpuRegion, Converts) {
     text += applied(op, from, to, true);
   GpuCheck().run(text);
 }
+
+// Numbers, infinities (x / 0) and NaNs (x / 0 - x / 0).
+TEST(GpuRegion, TellsNumbersFromOthers) {
+  std::string text;
+  for (std::string type : {"f32", "f64", "bf16"})
+    for (std::string op : {"isnan", "isinf", "isfinite"})
+      for (std::string of : {"a", "q", "n"}) {
+        NestText nest{
+            {300},
+            {},
+            {},
+            {{"%x", buffer({300}, type), "(i) -> (i)"}},
+            {{"%y", buffer({300}, "i1"), "(i) -> (i)"}},
+            {},
+            "",
+            "\n ^bb0(%a: " + type + "):\n %z = arith.constant 0.0 : " + type +
+                "\n %q = arith.divf %a, %z : " + type +
+                "\n %n = arith.subf %q, %q : " + type + "\n %r = math." + op +
+                " %" + of + " : " + type + "\n plan.yield %r : i1\n"};
+        text += kernelOf(op + "_" + of + "_" + type, nest, "serial");
+      }
+  GpuCheck().run(text);
+}

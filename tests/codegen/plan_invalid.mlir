@@ -31,6 +31,55 @@ gradus.program @p {
 // -----
 
 gradus.program @p {
+  gradus.graph @g(%x: tensor<4xf32>) -> (y: tensor<4xf32>) {
+    // expected-error @below {{holds op 'math.cbrt', which no target has code for}}
+    %y = plan.nest parallel [4] reduced [] with(%x : tensor<4xf32>)
+        attributes {map_input_maps = [], then_input_maps = [affine_map<(d) -> (d)>], output_maps = [affine_map<(d) -> (d)>], guards = [unit], combine = []}
+        map {} then {
+        ^bb0(%a: f32):
+          %b = math.cbrt %a : f32
+          plan.yield %b : f32
+        } -> tensor<4xf32>
+    gradus.return %y : tensor<4xf32>
+  }
+}
+
+// -----
+
+gradus.program @p {
+  gradus.graph @g(%x: tensor<4x8xf32>) -> (y: tensor<4xf32>) {
+    // expected-error @below {{combines by mean, expected sum, max or min}}
+    %y = plan.nest parallel [4] reduced [8] ins(%x : tensor<4x8xf32>)
+        attributes {map_input_maps = [affine_map<(d, e) -> (d, e)>], then_input_maps = [], output_maps = [affine_map<(d) -> (d)>], guards = [unit], combine = [#gradus<reduction mean>]}
+        map {
+        ^bb0(%a: f32):
+          plan.yield %a : f32
+        } then {
+        ^bb0(%a: f32):
+          plan.yield %a : f32
+        } -> tensor<4xf32>
+    gradus.return %y : tensor<4xf32>
+  }
+}
+
+// -----
+
+gradus.program @p {
+  gradus.graph @g(%x: tensor<4xi7>) -> (y: tensor<4xi7>) {
+    // expected-error @below {{has elements of type i7, which no target has code for}}
+    %y = plan.nest parallel [4] reduced [] with(%x : tensor<4xi7>)
+        attributes {map_input_maps = [], then_input_maps = [affine_map<(d) -> (d)>], output_maps = [affine_map<(d) -> (d)>], guards = [unit], combine = []}
+        map {} then {
+        ^bb0(%a: i7):
+          plan.yield %a : i7
+        } -> tensor<4xi7>
+    gradus.return %y : tensor<4xi7>
+  }
+}
+
+// -----
+
+gradus.program @p {
   // expected-error @below {{has 1 arguments, of which 2 cannot be inputs}}
   plan.kernel @k(%x: memref<4xf32>) attributes {inputs = 2 : i64, split = #plan<split serial>, items = 1 : i64} {
     plan.end

@@ -1,5 +1,5 @@
-// A nest as the CPU emitter sees it: extents and, for every input and output,
-// the element it touches as a linear function of the position.
+// A nest as emitters see it: extents and, for every input and output, the
+// element it touches as a linear function of the position.
 #pragma once
 
 #include "codegen/plan.h"
@@ -68,24 +68,6 @@ struct Nest {
   bool isLoop(unsigned dim) const { return dim >= 1 && dim <= loops; }
   bool hasReduction() const { return !combine.empty(); }
 };
-
-/// How the element of an access moves along one dimension, as far as vectors
-/// can make use of it.
-struct LaneStep {
-  enum Kind {
-    same,      // it does not
-    next,      // to the next element
-    strided,   // by `by` elements, a few
-    repeated,  // to the next element every `by` positions, from a multiple of
-               // `by`
-    scattered, // in another way, or guarded in a way that only `next` bears
-  } kind;
-  int64_t by = 1;
-};
-
-/// For vectors of `lanes` that start at multiples of it.
-LaneStep laneStep(const Nest &nest, const Access &access, unsigned dim,
-                  unsigned lanes);
 
 /// Reads a nest of a kernel. Neighbouring dimensions that every access steps
 /// through as one become one (the first of them gets extent 1).

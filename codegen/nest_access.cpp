@@ -1,6 +1,6 @@
 // Flattens affine maps to strides and merges dimensions.
 
-#include "codegen/cpu_nest.h"
+#include "codegen/nest_access.h"
 
 using namespace mlir;
 using namespace gradus;
@@ -62,56 +62,6 @@ static Access readAccess(mlir::Value buffer, AffineMap map, IntegerSet guard,
          llvm::zip(guard.getConstraints(), guard.getEqFlags()))
       access.guard.push_back({flatten(constraint, dims), equality});
   return access;
-}
-
-//===-- steps -------------------------------------------------------------===//
-
-/// Whether a number is a multiple of `by` for lane 0 of every vector along
-/// `dim`, and grows by one a lane.
-static bool countsFromMultiple(const Nest &nest, const Linear &number,
-                               unsigned dim, int64_t by) {
-  bool multiple = number.terms.empty() && number.strides[dim] == 1 &&
-                  number.offset % by == 0;
-  for (unsigned other = 0; other < nest.dims(); ++other)
-    multiple &= other == dim || number.strides[other] % by == 0;
-  return multiple;
-}
-
-/// The divisor if the dimension occurs just once: (position ...) floordiv by.
-static int64_t repeats(const Nest &nest, const Access &access, unsigned dim,
-                       unsigned lanes) {
-  int64_t by = 0;
-  for (auto &[expression, scale] : access.place.terms) {
-    if (!expression.isFunctionOfDim(dim))
-      continue;
-    auto both = cast<AffineBinaryOpExpr>(expression);
-    auto divisor = dyn_cast<AffineConstantExpr>(both.getRHS());
-    if (by || scale != 1 || both.getKind() != AffineExprKind::FloorDiv ||
-        !divisor)
-      return 0;
-    by = divisor.getValue();
-    if (lanes % by != 0 ||
-        !countsFromMultiple(nest, flatten(both.getLHS(), nest.dims()), dim, by))
-      return 0;
-  }
-  return by;
-}
-
-LaneStep gradus::laneStep(const Nest &nest, const Access &access, unsigned dim,
-                          unsigned lanes) {
-  if (!access.dependsOn(dim))
-    return {LaneStep::same};
-  int64_t stride = access.place.strides[dim];
-  if (stride == 1 && !access.place.isIrregularIn(dim))
-    return {LaneStep::next};
-  if (access.isGuardedBy(dim))
-    return {LaneStep::scattered};
-  if (!access.place.isIrregularIn(dim))
-    return stride >= 2 && stride <= 4 ? LaneStep{LaneStep::strided, stride}
-                                      : LaneStep{LaneStep::scattered};
-  bool aligned = stride == 0 && int(dim) != nest.itemDim;
-  int64_t by = aligned ? repeats(nest, access, dim, lanes) : 0;
-  return by ? LaneStep{LaneStep::repeated, by} : LaneStep{LaneStep::scattered};
 }
 
 //===-- merging -----------------------------------------------------------===//
