@@ -67,9 +67,9 @@ public:
     collectWeights();
     constants_ = sections_.add(constantBytes());
     weights_ = sections_.add(std::move(weightBytes_));
-    for (const TargetCode &target : parts_.targets) {
-      code_.push_back(sections_.add(target.code.code));
-      signatures_.push_back(sections_.add(codeHeader(target.code)));
+    for (const TargetPlan &plan : parts_.plans) {
+      code_.push_back(sections_.add(plan.code.code));
+      signatures_.push_back(sections_.add(codeHeader(plan)));
     }
     size_t size = buildHeader().size();
     sections_.layOut(size);
@@ -120,12 +120,12 @@ private:
       bytes.insert(bytes.end(), raw.begin(), raw.end());
   }
 
-  Bytes codeHeader(const CpuCode &code) {
+  static Bytes codeHeader(const TargetPlan &plan) {
     flatbuffers::FlatBufferBuilder builder;
     std::vector<flatbuffers::Offset<fb::KernelSignature>> kernels;
-    for (auto [index, kernel] : llvm::enumerate(parts_.kernels))
-      kernels.push_back(
-          kernelSignature(builder, kernel, code.kernels[index].entry));
+    for (auto [kernel, emitted] :
+         llvm::zip_equal(plan.program->kernels, plan.code.kernels))
+      kernels.push_back(kernelSignature(builder, kernel, emitted.entry));
     builder.Finish(
         fb::CreateCodeHeader(builder, builder.CreateVector(kernels)));
     const char *data =
@@ -181,7 +181,7 @@ private:
 
   List<fb::Graph> writeGraphs(flatbuffers::FlatBufferBuilder &builder) {
     std::vector<flatbuffers::Offset<fb::Graph>> graphs;
-    for (GraphOp graph : parts_.graphs) {
+    for (auto graph : program().getBody().getOps<GraphOp>()) {
       auto inputs = writePorts(builder, graph.getInputNames(),
                                graph.getArgumentTypes(), parts_.indexLimits);
       auto outputs =
@@ -227,34 +227,39 @@ private:
   }
 
   uint32_t graphNumber(StringRef name) const {
-    auto found = llvm::find_if(parts_.graphs, [&](GraphOp graph) {
-      return graph.getSymName() == name;
-    });
-    return found - parts_.graphs.begin();
+    uint32_t number = 0;
+    for (auto graph : program().getBody().getOps<GraphOp>()) {
+      if (graph.getSymName() == name)
+        break;
+      ++number;
+    }
+    return number;
   }
 
   List<fb::Plan> writePlans(flatbuffers::FlatBufferBuilder &builder) {
     std::vector<flatbuffers::Offset<fb::Plan>> plans;
-    for (size_t i = 0; i < parts_.targets.size(); ++i)
+    for (size_t i = 0; i < parts_.plans.size(); ++i)
       plans.push_back(writePlan(builder, i));
     return builder.CreateVector(plans);
   }
 
   flatbuffers::Offset<fb::Plan>
   writePlan(flatbuffers::FlatBufferBuilder &builder, size_t index) {
+    const TargetPlan &plan = parts_.plans[index];
     BufferTable buffers;
     std::vector<flatbuffers::Offset<fb::GraphPlan>> graphs;
     int64_t arena = 0;
-    for (auto [number, graph] : llvm::enumerate(parts_.graphs)) {
-      graphs.push_back(writeGraphPlan(builder, parts_, number, buffers));
-      arena = std::max(arena, parts_.memory[number].arena);
+    for (auto [number, memory] : llvm::enumerate(plan.program->memory)) {
+      graphs.push_back(writeGraphPlan(builder, *plan.program, parts_.states,
+                                      number, buffers));
+      arena = std::max(arena, memory.arena);
     }
-    const CpuTarget &target = parts_.targets[index].target;
     std::vector<uint64_t> offsets;
     for (auto state : program().getBody().getOps<StateOp>())
       offsets.push_back(parts_.states.offsets.lookup(state.getSymName()));
-    auto features = builder.CreateVectorOfStrings(requiredFeatures(target));
-    auto name = builder.CreateString(target.name);
+    std::vector<std::string> needed = requiredFeatures(plan.target.cpu);
+    auto features = builder.CreateVectorOfStrings(needed);
+    auto name = builder.CreateString(plan.target.name);
     auto table = buffers.write(builder);
     auto graphVector = builder.CreateVector(graphs);
     auto offsetVector = builder.CreateVector(offsets);
@@ -262,7 +267,7 @@ private:
     auto kernels = sections_.describe(builder, signatures_[index]);
     return fb::CreatePlan(builder, name, features, parts_.threads, table,
                           graphVector, offsetVector, parts_.states.bytes, arena,
-                          code, kernels, requiredFeatures(target).size());
+                          code, kernels, needed.size());
   }
 
   ProgramOp program() const { return parts_.program; }
@@ -272,7 +277,7 @@ private:
   Bytes weightBytes_;
   std::vector<uint64_t> initial_; // offset of each state's initial value
   unsigned constants_ = 0, weights_ = 0;
-  std::vector<unsigned> code_, signatures_; // one a target
+  std::vector<unsigned> code_, signatures_; // one a plan
 };
 
 } // namespace

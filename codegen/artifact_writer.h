@@ -1,9 +1,8 @@
 // Writes a planned program as an artifact (runtime/artifact.fbs).
 #pragma once
 
-#include "codegen/cpu_emitter.h"
 #include "codegen/index_limits.h"
-#include "codegen/memory_plan.h"
+#include "codegen/target_plan.h"
 
 #include "llvm/Support/Error.h"
 
@@ -12,22 +11,13 @@
 
 namespace gradus {
 
-/// Machine code and the target it is for; kernels in the order of
-/// `ArtifactParts::kernels`.
-struct TargetCode {
-  CpuTarget target;
-  CpuCode code;
-};
-
-/// Everything an artifact is made of. `graphs` and `memory` go together.
+/// Everything an artifact is made of. Each plan has the graphs of `program`, in
+/// its order.
 struct ArtifactParts {
   ProgramOp program;
-  std::vector<GraphOp> graphs;
-  std::vector<GraphMemory> memory;
   StatePlaces states;
-  ConstantPlaces constants;
-  std::vector<plan::KernelOp> kernels;
-  std::vector<TargetCode> targets;
+  ConstantPlaces constants; // of all plans
+  std::vector<TargetPlan> plans;
   std::string recipe; // JSON
   uint64_t seed = 0;  // of initial values made by rule
   uint32_t threads = 1;

@@ -112,10 +112,11 @@ struct Payload {
 
 class GraphWriter {
 public:
-  GraphWriter(Tables &builder, const ArtifactParts &parts, size_t graph,
-              BufferTable &buffers)
-      : builder_(builder), parts_(parts), graph_(parts.graphs[graph]),
-        number_(graph), memory_(parts.memory[graph]), buffers_(buffers) {}
+  GraphWriter(Tables &builder, const PlannedProgram &program,
+              const StatePlaces &states, size_t graph, BufferTable &buffers)
+      : builder_(builder), program_(program), states_(states),
+        graph_(program.graphs[graph]), number_(graph),
+        memory_(program.memory[graph]), buffers_(buffers) {}
 
   flatbuffers::Offset<fb::GraphPlan> run() {
     for (Operation *command : commandsOf(graph_))
@@ -195,7 +196,7 @@ private:
   }
 
   uint32_t kernelNumber(StringRef name) const {
-    for (auto [index, kernel] : llvm::enumerate(parts_.kernels))
+    for (auto [index, kernel] : llvm::enumerate(program_.kernels))
       if (kernel->getAttrOfType<StringAttr>("sym_name").getValue() == name)
         return index;
     return 0; // Symbols were verified.
@@ -271,7 +272,7 @@ private:
               buffers_.add({MemoryRegion::arena, offset}, value.getType()),
               value, "keep");
     for (const FinalCopy &copy : memory_.copies) {
-      Place to{MemoryRegion::state, parts_.states.offsets.lookup(copy.state)};
+      Place to{MemoryRegion::state, states_.offsets.lookup(copy.state)};
       addCopy(outputBuffer(copy.source),
               buffers_.add(to, copy.source.getType()), copy.source,
               "copy to " + copy.state);
@@ -288,7 +289,8 @@ private:
   }
 
   Tables &builder_;
-  const ArtifactParts &parts_;
+  const PlannedProgram &program_;
+  const StatePlaces &states_;
   GraphOp graph_;
   size_t number_;
   const GraphMemory &memory_;
@@ -299,7 +301,8 @@ private:
 } // namespace
 
 flatbuffers::Offset<fb::GraphPlan>
-gradus::writeGraphPlan(Tables &builder, const ArtifactParts &parts,
-                       size_t graph, BufferTable &buffers) {
-  return GraphWriter(builder, parts, graph, buffers).run();
+gradus::writeGraphPlan(Tables &builder, const PlannedProgram &program,
+                       const StatePlaces &states, size_t graph,
+                       BufferTable &buffers) {
+  return GraphWriter(builder, program, states, graph, buffers).run();
 }

@@ -1,7 +1,7 @@
 // The commands of a graph as tables of the artifact, and the buffers they name.
 #pragma once
 
-#include "codegen/artifact_writer.h"
+#include "codegen/target_plan.h"
 #include "runtime/artifact_generated.h"
 
 #include <map>
@@ -43,6 +43,7 @@ private:
 
 flatbuffers::Offset<artifact::GraphPlan>
 writeGraphPlan(flatbuffers::FlatBufferBuilder &builder,
-               const ArtifactParts &parts, size_t graph, BufferTable &buffers);
+               const PlannedProgram &program, const StatePlaces &states,
+               size_t graph, BufferTable &buffers);
 
 } // namespace gradus

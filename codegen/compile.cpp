@@ -1,5 +1,5 @@
-// From a program to an artifact: runs the stages, plans memory, emits code for
-// each target, writes the file.
+// From a program to an artifact: runs the stages, those of codegen for each
+// model of a device, plans memory, emits code for each target, writes the file.
 
 #include "codegen/compile.h"
 
@@ -11,13 +11,17 @@
 #include "passes/passes.h"
 #include "passes/recipe.h"
 
+#include "mlir/IR/TypeUtilities.h"
 #include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #include <cmath>
 
 using namespace mlir;
 using namespace gradus;
+
+//===-- stages ------------------------------------------------------------===//
 
 std::vector<std::string> gradus::compileStages() {
   std::vector<std::string> stages;
@@ -28,23 +32,128 @@ std::vector<std::string> gradus::compileStages() {
   return stages;
 }
 
-LogicalResult gradus::runStages(ModuleOp module, StringRef lastStage,
-                                bool narrowLibrary, PassWatcher *watcher) {
+/// Runs what `add` puts into a manager. `of` stands behind the stages' names.
+static LogicalResult
+runPasses(ModuleOp module, PassWatcher *watcher, StringRef of,
+          llvm::function_ref<void(PassManager &, const StageAdded &)> add) {
   PassManager manager(module.getContext());
   manager.enableVerifier(false);
   StageAdded added;
   if (watcher)
-    added = [watcher](StringRef stage, OpPassManager &program) {
-      watcher->stageAdded(stage, program);
+    added = [watcher, of](StringRef stage, OpPassManager &program) {
+      watcher->stageAdded((stage + of).str(), program);
     };
-  bool stopsEarly = llvm::is_contained(trainingStages(), lastStage);
-  buildTrainingPipeline(manager, {stopsEarly ? lastStage.str() : ""}, added);
-  if (!stopsEarly)
-    buildCodegenPipeline(manager, lastStage, narrowLibrary, added);
+  add(manager, added);
   if (watcher)
     watcher->watch(manager);
   return manager.run(module);
 }
+
+static LogicalResult runTraining(ModuleOp module, StringRef lastStage,
+                                 PassWatcher *watcher) {
+  return runPasses(module, watcher, "",
+                   [&](PassManager &manager, const StageAdded &added) {
+                     buildTrainingPipeline(manager, {lastStage.str()}, added);
+                   });
+}
+
+static LogicalResult runCodegen(ModuleOp module, StringRef lastStage,
+                                const DeviceModel &model, PassWatcher *watcher,
+                                StringRef of = "") {
+  return runPasses(module, watcher, of,
+                   [&](PassManager &manager, const StageAdded &added) {
+                     buildCodegenPipeline(manager, lastStage, model, added);
+                   });
+}
+
+LogicalResult gradus::runStages(ModuleOp module, StringRef lastStage,
+                                const DeviceModel &model) {
+  if (llvm::is_contained(trainingStages(), lastStage))
+    return runTraining(module, lastStage, nullptr);
+  if (failed(runTraining(module, "", nullptr)))
+    return failure();
+  return runCodegen(module, lastStage, model, nullptr);
+}
+
+//===-- targets -----------------------------------------------------------===//
+
+static ProgramOp programOf(ModuleOp module) {
+  return *module.getOps<ProgramOp>().begin();
+}
+
+/// Tells those who ask for 16 bits where that will cost them time; an error
+/// where it cannot be.
+static llvm::Error checkPrecision(ProgramOp program, const Target &target) {
+  std::string precision = recipeOf(program).text("precision", "f32");
+  if (precision == "f16" && !target.cpu.fma) // nor conversions, then
+    return llvm::createStringError(
+        "precision f16: target " + target.name +
+        " cannot convert f16, expected x86-64-v3 or later, or bf16");
+  if (precision == "f16" ||
+      (precision == "bf16" && !target.model.narrowProducts))
+    mlir::emitWarning(program.getLoc())
+        << "precision " << precision << ": target " << target.name
+        << " has no instructions for products of " << precision
+        << ", so that large steps take longer than in f32";
+  return llvm::Error::success();
+}
+
+static llvm::Expected<std::vector<Target>>
+findTargets(ProgramOp program, ArrayRef<std::string> names) {
+  std::vector<Target> targets;
+  for (const std::string &name : names) {
+    llvm::Expected<Target> target = findTarget(name);
+    if (!target)
+      return target.takeError();
+    if (llvm::Error error = checkPrecision(program, *target))
+      return std::move(error);
+    targets.push_back(std::move(*target));
+  }
+  return targets;
+}
+
+static bool hasBf16(ProgramOp program) {
+  auto result = program.walk([](Operation *op) {
+    auto isBf16 = [](Type type) { return getElementTypeOrSelf(type).isBF16(); };
+    bool has = llvm::any_of(op->getOperandTypes(), isBf16) ||
+               llvm::any_of(op->getResultTypes(), isBf16);
+    return has ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return result.wasInterrupted();
+}
+
+namespace {
+
+/// The targets of equal models, by their numbers, and their copy of the
+/// program.
+struct TargetGroup {
+  DeviceModel model;
+  SmallVector<size_t> targets;
+  OwningOpRef<ModuleOp> copy; // empty: the last group has the program itself
+};
+
+} // namespace
+
+/// What a program does not ask for does not tell models apart.
+static std::vector<TargetGroup> groupTargets(ModuleOp module,
+                                             ArrayRef<Target> targets) {
+  std::vector<TargetGroup> groups;
+  bool asksNarrow = hasBf16(programOf(module));
+  for (auto [number, target] : llvm::enumerate(targets)) {
+    DeviceModel model = target.model;
+    model.narrowProducts &= asksNarrow;
+    auto same = llvm::find_if(
+        groups, [&](const TargetGroup &group) { return group.model == model; });
+    if (same == groups.end())
+      same = groups.insert(groups.end(), TargetGroup{model, {}, {}});
+    same->targets.push_back(number);
+  }
+  for (TargetGroup &group : MutableArrayRef(groups).drop_back())
+    group.copy = module.clone();
+  return groups;
+}
+
+//===-- plans -------------------------------------------------------------===//
 
 /// A number or a flag of the recipe; `fallback` if it does not say.
 static int64_t recipeInteger(ProgramOp program, StringRef key,
@@ -57,93 +166,87 @@ static int64_t recipeInteger(ProgramOp program, StringRef key,
   return number ? number.getInt() : fallback;
 }
 
-static ArtifactParts planProgram(ProgramOp program,
-                                 const CompileOptions &options) {
-  ArtifactParts parts;
-  parts.program = program;
-  parts.states = placeStates(program);
+static PlannedProgram planProgram(ProgramOp program,
+                                  const ArtifactParts &parts) {
+  PlannedProgram planned;
   for (auto graph : program.getBody().getOps<GraphOp>()) {
-    parts.graphs.push_back(graph);
-    parts.memory.push_back(planMemory(graph, parts.states, parts.constants));
+    planned.graphs.push_back(graph);
+    planned.memory.push_back(planMemory(graph, parts.states, parts.constants));
   }
-  program.walk([&](plan::KernelOp kernel) { parts.kernels.push_back(kernel); });
-  parts.recipe = options.recipe;
-  parts.threads = options.threads;
-  parts.classes = labelClasses(program);
-  parts.seed = recipeInteger(program, "seed", 0);
-  parts.deterministic = recipeInteger(program, "deterministic", 0) != 0;
-  return parts;
+  program.walk(
+      [&](plan::KernelOp kernel) { planned.kernels.push_back(kernel); });
+  return planned;
 }
 
-static llvm::Error emitTargets(ArtifactParts &parts,
-                               const CompileOptions &options) {
-  for (const std::string &name : options.targets) {
-    llvm::Expected<CpuTarget> target = cpuTarget(name);
-    if (!target)
-      return target.takeError();
-    llvm::Expected<CpuCode> code = emitCpu(parts.kernels, *target);
+static CompileReport reportOf(const PlannedProgram &planned,
+                              const ArtifactParts &parts) {
+  CompileReport report;
+  for (auto [graph, memory] : llvm::zip(planned.graphs, planned.memory)) {
+    report.graphs.push_back({GraphOp(graph).getSymName().str(),
+                             static_cast<int64_t>(commandsOf(graph).size()),
+                             memory.arena, memory.bound});
+    report.arena = std::max(report.arena, memory.arena);
+  }
+  report.state = parts.states.bytes;
+  report.constants = parts.constants.bytes;
+  return report;
+}
+
+static CompileReport reportOf(const TargetPlan &plan,
+                              const ArtifactParts &parts) {
+  CompileReport report = reportOf(*plan.program, parts);
+  report.target = plan.target.name;
+  report.code = plan.code.code.size();
+  return report;
+}
+
+namespace {
+
+/// Plans commands and emits code of a program whose stages have run.
+class PlanMaker {
+public:
+  PlanMaker(ArrayRef<Target> targets, ArtifactParts &parts)
+      : targets_(targets), parts_(parts) {
+    parts_.plans.resize(targets.size());
+  }
+
+  /// For the targets of a group, whose commands are in `module`. A limit of 0
+  /// is none.
+  llvm::Error make(ModuleOp module, const TargetGroup &group, int64_t limit);
+
+private:
+  llvm::Error emit(PlannedProgram planned, const TargetGroup &group);
+  llvm::Error makeWithin(ModuleOp module, const TargetGroup &group,
+                         int64_t limit);
+  CompileReport largest(const TargetGroup &group) const;
+
+  ArrayRef<Target> targets_;
+  ArtifactParts &parts_;
+};
+
+} // namespace
+
+llvm::Error PlanMaker::emit(PlannedProgram planned, const TargetGroup &group) {
+  auto program = std::make_shared<PlannedProgram>(std::move(planned));
+  for (size_t number : group.targets) {
+    llvm::Expected<CpuCode> code =
+        emitCpu(program->kernels, targets_[number].cpu);
     if (!code)
       return code.takeError();
-    parts.targets.push_back({std::move(*target), std::move(*code)});
+    parts_.plans[number] = {targets_[number], program, std::move(*code)};
   }
   return llvm::Error::success();
 }
 
-static CompileReport reportOf(const ArtifactParts &parts) {
-  CompileReport report;
-  for (size_t i = 0; i < parts.graphs.size(); ++i) {
-    GraphOp graph = parts.graphs[i];
-    report.graphs.push_back({graph.getSymName().str(),
-                             static_cast<int64_t>(commandsOf(graph).size()),
-                             parts.memory[i].arena, parts.memory[i].bound});
-    report.arena = std::max(report.arena, parts.memory[i].arena);
+/// Of the plans of a group the one that needs most: the longest code.
+CompileReport PlanMaker::largest(const TargetGroup &group) const {
+  CompileReport largest;
+  for (size_t number : group.targets) {
+    CompileReport report = reportOf(parts_.plans[number], parts_);
+    if (report.predicted() > largest.predicted())
+      largest = std::move(report);
   }
-  report.state = parts.states.bytes;
-  report.constants = parts.constants.bytes;
-  if (!parts.targets.empty())
-    report.code = parts.targets.front().code.code.size();
-  return report;
-}
-
-/// Plans memory for commands, emits their code and fills the report.
-static llvm::Expected<ArtifactParts> planAndEmit(ProgramOp program,
-                                                 const CompileOptions &options,
-                                                 const IndexLimits &limits,
-                                                 CompileReport &report) {
-  ArtifactParts parts = planProgram(program, options);
-  parts.indexLimits = limits;
-  if (llvm::Error error = emitTargets(parts, options))
-    return std::move(error);
-  report = reportOf(parts);
-  return parts;
-}
-
-/// Whether every target has instructions for products of bf16. Tells those who
-/// ask for 16 bits where that will cost them time.
-static llvm::Expected<bool> computesNarrow(ProgramOp program,
-                                           ArrayRef<std::string> targets) {
-  std::string precision = recipeOf(program).text("precision", "f32");
-  bool all = true;
-  for (const std::string &name : targets) {
-    llvm::Expected<CpuTarget> target = cpuTarget(name);
-    if (!target)
-      return target.takeError();
-    if (precision == "f16" && !target->fma) // nor conversions, then
-      return llvm::createStringError(
-          "precision f16: target " + name +
-          " cannot convert f16, expected x86-64-v3 or later, or bf16");
-    all &= target->bf16;
-    if (precision == "f16" || (precision == "bf16" && !target->bf16))
-      mlir::emitWarning(program.getLoc())
-          << "precision " << precision << ": target " << name
-          << " has no instructions for products of " << precision
-          << ", so that large steps take longer than in f32";
-  }
-  return all;
-}
-
-static ProgramOp programOf(ModuleOp module) {
-  return *module.getOps<ProgramOp>().begin();
+  return largest;
 }
 
 /// To the next hundredth, so that a limit of that many is met.
@@ -151,30 +254,7 @@ static std::string mebibytes(int64_t bytes) {
   return llvm::formatv("{0:F2} MiB", std::ceil(bytes / 10485.76) / 100);
 }
 
-/// Runs twice what must be so that all bytes, those of the code too, are within
-/// the limit. `module` holds scheduled commands.
-static llvm::Expected<std::vector<char>>
-compileWithin(ModuleOp module, int64_t limit, const CompileOptions &options,
-              const IndexLimits &indices, CompileReport &report) {
-  auto predict = [&](ModuleOp trial) {
-    return reportOf(planProgram(programOf(trial), options)).predicted();
-  };
-  int64_t code = 0;
-  for (int attempt = 0; attempt < 2; ++attempt) {
-    llvm::Expected<Fitted> fitted = fitMemory(module, limit - code, predict);
-    if (!fitted)
-      return fitted.takeError();
-    auto parts =
-        planAndEmit(programOf(*fitted->module), options, indices, report);
-    if (!parts)
-      return parts.takeError();
-    if (report.predicted() <= limit)
-      return writeArtifact(*parts);
-    // With other code it would not fit either.
-    if (fitted->bytes > limit)
-      break;
-    code = report.code;
-  }
+static llvm::Error doesNotFit(int64_t limit, const CompileReport &report) {
   return llvm::createStringError(
       "memory_limit: found " +
       (limit < 1048576 ? llvm::formatv("{0} bytes", limit).str()
@@ -186,31 +266,111 @@ compileWithin(ModuleOp module, int64_t limit, const CompileOptions &options,
       " with recomputation)");
 }
 
+/// Runs twice what must be so that all bytes, those of the code too, are within
+/// the limit. `module` holds scheduled commands.
+llvm::Error PlanMaker::makeWithin(ModuleOp module, const TargetGroup &group,
+                                  int64_t limit) {
+  auto predict = [&](ModuleOp trial) {
+    return reportOf(planProgram(programOf(trial), parts_), parts_).predicted();
+  };
+  CompileReport report;
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    llvm::Expected<Fitted> fitted =
+        fitMemory(module, limit - report.code, predict);
+    if (!fitted)
+      return fitted.takeError();
+    PlannedProgram planned = planProgram(programOf(*fitted->module), parts_);
+    planned.module = std::move(fitted->module);
+    if (llvm::Error error = emit(std::move(planned), group))
+      return error;
+    report = largest(group);
+    if (report.predicted() <= limit)
+      return llvm::Error::success();
+    // With other code it would not fit either.
+    if (fitted->bytes > limit)
+      break;
+  }
+  return doesNotFit(limit, report);
+}
+
+llvm::Error PlanMaker::make(ModuleOp module, const TargetGroup &group,
+                            int64_t limit) {
+  return limit > 0 ? makeWithin(module, group, limit)
+                   : emit(planProgram(programOf(module), parts_), group);
+}
+
+//===-- artifacts ---------------------------------------------------------===//
+
+/// What does not depend on targets, of a program whose training stages have
+/// run.
+static ArtifactParts partsOf(ProgramOp program, const CompileOptions &options) {
+  ArtifactParts parts;
+  parts.program = program;
+  parts.states = placeStates(program);
+  parts.recipe = options.recipe;
+  parts.threads = options.threads;
+  parts.classes = labelClasses(program);
+  parts.seed = recipeInteger(program, "seed", 0);
+  parts.deterministic = recipeInteger(program, "deterministic", 0) != 0;
+  return parts;
+}
+
+static ModuleOp moduleOf(const TargetGroup &group, ModuleOp module) {
+  return group.copy ? ModuleOp(*group.copy) : module;
+}
+
+/// Codegen for each group; the constants of all get their places.
+static LogicalResult runCodegen(ModuleOp module, ArrayRef<TargetGroup> groups,
+                                ArrayRef<Target> targets, PassWatcher *watcher,
+                                ConstantPlaces &constants) {
+  for (const TargetGroup &group : groups) {
+    ModuleOp own = moduleOf(group, module);
+    auto names = llvm::map_range(
+        group.targets, [&](size_t number) { return targets[number].name; });
+    std::string of = groups.size() > 1 ? " of " + llvm::join(names, ", ") : "";
+    if (failed(runCodegen(own, "", group.model, watcher, of)) ||
+        failed(verifySizes(own)))
+      return failure();
+    for (auto graph : programOf(own).getBody().getOps<GraphOp>())
+      placeConstants(graph, constants);
+  }
+  return success();
+}
+
+static llvm::Error stopped() {
+  return llvm::createStringError(
+      "the program does not compile; see the errors above");
+}
+
 llvm::Expected<std::vector<char>>
 gradus::compileProgram(ModuleOp module, const CompileOptions &options,
-                       CompileReport *report) {
+                       std::vector<CompileReport> *reports) {
   auto programs = module.getOps<ProgramOp>();
   if (!llvm::hasSingleElement(programs))
     return llvm::createStringError(
         "the module holds %d programs, expected one",
         static_cast<int>(llvm::range_size(programs)));
-  CompileReport own;
-  CompileReport &figures = report ? *report : own;
-  int64_t limit = recipeInteger(*programs.begin(), "memory_limit", 0);
-  IndexLimits indices = indexLimits(*programs.begin());
-  llvm::Expected<bool> narrow =
-      computesNarrow(*programs.begin(), options.targets);
-  if (!narrow)
-    return narrow.takeError();
+  ProgramOp program = *programs.begin();
+  int64_t limit = recipeInteger(program, "memory_limit", 0);
+  IndexLimits indices = indexLimits(program);
+  auto targets = findTargets(program, options.targets);
+  if (!targets)
+    return targets.takeError();
   if (failed(verifySizes(module)) ||
-      failed(runStages(module, "", *narrow, options.watcher)) ||
-      failed(verifySizes(module)))
-    return llvm::createStringError(
-        "the program does not compile; see the errors above");
-  if (limit > 0)
-    return compileWithin(module, limit, options, indices, figures);
-  auto parts = planAndEmit(*programs.begin(), options, indices, figures);
-  if (!parts)
-    return parts.takeError();
-  return writeArtifact(*parts);
+      failed(runTraining(module, "", options.watcher)))
+    return stopped();
+  ArtifactParts parts = partsOf(program, options);
+  parts.indexLimits = std::move(indices);
+  std::vector<TargetGroup> groups = groupTargets(module, *targets);
+  if (failed(runCodegen(module, groups, *targets, options.watcher,
+                        parts.constants)))
+    return stopped();
+  PlanMaker maker(*targets, parts);
+  for (const TargetGroup &group : groups)
+    if (llvm::Error error = maker.make(moduleOf(group, module), group, limit))
+      return std::move(error);
+  if (reports)
+    for (const TargetPlan &plan : parts.plans)
+      reports->push_back(reportOf(plan, parts));
+  return writeArtifact(parts);
 }

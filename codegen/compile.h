@@ -1,6 +1,7 @@
 // From a program to an artifact: the passes, then codegen.
 #pragma once
 
+#include "codegen/target.h"
 #include "ir/gradus.h"
 
 #include "mlir/Pass/PassManager.h"
@@ -12,13 +13,16 @@
 namespace gradus {
 
 /// Follows the passes of all stages, as frontends/compiler/pass_trace.h does.
+/// The stages of codegen run once for each model of a device, on a copy of the
+/// program.
 class PassWatcher {
 public:
   virtual ~PassWatcher() = default;
-  /// The passes of a stage stand at the end of those on programs.
+  /// The passes of a stage stand at the end of those on programs. Where stages
+  /// run for some of the targets, `stage` says which.
   virtual void stageAdded(llvm::StringRef stage,
                           mlir::OpPassManager &program) = 0;
-  /// All passes are there; they run next.
+  /// All passes of this manager are there; they run next.
   virtual void watch(mlir::PassManager &manager) = 0;
 };
 
@@ -32,7 +36,7 @@ struct CompileOptions {
   PassWatcher *watcher = nullptr;
 };
 
-/// What the compiler promises, known before anything runs. Bytes.
+/// What the compiler promises of a plan, known before anything runs. Bytes.
 struct CompileReport {
   struct Graph {
     std::string name;
@@ -40,11 +44,12 @@ struct CompileReport {
     int64_t arena = 0;
     int64_t bound = 0; // the largest sum of live bytes
   };
+  std::string target;
   std::vector<Graph> graphs;
   int64_t state = 0;
   int64_t arena = 0;
   int64_t constants = 0;
-  int64_t code = 0; // of the first target
+  int64_t code = 0;
   int64_t predicted() const { return state + arena + constants + code; }
 };
 
@@ -53,18 +58,17 @@ struct CompileReport {
 std::vector<std::string> compileStages();
 
 /// Runs the stages on the module's program up to and including `lastStage`
-/// (all if empty), for targets whose library computes in bf16 or not. Errors
-/// are diagnostics of the context.
+/// (all if empty), those of codegen for this model of a device. Errors are
+/// diagnostics of the context.
 mlir::LogicalResult runStages(mlir::ModuleOp module,
                               llvm::StringRef lastStage = "",
-                              bool narrowLibrary = true,
-                              PassWatcher *watcher = nullptr);
+                              const DeviceModel &model = {});
 
-/// Runs all stages, plans memory, emits code and returns the artifact's bytes.
-/// Errors found by passes are diagnostics; the returned error then only says
-/// so.
+/// Runs all stages, plans memory and emits code for each target, and returns
+/// the artifact's bytes. Errors found by passes are diagnostics; the returned
+/// error then only says so. `reports` become one a target.
 llvm::Expected<std::vector<char>>
 compileProgram(mlir::ModuleOp module, const CompileOptions &options,
-               CompileReport *report = nullptr);
+               std::vector<CompileReport> *reports = nullptr);
 
 } // namespace gradus

@@ -19,11 +19,25 @@ StatePlaces gradus::placeStates(ProgramOp program) {
   return places;
 }
 
+void gradus::placeConstants(GraphOp graph, ConstantPlaces &constants) {
+  for (auto constant : graph.getBody().getOps<arith::ConstantOp>()) {
+    auto value = dyn_cast<DenseElementsAttr>(constant.getValue());
+    if (!value)
+      continue;
+    auto [entry, isNew] = constants.offsets.try_emplace(value, constants.bytes);
+    if (!isNew)
+      continue;
+    constants.order.push_back(value);
+    constants.bytes += paddedBytes(value.getType());
+  }
+}
+
 namespace {
 
 class Planner {
 public:
-  Planner(GraphOp graph, const StatePlaces &states, ConstantPlaces &constants)
+  Planner(GraphOp graph, const StatePlaces &states,
+          const ConstantPlaces &constants)
       : graph_(graph), states_(states), constants_(constants),
         commands_(commandsOf(graph)), ranges_(liveRanges(graph, commands_)) {
     for (auto [index, command] : llvm::enumerate(commands_))
@@ -55,16 +69,9 @@ private:
 
   void placeConstant(arith::ConstantOp constant) {
     auto value = dyn_cast<DenseElementsAttr>(constant.getValue());
-    if (!value)
-      return;
-    auto [entry, isNew] =
-        constants_.offsets.try_emplace(value, constants_.bytes);
-    if (isNew) {
-      constants_.order.push_back(value);
-      constants_.bytes += paddedBytes(value.getType());
-    }
-    memory_.places[constant.getResult()] = {MemoryRegion::constants,
-                                            entry->second};
+    if (value)
+      memory_.places[constant.getResult()] = {MemoryRegion::constants,
+                                              constants_.offsets.lookup(value)};
   }
 
   /// The new value is made in the state's own memory, or copied there.
@@ -207,7 +214,7 @@ private:
 
   GraphOp graph_;
   const StatePlaces &states_;
-  ConstantPlaces &constants_;
+  const ConstantPlaces &constants_;
   SmallVector<Operation *> commands_;
   llvm::MapVector<Value, LiveRange> ranges_;
   DenseMap<Operation *, int64_t> number_;
@@ -220,6 +227,6 @@ private:
 } // namespace
 
 GraphMemory gradus::planMemory(GraphOp graph, const StatePlaces &states,
-                               ConstantPlaces &constants) {
+                               const ConstantPlaces &constants) {
   return Planner(graph, states, constants).run();
 }

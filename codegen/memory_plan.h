@@ -53,12 +53,15 @@ struct ConstantPlaces {
 };
 
 StatePlaces placeStates(ProgramOp program);
+/// Adds the constants of a graph to those that have a place.
+void placeConstants(GraphOp graph, ConstantPlaces &constants);
 
 /// Places the values of a scheduled graph. A command's result takes over an
 /// operand's memory where its kernel allows it and nothing reads the operand
 /// later; a state's new value is made where the state lies if the old value is
-/// not needed any more, else it is copied at the end.
+/// not needed any more, else it is copied at the end. The graph's constants
+/// have places.
 GraphMemory planMemory(GraphOp graph, const StatePlaces &states,
-                       ConstantPlaces &constants);
+                       const ConstantPlaces &constants);
 
 } // namespace gradus

@@ -16,39 +16,39 @@ namespace {
 
 struct Stage {
   llvm::StringRef name;
-  void (*addPasses)(OpPassManager &program, bool narrowLibrary);
+  void (*addPasses)(OpPassManager &program, const DeviceModel &model);
 };
 
 /// Each pass runs on programs; the reason for a pass stands above its line.
 const Stage stages[] = {
     {"select",
-     [](OpPassManager &program, bool narrowLibrary) {
+     [](OpPassManager &program, const DeviceModel &model) {
        // Large products are the library's; decided while they are whole ops.
        SelectOptions options;
-       options.narrow = narrowLibrary;
+       options.narrow = model.narrowProducts;
        program.addPass(createSelect(options));
        // Before nests: whole ops move to the library's layouts with one clone.
        program.addPass(createPropagateLayouts());
      }},
     {"nests",
-     [](OpPassManager &program, bool) {
+     [](OpPassManager &program, const DeviceModel &) {
        // Every op becomes loop nests, so that fusion knows one form only.
        program.addPass(createLowerToNests());
      }},
     {"fuse",
-     [](OpPassManager &program, bool) {
+     [](OpPassManager &program, const DeviceModel &) {
        // Join nests while they are on tensors: maps compose, nothing aliases.
        program.addPass(createFuse());
        // What is fused is known: long sums now get a dimension for threads.
        program.addPass(createSplitReductions());
      }},
     {"kernels",
-     [](OpPassManager &program, bool) {
+     [](OpPassManager &program, const DeviceModel &) {
        // Nests become code to launch; from here on their order is fixed.
        program.addPass(createFormKernels());
      }},
     {"schedule",
-     [](OpPassManager &program, bool) {
+     [](OpPassManager &program, const DeviceModel &) {
        // Kernels exist now. Order them for little memory and in-place updates.
        program.addNestedPass<GraphOp>(createSchedule());
      }},
@@ -67,10 +67,11 @@ llvm::ArrayRef<llvm::StringRef> gradus::codegenStages() {
 }
 
 void gradus::buildCodegenPipeline(OpPassManager &manager, StringRef lastStage,
-                                  bool narrowLibrary, const StageAdded &added) {
+                                  const DeviceModel &model,
+                                  const StageAdded &added) {
   OpPassManager &program = manager.nest<ProgramOp>();
   for (const Stage &stage : stages) {
-    stage.addPasses(program, narrowLibrary);
+    stage.addPasses(program, model);
     if (added)
       added(stage.name, program);
     if (stage.name == lastStage)

@@ -1,6 +1,7 @@
-// The stages of codegen that change the graph.
+// The stages of codegen that change the graph, for a device.
 #pragma once
 
+#include "codegen/target.h"
 #include "passes/passes.h"
 
 #include "mlir/Pass/PassManager.h"
@@ -11,12 +12,10 @@ namespace gradus {
 llvm::ArrayRef<llvm::StringRef> codegenStages();
 
 /// Adds the stages up to and including `lastStage` (all if empty) to a manager
-/// that runs on modules.
-/// `narrowLibrary`: the library may compute in bf16 on all targets. `added` may
-/// be empty.
+/// that runs on modules. `added` may be empty.
 void buildCodegenPipeline(mlir::OpPassManager &manager,
                           llvm::StringRef lastStage = "",
-                          bool narrowLibrary = true,
+                          const DeviceModel &model = {},
                           const StageAdded &added = {});
 
 /// Registers the pipeline `codegen` for gradus-opt.

@@ -62,6 +62,7 @@ public:
 private:
   absl::Status checkStage() const;
   absl::Status addOutputs();
+  absl::StatusOr<DeviceModel> firstModel() const;
   absl::StatusOr<Result> stop();
   absl::StatusOr<std::string> report();
   std::vector<std::string> targets();
@@ -97,8 +98,20 @@ absl::Status Compilation::checkStage() const {
                  ": unknown stage; there are ", joined(stages));
 }
 
+/// What is shown of codegen is what is made for the first target.
+absl::StatusOr<DeviceModel> Compilation::firstModel() const {
+  auto target =
+      findTarget(request_.targets.empty() ? "cpu" : request_.targets.front());
+  if (!target)
+    return failure(target.takeError());
+  return target->model;
+}
+
 absl::StatusOr<Result> Compilation::stop() {
-  if (failed(runStages(module(), request_.stopAfter)))
+  absl::StatusOr<DeviceModel> model = firstModel();
+  if (!model.ok())
+    return model.status();
+  if (failed(runStages(module(), request_.stopAfter, *model)))
     return diagnostics_.error("does not compile");
   Result result;
   llvm::raw_string_ostream stream(result.ir);
@@ -111,10 +124,13 @@ absl::StatusOr<Result> Compilation::stop() {
 
 /// What each stage leaves, each run on a copy from the start.
 absl::StatusOr<std::string> Compilation::report() {
+  absl::StatusOr<DeviceModel> model = firstModel();
+  if (!model.ok())
+    return model.status();
   std::string text = reportHeader() + reportLines("read", module());
   for (const std::string &stage : compileStages()) {
     OwningOpRef<ModuleOp> copy(module().clone());
-    if (failed(runStages(*copy, stage)))
+    if (failed(runStages(*copy, stage, *model)))
       return diagnostics_.error("does not compile");
     text += reportLines(stage, *copy);
     if (stage == request_.stopAfter)

@@ -112,8 +112,7 @@ private:
     PassRecord record;
     record.stage = stage_;
     record.pass = pass->getArgument().str();
-    record.before = trace_->passes.empty() ? countProgram(program)
-                                           : trace_->passes.back().after;
+    record.before = last_ ? trace_->passes.back().after : countProgram(program);
     trace_->passes.push_back(std::move(record));
     last_ = pass;
   }
@@ -141,8 +140,10 @@ void PassTrace::stageAdded(StringRef stage, OpPassManager &program) {
 }
 
 void PassTrace::watch(PassManager &manager) {
+  // Another manager's passes may lie where this one's did.
+  auto stages = std::exchange(stages_, decltype(stages_)());
   manager.addInstrumentation(
-      std::make_unique<Instrumentation>(trace_, stages_));
+      std::make_unique<Instrumentation>(trace_, std::move(stages)));
 }
 
 } // namespace gradus::compiler

@@ -19,12 +19,14 @@ static std::vector<char> written() {
   ProgramText text(states);
   ArtifactParts parts;
   parts.program = text.program();
-  parts.graphs = {text.graph("same")};
   parts.states = placeStates(parts.program);
-  parts.memory = {planMemory(parts.graphs[0], parts.states, parts.constants)};
+  auto planned = std::make_shared<PlannedProgram>();
+  planned->graphs = {text.graph("same")};
+  planned->memory = {
+      planMemory(planned->graphs[0], parts.states, parts.constants)};
   parts.recipe = "{}";
-  auto target = cpuTarget("cpu:x86-64-v2");
-  parts.targets.push_back({std::move(*target), {}});
+  Target target = llvm::cantFail(findTarget("cpu:x86-64-v2"));
+  parts.plans.push_back({std::move(target), std::move(planned), {}});
   auto bytes = writeArtifact(parts);
   EXPECT_TRUE(bool(bytes));
   return std::move(*bytes);

@@ -15,9 +15,10 @@ gradus.program @scale attributes {recipe = {loss = {type = "mse", output = "y"},
   }
 })";
 
-static std::vector<char> compiled(CompileReport *report = nullptr) {
+static std::vector<char>
+compiled(std::vector<CompileReport> *reports = nullptr) {
   ProgramText text(scale);
-  auto bytes = compileProgram(*text.module, {}, report);
+  auto bytes = compileProgram(*text.module, {}, reports);
   EXPECT_TRUE(bool(bytes)) << llvm::toString(bytes.takeError());
   return std::move(*bytes);
 }
@@ -55,8 +56,11 @@ TEST(Compile, TheSameProgramGivesTheSameBytes) {
 }
 
 TEST(Compile, KeepsTheArenaNearItsBound) {
-  CompileReport report;
-  compiled(&report);
+  std::vector<CompileReport> reports;
+  compiled(&reports);
+  ASSERT_EQ(reports.size(), 1u);
+  const CompileReport &report = reports.front();
+  EXPECT_EQ(report.target, "cpu");
   for (const auto &graph : report.graphs)
     EXPECT_LE(graph.arena, 1.05 * graph.bound) << graph.name;
   EXPECT_GT(report.code, 0);
@@ -92,4 +96,92 @@ TEST(Compile, HasStagesByName) {
   auto stages = compileStages();
   EXPECT_EQ(stages.front(), "model");
   EXPECT_EQ(stages.back(), "schedule");
+}
+
+//===-- several targets ---------------------------------------------------===//
+
+static std::string product(const std::string &type) {
+  std::string matrix = "tensor<512x512x" + type + ">";
+  return "gradus.program @product {\n  gradus.graph @predict(%x: " + matrix +
+         ", %w: " + matrix + ") -> (y: " + matrix +
+         ") {\n    %y = gradus.matmul %x, %w : " + matrix + ", " + matrix +
+         " -> " + matrix + "\n    gradus.return %y : " + matrix + "\n  }\n}";
+}
+
+namespace {
+
+/// Counts runs of pass managers, and takes down the names of stages.
+struct CountingWatcher final : PassWatcher {
+  int managers = 0;
+  std::vector<std::string> stages;
+  void stageAdded(llvm::StringRef stage, mlir::OpPassManager &) override {
+    stages.push_back(stage.str());
+  }
+  void watch(mlir::PassManager &) override { ++managers; }
+};
+
+/// A program compiled for some targets.
+struct Several {
+  CountingWatcher watcher;
+  std::vector<CompileReport> reports;
+  std::shared_ptr<const runtime::Artifact> artifact;
+
+  Several(const std::string &program, std::vector<std::string> targets) {
+    ProgramText text(program);
+    CompileOptions options;
+    options.targets = std::move(targets);
+    options.watcher = &watcher;
+    auto bytes = compileProgram(*text.module, options, &reports);
+    EXPECT_TRUE(bool(bytes)) << llvm::toString(bytes.takeError());
+    auto read = runtime::Artifact::fromBytes(
+        {reinterpret_cast<const uint8_t *>(bytes->data()), bytes->size()},
+        "several");
+    EXPECT_TRUE(read.ok()) << read.status();
+    artifact = *read;
+  }
+
+  /// Library calls of a plan.
+  int calls(int plan) const {
+    int calls = 0;
+    for (const artifact::GraphPlan *graph :
+         *artifact->header().plans()->Get(plan)->graphs())
+      for (const artifact::Command *command : *graph->commands())
+        calls += command->kind_type() == artifact::CommandKind::LibraryCommand;
+    return calls;
+  }
+};
+
+} // namespace
+
+// The library multiplies bf16 fast on one of them alone.
+TEST(Compile, GivesEachTargetItsOwnCommands) {
+  Several both(product("bf16"), {"cpu:amx", "cpu:x86-64-v3"});
+  EXPECT_EQ(both.calls(0), 1);
+  EXPECT_EQ(both.calls(1), 0);
+  EXPECT_EQ(both.watcher.managers, 3); // training, codegen, codegen
+  EXPECT_EQ(both.watcher.stages.back(), "schedule of cpu:x86-64-v3");
+  ASSERT_EQ(both.reports.size(), 2u);
+  EXPECT_EQ(both.reports[1].target, "cpu:x86-64-v3");
+  EXPECT_GT(both.reports[1].code, both.reports[0].code);
+}
+
+TEST(Compile, RunsCodegenOnceForTargetsThatItDoesNotTellApart) {
+  for (const char *other : {"cpu:x86-64-v2", "cpu:amx"}) {
+    Several both(product("f32"), {"cpu:x86-64-v3", other});
+    EXPECT_EQ(both.calls(0), 1);
+    EXPECT_EQ(both.calls(1), 1);
+    EXPECT_EQ(both.watcher.managers, 2);
+    EXPECT_EQ(both.watcher.stages.back(), "schedule");
+  }
+}
+
+TEST(Compile, PlansOfOneTargetAreThoseOfSeveral) {
+  std::vector<std::string> names = {"cpu:amx", "cpu:x86-64-v3"};
+  Several both(product("bf16"), names);
+  for (int i : {0, 1}) {
+    Several one(product("bf16"), {names[i]});
+    EXPECT_EQ(one.calls(0), both.calls(i));
+    EXPECT_EQ(one.reports[0].code, both.reports[i].code);
+    EXPECT_EQ(one.reports[0].arena, both.reports[i].arena);
+  }
 }

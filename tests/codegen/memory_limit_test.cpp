@@ -49,11 +49,13 @@ struct Trained {
 Trained train(const std::string &limit) {
   Trained trained;
   ProgramText text(deep(limit));
-  auto bytes = compileProgram(*text.module, {}, &trained.report);
+  std::vector<CompileReport> reports;
+  auto bytes = compileProgram(*text.module, {}, &reports);
   if (!bytes) {
     trained.error = llvm::toString(bytes.takeError());
     return trained;
   }
+  trained.report = reports.front();
   auto artifact = runtime::Artifact::fromBytes(
       {reinterpret_cast<const uint8_t *>(bytes->data()), bytes->size()},
       "deep");
@@ -97,6 +99,19 @@ TEST(MemoryLimit, ComputesNoMoreTwiceThanItMust) {
   Trained tight = train(std::to_string(free.report.predicted() - spare));
   ASSERT_EQ(tight.error, "");
   EXPECT_GT(tight.report.arena, free.report.arena / 2);
+}
+
+TEST(MemoryLimit, HoldsForEveryTarget) {
+  int64_t limit = train("").report.predicted() * 9 / 10;
+  ProgramText text(deep(std::to_string(limit)));
+  CompileOptions options;
+  options.targets = {"cpu:x86-64-v2", "cpu:x86-64-v3"};
+  std::vector<CompileReport> reports;
+  auto bytes = compileProgram(*text.module, options, &reports);
+  ASSERT_TRUE(bool(bytes)) << llvm::toString(bytes.takeError());
+  ASSERT_EQ(reports.size(), 2u);
+  for (const CompileReport &report : reports)
+    EXPECT_LE(report.predicted(), limit) << report.target;
 }
 
 TEST(MemoryLimit, NamesTheSmallestPossible) {

@@ -25,6 +25,7 @@ gradus.program @p {
 
 static GraphMemory planned(ProgramText &text, const char *graph = "train") {
   ConstantPlaces constants;
+  placeConstants(text.graph(graph), constants);
   return planMemory(text.graph(graph), placeStates(text.program()), constants);
 }
 

@@ -1,0 +1,28 @@
+// How a program runs on a target: the commands of its graphs, where their
+// values lie, and the code of their kernels.
+#pragma once
+
+#include "codegen/cpu_emitter.h"
+#include "codegen/memory_plan.h"
+#include "codegen/target.h"
+
+#include <memory>
+#include <vector>
+
+namespace gradus {
+
+/// A program as commands. Targets with equal models share one.
+struct PlannedProgram {
+  mlir::OwningOpRef<mlir::ModuleOp> module; // empty: someone else's
+  std::vector<GraphOp> graphs;              // in the program's order
+  std::vector<GraphMemory> memory;          // of each graph
+  std::vector<plan::KernelOp> kernels;
+};
+
+struct TargetPlan {
+  Target target;
+  std::shared_ptr<const PlannedProgram> program;
+  CpuCode code; // of `program->kernels`
+};
+
+} // namespace gradus

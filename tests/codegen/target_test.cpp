@@ -1,0 +1,25 @@
+// Targets by name, and what passes learn of them.
+
+#include "codegen/target.h"
+
+#include <gtest/gtest.h>
+
+using namespace gradus;
+
+TEST(Target, SaysWhetherItMultipliesBf16) {
+  EXPECT_TRUE(llvm::cantFail(findTarget("cpu:amx")).model.narrowProducts);
+  EXPECT_FALSE(
+      llvm::cantFail(findTarget("cpu:x86-64-v3")).model.narrowProducts);
+}
+
+TEST(Target, ModelsOfLevelsThatDifferInCodeAloneAreEqual) {
+  EXPECT_EQ(llvm::cantFail(findTarget("cpu:x86-64-v2")).model,
+            llvm::cantFail(findTarget("cpu:x86-64-v4")).model);
+}
+
+TEST(Target, KeepsItsName) {
+  EXPECT_EQ(llvm::cantFail(findTarget("cpu:amx")).name, "cpu:amx");
+  EXPECT_EQ(llvm::toString(findTarget("cpu:z80").takeError())
+                .find("target is 'cpu:z80', expected cpu"),
+            0u);
+}
