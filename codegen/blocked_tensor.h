@@ -4,7 +4,7 @@
 // other.
 #pragma once
 
-#include "codegen/library_layouts.h"
+#include "codegen/library.h"
 #include "ir/gradus.h"
 
 namespace gradus {

@@ -90,7 +90,7 @@ static llvm::Error checkPrecision(ProgramOp program, const Target &target) {
         "precision f16: target " + target.name +
         " cannot convert f16, expected x86-64-v3 or later, or bf16");
   if (precision == "f16" ||
-      (precision == "bf16" && !target.model.narrowProducts))
+      (precision == "bf16" && !target.model.select.narrow))
     mlir::emitWarning(program.getLoc())
         << "precision " << precision << ": target " << target.name
         << " has no instructions for products of " << precision
@@ -141,7 +141,7 @@ static std::vector<TargetGroup> groupTargets(ModuleOp module,
   bool asksNarrow = hasBf16(programOf(module));
   for (auto [number, target] : llvm::enumerate(targets)) {
     DeviceModel model = target.model;
-    model.narrowProducts &= asksNarrow;
+    model.select.narrow &= asksNarrow;
     auto same = llvm::find_if(
         groups, [&](const TargetGroup &group) { return group.model == model; });
     if (same == groups.end())

@@ -21,17 +21,9 @@ using plan::KernelOp;
 using plan::NestOp;
 using plan::Split;
 
-/// From where on work is worth launches, in adds or so.
-struct Limits {
-  int64_t tinyWork;  // of a graph that is one kernel
-  int64_t smallWork; // of a nest that is worth no launch of its own
-  /// Of what a flat launch reads last: with more it would keep gradients alive
-  /// that another launch could have freed, and taken from cache.
-  int64_t freedBytes;
-  /// How many small nests together are worth no second thread.
-  int64_t smallNests = 4;
-  int64_t tinyBytes = 256 * 1024; // as tinyWork
-};
+/// How many small nests together are worth no second thread, and the most bytes
+/// of what a tiny graph computes.
+constexpr int64_t smallNests = 4, tinyBytes = 256 * 1024;
 
 /// Whether a nest computes new values of states and nothing else.
 bool isUpdate(NestOp nest) {
@@ -56,16 +48,16 @@ int64_t bytesFreedBy(NestOp nest) {
 
 class GraphKernels {
 public:
-  GraphKernels(GraphOp graph, KernelTable &kernels, Limits limits,
-               StringRef pass)
-      : block_(graph.getBody().front()), kernels_(kernels), limits_(limits),
+  GraphKernels(GraphOp graph, KernelTable &kernels,
+               const FormKernelsOptions &options, StringRef pass)
+      : block_(graph.getBody().front()), kernels_(kernels), options_(options),
         pass_(pass) {}
 
   void run() {
     sortByOperands(block_);
     for (Operation &op : llvm::make_early_inc_range(block_))
       if (isa<plan::TakeOp, plan::AddAtOp>(op))
-        outlineIndexed(&op, kernels_);
+        outlineIndexed(&op, kernels_, options_);
     auto nests = llvm::to_vector(block_.getOps<NestOp>());
     if (nests.empty())
       return;
@@ -96,7 +88,7 @@ private:
     }
     bool hasOthers = !block_.getOps<plan::LibraryOp>().empty() ||
                      !block_.getOps<plan::LaunchOp>().empty();
-    return !hasOthers && work < limits_.tinyWork && bytes < limits_.tinyBytes;
+    return !hasOthers && work < options_.tinyWork && bytes < tinyBytes;
   }
 
   /// New values of states are written last, so that they may take the memory of
@@ -114,10 +106,10 @@ private:
     bool flat = isFlat(nest);
     if (flat && isUpdate(nest))
       return placeFlat(nest);
-    if (costOf(nest).work <= limits_.smallWork || nest.getParallel().empty())
+    if (costOf(nest).work <= options_.smallWork || nest.getParallel().empty())
       return join(nest, Split::serial, [&](const Group &group) {
         return group.work + costOf(nest).work <=
-               limits_.smallNests * limits_.smallWork;
+               smallNests * options_.smallWork;
       });
     if (flat && !hasRowPartner(nest) && !feedsRows(nest))
       return placeFlat(nest);
@@ -125,10 +117,12 @@ private:
          [&](const Group &group) { return passesRows(group, nest); });
   }
 
+  /// A launch that frees much takes no more in: it would keep gradients alive
+  /// that another could have freed, and taken from cache.
   void placeFlat(NestOp nest) {
     KernelOp kernel = flatKernel(nest, kernels_);
     for (auto [index, group] : llvm::enumerate(groups_))
-      if (group.flat == kernel && group.freed < limits_.freedBytes &&
+      if (group.flat == kernel && group.freed < options_.freedBytes &&
           !dependsOnGroup(nest, index, /*directly=*/true))
         return add(nest, index);
     groups_.push_back({{Split::flat, {}}, kernel});
@@ -255,9 +249,9 @@ private:
     size_t count = group.kernel.nests.size();
     Location location = group.kernel.nests.front().getLoc();
     if (group.flat)
-      outlineFlat(group.flat, group.kernel.nests);
+      outlineFlat(group.flat, group.kernel.nests, options_);
     else
-      outline(group.kernel, kernels_);
+      outline(group.kernel, kernels_, options_);
     remark::passed(location, remark::RemarkOpts::name("Kernel").category(pass_))
         << "kernel of " << std::to_string(count) << " nests, split "
         << plan::stringifySplit(group.kernel.split);
@@ -265,7 +259,7 @@ private:
 
   Block &block_;
   KernelTable &kernels_;
-  Limits limits_;
+  const FormKernelsOptions &options_;
   StringRef pass_;
   std::vector<Group> groups_;
   llvm::DenseMap<Operation *, size_t> groupOf_;
@@ -274,12 +268,28 @@ private:
 struct FormKernels : impl::FormKernelsBase<FormKernels> {
   using Base::Base;
 
+  /// Of what work is divided by.
+  LogicalResult checkOptions() {
+    for (auto [name, value, least] :
+         {std::tuple("scratch-bytes", scratchBytes.getValue(), 0),
+          {"block-work", blockWork, 1},
+          {"block-bytes", blockBytes, 1},
+          {"most-blocks", mostBlocks, 2},
+          {"moved-bytes", movedBytes, 1}})
+      if (value < least)
+        return getOperation().emitError("form-kernels: ")
+               << name << " is " << value << ", expected at least " << least;
+    return success();
+  }
+
   void runOnOperation() override {
+    if (failed(checkOptions()))
+      return signalPassFailure();
     KernelTable kernels(getOperation());
+    FormKernelsOptions options{tinyWork,  smallWork,  freedBytes, scratchBytes,
+                               blockWork, blockBytes, mostBlocks, movedBytes};
     for (auto graph : getOperation().getBody().getOps<GraphOp>())
-      GraphKernels(graph, kernels, {tinyWork, smallWork, freedBytes},
-                   getArgument())
-          .run();
+      GraphKernels(graph, kernels, options, getArgument()).run();
   }
 };
 

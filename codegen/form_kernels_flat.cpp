@@ -90,15 +90,15 @@ KernelOp flatKernel(NestOp nest, KernelTable &kernels) {
   return kernels.add(kernel, "flat_" + labelOf(nest).str());
 }
 
-/// Items per block: 64 KB through memory, whole cache lines.
-static int64_t flatGrain(NestOp nest) {
+/// Items per block: so many bytes through memory, whole cache lines.
+static int64_t flatGrain(NestOp nest, int64_t movedBytes) {
   int64_t bytes = 0;
   for (Value value : nest->getOperands())
     bytes += product(shapeOf(value)) > 1 ? bytesOf(value.getType()) : 0;
   for (Type type : nest.getResultTypes())
     bytes += bytesOf(type);
   int64_t perItem = std::max<int64_t>(1, bytes / product(nest.getParallel()));
-  return llvm::alignTo(64 * 1024 / perItem, 64);
+  return llvm::alignTo(std::max<int64_t>(1, movedBytes / perItem), 64);
 }
 
 /// Whether just one of the launch's operands is this memory: segments run at
@@ -141,7 +141,8 @@ static std::string flatLabel(ArrayRef<NestOp> nests) {
                            : label + " x" + std::to_string(nests.size());
 }
 
-LaunchOp outlineFlat(KernelOp kernel, ArrayRef<NestOp> nests) {
+LaunchOp outlineFlat(KernelOp kernel, ArrayRef<NestOp> nests,
+                     const FormKernelsOptions &options) {
   SmallVector<Value> launched, operands, results;
   SmallVector<Type> types;
   SmallVector<Location> locations;
@@ -163,8 +164,8 @@ LaunchOp outlineFlat(KernelOp kernel, ArrayRef<NestOp> nests) {
   OpBuilder builder(last);
   auto launch = LaunchOp::create(
       builder, FusedLoc::get(builder.getContext(), locations), types,
-      kernel.getSymName(), operands, items, flatGrain(last), inplace, flops,
-      builder.getStringAttr(flatLabel(nests)));
+      kernel.getSymName(), operands, items, flatGrain(last, options.movedBytes),
+      inplace, flops, builder.getStringAttr(flatLabel(nests)));
   for (auto [old, value] : llvm::zip(results, launch.getResults()))
     old.replaceAllUsesWith(value);
   for (NestOp nest : nests)

@@ -58,12 +58,11 @@ template <typename Op> KernelOp kernelOf(Op op, int64_t items) {
   return kernel;
 }
 
-/// Blocks of 64 KB; sums look through all indices for each block, so there are
-/// not more of those than keep threads busy.
+/// Sums look through all indices for each block, so there are not more of those
+/// than keep threads busy.
 template <typename Op>
 plan::LaunchOp launch(Op op, StringRef label, int64_t mostBlocks,
-                      KernelTable &kernels) {
-  constexpr int64_t blockBytes = 64 * 1024;
+                      int64_t blockBytes, KernelTable &kernels) {
   Slices slices = slicesOf(op);
   KernelOp kernel = kernels.add(kernelOf(op, slices.count), label);
   int64_t grain =
@@ -83,13 +82,16 @@ plan::LaunchOp launch(Op op, StringRef label, int64_t mostBlocks,
 
 } // namespace
 
-plan::LaunchOp outlineIndexed(Operation *op, KernelTable &kernels) {
+plan::LaunchOp outlineIndexed(Operation *op, KernelTable &kernels,
+                              const FormKernelsOptions &options) {
   return llvm::TypeSwitch<Operation *, plan::LaunchOp>(op)
       .Case([&](plan::TakeOp take) {
-        return launch(take, "gather", 64, kernels);
+        return launch(take, "gather", options.mostBlocks, options.movedBytes,
+                      kernels);
       })
       .Case([&](plan::AddAtOp add) {
-        return launch(add, "scatter_add", 32, kernels);
+        return launch(add, "scatter_add", options.mostBlocks / 2,
+                      options.movedBytes, kernels);
       });
 }
 

@@ -71,9 +71,6 @@ namespace {
 
 //===-- buffers of a kernel -----------------------------------------------===//
 
-/// Bytes of scratch that a kernel may have on the stack.
-constexpr int64_t scratchLimit = 128 * 1024;
-
 /// How a tensor lies in a kernel: as it is, as one row of it (scratch of a work
 /// item), or with its elements in a line (where it is seen under two shapes).
 struct Buffer {
@@ -121,8 +118,9 @@ int dimensionOfRows(AffineMap map) {
 /// Everything about one outlining, step by step.
 class Outlining {
 public:
-  explicit Outlining(const KernelGroup &group)
-      : group_(group), members_(group.nests.begin(), group.nests.end()) {}
+  Outlining(const KernelGroup &group, const FormKernelsOptions &options)
+      : group_(group), options_(options),
+        members_(group.nests.begin(), group.nests.end()) {}
 
   LaunchOp run(KernelTable &kernels) {
     collectArguments();
@@ -181,7 +179,7 @@ private:
           bytesOf(value.getType()) /
           (rowDim >= 0 ? std::max<int64_t>(1, shapeOf(value)[rowDim]) : 1);
       bool fits = mayHave && (group_.split == Split::serial || rowDim >= 0) &&
-                  used + bytes <= scratchLimit;
+                  used + bytes <= options_.scratchBytes;
       if (!fits) {
         outputs_.insert(value);
         continue;
@@ -349,17 +347,16 @@ private:
   /// enough to be cheap, and those of products by eights for the registers (the
   /// CPU emitter's tiles of items divide this; see cpu_tiling.cpp).
   int64_t grain(RegionCost cost) {
-    constexpr int64_t blockWork = 32 * 1024, blockBytes = 16 * 1024,
-                      mostBlocks = 64;
     int64_t count = items(), bytes = 0;
     for (NestOp nest : group_.nests)
       bytes += bytesOf(nest);
-    int64_t byWork =
-        llvm::divideCeil(blockWork, std::max<int64_t>(1, cost.work / count));
-    int64_t byBytes =
-        llvm::divideCeil(blockBytes, std::max<int64_t>(1, bytes / count));
-    int64_t grain = std::max<int64_t>(std::min(byWork, byBytes),
-                                      llvm::divideCeil(count, mostBlocks));
+    int64_t byWork = llvm::divideCeil(options_.blockWork,
+                                      std::max<int64_t>(1, cost.work / count));
+    int64_t byBytes = llvm::divideCeil(options_.blockBytes,
+                                       std::max<int64_t>(1, bytes / count));
+    int64_t grain =
+        std::max<int64_t>(std::min(byWork, byBytes),
+                          llvm::divideCeil(count, options_.mostBlocks));
     if (llvm::any_of(group_.nests, isContraction))
       grain = llvm::alignTo(
           grain, std::clamp<int64_t>(llvm::divideCeil(count, 4), 1, 8));
@@ -432,6 +429,7 @@ private:
   };
 
   const KernelGroup &group_;
+  const FormKernelsOptions &options_;
   llvm::DenseMap<Value, unsigned> views_;
   llvm::DenseMap<Value, SmallVector<Read, 2>> reads_;
   llvm::DenseMap<Operation *, size_t> places_;
@@ -442,8 +440,9 @@ private:
 
 } // namespace
 
-LaunchOp outline(const KernelGroup &group, KernelTable &kernels) {
-  return Outlining(group).run(kernels);
+LaunchOp outline(const KernelGroup &group, KernelTable &kernels,
+                 const FormKernelsOptions &options) {
+  return Outlining(group, options).run(kernels);
 }
 
 } // namespace gradus

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "codegen/nest.h"
+#include "codegen/passes.h"
 
 #include "llvm/ADT/SetVector.h"
 
@@ -34,7 +35,8 @@ mlir::Value viewedBy(mlir::Value value);
 bool isNewValueOf(mlir::Value result, mlir::Value operand);
 
 /// Replaces the nests of a group, `serial` or `rows`, by a launch of a kernel.
-plan::LaunchOp outline(const KernelGroup &group, KernelTable &kernels);
+plan::LaunchOp outline(const KernelGroup &group, KernelTable &kernels,
+                       const FormKernelsOptions &options);
 
 /// Whether all the nest touches are whole tensors in row-major order, and
 /// numbers: then its code does not depend on the size.
@@ -43,10 +45,12 @@ bool isFlat(plan::NestOp nest);
 plan::KernelOp flatKernel(plan::NestOp nest, KernelTable &kernels);
 /// One launch of `kernel` with a segment for each nest.
 plan::LaunchOp outlineFlat(plan::KernelOp kernel,
-                           llvm::ArrayRef<plan::NestOp> nests);
+                           llvm::ArrayRef<plan::NestOp> nests,
+                           const FormKernelsOptions &options);
 
 /// Replaces a `plan.take` or `plan.add_at` by a launch of a kernel over the
 /// slices that it writes.
-plan::LaunchOp outlineIndexed(mlir::Operation *op, KernelTable &kernels);
+plan::LaunchOp outlineIndexed(mlir::Operation *op, KernelTable &kernels,
+                              const FormKernelsOptions &options);
 
 } // namespace gradus

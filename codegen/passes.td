@@ -41,6 +41,8 @@ def Select : Pass<"select", "::gradus::ProgramOp"> {
            "Which products: auto (by size), never, always">,
     Option<"narrow", "narrow", "bool", /*default=*/"true",
            "Products of bf16 too: the target has instructions for them">,
+    Option<"provider", "provider", "std::string", /*default=*/"\"onednn\"",
+           "Whose library: onednn">,
   ];
   let dependentDialects = ["::gradus::plan::PlanDialect"];
 }
@@ -216,8 +218,8 @@ def SplitReductions : Pass<"split-reductions", "::gradus::ProgramOp"> {
   let description = [{
     A nest that reduces rows of large inputs to little (the gradient of a
     convolution's weights) becomes one that reduces 4 rows or more for each of
-    2 to 16 parts, and one that combines the parts. The cut depends on shapes
-    only: the result is the same for any number of threads.
+    some parts, and one that combines the parts. The cut depends on shapes and
+    options only: the result is the same for any number of threads.
 
     Before:
 
@@ -272,6 +274,12 @@ def SplitReductions : Pass<"split-reductions", "::gradus::ProgramOp"> {
     }
     ```
   }];
+  let options = [
+    Option<"mostParts", "most-parts", "int64_t", /*default=*/"16",
+           "The most parts of a sum">,
+    Option<"leastWork", "least-work", "int64_t", /*default=*/"100000",
+           "Work (in adds, about) from which on a second launch is worth it">,
+  ];
   let dependentDialects = ["::gradus::plan::PlanDialect"];
 }
 
@@ -336,6 +344,17 @@ def FormKernels : Pass<"form-kernels", "::gradus::ProgramOp"> {
            "A nest of less work than this shares a serial kernel">,
     Option<"freedBytes", "freed-bytes", "int64_t", /*default=*/"16777216",
            "A launch that will free this much, gradients say, takes no more in">,
+    Option<"scratchBytes", "scratch-bytes", "int64_t", /*default=*/"131072",
+           "The most scratch of a kernel">,
+    Option<"blockWork", "block-work", "int64_t", /*default=*/"32768",
+           "Work (in adds, about) for which items of rows are handed out together">,
+    Option<"blockBytes", "block-bytes", "int64_t", /*default=*/"16384",
+           "Bytes of results for which they are, if that is less">,
+    Option<"mostBlocks", "most-blocks", "int64_t", /*default=*/"64",
+           "So many times at most items are handed out">,
+    Option<"movedBytes", "moved-bytes", "int64_t", /*default=*/"65536",
+           "Bytes through memory for which items are handed out together that"
+           " little is computed of: flat ones, slices at indices">,
   ];
   let dependentDialects = ["::gradus::plan::PlanDialect"];
 }

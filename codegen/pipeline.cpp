@@ -24,9 +24,7 @@ const Stage stages[] = {
     {"select",
      [](OpPassManager &program, const DeviceModel &model) {
        // Large products are the library's; decided while they are whole ops.
-       SelectOptions options;
-       options.narrow = model.narrowProducts;
-       program.addPass(createSelect(options));
+       program.addPass(createSelect(model.select));
        // Before nests: whole ops move to the library's layouts with one clone.
        program.addPass(createPropagateLayouts());
      }},
@@ -36,16 +34,16 @@ const Stage stages[] = {
        program.addPass(createLowerToNests());
      }},
     {"fuse",
-     [](OpPassManager &program, const DeviceModel &) {
+     [](OpPassManager &program, const DeviceModel &model) {
        // Join nests while they are on tensors: maps compose, nothing aliases.
        program.addPass(createFuse());
        // What is fused is known: long sums now get a dimension for threads.
-       program.addPass(createSplitReductions());
+       program.addPass(createSplitReductions(model.splitReductions));
      }},
     {"kernels",
-     [](OpPassManager &program, const DeviceModel &) {
+     [](OpPassManager &program, const DeviceModel &model) {
        // Nests become code to launch; from here on their order is fixed.
-       program.addPass(createFormKernels());
+       program.addPass(createFormKernels(model.formKernels));
      }},
     {"schedule",
      [](OpPassManager &program, const DeviceModel &) {

@@ -1,9 +1,9 @@
-// Gives matrix products and convolutions to oneDNN where it is faster than our
-// nests: where they are large. Bias and activation go with them.
+// Gives matrix products and convolutions to a library where it is faster than
+// our nests: where they are large. Bias and activation go with them.
 //
-// Convolutions run in the layouts that oneDNN prefers, between reorders, of
-// which propagate_layouts.cpp leaves few. What the calls replace stays behind
-// without readers and goes there as well.
+// Calls run in the layouts that the library prefers, between reorders, of which
+// propagate_layouts.cpp leaves few. What the calls replace stays behind without
+// readers and goes there as well.
 
 #include "codegen/blocked_tensor.h"
 #include "codegen/nest.h"
@@ -25,9 +25,7 @@ struct Candidate {
   Operation *op = nullptr;
   LibraryCall call;
   SmallVector<Value> operands;
-  int64_t flops = 0;
-  int64_t narrowest = 0;  // least of the sizes that a block of it has
-  bool mayBeStem = false; // a convolution whose inputs may be narrow
+  ProductSize size;
 };
 
 //===-- what the library could do -----------------------------------------===//
@@ -46,8 +44,8 @@ std::optional<Candidate> candidate(MatmulOp op) {
       op.getTransposeA() ? transposedLayout(left) : rowMajorLayout(left),
       op.getTransposeB() ? transposedLayout(right) : rowMajorLayout(right)};
   found.call.result = rowMajorLayout(y);
-  found.flops = 2 * product(y) * k;
-  found.narrowest = std::min({y[rank - 1], y[rank - 2], k});
+  found.size.flops = 2 * product(y) * k;
+  found.size.narrowest = std::min({y[rank - 1], y[rank - 2], k});
   return found;
 }
 
@@ -79,16 +77,12 @@ Candidate convolution(Op op, ArrayRef<int64_t> weight,
                    givesWeights ? rowMajorLayout(output) : weights};
   call.result =
       givesWeights ? weights : rowMajorLayout(op.getType().getShape());
-  found.flops = 2 * product(output) * product(weight.drop_front(1));
-  found.narrowest = std::min(weight[0] / int64_t(op.getGroups()), weight[1]);
-  found.mayBeStem = op.getGroups() == 1 && !isa<ConvolutionBackwardDataOp>(op);
+  found.size.flops = 2 * product(output) * product(weight.drop_front(1));
+  found.size.narrowest =
+      std::min(weight[0] / int64_t(op.getGroups()), weight[1]);
+  found.size.mayBeStem =
+      op.getGroups() == 1 && !isa<ConvolutionBackwardDataOp>(op);
   return found;
-}
-
-/// Whether the library has arithmetic for elements of this type.
-bool isLibraryType(Type type, bool narrow) {
-  Type element = getElementTypeOrSelf(type);
-  return element.isF32() || (narrow && element.isBF16());
 }
 
 std::optional<Candidate> candidateOf(Operation *op) {
@@ -250,7 +244,7 @@ LibraryOp emitCall(const Candidate &found, const LibraryCall &chosen) {
   auto call = LibraryOp::create(
       builder, location, typeIn(chosen.result, found.call.result, type),
       chosen.name, operands, configOf(builder, chosen),
-      builder.getArrayAttr(layouts), chosen.scratch, found.flops,
+      builder.getArrayAttr(layouts), chosen.scratch, found.size.flops,
       builder.getStringAttr(label));
   Value result = reorder(builder, location, call.getResult(0), type,
                          chosen.result, found.call.result);
@@ -260,13 +254,6 @@ LibraryOp emitCall(const Candidate &found, const LibraryCall &chosen) {
 
 //===-- the pass ----------------------------------------------------------===//
 
-/// Below this our nests are as fast or faster (measured on AVX-512: equal at
-/// 34 MFLOP, 1.6 times as fast with 16 channels), and they fuse. A stem of much
-/// work is the library's though narrow (ResNet's 7x7 over 8 images of 224: 4.2
-/// ms for 8, its gradient 5.1 for 14).
-constexpr int64_t leastFlops = 50'000'000, leastWidth = 32,
-                  muchFlops = 500'000'000;
-
 struct Select : impl::SelectBase<Select> {
   using Base::Base;
 
@@ -274,6 +261,12 @@ struct Select : impl::SelectBase<Select> {
     if (library != "auto" && library != "never" && library != "always") {
       getOperation().emitError("select: library is '")
           << library << "', expected auto, never or always";
+      return signalPassFailure();
+    }
+    library_ = findLibrary(provider);
+    if (!library_) {
+      getOperation().emitError("select: provider is '")
+          << provider << "', expected onednn";
       return signalPassFailure();
     }
     for (auto graph : getOperation().getBody().getOps<GraphOp>())
@@ -293,14 +286,21 @@ struct Select : impl::SelectBase<Select> {
   }
 
   bool isLibrarys(const Candidate &found) {
-    return isLibraryType(found.op->getResult(0).getType(), narrow) &&
+    return accepts(found.op->getResult(0).getType()) &&
            llvm::all_of(found.operands, [&](Value operand) {
-             return isLibraryType(operand.getType(), narrow);
+             return accepts(operand.getType());
            });
   }
 
+  bool accepts(Type type) {
+    Type element = getElementTypeOrSelf(type);
+    return library_->accepts(element) && (narrow || !element.isBF16());
+  }
+
   void select(Candidate &found) {
-    if (StringRef reason = reasonAgainst(found); !reason.empty()) {
+    StringRef reason =
+        library == "always" ? "" : library_->reasonAgainst(found.size);
+    if (!reason.empty()) {
       remark::missed(
           found.op->getLoc(),
           remark::RemarkOpts::name("NotSelected").category(getArgument()))
@@ -311,8 +311,7 @@ struct Select : impl::SelectBase<Select> {
     takeRounding(found);
     setElements(found);
     LibraryCall chosen = found.call;
-    // Products of matrices are as fast in row-major order.
-    if (!askLibrary(chosen, /*free=*/chosen.name != "matmul"))
+    if (!library_->choose(chosen))
       return;
     LibraryOp call = emitCall(found, chosen);
     remark::passed(call.getLoc(),
@@ -320,14 +319,7 @@ struct Select : impl::SelectBase<Select> {
         << call.getLabel()->str() << " by the library";
   }
 
-  StringRef reasonAgainst(const Candidate &found) {
-    if (library == "always")
-      return "";
-    if (found.flops < leastFlops)
-      return "it is small";
-    bool isStem = found.mayBeStem && found.flops >= muchFlops;
-    return found.narrowest < leastWidth && !isStem ? "it is narrow" : "";
-  }
+  const Library *library_ = nullptr;
 };
 
 } // namespace

@@ -19,14 +19,13 @@ namespace {
 using namespace mlir;
 using plan::NestOp;
 
-/// Work from which on a second launch is worth it, and how much less than the
-/// inputs the partial results must be.
-constexpr int64_t kLeastWork = 100 * 1000, kSmaller = 4;
-constexpr int64_t kMostParts = 16, kLeastRows = 4;
+/// How much less than the inputs the partial results must be.
+constexpr int64_t kSmaller = 4;
+constexpr int64_t kLeastRows = 4;
 
 /// Parts of a dimension, all equal; 1 if it has no such parts.
-int64_t equalParts(int64_t extent) {
-  for (int64_t parts = std::min(kMostParts, extent / kLeastRows); parts > 1;
+int64_t equalParts(int64_t extent, int64_t mostParts) {
+  for (int64_t parts = std::min(mostParts, extent / kLeastRows); parts > 1;
        --parts)
     if (extent % parts == 0)
       return parts;
@@ -58,11 +57,11 @@ int64_t inputBytes(NestOp nest) {
 }
 
 /// How many parts the first reduced dimension should be cut into; 1: none.
-int64_t partsFor(NestOp nest) {
-  if (nest.getReduced().empty() || costOf(nest).work < kLeastWork ||
+int64_t partsFor(NestOp nest, const SplitReductionsOptions &options) {
+  if (nest.getReduced().empty() || costOf(nest).work < options.leastWork ||
       !isRow(nest, nest.getParallel().size()))
     return 1;
-  int64_t parts = equalParts(nest.getReduced()[0]);
+  int64_t parts = equalParts(nest.getReduced()[0], options.mostParts);
   int64_t partial = 0;
   for (Value sum : nest.getMap().front().getTerminator()->getOperands())
     partial += parts * bytesOf(RankedTensorType::get(nest.getParallel(),
@@ -178,7 +177,7 @@ struct SplitReductions : impl::SplitReductionsBase<SplitReductions> {
     SmallVector<NestOp> nests;
     getOperation()->walk([&](NestOp nest) { nests.push_back(nest); });
     for (NestOp nest : nests) {
-      int64_t parts = partsFor(nest);
+      int64_t parts = partsFor(nest, {mostParts, leastWork});
       if (parts == 1)
         continue;
       remark::passed(nest.getLoc(),

@@ -3,16 +3,19 @@
 #pragma once
 
 #include "codegen/cpu_target.h"
+#include "codegen/passes.h"
 
 namespace gradus {
 
-/// What passes ask of a device. Targets with equal models run the same
-/// commands: their plans differ in machine code alone.
+/// A device as passes are told of it: by their options, which are a CPU's as
+/// they stand in passes.td. Targets with equal models run the same commands:
+/// their plans differ in machine code alone.
 struct DeviceModel {
-  /// It has instructions for products of bf16, so the library's are fast.
-  bool narrowProducts = true;
+  SelectOptions select;
+  SplitReductionsOptions splitReductions;
+  FormKernelsOptions formKernels;
 
-  bool operator==(const DeviceModel &) const = default;
+  bool operator==(const DeviceModel &other) const;
 };
 
 struct Target {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "codegen/compile.h"
-#include "codegen/library_layouts.h"
+#include "codegen/onednn.h"
 #include "runtime/session.h"
 #include "tests/codegen/plan_check.h"
 

@@ -1,5 +1,6 @@
 // RUN: gradus-opt %s --lower-to-nests --fuse --form-kernels="tiny-work=0 small-work=0" | FileCheck %s
 // RUN: gradus-opt %s --lower-to-nests --fuse --form-kernels="tiny-work=0 small-work=0" --form-kernels="tiny-work=0 small-work=0" | FileCheck %s
+// RUN: gradus-opt %s --lower-to-nests --fuse --form-kernels="tiny-work=0 small-work=0 moved-bytes=1000" | FileCheck %s --check-prefix=MOVED
 
 gradus.program @p {
   // Parameters of the same update share a launch, each in place.
@@ -20,6 +21,9 @@ gradus.program @p {
   // A tensor of another size has the same kernel.
   // CHECK-LABEL: gradus.graph @double(
   // CHECK: plan.launch @[[DOUBLE:kernel[0-9]+_flat_[a-z_]+]](%x) items [4096]
+  // Whole cache lines of 8 bytes an item.
+  // MOVED-LABEL: gradus.graph @double(
+  // MOVED: plan.launch @{{.*}}(%x) items [4096] grain 128
   // CHECK-LABEL: gradus.graph @double_larger
   // CHECK: plan.launch @[[DOUBLE]](%x) items [16384]
   gradus.graph @double(%x: tensor<64x64xf32>) -> (y: tensor<64x64xf32>) {

@@ -1,6 +1,7 @@
 // RUN: gradus-opt %s --lower-to-nests --fuse --form-kernels | FileCheck %s
 // RUN: gradus-opt %s --lower-to-nests --fuse --form-kernels --form-kernels | FileCheck %s
 // RUN: gradus-opt %s --lower-to-nests --fuse --form-kernels="tiny-work=0 small-work=0" | FileCheck %s --check-prefix=MANY
+// RUN: gradus-opt %s --lower-to-nests --fuse --form-kernels="tiny-work=0 small-work=0 scratch-bytes=8 block-work=1 most-blocks=2" | FileCheck %s --check-prefix=OTHER
 
 gradus.program @p {
   // One kernel; the exponentials are scratch.
@@ -10,6 +11,11 @@ gradus.program @p {
   // By rows, whose scratch is one row.
   // MANY-LABEL: gradus.graph @softmax
   // MANY: plan.launch @[[ROWS:kernel0_[a-z_]+]](%x) items [64]
+  // A row is too large for scratch of 8 bytes, its sum is not; two blocks of rows.
+  // OTHER: plan.launch @{{kernel0_[a-z_]+}}(%x) items [64] grain 32
+  // OTHER: plan.kernel
+  // OTHER-NOT: plan.scratch : memref<32xf32>
+  // OTHER: plan.scratch : memref<f32>
   gradus.graph @softmax(%x: tensor<64x32xf32>) -> (y: tensor<64x32xf32>) {
     %0 = math.exp %x : tensor<64x32xf32>
     %1 = gradus.reduce sum %0 axes [1] : tensor<64x32xf32> -> tensor<64xf32>

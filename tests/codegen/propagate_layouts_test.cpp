@@ -27,7 +27,7 @@ std::string between(const std::string &text, const std::string &more = "",
 }
 
 void check(const std::string &program, int reorders) {
-  if (!hasLibrary())
+  if (!hasOneDnn())
     GTEST_SKIP() << "oneDNN is not here";
   CompiledRun run(program);
   run.run(propagated);
@@ -93,7 +93,7 @@ TEST(PropagateLayouts, PoolsBlocks) {
 
 // A fourth dimension of the window is more than a pool has.
 TEST(PropagateLayouts, LeavesPoolsOfVolumesPlain) {
-  if (!hasLibrary())
+  if (!hasOneDnn())
     GTEST_SKIP() << "oneDNN is not here";
   const std::string v = "tensor<1x16x4x4x4xf32>", k = "tensor<16x16x3x3x3xf32>",
                     triple =
@@ -120,7 +120,7 @@ TEST(PropagateLayouts, KeepsAPlainResultThatIsReturned) {
 }
 
 TEST(PropagateLayouts, IsContentToRunTwice) {
-  if (!hasLibrary())
+  if (!hasOneDnn())
     GTEST_SKIP() << "oneDNN is not here";
   CompiledRun run(between("%b = math.tanh %a : " + x + "\n"));
   run.run(std::string(propagated) + ",propagate-layouts");

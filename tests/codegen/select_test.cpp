@@ -10,7 +10,7 @@ namespace {
 const char *always = "select{library=always}";
 
 TEST(Select, MultipliesMatricesByTheLibrary) {
-  if (!hasLibrary())
+  if (!hasOneDnn())
     GTEST_SKIP() << "oneDNN is not here";
   CompiledRun run(graphProgram(
       "%x: tensor<24x40xf32>, %w: tensor<48x40xf32>, %b: tensor<48xf32>) "
@@ -27,7 +27,7 @@ TEST(Select, MultipliesMatricesByTheLibrary) {
 }
 
 TEST(Select, ConvolvesByTheLibrary) {
-  if (!hasLibrary())
+  if (!hasOneDnn())
     GTEST_SKIP() << "oneDNN is not here";
   std::string x = "tensor<2x16x12x12xf32>", w = "tensor<32x16x3x3xf32>",
               y = "tensor<2x32x12x12xf32>";

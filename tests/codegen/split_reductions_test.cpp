@@ -42,6 +42,16 @@ TEST(SplitReductions, CutsTheGradientOfAConvolutionsWeights) {
   }
 }
 
+TEST(SplitReductions, MakesNoMorePartsThanTheDeviceWants) {
+  for (auto [options, parts] :
+       {std::pair("most-parts=4", 4), {"least-work=1000000000", 1}}) {
+    PlanCheck check(weightGradient("32"),
+                    std::string(split) + "{" + options + "}");
+    check.expectSame();
+    EXPECT_EQ(partsIn(check), parts) << options;
+  }
+}
+
 TEST(SplitReductions, LeavesWhatHasNoEqualParts) {
   for (const char *batch : {"7", "13", "31"}) {
     PlanCheck check(weightGradient(batch), split);

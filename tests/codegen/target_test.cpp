@@ -7,14 +7,23 @@
 using namespace gradus;
 
 TEST(Target, SaysWhetherItMultipliesBf16) {
-  EXPECT_TRUE(llvm::cantFail(findTarget("cpu:amx")).model.narrowProducts);
-  EXPECT_FALSE(
-      llvm::cantFail(findTarget("cpu:x86-64-v3")).model.narrowProducts);
+  EXPECT_TRUE(llvm::cantFail(findTarget("cpu:amx")).model.select.narrow);
+  EXPECT_FALSE(llvm::cantFail(findTarget("cpu:x86-64-v3")).model.select.narrow);
 }
 
 TEST(Target, ModelsOfLevelsThatDifferInCodeAloneAreEqual) {
   EXPECT_EQ(llvm::cantFail(findTarget("cpu:x86-64-v2")).model,
             llvm::cantFail(findTarget("cpu:x86-64-v4")).model);
+}
+
+TEST(Target, ModelsThatDifferInOneNumberAreNotEqual) {
+  DeviceModel first, second;
+  EXPECT_EQ(first, second);
+  second.formKernels.movedBytes = 1;
+  EXPECT_FALSE(first == second);
+  second = first;
+  second.splitReductions.mostParts = 500;
+  EXPECT_FALSE(first == second);
 }
 
 TEST(Target, KeepsItsName) {

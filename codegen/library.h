@@ -1,5 +1,5 @@
-// How oneDNN wants to see the tensors of a call, asked from the library itself
-// at compile time. Where it is not at hand, tensors stay in row-major order.
+// A vendor's library as `select` asks it: which products it takes, and how it
+// wants to see their tensors.
 #pragma once
 
 #include "mlir/IR/BuiltinAttributes.h"
@@ -28,7 +28,7 @@ struct LibraryLayout {
   }
 };
 
-/// Row-major; `swapped` exchanges the strides of the last two dims.
+/// Row-major; transposed: with the strides of the last two dims exchanged.
 LibraryLayout rowMajorLayout(llvm::ArrayRef<int64_t> dims);
 LibraryLayout transposedLayout(llvm::ArrayRef<int64_t> dims);
 
@@ -46,12 +46,26 @@ struct LibraryCall {
   int64_t scratch = 0;    // bytes
 };
 
-/// Asks for the scratch of a call as it is; `free` lets the library choose the
-/// layouts of operands 0 and 1 and of the result, and changes them. Returns
-/// whether the library can do the call; without it, true and nothing changes.
-bool askLibrary(LibraryCall &call, bool free);
+/// How large a product is.
+struct ProductSize {
+  int64_t flops = 0;
+  int64_t narrowest = 0;  // least of the sizes that a block of it has
+  bool mayBeStem = false; // a convolution whose inputs may be narrow
+};
 
-/// Whether the library is at hand.
-bool hasLibrary();
+class Library {
+public:
+  virtual ~Library() = default;
+  /// Whether it has arithmetic for elements of this type, on some processor.
+  virtual bool accepts(mlir::Type element) const = 0;
+  /// Why our own code is as fast or faster, in words; empty: it is not.
+  virtual llvm::StringRef reasonAgainst(const ProductSize &size) const = 0;
+  /// Finds the scratch of a call and, where that pays, other layouts for its
+  /// tensors. Whether it can do the call.
+  virtual bool choose(LibraryCall &call) const = 0;
+};
+
+/// "onednn"; null if there is none of this name.
+const Library *findLibrary(llvm::StringRef name);
 
 } // namespace gradus

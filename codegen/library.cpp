@@ -1,0 +1,47 @@
+// Layouts that any library knows, and the libraries by name.
+
+#include "codegen/library.h"
+
+#include "codegen/onednn.h"
+
+#include "mlir/IR/Builders.h"
+
+namespace gradus {
+using namespace mlir;
+
+LibraryLayout rowMajorLayout(ArrayRef<int64_t> dims) {
+  LibraryLayout layout;
+  layout.dims = SmallVector<int64_t>(dims);
+  layout.paddedDims = layout.dims;
+  layout.strides.assign(dims.size(), 1);
+  for (size_t d = dims.size(); d-- > 1;)
+    layout.strides[d - 1] = layout.strides[d] * dims[d];
+  layout.elements = dims.empty() ? 1 : layout.strides[0] * dims[0];
+  return layout;
+}
+
+LibraryLayout transposedLayout(ArrayRef<int64_t> dims) {
+  SmallVector<int64_t> stored(dims);
+  std::swap(stored[dims.size() - 1], stored[dims.size() - 2]);
+  LibraryLayout layout = rowMajorLayout(stored);
+  layout.dims = layout.paddedDims = SmallVector<int64_t>(dims);
+  std::swap(layout.strides[dims.size() - 1], layout.strides[dims.size() - 2]);
+  return layout;
+}
+
+DictionaryAttr toAttribute(const LibraryLayout &layout, MLIRContext *context) {
+  Builder b(context);
+  return b.getDictionaryAttr(
+      {b.getNamedAttr("dims", b.getDenseI64ArrayAttr(layout.dims)),
+       b.getNamedAttr("strides", b.getDenseI64ArrayAttr(layout.strides)),
+       b.getNamedAttr("padded_dims", b.getDenseI64ArrayAttr(layout.paddedDims)),
+       b.getNamedAttr("inner_blocks",
+                      b.getDenseI64ArrayAttr(layout.innerBlocks)),
+       b.getNamedAttr("inner_axes", b.getDenseI64ArrayAttr(layout.innerAxes))});
+}
+
+const Library *findLibrary(StringRef name) {
+  return name == "onednn" ? &oneDnn() : nullptr;
+}
+
+} // namespace gradus
