@@ -10,7 +10,9 @@ float32 runs with the weights moved by a few ulp end up from float64. Needs torc
 onnx and onnxscript. The format: tests/data/models/README.md.
 """
 
+import collections.abc
 import copy
+import functools
 import importlib.util
 import json
 import math
@@ -37,26 +39,81 @@ EXPORTS = {
 # -- Training ---------------------------------------------------------------------
 
 
-LOSSES = ("softmax_cross_entropy", "mse", "l1", "smooth_l1", "huber", "bce_with_logits")
-RULES = {"sgd": torch.optim.SGD, "adam": torch.optim.Adam, "adamw": torch.optim.AdamW}
-OF_NUMBERS = {"mse": "mse_loss", "l1": "l1_loss", "smooth_l1": "smooth_l1_loss", "huber": "huber_loss",
-              "bce_with_logits": "binary_cross_entropy_with_logits"}
+OF_ALL = ("type", "reduction")
+OF_CLASSES = ("class_axis", "class_weights")
+
+# The recipe's losses, and which of its keys each is recorded with.
+LOSSES = {"softmax_cross_entropy": (*OF_CLASSES, "ignore_index", "label_smoothing", "soft_labels"),
+          "nll": (*OF_CLASSES, "ignore_index"), "multi_margin": (*OF_CLASSES, "margin", "power"), "bce_with_logits": ("pos_weight",),
+          "mse": (), "l1": (), "smooth_l1": ("beta",), "huber": ("delta",), "kl_div": ("log_target",), "hinge": ("margin",),
+          "hinge_embedding": ("margin",)}
+
+# The recipe's optimizers: PyTorch's class, and its options that the recipe calls something else.
+RULES = {"sgd": ("SGD", {}), "adam": ("Adam", {}), "adamw": ("AdamW", {}), "adamax": ("Adamax", {}), "nadam": ("NAdam", {}),
+         "radam": ("RAdam", {}), "rmsprop": ("RMSprop", {"alpha": "decay_rate"}),
+         "adagrad": ("Adagrad", {"lr_decay": "learning_rate_decay", "initial_accumulator_value": "initial_accumulator"}),
+         "adadelta": ("Adadelta", {"rho": "decay_rate"}),
+         "adafactor": ("Adafactor", {"eps": ("epsilon", "minimum_scale"), "beta2_decay": "decay_power", "d": "clip_threshold"}),
+         "asgd": ("ASGD", {"lambd": "lambda", "alpha": "power", "t0": "start"}),
+         "rprop": ("Rprop", {"etas": "factors", "step_sizes": "sizes"})}
+# Adafactor's own default hangs on the precision that it runs in.
+FIXED = {"adafactor": {"eps": (2.0**-23, 1e-3)}}
 
 
-def loss_of(logits, labels, loss):
-    functional, keys = torch.nn.functional, {key: value for key, value in loss.items() if key in ("beta", "delta", "reduction")}
-    if loss["type"] in OF_NUMBERS:
-        return getattr(functional, OF_NUMBERS[loss["type"]])(logits, labels.to(logits.dtype), **keys)
-    weights = loss.get("class_weights")
-    return functional.cross_entropy(logits.movedim(loss.get("class_axis", 1), 1), labels,
-                                    weight=None if weights is None else torch.tensor(weights, dtype=logits.dtype),
-                                    ignore_index=loss.get("ignore_index", -100),
-                                    label_smoothing=loss.get("label_smoothing", 0.0), **keys)
+def of_classes(name, logits, labels, loss, keys):
+    """Losses of labels that are classes; PyTorch wants those of the output along axis 1."""
+    functional, axis, weights = torch.nn.functional, loss.get("class_axis", 1), loss.get("class_weights")
+    logits, keys["weight"] = logits.movedim(axis, 1), None if weights is None else torch.tensor(weights, dtype=logits.dtype)
+    if name == "multi_margin":
+        flat = logits.movedim(1, -1).reshape(-1, logits.shape[1])
+        return functional.multi_margin_loss(flat, labels.flatten(), p=loss.get("power", 1), margin=loss.get("margin", 1.0), **keys)
+    if loss.get("soft_labels"):
+        labels = labels.to(logits.dtype).movedim(axis, 1)
+    keys["ignore_index"] = loss.get("ignore_index", -100)
+    if name == "nll":
+        return functional.nll_loss(logits, labels, **keys)
+    return functional.cross_entropy(logits, labels, label_smoothing=loss.get("label_smoothing", 0.0), **keys)
+
+
+def of_numbers(name, output, labels, loss, keys):
+    functional, margin = torch.nn.functional, loss.get("margin", 1.0)
+    if name == "hinge":  # PyTorch has none.
+        each = (margin - labels * output).clamp(min=0)
+        return each.sum() if loss.get("reduction") == "sum" else each.mean()
+    if name == "hinge_embedding":
+        return functional.hinge_embedding_loss(output, labels, margin=margin, **keys)
+    if name == "bce_with_logits":
+        weights = loss.get("pos_weight")
+        keys["pos_weight"] = None if weights is None else torch.tensor(weights, dtype=output.dtype)
+        return functional.binary_cross_entropy_with_logits(output, labels, **keys)
+    keys.update({key: loss[key] for key in LOSSES[name] if key in loss})
+    return getattr(functional, name if name == "kl_div" else name + "_loss")(output, labels, **keys)
+
+
+def loss_of(output, labels, loss):
+    name, keys = loss["type"], {"reduction": loss.get("reduction", "mean")}
+    if "class_axis" in LOSSES[name]:
+        return of_classes(name, output, labels, loss, keys)
+    return of_numbers(name, output, labels.to(output.dtype), loss, keys)
+
+
+def options_of(settings):
+    """PyTorch's options."""
+    options = {**FIXED.get(settings["type"], {}), **settings}
+    return {key: tuple(value) if isinstance(value, list) else value for key, value in options.items() if key != "type"}
 
 
 def optimizer_of(model, settings):
-    options = {key: tuple(value) if key == "betas" else value for key, value in settings.items() if key != "type"}
-    return RULES[settings["type"]](model.parameters(), **options)
+    return getattr(torch.optim, RULES[settings["type"]][0])(model.parameters(), **options_of(settings))
+
+
+def in_recipe(settings):
+    """The same by the recipe's names."""
+    names, result = RULES[settings["type"]][1], {"type": settings["type"]}
+    for key, value in options_of(settings).items():
+        name = names.get(key, key)
+        result.update(zip(name, value) if isinstance(name, tuple) else {name: value}.items())
+    return result
 
 
 def in_precision(run):
@@ -68,6 +125,26 @@ def in_precision(run):
         finally:
             torch.set_default_dtype(torch.float32)
     return wrapped
+
+
+def first_tensor(output):
+    """The first tensor of a tuple, a dictionary or an output of transformers; None if there is none."""
+    if torch.is_tensor(output):
+        return output
+    parts = output.values() if isinstance(output, collections.abc.Mapping) else output if isinstance(output, (tuple, list)) else ()
+    return next((found for found in map(first_tensor, parts) if found is not None), None)
+
+
+def with_one_output(model):
+    """The model, giving its first tensor only; its parameters keep their names."""
+    kind = type(model)
+
+    @functools.wraps(kind.forward)
+    def forward(self, *arguments, **options):
+        return first_tensor(kind.forward(self, *arguments, **options))
+
+    model.__class__ = type(kind.__name__, (kind,), {"forward": forward})
+    return model
 
 
 def copy_of(model):
@@ -284,7 +361,7 @@ def describe_run(name, settings, runs, exact, batch_count):
     drift = drifts(list(first) + [key for key in final if ".running_" in key], runs, exact)
     noise = {key: value for key, value in drift.items() if value > NOISE}
     rest = max([value for key, value in drift.items() if key not in noise], default=0.0)
-    return {"id": name, "optimizer": settings, "steps": STEPS, "batch_order": [step % batch_count for step in range(STEPS)],
+    return {"id": name, "optimizer": in_recipe(settings), "steps": STEPS, "batch_order": [step % batch_count for step in range(STEPS)],
             "losses": losses[:STEPS], "loss_after_on_batch0": losses[STEPS], "losses_fp64": exact[0][:STEPS], "loss_rtol": rtol,
             "final_param_l2": {key: norm(final[key]) for key in first}, "final_param_l2_rtol": max(2e-5, 5 * rest),
             "final_param_l2_drift_without_rtol": noise}
@@ -293,20 +370,30 @@ def describe_run(name, settings, runs, exact, batch_count):
 def check_names(loss, optimizers):
     if loss.get("type") not in LOSSES:
         sys.exit(f"LOSS has the type {loss.get('type')!r}, expected one of {', '.join(LOSSES)}")
+    known = (*OF_ALL, *LOSSES[loss["type"]])
+    for key in loss:
+        if key not in known:
+            sys.exit(f"LOSS has the key {key!r}, expected one of {', '.join(known)}")
     for name, settings in optimizers.items():
         if settings.get("type") not in RULES:
             sys.exit(f"OPTIMIZERS[{name!r}] has the type {settings.get('type')!r}, expected one of {', '.join(RULES)}")
 
 
-def check_repeatable(model, inputs):
+def checked(model, inputs):
+    """The model, if it gives the same numbers twice; of several tensors, the first."""
     with torch.no_grad():
-        first, again = (copy_of(model).train()(*inputs.values()) for _ in range(2))
-    if not torch.is_tensor(first):
-        sys.exit(f"the model gives a {type(first).__name__}, expected one tensor; wrap it in a module that picks one")
+        outputs = [copy_of(model).train()(*inputs.values()) for _ in range(2)]
+    first, again = map(first_tensor, outputs)
+    if first is None:
+        sys.exit(f"the model gives a {type(outputs[0]).__name__} without a tensor, expected one; wrap it in a module that picks one")
     if not first.isfinite().all():
         sys.exit("the model gives numbers that are not finite for the first batch: nothing can be compared with them")
     if not torch.equal(first, again):
         sys.exit("two runs of the model differ: it draws random numbers; set its dropout to 0")
+    if first is outputs[0]:
+        return model
+    print(f"the model gives a {type(outputs[0]).__name__}; the loss is of its first tensor, of shape {list(first.shape)}")
+    return with_one_output(model)
 
 
 def record(model, batches, loss, optimizers, folder, exports=EXPORTS):
@@ -315,7 +402,7 @@ def record(model, batches, loss, optimizers, folder, exports=EXPORTS):
     inputs, labels = batches[0]
     expected, described, parameters = {}, [], []
     check_names(loss, optimizers)
-    check_repeatable(model, inputs)
+    model = checked(model, inputs)
     for name, settings in optimizers.items():
         exact = train(model, batches, loss, settings, dtype=torch.float64)
         runs = [train(model, batches, loss, settings, shake=number > 0) for number in range(1 + SHAKEN_RUNS)]
