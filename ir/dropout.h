@@ -6,6 +6,10 @@
 
 namespace gradus {
 
+/// Dropouts draw from streams below this number; what models draw by
+/// themselves, from streams that count from it.
+inline constexpr int64_t kDropoutStreams = int64_t(1) << 24;
+
 struct Dropping {
   double ratio;
 

@@ -56,12 +56,14 @@ struct TrainDropoutPass : impl::TrainDropoutBase<TrainDropoutPass> {
     return std::nullopt;
   }
 
-  /// Whether something drops, or has been told to by this pass before.
+  /// Whether something drops, or has been told to by this pass before. A model
+  /// that only draws numbers of its own does not.
   static bool mayDrop(GraphOp train) {
     return llvm::any_of(train.getBody().front(), [](Operation &op) {
+      if (auto bits = dyn_cast<RandomBitsOp>(op))
+        return bits.getStream() < kDropoutStreams;
       auto attention = dyn_cast<AttentionOp>(op);
-      return isa<DropoutOp, RandomBitsOp>(op) ||
-             (attention && attention.getDropout());
+      return isa<DropoutOp>(op) || (attention && attention.getDropout());
     });
   }
 

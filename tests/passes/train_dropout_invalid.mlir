@@ -7,3 +7,28 @@ gradus.program @words attributes {recipe = {dropout = "0.5"}} {
     gradus.return %y : tensor<4xf32>
   }
 }
+
+// -----
+
+// A model that only draws numbers of its own drops nothing.
+// expected-warning @below {{recipe: dropout changes nothing: the model has no dropout that could take it}}
+gradus.program @noisy attributes {recipe = {dropout = 0.5}} {
+  gradus.state @step : tensor<i64> {role = #gradus.role<counter>, init = #gradus.init<zeros>}
+  gradus.graph @train() -> (y: tensor<4xi64>) {
+    %step = gradus.read @step : tensor<i64>
+    %y = gradus.random_bits %step stream 16777216 seed 0 : tensor<4xi64>
+    gradus.return %y : tensor<4xi64>
+  }
+}
+
+// -----
+
+// One that drops already has been told before.
+gradus.program @told attributes {recipe = {dropout = 0.5}} {
+  gradus.state @step : tensor<i64> {role = #gradus.role<counter>, init = #gradus.init<zeros>}
+  gradus.graph @train() -> (y: tensor<4xi64>) {
+    %step = gradus.read @step : tensor<i64>
+    %y = gradus.random_bits %step stream 0 seed 0 : tensor<4xi64>
+    gradus.return %y : tensor<4xi64>
+  }
+}
