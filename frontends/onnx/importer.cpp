@@ -425,8 +425,13 @@ absl::StatusOr<Value> Importer::materialize(Entry &entry, Location location) {
   return entry.value;
 }
 
-/// Declares a state and reads it at the entry of the graph.
+/// Declares a state and reads it at the entry of the graph. Before it there may
+/// only be one of that name that counts steps.
 absl::StatusOr<Value> Importer::readState(const TensorProto &tensor) {
+  if (program_.getState(tensor.name()))
+    return invalid("reads the tensor \"", tensor.name(),
+                   "\", but random draws of the model count steps under that "
+                   "name; rename the tensor");
   GRADUS_ASSIGN_OR_RETURN(RankedTensorType type, file_.type(tensor, context()));
   DenseElementsAttr elements;
   if (!file_.isMissing(tensor)) {

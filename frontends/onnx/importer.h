@@ -39,6 +39,8 @@ public:
   Problems problems;
   /// How many nodes branches and loops have given so far.
   int64_t subgraphNodes = 0;
+  /// How many times nodes have drawn random numbers so far.
+  int64_t draws = 0;
   mlir::MLIRContext &context() const { return *builder.getContext(); }
 
   /// Location of a node's ops.

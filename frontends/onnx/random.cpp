@@ -4,7 +4,11 @@
 
 #include "frontends/onnx/random.h"
 
+#include "frontends/onnx/model_file.h"
+#include "frontends/onnx/onnx.pb.h"
 #include "frontends/onnx/size_limits.h"
+
+#include "ir/dropout.h"
 
 #include "mlir/IR/Matchers.h"
 
@@ -13,9 +17,6 @@
 namespace gradus::onnx {
 
 using namespace mlir;
-
-/// A stream's first number; those of dropouts count from 0.
-constexpr int64_t kFirstStream = int64_t(1) << 24;
 
 /// Bits of a draw that f32 holds: u is a multiple of 2^-24.
 constexpr double kUnit = 0x1p-24;
@@ -39,7 +40,7 @@ public:
     StateOp state = program.getState(kStep);
     if (state && (state.getRole() != Role::counter || state.getType() != type))
       return b_.node.error("draws by the state \"", kStep,
-                           "\", which is a tensor of the model");
+                           "\", which is a tensor of the model; rename that");
     if (!state) {
       OpBuilder states(graph_);
       StateOp::create(
@@ -57,8 +58,7 @@ public:
   /// Numbers of [0, 1).
   Value uniform(RankedTensorType type) {
     auto integers = type.clone(b_.builder.getI64Type());
-    int64_t stream =
-        kFirstStream + llvm::range_size(graph_.getOps<RandomBitsOp>());
+    int64_t stream = kDropoutStreams + b_.importer.draws++;
     Value bits = RandomBitsOp::create(b_.builder, b_.location, integers, step_,
                                       stream, seed_);
     Value eight = splat(b_.builder, b_.location, integers, 8);
@@ -150,18 +150,39 @@ absl::StatusOr<RankedTensorType> drawnType(const Building &b, bool isLike) {
   return RankedTensorType::get(shape, element);
 }
 
+/// The first number of a float type from `low` on and its last below `high`.
+std::pair<double, double> withinLimits(double low, double high, Type element) {
+  const llvm::fltSemantics &semantics =
+      cast<FloatType>(element).getFloatSemantics();
+  bool ignored = false;
+  APFloat first(low), last(high);
+  first.convert(semantics, APFloat::rmTowardPositive, &ignored);
+  last.convert(semantics, APFloat::rmTowardNegative, &ignored);
+  if (last.convertToDouble() == high)
+    last.next(/*nextDown=*/true);
+  return {first.convertToDouble(), last.convertToDouble()};
+}
+
 template <bool isLike>
 absl::Status uniform(Importer &importer, const Node &node) {
   Building b(importer, node);
   GRADUS_ASSIGN_OR_RETURN(RankedTensorType type, drawnType(b, isLike));
   Draws draws(b);
   GRADUS_RETURN_IF_ERROR(draws.start());
-  Value result = draws.uniform(type.clone(computeType(type.getElementType())));
+  Type element = type.getElementType();
+  Value result = draws.uniform(type.clone(computeType(element)));
   double low = node.number("low", 0), high = node.number("high", 1);
   if (low != 0 || high != 1)
     result = b.add(b.mul(result, b.number(high - low, result)),
                    b.number(low, result));
-  return importer.define(node, 0, castTo(b, result, type.getElementType()));
+  // Rounding, of the sum or to a narrow type, may reach beyond the limits.
+  auto [first, last] = withinLimits(low, high, element);
+  bool isExact = low == 0 && high == 1 && element == computeType(element);
+  if (!isExact && first <= last)
+    result = b.make<ClipOp>(result.getType(), result,
+                            b.builder.getF64FloatAttr(first),
+                            b.builder.getF64FloatAttr(last));
+  return importer.define(node, 0, castTo(b, result, element));
 }
 
 template <bool isLike>
@@ -208,32 +229,79 @@ absl::Status bernoulli(Importer &importer, const Node &node) {
   return importer.define(node, 0, castTo(b, isOne, wanted));
 }
 
-const Operator kOperators[] = {
-    {"RandomUniform",
-     {6, "", "`seed` (the recipe's is taken)"},
-     uniform<false>,
-     nullptr,
-     /*foldsByEvaluation=*/false},
-    {"RandomUniformLike",
-     {6, "", "`seed` (the recipe's is taken)"},
-     uniform<true>,
-     nullptr,
-     /*foldsByEvaluation=*/false},
-    {"RandomNormal",
-     {6, "", "`seed` (the recipe's is taken)"},
-     normal<false>,
-     nullptr,
-     /*foldsByEvaluation=*/false},
-    {"RandomNormalLike",
-     {6, "", "`seed` (the recipe's is taken)"},
-     normal<true>,
-     nullptr,
-     /*foldsByEvaluation=*/false},
-    {"Bernoulli",
-     {15, "", "`seed` (the recipe's is taken)"},
-     bernoulli,
-     nullptr,
-     /*foldsByEvaluation=*/false},
+//===-- samples of classes ------------------------------------------------===//
+
+/// Numbers of Gumbel's distribution: the largest of logits, each with one of
+/// its own added, stands with the chance of its softmax.
+Value gumbel(const Building &b, Draws &draws, RankedTensorType type) {
+  auto minusLog = [&](Value x) {
+    return b.make<arith::NegFOp>(b.make<math::LogOp>(x));
+  };
+  Value u = draws.uniform(type);
+  Value notZero = b.make<arith::MaximumFOp>(u, b.number(kUnit, u));
+  return minusLog(minusLog(notZero));
+}
+
+/// Along the last axis, the first place of the largest.
+Value placeOfLargest(const Building &b, Value x) {
+  ArrayRef<int64_t> shape = tensorType(x).getShape();
+  int64_t last = shape.size() - 1;
+  Value most = broadcastAlong(
+      b.builder, b.location,
+      reduce(b.builder, b.location, Reduction::max, x, {last}), shape, {last});
+  Value numbers = b.indicesAlong(shape, last);
+  Value wins = b.make<arith::CmpFOp>(arith::CmpFPredicate::OEQ, x, most);
+  return reduce(b.builder, b.location, Reduction::min,
+                b.select(wins, numbers, b.number(shape[last] - 1, numbers)),
+                {last});
+}
+
+/// `sample_size` classes for each row of logarithms of chances, up to a sum.
+absl::Status multinomial(Importer &importer, const Node &node) {
+  Building b(importer, node);
+  GRADUS_ASSIGN_OR_RETURN(Value logits, importer.value(node, 0, 2));
+  if (!Building::isFloat(logits))
+    return node.error("its input \"", node.input(0).str(),
+                      "\" holds no floats");
+  Type wanted = elementType(node.integer("dtype", ::onnx::TensorProto::INT32),
+                            importer.context());
+  if (!wanted || !(wanted.isInteger(32) || wanted.isInteger(64)))
+    return node.error("gives elements of ",
+                      dataTypeName(node.integer("dtype", 0)),
+                      ", expected INT32 or INT64");
+  ArrayRef<int64_t> shape = tensorType(logits).getShape();
+  SmallVector<int64_t> all = {shape[0], node.integer("sample_size", 1),
+                              shape[1]};
+  if (all[1] < 1 || !isWithin(all, kMostElements))
+    return node.error("asks for ", all[1], " samples of ", shape[0],
+                      " rows of ", shape[1], " classes");
+  Draws draws(b);
+  GRADUS_RETURN_IF_ERROR(draws.start());
+  logits = castTo(b, logits, computeType(tensorType(logits).getElementType()));
+  Value each = broadcastAlong(b.builder, b.location, logits, all, /*axes=*/{1});
+  Value sampled =
+      placeOfLargest(b, b.add(each, gumbel(b, draws, tensorType(each))));
+  return importer.define(node, 0, castTo(b, sampled, wanted));
+}
+
+//===-- the table ---------------------------------------------------------===//
+
+/// A draw is no constant, whatever it is drawn for.
+constexpr Operator drawing(const char *name, int64_t since, Handler build) {
+  return {name,
+          {since, "", "`seed` (the recipe's is taken)"},
+          build,
+          nullptr,
+          /*foldsByEvaluation=*/false};
+}
+
+constexpr Operator kOperators[] = {
+    drawing("RandomUniform", 6, uniform<false>),
+    drawing("RandomUniformLike", 6, uniform<true>),
+    drawing("RandomNormal", 6, normal<false>),
+    drawing("RandomNormalLike", 6, normal<true>),
+    drawing("Bernoulli", 15, bernoulli),
+    drawing("Multinomial", 7, multinomial),
 };
 
 } // namespace

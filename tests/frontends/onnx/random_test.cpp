@@ -63,6 +63,31 @@ TEST(Random, IsUniformBetweenItsLimits) {
     EXPECT_NEAR(partBelow(y, -1 + 4 * part), part, 0.015);
 }
 
+/// A narrow type has few numbers between the limits, and the sum of low and
+/// what is drawn is rounded, too.
+TEST(Random, StaysBelowTheUpperLimitWhereNumbersAreRounded) {
+  struct {
+    int type;
+    float low, high, next; // the last number below `high`
+  } cases[] = {
+      {::onnx::TensorProto::FLOAT16, 0, 1, 1 - 0x1p-11f},
+      {::onnx::TensorProto::BFLOAT16, 0, 1, 1 - 0x1p-8f},
+      {::onnx::TensorProto::BFLOAT16, -2, -1.5f, -1.5f - 0x1p-7f},
+      {::onnx::TensorProto::FLOAT16, 1, 1 + 0x1p-9f, 1 + 0x1p-10f},
+      {::onnx::TensorProto::FLOAT, 1, 1 + 0x1p-22f, 1 + 0x1p-23f},
+  };
+  for (auto [type, low, high, next] : cases) {
+    SCOPED_TRACE(::testing::Message() << type << " below " << high);
+    Values y = drawn(draws("RandomUniform")
+                         .with("dtype", type)
+                         .withNumber("low", low)
+                         .withNumber("high", high)
+                         .output("y"));
+    EXPECT_GE(*llvm::min_element(y), low);
+    EXPECT_EQ(*llvm::max_element(y), next);
+  }
+}
+
 TEST(Random, IsNormalOfItsMeanAndScale) {
   Values y = drawn(draws("RandomNormal")
                        .withNumber("mean", 0.5)
@@ -166,6 +191,31 @@ TEST(Random, ShowsOneDrawToAllThatSeeIt) {
   EXPECT_EQ(drawn(model), Values(20000, 1));
 }
 
+/// The chances of 0.2 : 0.5 : 0 : 0.3, whatever their sum, anew for each
+/// sample.
+TEST(Random, SamplesClassesByTheLogarithmsOfTheirChances) {
+  SmallModel model;
+  model
+      .floats("p", {1, 4},
+              {std::log(4.f), std::log(10.f), -INFINITY, std::log(6.f)})
+      .node("Multinomial", {"p"}, {"y"})
+      .with("sample_size", 20000)
+      .with("dtype", int64_t(::onnx::TensorProto::INT64))
+      .output("y");
+  Imported imported = import(model);
+  ASSERT_EQ(imported.error, "");
+  StateMap states = statesOf(imported.program());
+  states["step"] = {{}, false, {}, {3}};
+  auto outputs = evaluateGraph(imported.predict(), {}, states);
+  ASSERT_TRUE(mlir::succeeded(outputs));
+  const HostTensor &y = (*outputs)[0];
+  EXPECT_EQ(y.shape, (llvm::SmallVector<int64_t>{1, 20000}));
+  const double chances[] = {0.2, 0.5, 0, 0.3};
+  for (int64_t i = 0; i < 4; ++i)
+    EXPECT_NEAR(llvm::count(y.integers, i) / 20000.0, chances[i], 0.015) << i;
+  EXPECT_EQ(llvm::count(y.integers, 2), 0);
+}
+
 TEST(Random, RefusesWhatItCannotDraw) {
   EXPECT_EQ(import(draws("RandomUniform")
                        .with("dtype", int64_t(::onnx::TensorProto::INT64))
@@ -194,5 +244,30 @@ TEST(Random, RefusesWhatItCannotDraw) {
                        .output("y"))
                 .error,
             "node \"the RandomNormalLike\" (RandomNormalLike): draws by the "
-            "state \"step\", which is a tensor of the model");
+            "state \"step\", which is a tensor of the model; rename that");
+  EXPECT_EQ(import(SmallModel()
+                       .input("x", {2})
+                       .floats("step", {2}, {1, 2})
+                       .node("RandomNormalLike", {"x"}, {"z"})
+                       .node("Add", {"z", "step"}, {"y"})
+                       .output("y"))
+                .error,
+            "reads the tensor \"step\", but random draws of the model count "
+            "steps under that name; rename the tensor");
+  EXPECT_EQ(import(SmallModel()
+                       .input("p", {2, 3})
+                       .node("Multinomial", {"p"}, {"y"})
+                       .with("sample_size", 0)
+                       .output("y"))
+                .error,
+            "node \"the Multinomial\" (Multinomial): asks for 0 samples of 2 "
+            "rows of 3 classes");
+  EXPECT_EQ(import(SmallModel()
+                       .input("p", {2, 3})
+                       .node("Multinomial", {"p"}, {"y"})
+                       .with("dtype", int64_t(::onnx::TensorProto::FLOAT))
+                       .output("y"))
+                .error,
+            "node \"the Multinomial\" (Multinomial): gives elements of FLOAT, "
+            "expected INT32 or INT64");
 }
