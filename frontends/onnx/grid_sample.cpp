@@ -1,121 +1,19 @@
-// ONNX ops that read images where a grid of coordinates says: values between
-// pixels are weighted sums of pixels around, each of them a gather.
+// ONNX ops that read images where a grid of coordinates says; see taps.h.
 
 #include "frontends/onnx/building.h"
 #include "frontends/onnx/operators.h"
 #include "frontends/onnx/size_limits.h"
+#include "frontends/onnx/taps.h"
 
 namespace gradus::onnx {
 namespace {
 
 using namespace mlir;
-using FloatIs = arith::CmpFPredicate;
-
-//===-- coordinates -------------------------------------------------------===//
-
-/// One spatial axis of the image, and how what lies outside is treated.
-struct Axis {
-  int64_t size = 1;
-  bool alignCorners = false;
-  std::string padding = "zeros"; // zeros, border, reflection
-
-  double low() const { return alignCorners ? 0 : -0.5; }
-  double high() const { return alignCorners ? size - 1.0 : size - 0.5; }
-};
-
-Value clipped(const Building &b, Value x, double low, double high) {
-  return b.make<ClipOp>(x.getType(), x, b.builder.getF64FloatAttr(low),
-                        b.builder.getF64FloatAttr(high));
-}
-
-Value scaled(const Building &b, Value x, double factor, double shift) {
-  return b.add(b.mul(x, b.number(factor, x)), b.number(shift, x));
-}
 
 /// From [-1, 1] to places of pixels.
-Value placed(const Building &b, Value x, const Axis &axis) {
+Value placed(const Building &b, Value x, const PixelAxis &axis) {
   double half = (axis.alignCorners ? axis.size - 1.0 : axis.size) / 2;
   return scaled(b, x, half, (axis.size - 1) / 2.0);
-}
-
-/// Thrown back by the borders until it lies between them.
-Value reflected(const Building &b, Value x, const Axis &axis) {
-  double low = axis.low(), range = axis.high() - low;
-  if (range <= 0)
-    return b.number(0, x);
-  Value distance = b.make<math::AbsFOp>(scaled(b, x, 1, -low));
-  Value turns = b.make<math::FloorOp>(scaled(b, distance, 1 / (2 * range), 0));
-  Value rest = b.sub(distance, scaled(b, turns, 2 * range, 0));
-  Value back = scaled(b, rest, -1, 2 * range);
-  Value beyond =
-      b.make<arith::CmpFOp>(FloatIs::OGT, rest, b.number(range, rest));
-  return scaled(b, b.select(beyond, back, rest), 1, low);
-}
-
-/// A place beyond the borders brought back, if padding does so.
-Value broughtBack(const Building &b, Value x, const Axis &axis) {
-  if (axis.padding == "zeros")
-    return x;
-  auto is = [&](FloatIs predicate, double bound) {
-    return b.make<arith::CmpFOp>(predicate, x, b.number(bound, x));
-  };
-  Value outside = b.make<arith::OrIOp>(is(FloatIs::OLT, axis.low()),
-                                       is(FloatIs::OGT, axis.high()));
-  Value inside = axis.padding == "border" ? clipped(b, x, 0, axis.size - 1.0)
-                                          : reflected(b, x, axis);
-  return b.select(outside, inside, x);
-}
-
-//===-- weights -----------------------------------------------------------===//
-
-/// A pixel along one axis: its index (whole, inside), what it weighs, and
-/// whether it is one (null: always).
-struct Tap {
-  Value index, weight, isPixel;
-};
-
-Tap tapAt(const Building &b, Value whole, Value weight, const Axis &axis) {
-  double last = axis.size - 1.0;
-  Value isPixel;
-  if (axis.padding == "zeros")
-    isPixel = b.make<arith::AndIOp>(
-        b.make<arith::CmpFOp>(FloatIs::OGE, whole, b.number(0, whole)),
-        b.make<arith::CmpFOp>(FloatIs::OLE, whole, b.number(last, whole)));
-  if (axis.padding == "reflection")
-    whole = b.make<math::RoundEvenOp>(reflected(b, whole, axis));
-  Value index = castTo(b, clipped(b, whole, 0, last), b.builder.getI64Type());
-  return {index, weight, isPixel};
-}
-
-/// Keys' cubic kernel with a = -0.75 at a distance from 0 to 1, or 1 to 2.
-Value cubicNear(const Building &b, Value x) {
-  const double a = -0.75;
-  Value square = b.mul(x, x);
-  return scaled(b, b.mul(scaled(b, x, a + 2, -(a + 3)), square), 1, 1);
-}
-Value cubicFar(const Building &b, Value x) {
-  const double a = -0.75;
-  Value inner = scaled(b, b.mul(scaled(b, x, a, -5 * a), x), 1, 8 * a);
-  return scaled(b, b.mul(inner, x), 1, -4 * a);
-}
-
-SmallVector<Tap> tapsOf(const Building &b, Value x, const Axis &axis,
-                        StringRef mode) {
-  if (mode == "nearest") {
-    x = broughtBack(b, b.make<math::RoundEvenOp>(x), axis);
-    return {tapAt(b, x, Value(), axis)};
-  }
-  x = broughtBack(b, x, axis);
-  Value floor = b.make<math::FloorOp>(x), part = b.sub(x, floor);
-  Value rest = scaled(b, part, -1, 1);
-  auto tap = [&](double offset, Value weight) {
-    return tapAt(b, scaled(b, floor, 1, offset), weight, axis);
-  };
-  if (mode == "linear")
-    return {tap(0, rest), tap(1, part)};
-  return {tap(-1, cubicFar(b, scaled(b, part, 1, 1))),
-          tap(0, cubicNear(b, part)), tap(1, cubicNear(b, rest)),
-          tap(2, cubicFar(b, scaled(b, rest, 1, 1)))};
 }
 
 //===-- GridSample --------------------------------------------------------===//
@@ -124,54 +22,10 @@ SmallVector<Tap> tapsOf(const Building &b, Value x, const Axis &axis,
 /// [N, points, axes].
 struct Sampling {
   Value image, grid;
-  SmallVector<Axis> axes;
+  SmallVector<PixelAxis> axes;
   SmallVector<int64_t> result;
   std::string mode;
 };
-
-/// The values at the taps' pixel, [N, C, points], times their weights.
-Value sampledAt(const Building &b, const Sampling &s, ArrayRef<Tap> taps) {
-  Value position, weight, isPixel;
-  for (auto [tap, axis] : llvm::zip(taps, s.axes)) {
-    position = position ? b.add(b.mul(position, b.number(axis.size, position)),
-                                tap.index)
-                        : tap.index;
-    if (tap.weight)
-      weight = weight ? b.mul(weight, tap.weight) : tap.weight;
-    if (tap.isPixel)
-      isPixel =
-          isPixel ? b.make<arith::AndIOp>(isPixel, tap.isPixel) : tap.isPixel;
-  }
-  SmallVector<int64_t> shape(tensorType(s.image).getShape());
-  shape[2] = tensorType(position).getDimSize(1);
-  Value values = b.make<GatherOp>(tensorType(s.image).clone(shape), s.image,
-                                  position, /*axis=*/2, /*batch_dims=*/1);
-  auto everyChannel = [&](Value value) {
-    return broadcast(b.builder, b.location, value, shape, {0, 2});
-  };
-  Type element = tensorType(s.image).getElementType();
-  if (weight)
-    values = b.mul(values, everyChannel(castTo(b, weight, element)));
-  return isPixel ? b.select(everyChannel(isPixel), values, b.number(0, values))
-                 : values;
-}
-
-/// The sum over all combinations of one tap for each axis.
-Value sampled(const Building &b, const Sampling &s,
-              ArrayRef<SmallVector<Tap>> taps) {
-  Value total;
-  SmallVector<int64_t> counts;
-  for (const SmallVector<Tap> &each : taps)
-    counts.push_back(each.size());
-  forEachIndex(counts, [&](ArrayRef<int64_t> index) {
-    SmallVector<Tap> chosen;
-    for (auto [each, i] : llvm::zip(taps, index))
-      chosen.push_back(each[i]);
-    Value term = sampledAt(b, s, chosen);
-    total = total ? b.add(total, term) : term;
-  });
-  return total;
-}
 
 std::string modeOf(const Node &node) {
   std::string mode =
@@ -235,7 +89,10 @@ absl::Status gridSample(Importer &importer, const Node &node) {
     x = castTo(b, b.shaped(x, {grid[0], grid[1]}), element);
     taps.push_back(tapsOf(b, placed(b, x, axis), axis, s.mode));
   }
-  return importer.define(node, 0, b.shaped(sampled(b, s, taps), s.result));
+  Pixels pixels = {s.image, /*axis=*/2, {}};
+  for (const PixelAxis &axis : s.axes)
+    pixels.sizes.push_back(axis.size);
+  return importer.define(node, 0, b.shaped(sampled(b, pixels, taps), s.result));
 }
 
 //===-- AffineGrid --------------------------------------------------------===//
