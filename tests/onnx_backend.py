@@ -57,6 +57,8 @@ RANDOM = re.compile(r"^test_(bernoulli|training_dropout(?!.*zero_ratio)|multinom
 # distances between neighbours.
 STEPWISE = {"Attention", "CausalConvWithState"}
 ROUNDED = {"bfloat16": 2**-6, "float16": 2**-9}
+# Ops whose zeros are terms that cancel.
+SPECTRA = {"DFT", "STFT"}
 
 DTYPES = {"float32": "F32", "float64": "F64", "float16": "F16", "bfloat16": "BF16", "int8": "I8", "uint8": "U8",
           "int16": "I16", "uint16": "U16", "uint32": "U32", "uint64": "U64", "int32": "I32", "int64": "I64", "bool": "BOOL"}
@@ -264,7 +266,7 @@ def compare(case, ops, found, name, expected):
         rtol = max(case.rtol, ROUNDED.get(expected.dtype.name, 0)) if STEPWISE & ops else case.rtol
         # A spectrum's zeros are terms of f32 that cancel: ONNX's hold up to 2e-7, ours something else. One rounding of
         # the largest element is allowed.
-        noise = 2**-24 * numpy.abs(expected).max() if "DFT" in ops else 0
+        noise = 2**-24 * numpy.abs(expected).max() if SPECTRA & ops else 0
         numpy.testing.assert_allclose(found.astype(numpy.float64), expected.astype(numpy.float64), rtol=rtol, atol=max(case.atol, noise))
 
 

@@ -1,6 +1,6 @@
-// The discrete Fourier transform of ONNX. It is linear, so it is a product with
-// a matrix of cosines and sines; pairs of numbers (real, imaginary) lie along
-// the last axis.
+// The discrete Fourier transforms of ONNX, of a whole signal or of its frames.
+// They are linear, so each is a product with a matrix of cosines and sines;
+// pairs of numbers (real, imaginary) lie along the last axis.
 
 #include "frontends/onnx/building.h"
 #include "frontends/onnx/operators.h"
@@ -11,6 +11,8 @@ namespace gradus::onnx {
 namespace {
 
 using namespace mlir;
+
+constexpr int64_t kLargest = int64_t(1) << 24; // of a matrix
 
 /// The transform along one axis: `in` numbers (of `inParts` parts, 1 if real)
 /// give `out` ones of `outParts`; `length` is that of the whole signal.
@@ -83,7 +85,6 @@ absl::StatusOr<Transform> transformOf(const Building &b,
   if (!node.input(1).empty()) {
     GRADUS_ASSIGN_OR_RETURN(length, b.importer.integers(node, 1, "length"));
   }
-  constexpr int64_t kLargest = int64_t(1) << 24; // of the matrix
   if (length.size() != 1 || length[0] < 1 || length[0] > kLargest)
     return node.error("its length is [", joined(length), "]");
   t.length = length[0];
@@ -97,6 +98,16 @@ absl::StatusOr<Transform> transformOf(const Building &b,
     return node.error("a transform of ", t.length,
                       " elements is too large and not supported");
   return t;
+}
+
+/// Rows of signals [.., rows()] transformed: [.., columns()].
+Value transformed(const Building &b, const Transform &t, Value rows) {
+  Constant matrix =
+      zeros(tensorType(rows).getElementType(), {t.rows(), t.columns()});
+  matrix.tensor.floats = matrixOf(t);
+  Value right =
+      arith::ConstantOp::create(b.builder, b.location, toAttribute(matrix));
+  return matmul(b.builder, b.location, rows, right);
 }
 
 absl::Status dft(Importer &importer, const Node &node) {
@@ -117,18 +128,111 @@ absl::Status dft(Importer &importer, const Node &node) {
   SmallVector<int64_t> shape(tensorType(turned).getShape());
   Value flat = b.shaped(
       turned, {tensorType(input).getNumElements() / t.rows(), t.rows()});
-  Constant matrix =
-      zeros(tensorType(input).getElementType(), {t.rows(), t.columns()});
-  matrix.tensor.floats = matrixOf(t);
-  Value right =
-      arith::ConstantOp::create(b.builder, b.location, toAttribute(matrix));
-  Value result = matmul(b.builder, b.location, flat, right);
+  Value result = transformed(b, t, flat);
   shape[rank - 2] = t.out;
   shape[rank - 1] = t.outParts;
   return importer.define(node, 0, b.permuted(b.shaped(result, shape), back));
 }
 
+//===-- STFT --------------------------------------------------------------===//
+
+/// A signal [N, length, parts] in frames of equal length that start `step`
+/// apart.
+struct Frames {
+  Value signal, window; // null: all 1
+  int64_t length = 1, step = 1, count = 1;
+};
+
+/// The single positive integer of an input.
+absl::StatusOr<int64_t> positive(const Building &b, int input,
+                                 const char *what) {
+  GRADUS_ASSIGN_OR_RETURN(SmallVector<int64_t> found,
+                          b.importer.integers(b.node, input, what));
+  if (found.size() == 1 && found[0] >= 1 && found[0] <= INT32_MAX)
+    return found[0];
+  return b.node.error("its ", what, " is [", joined(found),
+                      "], expected one number of at least 1");
+}
+
+absl::StatusOr<Frames> readFrames(const Building &b) {
+  const Node &node = b.node;
+  Frames frames;
+  GRADUS_ASSIGN_OR_RETURN(frames.signal, b.importer.value(node, 0, 3));
+  GRADUS_ASSIGN_OR_RETURN(frames.step, positive(b, 1, "frame_step"));
+  int64_t all = tensorType(frames.signal).getDimSize(1);
+  frames.length = all;
+  if (!node.input(2).empty()) {
+    GRADUS_ASSIGN_OR_RETURN(frames.window, b.importer.value(node, 2, 1));
+    frames.length = tensorType(frames.window).getDimSize(0);
+  }
+  if (!node.input(3).empty()) {
+    GRADUS_ASSIGN_OR_RETURN(frames.length, positive(b, 3, "frame_length"));
+  }
+  if (frames.window && tensorType(frames.window).getDimSize(0) != frames.length)
+    return node.error("its window has ",
+                      tensorType(frames.window).getDimSize(0),
+                      " elements, but its frames ", frames.length);
+  if (frames.length > all)
+    return node.error("frames of ", frames.length,
+                      " elements do not fit a signal of ", all);
+  frames.count = (all - frames.length) / frames.step + 1;
+  return frames;
+}
+
+absl::StatusOr<Transform> transformOf(const Building &b, const Frames &frames) {
+  Transform t;
+  t.oneSided = b.node.integer("onesided", 1);
+  t.in = t.length = frames.length;
+  t.inParts = tensorType(frames.signal).getDimSize(2);
+  t.out = t.oneSided ? t.length / 2 + 1 : t.length;
+  if (t.inParts != 1 && t.inParts != 2)
+    return b.node.error("its numbers have ", t.inParts,
+                        " parts, expected 1 or 2");
+  if (t.inParts == 2 && t.oneSided)
+    return b.node.error("onesided is 1, but its signal is complex, whose "
+                        "transform has two sides");
+  if (t.rows() > kLargest / t.columns())
+    return b.node.error("a transform of ", t.length,
+                        " elements is too large and not supported");
+  return t;
+}
+
+/// The frames times the window, [N, count, length, parts].
+Value framesOf(const Building &b, const Frames &f) {
+  ArrayRef<int64_t> signal = tensorType(f.signal).getShape();
+  Value taken = b.gatherAlong(f.signal, 1, f.count * f.length, [&](int64_t i) {
+    return i / f.length * f.step + i % f.length;
+  });
+  SmallVector<int64_t> shape = {signal[0], f.count, f.length, signal[2]};
+  Value frames = b.shaped(taken, shape);
+  if (!f.window)
+    return frames;
+  Value window = castTo(b, f.window, tensorType(frames).getElementType());
+  return b.mul(frames, broadcast(b.builder, b.location, window, shape, {2}));
+}
+
+absl::Status stft(Importer &importer, const Node &node) {
+  Building b(importer, node);
+  GRADUS_ASSIGN_OR_RETURN(Frames frames, readFrames(b));
+  if (!Building::isFloat(frames.signal) ||
+      (frames.window && !Building::isFloat(frames.window)))
+    return node.error("its signal and its window must be floats; others are "
+                      "not supported");
+  GRADUS_ASSIGN_OR_RETURN(Transform t, transformOf(b, frames));
+  int64_t samples = tensorType(frames.signal).getDimSize(0);
+  Value rows =
+      b.shaped(framesOf(b, frames), {samples * frames.count, t.rows()});
+  return importer.define(node, 0,
+                         b.shaped(transformed(b, t, rows),
+                                  {samples, frames.count, t.out, t.outParts}));
+}
+
 const Operator kOperators[] = {
+    {"STFT",
+     {17, "signal, window",
+      "computed `frame_step`, `frame_length`; transforms of very many "
+      "elements"},
+     stft},
     {"DFT",
      {17, "input",
       "computed `dft_length`, `axis`; transforms of very many elements"},
