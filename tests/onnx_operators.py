@@ -55,6 +55,9 @@ EXTRA = {
         y = Loop<body = b (int64 i, bool d, float[2] v) => (bool e, float[2] w) { e = Identity(d) w = Mul(v, v) }>(n, c, v_initial) }""",
     "MaxUnpool": """g (float[1,1,2] X) => (float[1,1,4] y) {
         i = Constant<value = int64[1,1,2] {1, 2}>() y = MaxUnpool<kernel_shape = [2], strides = [2]>(X, i) }""",
+    "Det": "g (float[2,3,3] X) => (float[2] y) { y = Det(X) }",
+    "MaxRoiPool": """g (float[2,2,5,6] X) => (float[3,2,2,3] y) {
+        r = Constant<value = float[3,5] {0, 0, 1, 3, 4, 1, 2, 2, 9, 9, 1, -3, -3, -2, 8}>() y = MaxRoiPool<pooled_shape = [2, 3]>(X, r) }""",
     "SimplifiedLayerNormalization": """g (float[2,3] X, float[3] scale) => (float[2,3] y) {
         y = SimplifiedLayerNormalization(X, scale) }""",
 }

@@ -25,7 +25,9 @@ static const Family computing[] = {
     rearrangingOperators(),  alongAxisOperators(),
     quantizationOperators(), gridSampleOperators(),
     spectrumOperators(),     linearAttentionOperators(),
-    unpoolOperators(),       randomOperators()};
+    unpoolOperators(),       randomOperators(),
+    regionOperators(),       deformConvOperators(),
+    determinantOperators()};
 
 static void add(llvm::ArrayRef<Family> families, bool takesEmpty,
                 llvm::StringMap<Operator> &all) {

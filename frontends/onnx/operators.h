@@ -72,6 +72,9 @@ llvm::ArrayRef<Operator> gridSampleOperators();
 llvm::ArrayRef<Operator> spectrumOperators();
 llvm::ArrayRef<Operator> linearAttentionOperators();
 llvm::ArrayRef<Operator> unpoolOperators();
+llvm::ArrayRef<Operator> regionOperators();
+llvm::ArrayRef<Operator> deformConvOperators();
+llvm::ArrayRef<Operator> determinantOperators();
 
 /// Imports the nodes of a graph. What is wrong with some is gathered in
 /// `importer.problems`, without what only follows from it.

@@ -1,0 +1,408 @@
+// ONNX ops that pool regions of images into bins of a fixed number: RoiAlign,
+// which samples between pixels, and MaxRoiPool, which takes whole ones.
+//
+// Where regions lie has no gradient, as in torchvision: exported models have
+// lost what kept it back (detach).
+
+#include "frontends/onnx/operators.h"
+#include "frontends/onnx/size_limits.h"
+#include "frontends/onnx/taps.h"
+
+#include <cmath>
+
+namespace gradus::onnx {
+namespace {
+
+using namespace mlir;
+using FloatIs = arith::CmpFPredicate;
+using IntegerIs = arith::CmpIPredicate;
+
+/// One of a region's numbers, [regions], in a type that tells pixels apart.
+Value column(const Building &b, Value regions, int64_t which) {
+  Value one = b.cutAlong(regions, 1, which, 1);
+  return castTo(b, b.shaped(one, {tensorType(regions).getDimSize(0)}),
+                computeType(tensorType(regions).getElementType()));
+}
+
+absl::Status checkRegions(const Node &node, Value images, Value regions,
+                          int64_t columns) {
+  ArrayRef<int64_t> shape = tensorType(images).getShape(),
+                    lists = tensorType(regions).getShape();
+  if (!Building::isFloat(images) || !Building::isFloat(regions))
+    return node.error("its images and its regions must be floats; others are "
+                      "not supported");
+  if (shape.size() != 4 || lists.size() != 2 || lists[1] != columns)
+    return node.error("expected images of rank 4 and [regions, ", columns,
+                      "], found shapes [", joined(shape), "] and [",
+                      joined(lists), "]");
+  return absl::OkStatus();
+}
+
+//===-- RoiAlign ----------------------------------------------------------===//
+
+/// What the node says, checked.
+struct Aligning {
+  Value images, regions, places; // the image that each region is of
+  double scale = 1;
+  bool halfPixel = true, takesLargest = false;
+  SmallVector<int64_t> bins; // height and width of the result
+  int64_t ratio = 0;         // samples along an axis of a bin; 0: by its size
+
+  int64_t count() const { return tensorType(regions).getDimSize(0); }
+  int64_t size(int64_t d) const { return tensorType(images).getDimSize(2 + d); }
+};
+
+/// How many samples each region has along an axis of its bins; one number where
+/// all have as many.
+struct Samples {
+  SmallVector<int64_t> each;
+  int64_t most = 1;
+};
+
+std::string coordinatesOf(const Node &node) {
+  return node.text("coordinate_transformation_mode",
+                   node.opset() < 16 ? "output_half_pixel" : "half_pixel");
+}
+
+absl::Status judgeAlign(const Node &node) {
+  std::string mode = node.text("mode", "avg");
+  if (mode != "avg" && mode != "max")
+    return node.error("mode is \"", mode, "\", expected avg or max");
+  std::string coordinates = coordinatesOf(node);
+  if (coordinates != "half_pixel" && coordinates != "output_half_pixel")
+    return node.error("coordinate_transformation_mode is \"", coordinates,
+                      "\", expected half_pixel or output_half_pixel");
+  SmallVector<int64_t> sizes = {node.integer("output_height", 1),
+                                node.integer("output_width", 1)};
+  int64_t ratio = node.integer("sampling_ratio", 0);
+  if (sizes[0] < 1 || sizes[1] < 1 || ratio < 0 ||
+      !isWithin(SmallVector<int64_t>{sizes[0], sizes[1],
+                                     std::max<int64_t>(ratio, 1),
+                                     std::max<int64_t>(ratio, 1)},
+                kMostFolded))
+    return node.error("gives bins of [", joined(sizes),
+                      "] with sampling_ratio ", ratio);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Aligning> readAligning(const Building &b) {
+  const Node &node = b.node;
+  Aligning a;
+  GRADUS_ASSIGN_OR_RETURN(a.images, b.importer.value(node, 0));
+  GRADUS_ASSIGN_OR_RETURN(a.regions, b.importer.value(node, 1));
+  GRADUS_ASSIGN_OR_RETURN(a.places, b.importer.value(node, 2));
+  GRADUS_RETURN_IF_ERROR(checkRegions(node, a.images, a.regions, 4));
+  ArrayRef<int64_t> places = tensorType(a.places).getShape();
+  if (places != ArrayRef<int64_t>{a.count()} || Building::isFloat(a.places))
+    return node.error("expected the image of each of ", a.count(),
+                      " regions as integers, found shape [", joined(places),
+                      "]");
+  a.scale = node.number("spatial_scale", 1);
+  a.halfPixel = coordinatesOf(node) == "half_pixel";
+  a.takesLargest = node.text("mode", "avg") == "max";
+  a.bins = {node.integer("output_height", 1), node.integer("output_width", 1)};
+  a.ratio = node.integer("sampling_ratio", 0);
+  return a;
+}
+
+/// The same numbers, to 2^-31, without a gradient.
+Value detached(const Building &b, Value x) {
+  Value whole = b.make<math::RoundEvenOp>(b.mul(x, b.number(0x1p30, x)));
+  return b.mul(whole, b.number(0x1p-30, whole));
+}
+
+/// As many samples as pixels, rounded up, in each bin of a region.
+absl::StatusOr<Samples> samplesOf(const Building &b, const Aligning &a,
+                                  int64_t d) {
+  if (a.ratio > 0)
+    return Samples{{a.ratio}, a.ratio};
+  const Constant *regions = b.importer.constant(b.node, 1);
+  if (!regions)
+    return b.node.error("sampling_ratio is 0, which samples each region by its "
+                        "size, but its regions \"",
+                        b.node.input(1).str(),
+                        "\" are no constant; only a ratio that is given is "
+                        "supported there");
+  Samples samples;
+  ArrayRef<double> numbers = regions->tensor.floats;
+  for (int64_t region = 0; region < a.count(); ++region) {
+    auto at = [&](int64_t i) {
+      return float(numbers[region * 4 + i]) * float(a.scale) -
+             (a.halfPixel ? 0.5f : 0.0f);
+    };
+    float size = at(3 - d) - at(1 - d);
+    if (!a.halfPixel)
+      size = std::max(size, 1.0f);
+    float count = std::ceil(size / float(a.bins[d]));
+    if (!(count < 1 << 20))
+      return b.node.error("region ", region, " would be sampled ", count,
+                          " times along a bin, which is not supported");
+    samples.each.push_back(std::max<int64_t>(int64_t(count), 0));
+    samples.most = std::max(samples.most, samples.each.back());
+  }
+  return samples;
+}
+
+/// Of each sample of a region, [rows, bins * most]: where it lies, in bins from
+/// the region's start, and what it counts. A region that needs fewer samples
+/// repeats its last, which then counts nothing in a mean.
+std::pair<Constant, Constant> samplesIn(const Aligning &a,
+                                        const Samples &samples, int64_t bins,
+                                        Type element) {
+  SmallVector<int64_t> shape = {int64_t(samples.each.size()),
+                                bins * samples.most};
+  Constant at = zeros(element, shape), counts = zeros(element, shape);
+  for (int64_t place = 0; place < at.tensor.size(); ++place) {
+    int64_t row = place / shape[1], bin = place % shape[1] / samples.most,
+            i = place % samples.most, own = samples.each[row];
+    if (own == 0)
+      continue; // A region without an extent gives 0.
+    at.tensor.floats[place] = bin + (std::min(i, own - 1) + 0.5) / own;
+    counts.tensor.floats[place] = a.takesLargest ? 1 : i < own ? 1.0 / own : 0;
+  }
+  return {at, counts};
+}
+
+/// The taps of all samples along an axis, [regions, bins * most]. What lies
+/// more than a pixel outside is 0; the rest is brought back to the border.
+SmallVector<Tap> tapsAlong(const Building &b, const Aligning &a, int64_t d,
+                           const Samples &samples) {
+  double offset = a.halfPixel ? -0.5 : 0;
+  auto border = [&](int64_t which) {
+    Value x = detached(b, column(b, a.regions, which));
+    return scaled(b, x, a.scale, offset);
+  };
+  Value start = border(1 - d), size = b.sub(border(3 - d), start);
+  if (!a.halfPixel)
+    size = b.make<arith::MaximumFOp>(size, b.number(1, size));
+  Value bin = b.make<arith::DivFOp>(size, b.number(a.bins[d], size));
+  SmallVector<int64_t> shape = {a.count(), a.bins[d] * samples.most};
+  auto [at, counts] =
+      samplesIn(a, samples, a.bins[d], tensorType(start).getElementType());
+  auto table = [&](const Constant &numbers) {
+    Value value =
+        arith::ConstantOp::create(b.builder, b.location, toAttribute(numbers));
+    return broadcastLast(b.builder, b.location, value, shape);
+  };
+  auto each = [&](Value value) {
+    return broadcast(b.builder, b.location, value, shape, {0});
+  };
+  Value x = b.add(each(start), b.mul(table(at), each(bin)));
+  auto is = [&](FloatIs predicate, double bound) {
+    return b.make<arith::CmpFOp>(predicate, x, b.number(bound, x));
+  };
+  double last = a.size(d);
+  Value outside =
+      b.make<arith::OrIOp>(is(FloatIs::OLT, -1), is(FloatIs::OGT, last));
+  Value part = b.select(outside, b.number(0, x), table(counts));
+  SmallVector<Tap> taps =
+      linearTaps(b, clipped(b, x, 0, last - 1),
+                 {a.size(d), /*alignCorners=*/true, "border"});
+  for (Tap &tap : taps)
+    tap.weight = b.mul(tap.weight, part);
+  return taps;
+}
+
+/// Taps along one axis at all points [1, regions * rows * columns].
+void spread(const Building &b, SmallVector<Tap> &taps, ArrayRef<int64_t> points,
+            ArrayRef<int64_t> dimensions) {
+  auto everywhere = [&](Value value) {
+    Value wide = broadcast(b.builder, b.location, value, points, dimensions);
+    return b.shaped(wide, {1, llvm::product_of(points)});
+  };
+  for (Tap &tap : taps) {
+    tap.index = everywhere(tap.index);
+    if (tap.weight)
+      tap.weight = everywhere(tap.weight);
+  }
+}
+
+/// The values at all samples, [1, points, C]: the interpolated ones, or the
+/// largest of the weighed pixels, as ONNX has it.
+Value valuesAt(const Building &b, const Aligning &a, const Pixels &pixels,
+               ArrayRef<SmallVector<Tap>> taps) {
+  if (!a.takesLargest)
+    return sampled(b, pixels, taps);
+  Value most;
+  forEachSample(b, pixels, taps, [&](Value term) {
+    most = most ? b.make<arith::MaximumFOp>(most, term) : term;
+  });
+  return most;
+}
+
+absl::Status roiAlign(Importer &importer, const Node &node) {
+  Building b(importer, node);
+  GRADUS_ASSIGN_OR_RETURN(Aligning a, readAligning(b));
+  SmallVector<Samples> samples;
+  SmallVector<int64_t> points = {a.count()};
+  for (int64_t d : {0, 1}) {
+    GRADUS_ASSIGN_OR_RETURN(Samples along, samplesOf(b, a, d));
+    points.push_back(a.bins[d] * along.most);
+    samples.push_back(along);
+  }
+  ArrayRef<int64_t> shape = tensorType(a.images).getShape();
+  int64_t channels = shape[1];
+  if (!isWithin(SmallVector<int64_t>{points[0], points[1], points[2], channels},
+                kMostElements))
+    return node.error("samples ", points[0], " regions at [", points[1], ", ",
+                      points[2], "] points each, which is not supported");
+  Type element = tensorType(a.images).getElementType();
+  Value rows =
+      castTo(b, b.permuted(a.images, {0, 2, 3, 1}), computeType(element));
+  Pixels pixels = {
+      b.shaped(rows,
+               {1, tensorType(rows).getNumElements() / channels, channels}),
+      /*axis=*/1,
+      {shape[0], shape[2], shape[3]}};
+  SmallVector<SmallVector<Tap>> taps = {{Tap{
+      castTo(b, a.places, b.builder.getI64Type(), b.isUnsigned(2)), {}, {}}}};
+  spread(b, taps[0], points, {0});
+  for (int64_t d : {0, 1}) {
+    taps.push_back(tapsAlong(b, a, d, samples[d]));
+    spread(b, taps.back(), points, {0, d + 1});
+  }
+  Value values = b.shaped(valuesAt(b, a, pixels, taps),
+                          {a.count(), a.bins[0], samples[0].most, a.bins[1],
+                           samples[1].most, channels});
+  Value pooled =
+      reduce(b.builder, b.location,
+             a.takesLargest ? Reduction::max : Reduction::sum, values, {2, 4});
+  return importer.define(node, 0,
+                         castTo(b, b.permuted(pooled, {0, 3, 1, 2}), element));
+}
+
+//===-- MaxRoiPool --------------------------------------------------------===//
+
+/// To the nearest whole number, halves away from zero.
+Value rounded(const Building &b, Value x) {
+  return castTo(b, b.make<math::RoundOp>(x), b.builder.getI64Type());
+}
+
+/// Whether each pixel along an axis lies in a bin of a region: [regions, bins,
+/// size].
+Value inBins(const Building &b, Value regions, int64_t d, int64_t bins,
+             int64_t pixels) {
+  double scale = b.node.number("spatial_scale", 1);
+  auto border = [&](int64_t which) {
+    return rounded(b, scaled(b, column(b, regions, which), scale, 0));
+  };
+  Value start = border(2 - d), end = border(4 - d);
+  Value one = b.number(1, start);
+  Value size = b.make<arith::MaxSIOp>(b.add(b.sub(end, start), one), one);
+  Type real = computeType(tensorType(regions).getElementType());
+  Value bin = castTo(b, size, real);
+  bin = b.make<arith::DivFOp>(bin, b.number(bins, bin));
+  SmallVector<int64_t> shape = {tensorType(regions).getDimSize(0), bins};
+  auto each = [&](Value value) {
+    return broadcast(b.builder, b.location, value, shape, {0});
+  };
+  Value number = castTo(b, b.indicesAlong(shape, 1), real);
+  auto edge = [&](Value place) {
+    return b.add(castTo(b, place, b.builder.getI64Type()), each(start));
+  };
+  Value low = edge(b.make<math::FloorOp>(b.mul(number, each(bin))));
+  Value high =
+      edge(b.make<math::CeilOp>(b.mul(scaled(b, number, 1, 1), each(bin))));
+  SmallVector<int64_t> all = {shape[0], bins, pixels};
+  auto over = [&](Value value) {
+    return broadcast(b.builder, b.location, value, all, {0, 1});
+  };
+  Value at = b.indicesAlong(all, 2);
+  return b.make<arith::AndIOp>(b.compare(IntegerIs::sge, at, over(low)),
+                               b.compare(IntegerIs::slt, at, over(high)));
+}
+
+/// Of each bin along the last axis, [.., bins]: the largest element, and the
+/// first number of one as large, or `none`. `values` and `numbers` are
+/// [regions, C, .., size], `inside` [regions, bins, size].
+std::pair<Value, Value> largestIn(const Building &b, Value values,
+                                  Value numbers, Value inside, int64_t none) {
+  ArrayRef<int64_t> shape = tensorType(values).getShape();
+  int64_t last = shape.size() - 1;
+  SmallVector<int64_t> all(shape);
+  all.insert(all.begin() + last, tensorType(inside).getDimSize(1));
+  auto over = [&](Value value) {
+    return broadcastAlong(b.builder, b.location, value, all, {last});
+  };
+  Value mask =
+      broadcast(b.builder, b.location, inside, all, {0, last, last + 1});
+  Value masked =
+      b.select(mask, over(values), b.number(-INFINITY, over(values)));
+  Value most =
+      reduce(b.builder, b.location, Reduction::max, masked, {last + 1});
+  Value wins = b.make<arith::AndIOp>(
+      mask, b.make<arith::CmpFOp>(
+                FloatIs::OEQ, masked,
+                broadcastAlong(b.builder, b.location, most, all, {last + 1})));
+  Value spread = over(numbers);
+  Value first =
+      reduce(b.builder, b.location, Reduction::min,
+             b.select(wins, spread, b.number(none, spread)), {last + 1});
+  return {most, first};
+}
+
+/// The number that the largest pixel of each bin has in all images, [regions,
+/// C, h, w]; their count where a bin has none.
+Value placesOfLargest(const Building &b, Value images, Value regions,
+                      ArrayRef<int64_t> bins) {
+  ArrayRef<int64_t> shape = tensorType(images).getShape();
+  Value image = rounded(b, column(b, regions, 0));
+  SmallVector<int64_t> cut(shape);
+  cut[0] = tensorType(regions).getDimSize(0);
+  auto taken = [&](Value all) {
+    return b.make<GatherOp>(tensorType(all).clone(cut), all, image, /*axis=*/0,
+                            /*batch_dims=*/0);
+  };
+  int64_t count = llvm::product_of(shape);
+  Value numbers = b.shaped(b.indicesAlong({count}, 0), shape);
+  auto [mostInRow, firstInRow] =
+      largestIn(b, taken(images), taken(numbers),
+                inBins(b, regions, /*d=*/1, bins[1], shape[3]), count);
+  // Along columns the rows' winners compete, first rows first.
+  auto [most, first] =
+      largestIn(b, b.permuted(mostInRow, {0, 1, 3, 2}),
+                b.permuted(firstInRow, {0, 1, 3, 2}),
+                inBins(b, regions, /*d=*/0, bins[0], shape[2]), count);
+  return b.permuted(first, {0, 1, 3, 2});
+}
+
+absl::Status maxRoiPool(Importer &importer, const Node &node) {
+  Building b(importer, node);
+  GRADUS_ASSIGN_OR_RETURN(Value images, importer.value(node, 0));
+  GRADUS_ASSIGN_OR_RETURN(Value regions, importer.value(node, 1));
+  GRADUS_RETURN_IF_ERROR(checkRegions(node, images, regions, 5));
+  SmallVector<int64_t> bins = node.integers("pooled_shape");
+  if (bins.size() != 2 || bins[0] < 1 || bins[1] < 1 ||
+      !isWithin(bins, kMostFolded))
+    return node.error("pooled_shape is [", joined(bins),
+                      "], expected 2 numbers of at least 1");
+  SmallVector<int64_t> work(tensorType(images).getShape());
+  work[0] = tensorType(regions).getDimSize(0);
+  work.append(bins);
+  if (!isWithin(work, kMostElements))
+    return node.error("pools ", work[0], " regions into [", joined(bins),
+                      "] bins of [", work[2], ", ", work[3],
+                      "] pixels, which is not supported");
+  Value places = placesOfLargest(b, images, regions, bins);
+  int64_t count = tensorType(images).getNumElements();
+  Value isEmpty = b.compare(IntegerIs::eq, places, b.number(count, places));
+  Value largest = b.make<GatherOp>(
+      tensorType(places).clone(tensorType(images).getElementType()),
+      b.shaped(images, {count}), b.select(isEmpty, b.number(0, places), places),
+      /*axis=*/0,
+      /*batch_dims=*/0);
+  return importer.define(node, 0,
+                         b.select(isEmpty, b.number(0, largest), largest));
+}
+
+const Operator kOperators[] = {
+    {"RoiAlign",
+     {10, "X", "`sampling_ratio` 0 with computed `rois`", judgeAlign},
+     roiAlign},
+    {"MaxRoiPool", {6, "X"}, maxRoiPool}};
+
+} // namespace
+
+llvm::ArrayRef<Operator> regionOperators() { return kOperators; }
+
+} // namespace gradus::onnx
