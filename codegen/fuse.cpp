@@ -25,30 +25,55 @@ using plan::NestOp;
 
 /// Whether all that is computed from an op ends in new values of states.
 bool onlyFeedsStates(Operation *op) {
-  return llvm::all_of(op->getUsers(), [](Operation *user) {
-    auto nest = dyn_cast<NestOp>(user);
-    return isa<WriteOp>(user) ||
-           (((nest && nest.isElementwise()) || isa<ReshapeOp>(user)) &&
-            onlyFeedsStates(user));
-  });
+  SmallVector<Operation *> stack = {op};
+  llvm::SmallPtrSet<Operation *, 16> seen;
+  while (!stack.empty())
+    for (Operation *user : stack.pop_back_val()->getUsers()) {
+      if (isa<WriteOp>(user) || !seen.insert(user).second)
+        continue;
+      auto nest = dyn_cast<NestOp>(user);
+      if (!isa<ReshapeOp>(user) && !(nest && nest.isElementwise()))
+        return false;
+      stack.push_back(user);
+    }
+  return true;
+}
+
+bool makesWideNumbers(NestOp nest) {
+  return nest.isElementwise() && !nest->use_empty() &&
+         llvm::all_of(nest.getResultTypes(), [](Type type) {
+           return getElementTypeOrSelf(type).isF64();
+         });
+}
+
+/// Whether a nest makes f64 numbers that only reductions need: they do so
+/// themselves, and nobody stores the wide ones.
+bool isWideForSums(NestOp nest) {
+  SmallVector<NestOp> stack = {nest};
+  llvm::SmallPtrSet<Operation *, 16> seen;
+  while (!stack.empty()) {
+    NestOp wide = stack.pop_back_val();
+    if (!makesWideNumbers(wide))
+      return false;
+    for (Operation *user : wide->getUsers()) {
+      auto reader = dyn_cast<NestOp>(user);
+      if (!reader || !canInline(reader, wide))
+        return false;
+      if (reader.isElementwise() && seen.insert(user).second)
+        stack.push_back(reader);
+    }
+  }
+  return true;
+}
+
+/// Work of one point, and so the size of the code.
+int64_t workOf(NestOp nest) {
+  return costOf(nest.getMap()).work + costOf(nest.getThen()).work;
 }
 
 bool hasGuards(NestOp nest) {
   return llvm::any_of(nest.getGuards(),
                       [](Attribute guard) { return !isa<UnitAttr>(guard); });
-}
-
-/// The nests among the users of an op, each once.
-SmallVector<NestOp> nestsUsing(Operation *op) {
-  llvm::SmallSetVector<Operation *, 4> users;
-  for (Operation *user : op->getUsers())
-    if (isa<NestOp>(user))
-      users.insert(user);
-  SmallVector<NestOp> nests;
-  for (Operation *user : users)
-    nests.push_back(cast<NestOp>(user));
-  llvm::sort(nests, [](NestOp a, NestOp b) { return a->isBeforeInBlock(b); });
-  return nests;
 }
 
 /// Points at which `consumer` would compute `producer`.
@@ -64,8 +89,9 @@ int64_t pointsAsked(NestOp consumer, NestOp producer) {
 
 class GraphFusion {
 public:
-  GraphFusion(GraphOp graph, StringRef pass)
-      : graph_(graph), block_(graph.getBody().front()), pass_(pass) {}
+  GraphFusion(GraphOp graph, int64_t mostWork, StringRef pass)
+      : graph_(graph), block_(graph.getBody().front()), mostWork_(mostWork),
+        pass_(pass) {}
 
   void run() {
     cleanUp();
@@ -86,6 +112,37 @@ public:
 private:
   SmallVector<NestOp> nests() {
     return llvm::to_vector(block_.getOps<NestOp>());
+  }
+
+  /// Numbers the ops in their order. MLIR would do so again after every second
+  /// nest that is joined, as that leaves no number between its neighbours'.
+  void number() {
+    places_.clear();
+    for (Operation &op : block_)
+      places_[&op] = places_.size();
+  }
+
+  bool isBefore(Operation *a, Operation *b) const {
+    return places_.at(a) < places_.at(b);
+  }
+
+  /// The nests among the users of an op, each once, in their order.
+  SmallVector<NestOp> nestsUsing(Operation *op) const {
+    llvm::SmallSetVector<Operation *, 4> users;
+    for (Operation *user : op->getUsers())
+      if (isa<NestOp>(user))
+        users.insert(user);
+    SmallVector<NestOp> nests;
+    for (Operation *user : users)
+      nests.push_back(cast<NestOp>(user));
+    llvm::sort(nests, [&](NestOp a, NestOp b) { return isBefore(a, b); });
+    return nests;
+  }
+
+  /// Long bodies take LLVM more than their share of time, and have no registers
+  /// for what they pass on.
+  bool isTooMuch(NestOp first, NestOp second) const {
+    return workOf(first) + workOf(second) > mostWork_;
   }
 
   /// Order, equal nests once, nothing that nobody needs.
@@ -125,6 +182,7 @@ private:
 
   /// Visits nests in order, also those that come to be behind the current one.
   void forEachNest(llvm::function_ref<void(NestOp, Operation *&next)> visit) {
+    number();
     for (Operation *op = &block_.front(); op;) {
       Operation *next = op->getNextNode();
       if (auto nest = dyn_cast<NestOp>(op))
@@ -141,8 +199,9 @@ private:
       if (!wants(consumer))
         continue;
       bool isNext = consumer == next;
+      unsigned place = places_.at(consumer);
       NestOp joined = inlineProducer(consumer, producer);
-      inlined(joined, what);
+      inlined(joined, place, what);
       next = isNext ? joined.getOperation() : next;
     }
   }
@@ -170,11 +229,11 @@ private:
   }
 
   /// Whether the consumer would compute each element at most once for a read.
-  static bool canInlineOnce(NestOp consumer, NestOp producer) {
+  bool canInlineOnce(NestOp consumer, NestOp producer) const {
     int64_t reads = llvm::count_if(consumer->getOperands(), [&](Value operand) {
       return operand.getDefiningOp() == producer.getOperation();
     });
-    return canInline(consumer, producer) &&
+    return canInline(consumer, producer) && !isTooMuch(consumer, producer) &&
            !feedsContraction(consumer, producer) &&
            pointsAsked(consumer, producer) <=
                reads * product(producer.getParallel());
@@ -219,11 +278,12 @@ private:
   }
 
   NestOp tryMerge(NestOp producer, NestOp consumer) {
-    if (!isWanted(producer, consumer))
+    if (!isWanted(producer, consumer) || isTooMuch(producer, consumer))
       return {};
+    unsigned place = places_.at(consumer);
     NestOp merged = mergeConsumer(producer, consumer).nest;
     if (merged)
-      inlined(merged, "elementwise work behind its producer");
+      inlined(merged, place, "elementwise work behind its producer");
     return merged;
   }
 
@@ -236,20 +296,6 @@ private:
            (producer.isElementwise() && onlyFeedsStates(producer));
   }
 
-  /// Whether a nest makes f64 numbers that only reductions need: they do so
-  /// themselves, and nobody stores the wide ones.
-  static bool isWideForSums(NestOp nest) {
-    return nest.isElementwise() && !nest->use_empty() &&
-           llvm::all_of(
-               nest.getResultTypes(),
-               [](Type type) { return getElementTypeOrSelf(type).isF64(); }) &&
-           llvm::all_of(nest->getUsers(), [&](Operation *user) {
-             auto reader = dyn_cast<NestOp>(user);
-             return reader && canInline(reader, nest) &&
-                    (!reader.isElementwise() || isWideForSums(reader));
-           });
-  }
-
   /// Whether a nest only widens what it reads, which each reader can do.
   static bool isWidening(NestOp nest) {
     return nest.getCombine().empty() && nest.getThenInputs().size() == 1 &&
@@ -260,29 +306,33 @@ private:
   /// Elementwise work whose only readers can do it themselves, and not more
   /// often than it is done now unless it is cheap.
   void inlineComputations() {
+    number();
     auto all = nests();
     for (NestOp producer : llvm::reverse(all))
       if (shouldInlineEverywhere(producer)) {
-        for (NestOp consumer : nestsUsing(producer))
-          inlined(inlineProducer(consumer, producer),
+        for (NestOp consumer : nestsUsing(producer)) {
+          unsigned place = places_.at(consumer);
+          inlined(inlineProducer(consumer, producer), place,
                   "elementwise work before a reduction");
+        }
         producer.erase();
       }
   }
 
-  static bool shouldInlineEverywhere(NestOp producer) {
+  bool shouldInlineEverywhere(NestOp producer) const {
     if (!producer.isElementwise() || producer->use_empty())
       return false;
+    bool isFree = isMove(producer) || isWidening(producer);
     int64_t asked = 0;
     for (Operation *user : producer->getUsers()) {
       auto consumer = dyn_cast<NestOp>(user);
       if (!consumer || feedsContraction(consumer, producer) ||
-          !canInline(consumer, producer))
+          !canInline(consumer, producer) ||
+          (!isFree && isTooMuch(consumer, producer)))
         return false;
     }
     for (NestOp consumer : nestsUsing(producer))
       asked += pointsAsked(consumer, producer);
-    bool isFree = isMove(producer) || isWidening(producer);
     int64_t times = isCheap(producer) ? 2 : 1;
     return isFree || asked <= times * product(producer.getParallel());
   }
@@ -295,8 +345,9 @@ private:
       if (!second)
         return;
       bool isNext = second == next;
+      unsigned place = places_.at(second);
       NestOp merged = mergeSiblings(first, second).nest;
-      inlined(merged, "nests over the same elements");
+      inlined(merged, place, "nests over the same elements");
       next = isNext ? merged.getOperation() : next;
     });
   }
@@ -309,7 +360,7 @@ private:
            first->getNumResults() + second->getNumResults() > mostResults;
   }
 
-  static NestOp siblingOf(NestOp first) {
+  NestOp siblingOf(NestOp first) const {
     if (isContraction(first))
       return {};
     for (Value operand : first->getOperands())
@@ -319,7 +370,8 @@ private:
             first.getParallel() == second.getParallel() &&
             first.getReduced() == second.getReduced() &&
             !isTooWide(first, second) && !isContraction(second) &&
-            first->isBeforeInBlock(second) && readsAll(first, operand) &&
+            isBefore(first, second) && readsAll(first, operand) &&
+            !isTooMuch(first, second) &&
             onlyFeedsStates(first) == onlyFeedsStates(second) &&
             !dependsOn(second, first) && !dependsOn(first, second))
           return second;
@@ -342,7 +394,9 @@ private:
     }
   }
 
-  void inlined(NestOp nest, StringRef what) {
+  /// What stands in the place of a nest now.
+  void inlined(NestOp nest, unsigned place, StringRef what) {
+    places_[nest] = place;
     remark::passed(nest.getLoc(),
                    remark::RemarkOpts::name("Fused").category(pass_))
         << "joined " << what;
@@ -350,6 +404,7 @@ private:
 
   /// Says of elementwise nests why they stand apart from what they read.
   void explainRest() {
+    number();
     for (NestOp producer : nests())
       for (NestOp consumer : nestsUsing(producer))
         if (consumer.isElementwise())
@@ -359,9 +414,11 @@ private:
               << reasonApart(producer, consumer);
   }
 
-  static StringRef reasonApart(NestOp producer, NestOp consumer) {
+  StringRef reasonApart(NestOp producer, NestOp consumer) const {
     if (!isWanted(producer, consumer))
       return "updates of states are launched together";
+    if (isTooMuch(producer, consumer))
+      return "it would be too much work for one nest";
     if (product(producer.getParallel()) != product(consumer.getParallel()))
       return "it runs over other points";
     return "its points are others, or something between needs the one and "
@@ -371,6 +428,8 @@ private:
 
   GraphOp graph_;
   Block &block_;
+  llvm::DenseMap<Operation *, unsigned> places_;
+  int64_t mostWork_;
   StringRef pass_;
 };
 
@@ -379,7 +438,7 @@ struct Fuse : impl::FuseBase<Fuse> {
 
   void runOnOperation() override {
     for (auto graph : getOperation().getBody().getOps<GraphOp>())
-      GraphFusion(graph, getArgument()).run();
+      GraphFusion(graph, mostWork, getArgument()).run();
   }
 };
 

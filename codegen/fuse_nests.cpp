@@ -7,8 +7,8 @@ namespace gradus {
 using namespace mlir;
 using plan::NestOp;
 
-bool dependsOn(Operation *op, Operation *on) {
-  SmallVector<Operation *> stack = {op};
+/// Whether one of some ops, or what they need, is `on`.
+static bool isAmongMakers(SmallVector<Operation *> stack, Operation *on) {
   llvm::SmallPtrSet<Operation *, 16> seen;
   while (!stack.empty()) {
     Operation *at = stack.pop_back_val();
@@ -22,12 +22,15 @@ bool dependsOn(Operation *op, Operation *on) {
   return false;
 }
 
+bool dependsOn(Operation *op, Operation *on) { return isAmongMakers({op}, on); }
+
 /// Whether `consumer` needs `producer` through something between them.
 static bool dependsIndirectly(NestOp consumer, NestOp producer) {
-  return llvm::any_of(consumer->getOperands(), [&](Value operand) {
-    Operation *op = operand.getDefiningOp();
-    return op && op != producer && dependsOn(op, producer);
-  });
+  SmallVector<Operation *> others;
+  for (Value operand : consumer->getOperands())
+    if (Operation *op = operand.getDefiningOp(); op && op != producer)
+      others.push_back(op);
+  return isAmongMakers(std::move(others), producer);
 }
 
 namespace {

@@ -158,6 +158,7 @@ def Fuse : Pass<"fuse", "::gradus::ProgramOp"> {
     * Equal nests become one, nests without readers go.
 
     Updates of states stay apart from their gradients, for one launch of all.
+    Long chains become several nests, of `most-work` each.
 
     Before:
 
@@ -210,6 +211,10 @@ def Fuse : Pass<"fuse", "::gradus::ProgramOp"> {
     }
     ```
   }];
+  let options = [
+    Option<"mostWork", "most-work", "int64_t", /*default=*/"512",
+           "Nests that together do more for a point (in adds, about) stay apart">,
+  ];
   let dependentDialects = ["::gradus::plan::PlanDialect"];
 }
 

@@ -1,5 +1,6 @@
 // Fusion keeps what graphs compute and leaves few nests.
 
+#include "codegen/nest_cost.h"
 #include "tests/codegen/example_models.h"
 #include "tests/codegen/plan_check.h"
 
@@ -83,6 +84,64 @@ TEST(Fuse, ComputesExpOnceForTwoReaders) {
       fused);
   check.expectSame();
   EXPECT_EQ(count<mlir::math::ExpOp>(check.graph("g")), 1);
+}
+
+/// y = x + tanh(x + tanh(... x)), so many times.
+std::string chain(int length) {
+  std::string body, last = "%x";
+  for (int i = 0; i < length; ++i) {
+    std::string n = std::to_string(i);
+    body += "%s" + n + " = math.tanh " + last + " : tensor<4x8xf32>\n";
+    body += "%v" + n + " = arith.addf %s" + n + ", %x : tensor<4x8xf32>\n";
+    last = "%v" + n;
+  }
+  return body;
+}
+
+// A tanh and a sum are 21 adds of work, 24 of them 504.
+TEST(Fuse, CutsLongChains) {
+  PlanCheck check(
+      graphProgram("%x: tensor<4x8xf32>) -> (y: tensor<4x8xf32>",
+                   chain(60) + "gradus.return %v59 : tensor<4x8xf32>"),
+      fused);
+  check.expectSame();
+  EXPECT_EQ(count<plan::NestOp>(check.graph("g")), 3);
+  check.graph("g").walk(
+      [](plan::NestOp nest) { EXPECT_LE(costOf(nest.getThen()).work, 512); });
+}
+
+TEST(Fuse, CutsLongChainsBeforeAReduction) {
+  PlanCheck check(
+      graphProgram("%x: tensor<4x8xf32>) -> (y: tensor<4xf32>",
+                   chain(60) +
+                       "%y = gradus.reduce sum %v59 axes [1] : tensor<4x8xf32> "
+                       "-> tensor<4xf32>\n"
+                       "gradus.return %y : tensor<4xf32>"),
+      fused);
+  check.expectSame();
+  EXPECT_EQ(count<plan::NestOp>(check.graph("g")), 3);
+  check.graph("g").walk(
+      [](plan::NestOp nest) { EXPECT_LE(costOf(nest.getMap()).work, 512); });
+}
+
+// Each of 64 values has two readers: there are 2^64 ways to the state.
+TEST(Fuse, AsksOnceWhatFeedsStates) {
+  std::string body = "%v0 = gradus.read @s : tensor<4xf32>\n";
+  for (int i = 0; i < 64; ++i) {
+    std::string n = std::to_string(i), next = std::to_string(i + 1);
+    body += "%t" + n + " = math.tanh %v" + n + " : tensor<4xf32>\n%v" + next +
+            " = arith.subf %v" + n + ", %t" + n + " : tensor<4xf32>\n";
+  }
+  PlanCheck check(
+      "gradus.program @p {\ngradus.state @s : tensor<4xf32> {role = "
+      "#gradus.role<buffer>, init = #gradus.init<zeros>}\n"
+      "gradus.graph @g(%x: tensor<4xf32>) -> (y: tensor<4xf32>) {\n" +
+          body +
+          "gradus.write @s, %v64 : tensor<4xf32>\n"
+          "gradus.return %x : tensor<4xf32>\n}\n}\n",
+      fused);
+  check.expectSame();
+  EXPECT_EQ(count<plan::NestOp>(check.graph("g")), 3);
 }
 
 } // namespace

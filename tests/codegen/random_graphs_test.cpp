@@ -213,6 +213,10 @@ void expectKept(const std::string &passes) {
 
 TEST(RandomGraphs, AreKeptByFusion) { expectKept("lower-to-nests,fuse"); }
 
+TEST(RandomGraphs, AreKeptByFusionOfLittle) {
+  expectKept("lower-to-nests,fuse{most-work=30}");
+}
+
 TEST(RandomGraphs, AreKeptAsOneKernel) {
   expectKept("lower-to-nests,fuse,form-kernels");
 }
