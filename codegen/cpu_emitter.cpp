@@ -8,10 +8,12 @@
 #include "codegen/cpu_loops.h"
 #include "codegen/cpu_object.h"
 #include "codegen/cpu_ops.h"
+#include "codegen/nest_cost.h"
 #include "codegen/plan_ops.h"
 #include "codegen/shared_nests.h"
 
 #include "llvm/IR/Module.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 #include <atomic>
 #include <thread>
@@ -110,13 +112,20 @@ class KernelEmitter {
 public:
   KernelEmitter(CpuBuilder &builder, NestFunctions &functions,
                 plan::KernelOp kernel, Function &function)
-      : b(builder), functions(functions), kernel(kernel), function(function) {}
+      : b(builder), functions(functions), kernel(kernel), function(&function) {}
   void emit();
 
+  size_t instructions = 0;
+
 private:
+  using Ops = SmallVector<mlir::Operation *>;
+
   Value *pointerOf(mlir::Value buffer, bool isKept = true);
   void emitScratch(plan::ScratchOp op);
-  void emitNests(mlir::Block &block, const Items &items);
+  void emitFrame();
+  void emitBody(const Items &items);
+  void emitPart(const Ops &ops, const Items &items);
+  void emitNests(const Ops &ops, const Items &items);
   void emitNest(plan::NestOp op, const Items &items);
   void callShared(unsigned number, const Nest &nest, const Items &items);
   void emitLoop(plan::LoopOp op, const Items &items);
@@ -126,8 +135,11 @@ private:
   CpuBuilder &b;
   NestFunctions &functions;
   plan::KernelOp kernel;
-  Function &function;
+  Function *function;
   DenseMap<mlir::Value, Value *> scratch;
+  /// Where all scratch of a kernel of parts begins, and each buffer in it.
+  Value *frame = nullptr;
+  DenseMap<mlir::Value, int64_t> offsets;
 };
 
 } // namespace
@@ -182,9 +194,11 @@ static Value *emitLimit(CpuBuilder &b, mlir::AffineMap map,
 Value *KernelEmitter::pointerOf(mlir::Value buffer, bool isKept) {
   if (Value *own = scratch.lookup(buffer))
     return own;
+  if (auto offset = offsets.find(buffer); offset != offsets.end())
+    return b.CreateConstGEP1_64(b.getInt8Ty(), frame, offset->second);
   unsigned number = cast<mlir::BlockArgument>(buffer).getArgNumber();
   Type *pointer = b.getPtrTy();
-  Value *slot = b.CreateConstGEP1_64(pointer, function.getArg(0), number);
+  Value *slot = b.CreateConstGEP1_64(pointer, function->getArg(0), number);
   LoadInst *loaded = b.CreateAlignedLoad(pointer, slot, Align(8));
   if (isKept)
     loaded->setMetadata(LLVMContext::MD_invariant_load,
@@ -232,6 +246,14 @@ void KernelEmitter::callShared(unsigned number, const Nest &nest,
   b.CreateCall(functions[number], arguments);
 }
 
+static SmallVector<mlir::Operation *> nestsAndLoops(mlir::Block &block) {
+  SmallVector<mlir::Operation *> ops;
+  for (mlir::Operation &op : block)
+    if (isa<plan::NestOp, plan::LoopOp>(op))
+      ops.push_back(&op);
+  return ops;
+}
+
 void KernelEmitter::emitLoop(plan::LoopOp op, const Items &items) {
   Values around = {items.begin};
   llvm::append_range(around, items.loops);
@@ -240,45 +262,99 @@ void KernelEmitter::emitLoop(plan::LoopOp op, const Items &items) {
   b.loop(first, end, 1, [&](Value *position) {
     Items inside = items;
     inside.loops.push_back(position);
-    emitNests(op.getBody().front(), inside);
+    emitNests(nestsAndLoops(op.getBody().front()), inside);
   });
 }
 
-void KernelEmitter::emitNests(mlir::Block &block, const Items &items) {
-  for (mlir::Operation &op : block)
+void KernelEmitter::emitNests(const Ops &ops, const Items &items) {
+  for (mlir::Operation *op : ops)
     if (auto nest = dyn_cast<plan::NestOp>(op))
       emitNest(nest, items);
-    else if (auto loop = dyn_cast<plan::LoopOp>(op))
-      emitLoop(loop, items);
+    else
+      emitLoop(cast<plan::LoopOp>(op), items);
+}
+
+//===-- kernels of very many nests ----------------------------------------===//
+
+/// A function of a thousand nests, an unrolled layer, takes LLVM more than ten
+/// times what one of a hundred takes.
+static constexpr size_t mostNests = 128;
+
+static bool isOfParts(plan::KernelOp kernel) {
+  return nestsAndLoops(kernel.getBody().front()).size() > mostNests;
+}
+
+/// All scratch in one piece, so that parts can be told where it is.
+void KernelEmitter::emitFrame() {
+  int64_t size = 0;
+  for (auto op : kernel.getBody().getOps<plan::ScratchOp>()) {
+    offsets[op.getResult()] = size;
+    size = alignTo(size + bytesOf(op.getType()), 64);
+  }
+  AllocaInst *place =
+      b.CreateAlloca(ArrayType::get(b.getInt8Ty(), std::max<int64_t>(size, 1)));
+  place->setAlignment(Align(64));
+  frame = place;
+}
+
+void KernelEmitter::emitBody(const Items &items) {
+  Ops ops = nestsAndLoops(kernel.getBody().front());
+  if (!isOfParts(kernel))
+    return emitNests(ops, items);
+  for (ArrayRef<mlir::Operation *> rest = ops; !rest.empty();
+       rest = rest.drop_front(std::min(rest.size(), mostNests)))
+    emitPart(Ops(rest.take_front(mostNests)), items);
+}
+
+/// Some of the nests as a function of their own, and its call.
+void KernelEmitter::emitPart(const Ops &ops, const Items &items) {
+  Function *part = declare(
+      *function->getParent(), b,
+      {b.getPtrTy(), b.getPtrTy(), b.getInt64Ty(), b.getInt64Ty()},
+      GlobalValue::InternalLinkage, function->getName().str() + ".part");
+  b.CreateCall(part, {function->getArg(0), frame, items.begin,
+                      items.end ? items.end : items.begin});
+  IRBuilderBase::InsertPointGuard guard(b);
+  llvm::SaveAndRestore whole(function, part);
+  llvm::SaveAndRestore outer(frame, static_cast<Value *>(part->getArg(1)));
+  b.SetInsertPoint(BasicBlock::Create(b.getContext(), "entry", part));
+  Items own = items;
+  own.begin = part->getArg(2);
+  own.end = items.end ? part->getArg(3) : nullptr;
+  emitNests(ops, own);
+  b.CreateRetVoid();
+  instructions += part->getInstructionCount();
 }
 
 /// A kernel of what indices decide holds that alone.
 void KernelEmitter::emitIndexed() {
   auto pointer = [&](mlir::Value buffer) { return pointerOf(buffer); };
   for (auto op : kernel.getBody().getOps<plan::TakeOp>())
-    emitTake(b, op, function.getArg(1), function.getArg(2), pointer);
+    emitTake(b, op, function->getArg(1), function->getArg(2), pointer);
   for (auto op : kernel.getBody().getOps<plan::AddAtOp>())
-    emitAddAt(b, op, function.getArg(1), function.getArg(2), pointer);
+    emitAddAt(b, op, function->getArg(1), function->getArg(2), pointer);
 }
 
 /// All nests on all items, or, where they pass values through scratch or are
 /// repeated, on one item after the other.
 void KernelEmitter::emitItems() {
-  mlir::Block &body = kernel.getBody().front();
-  Value *begin = function.getArg(1), *end = function.getArg(2);
+  Value *begin = function->getArg(1), *end = function->getArg(2);
   if (takesItemsTogether(kernel))
-    return emitNests(body, {begin, end, -1, {}});
-  b.loop(begin, end, 1,
-         [&](Value *item) { emitNests(body, {item, nullptr, 1, {}}); });
+    return emitBody({begin, end, -1, {}});
+  b.loop(begin, end, 1, [&](Value *item) { emitBody({item, nullptr, 1, {}}); });
 }
 
 void KernelEmitter::emit() {
-  b.SetInsertPoint(BasicBlock::Create(b.getContext(), "entry", &function));
-  for (auto op : kernel.getBody().getOps<plan::ScratchOp>())
-    emitScratch(op);
+  b.SetInsertPoint(BasicBlock::Create(b.getContext(), "entry", function));
+  if (isOfParts(kernel))
+    emitFrame();
+  else
+    for (auto op : kernel.getBody().getOps<plan::ScratchOp>())
+      emitScratch(op);
   emitItems();
   emitIndexed();
   b.CreateRetVoid();
+  instructions += function->getInstructionCount();
 }
 
 //===-- parts -------------------------------------------------------------===//
@@ -314,8 +390,9 @@ void Part::add(size_t number, plan::KernelOp kernel) {
       declare(module, builder,
               {builder.getPtrTy(), builder.getInt64Ty(), builder.getInt64Ty()},
               GlobalValue::ExternalLinkage, names.back());
-  KernelEmitter(builder, functions, kernel, *function).emit();
-  instructions += function->getInstructionCount();
+  KernelEmitter emitter(builder, functions, kernel, *function);
+  emitter.emit();
+  instructions += emitter.instructions;
 }
 
 void Part::compile() {

@@ -99,6 +99,13 @@ TEST(SharedNests, ComputeWhatEachWould) {
     }
 }
 
+// Kernels of more than 128 nests are functions that call those of parts.
+TEST(SharedNests, ComputeWhatEachWouldInPartsOfAKernel) {
+  for (bool scratch : {false, true})
+    KernelCheck().run(steps(150, 16, "rows", scratch));
+  KernelCheck().run(steps(150, 16, "serial", false));
+}
+
 TEST(SharedNests, CostTheCodeOfOne) {
   size_t few = codeSize(steps(5, 16, "rows", false));
   size_t many = codeSize(steps(50, 16, "rows", false));
