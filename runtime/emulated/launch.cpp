@@ -334,12 +334,14 @@ std::string Block::touch(Runner &runner, const Access &access,
     shadow = range->shadow.get();
   }
   Moment now{runner.block, runner.thread, barriers_, runner.warpBarriers};
-  std::string race = access.writes ? shadow->write(offset, access.bytes, now)
-                                   : shadow->read(offset, access.bytes, now,
-                                                  /*mustBeWritten=*/isShared);
-  return race.empty() ? race
-                      : inWords("element ", access.index, " of ",
-                                nameOf(access), ": ", race);
+  std::string wrong = access.writes ? shadow->write(offset, access.bytes, now)
+                                    : shadow->read(offset, access.bytes, now,
+                                                   /*mustBeWritten=*/isShared);
+  if (wrong.empty() && !isShared && memory_.watch)
+    wrong = memory_.watch(address, access.bytes, access.writes);
+  return wrong.empty() ? wrong
+                       : inWords("element ", access.index, " of ",
+                                 nameOf(access), ": ", wrong);
 }
 
 } // namespace

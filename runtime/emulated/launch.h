@@ -6,6 +6,7 @@
 #include "runtime/emulated/abi.h"
 #include "runtime/status.h"
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -34,6 +35,11 @@ public:
   /// The memory in which [address, address + bytes) lies, and how far in it;
   /// null if there is none.
   Range *find(const void *address, int64_t bytes, int64_t &offset);
+
+  /// Asked before each access to what was added, if there is one: what is wrong
+  /// with it, or nothing.
+  std::function<std::string(const void *address, int64_t bytes, bool writes)>
+      watch;
 
 private:
   std::map<uintptr_t, Range> ranges_;

@@ -1,0 +1,120 @@
+// The types that the CUDA driver's functions take, declared here so that no
+// toolkit is needed to build: handles, codes and structures as its binary
+// interface has them since CUDA 12.0. A test compares them with cuda.h.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace gradus::runtime::cuda {
+
+/// CUresult: those that we tell apart.
+enum class Result : int32_t {
+  success = 0,
+  invalidValue = 1,
+  outOfMemory = 2,
+  notInitialized = 3,
+  stubLibrary = 34,
+  deviceUnavailable = 46,
+  noDevice = 100,
+  invalidDevice = 101,
+  invalidImage = 200,
+  invalidContext = 201,
+  noBinaryForGpu = 209,
+  eccUncorrectable = 214,
+  invalidPtx = 218,
+  noJitCompiler = 221,
+  unsupportedPtxVersion = 222,
+  invalidHandle = 400,
+  notFound = 500,
+  notReady = 600,
+  illegalAddress = 700,
+  launchOutOfResources = 701,
+  misalignedAddress = 716,
+  launchFailed = 719,
+  notSupported = 801,
+  driverMismatch = 803,
+  unknown = 999
+};
+
+/// CUdevice_attribute, CUfunction_attribute, CUjit_option: what we ask for.
+enum class DeviceAttribute : int32_t {
+  maxThreadsPerBlock = 1,
+  maxGridX = 5,
+  maxSharedPerBlock = 8,
+  warpSize = 10,
+  multiprocessors = 16,
+  maxThreadsPerMultiprocessor = 39,
+  capabilityMajor = 75,
+  capabilityMinor = 76
+};
+enum class FunctionAttribute : int32_t {
+  maxThreadsPerBlock = 0,
+  sharedBytes = 1,
+  localBytes = 3,
+  registers = 4,
+  maxDynamicSharedBytes = 8
+};
+enum class JitOption : int32_t { errorLog = 5, errorLogBytes = 6 };
+/// CUmemorytype. `unified`: the driver sees from the address which it is.
+enum class MemoryType : int32_t { host = 1, device = 2, unified = 4 };
+
+constexpr unsigned kStreamNonBlocking = 1;
+constexpr unsigned kEventWithoutTiming = 2;
+
+using DeviceNumber = int;
+using DevicePointer = uint64_t;
+using Context = struct ContextHandle *;
+using Module = struct ModuleHandle *;
+using Function = struct FunctionHandle *;
+using Stream = struct StreamHandle *;
+using Event = struct EventHandle *;
+using Graph = struct GraphHandle *;
+using GraphNode = struct GraphNodeHandle *;
+using GraphExec = struct GraphExecHandle *;
+using HostFunction = void (*)(void *);
+
+/// CUDA_KERNEL_NODE_PARAMS_v2
+struct KernelParams {
+  Function function;
+  unsigned gridX, gridY, gridZ;
+  unsigned blockX, blockY, blockZ;
+  unsigned sharedBytes;
+  void **arguments; // where each one's value is
+  void **extra;
+  void *kernel;
+  Context context;
+};
+
+/// CUDA_MEMCPY3D_v2
+struct CopyParams {
+  size_t fromX, fromY, fromZ, fromLevel;
+  MemoryType fromType;
+  const void *fromHost;
+  DevicePointer fromDevice;
+  void *fromArray, *reserved0;
+  size_t fromPitch, fromHeight;
+  size_t toX, toY, toZ, toLevel;
+  MemoryType toType;
+  void *toHost;
+  DevicePointer toDevice;
+  void *toArray, *reserved1;
+  size_t toPitch, toHeight;
+  size_t width, height, depth;
+};
+
+/// CUDA_MEMSET_NODE_PARAMS_v1
+struct FillParams {
+  DevicePointer to;
+  size_t pitch;
+  unsigned value, elementBytes;
+  size_t width, height;
+};
+
+/// CUDA_HOST_NODE_PARAMS_v1
+struct CallParams {
+  HostFunction function;
+  void *data;
+};
+
+} // namespace gradus::runtime::cuda

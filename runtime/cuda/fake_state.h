@@ -1,0 +1,167 @@
+// What the emulated card holds, and its functions: one method for each line of
+// driver.def. fake_driver.cpp starts it and takes calls, fake_transfers.cpp has
+// memory, streams and events, fake_graphs.cpp code and graphs.
+#pragma once
+
+#include "runtime/cuda/emulated_image.h"
+#include "runtime/cuda/fake_driver.h"
+#include "runtime/cuda/fake_kernel.h"
+#include "runtime/cuda/fake_work.h"
+#include "runtime/memory.h"
+
+#include <map>
+#include <mutex>
+#include <set>
+#include <thread>
+
+namespace gradus::runtime::cuda {
+
+struct FakeStream {
+  FakeOpRef last;
+};
+
+struct FakeEvent {
+  bool timed = true;
+  FakeOpRef recorded;
+};
+
+struct FakeModule {
+  MemoryBlock code;
+  std::vector<EmulatedFunction> functions;
+};
+
+struct FakeFunction {
+  std::shared_ptr<FakeModule> module;
+  Module handle; // of the module
+  EmulatedFunction facts;
+};
+
+struct FakeNode {
+  FakeOp op; // as it is begun each time
+  std::vector<uint32_t> after;
+  std::shared_ptr<FakeEvent> recorded; // of a record
+  std::shared_ptr<FakeLaunch> kernel;
+  Function function = nullptr; // of a kernel
+  bool isCopy = false;
+};
+
+struct FakeGraph {
+  std::vector<std::shared_ptr<FakeNode>> nodes;
+  std::vector<GraphNode> handles;
+};
+
+struct FakeExec {
+  std::vector<std::shared_ptr<FakeNode>> nodes;
+  FakeOpRef last;
+};
+
+/// Objects by handles that are never used twice.
+template <typename Handle, typename Object> class FakeHandles {
+public:
+  explicit FakeHandles(uintptr_t kind) : next_(kind << 32) {}
+
+  Handle add(std::shared_ptr<Object> object) {
+    live_[++next_] = std::move(object);
+    return reinterpret_cast<Handle>(next_);
+  }
+  /// Null where it is gone or of another kind.
+  std::shared_ptr<Object> find(Handle handle) const {
+    auto found = live_.find(reinterpret_cast<uintptr_t>(handle));
+    return found == live_.end() ? nullptr : found->second;
+  }
+  bool remove(Handle handle) {
+    return live_.erase(reinterpret_cast<uintptr_t>(handle));
+  }
+  size_t size() const { return live_.size(); }
+
+private:
+  uintptr_t next_;
+  std::map<uintptr_t, std::shared_ptr<Object>> live_;
+};
+
+class FakeState {
+public:
+  explicit FakeState(const FakeOptions &options)
+      : options_(options), work_(options.seed) {}
+
+#define GRADUS_CUDA(needs, name, symbol, parameters) Result name parameters;
+#include "runtime/cuda/driver.def"
+  Result declareAccesses(GraphNode node, const Access *accesses, size_t count);
+  Result discard(DevicePointer start, size_t bytes, Stream stream);
+
+  enum class Needs { nothing, init, context, release };
+  /// Before each call, of `function`: an error that it gives without its body.
+  Result enter(Needs needs, const char *function);
+  std::mutex &mutex() { return mutex_; }
+
+  /// The first thing that was wrong, and what the last call was refused for.
+  const std::string &firstFault() const { return fault_; }
+  const std::string &lastFault() const { return last_; }
+  std::string leaks() const;
+  const std::vector<std::string> &log() const { return log_; }
+
+private:
+  //===-- what went wrong -------------------------------------------------===//
+
+  /// Notes words, and gives the code back.
+  Result fault(Result result, const std::string &words);
+  /// The same, in words of the call at hand.
+  template <typename... Words>
+  Result refuse(Result result, const Words &...words) {
+    return fault(result, inWords(function_, ": ", words...));
+  }
+  /// From now on each call fails with this.
+  Result lose(Result result);
+
+  //===-- work ------------------------------------------------------------===//
+
+  /// Puts an op behind a stream.
+  Result begin(Stream stream, FakeOp op);
+  FakeOpRef behind(const std::shared_ptr<FakeStream> &stream, FakeOp op);
+  Result add(const FakeOpRef &op);
+  Result finish(const FakeOpRef &op);
+  /// Whether the bytes are there, and hold something where they are read.
+  Result checkBytes(const FakeOp &op, bool readsAll);
+  Result transfer(void *to, const void *from, size_t bytes, FakeOp op,
+                  Stream stream);
+  Result release(DevicePointer start, bool pinned);
+  Access accessTo(DevicePointer start, size_t bytes, bool writes) const {
+    return {start, bytes, 1, writes};
+  }
+
+  //===-- graphs ----------------------------------------------------------===//
+
+  Result addNode(GraphNode *added, Graph graph, const GraphNode *after,
+                 size_t count, std::shared_ptr<FakeNode> node);
+  Result checkNode(const FakeNode &node);
+  Result runKernelNode(const FakeNode &node);
+  Result runCopy(const FakeOp &op, DevicePointer to, DevicePointer from,
+                 size_t bytes);
+  Result runFill(const FakeOp &op, DevicePointer to, uint8_t value,
+                 size_t bytes);
+  FakeOpRef beginNodes(const FakeExec &exec, const FakeOpRef &start,
+                       std::vector<FakeOpRef> &ops);
+
+  FakeOptions options_;
+  std::mutex mutex_;
+  const char *function_ = "";
+  std::string fault_, last_;
+  Result lost_ = Result::success;
+  bool started_ = false;
+  int contexts_ = 0; // how often it is retained
+  std::set<std::thread::id> current_;
+  int64_t allocated_ = 0, launched_ = 0;
+
+  FakeMemory memory_;
+  FakeWork work_;
+  std::vector<std::string> log_;
+  FakeHandles<Stream, FakeStream> streams_{1};
+  FakeHandles<Event, FakeEvent> events_{2};
+  FakeHandles<Module, FakeModule> modules_{3};
+  FakeHandles<Function, FakeFunction> functions_{4};
+  FakeHandles<Graph, FakeGraph> graphs_{5};
+  FakeHandles<GraphNode, FakeNode> nodes_{6};
+  FakeHandles<GraphExec, FakeExec> execs_{7};
+};
+
+} // namespace gradus::runtime::cuda

@@ -1,0 +1,39 @@
+// A handle of the driver that is given back when its owner goes. The context
+// that it was made in must be the thread's current one then.
+#pragma once
+
+#include "runtime/cuda/driver.h"
+
+#include <utility>
+
+namespace gradus::runtime::cuda {
+
+template <typename Handle> class Owned {
+public:
+  using Release = Result (*)(Handle);
+
+  Owned() = default;
+  Owned(Handle handle, Release release) : handle_(handle), release_(release) {}
+  Owned(Owned &&other) noexcept
+      : handle_(std::exchange(other.handle_, Handle())),
+        release_(other.release_) {}
+  Owned &operator=(Owned &&other) noexcept {
+    std::swap(handle_, other.handle_);
+    std::swap(release_, other.release_);
+    return *this;
+  }
+  ~Owned() {
+    // What a lost card says to this is known already.
+    if (handle_)
+      release_(handle_);
+  }
+
+  Handle get() const { return handle_; }
+  explicit operator bool() const { return handle_ != Handle(); }
+
+private:
+  Handle handle_ = Handle();
+  Release release_ = nullptr;
+};
+
+} // namespace gradus::runtime::cuda
