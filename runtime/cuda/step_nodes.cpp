@@ -1,0 +1,199 @@
+// What a launch touches: of each segment as many bytes of its buffers as the
+// kernel's signature says for so many items.
+
+#include "runtime/cuda/step_nodes.h"
+
+#include "runtime/flat.h"
+
+#include <algorithm>
+
+namespace gradus::runtime::cuda {
+
+namespace {
+
+using artifact::CommandKind;
+
+/// Scratch of one launch begins at multiples of this.
+constexpr uint64_t kAlignment = 256;
+
+uint64_t aligned(uint64_t bytes) {
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+uint64_t scratchOf(const KernelFacts &facts) {
+  uint64_t bytes = 0;
+  for (uint64_t each : facts.scratch)
+    bytes += aligned(each);
+  return bytes;
+}
+
+/// Columns of a row: first piece, items, the addresses.
+uint64_t rowBytes(const artifact::Segment &segment) {
+  return 8 * (2 + countOf(segment.buffers()));
+}
+
+template <typename Visit>
+void forEachKernel(const artifact::Plan &plan, Visit visit) {
+  for (size_t g = 0; g < countOf(plan.graphs()); ++g) {
+    const auto *commands = plan.graphs()->Get(g)->commands();
+    for (size_t c = 0; c < countOf(commands); ++c)
+      if (const auto *kernel = commands->Get(c)->kind_as_KernelCommand())
+        visit(*kernel);
+  }
+}
+
+} // namespace
+
+StepExtras StepNodes::extras() const {
+  StepExtras extras;
+  forEachKernel(plan_, [&](const artifact::KernelCommand &command) {
+    const KernelFacts &facts = kernels_[command.kernel()];
+    extras.scratchBytes = std::max(extras.scratchBytes, scratchOf(facts));
+    for (size_t i = 0; facts.piece && i < countOf(command.segments()); ++i)
+      extras.tableBytes += rowBytes(*command.segments()->Get(i));
+  });
+  return extras;
+}
+
+//===-- buffers -----------------------------------------------------------===//
+
+DevicePointer StepNodes::addressOf(uint32_t buffer) const {
+  const artifact::Buffer *facts = plan_.buffers()->Get(buffer);
+  DevicePointer starts[] = {memory_.state, memory_.arena, memory_.constants};
+  return starts[size_t(facts->region())] + facts->offset();
+}
+
+Access StepNodes::accessTo(uint32_t buffer, bool writes) const {
+  TensorType type = typeOf(plan_.buffers()->Get(buffer)->type());
+  return {addressOf(buffer), bytesOf(type).value_or(0),
+          uint32_t(bytesOf(type.dtype)), writes};
+}
+
+//===-- kernels -----------------------------------------------------------===//
+
+/// Enough to fill the card, and no more than there is work for.
+uint32_t StepNodes::blocksFor(const KernelFacts &facts, uint64_t most) const {
+  uint64_t resident =
+      uint64_t(card_.multiprocessors()) *
+      std::max(1u, uint32_t(card_.threadsPerMultiprocessor()) / facts.threads);
+  return uint32_t(
+      std::clamp<uint64_t>(most, 1, std::max<uint64_t>(resident, 1)));
+}
+
+Node StepNodes::kernelNode(const artifact::KernelCommand &command) {
+  const KernelFacts &facts = kernels_[command.kernel()];
+  const auto *signature = header_.kernels()->Get(command.kernel());
+  Node node;
+  KernelNode work;
+  work.function = facts.function;
+  work.threads = facts.threads;
+  size_t arguments = countOf(signature->fixed_bytes()),
+         inputs = arguments - signature->outputs();
+  for (size_t s = 0; s < countOf(command.segments()); ++s) {
+    const artifact::Segment *segment = command.segments()->Get(s);
+    for (size_t a = 0; a < countOf(segment->buffers()); ++a) {
+      uint32_t buffer = segment->buffers()->Get(a);
+      Access access = accessTo(buffer, a >= inputs);
+      access.bytes =
+          signature->fixed_bytes()->Get(a) +
+          signature->bytes_per_item()->Get(a) * uint64_t(segment->items());
+      if (access.bytes)
+        node.accesses.push_back(access);
+      // Where nobody says what is written, all may be.
+      access.writes = true;
+      if (access.bytes && inputs == arguments)
+        node.accesses.push_back(access);
+      if (!facts.piece)
+        work.arguments.push_back(access.start);
+    }
+  }
+  if (facts.piece)
+    addRows(command, work);
+  else
+    work.blocks = blocksFor(facts, facts.mostBlocks);
+  if (facts.piece && !work.arguments.empty())
+    node.accesses.push_back(
+        {work.arguments[0],
+         work.arguments[1] * rowBytes(*command.segments()->Get(0)), 8, false});
+  node.work = std::move(work);
+  addScratch(facts, node);
+  return node;
+}
+
+/// A row for each segment that has items.
+void StepNodes::addRows(const artifact::KernelCommand &command,
+                        KernelNode &node) {
+  const KernelFacts &facts = kernels_[command.kernel()];
+  DevicePointer table = memory_.tables + 8 * tables_.size();
+  uint64_t rows = 0, pieces = 0;
+  for (size_t s = 0; s < countOf(command.segments()); ++s) {
+    const artifact::Segment *segment = command.segments()->Get(s);
+    if (segment->items() == 0)
+      continue;
+    tables_.push_back(int64_t(pieces));
+    tables_.push_back(segment->items());
+    for (size_t a = 0; a < countOf(segment->buffers()); ++a)
+      tables_.push_back(int64_t(addressOf(segment->buffers()->Get(a))));
+    pieces += (uint64_t(segment->items()) - 1) / facts.piece + 1;
+    ++rows;
+  }
+  node.arguments = {table, rows, pieces};
+  node.blocks = blocksFor(facts, pieces);
+}
+
+void StepNodes::addScratch(const KernelFacts &facts, Node &node) const {
+  DevicePointer at = memory_.scratch;
+  for (uint64_t bytes : facts.scratch) {
+    std::get<KernelNode>(node.work).arguments.push_back(at);
+    node.accesses.push_back({at, bytes, 1, true});
+    at += aligned(bytes);
+  }
+}
+
+//===-- the other commands ------------------------------------------------===//
+
+StatusOr<Node>
+StepNodes::libraryNode(const artifact::LibraryCommand &command) const {
+  if (!library_)
+    return invalid("this Gradus runs no library commands on a GPU");
+  Node node;
+  GRADUS_ASSIGN(node.work, library_(command));
+  for (size_t i = 0; i < countOf(command.inputs()); ++i)
+    node.accesses.push_back(
+        accessTo(command.inputs()->Get(i)->buffer(), false));
+  for (size_t i = 0; i < countOf(command.outputs()); ++i)
+    node.accesses.push_back(
+        accessTo(command.outputs()->Get(i)->buffer(), true));
+  constexpr uint32_t kNone = UINT32_MAX;
+  if (command.scratch() != kNone)
+    node.accesses.push_back(accessTo(command.scratch(), true));
+  return node;
+}
+
+StatusOr<std::vector<Node>> StepNodes::nodesOf(const artifact::GraphPlan &graph,
+                                               size_t command) {
+  const artifact::Command &facts = *graph.commands()->Get(command);
+  std::vector<Node> nodes;
+  if (const auto *kernel = facts.kind_as_KernelCommand()) {
+    Node node = kernelNode(*kernel);
+    const auto &work = std::get<KernelNode>(node.work);
+    bool isEmpty = kernels_[kernel->kernel()].piece && work.arguments[1] == 0;
+    if (!isEmpty)
+      nodes.push_back(std::move(node));
+  } else if (const auto *library = facts.kind_as_LibraryCommand()) {
+    GRADUS_ASSIGN(Node node, libraryNode(*library));
+    nodes.push_back(std::move(node));
+  } else if (const auto *copy = facts.kind_as_CopyCommand()) {
+    Access from = accessTo(copy->source(), false);
+    if (from.bytes)
+      nodes.push_back(
+          {"",
+           CopyNode{from.start, addressOf(copy->destination()), from.bytes},
+           {}});
+  }
+  for (Node &node : nodes)
+    node.name = inWords("command ", command, " (", textOf(facts.name()), ")");
+  return nodes;
+}
+
+} // namespace gradus::runtime::cuda

@@ -1,0 +1,78 @@
+// The commands of a plan as nodes of a graph: which kernel on which addresses,
+// with how many blocks, and the tables that flat kernels read.
+#pragma once
+
+#include "runtime/artifact.h"
+#include "runtime/cuda/graph.h"
+
+#include <functional>
+
+namespace gradus::runtime::cuda {
+
+/// How a kernel is launched, as its emitter says (codegen/gpu_emitter.h).
+struct KernelFacts {
+  Function function = nullptr;
+  uint32_t threads = 0;    // of a block
+  uint64_t mostBlocks = 0; // 0: flat, as many as there are pieces
+  uint64_t piece = 0;      // items of one, if flat
+  /// Bytes of the arguments behind the buffers, all blocks together.
+  std::vector<uint64_t> scratch;
+};
+
+/// Where a plan lies on the card.
+struct StepMemory {
+  DevicePointer state = 0, arena = 0, constants = 0;
+  DevicePointer scratch = 0; // of kernels, which share it
+  DevicePointer tables = 0;  // of flat kernels
+};
+
+/// What is taken beyond what the plan says.
+struct StepExtras {
+  uint64_t scratchBytes = 0;
+  uint64_t tableBytes = 0;
+};
+
+class StepNodes {
+public:
+  /// What serves a library command, given its accesses.
+  using Library = std::function<StatusOr<CallNode>(
+      const artifact::LibraryCommand &command)>;
+
+  /// `kernels` as the plan numbers them. All arguments outlive this.
+  StepNodes(const Card &card, const artifact::Plan &plan,
+            const artifact::CodeHeader &header,
+            std::span<const KernelFacts> kernels, Library library)
+      : card_(card), plan_(plan), header_(header), kernels_(kernels),
+        library_(std::move(library)) {}
+
+  StepExtras extras() const;
+  /// Before nodes are asked for.
+  void place(const StepMemory &memory) { memory_ = memory; }
+
+  /// Of command i of a graph; none where it has nothing to do.
+  StatusOr<std::vector<Node>> nodesOf(const artifact::GraphPlan &graph,
+                                      size_t command);
+  /// What lies at `tables`, once all nodes were asked for.
+  const std::vector<int64_t> &tables() const { return tables_; }
+
+  DevicePointer addressOf(uint32_t buffer) const;
+  /// As many bytes of a buffer as its type has.
+  Access accessTo(uint32_t buffer, bool writes) const;
+
+private:
+  Node kernelNode(const artifact::KernelCommand &command);
+  void addRows(const artifact::KernelCommand &command, KernelNode &node);
+  void addScratch(const KernelFacts &facts, Node &node) const;
+  StatusOr<Node> libraryNode(const artifact::LibraryCommand &command) const;
+  uint32_t blocksFor(const KernelFacts &facts, uint64_t most) const;
+
+  const Card &card_;
+  const artifact::Plan &plan_;
+  const artifact::CodeHeader &header_;
+  std::span<const KernelFacts> kernels_;
+  Library library_;
+  StepMemory memory_;
+  std::vector<int64_t> tables_;
+};
+
+} // namespace gradus::runtime::cuda
