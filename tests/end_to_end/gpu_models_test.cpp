@@ -1,7 +1,7 @@
 // Every kernel of whole training steps: on the emulated GPU it does what the
 // CPU's code does, and it assembles for each architecture without spilling.
 
-#include "tests/codegen/gpu_check.h"
+#include "tests/codegen/gpu_card.h"
 
 #include "codegen/compile.h"
 #include "codegen/gpu_object.h"
@@ -55,6 +55,11 @@ TEST_P(GpuModel, ComputesWhatTheCpuDoes) {
   check.tolerance = 1e-3;
   check.scale = 0.25; // Sums of many thousand products lose digits.
   check.run(kernels_);
+}
+
+/// All kernels of a step as one graph of the executor.
+TEST_P(GpuModel, RunsOnTheEmulatedCard) {
+  test::checkOnCard(kernels_, /*seed=*/1, /*tolerance=*/1e-3, /*scale=*/0.25);
 }
 
 TEST_P(GpuModel, AssemblesWithoutSpills) {
