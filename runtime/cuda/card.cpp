@@ -2,6 +2,8 @@
 
 #include "runtime/cuda/card.h"
 
+#include <bit>
+
 namespace gradus::runtime::cuda {
 
 std::string sizeInWords(size_t bytes) {
@@ -143,7 +145,7 @@ StatusOr<Owned<Module>> Card::load(const void *image,
                                    const std::string &what) const {
   char log[1024] = "";
   JitOption options[] = {JitOption::errorLog, JitOption::errorLogBytes};
-  void *values[] = {log, reinterpret_cast<void *>(sizeof(log))};
+  void *values[] = {log, std::bit_cast<void *>(sizeof(log))};
   Module module = nullptr;
   Result result = driver_.moduleLoad(&module, image, 2, options, values);
   Status loaded = tell(result, inWords("loading ", what, " on ", name_, " (",

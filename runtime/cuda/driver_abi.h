@@ -57,7 +57,7 @@ enum class FunctionAttribute : int32_t {
 };
 enum class JitOption : int32_t { errorLog = 5, errorLogBytes = 6 };
 /// CUmemorytype. `unified`: the driver sees from the address which it is.
-enum class MemoryType : int32_t { host = 1, device = 2, unified = 4 };
+enum class MemoryType : int32_t { none = 0, host = 1, device = 2, unified = 4 };
 
 constexpr unsigned kStreamNonBlocking = 1;
 constexpr unsigned kEventWithoutTiming = 2;

@@ -127,7 +127,7 @@ Result FakeState::graphAddKernel(GraphNode *added, Graph graph,
   node->kernel = std::make_shared<FakeLaunch>();
   emulated::Launch &launch = node->kernel->launch;
   launch.name = facts.name;
-  launch.entry = reinterpret_cast<emulated::Entry>(
+  launch.entry = std::bit_cast<emulated::Entry>(
       reinterpret_cast<uintptr_t>(function->module->code.data() + facts.entry));
   launch.threads = int64_t(threads);
   launch.blocks = params->gridX;

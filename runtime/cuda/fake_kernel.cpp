@@ -4,80 +4,102 @@
 #include "runtime/cuda/fake_kernel.h"
 
 #include <algorithm>
+#include <bit>
+#include <cstring>
+#include <span>
 
 namespace gradus::runtime::cuda {
 
 namespace {
 
-/// Whether accesses of a kind cover all of [start, end).
-bool covers(const std::vector<Access> &accesses, bool writes,
-            DevicePointer start, DevicePointer end) {
-  while (start < end) {
-    DevicePointer reached = start;
-    for (const Access &access : accesses)
-      if (access.writes == writes && access.start <= start)
-        reached = std::max(reached, access.end());
-    if (reached == start)
-      return false;
-    start = reached;
+/// Bytes that a kernel said it reads, or writes.
+struct Part {
+  Access access;
+  uint8_t *held;              // which of them hold something
+  std::vector<uint8_t> wrote; // which of them this launch has written
+
+  bool has(DevicePointer start, uint64_t bytes) const {
+    return start >= access.start && start + bytes <= access.end();
   }
-  return true;
+};
+
+bool allSet(const uint8_t *flags, uint64_t count) {
+  return std::memchr(flags, 0, count) == nullptr;
 }
 
 /// What a kernel touches, checked access by access.
 class Watch {
 public:
-  Watch(const FakeLaunch &kernel, FakeMemory &memory)
-      : kernel_(kernel), memory_(memory) {
-    for (const Access &access : kernel.accesses)
-      if (access.writes)
-        own_.push_back({access, std::vector<bool>(access.bytes)});
+  Watch(std::span<const Access> accesses, FakeMemory &memory)
+      : memory_(memory) {
+    for (const Access &access : accesses)
+      if (access.bytes)
+        (access.writes ? writes_ : reads_)
+            .push_back(
+                {access, memory.flags(access.start),
+                 std::vector<uint8_t>(access.writes ? access.bytes : 0)});
   }
 
-  std::string touch(DevicePointer start, uint64_t bytes, bool writes) {
-    if (writes)
-      return write(start, bytes);
-    if (!memory_.isWritten(start, bytes))
-      return "reads what nothing has written";
-    // What it wrote itself it may read as well.
-    if (kernel_.declared &&
-        !covers(kernel_.accesses, false, start, start + bytes) &&
-        !wrote(start, bytes))
-      return "reads what its command does not say that it reads";
+  std::string write(DevicePointer start, uint64_t bytes) {
+    Part *part = find(writes_, start, bytes);
+    if (!part)
+      return "writes what its command does not say that it writes";
+    uint64_t offset = start - part->access.start;
+    std::memset(part->held + offset, 1, bytes);
+    std::memset(part->wrote.data() + offset, 1, bytes);
     return "";
+  }
+
+  /// What it wrote itself it may read as well.
+  std::string read(DevicePointer start, uint64_t bytes) {
+    if (const Part *part = find(reads_, start, bytes))
+      return allSet(part->held + (start - part->access.start), bytes)
+                 ? ""
+                 : "reads what nothing has written";
+    if (wroteAll(start, bytes))
+      return "";
+    return covers(start, start + bytes)
+               ? memory_.isWritten(start, bytes)
+                     ? ""
+                     : "reads what nothing has written"
+               : "reads what its command does not say that it reads";
   }
 
 private:
-  /// Bytes that it may write, and which of them it has written.
-  struct Own {
-    Access access;
-    std::vector<bool> written;
-  };
-
-  std::string write(DevicePointer start, uint64_t bytes) {
-    if (kernel_.declared &&
-        !covers(kernel_.accesses, true, start, start + bytes))
-      return "writes what its command does not say that it writes";
-    memory_.noteWritten(start, bytes);
-    for (Own &own : own_)
-      for (DevicePointer at = start; at < start + bytes; ++at)
-        if (at >= own.access.start && at < own.access.end())
-          own.written[at - own.access.start] = true;
-    return "";
+  /// Most accesses go where the last went.
+  static Part *find(std::vector<Part> &parts, DevicePointer start,
+                    uint64_t bytes) {
+    for (Part &part : parts)
+      if (part.has(start, bytes)) {
+        std::swap(part, parts.front());
+        return &parts.front();
+      }
+    return nullptr;
   }
 
-  bool wrote(DevicePointer start, uint64_t bytes) const {
-    return std::any_of(own_.begin(), own_.end(), [&](const Own &own) {
-      if (start < own.access.start || start + bytes > own.access.end())
-        return false;
-      auto at = own.written.begin() + ptrdiff_t(start - own.access.start);
-      return std::all_of(at, at + ptrdiff_t(bytes), [](bool is) { return is; });
+  bool wroteAll(DevicePointer start, uint64_t bytes) const {
+    return std::any_of(writes_.begin(), writes_.end(), [&](const Part &part) {
+      return part.has(start, bytes) &&
+             allSet(part.wrote.data() + (start - part.access.start), bytes);
     });
   }
 
-  const FakeLaunch &kernel_;
+  /// Whether several of what it reads hold it together.
+  bool covers(DevicePointer start, DevicePointer end) const {
+    while (start < end) {
+      DevicePointer reached = start;
+      for (const Part &part : reads_)
+        if (part.access.start <= start)
+          reached = std::max(reached, part.access.end());
+      if (reached == start)
+        return false;
+      start = reached;
+    }
+    return true;
+  }
+
   FakeMemory &memory_;
-  std::vector<Own> own_;
+  std::vector<Part> reads_, writes_;
 };
 
 /// What overlaps is one range, of which threads' accesses are kept track.
@@ -91,27 +113,31 @@ void addRanges(std::vector<Access> accesses, emulated::Memory &memory) {
       end = std::max(end, accesses[i].end());
       unit = std::min(unit, accesses[i].unit);
     }
-    memory.add(reinterpret_cast<void *>(start), int64_t(end - start), unit);
+    memory.add(std::bit_cast<void *>(start), int64_t(end - start), unit);
   }
 }
 
 std::vector<Access> allOf(FakeMemory &memory) {
   std::vector<Access> all;
   for (const auto &[start, allocation] : memory.allocations())
-    if (!allocation.freed && !allocation.pinned)
-      all.push_back({start, allocation.bytes, 1, true});
+    for (bool writes : {false, true})
+      if (!allocation.freed && !allocation.pinned)
+        all.push_back({start, allocation.bytes, 1, writes});
   return all;
 }
 
 } // namespace
 
 Status runKernel(const FakeLaunch &kernel, FakeMemory &memory) {
+  std::vector<Access> accesses =
+      kernel.declared ? kernel.accesses : allOf(memory);
+  Watch watch(accesses, memory);
   emulated::Memory ranges;
-  addRanges(kernel.declared ? kernel.accesses : allOf(memory), ranges);
-  Watch watch(kernel, memory);
+  addRanges(std::move(accesses), ranges);
   ranges.watch = [&](const void *address, int64_t bytes, bool writes) {
-    return watch.touch(reinterpret_cast<DevicePointer>(address),
-                       uint64_t(bytes), writes);
+    auto start = std::bit_cast<DevicePointer>(address);
+    return writes ? watch.write(start, uint64_t(bytes))
+                  : watch.read(start, uint64_t(bytes));
   };
   return emulated::run(kernel.launch, ranges);
 }

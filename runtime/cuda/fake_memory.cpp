@@ -3,6 +3,7 @@
 #include "runtime/cuda/fake_memory.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -22,7 +23,7 @@ size_t pagesFor(size_t bytes) {
 }
 
 uint8_t *bytesAt(DevicePointer address) {
-  return reinterpret_cast<uint8_t *>(address);
+  return std::bit_cast<uint8_t *>(address);
 }
 
 } // namespace

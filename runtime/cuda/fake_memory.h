@@ -42,6 +42,9 @@ public:
   void forget(DevicePointer start, uint64_t bytes);
   /// Whether all of these bytes were written, and not forgotten since.
   bool isWritten(DevicePointer start, uint64_t bytes) const;
+  /// One for each byte from there to the end of its allocation: whether it is
+  /// written.
+  uint8_t *flags(DevicePointer start);
 
   /// Bytes of the card, and what is not given back.
   size_t used() const { return used_; }
@@ -52,7 +55,6 @@ public:
 private:
   using Entry = std::pair<const DevicePointer, FakeAllocation>;
   const Entry *find(DevicePointer address) const;
-  uint8_t *flags(DevicePointer start);
 
   std::map<DevicePointer, FakeAllocation> allocations_; // freed ones too
   size_t used_ = 0;

@@ -9,6 +9,7 @@
 #include "runtime/cuda/fake_work.h"
 #include "runtime/memory.h"
 
+#include <bit>
 #include <map>
 #include <mutex>
 #include <set>
@@ -62,7 +63,7 @@ public:
 
   Handle add(std::shared_ptr<Object> object) {
     live_[++next_] = std::move(object);
-    return reinterpret_cast<Handle>(next_);
+    return std::bit_cast<Handle>(next_);
   }
   /// Null where it is gone or of another kind.
   std::shared_ptr<Object> find(Handle handle) const {

@@ -11,7 +11,7 @@ namespace gradus::runtime::cuda {
 namespace {
 
 uint8_t *bytesAt(DevicePointer address) {
-  return reinterpret_cast<uint8_t *>(address);
+  return std::bit_cast<uint8_t *>(address);
 }
 
 DevicePointer addressOf(const void *data) {

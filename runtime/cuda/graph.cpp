@@ -13,6 +13,7 @@ public:
 
   Status add(const Node &node, const std::vector<uint32_t> &before) {
     after_.clear();
+    after_.reserve(before.size());
     for (uint32_t each : before)
       after_.push_back(nodes_[each]);
     GraphNode added = nullptr;
@@ -30,6 +31,7 @@ private:
   Result addWork(const KernelNode &work, GraphNode *added) {
     std::vector<uint64_t> values = work.arguments;
     std::vector<void *> arguments;
+    arguments.reserve(values.size());
     for (uint64_t &value : values)
       arguments.push_back(&value);
     KernelParams params = {};

@@ -20,7 +20,7 @@ inline int64_t column(Thread *t, int64_t row, int64_t number) {
 }
 
 inline float *number(Thread *t, int64_t start, int64_t i, bool writes) {
-  auto *address = reinterpret_cast<float *>(start) + i;
+  auto *address = std::bit_cast<float *>(start) + i;
   t->services->access(t, emulated::kAddress, 0, 1, 4, 4, writes, address);
   return address;
 }

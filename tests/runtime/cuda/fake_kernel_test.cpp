@@ -23,8 +23,8 @@ struct FakeKernelTest : ::testing::Test {
     kernel.declared = declared;
     kernel.launch.name = "test";
     kernel.launch.entry = entry;
-    kernel.launch.arguments = {reinterpret_cast<void *>(x),
-                               reinterpret_cast<void *>(y)};
+    kernel.launch.arguments = {std::bit_cast<void *>(x),
+                               std::bit_cast<void *>(y)};
     return runKernel(kernel, memory).message();
   }
   static void copyOne(Thread *t) {

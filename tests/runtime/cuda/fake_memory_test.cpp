@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
+
 using namespace gradus::runtime::cuda;
 
 TEST(FakeMemory, KnowsWhereBytesLie) {
@@ -43,7 +45,7 @@ TEST(FakeMemory, KnowsWhatWasWritten) {
   memory.forget(start + 12, 4);
   EXPECT_TRUE(memory.isWritten(start + 8, 4));
   EXPECT_FALSE(memory.isWritten(start + 15, 1));
-  EXPECT_EQ(*reinterpret_cast<uint32_t *>(start + 12), 0xFFFFFFFFu);
+  EXPECT_EQ(*std::bit_cast<uint32_t *>(start + 12), 0xFFFFFFFFu);
 }
 
 TEST(FakeMemory, TellsPinnedMemoryApart) {

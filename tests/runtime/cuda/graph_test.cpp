@@ -70,8 +70,8 @@ TEST_F(CudaGraph, CopiesFillsAndCallsAreNodes) {
   auto negate = [](void *data) {
     auto *call = static_cast<Called *>(data);
     for (int i = 0; i < 4; ++i)
-      reinterpret_cast<float *>(call->to)[i] =
-          -reinterpret_cast<float *>(call->from)[i];
+      std::bit_cast<float *>(call->to)[i] =
+          -std::bit_cast<float *>(call->from)[i];
   };
   std::vector<Node> nodes = {{"fill", FillNode{y, 16, 0}, {}},
                              {"copy", CopyNode{x, y, 12}, {}},
