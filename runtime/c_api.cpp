@@ -1,8 +1,6 @@
 // The C API (runtime/gradus.h) over runtime/session.h.
 
-#include "runtime/gradus.h"
-
-#include "runtime/session.h"
+#include "runtime/c_api.h"
 
 #include <algorithm>
 #include <new>
@@ -115,17 +113,7 @@ gradus_status start(StatusOr<std::shared_ptr<const Artifact>> artifact,
   auto session = Session::create(*std::move(artifact), sessionOptions(options));
   if (!session.ok())
     return report(nullptr, session.status());
-  auto handle = std::make_unique<gradus_session>();
-  handle->session = *std::move(session);
-  for (const GraphInfo &graph : handle->session->graphs()) {
-    Bindings bindings;
-    bindings.inputs.resize(graph.inputs.size());
-    bindings.outputs.resize(graph.outputs.size());
-    bindings.mergedInputs = bindings.inputs;
-    bindings.mergedOutputs = bindings.outputs;
-    handle->bindings.push_back(std::move(bindings));
-  }
-  *result = handle.release();
+  *result = handleOf(*std::move(session));
   return GRADUS_OK;
 }
 
@@ -155,6 +143,20 @@ gradus_status noGraph(const gradus_session *session, int graph) {
 } // namespace
 
 //===-- loading -----------------------------------------------------------===//
+
+gradus_session *gradus::runtime::handleOf(std::unique_ptr<Session> session) {
+  auto handle = std::make_unique<gradus_session>();
+  handle->session = std::move(session);
+  for (const GraphInfo &graph : handle->session->graphs()) {
+    Bindings bindings;
+    bindings.inputs.resize(graph.inputs.size());
+    bindings.outputs.resize(graph.outputs.size());
+    bindings.mergedInputs = bindings.inputs;
+    bindings.mergedOutputs = bindings.outputs;
+    handle->bindings.push_back(std::move(bindings));
+  }
+  return handle.release();
+}
 
 gradus_options gradus_default_options(void) {
   return {sizeof(gradus_options), 0, 0, "cpu", nullptr, nullptr, 0};
@@ -348,8 +350,7 @@ gradus_status gradus_write_state(gradus_session *session, const char *name,
 gradus_status gradus_reset(gradus_session *session) {
   if (!session)
     return reject(session, kNoSession);
-  session->session->resetStates();
-  return GRADUS_OK;
+  return report(session, session->session->resetStates());
 }
 
 gradus_status gradus_save_checkpoint(gradus_session *session,

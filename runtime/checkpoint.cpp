@@ -8,7 +8,6 @@
 #include "runtime/status.h"
 
 #include <algorithm>
-#include <cstring>
 #include <unordered_set>
 
 namespace gradus::runtime {
@@ -59,7 +58,7 @@ bool converts(const TensorType &from, const TensorType &to) {
 
 /// "w is 2x4xf32 in the file and 8xf32 in the artifact" of each state for which
 /// that is so, and its numbers cannot be converted or, with `exact`, may not.
-std::vector<std::string> differences(const std::vector<StateMemory> &states,
+std::vector<std::string> differences(const std::vector<StoredState> &states,
                                      const Sources &sources, bool exact) {
   std::vector<std::string> words;
   for (size_t i = 0; i < states.size(); ++i)
@@ -101,25 +100,29 @@ std::vector<std::string> unusedOf(const Safetensors &file,
   return names;
 }
 
-void fill(const StateMemory &state, const NamedTensor &source) {
+Status fill(const StoredState &state, HostStates &values,
+            const NamedTensor &source) {
   const StateInfo &info = *state.info;
   if (source.type == info.type)
-    std::memcpy(state.data, source.data.data(), info.bytes);
-  else
-    convertFloats(nameOf(source.type.dtype), nameOf(info.type.dtype),
-                  source.data.data(), state.data,
-                  info.bytes / bytesOf(info.type.dtype));
+    return values.write(state.number, source.data);
+  std::vector<uint8_t> converted(info.bytes);
+  convertFloats(nameOf(source.type.dtype), nameOf(info.type.dtype),
+                source.data.data(), converted.data(),
+                info.bytes / bytesOf(info.type.dtype));
+  return values.write(state.number, converted);
 }
 
-void fill(const std::vector<StateMemory> &states, const Sources &sources) {
+Status fill(const std::vector<StoredState> &states, HostStates &values,
+            const Sources &sources) {
   for (size_t i = 0; i < states.size(); ++i)
     if (sources[i] && states[i].info->bytes)
-      fill(states[i], *sources[i]);
+      GRADUS_TRY(fill(states[i], values, *sources[i]));
+  return Status();
 }
 
-std::vector<StateMemory> weightsOf(const std::vector<StateMemory> &states) {
-  std::vector<StateMemory> weights;
-  for (const StateMemory &state : states)
+std::vector<StoredState> weightsOf(const std::vector<StoredState> &states) {
+  std::vector<StoredState> weights;
+  for (const StoredState &state : states)
     if (state.info->role == artifact::Role::parameter ||
         state.info->role == artifact::Role::buffer)
       weights.push_back(state);
@@ -160,23 +163,27 @@ Status verifyContents(const Safetensors &file) {
 }
 
 Status writeCheckpoint(const std::string &path,
-                       const std::vector<StateMemory> &states,
+                       const std::vector<StoredState> &states,
+                       HostStates &values,
                        std::map<std::string, std::string> metadata) {
   std::vector<NamedTensor> tensors;
-  for (const StateMemory &state : states)
-    tensors.push_back(
-        {state.info->name, state.info->type, {state.data, state.info->bytes}});
+  for (const StoredState &state : states) {
+    auto bytes = values.bytes(state.number);
+    GRADUS_TRY(at(bytes.status(), path, ": state ", state.info->name));
+    tensors.push_back({state.info->name, state.info->type, *bytes});
+  }
   metadata[kContentHash] = contentHash(tensors, metadata);
   return writeSafetensors(path, tensors, metadata);
 }
 
 static Status readEverything(const std::string &path,
-                             const std::vector<StateMemory> &states) {
+                             const std::vector<StoredState> &states,
+                             HostStates &values) {
   GRADUS_ASSIGN(Safetensors file, Safetensors::open(path));
   GRADUS_TRY(at(verifyContents(file), path));
   Sources sources;
   std::vector<std::string> missing;
-  for (const StateMemory &state : states) {
+  for (const StoredState &state : states) {
     sources.push_back(file.find(state.info->name));
     if (!sources.back())
       missing.push_back(state.info->name);
@@ -184,20 +191,19 @@ static Status readEverything(const std::string &path,
   GRADUS_TRY(at(verifyFit(missing, unusedOf(file, sources),
                           differences(states, sources, true)),
                 path));
-  fill(states, sources);
-  return Status();
+  return at(fill(states, values, sources), path);
 }
 
 Status readWeights(const std::string &path,
-                   const std::vector<StateMemory> &states, const Rename &rename,
-                   TakenWeights &taken) {
+                   const std::vector<StoredState> &states, HostStates &values,
+                   const Rename &rename, TakenWeights &taken) {
   GRADUS_ASSIGN(Safetensors file, Safetensors::open(path));
   GRADUS_TRY(at(verifyContents(file), path));
   auto meant = meantFor(file, rename);
   GRADUS_TRY(at(meant.status(), path));
-  std::vector<StateMemory> weights = weightsOf(states);
+  std::vector<StoredState> weights = weightsOf(states);
   Sources sources;
-  for (const StateMemory &state : weights) {
+  for (const StoredState &state : weights) {
     auto found = meant->find(state.info->name);
     sources.push_back(found == meant->end() ? nullptr : found->second);
     if (sources.back())
@@ -210,15 +216,16 @@ Status readWeights(const std::string &path,
     return invalid(path, ": has none of the parameters, such as ",
                    weights.empty() ? "" : weights.front().info->name);
   taken.unused = unusedOf(file, sources);
-  fill(weights, sources);
-  return Status();
+  return at(fill(weights, values, sources), path);
 }
 
 Status readCheckpoint(const std::string &path,
-                      const std::vector<StateMemory> &states, Restore what) {
+                      const std::vector<StoredState> &states,
+                      HostStates &values, Restore what) {
+  if (what == Restore::everything)
+    return readEverything(path, states, values);
   TakenWeights taken;
-  return what == Restore::everything ? readEverything(path, states)
-                                     : readWeights(path, states, {}, taken);
+  return readWeights(path, states, values, {}, taken);
 }
 
 } // namespace gradus::runtime

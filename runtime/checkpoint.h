@@ -3,6 +3,7 @@
 
 #pragma once
 
+#include "runtime/host_view.h"
 #include "runtime/safetensors.h"
 #include "runtime/session.h"
 
@@ -16,14 +17,15 @@
 
 namespace gradus::runtime {
 
-/// A state and its memory.
-struct StateMemory {
+/// A state, and its number among all.
+struct StoredState {
   const StateInfo *info = nullptr;
-  uint8_t *data = nullptr;
+  size_t number = 0;
 };
 
 Status writeCheckpoint(const std::string &path,
-                       const std::vector<StateMemory> &states,
+                       const std::vector<StoredState> &states,
+                       HostStates &values,
                        std::map<std::string, std::string> metadata);
 
 /// Whether a file holds what its hash was taken of; true where it has none.
@@ -37,14 +39,16 @@ meantFor(const Safetensors &file, const Rename &rename);
 
 /// Fills the parameters and buffers that a file has under their names or those
 /// that `rename` gives its tensors. Floating-point numbers of another type are
-/// converted. On an error none changed.
+/// converted. On an error none changed, unless the device failed.
 Status readWeights(const std::string &path,
-                   const std::vector<StateMemory> &states, const Rename &rename,
-                   TakenWeights &taken);
+                   const std::vector<StoredState> &states, HostStates &values,
+                   const Rename &rename, TakenWeights &taken);
 
-/// Fills states from a file. Checks all of it first: on an error none changed.
+/// Fills states from a file. Checks all of it first: on an error none changed,
+/// unless the device failed.
 /// A file without a hash, as other tools write it, is taken as it is.
 Status readCheckpoint(const std::string &path,
-                      const std::vector<StateMemory> &states, Restore what);
+                      const std::vector<StoredState> &states,
+                      HostStates &values, Restore what);
 
 } // namespace gradus::runtime

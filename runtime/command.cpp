@@ -1,25 +1,10 @@
-// From the kind of a command to the code that prepares it.
+// Words for commands: their kinds, and where one failed.
 
 #include "runtime/command.h"
 
-#include "runtime/status.h"
+#include "runtime/flat.h"
 
 namespace gradus::runtime {
-
-StatusOr<std::unique_ptr<Command>>
-prepareCommand(const CommandContext &context,
-               const artifact::Command &command) {
-  switch (command.kind_type()) {
-  case artifact::CommandKind::KernelCommand:
-    return prepareKernel(context, *command.kind_as_KernelCommand());
-  case artifact::CommandKind::LibraryCommand:
-    return prepareLibrary(context, *command.kind_as_LibraryCommand());
-  case artifact::CommandKind::CopyCommand:
-    return prepareCopy(context, *command.kind_as_CopyCommand());
-  default:
-    return invalid("is of a kind that this runtime does not know");
-  }
-}
 
 const char *kindOf(const artifact::Command &command) {
   switch (command.kind_type()) {
@@ -32,6 +17,15 @@ const char *kindOf(const artifact::Command &command) {
   default:
     return "unknown";
   }
+}
+
+Status atCommand(const Status &status, const artifact::Header &header,
+                 const artifact::GraphPlan &graph, size_t command) {
+  if (status.ok())
+    return status;
+  return at(status, "graph ",
+            textOf(header.graphs()->Get(graph.graph())->name()), ": command ",
+            command, " (", textOf(graph.commands()->Get(command)->name()), ")");
 }
 
 } // namespace gradus::runtime

@@ -184,7 +184,8 @@ GRADUS_API gradus_status gradus_bind_output(gradus_session *session, int graph,
 /* Where the next step takes an input from: written there before each step (a
  * step may overwrite it). With a schedule, as accumulation makes one, the place
  * changes from step to step: ask for it each time. Where the last step left an
- * output: read it before the next. */
+ * output: read it before the next. NULL for a number out of range, or where the
+ * device has failed. */
 GRADUS_API void *gradus_input_buffer(gradus_session *session, int graph,
                                      int input);
 GRADUS_API const void *gradus_output_buffer(gradus_session *session, int graph,
@@ -214,12 +215,13 @@ GRADUS_API gradus_status gradus_reset(gradus_session *session);
 GRADUS_API gradus_status gradus_save_checkpoint(gradus_session *session,
                                                 const char *path);
 
-/* Reads every state from a checkpoint. On an error no state has changed. */
+/* Reads every state from a checkpoint. On GRADUS_INVALID no state has changed.
+ */
 GRADUS_API gradus_status gradus_load_checkpoint(gradus_session *session,
                                                 const char *path);
 
 /* Reads the parameters and buffers that a .safetensors file has, and leaves the
- * rest as it is: fine-tuning. On an error no state has changed. */
+ * rest as it is: fine-tuning. On GRADUS_INVALID no state has changed. */
 GRADUS_API gradus_status gradus_load_weights(gradus_session *session,
                                              const char *path);
 

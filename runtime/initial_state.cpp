@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstring>
 #include <limits>
+#include <vector>
 
 namespace gradus::runtime {
 
@@ -67,22 +67,49 @@ void fillWith(artifact::DType dtype, void *data, size_t count, double value) {
   }
 }
 
-void initialiseStates(const Artifact &artifact, const artifact::Plan &plan,
-                      uint8_t *region) {
+namespace {
+
+/// What is written at once, and made in the host's memory before.
+constexpr size_t kPiece = 64 << 10;
+
+/// `bytes` of `value` at an offset of the states.
+Status writeFill(DevicePlan &device, uint64_t offset, size_t bytes,
+                 artifact::DType dtype, double value) {
+  std::vector<uint8_t> piece(std::min(bytes, kPiece));
+  fillWith(dtype, piece.data(), piece.size() / bytesOf(dtype), value);
+  for (size_t done = 0; done < bytes; done += piece.size())
+    GRADUS_TRY(device.write(
+        artifact::Region::state, offset + done,
+        std::span(piece).first(std::min(piece.size(), bytes - done))));
+  return Status();
+}
+
+} // namespace
+
+Status initialiseStates(const Artifact &artifact, const artifact::Plan &plan,
+                        DevicePlan &device) {
   const artifact::Header &header = artifact.header();
   auto weights = artifact.bytes(header.weights());
   for (size_t i = 0; i < countOf(header.states()); ++i) {
     const artifact::State *state = header.states()->Get(i);
     TensorType type = typeOf(state->type());
     size_t bytes = *bytesOf(type);
-    uint8_t *data = region + plan.state_offsets()->Get(i);
+    uint64_t offset = plan.state_offsets()->Get(i);
     if (bytes == 0)
       continue;
     if (state->has_initial())
-      std::memcpy(data, weights.data() + state->initial(), bytes);
+      GRADUS_TRY(device.write(artifact::Region::state, offset,
+                              weights.subspan(state->initial(), bytes)));
     else if (state->fill() != 0) // NaN is not 0 either
-      fillWith(type.dtype, data, bytes / bytesOf(type.dtype), state->fill());
+      GRADUS_TRY(writeFill(device, offset, bytes, type.dtype, state->fill()));
   }
+  return Status();
+}
+
+Status resetStates(const Artifact &artifact, const artifact::Plan &plan,
+                   DevicePlan &device) {
+  GRADUS_TRY(writeFill(device, 0, plan.state_bytes(), artifact::DType::u8, 0));
+  return initialiseStates(artifact, plan, device);
 }
 
 } // namespace gradus::runtime

@@ -2,15 +2,17 @@
 
 #pragma once
 
-#include "runtime/artifact.h"
-
-#include <cstdint>
+#include "runtime/device.h"
 
 namespace gradus::runtime {
 
-/// Writes initial weights, or each state's fill, into a zeroed state region.
-void initialiseStates(const Artifact &artifact, const artifact::Plan &plan,
-                      uint8_t *region);
+/// Writes initial weights, or each state's fill, into states that are zero.
+Status initialiseStates(const Artifact &artifact, const artifact::Plan &plan,
+                        DevicePlan &device);
+
+/// The same for states of any value.
+Status resetStates(const Artifact &artifact, const artifact::Plan &plan,
+                   DevicePlan &device);
 
 /// `count` elements of `value`, rounded to the type; whole numbers that the
 /// type cannot hold become 0.

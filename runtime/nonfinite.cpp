@@ -71,60 +71,47 @@ bool holdsNonfinite(DType dtype, const uint8_t *data, size_t bytes,
   }
 }
 
-NonfiniteSearch::NonfiniteSearch(LoadedPlan &plan)
-    : plan_(plan), addresses_(plan.bufferAddresses()) {}
-
-bool NonfiniteSearch::holds(uint32_t buffer, bool infinity) const {
-  TensorType type = typeOf(plan_.plan().buffers()->Get(buffer)->type());
-  return addresses_[buffer] && holdsNonfinite(type.dtype, addresses_[buffer],
-                                              *bytesOf(type), infinity);
+StatusOr<NonfiniteSearch::Kinds> NonfiniteSearch::kindsIn(uint32_t number) {
+  const artifact::Buffer &buffer = *plan_.buffers()->Get(number);
+  GRADUS_ASSIGN(auto bytes, view_.bytes(buffer));
+  DType dtype = typeOf(buffer.type()).dtype;
+  return Kinds{holdsNonfinite(dtype, bytes.data(), bytes.size(), false),
+               holdsNonfinite(dtype, bytes.data(), bytes.size(), true)};
 }
 
-std::string NonfiniteSearch::inputsWords(size_t graph, bool infinity) const {
-  const auto *ports = plan_.artifact().header().graphs()->Get(graph)->inputs();
-  for (size_t i = 0; i < countOf(ports); ++i)
-    if (holds(plan_.graphs()[graph].plan->inputs()->Get(i), infinity))
-      return inWords("the input ", textOf(ports->Get(i)->name()), " has ",
-                     nameOf(infinity));
-  return "";
-}
-
-std::vector<std::string> NonfiniteSearch::statesWith(bool infinity) const {
-  std::vector<std::string> names;
-  const auto *states = plan_.artifact().header().states();
-  for (size_t i = 0; i < countOf(states); ++i) {
-    TensorType type = typeOf(states->Get(i)->type());
-    const uint8_t *data =
-        plan_.state().data() + plan_.plan().state_offsets()->Get(i);
-    if (holdsNonfinite(type.dtype, data, *bytesOf(type), infinity))
-      names.push_back(textOf(states->Get(i)->name()));
+StatusOr<NonfiniteSearch::Names>
+NonfiniteSearch::inputsWith(const artifact::GraphPlan &graph) {
+  Names names;
+  const auto *ports = artifact_.header().graphs()->Get(graph.graph())->inputs();
+  for (size_t i = 0; i < countOf(ports); ++i) {
+    GRADUS_ASSIGN(Kinds kinds, kindsIn(graph.inputs()->Get(i)));
+    for (bool infinity : {false, true})
+      if (kinds[infinity])
+        names[infinity].push_back(textOf(ports->Get(i)->name()));
   }
   return names;
 }
 
-std::string NonfiniteSearch::spoiledState() const {
-  for (bool infinity : {false, true})
-    for (const std::string &name : statesWith(infinity))
-      if (std::find(before_[infinity].begin(), before_[infinity].end(), name) ==
-          before_[infinity].end())
-        return name;
-  return "";
+StatusOr<NonfiniteSearch::Names> NonfiniteSearch::statesWith() {
+  Names names;
+  const auto *states = artifact_.header().states();
+  for (size_t i = 0; i < countOf(states); ++i) {
+    GRADUS_ASSIGN(auto bytes, states_.bytes(i));
+    DType dtype = typeOf(states->Get(i)->type()).dtype;
+    for (bool infinity : {false, true})
+      if (holdsNonfinite(dtype, bytes.data(), bytes.size(), infinity))
+        names[infinity].push_back(textOf(states->Get(i)->name()));
+  }
+  return names;
 }
 
-bool NonfiniteSearch::wrote(const artifact::Command &command,
-                            bool infinity) const {
-  const artifact::CodeHeader *kernels = plan_.artifact().kernels(plan_.plan());
-  for (uint32_t buffer : buffersWritten(command, kernels))
-    if (holds(buffer, infinity))
-      return true;
-  return false;
-}
-
-std::string NonfiniteSearch::commandWords(size_t graph, size_t command) const {
-  const auto *facts = plan_.graphs()[graph].plan->commands()->Get(command);
+std::string NonfiniteSearch::commandWords(const artifact::GraphPlan &graph,
+                                          size_t command) const {
+  const auto *facts = graph.commands()->Get(command);
+  const auto *graphs = artifact_.header().graphs();
   std::string words =
       inWords("command ", command, " (", textOf(facts->name()), ") of ",
-              textOf(plan_.artifact().header().graphs()->Get(graph)->name()));
+              textOf(graphs->Get(graph.graph())->name()));
   constexpr size_t kMost = 4;
   size_t nodes = countOf(facts->nodes());
   for (size_t i = 0; i < nodes && i < kMost; ++i)
@@ -141,26 +128,59 @@ void NonfiniteSearch::note(const std::string &words, bool infinity) {
     first = words;
 }
 
-Status NonfiniteSearch::run(size_t graph) {
-  nan_.clear();
-  infinity_.clear();
+Status NonfiniteSearch::lookBefore(const artifact::GraphPlan &graph) {
+  GRADUS_ASSIGN(Names inputs, inputsWith(graph));
+  GRADUS_ASSIGN(before_, statesWith());
   for (bool infinity : {true, false}) {
-    note(inputsWords(graph, infinity), infinity);
-    before_[infinity] = statesWith(infinity);
+    if (!inputs[infinity].empty())
+      note(
+          inWords("the input ", inputs[infinity][0], " has ", nameOf(infinity)),
+          infinity);
     if (!before_[infinity].empty())
       note(inWords("the state ", before_[infinity][0], " was ",
                    nameOf(infinity), " before the step"),
            infinity);
   }
-  const auto *commands = plan_.graphs()[graph].plan->commands();
-  for (size_t i = 0; i < countOf(commands); ++i) {
-    GRADUS_TRY(plan_.runCommand(graph, i));
-    for (bool infinity : {true, false})
-      if (nan_.empty() && wrote(*commands->Get(i), infinity))
-        note(inWords(commandWords(graph, i), ", wrote ", nameOf(infinity)),
-             infinity);
-  }
   return Status();
+}
+
+Status NonfiniteSearch::lookBehind(const artifact::GraphPlan &graph,
+                                   size_t command) {
+  if (!nan_.empty())
+    return Status();
+  Kinds wrote = {};
+  for (uint32_t buffer : buffersWritten(*graph.commands()->Get(command),
+                                        artifact_.kernels(plan_))) {
+    GRADUS_ASSIGN(Kinds kinds, kindsIn(buffer));
+    for (bool infinity : {true, false})
+      wrote[infinity] |= kinds[infinity];
+  }
+  for (bool infinity : {true, false})
+    if (wrote[infinity])
+      note(inWords(commandWords(graph, command), ", wrote ", nameOf(infinity)),
+           infinity);
+  return Status();
+}
+
+Status NonfiniteSearch::lookAfter() {
+  states_.forget();
+  GRADUS_ASSIGN(Names after, statesWith());
+  for (bool infinity : {false, true})
+    for (const std::string &name : after[infinity])
+      if (spoiled_.empty() &&
+          !std::count(before_[infinity].begin(), before_[infinity].end(), name))
+        spoiled_ = name;
+  return Status();
+}
+
+Status NonfiniteSearch::run(const artifact::GraphPlan &graph) {
+  nan_.clear();
+  infinity_.clear();
+  spoiled_.clear();
+  GRADUS_TRY(device_.runStepwise(graph.graph(), [&](size_t command) {
+    return command == 0 ? lookBefore(graph) : lookBehind(graph, command - 1);
+  }));
+  return lookAfter();
 }
 
 std::string NonfiniteSearch::found() const {

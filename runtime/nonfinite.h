@@ -5,39 +5,55 @@
 
 #pragma once
 
-#include "runtime/loaded_plan.h"
+#include "runtime/host_view.h"
 #include "runtime/tensor_type.h"
 
+#include <array>
 #include <string>
+#include <vector>
 
 namespace gradus::runtime {
 
 class NonfiniteSearch {
 public:
-  /// The plan must outlive this.
-  explicit NonfiniteSearch(LoadedPlan &plan);
+  /// All must outlive this.
+  NonfiniteSearch(const Artifact &artifact, const artifact::Plan &plan,
+                  DevicePlan &device, HostStates &states)
+      : artifact_(artifact), plan_(plan), device_(device), states_(states),
+        view_(device) {}
 
   /// Runs a graph once. The step runs to its end in any case.
-  Status run(size_t graph);
+  Status run(const artifact::GraphPlan &graph);
   /// The first NaN of that run in words, and the first infinity where one came
   /// before it; empty where all was finite.
   std::string found() const;
-  /// The name of the first state that is not finite now, and was before that
-  /// run; empty: none.
-  std::string spoiledState() const;
+  /// The name of the first state that was not finite after that run, and was
+  /// before it; empty: none.
+  std::string spoiledState() const { return spoiled_; }
 
 private:
-  std::string inputsWords(size_t graph, bool infinity) const;
-  std::vector<std::string> statesWith(bool infinity) const;
-  bool wrote(const artifact::Command &command, bool infinity) const;
-  bool holds(uint32_t buffer, bool infinity) const;
-  std::string commandWords(size_t graph, size_t command) const;
+  /// Whether there is a NaN, and whether there is an infinity.
+  using Kinds = std::array<bool, 2>;
+  /// Names of those that have a NaN, and of those that have an infinity.
+  using Names = std::array<std::vector<std::string>, 2>;
+
+  Status lookBefore(const artifact::GraphPlan &graph);
+  Status lookBehind(const artifact::GraphPlan &graph, size_t command);
+  Status lookAfter();
+  StatusOr<Names> inputsWith(const artifact::GraphPlan &graph);
+  StatusOr<Names> statesWith();
+  StatusOr<Kinds> kindsIn(uint32_t buffer);
+  std::string commandWords(const artifact::GraphPlan &graph,
+                           size_t command) const;
   void note(const std::string &where, bool infinity);
 
-  LoadedPlan &plan_;
-  std::vector<uint8_t *> addresses_;
-  std::string nan_, infinity_;
-  std::vector<std::string> before_[2]; // states with NaN, with an infinity
+  const Artifact &artifact_;
+  const artifact::Plan &plan_;
+  DevicePlan &device_;
+  HostStates &states_;
+  HostView view_;
+  std::string nan_, infinity_, spoiled_;
+  Names before_; // of states
 };
 
 /// The numbers of the buffers that a command writes. `kernels` may be null

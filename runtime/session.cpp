@@ -3,10 +3,12 @@
 #include "runtime/session.h"
 
 #include "runtime/checkpoint.h"
-#include "runtime/cpu/features.h"
+#include "runtime/choose_plan.h"
+#include "runtime/command.h"
+#include "runtime/devices.h"
 #include "runtime/flat.h"
+#include "runtime/host_view.h"
 #include "runtime/initial_state.h"
-#include "runtime/loaded_plan.h"
 #include "runtime/nonfinite.h"
 #include "runtime/status.h"
 #include "runtime/verify.h"
@@ -32,6 +34,7 @@ TensorInfo infoOf(const flatbuffers::String *name,
 std::vector<TensorInfo>
 infosOf(const flatbuffers::Vector<flatbuffers::Offset<artifact::Port>> *ports) {
   std::vector<TensorInfo> infos;
+  infos.reserve(countOf(ports));
   for (size_t i = 0; i < countOf(ports); ++i)
     infos.push_back(infoOf(ports->Get(i)->name(), ports->Get(i)->type(),
                            ports->Get(i)->indices()));
@@ -93,7 +96,7 @@ struct Variants {
   std::vector<uint32_t> graphs;
   std::vector<int64_t> every, at;
   std::string counterName;
-  const int64_t *counter = nullptr; // null: how often the graph has run
+  int counter = -1; // a state; -1: how often the graph has run
 
   size_t graphAt(int64_t step) const {
     for (size_t i = 0; i < graphs.size(); ++i)
@@ -126,9 +129,16 @@ std::vector<Variants> schedulesOf(const artifact::Header &header,
   return all;
 }
 
+/// Plans list graphs in an order of their own.
+std::vector<const artifact::GraphPlan *>
+graphPlansOf(const artifact::Header &header, const artifact::Plan &plan) {
+  std::vector<const artifact::GraphPlan *> plans(countOf(header.graphs()));
+  for (size_t i = 0; i < countOf(plan.graphs()); ++i)
+    plans[plan.graphs()->Get(i)->graph()] = plan.graphs()->Get(i);
+  return plans;
+}
+
 Status verifyOptions(const SessionOptions &options) {
-  if (options.device != "cpu")
-    return invalid("device ", options.device, " is not one of: cpu");
   if (options.threads < 0 || options.threads > kMostThreads)
     return invalid(options.threads, " threads are asked for; 0 to ",
                    kMostThreads, " are possible");
@@ -140,41 +150,56 @@ Status verifyOptions(const SessionOptions &options) {
 //===-- parts -------------------------------------------------------------===//
 
 struct Session::Parts {
-  std::unique_ptr<LoadedPlan> loaded;
+  std::shared_ptr<const Artifact> artifact;
+  std::shared_ptr<Device> device;
+  const artifact::Plan &plan;
+  std::unique_ptr<DevicePlan> loaded;
+  HostStates values;                              // of states
+  HostView view;                                  // of buffers
+  std::vector<const artifact::GraphPlan *> plans; // one per graph
   std::vector<GraphInfo> graphs;
   std::vector<StateInfo> states;
   std::vector<Variants> schedules;
   std::vector<std::span<int64_t>> times; // one per graph
   std::vector<size_t> lastVariants;      // one per graph: which one ran
   std::vector<int64_t> runs;             // one per graph: how often
-  const int64_t *counter = nullptr;      // the state `step`
+  int counter = -1;                      // the state `step`
   std::atomic<bool> cancelled{false};
   std::unique_ptr<NonfiniteSearch> search; // null: off
   Probe probe;                             // empty: none
-  std::vector<uint8_t *> buffers;          // of the plan
   int copiesGraph = -1;                    // makes copies; -1: there are none
   bool staleCopies = false; // of states that came from outside meanwhile
 
-  explicit Parts(std::unique_ptr<LoadedPlan> plan);
-  std::string where() const { return loaded->artifact().path(); }
-  uint8_t *stateData(size_t i) const;
-  const int64_t *findCounter(const std::string &name) const; // null: none
-  std::vector<StateMemory> storedStates() const;
+  Parts(std::shared_ptr<const Artifact> artifact,
+        std::shared_ptr<Device> device, const artifact::Plan &plan,
+        std::unique_ptr<DevicePlan> loaded);
+  const std::string &where() const { return artifact->path(); }
+  int findCounter(const std::string &name) const; // -1: none
+  StatusOr<int64_t> countOfSteps(int counter);
+  std::vector<StoredState> storedStates() const;
   void touch() { staleCopies = copiesGraph >= 0; }
   Status refreshCopies();
-  Status runCommands(size_t graph, std::span<int64_t> nanoseconds);
-  size_t variantOf(size_t graph) const;
+  Status runGraph(size_t graph, std::span<int64_t> nanoseconds);
+  StatusOr<size_t> variantOf(size_t graph);
   Status verifyCall(int graph, size_t steps, size_t inputs,
                     size_t outputs) const;
+  void takeInputs(size_t graph, const void *const *inputs);
+  Status giveOutputs(size_t graph, void *const *outputs);
   Status runOnce(size_t graph, const void *const *inputs, void *const *outputs);
+  Status wait();
 };
 
-Session::Parts::Parts(std::unique_ptr<LoadedPlan> plan)
-    : loaded(std::move(plan)) {
-  const artifact::Header &header = loaded->artifact().header();
-  for (size_t i = 0; i < countOf(header.graphs()); ++i)
-    graphs.push_back(
-        infoOf(*header.graphs()->Get(i), *loaded->graphs()[i].plan));
+Session::Parts::Parts(std::shared_ptr<const Artifact> from,
+                      std::shared_ptr<Device> on, const artifact::Plan &chosen,
+                      std::unique_ptr<DevicePlan> made)
+    : artifact(std::move(from)), device(std::move(on)), plan(chosen),
+      loaded(std::move(made)), values(*loaded, artifact->header(), plan),
+      view(*loaded), plans(graphPlansOf(artifact->header(), plan)) {
+  const artifact::Header &header = artifact->header();
+  for (size_t i = 0; i < countOf(header.graphs()); ++i) {
+    graphs.push_back(infoOf(*header.graphs()->Get(i), *plans[i]));
+    lastVariants.push_back(i);
+  }
   states = stateInfosOf(header);
   schedules = schedulesOf(header, graphs);
   times.resize(graphs.size());
@@ -185,44 +210,57 @@ Session::Parts::Parts(std::unique_ptr<LoadedPlan> plan)
   if (std::any_of(states.begin(), states.end(), isCopy))
     copiesGraph = findName(graphs, kCopiesGraph);
   touch();
-  for (size_t graph = 0; graph < graphs.size(); ++graph)
-    lastVariants.push_back(variantOf(graph));
 }
 
-const int64_t *Session::Parts::findCounter(const std::string &name) const {
+int Session::Parts::findCounter(const std::string &name) const {
   int state = findName(states, name);
-  if (state < 0 || states[state].type != TensorType{DType::i64, {}})
-    return nullptr;
-  return reinterpret_cast<const int64_t *>(stateData(state));
+  bool counts = state >= 0 && states[state].type == TensorType{DType::i64, {}};
+  return counts ? state : -1;
 }
 
-uint8_t *Session::Parts::stateData(size_t i) const {
-  return loaded->state().data() + loaded->plan().state_offsets()->Get(i);
+/// What a counter says. Only steps know what they add to it: those that are
+/// skipped may add nothing.
+StatusOr<int64_t> Session::Parts::countOfSteps(int state) {
+  auto bytes = values.bytes(state);
+  GRADUS_TRY(gradus::runtime::at(bytes.status(), where()));
+  int64_t count;
+  std::memcpy(&count, bytes->data(), sizeof(count));
+  return count;
 }
 
 /// What checkpoints hold.
-std::vector<StateMemory> Session::Parts::storedStates() const {
-  std::vector<StateMemory> memory;
+std::vector<StoredState> Session::Parts::storedStates() const {
+  std::vector<StoredState> stored;
   for (size_t i = 0; i < states.size(); ++i)
     if (!isCopy(states[i]))
-      memory.push_back({&states[i], stateData(i)});
-  return memory;
+      stored.push_back({&states[i], i});
+  return stored;
 }
 
 /// Only the first time after states came from outside.
 Status Session::Parts::refreshCopies() {
   if (!staleCopies)
     return Status();
-  FlushDenormals flush; // as steps round
   staleCopies = false;
-  return gradus::runtime::at(loaded->run(copiesGraph, {}), where());
+  Status status = loaded->run(copiesGraph);
+  values.forget();
+  return gradus::runtime::at(status, where());
 }
 
-size_t Session::Parts::variantOf(size_t graph) const {
+Status Session::Parts::wait() {
+  Status status = loaded->wait();
+  return status.ok() ? status : gradus::runtime::at(status, where());
+}
+
+StatusOr<size_t> Session::Parts::variantOf(size_t graph) {
   const Variants &variants = schedules[graph];
   if (variants.graphs.empty())
     return graph;
-  return variants.graphAt(variants.counter ? *variants.counter : runs[graph]);
+  int64_t step = runs[graph];
+  if (variants.counter >= 0) {
+    GRADUS_ASSIGN(step, countOfSteps(variants.counter));
+  }
+  return variants.graphAt(step);
 }
 
 Status Session::Parts::verifyCall(int graph, size_t steps, size_t inputs,
@@ -242,18 +280,31 @@ Status Session::Parts::verifyCall(int graph, size_t steps, size_t inputs,
   return Status();
 }
 
-Status Session::Parts::runCommands(size_t graph,
-                                   std::span<int64_t> nanoseconds) {
+Status Session::Parts::runGraph(size_t graph, std::span<int64_t> nanoseconds) {
   if (search)
-    return search->run(graph);
+    return search->run(*plans[graph]);
   if (!probe)
-    return loaded->run(graph, nanoseconds);
-  size_t count = loaded->graphs()[graph].commands.size();
-  for (size_t command = 0; command < count; ++command) {
+    return nanoseconds.empty() ? loaded->run(graph)
+                               : loaded->runTimed(graph, nanoseconds);
+  return loaded->runStepwise(graph, [&](size_t command) {
     probe(graph, command);
-    GRADUS_TRY(loaded->runCommand(graph, command));
-  }
-  probe(graph, count);
+    return Status();
+  });
+}
+
+void Session::Parts::takeInputs(size_t graph, const void *const *inputs) {
+  std::span<const HostPort> ports = loaded->inputs(graph);
+  for (size_t i = 0; i < ports.size(); ++i)
+    if (inputs[i] && inputs[i] != ports[i].data && ports[i].bytes)
+      std::memcpy(ports[i].data, inputs[i], ports[i].bytes);
+}
+
+Status Session::Parts::giveOutputs(size_t graph, void *const *outputs) {
+  GRADUS_TRY(wait());
+  std::span<const HostPort> ports = loaded->outputs(graph);
+  for (size_t i = 0; i < ports.size(); ++i)
+    if (outputs[i] && ports[i].bytes)
+      std::memcpy(outputs[i], ports[i].data, ports[i].bytes);
   return Status();
 }
 
@@ -261,22 +312,24 @@ Status Session::Parts::runOnce(size_t graph, const void *const *inputs,
                                void *const *outputs) {
   if (cancelled.load(std::memory_order_relaxed) && cancelled.exchange(false))
     return Status(StatusCode::cancelled, where() + ": cancelled");
-  GRADUS_TRY(refreshCopies());
-  size_t variant = variantOf(graph);
-  const LoadedGraph &ports = loaded->graphs()[variant];
-  for (size_t i = 0; inputs && i < ports.inputs.size(); ++i)
-    if (inputs[i] && inputs[i] != ports.inputs[i].data && ports.inputs[i].bytes)
-      std::memcpy(ports.inputs[i].data, inputs[i], ports.inputs[i].bytes);
+  if (staleCopies)
+    GRADUS_TRY(refreshCopies());
+  size_t variant = graph;
+  if (!schedules[graph].graphs.empty()) {
+    GRADUS_ASSIGN(variant, variantOf(graph));
+  }
+  if (inputs)
+    takeInputs(variant, inputs);
   // Another variant has other commands than those that are timed.
   std::span<int64_t> nanoseconds;
   if (variant == graph)
     nanoseconds = times[graph];
-  Status status = runCommands(variant, nanoseconds);
+  Status status = runGraph(variant, nanoseconds);
+  values.forget();
   if (!status.ok())
     return gradus::runtime::at(status, where());
-  for (size_t i = 0; outputs && i < ports.outputs.size(); ++i)
-    if (outputs[i] && ports.outputs[i].bytes)
-      std::memcpy(outputs[i], ports.outputs[i].data, ports.outputs[i].bytes);
+  if (outputs)
+    GRADUS_TRY(giveOutputs(variant, outputs));
   lastVariants[graph] = variant;
   ++runs[graph];
   return Status();
@@ -290,23 +343,31 @@ Session::~Session() = default;
 StatusOr<std::unique_ptr<Session>>
 Session::create(std::shared_ptr<const Artifact> artifact,
                 SessionOptions options) {
+  auto device = openDevice(options.device);
+  GRADUS_TRY(at(device.status(), artifact->path()));
+  return create(std::move(artifact), *std::move(device), std::move(options));
+}
+
+StatusOr<std::unique_ptr<Session>>
+Session::create(std::shared_ptr<const Artifact> artifact,
+                std::shared_ptr<Device> device, SessionOptions options) {
   const std::string path = artifact->path();
   GRADUS_TRY(at(verifyOptions(options), path));
-  auto plan = choosePlan(artifact->header());
+  auto plan = choosePlan(artifact->header(), *device);
   GRADUS_TRY(at(plan.status(), path));
-  int threads = options.threads ? options.threads : availableCores();
   bool deterministic =
       options.deterministic || artifact->header().deterministic();
-  auto loaded = LoadedPlan::load(artifact, **plan, threads, deterministic);
+  auto loaded =
+      device->load(*artifact, **plan, {options.threads, deterministic});
   GRADUS_TRY(at(loaded.status(), path));
-  auto parts = std::make_unique<Parts>(*std::move(loaded));
-  initialiseStates(*artifact, **plan, parts->loaded->state().data());
+  GRADUS_TRY(at(initialiseStates(*artifact, **plan, **loaded), path));
   artifact->releasePages(); // code and weights have been copied
-  std::unique_ptr<Session> session(new Session(std::move(parts)));
-  if (options.log)
-    options.log(inWords(path, ": plan ", textOf((*plan)->target()), ", ",
-                        session->threads(), " threads, ",
-                        session->memory().predicted(), " bytes"));
+  std::unique_ptr<Session> session(new Session(std::make_unique<Parts>(
+      std::move(artifact), std::move(device), **plan, *std::move(loaded))));
+  if (Log log = std::move(options.log))
+    log(inWords(path, ": plan ", textOf((*plan)->target()), ", ",
+                session->parts_->loaded->name(), ", ",
+                session->memory().predicted(), " bytes"));
   return session;
 }
 
@@ -319,8 +380,8 @@ StatusOr<std::unique_ptr<Session>> Session::load(const std::string &path,
 
 //===-- facts -------------------------------------------------------------===//
 
-const Artifact &Session::artifact() const { return parts_->loaded->artifact(); }
-const artifact::Plan &Session::plan() const { return parts_->loaded->plan(); }
+const Artifact &Session::artifact() const { return *parts_->artifact; }
+const artifact::Plan &Session::plan() const { return parts_->plan; }
 int Session::threads() const { return parts_->loaded->threads(); }
 const std::vector<GraphInfo> &Session::graphs() const { return parts_->graphs; }
 const std::vector<StateInfo> &Session::states() const { return parts_->states; }
@@ -335,7 +396,7 @@ int Session::findState(const std::string &name) const {
 MemoryInfo Session::memory() const {
   MemoryInfo memory;
   memory.state = plan().state_bytes();
-  memory.arena = plan().arena_bytes() + parts_->loaded->extraScratch();
+  memory.arena = plan().arena_bytes() + parts_->loaded->extraBytes();
   memory.constants = artifact().bytes(artifact().header().constants()).size();
   memory.code = artifact().bytes(plan().code()).size();
   for (const GraphInfo &graph : parts_->graphs)
@@ -347,9 +408,7 @@ MemoryInfo Session::memory() const {
 
 Status Session::step(int graph, std::span<const void *const> inputs,
                      std::span<void *const> outputs) {
-  GRADUS_TRY(parts_->verifyCall(graph, 1, inputs.size(), outputs.size()));
-  FlushDenormals flush;
-  return parts_->runOnce(graph, inputs.data(), outputs.data());
+  return steps(graph, 1, inputs, outputs);
 }
 
 Status Session::steps(int graph, int64_t count,
@@ -361,44 +420,45 @@ Status Session::steps(int graph, int64_t count,
   if (count < 0)
     return invalid(parts_->where(), ": ", count, " steps were asked for");
   GRADUS_TRY(parts_->verifyCall(graph, count, inputs.size(), outputs.size()));
-  FlushDenormals flush;
   size_t inputStride = inputs.empty() ? 0 : parts_->graphs[graph].inputs.size();
   size_t outputStride =
       outputs.empty() ? 0 : parts_->graphs[graph].outputs.size();
-  for (; ran < count; ++ran)
-    GRADUS_TRY(parts_->runOnce(graph, inputs.data() + ran * inputStride,
-                               outputs.data() + ran * outputStride));
-  return Status();
+  Status status;
+  while (status.ok() && ran < count) {
+    status = parts_->runOnce(graph, inputs.data() + ran * inputStride,
+                             outputs.data() + ran * outputStride);
+    ran += status.ok();
+  }
+  Status ended = parts_->wait();
+  return status.ok() ? ended : status;
 }
 
 void Session::cancel() { parts_->cancelled.store(true); }
 
 void *Session::inputBuffer(int graph, int input) {
-  return parts_->loaded->graphs()[parts_->variantOf(graph)].inputs[input].data;
+  auto variant = parts_->variantOf(graph);
+  return variant.ok() ? parts_->loaded->inputs(*variant)[input].data : nullptr;
 }
 
 const void *Session::outputBuffer(int graph, int output) const {
-  return parts_->loaded->graphs()[parts_->lastVariants[graph]]
-      .outputs[output]
-      .data;
+  return parts_->loaded->outputs(parts_->lastVariants[graph])[output].data;
 }
 
 void Session::timeCommands(int graph, std::span<int64_t> nanoseconds) {
   parts_->times[graph] = nanoseconds;
 }
 
-void Session::setProbe(Probe probe) {
-  parts_->buffers = parts_->loaded->bufferAddresses();
-  parts_->probe = std::move(probe);
-}
+void Session::setProbe(Probe probe) { parts_->probe = std::move(probe); }
 
-const uint8_t *Session::bufferData(uint32_t buffer) const {
-  return buffer < parts_->buffers.size() ? parts_->buffers[buffer] : nullptr;
+StatusOr<std::span<const uint8_t>> Session::bufferBytes(uint32_t buffer) const {
+  return parts_->view.bytes(*plan().buffers()->Get(buffer));
 }
 
 void Session::searchNonfinite(bool on) {
-  parts_->search =
-      on ? std::make_unique<NonfiniteSearch>(*parts_->loaded) : nullptr;
+  parts_->search.reset();
+  if (on)
+    parts_->search = std::make_unique<NonfiniteSearch>(
+        artifact(), plan(), *parts_->loaded, parts_->values);
 }
 
 std::string Session::firstNonfinite() const {
@@ -411,16 +471,12 @@ std::string Session::spoiledState() const {
 
 //===-- state -------------------------------------------------------------===//
 
-void *Session::stateBuffer(int state) {
-  const void *data = std::as_const(*this).stateBuffer(state);
-  parts_->touch();
-  return const_cast<void *>(data);
-}
-
-const void *Session::stateBuffer(int state) const {
+StatusOr<std::span<const uint8_t>> Session::stateBytes(int state) const {
   if (isCopy(parts_->states[state]))
-    (void)parts_->refreshCopies(); // kernels of our own, which do not fail
-  return parts_->stateData(state);
+    GRADUS_TRY(parts_->refreshCopies());
+  auto bytes = parts_->values.bytes(state);
+  GRADUS_TRY(at(bytes.status(), artifact().path()));
+  return bytes;
 }
 
 namespace {
@@ -442,58 +498,64 @@ Status Session::readState(const std::string &name, void *data,
                           size_t bytes) const {
   int state = findState(name);
   GRADUS_TRY(verifyState(*this, state, name, bytes));
+  GRADUS_ASSIGN(auto found, stateBytes(state));
   if (bytes)
-    std::memcpy(data, stateBuffer(state), bytes);
+    std::memcpy(data, found.data(), bytes);
   return Status();
+}
+
+Status Session::writeState(int state, std::span<const uint8_t> from) {
+  GRADUS_TRY(
+      verifyState(*this, state, parts_->states[state].name, from.size()));
+  parts_->touch();
+  return at(parts_->values.write(state, from), artifact().path());
 }
 
 Status Session::writeState(const std::string &name, const void *data,
                            size_t bytes) {
   int state = findState(name);
   GRADUS_TRY(verifyState(*this, state, name, bytes));
-  parts_->touch();
-  if (bytes)
-    std::memcpy(parts_->stateData(state), data, bytes);
-  return Status();
+  return writeState(state, {static_cast<const uint8_t *>(data), bytes});
 }
 
-int64_t Session::stepCount() const {
-  if (parts_->counter)
-    return *parts_->counter;
+StatusOr<int64_t> Session::stepCount() const {
+  if (parts_->counter >= 0)
+    return parts_->countOfSteps(parts_->counter);
   int train = findGraph("train");
   return train < 0 ? 0 : parts_->runs[train];
 }
 
-void Session::resetStates() {
-  MemoryBlock &state = parts_->loaded->state();
-  if (state.size() > 0)
-    std::memset(state.data(), 0, state.size());
-  initialiseStates(artifact(), plan(), state.data());
-  std::fill(parts_->runs.begin(), parts_->runs.end(), 0);
+Status Session::resetStates() {
   parts_->touch();
+  parts_->values.forget();
+  std::fill(parts_->runs.begin(), parts_->runs.end(), 0);
+  return at(gradus::runtime::resetStates(artifact(), plan(), *parts_->loaded),
+            artifact().path());
 }
 
 Status
 Session::saveCheckpoint(const std::string &path,
                         const std::map<std::string, std::string> &notes) const {
+  GRADUS_ASSIGN(int64_t step, stepCount());
   std::map<std::string, std::string> metadata = {
       {"format", "gradus"},
       {"program", textOf(artifact().header().name())},
-      {"step", inWords(stepCount())}};
+      {"step", inWords(step)}};
   metadata.insert(notes.begin(), notes.end());
-  return writeCheckpoint(path, parts_->storedStates(), metadata);
+  return writeCheckpoint(path, parts_->storedStates(), parts_->values,
+                         metadata);
 }
 
 Status Session::loadCheckpoint(const std::string &path, Restore what) {
   parts_->touch();
-  return readCheckpoint(path, parts_->storedStates(), what);
+  return readCheckpoint(path, parts_->storedStates(), parts_->values, what);
 }
 
 Status Session::loadWeights(const std::string &path, const Rename &rename,
                             TakenWeights *taken) {
   TakenWeights ignored;
   parts_->touch();
-  return readWeights(path, parts_->storedStates(), rename,
+  return readWeights(path, parts_->storedStates(), parts_->values, rename,
                      taken ? *taken : ignored);
 }
 

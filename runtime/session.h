@@ -33,7 +33,7 @@ using Probe = std::function<void(size_t graph, size_t command)>;
 struct SessionOptions {
   int threads = 0;            // 0: one per core that the process may run on
   bool deterministic = false; // bits do not depend on the number of threads
-  std::string device = "cpu";
+  std::string device = "cpu"; // runtime/devices.h says which there are
   Log log = {};
 };
 
@@ -92,12 +92,19 @@ struct TakenWeights {
   std::vector<std::string> unused;  // its tensors that are no state's
 };
 
+class Device;
+
 class Session {
 public:
-  /// Picks the best plan that this machine can run, allocates its memory,
+  /// Picks the best plan that the device can run, allocates its memory,
   /// prepares its commands and initialises its state.
   static StatusOr<std::unique_ptr<Session>>
   create(std::shared_ptr<const Artifact> artifact, SessionOptions options = {});
+
+  /// The same on a device that is at hand, whatever the options name.
+  static StatusOr<std::unique_ptr<Session>>
+  create(std::shared_ptr<const Artifact> artifact,
+         std::shared_ptr<Device> device, SessionOptions options = {});
 
   /// Artifact::open and create in one.
   static StatusOr<std::unique_ptr<Session>> load(const std::string &path,
@@ -130,19 +137,21 @@ public:
   void cancel();
 
   /// Where the next step takes an input from (ask before each step: with a
-  /// schedule every variant has its own place), where the last one left an
-  /// output (valid until the next step), and where a state is: ask again before
-  /// writing to one after a step, as copies of weights are made when asked.
+  /// schedule every variant has its own place), null where the device has
+  /// failed, and where the last one left an output (valid until the next step).
   void *inputBuffer(int graph, int input);
   const void *outputBuffer(int graph, int output) const;
-  void *stateBuffer(int state);
-  const void *stateBuffer(int state) const;
+
+  /// What is in a state: valid until the next step, and a write to it.
+  StatusOr<std::span<const uint8_t>> stateBytes(int state) const;
+  /// Writes all bytes of a state.
+  Status writeState(int state, std::span<const uint8_t> from);
 
   Status readState(const std::string &name, void *data, size_t bytes) const;
   Status writeState(const std::string &name, const void *data, size_t bytes);
   /// The state `step`, or the number of train steps run where there is none.
-  int64_t stepCount() const;
-  void resetStates();
+  StatusOr<int64_t> stepCount() const;
+  Status resetStates();
 
   /// `notes` join the file's metadata.
   Status
@@ -164,10 +173,9 @@ public:
 
   /// While set, and no search is on, steps call `probe`; an empty one ends it.
   void setProbe(Probe probe);
-  /// Where a buffer of plan() lies, once there was a probe; null where it has
-  /// no bytes. In the arena
-  /// others take its place later in the step.
-  const uint8_t *bufferData(uint32_t buffer) const;
+  /// What is in a buffer of plan(), for probes: valid until the next call. In
+  /// the arena others take its place later in the step.
+  StatusOr<std::span<const uint8_t>> bufferBytes(uint32_t buffer) const;
 
   /// While on, a step looks at all numbers that it is given and that its
   /// commands write, which makes it several times slower.
@@ -175,7 +183,7 @@ public:
   /// What the last step found first, in words: 'command 12 (conv+bias) of
   /// train, the model\'s conv1, wrote nan'; empty where all was finite.
   std::string firstNonfinite() const;
-  /// The first state that has a NaN or an infinity after that step, if any.
+  /// The first state that has a NaN or an infinity since that step, if any.
   std::string spoiledState() const;
 
 private:

@@ -202,12 +202,9 @@ void Recorder::writeModel() {
     request.dims[name] = size;
   for (size_t i = 0; i < session_->states().size(); ++i) {
     const runtime::StateInfo &state = session_->states()[i];
-    request.weights.push_back(
-        {state.name,
-         runtime::nameOf(state.type.dtype),
-         state.type.shape,
-         {static_cast<const uint8_t *>(std::as_const(*session_).stateBuffer(i)),
-          state.bytes}});
+    request.weights.push_back({state.name, runtime::nameOf(state.type.dtype),
+                               state.type.shape,
+                               takeOrThrow(session_->stateBytes(i))});
   }
   compiler::Exported exported = takeOrThrow(compiler_.exportModel(request));
   writeFile(draft_.path() / kModel, exported.model);

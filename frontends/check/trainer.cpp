@@ -4,11 +4,16 @@
 
 #include "absl/strings/str_cat.h"
 
+#include <algorithm>
 #include <random>
 #include <stdexcept>
-#include <utility>
 
 namespace gradus::check {
+
+static void checkOrThrow(const runtime::Status &status) {
+  if (!status.ok())
+    throw std::runtime_error(status.message());
+}
 
 Trainer::Trainer(std::vector<char> bytes, const RecordedCase &recorded,
                  int threads)
@@ -34,9 +39,7 @@ void Trainer::step(int batch) {
           ", expected ", toString(input.type)));
     inputs.push_back(data.data.data());
   }
-  runtime::Status status = session_->step(graph_, inputs);
-  if (!status.ok())
-    throw std::runtime_error(std::string(status.message()));
+  checkOrThrow(session_->step(graph_, inputs));
 }
 
 static std::vector<double> values(const runtime::TensorInfo &tensor,
@@ -63,20 +66,23 @@ std::vector<double> Trainer::state(const std::string &name) const {
   if (number < 0)
     throw std::runtime_error("the model has no parameter \"" + name + "\"");
   return values(session_->states()[number],
-                std::as_const(*session_).stateBuffer(number));
+                takeOrThrow(session_->stateBytes(number)).data());
 }
 
 void Trainer::restart(uint32_t seed) {
-  session_->resetStates();
+  checkOrThrow(session_->resetStates());
   std::mt19937 random(seed);
   for (size_t i = 0; seed && i < states().size(); ++i) {
     const runtime::StateInfo &state = states()[i];
     if (state.role != artifact::Role::parameter ||
         state.type.dtype != runtime::DType::f32)
       continue;
-    auto *elements = static_cast<float *>(session_->stateBuffer(i));
-    for (size_t at = 0; at < state.bytes / sizeof(float); ++at)
-      elements[at] *= 1 + (int(random() % 5) - 2) * 0x1p-23f;
+    std::vector<float> elements(state.bytes / sizeof(float));
+    std::span bytes(reinterpret_cast<uint8_t *>(elements.data()), state.bytes);
+    std::ranges::copy(takeOrThrow(session_->stateBytes(i)), bytes.begin());
+    for (float &element : elements)
+      element *= 1 + (int(random() % 5) - 2) * 0x1p-23f;
+    checkOrThrow(session_->writeState(i, bytes));
   }
 }
 

@@ -7,7 +7,6 @@
 #include "frontends/cli/session_options.h"
 
 #include <algorithm>
-#include <utility>
 
 using namespace gradus::runtime;
 
@@ -56,9 +55,8 @@ void takeAverages(Session &session) {
     any |= !parameter.empty();
     if (parameter.empty() || !begun)
       continue;
-    const void *average =
-        std::as_const(session).stateBuffer(session.findState(state.name));
-    check(session.writeState(parameter, average, state.bytes));
+    auto average = take(session.stateBytes(session.findState(state.name)));
+    check(session.writeState(parameter, average.data(), average.size()));
   }
   if (!any)
     throw keepsNone();

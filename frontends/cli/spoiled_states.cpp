@@ -2,6 +2,7 @@
 
 #include "frontends/cli/spoiled_states.h"
 
+#include "frontends/cli/failure.h"
 #include "runtime/nonfinite.h"
 
 using namespace gradus::runtime;
@@ -22,10 +23,9 @@ bool SpoiledStates::isSpoiled(size_t state) const {
   if (weightsAlone_ && info.role != artifact::Role::parameter &&
       info.role != artifact::Role::buffer)
     return false;
-  auto *data = static_cast<const uint8_t *>(
-      session_.stateBuffer(static_cast<int>(state)));
-  return holdsNonfinite(info.type.dtype, data, info.bytes, true) ||
-         holdsNonfinite(info.type.dtype, data, info.bytes, false);
+  auto bytes = take(session_.stateBytes(static_cast<int>(state)));
+  return holdsNonfinite(info.type.dtype, bytes.data(), bytes.size(), true) ||
+         holdsNonfinite(info.type.dtype, bytes.data(), bytes.size(), false);
 }
 
 std::string SpoiledStates::first() const {

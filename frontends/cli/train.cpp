@@ -214,7 +214,7 @@ void Training::plan() {
   testEvery_ = perEpoch_;
   if (auto every = Interval::parse(options_.evalEvery))
     testEvery_ = every->steps(perEpoch_);
-  start_ = done_ = session_->stepCount();
+  start_ = done_ = take(session_->stepCount());
   if (start_ < 0)
     throw badInput(options_.session.resume.empty() ? options_.session.artifact
                                                    : options_.session.resume,

@@ -234,8 +234,11 @@ void Watch::look(size_t graph, size_t command) {
   for (const Place &place : places_)
     if (place.graph == graph && place.command == command) {
       const auto *buffer = session_.plan().buffers()->Get(place.buffer);
+      auto bytes = session_.bufferBytes(place.buffer);
+      if (!bytes.ok())
+        continue; // the device has failed, and the step says so
       values_[place.value].statistics =
-          statisticsOf(typeOf(*buffer), session_.bufferData(place.buffer));
+          statisticsOf(typeOf(*buffer), bytes->data());
       values_[place.value].seen = true;
     }
 }
@@ -248,7 +251,7 @@ std::vector<Metric> Watch::figures() const {
     Statistics of = value.statistics;
     if (value.state >= 0)
       of = statisticsOf(session_.states()[value.state].type,
-                        std::as_const(session_).stateBuffer(value.state));
+                        take(session_.stateBytes(value.state)).data());
     figures.push_back({value.name + ".mean", of.mean});
     figures.push_back({value.name + ".std", of.std});
     figures.push_back({value.name + ".min", of.min});

@@ -1,9 +1,8 @@
-// The features of the processor by CPUID, and the choice of a plan by them.
+// The features of the processor by CPUID.
 
 #include "runtime/cpu/features.h"
 
 #include "runtime/flat.h"
-#include "runtime/status.h"
 
 #include <algorithm>
 #include <cpuid.h>
@@ -160,18 +159,6 @@ std::vector<std::string> readFeatures() {
   return names;
 }
 
-bool isForCpu(const artifact::Plan &plan) {
-  std::string target = textOf(plan.target());
-  return target == "cpu" || target.rfind("cpu:", 0) == 0;
-}
-
-std::string listOf(const std::vector<std::string> &names) {
-  std::string list;
-  for (const std::string &name : names)
-    append(list, list.empty() ? "" : ", ", name);
-  return list;
-}
-
 } // namespace
 
 const std::vector<std::string> &cpuFeatures() {
@@ -188,30 +175,6 @@ std::vector<std::string> missingFeatures(const artifact::Plan &plan) {
       missing.push_back(name);
   }
   return missing;
-}
-
-StatusOr<const artifact::Plan *> choosePlan(const artifact::Header &header) {
-  const artifact::Plan *best = nullptr;
-  std::string lacks;
-  for (size_t i = 0; i < countOf(header.plans()); ++i) {
-    const artifact::Plan *plan = header.plans()->Get(i);
-    if (!isForCpu(*plan))
-      continue;
-    auto missing = missingFeatures(*plan);
-    if (missing.empty() &&
-        (!best || plan->tuning_score() > best->tuning_score()))
-      best = plan;
-    if (!missing.empty())
-      append(lacks, lacks.empty() ? "" : "; ", textOf(plan->target()),
-             " needs ", listOf(missing));
-  }
-  if (best)
-    return best;
-  if (lacks.empty())
-    return invalid("has no plan for the CPU");
-  return invalid(
-      "was compiled for other processors, and this one lacks what it needs: ",
-      lacks);
 }
 
 } // namespace gradus::runtime

@@ -4,8 +4,6 @@
 
 #include "runtime/artifact.h"
 
-#include "runtime/status.h"
-
 #include <string>
 #include <vector>
 
@@ -16,9 +14,5 @@ const std::vector<std::string> &cpuFeatures();
 
 /// Those that a plan needs and this machine lacks.
 std::vector<std::string> missingFeatures(const artifact::Plan &plan);
-
-/// The plan with the greatest tuning_score among those for the CPU that this
-/// machine can run; else an error that says what each of them lacks.
-StatusOr<const artifact::Plan *> choosePlan(const artifact::Header &header);
 
 } // namespace gradus::runtime

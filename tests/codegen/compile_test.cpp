@@ -48,7 +48,7 @@ TEST(Compile, TrainsOneParameter) {
   EXPECT_FLOAT_EQ(w[1], 0.5);
   EXPECT_FLOAT_EQ(w[2], 2);
   EXPECT_FLOAT_EQ(w[3], 1.25);
-  EXPECT_EQ(session->stepCount(), 1);
+  EXPECT_EQ(*session->stepCount(), 1);
 }
 
 TEST(Compile, TheSameProgramGivesTheSameBytes) {

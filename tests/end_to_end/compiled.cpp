@@ -157,8 +157,8 @@ NamedTensors Compiled::run(const std::string &name,
 NamedTensors Compiled::states() const {
   NamedTensors states;
   for (size_t i = 0; ok() && i < session_->states().size(); ++i)
-    states[session_->states()[i].name] = unpacked(
-        std::as_const(*session_).stateBuffer(i), session_->states()[i].type);
+    states[session_->states()[i].name] =
+        unpacked(session_->stateBytes(i)->data(), session_->states()[i].type);
   return states;
 }
 
@@ -166,7 +166,7 @@ void Compiled::setState(const std::string &name, const HostTensor &value) {
   int state = ok() ? session_->findState(name) : -1;
   ASSERT_GE(state, 0) << name;
   auto bytes = packed(value, session_->states()[state].type);
-  std::memcpy(session_->stateBuffer(state), bytes.data(), bytes.size());
+  ASSERT_TRUE(session_->writeState(name, bytes.data(), bytes.size()).ok());
 }
 
 //===-- evaluated ---------------------------------------------------------===//

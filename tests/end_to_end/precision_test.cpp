@@ -281,7 +281,7 @@ TEST(Precision, CopiesFollowWeightsThatAreWrittenFromOutside) {
   double after = compiled.run("evaluate", inputs)["loss"].floats[0];
   EXPECT_NE(after, before);
   EXPECT_NEAR(after, std::log(10), 1e-6);
-  compiled.session().resetStates();
+  ASSERT_TRUE(compiled.session().resetStates().ok());
   EXPECT_EQ(compiled.run("evaluate", inputs)["loss"].floats[0], before);
 }
 

@@ -1,21 +1,29 @@
-#include "runtime/gradus.h"
+#include "runtime/c_api.h"
 
+#include "fake_device.h"
 #include "test_artifact.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
+using namespace gradus::runtime;
 using namespace gradus::test;
 
 namespace {
 
-struct CApi : testing::Test {
+struct CApi : testing::TestWithParam<const char *> {
   void SetUp() override {
     auto bytes = TestArtifact().bytes();
-    ASSERT_EQ(gradus_load_memory(bytes.data(), bytes.size(), nullptr, &session),
-              GRADUS_OK)
-        << gradus_last_error(nullptr);
+    if (std::string(GetParam()) == "cpu")
+      ASSERT_EQ(
+          gradus_load_memory(bytes.data(), bytes.size(), nullptr, &session),
+          GRADUS_OK)
+          << gradus_last_error(nullptr);
+    else
+      session = handleOf(
+          *Session::create(*Artifact::fromBytes(bytes, "artifact in memory"),
+                           deviceOf(GetParam())));
     for (int i = 0; i < kSize; ++i)
       x[i] = 1;
   }
@@ -29,7 +37,10 @@ struct CApi : testing::Test {
 
 } // namespace
 
-TEST_F(CApi, Steps) {
+INSTANTIATE_TEST_SUITE_P(Each, CApi, testing::Values("cpu", "fake"),
+                         [](const auto &info) { return info.param; });
+
+TEST_P(CApi, Steps) {
   const void *inputs[] = {x};
   void *outputs[] = {sum, shifted};
   ASSERT_EQ(gradus_step(session, 0, inputs, outputs), GRADUS_OK) << error();
@@ -37,7 +48,7 @@ TEST_F(CApi, Steps) {
   EXPECT_EQ(shifted[7], 25);
 }
 
-TEST_F(CApi, StepsOverAQueue) {
+TEST_P(CApi, StepsOverAQueue) {
   const void *inputs[] = {x, x, x};
   int64_t done = 0;
   ASSERT_EQ(gradus_steps(session, 0, 3, inputs, nullptr, &done), GRADUS_OK);
@@ -46,7 +57,7 @@ TEST_F(CApi, StepsOverAQueue) {
             3);
 }
 
-TEST_F(CApi, UsesBoundMemory) {
+TEST_P(CApi, UsesBoundMemory) {
   ASSERT_EQ(gradus_bind_input(session, 0, "x", x), GRADUS_OK);
   ASSERT_EQ(gradus_bind_output(session, 0, "sum", sum), GRADUS_OK);
   ASSERT_EQ(gradus_step(session, 0, nullptr, nullptr), GRADUS_OK);
@@ -56,7 +67,7 @@ TEST_F(CApi, UsesBoundMemory) {
   EXPECT_EQ(error(), "there is no input y");
 }
 
-TEST_F(CApi, SaysWhatIsInside) {
+TEST_P(CApi, SaysWhatIsInside) {
   EXPECT_EQ(gradus_graph_count(session), 2);
   EXPECT_STREQ(gradus_graph_name(session, 1), "evaluate");
   EXPECT_EQ(gradus_graph_name(session, 2), nullptr);
@@ -80,7 +91,7 @@ TEST_F(CApi, SaysWhatIsInside) {
             memory.state + memory.arena + memory.constants + memory.code);
 }
 
-TEST_F(CApi, ReadsAndWritesStates) {
+TEST_P(CApi, ReadsAndWritesStates) {
   float total[kSize];
   ASSERT_EQ(gradus_write_state(session, "total", x, sizeof(x)), GRADUS_OK);
   ASSERT_EQ(gradus_read_state(session, "total", total, sizeof(total)),
@@ -95,7 +106,7 @@ TEST_F(CApi, ReadsAndWritesStates) {
             "artifact in memory: state total has 32 bytes, and 1 were given");
 }
 
-TEST_F(CApi, SavesAndLoadsCheckpoints) {
+TEST_P(CApi, SavesAndLoadsCheckpoints) {
   std::string path = temporaryPath("c_api.safetensors");
   const void *inputs[] = {x};
   ASSERT_EQ(gradus_step(session, 0, inputs, nullptr), GRADUS_OK);
@@ -110,13 +121,13 @@ TEST_F(CApi, SavesAndLoadsCheckpoints) {
   EXPECT_EQ(gradus_load_checkpoint(session, "nowhere"), GRADUS_INVALID);
 }
 
-TEST_F(CApi, Cancels) {
+TEST_P(CApi, Cancels) {
   gradus_cancel(session);
   EXPECT_EQ(gradus_step(session, 0, nullptr, nullptr), GRADUS_CANCELLED);
   EXPECT_EQ(gradus_step(session, 0, nullptr, nullptr), GRADUS_OK);
 }
 
-TEST_F(CApi, RefusesGraphsThatDoNotExist) {
+TEST_P(CApi, RefusesGraphsThatDoNotExist) {
   EXPECT_EQ(gradus_step(session, -1, nullptr, nullptr), GRADUS_INVALID);
   EXPECT_EQ(error(), "graph -1 does not exist");
   EXPECT_EQ(gradus_input_buffer(session, 5, 0), nullptr);

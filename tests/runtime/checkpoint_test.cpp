@@ -1,5 +1,6 @@
 #include "runtime/checkpoint.h"
 
+#include "fake_device.h"
 #include "runtime/file.h"
 #include "runtime/safetensors.h"
 #include "test_artifact.h"
@@ -13,13 +14,27 @@ using namespace gradus::test;
 
 namespace {
 
-std::unique_ptr<Session> start() {
+std::unique_ptr<Session> startOn(const char *device) {
   auto artifact = Artifact::fromBytes(TestArtifact().bytes(), "adder");
-  return *Session::create(*artifact, {.threads = 1});
+  return *Session::create(*artifact, deviceOf(device), {.threads = 1});
+}
+
+std::vector<float> floatsOf(const Session &session, const char *state) {
+  std::vector<float> floats(kSize);
+  EXPECT_TRUE(
+      session.readState(state, floats.data(), kSize * sizeof(float)).ok());
+  return floats;
 }
 
 float totalOf(const Session &session, int i) {
-  return static_cast<const float *>(session.stateBuffer(0))[i];
+  return floatsOf(session, "total")[i];
+}
+
+void step(Session &session, int count) {
+  std::vector<float> ones(kSize, 1);
+  const void *inputs[] = {ones.data()};
+  for (int i = 0; i < count; ++i)
+    ASSERT_TRUE(session.step(0, inputs).ok());
 }
 
 /// A copy of a checkpoint with its tensors changed.
@@ -33,15 +48,14 @@ std::string changed(const std::string &path, Change change) {
   return other;
 }
 
-struct Checkpoint : testing::Test {
+struct Checkpoint : testing::TestWithParam<const char *> {
   void SetUp() override {
     session = start();
-    float ones[kSize];
-    std::fill_n(ones, kSize, 1.0f);
-    const void *inputs[] = {ones};
-    ASSERT_TRUE(session->steps(0, 1, inputs, {}).ok());
+    step(*session, 1);
     ASSERT_TRUE(session->saveCheckpoint(path).ok());
   }
+
+  static std::unique_ptr<Session> start() { return startOn(GetParam()); }
 
   /// What loading a file says, without its path.
   std::string words(const std::string &file,
@@ -56,17 +70,20 @@ struct Checkpoint : testing::Test {
 
 } // namespace
 
-TEST_F(Checkpoint, BringsEverythingBack) {
+INSTANTIATE_TEST_SUITE_P(Each, Checkpoint, testing::Values("cpu", "fake"),
+                         [](const auto &info) { return info.param; });
+
+TEST_P(Checkpoint, BringsEverythingBack) {
   auto fresh = start();
   ASSERT_TRUE(fresh->loadCheckpoint(path).ok());
   EXPECT_EQ(totalOf(*fresh, 3), 4);
-  EXPECT_EQ(fresh->stepCount(), 1);
+  EXPECT_EQ(*fresh->stepCount(), 1);
   auto file = Safetensors::open(path);
   EXPECT_EQ(file->metadata().at("program"), "adder");
   EXPECT_EQ(file->metadata().at("step"), "1");
 }
 
-TEST_F(Checkpoint, GivesTheSameBytesForTheSameState) {
+TEST_P(Checkpoint, GivesTheSameBytesForTheSameState) {
   std::string again = temporaryPath("again.safetensors");
   ASSERT_TRUE(session->saveCheckpoint(again).ok());
   auto one = Safetensors::open(path), two = Safetensors::open(again);
@@ -76,7 +93,7 @@ TEST_F(Checkpoint, GivesTheSameBytesForTheSameState) {
                            two->tensors()[i].data.begin()));
 }
 
-TEST_F(Checkpoint, SaysWhenAnyByteHasChanged) {
+TEST_P(Checkpoint, SaysWhenAnyByteHasChanged) {
   auto file = MappedFile::open(path);
   std::vector<uint8_t> bytes(file->bytes().begin(), file->bytes().end());
   size_t header = 8 + bytes[0] + bytes[1] * 256u, taken = 0;
@@ -94,7 +111,7 @@ TEST_F(Checkpoint, SaysWhenAnyByteHasChanged) {
   EXPECT_EQ(taken, std::strlen("content_hash")) << "where only that is lost";
 }
 
-TEST_F(Checkpoint, SaysWhichFileIsDamaged) {
+TEST_P(Checkpoint, SaysWhichFileIsDamaged) {
   std::map<std::string, std::string> metadata{{"content_hash", "0"}};
   auto file = Safetensors::open(path);
   std::string other = temporaryPath("other.safetensors");
@@ -103,7 +120,7 @@ TEST_F(Checkpoint, SaysWhichFileIsDamaged) {
               testing::StartsWith(other + ": is damaged: "));
 }
 
-TEST_F(Checkpoint, SaysWhatIsMissingOrUnknown) {
+TEST_P(Checkpoint, SaysWhatIsMissingOrUnknown) {
   EXPECT_EQ(words(changed(
                 path, [](auto &tensors) { tensors.erase(tensors.begin()); })),
             "lacks total");
@@ -116,13 +133,13 @@ TEST_F(Checkpoint, SaysWhatIsMissingOrUnknown) {
             "has conv, which the artifact does not know");
 }
 
-TEST_F(Checkpoint, SaysWhichShapeDiffers) {
+TEST_P(Checkpoint, SaysWhichShapeDiffers) {
   EXPECT_EQ(words(changed(
                 path, [](auto &tensors) { tensors[0].type.shape = {2, 4}; })),
             "total is 2x4xf32 in the file and 8xf32 in the artifact");
 }
 
-TEST_F(Checkpoint, SaysAllThatDoesNotFitAtOnce) {
+TEST_P(Checkpoint, SaysAllThatDoesNotFitAtOnce) {
   EXPECT_EQ(words(changed(path,
                           [](auto &tensors) {
                             tensors[0].type.shape = {2, 4};
@@ -132,12 +149,12 @@ TEST_F(Checkpoint, SaysAllThatDoesNotFitAtOnce) {
             "2x4xf32 in the file and 8xf32 in the artifact");
 }
 
-TEST_F(Checkpoint, TakesNotesAlong) {
+TEST_P(Checkpoint, TakesNotesAlong) {
   ASSERT_TRUE(session->saveCheckpoint(path, {{"training", "far"}}).ok());
   EXPECT_EQ(Safetensors::open(path)->metadata().at("training"), "far");
 }
 
-TEST_F(Checkpoint, StartsFromWeightsOfOtherNames) {
+TEST_P(Checkpoint, StartsFromWeightsOfOtherNames) {
   std::string other =
       changed(path, [](auto &tensors) { tensors[0].name = "sum"; });
   Rename rename = [](const std::string &name) {
@@ -152,7 +169,7 @@ TEST_F(Checkpoint, StartsFromWeightsOfOtherNames) {
   EXPECT_EQ(taken.missing, (std::vector<std::string>{}));
 }
 
-TEST_F(Checkpoint, TakesAGivenNameBeforeTheSameOneOfAnother) {
+TEST_P(Checkpoint, TakesAGivenNameBeforeTheSameOneOfAnother) {
   auto average = [](const char *name) {
     return [name](auto &tensors) {
       tensors.push_back(tensors[0]);
@@ -174,7 +191,7 @@ TEST_F(Checkpoint, TakesAGivenNameBeforeTheSameOneOfAnother) {
             two + ": tensors a1 and a2 are both meant for total");
 }
 
-TEST_F(Checkpoint, ConvertsWeightsOfOtherFloats) {
+TEST_P(Checkpoint, ConvertsWeightsOfOtherFloats) {
   std::vector<double> wide = {8, 7, 6, 5, 4, 3, 2, 0.1};
   std::string other = changed(path, [&](auto &tensors) {
     tensors[0].type.dtype = DType::f64;
@@ -188,7 +205,7 @@ TEST_F(Checkpoint, ConvertsWeightsOfOtherFloats) {
   EXPECT_NE(words(other), "ok") << "a checkpoint is taken as it is";
 }
 
-TEST_F(Checkpoint, ChangesNothingOnAnError) {
+TEST_P(Checkpoint, ChangesNothingOnAnError) {
   auto fresh = start();
   std::string broken =
       changed(path, [](auto &tensors) { tensors[1].type.shape = {4}; });
@@ -196,7 +213,7 @@ TEST_F(Checkpoint, ChangesNothingOnAnError) {
   EXPECT_EQ(totalOf(*fresh, 3), 3);
 }
 
-TEST_F(Checkpoint, StartsFromParametersAlone) {
+TEST_P(Checkpoint, StartsFromParametersAlone) {
   std::string part = changed(path, [](auto &tensors) {
     tensors.erase(tensors.begin() + 1, tensors.end());
     tensors.push_back({"of another model", {DType::f32, {0}}, {}});
@@ -204,13 +221,36 @@ TEST_F(Checkpoint, StartsFromParametersAlone) {
   auto fresh = start();
   ASSERT_TRUE(fresh->loadCheckpoint(part, Restore::parameters).ok());
   EXPECT_EQ(totalOf(*fresh, 3), 4);
-  EXPECT_EQ(fresh->stepCount(), 0) << "not a parameter";
+  EXPECT_EQ(*fresh->stepCount(), 0) << "not a parameter";
   EXPECT_EQ(words(changed(path, [](auto &tensors) { tensors.clear(); }),
                   Restore::parameters),
             "has none of the parameters, such as total");
 }
 
-TEST_F(Checkpoint, SaysThatAFileIsMissing) {
+TEST_P(Checkpoint, SaysThatAFileIsMissing) {
   EXPECT_EQ(session->loadCheckpoint("nowhere").message(),
             "nowhere: cannot open: No such file or directory");
+}
+
+// Names alone tell what is what, so that the device may be another.
+TEST(Checkpoints, GoOnOnAnotherDevice) {
+  for (const char *from : {"cpu", "fake"})
+    for (const char *to : {"cpu", "fake"}) {
+      auto first = startOn(from), second = startOn(to);
+      std::string file = temporaryPath("from_a_device.safetensors");
+      step(*first, 2);
+      ASSERT_TRUE(first->saveCheckpoint(file).ok());
+      ASSERT_TRUE(second->loadCheckpoint(file).ok());
+      for (Session *session : {first.get(), second.get()}) {
+        step(*session, 3);
+        std::vector<float> sum(kSize);
+        void *outputs[] = {sum.data()};
+        ASSERT_TRUE(
+            session->step(session->findGraph("evaluate"), {}, outputs).ok());
+        EXPECT_EQ(sum, (std::vector<float>{5, 6, 7, 8, 9, 10, 11, 12}))
+            << from << " to " << to;
+        EXPECT_EQ(*session->stepCount(), 5);
+      }
+      EXPECT_EQ(floatsOf(*first, "total"), floatsOf(*second, "total"));
+    }
 }

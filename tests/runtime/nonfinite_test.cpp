@@ -2,6 +2,7 @@
 
 #include "runtime/nonfinite.h"
 
+#include "fake_device.h"
 #include "runtime/session.h"
 #include "test_artifact.h"
 
@@ -15,10 +16,13 @@ using namespace gradus::test;
 
 namespace {
 
-struct Search : testing::Test {
-  void SetUp() override {
-    auto artifact = Artifact::fromBytes(TestArtifact().bytes(), "adder");
-    session = *Session::create(*artifact, {.threads = 1});
+struct Search : testing::TestWithParam<const char *> {
+  void SetUp() override { start(TestArtifact()); }
+
+  void start(const TestArtifact &made) {
+    auto artifact = Artifact::fromBytes(made.bytes(), "adder");
+    ASSERT_TRUE(artifact.ok()) << artifact.status().message();
+    session = *Session::create(*artifact, deviceOf(GetParam()), {.threads = 1});
     session->searchNonfinite(true);
   }
 
@@ -42,12 +46,15 @@ template <typename Bits> bool holds(DType dtype, Bits bits, bool infinity) {
 
 } // namespace
 
-TEST_F(Search, FindsNothingWhereAllIsFinite) {
+INSTANTIATE_TEST_SUITE_P(Each, Search, testing::Values("cpu", "fake"),
+                         [](const auto &info) { return info.param; });
+
+TEST_P(Search, FindsNothingWhereAllIsFinite) {
   EXPECT_EQ(found(1), "");
-  EXPECT_EQ(session->stepCount(), 1);
+  EXPECT_EQ(*session->stepCount(), 1);
 }
 
-TEST_F(Search, NamesTheCommandAndTheModelsNodes) {
+TEST_P(Search, NamesTheCommandAndTheModelsNodes) {
   float large[kSize];
   std::fill_n(large, kSize, 3e38f);
   ASSERT_TRUE(session->writeState("total", large, sizeof(large)).ok());
@@ -55,14 +62,14 @@ TEST_F(Search, NamesTheCommandAndTheModelsNodes) {
                           "/add, /more, wrote inf");
 }
 
-TEST_F(Search, TellsTheStateThatIsSpoiled) {
+TEST_P(Search, TellsTheStateThatIsSpoiled) {
   found(1);
   EXPECT_EQ(session->spoiledState(), "");
   found(INFINITY);
   EXPECT_EQ(session->spoiledState(), "total");
 }
 
-TEST_F(Search, TellsNoStateThatWasSoBefore) {
+TEST_P(Search, TellsNoStateThatWasSoBefore) {
   float mask[kSize] = {-INFINITY};
   ASSERT_TRUE(session->writeState("total", mask, sizeof(mask)).ok());
   found(1);
@@ -71,12 +78,12 @@ TEST_F(Search, TellsNoStateThatWasSoBefore) {
   EXPECT_EQ(session->spoiledState(), "total");
 }
 
-TEST_F(Search, NamesTheInputOrTheState) {
+TEST_P(Search, NamesTheInputOrTheState) {
   EXPECT_EQ(found(NAN), "the input x has nan");
   EXPECT_EQ(found(1), "the state total was nan before the step");
 }
 
-TEST_F(Search, TellsTheInfinityThatANaNCameFrom) {
+TEST_P(Search, TellsTheInfinityThatANaNCameFrom) {
   float infinite[kSize];
   std::fill_n(infinite, kSize, INFINITY);
   ASSERT_TRUE(session->writeState("total", infinite, sizeof(infinite)).ok());
@@ -85,21 +92,18 @@ TEST_F(Search, TellsTheInfinityThatANaNCameFrom) {
             "model's /add, /more, wrote nan");
 }
 
-TEST_F(Search, NeedsNoKernels) {
+TEST_P(Search, NeedsNoKernels) {
   TestArtifact copies;
   std::vector<std::unique_ptr<gradus::artifact::CommandT>> only;
   only.push_back(std::move(copies.train().commands[1]));
   copies.train().commands = std::move(only);
   copies.kernels.kernels.clear();
-  auto artifact = Artifact::fromBytes(copies.bytes(), "copies");
-  ASSERT_TRUE(artifact.ok()) << artifact.status().message();
-  session = *Session::create(*artifact, {.threads = 1});
-  session->searchNonfinite(true);
+  start(copies);
   EXPECT_EQ(found(1), "");
   EXPECT_EQ(found(NAN), "the input x has nan");
 }
 
-TEST_F(Search, IsOverWhenTurnedOff) {
+TEST_P(Search, IsOverWhenTurnedOff) {
   session->searchNonfinite(false);
   EXPECT_EQ(found(NAN), "");
 }

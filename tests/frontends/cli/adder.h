@@ -3,7 +3,9 @@
 // `sum`.
 #pragma once
 
+#include "frontends/cli/failure.h"
 #include "frontends/cli/session_options.h"
+#include "tests/runtime/fake_device.h"
 #include "tests/runtime/test_artifact.h"
 
 #include <filesystem>
@@ -29,6 +31,12 @@ public:
     options.artifact = path;
     options.threads = 1;
     return openSession(options);
+  }
+  /// On "cpu" or "fake", whose memory is out of the host's reach.
+  std::unique_ptr<runtime::Session> openOn(const std::string &device) const {
+    return take(runtime::Session::create(take(runtime::Artifact::open(path)),
+                                         test::deviceOf(device),
+                                         {.threads = 1}));
   }
 
   std::string path;

@@ -13,8 +13,9 @@ namespace {
 
 /// An adder whose state `total` is all `x`, a slot if so wanted.
 struct Total {
-  explicit Total(float x, bool slot = false) : adder(artifact(slot)) {
-    session = adder.open();
+  explicit Total(float x, bool slot = false, const char *device = "cpu")
+      : adder(artifact(slot)) {
+    session = adder.openOn(device);
     set(x);
   }
 
@@ -38,12 +39,25 @@ struct Total {
 } // namespace
 
 TEST(SpoiledStates, AreThoseThatAreNoLongerFinite) {
-  Total total(1);
-  SpoiledStates spoiled(*total.session, false);
-  EXPECT_EQ(spoiled.first(), "");
-  for (float x : {NAN, INFINITY, -INFINITY}) {
-    total.set(x);
-    EXPECT_EQ(spoiled.first(), "total");
+  for (const char *device : {"cpu", "fake"}) {
+    Total total(1, false, device);
+    SpoiledStates spoiled(*total.session, false);
+    EXPECT_EQ(spoiled.first(), "");
+    for (float x : {NAN, INFINITY, -INFINITY}) {
+      total.set(x);
+      EXPECT_EQ(spoiled.first(), "total");
+    }
+  }
+}
+
+TEST(SpoiledStates, AreThoseThatAStepSpoils) {
+  for (const char *device : {"cpu", "fake"}) {
+    Total total(1, false, device);
+    SpoiledStates spoiled(*total.session, false);
+    std::vector<float> x(gradus::test::kSize, INFINITY);
+    const void *inputs[] = {x.data()};
+    ASSERT_TRUE(total.session->step(0, inputs).ok());
+    EXPECT_EQ(spoiled.first(), "total") << device;
   }
 }
 

@@ -40,9 +40,15 @@ TEST(Statistics, ReadAllTypes) {
   EXPECT_EQ(statisticsOf({DType::f64, {2}}, wide).std, 0.25);
 }
 
-TEST(Watch, FollowsAState) {
+/// On the processor, and where memory is out of the host's reach.
+class Watching : public testing::TestWithParam<const char *> {};
+
+INSTANTIATE_TEST_SUITE_P(Each, Watching, testing::Values("cpu", "fake"),
+                         [](const auto &info) { return info.param; });
+
+TEST_P(Watching, FollowsAState) {
   Adder adder;
-  auto session = adder.open();
+  auto session = adder.openOn(GetParam());
   Watch watch(*session, {"total"});
   std::vector<float> ones(gradus::test::kSize, 1);
   const void *inputs[] = {ones.data()};
@@ -53,6 +59,23 @@ TEST(Watch, FollowsAState) {
   EXPECT_EQ(figures[0].value, 4.5) << "1 more than 0, 1, ... 7";
   EXPECT_EQ(figures[3].name, "total.max");
   EXPECT_EQ(figures[3].value, 8);
+}
+
+TEST_P(Watching, FollowsANode) {
+  gradus::test::TestArtifact artifact;
+  artifact.command(2).nodes = {"/shift"};
+  Adder adder(std::move(artifact));
+  auto session = adder.openOn(GetParam());
+  Watch watch(*session, {"/shift"});
+  std::vector<float> ones(gradus::test::kSize, 1);
+  const void *inputs[] = {ones.data()};
+  for (double mean : {18, 19}) { // 11, 13, ... 25, and one more
+    ASSERT_TRUE(session->step(session->findGraph("train"), inputs).ok());
+    auto figures = watch.figures();
+    ASSERT_EQ(figures.size(), 5u);
+    EXPECT_EQ(figures[0].name, "/shift.mean");
+    EXPECT_EQ(figures[0].value, mean);
+  }
 }
 
 TEST(Watch, SaysWhatANameMayHaveMeant) {

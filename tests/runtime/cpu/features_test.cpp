@@ -9,21 +9,6 @@
 using namespace gradus::runtime;
 using namespace gradus::test;
 
-static std::shared_ptr<const Artifact> open(const TestArtifact &made) {
-  auto artifact = Artifact::fromBytes(made.bytes(), "adder");
-  EXPECT_TRUE(artifact.ok()) << artifact.status().message();
-  return *artifact;
-}
-
-static void addPlan(TestArtifact &made, const char *target,
-                    std::vector<std::string> features, int score) {
-  auto plan = std::make_unique<gradus::artifact::PlanT>(made.plan());
-  plan->target = target;
-  plan->features = std::move(features);
-  plan->tuning_score = score;
-  made.header.plans.push_back(std::move(plan));
-}
-
 TEST(Features, AreSortedAndHaveTheBasics) {
   const auto &features = cpuFeatures();
   EXPECT_TRUE(std::is_sorted(features.begin(), features.end()));
@@ -45,33 +30,10 @@ TEST(Features, AgreeWithTheCompilers) {
   EXPECT_EQ(has("bmi2"), !!__builtin_cpu_supports("bmi2"));
 }
 
-TEST(ChoosePlan, TakesTheBestThatThisMachineCanRun) {
-  TestArtifact made;
-  addPlan(made, "cpu:better", {"sse2"}, 5);
-  addPlan(made, "cpu:too-new", {"avx9000"}, 9);
-  addPlan(made, "cuda:sm_90", {}, 99);
-  auto artifact = open(made);
-  auto plan = choosePlan(artifact->header());
-  ASSERT_TRUE(plan.ok());
-  EXPECT_EQ((*plan)->target()->str(), "cpu:better");
-}
-
-TEST(ChoosePlan, SaysWhatThisMachineLacks) {
+TEST(Features, OfAPlanThatThisMachineLacks) {
   TestArtifact made;
   made.plan().features = {"sse2", "avx9000", "amx-quantum"};
-  auto artifact = open(made);
-  EXPECT_EQ(missingFeatures(*artifact->header().plans()->Get(0)),
+  auto artifact = Artifact::fromBytes(made.bytes(), "adder");
+  EXPECT_EQ(missingFeatures(*(*artifact)->header().plans()->Get(0)),
             (std::vector<std::string>{"avx9000", "amx-quantum"}));
-  EXPECT_EQ(
-      choosePlan(artifact->header()).status().message(),
-      "was compiled for other processors, and this one lacks what it needs: "
-      "cpu:x86-64-v2 needs avx9000, amx-quantum");
-}
-
-TEST(ChoosePlan, SaysThatThereIsNoneForTheCpu) {
-  TestArtifact made;
-  made.plan().target = "cuda:sm_90";
-  auto artifact = open(made);
-  EXPECT_EQ(choosePlan(artifact->header()).status().message(),
-            "has no plan for the CPU");
 }

@@ -1,6 +1,6 @@
 // library: matmul, convolution and reorder by oneDNN.
 
-#include "runtime/command.h"
+#include "runtime/cpu/command.h"
 #include "runtime/status.h"
 
 #ifdef GRADUS_WITH_ONEDNN

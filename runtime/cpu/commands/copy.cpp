@@ -1,6 +1,6 @@
 // copy: destination <- source, whole buffers of equal size.
 
-#include "runtime/command.h"
+#include "runtime/cpu/command.h"
 
 #include <cstring>
 

@@ -1,4 +1,4 @@
-#include "runtime/command.h"
+#include "runtime/cpu/command.h"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 // Each segment is cut into blocks of `grain` items. The cuts are the same for
 // any number of threads, and so are the bits.
 
-#include "runtime/command.h"
+#include "runtime/cpu/command.h"
 #include "runtime/flat.h"
 
 #include <algorithm>

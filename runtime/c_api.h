@@ -1,0 +1,15 @@
+// From a session of C++ to one of the C API.
+
+#pragma once
+
+#include "runtime/gradus.h"
+#include "runtime/session.h"
+
+#include <memory>
+
+namespace gradus::runtime {
+
+/// What gradus_load makes of a session; gradus_free ends both.
+gradus_session *handleOf(std::unique_ptr<Session> session);
+
+} // namespace gradus::runtime

@@ -1,0 +1,52 @@
+// A command of a plan, made ready at load to run on the processor without a
+// look-up or an allocation. One file per kind in runtime/cpu/commands/.
+
+#pragma once
+
+#include "runtime/artifact.h"
+#include "runtime/cpu/thread_pool.h"
+
+#include "runtime/status.h"
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace gradus::runtime {
+
+class Command {
+public:
+  virtual ~Command() = default;
+  virtual Status run() = 0;
+
+  /// Bytes of scratch it needs beyond what the plan gave it, and where they
+  /// are. Commands run one after another and share them.
+  virtual size_t extraScratch() const { return 0; }
+  virtual Status setExtraScratch(void *) { return Status(); }
+};
+
+/// What commands are made from. What it points to outlives them; the context
+/// itself does not.
+struct CommandContext {
+  const artifact::Plan &plan;
+  const artifact::CodeHeader *kernels;
+  const uint8_t *code;            // loaded
+  std::vector<uint8_t *> buffers; // address of each
+  ThreadPool &pool;
+  bool deterministic;
+};
+
+StatusOr<std::unique_ptr<Command>>
+prepareCommand(const CommandContext &context, const artifact::Command &command);
+
+StatusOr<std::unique_ptr<Command>>
+prepareKernel(const CommandContext &context,
+              const artifact::KernelCommand &command);
+StatusOr<std::unique_ptr<Command>>
+prepareLibrary(const CommandContext &context,
+               const artifact::LibraryCommand &command);
+StatusOr<std::unique_ptr<Command>>
+prepareCopy(const CommandContext &context,
+            const artifact::CopyCommand &command);
+
+} // namespace gradus::runtime

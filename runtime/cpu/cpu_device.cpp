@@ -1,0 +1,271 @@
+// Makes a plan ready: memory, addresses of buffers, commands; then runs it.
+
+#include "runtime/cpu/cpu_device.h"
+
+#include "runtime/command.h"
+#include "runtime/cpu/command.h"
+#include "runtime/cpu/features.h"
+#include "runtime/cpu/thread_pool.h"
+#include "runtime/flat.h"
+#include "runtime/memory.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+
+namespace gradus::runtime {
+
+namespace {
+
+using artifact::Region;
+
+//===-- threads -----------------------------------------------------------===//
+
+bool canUseThreads(const artifact::Command &command) {
+  if (command.kind_type() == artifact::CommandKind::LibraryCommand)
+    return true;
+  const artifact::KernelCommand *kernel = command.kind_as_KernelCommand();
+  if (!kernel)
+    return false;
+  for (size_t i = 0; i < countOf(kernel->segments()); ++i)
+    if (countOf(kernel->segments()) > 1 ||
+        kernel->segments()->Get(i)->items() > kernel->grain())
+      return true;
+  return false;
+}
+
+/// A plan of serial commands gets no threads: a tiny step must not wake any.
+bool canUseThreads(const artifact::Plan &plan) {
+  for (size_t i = 0; i < countOf(plan.graphs()); ++i) {
+    const artifact::GraphPlan *graph = plan.graphs()->Get(i);
+    for (size_t k = 0; k < countOf(graph->commands()); ++k)
+      if (canUseThreads(*graph->commands()->Get(k)))
+        return true;
+  }
+  return false;
+}
+
+int threadsFor(const artifact::Plan &plan, const LoadOptions &options) {
+  if (!canUseThreads(plan))
+    return 1;
+  return options.threads ? options.threads : availableCores();
+}
+
+//===-- ports -------------------------------------------------------------===//
+
+std::vector<HostPort>
+portsOf(const std::vector<uint8_t *> &buffers,
+        const flatbuffers::Vector<uint32_t> *numbers,
+        const flatbuffers::Vector<flatbuffers::Offset<artifact::Port>> *ports) {
+  std::vector<HostPort> memory;
+  memory.reserve(countOf(ports));
+  for (size_t i = 0; i < countOf(ports); ++i)
+    memory.push_back(
+        {buffers[numbers->Get(i)], *bytesOf(typeOf(ports->Get(i)->type()))});
+  return memory;
+}
+
+int64_t now() {
+  return std::chrono::steady_clock::now().time_since_epoch() /
+         std::chrono::nanoseconds(1);
+}
+
+//===-- a plan ------------------------------------------------------------===//
+
+struct CpuGraph {
+  std::vector<HostPort> inputs, outputs; // in the arena itself
+  std::vector<std::unique_ptr<Command>> commands;
+  const artifact::GraphPlan *plan = nullptr;
+};
+
+class CpuPlan : public DevicePlan {
+public:
+  CpuPlan(const Artifact &artifact, const artifact::Plan &plan, int threads)
+      : artifact_(artifact), plan_(plan), pool_(threads) {}
+
+  /// Once, before anything else.
+  Status load(int threads, bool deterministic);
+
+  std::string name() const override { return inWords(threads(), " threads"); }
+  int threads() const override { return pool_.threads(); }
+  size_t extraBytes() const override { return extra_.size(); }
+
+  std::span<const HostPort> inputs(size_t graph) override {
+    return graphs_[graph].inputs;
+  }
+  std::span<const HostPort> outputs(size_t graph) override {
+    return graphs_[graph].outputs;
+  }
+  Status run(size_t graph) override;
+  Status runTimed(size_t graph, std::span<int64_t> nanoseconds) override;
+  Status runStepwise(size_t graph, const Look &look) override;
+
+  Status read(Region region, uint64_t offset, std::span<uint8_t> to) override;
+  Status write(Region region, uint64_t offset,
+               std::span<const uint8_t> from) override;
+  const uint8_t *memory(Region region) const override;
+
+private:
+  Status allocate();
+  std::vector<uint8_t *> bufferAddresses() const;
+  Status prepareGraph(const CommandContext &context,
+                      const artifact::GraphPlan &graph);
+  Status addExtraScratch();
+  Status failure(const CpuGraph &graph, size_t command,
+                 const Status &status) const {
+    return atCommand(status, artifact_.header(), *graph.plan, command);
+  }
+
+  const Artifact &artifact_;
+  const artifact::Plan &plan_;
+  ThreadPool pool_;
+  MemoryBlock state_, arena_, code_, extra_;
+  std::vector<CpuGraph> graphs_; // as the header numbers them
+};
+
+//===-- loading -----------------------------------------------------------===//
+
+Status CpuPlan::load(int threads, bool deterministic) {
+  if (int failure = pool_.failure())
+    return failed("cannot start thread ", pool_.threads() + 1, " of ", threads,
+                  ": ", std::strerror(failure));
+  GRADUS_TRY(allocate());
+  CommandContext context{plan_,        artifact_.kernels(plan_),
+                         code_.data(), bufferAddresses(),
+                         pool_,        deterministic};
+  graphs_.resize(countOf(artifact_.header().graphs()));
+  for (size_t i = 0; i < countOf(plan_.graphs()); ++i)
+    GRADUS_TRY(prepareGraph(context, *plan_.graphs()->Get(i)));
+  return addExtraScratch();
+}
+
+Status CpuPlan::allocate() {
+  GRADUS_ASSIGN(state_, MemoryBlock::allocate(plan_.state_bytes(), "state"));
+  GRADUS_ASSIGN(arena_, MemoryBlock::allocate(plan_.arena_bytes(), "arena"));
+  GRADUS_ASSIGN(code_, loadCode(artifact_.bytes(plan_.code())));
+  return Status();
+}
+
+const uint8_t *CpuPlan::memory(Region region) const {
+  switch (region) {
+  case Region::state:
+    return state_.data();
+  case Region::arena:
+    return arena_.data();
+  case Region::constants:
+    return artifact_.bytes(artifact_.header().constants()).data();
+  }
+  return nullptr;
+}
+
+/// Of each buffer of the plan; null where it has no bytes.
+std::vector<uint8_t *> CpuPlan::bufferAddresses() const {
+  std::vector<uint8_t *> addresses;
+  for (size_t i = 0; i < countOf(plan_.buffers()); ++i) {
+    const artifact::Buffer *buffer = plan_.buffers()->Get(i);
+    // Verification has seen that no command writes to a constant.
+    auto *start = const_cast<uint8_t *>(memory(buffer->region()));
+    addresses.push_back(start ? start + buffer->offset() : nullptr);
+  }
+  return addresses;
+}
+
+Status CpuPlan::prepareGraph(const CommandContext &context,
+                             const artifact::GraphPlan &plan) {
+  const artifact::Graph *graph = artifact_.header().graphs()->Get(plan.graph());
+  CpuGraph &loaded = graphs_[plan.graph()];
+  loaded.plan = &plan;
+  loaded.inputs = portsOf(context.buffers, plan.inputs(), graph->inputs());
+  loaded.outputs = portsOf(context.buffers, plan.outputs(), graph->outputs());
+  for (size_t i = 0; i < countOf(plan.commands()); ++i) {
+    auto command = prepareCommand(context, *plan.commands()->Get(i));
+    GRADUS_TRY(failure(loaded, i, command.status()));
+    loaded.commands.push_back(*std::move(command));
+  }
+  return Status();
+}
+
+Status CpuPlan::addExtraScratch() {
+  size_t most = 0;
+  for (const CpuGraph &graph : graphs_)
+    for (const auto &command : graph.commands)
+      most = std::max(most, command->extraScratch());
+  if (most == 0)
+    return Status();
+  GRADUS_ASSIGN(extra_, MemoryBlock::allocate(most, "library scratch"));
+  for (const CpuGraph &graph : graphs_)
+    for (const auto &command : graph.commands)
+      GRADUS_TRY(command->setExtraScratch(extra_.data()));
+  return Status();
+}
+
+//===-- running -----------------------------------------------------------===//
+
+Status CpuPlan::run(size_t graph) {
+  FlushDenormals flush;
+  const CpuGraph &ran = graphs_[graph];
+  for (size_t i = 0; i < ran.commands.size(); ++i)
+    if (Status status = ran.commands[i]->run(); !status.ok())
+      return failure(ran, i, status);
+  return Status();
+}
+
+Status CpuPlan::runTimed(size_t graph, std::span<int64_t> nanoseconds) {
+  FlushDenormals flush;
+  const CpuGraph &ran = graphs_[graph];
+  int64_t before = now();
+  for (size_t i = 0; i < ran.commands.size(); ++i) {
+    if (Status status = ran.commands[i]->run(); !status.ok())
+      return failure(ran, i, status);
+    int64_t after = now();
+    nanoseconds[i] += after - before;
+    before = after;
+  }
+  return Status();
+}
+
+Status CpuPlan::runStepwise(size_t graph, const Look &look) {
+  const CpuGraph &ran = graphs_[graph];
+  for (size_t i = 0; i < ran.commands.size(); ++i) {
+    GRADUS_TRY(look(i));
+    FlushDenormals flush;
+    GRADUS_TRY(failure(ran, i, ran.commands[i]->run()));
+  }
+  return look(ran.commands.size());
+}
+
+Status CpuPlan::read(Region region, uint64_t offset, std::span<uint8_t> to) {
+  if (!to.empty())
+    std::memcpy(to.data(), memory(region) + offset, to.size());
+  return Status();
+}
+
+Status CpuPlan::write(Region region, uint64_t offset,
+                      std::span<const uint8_t> from) {
+  MemoryBlock &block = region == Region::state ? state_ : arena_;
+  if (!from.empty())
+    std::memcpy(block.data() + offset, from.data(), from.size());
+  return Status();
+}
+
+} // namespace
+
+//===-- the device --------------------------------------------------------===//
+
+std::string CpuDevice::missing(const artifact::Plan &plan) const {
+  std::string words;
+  for (const std::string &feature : missingFeatures(plan))
+    append(words, words.empty() ? "" : ", ", feature);
+  return words;
+}
+
+StatusOr<std::unique_ptr<DevicePlan>>
+CpuDevice::load(const Artifact &artifact, const artifact::Plan &plan,
+                const LoadOptions &options) {
+  int threads = threadsFor(plan, options);
+  auto loaded = std::make_unique<CpuPlan>(artifact, plan, threads);
+  GRADUS_TRY(loaded->load(threads, options.deterministic));
+  return std::unique_ptr<DevicePlan>(std::move(loaded));
+}
+
+} // namespace gradus::runtime

@@ -1,0 +1,56 @@
+#include "runtime/choose_plan.h"
+
+#include "runtime/cpu/cpu_device.h"
+#include "test_artifact.h"
+
+#include <gtest/gtest.h>
+
+using namespace gradus::runtime;
+using namespace gradus::test;
+
+static std::shared_ptr<const Artifact> open(const TestArtifact &made) {
+  auto artifact = Artifact::fromBytes(made.bytes(), "adder");
+  EXPECT_TRUE(artifact.ok()) << artifact.status().message();
+  return *artifact;
+}
+
+static void addPlan(TestArtifact &made, const char *target,
+                    std::vector<std::string> features, int score) {
+  auto plan = std::make_unique<gradus::artifact::PlanT>(made.plan());
+  plan->target = target;
+  plan->features = std::move(features);
+  plan->tuning_score = score;
+  made.header.plans.push_back(std::move(plan));
+}
+
+TEST(ChoosePlan, TakesTheBestThatTheDeviceCanRun) {
+  TestArtifact made;
+  addPlan(made, "cpu:better", {"sse2"}, 5);
+  addPlan(made, "cpu:too-new", {"avx9000"}, 9);
+  addPlan(made, "cuda:sm_90", {}, 99);
+  addPlan(made, "cpus", {}, 99);
+  auto artifact = open(made);
+  auto plan = choosePlan(artifact->header(), CpuDevice());
+  ASSERT_TRUE(plan.ok());
+  EXPECT_EQ((*plan)->target()->str(), "cpu:better");
+}
+
+TEST(ChoosePlan, SaysWhatTheDeviceLacks) {
+  TestArtifact made;
+  made.plan().features = {"sse2", "avx9000", "amx-quantum"};
+  addPlan(made, "cpu", {"avx9001"}, 0);
+  auto artifact = open(made);
+  EXPECT_EQ(
+      choosePlan(artifact->header(), CpuDevice()).status().message(),
+      "was compiled for others than this processor, which lacks what it needs: "
+      "cpu:x86-64-v2 needs avx9000, amx-quantum; cpu needs avx9001");
+}
+
+TEST(ChoosePlan, SaysThatThereIsNoneForTheDevice) {
+  TestArtifact made;
+  made.plan().target = "cuda:sm_90";
+  addPlan(made, "cuda:sm_80", {}, 0);
+  auto artifact = open(made);
+  EXPECT_EQ(choosePlan(artifact->header(), CpuDevice()).status().message(),
+            "has no plan for cpu, only for cuda:sm_90, cuda:sm_80");
+}
