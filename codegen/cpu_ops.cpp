@@ -188,12 +188,15 @@ Value *convertIndexUnsigned(const Call &c) {
 }
 
 /// x - trunc(x / y) y; just x where that takes nothing away, though y be
-/// infinite.
+/// infinite. In f64, as f32 rounds x / y up to whole numbers and cannot hold
+/// what is taken away: so it is exact for quotients up to 2^29, all of f16's.
 Value *remainder(const Call &c) {
-  Value *quotient = c.b.unary(Intrinsic::trunc, c.b.CreateFDiv(c.x[0], c.x[1]));
-  Value *rest = c.b.fma(c.b.CreateFNeg(quotient), c.x[1], c.x[0]);
-  Value *isAll = c.b.CreateFCmpOEQ(quotient, c.b.real(c.type(), 0));
-  return c.b.CreateSelect(isAll, c.x[0], rest);
+  Type *wide = c.b.likewise(c.x[0], c.b.getDoubleTy());
+  Value *x = c.b.CreateFPExt(c.x[0], wide), *y = c.b.CreateFPExt(c.x[1], wide);
+  Value *quotient = c.b.unary(Intrinsic::trunc, c.b.CreateFDiv(x, y));
+  Value *rest = c.b.fma(c.b.CreateFNeg(quotient), y, x);
+  Value *isAll = c.b.CreateFCmpOEQ(quotient, c.b.real(wide, 0));
+  return c.b.CreateFPTrunc(c.b.CreateSelect(isAll, x, rest), c.type());
 }
 
 Value *reciprocalRoot(const Call &c) {

@@ -279,10 +279,11 @@ static Values div(arith::DivFOp op, const Arithmetic &a, Value g) {
   return {share, a.neg(a.mul(share, op.getResult()))};
 }
 
-/// y = a - b q with a whole q: g and -g q
+/// y = a - b q with a whole q, which 16 bits may not hold: g and -g q
 static Values rem(arith::RemFOp op, const Arithmetic &a, Value g) {
-  Value whole = a.div(a.sub(op.getLhs(), op.getResult()), op.getRhs());
-  return {g, a.neg(a.mul(g, a.make<math::RoundEvenOp>(whole)))};
+  Value taken = a.sub(a.wide(op.getLhs()), a.wide(op.getResult()));
+  Value whole = a.make<math::RoundEvenOp>(a.div(taken, a.wide(op.getRhs())));
+  return {g, a.narrow(a.neg(a.mul(a.wide(g), whole)), g)};
 }
 
 static Values neg(arith::NegFOp, const Arithmetic &a, Value g) {

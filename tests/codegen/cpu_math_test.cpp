@@ -12,7 +12,7 @@ namespace {
 template <typename T>
 std::vector<T> apply(std::string op, std::vector<std::vector<T>> inputs,
                      const std::string &targetName) {
-  std::string element = sizeof(T) == 4 ? "f32" : "f64",
+  std::string element = "f" + std::to_string(8 * sizeof(T)),
               type = buffer({-1}, element);
   NestText nest{{INT64_MIN}, {}, {}, {}, {{"%y", type, "(i) -> (i)"}},
                 {},          "", ""};
@@ -145,6 +145,28 @@ template <typename T> static void expectSpecialValues() {
                  rest = apply<T>("arith.remf", {by, infinite}, "cpu");
   EXPECT_EQ(rest, (std::vector<T>{1, 1, 2, 0}));
   EXPECT_TRUE(std::isnan(apply<T>("arith.remf", {infinite, by}, "cpu")[0]));
+}
+
+/// The rests of a division are exact, so all of them are equal.
+template <typename T>
+static void expectRests(std::vector<double> xs, std::vector<double> ys,
+                        std::string otherTarget) {
+  std::vector<T> x(xs.begin(), xs.end()), y(ys.begin(), ys.end());
+  for (std::string target : {std::string("cpu"), otherTarget}) {
+    std::vector<T> rest = apply<T>("arith.remf", {x, y}, target);
+    for (size_t i = 0; i < x.size(); ++i)
+      EXPECT_EQ(double(rest[i]), std::fmod(double(x[i]), double(y[i])))
+          << double(x[i]) << " by " << double(y[i]) << " on " << target;
+  }
+}
+
+// The first quotient is just below 3, which is the f32 next to it; the others
+// are large.
+TEST(CpuMath, TakesWholeMultiplesAwayExactly) {
+  expectRests<float>({3 + 0x1p-22, -3 - 0x1p-22, 1e7, 123456789, -5.5},
+                     {1 + 0x1p-23, 1 + 0x1p-23, 0.3, 0.7, 2}, "cpu:x86-64-v2");
+  expectRests<_Float16>({65504, 2050, -60000, 1, 0.1},
+                        {0x1p-24 * 3, 0.7, 0.001, 0.1, 3}, "cpu:x86-64-v3");
 }
 
 /// Where twice the number is infinite, and where its square is.

@@ -5,6 +5,8 @@
 
 #include "gradient_rows.h"
 
+#include "ir/roundings.h"
+
 using namespace mlir;
 using namespace gradus;
 using namespace gradus::testing;
@@ -175,4 +177,37 @@ TEST(Gradients, OfAPowerOfZeroAreFinite) {
                            {floats({2}, {0, 0}), floats({2}, {0, 2})});
   EXPECT_EQ(found[0].floats, (std::vector<double>{0, 0}));
   EXPECT_EQ(found[1].floats, (std::vector<double>{0, 0}));
+}
+
+namespace {
+
+/// Rounds each value to its type.
+struct ToTypes : Settling {
+  void made(Value value, HostTensor &tensor) override {
+    settleTo(getElementTypeOrSelf(value.getType()), tensor);
+  }
+};
+
+/// The gradient of the divisor of one remainder of 16 bits.
+double divisorGradient(const std::string &type, double a, double b, double g) {
+  std::string tensor = "tensor<1x" + type + ">";
+  auto module = parseGraph("%a: " + tensor + ", %b: " + tensor,
+                           "%y = arith.remf %a, %b : " + tensor);
+  GraphOp graph = graphOf(*module);
+  addPullback(graph, lastOp(graph));
+  StateMap states;
+  ToTypes rounding;
+  auto found = evaluateSettling(
+      graph, {floats({1}, {a}), floats({1}, {b}), floats({1}, {g})}, states,
+      nullptr, rounding);
+  EXPECT_TRUE(succeeded(found));
+  return found->back().floats[0];
+}
+
+} // namespace
+
+// The quotients are 257 and 61,440,000.
+TEST(Gradients, OfARemainderKnowQuotientsThat16BitsDoNotHold) {
+  EXPECT_EQ(divisorGradient("bf16", 131, 0x1.04p-1, 3), -772);
+  EXPECT_EQ(divisorGradient("f16", 60000, 0x1p-10, 0x1p-14), -3750);
 }
