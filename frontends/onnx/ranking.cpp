@@ -3,6 +3,7 @@
 
 #include "frontends/onnx/building.h"
 #include "frontends/onnx/operators.h"
+#include "frontends/onnx/sorted_places.h"
 
 #include <cmath>
 #include <limits>
@@ -120,12 +121,11 @@ Value reversed(const Building &b, Value input) {
 }
 
 /// What is at most as large as any number of the type.
-Value lowest(const Building &b, Value like) {
+double lowest(Value like) {
   Type element = tensorType(like).getElementType();
-  return b.number(isa<FloatType>(element)
-                      ? -kInfinity
-                      : -std::ldexp(1.0, element.getIntOrFloatBitWidth() - 1),
-                  like);
+  return isa<FloatType>(element)
+             ? -kInfinity
+             : -std::ldexp(1.0, element.getIntOrFloatBitWidth() - 1);
 }
 
 /// The same as placesByRank, one after the other: each is the first of the
@@ -147,7 +147,8 @@ Value placesInTurn(const Building &b, Value input, int64_t axis, bool largest,
   all[axis] = count;
   SmallVector<Value> places;
   for (int64_t i = 0; i < count; ++i) {
-    Value rest = left ? b.select(left, input, lowest(b, input)) : input;
+    Value rest =
+        left ? b.select(left, input, b.number(lowest(input), input)) : input;
     Value most = along(b, extreme(Reduction::max, rest), shape, axis);
     Value equal = is(FloatIs::OEQ, IntegerIs::eq, most);
     Value wins = left ? b.make<arith::AndIOp>(equal, left) : equal;
@@ -163,6 +164,26 @@ Value placesInTurn(const Building &b, Value input, int64_t axis, bool largest,
   return b.make<ConcatenateOp>(tensorType(numbers).clone(all), places, axis);
 }
 
+/// The same by sorting.
+Value placesBySorting(const Building &b, Value input, int64_t axis,
+                      bool largest, int64_t count) {
+  input = largest ? input : reversed(b, input);
+  return sortedPlaces(b, input, lowest(input), axis, count);
+}
+
+/// What stands at these places, which asks every element for each.
+Value elementsAt(const Building &b, Value input, Value places, int64_t axis) {
+  SmallVector<int64_t> pairs = inserted(tensorType(input).getShape(), axis,
+                                        tensorType(places).getDimSize(axis));
+  Value here = b.compare(
+      IntegerIs::eq,
+      broadcastAlong(b.builder, b.location, places, pairs, {axis + 1}),
+      b.indicesAlong(pairs, axis + 1));
+  Value elements = broadcastAlong(b.builder, b.location, input, pairs, {axis});
+  return sum(b.builder, b.location,
+             b.select(here, elements, b.number(0, elements)), {axis + 1});
+}
+
 /// The k first of each row: their places, then what stands there.
 absl::Status topK(Importer &importer, const Node &node) {
   Building b(importer, node);
@@ -176,22 +197,18 @@ absl::Status topK(Importer &importer, const Node &node) {
   if (count.size() != 1 || count[0] < 0 || count[0] > shape[axis])
     return node.error("asks for the first [", joined(count), "] of ",
                       shape[axis]);
-  // A turn passes over each row twice; a rank compares it with each element.
-  constexpr int64_t mostTurns = 128, passesOfTurn = 8;
+  // A turn passes over each row twice; a rank compares it with each element,
+  // and the steps of sorting are launches of their own.
+  constexpr int64_t mostTurns = 128, passesOfTurn = 8, mostPairs = 512;
   bool inTurn = count[0] > 0 && count[0] <= mostTurns &&
                 count[0] * passesOfTurn <= shape[axis];
-  Value places = (inTurn ? placesInTurn : placesByRank)(
+  bool sorts = !inTurn && count[0] > 0 && shape[axis] > mostPairs;
+  Value places = (inTurn  ? placesInTurn
+                  : sorts ? placesBySorting
+                          : placesByRank)(
       b, keyOf(b, b.ordered(input, b.isUnsigned()), kInfinity), axis,
       node.integer("largest", 1), count[0]);
-  SmallVector<int64_t> pairs = inserted(shape, axis, count[0]);
-  Value here = b.compare(
-      IntegerIs::eq,
-      broadcastAlong(b.builder, b.location, places, pairs, {axis + 1}),
-      b.indicesAlong(pairs, axis + 1));
-  Value elements = broadcastAlong(b.builder, b.location, input, pairs, {axis});
-  Value taken =
-      sum(b.builder, b.location,
-          b.select(here, elements, b.number(0, elements)), {axis + 1});
+  Value taken = (sorts ? takenAt : elementsAt)(b, input, places, axis);
   GRADUS_RETURN_IF_ERROR(importer.define(node, 0, taken));
   return importer.define(node, 1, places);
 }
