@@ -8,6 +8,8 @@
 #include "frontends/cli/tensor_file.h"
 #include "frontends/data/batches.h"
 
+#include "absl/strings/str_cat.h"
+
 #include <cstdio>
 
 using namespace gradus::runtime;
@@ -30,37 +32,56 @@ Examples:
   gradus predict lenet.gradus --checkpoint lenet.safetensors --data new.safetensors -o out.npz
   gradus predict lenet.gradus --init weights.safetensors --data image=new.npy -o out.safetensors)";
 
-/// The outputs with room for all samples.
-std::vector<OutputTensor> outputTensors(const GraphInfo &graph,
-                                        const data::Feed &feed) {
-  std::vector<OutputTensor> tensors;
-  for (const TensorInfo &output : graph.outputs) {
-    if (output.type.shape.empty() || output.type.shape[0] != feed.batch())
-      throw badInput("output '", output.name, "' (", toString(output.type),
-                     ") has no axis of ", feed.batch(),
-                     " samples; use `gradus run`");
+/// An output of samples, and which one of the graph it is.
+struct Predicted {
+  size_t output;
+  OutputTensor tensor;
+};
+
+/// The outputs with room for all samples. Others, such as a loss that the model
+/// computes of a batch, are left out, and said.
+std::vector<Predicted> outputTensors(const GraphInfo &graph,
+                                     const data::Feed &feed) {
+  std::vector<Predicted> predicted;
+  std::string others;
+  for (size_t i = 0; i < graph.outputs.size(); ++i) {
+    const TensorInfo &output = graph.outputs[i];
+    if (output.type.shape.empty() || output.type.shape[0] != feed.batch()) {
+      absl::StrAppend(&others, others.empty() ? "" : ", ", "'", output.name,
+                      "' (", toString(output.type), ")");
+      continue;
+    }
     OutputTensor tensor{output.name, output.type, {}};
     tensor.type.shape[0] = feed.samples();
     tensor.bytes.resize(output.bytes / feed.batch() * feed.samples());
-    tensors.push_back(std::move(tensor));
+    predicted.push_back({i, std::move(tensor)});
   }
-  return tensors;
+  if (predicted.empty())
+    throw badInput("no output has an axis of ", feed.batch(),
+                   " samples: ", others, "; use `gradus run`");
+  if (!others.empty())
+    std::fprintf(stderr,
+                 "note: without an axis of %lld samples, and left out: %s; "
+                 "`gradus run` gives them batch by batch\n",
+                 static_cast<long long>(feed.batch()), others.c_str());
+  return predicted;
 }
 
 /// Takes the first `count` samples of the outputs of the step just run.
 void collect(const Session &session, int graph, int64_t first, int64_t count,
-             std::vector<OutputTensor> &tensors) {
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    size_t perSample = tensors[i].bytes.size() / tensors[i].type.shape[0];
-    auto *from = static_cast<const uint8_t *>(session.outputBuffer(graph, i));
+             std::vector<Predicted> &predicted) {
+  for (auto &[output, tensor] : predicted) {
+    size_t perSample = tensor.bytes.size() / tensor.type.shape[0];
+    auto *from =
+        static_cast<const uint8_t *>(session.outputBuffer(graph, output));
     std::copy_n(from, count * perSample,
-                tensors[i].bytes.data() + first * perSample);
+                tensor.bytes.data() + first * perSample);
   }
 }
 
 std::vector<OutputTensor> predict(Session &session, int graph,
                                   const data::Feed &feed) {
-  std::vector<OutputTensor> tensors =
+  std::vector<Predicted> predicted =
       outputTensors(session.graphs()[graph], feed);
   data::Batches batches(feed, {.end = data::Batches::perEpoch(feed, false)});
   size_t inputs = feed.inputCount();
@@ -69,9 +90,12 @@ std::vector<OutputTensor> predict(Session &session, int graph,
       check(session.step(graph, chunk->inputs.subspan(i * inputs, inputs)));
       int64_t first = (chunk->first + i) * feed.batch();
       collect(session, graph, first,
-              std::min(feed.batch(), feed.samples() - first), tensors);
+              std::min(feed.batch(), feed.samples() - first), predicted);
     }
   check(batches.status());
+  std::vector<OutputTensor> tensors;
+  for (Predicted &each : predicted)
+    tensors.push_back(std::move(each.tensor));
   return tensors;
 }
 

@@ -2,8 +2,7 @@
 
 #include "frontends/cli/scalar_outputs.h"
 
-#include <cmath>
-#include <cstring>
+#include "frontends/cli/number_at.h"
 
 using namespace gradus::runtime;
 
@@ -30,26 +29,8 @@ std::span<void *const> ScalarOutputs::places(int64_t steps) const {
   return {places_.data(), outputs_ * steps};
 }
 
-template <typename T> static T load(const uint64_t &bytes) {
-  T value;
-  std::memcpy(&value, &bytes, sizeof(T));
-  return value;
-}
-
 double ScalarOutputs::value(int64_t step, size_t scalar) const {
-  const uint64_t &bytes = values_[step * names_.size() + scalar];
-  switch (dtypes_[scalar]) {
-  case DType::f32:
-    return load<float>(bytes);
-  case DType::f64:
-    return load<double>(bytes);
-  case DType::i32:
-    return load<int32_t>(bytes);
-  case DType::i64:
-    return load<int64_t>(bytes);
-  default:
-    return std::nan("");
-  }
+  return numberAt(dtypes_[scalar], &values_[step * names_.size() + scalar], 0);
 }
 
 } // namespace gradus::cli

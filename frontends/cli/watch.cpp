@@ -4,6 +4,7 @@
 #include "frontends/cli/watch.h"
 
 #include "frontends/cli/failure.h"
+#include "frontends/cli/number_at.h"
 #include "frontends/cli/suggestion.h"
 #include "runtime/nonfinite.h"
 
@@ -11,7 +12,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <optional>
 #include <set>
@@ -23,34 +23,6 @@ namespace gradus::cli {
 //===-- numbers -----------------------------------------------------------===//
 
 namespace {
-
-template <typename Number> Number load(const void *data, size_t i) {
-  Number number;
-  std::memcpy(&number, static_cast<const char *>(data) + i * sizeof(Number),
-              sizeof(Number));
-  return number;
-}
-
-double numberAt(DType dtype, const void *data, size_t i) {
-  switch (dtype) {
-  case DType::f32:
-    return load<float>(data, i);
-  case DType::f64:
-    return load<double>(data, i);
-  case DType::f16:
-    return static_cast<float>(load<_Float16>(data, i));
-  case DType::bf16: {
-    uint32_t bits = uint32_t(load<uint16_t>(data, i)) << 16;
-    return load<float>(&bits, 0);
-  }
-  case DType::i32:
-    return load<int32_t>(data, i);
-  case DType::i64:
-    return static_cast<double>(load<int64_t>(data, i));
-  default:
-    return std::nan("");
-  }
-}
 
 bool isFloat(DType dtype) {
   return dtype == DType::f32 || dtype == DType::f64 || dtype == DType::f16 ||

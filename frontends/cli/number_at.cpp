@@ -1,0 +1,40 @@
+// By memcpy: scalars of a step may lie anywhere.
+
+#include "frontends/cli/number_at.h"
+
+#include "runtime/float_conversion.h"
+
+#include <cmath>
+#include <cstring>
+
+using namespace gradus::runtime;
+
+namespace gradus::cli {
+
+template <typename Number> static Number load(const void *data, size_t i) {
+  Number number;
+  std::memcpy(&number, static_cast<const char *>(data) + i * sizeof(Number),
+              sizeof(Number));
+  return number;
+}
+
+double numberAt(DType dtype, const void *data, size_t i) {
+  switch (dtype) {
+  case DType::f32:
+    return load<float>(data, i);
+  case DType::f64:
+    return load<double>(data, i);
+  case DType::f16:
+    return static_cast<float>(load<_Float16>(data, i));
+  case DType::bf16:
+    return static_cast<double>(load<Bf16>(data, i));
+  case DType::i32:
+    return load<int32_t>(data, i);
+  case DType::i64:
+    return static_cast<double>(load<int64_t>(data, i));
+  default:
+    return std::nan("");
+  }
+}
+
+} // namespace gradus::cli
