@@ -312,58 +312,73 @@ Value inBins(const Building &b, Value regions, int64_t d, int64_t bins,
                                b.compare(IntegerIs::slt, at, over(high)));
 }
 
-/// Of each bin along the last axis, [.., bins]: the largest element, and the
-/// first number of one as large, or `none`. `values` and `numbers` are
-/// [regions, C, .., size], `inside` [regions, bins, size].
+/// Of each bin along an axis: the largest element, and the least number of one
+/// as large, or `none`. Values and numbers are [regions, .., size, .., C],
+/// `inside` is [regions, bins, size].
 std::pair<Value, Value> largestIn(const Building &b, Value values,
-                                  Value numbers, Value inside, int64_t none) {
-  ArrayRef<int64_t> shape = tensorType(values).getShape();
-  int64_t last = shape.size() - 1;
-  SmallVector<int64_t> all(shape);
-  all.insert(all.begin() + last, tensorType(inside).getDimSize(1));
-  auto over = [&](Value value) {
-    return broadcastAlong(b.builder, b.location, value, all, {last});
+                                  Value numbers, Value inside, int64_t axis,
+                                  int64_t none) {
+  SmallVector<int64_t> all(tensorType(values).getShape());
+  all.insert(all.begin() + axis, tensorType(inside).getDimSize(1));
+  auto over = [&](Value value, int64_t added) {
+    return broadcastAlong(b.builder, b.location, value, all, {added});
   };
   Value mask =
-      broadcast(b.builder, b.location, inside, all, {0, last, last + 1});
-  Value masked =
-      b.select(mask, over(values), b.number(-INFINITY, over(values)));
+      broadcast(b.builder, b.location, inside, all, {0, axis, axis + 1});
+  Value spread = over(values, axis), numbered = over(numbers, axis);
+  Value masked = b.select(mask, spread, b.number(-INFINITY, spread));
   Value most =
-      reduce(b.builder, b.location, Reduction::max, masked, {last + 1});
+      reduce(b.builder, b.location, Reduction::max, masked, {axis + 1});
   Value wins = b.make<arith::AndIOp>(
-      mask, b.make<arith::CmpFOp>(
-                FloatIs::OEQ, masked,
-                broadcastAlong(b.builder, b.location, most, all, {last + 1})));
-  Value spread = over(numbers);
+      mask, b.make<arith::CmpFOp>(FloatIs::OEQ, masked, over(most, axis + 1)));
   Value first =
       reduce(b.builder, b.location, Reduction::min,
-             b.select(wins, spread, b.number(none, spread)), {last + 1});
+             b.select(wins, numbered, b.number(none, numbered)), {axis + 1});
   return {most, first};
 }
 
-/// The number that the largest pixel of each bin has in all images, [regions,
-/// C, h, w]; their count where a bin has none.
-Value placesOfLargest(const Building &b, Value images, Value regions,
+/// The pixel of its image, counted along rows, that is the largest of each bin
+/// of `crops` [regions, H, W, C]: [regions, h, w, C]; H * W where a bin has
+/// none. Of equal ones the first, as in PyTorch.
+Value placesOfLargest(const Building &b, Value crops, Value regions,
                       ArrayRef<int64_t> bins) {
-  ArrayRef<int64_t> shape = tensorType(images).getShape();
-  Value image = rounded(b, column(b, regions, 0));
-  SmallVector<int64_t> cut(shape);
-  cut[0] = tensorType(regions).getDimSize(0);
-  auto taken = [&](Value all) {
-    return b.make<GatherOp>(tensorType(all).clone(cut), all, image, /*axis=*/0,
-                            /*batch_dims=*/0);
-  };
-  int64_t count = llvm::product_of(shape);
-  Value numbers = b.shaped(b.indicesAlong({count}, 0), shape);
-  auto [mostInRow, firstInRow] =
-      largestIn(b, taken(images), taken(numbers),
-                inBins(b, regions, /*d=*/1, bins[1], shape[3]), count);
-  // Along columns the rows' winners compete, first rows first.
+  ArrayRef<int64_t> shape = tensorType(crops).getShape();
+  int64_t height = shape[1], width = shape[2];
+  // As floats, of which as many fit into a vector as of the elements.
+  Value numbers = castTo(b, b.indicesAlong({height * width}, 0),
+                         computeType(tensorType(crops).getElementType()));
+  numbers = b.shaped(numbers, {height, width});
+  numbers = broadcast(b.builder, b.location, numbers, shape, {1, 2});
   auto [most, first] =
-      largestIn(b, b.permuted(mostInRow, {0, 1, 3, 2}),
-                b.permuted(firstInRow, {0, 1, 3, 2}),
-                inBins(b, regions, /*d=*/0, bins[0], shape[2]), count);
-  return b.permuted(first, {0, 1, 3, 2});
+      largestIn(b, crops, numbers, inBins(b, regions, /*d=*/1, bins[1], width),
+                /*axis=*/2, height * width);
+  // Along columns the rows' winners compete.
+  Value place =
+      largestIn(b, most, first, inBins(b, regions, /*d=*/0, bins[0], height),
+                /*axis=*/1, height * width)
+          .second;
+  return castTo(b, place, b.builder.getI64Type());
+}
+
+/// The elements of images [N, H, W, C] at places [regions, h, w, C] of the
+/// image that each region is of; 0 at places behind the last.
+Value elementsAt(const Building &b, Value images, Value image, Value places) {
+  ArrayRef<int64_t> all = tensorType(images).getShape(),
+                    shape = tensorType(places).getShape();
+  int64_t pixels = all[1] * all[2];
+  auto times = [&](Value value, int64_t factor) {
+    return b.mul(value, b.number(factor, value));
+  };
+  Value start =
+      broadcast(b.builder, b.location, times(image, pixels), shape, {0});
+  Value at =
+      b.add(times(b.add(start, places), all[3]), b.indicesAlong(shape, 3));
+  Value isEmpty = b.compare(IntegerIs::eq, places, b.number(pixels, places));
+  Value found = b.make<GatherOp>(
+      tensorType(places).clone(tensorType(images).getElementType()),
+      b.shaped(images, {tensorType(images).getNumElements()}),
+      b.select(isEmpty, b.number(0, at), at), /*axis=*/0, /*batch_dims=*/0);
+  return b.select(isEmpty, b.number(0, found), found);
 }
 
 absl::Status maxRoiPool(Importer &importer, const Node &node) {
@@ -383,23 +398,27 @@ absl::Status maxRoiPool(Importer &importer, const Node &node) {
     return node.error("pools ", work[0], " regions into [", joined(bins),
                       "] bins of [", work[2], ", ", work[3],
                       "] pixels, which is not supported");
-  Value places = placesOfLargest(b, images, regions, bins);
-  int64_t count = tensorType(images).getNumElements();
-  Value isEmpty = b.compare(IntegerIs::eq, places, b.number(count, places));
-  Value largest = b.make<GatherOp>(
-      tensorType(places).clone(tensorType(images).getElementType()),
-      b.shaped(images, {count}), b.select(isEmpty, b.number(0, places), places),
-      /*axis=*/0,
-      /*batch_dims=*/0);
-  return importer.define(node, 0,
-                         b.select(isEmpty, b.number(0, largest), largest));
+  constexpr int64_t mostPixels = 1 << 24; // that an f32 counts
+  if (!isWithin(ArrayRef(work).slice(2, 2), mostPixels))
+    return node.error("its images have more than ", mostPixels,
+                      " pixels, which is not supported");
+  // Channels lie together: what is asked of a pixel is asked of all.
+  Value rows = b.permuted(images, {0, 2, 3, 1});
+  SmallVector<int64_t> cut(tensorType(rows).getShape());
+  cut[0] = work[0];
+  Value image = rounded(b, column(b, regions, 0));
+  Value crops = b.make<GatherOp>(tensorType(rows).clone(cut), rows, image,
+                                 /*axis=*/0, /*batch_dims=*/0);
+  Value places = placesOfLargest(b, crops, regions, bins);
+  Value pooled = elementsAt(b, rows, image, places);
+  return importer.define(node, 0, b.permuted(pooled, {0, 3, 1, 2}));
 }
 
 const Operator kOperators[] = {
     {"RoiAlign",
      {10, "X", "`sampling_ratio` 0 with computed `rois`", judgeAlign},
      roiAlign},
-    {"MaxRoiPool", {6, "X"}, maxRoiPool}};
+    {"MaxRoiPool", {6, "X", "images of more than 2^24 pixels"}, maxRoiPool}};
 
 } // namespace
 

@@ -147,4 +147,12 @@ TEST(Regions, RefuseShapesThatDoNotFit) {
   EXPECT_EQ(errorOf(pool),
             "node \"the MaxRoiPool\" (MaxRoiPool): pooled_shape is [2], "
             "expected 2 numbers of at least 1");
+  SmallModel large;
+  large.input("x", {1, 1, 5000, 5000})
+      .input("regions", {1, 5})
+      .node("MaxRoiPool", {"x", "regions"}, {"y"})
+      .with("pooled_shape", Shape{2, 2});
+  EXPECT_EQ(errorOf(large),
+            "node \"the MaxRoiPool\" (MaxRoiPool): its images have more than "
+            "16777216 pixels, which is not supported");
 }
