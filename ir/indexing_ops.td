@@ -56,8 +56,10 @@ def PadOp : TensorOp<"pad"> {
 def ConcatenateOp : TensorOp<"concatenate"> {
   let summary = "One input behind the other along `axis`";
   let description = [{
-    The inputs agree in all dimensions but `axis`, along which the result is as
-    long as all of them. Its gradient is a slice for each.
+    `result[o, start_j + a, i] = input_j[o, a, i]`: a runs along `axis`, o over the
+    dimensions before it and i over those behind it, and `start_j` is the sum of
+    the sizes of the inputs before input j. They agree in all other dimensions.
+    Its gradient is a slice for each.
 
     Example:
 

@@ -96,8 +96,9 @@ class PoolBase<string mnemonic, list<Trait> traits = []> : TensorOp<mnemonic, tr
 def MaxPoolOp : PoolBase<"max_pool"> {
   let summary = "Largest element of each window, and where in the window it stands";
   let description = [{
-    `indices` is the row-major position in the window of the first largest
-    element (the tie rule of PyTorch); padding never wins.
+    `y[n, c, p] = max_k x[n, c, p * stride + k * dilation - pad_begin]` over the
+    k that lie inside x: padding never wins. `indices[n, c, p]` is the row-major
+    position in the window of the first such element (the tie rule of PyTorch).
 
     Example:
 
@@ -142,8 +143,9 @@ def MaxPoolBackwardOp : GradusOp<"max_pool_backward", [Pure,
 def AveragePoolOp : PoolBase<"average_pool"> {
   let summary = "Mean of each window";
   let description = [{
-    With `count_include_pad` the divisor is the window's size, else the number
-    of elements of the window that lie inside the input.
+    `y[n, c, p] = sum_k x[n, c, p * stride + k * dilation - pad_begin] / count[p]`;
+    x is zero outside. With `count_include_pad` the divisor is the window's size,
+    else the number of elements of the window that lie inside the input.
 
     Example:
 
@@ -264,7 +266,9 @@ def AccuracyOp : GradusOp<"accuracy", [Pure,
     DeclareOpInterfaceMethods<Evaluable>, DeclareOpInterfaceMethods<Decomposable>]> {
   let summary = "Fraction of labels that are the first largest logit";
   let description = [{
-    Over labels other than `ignore_index`; classes lie along `class_axis`.
+    `accuracy = sum_n [label[n] = argmax_c logits[n, c]] / sum_n 1` over the n
+    whose label is not `ignore_index`; c runs along `class_axis`, and the first
+    of several largest logits counts.
 
     Example:
 
