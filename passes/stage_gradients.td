@@ -122,8 +122,9 @@ def TrainDropout : GradusPass<"train-dropout"> {
     recipe's `seed`, the state `@step`, the op's number among the dropouts and
     the element's place, so a run that is resumed, or that takes another number
     of threads, drops the same elements. The recipe's `dropout` is a ratio for
-    all of them; 0 drops nothing. Other graphs keep the op, which is the
-    identity. A `gradus.attention` with `dropout` is one of the dropouts: it
+    all of them; 0 drops nothing. A dropout of ones that is compared with them
+    is a coin of the model, which keeps its chance, unless `dropout` is 0.
+    Other graphs keep the op, which is the identity. A `gradus.attention` with `dropout` is one of the dropouts: it
     gets `step`, its stream and the seed, and draws by itself.
 
     Before:

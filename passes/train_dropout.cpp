@@ -11,6 +11,7 @@
 #include "passes/recipe.h"
 #include "passes/state.h"
 
+#include "mlir/IR/Matchers.h"
 #include "mlir/IR/Remarks.h"
 
 namespace gradus {
@@ -32,12 +33,15 @@ struct TrainDropoutPass : impl::TrainDropoutBase<TrainDropoutPass> {
     RecipeObject recipe = recipeOf(program);
     seed = recipe.integer("seed", 0);
     int64_t stream = 0;
-    if (!mayDrop(train) && recipe.number("dropout", 0) != 0)
-      recipe.warning("dropout")
-          << "changes nothing: the model has no dropout that could take it";
+    std::optional<double> wanted;
+    if (recipe.has("dropout"))
+      wanted = recipe.number("dropout", 0);
+    if (wanted.value_or(0) != 0)
+      explain(train, recipe);
     for (Operation &op : llvm::make_early_inc_range(train.getBody().front())) {
-      std::optional<double> own = ratioOf(&op);
-      double ratio = own ? recipe.number("dropout", *own) : 0;
+      double ratio = ratioOf(&op).value_or(0);
+      if (wanted && ratioOf(&op) && (*wanted == 0 || !isCoin(&op)))
+        ratio = *wanted;
       if (ratio != 0 && failed(drop(program, &op, {ratio}, stream++)))
         return signalPassFailure();
     }
@@ -54,6 +58,29 @@ struct TrainDropoutPass : impl::TrainDropoutBase<TrainDropoutPass> {
     if (attention && attention.getDropout() && !attention.getStep())
       return attention.getDropout()->convertToDouble();
     return std::nullopt;
+  }
+
+  /// Whether this makes a coin of a known chance, 1 or 0: a dropout of ones
+  /// that is compared with them. What the model multiplies the coin by goes
+  /// with its own chance.
+  static bool isCoin(Operation *op) {
+    auto dropout = dyn_cast<DropoutOp>(op);
+    return dropout && matchPattern(dropout.getInput(), m_Constant()) &&
+           llvm::any_of(dropout->getUsers(), llvm::IsaPred<arith::CmpFOp>);
+  }
+
+  /// What the recipe's ratio does not reach.
+  static void explain(GraphOp train, const RecipeObject &recipe) {
+    if (!mayDrop(train))
+      recipe.warning("dropout")
+          << "changes nothing: the model has no dropout that could take it";
+    if (int64_t count = llvm::count_if(
+            train.getBody().front(), [](Operation &op) { return isCoin(&op); }))
+      recipe.warning("dropout")
+          << "leaves " << count << (count == 1 ? " coin" : " coins")
+          << " of the model alone (stochastic depth, or dropout of channels as "
+             "torch.export writes it): the chance stays the model's, and only "
+             "0 stops it";
   }
 
   /// Whether something drops, or has been told to by this pass before. A model

@@ -1,11 +1,13 @@
 // The file stays as its exporter wrote it, names, nodes and metadata; only
-// initializers change, and with ExportOptions::inference the form of two ops;
-// layers that a method rewrote are rewritten in the file (rewritten_layers.h).
+// initializers change, and with ExportOptions::inference the form of two ops
+// and coins (export_coins.h); layers that a method rewrote are rewritten in the
+// file (rewritten_layers.h).
 // Running statistics that shared a tensor have their own (own_statistics.h).
 
 #include "frontends/onnx/export.h"
 
 #include "frontends/message.h"
+#include "frontends/onnx/export_coins.h"
 #include "frontends/onnx/model_file.h"
 #include "frontends/onnx/onnx.pb.h"
 #include "frontends/onnx/rewritten_layers.h"
@@ -156,8 +158,7 @@ public:
       return invalid("none of the ", trained_.size(),
                      " trained tensors is an initializer of the model");
     if (options_.inference)
-      for (NodeProto &node : *graph_.mutable_node())
-        makeInference(node);
+      makeInference();
     bindInputs(graph_, options_.dims);
     if (bytes_ > options_.largestInside)
       result_.data = moveOut(file_, options_.dataName);
@@ -166,6 +167,12 @@ public:
   }
 
 private:
+  void makeInference() {
+    for (NodeProto &node : *graph_.mutable_node())
+      onnx::makeInference(node);
+    makeCoinsIdle(file_);
+  }
+
   /// A new value; or the old one, brought in from where it lies.
   absl::Status write(TensorProto &tensor) {
     auto found = trained_.find(tensor.name());

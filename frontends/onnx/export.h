@@ -29,7 +29,7 @@ struct ExportedOnnx {
 
 struct ExportOptions {
   /// Batch normalization and dropout of a file exported for training become
-  /// those of inference.
+  /// those of inference, and coins of a known chance that chance.
   bool inference = false;
   /// The name of the data file beside the model, for models too large for one.
   std::string dataName;

@@ -4,12 +4,14 @@
 
 #include "frontends/onnx/random.h"
 
+#include "frontends/onnx/alpha_dropout.h"
 #include "frontends/onnx/model_file.h"
 #include "frontends/onnx/onnx.pb.h"
 #include "frontends/onnx/size_limits.h"
 
 #include "ir/dropout.h"
 
+#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 
 #include <numbers>
@@ -117,7 +119,8 @@ std::optional<double> chanceOf(Value condition) {
 }
 
 /// 1 with this chance, else 0, as a dropout of ones: outside training, where
-/// nothing drops, the chance itself.
+/// nothing drops, the chance itself. `train-dropout` knows it by the comparison
+/// (`isCoin`).
 Value coins(OpBuilder &builder, Location loc, RankedTensorType type,
             double chance) {
   Value one = splat(builder, loc, type, 1);
@@ -128,6 +131,109 @@ Value coins(OpBuilder &builder, Location loc, RankedTensorType type,
         expected = arith::MulFOp::create(builder, loc, stay,
                                          splat(builder, loc, type, chance));
   return arith::SelectOp::create(builder, loc, grown, one, expected);
+}
+
+//===-- alpha dropout -----------------------------------------------------===//
+
+Value withoutBroadcast(Value value) {
+  while (auto broadcast = value.getDefiningOp<BroadcastOp>())
+    value = broadcast.getInput();
+  return value;
+}
+
+/// The only op that sees a value, or its broadcast, if it is of that kind.
+template <typename Op> Op onlyUser(Value value) {
+  if (!value.hasOneUse())
+    return {};
+  Operation *user = *value.user_begin();
+  if (auto broadcast = dyn_cast<BroadcastOp>(user))
+    return onlyUser<Op>(broadcast.getResult());
+  return dyn_cast<Op>(user);
+}
+
+/// The number that an op of this kind takes `value` with.
+template <typename Op> std::optional<double> numberWith(Value value, Op op) {
+  if (!op)
+    return std::nullopt;
+  for (int side : {0, 1})
+    if (withoutBroadcast(op->getOperand(side)) == value)
+      return numberOf(op->getOperand(1 - side));
+  return std::nullopt;
+}
+
+struct AlphaDropout {
+  Value input, shift; // shift: of the result's shape
+  arith::AddFOp result;
+};
+
+/// What begins with `coin - 1`.
+std::optional<AlphaDropout> alphaOf(Value coin, double chance,
+                                    arith::AddFOp first) {
+  if (numberWith(coin, first) != -1)
+    return std::nullopt;
+  auto scaled = onlyUser<arith::MulFOp>(first);
+  std::optional<double> s = numberWith(first, scaled);
+  auto shift = s ? onlyUser<arith::AddFOp>(scaled) : nullptr;
+  std::optional<double> b = numberWith(scaled, shift);
+  auto sum = b ? onlyUser<arith::AddFOp>(shift) : nullptr;
+  if (!sum)
+    return std::nullopt;
+  Value wide = sum.getLhs(), other = sum.getRhs();
+  if (withoutBroadcast(wide) != shift.getResult())
+    std::swap(wide, other);
+  auto product = other.getDefiningOp<arith::MulFOp>();
+  for (int side : {0, 1}) {
+    Value input = product ? product->getOperand(1 - side) : Value();
+    auto factor = product ? withoutBroadcast(product->getOperand(side))
+                                .getDefiningOp<arith::MulFOp>()
+                          : nullptr;
+    std::optional<double> a = numberWith(coin, factor);
+    if (a && input.getType() == sum.getType() &&
+        first.getType() == coin.getType() &&
+        shift.getType() == coin.getType() && isAlphaDropout(chance, *a, *s, *b))
+      return AlphaDropout{input, wide, sum};
+  }
+  return std::nullopt;
+}
+
+/// The input where nothing drops: where the dropout of ones is 1. In training
+/// it is 0 or more than 1.
+void idle(const AlphaDropout &alpha, Value coin) {
+  arith::AddFOp sum = alpha.result;
+  auto select = coin.getDefiningOp<arith::SelectOp>();
+  Value stay = select.getFalseValue().getDefiningOp<arith::MulFOp>().getLhs();
+  OpBuilder builder(sum->getBlock(), std::next(sum->getIterator()));
+  Location loc = sum.getLoc();
+  if (auto broadcast = alpha.shift.getDefiningOp<BroadcastOp>()) {
+    IRMapping map;
+    map.map(broadcast.getInput(), stay);
+    stay = builder.clone(*broadcast, map)->getResult(0);
+  }
+  Value isIdle =
+      arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OEQ, stay,
+                            splat(builder, loc, tensorType(stay), 1));
+  auto result = arith::SelectOp::create(builder, loc, isIdle, alpha.input, sum);
+  sum.getResult().replaceAllUsesExcept(result, result);
+}
+
+/// Lets alpha dropouts give their input outside training. False where the coin
+/// is added to a number otherwise, so that its chance in its place says little.
+bool idleAlpha(Value coin, double chance) {
+  SmallVector<AlphaDropout> found;
+  bool isPlain = true;
+  for (Operation *user : coin.getUsers()) {
+    auto add = dyn_cast<arith::AddFOp>(user);
+    std::optional<AlphaDropout> alpha =
+        add ? alphaOf(coin, chance, add) : std::nullopt;
+    if (alpha)
+      found.push_back(*alpha);
+    else if (isa<arith::AddFOp, arith::SubFOp>(user) &&
+             (numberOf(user->getOperand(0)) || numberOf(user->getOperand(1))))
+      isPlain = false;
+  }
+  for (const AlphaDropout &each : found)
+    idle(each, coin);
+  return isPlain;
 }
 
 //===-- handlers ----------------------------------------------------------===//
@@ -307,15 +413,25 @@ constexpr Operator kOperators[] = {
 } // namespace
 
 void takeCoins(GraphOp graph) {
+  int added = 0;
   for (auto number :
        llvm::make_early_inc_range(graph.getOps<arith::UIToFPOp>())) {
     if (std::optional<double> chance = chanceOf(number.getIn())) {
       OpBuilder builder(number);
       auto type = tensorType(number);
-      number.replaceAllUsesWith(coins(builder, number.getLoc(), type, *chance));
+      Value coin = coins(builder, number.getLoc(), type, *chance);
+      number.replaceAllUsesWith(coin);
       number.erase();
+      added += !idleAlpha(coin, *chance);
     }
   }
+  if (added)
+    emitWarning(graph.getLoc())
+        << added
+        << (added == 1 ? " coin of a known chance has a number"
+                       : " coins of a known chance have numbers")
+        << " added, as in a form of AlphaDropout; outside training the chance "
+           "stands in its place, which need not be PyTorch's eval";
 }
 
 llvm::ArrayRef<Operator> randomOperators() { return kOperators; }

@@ -40,6 +40,23 @@ gradus.program @none attributes {recipe = {dropout = 0.0}} {
   }
 }
 
+// A coin of the model, a dropout of ones that is compared with them, keeps its
+// chance, which the model divides by.
+// CHECK-LABEL: gradus.program @coin
+// CHECK:           arith.constant dense<858993459>
+// CHECK:           arith.constant dense<2147483648>
+gradus.program @coin attributes {recipe = {dropout = 0.5}} {
+  gradus.graph @train(%x: tensor<4xf32>) -> (y: tensor<4xf32>) {
+    %one = arith.constant dense<1.0> : tensor<4xf32>
+    %stay = gradus.dropout %one ratio 0.2 : tensor<4xf32>
+    %grown = arith.cmpf ogt, %stay, %one : tensor<4xf32>
+    %zero = arith.constant dense<0.0> : tensor<4xf32>
+    %path = arith.select %grown, %x, %zero : tensor<4xi1>, tensor<4xf32>
+    %y = gradus.dropout %path ratio 0.25 : tensor<4xf32>
+    gradus.return %y : tensor<4xf32>
+  }
+}
+
 // Attention draws by itself, from a stream of its own.
 // CHECK-LABEL: gradus.program @attending
 // CHECK:         gradus.graph @train

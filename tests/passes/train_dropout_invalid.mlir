@@ -32,3 +32,29 @@ gradus.program @told attributes {recipe = {dropout = 0.5}} {
     gradus.return %y : tensor<4xi64>
   }
 }
+
+// -----
+
+// expected-warning @below {{recipe: dropout leaves 1 coin of the model alone (stochastic depth, or dropout of channels as torch.export writes it): the chance stays the model's, and only 0 stops it}}
+gradus.program @coin attributes {recipe = {dropout = 0.5}} {
+  gradus.graph @train(%x: tensor<4xf32>) -> (y: tensor<4xf32>) {
+    %one = arith.constant dense<1.0> : tensor<4xf32>
+    %stay = gradus.dropout %one ratio 0.2 : tensor<4xf32>
+    %grown = arith.cmpf ogt, %stay, %one : tensor<4xf32>
+    %y = arith.select %grown, %x, %one : tensor<4xi1>, tensor<4xf32>
+    gradus.return %y : tensor<4xf32>
+  }
+}
+
+// -----
+
+// The same, stopped, needs no word.
+gradus.program @idle attributes {recipe = {dropout = 0.0}} {
+  gradus.graph @train(%x: tensor<4xf32>) -> (y: tensor<4xf32>) {
+    %one = arith.constant dense<1.0> : tensor<4xf32>
+    %stay = gradus.dropout %one ratio 0.2 : tensor<4xf32>
+    %grown = arith.cmpf ogt, %stay, %one : tensor<4xf32>
+    %y = arith.select %grown, %x, %one : tensor<4xi1>, tensor<4xf32>
+    gradus.return %y : tensor<4xf32>
+  }
+}

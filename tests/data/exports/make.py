@@ -302,6 +302,33 @@ class Noisy(nn.Module):
         return self.head(x * torch.bernoulli(torch.sigmoid(x.detach())))
 
 
+class Coins(nn.Module):
+    """Drops whole channels (which TorchScript has no export of), and rows as torchvision's stochastic depth."""
+
+    def __init__(self):
+        super().__init__()
+        self.body, self.head, self.drop = nn.Conv2d(3, 4, 1), nn.Linear(4, 4), nn.Dropout2d(0.25)
+
+    def forward(self, image):
+        x = self.drop(torch.relu(self.body(image))).mean((2, 3))
+        if self.training:
+            return x + self.head(x) * torch.empty(x.shape[0], 1).bernoulli_(0.8).div_(0.8)
+        return x + self.head(x)
+
+
+class Alpha(nn.Module):
+    """Drops elements and, before, whole channels, to where SELU's limit is."""
+
+    def __init__(self):
+        super().__init__()
+        self.body, self.head = nn.Conv2d(3, 4, 1), nn.Linear(4, 2)
+        self.channels, self.drop = nn.FeatureAlphaDropout(0.25), nn.AlphaDropout(0.1)
+
+    def forward(self, image):
+        x = self.channels(torch.selu(self.body(image))).mean((2, 3))
+        return self.head(self.drop(x))
+
+
 def strip(path, marks):
     model = onnx.load(path)
     for part in [model, model.graph, *model.graph.node, *model.graph.initializer, *model.graph.input, *model.graph.output,
@@ -378,6 +405,10 @@ def main():
     for way, options in {"whole": {"dynamo": True, "optimize": False}, "script": training}.items():
         for name, net in {"masked": Masked, "clamped": Clamped, "noisy": Noisy}.items():
             export(f"{name}_{way}", net(), rows, **options)
+    torch.manual_seed(4)
+    export("coins_whole", Coins(), plane, dynamo=True, optimize=False)
+    export("alpha_whole", Alpha(), plane, dynamo=True, optimize=False)
+    export("alpha_default", Alpha(), plane, dynamo=True)
 
 
 if __name__ == "__main__":

@@ -177,6 +177,78 @@ TEST(Random, TakesACoinOfAKnownChanceForADropout) {
   EXPECT_EQ(drawn(coins), Values(4, 0.75));
 }
 
+/// `x * (coin * a) + ((coin - 1) * s + b)` for a coin of chance 0.75.
+static SmallModel alphaDropout(float b) {
+  SmallModel model;
+  model.input("x", {2, 3}).floats("q", {}, {0.75f}).floats("b", {}, {b});
+  model.floats("a", {}, {0.86725795f}).floats("s", {}, {1.52472556f});
+  model.floats("minus", {}, {-1}).integers("shape", {2}, {2, 1});
+  model.node("Expand", {"q", "shape"}, {"chances"})
+      .node("RandomUniformLike", {"chances"}, {"u"})
+      .node("Less", {"u", "q"}, {"stays"})
+      .node("Cast", {"stays"}, {"coin"})
+      .with("to", int64_t(::onnx::TensorProto::FLOAT))
+      .node("Add", {"coin", "minus"}, {"less"})
+      .node("Mul", {"less", "s"}, {"scaled"})
+      .node("Add", {"scaled", "b"}, {"shift"})
+      .node("Mul", {"coin", "a"}, {"factor"})
+      .node("Mul", {"x", "factor"}, {"product"})
+      .node("Add", {"product", "shift"}, {"y"});
+  return model.output("y");
+}
+
+TEST(Random, GivesTheInputOfAnAlphaDropoutOutsideTraining) {
+  HostTensor x = counted({2, 3});
+  SmallModel model = alphaDropout(0.38118139f);
+  Imported imported = import(model);
+  expectEqual(drawn(imported, 0, {x}), x.floats);
+  EXPECT_EQ(notes(model.write(), "{}"), "");
+
+  SmallModel other = alphaDropout(0.5f); // Its mean is not 0.
+  Imported unknown = import(other);
+  Values y = drawn(unknown, 0, {x});
+  ASSERT_EQ(y.size(), 6u);
+  EXPECT_NE(y, x.floats);
+  EXPECT_EQ(notes(other.write(), "{}"),
+            "1 coin of a known chance has a number added, as in a form of "
+            "AlphaDropout; outside training the chance stands in its place, "
+            "which need not be PyTorch's eval");
+}
+
+/// What a net of PyTorch's in tests/data/exports gives in eval for ones:
+/// its head of what its convolution of 1x1 gives, through SELU.
+static Values seluNet(Imported &model) {
+  StateMap states = statesOf(model.program());
+  const Values &w = states["body.weight"].floats,
+               &b = states["body.bias"].floats,
+               &v = states["head.weight"].floats,
+               &c = states["head.bias"].floats;
+  Values y;
+  for (int o : {0, 1}) {
+    y.push_back(c[o]);
+    for (int i = 0; i < 4; ++i) {
+      double x = b[i] + w[3 * i] + w[3 * i + 1] + w[3 * i + 2];
+      y[o] += v[4 * o + i] * 1.0507009873554805 *
+              (x > 0 ? x : 1.6732632423543772 * std::expm1(x));
+    }
+  }
+  return {y[0], y[1], y[0], y[1]};
+}
+
+TEST(Random, GivesPyTorchsEvalOfAlphaDropout) {
+  for (const char *name : {"alpha_whole", "alpha_default"}) {
+    SCOPED_TRACE(name);
+    Imported model = import(
+        std::string(GRADUS_SOURCE_DIR "/tests/data/exports/") + name + ".onnx");
+    ASSERT_EQ(model.error, "");
+    expectEqual(drawn(model, 0, {tensor({2, 3, 4, 4}, Values(96, 1))}),
+                seluNet(model));
+    int coins = 0;
+    model.predict().walk([&](DropoutOp) { ++coins; });
+    EXPECT_EQ(coins, 2);
+  }
+}
+
 TEST(Random, ShowsOneDrawToAllThatSeeIt) {
   SmallModel model = draws("RandomUniform");
   model.floats("p", {}, {0.5f})
