@@ -108,6 +108,29 @@ private:
         marks_.missing.insert(name);
   }
 
+  /// A branch of Where beside a number, as zeros under a mask of -infinity.
+  static bool isMasked(const ::onnx::NodeProto &node, const std::string &name,
+                       const llvm::StringMap<const TensorProto *> &all) {
+    if (node.op_type() != "Where" || node.input_size() != 3 ||
+        node.input(0) == name)
+      return false;
+    auto other = all.find(node.input(node.input(1) == name ? 2 : 1));
+    return other != all.end() &&
+           llvm::all_of(other->second->dims(),
+                        [](int64_t size) { return size == 1; });
+  }
+
+  /// Whether one that is missing may be stored as the tensor, since it holds
+  /// one value and stands where parameters do, too.
+  bool mayBeMissing(const std::string &name) {
+    if (marks_.missing.empty() || !holdsOneValue(file_, *initializers_[name]))
+      return false;
+    return llvm::any_of(file_.graph().node(), [&](const auto &node) {
+      return llvm::is_contained(node.input(), name) &&
+             !isMasked(node, name, initializers_);
+    });
+  }
+
   void judgeFolded() {
     findMissing();
     for (const auto &[name, from] : folded_)
@@ -115,8 +138,7 @@ private:
             return marks_.parameters.count(source);
           }))
         marks_.madeOfParameters.insert(name);
-      else if (marks_.missing.empty() ||
-               !holdsOneValue(file_, *initializers_[name]))
+      else if (!mayBeMissing(name))
         marks_.constants.insert(name);
   }
 

@@ -263,6 +263,17 @@ class Positions(nn.Module):
         return self.head(torch.tanh(self.body(x) + self.pe))
 
 
+class Padded(nn.Module):
+    """The mask becomes numbers by way of zeros; a bias of zeros is left out."""
+
+    def __init__(self):
+        super().__init__()
+        self.body, self.head = nn.MultiheadAttention(4, 2, batch_first=True), nn.Linear(4, 3)
+
+    def forward(self, x, pad):
+        return self.head(self.body(x, x, x, key_padding_mask=pad)[0].mean(1))
+
+
 class Masked(nn.Module):
     """Keeps the columns that a buffer says."""
 
@@ -362,6 +373,8 @@ def export_marked(rows, ids, image):
     export("clones_script", clones.eval(), rows, dynamo=False, training=torch.onnx.TrainingMode.EVAL)
     for bits in (torch.float16, torch.bfloat16, torch.float64):
         export(f"tied_{str(bits).removeprefix('torch.')}_default", TiedHead().to(bits), ids, dynamo=True)
+    pad = torch.tensor([[False, False, False], [False, False, True]])
+    export("padded_marked", Padded(), torch.randn(2, 3, 4), pad, dynamo=True)
 
 
 def main():

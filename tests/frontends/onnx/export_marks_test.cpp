@@ -144,6 +144,40 @@ TEST(ExportMarks, AreDoubtedWhereAParameterIsMissing) {
   EXPECT_EQ(roles.count("cos"), 0u);
 }
 
+/// Attention's own bias of zeros is missing, but is not the zeros of its mask.
+TEST(ExportMarks, KeepTheZerosUnderAMask) {
+  const std::string path =
+      GRADUS_SOURCE_DIR "/tests/data/exports/padded_marked.onnx";
+  auto file = gradus::onnx::ModelFile::open(path);
+  ASSERT_TRUE(file.ok()) << file.status();
+  auto marks = gradus::onnx::exportMarks(**file);
+  EXPECT_EQ(marks.missing, Names{"body.out_proj.bias"});
+  EXPECT_EQ(marks.constants.count("zeros_like"), 1u);
+  auto found = inventoryOfOnnx(path, {});
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_EQ(found->parameters,
+            (std::vector<std::string>{
+                "body.in_proj_bias 12xf32", "body.out_proj.weight 4x4xf32",
+                "head.weight 3x4xf32", "head.bias 3xf32", "val_5 4x12xf32"}));
+}
+
+/// Beside a tensor, zeros may be a bias.
+TEST(ExportMarks, AreDoubtedInAWhereOfTensors) {
+  std::string signature =
+      std::string("p_b: PARAMETER target='v.bias'\n") + kSignature;
+  for (bool isMask : {true, false}) {
+    SmallModel model = marked(signature.c_str());
+    model.floats("low", {1}, {-1})
+        .input("mask", {2}, ::onnx::TensorProto::BOOL);
+    auto &nodes = *model.graph().mutable_node();
+    nodes[2].set_op_type("Where");
+    nodes[2].clear_input();
+    for (const char *name : {"mask", isMask ? "low" : "x", "zeros"})
+      nodes[2].add_input(name);
+    EXPECT_EQ(rolesIn(model).count("zeros"), isMask ? 0u : 1u);
+  }
+}
+
 TEST(ExportMarks, MakeScalarsParametersOrNot) {
   SmallModel model;
   model.input("x", {2}).output("y").floats("scale", {}, {2});
