@@ -89,6 +89,7 @@ private:
   bool isUnnamed(const TensorProto &tensor);
   bool isMerged(const TensorProto &tensor);
   bool areCopies(const TensorProto &a, const TensorProto &b);
+  bool mayBeTied(const TensorProto &a, const TensorProto &b);
   const char *advice() const {
     return torchExport_ ? kExportWhole : kScriptWhole;
   }
@@ -170,7 +171,8 @@ bool Losses::isUnnamed(const TensorProto &tensor) {
   if (constants_.count(tensor.name()) || name.starts_with("onnx::Conv_"))
     return false;
   bool isCertain = isMadeUp(name) || name.contains('_') || !isWhole_;
-  return isMadeUp(name) || (isCertain && !operationOf(name).empty());
+  return isMadeUp(name) ||
+         (torchExport_ && isCertain && !operationOf(name).empty());
 }
 
 static bool isLayer(const NodeProto &node) {
@@ -329,6 +331,16 @@ bool Losses::areCopies(const TensorProto &a, const TensorProto &b) {
          (turned && areTransposed(*left, *right, rows, columns, size));
 }
 
+/// Two with names of the module's own, used alike, are layers that start equal,
+/// as those of a transformer that are copied of one; in a whole file all are.
+bool Losses::mayBeTied(const TensorProto &a, const TensorProto &b) {
+  if (isUnnamed(a) || isUnnamed(b))
+    return true;
+  const Use &left = users_[a.name()].front(), &right = users_[b.name()].front();
+  return !isWhole_ && (left.node->op_type() != right.node->op_type() ||
+                       left.input != right.input);
+}
+
 void Losses::findUntied() {
   std::vector<const TensorProto *> matrices;
   std::vector<std::string> pairs;
@@ -337,7 +349,7 @@ void Losses::findUntied() {
         !kept_.count(tensor.name()) && tensor.dims(0) * tensor.dims(1) > 4 &&
         isTrainable(tensor)) {
       for (const TensorProto *other : matrices)
-        if (areCopies(*other, tensor))
+        if (mayBeTied(*other, tensor) && areCopies(*other, tensor))
           pairs.push_back(quoted(other->name()) + " and " +
                           quoted(tensor.name()));
       matrices.push_back(&tensor);

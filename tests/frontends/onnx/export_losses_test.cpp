@@ -3,18 +3,21 @@
 
 #include "frontends/onnx/export_losses.h"
 
-#include <gtest/gtest.h>
-
-#include <filesystem>
+#include "small_model.h"
 
 using gradus::onnx::exportLosses;
 using gradus::onnx::ModelFile;
+using gradus::testing::SmallModel;
 using Losses = std::vector<std::string>;
 
-static Losses lossesOf(const std::string &path) {
-  auto file = ModelFile::open(GRADUS_SOURCE_DIR "/tests/data/" + path);
+static Losses lossesAt(const std::string &path) {
+  auto file = ModelFile::open(path);
   EXPECT_TRUE(file.ok()) << file.status();
   return exportLosses(**file, gradus::onnx::exportMarks(**file));
+}
+
+static Losses lossesOf(const std::string &path) {
+  return lossesAt(GRADUS_SOURCE_DIR "/tests/data/" + path);
 }
 
 static const std::string kExport =
@@ -188,4 +191,60 @@ TEST(ExportLosses, OfTiedWeightsOfAnyFloats) {
                         "moves apart" +
                             kExport);
   }
+}
+
+//===-- what only looks like a loss ---------------------------------------===//
+
+/// Copies of a layer that a module makes of one, each with its own name, beside
+/// a matrix and what was tied to it once.
+static SmallModel copies(const char *second) {
+  std::vector<float> values = {1, 2, 3, 4, 5, 6, 7, 8, 9};
+  SmallModel model;
+  model.input("x", {3, 3}).output("y");
+  model.floats("layers.0.weight", {3, 3}, values)
+      .floats(second, {3, 3}, values)
+      .node("MatMul", {"x", "layers.0.weight"}, {"a"})
+      .node("MatMul", {"a", second}, {"y"});
+  return model;
+}
+
+TEST(ExportLosses, AreNotLayersThatStartEqual) {
+  EXPECT_EQ(lossesAt(copies("layers.1.weight").write()), Losses());
+  EXPECT_EQ(lossesAt(copies("onnx::MatMul_7").write()).back(),
+            "\"layers.0.weight\" and \"onnx::MatMul_7\" hold the same "
+            "values: a tied weight has become two copies, which training moves "
+            "apart" +
+                kScript);
+}
+
+/// Unless one is a table and the other a layer's, as in older exports.
+TEST(ExportLosses, OfTiedWeightsWithNamesOfTheirOwn) {
+  SmallModel model = copies("head.weight");
+  model.integers("ids", {3}, {0, 2, 1});
+  auto &first = *model.graph().mutable_node(0);
+  first.set_op_type("Gather");
+  first.set_input(0, "layers.0.weight");
+  first.set_input(1, "ids");
+  Losses found = lossesAt(model.write());
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0], "\"layers.0.weight\" and \"head.weight\" hold the same "
+                      "values: a tied weight has become two copies, which "
+                      "training moves apart" +
+                          kScript);
+}
+
+/// Only torch.export calls what it has computed after the operation.
+TEST(ExportLosses, AreNotTablesOfOtherToolsByTheirNames) {
+  SmallModel model;
+  model.input("ids", {3}, ::onnx::TensorProto::INT64).output("y");
+  model.floats("t", {3, 2}, {1, 2, 3, 4, 5, 6})
+      .node("Gather", {"t", "ids"}, {"y"});
+  EXPECT_EQ(lossesAt(model.write()), Losses());
+  model.graph().mutable_node(0)->set_name("node_embedding");
+  EXPECT_EQ(lossesAt(model.write()),
+            Losses{"1 initializer holds a value computed of parameters, such "
+                   "as looked-up positions or normalized weights, in place of "
+                   "the parameters (\"t\"), so training them is training "
+                   "something else" +
+                   kExport});
 }
