@@ -72,17 +72,19 @@ public:
     const auto &all = session_->graphs()[graph_].outputs;
     std::vector<compiler::OutputValues> outputs;
     for (size_t i = 0; i < all.size(); ++i)
-      if (all[i].type.dtype == DType::f32)
-        outputs.push_back({all[i].name, valuesOf(i)});
+      if (DType dtype = all[i].type.dtype; dtype == DType::f32)
+        outputs.push_back({all[i].name, nameOf(dtype), valuesOf<float>(i)});
+      else if (dtype == DType::f64)
+        outputs.push_back({all[i].name, nameOf(dtype), valuesOf<double>(i)});
     return outputs;
   }
 
 private:
-  std::span<const float> valuesOf(size_t output) const {
+  template <typename T> std::vector<double> valuesOf(size_t output) const {
     auto *values =
-        static_cast<const float *>(session_->outputBuffer(graph_, output));
+        static_cast<const T *>(session_->outputBuffer(graph_, output));
     size_t bytes = session_->graphs()[graph_].outputs[output].bytes;
-    return {values, bytes / sizeof(float)};
+    return {values, values + bytes / sizeof(T)};
   }
 
   void step() {
@@ -196,9 +198,13 @@ void run(VerifyOptions &options) {
   Limits limits{options.tolerance};
   std::vector<Comparison> all = compare(options, step, limits);
   if (all.empty())
-    throw badInput(options.reference,
-                   ": shares no node, gradient or output with ",
-                   options.request.model);
+    throw badInput(options.reference.empty()
+                       ? options.request.model +
+                             ": has no node, gradient or output to compare"
+                       : options.reference +
+                             ": shares no node, gradient or output of the "
+                             "same type with " +
+                             options.request.model);
   auto tooFar = [&](const Comparison &each) { return limits.isTooFar(each); };
   auto first = std::find_if(all.begin(), all.end(), tooFar);
   if (options.json)

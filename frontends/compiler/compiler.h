@@ -6,6 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <span>
@@ -152,10 +153,11 @@ struct OnnxOp {
   std::vector<std::string> devices;
 };
 
-/// Values of an f32 output of `train`.
+/// Values of an output of `train`, of f32 or f64.
 struct OutputValues {
   std::string output;
-  std::span<const float> values;
+  std::string dtype;
+  std::vector<double> values;
 };
 
 /// How far a compiled output is from what the reference evaluator makes of the
@@ -168,8 +170,10 @@ struct Comparison {
   double roundings = 0; // how far roundings alone have carried it
 
   /// What asks for no explanation: the results of both sides rounded, and
-  /// functions of elements, which are good to some units of f32.
-  double usual() const { return (0x1p-20 + 2 * unit) * largest; }
+  /// functions of elements, which are good to some units of f32, or of f64.
+  double usual() const {
+    return (16 * std::min(unit, 0x1p-24) + 2 * unit) * largest;
+  }
 };
 
 /// Trained values to go back into an .onnx file.

@@ -38,13 +38,17 @@ static Value lossOf(GraphOp train) {
 static bool isShown(Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   return type && isa<FloatType>(type.getElementType()) &&
-         type.getElementTypeBitWidth() <= 32;
+         type.getElementTypeBitWidth() <= 64;
 }
 
-/// Outputs are f32.
+static bool isCompared(Type element) {
+  return element.isF32() || element.isF64();
+}
+
+/// Outputs are f32 or f64.
 static Value widened(GraphOp train, Value value) {
   auto type = cast<RankedTensorType>(value.getType());
-  if (type.getElementType().isF32())
+  if (isCompared(type.getElementType()))
     return value;
   OpBuilder builder(train.getBody().front().getTerminator());
   return arith::ExtFOp::create(builder, value.getLoc(),
@@ -202,7 +206,7 @@ public:
   }
 
 private:
-  DenseMap<Value, std::span<const float>> cuts_;
+  DenseMap<Value, std::span<const double>> cuts_;
   DenseMap<Value, std::vector<double>> made_;
   std::optional<Roundings> roundings_;
 };
@@ -250,7 +254,8 @@ std::vector<Shared> sharedOutputs(GraphOp train,
   std::vector<Shared> shared;
   for (unsigned i = 0; i < train.getReturned().size(); ++i)
     if (const OutputValues *found = find(compiled, train.getOutputName(i)))
-      if (getElementTypeOrSelf(train.getReturned()[i]).isF32())
+      if (Type type = getElementTypeOrSelf(train.getReturned()[i]);
+          isCompared(type) && found->dtype == (type.isF32() ? "f32" : "f64"))
         shared.push_back({i, found});
   return shared;
 }
