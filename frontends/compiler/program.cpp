@@ -195,9 +195,10 @@ std::string fewNames(const std::vector<std::string> &names) {
 }
 
 /// The model's states that the file leaves as they are: with values of the
-/// model's own, and without any since its data file is missing.
+/// model's own, and without any since its data file is missing, which start by
+/// rule or not at all.
 struct Untouched {
-  std::vector<std::string> kept, empty;
+  std::vector<std::string> kept, ruled, empty;
 };
 
 Untouched untouched(ProgramOp program, const Request &request) {
@@ -207,8 +208,11 @@ Untouched untouched(ProgramOp program, const Request &request) {
   Untouched result;
   for (StateOp state : program.getOps<StateOp>())
     if (std::string name = state.getSymName().str(); !given.count(name)) {
-      bool isEmpty = !state.getValueAttr() && request.initialize.empty();
-      (isEmpty ? result.empty : result.kept).push_back(name);
+      bool isRuled = !request.initialize.empty();
+      (state.getValueAttr() ? result.kept
+       : isRuled            ? result.ruled
+                            : result.empty)
+          .push_back(name);
     }
   return result;
 }
@@ -225,6 +229,35 @@ void noteConversions(ProgramOp program, const Request &request) {
     mlir::emitWarning(UnknownLoc::get(program.getContext()))
         << request.weightsFile << ": weights are converted from "
         << joined(others);
+}
+
+/// Says what states start from that the file leaves as they are.
+void noteStarts(ProgramOp program, const Request &request,
+                const Untouched &left) {
+  for (const auto &[names, start] :
+       {std::pair(&left.kept, std::string("as in the model")),
+        {&left.ruled, "by --initialize " + request.initialize}})
+    if (!names->empty())
+      mlir::emitWarning(UnknownLoc::get(program.getContext()))
+          << request.weightsFile << " has no values for " << fewNames(*names)
+          << "; they start " << start;
+}
+
+/// For the first weight that is no state, with all beside it, if the model has
+/// none of those.
+std::string ruleToLeaveOut(ProgramOp program, const Request &request) {
+  for (const Weight &weight : request.weights) {
+    llvm::StringRef name = weight.name;
+    if (program.getState(name))
+      continue;
+    llvm::StringRef layer = name.take_front(name.rfind('.') + 1);
+    bool isUsed = llvm::any_of(program.getOps<StateOp>(), [&](StateOp state) {
+      return state.getSymName().starts_with(layer);
+    });
+    return message("--weights-map '", isUsed ? name.str() : layer.str() + "*",
+                   "='");
+  }
+  return "";
 }
 
 /// All that do not fit are told at once, with what the model has instead.
@@ -246,13 +279,15 @@ absl::Status setWeights(ProgramOp program, const Request &request) {
   if (!problems.empty() && !left.kept.empty())
     problems.push_back("it has no values for the model's " +
                        fewNames(left.kept));
+  if (std::string rule = ruleToLeaveOut(program, request);
+      !problems.empty() && !rule.empty())
+    problems.push_back("rules with nothing behind \"=\" leave tensors "
+                       "out, such as " +
+                       rule);
   if (!problems.empty())
     return invalid(request.weightsFile, ": ", joined(problems, "\n  "));
   noteConversions(program, request);
-  if (!left.kept.empty())
-    mlir::emitWarning(UnknownLoc::get(program.getContext()))
-        << request.weightsFile << " has no values for " << fewNames(left.kept)
-        << "; they start as in the model";
+  noteStarts(program, request, left);
   return absl::OkStatus();
 }
 
