@@ -36,11 +36,17 @@ bool NamePatterns::match(StringRef name) const {
   });
 }
 
+/// Letters to put right: whatever their case, then as they are.
+static std::pair<unsigned, unsigned> likeness(StringRef pattern,
+                                              StringRef name) {
+  return {pattern.edit_distance_insensitive(name), pattern.edit_distance(name)};
+}
+
 std::string gradus::nearestNames(StringRef pattern, ArrayRef<StringRef> names) {
   constexpr size_t kFew = 6;
   SmallVector<StringRef> sorted(names);
   llvm::stable_sort(sorted, [&](StringRef a, StringRef b) {
-    return pattern.edit_distance(a) < pattern.edit_distance(b);
+    return likeness(pattern, a) < likeness(pattern, b);
   });
   std::string text = llvm::join(ArrayRef(sorted).take_front(kFew), ", ");
   if (sorted.size() > kFew)

@@ -2,6 +2,8 @@
 
 #include "frontends/cli/suggestion.h"
 
+#include "absl/strings/ascii.h"
+
 #include <algorithm>
 #include <numeric>
 
@@ -25,9 +27,12 @@ static size_t distance(const std::string &one, const std::string &other) {
 std::string nearest(const std::string &word,
                     const std::vector<std::string> &known) {
   std::string best;
-  size_t least = (word.size() + 1) / 2;
+  std::pair least((word.size() + 1) / 2, size_t(0));
   for (const std::string &candidate : known)
-    if (size_t letters = distance(word, candidate); letters < least) {
+    if (std::pair letters(distance(absl::AsciiStrToLower(word),
+                                   absl::AsciiStrToLower(candidate)),
+                          distance(word, candidate));
+        letters < least) {
       least = letters;
       best = candidate;
     }

@@ -8,7 +8,7 @@
 namespace gradus::cli {
 
 /// The known word that takes the fewest letters to put right; empty where all
-/// take about half of them or more.
+/// take about half of them or more. The case of letters counts last.
 std::string nearest(const std::string &word,
                     const std::vector<std::string> &known);
 

@@ -514,12 +514,17 @@ Role Importer::roleOf(llvm::StringRef name) const {
   return trained ? Role::parameter : Role::buffer;
 }
 
-/// The names that are most like a pattern.
+/// The names that are most like a pattern, as one would write it first,
+/// whatever the case.
 static std::string nearestTo(llvm::StringRef pattern,
                              std::vector<std::string> names) {
   constexpr size_t kFew = 6;
+  auto likeness = [&](llvm::StringRef name) {
+    return std::pair(pattern.edit_distance_insensitive(name),
+                     pattern.edit_distance(name));
+  };
   llvm::stable_sort(names, [&](llvm::StringRef a, llvm::StringRef b) {
-    return pattern.edit_distance(a) < pattern.edit_distance(b);
+    return likeness(a) < likeness(b);
   });
   size_t more = names.size() - std::min(names.size(), kFew);
   names.resize(names.size() - more);

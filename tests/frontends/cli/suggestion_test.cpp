@@ -14,6 +14,12 @@ TEST(Suggestion, IsTheNearestWord) {
   EXPECT_EQ(suggestion("trains", kKnown), "; did you mean 'train'?");
 }
 
+TEST(Suggestion, IsOfAnotherCase) {
+  EXPECT_EQ(nearest("W", {"b", "w"}), "w");
+  EXPECT_EQ(nearest("TRAIN", kKnown), "train");
+  EXPECT_EQ(nearest("Fc", {"FC", "fc", "Fc2"}), "FC");
+}
+
 TEST(Suggestion, IsNoneWhereNothingIsNear) {
   EXPECT_EQ(nearest("frobnicate", kKnown), "");
   EXPECT_EQ(nearest("", kKnown), "");

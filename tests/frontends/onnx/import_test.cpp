@@ -487,6 +487,9 @@ static const Refusal refusals[] = {
     {"PatternWithoutParameter", dense, fixing("head.*"),
      "`fixed` of the recipe names \"head.*\", but no parameter of the model "
      "is called so; it has, nearest first: layer.bias, layer.weight"},
+    {"PatternOfAnotherCase", dense, fixing("LAYER.WEIGHT"),
+     "`fixed` of the recipe names \"LAYER.WEIGHT\", but no parameter of the "
+     "model is called so; it has, nearest first: layer.weight, layer.bias"},
     {"UnknownRule", dense, startingBy("magic"),
      "--initialize magic: unknown rule; known: pytorch, kaiming_uniform, "
      "xavier_uniform, normal, zeros"},
