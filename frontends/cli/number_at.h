@@ -8,7 +8,7 @@
 
 namespace gradus::cli {
 
-/// Number `i` of many; not-a-number where the type is none of numbers.
+/// Number `i` of many; of booleans 0 or 1. Integers beyond 2^53 are rounded.
 double numberAt(runtime::DType dtype, const void *data, size_t i);
 
 } // namespace gradus::cli

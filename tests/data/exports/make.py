@@ -81,7 +81,7 @@ class Remainder(nn.Module):
 
 
 class Lacking(nn.Module):
-    """Determinants, and the places of what is not zero in computed values, which we do not have."""
+    """Values without their doubles, and the places of what is not zero in computed values, which we do not have."""
 
     def __init__(self):
         super().__init__()
@@ -89,7 +89,7 @@ class Lacking(nn.Module):
 
     def forward(self, x):
         x = self.body(x)
-        return torch.linalg.det(x.reshape(-1, 2, 2)), torch.nonzero(x)
+        return torch.unique(x), torch.nonzero(x)
 
 
 class DenseNorm(nn.Module):
