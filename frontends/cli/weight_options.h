@@ -1,4 +1,5 @@
-// --weights, --weights-map and --initialize: what a model's parameters start from.
+// --weights, --weights-map and --initialize: what a model's parameters start
+// from.
 #pragma once
 
 #include "frontends/compiler/compiler.h"

@@ -10,9 +10,10 @@ namespace gradus::runtime::emulated {
 /// Functions that kernels do not compute themselves, each for f32 and f64.
 #define GRADUS_EMULATED_UNARY(X)                                               \
   X(exp)                                                                       \
-  X(exp2) X(expm1) X(log) X(log2) X(log10) X(log1p) X(erf) X(tanh) X(sinh)     \
-      X(cosh) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(asinh) X(acosh)   \
-          X(atanh) X(round)
+  X(exp2)                                                                      \
+  X(expm1) X(log) X(log2) X(log10) X(log1p) X(erf) X(tanh) X(sinh) X(cosh)     \
+      X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(asinh) X(acosh) X(atanh)  \
+          X(round)
 #define GRADUS_EMULATED_BINARY(X) X(pow) X(fmod)
 
 /// `buffer` of an access where the kernel has an address and no more.
