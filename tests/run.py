@@ -6,6 +6,7 @@ name (`runtime/Arena.ReusesFreedBytes`, `passes/autodiff.mlir`,
 """
 
 import argparse
+import concurrent.futures
 import glob
 import importlib.util
 import json
@@ -14,13 +15,16 @@ import re
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 
 TESTS = os.path.dirname(os.path.abspath(__file__))
 BUILD = os.path.abspath(os.environ.get("GRADUS_BUILD") or os.path.join(TESTS, "..", "build"))
 LIT = "/usr/lib/llvm-22/bin/lit"
-TIME_LIMIT = 1800  # seconds for one program; a test that hangs is a failure
+TIME_LIMIT = 1800  # seconds for one process; a test that hangs is a failure
+TESTS_AT_ONCE = 40  # of a GoogleTest program, in one process
+CORES = len(os.sched_getaffinity(0))
 
 
 class Tally:
@@ -29,19 +33,21 @@ class Tally:
     def __init__(self, only):
         self.only = only
         self.passed, self.skipped, self.failed = 0, 0, []
+        self.adding = threading.Lock()
 
     def wants(self, name):
         return self.only in name or self.only.replace("-", "_") in name
 
     def add(self, name, outcome, output=""):
-        if outcome == "passed":
-            self.passed += 1
-        elif outcome == "skipped":
-            self.skipped += 1
-            print(f"skipped {name}: {reason(output)}", flush=True)
-        else:
-            self.failed.append(name)
-            print(f"FAILED {name}\n{output.rstrip()}\n", flush=True)
+        with self.adding:
+            if outcome == "passed":
+                self.passed += 1
+            elif outcome == "skipped":
+                self.skipped += 1
+                print(f"skipped {name}: {reason(output)}", flush=True)
+            else:
+                self.failed.append(name)
+                print(f"FAILED {name}\n{output.rstrip()}\n", flush=True)
 
     def line(self):
         return f"{self.passed} passed, {len(self.failed)} failed, {self.skipped} skipped"
@@ -70,17 +76,23 @@ def listed_tests(program):
 
 def run_some(program, names):
     """Runs the named tests in one process: their outcomes and outputs, up to a crash."""
-    with tempfile.NamedTemporaryFile("w", suffix=".flags") as flags:
-        flags.write("--gtest_filter=" + ":".join(names) + "\n")
-        flags.flush()
-        command = [program, f"--gtest_flagfile={flags.name}", "--gtest_color=no"]
-        try:
-            done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                                  errors="replace", stdin=subprocess.DEVNULL, timeout=TIME_LIMIT, cwd=BUILD)
-            text, ending = done.stdout, f"the program ended with {done.returncode}"
-        except subprocess.TimeoutExpired as late:
-            text, ending = (late.stdout or b"").decode(errors="replace"), f"no end after {TIME_LIMIT} s"
+    with tempfile.TemporaryDirectory(prefix="gradus_tests.") as folder:
+        flags = os.path.join(folder, "flags")
+        with open(flags, "w") as file:
+            file.write("--gtest_filter=" + ":".join(names) + "\n")
+        command = [program, f"--gtest_flagfile={flags}", "--gtest_color=no"]
+        text, ending = run_process(command, BUILD, {"TMPDIR": folder, "TEST_TMPDIR": folder})
     return outcomes(text), text, ending
+
+
+def run_process(command, folder, environment):
+    """What a process printed, and how it ended, in words."""
+    try:
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+                              stdin=subprocess.DEVNULL, timeout=TIME_LIMIT, cwd=folder, env=os.environ | environment)
+        return done.stdout, f"the program ended with {done.returncode}"
+    except subprocess.TimeoutExpired as late:
+        return (late.stdout or b"").decode(errors="replace"), f"no end after {TIME_LIMIT} s"
 
 
 def outcomes(text):
@@ -99,11 +111,20 @@ def outcomes(text):
     return results
 
 
-def run_googletest(program, folder, tally):
+def googletests(program, tally):
+    """Tasks for all wanted tests of a program: a name, and what adds their outcomes to the tally."""
+    folder = os.path.basename(program)[: -len("_tests")]
     names, problem = listed_tests(program)
     if names is None:
-        return tally.add(folder, "failed", problem)
+        tally.add(folder, "failed", problem)
+        return
     wanted = [name for name in names if tally.wants(f"{folder}/{name}") and "DISABLED_" not in name]
+    for start in range(0, len(wanted), TESTS_AT_ONCE):
+        some = wanted[start : start + TESTS_AT_ONCE]
+        yield folder, lambda some=some: run_googletest(program, folder, some, tally)
+
+
+def run_googletest(program, folder, wanted, tally):
     while wanted:
         results, text, ending = run_some(program, wanted)
         for name in wanted:
@@ -143,7 +164,7 @@ def run_lit(tally):
 
 
 class Recorder(unittest.TestResult):
-    """Passes unittest's results on to the tally."""
+    """Passes unittest's results on to the tally, or to what adds as it does."""
 
     def __init__(self, tally, folder):
         super().__init__()
@@ -165,6 +186,18 @@ class Recorder(unittest.TestResult):
         self.tally.add(self.name(test), "failed", self._exc_info_to_string(error, test))
 
 
+class Lines(Tally):
+    """Writes outcomes to a file, for the process that counts them."""
+
+    def __init__(self, only, path):
+        super().__init__(only)
+        self.path = path
+
+    def add(self, *outcome):
+        with open(self.path, "a") as file:
+            file.write(json.dumps(outcome) + "\n")
+
+
 def cases(suite):
     for item in suite:
         if isinstance(item, unittest.TestSuite):
@@ -173,8 +206,13 @@ def cases(suite):
             yield item
 
 
-def run_unittest(path, tally):
-    folder = os.path.relpath(path, TESTS)[: -len("_test.py")]
+def folder_of(path):
+    return os.path.relpath(path, TESTS)[: -len("_test.py")]
+
+
+def unittests(path, tally):
+    """Runs the wanted tests of one file in this process."""
+    folder = folder_of(path)
     spec = importlib.util.spec_from_file_location(folder.replace("/", "_"), path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -183,23 +221,55 @@ def run_unittest(path, tally):
     unittest.TestSuite(case for case in found if tally.wants(recorder.name(case))).run(recorder)
 
 
-def timed(what, run):
-    start = time.monotonic()
-    run()
-    print(f"{what}: {time.monotonic() - start:.1f} s", flush=True)
+def run_unittests(path, tally):
+    """The same in a process of their own."""
+    with tempfile.TemporaryDirectory(prefix="gradus_tests.") as folder:
+        lines = os.path.join(folder, "outcomes")
+        command = [sys.executable, os.path.abspath(__file__), "--only", tally.only, "--file", path, "--outcomes", lines]
+        text, ending = run_process(command, os.path.dirname(TESTS), {"TMPDIR": folder})
+        if os.path.exists(lines):
+            with open(lines) as file:
+                for line in file:
+                    tally.add(*json.loads(line))
+    if "ended with 0" not in ending:
+        tally.add(f"{folder_of(path)} (its process)", "failed", text[-6000:] + ending)
+
+
+def run_all(tasks):
+    """Runs as many tasks at once as there are cores; prints what those of each name took together."""
+    seconds, adding = {}, threading.Lock()
+
+    def timed(name, run):
+        start = time.monotonic()
+        run()
+        with adding:
+            seconds[name] = seconds.get(name, 0) + time.monotonic() - start
+
+    with concurrent.futures.ThreadPoolExecutor(CORES) as pool:
+        for done in [pool.submit(timed, *task) for task in tasks]:
+            done.result()
+    for name in sorted(seconds):
+        if seconds[name] >= 1:
+            print(f"{name}: {seconds[name]:.1f} s", flush=True)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", default="", metavar="PATTERN", help="a part of the names of the tests to run")
-    tally = Tally(parser.parse_args().only)
-    os.environ["GRADUS_ONLY"] = tally.only  # long tests run only when asked for
-    for path in sorted(glob.glob(os.path.join(TESTS, "**", "*_test.py"), recursive=True)):
-        run_unittest(path, tally)
-    timed("lit", lambda: run_lit(tally))
+    parser.add_argument("--file", help="run the unittests of this file alone, in this process")
+    parser.add_argument("--outcomes", help="write their outcomes to this file")
+    options = parser.parse_args()
+    os.environ["GRADUS_ONLY"] = options.only  # long tests run only when asked for
+    if options.file:
+        unittests(options.file, Lines(options.only, options.outcomes))
+        return 0
+    tally = Tally(options.only)
+    run_all([("lit", lambda: run_lit(tally))])  # It uses all cores by itself.
+    tasks = [(folder_of(path), lambda path=path: run_unittests(path, tally))
+             for path in sorted(glob.glob(os.path.join(TESTS, "**", "*_test.py"), recursive=True))]
     for program in sorted(glob.glob(os.path.join(BUILD, "tests", "bin", "*_tests"))):
-        folder = os.path.basename(program)[: -len("_tests")]
-        timed(folder, lambda: run_googletest(program, folder, tally))
+        tasks += googletests(program, tally)
+    run_all(tasks)
     for name in tally.failed:
         print(f"failed: {name}")
     if not tally.passed and not tally.failed:

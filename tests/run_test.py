@@ -4,6 +4,7 @@ import contextlib
 import importlib.util
 import io
 import os
+import tempfile
 import unittest
 
 path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "run.py")
@@ -43,6 +44,33 @@ class GoogleTestOutput(unittest.TestCase):
 
     def test_a_crash_has_no_outcome(self):
         self.assertNotIn("Arena.Crashes", run.outcomes(PRINTED))
+
+
+class UnittestFiles(unittest.TestCase):
+    def counted(self, source):
+        tally = run.Tally("")
+        with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
+            path = os.path.join(folder, "small_test.py")
+            with open(path, "w") as file:
+                file.write("import os, unittest\n" + source)
+            run.run_unittests(path, tally)
+        return tally.line()
+
+    def test_outcomes_come_from_another_process(self):
+        self.assertEqual(self.counted("""class Small(unittest.TestCase):
+    def test_passes(self): pass
+    def test_fails(self): self.fail()
+    def test_is_skipped(self): self.skipTest("for a reason")
+"""), "1 passed, 1 failed, 1 skipped")
+
+    def test_a_file_that_is_no_python_fails(self):
+        self.assertEqual(self.counted("class"), "0 passed, 1 failed, 0 skipped")
+
+    def test_a_process_that_dies_is_a_failure(self):
+        self.assertEqual(self.counted("""class Small(unittest.TestCase):
+    def test_a(self): pass
+    def test_b(self): os._exit(3)
+"""), "1 passed, 1 failed, 0 skipped")
 
 
 class Counting(unittest.TestCase):
