@@ -38,8 +38,10 @@ Results SliceOp::evaluate(ArrayRef<HostTensor> operands) {
 Results PadOp::evaluate(ArrayRef<HostTensor> operands) {
   HostTensor result = zeros(getType());
   double value = getValue().convertToDouble();
-  std::fill(result.floats.begin(), result.floats.end(), value);
-  std::fill(result.integers.begin(), result.integers.end(), int64_t(value));
+  if (result.isFloat)
+    std::fill(result.floats.begin(), result.floats.end(), value);
+  else
+    std::fill(result.integers.begin(), result.integers.end(), int64_t(value));
   int64_t from = 0;
   forEachIndex(operands[0].shape, [&](ArrayRef<int64_t> index) {
     SmallVector<int64_t> to;
