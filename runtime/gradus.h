@@ -169,7 +169,8 @@ GRADUS_API gradus_status gradus_step(gradus_session *session, int graph,
  * + i] is input i of step k, and outputs in the same way (NULL: where they
  * are bound).
  * Stops between steps when cancelled. `*done` (may be NULL) gets the number of
- * steps that ran to their end. */
+ * steps that are known to have run to their end: of a device that fails while
+ * steps without outputs wait in its queue, none of those is. */
 GRADUS_API gradus_status gradus_steps(gradus_session *session, int graph,
                                       int64_t count, const void *const *inputs,
                                       void *const *outputs, int64_t *done);

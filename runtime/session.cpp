@@ -241,9 +241,9 @@ std::vector<StoredState> Session::Parts::storedStates() const {
 Status Session::Parts::refreshCopies() {
   if (!staleCopies)
     return Status();
-  staleCopies = false;
   Status status = loaded->run(copiesGraph);
   values.forget();
+  staleCopies = !status.ok();
   return gradus::runtime::at(status, where());
 }
 
@@ -430,6 +430,11 @@ Status Session::steps(int graph, int64_t count,
     ran += status.ok();
   }
   Status ended = parts_->wait();
+  if (!ended.ok() && outputs.empty()) {
+    // Nothing waited for a step before: none is known to have ended.
+    parts_->runs[graph] -= ran;
+    ran = 0;
+  }
   return status.ok() ? ended : status;
 }
 

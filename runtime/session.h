@@ -129,7 +129,8 @@ public:
               std::span<void *const> outputs = {});
 
   /// Runs a graph `count` times; `inputs` and `outputs` list those of step 0,
-  /// then those of step 1, ... `*done` gets the number of whole steps.
+  /// then those of step 1, ... `*done` gets the number of whole steps
+  /// (gradus.h).
   Status steps(int graph, int64_t count, std::span<const void *const> inputs,
                std::span<void *const> outputs, int64_t *done = nullptr);
 

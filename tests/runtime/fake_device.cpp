@@ -104,7 +104,9 @@ public:
 
 private:
   Status health() const {
-    return device_.lost ? failed("the card is lost") : Status();
+    return device_.lost || ran_ == device_.lostAfter
+               ? failed("the card is lost")
+               : Status();
   }
 
   /// On the inputs of the turn before.
@@ -117,6 +119,7 @@ private:
     copy(inputs.ports, inner_->inputs(number));
     inputs.clear();
     GRADUS_TRY(run());
+    ++ran_;
     copy(inner_->outputs(number), graph.outputs.ports);
     return Status();
   }
@@ -125,6 +128,7 @@ private:
   std::unique_ptr<DevicePlan> inner_;
   std::vector<Graph> graphs_;
   std::optional<size_t> pending_; // the graph that runs
+  int ran_ = 0;
 };
 
 } // namespace

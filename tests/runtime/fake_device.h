@@ -21,6 +21,8 @@ public:
 
   /// From then on nothing runs and nothing can be read.
   bool lost = false;
+  /// After so many steps it is lost; -1: never.
+  int lostAfter = -1;
 };
 
 /// "cpu" or "fake": what tests of all devices run on.

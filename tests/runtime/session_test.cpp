@@ -278,6 +278,21 @@ TEST(Session, SaysThatItsDeviceHasFailed) {
   EXPECT_EQ(*other->stepCount(), 1);
 }
 
+/// What waits in the device's queue when it fails has not run to its end.
+TEST(Session, CountsNoStepsThatItsDeviceLost) {
+  std::vector<const void *> inputs(10, kOnes.data());
+  for (bool takes : {false, true}) {
+    auto device = std::make_shared<FakeDevice>();
+    device->lostAfter = 3;
+    auto session = start(TestArtifact(), device, {});
+    std::vector<void *> outputs(takes ? 2 * 10 : 0); // taken, and not kept
+    int64_t done = -1;
+    EXPECT_EQ(session->steps(0, 10, inputs, outputs, &done).message(),
+              "adder: the card is lost");
+    EXPECT_EQ(done, takes ? 3 : 0);
+  }
+}
+
 TEST_P(Sessions, KeepsTheCallersFloatingPointMode) {
   auto session = start(TestArtifact());
   ASSERT_TRUE(session->step(0).ok());
