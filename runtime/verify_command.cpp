@@ -4,6 +4,8 @@
 #include "runtime/status.h"
 #include "runtime/verify.h"
 
+#include <algorithm>
+
 namespace gradus::runtime {
 
 namespace {
@@ -75,6 +77,14 @@ Status verifyCopy(const artifact::Plan &plan,
   uint64_t to = plan.buffers()->Get(copy.destination())->size();
   if (from != to)
     return invalid("copies ", from, " bytes to ", to);
+  const artifact::Buffer &source = *plan.buffers()->Get(copy.source()),
+                         &destination =
+                             *plan.buffers()->Get(copy.destination());
+  uint64_t apart = std::max(source.offset(), destination.offset()) -
+                   std::min(source.offset(), destination.offset());
+  if (source.region() == destination.region() && apart > 0 && apart < from)
+    return invalid("copies ", from, " bytes to a place ", apart,
+                   " bytes from where they are");
   return Status();
 }
 

@@ -48,8 +48,11 @@ const char *meaningOf(Result result) {
     return "a kernel failed, and the GPU forgot all that this program had "
            "there";
   case Result::deviceUnavailable:
+    return "the GPU is not available: another program has it for itself, its "
+           "compute mode forbids it, or it was lost";
   case Result::unknown:
-    return "the GPU was lost";
+    return "the driver cannot say why: the GPU was lost, or its kernel module "
+           "does not work";
   default:
     return nullptr;
   }

@@ -33,7 +33,13 @@ struct Call<method, needs, symbol> {
 #include "runtime/cuda/driver.def"
 constexpr char declareSymbol[] = "declareAccesses", discardSymbol[] = "discard";
 
-const char *reportOfCurrent() { return current->lastFault().c_str(); }
+/// Valid until this thread asks again.
+const char *reportOfCurrent() {
+  static thread_local std::string words;
+  std::lock_guard lock(current->mutex());
+  words = current->lastFault();
+  return words.c_str();
+}
 
 Driver makeTable() {
   Driver driver;

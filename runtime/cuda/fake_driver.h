@@ -22,6 +22,7 @@ struct FakeOptions {
   unsigned seed = 0; // of all orders
   size_t memoryBytes = size_t(1) << 30;
   int devices = 1;
+  bool logs = false; // names of what runs are kept
 
   // Faults on purpose; -1: never.
   int64_t outOfMemoryAt = -1; // the n-th allocation on the card, from 0
@@ -40,7 +41,7 @@ public:
   std::string report() const;
   /// What is not given back: "1 event, 2 allocations"; empty: nothing.
   std::string leaks() const;
-  /// Names of all that has run, in that order.
+  /// Names of all that has run, in that order; with `logs` alone.
   const std::vector<std::string> &log() const;
 
 private:

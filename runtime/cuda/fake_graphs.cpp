@@ -3,6 +3,7 @@
 #include "runtime/cuda/fake_state.h"
 
 #include <algorithm>
+#include <climits>
 #include <cstring>
 
 namespace gradus::runtime::cuda {
@@ -32,9 +33,11 @@ Result FakeState::moduleLoad(Module *module, const void *image, unsigned,
 }
 
 Result FakeState::moduleUnload(Module module) {
-  if (modules_.remove(module))
-    return Result::success;
-  return refuse(Result::invalidHandle, "there is no such module");
+  if (!modules_.remove(module))
+    return refuse(Result::invalidHandle, "there is no such module");
+  functions_.removeIf(
+      [&](const FakeFunction &each) { return each.handle == module; });
+  return Result::success;
 }
 
 Result FakeState::moduleFunction(Function *function, Module module,
@@ -111,7 +114,7 @@ Result FakeState::graphAddKernel(GraphNode *added, Graph graph,
                                  const GraphNode *after, size_t count,
                                  const KernelParams *params) {
   auto function = functions_.find(params->function);
-  if (!function || !modules_.find(function->handle))
+  if (!function)
     return refuse(Result::invalidHandle, "the kernel's code was unloaded");
   const EmulatedFunction &facts = function->facts;
   uint64_t threads = uint64_t(params->blockX) * params->blockY * params->blockZ;
@@ -144,6 +147,10 @@ Result FakeState::graphAddCopy(GraphNode *added, Graph graph,
       params->fromType != MemoryType::unified ||
       params->toType != MemoryType::unified)
     return refuse(Result::invalidValue, "only lines of bytes are emulated");
+  constexpr size_t kMostPitch = INT_MAX;
+  if (std::max(params->fromPitch, params->toPitch) > kMostPitch)
+    return refuse(Result::invalidValue, "lines are ", params->fromPitch,
+                  " and ", params->toPitch, " bytes apart");
   DevicePointer from = params->fromDevice + params->fromX,
                 to = params->toDevice + params->toX;
   size_t bytes = params->width;
@@ -182,7 +189,7 @@ Result FakeState::graphAddCall(GraphNode *added, Graph graph,
   auto node = std::make_shared<FakeNode>();
   node->op.name = "call";
   node->op.run = [this, op = node.get(), call = *params] {
-    log_.push_back(op->op.name);
+    note(op->op);
     if (Result result = checkBytes(op->op, /*readsAll=*/true);
         result != Result::success)
       return result;
@@ -226,7 +233,7 @@ Result FakeState::declareAccesses(GraphNode node, const Access *accesses,
 //===-- running graphs ----------------------------------------------------===//
 
 Result FakeState::checkNode(const FakeNode &node) {
-  if (node.kernel && !modules_.find(functions_.find(node.function)->handle))
+  if (node.kernel && !functions_.find(node.function))
     return refuse(Result::invalidHandle, node.op.name,
                   ": its code was unloaded");
   return checkBytes(node.op, /*readsAll=*/false);
@@ -268,7 +275,7 @@ Result FakeState::graphUpload(GraphExec exec, Stream stream) {
 }
 
 Result FakeState::runKernelNode(const FakeNode &node) {
-  log_.push_back(node.op.name);
+  note(node.op);
   if (Result result = checkNode(node); result != Result::success)
     return result;
   node.kernel->launch.seed = work_.random();

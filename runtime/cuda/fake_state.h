@@ -73,6 +73,10 @@ public:
   bool remove(Handle handle) {
     return live_.erase(reinterpret_cast<uintptr_t>(handle));
   }
+  template <typename Predicate> void removeIf(Predicate predicate) {
+    std::erase_if(live_,
+                  [&](const auto &each) { return predicate(*each.second); });
+  }
   size_t size() const { return live_.size(); }
 
 private:
@@ -110,6 +114,10 @@ private:
   template <typename... Words>
   Result refuse(Result result, const Words &...words) {
     return fault(result, inWords(function_, ": ", words...));
+  }
+  void note(const FakeOp &op) {
+    if (options_.logs)
+      log_.push_back(op.name);
   }
   /// From now on each call fails with this.
   Result lose(Result result);

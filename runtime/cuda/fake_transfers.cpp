@@ -115,18 +115,21 @@ Result FakeState::checkBytes(const FakeOp &op, bool readsAll) {
 
 Result FakeState::runCopy(const FakeOp &op, DevicePointer to,
                           DevicePointer from, size_t bytes) {
-  log_.push_back(op.name);
+  note(op);
   if (Result result = checkBytes(op, /*readsAll=*/true);
       result != Result::success)
     return result;
-  std::memmove(bytesAt(to), bytesAt(from), bytes);
+  if (from < to + bytes && to < from + bytes)
+    return fault(Result::illegalAddress,
+                 op.name + ": the bytes that it writes are those it reads");
+  std::memcpy(bytesAt(to), bytesAt(from), bytes);
   memory_.noteWritten(to, bytes);
   return Result::success;
 }
 
 Result FakeState::runFill(const FakeOp &op, DevicePointer to, uint8_t value,
                           size_t bytes) {
-  log_.push_back(op.name);
+  note(op);
   if (Result result = checkBytes(op, /*readsAll=*/true);
       result != Result::success)
     return result;
@@ -146,7 +149,7 @@ Result FakeState::copyToDevice(DevicePointer to, const void *from, size_t bytes,
   if (!memory_.isPinned(start)) {
     const auto *data = static_cast<const uint8_t *>(from);
     op.run = [this, op, to, held = std::vector<uint8_t>(data, data + bytes)] {
-      log_.push_back(op.name);
+      note(op);
       if (Result result = checkBytes(op, true); result != Result::success)
         return result;
       std::memcpy(bytesAt(to), held.data(), held.size());
@@ -178,7 +181,7 @@ Result FakeState::copyToHost(void *to, DevicePointer from, size_t bytes,
   if (pinned)
     op.accesses.push_back(accessTo(addressOf(to), bytes, true));
   op.run = [this, op, to, from, bytes] {
-    log_.push_back(op.name);
+    note(op);
     if (Result result = checkBytes(op, true); result != Result::success)
       return result;
     std::memcpy(to, bytesAt(from), bytes);

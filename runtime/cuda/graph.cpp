@@ -50,8 +50,9 @@ private:
     params.fromType = params.toType = MemoryType::unified;
     params.fromDevice = work.from;
     params.toDevice = work.to;
-    params.fromPitch = params.toPitch = params.width = work.bytes;
-    params.fromHeight = params.toHeight = params.height = params.depth = 1;
+    // One line; pitches, which may not pass 2 GiB, are not asked for.
+    params.width = work.bytes;
+    params.height = params.depth = 1;
     return driver_.graphAddCopy(added, graph_, after_.data(), after_.size(),
                                 &params, card_.context());
   }

@@ -111,10 +111,10 @@ Node StepNodes::kernelNode(const artifact::KernelCommand &command) {
     addRows(command, work);
   else
     work.blocks = blocksFor(facts, facts.mostBlocks);
-  if (facts.piece && !work.arguments.empty())
+  if (facts.piece)
     node.accesses.push_back(
         {work.arguments[0],
-         work.arguments[1] * rowBytes(*command.segments()->Get(0)), 8, false});
+         memory_.tables + 8 * tables_.size() - work.arguments[0], 8, false});
   node.work = std::move(work);
   addScratch(facts, node);
   return node;
@@ -166,7 +166,9 @@ StepNodes::libraryNode(const artifact::LibraryCommand &command) const {
         accessTo(command.outputs()->Get(i)->buffer(), true));
   constexpr uint32_t kNone = UINT32_MAX;
   if (command.scratch() != kNone)
-    node.accesses.push_back(accessTo(command.scratch(), true));
+    node.accesses.push_back({addressOf(command.scratch()),
+                             plan_.buffers()->Get(command.scratch())->size(), 1,
+                             true});
   return node;
 }
 
@@ -175,6 +177,9 @@ StatusOr<std::vector<Node>> StepNodes::nodesOf(const artifact::GraphPlan &graph,
   const artifact::Command &facts = *graph.commands()->Get(command);
   std::vector<Node> nodes;
   if (const auto *kernel = facts.kind_as_KernelCommand()) {
+    size_t segments = countOf(kernel->segments());
+    if (!kernels_[kernel->kernel()].piece && segments != 1)
+      return invalid("runs a kernel of one segment on ", segments);
     Node node = kernelNode(*kernel);
     const auto &work = std::get<KernelNode>(node.work);
     bool isEmpty = kernels_[kernel->kernel()].piece && work.arguments[1] == 0;
@@ -184,12 +189,11 @@ StatusOr<std::vector<Node>> StepNodes::nodesOf(const artifact::GraphPlan &graph,
     GRADUS_ASSIGN(Node node, libraryNode(*library));
     nodes.push_back(std::move(node));
   } else if (const auto *copy = facts.kind_as_CopyCommand()) {
-    Access from = accessTo(copy->source(), false);
-    if (from.bytes)
-      nodes.push_back(
-          {"",
-           CopyNode{from.start, addressOf(copy->destination()), from.bytes},
-           {}});
+    uint64_t bytes = plan_.buffers()->Get(copy->source())->size();
+    DevicePointer from = addressOf(copy->source()),
+                  to = addressOf(copy->destination());
+    if (bytes && from != to)
+      nodes.push_back({"", CopyNode{from, to, bytes}, {}});
   }
   for (Node &node : nodes)
     node.name = inWords("command ", command, " (", textOf(facts.name()), ")");

@@ -78,6 +78,25 @@ TEST(VerifyCommand, RefusesCopiesBetweenSizes) {
             kTrain + "command 1 (copy): copies 64 bytes to 32");
 }
 
+TEST(VerifyCommand, RefusesCopiesOntoThemselves) {
+  EXPECT_EQ(wordsAfter([](auto &made) {
+              auto &copy = *made.command(1).kind.AsCopyCommand();
+              fb::PlanT &plan = *made.header.plans[0];
+              plan.arena_bytes = 512;
+              for (uint64_t offset : {256, 320}) {
+                auto buffer = std::make_unique<fb::BufferT>();
+                buffer->region = fb::Region::arena;
+                buffer->offset = offset;
+                buffer->size = 128;
+                plan.buffers.push_back(std::move(buffer));
+              }
+              copy.source = uint32_t(plan.buffers.size() - 2);
+              copy.destination = copy.source + 1;
+            }),
+            kTrain + "command 1 (copy): copies 128 bytes to a place 64 bytes "
+                     "from where they are");
+}
+
 TEST(VerifyCommand, RefusesACommandWithoutAKind) {
   EXPECT_EQ(wordsAfter([](auto &made) { made.command(1).kind.Reset(); }),
             kTrain + "command 1 (copy): does nothing");

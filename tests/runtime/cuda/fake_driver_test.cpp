@@ -66,7 +66,9 @@ TEST_F(FakeFaults, LosesTheCardAtALaunch) {
     EXPECT_EQ(
         run(nodes),
         code == Result::unknown
-            ? "waiting for the emulated GPU: the GPU was lost "
+            ? "waiting for the emulated GPU: the driver cannot say why: the "
+              "GPU "
+              "was lost, or its kernel module does not work "
               "(CUDA_ERROR_UNKNOWN 999)"
             : "waiting for the emulated GPU: a kernel failed, and the GPU "
               "forgot all that this program had there "

@@ -93,6 +93,14 @@ TEST_F(FakeTransfers, FindsMemoryUsedAfterItWasFreed) {
                       "allocation of 64 bytes that was freed");
 }
 
+TEST_F(FakeTransfers, FindsCopiesOntoThemselves) {
+  DevicePointer x = filled({1, 2, 3, 4});
+  ASSERT_EQ(driver().copyOnDevice(x + 4, x, 8, stream_.get()), Result::success);
+  EXPECT_EQ(driver().contextSynchronize(), Result::illegalAddress);
+  EXPECT_EQ(report(), "a copy of 8 bytes: the bytes that it writes are those "
+                      "it reads");
+}
+
 //===-- streams and events ------------------------------------------------===//
 
 TEST_F(FakeTransfers, FindsStreamsWithoutAnEventBetweenThem) {

@@ -28,6 +28,7 @@ TEST_F(CudaGraph, GivesTheSameInAllOrders) {
   std::set<std::vector<std::string>> orders;
   for (unsigned seed = 0; seed < 20; ++seed) {
     FakeOptions options;
+    options.logs = true;
     options.seed = seed;
     open(options);
     auto nodes = program();

@@ -26,6 +26,7 @@ struct CudaStaging : EmulatedCard {
   /// end of the step before.
   void run(unsigned seed, int steps) {
     FakeOptions options;
+    options.logs = true;
     options.seed = seed;
     open(options);
     input_ = allocate(kCount);

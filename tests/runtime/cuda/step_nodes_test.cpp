@@ -86,6 +86,38 @@ TEST_F(CudaStepNodes, OtherKernelsTakeAddressesAndScratch) {
             (List{{0x1080, 8, 8, 0}, {0x1080, 8, 8, 1}, {0x4000, 8, 1, 1}}));
 }
 
+TEST_F(CudaStepNodes, RefuseKernelsOfOneSegmentOnMore) {
+  for (size_t segments : {0, 2}) {
+    TestArtifact made;
+    auto &list = made.command(3).kind.AsKernelCommand()->segments;
+    segments
+        ? list.push_back(std::make_unique<gradus::artifact::SegmentT>(*list[0]))
+        : list.clear();
+    auto artifact = Artifact::fromBytes(made.bytes(), "adder");
+    ASSERT_TRUE(artifact.ok()) << artifact.status();
+    const auto &plan = *(*artifact)->header().plans()->Get(0);
+    StepNodes nodes(*card_, plan, *(*artifact)->kernels(plan), kernels_,
+                    nullptr);
+    nodes.place({0x1000, 0x2000, 0x3000, 0x4000, 0x5000});
+    EXPECT_EQ(nodes.nodesOf(*plan.graphs()->Get(0), 3).status().message(),
+              "runs a kernel of one segment on " + std::to_string(segments));
+  }
+}
+
+/// Its rows: none, and nothing is launched.
+TEST_F(CudaStepNodes, LaunchNothingForSegmentsWithoutItems) {
+  TestArtifact made;
+  made.command(0).kind.AsKernelCommand()->segments[0]->items = 0;
+  auto artifact = Artifact::fromBytes(made.bytes(), "adder");
+  ASSERT_TRUE(artifact.ok()) << artifact.status();
+  const auto &plan = *(*artifact)->header().plans()->Get(0);
+  StepNodes nodes(*card_, plan, *(*artifact)->kernels(plan), kernels_, nullptr);
+  nodes.place({0x1000, 0x2000, 0x3000, 0x4000, 0x5000});
+  auto found = nodes.nodesOf(*plan.graphs()->Get(0), 0);
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_TRUE(found->empty());
+}
+
 TEST_F(CudaStepNodes, CopiesAreNodesOfTheirOwn) {
   Node node = nodesOf(1)[0];
   EXPECT_EQ(listOf(node), (List{{0x1000, 32, 1, 0}, {0x2040, 32, 1, 1}}));
