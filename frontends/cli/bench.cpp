@@ -1,8 +1,11 @@
 // gradus bench: how long a step takes and where the time goes.
 
+#include "frontends/cli/arena_timeline.h"
 #include "frontends/cli/commands.h"
 #include "frontends/cli/failure.h"
+#include "frontends/cli/output_files.h"
 #include "frontends/cli/session_options.h"
+#include "frontends/cli/step_trace.h"
 #include "frontends/cli/synthetic_inputs.h"
 #include "frontends/cli/text.h"
 
@@ -19,7 +22,7 @@ namespace {
 
 struct BenchOptions {
   SessionOptions session;
-  std::string graph = "train";
+  std::string graph = "train", trace;
   double seconds = 2;
   int64_t stepsPerCall = 100;
 };
@@ -28,8 +31,13 @@ constexpr const char *kFooter =
     R"(Inputs are made up; a step costs the same whatever they are. A third of
 --seconds each, in turns: step by step, many steps in one call; then by command.
 
-Example:
-  gradus bench lenet.gradus --threads 2)";
+--trace writes some steps for ui.perfetto.dev or chrome://tracing: as the caller
+sees them, then with the time of each command (of a GPU, each is then waited
+for), the model's nodes that it came from, and the arena's bytes in use.
+
+Examples:
+  gradus bench lenet.gradus --threads 2
+  gradus bench lenet.gradus --trace step.json)";
 
 double median(std::vector<double> values) {
   if (values.empty())
@@ -38,6 +46,8 @@ double median(std::vector<double> values) {
   std::nth_element(values.begin(), middle, values.end());
   return *middle;
 }
+
+bool isMeasured(int64_t nanoseconds) { return nanoseconds != 0; }
 
 /// Of one graph, on made-up inputs that stay where they are.
 class Bench {
@@ -48,6 +58,8 @@ public:
   /// Nanoseconds of each command: the median over steps, so that what other
   /// processes take does not count.
   std::vector<double> measureCommands();
+  /// Some steps, the first half as they are, then command by command.
+  std::vector<TracedStep> trace();
 
 private:
   Session &session_;
@@ -97,7 +109,6 @@ std::vector<double> Bench::measureCommands() {
   std::vector<int64_t> nanoseconds(session_.graphs()[graph_].commands.size());
   std::vector<std::vector<double>> times(nanoseconds.size());
   session_.timeCommands(graph_, nanoseconds);
-  auto isMeasured = [](int64_t each) { return each != 0; };
   auto until = Clock::now() + std::chrono::duration<double>(seconds_);
   do {
     std::fill(nanoseconds.begin(), nanoseconds.end(), 0);
@@ -112,6 +123,42 @@ std::vector<double> Bench::measureCommands() {
   for (std::vector<double> &each : times)
     medians.push_back(median(std::move(each)));
   return medians;
+}
+
+std::vector<TracedStep> Bench::trace() {
+  constexpr int kSteps = 5;
+  std::vector<TracedStep> steps;
+  auto began = Clock::now();
+  auto now = [&] {
+    return std::chrono::nanoseconds(Clock::now() - began).count();
+  };
+  for (bool timed : {false, true})
+    for (int i = 0; i < kSteps; ++i) {
+      TracedStep step;
+      if (timed)
+        step.commands.resize(session_.graphs()[graph_].commands.size());
+      session_.timeCommands(graph_, step.commands);
+      step.start = now();
+      check(session_.step(graph_, inputs_));
+      step.end = now();
+      if (std::none_of(step.commands.begin(), step.commands.end(), isMeasured))
+        step.commands.clear(); // a variant ran, whose commands are others
+      steps.push_back(std::move(step));
+    }
+  session_.timeCommands(graph_, {});
+  return steps;
+}
+
+void writeTrace(const Session &session, int graph,
+                const std::vector<TracedStep> &steps,
+                const BenchOptions &options) {
+  const GraphInfo &info = session.graphs()[graph];
+  auto map = memoryMap(session.artifact().header(), session.plan(),
+                       *session.plan().graphs()->Get(graph));
+  ordered_json trace = stepTrace(
+      info, options.session.artifact + ", " + session.plan().target()->str(),
+      steps, arenaTimeline(map, info.commands.size()).live);
+  writeWhole(options.trace, trace.dump());
 }
 
 constexpr int kRounds = 5;
@@ -171,6 +218,8 @@ void print(const ordered_json &result) {
 }
 
 void run(const BenchOptions &options) {
+  checkOutputFiles({{"--trace", options.trace}}, initialFiles(options.session));
+  checkWritable({options.trace});
   auto session = openSession(options.session);
   int graph = findGraph(*session, options.graph);
   Bench bench(*session, graph, options.seconds / 3);
@@ -195,6 +244,8 @@ void run(const BenchOptions &options) {
   result["call"]["steps"] = steps;
   result["commands"] =
       commandsJson(session->graphs()[graph], bench.measureCommands());
+  if (!options.trace.empty())
+    writeTrace(*session, graph, bench.trace(), options);
   if (options.session.json)
     std::puts(result.dump().c_str());
   else
@@ -217,6 +268,8 @@ void addBench(CLI::App &app) {
       ->add_option("--steps-per-call", options->stepsPerCall,
                    "In one call, at most; fewer where they take long (100)")
       ->check(CLI::PositiveNumber);
+  command->add_option("--trace", options->trace,
+                      "Write some steps to this file, for ui.perfetto.dev");
   command->callback([options] { run(*options); });
 }
 
