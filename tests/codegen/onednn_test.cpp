@@ -1,8 +1,6 @@
 // Layouts as oneDNN wants them, and which products it is asked for.
 
-#include "codegen/onednn.h"
-
-#include <gtest/gtest.h>
+#include "tests/codegen/needs_onednn.h"
 
 using namespace gradus;
 
@@ -19,8 +17,7 @@ LibraryCall convolution() {
 }
 
 TEST(OneDnn, LayoutsAreTheLibrarysOwnWhereItMayChoose) {
-  if (!hasOneDnn())
-    GTEST_SKIP() << "oneDNN is not here";
+  NEEDS_ONEDNN();
   LibraryCall call = convolution();
   ASSERT_TRUE(askOneDnn(call, /*free=*/true));
   EXPECT_EQ(call.result.dims, convolution().result.dims);
@@ -35,8 +32,7 @@ TEST(OneDnn, LayoutsStayWhereTheyAreFixed) {
 }
 
 TEST(OneDnn, RefusesWhatCannotBe) {
-  if (!hasOneDnn())
-    GTEST_SKIP() << "oneDNN is not here";
+  NEEDS_ONEDNN();
   LibraryCall call = convolution();
   call.result = rowMajorLayout({4, 64, 99, 16});
   EXPECT_FALSE(askOneDnn(call, /*free=*/true));
@@ -54,8 +50,7 @@ TEST(OneDnn, LeavesSmallAndNarrowProductsToUs) {
 }
 
 TEST(OneDnn, ChoosesLayoutsOfConvolutionsAlone) {
-  if (!hasOneDnn())
-    GTEST_SKIP() << "oneDNN is not here";
+  NEEDS_ONEDNN();
   LibraryCall call = convolution();
   ASSERT_TRUE(oneDnn().choose(call));
   EXPECT_FALSE(call.operands[1] == convolution().operands[1]);

@@ -1,6 +1,7 @@
 // Work between convolutions runs on blocked channels, with the same result.
 
 #include "tests/codegen/compiled_run.h"
+#include "tests/codegen/needs_onednn.h"
 
 using namespace gradus;
 using namespace gradus::testing;
@@ -27,8 +28,7 @@ std::string between(const std::string &text, const std::string &more = "",
 }
 
 void check(const std::string &program, int reorders) {
-  if (!hasOneDnn())
-    GTEST_SKIP() << "oneDNN is not here";
+  NEEDS_ONEDNN();
   CompiledRun run(program);
   run.run(propagated);
   EXPECT_EQ(callsOf(run, "convolution"), 2);
@@ -93,8 +93,7 @@ TEST(PropagateLayouts, PoolsBlocks) {
 
 // A fourth dimension of the window is more than a pool has.
 TEST(PropagateLayouts, LeavesPoolsOfVolumesPlain) {
-  if (!hasOneDnn())
-    GTEST_SKIP() << "oneDNN is not here";
+  NEEDS_ONEDNN();
   const std::string v = "tensor<1x16x4x4x4xf32>", k = "tensor<16x16x3x3x3xf32>",
                     triple =
                         " strides [1, 1, 1]"
@@ -120,8 +119,7 @@ TEST(PropagateLayouts, KeepsAPlainResultThatIsReturned) {
 }
 
 TEST(PropagateLayouts, IsContentToRunTwice) {
-  if (!hasOneDnn())
-    GTEST_SKIP() << "oneDNN is not here";
+  NEEDS_ONEDNN();
   CompiledRun run(between("%b = math.tanh %a : " + x + "\n"));
   run.run(std::string(propagated) + ",propagate-layouts");
   EXPECT_EQ(callsOf(run, "reorder"), least);

@@ -1,6 +1,7 @@
 // What the library computes in a compiled program is what the graph says.
 
 #include "tests/codegen/compiled_run.h"
+#include "tests/codegen/needs_onednn.h"
 
 using namespace gradus;
 using namespace gradus::testing;
@@ -10,8 +11,7 @@ namespace {
 const char *always = "select{library=always}";
 
 TEST(Select, MultipliesMatricesByTheLibrary) {
-  if (!hasOneDnn())
-    GTEST_SKIP() << "oneDNN is not here";
+  NEEDS_ONEDNN();
   CompiledRun run(graphProgram(
       "%x: tensor<24x40xf32>, %w: tensor<48x40xf32>, %b: tensor<48xf32>) "
       "-> (y: tensor<24x48xf32>",
@@ -27,8 +27,7 @@ TEST(Select, MultipliesMatricesByTheLibrary) {
 }
 
 TEST(Select, ConvolvesByTheLibrary) {
-  if (!hasOneDnn())
-    GTEST_SKIP() << "oneDNN is not here";
+  NEEDS_ONEDNN();
   std::string x = "tensor<2x16x12x12xf32>", w = "tensor<32x16x3x3xf32>",
               y = "tensor<2x32x12x12xf32>";
   std::string window =
