@@ -1,30 +1,14 @@
 // Only the values of initializers change.
 
-#include "frontends/onnx/export.h"
+#include "exported.h"
 #include "frontends/onnx/model_file.h"
-#include "frontends/onnx/onnx.pb.h"
-
-#include <gtest/gtest.h>
 
 #include <cstring>
-#include <fstream>
 
 using namespace gradus;
+using namespace gradus::testing;
 
 namespace {
-
-::onnx::ModelProto read(const std::string &path) {
-  ::onnx::ModelProto model;
-  std::ifstream stream(path, std::ios::binary);
-  EXPECT_TRUE(model.ParseFromIstream(&stream));
-  return model;
-}
-
-::onnx::ModelProto parsed(const ExportedOnnx &exported) {
-  ::onnx::ModelProto model;
-  EXPECT_TRUE(model.ParseFromString(exported.model));
-  return model;
-}
 
 const std::string kHeads =
     GRADUS_SOURCE_DIR "/tests/data/exports/two_heads.onnx";
