@@ -162,7 +162,9 @@ public:
     bindInputs(graph_, options_.dims);
     if (bytes_ > options_.largestInside)
       result_.data = moveOut(file_, options_.dataName);
-    result_.model = file_.model().SerializeAsString();
+    if (!file_.model().SerializeToString(&result_.model))
+      return invalid("takes more than 2 GiB without its initializers, which a "
+                     "file of ONNX's cannot hold");
     return std::move(result_);
   }
 
