@@ -29,8 +29,9 @@ constexpr const char *kFooter = R"(Examples:
   gradus export resnet.onnx --checkpoint resnet.safetensors --inference -o resnet_trained.onnx
 
 The file stays as it is but for the values of its initializers. --inference turns
-batch normalization and dropout of a file exported for training into those of
-inference. --ema writes the averages of the weights in their place. Weights of
+batch normalization, dropout and AlphaDropout of a file exported for training into
+those of inference, and puts its chance in the place of each coin of a known chance
+(stochastic depth, Bernoulli); other random numbers are drawn as before. --ema writes the averages of the weights in their place. Weights of
 another floating-point type are converted to the file's. Above 1 GiB the weights go to a data file beside the model.)";
 
 /// The files that are written, from those that the model's weights lie in.
@@ -50,6 +51,18 @@ void checkApart(const ExportOptions &options,
 const NamedTensor &averageOr(const NamedTensor &own, const Safetensors &file) {
   const NamedTensor *average = file.find(averageName(own.name));
   return average ? *average : own;
+}
+
+/// As the import says it of predictions.
+void warnOfCoins(const std::string &model, int added) {
+  if (added)
+    std::fprintf(stderr,
+                 "warning: %s: %d %s added, as in a form of AlphaDropout; for "
+                 "inference the chance stands in its place, which need not be "
+                 "PyTorch's eval\n",
+                 model.c_str(), added,
+                 added == 1 ? "coin of a known chance has a number"
+                            : "coins of a known chance have numbers");
 }
 
 void run(const ExportOptions &options) {
@@ -84,6 +97,7 @@ void run(const ExportOptions &options) {
   for (const std::string &name : exported.kept)
     std::fprintf(stderr, "warning: %s has no value for \"%s\", which stays\n",
                  options.checkpoint.c_str(), name.c_str());
+  warnOfCoins(options.model, exported.addedCoins);
   if (options.json)
     std::puts(nlohmann::ordered_json{{"model", options.output},
                                      {"written", exported.written},
@@ -114,7 +128,8 @@ void addExport(CLI::App &app) {
   command->add_option("-o,--output", options->output, "A new .onnx file")
       ->required();
   command->add_flag("--inference", options->inference,
-                    "Inference form of normalization and dropout");
+                    "Inference form of normalization, dropout and coins of a "
+                    "known chance");
   command->add_flag("--ema", options->averaged,
                     "Write the averages of the weights (the recipe's ema)");
   command->add_flag("--json", options->json, "One JSON object");

@@ -305,7 +305,7 @@ public:
     if (!exported.ok())
       return exported.status();
     return Exported{exported->model, exported->data, exported->written,
-                    exported->kept, exported->read};
+                    exported->kept,  exported->read, exported->addedCoins};
   }
 
   std::string recipeSchema() override { return recipe::schema(); }

@@ -189,6 +189,8 @@ struct Exported {
   std::string model, data;                // bytes; no data: all in the model
   std::vector<std::string> written, kept; // names of initializers
   std::vector<std::string> read;          // data files that the model names
+  /// Coins of which `inference` need not make PyTorch's eval.
+  int addedCoins = 0;
 };
 
 /// A recipe that was read and checked.

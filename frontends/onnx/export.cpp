@@ -172,7 +172,7 @@ private:
   void makeInference() {
     for (NodeProto &node : *graph_.mutable_node())
       onnx::makeInference(node);
-    makeCoinsIdle(file_);
+    result_.addedCoins = makeCoinsIdle(file_);
   }
 
   /// A new value; or the old one, brought in from where it lies.

@@ -25,6 +25,7 @@ struct ExportedOnnx {
   std::vector<std::string> written; // initializers with new values
   std::vector<std::string> kept;    // float initializers that `trained` lacks
   std::vector<std::string> read;    // data files that the model names
+  int addedCoins = 0;               // coins with a number added (makeCoinsIdle)
 };
 
 struct ExportOptions {

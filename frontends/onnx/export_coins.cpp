@@ -1,12 +1,13 @@
 // A coin is `Cast(Less(RandomUniformLike(like), p))`; its names and its cast
 // stay: `like` is put in the place of what is drawn, and p, in its shape, in
-// that of the comparison.
+// that of the comparison. Nodes that give such a shape come in front.
 
 #include "frontends/onnx/export_coins.h"
 
 #include "frontends/onnx/alpha_dropout.h"
 #include "frontends/onnx/constant.h"
 #include "frontends/onnx/onnx.pb.h"
+#include "frontends/onnx/size_limits.h"
 
 #include "mlir/IR/MLIRContext.h"
 
@@ -30,6 +31,11 @@ const AttributeProto *attribute(const NodeProto &node, llvm::StringRef name) {
   return nullptr;
 }
 
+/// The first output; "" of a malformed node.
+std::string outputOf(const NodeProto &node) {
+  return node.output_size() ? node.output(0) : "";
+}
+
 bool isOneOf(const NodeProto &node,
              std::initializer_list<llvm::StringRef> ops) {
   return llvm::is_contained(ops, llvm::StringRef(node.op_type()));
@@ -44,9 +50,45 @@ void become(NodeProto &node, const char *type,
     node.add_input(input);
 }
 
+/// Makes the node one that gives a tensor.
+TensorProto &becomeConstant(NodeProto &node, int64_t type) {
+  become(node, "Constant", {});
+  AttributeProto &value = *node.add_attribute();
+  value.set_name("value");
+  value.set_type(AttributeProto::TENSOR);
+  value.mutable_t()->set_data_type(int32_t(type));
+  return *value.mutable_t();
+}
+
+void becomeZero(NodeProto &node, int64_t type) {
+  size_t bytes = type == TensorProto::DOUBLE  ? 8
+                 : type == TensorProto::FLOAT ? 4
+                                              : 2;
+  becomeConstant(node, type).set_raw_data(std::string(bytes, '\0'));
+}
+
+void becomeIntegers(NodeProto &node,
+                    const google::protobuf::RepeatedField<int64_t> &integers) {
+  TensorProto &tensor = becomeConstant(node, TensorProto::INT64);
+  tensor.add_dims(integers.size());
+  *tensor.mutable_int64_data() = integers;
+}
+
+/// What all elements of a value are, and whether it is a scalar or one of its
+/// kind, so that others keep their shape beside it.
+struct Number {
+  double value;
+  bool isScalar;
+};
+
 struct Coin {
   NodeProto *draw, *less, *cast;
   double chance;
+};
+
+struct AlphaDropout {
+  NodeProto *sum; // the last node
+  std::string input;
 };
 
 class Idling {
@@ -55,11 +97,15 @@ public:
       : file_(file), graph_(*file.model().mutable_graph()) {
     for (NodeProto &node : *graph_.mutable_node())
       for (const std::string &output : node.output())
-        makers_[output] = &node;
+        if (!output.empty())
+          makers_[output] = &node;
+    for (const TensorProto &tensor : graph_.initializer())
+      initializers_[tensor.name()] = &tensor;
     findUses(graph_, /*isInside=*/false);
   }
 
-  void run() {
+  /// How many coins have a number added.
+  int run() {
     std::vector<Coin> coins;
     for (NodeProto &node : *graph_.mutable_node()) {
       if (std::optional<Coin> coin = coinAt(node))
@@ -67,11 +113,13 @@ public:
       if (isBernoulli(node))
         castChances(node);
     }
+    int added = 0;
     for (const Coin &coin : coins)
-      idleAlpha(coin);
+      added += !idleAlpha(coin);
     for (const Coin &coin : coins)
       idle(coin);
     addShapes();
+    return added;
   }
 
 private:
@@ -83,7 +131,9 @@ private:
   void findUses(GraphProto &graph, bool isInside) {
     for (NodeProto &node : *graph.mutable_node()) {
       for (int input = 0; input < node.input_size(); ++input)
-        uses_[node.input(input)].push_back({isInside ? nullptr : &node, input});
+        if (!node.input(input).empty())
+          uses_[node.input(input)].push_back(
+              {isInside ? nullptr : &node, input});
       for (AttributeProto &each : *node.mutable_attribute()) {
         if (each.has_g())
           findUses(*each.mutable_g(), true);
@@ -114,43 +164,52 @@ private:
 
   //===-- numbers ---------------------------------------------------------===//
 
-  /// The one number that all elements of a value are.
-  std::optional<double> numberOf(const std::string &value) {
-    for (const TensorProto &tensor : graph_.initializer())
-      if (tensor.name() == value)
-        return numberOf(tensor);
-    const NodeProto *maker = makerOf(value);
-    if (!maker)
-      return std::nullopt;
-    if (maker->op_type() == "Constant") {
-      if (const AttributeProto *number = attribute(*maker, "value_float"))
-        return number->f();
-      const AttributeProto *tensor = attribute(*maker, "value");
-      return tensor ? numberOf(tensor->t()) : std::nullopt;
+  /// The one number that all elements of a value are. A file's nodes may stand
+  /// in a ring.
+  std::optional<Number> numberOf(std::string value) {
+    bool isScalar = true;
+    for (int steps = 0; steps <= graph_.node_size(); ++steps) {
+      if (const TensorProto *tensor = initializers_.lookup(value))
+        return numberOf(*tensor, isScalar);
+      const NodeProto *maker = makerOf(value);
+      if (!maker)
+        break;
+      if (maker->op_type() == "Constant") {
+        if (const AttributeProto *number = attribute(*maker, "value_float"))
+          return Number{number->f(), isScalar};
+        const AttributeProto *tensor = attribute(*maker, "value");
+        return tensor ? numberOf(tensor->t(), isScalar) : std::nullopt;
+      }
+      bool keepsShape = isOneOf(*maker, {"Cast", "CastLike", "Identity"});
+      if (maker->input_size() == 0 ||
+          (!keepsShape &&
+           !isOneOf(*maker, {"Expand", "Reshape", "Unsqueeze", "Squeeze"})))
+        break;
+      isScalar &= keepsShape;
+      value = maker->input(0);
     }
-    if (maker->input_size() > 0 &&
-        isOneOf(*maker, {"Cast", "CastLike", "Identity", "Expand", "Reshape",
-                         "Unsqueeze", "Squeeze"}))
-      return numberOf(maker->input(0));
     return std::nullopt;
   }
 
-  std::optional<double> numberOf(const TensorProto &tensor) {
+  std::optional<Number> numberOf(const TensorProto &tensor, bool isScalar) {
     absl::StatusOr<mlir::DenseElementsAttr> elements =
         file_.elements(tensor, context_);
     if (!elements.ok() || !elements->isSplat())
       return std::nullopt;
+    isScalar &= elements->getNumElements() == 1 && tensor.dims_size() <= 1;
     HostTensor values = fromAttribute(*elements).tensor;
     if (!values.floats.empty())
-      return values.floats[0];
+      return Number{values.floats[0], isScalar};
     if (!values.integers.empty())
-      return double(values.integers[0]);
+      return Number{double(values.integers[0]), isScalar};
     return std::nullopt;
   }
 
   std::optional<double> chanceOf(const std::string &value) {
-    std::optional<double> chance = numberOf(value);
-    return chance && *chance >= 0 && *chance <= 1 ? chance : std::nullopt;
+    std::optional<Number> chance = numberOf(value);
+    return chance && chance->value >= 0 && chance->value <= 1
+               ? std::optional(chance->value)
+               : std::nullopt;
   }
 
   //===-- coins -----------------------------------------------------------===//
@@ -159,15 +218,24 @@ private:
     const AttributeProto *low = attribute(node, "low"),
                          *high = attribute(node, "high");
     return isOneOf(node, {"RandomUniform", "RandomUniformLike"}) &&
-           (!low || low->f() == 0) && (!high || high->f() == 1);
+           (!low || low->f() == 0) && (!high || high->f() == 1) &&
+           givesFloats(node, "dtype") && hasShape(node);
+  }
+
+  static bool hasShape(const NodeProto &draw) {
+    if (draw.op_type() == "RandomUniformLike")
+      return draw.input_size() == 1;
+    const AttributeProto *shape = attribute(draw, "shape");
+    return shape && isWithin(shape->ints(), kMostElements);
   }
 
   std::optional<Coin> coinAt(NodeProto &less) {
     if (less.op_type() != "Less" || less.input_size() != 2)
       return std::nullopt;
-    NodeProto *draw = makerOf(less.input(0)), *cast = onlyUser(less.output(0));
+    NodeProto *draw = makerOf(less.input(0)), *cast = onlyUser(outputOf(less));
     if (!draw || !drawsUniform(*draw) || onlyUser(less.input(0)) != &less ||
-        !cast || !isOneOf(*cast, {"Cast", "CastLike"}) || !givesFloats(*cast))
+        !cast || !isOneOf(*cast, {"Cast", "CastLike"}) ||
+        !givesFloats(*cast, "to"))
       return std::nullopt;
     std::optional<double> chance = chanceOf(less.input(1));
     return chance ? std::optional<Coin>({draw, &less, cast, *chance})
@@ -181,30 +249,29 @@ private:
                                        type);
   }
 
-  /// Of casts like another value, whose type is not here, exporters write none
-  /// else.
-  static bool givesFloats(const NodeProto &cast) {
-    const AttributeProto *to = attribute(cast, "to");
-    return !to || isFloat(to->i());
+  /// Where no type is said it is another value's, which is not here; exporters
+  /// write no other there.
+  static bool givesFloats(const NodeProto &node, const char *key) {
+    const AttributeProto *type = attribute(node, key);
+    return !type || isFloat(type->i());
   }
 
   void idle(const Coin &coin) {
     NodeProto &draw = *coin.draw, &less = *coin.less;
     const AttributeProto *dtype = attribute(draw, "dtype");
-    int64_t type = dtype ? dtype->i() : int64_t(TensorProto::UNDEFINED);
+    int64_t type = dtype ? dtype->i() : int64_t(TensorProto::FLOAT);
+    NodeProto &shape = addShape(less);
     if (draw.op_type() == "RandomUniform") {
-      becomeZeros(draw, dtype ? type : int64_t(TensorProto::FLOAT));
-    } else if (dtype) {
-      become(draw, "Cast", {draw.input(0)});
-      setInteger(draw, "to", type);
+      becomeIntegers(shape, attribute(draw, "shape")->ints());
+      becomeZero(draw, type); // Casts may ask its type.
+      forgetType(draw.output(0));
     } else {
-      become(draw, "Identity", {draw.input(0)});
+      become(shape, "Shape", {less.input(0)});
+      become(draw, dtype ? "Cast" : "Identity", {draw.input(0)});
+      if (dtype)
+        setInteger(draw, "to", type);
     }
-    std::string shape = less.output(0) + "_shape";
-    while (makers_.contains(shape))
-      shape += "_";
-    shapes_[less.output(0)] = {less.input(0), shape};
-    become(less, "Expand", {less.input(1), shape});
+    become(less, "Expand", {less.input(1), shape.output(0)});
     forgetType(less.output(0)); // No longer a condition.
   }
 
@@ -215,29 +282,9 @@ private:
     made.set_i(value);
   }
 
-  static void becomeZeros(NodeProto &node, int64_t type) {
-    TensorProto zeros;
-    int64_t bytes = type == TensorProto::DOUBLE  ? 8
-                    : type == TensorProto::FLOAT ? 4
-                                                 : 2;
-    if (const AttributeProto *shape = attribute(node, "shape"))
-      for (int64_t size : shape->ints()) {
-        zeros.add_dims(size);
-        bytes *= size;
-      }
-    zeros.set_data_type(int32_t(type));
-    zeros.set_raw_data(std::string(bytes, '\0'));
-    become(node, "Constant", {});
-    AttributeProto &made = *node.add_attribute();
-    made.set_name("value");
-    made.set_type(AttributeProto::TENSOR);
-    *made.mutable_t() = std::move(zeros);
-  }
-
   bool isBernoulli(const NodeProto &node) {
-    const AttributeProto *dtype = attribute(node, "dtype");
-    return node.op_type() == "Bernoulli" && (!dtype || isFloat(dtype->i())) &&
-           chanceOf(node.input(0));
+    return node.op_type() == "Bernoulli" && node.input_size() == 1 &&
+           givesFloats(node, "dtype") && chanceOf(node.input(0));
   }
 
   static void castChances(NodeProto &node) {
@@ -255,21 +302,29 @@ private:
         infos.DeleteSubrange(i, 1);
   }
 
-  /// In front of the nodes that need them.
+  //===-- shapes ----------------------------------------------------------===//
+
+  /// A node in front of this one, to become what gives a shape.
+  NodeProto &addShape(const NodeProto &node) {
+    std::string name = node.output(0) + "_shape";
+    while (makers_.contains(name) || uses_.contains(name) ||
+           initializers_.contains(name))
+      name += "_";
+    NodeProto &shape = shapes_[node.output(0)];
+    shape.set_name(node.name() + "_shape");
+    shape.add_output(name);
+    return shape;
+  }
+
   void addShapes() {
     if (shapes_.empty())
       return;
     google::protobuf::RepeatedPtrField<NodeProto> nodes;
     nodes.Swap(graph_.mutable_node());
     for (NodeProto &node : nodes) {
-      auto found =
-          node.output_size() ? shapes_.find(node.output(0)) : shapes_.end();
-      if (found != shapes_.end()) {
-        NodeProto &shape = *graph_.add_node();
-        become(shape, "Shape", {found->second.first});
-        shape.set_name(node.name() + "_shape");
-        shape.add_output(found->second.second);
-      }
+      auto shape = shapes_.find(outputOf(node));
+      if (shape != shapes_.end())
+        graph_.add_node()->Swap(&shape->second);
       graph_.add_node()->Swap(&node);
     }
   }
@@ -282,56 +337,70 @@ private:
     if (!node || node->op_type() != type || node->input_size() != 2)
       return std::nullopt;
     bool isFirst = node->input(0) == value;
-    return isFirst || node->input(1) == value ? numberOf(node->input(isFirst))
-                                              : std::nullopt;
+    if (!isFirst && node->input(1) != value)
+      return std::nullopt;
+    std::optional<Number> number = numberOf(node->input(isFirst));
+    return number && number->isScalar ? std::optional(number->value)
+                                      : std::nullopt;
   }
 
-  /// As random.cpp finds it.
-  void idleAlpha(const Coin &coin) {
-    const std::string &value = coin.cast->output(0);
-    for (const Use &use : uses_.lookup(value))
-      if (numberWith(value, use.node, "Add") == -1)
-        if (NodeProto *sum = alphaOf(coin, *use.node))
-          become(*sum, "Identity", {alphaInput_});
+  /// As random.cpp does. False where the coin is added to a number otherwise.
+  bool idleAlpha(const Coin &coin) {
+    std::string value = outputOf(*coin.cast);
+    bool isPlain = true;
+    for (const Use &use : uses_.lookup(value)) {
+      if (!use.node || !isOneOf(*use.node, {"Add", "Sub"}) ||
+          use.node->input_size() != 2)
+        continue;
+      if (std::optional<AlphaDropout> alpha = alphaOf(coin, *use.node)) {
+        NodeProto &shape = addShape(*alpha->sum); // It may be wider than x.
+        become(shape, "Shape", {value});
+        become(*alpha->sum, "Expand", {alpha->input, shape.output(0)});
+      } else if (numberOf(use.node->input(1 - use.input))) {
+        isPlain = false;
+      }
+    }
+    return isPlain;
   }
 
-  NodeProto *alphaOf(const Coin &coin, const NodeProto &first) {
-    const std::string &value = coin.cast->output(0);
-    NodeProto *scaled = onlyUser(first.output(0));
-    std::optional<double> s = numberWith(first.output(0), scaled, "Mul");
-    NodeProto *shift = s ? onlyUser(scaled->output(0)) : nullptr;
+  std::optional<AlphaDropout> alphaOf(const Coin &coin,
+                                      const NodeProto &first) {
+    std::string value = outputOf(*coin.cast);
+    if (numberWith(value, &first, "Add") != -1)
+      return std::nullopt;
+    NodeProto *scaled = onlyUser(outputOf(first));
+    std::optional<double> s = numberWith(outputOf(first), scaled, "Mul");
+    NodeProto *shift = s ? onlyUser(outputOf(*scaled)) : nullptr;
     std::optional<double> b =
-        s ? numberWith(scaled->output(0), shift, "Add") : std::nullopt;
-    NodeProto *sum = b ? onlyUser(shift->output(0)) : nullptr;
-    if (!sum || sum->op_type() != "Add")
-      return nullptr;
+        s ? numberWith(outputOf(*scaled), shift, "Add") : std::nullopt;
+    NodeProto *sum = b ? onlyUser(outputOf(*shift)) : nullptr;
+    if (!sum || sum->op_type() != "Add" || sum->input_size() != 2 ||
+        outputOf(*sum).empty())
+      return std::nullopt;
     const NodeProto *product =
-        makerOf(sum->input(sum->input(0) == shift->output(0)));
-    if (!product || product->op_type() != "Mul")
-      return nullptr;
+        makerOf(sum->input(sum->input(0) == outputOf(*shift)));
+    if (!product || product->op_type() != "Mul" || product->input_size() != 2)
+      return std::nullopt;
     for (int side : {0, 1}) {
       std::optional<double> a =
           numberWith(value, makerOf(product->input(side)), "Mul");
-      if (a && isAlphaDropout(coin.chance, *a, *s, *b)) {
-        alphaInput_ = product->input(1 - side);
-        return sum;
-      }
+      if (a && isAlphaDropout(coin.chance, *a, *s, *b))
+        return AlphaDropout{sum, product->input(1 - side)};
     }
-    return nullptr;
+    return std::nullopt;
   }
 
   ModelFile &file_;
   GraphProto &graph_;
   mlir::MLIRContext context_;
   llvm::StringMap<NodeProto *> makers_;
+  llvm::StringMap<const TensorProto *> initializers_;
   llvm::StringMap<std::vector<Use>> uses_;
-  /// By what is expanded: the value whose shape it gets, the shape's name.
-  std::map<std::string, std::pair<std::string, std::string>> shapes_;
-  std::string alphaInput_;
+  std::map<std::string, NodeProto> shapes_; // by what they stand in front of
 };
 
 } // namespace
 
-void makeCoinsIdle(ModelFile &file) { Idling(file).run(); }
+int makeCoinsIdle(ModelFile &file) { return Idling(file).run(); }
 
 } // namespace gradus::onnx
