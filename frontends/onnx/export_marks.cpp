@@ -14,6 +14,8 @@ namespace gradus::onnx {
 namespace {
 
 using llvm::StringRef;
+using ::onnx::GraphProto;
+using ::onnx::NodeProto;
 using ::onnx::TensorProto;
 
 constexpr StringRef kSignature =
@@ -109,7 +111,7 @@ private:
   }
 
   /// A branch of Where beside a number, as zeros under a mask of -infinity.
-  static bool isMasked(const ::onnx::NodeProto &node, const std::string &name,
+  static bool isMasked(const NodeProto &node, const std::string &name,
                        const llvm::StringMap<const TensorProto *> &all) {
     if (node.op_type() != "Where" || node.input_size() != 3 ||
         node.input(0) == name)
@@ -125,9 +127,25 @@ private:
   bool mayBeMissing(const std::string &name) {
     if (marks_.missing.empty() || !holdsOneValue(file_, *initializers_[name]))
       return false;
-    return llvm::any_of(file_.graph().node(), [&](const auto &node) {
-      return llvm::is_contained(node.input(), name) &&
-             !isMasked(node, name, initializers_);
+    return isWhereParametersAre(file_.graph(), name);
+  }
+
+  /// In the graph or in a branch or loop's body within, which may give it, too.
+  bool isWhereParametersAre(const GraphProto &graph, const std::string &name) {
+    auto isInside = [&](const GraphProto &body) {
+      return isWhereParametersAre(body, name);
+    };
+    for (const NodeProto &node : graph.node()) {
+      if (llvm::is_contained(node.input(), name) &&
+          !isMasked(node, name, initializers_))
+        return true;
+      for (const auto &attribute : node.attribute())
+        if (isInside(attribute.g()) ||
+            llvm::any_of(attribute.graphs(), isInside))
+          return true;
+    }
+    return llvm::any_of(graph.output(), [&](const auto &output) {
+      return output.name() == name;
     });
   }
 

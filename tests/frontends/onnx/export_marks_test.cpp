@@ -144,6 +144,28 @@ TEST(ExportMarks, AreDoubtedWhereAParameterIsMissing) {
   EXPECT_EQ(roles.count("cos"), 0u);
 }
 
+/// In a branch, too, as its node's input or what it gives.
+TEST(ExportMarks, AreDoubtedInBranches) {
+  std::string signature =
+      std::string("p_b: PARAMETER target='v.bias'\n") + kSignature;
+  for (bool isGiven : {false, true}) {
+    SmallModel model = marked(signature.c_str());
+    ::onnx::NodeProto &node = *model.graph().mutable_node(2), inside = node;
+    node.clear_input();
+    node.set_op_type("If");
+    node.add_input("condition");
+    ::onnx::AttributeProto &branch = *node.add_attribute();
+    branch.set_name("then_branch");
+    branch.mutable_g()->add_output()->set_name(isGiven ? "zeros" : "c");
+    if (!isGiven)
+      *branch.mutable_g()->add_node() = inside;
+    auto file = gradus::onnx::ModelFile::open(model.write());
+    ASSERT_TRUE(file.ok()) << file.status();
+    EXPECT_EQ(gradus::onnx::exportMarks(**file).constants.count("zeros"), 0u)
+        << isGiven;
+  }
+}
+
 /// Attention's own bias of zeros is missing, but is not the zeros of its mask.
 TEST(ExportMarks, KeepTheZerosUnderAMask) {
   const std::string path =
