@@ -154,10 +154,25 @@ absl::StatusOr<int64_t> positive(const Building &b, int input,
                       "], expected one number of at least 1");
 }
 
+/// The signal [N, length, parts]; PyTorch's exporter writes real ones without
+/// the last axis.
+absl::StatusOr<Value> signalOf(const Building &b) {
+  GRADUS_ASSIGN_OR_RETURN(Value signal, b.importer.value(b.node, 0));
+  SmallVector<int64_t> shape(tensorType(signal).getShape());
+  if (shape.size() == 2) {
+    shape.push_back(1);
+    signal = b.shaped(signal, shape);
+  }
+  if (shape.size() != 3)
+    return b.node.error("its signal has rank ", shape.size(),
+                        ", expected [batch, length] or [batch, length, parts]");
+  return signal;
+}
+
 absl::StatusOr<Frames> readFrames(const Building &b) {
   const Node &node = b.node;
   Frames frames;
-  GRADUS_ASSIGN_OR_RETURN(frames.signal, b.importer.value(node, 0, 3));
+  GRADUS_ASSIGN_OR_RETURN(frames.signal, signalOf(b));
   GRADUS_ASSIGN_OR_RETURN(frames.step, positive(b, 1, "frame_step"));
   int64_t all = tensorType(frames.signal).getDimSize(1);
   frames.length = all;

@@ -340,6 +340,17 @@ class Alpha(nn.Module):
         return self.head(self.drop(x))
 
 
+class Spectrum(nn.Module):
+    """Frames of a signal under a window that is trained."""
+
+    def __init__(self):
+        super().__init__()
+        self.window = nn.Parameter(torch.tensor([0.5, 1.0, 1.0, 0.5]))
+
+    def forward(self, signal):
+        return torch.stft(signal, 4, 2, window=self.window, center=False, return_complex=False)
+
+
 def strip(path, marks):
     model = onnx.load(path)
     for part in [model, model.graph, *model.graph.node, *model.graph.initializer, *model.graph.input, *model.graph.output,
@@ -422,6 +433,7 @@ def main():
     export("coins_whole", Coins(), plane, dynamo=True, optimize=False)
     export("alpha_whole", Alpha(), plane, dynamo=True, optimize=False)
     export("alpha_default", Alpha(), plane, dynamo=True)
+    export("spectrum_script", Spectrum().eval(), torch.randn(2, 6), opset_version=17, **script)
 
 
 if __name__ == "__main__":

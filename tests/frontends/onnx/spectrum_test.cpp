@@ -73,6 +73,19 @@ TEST(Spectrum, OfFramesUnderAWindow) {
   expectNear(y.floats, {1.5, 0, 1.5, -2, -2.5, 0, 5, 0, -3.5, 2.5, 0, 0});
 }
 
+/// PyTorch's TorchScript exporter leaves out the axis of parts of a real
+/// signal; the expected values are torch.stft's.
+TEST(Spectrum, OfAnExportedSignal) {
+  Imported model =
+      import(GRADUS_SOURCE_DIR "/tests/data/exports/spectrum_script.onnx");
+  auto y = evaluate(model, {tensor({2, 6}, {1, 2, -1, 0, 3, 5, //
+                                            0, -2, 4, 1, -3, 2})});
+  ASSERT_EQ(y.size(), 1u);
+  EXPECT_EQ(y[0].shape, (llvm::SmallVector<int64_t>{2, 3, 2, 2}));
+  expectNear(y[0].floats, {1.5, 0, 5, 0, 1.5, -2,  -3.5, 2.5, -2.5, 0, 0,  0,
+                           2.5, 0, 1, 0, -4,  2.5, 5,    0,   5.5,  0, -3, 0});
+}
+
 TEST(Spectrum, OfComplexFramesHasTwoSides) {
   SmallModel model;
   model.input("x", {1, 4, 2})
@@ -89,6 +102,9 @@ TEST(Spectrum, RefusesFramesThatDoNotFit) {
   EXPECT_EQ(errorOf(framed({1, 3, 1}, {4}, 4, 1)),
             "node \"the STFT\" (STFT): frames of 4 elements do not fit a "
             "signal of 3");
+  EXPECT_EQ(errorOf(framed({1, 1, 6, 1}, {4}, 4, 1)),
+            "node \"the STFT\" (STFT): its signal has rank 4, expected [batch, "
+            "length] or [batch, length, parts]");
   EXPECT_EQ(errorOf(framed({1, 6, 1}, {3}, 4, 1)),
             "node \"the STFT\" (STFT): its window has 3 elements, but its "
             "frames 4");
