@@ -2,7 +2,7 @@
 // element of all that is left, so a divisor is 0 only where all is 0, and
 // gradients are right for singular matrices, too.
 
-#include "frontends/onnx/building.h"
+#include "frontends/onnx/extremes.h"
 #include "frontends/onnx/operators.h"
 
 namespace gradus::onnx {
@@ -25,16 +25,7 @@ Pivots pivotsOf(const Building &b, Value matrices) {
   ArrayRef<int64_t> shape = tensorType(matrices).getShape();
   int64_t count = shape[0], n = shape[1];
   Value size = b.make<math::AbsFOp>(b.shaped(matrices, {count, n * n}));
-  Value most =
-      broadcastAlong(b.builder, b.location,
-                     reduce(b.builder, b.location, Reduction::max, size, {1}),
-                     {count, n * n}, {1});
-  Value places = b.indicesAlong({count, n * n}, 1);
-  Value wins = b.make<arith::CmpFOp>(FloatIs::OEQ, size, most);
-  // None wins where one is NaN; then any does.
-  Value place =
-      reduce(b.builder, b.location, Reduction::min,
-             b.select(wins, places, b.number(n * n - 1, places)), {1});
+  Value place = placeOfExtreme(b, Reduction::max, size, /*axis=*/1);
   Value width = b.number(n, place);
   return {b.make<arith::DivSIOp>(place, width),
           b.make<arith::RemSIOp>(place, width)};

@@ -1,7 +1,7 @@
 // ONNX ops about the order of elements along an axis: the largest, sums so far,
 // triangles, one-hot rows.
 
-#include "frontends/onnx/building.h"
+#include "frontends/onnx/extremes.h"
 #include "frontends/onnx/operators.h"
 #include "frontends/onnx/sorted_places.h"
 
@@ -29,42 +29,31 @@ SmallVector<int64_t> inserted(ArrayRef<int64_t> shape, int64_t axis,
 
 //===-- the largest -------------------------------------------------------===//
 
-/// What elements are compared by: NaN stands where the most extreme do, so that
-/// each row has an order.
-Value keyOf(const Building &b, Value input, double ofNan) {
-  if (!Building::isFloat(input))
-    return input;
-  Value isNan = b.make<arith::CmpFOp>(FloatIs::UNO, input, input);
-  return b.select(isNan, b.number(ofNan, input), input);
-}
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
 /// The first index (or the last) at which the extreme stands.
 template <Reduction kind>
 absl::Status argExtreme(Importer &importer, const Node &node) {
   Building b(importer, node);
   GRADUS_ASSIGN_OR_RETURN(Value input, importer.value(node, 0));
-  input = keyOf(b, b.ordered(input, b.isUnsigned()),
-                kind == Reduction::max ? kInfinity : -kInfinity);
   ArrayRef<int64_t> shape = tensorType(input).getShape();
   GRADUS_ASSIGN_OR_RETURN(int64_t axis, b.axis(shape.size(), 0));
-  Value extreme =
-      along(b, reduce(b.builder, b.location, kind, input, {axis}), shape, axis);
-  Value wins = Building::isFloat(input)
-                   ? b.make<arith::CmpFOp>(FloatIs::OEQ, input, extreme)
-                   : b.compare(IntegerIs::eq, input, extreme);
-  bool last = node.integer("select_last_index", 0);
-  Value numbers = b.indicesAlong(shape, axis);
-  Value loser = b.number(last ? -1 : shape[axis], numbers);
-  Value found =
-      reduce(b.builder, b.location, last ? Reduction::max : Reduction::min,
-             b.select(wins, numbers, loser), {axis});
+  Value found = placeOfExtreme(b, kind, b.ordered(input, b.isUnsigned()), axis,
+                               node.integer("select_last_index", 0));
   SmallVector<int64_t> result(shape);
   result[axis] = 1;
   if (node.integer("keepdims", 1))
     found = b.shaped(found, result);
   return importer.define(node, 0, found);
+}
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+/// What elements are compared by: NaN stands among the largest, so that each
+/// row has an order.
+Value keyOf(const Building &b, Value input) {
+  if (!Building::isFloat(input))
+    return input;
+  Value isNan = b.make<arith::CmpFOp>(FloatIs::UNO, input, input);
+  return b.select(isNan, b.number(kInfinity, input), input);
 }
 
 /// How many elements of its row come before each element, in order of size and
@@ -203,11 +192,11 @@ absl::Status topK(Importer &importer, const Node &node) {
   bool inTurn = count[0] > 0 && count[0] <= mostTurns &&
                 count[0] * passesOfTurn <= shape[axis];
   bool sorts = !inTurn && count[0] > 0 && shape[axis] > mostPairs;
-  Value places = (inTurn  ? placesInTurn
-                  : sorts ? placesBySorting
-                          : placesByRank)(
-      b, keyOf(b, b.ordered(input, b.isUnsigned()), kInfinity), axis,
-      node.integer("largest", 1), count[0]);
+  Value places =
+      (inTurn  ? placesInTurn
+       : sorts ? placesBySorting
+               : placesByRank)(b, keyOf(b, b.ordered(input, b.isUnsigned())),
+                               axis, node.integer("largest", 1), count[0]);
   Value taken = (sorts ? takenAt : elementsAt)(b, input, places, axis);
   GRADUS_RETURN_IF_ERROR(importer.define(node, 0, taken));
   return importer.define(node, 1, places);

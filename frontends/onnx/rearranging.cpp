@@ -1,7 +1,7 @@
 // ONNX ops that move pixels into channels and back, make one of a row, or
 // normalize an image in place; identities; and ops on bits.
 
-#include "frontends/onnx/building.h"
+#include "frontends/onnx/extremes.h"
 #include "frontends/onnx/operators.h"
 
 #include "frontends/onnx/onnx.pb.h"
@@ -109,17 +109,11 @@ absl::Status hardmax(Importer &importer, const Node &node) {
   if (node.opset() < 13 && axis != int64_t(shape.size()) - 1)
     return node.error("several axes at once (before opset 13) are not "
                       "supported");
-  auto along = [&](Value value) {
-    return broadcastAlong(b.builder, b.location, value, shape, {axis});
-  };
-  Value largest =
-      along(reduce(b.builder, b.location, Reduction::max, input, {axis}));
-  Value wins = b.make<arith::CmpFOp>(arith::CmpFPredicate::OEQ, input, largest);
-  Value numbers = b.indicesAlong(shape, axis);
-  Value first = along(
-      reduce(b.builder, b.location, Reduction::min,
-             b.select(wins, numbers, b.number(shape[axis], numbers)), {axis}));
-  Value chosen = b.compare(arith::CmpIPredicate::eq, numbers, first);
+  Value first = broadcastAlong(b.builder, b.location,
+                               placeOfExtreme(b, Reduction::max, input, axis),
+                               shape, {axis});
+  Value chosen =
+      b.compare(arith::CmpIPredicate::eq, b.indicesAlong(shape, axis), first);
   return importer.define(
       node, 0, b.select(chosen, b.number(1, input), b.number(0, input)));
 }

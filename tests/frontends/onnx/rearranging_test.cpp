@@ -34,6 +34,8 @@ TEST(Rearranging, HardmaxTakesTheFirstOfEquals) {
   model.input("x", {2, 3}).node("Hardmax", {"x"}, {"y"}).output("y");
   EXPECT_EQ(evaluate(model, {tensor({2, 3}, {1, 3, 3, 2, 1, 0})}).floats,
             (Values{0, 1, 0, 1, 0, 0}));
+  EXPECT_EQ(evaluate(model, {tensor({2, 3}, {1, NAN, 3, 2, 1, 0})}).floats,
+            (Values{0, 1, 0, 1, 0, 0}));
 }
 
 TEST(Rearranging, EyeLikeHasTheShapeOfItsInput) {

@@ -1,0 +1,30 @@
+// A reduction keeps NaN, which no comparison finds again.
+
+#include "frontends/onnx/extremes.h"
+
+using namespace mlir;
+
+namespace gradus::onnx {
+
+Value isExtreme(const Building &b, Value input, Value extreme) {
+  if (!Building::isFloat(input))
+    return b.compare(arith::CmpIPredicate::eq, input, extreme);
+  using FloatIs = arith::CmpFPredicate;
+  return b.make<arith::OrIOp>(
+      b.make<arith::CmpFOp>(FloatIs::OEQ, input, extreme),
+      b.make<arith::CmpFOp>(FloatIs::UNO, input, input));
+}
+
+Value placeOfExtreme(const Building &b, Reduction kind, Value input,
+                     int64_t axis, bool last) {
+  ArrayRef<int64_t> shape = tensorType(input).getShape();
+  Value extreme = broadcastAlong(
+      b.builder, b.location, reduce(b.builder, b.location, kind, input, {axis}),
+      shape, {axis});
+  Value numbers = b.indicesAlong(shape, axis);
+  Value loser = b.number(last ? 0 : shape[axis] - 1, numbers); // A place, too.
+  return reduce(b.builder, b.location, last ? Reduction::max : Reduction::min,
+                b.select(isExtreme(b, input, extreme), numbers, loser), {axis});
+}
+
+} // namespace gradus::onnx
