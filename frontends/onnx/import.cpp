@@ -179,12 +179,38 @@ bool isLittle(Operation &op) {
   });
 }
 
-/// The values of the ops of a block, by the reference evaluator; nothing if it
-/// does not know one of them, or one is invalid, or they are large.
-std::optional<llvm::DenseMap<Value, HostTensor>> evaluated(Block &block) {
-  if (!llvm::all_of(block, isLittle))
+/// Whether it should compute a whole block: many little ops take long, too.
+bool isLittle(Block &block) {
+  constexpr int64_t kMost = int64_t(1) << 28;
+  int64_t count = 0;
+  for (Operation &op : block)
+    for (Type type : op.getResultTypes())
+      if (!isLittle(op) ||
+          (count += cast<RankedTensorType>(type).getNumElements()) > kMost)
+        return false;
+  return true;
+}
+
+using Values = llvm::DenseMap<Value, HostTensor>;
+
+/// Drops what an op was the last to see, but for what is asked for.
+void dropUsed(Operation &op, const llvm::DenseSet<Value> &wanted,
+              Values &values) {
+  auto isLater = [&](Operation *user) {
+    return op.isBeforeInBlock(op.getBlock()->findAncestorOpInBlock(*user));
+  };
+  for (Value operand : op.getOperands())
+    if (!wanted.contains(operand) && llvm::none_of(operand.getUsers(), isLater))
+      values.erase(operand);
+}
+
+/// The wanted values of a block, by the reference evaluator; nothing if it does
+/// not know one of its ops, or one is invalid, or they are large.
+std::optional<Values> evaluated(Block &block,
+                                const llvm::DenseSet<Value> &wanted) {
+  if (!isLittle(block))
     return std::nullopt;
-  llvm::DenseMap<Value, HostTensor> values;
+  Values values;
   ScopedDiagnosticHandler quiet(block.getParentOp()->getContext(),
                                 [](Diagnostic &) { return success(); });
   for (Operation &op : block) {
@@ -198,6 +224,7 @@ std::optional<llvm::DenseMap<Value, HostTensor>> evaluated(Block &block) {
       return std::nullopt;
     for (auto [result, value] : llvm::zip(op.getResults(), *results))
       values[result] = std::move(value);
+    dropUsed(op, wanted, values);
   }
   return values;
 }
@@ -218,7 +245,10 @@ absl::Status foldByEvaluation(const Operator &op, Importer &importer,
   OwningOpRef<ModuleOp> scratch =
       ModuleOp::create(importer.builder.getUnknownLoc());
   GRADUS_RETURN_IF_ERROR(buildInto(*scratch->getBody(), op, importer, node));
-  auto values = evaluated(*scratch->getBody());
+  llvm::DenseSet<Value> wanted;
+  for (int output = 0; output < node.outputCount(); ++output)
+    wanted.insert(importer.valueOf(node, output));
+  auto values = evaluated(*scratch->getBody(), wanted);
   if (!values)
     return op.build(importer, node);
   for (int output = 0; output < node.outputCount(); ++output)

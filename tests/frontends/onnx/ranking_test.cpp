@@ -116,6 +116,22 @@ TEST(Ranking, TakesAFewOfManyIntegers) {
   EXPECT_EQ(run(model, x).integers, (Numbers{17, 0, 1}));
 }
 
+/// Of constants, too: the evaluator would take very long, and memory for each
+/// step.
+TEST(Ranking, SortsManyConstantsInTheProgram) {
+  SmallModel model;
+  model.integers("zero", {}, {0}).integers("n", {}, {1 << 17});
+  model.integers("one", {}, {1}).integers("k", {1}, {1 << 16});
+  model.node("Range", {"zero", "n", "one"}, {"x"})
+      .node("TopK", {"x", "k"}, {"y", "i"})
+      .output("y");
+  Imported imported = import(model);
+  ASSERT_EQ(imported.error, "");
+  int steps = 0;
+  imported.predict().walk([&](SliceOp) { ++steps; });
+  EXPECT_GT(steps, 100);
+}
+
 static SmallModel cumulative(const Shape &shape = {3}, int64_t axis = -1) {
   SmallModel model;
   model.input("x", shape).integers("axis", {}, {axis});
