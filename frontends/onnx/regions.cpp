@@ -4,6 +4,7 @@
 // Where regions lie has no gradient, as in torchvision: exported models have
 // lost what kept it back (detach).
 
+#include "frontends/onnx/extremes.h"
 #include "frontends/onnx/operators.h"
 #include "frontends/onnx/size_limits.h"
 #include "frontends/onnx/taps.h"
@@ -81,7 +82,10 @@ absl::Status judgeAlign(const Node &node) {
                                      std::max<int64_t>(ratio, 1)},
                 kMostFolded))
     return node.error("gives bins of [", joined(sizes),
-                      "] with sampling_ratio ", ratio);
+                      "] with sampling_ratio ", ratio,
+                      ", expected sizes of at least 1, a ratio of at least 0, "
+                      "and at most ",
+                      kMostFolded, " samples of a region");
   return absl::OkStatus();
 }
 
@@ -111,7 +115,19 @@ Value detached(const Building &b, Value x) {
   return b.mul(whole, b.number(0x1p-30, whole));
 }
 
-/// As many samples as pixels, rounded up, in each bin of a region.
+/// As many samples as pixels, rounded up, in each bin of one region: a count in
+/// the regions' own type, since rounding is part of what it says.
+template <typename Real>
+Real countIn(const Aligning &a, ArrayRef<double> region, int64_t d) {
+  auto at = [&](int64_t i) {
+    return Real(region[i]) * Real(a.scale) - Real(a.halfPixel ? 0.5 : 0);
+  };
+  Real size = at(3 - d) - at(1 - d);
+  if (!a.halfPixel)
+    size = std::max(size, Real(1));
+  return std::ceil(size / Real(a.bins[d]));
+}
+
 absl::StatusOr<Samples> samplesOf(const Building &b, const Aligning &a,
                                   int64_t d) {
   if (a.ratio > 0)
@@ -125,19 +141,15 @@ absl::StatusOr<Samples> samplesOf(const Building &b, const Aligning &a,
                         "supported there");
   Samples samples;
   ArrayRef<double> numbers = regions->tensor.floats;
+  bool isDouble = regions->element.isF64();
   for (int64_t region = 0; region < a.count(); ++region) {
-    auto at = [&](int64_t i) {
-      return float(numbers[region * 4 + i]) * float(a.scale) -
-             (a.halfPixel ? 0.5f : 0.0f);
-    };
-    float size = at(3 - d) - at(1 - d);
-    if (!a.halfPixel)
-      size = std::max(size, 1.0f);
-    float count = std::ceil(size / float(a.bins[d]));
-    if (!(count < 1 << 20))
+    ArrayRef<double> own = numbers.slice(region * 4, 4);
+    double count = isDouble ? countIn<double>(a, own, d)
+                            : double(countIn<float>(a, own, d));
+    if (!std::isfinite(count) || count >= 1 << 20)
       return b.node.error("region ", region, " would be sampled ", count,
                           " times along a bin, which is not supported");
-    samples.each.push_back(std::max<int64_t>(int64_t(count), 0));
+    samples.each.push_back(int64_t(std::max(count, 0.0)));
     samples.most = std::max(samples.most, samples.each.back());
   }
   return samples;
@@ -312,9 +324,9 @@ Value inBins(const Building &b, Value regions, int64_t d, int64_t bins,
                                b.compare(IntegerIs::slt, at, over(high)));
 }
 
-/// Of each bin along an axis: the largest element, and the least number of one
-/// as large, or `none`. Values and numbers are [regions, .., size, .., C],
-/// `inside` is [regions, bins, size].
+/// Of each bin along an axis: the largest element, which NaN is, and the least
+/// number of one as large, or `none`. Values and numbers are [regions, ..,
+/// size, .., C], `inside` is [regions, bins, size].
 std::pair<Value, Value> largestIn(const Building &b, Value values,
                                   Value numbers, Value inside, int64_t axis,
                                   int64_t none) {
@@ -329,8 +341,8 @@ std::pair<Value, Value> largestIn(const Building &b, Value values,
   Value masked = b.select(mask, spread, b.number(-INFINITY, spread));
   Value most =
       reduce(b.builder, b.location, Reduction::max, masked, {axis + 1});
-  Value wins = b.make<arith::AndIOp>(
-      mask, b.make<arith::CmpFOp>(FloatIs::OEQ, masked, over(most, axis + 1)));
+  Value wins =
+      b.make<arith::AndIOp>(mask, isExtreme(b, masked, over(most, axis + 1)));
   Value first =
       reduce(b.builder, b.location, Reduction::min,
              b.select(wins, numbered, b.number(none, numbered)), {axis + 1});
@@ -339,7 +351,7 @@ std::pair<Value, Value> largestIn(const Building &b, Value values,
 
 /// The pixel of its image, counted along rows, that is the largest of each bin
 /// of `crops` [regions, H, W, C]: [regions, h, w, C]; H * W where a bin has
-/// none. Of equal ones the first, as in PyTorch.
+/// none. Of equal ones the first, as in PyTorch; a NaN before any.
 Value placesOfLargest(const Building &b, Value crops, Value regions,
                       ArrayRef<int64_t> bins) {
   ArrayRef<int64_t> shape = tensorType(crops).getShape();

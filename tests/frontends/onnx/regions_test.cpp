@@ -106,6 +106,55 @@ TEST(Regions, ArePooledByWholePixels) {
               {2, 9, 5, 4, 9, 7, 4, 4, 0, 6, 6, 2, 9, 5, 0, 9, 5, 0});
 }
 
+/// A pixel that is NaN is every bin's that it lies in, and no other's; of an
+/// image that is not there, all are.
+TEST(Regions, KeepNanWhereTheyArePooled) {
+  HostTensor all = images();
+  all.floats[1] = NAN;
+  HostTensor regions =
+      tensor({3, 5}, {0, 0, 0, 4, 3, 1, 0, 0, 4, 3, 2, 0, 0, 4, 3});
+  Values y = evaluate(pooling(1), {all, regions}).floats,
+         whole = evaluate(pooling(1), {images(), regions}).floats;
+  ASSERT_EQ(y.size(), 18u);
+  ASSERT_EQ(whole.size(), 18u);
+  for (size_t i = 0; i < 12; ++i)
+    if (i < 2) // Columns 0 and 1, and 1 to 3, of the first rows.
+      EXPECT_TRUE(std::isnan(y[i])) << i;
+    else
+      EXPECT_EQ(y[i], whole[i]) << i;
+  for (size_t i = 12; i < 18; ++i)
+    EXPECT_TRUE(std::isnan(y[i]) && std::isnan(whole[i])) << i;
+  HostTensor before = regions;
+  for (size_t region : {0, 5, 10})
+    before.floats[region] = -3;
+  for (double value : evaluate(pooling(1), {images(), before}).floats)
+    EXPECT_TRUE(std::isnan(value));
+}
+
+/// An extent of f64 that f32 would round to 2 samples along a bin.
+TEST(Regions, AreCountedInTheirOwnType) {
+  Values found[2];
+  for (int64_t ratio : {0, 3}) {
+    SmallModel model = aligning(ratio, "avg", "half_pixel");
+    std::vector<float> numbers(12);
+    withRegions(model, numbers);
+    ::onnx::TensorProto &regions =
+        *model.graph().mutable_node(0)->mutable_attribute(0)->mutable_t();
+    regions.set_data_type(::onnx::TensorProto::DOUBLE);
+    regions.clear_float_data();
+    for (int i = 0; i < 12; ++i)
+      regions.add_double_data(i % 4 < 2 ? 0 : 4 + 1e-9);
+    model.graph()
+        .mutable_input(0)
+        ->mutable_type()
+        ->mutable_tensor_type()
+        ->set_elem_type(::onnx::TensorProto::DOUBLE);
+    found[ratio != 0] = evaluate(model, {images()}).floats;
+  }
+  ASSERT_EQ(found[0].size(), 12u);
+  expectEqual(found[0], found[1]);
+}
+
 TEST(Regions, RefuseWhatIsNotKnown) {
   auto error = [](SmallModel model) {
     return import(model.input("regions", {3, 4})).error;
@@ -122,12 +171,19 @@ TEST(Regions, RefuseWhatIsNotKnown) {
             "is \"corners\", expected half_pixel or output_half_pixel");
   EXPECT_EQ(error(aligning(-1, "avg", "half_pixel")),
             "node \"the RoiAlign\" (RoiAlign): gives bins of [2, 2] with "
-            "sampling_ratio -1");
+            "sampling_ratio -1, expected sizes of at least 1, a ratio of at "
+            "least 0, and at most 268435456 samples of a region");
   SmallModel huge = aligning(0, "avg", "half_pixel");
   EXPECT_EQ(
       import(withRegions(huge, {0, 0, 1e9f, 1, 0, 0, 1, 1, 0, 0, 1, 1})).error,
       "node \"the RoiAlign\" (RoiAlign): region 0 would be sampled "
       "5e+08 times along a bin, which is not supported");
+  SmallModel endless = aligning(0, "avg", "half_pixel");
+  EXPECT_EQ(
+      import(withRegions(endless, {0, 0, 1, 1, 0, 0, -INFINITY, 1, 0, 0, 1, 1}))
+          .error,
+      "node \"the RoiAlign\" (RoiAlign): region 1 would be sampled -inf "
+      "times along a bin, which is not supported");
 }
 
 TEST(Regions, RefuseShapesThatDoNotFit) {
