@@ -5,6 +5,7 @@
 #include "frontends/onnx/random.h"
 
 #include "frontends/onnx/alpha_dropout.h"
+#include "frontends/onnx/extremes.h"
 #include "frontends/onnx/model_file.h"
 #include "frontends/onnx/onnx.pb.h"
 #include "frontends/onnx/size_limits.h"
@@ -96,8 +97,33 @@ std::optional<double> numberOf(Value value) {
   return std::nullopt;
 }
 
-/// Whether a value is what `Draws::uniform` makes.
+/// The first number of a float type from `low` on and its last below `high`.
+std::pair<double, double> withinLimits(double low, double high, Type element) {
+  const llvm::fltSemantics &semantics =
+      cast<FloatType>(element).getFloatSemantics();
+  bool ignored = false;
+  APFloat first(low), last(high);
+  first.convert(semantics, APFloat::rmTowardPositive, &ignored);
+  last.convert(semantics, APFloat::rmTowardNegative, &ignored);
+  if (last.convertToDouble() == high)
+    last.next(/*nextDown=*/true);
+  return {first.convertToDouble(), last.convertToDouble()};
+}
+
+/// What a value was before it was kept below 1 in a type of 16 bits.
+Value beforeRounding(Value value) {
+  auto narrow = value.getDefiningOp<arith::TruncFOp>();
+  auto cut = narrow ? narrow.getIn().getDefiningOp<ClipOp>() : nullptr;
+  if (!cut || std::pair(cut.getLow().convertToDouble(),
+                        cut.getHigh().convertToDouble()) !=
+                  withinLimits(0, 1, tensorType(value).getElementType()))
+    return value;
+  return cut.getInput();
+}
+
+/// Whether a value is what RandomUniform makes between 0 and 1.
 bool isUniform(Value value) {
+  value = beforeRounding(value);
   auto scaled = value.getDefiningOp<arith::MulFOp>();
   auto number =
       scaled ? scaled.getLhs().getDefiningOp<arith::SIToFPOp>() : nullptr;
@@ -238,6 +264,15 @@ bool idleAlpha(Value coin, double chance) {
 
 //===-- handlers ----------------------------------------------------------===//
 
+/// What a node calls the type that it draws, or, like its input's, we do.
+std::string drawnName(const Node &node, Type element) {
+  if (node.hasAttribute("dtype"))
+    return dataTypeName(node.integer("dtype", 0));
+  std::string words;
+  llvm::raw_string_ostream(words) << element;
+  return words;
+}
+
 /// The type of what a node draws: of the attributes, or like its input.
 absl::StatusOr<RankedTensorType> drawnType(const Building &b, bool isLike) {
   Type element = b.builder.getF32Type();
@@ -250,23 +285,13 @@ absl::StatusOr<RankedTensorType> drawnType(const Building &b, bool isLike) {
   if (b.node.hasAttribute("dtype"))
     element = elementType(b.node.integer("dtype", 0), b.importer.context());
   if (!isa_and_nonnull<FloatType>(element))
-    return b.node.error("draws elements that are no floats");
+    return b.node.error("draws elements of ", drawnName(b.node, element),
+                        ", expected FLOAT, DOUBLE, FLOAT16 or BFLOAT16");
   if (!isWithin(shape, kMostElements))
-    return b.node.error("its shape is [", joined(shape), "]");
+    return b.node.error("its shape is [", joined(shape),
+                        "], expected sizes of at least 0 and at most ",
+                        kMostElements, " elements");
   return RankedTensorType::get(shape, element);
-}
-
-/// The first number of a float type from `low` on and its last below `high`.
-std::pair<double, double> withinLimits(double low, double high, Type element) {
-  const llvm::fltSemantics &semantics =
-      cast<FloatType>(element).getFloatSemantics();
-  bool ignored = false;
-  APFloat first(low), last(high);
-  first.convert(semantics, APFloat::rmTowardPositive, &ignored);
-  last.convert(semantics, APFloat::rmTowardNegative, &ignored);
-  if (last.convertToDouble() == high)
-    last.next(/*nextDown=*/true);
-  return {first.convertToDouble(), last.convertToDouble()};
 }
 
 template <bool isLike>
@@ -348,18 +373,12 @@ Value gumbel(const Building &b, Draws &draws, RankedTensorType type) {
   return minusLog(minusLog(notZero));
 }
 
-/// Along the last axis, the first place of the largest.
-Value placeOfLargest(const Building &b, Value x) {
-  ArrayRef<int64_t> shape = tensorType(x).getShape();
-  int64_t last = shape.size() - 1;
-  Value most = broadcastAlong(
-      b.builder, b.location,
-      reduce(b.builder, b.location, Reduction::max, x, {last}), shape, {last});
-  Value numbers = b.indicesAlong(shape, last);
-  Value wins = b.make<arith::CmpFOp>(arith::CmpFPredicate::OEQ, x, most);
-  return reduce(b.builder, b.location, Reduction::min,
-                b.select(wins, numbers, b.number(shape[last] - 1, numbers)),
-                {last});
+/// Logits whose largest is 0, beside which noise is not rounded away.
+Value withoutLargest(const Building &b, Value logits) {
+  Value most = reduce(b.builder, b.location, Reduction::max, logits, {1});
+  return b.sub(logits,
+               broadcastAlong(b.builder, b.location, most,
+                              tensorType(logits).getShape(), /*axes=*/{1}));
 }
 
 /// `sample_size` classes for each row of logarithms of chances, up to a sum.
@@ -380,13 +399,16 @@ absl::Status multinomial(Importer &importer, const Node &node) {
                               shape[1]};
   if (all[1] < 1 || !isWithin(all, kMostElements))
     return node.error("asks for ", all[1], " samples of ", shape[0],
-                      " rows of ", shape[1], " classes");
+                      " rows of ", shape[1],
+                      " classes, expected at least 1 sample and at most ",
+                      kMostElements, " logits of all");
   Draws draws(b);
   GRADUS_RETURN_IF_ERROR(draws.start());
   logits = castTo(b, logits, computeType(tensorType(logits).getElementType()));
-  Value each = broadcastAlong(b.builder, b.location, logits, all, /*axes=*/{1});
-  Value sampled =
-      placeOfLargest(b, b.add(each, gumbel(b, draws, tensorType(each))));
+  Value each = broadcastAlong(b.builder, b.location, withoutLargest(b, logits),
+                              all, /*axes=*/{1});
+  Value noisy = b.add(each, gumbel(b, draws, tensorType(each)));
+  Value sampled = placeOfExtreme(b, Reduction::max, noisy, /*axis=*/2);
   return importer.define(node, 0, castTo(b, sampled, wanted));
 }
 

@@ -177,6 +177,28 @@ TEST(Random, TakesACoinOfAKnownChanceForADropout) {
   EXPECT_EQ(drawn(coins), Values(4, 0.75));
 }
 
+/// In 16 bits draws are kept below 1, and rounded.
+TEST(Random, TakesCoinsOfNarrowTypesForDropouts) {
+  for (int type :
+       {::onnx::TensorProto::FLOAT16, ::onnx::TensorProto::BFLOAT16}) {
+    SCOPED_TRACE(type);
+    SmallModel model;
+    model.floats("q", {}, {0.75f})
+        .node("Cast", {"q"}, {"p"})
+        .with("to", type)
+        .node("RandomUniform", {}, {"u"})
+        .with("shape", Shape{4})
+        .with("dtype", type)
+        .node("Less", {"u", "p"}, {"stays"})
+        .node("Cast", {"stays"}, {"coin"})
+        .with("to", type)
+        .node("Cast", {"coin"}, {"y"})
+        .with("to", int64_t(::onnx::TensorProto::FLOAT))
+        .output("y");
+    EXPECT_EQ(drawn(model), Values(4, 0.75));
+  }
+}
+
 /// `x * (coin * a) + ((coin - 1) * s + b)` for a coin of chance 0.75.
 static SmallModel alphaDropout(float b) {
   SmallModel model;
@@ -288,19 +310,50 @@ TEST(Random, SamplesClassesByTheLogarithmsOfTheirChances) {
   EXPECT_EQ(llvm::count(y.integers, 2), 0);
 }
 
+/// Beside 1e18 no float has room for noise.
+TEST(Random, SamplesClassesOfLargeLogits) {
+  SmallModel model;
+  model.floats("p", {2, 3}, {1e18f, 1e18f, 1e18f, -INFINITY, 0, -INFINITY})
+      .node("Multinomial", {"p"}, {"y"})
+      .with("sample_size", 3000)
+      .with("dtype", int64_t(::onnx::TensorProto::INT64))
+      .output("y");
+  Imported imported = import(model);
+  ASSERT_EQ(imported.error, "");
+  StateMap states = statesOf(imported.program());
+  states["step"] = {{}, false, {}, {3}};
+  auto outputs = evaluateGraph(imported.predict(), {}, states);
+  ASSERT_TRUE(mlir::succeeded(outputs));
+  llvm::ArrayRef<int64_t> y = (*outputs)[0].integers;
+  ASSERT_EQ(y.size(), 6000u);
+  for (int64_t i = 0; i < 3; ++i)
+    EXPECT_NEAR(llvm::count(y.take_front(3000), i) / 3000.0, 1.0 / 3, 0.04)
+        << i;
+  EXPECT_EQ(llvm::count(y.drop_front(3000), 1), 3000);
+}
+
 TEST(Random, RefusesWhatItCannotDraw) {
   EXPECT_EQ(import(draws("RandomUniform")
                        .with("dtype", int64_t(::onnx::TensorProto::INT64))
                        .output("y"))
                 .error,
-            "node \"the RandomUniform\" (RandomUniform): draws elements that "
-            "are no floats");
+            "node \"the RandomUniform\" (RandomUniform): draws elements of "
+            "INT64, expected FLOAT, DOUBLE, FLOAT16 or BFLOAT16");
+  EXPECT_EQ(import(SmallModel()
+                       .input("x", {2}, ::onnx::TensorProto::INT32)
+                       .node("RandomUniformLike", {"x"}, {"y"})
+                       .output("y"))
+                .error,
+            "node \"the RandomUniformLike\" (RandomUniformLike): draws "
+            "elements of i32, expected FLOAT, DOUBLE, FLOAT16 or BFLOAT16");
   EXPECT_EQ(import(SmallModel()
                        .node("RandomNormal", {}, {"y"})
                        .with("shape", {2, -3})
                        .output("y"))
                 .error,
-            "node \"the RandomNormal\" (RandomNormal): its shape is [2, -3]");
+            "node \"the RandomNormal\" (RandomNormal): its shape is [2, -3], "
+            "expected sizes of at least 0 and at most 72057594037927936 "
+            "elements");
   EXPECT_EQ(import(SmallModel()
                        .floats("p", {}, {1.5f})
                        .node("Bernoulli", {"p"}, {"y"})
@@ -333,7 +386,8 @@ TEST(Random, RefusesWhatItCannotDraw) {
                        .output("y"))
                 .error,
             "node \"the Multinomial\" (Multinomial): asks for 0 samples of 2 "
-            "rows of 3 classes");
+            "rows of 3 classes, expected at least 1 sample and at most "
+            "72057594037927936 logits of all");
   EXPECT_EQ(import(SmallModel()
                        .input("p", {2, 3})
                        .node("Multinomial", {"p"}, {"y"})
