@@ -110,7 +110,8 @@ absl::StatusOr<Deformed> readDeformed(const Building &b) {
   SmallVector<int64_t> columns = {d.shape()[0], d.shape()[1], d.taps(),
                                   d.resultSizes()[0], d.resultSizes()[1]};
   if (!isWithin(columns, kMostElements))
-    return node.error("would read [", joined(columns), "] elements");
+    return node.error("would read [", joined(columns),
+                      "] elements, expected at most ", kMostElements);
   return d;
 }
 
