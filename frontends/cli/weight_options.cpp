@@ -69,8 +69,9 @@ std::optional<Safetensors> openWeights(compiler::Request &request,
     if (isBatchCount(tensor))
       ++counts;
     else
-      request.weights.push_back(
-          {name, nameOf(tensor.type.dtype), tensor.type.shape, tensor.data});
+      request.weights.push_back({name, nameOf(tensor.type.dtype),
+                                 tensor.type.shape, tensor.data,
+                                 name == tensor.name ? "" : tensor.name});
   }
   if (request.weights.empty() && !file.tensors().empty())
     throw badInput("--weights ", request.weightsFile, ": none of its ",

@@ -22,6 +22,7 @@ struct Weight {
   std::string dtype; // "f32"
   std::vector<int64_t> shape;
   std::span<const uint8_t> bytes;
+  std::string ownName = {}; // in its file, where that is another
 };
 
 /// Which model, and how it becomes a training step.

@@ -243,19 +243,41 @@ void noteStarts(ProgramOp program, const Request &request,
           << "; they start " << start;
 }
 
+/// The name in the weights' file, which rules are about.
+llvm::StringRef ownName(const Weight &weight) {
+  return weight.ownName.empty() ? weight.name : weight.ownName;
+}
+
+llvm::StringRef layerOf(llvm::StringRef name) {
+  return name.take_front(name.rfind('.') + 1);
+}
+
+/// Whether something beside a weight is used, by its file's names or the
+/// model's.
+bool isBesideUsed(ProgramOp program, const Request &request,
+                  const Weight &weight) {
+  return llvm::any_of(request.weights,
+                      [&](const Weight &other) {
+                        return program.getState(other.name) &&
+                               ownName(other).starts_with(
+                                   layerOf(ownName(weight)));
+                      }) ||
+         llvm::any_of(program.getOps<StateOp>(), [&](StateOp state) {
+           return state.getSymName().starts_with(layerOf(weight.name));
+         });
+}
+
 /// For the first weight that is no state, with all beside it, if the model has
-/// none of those.
+/// none of those. The first rule that fits a name counts.
 std::string ruleToLeaveOut(ProgramOp program, const Request &request) {
   for (const Weight &weight : request.weights) {
-    llvm::StringRef name = weight.name;
-    if (program.getState(name))
+    if (program.getState(weight.name))
       continue;
-    llvm::StringRef layer = name.take_front(name.rfind('.') + 1);
-    bool isUsed = llvm::any_of(program.getOps<StateOp>(), [&](StateOp state) {
-      return state.getSymName().starts_with(layer);
-    });
-    return message("--weights-map '", isUsed ? name.str() : layer.str() + "*",
-                   "='");
+    std::string name = ownName(weight).str();
+    if (!isBesideUsed(program, request, weight))
+      name = layerOf(name).str() + "*";
+    return message("--weights-map '", name, "='",
+                   weight.ownName.empty() ? "" : " in front of the others");
   }
   return "";
 }
