@@ -6,6 +6,7 @@
 
 #include "passes/added_passes.h"
 
+#include "passes/likeness.h"
 #include "passes/pass_plugin.h"
 #include "passes/passes.h"
 #include "passes/recipe.h"
@@ -50,14 +51,8 @@ InFlightDiagnostic errorOf(ProgramOp program, const AddedPass &added) {
 
 /// `; did you mean "x"?`, or nothing where none is near.
 std::string suggestion(StringRef word, ArrayRef<std::string> known) {
-  unsigned best = 1 + word.size() / 2;
-  StringRef nearest;
-  for (StringRef candidate : known)
-    if (unsigned distance = word.edit_distance(candidate); distance < best) {
-      best = distance;
-      nearest = candidate;
-    }
-  return nearest.empty() ? "" : "; did you mean \"" + nearest.str() + "\"?";
+  StringRef meant = nearest(word, known);
+  return meant.empty() ? "" : "; did you mean \"" + meant.str() + "\"?";
 }
 
 std::string unknownPass(StringRef name) {

@@ -2,6 +2,7 @@
 
 #include "passes/parameters.h"
 
+#include "passes/likeness.h"
 #include "passes/state.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -36,18 +37,9 @@ bool NamePatterns::match(StringRef name) const {
   });
 }
 
-/// Letters to put right: whatever their case, then as they are.
-static std::pair<unsigned, unsigned> likeness(StringRef pattern,
-                                              StringRef name) {
-  return {pattern.edit_distance_insensitive(name), pattern.edit_distance(name)};
-}
-
 std::string gradus::nearestNames(StringRef pattern, ArrayRef<StringRef> names) {
   constexpr size_t kFew = 6;
-  SmallVector<StringRef> sorted(names);
-  llvm::stable_sort(sorted, [&](StringRef a, StringRef b) {
-    return likeness(pattern, a) < likeness(pattern, b);
-  });
+  SmallVector<StringRef> sorted = byLikeness(pattern, names);
   std::string text = llvm::join(ArrayRef(sorted).take_front(kFew), ", ");
   if (sorted.size() > kFew)
     text += " and " + std::to_string(sorted.size() - kFew) + " more";

@@ -4,6 +4,8 @@
 
 #include "passes/recipe.h"
 
+#include "passes/likeness.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -146,9 +148,6 @@ RecipeObject gradus::recipeOf(ProgramOp program) {
 std::string gradus::nearestFirst(StringRef name,
                                  ArrayRef<StringRef> candidates) {
   SmallVector<StringRef> sorted(candidates);
-  llvm::sort(sorted, [&](StringRef a, StringRef b) {
-    return std::pair(name.edit_distance(a), a) <
-           std::pair(name.edit_distance(b), b);
-  });
-  return llvm::join(sorted, ", ");
+  llvm::sort(sorted);
+  return llvm::join(byLikeness(name, sorted), ", ");
 }

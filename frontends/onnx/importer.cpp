@@ -9,6 +9,7 @@
 #include "frontends/onnx/size_limits.h"
 
 #include "ir/build.h"
+#include "passes/likeness.h"
 
 #include "llvm/ADT/StringSet.h"
 
@@ -514,21 +515,15 @@ Role Importer::roleOf(llvm::StringRef name) const {
   return trained ? Role::parameter : Role::buffer;
 }
 
-/// The names that are most like a pattern, as one would write it first,
-/// whatever the case.
+/// The names that are most like a pattern.
 static std::string nearestTo(llvm::StringRef pattern,
-                             std::vector<std::string> names) {
+                             const std::set<std::string> &names) {
   constexpr size_t kFew = 6;
-  auto likeness = [&](llvm::StringRef name) {
-    return std::pair(pattern.edit_distance_insensitive(name),
-                     pattern.edit_distance(name));
-  };
-  llvm::stable_sort(names, [&](llvm::StringRef a, llvm::StringRef b) {
-    return likeness(a) < likeness(b);
-  });
-  size_t more = names.size() - std::min(names.size(), kFew);
-  names.resize(names.size() - more);
-  return message(joined(names), more ? message(" and ", more, " more") : "");
+  auto sorted = byLikeness(pattern, names);
+  size_t more = sorted.size() - std::min(sorted.size(), kFew);
+  sorted.truncate(sorted.size() - more);
+  auto texts = llvm::map_range(sorted, [](auto name) { return name.str(); });
+  return message(joined(texts), more ? message(" and ", more, " more") : "");
 }
 
 absl::Status Importer::checkPatterns() const {
@@ -548,7 +543,7 @@ absl::Status Importer::checkPatterns() const {
             "`", key, "` of the recipe names \"", pattern,
             "\", but no parameter of the model is called so; it has, nearest "
             "first: ",
-            nearestTo(pattern, {states_.begin(), states_.end()}));
+            nearestTo(pattern, states_));
   return absl::OkStatus();
 }
 

@@ -6,6 +6,7 @@
 #include "frontends/recipe/fields.h"
 #include "frontends/recipe/mistakes.h"
 #include "frontends/recipe/recipe.h"
+#include "passes/likeness.h"
 
 #include "absl/strings/numbers.h"
 #include "llvm/ADT/StringRef.h"
@@ -43,19 +44,8 @@ std::string namesOf(const Field &field) {
 /// `; did you mean "learning_rate"?`, or all that is known if nothing is near.
 std::string suggestion(std::string_view word,
                        const std::vector<std::string_view> &known) {
-  unsigned best = 1 + word.size() / 2;
-  std::string_view nearest;
-  for (std::string_view candidate : known) {
-    // As one would write it first, whatever the case.
-    unsigned distance =
-        llvm::StringRef(word).edit_distance_insensitive(candidate);
-    if (distance < best) {
-      best = distance;
-      nearest = candidate;
-    }
-  }
-  if (!nearest.empty())
-    return message("; did you mean ", quoted(nearest), "?");
+  if (llvm::StringRef meant = nearest(word, known); !meant.empty())
+    return message("; did you mean ", quoted(meant), "?");
   return message("; known: ", joined(known, ", "));
 }
 

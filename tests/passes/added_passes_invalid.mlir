@@ -14,7 +14,8 @@ gradus.program @other_stage attributes {recipe = {passes = ["metods:canonicalize
 
 // expected-error @below {{recipe: passes has "methods:duble-gradients{x=1}": unknown pass "duble-gradients"; did you mean "double-gradients"?; the plug-ins have double-gradients, fails-silently}}
 // expected-error @below {{recipe: passes has "methods:les-bn": unknown pass "les-bn"; did you mean "less-bn"?}}
-gradus.program @other_pass attributes {recipe = {passes = ["methods:duble-gradients{x=1}", "methods:les-bn"]}} {
+// expected-error @below {{recipe: passes has "methods:LESS-BN": unknown pass "LESS-BN"; did you mean "less-bn"?}}
+gradus.program @other_pass attributes {recipe = {passes = ["methods:duble-gradients{x=1}", "methods:les-bn", "methods:LESS-BN"]}} {
 }
 
 // -----

@@ -31,6 +31,7 @@ TEST(Recipe, NamesTheKeyOfTheWrongKind) {
 
 TEST(Recipe, ListsTheNearestNameFirst) {
   EXPECT_EQ(nearestFirst("logit", {"hidden", "logits"}).find("logits"), 0u);
+  EXPECT_EQ(nearestFirst("LOGIT", {"hidden", "logits"}), "logits, hidden");
 }
 
 TEST(Recipe, WatchSeesErrorsAndLetsThemPassOn) {
