@@ -17,6 +17,7 @@ void addCheck(CLI::App &app);
 void addVerify(CLI::App &app);
 void addExport(CLI::App &app);
 void addBench(CLI::App &app);
+void addCompare(CLI::App &app);
 void addDoctor(CLI::App &app);
 void addRecipe(CLI::App &app);
 

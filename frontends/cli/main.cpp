@@ -47,6 +47,7 @@ static void addCommands(CLI::App &app) {
   addVerify(app);
   addExport(app);
   addBench(app);
+  addCompare(app);
   addDoctor(app);
   addRecipe(app);
   refuseEmptyValues(app);
