@@ -183,12 +183,13 @@ bool isLittle(Operation &op) {
 bool isLittle(Block &block) {
   constexpr int64_t kMost = int64_t(1) << 28;
   int64_t count = 0;
-  for (Operation &op : block)
+  for (Operation &op : block) {
+    if (!isLittle(op))
+      return false;
     for (Type type : op.getResultTypes())
-      if (!isLittle(op) ||
-          (count += cast<RankedTensorType>(type).getNumElements()) > kMost)
-        return false;
-  return true;
+      count += cast<RankedTensorType>(type).getNumElements();
+  }
+  return count <= kMost;
 }
 
 using Values = llvm::DenseMap<Value, HostTensor>;
