@@ -68,7 +68,7 @@ public:
     constants_ = sections_.add(constantBytes());
     weights_ = sections_.add(std::move(weightBytes_));
     for (const TargetPlan &plan : parts_.plans) {
-      code_.push_back(sections_.add(plan.code.code));
+      addCode(plan);
       signatures_.push_back(sections_.add(codeHeader(plan)));
     }
     size_t size = buildHeader().size();
@@ -120,12 +120,25 @@ private:
       bytes.insert(bytes.end(), raw.begin(), raw.end());
   }
 
+  /// A section of machine code, or one for each image.
+  void addCode(const TargetPlan &plan) {
+    std::vector<unsigned> &sections = code_.emplace_back();
+    if (auto *cpu = std::get_if<CpuCode>(&plan.code))
+      sections.push_back(sections_.add(cpu->code));
+    else
+      for (const GpuImage &image : std::get<GpuImages>(plan.code).images)
+        sections.push_back(sections_.add(image.code));
+  }
+
   static Bytes codeHeader(const TargetPlan &plan) {
     flatbuffers::FlatBufferBuilder builder;
     std::vector<flatbuffers::Offset<fb::KernelSignature>> kernels;
-    for (auto [kernel, emitted] :
-         llvm::zip_equal(plan.program->kernels, plan.code.kernels))
-      kernels.push_back(kernelSignature(builder, kernel, emitted.entry));
+    auto *cpu = std::get_if<CpuCode>(&plan.code);
+    auto *gpu = std::get_if<GpuImages>(&plan.code);
+    for (auto [index, kernel] : llvm::enumerate(plan.program->kernels))
+      kernels.push_back(kernelSignature(builder, kernel,
+                                        cpu ? cpu->kernels[index].entry : 0,
+                                        gpu ? &gpu->kernels[index] : nullptr));
     builder.Finish(
         fb::CreateCodeHeader(builder, builder.CreateVector(kernels)));
     const char *data =
@@ -257,17 +270,56 @@ private:
     std::vector<uint64_t> offsets;
     for (auto state : program().getBody().getOps<StateOp>())
       offsets.push_back(parts_.states.offsets.lookup(state.getSymName()));
-    std::vector<std::string> needed = requiredFeatures(plan.target.cpu);
+    std::vector<std::string> needed;
+    if (const CpuTarget *cpu = plan.target.cpu())
+      needed = requiredFeatures(*cpu);
     auto features = builder.CreateVectorOfStrings(needed);
     auto name = builder.CreateString(plan.target.name);
     auto table = buffers.write(builder);
     auto graphVector = builder.CreateVector(graphs);
     auto offsetVector = builder.CreateVector(offsets);
-    auto code = sections_.describe(builder, code_[index]);
+    flatbuffers::Offset<fb::Section> code;
+    List<fb::CodeImage> images;
+    if (auto *gpu = std::get_if<GpuImages>(&plan.code))
+      images = writeImages(builder, *gpu, code_[index]);
+    else
+      code = sections_.describe(builder, code_[index].front());
     auto kernels = sections_.describe(builder, signatures_[index]);
     return fb::CreatePlan(builder, name, features, parts_.threads, table,
                           graphVector, offsetVector, parts_.states.bytes, arena,
-                          code, kernels, needed.size());
+                          code, kernels, needed.size(), images);
+  }
+
+  List<fb::CodeImage> writeImages(flatbuffers::FlatBufferBuilder &builder,
+                                  const GpuImages &code,
+                                  ArrayRef<unsigned> sections) const {
+    std::vector<flatbuffers::Offset<fb::CodeImage>> images;
+    for (auto [image, section] : llvm::zip_equal(code.images, sections)) {
+      std::vector<flatbuffers::Offset<fb::ImageKernel>> kernels;
+      for (auto [index, use] : llvm::enumerate(image.kernels))
+        kernels.push_back(fb::CreateImageKernel(
+            builder, image.entries.empty() ? 0 : image.entries[index],
+            use.registers, use.stack, use.spilled, use.shared));
+      auto architecture = builder.CreateString(image.architecture);
+      auto features = builder.CreateVectorOfStrings(image.features);
+      auto described = sections_.describe(builder, section);
+      images.push_back(fb::CreateCodeImage(builder, imageKind(image.kind),
+                                           architecture, features, described,
+                                           builder.CreateVector(kernels)));
+    }
+    return builder.CreateVector(images);
+  }
+
+  static fb::ImageKind imageKind(GpuImage::Kind kind) {
+    switch (kind) {
+    case GpuImage::cubin:
+      return fb::ImageKind::cubin;
+    case GpuImage::ptx:
+      return fb::ImageKind::ptx;
+    case GpuImage::emulated:
+      return fb::ImageKind::emulated;
+    }
+    return fb::ImageKind::cubin;
   }
 
   ProgramOp program() const { return parts_.program; }
@@ -277,7 +329,8 @@ private:
   Bytes weightBytes_;
   std::vector<uint64_t> initial_; // offset of each state's initial value
   unsigned constants_ = 0, weights_ = 0;
-  std::vector<unsigned> code_, signatures_; // one a plan
+  std::vector<std::vector<unsigned>> code_; // of each plan
+  std::vector<unsigned> signatures_;        // one a plan
 };
 
 } // namespace

@@ -42,9 +42,17 @@ flatbuffers::Offset<fb::TensorType> gradus::writeType(Tables &builder,
 
 //===-- kernels -----------------------------------------------------------===//
 
+static flatbuffers::Offset<fb::GpuLaunch> launchOf(Tables &builder,
+                                                   const GpuKernel &kernel) {
+  std::vector<uint64_t> scratch(kernel.scratchBytes.begin(),
+                                kernel.scratchBytes.end());
+  return fb::CreateGpuLaunch(builder, kernel.threads, kernel.mostBlocks,
+                             kernel.piece, builder.CreateVector(scratch));
+}
+
 flatbuffers::Offset<fb::KernelSignature>
-gradus::kernelSignature(Tables &builder, plan::KernelOp kernel,
-                        uint64_t entry) {
+gradus::kernelSignature(Tables &builder, plan::KernelOp kernel, uint64_t entry,
+                        const GpuKernel *gpu) {
   std::vector<uint64_t> fixed, perItem;
   for (Type type : kernel.getArgumentTypes()) {
     auto buffer = cast<MemRefType>(type);
@@ -56,11 +64,13 @@ gradus::kernelSignature(Tables &builder, plan::KernelOp kernel,
   auto name = builder.CreateString(kernel.getSymName().str());
   auto fixedVector = builder.CreateVector(fixed);
   auto perItemVector = builder.CreateVector(perItem);
+  auto launch =
+      gpu ? launchOf(builder, *gpu) : flatbuffers::Offset<fb::GpuLaunch>();
   int64_t items =
       kernel.getSplit() == plan::Split::flat ? 0 : kernel.getItems();
   return fb::CreateKernelSignature(
       builder, name, entry, fixedVector, perItemVector, items,
-      kernel.getNumArguments() - kernel.getInputs());
+      kernel.getNumArguments() - kernel.getInputs(), launch);
 }
 
 //===-- buffers -----------------------------------------------------------===//

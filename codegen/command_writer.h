@@ -12,10 +12,11 @@ namespace gradus {
 flatbuffers::Offset<artifact::TensorType>
 writeType(flatbuffers::FlatBufferBuilder &builder, mlir::Type type);
 
-/// What the runtime checks of each argument of a kernel.
+/// What the runtime checks of each argument of a kernel. `gpu`: how it is
+/// launched, where it is for GPUs.
 flatbuffers::Offset<artifact::KernelSignature>
 kernelSignature(flatbuffers::FlatBufferBuilder &builder, plan::KernelOp kernel,
-                uint64_t entry);
+                uint64_t entry, const GpuKernel *gpu = nullptr);
 
 /// The buffers of one plan, each once.
 class BufferTable {

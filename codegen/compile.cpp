@@ -85,7 +85,9 @@ static ProgramOp programOf(ModuleOp module) {
 /// where it cannot be.
 static llvm::Error checkPrecision(ProgramOp program, const Target &target) {
   std::string precision = recipeOf(program).text("precision", "f32");
-  if (precision == "f16" && !target.cpu.fma) // nor conversions, then
+  if (!target.cpu())
+    return llvm::Error::success();
+  if (precision == "f16" && !target.cpu()->fma) // nor conversions, then
     return llvm::createStringError(
         "precision f16: target " + target.name +
         " cannot convert f16, expected x86-64-v3 or later, or bf16");
@@ -96,20 +98,6 @@ static llvm::Error checkPrecision(ProgramOp program, const Target &target) {
         << " has no instructions for products of " << precision
         << ", so that large steps take longer than in f32";
   return llvm::Error::success();
-}
-
-static llvm::Expected<std::vector<Target>>
-findTargets(ProgramOp program, ArrayRef<std::string> names) {
-  std::vector<Target> targets;
-  for (const std::string &name : names) {
-    llvm::Expected<Target> target = findTarget(name);
-    if (!target)
-      return target.takeError();
-    if (llvm::Error error = checkPrecision(program, *target))
-      return std::move(error);
-    targets.push_back(std::move(*target));
-  }
-  return targets;
 }
 
 static bool hasBf16(ProgramOp program) {
@@ -196,7 +184,7 @@ static CompileReport reportOf(const TargetPlan &plan,
                               const ArtifactParts &parts) {
   CompileReport report = reportOf(*plan.program, parts);
   report.target = plan.target.name;
-  report.code = plan.code.code.size();
+  report.code = plan.codeBytes();
   return report;
 }
 
@@ -226,14 +214,28 @@ private:
 
 } // namespace
 
+static llvm::Error emitCode(TargetPlan &plan, MLIRContext &context) {
+  ArrayRef<plan::KernelOp> kernels = plan.program->kernels;
+  auto take = [&](auto code) -> llvm::Error {
+    if (!code)
+      return code.takeError();
+    plan.code = std::move(*code);
+    return llvm::Error::success();
+  };
+  if (const CpuTarget *cpu = plan.target.cpu())
+    return take(emitCpu(kernels, *cpu));
+  return take(
+      emitGpuImages(kernels, std::get<GpuTarget>(plan.target.code), context));
+}
+
 llvm::Error PlanMaker::emit(PlannedProgram planned, const TargetGroup &group) {
   auto program = std::make_shared<PlannedProgram>(std::move(planned));
   for (size_t number : group.targets) {
-    llvm::Expected<CpuCode> code =
-        emitCpu(program->kernels, targets_[number].cpu);
-    if (!code)
-      return code.takeError();
-    parts_.plans[number] = {targets_[number], program, std::move(*code)};
+    TargetPlan &plan = parts_.plans[number];
+    plan.target = targets_[number];
+    plan.program = program;
+    if (llvm::Error error = emitCode(plan, *parts_.program.getContext()))
+      return error;
   }
   return llvm::Error::success();
 }
@@ -353,9 +355,12 @@ gradus::compileProgram(ModuleOp module, const CompileOptions &options,
   ProgramOp program = *programs.begin();
   int64_t limit = recipeInteger(program, "memory_limit", 0);
   IndexLimits indices = indexLimits(program);
-  auto targets = findTargets(program, options.targets);
+  auto targets = findTargets(options.targets);
   if (!targets)
     return targets.takeError();
+  for (const Target &target : *targets)
+    if (llvm::Error error = checkPrecision(program, target))
+      return std::move(error);
   if (failed(verifySizes(module)) ||
       failed(runTraining(module, "", options.watcher)))
     return stopped();

@@ -27,7 +27,8 @@ public:
 };
 
 struct CompileOptions {
-  /// "cpu" (this machine) or "cpu:x86-64-v3" ...; one plan each.
+  /// "cpu" (this machine) or "cpu:x86-64-v3" ..., one plan each; "cuda",
+  /// "cuda:sm_90" or "emulated", which are images of one plan.
   std::vector<std::string> targets = {"cpu"};
   /// Logical threads to plan for.
   uint32_t threads = 2;

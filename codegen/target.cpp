@@ -31,11 +31,53 @@ bool DeviceModel::operator==(const DeviceModel &other) const {
          fieldsOf(formKernels) == fieldsOf(other.formKernels);
 }
 
+/// No library yet: our own kernels do all. The numbers are not measured: a
+/// launch in a graph takes about as long as a block does so much work, a sum
+/// has a few parts for each of 132 multiprocessors, and scratch is shared
+/// memory.
+static DeviceModel gpuModel() {
+  DeviceModel model;
+  model.select.library = "never";
+  model.splitReductions.mostParts = 512;
+  model.formKernels.tinyWork = 100'000;
+  model.formKernels.scratchBytes = int64_t(48) * 1024;
+  return model;
+}
+
 llvm::Expected<Target> gradus::findTarget(llvm::StringRef name) {
+  if (name == "emulated" || name == "cuda" || name.starts_with("cuda:")) {
+    llvm::Expected<GpuTarget> gpu = gpuTarget(name);
+    if (!gpu)
+      return gpu.takeError();
+    return Target{"cuda", gpuModel(), std::move(*gpu)};
+  }
+  if (!name.starts_with("cpu"))
+    return llvm::createStringError(
+        "target is '" + name.str() +
+        "', expected cpu (this machine), cpu:x86-64-v2 (v3, v4), cpu:amx, "
+        "cuda, cuda:sm_80 (90, 100) or emulated");
   llvm::Expected<CpuTarget> cpu = cpuTarget(name);
   if (!cpu)
     return cpu.takeError();
   DeviceModel model;
   model.select.narrow = cpu->bf16;
   return Target{name.str(), model, std::move(*cpu)};
+}
+
+llvm::Expected<std::vector<Target>>
+gradus::findTargets(llvm::ArrayRef<std::string> names) {
+  std::vector<Target> targets;
+  for (const std::string &name : names) {
+    llvm::Expected<Target> target = findTarget(name);
+    if (!target)
+      return target.takeError();
+    auto same = llvm::find_if(targets, [&](const Target &other) {
+      return other.name == target->name;
+    });
+    if (same == targets.end())
+      targets.push_back(std::move(*target));
+    else if (auto *gpu = std::get_if<GpuTarget>(&same->code))
+      join(*gpu, std::get<GpuTarget>(target->code));
+  }
+  return targets;
 }

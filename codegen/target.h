@@ -3,7 +3,10 @@
 #pragma once
 
 #include "codegen/cpu_target.h"
+#include "codegen/gpu_images.h"
 #include "codegen/passes.h"
+
+#include <variant>
 
 namespace gradus {
 
@@ -19,12 +22,19 @@ struct DeviceModel {
 };
 
 struct Target {
-  std::string name; // as asked for
+  std::string name; // as asked for; "cuda" for all GPUs
   DeviceModel model;
-  CpuTarget cpu;
+  std::variant<CpuTarget, GpuTarget> code;
+
+  const CpuTarget *cpu() const { return std::get_if<CpuTarget>(&code); }
 };
 
-/// A target by its name: see cpuTarget.
+/// A target by its name: see cpuTarget and gpuTarget.
 llvm::Expected<Target> findTarget(llvm::StringRef name);
+
+/// Those of several names, each once. GPUs are one target: the same plan runs
+/// on all of them, the emulated one too.
+llvm::Expected<std::vector<Target>>
+findTargets(llvm::ArrayRef<std::string> names);
 
 } // namespace gradus

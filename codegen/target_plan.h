@@ -22,7 +22,10 @@ struct PlannedProgram {
 struct TargetPlan {
   Target target;
   std::shared_ptr<const PlannedProgram> program;
-  CpuCode code; // of `program->kernels`
+  std::variant<CpuCode, GpuImages> code; // of `program->kernels`
+
+  /// Bytes of what one device loads.
+  int64_t codeBytes() const;
 };
 
 } // namespace gradus

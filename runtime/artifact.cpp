@@ -7,6 +7,7 @@
 #include "runtime/status.h"
 #include "runtime/verify.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <optional>
@@ -60,6 +61,13 @@ Artifact::fromBytes(std::span<const uint8_t> bytes, const std::string &name,
   GRADUS_TRY(at(verifyArtifact(storage->bytes, options), name));
   return std::shared_ptr<const Artifact>(
       new Artifact(name, std::move(storage)));
+}
+
+size_t Artifact::codeBytes(const artifact::Plan &plan) const {
+  size_t most = bytes(plan.code()).size();
+  for (size_t i = 0; i < countOf(plan.images()); ++i)
+    most = std::max(most, bytes(plan.images()->Get(i)->code()).size());
+  return most;
 }
 
 void Artifact::releasePages() const {

@@ -49,6 +49,8 @@ public:
       return {};
     return bytes_.subspan(section->offset(), section->size());
   }
+  /// Bytes of a plan's code that one device loads, at most.
+  size_t codeBytes(const artifact::Plan &plan) const;
   /// The kernels of a plan of this artifact; null where it has none.
   const artifact::CodeHeader *kernels(const artifact::Plan &plan) const {
     auto section = bytes(plan.kernels());

@@ -398,7 +398,7 @@ MemoryInfo Session::memory() const {
   memory.state = plan().state_bytes();
   memory.arena = plan().arena_bytes() + parts_->loaded->extraBytes();
   memory.constants = artifact().bytes(artifact().header().constants()).size();
-  memory.code = artifact().bytes(plan().code()).size();
+  memory.code = artifact().codeBytes(plan());
   for (const GraphInfo &graph : parts_->graphs)
     memory.bound = std::max(memory.bound, graph.bound);
   return memory;

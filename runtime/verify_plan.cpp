@@ -13,6 +13,9 @@ namespace {
 
 constexpr uint64_t kAlignment = 64;
 
+/// Of a kernel on a GPU, all blocks together: far more than any has.
+constexpr uint64_t kMostScratch = uint64_t{1} << 40;
+
 /// What a plan may spend on alignment beyond what its tensors need.
 constexpr uint64_t kSlack = 2 << 20;
 
@@ -132,10 +135,44 @@ Status verifyStates(const artifact::Header &header,
 
 //===-- kernels -----------------------------------------------------------===//
 
-Status verifyKernel(const artifact::KernelSignature &kernel, uint64_t code) {
+Status verifyLaunch(const artifact::GpuLaunch *launch) {
+  constexpr uint32_t kMostThreads = 1024;
+  if (!launch)
+    return invalid("does not say how a GPU launches it");
+  if (launch->threads() == 0 || launch->threads() > kMostThreads)
+    return invalid("has blocks of ", launch->threads(),
+                   " threads, expected 1 to ", kMostThreads);
+  if ((launch->most_blocks() == 0) == (launch->piece() == 0))
+    return invalid("has at most ", launch->most_blocks(),
+                   " blocks and pieces of ", launch->piece(),
+                   " items, expected one of the two");
+  if (!areAligned(launch->scratch()))
+    return invalid("has sizes of scratch that are not aligned");
+  uint64_t scratch = 0;
+  for (size_t i = 0; i < countOf(launch->scratch()); ++i) {
+    uint64_t bytes = launch->scratch()->Get(i);
+    if (bytes > kMostScratch - scratch)
+      return invalid("asks for more than ", kMostScratch, " bytes of scratch");
+    scratch += bytes;
+  }
+  return Status();
+}
+
+/// Where it starts, or how it is launched.
+Status verifyStart(const artifact::Plan &plan,
+                   const artifact::KernelSignature &kernel) {
+  if (countOf(plan.images()))
+    return verifyLaunch(kernel.gpu());
+  uint64_t code = sizeOf(plan.code());
   if (kernel.entry() >= code)
     return invalid("starts at ", kernel.entry(), ", outside the code of ", code,
                    " bytes");
+  return Status();
+}
+
+Status verifyKernel(const artifact::Plan &plan,
+                    const artifact::KernelSignature &kernel) {
+  GRADUS_TRY(verifyStart(plan, kernel));
   if (!areAligned(kernel.fixed_bytes(), kernel.bytes_per_item()))
     return invalid("has sizes that are not aligned");
   size_t arguments = countOf(kernel.fixed_bytes());
@@ -160,9 +197,50 @@ Status verifyKernels(const artifact::Plan &plan,
     return invalid("its list of kernels is not a well-formed FlatBuffer");
   for (size_t i = 0; kernels && i < countOf(kernels->kernels()); ++i) {
     const artifact::KernelSignature *kernel = kernels->kernels()->Get(i);
-    GRADUS_TRY(at(verifyKernel(*kernel, sizeOf(plan.code())), "kernel ", i,
-                  " (", textOf(kernel->name()), ")"));
+    GRADUS_TRY(at(verifyKernel(plan, *kernel), "kernel ", i, " (",
+                  textOf(kernel->name()), ")"));
   }
+  return Status();
+}
+
+//===-- images ------------------------------------------------------------===//
+
+Status verifyImageKernel(const artifact::CodeImage &image,
+                         const artifact::ImageKernel &kernel) {
+  constexpr uint32_t kMostShared = 227 * 1024;
+  bool isEmulated = image.kind() == artifact::ImageKind::emulated;
+  if (isEmulated ? kernel.entry() >= sizeOf(image.code()) : kernel.entry() != 0)
+    return invalid("starts at ", kernel.entry(), " of ", sizeOf(image.code()),
+                   " bytes");
+  if (kernel.shared() > kMostShared)
+    return invalid("has ", kernel.shared(),
+                   " bytes of shared memory a block, expected at most ",
+                   kMostShared);
+  return Status();
+}
+
+Status verifyImage(const artifact::CodeImage &image, size_t kernels) {
+  if (image.kind() > artifact::ImageKind::MAX)
+    return invalid("is of kind ", static_cast<int>(image.kind()),
+                   ", which is unknown");
+  if (countOf(image.kernels()) != kernels)
+    return invalid("has ", countOf(image.kernels()), " of ", kernels,
+                   " kernels");
+  if (sizeOf(image.code()) == 0 && kernels > 0)
+    return invalid("has no code");
+  for (size_t i = 0; i < kernels; ++i)
+    GRADUS_TRY(
+        at(verifyImageKernel(image, *image.kernels()->Get(i)), "kernel ", i));
+  return Status();
+}
+
+Status verifyImages(const artifact::Plan &plan,
+                    const artifact::CodeHeader *kernels) {
+  size_t count = kernels ? countOf(kernels->kernels()) : 0;
+  if (countOf(plan.images()) && sizeOf(plan.code()))
+    return invalid("has both code and images");
+  for (size_t i = 0; i < countOf(plan.images()); ++i)
+    GRADUS_TRY(at(verifyImage(*plan.images()->Get(i), count), "image ", i));
   return Status();
 }
 
@@ -262,6 +340,7 @@ Status verifyPlan(const artifact::Header &header, const artifact::Plan &plan,
   GRADUS_TRY(verifyBuffers(header, plan));
   GRADUS_TRY(verifyStates(header, plan));
   GRADUS_TRY(verifyKernels(plan, kernels));
+  GRADUS_TRY(verifyImages(plan, kernels));
   return verifyGraphPlans(header, plan, kernels);
 }
 

@@ -40,6 +40,9 @@ std::vector<NamedSection> sectionsOf(const artifact::Header &header) {
     const artifact::Plan *plan = header.plans()->Get(i);
     add(list, inWords("code of plan ", i), plan->code(), false);
     add(list, inWords("kernels of plan ", i), plan->kernels(), false);
+    for (size_t k = 0; k < countOf(plan->images()); ++k)
+      add(list, inWords("image ", k, " of plan ", i),
+          plan->images()->Get(k)->code(), false);
   }
   std::sort(list.begin(), list.end(), [](const auto &one, const auto &other) {
     return std::pair(one.offset, one.size) <

@@ -130,13 +130,42 @@ ordered_json schedules(const artifact::Header &header) {
   return all;
 }
 
+/// What its assembler says of each kernel, beside how it is launched.
+ordered_json imageKernels(const artifact::CodeImage &image,
+                          const artifact::CodeHeader *header) {
+  ordered_json all = ordered_json::array();
+  for (unsigned i = 0; image.kernels() && i < image.kernels()->size(); ++i) {
+    const artifact::ImageKernel &use = *image.kernels()->Get(i);
+    const artifact::KernelSignature &kernel = *header->kernels()->Get(i);
+    all.push_back({{"name", textOf(kernel.name())},
+                   {"threads", kernel.gpu()->threads()},
+                   {"registers", use.registers()},
+                   {"shared_bytes", use.shared()},
+                   {"spilled_bytes", use.spilled()},
+                   {"stack_bytes", use.stack()}});
+  }
+  return all;
+}
+
+ordered_json images(const Artifact &artifact, const artifact::Plan &plan) {
+  ordered_json all = ordered_json::array();
+  for (unsigned i = 0; plan.images() && i < plan.images()->size(); ++i) {
+    const artifact::CodeImage &image = *plan.images()->Get(i);
+    all.push_back({{"kind", artifact::EnumNameImageKind(image.kind())},
+                   {"architecture", textOf(image.architecture())},
+                   {"bytes", artifact.bytes(image.code()).size()},
+                   {"kernels", imageKernels(image, artifact.kernels(plan))}});
+  }
+  return all;
+}
+
 ordered_json plans(const Artifact &artifact, const MachineRates &rates) {
   ordered_json all = ordered_json::array();
   for (const artifact::Plan *plan : *artifact.header().plans()) {
     uint64_t bound = 0;
     for (const artifact::GraphPlan *graph : *plan->graphs())
       bound = std::max(bound, graph->bound());
-    uint64_t code = artifact.bytes(plan->code()).size();
+    uint64_t code = artifact.codeBytes(*plan);
     uint64_t constants = artifact.bytes(artifact.header().constants()).size();
     all.push_back(
         {{"target", textOf(plan->target())},
@@ -148,6 +177,7 @@ ordered_json plans(const Artifact &artifact, const MachineRates &rates) {
          {"constant_bytes", constants},
          {"predicted_bytes",
           plan->state_bytes() + plan->arena_bytes() + constants + code},
+         {"images", images(artifact, *plan)},
          {"graphs", graphs(artifact.header(), *plan, rates)}});
   }
   return all;
@@ -162,6 +192,19 @@ MachineRates ratesFor(const artifact::Header &header) {
 }
 
 } // namespace
+
+std::string targetText(const artifact::Plan &plan) {
+  std::string list;
+  for (unsigned i = 0; plan.images() && i < plan.images()->size(); ++i) {
+    const artifact::CodeImage &image = *plan.images()->Get(i);
+    list += list.empty() ? "" : ", ";
+    if (image.kind() == artifact::ImageKind::cubin)
+      list += textOf(image.architecture());
+    else
+      list += artifact::EnumNameImageKind(image.kind());
+  }
+  return textOf(plan.target()) + (list.empty() ? "" : " (" + list + ")");
+}
 
 ordered_json artifactJson(const Artifact &artifact) {
   const artifact::Header &header = artifact.header();

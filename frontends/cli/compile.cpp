@@ -87,10 +87,10 @@ ordered_json figures(const Artifact &artifact, double milliseconds) {
   for (const artifact::GraphPlan *graph : *plan.graphs())
     bound = std::max(bound, graph->bound());
   uint64_t constants = artifact.bytes(header.constants()).size();
-  uint64_t code = artifact.bytes(plan.code()).size();
+  uint64_t code = artifact.codeBytes(plan);
   std::vector<std::string> targets;
   for (const artifact::Plan *each : *header.plans())
-    targets.push_back(each->target()->str());
+    targets.push_back(targetText(*each));
   return {{"artifact", artifact.path()},
           {"artifact_bytes", artifact.size()},
           {"compile_ms", milliseconds},
@@ -247,7 +247,8 @@ void addCompile(CLI::App &app) {
       ->add_option(
           "--target", request.targets,
           "cpu (this machine) or cpu:LEVEL, LEVEL x86-64-v2, -v3, -v4 or amx; "
-          "the flag repeats")
+          "cuda, cuda:sm_80, -90 or -100, emulated: GPU code, which nothing "
+          "runs yet; the flag repeats")
       ->allow_extra_args(false);
   command->add_option("--stop-after", request.stopAfter,
                       "Print the IR after this stage");

@@ -79,7 +79,41 @@ void printGraph(const ordered_json &graph, bool map) {
     printMap(graph["map"]);
 }
 
-/// A line for each graph, among them the variants of a step.
+std::string useText(const ordered_json &kernel) {
+  std::string text = kernel["registers"].dump() + " registers";
+  for (auto [key, what] :
+       {std::pair("stack_bytes", " B stack"), {"spilled_bytes", " B spilled"}})
+    if (kernel[key].get<int64_t>())
+      text += ", " + kernel[key].dump() + what;
+  return text;
+}
+
+/// What cubins need of a GPU, a line for each kernel.
+void printImages(const ordered_json &images) {
+  std::vector<std::string> columns = {"kernel", "threads", "shared"};
+  std::vector<const ordered_json *> cubins;
+  for (const ordered_json &image : images)
+    if (image["kind"] == "cubin") {
+      columns.push_back(image["architecture"]);
+      cubins.push_back(&image);
+    }
+  if (cubins.empty())
+    return;
+  Table table(columns);
+  const ordered_json &first = (*cubins[0])["kernels"];
+  for (size_t k = 0; k < first.size(); ++k) {
+    std::vector<std::string> row = {
+        first[k]["name"], first[k]["threads"].dump(),
+        bytesText(first[k]["shared_bytes"].get<double>())};
+    for (const ordered_json *cubin : cubins)
+      row.push_back(useText((*cubin)["kernels"][k]));
+    table.row(row);
+  }
+  std::printf("\n%s", table.text("    ").c_str());
+}
+
+/// A line for each graph, among them the variants of a step. What this machine
+/// would take says nothing of a GPU.
 void printCosts(const ordered_json &plan) {
   Table table({"graph", "commands", "flops", "bytes", "peak", "expected ms"});
   for (const ordered_json &graph : plan["graphs"])
@@ -87,7 +121,9 @@ void printCosts(const ordered_json &plan) {
                countText(graph["flops"].get<double>()),
                countText(graph["bytes"].get<double>()),
                bytesText(graph["peak_bytes"].get<double>()),
-               millisecondsText(graph["expected_ms"].get<double>())});
+               plan["images"].empty()
+                   ? millisecondsText(graph["expected_ms"].get<double>())
+                   : "-"});
   std::printf("\n%s", table.text().c_str());
 }
 
@@ -106,6 +142,7 @@ void printPlan(const ordered_json &plan, bool map) {
               bytes("constant_bytes").c_str(), bytes("code_bytes").c_str(),
               bytes("predicted_bytes").c_str());
   printCosts(plan);
+  printImages(plan["images"]);
   for (const ordered_json &graph : plan["graphs"])
     printGraph(graph, map);
 }

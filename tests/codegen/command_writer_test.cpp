@@ -16,13 +16,14 @@ gradus.program @p {
 })";
 
 /// The signature of the n-th kernel, finished in its own buffer.
-static flatbuffers::FlatBufferBuilder signature(int number) {
+static flatbuffers::FlatBufferBuilder
+signature(int number, const GpuKernel *gpu = nullptr) {
   ProgramText text(kernels);
   flatbuffers::FlatBufferBuilder builder;
   int seen = 0;
   text.program().walk([&](plan::KernelOp kernel) {
     if (seen++ == number)
-      builder.Finish(kernelSignature(builder, kernel, 64));
+      builder.Finish(kernelSignature(builder, kernel, 64, gpu));
   });
   return builder;
 }
@@ -56,4 +57,17 @@ TEST(CommandWriter, ABufferIsListedOnce) {
   EXPECT_EQ(buffers.add({MemoryRegion::arena, 0}, type), 0u);
   EXPECT_EQ(buffers.add({MemoryRegion::arena, 64}, type), 1u);
   EXPECT_EQ(buffers.add({MemoryRegion::arena, 0}, type), 0u);
+}
+
+TEST(CommandWriter, SaysHowAGpuLaunchesAKernel) {
+  GpuKernel kernel{"rows", 128, 7, 0, {1024, 64}};
+  auto builder = signature(1, &kernel);
+  auto found =
+      flatbuffers::GetRoot<fb::KernelSignature>(builder.GetBufferPointer());
+  ASSERT_TRUE(found->gpu());
+  EXPECT_EQ(found->gpu()->threads(), 128u);
+  EXPECT_EQ(found->gpu()->most_blocks(), 7u);
+  EXPECT_EQ(found->gpu()->piece(), 0u);
+  ASSERT_EQ(found->gpu()->scratch()->size(), 2u);
+  EXPECT_EQ(found->gpu()->scratch()->Get(0), 1024u);
 }

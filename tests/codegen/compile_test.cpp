@@ -185,3 +185,29 @@ TEST(Compile, PlansOfOneTargetAreThoseOfSeveral) {
     EXPECT_EQ(one.reports[0].arena, both.reports[i].arena);
   }
 }
+
+TEST(Compile, GivesGpusAPlanOfOurOwnKernels) {
+  Several both(product("f32"), {"cpu:x86-64-v2", "emulated"});
+  EXPECT_EQ(both.calls(0), 1);
+  EXPECT_EQ(both.calls(1), 0);
+  const artifact::Plan &plan = *both.artifact->header().plans()->Get(1);
+  EXPECT_EQ(plan.target()->str(), "cuda");
+  EXPECT_TRUE(both.artifact->bytes(plan.code()).empty());
+  ASSERT_EQ(plan.images()->size(), 1u);
+  const artifact::CodeImage &image = *plan.images()->Get(0);
+  EXPECT_EQ(image.kind(), artifact::ImageKind::emulated);
+  EXPECT_EQ(image.kernels()->size(),
+            both.artifact->kernels(plan)->kernels()->size());
+  EXPECT_EQ(both.reports[1].code,
+            int64_t(both.artifact->bytes(image.code()).size()));
+  EXPECT_TRUE(runtime::Session::create(both.artifact).ok()); // by the CPU's
+}
+
+TEST(Compile, APlanForGpusIsNoneForTheCpu) {
+  Several alone(product("f32"), {"emulated"});
+  auto session = runtime::Session::create(alone.artifact);
+  ASSERT_FALSE(session.ok());
+  EXPECT_NE(session.status().message().find("has no plan for cpu"),
+            std::string::npos)
+      << session.status();
+}

@@ -28,11 +28,17 @@ size_t below(Random &random, size_t limit) {
 std::vector<Range> trustedRanges(std::span<const uint8_t> file) {
   std::vector<Range> ranges;
   const auto *header = artifact::GetSizePrefixedHeader(file.data());
-  for (const artifact::Plan *plan : *header->plans())
-    for (const artifact::Section *section : {plan->code(), plan->kernels()})
-      if (section)
-        ranges.push_back(
-            {section->offset(), section->offset() + section->size()});
+  auto add = [&](const artifact::Section *section) {
+    if (section)
+      ranges.push_back(
+          {section->offset(), section->offset() + section->size()});
+  };
+  for (const artifact::Plan *plan : *header->plans()) {
+    add(plan->code());
+    add(plan->kernels());
+    for (unsigned i = 0; plan->images() && i < plan->images()->size(); ++i)
+      add(plan->images()->Get(i)->code());
+  }
   return ranges;
 }
 

@@ -20,6 +20,7 @@ static double budget() {
 static MutationCounts torture(Hashes hashes) {
   using Clock = std::chrono::steady_clock;
   TestArtifact artifact;
+  artifact.addGpuPlan();
   auto file = artifact.bytes();
   auto end = Clock::now() + std::chrono::duration<double>(budget());
   MutationCounts counts;

@@ -202,7 +202,10 @@ std::vector<uint8_t> buildHeader(HeaderT header, const Layout &layout) {
   header.constants = at(0);
   header.weights = at(1);
   for (auto &plan : header.plans) {
-    plan->code = at(2);
+    if (plan->images.empty())
+      plan->code = at(2);
+    for (auto &image : plan->images)
+      image->code = at(2);
     plan->kernels = at(3);
   }
   flatbuffers::FlatBufferBuilder builder;
@@ -252,6 +255,30 @@ uint32_t TestArtifact::addArena(int64_t floats) {
       buffer(Region::arena, offset, type(DType::f32, {floats}), size));
   plan().arena_bytes = (offset + size + 63) / 64 * 64;
   return static_cast<uint32_t>(plan().buffers.size() - 1);
+}
+
+PlanT &TestArtifact::addGpuPlan() {
+  PlanT made = plan();
+  made.target = "cuda";
+  made.features.clear();
+  for (ImageKind kind :
+       {ImageKind::cubin, ImageKind::ptx, ImageKind::emulated}) {
+    CodeImageT image;
+    image.kind = kind;
+    image.architecture = kind == ImageKind::emulated ? "" : "sm_90";
+    for (size_t i = 0; i < kernels.kernels.size(); ++i)
+      image.kernels.push_back(owned(ImageKernelT()));
+    made.images.push_back(owned(std::move(image)));
+  }
+  for (auto &kernel : kernels.kernels) {
+    GpuLaunchT launch;
+    launch.threads = 256;
+    launch.piece = kernel->max_items ? 0 : 4096;
+    launch.most_blocks = kernel->max_items ? 1 : 0;
+    kernel->gpu = owned(std::move(launch));
+  }
+  header.plans.push_back(owned(std::move(made)));
+  return *header.plans.back();
 }
 
 std::vector<uint8_t> TestArtifact::bytes() const {
@@ -319,6 +346,10 @@ void reseal(std::vector<uint8_t> &file) {
     Plan *plan = header->mutable_plans()->GetMutableObject(i);
     addField(file, plan->mutable_code(), fields);
     addField(file, plan->mutable_kernels(), fields);
+    for (size_t k = 0; plan->images() && k < plan->images()->size(); ++k)
+      addField(file,
+               plan->mutable_images()->GetMutableObject(k)->mutable_code(),
+               fields);
   }
   for (const HashField &field : fields)
     *field.at = hashBytes(file.data() + field.offset, field.size);

@@ -54,6 +54,9 @@ struct TestArtifact {
   /// A buffer of that many floats at the end of the arena; its number.
   uint32_t addArena(int64_t floats);
 
+  /// A second plan, for GPUs: the same commands, and an image of each kind.
+  artifact::PlanT &addGpuPlan();
+
   /// The file: header, sections, hashes.
   std::vector<uint8_t> bytes() const;
 };

@@ -100,3 +100,65 @@ TEST(VerifyPlan, RefusesAGraphThatIsNotPlanned) {
   EXPECT_EQ(wordsAfter([](auto &made) { made.plan().graphs[1]->graph = 0; }),
             kPlan + "plans graph 0 twice, or there are only 2");
 }
+
+//===-- plans for GPUs ----------------------------------------------------===//
+
+/// What the reader says of an artifact with a plan for GPUs after a change.
+template <typename Change> static std::string wordsOfGpuPlan(Change change) {
+  TestArtifact made;
+  fb::PlanT &plan = made.addGpuPlan();
+  change(made, plan);
+  return wordsFor(made);
+}
+
+static const std::string kGpuPlan = "adder: plan 1 (cuda): ";
+
+TEST(VerifyPlan, TakesImagesInPlaceOfCode) {
+  EXPECT_EQ(wordsOfGpuPlan([](auto &, auto &) {}), "ok");
+}
+
+TEST(VerifyPlan, RefusesKernelsThatNoGpuCanLaunch) {
+  EXPECT_EQ(wordsOfGpuPlan([](auto &made, auto &) {
+              made.kernels.kernels[0]->gpu.reset();
+            }),
+            kGpuPlan + "kernel 0 (add): does not say how a GPU launches it");
+  EXPECT_EQ(wordsOfGpuPlan([](auto &made, auto &) {
+              made.kernels.kernels[1]->gpu->threads = 1025;
+            }),
+            kGpuPlan + "kernel 1 (count): has blocks of 1025 threads, expected "
+                       "1 to 1024");
+  EXPECT_EQ(wordsOfGpuPlan([](auto &made, auto &) {
+              made.kernels.kernels[1]->gpu->piece = 4;
+            }),
+            kGpuPlan + "kernel 1 (count): has at most 1 blocks and pieces of 4 "
+                       "items, expected one of the two");
+  EXPECT_EQ(wordsOfGpuPlan([](auto &made, auto &) {
+              made.kernels.kernels[1]->gpu->scratch = {uint64_t{1} << 39,
+                                                       ~uint64_t{0}};
+            }),
+            kGpuPlan + "kernel 1 (count): asks for more than 1099511627776 "
+                       "bytes of scratch");
+}
+
+TEST(VerifyPlan, RefusesImagesThatDoNotHoldItsKernels) {
+  EXPECT_EQ(wordsOfGpuPlan(
+                [](auto &, auto &plan) { plan.images[1]->kernels.pop_back(); }),
+            kGpuPlan + "image 1: has 1 of 2 kernels");
+  EXPECT_EQ(wordsOfGpuPlan([](auto &, auto &plan) {
+              plan.images[2]->kernels[1]->entry = 45;
+            }),
+            kGpuPlan + "image 2: kernel 1: starts at 45 of 45 bytes");
+  EXPECT_EQ(wordsOfGpuPlan([](auto &, auto &plan) {
+              plan.images[0]->kernels[1]->entry = 1;
+            }),
+            kGpuPlan + "image 0: kernel 1: starts at 1 of 45 bytes");
+  EXPECT_EQ(wordsOfGpuPlan([](auto &, auto &plan) {
+              plan.images[0]->kernels[0]->shared = 232449;
+            }),
+            kGpuPlan + "image 0: kernel 0: has 232449 bytes of shared memory a "
+                       "block, expected at most 232448");
+  EXPECT_EQ(wordsOfGpuPlan([](auto &, auto &plan) {
+              plan.images[0]->kind = static_cast<fb::ImageKind>(9);
+            }),
+            kGpuPlan + "image 0: is of kind 9, which is unknown");
+}

@@ -1,0 +1,40 @@
+// The kernels of a plan for GPUs: cubins of some architectures, PTX for later
+// ones, and code for the emulated one, all of the same functions.
+#pragma once
+
+#include "codegen/gpu_emitter.h"
+#include "codegen/gpu_object.h"
+
+namespace gradus {
+
+/// What is asked for.
+struct GpuTarget {
+  std::vector<std::string> architectures; // "sm_90": a cubin each
+  bool ptx = false;                       // of the last architecture
+  bool emulated = false;                  // run by this machine's CPU
+};
+
+/// "cuda" (all architectures and PTX), "cuda:sm_80|sm_90|sm_100" or "emulated".
+llvm::Expected<GpuTarget> gpuTarget(llvm::StringRef name);
+/// Adds what another target asks for.
+void join(GpuTarget &target, const GpuTarget &other);
+
+struct GpuImage {
+  enum Kind { cubin, ptx, emulated } kind = cubin;
+  std::string architecture;
+  std::vector<std::string> features; // of the CPU, if emulated
+  std::vector<char> code;
+  std::vector<KernelUse> kernels; // in the plan's order
+  std::vector<uint64_t> entries;  // of the kernels, if emulated
+};
+
+struct GpuImages {
+  std::vector<GpuKernel> kernels;
+  std::vector<GpuImage> images;
+};
+
+llvm::Expected<GpuImages> emitGpuImages(llvm::ArrayRef<plan::KernelOp> kernels,
+                                        const GpuTarget &target,
+                                        mlir::MLIRContext &context);
+
+} // namespace gradus

@@ -1,0 +1,100 @@
+// Kernels as images for several GPUs at once.
+
+#include "gpu_check.h"
+#include "kernel_text.h"
+
+#include "codegen/gpu_images.h"
+
+using namespace gradus;
+using namespace gradus::test;
+
+namespace {
+
+/// Two kernels, of which the later one is named first by its assembler's rule.
+struct Kernels {
+  Context context;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  llvm::SmallVector<plan::KernelOp> kernels;
+
+  Kernels() {
+    std::string text;
+    for (std::string name : {"zebra", "ant"}) {
+      std::string op = name == "ant" ? "math.exp" : "math.sqrt";
+      NestText nest{{100},
+                    {},
+                    {},
+                    {{"%x", buffer({100}), "(i) -> (i)"}},
+                    {{"%y", buffer({100}), "(i) -> (i)"}},
+                    {},
+                    "",
+                    "\n ^bb0(%a: f32):\n %r = " + op +
+                        " %a : f32\n plan.yield %r : f32\n"};
+      text += kernelOf(name, nest, "serial");
+    }
+    module = mlir::parseSourceString<mlir::ModuleOp>(text, &context.context);
+    kernels = llvm::to_vector(module->getOps<plan::KernelOp>());
+  }
+  GpuImages emit(const GpuTarget &target) {
+    return llvm::cantFail(emitGpuImages(kernels, target, context.context));
+  }
+};
+
+} // namespace
+
+TEST(GpuImages, AreAskedForByName) {
+  GpuTarget all = llvm::cantFail(gpuTarget("cuda"));
+  EXPECT_EQ(all.architectures,
+            (std::vector<std::string>{"sm_80", "sm_90", "sm_100"}));
+  EXPECT_TRUE(all.ptx);
+  EXPECT_FALSE(all.emulated);
+  EXPECT_EQ(llvm::cantFail(gpuTarget("cuda:sm_90")).architectures,
+            (std::vector<std::string>{"sm_90"}));
+  EXPECT_TRUE(llvm::cantFail(gpuTarget("emulated")).emulated);
+  EXPECT_EQ(llvm::toString(gpuTarget("cuda:sm_70").takeError()),
+            "target is 'cuda:sm_70', expected cuda (all architectures and PTX) "
+            "or one of cuda:sm_80, cuda:sm_90, cuda:sm_100");
+}
+
+TEST(GpuImages, AreJoinedInTheOrderOfArchitectures) {
+  GpuTarget target = llvm::cantFail(gpuTarget("cuda:sm_100"));
+  join(target, llvm::cantFail(gpuTarget("cuda:sm_80")));
+  join(target, llvm::cantFail(gpuTarget("emulated")));
+  EXPECT_EQ(target.architectures,
+            (std::vector<std::string>{"sm_80", "sm_100"}));
+  EXPECT_TRUE(target.emulated);
+}
+
+TEST(GpuImages, HaveAnEmulatedOne) {
+  Kernels of;
+  GpuImages images = of.emit(llvm::cantFail(gpuTarget("emulated")));
+  ASSERT_EQ(images.kernels.size(), 2u);
+  EXPECT_EQ(images.kernels[0].name, "zebra");
+  ASSERT_EQ(images.images.size(), 1u);
+  const GpuImage &image = images.images[0];
+  EXPECT_EQ(image.kind, GpuImage::emulated);
+  ASSERT_EQ(image.entries.size(), 2u);
+  EXPECT_NE(image.entries[0], image.entries[1]);
+  EXPECT_FALSE(image.features.empty());
+}
+
+TEST(GpuImages, HaveCubinsAndPtxOfThePlansKernels) {
+  if (!hasCudaToolkit())
+    GTEST_SKIP() << "built without a CUDA toolkit (GRADUS_CUDA=OFF)";
+  Kernels of;
+  GpuTarget target = llvm::cantFail(gpuTarget("cuda:sm_90"));
+  target.ptx = true;
+  GpuImages images = of.emit(target);
+  ASSERT_EQ(images.images.size(), 2u);
+  const GpuImage &cubin = images.images[0], &ptx = images.images[1];
+  EXPECT_EQ(cubin.kind, GpuImage::cubin);
+  EXPECT_EQ(std::string(cubin.code.data(), 4), "\x7F"
+                                               "ELF");
+  EXPECT_EQ(ptx.kind, GpuImage::ptx);
+  EXPECT_EQ(ptx.code.back(), '\0');
+  for (const GpuImage *image : {&cubin, &ptx}) {
+    EXPECT_EQ(image->architecture, "sm_90");
+    ASSERT_EQ(image->kernels.size(), 2u);
+    EXPECT_EQ(image->kernels[0].name, "zebra");
+    EXPECT_GT(image->kernels[0].registers, 0);
+  }
+}
