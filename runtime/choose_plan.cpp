@@ -1,4 +1,4 @@
-// Asks a device what it lacks for each plan of its kind.
+// Asks a device about each plan of its kind.
 
 #include "runtime/choose_plan.h"
 
@@ -26,25 +26,26 @@ std::string targetsOf(const artifact::Header &header) {
 StatusOr<const artifact::Plan *> choosePlan(const artifact::Header &header,
                                             const Device &device) {
   const artifact::Plan *best = nullptr;
-  std::string lacks;
+  std::string refusals;
   for (size_t i = 0; i < countOf(header.plans()); ++i) {
     const artifact::Plan *plan = header.plans()->Get(i);
     std::string target = textOf(plan->target());
     if (!isOfKind(target, device.kind()))
       continue;
-    std::string missing = device.missing(*plan);
-    if (!missing.empty())
-      append(lacks, lacks.empty() ? "" : "; ", target, " needs ", missing);
+    std::string refusal = device.refusal(*plan);
+    if (!refusal.empty())
+      append(refusals, refusals.empty() ? "" : "; ", target, " ", refusal);
     else if (!best || plan->tuning_score() > best->tuning_score())
       best = plan;
   }
   if (best)
     return best;
-  if (lacks.empty())
-    return invalid("has no plan for ", device.kind(), ", only for ",
-                   targetsOf(header));
-  return invalid("was compiled for others than ", device.name(),
-                 ", which lacks what it needs: ", lacks);
+  if (refusals.empty())
+    return invalid("has plans for ", targetsOf(header), ", and none for ",
+                   device.name(), ": compile it with --target ",
+                   device.target());
+  return invalid("has no plan that ", device.name(), " can run: ", refusals,
+                 ": compile it with --target ", device.target());
 }
 
 } // namespace gradus::runtime

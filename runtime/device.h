@@ -87,9 +87,11 @@ public:
   virtual std::string name() const = 0;
   /// What the targets of its plans begin with: "cpu", "cuda"
   virtual std::string kind() const = 0;
-  /// What it lacks to run a plan of its kind: "avx512f, amx-bf16"; empty:
-  /// nothing.
-  virtual std::string missing(const artifact::Plan &plan) const = 0;
+  /// What to compile for so that there is a plan for it: "cpu", "emulated"
+  virtual std::string target() const = 0;
+  /// Why it cannot run a plan of its kind, behind the plan's name: "needs
+  /// avx512f, amx-bf16"; empty: it can.
+  virtual std::string refusal(const artifact::Plan &plan) const = 0;
   /// Allocates everything that steps will need. The artifact outlives the plan.
   virtual StatusOr<std::unique_ptr<DevicePlan>>
   load(const Artifact &artifact, const artifact::Plan &plan,

@@ -3,8 +3,13 @@
 #include "runtime/devices.h"
 
 #include "runtime/cpu/cpu_device.h"
+#include "runtime/cuda/plug_in.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <dlfcn.h>
+#include <filesystem>
+#include <unistd.h>
 
 namespace gradus::runtime {
 
@@ -14,6 +19,61 @@ bool isNumber(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char each) {
     return each >= '0' && each <= '9';
   });
+}
+
+//===-- the plug-in for GPUs ----------------------------------------------===//
+
+constexpr const char *kPlugIn = "libgradus_cuda.so";
+
+/// The folder of the file that this function is linked into: a library, or the
+/// program, whose name may be one that a shell looked up.
+std::string ownFolder() {
+  namespace fs = std::filesystem;
+  Dl_info info;
+  fs::path file = "/proc/self/exe";
+  if (dladdr(reinterpret_cast<void *>(&ownFolder), &info) && info.dli_fname &&
+      fs::path(info.dli_fname).has_parent_path())
+    file = info.dli_fname;
+  std::error_code error;
+  return fs::canonical(file, error).parent_path().string();
+}
+
+/// Beside this code, or where the system looks.
+std::vector<std::string> placesOfPlugIn() {
+  if (const char *chosen = getenv("GRADUS_CUDA_LIBRARY"))
+    return {chosen};
+  std::string folder = ownFolder();
+  return {folder + "/" + kPlugIn, folder + "/../lib/" + kPlugIn, kPlugIn};
+}
+
+/// Stays open: devices of it may live as long as the program.
+StatusOr<OpenDevice *> loadPlugIn() {
+  std::string words;
+  for (const std::string &place : placesOfPlugIn()) {
+    void *library = dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
+      const char *why = dlerror();
+      // What is there and does not load says more than what is not there.
+      if (words.empty() || access(place.c_str(), F_OK) == 0)
+        words = why;
+      continue;
+    }
+    if (void *open = dlsym(library, kOpenDevice))
+      return reinterpret_cast<OpenDevice *>(open);
+    return failed(place, " is no ", kPlugIn, " of Gradus");
+  }
+  return failed("needs ", kPlugIn, ", which cannot be loaded: ", words,
+                " (GRADUS_CUDA_LIBRARY may name it)");
+}
+
+StatusOr<std::shared_ptr<Device>> openByPlugIn(const std::string &name) {
+  auto open = loadPlugIn();
+  GRADUS_TRY(at(open.status(), "device ", name));
+  std::string error;
+  Device *device = (*open)(GRADUS_VERSION, name.c_str(), &error);
+  if (!device)
+    return failed("device ", name, ": ", error);
+  return std::shared_ptr<Device>(device);
 }
 
 } // namespace
@@ -26,10 +86,8 @@ StatusOr<std::shared_ptr<Device>> openDevice(const std::string &name) {
       !isNumber(std::string_view(name).substr(kCard.size())))
     return invalid("device ", name,
                    ": expected the number of a card behind cuda:");
-  if (name == "cuda" || name.starts_with(kCard))
-    return invalid("device ", name, ": this Gradus has no CUDA executor");
-  if (name == "emulated")
-    return invalid("device ", name, ": this Gradus emulates no GPU");
+  if (name == "cuda" || name == "emulated" || name.starts_with(kCard))
+    return openByPlugIn(name);
   return invalid("device ", name,
                  " is not one of: cpu, cuda, cuda:NUMBER, emulated");
 }

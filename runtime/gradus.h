@@ -94,7 +94,7 @@ typedef struct gradus_options {
   size_t size;             /* sizeof(gradus_options), for later versions */
   int threads;             /* 0: one per core that the process may run on */
   int deterministic;       /* the bits do not depend on the number of threads */
-  const char *device;      /* "cpu" */
+  const char *device;      /* "cpu", "cuda", "cuda:1", "emulated" */
   gradus_log_function log; /* NULL: silent */
   void *log_context;
   int trust; /* do not check the hashes of weights and constants */

@@ -247,8 +247,8 @@ void addCompile(CLI::App &app) {
       ->add_option(
           "--target", request.targets,
           "cpu (this machine) or cpu:LEVEL, LEVEL x86-64-v2, -v3, -v4 or amx; "
-          "cuda, cuda:sm_80, -90 or -100, emulated: GPU code, which nothing "
-          "runs yet; the flag repeats")
+          "cuda (all GPUs), cuda:sm_80, -90 or -100, emulated (for --device "
+          "emulated); the flag repeats")
       ->allow_extra_args(false);
   command->add_option("--stop-after", request.stopAfter,
                       "Print the IR after this stage");

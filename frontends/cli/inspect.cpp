@@ -127,16 +127,27 @@ void printCosts(const ordered_json &plan) {
   std::printf("\n%s", table.text().c_str());
 }
 
+/// "cpu:amx, 2 threads", "cuda (sm_90, ptx)"
+std::string titleOf(const ordered_json &plan) {
+  std::string images;
+  for (const ordered_json &image : plan["images"]) {
+    std::string key = image["kind"] == "cubin" ? "architecture" : "kind";
+    images += (images.empty() ? "" : ", ") + image[key].get<std::string>();
+  }
+  return plan["target"].get<std::string>() +
+         (images.empty() ? ", " + plan["threads"].dump() + " threads"
+                         : " (" + images + ")");
+}
+
 void printPlan(const ordered_json &plan, bool map) {
   auto bytes = [&](const char *key) {
     return bytesText(plan[key].get<double>());
   };
   double bound = std::max(1.0, plan["bound_bytes"].get<double>());
-  std::printf("\nplan %s, %s threads\n  state %s, arena %s (bound %s, %.3fx), "
+  std::printf("\nplan %s\n  state %s, arena %s (bound %s, %.3fx), "
               "constants %s, "
               "code %s: predicted %s\n",
-              plan["target"].get<std::string>().c_str(),
-              plan["threads"].dump().c_str(), bytes("state_bytes").c_str(),
+              titleOf(plan).c_str(), bytes("state_bytes").c_str(),
               bytes("arena_bytes").c_str(), bytes("bound_bytes").c_str(),
               plan["arena_bytes"].get<double>() / bound,
               bytes("constant_bytes").c_str(), bytes("code_bytes").c_str(),

@@ -23,7 +23,8 @@ void addSessionOptions(CLI::App &command, SessionOptions &options) {
       ->required();
   command.add_option("--threads", options.threads, "Threads; 0: one per core")
       ->check(CLI::Range(0, kMostThreads));
-  command.add_option("--device", options.device, "Where to run: cpu");
+  command.add_option("--device", options.device,
+                     "Where to run: cpu, cuda, cuda:1, emulated");
   command.add_flag("--trust", options.trust,
                    "Do not check the hashes of weights and constants");
   command.add_flag("--verbose", options.verbose, "Say what loading chose");

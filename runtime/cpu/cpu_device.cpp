@@ -252,11 +252,9 @@ Status CpuPlan::write(Region region, uint64_t offset,
 
 //===-- the device --------------------------------------------------------===//
 
-std::string CpuDevice::missing(const artifact::Plan &plan) const {
-  std::string words;
-  for (const std::string &feature : missingFeatures(plan))
-    append(words, words.empty() ? "" : ", ", feature);
-  return words;
+std::string CpuDevice::refusal(const artifact::Plan &plan) const {
+  std::string missing = missingFeatures(plan.features());
+  return missing.empty() ? "" : "needs " + missing;
 }
 
 StatusOr<std::unique_ptr<DevicePlan>>

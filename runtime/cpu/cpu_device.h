@@ -11,7 +11,8 @@ class CpuDevice : public Device {
 public:
   std::string name() const override { return "this processor"; }
   std::string kind() const override { return "cpu"; }
-  std::string missing(const artifact::Plan &plan) const override;
+  std::string target() const override { return "cpu"; }
+  std::string refusal(const artifact::Plan &plan) const override;
   StatusOr<std::unique_ptr<DevicePlan>>
   load(const Artifact &artifact, const artifact::Plan &plan,
        const LoadOptions &options) override;

@@ -166,13 +166,15 @@ const std::vector<std::string> &cpuFeatures() {
   return features;
 }
 
-std::vector<std::string> missingFeatures(const artifact::Plan &plan) {
-  std::vector<std::string> missing;
+std::string missingFeatures(
+    const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>
+        *needed) {
+  std::string missing;
   const auto &have = cpuFeatures();
-  for (size_t i = 0; i < countOf(plan.features()); ++i) {
-    std::string name = textOf(plan.features()->Get(i));
+  for (size_t i = 0; i < countOf(needed); ++i) {
+    std::string name = textOf(needed->Get(i));
     if (!std::binary_search(have.begin(), have.end(), name))
-      missing.push_back(name);
+      append(missing, missing.empty() ? "" : ", ", name);
   }
   return missing;
 }

@@ -12,7 +12,9 @@ namespace gradus::runtime {
 /// Features of this machine, sorted: "avx2", "avx512bf16", "sse4.2", ...
 const std::vector<std::string> &cpuFeatures();
 
-/// Those that a plan needs and this machine lacks.
-std::vector<std::string> missingFeatures(const artifact::Plan &plan);
+/// Those that code needs and this machine lacks: "avx9000, amx-quantum".
+std::string missingFeatures(
+    const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>
+        *needed);
 
 } // namespace gradus::runtime

@@ -27,8 +27,9 @@ public:
   const Driver &driver() const { return driver_; }
   Context context() const { return context_; }
   const std::string &name() const { return name_; }
-  /// "sm_90"
+  /// "sm_90", and 90.
   std::string architecture() const;
+  int capability() const { return 10 * major_ + minor_; }
   int multiprocessors() const { return multiprocessors_; }
   int threadsPerMultiprocessor() const { return threadsPerMultiprocessor_; }
 

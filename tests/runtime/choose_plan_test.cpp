@@ -42,8 +42,8 @@ TEST(ChoosePlan, SaysWhatTheDeviceLacks) {
   auto artifact = open(made);
   EXPECT_EQ(
       choosePlan(artifact->header(), CpuDevice()).status().message(),
-      "was compiled for others than this processor, which lacks what it needs: "
-      "cpu:x86-64-v2 needs avx9000, amx-quantum; cpu needs avx9001");
+      "has no plan that this processor can run: cpu:x86-64-v2 needs avx9000, "
+      "amx-quantum; cpu needs avx9001: compile it with --target cpu");
 }
 
 TEST(ChoosePlan, SaysThatThereIsNoneForTheDevice) {
@@ -52,5 +52,6 @@ TEST(ChoosePlan, SaysThatThereIsNoneForTheDevice) {
   addPlan(made, "cuda:sm_80", {}, 0);
   auto artifact = open(made);
   EXPECT_EQ(choosePlan(artifact->header(), CpuDevice()).status().message(),
-            "has no plan for cpu, only for cuda:sm_90, cuda:sm_80");
+            "has plans for cuda:sm_90, cuda:sm_80, and none for this "
+            "processor: compile it with --target cpu");
 }

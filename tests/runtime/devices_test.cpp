@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 using namespace gradus::runtime;
 
 static std::string refusal(const std::string &name) {
@@ -16,12 +18,28 @@ TEST(Devices, HaveTheProcessor) {
   EXPECT_EQ((*device)->name(), "this processor");
 }
 
-TEST(Devices, SayWhatThisGradusDoesNotHave) {
-  for (std::string name : {"cuda", "cuda:0", "cuda:12"})
-    EXPECT_EQ(refusal(name),
-              "device " + name + ": this Gradus has no CUDA executor");
-  EXPECT_EQ(refusal("emulated"),
-            "device emulated: this Gradus emulates no GPU");
+TEST(Devices, ComeFromThePlugInForGpus) {
+  setenv("GRADUS_CUDA_LIBRARY", GRADUS_BINARY_DIR "/lib/libgradus_cuda.so", 1);
+  auto device = openDevice("emulated");
+  ASSERT_TRUE(device.ok()) << device.status();
+  EXPECT_EQ((*device)->kind(), "cuda");
+  EXPECT_EQ((*device)->name(), "the emulated GPU");
+  EXPECT_EQ(refusal("cuda:99").substr(0, 16), "device cuda:99: ");
+  unsetenv("GRADUS_CUDA_LIBRARY");
+}
+
+TEST(Devices, SayWhereThePlugInIsNot) {
+  setenv("GRADUS_CUDA_LIBRARY", "no-such-library.so", 1);
+  EXPECT_NE(refusal("emulated")
+                .find("device emulated: needs "
+                      "libgradus_cuda.so, which cannot be "
+                      "loaded: no-such-library.so"),
+            std::string::npos)
+      << refusal("emulated");
+  setenv("GRADUS_CUDA_LIBRARY", "libm.so.6", 1);
+  EXPECT_EQ(refusal("cuda"),
+            "device cuda: libm.so.6 is no libgradus_cuda.so of Gradus");
+  unsetenv("GRADUS_CUDA_LIBRARY");
 }
 
 TEST(Devices, SayWhichNamesThereAre) {

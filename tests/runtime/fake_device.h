@@ -14,7 +14,8 @@ class FakeDevice : public runtime::Device {
 public:
   std::string name() const override { return "the fake card"; }
   std::string kind() const override { return "cpu"; }
-  std::string missing(const artifact::Plan &) const override { return ""; }
+  std::string target() const override { return "cpu"; }
+  std::string refusal(const artifact::Plan &) const override { return ""; }
   runtime::StatusOr<std::unique_ptr<runtime::DevicePlan>>
   load(const runtime::Artifact &artifact, const artifact::Plan &plan,
        const runtime::LoadOptions &options) override;

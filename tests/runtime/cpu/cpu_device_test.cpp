@@ -103,13 +103,13 @@ TEST(CpuDevice, RunsAPlanWithoutCommandsOrMemory) {
   EXPECT_TRUE(loaded.plan->run(1).ok());
 }
 
-TEST(CpuDevice, SaysWhatItLacks) {
+TEST(CpuDevice, SaysWhichFeaturesItLacks) {
   TestArtifact made;
   auto lacks = [&] {
     auto artifact = *Artifact::fromBytes(made.bytes(), "adder");
-    return CpuDevice().missing(*artifact->header().plans()->Get(0));
+    return CpuDevice().refusal(*artifact->header().plans()->Get(0));
   };
   EXPECT_EQ(lacks(), "");
   made.plan().features = {"sse2", "avx9000", "amx-quantum"};
-  EXPECT_EQ(lacks(), "avx9000, amx-quantum");
+  EXPECT_EQ(lacks(), "needs avx9000, amx-quantum");
 }

@@ -1,0 +1,177 @@
+// Which image of a plan a card takes, and its kernels as they are launched.
+
+#include "runtime/cuda/cuda_device.h"
+
+#include "runtime/cpu/features.h"
+#include "runtime/cuda/cuda_plan.h"
+#include "runtime/cuda/emulated_image.h"
+#include "runtime/flat.h"
+
+#include <cstdlib>
+#include <mutex>
+
+namespace gradus::runtime::cuda {
+
+namespace {
+
+using artifact::CodeImage;
+using artifact::ImageKind;
+
+//===-- images ------------------------------------------------------------===//
+
+/// 90 for "sm_90"; 0 for what is no such name.
+int capabilityOf(const CodeImage &image) {
+  std::string name = textOf(image.architecture());
+  if (!name.starts_with("sm_"))
+    return 0;
+  char *end = nullptr;
+  long number = std::strtol(name.c_str() + 3, &end, 10);
+  return *end || number > 10000 ? 0 : int(number);
+}
+
+/// "sm_90, sm_100 and later"
+std::string architecturesOf(const artifact::Plan &plan) {
+  std::string list;
+  for (size_t i = 0; i < countOf(plan.images()); ++i) {
+    const CodeImage &image = *plan.images()->Get(i);
+    append(list, list.empty() ? "" : ", ",
+           image.kind() == ImageKind::emulated ? "the emulated GPU"
+                                               : textOf(image.architecture()),
+           image.kind() == ImageKind::ptx ? " and later" : "");
+  }
+  return list.empty() ? "nothing" : list;
+}
+
+//===-- kernels -----------------------------------------------------------===//
+
+/// Of an emulated image, in the form that the emulated driver loads.
+std::vector<uint8_t> packEmulated(const Artifact &artifact,
+                                  const CodeImage &image,
+                                  const artifact::CodeHeader &header) {
+  std::vector<EmulatedFunction> functions;
+  for (size_t i = 0; i < countOf(header.kernels()); ++i) {
+    const auto &signature = *header.kernels()->Get(i);
+    const auto &kernel = *image.kernels()->Get(i);
+    size_t arguments = signature.gpu()->piece()
+                           ? 3
+                           : countOf(signature.fixed_bytes()) +
+                                 countOf(signature.gpu()->scratch());
+    functions.push_back({textOf(signature.name()), kernel.entry(),
+                         kernel.shared(), signature.gpu()->threads(),
+                         arguments});
+  }
+  return packImage(functions, artifact.bytes(image.code()));
+}
+
+StatusOr<PlanCode> loadKernels(const Card &card, const Artifact &artifact,
+                               const CodeImage &image,
+                               const artifact::CodeHeader &header) {
+  PlanCode code;
+  std::vector<uint8_t> packed;
+  auto bytes = artifact.bytes(image.code());
+  if (image.kind() == ImageKind::emulated)
+    bytes = packed = packEmulated(artifact, image, header);
+  if (bytes.empty())
+    return code; // nor has it kernels
+  if (image.kind() == ImageKind::ptx && bytes.back() != 0)
+    return invalid("its PTX does not end with a zero");
+  GRADUS_ASSIGN(code.module, card.load(bytes.data(), "the plan's kernels"));
+  for (size_t i = 0; i < countOf(header.kernels()); ++i) {
+    const auto &signature = *header.kernels()->Get(i);
+    const artifact::GpuLaunch &launch = *signature.gpu();
+    KernelFacts facts;
+    GRADUS_ASSIGN(facts.function,
+                  card.function(code.module.get(), textOf(signature.name())));
+    facts.threads = launch.threads();
+    facts.mostBlocks = launch.most_blocks();
+    facts.piece = launch.piece();
+    facts.scratch = valuesOf(launch.scratch());
+    code.kernels.push_back(std::move(facts));
+  }
+  return code;
+}
+
+} // namespace
+
+const CodeImage *chooseImage(const artifact::Plan &plan, int capability) {
+  const CodeImage *cubin = nullptr, *ptx = nullptr;
+  for (size_t i = 0; i < countOf(plan.images()); ++i) {
+    const CodeImage *image = plan.images()->Get(i);
+    int has = capabilityOf(*image);
+    if (has == 0 || has > capability || image->kind() == ImageKind::emulated)
+      continue;
+    bool isPtx = image->kind() == ImageKind::ptx;
+    if (!isPtx && has / 10 != capability / 10)
+      continue;
+    const CodeImage *&best = isPtx ? ptx : cubin;
+    if (!best || capabilityOf(*best) < has)
+      best = image;
+  }
+  return cubin ? cubin : ptx;
+}
+
+//===-- the device --------------------------------------------------------===//
+
+StatusOr<std::unique_ptr<CudaDevice>> CudaDevice::openCard(int index) {
+  GRADUS_ASSIGN(const Driver *driver, systemDriver());
+  GRADUS_ASSIGN(std::unique_ptr<Card> card, Card::open(*driver, index));
+  return onCard(std::move(card), index);
+}
+
+std::unique_ptr<CudaDevice> CudaDevice::onCard(std::unique_ptr<Card> card,
+                                               int index) {
+  std::string name = inWords("card ", index, " (", card->name(), ")");
+  return std::unique_ptr<CudaDevice>(
+      new CudaDevice(name, nullptr, std::move(card)));
+}
+
+StatusOr<std::unique_ptr<CudaDevice>>
+CudaDevice::openEmulated(const FakeOptions &options) {
+  static std::mutex mutex;
+  static std::weak_ptr<FakeDriver> open;
+  std::lock_guard lock(mutex);
+  std::shared_ptr<FakeDriver> driver = open.lock();
+  if (!driver)
+    open = driver = std::make_shared<FakeDriver>(options);
+  GRADUS_ASSIGN(std::unique_ptr<Card> card, Card::open(driver->driver(), 0));
+  std::string name = card->name();
+  return std::unique_ptr<CudaDevice>(
+      new CudaDevice(name, std::move(driver), std::move(card)));
+}
+
+const CodeImage *CudaDevice::imageFor(const artifact::Plan &plan) const {
+  if (!emulated_)
+    return chooseImage(plan, card_->capability());
+  for (size_t i = 0; i < countOf(plan.images()); ++i)
+    if (plan.images()->Get(i)->kind() == ImageKind::emulated)
+      return plan.images()->Get(i);
+  return nullptr;
+}
+
+std::string CudaDevice::refusal(const artifact::Plan &plan) const {
+  const CodeImage *image = imageFor(plan);
+  if (!image)
+    return inWords("has code for ", architecturesOf(plan), ", and none for ",
+                   emulated_ ? card_->name() : card_->architecture());
+  std::string missing = missingFeatures(image->features());
+  return missing.empty() ? "" : "needs " + missing;
+}
+
+StatusOr<std::unique_ptr<DevicePlan>>
+CudaDevice::load(const Artifact &artifact, const artifact::Plan &plan,
+                 const LoadOptions &) {
+  GRADUS_TRY(card_->makeCurrent());
+  const CodeImage *image = imageFor(plan);
+  const artifact::CodeHeader *header = artifact.kernels(plan);
+  if (!image)
+    return invalid("plan ", textOf(plan.target()), " ", refusal(plan));
+  if (!header)
+    return invalid("plan ", textOf(plan.target()), " has no list of kernels");
+  GRADUS_ASSIGN(PlanCode code, loadKernels(*card_, artifact, *image, *header));
+  auto loaded =
+      CudaPlan::load(*card_, artifact, plan, std::move(code), nullptr);
+  GRADUS_TRY(loaded.status());
+  return std::unique_ptr<DevicePlan>(*std::move(loaded));
+}
+
+} // namespace gradus::runtime::cuda

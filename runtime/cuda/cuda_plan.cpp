@@ -1,0 +1,309 @@
+// Each graph of the program begins by taking its inputs from the staged block
+// and ends by copying its outputs to pinned memory; between the two stand the
+// plan's commands.
+
+#include "runtime/cuda/cuda_plan.h"
+
+#include "runtime/flat.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace gradus::runtime::cuda {
+
+namespace {
+
+using artifact::Region;
+
+constexpr uint64_t kAlignment = 256;
+
+uint64_t aligned(uint64_t bytes) {
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+template <typename Ports> std::vector<HostPort> portsOf(const Ports *ports) {
+  std::vector<HostPort> sizes;
+  sizes.reserve(countOf(ports));
+  for (size_t i = 0; i < countOf(ports); ++i)
+    sizes.push_back(
+        {nullptr, bytesOf(typeOf(ports->Get(i)->type())).value_or(0)});
+  return sizes;
+}
+
+} // namespace
+
+//===-- loading -----------------------------------------------------------===//
+
+StatusOr<std::unique_ptr<CudaPlan>>
+CudaPlan::load(const Card &card, const Artifact &artifact,
+               const artifact::Plan &plan, PlanCode code,
+               StepNodes::Library library, Order order) {
+  GRADUS_TRY(card.makeCurrent());
+  std::unique_ptr<CudaPlan> loaded(
+      new CudaPlan(card, artifact, plan, std::move(code), std::move(library)));
+  GRADUS_TRY(loaded->allocate(loaded->nodes_.extras()));
+  GRADUS_TRY(loaded->clear());
+  GRADUS_TRY(loaded->prepare(order));
+  GRADUS_TRY(loaded->sendTables());
+  return loaded;
+}
+
+CudaPlan::~CudaPlan() {
+  // What still runs uses all that is given back now.
+  if (stream_ && card_.makeCurrent().ok())
+    (void)wait();
+}
+
+Status CudaPlan::allocate(const StepExtras &extras) {
+  size_t inputs = layOutPorts(), outputs = 0;
+  for (const Step &step : steps_) {
+    size_t bytes = 0;
+    for (const HostPort &port : step.outputs)
+      bytes += aligned(port.bytes);
+    outputs = std::max(outputs, bytes);
+  }
+  size_t constants = artifact_.bytes(artifact_.header().constants()).size();
+  Need needs[] = {
+      {"state", plan_.state_bytes()}, {"arena", plan_.arena_bytes()},
+      {"constants", constants},       {"scratch", extras.scratchBytes},
+      {"tables", extras.tableBytes},  {"inputs", inputs}};
+  GRADUS_TRY(card_.checkFits(needs));
+  Owned<DevicePointer> *blocks[] = {&state_, &arena_, &constants_, &scratch_,
+                                    &tables_};
+  for (size_t i = 0; i < std::size(blocks); ++i) {
+    GRADUS_ASSIGN(*blocks[i], card_.allocate(needs[i]));
+  }
+  GRADUS_ASSIGN(stream_, card_.createStream());
+  GRADUS_ASSIGN(staging_, Staging::create(card_, inputs));
+  GRADUS_ASSIGN(outputs_, card_.allocatePinned({"outputs", outputs}));
+  nodes_.place({state_.get(), arena_.get(), constants_.get(), scratch_.get(),
+                tables_.get()});
+  extraBytes_ = extras.scratchBytes + extras.tableBytes + inputs;
+  return Status();
+}
+
+/// Where each graph's inputs lie in the staged block; the bytes of the largest.
+size_t CudaPlan::layOutPorts() {
+  const artifact::Header &header = artifact_.header();
+  size_t most = 0;
+  for (size_t g = 0; g < countOf(header.graphs()); ++g) {
+    Step step;
+    step.inputs = portsOf(header.graphs()->Get(g)->inputs());
+    step.outputs = portsOf(header.graphs()->Get(g)->outputs());
+    size_t offset = 0;
+    for (const HostPort &port : step.inputs) {
+      step.inputOffsets.push_back(offset);
+      offset += aligned(port.bytes);
+    }
+    most = std::max(most, offset);
+    steps_.push_back(std::move(step));
+  }
+  return most;
+}
+
+Status CudaPlan::clear() {
+  const Driver &driver = card_.driver();
+  std::pair<DevicePointer, size_t> blocks[] = {
+      {state_.get(), plan_.state_bytes()}, {arena_.get(), plan_.arena_bytes()}};
+  for (auto [start, bytes] : blocks)
+    if (bytes)
+      GRADUS_TRY(
+          tell(driver.fill(start, 0, bytes, stream_.get()), "clearing memory"));
+  auto constants = artifact_.bytes(artifact_.header().constants());
+  if (!constants.empty())
+    GRADUS_TRY(tell(driver.copyToDevice(constants_.get(), constants.data(),
+                                        constants.size(), stream_.get()),
+                    "sending constants"));
+  return tell(driver.streamSynchronize(stream_.get()), "sending constants");
+}
+
+Status CudaPlan::prepare(Order order) {
+  for (size_t i = 0; i < countOf(plan_.graphs()); ++i) {
+    const artifact::GraphPlan &graph = *plan_.graphs()->Get(i);
+    Step &step = steps_[graph.graph()];
+    step.plan = &graph;
+    GRADUS_ASSIGN(std::vector<Node> taking, inputNodes(step));
+    step.parts.push_back(std::move(taking));
+    for (size_t c = 0; c < countOf(graph.commands()); ++c) {
+      GRADUS_ASSIGN(std::vector<Node> nodes, nodes_.nodesOf(graph, c));
+      step.parts.push_back(std::move(nodes));
+    }
+    step.parts.push_back(outputNodes(step));
+    step.stepwise.resize(step.parts.size());
+    std::vector<Node> all;
+    for (const std::vector<Node> &part : step.parts)
+      all.insert(all.end(), part.begin(), part.end());
+    GRADUS_ASSIGN(step.whole, StepGraph::build(card_, all, order));
+    GRADUS_TRY(step.whole->upload(stream_.get()));
+  }
+  return Status();
+}
+
+StatusOr<std::vector<Node>> CudaPlan::inputNodes(const Step &step) const {
+  std::vector<Node> nodes;
+  for (size_t i = 0; i < step.inputs.size(); ++i)
+    if (size_t bytes = step.inputs[i].bytes)
+      nodes.push_back(
+          {inWords("input ", i),
+           CopyNode{staging_->onCard() + step.inputOffsets[i],
+                    nodes_.addressOf(step.plan->inputs()->Get(i)), bytes},
+           {}});
+  if (staging_->bytes())
+    nodes.push_back({"the record that inputs are taken",
+                     RecordNode{staging_->taken()},
+                     {{staging_->onCard(), staging_->bytes(), 1, true}}});
+  return nodes;
+}
+
+std::vector<Node> CudaPlan::outputNodes(const Step &step) const {
+  std::vector<Node> nodes;
+  auto at = reinterpret_cast<DevicePointer>(outputs_.get());
+  for (size_t i = 0; i < step.outputs.size(); ++i) {
+    if (size_t bytes = step.outputs[i].bytes)
+      nodes.push_back(
+          {inWords("output ", i),
+           CopyNode{nodes_.addressOf(step.plan->outputs()->Get(i)), at, bytes},
+           {}});
+    at += aligned(step.outputs[i].bytes);
+  }
+  return nodes;
+}
+
+Status CudaPlan::sendTables() {
+  const std::vector<int64_t> &tables = nodes_.tables();
+  if (tables.empty())
+    return Status();
+  return tell(card_.driver().copyToDevice(tables_.get(), tables.data(),
+                                          tables.size() * 8, stream_.get()),
+              "sending tables of kernels");
+}
+
+//===-- running -----------------------------------------------------------===//
+
+std::span<const HostPort> CudaPlan::inputs(size_t graph) {
+  Step &step = steps_[graph];
+  uint8_t *slot = staging_->lastSlot();
+  // What fails here is said by run(): there must be a place to write to.
+  inputsFailed_ = card_.makeCurrent();
+  if (inputsFailed_.ok())
+    inputsFailed_ = staging_->slot().status();
+  for (size_t i = 0; i < step.inputs.size(); ++i)
+    step.inputs[i].data =
+        step.inputs[i].bytes ? slot + step.inputOffsets[i] : nullptr;
+  return step.inputs;
+}
+
+std::span<const HostPort> CudaPlan::outputs(size_t graph) {
+  Step &step = steps_[graph];
+  auto *at = static_cast<uint8_t *>(outputs_.get());
+  for (HostPort &port : step.outputs) {
+    port.data = port.bytes ? at : nullptr;
+    at += aligned(port.bytes);
+  }
+  return step.outputs;
+}
+
+/// What the arena holds from before means nothing to a step.
+Status CudaPlan::begin(Step &step) {
+  GRADUS_TRY(card_.makeCurrent());
+  GRADUS_TRY(inputsFailed_);
+  const Driver &driver = card_.driver();
+  if (driver.discard && arena_)
+    GRADUS_TRY(
+        tell(driver.discard(arena_.get(), plan_.arena_bytes(), stream_.get()),
+             "beginning a step"));
+  bool hasInputs = std::any_of(step.inputs.begin(), step.inputs.end(),
+                               [](const HostPort &port) { return port.bytes; });
+  return hasInputs ? staging_->upload(stream_.get()) : Status();
+}
+
+Status CudaPlan::run(size_t graph) {
+  Step &step = steps_[graph];
+  GRADUS_TRY(begin(step));
+  return step.whole->launch(stream_.get());
+}
+
+Status CudaPlan::wait() {
+  GRADUS_TRY(card_.makeCurrent());
+  return tell(card_.driver().streamSynchronize(stream_.get()),
+              "running a step on " + card_.name());
+}
+
+Status CudaPlan::runPart(Step &step, size_t part) {
+  std::optional<StepGraph> &graph = step.stepwise[part];
+  if (step.parts[part].empty())
+    return Status();
+  if (!graph) {
+    GRADUS_ASSIGN(graph,
+                  StepGraph::build(card_, step.parts[part], Order::chain));
+  }
+  return graph->launch(stream_.get());
+}
+
+Status CudaPlan::runStepwise(size_t graph, const Look &look) {
+  Step &step = steps_[graph];
+  GRADUS_TRY(begin(step));
+  for (size_t part = 0; part < step.parts.size(); ++part) {
+    if (part > 0) {
+      GRADUS_TRY(wait());
+      GRADUS_TRY(look(part - 1));
+    }
+    GRADUS_TRY(runPart(step, part));
+  }
+  return wait();
+}
+
+Status CudaPlan::runTimed(size_t graph, std::span<int64_t> nanoseconds) {
+  Step &step = steps_[graph];
+  GRADUS_TRY(begin(step));
+  const Driver &driver = card_.driver();
+  std::vector<Owned<Event>> events;
+  for (size_t part = 0; part < step.parts.size(); ++part) {
+    GRADUS_TRY(runPart(step, part));
+    GRADUS_ASSIGN(Owned<Event> event, card_.createEvent(/*timed=*/true));
+    GRADUS_TRY(
+        tell(driver.eventRecord(event.get(), stream_.get()), "taking times"));
+    events.push_back(std::move(event));
+  }
+  GRADUS_TRY(wait());
+  for (size_t i = 0; i < nanoseconds.size(); ++i) {
+    float milliseconds = 0;
+    GRADUS_TRY(tell(driver.eventElapsed(&milliseconds, events[i].get(),
+                                        events[i + 1].get()),
+                    "taking times"));
+    nanoseconds[i] += int64_t(double(milliseconds) * 1e6);
+  }
+  return Status();
+}
+
+//===-- reading and writing -----------------------------------------------===//
+
+DevicePointer CudaPlan::startOf(Region region) const {
+  return region == Region::state   ? state_.get()
+         : region == Region::arena ? arena_.get()
+                                   : constants_.get();
+}
+
+Status CudaPlan::read(Region region, uint64_t offset, std::span<uint8_t> to) {
+  GRADUS_TRY(wait());
+  if (to.empty())
+    return Status();
+  GRADUS_TRY(tell(card_.driver().copyToHost(to.data(), startOf(region) + offset,
+                                            to.size(), stream_.get()),
+                  "reading the memory of " + card_.name()));
+  return wait();
+}
+
+Status CudaPlan::write(Region region, uint64_t offset,
+                       std::span<const uint8_t> from) {
+  GRADUS_TRY(wait());
+  if (from.empty())
+    return Status();
+  GRADUS_TRY(
+      tell(card_.driver().copyToDevice(startOf(region) + offset, from.data(),
+                                       from.size(), stream_.get()),
+           "writing to the memory of " + card_.name()));
+  return wait();
+}
+
+} // namespace gradus::runtime::cuda

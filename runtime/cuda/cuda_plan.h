@@ -1,0 +1,91 @@
+// A plan on a card: state, arena and constants as one allocation each, every
+// graph of the program as one CUDA graph, inputs and outputs through pinned
+// memory.
+#pragma once
+
+#include "runtime/cuda/staging.h"
+#include "runtime/cuda/step_nodes.h"
+#include "runtime/device.h"
+
+namespace gradus::runtime::cuda {
+
+/// What the kernels of a plan are on this card: an image that is loaded, and
+/// how each is launched, in the plan's numbers.
+struct PlanCode {
+  Owned<Module> module;
+  std::vector<KernelFacts> kernels;
+};
+
+class CudaPlan : public DevicePlan {
+public:
+  /// Card and artifact outlive the plan. `library` serves library commands,
+  /// where there is something that does.
+  static StatusOr<std::unique_ptr<CudaPlan>>
+  load(const Card &card, const Artifact &artifact, const artifact::Plan &plan,
+       PlanCode code, StepNodes::Library library, Order order = Order::chain);
+  ~CudaPlan() override;
+
+  std::string name() const override { return card_.name(); }
+  int threads() const override { return 1; }
+  size_t extraBytes() const override { return extraBytes_; }
+
+  std::span<const HostPort> inputs(size_t graph) override;
+  std::span<const HostPort> outputs(size_t graph) override;
+  Status run(size_t graph) override;
+  Status wait() override;
+  Status runTimed(size_t graph, std::span<int64_t> nanoseconds) override;
+  Status runStepwise(size_t graph, const Look &look) override;
+  Status read(artifact::Region region, uint64_t offset,
+              std::span<uint8_t> to) override;
+  Status write(artifact::Region region, uint64_t offset,
+               std::span<const uint8_t> from) override;
+
+private:
+  /// A graph of the program.
+  struct Step {
+    const artifact::GraphPlan *plan = nullptr;
+    std::vector<HostPort> inputs, outputs;
+    std::vector<uint64_t> inputOffsets; // in the staged block
+    std::optional<StepGraph> whole;
+    // What `whole` is made of, to run it in parts: inputs, each command,
+    // outputs.
+    std::vector<std::vector<Node>> parts;
+    std::vector<std::optional<StepGraph>> stepwise; // made when first asked for
+  };
+
+  CudaPlan(const Card &card, const Artifact &artifact,
+           const artifact::Plan &plan, PlanCode code,
+           StepNodes::Library library)
+      : card_(card), artifact_(artifact), plan_(plan), code_(std::move(code)),
+        nodes_(card, plan, *artifact.kernels(plan), code_.kernels,
+               std::move(library)) {}
+
+  Status allocate(const StepExtras &extras);
+  Status clear();
+  size_t layOutPorts();
+  Status prepare(Order order);
+  StatusOr<std::vector<Node>> inputNodes(const Step &step) const;
+  std::vector<Node> outputNodes(const Step &step) const;
+  Status sendTables();
+  Status begin(Step &step);
+  Status runPart(Step &step, size_t part);
+  Status tell(Result result, const std::string &what) const {
+    return check(card_.driver(), result, what);
+  }
+  DevicePointer startOf(artifact::Region region) const;
+
+  const Card &card_;
+  const Artifact &artifact_;
+  const artifact::Plan &plan_;
+  PlanCode code_;
+  StepNodes nodes_;
+  size_t extraBytes_ = 0;
+  Owned<DevicePointer> state_, arena_, constants_, scratch_, tables_;
+  Owned<void *> outputs_;
+  Owned<Stream> stream_;
+  std::optional<Staging> staging_;
+  std::vector<Step> steps_; // as the header numbers graphs
+  Status inputsFailed_;
+};
+
+} // namespace gradus::runtime::cuda

@@ -1,0 +1,42 @@
+// One word an option, KEY=NUMBER.
+
+#include "runtime/cuda/fake_options.h"
+
+#include <charconv>
+#include <sstream>
+
+namespace gradus::runtime::cuda {
+
+static Status readOption(const std::string &word, FakeOptions &options) {
+  size_t split = word.find('=');
+  std::string key = word.substr(0, split);
+  int64_t number = -1;
+  const char *end = word.data() + word.size();
+  bool isNumber =
+      split != std::string::npos &&
+      std::from_chars(word.data() + split + 1, end, number).ptr == end;
+  if (!isNumber || number < 0)
+    return invalid("'", word, "' is not KEY=NUMBER");
+  if (key == "memory")
+    options.memoryBytes = size_t(number);
+  else if (key == "seed")
+    options.seed = unsigned(number);
+  else if (key == "lost-at")
+    options.lostAt = number;
+  else if (key == "out-of-memory-at")
+    options.outOfMemoryAt = number;
+  else
+    return invalid("'", key,
+                   "' is not one of memory, seed, lost-at, out-of-memory-at");
+  return Status();
+}
+
+StatusOr<FakeOptions> readFakeOptions(std::string_view text) {
+  FakeOptions options;
+  std::istringstream words{std::string(text)};
+  for (std::string word; words >> word;)
+    GRADUS_TRY(readOption(word, options));
+  return options;
+}
+
+} // namespace gradus::runtime::cuda

@@ -1,0 +1,47 @@
+// The one function that libgradus_cuda.so exports.
+
+#include "runtime/cuda/plug_in.h"
+
+#include "runtime/cuda/cuda_device.h"
+#include "runtime/cuda/fake_options.h"
+
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+
+using namespace gradus::runtime;
+
+static StatusOr<std::unique_ptr<cuda::CudaDevice>> openEmulated() {
+  constexpr const char *kOptions = "GRADUS_EMULATED";
+  const char *text = std::getenv(kOptions);
+  auto options = cuda::readFakeOptions(text ? text : "");
+  GRADUS_TRY(at(options.status(), kOptions));
+  return cuda::CudaDevice::openEmulated(*options);
+}
+
+static StatusOr<std::unique_ptr<cuda::CudaDevice>> open(const char *name) {
+  if (std::strcmp(name, "emulated") == 0)
+    return openEmulated();
+  const char *number = std::strchr(name, ':');
+  int index = 0;
+  if (number &&
+      std::from_chars(number + 1, name + std::strlen(name), index).ec !=
+          std::errc())
+    return invalid("no machine has so many cards");
+  return cuda::CudaDevice::openCard(index);
+}
+
+extern "C" __attribute__((visibility("default"))) Device *
+gradus_open_device(const char *version, const char *name, std::string *error) {
+  if (std::strcmp(version, GRADUS_VERSION) != 0) {
+    *error = inWords("libgradus_cuda.so is of Gradus " GRADUS_VERSION
+                     ", and this is Gradus ",
+                     version);
+    return nullptr;
+  }
+  auto device = open(name);
+  if (device.ok())
+    return (*std::move(device)).release();
+  *error = device.status().message();
+  return nullptr;
+}

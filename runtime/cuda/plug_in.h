@@ -1,0 +1,16 @@
+// What libgradus_cuda.so gives to a runtime that opens it
+// (runtime/devices.cpp).
+#pragma once
+
+#include "runtime/device.h"
+
+namespace gradus::runtime {
+
+/// The device of a name, "cuda:0" or "emulated"; null with words in `error`.
+/// `version` is the runtime's, which must be the plug-in's own: the two share
+/// classes.
+using OpenDevice = Device *(const char *version, const char *name,
+                            std::string *error);
+constexpr const char *kOpenDevice = "gradus_open_device";
+
+} // namespace gradus::runtime

@@ -1,0 +1,199 @@
+// A whole plan on the emulated card: steps, states, times, and what goes wrong.
+
+#include "runtime/cuda/cuda_plan.h"
+
+#include "adder_on_card.h"
+
+using namespace gradus::runtime;
+using namespace gradus::runtime::cuda;
+using namespace gradus::runtime::cuda::test;
+using namespace gradus::test;
+using gradus::artifact::Region;
+
+namespace {
+
+struct CudaPlanTest : AdderOnCard {
+  void TearDown() override {
+    plan_.reset();
+    AdderOnCard::TearDown();
+  }
+  Status load(const FakeOptions &options = {}, Order order = Order::chain) {
+    plan_.reset();
+    open(options);
+    PlanCode code;
+    code.kernels = loadKernels(code.module);
+    auto loaded = CudaPlan::load(*card_, *artifact_, plan(), std::move(code),
+                                 nullptr, order);
+    GRADUS_TRY(loaded.status());
+    plan_ = *std::move(loaded);
+    return Status();
+  }
+  static std::vector<float> numbersIn(const HostPort &port) {
+    auto *numbers = reinterpret_cast<const float *>(port.data);
+    return {numbers, numbers + port.bytes / sizeof(float)};
+  }
+  /// total += x, with x all of one number.
+  void setInput(float number) {
+    HostPort port = plan_->inputs(0)[0];
+    ASSERT_EQ(port.bytes, kSize * sizeof(float));
+    std::fill_n(reinterpret_cast<float *>(port.data), kSize, number);
+  }
+  std::vector<float> total() {
+    std::vector<float> total(kSize);
+    Status status = plan_->read(
+        Region::state, 0,
+        {reinterpret_cast<uint8_t *>(total.data()), kSize * sizeof(float)});
+    EXPECT_TRUE(status.ok()) << status;
+    return total;
+  }
+  int64_t counter() {
+    int64_t counter = -1;
+    Status status = plan_->read(Region::state, 128,
+                                {reinterpret_cast<uint8_t *>(&counter), 8});
+    EXPECT_TRUE(status.ok()) << status;
+    return counter;
+  }
+  static std::vector<float> all(float number) {
+    return std::vector<float>(kSize, number);
+  }
+  static std::vector<float> from(float first) {
+    std::vector<float> numbers;
+    for (int64_t i = 0; i < kSize; ++i)
+      numbers.push_back(first + float(i));
+    return numbers;
+  }
+
+  std::unique_ptr<CudaPlan> plan_;
+};
+
+} // namespace
+
+TEST_F(CudaPlanTest, RunsStepsInAllOrders) {
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    FakeOptions options;
+    options.seed = seed;
+    Status status = load(options, seed % 2 ? Order::chain : Order::bytes);
+    ASSERT_TRUE(status.ok()) << status;
+    for (float step : {1.f, 2.f, 3.f}) {
+      setInput(step);
+      status = plan_->run(0);
+      ASSERT_TRUE(status.ok()) << status;
+    }
+    status = plan_->wait();
+    ASSERT_TRUE(status.ok()) << status;
+    EXPECT_EQ(numbersIn(plan_->outputs(0)[0]), all(6));
+    EXPECT_EQ(numbersIn(plan_->outputs(0)[1]), from(16)); // + 10, 11, ...
+    EXPECT_EQ(total(), all(6));
+    EXPECT_EQ(counter(), 3);
+    ASSERT_TRUE(plan_->run(1).ok()); // evaluate
+    ASSERT_TRUE(plan_->wait().ok());
+    EXPECT_EQ(numbersIn(plan_->outputs(1)[0]), all(6));
+  }
+}
+
+/// The host is back before a step is done: the next inputs are on their way.
+TEST_F(CudaPlanTest, DoesNotWaitForSteps) {
+  ASSERT_TRUE(load().ok());
+  setInput(1);
+  ASSERT_TRUE(plan_->run(0).ok());
+  size_t before = fake_->log().size();
+  setInput(2);
+  ASSERT_TRUE(plan_->run(0).ok());
+  EXPECT_EQ(fake_->log().size(), before);
+  EXPECT_EQ(total(), all(3));
+}
+
+TEST_F(CudaPlanTest, StartsWithZeroesAndKeepsWhatIsWritten) {
+  ASSERT_TRUE(load().ok());
+  EXPECT_EQ(plan_->name(), "the emulated GPU");
+  EXPECT_EQ(total(), all(0));
+  std::vector<float> numbers = from(1);
+  ASSERT_TRUE(plan_
+                  ->write(Region::state, 0,
+                          {reinterpret_cast<uint8_t *>(numbers.data()),
+                           kSize * sizeof(float)})
+                  .ok());
+  EXPECT_EQ(total(), numbers);
+  EXPECT_EQ(plan_->memory(Region::state), nullptr);
+  EXPECT_EQ(plan_->extraBytes(), 256u + 120 + 256); // scratch, tables, inputs
+}
+
+TEST_F(CudaPlanTest, RunsCommandByCommand) {
+  ASSERT_TRUE(load().ok());
+  setInput(5);
+  std::vector<size_t> looked;
+  std::vector<std::vector<float>> totals;
+  Status status = plan_->runStepwise(0, [&](size_t command) {
+    looked.push_back(command);
+    totals.push_back(total());
+    return Status();
+  });
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_EQ(looked, (std::vector<size_t>{0, 1, 2, 3, 4}));
+  EXPECT_EQ(totals[0], all(0));
+  EXPECT_EQ(totals[1], all(5));
+  EXPECT_EQ(numbersIn(plan_->outputs(0)[1]), from(15));
+  EXPECT_EQ(plan_
+                ->runStepwise(0,
+                              [](size_t command) {
+                                return command == 2 ? invalid("enough")
+                                                    : Status();
+                              })
+                .message(),
+            "enough");
+  EXPECT_EQ(counter(), 1);
+}
+
+TEST_F(CudaPlanTest, TakesTheTimeOfEachCommand) {
+  ASSERT_TRUE(load().ok());
+  setInput(1);
+  std::vector<int64_t> nanoseconds(4, 0);
+  Status status = plan_->runTimed(0, nanoseconds);
+  ASSERT_TRUE(status.ok()) << status;
+  for (int64_t each : nanoseconds)
+    EXPECT_GT(each, 0);
+  EXPECT_EQ(total(), all(1));
+}
+
+TEST_F(CudaPlanTest, FindsTooLittleMemoryBeforeItTakesAny) {
+  FakeOptions options;
+  options.memoryBytes = 600;
+  EXPECT_EQ(load(options).message(),
+            "needs 1.1 KiB of the GPU's memory (192 bytes of state, 256 bytes "
+            "of arena, 32 bytes of constants, 256 bytes of scratch, 120 bytes "
+            "of tables, 256 bytes of inputs), and 600 bytes of 600 bytes are "
+            "free on the emulated GPU");
+}
+
+/// Wherever it fails, all is given back (TearDown looks).
+TEST_F(CudaPlanTest, SaysWhichMemoryItDidNotGet) {
+  for (auto [at, what] :
+       {std::pair(0, "for state"), {2, "for constants"}, {5, "for inputs"}}) {
+    FakeOptions options;
+    options.outOfMemoryAt = at;
+    Status status = load(options);
+    EXPECT_TRUE(has(status.message(), what)) << status;
+    EXPECT_TRUE(has(status.message(), "too little free memory")) << status;
+  }
+}
+
+TEST_F(CudaPlanTest, SaysThatTheCardWasLost) {
+  FakeOptions options;
+  options.lostAt = 1;
+  options.lostAs = Result::unknown;
+  ASSERT_TRUE(load(options).ok());
+  setInput(1);
+  ASSERT_TRUE(plan_->run(0).ok());
+  ASSERT_TRUE(plan_->wait().ok());
+  setInput(2);
+  ASSERT_TRUE(plan_->run(0).ok());
+  EXPECT_EQ(
+      plan_->wait().message(),
+      "running a step on the emulated GPU: the driver cannot say why: the "
+      "GPU was lost, or its kernel module does not work "
+      "(CUDA_ERROR_UNKNOWN 999)");
+  setInput(3);
+  EXPECT_FALSE(plan_->run(0).ok());
+  uint8_t byte;
+  EXPECT_FALSE(plan_->read(Region::state, 0, {&byte, 1}).ok());
+}

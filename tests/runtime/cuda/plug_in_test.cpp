@@ -1,0 +1,51 @@
+// What libgradus_cuda.so answers to a runtime.
+
+#include "runtime/cuda/plug_in.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+using namespace gradus::runtime;
+
+extern "C" Device *gradus_open_device(const char *version, const char *name,
+                                      std::string *error);
+
+TEST(CudaPlugIn, OpensTheEmulatedCard) {
+  std::string error;
+  std::unique_ptr<Device> device(
+      gradus_open_device(GRADUS_VERSION, "emulated", &error));
+  ASSERT_TRUE(device) << error;
+  EXPECT_EQ(device->name(), "the emulated GPU");
+}
+
+TEST(CudaPlugIn, ServesRuntimesOfItsOwnVersion) {
+  std::string error;
+  EXPECT_FALSE(gradus_open_device("0.0.1", "emulated", &error));
+  EXPECT_EQ(error, "libgradus_cuda.so is of Gradus " GRADUS_VERSION
+                   ", and this is Gradus 0.0.1");
+}
+
+TEST(CudaPlugIn, TakesOptionsOfTheEmulatedCardFromTheEnvironment) {
+  std::string error;
+  setenv("GRADUS_EMULATED", "lost", 1);
+  EXPECT_FALSE(gradus_open_device(GRADUS_VERSION, "emulated", &error));
+  EXPECT_EQ(error, "GRADUS_EMULATED: 'lost' is not KEY=NUMBER");
+  unsetenv("GRADUS_EMULATED");
+}
+
+TEST(CudaPlugIn, ReadsNumbersOfCards) {
+  std::string error;
+  EXPECT_FALSE(gradus_open_device(GRADUS_VERSION, "cuda:99999999999", &error));
+  EXPECT_EQ(error, "no machine has so many cards");
+}
+
+/// No machine has so many, and most have no driver.
+TEST(CudaPlugIn, SaysWhyThereIsNoCard) {
+  std::string error;
+  EXPECT_FALSE(gradus_open_device(GRADUS_VERSION, "cuda:99", &error));
+  EXPECT_TRUE(error.find("no NVIDIA driver") != std::string::npos ||
+              error.find("cuda:99") != std::string::npos ||
+              error.find("finds no GPU") != std::string::npos)
+      << error;
+}
