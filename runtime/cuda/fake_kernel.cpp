@@ -102,18 +102,24 @@ private:
   std::vector<Part> reads_, writes_;
 };
 
-/// What overlaps is one range, of which threads' accesses are kept track.
-void addRanges(std::vector<Access> accesses, emulated::Memory &memory) {
+/// What overlaps is one range. Threads' accesses to what nobody writes need not
+/// be kept track of, where all of it holds something.
+void addRanges(std::vector<Access> accesses, const FakeMemory &memory,
+               emulated::Memory &ranges) {
   std::sort(accesses.begin(), accesses.end(),
             [](const Access &a, const Access &b) { return a.start < b.start; });
   for (size_t i = 0; i < accesses.size();) {
-    DevicePointer start = accesses[i].start, end = accesses[i].end();
-    uint32_t unit = accesses[i].unit;
-    for (++i; i < accesses.size() && accesses[i].start < end; ++i) {
-      end = std::max(end, accesses[i].end());
-      unit = std::min(unit, accesses[i].unit);
+    Access range = accesses[i];
+    for (++i; i < accesses.size() && accesses[i].start < range.end(); ++i) {
+      range.bytes = std::max(range.end(), accesses[i].end()) - range.start;
+      range.unit = std::min(range.unit, accesses[i].unit);
+      range.writes |= accesses[i].writes;
     }
-    memory.add(std::bit_cast<void *>(start), int64_t(end - start), unit);
+    void *start = std::bit_cast<void *>(range.start);
+    if (range.writes || !memory.isWritten(range.start, range.bytes))
+      ranges.add(start, int64_t(range.bytes), range.unit);
+    else
+      ranges.addConstant(start, int64_t(range.bytes));
   }
 }
 
@@ -133,7 +139,7 @@ Status runKernel(const FakeLaunch &kernel, FakeMemory &memory) {
       kernel.declared ? kernel.accesses : allOf(memory);
   Watch watch(accesses, memory);
   emulated::Memory ranges;
-  addRanges(std::move(accesses), ranges);
+  addRanges(std::move(accesses), memory, ranges);
   ranges.watch = [&](const void *address, int64_t bytes, bool writes) {
     auto start = std::bit_cast<DevicePointer>(address);
     return writes ? watch.write(start, uint64_t(bytes))

@@ -5,6 +5,7 @@
 
 #include <cstring>
 #include <sys/mman.h>
+#include <vector>
 
 #if defined(__SANITIZE_ADDRESS__)
 #define GRADUS_FIBERS_SANITIZED 1
@@ -20,7 +21,7 @@
 
 namespace {
 
-constexpr size_t kStack = 64 * 1024, kGuard = 4096;
+constexpr size_t kStack = size_t(64) * 1024, kGuard = 4096;
 
 } // namespace
 
@@ -59,7 +60,7 @@ gradus_switch_stacks:
 static void *firstPlace(char *end, void (*enter)()) {
   void **top = reinterpret_cast<void **>(end) - 2; // aligned as after a call
   *top = reinterpret_cast<void *>(enter);
-  return std::memset(top - 6, 0, 6 * sizeof(void *));
+  return std::memset(static_cast<void *>(top - 6), 0, 6 * sizeof(void *));
 }
 
 #elif defined(__aarch64__)
@@ -136,20 +137,49 @@ namespace gradus::runtime::emulated {
 /// The one that runs now; others wait in `resume`, if any.
 static thread_local Fiber *current = nullptr;
 
-Fiber::~Fiber() {
-  if (memory_)
-    munmap(memory_, kStack);
-}
+namespace {
 
-bool Fiber::start(void (*body)(void *), void *argument) {
-  if (!memory_) {
+/// Stacks that no fiber has now: the next kernel needs as many as the last, and
+/// to make them anew takes longer than most kernels do.
+struct Stacks {
+  std::vector<char *> free;
+
+  ~Stacks() {
+    for (char *memory : free)
+      munmap(memory, kStack);
+  }
+  /// Null if there is no memory.
+  char *take() {
+    if (free.empty())
+      return make();
+    char *memory = free.back();
+    free.pop_back();
+    return memory;
+  }
+  static char *make() {
     void *memory = mmap(nullptr, kStack, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED)
-      return false;
-    memory_ = static_cast<char *>(memory);
-    mprotect(memory_, kGuard, PROT_NONE);
+      return nullptr;
+    mprotect(memory, kGuard, PROT_NONE);
+    return static_cast<char *>(memory);
   }
+};
+
+thread_local Stacks stacks;
+
+} // namespace
+
+Fiber::~Fiber() {
+  if (memory_)
+    stacks.free.push_back(memory_);
+}
+
+bool Fiber::start(void (*body)(void *), void *argument) {
+  if (!memory_)
+    memory_ = stacks.take();
+  if (!memory_)
+    return false;
 #ifdef GRADUS_FIBERS_SANITIZED
   ASAN_UNPOISON_MEMORY_REGION(memory_ + kGuard, kStack - kGuard);
 #endif

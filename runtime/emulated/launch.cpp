@@ -20,23 +20,37 @@ Memory::Memory() = default;
 Memory::~Memory() = default;
 
 void Memory::add(void *data, int64_t bytes, int64_t element) {
-  ranges_[reinterpret_cast<uintptr_t>(data)] = {bytes, element,
-                                                std::make_unique<Shadow>()};
+  insert({reinterpret_cast<uintptr_t>(data), bytes, element,
+          std::make_unique<Shadow>()});
+}
+
+void Memory::addConstant(const void *data, int64_t bytes) {
+  insert({reinterpret_cast<uintptr_t>(data), bytes, 1, nullptr});
+}
+
+void Memory::insert(Range range) {
+  auto after = std::upper_bound(
+      ranges_.begin(), ranges_.end(), range.start,
+      [](uintptr_t start, const Range &each) { return start < each.start; });
+  ranges_.insert(after, std::move(range));
 }
 
 void Memory::beginLaunch() {
-  for (auto &[data, range] : ranges_)
-    range.shadow->reset(range.bytes, range.element);
+  for (Range &range : ranges_)
+    if (range.shadow)
+      range.shadow->reset(range.bytes, range.element);
 }
 
 Memory::Range *Memory::find(const void *address, int64_t bytes,
                             int64_t &offset) {
   auto wanted = reinterpret_cast<uintptr_t>(address);
-  auto after = ranges_.upper_bound(wanted);
+  auto after = std::upper_bound(
+      ranges_.begin(), ranges_.end(), wanted,
+      [](uintptr_t start, const Range &each) { return start < each.start; });
   if (after == ranges_.begin())
     return nullptr;
-  auto &[data, range] = *std::prev(after);
-  offset = int64_t(wanted - data);
+  Range &range = *std::prev(after);
+  offset = int64_t(wanted - range.start);
   return offset + bytes <= range.bytes ? &range : nullptr;
 }
 
@@ -76,7 +90,7 @@ struct Runner : Thread {
   Wait wait = Wait::none;
   int64_t site = 0;
   int32_t value = 0, mask = 0, received = 0;
-  int64_t warpBarriers = 0;
+  uint32_t warpBarriers = 0;
 
   void waitFor(Wait what, int64_t where) {
     wait = what;
@@ -105,8 +119,11 @@ private:
   void finishShuffle(int64_t first, int64_t end);
   bool passBarrier();
   bool fail(const Runner &runner, const std::string &what);
+  bool readsConstant(const Access &access, const char *address) const;
   bool passes(Runner &runner, const Access &access, const char *address);
   std::string touch(Runner &runner, const Access &access, const char *address);
+  std::string note(const Runner &runner, const Access &access, int64_t offset,
+                   Shadow &shadow) const;
 
   const Launch &launch_;
   Memory &memory_;
@@ -114,7 +131,7 @@ private:
   std::vector<int64_t> warps_; // their first threads, in the order they run
   std::vector<char> shared_;
   Shadow sharedShadow_;
-  int64_t barriers_ = 0;
+  uint32_t barriers_ = 0;
   Status failure_;
 };
 
@@ -309,7 +326,33 @@ void Block::check(Runner &runner, const Access &access, const char *address) {
     runner.fiber.yield();
 }
 
+static bool isShared(const Access &access) {
+  return access.buffer < 0 && access.buffer != kAddress;
+}
+
+static bool isInside(const Access &access) {
+  return access.index >= 0 && access.index < access.elements;
+}
+
+/// Alignments are powers of two.
+static bool isAligned(const Access &access, const char *address) {
+  auto place = reinterpret_cast<uintptr_t>(address);
+  return (place & uint64_t(access.alignment - 1)) == 0;
+}
+
+/// As most accesses do: only where it goes is to be checked.
+bool Block::readsConstant(const Access &access, const char *address) const {
+  if (access.writes || isShared(access) || !isInside(access) ||
+      !isAligned(access, address))
+    return false;
+  int64_t offset;
+  const Memory::Range *range = memory_.find(address, access.bytes, offset);
+  return range && !range->shadow;
+}
+
 bool Block::passes(Runner &runner, const Access &access, const char *address) {
+  if (readsConstant(access, address))
+    return true;
   std::string wrong = touch(runner, access, address);
   return wrong.empty() || fail(runner, wrong);
 }
@@ -317,31 +360,40 @@ bool Block::passes(Runner &runner, const Access &access, const char *address) {
 std::string Block::touch(Runner &runner, const Access &access,
                          const char *address) {
   const char *verb = access.writes ? "writes" : "reads";
-  if (access.index < 0 || access.index >= access.elements)
+  if (!isInside(access))
     return inWords(verb, " element ", access.index, " of ", nameOf(access),
                    ", which has ", access.elements);
-  if (reinterpret_cast<uintptr_t>(address) % access.alignment)
+  if (!isAligned(access, address))
     return inWords(verb, " ", access.bytes, " bytes of ", nameOf(access),
                    " at an address that is no multiple of ", access.alignment);
-  bool isShared = access.buffer < 0 && access.buffer != kAddress;
   int64_t offset = address - runner.shared;
   Shadow *shadow = &sharedShadow_;
-  if (!isShared) {
+  if (!isShared(access)) {
     Memory::Range *range = memory_.find(address, access.bytes, offset);
     if (!range)
       return inWords(verb, " ", access.bytes, " bytes of ", nameOf(access),
                      " outside of the device's memory");
     shadow = range->shadow.get();
   }
-  Moment now{runner.block, runner.thread, barriers_, runner.warpBarriers};
-  std::string wrong = access.writes ? shadow->write(offset, access.bytes, now)
-                                    : shadow->read(offset, access.bytes, now,
-                                                   /*mustBeWritten=*/isShared);
-  if (wrong.empty() && !isShared && memory_.watch)
+  std::string wrong;
+  if (shadow)
+    wrong = note(runner, access, offset, *shadow);
+  if (wrong.empty() && !isShared(access) && memory_.watch)
     wrong = memory_.watch(address, access.bytes, access.writes);
+  if (wrong.empty() && !shadow)
+    wrong = "writes what kernels only read";
   return wrong.empty() ? wrong
                        : inWords("element ", access.index, " of ",
                                  nameOf(access), ": ", wrong);
+}
+
+std::string Block::note(const Runner &runner, const Access &access,
+                        int64_t offset, Shadow &shadow) const {
+  Moment now{int32_t(runner.block), int32_t(runner.thread), barriers_,
+             runner.warpBarriers};
+  return access.writes ? shadow.write(offset, access.bytes, now)
+                       : shadow.read(offset, access.bytes, now,
+                                     /*mustBeWritten=*/isShared(access));
 }
 
 } // namespace

@@ -7,7 +7,6 @@
 #include "runtime/status.h"
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -24,25 +23,28 @@ public:
   /// `element` bytes are the least that is read or written at once. The memory
   /// stays the caller's.
   void add(void *data, int64_t bytes, int64_t element);
+  /// What kernels only read: there is no race to look for, and nobody to ask.
+  void addConstant(const void *data, int64_t bytes);
   /// Forgets who touched what: kernels run one after the other.
   void beginLaunch();
 
   struct Range {
-    int64_t bytes;
-    int64_t element;
-    std::unique_ptr<Shadow> shadow;
+    uintptr_t start = 0;
+    int64_t bytes = 0, element = 1;
+    std::unique_ptr<Shadow> shadow; // null: constant
   };
   /// The memory in which [address, address + bytes) lies, and how far in it;
   /// null if there is none.
   Range *find(const void *address, int64_t bytes, int64_t &offset);
 
-  /// Asked before each access to what was added, if there is one: what is wrong
-  /// with it, or nothing.
+  /// Asked before each access to what was added, reads of constants aside, if
+  /// there is one: what is wrong with it, or nothing.
   std::function<std::string(const void *address, int64_t bytes, bool writes)>
       watch;
 
 private:
-  std::map<uintptr_t, Range> ranges_;
+  void insert(Range range);
+  std::vector<Range> ranges_; // by their starts
 };
 
 struct Launch {

@@ -11,8 +11,8 @@ namespace gradus::runtime::emulated {
 /// A thread at a time. Threads of a block are in step after a barrier, those of
 /// a warp also after a barrier of the warp, those of several blocks never.
 struct Moment {
-  int64_t block = -1, thread = -1; // -1: never
-  int64_t barriers = 0, warpBarriers = 0;
+  int32_t block = -1, thread = -1; // -1: never
+  uint32_t barriers = 0, warpBarriers = 0;
 
   bool isNever() const { return block < 0; }
   bool isSameThread(const Moment &other) const {

@@ -158,6 +158,21 @@ TEST(EmulatedLaunch, FindsRacesBetweenBlocks) {
             "them");
 }
 
+TEST(EmulatedLaunch, LetsNobodyWriteToConstants) {
+  auto readTwice = [](Thread *t) { global(t, 3, false), global(t, 3, false); };
+  auto write = [](Thread *t) { *global(t, 3, true) = 1; };
+  numbers.assign(64, 0);
+  Memory constants;
+  constants.addConstant(numbers.data(), 64 * 4);
+  constants.watch = [](const void *, int64_t, bool writes) {
+    return writes ? "" : "nobody asks about reads";
+  };
+  EXPECT_EQ(run(launchOf(readTwice, 64, 1), constants).message(), "");
+  EXPECT_EQ(run(launchOf(write, 64, 1), constants).message(),
+            "kernel test, block 0, thread 0: element 3 of argument 0: writes "
+            "what kernels only read");
+}
+
 TEST(EmulatedLaunch, ComputesFunctions) {
   numbers.assign(64, 0);
   auto status = run(launchOf(

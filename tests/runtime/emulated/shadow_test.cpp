@@ -9,8 +9,8 @@ using namespace gradus::runtime::emulated;
 namespace {
 
 /// A thread of a block after so many barriers of the block and of its warp.
-Moment at(int64_t thread, int64_t barriers = 0, int64_t warpBarriers = 0,
-          int64_t block = 0) {
+Moment at(int32_t thread, uint32_t barriers = 0, uint32_t warpBarriers = 0,
+          int32_t block = 0) {
   return {block, thread, barriers, warpBarriers};
 }
 
