@@ -4,6 +4,7 @@
 #include "frontends/check/check_run.h"
 
 #include "frontends/check/trainer.h"
+#include "runtime/devices.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -31,6 +32,8 @@ public:
     request_.model = recorded.pathOf(file);
     request_.recipeText = recorded.recipe(file, run);
     request_.threads = options.threads;
+    request_.targets = {
+        takeOrThrow(runtime::openDevice(options.device))->target()};
   }
 
   void check() {
@@ -47,7 +50,8 @@ private:
     compiler::Result result = takeOrThrow(compiler_.compile(request_));
     outcome_.compileSeconds = secondsSince(began);
     outcome_.warnings = result.warnings;
-    return Trainer(std::move(result.artifact), recorded_, options_.threads);
+    return Trainer(std::move(result.artifact), recorded_,
+                   {.threads = options_.threads, .device = options_.device});
   }
 
   void compareRun() {

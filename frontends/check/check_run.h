@@ -11,7 +11,8 @@
 namespace gradus::check {
 
 struct Options {
-  int threads = 0; // 0: one per core
+  int threads = 0;            // 0: one per core
+  std::string device = "cpu"; // as runtime/devices.h has them
   /// Also the step-0 gradients, which are the same for every run of a file.
   bool gradients = true;
 };

@@ -353,7 +353,7 @@ Trainer Recorder::trainer(const RecordedCase &recorded, bool gradients) {
   request.threads = request_.model.threads;
   request.gradientOutputs = gradients;
   return Trainer(takeOrThrow(compiler_.compile(request)).artifact, recorded,
-                 request.threads);
+                 {.threads = request.threads});
 }
 
 /// Running statistics of batch normalization.

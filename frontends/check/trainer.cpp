@@ -16,14 +16,13 @@ static void checkOrThrow(const runtime::Status &status) {
 }
 
 Trainer::Trainer(std::vector<char> bytes, const RecordedCase &recorded,
-                 int threads)
+                 const runtime::SessionOptions &options)
     : recorded_(recorded) {
   auto artifact = takeOrThrow(runtime::Artifact::fromBytes(
       {reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()},
       recorded.name()));
   bytes = {};
-  session_ =
-      takeOrThrow(runtime::Session::create(artifact, {.threads = threads}));
+  session_ = takeOrThrow(runtime::Session::create(artifact, options));
   graph_ = session_->findGraph("train");
   if (graph_ < 0)
     throw std::runtime_error("the artifact has no graph train");

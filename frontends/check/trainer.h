@@ -22,7 +22,8 @@ template <typename Result> auto takeOrThrow(Result result) {
 class Trainer {
 public:
   /// Of an artifact's bytes; `recorded` must outlive this.
-  Trainer(std::vector<char> bytes, const RecordedCase &recorded, int threads);
+  Trainer(std::vector<char> bytes, const RecordedCase &recorded,
+          const runtime::SessionOptions &options);
 
   uint64_t arenaBytes() const { return session_->memory().arena; }
   const runtime::GraphInfo &graph() const { return session_->graphs()[graph_]; }

@@ -30,6 +30,7 @@ struct CheckOptions {
 constexpr const char *kFooter = R"(Examples:
   gradus check tests/data/models/lenet5      every file and run of one case
   gradus check cases/ --file model_dynamo.onnx
+  gradus check cases/lenet --device emulated
   gradus check cases/bert --json             one object per line
   gradus check lenet.onnx --recipe recipe.json --data train.safetensors \
       --write cases/lenet                    records a case from Gradus
@@ -223,6 +224,8 @@ void addCheck(CLI::App &app) {
   command->add_option("--run", options->run, "Only this run");
   command->add_option("--threads", options->check.threads,
                       "Threads (one per core)");
+  command->add_option("--device", options->check.device,
+                      "Where to train: cpu, cuda, cuda:1, emulated");
   command->add_flag("--json", options->json, "One JSON object per line");
   addRecordOptions(*command, *options);
   command->callback([options] { run(*options); });

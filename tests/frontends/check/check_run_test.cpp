@@ -115,7 +115,7 @@ TEST(CheckRun, DividesRunningVariancesAsTheRecipeSays) {
   request.overrides = {"batch_norm_variance=onnx"};
   request.threads = 2;
   compiler::Result result = takeOrThrow(gradus_compiler()->compile(request));
-  Trainer trainer(std::move(result.artifact), recorded, 2);
+  Trainer trainer(std::move(result.artifact), recorded, {.threads = 2});
   for (int batch : run.at("batch_order"))
     trainer.step(batch);
   for (const Json &norm : recorded.description().at("batch_norm")) {

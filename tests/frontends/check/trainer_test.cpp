@@ -34,7 +34,7 @@ struct Ones {
 
   Trainer trainer() const {
     std::vector<uint8_t> bytes = test::TestArtifact().bytes();
-    return Trainer({bytes.begin(), bytes.end()}, *recorded, 1);
+    return Trainer({bytes.begin(), bytes.end()}, *recorded, {.threads = 1});
   }
 
   std::vector<float> values;
