@@ -93,13 +93,16 @@ bool Checkpoints::isDue(int64_t done) const {
 }
 
 void Checkpoints::fail(const runtime::Status &status, bool last) const {
-  std::string words = status.message();
-  if (newest_)
-    words +=
-        absl::StrCat("; the checkpoint of step ", *newest_, " is still there");
+  std::string words = status.message() + stillThere();
   if (last || !options_.goOn)
     check(runtime::Status(status.code(), words));
   std::fprintf(stderr, "warning: %s; training goes on\n", words.c_str());
+}
+
+std::string Checkpoints::stillThere() const {
+  return newest_ ? absl::StrCat("; the checkpoint of step ", *newest_,
+                                " is still there")
+                 : "";
 }
 
 runtime::Status Checkpoints::write(int64_t done, const Notes &notes) {

@@ -71,6 +71,9 @@ public:
   /// Fails where the best state could not be written and none that was better
   /// came after it: its file is not what the run says.
   void finish() const;
+  /// Behind the words of a failure: "; the checkpoint of step 440 is still
+  /// there", where this run has written one.
+  std::string stillThere() const;
 
 private:
   runtime::Status write(int64_t done, const Notes &notes);

@@ -293,7 +293,9 @@ bool Training::trainPiece(const data::Chunk &chunk, int64_t from,
   done_ = chunk.first + from + ran;
   if (status.code() == runtime::StatusCode::cancelled)
     return false;
-  check(status);
+  if (!status.ok())
+    check(runtime::Status(status.code(),
+                          status.message() + checkpoints_->stillThere()));
   return !Interrupt::requested();
 }
 

@@ -64,12 +64,13 @@ class Folder:
     def at(self, name):
         return os.path.join(self.path, name)
 
-    def compile(self, name, **recipe):
+    def compile(self, name, targets=(), **recipe):
         with open(self.at("net.mlir"), "w") as file:
             file.write(MODEL)
         with open(self.at("recipe.json"), "w") as file:
             json.dump({**RECIPE, **recipe}, file)
-        run([GRADUS, "compile", self.at("net.mlir"), "--recipe", self.at("recipe.json"), "-o", self.at(name)])
+        run([GRADUS, "compile", self.at("net.mlir"), "--recipe", self.at("recipe.json"), "-o", self.at(name),
+             *(word for target in targets for word in ("--target", target))])
         return self.at(name)
 
     def bytes(self, name):
@@ -91,8 +92,8 @@ def wait_for(path, process):
         time.sleep(0.005)
 
 
-def run(command, code=0):
-    done = subprocess.run(command, capture_output=True, text=True)
+def run(command, code=0, **environment):
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment})
     if done.returncode != code:
         raise AssertionError(f"{' '.join(command)}\nexit code {done.returncode}\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
     return done.stdout + done.stderr
