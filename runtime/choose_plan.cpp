@@ -8,11 +8,6 @@ namespace gradus::runtime {
 
 namespace {
 
-/// "cpu:x86-64-v3" is of the kind "cpu".
-bool isOfKind(const std::string &target, const std::string &kind) {
-  return target == kind || target.starts_with(kind + ":");
-}
-
 /// "cpu:x86-64-v3, cuda"
 std::string targetsOf(const artifact::Header &header) {
   std::string list;

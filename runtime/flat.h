@@ -38,4 +38,9 @@ inline TensorType typeOf(const artifact::TensorType *type) {
               : TensorType();
 }
 
+/// A plan's target "cpu:x86-64-v3" is of the kind "cpu".
+inline bool isOfKind(const std::string &target, const std::string &kind) {
+  return target == kind || target.starts_with(kind + ":");
+}
+
 } // namespace gradus::runtime

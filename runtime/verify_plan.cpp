@@ -237,8 +237,12 @@ Status verifyImage(const artifact::CodeImage &image, size_t kernels) {
 Status verifyImages(const artifact::Plan &plan,
                     const artifact::CodeHeader *kernels) {
   size_t count = kernels ? countOf(kernels->kernels()) : 0;
-  if (countOf(plan.images()) && sizeOf(plan.code()))
+  bool hasImages = countOf(plan.images());
+  if (hasImages && sizeOf(plan.code()))
     return invalid("has both code and images");
+  if (hasImages != isOfKind(textOf(plan.target()), "cuda"))
+    return invalid(hasImages ? "has images, as plans for cuda alone do"
+                             : "has no images, which plans for cuda are of");
   for (size_t i = 0; i < countOf(plan.images()); ++i)
     GRADUS_TRY(at(verifyImage(*plan.images()->Get(i), count), "image ", i));
   return Status();

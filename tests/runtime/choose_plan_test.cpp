@@ -27,7 +27,7 @@ TEST(ChoosePlan, TakesTheBestThatTheDeviceCanRun) {
   TestArtifact made;
   addPlan(made, "cpu:better", {"sse2"}, 5);
   addPlan(made, "cpu:too-new", {"avx9000"}, 9);
-  addPlan(made, "cuda:sm_90", {}, 99);
+  made.addGpuPlan().tuning_score = 99;
   addPlan(made, "cpus", {}, 99);
   auto artifact = open(made);
   auto plan = choosePlan(artifact->header(), CpuDevice());
@@ -48,10 +48,10 @@ TEST(ChoosePlan, SaysWhatTheDeviceLacks) {
 
 TEST(ChoosePlan, SaysThatThereIsNoneForTheDevice) {
   TestArtifact made;
-  made.plan().target = "cuda:sm_90";
-  addPlan(made, "cuda:sm_80", {}, 0);
+  made.plan().target = "npu:a";
+  addPlan(made, "npu:b", {}, 0);
   auto artifact = open(made);
   EXPECT_EQ(choosePlan(artifact->header(), CpuDevice()).status().message(),
-            "has plans for cuda:sm_90, cuda:sm_80, and none for this "
+            "has plans for npu:a, npu:b, and none for this "
             "processor: compile it with --target cpu");
 }

@@ -140,6 +140,15 @@ TEST(VerifyPlan, RefusesKernelsThatNoGpuCanLaunch) {
                        "bytes of scratch");
 }
 
+/// A processor would jump into nothing.
+TEST(VerifyPlan, RefusesImagesForProcessorsAndCodeForCards) {
+  EXPECT_EQ(wordsOfGpuPlan([](auto &, auto &plan) { plan.target = "cpu"; }),
+            "adder: plan 1 (cpu): has images, as plans for cuda alone do");
+  EXPECT_EQ(
+      wordsAfter([](auto &made) { made.header.plans[0]->target = "cuda:x"; }),
+      "adder: plan 0 (cuda:x): has no images, which plans for cuda are of");
+}
+
 TEST(VerifyPlan, RefusesImagesThatDoNotHoldItsKernels) {
   EXPECT_EQ(wordsOfGpuPlan(
                 [](auto &, auto &plan) { plan.images[1]->kernels.pop_back(); }),
