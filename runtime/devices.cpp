@@ -4,11 +4,11 @@
 
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/cuda/plug_in.h"
+#include "runtime/own_folder.h"
 
 #include <algorithm>
 #include <cstdlib>
 #include <dlfcn.h>
-#include <filesystem>
 #include <unistd.h>
 
 namespace gradus::runtime {
@@ -24,19 +24,6 @@ bool isNumber(std::string_view text) {
 //===-- the plug-in for GPUs ----------------------------------------------===//
 
 constexpr const char *kPlugIn = "libgradus_cuda.so";
-
-/// The folder of the file that this function is linked into: a library, or the
-/// program, whose name may be one that a shell looked up.
-std::string ownFolder() {
-  namespace fs = std::filesystem;
-  Dl_info info;
-  fs::path file = "/proc/self/exe";
-  if (dladdr(reinterpret_cast<void *>(&ownFolder), &info) && info.dli_fname &&
-      fs::path(info.dli_fname).has_parent_path())
-    file = info.dli_fname;
-  std::error_code error;
-  return fs::canonical(file, error).parent_path().string();
-}
 
 /// Beside this code, or where the system looks.
 std::vector<std::string> placesOfPlugIn() {

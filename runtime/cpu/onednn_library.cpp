@@ -4,6 +4,7 @@
 
 #include "runtime/cpu/call_memory.h"
 #include "runtime/cpu/openmp.h"
+#include "runtime/own_folder.h"
 #include "runtime/status.h"
 
 #include <cstdlib>
@@ -23,16 +24,6 @@ constexpr const char *kName = "libdnnl.so.3";
 constexpr int kMajor = 3;
 
 //===-- finding it --------------------------------------------------------===//
-
-/// The folder of the file that this function is linked into.
-std::string ownFolder() {
-  Dl_info info;
-  if (!dladdr(reinterpret_cast<void *>(&ownFolder), &info) || !info.dli_fname)
-    return ".";
-  std::string file = info.dli_fname;
-  size_t slash = file.rfind('/');
-  return slash == std::string::npos ? "." : file.substr(0, slash);
-}
 
 std::vector<std::string> candidates() {
   if (const char *chosen = getenv("GRADUS_ONEDNN_LIBRARY"))
