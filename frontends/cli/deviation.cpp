@@ -1,3 +1,5 @@
+// Element by element, in doubles.
+
 #include "frontends/cli/deviation.h"
 
 #include "frontends/cli/number_at.h"

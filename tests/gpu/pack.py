@@ -1,0 +1,103 @@
+"""Makes a folder that a machine with a card needs, and nothing else of Gradus: the
+tool, the plug-in for GPUs, test programs, and compiled training steps. No card is
+needed here, and there no compiler. `run.sh` in it does everything.
+
+`./dev pack-gpu-tests [FOLDER]` builds and then calls this.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.abspath(os.path.join(HERE, "..", ".."))
+BUILD = os.path.abspath(os.environ.get("GRADUS_BUILD") or os.path.join(ROOT, "build"))
+MOST_BYTES = 60 << 20
+sys.path.insert(0, os.path.join(ROOT, "tests", "bench"))
+
+import workloads  # noqa: E402
+
+DIGITS = os.path.join(ROOT, "docs", "examples", "digits")
+DEVICES = ["--target", "cpu", "--target", "cuda"]
+
+
+def workload(name, *options, dims=None):
+    """The options of `gradus compile` for a network of the bench."""
+    each = workloads.BY_NAME[name]
+    command = [os.path.join(workloads.MODELS, each.model)]
+    if each.recipe:
+        command += ["--recipe", os.path.join(workloads.MODELS, each.recipe), "--initialize", "pytorch"]
+    for dim in each.dims if dims is None else dims:
+        command += ["--dim", dim]
+    return [*command, *options]
+
+
+LENET = [os.path.join(DIGITS, "lenet.onnx"), "--recipe", os.path.join(DIGITS, "recipe.json")]
+BF16 = ["--set", "precision=bf16"]
+
+# Small steps that both devices run: name -> options of `gradus compile`.
+CASES = {
+    "lenet": LENET,
+    "lenet-bf16": LENET + BF16,
+    "lenet-accumulate": LENET + ["--set", "accumulation=2"],
+    "mlp": workload("mlp"),
+    "resnet18": workload("resnet18-cifar", dims=("batch=8",)),
+    "gpt-d256": workload("gpt-d256"),
+    "gpt-d256-bf16": workload("gpt-d256", *BF16),
+    "gpt2": workload("gpt2-124m", dims=("batch=1", "seq=64")),
+    "bert": workload("bert-base", dims=("batch=1", "seq=128")),
+}
+
+# Steps that the card alone runs, for their time.
+SPEED = {
+    "adamw-30m": workload("adamw-30m"),
+    "resnet50-bf16-256": workload("resnet50", *BF16, dims=("batch=256",)),
+    "gpt2-bf16-8x1024": workload("gpt2-124m", *BF16, dims=("batch=8", "seq=1024")),
+}
+
+
+def compile(name, options, path):
+    command = [os.path.join(BUILD, "bin", "gradus"), "compile", *options, "-o", path]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(f"{name}: {' '.join(command)}\n{done.stderr}")
+
+
+def copy_programs(out):
+    for folder in ("bin", "lib"):
+        os.makedirs(os.path.join(out, folder))
+    for name, folder in (("bin/gradus", "bin"), ("tests/bin/cuda_tests", "bin"), ("lib/libgradus_cuda.so", "lib")):
+        path = os.path.join(out, folder, os.path.basename(name))
+        shutil.copy2(os.path.join(BUILD, name), path)
+        subprocess.run(["strip", path], check=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", nargs="?", default=os.path.join(BUILD, "gpu-tests"))
+    parser.add_argument("--only", default="", help="a part of the names of the steps to pack")
+    parser.add_argument("--emulated", action="store_true", help="pack code for the emulated card too, to try run.sh here")
+    options = parser.parse_args()
+    if os.path.exists(options.folder):
+        shutil.rmtree(options.folder)
+    copy_programs(options.folder)
+    shutil.copy2(os.path.join(HERE, "run.sh"), options.folder)
+    extra = ["--target", "emulated"] if options.emulated else []
+    for kind, steps, targets in (("cases", CASES, DEVICES), ("speed", SPEED, ["--target", "cuda"])):
+        os.makedirs(os.path.join(options.folder, kind))
+        for name, compiled in steps.items():
+            if options.only in name:
+                compile(name, [*compiled, *targets, *extra], os.path.join(options.folder, kind, f"{name}.gradus"))
+                print(f"packed {kind}/{name}", flush=True)
+    files = [os.path.join(folder, name) for folder, _, names in os.walk(options.folder) for name in names]
+    total = sum(map(os.path.getsize, files))
+    print(json.dumps({"folder": options.folder, "files": len(files), "bytes": total}))
+    if total > MOST_BYTES:
+        raise SystemExit(f"{options.folder} has {total / 2**20:.1f} MiB; expected at most {MOST_BYTES >> 20}")
+
+
+if __name__ == "__main__":
+    main()
