@@ -7,6 +7,7 @@
 #include "codegen/cpu_ops.h"
 
 #include "codegen/cpu_math.h"
+#include "codegen/cpu_remainder.h"
 #include "codegen/plan.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -171,6 +172,7 @@ Value *bitcast(const Call &c) {
 }
 Value *fused(const Call &c) { return c.b.fma(c.x[0], c.x[1], c.x[2]); }
 Value *power(const Call &c) { return cpu_math::pow(c.b, c.x[0], c.x[1]); }
+Value *rest(const Call &c) { return remainder(c.b, c.x[0], c.x[1]); }
 
 Value *extendFloat(const Call &c) {
   return c.x[0]->getType() == c.type() ? c.x[0]
@@ -185,18 +187,6 @@ Value *convertIndex(const Call &c) {
 }
 Value *convertIndexUnsigned(const Call &c) {
   return c.b.CreateZExtOrTrunc(c.x[0], c.type());
-}
-
-/// x - trunc(x / y) y; just x where that takes nothing away, though y be
-/// infinite. In f64, as f32 rounds x / y up to whole numbers and cannot hold
-/// what is taken away: so it is exact for quotients up to 2^29, all of f16's.
-Value *remainder(const Call &c) {
-  Type *wide = c.b.likewise(c.x[0], c.b.getDoubleTy());
-  Value *x = c.b.CreateFPExt(c.x[0], wide), *y = c.b.CreateFPExt(c.x[1], wide);
-  Value *quotient = c.b.unary(Intrinsic::trunc, c.b.CreateFDiv(x, y));
-  Value *rest = c.b.fma(c.b.CreateFNeg(quotient), y, x);
-  Value *isAll = c.b.CreateFCmpOEQ(quotient, c.b.real(wide, 0));
-  return c.b.CreateFPTrunc(c.b.CreateSelect(isAll, x, rest), c.type());
 }
 
 Value *reciprocalRoot(const Call &c) {
@@ -248,7 +238,7 @@ static const StringMap<Emit> &table() {
       {"arith.subf", binary<I::FSub>},
       {"arith.mulf", binary<I::FMul>},
       {"arith.divf", binary<I::FDiv>},
-      {"arith.remf", remainder},
+      {"arith.remf", rest},
       {"arith.negf", negate},
       {"arith.maximumf", extremum<Intrinsic::maximum>},
       {"arith.minimumf", extremum<Intrinsic::minimum>},

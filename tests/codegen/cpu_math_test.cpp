@@ -1,44 +1,11 @@
 // The polynomials against the C library: f32 within some units of the last
 // place, f64 within 1e-13, special values exactly.
 
-#include "kernel_text.h"
-#include "nest_reference.h"
+#include "applied.h"
 
 using namespace gradus::test;
 
 namespace {
-
-/// y = op(x...) for any number of elements.
-template <typename T>
-std::vector<T> apply(std::string op, std::vector<std::vector<T>> inputs,
-                     const std::string &targetName) {
-  std::string element = "f" + std::to_string(8 * sizeof(T)),
-              type = buffer({-1}, element);
-  NestText nest{{INT64_MIN}, {}, {}, {}, {{"%y", type, "(i) -> (i)"}},
-                {},          "", ""};
-  std::string arguments, values;
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    std::string n = std::to_string(i);
-    nest.with.push_back({"%x" + n, type, "(i) -> (i)"});
-    arguments += (i ? ", %a" : "%a") + n + ": " + element;
-    values += (i ? ", %a" : "%a") + n;
-  }
-  nest.then = "\n ^bb0(" + arguments + "):\n %r = " + op + " " + values +
-              " : " + element + "\n plan.yield %r : " + element + "\n";
-  Context context;
-  auto module = mlir::parseSourceString<mlir::ModuleOp>(
-      kernelOf("k", nest, "flat", 0), &context.context);
-  auto kernels = llvm::to_vector(module->getOps<gradus::plan::KernelOp>());
-  auto target = llvm::cantFail(gradus::cpuTarget(targetName));
-  Code code(llvm::cantFail(gradus::emitCpu(kernels, target)));
-  std::vector<T> result(inputs[0].size());
-  std::vector<void *> table;
-  for (auto &input : inputs)
-    table.push_back(input.data());
-  table.push_back(result.data());
-  code.run(0, table.data(), 0, result.size());
-  return result;
-}
 
 template <typename T> std::vector<T> spread(double low, double high) {
   std::vector<T> all;
@@ -141,32 +108,6 @@ template <typename T> static void expectSpecialValues() {
   EXPECT_EQ(log[3], -inf);
   EXPECT_EQ(tanh[0], 1);
   EXPECT_EQ(tanh[5], -1);
-  std::vector<T> infinite = {inf, -inf, inf, 3}, by = {1, 1, 2, 3},
-                 rest = apply<T>("arith.remf", {by, infinite}, "cpu");
-  EXPECT_EQ(rest, (std::vector<T>{1, 1, 2, 0}));
-  EXPECT_TRUE(std::isnan(apply<T>("arith.remf", {infinite, by}, "cpu")[0]));
-}
-
-/// The rests of a division are exact, so all of them are equal.
-template <typename T>
-static void expectRests(std::vector<double> xs, std::vector<double> ys,
-                        std::string otherTarget) {
-  std::vector<T> x(xs.begin(), xs.end()), y(ys.begin(), ys.end());
-  for (std::string target : {std::string("cpu"), otherTarget}) {
-    std::vector<T> rest = apply<T>("arith.remf", {x, y}, target);
-    for (size_t i = 0; i < x.size(); ++i)
-      EXPECT_EQ(double(rest[i]), std::fmod(double(x[i]), double(y[i])))
-          << double(x[i]) << " by " << double(y[i]) << " on " << target;
-  }
-}
-
-// The first quotient is just below 3, which is the f32 next to it; the others
-// are large.
-TEST(CpuMath, TakesWholeMultiplesAwayExactly) {
-  expectRests<float>({3 + 0x1p-22, -3 - 0x1p-22, 1e7, 123456789, -5.5},
-                     {1 + 0x1p-23, 1 + 0x1p-23, 0.3, 0.7, 2}, "cpu:x86-64-v2");
-  expectRests<_Float16>({65504, 2050, -60000, 1, 0.1},
-                        {0x1p-24 * 3, 0.7, 0.001, 0.1, 3}, "cpu:x86-64-v3");
 }
 
 /// Where twice the number is infinite, and where its square is.
