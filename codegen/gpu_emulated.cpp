@@ -31,6 +31,8 @@
 #include "mlir/Target/LLVMIR/Export.h"
 #include "mlir/Transforms/Passes.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InstIterator.h"
 
 #include <cstddef>
 
@@ -301,6 +303,23 @@ static LogicalResult lower(ModuleOp module) {
   return passes.run(module);
 }
 
+/// Loads of bf16 as loads of bits: of one that is loaded as it is, LLVM 22
+/// takes the sign bit for 0 on x86.
+static void loadBits(llvm::Function &function) {
+  for (llvm::Instruction &op :
+       llvm::make_early_inc_range(llvm::instructions(function))) {
+    auto *load = dyn_cast<llvm::LoadInst>(&op);
+    if (!load || !load->getType()->getScalarType()->isBFloatTy())
+      continue;
+    llvm::IRBuilder<> b(load);
+    llvm::Type *bits = load->getType()->getWithNewType(b.getInt16Ty());
+    llvm::Value *loaded =
+        b.CreateAlignedLoad(bits, load->getPointerOperand(), load->getAlign());
+    load->replaceAllUsesWith(b.CreateBitCast(loaded, load->getType()));
+    load->eraseFromParent();
+  }
+}
+
 static llvm::Expected<Blob> compile(ModuleOp module, const CpuTarget &target,
                                     ArrayRef<std::string> names) {
   auto machine = targetMachine(target);
@@ -313,6 +332,7 @@ static llvm::Expected<Blob> compile(ModuleOp module, const CpuTarget &target,
   for (llvm::Function &function : *code) {
     function.addFnAttr(llvm::Attribute::NoUnwind);
     function.addFnAttr("no-builtins");
+    loadBits(function);
   }
   return compileToBlob(*code, **machine, names);
 }

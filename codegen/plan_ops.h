@@ -13,7 +13,8 @@
 namespace gradus {
 
 /// An op of arith or math. `operands` has a type each; `float` and `integer`
-/// stand for all of their kind, the same ones in a row.
+/// stand for all of their kind, the same ones in a row. A result that is
+/// `wider`, `narrower` or `equal` has more, fewer or as many bits as they.
 struct ScalarOp {
   llvm::StringRef name, operands, result;
 };

@@ -12,49 +12,97 @@ using namespace gradus::test;
 
 namespace {
 
-/// A word of the table as a type of 32 or 64 bits.
-std::string typeOf(llvm::StringRef word, bool wide) {
-  return llvm::StringSwitch<std::string>(word)
-      .Case("float", wide ? "f64" : "f32")
-      .Case("integer", wide ? "i64" : "i32")
-      .Default(word.str());
+/// An op of the table with a type for each of its words.
+struct TypedOp {
+  std::string name;
+  std::vector<std::string> operands;
+  std::string result;
+};
+
+/// The types that a word of the table stands for.
+std::vector<std::string> typesOf(llvm::StringRef word) {
+  if (word == "float")
+    return {"f16", "bf16", "f32", "f64"};
+  if (word == "integer")
+    return {"i1", "i8", "i16", "i32", "i64"};
+  return {word.str()};
+}
+
+int bitsOf(llvm::StringRef type) {
+  int bits = 64; // of an index
+  type.ltrim("bfi").getAsInteger(10, bits);
+  return bits;
+}
+
+/// Whether a result of so many bits is what the table says of it.
+bool isAsSaid(llvm::StringRef word, int bits, int operandBits) {
+  return word == "wider"      ? bits > operandBits
+         : word == "narrower" ? bits < operandBits
+                              : word != "equal" || bits == operandBits;
+}
+
+/// An op for all types that the table says.
+std::vector<TypedOp> typed(const ScalarOp &op) {
+  llvm::SmallVector<llvm::StringRef> words;
+  op.operands.split(words, ' ');
+  auto [how, kind] = op.result.split(' ');
+  if (kind.empty())
+    std::swap(how, kind);
+  bool isSame = how.empty() && kind == words.back();
+  std::vector<TypedOp> all;
+  for (const std::string &type : typesOf(words.back()))
+    for (const std::string &result :
+         isSame ? std::vector{type} : typesOf(kind)) {
+      if (!isAsSaid(how, bitsOf(result), bitsOf(type)))
+        continue;
+      TypedOp &made = all.emplace_back(TypedOp{op.name.str(), {}, result});
+      for (llvm::StringRef word : words)
+        made.operands.push_back(word == words.back() ? type : word.str());
+    }
+  return all;
+}
+
+/// Makes %p of the last operand where an op gives no number for all of them.
+std::string limited(const TypedOp &op, const std::string &last) {
+  const std::string &type = op.operands.back(), line = " : " + type + "\n ";
+  if (op.name == "arith.fptoui") // of no negative ones
+    return " %p = math.absf " + last + line;
+  if (op.name == "arith.fptosi" && op.result == "i1") // 0 and -1
+    return " %q = math.absf " + last + line + "%p = arith.negf %q" + line;
+  if (llvm::StringRef(op.name).starts_with("arith.sh")) // less than its bits
+    return " %q = arith.constant " + std::to_string(bitsOf(type) - 1) + line +
+           "%p = arith.andi " + last + ", %q" + line;
+  return "";
 }
 
 /// The op's own line, of operands %a0, %a1 ...; comparisons by "less than".
-std::string lineOf(const ScalarOp &op, llvm::ArrayRef<std::string> types,
-                   const std::string &result) {
+std::string lineOf(const TypedOp &op) {
   std::vector<std::string> operands;
-  for (size_t i = 0; i < types.size(); ++i)
+  for (size_t i = 0; i < op.operands.size(); ++i)
     operands.push_back("%a" + std::to_string(i));
-  std::string before, attributes;
+  std::string before = limited(op, operands.back()), attributes;
+  if (!before.empty())
+    operands.back() = "%p";
   if (op.name == "arith.cmpf")
     attributes = " <{predicate = 4 : i64}>";
   else if (op.name == "arith.cmpi")
     attributes = " <{predicate = 2 : i64}>";
-  else if (op.name == "arith.fptoui") { // What is negative has no such number.
-    before = " %p = math.absf %a0 : " + types[0] + "\n";
-    operands[0] = "%p";
-  }
-  return before + " %r = \"" + op.name.str() + "\"(" +
-         llvm::join(operands, ", ") + ")" + attributes + " : (" +
-         llvm::join(types, ", ") + ") -> " + result + "\n";
+  return before + " %r = \"" + op.name + "\"(" + llvm::join(operands, ", ") +
+         ")" + attributes + " : (" + llvm::join(op.operands, ", ") + ") -> " +
+         op.result + "\n";
 }
 
 /// A kernel that does an op to lines of elements. What is no element becomes
 /// one.
-std::string applied(const ScalarOp &op, bool wide) {
-  llvm::SmallVector<llvm::StringRef> words;
-  op.operands.split(words, ' ');
-  std::vector<std::string> types, arguments;
+std::string applied(const TypedOp &op) {
+  std::vector<std::string> arguments;
   Operands reads;
-  for (auto [i, word] : llvm::enumerate(words)) {
-    std::string number = std::to_string(i), type = typeOf(word, wide);
-    types.push_back(type);
+  for (auto [i, type] : llvm::enumerate(op.operands)) {
+    std::string number = std::to_string(i);
     arguments.push_back("%a" + number + ": " + type);
     reads.push_back({"%x" + number, buffer({100}, type), "(i) -> (i)"});
   }
-  std::string result = typeOf(op.result, wide),
-              line = lineOf(op, types, result), last = "%r";
+  std::string result = op.result, line = lineOf(op), last = "%r";
   if (result == "index") {
     line += " %e = arith.index_cast %r : index to i64\n";
     result = "i64", last = "%e";
@@ -68,15 +116,16 @@ std::string applied(const ScalarOp &op, bool wide) {
                 "",
                 "\n ^bb0(" + llvm::join(arguments, ", ") + "):\n" + line +
                     " plan.yield " + last + " : " + result + "\n"};
-  std::string name = op.name.split('.').second.str();
-  return kernelOf(name + (wide ? "_wide" : ""), nest, "serial");
+  std::string name = llvm::StringRef(op.name).split('.').second.str();
+  return kernelOf(name + "_" + op.operands.back() + "_" + op.result, nest,
+                  "serial");
 }
 
 std::string everyOp() {
   std::string text;
   for (const ScalarOp &op : scalarOps())
-    for (bool wide : {false, true})
-      text += applied(op, wide);
+    for (const TypedOp &one : typed(op))
+      text += applied(one);
   return text;
 }
 
@@ -95,7 +144,7 @@ TEST(PlanOps, BecomePtxThatCallsNothing) {
   auto module =
       mlir::parseSourceString<mlir::ModuleOp>(everyOp(), &context.context);
   auto kernels = llvm::to_vector(module->getOps<plan::KernelOp>());
-  ASSERT_EQ(kernels.size(), 2 * scalarOps().size());
+  ASSERT_GT(kernels.size(), 4 * scalarOps().size());
   GpuCode code = llvm::cantFail(emitGpu(kernels, context.context));
   auto ptx = emitPtx(code, "sm_80", llvm::cantFail(cudaToolkit()));
   ASSERT_TRUE(bool(ptx)) << llvm::toString(ptx.takeError());
