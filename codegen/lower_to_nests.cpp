@@ -6,6 +6,7 @@
 #include "codegen/lower_to_nests.h"
 #include "codegen/lower_attention.h"
 #include "codegen/passes.h"
+#include "codegen/plan_ops.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -245,6 +246,16 @@ LogicalResult checkTypes(Operation *op) {
   return success();
 }
 
+/// What no target has code for is said of the op that asks for it: emitters
+/// know no more where it comes from.
+LogicalResult checkNests(Block::iterator first, Operation *op) {
+  for (Operation &lowered : llvm::make_range(first, op->getIterator()))
+    if (auto nest = dyn_cast<NestOp>(lowered))
+      if (std::string wrong = unsupportedIn(nest); !wrong.empty())
+        return op->emitError() << "'" << op->getName() << "' " << wrong;
+  return success();
+}
+
 /// A copy with guards is what convolutions make before their work.
 bool isPadding(NestOp nest) {
   return llvm::any_of(nest.getGuards(),
@@ -295,12 +306,14 @@ struct LowerToNests : impl::LowerToNestsBase<LowerToNests> {
     SmallVector<Value> values = lowerAttention(builder, op, kernels);
     if (values.empty())
       values = lowerOp(builder, op);
-    labelNests(before ? std::next(before->getIterator())
-                      : op->getBlock()->begin(),
-               op);
+    auto first =
+        before ? std::next(before->getIterator()) : op->getBlock()->begin();
+    labelNests(first, op);
     if (values.empty())
       return op->emitError() << "code generation has no loop nest for '"
                              << op->getName() << "'";
+    if (failed(checkNests(first, op)))
+      return failure();
     op->replaceAllUsesWith(values);
     op->erase();
     return success();

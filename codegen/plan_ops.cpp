@@ -117,21 +117,34 @@ static std::string describe(Type type) {
   return text;
 }
 
+/// Indices are no elements, but the ops of a region may have them.
+static std::string unsupportedIn(Operation &op) {
+  std::string holds = "holds op '" + op.getName().getStringRef().str() + "'",
+              noCode = ", which no target has code for";
+  if (!isScalarOp(op))
+    return holds + noCode;
+  for (TypeRange types :
+       {TypeRange(op.getOperandTypes()), TypeRange(op.getResultTypes())})
+    for (Type type : types)
+      if (!isElementType(type) && !type.isIndex())
+        return (Twine(holds) + " of type " + describe(type) + noCode).str();
+  return "";
+}
+
 std::string gradus::unsupportedIn(plan::NestOp nest) {
-  for (Region *region : {&nest.getMap(), &nest.getThen()})
-    for (Operation &op : region->getOps())
-      if (!isScalarOp(op))
-        return "holds op '" + op.getName().getStringRef().str() +
-               "', which no target has code for";
-  for (auto kind : nest.getCombine().getAsRange<ReductionAttr>())
-    if (kind.getValue() == Reduction::mean)
-      return "combines by mean, expected sum, max or min";
   SmallVector<Type> types(nest->getOperandTypes());
   llvm::append_range(types, nest->getResultTypes());
   for (Type type : types)
     if (Type element = getElementTypeOrSelf(type); !isElementType(element))
       return "has elements of type " + describe(element) +
              ", which no target has code for";
+  for (Region *region : {&nest.getMap(), &nest.getThen()})
+    for (Operation &op : region->getOps())
+      if (std::string wrong = ::unsupportedIn(op); !wrong.empty())
+        return wrong;
+  for (auto kind : nest.getCombine().getAsRange<ReductionAttr>())
+    if (kind.getValue() == Reduction::mean)
+      return "combines by mean, expected sum, max or min";
   return "";
 }
 

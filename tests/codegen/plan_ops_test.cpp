@@ -7,6 +7,8 @@
 #include "codegen/gpu_object.h"
 #include "codegen/plan_ops.h"
 
+#include "llvm/ADT/StringSet.h"
+
 using namespace gradus;
 using namespace gradus::test;
 
@@ -184,6 +186,32 @@ TEST(PlanOps, OthersAreRefusedByEachEmitter) {
   expectRefused("i7", "",
                 "kernel 'odd' has elements of type i7, which no "
                 "target has code for");
+  expectRefused("f32",
+                "%n = arith.truncf %a : f32 to f8E4M3FN\n"
+                " %r = arith.extf %n : f8E4M3FN to f32",
+                "kernel 'odd' holds op 'arith.truncf' of type f8E4M3FN, which "
+                "no target has code for");
+}
+
+// What is elementwise becomes a nest.
+TEST(PlanOps, AreAllElementwiseOpsOfOtherDialects) {
+  mlir::DialectRegistry registry;
+  registerDialects(registry);
+  mlir::MLIRContext context(registry);
+  context.loadAllAvailableDialects();
+  llvm::StringSet<> known;
+  for (const ScalarOp &op : scalarOps())
+    known.insert(op.name);
+  size_t found = 0;
+  for (mlir::RegisteredOperationName name : context.getRegisteredOperations()) {
+    if (name.getDialectNamespace() == "gradus" ||
+        !name.hasInterface<Elementwise>())
+      continue;
+    EXPECT_TRUE(known.contains(name.getStringRef()))
+        << name.getStringRef().str();
+    ++found;
+  }
+  EXPECT_GT(found, 60u);
 }
 
 TEST(PlanOps, ElementsHaveOneOfNineTypes) {
