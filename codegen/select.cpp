@@ -153,13 +153,6 @@ void takeActivation(Candidate &found) {
   found.op = *result.user_begin();
 }
 
-/// Takes the rounding of what nobody else reads into the call.
-void takeRounding(Candidate &found) {
-  auto round = onlyUser<arith::TruncFOp>(found.op->getResult(0));
-  if (round && getElementTypeOrSelf(round.getType()).isBF16())
-    found.op = round;
-}
-
 void takeEpilogue(Candidate &found) {
   bool isMatmul = found.call.name == "matmul";
   if (!isMatmul && found.call.name != "convolution")
@@ -297,22 +290,32 @@ struct Select : impl::SelectBase<Select> {
     return library_->accepts(element) && (narrow || !element.isBF16());
   }
 
+  /// Takes the rounding of what nobody else reads into the call.
+  void takeRounding(Candidate &found) {
+    auto round = onlyUser<arith::TruncFOp>(found.op->getResult(0));
+    if (round && getElementTypeOrSelf(round.getType()).isBF16() &&
+        accepts(round.getType()))
+      found.op = round;
+  }
+
+  void explain(const Candidate &found, StringRef reason) {
+    remark::missed(
+        found.op->getLoc(),
+        remark::RemarkOpts::name("NotSelected").category(getArgument()))
+        << found.call.name << " stays with our own code: " << reason;
+  }
+
   void select(Candidate &found) {
     StringRef reason =
         library == "always" ? "" : library_->reasonAgainst(found.size);
-    if (!reason.empty()) {
-      remark::missed(
-          found.op->getLoc(),
-          remark::RemarkOpts::name("NotSelected").category(getArgument()))
-          << found.call.name << " stays with our own code: " << reason;
-      return;
-    }
+    if (!reason.empty())
+      return explain(found, reason);
     takeEpilogue(found);
     takeRounding(found);
     setElements(found);
     LibraryCall chosen = found.call;
     if (!library_->choose(chosen))
-      return;
+      return explain(found, "the library refuses it on this machine");
     LibraryOp call = emitCall(found, chosen);
     remark::passed(call.getLoc(),
                    remark::RemarkOpts::name("Selected").category(getArgument()))

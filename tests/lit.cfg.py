@@ -35,6 +35,9 @@ if os.path.exists(os.path.join(build, "bin", "gradus-opt")):
     config.available_features.add("compiler")
 if os.path.basename(build) == "build-sanitize":
     config.available_features.add("sanitize")
+with open(os.path.join(build, "CMakeCache.txt")) as cache:
+    if "GRADUS_ONEDNN:BOOL=ON" in cache.read():
+        config.available_features.add("onednn")
 with open("/proc/cpuinfo") as cpu:
     if "avx512_bf16" in cpu.read():  # the library's products of bf16
         config.available_features.add("bf16")
