@@ -51,9 +51,8 @@ std::vector<std::string> featuresOf(const Level &level) {
   return features;
 }
 
-CpuTarget targetOf(const Level &level, StringRef name) {
+CpuTarget targetOf(const Level &level) {
   CpuTarget target;
-  target.name = name.str();
   target.cpu = level.cpu.str();
   target.features = level.features.str();
   target.vectorBits = level.vectorBits;
@@ -85,14 +84,14 @@ const Level &levelOf(const CpuTarget &target) {
 
 llvm::Expected<CpuTarget> gradus::cpuTarget(StringRef name) {
   if (name == "cpu") {
-    CpuTarget target = targetOf(hostLevel(), name);
+    CpuTarget target = targetOf(hostLevel());
     target.tune = llvm::sys::getHostCPUName().str();
     return target;
   }
   StringRef level = name;
   if (level.consume_front("cpu:") && !level.contains('+'))
     if (const Level *found = findLevel(level))
-      return targetOf(*found, name);
+      return targetOf(*found);
   return llvm::createStringError(
       "target is '" + name.str() +
       "', expected cpu (this machine) or one of cpu:x86-64-v2, "

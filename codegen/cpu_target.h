@@ -10,7 +10,6 @@
 namespace gradus {
 
 struct CpuTarget {
-  std::string name;     // "cpu:x86-64-v4"; "cpu" is this machine
   std::string cpu;      // as LLVM calls it
   std::string features; // on top of it: "+avx512bf16,..."
   std::string tune;     // the processor to schedule for; empty: any

@@ -268,7 +268,8 @@ private:
 struct FormKernels : impl::FormKernelsBase<FormKernels> {
   using Base::Base;
 
-  /// Of what work is divided by.
+  /// No scratch at all is as good; what work is divided by is at least 1, and
+  /// scatter_add takes half of the blocks.
   LogicalResult checkOptions() {
     for (auto [name, value, least] :
          {std::tuple("scratch-bytes", scratchBytes.getValue(), 0),
@@ -286,8 +287,14 @@ struct FormKernels : impl::FormKernelsBase<FormKernels> {
     if (failed(checkOptions()))
       return signalPassFailure();
     KernelTable kernels(getOperation());
-    FormKernelsOptions options{tinyWork,  smallWork,  freedBytes, scratchBytes,
-                               blockWork, blockBytes, mostBlocks, movedBytes};
+    FormKernelsOptions options{.tinyWork = tinyWork,
+                               .smallWork = smallWork,
+                               .freedBytes = freedBytes,
+                               .scratchBytes = scratchBytes,
+                               .blockWork = blockWork,
+                               .blockBytes = blockBytes,
+                               .mostBlocks = mostBlocks,
+                               .movedBytes = movedBytes};
     for (auto graph : getOperation().getBody().getOps<GraphOp>())
       GraphKernels(graph, kernels, options, getArgument()).run();
   }

@@ -36,7 +36,7 @@ const Stage stages[] = {
     {"fuse",
      [](OpPassManager &program, const DeviceModel &model) {
        // Join nests while they are on tensors: maps compose, nothing aliases.
-       program.addPass(createFuse());
+       program.addPass(createFuse(model.fuse));
        // What is fused is known: long sums now get a dimension for threads.
        program.addPass(createSplitReductions(model.splitReductions));
      }},

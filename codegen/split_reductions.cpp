@@ -177,7 +177,8 @@ struct SplitReductions : impl::SplitReductionsBase<SplitReductions> {
     SmallVector<NestOp> nests;
     getOperation()->walk([&](NestOp nest) { nests.push_back(nest); });
     for (NestOp nest : nests) {
-      int64_t parts = partsFor(nest, {mostParts, leastWork});
+      int64_t parts =
+          partsFor(nest, {.mostParts = mostParts, .leastWork = leastWork});
       if (parts == 1)
         continue;
       remark::passed(nest.getLoc(),

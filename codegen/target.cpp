@@ -13,6 +13,11 @@ static auto fieldsOf(const SelectOptions &options) {
   return std::tie(library, narrow, provider);
 }
 
+static auto fieldsOf(const FuseOptions &options) {
+  auto &[mostWork] = options;
+  return std::tie(mostWork);
+}
+
 static auto fieldsOf(const SplitReductionsOptions &options) {
   auto &[mostParts, leastWork] = options;
   return std::tie(mostParts, leastWork);
@@ -27,6 +32,7 @@ static auto fieldsOf(const FormKernelsOptions &options) {
 
 bool DeviceModel::operator==(const DeviceModel &other) const {
   return fieldsOf(select) == fieldsOf(other.select) &&
+         fieldsOf(fuse) == fieldsOf(other.fuse) &&
          fieldsOf(splitReductions) == fieldsOf(other.splitReductions) &&
          fieldsOf(formKernels) == fieldsOf(other.formKernels);
 }

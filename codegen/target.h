@@ -12,9 +12,11 @@ namespace gradus {
 
 /// A device as passes are told of it: by their options, which are a CPU's as
 /// they stand in passes.td. Targets with equal models run the same commands:
-/// their plans differ in machine code alone.
+/// their plans differ in machine code alone. What passes take to be the same on
+/// all devices is a constant of theirs.
 struct DeviceModel {
   SelectOptions select;
+  FuseOptions fuse;
   SplitReductionsOptions splitReductions;
   FormKernelsOptions formKernels;
 

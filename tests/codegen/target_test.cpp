@@ -22,6 +22,9 @@ TEST(Target, ModelsThatDifferInOneNumberAreNotEqual) {
   second.formKernels.movedBytes = 1;
   EXPECT_FALSE(first == second);
   second = first;
+  second.fuse.mostWork = 500;
+  EXPECT_FALSE(first == second);
+  second = first;
   second.splitReductions.mostParts = 500;
   EXPECT_FALSE(first == second);
 }
