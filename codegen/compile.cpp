@@ -201,6 +201,8 @@ public:
   /// For the targets of a group, whose commands are in `module`. A limit of 0
   /// is none.
   llvm::Error make(ModuleOp module, const TargetGroup &group, int64_t limit);
+  /// Whether all plans are within the limit.
+  llvm::Error checkLimit(int64_t limit) const;
 
 private:
   llvm::Error emit(PlannedProgram planned, const TargetGroup &group);
@@ -210,6 +212,7 @@ private:
 
   ArrayRef<Target> targets_;
   ArtifactParts &parts_;
+  std::optional<CompileReport> tooLarge_; // the largest that does not fit
 };
 
 } // namespace
@@ -256,7 +259,8 @@ static std::string mebibytes(int64_t bytes) {
   return llvm::formatv("{0:F2} MiB", std::ceil(bytes / 10485.76) / 100);
 }
 
-static llvm::Error doesNotFit(int64_t limit, const CompileReport &report) {
+static llvm::Error doesNotFit(int64_t limit, const CompileReport &report,
+                              bool isOneOfSeveral) {
   return llvm::createStringError(
       "memory_limit: found " +
       (limit < 1048576 ? llvm::formatv("{0} bytes", limit).str()
@@ -265,11 +269,12 @@ static llvm::Error doesNotFit(int64_t limit, const CompileReport &report) {
       mebibytes(report.predicted()) + " (state " + mebibytes(report.state) +
       ", constants " + mebibytes(report.constants) + ", code " +
       mebibytes(report.code) + ", arena " + mebibytes(report.arena) +
-      " with recomputation)");
+      " with recomputation)" +
+      (isOneOfSeveral ? " for target " + report.target : ""));
 }
 
 /// Runs twice what must be so that all bytes, those of the code too, are within
-/// the limit. `module` holds scheduled commands.
+/// the limit, or as near to it as can be. `module` holds scheduled commands.
 llvm::Error PlanMaker::makeWithin(ModuleOp module, const TargetGroup &group,
                                   int64_t limit) {
   auto predict = [&](ModuleOp trial) {
@@ -292,7 +297,15 @@ llvm::Error PlanMaker::makeWithin(ModuleOp module, const TargetGroup &group,
     if (fitted->bytes > limit)
       break;
   }
-  return doesNotFit(limit, report);
+  if (!tooLarge_ || report.predicted() > tooLarge_->predicted())
+    tooLarge_ = std::move(report);
+  return llvm::Error::success();
+}
+
+/// What one plan needs they all may have: so the largest of the smallest.
+llvm::Error PlanMaker::checkLimit(int64_t limit) const {
+  return tooLarge_ ? doesNotFit(limit, *tooLarge_, parts_.plans.size() > 1)
+                   : llvm::Error::success();
 }
 
 llvm::Error PlanMaker::make(ModuleOp module, const TargetGroup &group,
@@ -347,6 +360,8 @@ static llvm::Error stopped() {
 llvm::Expected<std::vector<char>>
 gradus::compileProgram(ModuleOp module, const CompileOptions &options,
                        std::vector<CompileReport> *reports) {
+  if (options.targets.empty())
+    return llvm::createStringError("no target, expected at least one");
   auto programs = module.getOps<ProgramOp>();
   if (!llvm::hasSingleElement(programs))
     return llvm::createStringError(
@@ -374,6 +389,8 @@ gradus::compileProgram(ModuleOp module, const CompileOptions &options,
   for (const TargetGroup &group : groups)
     if (llvm::Error error = maker.make(moduleOf(group, module), group, limit))
       return std::move(error);
+  if (llvm::Error error = maker.checkLimit(limit))
+    return std::move(error);
   if (reports)
     for (const TargetPlan &plan : parts.plans)
       reports->push_back(reportOf(plan, parts));
