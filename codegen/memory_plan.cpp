@@ -6,6 +6,7 @@
 #include "codegen/offsets.h"
 
 #include "llvm/ADT/SetVector.h"
+#include "llvm/Support/ErrorHandling.h"
 
 using namespace mlir;
 using namespace gradus;
@@ -69,9 +70,13 @@ private:
 
   void placeConstant(arith::ConstantOp constant) {
     auto value = dyn_cast<DenseElementsAttr>(constant.getValue());
-    if (value)
-      memory_.places[constant.getResult()] = {MemoryRegion::constants,
-                                              constants_.offsets.lookup(value)};
+    if (!value)
+      return;
+    auto found = constants_.offsets.find(value);
+    if (found == constants_.offsets.end())
+      llvm::reportFatalInternalError("a constant of the graph has no place");
+    memory_.places[constant.getResult()] = {MemoryRegion::constants,
+                                            found->second};
   }
 
   /// The new value is made in the state's own memory, or copied there.

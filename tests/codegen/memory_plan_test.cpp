@@ -65,6 +65,22 @@ gradus.program @p {
   EXPECT_EQ(memory.bound, 256);
 }
 
+// All that lie together would be the first one.
+TEST(MemoryPlan, AConstantWithoutAPlaceIsNone) {
+  ProgramText text(R"(
+gradus.program @p {
+  gradus.graph @g() -> (y: tensor<2xf32>) {
+    %c = arith.constant dense<[1.0, 2.0]> : tensor<2xf32>
+    %y = plan.launch @k(%c) items [2] grain 2 inplace [-1] : (tensor<2xf32>) -> tensor<2xf32>
+    gradus.return %y : tensor<2xf32>
+  }
+})");
+  ConstantPlaces none;
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_DEATH(planMemory(text.graph("g"), placeStates(text.program()), none),
+               "a constant of the graph has no place");
+}
+
 TEST(MemoryPlan, AReturnedOldValueIsKeptAside) {
   ProgramText text(R"(
 gradus.program @p {
