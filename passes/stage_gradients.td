@@ -124,8 +124,9 @@ def TrainDropout : GradusPass<"train-dropout"> {
     of threads, drops the same elements. The recipe's `dropout` is a ratio for
     all of them; 0 drops nothing. A dropout of ones that is compared with them
     is a coin of the model, which keeps its chance, unless `dropout` is 0.
-    Other graphs keep the op, which is the identity. A `gradus.attention` with `dropout` is one of the dropouts: it
-    gets `step`, its stream and the seed, and draws by itself.
+    Other graphs keep the op, which is the identity. A `gradus.attention` with
+    `dropout` is one of the dropouts: it gets `step`, its stream and the seed,
+    and draws by itself.
 
     Before:
 

@@ -65,8 +65,16 @@ struct TrainDropoutPass : impl::TrainDropoutBase<TrainDropoutPass> {
   /// with its own chance.
   static bool isCoin(Operation *op) {
     auto dropout = dyn_cast<DropoutOp>(op);
-    return dropout && matchPattern(dropout.getInput(), m_Constant()) &&
-           llvm::any_of(dropout->getUsers(), llvm::IsaPred<arith::CmpFOp>);
+    if (!dropout || !matchPattern(dropout.getInput(), m_OneFloat()))
+      return false;
+    return llvm::any_of(dropout->getUsers(), [&](Operation *user) {
+      auto compare = dyn_cast<arith::CmpFOp>(user);
+      if (!compare)
+        return false;
+      bool isLeft = compare.getLhs() == dropout.getResult();
+      return matchPattern(isLeft ? compare.getRhs() : compare.getLhs(),
+                          m_OneFloat());
+    });
   }
 
   /// What the recipe's ratio does not reach.

@@ -57,6 +57,25 @@ gradus.program @coin attributes {recipe = {dropout = 0.5}} {
   }
 }
 
+// What is no coin takes the recipe's ratio: neither of the numbers is 1.
+// CHECK-LABEL: gradus.program @no_coins
+// CHECK-NOT:       arith.constant dense<858993459>
+// CHECK:           arith.constant dense<2147483648>
+// CHECK-NOT:       arith.constant dense<858993459>
+// CHECK:           arith.constant dense<2147483648>
+// CHECK-NOT:       arith.constant dense<858993459>
+gradus.program @no_coins attributes {recipe = {dropout = 0.5}} {
+  gradus.graph @train(%x: tensor<4xf32>) -> (y: tensor<4xi1>, z: tensor<4xi1>) {
+    %one = arith.constant dense<1.0> : tensor<4xf32>
+    %two = arith.constant dense<2.0> : tensor<4xf32>
+    %twos = gradus.dropout %two ratio 0.2 : tensor<4xf32>
+    %y = arith.cmpf ogt, %twos, %two : tensor<4xf32>
+    %ones = gradus.dropout %one ratio 0.2 : tensor<4xf32>
+    %z = arith.cmpf ogt, %ones, %x : tensor<4xf32>
+    gradus.return %y, %z : tensor<4xi1>, tensor<4xi1>
+  }
+}
+
 // Attention draws by itself, from a stream of its own.
 // CHECK-LABEL: gradus.program @attending
 // CHECK:         gradus.graph @train
