@@ -1,5 +1,6 @@
-// Kernels of the GPU emitter as nodes of one graph on the emulated card: what
-// the executor does with them, from the image to the downloads.
+// Kernels of the GPU emitter as nodes of one graph on the emulated card,
+// without a plan: tests choose their buffers and may falsify what nodes say.
+// What makes nodes of a plan's commands is runtime/cuda/step_nodes.
 #pragma once
 
 #include "gpu_check.h"

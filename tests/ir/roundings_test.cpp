@@ -34,12 +34,14 @@ std::vector<double> outputOf(ModuleOp module, ArrayRef<HostTensor> inputs,
 /// the same way.
 double carried(ModuleOp module, ArrayRef<HostTensor> inputs) {
   std::vector<double> exact = outputOf(module, inputs);
+  EXPECT_FALSE(exact.empty()) << "the graph does not run";
   double farthest = 0;
   for (int draw = 1; draw <= 4; ++draw) {
     Roundings roundings(draw);
     std::vector<double> moved = outputOf(module, inputs, &roundings);
-    for (size_t i = 0; i < exact.size(); ++i)
-      farthest = std::max(farthest, std::abs(moved.at(i) - exact[i]));
+    EXPECT_EQ(moved.size(), exact.size());
+    for (auto [one, other] : llvm::zip(moved, exact))
+      farthest = std::max(farthest, std::abs(one - other));
   }
   return farthest;
 }
