@@ -32,16 +32,41 @@ bool gradus::isNarrowGpuFloat(Type type) {
 
 //===-- arithmetic --------------------------------------------------------===//
 
+/// No sum or product of positions overflows, so that an address may be put
+/// together of parts that were computed apart.
+static constexpr auto kExact = arith::IntegerOverflowFlags::nsw;
+
+static Value cast(GpuBuilder &b, Type type, Value value) {
+  return b.createOrFold<arith::IndexCastOp>(type, value);
+}
+
+Value GpuBuilder::position(Value index) {
+  return has32Bits ? cast(*this, getI32Type(), index) : index;
+}
+
+Value GpuBuilder::index(Value position) {
+  return position.getType().isIndex() ? position
+                                      : cast(*this, getIndexType(), position);
+}
+
+Value GpuBuilder::i64(Value position) {
+  return position.getType().isIndex()
+             ? cast(*this, getI64Type(), position)
+             : createOrFold<arith::ExtSIOp>(getI64Type(), position);
+}
+
 Value GpuBuilder::number(int64_t value) {
+  if (has32Bits)
+    return arith::ConstantIntOp::create(*this, value, 32);
   return arith::ConstantIndexOp::create(*this, value);
 }
 
 Value GpuBuilder::add(Value x, Value y) {
-  return createOrFold<arith::AddIOp>(x, y);
+  return createOrFold<arith::AddIOp>(x, y, kExact);
 }
 
 Value GpuBuilder::mul(Value x, int64_t factor) {
-  return createOrFold<arith::MulIOp>(x, number(factor));
+  return createOrFold<arith::MulIOp>(x, number(factor), kExact);
 }
 
 Value GpuBuilder::quotient(Value x, int64_t divisor) {
@@ -77,13 +102,14 @@ Value GpuBuilder::evaluate(AffineExpr expression, ValueRange positions) {
   if (both.getKind() == AffineExprKind::Add)
     return add(x, evaluate(both.getRHS(), positions));
   if (both.getKind() == AffineExprKind::Mul)
-    return createOrFold<arith::MulIOp>(x, evaluate(both.getRHS(), positions));
+    return createOrFold<arith::MulIOp>(x, evaluate(both.getRHS(), positions),
+                                       kExact);
   int64_t by = cast<AffineConstantExpr>(both.getRHS()).getValue();
   if (both.getKind() == AffineExprKind::CeilDiv)
     return floorDivide(*this, add(x, number(by - 1)), by);
   Value quotient = floorDivide(*this, x, by);
   return both.getKind() == AffineExprKind::Mod
-             ? createOrFold<arith::SubIOp>(x, mul(quotient, by))
+             ? createOrFold<arith::SubIOp>(x, mul(quotient, by), kExact)
              : quotient;
 }
 

@@ -7,11 +7,20 @@
 
 namespace gradus {
 
-/// Positions are of type index.
+/// Positions are of type index, of 64 bits, unless 32 are asked for.
 class GpuBuilder : public mlir::ImplicitLocOpBuilder {
 public:
   using Values = llvm::SmallVector<mlir::Value>;
   using ImplicitLocOpBuilder::ImplicitLocOpBuilder;
+
+  /// From here on; the caller has found that all positions and places fit
+  /// (gpu_width.h).
+  void usePositionsOf32Bits(bool are) { has32Bits = are; }
+
+  /// A position of an index, and back: for ops that take and give those.
+  mlir::Value position(mlir::Value index);
+  mlir::Value index(mlir::Value position);
+  mlir::Value i64(mlir::Value position);
 
   mlir::Value number(int64_t value);
   mlir::Value add(mlir::Value x, mlir::Value y);
@@ -46,6 +55,9 @@ public:
   mlir::Value choose(mlir::Value condition,
                      llvm::function_ref<mlir::Value()> then,
                      mlir::Value otherwise);
+
+private:
+  bool has32Bits = false;
 };
 
 /// The type in which elements lie in memory: i1 as i8, integers without signs.

@@ -6,6 +6,7 @@
 #include "codegen/gpu_flat.h"
 #include "codegen/gpu_indexing.h"
 #include "codegen/gpu_nests.h"
+#include "codegen/gpu_width.h"
 #include "codegen/plan_ops.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -120,6 +121,8 @@ void KernelEmitter::emit() {
   bool isFlat = kernel.getSplit() == plan::Split::flat;
   if (!isFlat)
     mapping = isIndexed() ? indexedMapping() : chooseMapping(kernel);
+  b.usePositionsOf32Bits(!isFlat && !isIndexed() &&
+                         fits32Bits(kernel, mapping));
   result.name = kernel.getSymName().str();
   result.threads = mapping.threads;
   result.mostBlocks = isFlat ? 0 : mapping.mostBlocks;
@@ -161,8 +164,8 @@ GpuBuffer KernelEmitter::bufferOf(Value value) {
 //===-- items -------------------------------------------------------------===//
 
 void KernelEmitter::findThread() {
-  block = gpu::BlockIdOp::create(b, gpu::Dimension::x);
-  thread.inBlock = gpu::ThreadIdOp::create(b, gpu::Dimension::x);
+  block = b.position(gpu::BlockIdOp::create(b, gpu::Dimension::x));
+  thread.inBlock = b.position(gpu::ThreadIdOp::create(b, gpu::Dimension::x));
   thread.group = mapping.group;
   group = b.quotient(thread.inBlock, mapping.group);
   thread.inGroup = b.remainder(thread.inBlock, mapping.group);
@@ -177,7 +180,7 @@ void KernelEmitter::emitItems() {
   placeScratch();
   auto buffer = [&](Value value) { return bufferOf(value); };
   nests.emplace(b, function, thread, buffer);
-  Value blocks = gpu::GridDimOp::create(b, gpu::Dimension::x);
+  Value blocks = b.position(gpu::GridDimOp::create(b, gpu::Dimension::x));
   Value first = b.add(b.mul(block, mapping.groups()), group);
   b.loop(first, b.number(mapping.items), b.mul(blocks, mapping.groups()),
          [&](Value number) { emitItem(number); });

@@ -15,7 +15,7 @@ using Values = GpuBuilder::Values;
 //===-- memory ------------------------------------------------------------===//
 
 static Value place(GpuBuilder &b, const GpuBuffer &buffer, Value index) {
-  return buffer.offset ? b.add(buffer.offset, index) : index;
+  return b.index(buffer.offset ? b.add(buffer.offset, index) : index);
 }
 
 Value gradus::loadGpuElement(GpuBuilder &b, const GpuBuffer &buffer,

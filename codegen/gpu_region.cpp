@@ -123,9 +123,7 @@ Values gradus::emitRegion(GpuBuilder &b, Region &region, ValueRange arguments,
   Block &block = region.front();
   for (Operation &op : block.without_terminator()) {
     if (auto index = dyn_cast<plan::IndexOp>(op)) {
-      known.map(index.getResult(),
-                b.createOrFold<arith::IndexCastOp>(b.getI64Type(),
-                                                   indexOf(index.getDim())));
+      known.map(index.getResult(), b.i64(indexOf(index.getDim())));
       continue;
     }
     Values operands;
