@@ -24,6 +24,8 @@ using plan::Split;
 /// How many small nests together are worth no second thread, and the most bytes
 /// of what a tiny graph computes.
 constexpr int64_t smallNests = 4, tinyBytes = 256 * 1024;
+/// The work of a row, in adds, above which few rows leave a device idle.
+constexpr int64_t shortRow = 16'000;
 
 /// Whether a nest computes new values of states and nothing else.
 bool isUpdate(NestOp nest) {
@@ -88,7 +90,8 @@ private:
     }
     bool hasOthers = !block_.getOps<plan::LibraryOp>().empty() ||
                      !block_.getOps<plan::LaunchOp>().empty();
-    return !hasOthers && work < options_.tinyWork && bytes < tinyBytes;
+    return !hasOthers && work < options_.tinyWork && bytes < tinyBytes &&
+           int64_t(nests.size()) <= options_.mostNests;
   }
 
   /// New values of states are written last, so that they may take the memory of
@@ -133,12 +136,16 @@ private:
             llvm::function_ref<bool(const Group &)> fits) {
     for (size_t index = groups_.size(); index-- > 0;) {
       const Group &group = groups_[index];
-      if (group.kernel.split == split && fits(group) &&
+      if (group.kernel.split == split && hasRoom(group) && fits(group) &&
           !dependsOnGroup(nest, index, false))
         return add(nest, index);
     }
     groups_.push_back({{split, {}}});
     add(nest, groups_.size() - 1);
+  }
+
+  bool hasRoom(const Group &group) {
+    return int64_t(group.kernel.nests.size()) < options_.mostNests;
   }
 
   void add(NestOp nest, size_t index) {
@@ -151,7 +158,7 @@ private:
   bool hasRowPartner(NestOp nest) {
     return llvm::any_of(llvm::enumerate(groups_), [&](auto entry) {
       return entry.value().kernel.split == Split::rows &&
-             passesRows(entry.value(), nest) &&
+             hasRoom(entry.value()) && passesRows(entry.value(), nest) &&
              !dependsOnGroup(nest, entry.index(), false);
     });
   }
@@ -170,7 +177,8 @@ private:
   /// the group computes for the same row.
   bool passesRows(const Group &group, NestOp nest) {
     NestOp first = group.kernel.nests.front();
-    if (first.getParallel()[0] != nest.getParallel()[0])
+    if (first.getParallel()[0] != nest.getParallel()[0] ||
+        areFewAndLong(first) || areFewAndLong(nest))
       return false;
     bool takes = false;
     unsigned inputs = nest.getMapInputs().size() + nest.getThenInputs().size();
@@ -183,6 +191,11 @@ private:
       takes = true;
     }
     return takes;
+  }
+
+  bool areFewAndLong(NestOp nest) {
+    int64_t rows = nest.getParallel()[0];
+    return rows < options_.leastRows && costOf(nest).work > rows * shortRow;
   }
 
   static bool isIn(Value value, const Group &group) {
@@ -276,7 +289,8 @@ struct FormKernels : impl::FormKernelsBase<FormKernels> {
           {"block-work", blockWork, 1},
           {"block-bytes", blockBytes, 1},
           {"most-blocks", mostBlocks, 2},
-          {"moved-bytes", movedBytes, 1}})
+          {"moved-bytes", movedBytes, 1},
+          {"most-nests", mostNests, 1}})
       if (value < least)
         return getOperation().emitError("form-kernels: ")
                << name << " is " << value << ", expected at least " << least;
@@ -294,7 +308,9 @@ struct FormKernels : impl::FormKernelsBase<FormKernels> {
                                .blockWork = blockWork,
                                .blockBytes = blockBytes,
                                .mostBlocks = mostBlocks,
-                               .movedBytes = movedBytes};
+                               .movedBytes = movedBytes,
+                               .leastRows = leastRows,
+                               .mostNests = mostNests};
     for (auto graph : getOperation().getBody().getOps<GraphOp>())
       GraphKernels(graph, kernels, options, getArgument()).run();
   }

@@ -360,6 +360,11 @@ def FormKernels : Pass<"form-kernels", "::gradus::ProgramOp"> {
     Option<"movedBytes", "moved-bytes", "int64_t", /*default=*/"65536",
            "Bytes through memory for which items are handed out together that"
            " little is computed of: flat ones, slices at indices">,
+    Option<"leastRows", "least-rows", "int64_t", /*default=*/"1",
+           "Fewer rows than this, if they are long, pass nothing on in a kernel:"
+           " each nest has one, which may run all its points at once">,
+    Option<"mostNests", "most-nests", "int64_t", /*default=*/"1000000000",
+           "A kernel has no more nests than this">,
   ];
   let dependentDialects = ["::gradus::plan::PlanDialect"];
 }

@@ -25,9 +25,9 @@ static auto fieldsOf(const SplitReductionsOptions &options) {
 
 static auto fieldsOf(const FormKernelsOptions &options) {
   auto &[tinyWork, smallWork, freedBytes, scratchBytes, blockWork, blockBytes,
-         mostBlocks, movedBytes] = options;
+         mostBlocks, movedBytes, leastRows, mostNests] = options;
   return std::tie(tinyWork, smallWork, freedBytes, scratchBytes, blockWork,
-                  blockBytes, mostBlocks, movedBytes);
+                  blockBytes, mostBlocks, movedBytes, leastRows, mostNests);
 }
 
 bool DeviceModel::operator==(const DeviceModel &other) const {
@@ -39,13 +39,15 @@ bool DeviceModel::operator==(const DeviceModel &other) const {
 
 /// No library yet: our own kernels do all. The numbers are not measured: a
 /// launch in a graph takes about as long as a block does so much work, a sum
-/// has a few parts for each of 132 multiprocessors, and scratch is shared
-/// memory.
+/// has a few parts for each of 132 multiprocessors, a row has one of them, and
+/// scratch is shared memory.
 static DeviceModel gpuModel() {
   DeviceModel model;
   model.select.library = "never";
   model.splitReductions.mostParts = 512;
   model.formKernels.tinyWork = 100'000;
+  model.formKernels.leastRows = 128;
+  model.formKernels.mostNests = 64; // ptxas takes long for long functions
   model.formKernels.scratchBytes = int64_t(48) * 1024;
   return model;
 }

@@ -92,6 +92,39 @@ TEST(FormKernels, KeepEqualKernelsOnce) {
             launched); // Training, evaluation and prediction share them.
 }
 
+/// A softmax of few rows is a kernel for many of a device's processors where
+/// each of its nests has one.
+TEST(FormKernels, KeepNestsOfFewLongRowsApart) {
+  auto softmax = [](int64_t rows, int64_t columns) {
+    std::string type = "tensor<" + std::to_string(rows) + "x" +
+                       std::to_string(columns) + "xf32>";
+    return graphProgram("%x: " + type + ") -> (y: " + type,
+                        "%0 = gradus.softmax %x axis 1 : " + type +
+                            "\ngradus.return %0 : " + type);
+  };
+  std::string few = pipeline("tiny-work=0 small-work=0 least-rows=4");
+  PlanCheck together(softmax(3, 4000), noSmallOnes),
+      apart(softmax(3, 4000), few), many(softmax(4, 4000), few),
+      isShort(softmax(3, 40), few);
+  apart.expectSame();
+  EXPECT_EQ(launches(together, "g"), 1);
+  EXPECT_GT(launches(apart, "g"), 1);
+  EXPECT_EQ(launches(many, "g"), 1);
+  EXPECT_EQ(launches(isShort, "g"), 1);
+}
+
+TEST(FormKernels, EndAKernelThatHasManyNests) {
+  for (std::string options : {"most-nests=3", "tiny-work=0 most-nests=3"}) {
+    PlanCheck check(lenet(adamw), pipeline(options));
+    check.expectSame();
+    for (plan::KernelOp kernel :
+         check.program().getBody().getOps<plan::KernelOp>())
+      EXPECT_LE(std::distance(kernel.getBody().getOps<plan::NestOp>().begin(),
+                              kernel.getBody().getOps<plan::NestOp>().end()),
+                3);
+  }
+}
+
 TEST(FormKernels, SeeAReshapeOfAnInnerValue) {
   PlanCheck check(
       graphProgram(

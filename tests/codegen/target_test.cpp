@@ -19,8 +19,13 @@ TEST(Target, ModelsOfLevelsThatDifferInCodeAloneAreEqual) {
 TEST(Target, ModelsThatDifferInOneNumberAreNotEqual) {
   DeviceModel first, second;
   EXPECT_EQ(first, second);
-  second.formKernels.movedBytes = 1;
-  EXPECT_FALSE(first == second);
+  for (auto option :
+       {&FormKernelsOptions::movedBytes, &FormKernelsOptions::leastRows,
+        &FormKernelsOptions::mostNests}) {
+    second = first;
+    second.formKernels.*option = 77;
+    EXPECT_FALSE(first == second);
+  }
   second = first;
   second.fuse.mostWork = 500;
   EXPECT_FALSE(first == second);
