@@ -193,8 +193,8 @@ namespace {
 /// Plans commands and emits code of a program whose stages have run.
 class PlanMaker {
 public:
-  PlanMaker(ArrayRef<Target> targets, ArtifactParts &parts)
-      : targets_(targets), parts_(parts) {
+  PlanMaker(ArrayRef<Target> targets, ArtifactParts &parts, KernelCache cache)
+      : targets_(targets), parts_(parts), cache_(std::move(cache)) {
     parts_.plans.resize(targets.size());
   }
 
@@ -213,11 +213,13 @@ private:
   ArrayRef<Target> targets_;
   ArtifactParts &parts_;
   std::optional<CompileReport> tooLarge_; // the largest that does not fit
+  KernelCache cache_;
 };
 
 } // namespace
 
-static llvm::Error emitCode(TargetPlan &plan, MLIRContext &context) {
+static llvm::Error emitCode(TargetPlan &plan, const KernelCache &cache,
+                            MLIRContext &context) {
   ArrayRef<plan::KernelOp> kernels = plan.program->kernels;
   auto take = [&](auto code) -> llvm::Error {
     if (!code)
@@ -227,8 +229,8 @@ static llvm::Error emitCode(TargetPlan &plan, MLIRContext &context) {
   };
   if (const CpuTarget *cpu = plan.target.cpu())
     return take(emitCpu(kernels, *cpu));
-  return take(
-      emitGpuImages(kernels, std::get<GpuTarget>(plan.target.code), context));
+  return take(emitGpuImages(kernels, std::get<GpuTarget>(plan.target.code),
+                            cache, context));
 }
 
 llvm::Error PlanMaker::emit(PlannedProgram planned, const TargetGroup &group) {
@@ -237,7 +239,8 @@ llvm::Error PlanMaker::emit(PlannedProgram planned, const TargetGroup &group) {
     TargetPlan &plan = parts_.plans[number];
     plan.target = targets_[number];
     plan.program = program;
-    if (llvm::Error error = emitCode(plan, *parts_.program.getContext()))
+    if (llvm::Error error =
+            emitCode(plan, cache_, *parts_.program.getContext()))
       return error;
   }
   return llvm::Error::success();
@@ -385,7 +388,7 @@ gradus::compileProgram(ModuleOp module, const CompileOptions &options,
   if (failed(runCodegen(module, groups, *targets, options.watcher,
                         parts.constants)))
     return stopped();
-  PlanMaker maker(*targets, parts);
+  PlanMaker maker(*targets, parts, KernelCache(options.kernelCache));
   for (const TargetGroup &group : groups)
     if (llvm::Error error = maker.make(moduleOf(group, module), group, limit))
       return std::move(error);

@@ -34,6 +34,8 @@ struct CompileOptions {
   uint32_t threads = 2;
   /// The recipe as JSON, stored for those who inspect the artifact.
   std::string recipe;
+  /// Folder of compiled GPU kernels (kernel_cache.h); empty: none.
+  std::string kernelCache;
   PassWatcher *watcher = nullptr;
 };
 

@@ -77,26 +77,28 @@ static GpuImage ptxImage(StringRef ptx, StringRef architecture,
 }
 
 static llvm::Error addCubins(const GpuCode &code, const GpuTarget &target,
-                             GpuImages &images) {
+                             const KernelCache &cache, GpuImages &images) {
   if (target.architectures.empty())
     return llvm::Error::success();
   llvm::Expected<CudaToolkit> toolkit = cudaToolkit();
   if (!toolkit)
     return toolkit.takeError();
-  for (const std::string &architecture : target.architectures) {
-    auto ptx = emitPtx(code, architecture, *toolkit);
-    if (!ptx)
-      return ptx.takeError();
-    auto cubin = assemble(std::move(*ptx), architecture, *toolkit);
-    if (!cubin)
-      return cubin.takeError();
-    auto uses = inOrder(cubin->kernels, code.kernels);
+  auto cubins = emitCubins(code, target.architectures, *toolkit, cache);
+  if (!cubins)
+    return cubins.takeError();
+  for (Cubin &cubin : *cubins) {
+    auto uses = inOrder(cubin.kernels(), code.kernels);
     if (!uses)
       return uses.takeError();
-    images.images.push_back(
-        {GpuImage::cubin, architecture, {}, std::move(cubin->code), *uses, {}});
-    if (target.ptx && architecture == target.architectures.back())
-      images.images.push_back(ptxImage(cubin->ptx, architecture, *uses));
+    bool isLast = &cubin == &cubins->back();
+    images.images.push_back({GpuImage::cubin,
+                             cubin.architecture,
+                             {},
+                             std::move(cubin.code),
+                             *uses,
+                             {}});
+    if (target.ptx && isLast)
+      images.images.push_back(ptxImage(cubin.ptx, cubin.architecture, *uses));
   }
   return llvm::Error::success();
 }
@@ -123,12 +125,12 @@ static llvm::Error addEmulated(const GpuCode &code, GpuImages &images) {
 
 llvm::Expected<GpuImages>
 gradus::emitGpuImages(ArrayRef<plan::KernelOp> kernels, const GpuTarget &target,
-                      MLIRContext &context) {
+                      const KernelCache &cache, MLIRContext &context) {
   auto code = emitGpu(kernels, context);
   if (!code)
     return code.takeError();
   GpuImages images;
-  if (llvm::Error error = addCubins(*code, target, images))
+  if (llvm::Error error = addCubins(*code, target, cache, images))
     return std::move(error);
   if (target.emulated)
     if (llvm::Error error = addEmulated(*code, images))

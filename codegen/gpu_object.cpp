@@ -1,36 +1,17 @@
-// The order of passes that was measured to keep vectors and bare pointers; one
-// PTX for all kernels, which ptxas splits again over the processors.
+// A program for each architecture, all of them at once. Within one it has one
+// thread: with several (--split-compile) symbols come in another order each
+// time, and the same kernels would not be the same bytes.
 
 #include "codegen/gpu_object.h"
 
-#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
-#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
-#include "mlir/Conversion/GPUToNVVM/GPUToNVVMPass.h"
-#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
-#include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
-#include "mlir/Conversion/NVVMToLLVM/NVVMToLLVM.h"
-#include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
-#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/GPU/IR/GPUDialect.h"
-#include "mlir/Dialect/GPU/Transforms/Passes.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/IR/ImplicitLocOpBuilder.h"
-#include "mlir/Pass/PassManager.h"
-#include "mlir/Target/LLVM/NVVM/Target.h"
-#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
-#include "mlir/Target/LLVMIR/Dialect/GPU/GPUToLLVMIRTranslation.h"
-#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
-#include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
-#include "mlir/Transforms/Passes.h"
-#include "llvm/ADT/ScopeExit.h"
+#include "codegen/gpu_ptx.h"
+
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/Endian.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
-
-#include <thread>
 
 using namespace mlir;
 using namespace gradus;
@@ -56,21 +37,39 @@ struct TemporaryFile {
 
 } // namespace
 
-/// What a program prints, out and err; an error if it fails.
-static llvm::Expected<std::string> printedBy(ArrayRef<StringRef> command) {
-  TemporaryFile printed("txt");
-  std::string why;
-  std::optional<StringRef> to[] = {StringRef(), printed.path.str(),
-                                   printed.path.str()};
-  int code = llvm::sys::ExecuteAndWait(command[0], command, std::nullopt, to,
-                                       /*SecondsToWait=*/600, 0, &why);
-  std::string text = printed.read();
-  if (code == 0)
-    return text;
-  return llvm::createStringError(
-      command[0] +
-      " failed: " + (why.empty() ? StringRef(text).trim().str() : why));
-}
+namespace {
+
+/// A program that runs beside this one.
+class Process {
+public:
+  explicit Process(ArrayRef<StringRef> command) : program(command[0]) {
+    std::optional<StringRef> to[] = {StringRef(), printed.path.str(),
+                                     printed.path.str()};
+    process = llvm::sys::ExecuteNoWait(program, command, std::nullopt, to, 0,
+                                       &why, &failed);
+  }
+
+  /// What it has printed, out and err; an error if it failed.
+  llvm::Expected<std::string> wait() {
+    if (!failed)
+      failed =
+          llvm::sys::Wait(process, /*SecondsToWait=*/600, &why).ReturnCode != 0;
+    std::string text = printed.read();
+    if (!failed)
+      return text;
+    return llvm::createStringError(
+        program +
+        " failed: " + (why.empty() ? StringRef(text).trim().str() : why));
+  }
+
+private:
+  std::string program, why;
+  TemporaryFile printed{"txt"};
+  bool failed = false;
+  llvm::sys::ProcessInfo process;
+};
+
+} // namespace
 
 llvm::Expected<CudaToolkit> gradus::cudaToolkit(StringRef folder) {
   for (StringRef needed : {"/bin/ptxas", "/nvvm/libdevice/libdevice.10.bc"})
@@ -79,7 +78,7 @@ llvm::Expected<CudaToolkit> gradus::cudaToolkit(StringRef folder) {
                                      needed +
                                      " is not there; ./dev setup fetches one");
   std::string ptxas = folder.str() + "/bin/ptxas";
-  auto printed = printedBy({ptxas, "--version"});
+  auto printed = Process({ptxas, "--version"}).wait();
   if (!printed)
     return printed.takeError();
   StringRef version = StringRef(*printed).split("release").second;
@@ -101,93 +100,6 @@ llvm::Expected<CudaToolkit> gradus::cudaToolkit() {
   return llvm::createStringError("this Gradus was built without a CUDA toolkit "
                                  "(GRADUS_CUDA=OFF)");
 #endif
-}
-
-//===-- PTX ---------------------------------------------------------------===//
-
-static void loadInterfaces(MLIRContext &context) {
-  DialectRegistry registry;
-  NVVM::registerNVVMTargetInterfaceExternalModels(registry);
-  registerBuiltinDialectTranslation(registry);
-  registerGPUDialectTranslation(registry);
-  registerLLVMDialectTranslation(registry);
-  registerNVVMDialectTranslation(registry);
-  // convert-gpu-to-nvvm takes its patterns from these.
-  arith::registerConvertArithToLLVMInterface(registry);
-  cf::registerConvertControlFlowToLLVMInterface(registry);
-  registerConvertMathToLLVMInterface(registry);
-  registerConvertMemRefToLLVMInterface(registry);
-  registerConvertNVVMToLLVMInterface(registry);
-  context.appendDialectRegistry(registry);
-}
-
-/// A root that is rounded as IEEE says: what libdevice has by default is not.
-static Value exactRoot(ImplicitLocOpBuilder &b, Value x) {
-  StringRef name =
-      x.getType().isF64() ? "llvm.nvvm.sqrt.rn.d" : "llvm.nvvm.sqrt.rn.f";
-  return LLVM::CallIntrinsicOp::create(b, x.getType(), b.getStringAttr(name),
-                                       ValueRange{x})
-      .getResult(0);
-}
-
-static void replaceRoots(ModuleOp module) {
-  module.walk([&](Operation *op) {
-    if (!isa<math::SqrtOp, math::RsqrtOp>(op))
-      return;
-    ImplicitLocOpBuilder b(op->getLoc(), op);
-    Value root = exactRoot(b, op->getOperand(0));
-    if (isa<math::RsqrtOp>(op)) {
-      Value one =
-          arith::ConstantOp::create(b, b.getFloatAttr(root.getType(), 1.0));
-      root = arith::DivFOp::create(b, one, root);
-    }
-    op->getResult(0).replaceAllUsesWith(root);
-    op->erase();
-  });
-}
-
-static LogicalResult lower(ModuleOp module, StringRef architecture,
-                           const CudaToolkit &toolkit) {
-  PassManager passes(module.getContext());
-  passes.enableVerifier(false);
-  GpuNVVMAttachTargetOptions target;
-  target.chip = architecture.str();
-  target.optLevel = 3;
-  passes.addPass(createGpuNVVMAttachTarget(target));
-  auto &functions = passes.nest<gpu::GPUModuleOp>();
-  functions.addPass(createSCFToControlFlowPass());
-  ConvertGpuOpsToNVVMOpsOptions convert;
-  convert.useBarePtrCallConv = true;
-  convert.indexBitwidth = 64;
-  functions.addPass(createConvertGpuOpsToNVVMOps(convert));
-  functions.addPass(createConvertMathToLLVMPass()); // of integers
-  functions.addPass(createConvertNVVMToLLVMPass());
-  functions.addPass(createCanonicalizerPass());
-  functions.addPass(createCSEPass());
-  functions.addPass(createReconcileUnrealizedCastsPass());
-  GpuModuleToBinaryPassOptions binary;
-  binary.toolkitPath = toolkit.folder;
-  binary.compilationTarget = "isa";
-  passes.addPass(createGpuModuleToBinaryPass(binary));
-  return passes.run(module);
-}
-
-llvm::Expected<std::string> gradus::emitPtx(const GpuCode &code,
-                                            StringRef architecture,
-                                            const CudaToolkit &toolkit) {
-  OwningOpRef<ModuleOp> module(ModuleOp(code.module.get()).clone());
-  loadInterfaces(*module->getContext());
-  replaceRoots(*module);
-  std::string ptx;
-  if (succeeded(lower(*module, architecture, toolkit)))
-    module->walk([&](gpu::BinaryOp binary) {
-      for (auto object : binary.getObjects().getAsRange<gpu::ObjectAttr>())
-        ptx += object.getObject().getValue();
-    });
-  if (ptx.empty())
-    return llvm::createStringError("GPU kernels have no PTX for " +
-                                   architecture);
-  return ptx;
 }
 
 //===-- ptxas -------------------------------------------------------------===//
@@ -223,23 +135,153 @@ std::vector<KernelUse> gradus::parseUse(StringRef printed) {
   return kernels;
 }
 
-llvm::Expected<Cubin> gradus::assemble(std::string ptx, StringRef architecture,
-                                       const CudaToolkit &toolkit) {
-  TemporaryFile from("ptx"), to("cubin");
-  std::error_code wrong;
-  llvm::raw_fd_ostream(from.path, wrong) << ptx;
-  if (wrong)
-    return llvm::createStringError(from.path.str() + ": " + wrong.message());
-  std::string ptxas = toolkit.folder + "/bin/ptxas",
-              threads = "--split-compile=" +
-                        std::to_string(
-                            std::max(1u, std::thread::hardware_concurrency())),
-              name = ("--gpu-name=" + architecture).str();
-  auto printed = printedBy(
-      {ptxas, name, "-O3", "--verbose", threads, from.path, "-o", to.path});
-  if (!printed)
-    return printed.takeError();
-  std::string code = to.read();
-  return Cubin{architecture.str(), std::move(ptx),
-               std::vector<char>(code.begin(), code.end()), parseUse(*printed)};
+namespace {
+
+/// ptxas at work on the kernels of an architecture.
+class Assembly {
+public:
+  Assembly(std::string ptx, StringRef architecture, const CudaToolkit &toolkit)
+      : architecture(architecture), ptx(std::move(ptx)) {
+    std::error_code wrong;
+    llvm::raw_fd_ostream(from.path, wrong) << this->ptx;
+    std::string ptxas = toolkit.folder + "/bin/ptxas",
+                name = "--gpu-name=" + this->architecture;
+    SmallVector<StringRef> command = {ptxas, name};
+    llvm::append_range(command, kOptions);
+    command.append({from.path, "-o", to.path});
+    process.emplace(command);
+  }
+
+  llvm::Expected<Cubin> finish() {
+    auto printed = process->wait();
+    if (!printed)
+      return printed.takeError();
+    std::string code = to.read();
+    return Cubin{architecture, std::move(ptx),
+                 std::vector<char>(code.begin(), code.end()),
+                 std::move(*printed)};
+  }
+
+  static constexpr StringRef kOptions[] = {"-O3", "--verbose"};
+
+private:
+  std::string architecture, ptx;
+  TemporaryFile from{"ptx"}, to{"cubin"};
+  std::optional<Process> process;
+};
+
+} // namespace
+
+std::vector<KernelUse> Cubin::kernels() const { return parseUse(said); }
+
+llvm::Expected<std::vector<Cubin>>
+gradus::assemble(std::vector<std::string> ptx,
+                 ArrayRef<std::string> architectures,
+                 const CudaToolkit &toolkit) {
+  std::vector<std::unique_ptr<Assembly>> running;
+  for (auto [text, architecture] : llvm::zip_equal(ptx, architectures))
+    running.push_back(
+        std::make_unique<Assembly>(std::move(text), architecture, toolkit));
+  std::vector<Cubin> cubins;
+  llvm::Error problems = llvm::Error::success();
+  for (auto &assembly : running) // all of them: none is left behind
+    if (auto cubin = assembly->finish())
+      cubins.push_back(std::move(*cubin));
+    else
+      problems = llvm::joinErrors(std::move(problems), cubin.takeError());
+  if (problems)
+    return std::move(problems);
+  return cubins;
+}
+
+//===-- cached ------------------------------------------------------------===//
+
+/// PTX and cubin hang on these alone.
+static llvm::Expected<CacheKey> keyOf(const GpuBitcode &bitcode,
+                                      const CudaToolkit &toolkit) {
+  auto library = libdevice(toolkit);
+  if (!library)
+    return library.takeError();
+  CacheKey key;
+  key.add(toolkit.version).add(ptxWriter()).add((*library)->getBuffer());
+  for (StringRef option : Assembly::kOptions)
+    key.add(option);
+  for (const std::string &part : bitcode.parts)
+    key.add(part);
+  return key;
+}
+
+/// The sizes of PTX and table, then all three.
+static std::string pack(const Cubin &cubin) {
+  char sizes[16];
+  llvm::support::endian::write64le(sizes, cubin.ptx.size());
+  llvm::support::endian::write64le(sizes + 8, cubin.said.size());
+  std::string bytes(sizes, sizeof(sizes));
+  bytes += cubin.ptx + cubin.said;
+  bytes.append(cubin.code.begin(), cubin.code.end());
+  return bytes;
+}
+
+static std::optional<Cubin> unpack(StringRef bytes, StringRef architecture) {
+  if (bytes.size() < 16)
+    return std::nullopt;
+  uint64_t ptx = llvm::support::endian::read64le(bytes.data()),
+           said = llvm::support::endian::read64le(bytes.data() + 8);
+  bytes = bytes.drop_front(16);
+  if (ptx > bytes.size() || said > bytes.size() - ptx)
+    return std::nullopt;
+  StringRef code = bytes.drop_front(ptx + said);
+  return Cubin{architecture.str(), bytes.take_front(ptx).str(),
+               std::vector<char>(code.begin(), code.end()),
+               bytes.substr(ptx, said).str()};
+}
+
+static std::optional<Cubin> known(const KernelCache &cache, const CacheKey &key,
+                                  StringRef architecture) {
+  std::optional<std::string> bytes =
+      cache.find(CacheKey(key).add(architecture));
+  return bytes ? unpack(*bytes, architecture) : std::nullopt;
+}
+
+/// Stops at the first that cannot be kept: the others cannot either.
+static llvm::Error keep(const KernelCache &cache, const CacheKey &key,
+                        ArrayRef<Cubin> cubins) {
+  for (const Cubin &cubin : cubins)
+    if (llvm::Error error =
+            cache.store(CacheKey(key).add(cubin.architecture), pack(cubin)))
+      return error;
+  return llvm::Error::success();
+}
+
+llvm::Expected<std::vector<Cubin>>
+gradus::emitCubins(const GpuCode &code, ArrayRef<std::string> architectures,
+                   const CudaToolkit &toolkit, const KernelCache &cache) {
+  auto bitcode = lowerGpu(code);
+  if (!bitcode)
+    return bitcode.takeError();
+  auto key = keyOf(*bitcode, toolkit);
+  if (!key)
+    return key.takeError();
+  llvm::StringMap<Cubin> cubins;
+  std::vector<std::string> missing;
+  for (const std::string &architecture : architectures)
+    if (std::optional<Cubin> cubin = known(cache, *key, architecture))
+      cubins[architecture] = std::move(*cubin);
+    else
+      missing.push_back(architecture);
+  auto ptx = emitPtx(*bitcode, missing, toolkit);
+  if (!ptx)
+    return ptx.takeError();
+  auto made = assemble(std::move(*ptx), missing, toolkit);
+  if (!made)
+    return made.takeError();
+  if (llvm::Error error = keep(cache, *key, *made))
+    mlir::emitWarning(ModuleOp(code.module.get()).getLoc(),
+                      llvm::toString(std::move(error)));
+  for (Cubin &cubin : *made)
+    cubins[cubin.architecture] = std::move(cubin);
+  std::vector<Cubin> ordered;
+  for (const std::string &architecture : architectures)
+    ordered.push_back(std::move(cubins[architecture]));
+  return ordered;
 }

@@ -1,8 +1,9 @@
-// GPU kernels to PTX and cubins for an architecture, on a machine without a
-// GPU: LLVM writes PTX with what it needs of libdevice, ptxas assembles it.
+// GPU kernels to cubins, on a machine without a GPU: LLVM writes PTX with what
+// it needs of libdevice (gpu_ptx.h), ptxas assembles it.
 #pragma once
 
 #include "codegen/gpu_emitter.h"
+#include "codegen/kernel_cache.h"
 
 namespace gradus {
 
@@ -31,15 +32,21 @@ struct Cubin {
   std::string architecture; // "sm_90"
   std::string ptx;
   std::vector<char> code;
-  std::vector<KernelUse> kernels; // as ptxas names them
+  std::string said; // by ptxas, of each kernel
+
+  std::vector<KernelUse> kernels() const; // as ptxas names them
 };
 
-/// For "sm_80", "sm_90", "sm_100".
-llvm::Expected<std::string> emitPtx(const GpuCode &code,
-                                    llvm::StringRef architecture,
-                                    const CudaToolkit &toolkit);
-llvm::Expected<Cubin> assemble(std::string ptx, llvm::StringRef architecture,
-                               const CudaToolkit &toolkit);
+/// PTX of each architecture, "sm_80", "sm_90" or "sm_100".
+llvm::Expected<std::vector<Cubin>>
+assemble(std::vector<std::string> ptx,
+         llvm::ArrayRef<std::string> architectures, const CudaToolkit &toolkit);
+
+/// All kernels for each architecture, in their order. What the cache has is not
+/// compiled; where it cannot keep what is, that is a warning.
+llvm::Expected<std::vector<Cubin>>
+emitCubins(const GpuCode &code, llvm::ArrayRef<std::string> architectures,
+           const CudaToolkit &toolkit, const KernelCache &cache);
 
 /// The table that `ptxas --verbose` prints.
 std::vector<KernelUse> parseUse(llvm::StringRef printed);

@@ -22,6 +22,9 @@ for name in ("HOME", "ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "ASAN_SYMB
     if name in os.environ:
         config.environment[name] = os.environ[name]
 
+# Kernels that tests compile stay with the build.
+config.environment["XDG_CACHE_HOME"] = os.path.join(build, "tests", "cache")
+
 config.substitutions += [
     ("%digits", os.path.join(root, "docs", "examples", "digits")),
     ("%data", os.path.join(root, "tests", "data")),
@@ -36,8 +39,10 @@ if os.path.exists(os.path.join(build, "bin", "gradus-opt")):
 if os.path.basename(build) == "build-sanitize":
     config.available_features.add("sanitize")
 with open(os.path.join(build, "CMakeCache.txt")) as cache:
-    if "GRADUS_ONEDNN:BOOL=ON" in cache.read():
-        config.available_features.add("onednn")
+    options = cache.read()
+for feature in ("cuda", "onednn"):
+    if f"GRADUS_{feature.upper()}:BOOL=ON" in options:
+        config.available_features.add(feature)
 with open("/proc/cpuinfo") as cpu:
     if "avx512_bf16" in cpu.read():  # the library's products of bf16
         config.available_features.add("bf16")

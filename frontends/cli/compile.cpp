@@ -260,6 +260,12 @@ void addCompile(CLI::App &app) {
                    "Threads to plan for; 0: one per core")
       ->check(CLI::Range(0, kMostThreads));
   command->add_option("--memory-limit", request.memoryLimit, "Such as 2GiB");
+  command
+      ->add_option("--kernel-cache", request.kernelCache,
+                   "Where compiled GPU kernels are kept for the next time: a "
+                   "folder, or off; else gradus/kernels in $XDG_CACHE_HOME "
+                   "or ~/.cache")
+      ->type_name("FOLDER|off");
   command->add_flag("--node-outputs", options->request.nodeOutputs,
                     "Keep the value of every node of the model as an output "
                     "of training, for train --watch; takes memory");

@@ -162,6 +162,9 @@ CompileOptions Compilation::options() {
     options.targets = targets();
   options.threads = request_.threads ? request_.threads : usableCores();
   options.recipe = program_.recipe;
+  if (request_.kernelCache != "off")
+    options.kernelCache = request_.kernelCache.empty() ? kernelCacheFolder()
+                                                       : request_.kernelCache;
   return options;
 }
 

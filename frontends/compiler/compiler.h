@@ -43,7 +43,10 @@ struct Request {
   std::vector<std::string> plugins; // shared libraries with passes
   std::string stopAfter;            // a stage; empty: all, to an artifact
   bool printWeights = false;        // in Result::ir also those of large states
-  int threads = 0;     // logical threads of the plan; 0: one per core
+  int threads = 0; // logical threads of the plan; 0: one per core
+  /// Where compiled GPU kernels are kept: a folder, or "off"; empty: where
+  /// caches of this user lie.
+  std::string kernelCache;
   bool report = false; // what each stage did, in Result::report
   bool trace = false;  // what each pass did, in Result::trace
   /// Outputs of `train` besides the loss: `gradient.<parameter>` of each.

@@ -1,10 +1,15 @@
-// PTX and cubins of kernels for three architectures, without a GPU; what ptxas
-// says of them; words where there is no toolkit.
+// Cubins of kernels for three architectures, without a GPU; what ptxas says of
+// them; the same ones from the cache; words where there is no toolkit.
 
 #include "gpu_check.h"
 #include "kernel_text.h"
 
 #include "codegen/gpu_object.h"
+
+#include "llvm/Support/FileSystem.h"
+
+#include <filesystem>
+#include <fstream>
 
 using namespace gradus;
 using namespace gradus::test;
@@ -55,34 +60,66 @@ struct GpuObject : ::testing::Test {
     auto found = cudaToolkit();
     ASSERT_TRUE(bool(found)) << llvm::toString(found.takeError());
     toolkit = *found;
+    ASSERT_FALSE(llvm::sys::fs::createUniqueDirectory("gradus-cubins", folder));
   }
-  std::string ptxOf(const std::string &text, const char *architecture) {
+  void TearDown() override {
+    if (!folder.empty())
+      std::filesystem::remove_all(folder.str().str());
+  }
+  GpuCode codeOf(const std::string &text) {
     module = mlir::parseSourceString<mlir::ModuleOp>(text, &context.context);
     auto kernels = llvm::to_vector(module->getOps<plan::KernelOp>());
-    GpuCode code = llvm::cantFail(emitGpu(kernels, context.context));
-    return llvm::cantFail(emitPtx(code, architecture, toolkit));
+    return llvm::cantFail(emitGpu(kernels, context.context));
   }
-  static bool has(const std::string &ptx, const char *text) {
-    return ptx.find(text) != std::string::npos;
+  std::vector<Cubin> cubinsOf(const std::string &text,
+                              std::vector<std::string> architectures,
+                              const KernelCache &cache = KernelCache()) {
+    auto cubins = emitCubins(codeOf(text), architectures, toolkit, cache);
+    EXPECT_TRUE(bool(cubins)) << llvm::toString(cubins.takeError());
+    return cubins ? std::move(*cubins) : std::vector<Cubin>();
+  }
+  std::vector<std::filesystem::path> stored() {
+    std::vector<std::filesystem::path> files;
+    for (auto &entry : std::filesystem::directory_iterator(folder.str().str()))
+      files.push_back(entry.path());
+    return files;
   }
 
   Context context;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   CudaToolkit toolkit;
+  llvm::SmallString<64> folder;
 };
+
+void expectEqual(const std::vector<Cubin> &a, const std::vector<Cubin> &b) {
+  ASSERT_EQ(a.size(), b.size());
+  for (auto [one, other] : llvm::zip(a, b)) {
+    EXPECT_EQ(one.architecture, other.architecture);
+    EXPECT_EQ(one.ptx, other.ptx);
+    EXPECT_EQ(one.code, other.code);
+    ASSERT_EQ(one.kernels().size(), other.kernels().size());
+    for (auto [a, b] : llvm::zip(one.kernels(), other.kernels())) {
+      EXPECT_EQ(a.name, b.name);
+      EXPECT_EQ(a.registers, b.registers);
+      EXPECT_EQ(a.shared, b.shared);
+    }
+  }
+}
 
 } // namespace
 
 TEST_F(GpuObject, AssemblesForThreeArchitectures) {
-  for (const char *architecture : {"sm_80", "sm_90", "sm_100"}) {
-    std::string ptx = ptxOf(
-        roots() + rowSums() + kernelOf("pool", maxPool(2, 3, 8, 2), "rows", 2),
-        architecture);
-    auto cubin = assemble(ptx, architecture, toolkit);
-    ASSERT_TRUE(bool(cubin)) << llvm::toString(cubin.takeError());
-    ASSERT_EQ(cubin->kernels.size(), 3u);
-    EXPECT_GT(cubin->code.size(), 1000u);
-    for (const KernelUse &use : cubin->kernels) {
+  std::vector<std::string> all = {"sm_80", "sm_90", "sm_100"};
+  auto cubins = cubinsOf(roots() + rowSums() +
+                             kernelOf("pool", maxPool(2, 3, 8, 2), "rows", 2),
+                         all);
+  ASSERT_EQ(cubins.size(), 3u);
+  for (auto [cubin, architecture] : llvm::zip(cubins, all)) {
+    EXPECT_EQ(cubin.architecture, architecture);
+    EXPECT_NE(cubin.ptx.find(".target " + architecture), std::string::npos);
+    ASSERT_EQ(cubin.kernels().size(), 3u);
+    EXPECT_GT(cubin.code.size(), 1000u);
+    for (const KernelUse &use : cubin.kernels()) {
       EXPECT_GT(use.registers, 0) << use.name;
       EXPECT_EQ(use.spilled, 0) << use.name;
       EXPECT_EQ(use.stack, 0) << use.name;
@@ -91,27 +128,73 @@ TEST_F(GpuObject, AssemblesForThreeArchitectures) {
   }
 }
 
-TEST_F(GpuObject, MovesVectorsAndRoundsAsWritten) {
-  std::string ptx = ptxOf(roots(), "sm_80");
-  EXPECT_TRUE(has(ptx, "ld.global.v4.b32")) << ptx;
-  EXPECT_TRUE(has(ptx, "st.global.v4.b32"));
-  EXPECT_TRUE(has(ptx, "sqrt.rn.f32"));
-  EXPECT_FALSE(has(ptx, "sqrt.approx"));
-  EXPECT_TRUE(has(ptx, ".maxntid 256"));
-  EXPECT_TRUE(has(ptx, ".version 7.0"));
+/// However many processors it has, and whoever else it assembles for.
+TEST_F(GpuObject, GivesTheSameBytesEveryTime) {
+  std::string text = roots() + rowSums();
+  auto all = cubinsOf(text, {"sm_80", "sm_90", "sm_100"});
+  ASSERT_EQ(all.size(), 3u);
+  expectEqual({all[1]}, cubinsOf(text, {"sm_90"}));
 }
 
-TEST_F(GpuObject, SumsByShuffles) {
-  std::string ptx = ptxOf(rowSums(), "sm_90");
-  EXPECT_TRUE(has(ptx, "shfl.sync.bfly.b32"));
-  EXPECT_TRUE(has(ptx, "bar.sync"));
+TEST_F(GpuObject, TakesFromTheCacheWhatItHas) {
+  KernelCache cache(folder.str().str());
+  auto plain = cubinsOf(rowSums(), {"sm_80", "sm_90"});
+  expectEqual(plain, cubinsOf(rowSums(), {"sm_80", "sm_90"}, cache));
+  ASSERT_EQ(stored().size(), 2u);
+  // No ptxas, so nothing is compiled.
+  toolkit.folder +=
+      "/../" + std::filesystem::path(toolkit.folder).filename().string();
+  std::string library = toolkit.folder + "/nvvm/libdevice";
+  CudaToolkit whole = toolkit;
+  toolkit.folder = folder.str().str() + "/toolkit";
+  std::filesystem::create_directories(toolkit.folder + "/nvvm");
+  std::filesystem::create_directory_symlink(library,
+                                            toolkit.folder + "/nvvm/libdevice");
+  expectEqual(plain, cubinsOf(rowSums(), {"sm_80", "sm_90"}, cache));
+  auto missing = emitCubins(codeOf(rowSums()), {"sm_100"}, toolkit, cache);
+  EXPECT_NE(llvm::toString(missing.takeError()).find("ptxas failed"),
+            std::string::npos);
+  toolkit = whole;
+  // An architecture more: those that are there are taken.
+  auto more = cubinsOf(rowSums(), {"sm_80", "sm_90", "sm_100"}, cache);
+  ASSERT_EQ(more.size(), 3u);
+  expectEqual(plain, {more[0], more[1]});
+}
+
+TEST_F(GpuObject, CompilesAnewWhatIsDamagedOrDiffers) {
+  KernelCache cache(folder.str().str());
+  auto plain = cubinsOf(rowSums(), {"sm_80"}, cache);
+  for (auto &path : stored())
+    std::ofstream(path) << "not what was stored";
+  expectEqual(plain, cubinsOf(rowSums(), {"sm_80"}, cache));
+  EXPECT_EQ(stored().size(), 1u);
+  cubinsOf(roots(), {"sm_80"}, cache);
+  EXPECT_EQ(stored().size(), 2u);
+  toolkit.version += " of tomorrow";
+  expectEqual(plain, cubinsOf(rowSums(), {"sm_80"}, cache));
+  EXPECT_EQ(stored().size(), 3u);
+}
+
+/// A cache that cannot be written costs a warning.
+TEST_F(GpuObject, DoesWithoutACache) {
+  std::string file = folder.str().str() + "/file";
+  std::ofstream(file) << "no folder";
+  std::string warning;
+  mlir::ScopedDiagnosticHandler handler(
+      &context.context, [&](mlir::Diagnostic &diagnostic) {
+        EXPECT_EQ(diagnostic.getSeverity(), mlir::DiagnosticSeverity::Warning);
+        warning = diagnostic.str();
+      });
+  auto cubins = cubinsOf(rowSums(), {"sm_80"}, KernelCache(file));
+  EXPECT_EQ(cubins.size(), 1u);
+  EXPECT_EQ(warning.rfind("kernel cache: cannot ", 0), 0u) << warning;
 }
 
 TEST_F(GpuObject, PassesOnWhatPtxasFinds) {
-  auto cubin = assemble("no PTX", "sm_90", toolkit);
-  std::string why = llvm::toString(cubin.takeError());
-  EXPECT_TRUE(has(why, "ptxas failed: ")) << why;
-  EXPECT_TRUE(has(why, "line 1")) << why;
+  auto cubins = assemble({"no PTX"}, {"sm_90"}, toolkit);
+  std::string why = llvm::toString(cubins.takeError());
+  EXPECT_NE(why.find("ptxas failed: "), std::string::npos) << why;
+  EXPECT_NE(why.find("line 1"), std::string::npos) << why;
 }
 
 TEST(GpuToolkit, SaysWhatIsMissing) {

@@ -5,6 +5,7 @@
 #include "kernel_text.h"
 
 #include "codegen/gpu_object.h"
+#include "codegen/gpu_ptx.h"
 #include "codegen/plan_ops.h"
 
 #include "llvm/ADT/StringSet.h"
@@ -148,10 +149,12 @@ TEST(PlanOps, BecomePtxThatCallsNothing) {
   auto kernels = llvm::to_vector(module->getOps<plan::KernelOp>());
   ASSERT_GT(kernels.size(), 4 * scalarOps().size());
   GpuCode code = llvm::cantFail(emitGpu(kernels, context.context));
-  auto ptx = emitPtx(code, "sm_80", llvm::cantFail(cudaToolkit()));
+  auto ptx = emitPtx(llvm::cantFail(lowerGpu(code)), {"sm_80"},
+                     llvm::cantFail(cudaToolkit()));
   ASSERT_TRUE(bool(ptx)) << llvm::toString(ptx.takeError());
-  EXPECT_EQ(ptx->find(".extern .func"), std::string::npos)
-      << ptx->substr(ptx->find(".extern .func"), 200);
+  const std::string &text = ptx->front();
+  EXPECT_EQ(text.find(".extern .func"), std::string::npos)
+      << text.substr(text.find(".extern .func"), 200);
 }
 
 /// What both emitters say of a kernel that copies lines, with `line` between.

@@ -69,14 +69,13 @@ TEST_P(GpuModel, AssemblesWithoutSpills) {
   auto toolkit = cudaToolkit();
   ASSERT_TRUE(bool(toolkit)) << llvm::toString(toolkit.takeError());
   GpuCode code = llvm::cantFail(emitGpu(kernels_, *context_));
-  for (const char *architecture : {"sm_80", "sm_90", "sm_100"}) {
-    auto ptx = emitPtx(code, architecture, *toolkit);
-    ASSERT_TRUE(bool(ptx)) << llvm::toString(ptx.takeError());
-    auto cubin = assemble(*ptx, architecture, *toolkit);
-    ASSERT_TRUE(bool(cubin)) << llvm::toString(cubin.takeError());
-    EXPECT_EQ(cubin->kernels.size(), kernels_.size());
-    for (const KernelUse &use : cubin->kernels)
-      EXPECT_EQ(use.spilled, 0) << architecture << ": " << use.name;
+  auto cubins =
+      emitCubins(code, {"sm_80", "sm_90", "sm_100"}, *toolkit, KernelCache());
+  ASSERT_TRUE(bool(cubins)) << llvm::toString(cubins.takeError());
+  for (const Cubin &cubin : *cubins) {
+    EXPECT_EQ(cubin.kernels().size(), kernels_.size());
+    for (const KernelUse &use : cubin.kernels())
+      EXPECT_EQ(use.spilled, 0) << cubin.architecture << ": " << use.name;
   }
 }
 
