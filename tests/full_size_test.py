@@ -9,8 +9,12 @@ import re
 import shutil
 import struct
 import subprocess
+import sys
 import tempfile
 import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import recorded  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 BUILD = os.path.abspath(os.environ.get("GRADUS_BUILD") or os.path.join(HERE, "..", "build"))
@@ -61,18 +65,26 @@ class Arena(unittest.TestCase):
                     self.check(case, described, folder, out)
 
     def check(self, case, described, folder, out):
-        shapes = {each["name"]: each["shape"] for each in case["inputs"]}
-        dims = {dim: shapes[each][int(axis)] for each, axes in (described.get("symbolic_dims") or {}).items() for axis, dim in axes.items()}
-        recipe = {"loss": {"output": case["output"]["name"], **case["loss"]}, "inputs": {"dims": dims},
-                  "optimizer": {"type": "adamw", "learning_rate": 1e-4}}
-        with open(os.path.join(out, "recipe.json"), "w") as file:
-            json.dump(recipe, file)
-        done = subprocess.run([os.path.join(BUILD, "bin", "gradus"), "compile", os.path.join(folder, described["file"]), "--recipe",
-                               os.path.join(out, "recipe.json"), "--initialize", "pytorch", "--json", "-o",
-                               os.path.join(out, "x.gradus")], capture_output=True, text=True)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        sizes = json.loads(done.stdout.splitlines()[-1])
-        self.assertLessEqual(sizes["arena_bytes"], 1.05 * sizes["bound_bytes"])
+        artifact = recorded.compile_case(folder, case, described, out, "--initialize", "pytorch")
+        printed = subprocess.run([recorded.GRADUS, "inspect", artifact, "--json"], capture_output=True, text=True, check=True)
+        plan, = json.loads(printed.stdout)["plans"]
+        self.assertLessEqual(plan["arena_bytes"], 1.05 * plan["bound_bytes"])
+
+
+@unittest.skipUnless(ASKED, "takes minutes; ./dev test --only full-size")
+@unittest.skipUnless(recorded.has_cuda(), "built without a CUDA toolkit (GRADUS_CUDA=OFF)")
+class Gpus(unittest.TestCase):
+    """Every file of every recorded model compiles for all GPUs."""
+
+    def test_compile_for_gpus(self):
+        for name, folder in recorded.folders().items():
+            case = recorded.description(folder)
+            for described in case["files"]:
+                with self.subTest(case=name, file=described["file"]), tempfile.TemporaryDirectory(dir=BUILD) as out:
+                    initialize = ["--initialize", "zeros"] if recorded.is_full_size(folder) else []
+                    recorded.compile_case(folder, case, described, out, "--target", "cuda", "--kernel-cache",
+                                          os.path.join(BUILD, "tests", "cache"), *initialize)
+
 
 RECIPE = {"loss": {"type": "softmax_cross_entropy", "output": "logits", "class_axis": -1},
           "optimizer": {"type": "adamw", "learning_rate": 1e-4, "weight_decay": 0.01}}
