@@ -13,6 +13,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cstdio>
 
 using namespace gradus::runtime;
@@ -88,6 +89,35 @@ std::string useText(const ordered_json &kernel) {
   return text;
 }
 
+/// The most that any kernel of an image has.
+int64_t most(const ordered_json &image, const char *key) {
+  int64_t most = 0;
+  for (const ordered_json &kernel : image["kernels"])
+    most = std::max(most, kernel[key].get<int64_t>());
+  return most;
+}
+
+std::string summaryOf(const ordered_json &image) {
+  if (image["kind"] == "emulated")
+    return "";
+  int64_t spilled = most(image, "spilled_bytes");
+  return "up to " + std::to_string(most(image, "registers")) +
+         " registers a thread, " +
+         bytesText(double(most(image, "shared_bytes"))) +
+         " shared by a block; " +
+         (spilled ? "spills of up to " + bytesText(double(spilled))
+                  : "no spills");
+}
+
+void printImageList(const ordered_json &images) {
+  Table table({"image", "for", "bytes", "kernels", ""});
+  for (const ordered_json &image : images)
+    table.row({image["kind"], image["architecture"],
+               bytesText(image["bytes"].get<double>()),
+               std::to_string(image["kernels"].size()), summaryOf(image)});
+  std::printf("\n%s", table.text().c_str());
+}
+
 /// What cubins need of a GPU, a line for each kernel.
 void printImages(const ordered_json &images) {
   std::vector<std::string> columns = {"kernel", "threads", "shared"};
@@ -97,6 +127,8 @@ void printImages(const ordered_json &images) {
       columns.push_back(image["architecture"]);
       cubins.push_back(&image);
     }
+  if (!images.empty())
+    printImageList(images);
   if (cubins.empty())
     return;
   Table table(columns);
