@@ -70,15 +70,8 @@ private:
 };
 
 Bench::Bench(Session &session, int graph, double seconds)
-    : session_(session), graph_(graph), seconds_(seconds) {
-  const GraphInfo &info = session.graphs()[graph];
-  int64_t batch = 1;
-  for (const TensorInfo &input : info.inputs)
-    if (!input.type.shape.empty())
-      batch = std::max(batch, input.type.shape[0]);
-  for (const TensorInfo &input : info.inputs)
-    memory_.push_back(
-        syntheticInput(input, session.artifact().header().classes(), batch));
+    : session_(session), graph_(graph), seconds_(seconds),
+      memory_(syntheticInputs(session, graph)) {
   for (const auto &bytes : memory_)
     inputs_.push_back(bytes.data());
 }

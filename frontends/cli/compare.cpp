@@ -50,6 +50,7 @@ public:
 
   const GraphInfo &info() const { return session_->graphs()[graph_]; }
   Session &session() { return *session_; }
+  int graph() const { return graph_; }
   void step(std::span<const void *const> inputs) {
     check(session_->step(graph_, inputs, outputs_));
   }
@@ -76,21 +77,8 @@ struct Compared {
   Deviation deviation;
 };
 
-std::vector<std::vector<uint8_t>> inputsOf(const Session &session,
-                                           const GraphInfo &graph) {
-  int64_t batch = 1;
-  for (const TensorInfo &input : graph.inputs)
-    if (!input.type.shape.empty())
-      batch = std::max(batch, input.type.shape[0]);
-  std::vector<std::vector<uint8_t>> inputs;
-  for (const TensorInfo &input : graph.inputs)
-    inputs.push_back(
-        syntheticInput(input, session.artifact().header().classes(), batch));
-  return inputs;
-}
-
 std::vector<Compared> compareSides(Side &one, Side &other, int64_t steps) {
-  auto bytes = inputsOf(one.session(), one.info());
+  auto bytes = syntheticInputs(one.session(), one.graph());
   std::vector<const void *> inputs;
   for (const auto &each : bytes)
     inputs.push_back(each.data());

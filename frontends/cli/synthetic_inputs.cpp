@@ -68,4 +68,18 @@ std::vector<uint8_t> syntheticInput(const TensorInfo &input, int64_t classes,
   return bytes;
 }
 
+std::vector<std::vector<uint8_t>> syntheticInputs(const Session &session,
+                                                  int graph) {
+  const std::vector<TensorInfo> &inputs = session.graphs()[graph].inputs;
+  int64_t batch = 1;
+  for (const TensorInfo &input : inputs)
+    if (!input.type.shape.empty())
+      batch = std::max(batch, input.type.shape[0]);
+  std::vector<std::vector<uint8_t>> all;
+  for (const TensorInfo &input : inputs)
+    all.push_back(
+        syntheticInput(input, session.artifact().header().classes(), batch));
+  return all;
+}
+
 } // namespace gradus::cli

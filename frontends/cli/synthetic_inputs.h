@@ -17,4 +17,8 @@ namespace gradus::cli {
 std::vector<uint8_t> syntheticInput(const runtime::TensorInfo &input,
                                     int64_t classes, int64_t batch);
 
+/// Those of all inputs of a graph; the batch is the largest first axis.
+std::vector<std::vector<uint8_t>>
+syntheticInputs(const runtime::Session &session, int graph);
+
 } // namespace gradus::cli
