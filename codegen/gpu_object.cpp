@@ -23,21 +23,30 @@ namespace {
 /// A file in the temporary folder that goes with its name.
 struct TemporaryFile {
   SmallString<128> path;
+  std::error_code wrong; // why it cannot be made or written
   explicit TemporaryFile(StringRef ending) {
-    (void)llvm::sys::fs::createTemporaryFile("gradus", ending, path);
+    wrong = llvm::sys::fs::createTemporaryFile("gradus", ending, path);
   }
   TemporaryFile(const TemporaryFile &) = delete;
   ~TemporaryFile() { llvm::sys::fs::remove(path); }
+
+  void write(StringRef text) {
+    if (wrong)
+      return;
+    llvm::raw_fd_ostream stream(path, wrong);
+    if (wrong)
+      return;
+    stream << text;
+    stream.close();
+    wrong = stream.error();
+    stream.clear_error(); // or it would end the program
+  }
 
   std::string read() const {
     auto buffer = llvm::MemoryBuffer::getFile(path);
     return buffer ? (*buffer)->getBuffer().str() : "";
   }
 };
-
-} // namespace
-
-namespace {
 
 /// A program that runs beside this one.
 class Process {
@@ -142,8 +151,9 @@ class Assembly {
 public:
   Assembly(std::string ptx, StringRef architecture, const CudaToolkit &toolkit)
       : architecture(architecture), ptx(std::move(ptx)) {
-    std::error_code wrong;
-    llvm::raw_fd_ostream(from.path, wrong) << this->ptx;
+    from.write(this->ptx);
+    if (problem())
+      return;
     std::string ptxas = toolkit.folder + "/bin/ptxas",
                 name = "--gpu-name=" + this->architecture;
     SmallVector<StringRef> command = {ptxas, name};
@@ -153,6 +163,11 @@ public:
   }
 
   llvm::Expected<Cubin> finish() {
+    if (std::error_code wrong = problem())
+      return llvm::createStringError(
+          "ptxas needs files in the temporary folder (TMPDIR), and there is "
+          "none for " +
+          architecture + ": " + wrong.message());
     auto printed = process->wait();
     if (!printed)
       return printed.takeError();
@@ -165,6 +180,8 @@ public:
   static constexpr StringRef kOptions[] = {"-O3", "--verbose"};
 
 private:
+  std::error_code problem() const { return from.wrong ? from.wrong : to.wrong; }
+
   std::string architecture, ptx;
   TemporaryFile from{"ptx"}, to{"cubin"};
   std::optional<Process> process;

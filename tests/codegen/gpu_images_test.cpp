@@ -2,6 +2,7 @@
 
 #include "gpu_check.h"
 #include "kernel_text.h"
+#include "needs_cuda_toolkit.h"
 
 #include "codegen/gpu_images.h"
 
@@ -79,8 +80,7 @@ TEST(GpuImages, HaveAnEmulatedOne) {
 }
 
 TEST(GpuImages, HaveCubinsAndPtxOfThePlansKernels) {
-  if (!hasCudaToolkit())
-    GTEST_SKIP() << "built without a CUDA toolkit (GRADUS_CUDA=OFF)";
+  NEEDS_CUDA_TOOLKIT();
   Kernels of;
   GpuTarget target = llvm::cantFail(gpuTarget("cuda:sm_90"));
   target.ptx = true;

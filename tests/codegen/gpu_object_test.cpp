@@ -1,10 +1,7 @@
 // Cubins of kernels for three architectures, without a GPU; what ptxas says of
 // them; the same ones from the cache; words where there is no toolkit.
 
-#include "gpu_check.h"
-#include "kernel_text.h"
-
-#include "codegen/gpu_object.h"
+#include "cuda_kernels.h"
 
 #include "llvm/Support/FileSystem.h"
 
@@ -16,60 +13,14 @@ using namespace gradus::test;
 
 namespace {
 
-/// y = sqrt(x) tanh(x), of any length.
-std::string roots() {
-  NestText nest{{mlir::ShapedType::kDynamic},
-                {},
-                {},
-                {{"%x", buffer({-1}), "(i) -> (i)"}},
-                {{"%y", buffer({-1}), "(i) -> (i)"}},
-                {},
-                "",
-                R"(
-  ^bb0(%a: f32):
-    %s = math.sqrt %a : f32
-    %t = math.tanh %a : f32
-    %r = arith.mulf %s, %t : f32
-    %z = arith.addf %r, %s : f32
-    plan.yield %z : f32
-)"};
-  return kernelOf("roots", nest, "flat", 0);
-}
-
-std::string rowSums() {
-  NestText nest{{64},
-                {4096},
-                {{"%x", buffer({64, 4096}, "bf16"), "(i, j) -> (i, j)"}},
-                {},
-                {{"%y", buffer({64}), "(i) -> (i)"}},
-                {"sum"},
-                R"(
-  ^bb0(%a: bf16):
-    %r = arith.extf %a : bf16 to f32
-    plan.yield %r : f32
-)",
-                plainSum};
-  return kernelOf("sums", nest, "rows", 64);
-}
-
-struct GpuObject : ::testing::Test {
+struct GpuObject : CudaKernels {
   void SetUp() override {
-    // Tests are built without one where neither PyPI nor NVIDIA gave one.
-    if (!hasCudaToolkit())
-      GTEST_SKIP() << "built without a CUDA toolkit (GRADUS_CUDA=OFF)";
-    auto found = cudaToolkit();
-    ASSERT_TRUE(bool(found)) << llvm::toString(found.takeError());
-    toolkit = *found;
+    CudaKernels::SetUp();
     ASSERT_FALSE(llvm::sys::fs::createUniqueDirectory("gradus-cubins", folder));
   }
   void TearDown() override {
     if (!folder.empty())
       std::filesystem::remove_all(folder.str().str());
-  }
-  GpuCode codeOf(const std::string &text) {
-    module = mlir::parseSourceString<mlir::ModuleOp>(text, &context.context);
-    auto kernels = llvm::to_vector(module->getOps<plan::KernelOp>());
-    return llvm::cantFail(emitGpu(kernels, context.context));
   }
   std::vector<Cubin> cubinsOf(const std::string &text,
                               std::vector<std::string> architectures,
@@ -85,9 +36,6 @@ struct GpuObject : ::testing::Test {
     return files;
   }
 
-  Context context;
-  mlir::OwningOpRef<mlir::ModuleOp> module;
-  CudaToolkit toolkit;
   llvm::SmallString<64> folder;
 };
 
@@ -107,6 +55,18 @@ void expectEqual(const std::vector<Cubin> &a, const std::vector<Cubin> &b) {
 }
 
 } // namespace
+
+/// As on a full disk: an error, where LLVM's streams would end the program.
+TEST_F(GpuObject, SaysThatThereIsNoTemporaryFolder) {
+  std::string before = getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp";
+  setenv("TMPDIR", "/no/such/folder", 1);
+  auto cubins = emitCubins(codeOf(roots()), {"sm_80"}, toolkit, KernelCache());
+  setenv("TMPDIR", before.c_str(), 1);
+  ASSERT_FALSE(bool(cubins));
+  EXPECT_EQ(llvm::toString(cubins.takeError()),
+            "ptxas needs files in the temporary folder (TMPDIR), and there is "
+            "none for sm_80: No such file or directory");
+}
 
 TEST_F(GpuObject, AssemblesForThreeArchitectures) {
   std::vector<std::string> all = {"sm_80", "sm_90", "sm_100"};

@@ -1,52 +1,14 @@
 // PTX of kernels: what is moved at once, how it is rounded, and that it does
 // not hang on how many work on it.
 
-#include "gpu_check.h"
-#include "kernel_text.h"
+#include "cuda_kernels.h"
 
-#include "codegen/gpu_object.h"
 #include "codegen/gpu_ptx.h"
 
 using namespace gradus;
 using namespace gradus::test;
 
 namespace {
-
-/// y = sqrt(x) tanh(x), of any length.
-std::string roots() {
-  NestText nest{{mlir::ShapedType::kDynamic},
-                {},
-                {},
-                {{"%x", buffer({-1}), "(i) -> (i)"}},
-                {{"%y", buffer({-1}), "(i) -> (i)"}},
-                {},
-                "",
-                R"(
-  ^bb0(%a: f32):
-    %s = math.sqrt %a : f32
-    %t = math.tanh %a : f32
-    %r = arith.mulf %s, %t : f32
-    %z = arith.addf %r, %s : f32
-    plan.yield %z : f32
-)"};
-  return kernelOf("roots", nest, "flat", 0);
-}
-
-std::string rowSums() {
-  NestText nest{{64},
-                {4096},
-                {{"%x", buffer({64, 4096}, "bf16"), "(i, j) -> (i, j)"}},
-                {},
-                {{"%y", buffer({64}), "(i) -> (i)"}},
-                {"sum"},
-                R"(
-  ^bb0(%a: bf16):
-    %r = arith.extf %a : bf16 to f32
-    plan.yield %r : f32
-)",
-                plainSum};
-  return kernelOf("sums", nest, "rows", 64);
-}
 
 std::string wave(int number) {
   NestText nest{{100},
@@ -64,20 +26,9 @@ std::string wave(int number) {
   return kernelOf("wave" + std::to_string(number), nest, "serial");
 }
 
-struct GpuPtx : ::testing::Test {
-  void SetUp() override {
-    // Tests are built without one where neither PyPI nor NVIDIA gave one.
-    if (!hasCudaToolkit())
-      GTEST_SKIP() << "built without a CUDA toolkit (GRADUS_CUDA=OFF)";
-    auto found = cudaToolkit();
-    ASSERT_TRUE(bool(found)) << llvm::toString(found.takeError());
-    toolkit = *found;
-  }
+struct GpuPtx : CudaKernels {
   GpuBitcode bitcodeOf(const std::string &text) {
-    module = mlir::parseSourceString<mlir::ModuleOp>(text, &context.context);
-    auto kernels = llvm::to_vector(module->getOps<plan::KernelOp>());
-    return llvm::cantFail(
-        lowerGpu(llvm::cantFail(emitGpu(kernels, context.context))));
+    return llvm::cantFail(lowerGpu(codeOf(text)));
   }
   std::string ptxOf(const std::string &text, std::string architecture) {
     return llvm::cantFail(emitPtx(bitcodeOf(text), architecture, toolkit))
@@ -89,10 +40,6 @@ struct GpuPtx : ::testing::Test {
       ++found;
     return found;
   }
-
-  Context context;
-  mlir::OwningOpRef<mlir::ModuleOp> module;
-  CudaToolkit toolkit;
 };
 
 } // namespace

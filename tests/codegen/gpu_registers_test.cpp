@@ -2,6 +2,7 @@
 // models: none spills, and none needs more than it did when it was listed.
 
 #include "compiled_run.h"
+#include "needs_cuda_toolkit.h"
 #include "program_text.h"
 
 #include "codegen/compile.h"
@@ -195,9 +196,7 @@ class GpuRegisters : public ::testing::TestWithParam<Kind> {};
 } // namespace
 
 TEST_P(GpuRegisters, AreAsManyAsListed) {
-  // Tests are built without one where neither PyPI nor NVIDIA gave one.
-  if (!hasCudaToolkit())
-    GTEST_SKIP() << "built without a CUDA toolkit (GRADUS_CUDA=OFF)";
+  NEEDS_CUDA_TOOLKIT();
   ProgramText text(GetParam().program);
   DeviceModel model = llvm::cantFail(findTarget("cuda")).model;
   ASSERT_TRUE(mlir::succeeded(runStages(*text.module, "", model)));

@@ -3,6 +3,7 @@
 
 #include "gpu_check.h"
 #include "kernel_text.h"
+#include "needs_cuda_toolkit.h"
 
 #include "codegen/gpu_object.h"
 #include "codegen/gpu_ptx.h"
@@ -141,8 +142,7 @@ TEST(PlanOps, AreComputedByACpuAndAnEmulatedGpu) {
 }
 
 TEST(PlanOps, BecomePtxThatCallsNothing) {
-  if (!hasCudaToolkit())
-    GTEST_SKIP() << "built without a CUDA toolkit (GRADUS_CUDA=OFF)";
+  NEEDS_CUDA_TOOLKIT();
   Context context;
   auto module =
       mlir::parseSourceString<mlir::ModuleOp>(everyOp(), &context.context);

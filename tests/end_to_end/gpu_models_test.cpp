@@ -2,6 +2,7 @@
 // CPU's code does, and it assembles for each architecture without spilling.
 
 #include "tests/codegen/gpu_card.h"
+#include "tests/codegen/needs_cuda_toolkit.h"
 
 #include "codegen/compile.h"
 #include "codegen/gpu_object.h"
@@ -63,9 +64,7 @@ TEST_P(GpuModel, RunsOnTheEmulatedCard) {
 }
 
 TEST_P(GpuModel, AssemblesWithoutSpills) {
-  // Tests are built without one where neither PyPI nor NVIDIA gave one.
-  if (!hasCudaToolkit())
-    GTEST_SKIP() << "built without a CUDA toolkit (GRADUS_CUDA=OFF)";
+  NEEDS_CUDA_TOOLKIT();
   auto toolkit = cudaToolkit();
   ASSERT_TRUE(bool(toolkit)) << llvm::toString(toolkit.takeError());
   GpuCode code = llvm::cantFail(emitGpu(kernels_, *context_));
