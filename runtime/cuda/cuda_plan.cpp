@@ -15,12 +15,6 @@ namespace {
 
 using artifact::Region;
 
-constexpr uint64_t kAlignment = 256;
-
-uint64_t aligned(uint64_t bytes) {
-  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
-}
-
 template <typename Ports> std::vector<HostPort> portsOf(const Ports *ports) {
   std::vector<HostPort> sizes;
   sizes.reserve(countOf(ports));
@@ -229,20 +223,25 @@ Status CudaPlan::wait() {
               "running a step on " + card_.name());
 }
 
+/// The first time, and before anything is timed.
+Status CudaPlan::buildParts(Step &step) {
+  for (size_t part = 0; part < step.parts.size(); ++part)
+    if (!step.parts[part].empty() && !step.stepwise[part]) {
+      GRADUS_ASSIGN(step.stepwise[part],
+                    StepGraph::build(card_, step.parts[part], Order::chain));
+    }
+  return Status();
+}
+
 Status CudaPlan::runPart(Step &step, size_t part) {
-  std::optional<StepGraph> &graph = step.stepwise[part];
-  if (step.parts[part].empty())
-    return Status();
-  if (!graph) {
-    GRADUS_ASSIGN(graph,
-                  StepGraph::build(card_, step.parts[part], Order::chain));
-  }
-  return graph->launch(stream_.get());
+  const std::optional<StepGraph> &graph = step.stepwise[part];
+  return graph ? graph->launch(stream_.get()) : Status();
 }
 
 Status CudaPlan::runStepwise(size_t graph, const Look &look) {
   Step &step = steps_[graph];
   GRADUS_TRY(begin(step));
+  GRADUS_TRY(buildParts(step));
   for (size_t part = 0; part < step.parts.size(); ++part) {
     if (part > 0) {
       GRADUS_TRY(wait());
@@ -256,6 +255,7 @@ Status CudaPlan::runStepwise(size_t graph, const Look &look) {
 Status CudaPlan::runTimed(size_t graph, std::span<int64_t> nanoseconds) {
   Step &step = steps_[graph];
   GRADUS_TRY(begin(step));
+  GRADUS_TRY(buildParts(step));
   const Driver &driver = card_.driver();
   std::vector<Owned<Event>> events;
   for (size_t part = 0; part < step.parts.size(); ++part) {

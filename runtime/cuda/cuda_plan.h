@@ -68,6 +68,7 @@ private:
   std::vector<Node> outputNodes(const Step &step) const;
   Status sendTables();
   Status begin(Step &step);
+  Status buildParts(Step &step);
   Status runPart(Step &step, size_t part);
   Status tell(Result result, const std::string &what) const {
     return check(card_.driver(), result, what);

@@ -13,13 +13,6 @@ namespace {
 
 using artifact::CommandKind;
 
-/// Scratch of one launch begins at multiples of this.
-constexpr uint64_t kAlignment = 256;
-
-uint64_t aligned(uint64_t bytes) {
-  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
-}
-
 uint64_t scratchOf(const KernelFacts &facts) {
   uint64_t bytes = 0;
   for (uint64_t each : facts.scratch)

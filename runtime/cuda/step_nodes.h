@@ -9,6 +9,10 @@
 
 namespace gradus::runtime::cuda {
 
+/// Room for so many bytes, where several things lie in one block: each begins
+/// at a multiple of 256, as the driver's own allocations do.
+constexpr uint64_t aligned(uint64_t bytes) { return (bytes + 255) / 256 * 256; }
+
 /// How a kernel is launched, as its emitter says (codegen/gpu_emitter.h).
 struct KernelFacts {
   Function function = nullptr;
