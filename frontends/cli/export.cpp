@@ -31,8 +31,10 @@ constexpr const char *kFooter = R"(Examples:
 The file stays as it is but for the values of its initializers. --inference turns
 batch normalization, dropout and AlphaDropout of a file exported for training into
 those of inference, and puts its chance in the place of each coin of a known chance
-(stochastic depth, Bernoulli); other random numbers are drawn as before. --ema writes the averages of the weights in their place. Weights of
-another floating-point type are converted to the file's. Above 1 GiB the weights go to a data file beside the model.)";
+(stochastic depth, Bernoulli); other random numbers are drawn as before. --ema
+writes the averages of the weights in their place. Weights of another
+floating-point type are converted to the file's. Above 1 GiB the weights go to a
+data file beside the model.)";
 
 /// The files that are written, from those that the model's weights lie in.
 void checkApart(const ExportOptions &options,

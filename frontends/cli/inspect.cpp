@@ -159,16 +159,12 @@ void printCosts(const ordered_json &plan) {
   std::printf("\n%s", table.text().c_str());
 }
 
-/// "cpu:amx, 2 threads", "cuda (sm_90, ptx)"
+/// "cpu:amx, 2 threads", "cuda"
 std::string titleOf(const ordered_json &plan) {
-  std::string images;
-  for (const ordered_json &image : plan["images"]) {
-    std::string key = image["kind"] == "cubin" ? "architecture" : "kind";
-    images += (images.empty() ? "" : ", ") + image[key].get<std::string>();
-  }
-  return plan["target"].get<std::string>() +
-         (images.empty() ? ", " + plan["threads"].dump() + " threads"
-                         : " (" + images + ")");
+  std::string target = plan["target"];
+  return plan["images"].empty()
+             ? target + ", " + plan["threads"].dump() + " threads"
+             : target;
 }
 
 void printPlan(const ordered_json &plan, bool map) {

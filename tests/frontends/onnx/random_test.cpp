@@ -15,8 +15,8 @@ using namespace gradus::testing;
 using Values = std::vector<double>;
 
 /// The only output of @predict at a step.
-static Values drawn(Imported &model, int64_t step,
-                    const std::vector<HostTensor> &inputs = {}) {
+static HostTensor firstOutput(Imported &model, int64_t step,
+                              const std::vector<HostTensor> &inputs = {}) {
   EXPECT_EQ(model.error, "");
   if (!model.module)
     return {};
@@ -24,7 +24,11 @@ static Values drawn(Imported &model, int64_t step,
   states["step"] = {{}, false, {}, {step}};
   auto outputs = evaluateGraph(model.predict(), inputs, states);
   EXPECT_TRUE(mlir::succeeded(outputs));
-  return mlir::succeeded(outputs) ? (*outputs)[0].floats : Values();
+  return mlir::succeeded(outputs) ? (*outputs)[0] : HostTensor();
+}
+static Values drawn(Imported &model, int64_t step,
+                    const std::vector<HostTensor> &inputs = {}) {
+  return firstOutput(model, step, inputs).floats;
 }
 static Values drawn(const SmallModel &model, int64_t step = 0) {
   Imported imported = import(model);
@@ -297,12 +301,7 @@ TEST(Random, SamplesClassesByTheLogarithmsOfTheirChances) {
       .with("dtype", int64_t(::onnx::TensorProto::INT64))
       .output("y");
   Imported imported = import(model);
-  ASSERT_EQ(imported.error, "");
-  StateMap states = statesOf(imported.program());
-  states["step"] = {{}, false, {}, {3}};
-  auto outputs = evaluateGraph(imported.predict(), {}, states);
-  ASSERT_TRUE(mlir::succeeded(outputs));
-  const HostTensor &y = (*outputs)[0];
+  HostTensor y = firstOutput(imported, /*step=*/3);
   EXPECT_EQ(y.shape, (llvm::SmallVector<int64_t>{1, 20000}));
   const double chances[] = {0.2, 0.5, 0, 0.3};
   for (int64_t i = 0; i < 4; ++i)
@@ -319,12 +318,8 @@ TEST(Random, SamplesClassesOfLargeLogits) {
       .with("dtype", int64_t(::onnx::TensorProto::INT64))
       .output("y");
   Imported imported = import(model);
-  ASSERT_EQ(imported.error, "");
-  StateMap states = statesOf(imported.program());
-  states["step"] = {{}, false, {}, {3}};
-  auto outputs = evaluateGraph(imported.predict(), {}, states);
-  ASSERT_TRUE(mlir::succeeded(outputs));
-  llvm::ArrayRef<int64_t> y = (*outputs)[0].integers;
+  HostTensor sampled = firstOutput(imported, /*step=*/3);
+  llvm::ArrayRef<int64_t> y = sampled.integers;
   ASSERT_EQ(y.size(), 6000u);
   for (int64_t i = 0; i < 3; ++i)
     EXPECT_NEAR(llvm::count(y.take_front(3000), i) / 3000.0, 1.0 / 3, 0.04)
