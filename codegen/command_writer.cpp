@@ -227,7 +227,8 @@ private:
     auto table = fb::CreateLibraryCommand(
         builder_, operation(library.getCall()), inputVector, outputVector,
         strides, dilations, begin, end, activation(library), scratchOf(library),
-        /*logical_threads=*/0);
+        /*logical_threads=*/0, numberIn(library.getConfig(), "scale"),
+        library.getConfig().contains("causal"));
     return {fb::CommandKind::LibraryCommand, table.Union(),
             library.getLabel().value_or(library.getCall()).str(),
             static_cast<uint64_t>(library.getFlops()), traffic(library)};
@@ -253,6 +254,11 @@ private:
       return UINT32_MAX;
     return buffers_.addBytes(memory_.scratch.lookup(library),
                              library.getScratch());
+  }
+
+  static double numberIn(DictionaryAttr from, StringRef key) {
+    auto number = from.getAs<FloatAttr>(key);
+    return number ? number.getValueAsDouble() : 0;
   }
 
   flatbuffers::Offset<flatbuffers::Vector<int64_t>>

@@ -7,6 +7,7 @@
 #include "runtime/status.h"
 #include "runtime/verify.h"
 
+#include <cmath>
 #include <vector>
 
 namespace gradus::runtime {
@@ -224,7 +225,63 @@ Status verifyConvolution(const LibraryCommand &command, const Dims &source,
   return Status();
 }
 
+/// The sizes that attention's queries, keys and values agree in.
+Status verifyAttention(const Dims &query, const Dims &key, const Dims &value,
+                       const Dims &result, const Dims &logsumexp) {
+  bool fits = query.size() == 4 && key.size() == 4 && value.size() == 4;
+  if (fits) {
+    int64_t n = query[0], h = query[1], t = query[2], s = key[2];
+    fits = key == Dims{n, h, s, query[3]} && value == Dims{n, h, s, value[3]} &&
+           result == Dims{n, h, t, value[3]} && logsumexp == Dims{n, h, t, 1};
+  }
+  if (!fits)
+    return invalid("attends with ", toText(query), " to ", toText(key), " and ",
+                   toText(value), " into ", toText(result), " and ",
+                   toText(logsumexp));
+  return Status();
+}
+
+/// Gradients have the sizes of what they are of; `logsumexp` is f32.
+Status verifyAttention(const LibraryCommand &command) {
+  const Tensors &in = *command.inputs(), &out = *command.outputs();
+  auto dims = [](const LibraryTensor *tensor) {
+    return valuesOf(tensor->dims());
+  };
+  bool isBackward = command.op() == LibraryOp::attention_backward;
+  const LibraryTensor *result = isBackward ? in.Get(3) : out.Get(0),
+                      *logsumexp = isBackward ? in.Get(5) : out.Get(1);
+  GRADUS_TRY(verifyAttention(dims(in.Get(0)), dims(in.Get(1)), dims(in.Get(2)),
+                             dims(result), dims(logsumexp)));
+  if (logsumexp->dtype() != artifact::DType::f32)
+    return invalid("has a logsumexp of ", nameOf(logsumexp->dtype()),
+                   ", expected f32");
+  if (!(std::abs(command.scale()) <= 1e30))
+    return invalid("scales its scores by ", command.scale());
+  if (!isBackward)
+    return Status();
+  if (dims(in.Get(4)) != dims(result))
+    return invalid("has a gradient of ", toText(dims(in.Get(4))), " for ",
+                   toText(dims(result)));
+  for (unsigned i = 0; i < 3; ++i)
+    if (dims(out.Get(i)) != dims(in.Get(i)))
+      return invalid("writes a gradient of ", toText(dims(out.Get(i))), " for ",
+                     toText(dims(in.Get(i))));
+  return Status();
+}
+
 //===-- the command -------------------------------------------------------===//
+
+/// oneDNN serves plans with code and the card's libraries the others.
+Status verifyServed(const artifact::Plan &plan, LibraryOp op) {
+  bool isCards = countOf(plan.images()) > 0;
+  bool isAttention =
+      op == LibraryOp::attention || op == LibraryOp::attention_backward;
+  if (isCards ? op == LibraryOp::reorder : isAttention)
+    return invalid("asks for ", artifact::EnumNameLibraryOp(op),
+                   ", which no library of ", isCards ? "cards" : "processors",
+                   " has");
+  return Status();
+}
 
 struct Arity {
   size_t leastInputs, mostInputs, leastOutputs, mostOutputs;
@@ -239,6 +296,10 @@ Arity arityOf(LibraryOp op) {
     return {2, 2, 1, 1};
   case LibraryOp::convolution_backward_weights:
     return {2, 2, 1, 2};
+  case LibraryOp::attention:
+    return {3, 3, 2, 2};
+  case LibraryOp::attention_backward:
+    return {6, 6, 3, 3};
   case LibraryOp::reorder:
     break;
   }
@@ -265,6 +326,9 @@ Status verifyShapes(const LibraryCommand &command) {
     return verifyConvolution(command, out(0), in(1), nullptr, in(0));
   case LibraryOp::convolution_backward_weights:
     return verifyConvolution(command, in(0), out(0), optionalBias, in(1));
+  case LibraryOp::attention:
+  case LibraryOp::attention_backward:
+    return verifyAttention(command);
   case LibraryOp::reorder:
     break;
   }
@@ -282,6 +346,7 @@ Status verifyLibrary(const artifact::Plan &plan,
     return invalid("asks for operation ", static_cast<int>(command.op()),
                    " and activation ", static_cast<int>(command.activation()),
                    ", of which one is unknown");
+  GRADUS_TRY(verifyServed(plan, command.op()));
   Arity arity = arityOf(command.op());
   size_t inputs = countOf(command.inputs()),
          outputs = countOf(command.outputs());

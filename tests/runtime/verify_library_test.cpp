@@ -142,3 +142,11 @@ TEST(VerifyLibrary, RefusesUnknownOperations) {
       kCommand +
           "asks for operation 50 and activation 0, of which one is unknown");
 }
+
+TEST(VerifyLibrary, RefusesWhatNobodyServes) {
+  EXPECT_EQ(wordsOf(call(fb::LibraryOp::attention,
+                         {{1, 1, 2, 2}, {1, 1, 2, 2}, {1, 1, 2, 2}},
+                         {{1, 1, 2, 2}, {1, 1, 2, 1}})),
+            kCommand +
+                "asks for attention, which no library of processors has");
+}
