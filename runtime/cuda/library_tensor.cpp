@@ -1,0 +1,47 @@
+// As runtime/verify_library.cpp reads strides and blocks.
+
+#include "runtime/cuda/library_tensor.h"
+
+#include "runtime/flat.h"
+
+namespace gradus::runtime::cuda {
+
+uint64_t StridedTensor::bytes() const {
+  uint64_t last = 0;
+  for (size_t i = 0; i < rank(); ++i)
+    last += uint64_t(dims[i] - 1) * uint64_t(strides[i]);
+  return (last + 1) * bytesOf(dtype);
+}
+
+StatusOr<StridedTensor> stridedOf(const artifact::LibraryTensor &tensor) {
+  StridedTensor made{tensor.dtype(), valuesOf(tensor.dims()),
+                     valuesOf(tensor.strides())};
+  bool isDense = made.strides.empty();
+  made.strides.resize(made.rank());
+  for (size_t i = 0; i < countOf(tensor.padded_dims()); ++i)
+    if (tensor.padded_dims()->Get(i) != made.dims[i])
+      return invalid("pads axis ", i, " of size ", made.dims[i], " to ",
+                     tensor.padded_dims()->Get(i),
+                     ", which libraries of cards do not");
+  int64_t dense = 1; // elements of what comes behind
+  std::vector<bool> isInner(made.rank());
+  for (size_t i = countOf(tensor.inner_blocks()); i-- > 0;) {
+    int64_t axis = tensor.inner_axes()->Get(i),
+            block = tensor.inner_blocks()->Get(i);
+    if (block != made.dims[axis])
+      return invalid("has axis ", axis, " of size ", made.dims[axis],
+                     " in blocks of ", block,
+                     ", which libraries of cards do not take");
+    made.strides[axis] = dense;
+    isInner[axis] = true;
+    dense *= block;
+  }
+  for (size_t i = made.rank(); isDense && i-- > 0;)
+    if (!isInner[i]) {
+      made.strides[i] = dense;
+      dense *= made.dims[i];
+    }
+  return made;
+}
+
+} // namespace gradus::runtime::cuda
