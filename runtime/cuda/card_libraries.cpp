@@ -1,11 +1,87 @@
-// None so far: plans with library commands are refused by cards.
+// Which library serves which command, and by which algorithm.
 
 #include "runtime/cuda/card_libraries.h"
 
+#include "runtime/cuda/cublaslt.h"
+#include "runtime/flat.h"
+
 namespace gradus::runtime::cuda {
 
+namespace {
+
+/// A library, once it is open.
+struct Part {
+  std::string name; // "cublaslt 130100"
+  std::unique_ptr<LibraryServer> server;
+};
+
+class CardLibraries : public LibraryServer {
+public:
+  explicit CardLibraries(const Card &card) : card_(card) {}
+
+  StatusOr<std::unique_ptr<LibraryCall>>
+  prepare(const artifact::LibraryCommand &command,
+          uint64_t scratchBytes) override {
+    GRADUS_ASSIGN(Part * part, partFor(command));
+    for (const artifact::LibraryChoice *choice : choicesFor(command, *part)) {
+      auto call = part->server->prepareWith(textOf(choice->algorithm()),
+                                            command, scratchBytes);
+      if (call.ok())
+        return call;
+    }
+    return part->server->prepare(command, scratchBytes);
+  }
+
+  StatusOr<std::unique_ptr<LibraryCall>>
+  prepareWith(const std::string &algorithm,
+              const artifact::LibraryCommand &command,
+              uint64_t scratchBytes) override {
+    GRADUS_ASSIGN(Part * part, partFor(command));
+    return part->server->prepareWith(algorithm, command, scratchBytes);
+  }
+
+  StatusOr<Algorithms> algorithms(const artifact::LibraryCommand &command,
+                                  uint64_t scratchBytes) override {
+    GRADUS_ASSIGN(Part * part, partFor(command));
+    return part->server->algorithms(command, scratchBytes);
+  }
+
+  /// Libraries load kernels when they run first, which a recording forbids.
+  bool warmsUp() const override { return true; }
+
+private:
+  StatusOr<Part *> partFor(const artifact::LibraryCommand &command) {
+    if (command.op() != artifact::LibraryOp::matmul)
+      return failed("this Gradus has no library for ",
+                    artifact::EnumNameLibraryOp(command.op()), " on ",
+                    card_.name());
+    if (!products_.server) {
+      GRADUS_TRY(card_.makeCurrent());
+      GRADUS_ASSIGN(auto session, cublaslt::openSession());
+      products_ = {session->name(), serveMatmuls(session)};
+    }
+    return &products_;
+  }
+
+  std::vector<const artifact::LibraryChoice *>
+  choicesFor(const artifact::LibraryCommand &command, const Part &part) const {
+    std::vector<const artifact::LibraryChoice *> choices;
+    if (command.choices())
+      for (const artifact::LibraryChoice *choice : *command.choices())
+        if (textOf(choice->card()) == card_.name() &&
+            textOf(choice->library()) == part.name)
+          choices.push_back(choice);
+    return choices;
+  }
+
+  const Card &card_;
+  Part products_;
+};
+
+} // namespace
+
 StatusOr<std::unique_ptr<LibraryServer>> cardLibraries(const Card &card) {
-  return failed("this Gradus runs no library commands on ", card.name());
+  return std::unique_ptr<LibraryServer>(std::make_unique<CardLibraries>(card));
 }
 
 } // namespace gradus::runtime::cuda

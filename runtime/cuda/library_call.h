@@ -6,6 +6,7 @@
 #include "runtime/cuda/driver.h"
 
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace gradus::runtime::cuda {
@@ -22,9 +23,18 @@ public:
   virtual ~LibraryCall() = default;
   /// Bytes of scratch that it takes.
   virtual uint64_t scratchBytes() const { return 0; }
+  /// How it computes, where there was a choice, as artifact::LibraryChoice has
+  /// it.
+  virtual std::string algorithm() const { return ""; }
   /// Begins the call on a stream, which may be recording a graph: nothing is
   /// allocated, loaded or waited for.
   virtual Status enqueue(Stream stream, const CallAddresses &addresses) = 0;
+};
+
+/// How a command may be computed, the first as its library would have it.
+struct Algorithms {
+  std::string library; // "cublaslt 130100", which they are of
+  std::vector<std::string> texts;
 };
 
 class LibraryServer {
@@ -34,6 +44,19 @@ public:
   /// of scratch, else with as few as it can. The command outlives the call.
   virtual StatusOr<std::unique_ptr<LibraryCall>>
   prepare(const artifact::LibraryCommand &command, uint64_t scratchBytes) = 0;
+  /// The same, by one algorithm, and an error where it does not serve.
+  virtual StatusOr<std::unique_ptr<LibraryCall>>
+  prepareWith(const std::string &algorithm,
+              const artifact::LibraryCommand & /*command*/,
+              uint64_t /*scratchBytes*/) {
+    return invalid("there is no algorithm '", algorithm, "'");
+  }
+  /// Which there are for a command, with no more than so much scratch.
+  virtual StatusOr<Algorithms>
+  algorithms(const artifact::LibraryCommand & /*command*/,
+             uint64_t /*scratchBytes*/) {
+    return Algorithms();
+  }
   /// Whether each call must run once before it is recorded, on whatever its
   /// tensors hold.
   virtual bool warmsUp() const { return false; }

@@ -1,15 +1,104 @@
-// What a machine without the vendor's libraries says.
+// Which library serves a command, and by which algorithm: a stub of cuBLASLt
+// stands for the library.
 
 #include "runtime/cuda/card_libraries.h"
 
 #include "emulated_card.h"
+#include "tests/runtime/cuda/environment.h"
+#include "tests/runtime/cuda/packed_command.h"
 
+#include <gmock/gmock.h>
+
+using namespace gradus::runtime;
 using namespace gradus::runtime::cuda;
 using namespace gradus::runtime::cuda::test;
+using gradus::artifact::DType;
+using gradus::artifact::LibraryCommandT;
+using gradus::artifact::LibraryOp;
+using testing::HasSubstr;
 
-struct CardLibraries : EmulatedCard {};
+namespace {
 
-TEST_F(CardLibraries, SayThatThereAreNone) {
-  EXPECT_EQ(cardLibraries(*card_).status().message(),
-            "this Gradus runs no library commands on the emulated GPU");
+std::string libraryOf(const std::string &name) {
+  return GRADUS_BINARY_DIR "/tests/bin/" + name + ".so";
+}
+
+LibraryCommandT product() {
+  return commandOf(
+      LibraryOp::matmul,
+      {tensorOf(DType::f32, {8, 4}), tensorOf(DType::f32, {4, 10})},
+      {tensorOf(DType::f32, {8, 10})});
+}
+
+void choose(LibraryCommandT &command, const char *card, const char *library,
+            const std::string &algorithm) {
+  auto choice = std::make_unique<gradus::artifact::LibraryChoiceT>();
+  choice->card = card;
+  choice->library = library;
+  choice->algorithm = algorithm;
+  command.choices.push_back(std::move(choice));
+}
+
+struct CardLibraries : EmulatedCard {
+  Environment cublasLt{"GRADUS_CUBLASLT_LIBRARY",
+                       libraryOf("stub_cublaslt").c_str()};
+
+  void SetUp() override {
+    EmulatedCard::SetUp();
+    auto made = cardLibraries(*card_);
+    ASSERT_TRUE(made.ok()) << made.status();
+    server = *std::move(made);
+  }
+
+  /// The stub's algorithms are called after the scratch that they take.
+  uint64_t scratchOf(const LibraryCommandT &command) {
+    auto call = server->prepare(*PackedCommand(command), 5000);
+    EXPECT_TRUE(call.ok()) << call.status();
+    return call.ok() ? (*call)->scratchBytes() : 0;
+  }
+
+  std::unique_ptr<LibraryServer> server;
+};
+
+const std::string kZeros(112, '0');
+
+} // namespace
+
+TEST_F(CardLibraries, TakeTheAlgorithmThatWasMeasuredForThisCard) {
+  LibraryCommandT command = product();
+  EXPECT_EQ(scratchOf(command), 4096u);
+  choose(command, "another GPU", "cublaslt 130100",
+         "00000000000003e8" + kZeros);
+  choose(command, "the emulated GPU", "cublaslt 120000",
+         "00000000000003e8" + kZeros);
+  EXPECT_EQ(scratchOf(command), 4096u);
+  choose(command, "the emulated GPU", "cublaslt 130100",
+         "00000000000003e8" + kZeros);
+  EXPECT_EQ(scratchOf(command), 1000u);
+}
+
+TEST_F(CardLibraries, ChooseAnewWhereThatDoesNotServe) {
+  LibraryCommandT command = product();
+  choose(command, "the emulated GPU", "cublaslt 130100",
+         "0000000000010000" + kZeros); // more scratch than there is
+  EXPECT_EQ(scratchOf(command), 4096u);
+}
+
+TEST_F(CardLibraries, ListWhatThereIsToMeasure) {
+  PackedCommand command(product());
+  auto list = server->algorithms(*command, 5000);
+  ASSERT_TRUE(list.ok()) << list.status();
+  EXPECT_EQ(list->library, "cublaslt 130100");
+  ASSERT_EQ(list->texts.size(), 2u);
+  auto call = server->prepareWith(list->texts[1], *command, 5000);
+  ASSERT_TRUE(call.ok()) << call.status();
+  EXPECT_EQ((*call)->algorithm(), list->texts[1]);
+}
+
+TEST_F(CardLibraries, OpenNoneBeforeACommandNeedsIt) {
+  Environment missing("GRADUS_CUBLASLT_LIBRARY", "/no/such.so");
+  auto made = cardLibraries(*card_);
+  ASSERT_TRUE(made.ok()) << made.status();
+  EXPECT_THAT((*made)->prepare(*PackedCommand(product()), 0).status().message(),
+              HasSubstr("this plan calls cuBLASLt"));
 }

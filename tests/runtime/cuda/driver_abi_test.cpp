@@ -7,37 +7,18 @@
 
 #if __has_include(<cuda.h>)
 
-#include <cuda.h>
+#include "tests/runtime/cuda/same_signature.h"
 
-#include <tuple>
+#include <cuda.h>
 
 namespace gpu = gradus::runtime::cuda;
 
-namespace {
-
-/// What of a type a call passes: pointers are alike, and numbers of a size.
-template <typename T>
-using Passed = std::conditional_t<
-    std::is_pointer_v<T>, void *,
-    std::integral_constant<size_t, std::is_void_v<T> ? 0 : sizeof(T)>>;
-
-template <typename Function> struct Signature;
-template <typename R, typename... Parameters>
-struct Signature<R (*)(Parameters...)> {
-  using Type = std::tuple<Passed<R>, Passed<Parameters>...>;
-};
-
-template <typename Ours, typename Theirs>
-constexpr bool kSame = std::is_same_v<typename Signature<Ours>::Type,
-                                      typename Signature<Theirs>::Type>;
-
 // cuda.h has some of the names as macros for a later version of the same form.
 #define GRADUS_CUDA(needs, name, symbol, parameters)                           \
-  static_assert(kSame<decltype(gpu::Driver::name), decltype(&::symbol)>,       \
-                #symbol);
+  static_assert(                                                               \
+      kSameSignature<decltype(gpu::Driver::name), decltype(&::symbol)>,        \
+      #symbol);
 #include "runtime/cuda/driver.def"
-
-} // namespace
 
 #define EXPECT_FIELD(Ours, ours, Theirs, theirs)                               \
   EXPECT_EQ(offsetof(gpu::Ours, ours), offsetof(::Theirs, theirs)) << #ours

@@ -1,0 +1,327 @@
+// Describes a product, asks which algorithm to take, and begins it.
+
+#include "runtime/cuda/cublaslt.h"
+
+#include "runtime/tensor_type.h"
+
+#include <charconv>
+
+namespace gradus::runtime::cuda {
+
+namespace cublaslt {
+
+namespace {
+
+constexpr int kMostCandidates = 32;
+constexpr uint64_t kMostScratch = uint64_t{1} << 32;
+constexpr uint32_t kAlignment = 64; // of all buffers of a plan
+
+Type typeOf(artifact::DType dtype) {
+  switch (dtype) {
+  case artifact::DType::f16:
+    return Type::f16;
+  case artifact::DType::bf16:
+    return Type::bf16;
+  default:
+    return Type::f32;
+  }
+}
+
+uint32_t epilogueOf(const MatmulForm &form) {
+  uint32_t epilogue = 0;
+  if (form.activation == artifact::Activation::relu)
+    epilogue = uint32_t(Epilogue::relu);
+  if (form.activation == artifact::Activation::gelu_tanh)
+    epilogue = uint32_t(Epilogue::gelu);
+  if (form.hasBias)
+    epilogue |= uint32_t(Epilogue::bias);
+  return epilogue ? epilogue : uint32_t(Epilogue::none);
+}
+
+//===-- descriptors -------------------------------------------------------===//
+
+template <typename T>
+Status set(const Library &library, Matmul matmul, MatmulAttribute attribute,
+           T value) {
+  return check(library,
+               library.matmulSet(matmul, attribute, &value, sizeof(value)),
+               "describing a product");
+}
+
+template <typename T>
+Status set(const Library &library, Layout layout, LayoutAttribute attribute,
+           T value) {
+  return check(library,
+               library.layoutSet(layout, attribute, &value, sizeof(value)),
+               "describing a matrix");
+}
+
+template <typename T>
+Status set(const Library &library, Preference preference,
+           PreferenceAttribute attribute, T value) {
+  return check(
+      library,
+      library.preferenceSet(preference, attribute, &value, sizeof(value)),
+      "saying which algorithms may serve");
+}
+
+Operation operationOf(const StoredMatrix &matrix) {
+  return matrix.isTransposed ? Operation::transpose : Operation::none;
+}
+
+StatusOr<Owned<MatmulData>> describeProduct(const Library &library,
+                                            const MatmulForm &form) {
+  Matmul made = nullptr;
+  GRADUS_TRY(check(library,
+                   library.matmulCreate(&made, Compute::f32, Type::f32),
+                   "describing a product"));
+  Owned<MatmulData> matmul(made, library.matmulDestroy);
+  GRADUS_TRY(
+      set(library, made, MatmulAttribute::transposeA, operationOf(form.a)));
+  GRADUS_TRY(
+      set(library, made, MatmulAttribute::transposeB, operationOf(form.b)));
+  GRADUS_TRY(set(library, made, MatmulAttribute::epilogue, epilogueOf(form)));
+  // The library looks at how this is aligned when it chooses.
+  if (form.hasBias)
+    GRADUS_TRY(set(library, made, MatmulAttribute::biasPointer,
+                   DevicePointer{kAlignment}));
+  return matmul;
+}
+
+StatusOr<Owned<LayoutData>> describeMatrix(const Library &library,
+                                           const StoredMatrix &matrix,
+                                           int64_t batches) {
+  Layout made = nullptr;
+  GRADUS_TRY(check(library,
+                   library.layoutCreate(&made, typeOf(matrix.dtype),
+                                        uint64_t(matrix.rows),
+                                        uint64_t(matrix.columns), matrix.lead),
+                   "describing a matrix"));
+  Owned<LayoutData> layout(made, library.layoutDestroy);
+  if (batches == 1)
+    return layout;
+  if (batches > INT32_MAX)
+    return invalid("cuBLASLt takes no batch of ", batches);
+  GRADUS_TRY(set(library, made, LayoutAttribute::batchCount, int32_t(batches)));
+  GRADUS_TRY(
+      set(library, made, LayoutAttribute::batchOffset, matrix.batchStride));
+  return layout;
+}
+
+} // namespace
+
+StatusOr<Description> describe(const Library &library, const MatmulForm &form) {
+  Description made;
+  GRADUS_ASSIGN(made.matmul, describeProduct(library, form));
+  GRADUS_ASSIGN(made.a, describeMatrix(library, form.a, form.batches));
+  GRADUS_ASSIGN(made.b, describeMatrix(library, form.b, form.batches));
+  GRADUS_ASSIGN(made.d, describeMatrix(library, form.d, form.batches));
+  return made;
+}
+
+//===-- algorithms --------------------------------------------------------===//
+
+std::string textOf(const Algorithm &algorithm) {
+  std::string text;
+  for (uint64_t word : algorithm.data)
+    text += inHex(word);
+  return text;
+}
+
+StatusOr<Algorithm> algorithmOf(const std::string &text) {
+  Algorithm algorithm;
+  size_t digits = text.size() / std::size(algorithm.data);
+  bool fits = text.size() == 2 * sizeof(algorithm);
+  for (size_t i = 0; fits && i < std::size(algorithm.data); ++i) {
+    const char *from = text.data() + i * digits;
+    auto [end, error] =
+        std::from_chars(from, from + digits, algorithm.data[i], 16);
+    fits = error == std::errc() && end == from + digits;
+  }
+  if (!fits)
+    return invalid("algorithm '", text, "' of cuBLASLt is not 128 digits");
+  return algorithm;
+}
+
+namespace {
+
+StatusOr<Owned<PreferenceData>> preferenceOf(const Library &library,
+                                             const MatmulForm &form,
+                                             uint64_t scratchBytes) {
+  Preference made = nullptr;
+  GRADUS_TRY(check(library, library.preferenceCreate(&made),
+                   "saying which algorithms may serve"));
+  Owned<PreferenceData> preference(made, library.preferenceDestroy);
+  GRADUS_TRY(
+      set(library, made, PreferenceAttribute::mostWorkspace, scratchBytes));
+  // Parts of a sum meet as f32, and not as what the result is rounded to.
+  GRADUS_TRY(set(library, made, PreferenceAttribute::reductionSchemes,
+                 form.d.dtype == artifact::DType::f32 ? kReduceAnyWay
+                                                      : kReduceInComputeType));
+  for (PreferenceAttribute alignment :
+       {PreferenceAttribute::alignmentA, PreferenceAttribute::alignmentB,
+        PreferenceAttribute::alignmentC, PreferenceAttribute::alignmentD})
+    GRADUS_TRY(set(library, made, alignment, kAlignment));
+  return preference;
+}
+
+/// One product, which is described, and chosen where `chosen` says so.
+class MatmulCall : public LibraryCall {
+public:
+  MatmulCall(std::shared_ptr<Session> session, const MatmulForm &form,
+             Description description)
+      : session_(std::move(session)), form_(form),
+        description_(std::move(description)) {}
+
+  /// The algorithms of the heuristics, the best first.
+  StatusOr<std::vector<Found>> find(uint64_t scratchBytes) const {
+    const Library &library = session_->library;
+    GRADUS_ASSIGN(Owned<PreferenceData> preference,
+                  preferenceOf(library, form_, scratchBytes));
+    std::vector<Found> found(kMostCandidates);
+    int count = 0;
+    Code code = library.find(
+        session_->handle, description_.matmul.get(), description_.a.get(),
+        description_.b.get(), description_.d.get(), description_.d.get(),
+        preference.get(), kMostCandidates, found.data(), &count);
+    if (code == Code::notSupported) // none
+      count = 0;
+    else
+      GRADUS_TRY(check(library, code, "asking cuBLASLt for an algorithm"));
+    found.resize(size_t(count));
+    std::erase_if(found,
+                  [](const Found &one) { return one.state != Code::success; });
+    return found;
+  }
+
+  /// The first that needs no more scratch than there is, else the one that
+  /// needs the least.
+  Status choose(uint64_t scratchBytes) {
+    GRADUS_ASSIGN(auto found, find(scratchBytes));
+    if (found.empty()) {
+      GRADUS_ASSIGN(found, find(kMostScratch));
+    }
+    const Found *least = nullptr;
+    for (const Found &one : found)
+      if (one.workspace <= scratchBytes)
+        return take(one);
+      else if (!least || one.workspace < least->workspace)
+        least = &one;
+    if (!least)
+      return failed("cuBLASLt has no algorithm for a product of ",
+                    form_.d.columns, " x ",
+                    form_.a.isTransposed ? form_.a.rows : form_.a.columns,
+                    " x ", form_.d.rows, " elements of ", nameOf(form_.a.dtype),
+                    " into ", nameOf(form_.d.dtype));
+    return take(*least);
+  }
+
+  Status choose(uint64_t scratchBytes, const std::string &text) {
+    GRADUS_ASSIGN(Algorithm algorithm, algorithmOf(text));
+    Found found{};
+    GRADUS_TRY(check(
+        session_->library,
+        session_->library.check(session_->handle, description_.matmul.get(),
+                                description_.a.get(), description_.b.get(),
+                                description_.d.get(), description_.d.get(),
+                                &algorithm, &found),
+        "taking algorithm " + text));
+    if (found.workspace > scratchBytes)
+      return failed("algorithm ", text, " of cuBLASLt needs ", found.workspace,
+                    " bytes of scratch, and there are ", scratchBytes);
+    found.algorithm = algorithm;
+    return take(found);
+  }
+
+  uint64_t scratchBytes() const override { return chosen_.workspace; }
+  std::string algorithm() const override { return textOf(chosen_.algorithm); }
+
+  Status enqueue(Stream stream, const CallAddresses &addresses) override {
+    const Library &library = session_->library;
+    auto data = [](DevicePointer address) {
+      return reinterpret_cast<void *>(address);
+    };
+    if (form_.hasBias)
+      GRADUS_TRY(set(library, description_.matmul.get(),
+                     MatmulAttribute::biasPointer, addresses.inputs[2]));
+    float one = 1, zero = 0;
+    void *result = data(addresses.outputs[0]);
+    return check(library,
+                 library.multiply(
+                     session_->handle, description_.matmul.get(), &one,
+                     data(addresses.inputs[form_.isSwapped ? 1 : 0]),
+                     description_.a.get(),
+                     data(addresses.inputs[form_.isSwapped ? 0 : 1]),
+                     description_.b.get(), &zero, result, description_.d.get(),
+                     result, description_.d.get(), &chosen_.algorithm,
+                     data(addresses.scratch), chosen_.workspace, stream),
+                 "multiplying by cuBLASLt");
+  }
+
+private:
+  Status take(const Found &found) {
+    chosen_ = found;
+    return Status();
+  }
+
+  std::shared_ptr<Session> session_;
+  MatmulForm form_;
+  Description description_;
+  Found chosen_{};
+};
+
+class MatmulServer : public LibraryServer {
+public:
+  explicit MatmulServer(std::shared_ptr<Session> session)
+      : session_(std::move(session)) {}
+
+  StatusOr<std::unique_ptr<LibraryCall>>
+  prepare(const artifact::LibraryCommand &command,
+          uint64_t scratchBytes) override {
+    GRADUS_ASSIGN(std::unique_ptr<MatmulCall> call, make(command));
+    GRADUS_TRY(call->choose(scratchBytes));
+    return std::unique_ptr<LibraryCall>(std::move(call));
+  }
+
+  StatusOr<std::unique_ptr<LibraryCall>>
+  prepareWith(const std::string &algorithm,
+              const artifact::LibraryCommand &command,
+              uint64_t scratchBytes) override {
+    GRADUS_ASSIGN(std::unique_ptr<MatmulCall> call, make(command));
+    GRADUS_TRY(call->choose(scratchBytes, algorithm));
+    return std::unique_ptr<LibraryCall>(std::move(call));
+  }
+
+  StatusOr<Algorithms> algorithms(const artifact::LibraryCommand &command,
+                                  uint64_t scratchBytes) override {
+    GRADUS_ASSIGN(std::unique_ptr<MatmulCall> call, make(command));
+    GRADUS_ASSIGN(std::vector<Found> found, call->find(scratchBytes));
+    Algorithms list{session_->name(), {}};
+    for (const Found &one : found)
+      list.texts.push_back(textOf(one.algorithm));
+    return list;
+  }
+
+  bool warmsUp() const override { return true; }
+
+private:
+  StatusOr<std::unique_ptr<MatmulCall>>
+  make(const artifact::LibraryCommand &command) {
+    GRADUS_ASSIGN(MatmulForm form, matmulFormOf(command));
+    GRADUS_ASSIGN(Description description, describe(session_->library, form));
+    return std::make_unique<MatmulCall>(session_, form, std::move(description));
+  }
+
+  std::shared_ptr<Session> session_;
+};
+
+} // namespace
+
+} // namespace cublaslt
+
+std::unique_ptr<LibraryServer>
+serveMatmuls(std::shared_ptr<cublaslt::Session> session) {
+  return std::make_unique<cublaslt::MatmulServer>(std::move(session));
+}
+
+} // namespace gradus::runtime::cuda

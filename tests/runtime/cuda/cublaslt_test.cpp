@@ -1,0 +1,195 @@
+// Products by cuBLASLt: what a stub of it is asked for, and, where the library
+// is at hand, that it takes what we describe.
+
+#include "runtime/cuda/cublaslt.h"
+
+#include "tests/runtime/cuda/environment.h"
+#include "tests/runtime/cuda/packed_command.h"
+
+#include <dlfcn.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+using namespace gradus::runtime;
+using namespace gradus::runtime::cuda;
+using gradus::artifact::Activation;
+using gradus::artifact::DType;
+using gradus::artifact::LibraryCommandT;
+using gradus::artifact::LibraryOp;
+using testing::HasSubstr;
+
+namespace {
+
+constexpr const char *kVariable = "GRADUS_CUBLASLT_LIBRARY";
+
+std::string libraryOf(const std::string &name) {
+  return GRADUS_BINARY_DIR "/tests/bin/" + name + ".so";
+}
+
+/// A server by the stub, and what that was asked for.
+class Stub : public testing::Test {
+protected:
+  Stub() : environment_(kVariable, libraryOf("stub_cublaslt").c_str()) {
+    void *stub = dlopen(libraryOf("stub_cublaslt").c_str(), RTLD_NOW);
+    written = reinterpret_cast<const char *(*)()>(dlsym(stub, "stubWritten"));
+    written(); // of tests before
+    auto session = cublaslt::openSession();
+    EXPECT_TRUE(session.ok()) << session.status();
+    server = serveMatmuls(*session);
+    EXPECT_STREQ(written(), "create\n");
+  }
+
+  std::unique_ptr<LibraryCall> prepare(const LibraryCommandT &command,
+                                       uint64_t scratch) {
+    auto call = server->prepare(*PackedCommand(command), scratch);
+    EXPECT_TRUE(call.ok()) << call.status();
+    return call.ok() ? *std::move(call) : nullptr;
+  }
+
+  const char *(*written)() = nullptr;
+  std::unique_ptr<LibraryServer> server;
+
+private:
+  Environment environment_;
+};
+
+LibraryCommandT linear(DType dtype, DType result) {
+  return commandOf(LibraryOp::matmul,
+                   {tensorOf(dtype, {32, 768}), tensorOf(dtype, {768, 10}),
+                    tensorOf(result, {1, 10})},
+                   {tensorOf(result, {32, 10})});
+}
+
+} // namespace
+
+TEST_F(Stub, MultipliesTheOtherWayAround) {
+  auto call = prepare(linear(DType::bf16, DType::f32), 1 << 20);
+  // f32 sums, the weights first, a bias at a multiple of 64, all buffers too,
+  // sums that meet in any way as the result is f32.
+  EXPECT_STREQ(written(), "matmul computes 68, scales 0\n"
+                          "matrix of 14: 10x768 lead 10\n"
+                          "matrix of 14: 768x32 lead 768\n"
+                          "matrix of 0: 10x32 lead 10\n"
+                          "find for 3: 0, 4: 0, 7: 4, 8: 64 with 1: 1048576, "
+                          "3: 7, 5: 64, 6: 64, 7: 64, 8: 64\n");
+  EXPECT_EQ(call->scratchBytes(), 65536u);
+  CallAddresses addresses{{100, 200, 300}, {400}, 500};
+  ASSERT_TRUE(
+      call->enqueue(reinterpret_cast<Stream>(uintptr_t{7}), addresses).ok());
+  EXPECT_STREQ(written(), "multiply 1 200 100 + 0 400 into 400 by 65536 with "
+                          "65536 at 500 on 7, 3: 0, 4: 0, 7: 4, 8: 300\n");
+  EXPECT_TRUE(server->warmsUp());
+}
+
+TEST_F(Stub, HasEpiloguesOfBiasAndActivation) {
+  LibraryCommandT command = linear(DType::f16, DType::f16);
+  command.activation = Activation::relu;
+  prepare(command, 0);
+  // Parts of a sum are not rounded to f16 before they meet.
+  EXPECT_THAT(written(), HasSubstr("7: 6, 8: 64 with 1: 0, 3: 2,"));
+  command.activation = Activation::gelu_tanh;
+  prepare(command, 0);
+  EXPECT_THAT(written(), HasSubstr("7: 36, 8: 64 with"));
+  command.inputs.pop_back();
+  prepare(command, 0);
+  EXPECT_THAT(written(), HasSubstr("find for 3: 0, 4: 0, 7: 32 with"));
+  command.activation = Activation::none;
+  prepare(command, 0);
+  EXPECT_THAT(written(), HasSubstr("find for 3: 0, 4: 0, 7: 1 with"));
+}
+
+TEST_F(Stub, SaysTheBatchOfEachMatrix) {
+  prepare(commandOf(LibraryOp::matmul,
+                    {tensorOf(DType::f32, {4, 8, 2}, {16, 1, 8}),
+                     tensorOf(DType::f32, {4, 2, 8})},
+                    {tensorOf(DType::f32, {4, 8, 8})}),
+          0);
+  std::string words = written();
+  EXPECT_THAT(words, HasSubstr("matrix of 0: 8x2 lead 8\nmatrix has 5\nmatrix "
+                               "has 6\n"));
+  EXPECT_THAT(words, HasSubstr("find for 3: 0, 4: 1, 7: 1"));
+}
+
+TEST_F(Stub, TakesTheFirstAlgorithmThatFitsTheScratch) {
+  EXPECT_EQ(prepare(linear(DType::f32, DType::f32), 5000)->scratchBytes(),
+            4096u);
+  // Where none fits, the one that needs least.
+  EXPECT_EQ(prepare(linear(DType::f32, DType::f32), 10)->scratchBytes(), 1000u);
+}
+
+TEST_F(Stub, TakesAnAlgorithmByItsText) {
+  PackedCommand command(linear(DType::f32, DType::f32));
+  auto all = server->algorithms(*command, 5000);
+  ASSERT_TRUE(all.ok()) << all.status();
+  EXPECT_EQ(all->library, "cublaslt 130100");
+  ASSERT_EQ(all->texts.size(), 2u);
+  EXPECT_EQ(all->texts[1], "00000000000003e8" + std::string(112, '0'));
+  auto call = server->prepareWith(all->texts[1], *command, 5000);
+  ASSERT_TRUE(call.ok()) << call.status();
+  EXPECT_EQ((*call)->scratchBytes(), 1000u);
+  EXPECT_EQ((*call)->algorithm(), all->texts[1]);
+}
+
+TEST_F(Stub, RefusesAlgorithmsThatDoNotServe) {
+  PackedCommand command(linear(DType::f32, DType::f32));
+  auto wordsOf = [&](const std::string &text) {
+    return server->prepareWith(text, *command, 5000).status().message();
+  };
+  EXPECT_EQ(wordsOf("eng3"), "algorithm 'eng3' of cuBLASLt is not 128 digits");
+  EXPECT_THAT(wordsOf(std::string(128, 'x')), HasSubstr("is not 128 digits"));
+  EXPECT_THAT(wordsOf(std::string(128, '1')),
+              HasSubstr("the stub's words (CUBLAS_STATUS_INVALID_VALUE 7)"));
+  EXPECT_THAT(wordsOf("0000000000010000" + std::string(112, '0')),
+              HasSubstr("needs 65536 bytes of scratch, and there are 5000"));
+}
+
+TEST_F(Stub, LeavesWithTheLastThatHoldsIt) {
+  auto call = prepare(linear(DType::f32, DType::f32), 0);
+  written();
+  server = nullptr;
+  EXPECT_STREQ(written(), "");
+  call = nullptr;
+  EXPECT_STREQ(written(), "destroy\n");
+}
+
+TEST(CublasLt, SaysWhatIsWrongWithALibrary) {
+  auto words = [](const char *name) {
+    Environment environment(kVariable, libraryOf(name).c_str());
+    return cublaslt::openSession().status().message();
+  };
+  EXPECT_THAT(words("old_cublaslt"),
+              HasSubstr("this plan calls cuBLASLt, and needs version 12.0 or "
+                        "later, and " +
+                        libraryOf("old_cublaslt") + " is of version 110800"));
+  EXPECT_THAT(words("whole_driver"), HasSubstr("has no cublasLtGetVersion"));
+  EXPECT_EQ(
+      words("cublaslt_without_gpu"),
+      "starting cuBLASLt: the library does not start: it finds no GPU, or "
+      "the driver is older than it needs (CUBLAS_STATUS_NOT_INITIALIZED "
+      "1)");
+}
+
+/// No card is needed to describe a product.
+TEST(CublasLt, TakesOurDescriptions) {
+  auto library = cublaslt::load();
+  if (!library.ok())
+    GTEST_SKIP() << library.status();
+  LibraryCommandT commands[] = {
+      linear(DType::bf16, DType::bf16), linear(DType::f32, DType::f32),
+      commandOf(LibraryOp::matmul,
+                {tensorOf(DType::f16, {4, 8, 2}, {16, 1, 8}),
+                 tensorOf(DType::f16, {4, 2, 8})},
+                {tensorOf(DType::f32, {4, 8, 8})})};
+  commands[0].activation = Activation::gelu_tanh;
+  for (const LibraryCommandT &command : commands) {
+    auto form = matmulFormOf(*PackedCommand(command));
+    ASSERT_TRUE(form.ok()) << form.status();
+    auto description = cublaslt::describe(*library, *form);
+    EXPECT_TRUE(description.ok()) << description.status();
+  }
+  // Choosing does need one.
+  auto server = serveMatmuls(std::make_shared<cublaslt::Session>(*library));
+  auto call = server->prepare(*PackedCommand(commands[0]), 0);
+  EXPECT_THAT(call.status().message(),
+              HasSubstr("(CUBLAS_STATUS_NOT_INITIALIZED 1)"));
+}
