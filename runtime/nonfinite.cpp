@@ -3,6 +3,7 @@
 #include "runtime/nonfinite.h"
 
 #include "runtime/flat.h"
+#include "runtime/kernel_arguments.h"
 
 #include <algorithm>
 #include <cstring>
@@ -30,10 +31,9 @@ std::vector<uint32_t> buffersWritten(const artifact::KernelCommand &kernel,
   std::vector<uint32_t> written;
   for (size_t i = 0; i < countOf(kernel.segments()); ++i) {
     const auto *buffers = kernel.segments()->Get(i)->buffers();
-    size_t count = countOf(buffers);
-    size_t outputs = signature->outputs() ? signature->outputs() : count;
-    for (size_t k = count - std::min(outputs, count); k < count; ++k)
-      written.push_back(buffers->Get(k));
+    for (size_t k = 0; k < countOf(buffers); ++k)
+      if (useOf(*signature, k).isWritten)
+        written.push_back(buffers->Get(k));
   }
   return written;
 }

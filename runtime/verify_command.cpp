@@ -1,6 +1,7 @@
 // A command: its buffers exist, are large enough and may be written.
 
 #include "runtime/flat.h"
+#include "runtime/kernel_arguments.h"
 #include "runtime/status.h"
 #include "runtime/verify.h"
 
@@ -16,9 +17,9 @@ constexpr int64_t kMostBlocks = (int64_t{1} << 31) - 1;
 Status verifyArgument(const artifact::Plan &plan,
                       const artifact::KernelSignature &kernel, size_t argument,
                       const artifact::Segment &segment) {
-  size_t outputs = kernel.outputs();
-  bool written = argument + outputs >= countOf(kernel.fixed_bytes());
-  GRADUS_TRY(verifyBuffer(plan, segment.buffers()->Get(argument), written));
+  // Of a kernel that does not say what it writes, nothing is refused.
+  bool isOutput = !useOf(kernel, argument).isRead;
+  GRADUS_TRY(verifyBuffer(plan, segment.buffers()->Get(argument), isOutput));
   uint64_t has = plan.buffers()->Get(segment.buffers()->Get(argument))->size();
   uint64_t needs;
   if (__builtin_mul_overflow(kernel.bytes_per_item()->Get(argument),

@@ -4,6 +4,7 @@
 #include "runtime/cuda/step_nodes.h"
 
 #include "runtime/flat.h"
+#include "runtime/kernel_arguments.h"
 
 #include <algorithm>
 
@@ -80,22 +81,20 @@ Node StepNodes::kernelNode(const artifact::KernelCommand &command) {
   KernelNode work;
   work.function = facts.function;
   work.threads = facts.threads;
-  size_t arguments = countOf(signature->fixed_bytes()),
-         inputs = arguments - signature->outputs();
   for (size_t s = 0; s < countOf(command.segments()); ++s) {
     const artifact::Segment *segment = command.segments()->Get(s);
     for (size_t a = 0; a < countOf(segment->buffers()); ++a) {
       uint32_t buffer = segment->buffers()->Get(a);
-      Access access = accessTo(buffer, a >= inputs);
+      Access access = accessTo(buffer, false);
       access.bytes =
           signature->fixed_bytes()->Get(a) +
           signature->bytes_per_item()->Get(a) * uint64_t(segment->items());
-      if (access.bytes)
-        node.accesses.push_back(access);
-      // Where nobody says what is written, all may be.
-      access.writes = true;
-      if (access.bytes && inputs == arguments)
-        node.accesses.push_back(access);
+      ArgumentUse use = useOf(*signature, a);
+      for (bool writes : {false, true}) {
+        access.writes = writes;
+        if (access.bytes && (writes ? use.isWritten : use.isRead))
+          node.accesses.push_back(access);
+      }
       if (!facts.piece)
         work.arguments.push_back(access.start);
     }
