@@ -5,6 +5,7 @@
 #include "runtime/flat.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace gradus::runtime {
 
@@ -51,7 +52,21 @@ StatusOr<std::span<const uint8_t>> HostStates::bytes(size_t state) {
   if (wanted.copiedAt != age_)
     GRADUS_TRY(device_.read(Region::state, wanted.offset, copy));
   wanted.copiedAt = age_;
+  if (!std::exchange(wanted.takesMemory, true))
+    copiedBytes_ += wanted.bytes;
   return std::span<const uint8_t>(copy);
+}
+
+/// Counters are read at each step, all weights only now and then.
+void HostStates::forget() {
+  constexpr size_t kKept = 1 << 20;
+  ++age_;
+  if (copiedBytes_ <= kKept)
+    return;
+  copies_ = MemoryBlock();
+  copiedBytes_ = 0;
+  for (State &state : states_)
+    state.takesMemory = false;
 }
 
 Status HostStates::write(size_t state, std::span<const uint8_t> from) {

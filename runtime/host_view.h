@@ -27,7 +27,8 @@ private:
   std::vector<uint8_t> copy_;
 };
 
-/// All states. A copy is made at most once between two steps.
+/// All states. A copy is made at most once between two steps, of what is asked
+/// for alone; the next step gives back what many bytes of them took.
 class HostStates {
 public:
   HostStates(DevicePlan &device, const artifact::Header &header,
@@ -38,20 +39,24 @@ public:
   /// All bytes of a state.
   Status write(size_t state, std::span<const uint8_t> from);
   /// States may have changed: by a step, or by what wrote them elsewhere.
-  void forget() { ++age_; }
+  void forget();
+  /// Memory of the host that copies take now.
+  size_t copiedBytes() const { return copiedBytes_; }
 
 private:
   struct State {
     uint64_t offset;
     size_t bytes;
     uint64_t copiedAt = 0; // an age; 0: never
+    bool takesMemory = false;
   };
 
   DevicePlan &device_;
   std::vector<State> states_;
   const uint8_t *direct_; // null: copies are needed
   size_t regionBytes_;
-  MemoryBlock copies_;
+  MemoryBlock copies_; // as large as the region: takes what is written to it
+  size_t copiedBytes_ = 0;
   uint64_t age_ = 1;
 };
 

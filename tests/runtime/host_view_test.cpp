@@ -87,6 +87,32 @@ TEST_P(HostViews, ShowAStateThatWasWritten) {
   EXPECT_EQ(first(states.bytes(0)), 3);
 }
 
+/// A checkpoint's copies of all weights do not stay.
+TEST(HostStates, GiveBackWhatManyCopiesTook) {
+  TestArtifact made;
+  auto &state = *made.header.states[0];
+  constexpr int64_t kMany = 1 << 19; // floats: 2 MiB
+  state.type->shape = {kMany};
+  state.has_initial = false;
+  made.plan().state_offsets = {192, 64, 128};
+  made.plan().state_bytes = 192 + 4 * kMany;
+  auto artifact = Artifact::fromBytes(made.bytes(), "adder");
+  ASSERT_TRUE(artifact.ok()) << artifact.status();
+  const auto &plan = *(*artifact)->header().plans()->Get(0);
+  auto device = deviceOf("fake");
+  auto loaded = *device->load(**artifact, plan, {});
+  HostStates states(*loaded, (*artifact)->header(), plan);
+  ASSERT_TRUE(states.bytes(2).ok());
+  states.forget();
+  ASSERT_TRUE(states.bytes(2).ok());
+  EXPECT_EQ(states.copiedBytes(), 8u) << "a counter keeps its place";
+  ASSERT_TRUE(states.bytes(0).ok());
+  EXPECT_EQ(states.copiedBytes(), 8u + 4 * kMany);
+  states.forget();
+  EXPECT_EQ(states.copiedBytes(), 0u);
+  EXPECT_EQ((*states.bytes(0)).size(), size_t(4 * kMany));
+}
+
 TEST(HostStates, AreTheMemoryOfTheProcessorItself) {
   auto device = deviceOf("cpu");
   auto artifact = *Artifact::fromBytes(TestArtifact().bytes(), "adder");
