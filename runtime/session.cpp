@@ -10,6 +10,7 @@
 #include "runtime/host_view.h"
 #include "runtime/initial_state.h"
 #include "runtime/nonfinite.h"
+#include "runtime/profiler.h"
 #include "runtime/status.h"
 #include "runtime/verify.h"
 
@@ -318,6 +319,8 @@ Status Session::Parts::runOnce(size_t graph, const void *const *inputs,
   if (!schedules[graph].graphs.empty()) {
     GRADUS_ASSIGN(variant, variantOf(graph));
   }
+  ProfilerRange range(
+      [&] { return inWords(graphs[variant].name, " step ", runs[graph]); });
   if (inputs)
     takeInputs(variant, inputs);
   // Another variant has other commands than those that are timed.

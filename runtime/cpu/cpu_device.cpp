@@ -8,6 +8,7 @@
 #include "runtime/cpu/thread_pool.h"
 #include "runtime/flat.h"
 #include "runtime/memory.h"
+#include "runtime/profiler.h"
 
 #include <algorithm>
 #include <chrono>
@@ -116,6 +117,10 @@ private:
     return atCommand(status, artifact_.header(), *graph.plan, command);
   }
 
+  static std::string nameOf(const CpuGraph &graph, size_t command) {
+    return profilerName(*graph.plan->commands()->Get(command));
+  }
+
   const Artifact &artifact_;
   const artifact::Plan &plan_;
   ThreadPool pool_;
@@ -215,6 +220,7 @@ Status CpuPlan::runTimed(size_t graph, std::span<int64_t> nanoseconds) {
   const CpuGraph &ran = graphs_[graph];
   int64_t before = now();
   for (size_t i = 0; i < ran.commands.size(); ++i) {
+    ProfilerRange range([&] { return nameOf(ran, i); });
     if (Status status = ran.commands[i]->run(); !status.ok())
       return failure(ran, i, status);
     int64_t after = now();
@@ -228,6 +234,7 @@ Status CpuPlan::runStepwise(size_t graph, const Look &look) {
   const CpuGraph &ran = graphs_[graph];
   for (size_t i = 0; i < ran.commands.size(); ++i) {
     GRADUS_TRY(look(i));
+    ProfilerRange range([&] { return nameOf(ran, i); });
     FlushDenormals flush;
     GRADUS_TRY(failure(ran, i, ran.commands[i]->run()));
   }

@@ -1,0 +1,96 @@
+// NVTX's protocol: the profiler's library exports one function, which asks for
+// tables of ours by number; one of these gives, for each module, places into
+// which it puts its own functions. Numbers and layouts are nvtxTypes.h's.
+
+#include "runtime/profiler.h"
+
+#include "runtime/flat.h"
+#include "runtime/status.h"
+
+#include <cstdlib>
+#include <dlfcn.h>
+
+namespace gradus::runtime {
+
+namespace {
+
+using Function = void (*)();
+
+/// Of each module, how many functions it has, counting the number 0, which
+/// none has: core, cuda, opencl, cudart, core2, sync.
+constexpr unsigned kFunctions[] = {0, 16, 9, 15, 7, 16, 7};
+constexpr unsigned kModules = std::size(kFunctions), kMostFunctions = 16;
+/// Those of the core that we call, nvtxRangePushA and nvtxRangePop.
+constexpr unsigned kCore = 1, kPush = 9, kPop = 11;
+
+/// What the profiler gave us; null where it has no such function.
+Function given[kModules][kMostFunctions];
+Function *places[kModules][kMostFunctions + 1];
+
+int placesOf(int module, Function ***table, unsigned *count) {
+  if (module < 1 || module >= int(kModules))
+    return 0;
+  for (unsigned i = 1; i < kFunctions[module]; ++i)
+    places[module][i] = &given[module][i];
+  *table = places[module];
+  *count = kFunctions[module];
+  return 1;
+}
+
+void ignoreVersion(uint32_t) {}
+
+struct Callbacks {
+  size_t bytes;
+  int (*placesOf)(int module, Function ***table, unsigned *count);
+};
+struct Version {
+  size_t bytes;
+  uint32_t version, reserved;
+  void (*setProfilers)(uint32_t);
+};
+
+const void *tableOf(uint32_t which) {
+  static const Callbacks callbacks = {sizeof(Callbacks), placesOf};
+  static const Version version = {sizeof(Version), 3, 0, ignoreVersion};
+  constexpr uint32_t kCallbacks = 1, kVersion = 3;
+  if (which == kCallbacks)
+    return &callbacks;
+  return which == kVersion ? &version : nullptr;
+}
+
+/// Once. What cannot be opened is as if nobody asked for it, as with NVIDIA's
+/// header: a step does not fail for it.
+bool attach() {
+  const char *path = std::getenv("NVTX_INJECTION64_PATH");
+  void *library = path ? dlopen(path, RTLD_LAZY) : nullptr;
+  if (!library)
+    return false;
+  using Begin = int (*)(const void *(*)(uint32_t));
+  auto begin =
+      reinterpret_cast<Begin>(dlsym(library, "InitializeInjectionNvtx2"));
+  return begin && begin(tableOf) && given[kCore][kPush] && given[kCore][kPop];
+}
+
+} // namespace
+
+bool profilerListens() {
+  static const bool listens = attach();
+  return listens;
+}
+
+void ProfilerRange::push(const std::string &name) {
+  reinterpret_cast<int (*)(const char *)>(given[kCore][kPush])(name.c_str());
+  isOpen_ = true;
+}
+
+void ProfilerRange::pop() { reinterpret_cast<int (*)()>(given[kCore][kPop])(); }
+
+std::string profilerName(const artifact::Command &command) {
+  std::string name = textOf(command.name());
+  size_t nodes = countOf(command.nodes());
+  for (size_t i = 0; i < nodes; ++i)
+    append(name, i ? ", " : " (", textOf(command.nodes()->Get(i)));
+  return nodes ? name + ")" : name;
+}
+
+} // namespace gradus::runtime
