@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <utility>
 
@@ -386,6 +387,7 @@ StatusOr<std::unique_ptr<Session>> Session::load(const std::string &path,
 const Artifact &Session::artifact() const { return *parts_->artifact; }
 const artifact::Plan &Session::plan() const { return parts_->plan; }
 int Session::threads() const { return parts_->loaded->threads(); }
+std::string Session::runsOn() const { return parts_->loaded->name(); }
 const std::vector<GraphInfo> &Session::graphs() const { return parts_->graphs; }
 const std::vector<StateInfo> &Session::states() const { return parts_->states; }
 
@@ -454,6 +456,16 @@ const void *Session::outputBuffer(int graph, int output) const {
 
 void Session::timeCommands(int graph, std::span<int64_t> nanoseconds) {
   parts_->times[graph] = nanoseconds;
+}
+
+StatusOr<int64_t> Session::hostTime(int graph) {
+  GRADUS_TRY(parts_->verifyCall(graph, 1, 0, 0));
+  GRADUS_TRY(parts_->wait());
+  auto began = std::chrono::steady_clock::now();
+  GRADUS_TRY(parts_->runOnce(graph, nullptr, nullptr));
+  std::chrono::nanoseconds took = std::chrono::steady_clock::now() - began;
+  GRADUS_TRY(parts_->wait());
+  return int64_t(took.count());
 }
 
 void Session::setProbe(Probe probe) { parts_->probe = std::move(probe); }

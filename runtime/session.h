@@ -116,6 +116,8 @@ public:
   const Artifact &artifact() const;
   const artifact::Plan &plan() const; // the one chosen
   int threads() const;
+  /// "8 threads", "NVIDIA H200"
+  std::string runsOn() const;
   MemoryInfo memory() const;
   const std::vector<GraphInfo> &graphs() const;
   const std::vector<StateInfo> &states() const;
@@ -171,6 +173,10 @@ public:
   /// Steps at which another variant runs in place of the graph are not timed.
   /// Timed steps are slower by about 0.05 us a command; empty turns it off.
   void timeCommands(int graph, std::span<int64_t> nanoseconds);
+
+  /// Runs a graph once, with inputs as they lie: the nanoseconds until the host
+  /// was free again, which on a device is before the step is done.
+  StatusOr<int64_t> hostTime(int graph);
 
   /// While set, and no search is on, steps call `probe`; an empty one ends it.
   void setProbe(Probe probe);

@@ -136,6 +136,20 @@ TEST_P(Sessions, SaysWhatIsInside) {
   EXPECT_EQ(memory.bound, 192u);
 }
 
+TEST_P(Sessions, TimesTheHostsPart) {
+  auto session = start(TestArtifact());
+  std::vector<float> ones(kSize, 1);
+  ASSERT_TRUE(session->step(0, std::vector<const void *>{ones.data()}).ok());
+  auto took = session->hostTime(0);
+  ASSERT_TRUE(took.ok()) << took.status();
+  EXPECT_GT(*took, 0);
+  EXPECT_EQ(*session->stepCount(), 2);
+  EXPECT_NE(session->runsOn().find("threads"), std::string::npos);
+  EXPECT_EQ(session->hostTime(7).status().message(),
+            session->artifact().path() +
+                ": graph 7 does not exist; there are 2");
+}
+
 TEST_P(Sessions, TimesEachCommand) {
   auto session = start(TestArtifact());
   std::vector<int64_t> times(4);
