@@ -166,12 +166,4 @@ StatusOr<Function> Card::function(Module module,
   return function;
 }
 
-StatusOr<int> Card::attribute(Function function,
-                              FunctionAttribute attribute) const {
-  int value = 0;
-  GRADUS_TRY(tell(driver_.functionAttribute(&value, attribute, function),
-                  "asking for a kernel's facts"));
-  return value;
-}
-
 } // namespace gradus::runtime::cuda

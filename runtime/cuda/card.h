@@ -53,7 +53,6 @@ public:
   StatusOr<Owned<Module>> load(const void *image,
                                const std::string &what) const;
   StatusOr<Function> function(Module module, const std::string &name) const;
-  StatusOr<int> attribute(Function function, FunctionAttribute attribute) const;
 
 private:
   explicit Card(const Driver &driver) : driver_(driver) {}

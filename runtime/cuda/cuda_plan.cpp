@@ -32,11 +32,13 @@ template <typename Ports> std::vector<HostPort> portsOf(const Ports *ports) {
 StatusOr<std::unique_ptr<CudaPlan>>
 CudaPlan::load(const Card &card, const Artifact &artifact,
                const artifact::Plan &plan, PlanCode code,
-               StepNodes::Library library, Order order) {
+               LibraryServer *library, Order order) {
   GRADUS_TRY(card.makeCurrent());
   std::unique_ptr<CudaPlan> loaded(
-      new CudaPlan(card, artifact, plan, std::move(code), std::move(library)));
+      new CudaPlan(card, artifact, plan, std::move(code), library));
+  GRADUS_TRY(loaded->nodes_.prepare());
   GRADUS_TRY(loaded->allocate(loaded->nodes_.extras()));
+  GRADUS_TRY(loaded->nodes_.warmUp(loaded->stream_.get()));
   GRADUS_TRY(loaded->clear());
   GRADUS_TRY(loaded->prepare(order));
   GRADUS_TRY(loaded->sendTables());
@@ -58,13 +60,16 @@ Status CudaPlan::allocate(const StepExtras &extras) {
     outputs = std::max(outputs, bytes);
   }
   size_t constants = artifact_.bytes(artifact_.header().constants()).size();
-  Need needs[] = {
-      {"state", plan_.state_bytes()}, {"arena", plan_.arena_bytes()},
-      {"constants", constants},       {"scratch", extras.scratchBytes},
-      {"tables", extras.tableBytes},  {"inputs", inputs}};
+  Need needs[] = {{"state", plan_.state_bytes()},
+                  {"arena", plan_.arena_bytes()},
+                  {"constants", constants},
+                  {"scratch", extras.scratchBytes},
+                  {"tables", extras.tableBytes},
+                  {"library scratch", extras.libraryBytes},
+                  {"inputs", inputs}};
   GRADUS_TRY(card_.checkFits(needs));
-  Owned<DevicePointer> *blocks[] = {&state_, &arena_, &constants_, &scratch_,
-                                    &tables_};
+  Owned<DevicePointer> *blocks[] = {&state_,   &arena_,  &constants_,
+                                    &scratch_, &tables_, &libraryScratch_};
   for (size_t i = 0; i < std::size(blocks); ++i) {
     GRADUS_ASSIGN(*blocks[i], card_.allocate(needs[i]));
   }
@@ -72,8 +77,9 @@ Status CudaPlan::allocate(const StepExtras &extras) {
   GRADUS_ASSIGN(staging_, Staging::create(card_, inputs));
   GRADUS_ASSIGN(outputs_, card_.allocatePinned({"outputs", outputs}));
   nodes_.place({state_.get(), arena_.get(), constants_.get(), scratch_.get(),
-                tables_.get()});
-  extraBytes_ = extras.scratchBytes + extras.tableBytes + inputs;
+                tables_.get(), libraryScratch_.get()});
+  extraBytes_ =
+      extras.scratchBytes + extras.tableBytes + extras.libraryBytes + inputs;
   return Status();
 }
 

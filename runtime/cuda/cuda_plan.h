@@ -18,11 +18,11 @@ struct PlanCode {
 
 class CudaPlan : public DevicePlan {
 public:
-  /// Card and artifact outlive the plan. `library` serves library commands,
-  /// where there is something that does.
+  /// Card, artifact and `library` outlive the plan, whose library commands it
+  /// serves; null where there are none.
   static StatusOr<std::unique_ptr<CudaPlan>>
   load(const Card &card, const Artifact &artifact, const artifact::Plan &plan,
-       PlanCode code, StepNodes::Library library, Order order = Order::chain);
+       PlanCode code, LibraryServer *library, Order order = Order::chain);
   ~CudaPlan() override;
 
   std::string name() const override { return card_.name(); }
@@ -54,11 +54,9 @@ private:
   };
 
   CudaPlan(const Card &card, const Artifact &artifact,
-           const artifact::Plan &plan, PlanCode code,
-           StepNodes::Library library)
+           const artifact::Plan &plan, PlanCode code, LibraryServer *library)
       : card_(card), artifact_(artifact), plan_(plan), code_(std::move(code)),
-        nodes_(card, plan, *artifact.kernels(plan), code_.kernels,
-               std::move(library)) {}
+        nodes_(card, plan, *artifact.kernels(plan), code_.kernels, library) {}
 
   Status allocate(const StepExtras &extras);
   Status clear();
@@ -82,6 +80,7 @@ private:
   StepNodes nodes_;
   size_t extraBytes_ = 0;
   Owned<DevicePointer> state_, arena_, constants_, scratch_, tables_;
+  Owned<DevicePointer> libraryScratch_;
   Owned<void *> outputs_;
   Owned<Stream> stream_;
   std::optional<Staging> staging_;

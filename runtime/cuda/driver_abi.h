@@ -26,6 +26,7 @@ enum class Result : int32_t {
   noJitCompiler = 221,
   unsupportedPtxVersion = 222,
   invalidHandle = 400,
+  illegalState = 401,
   notFound = 500,
   notReady = 600,
   illegalAddress = 700,
@@ -34,10 +35,13 @@ enum class Result : int32_t {
   launchFailed = 719,
   notSupported = 801,
   driverMismatch = 803,
+  captureUnsupported = 900,
+  captureInvalidated = 901,
+  captureWrongThread = 908,
   unknown = 999
 };
 
-/// CUdevice_attribute, CUfunction_attribute, CUjit_option: what we ask for.
+/// CUdevice_attribute, CUjit_option: what we ask for.
 enum class DeviceAttribute : int32_t {
   maxThreadsPerBlock = 1,
   maxGridX = 5,
@@ -48,16 +52,11 @@ enum class DeviceAttribute : int32_t {
   capabilityMajor = 75,
   capabilityMinor = 76
 };
-enum class FunctionAttribute : int32_t {
-  maxThreadsPerBlock = 0,
-  sharedBytes = 1,
-  localBytes = 3,
-  registers = 4,
-  maxDynamicSharedBytes = 8
-};
 enum class JitOption : int32_t { errorLog = 5, errorLogBytes = 6 };
 /// CUmemorytype. `unified`: the driver sees from the address which it is.
 enum class MemoryType : int32_t { none = 0, host = 1, device = 2, unified = 4 };
+/// CUstreamCaptureMode. Other threads work on while one records.
+enum class CaptureMode : int32_t { threadLocal = 1 };
 
 constexpr unsigned kStreamNonBlocking = 1;
 constexpr unsigned kEventWithoutTiming = 2;
@@ -109,12 +108,6 @@ struct FillParams {
   size_t pitch;
   unsigned value, elementBytes;
   size_t width, height;
-};
-
-/// CUDA_HOST_NODE_PARAMS_v1
-struct CallParams {
-  HostFunction function;
-  void *data;
 };
 
 } // namespace gradus::runtime::cuda

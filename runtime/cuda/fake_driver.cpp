@@ -87,6 +87,8 @@ Result FakeState::enter(Needs needs, const char *function) {
     return Result::success;
   if (!current_.count(std::this_thread::get_id()))
     return refuse(Result::invalidContext, "this thread has no current context");
+  if (needs == Needs::idle && lost_ == Result::success)
+    return checkIdle();
   return lost_;
 }
 
@@ -150,11 +152,15 @@ Result FakeState::errorName(Result result, const char **text) {
       {Result::noBinaryForGpu, "CUDA_ERROR_NO_BINARY_FOR_GPU"},
       {Result::eccUncorrectable, "CUDA_ERROR_ECC_UNCORRECTABLE"},
       {Result::invalidHandle, "CUDA_ERROR_INVALID_HANDLE"},
+      {Result::illegalState, "CUDA_ERROR_ILLEGAL_STATE"},
       {Result::notFound, "CUDA_ERROR_NOT_FOUND"},
       {Result::notReady, "CUDA_ERROR_NOT_READY"},
       {Result::illegalAddress, "CUDA_ERROR_ILLEGAL_ADDRESS"},
       {Result::launchOutOfResources, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES"},
       {Result::launchFailed, "CUDA_ERROR_LAUNCH_FAILED"},
+      {Result::captureUnsupported, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED"},
+      {Result::captureInvalidated, "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED"},
+      {Result::captureWrongThread, "CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD"},
       {Result::unknown, "CUDA_ERROR_UNKNOWN"}};
   for (auto [each, name] : names)
     if (each == result) {
@@ -205,11 +211,6 @@ Result FakeState::deviceAttribute(int *value, DeviceAttribute attribute,
     }
   return refuse(Result::invalidValue, "attribute ", int(attribute),
                 " is not emulated");
-}
-
-Result FakeState::deviceMemory(size_t *bytes, DeviceNumber) {
-  *bytes = options_.memoryBytes;
-  return Result::success;
 }
 
 Result FakeState::contextRetain(Context *context, DeviceNumber) {

@@ -1,4 +1,4 @@
-// Code and graphs of the emulated card.
+// Code and graphs of the emulated card; what streams record: fake_capture.cpp.
 
 #include "runtime/cuda/fake_state.h"
 
@@ -52,25 +52,6 @@ Result FakeState::moduleFunction(Function *function, Module module,
       return Result::success;
     }
   return Result::notFound;
-}
-
-Result FakeState::functionAttribute(int *value, FunctionAttribute attribute,
-                                    Function function) {
-  auto found = functions_.find(function);
-  if (!found)
-    return refuse(Result::invalidHandle, "there is no such function");
-  *value = attribute == FunctionAttribute::maxThreadsPerBlock
-               ? int(found->facts.threads)
-           : attribute == FunctionAttribute::sharedBytes
-               ? int(found->facts.shared)
-               : 0;
-  return Result::success;
-}
-
-Result FakeState::functionSet(Function function, FunctionAttribute, int) {
-  return functions_.find(function)
-             ? Result::success
-             : refuse(Result::invalidHandle, "there is no such function");
 }
 
 //===-- building graphs ---------------------------------------------------===//
@@ -182,26 +163,6 @@ Result FakeState::graphAddFill(GraphNode *added, Graph graph,
   return addNode(added, graph, after, count, std::move(node));
 }
 
-/// Here a call may work with the card's memory, as what it declares says.
-Result FakeState::graphAddCall(GraphNode *added, Graph graph,
-                               const GraphNode *after, size_t count,
-                               const CallParams *params) {
-  auto node = std::make_shared<FakeNode>();
-  node->op.name = "call";
-  node->op.run = [this, op = node.get(), call = *params] {
-    note(op->op);
-    if (Result result = checkBytes(op->op, /*readsAll=*/true);
-        result != Result::success)
-      return result;
-    call.function(call.data);
-    for (const Access &access : op->op.accesses)
-      if (access.writes)
-        memory_.noteWritten(access.start, access.bytes);
-    return Result::success;
-  };
-  return addNode(added, graph, after, count, std::move(node));
-}
-
 Result FakeState::graphAddRecord(GraphNode *added, Graph graph,
                                  const GraphNode *after, size_t count,
                                  Event event) {
@@ -223,6 +184,9 @@ Result FakeState::declareAccesses(GraphNode node, const Access *accesses,
   if (found->recorded) // It reads and writes nothing.
     return Result::success;
   found->op.accesses.assign(accesses, accesses + count);
+  found->declared = true;
+  if (!found->child.empty())
+    return checkChild(*found);
   if (found->kernel) {
     found->kernel->accesses = found->op.accesses;
     found->kernel->declared = true;
@@ -236,6 +200,9 @@ Result FakeState::checkNode(const FakeNode &node) {
   if (node.kernel && !functions_.find(node.function))
     return refuse(Result::invalidHandle, node.op.name,
                   ": its code was unloaded");
+  for (const auto &inner : node.child)
+    if (Result result = checkNode(*inner); result != Result::success)
+      return result;
   return checkBytes(node.op, /*readsAll=*/false);
 }
 
@@ -274,6 +241,14 @@ Result FakeState::graphUpload(GraphExec exec, Stream stream) {
   return refuse(Result::invalidHandle, "there is no such executable graph");
 }
 
+Result FakeState::runNode(const FakeNode &node) {
+  if (node.kernel)
+    return runKernelNode(node);
+  if (!node.child.empty())
+    return runChild(node);
+  return node.op.run ? node.op.run() : Result::success;
+}
+
 Result FakeState::runKernelNode(const FakeNode &node) {
   note(node.op);
   if (Result result = checkNode(node); result != Result::success)
@@ -291,6 +266,8 @@ Result FakeState::graphLaunch(GraphExec exec, Stream stream) {
   if (!found || !on)
     return refuse(Result::invalidHandle, "there is no such ",
                   found ? "stream" : "executable graph");
+  if (Result result = checkNotRecording(stream); result != Result::success)
+    return result;
   FakeOp start;
   start.name = "the start of a graph";
   if (found->last)
@@ -322,10 +299,7 @@ FakeOpRef FakeState::beginNodes(const FakeExec &exec, const FakeOpRef &start,
     op->after = {start};
     for (uint32_t before : node->after)
       op->after.push_back(ops[before]);
-    if (node->kernel)
-      op->run = [this, node] { return runKernelNode(*node); };
-    else if (node->op.run)
-      op->run = [node] { return node->op.run(); };
+    op->run = [this, node] { return runNode(*node); };
     if (node->recorded)
       node->recorded->recorded = op;
     end->after.push_back(op);

@@ -1,6 +1,7 @@
 // What the emulated card holds, and its functions: one method for each line of
 // driver.def. fake_driver.cpp starts it and takes calls, fake_transfers.cpp has
-// memory, streams and events, fake_graphs.cpp code and graphs.
+// memory, streams and events, fake_graphs.cpp code and graphs, fake_capture.cpp
+// what streams record.
 #pragma once
 
 #include "runtime/cuda/emulated_image.h"
@@ -12,13 +13,23 @@
 #include <bit>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <thread>
 
 namespace gradus::runtime::cuda {
 
+/// What a stream records in place of doing it.
+struct FakeCapture {
+  Graph graph = nullptr;
+  GraphNode last = nullptr;
+  std::thread::id thread;
+  bool broken = false; // by something that no graph can hold
+};
+
 struct FakeStream {
   FakeOpRef last;
+  std::optional<FakeCapture> capture;
 };
 
 struct FakeEvent {
@@ -44,6 +55,9 @@ struct FakeNode {
   std::shared_ptr<FakeLaunch> kernel;
   Function function = nullptr; // of a kernel
   bool isCopy = false;
+  bool isCall = false;
+  bool declared = false;                        // its accesses, by the caller
+  std::vector<std::shared_ptr<FakeNode>> child; // run one after the other
 };
 
 struct FakeGraph {
@@ -70,6 +84,14 @@ public:
     auto found = live_.find(reinterpret_cast<uintptr_t>(handle));
     return found == live_.end() ? nullptr : found->second;
   }
+  /// Any that it is true of, or null.
+  template <typename Predicate>
+  std::shared_ptr<Object> findIf(Predicate predicate) const {
+    for (const auto &[handle, object] : live_)
+      if (predicate(*object))
+        return object;
+    return nullptr;
+  }
   bool remove(Handle handle) {
     return live_.erase(reinterpret_cast<uintptr_t>(handle));
   }
@@ -94,7 +116,7 @@ public:
   Result declareAccesses(GraphNode node, const Access *accesses, size_t count);
   Result discard(DevicePointer start, size_t bytes, Stream stream);
 
-  enum class Needs { nothing, init, context, release };
+  enum class Needs { nothing, init, context, idle, release };
   /// Before each call, of `function`: an error that it gives without its body.
   Result enter(Needs needs, const char *function);
   std::mutex &mutex() { return mutex_; }
@@ -138,12 +160,25 @@ private:
     return {start, bytes, 1, writes};
   }
 
+  //===-- recording -------------------------------------------------------===//
+
+  /// Whether this thread records no stream.
+  Result checkIdle();
+  /// Whether a stream does what it is told, and does not record it. Where it
+  /// does, the emulated card has no node for it.
+  Result checkNotRecording(Stream stream);
+  Result refuseInCapture(FakeCapture &capture, const std::string &words);
+  Result record(FakeCapture &capture, FakeOp op);
+
   //===-- graphs ----------------------------------------------------------===//
 
   Result addNode(GraphNode *added, Graph graph, const GraphNode *after,
                  size_t count, std::shared_ptr<FakeNode> node);
   Result checkNode(const FakeNode &node);
+  Result runNode(const FakeNode &node);
   Result runKernelNode(const FakeNode &node);
+  Result runChild(const FakeNode &node);
+  Result checkChild(const FakeNode &node);
   Result runCopy(const FakeOp &op, DevicePointer to, DevicePointer from,
                  size_t bytes);
   Result runFill(const FakeOp &op, DevicePointer to, uint8_t value,

@@ -89,6 +89,8 @@ Result FakeState::begin(Stream stream, FakeOp op) {
   auto found = streams_.find(stream);
   if (!found)
     return refuse(Result::invalidHandle, "there is no such stream");
+  if (found->capture)
+    return record(*found->capture, std::move(op));
   return add(behind(found, std::move(op)));
 }
 
@@ -142,6 +144,8 @@ Result FakeState::runFill(const FakeOp &op, DevicePointer to, uint8_t value,
 /// it until then; what other memory holds is taken now.
 Result FakeState::copyToDevice(DevicePointer to, const void *from, size_t bytes,
                                Stream stream) {
+  if (Result result = checkNotRecording(stream); result != Result::success)
+    return result;
   FakeOp op;
   op.name = inWords("an upload of ", bytes, " bytes");
   op.accesses = {accessTo(to, bytes, true)};
@@ -174,6 +178,8 @@ Result FakeState::copyToDevice(DevicePointer to, const void *from, size_t bytes,
 /// Until it is done, pinned memory holds NaNs; other memory is waited for.
 Result FakeState::copyToHost(void *to, DevicePointer from, size_t bytes,
                              Stream stream) {
+  if (Result result = checkNotRecording(stream); result != Result::success)
+    return result;
   FakeOp op;
   op.name = inWords("a download of ", bytes, " bytes");
   op.accesses = {accessTo(from, bytes, false)};
@@ -197,15 +203,6 @@ Result FakeState::copyToHost(void *to, DevicePointer from, size_t bytes,
   return Result::success;
 }
 
-Result FakeState::copyOnDevice(DevicePointer to, DevicePointer from,
-                               size_t bytes, Stream stream) {
-  FakeOp op;
-  op.name = inWords("a copy of ", bytes, " bytes");
-  op.accesses = {accessTo(from, bytes, false), accessTo(to, bytes, true)};
-  op.run = [this, op, to, from, bytes] { return runCopy(op, to, from, bytes); };
-  return begin(stream, std::move(op));
-}
-
 Result FakeState::fill(DevicePointer to, unsigned char value, size_t bytes,
                        Stream stream) {
   FakeOp op;
@@ -218,6 +215,8 @@ Result FakeState::fill(DevicePointer to, unsigned char value, size_t bytes,
 }
 
 Result FakeState::discard(DevicePointer start, size_t bytes, Stream stream) {
+  if (Result result = checkNotRecording(stream); result != Result::success)
+    return result;
   FakeOp op;
   op.name = inWords("a discard of ", bytes, " bytes");
   op.accesses = {accessTo(start, bytes, true)};
@@ -238,28 +237,34 @@ Result FakeState::streamCreate(Stream *stream, unsigned, int) {
 }
 
 Result FakeState::streamDestroy(Stream stream) {
-  if (streams_.remove(stream))
+  auto found = streams_.find(stream);
+  if (!found)
+    return refuse(Result::invalidHandle, "there is no such stream");
+  streams_.remove(stream);
+  if (!found->capture)
     return Result::success;
-  return refuse(Result::invalidHandle, "there is no such stream");
+  graphDestroy(found->capture->graph);
+  return refuse(Result::illegalState, "the stream still records");
 }
 
 Result FakeState::streamSynchronize(Stream stream) {
   auto found = streams_.find(stream);
   if (!found)
     return refuse(Result::invalidHandle, "there is no such stream");
+  if (found->capture)
+    return refuseInCapture(*found->capture, "waits for a stream that records");
   return finish(found->last);
 }
 
-/// Each question lets one more op run.
-Result FakeState::streamQuery(Stream stream) {
-  auto found = streams_.find(stream);
-  if (!found)
-    return refuse(Result::invalidHandle, "there is no such stream");
-  if (Result result = work_.step(); result != Result::success)
-    return lose(result);
-  if (found->last && !found->last->isDone())
-    return Result::notReady;
-  return finish(found->last);
+Result FakeState::streamCall(Stream stream, HostFunction function, void *data) {
+  FakeOp op;
+  op.name = "a call";
+  op.run = [this, op, function, data] {
+    note(op);
+    function(data);
+    return Result::success;
+  };
+  return begin(stream, std::move(op));
 }
 
 Result FakeState::streamWait(Stream stream, Event event, unsigned) {
@@ -268,6 +273,8 @@ Result FakeState::streamWait(Stream stream, Event event, unsigned) {
   if (!behindStream || !found)
     return refuse(Result::invalidHandle, "there is no such ",
                   found ? "stream" : "event");
+  if (Result result = checkNotRecording(stream); result != Result::success)
+    return result;
   if (!found->recorded)
     return refuse(Result::invalidValue,
                   "waits for an event that was never recorded");
@@ -296,6 +303,8 @@ Result FakeState::eventRecord(Event event, Stream stream) {
   if (!found || !on)
     return refuse(Result::invalidHandle, "there is no such ",
                   found ? "stream" : "event");
+  if (Result result = checkNotRecording(stream); result != Result::success)
+    return result;
   FakeOp op;
   op.name = "the record of an event";
   found->recorded = behind(on, std::move(op));
@@ -309,17 +318,6 @@ Result FakeState::eventSynchronize(Event event) {
   if (!found->recorded)
     return refuse(Result::invalidValue,
                   "waits for an event that was never recorded");
-  return finish(found->recorded);
-}
-
-Result FakeState::eventQuery(Event event) {
-  auto found = events_.find(event);
-  if (!found)
-    return refuse(Result::invalidHandle, "there is no such event");
-  if (Result result = work_.step(); result != Result::success)
-    return lose(result);
-  if (found->recorded && !found->recorded->isDone())
-    return Result::notReady;
   return finish(found->recorded);
 }
 

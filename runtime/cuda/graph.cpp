@@ -16,6 +16,8 @@ public:
     after_.reserve(before.size());
     for (uint32_t each : before)
       after_.push_back(nodes_[each]);
+    if (auto *capture = std::get_if<CaptureNode>(&node.work))
+      GRADUS_TRY(at(record(*capture), "adding " + node.name + " to a graph"));
     GraphNode added = nullptr;
     Result result = std::visit(
         [&](const auto &work) { return addWork(work, &added); }, node.work);
@@ -63,10 +65,9 @@ private:
                                 &params, card_.context());
   }
 
-  Result addWork(const CallNode &work, GraphNode *added) {
-    CallParams params = {work.function, work.data};
-    return driver_.graphAddCall(added, graph_, after_.data(), after_.size(),
-                                &params);
+  Result addWork(const CaptureNode &, GraphNode *added) {
+    return driver_.graphAddChild(added, graph_, after_.data(), after_.size(),
+                                 recorded_.get());
   }
 
   Result addWork(const RecordNode &work, GraphNode *added) {
@@ -74,10 +75,28 @@ private:
                                   work.event);
   }
 
+  /// What a node begins, as a graph of its own.
+  Status record(const CaptureNode &work) {
+    if (!stream_) {
+      GRADUS_ASSIGN(stream_, card_.createStream());
+    }
+    GRADUS_TRY(check(
+        driver_, driver_.captureBegin(stream_.get(), CaptureMode::threadLocal),
+        "recording"));
+    Status begun = work.begin(stream_.get());
+    Graph graph = nullptr;
+    Result ended = driver_.captureEnd(stream_.get(), &graph);
+    recorded_ = Owned<Graph>(graph, driver_.graphDestroy);
+    GRADUS_TRY(begun);
+    return check(driver_, ended, "recording");
+  }
+
   const Card &card_;
   const Driver &driver_;
   Graph graph_;
   std::vector<GraphNode> nodes_, after_;
+  Owned<Stream> stream_;  // records
+  Owned<Graph> recorded_; // last
 };
 
 } // namespace

@@ -8,6 +8,7 @@
 #include "runtime/cuda/card.h"
 #include "runtime/cuda/node_order.h"
 
+#include <functional>
 #include <variant>
 
 namespace gradus::runtime::cuda {
@@ -33,11 +34,10 @@ struct FillNode {
   uint8_t value = 0;
 };
 
-/// Of the host. What it does with the card's memory only the emulated card
-/// allows.
-struct CallNode {
-  HostFunction function = nullptr;
-  void *data = nullptr;
+/// What somebody begins on a stream that records it: a library's call. It
+/// becomes one node, and is begun anew for each graph.
+struct CaptureNode {
+  std::function<Status(Stream)> begin;
 };
 
 /// Other streams wait for the event.
@@ -47,9 +47,9 @@ struct RecordNode {
 
 struct Node {
   std::string name; // for errors
-  std::variant<KernelNode, CopyNode, FillNode, CallNode, RecordNode> work;
-  /// Of kernels and calls, all that they touch; of a record, what it waits for
-  /// as if it wrote it. Copies and fills say it themselves.
+  std::variant<KernelNode, CopyNode, FillNode, CaptureNode, RecordNode> work;
+  /// Of kernels and what is recorded, all that they touch; of a record, what it
+  /// waits for as if it wrote it. Copies and fills say it themselves.
   std::vector<Access> accesses;
 };
 

@@ -46,15 +46,14 @@ StepExtras StepNodes::extras() const {
     for (size_t i = 0; facts.piece && i < countOf(command.segments()); ++i)
       extras.tableBytes += rowBytes(*command.segments()->Get(i));
   });
+  extras.libraryBytes = library_.scratchBytes();
   return extras;
 }
 
 //===-- buffers -----------------------------------------------------------===//
 
 DevicePointer StepNodes::addressOf(uint32_t buffer) const {
-  const artifact::Buffer *facts = plan_.buffers()->Get(buffer);
-  DevicePointer starts[] = {memory_.state, memory_.arena, memory_.constants};
-  return starts[size_t(facts->region())] + facts->offset();
+  return memory_.addressOf(*plan_.buffers()->Get(buffer));
 }
 
 Access StepNodes::accessTo(uint32_t buffer, bool writes) const {
@@ -142,27 +141,7 @@ void StepNodes::addScratch(const KernelFacts &facts, Node &node) const {
   }
 }
 
-//===-- the other commands ------------------------------------------------===//
-
-StatusOr<Node>
-StepNodes::libraryNode(const artifact::LibraryCommand &command) const {
-  if (!library_)
-    return invalid("this Gradus runs no library commands on a GPU");
-  Node node;
-  GRADUS_ASSIGN(node.work, library_(command));
-  for (size_t i = 0; i < countOf(command.inputs()); ++i)
-    node.accesses.push_back(
-        accessTo(command.inputs()->Get(i)->buffer(), false));
-  for (size_t i = 0; i < countOf(command.outputs()); ++i)
-    node.accesses.push_back(
-        accessTo(command.outputs()->Get(i)->buffer(), true));
-  constexpr uint32_t kNone = UINT32_MAX;
-  if (command.scratch() != kNone)
-    node.accesses.push_back({addressOf(command.scratch()),
-                             plan_.buffers()->Get(command.scratch())->size(), 1,
-                             true});
-  return node;
-}
+//===-- all commands ------------------------------------------------------===//
 
 StatusOr<std::vector<Node>> StepNodes::nodesOf(const artifact::GraphPlan &graph,
                                                size_t command) {
@@ -178,8 +157,7 @@ StatusOr<std::vector<Node>> StepNodes::nodesOf(const artifact::GraphPlan &graph,
     if (!isEmpty)
       nodes.push_back(std::move(node));
   } else if (const auto *library = facts.kind_as_LibraryCommand()) {
-    GRADUS_ASSIGN(Node node, libraryNode(*library));
-    nodes.push_back(std::move(node));
+    nodes.push_back(library_.nodeOf(*library, memory_));
   } else if (const auto *copy = facts.kind_as_CopyCommand()) {
     uint64_t bytes = plan_.buffers()->Get(copy->source())->size();
     DevicePointer from = addressOf(copy->source()),

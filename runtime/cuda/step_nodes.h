@@ -2,16 +2,9 @@
 // with how many blocks, and the tables that flat kernels read.
 #pragma once
 
-#include "runtime/artifact.h"
-#include "runtime/cuda/graph.h"
-
-#include <functional>
+#include "runtime/cuda/library_nodes.h"
 
 namespace gradus::runtime::cuda {
-
-/// Room for so many bytes, where several things lie in one block: each begins
-/// at a multiple of 256, as the driver's own allocations do.
-constexpr uint64_t aligned(uint64_t bytes) { return (bytes + 255) / 256 * 256; }
 
 /// How a kernel is launched, as its emitter says (codegen/gpu_emitter.h).
 struct KernelFacts {
@@ -23,35 +16,33 @@ struct KernelFacts {
   std::vector<uint64_t> scratch;
 };
 
-/// Where a plan lies on the card.
-struct StepMemory {
-  DevicePointer state = 0, arena = 0, constants = 0;
-  DevicePointer scratch = 0; // of kernels, which share it
-  DevicePointer tables = 0;  // of flat kernels
-};
-
 /// What is taken beyond what the plan says.
 struct StepExtras {
   uint64_t scratchBytes = 0;
   uint64_t tableBytes = 0;
+  uint64_t libraryBytes = 0; // scratch of library commands
 };
 
 class StepNodes {
 public:
-  /// What serves a library command, given its accesses.
-  using Library = std::function<StatusOr<CallNode>(
-      const artifact::LibraryCommand &command)>;
-
-  /// `kernels` as the plan numbers them. All arguments outlive this.
+  /// `kernels` as the plan numbers them. All arguments outlive this. `library`
+  /// serves library commands; null where there are none.
   StepNodes(const Card &card, const artifact::Plan &plan,
             const artifact::CodeHeader &header,
-            std::span<const KernelFacts> kernels, Library library)
+            std::span<const KernelFacts> kernels, LibraryServer *library)
       : card_(card), plan_(plan), header_(header), kernels_(kernels),
-        library_(std::move(library)) {}
+        library_(plan, library) {}
 
+  /// Makes library commands ready; before all else.
+  Status prepare() { return library_.prepare(); }
   StepExtras extras() const;
   /// Before nodes are asked for.
   void place(const StepMemory &memory) { memory_ = memory; }
+  /// What must run once before nodes are asked for. It may write to all memory
+  /// of the plan.
+  Status warmUp(Stream stream) {
+    return library_.warmUp(card_.driver(), stream, memory_);
+  }
 
   /// Of command i of a graph; none where it has nothing to do.
   StatusOr<std::vector<Node>> nodesOf(const artifact::GraphPlan &graph,
@@ -67,14 +58,13 @@ private:
   Node kernelNode(const artifact::KernelCommand &command);
   void addRows(const artifact::KernelCommand &command, KernelNode &node);
   void addScratch(const KernelFacts &facts, Node &node) const;
-  StatusOr<Node> libraryNode(const artifact::LibraryCommand &command) const;
   uint32_t blocksFor(const KernelFacts &facts, uint64_t most) const;
 
   const Card &card_;
   const artifact::Plan &plan_;
   const artifact::CodeHeader &header_;
   std::span<const KernelFacts> kernels_;
-  Library library_;
+  LibraryNodes library_;
   StepMemory memory_;
   std::vector<int64_t> tables_;
 };

@@ -61,6 +61,10 @@ protected:
     EmulatedCard::SetUp();
     // Its only argument is read and written, which the signature cannot say.
     adder_.kernels.kernels[1]->outputs = 0;
+    read();
+  }
+  /// What `adder_` says by now.
+  void read() {
     auto read = Artifact::fromBytes(adder_.bytes(), "adder");
     ASSERT_TRUE(read.ok()) << read.status();
     artifact_ = *std::move(read);

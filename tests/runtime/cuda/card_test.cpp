@@ -88,13 +88,6 @@ TEST_F(CudaCard, RefusesCodeItCannotRun) {
             "the GPU code has no kernel 'absent'");
 }
 
-TEST_F(CudaCard, KnowsWhatAKernelTakes) {
-  auto threads =
-      card_->attribute(function("add"), FunctionAttribute::maxThreadsPerBlock);
-  ASSERT_TRUE(threads.ok());
-  EXPECT_EQ(*threads, 256);
-}
-
 TEST(CudaSizes, AreWords) {
   EXPECT_EQ(sizeInWords(700), "700 bytes");
   EXPECT_EQ(sizeInWords(1536), "1.5 KiB");

@@ -3,6 +3,7 @@
 #include "runtime/cuda/cuda_plan.h"
 
 #include "adder_on_card.h"
+#include "test_library.h"
 
 using namespace gradus::runtime;
 using namespace gradus::runtime::cuda;
@@ -22,8 +23,11 @@ struct CudaPlanTest : AdderOnCard {
     open(options);
     PlanCode code;
     code.kernels = loadKernels(code.module);
+    library_.emplace(driver());
+    library_->needs = libraryNeeds_;
+    library_->warms = libraryWarms_;
     auto loaded = CudaPlan::load(*card_, *artifact_, plan(), std::move(code),
-                                 nullptr, order);
+                                 &*library_, order);
     GRADUS_TRY(loaded.status());
     plan_ = *std::move(loaded);
     return Status();
@@ -63,6 +67,17 @@ struct CudaPlanTest : AdderOnCard {
     return numbers;
   }
 
+  /// sum = -total, by the library, and negated = -sum.
+  void addLibraryCommands() {
+    uint32_t scratch = adder_.addArena(64);
+    adder_.add("negate", callOn(kTotal, kSum, scratch));
+    adder_.add("negate again", callOn(kSum, kShifted, scratch));
+    read();
+  }
+
+  std::optional<TestLibrary> library_;
+  uint64_t libraryNeeds_ = 0;
+  bool libraryWarms_ = false;
   std::unique_ptr<CudaPlan> plan_;
 };
 
@@ -163,6 +178,89 @@ TEST_F(CudaPlanTest, FindsTooLittleMemoryBeforeItTakesAny) {
             "of arena, 32 bytes of constants, 256 bytes of scratch, 120 bytes "
             "of tables, 256 bytes of inputs), and 600 bytes of 600 bytes are "
             "free on the emulated GPU");
+}
+
+//===-- library commands --------------------------------------------------===//
+
+TEST_F(CudaPlanTest, RunsLibraryCommandsInAllOrders) {
+  addLibraryCommands();
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    libraryNeeds_ = seed % 3 * 200; // the plan's scratch, or one of its own
+    FakeOptions options;
+    options.seed = seed;
+    Status status = load(options, seed % 2 ? Order::chain : Order::bytes);
+    ASSERT_TRUE(status.ok()) << status;
+    for (float step : {1.f, 2.f}) {
+      setInput(step);
+      status = plan_->run(0);
+      ASSERT_TRUE(status.ok()) << status;
+    }
+    status = plan_->wait();
+    ASSERT_TRUE(status.ok()) << status;
+    EXPECT_EQ(numbersIn(plan_->outputs(0)[0]), all(-3));
+    EXPECT_EQ(numbersIn(plan_->outputs(0)[1]), all(3));
+    EXPECT_EQ(library_->offered, (std::vector<uint64_t>{256, 256}));
+    EXPECT_EQ(library_->ran, 4);
+    EXPECT_EQ(plan_->extraBytes(),
+              256u + 120 + 256 + (libraryNeeds_ > 256 ? libraryNeeds_ : 0));
+  }
+}
+
+TEST_F(CudaPlanTest, RunsLibraryCommandsOneByOne) {
+  addLibraryCommands();
+  ASSERT_TRUE(load().ok());
+  setInput(5);
+  std::vector<size_t> looked;
+  Status status = plan_->runStepwise(0, [&](size_t command) {
+    looked.push_back(command);
+    EXPECT_EQ(library_->ran, command < 5 ? 0 : int(command) - 4);
+    return Status();
+  });
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_EQ(looked, (std::vector<size_t>{0, 1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(numbersIn(plan_->outputs(0)[0]), all(-5));
+  setInput(1);
+  std::vector<int64_t> nanoseconds(6, 0);
+  status = plan_->runTimed(0, nanoseconds);
+  ASSERT_TRUE(status.ok()) << status;
+  for (int64_t each : nanoseconds)
+    EXPECT_GT(each, 0);
+  EXPECT_EQ(numbersIn(plan_->outputs(0)[1]), all(6));
+}
+
+/// What the first run of a call writes is gone before the first step.
+TEST_F(CudaPlanTest, WarmsLibrariesUp) {
+  adder_.add("negate", callOn(kX, kTotal, UINT32_MAX));
+  read();
+  libraryWarms_ = true;
+  Status status = load();
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_EQ(library_->ran, 1);
+  EXPECT_EQ(total(), all(0));
+}
+
+TEST_F(CudaPlanTest, CountsTheScratchOfLibraries) {
+  addLibraryCommands();
+  libraryNeeds_ = 1000;
+  FakeOptions options;
+  options.memoryBytes = 600;
+  EXPECT_TRUE(has(load(options).message(),
+                  "120 bytes of tables, 1000 bytes of library scratch, 256 "
+                  "bytes of inputs"));
+  options = {};
+  options.outOfMemoryAt = 5;
+  EXPECT_TRUE(has(load(options).message(), "for library scratch"));
+}
+
+TEST_F(CudaPlanTest, SaysWhichLibraryCommandNobodyServes) {
+  addLibraryCommands();
+  PlanCode code;
+  code.kernels = loadKernels(code.module);
+  EXPECT_EQ(CudaPlan::load(*card_, *artifact_, plan(), std::move(code), nullptr)
+                .status()
+                .message(),
+            "command 4 (negate): this Gradus runs no library commands on a "
+            "GPU");
 }
 
 /// Wherever it fails, all is given back (TearDown looks).

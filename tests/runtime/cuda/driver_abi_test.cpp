@@ -45,7 +45,6 @@ TEST(CudaDriverAbi, HasStructuresOfTheSameForm) {
   EXPECT_FIELD(FillParams, value, CUDA_MEMSET_NODE_PARAMS, value);
   EXPECT_FIELD(FillParams, elementBytes, CUDA_MEMSET_NODE_PARAMS, elementSize);
   EXPECT_FIELD(FillParams, height, CUDA_MEMSET_NODE_PARAMS, height);
-  EXPECT_EQ(sizeof(gpu::CallParams), sizeof(::CUDA_HOST_NODE_PARAMS));
 }
 
 #define EXPECT_CODE(ours, theirs) EXPECT_EQ(int(gpu::ours), int(::theirs))
@@ -65,6 +64,7 @@ TEST(CudaDriverAbi, HasTheSameCodes) {
   EXPECT_CODE(Result::unsupportedPtxVersion,
               CUDA_ERROR_UNSUPPORTED_PTX_VERSION);
   EXPECT_CODE(Result::invalidHandle, CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_CODE(Result::illegalState, CUDA_ERROR_ILLEGAL_STATE);
   EXPECT_CODE(Result::notFound, CUDA_ERROR_NOT_FOUND);
   EXPECT_CODE(Result::notReady, CUDA_ERROR_NOT_READY);
   EXPECT_CODE(Result::illegalAddress, CUDA_ERROR_ILLEGAL_ADDRESS);
@@ -73,6 +73,12 @@ TEST(CudaDriverAbi, HasTheSameCodes) {
   EXPECT_CODE(Result::launchFailed, CUDA_ERROR_LAUNCH_FAILED);
   EXPECT_CODE(Result::notSupported, CUDA_ERROR_NOT_SUPPORTED);
   EXPECT_CODE(Result::driverMismatch, CUDA_ERROR_SYSTEM_DRIVER_MISMATCH);
+  EXPECT_CODE(Result::captureUnsupported,
+              CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+  EXPECT_CODE(Result::captureInvalidated,
+              CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+  EXPECT_CODE(Result::captureWrongThread,
+              CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD);
   EXPECT_CODE(Result::unknown, CUDA_ERROR_UNKNOWN);
 }
 
@@ -91,16 +97,10 @@ TEST(CudaDriverAbi, AsksForTheSameFacts) {
               CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
   EXPECT_CODE(DeviceAttribute::capabilityMinor,
               CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
-  EXPECT_CODE(FunctionAttribute::sharedBytes,
-              CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
-  EXPECT_CODE(FunctionAttribute::localBytes,
-              CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES);
-  EXPECT_CODE(FunctionAttribute::registers, CU_FUNC_ATTRIBUTE_NUM_REGS);
-  EXPECT_CODE(FunctionAttribute::maxDynamicSharedBytes,
-              CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
   EXPECT_CODE(JitOption::errorLog, CU_JIT_ERROR_LOG_BUFFER);
   EXPECT_CODE(JitOption::errorLogBytes, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES);
   EXPECT_CODE(MemoryType::unified, CU_MEMORYTYPE_UNIFIED);
+  EXPECT_CODE(CaptureMode::threadLocal, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
   EXPECT_EQ(gpu::kStreamNonBlocking, unsigned(CU_STREAM_NON_BLOCKING));
   EXPECT_EQ(gpu::kEventWithoutTiming, unsigned(CU_EVENT_DISABLE_TIMING));
 }

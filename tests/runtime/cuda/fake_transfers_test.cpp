@@ -17,6 +17,14 @@ struct FakeTransfers : EmulatedCard {
   Owned<void *> pinned(size_t bytes) {
     return *card_->allocatePinned({"test", bytes});
   }
+  /// On the card, by a graph.
+  std::string copy(DevicePointer to, DevicePointer from, uint64_t bytes,
+                   const Owned<Stream> &stream) {
+    std::vector<Node> nodes = {{"copy", CopyNode{from, to, bytes}, {}}};
+    auto graph = StepGraph::build(*card_, nodes, Order::chain);
+    EXPECT_TRUE(graph.ok()) << graph.status();
+    return graph->launch(stream.get()).message();
+  }
 };
 
 } // namespace
@@ -69,11 +77,11 @@ TEST_F(FakeTransfers, FindsReadsOfWhatNothingWrote) {
 TEST_F(FakeTransfers, FindsReadsOfWhatWasDiscarded) {
   DevicePointer x = filled({1, 2}), y = allocate(2);
   EXPECT_EQ(driver().discard(x + 4, 4, stream_.get()), Result::success);
-  EXPECT_EQ(driver().copyOnDevice(y, x, 4, stream_.get()), Result::success);
-  EXPECT_EQ(driver().copyOnDevice(y, x, 8, stream_.get()), Result::success);
+  EXPECT_EQ(copy(y, x, 4, stream_), "");
+  EXPECT_EQ(copy(y, x, 8, stream_), "");
   EXPECT_EQ(driver().contextSynchronize(), Result::illegalAddress);
-  EXPECT_EQ(report(), "a copy of 8 bytes: memory that it reads holds what "
-                      "nothing has written");
+  EXPECT_EQ(report(), "node 0 (copy of 8 bytes): memory that it reads holds "
+                      "what nothing has written");
 }
 
 TEST_F(FakeTransfers, FindsMemoryFreedTooEarly) {
@@ -95,10 +103,10 @@ TEST_F(FakeTransfers, FindsMemoryUsedAfterItWasFreed) {
 
 TEST_F(FakeTransfers, FindsCopiesOntoThemselves) {
   DevicePointer x = filled({1, 2, 3, 4});
-  ASSERT_EQ(driver().copyOnDevice(x + 4, x, 8, stream_.get()), Result::success);
+  ASSERT_EQ(copy(x + 4, x, 8, stream_), "");
   EXPECT_EQ(driver().contextSynchronize(), Result::illegalAddress);
-  EXPECT_EQ(report(), "a copy of 8 bytes: the bytes that it writes are those "
-                      "it reads");
+  EXPECT_EQ(report(), "node 0 (copy of 8 bytes): the bytes that it writes are "
+                      "those it reads");
 }
 
 //===-- streams and events ------------------------------------------------===//
@@ -106,9 +114,9 @@ TEST_F(FakeTransfers, FindsCopiesOntoThemselves) {
 TEST_F(FakeTransfers, FindsStreamsWithoutAnEventBetweenThem) {
   Owned<Stream> other = stream();
   DevicePointer x = filled({1, 2, 3, 4}), y = allocate(4);
-  EXPECT_EQ(driver().copyOnDevice(y, x, 16, other.get()), Result::launchFailed);
-  EXPECT_EQ(report(), "a copy of 16 bytes reads 16 bytes that an upload of 16 "
-                      "bytes writes, and nothing orders the two");
+  EXPECT_NE(copy(y, x, 16, other), "");
+  EXPECT_EQ(report(), "node 0 (copy of 16 bytes) reads 16 bytes that an upload "
+                      "of 16 bytes writes, and nothing orders the two");
 }
 
 TEST_F(FakeTransfers, EventsOrderStreamsInAllOrders) {
@@ -123,7 +131,7 @@ TEST_F(FakeTransfers, EventsOrderStreamsInAllOrders) {
               Result::success);
     EXPECT_EQ(driver().streamWait(other.get(), ready.get(), 0),
               Result::success);
-    EXPECT_EQ(driver().copyOnDevice(y, x, 8, other.get()), Result::success);
+    EXPECT_EQ(copy(y, x, 8, other), "");
     EXPECT_EQ(driver().streamSynchronize(other.get()), Result::success);
     EXPECT_EQ(numbersAt(y, 2), (std::vector<float>{1, 2}));
   }
@@ -135,19 +143,17 @@ TEST_F(FakeTransfers, AWaitOfTheHostOrdersStreamsToo) {
   DevicePointer x = filled({1, 2}), y = allocate(2);
   EXPECT_EQ(driver().eventRecord(ready.get(), stream_.get()), Result::success);
   EXPECT_EQ(driver().eventSynchronize(ready.get()), Result::success);
-  EXPECT_EQ(driver().copyOnDevice(y, x, 8, other.get()), Result::success);
+  EXPECT_EQ(copy(y, x, 8, other), "");
   EXPECT_EQ(driver().contextSynchronize(), Result::success);
 }
 
-TEST_F(FakeTransfers, QuestionsHaveWorkGoOn) {
-  Owned<Event> done = event();
-  filled({1, 2});
-  EXPECT_EQ(driver().eventRecord(done.get(), stream_.get()), Result::success);
-  EXPECT_EQ(driver().eventQuery(done.get()), Result::notReady);
-  int questions = 0;
-  while (driver().streamQuery(stream_.get()) == Result::notReady)
-    ASSERT_LT(++questions, 10);
-  EXPECT_EQ(driver().eventQuery(done.get()), Result::success);
+TEST_F(FakeTransfers, CallsTheHostWhenItsTurnHasCome) {
+  int calls = 0;
+  auto count = [](void *data) { ++*static_cast<int *>(data); };
+  EXPECT_EQ(driver().streamCall(stream_.get(), count, &calls), Result::success);
+  EXPECT_EQ(calls, 0);
+  EXPECT_EQ(driver().streamSynchronize(stream_.get()), Result::success);
+  EXPECT_EQ(calls, 1);
 }
 
 TEST_F(FakeTransfers, TellsTheTimeBetweenEvents) {
@@ -183,7 +189,7 @@ TEST_F(FakeTransfers, RefusesHandlesThatAreGone) {
   EXPECT_EQ(report(), "cuEventRecord: there is no such event");
   EXPECT_EQ(driver().streamSynchronize(closed), Result::invalidHandle);
   EXPECT_EQ(driver().streamDestroy(closed), Result::invalidHandle);
-  EXPECT_EQ(driver().eventQuery(reinterpret_cast<Event>(stream_.get())),
+  EXPECT_EQ(driver().eventSynchronize(reinterpret_cast<Event>(stream_.get())),
             Result::invalidHandle);
   DevicePointer x = allocate(1);
   EXPECT_EQ(driver().fill(x, 0, 4, nullptr), Result::invalidHandle);

@@ -19,6 +19,27 @@ struct CudaGraph : EmulatedCard {
     return {addNode(a_, b_, c_, 100), addNode(a_, a_, d_, 100),
             twiceNode(c_, 100), addNode(c_, d_, e_, 100)};
   }
+  /// to = -from, of four numbers.
+  struct Negation {
+    DevicePointer from, to;
+    int calls = 0;
+  };
+  static void negate(void *data) {
+    auto *call = static_cast<Negation *>(data);
+    ++call->calls;
+    for (int i = 0; i < 4; ++i)
+      std::bit_cast<float *>(call->to)[i] =
+          -std::bit_cast<float *>(call->from)[i];
+  }
+  Node negationNode(Negation &call) {
+    return {"negate",
+            CaptureNode{[&](Stream stream) {
+              return check(driver(), driver().streamCall(stream, negate, &call),
+                           "negating");
+            }},
+            {bytes(call.from, 4, false), bytes(call.to, 4, true)}};
+  }
+
   DevicePointer a_ = 0, b_ = 0, c_ = 0, d_ = 0, e_ = 0;
 };
 
@@ -63,24 +84,63 @@ TEST_F(CudaGraph, RunsAgainAndAgain) {
   EXPECT_EQ(numbersAt(x, 3), (std::vector<float>{32, 64, 96}));
 }
 
-TEST_F(CudaGraph, CopiesFillsAndCallsAreNodes) {
-  DevicePointer x = filled({1, 2, 3, 4}), y = allocate(4), z = allocate(4);
-  struct Called {
-    DevicePointer from, to;
-  } called{y, z};
-  auto negate = [](void *data) {
-    auto *call = static_cast<Called *>(data);
-    for (int i = 0; i < 4; ++i)
-      std::bit_cast<float *>(call->to)[i] =
-          -std::bit_cast<float *>(call->from)[i];
-  };
-  std::vector<Node> nodes = {{"fill", FillNode{y, 16, 0}, {}},
-                             {"copy", CopyNode{x, y, 12}, {}},
-                             {"negate",
-                              CallNode{negate, &called},
-                              {bytes(y, 4, false), bytes(z, 4, true)}}};
-  EXPECT_EQ(run(nodes), "");
-  EXPECT_EQ(numbersAt(z, 4), (std::vector<float>{-1, -2, -3, -0.0f}));
+TEST_F(CudaGraph, CopiesFillsAndRecordedCallsAreNodes) {
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    FakeOptions options;
+    options.seed = seed;
+    open(options);
+    DevicePointer x = filled({1, 2, 3, 4}), y = allocate(4), z = allocate(4),
+                  w = allocate(4);
+    Negation first{y, z}, second{z, w};
+    std::vector<Node> nodes = {{"fill", FillNode{y, 16, 0}, {}},
+                               {"copy", CopyNode{x, y, 12}, {}},
+                               negationNode(first),
+                               negationNode(second)};
+    EXPECT_EQ(run(nodes), "");
+    EXPECT_EQ(numbersAt(z, 4), (std::vector<float>{-1, -2, -3, -0.0f}));
+    EXPECT_EQ(numbersAt(w, 4), (std::vector<float>{1, 2, 3, 0}));
+  }
+}
+
+/// What it records it does at each launch, and nothing of it before.
+TEST_F(CudaGraph, RunsWhatWasRecordedAgainAndAgain) {
+  DevicePointer x = filled({1, 2, 3, 4}), y = allocate(4);
+  Negation negation{x, y};
+  std::vector<Node> nodes = {negationNode(negation), twiceNode(x, 4)};
+  auto graph = StepGraph::build(*card_, nodes, Order::bytes);
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  EXPECT_EQ(graph->nodes(), 2u);
+  EXPECT_EQ(negation.calls, 0);
+  for (int step = 0; step < 3; ++step)
+    ASSERT_TRUE(graph->launch(stream_.get()).ok());
+  EXPECT_EQ(numbersAt(y, 4), (std::vector<float>{-4, -8, -12, -16}));
+  EXPECT_EQ(negation.calls, 3);
+}
+
+TEST_F(CudaGraph, SaysWhatCannotBeRecorded) {
+  std::vector<Node> nodes = {
+      {"call", CaptureNode{[](Stream) { return failed("has no plan"); }}, {}}};
+  EXPECT_EQ(run(nodes), "adding call to a graph: has no plan");
+  nodes = {{"call",
+            CaptureNode{[&](Stream stream) {
+              return check(driver(), driver().streamSynchronize(stream),
+                           "waiting");
+            }},
+            {}}};
+  EXPECT_EQ(run(nodes),
+            "adding call to a graph: waiting: cuStreamSynchronize: waits for a "
+            "stream that records (CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED 900)");
+  nodes = {{"call",
+            CaptureNode{[&](Stream stream) {
+              (void)driver().streamSynchronize(stream);
+              return Status();
+            }},
+            {}}};
+  EXPECT_EQ(run(nodes),
+            "adding call to a graph: recording: cuStreamEndCapture: something "
+            "came between that no graph can hold "
+            "(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED 901)");
+  report();
 }
 
 /// The graph has no edge that it could miss, and each that misses is found.

@@ -1,0 +1,123 @@
+// A call's scratch begins at a multiple of 256, as libraries want it: in the
+// plan's buffer, or in the block that calls share.
+
+#include "runtime/cuda/library_nodes.h"
+
+#include "runtime/flat.h"
+
+#include <algorithm>
+
+namespace gradus::runtime::cuda {
+
+namespace {
+
+using artifact::LibraryCommand;
+
+constexpr uint32_t kNone = UINT32_MAX;
+
+/// Of each library command, with "command 3 (matmul)".
+template <typename Visit>
+Status forEachCommand(const artifact::Plan &plan, Visit visit) {
+  for (size_t g = 0; g < countOf(plan.graphs()); ++g) {
+    const auto *commands = plan.graphs()->Get(g)->commands();
+    for (size_t c = 0; c < countOf(commands); ++c)
+      if (const auto *library = commands->Get(c)->kind_as_LibraryCommand())
+        GRADUS_TRY(at(visit(*library), "command ", c, " (",
+                      textOf(commands->Get(c)->name()), ")"));
+  }
+  return Status();
+}
+
+template <typename List, typename Tensors>
+Status readTensors(const List *list, const char *what, Tensors &tensors) {
+  for (size_t i = 0; i < countOf(list); ++i) {
+    auto tensor = stridedOf(*list->Get(i));
+    GRADUS_TRY(at(tensor.status(), what, " ", i));
+    tensors.emplace_back(list->Get(i)->buffer(), *std::move(tensor));
+  }
+  return Status();
+}
+
+} // namespace
+
+//===-- making ready ------------------------------------------------------===//
+
+Status LibraryNodes::prepare() {
+  return forEachCommand(
+      plan_, [&](const LibraryCommand &command) { return prepare(command); });
+}
+
+Status LibraryNodes::prepare(const LibraryCommand &command) {
+  if (!server_)
+    return invalid("this Gradus runs no library commands on a GPU");
+  Call &made = calls_[&command];
+  GRADUS_TRY(readTensors(command.inputs(), "input", made.inputs));
+  GRADUS_TRY(readTensors(command.outputs(), "output", made.outputs));
+  uint64_t has = plansScratch(command);
+  GRADUS_ASSIGN(made.call, server_->prepare(command, has));
+  made.takesPlansScratch = made.call->scratchBytes() <= has;
+  if (!made.takesPlansScratch)
+    scratchBytes_ = std::max(scratchBytes_, made.call->scratchBytes());
+  return Status();
+}
+
+/// Bytes of the plan's buffer behind its first address that will do.
+uint64_t LibraryNodes::plansScratch(const LibraryCommand &command) const {
+  if (command.scratch() == kNone)
+    return 0;
+  uint64_t start = buffer(command.scratch()).offset(),
+           end = start + buffer(command.scratch()).size();
+  return end - std::min(end, aligned(start));
+}
+
+//===-- on memory ---------------------------------------------------------===//
+
+CallAddresses LibraryNodes::addressesOf(const LibraryCommand &command,
+                                        const StepMemory &memory) const {
+  const Call &call = calls_.at(&command);
+  CallAddresses addresses;
+  for (const auto &[number, tensor] : call.inputs)
+    addresses.inputs.push_back(memory.addressOf(buffer(number)));
+  for (const auto &[number, tensor] : call.outputs)
+    addresses.outputs.push_back(memory.addressOf(buffer(number)));
+  if (call.call->scratchBytes())
+    addresses.scratch =
+        call.takesPlansScratch
+            ? aligned(memory.addressOf(buffer(command.scratch())))
+            : memory.libraryScratch;
+  return addresses;
+}
+
+Status LibraryNodes::warmUp(const Driver &driver, Stream stream,
+                            const StepMemory &memory) {
+  if (calls_.empty() || !server_->warmsUp())
+    return Status();
+  GRADUS_TRY(forEachCommand(plan_, [&](const LibraryCommand &command) {
+    return calls_.at(&command).call->enqueue(stream,
+                                             addressesOf(command, memory));
+  }));
+  return check(driver, driver.streamSynchronize(stream),
+               "running library commands for the first time");
+}
+
+Node LibraryNodes::nodeOf(const LibraryCommand &command,
+                          const StepMemory &memory) const {
+  const Call &call = calls_.at(&command);
+  CallAddresses addresses = addressesOf(command, memory);
+  Node node;
+  auto add = [&](const Tensors &tensors, bool writes) {
+    for (const auto &[number, tensor] : tensors)
+      node.accesses.push_back({memory.addressOf(buffer(number)), tensor.bytes(),
+                               uint32_t(bytesOf(tensor.dtype)), writes});
+  };
+  add(call.inputs, false);
+  add(call.outputs, true);
+  if (uint64_t bytes = call.call->scratchBytes())
+    node.accesses.push_back({addresses.scratch, bytes, 1, true});
+  node.work = CaptureNode{[made = call.call.get(), addresses](Stream stream) {
+    return made->enqueue(stream, addresses);
+  }};
+  return node;
+}
+
+} // namespace gradus::runtime::cuda

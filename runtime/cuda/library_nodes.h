@@ -1,0 +1,54 @@
+// The library commands of a plan as nodes of graphs: made ready once, and
+// recorded for each graph.
+#pragma once
+
+#include "runtime/cuda/graph.h"
+#include "runtime/cuda/library_call.h"
+#include "runtime/cuda/library_tensor.h"
+#include "runtime/cuda/step_memory.h"
+
+#include <unordered_map>
+
+namespace gradus::runtime::cuda {
+
+class LibraryNodes {
+public:
+  /// All arguments outlive this; no server is needed where there are no
+  /// library commands.
+  LibraryNodes(const artifact::Plan &plan, LibraryServer *server)
+      : plan_(plan), server_(server) {}
+
+  /// Makes all ready, before memory is taken.
+  Status prepare();
+  /// Of a block that calls share for which the plan's scratch is too small.
+  uint64_t scratchBytes() const { return scratchBytes_; }
+
+  /// Runs each once on whatever memory holds, where their server asks for that.
+  Status warmUp(const Driver &driver, Stream stream, const StepMemory &memory);
+  /// Of a command that is ready.
+  Node nodeOf(const artifact::LibraryCommand &command,
+              const StepMemory &memory) const;
+
+private:
+  using Tensors = std::vector<std::pair<uint32_t, StridedTensor>>; // by buffer
+  struct Call {
+    std::unique_ptr<LibraryCall> call;
+    Tensors inputs, outputs;
+    bool takesPlansScratch = false;
+  };
+
+  Status prepare(const artifact::LibraryCommand &command);
+  uint64_t plansScratch(const artifact::LibraryCommand &command) const;
+  CallAddresses addressesOf(const artifact::LibraryCommand &command,
+                            const StepMemory &memory) const;
+  const artifact::Buffer &buffer(uint32_t number) const {
+    return *plan_.buffers()->Get(number);
+  }
+
+  const artifact::Plan &plan_;
+  LibraryServer *server_;
+  std::unordered_map<const artifact::LibraryCommand *, Call> calls_;
+  uint64_t scratchBytes_ = 0;
+};
+
+} // namespace gradus::runtime::cuda

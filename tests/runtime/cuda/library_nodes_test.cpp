@@ -1,0 +1,131 @@
+// Library commands made ready: their scratch, what they touch, and what is said
+// where nobody serves them.
+
+#include "runtime/cuda/library_nodes.h"
+
+#include "adder_on_card.h"
+#include "test_library.h"
+
+using namespace gradus::runtime;
+using namespace gradus::runtime::cuda;
+using namespace gradus::runtime::cuda::test;
+using namespace gradus::test;
+
+namespace {
+
+using List = std::vector<std::array<uint64_t, 4>>;
+
+struct CudaLibraryNodes : AdderOnCard {
+  static constexpr StepMemory kMemory = {0x10000, 0x20000, 0x30000,
+                                         0x40000, 0x50000, 0x60000};
+
+  void SetUp() override {
+    AdderOnCard::SetUp();
+    library_.emplace(driver());
+  }
+  /// Adds a command with so many bytes of the plan's scratch.
+  void add(uint64_t scratch) {
+    adder_.add("negate", callOn(kTotal, kSum,
+                                scratch ? adder_.addArena(int64_t(scratch / 4))
+                                        : UINT32_MAX));
+    read();
+  }
+  Status prepare() {
+    nodes_.emplace(plan(), &*library_);
+    return nodes_->prepare();
+  }
+  const gradus::artifact::LibraryCommand &command(uint32_t i) const {
+    return *plan()
+                .graphs()
+                ->Get(0)
+                ->commands()
+                ->Get(i)
+                ->kind_as_LibraryCommand();
+  }
+  List accessesOf(uint32_t i) const {
+    List list;
+    for (const Access &access : nodes_->nodeOf(command(i), kMemory).accesses)
+      list.push_back({access.start, access.bytes, access.unit, access.writes});
+    return list;
+  }
+
+  std::optional<TestLibrary> library_;
+  std::optional<LibraryNodes> nodes_;
+};
+
+} // namespace
+
+TEST_F(CudaLibraryNodes, TouchTheirTensors) {
+  add(0);
+  ASSERT_TRUE(prepare().ok());
+  EXPECT_EQ(library_->offered, (std::vector<uint64_t>{0}));
+  EXPECT_EQ(nodes_->scratchBytes(), 0u);
+  EXPECT_EQ(
+      accessesOf(4),
+      (List{{0x10000, 32, 4, 0}, {0x30000, 4, 4, 0}, {0x20040, 32, 4, 1}}));
+}
+
+TEST_F(CudaLibraryNodes, TakeThePlansScratchWhereItSuffices) {
+  library_->needs = 1000;
+  add(1024);
+  ASSERT_TRUE(prepare().ok());
+  EXPECT_EQ(library_->offered, (std::vector<uint64_t>{1024}));
+  EXPECT_EQ(nodes_->scratchBytes(), 0u);
+  EXPECT_EQ(accessesOf(4).back(),
+            (std::array<uint64_t, 4>{0x20100, 1000, 1, 1}));
+}
+
+/// It begins at a multiple of 64, and libraries want one of 256.
+TEST_F(CudaLibraryNodes, AlignThePlansScratch) {
+  adder_.addArena(16);
+  library_->needs = 832;
+  add(1024);
+  ASSERT_TRUE(prepare().ok());
+  EXPECT_EQ(library_->offered, (std::vector<uint64_t>{1024 - 192}));
+  EXPECT_EQ(accessesOf(4).back(),
+            (std::array<uint64_t, 4>{0x20200, 832, 1, 1}));
+}
+
+TEST_F(CudaLibraryNodes, ShareABlockWhereThePlansIsTooSmall) {
+  add(64);
+  add(512);
+  add(4096);
+  library_->needs = 1000;
+  ASSERT_TRUE(prepare().ok());
+  EXPECT_EQ(library_->offered, (std::vector<uint64_t>{64, 320, 4096 - 192}));
+  EXPECT_EQ(nodes_->scratchBytes(), 1000u);
+  for (uint32_t i : {4, 5})
+    EXPECT_EQ(accessesOf(i).back(),
+              (std::array<uint64_t, 4>{0x60000, 1000, 1, 1}));
+  EXPECT_NE(accessesOf(6).back()[0], 0x60000u);
+}
+
+TEST_F(CudaLibraryNodes, NameTheCommandThatNobodyServes) {
+  add(0);
+  library_->refusal = "has no such product";
+  EXPECT_EQ(prepare().message(), "command 4 (negate): has no such product");
+  EXPECT_EQ(LibraryNodes(plan(), nullptr).prepare().message(),
+            "command 4 (negate): this Gradus runs no library commands on a "
+            "GPU");
+  auto &tensor = *adder_.command(4).kind.AsLibraryCommand()->inputs[0];
+  tensor.inner_blocks = {4};
+  tensor.inner_axes = {0};
+  read();
+  library_->refusal = "";
+  EXPECT_EQ(prepare().message(),
+            "command 4 (negate): input 0: has axis 0 of size 8 in blocks of 4, "
+            "which libraries of cards do not take");
+}
+
+TEST_F(CudaLibraryNodes, WarmUpWhereTheirServerWantsIt) {
+  add(0);
+  StepMemory memory;
+  memory.state = allocate(64);
+  memory.arena = allocate(64);
+  for (bool warms : {false, true}) {
+    library_->warms = warms;
+    ASSERT_TRUE(prepare().ok());
+    ASSERT_TRUE(nodes_->warmUp(driver(), stream_.get(), memory).ok());
+    EXPECT_EQ(library_->ran, warms);
+  }
+}

@@ -1,0 +1,83 @@
+// A server of library commands for tests, which negates eight numbers whatever
+// it is asked for, and a command that asks.
+#pragma once
+
+#include "emulated_card.h"
+
+#include "tests/runtime/test_artifact.h"
+
+#include "runtime/cuda/library_call.h"
+
+namespace gradus::runtime::cuda::test {
+
+class TestLibrary : public LibraryServer {
+public:
+  explicit TestLibrary(const Driver &driver) : driver_(driver) {}
+
+  StatusOr<std::unique_ptr<LibraryCall>>
+  prepare(const artifact::LibraryCommand &, uint64_t scratchBytes) override {
+    offered.push_back(scratchBytes);
+    if (!refusal.empty())
+      return invalid(refusal);
+    return std::unique_ptr<LibraryCall>(new Call(*this, needs));
+  }
+  bool warmsUp() const override { return warms; }
+
+  uint64_t needs = 0; // bytes of scratch
+  bool warms = false;
+  std::string refusal;
+  std::vector<uint64_t> offered; // bytes of scratch, of each command
+  int enqueued = 0, ran = 0;
+
+private:
+  class Call : public LibraryCall {
+  public:
+    Call(TestLibrary &library, uint64_t needs)
+        : library_(library), needs_(needs) {}
+    uint64_t scratchBytes() const override { return needs_; }
+    Status enqueue(Stream stream, const CallAddresses &addresses) override {
+      ++library_.enqueued;
+      addresses_ = addresses;
+      const Driver &driver = library_.driver_;
+      if (needs_)
+        GRADUS_TRY(check(
+            driver, driver.fill(addresses.scratch, 0, needs_, stream), "zero"));
+      return check(driver, driver.streamCall(stream, run, this), "negating");
+    }
+
+  private:
+    static void run(void *data) {
+      auto *call = static_cast<Call *>(data);
+      ++call->library_.ran;
+      auto *from = std::bit_cast<float *>(call->addresses_.inputs[0]),
+           *to = std::bit_cast<float *>(call->addresses_.outputs[0]);
+      for (int64_t i = 0; i < gradus::test::kSize; ++i)
+        to[i] = -from[i];
+    }
+
+    TestLibrary &library_;
+    uint64_t needs_;
+    CallAddresses addresses_;
+  };
+
+  const Driver &driver_;
+};
+
+/// to[8 x 1] from `from`[8 x 1] and a constant[1 x 1].
+inline artifact::LibraryCommandT callOn(uint32_t from, uint32_t to,
+                                        uint32_t scratch) {
+  auto tensor = [](uint32_t buffer, int64_t rows) {
+    auto made = std::make_unique<artifact::LibraryTensorT>();
+    made->buffer = buffer;
+    made->dims = {rows, 1};
+    return made;
+  };
+  artifact::LibraryCommandT command;
+  command.inputs.push_back(tensor(from, gradus::test::kSize));
+  command.inputs.push_back(tensor(gradus::test::kConstant, 1));
+  command.outputs.push_back(tensor(to, gradus::test::kSize));
+  command.scratch = scratch;
+  return command;
+}
+
+} // namespace gradus::runtime::cuda::test
