@@ -27,6 +27,10 @@ template <typename List> ordered_json ports(const List *list) {
   return all;
 }
 
+bool isForGpus(const artifact::Plan &plan) {
+  return plan.images() && plan.images()->size();
+}
+
 ordered_json states(const artifact::Header &header) {
   ordered_json all = ports(header.states());
   for (unsigned i = 0; i < all.size(); ++i)
@@ -40,8 +44,18 @@ std::string commandKind(const artifact::Command &command) {
   return command.kind_as_CopyCommand() ? "copy" : "kernel";
 }
 
-ordered_json commands(const artifact::GraphPlan &plan,
-                      const MachineRates &rates) {
+using Rates = std::vector<DeviceRates>;
+
+/// Of each device.
+std::vector<double> expectedMicroseconds(const artifact::Command &command,
+                                         const Rates &rates) {
+  std::vector<double> all;
+  for (const DeviceRates &each : rates)
+    all.push_back(expectedSeconds(command, each) * 1e6);
+  return all;
+}
+
+ordered_json commands(const artifact::GraphPlan &plan, const Rates &rates) {
   ordered_json all = ordered_json::array();
   for (unsigned i = 0; plan.commands() && i < plan.commands()->size(); ++i) {
     const artifact::Command &command = *plan.commands()->Get(i);
@@ -52,7 +66,7 @@ ordered_json commands(const artifact::GraphPlan &plan,
                    {"kind", commandKind(command)},
                    {"flops", command.flops()},
                    {"bytes", command.bytes()},
-                   {"expected_us", expectedSeconds(command, rates) * 1e6},
+                   {"expected_us", expectedMicroseconds(command, rates)},
                    {"nodes", nodes}});
   }
   return all;
@@ -71,11 +85,13 @@ ordered_json mapJson(const std::vector<MapEntry> &map) {
   return all;
 }
 
-double sum(const ordered_json &commands, const char *key) {
-  double total = 0;
+/// Of each device, in milliseconds.
+std::vector<double> expectedSums(const ordered_json &commands, size_t devices) {
+  std::vector<double> sums(devices);
   for (const ordered_json &command : commands)
-    total += command[key].get<double>();
-  return total;
+    for (size_t i = 0; i < devices; ++i)
+      sums[i] += command["expected_us"][i].get<double>() * 1e-3;
+  return sums;
 }
 
 uint64_t count(const ordered_json &commands, const char *key) {
@@ -87,8 +103,7 @@ uint64_t count(const ordered_json &commands, const char *key) {
 
 ordered_json graphJson(const artifact::Header &header,
                        const artifact::Plan &plan,
-                       const artifact::GraphPlan &graph,
-                       const MachineRates &rates) {
+                       const artifact::GraphPlan &graph, const Rates &rates) {
   const artifact::Graph &signature = *header.graphs()->Get(graph.graph());
   ordered_json all = commands(graph, rates);
   std::vector<MapEntry> map = memoryMap(header, plan, graph);
@@ -99,7 +114,7 @@ ordered_json graphJson(const artifact::Header &header,
           {"bound_bytes", graph.bound()},
           {"flops", count(all, "flops")},
           {"bytes", count(all, "bytes")},
-          {"expected_ms", sum(all, "expected_us") * 1e-3},
+          {"expected_ms", expectedSums(all, rates.size())},
           {"peak_bytes", timeline.peak},
           {"peak_command", timeline.peakCommand},
           {"live_bytes", timeline.live},
@@ -108,7 +123,7 @@ ordered_json graphJson(const artifact::Header &header,
 }
 
 ordered_json graphs(const artifact::Header &header, const artifact::Plan &plan,
-                    const MachineRates &rates) {
+                    const Rates &rates) {
   ordered_json all = ordered_json::array();
   for (unsigned i = 0; plan.graphs() && i < plan.graphs()->size(); ++i)
     all.push_back(graphJson(header, plan, *plan.graphs()->Get(i), rates));
@@ -159,9 +174,50 @@ ordered_json images(const Artifact &artifact, const artifact::Plan &plan) {
   return all;
 }
 
-ordered_json plans(const Artifact &artifact, const MachineRates &rates) {
+/// Over as many bytes as a step may touch.
+DeviceRates measuredFor(const artifact::Header &header) {
+  uint64_t footprint = 0;
+  for (const artifact::Plan *plan : *header.plans())
+    if (!isForGpus(*plan))
+      footprint =
+          std::max(footprint, plan->state_bytes() + plan->arena_bytes());
+  return ratesOfMachine(availableCores(), footprint);
+}
+
+/// Known ones for which a plan has code.
+Rates cardsOf(const artifact::Plan &plan) {
+  Rates cards;
+  for (const DeviceRates &card : knownCards())
+    if (std::any_of(plan.images()->begin(), plan.images()->end(),
+                    [&](const artifact::CodeImage *image) {
+                      return textOf(image->architecture()) == card.architecture;
+                    }))
+      cards.push_back(card);
+  return cards;
+}
+
+ordered_json ratesJson(const Rates &rates) {
   ordered_json all = ordered_json::array();
+  for (const DeviceRates &each : rates) {
+    all.push_back({{"device", each.device},
+                   {"title", each.title},
+                   {"flop_per_s", each.flops},
+                   {"product_flop_per_s", each.productFlops},
+                   {"bytes_per_s", each.bytes},
+                   {"source", each.source()}});
+    if (!each.isCard())
+      all.back()["threads"] = each.threads;
+  }
+  return all;
+}
+
+ordered_json plans(const Artifact &artifact) {
+  ordered_json all = ordered_json::array();
+  Rates machine; // measured once, if a plan is for it
   for (const artifact::Plan *plan : *artifact.header().plans()) {
+    if (!isForGpus(*plan) && machine.empty())
+      machine.push_back(measuredFor(artifact.header()));
+    Rates rates = isForGpus(*plan) ? cardsOf(*plan) : machine;
     uint64_t bound = 0;
     for (const artifact::GraphPlan *graph : *plan->graphs())
       bound = std::max(bound, graph->bound());
@@ -177,18 +233,12 @@ ordered_json plans(const Artifact &artifact, const MachineRates &rates) {
          {"constant_bytes", constants},
          {"predicted_bytes",
           plan->state_bytes() + plan->arena_bytes() + constants + code},
+         {"rates", ratesJson(rates)},
+         {"how", expectationText(rates)},
          {"images", images(artifact, *plan)},
          {"graphs", graphs(artifact.header(), *plan, rates)}});
   }
   return all;
-}
-
-/// Over as many bytes as a step may touch.
-MachineRates ratesFor(const artifact::Header &header) {
-  uint64_t footprint = 0;
-  for (const artifact::Plan *plan : *header.plans())
-    footprint = std::max(footprint, plan->state_bytes() + plan->arena_bytes());
-  return measureRates(availableCores(), footprint);
 }
 
 } // namespace
@@ -208,7 +258,6 @@ std::string targetText(const artifact::Plan &plan) {
 
 ordered_json artifactJson(const Artifact &artifact) {
   const artifact::Header &header = artifact.header();
-  MachineRates rates = ratesFor(header);
   return {{"artifact", artifact.path()},
           {"name", textOf(header.name())},
           {"producer", textOf(header.producer())},
@@ -220,12 +269,7 @@ ordered_json artifactJson(const Artifact &artifact) {
                                nullptr, false)},
           {"states", states(header)},
           {"schedules", schedules(header)},
-          {"rates",
-           {{"threads", rates.threads},
-            {"flop_per_s", rates.flops},
-            {"bytes_per_s", rates.bytes},
-            {"how", expectationText(rates)}}},
-          {"plans", plans(artifact, rates)}};
+          {"plans", plans(artifact)}};
 }
 
 } // namespace gradus::cli

@@ -13,8 +13,10 @@ namespace gradus::cli {
 /// "cpu:amx", or "cuda (sm_90, emulated)" with the images of the plan.
 std::string targetText(const artifact::Plan &plan);
 
-/// Keys as `gradus inspect --json` prints them. Takes some milliseconds to
-/// measure the machine, for the times to expect.
+/// Keys as `gradus inspect --json` prints them. Times to expect are of each
+/// device in a plan's `rates`, in their order: of this machine, which is
+/// measured in some milliseconds, or of the known cards that the plan has code
+/// for.
 nlohmann::ordered_json artifactJson(const runtime::Artifact &artifact);
 
 } // namespace gradus::cli

@@ -79,23 +79,14 @@ std::shared_ptr<const Artifact> asLoaded(const CompileOptions &options,
       options.output));
 }
 
-/// What the artifact says of itself.
-ordered_json figures(const Artifact &artifact, double milliseconds) {
-  const artifact::Header &header = artifact.header();
-  const artifact::Plan &plan = *header.plans()->Get(0);
+/// What a plan needs.
+ordered_json planFigures(const Artifact &artifact, const artifact::Plan &plan) {
   uint64_t bound = 0;
   for (const artifact::GraphPlan *graph : *plan.graphs())
     bound = std::max(bound, graph->bound());
-  uint64_t constants = artifact.bytes(header.constants()).size();
+  uint64_t constants = artifact.bytes(artifact.header().constants()).size();
   uint64_t code = artifact.codeBytes(plan);
-  std::vector<std::string> targets;
-  for (const artifact::Plan *each : *header.plans())
-    targets.push_back(targetText(*each));
-  return {{"artifact", artifact.path()},
-          {"artifact_bytes", artifact.size()},
-          {"compile_ms", milliseconds},
-          {"targets", targets},
-          {"states", header.states() ? header.states()->size() : 0},
+  return {{"target", plan.target() ? plan.target()->str() : ""},
           {"state_bytes", plan.state_bytes()},
           {"arena_bytes", plan.arena_bytes()},
           {"bound_bytes", bound},
@@ -104,11 +95,46 @@ ordered_json figures(const Artifact &artifact, double milliseconds) {
            plan.state_bytes() + plan.arena_bytes() + constants + code}};
 }
 
+/// What the artifact says of itself, and of its first plan.
+ordered_json figures(const Artifact &artifact, double milliseconds) {
+  const artifact::Header &header = artifact.header();
+  ordered_json plans = ordered_json::array();
+  std::vector<std::string> targets;
+  for (const artifact::Plan *plan : *header.plans()) {
+    plans.push_back(planFigures(artifact, *plan));
+    targets.push_back(targetText(*plan));
+  }
+  ordered_json all = {
+      {"artifact", artifact.path()},
+      {"artifact_bytes", artifact.size()},
+      {"compile_ms", milliseconds},
+      {"targets", targets},
+      {"states", header.states() ? header.states()->size() : 0}};
+  for (const auto &[key, value] : plans[0].items())
+    if (key != "target")
+      all[key] = value;
+  all["plans"] = std::move(plans);
+  return all;
+}
+
+/// `of`: " cuda" where there are several plans.
+void addPlanRows(Table &table, const ordered_json &plan,
+                 const std::string &of) {
+  auto bytes = [&](const char *key) {
+    return bytesText(plan[key].get<double>());
+  };
+  double bound = std::max(1.0, plan["bound_bytes"].get<double>());
+  table.row({"arena" + of,
+             bytes("arena_bytes") + ", bound " + bytes("bound_bytes") + " (" +
+                 number("%.3f", plan["arena_bytes"].get<double>() / bound) +
+                 "x)"});
+  table.row({"memory" + of, "predicted " + bytes("predicted_bytes")});
+}
+
 void printSummary(const ordered_json &figures) {
   auto bytes = [&](const char *key) {
     return bytesText(figures[key].get<double>());
   };
-  double bound = std::max(1.0, figures["bound_bytes"].get<double>());
   Table table;
   table.row(
       {"compiled in", durationText(figures["compile_ms"].get<double>() / 1e3)});
@@ -120,11 +146,11 @@ void printSummary(const ordered_json &figures) {
                            ", ")});
   table.row({"state",
              figures["states"].dump() + " tensors, " + bytes("state_bytes")});
-  table.row({"arena",
-             bytes("arena_bytes") + ", bound " + bytes("bound_bytes") + " (" +
-                 number("%.3f", figures["arena_bytes"].get<double>() / bound) +
-                 "x)"});
-  table.row({"memory", "predicted " + bytes("predicted_bytes")});
+  const ordered_json &plans = figures["plans"];
+  for (const ordered_json &plan : plans)
+    addPlanRows(table, plan,
+                plans.size() > 1 ? " " + plan["target"].get<std::string>()
+                                 : "");
   std::fputs(table.text().c_str(), stdout);
 }
 

@@ -16,7 +16,7 @@ constexpr double kLibraryShare = 0.8;    // in oneDNN's convolutions, products
 constexpr double kCommandSeconds = 2e-6; // to hand a command to the threads
 
 /// Threads that have something to do.
-double busyThreads(const Command &command, const MachineRates &rates) {
+double busyThreads(const Command &command, const DeviceRates &rates) {
   const auto *kernel = command.kind_as_KernelCommand();
   if (!kernel)
     return rates.threads;
@@ -27,9 +27,7 @@ double busyThreads(const Command &command, const MachineRates &rates) {
   return std::clamp<int64_t>(blocks, 1, rates.threads);
 }
 
-} // namespace
-
-double expectedSeconds(const Command &command, const MachineRates &rates) {
+double secondsOnMachine(const Command &command, const DeviceRates &rates) {
   double threads = busyThreads(command, rates);
   double part = threads / std::max(1, rates.threads);
   double share =
@@ -40,15 +38,56 @@ double expectedSeconds(const Command &command, const MachineRates &rates) {
   return std::max(computing, moving) + (threads > 1 ? kCommandSeconds : 0);
 }
 
-std::string expectationText(const MachineRates &rates) {
+/// Only the library's products run on tensor cores.
+bool multipliesNarrow(const Command &command) {
+  const auto *library = command.kind_as_LibraryCommand();
+  if (!library || !library->inputs() || library->inputs()->size() == 0)
+    return false;
+  DType dtype = library->inputs()->Get(0)->dtype();
+  return dtype == DType::bf16 || dtype == DType::f16;
+}
+
+std::string teraText(double perSecond) {
+  return number("%g", perSecond * 1e-12);
+}
+
+/// Units stand with the first alone.
+std::string cardText(const DeviceRates &card, bool isFirst) {
+  return card.title + " " + teraText(card.flops) +
+         (isFirst ? " TFLOP/s of f32, " : ", ") + teraText(card.productFlops) +
+         (isFirst ? " in 16-bit products of libraries, " : ", ") +
+         teraText(card.bytes) + (isFirst ? " TB/s" : "");
+}
+
+std::string machineText(const DeviceRates &rates) {
   return "expected: of each command the longer of its FLOPs at " +
          number("%.0f", rates.flops * 1e-9) + " GFLOP/s (" +
          number("%.0f", kLibraryShare * 100) + " % of that in the library, " +
          number("%.0f", kKernelShare * 100) +
          " % in kernels) and its bytes at " +
-         number("%.0f", rates.bytes * 1e-9) +
-         " GB/s, as measured just now on " + std::to_string(rates.threads) +
-         (rates.threads == 1 ? " thread" : " threads");
+         number("%.0f", rates.bytes * 1e-9) + " GB/s, as " + rates.source();
+}
+
+} // namespace
+
+double expectedSeconds(const Command &command, const DeviceRates &rates) {
+  if (!rates.isCard())
+    return secondsOnMachine(command, rates);
+  double flops = multipliesNarrow(command) ? rates.productFlops : rates.flops;
+  return std::max(command.flops() / flops, command.bytes() / rates.bytes);
+}
+
+std::string expectationText(const std::vector<DeviceRates> &devices) {
+  if (devices.empty())
+    return "";
+  if (!devices[0].isCard())
+    return machineText(devices[0]);
+  std::string cards;
+  for (const DeviceRates &card : devices)
+    cards += (cards.empty() ? "" : "; ") + cardText(card, cards.empty());
+  return "expected at least: of each command the longer of its FLOPs and its "
+         "bytes, at all that data sheets say: " +
+         cards;
 }
 
 } // namespace gradus::cli

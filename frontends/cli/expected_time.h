@@ -1,22 +1,25 @@
-// How long a command is expected to take on this machine: a roofline. It is an
+// How long a command is expected to take on a device: a roofline. It is an
 // estimate from counts, for comparing variants before anything runs; `gradus
 // bench` measures.
 
 #pragma once
 
-#include "frontends/cli/machine_rates.h"
+#include "frontends/cli/device_rates.h"
 #include "runtime/artifact.h"
 
 #include <string>
+#include <vector>
 
 namespace gradus::cli {
 
-/// Seconds: the longer of its FLOPs and its bytes at the machine's rates, of
-/// which our own kernels and the library reach a share.
+/// Seconds: the longer of its FLOPs and its bytes at the device's rates. Of a
+/// processor's, our own kernels and the library reach a share; of a card's no
+/// share is measured yet, and no command takes less.
 double expectedSeconds(const artifact::Command &command,
-                       const MachineRates &rates);
+                       const DeviceRates &rates);
 
-/// How the figure is made, in a line.
-std::string expectationText(const MachineRates &rates);
+/// How the figures are made, in a line; all are of cards, or one is of this
+/// machine. Empty where there are none.
+std::string expectationText(const std::vector<DeviceRates> &devices);
 
 } // namespace gradus::cli

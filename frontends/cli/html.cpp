@@ -69,6 +69,14 @@ std::string HtmlTable::html() const {
          "</tr></thead>\n<tbody>\n" + body_ + "</tbody></table></div>\n";
 }
 
+std::string figure(const std::string &name, const std::string &value,
+                   const std::string &note) {
+  return "<div>" + element("dt", "", escaped(name)) +
+         element("dd", "",
+                 escaped(value) + element("small", "", escaped(note))) +
+         "</div>\n";
+}
+
 std::string folded(const std::string &summary, const std::string &content,
                    bool open) {
   return element("details", open ? "open" : "",

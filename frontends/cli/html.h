@@ -32,6 +32,11 @@ private:
   std::string head_, body_;
 };
 
+/// A figure with its name and a note below, an item of a list of them. All are
+/// text.
+std::string figure(const std::string &name, const std::string &value,
+                   const std::string &note);
+
 /// A folded part that opens without a script.
 std::string folded(const std::string &summary, const std::string &content,
                    bool open = false);

@@ -144,19 +144,32 @@ void printImages(const ordered_json &images) {
   std::printf("\n%s", table.text("    ").c_str());
 }
 
-/// A line for each graph, among them the variants of a step. What this machine
-/// would take says nothing of a GPU.
+/// "expected ms" of this machine, "H200 ms"
+std::string columnOf(const ordered_json &device) {
+  std::string title = device["title"];
+  return (title.empty() ? "expected" : title) + " ms";
+}
+
+/// A line for each graph, among them the variants of a step.
 void printCosts(const ordered_json &plan) {
-  Table table({"graph", "commands", "flops", "bytes", "peak", "expected ms"});
-  for (const ordered_json &graph : plan["graphs"])
-    table.row({graph["name"], std::to_string(graph["commands"].size()),
-               countText(graph["flops"].get<double>()),
-               countText(graph["bytes"].get<double>()),
-               bytesText(graph["peak_bytes"].get<double>()),
-               plan["images"].empty()
-                   ? millisecondsText(graph["expected_ms"].get<double>())
-                   : "-"});
+  std::vector<std::string> columns = {"graph", "commands", "flops", "bytes",
+                                      "peak"};
+  for (const ordered_json &device : plan["rates"])
+    columns.push_back(columnOf(device));
+  Table table(columns);
+  for (const ordered_json &graph : plan["graphs"]) {
+    std::vector<std::string> row = {
+        graph["name"], std::to_string(graph["commands"].size()),
+        countText(graph["flops"].get<double>()),
+        countText(graph["bytes"].get<double>()),
+        bytesText(graph["peak_bytes"].get<double>())};
+    for (const ordered_json &ms : graph["expected_ms"])
+      row.push_back(millisecondsText(ms.get<double>()));
+    table.row(row);
+  }
   std::printf("\n%s", table.text().c_str());
+  if (std::string how = plan["how"]; !how.empty())
+    std::printf("%s\n", how.c_str());
 }
 
 /// "cpu:amx, 2 threads", "cuda"
@@ -219,7 +232,6 @@ void inspectArtifact(const InspectOptions &options) {
     std::printf("%zu states\n", all["states"].size());
   for (const ordered_json &plan : all["plans"])
     printPlan(plan, options.map);
-  std::printf("\n%s\n", all["rates"]["how"].get<std::string>().c_str());
 }
 
 // -- A model ----------------------------------------------------------------

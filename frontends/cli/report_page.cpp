@@ -5,15 +5,13 @@
 #include "frontends/cli/html.h"
 #include "frontends/cli/report_charts.h"
 #include "frontends/cli/report_passes.h"
+#include "frontends/cli/report_plans.h"
 #include "frontends/cli/report_style.h"
 #include "frontends/cli/text.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
-
-#include <algorithm>
-#include <cctype>
 
 using nlohmann::ordered_json;
 
@@ -37,69 +35,14 @@ std::string paragraph(const std::string &text,
          "\n";
 }
 
-const ordered_json &planOf(const ordered_json &facts) {
-  return facts["artifact"]["plans"][0];
-}
-
-const ordered_json *findNamed(const ordered_json &list,
-                              const std::string &name) {
-  for (const ordered_json &each : list)
-    if (each["name"] == name)
-      return &each;
-  return nullptr;
-}
-
-/// The step that is trained with; of a program without one its first graph.
-const ordered_json &stepOf(const ordered_json &facts) {
-  const ordered_json &graphs = planOf(facts)["graphs"];
-  const ordered_json *train = findNamed(graphs, "train");
-  return train ? *train : graphs[0];
-}
-
-/// Of the step, if it has variants.
-const ordered_json *scheduleOf(const ordered_json &facts) {
-  for (const ordered_json &schedule : facts["schedules"])
-    if (schedule["graph"] == stepOf(facts)["name"])
-      return &schedule;
-  return nullptr;
-}
-
 //===-- at a glance -------------------------------------------------------===//
 
-std::string figure(const std::string &name, const std::string &value,
-                   const std::string &note = "") {
-  return "<div><dt>" + escaped(name) + "</dt><dd>" + escaped(value) +
-         (note.empty() ? "" : element("small", "", escaped(note))) +
-         "</dd></div>\n";
-}
-
-/// "89.3 MFLOP"
-std::string flopText(double flops) {
-  std::string text = countText(flops);
-  bool hasUnit = !text.empty() && !std::isdigit(text.back());
-  return hasUnit ? text.substr(0, text.size() - 1) + " " + text.back() + "FLOP"
-                 : text + " FLOP";
-}
-
 std::string figures(const ordered_json &facts) {
-  const ordered_json &plan = planOf(facts), &step = stepOf(facts);
   const ordered_json &count = facts["passes"].back()["after"];
-  double arena = plan["arena_bytes"].get<double>(),
-         bound = std::max(1.0, plan["bound_bytes"].get<double>());
-  return "<dl class=\"figures\">\n" +
-         figure("Step", flopText(step["flops"].get<double>()),
-                std::to_string(step["commands"].size()) + " commands") +
-         figure("Expected time",
-                durationText(step["expected_ms"].get<double>() * 1e-3),
-                "estimated, not measured") +
+  return "<dl class=\"figures\">\n" + planFigures(facts) +
          figure("Parameters",
                 countText(count["parameter_elements"].get<double>()),
                 count["parameters"].dump() + " tensors") +
-         figure("State", bytesText(plan["state_bytes"].get<double>()),
-                std::to_string(facts["artifact"]["states"].size()) +
-                    " tensors") +
-         figure("Arena", bytesText(arena),
-                number("%.3f", arena / bound) + " x bound") +
          figure("Compiled in",
                 durationText(facts["compile_ms"].get<double>() * 1e-3),
                 std::to_string(facts["passes"].size()) + " passes") +
@@ -113,111 +56,30 @@ std::string ports(const ordered_json &list) {
       });
 }
 
+/// "cpu:amx, planned for 2 threads", "cuda"
+std::string targetText(const ordered_json &plan) {
+  return textOf(plan["target"]) +
+         (plan["images"].empty()
+              ? ", planned for " + plan["threads"].dump() + " threads"
+              : "");
+}
+
 std::string header(const ordered_json &facts) {
-  const ordered_json &artifact = facts["artifact"], &step = stepOf(facts);
+  const ordered_json &artifact = facts["artifact"],
+                     &step = stepOf(artifact["plans"][0]);
   std::vector<std::string> targets;
   for (const ordered_json &plan : artifact["plans"])
-    targets.push_back(textOf(plan["target"]));
+    targets.push_back(targetText(plan));
   return "<header>\n<div class=\"kicker\">Gradus training step</div>\n<h1>" +
          textOf(artifact["name"]) + "</h1>\n<div class=\"muted\">" +
-         textOf(facts["model"]) + " for " + absl::StrJoin(targets, ", ") +
-         ", planned for " + planOf(facts)["threads"].dump() +
-         " threads</div>\n<div class=\"muted mono\">" + textOf(step["name"]) +
-         "(" + ports(step["inputs"]) + ") &rarr; " + ports(step["outputs"]) +
+         textOf(facts["model"]) + " for " + absl::StrJoin(targets, "; ") +
+         "</div>\n<div class=\"muted mono\">" + textOf(step["name"]) + "(" +
+         ports(step["inputs"]) + ") &rarr; " + ports(step["outputs"]) +
          "</div>\n" + figures(facts) +
          "<nav><a href=\"#cost\">Cost</a><a href=\"#schedule\">Schedule</a><a "
          "href=\"#memory\">Memory</a><a href=\"#passes\">Passes</a><a "
          "href=\"#remarks\">Remarks</a><a href=\"#commands\">Commands</a><a "
          "href=\"#recipe\">Recipe</a></nav>\n</header>\n";
-}
-
-//===-- cost --------------------------------------------------------------===//
-
-std::string shareOf(const ordered_json *schedule, const std::string &graph) {
-  if (!schedule)
-    return "";
-  const ordered_json &variants = (*schedule)["variants"],
-                     &shares = (*schedule)["shares"];
-  for (size_t i = 0; i < variants.size() && i < shares.size(); ++i)
-    if (variants[i] == graph)
-      return number("%.1f %%", shares[i].get<double>() * 100);
-  return "";
-}
-
-std::string keyOf(const ordered_json *schedule, const std::string &graph) {
-  if (!schedule)
-    return "";
-  const ordered_json &variants = (*schedule)["variants"];
-  for (size_t i = 0; i < variants.size(); ++i)
-    if (variants[i] == graph)
-      return "<span class=\"key " + variantClass(i, variants.size()) +
-             "\"></span>";
-  return "";
-}
-
-std::string barOf(double part) {
-  return "<span class=\"bar\" style=\"width:" +
-         number("%.1f", std::clamp(part, 0.0, 1.0) * 100) + "%\"></span>";
-}
-
-/// The sum over variants of share and cost; nothing without shares.
-double meanOf(const ordered_json &facts, const char *key) {
-  const ordered_json *schedule = scheduleOf(facts);
-  const ordered_json &graphs = planOf(facts)["graphs"];
-  double mean = 0;
-  for (size_t i = 0; schedule && i < (*schedule)["shares"].size(); ++i)
-    if (const ordered_json *graph =
-            findNamed(graphs, (*schedule)["variants"][i].get<std::string>()))
-      mean +=
-          (*schedule)["shares"][i].get<double>() * (*graph)[key].get<double>();
-  return mean;
-}
-
-/// The step and its variants in their order, then the others.
-std::vector<const ordered_json *> inOrder(const ordered_json &facts) {
-  const ordered_json &graphs = planOf(facts)["graphs"];
-  std::vector<const ordered_json *> sorted = {&stepOf(facts)};
-  auto add = [&](const ordered_json *graph) {
-    if (graph && std::find(sorted.begin(), sorted.end(), graph) == sorted.end())
-      sorted.push_back(graph);
-  };
-  if (const ordered_json *schedule = scheduleOf(facts))
-    for (const ordered_json &variant : (*schedule)["variants"])
-      add(findNamed(graphs, variant.get<std::string>()));
-  for (const ordered_json &graph : graphs)
-    add(&graph);
-  return sorted;
-}
-
-std::string costSection(const ordered_json &facts) {
-  const ordered_json *schedule = scheduleOf(facts);
-  double most = 1e-12;
-  for (const ordered_json &graph : planOf(facts)["graphs"])
-    most = std::max(most, graph["expected_ms"].get<double>());
-  HtmlTable table({"Graph", "#Expected ms", "", "#Share of steps", "#FLOP",
-                   "#Bytes", "#Peak memory", "#Commands"});
-  for (const ordered_json *each : inOrder(facts)) {
-    const ordered_json &graph = *each;
-    std::string name = graph["name"].get<std::string>();
-    double ms = graph["expected_ms"].get<double>();
-    table.row({keyOf(schedule, name) + element("code", "", escaped(name)),
-               millisecondsText(ms), barOf(ms / most), shareOf(schedule, name),
-               countText(graph["flops"].get<double>()),
-               countText(graph["bytes"].get<double>()),
-               bytesText(graph["peak_bytes"].get<double>()),
-               std::to_string(graph["commands"].size())});
-  }
-  if (double mean = meanOf(facts, "expected_ms"); mean > 0)
-    table.row({"mean of the schedule", millisecondsText(mean),
-               barOf(mean / most), "", countText(meanOf(facts, "flops")),
-               countText(meanOf(facts, "bytes")), "", ""},
-              "sum");
-  std::string how = facts["artifact"]["rates"]["how"].get<std::string>();
-  return section("cost", "Cost of each graph",
-                 table.html() +
-                     paragraph(escaped(how) + ". <code>gradus bench</code> "
-                                              "measures.",
-                               "how"));
 }
 
 //===-- schedule ----------------------------------------------------------===//
@@ -276,123 +138,6 @@ std::string scheduleSection(const ordered_json &facts) {
   return section("schedule", "Schedule", html);
 }
 
-//===-- memory ------------------------------------------------------------===//
-
-/// The buffers of the arena that are live at the peak, largest first.
-std::vector<const ordered_json *> liveAtPeak(const ordered_json &step) {
-  int peak = step["peak_command"].get<int>();
-  std::vector<const ordered_json *> live;
-  for (const ordered_json &entry : step["map"])
-    if (entry["region"] == "arena" && entry["first"].get<int>() <= peak &&
-        entry["last"].get<int>() >= peak)
-      live.push_back(&entry);
-  auto order = [](const ordered_json *entry) {
-    return std::pair(-(*entry)["size"].get<int64_t>(),
-                     (*entry)["offset"].get<int64_t>());
-  };
-  std::sort(live.begin(), live.end(),
-            [&](auto *a, auto *b) { return order(a) < order(b); });
-  return live;
-}
-
-/// Of many the first and the last; all where the pointer rests.
-std::string nodeNames(const ordered_json &list) {
-  constexpr size_t kNamed = 3;
-  auto nodes = list.get<std::vector<std::string>>();
-  std::string all = escaped(absl::StrJoin(nodes, " "));
-  if (nodes.size() > kNamed)
-    nodes = {nodes.front(), "...", nodes.back()};
-  return "<span class=\"muted\" title=\"" + all + "\">" +
-         escaped(absl::StrJoin(nodes, " ")) + "</span>";
-}
-
-/// The nodes of the model that made a buffer.
-std::string nodesOf(const ordered_json &step, const ordered_json &entry) {
-  size_t command = entry["first"].get<size_t>();
-  if (command >= step["commands"].size() ||
-      step["commands"][command]["name"] != entry["use"])
-    return "";
-  return " " + nodeNames(step["commands"][command]["nodes"]);
-}
-
-std::string liveTable(const ordered_json &step) {
-  constexpr size_t kShown = 12;
-  std::vector<const ordered_json *> live = liveAtPeak(step);
-  double peak = std::max(1.0, step["peak_bytes"].get<double>()), rest = 0;
-  HtmlTable table({"Live at the peak", "#Bytes", "", "Type", "#From", "#To"});
-  for (size_t i = 0; i < live.size(); ++i) {
-    const ordered_json &entry = *live[i];
-    double size = entry["size"].get<double>();
-    if (i < kShown)
-      table.row({textOf(entry["use"]) + nodesOf(step, entry), bytesText(size),
-                 barOf(size / peak), element("code", "", textOf(entry["type"])),
-                 entry["first"].dump(), entry["last"].dump()});
-    else
-      rest += size;
-  }
-  if (live.size() > kShown)
-    table.row({absl::StrCat("and ", live.size() - kShown, " more"),
-               bytesText(rest), barOf(rest / peak), "", "", ""});
-  return table.html();
-}
-
-std::string memorySection(const ordered_json &facts) {
-  const ordered_json &plan = planOf(facts), &step = stepOf(facts);
-  size_t at = step["peak_command"].get<size_t>();
-  std::string where;
-  if (at < step["commands"].size())
-    where =
-        absl::StrCat(" at command ", at, " of ", step["commands"].size(), ", ",
-                     element("code", "", textOf(step["commands"][at]["name"])));
-  std::string words = absl::StrCat(
-      "A step of ", element("code", "", textOf(step["name"])), " uses at most ",
-      bytesText(step["peak_bytes"].get<double>()), " of the arena", where,
-      ". Beside it lie ", bytesText(plan["state_bytes"].get<double>()),
-      " of state (parameters, optimizer, counters) and ",
-      bytesText(plan["code_bytes"].get<double>()), " of machine code.");
-  return section("memory", "Memory over the step",
-                 paragraph(words) +
-                     memoryChart(step, plan["arena_bytes"].get<uint64_t>()) +
-                     paragraph("Above the bytes in use, below where each "
-                               "buffer lies and for how long; in colour what "
-                               "is live at the peak.",
-                               "how") +
-                     liveTable(step));
-}
-
-//===-- commands ----------------------------------------------------------===//
-
-std::string commandTable(const ordered_json &step) {
-  double most = 1e-12;
-  for (const ordered_json &command : step["commands"])
-    most = std::max(most, command["expected_us"].get<double>());
-  HtmlTable table({"#", "Command", "Kind", "Model nodes", "#Expected us", "",
-                   "#FLOP", "#Bytes", "#Live"});
-  for (size_t i = 0; i < step["commands"].size(); ++i) {
-    const ordered_json &command = step["commands"][i];
-    double us = command["expected_us"].get<double>();
-    table.row({std::to_string(i), textOf(command["name"]),
-               textOf(command["kind"]), nodeNames(command["nodes"]),
-               number("%.1f", us), barOf(us / most),
-               countText(command["flops"].get<double>()),
-               countText(command["bytes"].get<double>()),
-               bytesText(step["live_bytes"][i].get<double>())},
-              i == step["peak_command"].get<size_t>() ? "peak" : "");
-  }
-  return table.html();
-}
-
-std::string commandsSection(const ordered_json &facts) {
-  std::string html;
-  for (const ordered_json *graph : inOrder(facts))
-    html += folded(element("code", "", textOf((*graph)["name"])) +
-                       " <span class=\"muted\">" +
-                       std::to_string((*graph)["commands"].size()) +
-                       " commands</span>",
-                   commandTable(*graph), graph == &stepOf(facts));
-  return section("commands", "Commands in their order", html);
-}
-
 //===-- the whole ---------------------------------------------------------===//
 
 /// JSON that no element can end in.
@@ -417,10 +162,13 @@ std::string reportPage(const ordered_json &facts) {
          "content=\"width=device-width, initial-scale=1\">\n<title>" +
          name + " - Gradus report</title>\n<style>" + kReportStyle +
          "</style>\n</head>\n<body>\n<main>\n" + header(facts) +
-         costSection(facts) + scheduleSection(facts) + memorySection(facts) +
+         section("cost", "Cost of each graph", costTables(facts)) +
+         scheduleSection(facts) +
+         section("memory", "Memory over the step", memoryCharts(facts)) +
          section("passes", "Passes", passTable(facts)) +
          section("remarks", "Remarks", remarkLists(facts)) +
-         commandsSection(facts) + recipeSection(facts) + "<footer>" +
+         section("commands", "Commands in their order", commandTables(facts)) +
+         recipeSection(facts) + "<footer>" +
          textOf(facts["artifact"]["producer"]) +
          ". The facts of this page stand in it as JSON, in the element "
          "<code>facts</code>.</footer>\n</main>\n" +

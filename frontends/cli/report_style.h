@@ -19,6 +19,7 @@ body { margin: 0; background: var(--paper); color: var(--ink);
 main { max-width: 1060px; margin: 0 auto; padding: 40px 24px 64px; }
 h1 { font-size: 30px; line-height: 1.15; font-weight: 650; letter-spacing: -.01em; margin: 2px 0 6px; overflow-wrap: anywhere; }
 h2 { font-size: 19px; font-weight: 620; margin: 0 0 4px; }
+h3 { font-size: 15px; font-weight: 600; margin: 22px 0 4px; }
 section { margin-top: 52px; }
 p { margin: 4px 0 12px; max-width: 76ch; }
 a { color: var(--accent); text-decoration: none; } a:hover { text-decoration: underline; }

@@ -66,7 +66,7 @@ def saving(graphs, times):
 def step_graphs(path):
     """name -> milliseconds that its FLOPs and bytes take"""
     plan = json.loads(output_of("inspect", path, "--json"))["plans"][0]
-    return {graph["name"]: graph["expected_ms"] for graph in plan["graphs"] if re.fullmatch(r"train(_cut\d+)?", graph["name"])}
+    return {graph["name"]: graph["expected_ms"][0] for graph in plan["graphs"] if re.fullmatch(r"train(_cut\d+)?", graph["name"])}
 
 
 def timed(path, graph):

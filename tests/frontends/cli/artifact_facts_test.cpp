@@ -20,7 +20,27 @@ TEST(ArtifactFacts, SumUpTheCommandsOfAGraph) {
   }
   EXPECT_EQ(graph["flops"], flops);
   EXPECT_EQ(graph["bytes"], bytes);
-  EXPECT_GE(graph["expected_ms"].get<double>(), 0);
+  ASSERT_EQ(graph["expected_ms"].size(), 1u);
+  EXPECT_GE(graph["expected_ms"][0].get<double>(), 0);
   EXPECT_EQ(graph["live_bytes"].size(), graph["commands"].size());
-  EXPECT_GT(facts["rates"]["flop_per_s"].get<double>(), 0);
+  EXPECT_GT(facts["plans"][0]["rates"][0]["flop_per_s"].get<double>(), 0);
+}
+
+/// A plan's times are those of devices that can run it.
+TEST(ArtifactFacts, TellPlansApart) {
+  gradus::test::TestArtifact made;
+  made.addGpuPlan();
+  Adder adder(std::move(made));
+  auto session = adder.open();
+  auto plans = artifactJson(session->artifact())["plans"];
+  ASSERT_EQ(plans.size(), 2u);
+  ASSERT_EQ(plans[0]["rates"].size(), 1u);
+  EXPECT_EQ(plans[0]["rates"][0]["device"], "this machine");
+  std::vector<std::string> cards;
+  for (const auto &card : plans[1]["rates"])
+    cards.push_back(card["title"]);
+  EXPECT_EQ(cards, (std::vector<std::string>{"H100", "H200"})); // sm_90
+  const auto &graph = plans[1]["graphs"][0];
+  EXPECT_EQ(graph["expected_ms"].size(), cards.size());
+  EXPECT_EQ(graph["commands"][0]["expected_us"].size(), cards.size());
 }

@@ -27,6 +27,11 @@ TEST(Html, MarksColumnsOfNumbers) {
             std::string::npos);
 }
 
+TEST(Html, ShowsAFigureWithANote) {
+  EXPECT_EQ(figure("Step", "4 <", "n"),
+            "<div><dt>Step</dt><dd>4 &lt;<small>n</small></dd></div>\n");
+}
+
 TEST(Html, FoldsWithoutAScript) {
   EXPECT_EQ(folded("more", "text"),
             "<details><summary>more</summary>\ntext</details>\n");
