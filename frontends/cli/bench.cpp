@@ -2,16 +2,19 @@
 
 #include "frontends/cli/arena_timeline.h"
 #include "frontends/cli/commands.h"
+#include "frontends/cli/device_rates.h"
 #include "frontends/cli/failure.h"
 #include "frontends/cli/output_files.h"
 #include "frontends/cli/session_options.h"
 #include "frontends/cli/step_trace.h"
 #include "frontends/cli/synthetic_inputs.h"
 #include "frontends/cli/text.h"
+#include "runtime/flat.h"
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <optional>
 
 using namespace gradus::runtime;
 using nlohmann::ordered_json;
@@ -30,6 +33,11 @@ struct BenchOptions {
 constexpr const char *kFooter =
     R"(Inputs are made up; a step costs the same whatever they are. A third of
 --seconds each, in turns: step by step, many steps in one call; then by command.
+
+On a GPU, `host` is what a step costs the host: until the call that begins it is
+back, with its inputs in place. GB/s are the bytes that a command needs at least
+by its time, and % is their part of the memory's bandwidth: that of a card by its
+data sheet (of cards that are known), that of this machine as measured before.
 
 --trace writes some steps for ui.perfetto.dev or chrome://tracing: as the caller
 sees them, then with the time of each command (of a GPU, each is then waited
@@ -58,6 +66,8 @@ public:
   /// Nanoseconds of each command: the median over steps, so that what other
   /// processes take does not count.
   std::vector<double> measureCommands();
+  /// Microseconds that each of some steps costs the host.
+  std::vector<double> measureHost();
   /// Some steps, the first half as they are, then command by command.
   std::vector<TracedStep> trace();
 
@@ -118,6 +128,16 @@ std::vector<double> Bench::measureCommands() {
   return medians;
 }
 
+std::vector<double> Bench::measureHost() {
+  constexpr int kSteps = 50;
+  std::vector<double> microseconds;
+  auto until = Clock::now() + std::chrono::duration<double>(seconds_ / 3);
+  do
+    microseconds.push_back(take(session_.hostTime(graph_)) * 1e-3);
+  while (microseconds.size() < kSteps && Clock::now() < until);
+  return microseconds;
+}
+
 std::vector<TracedStep> Bench::trace() {
   constexpr int kSteps = 5;
   std::vector<TracedStep> steps;
@@ -149,7 +169,7 @@ void writeTrace(const Session &session, int graph,
   auto map = memoryMap(session.artifact().header(), session.plan(),
                        *session.plan().graphs()->Get(graph));
   ordered_json trace = stepTrace(
-      info, options.session.artifact + ", " + session.plan().target()->str(),
+      info, options.session.artifact + ", " + textOf(session.plan().target()),
       steps, arenaTimeline(map, info.commands.size()).live);
   writeWhole(options.trace, trace.dump());
 }
@@ -166,8 +186,28 @@ ordered_json timing(const std::vector<double> &seconds) {
           {"calls", seconds.size()}};
 }
 
+/// Those of the device that runs the plan; none of a card that is not known.
+std::optional<DeviceRates> ratesOf(const Session &session) {
+  const artifact::Plan &plan = session.plan();
+  if (isOfKind(textOf(plan.target()), "cpu"))
+    return ratesOfMachine(session.threads(),
+                          plan.state_bytes() + plan.arena_bytes());
+  const DeviceRates *card = findCard(session.runsOn());
+  return card ? std::optional(*card) : std::nullopt;
+}
+
+/// The rate of so many bytes in a time, and its part of the bandwidth.
+void addBandwidth(ordered_json &json, double bytes, double nanoseconds,
+                  const std::optional<DeviceRates> &rates) {
+  double perSecond = bytes / std::max(1.0, nanoseconds) * 1e9;
+  json["gb_per_s"] = perSecond * 1e-9;
+  if (rates)
+    json["of_bandwidth"] = perSecond / rates->bytes;
+}
+
 ordered_json commandsJson(const GraphInfo &graph,
-                          const std::vector<double> &nanoseconds) {
+                          const std::vector<double> &nanoseconds,
+                          const std::optional<DeviceRates> &rates) {
   double total = 0;
   for (double each : nanoseconds)
     total += each;
@@ -179,11 +219,57 @@ ordered_json commandsJson(const GraphInfo &graph,
                    {"kind", command.kind},
                    {"us", time * 1e-3},
                    {"share", nanoseconds[i] / std::max(1.0, total)},
-                   {"gb_per_s", command.bytes / time},
                    {"gflop_per_s", command.flops / time},
                    {"nodes", command.nodes}});
+    addBandwidth(all.back(), command.bytes, time, rates);
   }
   return all;
+}
+
+std::string percentText(const ordered_json &share) {
+  return number("%.1f%%", share.get<double>() * 100);
+}
+
+void printCommands(const ordered_json &result) {
+  bool known = result.contains("bandwidth");
+  Table table(known ? std::vector<std::string>{"#", "command", "kind", "time",
+                                               "share", "GB/s", "of bandwidth",
+                                               "GFLOP/s"}
+                    : std::vector<std::string>{"#", "command", "kind", "time",
+                                               "share", "GB/s", "GFLOP/s"});
+  int i = 0;
+  for (const ordered_json &command : result["commands"]) {
+    std::vector<std::string> row = {
+        std::to_string(i++),
+        command["name"],
+        command["kind"],
+        durationText(command["us"].get<double>() * 1e-6),
+        percentText(command["share"]),
+        number("%.1f", command["gb_per_s"].get<double>())};
+    if (known)
+      row.push_back(percentText(command["of_bandwidth"]));
+    row.push_back(number("%.1f", command["gflop_per_s"].get<double>()));
+    table.row(row);
+  }
+  std::fputs(table.text().c_str(), stdout);
+}
+
+/// "45.1 GB/s, 38.2% of 118 GB/s (this machine, measured just now ...)"
+std::string bandwidthText(const ordered_json &result) {
+  const ordered_json &call = result["call"];
+  std::string text, most;
+  if (result.contains("bandwidth")) {
+    const ordered_json &bandwidth = result["bandwidth"];
+    most = number("%.0f GB/s", bandwidth["gb_per_s"].get<double>()) + " (" +
+           bandwidth["device"].get<std::string>() + ", " +
+           bandwidth["source"].get<std::string>() + ")";
+  }
+  if (!call.contains("gb_per_s"))
+    return most;
+  text = number("%.1f GB/s", call["gb_per_s"].get<double>());
+  return most.empty()
+             ? text
+             : text + ", " + percentText(call["of_bandwidth"]) + " of " + most;
 }
 
 void print(const ordered_json &result) {
@@ -193,21 +279,83 @@ void print(const ordered_json &result) {
                 durationText(timing["ms_min"].get<double>() / 1e3).c_str(),
                 durationText(timing["ms_median"].get<double>() / 1e3).c_str());
   };
-  std::printf("%s of %s, %s threads\n",
-              result["graph"].get<std::string>().c_str(),
+  std::printf("%s of %s, %s\n", result["graph"].get<std::string>().c_str(),
               result["artifact"].get<std::string>().c_str(),
-              result["threads"].dump().c_str());
-  line("step by step    ", "step");
+              result["device"].get<std::string>().c_str());
+  line("step by step     ", "step");
   line("n steps in a call", "call");
-  Table table({"#", "command", "kind", "time", "share", "GB/s", "GFLOP/s"});
-  int i = 0;
-  for (const ordered_json &command : result["commands"])
-    table.row({std::to_string(i++), command["name"], command["kind"],
-               durationText(command["us"].get<double>() * 1e-6),
-               number("%.1f%%", command["share"].get<double>() * 100),
-               number("%.1f", command["gb_per_s"].get<double>()),
-               number("%.1f", command["gflop_per_s"].get<double>())});
-  std::fputs(table.text().c_str(), stdout);
+  if (result.contains("host"))
+    std::printf(
+        "host, of a step  : min %s, median %s\n",
+        durationText(result["host"]["us_min"].get<double>() / 1e6).c_str(),
+        durationText(result["host"]["us_median"].get<double>() / 1e6).c_str());
+  if (std::string text = bandwidthText(result); !text.empty())
+    std::printf("memory           : %s\n", text.c_str());
+  printCommands(result);
+}
+
+/// Step by step and many in a call, in turns, because the speed of a machine
+/// changes from second to second.
+void measureSteps(Bench &bench, const BenchOptions &options,
+                  ordered_json &result) {
+  // Of a slow step fewer in one call, so that a round is over in time.
+  bench.measure(1, 0); // warm
+  double once = bench.measure(1, 0).front();
+  int64_t steps =
+      std::clamp<int64_t>(static_cast<int64_t>(std::min(
+                              1e18, options.seconds / 3 / kRounds / once)),
+                          1, options.stepsPerCall);
+  std::vector<double> step, call;
+  for (int round = 0; round < kRounds; ++round) {
+    append(step, bench.measure(1, 1.0 / kRounds));
+    append(call, bench.measure(steps, 1.0 / kRounds));
+  }
+  result["step"] = timing(step);
+  result["call"] = timing(call);
+  result["call"]["steps"] = steps;
+}
+
+ordered_json hostJson(const std::vector<double> &microseconds) {
+  return {
+      {"us_min", *std::min_element(microseconds.begin(), microseconds.end())},
+      {"us_median", median(microseconds)},
+      {"steps", microseconds.size()}};
+}
+
+/// Then some steps are others, of fewer bytes.
+bool hasVariants(const Session &session, const std::string &graph) {
+  const auto *schedules = session.artifact().header().schedules();
+  for (size_t i = 0; i < countOf(schedules); ++i)
+    if (textOf(schedules->Get(i)->graph()) == graph)
+      return true;
+  return false;
+}
+
+ordered_json measureAll(Session &session, int graph, Bench &bench,
+                        const BenchOptions &options) {
+  ordered_json result = {{"artifact", options.session.artifact},
+                         {"graph", options.graph},
+                         {"target", textOf(session.plan().target())},
+                         {"device", session.runsOn()},
+                         {"threads", session.threads()}};
+  auto rates = ratesOf(session);
+  if (rates)
+    result["bandwidth"] = {{"device", rates->device},
+                           {"source", rates->source()},
+                           {"gb_per_s", rates->bytes * 1e-9}};
+  measureSteps(bench, options, result);
+  const GraphInfo &info = session.graphs()[graph];
+  double bytes = 0;
+  for (const CommandInfo &command : info.commands)
+    bytes += command.bytes;
+  if (!hasVariants(session, options.graph))
+    for (const char *key : {"step", "call"})
+      addBandwidth(result[key], bytes,
+                   result[key]["ms_min"].get<double>() * 1e6, rates);
+  if (!isOfKind(textOf(session.plan().target()), "cpu"))
+    result["host"] = hostJson(bench.measureHost());
+  result["commands"] = commandsJson(info, bench.measureCommands(), rates);
+  return result;
 }
 
 void run(const BenchOptions &options) {
@@ -216,27 +364,7 @@ void run(const BenchOptions &options) {
   auto session = openSession(options.session);
   int graph = findGraph(*session, options.graph);
   Bench bench(*session, graph, options.seconds / 3);
-  // Of a slow step fewer in one call, so that a round is over in time.
-  bench.measure(1, 0); // warm
-  double once = bench.measure(1, 0).front();
-  int64_t steps =
-      std::clamp<int64_t>(static_cast<int64_t>(std::min(
-                              1e18, options.seconds / 3 / kRounds / once)),
-                          1, options.stepsPerCall);
-  // In turns, because the speed of a machine changes from second to second.
-  std::vector<double> step, call;
-  for (int round = 0; round < kRounds; ++round) {
-    append(step, bench.measure(1, 1.0 / kRounds));
-    append(call, bench.measure(steps, 1.0 / kRounds));
-  }
-  ordered_json result = {{"artifact", options.session.artifact},
-                         {"graph", options.graph},
-                         {"threads", session->threads()},
-                         {"step", timing(step)},
-                         {"call", timing(call)}};
-  result["call"]["steps"] = steps;
-  result["commands"] =
-      commandsJson(session->graphs()[graph], bench.measureCommands());
+  ordered_json result = measureAll(*session, graph, bench, options);
   if (!options.trace.empty())
     writeTrace(*session, graph, bench.trace(), options);
   if (options.session.json)
