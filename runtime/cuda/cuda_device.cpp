@@ -3,8 +3,10 @@
 #include "runtime/cuda/cuda_device.h"
 
 #include "runtime/cpu/features.h"
+#include "runtime/cuda/card_libraries.h"
 #include "runtime/cuda/cuda_plan.h"
 #include "runtime/cuda/emulated_image.h"
+#include "runtime/cuda/emulated_library.h"
 #include "runtime/flat.h"
 
 #include <cstdlib>
@@ -157,6 +159,17 @@ std::string CudaDevice::refusal(const artifact::Plan &plan) const {
   return missing.empty() ? "" : "needs " + missing;
 }
 
+StatusOr<LibraryServer *> CudaDevice::librariesFor(const artifact::Plan &plan) {
+  if (!hasLibraryCommands(plan))
+    return nullptr;
+  if (!libraries_ && emulated_)
+    libraries_ = emulatedLibrary(emulated_->driver());
+  if (!libraries_) {
+    GRADUS_ASSIGN(libraries_, cardLibraries(*card_));
+  }
+  return libraries_.get();
+}
+
 StatusOr<std::unique_ptr<DevicePlan>>
 CudaDevice::load(const Artifact &artifact, const artifact::Plan &plan,
                  const LoadOptions &) {
@@ -168,8 +181,9 @@ CudaDevice::load(const Artifact &artifact, const artifact::Plan &plan,
   if (!header)
     return invalid("plan ", textOf(plan.target()), " has no list of kernels");
   GRADUS_ASSIGN(PlanCode code, loadKernels(*card_, artifact, *image, *header));
+  GRADUS_ASSIGN(LibraryServer * libraries, librariesFor(plan));
   auto loaded =
-      CudaPlan::load(*card_, artifact, plan, std::move(code), nullptr);
+      CudaPlan::load(*card_, artifact, plan, std::move(code), libraries);
   GRADUS_TRY(loaded.status());
   return std::unique_ptr<DevicePlan>(*std::move(loaded));
 }

@@ -3,6 +3,7 @@
 
 #include "runtime/cuda/card.h"
 #include "runtime/cuda/fake_driver.h"
+#include "runtime/cuda/library_call.h"
 #include "runtime/device.h"
 
 namespace gradus::runtime::cuda {
@@ -40,10 +41,14 @@ private:
         card_(std::move(card)) {}
   /// Null where none will do.
   const artifact::CodeImage *imageFor(const artifact::Plan &plan) const;
+  /// What serves the library commands of a plan, opened for the first that has
+  /// any; null where it has none.
+  StatusOr<LibraryServer *> librariesFor(const artifact::Plan &plan);
 
   std::string name_;
   std::shared_ptr<FakeDriver> emulated_; // outlives the card
   std::unique_ptr<Card> card_;
+  std::unique_ptr<LibraryServer> libraries_;
 };
 
 /// The image of a plan that runs on an architecture (10 x major + minor) best:

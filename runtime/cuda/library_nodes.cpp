@@ -40,6 +40,15 @@ Status readTensors(const List *list, const char *what, Tensors &tensors) {
 
 } // namespace
 
+bool hasLibraryCommands(const artifact::Plan &plan) {
+  size_t count = 0;
+  (void)forEachCommand(plan, [&](const LibraryCommand &) {
+    ++count;
+    return Status();
+  });
+  return count > 0;
+}
+
 //===-- making ready ------------------------------------------------------===//
 
 Status LibraryNodes::prepare() {

@@ -11,6 +11,9 @@
 
 namespace gradus::runtime::cuda {
 
+/// Whether somebody must serve them.
+bool hasLibraryCommands(const artifact::Plan &plan);
+
 class LibraryNodes {
 public:
   /// All arguments outlive this; no server is needed where there are no

@@ -4,6 +4,7 @@
 #include "runtime/cuda/cuda_device.h"
 
 #include "adder_on_card.h"
+#include "test_library.h"
 
 using namespace gradus::runtime;
 using namespace gradus::runtime::cuda;
@@ -93,6 +94,28 @@ TEST(CudaDevice, RunsTheEmulatedImageOfAPlan) {
   ASSERT_TRUE(status.ok()) << status;
   auto *sum = reinterpret_cast<const float *>((*loaded)->outputs(0)[0].data);
   EXPECT_EQ(std::vector<float>(sum, sum + kSize), std::vector<float>(kSize, 3));
+}
+
+/// sum = 10 total, where the constant begins with 10.
+TEST(CudaDevice, ServesLibraryCommandsOnTheEmulatedCard) {
+  auto device = CudaDevice::openEmulated();
+  ASSERT_TRUE(device.ok()) << device.status();
+  GpuAdder adder;
+  auto command = std::make_unique<gradus::artifact::CommandT>();
+  command->kind.Set(callOn(kTotal, kSum, UINT32_MAX));
+  adder.plan().graphs[0]->commands.push_back(std::move(command));
+  auto artifact = adder.artifact();
+  auto loaded =
+      (*device)->load(*artifact, *artifact->header().plans()->Get(1), {});
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  std::fill_n(reinterpret_cast<float *>((*loaded)->inputs(0)[0].data), kSize,
+              2.f);
+  ASSERT_TRUE((*loaded)->run(0).ok());
+  Status status = (*loaded)->wait();
+  ASSERT_TRUE(status.ok()) << status;
+  auto *sum = reinterpret_cast<const float *>((*loaded)->outputs(0)[0].data);
+  EXPECT_EQ(std::vector<float>(sum, sum + kSize),
+            std::vector<float>(kSize, 20));
 }
 
 TEST(CudaDevice, SaysWhichCodeAPlanLacks) {

@@ -1,0 +1,12 @@
+// Who serves library commands on the emulated card: plain loops of the host.
+#pragma once
+
+#include "runtime/cuda/library_call.h"
+
+namespace gradus::runtime::cuda {
+
+/// Takes strides of any kind, f32, f16 and bf16, and computes in f32. Calls
+/// need no scratch. The driver is the emulated one, and outlives the server.
+std::unique_ptr<LibraryServer> emulatedLibrary(const Driver &driver);
+
+} // namespace gradus::runtime::cuda

@@ -1,0 +1,140 @@
+// Attention as library commands, compared with its definition; gradients with
+// the slopes of it.
+
+#include "run_op.h"
+
+#include <cmath>
+
+using namespace gradus::runtime;
+using namespace gradus::runtime::cuda;
+using namespace gradus::runtime::cuda::test;
+namespace fb = gradus::artifact;
+
+namespace {
+
+struct Case {
+  int64_t queries, keys;
+  bool causal;
+  double scale;
+};
+const Case kCases[] = {{5, 5, false, 0.5},
+                       {5, 5, true, 0.5},
+                       {3, 7, true, -1},
+                       {7, 3, true, 2},
+                       {1, 6, false, 1}};
+constexpr int64_t kBatch = 2, kHeads = 2, kDepth = 3, kWidth = 4;
+
+struct Attention {
+  explicit Attention(const Case &made)
+      : facts(made), q(someArray({kBatch, kHeads, made.queries, kDepth}, 1)),
+        k(someArray({kBatch, kHeads, made.keys, kDepth}, 2)),
+        v(someArray({kBatch, kHeads, made.keys, kWidth}, 3)) {}
+
+  /// By definition: softmax(scale Q K^T) V.
+  void compute() {
+    forEachIndex({kBatch, kHeads, facts.queries}, [&](const Dims &i) {
+      std::vector<double> weights;
+      double sum = 0;
+      for (int64_t j = 0; j < facts.keys && (!facts.causal || j <= i[2]); ++j) {
+        double score = 0;
+        for (int64_t d = 0; d < kDepth; ++d)
+          score += q.at({i[0], i[1], i[2], d}) * k.at({i[0], i[1], j, d});
+        weights.push_back(std::exp(facts.scale * score));
+        sum += weights.back();
+      }
+      for (int64_t e = 0; e < kWidth; ++e) {
+        double value = 0;
+        for (size_t j = 0; j < weights.size(); ++j)
+          value += weights[j] / sum * v.at({i[0], i[1], int64_t(j), e});
+        result.at({i[0], i[1], i[2], e}) = value;
+      }
+      logsumexp.at({i[0], i[1], i[2], 0}) = std::log(sum);
+    });
+  }
+  fb::LibraryCommandT command(fb::LibraryOp op) const {
+    fb::LibraryCommandT made;
+    made.op = op;
+    made.scale = facts.scale;
+    made.causal = facts.causal;
+    return made;
+  }
+
+  Case facts;
+  Array q, k, v;
+  Array result{{kBatch, kHeads, facts.queries, kWidth}};
+  Array logsumexp{{kBatch, kHeads, facts.queries, 1}};
+};
+
+/// [n, h, t, d] that lies as [n, t, h, d].
+Operand headsInside(const Array &array) {
+  return operandOf(array, [](fb::LibraryTensorT &tensor) {
+    const Dims &dims = tensor.dims;
+    tensor.strides = {dims[1] * dims[2] * dims[3], dims[3], dims[1] * dims[3],
+                      1};
+  });
+}
+
+} // namespace
+
+TEST(EmulatedAttention, IsItsDefinition) {
+  for (const Case &each : kCases) {
+    Attention attention(each);
+    attention.compute();
+    Operand query = headsInside(attention.q), key = headsInside(attention.k),
+            value = operandOf(attention.v),
+            result = headsInside(Array(attention.result.dims)),
+            logsumexp = operandOf(Array(attention.logsumexp.dims));
+    Status status = runOp(attention.command(fb::LibraryOp::attention),
+                          {&query, &key, &value}, {&result, &logsumexp});
+    ASSERT_TRUE(status.ok()) << status;
+    expectNear(arrayOf(result), attention.result, 1e-5);
+    expectNear(arrayOf(logsumexp), attention.logsumexp, 1e-5);
+  }
+}
+
+TEST(EmulatedAttention, HasTheSlopesAsGradients) {
+  for (const Case &each : kCases) {
+    Attention attention(each);
+    Array gradient = someArray(attention.result.dims, 4);
+    auto loss = [&] {
+      attention.compute();
+      return dot(gradient, attention.result);
+    };
+    Array *inputs[] = {&attention.q, &attention.k, &attention.v};
+    std::vector<Array> expected;
+    for (Array *input : inputs)
+      expected.push_back(slopesOf(loss, *input));
+    attention.compute();
+    Operand query = operandOf(attention.q), key = headsInside(attention.k),
+            value = headsInside(attention.v),
+            result = operandOf(attention.result),
+            changes = headsInside(gradient),
+            logsumexp = operandOf(attention.logsumexp),
+            toQuery = headsInside(Array(attention.q.dims)),
+            toKey = operandOf(Array(attention.k.dims)),
+            toValue = operandOf(Array(attention.v.dims));
+    Operand *found[] = {&toQuery, &toKey, &toValue};
+    Status status = runOp(attention.command(fb::LibraryOp::attention_backward),
+                          {&query, &key, &value, &result, &changes, &logsumexp},
+                          {&toQuery, &toKey, &toValue});
+    ASSERT_TRUE(status.ok()) << status;
+    for (size_t i = 0; i < 3; ++i)
+      expectNear(arrayOf(*found[i]), expected[i], 2e-5);
+  }
+}
+
+/// Scores that no exponential would hold.
+TEST(EmulatedAttention, KeepsLargeScores) {
+  Array large({1, 1, 2, 1}), v = someArray({1, 1, 2, 1}, 1);
+  large.numbers = {30, 20};
+  Operand query = operandOf(large), key = operandOf(large),
+          value = operandOf(v), result = operandOf(Array({1, 1, 2, 1})),
+          logsumexp = operandOf(Array({1, 1, 2, 1}));
+  fb::LibraryCommandT command;
+  command.op = fb::LibraryOp::attention;
+  command.scale = 1;
+  ASSERT_TRUE(
+      runOp(command, {&query, &key, &value}, {&result, &logsumexp}).ok());
+  EXPECT_NEAR(arrayOf(logsumexp).numbers[0], 900, 1e-3);
+  EXPECT_NEAR(arrayOf(result).numbers[1], v.numbers[0], 1e-5);
+}

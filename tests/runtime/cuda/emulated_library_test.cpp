@@ -1,0 +1,74 @@
+// Library commands of a plan, served on the emulated card.
+
+#include "runtime/cuda/emulated_library.h"
+
+#include "adder_on_card.h"
+#include "test_library.h"
+
+#include "runtime/cuda/library_nodes.h"
+
+using namespace gradus::runtime;
+using namespace gradus::runtime::cuda;
+using namespace gradus::runtime::cuda::test;
+using namespace gradus::test;
+
+namespace {
+
+struct EmulatedLibrary : AdderOnCard {
+  void add(uint32_t from, uint32_t to) {
+    adder_.add("scale", callOn(from, to, UINT32_MAX));
+    read();
+  }
+  const gradus::artifact::LibraryCommand &command(uint32_t i) const {
+    return *plan()
+                .graphs()
+                ->Get(0)
+                ->commands()
+                ->Get(i)
+                ->kind_as_LibraryCommand();
+  }
+};
+
+} // namespace
+
+/// sum = 3 total and shifted = 3 sum, in any order that bytes allow.
+TEST_F(EmulatedLibrary, RunsInGraphsAgainAndAgain) {
+  for (unsigned seed = 0; seed < 10; ++seed) {
+    FakeOptions options;
+    options.seed = seed;
+    open(options);
+    adder_ = TestArtifact();
+    add(kTotal, kSum);
+    add(kSum, kShifted);
+    auto library = emulatedLibrary(driver());
+    EXPECT_FALSE(library->warmsUp());
+    LibraryNodes nodes(plan(), library.get());
+    ASSERT_TRUE(nodes.prepare().ok());
+    EXPECT_EQ(nodes.scratchBytes(), 0u);
+    StepMemory memory;
+    memory.state = filled({1, 2, 3, 4, 5, 6, 7, 8});
+    memory.arena = allocate(64);
+    memory.constants = filled({3});
+    std::vector<Node> list = {nodes.nodeOf(command(4), memory),
+                              nodes.nodeOf(command(5), memory),
+                              twiceNode(memory.state, 8)};
+    auto graph = StepGraph::build(*card_, list, Order::bytes);
+    ASSERT_TRUE(graph.ok()) << graph.status();
+    EXPECT_EQ(graph->edges(), 2u);
+    for (float factor : {9.f, 18.f}) {
+      ASSERT_TRUE(graph->launch(stream_.get()).ok());
+      EXPECT_EQ(numbersAt(memory.arena + 128, 3),
+                (std::vector<float>{factor, 2 * factor, 3 * factor}));
+    }
+  }
+}
+
+TEST_F(EmulatedLibrary, SaysWhatItDoesNotTake) {
+  add(kTotal, kSum);
+  adder_.command(4).kind.AsLibraryCommand()->inputs[1]->dtype =
+      gradus::artifact::DType::i32;
+  read();
+  auto library = emulatedLibrary(driver());
+  EXPECT_EQ(library->prepare(command(4), 0).status().message(),
+            "input 1: has dtype i32, which the emulated library does not take");
+}
