@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 using namespace gradus::test;
 namespace fb = gradus::artifact;
 using Dims = std::vector<int64_t>;
@@ -141,6 +143,123 @@ TEST(VerifyLibrary, RefusesUnknownOperations) {
           [](auto &command) { command.op = static_cast<fb::LibraryOp>(50); }),
       kCommand +
           "asks for operation 50 and activation 0, of which one is unknown");
+}
+
+//===-- on cards ----------------------------------------------------------===//
+
+static const std::string kOnCard =
+    "adder: plan 1 (cuda): graph train: command 4 (call): ";
+
+/// What the reader says of a command of a plan with images.
+static std::string wordsOnCard(fb::LibraryCommandT command) {
+  TestArtifact made;
+  made.addGpuPlan();
+  auto table = std::make_unique<fb::CommandT>();
+  table->name = "call";
+  table->kind.Set(std::move(command));
+  made.header.plans[1]->graphs[0]->commands.push_back(std::move(table));
+  return wordsFor(made);
+}
+
+/// Of two queries of size 2 to one key, with a value of size 3.
+static fb::LibraryCommandT attention() {
+  auto command =
+      call(fb::LibraryOp::attention, {{1, 1, 2, 2}, {1, 1, 1, 2}, {1, 1, 1, 3}},
+           {{1, 1, 2, 3}, {1, 1, 2, 1}});
+  command.scale = 0.5;
+  return command;
+}
+
+static fb::LibraryCommandT attentionBackward() {
+  return call(fb::LibraryOp::attention_backward,
+              {{1, 1, 2, 2},
+               {1, 1, 1, 2},
+               {1, 1, 1, 3},
+               {1, 1, 2, 3},
+               {1, 1, 2, 3},
+               {1, 1, 2, 1}},
+              {{1, 1, 2, 2}, {1, 1, 1, 2}, {1, 1, 1, 3}});
+}
+
+template <typename Change>
+static std::string wordsAfterChange(fb::LibraryCommandT command,
+                                    Change change) {
+  change(command);
+  return wordsOnCard(std::move(command));
+}
+
+TEST(VerifyLibrary, TakesAttentionOnCards) {
+  EXPECT_EQ(wordsOnCard(attention()), "ok");
+  EXPECT_EQ(wordsOnCard(attentionBackward()), "ok");
+  EXPECT_EQ(wordsAfterChange(attention(),
+                             [](auto &command) {
+                               command.causal = true;
+                               command.scale = -1e30;
+                             }),
+            "ok");
+}
+
+TEST(VerifyLibrary, RefusesAttentionOfOtherShapes) {
+  const std::string before = kOnCard + "attends with ";
+  EXPECT_EQ(wordsAfterChange(
+                attention(),
+                [](auto &command) { command.inputs[1]->dims = {1, 1, 1, 3}; }),
+            before + "1x1x2x2xf32 to 1x1x1x3xf32 and 1x1x1x3xf32 into "
+                     "1x1x2x3xf32 and 1x1x2x1xf32");
+  for (auto [tensor, dims] : {std::pair(0, Dims{1, 2, 1, 2}),
+                              {0, {1, 2, 2}},
+                              {2, {1, 1, 2, 3}},
+                              {2, {1, 1, 1, 2}}})
+    EXPECT_TRUE(wordsAfterChange(attention(), [&](auto &command) {
+                  command.inputs[size_t(tensor)]->dims = dims;
+                }).starts_with(before));
+  for (auto [tensor, dims] :
+       {std::pair(0, Dims{1, 1, 2, 2}), {1, {1, 1, 2}}, {1, {1, 1, 1, 2}}})
+    EXPECT_TRUE(wordsAfterChange(attention(), [&](auto &command) {
+                  command.outputs[size_t(tensor)]->dims = dims;
+                }).starts_with(before));
+}
+
+TEST(VerifyLibrary, RefusesGradientsOfAttentionOfOtherShapes) {
+  EXPECT_TRUE(wordsAfterChange(attentionBackward(), [](auto &command) {
+                command.inputs[3]->dims = {1, 1, 2, 2};
+              }).starts_with(kOnCard + "attends with "));
+  EXPECT_EQ(wordsAfterChange(
+                attentionBackward(),
+                [](auto &command) { command.inputs[4]->dims = {1, 1, 2, 2}; }),
+            kOnCard + "has a gradient of 1x1x2x2xf32 for 1x1x2x3xf32");
+  EXPECT_EQ(wordsAfterChange(
+                attentionBackward(),
+                [](auto &command) { command.outputs[1]->dims = {1, 1, 2, 2}; }),
+            kOnCard + "writes a gradient of 1x1x2x2xf32 for 1x1x1x2xf32");
+  EXPECT_EQ(wordsAfterChange(attentionBackward(),
+                             [](auto &command) { command.inputs.pop_back(); }),
+            kOnCard + "has 5 inputs and 3 outputs");
+}
+
+TEST(VerifyLibrary, RefusesAttentionWithoutSense) {
+  EXPECT_EQ(wordsAfterChange(attention(),
+                             [](auto &command) {
+                               command.outputs[1]->dtype = fb::DType::bf16;
+                             }),
+            kOnCard + "has a logsumexp of bf16, expected f32");
+  EXPECT_EQ(wordsAfterChange(attentionBackward(),
+                             [](auto &command) {
+                               command.inputs[5]->dtype = fb::DType::f16;
+                             }),
+            kOnCard + "has a logsumexp of f16, expected f32");
+  for (double scale : {1e31, -HUGE_VAL, double(NAN)})
+    EXPECT_TRUE(wordsAfterChange(attention(), [&](auto &command) {
+                  command.scale = scale;
+                }).starts_with(kOnCard + "scales its scores by "));
+}
+
+TEST(VerifyLibrary, RefusesReordersOnCards) {
+  EXPECT_EQ(wordsOnCard(call(fb::LibraryOp::reorder, {{2, 4}}, {{2, 4}})),
+            kOnCard + "asks for reorder, which no library of cards has");
+  EXPECT_EQ(
+      wordsOnCard(call(fb::LibraryOp::matmul, {{2, 4}, {4, 2}}, {{2, 2}})),
+      "ok");
 }
 
 TEST(VerifyLibrary, RefusesWhatNobodyServes) {
