@@ -3,6 +3,7 @@
 #include "runtime/cuda/card_libraries.h"
 
 #include "runtime/cuda/cublaslt.h"
+#include "runtime/cuda/cudnn.h"
 #include "runtime/flat.h"
 
 namespace gradus::runtime::cuda {
@@ -51,16 +52,19 @@ public:
 
 private:
   StatusOr<Part *> partFor(const artifact::LibraryCommand &command) {
-    if (command.op() != artifact::LibraryOp::matmul)
-      return failed("this Gradus has no library for ",
-                    artifact::EnumNameLibraryOp(command.op()), " on ",
-                    card_.name());
-    if (!products_.server) {
-      GRADUS_TRY(card_.makeCurrent());
+    bool isProduct = command.op() == artifact::LibraryOp::matmul;
+    Part &part = isProduct ? products_ : others_;
+    if (part.server)
+      return &part;
+    GRADUS_TRY(card_.makeCurrent());
+    if (isProduct) {
       GRADUS_ASSIGN(auto session, cublaslt::openSession());
-      products_ = {session->name(), serveMatmuls(session)};
+      part = {session->name(), serveMatmuls(session)};
+    } else {
+      GRADUS_ASSIGN(auto session, cudnn::openSession());
+      part = {session->name(), serveCudnn(session)};
     }
-    return &products_;
+    return &part;
   }
 
   std::vector<const artifact::LibraryChoice *>
@@ -75,7 +79,7 @@ private:
   }
 
   const Card &card_;
-  Part products_;
+  Part products_, others_;
 };
 
 } // namespace

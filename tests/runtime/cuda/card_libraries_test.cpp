@@ -1,9 +1,10 @@
-// Which library serves a command, and by which algorithm: a stub of cuBLASLt
-// stands for the library.
+// Which library serves a command, and by which algorithm: stubs stand for the
+// libraries.
 
 #include "runtime/cuda/card_libraries.h"
 
 #include "emulated_card.h"
+#include "tests/runtime/cuda/convolutions.h"
 #include "tests/runtime/cuda/environment.h"
 #include "tests/runtime/cuda/packed_command.h"
 
@@ -42,6 +43,7 @@ void choose(LibraryCommandT &command, const char *card, const char *library,
 struct CardLibraries : EmulatedCard {
   Environment cublasLt{"GRADUS_CUBLASLT_LIBRARY",
                        libraryOf("stub_cublaslt").c_str()};
+  Environment cudnn{"GRADUS_CUDNN_LIBRARY", libraryOf("stub_cudnn").c_str()};
 
   void SetUp() override {
     EmulatedCard::SetUp();
@@ -60,6 +62,7 @@ struct CardLibraries : EmulatedCard {
   std::unique_ptr<LibraryServer> server;
 };
 
+/// Behind the first 16 digits of cuBLASLt's algorithms.
 const std::string kZeros(112, '0');
 
 } // namespace
@@ -101,4 +104,19 @@ TEST_F(CardLibraries, OpenNoneBeforeACommandNeedsIt) {
   ASSERT_TRUE(made.ok()) << made.status();
   EXPECT_THAT((*made)->prepare(*PackedCommand(product()), 0).status().message(),
               HasSubstr("this plan calls cuBLASLt"));
+}
+
+TEST_F(CardLibraries, HaveCudnnForConvolutions) {
+  LibraryCommandT command = convolution(
+      LibraryOp::convolution, {4, 6, 8, 3, 1, 1}, 2, DType::f32, true);
+  auto chosen = [&] {
+    auto call = server->prepare(*PackedCommand(command), 5000);
+    EXPECT_TRUE(call.ok()) << call.status();
+    return call.ok() ? (*call)->algorithm() : "";
+  };
+  EXPECT_EQ(chosen(), "eng3");
+  choose(command, "the emulated GPU", "cudnn 91700", "eng1");
+  EXPECT_EQ(chosen(), "eng1");
+  command.choices[0]->algorithm = "eng7"; // which is not deterministic
+  EXPECT_EQ(chosen(), "eng3");
 }

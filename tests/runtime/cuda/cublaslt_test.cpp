@@ -152,23 +152,6 @@ TEST_F(Stub, LeavesWithTheLastThatHoldsIt) {
   EXPECT_STREQ(written(), "destroy\n");
 }
 
-TEST(CublasLt, SaysWhatIsWrongWithALibrary) {
-  auto words = [](const char *name) {
-    Environment environment(kVariable, libraryOf(name).c_str());
-    return cublaslt::openSession().status().message();
-  };
-  EXPECT_THAT(words("old_cublaslt"),
-              HasSubstr("this plan calls cuBLASLt, and needs version 12.0 or "
-                        "later, and " +
-                        libraryOf("old_cublaslt") + " is of version 110800"));
-  EXPECT_THAT(words("whole_driver"), HasSubstr("has no cublasLtGetVersion"));
-  EXPECT_EQ(
-      words("cublaslt_without_gpu"),
-      "starting cuBLASLt: the library does not start: it finds no GPU, or "
-      "the driver is older than it needs (CUBLAS_STATUS_NOT_INITIALIZED "
-      "1)");
-}
-
 /// No card is needed to describe a product.
 TEST(CublasLt, TakesOurDescriptions) {
   auto library = cublaslt::load();

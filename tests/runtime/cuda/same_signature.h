@@ -2,19 +2,24 @@
 #pragma once
 
 #include <cstddef>
-#include <tuple>
 #include <type_traits>
 
 /// What of a type a call passes: pointers are alike, and numbers of a size.
-template <typename T>
-using Passed = std::conditional_t<
-    std::is_pointer_v<T>, void *,
-    std::integral_constant<size_t, std::is_void_v<T> ? 0 : sizeof(T)>>;
+template <typename T> struct PassedAs {
+  using Type = std::integral_constant<size_t, sizeof(T)>;
+};
+template <typename T> struct PassedAs<T *> {
+  using Type = void *;
+};
+template <> struct PassedAs<void> {
+  using Type = void;
+};
+template <typename T> using Passed = typename PassedAs<T>::Type;
 
 template <typename Function> struct Signature;
 template <typename R, typename... Parameters>
 struct Signature<R (*)(Parameters...)> {
-  using Type = std::tuple<Passed<R>, Passed<Parameters>...>;
+  using Type = Passed<R> (*)(Passed<Parameters>...);
 };
 
 template <typename Ours, typename Theirs>

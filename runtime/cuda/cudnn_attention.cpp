@@ -1,0 +1,286 @@
+// The patterns, operation by operation. Engines look for these very forms: a
+// product with the keys transposed, numbers as f32, indices as i32, and f16 or
+// bf16 where a product takes what a softmax gave.
+
+#include "runtime/cuda/cudnn_attention.h"
+
+#include "runtime/flat.h"
+
+#include <limits>
+
+namespace gradus::runtime::cuda::cudnn {
+
+namespace {
+
+using artifact::DType;
+using artifact::LibraryCommand;
+using artifact::LibraryOp;
+using Dims = std::vector<int64_t>;
+using Tensor = GraphBuilder::Tensor;
+
+constexpr size_t kOldest = 91700;
+
+//===-- tensors -----------------------------------------------------------===//
+
+StridedTensor dense(DType dtype, Dims dims) {
+  StridedTensor tensor{dtype, std::move(dims), {}};
+  tensor.strides.assign(tensor.rank(), 1);
+  for (size_t i = tensor.rank(); i-- > 1;)
+    tensor.strides[i - 1] = tensor.strides[i] * tensor.dims[i];
+  return tensor;
+}
+
+/// With its last two axes exchanged.
+StridedTensor transposed(StridedTensor tensor) {
+  std::swap(tensor.dims[2], tensor.dims[3]);
+  std::swap(tensor.strides[2], tensor.strides[3]);
+  return tensor;
+}
+
+//===-- operations --------------------------------------------------------===//
+
+/// Graphs of attention over n sequences of h heads, t queries and s keys.
+class AttentionBuilder : public GraphBuilder {
+public:
+  AttentionBuilder(const Session &session, std::string what,
+                   const StridedTensor &query, const StridedTensor &key)
+      : GraphBuilder(session, std::move(what)),
+        scores_{query.dims[0], query.dims[1], query.dims[2], key.dims[2]},
+        rows_{query.dims[0], query.dims[1], query.dims[2], 1} {}
+
+  Tensor scores(DType dtype = DType::f32) {
+    return between(dense(dtype, scores_));
+  }
+  Tensor rows() { return between(dense(DType::f32, rows_)); }
+  StridedTensor denseRows() const { return dense(DType::f32, rows_); }
+
+  void multiply(Tensor a, Tensor b, Tensor c) {
+    Descriptor matmul = make(Kind::matmul);
+    matmul.set(Attribute::matmulCompute, DataType::f32);
+    Descriptor made = make(Kind::matmulOperation);
+    made.set(Attribute::matmulDescriptor, part(std::move(matmul)))
+        .set(Attribute::matmulA, (*this)[a])
+        .set(Attribute::matmulB, (*this)[b])
+        .set(Attribute::matmulC, (*this)[c]);
+    operation(std::move(made));
+  }
+
+  void reduce(ReductionOperator by, Tensor x, Tensor y) {
+    Descriptor reduction = make(Kind::reduction);
+    reduction.set(Attribute::reductionOperator, by)
+        .set(Attribute::reductionCompute, DataType::f32);
+    Descriptor made = make(Kind::reductionOperation);
+    made.set(Attribute::reductionDescriptor, part(std::move(reduction)))
+        .set(Attribute::reductionX, (*this)[x])
+        .set(Attribute::reductionY, (*this)[y]);
+    operation(std::move(made));
+  }
+
+  /// y = x of another form.
+  void reshape(Tensor x, Tensor y) {
+    Descriptor made = make(Kind::reshapeOperation);
+    made.set(Attribute::reshapeX, (*this)[x])
+        .set(Attribute::reshapeY, (*this)[y]);
+    operation(std::move(made));
+  }
+
+  /// What a pointwise operation may take beside x and y.
+  struct Also {
+    const Tensor *b = nullptr, *t = nullptr;
+    int64_t axis = -1;
+    DataType math = DataType::f32;
+  };
+  void pointwise(PointwiseMode mode, Tensor x, Tensor y, const Also &also) {
+    Descriptor pointwise = make(Kind::pointwise);
+    pointwise.set(Attribute::pointwiseMode, mode)
+        .set(Attribute::pointwiseMath, also.math);
+    if (also.axis >= 0)
+      pointwise.set(Attribute::pointwiseAxis, also.axis);
+    Descriptor made = make(Kind::pointwiseOperation);
+    made.set(Attribute::pointwiseDescriptor, part(std::move(pointwise)))
+        .set(Attribute::pointwiseX, (*this)[x])
+        .set(Attribute::pointwiseY, (*this)[y]);
+    if (also.b)
+      made.set(Attribute::pointwiseB, (*this)[*also.b]);
+    if (also.t)
+      made.set(Attribute::pointwiseT, (*this)[*also.t]);
+    operation(std::move(made));
+  }
+
+  void combine(PointwiseMode mode, Tensor x, Tensor b, Tensor y) {
+    pointwise(mode, x, y, {.b = &b});
+  }
+  Tensor combine(PointwiseMode mode, Tensor x, Tensor b) {
+    Tensor y = scores();
+    combine(mode, x, b, y);
+    return y;
+  }
+  Tensor exponential(Tensor x) {
+    Tensor y = scores();
+    pointwise(PointwiseMode::exponential, x, y, {});
+    return y;
+  }
+
+  /// Scores where the query comes no earlier than the key, else -inf.
+  Tensor maskLater(Tensor x) {
+    Tensor row = scores(DType::i32), column = scores(DType::i32),
+           isSeen = scores(DType::boolean), y = scores();
+    pointwise(PointwiseMode::index, x, row, {.axis = 2});
+    pointwise(PointwiseMode::index, x, column, {.axis = 3});
+    pointwise(PointwiseMode::isAtLeast, row, isSeen,
+              {.b = &column, .math = DataType::boolean});
+    Tensor never = number(-std::numeric_limits<float>::infinity());
+    pointwise(PointwiseMode::select, x, y, {.b = &never, .t = &isSeen});
+    return y;
+  }
+
+private:
+  Dims scores_, rows_;
+};
+
+//===-- forward -----------------------------------------------------------===//
+
+/// The tensors of a command, as artifact.fbs lists them.
+struct Attention {
+  std::vector<StridedTensor> inputs, outputs;
+  float scale = 1;
+  bool isCausal = false;
+  std::string what;
+};
+
+void forward(AttentionBuilder &graph, const Attention &made) {
+  Tensor query = graph.input(made.inputs[0], 0),
+         key = graph.input(transposed(made.inputs[1]), 1),
+         value = graph.input(made.inputs[2], 2),
+         result = graph.output(made.outputs[0], 0),
+         logsumexp = graph.output(made.outputs[1], 1);
+  Tensor scores = graph.scores();
+  graph.multiply(query, key, scores);
+  scores =
+      graph.combine(PointwiseMode::multiply, scores, graph.number(made.scale));
+  if (made.isCausal)
+    scores = graph.maskLater(scores);
+
+  Tensor greatest = graph.rows(), sum = graph.rows(), log = graph.rows();
+  graph.reduce(ReductionOperator::greatest, scores, greatest);
+  Tensor powers = graph.exponential(
+      graph.combine(PointwiseMode::subtract, scores, greatest));
+  graph.reduce(ReductionOperator::add, powers, sum);
+  graph.pointwise(PointwiseMode::logarithm, sum, log, {});
+  graph.combine(PointwiseMode::add, greatest, log, logsumexp);
+
+  Tensor shares = graph.scores(made.inputs[0].dtype);
+  graph.combine(PointwiseMode::divide, powers, sum, shares);
+  graph.multiply(shares, value, result);
+}
+
+//===-- backward ----------------------------------------------------------===//
+
+/// With P the shares and dP = dO V': dV = P' dO, dS = scale P (dP - rows of
+/// dO O), dQ = dS K, dK = dS' Q. dQ comes out of a product, and not out of sums
+/// in f32 on the side, whose order would be any.
+void backward(AttentionBuilder &graph, const Attention &made) {
+  DType dtype = made.inputs[0].dtype;
+  StridedTensor keysTransposed = transposed(made.inputs[1]);
+  Tensor query = graph.input(made.inputs[0], 0),
+         key = graph.input(keysTransposed, 1),
+         value = graph.input(transposed(made.inputs[2]), 2),
+         result = graph.input(made.inputs[3], 3),
+         gradient = graph.input(made.inputs[4], 4),
+         logsumexp = graph.input(made.inputs[5], 5);
+
+  Tensor product = graph.between(dense(DType::f32, made.inputs[3].dims)),
+         sums = graph.rows(), rows = graph.scratch(graph.denseRows());
+  graph.combine(PointwiseMode::multiply, gradient, result, product);
+  graph.reduce(ReductionOperator::add, product, sums);
+  graph.combine(PointwiseMode::multiply, sums, graph.number(1), rows);
+
+  Tensor scale = graph.number(made.scale), scores = graph.scores();
+  graph.multiply(query, key, scores);
+  scores = graph.combine(PointwiseMode::multiply, scores, scale);
+  scores = graph.combine(PointwiseMode::subtract, scores, logsumexp);
+  if (made.isCausal)
+    scores = graph.maskLater(scores);
+  Tensor shares = graph.exponential(scores);
+  Dims turned{made.inputs[0].dims[0], made.inputs[0].dims[1],
+              made.inputs[1].dims[2], made.inputs[0].dims[2]};
+  auto turn = [&](Tensor x) {
+    StridedTensor form =
+        transposed(dense(dtype, {turned[0], turned[1], turned[3], turned[2]}));
+    Tensor y = graph.between(form);
+    graph.reshape(x, y);
+    return y;
+  };
+  graph.multiply(turn(shares), gradient, graph.output(made.outputs[2], 2));
+
+  Tensor change = graph.scores();
+  graph.multiply(gradient, value, change);
+  change = graph.combine(PointwiseMode::subtract, change, rows);
+  change = graph.combine(PointwiseMode::multiply, change, shares);
+  change = graph.combine(PointwiseMode::multiply, change, scale);
+  graph.multiply(turn(change), query, graph.output(made.outputs[1], 1));
+  Tensor keys = graph.between(transposed(keysTransposed));
+  graph.reshape(key, keys);
+  graph.multiply(change, keys, graph.output(made.outputs[0], 0));
+}
+
+//===-- reading -----------------------------------------------------------===//
+
+StatusOr<std::vector<StridedTensor>>
+readAll(const flatbuffers::Vector<flatbuffers::Offset<artifact::LibraryTensor>>
+            &list) {
+  std::vector<StridedTensor> tensors;
+  for (const artifact::LibraryTensor *tensor : list) {
+    GRADUS_ASSIGN(StridedTensor read, stridedOf(*tensor));
+    tensors.push_back(std::move(read));
+  }
+  return tensors;
+}
+
+/// All but the logsumexp, which is f32, are of one type of 16 bits.
+Status checkTypes(const Attention &made) {
+  DType dtype = made.inputs[0].dtype;
+  auto fits = [&](const StridedTensor &tensor, bool isLogsumexp) {
+    return tensor.dtype == (isLogsumexp ? DType::f32 : dtype);
+  };
+  bool isBackward = made.inputs.size() > 3;
+  bool allFit = dtype == DType::f16 || dtype == DType::bf16;
+  for (size_t i = 0; i < made.inputs.size(); ++i)
+    allFit = allFit && fits(made.inputs[i], i == 5);
+  for (size_t i = 0; i < made.outputs.size(); ++i)
+    allFit = allFit && fits(made.outputs[i], !isBackward && i == 1);
+  if (!allFit)
+    return invalid(
+        "cuDNN attends in f16 or bf16, all of one type, and this is ",
+        made.what);
+  return Status();
+}
+
+} // namespace
+
+StatusOr<OperationGraph> attentionGraph(const Session &session,
+                                        const LibraryCommand &command) {
+  if (size_t version = session.library.version(); version < kOldest)
+    return failed("attention needs cuDNN 9.17 or later, and this one is ",
+                  version,
+                  "; a plan compiled with --libraries never needs "
+                  "none");
+  Attention made;
+  GRADUS_ASSIGN(made.inputs, readAll(*command.inputs()));
+  GRADUS_ASSIGN(made.outputs, readAll(*command.outputs()));
+  made.scale = float(command.scale());
+  made.isCausal = command.causal();
+  const StridedTensor &query = made.inputs[0], &key = made.inputs[1];
+  made.what = inWords(artifact::EnumNameLibraryOp(command.op()), " of ",
+                      toString(TensorType{query.dtype, query.dims}), " to ",
+                      toString(TensorType{key.dtype, key.dims}));
+  GRADUS_TRY(checkTypes(made));
+  AttentionBuilder graph(session, made.what, query, key);
+  if (command.op() == LibraryOp::attention)
+    forward(graph, made);
+  else
+    backward(graph, made);
+  return graph.finish();
+}
+
+} // namespace gradus::runtime::cuda::cudnn

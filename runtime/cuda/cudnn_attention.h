@@ -1,0 +1,16 @@
+// Attention and its gradients as graphs of cuDNN: products, a mask and a
+// softmax, which its engines of flash attention know by their pattern.
+//
+// The operations that cuDNN has for all of attention take no causal mask before
+// version 9.21, and in the gradients none at all; patterns do since 9.0.
+#pragma once
+
+#include "runtime/cuda/cudnn_graph.h"
+
+namespace gradus::runtime::cuda::cudnn {
+
+/// Of f16 or bf16, and with the logsumexp of the scores.
+StatusOr<OperationGraph>
+attentionGraph(const Session &session, const artifact::LibraryCommand &command);
+
+} // namespace gradus::runtime::cuda::cudnn

@@ -1,0 +1,143 @@
+// Plans of cuDNN itself, where it is at hand, for a card that is described and
+// not there: the same code chooses and builds them on a card.
+
+#include "runtime/cuda/cudnn.h"
+
+#include "runtime/cuda/cudnn_attention.h"
+#include "tests/runtime/cuda/convolutions.h"
+
+#include <gtest/gtest.h>
+
+using namespace gradus::runtime;
+using namespace gradus::runtime::cuda;
+using namespace gradus::runtime::cuda::test;
+using gradus::artifact::DType;
+using gradus::artifact::LibraryCommandT;
+using gradus::artifact::LibraryOp;
+
+namespace {
+
+constexpr uint64_t kScratch = 256 << 20;
+
+/// What cuDNN wants to know of a card.
+constexpr const char *kH200 = R"({
+  "deviceName": "NVIDIA H200", "deviceVer": 900, "driverVer": 13000,
+  "cudaDeviceId": 0, "pciDeviceId": 0, "isTccDriver": 0, "supportCoopLaunch": 1,
+  "totalGlobalMem": 150121545728, "l2CacheSize": 52428800,
+  "multiProcessorCount": 132, "warpSize": 32, "smClockRateKHz": 1980000,
+  "memClockRateKHz": 3201000, "maxGridSize": [2147483647, 65535, 65535],
+  "maxBlockSize": [1024, 1024, 64], "maxThreadsPerBlock": 1024,
+  "maxThreadsPerSM": 2048, "maxCtasPerSM": 32, "regsPerBlock": 65536,
+  "maxRegistersPerSM": 65536, "maxSharedMemoryPerBlock": 49152,
+  "maxSharedMemoryPerBlockOptin": 232448, "reservedSharedMemoryPerBlock": 1024
+})";
+
+/// The convolutions of ResNet-50: inputs, size, outputs, window, stride, pad.
+constexpr Shape kResNet50[] = {
+    {3, 224, 64, 7, 2, 3},     {64, 56, 64, 1, 1, 0},
+    {64, 56, 64, 3, 1, 1},     {64, 56, 256, 1, 1, 0},
+    {256, 56, 64, 1, 1, 0},    {256, 56, 128, 1, 1, 0},
+    {128, 56, 128, 3, 2, 1},   {128, 28, 512, 1, 1, 0},
+    {256, 56, 512, 1, 2, 0},   {512, 28, 128, 1, 1, 0},
+    {128, 28, 128, 3, 1, 1},   {512, 28, 256, 1, 1, 0},
+    {256, 28, 256, 3, 2, 1},   {256, 14, 1024, 1, 1, 0},
+    {512, 28, 1024, 1, 2, 0},  {1024, 14, 256, 1, 1, 0},
+    {256, 14, 256, 3, 1, 1},   {1024, 14, 512, 1, 1, 0},
+    {512, 14, 512, 3, 2, 1},   {512, 7, 2048, 1, 1, 0},
+    {1024, 14, 2048, 1, 2, 0}, {2048, 7, 512, 1, 1, 0},
+    {512, 7, 512, 3, 1, 1}};
+
+constexpr LibraryOp kConvolutions[] = {LibraryOp::convolution,
+                                       LibraryOp::convolution_backward_data,
+                                       LibraryOp::convolution_backward_weights};
+
+class DescribedCard : public testing::Test {
+protected:
+  void SetUp() override {
+    auto session = cudnn::describeCard(kH200);
+    if (!session.ok())
+      GTEST_SKIP() << session.status();
+    session_ = *session;
+    server = serveCudnn(session_);
+  }
+
+  /// Words, or that there is a plan within the scratch.
+  std::string planOf(const LibraryCommandT &command) {
+    PackedCommand packed(command);
+    auto call = server->prepare(*packed, kScratch);
+    if (!call.ok())
+      return call.status().message();
+    if ((*call)->scratchBytes() > kScratch)
+      return inWords("needs ", (*call)->scratchBytes(), " bytes");
+    // Its text names the very same plan.
+    auto again = server->prepareWith((*call)->algorithm(), *packed, kScratch);
+    if (!again.ok())
+      return again.status().message();
+    if ((*again)->algorithm() != (*call)->algorithm() ||
+        (*again)->scratchBytes() != (*call)->scratchBytes())
+      return inWords((*call)->algorithm(), " became ", (*again)->algorithm());
+    return "";
+  }
+
+  std::shared_ptr<cudnn::Session> session_;
+  std::unique_ptr<LibraryServer> server;
+};
+
+} // namespace
+
+TEST_F(DescribedCard, HasPlansForAllConvolutionsOfResNet50) {
+  for (LibraryOp op : kConvolutions)
+    for (const Shape &shape : kResNet50) {
+      EXPECT_EQ(planOf(convolution(op, shape, 32, DType::bf16, true)), "")
+          << "bf16 NHWC";
+      EXPECT_EQ(planOf(convolution(op, shape, 32, DType::f32, false)), "")
+          << "f32 NCHW";
+    }
+}
+
+TEST_F(DescribedCard, HasPlansForGroupsAndOtherAxes) {
+  for (LibraryOp op : kConvolutions) {
+    auto plan = [&](std::vector<int64_t> x, std::vector<int64_t> w,
+                    std::vector<int64_t> y) {
+      auto source = tensorOf(DType::f32, x), weights = tensorOf(DType::f32, w),
+           result = tensorOf(DType::f32, y);
+      return planOf(op == LibraryOp::convolution
+                        ? commandOf(op, {source, weights}, {result})
+                    : op == LibraryOp::convolution_backward_data
+                        ? commandOf(op, {result, weights}, {source})
+                        : commandOf(op, {source, result}, {weights}));
+    };
+    EXPECT_EQ(plan({8, 64, 30, 30}, {4, 32, 16, 3, 3}, {8, 128, 28, 28}), "");
+    EXPECT_EQ(plan({8, 32, 30, 30}, {32, 1, 1, 3, 3}, {8, 32, 28, 28}), "");
+    EXPECT_EQ(plan({8, 64, 100}, {128, 64, 5}, {8, 128, 96}), "");
+    EXPECT_EQ(plan({2, 16, 10, 20, 20}, {32, 16, 3, 3, 3}, {2, 32, 8, 18, 18}),
+              "");
+  }
+}
+
+/// Engines of attention are compiled for the card's driver, without which none
+/// is offered; but cuDNN takes what it is told.
+TEST_F(DescribedCard, TakesOurFormsOfAttention) {
+  int64_t n = 8, h = 12, t = 1024, d = 64;
+  auto heads = tensorOf(DType::bf16, {n, h, t, d}, {t * h * d, d, h * d, 1});
+  auto rows = tensorOf(DType::f32, {n, h, t, 1});
+  for (bool isCausal : {false, true}) {
+    auto forward =
+        commandOf(LibraryOp::attention, {heads, heads, heads}, {heads, rows});
+    auto backward = commandOf(LibraryOp::attention_backward,
+                              {heads, heads, heads, heads, heads, rows},
+                              {heads, heads, heads});
+    for (LibraryCommandT *command : {&forward, &backward}) {
+      command->scale = 0.125;
+      command->causal = isCausal;
+      auto graph = cudnn::attentionGraph(*session_, *PackedCommand(*command));
+      EXPECT_TRUE(graph.ok()) << graph.status();
+      // Where a driver is at hand, there are engines as well.
+      auto call = server->prepare(*PackedCommand(*command), kScratch);
+      if (!call.ok())
+        EXPECT_NE(call.status().message().find("no deterministic engine"),
+                  std::string::npos)
+            << call.status();
+    }
+  }
+}
