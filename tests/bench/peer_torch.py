@@ -36,18 +36,10 @@ def full_size(name):
     return *peer_torch_models.MAKERS[name](), peer_torch_models.cross_entropy
 
 
-def optimizer_of(settings, parameters):
-    """The recipe's, fused."""
-    settings = dict(settings)
-    kind = {"sgd": torch.optim.SGD, "adamw": torch.optim.AdamW}[settings.pop("type")]
-    names = {"learning_rate": "lr", "epsilon": "eps"}
-    return kind(parameters, fused=True, **{names.get(name, name): value for name, value in settings.items()})
-
-
 def training(workload, made, how):
     """A function that makes one training step."""
     model, inputs, target, loss_of = made
-    optimizer = optimizer_of(workload.optimizer(), model.parameters())
+    optimizer = peer_torch_models.optimizer_of(workload.optimizer(), model.parameters())
 
     def forward(inputs, target):
         with torch.autocast("cpu", torch.bfloat16, enabled=workload.precision == "bf16"):

@@ -127,29 +127,37 @@ def tokens(batch, length, vocabulary):
     return (torch.randint(vocabulary, (batch, length)),), torch.randint(vocabulary, (batch, length))
 
 
-def resnet18():
-    return resnet([2, 2, 2, 2], False, True, 10).to(memory_format=torch.channels_last), *images(32, 32, 10)
+def resnet18(batch=32):
+    return resnet([2, 2, 2, 2], False, True, 10).to(memory_format=torch.channels_last), *images(batch, 32, 10)
 
 
-def resnet50():
-    return resnet([3, 4, 6, 3], True, False, 1000).to(memory_format=torch.channels_last), *images(8, 224, 1000)
+def resnet50(batch=8):
+    return resnet([3, 4, 6, 3], True, False, 1000).to(memory_format=torch.channels_last), *images(batch, 224, 1000)
 
 
-def gpt_d256():
-    return GPT(4096, 256, 256, 6, 8), *tokens(4, 256, 4096)
+def gpt_d256(batch=4, seq=256):
+    return GPT(4096, 256, 256, 6, 8), *tokens(batch, seq, 4096)
 
 
-def gpt2():
-    return GPT(50257, 1024, 768, 12, 12), *tokens(4, 64, 50257)
+def gpt2(batch=4, seq=64):
+    return GPT(50257, 1024, 768, 12, 12), *tokens(batch, seq, 50257)
 
 
-def bert_base():
-    (ids,), labels = tokens(8, 128, 30522)
-    return Bert(30522, 512, 768, 12, 12), (ids, torch.randint(2, (8, 128)), torch.randint(2, (8, 128))), labels
+def bert_base(batch=8, seq=128):
+    (ids,), labels = tokens(batch, seq, 30522)
+    return Bert(30522, 512, 768, 12, 12), (ids, torch.randint(2, (batch, seq)), torch.randint(2, (batch, seq))), labels
 
 
 def cross_entropy(logits, labels):
     return functional.cross_entropy(logits.flatten(0, -2), labels.flatten())
+
+
+def optimizer_of(settings, parameters):
+    """The recipe's, fused."""
+    settings = dict(settings)
+    kind = {"sgd": torch.optim.SGD, "adamw": torch.optim.AdamW}[settings.pop("type")]
+    names = {"learning_rate": "lr", "epsilon": "eps"}
+    return kind(parameters, fused=True, **{names.get(name, name): value for name, value in settings.items()})
 
 
 MAKERS = {"resnet18-cifar": resnet18, "resnet50": resnet50, "gpt-d256": gpt_d256, "gpt2-124m": gpt2, "bert-base": bert_base}

@@ -50,12 +50,14 @@ CASES = {
 }
 
 # Steps that the card alone runs, for their time.
-SPEED = {
-    "adamw-30m": workload("adamw-30m"),
-    "resnet50-bf16-256": workload("resnet50", *BF16, dims=("batch=256",), initialize="zeros"),
-    "gpt2-bf16-8x1024": workload("gpt2-124m", *BF16, dims=("batch=8", "seq=1024"), initialize="zeros"),
-    "bert-bf16-32x128": workload("bert-base", *BF16, dims=("batch=32", "seq=128"), initialize="zeros"),
+NETWORKS = {  # name -> workload of the bench and its sizes; in bf16, from zeros. PyTorch compiles the last one longest.
+    "gpt2-bf16-8x1024": ("gpt2-124m", {"batch": 8, "seq": 1024}),
+    "bert-bf16-32x128": ("bert-base", {"batch": 32, "seq": 128}),
+    "resnet50-bf16-256": ("resnet50", {"batch": 256}),
 }
+SPEED = {"adamw-30m": workload("adamw-30m")} | {
+    name: workload(network, *BF16, dims=[f"{key}={size}" for key, size in sizes.items()], initialize="zeros")
+    for name, (network, sizes) in NETWORKS.items()}
 
 
 def compile(name, options, path):
@@ -68,10 +70,24 @@ def compile(name, options, path):
 def copy_programs(out):
     for folder in ("bin", "lib"):
         os.makedirs(os.path.join(out, folder))
-    for name, folder in (("bin/gradus", "bin"), ("tests/bin/cuda_tests", "bin"), ("lib/libgradus_cuda.so", "lib")):
+    stubs = [os.path.join("tests", "bin", name) for name in os.listdir(os.path.join(BUILD, "tests", "bin"))
+             if name.endswith(".so") and name != "stub_profiler.so"]  # that cuda_tests opens
+    programs = [("bin/gradus", "bin"), ("tests/bin/cuda_tests", "bin"), ("lib/libgradus_cuda.so", "lib")]
+    for name, folder in programs + [(stub, "bin") for stub in sorted(stubs)]:
         path = os.path.join(out, folder, os.path.basename(name))
         shutil.copy2(os.path.join(BUILD, name), path)
         subprocess.run(["strip", path], check=True)
+
+
+def copy_reference(out):
+    """What measures the same in PyTorch there."""
+    os.makedirs(out)
+    shutil.copy2(os.path.join(HERE, "pytorch_reference.py"), out)
+    shutil.copy2(os.path.join(ROOT, "tests", "bench", "peer_torch_models.py"), out)
+    steps = {name: {"network": network, "sizes": sizes, "optimizer": workloads.BY_NAME[network].optimizer()}
+             for name, (network, sizes) in NETWORKS.items()}
+    with open(os.path.join(out, "steps.json"), "w") as file:
+        json.dump(steps, file, indent=1)
 
 
 def main():
@@ -84,6 +100,7 @@ def main():
         shutil.rmtree(options.folder)
     copy_programs(options.folder)
     shutil.copy2(os.path.join(HERE, "run.sh"), options.folder)
+    copy_reference(os.path.join(options.folder, "reference"))
     extra = ["--target", "emulated"] if options.emulated else []
     for kind, steps, targets in (("cases", CASES, DEVICES), ("speed", SPEED, ["--target", "cuda"])):
         os.makedirs(os.path.join(options.folder, kind))

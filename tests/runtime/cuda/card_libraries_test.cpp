@@ -7,6 +7,7 @@
 #include "tests/runtime/cuda/convolutions.h"
 #include "tests/runtime/cuda/environment.h"
 #include "tests/runtime/cuda/packed_command.h"
+#include "tests/runtime/cuda/stub_library.h"
 
 #include <gmock/gmock.h>
 
@@ -19,10 +20,6 @@ using gradus::artifact::LibraryOp;
 using testing::HasSubstr;
 
 namespace {
-
-std::string libraryOf(const std::string &name) {
-  return GRADUS_BINARY_DIR "/tests/bin/" + name + ".so";
-}
 
 LibraryCommandT product() {
   return commandOf(

@@ -5,6 +5,7 @@
 
 #include "tests/runtime/cuda/environment.h"
 #include "tests/runtime/cuda/packed_command.h"
+#include "tests/runtime/cuda/stub_library.h"
 
 #include <dlfcn.h>
 #include <gmock/gmock.h>
@@ -21,10 +22,6 @@ using testing::HasSubstr;
 namespace {
 
 constexpr const char *kVariable = "GRADUS_CUBLASLT_LIBRARY";
-
-std::string libraryOf(const std::string &name) {
-  return GRADUS_BINARY_DIR "/tests/bin/" + name + ".so";
-}
 
 /// A server by the stub, and what that was asked for.
 class Stub : public testing::Test {

@@ -3,6 +3,7 @@
 #include "runtime/cuda/driver.h"
 
 #include "runtime/cuda/fake_driver.h"
+#include "tests/runtime/cuda/stub_library.h"
 
 #include <gtest/gtest.h>
 
@@ -10,10 +11,6 @@ using namespace gradus::runtime;
 using namespace gradus::runtime::cuda;
 
 namespace {
-
-std::string libraryOf(const std::string &name) {
-  return GRADUS_BINARY_DIR "/tests/bin/" + name + ".so";
-}
 
 bool has(const std::string &text, const std::string &part) {
   return text.find(part) != std::string::npos;

@@ -3,6 +3,7 @@
 #include "runtime/cuda/vendor_library.h"
 
 #include "tests/runtime/cuda/environment.h"
+#include "tests/runtime/cuda/stub_library.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,8 +14,6 @@ using testing::HasSubstr;
 
 namespace {
 
-constexpr const char *kFolder = GRADUS_BINARY_DIR "/tests/bin/";
-
 VendorLibrary wanted(std::vector<const char *> files) {
   return {"cuAny", "3.1", "GRADUS_ANY_LIBRARY", std::move(files)};
 }
@@ -24,7 +23,7 @@ VendorLibrary wanted(std::vector<const char *> files) {
 TEST(VendorLibrary, StandsBesideTheProgramThatOpensIt) {
   auto library = openLibrary(wanted({"no-such.so.2", "whole_driver.so"}));
   ASSERT_TRUE(library.ok()) << library.status();
-  EXPECT_EQ(library->file, std::string(kFolder) + "whole_driver.so");
+  EXPECT_EQ(library->file, libraryOf("whole_driver"));
 }
 
 TEST(VendorLibrary, MayBeOneOfTheSystem) {
@@ -35,7 +34,7 @@ TEST(VendorLibrary, MayBeOneOfTheSystem) {
 
 /// What the environment names comes first, and alone.
 TEST(VendorLibrary, IsTheOneThatTheEnvironmentNames) {
-  std::string file = std::string(kFolder) + "old_driver.so";
+  std::string file = libraryOf("old_driver");
   Environment environment("GRADUS_ANY_LIBRARY", file.c_str());
   auto library = openLibrary(wanted({"whole_driver.so"}));
   ASSERT_TRUE(library.ok()) << library.status();
@@ -50,7 +49,7 @@ TEST(VendorLibrary, SaysWhatIsNeededAndWhereItWasLookedFor) {
   EXPECT_THAT(words,
               HasSubstr("this plan calls cuAny, and needs version 3.1 or "
                         "later, which cannot be loaded: "));
-  EXPECT_THAT(words, HasSubstr(std::string(kFolder) + "no-such.so.2"));
+  EXPECT_THAT(words, HasSubstr(ownFolder() + "/no-such.so.2"));
   EXPECT_THAT(words, HasSubstr("/../lib/no-such.so.2"));
   EXPECT_THAT(words, HasSubstr("GRADUS_ANY_LIBRARY may name its file; a plan "
                                "compiled with --libraries never needs none"));
