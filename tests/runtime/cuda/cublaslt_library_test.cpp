@@ -3,6 +3,7 @@
 #include "runtime/cuda/cublaslt_library.h"
 
 #include "tests/runtime/cuda/environment.h"
+#include "tests/runtime/cuda/stub_library.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,10 +13,6 @@ using namespace gradus::runtime::cuda;
 using testing::HasSubstr;
 
 namespace {
-
-std::string libraryOf(const std::string &name) {
-  return GRADUS_BINARY_DIR "/tests/bin/" + name + ".so";
-}
 
 /// What is said when a session is opened with this library.
 std::string wordsOf(const char *name) {

@@ -14,7 +14,7 @@ namespace {
 
 struct CudnnDescriptor : CudnnStub {
   void SetUp() override {
-    Environment environment(kCudnnVariable, stubNamed("stub_cudnn").c_str());
+    Environment environment(kCudnnVariable, libraryOf("stub_cudnn").c_str());
     auto loaded = load();
     ASSERT_TRUE(loaded.ok()) << loaded.status();
     library = *loaded;

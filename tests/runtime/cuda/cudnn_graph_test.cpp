@@ -15,7 +15,7 @@ namespace {
 
 struct CudnnGraph : CudnnStub {
   void SetUp() override {
-    Environment environment(kCudnnVariable, stubNamed("stub_cudnn").c_str());
+    Environment environment(kCudnnVariable, libraryOf("stub_cudnn").c_str());
     auto opened = openSession();
     ASSERT_TRUE(opened.ok()) << opened.status();
     session = *opened;

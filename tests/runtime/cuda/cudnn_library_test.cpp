@@ -12,7 +12,7 @@ using testing::HasSubstr;
 namespace {
 
 StatusOr<cudnn::Library> load(const char *name) {
-  Environment environment(kCudnnVariable, stubNamed(name).c_str());
+  Environment environment(kCudnnVariable, libraryOf(name).c_str());
   return cudnn::load();
 }
 
@@ -23,7 +23,7 @@ TEST(CudnnLibrary, MustBeNewEnough) {
       load("old_cudnn").status().message(),
       HasSubstr("this plan calls cuDNN, and needs version 9.0 or later, "
                 "and " +
-                stubNamed("old_cudnn") + " is of version 8906"));
+                libraryOf("old_cudnn") + " is of version 8906"));
 }
 
 TEST(CudnnLibrary, MustHaveAllFunctions) {

@@ -13,7 +13,7 @@ struct CudnnSession : CudnnStub {};
 
 TEST(CudnnWithoutGpu, IsSaid) {
   Environment environment(kCudnnVariable,
-                          stubNamed("cudnn_without_gpu").c_str());
+                          libraryOf("cudnn_without_gpu").c_str());
   EXPECT_EQ(
       cudnn::openSession().status().message(),
       "starting cuDNN: the library does not start: it finds no GPU, or the "

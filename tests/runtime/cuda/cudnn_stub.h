@@ -5,6 +5,7 @@
 
 #include "tests/runtime/cuda/environment.h"
 #include "tests/runtime/cuda/packed_command.h"
+#include "tests/runtime/cuda/stub_library.h"
 
 #include <dlfcn.h>
 #include <gmock/gmock.h>
@@ -14,15 +15,11 @@ namespace gradus::runtime::cuda::test {
 
 constexpr const char *kCudnnVariable = "GRADUS_CUDNN_LIBRARY";
 
-inline std::string stubNamed(const std::string &name) {
-  return GRADUS_BINARY_DIR "/tests/bin/" + name + ".so";
-}
-
 class CudnnStub : public testing::Test {
 protected:
   explicit CudnnStub(const std::string &name = "stub_cudnn")
-      : environment_(kCudnnVariable, stubNamed(name).c_str()) {
-    void *stub = dlopen(stubNamed(name).c_str(), RTLD_NOW);
+      : environment_(kCudnnVariable, libraryOf(name).c_str()) {
+    void *stub = dlopen(libraryOf(name).c_str(), RTLD_NOW);
     written = reinterpret_cast<const char *(*)()>(dlsym(stub, "stubWritten"));
     written(); // of tests before
     auto session = cudnn::openSession();

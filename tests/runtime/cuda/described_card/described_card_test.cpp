@@ -1,11 +1,13 @@
 // Plans of cuDNN itself, where it is at hand, for a card that is described and
-// not there: the same code chooses and builds them on a card.
+// not there: the same code chooses and builds them on a card. What cuDNN
+// compiles is loaded by this machine's driver, or by a stub of one.
 
 #include "runtime/cuda/cudnn.h"
 
-#include "runtime/cuda/cudnn_attention.h"
 #include "tests/runtime/cuda/convolutions.h"
+#include "tests/runtime/cuda/stub_library.h"
 
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 using namespace gradus::runtime;
@@ -54,6 +56,9 @@ constexpr LibraryOp kConvolutions[] = {LibraryOp::convolution,
 class DescribedCard : public testing::Test {
 protected:
   void SetUp() override {
+    // Its name is the driver's: who opens that later, finds it.
+    if (!dlopen("libcuda.so.1", RTLD_NOW))
+      ASSERT_TRUE(dlopen(libraryOf("stub_loader").c_str(), RTLD_NOW));
     auto session = cudnn::describeCard(kH200);
     if (!session.ok())
       GTEST_SKIP() << session.status();
@@ -115,9 +120,9 @@ TEST_F(DescribedCard, HasPlansForGroupsAndOtherAxes) {
   }
 }
 
-/// Engines of attention are compiled for the card's driver, without which none
-/// is offered; but cuDNN takes what it is told.
-TEST_F(DescribedCard, TakesOurFormsOfAttention) {
+/// Within 192 MiB of scores and 1 MiB more, which gradients take to be the same
+/// each time.
+TEST_F(DescribedCard, HasPlansForAttention) {
   int64_t n = 8, h = 12, t = 1024, d = 64;
   auto heads = tensorOf(DType::bf16, {n, h, t, d}, {t * h * d, d, h * d, 1});
   auto rows = tensorOf(DType::f32, {n, h, t, 1});
@@ -130,14 +135,7 @@ TEST_F(DescribedCard, TakesOurFormsOfAttention) {
     for (LibraryCommandT *command : {&forward, &backward}) {
       command->scale = 0.125;
       command->causal = isCausal;
-      auto graph = cudnn::attentionGraph(*session_, *PackedCommand(*command));
-      EXPECT_TRUE(graph.ok()) << graph.status();
-      // Where a driver is at hand, there are engines as well.
-      auto call = server->prepare(*PackedCommand(*command), kScratch);
-      if (!call.ok())
-        EXPECT_NE(call.status().message().find("no deterministic engine"),
-                  std::string::npos)
-            << call.status();
+      EXPECT_EQ(planOf(*command), "");
     }
   }
 }
