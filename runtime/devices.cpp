@@ -33,8 +33,14 @@ std::vector<std::string> placesOfPlugIn() {
   return {folder + "/" + kPlugIn, folder + "/../lib/" + kPlugIn, kPlugIn};
 }
 
+struct PlugIn {
+  std::string file;
+  OpenDevice *open = nullptr;
+  TellGpuFacts *tell = nullptr;
+};
+
 /// Stays open: devices of it may live as long as the program.
-StatusOr<OpenDevice *> loadPlugIn() {
+StatusOr<PlugIn> loadPlugIn() {
   std::string words;
   for (const std::string &place : placesOfPlugIn()) {
     void *library = dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -45,8 +51,11 @@ StatusOr<OpenDevice *> loadPlugIn() {
         words = why;
       continue;
     }
-    if (void *open = dlsym(library, kOpenDevice))
-      return reinterpret_cast<OpenDevice *>(open);
+    void *open = dlsym(library, kOpenDevice),
+         *tell = dlsym(library, kTellGpuFacts);
+    if (open && tell)
+      return PlugIn{place, reinterpret_cast<OpenDevice *>(open),
+                    reinterpret_cast<TellGpuFacts *>(tell)};
     return failed(place, " is no ", kPlugIn, " of Gradus");
   }
   return failed("needs ", kPlugIn, ", which cannot be loaded: ", words,
@@ -54,10 +63,10 @@ StatusOr<OpenDevice *> loadPlugIn() {
 }
 
 StatusOr<std::shared_ptr<Device>> openByPlugIn(const std::string &name) {
-  auto open = loadPlugIn();
-  GRADUS_TRY(at(open.status(), "device ", name));
+  auto plugIn = loadPlugIn();
+  GRADUS_TRY(at(plugIn.status(), "device ", name));
   std::string error;
-  Device *device = (*open)(GRADUS_VERSION, name.c_str(), &error);
+  Device *device = plugIn->open(GRADUS_VERSION, name.c_str(), &error);
   if (!device)
     return failed("device ", name, ": ", error);
   return std::shared_ptr<Device>(device);
@@ -77,6 +86,15 @@ StatusOr<std::shared_ptr<Device>> openDevice(const std::string &name) {
     return openByPlugIn(name);
   return invalid("device ", name,
                  " is not one of: cpu, cuda, cuda:NUMBER, emulated");
+}
+
+GpuFacts gpuFacts() {
+  GpuFacts facts;
+  auto plugIn = loadPlugIn();
+  facts.plugIn = plugIn.ok() ? plugIn->file : plugIn.status().message();
+  if (plugIn.ok())
+    plugIn->tell(GRADUS_VERSION, &facts);
+  return facts;
 }
 
 } // namespace gradus::runtime

@@ -5,6 +5,7 @@
 #include "frontends/cli/text.h"
 #include "runtime/cpu/features.h"
 #include "runtime/cpu/thread_pool.h"
+#include "runtime/devices.h"
 #ifdef GRADUS_WITH_ONEDNN
 #include "runtime/cpu/onednn_library.h"
 #endif
@@ -69,26 +70,51 @@ std::string oneDnnVersion() {
 #endif
 }
 
-std::string card() {
-  namespace fs = std::filesystem;
-  std::error_code error;
-  for (const auto &entry :
-       fs::directory_iterator("/proc/driver/nvidia/gpus", error))
-    return procValue((entry.path() / "information").c_str(), "Model");
-  return "none";
+/// Where what compiles for GPUs is, as this was built with.
+std::string ptxas() {
+#ifdef GRADUS_CUDA_FOLDER
+  const std::string folder = GRADUS_CUDA_FOLDER;
+  for (const char *needed : {"/bin/ptxas", "/nvvm/libdevice/libdevice.10.bc"})
+    if (!std::filesystem::exists(folder + needed))
+      return folder + needed + " is not there: ./dev setup fetches it";
+  return folder + "/bin/ptxas, and libdevice";
+#else
+  return "not built in: compiles for processors and the emulated GPU";
+#endif
+}
+
+/// "NVIDIA H200, 139.8 GiB, sm_90"
+std::string cardText(const runtime::CardFacts &card) {
+  return card.name + ", " + bytesText(double(card.bytes)) + ", " +
+         card.architecture;
+}
+
+nlohmann::ordered_json cudaFacts() {
+  runtime::GpuFacts gpus = runtime::gpuFacts();
+  nlohmann::ordered_json facts = {{"cuda library", gpus.plugIn}};
+  if (!gpus.driver.empty())
+    facts["cuda driver"] = gpus.driver;
+  for (size_t i = 0; i < gpus.cards.size(); ++i)
+    facts["cuda:" + std::to_string(i)] = cardText(gpus.cards[i]);
+  for (const auto &[name, found] : gpus.libraries)
+    facts[name] = found;
+  facts["ptxas"] = ptxas();
+  return facts;
 }
 
 nlohmann::ordered_json facts() {
   std::string library = compilerLibraryPath();
   double memory = double(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
-  return {{"gradus", GRADUS_VERSION},
-          {"cpu", procValue("/proc/cpuinfo", "model name")},
-          {"target", "cpu:" + bestLevel()},
-          {"cores", runtime::availableCores()},
-          {"memory", bytesText(memory)},
-          {"onednn", oneDnnVersion()},
-          {"compiler", library.empty() ? "not installed" : library},
-          {"card", card()}};
+  nlohmann::ordered_json all = {
+      {"gradus", GRADUS_VERSION},
+      {"cpu", procValue("/proc/cpuinfo", "model name")},
+      {"target", "cpu:" + bestLevel()},
+      {"cores", runtime::availableCores()},
+      {"memory", bytesText(memory)},
+      {"onednn", oneDnnVersion()},
+      {"compiler", library.empty() ? "not installed" : library}};
+  all.update(cudaFacts());
+  return all;
 }
 
 void run(bool json) {
@@ -107,7 +133,7 @@ void run(bool json) {
 } // namespace
 
 constexpr const char *kFooter = R"(Examples:
-  gradus doctor            processor, cores, libraries, card
+  gradus doctor            processor, cores, libraries, what GPUs need
   gradus doctor --json)";
 
 void addDoctor(CLI::App &app) {

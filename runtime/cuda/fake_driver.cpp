@@ -213,6 +213,11 @@ Result FakeState::deviceAttribute(int *value, DeviceAttribute attribute,
                 " is not emulated");
 }
 
+Result FakeState::deviceMemory(size_t *bytes, DeviceNumber) {
+  *bytes = options_.memoryBytes;
+  return Result::success;
+}
+
 Result FakeState::contextRetain(Context *context, DeviceNumber) {
   ++contexts_;
   *context = reinterpret_cast<Context>(this);

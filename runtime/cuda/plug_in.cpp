@@ -1,9 +1,10 @@
-// The one function that libgradus_cuda.so exports.
+// The functions that libgradus_cuda.so exports.
 
 #include "runtime/cuda/plug_in.h"
 
 #include "runtime/cuda/cuda_device.h"
 #include "runtime/cuda/fake_options.h"
+#include "runtime/cuda/gpu_facts.h"
 
 #include <charconv>
 #include <cstdlib>
@@ -31,17 +32,36 @@ static StatusOr<std::unique_ptr<cuda::CudaDevice>> open(const char *name) {
   return cuda::CudaDevice::openCard(index);
 }
 
+/// Why a runtime of another version is not served; empty: it is this one.
+static std::string refusalOf(const char *version) {
+  if (std::strcmp(version, GRADUS_VERSION) == 0)
+    return "";
+  return inWords("libgradus_cuda.so is of Gradus " GRADUS_VERSION
+                 ", and this is Gradus ",
+                 version);
+}
+
 extern "C" __attribute__((visibility("default"))) Device *
 gradus_open_device(const char *version, const char *name, std::string *error) {
-  if (std::strcmp(version, GRADUS_VERSION) != 0) {
-    *error = inWords("libgradus_cuda.so is of Gradus " GRADUS_VERSION
-                     ", and this is Gradus ",
-                     version);
+  *error = refusalOf(version);
+  if (!error->empty())
     return nullptr;
-  }
   auto device = open(name);
   if (device.ok())
     return (*std::move(device)).release();
   *error = device.status().message();
   return nullptr;
+}
+
+extern "C" __attribute__((visibility("default"))) void
+gradus_tell_gpu_facts(const char *version, GpuFacts *facts) {
+  facts->driver = refusalOf(version);
+  if (!facts->driver.empty())
+    return;
+  auto driver = cuda::systemDriver();
+  if (driver.ok())
+    cuda::addDriverFacts(**driver, *facts);
+  else
+    facts->driver = driver.status().message();
+  cuda::addLibraryFacts(*facts);
 }

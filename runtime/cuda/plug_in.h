@@ -2,7 +2,7 @@
 // (runtime/devices.cpp).
 #pragma once
 
-#include "runtime/device.h"
+#include "runtime/devices.h"
 
 namespace gradus::runtime {
 
@@ -12,5 +12,9 @@ namespace gradus::runtime {
 using OpenDevice = Device *(const char *version, const char *name,
                             std::string *error);
 constexpr const char *kOpenDevice = "gradus_open_device";
+
+/// Adds to `facts` what this machine has for GPUs.
+using TellGpuFacts = void(const char *version, GpuFacts *facts);
+constexpr const char *kTellGpuFacts = "gradus_tell_gpu_facts";
 
 } // namespace gradus::runtime

@@ -52,3 +52,17 @@ TEST(Devices, SayWhichNamesThereAre) {
                                  ": expected the number of a card behind "
                                  "cuda:");
 }
+
+TEST(Devices, TellWhatThereIsForGpus) {
+  const char *file = GRADUS_BINARY_DIR "/lib/libgradus_cuda.so";
+  setenv("GRADUS_CUDA_LIBRARY", file, 1);
+  GpuFacts facts = gpuFacts();
+  EXPECT_EQ(facts.plugIn, file);
+  EXPECT_FALSE(facts.driver.empty());
+  setenv("GRADUS_CUDA_LIBRARY", "no-such-library.so", 1);
+  facts = gpuFacts();
+  EXPECT_NE(facts.plugIn.find("cannot be loaded: no-such-library.so"),
+            std::string::npos);
+  EXPECT_EQ(facts.driver, "");
+  unsetenv("GRADUS_CUDA_LIBRARY");
+}

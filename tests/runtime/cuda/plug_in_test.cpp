@@ -10,6 +10,7 @@ using namespace gradus::runtime;
 
 extern "C" Device *gradus_open_device(const char *version, const char *name,
                                       std::string *error);
+extern "C" void gradus_tell_gpu_facts(const char *version, GpuFacts *facts);
 
 TEST(CudaPlugIn, OpensTheEmulatedCard) {
   std::string error;
@@ -48,4 +49,16 @@ TEST(CudaPlugIn, SaysWhyThereIsNoCard) {
               error.find("cuda:99") != std::string::npos ||
               error.find("finds no GPU") != std::string::npos)
       << error;
+}
+
+TEST(CudaPlugIn, TellsWhatTheMachineHas) {
+  GpuFacts facts;
+  gradus_tell_gpu_facts("0.0.1", &facts);
+  EXPECT_EQ(facts.driver, "libgradus_cuda.so is of Gradus " GRADUS_VERSION
+                          ", and this is Gradus 0.0.1");
+  EXPECT_TRUE(facts.libraries.empty());
+  gradus_tell_gpu_facts(GRADUS_VERSION, &facts);
+  EXPECT_TRUE(facts.driver.starts_with("CUDA ") == !facts.cards.empty())
+      << facts.driver;
+  EXPECT_EQ(facts.libraries.size(), 2u);
 }
