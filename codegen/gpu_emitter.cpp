@@ -15,6 +15,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace gradus;
@@ -34,6 +35,7 @@ private:
   MemRefType line(Type buffer, int64_t times, gpu::AddressSpace space);
   void createFunction(ArrayRef<Type> arguments);
   void placeScratch();
+  Value addShared(MemRefType type);
   void findThread();
   void emitItems();
   void emitItem(Value number);
@@ -144,15 +146,24 @@ void KernelEmitter::placeScratch() {
   for (auto op : kernel.getBody().getOps<plan::ScratchOp>()) {
     int64_t elements = cast<MemRefType>(op.getType()).getNumElements();
     if (mapping.isScratchShared)
-      scratch[op.getResult()] = {
-          function.addWorkgroupAttribution(line(op.getType(), mapping.groups(),
-                                                gpu::AddressSpace::Workgroup),
-                                           b.getLoc()),
-          mapping.groups() > 1 ? b.mul(group, elements) : Value()};
+      scratch[op.getResult()] = {addShared(line(op.getType(), mapping.groups(),
+                                                gpu::AddressSpace::Workgroup)),
+                                 mapping.groups() > 1 ? b.mul(group, elements)
+                                                      : Value()};
     else
       scratch[op.getResult()] = {function.getArgument(argument++),
                                  b.mul(block, elements)};
   }
+}
+
+/// Where vectors may begin: by itself it would be aligned as an element is.
+Value KernelEmitter::addShared(MemRefType type) {
+  unsigned number = function.getNumWorkgroupAttributions();
+  Value memory = function.addWorkgroupAttribution(type, b.getLoc());
+  function.setWorkgroupAttributionAttr(number,
+                                       LLVM::LLVMDialect::getAlignAttrName(),
+                                       b.getI64IntegerAttr(kVectorBytes));
+  return memory;
 }
 
 GpuBuffer KernelEmitter::bufferOf(Value value) {
@@ -179,7 +190,7 @@ void KernelEmitter::emitItems() {
   findThread();
   placeScratch();
   auto buffer = [&](Value value) { return bufferOf(value); };
-  nests.emplace(b, function, thread, buffer);
+  nests.emplace(b, function, thread, mapping, buffer);
   Value blocks = b.position(gpu::GridDimOp::create(b, gpu::Dimension::x));
   Value first = b.add(b.mul(block, mapping.groups()), group);
   b.loop(first, b.number(mapping.items), b.mul(blocks, mapping.groups()),
@@ -198,7 +209,7 @@ void KernelEmitter::emitOps(Block &ops, const GpuItem &item) {
     if (auto nest = dyn_cast<plan::NestOp>(op)) {
       plan::Split split =
           mapping.isByPoints ? plan::Split::serial : kernel.getSplit();
-      nests->emit(readNest(nest, split), item, mapping.lanes[nest]);
+      nests->emit(readNest(nest, split), item, mapping.nests[nest]);
       synchronize();
     } else if (auto loop = dyn_cast<plan::LoopOp>(op)) {
       emitLoop(loop, item);
@@ -235,9 +246,10 @@ void KernelEmitter::synchronize() {
 
 llvm::Expected<GpuCode> gradus::emitGpu(ArrayRef<plan::KernelOp> kernels,
                                         MLIRContext &context) {
-  context.loadDialect<arith::ArithDialect, gpu::GPUDialect, LLVM::LLVMDialect,
-                      NVVM::NVVMDialect, math::MathDialect,
-                      memref::MemRefDialect, scf::SCFDialect>();
+  context
+      .loadDialect<arith::ArithDialect, gpu::GPUDialect, LLVM::LLVMDialect,
+                   NVVM::NVVMDialect, math::MathDialect, memref::MemRefDialect,
+                   scf::SCFDialect, vector::VectorDialect>();
   GpuBuilder b(UnknownLoc::get(&context), &context);
   GpuCode code;
   code.module = ModuleOp::create(b.getLoc());

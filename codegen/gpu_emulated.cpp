@@ -72,7 +72,8 @@ private:
   int64_t bindArguments(Block &entry, unsigned arguments);
   void rewrite(Operation &op);
   Value replacement(Operation &op);
-  Value element(Value memref, Value index, bool writes);
+  Value element(Value memref, Value index, Type type, int64_t alignment,
+                bool writes);
   void check(int64_t buffer, Value index, int64_t elements, int64_t bytes,
              int64_t alignment, bool writes, Value address);
   void checkPointer(Type type, Value address, uint64_t alignment, bool writes);
@@ -162,15 +163,24 @@ void Rewriter::checkPointer(Type type, Value address, uint64_t alignment,
         std::max<uint64_t>(1, alignment), writes, address);
 }
 
-/// The address of an element, checked.
-Value Rewriter::element(Value memref, Value index, bool writes) {
+/// The address of an element, or of the first of a vector, checked.
+Value Rewriter::element(Value memref, Value index, Type type, int64_t alignment,
+                        bool writes) {
   Memory memory = memories.lookup(memref);
-  Type type = cast<MemRefType>(memref.getType()).getElementType();
+  Type one = cast<MemRefType>(memref.getType()).getElementType();
   Value place = asInteger(index);
-  Value address = LLVM::GEPOp::create(b, pointer, type, memory.pointer,
+  Value address = LLVM::GEPOp::create(b, pointer, one, memory.pointer,
                                       ArrayRef<LLVM::GEPArg>{place});
-  check(memory.number, place, memory.elements, bytesOf(type), bytesOf(type),
-        writes, address);
+  int64_t bytes = bytesOf(type), behind = bytes / bytesOf(one) - 1;
+  Value last = place;
+  if (behind) { // the element that is outside, if one is
+    Value isBefore =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::slt, place, number(0));
+    last = arith::SelectOp::create(
+        b, isBefore, place, arith::AddIOp::create(b, place, number(behind)));
+  }
+  check(memory.number, last, memory.elements, bytes, alignment, writes,
+        address);
   return address;
 }
 
@@ -215,9 +225,16 @@ Value Rewriter::replacement(Operation &op) {
         offsetof(emulated::Services, shuffleXor), b.getI32Type(),
         {thread, number(sites++), shuffle.getValue(), shuffle.getOffset()});
   if (auto load = dyn_cast<memref::LoadOp>(op))
-    return LLVM::LoadOp::create(
-        b, load.getType(),
-        element(load.getMemRef(), load.getIndices()[0], false));
+    return LLVM::LoadOp::create(b, load.getType(),
+                                element(load.getMemRef(), load.getIndices()[0],
+                                        load.getType(), bytesOf(load.getType()),
+                                        false));
+  if (auto load = dyn_cast<vector::LoadOp>(op))
+    return LLVM::LoadOp::create(b, load.getType(),
+                                element(load.getBase(), load.getIndices()[0],
+                                        load.getType(),
+                                        load.getAlignment().value_or(1), false),
+                                load.getAlignment().value_or(0));
   return functionOf(op) ? mathCall(op) : Value();
 }
 
@@ -227,8 +244,16 @@ void Rewriter::rewrite(Operation &op) {
     op.getResult(0).replaceAllUsesWith(value);
     op.erase();
   } else if (auto store = dyn_cast<memref::StoreOp>(op)) {
-    Value at = element(store.getMemRef(), store.getIndices()[0], true);
+    Value at = element(store.getMemRef(), store.getIndices()[0],
+                       store.getValue().getType(),
+                       bytesOf(store.getValue().getType()), true);
     LLVM::StoreOp::create(b, store.getValue(), at);
+    op.erase();
+  } else if (auto store = dyn_cast<vector::StoreOp>(op)) {
+    Value all = store.getValueToStore();
+    Value at = element(store.getBase(), store.getIndices()[0], all.getType(),
+                       store.getAlignment().value_or(1), true);
+    LLVM::StoreOp::create(b, all, at, store.getAlignment().value_or(0));
     op.erase();
   } else if (auto load = dyn_cast<LLVM::LoadOp>(op)) {
     checkPointer(load.getType(), load.getAddr(),
@@ -303,18 +328,33 @@ static LogicalResult lower(ModuleOp module) {
   return passes.run(module);
 }
 
+/// Of a vector of bits, an element as bf16.
+static void extractBits(llvm::Value *vector, llvm::Value *bits) {
+  for (llvm::User *user : llvm::make_early_inc_range(vector->users()))
+    if (auto *extract = dyn_cast<llvm::ExtractElementInst>(user)) {
+      llvm::IRBuilder<> b(extract);
+      llvm::Value *element =
+          b.CreateExtractElement(bits, extract->getIndexOperand());
+      extract->replaceAllUsesWith(b.CreateBitCast(element, extract->getType()));
+      extract->eraseFromParent();
+    }
+}
+
 /// Loads of bf16 as loads of bits: of one that is loaded as it is, LLVM 22
-/// takes the sign bit for 0 on x86.
+/// takes the sign bit for 0 on x86, and of an element of a vector.
 static void loadBits(llvm::Function &function) {
-  for (llvm::Instruction &op :
-       llvm::make_early_inc_range(llvm::instructions(function))) {
-    auto *load = dyn_cast<llvm::LoadInst>(&op);
-    if (!load || !load->getType()->getScalarType()->isBFloatTy())
-      continue;
+  SmallVector<llvm::LoadInst *> loads;
+  for (llvm::Instruction &op : llvm::instructions(function))
+    if (auto *load = dyn_cast<llvm::LoadInst>(&op);
+        load && load->getType()->getScalarType()->isBFloatTy())
+      loads.push_back(load);
+  for (llvm::LoadInst *load : loads) {
     llvm::IRBuilder<> b(load);
     llvm::Type *bits = load->getType()->getWithNewType(b.getInt16Ty());
     llvm::Value *loaded =
         b.CreateAlignedLoad(bits, load->getPointerOperand(), load->getAlign());
+    if (bits->isVectorTy())
+      extractBits(load, loaded);
     load->replaceAllUsesWith(b.CreateBitCast(loaded, load->getType()));
     load->eraseFromParent();
   }

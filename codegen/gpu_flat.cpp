@@ -5,6 +5,7 @@
 
 #include "codegen/gpu_mapping.h"
 #include "codegen/gpu_region.h"
+#include "codegen/gpu_vectors.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -15,7 +16,7 @@ using namespace gradus;
 
 using Values = GpuBuilder::Values;
 
-static constexpr int64_t kVectorBytes = 16, kMostItems = 8, kVectors = 4;
+static constexpr int64_t kVectors = 4; // of a thread, one after the other
 static constexpr unsigned kGlobal = 1; // the address space of the device
 
 static int64_t widthOf(Type element) {
@@ -30,7 +31,7 @@ int64_t gradus::flatVector(plan::KernelOp kernel) {
   int64_t narrowest = kVectorBytes;
   for (Value buffer : kernel.getBody().getArguments())
     narrowest = std::min(narrowest, widthOf(elementOf(buffer)));
-  return std::min(kVectorBytes / narrowest, kMostItems);
+  return std::min(kVectorBytes / narrowest, kMostVector);
 }
 
 int64_t gradus::flatPiece(plan::KernelOp kernel) {

@@ -2,7 +2,7 @@
 // written, so that sums are in the order of the indices.
 #pragma once
 
-#include "codegen/gpu_nests.h"
+#include "codegen/gpu_vectors.h"
 
 namespace gradus {
 

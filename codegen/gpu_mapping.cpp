@@ -7,58 +7,36 @@ using namespace mlir;
 using namespace gradus;
 
 /// Points below which a nest alone leaves most of a card idle, so that threads
-/// share points; items from which a warp an item fills it.
-static constexpr int64_t kManyPoints = 16 * 1024, kManyItems = 128;
-/// Blocks that have scratch in the device's memory: two on each of its
-/// processors.
-static constexpr int64_t kScratchBlocks = 264;
+/// share points; threads that keep its memory busy with a few loads each; items
+/// from which a warp an item fills it.
+static constexpr int64_t kManyPoints = 16 * 1024, kManyThreads = 64 * 1024,
+                         kManyItems = 128;
+/// Blocks of which each processor of a card has two.
+static constexpr int64_t kManyBlocks = 264;
+/// Shared memory for sums between warps, of a nest alone and of one of several.
+static constexpr int64_t kPartialBytes = 16 * 1024, kFewPartialBytes = 4 * 1024;
 
-int64_t gradus::parallelPoints(const Nest &nest) {
-  int64_t points = 1;
-  for (unsigned d = 0; d < nest.parallel; ++d)
-    points *= int(d) == nest.itemDim ? nest.itemLength : nest.extents[d];
-  return points;
-}
-
-int64_t gradus::reducedPoints(const Nest &nest) {
-  int64_t points = 1;
-  for (unsigned d = nest.parallel; d < nest.dims(); ++d)
-    points *= nest.extents[d];
-  return points;
-}
-
-/// Whether some input lies along the last reduced dimension, so that threads
-/// that go through it in turn read neighbours.
-static bool readsAlongReduced(const Nest &nest) {
-  int last = nest.dims() - 1;
-  while (last >= int(nest.parallel) && nest.extents[last] == 1)
-    --last;
-  return last >= int(nest.parallel) &&
-         llvm::any_of(
-             ArrayRef(nest.inputs).take_front(nest.mapInputs),
-             [&](const Access &access) { return access.hasStride(last, 1); });
-}
-
-/// Threads that share a point, of those of a group that has so many points
-/// before it gains nothing from more.
-static unsigned lanesFor(const Nest &nest, unsigned group, int64_t enough) {
-  int64_t points = parallelPoints(nest), reduced = reducedPoints(nest);
-  if (!nest.hasReduction() || reduced < kWarp || group < kWarp)
-    return 1;
-  if (!readsAlongReduced(nest) && points >= enough)
-    return 1;
-  bool wholeBlock = group == kBlock && reduced >= 4 * kBlock &&
-                    points * kBlock <= enough * kWarp;
-  return wholeBlock ? kBlock : kWarp;
+static void add(GpuMapping &mapping, const Nest &nest,
+                const NestMapping &lanes) {
+  mapping.nests[nest.op] = lanes;
+  for (auto [type, count] : partialsOf(nest, lanes, mapping.group)) {
+    int64_t &most = mapping.partials[type];
+    most = std::max(most, count);
+  }
 }
 
 static GpuMapping mapPoints(plan::NestOp op) {
   Nest nest = readNest(op, plan::Split::serial);
+  NestMapping lanes = mapNest(nest, {.group = kBlock,
+                                     .enoughRows = kManyPoints,
+                                     .enoughPoints = kManyThreads,
+                                     .enoughTiles = kManyBlocks,
+                                     .partialBytes = kPartialBytes});
   GpuMapping mapping;
   mapping.isByPoints = true;
-  mapping.items = parallelPoints(nest);
-  mapping.group = lanesFor(nest, kBlock, kManyPoints);
-  mapping.lanes[op] = mapping.group;
+  mapping.items = tilesOf(nest, lanes);
+  mapping.group = lanes.lanes * lanes.width();
+  add(mapping, nest, lanes);
   return mapping;
 }
 
@@ -72,9 +50,26 @@ static int64_t scratchBytes(plan::KernelOp kernel) {
   return bytes;
 }
 
-/// A kibibyte is left for reductions.
-static bool fitsShared(plan::KernelOp kernel, unsigned groups) {
-  return scratchBytes(kernel) * groups <= kMostShared - 1024;
+static bool fitsShared(plan::KernelOp kernel, const GpuMapping &mapping) {
+  int64_t bytes = scratchBytes(kernel) * (kBlock / mapping.group);
+  for (auto [type, count] : mapping.partials)
+    bytes += llvm::alignTo(count * type.getIntOrFloatBitWidth() / 8, 16);
+  return bytes <= kMostShared;
+}
+
+static void mapNests(plan::KernelOp kernel, unsigned group,
+                     GpuMapping &mapping) {
+  mapping.group = group;
+  mapping.partials.clear();
+  kernel.walk([&](plan::NestOp op) {
+    Nest nest = readNest(op, kernel.getSplit());
+    add(mapping, nest,
+        mapNest(nest, {.group = group,
+                       .enoughRows = group,
+                       .enoughPoints = group,
+                       .enoughTiles = 1,
+                       .partialBytes = kFewPartialBytes}));
+  });
 }
 
 static GpuMapping mapItems(plan::KernelOp kernel) {
@@ -86,17 +81,15 @@ static GpuMapping mapItems(plan::KernelOp kernel) {
     Nest nest = readNest(op, kernel.getSplit());
     width = std::max(width, parallelPoints(nest) * reducedPoints(nest));
   });
-  mapping.group = width <= 4 && mapping.items >= kManyPoints     ? 1
-                  : width <= kWarp                               ? kWarp
-                  : width <= 1024 && mapping.items >= kManyItems ? kWarp
-                                                                 : kBlock;
-  if (!fitsShared(kernel, kBlock / mapping.group))
-    mapping.group = kBlock;
-  mapping.isScratchShared = fitsShared(kernel, mapping.groups());
-  kernel.walk([&](plan::NestOp op) {
-    Nest nest = readNest(op, kernel.getSplit());
-    mapping.lanes[op] = lanesFor(nest, mapping.group, mapping.group);
-  });
+  mapNests(kernel,
+           width <= 4 && mapping.items >= kManyPoints     ? 1
+           : width <= kWarp                               ? kWarp
+           : width <= 1024 && mapping.items >= kManyItems ? kWarp
+                                                          : kBlock,
+           mapping);
+  if (!fitsShared(kernel, mapping))
+    mapNests(kernel, kBlock, mapping);
+  mapping.isScratchShared = fitsShared(kernel, mapping);
   return mapping;
 }
 
@@ -113,6 +106,6 @@ GpuMapping gradus::chooseMapping(plan::KernelOp kernel) {
   mapping.mostBlocks =
       std::max<int64_t>(1, llvm::divideCeil(mapping.items, mapping.groups()));
   if (!mapping.isScratchShared)
-    mapping.mostBlocks = std::min(mapping.mostBlocks, kScratchBlocks);
+    mapping.mostBlocks = std::min(mapping.mostBlocks, kManyBlocks);
   return mapping;
 }

@@ -5,36 +5,34 @@
 // together: group g of G takes items g, g + G, ... so that any number of blocks
 // is right.
 //
-// - A kernel of one nest, whatever its split: each point of the parallel
-//   dimensions is an item of its own.
+// - A kernel of one nest, whatever its split: the points of the parallel
+//   dimensions, in tiles of those that a group has at once, are its items.
 // - Other kernels over rows: an item is an item. Its nests run one after the
 //   other with a barrier of the group between them.
 // - Other serial kernels: one item, of one block.
 //
-// Within an item, `lanes` threads of the group work on one point of a nest:
-// one, which goes through the reduced points in order; a warp or the block,
-// whose threads go through them in turn, then combine what they have by
-// butterfly shuffles and, between warps, through shared memory. The order of a
-// sum follows from the shapes alone.
+// Within an item, gpu_lanes.h says how the threads of the group share the
+// points of a nest.
 //
-// Flat kernels: a block takes pieces of kFlatPiece vectors of 128 bits a
+// Flat kernels: a block takes pieces of `flatPiece` items, vectors of 128 bits a
 // thread; see gpu_flat.h.
 #pragma once
 
-#include "codegen/nest_access.h"
+#include "codegen/gpu_lanes.h"
 
 namespace gradus {
 
-constexpr unsigned kWarp = 32, kBlock = 256;
 /// Shared memory that a block may have without being asked for at launch.
 constexpr int64_t kMostShared = 48 * 1024;
 
 struct GpuMapping {
-  bool isByPoints = false; // items are points of the only nest
+  bool isByPoints = false; // items are tiles of points of the only nest
   int64_t items = 1;
   unsigned group = 1;        // threads that share an item
   unsigned threads = kBlock; // of a block
-  llvm::DenseMap<mlir::Operation *, unsigned> lanes; // of each nest
+  llvm::DenseMap<mlir::Operation *, NestMapping> nests;
+  /// Elements of each type that sums between warps need in shared memory.
+  llvm::DenseMap<mlir::Type, int64_t> partials;
 
   /// Where scratch lies: in shared memory, a part a group, or, where that is
   /// too small, in the device's memory, a part a block.
@@ -47,9 +45,5 @@ struct GpuMapping {
 
 /// Of a kernel over rows, or serial.
 GpuMapping chooseMapping(plan::KernelOp kernel);
-
-/// Points of the parallel dimensions of an item (or all, if `itemDim` is -1).
-int64_t parallelPoints(const Nest &nest);
-int64_t reducedPoints(const Nest &nest);
 
 } // namespace gradus

@@ -1,158 +1,280 @@
-// Points of a nest by threads, and sums over the threads that share one.
+// Points of a nest by threads: read, computed, written, one or a vector of them
+// at a time.
 
 #include "codegen/gpu_nests.h"
 
 #include "codegen/gpu_region.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
 using namespace gradus;
 
 using Values = GpuBuilder::Values;
+using Elements = SmallVector<Values>;
 
 //===-- memory ------------------------------------------------------------===//
 
-static Value place(GpuBuilder &b, const GpuBuffer &buffer, Value index) {
-  return b.index(buffer.offset ? b.add(buffer.offset, index) : index);
-}
-
-Value gradus::loadGpuElement(GpuBuilder &b, const GpuBuffer &buffer,
-                             Type element, Value index) {
-  Value value = memref::LoadOp::create(b, buffer.memory,
-                                       ValueRange{place(b, buffer, index)});
-  if (element.isInteger(1))
-    return b.createOrFold<arith::TruncIOp>(b.getI1Type(), value);
-  return value;
-}
-
-void gradus::storeGpuElement(GpuBuilder &b, const GpuBuffer &buffer,
-                             Type element, Value index, Value value) {
-  if (element.isInteger(1))
-    value = b.createOrFold<arith::ExtUIOp>(b.getI8Type(), value);
-  memref::StoreOp::create(b, value, buffer.memory,
-                          ValueRange{place(b, buffer, index)});
-}
-
 /// 0 where the guard does not hold.
-Value NestEmitter::read(const Access &access, ValueRange positions) {
-  auto load = [&] {
-    return loadGpuElement(b, bufferOf(access.buffer), access.element,
-                          b.evaluate(access.place, positions));
-  };
+Value NestEmitter::guarded(const Access &access, ValueRange positions,
+                           Type type, function_ref<Value()> load) {
   Value guard = b.holds(access.guard, positions);
   if (!guard)
     return load();
-  Type type = gpuValueType(access.element);
-  Value zero = arith::ConstantOp::create(b, b.getZeroAttr(type));
-  return b.choose(guard, load, zero);
+  return b.choose(
+      guard, load,
+      arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(type))));
 }
 
-void NestEmitter::write(const Access &access, ValueRange positions,
-                        Value value) {
-  storeGpuElement(b, bufferOf(access.buffer), access.element,
-                  b.evaluate(access.place, positions), value);
+/// So many elements from a position on: one element all the same where the
+/// access does not know the dimension of vectors.
+Values NestEmitter::read(const Nest &nest, const Access &access,
+                         const Values &positions, int64_t count) {
+  GpuBuffer buffer = bufferOf(access.buffer);
+  auto place = [&] { return b.evaluate(access.place, positions); };
+  if (count == 1 || !access.dependsOn(mapping.vectorDim)) {
+    Value one = guarded(access, positions, gpuValueType(access.element), [&] {
+      return loadGpuElement(b, buffer, access.element, place());
+    });
+    return Values(count, one);
+  }
+  auto type = VectorType::get({count}, gpuMemoryType(access.element));
+  Value all = guarded(access, positions, type, [&] {
+    return loadGpuVector(b, buffer, access.element, place(), count);
+  });
+  return elementsOf(b, access.element, all);
 }
 
 //===-- points ------------------------------------------------------------===//
 
-void NestEmitter::emit(const Nest &nest, const GpuItem &item, unsigned lanes) {
-  this->lanes = lanes;
-  lane = b.remainder(thread.inGroup, lanes);
-  SmallVector<int64_t> extents(nest.extents.begin(),
-                               nest.extents.begin() + nest.parallel);
-  if (item.isPoint)
-    return emitPoint(nest, b.positionsOf(item.number, extents));
-  if (nest.itemDim >= 0)
-    extents[nest.itemDim] = nest.itemLength;
-  b.loop(b.quotient(thread.inGroup, lanes), b.number(parallelPoints(nest)),
-         b.number(thread.group / lanes), [&](Value point) {
-           Values positions = b.positionsOf(point, extents);
-           if (nest.itemDim >= 0)
-             positions[nest.itemDim] = b.add(
-                 positions[nest.itemDim], b.mul(item.number, nest.itemLength));
-           llvm::copy(item.loops, positions.begin() + 1);
-           emitPoint(nest, positions);
-         });
+/// Of the n-th of the points that a thread has at once.
+Value NestEmitter::positionOf(const Nest &nest, const Values &positions,
+                              int64_t dim, int64_t n) {
+  return n && dim == mapping.vectorDim ? b.add(positions[dim], b.number(n))
+                                       : positions[dim];
 }
 
-void NestEmitter::emitPoint(const Nest &nest, const Values &positions) {
-  Values combined;
+void NestEmitter::emit(const Nest &nest, const GpuItem &item,
+                       const NestMapping &how) {
+  mapping = how;
+  unsigned width = mapping.width();
+  Value column = mapping.columns ? b.remainder(thread.inGroup, width) : Value();
+  lane = mapping.columns ? b.quotient(thread.inGroup, width)
+                         : b.remainder(thread.inGroup, mapping.lanes);
+  SmallVector<int64_t> extents;
+  for (unsigned dim = 0; dim < nest.parallel; ++dim)
+    extents.push_back(extentOf(nest, dim));
+  int64_t atOnce = mapping.pointsAtOnce(nest);
+  if (atOnce > 1)
+    extents[mapping.vectorDim] /= atOnce;
+  int64_t points = parallelPoints(nest) / atOnce;
+  auto emitOne = [&](Value point, Value isInside) {
+    Values positions = b.positionsOf(point, extents);
+    if (atOnce > 1)
+      positions[mapping.vectorDim] =
+          b.mul(positions[mapping.vectorDim], atOnce);
+    if (nest.itemDim >= 0)
+      positions[nest.itemDim] =
+          b.add(positions[nest.itemDim], b.mul(item.number, nest.itemLength));
+    llvm::copy(item.loops, positions.begin() + 1);
+    emitPoint(nest, positions, isInside);
+  };
+  /// All lanes stay together: behind the last point they read it once more.
+  auto emitTile = [&](Value tile) {
+    Value point = b.add(b.mul(tile, width), column), isInside;
+    if (points % width) {
+      isInside = b.isBelow(point, b.number(points));
+      point = b.createOrFold<arith::MinSIOp>(point, b.number(points - 1));
+    }
+    emitOne(point, isInside);
+  };
+  if (mapping.columns && item.isTile)
+    emitTile(item.number);
+  else if (item.isTile)
+    emitOne(item.number, {});
+  else if (mapping.columns)
+    b.loop(b.number(0), b.number(llvm::divideCeil(points, width)), b.number(1),
+           emitTile);
+  else
+    b.loop(b.quotient(thread.inGroup, mapping.lanes), b.number(points),
+           b.number(thread.group / mapping.lanes),
+           [&](Value point) { emitOne(point, {}); });
+}
+
+void NestEmitter::emitPoint(const Nest &nest, const Values &positions,
+                            Value isInside) {
+  Values totals;
+  bool spansWarps = nest.hasReduction() && mapping.spansWarps(thread.group);
   if (nest.hasReduction())
-    combined = reduce(nest, positions);
-  Value isFirst;
-  if (lanes > 1)
-    isFirst = b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::eq, lane,
-                                            b.number(0));
-  b.when(isFirst, [&] { finish(nest, positions, combined); });
+    totals =
+        combiner.acrossWarp(mapping, nest.combine, reduce(nest, positions));
+  if (spansWarps) {
+    combiner.leave(mapping, totals);
+    gpu::BarrierOp::create(b);
+  }
+  Value writes = isInside;
+  if (mapping.lanes > 1) {
+    Value isFirst = b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::eq,
+                                                  lane, b.number(0));
+    writes = writes ? b.createOrFold<arith::AndIOp>(writes, isFirst) : isFirst;
+  }
+  b.when(writes, [&] {
+    if (spansWarps)
+      totals = combiner.collect(mapping, nest.combine, totals);
+    finish(nest, positions, totals);
+  });
+  if (spansWarps)
+    gpu::BarrierOp::create(b);
 }
 
-/// What follows the reduction, at one point, by one thread.
+/// What follows the reduction, by one thread.
 void NestEmitter::finish(const Nest &nest, const Values &positions,
-                         Values values) {
+                         Values totals) {
+  int64_t count = mapping.pointsAtOnce(nest);
   Values all = positions; // inputs know the reduced dimensions, but for these
   all.resize(nest.dims(), b.number(0));
+  Elements inputs, results;
   for (const Access &access : ArrayRef(nest.inputs).drop_front(nest.mapInputs))
-    values.push_back(read(access, all));
-  Values results = emitRegion(b, nest.then(), values,
-                              [&](int64_t dim) { return positions[dim]; });
-  for (auto [access, result] : llvm::zip(nest.outputs, results))
-    write(access, all, result);
+    inputs.push_back(read(nest, access, all, count));
+  Operation *yield = nest.map().front().getTerminator();
+  for (int64_t n = 0; n < count; ++n) {
+    Values values;
+    for (unsigned k = 0; k < nest.combine.size(); ++k)
+      values.push_back(narrowGpuFloat(b, totals[k * count + n],
+                                      yield->getOperand(k).getType()));
+    for (const Values &elements : inputs)
+      values.push_back(elements[n]);
+    results.push_back(emitRegion(b, nest.then(), values, [&](int64_t dim) {
+      return positionOf(nest, positions, dim, n);
+    }));
+  }
+  for (auto [i, access] : llvm::enumerate(nest.outputs)) {
+    GpuBuffer buffer = bufferOf(access.buffer);
+    Value index = b.evaluate(access.place, all);
+    Values written;
+    for (const Values &each : results)
+      written.push_back(each[i]);
+    if (count == 1)
+      storeGpuElement(b, buffer, access.element, index, written[0]);
+    else
+      storeGpuVector(b, buffer, access.element, index, written);
+  }
 }
 
 //===-- reductions --------------------------------------------------------===//
 
-/// The type in which values of one add up.
-static Type totalType(GpuBuilder &b, Type type) {
-  return isNarrowGpuFloat(type) ? b.getF32Type() : gpuValueType(type);
-}
-
-/// The number that every other one beats, or 0 for sums.
-Value NestEmitter::identity(Reduction kind, Type type) {
-  bool isMax = kind == Reduction::max;
-  if (kind == Reduction::sum)
-    return arith::ConstantOp::create(b, b.getZeroAttr(type));
-  if (auto real = dyn_cast<FloatType>(type))
-    return arith::ConstantOp::create(
-        b, b.getFloatAttr(real, llvm::APFloat::getInf(real.getFloatSemantics(),
-                                                      /*Negative=*/isMax)));
-  unsigned bits = type.getIntOrFloatBitWidth();
-  return arith::ConstantOp::create(
-      b, b.getIntegerAttr(type, isMax ? llvm::APInt::getSignedMinValue(bits)
-                                      : llvm::APInt::getSignedMaxValue(bits)));
-}
-
-Value NestEmitter::join(Reduction kind, Value x, Value y) {
-  bool isReal = isa<FloatType>(x.getType());
-  if (kind == Reduction::sum)
-    return isReal ? b.createOrFold<arith::AddFOp>(x, y)
-                  : b.createOrFold<arith::AddIOp>(x, y);
-  if (kind == Reduction::max)
-    return isReal ? b.createOrFold<arith::MaximumFOp>(x, y)
-                  : b.createOrFold<arith::MaxSIOp>(x, y);
-  return isReal ? b.createOrFold<arith::MinimumFOp>(x, y)
-                : b.createOrFold<arith::MinSIOp>(x, y);
-}
-
-Values NestEmitter::addPoint(const Nest &nest, const Values &positions,
-                             ValueRange totals) {
-  Values inputs;
+Elements NestEmitter::readPoint(const Nest &nest, const Values &positions) {
+  Elements elements;
   for (const Access &access : ArrayRef(nest.inputs).take_front(nest.mapInputs))
-    inputs.push_back(read(access, positions));
-  Values values = emitRegion(b, nest.map(), inputs,
-                             [&](int64_t dim) { return positions[dim]; });
-  for (auto [value, kind, total] : llvm::zip(values, nest.combine, totals))
-    value = join(kind, total, widenGpuFloat(b, value));
-  return values;
+    elements.push_back(read(nest, access, positions, mapping.vector));
+  return elements;
+}
+
+/// Neighbours with neighbours, then pairs with pairs.
+static Value joinAll(GpuBuilder &b, Reduction kind, Values values) {
+  for (; values.size() > 1; values.truncate(values.size() / 2))
+    for (size_t i = 0; i < values.size() / 2; ++i)
+      values[i] = join(b, kind, values[2 * i], values[2 * i + 1]);
+  return values[0];
+}
+
+/// A vector of points adds to a total each, one of reduced points to the same.
+Values NestEmitter::addPoint(const Nest &nest, const Values &positions,
+                             const Elements &elements, ValueRange totals) {
+  SmallVector<Values> values(nest.combine.size());
+  for (int64_t n = 0; n < mapping.vector; ++n) {
+    Values inputs;
+    for (const Values &input : elements)
+      inputs.push_back(input[n]);
+    Values mapped = emitRegion(b, nest.map(), inputs, [&](int64_t dim) {
+      return positionOf(nest, positions, dim, n);
+    });
+    for (auto [all, value] : llvm::zip(values, mapped))
+      all.push_back(widenGpuFloat(b, value));
+  }
+  int64_t count = mapping.pointsAtOnce(nest);
+  Values next(totals);
+  for (auto [k, kind] : llvm::enumerate(nest.combine))
+    if (count > 1)
+      for (int64_t n = 0; n < count; ++n)
+        next[k * count + n] =
+            join(b, kind, totals[k * count + n], values[k][n]);
+    else
+      next[k] = join(b, kind, totals[k], joinAll(b, kind, values[k]));
+  return next;
+}
+
+/// Vectors that a thread has on the way at once, of `turns` that all have. LLVM
+/// itself unrolls what has none.
+static int64_t unrolled(const Nest &nest, const NestMapping &mapping,
+                        int64_t turns) {
+  constexpr int64_t kBytes = 64, kMost = 4, kMostOps = 256;
+  int64_t bytes = 0;
+  for (const Access &access :
+       ArrayRef(nest.inputs).take_front(nest.mapInputs)) {
+    if (!access.guard.empty())
+      return 1;
+    if (access.dependsOn(mapping.vectorDim))
+      bytes += mapping.vector *
+               gpuMemoryType(access.element).getIntOrFloatBitWidth() / 8;
+  }
+  int64_t ops = nest.map().front().getOperations().size() * mapping.vector;
+  int64_t times = mapping.vector == 1 || bytes == 0 ? 1 : kMost;
+  while (times > 1 && (times * bytes > kBytes || times * ops > kMostOps))
+    times /= 2;
+  return times == kMost && turns % 3 == 0 && turns % kMost != 0
+             ? 3
+             : std::min(times, std::max<int64_t>(turns, 1));
+}
+
+/// Goes through so many points, by all lanes in turn or by each: several at
+/// once as long as there are, all read before one is computed.
+Values NestEmitter::takeTurns(const Nest &nest, int64_t points, bool isShared,
+                              function_ref<Values(Value)> positionsAt,
+                              Values totals) {
+  int64_t step = isShared ? mapping.lanes : 1,
+          times = unrolled(nest, mapping, points / step);
+  int64_t whole = times > 1 ? points / (step * times) * (step * times) : 0;
+  Value first = isShared ? lane : b.number(0);
+  auto turn = [&](Value n, ValueRange inside, int64_t count) {
+    SmallVector<std::pair<Values, Elements>> read;
+    for (int64_t i = 0; i < count; ++i) {
+      Values positions = positionsAt(i ? b.add(n, b.number(i * step)) : n);
+      read.push_back({positions, readPoint(nest, positions)});
+    }
+    Values next(inside);
+    for (auto &[positions, elements] : read)
+      next = addPoint(nest, positions, elements, next);
+    return next;
+  };
+  if (whole)
+    totals = b.loop(
+        first, b.number(whole), b.number(step * times), totals,
+        [&](Value n, ValueRange inside) { return turn(n, inside, times); });
+  if (whole < points)
+    totals =
+        b.loop(whole ? b.add(first, b.number(whole)) : first, b.number(points),
+               b.number(step), totals,
+               [&](Value n, ValueRange inside) { return turn(n, inside, 1); });
+  return totals;
+}
+
+/// Extents of the reduced dimensions, as far as vectors go.
+static SmallVector<int64_t> stepsOf(const Nest &nest,
+                                    const NestMapping &mapping) {
+  SmallVector<int64_t> steps(nest.extents);
+  if (nest.hasReduction() && nest.isReduced(mapping.vectorDim))
+    steps[mapping.vectorDim] /= mapping.vector;
+  return steps;
 }
 
 /// The dimensions from which on a point's lanes go through all points in turn:
 /// the fewest last ones that give each lane something to do.
-static unsigned firstShared(const Nest &nest, unsigned lanes) {
+static unsigned firstShared(const Nest &nest, ArrayRef<int64_t> steps,
+                            unsigned lanes) {
   unsigned first = nest.dims();
   for (int64_t points = 1; first > nest.parallel && points < lanes;)
-    points *= nest.extents[--first];
+    points *= steps[--first];
   return lanes > 1 ? first : nest.dims();
 }
 
@@ -160,111 +282,41 @@ static unsigned firstShared(const Nest &nest, unsigned lanes) {
 Values NestEmitter::sumUp(const Nest &nest, unsigned dim, Values positions,
                           Values totals) {
   if (dim == nest.dims())
-    return addPoint(nest, positions, totals);
-  bool isShared = dim == firstShared(nest, lanes);
-  if (!isShared && nest.extents[dim] == 1) {
-    positions.push_back(b.number(0));
-    return sumUp(nest, dim + 1, positions, totals);
-  }
-  ArrayRef<int64_t> left = ArrayRef(nest.extents).drop_front(dim);
-  int64_t points = nest.extents[dim];
-  for (int64_t extent : left.drop_front())
-    points *= isShared ? extent : 1;
-  return b.loop(isShared ? lane : b.number(0), b.number(points),
-                b.number(isShared ? lanes : 1), totals,
-                [&](Value n, ValueRange inside) {
-                  Values next = positions;
-                  if (!isShared)
-                    next.push_back(n);
-                  else
-                    llvm::append_range(next, b.positionsOf(n, left));
-                  return sumUp(nest, isShared ? nest.dims() : dim + 1, next,
-                               Values(inside));
-                });
+    return addPoint(nest, positions, readPoint(nest, positions), totals);
+  SmallVector<int64_t> steps = stepsOf(nest, mapping);
+  bool isShared = dim == firstShared(nest, steps, mapping.lanes);
+  auto positionsAt = [&](ArrayRef<int64_t> left, Value n) {
+    Values next = positions;
+    llvm::append_range(next, b.positionsOf(n, left));
+    if (nest.isReduced(mapping.vectorDim) && mapping.vectorDim >= dim &&
+        mapping.vectorDim < next.size())
+      next[mapping.vectorDim] = b.mul(next[mapping.vectorDim], mapping.vector);
+    return next;
+  };
+  ArrayRef<int64_t> left = ArrayRef(steps).drop_front(dim);
+  if (!isShared && steps[dim] == 1)
+    return sumUp(nest, dim + 1, positionsAt(left.take_front(), b.number(0)),
+                 totals);
+  if (!isShared && dim + 1 < nest.dims())
+    return b.loop(b.number(0), b.number(steps[dim]), b.number(1), totals,
+                  [&](Value n, ValueRange inside) {
+                    return sumUp(nest, dim + 1,
+                                 positionsAt(left.take_front(), n),
+                                 Values(inside));
+                  });
+  int64_t points = 1;
+  for (int64_t extent : left)
+    points *= extent;
+  return takeTurns(
+      nest, points, isShared, [&](Value n) { return positionsAt(left, n); },
+      totals);
 }
 
 Values NestEmitter::reduce(const Nest &nest, const Values &positions) {
-  Operation *yield = nest.map().front().getTerminator();
   Values totals;
+  Operation *yield = nest.map().front().getTerminator();
   for (auto [value, kind] : llvm::zip(yield->getOperands(), nest.combine))
-    totals.push_back(identity(kind, totalType(b, value.getType())));
-  totals = sumUp(nest, nest.parallel, positions, totals);
-  for (auto [total, value, kind] :
-       llvm::zip(totals, yield->getOperands(), nest.combine))
-    total = narrowGpuFloat(b, acrossLanes(kind, total), value.getType());
-  return totals;
-}
-
-//===-- threads that share a point ----------------------------------------===//
-
-Value NestEmitter::acrossLanes(Reduction kind, Value value) {
-  if (lanes == 1)
-    return value;
-  value = acrossWarp(kind, value);
-  return lanes == kWarp ? value : acrossWarps(kind, value);
-}
-
-/// A butterfly: all lanes get the same bits.
-Value NestEmitter::acrossWarp(Reduction kind, Value value) {
-  for (unsigned mask = kWarp / 2; mask > 0; mask /= 2)
-    value = join(kind, value, shuffled(value, mask));
-  return value;
-}
-
-/// Shuffles move 32 bits.
-Value NestEmitter::shuffled(Value value, unsigned mask) {
-  Type type = value.getType(), word = b.getI32Type();
-  auto move = [&](Value bits) -> Value {
-    return gpu::ShuffleOp::create(b, bits, mask, kWarp, gpu::ShuffleMode::XOR)
-        .getShuffleResult();
-  };
-  unsigned width = type.getIntOrFloatBitWidth();
-  Type integer = b.getIntegerType(width);
-  Value bits = value;
-  if (type != integer)
-    bits = arith::BitcastOp::create(b, integer, value);
-  if (width < 32)
-    bits = arith::TruncIOp::create(b, integer,
-                                   move(arith::ExtUIOp::create(b, word, bits)));
-  else if (width == 32)
-    bits = move(bits);
-  else {
-    Value half = arith::ConstantOp::create(b, b.getI64IntegerAttr(32));
-    Value low = move(arith::TruncIOp::create(b, word, bits));
-    Value high = move(arith::TruncIOp::create(
-        b, word, arith::ShRUIOp::create(b, bits, half)));
-    high = arith::ShLIOp::create(b, arith::ExtUIOp::create(b, integer, high),
-                                 half);
-    bits =
-        arith::OrIOp::create(b, arith::ExtUIOp::create(b, integer, low), high);
-  }
-  return type == integer ? bits
-                         : Value(arith::BitcastOp::create(b, type, bits));
-}
-
-/// Each warp leaves its value in shared memory; all threads combine them in
-/// the order of the warps.
-Value NestEmitter::acrossWarps(Reduction kind, Value value) {
-  unsigned warps = lanes / kWarp;
-  Type type = gpuMemoryType(value.getType());
-  Value &memory = partials[type];
-  if (!memory)
-    memory = function.addWorkgroupAttribution(
-        MemRefType::get({warps}, type, MemRefLayoutAttrInterface(),
-                        gpu::AddressSpaceAttr::get(
-                            b.getContext(), gpu::AddressSpace::Workgroup)),
-        b.getLoc());
-  GpuBuffer buffer{memory, {}};
-  Value isFirst = b.createOrFold<arith::CmpIOp>(
-      arith::CmpIPredicate::eq, b.remainder(lane, kWarp), b.number(0));
-  b.when(isFirst, [&] {
-    storeGpuElement(b, buffer, value.getType(), b.quotient(lane, kWarp), value);
-  });
-  gpu::BarrierOp::create(b);
-  Value total = loadGpuElement(b, buffer, value.getType(), b.number(0));
-  for (unsigned warp = 1; warp < warps; ++warp)
-    total = join(kind, total,
-                 loadGpuElement(b, buffer, value.getType(), b.number(warp)));
-  gpu::BarrierOp::create(b);
-  return total;
+    totals.append(mapping.pointsAtOnce(nest),
+                  identityOf(b, kind, gpuTotalType(value.getType())));
+  return sumUp(nest, nest.parallel, positions, totals);
 }

@@ -1,75 +1,57 @@
 // A nest as code of the threads of a group.
 #pragma once
 
-#include "codegen/gpu_builder.h"
-#include "codegen/gpu_mapping.h"
-
-#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "codegen/gpu_combine.h"
 
 namespace gradus {
-
-/// Memory of a kernel: elements in a line, `offset` of them before the first.
-struct GpuBuffer {
-  mlir::Value memory; // memref<Nx..>
-  mlir::Value offset; // null: 0
-};
-
-/// Where a thread stands in its block.
-struct GpuThread {
-  mlir::Value inBlock;
-  mlir::Value inGroup; // of `group` threads
-  unsigned group = 1;
-};
 
 /// The item and the positions of the loops around a nest.
 struct GpuItem {
   mlir::Value number;
   llvm::SmallVector<mlir::Value> loops;
-  bool isPoint = false; // of the only nest, rather than an index of d0
+  bool isTile = false; // of the only nest, rather than an index of d0
 };
 
 class NestEmitter {
 public:
   NestEmitter(GpuBuilder &builder, mlir::gpu::GPUFuncOp function,
-              const GpuThread &thread,
+              const GpuThread &thread, const GpuMapping &mapping,
               llvm::function_ref<GpuBuffer(mlir::Value)> bufferOf)
-      : b(builder), function(function), thread(thread), bufferOf(bufferOf) {}
+      : b(builder), thread(thread), bufferOf(bufferOf),
+        combiner(builder, function, thread, mapping) {}
 
-  /// All points of an item, each by `lanes` threads.
-  void emit(const Nest &nest, const GpuItem &item, unsigned lanes);
+  /// All points of an item.
+  void emit(const Nest &nest, const GpuItem &item, const NestMapping &mapping);
 
 private:
   using Values = GpuBuilder::Values;
+  /// Of each input, its elements at the positions that a thread has at once.
+  using Elements = llvm::SmallVector<Values>;
 
-  void emitPoint(const Nest &nest, const Values &positions);
+  mlir::Value positionOf(const Nest &nest, const Values &positions, int64_t dim,
+                         int64_t n);
+  void emitPoint(const Nest &nest, const Values &positions,
+                 mlir::Value isInside);
   Values reduce(const Nest &nest, const Values &positions);
   Values sumUp(const Nest &nest, unsigned dim, Values positions, Values totals);
+  Values takeTurns(const Nest &nest, int64_t points, bool isShared,
+                   llvm::function_ref<Values(mlir::Value)> positionsAt,
+                   Values totals);
+  Elements readPoint(const Nest &nest, const Values &positions);
   Values addPoint(const Nest &nest, const Values &positions,
-                  mlir::ValueRange totals);
-  void finish(const Nest &nest, const Values &positions, Values combined);
-  mlir::Value read(const Access &access, mlir::ValueRange positions);
-  void write(const Access &access, mlir::ValueRange positions,
-             mlir::Value value);
-  mlir::Value acrossLanes(Reduction kind, mlir::Value value);
-  mlir::Value acrossWarp(Reduction kind, mlir::Value value);
-  mlir::Value acrossWarps(Reduction kind, mlir::Value value);
-  mlir::Value shuffled(mlir::Value value, unsigned mask);
-  mlir::Value identity(Reduction kind, mlir::Type type);
-  mlir::Value join(Reduction kind, mlir::Value x, mlir::Value y);
+                  const Elements &elements, mlir::ValueRange totals);
+  void finish(const Nest &nest, const Values &positions, Values totals);
+  mlir::Value guarded(const Access &access, mlir::ValueRange positions,
+                      mlir::Type type, llvm::function_ref<mlir::Value()> load);
+  Values read(const Nest &nest, const Access &access, const Values &positions,
+              int64_t count);
 
   GpuBuilder &b;
-  mlir::gpu::GPUFuncOp function;
   const GpuThread &thread;
   llvm::function_ref<GpuBuffer(mlir::Value)> bufferOf;
-  unsigned lanes = 1;
-  mlir::Value lane; // of those that share a point
-  llvm::DenseMap<mlir::Type, mlir::Value> partials; // one a warp
+  LaneCombiner combiner;
+  NestMapping mapping; // of the nest that is emitted
+  mlir::Value lane;    // of those that share a point
 };
-
-/// An element of a buffer, as it is computed with.
-mlir::Value loadGpuElement(GpuBuilder &builder, const GpuBuffer &buffer,
-                           mlir::Type element, mlir::Value index);
-void storeGpuElement(GpuBuilder &builder, const GpuBuffer &buffer,
-                     mlir::Type element, mlir::Value index, mlir::Value value);
 
 } // namespace gradus

@@ -5,6 +5,7 @@
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace gradus;
 using namespace gradus::test;
@@ -92,13 +93,14 @@ TEST(GpuEmulated, FindsADivergentBarrier) {
 
 TEST(GpuEmulated, FindsElementsOutside) {
   std::string fault = faultOf(sums(), [](mlir::gpu::GPUFuncOp function) {
-    auto load = firstOf<mlir::memref::LoadOp>(function);
-    mlir::OpBuilder b(load);
-    auto one = mlir::arith::ConstantIndexOp::create(b, load.getLoc(), 1);
-    load.getIndicesMutable()[0].set(mlir::arith::AddIOp::create(
-        b, load.getLoc(), load.getIndices()[0], one));
+    function.walk([](mlir::vector::LoadOp load) {
+      mlir::OpBuilder b(load);
+      auto four = mlir::arith::ConstantIndexOp::create(b, load.getLoc(), 4);
+      load.getIndicesMutable()[0].set(mlir::arith::AddIOp::create(
+          b, load.getLoc(), load.getIndices()[0], four));
+    });
   });
-  EXPECT_TRUE(has(fault, "reads element 9000 of argument 0, which has 9000"))
+  EXPECT_TRUE(has(fault, "reads element 9003 of argument 0, which has 9000"))
       << fault;
 }
 

@@ -58,12 +58,30 @@ std::string rowSums(int64_t rows, int64_t columns) {
 
 TEST(GpuMapping, TakesPointsOfANestAlone) {
   GpuMapping image =
-      mappingOf(kernelOf("image", convolution({2, 2, 3, 6, 3, 1}), "rows", 2));
+      mappingOf(kernelOf("image", convolution({2, 1, 3, 6, 3, 1}), "rows", 2));
   EXPECT_TRUE(image.isByPoints);
   EXPECT_EQ(image.items, 2 * 3 * 6 * 6);
   EXPECT_EQ(image.group, 1u);
   EXPECT_EQ(image.threads, 224u);
   EXPECT_EQ(image.mostBlocks, 1);
+}
+
+/// A tile of points is an item, of as many columns as groups have.
+TEST(GpuMapping, TakesTilesOfColumns) {
+  NestText nest{{1000},
+                {4096},
+                {{"%x", buffer({4096, 1000}), "(i, j) -> (j, i)"}},
+                {},
+                {{"%y", buffer({1000}), "(i) -> (i)"}},
+                {"sum"},
+                plainSum,
+                plainSum};
+  GpuMapping sums = mappingOf(kernelOf("sums", nest, "rows", 1000));
+  EXPECT_TRUE(sums.isByPoints);
+  EXPECT_EQ(sums.group, 256u);
+  EXPECT_EQ(sums.nests.begin()->second.columns, 4u);
+  EXPECT_EQ(sums.items, 63); // of 4 columns, 4 elements each
+  EXPECT_EQ(sums.mostBlocks, 63);
 }
 
 TEST(GpuMapping, SharesWhatIsLong) {

@@ -136,3 +136,15 @@ TEST(GpuNests, DoWhatRandomOnesSay) {
   check.tolerance = 1e-4;
   check.run(text);
 }
+
+/// Vectors, columns and rows; gpu_lanes_test counts how many of each.
+TEST(GpuNests, DoWhatWideRandomOnesSay) {
+  const char *times = std::getenv("GRADUS_SEEDS");
+  unsigned count = kWideNests * (times ? std::atoi(times) : 1);
+  std::string text;
+  for (unsigned seed = 0; seed < count; ++seed)
+    text += RandomNest(seed, true).text("wide" + std::to_string(seed));
+  GpuCheck check;
+  check.tolerance = 1e-4;
+  check.run(text);
+}

@@ -1,15 +1,22 @@
-// Nests made at random: extents, maps, guards, combinations.
+// Nests made at random: extents, maps, guards, combinations. Wide ones have
+// long dimensions, of which some are whole vectors, and mostly plain maps in
+// any order of the dimensions, with elements of 16 or 32 bits.
 #pragma once
 
 #include "kernel_text.h"
 
+#include <algorithm>
 #include <random>
 
 namespace gradus::test {
 
+/// Wide ones that tests run.
+constexpr unsigned kWideNests = 60;
+
 class RandomNest {
 public:
-  explicit RandomNest(unsigned seed) : random(seed) {}
+  explicit RandomNest(unsigned seed, bool isWide = false)
+      : random(seed), isWide(isWide) {}
   std::string text(std::string name);
 
 private:
@@ -20,8 +27,15 @@ private:
   std::string dims(int64_t count);
   std::pair<std::string, int64_t> index(int64_t count);
   Operand input(std::string value, int64_t count);
+  std::string inType(std::string text);
+
+  int64_t extent(int64_t d, int64_t parallel, int64_t reduced);
+  Operand turned(std::string value, int64_t count);
 
   std::mt19937 random;
+  bool isWide, endsInPoints = false;
+  int64_t points = 0; // parallel dimensions
+  std::string type = "f32";
   std::vector<int64_t> extents;
 };
 
@@ -56,8 +70,51 @@ inline std::pair<std::string, int64_t> RandomNest::index(int64_t count) {
   }
 }
 
+inline int64_t RandomNest::extent(int64_t d, int64_t parallel,
+                                  int64_t reduced) {
+  if (!isWide)
+    return pick(0, 3) == 0 ? pick(1, 40) : pick(1, 6);
+  if (d + 1 == parallel)
+    return std::vector<int64_t>{8, 16, 24, 64, 136, 17, 3, 12}[pick(0, 7)];
+  if (d + 1 == parallel + reduced)
+    return std::vector<int64_t>{8, 16, 32, 64, 96, 160, 33}[pick(0, 6)];
+  return pick(1, 3);
+}
+
+/// Text that says f32, of the nest's own type.
+inline std::string RandomNest::inType(std::string text) {
+  for (size_t at = 0; (at = text.find("f32", at)) != std::string::npos;
+       at += type.size())
+    text.replace(at, 3, type);
+  return text;
+}
+
+/// The dimensions in some order, the first or the last left out at times;
+/// in half of the nests what is reduced comes first.
+inline Operand RandomNest::turned(std::string value, int64_t count) {
+  std::vector<int64_t> order;
+  for (int64_t d = pick(0, 5) == 0; d < count; ++d)
+    order.push_back(d);
+  if (pick(0, 3) == 0)
+    std::shuffle(order.begin(), order.end(), random);
+  else if (endsInPoints && count > points)
+    std::rotate(order.begin(),
+                std::lower_bound(order.begin(), order.end(), points),
+                order.end());
+  std::vector<std::string> indices;
+  std::vector<int64_t> shape;
+  for (int64_t d : order) {
+    indices.push_back(dimName(d));
+    shape.push_back(extents[d]);
+  }
+  return {value, buffer(shape, type),
+          dims(count) + " -> (" + llvm::join(indices, ", ") + ")"};
+}
+
 /// Sometimes all dimensions in order, as in most nests; sometimes guarded.
 inline Operand RandomNest::input(std::string value, int64_t count) {
+  if (isWide && pick(0, 5))
+    return turned(value, count);
   std::vector<std::string> indices;
   std::vector<int64_t> shape;
   bool plain = pick(0, 2) == 0;
@@ -68,7 +125,7 @@ inline Operand RandomNest::input(std::string value, int64_t count) {
     indices.push_back(expression);
     shape.push_back(extent);
   }
-  Operand operand{value, buffer(shape),
+  Operand operand{value, buffer(shape, type),
                   dims(count) + " -> (" + llvm::join(indices, ", ") + ")"};
   if (pick(0, 3) == 0) {
     int64_t d = pick(0, count - 1), e = pick(0, count - 1);
@@ -81,9 +138,14 @@ inline Operand RandomNest::input(std::string value, int64_t count) {
 }
 
 inline std::string RandomNest::text(std::string name) {
-  int64_t parallel = pick(1, 4), reduced = pick(0, 3);
+  int64_t parallel = pick(1, isWide ? 3 : 4), reduced = pick(0, isWide ? 2 : 3);
   for (int64_t d = 0; d < parallel + reduced; ++d)
-    extents.push_back(pick(0, 3) == 0 ? pick(1, 40) : pick(1, 6));
+    extents.push_back(extent(d, parallel, reduced));
+  if (isWide) {
+    type = pick(0, 1) ? "bf16" : "f32";
+    endsInPoints = pick(0, 1);
+    points = parallel;
+  }
   NestText nest;
   nest.parallel.assign(extents.begin(), extents.begin() + parallel);
   nest.reduced.assign(extents.begin() + parallel, extents.end());
@@ -94,21 +156,21 @@ inline std::string RandomNest::text(std::string name) {
     const char *bodies[] = {
         "%p = arith.mulf %a0, %b0 : f32\n", "%p = arith.subf %a0, %b0 : f32\n",
         "%q = arith.mulf %a0, %a0 : f32\n%p = arith.addf %q, %b0 : f32\n"};
-    nest.map = std::string("\n^bb0(%a0: f32, %b0: f32):\n") +
-               bodies[pick(0, 2)] + "plan.yield %p : f32\n";
+    nest.map = inType(std::string("\n^bb0(%a0: f32, %b0: f32):\n") +
+                      bodies[pick(0, 2)] + "plan.yield %p : f32\n");
     nest.combine = {std::vector<std::string>{"sum", "sum", "sum", "max",
                                              "min"}[pick(0, 4)]};
   }
   nest.with = {input("%x", parallel)};
   std::string index = std::to_string(pick(0, parallel - 1));
-  nest.then =
+  nest.then = inType(
       std::string("\n^bb0(") + (reduced ? "%s0: f32, " : "") +
       "%x0: f32):\n%i = plan.index " + index +
       "\n%r = arith.sitofp %i : i64 to f32\n%t = arith.addf %x0, %r : f32\n" +
       (reduced ? "%u = arith.addf %t, %s0 : f32\nplan.yield %u : f32\n"
-               : "plan.yield %t : f32\n");
+               : "plan.yield %t : f32\n"));
   std::string all = dims(parallel);
-  nest.outs = {{"%y", buffer(nest.parallel), all + " -> " + all}};
+  nest.outs = {{"%y", buffer(nest.parallel, type), all + " -> " + all}};
   bool rows = pick(0, 1);
   return kernelOf(name, nest, rows ? "rows" : "serial", rows ? extents[0] : 1);
 }

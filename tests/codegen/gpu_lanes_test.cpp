@@ -1,0 +1,112 @@
+// Which threads share which points, by shapes: where inputs lie along points,
+// where along what is reduced, and where vectors fit.
+
+#include "gpu_check.h"
+#include "kernel_text.h"
+#include "random_nests.h"
+
+#include "codegen/gpu_mapping.h"
+
+using namespace gradus;
+using namespace gradus::test;
+
+namespace {
+
+struct Lanes {
+  unsigned lanes, columns;
+  int64_t vector;
+  bool operator==(const Lanes &) const = default;
+};
+
+void PrintTo(const Lanes &lanes, std::ostream *out) {
+  *out << lanes.lanes << " lanes, " << lanes.columns << " columns, vectors of "
+       << lanes.vector;
+}
+
+/// Of the first nest of a kernel.
+NestMapping mappingOf(const std::string &text) {
+  Context context;
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context.context);
+  plan::KernelOp kernel = *module->getOps<plan::KernelOp>().begin();
+  GpuMapping mapping = chooseMapping(kernel);
+  return mapping.nests[*kernel.getBody().getOps<plan::NestOp>().begin()];
+}
+
+Lanes lanesOf(const std::string &text) {
+  NestMapping mapping = mappingOf(text);
+  return {mapping.lanes, mapping.columns, mapping.vector};
+}
+
+std::string sums(std::vector<int64_t> parallel, std::vector<int64_t> reduced,
+                 std::vector<int64_t> shape, std::string map,
+                 std::string type) {
+  std::string all = parallel.size() == 1 ? "(i) -> (i)" : "(i, j) -> (i, j)";
+  std::string body =
+      "\n ^bb0(%a: " + type + "):\n plan.yield %a : " + type + "\n";
+  NestText nest{parallel,
+                reduced,
+                {{"%x", buffer(shape, type), map}},
+                {},
+                {{"%y", buffer(parallel, type), all}},
+                {"sum"},
+                body,
+                body};
+  return kernelOf("sums", nest, "rows", parallel[0]);
+}
+
+Lanes columns(int64_t parts, int64_t rows, int64_t channels,
+              std::string type = "bf16") {
+  return lanesOf(sums({parts, channels}, {rows}, {parts, rows, channels},
+                      "(i, j, k) -> (i, k, j)", type));
+}
+
+Lanes rows(int64_t count, int64_t length, std::string type = "bf16") {
+  return lanesOf(
+      sums({count}, {length}, {count, length}, "(i, k) -> (i, k)", type));
+}
+
+} // namespace
+
+TEST(GpuLanes, LiePointByPointDownColumns) {
+  // Statistics of 64 channels that come last, and a bias gradient.
+  EXPECT_EQ(columns(512, 392, 64), (Lanes{32, 8, 8}));
+  EXPECT_EQ(columns(128, 64, 768), (Lanes{8, 32, 8}));
+  // Their totals: few points, so that more threads share one.
+  EXPECT_EQ(lanesOf(sums({64}, {512}, {512, 64}, "(i, k) -> (k, i)", "f32")),
+            (Lanes{64, 4, 4}));
+}
+
+TEST(GpuLanes, AreNeighboursAlongRows) {
+  EXPECT_EQ(rows(8192, 768), (Lanes{32, 0, 8}));
+  EXPECT_EQ(rows(8192, 768, "f32"), (Lanes{32, 0, 4}));
+  EXPECT_EQ(rows(8, 4096), (Lanes{256, 0, 8}));
+  EXPECT_EQ(rows(8192, 64), (Lanes{32, 0, 2}));
+}
+
+TEST(GpuLanes, TakeSingleElementsWhereVectorsDoNotFit) {
+  EXPECT_EQ(rows(1024, 50257), (Lanes{256, 0, 1}));
+  EXPECT_EQ(columns(512, 392, 17), (Lanes{8, 32, 1}));
+  // Three channels are no row to read: threads share each of them.
+  EXPECT_EQ(columns(512, 392, 3), (Lanes{32, 0, 1}));
+}
+
+TEST(GpuLanes, AreOneWhereManyPointsHaveShortSums) {
+  EXPECT_EQ(columns(8192, 9, 768), (Lanes{1, 0, 8}));
+}
+
+/// What gpu_nests_test runs.
+TEST(GpuLanes, AreOfAllKindsInRandomNests) {
+  int points = 0, columns = 0, wideColumns = 0, rows = 0;
+  for (unsigned seed = 0; seed < kWideNests; ++seed) {
+    NestMapping mapping = mappingOf(RandomNest(seed, true).text("random"));
+    bool isWide = mapping.vector > 1;
+    points += isWide && mapping.lanes == 1;
+    columns += mapping.columns > 1;
+    wideColumns += isWide && mapping.columns > 1;
+    rows += isWide && mapping.lanes > 1 && !mapping.columns;
+  }
+  EXPECT_GE(points, 8);
+  EXPECT_GE(columns, 8);
+  EXPECT_GE(wideColumns, 4);
+  EXPECT_GE(rows, 4);
+}
