@@ -17,7 +17,8 @@ struct CallAddresses {
   DevicePointer scratch = 0;
 };
 
-/// One command, made ready for one card.
+/// What a command asks for, made ready for one card. Commands that differ in
+/// their buffers alone may share it.
 class LibraryCall {
 public:
   virtual ~LibraryCall() = default;
@@ -27,7 +28,7 @@ public:
   /// it.
   virtual std::string algorithm() const { return ""; }
   /// Begins the call on a stream, which may be recording a graph: nothing is
-  /// allocated, loaded or waited for.
+  /// allocated, loaded or waited for. Each time may have other addresses.
   virtual Status enqueue(Stream stream, const CallAddresses &addresses) = 0;
 };
 

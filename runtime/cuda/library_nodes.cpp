@@ -6,6 +6,7 @@
 #include "runtime/flat.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 namespace gradus::runtime::cuda {
 
@@ -38,6 +39,20 @@ Status readTensors(const List *list, const char *what, Tensors &tensors) {
   return Status();
 }
 
+/// The same for commands that one call can serve.
+std::string keyOf(const LibraryCommand &command, uint64_t scratchBytes) {
+  artifact::LibraryCommandT table;
+  command.UnPackTo(&table);
+  for (auto *tensors : {&table.inputs, &table.outputs})
+    for (auto &tensor : *tensors)
+      tensor->buffer = 0;
+  table.scratch = 0;
+  flatbuffers::FlatBufferBuilder builder;
+  builder.Finish(LibraryCommand::Pack(builder, &table));
+  auto *bytes = reinterpret_cast<const char *>(builder.GetBufferPointer());
+  return std::string(bytes, builder.GetSize()) + std::to_string(scratchBytes);
+}
+
 } // namespace
 
 bool hasLibraryCommands(const artifact::Plan &plan) {
@@ -63,11 +78,20 @@ Status LibraryNodes::prepare(const LibraryCommand &command) {
   GRADUS_TRY(readTensors(command.inputs(), "input", made.inputs));
   GRADUS_TRY(readTensors(command.outputs(), "output", made.outputs));
   uint64_t has = plansScratch(command);
-  GRADUS_ASSIGN(made.call, server_->prepare(command, has));
+  GRADUS_ASSIGN(made.call, callFor(command, has));
   made.takesPlansScratch = made.call->scratchBytes() <= has;
   if (!made.takesPlansScratch)
     scratchBytes_ = std::max(scratchBytes_, made.call->scratchBytes());
   return Status();
+}
+
+StatusOr<std::shared_ptr<LibraryCall>>
+LibraryNodes::callFor(const LibraryCommand &command, uint64_t scratchBytes) {
+  std::shared_ptr<LibraryCall> &call = alike_[keyOf(command, scratchBytes)];
+  if (!call) {
+    GRADUS_ASSIGN(call, server_->prepare(command, scratchBytes));
+  }
+  return call;
 }
 
 /// Bytes of the plan's buffer behind its first address that will do.
@@ -101,9 +125,12 @@ Status LibraryNodes::warmUp(const Driver &driver, Stream stream,
                             const StepMemory &memory) {
   if (calls_.empty() || !server_->warmsUp())
     return Status();
+  std::unordered_set<const LibraryCall *> done;
   GRADUS_TRY(forEachCommand(plan_, [&](const LibraryCommand &command) {
-    return calls_.at(&command).call->enqueue(stream,
-                                             addressesOf(command, memory));
+    LibraryCall &call = *calls_.at(&command).call;
+    return done.insert(&call).second
+               ? call.enqueue(stream, addressesOf(command, memory))
+               : Status();
   }));
   return check(driver, driver.streamSynchronize(stream),
                "running library commands for the first time");

@@ -21,12 +21,14 @@ public:
   LibraryNodes(const artifact::Plan &plan, LibraryServer *server)
       : plan_(plan), server_(server) {}
 
-  /// Makes all ready, before memory is taken.
+  /// Makes all ready, before memory is taken; what is alike but for its buffers
+  /// once.
   Status prepare();
   /// Of a block that calls share for which the plan's scratch is too small.
   uint64_t scratchBytes() const { return scratchBytes_; }
 
-  /// Runs each once on whatever memory holds, where their server asks for that.
+  /// Runs each call once on whatever memory holds, where its server asks for
+  /// that.
   Status warmUp(const Driver &driver, Stream stream, const StepMemory &memory);
   /// Of a command that is ready.
   Node nodeOf(const artifact::LibraryCommand &command,
@@ -35,12 +37,14 @@ public:
 private:
   using Tensors = std::vector<std::pair<uint32_t, StridedTensor>>; // by buffer
   struct Call {
-    std::unique_ptr<LibraryCall> call;
+    std::shared_ptr<LibraryCall> call;
     Tensors inputs, outputs;
     bool takesPlansScratch = false;
   };
 
   Status prepare(const artifact::LibraryCommand &command);
+  StatusOr<std::shared_ptr<LibraryCall>>
+  callFor(const artifact::LibraryCommand &command, uint64_t scratchBytes);
   uint64_t plansScratch(const artifact::LibraryCommand &command) const;
   CallAddresses addressesOf(const artifact::LibraryCommand &command,
                             const StepMemory &memory) const;
@@ -51,6 +55,7 @@ private:
   const artifact::Plan &plan_;
   LibraryServer *server_;
   std::unordered_map<const artifact::LibraryCommand *, Call> calls_;
+  std::unordered_map<std::string, std::shared_ptr<LibraryCall>> alike_;
   uint64_t scratchBytes_ = 0;
 };
 

@@ -100,6 +100,25 @@ TEST_F(CudaLibraryNodes, ShareABlockWhereThePlansIsTooSmall) {
   EXPECT_NE(accessesOf(6).back()[0], 0x60000u);
 }
 
+/// As layers of a model are: all but the buffers is the same.
+TEST_F(CudaLibraryNodes, ShareACallWhereTheyAreAlike) {
+  for (uint32_t from : {kTotal, kX, kTotal})
+    adder_.add("negate", callOn(from, kSum, UINT32_MAX));
+  adder_.command(6).kind.AsLibraryCommand()->activation =
+      gradus::artifact::Activation::relu;
+  read();
+  library_->warms = true;
+  ASSERT_TRUE(prepare().ok());
+  EXPECT_EQ(library_->offered.size(), 2u);
+  EXPECT_EQ(accessesOf(4)[0], (std::array<uint64_t, 4>{0x10000, 32, 4, 0}));
+  EXPECT_EQ(accessesOf(5)[0], (std::array<uint64_t, 4>{0x20000, 32, 4, 0}));
+  StepMemory memory;
+  memory.state = allocate(64);
+  memory.arena = allocate(64);
+  ASSERT_TRUE(nodes_->warmUp(driver(), stream_.get(), memory).ok());
+  EXPECT_EQ(library_->ran, 2);
+}
+
 TEST_F(CudaLibraryNodes, NameTheCommandThatNobodyServes) {
   add(0);
   library_->refusal = "has no such product";

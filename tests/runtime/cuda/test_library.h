@@ -26,8 +26,8 @@ public:
   uint64_t needs = 0; // bytes of scratch
   bool warms = false;
   std::string refusal;
-  std::vector<uint64_t> offered; // bytes of scratch, of each command
-  int enqueued = 0, ran = 0;
+  std::vector<uint64_t> offered; // bytes of scratch, of each call
+  int ran = 0;
 
 private:
   class Call : public LibraryCall {
@@ -36,28 +36,32 @@ private:
         : library_(library), needs_(needs) {}
     uint64_t scratchBytes() const override { return needs_; }
     Status enqueue(Stream stream, const CallAddresses &addresses) override {
-      ++library_.enqueued;
-      addresses_ = addresses;
+      begun_.push_back(std::make_unique<Begun>(Begun{library_, addresses}));
       const Driver &driver = library_.driver_;
       if (needs_)
         GRADUS_TRY(check(
             driver, driver.fill(addresses.scratch, 0, needs_, stream), "zero"));
-      return check(driver, driver.streamCall(stream, run, this), "negating");
+      return check(driver, driver.streamCall(stream, run, begun_.back().get()),
+                   "negating");
     }
 
   private:
+    struct Begun {
+      TestLibrary &library;
+      CallAddresses addresses;
+    };
     static void run(void *data) {
-      auto *call = static_cast<Call *>(data);
-      ++call->library_.ran;
-      auto *from = std::bit_cast<float *>(call->addresses_.inputs[0]),
-           *to = std::bit_cast<float *>(call->addresses_.outputs[0]);
+      auto *begun = static_cast<Begun *>(data);
+      ++begun->library.ran;
+      auto *from = std::bit_cast<float *>(begun->addresses.inputs[0]),
+           *to = std::bit_cast<float *>(begun->addresses.outputs[0]);
       for (int64_t i = 0; i < gradus::test::kSize; ++i)
         to[i] = -from[i];
     }
 
     TestLibrary &library_;
     uint64_t needs_;
-    CallAddresses addresses_;
+    std::vector<std::unique_ptr<Begun>> begun_;
   };
 
   const Driver &driver_;
