@@ -267,28 +267,48 @@ Status CudaPlan::runStepwise(size_t graph, const Look &look) {
   return wait();
 }
 
+Status CudaPlan::buildTimed(Step &step) {
+  if (step.timed)
+    return Status();
+  std::vector<Node> all;
+  step.ends.clear();
+  for (const std::vector<Node> &part : step.parts) {
+    all.insert(all.end(), part.begin(), part.end());
+    GRADUS_ASSIGN(Owned<Event> end, card_.createEvent(/*timed=*/true));
+    all.push_back({"the end of a command", RecordNode{end.get()}, {}});
+    step.ends.push_back(std::move(end));
+  }
+  GRADUS_ASSIGN(step.timed, StepGraph::build(card_, all, Order::chain));
+  return step.timed->upload(stream_.get());
+}
+
+/// As one graph, in which the card waits for the host nowhere; for a profiler
+/// part by part, as it has names for what is launched alone.
+Status CudaPlan::launchTimed(Step &step) {
+  if (!profilerListens())
+    return step.timed->launch(stream_.get());
+  GRADUS_TRY(buildParts(step));
+  for (size_t part = 0; part < step.parts.size(); ++part) {
+    GRADUS_TRY(runPart(step, part));
+    GRADUS_TRY(
+        tell(card_.driver().eventRecord(step.ends[part].get(), stream_.get()),
+             "taking times"));
+  }
+  return Status();
+}
+
 Status CudaPlan::runTimed(size_t graph, std::span<int64_t> nanoseconds) {
   Step &step = steps_[graph];
   GRADUS_TRY(begin(step));
-  GRADUS_TRY(buildParts(step));
-  const Driver &driver = card_.driver();
-  // All are made before, so that the host keeps the card from work as little as
-  // it can.
-  std::vector<Owned<Event>> events(step.parts.size());
-  for (Owned<Event> &event : events) {
-    GRADUS_ASSIGN(event, card_.createEvent(/*timed=*/true));
-  }
-  for (size_t part = 0; part < step.parts.size(); ++part) {
-    GRADUS_TRY(runPart(step, part));
-    GRADUS_TRY(tell(driver.eventRecord(events[part].get(), stream_.get()),
-                    "taking times"));
-  }
+  GRADUS_TRY(buildTimed(step));
+  GRADUS_TRY(launchTimed(step));
   GRADUS_TRY(wait());
   for (size_t i = 0; i < nanoseconds.size(); ++i) {
     float milliseconds = 0;
-    GRADUS_TRY(tell(driver.eventElapsed(&milliseconds, events[i].get(),
-                                        events[i + 1].get()),
-                    "taking times"));
+    GRADUS_TRY(
+        tell(card_.driver().eventElapsed(&milliseconds, step.ends[i].get(),
+                                         step.ends[i + 1].get()),
+             "taking times"));
     nanoseconds[i] += int64_t(double(milliseconds) * 1e6);
   }
   return Status();

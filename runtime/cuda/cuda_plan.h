@@ -50,7 +50,11 @@ private:
     // What `whole` is made of, to run it in parts: inputs, each command,
     // outputs.
     std::vector<std::vector<Node>> parts;
-    std::vector<std::optional<StepGraph>> stepwise; // made when first asked for
+    // Made when first asked for: each part by itself, and all with a record
+    // behind each part, to take times.
+    std::vector<std::optional<StepGraph>> stepwise;
+    std::vector<Owned<Event>> ends;
+    std::optional<StepGraph> timed;
   };
 
   CudaPlan(const Card &card, const Artifact &artifact,
@@ -67,6 +71,8 @@ private:
   Status sendTables();
   Status begin(Step &step);
   Status buildParts(Step &step);
+  Status buildTimed(Step &step);
+  Status launchTimed(Step &step);
   Status runPart(Step &step, size_t part);
   Status tell(Result result, const std::string &what) const {
     return check(card_.driver(), result, what);

@@ -168,6 +168,13 @@ TEST_F(CudaPlanTest, TakesTheTimeOfEachCommand) {
   for (int64_t each : nanoseconds)
     EXPECT_GT(each, 0);
   EXPECT_EQ(total(), all(1));
+  std::vector<int64_t> before = nanoseconds;
+  setInput(2);
+  status = plan_->runTimed(0, nanoseconds);
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_EQ(total(), all(3));
+  for (size_t i = 0; i < before.size(); ++i)
+    EXPECT_GT(nanoseconds[i], before[i]);
 }
 
 TEST_F(CudaPlanTest, FindsTooLittleMemoryBeforeItTakesAny) {
