@@ -40,8 +40,8 @@ by its time, and % is their part of the memory's bandwidth: that of a card by it
 data sheet (of cards that are known), that of this machine as measured before.
 
 --trace writes some steps for ui.perfetto.dev or chrome://tracing: as the caller
-sees them, then with the time of each command (of a GPU, each is then waited
-for), the model's nodes that it came from, and the arena's bytes in use.
+sees them, then with the time of each command, the model's nodes that it came
+from, and the arena's bytes in use.
 
 Examples:
   gradus bench lenet.gradus --threads 2
@@ -131,7 +131,7 @@ std::vector<double> Bench::measureCommands() {
 std::vector<double> Bench::measureHost() {
   constexpr int kSteps = 50;
   std::vector<double> microseconds;
-  auto until = Clock::now() + std::chrono::duration<double>(seconds_ / 3);
+  auto until = Clock::now() + std::chrono::duration<double>(seconds_ / 2);
   do
     microseconds.push_back(take(session_.hostTime(graph_)) * 1e-3);
   while (microseconds.size() < kSteps && Clock::now() < until);
