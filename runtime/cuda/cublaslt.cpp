@@ -4,6 +4,7 @@
 
 #include "runtime/tensor_type.h"
 
+#include <bit>
 #include <charconv>
 
 namespace gradus::runtime::cuda {
@@ -239,7 +240,7 @@ public:
   Status enqueue(Stream stream, const CallAddresses &addresses) override {
     const Library &library = session_->library;
     auto data = [](DevicePointer address) {
-      return reinterpret_cast<void *>(address);
+      return std::bit_cast<void *>(address);
     };
     if (form_.hasBias)
       GRADUS_TRY(set(library, description_.matmul.get(),

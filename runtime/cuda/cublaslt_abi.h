@@ -53,7 +53,7 @@ enum class Epilogue : uint32_t { none = 1, relu = 2, bias = 4, gelu = 32 };
 constexpr uint32_t kReduceInComputeType = 2;
 constexpr uint32_t kReduceAnyWay = 7;
 
-using Handle = struct HandleData *;
+using Handle = struct CublasLtHandle *;
 using Matmul = struct MatmulData *;
 using Layout = struct LayoutData *;
 using Preference = struct PreferenceData *;

@@ -7,6 +7,7 @@
 #include "runtime/cuda/cudnn_convolution.h"
 #include "runtime/cuda/cudnn_plan.h"
 
+#include <bit>
 #include <unordered_map>
 
 namespace gradus::runtime::cuda {
@@ -96,7 +97,7 @@ public:
 
 private:
   static void *at(DevicePointer address) {
-    return reinterpret_cast<void *>(address);
+    return std::bit_cast<void *>(address);
   }
   static void *pointerTo(const Place &place, const CallAddresses &addresses) {
     switch (place.in) {

@@ -156,7 +156,7 @@ enum class DataType : int32_t {
 };
 
 /// cudnnConvolutionMode_t, cudnnPointwiseMode_t, cudnnReduceTensorOp_t
-enum class ConvolutionMode : int32_t { crossCorrelation = 1 };
+enum class ConvolutionMode : int32_t { convolution = 0, crossCorrelation = 1 };
 enum class PointwiseMode : int32_t {
   add = 0,
   multiply = 1,
@@ -171,7 +171,7 @@ enum class PointwiseMode : int32_t {
 enum class ReductionOperator : int32_t { add = 0, greatest = 3 };
 
 /// cudnnBackendHeurMode_t, cudnnBackendNumericalNote_t
-enum class HeuristicMode : int32_t { fallback = 2, best = 3 };
+enum class HeuristicMode : int32_t { instant = 0, fallback = 2, best = 3 };
 enum class NumericalNote : int32_t {
   tensorCore = 0,
   inputsRounded = 1,
@@ -185,7 +185,7 @@ constexpr int64_t kMostNotes = 32, kMostKnobs = 128;
 /// cudnnBackendKnobType_t: only passed on, as numbers.
 enum class KnobType : int32_t {};
 
-using Handle = struct HandleData *;
+using Handle = struct CudnnHandle *;
 using RawDescriptor = void *;
 
 } // namespace gradus::runtime::cuda::cudnn

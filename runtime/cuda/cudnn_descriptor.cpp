@@ -24,14 +24,15 @@ Descriptor &Descriptor::set(Attribute attribute, ValueType type, int64_t count,
 }
 
 Descriptor &Descriptor::set(Attribute attribute, const Descriptor &value) {
-  return set(attribute, ValueType::descriptor, 1, &value.raw_);
+  return set(attribute, ValueType::descriptor, 1,
+             static_cast<const void *>(&value.raw_));
 }
 
 Descriptor &
 Descriptor::setDescriptors(Attribute attribute,
                            const std::vector<RawDescriptor> &values) {
   return set(attribute, ValueType::descriptor, int64_t(values.size()),
-             values.data());
+             static_cast<const void *>(values.data()));
 }
 
 Status Descriptor::finalize(const std::string &what) {
@@ -57,8 +58,8 @@ Descriptor::getDescriptors(Attribute attribute, Kind kind, int64_t most) const {
     GRADUS_TRY(made.back().failure_);
     raw.push_back(made.back().raw_);
   }
-  GRADUS_ASSIGN(int64_t count,
-                get(attribute, ValueType::descriptor, most, raw.data()));
+  GRADUS_ASSIGN(int64_t count, get(attribute, ValueType::descriptor, most,
+                                   static_cast<void *>(raw.data())));
   made.resize(static_cast<size_t>(std::min(count, most)));
   return made;
 }

@@ -45,11 +45,12 @@ public:
   RawDescriptor raw() const { return raw_; }
 
   template <typename T> Descriptor &set(Attribute attribute, const T &value) {
-    return set(attribute, typeOf(T()), 1, &value);
+    return set(attribute, typeOf(T()), 1, static_cast<const void *>(&value));
   }
   template <typename T>
   Descriptor &set(Attribute attribute, const std::vector<T> &values) {
-    return set(attribute, typeOf(T()), int64_t(values.size()), values.data());
+    return set(attribute, typeOf(T()), int64_t(values.size()),
+               static_cast<const void *>(values.data()));
   }
   Descriptor &set(Attribute attribute, const Descriptor &value);
   Descriptor &setDescriptors(Attribute attribute,

@@ -192,6 +192,7 @@ TEST(CudnnAbi, HasTheSameTypesOfValues) {
 }
 
 TEST(CudnnAbi, HasTheSameModes) {
+  EXPECT_CODE(ConvolutionMode::convolution, CUDNN_CONVOLUTION);
   EXPECT_CODE(ConvolutionMode::crossCorrelation, CUDNN_CROSS_CORRELATION);
   EXPECT_CODE(PointwiseMode::add, CUDNN_POINTWISE_ADD);
   EXPECT_CODE(PointwiseMode::multiply, CUDNN_POINTWISE_MUL);
@@ -204,6 +205,7 @@ TEST(CudnnAbi, HasTheSameModes) {
   EXPECT_CODE(PointwiseMode::select, CUDNN_POINTWISE_BINARY_SELECT);
   EXPECT_CODE(ReductionOperator::add, CUDNN_REDUCE_TENSOR_ADD);
   EXPECT_CODE(ReductionOperator::greatest, CUDNN_REDUCE_TENSOR_MAX);
+  EXPECT_CODE(HeuristicMode::instant, CUDNN_HEUR_MODE_INSTANT);
   EXPECT_CODE(HeuristicMode::fallback, CUDNN_HEUR_MODE_FALLBACK);
   EXPECT_CODE(HeuristicMode::best, CUDNN_HEUR_MODE_A);
   EXPECT_CODE(NumericalNote::tensorCore, CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
