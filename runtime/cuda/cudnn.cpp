@@ -8,7 +8,6 @@
 #include "runtime/cuda/cudnn_plan.h"
 
 #include <bit>
-#include <unordered_map>
 
 namespace gradus::runtime::cuda {
 
@@ -32,53 +31,28 @@ StatusOr<OperationGraph> graphOf(const Session &session,
   }
 }
 
-/// What a command and all that are like it run.
-struct Prepared {
-  OperationGraph graph;
-  ExecutionPlan plan;
-
-  /// The graph's own tensors are in front of the engine's workspace.
-  uint64_t scratchBytes() const { return graph.scratchBytes + plan.workspace; }
-};
-
+/// The graph's own tensors are in front of the engine's workspace.
 uint64_t workspaceIn(uint64_t scratchBytes, const OperationGraph &graph) {
   return scratchBytes - std::min(scratchBytes, graph.scratchBytes);
 }
 
-/// Equal for commands that differ in the buffers that they take alone. Models
-/// repeat their layers, and an engine may take a second to compile.
-std::string likenessOf(const artifact::LibraryCommand &command,
-                       uint64_t scratchBytes) {
-  artifact::LibraryCommandT same;
-  command.UnPackTo(&same);
-  for (auto *tensors : {&same.inputs, &same.outputs})
-    for (auto &tensor : *tensors)
-      tensor->buffer = 0;
-  same.scratch = 0;
-  same.choices.clear();
-  flatbuffers::FlatBufferBuilder builder;
-  builder.Finish(artifact::LibraryCommand::Pack(builder, &same));
-  return inWords(
-      scratchBytes, ":",
-      std::string_view(reinterpret_cast<char *>(builder.GetBufferPointer()),
-                       builder.GetSize()));
-}
-
 class GraphCall : public LibraryCall {
 public:
-  GraphCall(std::shared_ptr<Session> session,
-            std::shared_ptr<const Prepared> prepared)
-      : session_(std::move(session)), prepared_(std::move(prepared)) {}
+  GraphCall(std::shared_ptr<Session> session, OperationGraph graph,
+            ExecutionPlan plan)
+      : session_(std::move(session)), graph_(std::move(graph)),
+        plan_(std::move(plan)) {}
 
-  uint64_t scratchBytes() const override { return prepared_->scratchBytes(); }
-  std::string algorithm() const override { return prepared_->plan.algorithm; }
+  uint64_t scratchBytes() const override {
+    return graph_.scratchBytes + plan_.workspace;
+  }
+  std::string algorithm() const override { return plan_.algorithm; }
 
   Status enqueue(Stream stream, const CallAddresses &addresses) override {
     const Library &library = session_->library;
-    const auto &[graph, plan] = *prepared_;
     std::vector<int64_t> ids;
     std::vector<void *> pointers;
-    for (const Place &place : graph.places) {
+    for (Place &place : graph_.places) {
       ids.push_back(place.id);
       pointers.push_back(pointerTo(place, addresses));
     }
@@ -86,20 +60,21 @@ public:
     pack.set(Attribute::packIds, ids)
         .set(Attribute::packPointers, pointers)
         .set(Attribute::packWorkspace,
-             at(addresses.scratch + graph.scratchBytes));
-    GRADUS_TRY(pack.finalize("addressing " + graph.what));
+             at(addresses.scratch + graph_.scratchBytes));
+    GRADUS_TRY(pack.finalize("addressing " + graph_.what));
     GRADUS_TRY(check(library, library.setStream(session_->handle, stream),
-                     "beginning " + graph.what));
-    return check(library,
-                 library.execute(session_->handle, plan.plan.raw(), pack.raw()),
-                 "beginning " + graph.what);
+                     "beginning " + graph_.what));
+    return check(
+        library,
+        library.execute(session_->handle, plan_.plan.raw(), pack.raw()),
+        "beginning " + graph_.what);
   }
 
 private:
   static void *at(DevicePointer address) {
     return std::bit_cast<void *>(address);
   }
-  static void *pointerTo(const Place &place, const CallAddresses &addresses) {
+  static void *pointerTo(Place &place, const CallAddresses &addresses) {
     switch (place.in) {
     case Place::In::inputs:
       return at(addresses.inputs[place.index]);
@@ -110,11 +85,12 @@ private:
     case Place::In::host:
       break;
     }
-    return const_cast<float *>(&place.number); // which is only read
+    return &place.number;
   }
 
   std::shared_ptr<Session> session_; // goes last
-  std::shared_ptr<const Prepared> prepared_;
+  OperationGraph graph_;
+  ExecutionPlan plan_;
 };
 
 class GraphServer : public LibraryServer {
@@ -125,19 +101,11 @@ public:
   StatusOr<std::unique_ptr<LibraryCall>>
   prepare(const artifact::LibraryCommand &command,
           uint64_t scratchBytes) override {
-    std::weak_ptr<const Prepared> &known =
-        known_[likenessOf(command, scratchBytes)];
-    std::shared_ptr<const Prepared> prepared = known.lock();
-    if (!prepared) {
-      GRADUS_ASSIGN(OperationGraph graph, graphOf(*session_, command));
-      GRADUS_ASSIGN(
-          ExecutionPlan plan,
-          choosePlan(*session_, graph, workspaceIn(scratchBytes, graph)));
-      prepared = std::make_shared<const Prepared>(
-          Prepared{std::move(graph), std::move(plan)});
-      known = prepared;
-    }
-    return callOf(std::move(prepared));
+    GRADUS_ASSIGN(OperationGraph graph, graphOf(*session_, command));
+    GRADUS_ASSIGN(
+        ExecutionPlan plan,
+        choosePlan(*session_, graph, workspaceIn(scratchBytes, graph)));
+    return callOf(std::move(graph), std::move(plan));
   }
 
   StatusOr<std::unique_ptr<LibraryCall>>
@@ -150,8 +118,7 @@ public:
       return failed("algorithm ", algorithm, " of cuDNN needs ",
                     plan.workspace + graph.scratchBytes,
                     " bytes of scratch, and there are ", scratchBytes);
-    return callOf(std::make_shared<const Prepared>(
-        Prepared{std::move(graph), std::move(plan)}));
+    return callOf(std::move(graph), std::move(plan));
   }
 
   StatusOr<Algorithms> algorithms(const artifact::LibraryCommand &command,
@@ -166,13 +133,13 @@ public:
   bool warmsUp() const override { return true; }
 
 private:
-  std::unique_ptr<LibraryCall>
-  callOf(std::shared_ptr<const Prepared> prepared) {
-    return std::make_unique<GraphCall>(session_, std::move(prepared));
+  std::unique_ptr<LibraryCall> callOf(OperationGraph graph,
+                                      ExecutionPlan plan) {
+    return std::make_unique<GraphCall>(session_, std::move(graph),
+                                       std::move(plan));
   }
 
   std::shared_ptr<Session> session_;
-  std::unordered_map<std::string, std::weak_ptr<const Prepared>> known_;
 };
 
 } // namespace

@@ -30,20 +30,6 @@ TEST_F(Cudnn, RunsItsPlanOnTheTensorsOfACall) {
   EXPECT_TRUE(server->warmsUp());
 }
 
-/// Layers that are alike, of other buffers.
-TEST_F(Cudnn, BuildsAPlanOnceForCommandsThatAreAlike) {
-  auto call = prepare(command, 1000);
-  EXPECT_THAT(written(), HasSubstr("plan of engine 5"));
-  command.inputs[1]->buffer = 7;
-  command.scratch = 3;
-  auto another = prepare(command, 1000);
-  EXPECT_STREQ(written(), "");
-  EXPECT_EQ(another->algorithm(), "eng5");
-  command.strides = {2, 2};
-  prepare(command, 1000);
-  EXPECT_THAT(written(), HasSubstr("plan of engine 5"));
-}
-
 TEST_F(Cudnn, LeavesWithTheLastThatHoldsIt) {
   auto call = prepare(command, 0);
   written();
