@@ -373,7 +373,7 @@ gradus::compileProgram(ModuleOp module, const CompileOptions &options,
   ProgramOp program = *programs.begin();
   int64_t limit = recipeInteger(program, "memory_limit", 0);
   IndexLimits indices = indexLimits(program);
-  auto targets = findTargets(options.targets);
+  auto targets = findTargets(options.targets, options.libraries);
   if (!targets)
     return targets.takeError();
   for (const Target &target : *targets)

@@ -2,6 +2,7 @@
 
 #include "codegen/library.h"
 
+#include "codegen/cuda_libraries.h"
 #include "codegen/onednn.h"
 
 #include "mlir/IR/Builders.h"
@@ -40,8 +41,21 @@ DictionaryAttr toAttribute(const LibraryLayout &layout, MLIRContext *context) {
        b.getNamedAttr("inner_axes", b.getDenseI64ArrayAttr(layout.innerAxes))});
 }
 
+unsigned bytesOf(LibraryElement element) {
+  return element == LibraryElement::f32 ? 4 : 2;
+}
+
+/// Two products, of which a gradient has five.
+int64_t AttentionSize::flops() const {
+  int64_t scores = query[0] * query[1] * query[2] * key[2];
+  return 2 * scores *
+         (isBackward ? 3 * query[3] + 2 * value[3] : query[3] + value[3]);
+}
+
 const Library *findLibrary(StringRef name) {
-  return name == "onednn" ? &oneDnn() : nullptr;
+  return name == "onednn" ? &oneDnn()
+         : name == "cuda" ? &cudaLibraries()
+                          : nullptr;
 }
 
 } // namespace gradus

@@ -5,13 +5,15 @@
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace gradus {
 
 /// What the library computes with.
-enum class LibraryElement { f32, bf16 };
+enum class LibraryElement { f32, bf16, f16 };
+unsigned bytesOf(LibraryElement element);
 
 /// One tensor as the library sees it: `plan.library` and LibraryTensor of
 /// runtime/artifact.fbs say what the lists mean.
@@ -53,6 +55,14 @@ struct ProductSize {
   bool mayBeStem = false; // a convolution whose inputs may be narrow
 };
 
+/// One call of attention: `[N, H, Tq, D]`, `[N, H, Tk, D]`, `[N, H, Tk, E]`.
+struct AttentionSize {
+  llvm::ArrayRef<int64_t> query, key, value;
+  bool isBackward = false;
+
+  int64_t flops() const;
+};
+
 class Library {
 public:
   virtual ~Library() = default;
@@ -60,12 +70,24 @@ public:
   virtual bool accepts(mlir::Type element) const = 0;
   /// Why our own code is as fast or faster, in words; empty: it is not.
   virtual llvm::StringRef reasonAgainst(const ProductSize &size) const = 0;
+  /// What may go with a product: a bias along the channels, an activation.
+  virtual bool takesBias(const LibraryCall &call) const = 0;
+  virtual bool takesActivation(const LibraryCall &call,
+                               llvm::StringRef activation) const = 0;
+  /// Whether a result has the element of the operands, not a wider one.
+  virtual bool roundsResult(const LibraryCall &call) const = 0;
   /// Finds the scratch of a call and, where that pays, other layouts for its
   /// tensors. Whether it can do the call.
   virtual bool choose(LibraryCall &call) const = 0;
+  /// Whether it brings tensors from one layout to another.
+  virtual bool reorders() const = 0;
+  /// Bytes of scratch, where it has attention of this size in 16 bits, without
+  /// a mask and dropout.
+  virtual std::optional<int64_t>
+  attentionScratch(const AttentionSize &size) const = 0;
 };
 
-/// "onednn"; null if there is none of this name.
+/// "onednn" or "cuda"; null if there is none of this name.
 const Library *findLibrary(llvm::StringRef name);
 
 } // namespace gradus

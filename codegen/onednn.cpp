@@ -99,8 +99,9 @@ using Description = Owned<dnnl_memory_desc_t>;
 bool describe(const Functions &library, const LibraryLayout &layout, bool any,
               Description &description) {
   int rank = layout.dims.size();
-  dnnl_data_type_t type =
-      layout.element == LibraryElement::bf16 ? dnnl_bf16 : dnnl_f32;
+  dnnl_data_type_t type = layout.element == LibraryElement::bf16  ? dnnl_bf16
+                          : layout.element == LibraryElement::f16 ? dnnl_f16
+                                                                  : dnnl_f32;
   dnnl_status_t status =
       any ? library.dnnl_memory_desc_create_with_tag(&description.handle, rank,
                                                      layout.dims.data(), type,
@@ -203,8 +204,8 @@ void take(const Functions &library, const_dnnl_memory_desc_t from,
   layout.paddedDims = listOf(library, from, dnnl_query_padded_dims, rank);
   layout.innerBlocks = listOf(library, from, dnnl_query_inner_blks, blocks);
   layout.innerAxes = listOf(library, from, dnnl_query_inner_idxs, blocks);
-  size_t bytes = layout.element == LibraryElement::bf16 ? 2 : 4;
-  layout.elements = library.dnnl_memory_desc_get_size(from) / bytes;
+  layout.elements =
+      library.dnnl_memory_desc_get_size(from) / bytesOf(layout.element);
 }
 
 /// Where the library keeps operand 0, operand 1 and the result of a call.
@@ -283,6 +284,17 @@ public:
       return "it is small";
     bool isStem = size.mayBeStem && size.flops >= muchFlops;
     return size.narrowest < leastWidth && !isStem ? "it is narrow" : "";
+  }
+
+  bool takesBias(const LibraryCall &) const override { return true; }
+  bool takesActivation(const LibraryCall &, StringRef) const override {
+    return true;
+  }
+  bool roundsResult(const LibraryCall &) const override { return false; }
+  bool reorders() const override { return true; }
+  std::optional<int64_t>
+  attentionScratch(const AttentionSize &) const override {
+    return std::nullopt;
   }
 
   /// Products of matrices are as fast in row-major order.

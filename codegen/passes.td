@@ -10,7 +10,9 @@ def Select : Pass<"select", "::gradus::ProgramOp"> {
   let description = [{
     Matrix products and convolutions of `f32` and `bf16` become `plan.library` calls where
     the library (oneDNN on CPU) is faster than our own code: from 50 MFLOP on,
-    with 32 channels or more. A bias and an activation that nobody else reads before
+    with 32 channels or more. On cards (`provider=cuda`: cuBLASLt and cuDNN)
+    those of `f16` do too, from 4 MFLOP on, and attention where the recipe
+    computes in 16 bits. A bias and an activation that nobody else reads before
     become the call's epilogue. Convolutions run in the layouts that the library
     asks for, with `reorder` calls around them.
 
@@ -42,7 +44,7 @@ def Select : Pass<"select", "::gradus::ProgramOp"> {
     Option<"narrow", "narrow", "bool", /*default=*/"true",
            "Products of bf16 too: the target has instructions for them">,
     Option<"provider", "provider", "std::string", /*default=*/"\"onednn\"",
-           "Whose library: onednn">,
+           "Whose library: onednn, or cuda's">,
   ];
   let dependentDialects = ["::gradus::plan::PlanDialect"];
 }
@@ -50,7 +52,8 @@ def Select : Pass<"select", "::gradus::ProgramOp"> {
 def PropagateLayouts : Pass<"propagate-layouts", "::gradus::ProgramOp"> {
   let summary = "Lets the work between library calls run on blocked channels";
   let description = [{
-    The library's convolutions have activations as `[N, C/16, H, W, 16]`.
+    The library's convolutions have activations as `[N, C/16, H, W, 16]`, on
+    cards as `[N, 1, H, W, C]`.
     Elementwise ops between them run in that shape, broadcasts along channels
     are made in it, and reductions that leave nothing behind the channels read
     it. A reorder that undoes another goes, and so does what nobody reads.
@@ -89,6 +92,10 @@ def PropagateLayouts : Pass<"propagate-layouts", "::gradus::ProgramOp"> {
     }
     ```
   }];
+  let options = [
+    Option<"provider", "provider", "std::string", /*default=*/"\"onednn\"",
+           "Whose library: onednn, or cuda's, which reorders nothing: reorders become transposes">,
+  ];
   let dependentDialects = ["::gradus::plan::PlanDialect"];
 }
 

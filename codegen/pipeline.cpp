@@ -26,7 +26,7 @@ const Stage stages[] = {
        // Large products are the library's; decided while they are whole ops.
        program.addPass(createSelect(model.select));
        // Before nests: whole ops move to the library's layouts with one clone.
-       program.addPass(createPropagateLayouts());
+       program.addPass(createPropagateLayouts({model.select.provider}));
      }},
     {"nests",
      [](OpPassManager &program, const DeviceModel &) {

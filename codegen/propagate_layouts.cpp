@@ -41,14 +41,10 @@ bool isElementwise(Operation *op) {
          llvm::all_of(op->getOperandTypes(), llvm::IsaPred<RankedTensorType>);
 }
 
-/// Whether the library reorders tensors of this type.
-bool canReorder(RankedTensorType type) {
-  return type.getElementType().isF32() || type.getElementType().isBF16();
-}
-
 class Propagation {
 public:
-  Propagation(GraphOp graph, StringRef pass) : graph_(graph), pass_(pass) {}
+  Propagation(GraphOp graph, const Library &library, StringRef pass)
+      : graph_(graph), library_(library), pass_(pass) {}
 
   void run() {
     SmallVector<Operation *> ops;
@@ -57,6 +53,10 @@ public:
     for (Operation *op : ops)
       visit(op);
     tidy();
+    if (!library_.reorders())
+      for (LibraryOp op : llvm::to_vector(graph_.getOps<LibraryOp>()))
+        if (isReorder(op))
+          lower(op);
   }
 
 private:
@@ -239,6 +239,29 @@ private:
     blocks_[plain] = {result, size};
   }
 
+  /// Whether the library has tensors of this type.
+  bool canReorder(RankedTensorType type) const {
+    return library_.accepts(type.getElementType());
+  }
+
+  /// A reorder as a transpose, for libraries that have none.
+  static void lower(LibraryOp op) {
+    OpBuilder builder(op);
+    Location location = op.getLoc();
+    Value value = op.getOperands()[0];
+    auto type = cast<RankedTensorType>(op.getResult(0).getType());
+    auto from = cast<RankedTensorType>(value.getType());
+    if (from.getElementType() != type.getElementType())
+      value = arith::TruncFOp::create(builder, location,
+                                      from.clone(type.getElementType()), value);
+    bool intoBlocks = type.getRank() > from.getRank();
+    Value moved =
+        intoBlocks ? blocked(builder, location, value, type.getShape().back())
+                   : unblocked(builder, location, value, type.getShape());
+    op.getResult(0).replaceAllUsesWith(moved);
+    op.erase();
+  }
+
   /// Equal reorders once, nothing that nobody reads.
   void tidy() {
     IRRewriter rewriter(graph_.getContext());
@@ -260,6 +283,7 @@ private:
   }
 
   GraphOp graph_;
+  const Library &library_;
   StringRef pass_;
   llvm::DenseMap<Value, Blocks> blocks_;
   int64_t count_ = 0;
@@ -269,9 +293,15 @@ struct PropagateLayouts : impl::PropagateLayoutsBase<PropagateLayouts> {
   using Base::Base;
 
   void runOnOperation() override {
+    const Library *library = findLibrary(provider);
+    if (!library) {
+      getOperation().emitError("propagate-layouts: provider is '")
+          << provider << "', expected onednn or cuda";
+      return signalPassFailure();
+    }
     for (auto graph : getOperation().getBody().getOps<GraphOp>())
       if (!graph.getBody().getOps<LibraryOp>().empty())
-        Propagation(graph, getArgument()).run();
+        Propagation(graph, *library, getArgument()).run();
   }
 };
 

@@ -8,6 +8,7 @@
 #include "codegen/blocked_tensor.h"
 #include "codegen/nest.h"
 #include "codegen/passes.h"
+#include "codegen/select_attention.h"
 
 #include "mlir/IR/Remarks.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -142,30 +143,33 @@ StringRef activationOf(Operation *op) {
 }
 
 /// Takes the activation of what nobody else reads into the call.
-void takeActivation(Candidate &found) {
+void takeActivation(Candidate &found, const Library &library) {
   Value result = found.op->getResult(0);
   if (!result.hasOneUse())
     return;
   StringRef activation = activationOf(*result.user_begin());
-  if (activation.empty())
+  if (activation.empty() || !library.takesActivation(found.call, activation))
     return;
   found.call.activation = activation.str();
   found.op = *result.user_begin();
 }
 
-void takeEpilogue(Candidate &found) {
+void takeEpilogue(Candidate &found, const Library &library) {
   bool isMatmul = found.call.name == "matmul";
   if (!isMatmul && found.call.name != "convolution")
     return;
-  takeBias(found, isMatmul ? shapeOf(found.op->getResult(0)).size() - 1 : 1);
-  takeActivation(found);
+  if (library.takesBias(found.call))
+    takeBias(found, isMatmul ? shapeOf(found.op->getResult(0)).size() - 1 : 1);
+  takeActivation(found, library);
 }
 
 /// Tells the library the types of what it reads and writes.
 void setElements(Candidate &found) {
   auto set = [](LibraryLayout &layout, Value value) {
-    bool narrow = getElementTypeOrSelf(value.getType()).isBF16();
-    layout.element = narrow ? LibraryElement::bf16 : LibraryElement::f32;
+    Type element = getElementTypeOrSelf(value.getType());
+    layout.element = element.isBF16()  ? LibraryElement::bf16
+                     : element.isF16() ? LibraryElement::f16
+                                       : LibraryElement::f32;
   };
   for (auto [layout, value] :
        llvm::zip_equal(found.call.operands, found.operands))
@@ -212,6 +216,13 @@ Value beforeRounding(Value value) {
   return !maker || isa<ReadOp>(maker) ? round.getIn() : value;
 }
 
+Type typeOf(LibraryElement element, MLIRContext *context) {
+  Builder b(context);
+  return element == LibraryElement::bf16  ? b.getBF16Type()
+         : element == LibraryElement::f16 ? b.getF16Type()
+                                          : b.getF32Type();
+}
+
 /// Replaces the candidate by a call between reorders.
 LibraryOp emitCall(const Candidate &found, const LibraryCall &chosen) {
   OpBuilder builder(found.op);
@@ -223,12 +234,17 @@ LibraryOp emitCall(const Candidate &found, const LibraryCall &chosen) {
        llvm::zip(found.operands, found.call.operands, chosen.operands)) {
     auto type = cast<RankedTensorType>(value.getType());
     Value from = plain == layout ? value : beforeRounding(value);
+    if (layout.element != plain.element) {
+      type = type.clone(typeOf(layout.element, context));
+      from = arith::TruncFOp::create(builder, location, type, from);
+    }
     operands.push_back(reorder(builder, location, from,
                                typeIn(layout, plain, type), plain, layout));
     layouts.push_back(toAttribute(layout, context));
   }
   layouts.push_back(toAttribute(chosen.result, context));
-  auto type = cast<RankedTensorType>(found.op->getResult(0).getType());
+  auto whole = cast<RankedTensorType>(found.op->getResult(0).getType());
+  RankedTensorType type = whole.clone(typeOf(chosen.result.element, context));
   std::string label = chosen.name;
   if (operands.size() > 2)
     label += "+bias";
@@ -241,6 +257,8 @@ LibraryOp emitCall(const Candidate &found, const LibraryCall &chosen) {
       builder.getStringAttr(label));
   Value result = reorder(builder, location, call.getResult(0), type,
                          chosen.result, found.call.result);
+  if (type != whole)
+    result = arith::ExtFOp::create(builder, location, whole, result);
   found.op->getResult(0).replaceAllUsesWith(result);
   return call;
 }
@@ -259,7 +277,7 @@ struct Select : impl::SelectBase<Select> {
     library_ = findLibrary(provider);
     if (!library_) {
       getOperation().emitError("select: provider is '")
-          << provider << "', expected onednn";
+          << provider << "', expected onednn or cuda";
       return signalPassFailure();
     }
     for (auto graph : getOperation().getBody().getOps<GraphOp>())
@@ -269,6 +287,7 @@ struct Select : impl::SelectBase<Select> {
   void selectIn(GraphOp graph) {
     if (library == "never")
       return;
+    selectAttention(graph);
     Block &block = graph.getBody().front();
     SmallVector<Operation *> ops;
     for (Operation &op : block)
@@ -276,6 +295,22 @@ struct Select : impl::SelectBase<Select> {
     for (Operation *op : ops)
       if (auto found = candidateOf(op); found && isLibrarys(*found))
         select(*found);
+  }
+
+  void selectAttention(GraphOp graph) {
+    AttentionSelection attention(*library_, graph);
+    for (Operation &op : llvm::make_early_inc_range(graph.getBody().front())) {
+      std::optional<ProductSize> size = attention.sizeOf(&op);
+      if (!size)
+        continue;
+      StringRef reason =
+          library == "always" ? "" : library_->reasonAgainst(*size);
+      if (!reason.empty())
+        explain(op.getLoc(), op.getName().stripDialect(), reason);
+      else
+        tell(attention.select(&op));
+    }
+    attention.tidy();
   }
 
   bool isLibrarys(const Candidate &found) {
@@ -293,33 +328,38 @@ struct Select : impl::SelectBase<Select> {
   /// Takes the rounding of what nobody else reads into the call.
   void takeRounding(Candidate &found) {
     auto round = onlyUser<arith::TruncFOp>(found.op->getResult(0));
-    if (round && getElementTypeOrSelf(round.getType()).isBF16() &&
-        accepts(round.getType()))
+    if (round && accepts(round.getType()))
       found.op = round;
   }
 
-  void explain(const Candidate &found, StringRef reason) {
+  void explain(Location location, StringRef call, StringRef reason) {
     remark::missed(
-        found.op->getLoc(),
+        location,
         remark::RemarkOpts::name("NotSelected").category(getArgument()))
-        << found.call.name << " stays with our own code: " << reason;
+        << call << " stays with our own code: " << reason;
+  }
+
+  void tell(LibraryOp call) {
+    remark::passed(call.getLoc(),
+                   remark::RemarkOpts::name("Selected").category(getArgument()))
+        << call.getLabel()->str() << " by the library";
   }
 
   void select(Candidate &found) {
     StringRef reason =
         library == "always" ? "" : library_->reasonAgainst(found.size);
     if (!reason.empty())
-      return explain(found, reason);
-    takeEpilogue(found);
+      return explain(found.op->getLoc(), found.call.name, reason);
+    takeEpilogue(found, *library_);
     takeRounding(found);
     setElements(found);
+    if (library_->roundsResult(found.call))
+      found.call.result.element = found.call.operands[0].element;
     LibraryCall chosen = found.call;
     if (!library_->choose(chosen))
-      return explain(found, "the library refuses it on this machine");
-    LibraryOp call = emitCall(found, chosen);
-    remark::passed(call.getLoc(),
-                   remark::RemarkOpts::name("Selected").category(getArgument()))
-        << call.getLabel()->str() << " by the library";
+      return explain(found.op->getLoc(), found.call.name,
+                     "the library refuses it on this machine");
+    tell(emitCall(found, chosen));
   }
 
   const Library *library_ = nullptr;

@@ -37,13 +37,12 @@ bool DeviceModel::operator==(const DeviceModel &other) const {
          fieldsOf(formKernels) == fieldsOf(other.formKernels);
 }
 
-/// No library yet: our own kernels do all. The numbers are not measured: a
-/// launch in a graph takes about as long as a block does so much work, a sum
-/// has a few parts for each of 132 multiprocessors, a row has one of them, and
-/// scratch is shared memory.
+/// The numbers are not measured: a launch in a graph takes about as long as a
+/// block does so much work, a sum has a few parts for each of 132
+/// multiprocessors, a row has one of them, and scratch is shared memory.
 static DeviceModel gpuModel() {
   DeviceModel model;
-  model.select.library = "never";
+  model.select.provider = "cuda";
   model.splitReductions.mostParts = 512;
   model.formKernels.tinyWork = 100'000;
   model.formKernels.leastRows = 128;
@@ -52,7 +51,7 @@ static DeviceModel gpuModel() {
   return model;
 }
 
-llvm::Expected<Target> gradus::findTarget(llvm::StringRef name) {
+static llvm::Expected<Target> targetOf(llvm::StringRef name) {
   if (name == "emulated" || name == "cuda" || name.starts_with("cuda:")) {
     llvm::Expected<GpuTarget> gpu = gpuTarget(name);
     if (!gpu)
@@ -72,11 +71,23 @@ llvm::Expected<Target> gradus::findTarget(llvm::StringRef name) {
   return Target{name.str(), model, std::move(*cpu)};
 }
 
+llvm::Expected<Target> gradus::findTarget(llvm::StringRef name,
+                                          llvm::StringRef libraries) {
+  if (!llvm::is_contained({"auto", "never", "always"}, libraries))
+    return llvm::createStringError("libraries are '" + libraries.str() +
+                                   "', expected auto, never or always");
+  llvm::Expected<Target> target = targetOf(name);
+  if (target)
+    target->model.select.library = libraries.str();
+  return target;
+}
+
 llvm::Expected<std::vector<Target>>
-gradus::findTargets(llvm::ArrayRef<std::string> names) {
+gradus::findTargets(llvm::ArrayRef<std::string> names,
+                    llvm::StringRef libraries) {
   std::vector<Target> targets;
   for (const std::string &name : names) {
-    llvm::Expected<Target> target = findTarget(name);
+    llvm::Expected<Target> target = findTarget(name, libraries);
     if (!target)
       return target.takeError();
     auto same = llvm::find_if(targets, [&](const Target &other) {

@@ -31,12 +31,16 @@ struct Target {
   const CpuTarget *cpu() const { return std::get_if<CpuTarget>(&code); }
 };
 
-/// A target by its name: see cpuTarget and gpuTarget.
-llvm::Expected<Target> findTarget(llvm::StringRef name);
+/// A target by its name: see cpuTarget and gpuTarget. `libraries` says which
+/// products are a library's: "auto" (those it is faster with), "never" or
+/// "always".
+llvm::Expected<Target> findTarget(llvm::StringRef name,
+                                  llvm::StringRef libraries = "auto");
 
 /// Those of several names, each once. GPUs are one target: the same plan runs
 /// on all of them, the emulated one too.
 llvm::Expected<std::vector<Target>>
-findTargets(llvm::ArrayRef<std::string> names);
+findTargets(llvm::ArrayRef<std::string> names,
+            llvm::StringRef libraries = "auto");
 
 } // namespace gradus

@@ -276,6 +276,12 @@ void addCompile(CLI::App &app) {
           "cuda (all GPUs), cuda:sm_80, -90 or -100, emulated (for --device "
           "emulated); the flag repeats")
       ->allow_extra_args(false);
+  command
+      ->add_option("--libraries", request.libraries,
+                   "Which products, convolutions and attention are a library's "
+                   "(oneDNN; on cards cuBLASLt and cuDNN): auto (those it is "
+                   "faster with), never, always")
+      ->check(CLI::IsMember({"auto", "never", "always"}));
   command->add_option("--stop-after", request.stopAfter,
                       "Print the IR after this stage");
   command->add_flag(

@@ -101,7 +101,8 @@ absl::Status Compilation::checkStage() const {
 /// What is shown of codegen is what is made for the first target.
 absl::StatusOr<DeviceModel> Compilation::firstModel() const {
   auto target =
-      findTarget(request_.targets.empty() ? "cpu" : request_.targets.front());
+      findTarget(request_.targets.empty() ? "cpu" : request_.targets.front(),
+                 request_.libraries);
   if (!target)
     return failure(target.takeError());
   return target->model;
@@ -160,6 +161,7 @@ CompileOptions Compilation::options() {
   CompileOptions options;
   if (!request_.targets.empty())
     options.targets = targets();
+  options.libraries = request_.libraries;
   options.threads = request_.threads ? request_.threads : usableCores();
   options.recipe = program_.recipe;
   if (request_.kernelCache != "off")

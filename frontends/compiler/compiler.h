@@ -39,7 +39,8 @@ struct Request {
   std::string weightsFile;       // where they come from, for errors
   std::string initialize;        // rule for weights whose data file is missing
   std::vector<std::string>
-      targets; // "cpu", "cpu:x86-64-v3"; empty: this machine
+      targets;                    // "cpu", "cpu:x86-64-v3"; empty: this machine
+  std::string libraries = "auto"; // which products are theirs: never, always
   std::vector<std::string> plugins; // shared libraries with passes
   std::string stopAfter;            // a stage; empty: all, to an artifact
   bool printWeights = false;        // in Result::ir also those of large states

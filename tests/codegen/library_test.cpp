@@ -1,5 +1,6 @@
 // Layouts that any library knows, and libraries by name.
 
+#include "codegen/cuda_libraries.h"
 #include "codegen/onednn.h"
 
 #include <gtest/gtest.h>
@@ -16,5 +17,6 @@ TEST(Library, ATransposedMatrixHasOtherStrides) {
 
 TEST(Library, IsFoundByItsName) {
   EXPECT_EQ(findLibrary("onednn"), &oneDnn());
+  EXPECT_EQ(findLibrary("cuda"), &cudaLibraries());
   EXPECT_EQ(findLibrary("mkl"), nullptr);
 }

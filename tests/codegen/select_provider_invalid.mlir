@@ -1,5 +1,5 @@
 // RUN: gradus-opt %s --select=provider=mkl --verify-diagnostics
 
-// expected-error @below {{select: provider is 'mkl', expected onednn}}
+// expected-error @below {{select: provider is 'mkl', expected onednn or cuda}}
 gradus.program @p {
 }

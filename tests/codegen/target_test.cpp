@@ -34,6 +34,17 @@ TEST(Target, ModelsThatDifferInOneNumberAreNotEqual) {
   EXPECT_FALSE(first == second);
 }
 
+TEST(Target, SaysWhoseLibrariesDoProducts) {
+  SelectOptions cpu = llvm::cantFail(findTarget("cpu")).model.select,
+                cuda = llvm::cantFail(findTarget("cuda", "never")).model.select;
+  EXPECT_EQ(cpu.provider, "onednn");
+  EXPECT_EQ(cpu.library, "auto");
+  EXPECT_EQ(cuda.provider, "cuda");
+  EXPECT_EQ(cuda.library, "never");
+  EXPECT_EQ(llvm::toString(findTarget("cuda", "often").takeError()),
+            "libraries are 'often', expected auto, never or always");
+}
+
 TEST(Target, KeepsItsName) {
   EXPECT_EQ(llvm::cantFail(findTarget("cpu:amx")).name, "cpu:amx");
   EXPECT_EQ(llvm::toString(findTarget("cpu:z80").takeError())

@@ -1,0 +1,118 @@
+// Layouts and scratch of calls by what cuBLASLt and cuDNN are known to be fast
+// with; nothing of it is measured here.
+
+#include "codegen/cuda_libraries.h"
+
+#include "codegen/blocked_tensor.h"
+#include "codegen/nest.h"
+
+namespace gradus {
+using namespace mlir;
+
+namespace {
+
+/// A launch takes as long as our own code for so much.
+constexpr int64_t leastFlops = 4'000'000;
+
+/// Splits of long sums keep partial results in scratch; more than this is
+/// seldom asked for (NVIDIA recommends 32 MiB for cuBLASLt on Hopper).
+constexpr int64_t mostScratch = int64_t(32) << 20;
+
+/// Heads that cuDNN's attention takes forward and backward on all cards.
+constexpr int64_t mostHead = 128, headStep = 8;
+
+bool isConvolution(const LibraryCall &call) { return call.name != "matmul"; }
+
+int64_t bytesOf(const LibraryLayout &layout) {
+  return layout.elements * gradus::bytesOf(layout.element);
+}
+
+int64_t scratchFor(const LibraryCall &call) {
+  int64_t bytes = bytesOf(call.result);
+  for (const LibraryLayout &operand : call.operands)
+    bytes += bytesOf(operand);
+  return std::min(2 * bytes, mostScratch) / 64 * 64;
+}
+
+/// The last dimension's elements next to each other are the channels: what
+/// tensor cores read. A layout of one block that has all channels.
+LibraryLayout channelsLast(const LibraryLayout &layout) {
+  LibraryLayout result = blockedLayout(layout.dims, layout.dims[1]);
+  result.element = layout.element;
+  return result;
+}
+
+/// In 16 bits; groups of weights are a dimension too many.
+bool isChannelsLast(const LibraryCall &call) {
+  constexpr int64_t mostChannels =
+      4096; // of a block (runtime/verify_library.cpp)
+  size_t rank = call.operands[0].dims.size();
+  auto fits = [&](const LibraryLayout &layout) {
+    return layout.element != LibraryElement::f32 &&
+           layout.dims.size() == rank && layout.dims[1] <= mostChannels;
+  };
+  return rank > 3 && llvm::all_of(call.operands, fits) && fits(call.result);
+}
+
+class CudaLibraries final : public Library {
+public:
+  bool accepts(Type element) const override {
+    return element.isF32() || element.isBF16() || element.isF16();
+  }
+
+  StringRef reasonAgainst(const ProductSize &size) const override {
+    if (size.flops < leastFlops)
+      return "it is small";
+    return size.narrowest < 2 ? "it is narrow" : "";
+  }
+
+  /// cuDNN would compile these at load.
+  bool takesBias(const LibraryCall &call) const override {
+    return !isConvolution(call);
+  }
+  bool takesActivation(const LibraryCall &call,
+                       StringRef activation) const override {
+    return !isConvolution(call) &&
+           (activation == "relu" || activation == "gelu_tanh");
+  }
+
+  /// cuDNN has no convolution of 16 bits with a result of 32.
+  bool roundsResult(const LibraryCall &call) const override {
+    return isConvolution(call);
+  }
+
+  bool choose(LibraryCall &call) const override {
+    if (isConvolution(call) && isChannelsLast(call)) {
+      for (LibraryLayout &operand : call.operands)
+        operand = channelsLast(operand);
+      call.result = channelsLast(call.result);
+    }
+    if (call.operands.size() > 2) // cuBLASLt knows no other
+      call.operands[2].element = call.result.element;
+    call.scratch = scratchFor(call);
+    return true;
+  }
+
+  bool reorders() const override { return false; }
+
+  /// Backward, sums of the queries' gradients in f32, and a number a query.
+  std::optional<int64_t>
+  attentionScratch(const AttentionSize &size) const override {
+    int64_t head = size.query[3];
+    if (head != size.value[3] || head % headStep != 0 || head > mostHead)
+      return std::nullopt;
+    constexpr int64_t little = 4096;
+    return size.isBackward
+               ? 4 * product(size.query) / head * (head + 2) / 64 * 64 + little
+               : little;
+  }
+};
+
+} // namespace
+
+const Library &cudaLibraries() {
+  static const CudaLibraries library;
+  return library;
+}
+
+} // namespace gradus

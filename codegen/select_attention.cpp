@@ -1,0 +1,238 @@
+// Tensors of heads go to the library where they lie: a transpose from [N, T, H,
+// D] is one of strides.
+
+#include "codegen/select_attention.h"
+
+#include "codegen/nest.h"
+#include "ir/build.h"
+#include "passes/recipe.h"
+
+#include "mlir/IR/IRMapping.h"
+
+namespace gradus {
+using namespace mlir;
+using plan::LibraryOp;
+
+/// [N, T, H, D] as [N, H, T, D], and back.
+static constexpr int64_t kHeads[] = {0, 2, 1, 3};
+
+AttentionSelection::AttentionSelection(const Library &library, GraphOp graph)
+    : library_(library), graph_(graph) {
+  auto program = graph->getParentOfType<ProgramOp>();
+  std::string precision = recipeOf(program).text("precision", "f32");
+  Builder b(graph.getContext());
+  if (precision == "bf16")
+    narrow_ = b.getBF16Type();
+  if (precision == "f16")
+    narrow_ = b.getF16Type();
+}
+
+//===-- what the library takes --------------------------------------------===//
+
+template <typename Op> static AttentionSize sizeOfHeads(Op op) {
+  return {shapeOf(op.getQuery()), shapeOf(op.getKey()), shapeOf(op.getValue()),
+          isa<AttentionBackwardOp>(op)};
+}
+
+template <typename Op> static bool isPlain(Op op) {
+  return !op.getMask() && !op.getStep();
+}
+
+LibraryOp AttentionSelection::forwardOf(AttentionBackwardOp op) const {
+  auto [attention, call] = calls_.lookup(op.getLogsumexp());
+  bool isIts = attention && attention.getQuery() == op.getQuery() &&
+               attention.getKey() == op.getKey() &&
+               attention.getValue() == op.getValue();
+  return isIts ? call : LibraryOp();
+}
+
+std::optional<ProductSize> AttentionSelection::sizeOf(Operation *op) const {
+  auto measure = [&](const AttentionSize &size) -> std::optional<ProductSize> {
+    if (!library_.attentionScratch(size))
+      return std::nullopt;
+    return ProductSize{size.flops(),
+                       std::min({size.query[2], size.key[2], size.query[3]})};
+  };
+  if (!narrow_)
+    return std::nullopt;
+  if (auto attention = dyn_cast<AttentionOp>(op);
+      attention && isPlain(attention))
+    return measure(sizeOfHeads(attention));
+  if (auto backward = dyn_cast<AttentionBackwardOp>(op);
+      backward && isPlain(backward) && forwardOf(backward))
+    return measure(sizeOfHeads(backward));
+  return std::nullopt;
+}
+
+//===-- calls -------------------------------------------------------------===//
+
+/// What a value is a view or a transpose of, through those that nobody else
+/// reads.
+static Value sourceOf(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (!isa<ReshapeOp, TransposeOp>(op) || !value.hasOneUse())
+      break;
+    value = op->getOperand(0);
+  }
+  return value;
+}
+
+static bool isUndone(TransposeOp first, TransposeOp second) {
+  return llvm::all_of(llvm::enumerate(second.getPermutation()), [&](auto dim) {
+    return first.getPermutation()[dim.value()] == int64_t(dim.index());
+  });
+}
+
+/// The elements as numbers of `narrow`, rounded where they are made, and not
+/// where they are seen in another shape.
+static Value narrowed(OpBuilder &builder, Value value, Type narrow) {
+  if (getElementTypeOrSelf(value) == narrow)
+    return value;
+  auto type = cast<RankedTensorType>(value.getType());
+  Operation *op = value.getDefiningOp();
+  auto widened = dyn_cast_or_null<arith::ExtFOp>(op);
+  if (widened && getElementTypeOrSelf(widened.getIn()) == narrow)
+    return widened.getIn();
+  if (!isa_and_present<ReshapeOp, TransposeOp>(op))
+    return arith::TruncFOp::create(builder, value.getLoc(), type.clone(narrow),
+                                   value);
+  Value inner = narrowed(builder, op->getOperand(0), narrow);
+  auto before = inner.getDefiningOp<TransposeOp>();
+  if (before && isa<TransposeOp>(op) && isUndone(before, cast<TransposeOp>(op)))
+    return before.getInput();
+  IRMapping mapping;
+  mapping.map(op->getOperand(0), inner);
+  Value seen = builder.clone(*op, mapping)->getResult(0);
+  seen.setType(type.clone(narrow));
+  return seen;
+}
+
+/// Rounded, as [N, T, H, D].
+Value AttentionSelection::operand(OpBuilder &builder, Value value) const {
+  value = narrowed(builder, value, narrow_);
+  auto transposed = value.getDefiningOp<TransposeOp>();
+  return transposed && transposed.getPermutation() == ArrayRef(kHeads)
+             ? transposed.getInput()
+             : transpose(builder, value.getLoc(), value, kHeads);
+}
+
+void AttentionSelection::roundBeforeViews(Block &block) const {
+  for (auto round :
+       llvm::make_early_inc_range(block.getOps<arith::TruncFOp>())) {
+    Type narrow = getElementTypeOrSelf(round.getType());
+    auto widened = sourceOf(round.getIn()).getDefiningOp<arith::ExtFOp>();
+    if (narrow != narrow_ || !widened ||
+        getElementTypeOrSelf(widened.getIn()) != narrow)
+      continue;
+    OpBuilder builder(round);
+    round.getResult().replaceAllUsesWith(
+        narrowed(builder, round.getIn(), narrow));
+    round.erase();
+  }
+}
+
+void AttentionSelection::tidy() {
+  if (calls_.empty())
+    return;
+  Block &block = graph_.getBody().front();
+  roundBeforeViews(block);
+  for (auto second : block.getOps<TransposeOp>())
+    if (auto first = second.getInput().getDefiningOp<TransposeOp>())
+      if (isUndone(first, second))
+        second.getResult().replaceAllUsesWith(first.getInput());
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+    if (op.use_empty() && isMemoryEffectFree(&op) &&
+        !op.hasTrait<OpTrait::IsTerminator>())
+      op.erase();
+}
+
+/// What a call gave as [N, T, H, D], in the place of an op's result.
+Value AttentionSelection::result(OpBuilder &builder, Value value,
+                                 Type type) const {
+  Value heads = transpose(builder, value.getLoc(), value, kHeads);
+  if (heads.getType() == type)
+    return heads;
+  return arith::ExtFOp::create(builder, value.getLoc(), type, heads);
+}
+
+static LibraryLayout layoutOf(Value value) {
+  ArrayRef<int64_t> shape = shapeOf(value);
+  if (shape.size() == 3) // a number a query
+    return rowMajorLayout({shape[0], shape[1], shape[2], 1});
+  LibraryLayout layout = rowMajorLayout(shape);
+  for (auto *list : {&layout.dims, &layout.paddedDims, &layout.strides})
+    std::swap((*list)[1], (*list)[2]);
+  return layout;
+}
+
+LibraryOp AttentionSelection::call(OpBuilder &builder, Operation *op,
+                                   ArrayRef<Value> operands,
+                                   ArrayRef<Type> results,
+                                   const AttentionSize &size, FloatAttr scale,
+                                   bool causal) const {
+  SmallVector<NamedAttribute> config = {builder.getNamedAttr("scale", scale)};
+  if (causal)
+    config.push_back(builder.getNamedAttr("causal", builder.getUnitAttr()));
+  StringRef name = op->getName().stripDialect();
+  auto made = LibraryOp::create(builder, op->getLoc(), results, name, operands,
+                                builder.getDictionaryAttr(config),
+                                builder.getArrayAttr({}),
+                                library_.attentionScratch(size).value_or(0),
+                                size.flops(), builder.getStringAttr(name));
+  SmallVector<Attribute> layouts;
+  for (Value value : llvm::concat<Value>(SmallVector<Value>(operands),
+                                         SmallVector<Value>(made.getResults())))
+    layouts.push_back(toAttribute(layoutOf(value), builder.getContext()));
+  made.setLayoutsAttr(builder.getArrayAttr(layouts));
+  return made;
+}
+
+/// The type of a tensor of heads as calls have it.
+static Type asProjected(Value value, Type element) {
+  SmallVector<int64_t> shape(shapeOf(value));
+  std::swap(shape[1], shape[2]);
+  return RankedTensorType::get(shape, element);
+}
+
+LibraryOp AttentionSelection::select(AttentionOp op) {
+  OpBuilder builder(op);
+  SmallVector<Value> operands;
+  for (Value value : {op.getQuery(), op.getKey(), op.getValue()})
+    operands.push_back(operand(builder, value));
+  auto statistic = cast<RankedTensorType>(op.getLogsumexp().getType());
+  LibraryOp made = call(builder, op, operands,
+                        {asProjected(op.getResult(), narrow_),
+                         statistic.clone(builder.getF32Type())},
+                        sizeOfHeads(op), op.getScaleAttr(), op.getCausal());
+  calls_[op.getLogsumexp()] = {op, made};
+  op.getResult().replaceAllUsesWith(
+      result(builder, made.getResult(0), op.getResult().getType()));
+  return made;
+}
+
+/// The library computes delta again from the result, and rounds nothing off the
+/// logsumexp.
+LibraryOp AttentionSelection::select(AttentionBackwardOp op) {
+  OpBuilder builder(op);
+  LibraryOp forward = forwardOf(op);
+  SmallVector<Value> operands(forward.getOperands());
+  operands.push_back(forward.getResult(0));
+  operands.push_back(operand(builder, op.getGradient()));
+  operands.push_back(forward.getResult(1));
+  SmallVector<Type> types;
+  for (Value value : op.getResults())
+    types.push_back(asProjected(value, narrow_));
+  LibraryOp made = call(builder, op, operands, types, sizeOfHeads(op),
+                        op.getScaleAttr(), op.getCausal());
+  for (auto [old, value] : llvm::zip_equal(op.getResults(), made.getResults()))
+    old.replaceAllUsesWith(result(builder, value, old.getType()));
+  return made;
+}
+
+LibraryOp AttentionSelection::select(Operation *op) {
+  if (auto attention = dyn_cast<AttentionOp>(op))
+    return select(attention);
+  return select(cast<AttentionBackwardOp>(op));
+}
+
+} // namespace gradus
