@@ -99,6 +99,45 @@ def PropagateLayouts : Pass<"propagate-layouts", "::gradus::ProgramOp"> {
   let dependentDialects = ["::gradus::plan::PlanDialect"];
 }
 
+def MergeRows : Pass<"merge-rows", "::gradus::ProgramOp"> {
+  let summary = "Keeps the rows of matrices in one dimension between products";
+  let description = [{
+    A value that is a view `[N, T, ...]` of a matrix `[N T, ...]` is worked on as
+    the matrix: elementwise ops, broadcasts and reductions of rows or of all of
+    them. Rows are the items of kernels, and where they are in one dimension a
+    layer norm or a softmax with its loss is one kernel on a card.
+
+    Before:
+
+    ```mlir
+    gradus.program @p {
+      gradus.graph @predict(%x: tensor<6x8xf32>, %b: tensor<8xf32>) -> (y: tensor<6x8xf32>, s: tensor<2x3xf32>) {
+        %0 = gradus.reshape %x : tensor<6x8xf32> -> tensor<2x3x8xf32>
+        %1 = gradus.broadcast %b dims [2] : tensor<8xf32> -> tensor<2x3x8xf32>
+        %2 = arith.addf %0, %1 : tensor<2x3x8xf32>
+        %3 = gradus.reduce sum %2 axes [2] : tensor<2x3x8xf32> -> tensor<2x3xf32>
+        %4 = gradus.reshape %2 : tensor<2x3x8xf32> -> tensor<6x8xf32>
+        gradus.return %4, %3 : tensor<6x8xf32>, tensor<2x3xf32>
+      }
+    }
+    ```
+
+    After:
+
+    ```mlir
+    gradus.program @p {
+      gradus.graph @predict(%x: tensor<6x8xf32>, %b: tensor<8xf32>) -> (y: tensor<6x8xf32>, s: tensor<2x3xf32>) {
+        %0 = gradus.broadcast %b dims [1] : tensor<8xf32> -> tensor<6x8xf32>
+        %1 = arith.addf %x, %0 : tensor<6x8xf32>
+        %2 = gradus.reduce sum %1 axes [1] : tensor<6x8xf32> -> tensor<6xf32>
+        %3 = gradus.reshape %2 : tensor<6xf32> -> tensor<2x3xf32>
+        gradus.return %1, %3 : tensor<6x8xf32>, tensor<2x3xf32>
+      }
+    }
+    ```
+  }];
+}
+
 def LowerToNests : Pass<"lower-to-nests", "::gradus::ProgramOp"> {
   let summary = "Writes every op of a graph as loop nests";
   let description = [{

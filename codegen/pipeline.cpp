@@ -27,6 +27,9 @@ const Stage stages[] = {
        program.addPass(createSelect(model.select));
        // Before nests: whole ops move to the library's layouts with one clone.
        program.addPass(createPropagateLayouts({model.select.provider}));
+       // Last of whole ops: views stand where products are.
+       if (model.mergesRows)
+         program.addPass(createMergeRows());
      }},
     {"nests",
      [](OpPassManager &program, const DeviceModel &) {

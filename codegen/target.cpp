@@ -34,7 +34,8 @@ bool DeviceModel::operator==(const DeviceModel &other) const {
   return fieldsOf(select) == fieldsOf(other.select) &&
          fieldsOf(fuse) == fieldsOf(other.fuse) &&
          fieldsOf(splitReductions) == fieldsOf(other.splitReductions) &&
-         fieldsOf(formKernels) == fieldsOf(other.formKernels);
+         fieldsOf(formKernels) == fieldsOf(other.formKernels) &&
+         mergesRows == other.mergesRows;
 }
 
 /// The numbers are not measured: a launch in a graph takes about as long as a
@@ -43,6 +44,7 @@ bool DeviceModel::operator==(const DeviceModel &other) const {
 static DeviceModel gpuModel() {
   DeviceModel model;
   model.select.provider = "cuda";
+  model.mergesRows = true;
   model.splitReductions.mostParts = 512;
   model.formKernels.tinyWork = 100'000;
   model.formKernels.leastRows = 128;

@@ -19,6 +19,7 @@ struct DeviceModel {
   FuseOptions fuse;
   SplitReductionsOptions splitReductions;
   FormKernelsOptions formKernels;
+  bool mergesRows = false; // merge-rows is one of the passes
 
   bool operator==(const DeviceModel &other) const;
 };

@@ -32,6 +32,9 @@ TEST(Target, ModelsThatDifferInOneNumberAreNotEqual) {
   second = first;
   second.splitReductions.mostParts = 500;
   EXPECT_FALSE(first == second);
+  second = first;
+  second.mergesRows = true;
+  EXPECT_FALSE(first == second);
 }
 
 TEST(Target, SaysWhoseLibrariesDoProducts) {
