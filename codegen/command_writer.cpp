@@ -182,6 +182,26 @@ private:
     return bytes;
   }
 
+  /// Of a table that a kernel only takes slices from, those.
+  uint64_t slicesTaken(plan::LaunchOp launch) const {
+    plan::KernelOp kernel = program_.kernels[kernelNumber(launch.getKernel())];
+    uint64_t less = 0;
+    for (auto [argument, operand] :
+         llvm::zip(kernel.getBody().getArguments(), launch.getOperands())) {
+      auto takes = llvm::map_to_vector(argument.getUsers(), [&](Operation *op) {
+        auto take = dyn_cast<plan::TakeOp>(op);
+        return take && take.getSource() == argument ? take : plan::TakeOp();
+      });
+      if (takes.empty() || !llvm::all_of(takes, [](auto take) { return take; }))
+        continue;
+      uint64_t whole = tensorBytes(operand.getType()), taken = 0;
+      for (plan::TakeOp take : takes)
+        taken += tensorBytes(take.getOutType());
+      less += whole - std::min(whole, taken);
+    }
+    return less;
+  }
+
   /// Segment s has every segments-th share of the operands and results.
   Payload kernelCommand(plan::LaunchOp launch) {
     size_t count = launch.getItems().size();
@@ -202,7 +222,8 @@ private:
         builder_.CreateVector(segments), launch.getGrain());
     return {fb::CommandKind::KernelCommand, table.Union(),
             launch.getLabel().value_or(launch.getKernel()).str(),
-            static_cast<uint64_t>(launch.getFlops()), traffic(launch)};
+            static_cast<uint64_t>(launch.getFlops()),
+            traffic(launch) - slicesTaken(launch)};
   }
 
   uint32_t kernelNumber(StringRef name) const {
