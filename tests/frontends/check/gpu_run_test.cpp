@@ -31,10 +31,11 @@ constexpr uint32_t kShaken = 8;
 struct Case {
   std::string name, folder;
   std::string recipe = "{}"; // over the case's own
+  std::string libraries = "auto";
 };
 
 std::ostream &operator<<(std::ostream &stream, const Case &one) {
-  return stream << one.folder << " " << one.recipe;
+  return stream << one.folder << " " << one.recipe << " " << one.libraries;
 }
 
 compiler::Request requestOf(const RecordedCase &recorded, const Case &one) {
@@ -49,6 +50,7 @@ compiler::Request requestOf(const RecordedCase &recorded, const Case &one) {
   request.recipeText = recipe.dump();
   request.threads = 2;
   request.targets = {"cpu", "emulated"};
+  request.libraries = one.libraries;
   request.gradientOutputs = one.recipe == "{}";
   return request;
 }
@@ -173,6 +175,9 @@ std::vector<Case> smallModels() {
 }
 
 const Case kRecipes[] = {
+    {"libraries", "gpt2-tiny", "{}", "always"},
+    {"convolutions", "resnet18-small", "{}", "always"},
+    {"own", "lenet5", "{}", "never"},
     {"accumulation", "mlp", R"({"accumulation": 2})"},
     {"clipping", "lenet5",
      R"({"clip": {"type": "global_norm", "value": 0.1}})"},

@@ -1,0 +1,212 @@
+// Steps whose products, convolutions and attention are all a library's train on
+// the emulated GPU as on the processor, where our own kernels do them:
+// gradients and layouts are those that the plan says, whoever computes them.
+
+#include "frontends/compiler/compiler.h"
+#include "runtime/session.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+extern "C" gradus::compiler::Compiler *gradus_compiler();
+
+namespace gradus {
+namespace {
+
+/// A block of a transformer, 4 heads of 8 numbers, and a loss of its output.
+const char kAttention[] = R"(
+gradus.program @block {
+  gradus.state @qkv : tensor<32x96xf32> {role = #gradus.role<parameter>, init = #gradus.init<kaiming_uniform>}
+  gradus.state @bias : tensor<96xf32> {role = #gradus.role<parameter>, init = #gradus.init<uniform, 0.3 : f64>}
+  gradus.state @out : tensor<32x32xf32> {role = #gradus.role<parameter>, init = #gradus.init<kaiming_uniform>}
+  gradus.graph @predict(%x: tensor<2x40x32xf32>) -> (y: tensor<2x40x32xf32>) {
+    %qkv = gradus.read @qkv : tensor<32x96xf32>
+    %bias = gradus.read @bias : tensor<96xf32>
+    %out = gradus.read @out : tensor<32x32xf32>
+    %r = gradus.reshape %x : tensor<2x40x32xf32> -> tensor<80x32xf32>
+    %p = gradus.matmul %r, %qkv : tensor<80x32xf32>, tensor<32x96xf32> -> tensor<80x96xf32>
+    %b = gradus.broadcast %bias dims [1] : tensor<96xf32> -> tensor<80x96xf32>
+    %s = arith.addf %p, %b : tensor<80x96xf32>
+    %h = gradus.reshape %s : tensor<80x96xf32> -> tensor<2x40x3x4x8xf32>
+    %t = gradus.transpose %h perm [2, 0, 3, 1, 4] : tensor<2x40x3x4x8xf32> -> tensor<3x2x4x40x8xf32>
+    %q1 = gradus.slice %t starts [0, 0, 0, 0, 0] steps [1, 1, 1, 1, 1] : tensor<3x2x4x40x8xf32> -> tensor<1x2x4x40x8xf32>
+    %k1 = gradus.slice %t starts [1, 0, 0, 0, 0] steps [1, 1, 1, 1, 1] : tensor<3x2x4x40x8xf32> -> tensor<1x2x4x40x8xf32>
+    %v1 = gradus.slice %t starts [2, 0, 0, 0, 0] steps [1, 1, 1, 1, 1] : tensor<3x2x4x40x8xf32> -> tensor<1x2x4x40x8xf32>
+    %q = gradus.reshape %q1 : tensor<1x2x4x40x8xf32> -> tensor<2x4x40x8xf32>
+    %k = gradus.reshape %k1 : tensor<1x2x4x40x8xf32> -> tensor<2x4x40x8xf32>
+    %v = gradus.reshape %v1 : tensor<1x2x4x40x8xf32> -> tensor<2x4x40x8xf32>
+    %a, %l:2 = gradus.attention %q, %k, %v causal {scale = 0.35 : f64} : (tensor<2x4x40x8xf32>, tensor<2x4x40x8xf32>, tensor<2x4x40x8xf32>) -> (tensor<2x4x40x8xf32>, tensor<2x4x40xf32>, tensor<2x4x40xf32>)
+    %at = gradus.transpose %a perm [0, 2, 1, 3] : tensor<2x4x40x8xf32> -> tensor<2x40x4x8xf32>
+    %ar = gradus.reshape %at : tensor<2x40x4x8xf32> -> tensor<80x32xf32>
+    %o = gradus.matmul %ar, %out : tensor<80x32xf32>, tensor<32x32xf32> -> tensor<80x32xf32>
+    %y = gradus.reshape %o : tensor<80x32xf32> -> tensor<2x40x32xf32>
+    gradus.return %y : tensor<2x40x32xf32>
+  }
+})";
+
+/// Two convolutions, one of them in groups, with a residual between.
+const char kConvolutions[] = R"(
+gradus.program @images {
+  gradus.state @first : tensor<8x3x3x3xf32> {role = #gradus.role<parameter>, init = #gradus.init<kaiming_uniform>}
+  gradus.state @second : tensor<8x8x3x3xf32> {role = #gradus.role<parameter>, init = #gradus.init<kaiming_uniform>}
+  gradus.state @grouped : tensor<8x4x1x1xf32> {role = #gradus.role<parameter>, init = #gradus.init<kaiming_uniform>}
+  gradus.graph @predict(%x: tensor<2x3x10x10xf32>) -> (y: tensor<2x8x5x5xf32>) {
+    %first = gradus.read @first : tensor<8x3x3x3xf32>
+    %second = gradus.read @second : tensor<8x8x3x3xf32>
+    %grouped = gradus.read @grouped : tensor<8x4x1x1xf32>
+    %0 = gradus.convolution %x, %first strides [2, 2] pads [1, 1] to [1, 1] dilations [1, 1] : tensor<2x3x10x10xf32>, tensor<8x3x3x3xf32> -> tensor<2x8x5x5xf32>
+    %1 = gradus.relu %0 : tensor<2x8x5x5xf32>
+    %2 = gradus.convolution %1, %second strides [1, 1] pads [1, 1] to [1, 1] dilations [1, 1] : tensor<2x8x5x5xf32>, tensor<8x8x3x3xf32> -> tensor<2x8x5x5xf32>
+    %3 = arith.addf %2, %1 : tensor<2x8x5x5xf32>
+    %y = gradus.convolution %3, %grouped strides [1, 1] pads [0, 0] to [0, 0] dilations [1, 1] groups 2 : tensor<2x8x5x5xf32>, tensor<8x4x1x1xf32> -> tensor<2x8x5x5xf32>
+    gradus.return %y : tensor<2x8x5x5xf32>
+  }
+})";
+
+struct Case {
+  std::string name;
+  const char *program;
+  std::string precision;
+  /// Of a tensor's largest element. In 16 bits cards round what our kernels do
+  /// not: probabilities, results of attention, gradients of weights.
+  double tolerance;
+  std::map<std::string, int> calls; // of a step on the card
+};
+
+std::ostream &operator<<(std::ostream &stream, const Case &one) {
+  return stream << one.name;
+}
+
+class GpuLibraries : public ::testing::TestWithParam<Case> {
+protected:
+  static void SetUpTestSuite() {
+    setenv("GRADUS_CUDA_LIBRARY", GRADUS_BINARY_DIR "/lib/libgradus_cuda.so",
+           1);
+  }
+
+  std::shared_ptr<const runtime::Artifact> compile() {
+    auto path = std::filesystem::path(::testing::TempDir()) /
+                (GetParam().name + ".mlir");
+    std::ofstream(path) << GetParam().program;
+    compiler::Request request;
+    request.model = path;
+    request.recipeText = R"({"loss": "mse", "optimizer": {"type": "sgd",
+        "learning_rate": 0.5, "momentum": 0.9}, "precision": ")" +
+                         GetParam().precision + "\"}";
+    request.targets = {"cpu", "emulated"};
+    request.libraries = "always";
+    request.threads = 1;
+    request.gradientOutputs = true;
+    auto result = gradus_compiler()->compile(request);
+    EXPECT_TRUE(result.ok()) << result.status();
+    if (!result.ok())
+      return nullptr;
+    auto artifact = runtime::Artifact::fromBytes(
+        {reinterpret_cast<const uint8_t *>(result->artifact.data()),
+         result->artifact.size()},
+        GetParam().name);
+    EXPECT_TRUE(artifact.ok()) << artifact.status();
+    return artifact.ok() ? *artifact : nullptr;
+  }
+
+  /// Of graph `train` of the plan for cards.
+  static std::map<std::string, int> callsOf(const runtime::Artifact &artifact) {
+    std::map<std::string, int> calls;
+    for (const artifact::Plan *plan : *artifact.header().plans())
+      for (const artifact::GraphPlan *graph : *plan->graphs())
+        if (plan->target()->str() == "cuda" &&
+            artifact.header().graphs()->Get(graph->graph())->name()->str() ==
+                "train")
+          for (const artifact::Command *command : *graph->commands())
+            if (const auto *call = command->kind_as_LibraryCommand())
+              ++calls[artifact::EnumNameLibraryOp(call->op())];
+    return calls;
+  }
+};
+
+using Steps = std::vector<std::map<std::string, std::vector<float>>>;
+
+/// All outputs of three steps.
+Steps train(std::shared_ptr<const runtime::Artifact> artifact,
+            const std::string &device) {
+  runtime::SessionOptions options;
+  options.device = device;
+  auto session = runtime::Session::create(artifact, options);
+  EXPECT_TRUE(session.ok()) << session.status();
+  Steps steps;
+  if (!session.ok())
+    return steps;
+  int graph = (*session)->findGraph("train");
+  const runtime::GraphInfo &info = (*session)->graphs()[graph];
+  for (int step = 0; step < 3; ++step) {
+    std::vector<std::vector<float>> in, out;
+    for (const runtime::TensorInfo &input : info.inputs) {
+      in.emplace_back(input.bytes / sizeof(float));
+      for (size_t i = 0; i < in.back().size(); ++i)
+        in.back()[i] = float(std::sin(double(i * 7 + 3 * step + in.size())));
+    }
+    for (const runtime::TensorInfo &output : info.outputs)
+      out.emplace_back(output.bytes / sizeof(float));
+    std::vector<const void *> inputs;
+    std::vector<void *> outputs;
+    for (auto &each : in)
+      inputs.push_back(each.data());
+    for (auto &each : out)
+      outputs.push_back(each.data());
+    runtime::Status status = (*session)->step(graph, inputs, outputs);
+    EXPECT_TRUE(status.ok()) << status;
+    steps.emplace_back();
+    for (size_t i = 0; i < out.size(); ++i)
+      steps.back()[info.outputs[i].name] = out[i];
+  }
+  return steps;
+}
+
+TEST_P(GpuLibraries, GiveWhatOurKernelsGive) {
+  auto artifact = compile();
+  ASSERT_TRUE(artifact);
+  EXPECT_EQ(callsOf(*artifact), GetParam().calls);
+  Steps expected = train(artifact, "cpu"), found = train(artifact, "emulated");
+  ASSERT_EQ(found.size(), 3u);
+  ASSERT_GT(expected.front().size(), 3u) << "a loss and gradients";
+  for (size_t step = 0; step < found.size(); ++step)
+    for (const auto &[name, values] : expected[step]) {
+      double largest = 0, furthest = 0;
+      const std::vector<float> &others = found[step][name];
+      ASSERT_EQ(others.size(), values.size()) << name;
+      for (size_t i = 0; i < values.size(); ++i) {
+        largest = std::max(largest, std::fabs(double(values[i])));
+        furthest = std::max(furthest, std::fabs(double(values[i]) - others[i]));
+      }
+      EXPECT_GT(largest, 0) << name;
+      EXPECT_LE(furthest, GetParam().tolerance * largest)
+          << name << " of step " << step;
+    }
+}
+
+const std::map<std::string, int> kConvolutionCalls = {
+    {"convolution", 3},
+    {"convolution_backward_data", 2},
+    {"convolution_backward_weights", 3}};
+
+INSTANTIATE_TEST_SUITE_P(
+    Small, GpuLibraries,
+    ::testing::Values(
+        Case{"attention_f32", kAttention, "f32", 1e-4, {{"matmul", 5}}},
+        Case{"attention_bf16",
+             kAttention,
+             "bf16",
+             0.03,
+             {{"matmul", 5}, {"attention", 1}, {"attention_backward", 1}}},
+        Case{"convolutions_f32", kConvolutions, "f32", 1e-4, kConvolutionCalls},
+        Case{"convolutions_bf16", kConvolutions, "bf16", 0.03,
+             kConvolutionCalls}),
+    [](const auto &info) { return info.param.name; });
+
+} // namespace
+} // namespace gradus
