@@ -176,7 +176,7 @@ std::vector<Case> smallModels() {
 
 const Case kRecipes[] = {
     {"libraries", "gpt2-tiny", "{}", "always"},
-    {"convolutions", "resnet18-small", "{}", "always"},
+    {"convolutions", "lenet5", "{}", "always"},
     {"own", "lenet5", "{}", "never"},
     {"accumulation", "mlp", R"({"accumulation": 2})"},
     {"clipping", "lenet5",
