@@ -4,6 +4,7 @@
 
 #include "frontends/cli/text.h"
 #include "frontends/cli/training_log.h"
+#include "runtime/flat.h"
 
 #include <cstdio>
 
@@ -28,6 +29,7 @@ static ordered_json summaryJson(const TrainingSummary &summary,
       {"measured_bytes", summary.measuredBytes},
       {"ms_per_step", steps ? summary.stepSeconds / steps * 1e3 : 0},
       {"threads", session.threads()},
+      {"device", session.runsOn()},
       {"seconds", summary.seconds}};
   if (!summary.best.empty())
     object.update(
@@ -35,8 +37,14 @@ static ordered_json summaryJson(const TrainingSummary &summary,
   return object;
 }
 
+/// What is predicted is memory of the device, and what is measured the host's.
+static bool runsOnHost(const Session &session) {
+  return isOfKind(textOf(session.plan().target()), "cpu");
+}
+
 static Table summaryTable(const ordered_json &figures,
-                          const TrainingSummary &summary, bool validation) {
+                          const TrainingSummary &summary,
+                          const Session &session, bool validation) {
   auto bytes = [&](const char *key) {
     return bytesText(figures[key].get<double>());
   };
@@ -56,10 +64,11 @@ static Table summaryTable(const ordered_json &figures,
                                                 summary.trainingSamples) +
                                  " samples"});
   table.row({"memory", "predicted " + bytes("predicted_bytes") + ", measured " +
-                           bytes("measured_bytes")});
+                           bytes("measured_bytes") +
+                           (runsOnHost(session) ? "" : " of the host's")});
   table.row({"step", durationText(figures["ms_per_step"].get<double>() / 1e3) +
                          " (" + std::to_string(summary.done - summary.start) +
-                         " steps, " + figures["threads"].dump() + " threads)"});
+                         " steps, " + text("device") + ")"});
   table.row({"time", durationText(summary.seconds)});
   return table;
 }
@@ -82,9 +91,10 @@ void TrainingSummary::print(const TrainOptions &options,
   for (const Metric &metric : test)
     if (metric.name != "loss")
       std::printf("test %s: %.3f\n", metric.name.c_str(), metric.value);
-  std::fputs(
-      summaryTable(figures, *this, options.validation > 0).text().c_str(),
-      stdout);
+  std::fputs(summaryTable(figures, *this, session, options.validation > 0)
+                 .text()
+                 .c_str(),
+             stdout);
 }
 
 } // namespace gradus::cli
