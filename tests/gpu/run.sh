@@ -2,9 +2,9 @@
 # Everything that needs a card, in under 8 minutes: whether it computes what the
 # processor does, how long steps take, what they reach of its memory's speed,
 # what they cost the host, and how long PyTorch takes for the same. Prints
-# tables; all figures are in results.json, traces beside it. Needs a driver, and
-# no compiler; of Python's packages it takes the vendor's libraries and PyTorch,
-# where they are.
+# tables; all figures are in results.json, traces beside it. Needs a driver and
+# the vendor's libraries, which it takes from Python's packages where they are
+# nowhere else; PyTorch if it is there; no compiler.
 #
 #   ./run.sh [OUT]     GRADUS_DEVICE=cuda:1 chooses another card
 #                      GRADUS_PYTHON another python3
