@@ -34,9 +34,10 @@ struct Driver {
 
   // What a card does not ask for and the emulated one checks: null on cards.
 
-  /// What a node of a kernel or a call reads and writes.
-  Result (*declareAccesses)(GraphNode node, const Access *accesses,
-                            size_t count) = nullptr;
+  /// What a node of a kernel or of something recorded reads and writes, and
+  /// whose it is.
+  Result (*declareAccesses)(GraphNode node, const char *name,
+                            const Access *accesses, size_t count) = nullptr;
   /// Says that what these bytes hold means nothing any more, from there on.
   Result (*discard)(DevicePointer start, size_t bytes, Stream stream) = nullptr;
   /// What was wrong, in words; empty where nothing was.

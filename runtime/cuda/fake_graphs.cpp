@@ -174,8 +174,8 @@ Result FakeState::graphAddRecord(GraphNode *added, Graph graph,
   return addNode(added, graph, after, count, std::move(node));
 }
 
-Result FakeState::declareAccesses(GraphNode node, const Access *accesses,
-                                  size_t count) {
+Result FakeState::declareAccesses(GraphNode node, const char *name,
+                                  const Access *accesses, size_t count) {
   auto found = nodes_.find(node);
   if (!found)
     return refuse(Result::invalidHandle, "there is no such node");
@@ -185,8 +185,10 @@ Result FakeState::declareAccesses(GraphNode node, const Access *accesses,
     return Result::success;
   found->op.accesses.assign(accesses, accesses + count);
   found->declared = true;
-  if (!found->child.empty())
+  if (!found->child.empty()) {
+    append(found->op.name, " of ", name);
     return checkChild(*found);
+  }
   if (found->kernel) {
     found->kernel->accesses = found->op.accesses;
     found->kernel->declared = true;

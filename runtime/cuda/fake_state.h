@@ -113,7 +113,8 @@ public:
 
 #define GRADUS_CUDA(needs, name, symbol, parameters) Result name parameters;
 #include "runtime/cuda/driver.def"
-  Result declareAccesses(GraphNode node, const Access *accesses, size_t count);
+  Result declareAccesses(GraphNode node, const char *name,
+                         const Access *accesses, size_t count);
   Result discard(DevicePointer start, size_t bytes, Stream stream);
 
   enum class Needs { nothing, init, context, idle, release };

@@ -24,8 +24,8 @@ public:
     nodes_.push_back(added);
     if (result == Result::success && driver_.declareAccesses &&
         !node.accesses.empty())
-      result = driver_.declareAccesses(added, node.accesses.data(),
-                                       node.accesses.size());
+      result = driver_.declareAccesses(
+          added, node.name.c_str(), node.accesses.data(), node.accesses.size());
     return check(driver_, result, "adding " + node.name + " to a graph");
   }
 

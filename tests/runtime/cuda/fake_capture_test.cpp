@@ -162,8 +162,8 @@ TEST_F(FakeCaptures, SayAllThatTheyTouch) {
   EXPECT_EQ(run(nodes), "");
   // The last was said, and is not written all the same.
   nodes = {callNode({bytes(x, 4, false)})};
-  EXPECT_TRUE(has(run(nodes), "node 0 (graph of 1 node): memory that it reads "
-                              "holds what nothing has written"));
+  EXPECT_TRUE(has(run(nodes), "node 0 (graph of 1 node) of calls: memory that "
+                              "it reads holds what nothing has written"));
   report();
 }
 
@@ -172,8 +172,8 @@ TEST_F(FakeCaptures, AreOrderedLikeOtherNodes) {
   std::vector<Node> nodes = {twiceNode(x, 2), callNode({bytes(x, 2, true)})};
   auto graph = StepGraph::build(*card_, nodes, Edges{{}, {}});
   EXPECT_TRUE(has(graph.status().message(),
-                  "node 1 (graph of 1 node) writes 8 bytes that node 0 (kernel "
-                  "twice) reads, and nothing orders the two"))
+                  "node 1 (graph of 1 node) of calls writes 8 bytes that node "
+                  "0 (kernel twice) reads, and nothing orders the two"))
       << graph.status();
   report();
 }
