@@ -204,11 +204,14 @@ Values NestEmitter::addPoint(const Nest &nest, const Values &positions,
   return next;
 }
 
+/// Turns that lanes should have at once or one after the other.
+static constexpr int64_t kTurns = 4;
+
 /// Vectors that a thread has on the way at once, of `turns` that all have. LLVM
 /// itself unrolls what has none.
 static int64_t unrolled(const Nest &nest, const NestMapping &mapping,
                         int64_t turns) {
-  constexpr int64_t kBytes = 64, kMost = 4, kMostOps = 256;
+  constexpr int64_t kBytes = 64, kMostOps = 256;
   int64_t bytes = 0;
   for (const Access &access :
        ArrayRef(nest.inputs).take_front(nest.mapInputs)) {
@@ -219,10 +222,10 @@ static int64_t unrolled(const Nest &nest, const NestMapping &mapping,
                gpuMemoryType(access.element).getIntOrFloatBitWidth() / 8;
   }
   int64_t ops = nest.map().front().getOperations().size() * mapping.vector;
-  int64_t times = mapping.vector == 1 || bytes == 0 ? 1 : kMost;
+  int64_t times = mapping.vector == 1 || bytes == 0 ? 1 : kTurns;
   while (times > 1 && (times * bytes > kBytes || times * ops > kMostOps))
     times /= 2;
-  return times == kMost && turns % 3 == 0 && turns % kMost != 0
+  return times == kTurns && turns % 3 == 0 && turns % kTurns != 0
              ? 3
              : std::min(times, std::max<int64_t>(turns, 1));
 }
@@ -269,11 +272,11 @@ static SmallVector<int64_t> stepsOf(const Nest &nest,
 }
 
 /// The dimensions from which on a point's lanes go through all points in turn:
-/// the fewest last ones that give each lane something to do.
+/// the fewest last ones that give each lane a few.
 static unsigned firstShared(const Nest &nest, ArrayRef<int64_t> steps,
                             unsigned lanes) {
   unsigned first = nest.dims();
-  for (int64_t points = 1; first > nest.parallel && points < lanes;)
+  for (int64_t points = 1; first > nest.parallel && points < kTurns * lanes;)
     points *= steps[--first];
   return lanes > 1 ? first : nest.dims();
 }

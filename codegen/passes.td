@@ -270,7 +270,9 @@ def SplitReductions : Pass<"split-reductions", "::gradus::ProgramOp"> {
     A nest that reduces rows of large inputs to little (the gradient of a
     convolution's weights) becomes one that reduces 4 rows or more for each of
     some parts, and one that combines the parts. The cut depends on shapes and
-    options only: the result is the same for any number of threads.
+    options only: the result is the same for any number of threads. With
+    `most-points` all parts together have no more points than that, and rows are
+    cut too where rows alone are too few.
 
     Before:
 
@@ -330,6 +332,8 @@ def SplitReductions : Pass<"split-reductions", "::gradus::ProgramOp"> {
            "The most parts of a sum">,
     Option<"leastWork", "least-work", "int64_t", /*default=*/"100000",
            "Work (in adds, about) from which on a second launch is worth it">,
+    Option<"mostPoints", "most-points", "int64_t", /*default=*/"0",
+           "Points of all parts together, for which rows are cut too; 0: any, of whole rows">,
   ];
   let dependentDialects = ["::gradus::plan::PlanDialect"];
 }

@@ -3,7 +3,8 @@
 //
 // The parts depend on shapes alone, so results are the same for any number of
 // threads. A thread then reads the samples that it computed, where a cut by
-// weights would make each read all of them from the others' caches.
+// weights would make each read all of them from the others' caches. Where
+// samples are too few for a device, what they consist of is cut as well.
 
 #include "codegen/nest.h"
 #include "codegen/nest_cost.h"
@@ -21,12 +22,14 @@ using plan::NestOp;
 
 /// How much less than the inputs the partial results must be.
 constexpr int64_t kSmaller = 4;
-constexpr int64_t kLeastRows = 4;
+/// Of a part: rows, and points where rows are cut.
+constexpr int64_t kLeastRows = 4, kLeastPoints = 16;
+
+using Parts = SmallVector<int64_t, 2>; // of each reduced dimension that is cut
 
 /// Parts of a dimension, all equal; 1 if it has no such parts.
 int64_t equalParts(int64_t extent, int64_t mostParts) {
-  for (int64_t parts = std::min(mostParts, extent / kLeastRows); parts > 1;
-       --parts)
+  for (int64_t parts = std::min(mostParts, extent); parts > 1; --parts)
     if (extent % parts == 0)
       return parts;
   return 1;
@@ -56,22 +59,52 @@ int64_t inputBytes(NestOp nest) {
   return bytes;
 }
 
-/// How many parts the first reduced dimension should be cut into; 1: none.
-int64_t partsFor(NestOp nest, const SplitReductionsOptions &options) {
+/// Whether each input that moves along `dim` has a dimension of its own for it.
+bool isPlain(NestOp nest, unsigned dim) {
+  for (unsigned i = 0; i < nest.getMapInputs().size(); ++i)
+    for (AffineExpr result : nest.getInputMap(i).getResults())
+      if (result.isFunctionOfDim(dim) && !isa<AffineDimExpr>(result))
+        return false;
+  return true;
+}
+
+/// Of the first reduced dimension and, for devices that want so many points,
+/// of the second.
+Parts equalParts(NestOp nest, const SplitReductionsOptions &options) {
+  ArrayRef<int64_t> reduced = nest.getReduced();
+  int64_t wanted = options.mostParts;
+  if (options.mostPoints > 0)
+    wanted = std::min(wanted, options.mostPoints / product(nest.getParallel()));
+  Parts parts = {
+      equalParts(reduced[0], std::min(wanted, reduced[0] / kLeastRows))};
+  if (options.mostPoints > 0 && reduced.size() > 1 &&
+      isPlain(nest, nest.getParallel().size() + 1)) {
+    int64_t left = product(reduced) / kLeastPoints;
+    int64_t more = equalParts(reduced[1], std::min(wanted, left) / parts[0]);
+    if (more > 1)
+      parts.push_back(more);
+  }
+  return parts;
+}
+
+/// How many parts the first reduced dimensions should be cut into; none: the
+/// nest stays.
+Parts partsFor(NestOp nest, const SplitReductionsOptions &options) {
   if (nest.getReduced().empty() || costOf(nest).work < options.leastWork ||
       !isRow(nest, nest.getParallel().size()))
-    return 1;
-  int64_t parts = equalParts(nest.getReduced()[0], options.mostParts);
-  int64_t partial = 0;
+    return {};
+  Parts parts = equalParts(nest, options);
+  int64_t count = product(parts), partial = 0;
   for (Value sum : nest.getMap().front().getTerminator()->getOperands())
-    partial += parts * bytesOf(RankedTensorType::get(nest.getParallel(),
+    partial += count * bytesOf(RankedTensorType::get(nest.getParallel(),
                                                      sum.getType()));
-  return partial * kSmaller <= inputBytes(nest) ? parts : 1;
+  bool isWorthIt = count > 1 && partial * kSmaller <= inputBytes(nest);
+  return isWorthIt ? parts : Parts();
 }
 
 class Cut {
 public:
-  Cut(NestOp nest, int64_t parts)
+  Cut(NestOp nest, const Parts &parts)
       : nest_(nest), parts_(parts), builder_(nest),
         outer_(nest.getParallel().size()) {}
 
@@ -89,16 +122,19 @@ private:
     return builder_.getAffineDimExpr(position);
   }
 
-  /// Dimension 0 is the part; those of the nest follow.
-  SmallVector<AffineExpr> positions(int64_t rows) {
+  /// The first dimensions are the part; those of the nest follow.
+  SmallVector<AffineExpr> positions() {
     SmallVector<AffineExpr> position;
     for (unsigned d = 0; d < nest_.getNumDims(); ++d)
-      position.push_back(d == outer_ ? dim(0) * rows + dim(d + 1) : dim(d + 1));
+      position.push_back(dim(d + parts_.size()));
+    for (auto [i, parts] : llvm::enumerate(parts_))
+      position[outer_ + i] =
+          dim(i) * (nest_.getReduced()[i] / parts) + position[outer_ + i];
     return position;
   }
 
   NestRead moved(unsigned input, ArrayRef<AffineExpr> position) {
-    unsigned dims = position.size() + 1;
+    unsigned dims = position.size() + parts_.size();
     NestRead read{
         nest_->getOperand(input),
         simplifyAffineMap(nest_.getInputMap(input).replaceDimsAndSymbols(
@@ -110,13 +146,13 @@ private:
   }
 
   NestOp buildPartial() {
-    int64_t rows = nest_.getReduced()[0] / parts_;
-    auto position = positions(rows);
+    auto position = positions();
     NestParts parts;
-    parts.parallel = {parts_};
+    parts.parallel.assign(parts_.begin(), parts_.end());
     llvm::append_range(parts.parallel, nest_.getParallel());
     parts.reduced.assign(nest_.getReduced().begin(), nest_.getReduced().end());
-    parts.reduced[0] = rows;
+    for (auto [i, count] : llvm::enumerate(parts_))
+      parts.reduced[i] /= count;
     for (unsigned i = 0; i < nest_.getMapInputs().size(); ++i)
       parts.mapReads.push_back(moved(i, position));
     AffineMap whole = builder_.getMultiDimIdentityMap(parts.parallel.size());
@@ -142,13 +178,15 @@ private:
   /// Combines the parts and does what the nest did behind its reduction.
   NestOp buildTotal(NestOp partial) {
     NestParts parts = partsOf(nest_);
-    parts.reduced = {parts_};
+    parts.reduced.assign(parts_.begin(), parts_.end());
     parts.mapReads.clear();
-    SmallVector<AffineExpr> element = {dim(outer_)};
+    SmallVector<AffineExpr> element;
+    for (unsigned i = 0; i < parts_.size(); ++i)
+      element.push_back(dim(outer_ + i));
     for (unsigned d = 0; d < outer_; ++d)
       element.push_back(dim(d));
     AffineMap map =
-        AffineMap::get(outer_ + 1, 0, element, builder_.getContext());
+        AffineMap::get(element.size(), 0, element, builder_.getContext());
     for (Value result : partial->getResults())
       parts.mapReads.push_back({result, map, {}});
     parts.label = "reduce";
@@ -165,9 +203,9 @@ private:
   }
 
   NestOp nest_;
-  int64_t parts_;
+  Parts parts_;
   OpBuilder builder_;
-  unsigned outer_; // the dimension that is cut
+  unsigned outer_; // the first dimension that is cut
 };
 
 struct SplitReductions : impl::SplitReductionsBase<SplitReductions> {
@@ -177,13 +215,15 @@ struct SplitReductions : impl::SplitReductionsBase<SplitReductions> {
     SmallVector<NestOp> nests;
     getOperation()->walk([&](NestOp nest) { nests.push_back(nest); });
     for (NestOp nest : nests) {
-      int64_t parts =
-          partsFor(nest, {.mostParts = mostParts, .leastWork = leastWork});
-      if (parts == 1)
+      Parts parts = partsFor(nest, {.mostParts = mostParts,
+                                    .leastWork = leastWork,
+                                    .mostPoints = mostPoints});
+      if (parts.empty())
         continue;
       remark::passed(nest.getLoc(),
                      remark::RemarkOpts::name("Split").category(getArgument()))
-          << "reduction cut into " << std::to_string(parts) << " parts";
+          << "reduction cut into " << std::to_string(product(parts))
+          << " parts";
       Cut(nest, parts).run();
     }
   }

@@ -19,8 +19,8 @@ static auto fieldsOf(const FuseOptions &options) {
 }
 
 static auto fieldsOf(const SplitReductionsOptions &options) {
-  auto &[mostParts, leastWork] = options;
-  return std::tie(mostParts, leastWork);
+  auto &[mostParts, leastWork, mostPoints] = options;
+  return std::tie(mostParts, leastWork, mostPoints);
 }
 
 static auto fieldsOf(const FormKernelsOptions &options) {
@@ -40,12 +40,14 @@ bool DeviceModel::operator==(const DeviceModel &other) const {
 
 /// The numbers are not measured: a launch in a graph takes about as long as a
 /// block does so much work, a sum has a few parts for each of 132
-/// multiprocessors, a row has one of them, and scratch is shared memory.
+/// multiprocessors, of 256 points each (as gpu_lanes.h has columns), a row has
+/// one of them, and scratch is shared memory.
 static DeviceModel gpuModel() {
   DeviceModel model;
   model.select.provider = "cuda";
   model.mergesRows = true;
   model.splitReductions.mostParts = 512;
+  model.splitReductions.mostPoints = int64_t(128) * 1024;
   model.formKernels.tinyWork = 100'000;
   model.formKernels.leastRows = 128;
   model.formKernels.mostNests = 64; // ptxas takes long for long functions

@@ -183,7 +183,7 @@ std::vector<Kind> kinds() {
       {"cross_entropy_bf16", crossEntropy("bf16"), {102, 110, 112}},
       {"layer_norm_f32", layerNorm("f32"), {86, 88, 92}},
       {"layer_norm_bf16", layerNorm("bf16"), {114, 118, 122}},
-      {"batch_norm", batchNorm(), {75, 94, 94}},
+      {"batch_norm", batchNorm(), {88, 94, 94}},
       {"adamw", optimizer(), {46, 46, 46}},
       {"embedding", embedding(), {80, 80, 80}},
   };

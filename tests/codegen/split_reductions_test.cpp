@@ -52,6 +52,27 @@ TEST(SplitReductions, MakesNoMorePartsThanTheDeviceWants) {
   }
 }
 
+/// Sums of images whose channels come last, for a device that wants many parts:
+/// of 8 images and of lines of pixels, each of which a few points are left of.
+TEST(SplitReductions, CutsRowsToo) {
+  for (auto [options, parallel] :
+       {std::pair("most-parts=512", std::vector<int64_t>{2, 16}),
+        {"most-parts=512 most-points=1000000", {2, 28, 16}},
+        {"most-parts=512 most-points=256", {2, 7, 16}},
+        {"most-parts=512 most-points=32", {2, 16}},
+        {"most-parts=512 most-points=16", {16}}}) {
+    PlanCheck check(
+        graphProgram("%x: tensor<8x28x28x16xf32>) -> (y: tensor<16xf32>",
+                     "%0 = gradus.reduce sum %x axes [0, 1, 2] : "
+                     "tensor<8x28x28x16xf32> -> tensor<16xf32>\n"
+                     "gradus.return %0 : tensor<16xf32>"),
+        std::string(split) + "{" + options + "}");
+    check.expectSame();
+    plan::NestOp first = *check.graph("g").getOps<plan::NestOp>().begin();
+    EXPECT_EQ(first.getParallel(), llvm::ArrayRef(parallel)) << options;
+  }
+}
+
 TEST(SplitReductions, LeavesWhatHasNoEqualParts) {
   for (const char *batch : {"7", "13", "31"}) {
     PlanCheck check(weightGradient(batch), split);
