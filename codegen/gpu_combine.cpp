@@ -91,12 +91,7 @@ Value LaneCombiner::shuffled(Value value, unsigned mask) {
 GpuBuffer LaneCombiner::memoryFor(Type type) {
   Value &memory = partials[type];
   if (!memory)
-    memory = function.addWorkgroupAttribution(
-        MemRefType::get({mapping.partials.lookup(type)}, type,
-                        MemRefLayoutAttrInterface(),
-                        gpu::AddressSpaceAttr::get(
-                            b.getContext(), gpu::AddressSpace::Workgroup)),
-        b.getLoc());
+    memory = addShared(b, function, type, mapping.partials.lookup(type));
   return {memory, {}};
 }
 

@@ -32,10 +32,9 @@ private:
   bool isIndexed();
   GpuMapping indexedMapping();
   SmallVector<Type> argumentTypes();
-  MemRefType line(Type buffer, int64_t times, gpu::AddressSpace space);
+  MemRefType line(Type buffer, int64_t times);
   void createFunction(ArrayRef<Type> arguments);
   void placeScratch();
-  Value addShared(MemRefType type);
   void findThread();
   void emitItems();
   void emitItem(Value number);
@@ -78,15 +77,11 @@ GpuMapping KernelEmitter::indexedMapping() {
 }
 
 /// A buffer's elements, or those of several like it, in a line.
-MemRefType KernelEmitter::line(Type buffer, int64_t times,
-                               gpu::AddressSpace space) {
+MemRefType KernelEmitter::line(Type buffer, int64_t times) {
   auto type = cast<MemRefType>(buffer);
-  Attribute memory = b.getI64IntegerAttr(1);
-  if (space == gpu::AddressSpace::Workgroup)
-    memory = gpu::AddressSpaceAttr::get(b.getContext(), space);
   return MemRefType::get({type.getNumElements() * times},
                          gpuMemoryType(type.getElementType()),
-                         MemRefLayoutAttrInterface(), memory);
+                         MemRefLayoutAttrInterface(), b.getI64IntegerAttr(1));
 }
 
 SmallVector<Type> KernelEmitter::argumentTypes() {
@@ -94,12 +89,11 @@ SmallVector<Type> KernelEmitter::argumentTypes() {
     return flatArguments(b.getContext());
   SmallVector<Type> types;
   for (Type type : kernel.getArgumentTypes())
-    types.push_back(line(type, 1, gpu::AddressSpace::Global));
+    types.push_back(line(type, 1));
   if (mapping.isScratchShared)
     return types;
   for (auto op : kernel.getBody().getOps<plan::ScratchOp>()) {
-    MemRefType type =
-        line(op.getType(), mapping.mostBlocks, gpu::AddressSpace::Global);
+    MemRefType type = line(op.getType(), mapping.mostBlocks);
     types.push_back(type);
     result.scratchBytes.push_back(type.getNumElements() *
                                   type.getElementTypeBitWidth() / 8);
@@ -145,25 +139,16 @@ void KernelEmitter::placeScratch() {
   unsigned argument = kernel.getNumArguments();
   for (auto op : kernel.getBody().getOps<plan::ScratchOp>()) {
     int64_t elements = cast<MemRefType>(op.getType()).getNumElements();
+    Type element = cast<MemRefType>(op.getType()).getElementType();
     if (mapping.isScratchShared)
-      scratch[op.getResult()] = {addShared(line(op.getType(), mapping.groups(),
-                                                gpu::AddressSpace::Workgroup)),
+      scratch[op.getResult()] = {addShared(b, function, gpuMemoryType(element),
+                                           elements * mapping.groups()),
                                  mapping.groups() > 1 ? b.mul(group, elements)
                                                       : Value()};
     else
       scratch[op.getResult()] = {function.getArgument(argument++),
                                  b.mul(block, elements)};
   }
-}
-
-/// Where vectors may begin: by itself it would be aligned as an element is.
-Value KernelEmitter::addShared(MemRefType type) {
-  unsigned number = function.getNumWorkgroupAttributions();
-  Value memory = function.addWorkgroupAttribution(type, b.getLoc());
-  function.setWorkgroupAttributionAttr(number,
-                                       LLVM::LLVMDialect::getAlignAttrName(),
-                                       b.getI64IntegerAttr(kVectorBytes));
-  return memory;
 }
 
 GpuBuffer KernelEmitter::bufferOf(Value value) {

@@ -3,6 +3,7 @@
 #include "codegen/gpu_lanes.h"
 
 #include "codegen/gpu_vectors.h"
+#include "codegen/nest.h"
 
 using namespace mlir;
 using namespace gradus;
@@ -30,6 +31,8 @@ int64_t gradus::reducedPoints(const Nest &nest) {
 }
 
 int64_t gradus::tilesOf(const Nest &nest, const NestMapping &mapping) {
+  if (mapping.turned)
+    return product(mapping.turned.counts(nest));
   return llvm::divideCeil(parallelPoints(nest),
                           mapping.pointsAtOnce(nest) * mapping.width());
 }
@@ -172,6 +175,9 @@ static NestMapping mapColumns(const Nest &nest, const LaneOptions &options) {
 }
 
 NestMapping gradus::mapNest(const Nest &nest, const LaneOptions &options) {
+  TurnedTiles turned = options.isAlone ? findTurned(nest) : TurnedTiles();
+  if (turned)
+    return {.vector = turned.vector, .turned = turned};
   if (!nest.hasReduction())
     return mapPoints(nest, 0);
   NestMapping points = mapPoints(nest, options.enoughPoints);

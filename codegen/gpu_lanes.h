@@ -10,11 +10,13 @@
 //   neighbouring points, `columns` of them, and the group's threads for the
 //   same point are its lanes.
 //
+// - A transpose, alone in its kernel: tiles by blocks (gpu_turned.h).
+//
 // Lanes combine what they have by butterfly shuffles and, between warps,
 // through shared memory (gpu_combine.h).
 #pragma once
 
-#include "codegen/nest_access.h"
+#include "codegen/gpu_turned.h"
 
 namespace gradus {
 
@@ -29,6 +31,8 @@ struct NestMapping {
   /// Positions that a thread takes at once, along which dimension.
   int64_t vector = 1;
   unsigned vectorDim = 0;
+  /// Of a transpose, whose tiles are a block's.
+  TurnedTiles turned;
 
   /// Points that a thread has at once.
   int64_t pointsAtOnce(const Nest &nest) const {
@@ -50,6 +54,7 @@ struct LaneOptions {
   int64_t enoughRows = 0, enoughPoints = 0;
   /// Parts of the points that groups should find.
   int64_t enoughTiles = 1;
+  bool isAlone = false; // in its kernel
   /// Bytes that partial sums may take of shared memory.
   int64_t partialBytes = 0;
 };

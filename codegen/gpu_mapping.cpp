@@ -31,11 +31,12 @@ static GpuMapping mapPoints(plan::NestOp op) {
                                      .enoughRows = kManyPoints,
                                      .enoughPoints = kManyThreads,
                                      .enoughTiles = kManyBlocks,
+                                     .isAlone = true,
                                      .partialBytes = kPartialBytes});
   GpuMapping mapping;
   mapping.isByPoints = true;
   mapping.items = tilesOf(nest, lanes);
-  mapping.group = lanes.lanes * lanes.width();
+  mapping.group = lanes.turned ? kBlock : lanes.lanes * lanes.width();
   add(mapping, nest, lanes);
   return mapping;
 }

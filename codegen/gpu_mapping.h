@@ -14,8 +14,8 @@
 // Within an item, gpu_lanes.h says how the threads of the group share the
 // points of a nest.
 //
-// Flat kernels: a block takes pieces of `flatPiece` items, vectors of 128 bits a
-// thread; see gpu_flat.h.
+// Flat kernels: a block takes pieces of `flatPiece` items, vectors of 128 bits
+// a thread; see gpu_flat.h.
 #pragma once
 
 #include "codegen/gpu_lanes.h"

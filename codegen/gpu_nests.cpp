@@ -57,6 +57,8 @@ Value NestEmitter::positionOf(const Nest &nest, const Values &positions,
 void NestEmitter::emit(const Nest &nest, const GpuItem &item,
                        const NestMapping &how) {
   mapping = how;
+  if (mapping.turned)
+    return emitTurned(nest, item.number);
   unsigned width = mapping.width();
   Value column = mapping.columns ? b.remainder(thread.inGroup, width) : Value();
   lane = mapping.columns ? b.quotient(thread.inGroup, width)
@@ -129,13 +131,16 @@ void NestEmitter::emitPoint(const Nest &nest, const Values &positions,
 
 /// What follows the reduction, by one thread.
 void NestEmitter::finish(const Nest &nest, const Values &positions,
-                         Values totals) {
+                         Values totals, const Elements &known) {
   int64_t count = mapping.pointsAtOnce(nest);
   Values all = positions; // inputs know the reduced dimensions, but for these
   all.resize(nest.dims(), b.number(0));
   Elements inputs, results;
-  for (const Access &access : ArrayRef(nest.inputs).drop_front(nest.mapInputs))
-    inputs.push_back(read(nest, access, all, count));
+  for (unsigned i = nest.mapInputs; i < nest.inputs.size(); ++i) {
+    bool isKnown = i < known.size() && !known[i].empty();
+    inputs.push_back(isKnown ? known[i]
+                             : read(nest, nest.inputs[i], all, count));
+  }
   Operation *yield = nest.map().front().getTerminator();
   for (int64_t n = 0; n < count; ++n) {
     Values values;

@@ -17,7 +17,7 @@ public:
   NestEmitter(GpuBuilder &builder, mlir::gpu::GPUFuncOp function,
               const GpuThread &thread, const GpuMapping &mapping,
               llvm::function_ref<GpuBuffer(mlir::Value)> bufferOf)
-      : b(builder), thread(thread), bufferOf(bufferOf),
+      : b(builder), function(function), thread(thread), bufferOf(bufferOf),
         combiner(builder, function, thread, mapping) {}
 
   /// All points of an item.
@@ -40,13 +40,22 @@ private:
   Elements readPoint(const Nest &nest, const Values &positions);
   Values addPoint(const Nest &nest, const Values &positions,
                   const Elements &elements, mlir::ValueRange totals);
-  void finish(const Nest &nest, const Values &positions, Values totals);
+  /// `known` has what is read already, of inputs that are.
+  void finish(const Nest &nest, const Values &positions, Values totals,
+              const Elements &known = {});
   mlir::Value guarded(const Access &access, mlir::ValueRange positions,
                       mlir::Type type, llvm::function_ref<mlir::Value()> load);
   Values read(const Nest &nest, const Access &access, const Values &positions,
               int64_t count);
 
+  // gpu_turned.cpp
+  struct Tile;
+  void emitTurned(const Nest &nest, mlir::Value number);
+  void putDown(const Nest &nest, const Tile &tile, unsigned input);
+  void takeUp(const Nest &nest, const Tile &tile, int64_t k);
+
   GpuBuilder &b;
+  mlir::gpu::GPUFuncOp function;
   const GpuThread &thread;
   llvm::function_ref<GpuBuffer(mlir::Value)> bufferOf;
   LaneCombiner combiner;

@@ -43,7 +43,7 @@ static bool beginsWhole(const Access &access, unsigned dim, int64_t vector) {
   return whole;
 }
 
-static bool fits(const Access &access, unsigned dim, int64_t vector) {
+bool gradus::fitsVector(const Access &access, unsigned dim, int64_t vector) {
   return !access.dependsOn(dim) ||
          (access.hasStride(dim, 1) && !access.isGuardedBy(dim) &&
           beginsWhole(access, dim, vector));
@@ -74,7 +74,7 @@ int64_t gradus::widestVector(const Nest &nest, unsigned dim) {
   auto isWhole = [&] {
     return extentOf(nest, dim) % vector == 0 && ops * vector <= kMostOps &&
            llvm::all_of(accesses, [&](const Access *access) {
-             return fits(*access, dim, vector);
+             return fitsVector(*access, dim, vector);
            });
   };
   while (vector > 1 && !isWhole())
@@ -111,6 +111,20 @@ void gradus::storeGpuElement(GpuBuilder &b, const GpuBuffer &buffer,
                              Type element, Value index, Value value) {
   memref::StoreOp::create(b, toMemory(b, element, value), buffer.memory,
                           ValueRange{place(b, buffer, index)});
+}
+
+Value gradus::addShared(GpuBuilder &b, gpu::GPUFuncOp function, Type type,
+                        int64_t count) {
+  unsigned number = function.getNumWorkgroupAttributions();
+  auto space =
+      gpu::AddressSpaceAttr::get(b.getContext(), gpu::AddressSpace::Workgroup);
+  Value memory = function.addWorkgroupAttribution(
+      MemRefType::get({count}, type, MemRefLayoutAttrInterface(), space),
+      b.getLoc());
+  function.setWorkgroupAttributionAttr(number,
+                                       LLVM::LLVMDialect::getAlignAttrName(),
+                                       b.getI64IntegerAttr(kVectorBytes));
+  return memory;
 }
 
 //===-- vectors -----------------------------------------------------------===//

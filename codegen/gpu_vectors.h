@@ -4,6 +4,8 @@
 
 #include "codegen/gpu_builder.h"
 
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+
 namespace gradus {
 
 /// Bytes that a load or a store moves at most, and the elements of a vector.
@@ -26,6 +28,9 @@ int lastLong(const Nest &nest, unsigned first, unsigned end);
 /// 128 bits, and none begins where it may not. Buffers begin at multiples of 64
 /// bytes.
 int64_t widestVector(const Nest &nest, unsigned dim);
+/// Whether an access takes vectors of so many along a dimension, or does not
+/// know it.
+bool fitsVector(const Access &access, unsigned dim, int64_t vector);
 
 /// Neighbouring elements of a buffer, as they lie there; each of them, as it is
 /// computed with; and back.
@@ -42,5 +47,10 @@ mlir::Value loadGpuElement(GpuBuilder &builder, const GpuBuffer &buffer,
                            mlir::Type element, mlir::Value index);
 void storeGpuElement(GpuBuilder &builder, const GpuBuffer &buffer,
                      mlir::Type element, mlir::Value index, mlir::Value value);
+
+/// Shared memory of so many elements, where vectors may begin: by itself it
+/// would be aligned as an element is.
+mlir::Value addShared(GpuBuilder &builder, mlir::gpu::GPUFuncOp function,
+                      mlir::Type type, int64_t count);
 
 } // namespace gradus

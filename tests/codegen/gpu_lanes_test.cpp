@@ -96,16 +96,18 @@ TEST(GpuLanes, AreOneWhereManyPointsHaveShortSums) {
 
 /// What gpu_nests_test runs.
 TEST(GpuLanes, AreOfAllKindsInRandomNests) {
-  int points = 0, columns = 0, wideColumns = 0, rows = 0;
+  int points = 0, turned = 0, columns = 0, wideColumns = 0, rows = 0;
   for (unsigned seed = 0; seed < kWideNests; ++seed) {
     NestMapping mapping = mappingOf(RandomNest(seed, true).text("random"));
     bool isWide = mapping.vector > 1;
-    points += isWide && mapping.lanes == 1;
+    points += isWide && mapping.lanes == 1 && !mapping.turned;
+    turned += bool(mapping.turned);
     columns += mapping.columns > 1;
     wideColumns += isWide && mapping.columns > 1;
     rows += isWide && mapping.lanes > 1 && !mapping.columns;
   }
   EXPECT_GE(points, 8);
+  EXPECT_GE(turned, 3);
   EXPECT_GE(columns, 8);
   EXPECT_GE(wideColumns, 4);
   EXPECT_GE(rows, 4);

@@ -11,7 +11,7 @@
 namespace gradus::test {
 
 /// Wide ones that tests run.
-constexpr unsigned kWideNests = 60;
+constexpr unsigned kWideNests = 80;
 
 class RandomNest {
 public:
@@ -74,6 +74,8 @@ inline int64_t RandomNest::extent(int64_t d, int64_t parallel,
                                   int64_t reduced) {
   if (!isWide)
     return pick(0, 3) == 0 ? pick(1, 40) : pick(1, 6);
+  if (d == 0 && parallel > 1 && reduced == 0)
+    return std::vector<int64_t>{2, 16, 33, 66, 40}[pick(0, 4)];
   if (d + 1 == parallel)
     return std::vector<int64_t>{8, 16, 24, 64, 136, 17, 3, 12}[pick(0, 7)];
   if (d + 1 == parallel + reduced)
@@ -95,7 +97,10 @@ inline Operand RandomNest::turned(std::string value, int64_t count) {
   std::vector<int64_t> order;
   for (int64_t d = pick(0, 5) == 0; d < count; ++d)
     order.push_back(d);
-  if (pick(0, 3) == 0)
+  bool isWhole = points == int64_t(extents.size()); // nothing is reduced
+  if (isWhole && pick(0, 1))
+    std::reverse(order.begin(), order.end());
+  else if (pick(0, 3) == 0)
     std::shuffle(order.begin(), order.end(), random);
   else if (endsInPoints && count > points)
     std::rotate(order.begin(),
