@@ -17,6 +17,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace gradus::runtime {
 
@@ -78,6 +79,22 @@ struct LoadOptions {
   bool deterministic = false; // bits do not depend on their number
 };
 
+struct TuneOptions {
+  int trials = 20;      // times that each algorithm is measured
+  double margin = 0.02; // part of the time that a better one saves at least
+  /// Called before each call is measured: which, from 0, and of how many.
+  std::function<void(size_t number, size_t count)> progress;
+};
+
+/// A call of a library, as it was measured.
+struct TunedCall {
+  std::string call;      // library_text.h
+  std::string library;   // "cublaslt 130100"
+  std::string algorithm; // the fastest; empty: what the library chooses
+  double microseconds = 0, defaultMicroseconds = 0;
+  size_t candidates = 0; // that were measured, besides the library's choice
+};
+
 /// Outlives the plans that it has loaded.
 class Device {
 public:
@@ -96,6 +113,16 @@ public:
   virtual StatusOr<std::unique_ptr<DevicePlan>>
   load(const Artifact &artifact, const artifact::Plan &plan,
        const LoadOptions &options) = 0;
+
+  /// What artifacts call a card of this kind: "NVIDIA H200"; empty: it is none.
+  virtual std::string cardName() const { return ""; }
+  /// Measures by which algorithms libraries compute the calls of a plan
+  /// fastest, each call once.
+  virtual StatusOr<std::vector<TunedCall>> tune(const artifact::Plan &,
+                                                const TuneOptions &) {
+    return invalid(name(), " has nothing to tune: algorithms of libraries are "
+                           "chosen for GPUs");
+  }
 };
 
 } // namespace gradus::runtime

@@ -4,7 +4,6 @@
 
 #include "runtime/cuda/cublaslt.h"
 #include "runtime/cuda/cudnn.h"
-#include "runtime/flat.h"
 
 namespace gradus::runtime::cuda {
 
@@ -24,9 +23,9 @@ public:
   prepare(const artifact::LibraryCommand &command,
           uint64_t scratchBytes) override {
     GRADUS_ASSIGN(Part * part, partFor(command));
-    for (const artifact::LibraryChoice *choice : choicesFor(command, *part)) {
-      auto call = part->server->prepareWith(textOf(choice->algorithm()),
-                                            command, scratchBytes);
+    for (const std::string &algorithm :
+         measuredAlgorithms(command, card_.name(), part->name)) {
+      auto call = part->server->prepareWith(algorithm, command, scratchBytes);
       if (call.ok())
         return call;
     }
@@ -65,17 +64,6 @@ private:
       part = {session->name(), serveCudnn(session)};
     }
     return &part;
-  }
-
-  std::vector<const artifact::LibraryChoice *>
-  choicesFor(const artifact::LibraryCommand &command, const Part &part) const {
-    std::vector<const artifact::LibraryChoice *> choices;
-    if (command.choices())
-      for (const artifact::LibraryChoice *choice : *command.choices())
-        if (textOf(choice->card()) == card_.name() &&
-            textOf(choice->library()) == part.name)
-          choices.push_back(choice);
-    return choices;
   }
 
   const Card &card_;

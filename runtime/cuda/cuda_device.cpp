@@ -7,6 +7,7 @@
 #include "runtime/cuda/cuda_plan.h"
 #include "runtime/cuda/emulated_image.h"
 #include "runtime/cuda/emulated_library.h"
+#include "runtime/cuda/tune.h"
 #include "runtime/flat.h"
 
 #include <cstdlib>
@@ -137,8 +138,10 @@ CudaDevice::openEmulated(const FakeOptions &options) {
     open = driver = std::make_shared<FakeDriver>(options);
   GRADUS_ASSIGN(std::unique_ptr<Card> card, Card::open(driver->driver(), 0));
   std::string name = card->name();
-  return std::unique_ptr<CudaDevice>(
+  std::unique_ptr<CudaDevice> device(
       new CudaDevice(name, std::move(driver), std::move(card)));
+  device->hasSlowLibrary_ = options.slowLibrary;
+  return device;
 }
 
 const CodeImage *CudaDevice::imageFor(const artifact::Plan &plan) const {
@@ -163,11 +166,21 @@ StatusOr<LibraryServer *> CudaDevice::librariesFor(const artifact::Plan &plan) {
   if (!hasLibraryCommands(plan))
     return nullptr;
   if (!libraries_ && emulated_)
-    libraries_ = emulatedLibrary(emulated_->driver());
+    libraries_ =
+        emulatedLibrary(emulated_->driver(), card_->name(), hasSlowLibrary_);
   if (!libraries_) {
     GRADUS_ASSIGN(libraries_, cardLibraries(*card_));
   }
   return libraries_.get();
+}
+
+StatusOr<std::vector<TunedCall>> CudaDevice::tune(const artifact::Plan &plan,
+                                                  const TuneOptions &options) {
+  GRADUS_TRY(card_->makeCurrent());
+  GRADUS_ASSIGN(LibraryServer * libraries, librariesFor(plan));
+  if (!libraries)
+    return std::vector<TunedCall>();
+  return tuneCalls(*card_, *libraries, plan, options);
 }
 
 StatusOr<std::unique_ptr<DevicePlan>>

@@ -16,7 +16,7 @@ public:
   static std::unique_ptr<CudaDevice> onCard(std::unique_ptr<Card> card,
                                             int index);
   /// The emulated card. All that are open in a process are one, with the
-  /// options of the first.
+  /// options of the first; the library is each one's own.
   static StatusOr<std::unique_ptr<CudaDevice>>
   openEmulated(const FakeOptions &options = {});
 
@@ -31,6 +31,9 @@ public:
   StatusOr<std::unique_ptr<DevicePlan>>
   load(const Artifact &artifact, const artifact::Plan &plan,
        const LoadOptions &options) override;
+  std::string cardName() const override { return card_->name(); }
+  StatusOr<std::vector<TunedCall>> tune(const artifact::Plan &plan,
+                                        const TuneOptions &options) override;
 
   const Card &card() const { return *card_; }
 
@@ -49,6 +52,7 @@ private:
   std::shared_ptr<FakeDriver> emulated_; // outlives the card
   std::unique_ptr<Card> card_;
   std::unique_ptr<LibraryServer> libraries_;
+  bool hasSlowLibrary_ = false;
 };
 
 /// The image of a plan that runs on an architecture (10 x major + minor) best:

@@ -8,13 +8,17 @@ namespace gradus::runtime::cuda {
 
 namespace {
 
+constexpr const char *kName = "emulated 1", *kOnce = "once", *kTwice = "twice";
+
 class Call : public LibraryCall {
 public:
-  Call(const Driver &driver, EmulatedOp op)
-      : driver_(driver), op_(std::move(op)) {}
+  Call(const Driver &driver, EmulatedOp op, bool isTwice)
+      : driver_(driver), op_(std::move(op)), isTwice_(isTwice) {}
+
+  std::string algorithm() const override { return isTwice_ ? kTwice : kOnce; }
 
   Status enqueue(Stream stream, const CallAddresses &addresses) override {
-    begun_.push_back(std::make_unique<Begun>(Begun{op_, addresses}));
+    begun_.push_back(std::make_unique<Begun>(Begun{op_, addresses, isTwice_}));
     return check(driver_, driver_.streamCall(stream, run, begun_.back().get()),
                  "calling the emulated library");
   }
@@ -24,36 +28,62 @@ private:
   struct Begun {
     const EmulatedOp &op;
     CallAddresses addresses;
+    bool isTwice;
   };
   static void run(void *data) {
     auto *begun = static_cast<Begun *>(data);
-    begun->op(begun->addresses);
+    for (int i = 0; i <= int(begun->isTwice); ++i)
+      begun->op(begun->addresses);
   }
 
   const Driver &driver_;
   EmulatedOp op_;
+  bool isTwice_;
   std::vector<std::unique_ptr<Begun>> begun_;
 };
 
 class Library : public LibraryServer {
 public:
-  explicit Library(const Driver &driver) : driver_(driver) {}
+  Library(const Driver &driver, std::string card, bool isSlow)
+      : driver_(driver), card_(std::move(card)), isSlow_(isSlow) {}
 
   StatusOr<std::unique_ptr<LibraryCall>>
-  prepare(const artifact::LibraryCommand &command, uint64_t) override {
+  prepare(const artifact::LibraryCommand &command, uint64_t scratch) override {
+    for (const std::string &algorithm :
+         measuredAlgorithms(command, card_, kName)) {
+      auto call = prepareWith(algorithm, command, scratch);
+      if (call.ok())
+        return call;
+    }
+    return prepareWith(isSlow_ ? kTwice : kOnce, command, scratch);
+  }
+
+  StatusOr<std::unique_ptr<LibraryCall>>
+  prepareWith(const std::string &algorithm,
+              const artifact::LibraryCommand &command, uint64_t) override {
+    if (algorithm != kOnce && algorithm != kTwice)
+      return invalid("there is no algorithm '", algorithm, "'");
     GRADUS_ASSIGN(EmulatedOp op, emulatedOp(command));
     return std::unique_ptr<LibraryCall>(
-        std::make_unique<Call>(driver_, std::move(op)));
+        std::make_unique<Call>(driver_, std::move(op), algorithm == kTwice));
+  }
+
+  StatusOr<Algorithms> algorithms(const artifact::LibraryCommand &,
+                                  uint64_t) override {
+    return Algorithms{kName, {kOnce, kTwice}};
   }
 
 private:
   const Driver &driver_;
+  std::string card_;
+  bool isSlow_;
 };
 
 } // namespace
 
-std::unique_ptr<LibraryServer> emulatedLibrary(const Driver &driver) {
-  return std::make_unique<Library>(driver);
+std::unique_ptr<LibraryServer>
+emulatedLibrary(const Driver &driver, const std::string &card, bool isSlow) {
+  return std::make_unique<Library>(driver, card, isSlow);
 }
 
 } // namespace gradus::runtime::cuda

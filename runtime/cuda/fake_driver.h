@@ -23,6 +23,8 @@ struct FakeOptions {
   size_t memoryBytes = size_t(1) << 30;
   int devices = 1;
   bool logs = false; // names of what runs are kept
+  /// The library by itself takes an algorithm that is not the fastest.
+  bool slowLibrary = false;
 
   // Faults on purpose; -1: never.
   int64_t outOfMemoryAt = -1; // the n-th allocation on the card, from 0

@@ -25,9 +25,12 @@ static Status readOption(const std::string &word, FakeOptions &options) {
     options.lostAt = number;
   else if (key == "out-of-memory-at")
     options.outOfMemoryAt = number;
+  else if (key == "slow-library")
+    options.slowLibrary = number != 0;
   else
     return invalid("'", key,
-                   "' is not one of memory, seed, lost-at, out-of-memory-at");
+                   "' is not one of memory, seed, lost-at, out-of-memory-at, "
+                   "slow-library");
   return Status();
 }
 

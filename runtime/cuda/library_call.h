@@ -4,6 +4,7 @@
 
 #include "runtime/artifact.h"
 #include "runtime/cuda/driver.h"
+#include "runtime/flat.h"
 
 #include <memory>
 #include <string>
@@ -37,6 +38,20 @@ struct Algorithms {
   std::string library; // "cublaslt 130100", which they are of
   std::vector<std::string> texts;
 };
+
+/// Those that were measured to be best for a command on a card of this name by
+/// this version of a library.
+inline std::vector<std::string>
+measuredAlgorithms(const artifact::LibraryCommand &command,
+                   const std::string &card, const std::string &library) {
+  std::vector<std::string> texts;
+  for (size_t i = 0; i < countOf(command.choices()); ++i) {
+    const artifact::LibraryChoice &choice = *command.choices()->Get(i);
+    if (textOf(choice.card()) == card && textOf(choice.library()) == library)
+      texts.push_back(textOf(choice.algorithm()));
+  }
+  return texts;
+}
 
 class LibraryServer {
 public:

@@ -16,19 +16,6 @@ using artifact::LibraryCommand;
 
 constexpr uint32_t kNone = UINT32_MAX;
 
-/// Of each library command, with "command 3 (matmul)".
-template <typename Visit>
-Status forEachCommand(const artifact::Plan &plan, Visit visit) {
-  for (size_t g = 0; g < countOf(plan.graphs()); ++g) {
-    const auto *commands = plan.graphs()->Get(g)->commands();
-    for (size_t c = 0; c < countOf(commands); ++c)
-      if (const auto *library = commands->Get(c)->kind_as_LibraryCommand())
-        GRADUS_TRY(at(visit(*library), "command ", c, " (",
-                      textOf(commands->Get(c)->name()), ")"));
-  }
-  return Status();
-}
-
 template <typename List, typename Tensors>
 Status readTensors(const List *list, const char *what, Tensors &tensors) {
   for (size_t i = 0; i < countOf(list); ++i) {
@@ -55,20 +42,47 @@ std::string keyOf(const LibraryCommand &command, uint64_t scratchBytes) {
 
 } // namespace
 
+Status forEachLibraryCommand(
+    const artifact::Plan &plan,
+    const std::function<Status(const LibraryCommand &, const std::string &)>
+        &visit) {
+  for (size_t g = 0; g < countOf(plan.graphs()); ++g) {
+    const auto *commands = plan.graphs()->Get(g)->commands();
+    for (size_t c = 0; c < countOf(commands); ++c)
+      if (const auto *library = commands->Get(c)->kind_as_LibraryCommand())
+        GRADUS_TRY(
+            visit(*library, inWords("command ", c, " (",
+                                    textOf(commands->Get(c)->name()), ")")));
+  }
+  return Status();
+}
+
 bool hasLibraryCommands(const artifact::Plan &plan) {
   size_t count = 0;
-  (void)forEachCommand(plan, [&](const LibraryCommand &) {
-    ++count;
-    return Status();
-  });
+  (void)forEachLibraryCommand(plan,
+                              [&](const LibraryCommand &, const std::string &) {
+                                ++count;
+                                return Status();
+                              });
   return count > 0;
+}
+
+uint64_t scratchInPlan(const artifact::Plan &plan,
+                       const LibraryCommand &command) {
+  if (command.scratch() == kNone)
+    return 0;
+  const artifact::Buffer &buffer = *plan.buffers()->Get(command.scratch());
+  uint64_t start = buffer.offset(), end = start + buffer.size();
+  return end - std::min(end, aligned(start));
 }
 
 //===-- making ready ------------------------------------------------------===//
 
 Status LibraryNodes::prepare() {
-  return forEachCommand(
-      plan_, [&](const LibraryCommand &command) { return prepare(command); });
+  return forEachLibraryCommand(
+      plan_, [&](const LibraryCommand &command, const std::string &where) {
+        return at(prepare(command), where);
+      });
 }
 
 Status LibraryNodes::prepare(const LibraryCommand &command) {
@@ -77,7 +91,7 @@ Status LibraryNodes::prepare(const LibraryCommand &command) {
   Call &made = calls_[&command];
   GRADUS_TRY(readTensors(command.inputs(), "input", made.inputs));
   GRADUS_TRY(readTensors(command.outputs(), "output", made.outputs));
-  uint64_t has = plansScratch(command);
+  uint64_t has = scratchInPlan(plan_, command);
   GRADUS_ASSIGN(made.call, callFor(command, has));
   made.takesPlansScratch = made.call->scratchBytes() <= has;
   if (!made.takesPlansScratch)
@@ -92,15 +106,6 @@ LibraryNodes::callFor(const LibraryCommand &command, uint64_t scratchBytes) {
     GRADUS_ASSIGN(call, server_->prepare(command, scratchBytes));
   }
   return call;
-}
-
-/// Bytes of the plan's buffer behind its first address that will do.
-uint64_t LibraryNodes::plansScratch(const LibraryCommand &command) const {
-  if (command.scratch() == kNone)
-    return 0;
-  uint64_t start = buffer(command.scratch()).offset(),
-           end = start + buffer(command.scratch()).size();
-  return end - std::min(end, aligned(start));
 }
 
 //===-- on memory ---------------------------------------------------------===//
@@ -126,10 +131,11 @@ Status LibraryNodes::warmUp(const Driver &driver, Stream stream,
   if (calls_.empty() || !server_->warmsUp())
     return Status();
   std::unordered_set<const LibraryCall *> done;
-  GRADUS_TRY(forEachCommand(plan_, [&](const LibraryCommand &command) {
+  GRADUS_TRY(forEachLibraryCommand(plan_, [&](const LibraryCommand &command,
+                                              const std::string &where) {
     LibraryCall &call = *calls_.at(&command).call;
     return done.insert(&call).second
-               ? call.enqueue(stream, addressesOf(command, memory))
+               ? at(call.enqueue(stream, addressesOf(command, memory)), where)
                : Status();
   }));
   return check(driver, driver.streamSynchronize(stream),

@@ -14,6 +14,17 @@ namespace gradus::runtime::cuda {
 /// Whether somebody must serve them.
 bool hasLibraryCommands(const artifact::Plan &plan);
 
+/// Calls `visit` for each, with "command 3 (matmul)"; its failure ends this.
+Status forEachLibraryCommand(
+    const artifact::Plan &plan,
+    const std::function<Status(const artifact::LibraryCommand &command,
+                               const std::string &where)> &visit);
+
+/// Bytes of a command's scratch in its plan that a library takes, as it wants
+/// another start.
+uint64_t scratchInPlan(const artifact::Plan &plan,
+                       const artifact::LibraryCommand &command);
+
 class LibraryNodes {
 public:
   /// All arguments outlive this; no server is needed where there are no
@@ -45,7 +56,6 @@ private:
   Status prepare(const artifact::LibraryCommand &command);
   StatusOr<std::shared_ptr<LibraryCall>>
   callFor(const artifact::LibraryCommand &command, uint64_t scratchBytes);
-  uint64_t plansScratch(const artifact::LibraryCommand &command) const;
   CallAddresses addressesOf(const artifact::LibraryCommand &command,
                             const StepMemory &memory) const;
   const artifact::Buffer &buffer(uint32_t number) const {

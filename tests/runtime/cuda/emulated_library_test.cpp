@@ -63,6 +63,29 @@ TEST_F(EmulatedLibrary, RunsInGraphsAgainAndAgain) {
   }
 }
 
+TEST_F(EmulatedLibrary, TakesTheAlgorithmThatWasMeasured) {
+  add(kTotal, kSum);
+  auto algorithm = [&](bool isSlow) {
+    auto call = emulatedLibrary(driver(), "the emulated GPU", isSlow)
+                    ->prepare(command(4), 0);
+    EXPECT_TRUE(call.ok()) << call.status();
+    return call.ok() ? (*call)->algorithm() : "";
+  };
+  EXPECT_EQ(algorithm(false), "once");
+  EXPECT_EQ(algorithm(true), "twice");
+  auto choice = std::make_unique<gradus::artifact::LibraryChoiceT>();
+  choice->card = "the emulated GPU";
+  choice->library = "emulated 1";
+  choice->algorithm = "once";
+  auto &choices = adder_.command(4).kind.AsLibraryCommand()->choices;
+  choices.push_back(std::move(choice));
+  read();
+  EXPECT_EQ(algorithm(true), "once");
+  choices[0]->algorithm = "thrice";
+  read();
+  EXPECT_EQ(algorithm(true), "twice");
+}
+
 TEST_F(EmulatedLibrary, SaysWhatItDoesNotTake) {
   add(kTotal, kSum);
   adder_.command(4).kind.AsLibraryCommand()->inputs[1]->dtype =

@@ -8,16 +8,19 @@ using namespace gradus::runtime::cuda;
 
 TEST(FakeOptions, AreWordsWithNumbers) {
   auto options =
-      readFakeOptions(" memory=65536  seed=7 lost-at=3 out-of-memory-at=0");
+      readFakeOptions(" memory=65536  seed=7 lost-at=3 out-of-memory-at=0 "
+                      "slow-library=1");
   ASSERT_TRUE(options.ok()) << options.status();
   EXPECT_EQ(options->memoryBytes, 65536u);
   EXPECT_EQ(options->seed, 7u);
   EXPECT_EQ(options->lostAt, 3);
   EXPECT_EQ(options->outOfMemoryAt, 0);
+  EXPECT_TRUE(options->slowLibrary);
   auto none = readFakeOptions("");
   ASSERT_TRUE(none.ok());
   EXPECT_EQ(none->memoryBytes, FakeOptions().memoryBytes);
   EXPECT_EQ(none->lostAt, -1);
+  EXPECT_FALSE(none->slowLibrary);
 }
 
 TEST(FakeOptions, SayWhatIsNone) {
@@ -25,7 +28,8 @@ TEST(FakeOptions, SayWhatIsNone) {
     return readFakeOptions(text).status().message();
   };
   EXPECT_EQ(words("lost-at=3 speed=9"),
-            "'speed' is not one of memory, seed, lost-at, out-of-memory-at");
+            "'speed' is not one of memory, seed, lost-at, out-of-memory-at, "
+            "slow-library");
   for (std::string word : {"memory", "memory=", "memory=-1", "memory=1k", "="})
     EXPECT_EQ(words(word.c_str()), "'" + word + "' is not KEY=NUMBER");
 }

@@ -1,0 +1,63 @@
+// What a library is asked for as one line of text: the same for commands that
+// differ in where their tensors lie, in scale and in choices alone. Tuning
+// files and the compiler know calls by it.
+//
+//   matmul f32 8x4 x f32 4x10 x f32 1x10 -> f32 8x10, relu
+#pragma once
+
+#include "runtime/artifact_generated.h"
+
+#include <string>
+
+namespace gradus::runtime {
+
+namespace library_text {
+
+/// "8x4"
+template <typename List>
+std::string numbers(const List *list, const char *between = "x") {
+  std::string text;
+  for (unsigned i = 0; list && i < list->size(); ++i)
+    text += (i ? between : "") + std::to_string(list->Get(i));
+  return text;
+}
+
+/// " strides 1x2"; nothing where there is no list.
+template <typename List> std::string named(const char *name, const List *list) {
+  return list && list->size() ? std::string(name) + numbers(list) : "";
+}
+
+inline std::string tensor(const artifact::LibraryTensor &tensor) {
+  return std::string(artifact::EnumNameDType(tensor.dtype())) + " " +
+         numbers(tensor.dims()) + named(" strides ", tensor.strides()) +
+         named(" padded to ", tensor.padded_dims()) +
+         named(" blocks ", tensor.inner_blocks()) +
+         named(" of axes ", tensor.inner_axes());
+}
+
+template <typename List> std::string tensors(const List *list) {
+  std::string text;
+  for (unsigned i = 0; list && i < list->size(); ++i)
+    text += (i ? " x " : "") + tensor(*list->Get(i));
+  return text;
+}
+
+} // namespace library_text
+
+/// Of a command whose numbers are those of the enumerations.
+inline std::string libraryText(const artifact::LibraryCommand &command) {
+  using namespace library_text;
+  std::string text = std::string(artifact::EnumNameLibraryOp(command.op())) +
+                     " " + tensors(command.inputs()) + " -> " +
+                     tensors(command.outputs()) +
+                     named(", strides ", command.strides()) +
+                     named(", dilations ", command.dilations()) +
+                     named(", pads ", command.pads_begin()) +
+                     named(" and ", command.pads_end());
+  if (command.activation() != artifact::Activation::none)
+    text +=
+        std::string(", ") + artifact::EnumNameActivation(command.activation());
+  return text + (command.causal() ? ", causal" : "");
+}
+
+} // namespace gradus::runtime

@@ -1,0 +1,71 @@
+// A server for tests whose algorithms are called after the microseconds that
+// they take: "300" by itself, and "100", "299" and "broken".
+#pragma once
+
+#include "test_library.h"
+
+#include <chrono>
+#include <thread>
+
+namespace gradus::runtime::cuda::test {
+
+class SleepingLibrary : public LibraryServer {
+public:
+  explicit SleepingLibrary(const Driver &driver) : driver_(driver) {}
+
+  StatusOr<std::unique_ptr<LibraryCall>>
+  prepare(const artifact::LibraryCommand &command, uint64_t scratch) override {
+    hadChoices |= countOf(command.choices()) > 0;
+    offered.push_back(scratch);
+    return prepareWith("300", command, scratch);
+  }
+  StatusOr<std::unique_ptr<LibraryCall>>
+  prepareWith(const std::string &algorithm, const artifact::LibraryCommand &,
+              uint64_t) override {
+    return std::unique_ptr<LibraryCall>(new Call(*this, algorithm));
+  }
+  StatusOr<Algorithms> algorithms(const artifact::LibraryCommand &,
+                                  uint64_t) override {
+    return Algorithms{"sleeping 1", {"300", "100", "broken", "299"}};
+  }
+
+  std::vector<uint64_t> offered; // bytes of scratch, of each call
+  bool hadChoices = false;
+  std::string ran; // the algorithms, in order: "300 100 "
+  int zeros = 0;   // numbers of inputs that are 0
+
+private:
+  class Call : public LibraryCall {
+  public:
+    Call(SleepingLibrary &library, std::string algorithm)
+        : library_(library), algorithm_(std::move(algorithm)) {}
+    std::string algorithm() const override { return algorithm_; }
+    uint64_t scratchBytes() const override { return 512; }
+    Status enqueue(Stream stream, const CallAddresses &addresses) override {
+      if (algorithm_ == "broken")
+        return failed("it is broken");
+      addresses_ = addresses;
+      return check(library_.driver_,
+                   library_.driver_.streamCall(stream, run, this), "sleeping");
+    }
+
+  private:
+    static void run(void *data) {
+      auto *call = static_cast<Call *>(data);
+      auto *numbers = std::bit_cast<float *>(call->addresses_.inputs[0]);
+      for (int64_t i = 0; i < gradus::test::kSize; ++i)
+        call->library_.zeros += numbers[i] == 0;
+      call->library_.ran += call->algorithm_ + " ";
+      std::this_thread::sleep_for(
+          std::chrono::microseconds(std::stoi(call->algorithm_)));
+    }
+
+    SleepingLibrary &library_;
+    std::string algorithm_;
+    CallAddresses addresses_;
+  };
+
+  const Driver &driver_;
+};
+
+} // namespace gradus::runtime::cuda::test

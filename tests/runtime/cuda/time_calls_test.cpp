@@ -1,0 +1,71 @@
+// Calls that take as long as they are told.
+
+#include "runtime/cuda/time_calls.h"
+
+#include "runtime/cuda/tune.h"
+
+#include "packed_command.h"
+#include "sleeping_library.h"
+
+using namespace gradus::runtime;
+using namespace gradus::runtime::cuda;
+using namespace gradus::runtime::cuda::test;
+
+namespace {
+
+struct TimeCalls : EmulatedCard {
+  StatusOr<std::vector<Times>> time(const std::vector<std::string> &algorithms,
+                                    int trials) {
+    PackedCommand command(callOn(0, 1, UINT32_MAX));
+    std::vector<std::unique_ptr<LibraryCall>> calls;
+    std::vector<LibraryCall *> list;
+    for (const std::string &algorithm : algorithms) {
+      calls.push_back(*library_->prepareWith(algorithm, *command, 0));
+      list.push_back(calls.back().get());
+    }
+    return timeCalls(*card_, *command, list, trials);
+  }
+  void SetUp() override {
+    EmulatedCard::SetUp();
+    library_.emplace(driver());
+  }
+
+  std::optional<SleepingLibrary> library_;
+};
+
+} // namespace
+
+TEST_F(TimeCalls, TakeTurnsOnNumbersThatAreNotZero) {
+  auto times = time({"4000", "100"}, 3);
+  ASSERT_TRUE(times.ok()) << times.status();
+  ASSERT_EQ(times->size(), 2u);
+  ASSERT_EQ((*times)[0].size(), 3u);
+  ASSERT_EQ((*times)[1].size(), 3u);
+  for (double microseconds : (*times)[0])
+    EXPECT_GE(microseconds, 4000);
+  EXPECT_LT(median((*times)[1]), median((*times)[0]));
+  EXPECT_EQ(library_->zeros, 0);
+  // How often: 3; each once to warm up; then 4 turns, the first not measured.
+  EXPECT_EQ(library_->ran,
+            "4000 4000 4000 4000 100 4000 100 4000 100 4000 100 4000 100 ");
+}
+
+/// So that a trial is longer than what it costs to measure it.
+TEST_F(TimeCalls, RepeatWhatIsShort) {
+  size_t ran = 0;
+  for (int attempt = 0; attempt < 50 && ran <= 6; ++attempt) { // may be in turn
+    library_->ran.clear();
+    auto times = time({"0"}, 1);
+    ASSERT_TRUE(times.ok()) << times.status();
+    ran = library_->ran.size() / 2;
+  }
+  EXPECT_GT(ran, 6u); // of a call that is not repeated
+}
+
+TEST_F(TimeCalls, PassOverWhatFails) {
+  auto times = time({"100", "broken"}, 2);
+  ASSERT_TRUE(times.ok()) << times.status();
+  EXPECT_EQ((*times)[0].size(), 2u);
+  EXPECT_TRUE((*times)[1].empty());
+  EXPECT_EQ(time({"broken"}, 2).status().message(), "it is broken");
+}
