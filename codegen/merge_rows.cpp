@@ -89,7 +89,15 @@ private:
 
   /// Whether a value is as cheap to make in the merged shape: of what is there
   /// in any shape, elementwise.
-  bool isMadeMerged(Value value) const {
+  bool isMadeMerged(Value value) {
+    if (auto known = isMade_.find(value); known != isMade_.end())
+      return known->second;
+    bool isMade = findMadeMerged(value);
+    isMade_[value] = isMade;
+    return isMade;
+  }
+
+  bool findMadeMerged(Value value) {
     Operation *op = value.getDefiningOp();
     if (!op || merged_.count(value) || splatOf(value) || isa<ReadOp>(op))
       return true;
@@ -214,6 +222,7 @@ private:
   StringRef pass_;
   /// Of [a, b, ...] the same elements as [a b, ...].
   llvm::DenseMap<Value, Value> merged_;
+  llvm::DenseMap<Value, bool> isMade_; // isMadeMerged, so that it asks once
   int64_t count_ = 0;
 };
 

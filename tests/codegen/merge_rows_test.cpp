@@ -45,4 +45,17 @@ TEST(MergeRows, BesideWhatHasOtherRows) {
   gradus.return %y, %s, %t : tensor<3x4x10xf32>, tensor<4x10xf32>, tensor<10xf32>)");
 }
 
+/// Each value is asked about once, however many ways lead to it.
+TEST(MergeRows, OfWhatIsReadTwiceAgainAndAgain) {
+  std::string body = kRows + "%v0 = arith.mulf %e, %e : tensor<3x4x10xf32>\n";
+  for (int i = 0; i < 60; ++i)
+    body += "%v" + std::to_string(i + 1) + " = arith.maximumf %v" +
+            std::to_string(i) + ", %v" + std::to_string(i) +
+            " : tensor<3x4x10xf32>\n";
+  check("%x: tensor<12x10xf32>, %e: tensor<3x4x10xf32>) -> (y: "
+        "tensor<3x4x10xf32>",
+        body + "%y = arith.addf %r, %v60 : tensor<3x4x10xf32>\n"
+               "gradus.return %y : tensor<3x4x10xf32>");
+}
+
 } // namespace
