@@ -88,6 +88,15 @@ int64_t extentOf(const LibraryTensor &tensor, const Dims &padded,
   return extent;
 }
 
+/// -1: too many.
+int64_t elementsOf(const Dims &dims) {
+  int64_t count = 1;
+  for (int64_t dim : dims)
+    if (__builtin_mul_overflow(count, dim, &count))
+      return -1;
+  return count;
+}
+
 Status verifyLayout(const artifact::Plan &plan, const LibraryTensor &tensor,
                     const Dims &dims) {
   Dims blocks = blocksPerAxis(tensor, dims.size());
@@ -106,7 +115,12 @@ Status verifyLayout(const artifact::Plan &plan, const LibraryTensor &tensor,
   }
   int64_t extent = extentOf(tensor, padded, blocks), bytes = 0;
   uint64_t has = plan.buffers()->Get(tensor.buffer())->size();
-  if (extent < 0 ||
+  // Strides may let axes share places; work on a tensor is bounded all the
+  // same.
+  int64_t elements = elementsOf(padded);
+  bool isTooMany = extent < 0 || elements < 0;
+  extent = std::max(extent, elements);
+  if (isTooMany ||
       __builtin_mul_overflow(
           extent, static_cast<int64_t>(bytesOf(tensor.dtype())), &bytes) ||
       static_cast<uint64_t>(bytes) > has)
@@ -271,15 +285,38 @@ Status verifyAttention(const LibraryCommand &command) {
 
 //===-- the command -------------------------------------------------------===//
 
+bool isAttention(LibraryOp op) {
+  return op == LibraryOp::attention || op == LibraryOp::attention_backward;
+}
+
 /// oneDNN serves plans with code and the card's libraries the others.
 Status verifyServed(const artifact::Plan &plan, LibraryOp op) {
   bool isCards = countOf(plan.images()) > 0;
-  bool isAttention =
-      op == LibraryOp::attention || op == LibraryOp::attention_backward;
-  if (isCards ? op == LibraryOp::reorder : isAttention)
+  if (isCards ? op == LibraryOp::reorder : isAttention(op))
     return invalid("asks for ", artifact::EnumNameLibraryOp(op),
                    ", which no library of ", isCards ? "cards" : "processors",
                    " has");
+  return Status();
+}
+
+/// What only some operations have: nobody may pass over it in silence.
+Status verifyExtras(const LibraryCommand &command) {
+  using artifact::Activation;
+  LibraryOp op = command.op();
+  bool hasActivation = op == LibraryOp::matmul || op == LibraryOp::convolution,
+       hasWindows = op != LibraryOp::matmul && op != LibraryOp::reorder &&
+                    !isAttention(op);
+  if (command.activation() != Activation::none && !hasActivation)
+    return invalid("asks for ",
+                   artifact::EnumNameActivation(command.activation()), " of ",
+                   artifact::EnumNameLibraryOp(op));
+  if (!hasWindows && countOf(command.strides()) + countOf(command.dilations()) +
+                             countOf(command.pads_begin()) +
+                             countOf(command.pads_end()) >
+                         0)
+    return invalid("has windows for ", artifact::EnumNameLibraryOp(op));
+  if ((command.causal() || command.scale() != 0) && !isAttention(op))
+    return invalid("has scores for ", artifact::EnumNameLibraryOp(op));
   return Status();
 }
 
@@ -347,6 +384,7 @@ Status verifyLibrary(const artifact::Plan &plan,
                    " and activation ", static_cast<int>(command.activation()),
                    ", of which one is unknown");
   GRADUS_TRY(verifyServed(plan, command.op()));
+  GRADUS_TRY(verifyExtras(command));
   Arity arity = arityOf(command.op());
   size_t inputs = countOf(command.inputs()),
          outputs = countOf(command.outputs());

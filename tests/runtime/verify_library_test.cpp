@@ -269,3 +269,30 @@ TEST(VerifyLibrary, RefusesWhatNobodyServes) {
             kCommand +
                 "asks for attention, which no library of processors has");
 }
+
+/// All elements in one place would be a loop without an end.
+TEST(VerifyLibrary, RefusesMoreElementsThanTheBufferHas) {
+  auto command =
+      call(fb::LibraryOp::matmul, {{65536, 4}, {4, 2}}, {{65536, 2}});
+  for (auto *tensors : {&command.inputs, &command.outputs})
+    (*tensors)[0]->strides = {1, 1};
+  EXPECT_EQ(wordsOf(std::move(command)),
+            kCommand + "input 0: its buffer has 32 bytes, too few for "
+                       "65536x4xf32");
+  auto wraps = call(fb::LibraryOp::matmul,
+                    {{1 << 30, 1 << 30, 1 << 30, 4}, {4, 2}}, {{2, 2}});
+  wraps.inputs[0]->strides = {1, 1, 1, 1};
+  EXPECT_NE(wordsOf(std::move(wraps)).find("too few for"), std::string::npos);
+}
+
+TEST(VerifyLibrary, RefusesWhatAnOperationDoesNotHave) {
+  auto command = call(fb::LibraryOp::convolution_backward_data,
+                      {{1, 1, 1, 1}, {1, 2, 2, 2}}, {{1, 2, 2, 2}});
+  command.activation = fb::Activation::relu;
+  EXPECT_EQ(wordsOf(std::move(command)),
+            kCommand + "asks for relu of convolution_backward_data");
+  EXPECT_EQ(wordsOfProduct([](auto &product) { product.causal = true; }),
+            kCommand + "has scores for matmul");
+  EXPECT_EQ(wordsOfProduct([](auto &product) { product.strides = {1}; }),
+            kCommand + "has windows for matmul");
+}
