@@ -172,34 +172,35 @@ private:
                                           payload.bytes));
   }
 
-  static uint64_t traffic(Operation *command) {
+  /// Operands that are read more than once count once; `most` of one is read.
+  static uint64_t traffic(Operation *command,
+                          llvm::function_ref<int64_t(Value)> most) {
     uint64_t bytes = 0;
     for (Value operand : llvm::SmallSetVector<Value, 8>(
              command->operand_begin(), command->operand_end()))
-      bytes += tensorBytes(operand.getType());
+      bytes += std::min(tensorBytes(operand.getType()), most(operand));
     for (Value result : command->getResults())
       bytes += tensorBytes(result.getType());
     return bytes;
   }
 
-  /// Of a table that a kernel only takes slices from, those.
-  uint64_t slicesTaken(plan::LaunchOp launch) const {
+  /// Bytes of a table that a kernel only takes slices from; else all.
+  int64_t mostRead(plan::LaunchOp launch, Value operand) const {
     plan::KernelOp kernel = program_.kernels[kernelNumber(launch.getKernel())];
-    uint64_t less = 0;
-    for (auto [argument, operand] :
-         llvm::zip(kernel.getBody().getArguments(), launch.getOperands())) {
-      auto takes = llvm::map_to_vector(argument.getUsers(), [&](Operation *op) {
-        auto take = dyn_cast<plan::TakeOp>(op);
-        return take && take.getSource() == argument ? take : plan::TakeOp();
-      });
-      if (takes.empty() || !llvm::all_of(takes, [](auto take) { return take; }))
+    int64_t taken = 0;
+    for (OpOperand &use : launch->getOpOperands()) {
+      if (use.get() != operand)
         continue;
-      uint64_t whole = tensorBytes(operand.getType()), taken = 0;
-      for (plan::TakeOp take : takes)
+      BlockArgument argument = kernel.getBody().getArgument(
+          use.getOperandNumber() % kernel.getInputs());
+      for (Operation *user : argument.getUsers()) {
+        auto take = dyn_cast<plan::TakeOp>(user);
+        if (!take || take.getSource() != argument)
+          return INT64_MAX;
         taken += tensorBytes(take.getOutType());
-      less += whole - std::min(whole, taken);
+      }
     }
-    return less;
+    return taken ? taken : INT64_MAX;
   }
 
   /// Segment s has every segments-th share of the operands and results.
@@ -223,7 +224,8 @@ private:
     return {fb::CommandKind::KernelCommand, table.Union(),
             launch.getLabel().value_or(launch.getKernel()).str(),
             static_cast<uint64_t>(launch.getFlops()),
-            traffic(launch) - slicesTaken(launch)};
+            traffic(launch,
+                    [&](Value operand) { return mostRead(launch, operand); })};
   }
 
   uint32_t kernelNumber(StringRef name) const {
@@ -252,7 +254,8 @@ private:
         library.getConfig().contains("causal"));
     return {fb::CommandKind::LibraryCommand, table.Union(),
             library.getLabel().value_or(library.getCall()).str(),
-            static_cast<uint64_t>(library.getFlops()), traffic(library)};
+            static_cast<uint64_t>(library.getFlops()),
+            traffic(library, [](Value) { return INT64_MAX; })};
   }
 
   static fb::LibraryOp operation(StringRef call) {

@@ -76,12 +76,19 @@ public:
            (activation == "relu" || activation == "gelu_tanh");
   }
 
+  bool takesRounding(Type operands, Type rounded) const override {
+    return operands == rounded;
+  }
+
   /// cuDNN has no convolution of 16 bits with a result of 32.
   bool roundsResult(const LibraryCall &call) const override {
     return isConvolution(call);
   }
 
+  /// Operands are of one type.
   bool choose(LibraryCall &call) const override {
+    if (call.operands[0].element != call.operands[1].element)
+      return false;
     if (isConvolution(call) && isChannelsLast(call)) {
       for (LibraryLayout &operand : call.operands)
         operand = channelsLast(operand);
@@ -95,16 +102,20 @@ public:
 
   bool reorders() const override { return false; }
 
-  /// Backward cuDNN keeps the gradients of all scores, in 16 bits: so its sums
-  /// have one order, and two runs the same bits.
+  /// Backward cuDNN keeps the gradients of all scores, in 16 bits and by tiles:
+  /// so its sums have one order, and two runs the same bits.
   std::optional<int64_t>
   attentionScratch(const AttentionSize &size) const override {
     int64_t head = size.query[3];
     if (head != size.value[3] || head % headStep != 0 || head > mostHead)
       return std::nullopt;
-    constexpr int64_t little = 4096, some = 2 << 20;
-    int64_t scores = product(size.query) / head * size.key[2];
-    return size.isBackward ? 2 * scores / 64 * 64 + some : little;
+    constexpr int64_t little = 4096, some = 2 << 20, most = 1 << 30;
+    auto tiles = [](int64_t tokens) { return (tokens + 127) / 128 * 128; };
+    int64_t scores = size.query[0] * size.query[1] * tiles(size.query[2]) *
+                     tiles(size.key[2]);
+    if (2 * scores > most) // our kernels need none
+      return std::nullopt;
+    return size.isBackward ? 2 * scores + some : little;
   }
 };
 

@@ -74,6 +74,8 @@ public:
   virtual bool takesBias(const LibraryCall &call) const = 0;
   virtual bool takesActivation(const LibraryCall &call,
                                llvm::StringRef activation) const = 0;
+  /// Whether a result may be rounded to this type, of operands of that.
+  virtual bool takesRounding(mlir::Type operands, mlir::Type rounded) const = 0;
   /// Whether a result has the element of the operands, not a wider one.
   virtual bool roundsResult(const LibraryCall &call) const = 0;
   /// Finds the scratch of a call and, where that pays, other layouts for its

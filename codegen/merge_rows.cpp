@@ -39,75 +39,121 @@ public:
   RowMerge(GraphOp graph, StringRef pass) : graph_(graph), pass_(pass) {}
 
   void run() {
-    for (Operation &op : llvm::make_early_inc_range(graph_.getBody().front()))
+    Block &block = graph_.getBody().front();
+    for (Operation &op : llvm::reverse(block))
+      if (onlyFeedsStates(&op))
+        updates_.insert(&op);
+    for (Operation &op : llvm::make_early_inc_range(block)) {
+      noteCheap(&op);
       visit(&op);
+    }
+    if (count_ == 0)
+      return;
     tidy();
-    if (count_ > 0)
-      remark::passed(graph_.getLoc(),
-                     remark::RemarkOpts::name("Merged").category(pass_))
-          << std::to_string(count_) << " ops work on rows of one dimension";
+    remark::passed(graph_.getLoc(),
+                   remark::RemarkOpts::name("Merged").category(pass_))
+        << std::to_string(count_) << " ops work on rows of one dimension";
   }
 
 private:
   void visit(Operation *op) {
     if (auto reshape = dyn_cast<ReshapeOp>(op))
       visitReshape(reshape);
+    else if (updates_.contains(op))
+      return;
     else if (auto reduce = dyn_cast<ReduceOp>(op))
       visitReduce(reduce);
     else if (isElementwise(op))
       visitElementwise(op);
   }
 
+  /// A matrix, or more, is seen with one dimension more.
   void visitReshape(ReshapeOp op) {
-    if (Value merged = merged_.lookup(op.getInput())) {
-      if (merged.getType() == op.getType()) {
-        op.getResult().replaceAllUsesWith(merged);
-        return;
-      }
-      op.getInputMutable().assign(merged); // a view of the same elements
-    }
-    if (mergesTo(shapeOf(op), shapeOf(op.getInput())))
+    bool isView = shapeOf(op).size() >= 3 &&
+                  mergesTo(shapeOf(op), shapeOf(op.getInput())) &&
+                  getElementTypeOrSelf(op.getType()) ==
+                      getElementTypeOrSelf(op.getInput());
+    if (isView)
       merged_[op] = op.getInput();
+    Value merged = merged_.lookup(op.getInput());
+    if (!merged)
+      return;
+    if (merged.getType() == op.getType())
+      op.getResult().replaceAllUsesWith(merged);
+    else if (!isView)
+      op.getInputMutable().assign(merged); // a view of the same elements
+  }
+
+  /// Updates work on states, which lie as they lie: in place, many at once.
+  bool onlyFeedsStates(Operation *op) const {
+    return isa<WriteOp>(op) ||
+           (!op->use_empty() && (isElementwise(op) || isa<ReshapeOp>(op)) &&
+            llvm::all_of(op->getUsers(), [&](Operation *user) {
+              return updates_.contains(user);
+            }));
   }
 
   //===-- elementwise -----------------------------------------------------===//
 
-  static bool isElementwise(Operation *op) {
-    return op->getNumResults() == 1 && op->getNumOperands() > 0 &&
-           isMemoryEffectFree(op) &&
-           (isa<Elementwise>(op) || op->hasTrait<OpTrait::Elementwise>()) &&
-           llvm::all_of(op->getOperandTypes(), llvm::IsaPred<RankedTensorType>);
-  }
-
+  /// Where one operand is merged and no other would have to be written to
+  /// memory to be seen so. What stays reads merged values through views.
   void visitElementwise(Operation *op) {
-    if (!llvm::any_of(op->getOperands(),
-                      [&](Value operand) { return merged_.count(operand); }))
+    bool isWanted = false;
+    for (Value operand : op->getOperands()) {
+      isWanted |= merged_.contains(operand);
+      if (!merged_.contains(operand) && !isCheap(operand) &&
+          !isInMemory(operand))
+        return;
+    }
+    if (!isWanted)
       return;
     OpBuilder builder(op);
     replace(op, copyMerged(builder, op));
   }
 
-  /// Whether a value is as cheap to make in the merged shape: of what is there
-  /// in any shape, elementwise.
-  bool isMadeMerged(Value value) {
-    if (auto known = isMade_.find(value); known != isMade_.end())
-      return known->second;
-    bool isMade = findMadeMerged(value);
-    isMade_[value] = isMade;
-    return isMade;
+  /// Whether a value is there in any shape: elementwise work of several users,
+  /// results of commands, what the graph is given.
+  static bool isInMemory(Value value) {
+    Operation *op = value.getDefiningOp();
+    return !op || isa<ReadOp, plan::LibraryOp, GatherOp>(op) ||
+           (isElementwise(op) && !value.hasOneUse() && !drawsBits(op));
   }
 
-  bool findMadeMerged(Value value) {
-    Operation *op = value.getDefiningOp();
-    if (!op || merged_.count(value) || splatOf(value) || isa<ReadOp>(op))
-      return true;
-    if (auto broadcast = dyn_cast<BroadcastOp>(op))
-      return hasRows(broadcast) || hasNoRows(broadcast);
-    if (auto iota = dyn_cast<IotaOp>(op))
-      return iota.getAxis() >= 2;
-    return isElementwise(op) &&
-           llvm::all_of(op->getOperands(),
-                        [&](Value operand) { return isMadeMerged(operand); });
+  static bool drawsBits(Operation *op) {
+    return llvm::any_of(op->getOperands(), [](Value operand) {
+      return operand.getDefiningOp<RandomBitsOp>();
+    });
+  }
+
+  /// Whether a value is as cheap to make again in the merged shape: a few steps
+  /// from what is there in any shape. Values that nobody noted are not.
+  bool isCheap(Value value) const {
+    return !value.getDefiningOp() || splatOf(value) || cheap_.contains(value);
+  }
+
+  void noteCheap(Operation *op) {
+    if (op->getNumResults() != 1)
+      return;
+    constexpr int mostSteps = 8;
+    int steps = 0;
+    if (auto broadcast = dyn_cast<BroadcastOp>(op)) {
+      if (!hasRows(broadcast) && !hasNoRows(broadcast))
+        return;
+    } else if (auto iota = dyn_cast<IotaOp>(op)) {
+      if (iota.getAxis() < 2)
+        return;
+    } else if (isElementwise(op)) {
+      for (Value operand : op->getOperands()) {
+        if (!isCheap(operand))
+          return;
+        auto found = cheap_.find(operand);
+        steps = std::max(steps, found == cheap_.end() ? 1 : found->second + 1);
+      }
+    } else if (!isa<ReadOp, RandomBitsOp>(op)) {
+      return;
+    }
+    if (steps <= mostSteps)
+      cheap_[op->getResult(0)] = steps;
   }
 
   Value mergedForm(OpBuilder &builder, Value value) {
@@ -120,23 +166,25 @@ private:
       return arith::ConstantOp::create(
           builder, value.getLoc(),
           DenseElementsAttr::get(wanted, ArrayRef<Attribute>(number)));
-    if (op && isMadeMerged(value)) {
+    if (op && isCheap(value)) {
       if (auto broadcast = dyn_cast<BroadcastOp>(op))
         return broadcastMerged(builder, broadcast, wanted.getShape());
       if (auto iota = dyn_cast<IotaOp>(op))
         return IotaOp::create(builder, op->getLoc(), wanted,
                               iota.getAxis() - 1);
-      if (isElementwise(op))
+      if (isa<RandomBitsOp>(op) || isElementwise(op))
         return merged_[value] = copyMerged(builder, op);
     }
     return reshape(builder, value.getLoc(), value, wanted.getShape());
   }
 
-  /// A copy of an elementwise op in the merged shape.
+  /// A copy of an op in the merged shape. Bits are drawn by places in row-major
+  /// order, which are the same.
   Value copyMerged(OpBuilder &builder, Operation *op) {
     IRMapping mapping;
-    for (Value operand : op->getOperands())
-      mapping.map(operand, mergedForm(builder, operand));
+    if (!isa<RandomBitsOp>(op))
+      for (Value operand : op->getOperands())
+        mapping.map(operand, mergedForm(builder, operand));
     Value result = builder.clone(*op, mapping)->getResult(0);
     auto type = cast<RankedTensorType>(op->getResult(0).getType());
     result.setType(type.clone(mergedShape(type.getShape())));
@@ -222,7 +270,9 @@ private:
   StringRef pass_;
   /// Of [a, b, ...] the same elements as [a b, ...].
   llvm::DenseMap<Value, Value> merged_;
-  llvm::DenseMap<Value, bool> isMade_; // isMadeMerged, so that it asks once
+  /// What is cheap to make, in how many steps.
+  llvm::DenseMap<Value, int> cheap_;
+  llvm::DenseSet<Operation *> updates_; // onlyFeedsStates
   int64_t count_ = 0;
 };
 

@@ -24,6 +24,13 @@ int64_t product(ArrayRef<int64_t> extents) {
   return result;
 }
 
+bool isElementwise(Operation *op) {
+  return op->getNumResults() == 1 && op->getNumOperands() > 0 &&
+         isMemoryEffectFree(op) &&
+         (isa<Elementwise>(op) || op->hasTrait<OpTrait::Elementwise>()) &&
+         llvm::all_of(op->getOperandTypes(), llvm::IsaPred<RankedTensorType>);
+}
+
 TypedAttr splatOf(Value value) {
   SplatElementsAttr splat;
   if (!isa<RankedTensorType>(value.getType()) ||

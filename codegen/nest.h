@@ -103,6 +103,9 @@ constexpr int64_t kMostPoints = int64_t{1} << 52;
 /// The points of a domain, at most kMostPoints.
 int64_t product(llvm::ArrayRef<int64_t> extents);
 
+/// Whether an op makes one tensor of others of its shape, element by element.
+bool isElementwise(mlir::Operation *op);
+
 /// The splat that a value is, or null.
 mlir::TypedAttr splatOf(mlir::Value value);
 

@@ -290,6 +290,9 @@ public:
   bool takesActivation(const LibraryCall &, StringRef) const override {
     return true;
   }
+  bool takesRounding(Type, Type rounded) const override {
+    return accepts(rounded);
+  }
   bool roundsResult(const LibraryCall &) const override { return false; }
   bool reorders() const override { return true; }
   std::optional<int64_t>

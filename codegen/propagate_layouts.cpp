@@ -34,13 +34,6 @@ bool isReorder(Operation *op) {
   return library && library.getCall() == "reorder";
 }
 
-bool isElementwise(Operation *op) {
-  return op->getNumResults() == 1 && op->getNumOperands() > 0 &&
-         isMemoryEffectFree(op) &&
-         (isa<Elementwise>(op) || op->hasTrait<OpTrait::Elementwise>()) &&
-         llvm::all_of(op->getOperandTypes(), llvm::IsaPred<RankedTensorType>);
-}
-
 class Propagation {
 public:
   Propagation(GraphOp graph, const Library &library, StringRef pass)
@@ -72,9 +65,17 @@ private:
       visitElementwise(op);
   }
 
+  /// Gradients of weights go back to where the weights and their slots lie, so
+  /// that updates stay in place. oneDNN has them in layouts of its own.
+  bool isForUpdate(Value value) const {
+    auto call = value.getDefiningOp<LibraryOp>();
+    return !library_.reorders() && call &&
+           call.getCall() == "convolution_backward_weights";
+  }
+
   void visitReorder(LibraryOp op) {
     Value from = op.getOperands()[0], to = op.getResult(0);
-    if (shapeOf(from).size() == shapeOf(to).size() + 1)
+    if (shapeOf(from).size() == shapeOf(to).size() + 1 && !isForUpdate(from))
       blocks_[to] = {from, shapeOf(from).back()};
     if (!isReorder(from.getDefiningOp()))
       return;

@@ -328,7 +328,10 @@ struct Select : impl::SelectBase<Select> {
   /// Takes the rounding of what nobody else reads into the call.
   void takeRounding(Candidate &found) {
     auto round = onlyUser<arith::TruncFOp>(found.op->getResult(0));
-    if (round && accepts(round.getType()))
+    Type operands = getElementTypeOrSelf(found.operands[0].getType());
+    if (round && accepts(round.getType()) &&
+        library_->takesRounding(operands,
+                                getElementTypeOrSelf(round.getType())))
       found.op = round;
   }
 

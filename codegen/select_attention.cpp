@@ -42,7 +42,10 @@ LibraryOp AttentionSelection::forwardOf(AttentionBackwardOp op) const {
   auto [attention, call] = calls_.lookup(op.getLogsumexp());
   bool isIts = attention && attention.getQuery() == op.getQuery() &&
                attention.getKey() == op.getKey() &&
-               attention.getValue() == op.getValue();
+               attention.getValue() == op.getValue() &&
+               attention.getRemainder() == op.getRemainder() &&
+               attention.getCausal() == op.getCausal() &&
+               attention.getScale() == op.getScale();
   return isIts ? call : LibraryOp();
 }
 
@@ -53,7 +56,10 @@ std::optional<ProductSize> AttentionSelection::sizeOf(Operation *op) const {
     return ProductSize{size.flops(),
                        std::min({size.query[2], size.key[2], size.query[3]})};
   };
-  if (!narrow_)
+  if (!narrow_ || llvm::any_of(op->getOperandTypes(), [&](Type type) {
+        Type element = getElementTypeOrSelf(type);
+        return !element.isF32() && element != narrow_;
+      }))
     return std::nullopt;
   if (auto attention = dyn_cast<AttentionOp>(op);
       attention && isPlain(attention))

@@ -76,4 +76,33 @@ gradus.program @products {
     %3 = gradus.convolution %2, %w strides [1, 1] pads [1, 1] to [1, 1] dilations [1, 1] : tensor<8x16x16x16xbf16>, tensor<16x16x3x3xbf16> -> tensor<8x16x16x16xf32>
     gradus.return %3 : tensor<8x16x16x16xf32>
   }
+
+  // Cards round a product to what its operands are, and to nothing else.
+  // CHECK-LABEL: gradus.graph @rounded
+  // CHECK: plan.library "convolution"{{.*}} : (tensor<8x16x16x16xf32>, tensor<16x16x3x3xf32>) -> tensor<8x16x16x16xf32>
+  // CHECK: arith.truncf {{.*}} : tensor<8x16x16x16xf32> to tensor<8x16x16x16xbf16>
+  // CHECK: plan.library "matmul"{{.*}} : (tensor<256x256xf32>, tensor<256x256xf32>) -> tensor<256x256xf32>
+  // CHECK: arith.truncf {{.*}} : tensor<256x256xf32> to tensor<256x256xbf16>
+  gradus.graph @rounded(%x: tensor<8x16x16x16xf32>, %w: tensor<16x16x3x3xf32>, %a: tensor<256x256xf32>) -> (y: tensor<8x16x16x16xbf16>, z: tensor<256x256xbf16>) {
+    %0 = gradus.convolution %x, %w strides [1, 1] pads [1, 1] to [1, 1] dilations [1, 1] : tensor<8x16x16x16xf32>, tensor<16x16x3x3xf32> -> tensor<8x16x16x16xf32>
+    %1 = arith.truncf %0 : tensor<8x16x16x16xf32> to tensor<8x16x16x16xbf16>
+    %2 = gradus.matmul %a, %a : tensor<256x256xf32>, tensor<256x256xf32> -> tensor<256x256xf32>
+    %3 = arith.truncf %2 : tensor<256x256xf32> to tensor<256x256xbf16>
+    gradus.return %1, %3 : tensor<8x16x16x16xbf16>, tensor<256x256xbf16>
+  }
+
+  // A gradient of weights comes back to where the weights lie, for its update.
+  // CHECK-LABEL: gradus.graph @update
+  // CHECK: plan.library "convolution_backward_weights"
+  // CHECK: gradus.transpose
+  // CHECK: arith.addf {{.*}} : tensor<16x16x3x3xf32>
+  // CHECK: gradus.write @w, {{.*}} : tensor<16x16x3x3xf32>
+  gradus.state @w : tensor<16x16x3x3xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @update(%x: tensor<8x16x16x16xbf16>, %g: tensor<8x16x16x16xbf16>) -> () {
+    %w = gradus.read @w : tensor<16x16x3x3xf32>
+    %0 = gradus.convolution_backward_weights %x, %g strides [1, 1] pads [1, 1] to [1, 1] dilations [1, 1] : tensor<8x16x16x16xbf16>, tensor<8x16x16x16xbf16> -> tensor<16x16x3x3xf32>
+    %1 = arith.addf %w, %0 : tensor<16x16x3x3xf32>
+    gradus.write @w, %1 : tensor<16x16x3x3xf32>
+    gradus.return
+  }
 }
