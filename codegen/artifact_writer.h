@@ -3,6 +3,7 @@
 
 #include "codegen/index_limits.h"
 #include "codegen/target_plan.h"
+#include "codegen/tuning.h"
 
 #include "llvm/Support/Error.h"
 
@@ -24,6 +25,7 @@ struct ArtifactParts {
   int64_t classes = 0;
   IndexLimits indexLimits;
   bool deterministic = false;
+  Tuning tuning; // of plans for GPUs
 };
 
 /// The bytes of the file. Same parts, same bytes. Fails where a state's value

@@ -3,6 +3,7 @@
 #include "codegen/command_writer.h"
 
 #include "codegen/locations.h"
+#include "runtime/library_text.h"
 
 using namespace mlir;
 using namespace gradus;
@@ -123,10 +124,11 @@ struct Payload {
 class GraphWriter {
 public:
   GraphWriter(Tables &builder, const PlannedProgram &program,
-              const StatePlaces &states, size_t graph, BufferTable &buffers)
+              const StatePlaces &states, size_t graph, BufferTable &buffers,
+              const Tuning &tuning)
       : builder_(builder), program_(program), states_(states),
         graph_(program.graphs[graph]), number_(graph),
-        memory_(program.memory[graph]), buffers_(buffers) {}
+        memory_(program.memory[graph]), buffers_(buffers), tuning_(tuning) {}
 
   flatbuffers::Offset<fb::GraphPlan> run() {
     for (Operation *command : commandsOf(graph_))
@@ -236,26 +238,59 @@ private:
   }
 
   Payload libraryCommand(plan::LibraryOp library) {
-    std::vector<flatbuffers::Offset<fb::LibraryTensor>> inputs, outputs;
-    for (auto [index, operand] : llvm::enumerate(library.getOperands()))
-      inputs.push_back(libraryTensor(library, index, operand));
-    for (auto [index, result] : llvm::enumerate(library.getResults()))
-      outputs.push_back(libraryTensor(library, inputs.size() + index, result));
-    auto inputVector = builder_.CreateVector(inputs);
-    auto outputVector = builder_.CreateVector(outputs);
-    auto strides = integers(library.getConfig(), "strides");
-    auto dilations = integers(library.getConfig(), "dilations");
-    auto begin = integers(library.getConfig(), "pads_begin");
-    auto end = integers(library.getConfig(), "pads_end");
-    auto table = fb::CreateLibraryCommand(
-        builder_, operation(library.getCall()), inputVector, outputVector,
-        strides, dilations, begin, end, activation(library), scratchOf(library),
-        /*logical_threads=*/0, numberIn(library.getConfig(), "scale"),
-        library.getConfig().contains("causal"));
+    auto table = libraryTable(builder_, library, choicesFor(library));
     return {fb::CommandKind::LibraryCommand, table.Union(),
             library.getLabel().value_or(library.getCall()).str(),
             static_cast<uint64_t>(library.getFlops()),
             traffic(library, [](Value) { return INT64_MAX; })};
+  }
+
+  /// What was measured for a call, which is known by its table.
+  std::vector<TunedAlgorithm> choicesFor(plan::LibraryOp library) {
+    if (tuning_.empty())
+      return {};
+    Tables alone;
+    alone.Finish(libraryTable(alone, library, {}));
+    auto found = tuning_.find(runtime::libraryText(
+        *flatbuffers::GetRoot<fb::LibraryCommand>(alone.GetBufferPointer())));
+    return found == tuning_.end() ? std::vector<TunedAlgorithm>()
+                                  : found->second;
+  }
+
+  flatbuffers::Offset<fb::LibraryCommand>
+  libraryTable(Tables &builder, plan::LibraryOp library,
+               const std::vector<TunedAlgorithm> &choices) {
+    std::vector<flatbuffers::Offset<fb::LibraryTensor>> inputs, outputs;
+    for (auto [index, operand] : llvm::enumerate(library.getOperands()))
+      inputs.push_back(libraryTensor(builder, library, index, operand));
+    for (auto [index, result] : llvm::enumerate(library.getResults()))
+      outputs.push_back(
+          libraryTensor(builder, library, inputs.size() + index, result));
+    auto inputVector = builder.CreateVector(inputs);
+    auto outputVector = builder.CreateVector(outputs);
+    auto strides = integers(builder, library.getConfig(), "strides");
+    auto dilations = integers(builder, library.getConfig(), "dilations");
+    auto begin = integers(builder, library.getConfig(), "pads_begin");
+    auto end = integers(builder, library.getConfig(), "pads_end");
+    auto measured = writeChoices(builder, choices);
+    return fb::CreateLibraryCommand(
+        builder, operation(library.getCall()), inputVector, outputVector,
+        strides, dilations, begin, end, activation(library), scratchOf(library),
+        /*logical_threads=*/0, numberIn(library.getConfig(), "scale"),
+        library.getConfig().contains("causal"), measured);
+  }
+
+  static flatbuffers::Offset<
+      flatbuffers::Vector<flatbuffers::Offset<fb::LibraryChoice>>>
+  writeChoices(Tables &builder, const std::vector<TunedAlgorithm> &choices) {
+    if (choices.empty())
+      return 0;
+    std::vector<flatbuffers::Offset<fb::LibraryChoice>> tables;
+    for (const TunedAlgorithm &choice : choices)
+      tables.push_back(fb::CreateLibraryChoiceDirect(
+          builder, choice.card.c_str(), choice.library.c_str(),
+          choice.algorithm.c_str()));
+    return builder.CreateVector(tables);
   }
 
   static fb::LibraryOp operation(StringRef call) {
@@ -285,24 +320,26 @@ private:
     return number ? number.getValueAsDouble() : 0;
   }
 
-  flatbuffers::Offset<flatbuffers::Vector<int64_t>>
-  integers(DictionaryAttr from, StringRef key) {
+  static flatbuffers::Offset<flatbuffers::Vector<int64_t>>
+  integers(Tables &builder, DictionaryAttr from, StringRef key) {
     std::vector<int64_t> values;
     if (auto array = from.getAs<DenseI64ArrayAttr>(key))
       values.assign(array.asArrayRef().begin(), array.asArrayRef().end());
-    return builder_.CreateVector(values);
+    return builder.CreateVector(values);
   }
 
-  flatbuffers::Offset<fb::LibraryTensor>
-  libraryTensor(plan::LibraryOp library, size_t index, Value value) {
+  flatbuffers::Offset<fb::LibraryTensor> libraryTensor(Tables &builder,
+                                                       plan::LibraryOp library,
+                                                       size_t index,
+                                                       Value value) {
     auto layout = cast<DictionaryAttr>(library.getLayouts()[index]);
-    auto dims = integers(layout, "dims");
-    auto strides = integers(layout, "strides");
-    auto padded = integers(layout, "padded_dims");
-    auto blocks = integers(layout, "inner_blocks");
-    auto axes = integers(layout, "inner_axes");
+    auto dims = integers(builder, layout, "dims");
+    auto strides = integers(builder, layout, "strides");
+    auto padded = integers(builder, layout, "padded_dims");
+    auto blocks = integers(builder, layout, "inner_blocks");
+    auto axes = integers(builder, layout, "inner_axes");
     Type element = cast<ShapedType>(value.getType()).getElementType();
-    return fb::CreateLibraryTensor(builder_, bufferOf(value), dtypeOf(element),
+    return fb::CreateLibraryTensor(builder, bufferOf(value), dtypeOf(element),
                                    dims, strides, padded, blocks, axes);
   }
 
@@ -335,6 +372,7 @@ private:
   size_t number_;
   const GraphMemory &memory_;
   BufferTable &buffers_;
+  const Tuning &tuning_;
   std::vector<flatbuffers::Offset<fb::Command>> commands_;
 };
 
@@ -343,6 +381,6 @@ private:
 flatbuffers::Offset<fb::GraphPlan>
 gradus::writeGraphPlan(Tables &builder, const PlannedProgram &program,
                        const StatePlaces &states, size_t graph,
-                       BufferTable &buffers) {
-  return GraphWriter(builder, program, states, graph, buffers).run();
+                       BufferTable &buffers, const Tuning &tuning) {
+  return GraphWriter(builder, program, states, graph, buffers, tuning).run();
 }

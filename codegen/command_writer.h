@@ -2,6 +2,7 @@
 #pragma once
 
 #include "codegen/target_plan.h"
+#include "codegen/tuning.h"
 #include "runtime/artifact_generated.h"
 
 #include <map>
@@ -42,9 +43,10 @@ private:
   std::map<Key, uint32_t> numbers_;
 };
 
+/// Library commands get the algorithms that `tuning` has for their calls.
 flatbuffers::Offset<artifact::GraphPlan>
 writeGraphPlan(flatbuffers::FlatBufferBuilder &builder,
                const PlannedProgram &program, const StatePlaces &states,
-               size_t graph, BufferTable &buffers);
+               size_t graph, BufferTable &buffers, const Tuning &tuning);
 
 } // namespace gradus

@@ -327,6 +327,7 @@ static ArtifactParts partsOf(ProgramOp program, const CompileOptions &options) {
   parts.states = placeStates(program);
   parts.recipe = options.recipe;
   parts.threads = options.threads;
+  parts.tuning = options.tuning;
   parts.classes = labelClasses(program);
   parts.seed = recipeInteger(program, "seed", 0);
   parts.deterministic = recipeInteger(program, "deterministic", 0) != 0;

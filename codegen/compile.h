@@ -2,6 +2,7 @@
 #pragma once
 
 #include "codegen/target.h"
+#include "codegen/tuning.h"
 #include "ir/gradus.h"
 
 #include "mlir/Pass/PassManager.h"
@@ -38,6 +39,8 @@ struct CompileOptions {
   std::string recipe;
   /// Folder of compiled GPU kernels (kernel_cache.h); empty: none.
   std::string kernelCache;
+  /// By which algorithms cards compute calls of libraries fastest.
+  Tuning tuning;
   PassWatcher *watcher = nullptr;
 };
 

@@ -19,13 +19,14 @@ MAY_INCLUDE = {
     "frontends": {"ir", "passes", "codegen", "frontends"},
     "runtime": {"runtime"},
 }
-# What crosses from the runtime to the compiler: the artifact's schema, its hash and numbers, and how
-# emulated GPU kernels are called.
+# What crosses from the runtime to the compiler: the artifact's schema, its hash and numbers, the texts
+# of library calls, and how emulated GPU kernels are called.
 SHARED_WITH_COMPILER = {
     "runtime/artifact_generated.h",
     "runtime/artifact_hash.h",
     "runtime/emulated/abi.h",
     "runtime/float_conversion.h",
+    "runtime/library_text.h",
 }
 LONGEST_MEDIAN, LONGEST_FUNCTION = 12, 80
 CODE = (".cpp", ".h", ".c")

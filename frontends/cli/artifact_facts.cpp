@@ -55,6 +55,19 @@ std::vector<double> expectedMicroseconds(const artifact::Command &command,
   return all;
 }
 
+/// Algorithms that were measured for cards.
+ordered_json choices(const artifact::Command &command) {
+  ordered_json all = ordered_json::array();
+  const auto *library = command.kind_as_LibraryCommand();
+  for (unsigned i = 0; library && i < countOf(library->choices()); ++i) {
+    const artifact::LibraryChoice &choice = *library->choices()->Get(i);
+    all.push_back({{"card", textOf(choice.card())},
+                   {"library", textOf(choice.library())},
+                   {"algorithm", textOf(choice.algorithm())}});
+  }
+  return all;
+}
+
 ordered_json commands(const artifact::GraphPlan &plan, const Rates &rates) {
   ordered_json all = ordered_json::array();
   for (unsigned i = 0; plan.commands() && i < plan.commands()->size(); ++i) {
@@ -68,6 +81,8 @@ ordered_json commands(const artifact::GraphPlan &plan, const Rates &rates) {
                    {"bytes", command.bytes()},
                    {"expected_us", expectedMicroseconds(command, rates)},
                    {"nodes", nodes}});
+    if (ordered_json measured = choices(command); !measured.empty())
+      all.back()["choices"] = std::move(measured);
   }
   return all;
 }

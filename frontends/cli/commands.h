@@ -18,6 +18,7 @@ void addVerify(CLI::App &app);
 void addExport(CLI::App &app);
 void addBench(CLI::App &app);
 void addCompare(CLI::App &app);
+void addTune(CLI::App &app);
 void addDoctor(CLI::App &app);
 void addRecipe(CLI::App &app);
 

@@ -10,6 +10,7 @@
 #include "frontends/cli/report_facts.h"
 #include "frontends/cli/report_page.h"
 #include "frontends/cli/text.h"
+#include "frontends/cli/tuning_file.h"
 #include "frontends/cli/weight_options.h"
 #include "runtime/artifact.h"
 #include "runtime/safetensors.h"
@@ -37,6 +38,7 @@ struct CompileOptions {
   MethodFlags methods;
   std::vector<std::string> addedPasses; // STAGE:PASS
   std::vector<std::string> weightsMap;  // FROM=TO
+  std::vector<std::string> tuning;      // files
   std::string output;
   std::string page; // of --report FILE.html
   bool json = false;
@@ -117,6 +119,19 @@ ordered_json figures(const Artifact &artifact, double milliseconds) {
   return all;
 }
 
+/// How many calls found what was measured; files that serve none are a mistake.
+void addTunedCalls(ordered_json &figures, const Artifact &artifact) {
+  TunedCount count = countTuned(artifact);
+  figures["library_calls"] = count.calls;
+  figures["tuned_calls"] = count.tuned;
+  if (count.tuned == 0)
+    std::fprintf(stderr,
+                 "warning: --tuning: no algorithm is used: the plans for GPUs "
+                 "make %zu different calls of libraries, and none of them was "
+                 "tuned\n",
+                 count.calls);
+}
+
 /// `of`: " cuda" where there are several plans.
 void addPlanRows(Table &table, const ordered_json &plan,
                  const std::string &of) {
@@ -146,6 +161,10 @@ void printSummary(const ordered_json &figures) {
                            ", ")});
   table.row({"state",
              figures["states"].dump() + " tensors, " + bytes("state_bytes")});
+  if (figures.contains("tuned_calls"))
+    table.row({"tuned", figures["tuned_calls"].dump() + " of " +
+                            figures["library_calls"].dump() +
+                            " calls of libraries on GPUs"});
   const ordered_json &plans = figures["plans"];
   for (const ordered_json &plan : plans)
     addPlanRows(table, plan,
@@ -176,6 +195,8 @@ void checkOutputs(const CompileOptions &options) {
                                   {"--weights", request.weightsFile}};
   for (UsedFile &file : ruleFiles("--weights-map", options.weightsMap))
     inputs.push_back(std::move(file));
+  for (const std::string &file : options.tuning)
+    inputs.push_back({"--tuning", file});
   checkOutputFiles({{"-o", options.output}, {"--report", options.page}},
                    inputs);
   checkWritable({options.output, options.page});
@@ -193,6 +214,7 @@ void run(CompileOptions &options) {
                        : "-o and --stop-after exclude each other");
   chooseReport(options);
   checkOutputs(options);
+  request.tuning = readTuningFiles(options.tuning);
   auto began = Clock::now();
   std::optional<Safetensors> weights = openWeights(request, options.weightsMap);
   compiler::Result result = compileWith(request, weights);
@@ -206,6 +228,8 @@ void run(CompileOptions &options) {
   std::chrono::duration<double, std::milli> elapsed = Clock::now() - began;
   auto artifact = asLoaded(options, result.artifact);
   ordered_json summary = figures(*artifact, elapsed.count());
+  if (!options.tuning.empty())
+    addTunedCalls(summary, *artifact);
   writeWhole(options.output, result.artifact);
   if (!options.page.empty())
     writeWhole(options.page,
@@ -298,6 +322,12 @@ void addCompile(CLI::App &app) {
                    "folder, or off; else gradus/kernels in $XDG_CACHE_HOME "
                    "or ~/.cache")
       ->type_name("FOLDER|off");
+  command
+      ->add_option("--tuning", options->tuning,
+                   "Algorithms of libraries on a card, as `gradus tune` has "
+                   "measured them; the flag repeats")
+      ->allow_extra_args(false)
+      ->type_name("FILE");
   command->add_flag("--node-outputs", options->request.nodeOutputs,
                     "Keep the value of every node of the model as an output "
                     "of training, for train --watch; takes memory");

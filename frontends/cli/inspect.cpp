@@ -63,6 +63,12 @@ void printMap(const ordered_json &map) {
   std::printf("\n%s", table.text("    ").c_str());
 }
 
+/// "matmul", or "matmul (tuned)" where an algorithm was measured for a card.
+std::string kindText(const ordered_json &command) {
+  return command["kind"].get<std::string>() +
+         (command.contains("choices") ? " (tuned)" : "");
+}
+
 void printGraph(const ordered_json &graph, bool map) {
   std::printf(
       "\n  graph %s(%s) -> (%s)\n", graph["name"].get<std::string>().c_str(),
@@ -71,7 +77,7 @@ void printGraph(const ordered_json &graph, bool map) {
   int i = 0;
   for (const ordered_json &command : graph["commands"])
     table.row(
-        {std::to_string(i++), command["name"], command["kind"],
+        {std::to_string(i++), command["name"], kindText(command),
          countText(command["flops"].get<double>()),
          countText(command["bytes"].get<double>()),
          absl::StrJoin(command["nodes"].get<std::vector<std::string>>(), " ")});

@@ -48,6 +48,7 @@ static void addCommands(CLI::App &app) {
   addExport(app);
   addBench(app);
   addCompare(app);
+  addTune(app);
   addDoctor(app);
   addRecipe(app);
   refuseEmptyValues(app);

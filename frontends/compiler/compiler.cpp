@@ -167,6 +167,9 @@ CompileOptions Compilation::options() {
   if (request_.kernelCache != "off")
     options.kernelCache = request_.kernelCache.empty() ? kernelCacheFolder()
                                                        : request_.kernelCache;
+  for (const TunedChoice &choice : request_.tuning)
+    options.tuning[choice.call].push_back(
+        {choice.card, choice.library, choice.algorithm});
   return options;
 }
 

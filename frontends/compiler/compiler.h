@@ -25,6 +25,12 @@ struct Weight {
   std::string ownName = {}; // in its file, where that is another
 };
 
+/// By which algorithm a card computes a call of a library fastest.
+struct TunedChoice {
+  std::string call; // runtime/library_text.h
+  std::string card, library, algorithm;
+};
+
 /// Which model, and how it becomes a training step.
 struct Request {
   std::string model;                  // .onnx or .mlir
@@ -54,6 +60,7 @@ struct Request {
   bool gradientOutputs = false;
   /// And before them the last value of each model node, by its place.
   bool nodeOutputs = false;
+  std::vector<TunedChoice> tuning; // at most one a card for each call
 };
 
 /// What a graph holds between two passes.

@@ -1,0 +1,155 @@
+// All that a file says is checked: a choice that is wrong would be passed over
+// in silence when the artifact runs.
+
+#include "frontends/cli/tuning_file.h"
+
+#include "frontends/cli/failure.h"
+#include "runtime/flat.h"
+#include "runtime/library_text.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+using namespace gradus::runtime;
+using nlohmann::ordered_json;
+
+namespace gradus::cli {
+namespace {
+
+constexpr int kFormat = 1;
+
+/// "card.json: choices[2]"
+std::string textAt(const ordered_json &object, const char *key,
+                   const std::string &where) {
+  if (!object.contains(key))
+    throw badInput(where, ": has no ", key, ", expected a text");
+  if (!object[key].is_string() || object[key].get<std::string>().empty())
+    throw badInput(where, ": ", key, " is ", object[key].dump(),
+                   ", expected a text");
+  return object[key].get<std::string>();
+}
+
+/// A time is for people, and may be left out.
+double timeAt(const ordered_json &object, const char *key,
+              const std::string &where) {
+  if (!object.contains(key))
+    return 0;
+  if (!object[key].is_number() || object[key].get<double>() < 0)
+    throw badInput(where, ": ", key, " is ", object[key].dump(),
+                   ", expected microseconds");
+  return object[key].get<double>();
+}
+
+ordered_json parsed(const std::string &path) {
+  std::error_code none;
+  std::ifstream file;
+  if (!std::filesystem::is_directory(path, none)) // Reading one would throw.
+    file.open(path);
+  if (!file.is_open())
+    throw badInput(path, ": cannot be read, expected a file that `gradus tune` "
+                         "has written");
+  auto json = ordered_json::parse(file, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object() || !json.contains("format"))
+    throw badInput(path, ": expected a JSON object with a format, as `gradus "
+                         "tune` writes it");
+  if (json["format"] != kFormat)
+    throw badInput(path, ": format is ", json["format"].dump(), ", expected ",
+                   kFormat);
+  return json;
+}
+
+TunedCall choiceOf(const ordered_json &json, const std::string &where) {
+  if (!json.is_object())
+    throw badInput(where, ": found ", json.dump(), ", expected an object");
+  TunedCall choice;
+  choice.call = textAt(json, "call", where);
+  choice.library = textAt(json, "library", where);
+  choice.algorithm = textAt(json, "algorithm", where);
+  choice.microseconds = timeAt(json, "microseconds", where);
+  choice.defaultMicroseconds = timeAt(json, "default_microseconds", where);
+  return choice;
+}
+
+auto isOf(const std::string &call) {
+  return [&call](const TunedCall &choice) { return choice.call == call; };
+}
+
+} // namespace
+
+TuningFile readTuningFile(const std::string &path) {
+  ordered_json json = parsed(path);
+  TuningFile file;
+  file.card = textAt(json, "card", path);
+  if (!json.contains("choices") || !json["choices"].is_array())
+    throw badInput(path, ": expected a list of choices");
+  for (const ordered_json &each : json["choices"]) {
+    std::string where = inWords(path, ": choices[", file.choices.size(), "]");
+    TunedCall choice = choiceOf(each, where);
+    if (std::any_of(file.choices.begin(), file.choices.end(),
+                    isOf(choice.call)))
+      throw badInput(where, ": '", choice.call,
+                     "' stands twice; a call has one choice");
+    file.choices.push_back(std::move(choice));
+  }
+  return file;
+}
+
+void TuningFile::update(const std::vector<TunedCall> &measured) {
+  for (const TunedCall &call : measured) {
+    std::erase_if(choices, isOf(call.call));
+    if (!call.algorithm.empty())
+      choices.push_back(call);
+  }
+}
+
+std::string TuningFile::text() const {
+  ordered_json all = ordered_json::array();
+  for (const TunedCall &choice : choices)
+    all.push_back({{"call", choice.call},
+                   {"library", choice.library},
+                   {"algorithm", choice.algorithm},
+                   {"microseconds", choice.microseconds},
+                   {"default_microseconds", choice.defaultMicroseconds}});
+  return ordered_json({{"format", kFormat}, {"card", card}, {"choices", all}})
+             .dump(2) +
+         "\n";
+}
+
+std::vector<compiler::TunedChoice>
+readTuningFiles(const std::vector<std::string> &paths) {
+  std::map<std::pair<std::string, std::string>, compiler::TunedChoice> all;
+  for (const std::string &path : paths) {
+    TuningFile file = readTuningFile(path);
+    for (const TunedCall &choice : file.choices)
+      all[{choice.call, file.card}] = {choice.call, file.card, choice.library,
+                                       choice.algorithm};
+  }
+  std::vector<compiler::TunedChoice> choices;
+  for (auto &[key, choice] : all)
+    choices.push_back(std::move(choice));
+  return choices;
+}
+
+TunedCount countTuned(const Artifact &artifact) {
+  std::map<std::string, bool> calls; // whether tuned
+  for (const artifact::Plan *plan : *artifact.header().plans())
+    for (size_t g = 0; countOf(plan->images()) && g < countOf(plan->graphs());
+         ++g) {
+      const auto *commands = plan->graphs()->Get(g)->commands();
+      for (size_t c = 0; c < countOf(commands); ++c)
+        if (auto *library = commands->Get(c)->kind_as_LibraryCommand())
+          calls[libraryText(*library)] |= countOf(library->choices()) > 0;
+    }
+  TunedCount count;
+  for (const auto &[call, isTuned] : calls) {
+    ++count.calls;
+    count.tuned += isTuned;
+  }
+  return count;
+}
+
+} // namespace gradus::cli

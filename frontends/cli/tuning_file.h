@@ -1,0 +1,43 @@
+// Files of algorithms that were measured to be the fastest: written by `tune`,
+// read by `compile`.
+//
+//   {"format": 1, "card": "NVIDIA H200", "choices": [{"call": "matmul ...",
+//     "library": "cublaslt 130100", "algorithm": "...", "microseconds": 8.1,
+//     "default_microseconds": 9.4}]}
+
+#pragma once
+
+#include "frontends/compiler/compiler.h"
+#include "runtime/artifact.h"
+#include "runtime/device.h"
+
+#include <string>
+#include <vector>
+
+namespace gradus::cli {
+
+/// Of one card. Each call has one choice.
+struct TuningFile {
+  std::string card;
+  std::vector<runtime::TunedCall> choices;
+
+  /// Takes what was measured in place of what it has for the same calls.
+  void update(const std::vector<runtime::TunedCall> &measured);
+  std::string text() const;
+};
+
+/// Throws a Failure where the file is none.
+TuningFile readTuningFile(const std::string &path);
+
+/// The choices of all files; of two for the same call and card the later one.
+std::vector<compiler::TunedChoice>
+readTuningFiles(const std::vector<std::string> &paths);
+
+/// Different calls of libraries in an artifact's plans for GPUs, and how many
+/// of them have a choice.
+struct TunedCount {
+  size_t calls = 0, tuned = 0;
+};
+TunedCount countTuned(const runtime::Artifact &artifact);
+
+} // namespace gradus::cli
