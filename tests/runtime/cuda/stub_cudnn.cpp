@@ -84,6 +84,8 @@ std::string toText(const Values &values, int64_t i) {
   switch (values.type) {
   case ValueType::boolean:
     return std::to_string(*at);
+  case ValueType::character:
+    return std::string(1, *at);
   case ValueType::float32: {
     char text[32];
     std::snprintf(text, sizeof(text), "%g", double(read(float())));
@@ -123,7 +125,8 @@ const Engine *engineOf(int64_t index) {
 template <typename T>
 Code give(const std::vector<T> &from, int64_t most, int64_t *count, void *to) {
   *count = int64_t(from.size());
-  std::memcpy(to, from.data(), size_t(std::min(most, *count)) * sizeof(T));
+  if (most > 0 && !from.empty())
+    std::memcpy(to, from.data(), size_t(std::min(most, *count)) * sizeof(T));
   return Code::success;
 }
 
