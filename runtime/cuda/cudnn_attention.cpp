@@ -256,15 +256,7 @@ Status checkTypes(const Attention &made) {
   return Status();
 }
 
-} // namespace
-
-StatusOr<OperationGraph> attentionGraph(const Session &session,
-                                        const LibraryCommand &command) {
-  if (size_t version = session.library.version(); version < kOldest)
-    return failed("attention needs cuDNN 9.17 or later, and this one is ",
-                  version,
-                  "; a plan compiled with --libraries never needs "
-                  "none");
+StatusOr<Attention> read(const LibraryCommand &command) {
   Attention made;
   GRADUS_ASSIGN(made.inputs, readAll(*command.inputs()));
   GRADUS_ASSIGN(made.outputs, readAll(*command.outputs()));
@@ -275,7 +267,24 @@ StatusOr<OperationGraph> attentionGraph(const Session &session,
                       toString(TensorType{query.dtype, query.dims}), " to ",
                       toString(TensorType{key.dtype, key.dims}));
   GRADUS_TRY(checkTypes(made));
-  AttentionBuilder graph(session, made.what, query, key);
+  return made;
+}
+
+} // namespace
+
+Status checkAttention(const LibraryCommand &command) {
+  return read(command).status();
+}
+
+StatusOr<OperationGraph> attentionGraph(const Session &session,
+                                        const LibraryCommand &command) {
+  if (size_t version = session.library.version(); version < kOldest)
+    return failed("attention needs cuDNN 9.17 or later, and this one is ",
+                  version,
+                  "; a plan compiled with --libraries never needs "
+                  "none");
+  GRADUS_ASSIGN(Attention made, read(command));
+  AttentionBuilder graph(session, made.what, made.inputs[0], made.inputs[1]);
   if (command.op() == LibraryOp::attention)
     forward(graph, made);
   else

@@ -13,4 +13,7 @@ namespace gradus::runtime::cuda::cudnn {
 StatusOr<OperationGraph>
 attentionGraph(const Session &session, const artifact::LibraryCommand &command);
 
+/// The same words for what cuDNN has no attention for, without any library.
+Status checkAttention(const artifact::LibraryCommand &command);
+
 } // namespace gradus::runtime::cuda::cudnn

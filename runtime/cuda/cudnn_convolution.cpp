@@ -145,6 +145,10 @@ std::string toText(const StridedTensor &tensor) {
 
 } // namespace
 
+Status checkConvolution(const LibraryCommand &command) {
+  return convolutionOf(command).status();
+}
+
 StatusOr<OperationGraph> convolutionGraph(const Session &session,
                                           const LibraryCommand &command) {
   GRADUS_ASSIGN(Convolution made, convolutionOf(command));

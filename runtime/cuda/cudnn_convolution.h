@@ -11,4 +11,7 @@ StatusOr<OperationGraph>
 convolutionGraph(const Session &session,
                  const artifact::LibraryCommand &command);
 
+/// The same words for what cards have no convolution for, without any library.
+Status checkConvolution(const artifact::LibraryCommand &command);
+
 } // namespace gradus::runtime::cuda::cudnn

@@ -2,7 +2,10 @@
 
 #include "runtime/cuda/emulated_library.h"
 
+#include "runtime/cuda/cudnn_attention.h"
+#include "runtime/cuda/cudnn_convolution.h"
 #include "runtime/cuda/emulated_ops.h"
+#include "runtime/cuda/matmul_form.h"
 
 namespace gradus::runtime::cuda {
 
@@ -42,6 +45,23 @@ private:
   std::vector<std::unique_ptr<Begun>> begun_;
 };
 
+/// What the libraries of cards say to a command before they are asked.
+Status checkCardsTake(const artifact::LibraryCommand &command) {
+  switch (command.op()) {
+  case artifact::LibraryOp::matmul:
+    return matmulFormOf(command).status();
+  case artifact::LibraryOp::convolution:
+  case artifact::LibraryOp::convolution_backward_data:
+  case artifact::LibraryOp::convolution_backward_weights:
+    return cudnn::checkConvolution(command);
+  case artifact::LibraryOp::attention:
+  case artifact::LibraryOp::attention_backward:
+    return cudnn::checkAttention(command);
+  default:
+    return Status(); // none has it, as the operations say
+  }
+}
+
 class Library : public LibraryServer {
 public:
   Library(const Driver &driver, std::string card, bool isSlow)
@@ -63,6 +83,7 @@ public:
               const artifact::LibraryCommand &command, uint64_t) override {
     if (algorithm != kOnce && algorithm != kTwice)
       return invalid("there is no algorithm '", algorithm, "'");
+    GRADUS_TRY(checkCardsTake(command));
     GRADUS_ASSIGN(EmulatedOp op, emulatedOp(command));
     return std::unique_ptr<LibraryCall>(
         std::make_unique<Call>(driver_, std::move(op), algorithm == kTwice));

@@ -5,8 +5,10 @@
 
 namespace gradus::runtime::cuda {
 
-/// Takes strides of any kind, f32, f16 and bf16, and computes in f32. Calls
-/// need no scratch. The driver is the emulated one, and outlives the server.
+/// Takes what cuBLASLt and cuDNN can be asked for, and refuses the rest in
+/// their words, so that a plan which is served here can be described to them.
+/// Computes in f32, and calls need no scratch. The driver is the emulated one,
+/// and outlives the server.
 /// `card`: its name, for choices. There are two algorithms, "once" and "twice",
 /// which computes all a second time; it takes "twice" by itself where it is
 /// slow, so that there is something to find for those who measure.
