@@ -18,6 +18,13 @@ struct Part {
 class CardLibraries : public LibraryServer {
 public:
   explicit CardLibraries(const Card &card) : card_(card) {}
+  /// Handles go on their own card; the runtime below the libraries would make
+  /// another one current where none is.
+  ~CardLibraries() override {
+    (void)card_.makeCurrent();
+    products_ = {};
+    others_ = {};
+  }
 
   StatusOr<std::unique_ptr<LibraryCall>>
   prepare(const artifact::LibraryCommand &command,

@@ -46,8 +46,8 @@ CudaPlan::load(const Card &card, const Artifact &artifact,
 }
 
 CudaPlan::~CudaPlan() {
-  // What still runs uses all that is given back now.
-  if (stream_ && card_.makeCurrent().ok())
+  // All of it is given back on its own card, and what still runs uses it.
+  if (card_.makeCurrent().ok() && stream_)
     (void)wait();
 }
 

@@ -49,6 +49,11 @@ struct CardLibraries : EmulatedCard {
     server = *std::move(made);
   }
 
+  void TearDown() override {
+    server.reset(); // before its card
+    EmulatedCard::TearDown();
+  }
+
   /// The stub's algorithms are called after the scratch that they take.
   uint64_t scratchOf(const LibraryCommandT &command) {
     auto call = server->prepare(*PackedCommand(command), 5000);
@@ -101,6 +106,15 @@ TEST_F(CardLibraries, OpenNoneBeforeACommandNeedsIt) {
   ASSERT_TRUE(made.ok()) << made.status();
   EXPECT_THAT((*made)->prepare(*PackedCommand(product()), 0).status().message(),
               HasSubstr("this plan calls cuBLASLt"));
+}
+
+/// Else the vendor's runtime would take the first card there is.
+TEST_F(CardLibraries, LeaveOnTheirCard) {
+  scratchOf(product());
+  ASSERT_EQ(driver().contextSetCurrent(nullptr), Result::success);
+  server.reset();
+  size_t free = 0, total = 0;
+  EXPECT_EQ(driver().memoryInfo(&free, &total), Result::success);
 }
 
 TEST_F(CardLibraries, HaveCudnnForConvolutions) {

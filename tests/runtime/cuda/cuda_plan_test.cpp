@@ -83,6 +83,27 @@ struct CudaPlanTest : AdderOnCard {
 
 } // namespace
 
+/// Its code is unloaded on its own card: close() finds no fault.
+TEST_F(CudaPlanTest, LeavesItsCardWhereLoadingFailed) {
+  struct Wanderer : LibraryServer {
+    explicit Wanderer(const Driver &driver) : driver(driver) {}
+    StatusOr<std::unique_ptr<LibraryCall>>
+    prepare(const gradus::artifact::LibraryCommand &, uint64_t) override {
+      driver.contextSetCurrent(nullptr);
+      return failed("another card is current now");
+    }
+    const Driver &driver;
+  };
+  addLibraryCommands();
+  open();
+  PlanCode code;
+  code.kernels = loadKernels(code.module);
+  Wanderer library(driver());
+  auto loaded =
+      CudaPlan::load(*card_, *artifact_, plan(), std::move(code), &library);
+  EXPECT_TRUE(has(loaded.status().message(), "another card is current now"));
+}
+
 TEST_F(CudaPlanTest, RunsStepsInAllOrders) {
   for (unsigned seed = 0; seed < 20; ++seed) {
     FakeOptions options;
