@@ -25,9 +25,7 @@ const VendorLibrary &wanted() {
 const char *meaningOf(Code code) {
   switch (code) {
   case Code::notInitialized:
-    return "the library does not start: it finds no GPU, or the driver is "
-           "older "
-           "than it needs";
+    return "it finds no GPU, or the driver is older than it needs";
   case Code::outOfMemory:
     return "the library found no memory for itself";
   case Code::archMismatch:
@@ -39,20 +37,33 @@ const char *meaningOf(Code code) {
   }
 }
 
-} // namespace
-
-StatusOr<Library> load() {
-  GRADUS_ASSIGN(OpenLibrary found, openLibrary(wanted()));
+StatusOr<Library> functionsOf(const OpenLibrary &found) {
   Library library;
 #define GRADUS_CUBLASLT(name, symbol, gives, parameters)                       \
   library.name =                                                               \
       reinterpret_cast<decltype(library.name)>(dlsym(found.handle, #symbol));  \
   if (!library.name)                                                           \
-    return refuse(wanted(), found, "has no " #symbol);
+    return failed("has no " #symbol);
 #include "runtime/cuda/cublaslt.def"
   if (size_t version = library.version(); version < kOldest)
-    return refuse(wanted(), found, inWords("is of version ", version));
+    return failed("is of version ", version);
   return library;
+}
+
+} // namespace
+
+StatusOr<Library> load(const Starts &starts) {
+  Library library;
+  auto serves = [&](const OpenLibrary &found) -> Status {
+    GRADUS_ASSIGN(library, functionsOf(found));
+    return starts(library);
+  };
+  GRADUS_TRY(openLibrary(wanted(), serves).status());
+  return library;
+}
+
+StatusOr<Library> load() {
+  return load([](const Library &) { return Status(); });
 }
 
 Status check(const Library &library, Code code, const std::string &what) {
@@ -74,10 +85,12 @@ std::string Session::name() const {
 }
 
 StatusOr<std::shared_ptr<Session>> openSession() {
-  GRADUS_ASSIGN(Library library, load());
+  Handle handle = nullptr;
+  GRADUS_ASSIGN(Library library, load([&](const Library &found) {
+                  return check(found, found.create(&handle), "does not start");
+                }));
   auto session = std::make_shared<Session>(library);
-  GRADUS_TRY(
-      check(library, library.create(&session->handle), "starting cuBLASLt"));
+  session->handle = handle;
   return session;
 }
 

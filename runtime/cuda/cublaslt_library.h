@@ -6,6 +6,7 @@
 #include "runtime/cuda/driver_abi.h"
 #include "runtime/status.h"
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -19,6 +20,9 @@ struct Library {
 
 /// Finds it (vendor_library.h), and takes the functions out of it.
 StatusOr<Library> load();
+/// One that starts, too: the newest file may want a newer driver than there is.
+using Starts = std::function<Status(const Library &)>;
+StatusOr<Library> load(const Starts &starts);
 
 /// Success, or "WHAT: words (CUBLAS_STATUS_NOT_SUPPORTED 15)".
 Status check(const Library &library, Code code, const std::string &what);

@@ -22,9 +22,7 @@ const VendorLibrary &wanted() {
 const char *meaningOf(Code code) {
   switch (code) {
   case Code::notInitialized:
-    return "the library does not start: it finds no GPU, or the driver is "
-           "older "
-           "than it needs";
+    return "it finds no GPU, or the driver is older than it needs";
   case Code::partsOfOtherVersions:
     return "the files of the library are of different versions";
   case Code::partNotLoaded:
@@ -56,20 +54,33 @@ std::string lastWordsOf(const Library &library) {
   return text;
 }
 
-} // namespace
-
-StatusOr<Library> load() {
-  GRADUS_ASSIGN(OpenLibrary found, openLibrary(wanted()));
+StatusOr<Library> functionsOf(const OpenLibrary &found) {
   Library library;
 #define GRADUS_CUDNN(name, symbol, gives, parameters)                          \
   library.name =                                                               \
       reinterpret_cast<decltype(library.name)>(dlsym(found.handle, #symbol));  \
   if (!library.name)                                                           \
-    return refuse(wanted(), found, "has no " #symbol);
+    return failed("has no " #symbol);
 #include "runtime/cuda/cudnn.def"
   if (size_t version = library.version(); version < kOldest)
-    return refuse(wanted(), found, inWords("is of version ", version));
+    return failed("is of version ", version);
   return library;
+}
+
+} // namespace
+
+StatusOr<Library> load(const Starts &starts) {
+  Library library;
+  auto serves = [&](const OpenLibrary &found) -> Status {
+    GRADUS_ASSIGN(library, functionsOf(found));
+    return starts(library);
+  };
+  GRADUS_TRY(openLibrary(wanted(), serves).status());
+  return library;
+}
+
+StatusOr<Library> load() {
+  return load([](const Library &) { return Status(); });
 }
 
 Status check(const Library &library, Code code, const std::string &what) {

@@ -16,10 +16,12 @@ std::string Session::name() const {
 }
 
 StatusOr<std::shared_ptr<Session>> openSession() {
-  GRADUS_ASSIGN(Library library, load());
+  Handle handle = nullptr;
+  GRADUS_ASSIGN(Library library, load([&](const Library &found) {
+                  return check(found, found.create(&handle), "does not start");
+                }));
   auto session = std::make_shared<Session>(library);
-  GRADUS_TRY(
-      check(library, library.create(&session->handle), "starting cuDNN"));
+  session->handle = handle;
   return session;
 }
 

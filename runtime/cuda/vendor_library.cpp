@@ -19,33 +19,38 @@ static std::string otherwise(const VendorLibrary &wanted) {
                                   "--libraries never needs none");
 }
 
-static std::vector<std::string> candidates(const VendorLibrary &wanted) {
-  if (const char *chosen = getenv(wanted.variable))
+std::vector<std::string> filesOf(const VendorLibrary &wanted,
+                                 const std::string &folder) {
+  if (const char *chosen = getenv(wanted.variable); chosen && *chosen)
     return {chosen};
-  std::vector<std::string> files;
-  std::string folder = ownFolder();
-  for (const std::string &place :
-       {folder + "/", folder + "/../lib/", std::string()})
+  std::vector<std::string> places, files;
+  if (!folder.empty())
+    places = {folder + "/", folder + "/../lib/"};
+  places.emplace_back();
+  for (const std::string &place : places)
     for (const char *file : wanted.files)
       files.push_back(place + file);
   return files;
 }
 
-StatusOr<OpenLibrary> openLibrary(const VendorLibrary &wanted) {
-  std::string places;
-  for (const std::string &file : candidates(wanted)) {
-    if (void *handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL))
-      return OpenLibrary{handle, file};
-    append(places, places.empty() ? "" : "; ", dlerror());
+StatusOr<OpenLibrary> openLibrary(const VendorLibrary &wanted,
+                                  const Serves &serves) {
+  std::string unopened, refused;
+  for (const std::string &file : filesOf(wanted, ownFolder())) {
+    OpenLibrary found{dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL), file};
+    if (!found.handle) {
+      append(unopened, unopened.empty() ? "" : "; ", dlerror());
+      continue;
+    }
+    Status status = serves(found);
+    if (status.ok())
+      return found;
+    append(refused, refused.empty() ? "" : "; ", file, " ", status.message());
   }
-  return failed(needs(wanted), ", which cannot be loaded: ", places, " (",
-                otherwise(wanted), ")");
-}
-
-Status refuse(const VendorLibrary &wanted, const OpenLibrary &found,
-              const std::string &why) {
-  return failed(needs(wanted), ", and ", found.file, " ", why, " (",
-                otherwise(wanted), ")");
+  return failed(needs(wanted), ", ",
+                refused.empty() ? "which cannot be loaded: " + unopened
+                                : "and " + refused,
+                " (", otherwise(wanted), ")");
 }
 
 } // namespace gradus::runtime::cuda

@@ -1,7 +1,8 @@
 // Libraries of the card's vendor, found and opened when a plan asks for them.
 //
 // Nothing links them. Looked for, in this order:
-//   1. the file named by the library's variable in the environment;
+//   1. the file named by the library's variable in the environment, and no
+//      other then; a variable that is empty names none;
 //   2. its names beside libgradus_cuda (or the program it is linked into), and
 //      in ../lib from there;
 //   3. its names where the system finds libraries.
@@ -9,6 +10,7 @@
 
 #include "runtime/status.h"
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -27,12 +29,19 @@ struct OpenLibrary {
   std::string file;
 };
 
-/// The first one that can be opened. Else says what is needed, where it was
-/// looked for, and how a plan is made that needs none.
-StatusOr<OpenLibrary> openLibrary(const VendorLibrary &wanted);
+/// Where it is looked for, in this order; `folder` is ours, or empty where it
+/// is not known.
+std::vector<std::string> filesOf(const VendorLibrary &wanted,
+                                 const std::string &folder);
 
-/// That a library is not what is needed, as it lacks a function or is too old.
-Status refuse(const VendorLibrary &wanted, const OpenLibrary &found,
-              const std::string &why);
+/// Whether a library is what is needed, or what it lacks: "has no
+/// cublasLtCreate", "is of version 110800".
+using Serves = std::function<Status(const OpenLibrary &found)>;
+
+/// The first one that can be opened and serves. Else says what is needed, why
+/// none of those that were found serves or where they were looked for, and how
+/// a plan is made that needs none.
+StatusOr<OpenLibrary> openLibrary(const VendorLibrary &wanted,
+                                  const Serves &serves);
 
 } // namespace gradus::runtime::cuda

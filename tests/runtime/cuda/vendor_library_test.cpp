@@ -10,12 +10,18 @@
 
 using namespace gradus::runtime;
 using namespace gradus::runtime::cuda;
+using testing::ElementsAre;
 using testing::HasSubstr;
 
 namespace {
 
 VendorLibrary wanted(std::vector<const char *> files) {
   return {"cuAny", "3.1", "GRADUS_ANY_LIBRARY", std::move(files)};
+}
+
+Status any(const OpenLibrary &) { return Status(); }
+StatusOr<OpenLibrary> openLibrary(const VendorLibrary &wanted) {
+  return cuda::openLibrary(wanted, any);
 }
 
 } // namespace
@@ -42,6 +48,44 @@ TEST(VendorLibrary, IsTheOneThatTheEnvironmentNames) {
   Environment wrong("GRADUS_ANY_LIBRARY", "/no/such.so");
   auto missing = openLibrary(wanted({"whole_driver.so"})).status();
   EXPECT_THAT(missing.message(), HasSubstr("/no/such.so"));
+}
+
+/// Another may be older, and start with the driver that is there.
+TEST(VendorLibrary, IsTheFirstThatServes) {
+  std::vector<std::string> tried;
+  auto library = cuda::openLibrary(wanted({"old_driver.so", "whole_driver.so"}),
+                                   [&](const OpenLibrary &found) {
+                                     tried.push_back(found.file);
+                                     return tried.size() == 1
+                                                ? failed("does not start")
+                                                : Status();
+                                   });
+  ASSERT_TRUE(library.ok()) << library.status();
+  EXPECT_THAT(tried,
+              ElementsAre(libraryOf("old_driver"), libraryOf("whole_driver")));
+  EXPECT_EQ(library->file, libraryOf("whole_driver"));
+}
+
+/// What was not found is not told then: there is enough of it everywhere.
+TEST(VendorLibrary, SaysWhyEachThatWasFoundDoesNotServe) {
+  auto library =
+      cuda::openLibrary(wanted({"old_driver.so", "whole_driver.so"}),
+                        [](const OpenLibrary &) { return failed("is old"); });
+  EXPECT_EQ(library.status().message(),
+            "this plan calls cuAny, and needs version 3.1 or later, and " +
+                libraryOf("old_driver") + " is old; " +
+                libraryOf("whole_driver") +
+                " is old (GRADUS_ANY_LIBRARY may name its file; a plan "
+                "compiled with --libraries never needs none)");
+}
+
+/// An empty name is none, and would be this program's own.
+TEST(VendorLibrary, IsLookedForInItsPlaces) {
+  Environment environment("GRADUS_ANY_LIBRARY", "");
+  EXPECT_THAT(filesOf(wanted({"a.so", "b.so"}), "/here"),
+              ElementsAre("/here/a.so", "/here/b.so", "/here/../lib/a.so",
+                          "/here/../lib/b.so", "a.so", "b.so"));
+  EXPECT_THAT(filesOf(wanted({"a.so"}), ""), ElementsAre("a.so"));
 }
 
 TEST(VendorLibrary, SaysWhatIsNeededAndWhereItWasLookedFor) {
