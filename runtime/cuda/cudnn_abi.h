@@ -68,6 +68,7 @@ enum class Attribute : int32_t {
   heuristicsDevice = 204,
   configEngine = 300,
   configKnobs = 302,
+  configWorkspace = 303, // since 9.2
   planHandle = 400,
   planConfig = 401,
   planWorkspace = 402,

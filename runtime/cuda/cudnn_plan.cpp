@@ -1,10 +1,10 @@
-// Heuristics give configurations of engines; those that may serve are built in
-// their order.
+// Heuristics give configurations of engines; those that may serve and state no
+// more workspace than there is are built in their order.
 
 #include "runtime/cuda/cudnn_plan.h"
 
+#include <algorithm>
 #include <charconv>
-#include <functional>
 #include <optional>
 
 namespace gradus::runtime::cuda::cudnn {
@@ -12,6 +12,8 @@ namespace gradus::runtime::cuda::cudnn {
 namespace {
 
 constexpr int64_t kMostConfigs = 100;
+/// Plans that are built, seconds each, and then need too much workspace.
+constexpr int kMostMisses = 16;
 
 //===-- what heuristics say -----------------------------------------------===//
 
@@ -150,30 +152,70 @@ StatusOr<ExecutionPlan> build(const Session &session,
   return made;
 }
 
-/// Builds what may serve, best first, and gives it to `take` until that says
-/// that it is enough. What cannot be built is passed over; its words are given
-/// back.
-Status buildEach(const Session &session, const OperationGraph &graph,
-                 const std::function<bool(ExecutionPlan)> &take) {
-  Status last;
-  for (HeuristicMode mode : {HeuristicMode::best, HeuristicMode::fallback}) {
-    auto configs = configsOf(session, graph, mode);
+/// Of heuristics' configurations, those that may serve, the best first. What
+/// cannot be read is passed over, and its words are kept.
+class Candidates {
+public:
+  struct Candidate {
+    Descriptor config;
+    std::optional<uint64_t> workspace; // as it is stated before it is built
+  };
+
+  Candidates(const Session &session, const OperationGraph &graph)
+      : session_(session), graph_(graph) {}
+
+  std::vector<Candidate> find(HeuristicMode mode) {
+    std::vector<Candidate> found;
+    auto configs = configsOf(session_, graph_, mode);
     if (!configs.ok()) {
-      last = configs.status();
-      continue;
+      words_ = configs.status();
+      return found;
     }
     for (Descriptor &config : *configs) {
-      GRADUS_ASSIGN(bool may, mayServe(config, graph.isF32));
-      if (!may)
-        continue;
-      auto plan = build(session, graph, std::move(config));
-      if (!plan.ok())
-        last = plan.status();
-      else if (take(*std::move(plan)))
-        return Status();
+      auto may = mayServe(config, graph_.isF32);
+      if (!may.ok())
+        words_ = may.status();
+      else if (*may) {
+        auto workspace = config.get<int64_t>(Attribute::configWorkspace);
+        found.push_back({std::move(config),
+                         workspace.ok() ? std::optional(uint64_t(*workspace))
+                                        : std::nullopt});
+      }
     }
+    return found;
   }
-  return last;
+
+  std::optional<ExecutionPlan> build(Candidate &candidate) {
+    auto plan = cudnn::build(session_, graph_, std::move(candidate.config));
+    if (plan.ok())
+      return *std::move(plan);
+    words_ = plan.status();
+    return std::nullopt;
+  }
+
+  /// The last failure, which is why there are no more.
+  const Status &status() const { return words_; }
+  /// Why there is none.
+  Status words() const {
+    return words_.ok()
+               ? failed("cuDNN has no deterministic engine for ", graph_.what)
+               : words_;
+  }
+
+private:
+  const Session &session_;
+  const OperationGraph &graph_;
+  Status words_;
+};
+
+using Candidate = Candidates::Candidate;
+
+bool mayFit(const Candidate &candidate, uint64_t workspace) {
+  return !candidate.workspace || *candidate.workspace <= workspace;
+}
+
+bool statesLess(const Candidate &one, const Candidate &other) {
+  return one.workspace < other.workspace;
 }
 
 } // namespace
@@ -181,17 +223,39 @@ Status buildEach(const Session &session, const OperationGraph &graph,
 StatusOr<ExecutionPlan> choosePlan(const Session &session,
                                    const OperationGraph &graph,
                                    uint64_t workspace) {
-  std::optional<ExecutionPlan> best;
-  Status status = buildEach(session, graph, [&](ExecutionPlan plan) {
-    if (!best || plan.workspace < best->workspace)
-      best = std::move(plan);
-    return best->workspace <= workspace;
-  });
-  if (best)
-    return *std::move(best);
-  if (!status.ok())
-    return status;
-  return failed("cuDNN has no deterministic engine for ", graph.what);
+  Candidates candidates(session, graph);
+  std::optional<ExecutionPlan> least;
+  std::vector<Candidate> larger; // by what they state
+  int misses = 0;
+  for (HeuristicMode mode : {HeuristicMode::best, HeuristicMode::fallback})
+    for (Candidate &each : candidates.find(mode)) {
+      if (!mayFit(each, workspace)) {
+        larger.insert(
+            std::upper_bound(larger.begin(), larger.end(), each, statesLess),
+            std::move(each));
+        continue;
+      }
+      if (misses == kMostMisses)
+        continue;
+      std::optional<ExecutionPlan> plan = candidates.build(each);
+      if (plan && plan->workspace <= workspace)
+        return *std::move(plan);
+      misses += plan.has_value();
+      if (plan && (!least || plan->workspace < least->workspace))
+        least = std::move(plan);
+    }
+  for (Candidate &each : larger) {
+    if (least && least->workspace <= *each.workspace)
+      break;
+    if (std::optional<ExecutionPlan> plan = candidates.build(each)) {
+      if (!least || plan->workspace < least->workspace)
+        least = std::move(plan);
+      break;
+    }
+  }
+  if (least)
+    return *std::move(least);
+  return candidates.words();
 }
 
 StatusOr<ExecutionPlan> planOf(const Session &session,
@@ -209,15 +273,19 @@ StatusOr<ExecutionPlan> planOf(const Session &session,
 StatusOr<std::vector<std::string>> algorithmsOf(const Session &session,
                                                 const OperationGraph &graph,
                                                 uint64_t workspace) {
+  Candidates candidates(session, graph);
   std::vector<std::string> texts;
-  Status status = buildEach(session, graph, [&](const ExecutionPlan &plan) {
-    if (plan.workspace <= workspace &&
-        std::find(texts.begin(), texts.end(), plan.algorithm) == texts.end())
-      texts.push_back(plan.algorithm);
-    return false;
-  });
-  if (texts.empty() && !status.ok())
-    return status;
+  for (HeuristicMode mode : {HeuristicMode::best, HeuristicMode::fallback})
+    for (Candidate &each : candidates.find(mode)) {
+      if (!mayFit(each, workspace))
+        continue;
+      std::optional<ExecutionPlan> plan = candidates.build(each);
+      if (plan && plan->workspace <= workspace &&
+          std::find(texts.begin(), texts.end(), plan->algorithm) == texts.end())
+        texts.push_back(plan->algorithm);
+    }
+  if (texts.empty())
+    GRADUS_TRY(candidates.status());
   return texts;
 }
 

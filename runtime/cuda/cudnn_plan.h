@@ -15,7 +15,7 @@ struct ExecutionPlan {
 };
 
 /// The first of the heuristics' that needs no more workspace than that, else
-/// the one that needs the least.
+/// the one that needs the least; what states more than that is not built before.
 StatusOr<ExecutionPlan> choosePlan(const Session &session,
                                    const OperationGraph &graph,
                                    uint64_t workspace);

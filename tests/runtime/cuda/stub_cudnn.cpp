@@ -27,8 +27,10 @@ struct Engine {
   std::vector<NumericalNote> notes;
   std::vector<std::pair<KnobType, int64_t>> knobs;
   int64_t workspace; // -1: cannot be built
+  bool hasNotes = true;
 };
 const std::vector<Engine> kEngines = {
+    {6, {}, {}, 0, false},
     {7, {NumericalNote::notDeterministic}, {}, 0},
     {8, {NumericalNote::tensorCore}, {{KnobType(2), 3}, {KnobType(5), -4}}, 0},
     {9, {NumericalNote::inputsRounded}, {}, 0},
@@ -243,7 +245,14 @@ Code cudnnBackendGetAttribute(RawDescriptor descriptor, Attribute attribute,
     return give({engine}, most, count, values);
   case Attribute::engineIndex:
     return give(std::vector{engine->index}, most, count, values);
+  case Attribute::configWorkspace:
+    return GRADUS_LIBRARY_VERSION < 90200
+               ? Code::notSupported
+               : give(std::vector{std::max(engine->workspace, int64_t())}, most,
+                      count, values);
   case Attribute::engineNumericalNotes:
+    if (!engine->hasNotes)
+      return Code::notSupported;
     return give(engine->notes, most, count, values);
   case Attribute::planWorkspace:
     return give(std::vector{engine->workspace}, most, count, values);
