@@ -102,8 +102,10 @@ TEST_F(Stub, SaysTheBatchOfEachMatrix) {
                     {tensorOf(DType::f32, {4, 8, 8})}),
           0);
   std::string words = written();
-  EXPECT_THAT(words, HasSubstr("matrix of 0: 8x2 lead 8\nmatrix has 5\nmatrix "
-                               "has 6\n"));
+  EXPECT_THAT(words, HasSubstr("matrix of 0: 8x2 lead 8\nmatrix has 5: 4\n"
+                               "matrix has 6: 16\n"));
+  EXPECT_THAT(words, HasSubstr("matrix of 0: 8x8 lead 8\nmatrix has 5: 4\n"
+                               "matrix has 6: 64\n"));
   EXPECT_THAT(words, HasSubstr("find for 3: 0, 4: 1, 7: 1"));
 }
 
@@ -134,10 +136,15 @@ TEST_F(Stub, RefusesAlgorithmsThatDoNotServe) {
   };
   EXPECT_EQ(wordsOf("eng3"), "algorithm 'eng3' of cuBLASLt is not 128 digits");
   EXPECT_THAT(wordsOf(std::string(128, 'x')), HasSubstr("is not 128 digits"));
-  EXPECT_THAT(wordsOf(std::string(128, '1')),
-              HasSubstr("the stub's words (CUBLAS_STATUS_INVALID_VALUE 7)"));
-  EXPECT_THAT(wordsOf("0000000000010000" + std::string(112, '0')),
-              HasSubstr("needs 65536 bytes of scratch, and there are 5000"));
+  // One that the library would compute by, and does not name; one that needs
+  // more scratch; and the first with one byte changed.
+  for (const std::string &text :
+       {std::string(128, '1'), "0000000000010000" + std::string(112, '0'),
+        "0000000000001000" + std::string(111, '0') + "1"}) {
+    EXPECT_EQ(wordsOf(text), "algorithm " + text +
+                                 " is none that cuBLASLt names for this "
+                                 "product with 5000 bytes of scratch");
+  }
 }
 
 TEST_F(Stub, LeavesWithTheLastThatHoldsIt) {

@@ -120,8 +120,10 @@ Code cublasLtMatrixLayoutDestroy(Layout layout) { return destroy(layout); }
 
 Code cublasLtMatrixLayoutSetAttribute(Layout layout, LayoutAttribute attribute,
                                       const void *value, size_t bytes) {
-  append(written, "matrix has ", int(attribute), "\n");
-  return numbersOf(layout).set(int(attribute), value, bytes);
+  Code code = numbersOf(layout).set(int(attribute), value, bytes);
+  append(written, "matrix has ", int(attribute), ": ",
+         int64_t(numbersOf(layout).values[int(attribute)]), "\n");
+  return code;
 }
 
 Code cublasLtMatmulPreferenceCreate(Preference *preference) {
@@ -150,15 +152,6 @@ Code cublasLtMatmulAlgoGetHeuristic(Handle, Matmul matmul, Layout, Layout,
     if (bytes <= mostBytes && *count < most)
       found[(*count)++] = {{{bytes}}, bytes, Code::success, 1, {}};
   return *count ? Code::success : Code::notSupported;
-}
-
-Code cublasLtMatmulAlgoCheck(Handle, Matmul, Layout, Layout, Layout, Layout,
-                             const Algorithm *algorithm, Found *found) {
-  uint64_t bytes = algorithm->data[0];
-  if (!std::count(std::begin(kAlgorithms), std::end(kAlgorithms), bytes))
-    return Code::invalidValue;
-  *found = {*algorithm, bytes, Code::success, 1, {}};
-  return Code::success;
 }
 
 Code cublasLtMatmul(Handle, Matmul matmul, const void *alpha, const void *a,
