@@ -34,8 +34,7 @@ Result FakeState::checkNotRecording(Stream stream) {
 /// Behind what was recorded before. What it does it does at each launch.
 Result FakeState::record(FakeCapture &capture, FakeOp op) {
   auto node = std::make_shared<FakeNode>();
-  node->isCall = op.accesses.empty();
-  node->isCopy = !node->isCall;
+  node->isCopy = !op.isCall;
   node->op = std::move(op);
   return addNode(&capture.last, capture.graph, &capture.last,
                  capture.last ? 1 : 0, std::move(node));
@@ -131,7 +130,7 @@ Result FakeState::runChild(const FakeNode &node) {
   for (const auto &inner : node.child) {
     if (Result result = runNode(*inner); result != Result::success)
       return result;
-    calls |= inner->isCall;
+    calls |= inner->op.isCall;
   }
   for (const Access &access : node.op.accesses)
     if (calls && access.writes)

@@ -21,7 +21,9 @@ struct Call<method, needs, symbol> {
   static Result run(Arguments... arguments) {
     std::lock_guard lock(current->mutex());
     Result entered = current->enter(needs, symbol);
-    if (entered != Result::success && needs != Needs::release)
+    bool works = needs == Needs::release ||
+                 (needs == Needs::freeing && current->isLost());
+    if (entered != Result::success && !works)
       return entered;
     Result result = (current->*method)(arguments...);
     return entered != Result::success ? entered : result;
@@ -87,7 +89,8 @@ Result FakeState::enter(Needs needs, const char *function) {
     return Result::success;
   if (!current_.count(std::this_thread::get_id()))
     return refuse(Result::invalidContext, "this thread has no current context");
-  if (needs == Needs::idle && lost_ == Result::success)
+  if ((needs == Needs::idle || needs == Needs::freeing) &&
+      lost_ == Result::success)
     return checkIdle();
   return lost_;
 }

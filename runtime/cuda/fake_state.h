@@ -55,7 +55,6 @@ struct FakeNode {
   std::shared_ptr<FakeLaunch> kernel;
   Function function = nullptr; // of a kernel
   bool isCopy = false;
-  bool isCall = false;
   bool declared = false;                        // its accesses, by the caller
   std::vector<std::shared_ptr<FakeNode>> child; // run one after the other
 };
@@ -117,9 +116,10 @@ public:
                          const Access *accesses, size_t count);
   Result discard(DevicePointer start, size_t bytes, Stream stream);
 
-  enum class Needs { nothing, init, context, idle, release };
+  enum class Needs { nothing, init, context, idle, release, freeing };
   /// Before each call, of `function`: an error that it gives without its body.
   Result enter(Needs needs, const char *function);
+  bool isLost() const { return lost_ != Result::success; }
   std::mutex &mutex() { return mutex_; }
 
   /// The first thing that was wrong, and what the last call was refused for.

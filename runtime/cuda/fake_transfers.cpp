@@ -259,6 +259,7 @@ Result FakeState::streamSynchronize(Stream stream) {
 Result FakeState::streamCall(Stream stream, HostFunction function, void *data) {
   FakeOp op;
   op.name = "a call";
+  op.isCall = true;
   op.run = [this, op, function, data] {
     note(op);
     function(data);

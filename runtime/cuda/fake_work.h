@@ -19,6 +19,7 @@ struct FakeOp {
   std::vector<Access> accesses;
   std::function<Result()> run; // empty: only others wait for it
   std::vector<std::shared_ptr<FakeOp>> after;
+  bool isCall = false; // of a function of the host
   /// Of one launch, whose own edges were checked before; 0: none.
   uint64_t launch = 0;
   int64_t nanoseconds = 0; // when it was done

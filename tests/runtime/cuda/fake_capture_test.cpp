@@ -106,6 +106,8 @@ TEST_F(FakeCaptures, BeginOnceAndEndWhatBegan) {
 TEST_F(FakeCaptures, HoldNoWaitsNorAllocations) {
   DevicePointer x = filled({1});
   Owned<Event> event = *card_->createEvent(false);
+  ASSERT_EQ(driver().eventRecord(event.get(), stream_.get()), Result::success);
+  Owned<void *> taken = *card_->allocatePinned({"pinned memory", 8});
   float number = 0;
   DevicePointer memory;
   void *pinned;
@@ -115,6 +117,10 @@ TEST_F(FakeCaptures, HoldNoWaitsNorAllocations) {
       [&] { return driver().contextSynchronize(); },
       [&] { return driver().memoryAllocate(&memory, 8); },
       [&] { return driver().pinnedAllocate(&pinned, 8, 0); },
+      [&] { return driver().memoryFree(x); },
+      [&] { return driver().pinnedFree(taken.get()); },
+      [&] { return driver().moduleUnload(module_.get()); },
+      [&] { return driver().eventSynchronize(event.get()); },
       [&] {
         return driver().moduleLoad(&module, image_.data(), 0, nullptr, nullptr);
       },
