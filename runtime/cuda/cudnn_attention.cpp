@@ -18,7 +18,7 @@ using artifact::LibraryOp;
 using Dims = std::vector<int64_t>;
 using Tensor = GraphBuilder::Tensor;
 
-constexpr size_t kOldest = 91700;
+constexpr size_t kOldest = 91800; // deterministic gradients on all cards
 
 //===-- tensors -----------------------------------------------------------===//
 
@@ -279,7 +279,7 @@ Status checkAttention(const LibraryCommand &command) {
 StatusOr<OperationGraph> attentionGraph(const Session &session,
                                         const LibraryCommand &command) {
   if (size_t version = session.library.version(); version < kOldest)
-    return failed("attention needs cuDNN 9.17 or later, and this one is ",
+    return failed("attention needs cuDNN 9.18 or later, and this one is ",
                   version,
                   "; a plan compiled with --libraries never needs "
                   "none");

@@ -126,7 +126,7 @@ TEST_F(CardLibraries, HaveCudnnForConvolutions) {
     return call.ok() ? (*call)->algorithm() : "";
   };
   EXPECT_EQ(chosen(), "eng3");
-  choose(command, "the emulated GPU", "cudnn 91700", "eng1");
+  choose(command, "the emulated GPU", "cudnn 91800", "eng1");
   EXPECT_EQ(chosen(), "eng1");
   command.choices[0]->algorithm = "eng7"; // which is not deterministic
   EXPECT_EQ(chosen(), "eng3");

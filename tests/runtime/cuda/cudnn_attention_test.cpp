@@ -72,7 +72,7 @@ struct CudnnAttention : CudnnStub {
 };
 
 struct CudnnBeforeAttention : CudnnAttention {
-  CudnnBeforeAttention() : CudnnAttention("cudnn_9_16") {}
+  CudnnBeforeAttention() : CudnnAttention("cudnn_9_17") {}
 };
 
 } // namespace
@@ -153,6 +153,6 @@ TEST_F(CudnnAttention, IsOfSixteenBits) {
 TEST_F(CudnnBeforeAttention, IsNotAskedForIt) {
   EXPECT_EQ(
       wordsOf(attention(false)),
-      "attention needs cuDNN 9.17 or later, and this one is 91600; a plan "
+      "attention needs cuDNN 9.18 or later, and this one is 91700; a plan "
       "compiled with --libraries never needs none");
 }

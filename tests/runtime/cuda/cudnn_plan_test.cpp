@@ -77,7 +77,7 @@ TEST_F(CudnnPlan, HasAlgorithmsAsText) {
   PackedCommand command(of(DType::bf16));
   auto all = server->algorithms(*command, 4000);
   ASSERT_TRUE(all.ok()) << all.status();
-  EXPECT_EQ(all->library, "cudnn 91700");
+  EXPECT_EQ(all->library, "cudnn 91800");
   EXPECT_THAT(all->texts, ElementsAre("eng8_k2=3_k5=-4", "eng5", "eng1"));
   auto call = server->prepareWith(all->texts[0], *command, 0);
   ASSERT_TRUE(call.ok()) << call.status();

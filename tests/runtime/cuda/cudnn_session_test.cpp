@@ -23,7 +23,7 @@ TEST(CudnnWithoutGpu, IsSaid) {
 TEST_F(CudnnSession, IsCalledAfterTheVersion) {
   auto session = cudnn::openSession();
   ASSERT_TRUE(session.ok()) << session.status();
-  EXPECT_EQ((*session)->name(), "cudnn 91700");
+  EXPECT_EQ((*session)->name(), "cudnn 91800");
 }
 
 /// Without a handle: the descriptor of the card is passed on instead.

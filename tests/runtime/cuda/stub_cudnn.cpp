@@ -14,7 +14,7 @@ using namespace gradus::runtime::cuda;
 using namespace gradus::runtime::cuda::cudnn;
 
 #ifndef GRADUS_LIBRARY_VERSION
-#define GRADUS_LIBRARY_VERSION 91700
+#define GRADUS_LIBRARY_VERSION 91800
 #endif
 
 namespace {
