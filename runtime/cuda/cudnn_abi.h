@@ -177,7 +177,10 @@ enum class NumericalNote : int32_t {
   tensorCore = 0,
   inputsRounded = 1,
   sumsRounded = 2,
-  notDeterministic = 4
+  fourier = 3,
+  notDeterministic = 4,
+  winogradOf6x6 = 7,
+  winogradOf13x13 = 8
 };
 
 /// More than there are, of numerical notes and of types of knobs.

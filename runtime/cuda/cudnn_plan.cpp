@@ -38,17 +38,26 @@ StatusOr<Descriptor> engineOf(const Descriptor &config) {
   return std::move(engines[0]);
 }
 
+bool isNeverTaken(NumericalNote note) {
+  return note == NumericalNote::notDeterministic ||
+         note == NumericalNote::sumsRounded ||
+         note == NumericalNote::inputsRounded;
+}
+
+/// Of f32: to TF32, or by sums of large numbers that cancel.
+bool losesDigits(NumericalNote note) {
+  return note == NumericalNote::tensorCore || note == NumericalNote::fourier ||
+         note == NumericalNote::winogradOf6x6 ||
+         note == NumericalNote::winogradOf13x13;
+}
+
 StatusOr<bool> mayServe(const Descriptor &config, bool isF32) {
   GRADUS_ASSIGN(Descriptor engine, engineOf(config));
   GRADUS_ASSIGN(auto notes, engine.getList<NumericalNote>(
                                 Attribute::engineNumericalNotes, kMostNotes));
-  for (NumericalNote note : notes)
-    if (note == NumericalNote::notDeterministic ||
-        note == NumericalNote::sumsRounded ||
-        note == NumericalNote::inputsRounded ||
-        (isF32 && note == NumericalNote::tensorCore))
-      return false;
-  return true;
+  return std::none_of(notes.begin(), notes.end(), [&](NumericalNote note) {
+    return isNeverTaken(note) || (isF32 && losesDigits(note));
+  });
 }
 
 //===-- algorithms as text ------------------------------------------------===//
@@ -266,7 +275,7 @@ StatusOr<ExecutionPlan> planOf(const Session &session,
   GRADUS_ASSIGN(bool may, mayServe(config, graph.isF32));
   if (!may)
     return failed("algorithm ", algorithm,
-                  " of cuDNN is not deterministic, or rounds what it sums");
+                  " of cuDNN is not deterministic, or loses digits");
   return build(session, graph, std::move(config));
 }
 

@@ -1,7 +1,9 @@
 // Which engine of cuDNN computes a graph, and how it is tuned.
 //
 // Engines that may give other bits at the next run, that sum in fewer bits than
-// f32, or that round f32 operands (to TF32 and the like) are passed over.
+// f32, or that round f32 operands (to TF32 and the like) are passed over; so
+// are those for f32 that go by Fourier transforms or large tiles of Winograd's,
+// where sums of large numbers cancel.
 #pragma once
 
 #include "runtime/cuda/cudnn_graph.h"
@@ -15,7 +17,8 @@ struct ExecutionPlan {
 };
 
 /// The first of the heuristics' that needs no more workspace than that, else
-/// the one that needs the least; what states more than that is not built before.
+/// the one that needs the least; what states more than that is not built
+/// before.
 StatusOr<ExecutionPlan> choosePlan(const Session &session,
                                    const OperationGraph &graph,
                                    uint64_t workspace);

@@ -218,6 +218,11 @@ TEST(CudnnAbi, HasTheSameModes) {
               CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION);
   EXPECT_CODE(NumericalNote::notDeterministic,
               CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC);
+  EXPECT_CODE(NumericalNote::fourier, CUDNN_NUMERICAL_NOTE_FFT);
+  EXPECT_CODE(NumericalNote::winogradOf6x6,
+              CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_6x6);
+  EXPECT_CODE(NumericalNote::winogradOf13x13,
+              CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_13x13);
   EXPECT_LT(CUDNN_NUMERICAL_NOTE_TYPE_COUNT, dnn::kMostNotes);
   EXPECT_LT(CUDNN_KNOB_TYPE_COUNTS, dnn::kMostKnobs);
 }

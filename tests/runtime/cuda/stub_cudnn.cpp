@@ -34,7 +34,10 @@ const std::vector<Engine> kEngines = {
     {7, {NumericalNote::notDeterministic}, {}, 0},
     {8, {NumericalNote::tensorCore}, {{KnobType(2), 3}, {KnobType(5), -4}}, 0},
     {9, {NumericalNote::inputsRounded}, {}, 0},
-    {3, {}, {}, 5000},
+    {10, {NumericalNote::fourier}, {}, 0},
+    {11, {NumericalNote::winogradOf6x6}, {}, 0},
+    {12, {NumericalNote::winogradOf13x13}, {}, 0},
+    {3, {NumericalNote(6)}, {}, 5000}, // Winograd's tiles of 4 x 4
     {4, {}, {}, -1},
     {5, {}, {}, 1000},
     {1, {}, {}, 2000}};
