@@ -87,7 +87,8 @@ TEST(MemoryLimit, TrainsTheSameInLess) {
 }
 
 /// In a process that has run a session oneDNN counts its threads as sessions
-/// do, and asks for other scratch: so one runs before the two that are compared.
+/// do, and asks for other scratch: so one runs before the two that are
+/// compared.
 TEST(MemoryLimit, ChangesNothingWhereThereIsRoom) {
   train("");
   Trained free = train(""),
