@@ -262,7 +262,7 @@ private:
     BufferTable buffers;
     std::vector<flatbuffers::Offset<fb::GraphPlan>> graphs;
     int64_t arena = 0;
-    Tuning tuning = plan.target.cpu() ? Tuning() : parts_.tuning;
+    const Tuning none, &tuning = plan.target.cpu() ? none : parts_.tuning;
     for (auto [number, memory] : llvm::enumerate(plan.program->memory)) {
       graphs.push_back(writeGraphPlan(builder, *plan.program, parts_.states,
                                       number, buffers, tuning));

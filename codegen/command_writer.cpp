@@ -187,8 +187,8 @@ private:
   }
 
   /// Bytes of a table that a kernel only takes slices from; else all.
-  int64_t mostRead(plan::LaunchOp launch, Value operand) const {
-    plan::KernelOp kernel = program_.kernels[kernelNumber(launch.getKernel())];
+  static int64_t mostRead(plan::LaunchOp launch, plan::KernelOp kernel,
+                          Value operand) {
     int64_t taken = 0;
     for (OpOperand &use : launch->getOpOperands()) {
       if (use.get() != operand)
@@ -220,14 +220,16 @@ private:
       segments.push_back(fb::CreateSegment(
           builder_, builder_.CreateVector(buffers), launch.getItems()[s]));
     }
+    uint32_t number = kernelNumber(launch.getKernel());
+    plan::KernelOp kernel = program_.kernels[number];
     auto table = fb::CreateKernelCommand(
-        builder_, kernelNumber(launch.getKernel()),
-        builder_.CreateVector(segments), launch.getGrain());
+        builder_, number, builder_.CreateVector(segments), launch.getGrain());
     return {fb::CommandKind::KernelCommand, table.Union(),
             launch.getLabel().value_or(launch.getKernel()).str(),
             static_cast<uint64_t>(launch.getFlops()),
-            traffic(launch,
-                    [&](Value operand) { return mostRead(launch, operand); })};
+            traffic(launch, [&](Value operand) {
+              return mostRead(launch, kernel, operand);
+            })};
   }
 
   uint32_t kernelNumber(StringRef name) const {

@@ -28,9 +28,9 @@ SmallVector<int64_t> mergedShape(ArrayRef<int64_t> shape) {
   return merged;
 }
 
-/// Whether `shape` merges to `merged`.
+/// Whether `shape` merges to `merged`, a matrix or more: a list has no rows.
 bool mergesTo(ArrayRef<int64_t> shape, ArrayRef<int64_t> merged) {
-  return shape.size() >= 2 && shape[0] > 1 && shape[1] > 1 &&
+  return shape.size() >= 3 && shape[0] > 1 && shape[1] > 1 &&
          ArrayRef(mergedShape(shape)) == merged;
 }
 
@@ -69,8 +69,7 @@ private:
 
   /// A matrix, or more, is seen with one dimension more.
   void visitReshape(ReshapeOp op) {
-    bool isView = shapeOf(op).size() >= 3 &&
-                  mergesTo(shapeOf(op), shapeOf(op.getInput())) &&
+    bool isView = mergesTo(shapeOf(op), shapeOf(op.getInput())) &&
                   getElementTypeOrSelf(op.getType()) ==
                       getElementTypeOrSelf(op.getInput());
     if (isView)
@@ -259,11 +258,7 @@ private:
     IRRewriter rewriter(graph_.getContext());
     DominanceInfo dominance(graph_);
     eliminateCommonSubExpressions(rewriter, dominance, graph_);
-    for (Operation &op :
-         llvm::make_early_inc_range(llvm::reverse(graph_.getBody().front())))
-      if (op.use_empty() && isMemoryEffectFree(&op) &&
-          !op.hasTrait<OpTrait::IsTerminator>())
-        op.erase();
+    eraseUnused(graph_.getBody().front());
   }
 
   GraphOp graph_;

@@ -31,6 +31,13 @@ bool isElementwise(Operation *op) {
          llvm::all_of(op->getOperandTypes(), llvm::IsaPred<RankedTensorType>);
 }
 
+void eraseUnused(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+    if (op.use_empty() && isMemoryEffectFree(&op) &&
+        !op.hasTrait<OpTrait::IsTerminator>())
+      op.erase();
+}
+
 TypedAttr splatOf(Value value) {
   SplatElementsAttr splat;
   if (!isa<RankedTensorType>(value.getType()) ||

@@ -106,6 +106,9 @@ int64_t product(llvm::ArrayRef<int64_t> extents);
 /// Whether an op makes one tensor of others of its shape, element by element.
 bool isElementwise(mlir::Operation *op);
 
+/// Erases, last to first, what nobody reads and what has no effect.
+void eraseUnused(mlir::Block &block);
+
 /// The splat that a value is, or null.
 mlir::TypedAttr splatOf(mlir::Value value);
 

@@ -268,14 +268,10 @@ private:
     IRRewriter rewriter(graph_.getContext());
     DominanceInfo dominance(graph_);
     eliminateCommonSubExpressions(rewriter, dominance, graph_);
-    int64_t reorders = 0;
-    for (Operation &op :
-         llvm::make_early_inc_range(llvm::reverse(graph_.getBody().front())))
-      if (op.use_empty() && isMemoryEffectFree(&op) &&
-          !op.hasTrait<OpTrait::IsTerminator>())
-        op.erase();
-      else
-        reorders += isReorder(&op);
+    Block &block = graph_.getBody().front();
+    eraseUnused(block);
+    int64_t reorders =
+        llvm::count_if(block, [](Operation &op) { return isReorder(&op); });
     if (count_ > 0)
       remark::passed(graph_.getLoc(),
                      remark::RemarkOpts::name("Propagated").category(pass_))

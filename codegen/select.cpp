@@ -303,14 +303,16 @@ struct Select : impl::SelectBase<Select> {
       std::optional<ProductSize> size = attention.sizeOf(&op);
       if (!size)
         continue;
-      StringRef reason =
-          library == "always" ? "" : library_->reasonAgainst(*size);
-      if (!reason.empty())
+      if (StringRef reason = reasonAgainst(*size); !reason.empty())
         explain(op.getLoc(), op.getName().stripDialect(), reason);
       else
         tell(attention.select(&op));
     }
     attention.tidy();
+  }
+
+  StringRef reasonAgainst(const ProductSize &size) {
+    return library == "always" ? "" : library_->reasonAgainst(size);
   }
 
   bool isLibrarys(const Candidate &found) {
@@ -349,9 +351,7 @@ struct Select : impl::SelectBase<Select> {
   }
 
   void select(Candidate &found) {
-    StringRef reason =
-        library == "always" ? "" : library_->reasonAgainst(found.size);
-    if (!reason.empty())
+    if (StringRef reason = reasonAgainst(found.size); !reason.empty())
       return explain(found.op->getLoc(), found.call.name, reason);
     takeEpilogue(found, *library_);
     takeRounding(found);

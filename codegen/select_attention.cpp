@@ -146,10 +146,7 @@ void AttentionSelection::tidy() {
     if (auto first = second.getInput().getDefiningOp<TransposeOp>())
       if (isUndone(first, second))
         second.getResult().replaceAllUsesWith(first.getInput());
-  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
-    if (op.use_empty() && isMemoryEffectFree(&op) &&
-        !op.hasTrait<OpTrait::IsTerminator>())
-      op.erase();
+  eraseUnused(block);
 }
 
 /// What a call gave as [N, T, H, D], in the place of an op's result.
@@ -161,8 +158,8 @@ Value AttentionSelection::result(OpBuilder &builder, Value value,
   return arith::ExtFOp::create(builder, value.getLoc(), type, heads);
 }
 
-static LibraryLayout layoutOf(Value value) {
-  ArrayRef<int64_t> shape = shapeOf(value);
+static LibraryLayout layoutOf(Type type) {
+  ArrayRef<int64_t> shape = cast<ShapedType>(type).getShape();
   if (shape.size() == 3) // a number a query
     return rowMajorLayout({shape[0], shape[1], shape[2], 1});
   LibraryLayout layout = rowMajorLayout(shape);
@@ -179,18 +176,17 @@ LibraryOp AttentionSelection::call(OpBuilder &builder, Operation *op,
   SmallVector<NamedAttribute> config = {builder.getNamedAttr("scale", scale)};
   if (causal)
     config.push_back(builder.getNamedAttr("causal", builder.getUnitAttr()));
+  SmallVector<Type> types(ValueRange(operands).getTypes());
+  llvm::append_range(types, results);
+  auto layouts = llvm::map_to_vector(types, [&](Type type) -> Attribute {
+    return toAttribute(layoutOf(type), builder.getContext());
+  });
   StringRef name = op->getName().stripDialect();
-  auto made = LibraryOp::create(builder, op->getLoc(), results, name, operands,
-                                builder.getDictionaryAttr(config),
-                                builder.getArrayAttr({}),
-                                library_.attentionScratch(size).value_or(0),
-                                size.flops(), builder.getStringAttr(name));
-  SmallVector<Attribute> layouts;
-  for (Value value : llvm::concat<Value>(SmallVector<Value>(operands),
-                                         SmallVector<Value>(made.getResults())))
-    layouts.push_back(toAttribute(layoutOf(value), builder.getContext()));
-  made.setLayoutsAttr(builder.getArrayAttr(layouts));
-  return made;
+  return LibraryOp::create(builder, op->getLoc(), results, name, operands,
+                           builder.getDictionaryAttr(config),
+                           builder.getArrayAttr(layouts),
+                           library_.attentionScratch(size).value_or(0),
+                           size.flops(), builder.getStringAttr(name));
 }
 
 /// The type of a tensor of heads as calls have it.

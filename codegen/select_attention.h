@@ -27,6 +27,8 @@ public:
 private:
   plan::LibraryOp select(AttentionOp op);
   plan::LibraryOp select(AttentionBackwardOp op);
+  /// The call whose gradient this is; null: there is none.
+  plan::LibraryOp forwardOf(AttentionBackwardOp op) const;
   void roundBeforeViews(mlir::Block &block) const;
   mlir::Value operand(mlir::OpBuilder &builder, mlir::Value value) const;
   mlir::Value result(mlir::OpBuilder &builder, mlir::Value value,
@@ -42,9 +44,6 @@ private:
   mlir::Type narrow_; // null: the recipe computes in f32
   /// What went to the library, and its call, by the logsumexp.
   llvm::DenseMap<mlir::Value, std::pair<AttentionOp, plan::LibraryOp>> calls_;
-
-  /// The call whose gradient this is; null: there is none.
-  plan::LibraryOp forwardOf(AttentionBackwardOp op) const;
 };
 
 } // namespace gradus
