@@ -270,7 +270,8 @@ Status verifyAttention(const LibraryCommand &command) {
     return invalid("has a logsumexp of ", nameOf(logsumexp->dtype()),
                    ", expected f32");
   if (!(std::abs(command.scale()) <= 1e30))
-    return invalid("scales its scores by ", command.scale());
+    return invalid("scales its scores by ", command.scale(),
+                   ", expected a number up to 1e30");
   if (!isBackward)
     return Status();
   if (dims(in.Get(4)) != dims(result))
@@ -309,14 +310,18 @@ Status verifyExtras(const LibraryCommand &command) {
   if (command.activation() != Activation::none && !hasActivation)
     return invalid("asks for ",
                    artifact::EnumNameActivation(command.activation()), " of ",
-                   artifact::EnumNameLibraryOp(op));
+                   artifact::EnumNameLibraryOp(op),
+                   ", which only matmul and convolution have");
   if (!hasWindows && countOf(command.strides()) + countOf(command.dilations()) +
                              countOf(command.pads_begin()) +
                              countOf(command.pads_end()) >
                          0)
-    return invalid("has windows for ", artifact::EnumNameLibraryOp(op));
+    return invalid("asks for windows of ", artifact::EnumNameLibraryOp(op),
+                   ", which only convolutions have");
   if ((command.causal() || command.scale() != 0) && !isAttention(op))
-    return invalid("has scores for ", artifact::EnumNameLibraryOp(op));
+    return invalid("asks for a scale or a causal mask of ",
+                   artifact::EnumNameLibraryOp(op),
+                   ", which only attention has");
   return Status();
 }
 

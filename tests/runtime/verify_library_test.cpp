@@ -290,9 +290,12 @@ TEST(VerifyLibrary, RefusesWhatAnOperationDoesNotHave) {
                       {{1, 1, 1, 1}, {1, 2, 2, 2}}, {{1, 2, 2, 2}});
   command.activation = fb::Activation::relu;
   EXPECT_EQ(wordsOf(std::move(command)),
-            kCommand + "asks for relu of convolution_backward_data");
+            kCommand + "asks for relu of convolution_backward_data, which only "
+                       "matmul and convolution have");
   EXPECT_EQ(wordsOfProduct([](auto &product) { product.causal = true; }),
-            kCommand + "has scores for matmul");
+            kCommand + "asks for a scale or a causal mask of matmul, which "
+                       "only attention has");
   EXPECT_EQ(wordsOfProduct([](auto &product) { product.strides = {1}; }),
-            kCommand + "has windows for matmul");
+            kCommand +
+                "asks for windows of matmul, which only convolutions have");
 }
