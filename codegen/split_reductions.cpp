@@ -74,7 +74,9 @@ Parts equalParts(NestOp nest, const SplitReductionsOptions &options) {
   ArrayRef<int64_t> reduced = nest.getReduced();
   int64_t wanted = options.mostParts;
   if (options.mostPoints > 0)
-    wanted = std::min(wanted, options.mostPoints / product(nest.getParallel()));
+    wanted =
+        std::min(wanted, options.mostPoints /
+                             std::max<int64_t>(1, product(nest.getParallel())));
   Parts parts = {
       equalParts(reduced[0], std::min(wanted, reduced[0] / kLeastRows))};
   if (options.mostPoints > 0 && reduced.size() > 1 &&
