@@ -380,7 +380,7 @@ gradus_status gradus_memory_of(const gradus_session *session,
     return reject(session,
                   session ? "the place for the figures is NULL" : kNoSession);
   MemoryInfo info = session->session->memory();
-  *memory = {info.state, info.arena,       info.constants,
-             info.code,  info.predicted(), info.bound};
+  *memory = {info.state,       info.arena, info.constants, info.code,
+             info.predicted(), info.bound, info.atLoad};
   return GRADUS_OK;
 }

@@ -230,11 +230,13 @@ GRADUS_API gradus_status gradus_load_weights(gradus_session *session,
 
 typedef struct gradus_memory {
   uint64_t state; /* parameters, buffers, optimizer slots */
-  uint64_t arena; /* activations, gradients, library scratch */
+  uint64_t arena; /* activations, gradients, planned scratch of libraries */
   uint64_t constants;
   uint64_t code;
-  uint64_t predicted; /* the sum of these */
+  uint64_t predicted; /* the sum of these, as it was compiled */
   uint64_t bound;     /* no order of the same commands needs a smaller arena */
+  uint64_t at_load;   /* taken besides when it was loaded: staged inputs, tables
+                         of launches, scratch that its libraries ask for */
 } gradus_memory;
 
 GRADUS_API gradus_status gradus_memory_of(const gradus_session *session,

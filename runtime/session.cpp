@@ -401,9 +401,10 @@ int Session::findState(const std::string &name) const {
 MemoryInfo Session::memory() const {
   MemoryInfo memory;
   memory.state = plan().state_bytes();
-  memory.arena = plan().arena_bytes() + parts_->loaded->extraBytes();
+  memory.arena = plan().arena_bytes();
   memory.constants = artifact().bytes(artifact().header().constants()).size();
   memory.code = artifact().codeBytes(plan());
+  memory.atLoad = parts_->loaded->extraBytes();
   for (const GraphInfo &graph : parts_->graphs)
     memory.bound = std::max(memory.bound, graph.bound);
   return memory;

@@ -66,13 +66,15 @@ struct GraphInfo {
   uint64_t bound = 0; // liveness bound of the arena
 };
 
-/// Bytes, as the plan states them before anything runs.
+/// Bytes, as the plan states them before anything runs, and what the device
+/// took besides when it loaded the plan.
 struct MemoryInfo {
   uint64_t state = 0;
   uint64_t arena = 0;
   uint64_t constants = 0;
   uint64_t code = 0;
-  uint64_t bound = 0; // largest liveness bound of the graphs
+  uint64_t bound = 0;  // largest liveness bound of the graphs
+  uint64_t atLoad = 0; // taken besides: staged inputs, what libraries asked for
   uint64_t predicted() const { return state + arena + constants + code; }
 };
 

@@ -26,6 +26,7 @@ static ordered_json summaryJson(const TrainingSummary &summary,
       {"artifact_bytes", session.artifact().size()},
       {"checkpoint", options.checkpoint.path},
       {"predicted_bytes", session.memory().predicted()},
+      {"at_load_bytes", session.memory().atLoad},
       {"measured_bytes", summary.measuredBytes},
       {"ms_per_step", steps ? summary.stepSeconds / steps * 1e3 : 0},
       {"threads", session.threads()},
@@ -63,8 +64,11 @@ static Table summaryTable(const ordered_json &figures,
                                  std::to_string(summary.testSamples +
                                                 summary.trainingSamples) +
                                  " samples"});
-  table.row({"memory", "predicted " + bytes("predicted_bytes") + ", measured " +
-                           bytes("measured_bytes") +
+  table.row({"memory", "predicted " + bytes("predicted_bytes") +
+                           (session.memory().atLoad
+                                ? " and " + bytes("at_load_bytes") + " at load"
+                                : "") +
+                           ", measured " + bytes("measured_bytes") +
                            (runsOnHost(session) ? "" : " of the host's")});
   table.row({"step", durationText(figures["ms_per_step"].get<double>() / 1e3) +
                          " (" + std::to_string(summary.done - summary.start) +

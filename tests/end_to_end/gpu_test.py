@@ -50,7 +50,7 @@ class Gpu(unittest.TestCase):
     def test_trains_as_the_processor_does(self):
         self.assertRegex(self.train("cpu", 6, "cpu.safetensors"), r"predicted \S+ \S+, measured \S+ \S+\n.*\(6 steps, \d+ threads\)")
         self.assertRegex(self.train("emulated", 6, "gpu.safetensors"),
-                         r"measured \S+ \S+ of the host's\n.*\(6 steps, the emulated GPU\)")
+                         r"predicted \S+ \S+ and \S+ \S+ at load, measured \S+ \S+ of the host's\n.*\(6 steps, the emulated GPU\)")
         self.expect_near("gpu.safetensors", "cpu.safetensors")
 
     def test_goes_on_where_another_device_stopped(self):
