@@ -1,9 +1,8 @@
 // Attention as library commands, compared with its definition; gradients with
 // the slopes of it.
 
+#include "definitions.h"
 #include "run_op.h"
-
-#include <cmath>
 
 using namespace gradus::runtime;
 using namespace gradus::runtime::cuda;
@@ -24,32 +23,18 @@ const Case kCases[] = {{5, 5, false, 0.5},
                        {1, 6, false, 1}};
 constexpr int64_t kBatch = 2, kHeads = 2, kDepth = 3, kWidth = 4;
 
-struct Attention {
-  explicit Attention(const Case &made)
+struct Given {
+  explicit Given(const Case &made)
       : facts(made), q(someArray({kBatch, kHeads, made.queries, kDepth}, 1)),
         k(someArray({kBatch, kHeads, made.keys, kDepth}, 2)),
-        v(someArray({kBatch, kHeads, made.keys, kWidth}, 3)) {}
+        v(someArray({kBatch, kHeads, made.keys, kWidth}, 3)) {
+    compute();
+  }
 
-  /// By definition: softmax(scale Q K^T) V.
   void compute() {
-    forEachIndex({kBatch, kHeads, facts.queries}, [&](const Dims &i) {
-      std::vector<double> weights;
-      double sum = 0;
-      for (int64_t j = 0; j < facts.keys && (!facts.causal || j <= i[2]); ++j) {
-        double score = 0;
-        for (int64_t d = 0; d < kDepth; ++d)
-          score += q.at({i[0], i[1], i[2], d}) * k.at({i[0], i[1], j, d});
-        weights.push_back(std::exp(facts.scale * score));
-        sum += weights.back();
-      }
-      for (int64_t e = 0; e < kWidth; ++e) {
-        double value = 0;
-        for (size_t j = 0; j < weights.size(); ++j)
-          value += weights[j] / sum * v.at({i[0], i[1], int64_t(j), e});
-        result.at({i[0], i[1], i[2], e}) = value;
-      }
-      logsumexp.at({i[0], i[1], i[2], 0}) = std::log(sum);
-    });
+    Arrays made = Attention{facts.scale, facts.causal}.forward(q, k, v);
+    result = made[0];
+    logsumexp = made[1];
   }
   fb::LibraryCommandT command(fb::LibraryOp op) const {
     fb::LibraryCommandT made;
@@ -60,9 +45,7 @@ struct Attention {
   }
 
   Case facts;
-  Array q, k, v;
-  Array result{{kBatch, kHeads, facts.queries, kWidth}};
-  Array logsumexp{{kBatch, kHeads, facts.queries, 1}};
+  Array q, k, v, result{{}}, logsumexp{{}};
 };
 
 /// [n, h, t, d] that lies as [n, t, h, d].
@@ -78,8 +61,7 @@ Operand headsInside(const Array &array) {
 
 TEST(EmulatedAttention, IsItsDefinition) {
   for (const Case &each : kCases) {
-    Attention attention(each);
-    attention.compute();
+    Given attention(each);
     Operand query = headsInside(attention.q), key = headsInside(attention.k),
             value = operandOf(attention.v),
             result = headsInside(Array(attention.result.dims)),
@@ -94,7 +76,7 @@ TEST(EmulatedAttention, IsItsDefinition) {
 
 TEST(EmulatedAttention, HasTheSlopesAsGradients) {
   for (const Case &each : kCases) {
-    Attention attention(each);
+    Given attention(each);
     Array gradient = someArray(attention.result.dims, 4);
     auto loss = [&] {
       attention.compute();

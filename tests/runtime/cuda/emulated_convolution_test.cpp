@@ -1,6 +1,7 @@
 // Convolutions as library commands, compared with their definition; gradients
 // with the slopes of it.
 
+#include "definitions.h"
 #include "run_op.h"
 
 using namespace gradus::runtime;
@@ -14,10 +15,6 @@ struct Shapes {
   Dims source, weights;
   Dims strides, dilations, before, after; // empty: 1, 1, 0, 0
 };
-
-int64_t entry(const Dims &list, size_t i, int64_t otherwise) {
-  return list.empty() ? otherwise : list[i];
-}
 
 Dims resultOf(const Shapes &shapes) {
   size_t axes = shapes.source.size() - 2;
@@ -35,28 +32,19 @@ Dims resultOf(const Shapes &shapes) {
   return dims;
 }
 
-/// By definition; weights have an axis of groups or none.
+fb::LibraryCommandT commandOf(const Shapes &shapes, fb::LibraryOp op) {
+  fb::LibraryCommandT made;
+  made.op = op;
+  made.strides = shapes.strides;
+  made.dilations = shapes.dilations;
+  made.pads_begin = shapes.before;
+  made.pads_end = shapes.after;
+  return made;
+}
+
 Array convolve(const Shapes &shapes, const Array &x, const Array &w) {
-  Array y(resultOf(shapes));
-  size_t axes = x.dims.size() - 2, extra = w.dims.size() - x.dims.size();
-  int64_t perGroup = w.dims[extra];
-  forEachIndex(y.dims, [&](const Dims &to) {
-    forEachIndex(w.dims, [&](const Dims &tap) {
-      int64_t group = extra ? tap[0] : 0;
-      if (group * perGroup + tap[extra] != to[1])
-        return;
-      Dims from = {to[0], group * w.dims[extra + 1] + tap[extra + 1]};
-      for (size_t i = 0; i < axes; ++i) {
-        from.push_back(to[2 + i] * entry(shapes.strides, i, 1) -
-                       entry(shapes.before, i, 0) +
-                       tap[extra + 2 + i] * entry(shapes.dilations, i, 1));
-        if (from.back() < 0 || from.back() >= x.dims[2 + i])
-          return;
-      }
-      y.at(to) += x.at(from) * w.at(tap);
-    });
-  });
-  return y;
+  return test::convolve(commandOf(shapes, fb::LibraryOp::convolution), x, w,
+                        resultOf(shapes));
 }
 
 const Shapes kShapes[] = {
@@ -81,15 +69,6 @@ struct EmulatedConvolution : ::testing::TestWithParam<bool> {
         layChannelsLast(tensor);
     });
   }
-  static fb::LibraryCommandT command(const Shapes &shapes, fb::LibraryOp op) {
-    fb::LibraryCommandT made;
-    made.op = op;
-    made.strides = shapes.strides;
-    made.dilations = shapes.dilations;
-    made.pads_begin = shapes.before;
-    made.pads_end = shapes.after;
-    return made;
-  }
 };
 
 INSTANTIATE_TEST_SUITE_P(Layouts, EmulatedConvolution, ::testing::Bool());
@@ -102,7 +81,7 @@ TEST_P(EmulatedConvolution, IsItsDefinition) {
           y = convolve(shapes, x, w);
     Operand source = lay(x), weights = lay(w, false), result = lay(y);
     std::fill(result.bytes.begin(), result.bytes.end(), 0xFF);
-    Status status = runOp(command(shapes, fb::LibraryOp::convolution),
+    Status status = runOp(commandOf(shapes, fb::LibraryOp::convolution),
                           {&source, &weights}, {&result});
     ASSERT_TRUE(status.ok()) << status;
     expectNear(arrayOf(result), y, 1e-5);
@@ -119,7 +98,7 @@ TEST_P(EmulatedConvolution, AddsABiasAndActivates) {
   Operand source = lay(x), weights = lay(w, false), added = operandOf(bias),
           result = lay(y);
   std::fill(result.bytes.begin(), result.bytes.end(), 0xFF);
-  auto asked = command(shapes, fb::LibraryOp::convolution);
+  auto asked = commandOf(shapes, fb::LibraryOp::convolution);
   asked.activation = fb::Activation::relu;
   ASSERT_TRUE(runOp(asked, {&source, &weights, &added}, {&result}).ok());
   expectNear(arrayOf(result), y, 1e-5);
@@ -138,12 +117,13 @@ TEST_P(EmulatedConvolution, HasTheSlopesAsGradients) {
             toWeights = lay(Array(w.dims), false),
             toBias = operandOf(Array(bias.dims));
     Status status =
-        runOp(command(shapes, fb::LibraryOp::convolution_backward_data),
+        runOp(commandOf(shapes, fb::LibraryOp::convolution_backward_data),
               {&gradient, &weights}, {&toSource});
     ASSERT_TRUE(status.ok()) << status;
     expectNear(arrayOf(toSource), dx, 1e-5);
-    status = runOp(command(shapes, fb::LibraryOp::convolution_backward_weights),
-                   {&source, &gradient}, {&toWeights, &toBias});
+    status =
+        runOp(commandOf(shapes, fb::LibraryOp::convolution_backward_weights),
+              {&source, &gradient}, {&toWeights, &toBias});
     ASSERT_TRUE(status.ok()) << status;
     expectNear(arrayOf(toWeights), dw, 1e-4);
     expectNear(arrayOf(toBias), bias, 1e-4);
@@ -159,9 +139,8 @@ TEST(EmulatedConvolutionTypes, AreWidenedAndRoundedOnce) {
   };
   Operand source = operandOf(x, narrow), weights = operandOf(w, narrow),
           result = operandOf(Array(y.dims), narrow);
-  fb::LibraryCommandT command;
-  command.op = fb::LibraryOp::convolution;
-  command.pads_begin = command.pads_end = {1};
-  ASSERT_TRUE(runOp(command, {&source, &weights}, {&result}).ok());
+  ASSERT_TRUE(runOp(commandOf(shapes, fb::LibraryOp::convolution),
+                    {&source, &weights}, {&result})
+                  .ok());
   expectNear(arrayOf(result), y, 4.0 / 256);
 }

@@ -1,5 +1,6 @@
 // Products as library commands: batches, strides, broadcasts, epilogues, types.
 
+#include "definitions.h"
 #include "run_op.h"
 
 using namespace gradus::runtime;
@@ -8,30 +9,6 @@ using namespace gradus::runtime::cuda::test;
 namespace fb = gradus::artifact;
 
 namespace {
-
-double get(const Array &array, Dims index) {
-  for (size_t i = 0; i < index.size(); ++i)
-    if (array.dims[i] == 1)
-      index[i] = 0;
-  return array.at(index);
-}
-
-/// By definition.
-Array product(const Array &a, const Array &b, const Array *bias) {
-  Dims dims = a.dims;
-  dims.back() = b.dims.back();
-  Array c(dims);
-  forEachIndex(dims, [&](const Dims &index) {
-    double sum = bias ? get(*bias, index) : 0;
-    Dims left = index, right = index;
-    for (int64_t k = 0; k < a.dims.back(); ++k) {
-      left.back() = right.end()[-2] = k;
-      sum += a.at(left) * get(b, right);
-    }
-    c.at(index) = sum;
-  });
-  return c;
-}
 
 using Layout = void (*)(fb::LibraryTensorT &);
 void asIs(fb::LibraryTensorT &) {}

@@ -1,6 +1,7 @@
-// Library commands as a step runs them, recorded in a graph, beside plain loops
-// of the host: by the vendor's libraries, where a card and they are at hand,
-// and by the emulated card, which shows that the comparison works.
+// Library commands as a step runs them, recorded in a graph, beside their
+// definitions: by the vendor's libraries, where a card and they are at hand,
+// and by the emulated card. Numbers have all digits of their types, so that
+// operands which are rounded on the way, or sums which are, show.
 
 #include "runtime/cuda/card_libraries.h"
 #include "runtime/cuda/cublaslt_library.h"
@@ -9,10 +10,8 @@
 #include "runtime/cuda/fake_driver.h"
 #include "runtime/cuda/graph.h"
 
-#include "run_op.h"
-#include "tests/runtime/cuda/packed_command.h"
-
-#include <cmath>
+#include "expected_outputs.h"
+#include "tests/runtime/cuda/card_commands.h"
 
 using namespace gradus::runtime;
 using namespace gradus::runtime::cuda;
@@ -21,169 +20,100 @@ using gradus::artifact::Activation;
 using gradus::artifact::DType;
 using gradus::artifact::LibraryCommandT;
 using gradus::artifact::LibraryOp;
-using gradus::artifact::LibraryTensorT;
 
 namespace {
 
+using Bytes = std::vector<std::vector<uint8_t>>; // of each output
 enum class Where { emulated, card };
-
-//===-- operands ----------------------------------------------------------===//
-
-using Lay = void (*)(LibraryTensorT &);
-void asItIs(LibraryTensorT &) {}
-void columnsFirst(LibraryTensorT &tensor) {
-  tensor.strides = {1, tensor.dims[0]};
-}
-/// [n, h, t, d] as [n, t, h, d].
-void headsInside(LibraryTensorT &tensor) {
-  const Dims &dims = tensor.dims;
-  tensor.strides = {dims[1] * dims[2] * dims[3], dims[3], dims[1] * dims[3], 1};
-}
-
-Operand operand(DType dtype, const Array &array, Lay lay = asItIs) {
-  return operandOf(array, [&](LibraryTensorT &tensor) {
-    tensor.dtype = dtype;
-    lay(tensor);
-  });
-}
-Operand some(DType dtype, Dims dims, unsigned seed, Lay lay = asItIs) {
-  return operand(dtype, someArray(std::move(dims), seed), lay);
-}
-Operand empty(DType dtype, Dims dims, Lay lay = asItIs) {
-  return operand(dtype, Array(std::move(dims)), lay);
-}
-
-double largestOf(const Array &array) {
-  double largest = 0;
-  for (double number : array.numbers)
-    largest = std::max(largest, std::abs(number));
-  return largest;
-}
 
 //===-- a card and its server ---------------------------------------------===//
 
 class LibraryCalls : public testing::TestWithParam<Where> {
 protected:
-  static constexpr uint64_t kScratch = 64 << 20;
-
   void SetUp() override {
-    if (GetParam() == Where::emulated)
-      return open(std::make_unique<FakeDriver>());
-    auto driver = systemDriver();
-    if (!driver.ok())
-      GTEST_SKIP() << driver.status();
-    auto card = Card::open(**driver, 0);
-    if (!card.ok())
-      GTEST_SKIP() << card.status();
-    card_ = *std::move(card);
-    server_ = *cardLibraries(*card_);
-    stream_ = *card_->createStream();
-  }
-
-  void open(std::unique_ptr<FakeDriver> fake) {
-    fake_ = std::move(fake);
-    card_ = *Card::open(fake_->driver(), 0);
-    server_ = emulatedLibrary(fake_->driver());
+    if (GetParam() == Where::emulated) {
+      fake_ = std::make_unique<FakeDriver>();
+      card_ = *Card::open(fake_->driver(), 0);
+      server_ = emulatedLibrary(fake_->driver());
+    } else {
+      auto driver = systemDriver();
+      if (!driver.ok())
+        GTEST_SKIP() << driver.status();
+      auto card = Card::open(**driver, 0);
+      if (!card.ok())
+        GTEST_SKIP() << card.status();
+      card_ = *std::move(card);
+      server_ = *cardLibraries(*card_);
+    }
     stream_ = *card_->createStream();
   }
 
   /// Why a library cannot serve here; empty where it can.
-  std::string missing(const Status &loaded) const {
-    return GetParam() == Where::card ? loaded.message() : "";
+  std::string missing(LibraryOp op) const {
+    if (GetParam() == Where::emulated)
+      return "";
+    return op == LibraryOp::matmul ? cublaslt::load().status().message()
+                                   : cudnn::load().status().message();
   }
 
-  /// Runs a command on the card, twice, and by plain loops. What differs more
-  /// than by this part of the largest number is wrong.
-  void compare(LibraryCommandT command, std::vector<Operand *> inputs,
-               std::vector<Operand *> outputs, double part) {
-    std::vector<Operand> expected;
-    std::vector<Operand *> places;
-    for (Operand *output : outputs)
-      expected.push_back(*output);
-    for (Operand &each : expected)
-      places.push_back(&each);
-    Status computed = runOp(command, inputs, places);
-    ASSERT_TRUE(computed.ok()) << computed;
-
-    Status ran = run(std::move(command), inputs, outputs);
-    ASSERT_TRUE(ran.ok()) << ran;
-    for (size_t i = 0; i < outputs.size(); ++i) {
-      Array numbers = arrayOf(expected[i]);
-      expectNear(arrayOf(*outputs[i]), numbers, part * largestOf(numbers));
+  void expectDefinition(const CardCommand &asked) {
+    SCOPED_TRACE(asked.name + " of " + nameOf(asked.command.inputs[0]->dtype));
+    std::vector<Operand> inputs = inputsOf(asked.command);
+    auto ran = run(asked.command, inputs, /*launches=*/1);
+    ASSERT_TRUE(ran.ok()) << ran.status();
+    auto expected = expectedOf(asked.command, arraysOf(inputs));
+    for (size_t i = 0; i < expected.size(); ++i) {
+      Operand output{*asked.command.outputs[i], ran->front()[i]};
+      EXPECT_EQ(wrongIn(arrayOf(output), expected[i]), "") << "output " << i;
+      EXPECT_EQ(aroundNumbers(output),
+                aroundNumbers({output.tensor, blank(output.tensor)}))
+          << "output " << i << ": what lies between its numbers";
     }
+  }
+
+  /// In each launch of a graph, and of one that is prepared anew.
+  void expectSameBits(const LibraryCommandT &command, unsigned binades) {
+    std::vector<Operand> inputs = inputsOf(command, binades);
+    auto ran = run(command, inputs, GetParam() == Where::card ? 8 : 2);
+    ASSERT_TRUE(ran.ok()) << ran.status();
+    auto again = run(command, inputs, 1);
+    ASSERT_TRUE(again.ok()) << again.status();
+    EXPECT_NE(ran->front()[0], blank(*command.outputs[0]));
+    for (size_t i = 1; i < ran->size(); ++i)
+      EXPECT_TRUE((*ran)[i] == (*ran)[0]) << "launch " << i;
+    EXPECT_TRUE(again->front() == ran->front()) << "prepared anew";
+  }
+
+  /// What the outputs hold after each launch.
+  StatusOr<std::vector<Bytes>> run(const LibraryCommandT &command,
+                                   const std::vector<Operand> &inputs,
+                                   int launches);
+
+  StatusOr<std::unique_ptr<LibraryCall>> prepare(const LibraryCommandT &each) {
+    return server_->prepare(*PackedCommand(each), kScratch);
   }
 
 private:
-  Status run(LibraryCommandT command, const std::vector<Operand *> &inputs,
-             const std::vector<Operand *> &outputs) {
-    for (Operand *each : inputs)
-      command.inputs.push_back(std::make_unique<LibraryTensorT>(each->tensor));
-    for (Operand *each : outputs)
-      command.outputs.push_back(std::make_unique<LibraryTensorT>(each->tensor));
-    PackedCommand packed(command);
-    GRADUS_ASSIGN(auto call, server_->prepare(*packed, kScratch));
+  static constexpr uint64_t kScratch = 64 << 20;
 
-    std::vector<Owned<DevicePointer>> memory;
-    Node node;
-    node.name = call->algorithm();
-    CallAddresses addresses;
-    for (Operand *each : inputs) {
-      GRADUS_ASSIGN(DevicePointer address, place(*each, node, false, memory));
-      addresses.inputs.push_back(address);
-    }
-    for (Operand *each : outputs) {
-      GRADUS_ASSIGN(DevicePointer address, place(*each, node, true, memory));
-      addresses.outputs.push_back(address);
-    }
-    if (uint64_t bytes = call->scratchBytes()) {
-      GRADUS_ASSIGN(auto scratch, card_->allocate({"scratch", bytes}));
-      addresses.scratch = scratch.get();
-      node.accesses.push_back({scratch.get(), bytes, 1, true});
-      memory.push_back(std::move(scratch));
-    }
-    if (server_->warmsUp())
-      GRADUS_TRY(call->enqueue(stream_.get(), addresses));
-    node.work = CaptureNode{
-        [&](Stream stream) { return call->enqueue(stream, addresses); }};
-    return runTwice(node, outputs, addresses);
+  /// A block of memory that a node reads, or writes.
+  StatusOr<DevicePointer> place(const std::vector<uint8_t> &bytes,
+                                uint32_t unit, bool writes, Node &node);
+  StatusOr<std::vector<Bytes>> launch(const Node &node, int launches,
+                                      const std::vector<DevicePointer> &from,
+                                      const Bytes &sizes);
+
+  static std::vector<uint8_t>
+  blank(const gradus::artifact::LibraryTensorT &of) {
+    return std::vector<uint8_t>(layoutOf(of).bytes(), 0xFF);
   }
-
-  StatusOr<DevicePointer> place(const Operand &operand, Node &node, bool writes,
-                                std::vector<Owned<DevicePointer>> &memory) {
-    size_t bytes = operand.bytes.size();
-    GRADUS_ASSIGN(auto made, card_->allocate({"a tensor", bytes}));
-    DevicePointer address = made.get();
-    memory.push_back(std::move(made));
-    node.accesses.push_back(
-        {address, bytes, uint32_t(bytesOf(operand.tensor.dtype)), writes});
-    GRADUS_TRY(tell(card_->driver().copyToDevice(address, operand.bytes.data(),
-                                                 bytes, stream_.get())));
-    GRADUS_TRY(card_->synchronize());
-    return address;
+  /// All bytes, with zeros for the numbers.
+  static std::vector<uint8_t> aroundNumbers(Operand operand) {
+    forEachNumber(operand, [](const Dims &, auto &number) {
+      number = std::remove_reference_t<decltype(number)>(0.0);
+    });
+    return operand.bytes;
   }
-
-  Status runTwice(const Node &node, const std::vector<Operand *> &outputs,
-                  const CallAddresses &addresses) {
-    GRADUS_ASSIGN(StepGraph graph,
-                  StepGraph::build(*card_, {&node, 1}, Order::bytes));
-    std::vector<std::vector<uint8_t>> first;
-    for (int i = 0; i < 2; ++i) {
-      GRADUS_TRY(graph.launch(stream_.get()));
-      GRADUS_TRY(card_->synchronize());
-      for (size_t o = 0; o < outputs.size(); ++o)
-        GRADUS_TRY(tell(card_->driver().copyToHost(
-            outputs[o]->bytes.data(), addresses.outputs[o],
-            outputs[o]->bytes.size(), stream_.get())));
-      GRADUS_TRY(card_->synchronize());
-      for (size_t o = 0; o < outputs.size(); ++o)
-        if (i == 0)
-          first.push_back(outputs[o]->bytes);
-        else
-          EXPECT_EQ(first[o], outputs[o]->bytes) << "the second time";
-    }
-    return Status();
-  }
-
   Status tell(Result result) {
     return check(card_->driver(), result, "copying a tensor");
   }
@@ -192,36 +122,78 @@ private:
   std::unique_ptr<Card> card_;
   std::unique_ptr<LibraryServer> server_;
   Owned<Stream> stream_;
+  std::vector<Owned<DevicePointer>> memory_;
 };
 
-//===-- commands ----------------------------------------------------------===//
-
-LibraryCommandT commandOf(LibraryOp op) {
-  LibraryCommandT command;
-  command.op = op;
-  return command;
+StatusOr<std::vector<Bytes>>
+LibraryCalls::run(const LibraryCommandT &command,
+                  const std::vector<Operand> &inputs, int launches) {
+  memory_.clear();
+  PackedCommand packed(command);
+  GRADUS_ASSIGN(auto call, server_->prepare(*packed, kScratch));
+  Node node;
+  node.name = call->algorithm();
+  CallAddresses addresses;
+  for (const Operand &input : inputs) {
+    GRADUS_ASSIGN(
+        DevicePointer address,
+        place(input.bytes, uint32_t(bytesOf(input.tensor.dtype)), false, node));
+    addresses.inputs.push_back(address);
+  }
+  Bytes blanks;
+  for (const auto &output : command.outputs) {
+    blanks.push_back(blank(*output));
+    GRADUS_ASSIGN(
+        DevicePointer address,
+        place(blanks.back(), uint32_t(bytesOf(output->dtype)), true, node));
+    addresses.outputs.push_back(address);
+  }
+  if (uint64_t bytes = call->scratchBytes()) {
+    GRADUS_ASSIGN(addresses.scratch,
+                  place(std::vector<uint8_t>(bytes), 1, true, node));
+  }
+  if (server_->warmsUp())
+    GRADUS_TRY(call->enqueue(stream_.get(), addresses));
+  node.work = CaptureNode{
+      [&](Stream stream) { return call->enqueue(stream, addresses); }};
+  return launch(node, launches, addresses.outputs, blanks);
 }
 
-/// Attention of bf16 and its gradients, all with heads inside.
-struct Attention {
-  Operand query, key, value, change, result, logsumexp;
-  LibraryCommandT forward = commandOf(LibraryOp::attention),
-                  backward = commandOf(LibraryOp::attention_backward);
+StatusOr<DevicePointer> LibraryCalls::place(const std::vector<uint8_t> &bytes,
+                                            uint32_t unit, bool writes,
+                                            Node &node) {
+  GRADUS_ASSIGN(auto made, card_->allocate({"a tensor", bytes.size()}));
+  DevicePointer address = made.get();
+  memory_.push_back(std::move(made));
+  node.accesses.push_back({address, bytes.size(), unit, writes});
+  GRADUS_TRY(tell(card_->driver().copyToDevice(address, bytes.data(),
+                                               bytes.size(), stream_.get())));
+  GRADUS_TRY(card_->synchronize());
+  return address;
+}
 
-  explicit Attention(bool isCausal) {
-    Dims dims{2, 3, 64, 32};
-    query = some(DType::bf16, dims, 1, headsInside);
-    key = some(DType::bf16, dims, 2, headsInside);
-    value = some(DType::bf16, dims, 3, headsInside);
-    change = some(DType::bf16, dims, 4, headsInside);
-    result = empty(DType::bf16, dims, headsInside);
-    logsumexp = empty(DType::f32, {2, 3, 64, 1});
-    for (LibraryCommandT *command : {&forward, &backward}) {
-      command->scale = 0.25;
-      command->causal = isCausal;
-    }
+StatusOr<std::vector<Bytes>>
+LibraryCalls::launch(const Node &node, int launches,
+                     const std::vector<DevicePointer> &from,
+                     const Bytes &sizes) {
+  GRADUS_ASSIGN(StepGraph graph,
+                StepGraph::build(*card_, {&node, 1}, Order::bytes));
+  std::vector<Bytes> found;
+  for (int i = 0; i < launches; ++i) {
+    GRADUS_TRY(graph.launch(stream_.get()));
+    GRADUS_TRY(card_->synchronize());
+    found.push_back(sizes);
+    for (size_t o = 0; o < from.size(); ++o)
+      GRADUS_TRY(tell(card_->driver().copyToHost(
+          found.back()[o].data(), from[o], sizes[o].size(), stream_.get())));
+    GRADUS_TRY(card_->synchronize());
   }
-};
+  return found;
+}
+
+bool isNarrow(const LibraryCommandT &command) {
+  return command.inputs[0]->dtype != DType::f32;
+}
 
 } // namespace
 
@@ -234,93 +206,145 @@ INSTANTIATE_TEST_SUITE_P(On, LibraryCalls,
                          });
 
 TEST_P(LibraryCalls, Multiply) {
-  if (std::string words = missing(cublaslt::load().status()); !words.empty())
+  if (std::string words = missing(LibraryOp::matmul); !words.empty())
     GTEST_SKIP() << words;
-  Operand x = some(DType::bf16, {40, 96}, 1),
-          w = some(DType::bf16, {96, 64}, 2, columnsFirst),
-          bias = some(DType::bf16, {1, 64}, 3),
-          y = empty(DType::bf16, {40, 64});
-  LibraryCommandT command = commandOf(LibraryOp::matmul);
-  for (Activation activation :
-       {Activation::none, Activation::relu, Activation::gelu_tanh}) {
-    command.activation = activation;
-    compare(command, {&x, &w, &bias}, {&y}, 1.0 / 128);
-  }
-  command.activation = Activation::none;
-  Operand wide = empty(DType::f32, {40, 64});
-  compare(command, {&x, &w}, {&wide}, 1e-5);
-
-  Operand a = some(DType::f32, {3, 24, 33}, 4),
-          b = some(DType::f32, {3, 33, 20}, 5),
-          one = some(DType::f32, {1, 33, 20}, 6),
-          c = empty(DType::f32, {3, 24, 20});
-  compare(command, {&a, &b}, {&c}, 1e-5);
-  compare(command, {&a, &one}, {&c}, 1e-5);
+  for (const CardCommand &each : products())
+    expectDefinition(each);
 }
 
 TEST_P(LibraryCalls, Convolve) {
-  if (std::string words = missing(cudnn::load().status()); !words.empty())
+  if (std::string words = missing(LibraryOp::convolution); !words.empty())
     GTEST_SKIP() << words;
-  struct Form {
-    DType dtype;
-    Lay lay;
-    double part;
-  };
-  for (const Form &form : {Form{DType::bf16, layChannelsLast, 1.0 / 128},
-                           Form{DType::f32, asItIs, 1e-4}}) {
-    Operand x = some(form.dtype, {4, 16, 11, 11}, 1, form.lay),
-            w = some(form.dtype, {32, 16, 3, 3}, 2, form.lay),
-            y = empty(form.dtype, {4, 32, 6, 6}, form.lay),
-            dy = some(form.dtype, {4, 32, 6, 6}, 3, form.lay),
-            dx = empty(form.dtype, {4, 16, 11, 11}, form.lay),
-            dw = empty(form.dtype, {32, 16, 3, 3}, form.lay);
-    auto command = [&](LibraryOp op) {
-      LibraryCommandT made = commandOf(op);
-      made.strides = {2, 2};
-      made.pads_begin = made.pads_end = {1, 1};
-      return made;
-    };
-    compare(command(LibraryOp::convolution), {&x, &w}, {&y}, form.part);
-    compare(command(LibraryOp::convolution_backward_data), {&dy, &w}, {&dx},
-            form.part);
-    compare(command(LibraryOp::convolution_backward_weights), {&x, &dy}, {&dw},
-            form.part);
-  }
-}
-
-TEST_P(LibraryCalls, ConvolveInGroupsAndOtherAxes) {
-  if (std::string words = missing(cudnn::load().status()); !words.empty())
-    GTEST_SKIP() << words;
-  struct Sizes {
-    Dims x, w, y;
-  };
-  for (const Sizes &sizes :
-       {Sizes{{2, 8, 10, 10}, {2, 6, 4, 3, 3}, {2, 12, 8, 8}},
-        Sizes{{2, 8, 10, 10}, {8, 1, 1, 3, 3}, {2, 8, 8, 8}},
-        Sizes{{2, 8, 20}, {12, 8, 5}, {2, 12, 16}},
-        Sizes{{1, 4, 5, 6, 6}, {8, 4, 3, 3, 3}, {1, 8, 3, 4, 4}}}) {
-    Operand x = some(DType::f32, sizes.x, 1), w = some(DType::f32, sizes.w, 2),
-            y = empty(DType::f32, sizes.y), dy = some(DType::f32, sizes.y, 3),
-            dx = empty(DType::f32, sizes.x), dw = empty(DType::f32, sizes.w);
-    compare(commandOf(LibraryOp::convolution), {&x, &w}, {&y}, 1e-4);
-    compare(commandOf(LibraryOp::convolution_backward_data), {&dy, &w}, {&dx},
-            1e-4);
-    compare(commandOf(LibraryOp::convolution_backward_weights), {&x, &dy},
-            {&dw}, 1e-4);
-  }
+  for (const CardCommand &each : convolutions())
+    expectDefinition(each);
 }
 
 TEST_P(LibraryCalls, Attend) {
-  if (std::string words = missing(cudnn::load().status()); !words.empty())
+  if (std::string words = missing(LibraryOp::attention); !words.empty())
     GTEST_SKIP() << words;
-  for (bool isCausal : {false, true}) {
-    Attention attention(isCausal);
-    auto &[query, key, value, change, result, logsumexp, forward, backward] =
-        attention;
-    compare(forward, {&query, &key, &value}, {&result, &logsumexp}, 1.0 / 64);
-    Operand dq = empty(DType::bf16, query.tensor.dims, headsInside), dk = dq,
-            dv = dq;
-    compare(backward, {&query, &key, &value, &result, &change, &logsumexp},
-            {&dq, &dk, &dv}, 1.0 / 64);
+  for (const CardCommand &each : attentions())
+    expectDefinition(each);
+}
+
+TEST_P(LibraryCalls, RefuseWhatNoCardTakes) {
+  for (const CardCommand &each : refusedCommands())
+    if (missing(each.command.op).empty())
+      EXPECT_EQ(prepare(each.command).status().message(), each.name);
+}
+
+//===-- the same bits -----------------------------------------------------===//
+
+namespace {
+
+/// Sums of 8192 products for few results, which are computed in parts.
+CardCommand longProduct(DType dtype, DType result) {
+  return productOf({.name = "long sums",
+                    .dtype = dtype,
+                    .source = {48, 8192},
+                    .weights = {8192, 40},
+                    .result = {48, 40},
+                    .resultType = result});
+}
+
+} // namespace
+
+/// Numbers are of very different sizes: sums in another order differ.
+TEST_P(LibraryCalls, GiveProductsTheSameBits) {
+  if (std::string words = missing(LibraryOp::matmul); !words.empty())
+    GTEST_SKIP() << words;
+  for (auto [dtype, result] : {std::pair(DType::f32, DType::f32),
+                               {DType::bf16, DType::f32},
+                               {DType::bf16, DType::bf16}})
+    expectSameBits(longProduct(dtype, result).command, 20);
+}
+
+TEST_P(LibraryCalls, GiveGradientsOfWeightsTheSameBits) {
+  if (std::string words = missing(LibraryOp::convolution); !words.empty())
+    GTEST_SKIP() << words;
+  CardCommands commands;
+  ConvolutionForm form{.name = "long sums",
+                       .source = {8, 16, 34, 34},
+                       .weights = {16, 16, 3, 3},
+                       .result = {8, 16, 32, 32}};
+  addConvolutions(form, DType::f32, /*isChannelsLast=*/false, commands);
+  addConvolutions(form, DType::bf16, /*isChannelsLast=*/true, commands);
+  for (const CardCommand &each : commands)
+    if (each.command.op == LibraryOp::convolution_backward_weights)
+      expectSameBits(each.command, 20);
+}
+
+TEST_P(LibraryCalls, GiveGradientsOfAttentionTheSameBits) {
+  if (std::string words = missing(LibraryOp::attention); !words.empty())
+    GTEST_SKIP() << words;
+  CardCommands commands;
+  addAttention(DType::bf16, 256, 256, /*isCausal=*/true, commands);
+  expectSameBits(commands.back().command, 2);
+}
+
+//===-- what the comparisons see ------------------------------------------===//
+
+/// As tensor cores take f32 where they may.
+TEST(LibraryCallComparison, RefusesOperandsOfTf32) {
+  size_t count = 0;
+  for (const CardCommands &commands : {products(), convolutions()})
+    for (const auto &[name, command] : commands) {
+      if (isNarrow(command))
+        continue;
+      std::vector<Operand> operands = inputsOf(command);
+      Arrays inputs = arraysOf(operands), less = inputs;
+      for (size_t i = 0; i < 2; ++i)
+        less[i] = rounded(inputs[i], 11);
+      Expected expected = expectedOf(command, inputs)[0];
+      EXPECT_EQ(wrongIn(expected.numbers, expected), "");
+      EXPECT_NE(wrongIn(definitionOf(command, less)[0], expected), "") << name;
+      ++count;
+    }
+  EXPECT_GT(count, 20u);
+}
+
+/// As long sums may meet where each part has an output's type.
+TEST(LibraryCallComparison, RefusesSumsOfRoundedParts) {
+  size_t count = 0;
+  for (const auto &[name, command] : products()) {
+    if (!isNarrow(command) || command.activation != Activation::none)
+      continue;
+    std::vector<Operand> operands = inputsOf(command);
+    Arrays inputs = arraysOf(operands), first = inputs, second = inputs;
+    forEachIndex(first[0].dims, [&](const Dims &i) {
+      bool isFirst = i.back() < first[0].dims.back() / 2;
+      (isFirst ? second : first)[0].at(i) = 0;
+    });
+    if (inputs.size() > 2)
+      second[2] = mapped(second[2], [](double) { return 0.0; });
+    int digits = digitsOf(command.inputs[0]->dtype);
+    Array sum = rounded(definitionOf(command, first)[0], digits),
+          rest = rounded(definitionOf(command, second)[0], digits);
+    for (size_t i = 0; i < sum.numbers.size(); ++i)
+      sum.numbers[i] += rest.numbers[i];
+    EXPECT_NE(wrongIn(sum, expectedOf(command, inputs)[0]), "") << name;
+    ++count;
   }
+  EXPECT_GT(count, 5u);
+}
+
+/// Of most results, where sums begin at their other end.
+TEST(LibraryCallComparison, SeesTheOrderOfLongSums) {
+  LibraryCommandT command = longProduct(DType::f32, DType::f32).command;
+  std::vector<Operand> operands = inputsOf(command, 20);
+  Arrays inputs = arraysOf(operands);
+  const std::vector<double> &left = inputs[0].numbers,
+                            &right = inputs[1].numbers;
+  size_t rows = size_t(inputs[0].dims[0]), depth = size_t(inputs[0].dims[1]),
+         columns = size_t(inputs[1].dims[1]), differ = 0;
+  for (size_t i = 0; i < rows; ++i)
+    for (size_t j = 0; j < columns; ++j) {
+      float forth = 0, back = 0;
+      for (size_t k = 0, last = depth - 1; k < depth; ++k) {
+        forth += float(left[i * depth + k] * right[k * columns + j]);
+        back +=
+            float(left[i * depth + last - k] * right[(last - k) * columns + j]);
+      }
+      differ += forth != back;
+    }
+  EXPECT_GT(differ, rows * columns * 9 / 10);
 }

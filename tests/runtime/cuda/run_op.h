@@ -1,95 +1,17 @@
-// Library commands run on tensors of the host, and arrays to compare with.
+// Library commands run on tensors of the host.
 #pragma once
 
 #include "runtime/cuda/emulated_ops.h"
 
+#include "arrays.h"
+
 #include "runtime/float_conversion.h"
 #include "runtime/tensor_type.h"
 
-#include <gtest/gtest.h>
-
 #include <bit>
+#include <concepts>
 
 namespace gradus::runtime::cuda::test {
-
-using Dims = std::vector<int64_t>;
-
-//===-- arrays ------------------------------------------------------------===//
-
-/// Calls `visit` with each index below `dims`, the last axis fastest.
-template <typename Visit> void forEachIndex(const Dims &dims, Visit visit) {
-  Dims index(dims.size(), 0);
-  for (;;) {
-    visit(std::as_const(index));
-    size_t axis = dims.size();
-    while (axis > 0 && ++index[axis - 1] == dims[axis - 1])
-      index[--axis] = 0;
-    if (axis == 0)
-      return;
-  }
-}
-
-/// Exact enough to compare with.
-struct Array {
-  Dims dims;
-  std::vector<double> numbers;
-
-  explicit Array(Dims sizes) : dims(std::move(sizes)) {
-    size_t count = 1;
-    for (int64_t dim : dims)
-      count *= size_t(dim);
-    numbers.resize(count);
-  }
-  double &at(const Dims &index) { return numbers[placeOf(index)]; }
-  double at(const Dims &index) const { return numbers[placeOf(index)]; }
-
-private:
-  size_t placeOf(const Dims &index) const {
-    int64_t place = 0;
-    for (size_t i = 0; i < dims.size(); ++i)
-      place = place * dims[i] + index[i];
-    return size_t(place);
-  }
-};
-
-/// Multiples of 1/64 in [-1, 1], which bf16 holds too.
-inline Array someArray(Dims dims, unsigned seed) {
-  Array array(std::move(dims));
-  for (double &number : array.numbers) {
-    seed = seed * 1664525 + 1013904223;
-    number = double(int(seed >> 16) % 65) / 64 * (seed >> 31 ? 1 : -1);
-  }
-  return array;
-}
-
-inline double dot(const Array &a, const Array &b) {
-  double sum = 0;
-  for (size_t i = 0; i < a.numbers.size(); ++i)
-    sum += a.numbers[i] * b.numbers[i];
-  return sum;
-}
-
-/// d function / d at, element by element; exact where it is quadratic.
-template <typename Function>
-Array slopesOf(Function function, Array &at, double step = 1e-4) {
-  Array slopes(at.dims);
-  for (size_t i = 0; i < at.numbers.size(); ++i) {
-    double here = at.numbers[i];
-    at.numbers[i] = here + step;
-    double above = function();
-    at.numbers[i] = here - step;
-    slopes.numbers[i] = (above - function()) / (2 * step);
-    at.numbers[i] = here;
-  }
-  return slopes;
-}
-
-inline void expectNear(const Array &found, const Array &expected,
-                       double tolerance) {
-  ASSERT_EQ(found.dims, expected.dims);
-  for (size_t i = 0; i < found.numbers.size(); ++i)
-    ASSERT_NEAR(found.numbers[i], expected.numbers[i], tolerance) << i;
-}
 
 //===-- tensors -----------------------------------------------------------===//
 
@@ -124,16 +46,21 @@ template <typename Visit> void forEachNumber(Operand &operand, Visit visit) {
   });
 }
 
-/// Of an array, in a layout that `change` may give it.
-template <typename Change>
-Operand operandOf(const Array &array, Change change) {
-  Operand operand;
-  operand.tensor.dims = array.dims;
-  change(operand.tensor);
+/// Of an array, as the tensor lies and rounded as it is.
+inline Operand operandOf(const Array &array, artifact::LibraryTensorT tensor) {
+  Operand operand{std::move(tensor), {}};
   forEachNumber(operand, [&](const Dims &index, auto &number) {
     number = std::remove_reference_t<decltype(number)>(array.at(index));
   });
   return operand;
+}
+/// In a layout that `change` may give it.
+template <std::invocable<artifact::LibraryTensorT &> Change>
+Operand operandOf(const Array &array, Change change) {
+  artifact::LibraryTensorT tensor;
+  tensor.dims = array.dims;
+  change(tensor);
+  return operandOf(array, std::move(tensor));
 }
 inline Operand operandOf(const Array &array) {
   return operandOf(array, [](auto &) {});
