@@ -4,9 +4,8 @@
 #include "runtime/cuda/card_libraries.h"
 
 #include "emulated_card.h"
-#include "tests/runtime/cuda/convolutions.h"
+#include "tests/runtime/cuda/card_commands.h"
 #include "tests/runtime/cuda/environment.h"
-#include "tests/runtime/cuda/packed_command.h"
 #include "tests/runtime/cuda/stub_library.h"
 
 #include <gmock/gmock.h>
@@ -130,4 +129,12 @@ TEST_F(CardLibraries, HaveCudnnForConvolutions) {
   EXPECT_EQ(chosen(), "eng1");
   command.choices[0]->algorithm = "eng7"; // which is not deterministic
   EXPECT_EQ(chosen(), "eng3");
+}
+
+/// In the words of the emulated card (LibraryCalls): a plan that runs there
+/// asks for nothing that is refused here.
+TEST_F(CardLibraries, RefuseWhatNoCardTakes) {
+  for (const auto &[words, command] : refusedCommands())
+    EXPECT_EQ(server->prepare(*PackedCommand(command), 0).status().message(),
+              words);
 }

@@ -6,17 +6,11 @@
 #include "test_library.h"
 
 #include "runtime/cuda/library_nodes.h"
-#include "tests/runtime/cuda/convolutions.h"
-#include "tests/runtime/cuda/packed_command.h"
-
-#include <gmock/gmock.h>
 
 using namespace gradus::runtime;
 using namespace gradus::runtime::cuda;
 using namespace gradus::runtime::cuda::test;
 using namespace gradus::test;
-using testing::HasSubstr;
-namespace fb = gradus::artifact;
 
 namespace {
 
@@ -90,46 +84,4 @@ TEST_F(EmulatedLibrary, TakesTheAlgorithmThatWasMeasured) {
   choices[0]->algorithm = "thrice";
   read();
   EXPECT_EQ(algorithm(true), "twice");
-}
-
-/// The loops take more than cards do; the server takes no more.
-TEST_F(EmulatedLibrary, TakesWhatCardsTake) {
-  auto library = emulatedLibrary(driver());
-  auto wordsOf = [&](const fb::LibraryCommandT &command) {
-    return library->prepare(*PackedCommand(command), 0).status().message();
-  };
-  auto product = [](fb::DType weights, std::vector<int64_t> strides) {
-    return commandOf(fb::LibraryOp::matmul,
-                     {tensorOf(fb::DType::f32, {8, 4}, std::move(strides)),
-                      tensorOf(weights, {4, 10})},
-                     {tensorOf(fb::DType::f32, {8, 10})});
-  };
-  EXPECT_EQ(wordsOf(product(fb::DType::f32, {})), "");
-  EXPECT_EQ(wordsOf(product(fb::DType::bf16, {})),
-            "cuBLASLt multiplies no f32 by bf16 into f32");
-  EXPECT_THAT(wordsOf(product(fb::DType::f32, {8, 2})),
-              HasSubstr("the source has strides 2 and 8"));
-  fb::LibraryCommandT command = product(fb::DType::f32, {});
-  command.activation = fb::Activation::tanh;
-  EXPECT_EQ(wordsOf(command), "cuBLASLt has no tanh behind a product");
-
-  command = convolution(fb::LibraryOp::convolution, {4, 6, 8, 3, 1, 1}, 2,
-                        fb::DType::f32, true);
-  EXPECT_EQ(wordsOf(command), "");
-  command.activation = fb::Activation::relu;
-  EXPECT_EQ(wordsOf(command), "convolutions of cards have no relu behind them");
-
-  for (fb::DType dtype : {fb::DType::bf16, fb::DType::f32}) {
-    auto rows = tensorOf(dtype, {2, 3, 8, 16});
-    command = commandOf(fb::LibraryOp::attention, {rows, rows, rows},
-                        {rows, tensorOf(fb::DType::f32, {2, 3, 8, 1})});
-    EXPECT_EQ(wordsOf(command),
-              dtype == fb::DType::bf16
-                  ? ""
-                  : "cuDNN attends in f16 or bf16, all of one type, and this "
-                    "is attention of 2x3x8x16xf32 to 2x3x8x16xf32");
-  }
-
-  EXPECT_EQ(wordsOf(commandOf(fb::LibraryOp::reorder, {}, {})),
-            "asks for reorder, which the emulated library does not have");
 }

@@ -4,7 +4,7 @@
 
 #include "runtime/cuda/cudnn.h"
 
-#include "tests/runtime/cuda/convolutions.h"
+#include "tests/runtime/cuda/card_commands.h"
 #include "tests/runtime/cuda/stub_library.h"
 
 #include <dlfcn.h>
@@ -106,24 +106,11 @@ TEST_F(DescribedCard, HasPlansForAllConvolutionsOfResNet50) {
     }
 }
 
-TEST_F(DescribedCard, HasPlansForGroupsAndOtherAxes) {
-  for (LibraryOp op : kConvolutions) {
-    auto plan = [&](std::vector<int64_t> x, std::vector<int64_t> w,
-                    std::vector<int64_t> y) {
-      auto source = tensorOf(DType::f32, x), weights = tensorOf(DType::f32, w),
-           result = tensorOf(DType::f32, y);
-      return planOf(op == LibraryOp::convolution
-                        ? commandOf(op, {source, weights}, {result})
-                    : op == LibraryOp::convolution_backward_data
-                        ? commandOf(op, {result, weights}, {source})
-                        : commandOf(op, {source, result}, {weights}));
-    };
-    EXPECT_EQ(plan({8, 64, 30, 30}, {4, 32, 16, 3, 3}, {8, 128, 28, 28}), "");
-    EXPECT_EQ(plan({8, 32, 30, 30}, {32, 1, 1, 3, 3}, {8, 32, 28, 28}), "");
-    EXPECT_EQ(plan({8, 64, 100}, {128, 64, 5}, {8, 128, 96}), "");
-    EXPECT_EQ(plan({2, 16, 10, 20, 20}, {32, 16, 3, 3, 3}, {2, 32, 8, 18, 18}),
-              "");
-  }
+TEST_F(DescribedCard, HasPlansForEachForm) {
+  for (const CardCommands &commands : {convolutions(), attentions()})
+    for (const auto &[name, command] : commands)
+      EXPECT_EQ(planOf(command), "")
+          << name << " of " << nameOf(command.inputs[0]->dtype);
 }
 
 /// Within 192 MiB of scores and 1 MiB more, which gradients take to be the same
