@@ -4,11 +4,7 @@
 
 #include "runtime/cuda/cublaslt_abi.h"
 #include "runtime/cuda/driver_abi.h"
-#include "runtime/status.h"
-
-#include <functional>
-#include <memory>
-#include <string>
+#include "runtime/cuda/vendor_library.h"
 
 namespace gradus::runtime::cuda::cublaslt {
 
@@ -16,30 +12,18 @@ struct Library {
 #define GRADUS_CUBLASLT(name, symbol, gives, parameters)                       \
   gives(*name) parameters = nullptr;
 #include "runtime/cuda/cublaslt.def"
+  static const VendorLibrary &wanted();
+  void take(Symbols &symbols);
 };
 
 /// Finds it (vendor_library.h), and takes the functions out of it.
 StatusOr<Library> load();
-/// One that starts, too: the newest file may want a newer driver than there is.
-using Starts = std::function<Status(const Library &)>;
-StatusOr<Library> load(const Starts &starts);
 
 /// Success, or "WHAT: words (CUBLAS_STATUS_NOT_SUPPORTED 15)".
 Status check(const Library &library, Code code, const std::string &what);
 
-/// The library and a handle of it for the card that is current, which goes with
-/// the last who holds it. Without a handle it describes and does not choose.
-struct Session {
-  Library library;
-  Handle handle = nullptr;
-
-  explicit Session(const Library &library) : library(library) {}
-  Session(const Session &) = delete;
-  ~Session();
-
-  /// "cublaslt 130100": what choices in artifacts are for.
-  std::string name() const;
-};
+using Session = VendorSession<Library, Handle>;
+/// For the card that is current.
 StatusOr<std::shared_ptr<Session>> openSession();
 
 } // namespace gradus::runtime::cuda::cublaslt

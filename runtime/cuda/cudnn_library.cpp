@@ -2,21 +2,9 @@
 
 #include "runtime/cuda/cudnn_library.h"
 
-#include "runtime/cuda/vendor_library.h"
-
-#include <dlfcn.h>
-
 namespace gradus::runtime::cuda::cudnn {
 
 namespace {
-
-constexpr size_t kOldest = 90000;
-
-const VendorLibrary &wanted() {
-  static const VendorLibrary library{
-      "cuDNN", "9.0", "GRADUS_CUDNN_LIBRARY", {"libcudnn.so.9"}};
-  return library;
-}
 
 /// What a code means to who runs a training; null where the library's words do.
 const char *meaningOf(Code code) {
@@ -28,8 +16,7 @@ const char *meaningOf(Code code) {
   case Code::partNotLoaded:
   case Code::partMissing:
     return "not all files of the library can be loaded (libcudnn_*.so.9, "
-           "beside "
-           "libcudnn.so.9)";
+           "beside libcudnn.so.9)";
   case Code::driverTooOld:
     return "the driver is older than the library needs";
   case Code::archMismatch:
@@ -54,34 +41,22 @@ std::string lastWordsOf(const Library &library) {
   return text;
 }
 
-StatusOr<Library> functionsOf(const OpenLibrary &found) {
-  Library library;
-#define GRADUS_CUDNN(name, symbol, gives, parameters)                          \
-  library.name =                                                               \
-      reinterpret_cast<decltype(library.name)>(dlsym(found.handle, #symbol));  \
-  if (!library.name)                                                           \
-    return failed("has no " #symbol);
-#include "runtime/cuda/cudnn.def"
-  if (size_t version = library.version(); version < kOldest)
-    return failed("is of version ", version);
-  return library;
-}
-
 } // namespace
 
-StatusOr<Library> load(const Starts &starts) {
-  Library library;
-  auto serves = [&](const OpenLibrary &found) -> Status {
-    GRADUS_ASSIGN(library, functionsOf(found));
-    return starts(library);
-  };
-  GRADUS_TRY(openLibrary(wanted(), serves).status());
+const VendorLibrary &Library::wanted() {
+  static const VendorLibrary library{
+      "cuDNN",          "cudnn", "9.0", 90000, "GRADUS_CUDNN_LIBRARY",
+      {"libcudnn.so.9"}};
   return library;
 }
 
-StatusOr<Library> load() {
-  return load([](const Library &) { return Status(); });
+void Library::take(Symbols &symbols) {
+#define GRADUS_CUDNN(name, symbol, gives, parameters)                          \
+  symbols.take(name, #symbol);
+#include "runtime/cuda/cudnn.def"
 }
+
+StatusOr<Library> load() { return loadLibrary<Library>(); }
 
 Status check(const Library &library, Code code, const std::string &what) {
   if (code == Code::success)

@@ -4,21 +4,12 @@
 
 #include "runtime/cuda/cudnn_descriptor.h"
 
-#include <memory>
-
 namespace gradus::runtime::cuda::cudnn {
 
-struct Session {
-  Library library;
-  Handle handle = nullptr; // of the card that was current
-  Descriptor device;       // of one that is described
-
-  explicit Session(const Library &library) : library(library) {}
-  Session(const Session &) = delete;
-  ~Session();
-
-  /// "cudnn 91900": what choices in artifacts are for.
-  std::string name() const;
+/// The descriptor goes before the handle.
+struct Session : VendorSession<Library, Handle> {
+  using VendorSession::VendorSession;
+  Descriptor device; // of a card that is described
 };
 
 /// For the card that is current.

@@ -3,7 +3,7 @@
 
 #include "runtime/cuda/driver.h"
 
-#include <dlfcn.h>
+#include "runtime/cuda/symbols.h"
 
 namespace gradus::runtime::cuda {
 
@@ -73,18 +73,15 @@ StatusOr<Driver> loadDriver(const std::string &library) {
                   words ? words : library.c_str());
   }
   Driver driver;
-  const char *missing = nullptr;
+  Symbols symbols(handle);
 #define GRADUS_CUDA(needs, name, symbol, parameters)                           \
-  driver.name =                                                                \
-      reinterpret_cast<decltype(driver.name)>(dlsym(handle, #symbol));         \
-  if (!driver.name && !missing)                                                \
-    missing = #symbol;
+  symbols.take(driver.name, #symbol);
 #include "runtime/cuda/driver.def"
-  if (!missing)
+  if (!symbols.missing())
     return driver;
-  Status status =
-      failed("the NVIDIA driver ", library, " is ", versionOf(driver),
-             " and has no ", missing, "; needs one of ", kOldest, " or later");
+  Status status = failed("the NVIDIA driver ", library, " is ",
+                         versionOf(driver), " and has no ", symbols.missing(),
+                         "; needs one of ", kOldest, " or later");
   dlclose(handle);
   return status;
 }

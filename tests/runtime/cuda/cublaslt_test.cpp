@@ -3,13 +3,7 @@
 
 #include "runtime/cuda/cublaslt.h"
 
-#include "tests/runtime/cuda/environment.h"
-#include "tests/runtime/cuda/packed_command.h"
-#include "tests/runtime/cuda/stub_library.h"
-
-#include <dlfcn.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
+#include "tests/runtime/cuda/library_stub.h"
 
 using namespace gradus::runtime;
 using namespace gradus::runtime::cuda;
@@ -21,33 +15,10 @@ using testing::HasSubstr;
 
 namespace {
 
-constexpr const char *kVariable = "GRADUS_CUBLASLT_LIBRARY";
-
-/// A server by the stub, and what that was asked for.
-class Stub : public testing::Test {
-protected:
-  Stub() : environment_(kVariable, libraryOf("stub_cublaslt").c_str()) {
-    void *stub = dlopen(libraryOf("stub_cublaslt").c_str(), RTLD_NOW);
-    written = reinterpret_cast<const char *(*)()>(dlsym(stub, "stubWritten"));
-    written(); // of tests before
-    auto session = cublaslt::openSession();
-    EXPECT_TRUE(session.ok()) << session.status();
-    server = serveMatmuls(*session);
-    EXPECT_STREQ(written(), "create\n");
+struct Stub : test::LibraryStub {
+  Stub() : LibraryStub("GRADUS_CUBLASLT_LIBRARY", "stub_cublaslt") {
+    serve(cublaslt::openSession(), serveMatmuls);
   }
-
-  std::unique_ptr<LibraryCall> prepare(const LibraryCommandT &command,
-                                       uint64_t scratch) {
-    auto call = server->prepare(*PackedCommand(command), scratch);
-    EXPECT_TRUE(call.ok()) << call.status();
-    return call.ok() ? *std::move(call) : nullptr;
-  }
-
-  const char *(*written)() = nullptr;
-  std::unique_ptr<LibraryServer> server;
-
-private:
-  Environment environment_;
 };
 
 LibraryCommandT linear(DType dtype, DType result) {

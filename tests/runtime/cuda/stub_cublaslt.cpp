@@ -3,6 +3,8 @@
 
 #include "runtime/cuda/cublaslt_library.h"
 
+#include "stub_record.h"
+
 #include <algorithm>
 #include <map>
 
@@ -11,8 +13,6 @@ using namespace gradus::runtime::cuda;
 using namespace gradus::runtime::cuda::cublaslt;
 
 namespace {
-
-std::string written;
 
 /// Attributes of a descriptor, as numbers.
 struct Numbers {
@@ -57,14 +57,6 @@ constexpr uint64_t kAlgorithms[] = {65536, 4096, 1000};
 } // namespace
 
 extern "C" {
-
-/// What was asked for since the last call.
-const char *stubWritten() {
-  static std::string given;
-  given = std::move(written);
-  written.clear();
-  return given.c_str();
-}
 
 size_t cublasLtGetVersion() {
 #ifdef GRADUS_OLD_LIBRARY

@@ -4,6 +4,8 @@
 
 #include "runtime/cuda/cudnn_library.h"
 
+#include "stub_record.h"
+
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -18,8 +20,6 @@ using namespace gradus::runtime::cuda::cudnn;
 #endif
 
 namespace {
-
-std::string written;
 
 /// The engines of this library, best first; the last is one of the fallback.
 struct Engine {
@@ -147,14 +147,6 @@ Code give(const std::vector<const Engine *> &engines, int64_t most,
 } // namespace
 
 extern "C" {
-
-/// What was done since the last call.
-const char *stubWritten() {
-  static std::string given;
-  given = std::move(written);
-  written.clear();
-  return given.c_str();
-}
 
 size_t cudnnGetVersion() { return GRADUS_LIBRARY_VERSION; }
 

@@ -16,7 +16,8 @@ using testing::HasSubstr;
 namespace {
 
 VendorLibrary wanted(std::vector<const char *> files) {
-  return {"cuAny", "3.1", "GRADUS_ANY_LIBRARY", std::move(files)};
+  return {"cuAny",         "cuany", "3.1", 30100, "GRADUS_ANY_LIBRARY",
+          std::move(files)};
 }
 
 Status any(const OpenLibrary &) { return Status(); }
