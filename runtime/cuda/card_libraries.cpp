@@ -30,12 +30,9 @@ public:
   prepare(const artifact::LibraryCommand &command,
           uint64_t scratchBytes) override {
     GRADUS_ASSIGN(Part * part, partFor(command));
-    for (const std::string &algorithm :
-         measuredAlgorithms(command, card_.name(), part->name)) {
-      auto call = part->server->prepareWith(algorithm, command, scratchBytes);
-      if (call.ok())
-        return call;
-    }
+    if (auto call = prepareMeasured(*part->server, command, card_.name(),
+                                    part->name, scratchBytes))
+      return call;
     return part->server->prepare(command, scratchBytes);
   }
 

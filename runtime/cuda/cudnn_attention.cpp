@@ -142,7 +142,7 @@ private:
 
 /// The tensors of a command, as artifact.fbs lists them.
 struct Attention {
-  std::vector<StridedTensor> inputs, outputs;
+  Tensors inputs, outputs;
   float scale = 1;
   bool isCausal = false;
   std::string what;
@@ -226,17 +226,6 @@ void backward(AttentionBuilder &graph, const Attention &made) {
 
 //===-- reading -----------------------------------------------------------===//
 
-StatusOr<std::vector<StridedTensor>>
-readAll(const flatbuffers::Vector<flatbuffers::Offset<artifact::LibraryTensor>>
-            &list) {
-  std::vector<StridedTensor> tensors;
-  for (const artifact::LibraryTensor *tensor : list) {
-    GRADUS_ASSIGN(StridedTensor read, stridedOf(*tensor));
-    tensors.push_back(std::move(read));
-  }
-  return tensors;
-}
-
 /// All but the logsumexp, which is f32, are of one type of 16 bits.
 Status checkTypes(const Attention &made) {
   DType dtype = made.inputs[0].dtype;
@@ -258,8 +247,8 @@ Status checkTypes(const Attention &made) {
 
 StatusOr<Attention> read(const LibraryCommand &command) {
   Attention made;
-  GRADUS_ASSIGN(made.inputs, readAll(*command.inputs()));
-  GRADUS_ASSIGN(made.outputs, readAll(*command.outputs()));
+  GRADUS_ASSIGN(made.inputs, stridedOf(command.inputs(), "input"));
+  GRADUS_ASSIGN(made.outputs, stridedOf(command.outputs(), "output"));
   made.scale = float(command.scale());
   made.isCausal = command.causal();
   const StridedTensor &query = made.inputs[0], &key = made.inputs[1];

@@ -21,12 +21,6 @@ struct Convolution {
 
 //===-- reading -----------------------------------------------------------===//
 
-StatusOr<StridedTensor> read(const LibraryCommand &command, bool isOutput,
-                             unsigned index) {
-  return stridedOf(
-      *(isOutput ? command.outputs() : command.inputs())->Get(index));
-}
-
 /// [g, o/g, ...] as [o, ...]: groups follow each other like the filters in one.
 Status joinGroups(StridedTensor &weights, size_t rank) {
   if (weights.rank() == rank)
@@ -76,11 +70,12 @@ StatusOr<Convolution> convolutionOf(const LibraryCommand &command) {
   bool givesData = op == LibraryOp::convolution_backward_data,
        givesWeights = op == LibraryOp::convolution_backward_weights;
   Convolution made;
-  GRADUS_ASSIGN(made.source, read(command, givesData, 0));
-  GRADUS_ASSIGN(made.weights,
-                read(command, givesWeights, givesWeights ? 0 : 1));
-  GRADUS_ASSIGN(made.result, read(command, op == LibraryOp::convolution,
-                                  givesWeights ? 1 : 0));
+  GRADUS_ASSIGN(Tensors inputs, stridedOf(command.inputs(), "input"));
+  GRADUS_ASSIGN(Tensors outputs, stridedOf(command.outputs(), "output"));
+  made.source = givesData ? outputs[0] : inputs[0];
+  made.weights = givesWeights ? outputs[0] : inputs[1];
+  made.result =
+      op == LibraryOp::convolution ? outputs[0] : inputs[givesWeights ? 1 : 0];
   size_t rank = made.source.rank(), axes = rank - 2;
   GRADUS_TRY(joinGroups(made.weights, rank));
   made.strides = windowOf(command.strides(), axes, 1);

@@ -2,12 +2,13 @@
 
 #include "runtime/cuda/cudnn_graph.h"
 
+#include "runtime/cuda/step_memory.h"
+
 namespace gradus::runtime::cuda::cudnn {
 
 namespace {
 
 constexpr int64_t kAlignment = 16; // that engines ask for at most
-constexpr uint64_t kScratchAlignment = 256;
 
 DataType dataTypeOf(artifact::DType dtype) {
   switch (dtype) {
@@ -64,8 +65,7 @@ GraphBuilder::Tensor GraphBuilder::output(const StridedTensor &tensor,
 
 GraphBuilder::Tensor GraphBuilder::scratch(const StridedTensor &tensor) {
   uint64_t offset = made_.scratchBytes;
-  made_.scratchBytes += (tensor.bytes() + kScratchAlignment - 1) /
-                        kScratchAlignment * kScratchAlignment;
+  made_.scratchBytes += aligned(tensor.bytes());
   return add(tensor, Place::In::scratch, offset);
 }
 

@@ -69,12 +69,8 @@ public:
 
   StatusOr<std::unique_ptr<LibraryCall>>
   prepare(const artifact::LibraryCommand &command, uint64_t scratch) override {
-    for (const std::string &algorithm :
-         measuredAlgorithms(command, card_, kName)) {
-      auto call = prepareWith(algorithm, command, scratch);
-      if (call.ok())
-        return call;
-    }
+    if (auto call = prepareMeasured(*this, command, card_, kName, scratch))
+      return call;
     return prepareWith(isSlow_ ? kTwice : kOnce, command, scratch);
   }
 

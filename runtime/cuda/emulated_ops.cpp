@@ -2,30 +2,23 @@
 
 #include "runtime/cuda/emulated_ops.h"
 
-#include "runtime/flat.h"
-
 namespace gradus::runtime::cuda {
 
 using artifact::LibraryOp;
 
-template <typename List>
-static Status readTensors(const List *list, const char *what,
-                          Tensors &tensors) {
-  for (size_t i = 0; i < countOf(list); ++i) {
-    auto tensor = stridedOf(*list->Get(i));
-    GRADUS_TRY(at(tensor.status(), what, " ", i));
-    if (!isNumberType(tensor->dtype))
-      return invalid(what, " ", i, ": has dtype ", nameOf(tensor->dtype),
+static Status checkTypes(const Tensors &tensors, const char *what) {
+  for (size_t i = 0; i < tensors.size(); ++i)
+    if (!isNumberType(tensors[i].dtype))
+      return invalid(what, " ", i, ": has dtype ", nameOf(tensors[i].dtype),
                      ", which the emulated library does not take");
-    tensors.push_back(*std::move(tensor));
-  }
   return Status();
 }
 
 StatusOr<EmulatedOp> emulatedOp(const artifact::LibraryCommand &command) {
-  Tensors inputs, outputs;
-  GRADUS_TRY(readTensors(command.inputs(), "input", inputs));
-  GRADUS_TRY(readTensors(command.outputs(), "output", outputs));
+  GRADUS_ASSIGN(Tensors inputs, stridedOf(command.inputs(), "input"));
+  GRADUS_ASSIGN(Tensors outputs, stridedOf(command.outputs(), "output"));
+  GRADUS_TRY(checkTypes(inputs, "input"));
+  GRADUS_TRY(checkTypes(outputs, "output"));
   switch (command.op()) {
   case LibraryOp::matmul:
     return matmulOp(command, inputs, outputs);

@@ -11,7 +11,6 @@ namespace gradus::runtime::cuda {
 
 /// Computes outputs from inputs, which are addresses of the host.
 using EmulatedOp = std::function<void(const CallAddresses &)>;
-using Tensors = std::vector<StridedTensor>;
 
 /// What a verified command asks for.
 StatusOr<EmulatedOp> emulatedOp(const artifact::LibraryCommand &command);

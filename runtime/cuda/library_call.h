@@ -39,20 +39,6 @@ struct Algorithms {
   std::vector<std::string> texts;
 };
 
-/// Those that were measured to be best for a command on a card of this name by
-/// this version of a library.
-inline std::vector<std::string>
-measuredAlgorithms(const artifact::LibraryCommand &command,
-                   const std::string &card, const std::string &library) {
-  std::vector<std::string> texts;
-  for (size_t i = 0; i < countOf(command.choices()); ++i) {
-    const artifact::LibraryChoice &choice = *command.choices()->Get(i);
-    if (textOf(choice.card()) == card && textOf(choice.library()) == library)
-      texts.push_back(textOf(choice.algorithm()));
-  }
-  return texts;
-}
-
 class LibraryServer {
 public:
   virtual ~LibraryServer() = default;
@@ -77,5 +63,24 @@ public:
   /// tensors hold.
   virtual bool warmsUp() const { return false; }
 };
+
+/// By the first algorithm that serves of those that were measured to be best
+/// for a command, on a card of this name by this version of a library. Null:
+/// none was, or none serves.
+inline std::unique_ptr<LibraryCall>
+prepareMeasured(LibraryServer &server, const artifact::LibraryCommand &command,
+                const std::string &card, const std::string &library,
+                uint64_t scratchBytes) {
+  for (size_t i = 0; i < countOf(command.choices()); ++i) {
+    const artifact::LibraryChoice &choice = *command.choices()->Get(i);
+    if (textOf(choice.card()) != card || textOf(choice.library()) != library)
+      continue;
+    auto call =
+        server.prepareWith(textOf(choice.algorithm()), command, scratchBytes);
+    if (call.ok())
+      return *std::move(call);
+  }
+  return nullptr;
+}
 
 } // namespace gradus::runtime::cuda

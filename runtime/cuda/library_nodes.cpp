@@ -16,16 +16,6 @@ using artifact::LibraryCommand;
 
 constexpr uint32_t kNone = UINT32_MAX;
 
-template <typename List, typename Tensors>
-Status readTensors(const List *list, const char *what, Tensors &tensors) {
-  for (size_t i = 0; i < countOf(list); ++i) {
-    auto tensor = stridedOf(*list->Get(i));
-    GRADUS_TRY(at(tensor.status(), what, " ", i));
-    tensors.emplace_back(list->Get(i)->buffer(), *std::move(tensor));
-  }
-  return Status();
-}
-
 /// The same for commands that one call can serve.
 std::string keyOf(const LibraryCommand &command, uint64_t scratchBytes) {
   artifact::LibraryCommandT table;
@@ -89,8 +79,8 @@ Status LibraryNodes::prepare(const LibraryCommand &command) {
   if (!server_)
     return invalid("this Gradus runs no library commands on a GPU");
   Call &made = calls_[&command];
-  GRADUS_TRY(readTensors(command.inputs(), "input", made.inputs));
-  GRADUS_TRY(readTensors(command.outputs(), "output", made.outputs));
+  GRADUS_ASSIGN(made.inputs, stridedOf(command.inputs(), "input"));
+  GRADUS_ASSIGN(made.outputs, stridedOf(command.outputs(), "output"));
   uint64_t has = scratchInPlan(plan_, command);
   GRADUS_ASSIGN(made.call, callFor(command, has));
   made.takesPlansScratch = made.call->scratchBytes() <= has;
@@ -114,10 +104,10 @@ CallAddresses LibraryNodes::addressesOf(const LibraryCommand &command,
                                         const StepMemory &memory) const {
   const Call &call = calls_.at(&command);
   CallAddresses addresses;
-  for (const auto &[number, tensor] : call.inputs)
-    addresses.inputs.push_back(memory.addressOf(buffer(number)));
-  for (const auto &[number, tensor] : call.outputs)
-    addresses.outputs.push_back(memory.addressOf(buffer(number)));
+  for (const artifact::LibraryTensor *tensor : *command.inputs())
+    addresses.inputs.push_back(memory.addressOf(buffer(tensor->buffer())));
+  for (const artifact::LibraryTensor *tensor : *command.outputs())
+    addresses.outputs.push_back(memory.addressOf(buffer(tensor->buffer())));
   if (call.call->scratchBytes())
     addresses.scratch =
         call.takesPlansScratch
@@ -147,13 +137,14 @@ Node LibraryNodes::nodeOf(const LibraryCommand &command,
   const Call &call = calls_.at(&command);
   CallAddresses addresses = addressesOf(command, memory);
   Node node;
-  auto add = [&](const Tensors &tensors, bool writes) {
-    for (const auto &[number, tensor] : tensors)
-      node.accesses.push_back({memory.addressOf(buffer(number)), tensor.bytes(),
-                               uint32_t(bytesOf(tensor.dtype)), writes});
+  auto add = [&](const Tensors &tensors,
+                 const std::vector<DevicePointer> &starts, bool writes) {
+    for (size_t i = 0; i < tensors.size(); ++i)
+      node.accesses.push_back({starts[i], tensors[i].bytes(),
+                               uint32_t(bytesOf(tensors[i].dtype)), writes});
   };
-  add(call.inputs, false);
-  add(call.outputs, true);
+  add(call.inputs, addresses.inputs, false);
+  add(call.outputs, addresses.outputs, true);
   if (uint64_t bytes = call.call->scratchBytes())
     node.accesses.push_back({addresses.scratch, bytes, 1, true});
   node.work = CaptureNode{[made = call.call.get(), addresses](Stream stream) {

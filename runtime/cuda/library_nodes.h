@@ -46,7 +46,6 @@ public:
               const StepMemory &memory) const;
 
 private:
-  using Tensors = std::vector<std::pair<uint32_t, StridedTensor>>; // by buffer
   struct Call {
     std::shared_ptr<LibraryCall> call;
     Tensors inputs, outputs;

@@ -44,4 +44,17 @@ StatusOr<StridedTensor> stridedOf(const artifact::LibraryTensor &tensor) {
   return made;
 }
 
+StatusOr<Tensors> stridedOf(
+    const flatbuffers::Vector<flatbuffers::Offset<artifact::LibraryTensor>>
+        *list,
+    const char *what) {
+  Tensors made;
+  for (size_t i = 0; i < countOf(list); ++i) {
+    auto tensor = stridedOf(*list->Get(i));
+    GRADUS_TRY(at(tensor.status(), what, " ", i));
+    made.push_back(*std::move(tensor));
+  }
+  return made;
+}
+
 } // namespace gradus::runtime::cuda

@@ -24,4 +24,11 @@ struct StridedTensor {
 /// can say is for processors, and an error.
 StatusOr<StridedTensor> stridedOf(const artifact::LibraryTensor &tensor);
 
+using Tensors = std::vector<StridedTensor>;
+/// Of each; `what` is for words: "input 1: pads axis 0".
+StatusOr<Tensors> stridedOf(
+    const flatbuffers::Vector<flatbuffers::Offset<artifact::LibraryTensor>>
+        *list,
+    const char *what);
+
 } // namespace gradus::runtime::cuda
