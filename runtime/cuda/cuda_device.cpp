@@ -10,7 +10,7 @@
 #include "runtime/cuda/tune.h"
 #include "runtime/flat.h"
 
-#include <cstdlib>
+#include <charconv>
 #include <mutex>
 
 namespace gradus::runtime::cuda {
@@ -27,9 +27,11 @@ int capabilityOf(const CodeImage &image) {
   std::string name = textOf(image.architecture());
   if (!name.starts_with("sm_"))
     return 0;
-  char *end = nullptr;
-  long number = std::strtol(name.c_str() + 3, &end, 10);
-  return *end || number > 10000 ? 0 : int(number);
+  unsigned number = 0;
+  const char *last = name.data() + name.size();
+  auto [end, error] = std::from_chars(name.data() + 3, last, number);
+  bool isNumber = error == std::errc() && end == last && number <= 10000;
+  return isNumber ? int(number) : 0;
 }
 
 /// "sm_90, sm_100 and later"
@@ -128,14 +130,25 @@ std::unique_ptr<CudaDevice> CudaDevice::onCard(std::unique_ptr<Card> card,
       new CudaDevice(name, nullptr, std::move(card)));
 }
 
+/// The one there is, until the last who holds it lets go: it is gone before the
+/// next is made, whatever threads do.
+static std::shared_ptr<FakeDriver> emulatedDriver(const FakeOptions &options) {
+  static std::mutex mutex;
+  static FakeDriver *driver = nullptr;
+  static int holders = 0;
+  std::lock_guard lock(mutex);
+  if (holders++ == 0)
+    driver = new FakeDriver(options);
+  return {driver, [](FakeDriver *) {
+            std::lock_guard lock(mutex);
+            if (--holders == 0)
+              delete driver;
+          }};
+}
+
 StatusOr<std::unique_ptr<CudaDevice>>
 CudaDevice::openEmulated(const FakeOptions &options) {
-  static std::mutex mutex;
-  static std::weak_ptr<FakeDriver> open;
-  std::lock_guard lock(mutex);
-  std::shared_ptr<FakeDriver> driver = open.lock();
-  if (!driver)
-    open = driver = std::make_shared<FakeDriver>(options);
+  std::shared_ptr<FakeDriver> driver = emulatedDriver(options);
   GRADUS_ASSIGN(std::unique_ptr<Card> card, Card::open(driver->driver(), 0));
   std::string name = card->name();
   std::unique_ptr<CudaDevice> device(

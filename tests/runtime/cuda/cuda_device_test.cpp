@@ -6,6 +6,8 @@
 #include "adder_on_card.h"
 #include "test_library.h"
 
+#include <thread>
+
 using namespace gradus::runtime;
 using namespace gradus::runtime::cuda;
 using namespace gradus::runtime::cuda::test;
@@ -72,6 +74,8 @@ TEST(CudaDevice, TakesTheNearestImageThatRuns) {
         chosen)
         << capability;
   EXPECT_EQ(GpuAdder().chosenFor(90, {"sm_90a", "sm_100"}), "none");
+  for (const char *name : {"sm_-90", "sm_+90", "sm_"})
+    EXPECT_EQ(GpuAdder().chosenFor(90, {name}), "none");
 }
 
 TEST(CudaDevice, RunsTheEmulatedImageOfAPlan) {
@@ -184,6 +188,20 @@ TEST_F(CudaDeviceOnCard, SaysThatPtxDoesNotEnd) {
   adder.plan().images.erase(adder.plan().images.begin());
   adder.adder.code.back() = 1;
   EXPECT_EQ(loading(), "its PTX does not end with a zero");
+}
+
+/// One thread lets the card go while another opens it.
+TEST(CudaDevice, OpensTheEmulatedCardInManyThreads) {
+  for (int round = 0; round < 100; ++round) {
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 4; ++i)
+      threads.emplace_back([] {
+        for (int k = 0; k < 20; ++k)
+          EXPECT_TRUE(CudaDevice::openEmulated().ok());
+      });
+    for (std::thread &thread : threads)
+      thread.join();
+  }
 }
 
 /// All that are open at once are one card.
