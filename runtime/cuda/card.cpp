@@ -38,7 +38,7 @@ Status Card::find(int index) {
   if (count == 0)
     return tell(Result::noDevice, "starting CUDA");
   if (index < 0 || index >= count)
-    return invalid("device cuda:", index, ": this machine has ", count,
+    return invalid("this machine has ", count,
                    count == 1 ? " GPU, cuda:0" : " GPUs, from cuda:0 on");
   return tell(driver_.deviceGet(&device_, index), "opening a GPU");
 }

@@ -10,7 +10,7 @@
 namespace gradus::runtime::cuda {
 
 static std::string needs(const VendorLibrary &wanted) {
-  return inWords("this plan calls ", wanted.name, ", and needs version ",
+  return inWords("plans that call ", wanted.name, " need version ",
                  wanted.least, " or later");
 }
 

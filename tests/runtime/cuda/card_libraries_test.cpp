@@ -104,7 +104,7 @@ TEST_F(CardLibraries, OpenNoneBeforeACommandNeedsIt) {
   auto made = cardLibraries(*card_);
   ASSERT_TRUE(made.ok()) << made.status();
   EXPECT_THAT((*made)->prepare(*PackedCommand(product()), 0).status().message(),
-              HasSubstr("this plan calls cuBLASLt"));
+              HasSubstr("plans that call cuBLASLt"));
 }
 
 /// Else the vendor's runtime would take the first card there is.

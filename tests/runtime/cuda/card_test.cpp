@@ -28,9 +28,9 @@ TEST_F(CudaCard, SaysWhereThereIsNoCard) {
 
 TEST_F(CudaCard, RefusesNumbersOfNoCard) {
   EXPECT_EQ(Card::open(driver(), 1).status().message(),
-            "device cuda:1: this machine has 1 GPU, cuda:0");
+            "this machine has 1 GPU, cuda:0");
   EXPECT_EQ(Card::open(driver(), -1).status().message(),
-            "device cuda:-1: this machine has 1 GPU, cuda:0");
+            "this machine has 1 GPU, cuda:0");
 }
 
 TEST_F(CudaCard, SaysHowMuchMemoryIsNeededAndHowMuchIsFree) {

@@ -24,7 +24,7 @@ std::string wordsOf(const char *name) {
 
 TEST(CublasLtLibrary, MustBeNewEnough) {
   EXPECT_THAT(wordsOf("old_cublaslt"),
-              HasSubstr("this plan calls cuBLASLt, and needs version 12.0 or "
+              HasSubstr("plans that call cuBLASLt need version 12.0 or "
                         "later, and " +
                         libraryOf("old_cublaslt") + " is of version 110800"));
 }

@@ -19,11 +19,10 @@ StatusOr<cudnn::Library> load(const char *name) {
 } // namespace
 
 TEST(CudnnLibrary, MustBeNewEnough) {
-  EXPECT_THAT(
-      load("old_cudnn").status().message(),
-      HasSubstr("this plan calls cuDNN, and needs version 9.0 or later, "
-                "and " +
-                libraryOf("old_cudnn") + " is of version 8906"));
+  EXPECT_THAT(load("old_cudnn").status().message(),
+              HasSubstr("plans that call cuDNN need version 9.0 or later, "
+                        "and " +
+                        libraryOf("old_cudnn") + " is of version 8906"));
 }
 
 TEST(CudnnLibrary, MustHaveAllFunctions) {

@@ -73,7 +73,7 @@ TEST(VendorLibrary, SaysWhyEachThatWasFoundDoesNotServe) {
       cuda::openLibrary(wanted({"old_driver.so", "whole_driver.so"}),
                         [](const OpenLibrary &) { return failed("is old"); });
   EXPECT_EQ(library.status().message(),
-            "this plan calls cuAny, and needs version 3.1 or later, and " +
+            "plans that call cuAny need version 3.1 or later, and " +
                 libraryOf("old_driver") + " is old; " +
                 libraryOf("whole_driver") +
                 " is old (GRADUS_ANY_LIBRARY may name its file; a plan "
@@ -91,9 +91,8 @@ TEST(VendorLibrary, IsLookedForInItsPlaces) {
 
 TEST(VendorLibrary, SaysWhatIsNeededAndWhereItWasLookedFor) {
   std::string words = openLibrary(wanted({"no-such.so.2"})).status().message();
-  EXPECT_THAT(words,
-              HasSubstr("this plan calls cuAny, and needs version 3.1 or "
-                        "later, which cannot be loaded: "));
+  EXPECT_THAT(words, HasSubstr("plans that call cuAny need version 3.1 or "
+                               "later, which cannot be loaded: "));
   EXPECT_THAT(words, HasSubstr(ownFolder() + "/no-such.so.2"));
   EXPECT_THAT(words, HasSubstr("/../lib/no-such.so.2"));
   EXPECT_THAT(words, HasSubstr("GRADUS_ANY_LIBRARY may name its file; a plan "
