@@ -1,12 +1,13 @@
 """Runs ONNX's own backend cases: models of single ops and small nets, with inputs
 and the outputs that they must give.
 
-    onnx_backend.py [--write] [--page] [--only PART] [--verbose]
+    onnx_backend.py [--write] [--page] [--only PART] [--verbose] [--device emulated] [--each-op]
 
 A case that the importer refuses because we lack something is "not claimed", with
 what it says as the reason; a case that it accepts must pass. --write puts the
 table into docs/reference/onnx_backend.md. The `onnx` package is needed: `dev`
-puts one into $GRADUS_DEPS/onnx-tests.
+puts one into $GRADUS_DEPS/onnx-tests. --device emulated runs them on the
+emulated GPU; --each-op leaves it at one case of each op.
 
 ONNX's cases give everything as inputs, also what exported models hold as
 constants: target shapes, axes, sizes, the k of TopK. We compile for static
@@ -219,17 +220,17 @@ def bind(model, inputs):
 class Worker:
     """The compiler and the runtime in a process of their own, started again where a case kills it."""
 
-    def __init__(self, program="onnx_worker"):
+    def __init__(self, program="onnx_worker", *arguments):
         self.folder = tempfile.mkdtemp(prefix="gradus_onnx_")
-        self.program, self.process = os.path.join(BUILD, "tests", "bin", program), None
+        self.command, self.process = [os.path.join(BUILD, "tests", "bin", program), *arguments], None
 
     def path(self, name):
         return os.path.join(self.folder, name)
 
     def ask(self, *words):
         if self.process is None:
-            self.process = subprocess.Popen([self.program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                                            text=True)
+            self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                                            text=True, env={"GRADUS_CUDA_LIBRARY": os.path.join(BUILD, "lib", "libgradus_cuda.so"), **os.environ})
         self.process.stdin.write(" ".join(words) + "\n")
         self.process.stdin.flush()
         answer = self.process.stdout.readline().strip()
@@ -297,14 +298,19 @@ def all_cases(only=""):
     return [case for case in cases if not re.search(r"_expanded(_ver\d+)?$", case.name) and only in case.name]
 
 
-def run_all(only="", report=lambda result: None):
-    worker, results = Worker(), []
+def run_all(only="", report=lambda result: None, device="cpu", each_op=False):
+    worker, results, seen = Worker("onnx_worker", device), [], set()
     for case in all_cases(only):
         ops = []
+        if each_op and case.kind != "node":
+            continue
         try:
             ops = case.ops(case.model())
+            if each_op and seen.issuperset(ops):
+                continue
             run_case(case, worker)
             outcome, words = "passed", ""
+            seen.update(ops)
         except Refused as refusal:
             outcome, words = "not claimed", str(refusal)
         except Exception as error:  # of ours or of the package: a case that does not pass
@@ -385,13 +391,15 @@ def main():
     parser.add_argument("--page", action="store_true", help="print the page instead of the count")
     parser.add_argument("--only", default="", metavar="PART", help="cases whose name has this in it")
     parser.add_argument("--verbose", action="store_true", help="a line per case")
+    parser.add_argument("--each-op", action="store_true", help="node cases until each op has passed one")
+    parser.add_argument("--device", default="cpu", help="where to run: cpu, cuda, emulated (cpu)")
     arguments = parser.parse_args()
 
     def report(result):
         if result.outcome == "failed" or arguments.verbose:
             print(f"{result.outcome} {result.kind}/{result.name}: {result.words[:600]}", file=sys.stderr, flush=True)
 
-    results = run_all(arguments.only, report)
+    results = run_all(arguments.only, report, arguments.device, arguments.each_op)
     if arguments.write:
         with open(PAGE, "w") as file:
             file.write(page(results))

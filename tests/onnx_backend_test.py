@@ -21,10 +21,19 @@ def passed(text):
 class OnnxBackend(unittest.TestCase):
     maxDiff = None
 
-    def test_claimed_cases_pass(self):
-        command = [PYTHON, "-W", "ignore", os.path.join(HERE, "onnx_backend.py"), "--page"]
+    def run_cases(self, *options):
+        command = [PYTHON, "-W", "ignore", os.path.join(HERE, "onnx_backend.py"), *options]
         done = subprocess.run(command, capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stderr[-20000:])
+        return done
+
+    def test_each_op_runs_on_the_emulated_gpu(self):
+        done = self.run_cases("--device", "emulated", "--each-op")
+        count = int(re.match(r"(\d+) passed, 0 failed", done.stdout)[1])
+        self.assertGreater(count, 150, "too few ops have a case that passed")
+
+    def test_claimed_cases_pass(self):
+        done = self.run_cases("--page")
         with open(PAGE) as file:
             page = file.read()
         recorded, now = passed(page), passed(done.stdout)

@@ -22,8 +22,8 @@ std::vector<SupportedOp> supportedOps() {
                    onnx::kNewestOpset,
                    op->support.gradient,
                    refusedBy(*op),
-                   {"cpu"}}); // They become ops of the graph, whose devices
-                              // are those of code generation.
+                   {"cpu", "cuda"}}); // They become ops of the graph, which
+                                      // code generation has for both.
   return all;
 }
 

@@ -1,12 +1,13 @@
 // Compiles and runs ONNX models for tests/onnx_backend.py, many in one process:
 // each line of stdin is "MODEL INPUTS OUTPUTS", three paths, and each answer a
 // line of stdout: "ok", "refused WHY" where the importer lacks something, or
-// "failed WHY".
+// "failed WHY". Its argument is the device, or there is none: cpu.
 
 #include "codegen/compile.h"
 #include "codegen/plan.h"
 #include "frontends/message.h"
 #include "frontends/onnx/import.h"
+#include "runtime/devices.h"
 #include "runtime/safetensors.h"
 #include "runtime/session.h"
 
@@ -29,8 +30,8 @@ mlir::DialectRegistry dialects() {
 }
 
 /// Compiles what the file holds; `refused` where it cannot be imported.
-absl::StatusOr<std::vector<char>> compile(const std::string &path,
-                                          bool &refused) {
+absl::StatusOr<std::vector<char>>
+compile(const std::string &path, const runtime::Device &device, bool &refused) {
   mlir::MLIRContext context(dialects(), mlir::MLIRContext::Threading::DISABLED);
   Words errors;
   mlir::ScopedDiagnosticHandler handler(&context,
@@ -44,6 +45,7 @@ absl::StatusOr<std::vector<char>> compile(const std::string &path,
     return module.status();
   CompileOptions options;
   options.threads = 1;
+  options.targets = {device.target()};
   auto artifact = compileProgram(**module, options);
   if (!artifact)
     return invalid(errors, llvm::toString(artifact.takeError()));
@@ -66,13 +68,14 @@ Words step(runtime::Session &session, int graph, const std::string &path) {
   return session.step(graph, inputs).message();
 }
 
-Words run(const std::vector<char> &bytes, const std::string &inputs,
-          const std::string &outputs) {
+Words run(const std::vector<char> &bytes,
+          const std::shared_ptr<runtime::Device> &device,
+          const std::string &inputs, const std::string &outputs) {
   auto artifact = runtime::Artifact::fromBytes(
       {reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()}, "case");
   if (!artifact.ok())
     return artifact.status().message();
-  auto session = runtime::Session::create(*artifact, {.threads = 1});
+  auto session = runtime::Session::create(*artifact, device, {.threads = 1});
   if (!session.ok())
     return session.status().message();
   int graph = (*session)->findGraph("predict");
@@ -89,23 +92,29 @@ Words run(const std::vector<char> &bytes, const std::string &inputs,
   return runtime::writeSafetensors(outputs, tensors).message();
 }
 
-Words answer(const std::string &model, const std::string &inputs,
+Words answer(const std::shared_ptr<runtime::Device> &device,
+             const std::string &model, const std::string &inputs,
              const std::string &outputs) {
   bool refused = false;
-  auto artifact = compile(model, refused);
+  auto artifact = compile(model, *device, refused);
   if (!artifact.ok())
     return (refused ? "refused " : "failed ") +
            std::string(artifact.status().message());
-  Words words = run(*artifact, inputs, outputs);
+  Words words = run(*artifact, device, inputs, outputs);
   return words.empty() ? "ok" : "failed " + words;
 }
 
 } // namespace
 
-int main() {
+int main(int argc, char **argv) {
+  auto device = runtime::openDevice(argc > 1 ? argv[1] : "cpu");
+  if (!device.ok()) {
+    std::cerr << device.status().message() << "\n";
+    return 2;
+  }
   std::string model, inputs, outputs;
   while (std::cin >> model >> inputs >> outputs) {
-    Words words = answer(model, inputs, outputs);
+    Words words = answer(*device, model, inputs, outputs);
     std::replace(words.begin(), words.end(), '\n', ' ');
     std::cout << words << std::endl;
   }

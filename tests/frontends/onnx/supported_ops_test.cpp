@@ -21,7 +21,7 @@ TEST(SupportedOps, HaveVersionsAndGradients) {
   EXPECT_EQ(gelu.since, 20);
   EXPECT_EQ(gelu.newest, 28);
   EXPECT_EQ(gelu.gradient, "X");
-  EXPECT_EQ(gelu.devices, std::vector<std::string>{"cpu"});
+  EXPECT_EQ(gelu.devices, (std::vector<std::string>{"cpu", "cuda"}));
   EXPECT_EQ(find("Floor").gradient, "");
 }
 
