@@ -2,6 +2,7 @@
 
 #include "runtime/choose_plan.h"
 
+#include "runtime/devices.h"
 #include "runtime/flat.h"
 
 namespace gradus::runtime {
@@ -16,7 +17,26 @@ std::string targetsOf(const artifact::Header &header) {
   return list;
 }
 
+bool hasPlanOfKind(const artifact::Header &header, const std::string &kind) {
+  for (size_t i = 0; i < countOf(header.plans()); ++i)
+    if (isOfKind(textOf(header.plans()->Get(i)->target()), kind))
+      return true;
+  return false;
+}
+
 } // namespace
+
+StatusOr<std::shared_ptr<Device>> openDeviceFor(const artifact::Header &header,
+                                                const std::string &name) {
+  auto device = openDevice(name);
+  // The processor is always there; a name that is none is wrong by itself.
+  if (device.ok() || device.status().code() == StatusCode::invalid ||
+      hasPlanOfKind(header, "cuda"))
+    return device;
+  return invalid("has plans for ", targetsOf(header),
+                 ", and none for GPUs: compile it with --target ",
+                 name == "emulated" ? "emulated" : "cuda");
+}
 
 StatusOr<const artifact::Plan *> choosePlan(const artifact::Header &header,
                                             const Device &device) {

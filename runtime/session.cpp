@@ -347,7 +347,7 @@ Session::~Session() = default;
 StatusOr<std::unique_ptr<Session>>
 Session::create(std::shared_ptr<const Artifact> artifact,
                 SessionOptions options) {
-  auto device = openDevice(options.device);
+  auto device = openDeviceFor(artifact->header(), options.device);
   GRADUS_TRY(at(device.status(), artifact->path()));
   return create(std::move(artifact), *std::move(device), std::move(options));
 }

@@ -9,7 +9,6 @@
 #include "frontends/cli/text.h"
 #include "frontends/cli/tuning_file.h"
 #include "runtime/choose_plan.h"
-#include "runtime/devices.h"
 #include "runtime/flat.h"
 
 #include <cstdio>
@@ -121,7 +120,9 @@ void tune(const Options &options) {
                    {{"the artifact", options.artifact}});
   checkWritable({options.output});
   auto artifact = take(Artifact::open(options.artifact));
-  auto device = take(openDevice(options.device));
+  auto opened = openDeviceFor(artifact->header(), options.device);
+  check(at(opened.status(), options.artifact));
+  auto device = *std::move(opened);
   auto plan = choosePlan(artifact->header(), *device);
   check(at(plan.status(), options.artifact));
   TuningFile file = formerFile(options, device->cardName());

@@ -46,6 +46,26 @@ TEST(ChoosePlan, SaysWhatTheDeviceLacks) {
       "amx-quantum; cpu needs avx9001: compile it with --target cpu");
 }
 
+/// Where a driver is missing, too, that is not what is to be mended first.
+TEST(OpenDeviceFor, SaysFirstThatThereIsNoPlan) {
+  setenv("GRADUS_CUDA_LIBRARY", "no-such-library.so", 1);
+  TestArtifact made;
+  auto words = [&](const char *name) {
+    auto device = openDeviceFor(open(made)->header(), name);
+    return device.ok() ? "opened" : device.status().message();
+  };
+  EXPECT_EQ(words("cpu"), "opened");
+  EXPECT_EQ(words("cuda:1"), "has plans for cpu:x86-64-v2, and none for GPUs: "
+                             "compile it with --target cuda");
+  EXPECT_EQ(words("emulated"),
+            "has plans for cpu:x86-64-v2, and none for GPUs: compile it with "
+            "--target emulated");
+  EXPECT_EQ(words("tpu").substr(0, 21), "device tpu is not one");
+  made.addGpuPlan();
+  EXPECT_EQ(words("cuda:1").substr(0, 21), "device cuda:1: needs ");
+  unsetenv("GRADUS_CUDA_LIBRARY");
+}
+
 TEST(ChoosePlan, SaysThatThereIsNoneForTheDevice) {
   TestArtifact made;
   made.plan().target = "npu:a";
