@@ -7,6 +7,7 @@
 #include "frontends/cli/failure.h"
 #include "frontends/cli/session_options.h"
 #include "frontends/cli/text.h"
+#include "runtime/devices.h"
 
 #include "absl/strings/str_join.h"
 
@@ -164,6 +165,8 @@ void record(const CheckOptions &options) {
 void run(const CheckOptions &options) {
   if (!options.written.empty())
     return record(options);
+  // A device that is not there is one mistake, not one of every case.
+  take(runtime::openDevice(options.check.device));
   Tally tally{options.json};
   for (const std::string &root : options.cases) {
     std::vector<std::filesystem::path> cases = check::findCases(root);
@@ -186,6 +189,7 @@ void run(const CheckOptions &options) {
 static void addRecordOptions(CLI::App &command, CheckOptions &options) {
   CLI::Option *write = command.add_option(
       "--write", options.written, "Record a case of the .onnx model, here");
+  write->excludes(command.get_option("--device"));
   check::RecordRequest &record = options.record;
   std::vector<CLI::Option *> others = {
       command.add_option("--recipe", record.model.recipe,

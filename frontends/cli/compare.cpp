@@ -172,6 +172,7 @@ void addCompare(CLI::App &app) {
       "compare", "Whether a device computes what another does");
   command->footer(kFooter);
   addSessionOptions(*command, options->session);
+  command->get_option("--device")->required();
   addStateOptions(*command, options->session);
   command->add_option("--reference", options->reference,
                       "The device that it is compared with (cpu)");

@@ -404,15 +404,17 @@ void addInspect(CLI::App &app) {
   CLI::App *command =
       app.add_subcommand("inspect", "What an artifact or a model contains");
   command->footer(kFooter);
-  command->add_option("file", options->request.model,
-                      "A .gradus, .onnx or .mlir file");
+  CLI::Option *file = command->add_option("file", options->request.model,
+                                          "A .gradus, .onnx or .mlir file");
   command->add_option("--recipe", options->request.recipe,
                       "For a model: dimensions, parameters");
   command->add_option("--dim", options->request.dims, "For a model: batch=32")
       ->allow_extra_args(false);
   addWeightOptions(*command, options->request, options->weightsMap);
-  command->add_flag("--operators", options->operators,
-                    "List the ops of ONNX that are supported; no file");
+  command
+      ->add_flag("--operators", options->operators,
+                 "List the ops of ONNX that are supported; no file")
+      ->excludes(file);
   command->add_flag("--states", options->states,
                     "List every state, or parameter of a model");
   command->add_flag("--map", options->map,
