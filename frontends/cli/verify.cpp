@@ -7,6 +7,7 @@
 #include "frontends/cli/session_options.h"
 #include "frontends/cli/synthetic_inputs.h"
 #include "frontends/cli/text.h"
+#include "runtime/devices.h"
 #include "runtime/session.h"
 
 #include "absl/strings/match.h"
@@ -27,7 +28,8 @@ namespace {
 
 struct VerifyOptions {
   compiler::Request request;
-  std::string reference;           // another model file, whose values are right
+  std::string reference; // another model file, whose values are right
+  std::string device = "cpu";
   std::optional<double> tolerance; // by roundings where not given
   bool json = false;
 };
@@ -36,6 +38,7 @@ constexpr const char *kFooter = R"(Examples:
   gradus verify lenet.onnx --recipe recipe.json
   gradus verify model.onnx --dim batch=4 --tolerance 1e-5
   gradus verify changed.onnx --reference model.onnx
+  gradus verify lenet.onnx --recipe recipe.json --dim batch=2 --device emulated
 
 Runs one training step compiled, on made-up inputs. Then the reference evaluator
 computes in f64 each model node, the loss and every gradient anew from the
@@ -49,7 +52,9 @@ first node that deviates. The evaluator is slow: use a small batch.)";
 /// The artifact with an output per node, run once on made-up inputs.
 class CompiledStep {
 public:
-  explicit CompiledStep(const compiler::Request &request) {
+  CompiledStep(compiler::Request request, const std::string &name) {
+    auto device = take(openDevice(name));
+    request.targets = {device->target()};
     compiler::Result result = take(compilerLibrary().compile(request));
     for (const std::string &warning : result.warnings)
       std::fprintf(stderr, "warning: %s\n", warning.c_str());
@@ -57,7 +62,7 @@ public:
         {reinterpret_cast<const uint8_t *>(result.artifact.data()),
          result.artifact.size()},
         request.model));
-    session_ = take(Session::create(artifact));
+    session_ = take(Session::create(artifact, device, {}));
     graph_ = session_->findGraph("train");
     if (graph_ < 0)
       throw badInput(request.model, ": the recipe names no loss to train by");
@@ -194,7 +199,7 @@ void printAgreement(const std::vector<Comparison> &all, const Limits &limits) {
 
 void run(VerifyOptions &options) {
   options.request.nodeOutputs = options.request.gradientOutputs = true;
-  CompiledStep step(options.request);
+  CompiledStep step(options.request, options.device);
   Limits limits{options.tolerance};
   std::vector<Comparison> all = compare(options, step, limits);
   if (all.empty())
@@ -253,6 +258,8 @@ void addVerify(CLI::App &app) {
                    "In parts of a value's largest element, instead of what "
                    "roundings explain")
       ->check(notNegative());
+  command->add_option("--device", options->device,
+                      "Where to run it: cpu, cuda, cuda:1, emulated");
   command->add_flag("--json", options->json, "One JSON object per value");
   command->callback([options] { run(*options); });
 }
