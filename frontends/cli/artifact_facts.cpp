@@ -7,8 +7,11 @@
 #include "frontends/cli/memory_map.h"
 #include "runtime/cpu/thread_pool.h"
 #include "runtime/flat.h"
+#include "runtime/library_text.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 using namespace gradus::runtime;
 using nlohmann::ordered_json;
@@ -250,13 +253,45 @@ ordered_json plans(const Artifact &artifact) {
           plan->state_bytes() + plan->arena_bytes() + constants + code},
          {"rates", ratesJson(rates)},
          {"how", expectationText(rates)},
+         {"libraries", librariesOf(*plan)},
          {"images", images(artifact, *plan)},
          {"graphs", graphs(artifact.header(), *plan, rates)}});
   }
   return all;
 }
 
+/// Whose a command is.
+const char *libraryOf(artifact::LibraryOp op, bool isForGpus) {
+  if (!isForGpus)
+    return "oneDNN";
+  return op == artifact::LibraryOp::matmul ? "cuBLASLt" : "cuDNN";
+}
+
 } // namespace
+
+ordered_json librariesOf(const artifact::Plan &plan) {
+  std::map<std::string, std::set<std::string>> calls;
+  for (size_t g = 0; g < countOf(plan.graphs()); ++g) {
+    const auto *commands = plan.graphs()->Get(g)->commands();
+    for (size_t c = 0; c < countOf(commands); ++c)
+      if (auto *library = commands->Get(c)->kind_as_LibraryCommand())
+        calls[libraryOf(library->op(), isForGpus(plan))].insert(
+            libraryText(*library));
+  }
+  ordered_json all = ordered_json::array();
+  for (const auto &[name, texts] : calls)
+    all.push_back({{"name", name}, {"calls", texts.size()}});
+  return all;
+}
+
+std::string librariesText(const ordered_json &libraries) {
+  std::string text;
+  for (const ordered_json &each : libraries)
+    text += (text.empty() ? "" : ", ") + each["name"].get<std::string>() +
+            " (" + each["calls"].dump() +
+            (each["calls"] == 1 ? " call)" : " calls)");
+  return text;
+}
 
 std::string targetText(const artifact::Plan &plan) {
   std::string list;

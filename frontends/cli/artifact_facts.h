@@ -13,6 +13,12 @@ namespace gradus::cli {
 /// "cpu:amx", or "cuda (sm_90, emulated)" with the images of the plan.
 std::string targetText(const artifact::Plan &plan);
 
+/// The libraries that a plan calls, and by how many different calls:
+/// [{"name": "cuDNN", "calls": 3}].
+nlohmann::ordered_json librariesOf(const artifact::Plan &plan);
+/// "cuBLASLt (1 call), cuDNN (3 calls)"
+std::string librariesText(const nlohmann::ordered_json &libraries);
+
 /// Keys as `gradus inspect --json` prints them. Times to expect are of each
 /// device in a plan's `rates`, in their order: of this machine, which is
 /// measured in some milliseconds, or of the known cards that the plan has code

@@ -94,7 +94,8 @@ ordered_json planFigures(const Artifact &artifact, const artifact::Plan &plan) {
           {"bound_bytes", bound},
           {"code_bytes", code},
           {"predicted_bytes",
-           plan.state_bytes() + plan.arena_bytes() + constants + code}};
+           plan.state_bytes() + plan.arena_bytes() + constants + code},
+          {"libraries", librariesOf(plan)}};
 }
 
 /// What the artifact says of itself, and of its first plan.
@@ -113,7 +114,7 @@ ordered_json figures(const Artifact &artifact, double milliseconds) {
       {"targets", targets},
       {"states", header.states() ? header.states()->size() : 0}};
   for (const auto &[key, value] : plans[0].items())
-    if (key != "target")
+    if (key != "target" && key != "libraries")
       all[key] = value;
   all["plans"] = std::move(plans);
   return all;
@@ -143,7 +144,11 @@ void addPlanRows(Table &table, const ordered_json &plan,
              bytes("arena_bytes") + ", bound " + bytes("bound_bytes") + " (" +
                  number("%.3f", plan["arena_bytes"].get<double>() / bound) +
                  "x)"});
-  table.row({"memory" + of, "predicted " + bytes("predicted_bytes")});
+  table.row(
+      {"memory" + of, "predicted " + bytes("predicted_bytes") +
+                          (of.empty() ? "" : ", code " + bytes("code_bytes"))});
+  if (!plan["libraries"].empty())
+    table.row({"libraries" + of, librariesText(plan["libraries"])});
 }
 
 void printSummary(const ordered_json &figures) {
@@ -153,9 +158,11 @@ void printSummary(const ordered_json &figures) {
   Table table;
   table.row(
       {"compiled in", durationText(figures["compile_ms"].get<double>() / 1e3)});
-  table.row({"artifact", figures["artifact"].get<std::string>() + " (" +
-                             bytes("artifact_bytes") + ", code " +
-                             bytes("code_bytes") + ")"});
+  const ordered_json &plans = figures["plans"];
+  table.row(
+      {"artifact",
+       figures["artifact"].get<std::string>() + " (" + bytes("artifact_bytes") +
+           (plans.size() > 1 ? ")" : ", code " + bytes("code_bytes") + ")")});
   table.row({"targets",
              absl::StrJoin(figures["targets"].get<std::vector<std::string>>(),
                            ", ")});
@@ -165,7 +172,6 @@ void printSummary(const ordered_json &figures) {
     table.row({"tuned", figures["tuned_calls"].dump() + " of " +
                             figures["library_calls"].dump() +
                             " calls of libraries on GPUs"});
-  const ordered_json &plans = figures["plans"];
   for (const ordered_json &plan : plans)
     addPlanRows(table, plan,
                 plans.size() > 1 ? " " + plan["target"].get<std::string>()

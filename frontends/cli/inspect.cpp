@@ -199,6 +199,8 @@ void printPlan(const ordered_json &plan, bool map) {
               plan["arena_bytes"].get<double>() / bound,
               bytes("constant_bytes").c_str(), bytes("code_bytes").c_str(),
               bytes("predicted_bytes").c_str());
+  if (!plan["libraries"].empty())
+    std::printf("  libraries %s\n", librariesText(plan["libraries"]).c_str());
   printCosts(plan);
   printImages(plan["images"]);
   for (const ordered_json &graph : plan["graphs"])

@@ -26,6 +26,40 @@ TEST(ArtifactFacts, SumUpTheCommandsOfAGraph) {
   EXPECT_GT(facts["plans"][0]["rates"][0]["flop_per_s"].get<double>(), 0);
 }
 
+/// Commands that differ in where their tensors lie are one call.
+TEST(ArtifactFacts, NameTheLibrariesOfAPlan) {
+  gradus::test::TestArtifact made;
+  gradus::artifact::LibraryCommandT command;
+  for (auto *list : {&command.inputs, &command.inputs, &command.outputs}) {
+    list->push_back(std::make_unique<gradus::artifact::LibraryTensorT>());
+    list->back()->buffer =
+        list == &command.outputs ? gradus::test::kSum : gradus::test::kTotal;
+    list->back()->dims = {1, 1};
+  }
+  command.scratch = UINT32_MAX;
+  made.add("product", command);
+  made.add("product", command);
+  made.addGpuPlan();
+  auto textOf = [&](unsigned plan) {
+    auto artifact = *gradus::runtime::Artifact::fromBytes(made.bytes(), "a");
+    return librariesText(librariesOf(*artifact->header().plans()->Get(plan)));
+  };
+  EXPECT_EQ(textOf(0), "oneDNN (1 call)");
+  EXPECT_EQ(textOf(1), "cuBLASLt (1 call)");
+  made.header.plans[1]
+      ->graphs[0]
+      ->commands[5]
+      ->kind.AsLibraryCommand()
+      ->activation = gradus::artifact::Activation::relu;
+  EXPECT_EQ(textOf(1), "cuBLASLt (2 calls)");
+}
+
+TEST(ArtifactFacts, NameNoLibraryWhereNoneIsCalled) {
+  Adder adder;
+  auto session = adder.open();
+  EXPECT_TRUE(librariesOf(session->plan()).empty());
+}
+
 /// A plan's times are those of devices that can run it.
 TEST(ArtifactFacts, TellPlansApart) {
   gradus::test::TestArtifact made;
