@@ -10,6 +10,7 @@
 #include "frontends/cli/report_facts.h"
 #include "frontends/cli/report_page.h"
 #include "frontends/cli/text.h"
+#include "frontends/cli/tuned_calls.h"
 #include "frontends/cli/tuning_file.h"
 #include "frontends/cli/weight_options.h"
 #include "runtime/artifact.h"
@@ -120,17 +121,15 @@ ordered_json figures(const Artifact &artifact, double milliseconds) {
   return all;
 }
 
-/// How many calls found what was measured; files that serve none are a mistake.
-void addTunedCalls(ordered_json &figures, const Artifact &artifact) {
+/// How many calls found what was measured.
+void addTunedCalls(ordered_json &figures, const compiler::Request &request,
+                   const Artifact &artifact) {
   TunedCount count = countTuned(artifact);
   figures["library_calls"] = count.calls;
   figures["tuned_calls"] = count.tuned;
-  if (count.tuned == 0)
-    std::fprintf(stderr,
-                 "warning: --tuning: no algorithm is used: the plans for GPUs "
-                 "make %zu different calls of libraries, and none of them was "
-                 "tuned\n",
-                 count.calls);
+  figures["tuned"] = count.text();
+  for (const std::string &words : warningsOfUnused(request.tuning, artifact))
+    std::fprintf(stderr, "warning: --tuning: %s\n", words.c_str());
 }
 
 /// `of`: " cuda" where there are several plans.
@@ -168,10 +167,8 @@ void printSummary(const ordered_json &figures) {
                            ", ")});
   table.row({"state",
              figures["states"].dump() + " tensors, " + bytes("state_bytes")});
-  if (figures.contains("tuned_calls"))
-    table.row({"tuned", figures["tuned_calls"].dump() + " of " +
-                            figures["library_calls"].dump() +
-                            " calls of libraries on GPUs"});
+  if (figures.contains("tuned"))
+    table.row({"tuned", figures["tuned"].get<std::string>()});
   for (const ordered_json &plan : plans)
     addPlanRows(table, plan,
                 plans.size() > 1 ? " " + plan["target"].get<std::string>()
@@ -235,7 +232,7 @@ void run(CompileOptions &options) {
   auto artifact = asLoaded(options, result.artifact);
   ordered_json summary = figures(*artifact, elapsed.count());
   if (!options.tuning.empty())
-    addTunedCalls(summary, *artifact);
+    addTunedCalls(summary, request, *artifact);
   writeWhole(options.output, result.artifact);
   if (!options.page.empty())
     writeWhole(options.page,

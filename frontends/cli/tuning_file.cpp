@@ -4,8 +4,6 @@
 #include "frontends/cli/tuning_file.h"
 
 #include "frontends/cli/failure.h"
-#include "runtime/flat.h"
-#include "runtime/library_text.h"
 
 #include <nlohmann/json.hpp>
 
@@ -33,6 +31,20 @@ std::string textAt(const ordered_json &object, const char *key,
   return object[key].get<std::string>();
 }
 
+/// "cudnn 91900": as a plan that runs knows the one it has.
+std::string libraryAt(const ordered_json &object, const std::string &where) {
+  std::string library = textAt(object, "library", where);
+  size_t space = library.find(' ');
+  bool isGood =
+      space != std::string::npos && space > 0 && space + 1 < library.size() &&
+      library.find_first_not_of("0123456789", space + 1) == std::string::npos;
+  if (!isGood)
+    throw badInput(where, ": library is \"", library,
+                   "\", expected a name and the number of its version, such "
+                   "as \"cudnn 91900\"");
+  return library;
+}
+
 /// A time is for people, and may be left out.
 double timeAt(const ordered_json &object, const char *key,
               const std::string &where) {
@@ -44,6 +56,13 @@ double timeAt(const ordered_json &object, const char *key,
   return object[key].get<double>();
 }
 
+/// What nlohmann says, without the name of its exception.
+std::string wordsOf(const ordered_json::exception &error) {
+  std::string words = error.what();
+  size_t bracket = words.find("] ");
+  return bracket == std::string::npos ? words : words.substr(bracket + 2);
+}
+
 ordered_json parsed(const std::string &path) {
   std::error_code none;
   std::ifstream file;
@@ -52,10 +71,19 @@ ordered_json parsed(const std::string &path) {
   if (!file.is_open())
     throw badInput(path, ": cannot be read, expected a file that `gradus tune` "
                          "has written");
-  auto json = ordered_json::parse(file, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object() || !json.contains("format"))
-    throw badInput(path, ": expected a JSON object with a format, as `gradus "
-                         "tune` writes it");
+  ordered_json json;
+  try {
+    json = ordered_json::parse(file);
+  } catch (const ordered_json::exception &error) {
+    throw badInput(
+        path, ": expected JSON, as `gradus tune` writes it: ", wordsOf(error));
+  }
+  if (!json.is_object())
+    throw badInput(path, ": found ", json.type_name(),
+                   ", expected an object, as `gradus tune` writes it");
+  if (!json.contains("format"))
+    throw badInput(path, ": has no format, expected ", kFormat,
+                   ", as `gradus tune` writes it");
   if (json["format"] != kFormat)
     throw badInput(path, ": format is ", json["format"].dump(), ", expected ",
                    kFormat);
@@ -67,7 +95,7 @@ TunedCall choiceOf(const ordered_json &json, const std::string &where) {
     throw badInput(where, ": found ", json.dump(), ", expected an object");
   TunedCall choice;
   choice.call = textAt(json, "call", where);
-  choice.library = textAt(json, "library", where);
+  choice.library = libraryAt(json, where);
   choice.algorithm = textAt(json, "algorithm", where);
   choice.microseconds = timeAt(json, "microseconds", where);
   choice.defaultMicroseconds = timeAt(json, "default_microseconds", where);
@@ -84,8 +112,11 @@ TuningFile readTuningFile(const std::string &path) {
   ordered_json json = parsed(path);
   TuningFile file;
   file.card = textAt(json, "card", path);
-  if (!json.contains("choices") || !json["choices"].is_array())
-    throw badInput(path, ": expected a list of choices");
+  if (!json.contains("choices"))
+    throw badInput(path, ": has no choices, expected a list");
+  if (!json["choices"].is_array())
+    throw badInput(path, ": choices is ", json["choices"].type_name(),
+                   ", expected a list");
   for (const ordered_json &each : json["choices"]) {
     std::string where = inWords(path, ": choices[", file.choices.size(), "]");
     TunedCall choice = choiceOf(each, where);
@@ -132,24 +163,6 @@ readTuningFiles(const std::vector<std::string> &paths) {
   for (auto &[key, choice] : all)
     choices.push_back(std::move(choice));
   return choices;
-}
-
-TunedCount countTuned(const Artifact &artifact) {
-  std::map<std::string, bool> calls; // whether tuned
-  for (const artifact::Plan *plan : *artifact.header().plans())
-    for (size_t g = 0; countOf(plan->images()) && g < countOf(plan->graphs());
-         ++g) {
-      const auto *commands = plan->graphs()->Get(g)->commands();
-      for (size_t c = 0; c < countOf(commands); ++c)
-        if (auto *library = commands->Get(c)->kind_as_LibraryCommand())
-          calls[libraryText(*library)] |= countOf(library->choices()) > 0;
-    }
-  TunedCount count;
-  for (const auto &[call, isTuned] : calls) {
-    ++count.calls;
-    count.tuned += isTuned;
-  }
-  return count;
 }
 
 } // namespace gradus::cli

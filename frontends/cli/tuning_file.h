@@ -8,7 +8,6 @@
 #pragma once
 
 #include "frontends/compiler/compiler.h"
-#include "runtime/artifact.h"
 #include "runtime/device.h"
 
 #include <string>
@@ -32,12 +31,5 @@ TuningFile readTuningFile(const std::string &path);
 /// The choices of all files; of two for the same call and card the later one.
 std::vector<compiler::TunedChoice>
 readTuningFiles(const std::vector<std::string> &paths);
-
-/// Different calls of libraries in an artifact's plans for GPUs, and how many
-/// of them have a choice.
-struct TunedCount {
-  size_t calls = 0, tuned = 0;
-};
-TunedCount countTuned(const runtime::Artifact &artifact);
 
 } // namespace gradus::cli

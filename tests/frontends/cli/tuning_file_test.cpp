@@ -3,7 +3,6 @@
 #include "frontends/cli/tuning_file.h"
 
 #include "frontends/cli/failure.h"
-#include "tests/runtime/test_artifact.h"
 
 #include <gtest/gtest.h>
 
@@ -95,24 +94,43 @@ TEST_F(TuningFiles, SayWhatIsWrong) {
   auto with = [](const std::string &choice) {
     return R"({"format": 1, "card": "a", "choices": [)" + choice + "]}";
   };
-  std::string good = R"({"call": "1", "library": "l", "algorithm": "x"})";
+  std::string good = R"({"call": "1", "library": "l 1", "algorithm": "x"})";
   EXPECT_EQ(words(with(good)), "fine");
-  EXPECT_EQ(words("{"), ": expected a JSON object with a format, as `gradus "
-                        "tune` writes it");
+  EXPECT_EQ(words("{\n  \"format\": 1,\n"),
+            ": expected JSON, as `gradus tune` writes it: parse error at line "
+            "3, column 1: syntax error while parsing object key - unexpected "
+            "end of input; expected string literal");
+  EXPECT_EQ(words("[]"), ": found array, expected an object, as `gradus tune` "
+                         "writes it");
+  EXPECT_EQ(words("{}"),
+            ": has no format, expected 1, as `gradus tune` writes it");
   EXPECT_EQ(words(R"({"format": 2})"), ": format is 2, expected 1");
   EXPECT_EQ(words(R"({"format": 1})"), ": has no card, expected a text");
   EXPECT_EQ(words(R"({"format": 1, "card": 3})"),
             ": card is 3, expected a text");
   EXPECT_EQ(words(R"({"format": 1, "card": "a"})"),
-            ": expected a list of choices");
+            ": has no choices, expected a list");
+  EXPECT_EQ(words(R"({"format": 1, "card": "a", "choices": {}})"),
+            ": choices is object, expected a list");
   EXPECT_EQ(words(with("7")), ": choices[0]: found 7, expected an object");
-  EXPECT_EQ(words(with(good + R"(, {"call": "2", "library": "l"})")),
+  EXPECT_EQ(words(with(good + R"(, {"call": "2", "library": "l 1"})")),
             ": choices[1]: has no algorithm, expected a text");
   EXPECT_EQ(words(with(good + ", " + good)),
             ": choices[1]: '1' stands twice; a call has one choice");
-  EXPECT_EQ(words(with(R"({"call": "1", "library": "l", "algorithm": "x",
+  EXPECT_EQ(words(with(R"({"call": "1", "library": "l 1", "algorithm": "x",
                            "microseconds": "8"})")),
             ": choices[0]: microseconds is \"8\", expected microseconds");
+}
+
+/// One that no plan could know would be passed over in silence.
+TEST_F(TuningFiles, NameALibraryAndItsVersion) {
+  for (std::string name : {"cudnn", "cudnn ", " 91900", "cudnn nine", "9 1 9"})
+    EXPECT_EQ(words(R"({"format": 1, "card": "a", "choices": [{"call": "1",
+                       "library": ")" +
+                    name + R"(", "algorithm": "x"}]})"),
+              ": choices[0]: library is \"" + name +
+                  "\", expected a name and the number of its version, such "
+                  "as \"cudnn 91900\"");
 }
 
 TEST_F(TuningFiles, AreFiles) {
@@ -125,33 +143,4 @@ TEST_F(TuningFiles, AreFiles) {
           throw;
         },
         Failure);
-}
-
-/// Those of processors are not counted: no card serves them.
-TEST(CountTuned, CountsCallsOfPlansForGpus) {
-  gradus::test::TestArtifact adder;
-  gradus::artifact::LibraryCommandT command;
-  for (auto *list : {&command.inputs, &command.inputs, &command.outputs}) {
-    list->push_back(std::make_unique<gradus::artifact::LibraryTensorT>());
-    list->back()->buffer =
-        list == &command.outputs ? gradus::test::kSum : gradus::test::kTotal;
-    list->back()->dims = {1, 1};
-  }
-  command.scratch = UINT32_MAX;
-  adder.add("product", command);
-  adder.add("product", command);
-  adder.addGpuPlan();
-  auto &second =
-      *adder.header.plans[1]->graphs[0]->commands[5]->kind.AsLibraryCommand();
-  auto count = [&] {
-    return countTuned(
-        **gradus::runtime::Artifact::fromBytes(adder.bytes(), "a"));
-  };
-  EXPECT_EQ(count().calls, 1u);
-  EXPECT_EQ(count().tuned, 0u);
-  second.activation = gradus::artifact::Activation::relu;
-  second.choices.push_back(
-      std::make_unique<gradus::artifact::LibraryChoiceT>());
-  EXPECT_EQ(count().calls, 2u);
-  EXPECT_EQ(count().tuned, 1u);
 }
