@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 #include <dlfcn.h>
+#include <unistd.h>
 
 namespace gradus::runtime::cuda {
 
@@ -35,20 +36,26 @@ std::vector<std::string> filesOf(const VendorLibrary &wanted,
 
 StatusOr<OpenLibrary> openLibrary(const VendorLibrary &wanted,
                                   const Serves &serves) {
-  std::string unopened, refused;
+  std::string missing, refused;
+  auto add = [](std::string &list, const auto &...words) {
+    append(list, list.empty() ? "" : "; ", words...);
+  };
   for (const std::string &file : filesOf(wanted, ownFolder())) {
     OpenLibrary found{dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL), file};
     if (!found.handle) {
-      append(unopened, unopened.empty() ? "" : "; ", dlerror());
+      const char *why = dlerror();
+      // What is there and does not load says more than what is not there.
+      add(access(file.c_str(), F_OK) == 0 ? refused : missing,
+          why ? why : file.c_str());
       continue;
     }
     Status status = serves(found);
     if (status.ok())
       return found;
-    append(refused, refused.empty() ? "" : "; ", file, " ", status.message());
+    add(refused, file, " ", status.message());
   }
   return failed(needs(wanted), ", ",
-                refused.empty() ? "which cannot be loaded: " + unopened
+                refused.empty() ? "which cannot be loaded: " + missing
                                 : "and " + refused,
                 " (", otherwise(wanted), ")");
 }

@@ -8,6 +8,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdio>
+#include <fstream>
+
 using namespace gradus::runtime;
 using namespace gradus::runtime::cuda;
 using testing::ElementsAre;
@@ -78,6 +81,20 @@ TEST(VendorLibrary, SaysWhyEachThatWasFoundDoesNotServe) {
                 libraryOf("whole_driver") +
                 " is old (GRADUS_ANY_LIBRARY may name its file; a plan "
                 "compiled with --libraries never needs none)");
+}
+
+/// A file that is damaged, or whose own libraries are not there.
+TEST(VendorLibrary, SaysWhatIsThereAndDoesNotLoad) {
+  std::string damaged = testing::TempDir() + "damaged.so";
+  std::ofstream(damaged) << "no library";
+  std::string words =
+      cuda::openLibrary(wanted({"old_driver.so", damaged.c_str()}),
+                        [](const OpenLibrary &) { return failed("is old"); })
+          .status()
+          .message();
+  EXPECT_THAT(words, HasSubstr("or later, and " + libraryOf("old_driver") +
+                               " is old; " + damaged + ": "));
+  std::remove(damaged.c_str());
 }
 
 /// An empty name is none, and would be this program's own.
