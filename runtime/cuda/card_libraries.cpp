@@ -76,8 +76,8 @@ private:
 
 } // namespace
 
-StatusOr<std::unique_ptr<LibraryServer>> cardLibraries(const Card &card) {
-  return std::unique_ptr<LibraryServer>(std::make_unique<CardLibraries>(card));
+std::unique_ptr<LibraryServer> cardLibraries(const Card &card) {
+  return std::make_unique<CardLibraries>(card);
 }
 
 } // namespace gradus::runtime::cuda

@@ -12,6 +12,6 @@ namespace gradus::runtime::cuda {
 /// algorithm that was measured for a card of this name and for this library,
 /// where the command has one and it serves; else by one that the library
 /// chooses.
-StatusOr<std::unique_ptr<LibraryServer>> cardLibraries(const Card &card);
+std::unique_ptr<LibraryServer> cardLibraries(const Card &card);
 
 } // namespace gradus::runtime::cuda

@@ -175,22 +175,20 @@ std::string CudaDevice::refusal(const artifact::Plan &plan) const {
   return missing.empty() ? "" : "needs " + missing;
 }
 
-StatusOr<LibraryServer *> CudaDevice::librariesFor(const artifact::Plan &plan) {
+LibraryServer *CudaDevice::librariesFor(const artifact::Plan &plan) {
   if (!hasLibraryCommands(plan))
     return nullptr;
-  if (!libraries_ && emulated_)
-    libraries_ =
-        emulatedLibrary(emulated_->driver(), card_->name(), hasSlowLibrary_);
-  if (!libraries_) {
-    GRADUS_ASSIGN(libraries_, cardLibraries(*card_));
-  }
+  if (!libraries_)
+    libraries_ = emulated_ ? emulatedLibrary(emulated_->driver(), card_->name(),
+                                             hasSlowLibrary_)
+                           : cardLibraries(*card_);
   return libraries_.get();
 }
 
 StatusOr<std::vector<TunedCall>> CudaDevice::tune(const artifact::Plan &plan,
                                                   const TuneOptions &options) {
   GRADUS_TRY(card_->makeCurrent());
-  GRADUS_ASSIGN(LibraryServer * libraries, librariesFor(plan));
+  LibraryServer *libraries = librariesFor(plan);
   if (!libraries)
     return std::vector<TunedCall>();
   return tuneCalls(*card_, *libraries, plan, options);
@@ -207,9 +205,8 @@ CudaDevice::load(const Artifact &artifact, const artifact::Plan &plan,
   if (!header)
     return invalid("plan ", textOf(plan.target()), " has no list of kernels");
   GRADUS_ASSIGN(PlanCode code, loadKernels(*card_, artifact, *image, *header));
-  GRADUS_ASSIGN(LibraryServer * libraries, librariesFor(plan));
-  auto loaded =
-      CudaPlan::load(*card_, artifact, plan, std::move(code), libraries);
+  auto loaded = CudaPlan::load(*card_, artifact, plan, std::move(code),
+                               librariesFor(plan));
   GRADUS_TRY(loaded.status());
   return std::unique_ptr<DevicePlan>(*std::move(loaded));
 }

@@ -44,9 +44,9 @@ private:
         card_(std::move(card)) {}
   /// Null where none will do.
   const artifact::CodeImage *imageFor(const artifact::Plan &plan) const;
-  /// What serves the library commands of a plan, opened for the first that has
+  /// What serves the library commands of a plan, made for the first that has
   /// any; null where it has none.
-  StatusOr<LibraryServer *> librariesFor(const artifact::Plan &plan);
+  LibraryServer *librariesFor(const artifact::Plan &plan);
 
   std::string name_;
   std::shared_ptr<FakeDriver> emulated_; // outlives the card

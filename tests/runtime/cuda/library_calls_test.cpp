@@ -43,7 +43,7 @@ protected:
       if (!card.ok())
         GTEST_SKIP() << card.status();
       card_ = *std::move(card);
-      server_ = *cardLibraries(*card_);
+      server_ = cardLibraries(*card_);
     }
     stream_ = *card_->createStream();
   }
