@@ -90,14 +90,24 @@ def copy_reference(out):
         json.dump(steps, file, indent=1)
 
 
+def make_empty(folder):
+    """Only what was packed before is deleted for what is packed now."""
+    if os.path.isdir(folder) and os.listdir(folder) and not os.path.exists(os.path.join(folder, "bin", "cuda_tests")):
+        raise SystemExit(f"{folder} has files that were not packed; expected a new or an empty folder, or one packed before")
+    if os.path.exists(folder) and not os.path.isdir(folder):
+        raise SystemExit(f"{folder} is a file; expected a folder")
+    shutil.rmtree(folder, ignore_errors=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", nargs="?", default=os.path.join(BUILD, "gpu-tests"))
     parser.add_argument("--only", default="", help="a part of the names of the steps to pack")
     parser.add_argument("--emulated", action="store_true", help="pack code for the emulated card too, to try run.sh here")
     options = parser.parse_args()
-    if os.path.exists(options.folder):
-        shutil.rmtree(options.folder)
+    if not any(options.only in name for name in [*CASES, *SPEED]):
+        raise SystemExit(f"--only {options.only}: no step has that in its name; there are {', '.join([*CASES, *SPEED])}")
+    make_empty(options.folder)
     copy_programs(options.folder)
     shutil.copy2(os.path.join(HERE, "run.sh"), options.folder)
     copy_reference(os.path.join(options.folder, "reference"))

@@ -44,6 +44,23 @@ class Pack(unittest.TestCase):
         self.assertLess(compared["result"]["largest"], 0.01)
         self.assertTrue(os.path.getsize(os.path.join(moved, "results", "mlp.trace.json")))
 
+    def test_what_was_not_packed_is_not_deleted(self):
+        folder = os.path.join(BUILD, "tests", "gpu-tests-of-others")
+        shutil.rmtree(folder, ignore_errors=True)
+        os.makedirs(os.path.join(folder, "bin"))
+        kept = os.path.join(folder, "bin", "kept")
+        open(kept, "w").close()
+        for path, words in ((folder, "has files that were not packed"), (kept, "is a file; expected a folder")):
+            run = subprocess.run([sys.executable, os.path.join(HERE, "pack.py"), path], capture_output=True, text=True)
+            self.assertEqual(run.returncode, 1)
+            self.assertIn(f"{path} {words}", run.stderr)
+            self.assertTrue(os.path.exists(kept))
+
+    def test_a_name_that_no_step_has_is_a_mistake(self):
+        run = subprocess.run([sys.executable, os.path.join(HERE, "pack.py"), "--only", "lenett"], capture_output=True, text=True)
+        self.assertEqual(run.returncode, 1)
+        self.assertIn("--only lenett: no step has that in its name; there are lenet, lenet-bf16, ", run.stderr)
+
     def folder_of_stubs(self, name, **programs):
         """A folder with programs of a line each in place of the packed ones."""
         folder = os.path.join(BUILD, "tests", name)
