@@ -86,7 +86,7 @@ std::string expectationText(const std::vector<DeviceRates> &devices) {
   for (const DeviceRates &card : devices)
     cards += (cards.empty() ? "" : "; ") + cardText(card, cards.empty());
   return "expected at least: of each command the longer of its FLOPs and its "
-         "bytes, at all that data sheets say: " +
+         "bytes, at all that data sheets say, and no launch: " +
          cards;
 }
 
