@@ -1,9 +1,10 @@
-// Values of a point keep their order: kind by kind, and for each kind the
-// points that a thread has at once.
+// Values keep their order: kind by kind, and for each kind the points that a
+// thread has at once.
 
 #include "codegen/gpu_combine.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 using namespace mlir;
 using namespace gradus;
@@ -36,23 +37,48 @@ Value gradus::join(GpuBuilder &b, Reduction kind, Value x, Value y) {
                 : b.createOrFold<arith::MinSIOp>(x, y);
 }
 
-/// Which kind value i of so many is of.
-static Reduction kindOf(ArrayRef<Reduction> kinds, size_t i, size_t count) {
-  return kinds[i / (count / kinds.size())];
-}
-
 //===-- within a warp -----------------------------------------------------===//
 
+/// Of neighbours' totals those of one half of the points, by one of them; and
+/// of the other half by the other.
+Values LaneCombiner::shareOut(ArrayRef<Reduction> kinds, ValueRange values,
+                              unsigned mask) {
+  size_t count = values.size() / kinds.size(), half = count / 2;
+  Value bit = b.remainder(b.quotient(thread.inGroup, mask), 2);
+  Value isUpper =
+      b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::ne, bit, b.number(0));
+  Values totals;
+  for (auto [k, kind] : llvm::enumerate(kinds))
+    for (size_t n = 0; n < half; ++n) {
+      Value low = values[k * count + n], high = values[k * count + half + n];
+      Value kept = b.createOrFold<arith::SelectOp>(isUpper, high, low);
+      Value given = b.createOrFold<arith::SelectOp>(isUpper, low, high);
+      totals.push_back(join(b, kind, kept, shuffled(given, mask)));
+    }
+  return totals;
+}
+
 /// Lanes of a point lie `width` threads apart, or are neighbours.
-Values LaneCombiner::acrossWarp(const NestMapping &nest,
-                                ArrayRef<Reduction> kinds, Values values) {
-  if (nest.lanes == 1)
-    return values;
-  for (auto [i, value] : llvm::enumerate(values))
-    for (unsigned mask = kWarp / 2; mask >= nest.width(); mask /= 2)
-      value = join(b, kindOf(kinds, i, values.size()), value,
-                   shuffled(value, mask));
-  return values;
+LaneCombiner::Share LaneCombiner::acrossWarp(const NestMapping &nest,
+                                             ArrayRef<Reduction> kinds,
+                                             Values values, int64_t count) {
+  int64_t lanes = nest.lanesOfWarp(), parts = std::min(lanes, count);
+  Share share{std::move(values), count / parts, b.number(0), {}};
+  for (unsigned mask = kWarp / 2; lanes > 1 && mask >= nest.width(); mask /= 2)
+    if (share.totals.size() > kinds.size())
+      share.totals = shareOut(kinds, share.totals, mask);
+    else
+      for (auto [value, kind] : llvm::zip(share.totals, kinds))
+        value = join(b, kind, value, shuffled(value, mask));
+  if (lanes == 1)
+    return share;
+  Value lane = b.quotient(b.remainder(thread.inGroup, kWarp), nest.width());
+  share.first = b.mul(b.quotient(lane, lanes / parts), share.count);
+  if (lanes > parts)
+    share.isOnly = b.createOrFold<arith::CmpIOp>(
+        arith::CmpIPredicate::eq, b.remainder(lane, lanes / parts),
+        b.number(0));
+  return share;
 }
 
 /// Shuffles move 32 bits.
@@ -63,6 +89,17 @@ Value LaneCombiner::shuffled(Value value, unsigned mask) {
         .getShuffleResult();
   };
   unsigned width = type.getIntOrFloatBitWidth();
+  if (width == 64) {
+    auto halves = VectorType::get({2}, word);
+    Value from = LLVM::BitcastOp::create(b, halves, value),
+          to = LLVM::PoisonOp::create(b, halves);
+    for (int32_t i : {0, 1}) {
+      Value at = arith::ConstantOp::create(b, b.getI32IntegerAttr(i));
+      Value half = move(LLVM::ExtractElementOp::create(b, from, at));
+      to = LLVM::InsertElementOp::create(b, to, half, at);
+    }
+    return LLVM::BitcastOp::create(b, type, to);
+  }
   Type integer = b.getIntegerType(width);
   Value bits = value;
   if (type != integer)
@@ -70,18 +107,8 @@ Value LaneCombiner::shuffled(Value value, unsigned mask) {
   if (width < 32)
     bits = arith::TruncIOp::create(b, integer,
                                    move(arith::ExtUIOp::create(b, word, bits)));
-  else if (width == 32)
+  else
     bits = move(bits);
-  else {
-    Value half = arith::ConstantOp::create(b, b.getI64IntegerAttr(32));
-    Value low = move(arith::TruncIOp::create(b, word, bits));
-    Value high = move(arith::TruncIOp::create(
-        b, word, arith::ShRUIOp::create(b, bits, half)));
-    high = arith::ShLIOp::create(b, arith::ExtUIOp::create(b, integer, high),
-                                 half);
-    bits =
-        arith::OrIOp::create(b, arith::ExtUIOp::create(b, integer, low), high);
-  }
   return type == integer ? bits
                          : Value(arith::BitcastOp::create(b, type, bits));
 }
@@ -95,51 +122,55 @@ GpuBuffer LaneCombiner::memoryFor(Type type) {
   return {memory, {}};
 }
 
-/// Values of one type lie behind each other.
-SmallVector<int64_t> LaneCombiner::slotsOf(ValueRange values) {
-  llvm::DenseMap<Type, int64_t> next;
-  SmallVector<int64_t> slots;
-  for (Value value : values)
-    slots.push_back(next[gpuMemoryType(value.getType())]++);
-  return slots;
-}
-
-/// Neighbouring points lie side by side.
-Value LaneCombiner::place(const NestMapping &nest, int64_t slot, Value warp) {
+/// Kinds of one type lie behind each other, of each all points of each warp.
+Value LaneCombiner::place(int64_t slot, Value warp, int64_t points,
+                          Value point) {
   Value row = b.add(b.number(slot * (thread.group / kWarp)), warp);
-  if (nest.width() == 1)
-    return row;
-  return b.add(b.mul(row, nest.width()),
-               b.remainder(thread.inGroup, nest.width()));
+  return b.add(b.mul(row, points), point);
 }
 
-void LaneCombiner::leave(const NestMapping &nest, ValueRange values) {
-  Value isFirst =
-      b.isBelow(b.remainder(thread.inGroup, kWarp), b.number(nest.width()));
+void LaneCombiner::leave(const NestMapping &nest, const Share &share,
+                         int64_t count) {
   SmallVector<GpuBuffer> memories;
-  for (Value value : values)
-    memories.push_back(memoryFor(gpuMemoryType(value.getType())));
-  b.when(isFirst, [&] {
-    Value warp = b.quotient(thread.inGroup, kWarp);
-    for (auto [value, memory, slot] :
-         llvm::zip(values, memories, slotsOf(values)))
-      storeGpuElement(b, memory, value.getType(), place(nest, slot, warp),
-                      value);
+  size_t kinds = share.totals.size() / share.count;
+  auto totalsOf = [&](size_t k) {
+    return ArrayRef(share.totals).slice(k * share.count, share.count);
+  };
+  for (size_t k = 0; k < kinds; ++k)
+    memories.push_back(memoryFor(gpuMemoryType(totalsOf(k).front().getType())));
+  b.when(share.isOnly, [&] {
+    Value warp = b.quotient(thread.inGroup, kWarp),
+          column = b.remainder(thread.inGroup, nest.width()),
+          point = b.add(b.mul(column, count), share.first);
+    llvm::DenseMap<Type, int64_t> slots;
+    for (auto [k, memory] : llvm::enumerate(memories)) {
+      ArrayRef<Value> totals = totalsOf(k);
+      Type type = totals.front().getType();
+      Value at = place(slots[gpuMemoryType(type)]++, warp, count * nest.width(),
+                       point);
+      if (share.count == 1)
+        storeGpuElement(b, memory, type, at, totals.front());
+      else
+        storeGpuVector(b, memory, type, at, totals);
+    }
   });
 }
 
 Values LaneCombiner::collect(const NestMapping &nest, ArrayRef<Reduction> kinds,
-                             ValueRange left) {
+                             ValueRange left, int64_t count) {
   Values totals;
-  for (auto [i, value, slot] : llvm::enumerate(left, slotsOf(left))) {
-    Type type = value.getType();
+  llvm::DenseMap<Type, int64_t> slots;
+  int64_t points = count * nest.width();
+  Value point = points == 1 ? b.number(0) : thread.inGroup;
+  for (auto [k, kind] : llvm::enumerate(kinds)) {
+    Type type = left[k * (left.size() / kinds.size())].getType();
     GpuBuffer memory = memoryFor(gpuMemoryType(type));
+    int64_t slot = slots[gpuMemoryType(type)]++;
     Value total;
     for (unsigned warp = 0; warp < thread.group / kWarp; ++warp) {
-      Value part =
-          loadGpuElement(b, memory, type, place(nest, slot, b.number(warp)));
-      total =
-          total ? join(b, kindOf(kinds, i, left.size()), total, part) : part;
+      Value part = loadGpuElement(b, memory, type,
+                                  place(slot, b.number(warp), points, point));
+      total = total ? join(b, kind, total, part) : part;
     }
     totals.push_back(total);
   }

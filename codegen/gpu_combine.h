@@ -1,5 +1,10 @@
-// Sums over the threads that share a point (gpu_lanes.h): a butterfly of
-// shuffles within a warp, then shared memory in the order of the warps.
+// Sums over the threads that share points (gpu_lanes.h): shuffles within a
+// warp, then shared memory in the order of the warps.
+//
+// Where lanes share several points, each pair of them shares these out: a lane
+// gives the totals of one half away and adds to those of the other, so that all
+// of them are half as many behind every shuffle. Pairs with one point left both
+// add, and have the same bits.
 #pragma once
 
 #include "codegen/gpu_mapping.h"
@@ -29,20 +34,32 @@ public:
 
   using Values = GpuBuilder::Values;
 
-  /// Over the lanes of a point that are in one warp: all get the same bits.
-  Values acrossWarp(const NestMapping &nest, llvm::ArrayRef<Reduction> kinds,
-                    Values values);
-  /// Each warp leaves what it has in shared memory; behind a barrier a lane of
-  /// each point collects it, and a barrier comes before the next are left.
-  void leave(const NestMapping &nest, mlir::ValueRange values);
+  /// What a thread has of the points that its lane shares: `count` of them from
+  /// `first` on, for each kind; `isOnly` where other lanes have them as well.
+  struct Share {
+    Values totals;
+    int64_t count = 1;
+    mlir::Value first;
+    mlir::Value isOnly; // null: none has
+  };
+
+  /// Over the lanes that are in one warp, of `count` points each.
+  Share acrossWarp(const NestMapping &nest, llvm::ArrayRef<Reduction> kinds,
+                   Values values, int64_t count);
+  /// Each warp leaves what it has in shared memory; behind a barrier thread n
+  /// collects point n of those of the group, and a barrier comes before the
+  /// next are left.
+  void leave(const NestMapping &nest, const Share &share, int64_t count);
   Values collect(const NestMapping &nest, llvm::ArrayRef<Reduction> kinds,
-                 mlir::ValueRange left);
+                 mlir::ValueRange left, int64_t count);
 
 private:
+  Values shareOut(llvm::ArrayRef<Reduction> kinds, mlir::ValueRange values,
+                  unsigned mask);
   mlir::Value shuffled(mlir::Value value, unsigned mask);
   GpuBuffer memoryFor(mlir::Type type);
-  llvm::SmallVector<int64_t> slotsOf(mlir::ValueRange values);
-  mlir::Value place(const NestMapping &nest, int64_t slot, mlir::Value warp);
+  mlir::Value place(int64_t slot, mlir::Value warp, int64_t points,
+                    mlir::Value point);
 
   GpuBuilder &b;
   mlir::gpu::GPUFuncOp function;

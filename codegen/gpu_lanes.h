@@ -12,8 +12,8 @@
 //
 // - A transpose, alone in its kernel: tiles by blocks (gpu_turned.h).
 //
-// Lanes combine what they have by butterfly shuffles and, between warps,
-// through shared memory (gpu_combine.h).
+// Lanes combine what they have by shuffles and, between warps, through shared
+// memory (gpu_combine.h).
 #pragma once
 
 #include "codegen/gpu_turned.h"
@@ -40,6 +40,10 @@ struct NestMapping {
   }
   /// Neighbouring points that neighbouring threads have at once.
   unsigned width() const { return columns ? columns : 1; }
+  /// Lanes of a point that are in one warp.
+  unsigned lanesOfWarp() const {
+    return columns ? kWarp / columns : std::min(lanes, kWarp);
+  }
   /// Whether lanes of a point are in several warps of a group.
   bool spansWarps(unsigned group) const {
     return columns ? group > kWarp : lanes > kWarp;

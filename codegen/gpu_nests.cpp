@@ -54,85 +54,94 @@ Value NestEmitter::positionOf(const Nest &nest, const Values &positions,
                                        : positions[dim];
 }
 
+/// Of the first point of a vector of so many, by the vector's number.
+Values NestEmitter::positionsAt(const Nest &nest, const GpuItem &item,
+                                Value number, int64_t count) {
+  SmallVector<int64_t> extents;
+  for (unsigned dim = 0; dim < nest.parallel; ++dim)
+    extents.push_back(extentOf(nest, dim));
+  if (count > 1)
+    extents[mapping.vectorDim] /= count;
+  Values positions = b.positionsOf(number, extents);
+  if (count > 1)
+    positions[mapping.vectorDim] = b.mul(positions[mapping.vectorDim], count);
+  if (nest.itemDim >= 0)
+    positions[nest.itemDim] =
+        b.add(positions[nest.itemDim], b.mul(item.number, nest.itemLength));
+  llvm::copy(item.loops, positions.begin() + 1);
+  return positions;
+}
+
 void NestEmitter::emit(const Nest &nest, const GpuItem &item,
                        const NestMapping &how) {
   mapping = how;
   if (mapping.turned)
     return emitTurned(nest, item.number);
-  unsigned width = mapping.width();
-  Value column = mapping.columns ? b.remainder(thread.inGroup, width) : Value();
-  lane = mapping.columns ? b.quotient(thread.inGroup, width)
+  lane = mapping.columns ? b.quotient(thread.inGroup, mapping.columns)
                          : b.remainder(thread.inGroup, mapping.lanes);
-  SmallVector<int64_t> extents;
-  for (unsigned dim = 0; dim < nest.parallel; ++dim)
-    extents.push_back(extentOf(nest, dim));
-  int64_t atOnce = mapping.pointsAtOnce(nest);
-  if (atOnce > 1)
-    extents[mapping.vectorDim] /= atOnce;
-  int64_t points = parallelPoints(nest) / atOnce;
-  auto emitOne = [&](Value point, Value isInside) {
-    Values positions = b.positionsOf(point, extents);
-    if (atOnce > 1)
-      positions[mapping.vectorDim] =
-          b.mul(positions[mapping.vectorDim], atOnce);
-    if (nest.itemDim >= 0)
-      positions[nest.itemDim] =
-          b.add(positions[nest.itemDim], b.mul(item.number, nest.itemLength));
-    llvm::copy(item.loops, positions.begin() + 1);
-    emitPoint(nest, positions, isInside);
-  };
-  /// All lanes stay together: behind the last point they read it once more.
-  auto emitTile = [&](Value tile) {
-    Value point = b.add(b.mul(tile, width), column), isInside;
-    if (points % width) {
-      isInside = b.isBelow(point, b.number(points));
-      point = b.createOrFold<arith::MinSIOp>(point, b.number(points - 1));
-    }
-    emitOne(point, isInside);
-  };
-  if (mapping.columns && item.isTile)
-    emitTile(item.number);
-  else if (item.isTile)
-    emitOne(item.number, {});
-  else if (mapping.columns)
-    b.loop(b.number(0), b.number(llvm::divideCeil(points, width)), b.number(1),
-           emitTile);
-  else
-    b.loop(b.quotient(thread.inGroup, mapping.lanes), b.number(points),
-           b.number(thread.group / mapping.lanes),
-           [&](Value point) { emitOne(point, {}); });
+  if (item.isTile)
+    return emitTile(nest, item, item.number);
+  bool isWhole = mapping.columns > 0; // all of the group at each tile
+  b.loop(isWhole ? b.number(0) : b.quotient(thread.inGroup, mapping.lanes),
+         b.number(tilesOf(nest, mapping)),
+         b.number(isWhole ? 1 : thread.group / mapping.lanes),
+         [&](Value tile) { emitTile(nest, item, tile); });
 }
 
-void NestEmitter::emitPoint(const Nest &nest, const Values &positions,
-                            Value isInside) {
-  Values totals;
-  bool spansWarps = nest.hasReduction() && mapping.spansWarps(thread.group);
-  if (nest.hasReduction())
-    totals =
-        combiner.acrossWarp(mapping, nest.combine, reduce(nest, positions));
-  if (spansWarps) {
-    combiner.leave(mapping, totals);
-    gpu::BarrierOp::create(b);
+/// All lanes stay together: behind the last points they read those once more.
+void NestEmitter::emitTile(const Nest &nest, const GpuItem &item, Value tile) {
+  int64_t count = mapping.pointsAtOnce(nest),
+          vectors = parallelPoints(nest) / count;
+  unsigned width = mapping.width();
+  Value vector = tile, isInside;
+  if (mapping.columns)
+    vector = b.add(b.mul(tile, width), b.remainder(thread.inGroup, width));
+  if (vectors % width) {
+    isInside = b.isBelow(vector, b.number(vectors));
+    vector = b.createOrFold<arith::MinSIOp>(vector, b.number(vectors - 1));
   }
-  Value writes = isInside;
-  if (mapping.lanes > 1) {
-    Value isFirst = b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::eq,
-                                                  lane, b.number(0));
-    writes = writes ? b.createOrFold<arith::AndIOp>(writes, isFirst) : isFirst;
-  }
+  Values positions = positionsAt(nest, item, vector, count);
+  if (!nest.hasReduction())
+    return finish(nest, positions, {}, count);
+  LaneCombiner::Share share = combiner.acrossWarp(
+      mapping, nest.combine, reduce(nest, positions), count);
+  if (mapping.spansWarps(thread.group))
+    return finishTile(nest, item, tile, share);
+  Value writes = share.isOnly;
+  if (isInside)
+    writes =
+        writes ? b.createOrFold<arith::AndIOp>(writes, isInside) : isInside;
   b.when(writes, [&] {
-    if (spansWarps)
-      totals = combiner.collect(mapping, nest.combine, totals);
-    finish(nest, positions, totals);
+    if (count > share.count)
+      positions[mapping.vectorDim] =
+          b.add(positions[mapping.vectorDim], share.first);
+    finish(nest, positions, share.totals, share.count);
   });
-  if (spansWarps)
-    gpu::BarrierOp::create(b);
+}
+
+/// Neighbouring threads take neighbouring points.
+void NestEmitter::finishTile(const Nest &nest, const GpuItem &item, Value tile,
+                             const LaneCombiner::Share &share) {
+  int64_t count = mapping.pointsAtOnce(nest), points = count * mapping.width();
+  combiner.leave(mapping, share, count);
+  gpu::BarrierOp::create(b);
+  Value point = tile, writes = b.isBelow(thread.inGroup, b.number(points));
+  if (points > 1)
+    point = b.add(b.mul(tile, points), thread.inGroup);
+  if (parallelPoints(nest) % points)
+    writes = b.createOrFold<arith::AndIOp>(
+        writes, b.isBelow(point, b.number(parallelPoints(nest))));
+  b.when(writes, [&] {
+    Values totals =
+        combiner.collect(mapping, nest.combine, share.totals, count);
+    finish(nest, positionsAt(nest, item, point, 1), totals, 1);
+  });
+  gpu::BarrierOp::create(b);
 }
 
 /// What follows the reduction, by one thread.
 void NestEmitter::finish(const Nest &nest, const Values &positions,
-                         Values totals, const Elements &known) {
-  int64_t count = mapping.pointsAtOnce(nest);
+                         Values totals, int64_t count, const Elements &known) {
   Values all = positions; // inputs know the reduced dimensions, but for these
   all.resize(nest.dims(), b.number(0));
   Elements inputs, results;

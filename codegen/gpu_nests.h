@@ -30,8 +30,11 @@ private:
 
   mlir::Value positionOf(const Nest &nest, const Values &positions, int64_t dim,
                          int64_t n);
-  void emitPoint(const Nest &nest, const Values &positions,
-                 mlir::Value isInside);
+  Values positionsAt(const Nest &nest, const GpuItem &item, mlir::Value number,
+                     int64_t count);
+  void emitTile(const Nest &nest, const GpuItem &item, mlir::Value tile);
+  void finishTile(const Nest &nest, const GpuItem &item, mlir::Value tile,
+                  const LaneCombiner::Share &share);
   Values reduce(const Nest &nest, const Values &positions);
   Values sumUp(const Nest &nest, unsigned dim, Values positions, Values totals);
   Values takeTurns(const Nest &nest, int64_t points, bool isShared,
@@ -40,9 +43,9 @@ private:
   Elements readPoint(const Nest &nest, const Values &positions);
   Values addPoint(const Nest &nest, const Values &positions,
                   const Elements &elements, mlir::ValueRange totals);
-  /// `known` has what is read already, of inputs that are.
+  /// Of so many points. `known` has what is read already, of inputs that are.
   void finish(const Nest &nest, const Values &positions, Values totals,
-              const Elements &known = {});
+              int64_t count, const Elements &known = {});
   mlir::Value guarded(const Access &access, mlir::ValueRange positions,
                       mlir::Type type, llvm::function_ref<mlir::Value()> load);
   Values read(const Nest &nest, const Access &access, const Values &positions,

@@ -147,7 +147,8 @@ void NestEmitter::takeUp(const Nest &nest, const Tile &tile, int64_t k) {
                                       b.add(row, tile.row(b, k))));
     }
   mapping.vectorDim = tiles.written;
-  finish(nest, tile.positions(b, tiles.written, tiles.read, k), {}, turned);
+  finish(nest, tile.positions(b, tiles.written, tiles.read, k), {},
+         tiles.vector, turned);
 }
 
 void NestEmitter::emitTurned(const Nest &nest, Value number) {

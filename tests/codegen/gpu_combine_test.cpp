@@ -1,5 +1,5 @@
-// Sums over threads of several warps, down columns and along rows, of values of
-// all widths: compared with the CPU's, on any number of blocks.
+// Sums over threads of one warp or several, down columns and along rows, of
+// values of all widths: compared with the CPU's, on any number of blocks.
 
 #include "gpu_check.h"
 #include "kernel_text.h"
@@ -35,6 +35,44 @@ std::string bounds(int64_t points, int64_t length, std::string type,
   return kernelOf(name, nest, "rows", points);
 }
 
+/// Sums down the columns of each of 200 items, which a warp has.
+std::string itemColumns(int64_t points, int64_t length, std::string type) {
+  std::string x = buffer({200, length, points}, type),
+              y = buffer({200, points}, type), s = buffer({points}, type),
+              copied =
+                  "\n ^bb0(%a: " + type + "):\n plan.yield %a : " + type + "\n";
+  NestText sum{{200, points},
+               {length},
+               {{"%x", x, "(item, i, k) -> (item, k, i)"}},
+               {},
+               {{"%s", s, "(item, i) -> (i)"}},
+               {"sum"},
+               copied,
+               copied};
+  NestText out{{200, points},
+               {},
+               {},
+               {{"%s", s, "(item, i) -> (i)"}},
+               {{"%y", y, "(item, i) -> (item, i)"}},
+               {},
+               "",
+               copied};
+  return kernel("items_" + type + "_" + std::to_string(points) + "_" +
+                    std::to_string(length),
+                {{"%x", x, ""}, {"%y", y, ""}}, 1, "rows", 200,
+                "  %s = plan.scratch : " + s + "\n" + sum.text() + out.text());
+}
+
+int64_t shufflesOf(const std::string &text) {
+  Context context;
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context.context);
+  auto kernels = llvm::to_vector(module->getOps<plan::KernelOp>());
+  GpuCode code = llvm::cantFail(emitGpu(kernels, context.context));
+  int64_t count = 0;
+  code.module->walk([&](mlir::gpu::ShuffleOp) { ++count; });
+  return count;
+}
+
 } // namespace
 
 TEST(GpuCombine, SumsValuesOfAllWidths) {
@@ -56,4 +94,25 @@ TEST(GpuCombine, SumsColumnsOfAllCounts) {
   GpuCheck check;
   check.tolerance = 1e-4;
   check.run(text);
+}
+
+/// Warps that have all of a point's lanes: fewer of them than points, and more.
+TEST(GpuCombine, SumsColumnsOfItems) {
+  std::string text;
+  for (int64_t points : {8, 16, 24, 64})
+    for (auto [length, type] :
+         {std::pair(16, "f32"), {20, "bf16"}, {32, "f64"}, {64, "i8"}})
+      if (points * length <= 1024)
+        text += itemColumns(points, length, type);
+  GpuCheck check;
+  check.tolerance = 1e-4;
+  check.run(text);
+}
+
+/// Eight lanes with four points: two go, then one, then both lanes add the one
+/// that is left; and so for sum and minimum. Of 64 bits there are two halves.
+TEST(GpuCombine, SharesPointsOut) {
+  EXPECT_EQ(shufflesOf(bounds(64, 512, "f32", true)), 2 * (2 + 1 + 1));
+  EXPECT_EQ(shufflesOf(bounds(64, 512, "f64", true)), 2 * 2 * (1 + 1 + 1));
+  EXPECT_EQ(shufflesOf(bounds(3, 4096, "f32", false)), 2 * 5);
 }
