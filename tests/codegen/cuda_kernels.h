@@ -28,7 +28,7 @@ inline std::string roots() {
   return kernelOf("roots", nest, "flat", 0);
 }
 
-inline std::string rowSums() {
+inline std::string rowSums(std::string name = "sums") {
   NestText nest{{64},
                 {4096},
                 {{"%x", buffer({64, 4096}, "bf16"), "(i, j) -> (i, j)"}},
@@ -41,7 +41,7 @@ inline std::string rowSums() {
     plan.yield %r : f32
 )",
                 plainSum};
-  return kernelOf("sums", nest, "rows", 64);
+  return kernelOf(name, nest, "rows", 64);
 }
 
 struct CudaKernels : ::testing::Test {

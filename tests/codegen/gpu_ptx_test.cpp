@@ -90,3 +90,19 @@ TEST_F(GpuPtx, IsOneTextOfManyParts) {
   EXPECT_EQ(all, llvm::cantFail(
                      emitPtx(bitcodeOf(text), {"sm_80", "sm_100"}, toolkit)));
 }
+
+/// Linking libdevice takes longer than most kernels do.
+TEST_F(GpuPtx, HasFunctionsInPartsThatCallThem) {
+  std::string text = wave(0);
+  for (int i = 0; i < 60; ++i)
+    text += rowSums("sums" + std::to_string(i));
+  GpuBitcode bitcode = bitcodeOf(text);
+  ASSERT_GT(bitcode.parts.size(), 1u);
+  size_t calling = 0, sharing = 0;
+  for (const std::string &part : bitcode.parts) {
+    calling += count(part, "__nv_sinf");
+    sharing += count(part, "__wg_");
+  }
+  EXPECT_EQ(calling, 1u);
+  EXPECT_EQ(sharing, 60u);
+}
