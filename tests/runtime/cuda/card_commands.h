@@ -89,7 +89,7 @@ inline CardCommands products() {
          .source = {2, 3, 24, 33},
          .weights = {2, 3, 33, 20},
          .result = {2, 3, 24, 20},
-         .sourceStrides = {3 * 24 * 33, 24 * 33, 1, 24}});
+         .sourceStrides = {2376, 792, 1, 24}});
     add({.name = "result by columns",
          .dtype = dtype,
          .source = {24, 33},
@@ -234,14 +234,16 @@ inline CardCommands refusedCommands() {
   using artifact::DType;
   using artifact::LibraryOp;
   CardCommands made;
-  auto addProduct = [&](ProductForm form) { made.push_back(productOf(form)); };
+  auto addProduct = [&](const ProductForm &form) {
+    made.push_back(productOf(form));
+  };
   addProduct({.name = "cuBLASLt takes one batch, and the batch axes of this "
                       "product have strides that are none",
               .dtype = DType::f32,
               .source = {2, 3, 24, 33},
               .weights = {2, 3, 33, 20},
               .result = {2, 3, 24, 20},
-              .sourceStrides = {3 * 24 * 33, 33, 3 * 33, 1}});
+              .sourceStrides = {2376, 33, 99, 1}});
   addProduct({.name = "cuBLASLt reads matrices whose rows or columns lie "
                       "together, and the source has strides 2 and 66",
               .dtype = DType::f32,

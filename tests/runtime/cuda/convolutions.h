@@ -25,7 +25,7 @@ inline artifact::LibraryCommandT convolution(artifact::LibraryOp op,
                                              const Shape &shape, int64_t images,
                                              artifact::DType dtype,
                                              bool isChannelsLast) {
-  auto tensor = [&](std::vector<int64_t> dims) {
+  auto tensor = [&](const std::vector<int64_t> &dims) {
     return isChannelsLast ? channelsLast(dtype, dims) : tensorOf(dtype, dims);
   };
   artifact::LibraryTensorT x = tensor(

@@ -35,6 +35,7 @@ inline Arrays arraysOf(std::vector<Operand> &operands) {
 inline std::vector<Operand> inputsOf(const artifact::LibraryCommandT &command,
                                      unsigned binades = 2) {
   std::vector<Operand> inputs;
+  inputs.reserve(command.inputs.size());
   for (const auto &tensor : command.inputs)
     inputs.push_back(
         operandOf(fullArray(tensor->dims, unsigned(inputs.size() + 1), binades),

@@ -84,8 +84,8 @@ inline void layChannelsLast(artifact::LibraryTensorT &tensor) {
 
 /// Runs a command, whose tensors are those of the operands.
 inline Status runOp(artifact::LibraryCommandT command,
-                    std::vector<Operand *> inputs,
-                    std::vector<Operand *> outputs) {
+                    const std::vector<Operand *> &inputs,
+                    const std::vector<Operand *> &outputs) {
   auto copyOf = [](const Operand *operand) {
     return std::make_unique<artifact::LibraryTensorT>(operand->tensor);
   };
