@@ -47,8 +47,12 @@ CudaPlan::load(const Card &card, const Artifact &artifact,
 
 CudaPlan::~CudaPlan() {
   // All of it is given back on its own card, and what still runs uses it.
-  if (card_.makeCurrent().ok() && stream_)
+  if (!card_.makeCurrent().ok())
+    return;
+  if (stream_)
     (void)wait();
+  if (staging_)
+    (void)staging_->wait();
 }
 
 Status CudaPlan::allocate(const StepExtras &extras) {

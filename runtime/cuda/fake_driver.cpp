@@ -69,6 +69,7 @@ FakeDriver::FakeDriver(const FakeOptions &options)
 
 FakeDriver::~FakeDriver() { current = nullptr; }
 
+void FakeDriver::failAfter(int64_t calls) { state_->failAfter(calls); }
 std::string FakeDriver::report() const { return state_->firstFault(); }
 std::string FakeDriver::leaks() const { return state_->leaks(); }
 const std::vector<std::string> &FakeDriver::log() const {
@@ -83,6 +84,9 @@ Result FakeState::enter(Needs needs, const char *function) {
     return Result::success;
   if (lost_ == Result::success)
     last_.clear();
+  bool givesBack = needs == Needs::release || needs == Needs::freeing;
+  if (!givesBack && failAfter_-- == 0)
+    return Result::unknown;
   if (!started_)
     return refuse(Result::notInitialized, "comes before cuInit");
   if (needs == Needs::init)

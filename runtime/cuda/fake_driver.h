@@ -39,6 +39,9 @@ public:
   ~FakeDriver();
 
   const Driver &driver() const { return driver_; }
+  /// The n-th call from now on, from 0, does nothing and fails once, if it is
+  /// one that may fail at all; never where n is below 0.
+  void failAfter(int64_t calls);
   /// The first thing that was wrong; empty: nothing.
   std::string report() const;
   /// What is not given back: "1 event, 2 allocations"; empty: nothing.

@@ -120,6 +120,7 @@ public:
   /// Before each call, of `function`: an error that it gives without its body.
   Result enter(Needs needs, const char *function);
   bool isLost() const { return lost_ != Result::success; }
+  void failAfter(int64_t calls) { failAfter_ = calls; }
   std::mutex &mutex() { return mutex_; }
 
   /// The first thing that was wrong, and what the last call was refused for.
@@ -195,7 +196,7 @@ private:
   bool started_ = false;
   int contexts_ = 0; // how often it is retained
   std::set<std::thread::id> current_;
-  int64_t allocated_ = 0, launched_ = 0;
+  int64_t allocated_ = 0, launched_ = 0, failAfter_ = -1;
 
   FakeMemory memory_;
   FakeWork work_;

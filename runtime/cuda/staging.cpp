@@ -50,4 +50,10 @@ Status Staging::move(const Slot &slot, Stream steps) {
   return check(driver, driver.streamWait(steps, uploaded, 0), what);
 }
 
+Status Staging::wait() const {
+  return check(card_->driver(),
+               card_->driver().streamSynchronize(stream_.get()),
+               "uploading inputs to " + card_->name());
+}
+
 } // namespace gradus::runtime::cuda

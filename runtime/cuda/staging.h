@@ -28,6 +28,10 @@ public:
   /// it.
   Status upload(Stream steps);
 
+  /// Waits for what was begun to move: where the rest of an upload failed, no
+  /// step does.
+  Status wait() const;
+
   /// The block, from which a step takes its inputs.
   DevicePointer onCard() const { return onCard_.get(); }
   /// A step records it, behind all that reads the block.

@@ -21,8 +21,14 @@ struct CudaPlanTest : AdderOnCard {
   Status load(const FakeOptions &options = {}, Order order = Order::chain) {
     plan_.reset();
     open(options);
+    return load(loadCode(), order);
+  }
+  PlanCode loadCode() {
     PlanCode code;
     code.kernels = loadKernels(code.module);
+    return code;
+  }
+  Status load(PlanCode code, Order order) {
     library_.emplace(driver());
     library_->needs = libraryNeeds_;
     library_->warms = libraryWarms_;
@@ -301,6 +307,42 @@ TEST_F(CudaPlanTest, SaysWhichMemoryItDidNotGet) {
     EXPECT_TRUE(has(status.message(), what)) << status;
     EXPECT_TRUE(has(status.message(), "too little free memory")) << status;
   }
+}
+
+/// Each call to the driver, one after the other. What was begun before is no
+/// longer under way when its memory goes, and nothing stays behind (open()).
+TEST_F(CudaPlanTest, SaysWhateverTheDriverFailsAt) {
+  addLibraryCommands();
+  libraryWarms_ = true;
+  auto use = [&](PlanCode code) -> Status {
+    GRADUS_TRY(load(std::move(code), Order::bytes));
+    std::vector<int64_t> nanoseconds(6, 0);
+    uint8_t byte = 0;
+    for (int i = 0; i < 3; ++i) {
+      setInput(1);
+      GRADUS_TRY(plan_->run(0));
+    }
+    GRADUS_TRY(plan_->wait());
+    GRADUS_TRY(plan_->runTimed(0, nanoseconds));
+    GRADUS_TRY(plan_->runStepwise(0, [](size_t) { return Status(); }));
+    GRADUS_TRY(plan_->write(Region::state, 0, {&byte, 1}));
+    return plan_->read(Region::state, 0, {&byte, 1});
+  };
+  int64_t calls = 0;
+  for (Status status = failed("nothing yet"); !status.ok(); ++calls) {
+    plan_.reset();
+    open();
+    PlanCode code = loadCode();
+    fake_->failAfter(calls);
+    status = use(std::move(code));
+    fake_->failAfter(-1);
+    if (!status.ok())
+      EXPECT_TRUE(has(status.message(), "CUDA_ERROR_UNKNOWN 999")) << status;
+    plan_.reset();
+    EXPECT_EQ(report(), "") << "call " << calls << ": " << status;
+    ASSERT_LT(calls, 1000);
+  }
+  EXPECT_GT(calls, 100);
 }
 
 TEST_F(CudaPlanTest, SaysThatTheCardWasLost) {
