@@ -38,11 +38,16 @@ std::vector<uint8_t> numbersOf(artifact::DType dtype, size_t count) {
 class Timer {
 public:
   explicit Timer(const Card &card) : card_(card) {}
+  Timer(const Timer &) = delete;
+  ~Timer() {
+    if (stream_) // what still runs uses the memory
+      (void)wait("ending");
+  }
 
   Status prepare(const artifact::LibraryCommand &command,
                  uint64_t scratchBytes);
-  /// Runs a call once, so that its library has loaded what it needs.
-  Status warmUp(LibraryCall &call);
+  /// Runs a call once, so that its library has loaded what it needs, and
+  /// records it.
   StatusOr<StepGraph> repeat(LibraryCall &call, int times);
   /// Microseconds of a graph.
   StatusOr<double> time(const StepGraph &graph);
@@ -123,12 +128,9 @@ Status Timer::prepare(const artifact::LibraryCommand &command,
 
 //===-- time --------------------------------------------------------------===//
 
-Status Timer::warmUp(LibraryCall &call) {
-  GRADUS_TRY(call.enqueue(stream_.get(), addresses_));
-  return wait("running a call for the first time");
-}
-
 StatusOr<StepGraph> Timer::repeat(LibraryCall &call, int times) {
+  GRADUS_TRY(call.enqueue(stream_.get(), addresses_));
+  GRADUS_TRY(wait("running a call for the first time"));
   std::vector<Node> nodes = {{"the start", RecordNode{begin_.get()}, {}}};
   CaptureNode work{[this, &call](Stream stream) {
     return call.enqueue(stream, addresses_);
@@ -153,7 +155,6 @@ StatusOr<double> Timer::time(const StepGraph &graph) {
 
 /// So that a trial of the first call is long enough.
 StatusOr<int> repeatsFor(Timer &timer, LibraryCall &first) {
-  GRADUS_TRY(timer.warmUp(first));
   GRADUS_ASSIGN(StepGraph once, timer.repeat(first, 1));
   GRADUS_TRY(timer.time(once).status());
   GRADUS_ASSIGN(double microseconds, timer.time(once));
@@ -175,11 +176,11 @@ StatusOr<std::vector<Times>> timeCalls(const Card &card,
   GRADUS_ASSIGN(int repeats, repeatsFor(timer, *calls.front()));
   std::vector<std::optional<StepGraph>> graphs(calls.size());
   for (size_t i = 0; i < calls.size(); ++i) {
-    if (!timer.warmUp(*calls[i]).ok())
-      continue;
     auto graph = timer.repeat(*calls[i], repeats);
     if (graph.ok())
       graphs[i] = *std::move(graph);
+    else if (i == 0)
+      return graph.status();
   }
   std::vector<Times> times(calls.size());
   for (int trial = -1; trial < trials; ++trial) // the first is to warm up

@@ -62,6 +62,24 @@ TEST_F(TimeCalls, RepeatWhatIsShort) {
   EXPECT_GT(ran, 6u); // of a call that is not repeated
 }
 
+/// What was begun is no longer under way when its memory goes.
+TEST_F(TimeCalls, SayWhateverTheDriverFailsAt) {
+  int64_t calls = 0;
+  for (bool works = false; !works; ++calls) {
+    open();
+    library_.emplace(driver());
+    fake_->failAfter(calls);
+    auto times = time({"300"}, 1);
+    fake_->failAfter(-1);
+    works = times.ok();
+    if (!works)
+      EXPECT_TRUE(has(times.status().message(), "CUDA_ERROR_UNKNOWN 999"));
+    EXPECT_EQ(report(), "") << "call " << calls << ": " << times.status();
+    ASSERT_LT(calls, 500);
+  }
+  EXPECT_GT(calls, 40);
+}
+
 TEST_F(TimeCalls, PassOverWhatFails) {
   auto times = time({"100", "broken"}, 2);
   ASSERT_TRUE(times.ok()) << times.status();
