@@ -64,11 +64,14 @@ public:
     GRADUS_TRY(pack.finalize("addressing " + graph_.what));
     GRADUS_TRY(check(library, library.setStream(session_->handle, stream),
                      "beginning " + graph_.what));
-    Code code = library.execute(session_->handle, plan_.plan.raw(), pack.raw());
+    Status begun =
+        check(library,
+              library.execute(session_->handle, plan_.plan.raw(), pack.raw()),
+              "beginning " + graph_.what);
     // The stream may go before the handle is used again, or destroyed. Should
     // this fail, the next call's says so.
     (void)library.setStream(session_->handle, nullptr);
-    return check(library, code, "beginning " + graph_.what);
+    return begun;
   }
 
 private:
