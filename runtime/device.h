@@ -44,6 +44,8 @@ public:
   virtual int threads() const = 0;
   /// Bytes that it took beyond what the plan says.
   virtual size_t extraBytes() const = 0;
+  /// What loading chose, in words for people; empty where it had no choice.
+  virtual std::string chosen() const { return ""; }
 
   /// Where the next run of a graph takes its inputs from. May wait until they
   /// can be written; the places hold until that run.

@@ -368,10 +368,13 @@ Session::create(std::shared_ptr<const Artifact> artifact,
   artifact->releasePages(); // code and weights have been copied
   std::unique_ptr<Session> session(new Session(std::make_unique<Parts>(
       std::move(artifact), std::move(device), **plan, *std::move(loaded))));
-  if (Log log = std::move(options.log))
+  if (Log log = std::move(options.log)) {
+    std::string chosen = session->parts_->loaded->chosen();
     log(inWords(path, ": plan ", textOf((*plan)->target()), ", ",
                 session->parts_->loaded->name(), ", ",
-                session->memory().predicted(), " bytes"));
+                session->memory().predicted(), " bytes",
+                chosen.empty() ? "" : ", ", chosen));
+  }
   return session;
 }
 

@@ -28,6 +28,7 @@ public:
   std::string name() const override { return card_.name(); }
   int threads() const override { return 1; }
   size_t extraBytes() const override { return extraBytes_; }
+  std::string chosen() const override { return nodes_.librariesInWords(); }
 
   std::span<const HostPort> inputs(size_t graph) override;
   std::span<const HostPort> outputs(size_t graph) override;

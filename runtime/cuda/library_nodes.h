@@ -37,6 +37,9 @@ public:
   Status prepare();
   /// Of a block that calls share for which the plan's scratch is too small.
   uint64_t scratchBytes() const { return scratchBytes_; }
+  /// "5 different calls of libraries, 3 by the algorithm that the artifact has
+  /// for NVIDIA H200"; empty where there are none.
+  std::string inWordsFor(const std::string &card) const;
 
   /// Runs each call once on whatever memory holds, where its server asks for
   /// that.

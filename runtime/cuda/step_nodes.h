@@ -36,6 +36,10 @@ public:
   /// Makes library commands ready; before all else.
   Status prepare() { return library_.prepare(); }
   StepExtras extras() const;
+  /// Which library commands there are, once they are ready.
+  std::string librariesInWords() const {
+    return library_.inWordsFor(card_.name());
+  }
   /// Before nodes are asked for.
   void place(const StepMemory &memory) { memory_ = memory; }
   /// What must run once before nodes are asked for. It may write to all memory
