@@ -145,7 +145,7 @@ static int64_t widthInBytes(const Nest &nest, const NestMapping &mapping) {
 }
 
 /// As many columns as leave tiles for all groups; more lanes where there are
-/// few points.
+/// few points, and where sums do not fit: vectors stay as long as they can.
 static NestMapping mapColumns(const Nest &nest, const LaneOptions &options) {
   NestMapping mapping;
   mapping.vectorDim = lastLong(nest, 0, nest.parallel);
@@ -163,8 +163,14 @@ static NestMapping mapColumns(const Nest &nest, const LaneOptions &options) {
   };
   while (mapping.columns > 1 && isTooWide() && reduced >= 4 * mapping.lanes)
     use(mapping.columns / 2);
+  auto canNarrow = [&] {
+    return widthInBytes(nest, mapping) > 2 * kLeastWidth &&
+           reduced >= 2 * mapping.lanes;
+  };
   while (partialBytes(nest, mapping, options.group) > options.partialBytes) {
-    if (mapping.vector > 1)
+    if (mapping.columns > 1 && canNarrow())
+      use(mapping.columns / 2);
+    else if (mapping.vector > 1)
       mapping.vector /= 2;
     else if (mapping.columns > 1)
       use(mapping.columns / 2);

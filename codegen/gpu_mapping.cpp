@@ -14,7 +14,7 @@ static constexpr int64_t kManyPoints = 16 * 1024, kManyThreads = 64 * 1024,
 /// Blocks of which each processor of a card has two.
 static constexpr int64_t kManyBlocks = 264;
 /// Shared memory for sums between warps, of a nest alone and of one of several.
-static constexpr int64_t kPartialBytes = 16 * 1024, kFewPartialBytes = 4 * 1024;
+static constexpr int64_t kPartialBytes = 24 * 1024, kFewPartialBytes = 4 * 1024;
 
 static void add(GpuMapping &mapping, const Nest &nest,
                 const NestMapping &lanes) {

@@ -76,6 +76,41 @@ TEST(GpuLanes, LiePointByPointDownColumns) {
             (Lanes{64, 4, 4}));
 }
 
+/// Sums in f64 of bf16 whose parts do not fit: fewer columns, whole vectors,
+/// until lanes had nothing to do.
+TEST(GpuLanes, KeepVectorsWhereSumsAreMany) {
+  auto lanes = [](int64_t rows, int count) {
+    std::vector<std::string> values(count, "%w"), types(count, "f64"),
+        sums(count, "sum"), arguments;
+    Operands outs;
+    for (int i = 0; i < count; ++i) {
+      std::string n = std::to_string(i);
+      arguments.push_back("%s" + n + ": f64");
+      outs.push_back({"%y" + n, buffer({64, 2048}, "f64"), "(i, j) -> (i, j)"});
+    }
+    std::string type = " : " + llvm::join(types, ", ") + "\n";
+    NestText nest{
+        {64, 2048},
+        {rows},
+        {{"%x", buffer({64, rows, 2048}, "bf16"), "(i, j, k) -> (i, k, j)"}},
+        {},
+        outs,
+        sums,
+        "\n ^bb0(%a: bf16):\n %w = arith.extf %a : bf16 to f64\n "
+        "plan.yield " +
+            llvm::join(values, ", ") + type,
+        "\n ^bb0(" + llvm::join(arguments, ", ") + "):\n plan.yield "};
+    for (int i = 0; i < count; ++i)
+      nest.then += (i ? ", %s" : "%s") + std::to_string(i);
+    nest.then += type;
+    return lanesOf(kernelOf("sums", nest, "rows", 64));
+  };
+  EXPECT_EQ(lanes(448, 1), (Lanes{8, 32, 8}));
+  EXPECT_EQ(lanes(448, 2), (Lanes{16, 16, 8}));
+  EXPECT_EQ(lanes(448, 4), (Lanes{32, 8, 8}));
+  EXPECT_EQ(lanes(28, 4), (Lanes{16, 16, 4}));
+}
+
 TEST(GpuLanes, AreNeighboursAlongRows) {
   EXPECT_EQ(rows(8192, 768), (Lanes{32, 0, 8}));
   EXPECT_EQ(rows(8192, 768, "f32"), (Lanes{32, 0, 4}));
