@@ -59,7 +59,8 @@ constexpr const char *kFooter = R"(Examples:
   gradus compile lenet.onnx --recipe recipe.json -o lenet.gradus --report lenet.html
 
 --stop-after prints the IR after a stage: model, gradients, local, distribution,
-methods, update, optimize, and those of codegen.)";
+methods, update, optimize, and those of codegen. Of several targets it is that of
+the first, and so is what --report says of stages without a page.)";
 
 /// Optimizer states do not fit a model; whoever gives them has a checkpoint.
 compiler::Result compileWith(const compiler::Request &request,
@@ -318,7 +319,9 @@ void addCompile(CLI::App &app) {
       ->add_option("--threads", request.threads,
                    "Threads to plan for; 0: one per core")
       ->check(CLI::Range(0, kMostThreads));
-  command->add_option("--memory-limit", request.memoryLimit, "Such as 2GiB");
+  command->add_option("--memory-limit", request.memoryLimit,
+                      "The most that state, arena, constants and code may "
+                      "take, such as 2GiB");
   command
       ->add_option("--kernel-cache", request.kernelCache,
                    "Where compiled GPU kernels are kept for the next time: a "
