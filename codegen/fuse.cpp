@@ -89,8 +89,8 @@ int64_t pointsAsked(NestOp consumer, NestOp producer) {
 
 class GraphFusion {
 public:
-  GraphFusion(GraphOp graph, int64_t mostWork, StringRef pass)
-      : graph_(graph), block_(graph.getBody().front()), mostWork_(mostWork),
+  GraphFusion(GraphOp graph, const FuseOptions &options, StringRef pass)
+      : graph_(graph), block_(graph.getBody().front()), options_(options),
         pass_(pass) {}
 
   void run() {
@@ -142,7 +142,7 @@ private:
   /// Long bodies take LLVM more than their share of time, and have no registers
   /// for what they pass on.
   bool isTooMuch(NestOp first, NestOp second) const {
-    return workOf(first) + workOf(second) > mostWork_;
+    return workOf(first) + workOf(second) > options_.mostWork;
   }
 
   /// Order, equal nests once, nothing that nobody needs.
@@ -217,7 +217,8 @@ private:
   /// slope of tanh and relu, the labels one-hot, logits less their maximum.
   void inlineWhatIsCheap() {
     forEachNest([&](NestOp producer, Operation *&next) {
-      if (!isCheap(producer) || producer->use_empty() || !readsMemory(producer))
+      if (!isCheap(producer, options_.cheapWork) || producer->use_empty() ||
+          !readsMemory(producer))
         return;
       if (llvm::all_of(producer->getUsers(), [&](Operation *user) {
             auto consumer = dyn_cast<NestOp>(user);
@@ -333,7 +334,7 @@ private:
     }
     for (NestOp consumer : nestsUsing(producer))
       asked += pointsAsked(consumer, producer);
-    int64_t times = isCheap(producer) ? 2 : 1;
+    int64_t times = isCheap(producer, options_.cheapWork) ? 2 : 1;
     return isFree || asked <= times * product(producer.getParallel());
   }
 
@@ -429,7 +430,7 @@ private:
   GraphOp graph_;
   Block &block_;
   llvm::DenseMap<Operation *, unsigned> places_;
-  int64_t mostWork_;
+  FuseOptions options_;
   StringRef pass_;
 };
 
@@ -438,7 +439,7 @@ struct Fuse : impl::FuseBase<Fuse> {
 
   void runOnOperation() override {
     for (auto graph : getOperation().getBody().getOps<GraphOp>())
-      GraphFusion(graph, mostWork, getArgument()).run();
+      GraphFusion(graph, {mostWork, cheapWork}, getArgument()).run();
   }
 };
 

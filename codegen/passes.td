@@ -260,6 +260,8 @@ def Fuse : Pass<"fuse", "::gradus::ProgramOp"> {
   let options = [
     Option<"mostWork", "most-work", "int64_t", /*default=*/"512",
            "Nests that together do more for a point (in adds, about) stay apart">,
+    Option<"cheapWork", "cheap-work", "int64_t", /*default=*/"4",
+           "So much work for a point is done again rather than stored">,
   ];
   let dependentDialects = ["::gradus::plan::PlanDialect"];
 }
