@@ -19,7 +19,16 @@ struct Access {
   uint64_t bytes = 0;
   uint32_t unit = 1;
   bool writes = false;
+  uint64_t row = 0,
+           pitch = 0; // of rows: `row` bytes each `pitch`; 0: all bytes
 
+  /// Calls it with the start and the bytes of each piece that is touched.
+  template <typename Visit> void forEachRow(Visit visit) const {
+    if (row == 0)
+      return visit(start, bytes);
+    for (uint64_t at = start; at < end(); at += pitch)
+      visit(at, row);
+  }
   uint64_t end() const { return start + bytes; }
   bool conflictsWith(const Access &other) const {
     return (writes || other.writes) && bytes && other.bytes &&

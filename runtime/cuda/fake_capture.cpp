@@ -134,7 +134,9 @@ Result FakeState::runChild(const FakeNode &node) {
   }
   for (const Access &access : node.op.accesses)
     if (calls && access.writes)
-      memory_.noteWritten(access.start, access.bytes);
+      access.forEachRow([&](DevicePointer start, uint64_t bytes) {
+        memory_.noteWritten(start, bytes);
+      });
   return Result::success;
 }
 

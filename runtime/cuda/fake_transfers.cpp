@@ -102,8 +102,12 @@ Result FakeState::finish(const FakeOpRef &op) {
 Result FakeState::checkBytes(const FakeOp &op, bool readsAll) {
   for (const Access &access : op.accesses) {
     std::string wrong = memory_.outside(access.start, access.bytes);
-    if (wrong.empty() && readsAll && !access.writes &&
-        !memory_.isWritten(access.start, access.bytes))
+    bool isWritten = true;
+    if (wrong.empty() && readsAll && !access.writes)
+      access.forEachRow([&](DevicePointer start, uint64_t bytes) {
+        isWritten = isWritten && memory_.isWritten(start, bytes);
+      });
+    if (!isWritten)
       wrong = "holds what nothing has written";
     if (!wrong.empty())
       return fault(Result::illegalAddress,

@@ -167,9 +167,12 @@ Node LibraryNodes::nodeOf(const LibraryCommand &command,
   Node node;
   auto add = [&](const Tensors &tensors,
                  const std::vector<DevicePointer> &starts, bool writes) {
-    for (size_t i = 0; i < tensors.size(); ++i)
+    for (size_t i = 0; i < tensors.size(); ++i) {
+      auto [row, pitch] = tensors[i].rows();
       node.accesses.push_back({starts[i], tensors[i].bytes(),
-                               uint32_t(bytesOf(tensors[i].dtype)), writes});
+                               uint32_t(bytesOf(tensors[i].dtype)), writes, row,
+                               pitch});
+    }
   };
   add(call.inputs, addresses.inputs, false);
   add(call.outputs, addresses.outputs, true);

@@ -4,6 +4,8 @@
 
 #include "runtime/flat.h"
 
+#include <algorithm>
+
 namespace gradus::runtime::cuda {
 
 uint64_t StridedTensor::bytes() const {
@@ -11,6 +13,24 @@ uint64_t StridedTensor::bytes() const {
   for (size_t i = 0; i < rank(); ++i)
     last += uint64_t(dims[i] - 1) * uint64_t(strides[i]);
   return (last + 1) * bytesOf(dtype);
+}
+
+std::pair<uint64_t, uint64_t> StridedTensor::rows() const {
+  std::vector<std::pair<int64_t, int64_t>> axes; // stride, size
+  for (size_t i = 0; i < rank(); ++i)
+    if (dims[i] > 1)
+      axes.push_back({strides[i], dims[i]});
+  std::sort(axes.begin(), axes.end());
+  int64_t row = 1, next = 1, pitch = 0; // next: where one axis more would go on
+  for (auto [stride, size] : axes) {
+    if (pitch == 0 && stride > next)
+      pitch = stride;
+    else if (stride != next)
+      return {};
+    next = stride * size;
+    row = pitch ? row : next;
+  }
+  return {pitch ? row * bytesOf(dtype) : 0, pitch * bytesOf(dtype)};
 }
 
 StatusOr<StridedTensor> stridedOf(const artifact::LibraryTensor &tensor) {

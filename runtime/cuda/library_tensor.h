@@ -17,6 +17,9 @@ struct StridedTensor {
   size_t rank() const { return dims.size(); }
   /// From the first element to the end of the last.
   uint64_t bytes() const;
+  /// Bytes of a row and from one row to the next, where its elements are rows
+  /// with others' between them; else zeros.
+  std::pair<uint64_t, uint64_t> rows() const;
 };
 
 /// Of a tensor that is verified. An inner block must hold a whole axis: NHWC is

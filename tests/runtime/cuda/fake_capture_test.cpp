@@ -192,6 +192,32 @@ TEST_F(FakeCaptures, ReadWhatIsWritten) {
   report();
 }
 
+/// Rows of one number each, and another number between them.
+TEST_F(FakeCaptures, TouchRowsAndNotWhatIsBetween) {
+  DevicePointer x = allocate(5), y = allocate(5);
+  auto rows = [&](DevicePointer start, uint64_t numbers, bool writes) {
+    Access access = bytes(start, numbers, writes);
+    access.row = 4;
+    access.pitch = 8;
+    return access;
+  };
+  auto fill = [&](DevicePointer at) { return fillNode(at, 1, 1); };
+  std::vector<Node> nodes = {fill(x), fill(x + 8), fill(x + 16),
+                             callNode({rows(x, 5, false), rows(y, 5, true)}),
+                             callNode({rows(y, 5, false)})};
+  EXPECT_EQ(run(nodes), "");
+  nodes = {callNode({bytes(y, 5, false)})};
+  EXPECT_TRUE(has(run(nodes), "memory that it reads holds what nothing has "
+                              "written"));
+  report();
+  open({});
+  x = allocate(5);
+  nodes = {fill(x), fill(x + 8), callNode({rows(x, 5, false)})};
+  EXPECT_TRUE(has(run(nodes), "memory that it reads holds what nothing has "
+                              "written"));
+  report();
+}
+
 TEST_F(FakeCaptures, WriteWhatTheySay) {
   DevicePointer x = filled({1, 2}), y = allocate(2);
   std::vector<Node> nodes = {callNode({bytes(x, 2, false), bytes(y, 2, true)}),

@@ -42,6 +42,21 @@ TEST(LibraryTensor, HasTheStridesThatItSays) {
   EXPECT_EQ(read(tensor)->dtype, fb::DType::bf16);
 }
 
+TEST(LibraryTensor, KnowsTheRowsThatOthersLieBetween) {
+  using Rows = std::pair<uint64_t, uint64_t>;
+  auto rows = [](Dims dims, Dims strides) {
+    return StridedTensor{fb::DType::bf16, dims, strides}.rows();
+  };
+  EXPECT_EQ(rows({2, 3, 4}, {12, 4, 1}), Rows(0, 0)); // all in one piece
+  EXPECT_EQ(rows({8, 7}, {8, 1}), Rows(14, 16));
+  EXPECT_EQ(rows({7, 8}, {1, 8}), Rows(14, 16));
+  EXPECT_EQ(rows({2, 4, 7}, {32, 8, 1}), Rows(14, 16));
+  EXPECT_EQ(rows({2, 4, 7}, {40, 8, 1}), Rows(0, 0)); // rows of rows
+  EXPECT_EQ(rows({5, 1}, {3, 9}), Rows(2, 6));
+  EXPECT_EQ(rows({5, 4}, {0, 1}), Rows(0, 0)); // the same row again
+  EXPECT_EQ(rows({1, 1}, {1, 1}), Rows(0, 0));
+}
+
 /// NHWC: channels are the block of all strides.
 TEST(LibraryTensor, MayHaveAnAxisAsBlock) {
   fb::LibraryTensorT tensor;
