@@ -340,6 +340,68 @@ def SplitReductions : Pass<"split-reductions", "::gradus::ProgramOp"> {
   let dependentDialects = ["::gradus::plan::PlanDialect"];
 }
 
+def PadRows : Pass<"pad-rows", "::gradus::ProgramOp"> {
+  let summary = "Gives rows between products and nests an aligned length";
+  let description = [{
+    A tensor that passes between a library's product and nests, and whose rows
+    are no multiple of `alignment` bytes, gets room for a few numbers more at the
+    end of each row, at most a 32nd of it. Nobody writes or reads them: nests
+    keep their points, and products their sizes. With rows of 50257 numbers in
+    16 bits a product would find each second number at an odd address only.
+
+    Inputs, outputs and states keep the rows that they have.
+
+    Before:
+
+    ```mlir
+    gradus.program @p {
+      gradus.graph @predict(%x: tensor<64x32xf32>, %w: tensor<32x1031xf32>) -> (y: tensor<64xf32>) {
+        %0 = plan.library "matmul"(%x, %w) config {} layouts [{dims = array<i64: 64, 32>, inner_axes = array<i64>, inner_blocks = array<i64>, padded_dims = array<i64: 64, 32>, strides = array<i64: 32, 1>}, {dims = array<i64: 32, 1031>, inner_axes = array<i64>, inner_blocks = array<i64>, padded_dims = array<i64: 32, 1031>, strides = array<i64: 1031, 1>}, {dims = array<i64: 64, 1031>, inner_axes = array<i64>, inner_blocks = array<i64>, padded_dims = array<i64: 64, 1031>, strides = array<i64: 1031, 1>} ] : (tensor<64x32xf32>, tensor<32x1031xf32>) -> tensor<64x1031xf32>
+        %1 = plan.nest parallel [64] reduced [1031] ins(%0 : tensor<64x1031xf32>)
+            attributes {combine = [#gradus<reduction max>], guards = [unit],
+                        map_input_maps = [affine_map<(d0, d1) -> (d0, d1)>],
+                        output_maps = [affine_map<(d0) -> (d0)>], then_input_maps = []}
+            map {
+            ^bb0(%e: f32):
+              plan.yield %e : f32
+            } then {
+            ^bb0(%max: f32):
+              plan.yield %max : f32
+            } -> tensor<64xf32>
+        gradus.return %1 : tensor<64xf32>
+      }
+    }
+    ```
+
+    After:
+
+    ```mlir
+    gradus.program @p {
+      gradus.graph @predict(%x: tensor<64x32xf32>, %w: tensor<32x1031xf32>) -> (y: tensor<64xf32>) {
+        %0 = plan.library "matmul"(%x, %w) config {} layouts [{dims = array<i64: 64, 32>, inner_axes = array<i64>, inner_blocks = array<i64>, padded_dims = array<i64: 64, 32>, strides = array<i64: 32, 1>}, {dims = array<i64: 32, 1031>, inner_axes = array<i64>, inner_blocks = array<i64>, padded_dims = array<i64: 32, 1031>, strides = array<i64: 1031, 1>}, {dims = array<i64: 64, 1031>, inner_axes = array<i64>, inner_blocks = array<i64>, padded_dims = array<i64: 64, 1031>, strides = array<i64: 1032, 1>} ] : (tensor<64x32xf32>, tensor<32x1031xf32>) -> tensor<64x1032xf32>
+        %1 = plan.nest parallel [64] reduced [1031] ins(%0 : tensor<64x1032xf32>)
+            attributes {combine = [#gradus<reduction max>], guards = [unit],
+                        map_input_maps = [affine_map<(d0, d1) -> (d0, d1)>],
+                        output_maps = [affine_map<(d0) -> (d0)>], then_input_maps = []}
+            map {
+            ^bb0(%e: f32):
+              plan.yield %e : f32
+            } then {
+            ^bb0(%max: f32):
+              plan.yield %max : f32
+            } -> tensor<64xf32>
+        gradus.return %1 : tensor<64xf32>
+      }
+    }
+    ```
+  }];
+  let options = [
+    Option<"alignment", "alignment", "int64_t", /*default=*/"16",
+           "Bytes that the length of rows is to be a multiple of">,
+  ];
+  let dependentDialects = ["::gradus::plan::PlanDialect"];
+}
+
 def FormKernels : Pass<"form-kernels", "::gradus::ProgramOp"> {
   let summary = "Makes kernels of nests and launches them";
   let description = [{

@@ -42,6 +42,9 @@ const Stage stages[] = {
        program.addPass(createFuse(model.fuse));
        // What is fused is known: long sums now get a dimension for threads.
        program.addPass(createSplitReductions(model.splitReductions));
+       // Nests are what they will be: rows between them and products may grow.
+       if (model.padsRows)
+         program.addPass(createPadRows());
      }},
     {"kernels",
      [](OpPassManager &program, const DeviceModel &model) {

@@ -46,7 +46,8 @@ def NestOp : PlanOp<"nest", [AttrSizedOperandSegments, IsolatedFromAbove,
     `then_inputs`: an elementwise nest. `guards` (one entry an input, map inputs
     first; an integer set over the same dimensions, or unit) say where an input
     is read: elsewhere its element is 0. A guard is how padding is written.
-    Every output element is written exactly once. On tensors the outputs are
+    Every output element is written exactly once, but for those at the end of
+    rows that `pad-rows` made longer, which nobody reads. On tensors the outputs are
     results; inside a kernel they are the buffers `outs`.
 
     Scalars inside the regions are `arith` and `math` ops and `plan.index`; the

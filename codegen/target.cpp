@@ -35,7 +35,7 @@ bool DeviceModel::operator==(const DeviceModel &other) const {
          fieldsOf(fuse) == fieldsOf(other.fuse) &&
          fieldsOf(splitReductions) == fieldsOf(other.splitReductions) &&
          fieldsOf(formKernels) == fieldsOf(other.formKernels) &&
-         mergesRows == other.mergesRows;
+         mergesRows == other.mergesRows && padsRows == other.padsRows;
 }
 
 /// The numbers are not measured: a launch in a graph takes about as long as a
@@ -46,6 +46,7 @@ static DeviceModel gpuModel() {
   DeviceModel model;
   model.select.provider = "cuda";
   model.mergesRows = true;
+  model.padsRows = true;
   model.fuse.cheapWork = 24; // an exponential and a few more
   model.splitReductions.mostParts = 512;
   model.splitReductions.mostPoints = int64_t(128) * 1024;

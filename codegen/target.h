@@ -20,6 +20,7 @@ struct DeviceModel {
   SplitReductionsOptions splitReductions;
   FormKernelsOptions formKernels;
   bool mergesRows = false; // merge-rows is one of the passes
+  bool padsRows = false;   // pad-rows too
 
   bool operator==(const DeviceModel &other) const;
 };

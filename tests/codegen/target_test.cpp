@@ -33,8 +33,13 @@ TEST(Target, ModelsThatDifferInOneNumberAreNotEqual) {
   second.splitReductions.mostParts = 500;
   EXPECT_FALSE(first == second);
   second = first;
-  second.mergesRows = true;
+  second.fuse.cheapWork = 500;
   EXPECT_FALSE(first == second);
+  for (auto pass : {&DeviceModel::mergesRows, &DeviceModel::padsRows}) {
+    second = first;
+    second.*pass = true;
+    EXPECT_FALSE(first == second);
+  }
 }
 
 TEST(Target, SaysWhoseLibrariesDoProducts) {
