@@ -124,7 +124,7 @@ static NestMapping mapRows(const Nest &nest, const LaneOptions &options) {
   NestMapping mapping;
   if (!readsAlong(nest, dim) && points >= options.enoughRows)
     return mapping;
-  bool wholeBlock = options.group == kBlock && reduced >= 4 * kBlock &&
+  bool wholeBlock = options.group == kBlock && reduced / 4 >= kBlock &&
                     points * kBlock <= options.enoughRows * kWarp;
   mapping.lanes = wholeBlock ? kBlock : kWarp;
   mapping.vectorDim = dim;
@@ -161,16 +161,14 @@ static NestMapping mapColumns(const Nest &nest, const LaneOptions &options) {
            (tilesOf(nest, mapping) < options.enoughTiles &&
             widthInBytes(nest, mapping) > kLeastWidth);
   };
-  while (mapping.columns > 1 && isTooWide() && reduced >= 4 * mapping.lanes)
+  while (mapping.columns > 1 && isTooWide() && reduced / 4 >= mapping.lanes)
     use(mapping.columns / 2);
-  auto canNarrow = [&] {
-    return widthInBytes(nest, mapping) > 2 * kLeastWidth &&
-           reduced >= 2 * mapping.lanes;
+  auto isNarrow = [&] {
+    return widthInBytes(nest, mapping) <= 2 * kLeastWidth ||
+           reduced / 2 < mapping.lanes;
   };
   while (partialBytes(nest, mapping, options.group) > options.partialBytes) {
-    if (mapping.columns > 1 && canNarrow())
-      use(mapping.columns / 2);
-    else if (mapping.vector > 1)
+    if (mapping.vector > 1 && (mapping.columns == 1 || isNarrow()))
       mapping.vector /= 2;
     else if (mapping.columns > 1)
       use(mapping.columns / 2);

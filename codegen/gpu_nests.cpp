@@ -296,8 +296,8 @@ static unsigned firstShared(const Nest &nest, ArrayRef<int64_t> steps,
 }
 
 /// Goes through the reduced dimensions from `dim` on.
-Values NestEmitter::sumUp(const Nest &nest, unsigned dim, Values positions,
-                          Values totals) {
+Values NestEmitter::sumUp(const Nest &nest, unsigned dim,
+                          const Values &positions, const Values &totals) {
   if (dim == nest.dims())
     return addPoint(nest, positions, readPoint(nest, positions), totals);
   SmallVector<int64_t> steps = stepsOf(nest, mapping);

@@ -36,7 +36,8 @@ private:
   void finishTile(const Nest &nest, const GpuItem &item, mlir::Value tile,
                   const LaneCombiner::Share &share);
   Values reduce(const Nest &nest, const Values &positions);
-  Values sumUp(const Nest &nest, unsigned dim, Values positions, Values totals);
+  Values sumUp(const Nest &nest, unsigned dim, const Values &positions,
+               const Values &totals);
   Values takeTurns(const Nest &nest, int64_t points, bool isShared,
                    llvm::function_ref<Values(mlir::Value)> positionsAt,
                    Values totals);

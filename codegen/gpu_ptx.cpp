@@ -362,6 +362,7 @@ gradus::emitPtx(const GpuBitcode &code, ArrayRef<std::string> architectures,
     if (!problem.empty())
       return llvm::createStringError(problem);
   std::vector<std::string> whole;
+  whole.reserve(architectures.size());
   for (size_t a = 0; a < architectures.size(); ++a)
     whole.push_back(joined(ArrayRef(texts).slice(a * count, count)));
   return whole;
