@@ -113,10 +113,37 @@ private:
     if (isLast(result))
       return;
     narrow_.insert(result);
+    if (Value sum = withBias(op)) {
+      narrow_.insert(sum);
+      result = sum;
+    }
     if (llvm::any_of(result.getUsers(), [](Operation *user) {
           return isProduct(user) || keepsElements(user) || isArithmetic(user);
         }))
       rounded(result);
+  }
+
+  /// A product of matrices and the bias that is added to its rows: rounded as
+  /// the weights are, and both together once.
+  Value withBias(Operation *op) {
+    auto matmul = dyn_cast<MatmulOp>(op);
+    if (!matmul || !matmul->hasOneUse())
+      return nullptr;
+    auto add = dyn_cast<arith::AddFOp>(*matmul->user_begin());
+    if (!add)
+      return nullptr;
+    Value other = add.getLhs() == matmul ? add.getRhs() : add.getLhs();
+    auto bias = other.getDefiningOp<BroadcastOp>();
+    RankedTensorType type = tensorType(matmul);
+    if (!bias || activations_.contains(bias) || !bias->hasOneUse() ||
+        bias.getDimensions() != ArrayRef<int64_t>{type.getRank() - 1} ||
+        tensorType(bias.getInput()).getShape() != type.getShape().take_back())
+      return nullptr;
+    OpBuilder builder(bias);
+    Value narrow = rounded(bias.getInput());
+    bias.getInputMutable().assign(
+        convert(builder, bias.getLoc(), narrow, builder.getF32Type()));
+    return add;
   }
 
   /// Whether a product's result goes to the loss, but for a bias and moves: it

@@ -258,6 +258,8 @@ def MixedPrecision : GradusPass<"mixed-precision"> {
 
     * Products (matmul, convolutions) take 16-bit operands and sum in f32.
       Parameters are rounded where they are read; they stay f32 as states.
+    * A bias that is added to a product of matrices is rounded, too, and their
+      sum once.
     * What comes of products is stored in 16 bits, also through batch norms,
       max pools, relu and moves of elements. Other arithmetic is f32, of which
       the last result is rounded, if no operand is wider.

@@ -107,3 +107,50 @@ gradus.program @kinds attributes {recipe = {precision = "bf16"}} {
     gradus.return %13 : tensor<3x5xf32>
   }
 }
+
+// A bias is an operand of its product of matrices, and the sum is rounded once;
+// one of another shape, or of a product that others read, is added to what is
+// rounded.
+// CHECK-LABEL: gradus.program @biased
+// CHECK:         %[[B:.*]] = arith.truncf %{{.*}} : tensor<5xf32> to tensor<5xbf16>
+// CHECK:         %[[P:.*]] = gradus.matmul {{.*}} -> tensor<2x5xf32>
+// CHECK-NEXT:    %[[W:.*]] = arith.extf %[[B]]
+// CHECK-NEXT:    %[[R:.*]] = gradus.broadcast %[[W]] dims [1]
+// CHECK-NEXT:    %[[S:.*]] = arith.addf %[[P]], %[[R]] : tensor<2x5xf32>
+// CHECK-NEXT:    %[[T:.*]] = arith.truncf %[[S]] : tensor<2x5xf32> to tensor<2x5xbf16>
+// CHECK-NEXT:    gradus.relu %[[T]]
+// CHECK:         %[[Q:.*]] = gradus.matmul {{.*}} -> tensor<2x4xf32>
+// CHECK-NEXT:    arith.truncf %[[Q]]
+// CHECK:         gradus.broadcast %{{.*}} dims [0] : tensor<2xf32>
+// CHECK:         %[[L:.*]] = gradus.matmul {{.*}} -> tensor<2x3xf32>
+// CHECK-NEXT:    arith.truncf %[[L]]
+// CHECK:         gradus.broadcast %{{.*}} dims [1] : tensor<3xf32>
+gradus.program @biased attributes {recipe = {precision = "bf16"}} {
+  gradus.state @w : tensor<4x5xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.state @v : tensor<5x4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.state @u : tensor<4x3xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.state @b : tensor<5xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.state @c : tensor<2xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.state @d : tensor<3xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @predict(%x: tensor<2x4xf32>) -> (y: tensor<2x3xf32>) {
+    %w = gradus.read @w : tensor<4x5xf32>
+    %v = gradus.read @v : tensor<5x4xf32>
+    %u = gradus.read @u : tensor<4x3xf32>
+    %b = gradus.read @b : tensor<5xf32>
+    %c = gradus.read @c : tensor<2xf32>
+    %d = gradus.read @d : tensor<3xf32>
+    %0 = gradus.matmul %x, %w : tensor<2x4xf32>, tensor<4x5xf32> -> tensor<2x5xf32>
+    %1 = gradus.broadcast %b dims [1] : tensor<5xf32> -> tensor<2x5xf32>
+    %2 = arith.addf %0, %1 : tensor<2x5xf32>
+    %3 = gradus.relu %2 : tensor<2x5xf32>
+    %4 = gradus.matmul %3, %v : tensor<2x5xf32>, tensor<5x4xf32> -> tensor<2x4xf32>
+    %5 = gradus.broadcast %c dims [0] : tensor<2xf32> -> tensor<2x4xf32>
+    %6 = arith.addf %4, %5 : tensor<2x4xf32>
+    %7 = gradus.matmul %6, %u : tensor<2x4xf32>, tensor<4x3xf32> -> tensor<2x3xf32>
+    %8 = gradus.broadcast %d dims [1] : tensor<3xf32> -> tensor<2x3xf32>
+    %9 = arith.addf %7, %8 : tensor<2x3xf32>
+    %10 = gradus.relu %7 : tensor<2x3xf32>
+    %11 = arith.mulf %9, %10 : tensor<2x3xf32>
+    gradus.return %11 : tensor<2x3xf32>
+  }
+}
