@@ -182,6 +182,46 @@ Status verifyMatmul(const Dims &source, const Dims &weights, const Dims *bias,
   return Status();
 }
 
+/// The second result of a product: what its activation is of, or the sums of
+/// one operand along what is multiplied.
+Status verifySecondResult(artifact::Activation activation, const Dims &second,
+                          Dims result) {
+  using artifact::Activation;
+  if (activation == Activation::none) {
+    Dims ofSource = result, ofWeights = result;
+    ofSource.back() = ofWeights.end()[-2] = 1;
+    if (second != ofSource && second != ofWeights)
+      return invalid("sums an operand into ", toText(second), ", expected ",
+                     toText(ofSource), " or ", toText(ofWeights));
+  } else if (second != result) {
+    return invalid("keeps what its activation is of in ", toText(second),
+                   ", expected ", toText(result));
+  }
+  return Status();
+}
+
+/// What stands behind the product, by its inputs and outputs.
+Status verifyEpilogue(const LibraryCommand &command) {
+  using artifact::Activation;
+  Activation activation = command.activation();
+  const auto &inputs = *command.inputs();
+  Dims result = valuesOf(command.outputs()->Get(0)->dims());
+  bool hasThird = inputs.size() > 2, hasSecond = command.outputs()->size() > 1;
+  if (activation == Activation::gelu_tanh_gradient &&
+      (hasSecond || !hasThird || valuesOf(inputs.Get(2)->dims()) != result))
+    return invalid("multiplies by the slopes of gelu_tanh, expected a third "
+                   "input of ",
+                   toText(result), " and one output");
+  if (!hasSecond)
+    return Status();
+  if (activation != Activation::gelu_tanh &&
+      (activation != Activation::none || hasThird))
+    return invalid("has a second output, which a product has that sums an "
+                   "operand and has no bias, or that has gelu_tanh behind it");
+  return verifySecondResult(
+      activation, valuesOf(command.outputs()->Get(1)->dims()), result);
+}
+
 using List = flatbuffers::Vector<int64_t>;
 
 /// A list of the convolution's windows: empty, or one number per spatial axis.
@@ -291,12 +331,20 @@ bool isAttention(LibraryOp op) {
 }
 
 /// oneDNN serves plans with code and the card's libraries the others.
-Status verifyServed(const artifact::Plan &plan, LibraryOp op) {
+Status verifyServed(const artifact::Plan &plan, const LibraryCommand &command) {
+  using artifact::Activation;
+  LibraryOp op = command.op();
   bool isCards = countOf(plan.images()) > 0;
   if (isCards ? op == LibraryOp::reorder : isAttention(op))
     return invalid("asks for ", artifact::EnumNameLibraryOp(op),
                    ", which no library of ", isCards ? "cards" : "processors",
                    " has");
+  bool isCardsProduct =
+      command.activation() == Activation::gelu_tanh_gradient ||
+      (op == LibraryOp::matmul && countOf(command.outputs()) > 1);
+  if (isCardsProduct && !isCards)
+    return invalid("asks for slopes or a second result of matmul, which no "
+                   "library of processors has");
   return Status();
 }
 
@@ -304,14 +352,18 @@ Status verifyServed(const artifact::Plan &plan, LibraryOp op) {
 Status verifyExtras(const LibraryCommand &command) {
   using artifact::Activation;
   LibraryOp op = command.op();
-  bool hasActivation = op == LibraryOp::matmul || op == LibraryOp::convolution,
+  bool hasActivation = op == LibraryOp::matmul ||
+                       (op == LibraryOp::convolution &&
+                        command.activation() != Activation::gelu_tanh_gradient),
        hasWindows = op != LibraryOp::matmul && op != LibraryOp::reorder &&
                     !isAttention(op);
   if (command.activation() != Activation::none && !hasActivation)
     return invalid("asks for ",
                    artifact::EnumNameActivation(command.activation()), " of ",
-                   artifact::EnumNameLibraryOp(op),
-                   ", which only matmul and convolution have");
+                   artifact::EnumNameLibraryOp(op), ", which only matmul",
+                   command.activation() == Activation::gelu_tanh_gradient
+                       ? " has"
+                       : " and convolution have");
   if (!hasWindows && countOf(command.strides()) + countOf(command.dilations()) +
                              countOf(command.pads_begin()) +
                              countOf(command.pads_end()) >
@@ -332,6 +384,7 @@ struct Arity {
 Arity arityOf(LibraryOp op) {
   switch (op) {
   case LibraryOp::matmul:
+    return {2, 3, 1, 2};
   case LibraryOp::convolution:
     return {2, 3, 1, 1};
   case LibraryOp::convolution_backward_data:
@@ -361,7 +414,8 @@ Status verifyShapes(const LibraryCommand &command) {
   const Dims *optionalBias = withBias || withBiasGradient ? &bias : nullptr;
   switch (command.op()) {
   case LibraryOp::matmul:
-    return verifyMatmul(in(0), in(1), optionalBias, out(0));
+    GRADUS_TRY(verifyMatmul(in(0), in(1), withBias ? &bias : nullptr, out(0)));
+    return verifyEpilogue(command);
   case LibraryOp::convolution:
     return verifyConvolution(command, in(0), in(1), optionalBias, out(0));
   case LibraryOp::convolution_backward_data:
@@ -388,7 +442,7 @@ Status verifyLibrary(const artifact::Plan &plan,
     return invalid("asks for operation ", static_cast<int>(command.op()),
                    " and activation ", static_cast<int>(command.activation()),
                    ", of which one is unknown");
-  GRADUS_TRY(verifyServed(plan, command.op()));
+  GRADUS_TRY(verifyServed(plan, command));
   GRADUS_TRY(verifyExtras(command));
   Arity arity = arityOf(command.op());
   size_t inputs = countOf(command.inputs()),

@@ -30,15 +30,33 @@ Type typeOf(artifact::DType dtype) {
   }
 }
 
+Epilogue activationOf(const MatmulForm &form) {
+  switch (form.activation) {
+  case artifact::Activation::relu:
+    return Epilogue::relu;
+  case artifact::Activation::gelu_tanh:
+    return form.hasGeluInput ? Epilogue::geluKept : Epilogue::gelu;
+  case artifact::Activation::gelu_tanh_gradient:
+    return Epilogue::geluSlope;
+  default:
+    return Epilogue::none;
+  }
+}
+
 uint32_t epilogueOf(const MatmulForm &form) {
-  uint32_t epilogue = 0;
-  if (form.activation == artifact::Activation::relu)
-    epilogue = uint32_t(Epilogue::relu);
-  if (form.activation == artifact::Activation::gelu_tanh)
-    epilogue = uint32_t(Epilogue::gelu);
-  if (form.hasBias)
-    epilogue |= uint32_t(Epilogue::bias);
-  return epilogue ? epilogue : uint32_t(Epilogue::none);
+  if (form.summed != Summed::none)
+    return uint32_t(form.summed == Summed::a ? Epilogue::sumOfA
+                                             : Epilogue::sumOfB);
+  Epilogue activation = activationOf(form);
+  if (!form.hasBias)
+    return uint32_t(activation);
+  return uint32_t(Epilogue::bias) |
+         (activation == Epilogue::none ? 0 : uint32_t(activation));
+}
+
+/// Whether a vector lies where the library looks for a bias.
+bool hasVector(const MatmulForm &form) {
+  return form.hasBias || form.summed != Summed::none;
 }
 
 //===-- descriptors -------------------------------------------------------===//
@@ -84,10 +102,15 @@ StatusOr<Owned<MatmulData>> describeProduct(const Library &library,
   GRADUS_TRY(
       set(library, made, MatmulAttribute::transposeB, operationOf(form.b)));
   GRADUS_TRY(set(library, made, MatmulAttribute::epilogue, epilogueOf(form)));
-  // The library looks at how this is aligned when it chooses.
-  if (form.hasBias)
+  // The library looks at how these are aligned when it chooses.
+  if (hasVector(form))
     GRADUS_TRY(set(library, made, MatmulAttribute::biasPointer,
                    DevicePointer{kAlignment}));
+  if (form.hasGeluInput) {
+    GRADUS_TRY(set(library, made, MatmulAttribute::auxiliaryPointer,
+                   DevicePointer{kAlignment}));
+    GRADUS_TRY(set(library, made, MatmulAttribute::auxiliaryLead, form.d.lead));
+  }
   return matmul;
 }
 
@@ -212,11 +235,11 @@ public:
       else if (!least || one.workspace < least->workspace)
         least = &one;
     if (!least)
-      return failed("cuBLASLt has no algorithm for a product of ",
-                    form_.d.columns, " x ",
-                    form_.a.isTransposed ? form_.a.rows : form_.a.columns,
-                    " x ", form_.d.rows, " elements of ", nameOf(form_.a.dtype),
-                    " into ", nameOf(form_.d.dtype));
+      return failed(
+          "cuBLASLt has no algorithm for a product of ", form_.d.columns, " x ",
+          form_.a.isTransposed ? form_.a.rows : form_.a.columns, " x ",
+          form_.d.rows, " elements of ", nameOf(form_.a.dtype), " into ",
+          nameOf(form_.d.dtype), " with its epilogue ", epilogueOf(form_));
     return take(*least);
   }
 
@@ -242,9 +265,7 @@ public:
     auto data = [](DevicePointer address) {
       return std::bit_cast<void *>(address);
     };
-    if (form_.hasBias)
-      GRADUS_TRY(set(library, description_.matmul.get(),
-                     MatmulAttribute::biasPointer, addresses.inputs[2]));
+    GRADUS_TRY(placeEpilogue(addresses));
     float one = 1, zero = 0;
     void *result = data(addresses.outputs[0]);
     return check(library,
@@ -262,6 +283,24 @@ public:
 private:
   Status take(const Found &found) {
     chosen_ = found;
+    return Status();
+  }
+
+  /// Tells where its tensors lie this time: the third input or the second
+  /// output.
+  Status placeEpilogue(const CallAddresses &addresses) {
+    auto place = [&](MatmulAttribute pointer, DevicePointer address) {
+      return set(session_->library, description_.matmul.get(), pointer,
+                 address);
+    };
+    if (hasVector(form_))
+      GRADUS_TRY(
+          place(MatmulAttribute::biasPointer,
+                form_.hasBias ? addresses.inputs[2] : addresses.outputs[1]));
+    if (form_.hasGeluInput)
+      GRADUS_TRY(place(MatmulAttribute::auxiliaryPointer,
+                       addresses.outputs.size() > 1 ? addresses.outputs[1]
+                                                    : addresses.inputs[2]));
     return Status();
   }
 

@@ -32,7 +32,9 @@ enum class MatmulAttribute : int32_t {
   transposeA = 3,
   transposeB = 4,
   epilogue = 7,
-  biasPointer = 8
+  biasPointer = 8,
+  auxiliaryPointer = 11,
+  auxiliaryLead = 12
 };
 /// cublasLtMatrixLayoutAttribute_t
 enum class LayoutAttribute : int32_t { batchCount = 5, batchOffset = 6 };
@@ -46,8 +48,19 @@ enum class PreferenceAttribute : int32_t {
   alignmentD = 8
 };
 
-/// cublasLtEpilogue_t: bits, of which `bias` joins the others.
-enum class Epilogue : uint32_t { none = 1, relu = 2, bias = 4, gelu = 32 };
+/// cublasLtEpilogue_t: bits, of which `bias` joins the activations. `geluKept`
+/// writes what gelu is of, `geluSlope` reads it; `sumOfA` and `sumOfB` sum an
+/// operand where a bias would lie.
+enum class Epilogue : uint32_t {
+  none = 1,
+  relu = 2,
+  bias = 4,
+  gelu = 32,
+  geluKept = 160,
+  geluSlope = 192,
+  sumOfA = 256,
+  sumOfB = 512
+};
 
 /// cublasLtReductionScheme_t: how parts of a long sum may meet.
 constexpr uint32_t kReduceInComputeType = 2;

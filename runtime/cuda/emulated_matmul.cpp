@@ -5,32 +5,91 @@
 
 namespace gradus::runtime::cuda {
 
+namespace {
+
+using artifact::Activation;
+
+/// What goes with a product, matrix by matrix.
+struct Epilogue {
+  Activation activation = Activation::none;
+  std::optional<Matrices> added;              // before the activation
+  std::optional<Matrices> slopesAt;           // of gelu_tanh, which multiply
+  std::optional<Matrices> activated;          // keeps what the activation is of
+  bool sumsRows = false, sumsColumns = false; // of the operands
+};
+
+/// Which of the epilogues a command has, as the schema tells them apart.
+Epilogue epilogueOf(const artifact::LibraryCommand &command,
+                    const Tensors &inputs, const Tensors &outputs) {
+  const std::vector<int64_t> &dims = outputs[0].dims;
+  Epilogue made;
+  made.activation = command.activation();
+  bool isGradient = made.activation == Activation::gelu_tanh_gradient;
+  if (inputs.size() > 2)
+    (isGradient ? made.slopesAt : made.added)
+        .emplace(broadcast(inputs[2], dims));
+  if (outputs.size() < 2)
+    return made;
+  if (made.activation != Activation::none)
+    made.activated.emplace(outputs[1]);
+  else if (outputs[1].dims.end()[-2] == 1)
+    made.sumsColumns = true;
+  else
+    made.sumsRows = true;
+  return made;
+}
+
+/// Of each row of a matrix, or of each column.
+Numbers sumsOf(const Numbers &matrix, int64_t columns, bool ofRows) {
+  int64_t rows = int64_t(matrix.size()) / columns;
+  Numbers sums(size_t(ofRows ? rows : columns), 0);
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < columns; ++j)
+      sums[size_t(ofRows ? i : j)] += matrix[size_t(i * columns + j)];
+  return sums;
+}
+
+} // namespace
+
 /// Weights may be shared by matrices of the batch, and the bias by all of it.
+/// Operands are summed where there is one matrix.
 EmulatedOp matmulOp(const artifact::LibraryCommand &command,
                     const Tensors &inputs, const Tensors &outputs) {
-  std::vector<int64_t> dims = outputs[0].dims, shared = dims;
+  std::vector<int64_t> shared = outputs[0].dims;
   shared.end()[-2] = inputs[0].dims.back();
   Matrices source(inputs[0]), weights(broadcast(inputs[1], shared)),
       result(outputs[0]);
-  std::optional<Matrices> bias;
-  if (inputs.size() > 2)
-    bias.emplace(broadcast(inputs[2], dims));
-  return [=, activation = command.activation()](const CallAddresses &at) {
-    Numbers a, b, c;
+  StridedTensor second = outputs.back();
+  return [=, epilogue = epilogueOf(command, inputs, outputs)](
+             const CallAddresses &at) {
+    Numbers a, b, c, slopesAt;
     for (size_t i = 0; i < result.count(); ++i) {
       source.read(at.inputs[0], i, a);
       if (!weights.isRepeated(i))
         weights.read(at.inputs[1], i, b);
-      if (bias)
-        bias->read(at.inputs[2], i, c);
+      if (epilogue.added)
+        epilogue.added->read(at.inputs[2], i, c);
       else
         c.assign(size_t(result.rows() * result.columns()), 0);
       addProduct(result.rows(), source.columns(), result.columns(),
                  {a.data(), source.columns()}, {b.data(), weights.columns()},
                  {c.data(), result.columns()});
-      activate(activation, c);
+      if (epilogue.activated)
+        epilogue.activated->write(c, at.outputs[1], i);
+      if (epilogue.slopesAt) {
+        epilogue.slopesAt->read(at.inputs[2], i, slopesAt);
+        multiplyByGeluSlopes(slopesAt, c);
+      } else {
+        activate(epilogue.activation, c);
+      }
       result.write(c, at.outputs[0], i);
     }
+    if (epilogue.sumsRows)
+      writeNumbers(second, sumsOf(a, source.columns(), true).data(),
+                   at.outputs[1]);
+    if (epilogue.sumsColumns)
+      writeNumbers(second, sumsOf(b, weights.columns(), false).data(),
+                   at.outputs[1]);
   };
 }
 

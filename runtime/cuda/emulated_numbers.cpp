@@ -52,8 +52,17 @@ float activated(artifact::Activation activation, float x) {
     return 0.5f * x * (1 + std::erf(kSqrtHalf * x));
   case Activation::sigmoid:
     return 1 / (1 + std::exp(-x));
+  case Activation::gelu_tanh_gradient:
+    break; // no function of one number
   }
   return x;
+}
+
+/// (1 + t + x (1 - t^2) u') / 2, with t = tanh u, u = c (x + k x^3).
+float geluTanhSlope(float x) {
+  constexpr float c = 0.79788456f, k = 0.044715f; // c = sqrt(2 / pi)
+  float t = std::tanh(c * (x + k * x * x * x));
+  return 0.5f * (1 + t + x * (1 - t * t) * c * (1 + 3 * k * x * x));
 }
 
 } // namespace
@@ -155,6 +164,11 @@ void activate(artifact::Activation activation, Numbers &numbers) {
   if (activation != artifact::Activation::none)
     for (float &number : numbers)
       number = activated(activation, number);
+}
+
+void multiplyByGeluSlopes(const Numbers &at, Numbers &numbers) {
+  for (size_t i = 0; i < numbers.size(); ++i)
+    numbers[i] *= geluTanhSlope(at[i]);
 }
 
 } // namespace gradus::runtime::cuda

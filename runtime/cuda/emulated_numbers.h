@@ -53,4 +53,7 @@ private:
 /// Applies it to each.
 void activate(artifact::Activation activation, Numbers &numbers);
 
+/// Each times the slope of gelu_tanh at its counterpart.
+void multiplyByGeluSlopes(const Numbers &at, Numbers &numbers);
+
 } // namespace gradus::runtime::cuda

@@ -6,7 +6,6 @@
 #include "runtime/flat.h"
 
 #include <algorithm>
-#include <optional>
 
 namespace gradus::runtime::cuda {
 
@@ -21,21 +20,18 @@ bool isTaken(DType dtype) {
   return dtype == DType::f32 || dtype == DType::f16 || dtype == DType::bf16;
 }
 
-Status checkTypes(DType source, DType weights, DType result,
-                  std::optional<DType> bias) {
+Status checkTypes(DType source, DType weights, DType result) {
   if (!isTaken(source) || source != weights ||
       (result != source && result != DType::f32))
     return invalid("cuBLASLt multiplies no ", nameOf(source), " by ",
                    nameOf(weights), " into ", nameOf(result));
-  if (bias && *bias != result)
-    return invalid("cuBLASLt adds no bias of ", nameOf(*bias), " to ",
-                   nameOf(result));
   return Status();
 }
 
 Status checkActivation(Activation activation) {
   if (activation == Activation::none || activation == Activation::relu ||
-      activation == Activation::gelu_tanh)
+      activation == Activation::gelu_tanh ||
+      activation == Activation::gelu_tanh_gradient)
     return Status();
   return invalid("cuBLASLt has no ", artifact::EnumNameActivation(activation),
                  " behind a product");
@@ -144,8 +140,13 @@ void joinRows(Axis &batch, View &source, View &result) {
   batch.size = 1;
 }
 
+//===-- epilogues ---------------------------------------------------------===//
+
 /// Along the columns of `d`, as cuBLASLt adds it.
 Status checkBias(const StridedTensor &bias, const MatmulForm &form) {
+  if (bias.dtype != form.d.dtype)
+    return invalid("cuBLASLt adds no bias of ", nameOf(bias.dtype), " to ",
+                   nameOf(form.d.dtype));
   int64_t elements = 1;
   for (int64_t dim : bias.dims)
     elements *= dim;
@@ -159,6 +160,57 @@ Status checkBias(const StridedTensor &bias, const MatmulForm &form) {
   return Status();
 }
 
+/// Elements one beside the other, of the result's type.
+StatusOr<Summed> summedBy(const StridedTensor &sums, const MatmulForm &form) {
+  bool isOfWeights = sums.dims.end()[-2] == 1;
+  size_t axis = sums.rank() - (isOfWeights ? 1 : 2);
+  if (sums.dtype != form.d.dtype || form.batches > 1 ||
+      (sums.dims[axis] > 1 && sums.strides[axis] != 1))
+    return invalid("cuBLASLt sums operands of one product into elements of ",
+                   nameOf(form.d.dtype), " that lie together, and these are ",
+                   toString(TensorType{sums.dtype, sums.dims}));
+  return isOfWeights == form.isSwapped ? Summed::a : Summed::b;
+}
+
+/// A matrix that lies as the result does, in columns of 8 elements or more.
+Status checkGeluInput(const StridedTensor &input, const StridedTensor &result,
+                      const MatmulForm &form) {
+  constexpr int64_t step = 8;
+  if (input.dtype != form.d.dtype || input.dtype != form.a.dtype ||
+      input.strides != result.strides || form.batches > 1 ||
+      form.d.lead % step != 0)
+    return invalid("cuBLASLt keeps what gelu_tanh is of in the type of all "
+                   "others, as one result lies, by ",
+                   form.isSwapped ? "rows" : "columns",
+                   " of a multiple of 8 elements, and this is ",
+                   toString(TensorType{input.dtype, input.dims}));
+  return Status();
+}
+
+/// What the command has beside operands and result, which are described.
+Status addEpilogue(const artifact::LibraryCommand &command, MatmulForm &form) {
+  const auto &inputs = *command.inputs(), &outputs = *command.outputs();
+  GRADUS_TRY(checkActivation(command.activation()));
+  form.activation = command.activation();
+  GRADUS_ASSIGN(StridedTensor result, stridedOf(*outputs.Get(0)));
+  if (inputs.size() > 2) {
+    GRADUS_ASSIGN(StridedTensor third, stridedOf(*inputs.Get(2)));
+    form.hasGeluInput = form.activation == Activation::gelu_tanh_gradient;
+    form.hasBias = !form.hasGeluInput;
+    GRADUS_TRY(form.hasBias ? checkBias(third, form)
+                            : checkGeluInput(third, result, form));
+  }
+  if (outputs.size() < 2)
+    return Status();
+  GRADUS_ASSIGN(StridedTensor second, stridedOf(*outputs.Get(1)));
+  if (form.activation == Activation::none) {
+    GRADUS_ASSIGN(form.summed, summedBy(second, form));
+    return Status();
+  }
+  form.hasGeluInput = true;
+  return checkGeluInput(second, result, form);
+}
+
 } // namespace
 
 StatusOr<MatmulForm> matmulFormOf(const artifact::LibraryCommand &command) {
@@ -166,13 +218,7 @@ StatusOr<MatmulForm> matmulFormOf(const artifact::LibraryCommand &command) {
   GRADUS_ASSIGN(StridedTensor source, stridedOf(*inputs.Get(0)));
   GRADUS_ASSIGN(StridedTensor weights, stridedOf(*inputs.Get(1)));
   GRADUS_ASSIGN(StridedTensor result, stridedOf(*command.outputs()->Get(0)));
-  std::optional<StridedTensor> bias;
-  if (inputs.size() > 2) {
-    GRADUS_ASSIGN(bias, stridedOf(*inputs.Get(2)));
-  }
-  GRADUS_TRY(checkTypes(source.dtype, weights.dtype, result.dtype,
-                        bias ? std::optional(bias->dtype) : std::nullopt));
-  GRADUS_TRY(checkActivation(command.activation()));
+  GRADUS_TRY(checkTypes(source.dtype, weights.dtype, result.dtype));
 
   GRADUS_ASSIGN(Axis batch, batchOf(source, weights, result));
   View x = viewOf(source, batch.source), w = viewOf(weights, batch.weights),
@@ -180,9 +226,7 @@ StatusOr<MatmulForm> matmulFormOf(const artifact::LibraryCommand &command) {
   joinRows(batch, x, y);
 
   MatmulForm form;
-  form.activation = command.activation();
   form.batches = batch.size;
-  form.hasBias = bias.has_value();
   form.isSwapped = hasColumns(y.turned());
   if (!form.isSwapped && !hasColumns(y))
     return invalid("cuBLASLt writes matrices whose rows or columns lie "
@@ -194,8 +238,7 @@ StatusOr<MatmulForm> matmulFormOf(const artifact::LibraryCommand &command) {
                             : operand(x, "source"));
   GRADUS_ASSIGN(form.b, form.isSwapped ? operand(x.turned(), "source")
                                        : operand(w, "matrix of weights"));
-  if (bias)
-    GRADUS_TRY(checkBias(*bias, form));
+  GRADUS_TRY(addEpilogue(command, form));
   return form;
 }
 

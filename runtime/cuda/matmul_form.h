@@ -18,13 +18,20 @@ struct StoredMatrix {
   int64_t batchStride = 0;
 };
 
+/// Which operand is summed along what is multiplied, beside the product.
+enum class Summed { none, a, b };
+
 /// d = activation(a b + bias), `batches` times.
 struct MatmulForm {
   StoredMatrix a, b, d;
   int64_t batches = 1;
   bool isSwapped = false; // a are the weights, and b the source
   bool hasBias = false;   // along the columns of d
+  Summed summed = Summed::none;
   artifact::Activation activation = artifact::Activation::none;
+  /// A matrix like d holds what gelu is of: gelu_tanh writes it, and
+  /// gelu_tanh_gradient reads it.
+  bool hasGeluInput = false;
 };
 
 /// Says what cuBLASLt has no way to express.

@@ -262,6 +262,64 @@ TEST(VerifyLibrary, RefusesReordersOnCards) {
       "ok");
 }
 
+static fb::LibraryCommandT product(std::vector<Dims> inputs,
+                                   std::vector<Dims> outputs,
+                                   fb::Activation activation) {
+  auto command =
+      call(fb::LibraryOp::matmul, std::move(inputs), std::move(outputs));
+  command.activation = activation;
+  return command;
+}
+
+TEST(VerifyLibrary, TakesEpiloguesOfGradientsOnCards) {
+  using enum fb::Activation;
+  Dims a{2, 4}, b{4, 2}, c{2, 2}, row{1, 2}, column{2, 1};
+  EXPECT_EQ(wordsOnCard(product({a, b}, {c, row}, none)), "ok");
+  EXPECT_EQ(wordsOnCard(product({a, b}, {c, column}, none)), "ok");
+  EXPECT_EQ(wordsOnCard(product({a, b}, {c, c}, gelu_tanh)), "ok");
+  EXPECT_EQ(wordsOnCard(product({a, b, row}, {c, c}, gelu_tanh)), "ok");
+  EXPECT_EQ(wordsOnCard(product({a, b, c}, {c}, gelu_tanh_gradient)), "ok");
+}
+
+TEST(VerifyLibrary, RefusesEpiloguesThatMakeNoSense) {
+  using enum fb::Activation;
+  Dims a{2, 4}, b{4, 2}, c{2, 2}, row{1, 2};
+  EXPECT_EQ(wordsOnCard(product({a, b}, {c, c}, none)),
+            kOnCard + "sums an operand into 2x2xf32, expected 2x1xf32 or "
+                      "1x2xf32");
+  EXPECT_EQ(wordsOnCard(product({a, b}, {c, row}, gelu_tanh)),
+            kOnCard + "keeps what its activation is of in 1x2xf32, expected "
+                      "2x2xf32");
+  const std::string second =
+      kOnCard + "has a second output, which a product has that sums an "
+                "operand and has no bias, or that has gelu_tanh behind it";
+  EXPECT_EQ(wordsOnCard(product({a, b}, {c, c}, relu)), second);
+  EXPECT_EQ(wordsOnCard(product({a, b, row}, {c, row}, none)), second);
+  const std::string slopes =
+      kOnCard + "multiplies by the slopes of gelu_tanh, expected a third input "
+                "of 2x2xf32 and one output";
+  EXPECT_EQ(wordsOnCard(product({a, b}, {c}, gelu_tanh_gradient)), slopes);
+  EXPECT_EQ(wordsOnCard(product({a, b, row}, {c}, gelu_tanh_gradient)), slopes);
+  EXPECT_EQ(wordsOnCard(product({a, b, c}, {c, c}, gelu_tanh_gradient)),
+            slopes);
+}
+
+TEST(VerifyLibrary, RefusesEpiloguesOfGradientsElsewhere) {
+  using enum fb::Activation;
+  Dims a{2, 4}, b{4, 2}, c{2, 2};
+  const std::string words = kCommand + "asks for slopes or a second result of "
+                                       "matmul, which no library of processors "
+                                       "has";
+  EXPECT_EQ(wordsOf(product({a, b}, {c, {1, 2}}, none)), words);
+  EXPECT_EQ(wordsOf(product({a, b, c}, {c}, gelu_tanh_gradient)), words);
+  auto command = call(fb::LibraryOp::convolution, {{1, 2, 2, 2}, {1, 2, 2, 2}},
+                      {{1, 1, 1, 1}});
+  command.activation = gelu_tanh_gradient;
+  EXPECT_EQ(wordsOnCard(std::move(command)),
+            kOnCard + "asks for gelu_tanh_gradient of convolution, which only "
+                      "matmul has");
+}
+
 TEST(VerifyLibrary, RefusesWhatNobodyServes) {
   EXPECT_EQ(wordsOf(call(fb::LibraryOp::attention,
                          {{1, 1, 2, 2}, {1, 1, 2, 2}, {1, 1, 2, 2}},

@@ -110,6 +110,54 @@ inline CardCommands products() {
   return made;
 }
 
+/// With what cuBLASLt has for gradients: what gelu is of, its slopes there, and
+/// the sum of an operand.
+inline CardCommands productsOfGradients() {
+  using artifact::Activation;
+  using artifact::DType;
+  using Dims = std::vector<int64_t>;
+  CardCommands made;
+  auto add = [&](const ProductForm &form) -> artifact::LibraryCommandT & {
+    made.push_back(productOf(form));
+    return made.back().command;
+  };
+  auto addTo = [](auto &tensors, artifact::LibraryTensorT tensor) {
+    tensors.push_back(
+        std::make_unique<artifact::LibraryTensorT>(std::move(tensor)));
+  };
+  for (DType dtype : {DType::bf16, DType::f16, DType::f32}) {
+    ProductForm linear{.name = "gelu's input kept",
+                       .dtype = dtype,
+                       .source = {40, 96},
+                       .weights = {96, 64},
+                       .result = {40, 64},
+                       .weightsStrides = {1, 96}};
+    linear.activation = Activation::gelu_tanh;
+    addTo(add(linear).outputs, tensorOf(dtype, {40, 64}));
+    linear.bias = {1, 64};
+    addTo(add(linear).outputs, tensorOf(dtype, {40, 64}));
+    linear.name = "gelu's gradient";
+    linear.bias = {40, 64};
+    linear.activation = Activation::gelu_tanh_gradient;
+    add(linear);
+
+    // Gradients of weights, as they lie in either order.
+    ProductForm gradient{.name = "a sum",
+                         .dtype = dtype,
+                         .source = {96, 40},
+                         .weights = {40, 64},
+                         .result = {96, 64},
+                         .sourceStrides = {1, 96},
+                         .resultType = DType::f32};
+    for (const Dims &sums : {Dims{1, 64}, Dims{96, 1}})
+      for (const Dims &strides : {Dims{}, Dims{1, 96}}) {
+        gradient.resultStrides = strides;
+        addTo(add(gradient).outputs, tensorOf(DType::f32, sums));
+      }
+  }
+  return made;
+}
+
 //===-- convolutions ------------------------------------------------------===//
 
 struct ConvolutionForm {

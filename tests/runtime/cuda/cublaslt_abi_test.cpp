@@ -45,6 +45,10 @@ TEST(CublasLtAbi, HasTheSameNumbers) {
   EXPECT_CODE(MatmulAttribute::transposeB, CUBLASLT_MATMUL_DESC_TRANSB);
   EXPECT_CODE(MatmulAttribute::epilogue, CUBLASLT_MATMUL_DESC_EPILOGUE);
   EXPECT_CODE(MatmulAttribute::biasPointer, CUBLASLT_MATMUL_DESC_BIAS_POINTER);
+  EXPECT_CODE(MatmulAttribute::auxiliaryPointer,
+              CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER);
+  EXPECT_CODE(MatmulAttribute::auxiliaryLead,
+              CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD);
   EXPECT_CODE(LayoutAttribute::batchCount, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT);
   EXPECT_CODE(LayoutAttribute::batchOffset,
               CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET);
@@ -60,6 +64,12 @@ TEST(CublasLtAbi, HasTheSameNumbers) {
   EXPECT_CODE(Epilogue::relu, CUBLASLT_EPILOGUE_RELU);
   EXPECT_CODE(Epilogue::bias, CUBLASLT_EPILOGUE_BIAS);
   EXPECT_CODE(Epilogue::gelu, CUBLASLT_EPILOGUE_GELU);
+  EXPECT_CODE(Epilogue::geluKept, CUBLASLT_EPILOGUE_GELU_AUX);
+  EXPECT_EQ(int(lt::Epilogue::geluKept) | int(lt::Epilogue::bias),
+            CUBLASLT_EPILOGUE_GELU_AUX_BIAS);
+  EXPECT_CODE(Epilogue::geluSlope, CUBLASLT_EPILOGUE_DGELU);
+  EXPECT_CODE(Epilogue::sumOfA, CUBLASLT_EPILOGUE_BGRADA);
+  EXPECT_CODE(Epilogue::sumOfB, CUBLASLT_EPILOGUE_BGRADB);
   EXPECT_CODE(kReduceInComputeType, CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE);
   EXPECT_CODE(kReduceAnyWay, CUBLASLT_REDUCTION_SCHEME_MASK);
 }

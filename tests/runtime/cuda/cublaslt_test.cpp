@@ -66,6 +66,52 @@ TEST_F(Stub, HasEpiloguesOfBiasAndActivation) {
   EXPECT_THAT(written(), HasSubstr("find for 3: 0, 4: 0, 7: 1 with"));
 }
 
+/// What gelu is of lies in rows as long as the result's, at addresses of its
+/// own.
+TEST_F(Stub, KeepsWhatGeluIsOfAndReadsItAgain) {
+  auto matrix = tensorOf(DType::bf16, {32, 16});
+  LibraryCommandT command = commandOf(LibraryOp::matmul,
+                                      {tensorOf(DType::bf16, {32, 768}),
+                                       tensorOf(DType::bf16, {768, 16}),
+                                       tensorOf(DType::bf16, {1, 16})},
+                                      {matrix, matrix});
+  command.activation = Activation::gelu_tanh;
+  auto call = prepare(command, 0);
+  EXPECT_THAT(written(), HasSubstr("find for 3: 0, 4: 0, 7: 164, 8: 64, 11: "
+                                   "64, 12: 16 with"));
+  ASSERT_TRUE(call->enqueue(nullptr, {{1, 2, 3}, {4, 5}, 0}).ok());
+  EXPECT_THAT(written(), HasSubstr("7: 164, 8: 3, 11: 5, 12: 16\n"));
+
+  command = commandOf(LibraryOp::matmul,
+                      {tensorOf(DType::bf16, {32, 768}),
+                       tensorOf(DType::bf16, {768, 16}), matrix},
+                      {matrix});
+  command.activation = Activation::gelu_tanh_gradient;
+  call = prepare(command, 0);
+  EXPECT_THAT(written(),
+              HasSubstr("find for 3: 0, 4: 0, 7: 192, 11: 64, 12: 16 with"));
+  ASSERT_TRUE(call->enqueue(nullptr, {{1, 2, 3}, {4}, 0}).ok());
+  EXPECT_THAT(written(), HasSubstr("7: 192, 11: 3, 12: 16\n"));
+}
+
+/// The weights are a, as the product is the other way around.
+TEST_F(Stub, SumsAnOperandWhereABiasWouldLie) {
+  for (auto [dims, epilogue] :
+       {std::pair(std::vector<int64_t>{1, 10}, "256"), {{32, 1}, "512"}}) {
+    auto call = prepare(
+        commandOf(LibraryOp::matmul,
+                  {tensorOf(DType::bf16, {32, 768}, {1, 32}),
+                   tensorOf(DType::bf16, {768, 10})},
+                  {tensorOf(DType::f32, {32, 10}), tensorOf(DType::f32, dims)}),
+        0);
+    EXPECT_THAT(written(), HasSubstr(std::string("find for 3: 0, 4: 1, 7: ") +
+                                     epilogue + ", 8: 64 with"));
+    ASSERT_TRUE(call->enqueue(nullptr, {{1, 2}, {3, 4}, 0}).ok());
+    EXPECT_THAT(written(),
+                HasSubstr(std::string("7: ") + epilogue + ", 8: 4\n"));
+  }
+}
+
 TEST_F(Stub, SaysTheBatchOfEachMatrix) {
   prepare(commandOf(LibraryOp::matmul,
                     {tensorOf(DType::f32, {4, 8, 2}, {16, 1, 8}),

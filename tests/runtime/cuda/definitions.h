@@ -54,6 +54,45 @@ inline double activated(artifact::Activation activation, double x) {
   }
 }
 
+/// d gelu(x) / dx, with tanh, by differences.
+inline double geluSlope(double x) {
+  const double step = 1e-5;
+  auto gelu = [](double at) {
+    return activated(artifact::Activation::gelu_tanh, at);
+  };
+  return (gelu(x + step) - gelu(x - step)) / (2 * step);
+}
+
+/// Of each row, or of each column.
+inline Array sumsOf(const Array &matrix, bool ofRows) {
+  Array sums(ofRows ? Dims{matrix.dims[0], 1} : Dims{1, matrix.dims[1]});
+  forEachIndex(matrix.dims, [&](const Dims &index) {
+    sums.at(ofRows ? Dims{index[0], 0} : Dims{0, index[1]}) += matrix.at(index);
+  });
+  return sums;
+}
+
+/// The result, and the second one that a product may have.
+inline Arrays productsOf(const artifact::LibraryCommandT &command,
+                         const Arrays &in) {
+  using artifact::Activation;
+  bool isGradient = command.activation == Activation::gelu_tanh_gradient;
+  Array sum =
+      product(in[0], in[1], in.size() > 2 && !isGradient ? &in[2] : nullptr);
+  Arrays made = {sum};
+  for (size_t i = 0; i < sum.numbers.size(); ++i)
+    made[0].numbers[i] = isGradient
+                             ? sum.numbers[i] * geluSlope(in[2].numbers[i])
+                             : activated(command.activation, sum.numbers[i]);
+  if (command.outputs.size() < 2)
+    return made;
+  bool ofRows = command.outputs[1]->dims[0] == sum.dims[0];
+  made.push_back(command.activation != Activation::none ? sum
+                 : ofRows                               ? sumsOf(in[0], true)
+                                                        : sumsOf(in[1], false));
+  return made;
+}
+
 //===-- convolutions ------------------------------------------------------===//
 
 inline int64_t entry(const Dims &list, size_t i, int64_t otherwise) {
@@ -180,8 +219,7 @@ inline Arrays definitionOf(const artifact::LibraryCommandT &command,
   };
   switch (command.op) {
   case LibraryOp::matmul:
-    return {mapped(product(in[0], in[1], in.size() > 2 ? &in[2] : nullptr),
-                   [&](double x) { return activated(command.activation, x); })};
+    return productsOf(command, in);
   case LibraryOp::convolution:
     return {convolve(command, in[0], in[1], made.dims)};
   case LibraryOp::convolution_backward_data:

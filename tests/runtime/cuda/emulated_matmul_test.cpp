@@ -85,3 +85,44 @@ TEST(EmulatedMatmul, AppliesActivations) {
   ASSERT_TRUE(runOp(command, {&source, &weights}, {&result}).ok());
   EXPECT_EQ(arrayOf(result).numbers, (std::vector<double>{0, 6}));
 }
+
+TEST(EmulatedMatmul, SumsAnOperandAlongWhatIsMultiplied) {
+  Array a = someArray({5, 7}, 1), b = someArray({7, 3}, 2);
+  for (Layout layout : {asIs, transposed, padded})
+    for (const Array &expected : {sumsOf(a, true), sumsOf(b, false)}) {
+      Operand source = operandOf(a, layout), weights = operandOf(b, layout),
+              result = operandOf(Array({5, 3})),
+              sums = operandOf(Array(expected.dims));
+      Status status = runOp({}, {&source, &weights}, {&result, &sums});
+      ASSERT_TRUE(status.ok()) << status;
+      expectNear(arrayOf(result), product(a, b, nullptr), 1e-5);
+      expectNear(arrayOf(sums), expected, 1e-5);
+    }
+}
+
+/// d gelu(x) / dx, by differences, times what is given.
+TEST(EmulatedMatmul, KeepsWhatGeluIsOfForItsGradient) {
+  Array a = someArray({4, 6}, 1), b = someArray({6, 8}, 2),
+        one = someArray({1, 8}, 3), x = product(a, b, &one);
+  Operand source = operandOf(a), weights = operandOf(b), bias = operandOf(one),
+          kept = operandOf(Array({4, 8})), result = operandOf(Array({4, 8}));
+  fb::LibraryCommandT command;
+  command.activation = fb::Activation::gelu_tanh;
+  Status status = runOp(command, {&source, &weights, &bias}, {&result, &kept});
+  ASSERT_TRUE(status.ok()) << status;
+  expectNear(arrayOf(kept), x, 1e-5);
+
+  Array expected = product(a, b, nullptr);
+  for (size_t i = 0; i < x.numbers.size(); ++i)
+    expected.numbers[i] *= geluSlope(x.numbers[i]);
+  expectNear(arrayOf(result),
+             mapped(x,
+                    [](double at) {
+                      return activated(fb::Activation::gelu_tanh, at);
+                    }),
+             1e-5);
+  command.activation = fb::Activation::gelu_tanh_gradient;
+  status = runOp(command, {&source, &weights, &kept}, {&result});
+  ASSERT_TRUE(status.ok()) << status;
+  expectNear(arrayOf(result), expected, 1e-5);
+}

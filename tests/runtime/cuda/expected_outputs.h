@@ -66,7 +66,8 @@ inline Tolerance toleranceOf(const artifact::LibraryCommandT &command) {
   if (command.op == artifact::LibraryOp::matmul)
     tolerance.ofMagnitudes =
         double(command.inputs[0]->dims.back() + 2) * 0x1p-23;
-  if (command.activation == artifact::Activation::gelu_tanh)
+  if (command.activation == artifact::Activation::gelu_tanh ||
+      command.activation == artifact::Activation::gelu_tanh_gradient)
     tolerance.ofMagnitudes = 0x1p-11;
   return tolerance;
 }
@@ -93,16 +94,25 @@ expectedOf(const artifact::LibraryCommandT &command, const Arrays &inputs) {
     return made;
   }
   artifact::LibraryCommandT sums = command;
-  sums.activation = artifact::Activation::none;
   Arrays magnitudes;
   for (const Array &input : inputs)
     magnitudes.push_back(magnitudesOf(input));
-  Array allowed = definitionOf(sums, magnitudes)[0];
-  Tolerance tolerance = toleranceOf(command);
-  for (size_t i = 0; i < allowed.numbers.size(); ++i)
-    allowed.numbers[i] = tolerance.ofMagnitudes * allowed.numbers[i] +
-                         tolerance.ofNumber * std::abs(outputs[0].numbers[i]);
-  return {{outputs[0], allowed}};
+  if (command.activation != artifact::Activation::none) {
+    sums.activation = artifact::Activation::none;
+    sums.outputs.resize(1);
+  }
+  if (command.activation == artifact::Activation::gelu_tanh_gradient)
+    magnitudes.pop_back();
+  Arrays summed = definitionOf(sums, magnitudes);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    Tolerance tolerance = toleranceOf(i == 0 ? command : sums);
+    Array allowed = summed[std::min(i, summed.size() - 1)];
+    for (size_t j = 0; j < allowed.numbers.size(); ++j)
+      allowed.numbers[j] = tolerance.ofMagnitudes * allowed.numbers[j] +
+                           tolerance.ofNumber * std::abs(outputs[i].numbers[j]);
+    made.push_back({outputs[i], allowed});
+  }
+  return made;
 }
 
 /// The first number that is too far off; empty where none is.

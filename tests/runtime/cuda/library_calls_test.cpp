@@ -212,6 +212,13 @@ TEST_P(LibraryCalls, Multiply) {
     expectDefinition(each);
 }
 
+TEST_P(LibraryCalls, MultiplyWithEpiloguesOfGradients) {
+  if (std::string words = missing(LibraryOp::matmul); !words.empty())
+    GTEST_SKIP() << words;
+  for (const CardCommand &each : productsOfGradients())
+    expectDefinition(each);
+}
+
 TEST_P(LibraryCalls, Convolve) {
   if (std::string words = missing(LibraryOp::convolution); !words.empty())
     GTEST_SKIP() << words;
@@ -256,6 +263,14 @@ TEST_P(LibraryCalls, GiveProductsTheSameBits) {
                                {DType::bf16, DType::f32},
                                {DType::bf16, DType::bf16}})
     expectSameBits(longProduct(dtype, result).command, 20);
+  for (std::vector<int64_t> sums : {std::vector<int64_t>{1, 40}, {48, 1}})
+    for (DType dtype : {DType::f32, DType::bf16}) {
+      LibraryCommandT command = longProduct(dtype, DType::f32).command;
+      command.outputs.push_back(
+          std::make_unique<gradus::artifact::LibraryTensorT>(
+              tensorOf(DType::f32, sums)));
+      expectSameBits(command, 20);
+    }
 }
 
 TEST_P(LibraryCalls, GiveGradientsOfWeightsTheSameBits) {

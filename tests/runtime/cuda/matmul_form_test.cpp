@@ -132,6 +132,78 @@ TEST(MatmulForm, AddsABiasOfARow) {
   EXPECT_EQ(wordsOf(command), "cuBLASLt adds no bias of f32 to bf16");
 }
 
+TEST(MatmulForm, SumsTheOperandThatTheSecondResultIsOf) {
+  auto summed = [](std::vector<int64_t> sums, std::vector<int64_t> strides) {
+    return formOf(commandOf(LibraryOp::matmul,
+                            {tensorOf(DType::bf16, {8, 4}),
+                             tensorOf(DType::bf16, {4, 10})},
+                            {tensorOf(DType::f32, {8, 10}, std::move(strides)),
+                             tensorOf(DType::f32, std::move(sums))}))
+        .summed;
+  };
+  EXPECT_EQ(summed({1, 10}, {}), Summed::a) << "the weights come first";
+  EXPECT_EQ(summed({8, 1}, {}), Summed::b);
+  EXPECT_EQ(summed({1, 10}, {1, 8}), Summed::b);
+  EXPECT_EQ(summed({8, 1}, {1, 8}), Summed::a);
+}
+
+TEST(MatmulForm, RefusesSumsThatTheLibraryDoesNotWrite) {
+  auto words = [](LibraryTensorT sums, std::vector<int64_t> batch) {
+    auto tensor = [&](int64_t rows, int64_t columns, DType dtype) {
+      std::vector<int64_t> dims = batch;
+      dims.insert(dims.end(), {rows, columns});
+      return tensorOf(dtype, dims);
+    };
+    return wordsOf(
+        commandOf(LibraryOp::matmul,
+                  {tensor(8, 4, DType::bf16), tensor(4, 10, DType::bf16)},
+                  {tensor(8, 10, DType::f32), std::move(sums)}));
+  };
+  const std::string before = "cuBLASLt sums operands of one product into "
+                             "elements of f32 that lie together, and these "
+                             "are ";
+  EXPECT_EQ(words(tensorOf(DType::f32, {1, 10}), {}), "");
+  EXPECT_EQ(words(tensorOf(DType::bf16, {1, 10}), {}), before + "1x10xbf16");
+  EXPECT_EQ(words(tensorOf(DType::f32, {1, 10}, {20, 2}), {}),
+            before + "1x10xf32");
+  EXPECT_EQ(words(tensorOf(DType::f32, {3, 1, 10}), {3}),
+            before + "3x1x10xf32");
+}
+
+TEST(MatmulForm, HasWhatGeluIsOfBesideTheResult) {
+  auto command = [](DType dtype, LibraryTensorT kept, int64_t columns) {
+    auto made =
+        commandOf(LibraryOp::matmul,
+                  {tensorOf(dtype, {8, 4}), tensorOf(dtype, {4, columns})},
+                  {tensorOf(kept.dtype, {8, columns}), std::move(kept)});
+    made.activation = Activation::gelu_tanh;
+    return made;
+  };
+  EXPECT_TRUE(formOf(command(DType::bf16, tensorOf(DType::bf16, {8, 16}), 16))
+                  .hasGeluInput);
+  const std::string before =
+      "cuBLASLt keeps what gelu_tanh is of in the type of all others, as one "
+      "result lies, by rows of a multiple of 8 elements, and this is ";
+  EXPECT_EQ(wordsOf(command(DType::bf16, tensorOf(DType::f32, {8, 16}), 16)),
+            before + "8x16xf32");
+  EXPECT_EQ(wordsOf(command(DType::bf16, tensorOf(DType::bf16, {8, 12}), 12)),
+            before + "8x12xbf16");
+  EXPECT_EQ(
+      wordsOf(command(DType::f32, tensorOf(DType::f32, {8, 16}, {1, 8}), 16)),
+      before + "8x16xf32");
+
+  auto gradient =
+      commandOf(LibraryOp::matmul,
+                {tensorOf(DType::f16, {8, 4}), tensorOf(DType::f16, {4, 16}),
+                 tensorOf(DType::f16, {8, 16})},
+                {tensorOf(DType::f16, {8, 16})});
+  gradient.activation = Activation::gelu_tanh_gradient;
+  EXPECT_TRUE(formOf(gradient).hasGeluInput);
+  EXPECT_FALSE(formOf(gradient).hasBias);
+  gradient.inputs[2]->strides = {32, 1};
+  EXPECT_EQ(wordsOf(gradient), before + "8x16xf16");
+}
+
 TEST(MatmulForm, RefusesWhatTheLibraryHasNot) {
   LibraryCommandT command =
       product(tensorOf(DType::bf16, {8, 4}), tensorOf(DType::bf16, {4, 10}),
