@@ -124,12 +124,30 @@ private:
   /// that another could have freed, and taken from cache.
   void placeFlat(NestOp nest) {
     KernelOp kernel = flatKernel(nest, kernels_);
+    auto takes = [&](size_t index) {
+      return groups_[index].flat == kernel &&
+             !dependsOnGroup(nest, index, /*directly=*/true);
+    };
+    if (auto beside = groupBeside(nest); beside && takes(*beside))
+      return add(nest, *beside);
     for (auto [index, group] : llvm::enumerate(groups_))
-      if (group.flat == kernel && group.freed < options_.freedBytes &&
-          !dependsOnGroup(nest, index, /*directly=*/true))
+      if (group.freed < options_.freedBytes && takes(index))
         return add(nest, index);
     groups_.push_back({{Split::flat, {}}, kernel});
     add(nest, groups_.size() - 1);
+  }
+
+  /// The group that reads another result of a call that this nest reads one of,
+  /// as a bias's gradient comes with that of its weights: they come alive at
+  /// once, and should go so.
+  std::optional<size_t> groupBeside(NestOp nest) {
+    for (Value operand : nest->getOperands())
+      if (auto call = viewedBy(operand).getDefiningOp<plan::LibraryOp>();
+          call && call->getNumResults() > 1)
+        for (Operation *user : call->getUsers())
+          if (auto found = groupOf_.find(user); found != groupOf_.end())
+            return found->second;
+    return std::nullopt;
   }
 
   void join(NestOp nest, Split split,
