@@ -23,6 +23,18 @@ constexpr int64_t mostHead = 128, headStep = 8;
 
 bool isConvolution(const LibraryCall &call) { return call.name != "matmul"; }
 
+/// Without a batch.
+bool isOneProduct(const LibraryCall &call) {
+  return !isConvolution(call) && call.result.dims.size() == 2;
+}
+
+/// Whether cuBLASLt reads and writes what gelu is of beside a result: in the
+/// type of all others, with rows of a multiple of 8.
+bool hasGeluMatrix(const LibraryCall &call) {
+  return isOneProduct(call) && call.result.dims[1] % 8 == 0 &&
+         call.result.element == call.operands[0].element;
+}
+
 int64_t bytesOf(const LibraryLayout &layout) {
   return layout.elements * gradus::bytesOf(layout.element);
 }
@@ -74,6 +86,18 @@ public:
                        StringRef activation) const override {
     return !isConvolution(call) &&
            (activation == "relu" || activation == "gelu_tanh");
+  }
+
+  bool joinsBehindViews() const override { return true; }
+  bool keepsGeluInput(const LibraryCall &call) const override {
+    return hasGeluMatrix(call);
+  }
+  bool takesGeluGradient(const LibraryCall &call) const override {
+    return call.operands.size() == 2 && hasGeluMatrix(call);
+  }
+  bool sumsOperands(const LibraryCall &call) const override {
+    return isOneProduct(call) && call.operands.size() == 2 &&
+           call.activation.empty();
   }
 
   bool takesRounding(Type operands, Type rounded) const override {

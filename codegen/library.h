@@ -43,9 +43,15 @@ struct LibraryCall {
   std::string name; // as `plan.library` has it
   std::vector<LibraryLayout> operands;
   LibraryLayout result;
+  /// A product's second result, as runtime/artifact.fbs has it.
+  std::optional<LibraryLayout> second;
   llvm::SmallVector<int64_t> strides, dilations, padsBegin, padsEnd;
   std::string activation; // "" for none
   int64_t scratch = 0;    // bytes
+
+  bool hasBias() const {
+    return operands.size() > 2 && activation != "gelu_tanh_gradient";
+  }
 };
 
 /// How large a product is.
@@ -74,6 +80,15 @@ public:
   virtual bool takesBias(const LibraryCall &call) const = 0;
   virtual bool takesActivation(const LibraryCall &call,
                                llvm::StringRef activation) const = 0;
+  /// Whether an activation may go with a product though it is rounded, or seen
+  /// in another shape, before: it is rounded once, then.
+  virtual bool joinsBehindViews() const = 0;
+  /// Whether a product with gelu (tanh) gives what that is of, too.
+  virtual bool keepsGeluInput(const LibraryCall &call) const = 0;
+  /// Whether it multiplies a product by gelu's slopes at what gelu was of.
+  virtual bool takesGeluGradient(const LibraryCall &call) const = 0;
+  /// Whether it sums an operand beside a product along what is multiplied.
+  virtual bool sumsOperands(const LibraryCall &call) const = 0;
   /// Whether a result may be rounded to this type, of operands of that.
   virtual bool takesRounding(mlir::Type operands, mlir::Type rounded) const = 0;
   /// Whether a result has the element of the operands, not a wider one.

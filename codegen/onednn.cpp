@@ -290,6 +290,10 @@ public:
   bool takesActivation(const LibraryCall &, StringRef) const override {
     return true;
   }
+  bool joinsBehindViews() const override { return false; }
+  bool keepsGeluInput(const LibraryCall &) const override { return false; }
+  bool takesGeluGradient(const LibraryCall &) const override { return false; }
+  bool sumsOperands(const LibraryCall &) const override { return false; }
   bool takesRounding(Type, Type rounded) const override {
     return accepts(rounded);
   }

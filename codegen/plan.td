@@ -269,7 +269,9 @@ def LibraryOp : PlanOp<"library", [Pure]> {
     and then each result as the library sees it: `{dims, strides,
     padded_dims, inner_blocks, inner_axes}` (i64 arrays), `config` the rest
     (strides, dilations, pads_begin, pads_end, activation). `scratch` bytes are
-    needed while it runs.
+    needed while it runs. On cards `matmul` may have a second result and be
+    multiplied by gelu's slopes, as `LibraryCommand` of runtime/artifact.fbs has
+    it.
   }];
   let arguments = (ins StrAttr:$call, Variadic<AnyRankedTensor>:$operands,
                        DictionaryAttr:$config, DictArrayAttr:$layouts,

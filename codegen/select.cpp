@@ -9,6 +9,7 @@
 #include "codegen/nest.h"
 #include "codegen/passes.h"
 #include "codegen/select_attention.h"
+#include "codegen/select_epilogue.h"
 
 #include "mlir/IR/Remarks.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -21,14 +22,6 @@ namespace {
 using namespace mlir;
 using plan::LibraryOp;
 
-/// A product that the library could compute: what it reads, how large it is.
-struct Candidate {
-  Operation *op = nullptr;
-  LibraryCall call;
-  SmallVector<Value> operands;
-  ProductSize size;
-};
-
 //===-- what the library could do -----------------------------------------===//
 
 std::optional<Candidate> candidate(MatmulOp op) {
@@ -37,8 +30,7 @@ std::optional<Candidate> candidate(MatmulOp op) {
   int64_t k = op.getTransposeA() ? a[rank - 2] : a[rank - 1];
   SmallVector<int64_t> left(y), right(y);
   left[rank - 1] = right[rank - 2] = k;
-  Candidate found;
-  found.op = op;
+  Candidate found(op);
   found.call.name = "matmul";
   found.operands = {op.getA(), op.getB()};
   found.call.operands = {
@@ -63,8 +55,7 @@ LibraryLayout weightLayout(ArrayRef<int64_t> shape, int64_t groups) {
 template <typename Op>
 Candidate convolution(Op op, ArrayRef<int64_t> weight,
                       ArrayRef<int64_t> output) {
-  Candidate found;
-  found.op = op;
+  Candidate found(op);
   found.operands = llvm::to_vector(op->getOperands());
   LibraryCall &call = found.call;
   call.name = op->getName().stripDialect().str();
@@ -103,78 +94,6 @@ std::optional<Candidate> candidateOf(Operation *op) {
                            shapeOf(conv.getGradient()));
       })
       .Default(std::nullopt);
-}
-
-//===-- epilogues ---------------------------------------------------------===//
-
-/// The only user of a value, if it is of this kind.
-template <typename Op> Op onlyUser(Value value) {
-  return value.hasOneUse() ? dyn_cast<Op>(*value.user_begin()) : Op();
-}
-
-/// Takes a bias along the channels into the call, if one is added next.
-void takeBias(Candidate &found, int64_t channelDim) {
-  auto add = onlyUser<arith::AddFOp>(found.op->getResult(0));
-  if (!add)
-    return;
-  Value other =
-      add.getLhs() == found.op->getResult(0) ? add.getRhs() : add.getLhs();
-  auto broadcast = other.getDefiningOp<BroadcastOp>();
-  if (!broadcast ||
-      broadcast.getDimensions() != ArrayRef<int64_t>{channelDim} ||
-      shapeOf(broadcast.getInput())[0] != shapeOf(add)[channelDim])
-    return;
-  SmallVector<int64_t> dims = {shapeOf(add)[channelDim]};
-  if (found.call.name == "matmul")
-    dims.insert(dims.begin(), shapeOf(add).size() - 1, 1);
-  found.operands.push_back(broadcast.getInput());
-  found.call.operands.push_back(rowMajorLayout(dims));
-  found.op = add;
-}
-
-StringRef activationOf(Operation *op) {
-  if (auto gelu = dyn_cast<GeluOp>(op))
-    return gelu.getTanh() ? "gelu_tanh" : "gelu_erf";
-  return llvm::TypeSwitch<Operation *, StringRef>(op)
-      .Case<ReluOp>([](auto) { return "relu"; })
-      .Case<SigmoidOp>([](auto) { return "sigmoid"; })
-      .Case<math::TanhOp>([](auto) { return "tanh"; })
-      .Default(StringRef());
-}
-
-/// Takes the activation of what nobody else reads into the call.
-void takeActivation(Candidate &found, const Library &library) {
-  Value result = found.op->getResult(0);
-  if (!result.hasOneUse())
-    return;
-  StringRef activation = activationOf(*result.user_begin());
-  if (activation.empty() || !library.takesActivation(found.call, activation))
-    return;
-  found.call.activation = activation.str();
-  found.op = *result.user_begin();
-}
-
-void takeEpilogue(Candidate &found, const Library &library) {
-  bool isMatmul = found.call.name == "matmul";
-  if (!isMatmul && found.call.name != "convolution")
-    return;
-  if (library.takesBias(found.call))
-    takeBias(found, isMatmul ? shapeOf(found.op->getResult(0)).size() - 1 : 1);
-  takeActivation(found, library);
-}
-
-/// Tells the library the types of what it reads and writes.
-void setElements(Candidate &found) {
-  auto set = [](LibraryLayout &layout, Value value) {
-    Type element = getElementTypeOrSelf(value.getType());
-    layout.element = element.isBF16()  ? LibraryElement::bf16
-                     : element.isF16() ? LibraryElement::f16
-                                       : LibraryElement::f32;
-  };
-  for (auto [layout, value] :
-       llvm::zip_equal(found.call.operands, found.operands))
-    set(layout, value);
-  set(found.call.result, found.op->getResult(0));
 }
 
 //===-- calls -------------------------------------------------------------===//
@@ -223,8 +142,27 @@ Type typeOf(LibraryElement element, MLIRContext *context) {
                                           : b.getF32Type();
 }
 
+/// "matmul+bias+relu"
+std::string labelOf(const LibraryCall &call) {
+  std::string label = call.name;
+  if (call.hasBias())
+    label += "+bias";
+  if (!call.activation.empty())
+    label += "+" + call.activation;
+  else if (call.second)
+    label += "+sum";
+  return label;
+}
+
+/// The same elements in another shape.
+Value viewed(OpBuilder &builder, Value value, Type type) {
+  if (value.getType() == type)
+    return value;
+  return ReshapeOp::create(builder, value.getLoc(), type, value);
+}
+
 /// Replaces the candidate by a call between reorders.
-LibraryOp emitCall(const Candidate &found, const LibraryCall &chosen) {
+LibraryOp emitCall(Candidate &found, const LibraryCall &chosen) {
   OpBuilder builder(found.op);
   MLIRContext *context = builder.getContext();
   Location location = found.op->getLoc();
@@ -243,23 +181,25 @@ LibraryOp emitCall(const Candidate &found, const LibraryCall &chosen) {
     layouts.push_back(toAttribute(layout, context));
   }
   layouts.push_back(toAttribute(chosen.result, context));
-  auto whole = cast<RankedTensorType>(found.op->getResult(0).getType());
-  RankedTensorType type = whole.clone(typeOf(chosen.result.element, context));
-  std::string label = chosen.name;
-  if (operands.size() > 2)
-    label += "+bias";
-  if (!chosen.activation.empty())
-    label += "+" + chosen.activation;
+  RankedTensorType whole = found.type(),
+                   type = whole.clone(typeOf(chosen.result.element, context));
+  SmallVector<Type> types = {typeIn(chosen.result, found.call.result, type)};
+  if (chosen.second) {
+    layouts.push_back(toAttribute(*chosen.second, context));
+    types.push_back(found.second.getType());
+  }
   auto call = LibraryOp::create(
-      builder, location, typeIn(chosen.result, found.call.result, type),
-      chosen.name, operands, configOf(builder, chosen),
-      builder.getArrayAttr(layouts), chosen.scratch, found.size.flops,
-      builder.getStringAttr(label));
+      builder, location, types, chosen.name, operands,
+      configOf(builder, chosen), builder.getArrayAttr(layouts), chosen.scratch,
+      found.size.flops, builder.getStringAttr(labelOf(chosen)));
   Value result = reorder(builder, location, call.getResult(0), type,
                          chosen.result, found.call.result);
   if (type != whole)
     result = arith::ExtFOp::create(builder, location, whole, result);
-  found.op->getResult(0).replaceAllUsesWith(result);
+  found.result.replaceAllUsesWith(
+      viewed(builder, result, found.result.getType()));
+  if (chosen.second)
+    found.second.replaceAllUsesWith(call.getResult(1));
   return call;
 }
 
@@ -316,7 +256,7 @@ struct Select : impl::SelectBase<Select> {
   }
 
   bool isLibrarys(const Candidate &found) {
-    return accepts(found.op->getResult(0).getType()) &&
+    return accepts(found.result.getType()) &&
            llvm::all_of(found.operands, [&](Value operand) {
              return accepts(operand.getType());
            });
@@ -325,16 +265,6 @@ struct Select : impl::SelectBase<Select> {
   bool accepts(Type type) {
     Type element = getElementTypeOrSelf(type);
     return library_->accepts(element) && (narrow || !element.isBF16());
-  }
-
-  /// Takes the rounding of what nobody else reads into the call.
-  void takeRounding(Candidate &found) {
-    auto round = onlyUser<arith::TruncFOp>(found.op->getResult(0));
-    Type operands = getElementTypeOrSelf(found.operands[0].getType());
-    if (round && accepts(round.getType()) &&
-        library_->takesRounding(operands,
-                                getElementTypeOrSelf(round.getType())))
-      found.op = round;
   }
 
   void explain(Location location, StringRef call, StringRef reason) {
@@ -353,9 +283,7 @@ struct Select : impl::SelectBase<Select> {
   void select(Candidate &found) {
     if (StringRef reason = reasonAgainst(found.size); !reason.empty())
       return explain(found.op->getLoc(), found.call.name, reason);
-    takeEpilogue(found, *library_);
-    takeRounding(found);
-    setElements(found);
+    takeEpilogue(found, *library_, [&](Type type) { return accepts(type); });
     if (library_->roundsResult(found.call))
       found.call.result.element = found.call.operands[0].element;
     LibraryCall chosen = found.call;

@@ -1,0 +1,312 @@
+// Looks at who reads a product, and who else reads its operands.
+//
+// Between a product and its activation a graph may round, and see the product
+// in another shape: it is the same activation, and one rounding less.
+
+#include "codegen/select_epilogue.h"
+
+#include "codegen/nest.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+namespace gradus {
+using namespace mlir;
+
+RankedTensorType Candidate::type() const {
+  return cast<RankedTensorType>(product->getResult(0).getType())
+      .clone(getElementTypeOrSelf(result.getType()));
+}
+
+namespace {
+
+//===-- readers -----------------------------------------------------------===//
+
+/// The only user of a value, if it is of this kind.
+template <typename Op> Op onlyUser(Value value) {
+  return value.hasOneUse() ? dyn_cast<Op>(*value.user_begin()) : Op();
+}
+
+bool isView(Operation *op) {
+  return isa_and_present<ReshapeOp, arith::ExtFOp>(op);
+}
+
+/// Who reads a value, or its elements in another shape or widened.
+void findReaders(Value value, SmallVectorImpl<Operation *> &readers) {
+  for (Operation *user : value.getUsers())
+    if (isView(user))
+      findReaders(user->getResult(0), readers);
+    else
+      readers.push_back(user);
+}
+
+/// What a value is a view of.
+Value origin(Value value) {
+  while (isView(value.getDefiningOp()))
+    value = value.getDefiningOp()->getOperand(0);
+  return value;
+}
+
+/// The result of an op in elements of a type: rounded, if by its only reader.
+Value resultAs(Type element, Operation *op) {
+  Value result = op->getResult(0);
+  if (getElementTypeOrSelf(result.getType()) == element)
+    return result;
+  auto round = onlyUser<arith::TruncFOp>(result);
+  return round && getElementTypeOrSelf(round.getType()) == element
+             ? round.getResult()
+             : Value();
+}
+
+LibraryLayout layoutLike(const LibraryLayout &other, ArrayRef<int64_t> dims) {
+  LibraryLayout layout = rowMajorLayout(dims);
+  layout.element = other.element;
+  return layout;
+}
+
+LibraryElement elementOf(Value value) {
+  Type element = getElementTypeOrSelf(value.getType());
+  return element.isBF16()  ? LibraryElement::bf16
+         : element.isF16() ? LibraryElement::f16
+                           : LibraryElement::f32;
+}
+
+/// Tells the library the types of what it reads and writes.
+void setElements(Candidate &found) {
+  for (auto [layout, value] :
+       llvm::zip_equal(found.call.operands, found.operands))
+    layout.element = elementOf(value);
+  found.call.result.element = elementOf(found.result);
+}
+
+//===-- bias and rounding -------------------------------------------------===//
+
+/// A bias along the channels that is added next.
+void takeBias(Candidate &found, int64_t channelDim) {
+  auto add = onlyUser<arith::AddFOp>(found.result);
+  if (!add)
+    return;
+  Value other = add.getLhs() == found.result ? add.getRhs() : add.getLhs();
+  auto broadcast = other.getDefiningOp<BroadcastOp>();
+  if (!broadcast ||
+      broadcast.getDimensions() != ArrayRef<int64_t>{channelDim} ||
+      shapeOf(broadcast.getInput())[0] != shapeOf(add)[channelDim])
+    return;
+  SmallVector<int64_t> dims = {shapeOf(add)[channelDim]};
+  if (found.call.name == "matmul")
+    dims.insert(dims.begin(), shapeOf(add).size() - 1, 1);
+  found.operands.push_back(broadcast.getInput());
+  found.call.operands.push_back(rowMajorLayout(dims));
+  found.continueWith(add);
+}
+
+/// A bias of the result's type is read as it lies, not widened.
+void readNarrowBias(Candidate &found) {
+  if (found.operands.size() < 3)
+    return;
+  Value &bias = found.operands[2];
+  auto wide = bias.getDefiningOp<arith::ExtFOp>();
+  if (wide && getElementTypeOrSelf(wide.getIn().getType()) ==
+                  getElementTypeOrSelf(found.result.getType()))
+    bias = wide.getIn();
+}
+
+/// The rounding of what nobody else reads.
+void takeRounding(Candidate &found, const Library &library,
+                  llvm::function_ref<bool(Type)> accepts) {
+  auto round = onlyUser<arith::TruncFOp>(found.result);
+  Type operands = getElementTypeOrSelf(found.operands[0].getType());
+  if (round && accepts(round.getType()) &&
+      library.takesRounding(operands, getElementTypeOrSelf(round.getType())))
+    found.continueWith(round);
+}
+
+//===-- activations -------------------------------------------------------===//
+
+StringRef activationOf(Operation *op) {
+  if (auto gelu = dyn_cast<GeluOp>(op))
+    return gelu.getTanh() ? "gelu_tanh" : "gelu_erf";
+  return llvm::TypeSwitch<Operation *, StringRef>(op)
+      .Case<ReluOp>([](auto) { return "relu"; })
+      .Case<SigmoidOp>([](auto) { return "sigmoid"; })
+      .Case<math::TanhOp>([](auto) { return "tanh"; })
+      .Default(StringRef());
+}
+
+/// The activation of what nobody else reads.
+bool takeActivation(Candidate &found, const Library &library,
+                    ArrayRef<Operation *> readers) {
+  if (readers.size() != 1)
+    return false;
+  StringRef activation = activationOf(readers[0]);
+  bool isNext = llvm::is_contained(found.result.getUsers(), readers[0]);
+  if (activation.empty() || !(isNext || library.joinsBehindViews()) ||
+      !library.takesActivation(found.call, activation))
+    return false;
+  Type element = getElementTypeOrSelf(found.result.getType());
+  Value result =
+      isNext ? readers[0]->getResult(0) : resultAs(element, readers[0]);
+  if (!result)
+    return false;
+  found.call.activation = activation.str();
+  found.continueWith(result);
+  return true;
+}
+
+/// A gelu of what others read too: the call gives both.
+bool takeActivationBeside(Candidate &found, const Library &library,
+                          ArrayRef<Operation *> readers) {
+  auto isGelu = [](Operation *op) {
+    return isa<GeluOp>(op) && cast<GeluOp>(op).getTanh();
+  };
+  const auto *gelu = llvm::find_if(readers, isGelu);
+  if (gelu == readers.end() || !library.keepsGeluInput(found.call))
+    return false;
+  Value result = resultAs(getElementTypeOrSelf(found.result.getType()), *gelu);
+  if (!result)
+    return false;
+  found.call.activation = activationOf(*gelu).str();
+  found.second = found.result;
+  found.call.second = found.call.result;
+  found.result = result;
+  return true;
+}
+
+//===-- gradients of activations ------------------------------------------===//
+
+/// Whether a value is computed as `pattern` is, of other values in place of the
+/// pattern's arguments, which are noted.
+bool matches(Value value, Value pattern, DenseMap<Value, Value> &arguments) {
+  if (isa<BlockArgument>(pattern))
+    return arguments.try_emplace(pattern, value).first->second == value;
+  Operation *op = value.getDefiningOp(), *other = pattern.getDefiningOp();
+  if (!op || op->getName() != other->getName() ||
+      op->getAttrDictionary() != other->getAttrDictionary())
+    return false;
+  auto matchOperands = [&](bool isSwapped) {
+    DenseMap<Value, Value> noted = arguments;
+    unsigned count = op->getNumOperands();
+    for (unsigned i = 0; i < count; ++i)
+      if (!matches(op->getOperand(isSwapped ? count - 1 - i : i),
+                   other->getOperand(i), noted))
+        return false;
+    arguments = std::move(noted);
+    return true;
+  };
+  return matchOperands(false) ||
+         (op->hasTrait<OpTrait::IsCommutative>() && matchOperands(true));
+}
+
+/// A gradient that gelu passes on: what it is given, and what gelu was of.
+struct GeluGradient {
+  Value given, input;
+};
+
+/// Writes gelu's gradient as autodiff does, and compares.
+std::optional<GeluGradient> geluGradient(Operation *op) {
+  if (!isa<arith::MulFOp>(op))
+    return std::nullopt;
+  Type type = op->getResult(0).getType();
+  Block block;
+  Value input = block.addArgument(type, op->getLoc()),
+        given = block.addArgument(type, op->getLoc());
+  OpBuilder builder(op->getContext());
+  builder.setInsertionPointToStart(&block);
+  auto gelu = GeluOp::create(builder, op->getLoc(), input, /*tanh=*/true);
+  Value pattern = gelu.pullback(builder, given)[0];
+  DenseMap<Value, Value> arguments;
+  if (!matches(op->getResult(0), pattern, arguments))
+    return std::nullopt;
+  return GeluGradient{arguments.lookup(given), arguments.lookup(input)};
+}
+
+/// A gelu's gradient that is given the product. What gelu was of must be there
+/// in elements like the product's.
+bool takeGeluGradient(Candidate &found, const Library &library,
+                      ArrayRef<Operation *> readers) {
+  if (readers.size() != 1 || !library.takesGeluGradient(found.call))
+    return false;
+  auto gradient = geluGradient(readers[0]);
+  if (!gradient || origin(gradient->given) != origin(found.result))
+    return false;
+  Type element = getElementTypeOrSelf(found.result.getType());
+  Value input = origin(gradient->input), result = resultAs(element, readers[0]);
+  if (!result || getElementTypeOrSelf(input.getType()) != element ||
+      cast<RankedTensorType>(input.getType()).getNumElements() !=
+          found.type().getNumElements())
+    return false;
+  found.operands.push_back(input);
+  found.call.operands.push_back(found.call.result);
+  found.call.activation = "gelu_tanh_gradient";
+  found.continueWith(result);
+  return true;
+}
+
+//===-- sums of operands --------------------------------------------------===//
+
+/// Whether a sum over a view of a matrix leaves one axis of it.
+bool leaves(ReduceOp reduce, unsigned axis, ArrayRef<int64_t> matrix) {
+  ArrayRef<int64_t> shape = shapeOf(reduce.getInput());
+  int64_t left = axis == 0 ? 0 : int64_t(shape.size()) - 1;
+  return reduce.getKind() == Reduction::sum &&
+         reduce.getAxes().size() + 1 == shape.size() &&
+         !llvm::is_contained(reduce.getAxes(), left) &&
+         shape[left] == matrix[axis];
+}
+
+/// The sum of an operand along what is multiplied, which beside the gradient of
+/// weights is that of their bias.
+bool takeSum(Candidate &found, unsigned operand) {
+  auto matmul = cast<MatmulOp>(found.product);
+  bool isTurned =
+      operand == 0 ? matmul.getTransposeA() : matmul.getTransposeB();
+  unsigned left = (operand == 0) == isTurned; // the axis that is not multiplied
+  Value value = found.operands[operand], base = value;
+  while (auto view = base.getDefiningOp<ReshapeOp>())
+    base = view.getInput();
+  SmallVector<Operation *> readers;
+  findReaders(base, readers);
+  for (Operation *reader : readers) {
+    auto reduce = dyn_cast<ReduceOp>(reader);
+    if (!reduce || reduce->use_empty() ||
+        !leaves(reduce, left, shapeOf(value)) ||
+        getElementTypeOrSelf(reduce.getType()) !=
+            getElementTypeOrSelf(found.result.getType()) ||
+        !llvm::all_of(reduce->getUsers(), [&](Operation *user) {
+          return found.op->isBeforeInBlock(user);
+        }))
+      continue;
+    SmallVector<int64_t> dims = {1, 1};
+    dims[operand] = shapeOf(reduce)[0];
+    found.second = reduce;
+    found.call.second = layoutLike(found.call.result, dims);
+    return true;
+  }
+  return false;
+}
+
+} // namespace
+
+void takeEpilogue(Candidate &found, const Library &library,
+                  llvm::function_ref<bool(Type)> accepts) {
+  bool isMatmul = found.call.name == "matmul";
+  bool hasEpilogue = isMatmul || found.call.name == "convolution";
+  if (hasEpilogue && library.takesBias(found.call))
+    takeBias(found, isMatmul ? shapeOf(found.result).size() - 1 : 1);
+  takeRounding(found, library, accepts);
+  readNarrowBias(found);
+  setElements(found);
+  if (hasEpilogue) {
+    SmallVector<Operation *> readers;
+    findReaders(found.result, readers);
+    bool isTaken = takeActivation(found, library, readers) ||
+                   takeActivationBeside(found, library, readers) ||
+                   takeGeluGradient(found, library, readers);
+    if (isTaken && !found.second)
+      takeRounding(found, library, accepts);
+    setElements(found);
+  }
+  if (isMatmul && library.sumsOperands(found.call))
+    takeSum(found, 1) || takeSum(found, 0);
+}
+
+} // namespace gradus
