@@ -217,8 +217,8 @@ private:
   /// slope of tanh and relu, the labels one-hot, logits less their maximum.
   void inlineWhatIsCheap() {
     forEachNest([&](NestOp producer, Operation *&next) {
-      if (!isCheap(producer, options_.cheapWork) || producer->use_empty() ||
-          !readsMemory(producer))
+      if (producer->use_empty() || !readsMemory(producer) ||
+          (!isCheap(producer) && !isWorthTwice(producer)))
         return;
       if (llvm::all_of(producer->getUsers(), [&](Operation *user) {
             auto consumer = dyn_cast<NestOp>(user);
@@ -227,6 +227,20 @@ private:
         inlineIn(producer, next, "cheap work on what is in memory",
                  [](NestOp) { return true; });
     });
+  }
+
+  /// Whether a device does more than cheap work faster twice than it stores and
+  /// reads the results. In f64 none does.
+  bool isWorthTwice(NestOp producer) const {
+    int64_t asked = 0;
+    for (NestOp consumer : nestsUsing(producer))
+      asked += pointsAsked(consumer, producer);
+    auto isWide = [](Type type) { return getElementTypeOrSelf(type).isF64(); };
+    return producer.isElementwise() && workOf(producer) <= options_.workTwice &&
+           asked <= 2 * product(producer.getParallel()) &&
+           readsNoMore(producer) &&
+           llvm::none_of(producer->getOperandTypes(), isWide) &&
+           llvm::none_of(producer->getResultTypes(), isWide);
   }
 
   /// Whether the consumer would compute each element at most once for a read.
@@ -334,7 +348,7 @@ private:
     }
     for (NestOp consumer : nestsUsing(producer))
       asked += pointsAsked(consumer, producer);
-    int64_t times = isCheap(producer, options_.cheapWork) ? 2 : 1;
+    int64_t times = isCheap(producer) ? 2 : 1;
     return isFree || asked <= times * product(producer.getParallel());
   }
 
@@ -439,7 +453,7 @@ struct Fuse : impl::FuseBase<Fuse> {
 
   void runOnOperation() override {
     for (auto graph : getOperation().getBody().getOps<GraphOp>())
-      GraphFusion(graph, {mostWork, cheapWork}, getArgument()).run();
+      GraphFusion(graph, {mostWork, workTwice}, getArgument()).run();
   }
 };
 

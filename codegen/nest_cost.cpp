@@ -76,14 +76,12 @@ bool isMove(NestOp nest) {
          });
 }
 
-bool isCheap(NestOp nest, int64_t mostWork) {
-  constexpr int64_t always = 4;
-  int64_t work = costOf(nest.getThen()).work;
-  if (!nest.getCombine().empty() || nest.getThenInputs().size() > 2 ||
-      work > std::max(always, mostWork))
-    return false;
-  if (work <= always)
-    return true;
+bool isCheap(NestOp nest) {
+  return nest.getCombine().empty() && costOf(nest.getThen()).work <= 4 &&
+         nest.getThenInputs().size() <= 2;
+}
+
+bool readsNoMore(NestOp nest) {
   int64_t read = 0, written = 0;
   for (Value input : nest.getThenInputs())
     if (product(shapeOf(input)) >= product(nest.getParallel()))

@@ -25,10 +25,13 @@ int64_t bytesOf(mlir::Type type);
 /// Whether a region only hands on what it reads, or indices and constants.
 bool isMove(plan::NestOp nest);
 
-/// Whether a nest reads so few and does so little (in adds, about) that
-/// doing it twice is better than a trip through memory. More than 4 adds are so
-/// only where no more lies in memory for its readers than it would store.
-bool isCheap(plan::NestOp nest, int64_t mostWork);
+/// Whether a region is so little work that doing it twice is better than a
+/// trip through memory.
+bool isCheap(plan::NestOp nest);
+
+/// Whether an elementwise nest reads no more bytes than it writes, of inputs
+/// with an element for each point: whoever keeps the one needs not the other.
+bool readsNoMore(plan::NestOp nest);
 
 /// Whether elements of an input are read at many points of the nest: a matrix
 /// product, a convolution.

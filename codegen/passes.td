@@ -263,8 +263,8 @@ def Fuse : Pass<"fuse", "::gradus::ProgramOp"> {
   let options = [
     Option<"mostWork", "most-work", "int64_t", /*default=*/"512",
            "Nests that together do more for a point (in adds, about) stay apart">,
-    Option<"cheapWork", "cheap-work", "int64_t", /*default=*/"4",
-           "So much work for a point is done again rather than stored">,
+    Option<"workTwice", "work-twice", "int64_t", /*default=*/"0",
+           "Up to so much work for a point is done twice rather than stored, of no more bytes than it would store; little work is in any case">,
   ];
   let dependentDialects = ["::gradus::plan::PlanDialect"];
 }
@@ -344,15 +344,17 @@ def SplitReductions : Pass<"split-reductions", "::gradus::ProgramOp"> {
 }
 
 def PadRows : Pass<"pad-rows", "::gradus::ProgramOp"> {
-  let summary = "Gives rows between products and nests an aligned length";
+  let summary = "Gives the rows of what a library multiplies an aligned length";
   let description = [{
-    A tensor that passes between a library's product and nests, and whose rows
-    are no multiple of `alignment` bytes, gets room for a few numbers more at the
-    end of each row, at most a 32nd of it. Nobody writes or reads them: nests
-    keep their points, and products their sizes. With rows of 50257 numbers in
-    16 bits a product would find each second number at an odd address only.
+    A tensor that a library's product reads or writes, and besides only nests,
+    gets room for a few numbers more at the end of each row where rows are no
+    multiple of `alignment` bytes: at most a 32nd of a row. Nobody writes or
+    reads them: nests keep their points, and products their sizes. Of rows of
+    50257 numbers in 16 bits each begins at another alignment, and products
+    would have to load number by number.
 
-    Inputs, outputs and states keep the rows that they have.
+    Inputs, outputs and states keep the rows that they have, and so does what a
+    nest takes in a line, without regard to rows.
 
     Before:
 

@@ -14,8 +14,8 @@ static auto fieldsOf(const SelectOptions &options) {
 }
 
 static auto fieldsOf(const FuseOptions &options) {
-  auto &[mostWork, cheapWork] = options;
-  return std::tie(mostWork, cheapWork);
+  auto &[mostWork, workTwice] = options;
+  return std::tie(mostWork, workTwice);
 }
 
 static auto fieldsOf(const SplitReductionsOptions &options) {
@@ -47,7 +47,7 @@ static DeviceModel gpuModel() {
   model.select.provider = "cuda";
   model.mergesRows = true;
   model.padsRows = true;
-  model.fuse.cheapWork = 24; // an exponential and a few more
+  model.fuse.workTwice = 24; // an exponential and a few more
   model.splitReductions.mostParts = 512;
   model.splitReductions.mostPoints = int64_t(128) * 1024;
   model.formKernels.tinyWork = 100'000;

@@ -33,7 +33,7 @@ TEST(Target, ModelsThatDifferInOneNumberAreNotEqual) {
   second.splitReductions.mostParts = 500;
   EXPECT_FALSE(first == second);
   second = first;
-  second.fuse.cheapWork = 500;
+  second.fuse.workTwice = 500;
   EXPECT_FALSE(first == second);
   for (auto pass : {&DeviceModel::mergesRows, &DeviceModel::padsRows}) {
     second = first;
