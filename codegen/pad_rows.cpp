@@ -1,7 +1,7 @@
-// Gives rows between a library's products and nests a length that vectors and
-// tensor cores can work with: 50,257 logits lie in rows of 50,264.
+// Gives rows of matrices that a library multiplies a length of whole vectors,
+// as its fast kernels want it: 50,257 logits lie in rows of 50,264.
 
-#include "codegen/nest.h"
+#include "codegen/form_kernels_outline.h"
 #include "codegen/passes.h"
 
 #include "mlir/IR/Remarks.h"
@@ -15,111 +15,133 @@ using namespace mlir;
 using plan::LibraryOp;
 using plan::NestOp;
 
-/// The most that rows may grow by, as a part of them.
-constexpr int64_t kMostGrowth = 32;
+/// Rows grow by no more than a part of them.
+constexpr int64_t kLeastPart = 32;
 
-/// Another type for a tensor and all its views, and the strides of products
-/// that go with it.
-class Widening {
+/// The length of a tensor's rows, and the one that they should have.
+struct Rows {
+  int64_t length, wide;
+};
+
+/// None: they are right, or too short to grow.
+std::optional<Rows> growing(Value value, int64_t alignment) {
+  auto type = cast<RankedTensorType>(value.getType());
+  int64_t bytes = type.getElementTypeBitWidth() / 8;
+  if (type.getRank() < 2 || product(type.getShape().drop_back()) < 2 ||
+      bytes == 0 || alignment % bytes != 0)
+    return std::nullopt;
+  int64_t length = type.getShape().back();
+  int64_t wide = llvm::alignTo(length, alignment / bytes);
+  bool grows = wide > length && (wide - length) * kLeastPart <= length;
+  return grows ? std::optional(Rows{length, wide}) : std::nullopt;
+}
+
+/// The strides of a product's operand or result in wide rows, or none where it
+/// is not made of rows.
+std::optional<SmallVector<int64_t>> widened(DictionaryAttr layout, Rows rows) {
+  auto list = [&](StringRef name) {
+    return layout.getAs<DenseI64ArrayAttr>(name).asArrayRef();
+  };
+  SmallVector<int64_t> strides(list("strides"));
+  int64_t last = 0; // position in a row
+  for (auto [size, stride] : llvm::zip(list("dims"), strides))
+    if (stride % rows.length == 0 && stride > 0)
+      stride = stride / rows.length * rows.wide;
+    else
+      last += stride * (size - 1);
+  bool isOfRows = last < rows.length && list("inner_blocks").empty();
+  return isOfRows ? std::optional(strides) : std::nullopt;
+}
+
+/// A tensor with all its views, and the places of calls that it has.
+class Padding {
 public:
-  Widening(Value value, int64_t alignment) : value_(value) {
-    ArrayRef<int64_t> shape = shapeOf(value);
-    if (shape.size() < 2 || product(shape.drop_back()) < 2)
-      return;
-    auto type = cast<RankedTensorType>(value.getType());
-    int64_t bytes = type.getElementTypeBitWidth() / 8;
-    length_ = shape.back();
-    if (bytes > 0 && alignment % bytes == 0)
-      wide_ = llvm::alignTo(length_, alignment / bytes);
-  }
-
-  /// Whether rows are to grow, and all that write and read them can.
-  bool isWanted() {
-    bool grows = wide_ > length_ && (wide_ - length_) * kMostGrowth <= length_;
-    return grows && collectWriter() && collectReaders(value_) &&
-           !calls_.empty();
+  /// None where the rows of `value` are not to grow, or someone that writes or
+  /// reads them needs them as they are.
+  static std::optional<Padding> of(Value value, int64_t alignment) {
+    auto rows = growing(value, alignment);
+    if (!rows)
+      return std::nullopt;
+    Padding padding(*rows);
+    bool isMade = padding.addWriter(cast<OpResult>(value)) &&
+                  padding.addReaders(value) && !padding.calls_.empty();
+    return isMade ? std::optional(std::move(padding)) : std::nullopt;
   }
 
   void apply() {
-    for (Value view : views_)
-      setRows(view);
-    for (const auto &[slot, strides] : calls_)
-      setStrides(slot.first, slot.second, strides);
+    for (Value view : views_) {
+      auto type = cast<RankedTensorType>(view.getType());
+      SmallVector<int64_t> shape(type.getShape());
+      shape.back() = rows_.wide;
+      view.setType(type.clone(shape));
+    }
+    for (const Place &place : calls_)
+      setStrides(place);
   }
 
-  int64_t length() const { return length_; }
-  int64_t wide() const { return wide_; }
+  Rows rows() const { return rows_; }
 
 private:
   /// Operand, or behind them result, of a call.
-  using Slot = std::pair<LibraryOp, unsigned>;
+  struct Place {
+    LibraryOp call;
+    unsigned position;
+    SmallVector<int64_t> strides;
+  };
 
-  bool collectWriter() {
-    Operation *writer = value_.getDefiningOp();
-    if (auto call = dyn_cast<LibraryOp>(writer))
-      return addCall(call, call.getOperands().size() +
-                               cast<OpResult>(value_).getResultNumber());
-    return isa<NestOp>(writer);
+  explicit Padding(Rows rows) : rows_(rows) {}
+
+  bool addWriter(OpResult value) {
+    if (auto call = dyn_cast<LibraryOp>(value.getOwner()))
+      return addCall(call, call.getOperands().size() + value.getResultNumber());
+    return isOfRows(value.getOwner());
   }
 
-  bool collectReaders(Value view) {
+  bool addReaders(Value view) {
     views_.push_back(view);
-    for (OpOperand &use : view.getUses()) {
+    return llvm::all_of(view.getUses(), [&](OpOperand &use) {
       Operation *reader = use.getOwner();
       if (auto reshape = dyn_cast<ReshapeOp>(reader)) {
         ArrayRef<int64_t> shape = shapeOf(reshape.getResult());
-        if (shape.empty() || shape.back() != length_ ||
-            !collectReaders(reshape.getResult()))
-          return false;
-      } else if (auto call = dyn_cast<LibraryOp>(reader)) {
-        if (!addCall(call, use.getOperandNumber()))
-          return false;
-      } else if (!isa<NestOp>(reader)) {
-        return false;
+        return !shape.empty() && shape.back() == rows_.length &&
+               addReaders(reshape.getResult());
       }
-    }
-    return true;
+      if (auto call = dyn_cast<LibraryOp>(reader))
+        return addCall(call, use.getOperandNumber());
+      return isOfRows(reader);
+    });
+  }
+
+  /// Nests that take all elements in a line stay as they are: updates share a
+  /// launch, and loads are of vectors.
+  static bool isOfRows(Operation *op) {
+    auto nest = dyn_cast<NestOp>(op);
+    return nest && !isFlat(nest);
   }
 
   bool addCall(LibraryOp call, unsigned position) {
     if (call.getCall() != "matmul")
       return false;
     auto layout = cast<DictionaryAttr>(call.getLayouts()[position]);
-    auto list = [&](StringRef name) {
-      return layout.getAs<DenseI64ArrayAttr>(name).asArrayRef();
-    };
-    SmallVector<int64_t> strides(list("strides"));
-    for (auto [size, stride] : llvm::zip(list("dims"), strides)) {
-      if (stride < length_ && stride * (size - 1) < length_)
-        continue; // within a row
-      if (stride % length_ != 0)
-        return false;
-      stride = stride / length_ * wide_;
-    }
-    calls_.push_back({{call, position}, strides});
-    return list("inner_blocks").empty();
+    auto strides = widened(layout, rows_);
+    if (strides)
+      calls_.push_back({call, position, std::move(*strides)});
+    return strides.has_value();
   }
 
-  void setRows(Value view) const {
-    auto type = cast<RankedTensorType>(view.getType());
-    SmallVector<int64_t> shape(type.getShape());
-    shape.back() = wide_;
-    view.setType(type.clone(shape));
-  }
-
-  static void setStrides(LibraryOp call, unsigned position,
-                         ArrayRef<int64_t> strides) {
+  static void setStrides(const Place &place) {
+    LibraryOp call = place.call;
     SmallVector<Attribute> layouts(call.getLayouts().getValue());
-    NamedAttrList layout(cast<DictionaryAttr>(layouts[position]));
-    layout.set("strides", DenseI64ArrayAttr::get(call.getContext(), strides));
-    layouts[position] = layout.getDictionary(call.getContext());
+    NamedAttrList layout(cast<DictionaryAttr>(layouts[place.position]));
+    layout.set("strides",
+               DenseI64ArrayAttr::get(call.getContext(), place.strides));
+    layouts[place.position] = layout.getDictionary(call.getContext());
     call.setLayoutsAttr(ArrayAttr::get(call.getContext(), layouts));
   }
 
-  Value value_;
-  int64_t length_ = 0, wide_ = 0;
+  Rows rows_;
   SmallVector<Value> views_;
-  SmallVector<std::pair<Slot, SmallVector<int64_t>>> calls_;
+  SmallVector<Place> calls_;
 };
 
 struct PadRows : impl::PadRowsBase<PadRows> {
@@ -139,14 +161,14 @@ struct PadRows : impl::PadRowsBase<PadRows> {
   }
 
   void visit(Value value) {
-    Widening widening(value, alignment);
-    if (!widening.isWanted())
+    auto padding = Padding::of(value, alignment);
+    if (!padding)
       return;
-    widening.apply();
+    padding->apply();
     remark::passed(value.getLoc(),
                    remark::RemarkOpts::name("Padded").category(getArgument()))
-        << "rows of " << std::to_string(widening.length())
-        << " numbers have room for " << std::to_string(widening.wide());
+        << "rows of " << std::to_string(padding->rows().length)
+        << " numbers have room for " << std::to_string(padding->rows().wide);
   }
 };
 
