@@ -380,7 +380,11 @@ gradus_status gradus_memory_of(const gradus_session *session,
     return reject(session,
                   session ? "the place for the figures is NULL" : kNoSession);
   MemoryInfo info = session->session->memory();
-  *memory = {info.state,       info.arena, info.constants, info.code,
-             info.predicted(), info.bound, info.atLoad};
+  *memory = {info.state, info.arena,       info.constants,
+             info.code,  info.predicted(), info.bound};
   return GRADUS_OK;
+}
+
+uint64_t gradus_bytes_at_load(const gradus_session *session) {
+  return session ? session->session->memory().atLoad : 0;
 }

@@ -235,12 +235,14 @@ typedef struct gradus_memory {
   uint64_t code;
   uint64_t predicted; /* the sum of these, as it was compiled */
   uint64_t bound;     /* no order of the same commands needs a smaller arena */
-  uint64_t at_load;   /* taken besides when it was loaded: staged inputs, tables
-                         of launches, scratch that its libraries ask for */
 } gradus_memory;
 
 GRADUS_API gradus_status gradus_memory_of(const gradus_session *session,
                                           gradus_memory *memory);
+
+/* Bytes that the device took besides when the artifact was loaded: staged
+ * inputs, tables of launches, scratch that its libraries ask for; 0 of NULL. */
+GRADUS_API uint64_t gradus_bytes_at_load(const gradus_session *session);
 
 #ifdef __cplusplus
 }

@@ -89,7 +89,8 @@ TEST_P(CApi, SaysWhatIsInside) {
   ASSERT_EQ(gradus_memory_of(session, &memory), GRADUS_OK);
   EXPECT_EQ(memory.predicted,
             memory.state + memory.arena + memory.constants + memory.code);
-  EXPECT_EQ(memory.at_load, 0u);
+  EXPECT_EQ(gradus_bytes_at_load(session), 0u);
+  EXPECT_EQ(gradus_bytes_at_load(nullptr), 0u);
 }
 
 TEST_P(CApi, ReadsAndWritesStates) {
