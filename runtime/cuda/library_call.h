@@ -28,9 +28,15 @@ public:
   /// How it computes, where there was a choice, as artifact::LibraryChoice has
   /// it.
   virtual std::string algorithm() const { return ""; }
+  /// Whether that was measured to be best, and not the library's own choice.
+  bool isMeasured() const { return isMeasured_; }
+  void noteMeasured() { isMeasured_ = true; }
   /// Begins the call on a stream, which may be recording a graph: nothing is
   /// allocated, loaded or waited for. Each time may have other addresses.
   virtual Status enqueue(Stream stream, const CallAddresses &addresses) = 0;
+
+private:
+  bool isMeasured_ = false;
 };
 
 /// How a command may be computed, the first as its library would have it.
@@ -77,8 +83,10 @@ prepareMeasured(LibraryServer &server, const artifact::LibraryCommand &command,
       continue;
     auto call =
         server.prepareWith(textOf(choice.algorithm()), command, scratchBytes);
-    if (call.ok())
+    if (call.ok()) {
+      (*call)->noteMeasured();
       return *std::move(call);
+    }
   }
   return nullptr;
 }

@@ -98,24 +98,12 @@ LibraryNodes::callFor(const LibraryCommand &command, uint64_t scratchBytes) {
   return call;
 }
 
-/// Whether it is computed as was measured to be best on a card.
-static bool isAsMeasured(const LibraryCommand &command, const LibraryCall &call,
-                         const std::string &card) {
-  for (size_t i = 0; i < countOf(command.choices()); ++i) {
-    const artifact::LibraryChoice &choice = *command.choices()->Get(i);
-    if (textOf(choice.card()) == card &&
-        textOf(choice.algorithm()) == call.algorithm())
-      return true;
-  }
-  return false;
-}
-
 std::string LibraryNodes::inWordsFor(const std::string &card) const {
   size_t measured = 0;
   std::unordered_set<const LibraryCall *> counted;
   for (const auto &[command, made] : calls_)
     if (counted.insert(made.call.get()).second)
-      measured += isAsMeasured(*command, *made.call, card);
+      measured += made.call->isMeasured();
   if (counted.empty())
     return "";
   return inWords(counted.size(), " different calls of libraries",

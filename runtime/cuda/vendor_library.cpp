@@ -6,7 +6,6 @@
 
 #include <cstdlib>
 #include <dlfcn.h>
-#include <unistd.h>
 
 namespace gradus::runtime::cuda {
 
@@ -43,10 +42,13 @@ StatusOr<OpenLibrary> openLibrary(const VendorLibrary &wanted,
   for (const std::string &file : filesOf(wanted, ownFolder())) {
     OpenLibrary found{dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL), file};
     if (!found.handle) {
-      const char *why = dlerror();
-      // What is there and does not load says more than what is not there.
-      add(access(file.c_str(), F_OK) == 0 ? refused : missing,
-          why ? why : file.c_str());
+      const char *words = dlerror();
+      std::string why = words ? words : file;
+      // What is there and does not load says more than what is not there. What
+      // it lacks itself is missing under another name.
+      bool isMissing =
+          why.starts_with(file + ": cannot open shared object file");
+      add(isMissing ? missing : refused, why);
       continue;
     }
     Status status = serves(found);
