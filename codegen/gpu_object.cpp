@@ -42,6 +42,16 @@ struct TemporaryFile {
     stream.clear_error(); // or it would end the program
   }
 
+  /// Empty: there is none.
+  std::string problem() const {
+    if (!wrong)
+      return "";
+    SmallString<128> folder;
+    llvm::sys::path::system_temp_directory(/*ErasedOnReboot=*/true, folder);
+    return "ptxas needs files in the temporary folder " + folder.str().str() +
+           " (TMPDIR may name another): " + wrong.message();
+  }
+
   std::string read() const {
     auto buffer = llvm::MemoryBuffer::getFile(path);
     return buffer ? (*buffer)->getBuffer().str() : "";
@@ -54,12 +64,15 @@ public:
   explicit Process(ArrayRef<StringRef> command) : program(command[0]) {
     std::optional<StringRef> to[] = {StringRef(), printed.path.str(),
                                      printed.path.str()};
-    process = llvm::sys::ExecuteNoWait(program, command, std::nullopt, to, 0,
-                                       &why, &failed);
+    if (!printed.wrong)
+      process = llvm::sys::ExecuteNoWait(program, command, std::nullopt, to, 0,
+                                         &why, &failed);
   }
 
   /// What it has printed, out and err; an error if it failed.
   llvm::Expected<std::string> wait() {
+    if (printed.wrong)
+      return llvm::createStringError(printed.problem());
     if (!failed)
       failed =
           llvm::sys::Wait(process, /*SecondsToWait=*/600, &why).ReturnCode != 0;
@@ -152,7 +165,7 @@ public:
   Assembly(std::string ptx, StringRef architecture, const CudaToolkit &toolkit)
       : architecture(architecture), ptx(std::move(ptx)) {
     from.write(this->ptx);
-    if (problem())
+    if (!problem().empty())
       return;
     std::string ptxas = toolkit.folder + "/bin/ptxas",
                 name = "--gpu-name=" + this->architecture;
@@ -163,11 +176,8 @@ public:
   }
 
   llvm::Expected<Cubin> finish() {
-    if (std::error_code wrong = problem())
-      return llvm::createStringError(
-          "ptxas needs files in the temporary folder (TMPDIR), and there is "
-          "none for " +
-          architecture + ": " + wrong.message());
+    if (std::string why = problem(); !why.empty())
+      return llvm::createStringError(why);
     auto printed = process->wait();
     if (!printed)
       return printed.takeError();
@@ -180,7 +190,9 @@ public:
   static constexpr StringRef kOptions[] = {"-O3", "--verbose"};
 
 private:
-  std::error_code problem() const { return from.wrong ? from.wrong : to.wrong; }
+  std::string problem() const {
+    return from.wrong ? from.problem() : to.problem();
+  }
 
   std::string architecture, ptx;
   TemporaryFile from{"ptx"}, to{"cubin"};
