@@ -4,6 +4,7 @@
 
 #include "codegen/gpu_object.h"
 
+#include "codegen/cuda_folder.h"
 #include "codegen/gpu_ptx.h"
 
 #include "llvm/ADT/StringMap.h"
@@ -93,35 +94,24 @@ private:
 
 } // namespace
 
-llvm::Expected<CudaToolkit> gradus::cudaToolkit(StringRef folder) {
-  for (StringRef needed : {"/bin/ptxas", "/nvvm/libdevice/libdevice.10.bc"})
-    if (!llvm::sys::fs::exists(folder + needed))
-      return llvm::createStringError("CUDA targets need a toolkit: " + folder +
-                                     needed +
-                                     " is not there; ./dev setup fetches one");
-  std::string ptxas = folder.str() + "/bin/ptxas";
+#ifndef GRADUS_CUDA_FOLDER
+#define GRADUS_CUDA_FOLDER "" // built without one
+#endif
+
+bool gradus::hasCudaToolkit() {
+  return !cudaFolder(GRADUS_CUDA_FOLDER).path.empty();
+}
+
+llvm::Expected<CudaToolkit> gradus::cudaToolkit() {
+  CudaFolder folder = cudaFolder(GRADUS_CUDA_FOLDER);
+  if (std::string problem = folder.problem(); !problem.empty())
+    return llvm::createStringError("CUDA targets need a toolkit: " + problem);
+  std::string ptxas = folder.path + "/bin/ptxas";
   auto printed = Process({ptxas, "--version"}).wait();
   if (!printed)
     return printed.takeError();
   StringRef version = StringRef(*printed).split("release").second;
-  return CudaToolkit{folder.str(), "release" + version.split('\n').first.str()};
-}
-
-bool gradus::hasCudaToolkit() {
-#ifdef GRADUS_CUDA_FOLDER
-  return true;
-#else
-  return false;
-#endif
-}
-
-llvm::Expected<CudaToolkit> gradus::cudaToolkit() {
-#ifdef GRADUS_CUDA_FOLDER
-  return cudaToolkit(GRADUS_CUDA_FOLDER);
-#else
-  return llvm::createStringError("this Gradus was built without a CUDA toolkit "
-                                 "(GRADUS_CUDA=OFF)");
-#endif
+  return CudaToolkit{folder.path, "release" + version.split('\n').first.str()};
 }
 
 //===-- ptxas -------------------------------------------------------------===//

@@ -13,11 +13,9 @@ struct CudaToolkit {
   std::string version; // "release 13.5, V13.5.37"
 };
 
-/// The toolkit in a folder; in words what is missing there.
-llvm::Expected<CudaToolkit> cudaToolkit(llvm::StringRef folder);
-/// Whether this was built with one (GRADUS_CUDA).
+/// Whether this was built with one (GRADUS_CUDA), or the environment names one.
 bool hasCudaToolkit();
-/// The one this was built with.
+/// That one (cuda_folder.h); in words what is missing of it.
 llvm::Expected<CudaToolkit> cudaToolkit();
 
 /// What ptxas says of a kernel.

@@ -1,5 +1,6 @@
 // gradus doctor: what this machine and this installation can do.
 
+#include "codegen/cuda_folder.h"
 #include "frontends/cli/commands.h"
 #include "frontends/cli/compiler_library.h"
 #include "frontends/cli/text.h"
@@ -14,7 +15,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
 #include <fstream>
 #include <unistd.h>
 
@@ -70,17 +70,16 @@ std::string oneDnnVersion() {
 #endif
 }
 
-/// Where what compiles for GPUs is, as this was built with.
-std::string ptxas() {
-#ifdef GRADUS_CUDA_FOLDER
-  const std::string folder = GRADUS_CUDA_FOLDER;
-  for (const char *needed : {"/bin/ptxas", "/nvvm/libdevice/libdevice.10.bc"})
-    if (!std::filesystem::exists(folder + needed))
-      return folder + needed + " is not there: ./dev setup fetches it";
-  return folder + "/bin/ptxas, and libdevice";
-#else
-  return "not built in: compiles for processors and the emulated GPU";
+#ifndef GRADUS_CUDA_FOLDER
+#define GRADUS_CUDA_FOLDER "" // built without one
 #endif
+
+/// Where what compiles for GPUs is, or why it does not.
+std::string ptxas() {
+  CudaFolder folder = cudaFolder(GRADUS_CUDA_FOLDER);
+  std::string problem = folder.problem();
+  return problem.empty() ? folder.path + "/bin/ptxas, and libdevice"
+                         : "needs a CUDA toolkit: " + problem;
 }
 
 /// "NVIDIA H200, 139.8 GiB, sm_90"

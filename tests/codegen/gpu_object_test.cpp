@@ -3,6 +3,8 @@
 
 #include "cuda_kernels.h"
 
+#include "codegen/cuda_folder.h"
+
 #include "llvm/Support/FileSystem.h"
 
 #include <filesystem>
@@ -159,10 +161,46 @@ TEST_F(GpuObject, PassesOnWhatPtxasFinds) {
   EXPECT_NE(why.find("line 1"), std::string::npos) << why;
 }
 
+/// The toolkit where the environment names a folder.
+static llvm::Expected<CudaToolkit> toolkitNamed(const std::string &folder) {
+  setenv(CudaFolder::kVariable, folder.c_str(), 1);
+  auto toolkit = cudaToolkit();
+  unsetenv(CudaFolder::kVariable);
+  return toolkit;
+}
+
+TEST_F(GpuObject, IsMadeWithTheToolkitThatTheEnvironmentNames) {
+  std::string other = folder.str().str() + "/other";
+  std::filesystem::create_directory_symlink(toolkit.folder, other);
+  auto named = toolkitNamed(other);
+  ASSERT_TRUE(bool(named)) << llvm::toString(named.takeError());
+  EXPECT_EQ(named->folder, other);
+  EXPECT_EQ(named->version, toolkit.version);
+  auto unnamed = toolkitNamed("");
+  ASSERT_TRUE(bool(unnamed)) << llvm::toString(unnamed.takeError());
+  EXPECT_EQ(unnamed->folder, toolkit.folder);
+}
+
+TEST_F(GpuObject, NeedsAllOfAToolkit) {
+  std::string half = folder.str().str();
+  std::filesystem::create_directory_symlink(toolkit.folder + "/bin",
+                                            half + "/bin");
+  EXPECT_EQ(llvm::toString(toolkitNamed(half).takeError()),
+            "CUDA targets need a toolkit: " + half +
+                "/nvvm/libdevice/libdevice.10.bc is not there "
+                "(GRADUS_CUDA_TOOLKIT names the folder)");
+}
+
 TEST(GpuToolkit, SaysWhatIsMissing) {
-  EXPECT_EQ(llvm::toString(cudaToolkit("/nowhere").takeError()),
-            "CUDA targets need a toolkit: /nowhere/bin/ptxas is not there; "
-            "./dev setup fetches one");
+  EXPECT_EQ(llvm::toString(toolkitNamed("/nowhere").takeError()),
+            "CUDA targets need a toolkit: /nowhere/bin/ptxas is not there "
+            "(GRADUS_CUDA_TOOLKIT names the folder)");
+  EXPECT_EQ(CudaFolder{"/nowhere"}.problem(),
+            "/nowhere/bin/ptxas is not there; ./dev setup fetches it, and "
+            "GRADUS_CUDA_TOOLKIT may name another folder");
+  EXPECT_EQ(CudaFolder{}.problem(),
+            "this Gradus was built without one (GRADUS_CUDA=OFF), and "
+            "GRADUS_CUDA_TOOLKIT names none");
 }
 
 TEST(GpuToolkit, ReadsWhatPtxasPrints) {
