@@ -13,6 +13,26 @@ using namespace gradus;
 
 constexpr StringRef kArchitectures[] = {"sm_80", "sm_90", "sm_100"};
 
+/// "; sm_86 runs the code for sm_80": what serves a card of an architecture
+/// that none is made for. Empty: it is no architecture.
+static std::string hintFor(StringRef architecture) {
+  auto numberOf = [](StringRef name) {
+    int number = 0; // stays, if it is none
+    name.consume_front("sm_");
+    name.getAsInteger(10, number);
+    return number;
+  };
+  int number = numberOf(architecture);
+  if (number <= 0)
+    return "";
+  if (number < numberOf(kArchitectures[0]))
+    return "; cards before " + kArchitectures[0].str() + " are not served";
+  for (StringRef known : kArchitectures)
+    if (number / 10 == numberOf(known) / 10)
+      return "; " + architecture.str() + " runs the code for " + known.str();
+  return "; " + architecture.str() + " runs the PTX that cuda adds";
+}
+
 llvm::Expected<GpuTarget> gradus::gpuTarget(StringRef name) {
   GpuTarget target;
   if (name == "emulated") {
@@ -34,7 +54,8 @@ llvm::Expected<GpuTarget> gradus::gpuTarget(StringRef name) {
   return llvm::createStringError(
       "target is '" + name.str() +
       "', expected cuda (all architectures and PTX) or one of cuda:sm_80, "
-      "cuda:sm_90, cuda:sm_100");
+      "cuda:sm_90, cuda:sm_100" +
+      hintFor(architecture));
 }
 
 /// Architectures stay in their order: PTX is of the last one.

@@ -5,6 +5,7 @@
 #include "codegen/compile.h"
 #include "codegen/pipeline.h"
 #include "codegen/sizes.h"
+#include "codegen/target.h"
 #include "frontends/compiler/diagnostics.h"
 #include "frontends/compiler/pass_trace.h"
 #include "frontends/compiler/program.h"
@@ -247,6 +248,24 @@ absl::StatusOr<Result> Compilation::compile() {
   return result;
 }
 
+/// Before a model is read: it is not to blame for them, and may be large.
+absl::Status checkTargets(const Request &request) {
+  std::vector<std::string> names = request.targets;
+  if (names.empty())
+    names = {"cpu"};
+  auto targets = findTargets(names, request.libraries);
+  if (!targets)
+    return invalid(llvm::toString(targets.takeError()));
+  auto needsToolkit = [](const Target &target) {
+    const auto *gpu = std::get_if<GpuTarget>(&target.code);
+    return gpu && !gpu->architectures.empty();
+  };
+  if (request.stopAfter.empty() && llvm::any_of(*targets, needsToolkit))
+    if (auto toolkit = cudaToolkit(); !toolkit)
+      return invalid(llvm::toString(toolkit.takeError()));
+  return absl::OkStatus();
+}
+
 bool says(const absl::Status &status, const char *words) {
   return status.message().find(words) != absl::string_view::npos;
 }
@@ -254,6 +273,8 @@ bool says(const absl::Status &status, const char *words) {
 class Library final : public Compiler {
 public:
   absl::StatusOr<Result> compile(const Request &request) override {
+    if (absl::Status status = checkTargets(request); !status.ok())
+      return status;
     Compilation compilation(request);
     if (absl::Status status = compilation.read(); !status.ok())
       return status;

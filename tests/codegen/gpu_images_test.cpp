@@ -54,7 +54,23 @@ TEST(GpuImages, AreAskedForByName) {
   EXPECT_TRUE(llvm::cantFail(gpuTarget("emulated")).emulated);
   EXPECT_EQ(llvm::toString(gpuTarget("cuda:sm_70").takeError()),
             "target is 'cuda:sm_70', expected cuda (all architectures and PTX) "
-            "or one of cuda:sm_80, cuda:sm_90, cuda:sm_100");
+            "or one of cuda:sm_80, cuda:sm_90, cuda:sm_100; cards before sm_80 "
+            "are not served");
+}
+
+TEST(GpuImages, ServeCardsThatNoCodeIsMadeFor) {
+  for (auto [architecture, hint] :
+       {std::pair("sm_86", "; sm_86 runs the code for sm_80"),
+        {"sm_89", "; sm_89 runs the code for sm_80"},
+        {"sm_103", "; sm_103 runs the code for sm_100"},
+        {"sm_120", "; sm_120 runs the PTX that cuda adds"},
+        {"sm_90a", ", cuda:sm_100"},
+        {"ada", ", cuda:sm_100"}}) {
+    auto target = gpuTarget(std::string("cuda:") + architecture);
+    ASSERT_FALSE(bool(target)) << architecture;
+    std::string why = llvm::toString(target.takeError());
+    EXPECT_TRUE(llvm::StringRef(why).ends_with(hint)) << why;
+  }
 }
 
 TEST(GpuImages, AreJoinedInTheOrderOfArchitectures) {
