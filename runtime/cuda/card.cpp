@@ -21,6 +21,8 @@ std::string sizeInWords(size_t bytes) {
 
 //===-- opening -----------------------------------------------------------===//
 
+constexpr int kLeastMajor = 8; // of what code is made for
+
 StatusOr<std::unique_ptr<Card>> Card::open(const Driver &driver, int index) {
   std::unique_ptr<Card> card(new Card(driver));
   GRADUS_TRY(card->find(index));
@@ -57,6 +59,9 @@ Status Card::readFacts() {
   for (auto [attribute, value] : facts)
     GRADUS_TRY(tell(driver_.deviceAttribute(value, attribute, device_),
                     "asking what " + name_ + " can do"));
+  if (major_ < kLeastMajor)
+    return invalid(name_, " is ", architecture(), ", and Gradus needs sm_",
+                   kLeastMajor, "0 or later");
   return Status();
 }
 

@@ -34,11 +34,26 @@ int capabilityOf(const CodeImage &image) {
   return isNumber ? int(number) : 0;
 }
 
+/// Whether a plan has PTX of an image's architecture besides it.
+bool goesOnAsPtx(const artifact::Plan &plan, const CodeImage &image) {
+  if (image.kind() != ImageKind::cubin)
+    return false;
+  for (size_t i = 0; i < countOf(plan.images()); ++i) {
+    const CodeImage &other = *plan.images()->Get(i);
+    if (other.kind() == ImageKind::ptx &&
+        textOf(other.architecture()) == textOf(image.architecture()))
+      return true;
+  }
+  return false;
+}
+
 /// "sm_90, sm_100 and later"
 std::string architecturesOf(const artifact::Plan &plan) {
   std::string list;
   for (size_t i = 0; i < countOf(plan.images()); ++i) {
     const CodeImage &image = *plan.images()->Get(i);
+    if (goesOnAsPtx(plan, image))
+      continue;
     append(list, list.empty() ? "" : ", ",
            image.kind() == ImageKind::emulated ? "the emulated GPU"
                                                : textOf(image.architecture()),

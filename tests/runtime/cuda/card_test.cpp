@@ -26,6 +26,20 @@ TEST_F(CudaCard, SaysWhereThereIsNoCard) {
             "(CUDA_ERROR_NO_DEVICE 100)");
 }
 
+/// No code is made for it, whatever an artifact is compiled for.
+TEST_F(CudaCard, RefusesACardThatIsTooOld) {
+  Driver old = driver();
+  old.deviceAttribute = [](int *value, DeviceAttribute attribute,
+                           DeviceNumber) {
+    *value = attribute == DeviceAttribute::capabilityMajor   ? 7
+             : attribute == DeviceAttribute::capabilityMinor ? 5
+                                                             : 1;
+    return Result::success;
+  };
+  EXPECT_EQ(Card::open(old, 0).status().message(),
+            "the emulated GPU is sm_75, and Gradus needs sm_80 or later");
+}
+
 TEST_F(CudaCard, RefusesNumbersOfNoCard) {
   EXPECT_EQ(Card::open(driver(), 1).status().message(),
             "this machine has 1 GPU, cuda:0");

@@ -136,8 +136,8 @@ TEST(CudaDevice, SaysWhichCodeAPlanLacks) {
   adder.plan().images.pop_back();
   auto others = adder.artifact();
   const auto &plan = *others->header().plans()->Get(1);
-  EXPECT_EQ((*device)->refusal(plan), "has code for sm_90, sm_90 and later, "
-                                      "and none for the emulated GPU");
+  EXPECT_EQ((*device)->refusal(plan),
+            "has code for sm_90 and later, and none for the emulated GPU");
   EXPECT_EQ((*device)->load(*others, plan, {}).status().message(),
             "plan cuda " + (*device)->refusal(plan));
 }
@@ -165,8 +165,11 @@ TEST_F(CudaDeviceOnCard, SaysThatThereIsNoCodeForIt) {
   EXPECT_EQ(device->name(), "card 3 (the emulated GPU)");
   EXPECT_EQ(device->target(), "cuda");
   EXPECT_EQ(refusal(), "");
-  adder.plan().images.erase(adder.plan().images.begin() + 1);
   adder.plan().images[0]->architecture = "sm_80";
+  adder.plan().images[1]->architecture = "sm_100";
+  EXPECT_EQ(refusal(), "has code for sm_80, sm_100 and later, the emulated "
+                       "GPU, and none for sm_90");
+  adder.plan().images.erase(adder.plan().images.begin() + 1);
   EXPECT_EQ(refusal(),
             "has code for sm_80, the emulated GPU, and none for sm_90");
 }
