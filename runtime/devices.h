@@ -24,7 +24,7 @@ struct GpuFacts {
   std::string plugIn; // the file of libgradus_cuda.so
   std::string driver; // "CUDA 13.0"
   std::vector<CardFacts> cards;
-  /// Of the vendor: "cublaslt", "version 130100"
+  /// Of the vendor: "cudnn", "9.19.0, /usr/lib/libcudnn.so.9"
   std::vector<std::pair<std::string, std::string>> libraries;
 };
 

@@ -269,7 +269,7 @@ StatusOr<OperationGraph> attentionGraph(const Session &session,
                                         const LibraryCommand &command) {
   if (size_t version = session.library.version(); version < kOldest)
     return failed("attention needs cuDNN 9.18 or later, and this one is ",
-                  version,
+                  versionText(version),
                   "; a plan compiled with --libraries never needs "
                   "none");
   GRADUS_ASSIGN(Attention made, read(command));

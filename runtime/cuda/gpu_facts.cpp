@@ -5,6 +5,8 @@
 #include "runtime/cuda/cublaslt_library.h"
 #include "runtime/cuda/cudnn_library.h"
 
+#include <dlfcn.h>
+
 namespace gradus::runtime::cuda {
 
 namespace {
@@ -39,10 +41,15 @@ Status addCards(const Driver &driver, std::vector<CardFacts> &cards) {
   return Status();
 }
 
+/// "9.19.0, /usr/lib/libcudnn.so.9"
 template <typename Library>
-std::string versionOf(const StatusOr<Library> &library) {
-  return library.ok() ? inWords("version ", library->version())
-                      : library.status().message();
+std::string factsOf(const StatusOr<Library> &library) {
+  if (!library.ok())
+    return library.status().message();
+  Dl_info opened{};
+  dladdr(reinterpret_cast<const void *>(library->version), &opened);
+  return inWords(versionText(library->version()), ", ",
+                 opened.dli_fname ? opened.dli_fname : "of an unknown file");
 }
 
 } // namespace
@@ -59,8 +66,8 @@ void addDriverFacts(const Driver &driver, GpuFacts &facts) {
 }
 
 void addLibraryFacts(GpuFacts &facts) {
-  facts.libraries.emplace_back("cublaslt", versionOf(cublaslt::load()));
-  facts.libraries.emplace_back("cudnn", versionOf(cudnn::load()));
+  facts.libraries.emplace_back("cublaslt", factsOf(cublaslt::load()));
+  facts.libraries.emplace_back("cudnn", factsOf(cudnn::load()));
 }
 
 } // namespace gradus::runtime::cuda

@@ -10,7 +10,8 @@ namespace gradus::runtime::cuda {
 /// Version and cards, or why there are none. Opens no card.
 void addDriverFacts(const Driver &driver, GpuFacts &facts);
 
-/// The version of each library that plans may call, or why it cannot be had.
+/// Version and file of each library that plans may call, or why it cannot be
+/// had.
 void addLibraryFacts(GpuFacts &facts);
 
 } // namespace gradus::runtime::cuda

@@ -19,6 +19,12 @@ static std::string otherwise(const VendorLibrary &wanted) {
                                   "--libraries never needs none");
 }
 
+std::string versionText(size_t version) {
+  size_t major = version < 10000 ? 1000 : 10000;
+  return inWords(version / major, ".", version % major / 100, ".",
+                 version % 100);
+}
+
 std::vector<std::string> filesOf(const VendorLibrary &wanted,
                                  const std::string &folder) {
   if (const char *chosen = getenv(wanted.variable); chosen && *chosen)

@@ -27,6 +27,9 @@ struct VendorLibrary {
   std::vector<const char *> files; // what it may be called, the newest first
 };
 
+/// "9.19.0" for 91900, as these libraries say it; 8907 was cuDNN 8.9.7.
+std::string versionText(size_t version);
+
 /// A library that stays open as long as the process, and where it was found.
 struct OpenLibrary {
   void *handle = nullptr;
@@ -39,7 +42,7 @@ std::vector<std::string> filesOf(const VendorLibrary &wanted,
                                  const std::string &folder);
 
 /// Whether a library is what is needed, or what it lacks: "has no
-/// cublasLtCreate", "is of version 110800".
+/// cublasLtCreate", "is of version 11.8.0".
 using Serves = std::function<Status(const OpenLibrary &found)>;
 
 /// The first one that can be opened and serves. Else says what is needed, why
@@ -64,7 +67,7 @@ loadLibrary(const std::function<Status(const Library &)> &starts = {}) {
       return failed("has no ", symbols.missing());
     if (size_t version = library.version();
         version < Library::wanted().leastNumber)
-      return failed("is of version ", version);
+      return failed("is of version ", versionText(version));
     return starts ? starts(library) : Status();
   };
   GRADUS_TRY(openLibrary(Library::wanted(), serves).status());

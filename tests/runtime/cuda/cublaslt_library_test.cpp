@@ -26,7 +26,7 @@ TEST(CublasLtLibrary, MustBeNewEnough) {
   EXPECT_THAT(wordsOf("old_cublaslt"),
               HasSubstr("plans that call cuBLASLt need version 12.0 or "
                         "later, and " +
-                        libraryOf("old_cublaslt") + " is of version 110800"));
+                        libraryOf("old_cublaslt") + " is of version 11.8.0"));
 }
 
 TEST(CublasLtLibrary, MustHaveAllFunctions) {

@@ -153,6 +153,6 @@ TEST_F(CudnnAttention, IsOfSixteenBits) {
 TEST_F(CudnnBeforeAttention, IsNotAskedForIt) {
   EXPECT_EQ(
       wordsOf(attention(false)),
-      "attention needs cuDNN 9.18 or later, and this one is 91700; a plan "
+      "attention needs cuDNN 9.18 or later, and this one is 9.17.0; a plan "
       "compiled with --libraries never needs none");
 }

@@ -22,7 +22,7 @@ TEST(CudnnLibrary, MustBeNewEnough) {
   EXPECT_THAT(load("old_cudnn").status().message(),
               HasSubstr("plans that call cuDNN need version 9.0 or later, "
                         "and " +
-                        libraryOf("old_cudnn") + " is of version 8906"));
+                        libraryOf("old_cudnn") + " is of version 8.9.6"));
 }
 
 TEST(CudnnLibrary, MustHaveAllFunctions) {

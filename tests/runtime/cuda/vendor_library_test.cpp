@@ -70,6 +70,12 @@ TEST(VendorLibrary, IsTheFirstThatServes) {
   EXPECT_EQ(library->file, libraryOf("whole_driver"));
 }
 
+TEST(VendorLibrary, SaysItsVersionAsItsPagesDo) {
+  EXPECT_EQ(versionText(91900), "9.19.0");
+  EXPECT_EQ(versionText(130101), "13.1.1");
+  EXPECT_EQ(versionText(8907), "8.9.7");
+}
+
 /// What was not found is not told then: there is enough of it everywhere.
 TEST(VendorLibrary, SaysWhyEachThatWasFoundDoesNotServe) {
   auto library =
