@@ -32,17 +32,28 @@ void add(std::vector<NamedSection> &list, std::string name,
                     section->hash(), isData});
 }
 
+/// "the code for sm_80", "the PTX for sm_100"
+std::string nameOf(const artifact::CodeImage &image) {
+  if (image.kind() == artifact::ImageKind::emulated)
+    return "the code for the emulated GPU";
+  bool isPtx = image.kind() == artifact::ImageKind::ptx;
+  return inWords("the ", isPtx ? "PTX" : "code", " for ",
+                 textOf(image.architecture()));
+}
+
 std::vector<NamedSection> sectionsOf(const artifact::Header &header) {
   std::vector<NamedSection> list;
   add(list, "constants", header.constants(), true);
   add(list, "weights", header.weights(), true);
   for (size_t i = 0; i < countOf(header.plans()); ++i) {
     const artifact::Plan *plan = header.plans()->Get(i);
-    add(list, inWords("code of plan ", i), plan->code(), false);
-    add(list, inWords("kernels of plan ", i), plan->kernels(), false);
-    for (size_t k = 0; k < countOf(plan->images()); ++k)
-      add(list, inWords("image ", k, " of plan ", i),
-          plan->images()->Get(k)->code(), false);
+    std::string ofPlan = " of plan " + textOf(plan->target());
+    add(list, "the code" + ofPlan, plan->code(), false);
+    add(list, "the list of kernels" + ofPlan, plan->kernels(), false);
+    for (size_t k = 0; k < countOf(plan->images()); ++k) {
+      const artifact::CodeImage &image = *plan->images()->Get(k);
+      add(list, nameOf(image) + ofPlan, image.code(), false);
+    }
   }
   std::sort(list.begin(), list.end(), [](const auto &one, const auto &other) {
     return std::pair(one.offset, one.size) <

@@ -102,8 +102,8 @@ class Gpu(unittest.TestCase):
             with open(damaged, "wb") as file:
                 file.write(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1:])
             words = self.refusal("emulated", 1, "none.safetensors", artifact=damaged)
-            if re.search("^damaged.gradus: image 0 of plan 1: is damaged: it has hash [0-9a-f]{16} instead of "
-                         "[0-9a-f]{16}$", words):
+            if re.search("^damaged.gradus: the code for the emulated GPU of plan cuda: is damaged: it has hash [0-9a-f]{16} "
+                         "instead of [0-9a-f]{16}$", words):
                 return
         self.fail("no place of the image was damaged")
 

@@ -64,9 +64,28 @@ TEST(VerifySections, SaysWhichSectionIsDamaged) {
   EXPECT_EQ(file.words().find("adder: weights: is damaged: it has hash "), 0u);
   File other;
   other.bytes[other.code()->offset()] ^= 1;
+  std::string plan = TestArtifact().plan().target;
   EXPECT_EQ(
-      other.words().find("adder: code of plan 0: is damaged: it has hash "),
-      0u);
+      other.words().find("adder: the code of plan " + plan + ": is damaged: "),
+      0u)
+      << other.words();
+}
+
+TEST(VerifySections, SaysForWhichGpuDamagedCodeIs) {
+  TestArtifact made;
+  made.addGpuPlan();
+  made.header.plans.erase(made.header.plans.begin());
+  auto &images = made.header.plans[0]->images;
+  for (std::string whose : {"the code for sm_90", "the PTX for sm_90",
+                            "the code for the emulated GPU"}) {
+    File file{made.bytes()};
+    const fb::Plan &plan = *file.header()->plans()->Get(0);
+    file.bytes[plan.images()->Get(0)->code()->offset()] ^= 1;
+    std::string words = file.words();
+    EXPECT_EQ(words.find("adder: " + whose + " of plan cuda: is damaged: "), 0u)
+        << words;
+    images.erase(images.begin()); // all have the same bytes
+  }
 }
 
 TEST(VerifySections, NoticesBytesBetweenAndBehindSections) {
