@@ -5,6 +5,7 @@
 #include "frontends/cli/arena_timeline.h"
 #include "frontends/cli/expected_time.h"
 #include "frontends/cli/memory_map.h"
+#include "runtime/command.h"
 #include "runtime/cpu/thread_pool.h"
 #include "runtime/flat.h"
 #include "runtime/library_text.h"
@@ -41,12 +42,6 @@ ordered_json states(const artifact::Header &header) {
   return all;
 }
 
-std::string commandKind(const artifact::Command &command) {
-  if (const auto *library = command.kind_as_LibraryCommand())
-    return artifact::EnumNameLibraryOp(library->op());
-  return command.kind_as_CopyCommand() ? "copy" : "kernel";
-}
-
 using Rates = std::vector<DeviceRates>;
 
 /// Of each device.
@@ -79,7 +74,7 @@ ordered_json commands(const artifact::GraphPlan &plan, const Rates &rates) {
     for (unsigned n = 0; command.nodes() && n < command.nodes()->size(); ++n)
       nodes.push_back(textOf(command.nodes()->Get(n)));
     all.push_back({{"name", textOf(command.name())},
-                   {"kind", commandKind(command)},
+                   {"kind", kindOf(command)},
                    {"flops", command.flops()},
                    {"bytes", command.bytes()},
                    {"expected_us", expectedMicroseconds(command, rates)},

@@ -60,6 +60,29 @@ TEST(ArtifactFacts, NameNoLibraryWhereNoneIsCalled) {
   EXPECT_TRUE(librariesOf(session->plan()).empty());
 }
 
+/// In the words of those who measure them.
+TEST(ArtifactFacts, CallCommandsAsASessionDoes) {
+  gradus::test::TestArtifact made;
+  gradus::artifact::LibraryCommandT command;
+  for (auto *list : {&command.inputs, &command.inputs, &command.outputs}) {
+    list->push_back(std::make_unique<gradus::artifact::LibraryTensorT>());
+    list->back()->buffer =
+        list == &command.outputs ? gradus::test::kSum : gradus::test::kTotal;
+    list->back()->dims = {1, 1};
+  }
+  command.scratch = UINT32_MAX;
+  made.add("product", command);
+  Adder adder(std::move(made));
+  auto session = adder.open();
+  auto told =
+      artifactJson(session->artifact())["plans"][0]["graphs"][0]["commands"];
+  const auto &commands = session->graphs()[0].commands;
+  ASSERT_EQ(told.size(), commands.size());
+  for (size_t i = 0; i < told.size(); ++i)
+    EXPECT_EQ(told[i]["kind"], commands[i].kind) << i;
+  EXPECT_EQ(told.back()["kind"], "library");
+}
+
 /// A plan's times are those of devices that can run it.
 TEST(ArtifactFacts, TellPlansApart) {
   gradus::test::TestArtifact made;
