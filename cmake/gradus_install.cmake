@@ -24,10 +24,7 @@ if(GRADUS_COMPILER)
   set(headers include/gradus/compiler)
   target_include_directories(gradus_compiler INTERFACE $<INSTALL_INTERFACE:${headers}>)
   target_compile_features(gradus_compiler INTERFACE cxx_std_20)
-  set_target_properties(gradus_compiler PROPERTIES EXPORT_NAME compiler INSTALL_RPATH "$ORIGIN"
-    INSTALL_RPATH_USE_LINK_PATH ON)
-  set_target_properties(gradus-opt PROPERTIES INSTALL_RPATH "$ORIGIN/../lib"
-    INSTALL_RPATH_USE_LINK_PATH ON)
+  set_target_properties(gradus_compiler PROPERTIES EXPORT_NAME compiler)
   install(TARGETS gradus_compiler EXPORT gradus_compiler_targets LIBRARY DESTINATION lib)
   install(EXPORT gradus_compiler_targets FILE GradusCompilerTargets.cmake
     NAMESPACE Gradus:: DESTINATION ${package})

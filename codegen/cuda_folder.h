@@ -1,6 +1,8 @@
 // The CUDA toolkit that compiles for GPUs: a folder with ptxas and libdevice.
-// The standard library alone: `gradus doctor` tells of it without the compiler.
+// Needs no LLVM: `gradus doctor` tells of it without the compiler.
 #pragma once
+
+#include "runtime/library_places.h"
 
 #include <cstdlib>
 #include <filesystem>
@@ -9,7 +11,9 @@
 namespace gradus {
 
 struct CudaFolder {
-  static constexpr const char *kVariable = "GRADUS_CUDA_TOOLKIT";
+  static constexpr const char *kVariable = "GRADUS_CUDA_TOOLKIT",
+                              *kOurs = "cuda", // beside our libraries
+                                  *kSystems = "/usr/local/cuda";
 
   std::string path;     // empty: there is none
   bool isNamed = false; // by the variable
@@ -18,8 +22,9 @@ struct CudaFolder {
   std::string problem() const {
     const std::string variable = kVariable;
     if (path.empty())
-      return "this Gradus was built without one (GRADUS_CUDA=OFF), and " +
-             variable + " names none";
+      return "found none; expected it in the folder that " + variable +
+             " names, in " + kOurs + " beside Gradus's libraries, or in " +
+             kSystems;
     std::error_code error;
     for (const char *needed : {"/bin/ptxas", "/nvvm/libdevice/libdevice.10.bc"})
       if (!std::filesystem::exists(path + needed, error))
@@ -31,12 +36,20 @@ struct CudaFolder {
   }
 };
 
-/// What the environment names, or else what this was built with; "": nothing.
-inline CudaFolder cudaFolder(const char *builtWith) {
+/// What the environment names, or else what stands beside this code, or where
+/// NVIDIA's installer puts it. A link that leads nowhere is there, too.
+inline CudaFolder cudaFolder() {
   const char *named = std::getenv(CudaFolder::kVariable);
   if (named && *named)
     return {named, true};
-  return {builtWith, false};
+  std::vector<std::string> folders = {CudaFolder::kSystems};
+  for (const std::string &place : runtime::ownPlaces())
+    folders.insert(folders.end() - 1, place + "/" + CudaFolder::kOurs);
+  std::error_code error;
+  for (const std::string &folder : folders)
+    if (std::filesystem::exists(std::filesystem::symlink_status(folder, error)))
+      return {folder, false};
+  return {};
 }
 
 } // namespace gradus

@@ -94,16 +94,10 @@ private:
 
 } // namespace
 
-#ifndef GRADUS_CUDA_FOLDER
-#define GRADUS_CUDA_FOLDER "" // built without one
-#endif
-
-bool gradus::hasCudaToolkit() {
-  return !cudaFolder(GRADUS_CUDA_FOLDER).path.empty();
-}
+bool gradus::hasCudaToolkit() { return !cudaFolder().path.empty(); }
 
 llvm::Expected<CudaToolkit> gradus::cudaToolkit() {
-  CudaFolder folder = cudaFolder(GRADUS_CUDA_FOLDER);
+  CudaFolder folder = cudaFolder();
   if (std::string problem = folder.problem(); !problem.empty())
     return llvm::createStringError("CUDA targets need a toolkit: " + problem);
   std::string ptxas = folder.path + "/bin/ptxas";

@@ -13,9 +13,9 @@ struct CudaToolkit {
   std::string version; // "release 13.5, V13.5.37"
 };
 
-/// Whether this was built with one (GRADUS_CUDA), or the environment names one.
+/// Whether there is one (cuda_folder.h), or a link of the build to one.
 bool hasCudaToolkit();
-/// That one (cuda_folder.h); in words what is missing of it.
+/// That one; in words what is missing of it.
 llvm::Expected<CudaToolkit> cudaToolkit();
 
 /// What ptxas says of a kernel.

@@ -6,6 +6,8 @@
 #include "llvm/ADT/StringSwitch.h"
 
 #ifdef GRADUS_WITH_ONEDNN
+#include "runtime/library_places.h"
+
 #include <dlfcn.h>
 #include <oneapi/dnnl/dnnl.h>
 #endif
@@ -51,12 +53,10 @@ struct Functions {
 };
 
 void *openLibrary() {
-  const char *named = getenv("GRADUS_ONEDNN_LIBRARY");
-  for (const char *path :
-       {named, "libdnnl.so.3", GRADUS_ONEDNN_FOLDER "/libdnnl.so.3"})
-    if (path)
-      if (void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL))
-        return handle;
+  for (const std::string &place :
+       runtime::libraryPlaces("GRADUS_ONEDNN_LIBRARY", {"libdnnl.so.3"}))
+    if (void *handle = dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL))
+      return handle;
   return nullptr;
 }
 

@@ -4,10 +4,9 @@
 
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/cuda/plug_in.h"
-#include "runtime/own_folder.h"
+#include "runtime/library_places.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -23,15 +22,8 @@ bool isNumber(std::string_view text) {
 
 //===-- the plug-in for GPUs ----------------------------------------------===//
 
-constexpr const char *kPlugIn = "libgradus_cuda.so";
-
-/// Beside this code, or where the system looks.
-std::vector<std::string> placesOfPlugIn() {
-  if (const char *chosen = getenv("GRADUS_CUDA_LIBRARY"))
-    return {chosen};
-  std::string folder = ownFolder();
-  return {folder + "/" + kPlugIn, folder + "/../lib/" + kPlugIn, kPlugIn};
-}
+constexpr const char *kVariable = "GRADUS_CUDA_LIBRARY",
+                     *kPlugIn = "libgradus_cuda.so";
 
 struct PlugIn {
   std::string file;
@@ -42,7 +34,7 @@ struct PlugIn {
 /// Stays open: devices of it may live as long as the program.
 StatusOr<PlugIn> loadPlugIn() {
   std::string words;
-  for (const std::string &place : placesOfPlugIn()) {
+  for (const std::string &place : libraryPlaces(kVariable, {kPlugIn})) {
     void *library = dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (!library) {
       const char *why = dlerror();
@@ -58,8 +50,8 @@ StatusOr<PlugIn> loadPlugIn() {
                     reinterpret_cast<TellGpuFacts *>(tell)};
     return failed(place, " is no ", kPlugIn, " of Gradus");
   }
-  return failed("needs ", kPlugIn, ", which cannot be loaded: ", words,
-                " (GRADUS_CUDA_LIBRARY may name it)");
+  return failed("needs ", kPlugIn, ", which cannot be loaded: ", words, " (",
+                kVariable, " may name it)");
 }
 
 StatusOr<std::shared_ptr<Device>> openByPlugIn(const std::string &name) {

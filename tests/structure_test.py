@@ -20,12 +20,13 @@ MAY_INCLUDE = {
     "runtime": {"runtime"},
 }
 # What crosses from the runtime to the compiler: the artifact's schema, its hash and numbers, the texts
-# of library calls, and how emulated GPU kernels are called.
+# of library calls, how emulated GPU kernels are called, and where libraries are looked for.
 SHARED_WITH_COMPILER = {
     "runtime/artifact_generated.h",
     "runtime/artifact_hash.h",
     "runtime/emulated/abi.h",
     "runtime/float_conversion.h",
+    "runtime/library_places.h",
     "runtime/library_text.h",
 }
 LONGEST_MEDIAN, LONGEST_FUNCTION = 12, 80

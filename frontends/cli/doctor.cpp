@@ -70,13 +70,9 @@ std::string oneDnnVersion() {
 #endif
 }
 
-#ifndef GRADUS_CUDA_FOLDER
-#define GRADUS_CUDA_FOLDER "" // built without one
-#endif
-
 /// Where what compiles for GPUs is, or why it does not.
 std::string ptxas() {
-  CudaFolder folder = cudaFolder(GRADUS_CUDA_FOLDER);
+  CudaFolder folder = cudaFolder();
   std::string problem = folder.problem();
   return problem.empty() ? folder.path + "/bin/ptxas, and libdevice"
                          : "needs a CUDA toolkit: " + problem;

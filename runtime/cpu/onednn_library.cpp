@@ -4,44 +4,37 @@
 
 #include "runtime/cpu/call_memory.h"
 #include "runtime/cpu/openmp.h"
-#include "runtime/own_folder.h"
+#include "runtime/library_places.h"
 #include "runtime/status.h"
 
-#include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
 #include <link.h>
 #include <string>
 #include <sys/mman.h>
 #include <unistd.h>
-#include <vector>
 
 namespace gradus::runtime {
 
 namespace {
 
-constexpr const char *kName = "libdnnl.so.3";
+constexpr const char *kVariable = "GRADUS_ONEDNN_LIBRARY",
+                     *kName = "libdnnl.so.3";
 constexpr int kMajor = 3;
 
 //===-- finding it --------------------------------------------------------===//
 
-std::vector<std::string> candidates() {
-  if (const char *chosen = getenv("GRADUS_ONEDNN_LIBRARY"))
-    return {chosen};
-  std::string folder = ownFolder();
-  return {folder + "/" + kName, folder + "/../lib/" + kName, kName,
-          std::string(GRADUS_ONEDNN_FOLDER) + "/" + kName};
-}
-
 StatusOr<void *> openLibrary() {
   std::string words;
-  for (const std::string &path : candidates()) {
-    if (void *handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL))
+  for (const std::string &place : libraryPlaces(kVariable, {kName})) {
+    if (void *handle = dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL))
       return handle;
-    words = dlerror();
+    append(words, words.empty() ? "" : "; ", dlerror());
   }
-  return failed("needs oneDNN 3, which cannot be loaded: ", words,
-                " (GRADUS_ONEDNN_LIBRARY may name it)");
+  return failed("needs oneDNN 3, which cannot be loaded: ", words, " (",
+                kVariable,
+                " may name its file; a plan compiled with --libraries never "
+                "needs none)");
 }
 
 //===-- giving it our functions -------------------------------------------===//

@@ -1,13 +1,9 @@
 // oneDNN, loaded when the first plan asks for it.
 //
-// libgradus does not link it: small artifacts start without its 55 MB. Looked
-// for, in this order:
-//   1. the file named by GRADUS_ONEDNN_LIBRARY in the environment;
-//   2. libdnnl.so.3 beside libgradus (or the program it is linked into), and in
-//      ../lib from there;
-//   3. libdnnl.so.3 where the system finds libraries;
-//   4. where the build found it.
-// Its calls to OpenMP are served by our pool (cpu/openmp.h).
+// libgradus does not link it: small artifacts start without its 55 MB. It is
+// looked for as libdnnl.so.3 in the places of runtime/library_places.h, unless
+// GRADUS_ONEDNN_LIBRARY names it. Its calls to OpenMP are served by our pool
+// (cpu/openmp.h).
 
 #pragma once
 

@@ -1,10 +1,9 @@
-// The order in which libraries are looked for, and what is said without one.
+// Opens the first one that serves, and says what is missing without one.
 
 #include "runtime/cuda/vendor_library.h"
 
-#include "runtime/own_folder.h"
+#include "runtime/library_places.h"
 
-#include <cstdlib>
 #include <dlfcn.h>
 
 namespace gradus::runtime::cuda {
@@ -25,27 +24,13 @@ std::string versionText(size_t version) {
                  version % 100);
 }
 
-std::vector<std::string> filesOf(const VendorLibrary &wanted,
-                                 const std::string &folder) {
-  if (const char *chosen = getenv(wanted.variable); chosen && *chosen)
-    return {chosen};
-  std::vector<std::string> places, files;
-  if (!folder.empty())
-    places = {folder + "/", folder + "/../lib/"};
-  places.emplace_back();
-  for (const std::string &place : places)
-    for (const char *file : wanted.files)
-      files.push_back(place + file);
-  return files;
-}
-
 StatusOr<OpenLibrary> openLibrary(const VendorLibrary &wanted,
                                   const Serves &serves) {
   std::string missing, refused;
   auto add = [](std::string &list, const auto &...words) {
     append(list, list.empty() ? "" : "; ", words...);
   };
-  for (const std::string &file : filesOf(wanted, ownFolder())) {
+  for (const std::string &file : libraryPlaces(wanted.variable, wanted.files)) {
     OpenLibrary found{dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL), file};
     if (!found.handle) {
       const char *words = dlerror();

@@ -1,11 +1,7 @@
 // Libraries of the card's vendor, found and opened when a plan asks for them.
 //
-// Nothing links them. Looked for, in this order:
-//   1. the file named by the library's variable in the environment, and no
-//      other then; a variable that is empty names none;
-//   2. its names beside libgradus_cuda (or the program it is linked into), and
-//      in ../lib from there;
-//   3. its names where the system finds libraries.
+// Nothing links them. They are looked for in the places of
+// runtime/library_places.h.
 #pragma once
 
 #include "runtime/cuda/symbols.h"
@@ -35,11 +31,6 @@ struct OpenLibrary {
   void *handle = nullptr;
   std::string file;
 };
-
-/// Where it is looked for, in this order; `folder` is ours, or empty where it
-/// is not known.
-std::vector<std::string> filesOf(const VendorLibrary &wanted,
-                                 const std::string &folder);
 
 /// Whether a library is what is needed, or what it lacks: "has no
 /// cublasLtCreate", "is of version 11.8.0".

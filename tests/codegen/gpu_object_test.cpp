@@ -199,8 +199,8 @@ TEST(GpuToolkit, SaysWhatIsMissing) {
             "/nowhere/bin/ptxas is not there; ./dev setup fetches it, and "
             "GRADUS_CUDA_TOOLKIT may name another folder");
   EXPECT_EQ(CudaFolder{}.problem(),
-            "this Gradus was built without one (GRADUS_CUDA=OFF), and "
-            "GRADUS_CUDA_TOOLKIT names none");
+            "found none; expected it in the folder that GRADUS_CUDA_TOOLKIT "
+            "names, in cuda beside Gradus's libraries, or in /usr/local/cuda");
 }
 
 TEST(GpuToolkit, ReadsWhatPtxasPrints) {

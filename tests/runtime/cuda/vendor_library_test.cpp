@@ -103,15 +103,6 @@ TEST(VendorLibrary, SaysWhatIsThereAndDoesNotLoad) {
   std::remove(damaged.c_str());
 }
 
-/// An empty name is none, and would be this program's own.
-TEST(VendorLibrary, IsLookedForInItsPlaces) {
-  Environment environment("GRADUS_ANY_LIBRARY", "");
-  EXPECT_THAT(filesOf(wanted({"a.so", "b.so"}), "/here"),
-              ElementsAre("/here/a.so", "/here/b.so", "/here/../lib/a.so",
-                          "/here/../lib/b.so", "a.so", "b.so"));
-  EXPECT_THAT(filesOf(wanted({"a.so"}), ""), ElementsAre("a.so"));
-}
-
 TEST(VendorLibrary, SaysWhatIsNeededAndWhereItWasLookedFor) {
   std::string words = openLibrary(wanted({"no-such.so.2"})).status().message();
   EXPECT_THAT(words, HasSubstr("plans that call cuAny need version 3.1 or "

@@ -1,0 +1,30 @@
+// The order in which libraries are looked for: one for all that Gradus opens.
+
+#include "runtime/library_places.h"
+
+#include "runtime/own_folder.h"
+
+#include <cstdlib>
+
+namespace gradus::runtime {
+
+std::vector<std::string> ownPlaces() {
+  std::string folder = ownFolder();
+  if (folder.empty()) // or places would begin at the root
+    return {};
+  return {folder, folder + "/../lib"};
+}
+
+std::vector<std::string> libraryPlaces(const char *variable,
+                                       const std::vector<const char *> &names) {
+  if (const char *chosen = getenv(variable); chosen && *chosen)
+    return {chosen};
+  std::vector<std::string> files;
+  for (const std::string &place : ownPlaces())
+    for (const char *name : names)
+      files.push_back(place + "/" + name);
+  files.insert(files.end(), names.begin(), names.end());
+  return files;
+}
+
+} // namespace gradus::runtime
