@@ -23,6 +23,7 @@ TESTS = os.path.dirname(os.path.abspath(__file__))
 BUILD = os.path.abspath(os.environ.get("GRADUS_BUILD") or os.path.join(TESTS, "..", "build"))
 LIT = "/usr/lib/llvm-22/bin/lit"
 TIME_LIMIT = 1800  # seconds for one process; a test that hangs is a failure
+SLOWEST = 10  # tests that are printed with their times
 TESTS_AT_ONCE = 40  # of a GoogleTest program, in one process
 CORES = len(os.sched_getaffinity(0))
 
@@ -32,14 +33,15 @@ class Tally:
 
     def __init__(self, only):
         self.only = only
-        self.passed, self.skipped, self.failed = 0, 0, []
+        self.passed, self.skipped, self.failed, self.took = 0, 0, [], []
         self.adding = threading.Lock()
 
     def wants(self, name):
         return self.only in name or self.only.replace("-", "_") in name
 
-    def add(self, name, outcome, output=""):
+    def add(self, name, outcome, output="", seconds=0.0):
         with self.adding:
+            self.took.append((seconds, name))
             if outcome == "passed":
                 self.passed += 1
             elif outcome == "skipped":
@@ -48,6 +50,10 @@ class Tally:
             else:
                 self.failed.append(name)
                 print(f"FAILED {name}\n{output.rstrip()}\n", flush=True)
+
+    def slowest(self):
+        """The tests that took longest, a line each; none in less than 50 ms."""
+        return [f"{seconds:8.1f} s  {name}" for seconds, name in sorted(self.took, reverse=True)[:SLOWEST] if seconds >= 0.05]
 
     def line(self):
         return f"{self.passed} passed, {len(self.failed)} failed, {self.skipped} skipped"
@@ -96,7 +102,7 @@ def run_process(command, folder, environment):
 
 
 def outcomes(text):
-    """Reads what GoogleTest printed: name -> (outcome, its output)."""
+    """Reads what GoogleTest printed: name -> (outcome, its output, seconds)."""
     results, name, lines = {}, None, []
     words = {"OK": "passed", "FAILED": "failed", "SKIPPED": "skipped"}
     for line in text.splitlines():
@@ -104,11 +110,17 @@ def outcomes(text):
         if match and match[1] == "RUN":
             name, lines = match[2], []
         elif match and match[2] == name:
-            results[name] = (words[match[1]], "\n".join(lines))
+            results[name] = (words[match[1]], "\n".join(lines), milliseconds(line) / 1000)
             name = None
         else:
             lines.append(line)
     return results
+
+
+def milliseconds(line):
+    """The number at the end of "[       OK ] Arena.Grows (7 ms)"."""
+    match = re.search(r"\((\d+) ms\)$", line)
+    return int(match[1]) if match else 0
 
 
 def googletests(program, tally):
@@ -151,39 +163,50 @@ def run_lit(tally):
     if not os.path.exists(results) and re.search("did not (match|discover) any tests", done.stdout):
         return None
     try:
-        with open(results) as file:
-            tests = json.load(file)["tests"]
+        add_lit_outcomes(results, tally)
     except (OSError, ValueError):
-        return tally.add("lit", "failed", done.stdout)
+        tally.add("lit", "failed", done.stdout)
+
+
+def add_lit_outcomes(path, tally):
+    """Reads the file that lit wrote."""
+    with open(path) as file:
+        tests = json.load(file)["tests"]
     words = {"PASS": "passed", "FLAKYPASS": "passed", "XFAIL": "passed", "UNSUPPORTED": "skipped"}
     for test in tests:
         name = test["name"].split(" :: ")[-1]
         if test["code"] in ("EXCLUDED", "SKIPPED") or not tally.wants(name):
             continue
-        tally.add(name, words.get(test["code"], "failed"), test["output"])
+        tally.add(name, words.get(test["code"], "failed"), test["output"], test["elapsed"] or 0.0)
 
 
 class Recorder(unittest.TestResult):
-    """Passes unittest's results on to the tally, or to what adds as it does."""
+    """Passes unittest's results on to the tally, or to what adds as it does. What a class prepares counts as time of its
+    first test."""
 
     def __init__(self, tally, folder):
         super().__init__()
-        self.tally, self.folder = tally, folder
+        self.tally, self.folder, self.since = tally, folder, time.monotonic()
 
     def name(self, test):
         return f"{self.folder}/{test.id().split('.')[-1]}"
 
+    def add(self, test, outcome, output=""):
+        now = time.monotonic()
+        self.tally.add(self.name(test), outcome, output, now - self.since)
+        self.since = now
+
     def addSuccess(self, test):
-        self.tally.add(self.name(test), "passed")
+        self.add(test, "passed")
 
     def addSkip(self, test, reason):
-        self.tally.add(self.name(test), "skipped", reason)
+        self.add(test, "skipped", reason)
 
     def addFailure(self, test, error):
-        self.tally.add(self.name(test), "failed", str(error[1]))
+        self.add(test, "failed", str(error[1]))
 
     def addError(self, test, error):
-        self.tally.add(self.name(test), "failed", self._exc_info_to_string(error, test))
+        self.add(test, "failed", self._exc_info_to_string(error, test))
 
 
 class Lines(Tally):
@@ -274,6 +297,8 @@ def main():
         print(f"failed: {name}")
     if not tally.passed and not tally.failed:
         print(f"no test has '{tally.only}' in its name" if tally.only else "there is no test")
+    if slowest := tally.slowest():
+        print("slowest:", *slowest, sep="\n")
     print(tally.line())
     return 0 if tally.passed and not tally.failed else 1
 

@@ -3,6 +3,7 @@
 import contextlib
 import importlib.util
 import io
+import json
 import os
 import tempfile
 import unittest
@@ -14,7 +15,7 @@ spec.loader.exec_module(run)
 
 PRINTED = """[==========] Running 3 tests from 1 test suite.
 [ RUN      ] Arena.IsAligned
-[       OK ] Arena.IsAligned (0 ms)
+[       OK ] Arena.IsAligned (1250 ms)
 [ RUN      ] Arena.NeedsRoot
 why.cpp:3: Skipped
 needs root
@@ -22,7 +23,7 @@ needs root
 [  SKIPPED ] Arena.NeedsRoot (0 ms)
 [ RUN      ] Arena.Grows
 why.cpp:4: Failure
-[  FAILED  ] Arena.Grows, where GetParam() = 3 (0 ms)
+[  FAILED  ] Arena.Grows, where GetParam() = 3 (70 ms)
 [ RUN      ] Arena.Crashes
 """
 
@@ -36,6 +37,10 @@ class GoogleTestOutput(unittest.TestCase):
     def test_a_failure_keeps_what_it_printed(self):
         self.assertEqual(run.outcomes(PRINTED)["Arena.Grows"][1], "why.cpp:4: Failure")
 
+    def test_each_time_is_read(self):
+        self.assertEqual({name: result[2] for name, result in run.outcomes(PRINTED).items()},
+                         {"Arena.IsAligned": 1.25, "Arena.NeedsRoot": 0, "Arena.Grows": 0.07})
+
     def test_a_skipped_test_says_why(self):
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
@@ -46,15 +51,32 @@ class GoogleTestOutput(unittest.TestCase):
         self.assertNotIn("Arena.Crashes", run.outcomes(PRINTED))
 
 
+class LitOutput(unittest.TestCase):
+    def test_outcomes_and_times_are_read(self):
+        tests = [{"name": "gradus :: passes/slow.mlir", "code": "PASS", "output": "", "elapsed": 2.5},
+                 {"name": "gradus :: passes/bad.mlir", "code": "FAIL", "output": "found x", "elapsed": 0.1},
+                 {"name": "gradus :: passes/other.mlir", "code": "EXCLUDED", "output": "", "elapsed": None}]
+        tally = run.Tally("")
+        with tempfile.NamedTemporaryFile("w", suffix=".json") as file, contextlib.redirect_stdout(io.StringIO()):
+            json.dump({"tests": tests}, file)
+            file.flush()
+            run.add_lit_outcomes(file.name, tally)
+        self.assertEqual(tally.line(), "1 passed, 1 failed, 0 skipped")
+        self.assertEqual(tally.slowest(), ["     2.5 s  passes/slow.mlir", "     0.1 s  passes/bad.mlir"])
+
+
 class UnittestFiles(unittest.TestCase):
-    def counted(self, source):
+    def tallied(self, source):
         tally = run.Tally("")
         with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
             path = os.path.join(folder, "small_test.py")
             with open(path, "w") as file:
                 file.write("import os, unittest\n" + source)
             run.run_unittests(path, tally)
-        return tally.line()
+        return tally
+
+    def counted(self, source):
+        return self.tallied(source).line()
 
     def test_outcomes_come_from_another_process(self):
         self.assertEqual(self.counted("""class Small(unittest.TestCase):
@@ -62,6 +84,16 @@ class UnittestFiles(unittest.TestCase):
     def test_fails(self): self.fail()
     def test_is_skipped(self): self.skipTest("for a reason")
 """), "1 passed, 1 failed, 1 skipped")
+
+    def test_what_a_class_prepares_counts_with_its_first_test(self):
+        tally = self.tallied("""import time
+class Small(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls): time.sleep(0.3)
+    def test_a(self): pass
+    def test_b(self): pass
+""")
+        self.assertRegex(tally.slowest()[0], r"^ *[\d.]+ s  .*small/test_a$")
 
     def test_a_file_that_is_no_python_fails(self):
         self.assertEqual(self.counted("class"), "0 passed, 1 failed, 0 skipped")
@@ -80,6 +112,19 @@ class Counting(unittest.TestCase):
         with contextlib.redirect_stdout(io.StringIO()):
             tally.add("b", "skipped", "no such machine")
         self.assertEqual(tally.line(), "1 passed, 0 failed, 1 skipped")
+
+    def test_the_ten_slowest_come_with_their_times(self):
+        tally = run.Tally("")
+        for number in range(12):
+            tally.add(f"test_{number}", "passed", seconds=number)
+        tally.add("quick", "passed", seconds=0.01)
+        self.assertEqual(tally.slowest()[0], "    11.0 s  test_11")
+        self.assertEqual([line.split()[-1] for line in tally.slowest()], [f"test_{number}" for number in range(11, 1, -1)])
+
+    def test_what_takes_no_time_is_none_of_the_slowest(self):
+        tally = run.Tally("")
+        tally.add("quick", "passed", seconds=0.01)
+        self.assertEqual(tally.slowest(), [])
 
     def test_a_pattern_is_a_part_of_the_name(self):
         self.assertTrue(run.Tally("dead").wants("passes/dead_code.mlir"))
