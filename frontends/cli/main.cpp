@@ -4,6 +4,7 @@
 #include "frontends/cli/command_line.h"
 #include "frontends/cli/commands.h"
 #include "frontends/cli/failure.h"
+#include "frontends/cli/standard_streams.h"
 #include "frontends/cli/suggestion.h"
 
 #include <algorithm>
@@ -133,6 +134,7 @@ static int run(int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
+  openClosedStreams();
   // A file that grows beyond the shell's `ulimit -f` is an error of write().
   std::signal(SIGXFSZ, SIG_IGN);
   rememberCommandLine(argc, argv);

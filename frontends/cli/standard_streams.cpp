@@ -1,0 +1,18 @@
+// open() gives the lowest number that is free, so those below it are open.
+
+#include "frontends/cli/standard_streams.h"
+
+#include <cerrno>
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace gradus::cli {
+
+void openClosedStreams() {
+  for (int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (fcntl(stream, F_GETFD) == -1 && errno == EBADF &&
+        open("/dev/null", O_RDWR) == -1)
+      return; // There is no /dev/null: nothing more can be done.
+}
+
+} // namespace gradus::cli
