@@ -358,6 +358,48 @@ void Editor::editPort() {
   }
 }
 
+//===-- donors ------------------------------------------------------------===//
+
+/// A node of the donor, with the names that it reads and gives here.
+void graftNode(Random &random, ::onnx::GraphProto &graph,
+               const ::onnx::GraphProto &donor) {
+  if (!graph.node_size() || !donor.node_size())
+    return;
+  ::onnx::NodeProto given = pick(random, donor.node());
+  ::onnx::NodeProto &here = pick(random, *graph.mutable_node());
+  if (random() % 4)
+    for (int i = 0; i < given.input_size() && i < here.input_size(); ++i)
+      given.set_input(i, here.input(i));
+  *given.mutable_output() = here.output();
+  here = given;
+}
+
+/// A value of the donor, under a name of this graph's where it has one.
+void graftValue(Random &random, ::onnx::GraphProto &graph,
+                const ::onnx::GraphProto &donor) {
+  if (!donor.initializer_size())
+    return;
+  ::onnx::TensorProto given = pick(random, donor.initializer());
+  if (graph.initializer_size() && random() % 4) {
+    ::onnx::TensorProto &here = pick(random, *graph.mutable_initializer());
+    given.set_name(here.name());
+    here = given;
+  } else {
+    *graph.add_initializer() = given;
+  }
+}
+
+/// Nodes of the donor that follow each other, with their own names.
+void graftRun(Random &random, ::onnx::GraphProto &graph,
+              const ::onnx::GraphProto &donor) {
+  if (!donor.node_size())
+    return;
+  size_t first = below(random, donor.node_size()), count = 1 + random() % 5;
+  for (size_t i = first; i < first + count && i < size_t(donor.node_size());
+       ++i)
+    *graph.add_node() = donor.node(int(i));
+}
+
 //===-- recipes -----------------------------------------------------------===//
 
 /// Pointers to every value of a document.
@@ -391,6 +433,11 @@ Json oddJson(Random &random) {
   }
 }
 
+/// As text; bytes that are no UTF-8 any more are left out.
+std::string dumped(const Json &json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::ignore);
+}
+
 void mutateJson(Random &random, std::string &text) {
   Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (json.is_discarded())
@@ -419,7 +466,7 @@ void mutateJson(Random &random, std::string &text) {
     chosen.erase(chosen.begin());
   else
     chosen = oddJson(random);
-  text = json.dump();
+  text = dumped(json);
 }
 
 /// Sizes for the names that the recipe has none for; whether there are names.
@@ -436,6 +483,23 @@ bool bindSizes(const ::onnx::ModelProto &model, Json &recipe) {
   return isOpen;
 }
 
+/// Puts a value of the donor's in place of the one that this object has under
+/// the same key, or adds it.
+void graftKey(Random &random, Json &json, const Json &donor) {
+  Json copy = donor;
+  std::vector<Json *> all, givers;
+  collect(json, all);
+  collect(copy, givers);
+  Json &here = *pick(random, all), &giver = *pick(random, givers);
+  if (!here.is_object() || !giver.is_object() || giver.empty()) {
+    here = giver;
+    return;
+  }
+  auto given = giver.begin();
+  std::advance(given, below(random, giver.size()));
+  here[given.key()] = given.value();
+}
+
 } // namespace
 
 std::string recipeFor(const std::string &model, const std::string &recipe) {
@@ -450,27 +514,73 @@ std::string recipeFor(const std::string &model, const std::string &recipe) {
   return json.dump();
 }
 
+std::string editedModel(const std::string &model, uint64_t seed) {
+  Random random(seed);
+  std::string bytes = model;
+  ::onnx::ModelProto proto;
+  size_t changes = random() % 2 ? 1 : 1 + below(random, 3);
+  if (!proto.ParseFromString(model)) {
+    mutateByte(random, bytes);
+    return bytes;
+  }
+  for (; changes > 0; --changes)
+    Editor(random, proto).edit();
+  return proto.SerializeAsString();
+}
+
+std::string graftedModel(const std::string &model, const std::string &donor,
+                         uint64_t seed) {
+  Random random(seed);
+  ::onnx::ModelProto proto, other;
+  if (!proto.ParseFromString(model) || !other.ParseFromString(donor))
+    return model;
+  using Graft =
+      void (*)(Random &, ::onnx::GraphProto &, const ::onnx::GraphProto &);
+  static constexpr Graft kGrafts[] = {graftNode, graftNode, graftValue,
+                                      graftRun};
+  for (size_t changes = 1 + below(random, 3); changes > 0; --changes)
+    pick(random, kGrafts)(random, anyGraph(random, proto),
+                          anyGraph(random, other));
+  return proto.SerializeAsString();
+}
+
+std::string editedRecipe(const std::string &recipe, uint64_t seed) {
+  Random random(seed);
+  std::string text = recipe;
+  for (size_t changes = 1 + below(random, 3); changes > 0; --changes)
+    if (random() % 4)
+      mutateJson(random, text);
+    else
+      mutateByte(random, text);
+  return text;
+}
+
+std::string graftedRecipe(const std::string &recipe, const std::string &donor,
+                          uint64_t seed) {
+  Random random(seed);
+  Json json = Json::parse(recipe, nullptr, /*allow_exceptions=*/false),
+       other = Json::parse(donor, nullptr, /*allow_exceptions=*/false);
+  if (json.is_discarded() || other.is_discarded())
+    return recipe;
+  graftKey(random, json, other);
+  return dumped(json);
+}
+
 ModelAndRecipe mutated(const ModelAndRecipe &whole, uint64_t seed,
                        int64_t number) {
   Random random(seed * 1'000'003 + static_cast<uint64_t>(number));
   ModelAndRecipe result = whole;
-  size_t kind = below(random, 4);
-  size_t changes = random() % 2 ? 1 : 1 + below(random, 3);
-  if (kind < 2) {
-    ::onnx::ModelProto model;
-    if (!model.ParseFromString(whole.model))
-      return result;
-    for (; changes > 0; --changes)
-      Editor(random, model).edit();
-    result.model = model.SerializeAsString();
-  } else {
-    for (; changes > 0; --changes)
-      if (kind == 2)
-        mutateByte(random, result.model);
-      else if (random() % 4)
-        mutateJson(random, result.recipe);
-      else
-        mutateByte(random, result.recipe);
+  switch (below(random, 4)) {
+  case 0:
+  case 1:
+    result.model = editedModel(whole.model, random());
+    break;
+  case 2:
+    for (size_t changes = 1 + below(random, 3); changes > 0; --changes)
+      mutateByte(random, result.model);
+    break;
+  default:
+    result.recipe = editedRecipe(whole.recipe, random());
   }
   return result;
 }

@@ -22,4 +22,17 @@ std::string recipeFor(const std::string &model, const std::string &recipe);
 ModelAndRecipe mutated(const ModelAndRecipe &whole, uint64_t seed,
                        int64_t number);
 
+/// A model with one to three changes of its structure, or of its bytes where
+/// these are no model.
+std::string editedModel(const std::string &model, uint64_t seed);
+/// A model with nodes and values of another in place of its own, or beside
+/// them.
+std::string graftedModel(const std::string &model, const std::string &donor,
+                         uint64_t seed);
+/// A recipe with one to three changes of its keys and values.
+std::string editedRecipe(const std::string &recipe, uint64_t seed);
+/// A recipe with a key of another's, at any depth.
+std::string graftedRecipe(const std::string &recipe, const std::string &donor,
+                          uint64_t seed);
+
 } // namespace gradus::test

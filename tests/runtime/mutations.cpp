@@ -123,20 +123,10 @@ void mutateOnce(Random &random, Bytes &file) {
 
 Bytes mutated(std::span<const uint8_t> artifact, Hashes hashes, uint64_t seed,
               int64_t number) {
-  Random random(seed * 1'000'003 + static_cast<uint64_t>(number));
   Bytes file(artifact.begin(), artifact.end());
-  for (size_t changes = 1 + below(random, 3); changes > 0 && !file.empty();
-       --changes)
-    mutateOnce(random, file);
-  if (hashes == Hashes::stored)
-    return file;
-  // Machine code is trusted: it stays as it is.
-  for (Range range : trustedRanges(artifact))
-    if (range.end <= file.size())
-      std::copy(artifact.begin() + static_cast<ptrdiff_t>(range.begin),
-                artifact.begin() + static_cast<ptrdiff_t>(range.end),
-                file.begin() + static_cast<ptrdiff_t>(range.begin));
-  reseal(file);
+  damage(file, seed * 1'000'003 + static_cast<uint64_t>(number));
+  if (hashes == Hashes::recomputed)
+    forge(file, artifact);
   return file;
 }
 
@@ -183,6 +173,22 @@ std::string runAll(const Bytes &file, std::span<const uint8_t> original,
 }
 
 } // namespace
+
+void damage(std::vector<uint8_t> &file, uint64_t seed) {
+  Random random(seed);
+  for (size_t changes = 1 + below(random, 3);
+       changes > 0 && file.size() >= sizeof(uint32_t); --changes)
+    mutateOnce(random, file);
+}
+
+void forge(std::vector<uint8_t> &damaged, std::span<const uint8_t> whole) {
+  for (Range range : trustedRanges(whole))
+    if (range.end <= damaged.size())
+      std::copy(whole.begin() + static_cast<ptrdiff_t>(range.begin),
+                whole.begin() + static_cast<ptrdiff_t>(range.end),
+                damaged.begin() + static_cast<ptrdiff_t>(range.begin));
+  reseal(damaged);
+}
 
 std::string runWhole(std::span<const uint8_t> artifact) {
   bool ran = false;

@@ -19,6 +19,13 @@ struct MutationCounts {
   int64_t ran = 0;     // loaded and ran every graph
 };
 
+/// Changes a file in one to three random places, which `seed` says.
+void damage(std::vector<uint8_t> &file, uint64_t seed);
+
+/// Makes a damaged artifact one that somebody forged: the machine code of the
+/// whole one is back in its place, as code is trusted, and all hashes fit.
+void forge(std::vector<uint8_t> &damaged, std::span<const uint8_t> whole);
+
 /// Runs every graph of an artifact once; empty, or what went wrong.
 std::string runWhole(std::span<const uint8_t> artifact);
 
