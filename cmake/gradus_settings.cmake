@@ -21,10 +21,10 @@ if(GRADUS_WERROR)
   add_compile_options(-Werror -Wno-error=deprecated-declarations)
 endif()
 if(GRADUS_SANITIZE)
-  add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=undefined
-                      -fno-omit-frame-pointer -g1 -O1)
   # The flatbuffers and MLIR headers are built without RTTI checks in mind.
-  add_compile_options(-fno-sanitize=vptr)
+  set(GRADUS_SANITIZERS -fsanitize=address,undefined -fno-sanitize-recover=undefined
+    -fno-sanitize=vptr -fno-omit-frame-pointer -g1 -O1)
+  add_compile_options(${GRADUS_SANITIZERS})
   add_link_options(-fsanitize=address,undefined)
 endif()
 
@@ -40,14 +40,8 @@ include_directories(${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
 
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
-      CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${CCACHE_PROGRAM})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${PROJECT_SOURCE_DIR}/cmake/through_ccache.sh ${PROJECT_SOURCE_DIR})
   set(CMAKE_C_COMPILER_LAUNCHER ${CMAKE_CXX_COMPILER_LAUNCHER})
-endif()
-# ccache gives a precompiled header of another checkout, whose sources are as
-# large but of another time.
-if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-  list(APPEND CMAKE_CXX_COMPILE_OPTIONS_CREATE_PCH -Xclang -fno-pch-timestamp)
 endif()
 find_program(LLD_PROGRAM NAMES ld.lld-22)
 if(LLD_PROGRAM AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")

@@ -3,6 +3,7 @@
 
 #include "tests/codegen/gpu_card.h"
 #include "tests/codegen/needs_cuda_toolkit.h"
+#include "tests/this_build.h"
 
 #include "codegen/compile.h"
 #include "codegen/gpu_object.h"

@@ -5,6 +5,7 @@
 #include "compiled.h"
 
 #include "frontends/recipe/recipe.h"
+#include "tests/this_build.h"
 
 #include <cmath>
 #include <fstream>

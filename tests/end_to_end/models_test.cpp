@@ -4,6 +4,7 @@
 // recordings in tests/frontends/check.
 
 #include "frontends/check/comparison.h"
+#include "tests/this_build.h"
 
 #include "codegen/compile.h"
 #include "frontends/onnx/import.h"

@@ -3,6 +3,7 @@
 
 #include "graphs.h"
 
+#include "tests/this_build.h"
 #include "llvm/ADT/StringExtras.h"
 
 #include <filesystem>

@@ -2,6 +2,7 @@
 // C library's, also for libraries that are loaded later (oneDNN). Sanitizers
 // have definitions of their own, and a hook instead.
 #include "allocations.h"
+#include "tests/this_build.h"
 
 #include <atomic>
 #include <cerrno>
@@ -11,7 +12,7 @@ static std::atomic<int64_t> count{0};
 
 int64_t gradus::test::allocations() { return count; }
 
-#if __has_feature(address_sanitizer)
+#if GRADUS_SANITIZE
 
 extern "C" int __sanitizer_install_malloc_and_free_hooks(
     void (*)(const volatile void *, size_t), void (*)(const volatile void *));

@@ -1,4 +1,5 @@
 #include "runtime/devices.h"
+#include "tests/this_build.h"
 
 #include <gtest/gtest.h>
 

@@ -2,6 +2,7 @@
 // is looked for once.
 
 #include "runtime/profiler.h"
+#include "tests/this_build.h"
 
 #include "runtime/session.h"
 #include "test_artifact.h"

@@ -3,6 +3,7 @@
 // ones train as PyTorch recorded it.
 
 #include "docs/examples/builder/models.h"
+#include "tests/this_build.h"
 
 #include "frontends/check/recorded_case.h"
 #include "frontends/onnx/import.h"

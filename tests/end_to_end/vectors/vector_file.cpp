@@ -3,6 +3,7 @@
 #include "vector_file.h"
 
 #include "frontends/recipe/recipe.h"
+#include "tests/this_build.h"
 
 #include "mlir/AsmParser/AsmParser.h"
 

@@ -5,6 +5,7 @@
 // are for tests/full_size_test.py.
 
 #include "frontends/check/check_run.h"
+#include "tests/this_build.h"
 
 #include "frontends/check/trainer.h"
 

@@ -4,6 +4,7 @@
 
 #include "frontends/compiler/compiler.h"
 #include "runtime/session.h"
+#include "tests/this_build.h"
 
 #include <gtest/gtest.h>
 

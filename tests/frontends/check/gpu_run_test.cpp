@@ -4,6 +4,7 @@
 // PyTorch's in check_run_test.cpp.
 
 #include "frontends/check/trainer.h"
+#include "tests/this_build.h"
 
 #include <gtest/gtest.h>
 
@@ -153,14 +154,12 @@ TEST_P(GpuRun, GivesWhatTheProcessorGives) {
 /// Sanitizers make the emulated GPU much slower, and what they look at is the
 /// same code for all models: the smallest do.
 bool isTested(const std::string &folder) {
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
+#if GRADUS_SANITIZE
   for (const char *large :
        {"bert-tiny", "gpt2-tiny", "lenet5", "lstm-tiny", "mobilenet_v2",
         "resnet18-small", "resnet50-small", "unet-small"})
     if (folder == large)
       return false;
-#endif
 #endif
   return true;
 }

@@ -2,6 +2,7 @@
 
 #include "frontends/check/check_run.h"
 #include "frontends/check/record.h"
+#include "tests/this_build.h"
 
 #include "runtime/safetensors.h"
 

@@ -1,6 +1,7 @@
 // Recorded cases say in Gradus' words what their case.json says.
 
 #include "frontends/check/recorded_case.h"
+#include "tests/this_build.h"
 
 #include <gtest/gtest.h>
 

@@ -2,6 +2,7 @@
 
 #include "frontends/data/formats.h"
 #include "tests/frontends/data/files.h"
+#include "tests/this_build.h"
 
 using namespace gradus::data;
 using gradus::runtime::DType;

@@ -1,5 +1,7 @@
 // Elementwise ONNX ops, computed and folded.
 
+#include "tests/this_build.h"
+
 #include "small_model.h"
 
 using namespace gradus;

@@ -1,6 +1,7 @@
 // Coins of a file for inference, in nets that PyTorch exported and by hand.
 
 #include "frontends/onnx/export_coins.h"
+#include "tests/this_build.h"
 
 #include "exported.h"
 #include "small_model.h"

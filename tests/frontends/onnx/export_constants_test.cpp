@@ -2,6 +2,7 @@
 // that PyTorch wrote (tests/data/exports).
 
 #include "frontends/onnx/export_constants.h"
+#include "tests/this_build.h"
 
 #include "frontends/onnx/inventory.h"
 

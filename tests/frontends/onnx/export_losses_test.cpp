@@ -2,6 +2,7 @@
 // files that they wrote (tests/data/exports).
 
 #include "frontends/onnx/export_losses.h"
+#include "tests/this_build.h"
 
 #include "small_model.h"
 

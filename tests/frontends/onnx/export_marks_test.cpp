@@ -2,6 +2,7 @@
 // writes, by default options, of a net with positions in a buffer.
 
 #include "frontends/onnx/export_marks.h"
+#include "tests/this_build.h"
 
 #include "frontends/onnx/inventory.h"
 

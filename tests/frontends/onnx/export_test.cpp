@@ -2,6 +2,7 @@
 
 #include "exported.h"
 #include "frontends/onnx/model_file.h"
+#include "tests/this_build.h"
 
 #include <cstring>
 

@@ -4,6 +4,7 @@
 
 #include "frontends/check/recorded_case.h"
 #include "frontends/message.h"
+#include "tests/this_build.h"
 
 #include <set>
 

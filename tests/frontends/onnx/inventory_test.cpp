@@ -1,6 +1,7 @@
 // A model's parameters are listed without importing it.
 
 #include "frontends/onnx/inventory.h"
+#include "tests/this_build.h"
 
 #include "small_model.h"
 

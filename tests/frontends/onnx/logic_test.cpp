@@ -1,6 +1,8 @@
 // Comparisons, truth, choices and casts, on values that only a run knows and
 // on constants alike.
 
+#include "tests/this_build.h"
+
 #include "small_model.h"
 
 #include <cmath>

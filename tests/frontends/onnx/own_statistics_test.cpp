@@ -2,6 +2,7 @@
 // values move by themselves, on files that PyTorch wrote (tests/data/exports).
 
 #include "frontends/onnx/own_statistics.h"
+#include "tests/this_build.h"
 
 #include "small_model.h"
 

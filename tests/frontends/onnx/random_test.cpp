@@ -1,6 +1,7 @@
 // Draws of ONNX models: their moments, and what tells one from another.
 
 #include "frontends/onnx/random.h"
+#include "tests/this_build.h"
 
 #include "small_model.h"
 

@@ -1,5 +1,7 @@
 // Shapes: computed from constants, applied to values.
 
+#include "tests/this_build.h"
+
 #include "small_model.h"
 
 using namespace gradus;

@@ -1,5 +1,7 @@
 // Fourier transforms of short signals.
 
+#include "tests/this_build.h"
+
 #include "small_model.h"
 
 using namespace gradus;

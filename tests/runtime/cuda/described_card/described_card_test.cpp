@@ -3,6 +3,7 @@
 // compiles is loaded by this machine's driver, or by a stub of one.
 
 #include "runtime/cuda/cudnn.h"
+#include "tests/this_build.h"
 
 #include "tests/runtime/cuda/card_commands.h"
 #include "tests/runtime/cuda/stub_library.h"
@@ -17,7 +18,7 @@ using gradus::artifact::DType;
 using gradus::artifact::LibraryCommandT;
 using gradus::artifact::LibraryOp;
 
-#if __has_feature(address_sanitizer)
+#if GRADUS_SANITIZE
 /// cuDNN opens NVIDIA's compiler anew for each plan and closes it with memory
 /// it never frees. Open to the end it has a name, which tests/leaks.supp knows.
 extern "C" [[gnu::visibility("default")]] int dlclose(void *) { return 0; }
