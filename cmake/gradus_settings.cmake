@@ -35,6 +35,9 @@ if(GRADUS_FUZZ)
       -fno-sanitize-recover=undefined -fno-sanitize=vptr -fno-omit-frame-pointer -g1 -O1)
   add_link_options(-fsanitize=address,undefined)
 endif()
+# For code that nobody waits for: with sanitizers it takes longer to compile than
+# to run, and without optimization less than half of that.
+set(GRADUS_SELDOM_RUN $<$<BOOL:${GRADUS_SANITIZE}>:-O0>)
 
 include_directories(${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
 
