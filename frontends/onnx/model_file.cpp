@@ -3,6 +3,7 @@
 
 #include "frontends/onnx/model_file.h"
 
+#include "frontends/onnx/data_file.h"
 #include "frontends/onnx/float_size.h"
 #include "frontends/onnx/functions.h"
 
@@ -14,6 +15,8 @@
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/Path.h"
+
+#include <google/protobuf/io/coded_stream.h>
 
 #include <set>
 
@@ -91,6 +94,21 @@ absl::StatusOr<uint64_t> parseNumber(const std::string &text,
   return number;
 }
 
+/// Graphs in one another: branches of `If`, bodies of `Loop`. Whatever looks at
+/// them calls itself for each.
+constexpr int kMostGraphs = 300;
+
+/// protobuf's own limit is 32 graphs; a file beyond it is parsed once more.
+bool parse(::onnx::ModelProto &model, llvm::StringRef bytes) {
+  if (model.ParseFromArray(bytes.data(), bytes.size()))
+    return true;
+  constexpr int kLevelsOfGraph = 3; // graph, node, attribute
+  google::protobuf::io::CodedInputStream stream(
+      reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size());
+  stream.SetRecursionLimit(kLevelsOfGraph * kMostGraphs + 10);
+  return model.ParseFromCodedStream(&stream) && stream.ConsumedEntireMessage();
+}
+
 } // namespace
 
 Type elementType(int dataType, MLIRContext &context) {
@@ -149,22 +167,23 @@ ModelFile::~ModelFile() = default;
 
 absl::StatusOr<std::unique_ptr<ModelFile>>
 ModelFile::open(const std::string &path) {
-  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
-                                            /*RequiresNullTerminator=*/false);
-  if (!buffer)
-    return invalid("cannot read this file: ", buffer.getError().message());
+  GRADUS_ASSIGN_OR_RETURN(auto buffer, openRegularFile(path));
   std::unique_ptr<ModelFile> file(new ModelFile);
   file->path_ = path;
-  size_t size = (*buffer)->getBufferSize();
-  if (size > INT_MAX)
+  file->size_ = buffer->getBufferSize();
+  if (file->size_ > INT_MAX)
     return invalid("is larger than 2 GiB, which protobuf cannot read; store "
                    "its weights as external data");
-  if (!file->model_->ParseFromArray((*buffer)->getBufferStart(), size))
-    return invalid("is no ONNX model, or damaged: protobuf cannot parse it");
+  if (!parse(*file->model_, buffer->getBuffer()))
+    return invalid("is no ONNX model, is damaged, or has graphs more than ",
+                   kMostGraphs,
+                   " deep in one another: protobuf cannot parse "
+                   "it");
   if (!file->model_->has_graph())
     return invalid("is no ONNX model: it has no graph");
   GRADUS_RETURN_IF_ERROR(inlineFunctions(*file->model_));
   giveOwnStatistics(*file->model_->mutable_graph());
+  GRADUS_RETURN_IF_ERROR(file->checkDataFiles());
   return file;
 }
 
@@ -234,9 +253,10 @@ absl::StatusOr<llvm::StringRef> ModelFile::bytes(const TensorProto &tensor,
 absl::StatusOr<llvm::StringRef>
 ModelFile::externalBytes(const TensorProto &tensor, uint64_t expected) {
   std::string location = external(tensor, "location");
-  const llvm::MemoryBuffer *file = dataFile(location);
-  if (!file)
-    return invalid("its data file \"", location, "\" is missing");
+  const DataFile &opened = dataFile(location);
+  if (!opened.ok())
+    return opened.status();
+  const llvm::MemoryBuffer &file = **opened;
   GRADUS_ASSIGN_OR_RETURN(uint64_t offset,
                           parseNumber(external(tensor, "offset"), 0));
   GRADUS_ASSIGN_OR_RETURN(uint64_t length,
@@ -244,31 +264,28 @@ ModelFile::externalBytes(const TensorProto &tensor, uint64_t expected) {
   if (length != expected)
     return invalid("has ", length, " bytes of data; its shape needs ",
                    expected);
-  if (offset > file->getBufferSize() ||
-      expected > file->getBufferSize() - offset)
+  if (offset > file.getBufferSize() || expected > file.getBufferSize() - offset)
     return invalid("ends at byte ", offset + expected, " of \"", location,
-                   "\", which has ", file->getBufferSize());
-  return file->getBuffer().substr(offset, expected);
+                   "\", which has ", file.getBufferSize());
+  return file.getBuffer().substr(offset, expected);
 }
 
-/// The data file of that name beside the model; null where it is missing or
-/// would lie outside the model's folder.
-const llvm::MemoryBuffer *ModelFile::dataFile(const std::string &location) {
+const ModelFile::DataFile &ModelFile::dataFile(const std::string &location) {
   auto [entry, isNew] = dataFiles_.try_emplace(location);
-  if (!isNew)
-    return entry->second.get();
-  bool leaves =
-      llvm::sys::path::is_absolute(location) ||
-      llvm::is_contained(llvm::make_range(llvm::sys::path::begin(location),
-                                          llvm::sys::path::end(location)),
-                         "..");
-  if (leaves || location.empty())
-    return nullptr;
-  auto buffer = llvm::MemoryBuffer::getFile(pathOf(location), /*IsText=*/false,
-                                            /*RequiresNullTerminator=*/false);
-  if (buffer)
-    entry->second = std::move(*buffer);
-  return entry->second.get();
+  if (isNew)
+    entry->second = openDataFile(path_, location);
+  return entry->second;
+}
+
+/// A data file may be missing, but none may be what we must not read.
+absl::Status ModelFile::checkDataFiles() {
+  for (const TensorProto *tensor : initializers())
+    if (isExternal(*tensor) && !isMissing(*tensor))
+      if (const DataFile &file = dataFile(external(*tensor, "location"));
+          !file.ok())
+        return invalid("tensor \"", tensor->name(),
+                       "\": ", file.status().message());
+  return absl::OkStatus();
 }
 
 std::string ModelFile::pathOf(const std::string &location) const {
@@ -304,8 +321,17 @@ std::vector<std::string> ModelFile::dataFiles() const {
   return {paths.begin(), paths.end()};
 }
 
+uint64_t ModelFile::storedBytes() const {
+  uint64_t bytes = size_;
+  for (const auto &entry : dataFiles_)
+    if (const DataFile &file = entry.second; file.ok())
+      bytes += (*file)->getBufferSize();
+  return bytes;
+}
+
 bool ModelFile::isMissing(const TensorProto &tensor) {
-  return isExternal(tensor) && !dataFile(external(tensor, "location"));
+  return isExternal(tensor) &&
+         absl::IsNotFound(dataFile(external(tensor, "location")).status());
 }
 
 std::map<std::string, std::vector<std::string>> ModelFile::missing() {

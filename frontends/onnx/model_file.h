@@ -56,6 +56,8 @@ public:
 
   /// True if the tensor lies in a file that is missing.
   bool isMissing(const ::onnx::TensorProto &tensor);
+  /// The size of the file and of the data files beside it.
+  uint64_t storedBytes() const;
   /// All of the model's, those of branches and of loops' bodies too.
   std::vector<::onnx::TensorProto *> initializers() const;
   /// Paths of the data files that initializers lie in, there or missing.
@@ -70,12 +72,15 @@ private:
                                         std::string &storage);
   absl::StatusOr<llvm::StringRef>
   externalBytes(const ::onnx::TensorProto &tensor, uint64_t expected);
-  const llvm::MemoryBuffer *dataFile(const std::string &location);
+  using DataFile = absl::StatusOr<std::unique_ptr<llvm::MemoryBuffer>>;
+  const DataFile &dataFile(const std::string &location);
+  absl::Status checkDataFiles();
   std::string pathOf(const std::string &location) const;
 
   std::string path_;
+  uint64_t size_ = 0;
   std::unique_ptr<::onnx::ModelProto> model_;
-  llvm::StringMap<std::unique_ptr<llvm::MemoryBuffer>> dataFiles_;
+  llvm::StringMap<DataFile> dataFiles_;
 };
 
 } // namespace gradus::onnx

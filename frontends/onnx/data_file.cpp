@@ -1,0 +1,157 @@
+// A file is looked at before it is opened: O_PATH holds on to it without any
+// effect on it, and what is opened in the end is what was looked at, whatever
+// has happened to its name meanwhile.
+
+#include "frontends/onnx/data_file.h"
+
+#include "frontends/message.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/Path.h"
+
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace gradus::onnx {
+namespace {
+
+namespace path = llvm::sys::path;
+
+/// A file descriptor that is closed at the end.
+class Descriptor {
+public:
+  Descriptor(const char *path, int flags)
+      : number_(::open(path, flags | O_CLOEXEC)) {}
+  ~Descriptor() {
+    if (number_ >= 0)
+      ::close(number_);
+  }
+  Descriptor(const Descriptor &) = delete;
+  Descriptor &operator=(const Descriptor &) = delete;
+
+  bool isOpen() const { return number_ >= 0; }
+  int number() const { return number_; }
+  /// A name of this very file for as long as it is open.
+  std::string name() const { return message("/proc/self/fd/", number_); }
+
+private:
+  int number_;
+};
+
+/// Where a file really lies; empty where the system does not say.
+std::string placeOf(const Descriptor &file) {
+  char place[PATH_MAX];
+  ssize_t length = ::readlink(file.name().c_str(), place, sizeof(place));
+  bool isWhole = length > 0 && size_t(length) < sizeof(place);
+  return isWhole ? std::string(place, length) : "";
+}
+
+/// The path with all links followed; empty where there is no such file.
+std::string realPath(const std::string &name) {
+  char place[PATH_MAX];
+  return ::realpath(name.c_str(), place) ? place : "";
+}
+
+bool liesIn(llvm::StringRef place, llvm::StringRef folder) {
+  return place.consume_front(folder) &&
+         (folder.ends_with("/") || place.starts_with("/"));
+}
+
+std::string folderOf(const std::string &modelPath) {
+  llvm::StringRef folder = path::parent_path(modelPath);
+  return folder.empty() ? "." : folder.str();
+}
+
+/// The model's folder, and that of the file that its name leads to.
+bool liesBeside(const std::string &modelPath, const std::string &place) {
+  std::string folder = realPath(folderOf(modelPath));
+  std::string other = path::parent_path(realPath(modelPath)).str();
+  return (!folder.empty() && liesIn(place, folder)) ||
+         (!other.empty() && liesIn(place, other));
+}
+
+/// Whether a name alone says that it does not lie in the model's folder.
+bool leavesFolder(llvm::StringRef location) {
+  return path::is_absolute(location) ||
+         llvm::is_contained(
+             llvm::make_range(path::begin(location), path::end(location)),
+             "..");
+}
+
+absl::Status checkRegular(const Descriptor &file) {
+  struct stat found;
+  if (::fstat(file.number(), &found) != 0)
+    return invalid("cannot be looked at: ", std::strerror(errno));
+  if (!S_ISREG(found.st_mode))
+    return invalid("is ",
+                   S_ISDIR(found.st_mode) ? "a folder" : "a pipe or a device",
+                   ", expected a regular file");
+  return absl::OkStatus();
+}
+
+/// The contents of a file that was looked at.
+absl::StatusOr<std::unique_ptr<llvm::MemoryBuffer>>
+contentsOf(const Descriptor &looked, const std::string &name) {
+  Descriptor file(looked.name().c_str(), O_RDONLY);
+  if (!file.isOpen())
+    return invalid("cannot be read: ", std::strerror(errno));
+  auto buffer = llvm::MemoryBuffer::getOpenFile(
+      file.number(), name, /*FileSize=*/-1, /*RequiresNullTerminator=*/false);
+  if (!buffer)
+    return invalid("cannot be read: ", buffer.getError().message());
+  return std::move(*buffer);
+}
+
+absl::Status checkPlace(const Descriptor &file, const std::string &modelPath) {
+  std::string place = placeOf(file);
+  if (place.empty())
+    return invalid("lies where the system does not say; is /proc there?");
+  if (!liesBeside(modelPath, place))
+    return invalid("leads to ", place,
+                   ", which lies outside of the model's "
+                   "folder");
+  return absl::OkStatus();
+}
+
+} // namespace
+
+absl::StatusOr<std::unique_ptr<llvm::MemoryBuffer>>
+openDataFile(const std::string &modelPath, const std::string &location) {
+  std::string what = message("its data file \"", location, "\" ");
+  if (location.empty())
+    return invalid("its data file has no name");
+  if (leavesFolder(location))
+    return invalid(what, "lies outside of the model's folder");
+  llvm::SmallString<128> name(folderOf(modelPath));
+  path::append(name, location);
+  Descriptor file(name.c_str(), O_PATH);
+  if (!file.isOpen())
+    return errno == ENOENT
+               ? absl::NotFoundError(what + "is missing")
+               : invalid(what, "cannot be opened: ", std::strerror(errno));
+  absl::Status status = checkPlace(file, modelPath);
+  if (status.ok())
+    status = checkRegular(file);
+  if (!status.ok())
+    return invalid(what, status.message());
+  auto contents = contentsOf(file, name.str().str());
+  return contents.ok() ? std::move(contents)
+                       : invalid(what, contents.status().message());
+}
+
+absl::StatusOr<std::unique_ptr<llvm::MemoryBuffer>>
+openRegularFile(const std::string &path) {
+  Descriptor file(path.c_str(), O_PATH);
+  if (!file.isOpen())
+    return invalid("cannot read this file: ", std::strerror(errno));
+  GRADUS_RETURN_IF_ERROR(checkRegular(file));
+  return contentsOf(file, path);
+}
+
+} // namespace gradus::onnx
