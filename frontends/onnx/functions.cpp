@@ -1,5 +1,6 @@
-// Calls are replaced one level after the other. Names inside of a function get
-// the call's name in front, so that they stay apart.
+// First it is made sure that no function calls itself, by whatever way; then
+// each call is replaced, and those that come out of it. Names inside of a
+// function get the call's name in front, so that they stay apart.
 
 #include "frontends/onnx/functions.h"
 
@@ -109,61 +110,170 @@ private:
   llvm::StringMap<std::string> names_;
 };
 
-/// Replaces calls in a graph and in its branches and loops, level by level.
-class Inliner {
+//===-- which function calls which ----------------------------------------===//
+
+std::string nameOf(const FunctionProto &function) {
+  return function.domain() + "::" + function.name();
+}
+
+/// A model's functions by what calls name, none of which calls itself.
+class Functions {
 public:
-  explicit Inliner(const ::onnx::ModelProto &model) {
-    for (const FunctionProto &function : model.functions())
-      functions_[keyOf(function.domain(), function.name(),
-                       function.overload())] = &function;
+  absl::Status add(const ::onnx::ModelProto &model) {
+    for (const FunctionProto &function : model.functions()) {
+      auto [entry, isNew] = numbers_.try_emplace(
+          keyOf(function.domain(), function.name(), function.overload()),
+          all_.size());
+      if (!isNew)
+        return invalid("has two functions called ", nameOf(function));
+      all_.push_back({&function});
+    }
+    for (size_t caller = 0; caller < all_.size(); ++caller)
+      addCalls(caller, all_[caller].function->node());
+    return checkCalls();
   }
 
-  absl::Status run(GraphProto &graph, int depth = 0) {
-    bool changed = !functions_.empty();
-    for (int level = 0; changed; ++level) {
-      changed = false;
-      Nodes nodes;
-      for (const NodeProto &node : graph.node())
-        if (const FunctionProto *function = functionOf(node)) {
-          changed = true;
-          if (level + depth >= kMostLevels || calls_ > kMostCalls ||
-              nodes.size() > kMostNodes)
-            return invalid("function ", node.domain(), "::", node.op_type(),
-                           " calls itself without end");
-          Call(*function, node, calls_++).expandInto(nodes);
-        } else {
-          *nodes.Add() = node;
-        }
-      *graph.mutable_node() = std::move(nodes);
-    }
-    return runInside(graph, depth + 1);
+  bool empty() const { return all_.empty(); }
+
+  /// The function that a node calls, or null.
+  const FunctionProto *calledBy(const NodeProto &node) const {
+    auto found =
+        numbers_.find(keyOf(node.domain(), node.op_type(), node.overload()));
+    return found == numbers_.end() ? nullptr : all_[found->second].function;
   }
 
 private:
-  static constexpr int kMostLevels = 64, kMostNodes = 200000,
-                       kMostCalls = 200000;
+  /// So that the names inside, with a part for each call, stay short.
+  static constexpr int kMostLevels = 1000;
 
-  const FunctionProto *functionOf(const NodeProto &node) const {
-    return functions_.lookup(
-        keyOf(node.domain(), node.op_type(), node.overload()));
+  struct Entry {
+    const FunctionProto *function;
+    std::vector<size_t> callers = {}, callees = {}; // once for each call
+    size_t open = 0; // callees whose levels are not known yet
+    int levels = 1;  // of calls, its own among them
+  };
+
+  void addCalls(size_t caller, const Nodes &nodes) {
+    for (const NodeProto &node : nodes) {
+      auto callee =
+          numbers_.find(keyOf(node.domain(), node.op_type(), node.overload()));
+      if (callee != numbers_.end()) {
+        all_[callee->second].callers.push_back(caller);
+        all_[caller].callees.push_back(callee->second);
+        ++all_[caller].open;
+      }
+      for (const AttributeProto &attribute : node.attribute())
+        if (attribute.has_g())
+          addCalls(caller, attribute.g().node());
+    }
   }
 
-  absl::Status runInside(GraphProto &graph, int depth) {
-    for (NodeProto &node : *graph.mutable_node())
-      for (AttributeProto &attribute : *node.mutable_attribute())
-        if (attribute.has_g() && !functions_.empty())
-          GRADUS_RETURN_IF_ERROR(run(*attribute.mutable_g(), depth));
+  /// Functions come after those that they call; what cannot is in a circle.
+  absl::Status checkCalls() {
+    std::vector<size_t> known;
+    for (size_t i = 0; i < all_.size(); ++i)
+      if (all_[i].open == 0)
+        known.push_back(i);
+    for (size_t next = 0; next < known.size(); ++next)
+      for (size_t caller : all_[known[next]].callers) {
+        Entry &entry = all_[caller];
+        entry.levels = std::max(entry.levels, all_[known[next]].levels + 1);
+        if (--entry.open == 0)
+          known.push_back(caller);
+      }
+    if (known.size() < all_.size())
+      return circle();
+    for (const Entry &entry : all_)
+      if (entry.levels > kMostLevels)
+        return invalid("function ", nameOf(*entry.function), " calls others, ",
+                       entry.levels, " levels deep; at most ", kMostLevels,
+                       " are supported");
     return absl::OkStatus();
   }
 
-  llvm::StringMap<const FunctionProto *> functions_;
+  /// A function whose levels are not known calls another such one.
+  absl::Status circle() const {
+    auto isOpen = [&](size_t i) { return all_[i].open > 0; };
+    size_t at = llvm::find_if(all_, [](const Entry &e) { return e.open > 0; }) -
+                all_.begin();
+    std::vector<bool> isOnWay(all_.size());
+    for (; !isOnWay[at]; at = *llvm::find_if(all_[at].callees, isOpen))
+      isOnWay[at] = true;
+    size_t next = *llvm::find_if(all_[at].callees, isOpen);
+    std::string by =
+        next == at ? "" : ", by way of " + nameOf(*all_[next].function);
+    return invalid("function ", nameOf(*all_[at].function), " calls itself",
+                   by);
+  }
+
+  llvm::StringMap<size_t> numbers_;
+  std::vector<Entry> all_;
+};
+
+//===-- calls that are replaced -------------------------------------------===//
+
+/// With those of branches and of loops' bodies.
+int64_t countNodes(const Nodes &nodes) {
+  int64_t count = nodes.size();
+  for (const NodeProto &node : nodes)
+    for (const AttributeProto &attribute : node.attribute())
+      if (attribute.has_g())
+        count += countNodes(attribute.g().node());
+  return count;
+}
+
+/// Replaces calls in a graph and in its branches and loops.
+class Inliner {
+public:
+  explicit Inliner(const Functions &functions) : functions_(functions) {}
+
+  absl::Status run(GraphProto &graph) {
+    Nodes nodes;
+    for (NodeProto &node : *graph.mutable_node())
+      GRADUS_RETURN_IF_ERROR(add(std::move(node), nodes));
+    *graph.mutable_node() = std::move(nodes);
+    for (NodeProto &node : *graph.mutable_node())
+      for (AttributeProto &attribute : *node.mutable_attribute())
+        if (attribute.has_g())
+          GRADUS_RETURN_IF_ERROR(run(*attribute.mutable_g()));
+    return absl::OkStatus();
+  }
+
+private:
+  static constexpr int64_t kMostNodes = 200000;
+
+  /// A node, or what stands for its call.
+  absl::Status add(NodeProto node, Nodes &nodes) {
+    const FunctionProto *function = functions_.calledBy(node);
+    if (!function) {
+      *nodes.Add() = std::move(node);
+      return absl::OkStatus();
+    }
+    Nodes inner;
+    Call(*function, node, calls_++).expandInto(inner);
+    made_ += countNodes(inner);
+    if (made_ > kMostNodes)
+      return invalid("its functions, put in place of their calls, make more "
+                     "than ",
+                     kMostNodes, " nodes; function ", nameOf(*function),
+                     " is the last of them");
+    for (NodeProto &each : inner)
+      GRADUS_RETURN_IF_ERROR(add(std::move(each), nodes));
+    return absl::OkStatus();
+  }
+
+  const Functions &functions_;
   int calls_ = 0;
+  int64_t made_ = 0;
 };
 
 } // namespace
 
 absl::Status inlineFunctions(::onnx::ModelProto &model) {
-  return Inliner(model).run(*model.mutable_graph());
+  Functions functions;
+  GRADUS_RETURN_IF_ERROR(functions.add(model));
+  return functions.empty() ? absl::OkStatus()
+                           : Inliner(functions).run(*model.mutable_graph());
 }
 
 } // namespace gradus::onnx

@@ -71,7 +71,72 @@ TEST(Functions, MayNotCallThemselves) {
   addTwice(model, "Twice").mutable_node(1)->set_domain("acme");
   call(model, "x", "y");
   EXPECT_EQ(import(model.output("y")).error,
-            "function acme::Twice calls itself without end");
+            "function acme::Twice calls itself");
+}
+
+/// Functions acme::F0, acme::F1, ..., each of which calls the one after it
+/// `calls` times, and the last of which is the identity; F0 is called.
+static SmallModel chain(int length, int calls) {
+  SmallModel model;
+  model.input("x", {2});
+  for (int i = 0; i < length; ++i) {
+    auto &function = *model.proto().add_functions();
+    function.set_domain("acme");
+    function.set_name(gradus::message("F", i));
+    function.add_input("v0");
+    function.add_output(gradus::message("v", calls));
+    for (int k = 0; k < calls; ++k) {
+      auto &node = *function.add_node();
+      bool isLast = i + 1 == length;
+      node.set_op_type(isLast ? "Identity" : gradus::message("F", i + 1));
+      node.set_domain(isLast ? "" : "acme");
+      node.add_input(gradus::message("v", k));
+      node.add_output(gradus::message("v", k + 1));
+    }
+  }
+  model.node("F0", {"x"}, {"y"}).output("y");
+  model.graph().mutable_node(0)->set_domain("acme");
+  return model;
+}
+
+TEST(Functions, MayNotCallThemselvesByWayOfOthers) {
+  SmallModel model = chain(3, 1);
+  auto &last = *model.proto().mutable_functions(2)->mutable_node(0);
+  last.set_domain("acme");
+  last.set_op_type("F1");
+  EXPECT_EQ(import(model).error,
+            "function acme::F1 calls itself, by way of acme::F2");
+}
+
+TEST(Functions, MayCallOthersManyLevelsDeep) {
+  EXPECT_EQ(evaluate(chain(900, 1), {tensor({2}, {1, -3})}).floats,
+            (std::vector<double>{1, -3}));
+}
+
+TEST(Functions, MayNotCallOthersDeeperThanNamesBear) {
+  EXPECT_EQ(import(chain(5000, 1)).error,
+            "function acme::F0 calls others, 5000 levels deep; at most 1000 "
+            "are supported");
+}
+
+// Twenty functions that call one another twice make 2^20 nodes.
+TEST(Functions, MayNotMakeAModelOfMillionsOfNodes) {
+  EXPECT_NE(
+      import(chain(20, 2))
+          .error.find(
+              "its functions, put in place of their calls, make more than "
+              "200000 nodes"),
+      std::string::npos);
+}
+
+TEST(Functions, HaveDifferentNames) {
+  SmallModel model;
+  model.input("x", {2});
+  addTwice(model);
+  addTwice(model, "Mul");
+  call(model, "x", "y");
+  EXPECT_EQ(import(model.output("y")).error,
+            "has two functions called acme::Twice");
 }
 
 /// A branch that the call gives uses the names around the call.
