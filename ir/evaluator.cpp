@@ -58,14 +58,49 @@ FailureOr<HostTensor> gradus::toHost(ElementsAttr elements) {
   return tensor;
 }
 
+/// The values as elements of type T, byte by byte.
+template <typename T, typename Values>
+static DenseElementsAttr elementsOf(RankedTensorType type,
+                                    const Values &values) {
+  SmallVector<T> elements(values.begin(), values.end());
+  return DenseElementsAttr::get(type, ArrayRef<T>(elements));
+}
+
+/// Of floats that no type of C++ stands for, such as bf16.
+static DenseElementsAttr roundedElements(RankedTensorType type,
+                                         ArrayRef<double> values) {
+  const auto &semantics =
+      cast<FloatType>(type.getElementType()).getFloatSemantics();
+  SmallVector<APFloat> elements;
+  for (double value : values) {
+    bool loses = false;
+    elements.emplace_back(value);
+    elements.back().convert(semantics, APFloat::rmNearestTiesToEven, &loses);
+  }
+  return DenseElementsAttr::get(type, elements);
+}
+
 DenseElementsAttr gradus::toElements(const HostTensor &tensor,
                                      RankedTensorType type) {
-  SmallVector<Attribute> values;
-  for (double value : tensor.floats)
-    values.push_back(FloatAttr::get(type.getElementType(), value));
-  for (int64_t value : tensor.integers)
-    values.push_back(IntegerAttr::get(type.getElementType(), value));
-  return DenseElementsAttr::get(type, values);
+  Type element = type.getElementType();
+  if (element.isF64())
+    return elementsOf<double>(type, tensor.floats);
+  if (element.isF32())
+    return elementsOf<float>(type, tensor.floats);
+  if (tensor.isFloat)
+    return roundedElements(type, tensor.floats);
+  switch (element.getIntOrFloatBitWidth()) {
+  case 1:
+    return elementsOf<bool>(type, tensor.integers);
+  case 8:
+    return elementsOf<int8_t>(type, tensor.integers);
+  case 16:
+    return elementsOf<int16_t>(type, tensor.integers);
+  case 32:
+    return elementsOf<int32_t>(type, tensor.integers);
+  default:
+    return elementsOf<int64_t>(type, tensor.integers);
+  }
 }
 
 //===-- ops ---------------------------------------------------------------===//

@@ -2,26 +2,16 @@
 
 #include "frontends/onnx/constant.h"
 
-#include "frontends/message.h"
-#include "frontends/onnx/size_limits.h"
+#include "frontends/onnx/folding_budget.h"
 
 #include "ir/evaluator.h"
-
-#include <stdexcept>
 
 namespace gradus::onnx {
 
 using namespace mlir;
 
-/// Throws std::length_error on sizes that no constant of a model has.
-static void checkSize(ArrayRef<int64_t> shape) {
-  if (!isWithin(shape, kMostFolded))
-    throw std::length_error(
-        message("makes a constant of shape [", joined(shape), "]"));
-}
-
 Constant zeros(Type element, ArrayRef<int64_t> shape) {
-  checkSize(shape);
+  FoldingBudget::check(shape);
   return {gradus::zeros(shape, isa<FloatType>(element)), element};
 }
 

@@ -18,7 +18,8 @@ struct Constant {
   }
 };
 
-/// A constant of this shape with all elements zero.
+/// A constant of this shape with all elements zero. Throws FoldingLimit where
+/// that is too large (frontends/onnx/folding_budget.h).
 Constant zeros(mlir::Type element, llvm::ArrayRef<int64_t> shape);
 /// A vector of i64.
 Constant integers(llvm::ArrayRef<int64_t> values, mlir::MLIRContext &context);

@@ -39,6 +39,10 @@ absl::Status addSubgraph(Importer &importer, const Node &node,
 
 absl::Status branch(Importer &importer, const Node &node) {
   GRADUS_ASSIGN_OR_RETURN(Entry entry, importer.meaning(node, node.input(0)));
+  if (!entry.constant)
+    return node.error("its condition depends on the model's inputs; only what "
+                      "is known beforehand is supported. Compute both branches "
+                      "and choose with torch.where(condition, a, b)");
   GRADUS_ASSIGN_OR_RETURN(int64_t holds, decided(node, entry, "condition"));
   const GraphProto *taken = node.graph(holds ? "then_branch" : "else_branch");
   if (!taken || taken->output_size() < node.outputCount())
@@ -56,23 +60,24 @@ absl::Status branch(Importer &importer, const Node &node) {
 //===-- Loop --------------------------------------------------------------===//
 
 Entry scalar(Type type, int64_t value) {
+  Constant number = zeros(type, {});
+  number.tensor.integers[0] = value;
   Entry entry;
-  entry.constant = zeros(type, {});
-  entry.constant->tensor.integers[0] = value;
+  entry.constant = std::make_shared<Constant>(std::move(number));
   return entry;
 }
 
 /// Constants one after the other, with a new axis in front.
-Entry stackedConstants(ArrayRef<Entry> parts) {
+Constant stackedConstants(ArrayRef<Entry> parts) {
   SmallVector<int64_t> shape = parts[0].constant->tensor.shape;
   shape.insert(shape.begin(), parts.size());
-  Entry whole;
-  whole.constant = Constant{{shape, parts[0].constant->tensor.isFloat, {}, {}},
-                            parts[0].constant->element};
+  Constant whole = zeros(parts[0].constant->element, shape);
+  auto floats = whole.tensor.floats.begin();
+  auto integers = whole.tensor.integers.begin();
   for (const Entry &part : parts) {
     const HostTensor &tensor = part.constant->tensor;
-    llvm::append_range(whole.constant->tensor.floats, tensor.floats);
-    llvm::append_range(whole.constant->tensor.integers, tensor.integers);
+    floats = llvm::copy(tensor.floats, floats);
+    integers = llvm::copy(tensor.integers, integers);
   }
   return whole;
 }
@@ -151,8 +156,11 @@ private:
     if (llvm::all_of(parts, [](const Entry &e) { return e.constant; }) &&
         llvm::all_of(parts, [&](const Entry &e) {
           return e.constant->type() == parts[0].constant->type();
-        }))
-      return stackedConstants(parts);
+        })) {
+      Entry whole;
+      whole.constant = importer_.budget.keep(stackedConstants(parts));
+      return whole;
+    }
     SmallVector<Value> values;
     for (const Entry &part : parts) {
       if (!part.value && !part.constant)

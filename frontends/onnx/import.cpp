@@ -2,6 +2,7 @@
 
 #include "frontends/onnx/import.h"
 
+#include "frontends/onnx/declared_outputs.h"
 #include "frontends/onnx/export_losses.h"
 #include "frontends/onnx/judge.h"
 #include "frontends/onnx/onnx.pb.h"
@@ -179,8 +180,9 @@ bool isLittle(Operation &op) {
   });
 }
 
-/// Whether it should compute a whole block: many little ops take long, too.
-bool isLittle(Block &block) {
+/// Whether it should compute a whole block: many little ops take long, too, and
+/// memory.
+bool isLittle(Block &block, const FoldingBudget &budget) {
   constexpr int64_t kMost = int64_t(1) << 28;
   int64_t count = 0;
   for (Operation &op : block) {
@@ -189,7 +191,7 @@ bool isLittle(Block &block) {
     for (Type type : op.getResultTypes())
       count += cast<RankedTensorType>(type).getNumElements();
   }
-  return count <= kMost;
+  return count <= kMost && budget.fits(count);
 }
 
 using Values = llvm::DenseMap<Value, HostTensor>;
@@ -208,8 +210,9 @@ void dropUsed(Operation &op, const llvm::DenseSet<Value> &wanted,
 /// The wanted values of a block, by the reference evaluator; nothing if it does
 /// not know one of its ops, or one is invalid, or they are large.
 std::optional<Values> evaluated(Block &block,
-                                const llvm::DenseSet<Value> &wanted) {
-  if (!isLittle(block))
+                                const llvm::DenseSet<Value> &wanted,
+                                const FoldingBudget &budget) {
+  if (!isLittle(block, budget))
     return std::nullopt;
   Values values;
   ScopedDiagnosticHandler quiet(block.getParentOp()->getContext(),
@@ -249,7 +252,7 @@ absl::Status foldByEvaluation(const Operator &op, Importer &importer,
   llvm::DenseSet<Value> wanted;
   for (int output = 0; output < node.outputCount(); ++output)
     wanted.insert(importer.valueOf(node, output));
-  auto values = evaluated(*scratch->getBody(), wanted);
+  auto values = evaluated(*scratch->getBody(), wanted, importer.budget);
   if (!values)
     return op.build(importer, node);
   for (int output = 0; output < node.outputCount(); ++output)
@@ -304,6 +307,20 @@ absl::Status checkOldBroadcast(const Importer &importer, const Node &node) {
                     " (before opset 7), which is not supported");
 }
 
+/// Computes the first output. False where it takes too much memory; a node that
+/// cannot be built otherwise throws then.
+absl::StatusOr<bool> foldIfItFits(const Operator &op, Importer &importer,
+                                  const Node &node) {
+  try {
+    GRADUS_RETURN_IF_ERROR(fold(op, importer, node));
+    return true;
+  } catch (const FoldingLimit &) {
+    if (!op.build)
+      throw;
+    return false;
+  }
+}
+
 absl::Status handle(Importer &importer, const Operator &op, const Node &node) {
   GRADUS_RETURN_IF_ERROR(judge(op, node));
   GRADUS_ASSIGN_OR_RETURN(bool constant,
@@ -311,16 +328,21 @@ absl::Status handle(Importer &importer, const Operator &op, const Node &node) {
   GRADUS_RETURN_IF_ERROR(checkInputs(importer, op, node));
   GRADUS_RETURN_IF_ERROR(checkOldBroadcast(importer, node));
   bool evaluates = op.folds() && hasUnsigned(importer, node);
-  if (constant && op.fold && !evaluates)
-    return fold(op, importer, node);
-  if (constant && op.folds() && node.inputCount() > 0)
+  bool folds = constant && op.fold && !evaluates;
+  if (folds) {
+    GRADUS_ASSIGN_OR_RETURN(bool isDone, foldIfItFits(op, importer, node));
+    if (isDone)
+      return absl::OkStatus();
+  }
+  if (!folds && constant && op.folds() && node.inputCount() > 0)
     return foldByEvaluation(op, importer, node);
   if (op.build) {
     GRADUS_RETURN_IF_ERROR(op.build(importer, node));
     return defineEmpty(importer, node);
   }
   return node.error("is supported only on shapes and constants, but its inputs "
-                    "depend on the model's");
+                    "depend on the model's",
+                    op.support.wayOut);
 }
 
 /// What handlers throw (std::length_error of sizes, std::bad_alloc) is about
@@ -366,6 +388,7 @@ absl::Status addOutputs(const ModelFile &file, GraphOp graph,
         NameLoc::get(importer.builder.getStringAttr(output.name()));
     GRADUS_ASSIGN_OR_RETURN(Value value,
                             importer.value(output.name(), location));
+    GRADUS_RETURN_IF_ERROR(checkDeclared(output, value));
     graph.addOutput(output.name(), value);
   }
   return absl::OkStatus();

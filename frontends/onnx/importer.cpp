@@ -5,6 +5,7 @@
 
 #include "frontends/onnx/export_constants.h"
 #include "frontends/onnx/fit.h"
+#include "frontends/onnx/non_finite.h"
 #include "frontends/onnx/onnx.pb.h"
 #include "frontends/onnx/size_limits.h"
 
@@ -48,8 +49,8 @@ Importer::Importer(ModelFile &file, const ExportMarks &marks,
                    const ImportOptions &options, ProgramOp program,
                    GraphOp graph)
     : builder(OpBuilder::atBlockTerminator(&graph.getBody().front())),
-      file_(file), marks_(marks), options_(options), program_(program),
-      graph_(graph),
+      budget(file.storedBytes()), file_(file), marks_(marks), options_(options),
+      program_(program), graph_(graph),
       initialWeights_(file.graph(), options.initialize, context()),
       exportConstants_(exportConstants(file, marks)) {}
 
@@ -75,7 +76,8 @@ absl::Status Importer::defineInitializer(const TensorProto &tensor) {
     return absl::OkStatus();
   }
   Entry &entry = entries_[tensor.name()];
-  GRADUS_ASSIGN_OR_RETURN(entry.constant, constant(tensor));
+  GRADUS_ASSIGN_OR_RETURN(Constant values, constant(tensor));
+  entry.constant = budget.keep(std::move(values));
   entry.isUnsigned = onnx::isUnsigned(tensor.data_type());
   return absl::OkStatus();
 }
@@ -145,7 +147,7 @@ absl::Status Importer::define(const Node &node, int output, Constant constant) {
   bool isUnsigned = unsignedLikeInputs(node, output, constant.element);
   Entry &entry = entries_[node.output(output)];
   fitToElement(constant); // Each node rounds, as it would where the model runs.
-  entry.constant = std::move(constant);
+  entry.constant = budget.keep(std::move(constant));
   entry.value = {};
   entry.isUnsigned = isUnsigned;
   return absl::OkStatus();
@@ -337,7 +339,7 @@ absl::StatusOr<bool> Importer::allConstant(const Node &node, int end) const {
     if (node.input(input).empty())
       continue;
     GRADUS_ASSIGN_OR_RETURN(const Entry *entry, find(node, input));
-    result &= entry->constant.has_value();
+    result &= bool(entry->constant);
   }
   return result;
 }
@@ -346,14 +348,14 @@ const Constant *Importer::constant(const Node &node, int input) const {
   auto found = entries_.find(node.input(input));
   if (found == entries_.end() || !found->second.constant)
     return nullptr;
-  return &*found->second.constant;
+  return found->second.constant.get();
 }
 
 absl::StatusOr<std::optional<Constant>> Importer::stored(const Node &node,
                                                          int input) {
   GRADUS_ASSIGN_OR_RETURN(Entry * entry, find(node, input));
   if (entry->constant)
-    return entry->constant;
+    return *entry->constant;
   if (!entry->state)
     return std::optional<Constant>();
   GRADUS_ASSIGN_OR_RETURN(Constant values, constant(*entry->state));
@@ -363,7 +365,7 @@ absl::StatusOr<std::optional<Constant>> Importer::stored(const Node &node,
 absl::StatusOr<SmallVector<int64_t>>
 Importer::integers(const Node &node, int input, const char *what) const {
   GRADUS_ASSIGN_OR_RETURN(const Entry *entry, find(node, input));
-  const std::optional<Constant> &constant = entry->constant;
+  const Constant *constant = entry->constant.get();
   if (!constant)
     return node.error("its ", what, " \"", node.input(input).str(),
                       "\" depends on the model's inputs; only what is known "
@@ -426,6 +428,15 @@ absl::StatusOr<Value> Importer::materialize(Entry &entry, Location location) {
   return entry.value;
 }
 
+static void warnOfNonFinite(const std::string &name, DenseElementsAttr elements,
+                            Role role) {
+  std::string found = nonFiniteIn(elements, role == Role::parameter);
+  if (!found.empty())
+    emitWarning(UnknownLoc::get(elements.getContext()))
+        << "initializer \"" << name << "\" has " << found
+        << ", which training starts with";
+}
+
 /// Declares a state and reads it at the entry of the graph. Before it there may
 /// only be one of that name that counts steps.
 absl::StatusOr<Value> Importer::readState(const TensorProto &tensor) {
@@ -441,8 +452,10 @@ absl::StatusOr<Value> Importer::readState(const TensorProto &tensor) {
   OpBuilder states(graph_);
   Location location = NameLoc::get(states.getStringAttr(tensor.name()));
   InitAttr init = elements ? InitAttr() : initialWeights_.of(tensor);
-  StateOp::create(states, location, tensor.name(), type, roleOf(tensor.name()),
-                  init, elements);
+  Role role = roleOf(tensor.name());
+  StateOp::create(states, location, tensor.name(), type, role, init, elements);
+  if (elements)
+    warnOfNonFinite(tensor.name(), elements, role);
   states_.insert(tensor.name());
   OpBuilder entry = OpBuilder::atBlockBegin(&graph_.getBody().front());
   return ReadOp::create(entry, location, type, tensor.name()).getResult();

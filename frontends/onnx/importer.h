@@ -4,6 +4,7 @@
 
 #include "frontends/onnx/constant.h"
 #include "frontends/onnx/export_marks.h"
+#include "frontends/onnx/folding_budget.h"
 #include "frontends/onnx/import.h"
 #include "frontends/onnx/initial_weights.h"
 #include "frontends/onnx/model_file.h"
@@ -39,6 +40,8 @@ public:
   Problems problems;
   /// How many nodes branches and loops have given so far.
   int64_t subgraphNodes = 0;
+  /// What constants may take.
+  FoldingBudget budget;
   /// How many times nodes have drawn random numbers so far.
   int64_t draws = 0;
   mlir::MLIRContext &context() const { return *builder.getContext(); }
@@ -82,6 +85,7 @@ public:
                                               int input) const;
 
   absl::Status define(const Node &node, int output, mlir::Value value);
+  /// Throws FoldingLimit where the constants take too much memory.
   absl::Status define(const Node &node, int output, Constant constant);
   /// An output that is a sequence of tensors.
   absl::Status defineSequence(const Node &node, int output,
@@ -125,6 +129,9 @@ public:
   /// Says in a line each how training treats such nodes.
   void explainInferenceForm() const;
 
+  /// Whether the user has chosen sizes that the file leaves open.
+  bool hasChosenSizes() const { return !options_.dims.empty(); }
+
   /// A number of the recipe, where it has one under the key.
   std::optional<double> recipeNumber(llvm::StringRef key) const;
 
@@ -135,7 +142,7 @@ public:
   struct Entry {
     mlir::Value value;
     std::optional<llvm::SmallVector<mlir::Value>> sequence;
-    std::optional<Constant> constant;
+    std::shared_ptr<const Constant> constant;
     const ::onnx::TensorProto *state = nullptr;
     std::string unsupported; // why there is nothing
     bool failed = false;     // nothing, and the reason has been told

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "frontends/message.h"
+#include "frontends/printable.h"
 
 #include "absl/status/statusor.h"
 #include "llvm/ADT/ArrayRef.h"
@@ -30,6 +31,7 @@ public:
   /// Its own name, or the op and its number in the file.
   std::string name() const;
   int64_t opset() const { return opset_; }
+  const ::onnx::NodeProto &proto() const { return proto_; }
 
   int inputCount() const;
   int outputCount() const;
@@ -52,7 +54,8 @@ public:
 
   /// node "name" (Type): what is wrong
   template <typename... Part> absl::Status error(const Part &...parts) const {
-    return invalid("node \"", name(), "\" (", type(), "): ", parts...);
+    return invalid("node \"", printable(name()), "\" (", printable(type()),
+                   "): ", parts...);
   }
 
 private:

@@ -23,6 +23,9 @@ struct Support {
   /// What its attributes alone say against a node; asked before all else, also
   /// where inputs are unknown.
   absl::Status (*judge)(const Node &) = nullptr;
+  /// What to do instead where inputs are computed, of an op that takes
+  /// constants alone; in words.
+  const char *wayOut = "";
 };
 
 struct Operator {

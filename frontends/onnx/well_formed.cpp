@@ -11,11 +11,54 @@
 namespace gradus::onnx {
 
 static absl::Status checkOpset(int64_t opset) {
+  if (opset < 1)
+    return invalid("says no opset (opset_import), so that nobody knows what "
+                   "its nodes mean; ONNX's own checker refuses it, too");
   if (opset <= kNewestOpset)
     return absl::OkStatus();
   return invalid("is of opset ", opset, "; the newest that is known is ",
                  kNewestOpset, ". Export it with opset_version=", kNewestOpset,
                  " or less");
+}
+
+/// "[2, batch] of FLOAT"; empty where it is not said.
+static std::string textOf(const ::onnx::ValueInfoProto &value) {
+  const auto &type = value.type().tensor_type();
+  std::vector<std::string> sizes;
+  for (const auto &size : type.shape().dim())
+    sizes.push_back(size.has_dim_value() ? std::to_string(size.dim_value())
+                                         : size.dim_param());
+  return message("[", joined(sizes), "] of ", dataTypeName(type.elem_type()));
+}
+
+static bool fits(const ::onnx::ValueInfoProto &value,
+                 const ::onnx::TensorProto &tensor) {
+  const auto &type = value.type().tensor_type();
+  if (type.elem_type() && type.elem_type() != tensor.data_type())
+    return false;
+  if (!type.has_shape())
+    return true;
+  return llvm::equal(type.shape().dim(), tensor.dims(),
+                     [](const auto &declared, int64_t size) {
+                       return !declared.has_dim_value() ||
+                              declared.dim_value() == size;
+                     });
+}
+
+/// An input with an initializer has a value of its own, which must be one.
+static absl::Status checkDefaults(const ::onnx::GraphProto &graph) {
+  llvm::StringMap<const ::onnx::TensorProto *> tensors;
+  for (const auto &tensor : graph.initializer())
+    tensors[tensor.name()] = &tensor;
+  for (const auto &input : graph.input()) {
+    const ::onnx::TensorProto *tensor = tensors.lookup(input.name());
+    if (tensor && !fits(input, *tensor))
+      return invalid("declares its input \"", input.name(), "\" as ",
+                     textOf(input), ", but the initializer of that name is [",
+                     joined(tensor->dims()), "] of ",
+                     dataTypeName(tensor->data_type()));
+  }
+  return absl::OkStatus();
 }
 
 /// What gives each value: inputs and initializers, then nodes in order.
@@ -42,6 +85,7 @@ static absl::Status checkNames(const ::onnx::GraphProto &graph, int64_t opset) {
 
 absl::Status checkWellFormed(const ModelFile &file) {
   GRADUS_RETURN_IF_ERROR(checkOpset(file.opset()));
+  GRADUS_RETURN_IF_ERROR(checkDefaults(file.graph()));
   return checkNames(file.graph(), file.opset());
 }
 

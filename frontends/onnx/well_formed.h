@@ -8,7 +8,9 @@ namespace gradus::onnx {
 /// The newest version of ONNX's default operator set that we know.
 constexpr int64_t kNewestOpset = 28;
 
-/// Refuses an opset that is not known yet, and a value that is given twice.
+/// Refuses a model of no opset or of one that is not known yet, a value that is
+/// given twice, and an initializer that is also declared as an input of another
+/// type.
 absl::Status checkWellFormed(const ModelFile &file);
 
 } // namespace gradus::onnx

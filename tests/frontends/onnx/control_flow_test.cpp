@@ -36,6 +36,33 @@ Values chosen(int64_t condition) {
   return evaluate(model, {tensor({2}, {3, 5})}).floats;
 }
 
+/// If in the branch of an If and so on: x of the outermost graph.
+SmallModel nested(int depth) {
+  ::onnx::GraphProto graph;
+  for (int i = 0; i <= depth; ++i) {
+    ::onnx::GraphProto outer;
+    auto &node = *outer.add_node();
+    node.set_op_type(i == 0 ? "Identity" : "If");
+    node.add_input(i == 0 ? "x" : "condition");
+    node.add_output(message("y", i));
+    outer.add_output()->set_name(node.output(0));
+    if (i > 0) {
+      auto &branch = *node.add_attribute();
+      branch.set_name("then_branch");
+      branch.set_type(::onnx::AttributeProto::GRAPH);
+      branch.mutable_g()->Swap(&graph);
+    }
+    graph.Swap(&outer);
+  }
+  SmallModel model;
+  model.integers("number", {}, {1})
+      .input("x", {2})
+      .node("Cast", {"number"}, {"condition"})
+      .with("to", int(::onnx::TensorProto::BOOL));
+  model.graph().mutable_node()->Add()->Swap(graph.mutable_node(0));
+  return model.output(message("y", depth));
+}
+
 /// Runs a body that adds x to what it carries and gives the time's number.
 SmallModel loopOf(const std::string &condition) {
   SmallModel model, body;
@@ -58,6 +85,19 @@ SmallModel loopOf(const std::string &condition) {
 }
 
 } // namespace
+
+// More than what protobuf reads without being asked to.
+TEST(ControlFlow, TakesBranchesDeepInOneAnother) {
+  EXPECT_EQ(evaluate(nested(45), {tensor({2}, {3, 5})}).floats, (Values{3, 5}));
+  EXPECT_EQ(evaluate(nested(299), {tensor({2}, {3, 5})}).floats,
+            (Values{3, 5}));
+}
+
+TEST(ControlFlow, RefusesBranchesDeeperThanItCanLook) {
+  EXPECT_EQ(import(nested(5000)).error,
+            "is no ONNX model, is damaged, or has graphs more than 300 deep in "
+            "one another: protobuf cannot parse it");
+}
 
 TEST(ControlFlow, TakesTheBranchThatIsKnown) {
   EXPECT_EQ(chosen(1), (Values{6, 10}));
@@ -99,7 +139,8 @@ TEST(ControlFlow, RefusesWhatOnlyARunDecides) {
   model.output("y");
   EXPECT_NE(import(model).error.find(
                 "node \"the If\" (If): its condition depends on the model's "
-                "inputs; only what is known beforehand is supported"),
+                "inputs; only what is known beforehand is supported. Compute "
+                "both branches and choose with torch.where(condition, a, b)"),
             std::string::npos)
       << import(model).error;
 }

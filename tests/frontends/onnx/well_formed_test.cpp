@@ -20,6 +20,30 @@ TEST(WellFormed, IsTheNewestOpset) {
   EXPECT_EQ(import(relu().setOpset(gradus::onnx::kNewestOpset)).error, "");
 }
 
+TEST(WellFormed, IsNoModelWithoutAnOpset) {
+  SmallModel model = relu();
+  model.proto().clear_opset_import();
+  EXPECT_EQ(import(model).error,
+            "says no opset (opset_import), so that nobody knows what its nodes "
+            "mean; ONNX's own checker refuses it, too");
+}
+
+TEST(WellFormed, IsAnInitializerThatIsDeclaredAsAnInputAsItIs) {
+  auto declared = [](const Shape &shape, int type) {
+    SmallModel model;
+    model.input("x", {2}).input("w", shape, type).floats("w", {2}, {1, 2});
+    return import(model.node("Add", {"x", "w"}, {"y"}).output("y")).error;
+  };
+  EXPECT_EQ(declared({2}, ::onnx::TensorProto::FLOAT), "");
+  EXPECT_EQ(declared({-1}, ::onnx::TensorProto::FLOAT), "");
+  EXPECT_EQ(declared({9, 9}, ::onnx::TensorProto::FLOAT),
+            "declares its input \"w\" as [9, 9] of FLOAT, but the initializer "
+            "of that name is [2] of FLOAT");
+  EXPECT_EQ(declared({2}, ::onnx::TensorProto::INT64),
+            "declares its input \"w\" as [2] of INT64, but the initializer of "
+            "that name is [2] of FLOAT");
+}
+
 TEST(WellFormed, IsNoOpsetFromTheFuture) {
   EXPECT_EQ(import(relu().setOpset(99)).error,
             "is of opset 99; the newest that is known is 28. Export it with "

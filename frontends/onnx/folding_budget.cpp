@@ -1,0 +1,56 @@
+// Folds are functions of constants to constants, far from any import; so the
+// budget is the thread's.
+
+#include "frontends/onnx/folding_budget.h"
+
+#include "frontends/message.h"
+#include "frontends/onnx/size_limits.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace gradus::onnx {
+
+static thread_local FoldingBudget *current = nullptr;
+
+static constexpr uint64_t kBytesOfElement = sizeof(double);
+static constexpr uint64_t kLeast = uint64_t(8) << 20;
+/// So that a file that only claims to be large does not count as such.
+static constexpr uint64_t kMost = uint64_t(4) << 30;
+
+FoldingBudget::FoldingBudget(uint64_t storedBytes)
+    : limit_(kLeast +
+             kBytesOfElement * std::min(storedBytes, kMost / kBytesOfElement)),
+      outer_(std::exchange(current, this)) {}
+
+FoldingBudget::~FoldingBudget() { current = outer_; }
+
+bool FoldingBudget::fits(int64_t elements) const {
+  return uint64_t(elements) <= (limit_ - *taken_) / kBytesOfElement;
+}
+
+void FoldingBudget::check(llvm::ArrayRef<int64_t> shape) {
+  bool isPossible = isWithin(shape, kMostFolded);
+  if (isPossible && (!current || current->fits(llvm::product_of(shape))))
+    return;
+  std::string words =
+      message("makes a constant of shape [", joined(shape, ", "), "]");
+  if (isPossible)
+    words += message("; the constants that are computed of a model of this "
+                     "size may take ",
+                     current->limit_ >> 20, " MiB in all");
+  throw FoldingLimit(words);
+}
+
+std::shared_ptr<const Constant> FoldingBudget::keep(Constant constant) {
+  check(constant.tensor.shape);
+  uint64_t bytes = kBytesOfElement * constant.tensor.size();
+  *taken_ += bytes;
+  return {new Constant(std::move(constant)),
+          [taken = taken_, bytes](const Constant *kept) {
+            *taken -= bytes;
+            delete kept;
+          }};
+}
+
+} // namespace gradus::onnx
