@@ -28,6 +28,9 @@ class OnnxScripts(unittest.TestCase):
     def test_the_table_of_ops_claims_no_gradient_and_no_opset_that_is_not_there(self):
         self.finds_nothing("onnx_operators.py")
 
+    def test_the_forms_of_nodes_are_those_of_onnx(self):
+        self.finds_nothing("onnx_signatures.py")
+
 
 if __name__ == "__main__":
     unittest.main()

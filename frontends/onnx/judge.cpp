@@ -3,6 +3,7 @@
 #include "frontends/onnx/judge.h"
 
 #include "frontends/onnx/onnx.pb.h"
+#include "frontends/onnx/signatures.h"
 
 namespace gradus::onnx {
 
@@ -11,6 +12,7 @@ absl::Status judge(const Operator &op, const Node &node) {
     return node.error("is an op of opset ", op.support.since,
                       " and later; the model is of opset ", node.opset(),
                       ", in which it is not supported");
+  GRADUS_RETURN_IF_ERROR(checkSignature(node));
   return op.support.judge ? op.support.judge(node) : absl::OkStatus();
 }
 

@@ -7,7 +7,8 @@
 
 namespace gradus::onnx {
 
-/// The op of a node is not of the model's opset, or an attribute is not taken.
+/// The op of a node is not of the model's opset, the node has not the form that
+/// ONNX gives it, or an attribute is not taken.
 absl::Status judge(const Operator &op, const Node &node);
 
 /// Adds what is wrong with the nodes of a graph, with its branches and bodies.

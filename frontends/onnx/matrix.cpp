@@ -39,6 +39,16 @@ absl::StatusOr<Value> plusBias(Importer &importer, const Node &node,
   return arith::AddFOp::create(builder, location, product, bias).getResult();
 }
 
+/// Why two shapes may not fit, and what to do.
+const char *wayOut(const Importer &importer) {
+  return importer.hasChosenSizes()
+             ? "; do the sizes that were chosen (--dim, inputs.dims) fit one "
+               "another? If so, the exporter wrote it wrong: try the other one "
+               "of PyTorch, dynamo=True or dynamo=False"
+             : "; the file itself is invalid, whatever runs it: try the other "
+               "exporter of PyTorch, dynamo=True or dynamo=False";
+}
+
 /// alpha * A * B + beta * C, where A and B may be transposed.
 absl::Status gemm(Importer &importer, const Node &node) {
   GRADUS_ASSIGN_OR_RETURN(Value a, importer.value(node, 0, 2));
@@ -48,7 +58,8 @@ absl::Status gemm(Importer &importer, const Node &node) {
   int64_t inner = tensorType(a).getDimSize(!transposeA),
           other = tensorType(b).getDimSize(transposeB);
   if (inner != other)
-    return node.error("A has ", inner, " columns, but B has ", other, " rows");
+    return node.error("A has ", inner, " columns, but B has ", other, " rows",
+                      wayOut(importer));
   Location location = importer.location(node);
   Value product =
       matmul(importer.builder, location, a, b, transposeA, transposeB);
@@ -112,7 +123,7 @@ absl::Status matMul(Importer &importer, const Node &node) {
                     right = tensorType(b).getShape();
   if (left.empty() || right.empty() || left.back() != right[right.size() - 2])
     return node.error("shapes [", joined(left), "] and [", joined(right),
-                      "] do not multiply");
+                      "] do not multiply", wayOut(importer));
   absl::StatusOr<Value> product =
       right.size() == 2
           ? absl::StatusOr<Value>(timesMatrix(builder, location, a, b))

@@ -222,16 +222,27 @@ absl::Status judgeLayer(const Node &node) {
   return absl::OkStatus();
 }
 
+/// Recurrent weights of an LSTM whose output is shorter than its state.
+bool isProjected(const Building &b, int input, ArrayRef<int64_t> shape) {
+  return b.node.type() == "LSTM" && input == 2 && shape.size() == 3 &&
+         shape.back() < b.node.integer("hidden_size", 0);
+}
+
 /// Input `input`, with a part for each direction in front, as that of one.
 absl::StatusOr<Value> ofDirection(const Building &b, int input, int64_t number,
                                   ArrayRef<int64_t> shape, int64_t directions) {
   GRADUS_ASSIGN_OR_RETURN(Value value, b.importer.value(b.node, input));
   SmallVector<int64_t> expected = {directions};
   expected.append(shape.begin(), shape.end());
-  if (tensorType(value).getShape() != ArrayRef<int64_t>(expected))
-    return b.node.error("its input \"", b.node.input(input).str(),
-                        "\" has shape [", joined(tensorType(value).getShape()),
-                        "], expected [", joined(expected), "]");
+  ArrayRef<int64_t> found = tensorType(value).getShape();
+  if (found != ArrayRef<int64_t>(expected))
+    return b.node.error(
+        "its input \"", b.node.input(input).str(), "\" has shape [",
+        joined(found), "], expected [", joined(expected), "]",
+        isProjected(b, input, found)
+            ? ", as ONNX's LSTM has no projections (proj_size); export an LSTM "
+              "without, and a Linear behind it"
+            : "");
   return element(b, value, number);
 }
 

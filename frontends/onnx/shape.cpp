@@ -335,7 +335,13 @@ const Operator kOperators[] = {
      constant},
     {"ConstantOfShape", {9, "", "computed `shape`"}, constantOfShape},
     {"Range", {11}, nullptr, foldRange},
-    {"NonZero", {9, "", "computed `X`"}, nullptr, foldNonZero},
+    {"NonZero",
+     {9, "", "computed `X`", nullptr,
+      ". Its size hangs on the data, as of x[mask] and torch.nonzero: keep all "
+      "elements and choose with torch.where(mask, x, 0), or let every expert "
+      "of a mixture compute all tokens and weight what they give"},
+     nullptr,
+     foldNonZero},
     {"Shape", {6}, shape},
     {"Size", {6}, size},
     {"Reshape",

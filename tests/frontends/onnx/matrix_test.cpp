@@ -32,9 +32,25 @@ TEST(Matrix, TransposesOnDemand) {
   EXPECT_EQ(y.floats, (Values{21, 43, 65}));
 }
 
+TEST(Matrix, AsksForTheSizesThatWereChosen) {
+  ImportOptions options;
+  options.dims = {{"a.1", 2}};
+  SmallModel model = SmallModel()
+                         .input("a", {1, -1})
+                         .input("b", {3, 2})
+                         .node("MatMul", {"a", "b"}, {"y"});
+  EXPECT_EQ(import(model.output("y"), options).error,
+            "node \"the MatMul\" (MatMul): shapes [1, 2] and [3, 2] do not "
+            "multiply; do the sizes that were chosen (--dim, inputs.dims) fit "
+            "one another? If so, the exporter wrote it wrong: try the other "
+            "one of PyTorch, dynamo=True or dynamo=False");
+}
+
 TEST(Matrix, RefusesSidesThatDoNotMeet) {
   EXPECT_EQ(import(gemm({1, 2}, {3, 2}, {2}).output("y")).error,
-            "node \"the Gemm\" (Gemm): A has 2 columns, but B has 3 rows");
+            "node \"the Gemm\" (Gemm): A has 2 columns, but B has 3 rows; the "
+            "file itself is invalid, whatever runs it: try the other exporter "
+            "of PyTorch, dynamo=True or dynamo=False");
   EXPECT_EQ(
       import(gemm({1, 2}, {2, 2}, {3}).output("y")).error,
       "node \"the Gemm\" (Gemm): C of shape [3] does not broadcast to [1, 2]");

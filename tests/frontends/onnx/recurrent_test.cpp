@@ -138,3 +138,17 @@ TEST(Recurrent, SaysWhichShapeIsWrong) {
             "node \"the LSTM\" (LSTM): its input \"b\" has shape [1, 2], "
             "expected [1, 8]");
 }
+
+// ONNX's checker takes such a file.
+TEST(Recurrent, HasNoProjections) {
+  SmallModel model;
+  model.input("x", {2, 1, 3})
+      .floats("w", {1, 8, 3}, Floats(24, 0))
+      .floats("r", {1, 8, 1}, Floats(8, 0))
+      .node("LSTM", {"x", "w", "r"}, {"y"})
+      .with("hidden_size", 2);
+  EXPECT_EQ(errorOf(model),
+            "node \"the LSTM\" (LSTM): its input \"r\" has shape [1, 8, 1], "
+            "expected [1, 8, 2], as ONNX's LSTM has no projections "
+            "(proj_size); export an LSTM without, and a Linear behind it");
+}

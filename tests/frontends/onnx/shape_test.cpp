@@ -47,7 +47,10 @@ TEST(Shape, KnowsThePlacesOfWhatIsNotZero) {
                        .output("y"))
                 .error,
             "node \"the NonZero\" (NonZero): is supported only on shapes and "
-            "constants, but its inputs depend on the model's");
+            "constants, but its inputs depend on the model's. Its size hangs "
+            "on the data, as of x[mask] and torch.nonzero: keep all elements "
+            "and choose with torch.where(mask, x, 0), or let every expert of a "
+            "mixture compute all tokens and weight what they give");
 }
 
 /// x[:, mask] with the buffer [true, false, true, true], of both exporters.
