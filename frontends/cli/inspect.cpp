@@ -6,6 +6,7 @@
 #include "frontends/cli/failure.h"
 #include "frontends/cli/text.h"
 #include "frontends/cli/weight_options.h"
+#include "frontends/printable.h"
 #include "runtime/session.h"
 
 #include "absl/strings/match.h"
@@ -70,9 +71,10 @@ std::string kindText(const ordered_json &command) {
 }
 
 void printGraph(const ordered_json &graph, bool map) {
-  std::printf(
-      "\n  graph %s(%s) -> (%s)\n", graph["name"].get<std::string>().c_str(),
-      portsText(graph["inputs"]).c_str(), portsText(graph["outputs"]).c_str());
+  std::printf("\n  graph %s(%s) -> (%s)\n",
+              printable(graph["name"].get<std::string>()).c_str(),
+              printable(portsText(graph["inputs"])).c_str(),
+              printable(portsText(graph["outputs"])).c_str());
   Table table({"#", "command", "kind", "flops", "bytes", "model nodes"});
   int i = 0;
   for (const ordered_json &command : graph["commands"])
@@ -212,7 +214,7 @@ void printAddedPasses(const ordered_json &recipe) {
   if (!recipe.is_object() || !recipe.contains("passes"))
     return;
   for (const ordered_json &pass : recipe["passes"])
-    std::printf("added pass %s\n", pass.get<std::string>().c_str());
+    std::printf("added pass %s\n", printable(pass.get<std::string>()).c_str());
 }
 
 /// Names of a model need not be UTF-8.
@@ -228,9 +230,10 @@ void inspectArtifact(const InspectOptions &options) {
     print(all);
     return;
   }
-  std::printf("%s: %s, %s, %s (weights %s)\n", artifact->path().c_str(),
-              all["name"].get<std::string>().c_str(),
-              all["producer"].get<std::string>().c_str(),
+  std::printf("%s: %s, %s, %s (weights %s)\n",
+              printable(artifact->path()).c_str(),
+              printable(all["name"].get<std::string>()).c_str(),
+              printable(all["producer"].get<std::string>()).c_str(),
               bytesText(artifact->size()).c_str(),
               bytesText(all["weights_bytes"].get<double>()).c_str());
   printAddedPasses(all["recipe"]);
@@ -281,7 +284,7 @@ void printList(const char *title, const std::vector<std::string> &lines) {
     return;
   std::printf("\n%s\n", title);
   for (const std::string &line : lines)
-    std::printf("  %s\n", line.c_str());
+    std::printf("  %s\n", printable(line).c_str());
 }
 
 /// Their parameters by name where all is asked for.
@@ -317,9 +320,9 @@ void printTraining(const compiler::Request &request,
 }
 
 void printPorts(const std::string &path, const compiler::ModelInfo &model) {
-  std::printf("%s: %s -> %s\n", path.c_str(),
-              absl::StrJoin(model.inputs, ", ").c_str(),
-              absl::StrJoin(model.outputs, ", ").c_str());
+  std::printf("%s: %s -> %s\n", printable(path).c_str(),
+              printable(absl::StrJoin(model.inputs, ", ")).c_str(),
+              printable(absl::StrJoin(model.outputs, ", ")).c_str());
 }
 
 /// All but ops and FLOPs, which hang on sizes.
@@ -332,9 +335,9 @@ void printWithoutSizes(const InspectOptions &options,
   std::string dims;
   for (const std::string &size : model.unknownSizes)
     dims += " --dim " + size + "=...";
-  std::printf("To compile it, say its sizes:%s\n", dims.c_str());
+  std::printf("To compile it, say its sizes:%s\n", printable(dims).c_str());
   if (!model.unsupported.empty())
-    std::printf("\n%s\n", model.unsupported.c_str());
+    std::printf("\n%s\n", printableLines(model.unsupported).c_str());
   printTraining(options.request, model, options.states);
 }
 
@@ -345,7 +348,8 @@ void printModel(const InspectOptions &options,
   if (!model.unknownSizes.empty())
     return printWithoutSizes(options, model);
   if (!model.unsupported.empty()) {
-    std::printf("%s\n%zu parameters\n", model.unsupported.c_str(),
+    std::printf("%s\n%zu parameters\n",
+                printableLines(model.unsupported).c_str(),
                 model.parameters.size());
     return printTraining(options.request, model, options.states);
   }

@@ -6,6 +6,7 @@
 #include "frontends/cli/failure.h"
 #include "frontends/cli/standard_streams.h"
 #include "frontends/cli/suggestion.h"
+#include "frontends/printable.h"
 
 #include <algorithm>
 #include <csignal>
@@ -143,12 +144,14 @@ int main(int argc, char **argv) {
   } catch (const Failure &failure) {
     std::fflush(stdout);
     if (*failure.what())
-      std::fprintf(stderr, "gradus: %s\n", failure.what());
+      std::fprintf(stderr, "gradus: %s\n",
+                   gradus::printableLines(failure.what()).c_str());
     return failure.code;
   } catch (const std::bad_alloc &) {
     std::fprintf(stderr, "gradus: out of memory\n");
   } catch (const std::exception &error) {
-    std::fprintf(stderr, "gradus: %s\n", error.what());
+    std::fprintf(stderr, "gradus: %s\n",
+                 gradus::printableLines(error.what()).c_str());
   }
   return kFailedWhileRunning;
 }

@@ -7,6 +7,7 @@
 #include "frontends/cli/session_options.h"
 #include "frontends/cli/tensor_file.h"
 #include "frontends/data/batches.h"
+#include "frontends/printable.h"
 
 #include "absl/strings/str_cat.h"
 
@@ -63,7 +64,8 @@ std::vector<Predicted> outputTensors(const GraphInfo &graph,
     std::fprintf(stderr,
                  "note: without an axis of %lld samples, and left out: %s; "
                  "`gradus run` gives them batch by batch\n",
-                 static_cast<long long>(feed.batch()), others.c_str());
+                 static_cast<long long>(feed.batch()),
+                 printable(others).c_str());
   return predicted;
 }
 
@@ -140,7 +142,7 @@ void run(const PredictOptions &options) {
                     .dump()
                     .c_str());
     else
-      std::printf("%s %s -> %s\n", tensor.name.c_str(),
+      std::printf("%s %s -> %s\n", printable(tensor.name).c_str(),
                   toString(tensor.type).c_str(), options.output.c_str());
   if (options.session.json && !files.empty())
     std::puts(nlohmann::ordered_json{{"files", files}}

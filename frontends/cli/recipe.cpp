@@ -3,6 +3,7 @@
 #include "frontends/cli/commands.h"
 #include "frontends/cli/compiler_library.h"
 #include "frontends/cli/failure.h"
+#include "frontends/cli/text.h"
 
 #include <cstdio>
 
@@ -26,7 +27,7 @@ void run(const RecipeOptions &options) {
   compiler::CheckedRecipe recipe =
       take(compilerLibrary().readRecipe(options.path, options.overrides));
   for (const std::string &remark : recipe.remarks)
-    std::fprintf(stderr, "warning: recipe: %s\n", remark.c_str());
+    warn("recipe: " + remark);
   std::puts(recipe.json.c_str());
 }
 

@@ -5,6 +5,7 @@
 #include "frontends/cli/averages.h"
 #include "frontends/cli/failure.h"
 #include "frontends/cli/name_map.h"
+#include "frontends/cli/text.h"
 #include "runtime/checkpoint.h"
 #include "runtime/safetensors.h"
 
@@ -129,7 +130,7 @@ static void resume(Session &session, const std::string &path) {
   runtime::Status status = session.loadCheckpoint(path, Restore::everything);
   std::string differ = programsDiffer(session, path);
   if (status.ok() && !differ.empty())
-    std::fprintf(stderr, "warning: %s\n", differ.c_str());
+    warn(differ);
   if (!status.ok())
     status = {status.code(),
               absl::StrCat(status.message(), parametersFit(session, path),

@@ -2,6 +2,8 @@
 
 #include "frontends/cli/text.h"
 
+#include "frontends/printable.h"
+
 #include <algorithm>
 #include <cctype>
 #include <cstdio>
@@ -64,12 +66,18 @@ std::string countText(double count) {
          kUnits[unit];
 }
 
+void warn(const std::string &words) {
+  std::fprintf(stderr, "warning: %s\n", printableLines(words).c_str());
+}
+
 Table::Table(std::vector<std::string> header) : hasHeader_(!header.empty()) {
   if (hasHeader_)
     rows_.push_back(std::move(header));
 }
 
 void Table::row(std::vector<std::string> cells) {
+  for (std::string &cell : cells)
+    cell = printable(cell);
   rows_.push_back(std::move(cells));
 }
 

@@ -21,7 +21,11 @@ std::string countText(double count);
 /// printf of one number.
 std::string number(const char *format, double value);
 
-/// A table of text: columns are padded; numbers stand to the right.
+/// "warning: ...", on stderr.
+void warn(const std::string &words);
+
+/// A table of text: columns are padded; numbers stand to the right. What would
+/// move a terminal's cursor is written out.
 class Table {
 public:
   explicit Table(std::vector<std::string> header = {});

@@ -4,6 +4,7 @@
 
 #include "frontends/cli/failure.h"
 #include "frontends/cli/text.h"
+#include "frontends/printable.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -162,7 +163,7 @@ void TrainingLog::epoch(const EpochReport &report) {
       events_->scalars(report.step, "test/", report.test);
     events_->flush();
   }
-  std::puts((json_ ? line.dump() : epochText(report)).c_str());
+  std::puts((json_ ? line.dump() : printable(epochText(report))).c_str());
   std::fflush(stdout);
 }
 
@@ -178,7 +179,7 @@ void TrainingLog::test(const EpochReport &report, int64_t steps) {
   }
   std::string text = "step " + partText(report.step, steps) + "  " +
                      metricsText(report.test, "test ");
-  std::puts((json_ ? line.dump() : text).c_str());
+  std::puts((json_ ? line.dump() : printable(text)).c_str());
   std::fflush(stdout);
 }
 

@@ -7,6 +7,7 @@
 #include "frontends/cli/session_options.h"
 #include "frontends/cli/synthetic_inputs.h"
 #include "frontends/cli/text.h"
+#include "frontends/printable.h"
 #include "runtime/devices.h"
 #include "runtime/session.h"
 
@@ -57,7 +58,7 @@ public:
     request.targets = {device->target()};
     compiler::Result result = take(compilerLibrary().compile(request));
     for (const std::string &warning : result.warnings)
-      std::fprintf(stderr, "warning: %s\n", warning.c_str());
+      warn(warning);
     auto artifact = take(Artifact::fromBytes(
         {reinterpret_cast<const uint8_t *>(result.artifact.data()),
          result.artifact.size()},
@@ -193,7 +194,8 @@ void printAgreement(const std::vector<Comparison> &all, const Limits &limits) {
       });
   std::printf("%zu values agree; the largest deviation is %.3g of what is "
               "allowed, of %s%s\n",
-              all.size(), portion(*largest), placeOf(largest->output).c_str(),
+              all.size(), portion(*largest),
+              printable(placeOf(largest->output)).c_str(),
               littleElse(all, limits).c_str());
 }
 

@@ -3,6 +3,7 @@
 #include "frontends/compiler/diagnostics.h"
 
 #include "frontends/message.h"
+#include "frontends/printable.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Location.h"
@@ -13,7 +14,7 @@ namespace gradus::compiler {
 
 std::string placeOf(Location location) {
   if (auto named = dyn_cast<NameLoc>(location))
-    return "node \"" + named.getName().str() + "\"";
+    return "node \"" + printable(named.getName().getValue()) + "\"";
   if (auto file = dyn_cast<FileLineColLoc>(location); file && file.getLine())
     return message("line ", file.getLine(), ":", file.getColumn());
   if (auto fused = dyn_cast<FusedLoc>(location))
@@ -38,7 +39,8 @@ void Diagnostics::add(Diagnostic &diagnostic) {
       message(model_, ": ", place, place.empty() ? "" : ": ", diagnostic.str());
   if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
     errors_.push_back(line);
-  else if (diagnostic.getSeverity() == DiagnosticSeverity::Warning)
+  else if (diagnostic.getSeverity() == DiagnosticSeverity::Warning &&
+           !llvm::is_contained(warnings_, line)) // A report runs stages again.
     warnings_.push_back(line);
 }
 

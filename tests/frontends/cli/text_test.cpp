@@ -1,6 +1,7 @@
 // How numbers and tables read.
 
 #include "frontends/cli/text.h"
+#include "frontends/printable.h"
 
 #include <gtest/gtest.h>
 
@@ -51,4 +52,34 @@ TEST(Table, WithoutAHeaderPadsOnTheRight) {
   table.row({"time", "3 s"});
   table.row({"artifact", "x"});
   EXPECT_EQ(table.text(""), "time      3 s\nartifact  x\n");
+}
+
+TEST(Table, WritesOutWhatWouldMoveTheCursor) {
+  Table table;
+  table.row({"a\nb", "\x1b[31m"});
+  EXPECT_EQ(table.text(""), "a\\nb  \\x1b[31m\n");
+}
+
+TEST(Printable, IsWhatATerminalShowsAsItIs) {
+  for (const char *text : {"fc.weight", "Größe 3 µm", "层.重量", "a\\n"})
+    EXPECT_EQ(gradus::printable(text), text);
+}
+
+TEST(Printable, WritesOutWhatATerminalObeys) {
+  EXPECT_EQ(gradus::printable("\n\r\t\x1b[31m\x7f"),
+            "\\n\\x0d\\x09\\x1b[31m\\x7f");
+  EXPECT_EQ(gradus::printable(std::string_view("\0", 1)), "\\x00");
+  EXPECT_EQ(gradus::printable("\xc2\x9b"
+                              "31m"),
+            "\\xc2\\x9b"
+            "31m"); // CSI
+}
+
+TEST(Printable, WritesOutWhatIsNoUtf8) {
+  EXPECT_EQ(gradus::printable("mod\xe9le"), "mod\\xe9le");
+  EXPECT_EQ(gradus::printable("\xe5\xb1"), "\\xe5\\xb1");
+}
+
+TEST(Printable, KeepsTheLinesOfWords) {
+  EXPECT_EQ(gradus::printableLines("a\n\tb\x1b"), "a\n\tb\\x1b");
 }
