@@ -42,7 +42,7 @@ struct CompileOptions {
   std::vector<std::string> tuning;      // files
   std::string output;
   std::string page; // of --report FILE.html
-  bool json = false;
+  bool json = false, strict = false;
 };
 
 constexpr const char *kFooter = R"(Examples:
@@ -122,15 +122,24 @@ ordered_json figures(const Artifact &artifact, double milliseconds) {
   return all;
 }
 
-/// How many calls found what was measured.
-void addTunedCalls(ordered_json &figures, const compiler::Request &request,
-                   const Artifact &artifact) {
+/// How many calls found what was measured; returns the number of warnings.
+size_t addTunedCalls(ordered_json &figures, const compiler::Request &request,
+                     const Artifact &artifact) {
   TunedCount count = countTuned(artifact);
   figures["library_calls"] = count.calls;
   figures["tuned_calls"] = count.tuned;
   figures["tuned"] = count.text();
-  for (const std::string &words : warningsOfUnused(request.tuning, artifact))
-    std::fprintf(stderr, "warning: --tuning: %s\n", words.c_str());
+  std::vector<std::string> unused = warningsOfUnused(request.tuning, artifact);
+  for (const std::string &words : unused)
+    warn("--tuning: " + words);
+  return unused.size();
+}
+
+/// With --strict the warnings that were told are an error.
+void refuseWarnings(const CompileOptions &options, size_t count) {
+  if (options.strict && count > 0)
+    throw badInput("--strict: ", count, count == 1 ? " warning" : " warnings",
+                   ", so nothing was written");
 }
 
 /// `of`: " cuda" where there are several plans.
@@ -223,9 +232,11 @@ void run(CompileOptions &options) {
   std::optional<Safetensors> weights = openWeights(request, options.weightsMap);
   compiler::Result result = compileWith(request, weights);
   for (const std::string &warning : result.warnings)
-    std::fprintf(stderr, "warning: %s\n", warning.c_str());
+    warn(warning);
+  size_t warnings = result.warnings.size();
   std::fputs(result.report.c_str(), stderr);
   if (!request.stopAfter.empty()) {
+    refuseWarnings(options, warnings);
     std::fputs(result.ir.c_str(), stdout);
     return;
   }
@@ -233,7 +244,8 @@ void run(CompileOptions &options) {
   auto artifact = asLoaded(options, result.artifact);
   ordered_json summary = figures(*artifact, elapsed.count());
   if (!options.tuning.empty())
-    addTunedCalls(summary, request, *artifact);
+    warnings += addTunedCalls(summary, request, *artifact);
+  refuseWarnings(options, warnings);
   writeWhole(options.output, result.artifact);
   if (!options.page.empty())
     writeWhole(options.page,
@@ -338,6 +350,9 @@ void addCompile(CLI::App &app) {
                     "Keep the value of every node of the model as an output "
                     "of training, for train --watch; takes memory");
   addReportOption(*command, *options);
+  command->add_flag("--strict", options->strict,
+                    "Warnings are errors: all are told, nothing is written, "
+                    "and the exit code is 2");
   command->add_flag("--json", options->json, "The summary as a JSON object");
   command->callback([options] { run(*options); });
 }
