@@ -11,6 +11,7 @@
 #include "passes/passes.h"
 #include "passes/recipe.h"
 
+#include "mlir/IR/OperationSupport.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -202,11 +203,21 @@ struct AddedPassesPass : impl::AddedPassesBase<AddedPassesPass> {
     if (std::string problem = fillForProgram(manager, added); !problem.empty())
       return errorOf(program, added) << problem;
     loadDialects(manager);
+    OperationFingerPrint before(program);
     if (failed(runPipeline(manager, program)))
       return errorOf(program, added) << "the pass failed";
     if (failed(verify(program)))
       return errorOf(program, added) << "the pass left an invalid program";
+    if (OperationFingerPrint(program) == before)
+      warnOfNoChange(added);
     return success();
+  }
+
+  /// Where it looks for what another stage makes, it finds nothing.
+  void warnOfNoChange(const AddedPass &added) {
+    mlir::emitWarning(UnknownLoc::get(&getContext()))
+        << "the pass " << added.entry << " changed nothing; does stage "
+        << added.stage << " have what it looks for (docs/add_a_pass.md)?";
   }
 
   /// Known only now, so the pipeline could not ask for them.
