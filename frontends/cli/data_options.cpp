@@ -54,6 +54,10 @@ static nlohmann::json inputsOf(const Session &session, const char *key) {
   return inputs.value(key, nlohmann::json::object());
 }
 
+nlohmann::json normalizationOf(const Session &session) {
+  return inputsOf(session, "normalize");
+}
+
 /// Of an object; null and false are none.
 static std::optional<data::ResizedCrop>
 resizedCrop(const nlohmann::json &bounds) {
@@ -67,7 +71,7 @@ resizedCrop(const nlohmann::json &bounds) {
 
 static data::Preparations preparations(const Session &session, Use use) {
   data::Preparations result;
-  nlohmann::json normalize = inputsOf(session, "normalize"),
+  nlohmann::json normalize = normalizationOf(session),
                  augment = inputsOf(session, "augment");
   for (const auto &[name, numbers] : normalize.items()) {
     result[name].mean = numbers.value("mean", std::vector<float>{0});

@@ -26,6 +26,9 @@ void countClassesOf(const std::string &of, data::Dataset &dataset);
 /// What a graph is run for; only training augments.
 enum class Use { training, evaluation, prediction };
 
+/// The recipe's `inputs.normalize`, by the name of the input.
+nlohmann::json normalizationOf(const runtime::Session &session);
+
 /// Fills the inputs of a graph as labels and recipe (`inputs`) say.
 data::Feed matchData(const runtime::Session &session, int graph,
                      const data::Dataset &dataset, Use use);

@@ -6,8 +6,11 @@
 #include "frontends/cli/failure.h"
 #include "frontends/cli/output_files.h"
 #include "frontends/cli/text.h"
+#include "frontends/cli/training_record.h"
 #include "runtime/checkpoint.h"
 #include "runtime/safetensors.h"
+
+#include "absl/strings/str_join.h"
 
 #include <nlohmann/json.hpp>
 
@@ -21,7 +24,7 @@ namespace {
 
 struct ExportOptions {
   std::string model, checkpoint, output;
-  bool inference = false, averaged = false, json = false;
+  bool inference = false, normalizes = false, averaged = false, json = false;
 };
 
 constexpr const char *kFooter = R"(Examples:
@@ -32,7 +35,9 @@ The file stays as it is but for the values of its initializers. --inference turn
 batch normalization, dropout and AlphaDropout of a file exported for training into
 those of inference, and puts its chance in the place of each coin of a known chance
 (stochastic depth, Bernoulli); other random numbers are drawn as before. --ema
-writes the averages of the weights in their place. Weights of another
+writes the averages of the weights in their place. --with-normalization puts the
+recipe's inputs.normalize in front of the model, so that it takes what `predict`
+takes; pixels of u8 are still divided by 255 before it. Weights of another
 floating-point type are converted to the file's. Above 1 GiB the weights go to a
 data file beside the model.)";
 
@@ -55,16 +60,47 @@ const NamedTensor &averageOr(const NamedTensor &own, const Safetensors &file) {
   return average ? *average : own;
 }
 
+/// What training did to inputs, as the checkpoint says it.
+std::vector<compiler::InputNormalization>
+normalizationsOf(const ExportOptions &options) {
+  auto record = TrainingRecord::ofCheckpoint(options.checkpoint);
+  std::vector<compiler::InputNormalization> all;
+  try {
+    if (record && record->normalize.is_object())
+      for (const auto &[input, numbers] : record->normalize.items())
+        all.push_back({input, numbers.value("mean", std::vector<float>{0}),
+                       numbers.value("std", std::vector<float>{1})});
+  } catch (const nlohmann::json::exception &) {
+    throw badInput(options.checkpoint, ": says of `normalize` what no training "
+                                       "writes there");
+  }
+  if (all.empty() && options.normalizes)
+    throw badInput("--with-normalization: ", options.checkpoint,
+                   record ? " was trained without inputs.normalize"
+                          : " does not say how inputs were normalized, as "
+                            "`gradus train` writes it");
+  return all;
+}
+
+void warnOfNormalization(const ExportOptions &options,
+                         const compiler::Exported &exported) {
+  if (options.inference && !exported.wantNormalized.empty())
+    warn(absl::StrCat(options.model, ": wants ",
+                      absl::StrJoin(exported.wantNormalized, ", "),
+                      " normalized, which training did before the model "
+                      "(inputs.normalize of the recipe) and `gradus predict` "
+                      "does; --with-normalization puts it into the model"));
+}
+
 /// As the import says it of predictions.
 void warnOfCoins(const std::string &model, int added) {
   if (added)
-    std::fprintf(stderr,
-                 "warning: %s: %d %s added, as in a form of AlphaDropout; for "
-                 "inference the chance stands in its place, which need not be "
-                 "PyTorch's eval\n",
-                 model.c_str(), added,
-                 added == 1 ? "coin of a known chance has a number"
-                            : "coins of a known chance have numbers");
+    warn(absl::StrCat(model, ": ", added,
+                      added == 1 ? " coin of a known chance has a number"
+                                 : " coins of a known chance have numbers",
+                      " added, as in a form of AlphaDropout; for inference the "
+                      "chance stands in its place, which need not be PyTorch's "
+                      "eval"));
 }
 
 void run(const ExportOptions &options) {
@@ -81,6 +117,8 @@ void run(const ExportOptions &options) {
   compiler::ExportRequest request;
   request.model = options.model;
   request.inference = options.inference;
+  request.normalizations = normalizationsOf(options);
+  request.withNormalization = options.normalizes;
   std::string dataFile = options.output + ".data";
   request.dataName = std::filesystem::path(dataFile).filename();
   if (options.averaged)
@@ -97,9 +135,10 @@ void run(const ExportOptions &options) {
     writeWhole(dataFile, exported.data);
   writeWhole(options.output, exported.model);
   for (const std::string &name : exported.kept)
-    std::fprintf(stderr, "warning: %s has no value for \"%s\", which stays\n",
-                 options.checkpoint.c_str(), name.c_str());
+    warn(options.checkpoint + " has no value for \"" + name +
+         "\", which stays");
   warnOfCoins(options.model, exported.addedCoins);
+  warnOfNormalization(options, exported);
   if (options.json)
     std::puts(nlohmann::ordered_json{{"model", options.output},
                                      {"written", exported.written},
@@ -132,6 +171,9 @@ void addExport(CLI::App &app) {
   command->add_flag("--inference", options->inference,
                     "Inference form of normalization, dropout and coins of a "
                     "known chance");
+  command->add_flag("--with-normalization", options->normalizes,
+                    "The model normalizes its inputs itself, as training did "
+                    "before it");
   command->add_flag("--ema", options->averaged,
                     "Write the averages of the weights (the recipe's ema)");
   command->add_flag("--json", options->json, "One JSON object");

@@ -17,12 +17,14 @@
 #include "frontends/cli/progress.h"
 #include "frontends/cli/scalar_outputs.h"
 #include "frontends/cli/spoiled_states.h"
+#include "frontends/cli/text.h"
 #include "frontends/cli/train_options.h"
 #include "frontends/cli/training_log.h"
 #include "frontends/cli/training_record.h"
 #include "frontends/cli/training_summary.h"
 #include "frontends/cli/training_warnings.h"
 #include "frontends/cli/watch.h"
+#include "frontends/printable.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -231,7 +233,7 @@ void Training::plan() {
 
 void warn(const std::string &words) {
   if (!words.empty())
-    std::fprintf(stderr, "warning: %s\n", words.c_str());
+    warn(words);
 }
 
 void warnOfOther(const char *what, int64_t before, int64_t now) {
@@ -326,7 +328,7 @@ void Training::checkState(int64_t step) {
                  found);
   if (!found.empty() && !stopAtNonfinite_ && !toldNonfinite_)
     std::fprintf(stderr, "note: step %lld: first %s\n",
-                 static_cast<long long>(step), found.c_str());
+                 static_cast<long long>(step), printable(found).c_str());
   toldNonfinite_ |= !found.empty();
 }
 
@@ -485,7 +487,8 @@ TrainingRecord Training::record() const {
           reported_ == done_,
           validation_,
           dataset_.classes() ? *dataset_.classes() : std::vector<std::string>(),
-          passes_};
+          passes_,
+          normalizationOf(*session_)};
 }
 
 /// A test that --eval-every wants within an epoch. Where it is the last one,

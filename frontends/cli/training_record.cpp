@@ -88,6 +88,8 @@ std::string TrainingRecord::text() const {
     object["classes"] = classes;
   if (!passes.empty())
     object["passes"] = passes;
+  if (!normalize.empty())
+    object["normalize"] = normalize;
   return object.dump();
 }
 
@@ -112,6 +114,7 @@ TrainingRecord::ofCheckpoint(const std::string &path) {
     record.validation = object.value("validation", 0.0);
     record.classes = object.value("classes", std::vector<std::string>());
     record.passes = object.value("passes", std::vector<std::string>());
+    record.normalize = object.value("normalize", json());
   } catch (const json::exception &) {
     return std::nullopt; // written by something else
   }

@@ -50,6 +50,7 @@ struct TrainingRecord {
   double validation = 0;            // the part of the data kept for tests
   std::vector<std::string> classes; // of a folder of images, by their labels
   std::vector<std::string> passes;  // added to Gradus's own, as STAGE:PASS
+  nlohmann::json normalize;         // the recipe's inputs.normalize, of names
 
   std::string text() const;
   /// Nothing where the file has none, as other tools write it.

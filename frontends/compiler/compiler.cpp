@@ -328,13 +328,18 @@ public:
           {weight.name, weight.dtype, weight.shape, weight.bytes});
     ExportOptions options;
     options.inference = request.inference;
+    for (const InputNormalization &each : request.normalizations)
+      options.normalizations.push_back({each.input, each.mean, each.std});
+    options.withNormalization = request.withNormalization;
     options.dataName = request.dataName;
     options.dims = request.dims;
     auto exported = exportOnnx(request.model, trained, options);
     if (!exported.ok())
       return exported.status();
-    return Exported{exported->model, exported->data, exported->written,
-                    exported->kept,  exported->read, exported->addedCoins};
+    return Exported{exported->model,     exported->data,
+                    exported->written,   exported->kept,
+                    exported->read,      exported->wantNormalized,
+                    exported->addedCoins};
   }
 
   std::string recipeSchema() override { return recipe::schema(); }

@@ -188,11 +188,20 @@ struct Comparison {
   }
 };
 
+/// What training did to an input before the model: (input - mean) / std, with
+/// one number for all or one a channel.
+struct InputNormalization {
+  std::string input;
+  std::vector<float> mean, std;
+};
+
 /// Trained values to go back into an .onnx file.
 struct ExportRequest {
   std::string model;
   std::vector<Weight> weights;
   bool inference = false; // no training form of normalization and dropout
+  std::vector<InputNormalization> normalizations;
+  bool withNormalization = false;      // the model does it itself from now on
   std::map<std::string, int64_t> dims; // sizes for symbolic dimensions
   std::string dataName; // of the data file of a model too large for one
 };
@@ -201,6 +210,8 @@ struct Exported {
   std::string model, data;                // bytes; no data: all in the model
   std::vector<std::string> written, kept; // names of initializers
   std::vector<std::string> read;          // data files that the model names
+  /// Inputs that the model wants normalized by whoever runs it.
+  std::vector<std::string> wantNormalized;
   /// Coins of which `inference` need not make PyTorch's eval.
   int addedCoins = 0;
 };

@@ -8,6 +8,7 @@
 
 #include "frontends/message.h"
 #include "frontends/onnx/export_coins.h"
+#include "frontends/onnx/export_normalization.h"
 #include "frontends/onnx/model_file.h"
 #include "frontends/onnx/onnx.pb.h"
 #include "frontends/onnx/rewritten_layers.h"
@@ -159,6 +160,7 @@ public:
                      " trained tensors is an initializer of the model");
     if (options_.inference)
       makeInference();
+    GRADUS_RETURN_IF_ERROR(normalize());
     bindInputs(graph_, options_.dims);
     if (bytes_ > options_.largestInside)
       result_.data = moveOut(file_, options_.dataName);
@@ -169,6 +171,15 @@ public:
   }
 
 private:
+  absl::Status normalize() {
+    auto normalizations = ofInputs(file_, options_.normalizations);
+    if (options_.withNormalization)
+      return addNormalization(file_, normalizations);
+    for (const InputNormalization &each : normalizations)
+      result_.wantNormalized.push_back(each.input);
+    return absl::OkStatus();
+  }
+
   void makeInference() {
     for (NodeProto &node : *graph_.mutable_node())
       onnx::makeInference(node);
@@ -223,7 +234,7 @@ exportOnnx(const std::string &path, const std::vector<TrainedTensor> &trained,
   try {
     auto file = onnx::ModelFile::open(path);
     if (!file.ok())
-      return file.status();
+      return invalid(path, ": ", file.status().message());
     auto exported = onnx::Exporter(**file, trained, options).run();
     if (exported.ok())
       return exported;

@@ -25,13 +25,25 @@ struct ExportedOnnx {
   std::vector<std::string> written; // initializers with new values
   std::vector<std::string> kept;    // float initializers that `trained` lacks
   std::vector<std::string> read;    // data files that the model names
-  int addedCoins = 0;               // coins with a number added (makeCoinsIdle)
+  /// Inputs that the model wants normalized by whoever runs it.
+  std::vector<std::string> wantNormalized;
+  int addedCoins = 0; // coins with a number added (makeCoinsIdle)
+};
+
+/// What training did to an input before the model: (input - mean) / std.
+struct InputNormalization {
+  std::string input;
+  std::vector<float> mean, std; // one for all, or one a channel
 };
 
 struct ExportOptions {
   /// Batch normalization and dropout of a file exported for training become
   /// those of inference, and coins of a known chance that chance.
   bool inference = false;
+  /// What training did outside of the model, and whether the model is to do it
+  /// itself from now on.
+  std::vector<InputNormalization> normalizations;
+  bool withNormalization = false;
   /// The name of the data file beside the model, for models too large for one.
   std::string dataName;
   /// Sizes that symbolic dimensions of the inputs get.

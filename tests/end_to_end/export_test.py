@@ -118,6 +118,16 @@ class Export(unittest.TestCase):
         self.run_in(GRADUS, "export", lenet, "--checkpoint", "lenet.safetensors", "-o", "trained.onnx")
         self.run_in(PYTHON, "-c", COMPARE, "trained.onnx", test, "out.safetensors")
 
+    def test_a_model_that_normalizes_by_itself_takes_what_predict_takes(self):
+        lenet, test = os.path.join(DIGITS, "lenet.onnx"), os.path.join(DIGITS, "test.safetensors")
+        self.run_in(GRADUS, "compile", lenet, "--recipe", os.path.join(DIGITS, "recipe.json"), "-o", "normal.gradus",
+                    "--set", 'inputs.normalize={"image": {"mean": [0.1307], "std": [0.3081]}}')
+        self.run_in(GRADUS, "train", "normal.gradus", "--data", os.path.join(DIGITS, "train.safetensors"), "--epochs", "1",
+                    "--checkpoint", "normal.safetensors", "--overwrite")
+        self.run_in(GRADUS, "predict", "normal.gradus", "--checkpoint", "normal.safetensors", "--data", test, "-o", "normal.out.safetensors")
+        self.run_in(GRADUS, "export", lenet, "--checkpoint", "normal.safetensors", "--inference", "--with-normalization", "-o", "normal.onnx")
+        self.run_in(PYTHON, "-c", COMPARE, "normal.onnx", test, "normal.out.safetensors")
+
     def check_case(self, folder, file, *flags, changes=0, batch=None, predicts=True):
         """Trains a file of a recorded case a few steps and takes it back into the file."""
         with open(os.path.join(MODELS, folder, "case.json")) as stream:

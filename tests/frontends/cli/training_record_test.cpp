@@ -79,6 +79,7 @@ TEST(TrainingRecord, ComesBackFromACheckpoint) {
   record.reported = true;
   record.classes = {"ant", "bee"};
   record.passes = {"methods:gradient-noise"};
+  record.normalize = {{"image", {{"mean", {0.5}}, {"std", {0.25}}}}};
   ASSERT_TRUE(
       adder.open()->saveCheckpoint(path, {{"training", record.text()}}).ok());
   auto found = TrainingRecord::ofCheckpoint(path);
@@ -90,6 +91,7 @@ TEST(TrainingRecord, ComesBackFromACheckpoint) {
   EXPECT_TRUE(found->reported);
   EXPECT_EQ(found->classes, record.classes);
   EXPECT_EQ(found->passes, record.passes);
+  EXPECT_EQ(found->normalize, record.normalize);
   for (std::string other : {"", "3", R"({"seed": "x"})"}) {
     ASSERT_TRUE(adder.open()->saveCheckpoint(path, {{"training", other}}).ok());
     EXPECT_FALSE(TrainingRecord::ofCheckpoint(path)) << other;
