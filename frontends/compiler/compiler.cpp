@@ -7,6 +7,7 @@
 #include "codegen/sizes.h"
 #include "codegen/target.h"
 #include "frontends/compiler/diagnostics.h"
+#include "frontends/compiler/out_of_memory.h"
 #include "frontends/compiler/pass_trace.h"
 #include "frontends/compiler/program.h"
 #include "frontends/compiler/reference.h"
@@ -359,6 +360,7 @@ public:
 
 extern "C" __attribute__((visibility("default"))) gradus::compiler::Compiler *
 gradus_compiler() {
+  gradus::compiler::exitWhereMemoryEnds();
   static gradus::compiler::Library library;
   return &library;
 }

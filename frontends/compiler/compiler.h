@@ -245,7 +245,8 @@ public:
              const std::vector<std::string> &overrides) = 0;
 };
 
-/// The library's one function.
+/// The library's one function. The process of who calls it ends with words and
+/// exit code 1 where it runs out of memory (out_of_memory.h).
 using Entry = Compiler *();
 inline constexpr const char *kEntry = "gradus_compiler";
 
