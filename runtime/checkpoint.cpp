@@ -165,7 +165,8 @@ Status verifyContents(const Safetensors &file) {
 Status writeCheckpoint(const std::string &path,
                        const std::vector<StoredState> &states,
                        HostStates &values,
-                       std::map<std::string, std::string> metadata) {
+                       std::map<std::string, std::string> metadata,
+                       FileHold *hold) {
   std::vector<NamedTensor> tensors;
   for (const StoredState &state : states) {
     auto bytes = values.bytes(state.number);
@@ -173,7 +174,7 @@ Status writeCheckpoint(const std::string &path,
     tensors.push_back({state.info->name, state.info->type, *bytes});
   }
   metadata[kContentHash] = contentHash(tensors, metadata);
-  return writeSafetensors(path, tensors, metadata);
+  return writeSafetensors(path, tensors, metadata, hold);
 }
 
 static Status readEverything(const std::string &path,

@@ -26,7 +26,8 @@ struct StoredState {
 Status writeCheckpoint(const std::string &path,
                        const std::vector<StoredState> &states,
                        HostStates &values,
-                       std::map<std::string, std::string> metadata);
+                       std::map<std::string, std::string> metadata,
+                       FileHold *hold = nullptr);
 
 /// Whether a file holds what its hash was taken of; true where it has none.
 Status verifyContents(const Safetensors &file);

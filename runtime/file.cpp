@@ -2,22 +2,19 @@
 
 #include "runtime/file.h"
 
+#include "runtime/file_lock.h"
 #include "runtime/status.h"
 
 #include <cerrno>
 #include <climits>
 #include <cstring>
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 namespace gradus::runtime {
 
-namespace {
-
-/// The last system error, in words, as one of the user's or the machine's.
 Status systemError(const std::string &path, const char *what) {
   int code = errno;
   std::string words = inWords(path, ": cannot ", what, ": ", strerror(code));
@@ -25,6 +22,8 @@ Status systemError(const std::string &path, const char *what) {
       code == ENOENT || code == EACCES || code == EISDIR || code == ENOTDIR;
   return {users ? StatusCode::invalid : StatusCode::failed, words};
 }
+
+namespace {
 
 /// Closes a descriptor on the way out.
 struct Descriptor {
@@ -34,8 +33,6 @@ struct Descriptor {
       close(number);
   }
 };
-
-std::string partialName(const std::string &path) { return path + ".partial"; }
 
 /// "" where the path has no folder; else with the '/' at its end.
 std::string folderOf(const std::string &path) {
@@ -78,8 +75,97 @@ Status verifyReplaceable(const std::string &target, const std::string &path) {
 /// renamed it between our opening and our locking it.
 bool isStillNamed(int descriptor, const std::string &name) {
   struct stat open, named;
-  return fstat(descriptor, &open) == 0 && stat(name.c_str(), &named) == 0 &&
+  return fstat(descriptor, &open) == 0 && lstat(name.c_str(), &named) == 0 &&
          open.st_ino == named.st_ino && open.st_dev == named.st_dev;
+}
+
+/// Whose links may lead to it, and that is opened as it is: O_NONBLOCK, since a
+/// pipe without a writer must not hold us up.
+constexpr int kAsItIs = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+
+//===-- a file that is not whole ------------------------------------------===//
+
+/// The file that `target` is made of, under its own name, new and locked.
+class Partial {
+public:
+  Partial(const std::string &target, const std::string &path)
+      : name_(target + kPartialEnding), path_(path) {}
+
+  StatusOr<int> create();
+  bool isHeld() const { return isHeld_; } // by another: why it failed
+  const std::string &noLock() const { return noLock_; } // why it has none
+
+private:
+  Status lock(int descriptor);
+  Status removeLeftover();
+  Status taken(const char *what) const {
+    return invalid(path_, ": cannot write: it is made under the name ", name_,
+                   ", and that is ", what, "; remove it");
+  }
+  Status held(int descriptor) {
+    isHeld_ = true;
+    return failed(path_, ": ", lockOwnerOf(descriptor), " is writing it");
+  }
+
+  const std::string name_, &path_;
+  bool isHeld_ = false;
+  std::string noLock_;
+};
+
+/// A file system without locks cannot tell of other writers.
+Status Partial::lock(int descriptor) {
+  Lock lock = tryLock(descriptor);
+  if (lock == Lock::none)
+    noLock_ = strerror(errno);
+  if (lock == Lock::held)
+    return held(descriptor);
+  return isStillNamed(descriptor, name_) ? Status() : held(-1);
+}
+
+/// Removes what a process that was killed has left: a file without other names
+/// that nobody has locked. Anything else was put there by somebody, and stays.
+Status Partial::removeLeftover() {
+  Descriptor opened{open(name_.c_str(), O_RDONLY | kAsItIs)};
+  if (opened.number < 0 && errno == ENOENT)
+    return Status();
+  if (opened.number < 0 && errno == ELOOP)
+    return taken("a link");
+  struct stat facts;
+  if (opened.number < 0 || fstat(opened.number, &facts) != 0)
+    return systemError(path_, "write");
+  if (!S_ISREG(facts.st_mode))
+    return taken(kindOf(facts.st_mode));
+  if (facts.st_nlink != 1)
+    return taken("a file that has other names, too");
+  GRADUS_TRY(lock(opened.number));
+  return unlink(name_.c_str()) == 0 ? Status() : systemError(path_, "write");
+}
+
+StatusOr<int> Partial::create() {
+  GRADUS_TRY(removeLeftover());
+  constexpr int kNew = O_WRONLY | O_CREAT | O_EXCL;
+  Descriptor opened{open(name_.c_str(), kNew | kAsItIs, 0666)};
+  if (opened.number < 0)
+    return errno == EEXIST ? held(-1) : systemError(path_, "write");
+  GRADUS_TRY(lock(opened.number));
+  return std::exchange(opened.number, -1);
+}
+
+/// Closes it, and removes it unless its name is another file's by now.
+void dropPartial(const std::string &target, int descriptor) {
+  std::string name = target + kPartialEnding;
+  if (isStillNamed(descriptor, name))
+    unlink(name.c_str());
+  close(descriptor);
+}
+
+/// Fails where another process holds the file, if it is there. The lock of this
+/// look is given back at once.
+Status verifyFree(const std::string &target, const std::string &path) {
+  Descriptor opened{open(target.c_str(), O_RDONLY | kAsItIs)};
+  if (opened.number >= 0 && tryLock(opened.number) == Lock::held)
+    return failed(path, ": ", lockOwnerOf(opened.number), " is writing it");
+  return Status();
 }
 
 Status syncDirectory(const std::string &path) {
@@ -144,37 +230,137 @@ void MappedFile::release(std::span<const uint8_t> part) {
     madvise(reinterpret_cast<void *>(start), end - start, MADV_DONTNEED);
 }
 
+//===-- FileHold ----------------------------------------------------------===//
+
+std::string partialNameOf(const std::string &path) {
+  auto target = followLinks(path);
+  return (target.ok() ? *target : path) + kPartialEnding;
+}
+
+StatusOr<FileHold> FileHold::take(const std::string &path) {
+  FileHold hold;
+  auto target = followLinks(path);
+  Status status = target.status();
+  if (status.ok())
+    status = verifyReplaceable(hold.target_ = *target, path);
+  if (!status.ok()) {
+    hold.weakness_ = status.message();
+    return hold;
+  }
+  // What is there may be replaced, or be made, between two looks at it.
+  constexpr int kMostLooks = 100;
+  for (int looks = 0; looks < kMostLooks; ++looks) {
+    GRADUS_ASSIGN(bool isSettled, hold.takeTarget(path));
+    if (isSettled)
+      return hold;
+    GRADUS_ASSIGN(isSettled, hold.takePartial(path));
+    if (isSettled)
+      return hold;
+  }
+  return failed(path, ": another process is writing it");
+}
+
+/// False: there is no such file, or no longer this one.
+StatusOr<bool> FileHold::takeTarget(const std::string &path) {
+  // Some file systems lock only what is open for writing.
+  Descriptor opened{open(target_.c_str(), O_RDWR | kAsItIs)};
+  if (opened.number < 0 && errno != ENOENT)
+    opened.number = open(target_.c_str(), O_RDONLY | kAsItIs);
+  if (opened.number < 0 && errno == ENOENT)
+    return false;
+  Lock lock = opened.number < 0 ? Lock::none : tryLock(opened.number);
+  if (lock == Lock::held)
+    return failed(path, ": ", lockOwnerOf(opened.number), " is writing it");
+  if (lock == Lock::none)
+    weakness_ = strerror(errno);
+  else if (!isStillNamed(opened.number, target_))
+    return false;
+  else
+    adopt(std::exchange(opened.number, -1), /*isPartial=*/false);
+  return true;
+}
+
+/// False: the file is there by now.
+StatusOr<bool> FileHold::takePartial(const std::string &path) {
+  Partial partial(target_, path);
+  auto descriptor = partial.create();
+  if (partial.isHeld())
+    return descriptor.status();
+  if (!descriptor.ok()) {
+    weakness_ = descriptor.status().message();
+    return true;
+  }
+  if (access(target_.c_str(), F_OK) == 0) {
+    dropPartial(target_, *descriptor);
+    return false;
+  }
+  weakness_ = partial.noLock();
+  adopt(*descriptor, /*isPartial=*/true);
+  return true;
+}
+
+/// What it has now, if anything, is of no use any more.
+void FileHold::adopt(int descriptor, bool isPartial) {
+  if (descriptor_ >= 0)
+    close(descriptor_);
+  descriptor_ = descriptor;
+  isPartial_ = isPartial;
+}
+
+FileHold::FileHold(FileHold &&other) noexcept
+    : target_(std::move(other.target_)), weakness_(std::move(other.weakness_)),
+      descriptor_(std::exchange(other.descriptor_, -1)),
+      isPartial_(other.isPartial_) {}
+
+FileHold &FileHold::operator=(FileHold &&other) noexcept {
+  std::swap(target_, other.target_);
+  std::swap(weakness_, other.weakness_);
+  std::swap(descriptor_, other.descriptor_);
+  std::swap(isPartial_, other.isPartial_);
+  return *this;
+}
+
+FileHold::~FileHold() {
+  if (descriptor_ >= 0 && isPartial_)
+    dropPartial(target_, descriptor_);
+  else if (descriptor_ >= 0)
+    close(descriptor_);
+}
+
 //===-- AtomicFile --------------------------------------------------------===//
 
-StatusOr<AtomicFile> AtomicFile::create(const std::string &path) {
-  GRADUS_ASSIGN(std::string target, followLinks(path));
-  GRADUS_TRY(verifyReplaceable(target, path));
-  std::string name = partialName(target);
+StatusOr<AtomicFile> AtomicFile::create(const std::string &path,
+                                        FileHold *hold) {
   AtomicFile file;
-  Descriptor opened{::open(name.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666)};
-  if (opened.number < 0)
-    return systemError(path, "write");
-  // One left by a process that was killed is taken over; a locked one is not.
-  if (flock(opened.number, LOCK_EX | LOCK_NB) != 0 ||
-      !isStillNamed(opened.number, name))
-    return failed(path, ": another process is writing it");
+  GRADUS_ASSIGN(file.target_, followLinks(path));
+  GRADUS_TRY(verifyReplaceable(file.target_, path));
   file.path_ = path;
-  file.target_ = target;
-  file.descriptor_ = std::exchange(opened.number, -1);
-  if (ftruncate(file.descriptor_, 0) != 0)
-    return systemError(path, "write");
+  file.hold_ = hold;
+  if (hold && hold->isPartial_) {
+    file.descriptor_ = std::exchange(hold->descriptor_, -1);
+    hold->isPartial_ = false;
+    return file;
+  }
+  if (!hold)
+    GRADUS_TRY(verifyFree(file.target_, path));
+  GRADUS_ASSIGN(file.descriptor_, Partial(file.target_, path).create());
   return file;
 }
 
 AtomicFile::AtomicFile(AtomicFile &&other) noexcept
     : path_(std::move(other.path_)), target_(std::move(other.target_)),
-      descriptor_(std::exchange(other.descriptor_, -1)) {}
+      descriptor_(std::exchange(other.descriptor_, -1)), hold_(other.hold_) {}
 
 AtomicFile::~AtomicFile() {
   if (descriptor_ < 0)
     return;
-  unlink(partialName(target_).c_str());
-  close(descriptor_);
+  // One that held the file before it was there goes on holding it.
+  bool isHolds = hold_ && hold_->descriptor_ < 0 && hold_->weakness_.empty();
+  if (isHolds && ftruncate(descriptor_, 0) == 0 &&
+      lseek(descriptor_, 0, SEEK_SET) == 0)
+    hold_->adopt(descriptor_, /*isPartial=*/true);
+  else
+    dropPartial(target_, descriptor_);
 }
 
 Status AtomicFile::write(const void *data, size_t size) {
@@ -194,9 +380,17 @@ Status AtomicFile::write(const void *data, size_t size) {
 Status AtomicFile::commit() {
   if (fsync(descriptor_) != 0)
     return systemError(path_, "write");
-  if (rename(partialName(target_).c_str(), target_.c_str()) != 0)
+  std::string name = target_ + kPartialEnding;
+  if (!isStillNamed(descriptor_, name))
+    return failed(path_, ": cannot write: another process has taken away ",
+                  name, ", of which it was to be made");
+  if (rename(name.c_str(), target_.c_str()) != 0)
     return systemError(path_, "replace");
-  close(std::exchange(descriptor_, -1));
+  int descriptor = std::exchange(descriptor_, -1);
+  if (hold_)
+    hold_->adopt(descriptor, /*isPartial=*/false);
+  else
+    close(descriptor);
   return syncDirectory(target_);
 }
 
@@ -204,16 +398,27 @@ Status AtomicFile::commit() {
 
 Status linkFile(const std::string &from, const std::string &to) {
   GRADUS_TRY(verifyReplaceable(to, to));
-  std::string name = partialName(to);
-  unlink(name.c_str()); // left by a process that was killed
-  if (linkat(AT_FDCWD, from.c_str(), AT_FDCWD, name.c_str(),
-             AT_SYMLINK_FOLLOW) != 0)
+  auto link = [&](const std::string &name) {
+    return linkat(AT_FDCWD, from.c_str(), AT_FDCWD, name.c_str(),
+                  AT_SYMLINK_FOLLOW);
+  };
+  if (link(to) == 0)
+    return syncDirectory(to);
+  if (errno != EEXIST)
     return systemError(to, "write");
-  int renamed = rename(name.c_str(), to.c_str());
-  Status replaced = renamed == 0 ? Status() : systemError(to, "replace");
-  unlink(name.c_str()); // still there where both were names of one file
-  GRADUS_TRY(replaced);
+  struct stat ours, there;
+  if (stat(from.c_str(), &ours) == 0 && lstat(to.c_str(), &there) == 0 &&
+      ours.st_ino == there.st_ino && ours.st_dev == there.st_dev)
+    return Status();
+  GRADUS_TRY(verifyFree(to, to));
+  if (unlink(to.c_str()) != 0 || link(to) != 0)
+    return systemError(to, "replace");
   return syncDirectory(to);
+}
+
+Status removeFile(const std::string &path) {
+  GRADUS_TRY(verifyFree(path, path));
+  return unlink(path.c_str()) == 0 ? Status() : systemError(path, "remove");
 }
 
 } // namespace gradus::runtime

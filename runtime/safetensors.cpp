@@ -244,10 +244,11 @@ const std::map<std::string, std::string> &Safetensors::metadata() const {
 
 Status writeSafetensors(const std::string &path,
                         const std::vector<NamedTensor> &tensors,
-                        const std::map<std::string, std::string> &metadata) {
+                        const std::map<std::string, std::string> &metadata,
+                        FileHold *hold) {
   std::string header = headerText(tensors, metadata);
   uint64_t size = header.size();
-  GRADUS_ASSIGN(AtomicFile file, AtomicFile::create(path));
+  GRADUS_ASSIGN(AtomicFile file, AtomicFile::create(path, hold));
   GRADUS_TRY(file.write(&size, sizeof(size)));
   GRADUS_TRY(file.write(header.data(), header.size()));
   for (const NamedTensor &tensor : tensors)

@@ -46,10 +46,13 @@ private:
   std::unique_ptr<Storage> storage_;
 };
 
-/// Writes `tensors` in this order; data are aligned to 8 bytes.
-Status
-writeSafetensors(const std::string &path,
-                 const std::vector<NamedTensor> &tensors,
-                 const std::map<std::string, std::string> &metadata = {});
+class FileHold;
+
+/// Writes `tensors` in this order; data are aligned to 8 bytes. A caller who
+/// holds the file goes on holding it.
+Status writeSafetensors(const std::string &path,
+                        const std::vector<NamedTensor> &tensors,
+                        const std::map<std::string, std::string> &metadata = {},
+                        FileHold *hold = nullptr);
 
 } // namespace gradus::runtime

@@ -557,9 +557,9 @@ Status Session::resetStates() {
             artifact().path());
 }
 
-Status
-Session::saveCheckpoint(const std::string &path,
-                        const std::map<std::string, std::string> &notes) const {
+Status Session::saveCheckpoint(const std::string &path,
+                               const std::map<std::string, std::string> &notes,
+                               FileHold *hold) const {
   GRADUS_ASSIGN(int64_t step, stepCount());
   std::map<std::string, std::string> metadata = {
       {"format", "gradus"},
@@ -567,7 +567,7 @@ Session::saveCheckpoint(const std::string &path,
       {"step", inWords(step)}};
   metadata.insert(notes.begin(), notes.end());
   return writeCheckpoint(path, parts_->storedStates(), parts_->values,
-                         metadata);
+                         metadata, hold);
 }
 
 Status Session::loadCheckpoint(const std::string &path, Restore what) {

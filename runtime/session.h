@@ -95,6 +95,7 @@ struct TakenWeights {
 };
 
 class Device;
+class FileHold;
 
 class Session {
 public:
@@ -158,10 +159,11 @@ public:
   StatusOr<int64_t> stepCount() const;
   Status resetStates();
 
-  /// `notes` join the file's metadata.
-  Status
-  saveCheckpoint(const std::string &path,
-                 const std::map<std::string, std::string> &notes = {}) const;
+  /// `notes` join the file's metadata. A caller who holds the file goes on
+  /// holding it.
+  Status saveCheckpoint(const std::string &path,
+                        const std::map<std::string, std::string> &notes = {},
+                        FileHold *hold = nullptr) const;
   Status loadCheckpoint(const std::string &path,
                         Restore what = Restore::everything);
   /// Those parameters and buffers that a file has, under the names that

@@ -3,10 +3,8 @@
 
 #include "frontends/cli/checkpoints.h"
 
-#include "frontends/cli/failure.h"
-#include "runtime/file.h"
-
 #include "absl/strings/numbers.h"
+#include "frontends/cli/failure.h"
 
 #include <algorithm>
 #include <cmath>
@@ -64,16 +62,45 @@ std::string siblingPath(const std::string &path, const std::string &word) {
   return path.substr(0, stem) + "." + word + path.substr(stem);
 }
 
+static runtime::FileHold *at(std::optional<runtime::FileHold> &hold) {
+  return hold ? &*hold : nullptr;
+}
+
+HeldCheckpoints holdCheckpoints(const CheckpointOptions &options, bool best) {
+  HeldCheckpoints held;
+  if (options.path.empty())
+    return held;
+  auto hold = [](const std::string &path) {
+    auto taken = runtime::FileHold::take(path);
+    if (!taken.ok())
+      check(runtime::Status(taken.status().code(),
+                            taken.status().message() +
+                                "; wait until that has ended, or give this run "
+                                "another --checkpoint"));
+    return *std::move(taken);
+  };
+  held.newest.emplace(hold(options.path));
+  if (best)
+    held.best.emplace(hold(siblingPath(options.path, "best")));
+  return held;
+}
+
 Checkpoints::Checkpoints(const runtime::Session &session,
-                         const CheckpointOptions &options, int64_t perEpoch)
-    : session_(session), options_(options),
+                         const CheckpointOptions &options, int64_t perEpoch,
+                         HeldCheckpoints held)
+    : session_(session), options_(options), held_(std::move(held)),
       every_(Interval::parse(options.every).value_or(Interval())),
       perEpoch_(perEpoch), saved_(Clock::now()) {
   if (options_.path.empty())
     return;
-  auto file = runtime::AtomicFile::create(options_.path);
+  auto file = runtime::AtomicFile::create(options_.path, at(held_.newest));
   if (!file.ok())
     fail(file.status(), false);
+  else if (held_.newest && !held_.newest->weakness().empty())
+    std::fprintf(stderr,
+                 "warning: %s: cannot be locked (%s): nothing keeps another "
+                 "run from writing it\n",
+                 options_.path.c_str(), held_.newest->weakness().c_str());
 }
 
 int64_t Checkpoints::stepsUntilDue(int64_t done) const {
@@ -106,7 +133,8 @@ std::string Checkpoints::stillThere() const {
 }
 
 runtime::Status Checkpoints::write(int64_t done, const Notes &notes) {
-  runtime::Status status = session_.saveCheckpoint(options_.path, notes);
+  runtime::Status status =
+      session_.saveCheckpoint(options_.path, notes, at(held_.newest));
   if (!status.ok())
     return status;
   newest_ = done;
@@ -132,7 +160,8 @@ void Checkpoints::save(int64_t done, const Notes &notes, bool last) {
 void Checkpoints::saveBest(const Notes &notes) {
   if (options_.path.empty())
     return;
-  best_ = session_.saveCheckpoint(siblingPath(options_.path, "best"), notes);
+  best_ = session_.saveCheckpoint(siblingPath(options_.path, "best"), notes,
+                                  at(held_.best));
   if (!best_.ok())
     fail(best_, false);
 }
@@ -194,12 +223,11 @@ keptFiles(const std::string &checkpoint) {
 /// Removes all but the last ones up to this step. Those of later steps are of
 /// a run that was taken up again before them: this one will get there.
 void Checkpoints::prune(int64_t done) const {
-  std::error_code none;
   auto kept = keptFiles(options_.path);
   std::erase_if(kept, [&](const auto &file) { return file.first > done; });
   std::sort(kept.rbegin(), kept.rend());
   for (size_t i = options_.keep; i < kept.size(); ++i)
-    std::filesystem::remove(kept[i].second, none);
+    (void)runtime::removeFile(kept[i].second); // else it stays
 }
 
 } // namespace gradus::cli

@@ -7,6 +7,7 @@
 
 #pragma once
 
+#include "runtime/file.h"
 #include "runtime/session.h"
 
 #include <chrono>
@@ -49,6 +50,16 @@ bool isKeptName(const std::string &file, const std::string &checkpoint);
 std::vector<std::pair<int64_t, std::filesystem::path>>
 keptFiles(const std::string &checkpoint);
 
+/// The files of a run that no other may write while it lasts. They are held
+/// before it reads what they hold, so that it goes on from the newest state.
+struct HeldCheckpoints {
+  std::optional<runtime::FileHold> newest, best;
+};
+
+/// A Failure where another process has one of them. With `best`, that of --best
+/// is held, too.
+HeldCheckpoints holdCheckpoints(const CheckpointOptions &options, bool best);
+
 class Checkpoints {
 public:
   using Notes = std::map<std::string, std::string>;
@@ -56,7 +67,7 @@ public:
   /// Fails where the file cannot be written: that is better known before the
   /// work. `perEpoch` steps are an epoch.
   Checkpoints(const runtime::Session &session, const CheckpointOptions &options,
-              int64_t perEpoch);
+              int64_t perEpoch, HeldCheckpoints held = {});
 
   /// How many steps may run after step `done` before one is due.
   int64_t stepsUntilDue(int64_t done) const;
@@ -82,6 +93,7 @@ private:
 
   const runtime::Session &session_;
   const CheckpointOptions options_;
+  HeldCheckpoints held_;
   Interval every_;
   int64_t perEpoch_;
   runtime::Status best_;          // of its last writing

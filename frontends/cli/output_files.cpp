@@ -29,6 +29,18 @@ static void checkApart(const UsedFile &output, const UsedFile &other) {
                    other.role, " ", other.path, "; write to another one");
 }
 
+void checkPartialNames(const std::vector<UsedFile> &outputs,
+                       const std::vector<UsedFile> &others) {
+  for (const UsedFile &output : outputs)
+    for (const UsedFile &other : others)
+      if (!output.path.empty() && !other.path.empty() &&
+          isSameFile(runtime::partialNameOf(output.path), other.path))
+        throw badInput(other.role, " ", other.path,
+                       ": has the name under which ", output.role, " ",
+                       output.path,
+                       " is made before it is whole; give it another one");
+}
+
 void checkOutputFiles(const std::vector<UsedFile> &outputs,
                       const std::vector<UsedFile> &inputs) {
   for (size_t i = 0; i < outputs.size(); ++i) {
@@ -37,6 +49,8 @@ void checkOutputFiles(const std::vector<UsedFile> &outputs,
     for (size_t before = 0; before < i; ++before)
       checkApart(outputs[i], outputs[before]);
   }
+  checkPartialNames(outputs, inputs);
+  checkPartialNames(outputs, outputs);
 }
 
 void checkWritable(std::initializer_list<std::string> paths) {

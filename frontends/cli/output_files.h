@@ -16,8 +16,13 @@ struct UsedFile {
   std::string path; // empty: not given
 };
 
-/// Throws a Failure where an output is the same file as an input or as another
-/// output, under whatever name or link.
+/// Throws a Failure where another file has the name under which an output is
+/// made before it is whole.
+void checkPartialNames(const std::vector<UsedFile> &outputs,
+                       const std::vector<UsedFile> &others);
+
+/// Throws a Failure where an output, or the file that it is made of, is the
+/// same as an input or as another output, under whatever name or link.
 void checkOutputFiles(const std::vector<UsedFile> &outputs,
                       const std::vector<UsedFile> &inputs);
 

@@ -165,6 +165,8 @@ void checkFiles(const RunOptions &options) {
       inputs);
   checkOutputFiles({{"--outputs", options.outputs}},
                    {{"--resume", options.session.resume}});
+  checkPartialNames({{"--checkpoint", options.checkpoint}},
+                    {{"--resume", options.session.resume}});
   checkWritable({options.outputs, options.checkpoint});
 }
 

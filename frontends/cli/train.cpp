@@ -84,6 +84,7 @@ private:
 
   const TrainOptions &options_;
   uint64_t memoryBefore_ = 0, memoryAfter_ = 0;
+  HeldCheckpoints held_; // until checkpoints_ has them
   data::Dataset dataset_, testSet_;
   std::unique_ptr<Session> session_;
   int graph_ = -1, evaluate_ = -1;
@@ -118,6 +119,7 @@ private:
 
 Training::Training(const TrainOptions &options) : options_(options) {
   checkTrainOptions(options);
+  held_ = holdCheckpoints(options.checkpoint, !options.best.empty());
   dataset_ = openData(options.data);
   testSet_ = openData(options.eval);
   countClassesOf(options.session.resume, dataset_);
@@ -222,7 +224,8 @@ void Training::plan() {
                                                    : options_.session.resume,
                    ": the state is at step ", start_, ", expected 0 or more");
   checkFormerRun(options_, start_);
-  checkpoints_.emplace(*session_, options_.checkpoint, perEpoch_);
+  checkpoints_.emplace(*session_, options_.checkpoint, perEpoch_,
+                       std::move(held_));
   std::optional<int64_t> logged;
   if (!options_.session.resume.empty())
     logged = start_;

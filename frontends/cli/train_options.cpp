@@ -6,6 +6,9 @@
 #include "frontends/cli/data_options.h"
 #include "frontends/cli/failure.h"
 #include "frontends/cli/output_files.h"
+#include "runtime/file.h"
+
+#include "absl/strings/strip.h"
 
 namespace gradus::cli {
 
@@ -138,12 +141,15 @@ void addTrainOptions(CLI::App &command, TrainOptions &options) {
                    "NaN or an infinity (several times slower)");
 }
 
-/// Files of names that --keep writes, and removes, would not last.
+/// Files of names that --keep writes, and removes, would not last, nor those
+/// under which it makes them.
 static void checkKept(const CheckpointOptions &checkpoint,
                       const std::vector<UsedFile> &others) {
   for (const UsedFile &file : others)
     if (checkpoint.keep && !file.path.empty() &&
-        isKeptName(file.path, checkpoint.path))
+        isKeptName(
+            std::string(absl::StripSuffix(file.path, runtime::kPartialEnding)),
+            checkpoint.path))
       throw badInput(file.role, " ", file.path,
                      ": has a name of the checkpoints that --keep writes and "
                      "removes beside ",
@@ -167,6 +173,7 @@ static void checkFiles(const TrainOptions &options) {
   checkKept(options.checkpoint, inputs);
   checkOutputFiles({{"--log", options.log}},
                    {{"--resume", options.session.resume}});
+  checkPartialNames(outputs, {{"--resume", options.session.resume}});
 }
 
 void checkTrainOptions(const TrainOptions &options) {

@@ -4,18 +4,56 @@
 
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 using namespace gradus::runtime;
 using namespace gradus::test;
+namespace fs = std::filesystem;
 
 static std::string contents(const std::string &path) {
   auto file = MappedFile::open(path);
   return file.ok() ? std::string(file->bytes().begin(), file->bytes().end())
                    : file.status().message();
 }
+
+/// As the owner of a lock that this process has.
+static std::string self() {
+  std::string name;
+  std::getline(std::ifstream("/proc/self/comm"), name);
+  return "process " + std::to_string(getpid()) + " (" + name + ")";
+}
+
+static void writeWhole(const std::string &path, const std::string &text,
+                       FileHold *hold = nullptr) {
+  auto file = AtomicFile::create(path, hold);
+  ASSERT_TRUE(file.ok()) << file.status();
+  ASSERT_TRUE(file->write(text.data(), text.size()).ok());
+  ASSERT_TRUE(file->commit().ok());
+}
+
+/// A folder of its own for each test.
+struct Written : testing::Test {
+  void SetUp() override {
+    fs::remove_all(folder);
+    fs::create_directory(folder);
+  }
+  void TearDown() override { fs::remove_all(folder); }
+  std::set<std::string> names() const {
+    std::set<std::string> names;
+    for (const auto &entry : fs::directory_iterator(folder))
+      names.insert(entry.path().filename().string());
+    return names;
+  }
+
+  std::string folder = temporaryPath("written"), path = folder + "/a",
+              victim = folder + "/victim", partial = partialNameOf(path);
+};
 
 TEST(MappedFile, ShowsAFile) {
   std::string path = writeFile({'a', 'b'}, "ab");
@@ -41,7 +79,7 @@ TEST(AtomicFile, ReplacesTheOldOneWhenCommitted) {
     ASSERT_TRUE(file->commit().ok());
   }
   EXPECT_EQ(contents(path), "new!");
-  EXPECT_FALSE(std::filesystem::exists(path + ".partial"));
+  EXPECT_FALSE(std::filesystem::exists(partialNameOf(path)));
 }
 
 TEST(AtomicFile, LeavesNothingWithoutACommit) {
@@ -51,12 +89,12 @@ TEST(AtomicFile, LeavesNothingWithoutACommit) {
     ASSERT_TRUE(file->write("half", 4).ok());
   }
   EXPECT_FALSE(std::filesystem::exists(path));
-  EXPECT_FALSE(std::filesystem::exists(path + ".partial"));
+  EXPECT_FALSE(std::filesystem::exists(partialNameOf(path)));
 }
 
 TEST(AtomicFile, TakesOverWhatAKilledProcessLeft) {
   std::string path = temporaryPath("again");
-  std::ofstream(path + ".partial") << "a long half-written file";
+  std::ofstream(partialNameOf(path)) << "a long half-written file";
   auto file = AtomicFile::create(path);
   ASSERT_TRUE(file.ok());
   ASSERT_TRUE(file->write("x", 1).ok());
@@ -68,7 +106,7 @@ TEST(AtomicFile, RefusesTwoWriters) {
   std::string path = temporaryPath("twice");
   auto first = AtomicFile::create(path);
   EXPECT_EQ(AtomicFile::create(path).status().message(),
-            path + ": another process is writing it");
+            path + ": " + self() + " is writing it");
 }
 
 TEST(AtomicFile, SaysWhyItCannotWrite) {
@@ -125,7 +163,135 @@ TEST(AtomicFile, NeverReplacesWhatIsNoFile) {
             folder + ": cannot write: it is a directory, not a file");
   EXPECT_EQ(words(pipe), pipe + ": cannot write: it is a pipe, not a file");
   EXPECT_TRUE(std::filesystem::is_fifo(pipe));
-  EXPECT_FALSE(std::filesystem::exists(pipe + ".partial"));
+  EXPECT_FALSE(std::filesystem::exists(partialNameOf(pipe)));
+}
+
+TEST_F(Written, AreNeverMadeThroughALink) {
+  writeWhole(victim, "the victim's");
+  for (bool isHard : {false, true}) {
+    isHard ? fs::create_hard_link(victim, partial)
+           : fs::create_symlink(victim, partial);
+    EXPECT_EQ(AtomicFile::create(path).status().message(),
+              path + ": cannot write: it is made under the name " + partial +
+                  ", and that is " +
+                  (isHard ? "a file that has other names, too" : "a link") +
+                  "; remove it");
+    EXPECT_EQ(contents(victim), "the victim's");
+    EXPECT_EQ(names(), (std::set<std::string>{"victim", "a.gradus-partial"}));
+    fs::remove(partial);
+  }
+}
+
+TEST_F(Written, LeaveFilesOfLikeNamesAlone) {
+  for (const char *ending : {".partial", ".part", "~"}) {
+    writeWhole(path + ending, "half a download");
+    writeWhole(path, "whole");
+    EXPECT_EQ(contents(path + ending), "half a download");
+  }
+}
+
+TEST_F(Written, AreNotMadeOfAFileThatSomebodyPutInTheirPlace) {
+  auto file = AtomicFile::create(path);
+  ASSERT_TRUE(file.ok());
+  fs::remove(partial);
+  writeWhole(partial, "somebody's");
+  EXPECT_EQ(file->commit().message(),
+            path + ": cannot write: another process has taken away " + partial +
+                ", of which it was to be made");
+  EXPECT_EQ(names(), (std::set<std::string>{"a.gradus-partial"}));
+  EXPECT_EQ(contents(partial), "somebody's");
+}
+
+TEST_F(Written, AreHeldBeforeTheyAreThere) {
+  auto hold = FileHold::take(path);
+  ASSERT_TRUE(hold.ok()) << hold.status();
+  EXPECT_EQ(hold->weakness(), "");
+  EXPECT_EQ(names(), (std::set<std::string>{"a.gradus-partial"}));
+  std::string words = path + ": " + self() + " is writing it";
+  EXPECT_EQ(FileHold::take(path).status().message(), words);
+  EXPECT_EQ(AtomicFile::create(path).status().message(), words);
+}
+
+TEST_F(Written, StayHeldWhileTheyAreReplaced) {
+  std::string words = path + ": " + self() + " is writing it";
+  {
+    auto hold = FileHold::take(path);
+    for (const char *text : {"one", "two"}) {
+      writeWhole(path, text, &*hold);
+      EXPECT_EQ(names(), (std::set<std::string>{"a"}));
+      EXPECT_EQ(contents(path), text);
+      EXPECT_EQ(FileHold::take(path).status().message(), words);
+      EXPECT_EQ(AtomicFile::create(path).status().message(), words);
+      EXPECT_EQ(removeFile(path).message(), words);
+    }
+  }
+  EXPECT_TRUE(FileHold::take(path).ok());
+  EXPECT_TRUE(AtomicFile::create(path).ok());
+  EXPECT_TRUE(removeFile(path).ok());
+  EXPECT_TRUE(names().empty());
+}
+
+TEST_F(Written, StayHeldWhereTheFirstOneFails) {
+  auto hold = FileHold::take(path);
+  {
+    auto file = AtomicFile::create(path, &*hold);
+    ASSERT_TRUE(file.ok() && file->write("half", 4).ok());
+  }
+  EXPECT_FALSE(FileHold::take(path).ok());
+  writeWhole(path, "whole", &*hold);
+  EXPECT_EQ(contents(path), "whole");
+}
+
+TEST_F(Written, LeaveNothingWhereTheyWereOnlyHeld) {
+  {
+    auto hold = FileHold::take(path);
+  }
+  EXPECT_TRUE(names().empty());
+}
+
+TEST_F(Written, AreHeldBehindLinks) {
+  writeWhole(path, "old");
+  fs::create_symlink("a", folder + "/link");
+  auto hold = FileHold::take(folder + "/link");
+  EXPECT_FALSE(FileHold::take(path).ok());
+  EXPECT_FALSE(linkFile(victim, path).ok());
+}
+
+TEST_F(Written, SayWhyTheyAreNotHeld) {
+  auto hold = FileHold::take(folder + "/none/a");
+  ASSERT_TRUE(hold.ok()) << hold.status();
+  EXPECT_EQ(hold->weakness(),
+            folder + "/none/a: cannot write: No such file or directory");
+  EXPECT_EQ(FileHold::take(folder)->weakness(),
+            folder + ": cannot write: it is a directory, not a file");
+}
+
+TEST_F(Written, AreFreeOnceTheirWriterWasKilled) {
+  for (bool isThere : {false, true}) {
+    if (isThere)
+      writeWhole(path, "old");
+    int ready[2];
+    ASSERT_EQ(pipe(ready), 0);
+    pid_t child = fork();
+    if (child == 0) {
+      auto hold = FileHold::take(path);
+      auto file = AtomicFile::create(path, &*hold);
+      (void)!write(ready[1], hold.ok() && file.ok() ? "y" : "n", 1);
+      pause();
+    }
+    char answer = 0;
+    ASSERT_EQ(read(ready[0], &answer, 1), 1);
+    ASSERT_EQ(answer, 'y');
+    EXPECT_TRUE(FileHold::take(path).status().message().starts_with(
+        path + ": process " + std::to_string(child)));
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+    EXPECT_TRUE(fs::exists(partial));
+    writeWhole(path, "new");
+    EXPECT_EQ(names(), (std::set<std::string>{"a"}));
+    for (int end : ready)
+      close(end);
+  }
 }
 
 TEST(LinkFile, GivesAFileAnotherName) {
@@ -134,7 +300,7 @@ TEST(LinkFile, GivesAFileAnotherName) {
   for (int again = 0; again < 2; ++again) {
     ASSERT_TRUE(linkFile(path, other).ok());
     EXPECT_TRUE(std::filesystem::equivalent(path, other));
-    EXPECT_FALSE(std::filesystem::exists(other + ".partial"));
+    EXPECT_FALSE(std::filesystem::exists(partialNameOf(other)));
   }
   auto file = AtomicFile::create(path); // the other name keeps the old one
   ASSERT_TRUE(file.ok() && file->write("b", 1).ok() && file->commit().ok());

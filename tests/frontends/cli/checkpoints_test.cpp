@@ -25,6 +25,9 @@ struct CheckpointFiles : testing::Test {
   void TearDown() override { fs::remove_all(folder); }
 
   Checkpoints make() { return Checkpoints(*session, options, 10); }
+  std::string partial() const {
+    return gradus::runtime::partialNameOf(options.path);
+  }
   std::set<std::string> names() const {
     std::set<std::string> names;
     for (const auto &entry : fs::directory_iterator(folder))
@@ -132,7 +135,7 @@ TEST_F(CheckpointFiles, SayAtTheEndThatTheBestWasNotKept) {
   options.goOn = true;
   Checkpoints checkpoints = make();
   checkpoints.finish();
-  fs::path blocked = folder / "a.b.best.safetensors.partial";
+  fs::path blocked = folder / "a.b.best.safetensors.gradus-partial";
   fs::create_directory(blocked);
   testing::internal::CaptureStderr();
   checkpoints.saveBest({});
@@ -143,7 +146,8 @@ TEST_F(CheckpointFiles, SayAtTheEndThatTheBestWasNotKept) {
   } catch (const Failure &failure) {
     EXPECT_THAT(
         failure.what(),
-        testing::EndsWith("Is a directory; the best state was not kept"));
+        testing::EndsWith(
+            "and that is a directory; remove it; the best state was not kept"));
   }
   fs::remove(blocked);
   checkpoints.saveBest({});
@@ -153,25 +157,72 @@ TEST_F(CheckpointFiles, SayAtTheEndThatTheBestWasNotKept) {
 TEST_F(CheckpointFiles, SayWhatIsLeftWhereOneCannotBeWritten) {
   Checkpoints checkpoints = make();
   checkpoints.save(5, {});
-  fs::create_directory(options.path + ".partial");
+  fs::create_directory(partial());
   try {
     checkpoints.save(6, {});
     FAIL();
   } catch (const Failure &failure) {
-    EXPECT_EQ(failure.what(),
-              options.path + ": cannot write: Is a directory; the checkpoint "
-                             "of step 5 is still there");
+    EXPECT_EQ(failure.what(), options.path +
+                                  ": cannot write: it is made under "
+                                  "the name " +
+                                  partial() +
+                                  ", and that is a directory; remove it; the "
+                                  "checkpoint of step 5 is still there");
   }
 }
 
 TEST_F(CheckpointFiles, LetTrainingGoOnIfAsked) {
   options.goOn = true;
   Checkpoints checkpoints = make();
-  fs::create_directory(options.path + ".partial");
+  fs::create_directory(partial());
   testing::internal::CaptureStderr();
   checkpoints.save(6, {});
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
             "warning: " + options.path +
-                ": cannot write: Is a directory; training goes on\n");
+                ": cannot write: it is made under the name " + partial() +
+                ", and that is a directory; remove it; training goes on\n");
   EXPECT_THROW(checkpoints.save(7, {}, /*last=*/true), Failure);
+}
+
+TEST_F(CheckpointFiles, AreHeldFromBeforeTheFirstToTheLast) {
+  auto words = [&] {
+    try {
+      holdCheckpoints(options, /*best=*/true);
+      return std::string();
+    } catch (const Failure &failure) {
+      return std::string(failure.what());
+    }
+  };
+  auto refusal = testing::EndsWith(
+      " is writing it; wait until that has ended, or give this run another "
+      "--checkpoint");
+  {
+    HeldCheckpoints held = holdCheckpoints(options, /*best=*/true);
+    EXPECT_THAT(words(), refusal);
+    Checkpoints checkpoints(*session, options, 10, std::move(held));
+    EXPECT_THAT(words(), refusal);
+    checkpoints.save(1, {});
+    EXPECT_THAT(words(), refusal);
+    checkpoints.saveBest({});
+    options.path = (folder / "a.b.best.safetensors").string();
+    EXPECT_THAT(words(), refusal); // another run's checkpoint
+  }
+  EXPECT_EQ(words(), "");
+  EXPECT_THAT(names(),
+              testing::ElementsAre("a.b.best.safetensors", "a.b.safetensors"));
+}
+
+TEST_F(CheckpointFiles, AreNotTakenFromARunThatHasThemAsItsOwn) {
+  options.keep = 1;
+  Checkpoints checkpoints = make();
+  checkpoints.save(1, {});
+  fs::copy(options.path, folder / "a.b.step0.safetensors");
+  CheckpointOptions others = options;
+  others.path = (folder / "a.b.step0.safetensors").string();
+  HeldCheckpoints held = holdCheckpoints(others, /*best=*/false);
+  checkpoints.save(2, {});
+  EXPECT_TRUE(fs::exists(others.path));
+  held = {};
+  checkpoints.save(3, {});
+  EXPECT_FALSE(fs::exists(others.path));
 }

@@ -62,6 +62,28 @@ TEST_F(OutputFiles, AreNotEachOther) {
                 "; write to another one");
 }
 
+TEST_F(OutputFiles, AreNotMadeUnderTheNameOfAnother) {
+  std::string output = folder + "/new", partial = output + ".gradus-partial";
+  for (const std::string &name : {partial, folder + "/./new.gradus-partial"}) {
+    std::string refusal = " " + name + ": has the name under which -o " +
+                          output +
+                          " is made before it is whole; give it another one";
+    EXPECT_EQ(words({{"-o", output}}, {{"the model", name}}),
+              "the model" + refusal);
+    EXPECT_EQ(words({{"-o", output}, {"--log", name}}, {}), "--log" + refusal);
+  }
+  EXPECT_EQ(words({{"-o", output}}, {{"the model", output + ".partial"}}),
+            "fine");
+}
+
+TEST_F(OutputFiles, AreMadeBesideWhatTheirLinksLeadTo) {
+  std::string link = folder + "/link";
+  fs::create_symlink("elsewhere", link);
+  EXPECT_NE(words({{"-o", link}},
+                  {{"the model", folder + "/elsewhere.gradus-partial"}}),
+            "fine");
+}
+
 TEST_F(OutputFiles, AreComparedWithTheFilesOfDataArguments) {
   auto files = dataFiles("--data", {"image=a.npy", "b.npz", "c/d=e.bin"});
   ASSERT_EQ(files.size(), 3u);
