@@ -1,66 +1,111 @@
-// Opening an artifact: map or copy it, then verify all of it.
+// Opening an artifact: copy it, all but the weights, then verify the copy.
 
 #include "runtime/artifact.h"
 
-#include "runtime/file.h"
+#include "runtime/artifact_bytes.h"
+#include "runtime/artifact_hash.h"
 #include "runtime/flat.h"
 #include "runtime/status.h"
 #include "runtime/verify.h"
 
 #include <algorithm>
-#include <cstdlib>
-#include <cstring>
-#include <optional>
+#include <vector>
 
 namespace gradus::runtime {
 
 namespace {
 
-struct Free {
-  void operator()(uint8_t *bytes) const { std::free(bytes); }
-};
+/// Weights are read, hashed and written in pieces that stay in a core's cache.
+constexpr size_t kPiece = 256 << 10;
+static_assert(kPiece % artifact::BytesHash::kBlock == 0);
 
-constexpr size_t kAlignment = 64;
+/// The size of the header is in its first bytes. No byte is read twice: the
+/// file may change meanwhile.
+Status loadHeader(ArtifactBytes &bytes) {
+  constexpr size_t kFirst = 64;
+  size_t first = std::min(kFirst, bytes.size());
+  GRADUS_TRY(bytes.load(0, first));
+  GRADUS_ASSIGN(size_t size, headerSize(bytes.all()));
+  return size > first ? bytes.load(first, size - first) : Status();
+}
+
+/// All behind a verified header but the weights. Where these do not lie within
+/// the file there are none to leave out, and verification says what is wrong.
+Status loadSections(ArtifactBytes &bytes) {
+  GRADUS_ASSIGN(size_t header, headerSize(bytes.all()));
+  const auto *weights =
+      artifact::GetSizePrefixedHeader(bytes.all().data())->weights();
+  size_t size = bytes.size();
+  bool isThere = weights && weights->offset() >= header &&
+                 weights->offset() <= size &&
+                 weights->size() <= size - weights->offset();
+  size_t begin = isThere ? weights->offset() : size;
+  size_t end = isThere ? begin + weights->size() : size;
+  GRADUS_TRY(bytes.load(header, begin - header));
+  return bytes.load(end, size - end);
+}
 
 } // namespace
 
-struct Artifact::Storage {
-  std::optional<MappedFile> file;        // of open
-  std::unique_ptr<uint8_t, Free> copied; // of fromBytes
-  std::span<const uint8_t> bytes;
-};
-
-Artifact::Artifact(std::string path, std::unique_ptr<Storage> storage)
+Artifact::Artifact(std::string path, std::unique_ptr<ArtifactBytes> storage,
+                   ReadOptions options)
     : path_(std::move(path)), storage_(std::move(storage)),
-      bytes_(storage_->bytes) {}
+      bytes_(storage_->all()), options_(options) {}
 Artifact::~Artifact() = default;
 
 StatusOr<std::shared_ptr<const Artifact>>
 Artifact::open(const std::string &path, ReadOptions options) {
-  GRADUS_ASSIGN(MappedFile file, MappedFile::open(path));
-  auto storage = std::make_unique<Storage>();
-  storage->bytes = file.bytes();
-  storage->file.emplace(std::move(file));
-  GRADUS_TRY(at(verifyArtifact(storage->bytes, options), path));
-  return std::shared_ptr<const Artifact>(
-      new Artifact(path, std::move(storage)));
+  GRADUS_ASSIGN(ArtifactBytes bytes, ArtifactBytes::open(path));
+  return verified(std::make_unique<ArtifactBytes>(std::move(bytes)), path,
+                  options);
 }
 
 StatusOr<std::shared_ptr<const Artifact>>
 Artifact::fromBytes(std::span<const uint8_t> bytes, const std::string &name,
                     ReadOptions options) {
-  auto storage = std::make_unique<Storage>();
-  size_t room = (bytes.size() / kAlignment + 1) * kAlignment;
-  storage->copied.reset(
-      static_cast<uint8_t *>(std::aligned_alloc(kAlignment, room)));
-  if (!storage->copied)
-    return failed(name, ": no memory for ", bytes.size(), " bytes");
-  if (!bytes.empty())
-    std::memcpy(storage->copied.get(), bytes.data(), bytes.size());
-  storage->bytes = {storage->copied.get(), bytes.size()};
-  GRADUS_TRY(at(verifyArtifact(storage->bytes, options), name));
+  auto copied = ArtifactBytes::copyOf(bytes);
+  GRADUS_TRY(at(copied.status(), name));
+  return verified(std::make_unique<ArtifactBytes>(*std::move(copied)), name,
+                  options);
+}
+
+StatusOr<std::shared_ptr<const Artifact>>
+Artifact::verified(std::unique_ptr<ArtifactBytes> storage,
+                   const std::string &name, ReadOptions options) {
+  GRADUS_TRY(at(loadHeader(*storage), name));
+  GRADUS_TRY(at(verifyHeader(storage->all()), name));
+  GRADUS_TRY(at(loadSections(*storage), name));
+  GRADUS_TRY(at(verifyArtifact(storage->all(), options), name));
   return std::shared_ptr<const Artifact>(
-      new Artifact(name, std::move(storage)));
+      new Artifact(name, std::move(storage), options));
+}
+
+Status Artifact::readWeights(
+    const std::function<Status(uint64_t offset, std::span<const uint8_t>)>
+        &take) const {
+  const artifact::Section *weights = header().weights();
+  if (bytes(weights).empty())
+    return Status();
+  artifact::BytesHash hash;
+  std::vector<uint8_t> piece(std::min<size_t>(kPiece, weights->size()));
+  for (uint64_t done = 0; done < weights->size();) {
+    auto part = std::span(piece).first(
+        std::min<size_t>(piece.size(), weights->size() - done));
+    GRADUS_TRY(at(storage_->read(weights->offset() + done, part), "weights"));
+    if (!options_.trust)
+      hash.add(part.data(), part.size());
+    GRADUS_TRY(take(done, part));
+    done += part.size();
+  }
+  if (options_.trust)
+    return Status();
+  return at(verifyHash(hash.finish(), weights->hash()), "weights");
+}
+
+Status Artifact::verifyWeights() const {
+  if (options_.trust)
+    return Status();
+  return readWeights([](uint64_t, auto) { return Status(); });
 }
 
 size_t Artifact::codeBytes(const artifact::Plan &plan) const {
@@ -68,11 +113,6 @@ size_t Artifact::codeBytes(const artifact::Plan &plan) const {
   for (size_t i = 0; i < countOf(plan.images()); ++i)
     most = std::max(most, bytes(plan.images()->Get(i)->code()).size());
   return most;
-}
-
-void Artifact::releasePages() const {
-  if (storage_->file)
-    MappedFile::release(bytes_);
 }
 
 } // namespace gradus::runtime

@@ -1,9 +1,11 @@
 // An artifact file in memory, verified as a whole.
 //
-// Opening maps the file and checks all of it before anything is used: size,
-// version, hashes, every offset, index, type and size in the header, and that
-// no command can reach outside its buffers. Machine code is not examined: it is
-// trusted as any program is. Immutable and safe to share between threads. What
+// Opening copies the file, all but its weights, and checks the copy before
+// anything is used: size, version, hashes, every offset, index, type and size
+// in the header, and that no command can reach outside its buffers. Machine
+// code is not examined: it is trusted as any program is. Weights are checked
+// whenever they are read. So what was verified is what is used, whatever
+// becomes of the file. Immutable and safe to share between threads. What
 // devices ask of one is inline: a plug-in links nothing of this.
 
 #pragma once
@@ -13,11 +15,14 @@
 #include "runtime/status.h"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
 
 namespace gradus::runtime {
+
+class ArtifactBytes;
 
 struct ReadOptions {
   bool trust = false; // skip the hashes of weights and constants
@@ -36,14 +41,22 @@ public:
   ~Artifact();
 
   const std::string &path() const { return path_; }
-  /// Gives the memory of a mapped file back; what is used later is read again.
-  void releasePages() const;
+  /// Hands out the weights piece by piece, in their order: where each begins in
+  /// the section, and its bytes, which hold during the call. Fails behind the
+  /// last where they are not those of the header, unless they are trusted.
+  Status readWeights(
+      const std::function<Status(uint64_t offset, std::span<const uint8_t>)>
+          &take) const;
+  /// Whether the weights are those of the header; they are not looked at where
+  /// they are trusted.
+  Status verifyWeights() const;
   /// Size of the file.
   size_t size() const { return bytes_.size(); }
   const artifact::Header &header() const {
     return *artifact::GetSizePrefixedHeader(bytes_.data());
   }
-  /// The bytes of a section of this artifact; empty for a null one.
+  /// The bytes of a section of this artifact, which is not that of the weights
+  /// (of these, only their number); empty for a null one.
   std::span<const uint8_t> bytes(const artifact::Section *section) const {
     if (!section || section->size() == 0)
       return {};
@@ -60,11 +73,15 @@ public:
   }
 
 private:
-  struct Storage;
-  Artifact(std::string path, std::unique_ptr<Storage> storage);
+  static StatusOr<std::shared_ptr<const Artifact>>
+  verified(std::unique_ptr<ArtifactBytes> storage, const std::string &name,
+           ReadOptions options);
+  Artifact(std::string path, std::unique_ptr<ArtifactBytes> storage,
+           ReadOptions options);
   std::string path_;
-  std::unique_ptr<Storage> storage_;
+  std::unique_ptr<ArtifactBytes> storage_;
   std::span<const uint8_t> bytes_;
+  ReadOptions options_;
 };
 
 } // namespace gradus::runtime

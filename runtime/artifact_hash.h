@@ -10,6 +10,7 @@
 
 #include "runtime/artifact_generated.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -43,23 +44,49 @@ inline uint64_t finish(uint64_t hash) {
 } // namespace detail
 
 /// A hash of `size` bytes in which every flipped byte shows: each step is a
-/// bijection of the lane for a given word. Four lanes, as XXH64 has.
+/// bijection of the lane for a given word. Four lanes, as XXH64 has. The bytes
+/// may come in pieces, of which all but the last are a multiple of kBlock.
+class BytesHash {
+public:
+  static constexpr size_t kBlock = 32;
+
+  void add(const uint8_t *bytes, size_t size) {
+    uint64_t lanes[4] = {lanes_[0], lanes_[1], lanes_[2], lanes_[3]};
+    size_t at = 0;
+    for (; at + kBlock <= size; at += kBlock)
+      for (int lane = 0; lane < 4; ++lane)
+        lanes[lane] =
+            detail::stir(lanes[lane], detail::loadWord(bytes + at + 8 * lane));
+    std::copy_n(lanes, 4, lanes_);
+    size_ += size;
+    rest_ = size - at;
+    std::copy_n(bytes + at, rest_, last_);
+  }
+
+  uint64_t finish() const {
+    uint64_t hash = detail::stir(0, size_);
+    for (uint64_t lane : lanes_)
+      hash = detail::stir(hash, lane);
+    size_t at = 0;
+    for (; at + 8 <= rest_; at += 8)
+      hash = detail::stir(hash, detail::loadWord(last_ + at));
+    for (; at < rest_; ++at)
+      hash = detail::stir(hash, last_[at] + 1u);
+    return detail::finish(hash);
+  }
+
+private:
+  uint64_t lanes_[4] = {0x60EA27EEADC0B5D6u, 0xC2B2AE3D27D4EB4Fu, 0u,
+                        0x61C8864E7A143579u};
+  uint64_t size_ = 0;
+  size_t rest_ = 0; // of the last piece, behind its whole blocks
+  uint8_t last_[kBlock] = {};
+};
+
 inline uint64_t hashBytes(const uint8_t *bytes, size_t size) {
-  uint64_t lanes[4] = {0x60EA27EEADC0B5D6u, 0xC2B2AE3D27D4EB4Fu, 0u,
-                       0x61C8864E7A143579u};
-  size_t at = 0;
-  for (; at + 32 <= size; at += 32)
-    for (int lane = 0; lane < 4; ++lane)
-      lanes[lane] =
-          detail::stir(lanes[lane], detail::loadWord(bytes + at + 8 * lane));
-  uint64_t hash = detail::stir(0, size);
-  for (uint64_t lane : lanes)
-    hash = detail::stir(hash, lane);
-  for (; at + 8 <= size; at += 8)
-    hash = detail::stir(hash, detail::loadWord(bytes + at));
-  for (; at < size; ++at)
-    hash = detail::stir(hash, bytes[at] + 1u);
-  return detail::finish(hash);
+  BytesHash hash;
+  hash.add(bytes, size);
+  return hash.finish();
 }
 
 /// The field `header_hash` inside its buffer; null where it was left out.

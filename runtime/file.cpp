@@ -219,17 +219,6 @@ MappedFile::~MappedFile() {
     munmap(const_cast<uint8_t *>(bytes_.data()), bytes_.size());
 }
 
-void MappedFile::release(std::span<const uint8_t> part) {
-  // Whole pages inside the part only; its neighbours may be in use.
-  const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
-  auto start =
-      (reinterpret_cast<uintptr_t>(part.data()) + page - 1) / page * page;
-  auto end =
-      reinterpret_cast<uintptr_t>(part.data() + part.size()) / page * page;
-  if (start < end)
-    madvise(reinterpret_cast<void *>(start), end - start, MADV_DONTNEED);
-}
-
 //===-- FileHold ----------------------------------------------------------===//
 
 std::string partialNameOf(const std::string &path) {

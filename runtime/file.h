@@ -26,9 +26,6 @@ public:
 
   std::span<const uint8_t> bytes() const { return bytes_; }
 
-  /// Gives the memory of a part back; reading it again reads the file.
-  static void release(std::span<const uint8_t> part);
-
 private:
   MappedFile() = default;
   std::span<const uint8_t> bytes_;

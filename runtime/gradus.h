@@ -20,6 +20,12 @@
  * 2 MiB of stack. gradus_cancel alone may be called at any time, from
  * any thread or signal handler.
  *
+ * Files. Once gradus_load returns, the artifact's file may be changed, emptied
+ * or removed: sessions run from their own memory. It stays open for gradus_reset
+ * alone, which reads the initial weights again and fails, with no state changed,
+ * where they are no longer in the file. A file that changes while it is loaded is
+ * an error. Checkpoints are read before a call returns.
+ *
  * Errors. Functions that can fail return a gradus_status; gradus_last_error
  * says in words what was found, what was expected and where. Nothing aborts on
  * bad input and no exception leaves the library. Every function takes NULL for
@@ -207,7 +213,8 @@ GRADUS_API gradus_status gradus_write_state(gradus_session *session,
                                             const char *name, const void *data,
                                             size_t bytes);
 
-/* Every state as it was right after gradus_load. */
+/* Every state as it was right after gradus_load. Fails, and changes none, where
+ * the artifact's file has other weights by now. */
 GRADUS_API gradus_status gradus_reset(gradus_session *session);
 
 /* Writes every state but 16-bit copies of weights, which are made anew when

@@ -84,30 +84,76 @@ Status writeFill(DevicePlan &device, uint64_t offset, size_t bytes,
   return Status();
 }
 
+/// The initial values of a state, as a range of the weights.
+struct Initial {
+  uint64_t begin, end;
+  uint64_t offset; // where they go, among the states
+};
+
+/// By where they begin; states may have theirs in common.
+std::vector<Initial> initialsOf(const artifact::Header &header,
+                                const artifact::Plan &plan) {
+  std::vector<Initial> initials;
+  for (size_t i = 0; i < countOf(header.states()); ++i) {
+    const artifact::State *state = header.states()->Get(i);
+    if (uint64_t bytes = *bytesOf(typeOf(state->type()));
+        bytes > 0 && state->has_initial())
+      initials.push_back({state->initial(), state->initial() + bytes,
+                          plan.state_offsets()->Get(i)});
+  }
+  std::sort(initials.begin(), initials.end(),
+            [](const Initial &one, const Initial &other) {
+              return one.begin < other.begin;
+            });
+  return initials;
+}
+
+/// What of the weights from `begin` on belongs to states.
+Status writePiece(DevicePlan &device, std::span<const Initial> initials,
+                  uint64_t begin, std::span<const uint8_t> piece) {
+  uint64_t end = begin + piece.size();
+  for (const Initial &initial : initials) {
+    if (initial.begin >= end)
+      break;
+    uint64_t from = std::max(begin, initial.begin),
+             to = std::min(end, initial.end);
+    if (from < to)
+      GRADUS_TRY(device.write(artifact::Region::state,
+                              initial.offset + (from - initial.begin),
+                              piece.subspan(from - begin, to - from)));
+  }
+  return Status();
+}
+
+Status writeWeights(const Artifact &artifact, const artifact::Plan &plan,
+                    DevicePlan &device) {
+  auto initials = initialsOf(artifact.header(), plan);
+  size_t first = 0; // of those that have not ended
+  return artifact.readWeights([&](uint64_t begin, auto piece) {
+    while (first < initials.size() && initials[first].end <= begin)
+      ++first;
+    return writePiece(device, std::span(initials).subspan(first), begin, piece);
+  });
+}
+
 } // namespace
 
 Status initialiseStates(const Artifact &artifact, const artifact::Plan &plan,
                         DevicePlan &device) {
   const artifact::Header &header = artifact.header();
-  auto weights = artifact.bytes(header.weights());
   for (size_t i = 0; i < countOf(header.states()); ++i) {
     const artifact::State *state = header.states()->Get(i);
     TensorType type = typeOf(state->type());
-    size_t bytes = *bytesOf(type);
-    uint64_t offset = plan.state_offsets()->Get(i);
-    if (bytes == 0)
-      continue;
-    if (state->has_initial())
-      GRADUS_TRY(device.write(artifact::Region::state, offset,
-                              weights.subspan(state->initial(), bytes)));
-    else if (state->fill() != 0) // NaN is not 0 either
-      GRADUS_TRY(writeFill(device, offset, bytes, type.dtype, state->fill()));
+    if (!state->has_initial() && state->fill() != 0) // NaN is not 0 either
+      GRADUS_TRY(writeFill(device, plan.state_offsets()->Get(i), *bytesOf(type),
+                           type.dtype, state->fill()));
   }
-  return Status();
+  return writeWeights(artifact, plan, device);
 }
 
 Status resetStates(const Artifact &artifact, const artifact::Plan &plan,
                    DevicePlan &device) {
+  GRADUS_TRY(artifact.verifyWeights());
   GRADUS_TRY(writeFill(device, 0, plan.state_bytes(), artifact::DType::u8, 0));
   return initialiseStates(artifact, plan, device);
 }

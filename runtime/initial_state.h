@@ -10,7 +10,8 @@ namespace gradus::runtime {
 Status initialiseStates(const Artifact &artifact, const artifact::Plan &plan,
                         DevicePlan &device);
 
-/// The same for states of any value.
+/// The same for states of any value. Where the file of the artifact no longer
+/// has its weights, it says so and none changes.
 Status resetStates(const Artifact &artifact, const artifact::Plan &plan,
                    DevicePlan &device);
 

@@ -365,7 +365,6 @@ Session::create(std::shared_ptr<const Artifact> artifact,
       device->load(*artifact, **plan, {options.threads, deterministic});
   GRADUS_TRY(at(loaded.status(), path));
   GRADUS_TRY(at(initialiseStates(*artifact, **plan, **loaded), path));
-  artifact->releasePages(); // code and weights have been copied
   std::unique_ptr<Session> session(new Session(std::make_unique<Parts>(
       std::move(artifact), std::move(device), **plan, *std::move(loaded))));
   if (Log log = std::move(options.log)) {

@@ -19,11 +19,18 @@ namespace gradus::runtime {
 /// The graph that makes states of role `copy` of others.
 constexpr const char *kCopiesGraph = "round_weights";
 
-/// All of the below, in order.
+/// All of the below, in order, of a file whose header has been verified. The
+/// bytes of the weights are not touched: Artifact::readWeights checks them.
 Status verifyArtifact(std::span<const uint8_t> file, ReadOptions options);
+
+/// The bytes that a file's first ones say that its header has.
+StatusOr<size_t> headerSize(std::span<const uint8_t> file);
 
 /// The size-prefixed header: identifier, structure, version, hash.
 Status verifyHeader(std::span<const uint8_t> file);
+
+/// A section's hash.
+Status verifyHash(uint64_t found, uint64_t expected);
 
 /// Sections: range, alignment, overlap, hashes; zeros everywhere between them.
 Status verifySections(std::span<const uint8_t> file, ReadOptions options);

@@ -16,23 +16,23 @@ constexpr size_t kLeast = kPrefix + 8; // prefix, root offset, identifier
 /// Every table takes at least 4 bytes, so no honest header has more than these.
 constexpr flatbuffers::uoffset_t kMostTables = 4'000'000;
 
-Status verifySize(std::span<const uint8_t> file, size_t &size) {
+} // namespace
+
+StatusOr<size_t> headerSize(std::span<const uint8_t> file) {
   if (file.size() < kLeast ||
       !flatbuffers::BufferHasIdentifier(file.data(),
                                         artifact::HeaderIdentifier(), true))
     return invalid("is not a Gradus artifact");
-  size = flatbuffers::ReadScalar<flatbuffers::uoffset_t>(file.data()) + kPrefix;
+  size_t size =
+      flatbuffers::ReadScalar<flatbuffers::uoffset_t>(file.data()) + kPrefix;
   if (size > file.size())
     return invalid("is cut short: its header should have ", size,
                    " bytes, and the file has ", file.size());
-  return Status();
+  return size;
 }
 
-} // namespace
-
 Status verifyHeader(std::span<const uint8_t> file) {
-  size_t size = 0;
-  GRADUS_TRY(verifySize(file, size));
+  GRADUS_ASSIGN(size_t size, headerSize(file));
   flatbuffers::Verifier verifier(file.data(), size, /*max_depth=*/64,
                                  kMostTables);
   if (!artifact::VerifySizePrefixedHeaderBuffer(verifier))

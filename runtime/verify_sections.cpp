@@ -20,16 +20,16 @@ struct NamedSection {
   uint64_t offset = 0;
   uint64_t size = 0;
   uint64_t hash = 0;
-  bool isData = false; // weights and constants, whose hashes trust skips
+  enum Kind { code, constants, weights } kind = code;
 
   uint64_t end() const { return offset + size; }
 };
 
 void add(std::vector<NamedSection> &list, std::string name,
-         const artifact::Section *section, bool isData) {
+         const artifact::Section *section, NamedSection::Kind kind) {
   if (section && section->size() > 0)
     list.push_back({std::move(name), section->offset(), section->size(),
-                    section->hash(), isData});
+                    section->hash(), kind});
 }
 
 /// "the code for sm_80", "the PTX for sm_100"
@@ -43,16 +43,17 @@ std::string nameOf(const artifact::CodeImage &image) {
 
 std::vector<NamedSection> sectionsOf(const artifact::Header &header) {
   std::vector<NamedSection> list;
-  add(list, "constants", header.constants(), true);
-  add(list, "weights", header.weights(), true);
+  add(list, "constants", header.constants(), NamedSection::constants);
+  add(list, "weights", header.weights(), NamedSection::weights);
   for (size_t i = 0; i < countOf(header.plans()); ++i) {
     const artifact::Plan *plan = header.plans()->Get(i);
     std::string ofPlan = " of plan " + textOf(plan->target());
-    add(list, "the code" + ofPlan, plan->code(), false);
-    add(list, "the list of kernels" + ofPlan, plan->kernels(), false);
+    add(list, "the code" + ofPlan, plan->code(), NamedSection::code);
+    add(list, "the list of kernels" + ofPlan, plan->kernels(),
+        NamedSection::code);
     for (size_t k = 0; k < countOf(plan->images()); ++k) {
       const artifact::CodeImage &image = *plan->images()->Get(k);
-      add(list, nameOf(image) + ofPlan, image.code(), false);
+      add(list, nameOf(image) + ofPlan, image.code(), NamedSection::code);
     }
   }
   std::sort(list.begin(), list.end(), [](const auto &one, const auto &other) {
@@ -86,11 +87,8 @@ Status verifyGap(std::span<const uint8_t> file, uint64_t begin, uint64_t end) {
 
 Status verifyHash(std::span<const uint8_t> file, const NamedSection &section) {
   auto bytes = file.subspan(section.offset, section.size);
-  uint64_t hash = artifact::hashBytes(bytes.data(), bytes.size());
-  if (hash != section.hash)
-    return invalid("is damaged: it has hash ", inHex(hash), " instead of ",
-                   inHex(section.hash));
-  return Status();
+  return runtime::verifyHash(artifact::hashBytes(bytes.data(), bytes.size()),
+                             section.hash);
 }
 
 Status verifyLayout(std::span<const uint8_t> file, uint64_t headerSize,
@@ -99,9 +97,11 @@ Status verifyLayout(std::span<const uint8_t> file, uint64_t headerSize,
   const NamedSection *previous = nullptr;
   for (const NamedSection &section : sections) {
     GRADUS_TRY(at(verifyRange(section, headerSize, file.size()), section.name));
-    // Plans may share a section.
+    // Plans may share a section of code.
     bool same = previous && previous->offset == section.offset &&
-                previous->size == section.size;
+                previous->size == section.size &&
+                previous->kind == NamedSection::code &&
+                section.kind == NamedSection::code;
     if (!same && section.offset < end)
       return invalid(section.name, ": overlaps ",
                      previous ? previous->name : "the header");
@@ -118,15 +118,24 @@ Status verifyLayout(std::span<const uint8_t> file, uint64_t headerSize,
 
 } // namespace
 
+Status verifyHash(uint64_t found, uint64_t expected) {
+  if (found != expected)
+    return invalid("is damaged: it has hash ", inHex(found), " instead of ",
+                   inHex(expected));
+  return Status();
+}
+
 Status verifySections(std::span<const uint8_t> file, ReadOptions options) {
   uint64_t headerSize =
       flatbuffers::ReadScalar<flatbuffers::uoffset_t>(file.data()) +
       sizeof(uint32_t);
   auto sections = sectionsOf(*artifact::GetSizePrefixedHeader(file.data()));
   GRADUS_TRY(verifyLayout(file, headerSize, sections));
-  for (const NamedSection &section : sections)
-    if (!(options.trust && section.isData))
+  for (const NamedSection &section : sections) {
+    bool isTrusted = options.trust && section.kind == NamedSection::constants;
+    if (section.kind != NamedSection::weights && !isTrusted)
       GRADUS_TRY(at(verifyHash(file, section), section.name));
+  }
   return Status();
 }
 

@@ -225,6 +225,7 @@ void print(const ordered_json &facts) {
 
 void inspectArtifact(const InspectOptions &options) {
   auto artifact = take(Artifact::open(options.request.model));
+  check(at(artifact->verifyWeights(), artifact->path()));
   ordered_json all = artifactJson(*artifact);
   if (options.json) {
     print(all);

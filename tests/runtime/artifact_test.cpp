@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+
 using namespace gradus::runtime;
 using namespace gradus::test;
 
@@ -19,8 +22,6 @@ TEST(Artifact, OpensAFile) {
                 ->kernels()
                 ->size(),
             2u);
-  (*artifact)->releasePages();
-  EXPECT_EQ((*artifact)->header().name()->str(), "adder");
   EXPECT_EQ((*artifact)->size(), made.bytes().size());
 }
 
@@ -34,6 +35,24 @@ TEST(Artifact, TakesBytesAtAnyAddress) {
 TEST(Artifact, SaysWhichFileIsMissing) {
   EXPECT_EQ(Artifact::open("nowhere.gradus").status().message(),
             "nowhere.gradus: cannot open: No such file or directory");
+}
+
+TEST(Artifact, ChecksItsWeightsWheneverTheyAreRead) {
+  auto bytes = TestArtifact().bytes();
+  std::string path = writeFile(bytes, "weights.gradus");
+  auto artifact = *Artifact::open(path);
+  EXPECT_TRUE(artifact->verifyWeights().ok());
+  size_t weights = artifact->header().weights()->offset();
+  bytes[weights] ^= 1;
+  std::ofstream(path, std::ios::binary | std::ios::in)
+      .write(reinterpret_cast<const char *>(bytes.data()), bytes.size());
+  EXPECT_TRUE(artifact->verifyWeights().message().starts_with(
+      "weights: is damaged: it has hash "));
+  std::filesystem::resize_file(path, weights + 3);
+  EXPECT_EQ(artifact->verifyWeights().message(),
+            "weights: is cut short: it had " + std::to_string(bytes.size()) +
+                " bytes when it was opened, and now ends at " +
+                std::to_string(weights + 3));
 }
 
 TEST(Artifact, SaysWhatIsNoArtifact) {
@@ -52,8 +71,9 @@ TEST(Artifact, TrustSkipsTheHashesOfWeightsOnly) {
   size_t weights = (*artifact)->header().weights()->offset();
   size_t code = (*artifact)->header().plans()->Get(0)->code()->offset();
   bytes[weights] ^= 1;
-  EXPECT_FALSE(Artifact::fromBytes(bytes, "adder").ok());
-  EXPECT_TRUE(Artifact::fromBytes(bytes, "adder", {.trust = true}).ok());
+  EXPECT_FALSE((*Artifact::fromBytes(bytes, "adder"))->verifyWeights().ok());
+  artifact = Artifact::fromBytes(bytes, "adder", {.trust = true});
+  EXPECT_TRUE((*artifact)->verifyWeights().ok());
   bytes[code] ^= 1;
   EXPECT_FALSE(Artifact::fromBytes(bytes, "adder", {.trust = true}).ok());
 }

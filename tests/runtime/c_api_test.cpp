@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <string>
 
 using namespace gradus::runtime;
@@ -160,6 +162,67 @@ TEST(CApiLoading, LogsAndTakesOptions) {
   gradus_free(session);
   options.device = "tpu";
   EXPECT_EQ(gradus_load(path.c_str(), &options, &session), GRADUS_INVALID);
+}
+
+namespace {
+
+/// A session of a file, after which something becomes of the file.
+struct ChangedArtifact : testing::TestWithParam<const char *> {
+  void SetUp() override {
+    ASSERT_EQ(gradus_load(path.c_str(), nullptr, &session), GRADUS_OK);
+    std::string what = GetParam();
+    if (what == "removed")
+      std::filesystem::remove(path);
+    else if (what == "emptied")
+      std::filesystem::resize_file(path, 0);
+    else
+      std::ofstream(path, std::ios::binary | std::ios::in)
+          << std::string(bytes.size(), '\x55');
+  }
+  void TearDown() override { gradus_free(session); }
+
+  float totalAt(int i) {
+    float total[kSize] = {};
+    EXPECT_EQ(gradus_read_state(session, "total", total, sizeof(total)),
+              GRADUS_OK);
+    return total[i];
+  }
+
+  std::vector<uint8_t> bytes = TestArtifact().bytes();
+  std::string path = writeFile(bytes, "changed.gradus");
+  gradus_session *session = nullptr;
+};
+
+} // namespace
+
+INSTANTIATE_TEST_SUITE_P(Each, ChangedArtifact,
+                         testing::Values("removed", "emptied", "overwritten"),
+                         [](const auto &info) { return info.param; });
+
+TEST_P(ChangedArtifact, StepsAsBefore) {
+  float x[kSize] = {1, 1, 1, 1, 1, 1, 1, 1}, sum[kSize], shifted[kSize];
+  const void *inputs[] = {x};
+  void *outputs[] = {sum, shifted};
+  for (int step = 1; step <= 3; ++step) {
+    ASSERT_EQ(gradus_step(session, 0, inputs, outputs), GRADUS_OK);
+    EXPECT_EQ(sum[7], 7 + step);
+    EXPECT_EQ(shifted[7], sum[7] + 17); // a constant
+  }
+  EXPECT_STREQ(gradus_graph_name(session, 1), "evaluate");
+  EXPECT_EQ(gradus_find_state(session, "step"), 2);
+}
+
+TEST_P(ChangedArtifact, IsResetToItsWeightsOrSaysThatTheyAreGone) {
+  ASSERT_EQ(gradus_step(session, 0, nullptr, nullptr), GRADUS_OK);
+  float before = totalAt(5) + 1, x[kSize] = {1, 1, 1, 1, 1, before, 1, 1};
+  ASSERT_EQ(gradus_write_state(session, "total", x, sizeof(x)), GRADUS_OK);
+  bool isThere = std::string(GetParam()) == "removed";
+  EXPECT_EQ(gradus_reset(session), isThere ? GRADUS_OK : GRADUS_INVALID);
+  EXPECT_EQ(totalAt(5), isThere ? 5 : before);
+  if (!isThere)
+    EXPECT_EQ(
+        std::string(gradus_last_error(session)).find(path + ": weights: "), 0u)
+        << gradus_last_error(session);
 }
 
 TEST(CApiLoading, RunsSeveralArtifactsInOneProcess) {

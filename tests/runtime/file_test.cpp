@@ -62,13 +62,6 @@ TEST(MappedFile, ShowsAFile) {
   EXPECT_EQ(contents(temporaryPath("")), temporaryPath("") + ": is not a file");
 }
 
-TEST(MappedFile, CanBeReadAgainAfterItsPagesAreGivenBack) {
-  std::vector<uint8_t> bytes(100000, 'x');
-  auto file = MappedFile::open(writeFile(bytes, "pages"));
-  MappedFile::release(file->bytes());
-  EXPECT_TRUE(std::equal(bytes.begin(), bytes.end(), file->bytes().begin()));
-}
-
 TEST(AtomicFile, ReplacesTheOldOneWhenCommitted) {
   std::string path = writeFile({'o', 'l', 'd'}, "atomic");
   {

@@ -24,7 +24,10 @@ struct File {
     size_t size = flatbuffers::ReadScalar<uint32_t>(bytes.data()) + 4;
     fb::sealHeader(bytes.data(), size);
     auto artifact = Artifact::fromBytes(bytes, "adder");
-    return artifact.ok() ? "ok" : artifact.status().message();
+    if (!artifact.ok())
+      return artifact.status().message();
+    Status weights = (*artifact)->verifyWeights();
+    return weights.ok() ? "ok" : "adder: " + weights.message();
   }
 };
 
@@ -56,6 +59,14 @@ TEST(VerifySections, RefusesOverlaps) {
   File other;
   other.weights()->mutate_offset(other.code()->offset());
   EXPECT_NE(other.words(), "ok");
+  // Weights that are the code would never be there as code.
+  File same;
+  std::fill_n(same.bytes.begin() + same.weights()->offset(),
+              same.weights()->size(), uint8_t{0});
+  same.weights()->mutate_offset(same.code()->offset());
+  same.weights()->mutate_size(same.code()->size());
+  EXPECT_NE(same.words().find(": overlaps "), std::string::npos)
+      << same.words();
 }
 
 TEST(VerifySections, SaysWhichSectionIsDamaged) {
