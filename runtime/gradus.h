@@ -20,11 +20,17 @@
  * 2 MiB of stack. gradus_cancel alone may be called at any time, from
  * any thread or signal handler.
  *
+ * fork. A child has none of its parent's threads. There, a session that the
+ * parent loaded can be freed and asked for what is inside it (graphs, names,
+ * shapes); whatever runs it, or reads or writes its state, fails with
+ * GRADUS_INVALID. The child may load sessions of its own, on the processor. No
+ * other thread may be inside a call of this library while one forks.
+ *
  * Files. Once gradus_load returns, the artifact's file may be changed, emptied
- * or removed: sessions run from their own memory. It stays open for gradus_reset
- * alone, which reads the initial weights again and fails, with no state changed,
- * where they are no longer in the file. A file that changes while it is loaded is
- * an error. Checkpoints are read before a call returns.
+ * or removed: sessions run from their own memory. It stays open for
+ * gradus_reset alone, which reads the initial weights again and fails, with no
+ * state changed, where they are no longer in the file. A file that changes
+ * while it is loaded is an error. Checkpoints are read before a call returns.
  *
  * Errors. Functions that can fail return a gradus_status; gradus_last_error
  * says in words what was found, what was expected and where. Nothing aborts on

@@ -10,6 +10,7 @@
 #include "runtime/host_view.h"
 #include "runtime/initial_state.h"
 #include "runtime/nonfinite.h"
+#include "runtime/origin.h"
 #include "runtime/profiler.h"
 #include "runtime/status.h"
 #include "runtime/verify.h"
@@ -171,11 +172,13 @@ struct Session::Parts {
   Probe probe;                             // empty: none
   int copiesGraph = -1;                    // makes copies; -1: there are none
   bool staleCopies = false; // of states that came from outside meanwhile
+  Origin origin;            // where its threads are
 
   Parts(std::shared_ptr<const Artifact> artifact,
         std::shared_ptr<Device> device, const artifact::Plan &plan,
         std::unique_ptr<DevicePlan> loaded);
   const std::string &where() const { return artifact->path(); }
+  Status verifyOrigin() const;
   int findCounter(const std::string &name) const; // -1: none
   StatusOr<int64_t> countOfSteps(int counter);
   std::vector<StoredState> storedStates() const;
@@ -212,6 +215,14 @@ Session::Parts::Parts(std::shared_ptr<const Artifact> from,
   if (std::any_of(states.begin(), states.end(), isCopy))
     copiesGraph = findName(graphs, kCopiesGraph);
   touch();
+}
+
+/// A child of fork has no threads of its parent, and no card.
+Status Session::Parts::verifyOrigin() const {
+  if (origin.isOther())
+    return invalid(where(), ": this session was loaded by the parent process, "
+                            "before fork; load the artifact in this one");
+  return Status();
 }
 
 int Session::Parts::findCounter(const std::string &name) const {
@@ -267,6 +278,7 @@ StatusOr<size_t> Session::Parts::variantOf(size_t graph) {
 
 Status Session::Parts::verifyCall(int graph, size_t steps, size_t inputs,
                                   size_t outputs) const {
+  GRADUS_TRY(verifyOrigin());
   if (graph < 0 || static_cast<size_t>(graph) >= graphs.size())
     return invalid(where(), ": graph ", graph, " does not exist; there are ",
                    graphs.size());
@@ -342,7 +354,12 @@ Status Session::Parts::runOnce(size_t graph, const void *const *inputs,
 //===-- making one --------------------------------------------------------===//
 
 Session::Session(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
-Session::~Session() = default;
+
+Session::~Session() {
+  // A card's driver must not be called by a child of fork, even to free.
+  if (parts_->origin.isOther() && parts_->device->kind() != "cpu")
+    (void)parts_.release();
+}
 
 StatusOr<std::unique_ptr<Session>>
 Session::create(std::shared_ptr<const Artifact> artifact,
@@ -449,6 +466,8 @@ Status Session::steps(int graph, int64_t count,
 void Session::cancel() { parts_->cancelled.store(true); }
 
 void *Session::inputBuffer(int graph, int input) {
+  if (!parts_->verifyOrigin().ok())
+    return nullptr;
   auto variant = parts_->variantOf(graph);
   return variant.ok() ? parts_->loaded->inputs(*variant)[input].data : nullptr;
 }
@@ -495,6 +514,7 @@ std::string Session::spoiledState() const {
 //===-- state -------------------------------------------------------------===//
 
 StatusOr<std::span<const uint8_t>> Session::stateBytes(int state) const {
+  GRADUS_TRY(parts_->verifyOrigin());
   if (isCopy(parts_->states[state]))
     GRADUS_TRY(parts_->refreshCopies());
   auto bytes = parts_->values.bytes(state);
@@ -528,6 +548,7 @@ Status Session::readState(const std::string &name, void *data,
 }
 
 Status Session::writeState(int state, std::span<const uint8_t> from) {
+  GRADUS_TRY(parts_->verifyOrigin());
   GRADUS_TRY(
       verifyState(*this, state, parts_->states[state].name, from.size()));
   parts_->touch();
@@ -542,6 +563,7 @@ Status Session::writeState(const std::string &name, const void *data,
 }
 
 StatusOr<int64_t> Session::stepCount() const {
+  GRADUS_TRY(parts_->verifyOrigin());
   if (parts_->counter >= 0)
     return parts_->countOfSteps(parts_->counter);
   int train = findGraph("train");
@@ -549,6 +571,7 @@ StatusOr<int64_t> Session::stepCount() const {
 }
 
 Status Session::resetStates() {
+  GRADUS_TRY(parts_->verifyOrigin());
   parts_->touch();
   parts_->values.forget();
   std::fill(parts_->runs.begin(), parts_->runs.end(), 0);
@@ -565,17 +588,19 @@ Status Session::saveCheckpoint(const std::string &path,
       {"program", textOf(artifact().header().name())},
       {"step", inWords(step)}};
   metadata.insert(notes.begin(), notes.end());
-  return writeCheckpoint(path, parts_->storedStates(), parts_->values,
-                         metadata, hold);
+  return writeCheckpoint(path, parts_->storedStates(), parts_->values, metadata,
+                         hold);
 }
 
 Status Session::loadCheckpoint(const std::string &path, Restore what) {
+  GRADUS_TRY(parts_->verifyOrigin());
   parts_->touch();
   return readCheckpoint(path, parts_->storedStates(), parts_->values, what);
 }
 
 Status Session::loadWeights(const std::string &path, const Rename &rename,
                             TakenWeights *taken) {
+  GRADUS_TRY(parts_->verifyOrigin());
   TakenWeights ignored;
   parts_->touch();
   return readWeights(path, parts_->storedStates(), parts_->values, rename,

@@ -2,7 +2,9 @@
 //
 // A session owns its state, its arena and its threads; all are allocated when
 // it is created, and a step allocates nothing. One thread at a time may use a
-// session, save for cancel(), which any thread or signal handler may call.
+// session, save for cancel(), which any thread or signal handler may call. In a
+// child of fork, which has no threads of its parent, calls that run, read or
+// write anything fail in words.
 
 #pragma once
 

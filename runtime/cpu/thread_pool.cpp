@@ -69,6 +69,8 @@ ThreadPool::ThreadPool(int threads)
 }
 
 ThreadPool::~ThreadPool() {
+  if (origin_.isOther())
+    return;
   stop_ = true;
   ++region_;
   wakeAll(region_);

@@ -10,6 +10,8 @@
 
 #pragma once
 
+#include "runtime/origin.h"
+
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -77,6 +79,7 @@ private:
   std::atomic<int32_t> sleepers_{0};
   std::atomic<bool> stop_{false};
   std::vector<std::unique_ptr<Worker>> workers_;
+  Origin origin_; // a child of fork has none of the threads
   int failure_ = 0;
 };
 

@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <sys/wait.h>
+#include <unistd.h>
 
 using namespace gradus::runtime;
 using namespace gradus::test;
@@ -223,6 +225,48 @@ TEST_P(ChangedArtifact, IsResetToItsWeightsOrSaysThatTheyAreGone) {
     EXPECT_EQ(
         std::string(gradus_last_error(session)).find(path + ": weights: "), 0u)
         << gradus_last_error(session);
+}
+
+TEST(CApiFork, LeavesAChildWhatNeedsNoThreads) {
+  auto bytes = TestArtifact().bytes();
+  gradus_options options = gradus_default_options();
+  options.threads = 3;
+  gradus_session *session = nullptr, *own = nullptr;
+  auto load = [&](gradus_session **result) {
+    return gradus_load_memory(bytes.data(), bytes.size(), &options, result);
+  };
+  ASSERT_EQ(load(&session), GRADUS_OK);
+  ASSERT_EQ(gradus_step(session, 0, nullptr, nullptr), GRADUS_OK);
+  auto isRefused = [&](gradus_status status) {
+    return status == GRADUS_INVALID &&
+           std::string(gradus_last_error(session)) ==
+               "artifact in memory: this session was loaded by the parent "
+               "process, before fork; load the artifact in this one";
+  };
+  pid_t child = fork();
+  if (child == 0) {
+    float total[kSize] = {};
+    std::string path = temporaryPath("never.safetensors");
+    bool isRight =
+        isRefused(gradus_step(session, 0, nullptr, nullptr)) &&
+        isRefused(gradus_read_state(session, "total", total, sizeof(total))) &&
+        isRefused(gradus_write_state(session, "total", total, sizeof(total))) &&
+        isRefused(gradus_reset(session)) &&
+        isRefused(gradus_save_checkpoint(session, path.c_str())) &&
+        isRefused(gradus_load_checkpoint(session, path.c_str())) &&
+        isRefused(gradus_load_weights(session, path.c_str())) &&
+        !gradus_input_buffer(session, 0, 0) &&
+        gradus_graph_count(session) == 2 && load(&own) == GRADUS_OK &&
+        gradus_step(own, 0, nullptr, nullptr) == GRADUS_OK;
+    gradus_free(own);
+    gradus_free(session);
+    _exit(isRight ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(gradus_step(session, 0, nullptr, nullptr), GRADUS_OK);
+  gradus_free(session);
 }
 
 TEST(CApiLoading, RunsSeveralArtifactsInOneProcess) {

@@ -4,6 +4,8 @@
 
 #include <chrono>
 #include <numeric>
+#include <sys/wait.h>
+#include <unistd.h>
 
 using namespace gradus::runtime;
 
@@ -99,6 +101,22 @@ TEST(ThreadPool, StartsAndJoinsQuickly) {
   RecordProperty("microseconds", std::to_string(best));
   std::printf("a region of two threads takes %.2f us\n", best);
   EXPECT_LT(best, 20) << "generous: other programs may have the cores";
+}
+
+TEST(ThreadPool, IsLetGoInAChildOfFork) {
+  auto pool = std::make_unique<ThreadPool>(3);
+  pid_t child = fork();
+  if (child == 0) {
+    pool.reset(); // There is no thread to wait for.
+    Counts counts(10);
+    ThreadPool(3).run(10, count, &counts);
+    _exit(0);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  Counts counts(10);
+  pool->run(10, count, &counts);
 }
 
 TEST(FlushDenormals, PutsTheModeBack) {
