@@ -20,6 +20,10 @@
  * 2 MiB of stack. gradus_cancel alone may be called at any time, from
  * any thread or signal handler.
  *
+ * Whatever floating-point errors the program wants signals for
+ * (feenableexcept), none is raised in here, and the program's mode and flags
+ * are as they were.
+ *
  * fork. A child has none of its parent's threads. There, a session that the
  * parent loaded can be freed and asked for what is inside it (graphs, names,
  * shapes); whatever runs it, or reads or writes its state, fails with

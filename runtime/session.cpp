@@ -7,6 +7,7 @@
 #include "runtime/command.h"
 #include "runtime/devices.h"
 #include "runtime/flat.h"
+#include "runtime/float_mode.h"
 #include "runtime/host_view.h"
 #include "runtime/initial_state.h"
 #include "runtime/nonfinite.h"
@@ -374,6 +375,7 @@ Session::create(std::shared_ptr<const Artifact> artifact,
                 std::shared_ptr<Device> device, SessionOptions options) {
   const std::string path = artifact->path();
   GRADUS_TRY(at(verifyOptions(options), path));
+  QuietFloats quiet; // Values of states are converted.
   auto plan = choosePlan(artifact->header(), *device);
   GRADUS_TRY(at(plan.status(), path));
   bool deterministic =
@@ -572,6 +574,7 @@ StatusOr<int64_t> Session::stepCount() const {
 
 Status Session::resetStates() {
   GRADUS_TRY(parts_->verifyOrigin());
+  QuietFloats quiet;
   parts_->touch();
   parts_->values.forget();
   std::fill(parts_->runs.begin(), parts_->runs.end(), 0);
@@ -594,6 +597,7 @@ Status Session::saveCheckpoint(const std::string &path,
 
 Status Session::loadCheckpoint(const std::string &path, Restore what) {
   GRADUS_TRY(parts_->verifyOrigin());
+  QuietFloats quiet;
   parts_->touch();
   return readCheckpoint(path, parts_->storedStates(), parts_->values, what);
 }
@@ -601,6 +605,7 @@ Status Session::loadCheckpoint(const std::string &path, Restore what) {
 Status Session::loadWeights(const std::string &path, const Rename &rename,
                             TakenWeights *taken) {
   GRADUS_TRY(parts_->verifyOrigin());
+  QuietFloats quiet;
   TakenWeights ignored;
   parts_->touch();
   return readWeights(path, parts_->storedStates(), parts_->values, rename,

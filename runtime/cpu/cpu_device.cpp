@@ -7,6 +7,7 @@
 #include "runtime/cpu/features.h"
 #include "runtime/cpu/thread_pool.h"
 #include "runtime/flat.h"
+#include "runtime/float_mode.h"
 #include "runtime/memory.h"
 #include "runtime/profiler.h"
 

@@ -2,6 +2,8 @@
 
 #include "runtime/cpu/thread_pool.h"
 
+#include "runtime/float_mode.h"
+
 #include <algorithm>
 #include <chrono>
 #include <csignal>
@@ -43,8 +45,6 @@ template <typename Done> bool spinUntil(Done done) {
   } while (std::chrono::steady_clock::now() < deadline);
   return done();
 }
-
-constexpr unsigned kFlushToZero = 0x8000, kDenormalsAreZero = 0x0040;
 
 } // namespace
 
@@ -173,11 +173,5 @@ int availableCores() {
     return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   return std::max(1, CPU_COUNT(&set));
 }
-
-FlushDenormals::FlushDenormals() : saved_(_mm_getcsr()) {
-  _mm_setcsr(saved_ | kFlushToZero | kDenormalsAreZero);
-}
-
-FlushDenormals::~FlushDenormals() { _mm_setcsr(saved_); }
 
 } // namespace gradus::runtime

@@ -86,15 +86,4 @@ private:
 /// Cores that this process may run on.
 int availableCores();
 
-/// Denormals read and written as zero while one lives, in the thread that made
-/// it: they cost 100x on some cores and training never needs them.
-class FlushDenormals {
-public:
-  FlushDenormals();
-  ~FlushDenormals();
-
-private:
-  unsigned saved_;
-};
-
 } // namespace gradus::runtime

@@ -5,8 +5,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cfenv>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <string>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -266,6 +269,34 @@ TEST(CApiFork, LeavesAChildWhatNeedsNoThreads) {
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);
   EXPECT_EQ(gradus_step(session, 0, nullptr, nullptr), GRADUS_OK);
+  gradus_free(session);
+}
+
+TEST(CApiFloats, RaiseNoSignalsInAProgramThatWantsThem) {
+  TestArtifact made;
+  made.header.states[1]->fill = 1e300; // more than its type has
+  auto bytes = made.bytes();
+  float largest[kSize], sum[kSize];
+  std::fill_n(largest, kSize, std::numeric_limits<float>::max());
+  const void *inputs[] = {largest};
+  void *outputs[] = {sum, nullptr};
+  constexpr int kWanted = FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW;
+  feenableexcept(kWanted);
+  gradus_session *session = nullptr;
+  gradus_status loaded =
+      gradus_load_memory(bytes.data(), bytes.size(), nullptr, &session);
+  gradus_status wrote =
+      gradus_write_state(session, "total", largest, sizeof(largest));
+  gradus_status stepped = gradus_step(session, 0, inputs, outputs);
+  gradus_status reset = gradus_reset(session);
+  EXPECT_EQ(fegetexcept(), kWanted);
+  EXPECT_EQ(fetestexcept(kWanted), 0);
+  fedisableexcept(FE_ALL_EXCEPT);
+  EXPECT_EQ(loaded, GRADUS_OK);
+  EXPECT_EQ(wrote, GRADUS_OK);
+  EXPECT_EQ(stepped, GRADUS_OK);
+  EXPECT_EQ(reset, GRADUS_OK);
+  EXPECT_EQ(sum[0], std::numeric_limits<float>::infinity());
   gradus_free(session);
 }
 
