@@ -71,10 +71,26 @@ MemoryBlock::~MemoryBlock() {
 }
 
 Status MemoryBlock::seal() {
-  if (data_ && mprotect(data_, wholePages(size_), PROT_READ | PROT_EXEC) != 0)
+  if (data_ && mprotect(data_, wholePages(size_), PROT_READ | PROT_EXEC) != 0 &&
+      !mapAsFile())
     return failed("this system does not let a program run code it has loaded: ",
                   strerror(errno));
   return Status();
+}
+
+/// Hardened systems do not let memory that was written become code, but map
+/// files as code: one in memory, then, in the place of what was written.
+bool MemoryBlock::mapAsFile() {
+  int file = memfd_create("gradus-code", MFD_CLOEXEC);
+  if (file < 0)
+    return false;
+  bool isDone = write(file, data_, size_) == static_cast<ssize_t>(size_) &&
+                mmap(data_, wholePages(size_), PROT_READ | PROT_EXEC,
+                     MAP_PRIVATE | MAP_FIXED, file, 0) != MAP_FAILED;
+  int reason = errno;
+  close(file);
+  errno = reason;
+  return isDone;
 }
 
 StatusOr<MemoryBlock> loadCode(std::span<const uint8_t> code) {
@@ -84,6 +100,16 @@ StatusOr<MemoryBlock> loadCode(std::span<const uint8_t> code) {
     std::memcpy(block.data(), code.data(), code.size());
   GRADUS_TRY(block.seal());
   return block;
+}
+
+bool allowsWritableCode() {
+  constexpr int kAll = PROT_READ | PROT_WRITE | PROT_EXEC;
+  void *page =
+      mmap(nullptr, pageSize(), kAll, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (page == MAP_FAILED)
+    return false;
+  munmap(page, pageSize());
+  return true;
 }
 
 } // namespace gradus::runtime

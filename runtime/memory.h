@@ -26,15 +26,22 @@ public:
   uint8_t *data() const { return data_; }
   size_t size() const { return size_; }
 
-  /// Makes what was written executable, and no longer writable.
+  /// Makes what was written executable, and no longer writable. It never is
+  /// both at once.
   Status seal();
 
 private:
+  bool mapAsFile();
   uint8_t *data_ = nullptr;
   size_t size_ = 0;
 };
 
 /// Machine code, ready to be called; empty for no bytes.
 StatusOr<MemoryBlock> loadCode(std::span<const uint8_t> code);
+
+/// Whether the system gives memory that can be written and executed at once,
+/// which libraries that write machine code need: hardened ones do not
+/// (SELinux's execmem, PR_SET_MDWE, systemd's MemoryDenyWriteExecute).
+bool allowsWritableCode();
 
 } // namespace gradus::runtime

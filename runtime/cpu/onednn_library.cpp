@@ -5,6 +5,7 @@
 #include "runtime/cpu/call_memory.h"
 #include "runtime/cpu/openmp.h"
 #include "runtime/library_places.h"
+#include "runtime/memory.h"
 #include "runtime/status.h"
 
 #include <cstring>
@@ -160,6 +161,10 @@ Status resolve(void *handle, OneDnn &library) {
 }
 
 StatusOr<const OneDnn *> load() {
+  if (!allowsWritableCode())
+    return failed("oneDNN needs memory that can be written and executed at "
+                  "once, which this system forbids; compile with --libraries "
+                  "never, whose code needs none");
   GRADUS_ASSIGN(void *handle, openLibrary());
   GRADUS_TRY(replaceImports(handle));
   static OneDnn library; // as long as the process: others may hold it too

@@ -52,7 +52,8 @@ struct OneDnn {
   dnnl_stream_t stream; // executes in the calling thread, so it can be shared
 };
 
-/// Loads it at the first call; later ones give the same answer.
+/// Loads it at the first call; later ones give the same answer. Fails also
+/// where the system does not let it write machine code.
 StatusOr<const OneDnn *> oneDnn();
 
 } // namespace gradus::runtime

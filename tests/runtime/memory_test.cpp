@@ -3,6 +3,18 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+// As <linux/prctl.h> of newer systems has them.
+#ifndef PR_SET_MDWE
+#define PR_SET_MDWE 65
+#endif
+#ifndef PR_MDWE_REFUSE_EXEC_GAIN
+#define PR_MDWE_REFUSE_EXEC_GAIN 1
+#endif
 
 using namespace gradus::runtime;
 
@@ -43,8 +55,43 @@ static int call(const uint8_t *code) {
   return reinterpret_cast<int (*)()>(reinterpret_cast<uintptr_t>(code))();
 }
 
+namespace {
+
+/// Runs in a child of fork: a system as hardened services have it, which cannot
+/// be had back. 77: this kernel has no such mode.
+int hardened(int (*test)()) {
+  pid_t child = fork();
+  if (child == 0)
+    _exit(prctl(PR_SET_MDWE, PR_MDWE_REFUSE_EXEC_GAIN, 0, 0, 0) == 0 ? test()
+                                                                     : 77);
+  int status = -1;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+const uint8_t fortyTwo[] = {0xb8, 42, 0, 0, 0, 0xc3}; // mov eax, 42; ret
+
+} // namespace
+
+TEST(LoadCode, RunsWhereWrittenMemoryNeverBecomesCode) {
+  int found = hardened([] {
+    auto code = loadCode(fortyTwo);
+    return code.ok() ? call(code->data()) : 1;
+  });
+  if (found == 77)
+    GTEST_SKIP() << "this kernel has no PR_SET_MDWE";
+  EXPECT_EQ(found, 42);
+}
+
+TEST(AllowsWritableCode, SaysWhatTheSystemDoes) {
+  void *page = mmap(nullptr, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  EXPECT_EQ(allowsWritableCode(), page != MAP_FAILED);
+  int found = hardened([] { return allowsWritableCode() ? 1 : 0; });
+  EXPECT_TRUE(found == 0 || found == 77);
+}
+
 TEST(LoadCode, MakesCodeThatRunsAndCannotBeWritten) {
-  const uint8_t fortyTwo[] = {0xb8, 42, 0, 0, 0, 0xc3}; // mov eax, 42; ret
   auto code = loadCode(fortyTwo);
   ASSERT_TRUE(code.ok());
   EXPECT_EQ(call(code->data()), 42);

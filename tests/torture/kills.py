@@ -93,7 +93,7 @@ class KilledCompiling:
         self.counts["old" if found == self.old else "new"] += 1
 
     def close(self):
-        partial = self.training.at("net.gradus.partial")
+        partial = self.training.at("net.gradus.gradus-partial")
         run(self.command())
         if self.training.folder.bytes("net.gradus") != self.new or os.path.exists(partial):
             raise AssertionError("a compilation after the kills does not end as one before them")
