@@ -10,6 +10,7 @@ import unittest
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from resumed_training import DATA, EVERYTHING, GRADUS, Folder, run  # noqa: E402
 
+PAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs", "gpu.md")
 TYPES = {"F32": "f", "I64": "q", "I32": "i", "U64": "Q"}
 
 
@@ -67,11 +68,13 @@ class Gpu(unittest.TestCase):
 
     def test_a_lost_card_leaves_the_last_checkpoint(self):
         self.train("emulated", 6, "whole.safetensors")
-        words = self.refusal("emulated", 6, "lost.safetensors", "--checkpoint-every", "2steps", code=1,
-                             GRADUS_EMULATED="lost-at=5")
-        self.assertEqual(words, "net.gradus: running a step on the emulated GPU: a kernel failed, and the GPU forgot all "
-                                "that this program had there (CUDA_ERROR_LAUNCH_FAILED 719); the checkpoint of step 4 "
-                                "is still there")
+        with open(PAGE, encoding="utf-8") as page:
+            fault, options, said = re.search(r'\$ GRADUS_EMULATED="(lost-at=\d+)" gradus train .* (--checkpoint-every .*)\n'
+                                             r"gradus: model\.gradus: (.*)\n", page.read()).groups()
+        words = self.refusal("emulated", 6, "lost.safetensors", *options.split(), code=1, GRADUS_EMULATED=fault)
+        self.assertEqual(words, f"net.gradus: {said}")
+        self.assertIn("the GPU forgot all that this program had there", said)
+        self.assertIn("the checkpoint of step 4 is still there", said)
         self.train("emulated", 6, "lost.safetensors", "--resume", self.folder.at("lost.safetensors"))
         self.assertEqual(self.folder.bytes("lost.safetensors"), self.folder.bytes("whole.safetensors"))
 
