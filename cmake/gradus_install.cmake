@@ -1,24 +1,42 @@
-# Installs a tree that can be moved: tools, libraries, the C header, the headers
-# that plug-ins of passes are made with, oneDNN, what find_package(Gradus) and
-# pkg-config need, and the licences.
+# Installs a tree that can be moved, whole or by component:
+#   runtime      libgradus.so, oneDNN, and the licences
+#   development  the C header, what find_package(Gradus) and pkg-config need
+#   static       libgradus.a
+#   cuda         libgradus_cuda.so
+#   tools        gradus
+#   compiler     libgradus_compiler.so, gradus-opt, the headers of plug-ins
+# runtime and development need the target gradus_shared built and no other.
 include(CMakePackageConfigHelpers)
-include(gradus_licences)
-
 set(package lib/cmake/Gradus)
+
+#===-- runtime --------------------------------------------------------------===#
+
+set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME runtime)
+include(gradus_licences)
 target_include_directories(gradus_shared INTERFACE $<INSTALL_INTERFACE:include>)
 set_target_properties(gradus_shared PROPERTIES EXPORT_NAME gradus)
-install(TARGETS gradus_shared EXPORT gradus_targets LIBRARY DESTINATION lib)
-install(EXPORT gradus_targets FILE GradusTargets.cmake NAMESPACE Gradus:: DESTINATION ${package})
-install(TARGETS gradus_runtime ARCHIVE DESTINATION lib)
-install(TARGETS gradus_cuda LIBRARY DESTINATION lib)
-install(FILES runtime/gradus.h DESTINATION include/gradus)
+install(TARGETS gradus_shared EXPORT gradus_targets
+  LIBRARY DESTINATION lib NAMELINK_COMPONENT development)
 if(GRADUS_ONEDNN)
   file(REAL_PATH ${GRADUS_ONEDNN_FOLDER}/libdnnl.so.3 onednn)
   install(FILES ${onednn} DESTINATION lib RENAME libdnnl.so.3)
 endif()
 
+install(TARGETS gradus_cuda LIBRARY DESTINATION lib COMPONENT cuda)
+install(TARGETS gradus RUNTIME DESTINATION bin COMPONENT tools)
+
+#===-- the static library ---------------------------------------------------===#
+
+set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME static)
+target_include_directories(gradus_runtime INTERFACE $<INSTALL_INTERFACE:include>)
+set_target_properties(gradus_runtime PROPERTIES EXPORT_NAME gradus_static)
+install(TARGETS gradus_runtime EXPORT gradus_static_targets ARCHIVE DESTINATION lib)
+install(EXPORT gradus_static_targets FILE GradusStaticTargets.cmake
+  NAMESPACE Gradus:: DESTINATION ${package})
+
 #===-- what compiles --------------------------------------------------------===#
 
+set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME compiler)
 # Sources of plug-ins include as ours do: "ir/gradus.h", "passes/arithmetic.h".
 if(GRADUS_COMPILER)
   set(headers include/gradus/compiler)
@@ -38,6 +56,9 @@ endif()
 
 #===-- how it is found ------------------------------------------------------===#
 
+set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME development)
+install(FILES runtime/gradus.h DESTINATION include/gradus)
+install(EXPORT gradus_targets FILE GradusTargets.cmake NAMESPACE Gradus:: DESTINATION ${package})
 configure_package_config_file(cmake/GradusConfig.cmake.in ${PROJECT_BINARY_DIR}/GradusConfig.cmake
   INSTALL_DESTINATION ${package})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/GradusConfigVersion.cmake
@@ -53,5 +74,6 @@ Description: Runs compiled training steps
 Version: ${PROJECT_VERSION}
 Cflags: -I\${prefix}/include
 Libs: -L\${libdir} -lgradus
+Libs.private: -lstdc++ -lm -lpthread -ldl
 ")
 install(FILES ${PROJECT_BINARY_DIR}/gradus.pc DESTINATION lib/pkgconfig)

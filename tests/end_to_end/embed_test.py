@@ -26,10 +26,14 @@ class Embed(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         os.makedirs(WORK, exist_ok=True)
-        for old in ("first", "moved", "example"):
+        for old in ("parts", "first", "moved", "example", "static"):
             shutil.rmtree(os.path.join(WORK, old), ignore_errors=True)
         run("cmake", "-S", ROOT, "-B", "runtime", *COMPILERS, "-DGRADUS_COMPILER=OFF", "-DGRADUS_TESTS=OFF",
             "-DGRADUS_DEPS=" + (os.environ.get("GRADUS_DEPS") or os.path.expanduser("~/.cache/gradus")))
+        run("cmake", "--build", "runtime", "--target", "clean")
+        run("cmake", "--build", "runtime", "--target", "gradus_shared")
+        for component in ("runtime", "development"):
+            run("cmake", "--install", "runtime", "--prefix", "parts", "--component", component)
         run("cmake", "--build", "runtime")
         run("cmake", "--install", "runtime", "--prefix", "first")
         os.rename(os.path.join(WORK, "first"), os.path.join(WORK, "moved"))
@@ -51,6 +55,35 @@ class Embed(unittest.TestCase):
         run("cmake", "-S", EMBED, "-B", "example", *COMPILERS, f"-DCMAKE_PREFIX_PATH={self.tree}")
         run("cmake", "--build", "example")
         self.train(os.path.join(WORK, "example", "embed"))
+
+    def test_two_components_are_all_that_it_needs(self):
+        parts = os.path.join(WORK, "parts")
+        installed = {os.path.relpath(os.path.join(folder, name), parts) for folder, _, names in os.walk(parts) for name in names}
+        self.assertLessEqual({"lib/libgradus.so", "include/gradus/gradus.h", "lib/pkgconfig/gradus.pc",
+                              "lib/cmake/Gradus/GradusConfig.cmake", "share/doc/gradus/LICENSE"}, installed)
+        self.assertEqual([name for name in installed if name.startswith("bin") or name.endswith(".a") or "cuda" in name], [])
+        run("cmake", "-S", EMBED, "-B", "example", "--fresh", *COMPILERS, f"-DCMAKE_PREFIX_PATH={parts}")
+        run("cmake", "--build", "example")
+        self.train(os.path.join(WORK, "example", "embed"))
+
+    def test_the_static_library_brings_what_it_needs(self):
+        os.makedirs(os.path.join(WORK, "static"))
+        with open(os.path.join(WORK, "static", "CMakeLists.txt"), "w") as file:
+            file.write("cmake_minimum_required(VERSION 3.25)\nproject(static LANGUAGES C CXX)\nfind_package(Gradus REQUIRED)\n"
+                       f"add_executable(embed {EMBED}/train.c)\ntarget_link_libraries(embed Gradus::gradus_static)\n")
+        run("cmake", "-S", "static", "-B", "static/build", *COMPILERS, f"-DCMAKE_PREFIX_PATH={self.tree}")
+        run("cmake", "--build", "static/build")
+        program = os.path.join(WORK, "static", "build", "embed")
+        self.assertNotIn("libgradus", run("readelf", "--dynamic", program))
+        self.train(program)
+
+    @unittest.skipUnless(shutil.which("pkg-config"), "pkg-config is not installed")
+    def test_pkg_config_gives_a_static_program_that_trains(self):
+        flags = run("pkg-config", "--cflags", "--libs", "--static", "gradus",
+                    PKG_CONFIG_PATH=os.path.join(self.tree, "lib", "pkgconfig")).split()
+        run("clang-22", "-static", os.path.join(EMBED, "train.c"), "-o", "static_train", *flags)
+        self.assertNotIn("NEEDED", run("readelf", "--dynamic", "static_train"))
+        self.train(os.path.join(WORK, "static_train"))
 
     def test_an_artifact_of_another_shape_is_refused_in_words(self):
         run("cmake", "-S", EMBED, "-B", "example", *COMPILERS, f"-DCMAKE_PREFIX_PATH={self.tree}")
