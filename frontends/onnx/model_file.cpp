@@ -196,6 +196,8 @@ int64_t ModelFile::opset() const {
   return 0;
 }
 
+bool ModelFile::hasOpset() const { return model_->opset_import_size() > 0; }
+
 absl::StatusOr<RankedTensorType> ModelFile::type(const TensorProto &tensor,
                                                  MLIRContext &context) const {
   Type element = elementType(tensor.data_type(), context);

@@ -40,8 +40,10 @@ public:
   const ::onnx::GraphProto &graph() const;
   /// The whole file, to be written again.
   ::onnx::ModelProto &model() { return *model_; }
-  /// The version of the default operator set.
+  /// The version of the default operator set; 0 where it names others alone.
   int64_t opset() const;
+  /// Whether it names any operator set.
+  bool hasOpset() const;
 
   /// The type of an initializer or constant.
   absl::StatusOr<mlir::RankedTensorType> type(const ::onnx::TensorProto &tensor,

@@ -10,13 +10,13 @@
 
 namespace gradus::onnx {
 
-static absl::Status checkOpset(int64_t opset) {
-  if (opset < 1)
+static absl::Status checkOpset(const ModelFile &file) {
+  if (!file.hasOpset())
     return invalid("says no opset (opset_import), so that nobody knows what "
                    "its nodes mean; ONNX's own checker refuses it, too");
-  if (opset <= kNewestOpset)
+  if (file.opset() <= kNewestOpset)
     return absl::OkStatus();
-  return invalid("is of opset ", opset, "; the newest that is known is ",
+  return invalid("is of opset ", file.opset(), "; the newest that is known is ",
                  kNewestOpset, ". Export it with opset_version=", kNewestOpset,
                  " or less");
 }
@@ -84,7 +84,7 @@ static absl::Status checkNames(const ::onnx::GraphProto &graph, int64_t opset) {
 }
 
 absl::Status checkWellFormed(const ModelFile &file) {
-  GRADUS_RETURN_IF_ERROR(checkOpset(file.opset()));
+  GRADUS_RETURN_IF_ERROR(checkOpset(file));
   GRADUS_RETURN_IF_ERROR(checkDefaults(file.graph()));
   return checkNames(file.graph(), file.opset());
 }

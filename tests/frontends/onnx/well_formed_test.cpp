@@ -28,6 +28,17 @@ TEST(WellFormed, IsNoModelWithoutAnOpset) {
             "mean; ONNX's own checker refuses it, too");
 }
 
+// What has nodes of other domains alone needs none of the default one.
+TEST(WellFormed, MayNameOtherOpsetsAlone) {
+  SmallModel model;
+  model.input("x", {2}).node("Magic", {"x"}, {"y"}).output("y");
+  model.graph().mutable_node(0)->set_domain("acme");
+  model.proto().clear_opset_import();
+  model.proto().add_opset_import()->set_domain("acme");
+  EXPECT_EQ(import(model).error, "uses what is not supported:\n"
+                                 "  acme::Magic (opset 0); node \"the Magic\"");
+}
+
 TEST(WellFormed, IsAnInitializerThatIsDeclaredAsAnInputAsItIs) {
   auto declared = [](const Shape &shape, int type) {
     SmallModel model;
