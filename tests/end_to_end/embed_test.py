@@ -9,9 +9,15 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.abspath(os.path.join(HERE, "..", ".."))
 BUILD = os.path.abspath(os.environ.get("GRADUS_BUILD") or os.path.join(ROOT, "build"))
 WORK = os.path.join(BUILD, "tests", "embed")
+RUNTIME = BUILD + "-runtime"  # as near to the sources as the build: ccache has all of it
 EMBED = os.path.join(ROOT, "docs", "examples", "embed")
 DIGITS = os.path.join(ROOT, "docs", "examples", "digits")
 COMPILERS = ["-DCMAKE_C_COMPILER=clang-22", "-DCMAKE_CXX_COMPILER=clang++-22", "-G", "Ninja"]
+
+
+def warnings_are_errors():
+    with open(os.path.join(BUILD, "CMakeCache.txt"), encoding="utf-8") as cache:
+        return "ON" if "GRADUS_WERROR:BOOL=ON" in cache.read() else "OFF"
 
 
 def run(*command, **environment):
@@ -28,14 +34,14 @@ class Embed(unittest.TestCase):
         os.makedirs(WORK, exist_ok=True)
         for old in ("parts", "first", "moved", "example", "static"):
             shutil.rmtree(os.path.join(WORK, old), ignore_errors=True)
-        run("cmake", "-S", ROOT, "-B", "runtime", *COMPILERS, "-DGRADUS_COMPILER=OFF", "-DGRADUS_TESTS=OFF",
+        run("cmake", "-S", ROOT, "-B", RUNTIME, *COMPILERS, "-DGRADUS_COMPILER=OFF", "-DGRADUS_TESTS=OFF",
+            "-DGRADUS_WERROR=" + warnings_are_errors(),
             "-DGRADUS_DEPS=" + (os.environ.get("GRADUS_DEPS") or os.path.expanduser("~/.cache/gradus")))
-        run("cmake", "--build", "runtime", "--target", "clean")
-        run("cmake", "--build", "runtime", "--target", "gradus_shared")
+        run("cmake", "--build", RUNTIME, "--target", "gradus_shared")
         for component in ("runtime", "development"):
-            run("cmake", "--install", "runtime", "--prefix", "parts", "--component", component)
-        run("cmake", "--build", "runtime")
-        run("cmake", "--install", "runtime", "--prefix", "first")
+            run("cmake", "--install", RUNTIME, "--prefix", "parts", "--component", component)
+        run("cmake", "--build", RUNTIME)
+        run("cmake", "--install", RUNTIME, "--prefix", "first")
         os.rename(os.path.join(WORK, "first"), os.path.join(WORK, "moved"))
         cls.tree = os.path.join(WORK, "moved")
 
