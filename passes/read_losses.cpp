@@ -71,10 +71,46 @@ bool hasClassAxis(const Loss &loss) {
          loss.recipe.flag("soft_labels", false);
 }
 
+/// Whether classes may lie along an axis: there are several, as many as they
+/// have weights, and labels among the model's inputs have the shape.
+bool mayHoldClasses(GraphOp model, Loss loss, int64_t axis) {
+  loss.classAxis = axis;
+  int64_t weights = loss.recipe.numbers("class_weights", {}).size();
+  if (loss.classes() < 2 || (weights > 0 && weights != loss.classes()))
+    return false;
+  std::string label = loss.recipe.text("label", "label");
+  for (auto [index, type] : llvm::enumerate(model.getArgumentTypes()))
+    if (model.getInputName(index) == label)
+      return type == loss.labelType();
+  return true;
+}
+
+/// The class axis where the recipe does not say it: 1, as in PyTorch. Of three
+/// axes the last is as common, for tokens, so there one must be out of the
+/// question.
+FailureOr<int64_t> findClassAxis(GraphOp model, const Loss &loss) {
+  ArrayRef<int64_t> shape = loss.outputType.getShape();
+  if (shape.size() != 3 || !mayHoldClasses(model, loss, 2))
+    return 1;
+  if (!mayHoldClasses(model, loss, 1))
+    return 2;
+  loss.recipe.error("class_axis")
+      << "is missing, and two axes of the output \"" << loss.outputName
+      << "\" may be the classes: say 1 for [" << shape[0] << ", " << shape[1]
+      << " classes, " << shape[2] << "], or -1 for [" << shape[0] << ", "
+      << shape[1] << ", " << shape[2] << " classes], as of tokens";
+  return failure();
+}
+
 /// Checks the class axis against the output and makes it count from the front.
-LogicalResult readClassAxis(Loss &loss) {
+LogicalResult readClassAxis(GraphOp model, Loss &loss) {
   int64_t rank = loss.outputType.getRank();
-  int64_t axis = loss.recipe.integer("class_axis", 1);
+  FailureOr<int64_t> read = loss.recipe.has("class_axis")
+                                ? loss.recipe.integer("class_axis", 1)
+                                : findClassAxis(model, loss);
+  if (failed(read))
+    return failure();
+  int64_t axis = *read;
   if (axis < -rank || axis >= rank)
     return loss.recipe.error("class_axis")
            << "is " << axis << ", but the output is " << loss.outputType
@@ -83,8 +119,8 @@ LogicalResult readClassAxis(Loss &loss) {
   return success();
 }
 
-LogicalResult readClasses(Loss &loss) {
-  if (failed(readClassAxis(loss)))
+LogicalResult readClasses(GraphOp model, Loss &loss) {
+  if (failed(readClassAxis(model, loss)))
     return failure();
   loss.ignoreIndex = loss.recipe.integer("ignore_index", loss.ignoreIndex);
   loss.classWeights = loss.recipe.numbers("class_weights", {});
@@ -141,7 +177,7 @@ FailureOr<Loss> readLoss(GraphOp model, RecipeObject recipe) {
     return failure();
   }
   if (failed(readOutput(model, loss)) || failed(readReduction(loss)) ||
-      (hasClassAxis(loss) && failed(readClasses(loss))) ||
+      (hasClassAxis(loss) && failed(readClasses(model, loss))) ||
       failed(checkPositiveWeights(loss)) || failed(checkDelta(loss)))
     return failure();
   loss.weight = recipe.number("weight", 1.0);

@@ -3,6 +3,7 @@
 
 #include "frontends/cli/prediction_report.h"
 
+#include "frontends/cli/class_axis.h"
 #include "frontends/cli/failure.h"
 #include "frontends/cli/session_options.h"
 
@@ -91,15 +92,15 @@ void PredictionReport::addTerm(const nlohmann::json &loss) {
 void PredictionReport::addClasses(const nlohmann::json &loss,
                                   Compared compared) {
   const std::vector<int64_t> &shape = outputInfo(compared).type.shape;
-  int64_t axis = loss["class_axis"].get<int64_t>();
-  axis += axis < 0 ? std::ssize(shape) : 0;
-  if (axis < 1 || axis >= std::ssize(shape) || shape[axis] > kMostClasses)
+  const std::vector<int64_t> &labels =
+      session_.graphs()[evaluation_].inputs[compared.label].type.shape;
+  int64_t axis = classAxis(loss, shape, labels).value_or(0);
+  if (axis < 1 || shape[axis] > kMostClasses)
     return;
   // An artifact may say an axis that its labels do not go with.
   std::vector<int64_t> labelled = shape;
   labelled.erase(labelled.begin() + axis);
-  if (session_.graphs()[evaluation_].inputs[compared.label].type.shape !=
-      labelled)
+  if (labels != labelled)
     return;
   compared.classAxis = axis;
   if (loss.contains("ignore_index"))

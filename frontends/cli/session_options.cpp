@@ -3,6 +3,7 @@
 #include "frontends/cli/session_options.h"
 
 #include "frontends/cli/averages.h"
+#include "frontends/cli/class_axis.h"
 #include "frontends/cli/failure.h"
 #include "frontends/cli/name_map.h"
 #include "frontends/cli/text.h"
@@ -292,15 +293,27 @@ static std::vector<int64_t> outputShape(const Session &session,
   return {};
 }
 
+/// The sizes of an input of training; none if it is not there.
+static std::vector<int64_t> labelShape(const Session &session,
+                                       const std::string &label) {
+  int graph = session.findGraph("train");
+  if (graph >= 0)
+    for (const TensorInfo &input : session.graphs()[graph].inputs)
+      if (input.name == label)
+        return input.type.shape;
+  return {};
+}
+
 /// The rule of a loss whose labels are classes.
 static data::LabelRule labelRule(const Session &session,
-                                 const nlohmann::json &loss) {
+                                 const nlohmann::json &loss,
+                                 const std::string &label) {
   data::LabelRule rule;
   std::vector<int64_t> shape = outputShape(session, loss);
-  int64_t axis = loss.value("class_axis", int64_t(1));
-  axis += axis < 0 ? std::ssize(shape) : 0;
-  if (axis >= 0 && axis < std::ssize(shape))
-    rule.classes = shape[axis];
+  std::optional<int64_t> axis =
+      classAxis(loss, shape, labelShape(session, label));
+  if (axis)
+    rule.classes = shape[*axis];
   if (axis == 1 && shape.size() > 2 && shape.back() > shape[1])
     rule.advice = absl::StrCat("; classes lie along axis 1 of the output (",
                                shape[1], " of them): did you mean ",
@@ -342,7 +355,7 @@ data::LabelRules labelRules(const Session &session) {
     if (!classes && !loss.contains("label"))
       continue;
     data::LabelRule rule =
-        classes ? labelRule(session, loss) : data::LabelRule();
+        classes ? labelRule(session, loss, name) : data::LabelRule();
     auto [place, isNew] = rules.emplace(name, rule);
     if (!isNew)
       restrict(place->second, rule);

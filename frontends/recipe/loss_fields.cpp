@@ -43,8 +43,10 @@ Fields compared() {
 }
 
 Field classAxis() {
-  return {"class_axis", integer, "1",
-          "the axis of the output along which the classes lie"};
+  return {"class_axis", integer, "null",
+          "the axis of the output along which the classes lie; null: 1, or of "
+          "three axes the one that labels among the model's inputs, or "
+          "class_weights, allow alone"};
 }
 
 Field classWeights() {

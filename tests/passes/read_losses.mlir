@@ -58,3 +58,41 @@ gradus.program @itself attributes {recipe = {loss = {type = "output"}}} {
     gradus.return %x, %loss : tensor<2x10xf32>, tensor<f32>
   }
 }
+
+// Without a word of the recipe the classes are along axis 1, but of three axes
+// only where nothing speaks for the last: here it has no several classes.
+// CHECK-LABEL: gradus.program @one_position
+// CHECK:         gradus.graph @train(%x: tensor<2x5x1xf32>, %label: tensor<2x1xi64>)
+gradus.program @one_position attributes {recipe = {loss = {type = "nll"}}} {
+  gradus.graph @predict(%x: tensor<2x5x1xf32>) -> (y: tensor<2x5x1xf32>) {
+    gradus.return %x : tensor<2x5x1xf32>
+  }
+}
+
+// Here labels of the model's inputs lack the last axis.
+// CHECK-LABEL: gradus.program @tokens
+// CHECK:         gradus.graph @train(%x: tensor<2x5x10xf32>, %next: tensor<2x5xi64>) -> (loss: tensor<f32>)
+// CHECK:         gradus.softmax_cross_entropy %x, %next axis 2
+gradus.program @tokens attributes {recipe = {loss = {type = "softmax_cross_entropy", label = "next"}}} {
+  gradus.graph @predict(%x: tensor<2x5x10xf32>, %next: tensor<2x5xi64>) -> (y: tensor<2x5x10xf32>) {
+    gradus.return %x : tensor<2x5x10xf32>
+  }
+}
+
+// And here weights of five classes lie along axis 1.
+// CHECK-LABEL: gradus.program @weighted
+// CHECK:         gradus.graph @train(%x: tensor<2x5x10xf32>, %label: tensor<2x10xi64>)
+gradus.program @weighted attributes {recipe = {loss = {type = "nll", class_weights = [1.0, 1.0, 1.0, 1.0, 2.0]}}} {
+  gradus.graph @predict(%x: tensor<2x5x10xf32>) -> (y: tensor<2x5x10xf32>) {
+    gradus.return %x : tensor<2x5x10xf32>
+  }
+}
+
+// Images are the convention's.
+// CHECK-LABEL: gradus.program @images
+// CHECK:         gradus.graph @train(%x: tensor<2x5x4x4xf32>, %label: tensor<2x4x4xi64>)
+gradus.program @images attributes {recipe = {loss = {type = "nll"}}} {
+  gradus.graph @predict(%x: tensor<2x5x4x4xf32>) -> (y: tensor<2x5x4x4xf32>) {
+    gradus.return %x : tensor<2x5x4x4xf32>
+  }
+}

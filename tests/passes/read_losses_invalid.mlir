@@ -118,3 +118,33 @@ gradus.program @input_as_label attributes {recipe = {loss = {type = "nll", label
     gradus.return %x : tensor<2x4xf32>
   }
 }
+
+// -----
+
+// Tokens or channels: only the recipe can say.
+// expected-error @below {{recipe: loss.class_axis is missing, and two axes of the output "y" may be the classes: say 1 for [2, 64 classes, 64], or -1 for [2, 64, 64 classes], as of tokens}}
+gradus.program @open_class_axis attributes {recipe = {loss = {type = "softmax_cross_entropy"}}} {
+  gradus.graph @predict(%x: tensor<2x64x64xf32>) -> (y: tensor<2x64x64xf32>) {
+    gradus.return %x : tensor<2x64x64xf32>
+  }
+}
+
+// -----
+
+// Labels of the model's inputs do not tell where they fit both ways.
+// expected-error @below {{recipe: loss.class_axis is missing}}
+gradus.program @labels_fit_both_axes attributes {recipe = {loss = {type = "nll", label = "next"}}} {
+  gradus.graph @predict(%x: tensor<2x8x8xf32>, %next: tensor<2x8xi64>) -> (y: tensor<2x8x8xf32>) {
+    gradus.return %x : tensor<2x8x8xf32>
+  }
+}
+
+// -----
+
+// Probabilities have the output's shape either way.
+// expected-error @below {{recipe: loss.class_axis is missing, and two axes of the output "y" may be the classes: say 1 for [2, 5 classes, 10], or -1 for [2, 5, 10 classes], as of tokens}}
+gradus.program @soft_labels attributes {recipe = {loss = {type = "softmax_cross_entropy", soft_labels = true}}} {
+  gradus.graph @predict(%x: tensor<2x5x10xf32>) -> (y: tensor<2x5x10xf32>) {
+    gradus.return %x : tensor<2x5x10xf32>
+  }
+}

@@ -48,14 +48,18 @@ test::TestArtifact classifier(const char *recipe) {
 }
 
 TEST(PredictionReport, ComparesLabelsOfTheShapeOfTheOutput) {
-  Adder adder(classifier(R"({"loss": {"class_axis": -1}})"));
-  auto session = adder.open();
-  PredictionReport report(*session, session->findGraph("evaluate"));
-  const std::vector<int64_t> labels = {3, 0};
-  const std::vector<const void *> inputs = {nullptr, labels.data()};
-  report.add(inputs, 1);
-  EXPECT_EQ(report.json()["confusion"][3][3], 1);
-  EXPECT_EQ(report.json()["confusion"][0][3], 1);
+  // Without a word of the recipe the labels' shape tells the axis.
+  for (const char *recipe : {R"({"loss": {"class_axis": -1}})",
+                             R"({"loss": {"class_axis": null}})"}) {
+    Adder adder(classifier(recipe));
+    auto session = adder.open();
+    PredictionReport report(*session, session->findGraph("evaluate"));
+    const std::vector<int64_t> labels = {3, 0};
+    const std::vector<const void *> inputs = {nullptr, labels.data()};
+    report.add(inputs, 1);
+    EXPECT_EQ(report.json()["confusion"][3][3], 1) << recipe;
+    EXPECT_EQ(report.json()["confusion"][0][3], 1) << recipe;
+  }
 }
 
 // It would read four labels, and there are two.
