@@ -472,8 +472,8 @@ static std::string modelText(const Json &parameters) {
 }
 
 void checkCentralization(const VectorFile &file) {
-  Json recipe = optimizerRecipe(file, "mindspore.nn.Momentum",
-                                {"flagged", "centralized"});
+  Json recipe =
+      optimizerRecipe(file, optimizerOf(file), {"flagged", "centralized"});
   recipe["gradient_centralization"] = Json::object();
   follow(file, recipe, modelText(file.inputs().at("parameters")));
 }
