@@ -10,6 +10,7 @@
 #include "frontends/onnx/random.h"
 #include "frontends/onnx/size_limits.h"
 #include "frontends/onnx/size_names.h"
+#include "frontends/onnx/trained_statistics.h"
 #include "frontends/onnx/well_formed.h"
 
 #include "ir/evaluator.h"
@@ -422,6 +423,13 @@ GraphOp addGraph(ProgramOp program) {
   return graph;
 }
 
+void warnOfTrainedStatistics(ProgramOp program, GraphOp graph,
+                             const ImportOptions &options) {
+  std::string words = trainedStatistics(program, graph, options.fixed);
+  if (!words.empty())
+    emitWarning(UnknownLoc::get(program.getContext())) << words;
+}
+
 absl::Status build(ModelFile &file, const ExportMarks &marks,
                    const ImportOptions &options, ProgramOp program) {
   GraphOp graph = addGraph(program);
@@ -433,6 +441,8 @@ absl::Status build(ModelFile &file, const ExportMarks &marks,
   GRADUS_RETURN_IF_ERROR(addOutputs(file, graph, importer));
   takeCoins(graph);
   importer.explainInferenceForm();
+  if (options.recipe && options.recipe.contains("loss"))
+    warnOfTrainedStatistics(program, graph, options);
   return importer.checkPatterns();
 }
 

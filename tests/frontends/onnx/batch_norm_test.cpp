@@ -84,6 +84,28 @@ TEST(BatchNorm, RefusesStatisticsOfAnotherSize) {
             "\"one\" has 1 elements, expected 3");
 }
 
+/// What the import of a training form with this many outputs says.
+static std::string errorOfOutputs(int64_t opset, size_t count) {
+  SmallModel model;
+  model.input("x", {2, 1, 2}).floats("one", {1}, {1});
+  std::vector<std::string> outputs = {"y", "m", "v", "saved_m", "saved_v"};
+  outputs.resize(count);
+  model.node("BatchNormalization", {"x", "one", "one", "one", "one"}, outputs)
+      .output("y");
+  return import(model.setOpset(opset)).error;
+}
+
+TEST(BatchNorm, HasThreeOutputsFromOpset14On) {
+  EXPECT_EQ(errorOfOutputs(17, 3), "");
+  EXPECT_EQ(errorOfOutputs(9, 5), "");
+  EXPECT_EQ(errorOfOutputs(14, 5),
+            "node \"the BatchNormalization\" (BatchNormalization): has 5 "
+            "outputs, and from opset 14 on there are 3, so ONNX's own checker "
+            "refuses the file, too; PyTorch's TorchScript exporter writes this "
+            "for InstanceNorm with running statistics: export with "
+            "torch.onnx.export(..., dynamo=True, optimize=False)");
+}
+
 TEST(BatchNorm, NormalizesEachImageAlone) {
   SmallModel model;
   model.input("x", {2, 1, 2})
