@@ -1,6 +1,7 @@
 // The gradus dialect: registration of its types, attributes and ops.
 
 #include "ir/gradus.h"
+#include "ir/gradient_ops.h"
 
 #include "ir/external_models.h"
 
@@ -20,10 +21,17 @@ using namespace gradus;
 #define GET_OP_CLASSES
 #include "ir/gradus_ops.cpp.inc"
 
+#define GET_OP_CLASSES
+#include "ir/gradient_ops.cpp.inc"
+
 void GradusDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "ir/gradus_ops.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "ir/gradient_ops.cpp.inc"
       >();
   addAttributes<
 #define GET_ATTRDEF_LIST

@@ -4,6 +4,7 @@
 // Where it ends, in one gradus.update per parameter, gradient methods begin.
 
 #include "ir/build.h"
+#include "ir/gradient_ops.h"
 #include "passes/add_up.h"
 #include "passes/loss_scale.h"
 #include "passes/parameters.h"
@@ -63,12 +64,19 @@ private:
   SmallVector<Operation *> withoutRule;
 };
 
+/// The operands whose changes an op's results follow, as far as gradients mind.
+OperandRange followed(Operation &op) {
+  if (auto stop = dyn_cast<StopGradientOp>(op))
+    return stop.getODSOperands(1); // its substitute, if it has one
+  return op.getOperands();
+}
+
 void Differentiation::markActive() {
   for (Operation &op : graph.getBody().front()) {
     auto read = dyn_cast<ReadOp>(op);
     bool starts = read && parameters.contains(read.getState());
     bool continues = llvm::any_of(
-        op.getOperands(), [&](Value value) { return active.contains(value); });
+        followed(op), [&](Value value) { return active.contains(value); });
     if (starts || continues)
       for (Value result : llvm::make_filter_range(op.getResults(), isFloat))
         active.insert(result);
@@ -287,7 +295,7 @@ struct AutodiffPass : impl::AutodiffBase<AutodiffPass> {
   static LogicalResult reportUntrained(GraphOp train, const Stops &stops) {
     for (auto &[stop, names] : stops)
       if (stop)
-        return stop->emitError(kStops)
+        return stop->emitError(whyItStops(stop))
                << ", and no other way leads from the loss to a trained "
                   "parameter";
     return train.emitError("has a loss that depends on no trained parameter");
@@ -299,7 +307,8 @@ struct AutodiffPass : impl::AutodiffBase<AutodiffPass> {
     InFlightDiagnostic warning =
         mlir::emitWarning(stop ? stop->getLoc() : train.getLoc());
     if (stop)
-      warning << kStops << ", and no other way leads from the loss to ";
+      warning << whyItStops(stop)
+              << ", and no other way leads from the loss to ";
     else
       warning << "the loss does not depend on ";
     warning << (names.size() == 1 ? "parameter " : "parameters ");
@@ -312,8 +321,12 @@ struct AutodiffPass : impl::AutodiffBase<AutodiffPass> {
             << (names.size() == 1 ? "it as it is" : "them as they are");
   }
 
-  static constexpr StringLiteral kStops =
-      "stops the gradient: its result does not follow small changes";
+  static StringRef whyItStops(Operation *stop) {
+    return isa<StopGradientOp>(stop)
+               ? "stops the gradient, as `detach` in the model says"
+               : "stops the gradient: its result does not follow small "
+                 "changes";
+  }
 
   void report(GraphOp train, StringRef parameter, bool reached) {
     if (reached)

@@ -7,6 +7,7 @@
 // is stored is rounded.
 
 #include "ir/build.h"
+#include "ir/gradient_ops.h"
 #include "passes/passes.h"
 #include "passes/recipe.h"
 
@@ -49,7 +50,7 @@ bool keepsElements(Operation *op) {
 /// Ops that compute each element of an image from few others in f32, whose
 /// result is worth 16 bits if their inputs are.
 bool isArithmetic(Operation *op) {
-  return isa<Elementwise, DropoutOp, AveragePoolOp>(op) ||
+  return isa<Elementwise, DropoutOp, StopGradientOp, AveragePoolOp>(op) ||
          op->hasTrait<OpTrait::Elementwise>();
 }
 

@@ -1,9 +1,11 @@
 // ONNX ops that work element by element. Broadcasting becomes explicit.
 
+#include "frontends/onnx/aten_call.h"
 #include "frontends/onnx/fold.h"
 #include "frontends/onnx/operators.h"
 
 #include "ir/build.h"
+#include "ir/gradient_ops.h"
 
 #include <cmath>
 
@@ -128,6 +130,9 @@ absl::Status gelu(Importer &importer, const Node &node) {
 
 absl::Status identity(Importer &importer, const Node &node) {
   GRADUS_ASSIGN_OR_RETURN(Value input, importer.value(node, 0));
+  if (isDetach(node) && isa<FloatType>(tensorType(input).getElementType()))
+    input = StopGradientOp::create(importer.builder, importer.location(node),
+                                   input, Value());
   return importer.define(node, 0, input);
 }
 

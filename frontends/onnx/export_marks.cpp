@@ -5,7 +5,7 @@
 
 #include "frontends/onnx/export_constants.h"
 #include "frontends/onnx/float_size.h"
-#include "frontends/onnx/onnx.pb.h"
+#include "frontends/onnx/metadata.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Regex.h"
@@ -22,14 +22,6 @@ constexpr StringRef kSignature =
     "pkg.torch.export.ExportedProgram.graph_signature";
 constexpr StringRef kKind = "pkg.torch.export.graph_signature.InputSpec.kind";
 constexpr StringRef kFoldedFrom = "pkg.onnxscript.optimizer.folded_from";
-
-template <typename Proto>
-StringRef metadata(const Proto &proto, StringRef key) {
-  for (const auto &entry : proto.metadata_props())
-    if (entry.key() == key)
-      return entry.value();
-  return {};
-}
 
 bool isFloat(const TensorProto &tensor) { return floatSize(tensor) > 0; }
 

@@ -1,8 +1,11 @@
 // ONNX ops that read or write where indices say.
 
+#include "frontends/onnx/aten_call.h"
 #include "frontends/onnx/operators.h"
 #include "frontends/onnx/scatter_reduction.h"
 #include "frontends/onnx/slicing.h"
+
+#include "ir/gradient_ops.h"
 
 namespace gradus::onnx {
 namespace {
@@ -53,6 +56,23 @@ std::optional<Cut> asCut(const Constant *indices, int64_t size) {
   return Cut{places[0], int64_t(places.size()), step};
 }
 
+/// Rows of an embedding's table, which gets no gradient from the index of
+/// padding.
+absl::Status defineRows(const Building &b, Value rows, Value indices) {
+  std::optional<int64_t> padding = paddingIndex(b.node);
+  if (!padding || !Building::isFloat(rows) || b.node.integer("axis", 0) != 0)
+    return b.importer.define(b.node, 0, rows);
+  RankedTensorType type = tensorType(indices);
+  Value isPadding =
+      b.compare(arith::CmpIPredicate::eq, indices,
+                splat(b.builder, b.location, type, double(*padding)));
+  Value everywhere =
+      broadcast(b.builder, b.location, isPadding, tensorType(rows).getShape(),
+                allAxes(type.getRank()));
+  Value kept = b.make<StopGradientOp>(rows, Value());
+  return b.importer.define(b.node, 0, b.select(everywhere, kept, rows));
+}
+
 absl::Status gather(Importer &importer, const Node &node) {
   Building b(importer, node);
   GRADUS_ASSIGN_OR_RETURN(Value input, importer.value(node, 0));
@@ -65,7 +85,7 @@ absl::Status gather(Importer &importer, const Node &node) {
   GRADUS_RETURN_IF_ERROR(checkIndices(node, known, from[axis]));
   auto even = asCut(known, from[axis]);
   if (!even)
-    return importer.define(node, 0, gathered(b, input, indices, axis));
+    return defineRows(b, gathered(b, input, indices, axis), indices);
   SmallVector<Cut> cuts;
   for (int64_t extent : from)
     cuts.push_back({0, extent, 1});
@@ -73,8 +93,8 @@ absl::Status gather(Importer &importer, const Node &node) {
   SmallVector<int64_t> shape(from.take_front(axis));
   llvm::append_range(shape, tensorType(indices).getShape());
   llvm::append_range(shape, from.drop_front(axis + 1));
-  return importer.define(
-      node, 0, reshape(b.builder, b.location, cut(b, input, cuts), shape));
+  return defineRows(
+      b, reshape(b.builder, b.location, cut(b, input, cuts), shape), indices);
 }
 
 /// All axes but one, then that one; and the way back.

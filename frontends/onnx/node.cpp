@@ -2,7 +2,7 @@
 
 #include "frontends/onnx/node.h"
 
-#include "frontends/onnx/onnx.pb.h"
+#include "frontends/onnx/metadata.h"
 
 namespace gradus::onnx {
 
@@ -26,6 +26,10 @@ llvm::StringRef Node::input(int index) const {
 
 llvm::StringRef Node::output(int index) const {
   return index < outputCount() ? llvm::StringRef(proto_.output(index)) : "";
+}
+
+llvm::StringRef Node::metadata(llvm::StringRef key) const {
+  return onnx::metadata(proto_, key);
 }
 
 const ::onnx::AttributeProto *Node::attribute(const char *key) const {

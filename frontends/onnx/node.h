@@ -38,6 +38,8 @@ public:
   /// The name of an input or output; empty where it is left out.
   llvm::StringRef input(int index) const;
   llvm::StringRef output(int index) const;
+  /// What a tool has noted beside the node; empty where it has nothing.
+  llvm::StringRef metadata(llvm::StringRef key) const;
 
   bool hasAttribute(const char *key) const { return attribute(key); }
   int64_t integer(const char *key, int64_t fallback) const;

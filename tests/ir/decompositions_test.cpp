@@ -47,6 +47,8 @@ const Row rows[] = {
     {"%q: tensor<2x2x3x4xf32>, %k: tensor<2x2x5x4xf32>, %v: tensor<2x2x5x2xf32>, %l: tensor<2x2x3xf32>, %r: tensor<2x2x3xf32>, %g: tensor<2x2x3x2xf32>, %d: tensor<2x2x3xf32>, %m: tensor<2x1x3x5xi1>, %s: tensor<i64>", "%a, %b, %c = gradus.attention_backward %q, %k, %v, %l, %r, %g, %d mask %m step %s {scale = 0.5 : f64, dropout = 0.5 : f64} : (tensor<2x2x3x4xf32>, tensor<2x2x5x4xf32>, tensor<2x2x5x2xf32>, tensor<2x2x3xf32>, tensor<2x2x3xf32>, tensor<2x2x3x2xf32>, tensor<2x2x3xf32>, tensor<2x1x3x5xi1>, tensor<i64>) -> (tensor<2x2x3x4xf32>, tensor<2x2x5x4xf32>, tensor<2x2x5x2xf32>)", {-2, 2, 10}},
     {"%x: tensor<40x3xf32>, %l: tensor<40xi64>", "%y = gradus.accuracy %x, %l axis 1 : tensor<40x3xf32>, tensor<40xi64> -> tensor<f32>", {-2, 2, 3}},
     {"%x: tensor<3x20xf32>, %l: tensor<20xi32>", "%y = gradus.accuracy %x, %l axis 0 {ignore_index = 1 : i64} : tensor<3x20xf32>, tensor<20xi32> -> tensor<f32>", {-2, 2, 3}},
+    {"%x: tensor<9x4xf32>", "%y = gradus.stop_gradient %x : tensor<9x4xf32>"},
+    {"%x: tensor<5xf16>, %s: tensor<5xf16>", "%y = gradus.stop_gradient %x passing_to %s : tensor<5xf16>"},
     {"%x: tensor<9x4xf16>, %l: tensor<9xi64>", "%y = gradus.accuracy %x, %l axis 1 : tensor<9x4xf16>, tensor<9xi64> -> tensor<f32>", {-2, 2, 4}},
 };
 // clang-format on

@@ -56,6 +56,8 @@ inline const Row rows[] = {
     {"%x: tensor<2x5x3x3xf64>", "%y = gradus.gelu %x : tensor<2x5x3x3xf64>"},
     {"%x: tensor<3x4xf64>", "%y = gradus.gelu %x tanh : tensor<3x4xf64>"},
     {"%x: tensor<17xf64>", "%y = gradus.gelu %x tanh : tensor<17xf64>"},
+    {"%x: tensor<17xf64>", "%y = gradus.stop_gradient %x passing_to %x : tensor<17xf64>"},
+    {"%x: tensor<2x3x4xf64>", "%y = gradus.stop_gradient %x passing_to %x : tensor<2x3x4xf64>"},
 
     {"%x: tensor<5x6xf64>", "%y = gradus.slice %x starts [1, 0] steps [1, 2] : tensor<5x6xf64> -> tensor<3x3xf64>"},
     {"%x: tensor<5x6xf64>", "%y = gradus.slice %x starts [4, 5] steps [-2, -3] : tensor<5x6xf64> -> tensor<3x2xf64>"},

@@ -171,6 +171,19 @@ TEST(Gradients, VanishAtTheKinkOfReluAndAbs) {
             0);
 }
 
+TEST(Gradients, StopAtWhatIsAConstantToThem) {
+  auto stopped = gradientsAt("%x: tensor<2xf64>",
+                             "%y = gradus.stop_gradient %x : tensor<2xf64>",
+                             {floats({2}, {1, 2})});
+  EXPECT_EQ(stopped[0].floats, (std::vector<double>{0, 0}));
+  auto passed =
+      gradientsAt("%x: tensor<2xf64>, %s: tensor<2xf64>",
+                  "%y = gradus.stop_gradient %x passing_to %s : tensor<2xf64>",
+                  {floats({2}, {1, 2}), floats({2}, {3, 4})});
+  EXPECT_EQ(passed[0].floats, (std::vector<double>{0, 0}));
+  EXPECT_EQ(passed[1].floats, (std::vector<double>{1, 1}));
+}
+
 TEST(Gradients, OfAPowerOfZeroAreFinite) {
   auto found = gradientsAt("%a: tensor<2xf64>, %b: tensor<2xf64>",
                            "%y = math.powf %a, %b : tensor<2xf64>",

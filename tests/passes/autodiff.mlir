@@ -68,3 +68,22 @@ gradus.program @metric {
     gradus.return %loss, %accuracy : tensor<f32>, tensor<f32>
   }
 }
+
+// A stopped gradient leaves the other way, and an op behind it needs no rule.
+// CHECK-LABEL: gradus.program @stopped
+// CHECK:         %[[WHOLE:.*]] = math.roundeven
+// CHECK:         gradus.update @slope, %x : tensor<4xf32>
+gradus.program @stopped {
+  gradus.state @slope : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @train(%x: tensor<4xf32>) -> (loss: tensor<f32>) {
+    %slope = gradus.read @slope : tensor<4xf32>
+    %y = arith.mulf %x, %slope : tensor<4xf32>
+    %still = gradus.stop_gradient %y : tensor<4xf32>
+    %bits = arith.bitcast %still : tensor<4xf32> to tensor<4xi32>
+    %again = arith.bitcast %bits : tensor<4xi32> to tensor<4xf32>
+    %whole = math.roundeven %again : tensor<4xf32>
+    %through = gradus.stop_gradient %whole passing_to %y : tensor<4xf32>
+    %loss = gradus.reduce sum %through axes [0] : tensor<4xf32> -> tensor<f32>
+    gradus.return %loss : tensor<f32>
+  }
+}

@@ -136,3 +136,19 @@ gradus.program @bad_pattern attributes {recipe = {trainable = ["["]}} {
     gradus.return %w : tensor<f32>
   }
 }
+
+// -----
+
+gradus.program @detached {
+  gradus.state @target : tensor<f32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.state @online : tensor<f32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @train(%x: tensor<f32>) -> (loss: tensor<f32>) {
+    %t = gradus.read @target : tensor<f32>
+    %o = gradus.read @online : tensor<f32>
+    %0 = arith.mulf %x, %t : tensor<f32>
+    // expected-warning @below {{stops the gradient, as `detach` in the model says, and no other way leads from the loss to parameter "target", so training leaves it as it is}}
+    %1 = gradus.stop_gradient %0 : tensor<f32>
+    %loss = arith.mulf %1, %o : tensor<f32>
+    gradus.return %loss : tensor<f32>
+  }
+}

@@ -28,7 +28,7 @@ SHAKEN_RUNS = 6
 STEPS = 10
 NOISE = 1e-3  # a tensor that float32 takes further from float64 than this, relatively, is not compared
 
-# The files of a case, and how PyTorch exports each.
+# The files of a case, and how PyTorch exports each. What keeps a gradient back has its mark in the second alone, and `no_grad` nowhere.
 EXPORTS = {
     "model.onnx": {"dynamo": False, "do_constant_folding": False, "training": torch.onnx.TrainingMode.TRAINING},
     "model_dynamo.onnx": {"dynamo": True, "optimize": False, "external_data": False},
@@ -193,6 +193,64 @@ def norm(tensor):
     return tensor.double().norm().item()
 
 
+class Cuts(torch.overrides.TorchFunctionMode):
+    """Where a forward pass keeps gradients back: {what does: the modules that do}."""
+
+    def __init__(self, model):
+        super().__init__()
+        self.found, self.inside, self.model = {}, [], model
+
+    def __enter__(self):
+        self.hooks = []
+        for name, module in self.model.named_modules():
+            self.hooks.append(module.register_forward_pre_hook(lambda *_, name=name: self.inside.append(name)))
+            self.hooks.append(module.register_forward_hook(lambda *_: self.inside.pop() and None))
+        return super().__enter__()
+
+    def __exit__(self, *error):
+        for hook in self.hooks:
+            hook.remove()
+        return super().__exit__(*error)
+
+    def __torch_function__(self, function, types, arguments=(), options=None):
+        options = options or {}
+        what = self.cut(function, arguments, options)
+        if what:
+            self.found.setdefault(what, []).append(self.inside[-1] or "the model itself")
+        return function(*arguments, **options)
+
+    @staticmethod
+    def cut(function, arguments, options):
+        values = [value for value in [*arguments, *options.values()] if torch.is_tensor(value)]
+        if not any(value.requires_grad for value in values):
+            return None
+        if function in (torch.Tensor.detach, torch.Tensor.data.__get__):
+            return "detach"
+        if function is torch.nn.functional.embedding and is_padded(*arguments, **options):
+            return "padding_idx"
+        return None if torch.is_grad_enabled() else "no_grad"
+
+
+def is_padded(ids, weight, padding_idx=None, *_, **__):
+    """Whether the row of padding is looked up, which gets no gradient."""
+    return padding_idx is not None and bool((ids == padding_idx % len(weight)).any())
+
+
+def cuts_of(model, inputs):
+    model = copy_of(model).train()
+    with Cuts(model) as cuts:
+        model(*inputs.values())
+    return {what: list(dict.fromkeys(places)) for what, places in cuts.found.items()}
+
+
+def untold(cuts, how):
+    """What keeps gradients of the model back and not those of a file, in words; "" for nothing."""
+    told = set()
+    if how["dynamo"]:
+        told = {"padding_idx"} if how.get("optimize", True) else {"detach", "padding_idx"}
+    return " and ".join(f"the {what} in {', '.join(places)}" for what, places in cuts.items() if what not in told)
+
+
 # -- Files ------------------------------------------------------------------------
 
 
@@ -247,12 +305,18 @@ def places(model, names, initializers):
 
 
 MARKS = ("pkg.torch.export.", "pkg.onnxscript.optimizer.folded_from")
+CALL, CUTTING = "pkg.torch.onnx.fx_node", ("aten.detach.", "aten.embedding.")
+
+
+def is_mark(entry):
+    return entry.key.startswith(MARKS) or (entry.key == CALL and any(call in entry.value for call in CUTTING))
 
 
 def forget_sources(graph):
-    """Each node says where in whose sources it came from, at length; what tells parameters from buffers and constants stays."""
+    """Each node says where in whose sources it came from, at length; what tells parameters from buffers and constants stays, and what
+    keeps gradients back."""
     for part in [graph, *graph.node, *graph.value_info, *graph.input, *graph.output]:
-        marks = [(entry.key, entry.value) for entry in part.metadata_props if entry.key.startswith(MARKS)]
+        marks = [(entry.key, entry.value) for entry in part.metadata_props if is_mark(entry)]
         part.ClearField("metadata_props")
         part.ClearField("doc_string")
         for key, value in marks:
@@ -302,7 +366,7 @@ def reason_of(error):
     return f"{type(error).__name__}: {(str(error).strip().splitlines() or [''])[0]}"[:240]
 
 
-def export(model, names, inputs, path, how):
+def export(model, names, inputs, path, how, cuts):
     """What case.json says of the file; None where the exporter fails or has lost a parameter in it."""
     how = {"opset_version": 20, **how}
     try:
@@ -321,6 +385,8 @@ def export(model, names, inputs, path, how):
         print(f"{os.path.basename(path)}: left out, it {why}")
         os.remove(path)
         return None
+    if passed := untold(cuts, how):
+        print(f"{os.path.basename(path)}: says nothing of {passed}: gradients pass there, so those of `gradus check` may differ")
     norms = [node for node in graph.node if node.op_type == "BatchNormalization"]
     return {"file": os.path.basename(path), "exporter": "torch.export" if how["dynamo"] else "TorchScript",
             "opset": how["opset_version"], "parameter_aliases": {name: place for name, place in found.items() if place[1] != "same"},
@@ -413,8 +479,8 @@ def record(model, batches, loss, optimizers, folder, exports=EXPORTS):
         small = sorted(runs[0][1], key=lambda key: runs[0][3][key].numel())[:6]
         expected.update({f"{name}.final.{key}": runs[0][3][key] for key in small})
         expected.update({f"{name}.torch.{key}": value for key, value in runs[0][3].items() if ".running_" in key})
-    names = [each["name"] for each in parameters]
-    files = [export(model, names, inputs, os.path.join(folder, file), how) for file, how in exports.items()]
+    names, cuts = [each["name"] for each in parameters], cuts_of(model, inputs)
+    files = [export(model, names, inputs, os.path.join(folder, file), how, cuts) for file, how in exports.items()]
     if not any(files):
         sys.exit("no exporter has made a file that can be compared")
     data = {f"input.{key}.{number}": value for number, (each, _) in enumerate(batches) for key, value in each.items()}
@@ -429,7 +495,7 @@ def record(model, batches, loss, optimizers, folder, exports=EXPORTS):
             "parameters_total": sum(parameter.numel() for parameter in model.parameters()),
             "inputs": [{"name": key, **port(value)} for key, value in inputs.items()],
             "output": {"name": "logits", **port(expected["logits0"])}, "labels": port(labels), "batches": len(batches),
-            "loss": {"reduction": "mean", **loss}, "files": [file for file in files if file],
+            "loss": {"reduction": "mean", **({"class_axis": 1} if "class_axis" in LOSSES[loss["type"]] else {}), **loss}, "files": [file for file in files if file],
             "grad0_global_l2": sum(each["grad0_l2"] ** 2 for each in parameters) ** 0.5, "parameters": parameters,
             "batch_norm": [{"name": key.removesuffix(".running_mean")} for key in model.state_dict() if key.endswith(".running_mean")],
             "runs": described, "reference": f"PyTorch {torch.__version__}"}

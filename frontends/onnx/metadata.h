@@ -1,0 +1,20 @@
+// Notes that tools leave in a model: pairs of texts beside graphs, nodes and
+// values.
+#pragma once
+
+#include "frontends/onnx/onnx.pb.h"
+
+#include "llvm/ADT/StringRef.h"
+
+namespace gradus::onnx {
+
+/// What is noted under a key; empty where there is nothing.
+template <typename Proto>
+llvm::StringRef metadata(const Proto &proto, llvm::StringRef key) {
+  for (const auto &entry : proto.metadata_props())
+    if (entry.key() == key)
+      return entry.value();
+  return {};
+}
+
+} // namespace gradus::onnx

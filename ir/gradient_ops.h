@@ -1,0 +1,8 @@
+// Ops that mean something to gradients alone: include this beside gradus.h to
+// build or find them.
+#pragma once
+
+#include "ir/gradus.h"
+
+#define GET_OP_CLASSES
+#include "ir/gradient_ops.h.inc"

@@ -1,0 +1,3 @@
+// The whole dialect, for its page of reference.
+include "ir/gradus.td"
+include "ir/gradient_ops.td"
