@@ -1,7 +1,7 @@
 // ONNX activations with parameters. Those that are no ops of ours are written
 // with arith and math, so that their gradients follow.
 
-#include "frontends/onnx/building.h"
+#include "frontends/onnx/fake_quantize.h"
 #include "frontends/onnx/operators.h"
 
 #include <cmath>
@@ -202,6 +202,18 @@ Value extremum(OpBuilder &builder, Location location, Value a, Value b,
                     : Value(SignedOp::create(builder, location, a, b));
 }
 
+/// Quantizers of fewer steps than their type has (7 bits of 8) cut integers:
+/// these keep their gradient inside the limits.
+void keepFloats(const Building &b, const HostTensor *low,
+                const HostTensor *high) {
+  Value floats = b.importer.asFloats(b.node, 0);
+  if (!floats)
+    return;
+  Range range{low ? double(low->integers[0]) : -kInfinity,
+              high ? double(high->integers[0]) : kInfinity};
+  b.importer.setFloats(b.node, 0, straightThrough(b, floats, floats, range));
+}
+
 /// Limits of integers, which need not be numbers that a double can hold.
 absl::Status clipIntegers(Importer &importer, const Node &node, Value input) {
   OpBuilder &builder = importer.builder;
@@ -227,7 +239,9 @@ absl::Status clipIntegers(Importer &importer, const Node &node, Value input) {
   if (high)
     result = extremum<arith::MinSIOp, arith::MinUIOp>(
         builder, location, result, boundOf(*high), isUnsigned);
-  return importer.define(node, 0, result);
+  GRADUS_RETURN_IF_ERROR(importer.define(node, 0, result));
+  keepFloats(Building(importer, node), low, high);
+  return absl::OkStatus();
 }
 
 /// Whether the limit is there, and only training or running tells what it is.

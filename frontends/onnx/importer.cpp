@@ -137,6 +137,7 @@ absl::Status Importer::define(const Node &node, int output, Value value) {
       unsignedLikeInputs(node, output, tensorType(value).getElementType());
   Entry &entry = entries_[node.output(output)];
   entry.value = value;
+  entry.floats = {};
   entry.isUnsigned = isUnsigned;
   return absl::OkStatus();
 }
@@ -148,7 +149,7 @@ absl::Status Importer::define(const Node &node, int output, Constant constant) {
   Entry &entry = entries_[node.output(output)];
   fitToElement(constant); // Each node rounds, as it would where the model runs.
   entry.constant = budget.keep(std::move(constant));
-  entry.value = {};
+  entry.value = entry.floats = {};
   entry.isUnsigned = isUnsigned;
   return absl::OkStatus();
 }
@@ -487,6 +488,7 @@ void Importer::explainInferenceForm() const {
            "statistics of the batch (\"freeze_batch_norm\": true keeps the "
            "running ones)";
   explainDropouts();
+  explainRoundings();
 }
 
 /// A recipe that says what dropouts drop needs no word.

@@ -62,6 +62,17 @@ public:
   /// input of its element type.
   void setUnsigned(const Node &node, int output, bool isUnsigned);
 
+  /// Whether the recipe asks that rounding to integers passes gradients on.
+  bool isStraightThrough() const;
+  /// The floats, with their gradient, that a node's integers are; null where
+  /// nothing has said so.
+  mlir::Value asFloats(const Node &node, int input) const;
+  void setFloats(const Node &node, int output, mlir::Value floats);
+  /// Remembers a value that is rounded to integers and passes no gradient.
+  void countRounding() { ++roundings_; }
+  /// Whether the file or the recipe says that an initializer is a parameter.
+  bool isSaidParameter(llvm::StringRef name) const;
+
   /// A node's input as a value; constants and states are made on demand.
   absl::StatusOr<mlir::Value> value(const Node &node, int input);
   /// A value by its name in the model, with its sign in its type.
@@ -147,6 +158,7 @@ public:
     std::string unsupported; // why there is nothing
     bool failed = false;     // nothing, and the reason has been told
     bool isUnsigned = false; // integers from 0 on
+    mlir::Value floats;      // the same numbers as integers, with a gradient
 
     /// The type of its elements; null where it has none, or is a state's.
     mlir::Type element() const;
@@ -167,6 +179,7 @@ private:
   absl::StatusOr<mlir::Value> readState(const ::onnx::TensorProto &tensor);
   Role roleOf(llvm::StringRef name) const;
   void explainDropouts() const;
+  void explainRoundings() const;
 
   ModelFile &file_;
   const ExportMarks &marks_;
@@ -177,6 +190,7 @@ private:
   llvm::StringMap<Entry> entries_;
   std::set<std::string> states_, exportConstants_;
   int inferenceForms_ = 0, inferenceDropouts_ = 0, idleDropouts_ = 0;
+  int roundings_ = 0;
 };
 
 } // namespace gradus::onnx

@@ -5,7 +5,7 @@
 // Products of small integers are computed in f64, which holds their sums
 // exactly.
 
-#include "frontends/onnx/building.h"
+#include "frontends/onnx/fake_quantize.h"
 #include "frontends/onnx/operators.h"
 
 #include "frontends/onnx/onnx.pb.h"
@@ -43,8 +43,11 @@ absl::StatusOr<Value> spread(const Building &b, Value each,
                        [&](int64_t i) { return i / block; });
 }
 
-/// The numbers of a node's input as elements of another type.
+/// The numbers of a node's input as elements of another type, with their
+/// gradient where they have one.
 absl::StatusOr<Value> numbers(const Building &b, int input, Type element) {
+  if (Value floats = b.importer.asFloats(b.node, input))
+    return castTo(b, floats, element);
   GRADUS_ASSIGN_OR_RETURN(Value value, b.importer.value(b.node, input));
   return castTo(b, value, element, b.isUnsigned(input));
 }
@@ -93,9 +96,10 @@ absl::StatusOr<Quantized> quantizedLike(const Building &b, int zeroPoint,
 }
 
 /// The nearest integer (ties to even) after `scaled + zero` is cut to the range
-/// of the type.
+/// of the type. Inside the range the gradient goes to `source`, if there is
+/// one.
 absl::Status defineQuantized(const Building &b, int output, Value scaled,
-                             const Quantized &type) {
+                             const Quantized &type, Value source = {}) {
   Builder attributes(b.builder);
   Value cut = b.make<ClipOp>(scaled.getType(), scaled,
                              attributes.getF64FloatAttr(type.low()),
@@ -105,10 +109,22 @@ absl::Status defineQuantized(const Building &b, int output, Value scaled,
       b.node, output,
       castTo(b, rounded, type.element, false, type.isUnsigned)));
   b.importer.setUnsigned(b.node, output, type.isUnsigned);
+  if (source)
+    b.importer.setFloats(
+        b.node, output,
+        straightThrough(b, scaled, source, {type.low(), type.high()}));
   return absl::OkStatus();
 }
 
 //===-- to and from integers ----------------------------------------------===//
+
+/// PyTorch's FakeQuantize keeps its scales, as buffers, and files of
+/// TorchScript do not say so: one that nothing calls a parameter is none.
+void keepScale(const Building &b, Value scale) {
+  if (b.importer.isStraightThrough() &&
+      !b.importer.isSaidParameter(b.node.input(1)))
+    b.importer.makeBuffer(scale);
+}
 
 absl::Status quantize(Importer &importer, const Node &node) {
   Building b(importer, node);
@@ -122,14 +138,19 @@ absl::Status quantize(Importer &importer, const Node &node) {
   x = castTo(b, x, real);
   ArrayRef<int64_t> shape = tensorType(x).getShape();
   GRADUS_ASSIGN_OR_RETURN(Value scale, numbers(b, 1, real));
+  keepScale(b, scale);
   GRADUS_ASSIGN_OR_RETURN(scale, spread(b, scale, shape, 1));
-  Value scaled = b.make<math::RoundEvenOp>(b.make<arith::DivFOp>(x, scale));
+  Value steps = b.make<arith::DivFOp>(x, scale);
+  Value scaled = b.make<math::RoundEvenOp>(steps);
   if (!node.input(2).empty()) {
     GRADUS_ASSIGN_OR_RETURN(Value zero, numbers(b, 2, real));
     GRADUS_ASSIGN_OR_RETURN(zero, spread(b, zero, shape, 1));
     scaled = b.add(scaled, zero);
   }
-  return defineQuantized(b, 0, scaled, type);
+  bool passes = importer.isStraightThrough();
+  if (!passes && !importer.constant(node, 0))
+    importer.countRounding();
+  return defineQuantized(b, 0, scaled, type, passes ? steps : Value());
 }
 
 absl::Status dequantize(Importer &importer, const Node &node) {

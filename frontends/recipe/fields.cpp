@@ -148,6 +148,9 @@ std::vector<Field> modelFields() {
                "parameters to keep as they are, though `trainable` names them"),
       Field{"freeze_batch_norm", boolean, "false",
             "use running statistics and leave them alone"},
+      Field{"straight_through", boolean, "false",
+            "rounding to integers and back (QuantizeLinear, DequantizeLinear) "
+            "passes gradients on: 1 inside the range, 0 outside"},
       Field{"dropout", number, "null",
             "part of its elements that every dropout drops in training; null: "
             "as the model says"}
