@@ -1,5 +1,6 @@
 """What training writes reaches no other file, and no two runs write one checkpoint."""
 
+import ctypes
 import os
 import signal
 import subprocess
@@ -10,6 +11,26 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from resumed_training import DATA, EVAL, GRADUS, Folder, run, wait_for  # noqa: E402
 
 ENDING = ".gradus-partial"  # behind a file's name until it is whole
+NO_LOCKS = 37  # ENOLCK
+LIBC = ctypes.CDLL(None)
+
+
+class Instruction(ctypes.Structure):
+    _fields_ = [("code", ctypes.c_ushort), ("then", ctypes.c_ubyte), ("otherwise", ctypes.c_ubyte), ("k", ctypes.c_uint)]
+
+
+class Program(ctypes.Structure):
+    _fields_ = [("count", ctypes.c_ushort), ("instructions", ctypes.POINTER(Instruction))]
+
+
+def without_locks():
+    """Every flock of this process fails from now on, as on a file system without locks (a filter of seccomp)."""
+    flock = 73  # on x86-64
+    instructions = (Instruction * 4)(Instruction(0x20, 0, 0, 0), Instruction(0x15, 0, 1, flock),
+                                     Instruction(0x06, 0, 0, 0x00050000 | NO_LOCKS), Instruction(0x06, 0, 0, 0x7FFF0000))
+    program = Program(len(instructions), instructions)
+    if LIBC.prctl(38, 1, 0, 0, 0) or LIBC.prctl(22, 2, ctypes.byref(program), 0, 0):
+        raise OSError("seccomp")
 
 
 class WrittenFiles(unittest.TestCase):
@@ -124,6 +145,17 @@ class WrittenFiles(unittest.TestCase):
         run(self.command("--init", state))
         said = run([GRADUS, "run", self.artifact, "--steps", "1", "--checkpoint", state], code=1)
         self.assertIn(f"process {process.pid} (gradus) is writing it", said)
+
+    def test_a_file_system_without_locks_is_said_and_trained_on(self):
+        state = self.folder.at("c.safetensors")
+        for steps, more in ((4, []), (8, ["--resume", state])):
+            done = subprocess.run(self.command("--checkpoint", state, *more, steps=steps), preexec_fn=without_locks,
+                                  capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn(f"warning: {state}: cannot be locked (No locks available): nothing keeps another run from "
+                          "writing it", done.stderr)
+            self.assertEqual(sorted(name for name in os.listdir(self.folder.path) if name.startswith("c.")),
+                             ["c.safetensors"])
 
 
 if __name__ == "__main__":
