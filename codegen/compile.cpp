@@ -5,6 +5,7 @@
 
 #include "codegen/artifact_writer.h"
 #include "codegen/memory_limit.h"
+#include "codegen/names.h"
 #include "codegen/pipeline.h"
 #include "codegen/sizes.h"
 #include "passes/losses.h"
@@ -381,7 +382,8 @@ gradus::compileProgram(ModuleOp module, const CompileOptions &options,
     if (llvm::Error error = checkPrecision(program, target))
       return std::move(error);
   if (failed(verifySizes(module)) ||
-      failed(runTraining(module, "", options.watcher)))
+      failed(runTraining(module, "", options.watcher)) ||
+      failed(verifyNames(module))) // Passes of plug-ins give names, too.
     return stopped();
   ArtifactParts parts = partsOf(program, options);
   parts.indexLimits = std::move(indices);

@@ -4,6 +4,7 @@
 #include "runtime/safetensors.h"
 
 #include "runtime/file.h"
+#include "runtime/names.h"
 #include "runtime/status.h"
 
 #include <nlohmann/json.hpp>
@@ -103,10 +104,10 @@ Status wrongSize(const char *how, size_t file, size_t data, uint64_t expected) {
 Status readMetadata(const Json &entry,
                     std::map<std::string, std::string> &metadata) {
   if (!entry.is_object())
-    return invalid("__metadata__ is not an object");
+    return invalid(kMetadataName, " is not an object");
   for (const auto &[key, value] : entry.items()) {
     if (!value.is_string())
-      return invalid("__metadata__: ", key, " is not a string");
+      return invalid(kMetadataName, ": ", key, " is not a string");
     metadata[key] = *value.get_ptr<const std::string *>();
   }
   return Status();
@@ -142,7 +143,21 @@ StatusOr<std::span<const uint8_t>> headerOf(std::span<const uint8_t> file) {
   return file.subspan(sizeof(size), size);
 }
 
-/// `text` as a JSON string.
+/// What a header cannot say, and would be read back as something else.
+Status verifyNames(const std::vector<NamedTensor> &tensors,
+                   const std::map<std::string, std::string> &metadata) {
+  for (const NamedTensor &tensor : tensors)
+    if (auto problem = nameProblem(tensor.name); !problem.empty())
+      return invalid("the name of tensor '", asUtf8(tensor.name), "' ",
+                     problem);
+  for (const auto &[key, value] : metadata)
+    if (auto problem = textProblem(inWords(key, "=", value)); !problem.empty())
+      return invalid(kMetadataName, ": ", asUtf8(key), ": ", asUtf8(value), " ",
+                     problem);
+  return Status();
+}
+
+/// `text`, which is UTF-8, as a JSON string.
 std::string quoted(const std::string &text) {
   return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
@@ -151,7 +166,7 @@ std::string headerText(const std::vector<NamedTensor> &tensors,
                        const std::map<std::string, std::string> &metadata) {
   std::string text = "{";
   if (!metadata.empty()) {
-    text += "\"__metadata__\":{";
+    append(text, "\"", kMetadataName, "\":{");
     for (const auto &[key, value] : metadata)
       append(text, quoted(key), ":", quoted(value), ",");
     text.back() = '}';
@@ -196,7 +211,7 @@ Status Safetensors::Storage::read() {
     return wrongSize("is cut short", file.bytes().size(), data.size(),
                      expected);
   for (const auto &[name, entry] : root.items()) {
-    if (name == "__metadata__") {
+    if (name == kMetadataName) {
       GRADUS_TRY(readMetadata(entry, metadata));
       continue;
     }
@@ -246,6 +261,7 @@ Status writeSafetensors(const std::string &path,
                         const std::vector<NamedTensor> &tensors,
                         const std::map<std::string, std::string> &metadata,
                         FileHold *hold) {
+  GRADUS_TRY(at(verifyNames(tensors, metadata), path));
   std::string header = headerText(tensors, metadata);
   uint64_t size = header.size();
   GRADUS_ASSIGN(AtomicFile file, AtomicFile::create(path, hold));

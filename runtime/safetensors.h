@@ -49,7 +49,8 @@ private:
 class FileHold;
 
 /// Writes `tensors` in this order; data are aligned to 8 bytes. A caller who
-/// holds the file goes on holding it.
+/// holds the file goes on holding it. Refuses names and metadata that would not
+/// be read back as they are (runtime/names.h).
 Status writeSafetensors(const std::string &path,
                         const std::vector<NamedTensor> &tensors,
                         const std::map<std::string, std::string> &metadata = {},

@@ -1,6 +1,7 @@
 // The program in an artifact: states, graphs and schedules.
 
 #include "runtime/flat.h"
+#include "runtime/names.h"
 #include "runtime/status.h"
 #include "runtime/verify.h"
 
@@ -29,11 +30,19 @@ Status verifyType(const artifact::TensorType *type) {
   return Status();
 }
 
-/// A name must be there, and no other of its kind may have it.
+/// A name in an error, whatever its bytes.
+std::string shown(const flatbuffers::String *name) {
+  return asUtf8(textOf(name));
+}
+
+/// A name must be there and such that files can hold it, and no other of its
+/// kind may have it.
 Status verifyName(const flatbuffers::String *name,
                   std::unordered_set<std::string> &seen) {
   if (!name || name->size() == 0)
     return invalid("has no name");
+  if (auto problem = nameProblem(name->string_view()); !problem.empty())
+    return invalid("its name ", problem);
   if (!seen.insert(name->str()).second)
     return invalid("has the name of another");
   return Status();
@@ -73,7 +82,7 @@ Status verifyPorts(const Ports *ports, const char *kind) {
       found = verifyType(port->type());
     if (found.ok() && port->indices() < 0)
       found = invalid("has ", port->indices(), " indices");
-    GRADUS_TRY(at(found, kind, " ", i, " (", textOf(port->name()), ")"));
+    GRADUS_TRY(at(found, kind, " ", i, " (", shown(port->name()), ")"));
   }
   return Status();
 }
@@ -169,22 +178,24 @@ Status verifyCopies(const artifact::Header &header) {
 
 Status verifyProgram(const artifact::Header &header) {
   std::unordered_set<std::string> states, graphs, schedules;
+  if (auto problem = textProblem(textOf(header.name())); !problem.empty())
+    return invalid("the program's name ", shown(header.name()), " ", problem);
   for (size_t i = 0; i < countOf(header.states()); ++i) {
     const artifact::State *state = header.states()->Get(i);
     GRADUS_TRY(at(verifyState(header, *state, states), "state ", i, " (",
-                  textOf(state->name()), ")"));
+                  shown(state->name()), ")"));
   }
   for (size_t i = 0; i < countOf(header.graphs()); ++i) {
     const artifact::Graph *graph = header.graphs()->Get(i);
     GRADUS_TRY(at(verifyGraph(*graph, graphs), "graph ", i, " (",
-                  textOf(graph->name()), ")"));
+                  shown(graph->name()), ")"));
   }
   for (size_t i = 0; i < countOf(header.schedules()); ++i) {
     const artifact::Schedule *schedule = header.schedules()->Get(i);
     Status found = verifyName(schedule->graph(), schedules);
     if (found.ok())
       found = verifySchedule(header, *schedule);
-    GRADUS_TRY(at(found, "schedule ", i, " (", textOf(schedule->graph()), ")"));
+    GRADUS_TRY(at(found, "schedule ", i, " (", shown(schedule->graph()), ")"));
   }
   return verifyCopies(header);
 }

@@ -19,8 +19,8 @@ MAY_INCLUDE = {
     "frontends": {"ir", "passes", "codegen", "frontends"},
     "runtime": {"runtime"},
 }
-# What crosses from the runtime to the compiler: the artifact's schema, its hash and numbers, the texts
-# of library calls, how emulated GPU kernels are called, and where libraries are looked for.
+# What crosses from the runtime to the compiler: the artifact's schema, its hash, names and numbers, the
+# texts of library calls, how emulated GPU kernels are called, and where libraries are looked for.
 SHARED_WITH_COMPILER = {
     "runtime/artifact_generated.h",
     "runtime/artifact_hash.h",
@@ -28,6 +28,7 @@ SHARED_WITH_COMPILER = {
     "runtime/float_conversion.h",
     "runtime/library_places.h",
     "runtime/library_text.h",
+    "runtime/names.h",
 }
 LONGEST_MEDIAN, LONGEST_FUNCTION = 12, 80
 CODE = (".cpp", ".h", ".c")
@@ -108,6 +109,11 @@ class Structure(unittest.TestCase):
     def test_a_file_opens_by_saying_what_it_does(self):
         bad = [path for path in sources(".cpp", ".h", ".c", ".td", ".fbs") if not read(path).startswith(("//", "/*"))]
         bad += [path for path in tracked(".py") if not re.match(r'(#!.*\n)?("""|#)', read(path))]
+        self.assertEqual(bad, [])
+
+    def test_json_becomes_text_in_one_place(self):
+        bad = [path for path in sources(".cpp", ".h") if path.startswith("frontends/") and
+               re.search(r"[.>]dump\(", read(path)) and path != "frontends/json_text.h"]
         self.assertEqual(bad, [])
 
     def test_files_have_snake_case_names(self):

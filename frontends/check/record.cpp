@@ -5,6 +5,7 @@
 
 #include "frontends/check/measured_run.h"
 #include "frontends/data/feed.h"
+#include "frontends/json_text.h"
 #include "runtime/file.h"
 #include "runtime/safetensors.h"
 
@@ -176,7 +177,7 @@ void Recorder::checkRecipe() const {
   for (const auto &[key, value] : recipe_.items())
     if (!kSaid.contains(key) && value != defaults[key])
       refuse("recipe: a recorded case cannot say `", key, "`, which is ",
-             value.dump());
+             jsonText(value));
   if (recipe_["batch_norm_variance"] != "pytorch")
     refuse("recipe: a recorded case has PyTorch's running variance, not that "
            "of `batch_norm_variance`");
@@ -276,7 +277,7 @@ Json Recorder::output() const {
       port["name"] = output.name;
       return port;
     }
-  refuse("the model has no output ", name.dump());
+  refuse("the model has no output ", jsonText(name));
 }
 
 std::vector<std::string> Recorder::parameters() const {
@@ -338,8 +339,8 @@ void Recorder::describe() {
 void Recorder::writeCase() const {
   std::string text = "{";
   for (const auto &[key, value] : description_.items())
-    absl::StrAppend(&text, text.size() > 1 ? ",\n " : "\n ", Json(key).dump(),
-                    ": ", value.dump());
+    absl::StrAppend(&text, text.size() > 1 ? ",\n " : "\n ",
+                    jsonText(Json(key)), ": ", jsonText(value));
   writeFile(draft_.path() / "case.json", text + "\n}\n");
 }
 

@@ -2,6 +2,8 @@
 
 #include "frontends/check/recorded_case.h"
 
+#include "frontends/json_text.h"
+
 #include "absl/strings/str_cat.h"
 
 #include <algorithm>
@@ -145,11 +147,10 @@ std::string RecordedCase::recipe(const std::string &fileName,
     }
   if (!loss.contains("output") && !loss.contains("of"))
     loss["output"] = description_.at("output").at("name");
-  return Json{{"optimizer", optimizer},
-              {"loss", loss},
-              {"trainable", trainable(file(fileName))},
-              {"inputs", {{"dims", dims(fileName)}}}}
-      .dump();
+  return jsonText(Json{{"optimizer", optimizer},
+                       {"loss", loss},
+                       {"trainable", trainable(file(fileName))},
+                       {"inputs", {{"dims", dims(fileName)}}}});
 }
 
 //===-- tensors -----------------------------------------------------------===//

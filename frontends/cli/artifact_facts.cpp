@@ -5,6 +5,7 @@
 #include "frontends/cli/arena_timeline.h"
 #include "frontends/cli/expected_time.h"
 #include "frontends/cli/memory_map.h"
+#include "frontends/json_text.h"
 #include "runtime/command.h"
 #include "runtime/cpu/thread_pool.h"
 #include "runtime/flat.h"
@@ -283,7 +284,7 @@ std::string librariesText(const ordered_json &libraries) {
   std::string text;
   for (const ordered_json &each : libraries)
     text += (text.empty() ? "" : ", ") + each["name"].get<std::string>() +
-            " (" + each["calls"].dump() +
+            " (" + jsonText(each["calls"]) +
             (each["calls"] == 1 ? " call)" : " calls)");
   return text;
 }

@@ -9,6 +9,7 @@
 #include "frontends/cli/step_trace.h"
 #include "frontends/cli/synthetic_inputs.h"
 #include "frontends/cli/text.h"
+#include "frontends/json_text.h"
 #include "runtime/flat.h"
 
 #include <algorithm>
@@ -171,7 +172,7 @@ void writeTrace(const Session &session, int graph,
   ordered_json trace = stepTrace(
       info, options.session.artifact + ", " + textOf(session.plan().target()),
       steps, arenaTimeline(map, info.commands.size()).live);
-  writeWhole(options.trace, trace.dump());
+  writeWhole(options.trace, jsonText(trace));
 }
 
 constexpr int kRounds = 5;
@@ -368,7 +369,7 @@ void run(const BenchOptions &options) {
   if (!options.trace.empty())
     writeTrace(*session, graph, bench.trace(), options);
   if (options.session.json)
-    std::puts(result.dump().c_str());
+    printJson(result);
   else
     print(result);
 }

@@ -7,6 +7,7 @@
 #include "frontends/cli/failure.h"
 #include "frontends/cli/session_options.h"
 #include "frontends/cli/text.h"
+#include "frontends/json_text.h"
 #include "runtime/devices.h"
 
 #include "absl/strings/str_join.h"
@@ -83,15 +84,14 @@ struct Tally {
 
   void add(const check::Outcome &outcome) {
     ++(outcome.passed() ? passed : failed);
-    std::puts(json ? jsonOf(outcome).dump().c_str() : lineOf(outcome).c_str());
+    std::puts(json ? jsonText(jsonOf(outcome)).c_str()
+                   : lineOf(outcome).c_str());
     std::fflush(stdout);
   }
 
   void finish() const {
     if (json)
-      std::puts(ordered_json({{"passed", passed}, {"failed", failed}})
-                    .dump()
-                    .c_str());
+      printJson(ordered_json({{"passed", passed}, {"failed", failed}}));
     else
       std::printf("%d passed, %d failed\n", passed, failed);
     if (failed)
@@ -156,7 +156,7 @@ void record(const CheckOptions &options) {
     throw badInput(error.what());
   }
   if (options.json)
-    std::puts(ordered_json({{"case", options.written}}).dump().c_str());
+    printJson(ordered_json({{"case", options.written}}));
   else
     std::printf("%s; check it with `gradus check %s`\n",
                 options.written.c_str(), options.written.c_str());
@@ -177,7 +177,7 @@ void run(const CheckOptions &options) {
       try {
         checkCase(folder, options, tally);
       } catch (const check::Json::exception &error) {
-        throw badInput((folder / "case.json").string(), ": ", error.what());
+        throw badInput((folder / "case.json").string(), ": ", wordsOf(error));
       }
   }
   tally.finish();

@@ -7,6 +7,7 @@
 #include "frontends/cli/session_options.h"
 #include "frontends/cli/synthetic_inputs.h"
 #include "frontends/cli/text.h"
+#include "frontends/json_text.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -152,7 +153,7 @@ void compare(const CompareOptions &options) {
         return !each.deviation.isWithin(options.tolerance);
       }));
   if (options.session.json)
-    std::puts(jsonOf(options, all, failed).dump().c_str());
+    printJson(jsonOf(options, all, failed));
   else
     print(options, all, failed);
   if (failed)

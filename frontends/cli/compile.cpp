@@ -13,6 +13,7 @@
 #include "frontends/cli/tuned_calls.h"
 #include "frontends/cli/tuning_file.h"
 #include "frontends/cli/weight_options.h"
+#include "frontends/json_text.h"
 #include "runtime/artifact.h"
 #include "runtime/safetensors.h"
 #include "runtime/session.h"
@@ -175,8 +176,8 @@ void printSummary(const ordered_json &figures) {
   table.row({"targets",
              absl::StrJoin(figures["targets"].get<std::vector<std::string>>(),
                            ", ")});
-  table.row({"state",
-             figures["states"].dump() + " tensors, " + bytes("state_bytes")});
+  table.row({"state", jsonText(figures["states"]) + " tensors, " +
+                          bytes("state_bytes")});
   if (figures.contains("tuned"))
     table.row({"tuned", figures["tuned"].get<std::string>()});
   for (const ordered_json &plan : plans)
@@ -219,7 +220,7 @@ void run(CompileOptions &options) {
   compiler::Request &request = options.request;
   request.flags = settingsOf(options.methods);
   for (const std::string &pass : options.addedPasses)
-    request.flags.emplace_back("passes+=" + ordered_json(pass).dump(),
+    request.flags.emplace_back("passes+=" + jsonText(ordered_json(pass)),
                                "--add-pass " + pass);
   if (request.stopAfter.empty() == options.output.empty())
     throw badInput(options.output.empty()
@@ -252,7 +253,7 @@ void run(CompileOptions &options) {
                reportPage(reportFacts(artifactJson(*artifact), result.trace,
                                       request.model, elapsed.count())));
   if (options.json)
-    std::puts(summary.dump().c_str());
+    printJson(summary);
   else
     printSummary(summary);
 }

@@ -4,6 +4,7 @@
 #include "frontends/cli/commands.h"
 #include "frontends/cli/compiler_library.h"
 #include "frontends/cli/text.h"
+#include "frontends/json_text.h"
 #include "runtime/cpu/features.h"
 #include "runtime/cpu/thread_pool.h"
 #include "runtime/devices.h"
@@ -115,13 +116,13 @@ nlohmann::ordered_json facts() {
 void run(bool json) {
   nlohmann::ordered_json all = facts();
   if (json) {
-    std::puts(all.dump().c_str());
+    printJson(all);
     return;
   }
   Table table;
   for (const auto &[key, value] : all.items())
     table.row(
-        {key, value.is_string() ? value.get<std::string>() : value.dump()});
+        {key, value.is_string() ? value.get<std::string>() : jsonText(value)});
   std::fputs(table.text("").c_str(), stdout);
 }
 

@@ -7,6 +7,7 @@
 #include "frontends/cli/prediction_report.h"
 #include "frontends/cli/session_options.h"
 #include "frontends/cli/training_log.h"
+#include "frontends/json_text.h"
 
 #include <cmath>
 #include <cstdio>
@@ -39,7 +40,7 @@ void print(const std::vector<Metric> &metrics, int64_t samples,
     nlohmann::ordered_json line = toJson(metrics);
     line["samples"] = samples;
     line.update(report.json());
-    std::puts(line.dump().c_str());
+    printJson(line);
     return;
   }
   for (const Metric &metric : metrics)

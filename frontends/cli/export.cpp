@@ -7,6 +7,7 @@
 #include "frontends/cli/output_files.h"
 #include "frontends/cli/text.h"
 #include "frontends/cli/training_record.h"
+#include "frontends/json_text.h"
 #include "runtime/checkpoint.h"
 #include "runtime/safetensors.h"
 
@@ -140,11 +141,9 @@ void run(const ExportOptions &options) {
   warnOfCoins(options.model, exported.addedCoins);
   warnOfNormalization(options, exported);
   if (options.json)
-    std::puts(nlohmann::ordered_json{{"model", options.output},
+    printJson(nlohmann::ordered_json{{"model", options.output},
                                      {"written", exported.written},
-                                     {"kept", exported.kept}}
-                  .dump()
-                  .c_str());
+                                     {"kept", exported.kept}});
   else
     std::printf(
         "%zu tensors -> %s (%s)\n", exported.written.size(),

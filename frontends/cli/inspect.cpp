@@ -6,6 +6,7 @@
 #include "frontends/cli/failure.h"
 #include "frontends/cli/text.h"
 #include "frontends/cli/weight_options.h"
+#include "frontends/json_text.h"
 #include "frontends/printable.h"
 #include "runtime/session.h"
 
@@ -49,17 +50,17 @@ std::string portsText(const ordered_json &ports) {
 void printStates(const ordered_json &states) {
   Table table({"state", "type", "bytes", "role"});
   for (const ordered_json &state : states)
-    table.row(
-        {state["name"], state["type"], state["bytes"].dump(), state["role"]});
+    table.row({state["name"], state["type"], jsonText(state["bytes"]),
+               state["role"]});
   std::printf("\n%s", table.text().c_str());
 }
 
 void printMap(const ordered_json &map) {
   Table table({"offset", "size", "region", "type", "commands", "use"});
   for (const ordered_json &entry : map)
-    table.row({entry["offset"].dump(), entry["size"].dump(), entry["region"],
-               entry["type"],
-               entry["first"].dump() + "-" + entry["last"].dump(),
+    table.row({jsonText(entry["offset"]), jsonText(entry["size"]),
+               entry["region"], entry["type"],
+               jsonText(entry["first"]) + "-" + jsonText(entry["last"]),
                entry["use"]});
   std::printf("\n%s", table.text("    ").c_str());
 }
@@ -89,11 +90,11 @@ void printGraph(const ordered_json &graph, bool map) {
 }
 
 std::string useText(const ordered_json &kernel) {
-  std::string text = kernel["registers"].dump() + " registers";
+  std::string text = jsonText(kernel["registers"]) + " registers";
   for (auto [key, what] :
        {std::pair("stack_bytes", " B stack"), {"spilled_bytes", " B spilled"}})
     if (kernel[key].get<int64_t>())
-      text += ", " + kernel[key].dump() + what;
+      text += ", " + jsonText(kernel[key]) + what;
   return text;
 }
 
@@ -143,7 +144,7 @@ void printImages(const ordered_json &images) {
   const ordered_json &first = (*cubins[0])["kernels"];
   for (size_t k = 0; k < first.size(); ++k) {
     std::vector<std::string> row = {
-        first[k]["name"], first[k]["threads"].dump(),
+        first[k]["name"], jsonText(first[k]["threads"]),
         bytesText(first[k]["shared_bytes"].get<double>())};
     for (const ordered_json *cubin : cubins)
       row.push_back(useText((*cubin)["kernels"][k]));
@@ -184,7 +185,7 @@ void printCosts(const ordered_json &plan) {
 std::string titleOf(const ordered_json &plan) {
   std::string target = plan["target"];
   return plan["images"].empty()
-             ? target + ", " + plan["threads"].dump() + " threads"
+             ? target + ", " + jsonText(plan["threads"]) + " threads"
              : target;
 }
 
@@ -217,18 +218,12 @@ void printAddedPasses(const ordered_json &recipe) {
     std::printf("added pass %s\n", printable(pass.get<std::string>()).c_str());
 }
 
-/// Names of a model need not be UTF-8.
-void print(const ordered_json &facts) {
-  std::puts(facts.dump(-1, ' ', false, ordered_json::error_handler_t::replace)
-                .c_str());
-}
-
 void inspectArtifact(const InspectOptions &options) {
   auto artifact = take(Artifact::open(options.request.model));
   check(at(artifact->verifyWeights(), artifact->path()));
   ordered_json all = artifactJson(*artifact);
   if (options.json) {
-    print(all);
+    printJson(all);
     return;
   }
   std::printf("%s: %s, %s, %s (weights %s)\n",
@@ -345,7 +340,7 @@ void printWithoutSizes(const InspectOptions &options,
 void printModel(const InspectOptions &options,
                 const compiler::ModelInfo &model) {
   if (options.json)
-    return print(modelJson(options.request.model, model));
+    return printJson(modelJson(options.request.model, model));
   if (!model.unknownSizes.empty())
     return printWithoutSizes(options, model);
   if (!model.unsupported.empty()) {
@@ -384,14 +379,12 @@ void listOperators(bool json) {
   for (const compiler::OnnxOp &op : compilerLibrary().onnxOps()) {
     std::string devices = absl::StrJoin(op.devices, " ");
     if (json)
-      std::puts(ordered_json({{"op", op.name},
+      printJson(ordered_json({{"op", op.name},
                               {"since", op.since},
                               {"newest", op.newest},
                               {"gradient", op.gradient},
                               {"devices", op.devices},
-                              {"refused", op.refused}})
-                    .dump()
-                    .c_str());
+                              {"refused", op.refused}}));
     table.row({op.name,
                std::to_string(op.since) + "-" + std::to_string(op.newest),
                op.gradient, devices, op.refused});

@@ -6,6 +6,7 @@
 #include "frontends/cli/failure.h"
 #include "frontends/cli/standard_streams.h"
 #include "frontends/cli/suggestion.h"
+#include "frontends/json_text.h"
 #include "frontends/printable.h"
 
 #include <algorithm>
@@ -149,6 +150,11 @@ int main(int argc, char **argv) {
     return failure.code;
   } catch (const std::bad_alloc &) {
     std::fprintf(stderr, "gradus: out of memory\n");
+  } catch (const nlohmann::json::exception &error) {
+    std::fprintf(stderr,
+                 "gradus: JSON that was read, such as the recipe in an "
+                 "artifact, is not as it should be: %s\n",
+                 gradus::wordsOf(error).c_str());
   } catch (const std::exception &error) {
     std::fprintf(stderr, "gradus: %s\n",
                  gradus::printableLines(error.what()).c_str());

@@ -4,6 +4,7 @@
 
 #include "frontends/cli/failure.h"
 #include "frontends/cli/suggestion.h"
+#include "frontends/json_text.h"
 
 #include "absl/strings/str_cat.h"
 
@@ -125,7 +126,7 @@ void addRulesOf(const std::string &option, const std::string &path,
                    R"(such as {"encoder.*": "backbone.*", "head.*": null})");
   for (const auto &[from, to] : json.items()) {
     if (!to.is_string() && !to.is_null())
-      throw badInput(option, " ", path, ": ", from, " becomes ", to.dump(),
+      throw badInput(option, " ", path, ": ", from, " becomes ", jsonText(to),
                      ", expected a name or null");
     std::string name = to.is_null() ? "" : to.get<std::string>();
     rules.push_back(

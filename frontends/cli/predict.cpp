@@ -7,6 +7,7 @@
 #include "frontends/cli/session_options.h"
 #include "frontends/cli/tensor_file.h"
 #include "frontends/data/batches.h"
+#include "frontends/json_text.h"
 #include "frontends/printable.h"
 
 #include "absl/strings/str_cat.h"
@@ -114,9 +115,7 @@ std::map<std::string, std::string>
 metadataOf(const std::vector<std::string> &files) {
   if (files.empty())
     return {};
-  return {
-      {"files", nlohmann::json(files).dump(
-                    -1, ' ', false, nlohmann::json::error_handler_t::replace)}};
+  return {{"files", jsonText(nlohmann::json(files))}};
 }
 
 void run(const PredictOptions &options) {
@@ -136,19 +135,14 @@ void run(const PredictOptions &options) {
   writeTensors(options.output, tensors, metadataOf(files));
   for (const OutputTensor &tensor : tensors)
     if (options.session.json)
-      std::puts(nlohmann::ordered_json{{"output", tensor.name},
+      printJson(nlohmann::ordered_json{{"output", tensor.name},
                                        {"type", toString(tensor.type)},
-                                       {"file", options.output}}
-                    .dump()
-                    .c_str());
+                                       {"file", options.output}});
     else
       std::printf("%s %s -> %s\n", printable(tensor.name).c_str(),
                   toString(tensor.type).c_str(), options.output.c_str());
   if (options.session.json && !files.empty())
-    std::puts(nlohmann::ordered_json{{"files", files}}
-                  .dump(-1, ' ', false,
-                        nlohmann::ordered_json::error_handler_t::replace)
-                  .c_str());
+    printJson(nlohmann::ordered_json{{"files", files}});
 }
 
 } // namespace

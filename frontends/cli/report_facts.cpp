@@ -2,6 +2,8 @@
 
 #include "frontends/cli/report_facts.h"
 
+#include "frontends/json_text.h"
+
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -85,16 +87,6 @@ ordered_json withOneMap(ordered_json artifact) {
   return artifact;
 }
 
-/// What is no UTF-8 becomes U+FFFD.
-void mendText(ordered_json &facts) {
-  if (facts.is_string())
-    facts = ordered_json::parse(
-        facts.dump(-1, ' ', false, ordered_json::error_handler_t::replace));
-  else if (facts.is_structured())
-    for (ordered_json &each : facts)
-      mendText(each);
-}
-
 } // namespace
 
 ordered_json reportFacts(const ordered_json &artifact,
@@ -103,16 +95,14 @@ ordered_json reportFacts(const ordered_json &artifact,
   ordered_json rates = ordered_json::array();
   for (const compiler::RatePoint &point : trace.learningRate)
     rates.push_back({point.step, point.rate});
-  ordered_json facts = {
-      {"model", std::filesystem::path(model).filename().string()},
-      {"compile_ms", milliseconds},
-      {"passes", passesJson(trace)},
-      {"remarks", remarksJson(trace)},
-      {"schedules", schedulesJson(trace)},
-      {"learning_rate", rates},
-      {"artifact", withOneMap(artifact)}};
-  mendText(facts);
-  return facts;
+  return utf8Json(
+      ordered_json{{"model", std::filesystem::path(model).filename().string()},
+                   {"compile_ms", milliseconds},
+                   {"passes", passesJson(trace)},
+                   {"remarks", remarksJson(trace)},
+                   {"schedules", schedulesJson(trace)},
+                   {"learning_rate", rates},
+                   {"artifact", withOneMap(artifact)}});
 }
 
 } // namespace gradus::cli

@@ -8,6 +8,7 @@
 #include "frontends/cli/report_plans.h"
 #include "frontends/cli/report_style.h"
 #include "frontends/cli/text.h"
+#include "frontends/json_text.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -42,7 +43,7 @@ std::string figures(const ordered_json &facts) {
   return "<dl class=\"figures\">\n" + planFigures(facts) +
          figure("Parameters",
                 countText(count["parameter_elements"].get<double>()),
-                count["parameters"].dump() + " tensors") +
+                jsonText(count["parameters"]) + " tensors") +
          figure("Compiled in",
                 durationText(facts["compile_ms"].get<double>() * 1e-3),
                 std::to_string(facts["passes"].size()) + " passes") +
@@ -60,7 +61,7 @@ std::string ports(const ordered_json &list) {
 std::string targetText(const ordered_json &plan) {
   return textOf(plan["target"]) +
          (plan["images"].empty()
-              ? ", planned for " + plan["threads"].dump() + " threads"
+              ? ", planned for " + jsonText(plan["threads"]) + " threads"
               : "");
 }
 
@@ -101,7 +102,7 @@ std::string changesText(const ordered_json &schedule) {
   for (const ordered_json &change : schedule["changes"]) {
     std::string name = schedule["variants"][change["variant"].get<size_t>()]
                            .get<std::string>();
-    table.row({change["step"].dump(),
+    table.row({jsonText(change["step"]),
                keyOf(&schedule, name) + element("code", "", escaped(name))});
   }
   return table.html();
@@ -116,7 +117,7 @@ std::string variantsText(const ordered_json &schedule) {
                              " runs is a function of the step."));
   if (!shares.empty())
     html += paragraph("Shares of the steps; the schedule begins again after " +
-                          schedule["period"].dump() + ":",
+                          jsonText(schedule["period"]) + ":",
                       "how") +
             "<div class=\"strip\">" + shareBar(shares) + "</div>\n";
   if (!schedule["changes"].empty())
@@ -143,11 +144,12 @@ std::string scheduleSection(const ordered_json &facts) {
 /// JSON that no element can end in.
 std::string factsElement(const ordered_json &facts) {
   return "<script type=\"application/json\" id=\"facts\">" +
-         absl::StrReplaceAll(facts.dump(), {{"<", "\\u003c"}}) + "</script>\n";
+         absl::StrReplaceAll(jsonText(facts), {{"<", "\\u003c"}}) +
+         "</script>\n";
 }
 
 std::string recipeSection(const ordered_json &facts) {
-  std::string json = facts["artifact"]["recipe"].dump(2);
+  std::string json = jsonText(facts["artifact"]["recipe"], 2);
   return section("recipe", "Recipe",
                  paragraph("As compiled, with all defaults.") +
                      element("pre", "", escaped(json)) + "\n");

@@ -4,6 +4,7 @@
 
 #include "frontends/cli/html.h"
 #include "frontends/cli/text.h"
+#include "frontends/json_text.h"
 
 #include "absl/strings/str_cat.h"
 
@@ -49,7 +50,7 @@ std::string remarkLink(const ordered_json &pass) {
   if (pass["remarks"] == 0)
     return "";
   return "<a href=\"#remarks-" + escaped(pass["pass"].get<std::string>()) +
-         "\">" + pass["remarks"].dump() + "</a>";
+         "\">" + jsonText(pass["remarks"]) + "</a>";
 }
 
 void addRow(const ordered_json &pass, HtmlTable &table) {

@@ -6,6 +6,7 @@
 #include "frontends/cli/html.h"
 #include "frontends/cli/report_charts.h"
 #include "frontends/cli/text.h"
+#include "frontends/json_text.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -263,7 +264,7 @@ std::string liveTable(const ordered_json &step) {
     if (i < kShown)
       table.row({textOf(entry["use"]) + nodesOf(step, entry), bytesText(size),
                  barOf(size / peak), element("code", "", textOf(entry["type"])),
-                 entry["first"].dump(), entry["last"].dump()});
+                 jsonText(entry["first"]), jsonText(entry["last"])});
     else
       rest += size;
   }

@@ -9,6 +9,7 @@
 #include "frontends/cli/session_options.h"
 #include "frontends/cli/tensor_file.h"
 #include "frontends/cli/text.h"
+#include "frontends/json_text.h"
 #include "frontends/printable.h"
 #include "runtime/status.h"
 
@@ -115,7 +116,7 @@ void printStep(const RunOptions &options, int64_t step,
     text +=
         "  " + scalars.names()[i] + " " + number("%.9g", scalars.value(0, i));
   }
-  std::puts((options.session.json ? line.dump() : printable(text)).c_str());
+  std::puts((options.session.json ? jsonText(line) : printable(text)).c_str());
 }
 
 void writeOutputs(const Session &session, int graph,

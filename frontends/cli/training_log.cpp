@@ -4,6 +4,7 @@
 
 #include "frontends/cli/failure.h"
 #include "frontends/cli/text.h"
+#include "frontends/json_text.h"
 #include "frontends/printable.h"
 
 #include <algorithm>
@@ -115,7 +116,7 @@ void TrainingLog::step(int64_t step, int64_t epoch,
     return;
   ordered_json line = {{"step", step}, {"epoch", epoch}};
   line.update(toJson(metrics));
-  file_ << line.dump() << '\n';
+  file_ << jsonText(line) << '\n';
 }
 
 void TrainingLog::flush() {
@@ -156,14 +157,14 @@ void TrainingLog::epoch(const EpochReport &report) {
                        {"test", toJson(report.test)},
                        {"ms_per_step", report.secondsPerStep * 1e3}};
   if (file_.is_open())
-    file_ << line.dump() << std::endl;
+    file_ << jsonText(line) << std::endl;
   if (events_) {
     events_->scalars(report.step, "epoch/", report.train);
     if (!report.test.empty())
       events_->scalars(report.step, "test/", report.test);
     events_->flush();
   }
-  std::puts((json_ ? line.dump() : printable(epochText(report))).c_str());
+  std::puts((json_ ? jsonText(line) : printable(epochText(report))).c_str());
   std::fflush(stdout);
 }
 
@@ -172,14 +173,14 @@ void TrainingLog::test(const EpochReport &report, int64_t steps) {
                        {"epoch", report.epoch},
                        {"test", toJson(report.test)}};
   if (file_.is_open())
-    file_ << line.dump() << std::endl;
+    file_ << jsonText(line) << std::endl;
   if (events_) {
     events_->scalars(report.step, "test/", report.test);
     events_->flush();
   }
   std::string text = "step " + partText(report.step, steps) + "  " +
                      metricsText(report.test, "test ");
-  std::puts((json_ ? line.dump() : printable(text)).c_str());
+  std::puts((json_ ? jsonText(line) : printable(text)).c_str());
   std::fflush(stdout);
 }
 

@@ -3,6 +3,7 @@
 
 #include "frontends/cli/training_record.h"
 
+#include "frontends/json_text.h"
 #include "runtime/safetensors.h"
 
 #include <algorithm>
@@ -90,7 +91,7 @@ std::string TrainingRecord::text() const {
     object["passes"] = passes;
   if (!normalize.empty())
     object["normalize"] = normalize;
-  return object.dump();
+  return jsonText(object);
 }
 
 std::optional<TrainingRecord>

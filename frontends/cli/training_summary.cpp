@@ -4,6 +4,7 @@
 
 #include "frontends/cli/text.h"
 #include "frontends/cli/training_log.h"
+#include "frontends/json_text.h"
 #include "runtime/flat.h"
 
 #include <cstdio>
@@ -81,7 +82,7 @@ void TrainingSummary::print(const TrainOptions &options,
                             const Session &session) const {
   ordered_json figures = summaryJson(*this, options, session);
   if (options.session.json) {
-    std::puts(figures.dump().c_str());
+    printJson(figures);
     return;
   }
   if (stoppedEarly)

@@ -8,6 +8,7 @@
 #include "frontends/cli/session_options.h"
 #include "frontends/cli/text.h"
 #include "frontends/cli/tuning_file.h"
+#include "frontends/json_text.h"
 #include "runtime/choose_plan.h"
 #include "runtime/flat.h"
 
@@ -135,7 +136,7 @@ void tune(const Options &options) {
   file.update(calls);
   writeWhole(options.output, file.text());
   if (options.json)
-    std::puts(jsonOf(options, file.card, calls).dump().c_str());
+    printJson(jsonOf(options, file.card, calls));
   else
     print(options, file.card, calls);
 }

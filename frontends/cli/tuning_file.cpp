@@ -4,6 +4,7 @@
 #include "frontends/cli/tuning_file.h"
 
 #include "frontends/cli/failure.h"
+#include "frontends/json_text.h"
 
 #include <nlohmann/json.hpp>
 
@@ -26,7 +27,7 @@ std::string textAt(const ordered_json &object, const char *key,
   if (!object.contains(key))
     throw badInput(where, ": has no ", key, ", expected a text");
   if (!object[key].is_string() || object[key].get<std::string>().empty())
-    throw badInput(where, ": ", key, " is ", object[key].dump(),
+    throw badInput(where, ": ", key, " is ", jsonText(object[key]),
                    ", expected a text");
   return object[key].get<std::string>();
 }
@@ -51,16 +52,9 @@ double timeAt(const ordered_json &object, const char *key,
   if (!object.contains(key))
     return 0;
   if (!object[key].is_number() || object[key].get<double>() < 0)
-    throw badInput(where, ": ", key, " is ", object[key].dump(),
+    throw badInput(where, ": ", key, " is ", jsonText(object[key]),
                    ", expected microseconds");
   return object[key].get<double>();
-}
-
-/// What nlohmann says, without the name of its exception.
-std::string wordsOf(const ordered_json::exception &error) {
-  std::string words = error.what();
-  size_t bracket = words.find("] ");
-  return bracket == std::string::npos ? words : words.substr(bracket + 2);
 }
 
 ordered_json parsed(const std::string &path) {
@@ -85,14 +79,14 @@ ordered_json parsed(const std::string &path) {
     throw badInput(path, ": has no format, expected ", kFormat,
                    ", as `gradus tune` writes it");
   if (json["format"] != kFormat)
-    throw badInput(path, ": format is ", json["format"].dump(), ", expected ",
-                   kFormat);
+    throw badInput(path, ": format is ", jsonText(json["format"]),
+                   ", expected ", kFormat);
   return json;
 }
 
 TunedCall choiceOf(const ordered_json &json, const std::string &where) {
   if (!json.is_object())
-    throw badInput(where, ": found ", json.dump(), ", expected an object");
+    throw badInput(where, ": found ", jsonText(json), ", expected an object");
   TunedCall choice;
   choice.call = textAt(json, "call", where);
   choice.library = libraryAt(json, where);
@@ -145,8 +139,9 @@ std::string TuningFile::text() const {
                    {"algorithm", choice.algorithm},
                    {"microseconds", choice.microseconds},
                    {"default_microseconds", choice.defaultMicroseconds}});
-  return ordered_json({{"format", kFormat}, {"card", card}, {"choices", all}})
-             .dump(2) +
+  return jsonText(ordered_json(
+                      {{"format", kFormat}, {"card", card}, {"choices", all}}),
+                  2) +
          "\n";
 }
 

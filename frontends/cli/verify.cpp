@@ -7,6 +7,7 @@
 #include "frontends/cli/session_options.h"
 #include "frontends/cli/synthetic_inputs.h"
 #include "frontends/cli/text.h"
+#include "frontends/json_text.h"
 #include "frontends/printable.h"
 #include "runtime/devices.h"
 #include "runtime/session.h"
@@ -164,11 +165,9 @@ std::vector<Comparison> compare(const VerifyOptions &options,
 
 void printLines(const std::vector<Comparison> &all, const Limits &limits) {
   for (const Comparison &each : all)
-    std::puts(ordered_json{{"place", placeOf(each.output)},
+    printJson(ordered_json{{"place", placeOf(each.output)},
                            {"deviation", part(each.deviation, each)},
-                           {"limit", part(limits.of(each), each)}}
-                  .dump()
-                  .c_str());
+                           {"limit", part(limits.of(each), each)}});
 }
 
 /// Those of which an error could hide behind roundings.

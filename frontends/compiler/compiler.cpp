@@ -3,6 +3,7 @@
 #include "frontends/compiler/compiler.h"
 
 #include "codegen/compile.h"
+#include "codegen/names.h"
 #include "codegen/pipeline.h"
 #include "codegen/sizes.h"
 #include "codegen/target.h"
@@ -85,7 +86,7 @@ absl::Status Compilation::read() {
   if (!program.ok())
     return diagnostics_.hasErrors() ? diagnostics_.error("") : program.status();
   program_ = *std::move(program);
-  if (failed(verifySizes(module())))
+  if (failed(verifyNames(module())) || failed(verifySizes(module())))
     return diagnostics_.error("");
   return absl::OkStatus();
 }

@@ -3,6 +3,7 @@
 
 #include "frontends/compiler/input_preparation.h"
 
+#include "frontends/json_text.h"
 #include "frontends/message.h"
 
 #include "llvm/Support/raw_ostream.h"
@@ -73,10 +74,10 @@ absl::Status checkDraws(const std::string &path, const Json &draws,
                    ", which is no image; inputs.augment crops and flips those");
   for (const char *key : {"scale", "ratio"})
     if (part.is_object() && part[key][0] > part[key][1])
-      return invalid(path, ".resized_crop.", key, ": is ", part[key].dump(),
+      return invalid(path, ".resized_crop.", key, ": is ", jsonText(part[key]),
                      ", expected the smaller number first");
   if (part.is_object() && part["scale"][1] > 1)
-    return invalid(path, ".resized_crop.scale: is ", part["scale"].dump(),
+    return invalid(path, ".resized_crop.scale: is ", jsonText(part["scale"]),
                    ", expected at most 1, which is the whole image");
   int64_t most =
       rank < 3 ? 0

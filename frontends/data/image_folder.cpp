@@ -4,6 +4,7 @@
 #include "frontends/data/formats.h"
 #include "frontends/data/image_file.h"
 
+#include "runtime/names.h"
 #include "runtime/status.h"
 
 #include <algorithm>
@@ -62,6 +63,11 @@ runtime::StatusOr<std::vector<fs::path>> foldersIn(const fs::path &folder) {
   return folders;
 }
 
+/// The name of a folder or file as text, which a checkpoint can keep.
+std::string nameOf(const fs::path &path) {
+  return asUtf8(path.filename().string());
+}
+
 Column ofImages(Paths paths, const std::string &name) {
   Column column{name, {DType::u8, {int64_t(paths.size())}}, {}, nullptr};
   column.meaning = Meaning::files;
@@ -79,7 +85,7 @@ Column ofLabels(std::vector<int64_t> labels,
                 owner};
   Paths names;
   for (const fs::path &folder : classes)
-    names.push_back(folder.filename().string());
+    names.push_back(nameOf(folder));
   column.classes = std::make_shared<const Paths>(std::move(names));
   return column;
 }
@@ -91,7 +97,7 @@ std::string remarkOnLoose(const Paths &loose) {
   return inWords(loose.size(),
                  " images beside the folders of classes are not "
                  "taken, such as ",
-                 fs::path(loose.front()).filename().string());
+                 nameOf(loose.front()));
 }
 
 } // namespace
@@ -112,7 +118,7 @@ readImageFolder(const std::string &path, const std::string &name) {
   for (size_t i = 0; i < classes.size(); ++i) {
     GRADUS_ASSIGN(Paths images, imagesIn(classes[i], true));
     if (images.empty())
-      return invalid("its folder '", classes[i].filename().string(),
+      return invalid("its folder '", nameOf(classes[i]),
                      "', a class, has no images (.png, .jpg, .jpeg)");
     all.insert(all.end(), images.begin(), images.end());
     labels.resize(all.size(), i);

@@ -14,6 +14,7 @@
 #include "frontends/onnx/well_formed.h"
 
 #include "ir/evaluator.h"
+#include "runtime/names.h"
 
 #include "mlir/IR/Verifier.h"
 #include "llvm/Support/Path.h"
@@ -457,7 +458,8 @@ absl::StatusOr<OwningOpRef<ModuleOp>> readModel(const std::string &path,
   OwningOpRef<ModuleOp> module = ModuleOp::create(location);
   OpBuilder builder = OpBuilder::atBlockBegin(module->getBody());
   auto program = ProgramOp::create(builder, location,
-                                   llvm::sys::path::stem(path), options.recipe);
+                                   runtime::asUtf8(llvm::sys::path::stem(path)),
+                                   options.recipe);
   ExportMarks marks = exportMarks(*file);
   GRADUS_RETURN_IF_ERROR(build(*file, marks, options, program));
   GRADUS_RETURN_IF_ERROR(checkWeights(*file, options));

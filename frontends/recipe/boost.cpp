@@ -3,6 +3,7 @@
 
 #include "frontends/recipe/boost.h"
 
+#include "frontends/json_text.h"
 #include "frontends/message.h"
 #include "frontends/recipe/optimizer_fields.h"
 
@@ -170,9 +171,9 @@ bool isUnsaid(const Json &recipe, const std::string &key) {
 void compare(const std::string &path, const Json &own, const Json &document,
              std::vector<std::string> &differences) {
   if (!document.is_null() && own != document)
-    differences.push_back(message(path, " is ", own.dump(),
+    differences.push_back(message(path, " is ", jsonText(own),
                                   ", which wins over boost's ",
-                                  document.dump()));
+                                  jsonText(document)));
 }
 
 } // namespace
@@ -255,7 +256,7 @@ std::vector<std::string> passedOverFlags(const Json &document) {
     if (const Json &said = boost[flag.name];
         !said.is_null() && said.get<bool>() != isOn(flag, document))
       remarks.push_back(
-          message("boost.boost.", flag.name, " is ", said.dump(),
+          message("boost.boost.", flag.name, " is ", jsonText(said),
                   " without effect: mode \"", mode, "\" ",
                   mode == "auto" ? message("takes the flags of level ", level)
                                  : "sets all flags alike",

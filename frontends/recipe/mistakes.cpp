@@ -3,6 +3,7 @@
 
 #include "frontends/recipe/mistakes.h"
 
+#include "frontends/json_text.h"
 #include "frontends/message.h"
 #include "frontends/recipe/method_fields.h"
 
@@ -182,9 +183,9 @@ static void addIdleFreezing(const Json &freeze, std::string_view winner,
   for (const Field &field : gradientFreeze().fields)
     if (std::string key(field.key);
         keys.contains(key) && freeze[key] != Json::parse(field.fallback))
-      remarks.push_back(message("gradient_freeze.", key, " is ",
-                                freeze[key].dump(), " without effect: ", winner,
-                                " says what rests in which step"));
+      remarks.push_back(message(
+          "gradient_freeze.", key, " is ", jsonText(freeze[key]),
+          " without effect: ", winner, " says what rests in which step"));
 }
 
 std::vector<std::string> remarksTogether(const Json &recipe) {

@@ -1,6 +1,7 @@
 // Reads a recipe: JSON, overrides, then one walk along the table of fields that
 // checks each value and fills in what was not said.
 
+#include "frontends/json_text.h"
 #include "frontends/message.h"
 #include "frontends/recipe/boost.h"
 #include "frontends/recipe/fields.h"
@@ -30,7 +31,7 @@ std::string join(std::string_view path, std::string_view key) {
 
 /// A value as JSON, cut where it is long.
 std::string shown(const Json &value) {
-  std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string text = jsonText(value);
   return text.size() <= 100 ? text : text.substr(0, 100) + "...";
 }
 
@@ -315,10 +316,7 @@ absl::StatusOr<Json> parse(std::string_view text) {
       return invalid(guard.mistake);
     return result;
   } catch (const Json::exception &error) {
-    std::string_view what =
-        error.what(); // "[json.exception.parse_error.101] ..."
-    size_t bracket = what.find("] ");
-    return invalid(what.substr(bracket == what.npos ? 0 : bracket + 2));
+    return invalid(wordsOf(error));
   }
 }
 
@@ -394,7 +392,7 @@ absl::Status set(Json &recipe, const Override &override) {
 Recipe finish(const Json &checked, std::vector<std::string> remarks) {
   Recipe recipe;
   recipe.remarks = std::move(remarks);
-  recipe.json = checked.dump(2);
+  recipe.json = jsonText(checked, 2);
   for (const auto &[name, size] : checked["inputs"]["dims"].items())
     recipe.dims[name] = size;
   recipe.trainable = checked["trainable"];

@@ -1,5 +1,6 @@
 // Writes the table of recipe fields as a JSON schema, for editors and people.
 
+#include "frontends/json_text.h"
 #include "frontends/message.h"
 #include "frontends/recipe/fields.h"
 #include "frontends/recipe/recipe.h"
@@ -158,7 +159,7 @@ std::string schema() {
   Describer describer;
   result.update(describer.describe(recipeField()));
   result["$defs"] = describer.definitions();
-  return result.dump(2) + "\n";
+  return jsonText(result, 2) + "\n";
 }
 
 } // namespace gradus::recipe

@@ -1,5 +1,6 @@
 // A checked recipe as an MLIR dictionary, for the passes to read, and back.
 
+#include "frontends/json_text.h"
 #include "frontends/recipe/fields.h"
 #include "frontends/recipe/recipe.h"
 
@@ -82,7 +83,7 @@ std::string toJson(DictionaryAttr attribute, const Recipe &defaults) {
   for (const Field &field : recipeField().fields)
     if (field.isSwitch && isa_and_present<UnitAttr>(attribute.get(field.key)))
       recipe[field.key] = false;
-  return recipe.dump(2);
+  return jsonText(recipe, 2);
 }
 
 DictionaryAttr toAttribute(const Recipe &recipe, MLIRContext &context) {

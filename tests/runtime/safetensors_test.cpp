@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <filesystem>
 
 using namespace gradus::runtime;
 using namespace gradus::test;
@@ -62,6 +63,27 @@ TEST(Safetensors, ReadsWhatItWrote) {
   EXPECT_EQ(reinterpret_cast<uintptr_t>(tensor->data.data()) % 4, 0u);
   EXPECT_NE(file->find("b/ü\""), nullptr);
   EXPECT_EQ(file->find("c"), nullptr);
+}
+
+TEST(Safetensors, RefuseToHoldWhatWouldBeReadBackOtherwise) {
+  std::vector<float> a = {1};
+  std::string path = temporaryPath("unsaid.safetensors");
+  auto written = [&](const std::string &name,
+                     const std::map<std::string, std::string> &metadata) {
+    Status status =
+        writeSafetensors(path, {{name, {DType::f32, {}}, raw(a)}}, metadata);
+    return status.message();
+  };
+  EXPECT_EQ(written("w\xE9", {}),
+            path + ": the name of tensor 'w\\xE9' is not UTF-8");
+  EXPECT_EQ(written("__metadata__", {}),
+            path + ": the name of tensor '__metadata__' is the one that "
+                   ".safetensors files keep for themselves");
+  EXPECT_EQ(written("w", {{"program", "mod\xE9le"}}),
+            path + ": __metadata__: program: mod\\xE9le is not UTF-8");
+  EXPECT_EQ(written("w", {{"a\xC3", "\xA9"}}),
+            path + ": __metadata__: a\\xC3: \\xA9 is not UTF-8");
+  EXPECT_FALSE(std::filesystem::exists(path));
 }
 
 TEST(Safetensors, WritesTheSameBytesTwice) {

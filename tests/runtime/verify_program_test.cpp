@@ -13,6 +13,23 @@ TEST(VerifyProgram, RefusesStatesWithoutANameOrWithAnothers) {
       "adder: state 1 (total): has the name of another");
 }
 
+TEST(VerifyProgram, RefusesNamesThatFilesCannotHold) {
+  EXPECT_EQ(
+      wordsAfter([](auto &made) { made.header.states[1]->name = "w\xE9"; }),
+      "adder: state 1 (w\\xE9): its name is not UTF-8");
+  EXPECT_EQ(wordsAfter([](auto &made) {
+              made.header.states[1]->name = "__metadata__";
+            }),
+            "adder: state 1 (__metadata__): its name is the one that "
+            ".safetensors files keep for themselves");
+  EXPECT_EQ(wordsAfter([](auto &made) {
+              made.header.graphs[0]->inputs[0]->name = "\xFF";
+            }),
+            "adder: graph 0 (train): input 0 (\\xFF): its name is not UTF-8");
+  EXPECT_EQ(wordsAfter([](auto &made) { made.header.name = "mod\xE9le"; }),
+            "adder: the program's name mod\\xE9le is not UTF-8");
+}
+
 TEST(VerifyProgram, RefusesTypesThatCannotBe) {
   EXPECT_EQ(
       wordsAfter([](auto &made) { made.header.states[0]->type->shape = {-1}; }),

@@ -48,6 +48,20 @@ TEST(ImageFolder, CountsSortedClassesAsLabels) {
               ElementsAre(0, 1, 1));
 }
 
+TEST(ImageFolder, HasClassesAsTextWhateverTheBytesOfTheirNames) {
+  Insects insects;
+  std::filesystem::rename(insects.folder.path("bee"),
+                          insects.folder.path("b\xE9"));
+  auto dataset = Dataset::open({insects.folder.path("")});
+  ASSERT_TRUE(dataset.ok()) << dataset.status();
+  EXPECT_THAT(*dataset->classes(), ElementsAre("ant", "b\\xE9"));
+  EXPECT_TRUE(dataset->countClassesAs({"b\\xE9", "ant"}, "others").ok());
+  EXPECT_THAT(valuesOf<int64_t>(dataset->find("label")->bytes),
+              ElementsAre(1, 0, 0));
+  EXPECT_THAT(dataset->find("image")->files->back(),
+              EndsWith("b\xE9/more/2.jpg"));
+}
+
 TEST(ImageFolder, NeedsNoClassesWhereNobodyAsksForLabels) {
   Insects insects;
   auto dataset = Dataset::open({"x=" + insects.folder.path("ant")});

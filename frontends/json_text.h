@@ -1,0 +1,66 @@
+// JSON as text, and what is wrong with JSON that was read.
+//
+// nlohmann's dump() throws where a string is not UTF-8, as a path need not be;
+// the one call of it is here, and nothing that is printed or kept can fail by a
+// name.
+#pragma once
+
+#include "runtime/names.h"
+
+#include <nlohmann/json.hpp>
+
+#include <cstdio>
+#include <string>
+
+namespace gradus {
+
+/// Whether all strings of a value, keys among them, are UTF-8.
+template <typename Json> bool isUtf8Json(const Json &value) {
+  if (value.is_string())
+    return runtime::isUtf8(value.template get_ref<const std::string &>());
+  if (value.is_structured())
+    for (const auto &[key, each] : value.items())
+      if (!runtime::isUtf8(key) || !isUtf8Json(each))
+        return false;
+  return true;
+}
+
+/// The same value with the strings that are not UTF-8 as runtime::asUtf8()
+/// writes them.
+template <typename Json> Json utf8Json(const Json &value) {
+  auto text = [](const std::string &bytes) {
+    return runtime::isUtf8(bytes) ? bytes : runtime::asUtf8(bytes);
+  };
+  if (value.is_string())
+    return text(value.template get_ref<const std::string &>());
+  if (!value.is_structured())
+    return value;
+  Json result(value.type());
+  for (const auto &[key, each] : value.items())
+    if (value.is_object())
+      result[text(key)] = utf8Json(each);
+    else
+      result.push_back(utf8Json(each));
+  return result;
+}
+
+/// A value as JSON: on one line, or with this much indentation.
+template <typename Json>
+std::string jsonText(const Json &value, int indent = -1) {
+  return isUtf8Json(value) ? value.dump(indent) : utf8Json(value).dump(indent);
+}
+
+/// Prints a value on a line of its own.
+template <typename Json> void printJson(const Json &value) {
+  std::puts(jsonText(value).c_str());
+}
+
+/// What nlohmann says of JSON that is not as it should be, without the name of
+/// its exception.
+inline std::string wordsOf(const nlohmann::json::exception &error) {
+  std::string words = error.what(); // "[json.exception.parse_error.101] ..."
+  size_t bracket = words.find("] ");
+  return bracket == std::string::npos ? words : words.substr(bracket + 2);
+}
+
+} // namespace gradus
