@@ -2,7 +2,6 @@
 
 #include "frontends/cli/evaluation.h"
 
-#include "frontends/cli/failure.h"
 #include "frontends/cli/scalar_outputs.h"
 #include "frontends/cli/session_options.h"
 #include "frontends/cli/text.h"
@@ -17,6 +16,13 @@ using namespace gradus::runtime;
 
 namespace gradus::cli {
 
+/// The value, or throws.
+template <typename T> static T readFrom(runtime::StatusOr<T> value) {
+  if (!value.ok())
+    throw Unreadable(value.status());
+  return *std::move(value);
+}
+
 int64_t evaluatedSamples(const data::Feed &feed) {
   if (feed.tellsCount())
     return feed.samples();
@@ -29,7 +35,7 @@ void verifyEvaluates(const data::Feed &feed, const std::string &source) {
     throw badInput(source, ": ", feed.samples(),
                    " samples do not fill a batch of ", feed.batch(),
                    ", and the loss cannot leave padding out");
-  if (feed.labelWeight(0, samples) == 0)
+  if (readFrom(feed.labelWeight(0, samples)) == 0)
     throw badInput(source, ": no label of the ", samples,
                    " samples to evaluate counts for the loss");
 }
@@ -48,15 +54,15 @@ class Means {
 public:
   Means(const Session &session, const data::Feed &feed)
       : feed_(feed), adds_(lossIsTotal(session)),
-        weight_(feed.labelWeight(0, evaluatedSamples(feed))),
-        labels_(feed.countedLabels(0, evaluatedSamples(feed))) {}
+        weight_(readFrom(feed.labelWeight(0, evaluatedSamples(feed)))),
+        labels_(readFrom(feed.countedLabels(0, evaluatedSamples(feed)))) {}
 
   /// Adds a batch's value; what counts nothing has no value.
   void add(Metric &sum, double value, int64_t first, int64_t count) const {
     bool isLoss = sum.name == "loss";
-    double share = !isLoss ? feed_.countedLabels(first, count)
+    double share = !isLoss ? readFrom(feed_.countedLabels(first, count))
                    : adds_ ? 1
-                           : feed_.labelWeight(first, count);
+                           : readFrom(feed_.labelWeight(first, count));
     if (share != 0)
       sum.value += wholeIf(isPartOfLabels(sum.name), value * share);
   }
@@ -85,7 +91,7 @@ private:
 std::vector<Metric> evaluate(Session &session, int graph,
                              const data::Feed &feed, const AfterBatch &after) {
   int64_t samples = evaluatedSamples(feed);
-  verifyEvaluates(feed, "the data");
+  verifyEvaluates(feed, feed.source());
   data::Batches batches(
       feed, {.end = data::Batches::perEpoch(feed, !feed.tellsCount())});
   size_t inputs = feed.inputCount();
@@ -105,7 +111,8 @@ std::vector<Metric> evaluate(Session &session, int graph,
       if (after)
         after(chunk->inputs.subspan(i * inputs, inputs), count);
     }
-  check(batches.status());
+  if (!batches.status().ok())
+    throw Unreadable(batches.status());
   for (Metric &metric : metrics)
     metric.value = means.mean(metric);
   return metrics;

@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include "frontends/cli/failure.h"
 #include "frontends/data/batches.h"
 #include "runtime/session.h"
 
@@ -14,6 +15,13 @@ namespace gradus::cli {
 struct Metric {
   std::string name;
   double value = 0;
+};
+
+/// Data that can no longer be read: a file that was cut short, an image that
+/// is gone. The steps before were right.
+struct Unreadable : Failure {
+  explicit Unreadable(const runtime::Status &status)
+      : Failure(failureOf(status)) {}
 };
 
 /// How many samples evaluation takes: all, or those that fill a batch where
@@ -30,8 +38,9 @@ using AfterBatch =
 
 /// Runs those samples once; the metrics are means over all that counts: the
 /// labels that are not ignored, by their weights for the loss, or the samples
-/// where none can be. The graph's scalars are such means over the `count` real
-/// samples of a batch. A loss that is a sum is one over all samples.
+/// where none can be. Throws Unreadable. The graph's scalars are such means
+/// over the `count` real samples of a batch. A loss that is a sum is one over
+/// all samples.
 std::vector<Metric> evaluate(runtime::Session &session, int graph,
                              const data::Feed &feed,
                              const AfterBatch &after = {});

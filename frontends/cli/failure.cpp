@@ -30,9 +30,13 @@ static ExitCode exitCode(absl::StatusCode code) {
   }
 }
 
+Failure failureOf(const runtime::Status &status) {
+  return Failure(exitCode(status.code()), status.message());
+}
+
 void check(const runtime::Status &status) {
   if (!status.ok())
-    throw Failure(exitCode(status.code()), status.message());
+    throw failureOf(status);
 }
 
 void check(const absl::Status &status) {

@@ -38,6 +38,9 @@ template <typename... Parts> Failure failed(const Parts &...parts) {
   return Failure(kFailedWhileRunning, absl::StrCat(parts...));
 }
 
+/// The Failure that a status stands for.
+Failure failureOf(const runtime::Status &status);
+
 /// Throws the Failure that a status stands for; returns on success. The runtime
 /// and the compiler have one kind each.
 void check(const runtime::Status &status);

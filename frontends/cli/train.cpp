@@ -7,6 +7,7 @@
 
 #include "frontends/cli/averages.h"
 #include "frontends/cli/best_metric.h"
+#include "frontends/cli/command_line.h"
 #include "frontends/cli/commands.h"
 #include "frontends/cli/data_options.h"
 #include "frontends/cli/evaluation.h"
@@ -79,7 +80,7 @@ private:
   Checkpoints::Notes notes() const;
   void save(bool last = false);
   [[noreturn]] void stopInterrupted();
-  void stopUnreadable(const runtime::Status &status);
+  [[noreturn]] void stopUnreadable(const Unreadable &failure);
   void summarize(double seconds);
 
   const TrainOptions &options_;
@@ -410,6 +411,9 @@ void Training::test(Progress &progress) {
   try {
     tested_ = evaluate(*session_, evaluate_, *testFeed_);
     testedAt_ = done_;
+  } catch (const Unreadable &failure) {
+    progress.clear();
+    stopUnreadable(failure);
   } catch (const Failure &failure) {
     if (failure.code != kInterrupted)
       throw;
@@ -562,17 +566,19 @@ void Training::trainAll(Progress &progress) {
       return;
   }
   if (!batches.status().ok())
-    stopUnreadable(batches.status());
+    stopUnreadable(Unreadable(batches.status()));
 }
 
 /// The steps so far were right: they are kept.
-void Training::stopUnreadable(const runtime::Status &status) {
+void Training::stopUnreadable(const Unreadable &failure) {
   save(/*last=*/true);
-  std::string saved = options_.checkpoint.path.empty()
-                          ? ""
-                          : absl::StrCat("; the state of step ", done_,
-                                         " is in ", options_.checkpoint.path);
-  check(runtime::Status(status.code(), status.message() + saved));
+  const std::string &path = options_.checkpoint.path;
+  std::string saved =
+      path.empty() ? ""
+                   : absl::StrCat("; the state of step ", done_, " is in ",
+                                  path, "; with whole data, continue with: ",
+                                  resumeCommand(path));
+  throw Failure(failure.code, failure.what() + saved);
 }
 
 void Training::run() {

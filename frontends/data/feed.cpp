@@ -180,6 +180,13 @@ runtime::Status advised(const runtime::Status &status, const LabelRule *rule) {
   return runtime::Status(status.code(), status.message() + rule->advice);
 }
 
+/// Bytes of a mapped file are gone.
+runtime::Status cutShort(const std::string &of, const std::string &tensor,
+                         int64_t sample) {
+  return invalid(of, ": the file was cut short while it was read: tensor '",
+                 tensor, "' lacks its sample ", sample);
+}
+
 } // namespace
 
 /// How elements become those of an input; null where they cannot or need not.
@@ -316,7 +323,8 @@ runtime::Status Feed::addLabels(const Column &column, const LabelRule &rule) {
   labelPort_ = ports_.size() - 1;
   labelsPerSample_ = ports_.back().elements;
   rule_ = rule;
-  if (countedLabels(0, samples_) == 0)
+  GRADUS_ASSIGN(int64_t counted, countedLabels(0, samples_));
+  if (counted == 0)
     return invalid("tensor '", column.name, "' has none that counts: all are ",
                    rule.ignore.value_or(0), ", the loss's ignore_index");
   return runtime::Status();
@@ -324,34 +332,42 @@ runtime::Status Feed::addLabels(const Column &column, const LabelRule &rule) {
 
 /// Calls `visit` with each label that is not ignored.
 template <typename Visit>
-void Feed::eachLabel(int64_t first, int64_t count, Visit visit) const {
-  // What is gone counts nothing; copySample() says so.
-  (void)readsWhole([&] {
+runtime::Status Feed::eachLabel(int64_t first, int64_t count,
+                                Visit visit) const {
+  volatile int64_t reached = first; // a fault leaves the loop in its middle
+  bool whole = readsWhole([&] {
     for (int64_t sample = first; sample < first + count; ++sample) {
+      reached = sample;
       int64_t begin = inWhole(sample) * labelsPerSample_;
       for (int64_t i = begin; i < begin + labelsPerSample_; ++i)
         if (int64_t label = integerAt(*labels_, i); label != rule_.ignore)
           visit(label);
     }
   });
+  return whole ? runtime::Status()
+               : cutShort(source_, labels_->name, inWhole(reached));
 }
 
-int64_t Feed::countedLabels(int64_t first, int64_t count) const {
+runtime::StatusOr<int64_t> Feed::countedLabels(int64_t first,
+                                               int64_t count) const {
   if (!labels_)
     return count;
   int64_t counted = 0;
-  eachLabel(first, count, [&](int64_t) { ++counted; });
+  GRADUS_TRY(eachLabel(first, count, [&](int64_t) { ++counted; }));
   return counted;
 }
 
-double Feed::labelWeight(int64_t first, int64_t count) const {
-  if (!labels_ || rule_.weights.empty())
-    return countedLabels(first, count);
+runtime::StatusOr<double> Feed::labelWeight(int64_t first,
+                                            int64_t count) const {
+  if (!labels_ || rule_.weights.empty()) {
+    GRADUS_ASSIGN(int64_t counted, countedLabels(first, count));
+    return static_cast<double>(counted);
+  }
   double sum = 0;
-  eachLabel(first, count, [&](int64_t label) {
+  GRADUS_TRY(eachLabel(first, count, [&](int64_t label) {
     bool known = label >= 0 && label < std::ssize(rule_.weights);
     sum += known ? rule_.weights[label] : 0;
-  });
+  }));
   return sum;
 }
 
@@ -404,10 +420,7 @@ runtime::Status Feed::Port::read(int64_t sample, uint8_t *to,
     else
       std::memcpy(to, from, targetBytes);
   });
-  if (!whole)
-    return invalid(of, ": the file was cut short while it was read: tensor '",
-                   input.name, "' lacks its sample ", sample);
-  return runtime::Status();
+  return whole ? runtime::Status() : cutShort(of, input.name, sample);
 }
 
 /// The first sample with an element that is NaN or, if `infinite`, infinite;

@@ -39,15 +39,17 @@ public:
   /// numbers that are taken as they lie in a file.
   std::string firstNonfinite() const;
 
+  /// Where the data came from, for errors.
+  const std::string &source() const { return source_; }
   int64_t samples() const { return samples_; }
   /// Samples of a batch.
   int64_t batch() const { return batch_; }
   /// How many labels of `count` samples from `first` on are not ignored; the
   /// samples themselves where no label can be, or where there are several
-  /// inputs of labels.
-  int64_t countedLabels(int64_t first, int64_t count) const;
+  /// inputs of labels. Fails where their file was cut short.
+  runtime::StatusOr<int64_t> countedLabels(int64_t first, int64_t count) const;
   /// The sum of those labels' weights.
-  double labelWeight(int64_t first, int64_t count) const;
+  runtime::StatusOr<double> labelWeight(int64_t first, int64_t count) const;
   /// Whether the graph is told how many samples of a batch are real.
   bool tellsCount() const;
   size_t inputCount() const { return ports_.size(); }
@@ -108,7 +110,7 @@ private:
     return order_ ? (*order_)(first_ + sample) : sample;
   }
   template <typename Visit>
-  void eachLabel(int64_t first, int64_t count, Visit visit) const;
+  runtime::Status eachLabel(int64_t first, int64_t count, Visit visit) const;
 
   std::vector<Port> ports_;
   std::vector<std::shared_ptr<const Column>> made_; // for ports, of columns

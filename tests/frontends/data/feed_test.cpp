@@ -123,11 +123,11 @@ TEST(Feed, CountsTheLabelsThatAreNotIgnored) {
   Data data; // labels 0, 1, 2, 1, 0
   auto feed = Feed::match(data.dataset, kInputs, {{"label", {3, 1, {}}}});
   ASSERT_TRUE(feed.ok()) << feed.status();
-  EXPECT_EQ(feed->countedLabels(0, 5), 3);
-  EXPECT_EQ(feed->countedLabels(1, 1), 0);
-  EXPECT_EQ(feed->countedLabels(2, 2), 1);
+  EXPECT_EQ(*feed->countedLabels(0, 5), 3);
+  EXPECT_EQ(*feed->countedLabels(1, 1), 0);
+  EXPECT_EQ(*feed->countedLabels(2, 2), 1);
   auto all = Feed::match(data.dataset, kInputs, {{"label", {3, {}, {}}}});
-  EXPECT_EQ(all->countedLabels(0, 5), 5);
+  EXPECT_EQ(*all->countedLabels(0, 5), 5);
 }
 
 TEST(Feed, WeighsLabelsByTheirClasses) {
@@ -135,8 +135,8 @@ TEST(Feed, WeighsLabelsByTheirClasses) {
   auto feed =
       Feed::match(data.dataset, kInputs, {{"label", {3, 1, {0.5, 4, 2}}}});
   ASSERT_TRUE(feed.ok()) << feed.status();
-  EXPECT_EQ(feed->labelWeight(0, 5), 3);
-  EXPECT_EQ(feed->countedLabels(0, 5), 3);
+  EXPECT_EQ(*feed->labelWeight(0, 5), 3);
+  EXPECT_EQ(*feed->countedLabels(0, 5), 3);
   EXPECT_TRUE(feed->tellsCount());
 }
 
@@ -145,7 +145,7 @@ TEST(Feed, CountsSamplesWhereThereAreLabelsOfTwoKinds) {
   auto feed =
       Feed::match(data.dataset, kInputs, {{"label", {3, 1, {}}}, {"x", {}}});
   ASSERT_TRUE(feed.ok()) << feed.status();
-  EXPECT_EQ(feed->countedLabels(0, 5), 5);
+  EXPECT_EQ(*feed->countedLabels(0, 5), 5);
 }
 
 TEST(Feed, RefusesLabelsThatAreAllIgnored) {
@@ -268,7 +268,7 @@ TEST(Feed, FallsIntoPartsThatHaveNoSampleInCommon) {
   ASSERT_TRUE(whole.ok()) << whole.status();
   Feed test = whole->part(7, 0, 2), train = whole->part(7, 2, 3);
   EXPECT_EQ(test.samples(), 2);
-  EXPECT_EQ(test.countedLabels(0, 2) + train.countedLabels(0, 3), 3);
+  EXPECT_EQ(*test.countedLabels(0, 2) + *train.countedLabels(0, 3), 3);
   std::vector<float> seen;
   for (auto [part, count] : {std::pair(&test, 2), {&train, 3}})
     for (int i = 0; i < count; ++i) {

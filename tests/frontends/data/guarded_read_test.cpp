@@ -35,6 +35,28 @@ TEST(GuardedRead, SaysWhichSampleOfWhichFileIsGone) {
   EXPECT_TRUE(feed.copySample(0, 0, places).ok()) << "which is there yet";
 }
 
+TEST(GuardedRead, FailsToCountLabelsThatAreGone) {
+  Folder folder;
+  std::string x = folder.write(
+      "x.npy", npyFile("<f4", "4096,", bytesOf(std::vector<float>(4096))));
+  std::string label =
+      folder.write("label.npy", npyFile("<i8", "4096,",
+                                        bytesOf(std::vector<int64_t>(4096))));
+  Dataset dataset = *Dataset::open({"x=" + x, "label=" + label});
+  Feed feed = *Feed::match(
+      dataset, {{"x", {DType::f32, {4}}, 16}, {"label", {DType::i64, {4}}, 32}},
+      {{"label", {2, -100, {1, 3}}}});
+  EXPECT_EQ(*feed.countedLabels(0, 4096), 4096);
+  std::filesystem::resize_file(label, 4096); // a header of 128, 496 labels
+  EXPECT_EQ(*feed.countedLabels(0, 496), 496) << "which are there yet";
+  for (const Status &status : {feed.countedLabels(0, 4096).status(),
+                               feed.labelWeight(0, 4096).status()})
+    EXPECT_THAT(wordsOf(status),
+                HasSubstr(x + ", " + label +
+                          ": the file was cut short while it was read: tensor "
+                          "'label' lacks its sample 496"));
+}
+
 TEST(GuardedRead, LeavesOtherFaultsAlone) {
   // A sanitizer reports the signal and exits.
   EXPECT_DEATH(
