@@ -121,10 +121,16 @@ std::string quotedCell(std::string_view cell) {
   return inWords("'", cell.substr(0, 40), cell.size() > 40 ? "...'" : "'");
 }
 
+/// A decimal number; not 0x10, and no infinity.
+bool readNumber(const std::string &cell, double &value) {
+  return cell.find_first_of("xX") == cell.npos &&
+         absl::SimpleAtod(cell, &value) && std::isfinite(value);
+}
+
 void Numbers::add(const std::string &cell, int64_t line,
                   const std::string &header) {
   double value = 0;
-  if (!absl::SimpleAtod(cell, &value) || !std::isfinite(value)) {
+  if (!readNumber(cell, value)) {
     value = 0;
     if (notNumber.empty())
       notNumber = inWords("line ", line, ", column '", header,

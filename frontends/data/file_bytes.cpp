@@ -17,8 +17,8 @@ static bool isGzip(std::span<const uint8_t> bytes) {
   return bytes.size() >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b;
 }
 
-/// The most that a gzip file which begins so may hold. A small one could fill
-/// the machine; an IDX header says how much there is to come.
+/// The most that an IDX file which begins so may hold. A small gzip file could
+/// fill the machine; the header says how much there is to come.
 static size_t mostUnpacked(std::span<const uint8_t> beginning) {
   constexpr size_t kMost = size_t(1) << 34;
   return std::min(kMost, idxBytes(beginning).value_or(kMost));
@@ -34,6 +34,9 @@ static runtime::StatusOr<FileBytes> unpackGzip(const std::string &path) {
   int read;
   while ((read = gzread(file.get(), block.data(), block.size())) > 0) {
     bytes->insert(bytes->end(), block.begin(), block.begin() + read);
+    if (!isIdx(*bytes))
+      return invalid(path, ": is a gzip file of other data than IDX; unpack "
+                           "it, and name what comes out");
     if (bytes->size() > mostUnpacked(*bytes))
       return invalid(path, ": the gzip data hold more than ",
                      mostUnpacked(*bytes), " bytes, which is all there may be");

@@ -14,7 +14,8 @@
 
 namespace gradus::data {
 
-/// The bytes of a file, mapped, or unpacked in memory where it is a gzip file.
+/// The bytes of a file, mapped, or unpacked in memory where it is a gzip file,
+/// which only IDX files may be.
 struct FileBytes {
   std::span<const uint8_t> bytes;
   std::shared_ptr<const void> owner;
@@ -25,23 +26,31 @@ runtime::StatusOr<FileBytes> readFile(const std::string &path);
 runtime::StatusOr<std::vector<Column>>
 readSafetensorsColumns(const std::string &path);
 
-/// One NumPy array in C order, little endian.
+/// One NumPy array in C order, little endian, and nothing behind it.
 runtime::StatusOr<Column> readNpy(const FileBytes &file,
                                   const std::string &name);
+/// No header is longer, but for lists of fields, which no tensor has.
+constexpr size_t kMostNpyHeader = 1 << 16;
+/// Whether a file of `all` bytes, of which these are the first (as many as
+/// kMostNpyHeader, or all), is as long as its header says.
+runtime::Status checkNpySize(std::span<const uint8_t> beginning, size_t all,
+                             const std::string &name);
 /// The same array as a file in memory.
 std::string writeNpy(const runtime::TensorType &type,
                      std::span<const uint8_t> bytes);
 
-/// A zip file of .npy files, stored or deflated.
-runtime::StatusOr<std::vector<Column>> readNpz(const FileBytes &file);
+/// A zip file of .npy files, stored or deflated: all arrays, or the one that is
+/// named.
+runtime::StatusOr<std::vector<Column>> readNpz(const FileBytes &file,
+                                               const std::string &only = "");
 /// Writes columns by name; whole or not at all.
 runtime::Status writeNpz(const std::string &path,
                          const std::vector<Column> &columns);
 
 /// Whether the bytes begin as an IDX file does.
 bool isIdx(std::span<const uint8_t> bytes);
-/// Bytes of a whole IDX file that begins so; nothing where this is none or not
-/// all of its header.
+/// Bytes of a whole IDX file that begins so, at most; nothing where this is
+/// none or not all of its header.
 std::optional<size_t> idxBytes(std::span<const uint8_t> beginning);
 /// The format of MNIST: big-endian sizes, then data. Images (u8 of rank 3 or
 /// more) are marked as pixels.

@@ -76,6 +76,9 @@ splitHeader(std::span<const uint8_t> bytes) {
                          bytes.size());
   if (text.size() < 12 || text.substr(0, 6) != kMagic)
     return invalid("is not a .npy file");
+  if (bytes[6] < 1 || bytes[6] > 3 || bytes[7] != 0)
+    return invalid("is of version ", int(bytes[6]), ".", int(bytes[7]),
+                   " of the .npy format; expected 1.0, 2.0 or 3.0");
   size_t start = bytes[6] == 1 ? 10 : 12;
   size_t size = bytes[8] | bytes[9] << 8;
   if (start == 12)
@@ -83,6 +86,34 @@ splitHeader(std::span<const uint8_t> bytes) {
   if (size > text.size() - start)
     return invalid("the .npy header is cut off");
   return std::pair(text.substr(start, size), start + size);
+}
+
+/// What a header says, and where the data begin.
+struct Array {
+  TensorType type;
+  size_t start = 0;
+};
+
+/// The header at the begin of a file of `all` bytes, which must be those of its
+/// array.
+runtime::StatusOr<Array> readArray(std::span<const uint8_t> beginning,
+                                   size_t all, const std::string &name) {
+  GRADUS_ASSIGN(auto split, splitHeader(beginning));
+  auto [header, start] = split;
+  Array array{{}, start};
+  GRADUS_ASSIGN(array.type.dtype, dtypeOf(header));
+  GRADUS_ASSIGN(array.type.shape, shapeOf(header));
+  GRADUS_ASSIGN(absl::string_view order, valueOf(header, "fortran_order"));
+  if (order.substr(0, 5) != "False" && array.type.shape.size() > 1)
+    return invalid("array '", name,
+                   "' is in Fortran order; save it with "
+                   "numpy.ascontiguousarray");
+  std::optional<size_t> size = bytesOf(array.type);
+  if (!size || *size != all - start)
+    return invalid("array '", name, "' is ", toString(array.type), " but ",
+                   size && *size < all - start ? "" : "only ", all - start,
+                   " bytes follow");
+  return array;
 }
 
 std::string shapeText(const std::vector<int64_t> &shape) {
@@ -96,24 +127,18 @@ std::string shapeText(const std::vector<int64_t> &shape) {
 
 runtime::StatusOr<Column> readNpy(const FileBytes &file,
                                   const std::string &name) {
-  GRADUS_ASSIGN(auto split, splitHeader(file.bytes));
-  auto [header, start] = split;
+  GRADUS_ASSIGN(Array array, readArray(file.bytes, file.bytes.size(), name));
   Column column;
   column.name = name;
-  GRADUS_ASSIGN(column.type.dtype, dtypeOf(header));
-  GRADUS_ASSIGN(column.type.shape, shapeOf(header));
-  GRADUS_ASSIGN(absl::string_view order, valueOf(header, "fortran_order"));
-  if (order.substr(0, 5) != "False" && column.type.shape.size() > 1)
-    return invalid("array '", name,
-                   "' is in Fortran order; save it with "
-                   "numpy.ascontiguousarray");
-  std::optional<size_t> size = bytesOf(column.type);
-  if (!size || *size > file.bytes.size() - start)
-    return invalid("array '", name, "' is ", toString(column.type),
-                   " but only ", file.bytes.size() - start, " bytes follow");
-  column.bytes = file.bytes.subspan(start, *size);
+  column.type = array.type;
+  column.bytes = file.bytes.subspan(array.start);
   column.owner = file.owner;
   return column;
+}
+
+runtime::Status checkNpySize(std::span<const uint8_t> beginning, size_t all,
+                             const std::string &name) {
+  return readArray(beginning, all, name).status();
 }
 
 std::string writeNpy(const TensorType &type, std::span<const uint8_t> bytes) {

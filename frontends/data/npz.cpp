@@ -10,6 +10,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 
 #include <cstring>
@@ -114,28 +115,60 @@ runtime::StatusOr<Bytes> packedBytes(Bytes zip, const Member &member) {
   return zip.subspan(at, member.packed);
 }
 
-runtime::StatusOr<FileBytes> inflate(Bytes packed, const Member &member) {
-  // Deflate packs at most 1032 to 1; more is a forged size.
-  if (member.unpacked > kMaxUnpacked || member.unpacked / 1100 > packed.size())
-    return corrupt(absl::StrCat(member.name, " has an impossible size"));
-  auto bytes = std::make_shared<std::vector<uint8_t>>(member.unpacked);
+/// The name of the array that a member is.
+std::string arrayName(const Member &member) {
+  return std::string(absl::StripSuffix(member.name, ".npy"));
+}
+
+std::string namesOf(const std::vector<Member> &members) {
+  if (members.empty())
+    return "none";
+  return absl::StrJoin(members, ", ",
+                       [](std::string *out, const Member &member) {
+                         out->append(arrayName(member));
+                       })
+      .substr(0, 400);
+}
+
+/// What unpacking came to.
+struct Unpacked {
+  size_t bytes = 0;
+  bool ended = false; // there was no more
+};
+
+/// Unpacks until `bytes` is full.
+Unpacked inflate(Bytes packed, std::span<uint8_t> bytes) {
   z_stream stream = {};
   inflateInit2(&stream, -15); // raw deflate, no zlib header
   int result = Z_OK;
   size_t in = 0, out = 0;
   constexpr size_t kMost = std::numeric_limits<uInt>::max();
-  while (result == Z_OK && out <= bytes->size()) {
+  while (result == Z_OK && out <= bytes.size()) {
     stream.next_in = const_cast<uint8_t *>(packed.data() + in);
     stream.avail_in = std::min(packed.size() - in, kMost);
-    stream.next_out = bytes->data() + out;
-    stream.avail_out = std::min(bytes->size() - out, kMost);
+    stream.next_out = bytes.data() + out;
+    stream.avail_out = std::min(bytes.size() - out, kMost);
     size_t hadIn = stream.avail_in, hadOut = stream.avail_out;
     result = ::inflate(&stream, Z_NO_FLUSH);
     in += hadIn - stream.avail_in;
     out += hadOut - stream.avail_out;
   }
   inflateEnd(&stream);
-  if (result != Z_STREAM_END || out != bytes->size())
+  return {out, result == Z_STREAM_END};
+}
+
+/// The first bytes say how many there are: a forged size fills no memory.
+runtime::StatusOr<FileBytes> inflate(Bytes packed, const Member &member) {
+  // Deflate packs at most 1032 to 1; more is a forged size.
+  if (member.unpacked > kMaxUnpacked || member.unpacked / 1100 > packed.size())
+    return corrupt(absl::StrCat(member.name, " has an impossible size"));
+  std::vector<uint8_t> beginning(
+      std::min<size_t>(member.unpacked, kMostNpyHeader));
+  beginning.resize(inflate(packed, beginning).bytes);
+  GRADUS_TRY(checkNpySize(beginning, member.unpacked, arrayName(member)));
+  auto bytes = std::make_shared<std::vector<uint8_t>>(member.unpacked);
+  Unpacked unpacked = inflate(packed, *bytes);
+  if (!unpacked.ended || unpacked.bytes != bytes->size())
     return corrupt(absl::StrCat(member.name, " cannot be unpacked"));
   return FileBytes{*bytes, bytes};
 }
@@ -198,18 +231,22 @@ std::string endRecord(uint16_t count, uint32_t size, uint32_t offset) {
 
 } // namespace
 
-runtime::StatusOr<std::vector<Column>> readNpz(const FileBytes &file) {
+runtime::StatusOr<std::vector<Column>> readNpz(const FileBytes &file,
+                                               const std::string &only) {
   GRADUS_ASSIGN(std::vector<Member> members, readDirectory(file.bytes));
+  std::erase_if(members, [](const Member &member) {
+    return !absl::EndsWith(member.name, ".npy");
+  });
   std::vector<Column> columns;
   for (const Member &member : members) {
-    if (!absl::EndsWith(member.name, ".npy"))
+    if (!only.empty() && arrayName(member) != only)
       continue;
     GRADUS_ASSIGN(FileBytes bytes, unpack(file, member));
-    GRADUS_ASSIGN(
-        Column column,
-        readNpy(bytes, std::string(absl::StripSuffix(member.name, ".npy"))));
+    GRADUS_ASSIGN(Column column, readNpy(bytes, arrayName(member)));
     columns.push_back(std::move(column));
   }
+  if (!only.empty() && columns.empty())
+    return invalid("has no array '", only, "'; it has ", namesOf(members));
   return columns;
 }
 

@@ -48,6 +48,17 @@ TEST(Csv, ReadsQuotesAndAByteOrderMark) {
   EXPECT_THAT(valuesOf<double>((*columns)[1].bytes), ElementsAre(2));
 }
 
+TEST(Csv, TakesDecimalNumbersAlone) {
+  auto columns = readCsv(file("a,b,c,d\n1e1,0x10,0X1p4,+1.5\n"));
+  ASSERT_TRUE(columns.ok()) << columns.status();
+  EXPECT_THAT(valuesOf<double>((*columns)[0].bytes), ElementsAre(10));
+  EXPECT_EQ((*columns)[1].notNumber,
+            "line 2, column 'b': expected a number, found '0x10'");
+  EXPECT_EQ((*columns)[2].notNumber,
+            "line 2, column 'c': expected a number, found '0X1p4'");
+  EXPECT_EQ((*columns)[3].notNumber, "");
+}
+
 TEST(Csv, RemembersTheFirstCellThatIsNoNumber) {
   auto columns = readCsv(file("a,b\n1,2\n3,red\n,nan\n"));
   ASSERT_TRUE(columns.ok()) << columns.status();

@@ -8,6 +8,9 @@
 using namespace gradus::data;
 using testing::HasSubstr;
 
+/// How a list of 2^24 bytes begins.
+static const std::string kIdx("\0\0\x08\x01\x01\0\0\0", 8);
+
 static std::string gzip(const std::string &path, const std::string &bytes) {
   gzFile file = gzopen(path.c_str(), "wb");
   gzwrite(file, bytes.data(), bytes.size());
@@ -18,7 +21,7 @@ static std::string gzip(const std::string &path, const std::string &bytes) {
 TEST(FileBytes, UnpacksGzip) {
   Folder folder;
   auto file =
-      readFile(gzip(folder.path("x.gz"), std::string(100000, 'a') + "b"));
+      readFile(gzip(folder.path("x.gz"), kIdx + std::string(99992, 'a') + "b"));
   ASSERT_TRUE(file.ok()) << file.status();
   EXPECT_EQ(file->bytes.size(), 100001u);
   EXPECT_EQ(file->bytes.back(), 'b');
@@ -27,7 +30,7 @@ TEST(FileBytes, UnpacksGzip) {
 TEST(FileBytes, SaysThatGzipDataAreCorrupt) {
   Folder folder;
   std::string path =
-      gzip(folder.path("x.gz"), "some words to be packed, and more of them");
+      gzip(folder.path("x.gz"), kIdx + "some words to be packed, and more");
   std::fstream(path, std::ios::in | std::ios::out | std::ios::binary).seekp(20)
       << "????";
   EXPECT_THAT(wordsOf(readFile(path).status()), HasSubstr("corrupt"));
@@ -35,7 +38,7 @@ TEST(FileBytes, SaysThatGzipDataAreCorrupt) {
 
 TEST(FileBytes, RefusesAGzipFileThatIsCutOff) {
   Folder folder;
-  std::string bytes;
+  std::string bytes = kIdx;
   for (int i = 0; i < 40000; ++i)
     bytes += char(i * i % 97);
   std::string path = gzip(folder.path("x.gz"), bytes);
@@ -46,6 +49,16 @@ TEST(FileBytes, RefusesAGzipFileThatIsCutOff) {
     std::filesystem::resize_file(cut, std::filesystem::file_size(cut) - off);
     EXPECT_THAT(wordsOf(readFile(cut).status()), HasSubstr("cut off")) << off;
   }
+}
+
+TEST(FileBytes, RefusesAGzipFileByItsFirstBytesWhereTheyAreNotIdx) {
+  Folder folder;
+  std::string path =
+      gzip(folder.path("x.gz"), std::string(size_t(1) << 24, '\0'));
+  // The file is cut off, which who reads to its end would see.
+  std::filesystem::resize_file(path, std::filesystem::file_size(path) / 2);
+  EXPECT_THAT(wordsOf(readFile(path).status()),
+              HasSubstr(path + ": is a gzip file of other data than IDX"));
 }
 
 TEST(FileBytes, StopsUnpackingBehindWhatAHeaderSays) {

@@ -44,9 +44,22 @@ TEST(Npy, RefusesOtherTypesByName) {
               HasSubstr("the .npy type '>f4' is not supported"));
 }
 
-TEST(Npy, RefusesAnArrayThatIsCutOff) {
+TEST(Npy, RefusesAnArrayThatIsCutOffOrHasMoreBehindIt) {
   EXPECT_THAT(wordsOf(parse(npyFile("<f4", "3,", "....")).status()),
               HasSubstr("is 3xf32 but only 4 bytes follow"));
+  EXPECT_THAT(wordsOf(parse(npyFile("<f4", "1,", "........")).status()),
+              HasSubstr("is 1xf32 but 8 bytes follow"));
+}
+
+TEST(Npy, RefusesVersionsThatThereAreNot) {
+  std::string file = npyFile("<f4", "1,", "....");
+  for (auto [major, minor] : {std::pair(0, 0), {4, 0}, {9, 0}, {1, 1}}) {
+    file[6] = char(major), file[7] = char(minor);
+    EXPECT_THAT(wordsOf(parse(file).status()),
+                HasSubstr(gradus::runtime::inWords(
+                    "is of version ", major, ".", minor,
+                    " of the .npy format; expected 1.0, 2.0 or 3.0")));
+  }
 }
 
 TEST(Npy, RefusesWhatIsNoArray) {
