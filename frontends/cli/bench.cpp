@@ -389,7 +389,7 @@ void addBench(CLI::App &app) {
   command
       ->add_option("--steps-per-call", options->stepsPerCall,
                    "In one call, at most; fewer where they take long (100)")
-      ->check(CLI::PositiveNumber);
+      ->check(positive());
   command->add_option("--trace", options->trace,
                       "Write some steps to this file, for ui.perfetto.dev");
   command->callback([options] { run(*options); });

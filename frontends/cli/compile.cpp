@@ -9,6 +9,7 @@
 #include "frontends/cli/output_files.h"
 #include "frontends/cli/report_facts.h"
 #include "frontends/cli/report_page.h"
+#include "frontends/cli/session_options.h"
 #include "frontends/cli/text.h"
 #include "frontends/cli/tuned_calls.h"
 #include "frontends/cli/tuning_file.h"
@@ -331,7 +332,7 @@ void addCompile(CLI::App &app) {
   command
       ->add_option("--threads", request.threads,
                    "Threads to plan for; 0: one per core")
-      ->check(CLI::Range(0, kMostThreads));
+      ->check(wholeNumber(0, kMostThreads));
   command->add_option("--memory-limit", request.memoryLimit,
                       "The most that state, arena, constants and code may "
                       "take, such as 2GiB");

@@ -24,7 +24,7 @@ void addSessionOptions(CLI::App &command, SessionOptions &options) {
   command.add_option("artifact", options.artifact, "The .gradus file")
       ->required();
   command.add_option("--threads", options.threads, "Threads; 0: one per core")
-      ->check(CLI::Range(0, kMostThreads));
+      ->check(wholeNumber(0, kMostThreads));
   command.add_option("--device", options.device,
                      "Where to run: cpu, cuda, cuda:1, emulated");
   command.add_flag("--trust", options.trust,
@@ -66,15 +66,25 @@ void addTrainedOptions(CLI::App &command, SessionOptions &options,
       ->allow_extra_args(false);
 }
 
-CLI::Validator positive() {
-  auto words = [](const std::string &text) -> std::string {
-    int64_t value;
-    if (absl::SimpleAtoi(text, &value) && value >= 1)
+CLI::Validator wholeNumber(uint64_t least, uint64_t most) {
+  auto words = [=](const std::string &text) -> std::string {
+    bool digits = !text.empty() &&
+                  text.find_first_not_of("0123456789") == std::string::npos;
+    uint64_t value = 0;
+    bool fits = absl::SimpleAtoi(text, &value) && value <= most;
+    if (digits && !fits)
+      return absl::StrCat("expected a whole number of at most ", most,
+                          ", found ", text);
+    // The parser behind this takes 010 for 8.
+    if (digits && value >= least && (text[0] != '0' || text == "0"))
       return "";
-    return absl::StrCat("expected a whole number of 1 or more, found ", text);
+    return absl::StrCat("expected a whole number of ", least,
+                        " or more, found ", text);
   };
   return CLI::Validator(words, "NUMBER");
 }
+
+CLI::Validator positive() { return wholeNumber(1); }
 
 CLI::Validator notNegative() {
   auto words = [](const std::string &text) -> std::string {

@@ -9,6 +9,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include <limits>
 #include <string>
 
 namespace gradus::cli {
@@ -34,6 +35,9 @@ void addStateOptions(CLI::App &command, SessionOptions &options);
 /// --data: of the commands that use a trained state.
 void addTrainedOptions(CLI::App &command, SessionOptions &options,
                        std::vector<std::string> &data);
+/// For an option that takes an integer, written in decimal digits alone.
+CLI::Validator wholeNumber(uint64_t least,
+                           uint64_t most = std::numeric_limits<int64_t>::max());
 /// For an option that counts something: 1 or more.
 CLI::Validator positive();
 /// For an option that measures something: 0 or more.

@@ -116,7 +116,7 @@ static void addDataOptions(CLI::App &command, TrainOptions &options) {
   command
       .add_option("--seed", options.seed,
                   "Of the samples' order (the checkpoint's or recipe's)")
-      ->check(notNegative());
+      ->check(wholeNumber(0, std::numeric_limits<uint64_t>::max()));
 }
 
 void addTrainOptions(CLI::App &command, TrainOptions &options) {

@@ -161,7 +161,7 @@ void addTune(CLI::App &app) {
   command
       ->add_option("--trials", options->tuning.trials,
                    "How often each algorithm is measured (20)")
-      ->check(CLI::Range(1, 10000));
+      ->check(wholeNumber(1, 10000));
   command->add_flag("--json", options->json, "The times as a JSON object");
   command->callback([options] { tune(*options); });
 }

@@ -76,6 +76,32 @@ TEST(SessionOptions, TellACheckpointOfAnotherProgram) {
   std::filesystem::remove(checkpoint);
 }
 
+TEST(SessionOptions, TakeWholeNumbersThatFit) {
+  auto words = [](std::string text) { return wholeNumber(0, 1024)(text); };
+  for (const char *text : {"0", "10", "1024"})
+    EXPECT_EQ(words(text), "") << text;
+  EXPECT_EQ(words("1025"),
+            "expected a whole number of at most 1024, found 1025");
+  for (const char *text : {"010", "0x10", "1_0", "1'0", "+1", " 1", "1.0", ""})
+    EXPECT_EQ(words(text), std::string("expected a whole number of 0 or more, "
+                                       "found ") +
+                               text);
+}
+
+TEST(SessionOptions, TakeNoNumberThatWouldBeCutOff) {
+  auto seed = [](std::string text) {
+    return wholeNumber(0, std::numeric_limits<uint64_t>::max())(text);
+  };
+  EXPECT_EQ(seed("18446744073709551615"), "");
+  for (const char *text : {"18446744073709551616", "99999999999999999999999"})
+    EXPECT_EQ(seed(text), std::string("expected a whole number of at most "
+                                      "18446744073709551615, found ") +
+                              text);
+  EXPECT_EQ(positive()("9223372036854775808"),
+            "expected a whole number of at most 9223372036854775807, found "
+            "9223372036854775808");
+}
+
 TEST(SessionOptions, CountFromOne) {
   auto words = [](std::string text) { return positive()(text); };
   EXPECT_EQ(words("1"), "");
