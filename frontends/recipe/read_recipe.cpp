@@ -149,6 +149,9 @@ Json Checker::checkNumber(const Field &field, const Json &value,
     return expected(message("less than ", field.limit), value, path);
   if (std::abs(number) > std::numeric_limits<float>::max())
     return expected("a number in the range of f32", value, path);
+  if (number != 0 && std::abs(number) < std::numeric_limits<float>::min())
+    return expected("0, or a number that f32 does not take for it", value,
+                    path);
   if (field.kind == Kind::number)
     return number;
   // 1e4 is an integer, too; beyond 2^63 (or 2^53 as a float) it is none of
@@ -305,7 +308,31 @@ private:
   std::vector<std::set<std::string>> open_;
 };
 
+/// The first number of a JSON text that is not 0, but so small that it would be
+/// read as 0: "1e-999". Empty where there is none.
+std::string vanishingNumber(std::string_view text) {
+  for (size_t at = 0; at < text.size(); ++at) {
+    if (text[at] == '"') {
+      for (++at; at < text.size() && text[at] != '"'; ++at)
+        at += text[at] == '\\';
+      continue;
+    }
+    if (text[at] < '0' || text[at] > '9')
+      continue;
+    size_t end = text.find_first_not_of("0123456789.eE+-", at);
+    std::string number(text.substr(at, end - at));
+    size_t digit = number.find_first_of("123456789");
+    if (digit < number.find_first_of("eE") &&
+        std::strtod(number.c_str(), nullptr) == 0)
+      return number;
+    at += number.size() - 1;
+  }
+  return "";
+}
+
 absl::StatusOr<Json> parse(std::string_view text) {
+  if (std::string number = vanishingNumber(text); !number.empty())
+    return invalid("the number ", number, " would be read as 0; write 0");
   try {
     Guard guard;
     Json result = Json::parse(
@@ -369,6 +396,10 @@ absl::Status set(Json &recipe, const Override &override) {
     return invalid(override.origin, ": expected key=value");
   std::string text = setting.substr(equals + 1);
   Json value = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (std::string number = vanishingNumber(text);
+      !value.is_discarded() && !number.empty())
+    return invalid(override.origin, ": the number ", number,
+                   " would be read as 0; write 0");
   Json *place = &recipe;
   llvm::SmallVector<llvm::StringRef> keys;
   keyOf(setting).split(keys, '.');

@@ -121,6 +121,13 @@ TEST(ReadRecipe, GivesF16ALossScaleUnlessItIsRefused) {
   EXPECT_EQ(accepted(R"({"precision": "bf16"})")["loss_scale"], nullptr);
 }
 
+TEST(ReadRecipe, TakesZeroHoweverItIsWritten) {
+  EXPECT_EQ(accepted(R"({"optimizer": {"type": "sgd", "learning_rate": 0e-999,
+                         "momentum": 0.00}, "fixed": ["1e-999"]})")
+                ["optimizer"]["learning_rate"],
+            0.0);
+}
+
 TEST(ReadRecipe, TakesBytesWithAndWithoutUnits) {
   for (auto [given, bytes] :
        {std::pair<std::string, int64_t>("\"2GiB\"", 2147483648),
@@ -194,6 +201,17 @@ INSTANTIATE_TEST_SUITE_P(
                 "inputs.dims.batch: expected at least 1, found 0"},
         Mistake{R"({"clip": {"type": "global_norm", "value": -1.0}})",
                 "clip.value: expected at least 0, found -1.0"},
+        Mistake{R"({"clip": {"type": "global_norm", "value": 1e-46}})",
+                "clip.value: expected 0, or a number that f32 does not take "
+                "for it, found 1e-46"},
+        Mistake{R"({"optimizer": {"learning_rate": -1e-39}})",
+                "optimizer.learning_rate: expected at least 0, found -1e-39"},
+        Mistake{R"({"optimizer": {"learning_rate": 1e-39}})",
+                "optimizer.learning_rate: expected 0, or a number that f32 "
+                "does not take for it, found 1e-39"},
+        Mistake{R"({"fixed": ["\"2e-999"], "optimizer":
+                    {"learning_rate": 1.0e-999}})",
+                "the number 1.0e-999 would be read as 0; write 0"},
         Mistake{R"({"accumulation": 0})",
                 "accumulation: expected at least 1, found 0"},
         Mistake{R"({"distribution": {"mode": "adasum"}})",
@@ -228,6 +246,9 @@ INSTANTIATE_TEST_SUITE_P(
     ReadRecipe, RefusedOverride,
     testing::Values(
         BadOverride{"seed", "--set seed: expected key=value"},
+        BadOverride{"optimizer.learning_rate=1e-999",
+                    "--set optimizer.learning_rate=1e-999: the number 1e-999 "
+                    "would be read as 0; write 0"},
         BadOverride{"seed+=2",
                     "--set seed+=2: seed: expected an integer, found "
                     "[2]"},
