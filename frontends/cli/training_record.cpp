@@ -3,6 +3,7 @@
 
 #include "frontends/cli/training_record.h"
 
+#include "frontends/cli/failure.h"
 #include "frontends/json_text.h"
 #include "runtime/safetensors.h"
 
@@ -55,22 +56,36 @@ ordered_json EpochFigures::toJson() const {
   return {{"steps", steps_}, {"sums", sums}};
 }
 
-void EpochFigures::restore(const json &json) {
+/// The figure of one scalar, as toJson() writes it; nothing where this is none.
+static std::optional<Metric> readSum(const json &sum, int64_t &count) {
+  if (!sum.is_array() || sum.size() != 3 || !sum[0].is_string() ||
+      !(sum[1].is_number() || sum[1].is_null()) || !sum[2].is_number_integer())
+    return std::nullopt;
+  count = sum[2].get<int64_t>();
+  if (count < 0)
+    return std::nullopt;
+  return Metric{sum[0].get<std::string>(),
+                sum[1].is_number() ? sum[1].get<double>()
+                                   : std::numeric_limits<double>::quiet_NaN()};
+}
+
+bool EpochFigures::restore(const json &json) {
   clear();
   auto has = [&](const char *key) { return json.contains(key); };
   if (!has("sums") || !json["sums"].is_array() || !has("steps") ||
-      !json["steps"].is_number_integer())
-    return;
+      !json["steps"].is_number_integer() || json["steps"] < 0)
+    return false;
   for (const auto &sum : json["sums"]) {
-    if (!sum.is_array() || sum.size() != 3 || !sum[0].is_string() ||
-        !sum[2].is_number_integer())
-      return clear();
-    double value = sum[1].is_number()
-                       ? sum[1].get<double>()
-                       : std::numeric_limits<double>::quiet_NaN();
-    sums_.push_back({sum[0].get<std::string>(), value, sum[2].get<int64_t>()});
+    int64_t count = 0;
+    std::optional<Metric> figure = readSum(sum, count);
+    if (!figure) {
+      clear();
+      return false;
+    }
+    sums_.push_back({figure->name, figure->value, count});
   }
   steps_ = json["steps"].get<int64_t>();
+  return true;
 }
 
 std::string TrainingRecord::text() const {
@@ -94,14 +109,18 @@ std::string TrainingRecord::text() const {
   return jsonText(object);
 }
 
-std::optional<TrainingRecord>
-TrainingRecord::ofCheckpoint(const std::string &path) {
-  auto file = runtime::Safetensors::open(path);
-  if (!file.ok() || !file->metadata().contains("training"))
-    return std::nullopt;
-  json object = json::parse(file->metadata().at("training"), nullptr,
-                            /*allow_exceptions=*/false);
-  if (!object.is_object())
+/// What toJson() of the figures and of the best writes, or null.
+static bool areFigures(const json &epoch, const json &best) {
+  EpochFigures figures;
+  return (epoch.is_null() || figures.restore(epoch)) &&
+         (best.is_null() || best.is_object());
+}
+
+/// Nothing where it is none that text() writes.
+static std::optional<TrainingRecord> readRecord(const std::string &text) {
+  json object = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!object.is_object() || !object.contains("seed") ||
+      !object["seed"].is_number_unsigned())
     return std::nullopt;
   TrainingRecord record;
   try {
@@ -119,6 +138,25 @@ TrainingRecord::ofCheckpoint(const std::string &path) {
   } catch (const json::exception &) {
     return std::nullopt; // written by something else
   }
+  bool isPart = record.validation >= 0 && record.validation < 1;
+  if (record.samples < 0 || record.batch < 0 || !isPart ||
+      !areFigures(record.epoch, record.best) ||
+      !areFigures(json(), record.bestAtEnd))
+    return std::nullopt;
+  return record;
+}
+
+std::optional<TrainingRecord>
+TrainingRecord::ofCheckpoint(const std::string &path) {
+  auto file = runtime::Safetensors::open(path);
+  if (!file.ok() || !file->metadata().contains("training"))
+    return std::nullopt;
+  auto record = readRecord(file->metadata().at("training"));
+  if (!record)
+    throw badInput(path, ": what it says of its training (`training` in its "
+                         "metadata: the seed, the samples, the figures of the "
+                         "epoch) cannot be read; without that entry the run "
+                         "goes on, in the recipe's order of the samples");
   return record;
 }
 

@@ -26,7 +26,8 @@ public:
   void clear();
 
   nlohmann::ordered_json toJson() const;
-  void restore(const nlohmann::json &json);
+  /// False, and nothing, where toJson() does not write such figures.
+  bool restore(const nlohmann::json &json);
 
 private:
   struct Sum {
@@ -53,7 +54,8 @@ struct TrainingRecord {
   nlohmann::json normalize;         // the recipe's inputs.normalize, of names
 
   std::string text() const;
-  /// Nothing where the file has none, as other tools write it.
+  /// Nothing where the file has none, as other tools write it. A Failure where
+  /// it has one that text() does not write: the order of the samples is lost.
   static std::optional<TrainingRecord> ofCheckpoint(const std::string &path);
 };
 

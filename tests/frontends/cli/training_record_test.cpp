@@ -1,8 +1,10 @@
 // What a checkpoint keeps of the run comes back in the same bits.
 
+#include "frontends/cli/failure.h"
 #include "frontends/cli/training_record.h"
 #include "tests/frontends/cli/adder.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -60,9 +62,12 @@ TEST(EpochFigures, KeepNaN) {
 TEST(EpochFigures, AreNoneWhereTheTextIsNone) {
   for (const char *text : {"null", "[]", R"({"sums": [[1]], "steps": 3})",
                            R"({"sums": [], "steps": "x"})", R"({"sums": []})",
-                           R"({"sums": [["loss", 1, "x"]], "steps": 3})"}) {
+                           R"({"sums": [["loss", 1, "x"]], "steps": 3})",
+                           R"({"sums": [["loss", 1, -1]], "steps": 3})",
+                           R"({"sums": [["loss", "1", 1]], "steps": 3})",
+                           R"({"sums": [["loss", 1, 1]], "steps": -1})"}) {
     EpochFigures figures;
-    figures.restore(nlohmann::json::parse(text));
+    EXPECT_FALSE(figures.restore(nlohmann::json::parse(text))) << text;
     EXPECT_TRUE(figures.empty()) << text;
   }
 }
@@ -74,7 +79,7 @@ TEST(TrainingRecord, ComesBackFromACheckpoint) {
   record.seed = ~uint64_t(0);
   record.samples = 100;
   record.batch = 32;
-  record.epoch = {{"steps", 0}};
+  record.epoch = {{"steps", 0}, {"sums", nlohmann::json::array()}};
   record.bestAtEnd = {{"step", 7}};
   record.reported = true;
   record.classes = {"ant", "bee"};
@@ -92,9 +97,30 @@ TEST(TrainingRecord, ComesBackFromACheckpoint) {
   EXPECT_EQ(found->classes, record.classes);
   EXPECT_EQ(found->passes, record.passes);
   EXPECT_EQ(found->normalize, record.normalize);
-  for (std::string other : {"", "3", R"({"seed": "x"})"}) {
+  ASSERT_TRUE(adder.open()->saveCheckpoint(path).ok());
+  EXPECT_FALSE(TrainingRecord::ofCheckpoint(path)) << "there is none";
+  std::filesystem::remove(path);
+}
+
+TEST(TrainingRecord, IsRefusedWhereItCannotBeRead) {
+  Adder adder;
+  std::string path = adder.path + ".record.safetensors";
+  for (std::string other :
+       {R"()", R"(3)", R"({})", R"({"seed": "x"})", R"({"seed": -1})",
+        R"({"seed": 1.5})", R"({"seed": 3, "validation": -1})",
+        R"({"seed": 3, "validation": 1})", R"({"seed": 3, "samples": -1})",
+        R"({"seed": 3, "best": 3})",
+        R"({"seed": 3, "epoch": {"steps": -1, "sums": []}})",
+        R"({"seed": 3, "classes": [1]})"}) {
     ASSERT_TRUE(adder.open()->saveCheckpoint(path, {{"training", other}}).ok());
-    EXPECT_FALSE(TrainingRecord::ofCheckpoint(path)) << other;
+    try {
+      TrainingRecord::ofCheckpoint(path);
+      ADD_FAILURE() << other;
+    } catch (const Failure &failure) {
+      EXPECT_EQ(failure.code, kBadInput);
+      EXPECT_THAT(failure.what(),
+                  testing::HasSubstr(path + ": what it says of its training"));
+    }
   }
   std::filesystem::remove(path);
 }
