@@ -21,6 +21,7 @@ namespace gradus::cli {
 const char *const kDataFooter =
     R"(Data: one tensor per graph input under its own name, first axis = samples.
   FILE.safetensors, FILE.npz   tensors by name; u8 of rank 3 or more are pixels
+  NAME=FILE.npz:ARRAY          one of its arrays, under another name
   NAME=FILE.npy, NAME=FILE     a NumPy array; IDX (MNIST), also .gz
   FILE.bin                     CIFAR-10 and -100: image and label
   NAME=FILE.bin, .u16, .u32    tokens (nanoGPT, llm.c): input NAME, and the label
@@ -115,6 +116,8 @@ data::Feed matchData(const Session &session, int graph,
       use == Use::prediction ? data::LabelRules() : labelRules(session);
   data::Feed feed =
       take(data::Feed::match(dataset, info.inputs, labels, prepared));
+  for (const std::string &note : feed.notes())
+    std::fprintf(stderr, "note: %s: %s\n", feed.source().c_str(), note.c_str());
   auto inputs = recipeOf(session).value("inputs", nlohmann::json::object());
   if (use == Use::training && inputs.value("last_batch", "drop") == "mask")
     check(feed.maskLastBatch());

@@ -17,25 +17,34 @@ using namespace gradus::runtime;
 namespace gradus::data {
 namespace {
 
-constexpr std::string_view kBeforeColumns = ".csv:";
+/// Files of which a part may be named behind their names.
+constexpr std::string_view kBeforeParts[] = {".csv:", ".npz:"};
 
 struct Argument {
   std::string name; // empty where not given
   std::string path;
-  std::string columns; // of a .csv file; empty where not given
+  std::string part; // columns of .csv, an array of .npz; empty: not given
 };
+
+/// Where the last of kBeforeParts begins, and how long it is.
+std::pair<size_t, size_t> findPart(const std::string &text) {
+  for (std::string_view before : kBeforeParts)
+    if (size_t at = text.rfind(before); at != std::string::npos)
+      return {at, before.size()};
+  return {std::string::npos, 0};
+}
 
 Argument parse(const std::string &text) {
   Argument argument{"", text, ""};
   size_t equals = text.find('=');
   // A '=' behind a '/' belongs to a path, one behind ".csv:" to a column.
   if (equals != std::string::npos && text.find('/') > equals &&
-      text.find(kBeforeColumns) > equals)
+      findPart(text).first > equals)
     argument = {text.substr(0, equals), text.substr(equals + 1), ""};
-  size_t columns = argument.path.rfind(kBeforeColumns);
-  if (columns != std::string::npos) {
-    argument.columns = argument.path.substr(columns + kBeforeColumns.size());
-    argument.path.resize(columns + kBeforeColumns.size() - 1);
+  auto [before, size] = findPart(argument.path);
+  if (before != std::string::npos) {
+    argument.part = argument.path.substr(before + size);
+    argument.path.resize(before + size - 1);
   }
   return argument;
 }
@@ -80,12 +89,12 @@ runtime::StatusOr<std::vector<Column>> readBin(const Argument &argument,
 
 runtime::StatusOr<std::vector<Column>> readCsvFile(const Argument &argument,
                                                    const FileBytes &file) {
-  if (argument.name.empty() && argument.columns.empty())
+  if (argument.name.empty() && argument.part.empty())
     return readCsv(file);
-  if (argument.name.empty() || argument.columns.empty())
+  if (argument.name.empty() || argument.part.empty())
     return invalid("write NAME=FILE.csv:COLUMN,COLUMN,... for a tensor of "
                    "several columns, or FILE.csv for a tensor of each");
-  return single(readCsvColumns(file, argument.name, argument.columns));
+  return single(readCsvColumns(file, argument.name, argument.part));
 }
 
 runtime::StatusOr<std::vector<Column>> readBytes(const Argument &argument) {
@@ -97,7 +106,7 @@ runtime::StatusOr<std::vector<Column>> readBytes(const Argument &argument) {
     return absl::EndsWith(argument.path, ending);
   };
   if (endsIn(".npz"))
-    return readNpz(file);
+    return readNpz(file, argument.part);
   if (endsIn(".csv"))
     return readCsvFile(argument, file);
   if (endsIn(".bin"))
@@ -124,7 +133,11 @@ runtime::Status rename(std::vector<Column> &columns, const Argument &argument) {
           out->append(each.name);
         });
     return invalid(argument.path, ": its tensors have names of their own (",
-                   names, "); write it without ", argument.name, "=");
+                   names, "); write it without ", argument.name, "=",
+                   absl::EndsWith(argument.path, ".npz")
+                       ? inWords(", or ", argument.name, "=", argument.path,
+                                 ":", columns.front().name, " for one of them")
+                       : "");
   }
   columns[0].name = argument.name;
   return runtime::Status();

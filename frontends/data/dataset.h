@@ -51,8 +51,9 @@ public:
   /// Reads `arguments`, each FILE or NAME=FILE. A file that holds one unnamed
   /// tensor (.npy, IDX, tokens) needs its NAME; the images of a CIFAR file are
   /// `image` unless NAME says otherwise, its labels `label`; FILE.csv has a
-  /// tensor for each column, NAME=FILE.csv:COLUMNS one of several; a folder has
-  /// images and labels as a CIFAR file. Tensors of one name in several files
+  /// tensor for each column, NAME=FILE.csv:COLUMNS one of several;
+  /// NAME=FILE.npz:ARRAY is one array under another name; a folder has images
+  /// and labels as a CIFAR file. Tensors of one name in several files
   /// are joined along their samples.
   static runtime::StatusOr<Dataset>
   open(const std::vector<std::string> &arguments);

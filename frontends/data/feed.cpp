@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 
 using namespace gradus::runtime;
 
@@ -163,8 +164,38 @@ const char *numpyName(DType dtype) {
                                : nullptr;
 }
 
+/// An order of the axes that gives sizes `from` those of `to`, the first axis
+/// staying; channels go before height and width if that will do. Empty: none.
+std::vector<size_t> orderOfAxes(const std::vector<int64_t> &from,
+                                const std::vector<int64_t> &to) {
+  constexpr size_t kMostAxes = 6;
+  std::vector<size_t> order(from.size());
+  std::iota(order.begin(), order.end(), 0);
+  if (from.size() != to.size() || from.size() < 3 || from.size() > kMostAxes ||
+      sampleShape(from) == sampleShape(to))
+    return {};
+  auto fits = [&] {
+    for (size_t axis = 1; axis < to.size(); ++axis)
+      if (from[order[axis]] != to[axis])
+        return false;
+    return true;
+  };
+  std::rotate(order.begin() + 1, order.end() - 1, order.end());
+  if (fits())
+    return order;
+  std::sort(order.begin(), order.end());
+  while (std::next_permutation(order.begin() + 1, order.end()))
+    if (fits())
+      return order;
+  return {};
+}
+
 /// How the values would fit, where the sizes do.
 std::string conversionAdvice(const TensorType &from, const TensorType &to) {
+  if (auto order = orderOfAxes(from.shape, to.shape); !order.empty())
+    return inWords("; its axes are in another order, which NumPy changes by "
+                   "numpy.transpose(x, (",
+                   absl::StrJoin(order, ", "), "))");
   bool typeOnly = from.dtype != to.dtype &&
                   sampleShape(from.shape) == sampleShape(to.shape);
   if (!typeOnly || !numpyName(to.dtype))
@@ -196,6 +227,8 @@ Feed::Convert Feed::conversion(const Column &column, DType to) {
     return pixelsToFloats;
   bool small = from == DType::u8 || from == DType::boolean;
   bool tokens = column.meaning == Meaning::tokens;
+  if (from == DType::f64 && to == DType::f32)
+    return convertEach<double, float>;
   if (to == DType::i64)
     return from == DType::i32   ? convertEach<int32_t, int64_t>
            : from == DType::i16 ? convertEach<int16_t, int64_t>
@@ -227,6 +260,9 @@ runtime::Status Feed::addColumn(const Column &column, const TensorInfo &input) {
     return invalid("tensor '", input.name, "' is ", withSamples(column.type),
                    "; expected ", withSamples(input.type),
                    conversionAdvice(column.type, input.type));
+  if (column.type.dtype == DType::f64 && input.type.dtype == DType::f32)
+    notes_.push_back(
+        inWords("tensor '", column.name, "' is converted from f64 to f32"));
   return addPort(column, input, convert);
 }
 
@@ -317,7 +353,9 @@ runtime::Status Feed::addPreparation(const TensorInfo &input,
 }
 
 runtime::Status Feed::addLabels(const Column &column, const LabelRule &rule) {
-  if ((!rule.ignore && rule.weights.empty()) || !isInteger(column.type.dtype))
+  DType type = ports_.back().input.type.dtype;
+  if ((!rule.ignore && rule.weights.empty()) ||
+      (type != DType::i64 && type != DType::i32))
     return runtime::Status();
   labels_ = &column;
   labelPort_ = ports_.size() - 1;
@@ -364,10 +402,31 @@ runtime::StatusOr<double> Feed::labelWeight(int64_t first,
     return static_cast<double>(counted);
   }
   double sum = 0;
-  GRADUS_TRY(eachLabel(first, count, [&](int64_t label) {
-    bool known = label >= 0 && label < std::ssize(rule_.weights);
-    sum += known ? rule_.weights[label] : 0;
-  }));
+  GRADUS_TRY(
+      eachLabel(first, count, [&](int64_t label) { sum += weightOf(label); }));
+  return sum;
+}
+
+/// Of a label that is not ignored.
+double Feed::weightOf(int64_t label) const {
+  if (rule_.weights.empty())
+    return 1;
+  bool known = label >= 0 && label < std::ssize(rule_.weights);
+  return known ? rule_.weights[label] : 0;
+}
+
+double Feed::batchWeight(std::span<const void *const> inputs) const {
+  if (!labels_)
+    return batch_;
+  const Port &port = ports_[labelPort_];
+  bool wide = port.input.type.dtype == DType::i64;
+  double sum = 0;
+  for (size_t i = 0; i < batch_ * port.elements; ++i) {
+    int64_t label = wide ? static_cast<const int64_t *>(inputs[labelPort_])[i]
+                         : static_cast<const int32_t *>(inputs[labelPort_])[i];
+    if (label != rule_.ignore)
+      sum += weightOf(label);
+  }
   return sum;
 }
 
@@ -427,14 +486,20 @@ runtime::Status Feed::Port::read(int64_t sample, uint8_t *to,
 /// -1: none.
 int64_t Feed::Port::findNonfinite(bool infinite) const {
   int64_t found = -1;
-  if (!source || convert || input.type.dtype != DType::f32)
+  bool doubles = convert == convertEach<double, float>;
+  if (!source || (convert && !doubles) || input.type.dtype != DType::f32)
     return found;
+  size_t size = doubles ? sizeof(double) : sizeof(float);
   (void)readsWhole([&] {
     for (int64_t sample = 0; sample < samples; ++sample)
       for (size_t i = 0; i < elements; ++i) {
+        const uint8_t *from = source + sample * sourceBytes + i * size;
         float value;
-        std::memcpy(&value, source + sample * sourceBytes + i * sizeof(value),
-                    sizeof(value));
+        (doubles
+             ? convertEach<double, float>
+             : convertEach<float, float>)(from,
+                                          reinterpret_cast<uint8_t *>(&value),
+                                          1);
         if (infinite ? std::isinf(value) : std::isnan(value)) {
           found = sample;
           return;

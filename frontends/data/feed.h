@@ -16,11 +16,11 @@ public:
   /// Finds for each input the column of its name and checks type, shape (axes
   /// of size 1 do not count), number of samples, labels and indices. An i64
   /// scalar input `count` gets the number of real samples of each batch.
-  /// Integers may be narrower in the file, pixels are made f32, and what was
-  /// read from text becomes the input's type. A stream of tokens gives its
-  /// input the tokens i..i+T of sample i / T, and an input of labels that the
-  /// data set does not have those from i+1 on. The data set must outlive the
-  /// feed.
+  /// Integers may be narrower in the file, pixels and f64 are made f32, and
+  /// what was read from text becomes the input's type. A stream of tokens gives
+  /// its input the tokens i..i+T of sample i / T, and an input of labels that
+  /// the data set does not have those from i+1 on. The data set must outlive
+  /// the feed.
   static runtime::StatusOr<Feed>
   match(const Dataset &dataset, const std::vector<runtime::TensorInfo> &inputs,
         const LabelRules &labels = {}, const Preparations &preparations = {});
@@ -41,6 +41,8 @@ public:
 
   /// Where the data came from, for errors.
   const std::string &source() const { return source_; }
+  /// What one should know of how the data come to the inputs, a sentence each.
+  const std::vector<std::string> &notes() const { return notes_; }
   int64_t samples() const { return samples_; }
   /// Samples of a batch.
   int64_t batch() const { return batch_; }
@@ -50,6 +52,8 @@ public:
   runtime::StatusOr<int64_t> countedLabels(int64_t first, int64_t count) const;
   /// The sum of those labels' weights.
   runtime::StatusOr<double> labelWeight(int64_t first, int64_t count) const;
+  /// The same of all labels of a batch whose inputs lie at `inputs`.
+  double batchWeight(std::span<const void *const> inputs) const;
   /// Whether the graph is told how many samples of a batch are real.
   bool tellsCount() const;
   size_t inputCount() const { return ports_.size(); }
@@ -109,6 +113,7 @@ private:
   int64_t inWhole(int64_t sample) const {
     return order_ ? (*order_)(first_ + sample) : sample;
   }
+  double weightOf(int64_t label) const;
   template <typename Visit>
   runtime::Status eachLabel(int64_t first, int64_t count, Visit visit) const;
 
@@ -119,6 +124,7 @@ private:
   int64_t labelsPerSample_ = 1;
   LabelRule rule_;     // of them
   std::string source_; // of the data set
+  std::vector<std::string> notes_;
   int64_t samples_ = -1;
   int64_t batch_ = -1;
   std::optional<Shuffle> order_; // of a part; none: the whole

@@ -85,6 +85,27 @@ TEST(Dataset, TakesColumnsOfTextAfterAColon) {
               HasSubstr("write NAME=FILE.csv:COLUMN"));
 }
 
+TEST(Dataset, TakesOneArrayOfAnArchiveUnderAnotherName) {
+  Folder folder;
+  std::string path = folder.path("d.npz"), data = bytesOf<float>({1, 2});
+  std::span<const uint8_t> bytes{reinterpret_cast<const uint8_t *>(data.data()),
+                                 data.size()};
+  ASSERT_TRUE(writeNpz(path, {{"x", {DType::f32, {2}}, bytes, nullptr},
+                              {"y", {DType::f32, {2, 1}}, bytes, nullptr}})
+                  .ok());
+  auto dataset =
+      Dataset::open({"image=" + path + ":y", "label=" + path + ":x"});
+  ASSERT_TRUE(dataset.ok()) << dataset.status();
+  EXPECT_EQ(dataset->contents(), "image 2x1xf32, label 2xf32");
+  EXPECT_EQ(dataset->source(), path);
+  EXPECT_EQ(Dataset::open({path + ":y"})->contents(), "y 2x1xf32");
+  EXPECT_EQ(wordsOf(Dataset::open({"image=" + path + ":z"}).status()),
+            path + ": has no array 'z'; it has x, y");
+  EXPECT_THAT(wordsOf(Dataset::open({"image=" + path}).status()),
+              HasSubstr("write it without image=, or image=" + path +
+                        ":x for one of them"));
+}
+
 TEST(Dataset, GivesTheOnlyTensorOfAFileAnotherName) {
   Folder folder;
   std::string one = folder.path("one.npz"), two = folder.path("two.npz");

@@ -8,6 +8,7 @@ using namespace gradus::runtime;
 using testing::ElementsAre;
 using testing::Eq;
 using testing::HasSubstr;
+using testing::Not;
 
 namespace {
 
@@ -138,6 +139,20 @@ TEST(Feed, WeighsLabelsByTheirClasses) {
   EXPECT_EQ(*feed->labelWeight(0, 5), 3);
   EXPECT_EQ(*feed->countedLabels(0, 5), 3);
   EXPECT_TRUE(feed->tellsCount());
+}
+
+TEST(Feed, WeighsTheLabelsOfABatch) {
+  Data data; // labels 0, 1, 2, 1, 0
+  auto feed =
+      Feed::match(data.dataset, kInputs, {{"label", {3, 1, {0.5, 4, 2}}}});
+  ASSERT_TRUE(feed.ok()) << feed.status();
+  int64_t labels[2] = {1, 1};
+  const void *inputs[] = {nullptr, labels, nullptr};
+  EXPECT_EQ(feed->batchWeight(inputs), 0) << "both are ignored";
+  labels[1] = 2;
+  EXPECT_EQ(feed->batchWeight(inputs), 2);
+  feed = Feed::match(data.dataset, kInputs, {{"label", {3, {}, {}}}});
+  EXPECT_EQ(feed->batchWeight(inputs), 2) << "samples, where none is ignored";
 }
 
 TEST(Feed, CountsSamplesWhereThereAreLabelsOfTwoKinds) {
@@ -300,10 +315,64 @@ TEST(Feed, NamesTheFirstNumberThatIsNone) {
   EXPECT_EQ(feed->firstNonfinite(), "tensor 'x': sample 2 has nan");
 }
 
+TEST(Feed, ConvertsDoublesAndSaysSo) {
+  Folder folder;
+  std::string path = folder.write(
+      "x.npy", npyFile("<f8", "3, 1", bytesOf<double>({0.1, -2, 1e300})));
+  Dataset dataset = *Dataset::open({"x=" + path});
+  auto feed = Feed::match(dataset, {input("x", DType::f32, {3, 1})});
+  ASSERT_TRUE(feed.ok()) << feed.status();
+  EXPECT_THAT(feed->notes(),
+              ElementsAre("tensor 'x' is converted from f64 to f32"));
+  std::vector<float> x(3);
+  void *places[] = {x.data()};
+  for (int64_t sample = 0; sample < 3; ++sample)
+    EXPECT_TRUE(feed->copySample(sample, sample, places).ok());
+  EXPECT_THAT(x, ElementsAre(0.1f, -2, INFINITY));
+  EXPECT_EQ(feed->firstNonfinite(), "tensor 'x': sample 2 has an infinity");
+}
+
+TEST(Feed, TakesDoublesAsTheyAreWhereTheyAreAskedFor) {
+  Folder folder;
+  Dataset dataset = *Dataset::open(
+      {"x=" +
+       folder.write("x.npy", npyFile("<f8", "1, 1", bytesOf<double>({0.1})))});
+  auto feed = Feed::match(dataset, {input("x", DType::f64, {1, 1})});
+  ASSERT_TRUE(feed.ok()) << feed.status();
+  EXPECT_TRUE(feed->notes().empty());
+}
+
+TEST(Feed, SaysInWhichOrderTheAxesWouldFit) {
+  Folder folder;
+  auto saidOf = [&](const std::string &type, const std::string &shape,
+                    size_t bytes, std::vector<int64_t> expected) {
+    Dataset dataset = *Dataset::open(
+        {"x=" + folder.write("x.npy",
+                             npyFile(type, shape, std::string(bytes, '\0')))});
+    return mistake(dataset, {input("x", DType::f32, expected)});
+  };
+  std::string numpy = "; its axes are in another order, which NumPy changes by "
+                      "numpy.transpose(x, (";
+  EXPECT_THAT(saidOf("<f4", "2, 4, 5, 3", 480, {1, 3, 4, 5}),
+              HasSubstr("'x' is f32 [samples, 4, 5, 3]; expected f32 "
+                        "[samples, 3, 4, 5]" +
+                        numpy + "0, 3, 1, 2))"));
+  EXPECT_THAT(saidOf("|u1", "2, 4, 4, 3", 96, {1, 3, 4, 4}),
+              HasSubstr(numpy + "0, 3, 1, 2))"));
+  EXPECT_THAT(saidOf("<f4", "2, 3, 4, 5", 480, {1, 4, 5, 3}),
+              HasSubstr(numpy + "0, 2, 3, 1))"));
+  EXPECT_THAT(saidOf("<f4", "1, 5, 3", 60, {1, 3, 5}),
+              HasSubstr(numpy + "0, 2, 1))"));
+  EXPECT_THAT(saidOf("<f4", "2, 4, 5, 3", 480, {1, 3, 4, 6}),
+              Not(HasSubstr("transpose")));
+  EXPECT_THAT(saidOf("<i4", "1, 3, 3, 3", 108, {1, 3, 3, 3}),
+              HasSubstr("astype"));
+}
+
 TEST(Feed, SaysHowNumPyConverts) {
   Folder folder;
   std::string path =
-      folder.write("x.npy", npyFile("<f8", "1, 1", bytesOf<double>({1})));
+      folder.write("x.npy", npyFile("<f2", "1, 1", bytesOf<int16_t>({1})));
   EXPECT_THAT(
       mistake(*Dataset::open({"x=" + path}), {input("x", DType::f32, {1, 1})}),
       HasSubstr("; NumPy converts it by astype(numpy.float32)"));
