@@ -95,7 +95,7 @@ Checkpoints::Checkpoints(const runtime::Session &session,
     return;
   auto file = runtime::AtomicFile::create(options_.path, at(held_.newest));
   if (!file.ok())
-    fail(file.status(), false);
+    fail(failureOf(file.status()), false);
   else if (held_.newest && !held_.newest->weakness().empty())
     std::fprintf(stderr,
                  "warning: %s: cannot be locked (%s): nothing keeps another "
@@ -119,17 +119,17 @@ bool Checkpoints::isDue(int64_t done) const {
          every_.count;
 }
 
-void Checkpoints::fail(const runtime::Status &status, bool last) const {
-  std::string words = status.message() + stillThere();
+void Checkpoints::fail(const Failure &failure, bool last) const {
   if (last || !options_.goOn)
-    check(runtime::Status(status.code(), words));
-  std::fprintf(stderr, "warning: %s; training goes on\n", words.c_str());
+    throw failure;
+  std::fprintf(stderr, "warning: %s; training goes on\n", failure.what());
 }
 
 std::string Checkpoints::stillThere() const {
-  return newest_ ? absl::StrCat("; the checkpoint of step ", *newest_,
-                                " is still there")
-                 : "";
+  std::error_code none;
+  if (!newest_ || !std::filesystem::exists(options_.path, none))
+    return "";
+  return absl::StrCat("; the checkpoint of step ", *newest_, " is still there");
 }
 
 runtime::Status Checkpoints::write(int64_t done, const Notes &notes) {
@@ -154,7 +154,7 @@ void Checkpoints::save(int64_t done, const Notes &notes, bool last) {
   runtime::Status status = write(done, notes);
   saved_ = Clock::now();
   if (!status.ok())
-    fail(status, last);
+    fail(failed(status.message(), stillThere()), last);
 }
 
 void Checkpoints::saveBest(const Notes &notes) {
@@ -163,13 +163,12 @@ void Checkpoints::saveBest(const Notes &notes) {
   best_ = session_.saveCheckpoint(siblingPath(options_.path, "best"), notes,
                                   at(held_.best));
   if (!best_.ok())
-    fail(best_, false);
+    fail(failed(best_.message(), stillThere()), false);
 }
 
 void Checkpoints::finish() const {
   if (!best_.ok())
-    check(runtime::Status(best_.code(),
-                          best_.message() + "; the best state was not kept"));
+    throw failed(best_.message(), "; the best state was not kept");
 }
 
 /// The step of "lenet.step440.safetensors"; nothing for other names.

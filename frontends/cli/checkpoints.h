@@ -7,6 +7,7 @@
 
 #pragma once
 
+#include "frontends/cli/failure.h"
 #include "runtime/file.h"
 #include "runtime/session.h"
 
@@ -83,13 +84,13 @@ public:
   /// came after it: its file is not what the run says.
   void finish() const;
   /// Behind the words of a failure: "; the checkpoint of step 440 is still
-  /// there", where this run has written one.
+  /// there", where this run has written one and nobody has removed it.
   std::string stillThere() const;
 
 private:
   runtime::Status write(int64_t done, const Notes &notes);
   void prune(int64_t done) const;
-  void fail(const runtime::Status &status, bool last) const;
+  void fail(const Failure &failure, bool last) const;
 
   const runtime::Session &session_;
   const CheckpointOptions options_;

@@ -6,6 +6,7 @@
 #include "frontends/cli/failure.h"
 #include "frontends/cli/prediction_report.h"
 #include "frontends/cli/session_options.h"
+#include "frontends/cli/text.h"
 #include "frontends/cli/training_log.h"
 #include "frontends/json_text.h"
 
@@ -44,7 +45,8 @@ void print(const std::vector<Metric> &metrics, int64_t samples,
     return;
   }
   for (const Metric &metric : metrics)
-    std::printf("%s: %.4f\n", metric.name.c_str(), metric.value);
+    std::printf("%s: %s\n", metric.name.c_str(),
+                number("%.4f", metric.value).c_str());
   std::printf("samples: %lld\n", static_cast<long long>(samples));
   std::fputs(report.text().c_str(), stdout);
 }

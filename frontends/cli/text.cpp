@@ -6,12 +6,16 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <cstdio>
+#include <limits>
 
 namespace gradus::cli {
 
 std::string number(const char *format, double value) {
   char text[64];
+  if (std::isnan(value)) // which has a sign that says nothing
+    value = std::numeric_limits<double>::quiet_NaN();
   std::snprintf(text, sizeof(text), format, value);
   return text;
 }

@@ -64,8 +64,9 @@ private:
   bool trainChunk(const data::Chunk &chunk, Progress &progress);
   bool trainPiece(const data::Chunk &chunk, int64_t from, int64_t count);
   int64_t pieceOf(int64_t left) const;
-  void countStep(int64_t step, int64_t place);
-  void checkFinite(int64_t step) const;
+  using Inputs = std::span<const void *const>;
+  void countStep(int64_t step, int64_t place, Inputs inputs);
+  void checkFinite(int64_t step, Inputs inputs) const;
   void checkState(int64_t step);
   void checkSaved() const;
   void test(Progress &progress);
@@ -295,7 +296,8 @@ bool Training::trainPiece(const data::Chunk &chunk, int64_t from,
   epochSeconds_ += seconds;
   epochSteps_ += ran;
   for (int64_t i = 0; i < ran; ++i)
-    countStep(chunk.first + from + i, i);
+    countStep(chunk.first + from + i, i,
+              chunk.inputs.subspan((from + i) * inputs, inputs));
   done_ = chunk.first + from + ran;
   if (status.code() == runtime::StatusCode::cancelled)
     return false;
@@ -305,11 +307,11 @@ bool Training::trainPiece(const data::Chunk &chunk, int64_t from,
   return !Interrupt::requested();
 }
 
-void Training::countStep(int64_t step, int64_t place) {
+void Training::countStep(int64_t step, int64_t place, Inputs inputs) {
   latest_.resize(scalars_->names().size());
   for (size_t i = 0; i < latest_.size(); ++i)
     latest_[i] = {scalars_->names()[i], scalars_->value(place, i)};
-  checkFinite(step + 1);
+  checkFinite(step + 1, inputs);
   if (options_.debugNonfinite)
     checkState(step + 1);
   figures_.add(latest_);
@@ -338,7 +340,7 @@ void Training::checkState(int64_t step) {
 
 /// What a step found, where a recipe wants to stop at it. An overflow that a
 /// loss scale answers for is none.
-void Training::checkFinite(int64_t step) const {
+void Training::checkFinite(int64_t step, Inputs inputs) const {
   for (const Metric &metric : latest_) {
     bool expected =
         !stopAtNonfinite_ || (skipsSteps_ && metric.name == "gradient_norm");
@@ -346,6 +348,13 @@ void Training::checkFinite(int64_t step) const {
       continue;
     std::string found = session_->firstNonfinite(),
                 data = feed_.firstNonfinite();
+    if (data.empty() && feed_.batchWeight(inputs) == 0)
+      throw failed("step ", step, ": ", metric.name, " is ", metric.value, "; ",
+                   dataset_.source(),
+                   ": no label of its batch counts for the loss: all are "
+                   "ignored, or of classes that weigh 0; nothing was saved "
+                   "after the last checkpoint. A larger batch, or on_nonfinite "
+                   "\"skip\" in the recipe, leads on");
     if (!data.empty())
       throw failed("step ", step, ": ", metric.name, " is ", metric.value, "; ",
                    dataset_.source(), ": ", data,
@@ -574,10 +583,10 @@ void Training::stopUnreadable(const Unreadable &failure) {
   save(/*last=*/true);
   const std::string &path = options_.checkpoint.path;
   std::string saved =
-      path.empty() ? ""
-                   : absl::StrCat("; the state of step ", done_, " is in ",
-                                  path, "; with whole data, continue with: ",
-                                  resumeCommand(path));
+      path.empty()
+          ? ""
+          : absl::StrCat("; the state of step ", done_, " is in ", path,
+                         "; continue with: ", resumeCommand(path));
   throw Failure(failure.code, failure.what() + saved);
 }
 

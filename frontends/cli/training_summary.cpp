@@ -95,7 +95,8 @@ void TrainingSummary::print(const TrainOptions &options,
                 static_cast<long long>(done), static_cast<long long>(total));
   for (const Metric &metric : test)
     if (metric.name != "loss")
-      std::printf("test %s: %.3f\n", metric.name.c_str(), metric.value);
+      std::printf("test %s: %s\n", metric.name.c_str(),
+                  number("%.3f", metric.value).c_str());
   std::fputs(summaryTable(figures, *this, session, options.validation > 0)
                  .text()
                  .c_str(),

@@ -3,8 +3,12 @@
 #include "frontends/data/batches.h"
 
 #include "frontends/data/shuffle.h"
+#include "runtime/status.h"
 
 #include <algorithm>
+#include <system_error>
+
+using gradus::runtime::failed;
 
 namespace gradus::data {
 
@@ -35,10 +39,20 @@ Batches::Batches(const Feed &feed, const BatchOptions &options)
   perChunk_ = std::clamp<int64_t>(fitting, 1, std::max<int64_t>(1, perEpoch_));
   for (Slot &slot : slots_)
     layOut(slot);
-  if (perEpoch_ > 0)
+  finished_ = perEpoch_ <= 0;
+  if (!finished_)
+    startThread();
+}
+
+void Batches::startThread() {
+  try {
     thread_ = std::thread([this] { work(); });
-  else
+  } catch (const std::system_error &error) {
     finished_ = true;
+    status_ = failed("cannot start the thread that prepares batches, beside "
+                     "those of --threads: ",
+                     error.code().message());
+  }
 }
 
 Batches::~Batches() {

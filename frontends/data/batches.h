@@ -58,6 +58,7 @@ private:
   };
 
   void layOut(Slot &slot);
+  void startThread();
   void work();
   runtime::Status fill(Slot &slot);
   runtime::Status fillBatch(int64_t batch, void *const *inputs, int64_t *count);

@@ -134,7 +134,7 @@ private:
 Status CpuPlan::load(int threads, bool deterministic) {
   if (int failure = pool_.failure())
     return failed("cannot start thread ", pool_.threads() + 1, " of ", threads,
-                  ": ", std::strerror(failure));
+                  ": ", std::strerror(failure), "; ask for fewer threads");
   GRADUS_TRY(allocate());
   CommandContext context{plan_,        artifact_.kernels(plan_),
                          code_.data(), bufferAddresses(),

@@ -131,6 +131,22 @@ TEST_F(CheckpointFiles, KeepTheBestUnderItsName) {
   EXPECT_THAT(names(), testing::ElementsAre("a.b.best.safetensors"));
 }
 
+TEST_F(CheckpointFiles, AreNotSaidToBeThereWhereSomebodyRemovedThem) {
+  Checkpoints checkpoints = make();
+  checkpoints.save(5, {});
+  EXPECT_EQ(checkpoints.stillThere(),
+            "; the checkpoint of step 5 is still there");
+  fs::remove_all(folder);
+  EXPECT_EQ(checkpoints.stillThere(), "");
+  try {
+    checkpoints.save(6, {});
+    ADD_FAILURE() << "there is no folder";
+  } catch (const Failure &failure) {
+    EXPECT_EQ(failure.code, kFailedWhileRunning);
+    EXPECT_THAT(failure.what(), testing::Not(testing::HasSubstr("still")));
+  }
+}
+
 TEST_F(CheckpointFiles, SayAtTheEndThatTheBestWasNotKept) {
   options.goOn = true;
   Checkpoints checkpoints = make();

@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 using namespace gradus::cli;
 
 TEST(Text, ShortensBytes) {
@@ -37,6 +39,12 @@ TEST(Text, ShortensCounts) {
   EXPECT_EQ(countText(999), "999");
   EXPECT_EQ(countText(44426), "44.4k");
   EXPECT_EQ(countText(25557032), "25.6M");
+}
+
+TEST(Number, ThatIsNoneHasNoSign) {
+  for (double none : {std::copysign(NAN, 1.0), std::copysign(NAN, -1.0)})
+    EXPECT_EQ(number("%.4f", none), "nan");
+  EXPECT_EQ(number("%.1f", -INFINITY), "-inf");
 }
 
 TEST(Table, PutsNumbersToTheRight) {

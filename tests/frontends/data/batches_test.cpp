@@ -3,7 +3,9 @@
 #include "frontends/data/batches.h"
 #include "tests/frontends/data/files.h"
 
+#include <cstdlib>
 #include <set>
+#include <sys/resource.h>
 
 using namespace gradus::data;
 using namespace gradus::runtime;
@@ -40,7 +42,32 @@ std::vector<Batch> all(const Feed &feed, BatchOptions options) {
   return result;
 }
 
+#if !__has_feature(address_sanitizer) // which takes memory of its own
+/// Ends with what batches say where no memory is left for a thread's stack.
+[[noreturn]] void startWithoutMemory(const Feed &feed) {
+  rlimit limit{};
+  getrlimit(RLIMIT_AS, &limit);
+  limit.rlim_cur = 1 << 20; // less than there is already
+  setrlimit(RLIMIT_AS, &limit);
+  Batches batches(feed, {.end = 3, .chunkBytes = 1});
+  bool any = batches.next();
+  std::fprintf(stderr, "%s\n", batches.status().message().c_str());
+  std::exit(any ? 1 : 0);
+}
+#endif
+
 } // namespace
+
+#if !__has_feature(address_sanitizer)
+TEST(BatchesDeathTest, SayThatTheirThreadCannotStart) {
+  // A new process, in which no other test has left the stack of a thread.
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  Numbers numbers;
+  EXPECT_EXIT(startWithoutMemory(numbers.feed), testing::ExitedWithCode(0),
+              "cannot start the thread that prepares batches, beside those of "
+              "--threads: Resource temporarily unavailable");
+}
+#endif
 
 TEST(Batches, PadTheLastBatchOfAnEvaluation) {
   Numbers numbers;
