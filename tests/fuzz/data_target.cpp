@@ -9,6 +9,7 @@
 #include "frontends/data/feed.h"
 #include "frontends/data/image_file.h"
 
+#include <algorithm>
 #include <fstream>
 
 namespace gradus::fuzz {
@@ -71,7 +72,7 @@ Outcome takeSamples(const data::Dataset &dataset, bool asFloats) {
   for (size_t i = 0; i < feed->inputCount(); ++i) {
     if (feed->bytesOf(i) >= kMostBytes)
       return {Outcome::skipped, "takes much memory"};
-    batch.emplace_back(feed->bytesOf(i));
+    batch.emplace_back(std::max<size_t>(1, feed->bytesOf(i))); // a place
     places.push_back(batch.back().data());
   }
   (void)feed->firstNonfinite();

@@ -17,6 +17,9 @@ cp "$DISK"/small.* "$FROM" && exit $code
 """
 
 
+PAGE = os.sysconf("SC_PAGE_SIZE")
+
+
 class Cramped:
     """A run that was begun where there was room goes on where there is little."""
 
@@ -66,7 +69,7 @@ class FullDisk(Cramped):
 
     def once(self, chance):
         self.begin()
-        least = sum(os.path.getsize(path) for path in self.files("small"))
+        least = sum((os.path.getsize(path) // PAGE + 2) * PAGE for path in self.files("small"))
         size = least + chance.randint(0, self.checkpoint * 3 // 2)
         command = self.training.command("small", folder=self.disk)
         process = self.training.start(["unshare", "-rm", "bash", "-c", ON_A_SMALL_DISK, "torture", *command],
