@@ -8,6 +8,7 @@
 #include "codegen/nest_cost.h"
 #include "codegen/order.h"
 #include "codegen/passes.h"
+#include "codegen/spans.h"
 
 #include "mlir/IR/Remarks.h"
 
@@ -63,11 +64,15 @@ public:
     auto nests = llvm::to_vector(block_.getOps<NestOp>());
     if (nests.empty())
       return;
+    number();
     if (isTiny(nests))
       groups_.push_back({{Split::serial, updatesLast(nests)}});
     else
       for (NestOp nest : nests)
         place(nest);
+    remark::analysis(nests.front().getLoc(),
+                     remark::RemarkOpts::name("Walked").category(pass_))
+        << std::to_string(steps_) << " steps from ops to what they need";
     for (Group &group : groups_)
       launch(group);
     sortByOperands(block_);
@@ -78,8 +83,17 @@ private:
     KernelGroup kernel;
     KernelOp flat = {}; // the kernel of a flat group
     int64_t work = 0;
-    int64_t freed = 0; // bytes
+    int64_t freed = 0;          // bytes
+    size_t first = 0, last = 0; // places of its nests
+    bool feeds = false;         // whether others may need what it computes
   };
+
+  /// Numbers the ops, of which each needs only those before it.
+  void number() {
+    for (Operation &op : block_)
+      places_[&op] = places_.size();
+    spans_ = Spans(places_.size());
+  }
 
   bool isTiny(ArrayRef<NestOp> nests) {
     int64_t work = 0, bytes = 0;
@@ -109,15 +123,28 @@ private:
     bool flat = isFlat(nest);
     if (flat && isUpdate(nest))
       return placeFlat(nest);
-    if (costOf(nest).work <= options_.smallWork || nest.getParallel().empty())
-      return join(nest, Split::serial, [&](const Group &group) {
-        return group.work + costOf(nest).work <=
-               smallNests * options_.smallWork;
+    int64_t work = costOf(nest).work;
+    if (work <= options_.smallWork || nest.getParallel().empty())
+      return join(nest, Split::serial, serial_, [&](const Group &group) {
+        return group.work + work <= smallNests * options_.smallWork;
       });
-    if (flat && !hasRowPartner(nest) && !feedsRows(nest))
+    SmallVector<size_t> makers = groupsReadBy(nest);
+    if (flat && !hasRowPartner(nest, makers) && !feedsRows(nest))
       return placeFlat(nest);
-    join(nest, Split::rows,
+    join(nest, Split::rows, makers,
          [&](const Group &group) { return passesRows(group, nest); });
+  }
+
+  /// The groups that compute something of what a nest reads, in their order.
+  SmallVector<size_t> groupsReadBy(NestOp nest) {
+    SmallVector<size_t> found;
+    for (Value operand : nest->getOperands())
+      if (auto group = groupOf_.find(viewedBy(operand).getDefiningOp());
+          group != groupOf_.end())
+        found.push_back(group->second);
+    llvm::sort(found);
+    found.erase(llvm::unique(found), found.end());
+    return found;
   }
 
   /// A launch that frees much takes no more in: it would keep gradients alive
@@ -150,14 +177,17 @@ private:
     return std::nullopt;
   }
 
-  void join(NestOp nest, Split split,
+  /// Adds a nest to the last of some groups that it fits in, or to a new one.
+  void join(NestOp nest, Split split, ArrayRef<size_t> candidates,
             llvm::function_ref<bool(const Group &)> fits) {
-    for (size_t index = groups_.size(); index-- > 0;) {
+    for (size_t index : llvm::reverse(candidates)) {
       const Group &group = groups_[index];
       if (group.kernel.split == split && hasRoom(group) && fits(group) &&
           !dependsOnGroup(nest, index, false))
         return add(nest, index);
     }
+    if (split == Split::serial)
+      serial_.push_back(groups_.size());
     groups_.push_back({{split, {}}});
     add(nest, groups_.size() - 1);
   }
@@ -167,17 +197,32 @@ private:
   }
 
   void add(NestOp nest, size_t index) {
+    Group &group = groups_[index];
     groupOf_[nest] = index;
-    groups_[index].kernel.nests.push_back(nest);
-    groups_[index].work += costOf(nest).work;
-    groups_[index].freed += bytesFreedBy(nest);
+    span(group, nest);
+    group.kernel.nests.push_back(nest);
+    group.work += costOf(nest).work;
+    group.freed += bytesFreedBy(nest);
   }
 
-  bool hasRowPartner(NestOp nest) {
-    return llvm::any_of(llvm::enumerate(groups_), [&](auto entry) {
-      return entry.value().kernel.split == Split::rows &&
-             hasRoom(entry.value()) && passesRows(entry.value(), nest) &&
-             !dependsOnGroup(nest, entry.index(), false);
+  /// Notes that the group is at one more place. What nobody needs leads nobody
+  /// to what it needs itself.
+  void span(Group &group, NestOp nest) {
+    size_t place = places_.lookup(nest);
+    bool isFirst = group.kernel.nests.empty(), fed = group.feeds;
+    group.feeds |= !isUpdate(nest);
+    if (isFirst)
+      group.first = place;
+    else if (group.feeds)
+      spans_.join(fed ? group.last : group.first, place);
+    group.last = place;
+  }
+
+  bool hasRowPartner(NestOp nest, ArrayRef<size_t> makers) {
+    return llvm::any_of(makers, [&](size_t index) {
+      const Group &group = groups_[index];
+      return group.kernel.split == Split::rows && hasRoom(group) &&
+             passesRows(group, nest) && !dependsOnGroup(nest, index, false);
     });
   }
 
@@ -241,11 +286,15 @@ private:
   /// by others, so that it cannot be in the same launch; `directly`: or by the
   /// group itself.
   bool dependsOnGroup(NestOp nest, size_t index, bool directly) {
+    if (!groups_[index].feeds)
+      return false;
+    size_t lowest = spans_.cutBefore(groups_[index].first);
     SmallVector<Operation *> stack;
     llvm::DenseSet<Operation *> seen;
     auto pushOperands = [&](Operation *op) {
       for (Value operand : op->getOperands())
-        if (Operation *producer = viewedBy(operand).getDefiningOp())
+        if (Operation *producer = viewedBy(operand).getDefiningOp();
+            producer && places_.lookup(producer) >= lowest)
           stack.push_back(producer);
     };
     pushOperands(nest);
@@ -253,6 +302,7 @@ private:
       llvm::erase_if(stack, [&](Operation *op) { return isMember(op, index); });
     while (!stack.empty()) {
       Operation *op = stack.pop_back_val();
+      ++steps_;
       if (!seen.insert(op).second)
         continue;
       if (isMember(op, index))
@@ -293,7 +343,10 @@ private:
   const FormKernelsOptions &options_;
   StringRef pass_;
   std::vector<Group> groups_;
-  llvm::DenseMap<Operation *, size_t> groupOf_;
+  llvm::DenseMap<Operation *, size_t> groupOf_, places_;
+  std::vector<size_t> serial_; // those of the groups that are
+  Spans spans_;                // of groups that feed others
+  int64_t steps_ = 0;
 };
 
 struct FormKernels : impl::FormKernelsBase<FormKernels> {

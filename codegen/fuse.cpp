@@ -8,6 +8,7 @@
 #include "codegen/nest_cost.h"
 #include "codegen/order.h"
 #include "codegen/passes.h"
+#include "codegen/spans.h"
 
 #include "mlir/IR/Dominance.h"
 #include "mlir/IR/PatternMatch.h"
@@ -23,21 +24,39 @@ namespace {
 using namespace mlir;
 using plan::NestOp;
 
-/// Whether all that is computed from an op ends in new values of states.
-bool onlyFeedsStates(Operation *op) {
-  SmallVector<Operation *> stack = {op};
-  llvm::SmallPtrSet<Operation *, 16> seen;
-  while (!stack.empty())
-    for (Operation *user : stack.pop_back_val()->getUsers()) {
-      if (isa<WriteOp>(user) || !seen.insert(user).second)
-        continue;
-      auto nest = dyn_cast<NestOp>(user);
-      if (!isa<ReshapeOp>(user) && !(nest && nest.isElementwise()))
-        return false;
-      stack.push_back(user);
-    }
-  return true;
-}
+/// Nests and reshapes from which all that is computed, element by element, ends
+/// in new values of states.
+class StateFeeders {
+public:
+  /// In one walk: what is behind an op is known before it. Joining nests of
+  /// which both belong here, or neither, leaves the others what they are.
+  explicit StateFeeders(Block &sorted) {
+    for (Operation &op : llvm::reverse(sorted))
+      if (llvm::all_of(op.getUsers(), [&](Operation *user) {
+            return isa<WriteOp>(user) ||
+                   (isElementwise(user) && feeders_.contains(user));
+          }))
+        feeders_.insert(&op);
+  }
+
+  bool contains(Operation *op) const { return feeders_.contains(op); }
+
+  /// Notes a nest that stands for others now.
+  void set(NestOp joined, bool isFeeder) {
+    if (isFeeder)
+      feeders_.insert(joined);
+    else
+      feeders_.erase(joined);
+  }
+
+private:
+  static bool isElementwise(Operation *op) {
+    auto nest = dyn_cast<NestOp>(op);
+    return isa<ReshapeOp>(op) || (nest && nest.isElementwise());
+  }
+
+  llvm::DenseSet<Operation *> feeders_;
+};
 
 bool makesWideNumbers(NestOp nest) {
   return nest.isElementwise() && !nest->use_empty() &&
@@ -118,8 +137,39 @@ private:
   /// nest that is joined, as that leaves no number between its neighbours'.
   void number() {
     places_.clear();
+    ranges_.clear();
     for (Operation &op : block_)
       places_[&op] = places_.size();
+    spans_ = Spans(places_.size());
+  }
+
+  /// The lowest and the highest place of the nests that have become an op.
+  std::pair<unsigned, unsigned> rangeOf(Operation *op) const {
+    if (auto joined = ranges_.find(op); joined != ranges_.end())
+      return joined->second;
+    return {places_.at(op), places_.at(op)};
+  }
+
+  std::pair<unsigned, unsigned> jointRange(NestOp a, NestOp b) const {
+    auto [firstA, lastA] = rangeOf(a);
+    auto [firstB, lastB] = rangeOf(b);
+    return {std::min(firstA, firstB), std::max(lastA, lastB)};
+  }
+
+  void setRange(NestOp joined, std::pair<unsigned, unsigned> range) {
+    ranges_[joined] = range;
+    spans_.join(range.first, range.second);
+  }
+
+  bool isNeeded(NestOp op, NestOp by) const {
+    return dependsOn(by, op, mayNeed(op));
+  }
+
+  /// Whether others may need an op, by their places.
+  std::function<bool(Operation *)> mayNeed(NestOp op) const {
+    size_t cut = spans_.cutBefore(rangeOf(op).first);
+    return
+        [this, cut](Operation *other) { return rangeOf(other).second >= cut; };
   }
 
   bool isBefore(Operation *a, Operation *b) const {
@@ -280,6 +330,7 @@ private:
   /// Elementwise work is done where its operands come to be: bias, activation
   /// and residual behind a contraction, several results at once.
   void mergeConsumers() {
+    feeders_.emplace(block_);
     forEachNest([&](NestOp producer, Operation *&next) {
       for (NestOp consumer : nestsUsing(producer)) {
         bool isNext = consumer == next;
@@ -296,19 +347,24 @@ private:
     if (!isWanted(producer, consumer) || isTooMuch(producer, consumer))
       return {};
     unsigned place = places_.at(consumer);
-    NestOp merged = mergeConsumer(producer, consumer).nest;
-    if (merged)
-      inlined(merged, place, "elementwise work behind its producer");
+    bool isFeeder = feeders_->contains(consumer);
+    auto range = jointRange(producer, consumer);
+    NestOp merged = mergeConsumer(producer, consumer, mayNeed(producer)).nest;
+    if (!merged)
+      return {};
+    feeders_->set(merged, isFeeder);
+    inlined(merged, place, "elementwise work behind its producer");
+    setRange(merged, range);
     return merged;
   }
 
   /// Updates of states stay apart from what computes their gradients: all of
   /// them run as one launch of one kernel.
-  static bool isWanted(NestOp producer, NestOp consumer) {
+  bool isWanted(NestOp producer, NestOp consumer) const {
     if (isWideForSums(consumer))
       return false;
-    return !onlyFeedsStates(consumer) ||
-           (producer.isElementwise() && onlyFeedsStates(producer));
+    return !feeders_->contains(consumer) ||
+           (producer.isElementwise() && feeders_->contains(producer));
   }
 
   /// Whether a nest only widens what it reads, which each reader can do.
@@ -355,14 +411,19 @@ private:
   /// Reductions and elementwise work over the same elements read them once.
   /// What is merged stands where the later one stood, and is visited again.
   void mergeSiblingNests() {
+    feeders_.emplace(block_);
     forEachNest([&](NestOp first, Operation *&next) {
       NestOp second = siblingOf(first);
       if (!second)
         return;
       bool isNext = second == next;
       unsigned place = places_.at(second);
-      NestOp merged = mergeSiblings(first, second).nest;
+      bool isFeeder = feeders_->contains(first);
+      auto range = jointRange(first, second);
+      NestOp merged = mergeSiblings(first, second);
+      feeders_->set(merged, isFeeder);
       inlined(merged, place, "nests over the same elements");
+      setRange(merged, range);
       next = isNext ? merged.getOperation() : next;
     });
   }
@@ -379,19 +440,21 @@ private:
     if (isContraction(first))
       return {};
     for (Value operand : first->getOperands())
-      for (Operation *user : operand.getUsers()) {
-        auto second = dyn_cast<NestOp>(user);
-        if (second && second != first &&
-            first.getParallel() == second.getParallel() &&
-            first.getReduced() == second.getReduced() &&
-            !isTooWide(first, second) && !isContraction(second) &&
-            isBefore(first, second) && readsAll(first, operand) &&
-            !isTooMuch(first, second) &&
-            onlyFeedsStates(first) == onlyFeedsStates(second) &&
-            !dependsOn(second, first) && !dependsOn(first, second))
-          return second;
-      }
+      if (readsAll(first, operand))
+        for (Operation *user : operand.getUsers())
+          if (auto second = dyn_cast<NestOp>(user);
+              second && areSiblings(first, second))
+            return second;
     return {};
+  }
+
+  bool areSiblings(NestOp first, NestOp second) const {
+    return second != first && first.getParallel() == second.getParallel() &&
+           first.getReduced() == second.getReduced() &&
+           !isTooWide(first, second) && !isContraction(second) &&
+           isBefore(first, second) && !isTooMuch(first, second) &&
+           feeders_->contains(first) == feeders_->contains(second) &&
+           !isNeeded(first, second) && !isNeeded(second, first);
   }
 
   /// Whether the nest has a point for each element, so that sharing the read
@@ -412,6 +475,7 @@ private:
   /// What stands in the place of a nest now.
   void inlined(NestOp nest, unsigned place, StringRef what) {
     places_[nest] = place;
+    ranges_.erase(nest);
     remark::passed(nest.getLoc(),
                    remark::RemarkOpts::name("Fused").category(pass_))
         << "joined " << what;
@@ -420,6 +484,7 @@ private:
   /// Says of elementwise nests why they stand apart from what they read.
   void explainRest() {
     number();
+    feeders_.emplace(block_);
     for (NestOp producer : nests())
       for (NestOp consumer : nestsUsing(producer))
         if (consumer.isElementwise())
@@ -444,6 +509,9 @@ private:
   GraphOp graph_;
   Block &block_;
   llvm::DenseMap<Operation *, unsigned> places_;
+  llvm::DenseMap<Operation *, std::pair<unsigned, unsigned>> ranges_;
+  Spans spans_; // of joined nests
+  std::optional<StateFeeders> feeders_;
   FuseOptions options_;
   StringRef pass_;
 };

@@ -11,17 +11,21 @@ struct FusionResult {
   llvm::StringRef reason = {}; // why not
 };
 
+/// Whether an op may need a certain other: those that cannot are not looked at.
+using MayNeed = llvm::function_ref<bool(mlir::Operation *)>;
+
 /// Whether `op` needs a result of `on`, at first or second hand.
-bool dependsOn(mlir::Operation *op, mlir::Operation *on);
+bool dependsOn(mlir::Operation *op, mlir::Operation *on, MayNeed mayNeed);
 
 /// Computes `consumer`, which is elementwise, in the nest `producer` of the
 /// same points, behind the producer's own results. The results that others read
-/// stay. Both nests are erased.
-FusionResult mergeConsumer(plan::NestOp producer, plan::NestOp consumer);
+/// stay. Both nests are erased. `mayNeed`: the producer.
+FusionResult mergeConsumer(plan::NestOp producer, plan::NestOp consumer,
+                           MayNeed mayNeed);
 
 /// One nest of two over the same domain that do not need each other. Both are
 /// erased.
-FusionResult mergeSiblings(plan::NestOp first, plan::NestOp second);
+plan::NestOp mergeSiblings(plan::NestOp first, plan::NestOp second);
 
 /// Whether `consumer` could compute what it reads of `producer`, which is
 /// elementwise, at the points where it reads it.

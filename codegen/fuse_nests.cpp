@@ -8,13 +8,14 @@ using namespace mlir;
 using plan::NestOp;
 
 /// Whether one of some ops, or what they need, is `on`.
-static bool isAmongMakers(SmallVector<Operation *> stack, Operation *on) {
+static bool isAmongMakers(SmallVector<Operation *> stack, Operation *on,
+                          MayNeed mayNeed) {
   llvm::SmallPtrSet<Operation *, 16> seen;
   while (!stack.empty()) {
     Operation *at = stack.pop_back_val();
     if (at == on)
       return true;
-    if (seen.insert(at).second)
+    if (mayNeed(at) && seen.insert(at).second)
       for (Value operand : at->getOperands())
         if (Operation *producer = operand.getDefiningOp())
           stack.push_back(producer);
@@ -22,15 +23,28 @@ static bool isAmongMakers(SmallVector<Operation *> stack, Operation *on) {
   return false;
 }
 
-bool dependsOn(Operation *op, Operation *on) { return isAmongMakers({op}, on); }
+/// Whether ops other than `reader` compute something of what `op` makes.
+static bool feedsOthers(Operation *op, Operation *reader) {
+  return llvm::any_of(op->getUsers(), [&](Operation *user) {
+    return user != reader && user->getNumResults() > 0;
+  });
+}
+
+bool dependsOn(Operation *op, Operation *on, MayNeed mayNeed) {
+  return llvm::is_contained(on->getUsers(), op) ||
+         (feedsOthers(on, op) && isAmongMakers({op}, on, mayNeed));
+}
 
 /// Whether `consumer` needs `producer` through something between them.
-static bool dependsIndirectly(NestOp consumer, NestOp producer) {
+static bool dependsIndirectly(NestOp consumer, NestOp producer,
+                              MayNeed mayNeed) {
+  if (!feedsOthers(producer, consumer))
+    return false;
   SmallVector<Operation *> others;
   for (Value operand : consumer->getOperands())
     if (Operation *op = operand.getDefiningOp(); op && op != producer)
       others.push_back(op);
-  return isAmongMakers(std::move(others), producer);
+  return isAmongMakers(std::move(others), producer, mayNeed);
 }
 
 namespace {
@@ -167,13 +181,13 @@ SmallVector<Value> chosen(ArrayRef<unsigned> numbers, ArrayRef<Value> values) {
 
 } // namespace
 
-FusionResult mergeConsumer(NestOp producer, NestOp consumer) {
+FusionResult mergeConsumer(NestOp producer, NestOp consumer, MayNeed mayNeed) {
   if (!consumer.isElementwise())
     return {{}, "the consumer reduces"};
   auto point = consumerPoint(producer, consumer);
   if (!point)
     return {{}, "the nests run over different points"};
-  if (dependsIndirectly(consumer, producer))
+  if (dependsIndirectly(consumer, producer, mayNeed))
     return {{},
             "something between the nests needs the one and feeds the other"};
   MergedReads reads(producer, consumer, *point);
@@ -212,12 +226,7 @@ FusionResult mergeConsumer(NestOp producer, NestOp consumer) {
 
 //===-- siblings ----------------------------------------------------------===//
 
-FusionResult mergeSiblings(NestOp first, NestOp second) {
-  if (first.getParallel() != second.getParallel() ||
-      first.getReduced() != second.getReduced())
-    return {{}, "the nests run over different points"};
-  if (dependsOn(second, first) || dependsOn(first, second))
-    return {{}, "one nest needs the other"};
+NestOp mergeSiblings(NestOp first, NestOp second) {
   NestParts a = partsOf(first), b = partsOf(second), parts = a;
   llvm::append_range(parts.mapReads, b.mapReads);
   llvm::append_range(parts.thenReads, b.thenReads);
@@ -255,7 +264,7 @@ FusionResult mergeSiblings(NestOp first, NestOp second) {
       merged.getResults().drop_front(first->getNumResults()));
   first.erase();
   second.erase();
-  return {merged};
+  return merged;
 }
 
 //===-- a producer inside its consumer ------------------------------------===//

@@ -65,9 +65,12 @@ gradus::liveRanges(GraphOp graph, ArrayRef<Operation *> commands) {
 
 Peak gradus::peakOf(GraphOp graph, ArrayRef<Operation *> commands) {
   std::vector<int64_t> change(commands.size() + 1, 0);
-  llvm::MapVector<Value, LiveRange> ranges = liveRanges(graph, commands);
-  graph.walk([&](WriteOp write) { ranges.erase(storageOf(write.getValue())); });
-  for (auto &[value, range] : ranges) {
+  llvm::DenseSet<Value> written;
+  graph.walk(
+      [&](WriteOp write) { written.insert(storageOf(write.getValue())); });
+  for (auto &[value, range] : liveRanges(graph, commands)) {
+    if (written.contains(value))
+      continue;
     int64_t bytes = paddedBytes(value.getType());
     change[range.begin] += bytes;
     change[std::min<int64_t>(range.end, commands.size())] -= bytes;

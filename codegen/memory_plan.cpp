@@ -43,6 +43,8 @@ public:
         commands_(commandsOf(graph)), ranges_(liveRanges(graph, commands_)) {
     for (auto [index, command] : llvm::enumerate(commands_))
       number_[command] = index;
+    for (auto read : graph.getBody().getOps<ReadOp>())
+      reads_[read.getState()].push_back(read);
   }
 
   GraphMemory run() {
@@ -106,9 +108,7 @@ private:
   /// Whether nothing needs a state's old value once `value` is being written.
   bool oldValueDone(StringRef state, Value value) {
     int64_t writing = number_[value.getDefiningOp()];
-    for (auto read : graph_.getBody().getOps<ReadOp>()) {
-      if (read.getState() != state)
-        continue;
+    for (ReadOp read : reads_[state]) {
       int64_t last = lastUse(read.getResult());
       if (last > writing ||
           (last == writing && !mayReplace(value, read.getResult())))
@@ -223,6 +223,7 @@ private:
   SmallVector<Operation *> commands_;
   llvm::MapVector<Value, LiveRange> ranges_;
   DenseMap<Operation *, int64_t> number_;
+  DenseMap<StringRef, SmallVector<ReadOp, 1>> reads_; // of each state
   DenseMap<Value, Value> home_; // result -> operand whose block it takes
   DenseSet<Value> taken_;
   llvm::SetVector<Value> snapshots_;
