@@ -268,6 +268,7 @@ def main():
     parser.add_argument("--peers-only", action="store_true", help="PyTorch and JAX alone")
     parser.add_argument("--only", default="", metavar="PATTERN", help="a part of the workloads' names")
     parser.add_argument("--methods", action="store_true", help="what training methods cost, instead of workloads")
+    parser.add_argument("--compile", action="store_true", help="what compiling takes, instead of workloads")
     parser.add_argument("--boost", action="store_true", help="what a step takes at Boost's levels, instead of workloads")
     parser.add_argument("--boost-accuracy", action="store_true", help="what Boost's methods do to accuracy, instead of workloads")
     parser.add_argument("--mnist", default="", metavar="FOLDER", help="with --boost-accuracy: what docs/examples/mnist/make_data.py made")
@@ -279,6 +280,9 @@ def main():
     if arguments.methods:
         import methods
         return methods.bench(arguments.peers, arguments.json)
+    if arguments.compile:
+        import compiling
+        return compiling.bench(os.path.join(BUILD, "bin", "gradus"), arguments.only, arguments.json)
     if arguments.boost or arguments.boost_accuracy:
         import boost
         return boost.bench(arguments)
