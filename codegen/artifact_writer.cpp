@@ -1,11 +1,11 @@
-// Writes a planned program as an artifact: sections of bytes, and the header
-// that describes them. Section offsets depend on the header's size, so it is
-// built twice.
+// Writes a planned program as an artifact: the header, and behind it sections
+// of bytes, each made where it stays. A large model's weights are copied once.
 
 #include "codegen/artifact_writer.h"
 
 #include "codegen/command_writer.h"
 #include "codegen/initial_values.h"
+#include "ir/values_in_place.h"
 #include "runtime/artifact_hash.h"
 
 using namespace mlir;
@@ -17,94 +17,129 @@ namespace {
 
 using Bytes = std::vector<char>;
 
-/// The sections of the file in order: their bytes, and where they lie once the
-/// size of the header is known.
+size_t aligned(size_t bytes) { return (bytes + 63) / 64 * 64; }
+
+/// Where each section lies in the file, once it has been written.
 class Sections {
 public:
-  unsigned add(Bytes bytes) {
-    contents_.push_back(std::move(bytes));
-    offsets_.push_back(0);
-    return contents_.size() - 1;
+  unsigned add() {
+    places_.emplace_back();
+    return places_.size() - 1;
   }
 
-  void layOut(size_t headerSize) {
-    size_t at = headerSize;
-    for (size_t i = 0; i < contents_.size(); ++i) {
-      at = (at + 63) / 64 * 64;
-      offsets_[i] = contents_[i].empty() ? 0 : at;
-      at += contents_[i].size();
-    }
+  /// Writes a section at the end of the file: what `append` appends.
+  void write(unsigned index, Bytes &file,
+             llvm::function_ref<void(Bytes &)> append) {
+    size_t begin = aligned(file.size());
+    file.resize(begin);
+    append(file);
+    size_t size = file.size() - begin;
+    places_[index] = {size ? begin : 0, size,
+                      hashOf(file.data() + begin, size)};
   }
 
   flatbuffers::Offset<fb::Section>
   describe(flatbuffers::FlatBufferBuilder &builder, unsigned index) const {
-    const Bytes &bytes = contents_[index];
-    return fb::CreateSection(
-        builder, offsets_[index], bytes.size(),
-        fb::hashBytes(reinterpret_cast<const uint8_t *>(bytes.data()),
-                      bytes.size()));
-  }
-
-  void appendTo(Bytes &file) const {
-    for (size_t i = 0; i < contents_.size(); ++i) {
-      if (contents_[i].empty())
-        continue;
-      file.resize(offsets_[i]);
-      file.insert(file.end(), contents_[i].begin(), contents_[i].end());
-    }
+    const Place &place = places_[index];
+    return fb::CreateSection(builder, place.offset, place.size, place.hash);
   }
 
 private:
-  std::vector<Bytes> contents_;
-  std::vector<size_t> offsets_;
+  static uint64_t hashOf(const char *bytes, size_t size) {
+    return fb::hashBytes(reinterpret_cast<const uint8_t *>(bytes), size);
+  }
+
+  struct Place {
+    uint64_t offset = 0, size = 0, hash = 0;
+  };
+  std::vector<Place> places_;
 };
 
 class Writer {
 public:
   explicit Writer(const ArtifactParts &parts) : parts_(parts) {}
 
+  /// The header's size does not hang on what is in the sections, so it is built
+  /// once to leave room for it, and again when they are there.
   llvm::Expected<Bytes> run() {
-    collectWeights();
-    constants_ = sections_.add(constantBytes());
-    weights_ = sections_.add(std::move(weightBytes_));
-    for (const TargetPlan &plan : parts_.plans) {
-      addCode(plan);
-      signatures_.push_back(sections_.add(codeHeader(plan)));
-    }
+    addSections();
     size_t size = buildHeader().size();
-    sections_.layOut(size);
-    Bytes file = buildHeader();
-    if (file.size() != size)
+    Bytes file;
+    file.reserve(size + mostBytes());
+    file.resize(size);
+    writeSections(file);
+    Bytes header = buildHeader();
+    if (header.size() != size)
       return llvm::createStringError(
           "artifact header changed its size from %zu to %zu", size,
-          file.size());
-    sections_.appendTo(file);
-    file.resize((file.size() + 63) / 64 * 64);
+          header.size());
+    llvm::copy(header, file.begin());
+    file.resize(aligned(file.size()));
     return file;
   }
 
 private:
-  void collectWeights() {
-    for (auto state : program().getBody().getOps<StateOp>()) {
-      if (uniformValue(state)) {
-        initial_.push_back(0);
-        continue;
-      }
-      weightBytes_.resize((weightBytes_.size() + 63) / 64 * 64);
-      initial_.push_back(weightBytes_.size());
-      Bytes bytes = initialBytes(state, parts_.seed);
-      weightBytes_.insert(weightBytes_.end(), bytes.begin(), bytes.end());
+  void addSections() {
+    auto states = program().getBody().getOps<StateOp>();
+    initial_.resize(llvm::range_size(states));
+    constants_ = sections_.add();
+    weights_ = sections_.add();
+    for (const TargetPlan &plan : parts_.plans) {
+      std::vector<unsigned> &sections = code_.emplace_back();
+      for (size_t code = 0; code < codesOf(plan).size(); ++code)
+        sections.push_back(sections_.add());
+      signatures_.push_back(sections_.add());
     }
   }
 
-  Bytes constantBytes() {
-    Bytes bytes;
-    for (DenseElementsAttr constant : parts_.constants.order) {
-      bytes.resize(parts_.constants.offsets.lookup(constant));
-      appendElements(bytes, constant);
+  void writeSections(Bytes &file) {
+    sections_.write(constants_, file,
+                    [&](Bytes &out) { appendConstants(out); });
+    sections_.write(weights_, file, [&](Bytes &out) { appendWeights(out); });
+    for (auto [index, plan] : llvm::enumerate(parts_.plans)) {
+      for (auto [section, code] : llvm::zip_equal(code_[index], codesOf(plan)))
+        sections_.write(section, file,
+                        [&](Bytes &out) { llvm::append_range(out, code); });
+      sections_.write(signatures_[index], file, [&](Bytes &out) {
+        llvm::append_range(out, codeHeader(plan));
+      });
     }
-    bytes.resize(parts_.constants.bytes);
-    return bytes;
+  }
+
+  /// About what the sections take, and not less: a file that has to grow is
+  /// there twice.
+  size_t mostBytes() const {
+    constexpr size_t kSignature = 4096; // of a kernel
+    size_t bytes = parts_.constants.bytes + parts_.states.bytes;
+    for (const TargetPlan &plan : parts_.plans) {
+      for (ArrayRef<char> code : codesOf(plan))
+        bytes += aligned(code.size());
+      bytes += plan.program->kernels.size() * kSignature;
+    }
+    return bytes + bytes / 64;
+  }
+
+  /// Each state's value is given back when it is in the file.
+  void appendWeights(Bytes &file) {
+    size_t begin = file.size();
+    for (auto [index, state] :
+         llvm::enumerate(program().getBody().getOps<StateOp>())) {
+      if (uniformValue(state))
+        continue;
+      file.resize(aligned(file.size()));
+      initial_[index] = file.size() - begin;
+      appendInitialBytes(file, state, parts_.seed);
+      giveBackValues(state.getValueAttr());
+    }
+  }
+
+  void appendConstants(Bytes &file) const {
+    size_t begin = file.size();
+    for (DenseElementsAttr constant : parts_.constants.order) {
+      file.resize(begin + parts_.constants.offsets.lookup(constant));
+      appendElements(file, constant);
+    }
+    file.resize(begin + parts_.constants.bytes);
   }
 
   /// Booleans take a byte; everything else is stored as it is.
@@ -120,14 +155,14 @@ private:
       bytes.insert(bytes.end(), raw.begin(), raw.end());
   }
 
-  /// A section of machine code, or one for each image.
-  void addCode(const TargetPlan &plan) {
-    std::vector<unsigned> &sections = code_.emplace_back();
+  /// The machine code of a plan, or of each of its images.
+  static SmallVector<ArrayRef<char>> codesOf(const TargetPlan &plan) {
     if (auto *cpu = std::get_if<CpuCode>(&plan.code))
-      sections.push_back(sections_.add(cpu->code));
-    else
-      for (const GpuImage &image : std::get<GpuImages>(plan.code).images)
-        sections.push_back(sections_.add(image.code));
+      return {cpu->code};
+    SmallVector<ArrayRef<char>> codes;
+    for (const GpuImage &image : std::get<GpuImages>(plan.code).images)
+      codes.push_back(image.code);
+    return codes;
   }
 
   static Bytes codeHeader(const TargetPlan &plan) {
@@ -327,7 +362,6 @@ private:
 
   const ArtifactParts &parts_;
   Sections sections_;
-  Bytes weightBytes_;
   std::vector<uint64_t> initial_; // offset of each state's initial value
   unsigned constants_ = 0, weights_ = 0;
   std::vector<std::vector<unsigned>> code_; // of each plan

@@ -4,8 +4,8 @@
 #include "codegen/initial_values.h"
 
 #include "ir/philox.h"
+#include "ir/values_in_place.h"
 
-#include "mlir/IR/DialectResourceBlobManager.h"
 #include "llvm/ADT/APFloat.h"
 
 #include <cmath>
@@ -74,30 +74,29 @@ void append(std::vector<char> &bytes, double number, FloatType type) {
   bytes.insert(bytes.end(), raw, raw + bits.getBitWidth() / 8);
 }
 
-std::vector<char> drawn(StateOp state, uint64_t seed) {
+void appendDrawn(std::vector<char> &bytes, StateOp state, uint64_t seed) {
   auto type = cast<RankedTensorType>(state.getType());
   double spread = spreadOf(state, type);
   bool normal = state.getInit()->getRule() == Initializer::normal;
   Philox stream(seed, state.getSymName());
-  std::vector<char> bytes;
-  bytes.reserve(type.getNumElements() * type.getElementTypeBitWidth() / 8);
   for (int64_t i = 0, n = type.getNumElements(); i < n; ++i)
     append(bytes,
            spread * (normal ? stream.normal(i) : stream.uniform(i) * 2 - 1),
            cast<FloatType>(type.getElementType()));
-  return bytes;
 }
 
 } // namespace
 
+void gradus::appendInitialBytes(std::vector<char> &bytes, StateOp state,
+                                uint64_t seed) {
+  if (ElementsAttr value = state.getValueAttr())
+    llvm::append_range(bytes, bytesOfValues(value));
+  else
+    appendDrawn(bytes, state, seed);
+}
+
 std::vector<char> gradus::initialBytes(StateOp state, uint64_t seed) {
-  ElementsAttr value = state.getValueAttr();
-  if (!value)
-    return drawn(state, seed);
-  if (auto resource = dyn_cast<DenseResourceElementsAttr>(value)) {
-    ArrayRef<char> data = resource.getRawHandle().getBlob()->getData();
-    return {data.begin(), data.end()};
-  }
-  ArrayRef<char> data = cast<DenseElementsAttr>(value).getRawData();
-  return {data.begin(), data.end()};
+  std::vector<char> bytes;
+  appendInitialBytes(bytes, state, seed);
+  return bytes;
 }

@@ -8,6 +8,7 @@
 #include "frontends/onnx/import.h"
 #include "frontends/onnx/inventory.h"
 #include "frontends/recipe/recipe.h"
+#include "ir/values_in_place.h"
 #include "runtime/float_conversion.h"
 
 #include "mlir/IR/DialectResourceBlobManager.h"
@@ -163,23 +164,26 @@ std::vector<char> converted(RankedTensorType type, const Weight &weight) {
   return bytes;
 }
 
+ArrayRef<char> bytesOf(const Weight &weight) {
+  return {reinterpret_cast<const char *>(weight.bytes.data()),
+          weight.bytes.size()};
+}
+
 /// Empty where the weight fits; else what is the matter with it.
 std::string setWeight(ProgramOp program, const Weight &weight) {
   StateOp state = program.getState(weight.name);
   if (!state)
     return message("the model has no state \"", weight.name, "\"");
   auto type = cast<RankedTensorType>(state.getType());
-  std::vector<char> own;
   if (converts(type, weight))
-    own = converted(type, weight);
-  else if (typeName(type) != typeName(weight))
+    state.setValueAttr(
+        DenseElementsAttr::getFromRawBuffer(type, converted(type, weight)));
+  else if (typeName(type) == typeName(weight))
+    state.setValueAttr(valuesInPlace(type, bytesOf(weight), weight.name,
+                                     [] {})); // The caller's until the end.
+  else
     return message("\"", weight.name, "\" is ", typeName(weight),
                    "; the model's is ", typeName(type));
-  ArrayRef<char> bytes(reinterpret_cast<const char *>(weight.bytes.data()),
-                       weight.bytes.size());
-  if (!own.empty())
-    bytes = own;
-  state.setValueAttr(DenseElementsAttr::getFromRawBuffer(type, bytes));
   state.removeInitAttr();
   return "";
 }

@@ -232,7 +232,7 @@ exportOnnx(const std::string &path, const std::vector<TrainedTensor> &trained,
            const ExportOptions &options) {
   absl::Status status;
   try {
-    auto file = onnx::ModelFile::open(path);
+    auto file = onnx::ModelFile::open(path, onnx::Contents::whole);
     if (!file.ok())
       return invalid(path, ": ", file.status().message());
     auto exported = onnx::Exporter(**file, trained, options).run();

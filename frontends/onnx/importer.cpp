@@ -429,7 +429,7 @@ absl::StatusOr<Value> Importer::materialize(Entry &entry, Location location) {
   return entry.value;
 }
 
-static void warnOfNonFinite(const std::string &name, DenseElementsAttr elements,
+static void warnOfNonFinite(const std::string &name, ElementsAttr elements,
                             Role role) {
   std::string found = nonFiniteIn(elements, role == Role::parameter);
   if (!found.empty())
@@ -446,9 +446,9 @@ absl::StatusOr<Value> Importer::readState(const TensorProto &tensor) {
                    "\", but random draws of the model count steps under that "
                    "name; rename the tensor");
   GRADUS_ASSIGN_OR_RETURN(RankedTensorType type, file_.type(tensor, context()));
-  DenseElementsAttr elements;
+  ElementsAttr elements;
   if (!file_.isMissing(tensor)) {
-    GRADUS_ASSIGN_OR_RETURN(elements, file_.elements(tensor, context()));
+    GRADUS_ASSIGN_OR_RETURN(elements, file_.elementsInPlace(tensor, context()));
   }
   OpBuilder states(graph_);
   Location location = NameLoc::get(states.getStringAttr(tensor.name()));

@@ -4,6 +4,7 @@
 #include "frontends/onnx/model_file.h"
 
 #include "frontends/onnx/data_file.h"
+#include "frontends/onnx/embedded_values.h"
 #include "frontends/onnx/float_size.h"
 #include "frontends/onnx/functions.h"
 
@@ -11,6 +12,8 @@
 #include "frontends/onnx/onnx.pb.h"
 #include "frontends/onnx/own_statistics.h"
 #include "frontends/onnx/size_limits.h"
+
+#include "ir/values_in_place.h"
 
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/SmallString.h"
@@ -166,15 +169,15 @@ ModelFile::ModelFile() : model_(std::make_unique<::onnx::ModelProto>()) {}
 ModelFile::~ModelFile() = default;
 
 absl::StatusOr<std::unique_ptr<ModelFile>>
-ModelFile::open(const std::string &path) {
+ModelFile::open(const std::string &path, Contents contents) {
   GRADUS_ASSIGN_OR_RETURN(auto buffer, openRegularFile(path));
   std::unique_ptr<ModelFile> file(new ModelFile);
   file->path_ = path;
-  file->size_ = buffer->getBufferSize();
-  if (file->size_ > INT_MAX)
+  file->file_ = std::move(buffer);
+  if (file->file_->getBufferSize() > INT_MAX)
     return invalid("is larger than 2 GiB, which protobuf cannot read; store "
                    "its weights as external data");
-  if (!parse(*file->model_, buffer->getBuffer()))
+  if (!file->read(file->file_->getBuffer(), contents))
     return invalid("is no ONNX model, is damaged, or has graphs more than ",
                    kMostGraphs,
                    " deep in one another: protobuf cannot parse "
@@ -185,6 +188,20 @@ ModelFile::open(const std::string &path) {
   giveOwnStatistics(*file->model_->mutable_graph());
   GRADUS_RETURN_IF_ERROR(file->checkDataFiles());
   return file;
+}
+
+/// False where protobuf cannot parse the file.
+bool ModelFile::read(llvm::StringRef bytes, Contents contents) {
+  std::optional<SeparatedModel> separated;
+  if (contents == Contents::separated)
+    separated = separateValues(bytes);
+  if (!separated)
+    return parse(*model_, bytes);
+  if (!parse(*model_, separated->rest))
+    return false;
+  for (auto [number, values] : separated->values)
+    values_[&model_->graph().initializer(number)] = values;
+  return true;
 }
 
 const ::onnx::GraphProto &ModelFile::graph() const { return model_->graph(); }
@@ -215,13 +232,36 @@ absl::StatusOr<RankedTensorType> ModelFile::type(const TensorProto &tensor,
 absl::StatusOr<DenseElementsAttr> ModelFile::elements(const TensorProto &tensor,
                                                       MLIRContext &context) {
   GRADUS_ASSIGN_OR_RETURN(RankedTensorType tensorType, type(tensor, context));
-  uint64_t expected =
-      tensorType.getNumElements() * bytesOf(tensorType.getElementType());
   std::string storage;
+  GRADUS_ASSIGN_OR_RETURN(llvm::StringRef data,
+                          typedBytes(tensor, tensorType, storage));
+  return makeElements(tensorType, data);
+}
+
+absl::StatusOr<ElementsAttr>
+ModelFile::elementsInPlace(const TensorProto &tensor, MLIRContext &context) {
+  GRADUS_ASSIGN_OR_RETURN(RankedTensorType tensorType, type(tensor, context));
+  std::string storage;
+  GRADUS_ASSIGN_OR_RETURN(llvm::StringRef data,
+                          typedBytes(tensor, tensorType, storage));
+  std::shared_ptr<llvm::MemoryBuffer> file =
+      isExternal(tensor)          ? *dataFile(external(tensor, "location"))
+      : values_.contains(&tensor) ? file_
+                                  : nullptr;
+  if (!file)
+    return makeElements(tensorType, data);
+  return valuesInPlace(tensorType, ArrayRef<char>(data.data(), data.size()),
+                       tensor.name(), [file] { file->dontNeedIfMmap(); });
+}
+
+absl::StatusOr<llvm::StringRef> ModelFile::typedBytes(const TensorProto &tensor,
+                                                      RankedTensorType type,
+                                                      std::string &storage) {
+  uint64_t expected = type.getNumElements() * bytesOf(type.getElementType());
   absl::StatusOr<llvm::StringRef> data = bytes(tensor, expected, storage);
   if (!data.ok())
     return invalid("tensor \"", tensor.name(), "\": ", data.status().message());
-  return makeElements(tensorType, *data);
+  return data;
 }
 
 absl::StatusOr<llvm::StringRef> ModelFile::floatBytes(const TensorProto &tensor,
@@ -241,11 +281,13 @@ absl::StatusOr<llvm::StringRef> ModelFile::bytes(const TensorProto &tensor,
                                                  std::string &storage) {
   if (isExternal(tensor))
     return externalBytes(tensor, expected);
-  if (!tensor.has_raw_data())
+  auto inFile = values_.find(&tensor);
+  bool isRaw = tensor.has_raw_data() || inFile != values_.end();
+  if (!isRaw)
     copyTyped(tensor, storage);
-  llvm::StringRef data = tensor.has_raw_data()
-                             ? llvm::StringRef(tensor.raw_data())
-                             : llvm::StringRef(storage);
+  llvm::StringRef data = inFile != values_.end() ? inFile->second
+                         : isRaw ? llvm::StringRef(tensor.raw_data())
+                                 : llvm::StringRef(storage);
   if (data.size() != expected)
     return invalid("has ", data.size(), " bytes of data; its shape needs ",
                    expected);
@@ -324,7 +366,7 @@ std::vector<std::string> ModelFile::dataFiles() const {
 }
 
 uint64_t ModelFile::storedBytes() const {
-  uint64_t bytes = size_;
+  uint64_t bytes = file_->getBufferSize();
   for (const auto &entry : dataFiles_)
     if (const DataFile &file = entry.second; file.ok())
       bytes += (*file)->getBufferSize();

@@ -5,6 +5,7 @@
 #include "mlir/IR/BuiltinTypes.h"
 
 #include "absl/status/statusor.h"
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/MemoryBuffer.h"
 
@@ -30,15 +31,19 @@ bool isUnsigned(int dataType);
 /// Its name, such as FLOAT16; for errors.
 std::string dataTypeName(int dataType);
 
+/// Whether a model's messages hold all of its values, to be written again, or
+/// large ones stay in the file, to be read once.
+enum class Contents { separated, whole };
+
 class ModelFile {
 public:
   static absl::StatusOr<std::unique_ptr<ModelFile>>
-  open(const std::string &path);
+  open(const std::string &path, Contents contents = Contents::separated);
   ~ModelFile();
 
   const std::string &path() const { return path_; }
   const ::onnx::GraphProto &graph() const;
-  /// The whole file, to be written again.
+  /// The model, which can be written again where its contents are whole.
   ::onnx::ModelProto &model() { return *model_; }
   /// The version of the default operator set; 0 where it names others alone.
   int64_t opset() const;
@@ -51,6 +56,11 @@ public:
   /// Its elements, wherever they are stored.
   absl::StatusOr<mlir::DenseElementsAttr>
   elements(const ::onnx::TensorProto &tensor, mlir::MLIRContext &context);
+  /// The same, of large ones without a copy: they stay in the mapped file,
+  /// which outlives this object for them.
+  absl::StatusOr<mlir::ElementsAttr>
+  elementsInPlace(const ::onnx::TensorProto &tensor,
+                  mlir::MLIRContext &context);
 
   /// Their bytes; in `storage` where the file does not hold them as such.
   absl::StatusOr<llvm::StringRef> floatBytes(const ::onnx::TensorProto &tensor,
@@ -69,19 +79,25 @@ public:
 
 private:
   ModelFile();
+  bool read(llvm::StringRef bytes, Contents contents);
+  absl::StatusOr<llvm::StringRef> typedBytes(const ::onnx::TensorProto &tensor,
+                                             mlir::RankedTensorType type,
+                                             std::string &storage);
   absl::StatusOr<llvm::StringRef> bytes(const ::onnx::TensorProto &tensor,
                                         uint64_t expected,
                                         std::string &storage);
   absl::StatusOr<llvm::StringRef>
   externalBytes(const ::onnx::TensorProto &tensor, uint64_t expected);
-  using DataFile = absl::StatusOr<std::unique_ptr<llvm::MemoryBuffer>>;
+  using DataFile = absl::StatusOr<std::shared_ptr<llvm::MemoryBuffer>>;
   const DataFile &dataFile(const std::string &location);
   absl::Status checkDataFiles();
   std::string pathOf(const std::string &location) const;
 
   std::string path_;
-  uint64_t size_ = 0;
   std::unique_ptr<::onnx::ModelProto> model_;
+  std::shared_ptr<llvm::MemoryBuffer> file_;
+  /// Of initializers whose values stay in `file_`.
+  llvm::DenseMap<const ::onnx::TensorProto *, llvm::StringRef> values_;
   llvm::StringMap<DataFile> dataFiles_;
 };
 

@@ -3,6 +3,7 @@
 #include "frontends/onnx/non_finite.h"
 
 #include "frontends/message.h"
+#include "ir/values_in_place.h"
 
 #include "mlir/IR/BuiltinTypes.h"
 
@@ -44,8 +45,8 @@ Count countIn(mlir::Type element, llvm::ArrayRef<char> bytes) {
 
 } // namespace
 
-std::string nonFiniteIn(mlir::DenseElementsAttr elements, bool tellsInfinite) {
-  Count count = countIn(elements.getElementType(), elements.getRawData());
+std::string nonFiniteIn(mlir::ElementsAttr elements, bool tellsInfinite) {
+  Count count = countIn(elements.getElementType(), bytesOfValues(elements));
   if (elements.isSplat()) { // stored once
     count.nan *= elements.getNumElements();
     count.infinite *= elements.getNumElements();

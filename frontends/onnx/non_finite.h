@@ -10,6 +10,6 @@ namespace gradus::onnx {
 /// "3 NaN and 1 infinite of its 100 values"; empty where all are finite.
 /// Infinite ones may be meant, as in a mask: they are told where
 /// `tellsInfinite`.
-std::string nonFiniteIn(mlir::DenseElementsAttr elements, bool tellsInfinite);
+std::string nonFiniteIn(mlir::ElementsAttr elements, bool tellsInfinite);
 
 } // namespace gradus::onnx

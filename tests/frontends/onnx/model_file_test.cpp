@@ -93,3 +93,42 @@ TEST(ModelFile, KnowsWhichElementsItHasTypesFor) {
               bool(gradus::onnx::elementType(type, context)))
         << type;
 }
+
+/// A model of one weight of 2 MiB: 0, 1, 2...
+static std::string largeModel() {
+  SmallModel model;
+  TensorProto &tensor = *model.graph().add_initializer();
+  tensor.set_name("w");
+  tensor.set_data_type(TensorProto::FLOAT);
+  tensor.add_dims(512);
+  tensor.add_dims(1024);
+  std::vector<float> floats(512 * 1024);
+  std::iota(floats.begin(), floats.end(), 0.0f);
+  tensor.set_raw_data(floats.data(), floats.size() * sizeof(float));
+  return model.write();
+}
+
+TEST(ModelFile, LeavesLargeValuesWhereTheyLie) {
+  mlir::MLIRContext context;
+  mlir::ElementsAttr values;
+  {
+    auto file = gradus::onnx::ModelFile::open(largeModel());
+    ASSERT_TRUE(file.ok()) << file.status();
+    const TensorProto &tensor = (*file)->graph().initializer(0);
+    EXPECT_FALSE(tensor.has_raw_data());
+    auto found = (*file)->elementsInPlace(tensor, context);
+    ASSERT_TRUE(found.ok()) << found.status();
+    values = *found;
+    EXPECT_EQ(toHost(*(*file)->elements(tensor, context))->floats.back(),
+              512 * 1024 - 1);
+  }
+  ASSERT_TRUE(mlir::isa<mlir::DenseResourceElementsAttr>(values));
+  EXPECT_EQ(toHost(values)->floats.back(), 512 * 1024 - 1);
+}
+
+TEST(ModelFile, HoldsAllValuesWhereItIsWrittenAgain) {
+  auto file = gradus::onnx::ModelFile::open(largeModel(),
+                                            gradus::onnx::Contents::whole);
+  ASSERT_TRUE(file.ok()) << file.status();
+  EXPECT_EQ((*file)->graph().initializer(0).raw_data().size(), 2u << 20);
+}

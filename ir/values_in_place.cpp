@@ -1,0 +1,50 @@
+// Values that lie elsewhere are resources of MLIR's builtin dialect.
+
+#include "ir/values_in_place.h"
+
+#include "mlir/IR/AsmState.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
+
+#include <cstring>
+
+using namespace mlir;
+
+/// Bytes below which a copy costs less than what a resource brings along.
+static constexpr size_t kMany = size_t(1) << 20;
+
+/// Booleans are packed where the context has them, and bytes elsewhere.
+static bool fillsBytes(Type element) {
+  return element.isIntOrFloat() && element.getIntOrFloatBitWidth() % 8 == 0;
+}
+
+static bool areAllEqual(ArrayRef<char> bytes, size_t width) {
+  return std::memcmp(bytes.data(), bytes.data() + width,
+                     bytes.size() - width) == 0;
+}
+
+ElementsAttr gradus::valuesInPlace(RankedTensorType type, ArrayRef<char> bytes,
+                                   StringRef name, std::function<void()> done) {
+  Type element = type.getElementType();
+  if (bytes.size() < kMany || !fillsBytes(element) ||
+      areAllEqual(bytes, element.getIntOrFloatBitWidth() / 8)) {
+    ElementsAttr copied = DenseElementsAttr::getFromRawBuffer(type, bytes);
+    done();
+    return copied;
+  }
+  AsmResourceBlob blob(
+      bytes, /*dataAlignment=*/1,
+      [done = std::move(done)](void *, size_t, size_t) { done(); },
+      /*dataIsMutable=*/false);
+  return DenseResourceElementsAttr::get(type, name, std::move(blob));
+}
+
+ArrayRef<char> gradus::bytesOfValues(ElementsAttr values) {
+  if (auto resource = dyn_cast<DenseResourceElementsAttr>(values))
+    return resource.getRawHandle().getBlob()->getData();
+  return cast<DenseElementsAttr>(values).getRawData();
+}
+
+void gradus::giveBackValues(ElementsAttr values) {
+  if (auto resource = dyn_cast_or_null<DenseResourceElementsAttr>(values))
+    resource.getRawHandle().getResource()->setBlob(AsmResourceBlob());
+}
