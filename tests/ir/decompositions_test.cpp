@@ -48,7 +48,7 @@ const Row rows[] = {
     {"%x: tensor<40x3xf32>, %l: tensor<40xi64>", "%y = gradus.accuracy %x, %l axis 1 : tensor<40x3xf32>, tensor<40xi64> -> tensor<f32>", {-2, 2, 3}},
     {"%x: tensor<3x20xf32>, %l: tensor<20xi32>", "%y = gradus.accuracy %x, %l axis 0 {ignore_index = 1 : i64} : tensor<3x20xf32>, tensor<20xi32> -> tensor<f32>", {-2, 2, 3}},
     {"%x: tensor<9x4xf32>", "%y = gradus.stop_gradient %x : tensor<9x4xf32>"},
-    {"%x: tensor<5xf16>, %s: tensor<5xf16>", "%y = gradus.stop_gradient %x passing_to %s : tensor<5xf16>"},
+    {"%x: tensor<5xf32>, %s: tensor<5xf32>", "%y = gradus.stop_gradient %x passing_to %s : tensor<5xf32>"},
     {"%x: tensor<9x4xf16>, %l: tensor<9xi64>", "%y = gradus.accuracy %x, %l axis 1 : tensor<9x4xf16>, tensor<9xi64> -> tensor<f32>", {-2, 2, 4}},
 };
 // clang-format on
