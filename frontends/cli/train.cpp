@@ -9,15 +9,16 @@
 #include "frontends/cli/best_metric.h"
 #include "frontends/cli/command_line.h"
 #include "frontends/cli/commands.h"
+#include "frontends/cli/continued_run.h"
 #include "frontends/cli/data_options.h"
 #include "frontends/cli/evaluation.h"
 #include "frontends/cli/failure.h"
+#include "frontends/cli/finite_checks.h"
 #include "frontends/cli/former_run.h"
 #include "frontends/cli/interrupt.h"
 #include "frontends/cli/memory_use.h"
 #include "frontends/cli/progress.h"
 #include "frontends/cli/scalar_outputs.h"
-#include "frontends/cli/spoiled_states.h"
 #include "frontends/cli/text.h"
 #include "frontends/cli/train_options.h"
 #include "frontends/cli/training_log.h"
@@ -25,13 +26,10 @@
 #include "frontends/cli/training_summary.h"
 #include "frontends/cli/training_warnings.h"
 #include "frontends/cli/watch.h"
-#include "frontends/printable.h"
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 
 #include <chrono>
-#include <cmath>
 #include <cstdio>
 
 using namespace gradus::runtime;
@@ -51,7 +49,6 @@ public:
 
 private:
   void prepare();
-  void chooseSplit();
   void plan();
   void goOn();
   int64_t epochOf(int64_t step) const { return step / perEpoch_; }
@@ -66,9 +63,6 @@ private:
   int64_t pieceOf(int64_t left) const;
   using Inputs = std::span<const void *const>;
   void countStep(int64_t step, int64_t place, Inputs inputs);
-  void checkFinite(int64_t step, Inputs inputs) const;
-  void checkState(int64_t step);
-  void checkSaved() const;
   void test(Progress &progress);
   void judge();
   void reportTest();
@@ -76,7 +70,9 @@ private:
   void endEpoch(Progress &progress);
   void testInside(Progress &progress);
   void catchUp(Progress &progress);
-  void checkTested(const char *saved) const;
+  std::string testSource() const {
+    return (validation_ > 0 ? dataset_ : testSet_).source();
+  }
   TrainingRecord record() const;
   Checkpoints::Notes notes() const;
   void save(bool last = false);
@@ -92,8 +88,6 @@ private:
   int graph_ = -1, evaluate_ = -1;
   data::Feed feed_;
   std::optional<data::Feed> testFeed_;
-  bool stopAtNonfinite_ = true, looksAway_ = false, skipsSteps_ = false,
-       toldNonfinite_ = false;
   uint64_t seed_ = 0;
   std::vector<std::string> passes_;
   double validation_ = 0; // the part of the data kept for tests
@@ -105,7 +99,7 @@ private:
   std::optional<ScalarOutputs> scalars_;
   std::optional<TrainingLog> log_;
   std::optional<Checkpoints> checkpoints_;
-  std::optional<SpoiledStates> spoiled_; // looked for before each checkpoint
+  std::optional<FiniteChecks> finite_;
   std::optional<SkippedSteps> skipped_;
   // Of the tests that were due, by which a run stops; of all, with the one at
   // its end, by which the best state is kept.
@@ -153,7 +147,7 @@ void Training::prepare() {
   seed_ = options_.seed.value_or(record_ ? record_->seed
                                          : recipe.value("seed", uint64_t(0)));
   passes_ = addedPasses(recipe);
-  chooseSplit();
+  validation_ = partForTests(options_, record_, seed_);
   TrainingFeeds feeds =
       matchTraining(*session_, dataset_, testSet_, validation_, seed_);
   feed_ = std::move(feeds.train);
@@ -166,42 +160,10 @@ void Training::prepare() {
     best_->verifyIsAmong(
         ScalarOutputs(session_->graphs()[evaluate_], 1).names());
   }
-  std::string onNonfinite = recipe.value("on_nonfinite", "stop");
-  stopAtNonfinite_ = onNonfinite == "stop";
-  looksAway_ = onNonfinite == "continue";
-  skipsSteps_ =
-      recipe.contains("loss_scale") && recipe["loss_scale"].is_object();
-  if (stopAtNonfinite_ && !options_.checkpoint.path.empty())
-    spoiled_.emplace(*session_, /*weightsAlone=*/skipsSteps_);
-  session_->searchNonfinite(options_.debugNonfinite);
+  finite_.emplace(*session_, recipe, !options_.checkpoint.path.empty(),
+                  options_.debugNonfinite);
   if (!options_.watch.empty())
     watch_.emplace(*session_, options_.watch);
-}
-
-/// Which part of the data is kept for tests: that of the checkpoint. Another
-/// one would test on samples that have been trained on.
-void Training::chooseSplit() {
-  validation_ = options_.validation;
-  double before = record_ ? record_->validation : 0;
-  if (validation_ == 0 && options_.eval.empty())
-    validation_ = before;
-  const std::string &checkpoint = options_.session.resume;
-  if (before > 0 && validation_ > 0 && before != validation_)
-    throw badInput("--validation ", validation_, ": ", checkpoint,
-                   " was trained with ", before,
-                   ", and has seen samples that would be tested on now; leave "
-                   "the option out to keep that part");
-  if (before > 0 && validation_ > 0 && record_->seed != seed_)
-    throw badInput("--seed ", seed_, ": ", checkpoint, " was trained with ",
-                   record_->seed,
-                   ", and has seen samples that --validation would test on "
-                   "now; leave the option out to keep that seed");
-  if (record_ && (before > 0) != (validation_ > 0))
-    std::fprintf(stderr,
-                 "warning: the checkpoint was trained with %s, now %s\n",
-                 before > 0 ? "--validation" : "all samples",
-                 before > 0 ? "what it kept for tests is trained on, too"
-                            : "some of them are tested on");
 }
 
 /// How many steps there are to do, and where they begin.
@@ -236,39 +198,11 @@ void Training::plan() {
                /*inside=*/start_ % perEpoch_ != 0 && start_ < total_);
 }
 
-void warn(const std::string &words) {
-  if (!words.empty())
-    warn(words);
-}
-
-void warnOfOther(const char *what, int64_t before, int64_t now) {
-  if (before != now)
-    std::fprintf(stderr,
-                 "warning: the checkpoint was trained with %s %lld, now it is "
-                 "%lld: this run goes on otherwise than that one would have\n",
-                 what, static_cast<long long>(before),
-                 static_cast<long long>(now));
-}
-
-void warnOfOtherPasses(const std::vector<std::string> &before,
-                       const std::vector<std::string> &now) {
-  auto shown = [](const std::vector<std::string> &passes) {
-    return passes.empty() ? "none" : absl::StrJoin(passes, ", ");
-  };
-  if (before != now)
-    warn(absl::StrCat("the checkpoint was trained with added passes ",
-                      shown(before), ", now they are ", shown(now),
-                      ": this run goes on otherwise than that one would have"));
-}
-
 /// Takes up what the checkpoint says of its run.
 void Training::goOn() {
   if (!record_)
     return;
-  warnOfOther("seed", record_->seed, seed_);
-  warnOfOther("a number of samples of", record_->samples, feed_.samples());
-  warnOfOther("a batch of", record_->batch, feed_.batch());
-  warnOfOtherPasses(record_->passes, passes_);
+  warnOfOthers(*record_, record());
   figures_.restore(record_->epoch);
   reported_ = record_->reported ? done_ : -1;
   if (!best_)
@@ -311,73 +245,13 @@ void Training::countStep(int64_t step, int64_t place, Inputs inputs) {
   latest_.resize(scalars_->names().size());
   for (size_t i = 0; i < latest_.size(); ++i)
     latest_[i] = {scalars_->names()[i], scalars_->value(place, i)};
-  checkFinite(step + 1, inputs);
-  if (options_.debugNonfinite)
-    checkState(step + 1);
+  finite_->checkStep(step + 1, latest_, feed_, inputs);
   figures_.add(latest_);
   std::vector<Metric> logged = latest_;
   if (watch_)
     for (Metric &metric : watch_->figures())
       logged.push_back(std::move(metric));
   log_->step(step + 1, epochOf(step) + 1, logged);
-}
-
-/// With --debug-nonfinite: the step that spoils a state is the one to know,
-/// though figures may be spoilt in the next one only.
-void Training::checkState(int64_t step) {
-  std::string found = session_->firstNonfinite(),
-              state = session_->spoiledState();
-  if (!found.empty() && stopAtNonfinite_ && !state.empty())
-    throw failed("step ", step, ": the state ", state,
-                 " is no longer finite; nothing was saved after the last "
-                 "checkpoint. First ",
-                 found);
-  if (!found.empty() && !stopAtNonfinite_ && !toldNonfinite_)
-    std::fprintf(stderr, "note: step %lld: first %s\n",
-                 static_cast<long long>(step), printable(found).c_str());
-  toldNonfinite_ |= !found.empty();
-}
-
-/// What a step found, where a recipe wants to stop at it. An overflow that a
-/// loss scale answers for is none.
-void Training::checkFinite(int64_t step, Inputs inputs) const {
-  for (const Metric &metric : latest_) {
-    bool expected =
-        !stopAtNonfinite_ || (skipsSteps_ && metric.name == "gradient_norm");
-    if (expected || std::isfinite(metric.value))
-      continue;
-    std::string found = session_->firstNonfinite(),
-                data = feed_.firstNonfinite();
-    if (data.empty() && feed_.batchWeight(inputs) == 0)
-      throw failed("step ", step, ": ", metric.name, " is ", metric.value, "; ",
-                   dataset_.source(),
-                   ": no label of its batch counts for the loss: all are "
-                   "ignored, or of classes that weigh 0; nothing was saved "
-                   "after the last checkpoint. A larger batch, or on_nonfinite "
-                   "\"skip\" in the recipe, leads on");
-    if (!data.empty())
-      throw failed("step ", step, ": ", metric.name, " is ", metric.value, "; ",
-                   dataset_.source(), ": ", data,
-                   "; nothing was saved after the last checkpoint",
-                   found.empty() ? "" : ". First " + found);
-    throw failed(
-        "step ", step, ": ", metric.name, " is ", metric.value,
-        "; nothing was saved after the last checkpoint. A lower learning "
-        "rate may help",
-        found.empty() ? options_.debugNonfinite
-                            ? ""
-                            : "; --debug-nonfinite names the node"
-                      : ". First " + found);
-  }
-}
-
-/// A step's own figures are of the state before it, so they may be finite yet.
-void Training::checkSaved() const {
-  std::string state = spoiled_ ? spoiled_->first() : "";
-  if (!state.empty())
-    throw failed("step ", done_, ": the state ", state,
-                 " is no longer finite; nothing was saved after the last "
-                 "checkpoint. A lower learning rate may help");
 }
 
 /// A piece takes about 50 ms, so that a signal and the bar need not wait, and
@@ -431,15 +305,6 @@ void Training::test(Progress &progress) {
   }
 }
 
-/// Test figures that are no numbers are a failure; `saved` says what is left.
-void Training::checkTested(const char *saved) const {
-  for (const Metric &metric : tested_)
-    if (!std::isfinite(metric.value))
-      throw failed((validation_ > 0 ? dataset_ : testSet_).source(), ": step ",
-                   done_, ": test ", metric.name, " is ", metric.value, "; ",
-                   saved);
-}
-
 /// Keeps the state if it is the best so far. A longer run would not have had
 /// the test at the end of this one: its patience must not hang on it.
 void Training::judge() {
@@ -449,7 +314,7 @@ void Training::judge() {
     best_->update(tested_, done_);
   if (!kept_->update(tested_, done_))
     return;
-  checkSaved();
+  finite_->checkSaved(done_);
   checkpoints_->saveBest(notes());
 }
 
@@ -471,7 +336,8 @@ void Training::reportEpoch() {
   reported_ = done_;
   if (done_ % perEpoch_ == 0) // else a later run goes on with the epoch
     figures_.clear();
-  warn(skipped_->allOf(epochSteps_));
+  if (std::string words = skipped_->allOf(epochSteps_); !words.empty())
+    warn(words);
   epochSteps_ = 0;
   epochSeconds_ = 0;
 }
@@ -484,8 +350,7 @@ void Training::endEpoch(Progress &progress) {
   if (isTestDue() && done_ % perEpoch_ != 0 && done_ % testEvery_ == 0)
     reportTest();
   reportEpoch();
-  if (stopAtNonfinite_)
-    checkTested("nothing was saved after the last checkpoint");
+  finite_->checkTested(done_, tested_, testSource());
   judge();
   if (done_ != total_ && !isStopped() && checkpoints_->isDue(done_))
     save();
@@ -513,8 +378,7 @@ void Training::testInside(Progress &progress) {
   test(progress);
   progress.clear();
   reportTest();
-  if (stopAtNonfinite_)
-    checkTested("nothing was saved after the last checkpoint");
+  finite_->checkTested(done_, tested_, testSource());
   judge();
   if (isStopped())
     reportEpoch();
@@ -544,7 +408,7 @@ Checkpoints::Notes Training::notes() const {
 /// The log first: it must never be behind the state.
 void Training::save(bool last) {
   log_->flush();
-  checkSaved();
+  finite_->checkSaved(done_);
   checkpoints_->save(done_, notes(), last);
 }
 
@@ -606,8 +470,7 @@ void Training::run() {
   summarize(secondsSince(began));
   log_->finish();
   checkpoints_->finish();
-  if (!looksAway_)
-    checkTested("training went on to its end");
+  finite_->checkLastTest(done_, tested_, testSource());
 }
 
 void Training::summarize(double seconds) {

@@ -1,0 +1,62 @@
+// Compares the record of a checkpoint with the run that goes on from it.
+
+#include "frontends/cli/continued_run.h"
+
+#include "frontends/cli/failure.h"
+#include "frontends/cli/text.h"
+
+#include "absl/strings/str_join.h"
+
+#include <cstdio>
+
+namespace gradus::cli {
+
+double partForTests(const TrainOptions &options,
+                    const std::optional<TrainingRecord> &record,
+                    uint64_t seed) {
+  double part = options.validation, before = record ? record->validation : 0;
+  if (part == 0 && options.eval.empty())
+    part = before;
+  const std::string &checkpoint = options.session.resume;
+  if (before > 0 && part > 0 && before != part)
+    throw badInput("--validation ", part, ": ", checkpoint,
+                   " was trained with ", before,
+                   ", and has seen samples that would be tested on now; leave "
+                   "the option out to keep that part");
+  if (before > 0 && part > 0 && record->seed != seed)
+    throw badInput("--seed ", seed, ": ", checkpoint, " was trained with ",
+                   record->seed,
+                   ", and has seen samples that --validation would test on "
+                   "now; leave the option out to keep that seed");
+  if (record && (before > 0) != (part > 0))
+    std::fprintf(stderr,
+                 "warning: the checkpoint was trained with %s, now %s\n",
+                 before > 0 ? "--validation" : "all samples",
+                 before > 0 ? "what it kept for tests is trained on, too"
+                            : "some of them are tested on");
+  return part;
+}
+
+static void warnOfOther(const char *what, const std::string &before,
+                        const char *now, const std::string &value) {
+  if (before != value)
+    warn(absl::StrCat("the checkpoint was trained with ", what, " ", before,
+                      ", now ", now, " ", value,
+                      ": this run goes on otherwise than that one would have"));
+}
+
+static std::string shown(const std::vector<std::string> &passes) {
+  return passes.empty() ? "none" : absl::StrJoin(passes, ", ");
+}
+
+void warnOfOthers(const TrainingRecord &before, const TrainingRecord &now) {
+  auto number = [](auto value) { return absl::StrCat(value); };
+  warnOfOther("seed", number(before.seed), "it is", number(now.seed));
+  warnOfOther("a number of samples of", number(before.samples), "it is",
+              number(now.samples));
+  warnOfOther("a batch of", number(before.batch), "it is", number(now.batch));
+  warnOfOther("added passes", shown(before.passes), "they are",
+              shown(now.passes));
+}
+
+} // namespace gradus::cli
