@@ -75,8 +75,7 @@ struct AverageWeightsPass : impl::AverageWeightsBase<AverageWeightsPass> {
       Value parameter = written.lookup(name);
       if (!parameter) // rests
         parameter = readState(builder, train.getLoc(), name, typeOf(name));
-      if (failed(append(builder, name, parameter, first,
-                        ema.number("decay", 0.999))))
+      if (failed(append(builder, name, parameter, first, clock->number, ema)))
         return failure();
     }
     if (!written.contains("step"))
@@ -88,9 +87,25 @@ struct AverageWeightsPass : impl::AverageWeightsBase<AverageWeightsPass> {
     return cast<RankedTensorType>(getOperation().getState(state).getType());
   }
 
+  /// 1 - decay, the share of the new parameter in an average `like` it. While
+  /// the average warms up, the decay is (1 + n) / (10 + n) at the n-th update.
+  static Value shareOf(const Arithmetic &math, const RecipeObject &ema,
+                       Value update, Value like) {
+    double last = 1 - ema.number("decay", 0.999);
+    if (!ema.flag("warmup", false))
+      return math.number(last, like);
+    Value sum = math.add(update, math.number(10, update));
+    Value share = math.larger(math.number(last, update),
+                              math.divide(math.number(9, update), sum));
+    RankedTensorType type = tensorType(like);
+    Value narrow =
+        convert(math.builder, math.loc, share, type.getElementType());
+    return broadcastScalar(math.builder, math.loc, narrow, type.getShape());
+  }
+
   /// `decay * average + (1 - decay) * parameter`; the parameter at first.
   LogicalResult append(OpBuilder &builder, StringRef name, Value parameter,
-                       Value first, double decay) {
+                       Value first, Value update, const RecipeObject &ema) {
     Location loc = parameter.getLoc();
     Arithmetic math(builder, loc);
     RankedTensorType type = tensorType(parameter);
@@ -98,7 +113,7 @@ struct AverageWeightsPass : impl::AverageWeightsBase<AverageWeightsPass> {
     if (failed(ensureState(getOperation(), state, type, Role::slot)))
       return failure();
     Value old = readState(builder, loc, state, type);
-    Value change = math.multiply(math.number(1 - decay, old),
+    Value change = math.multiply(shareOf(math, ema, update, old),
                                  math.subtract(parameter, old));
     Value begins = broadcastScalar(builder, loc, first, type.getShape());
     writeState(builder, loc, state,

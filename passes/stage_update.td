@@ -60,7 +60,9 @@ def AverageWeights : GradusPass<"average-weights"> {
     state `ema/average/<parameter>`, `decay * average + (1 - decay) * parameter`
     after each update and the parameter itself after the first. The graph
     `@evaluate_ema` is `@evaluate` with these in place of the parameters, or with
-    the parameters where there was no update yet.
+    the parameters where there was no update yet. With `warmup = true` the decay
+    of the n-th update is `min(decay, (1 + n) / (10 + n))`, so that an average
+    forgets the first parameters soon.
 
     An average follows every step, also where gradient freezing lets its
     parameter rest.

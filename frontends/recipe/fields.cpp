@@ -76,8 +76,11 @@ Field addedPasses() {
 Field movingAverage() {
   const Field decay =
       Field{"decay", number, "0.999", "of the average"}.from(0).below(1);
+  const Field warmup = {"warmup", boolean, "false",
+                        "a smaller decay at first: (1 + n) / (10 + n) at the "
+                        "n-th update, as long as that is smaller"};
   return Field{"ema", object, "null", "a moving average of the parameters"}.of(
-      {decay});
+      {decay, warmup});
 }
 
 /// What is done to an input's numbers before a step sees them.

@@ -72,6 +72,29 @@ TEST(Methods, TakeTheLearningRateFromAState) {
   EXPECT_EQ(after(compiled, {1}), (std::vector<double>{-1.25}));
 }
 
+/// The average after updates to each of these values of a parameter.
+static double warmedUp(const std::vector<double> &values, double decay) {
+  double average = values.front();
+  for (size_t n = 2; n <= values.size(); ++n) {
+    double warm = std::min(decay, (1.0 + n) / (10.0 + n));
+    average = warm * average + (1 - warm) * values[n - 1];
+  }
+  return average;
+}
+
+TEST(Methods, LetAveragesFollowSoonerAtFirst) {
+  for (double decay : {0.999, 0.3}) { // (1 + 3) / (10 + 3) is more than 0.3
+    Compiled compiled(program("ema = {decay = " + std::to_string(decay) +
+                              ", warmup = true}"));
+    std::vector<double> values = after(compiled, {-4, -4, 2, 1, -8, 3});
+    EXPECT_NEAR(compiled.states().at("ema/average/w").floats[0],
+                warmedUp(values, decay), 1e-6);
+  }
+  Compiled compiled(program("ema = {decay = 0.999, warmup = true}"));
+  after(compiled, {-4, -4}); // to 4 and 8, of which a quarter and the rest
+  EXPECT_EQ(compiled.states().at("ema/average/w").floats[0], 7);
+}
+
 TEST(Methods, AverageWhatTheOptimizerWrote) {
   Compiled compiled(program("ema = {decay = 0.75}"));
   after(compiled, {-4, -4});

@@ -216,6 +216,8 @@ INSTANTIATE_TEST_SUITE_P(
                 "accumulation: expected at least 1, found 0"},
         Mistake{R"({"distribution": {"mode": "adasum"}})",
                 "distribution.mode: \"adasum\" is not built yet"},
+        Mistake{R"({"ema": {"warmup": 10}})",
+                "ema.warmup: expected true or false, found 10"},
         Mistake{R"({"ema": {"decay": 1}})",
                 "ema.decay: expected less than 1, found 1"},
         Mistake{R"({"loss_scale": {"type": "dynamic", "factor": 0.5}})",
