@@ -108,7 +108,8 @@ typedef void (*gradus_log_function)(void *context, const char *line);
 /* How to load. Start from gradus_default_options(), or pass NULL for it. */
 typedef struct gradus_options {
   size_t size;             /* sizeof(gradus_options), for later versions */
-  int threads;             /* 0: one per core that the process may run on */
+  int threads;             /* 0: one per core that affinity and CPU quota allow;
+                              more than these run, but no faster */
   int deterministic;       /* the bits do not depend on the number of threads */
   const char *device;      /* "cpu", "cuda", "cuda:1", "emulated" */
   gradus_log_function log; /* NULL: silent */

@@ -33,7 +33,7 @@ using Log = std::function<void(const std::string &line)>;
 using Probe = std::function<void(size_t graph, size_t command)>;
 
 struct SessionOptions {
-  int threads = 0;            // 0: one per core that the process may run on
+  int threads = 0;            // 0: one per core that the process may use
   bool deterministic = false; // bits do not depend on the number of threads
   std::string device = "cpu"; // runtime/devices.h says which there are
   Log log = {};

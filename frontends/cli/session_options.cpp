@@ -5,9 +5,12 @@
 #include "frontends/cli/averages.h"
 #include "frontends/cli/class_axis.h"
 #include "frontends/cli/failure.h"
+#include "frontends/cli/foreign_file.h"
+#include "frontends/cli/init_advice.h"
 #include "frontends/cli/name_map.h"
 #include "frontends/cli/text.h"
 #include "runtime/checkpoint.h"
+#include "runtime/cpu/cores.h"
 #include "runtime/safetensors.h"
 
 #include "absl/strings/numbers.h"
@@ -23,7 +26,13 @@ namespace gradus::cli {
 void addSessionOptions(CLI::App &command, SessionOptions &options) {
   command.add_option("artifact", options.artifact, "The .gradus file")
       ->required();
-  command.add_option("--threads", options.threads, "Threads; 0: one per core")
+  command
+      .add_option_function<int>(
+          "--threads",
+          [&options](int threads) {
+            options.threads = threadsToUse(threads, availableCores());
+          },
+          "Threads; 0: one per core that this process may use")
       ->check(wholeNumber(0, kMostThreads));
   command.add_option("--device", options.device,
                      "Where to run: cpu, cuda, cuda:1, emulated");
@@ -31,6 +40,16 @@ void addSessionOptions(CLI::App &command, SessionOptions &options) {
                    "Do not check the hashes of weights and constants");
   command.add_flag("--verbose", options.verbose, "Say what loading chose");
   command.add_flag("--json", options.json, "One JSON object a line");
+}
+
+int threadsToUse(int asked, int cores) {
+  if (asked <= cores)
+    return asked;
+  std::fprintf(stderr,
+               "warning: --threads %d: this process may use %d %s (by its "
+               "affinity and CPU quota), so it runs on as many threads\n",
+               asked, cores, cores == 1 ? "core" : "cores");
+  return cores;
 }
 
 static void addInitMap(CLI::App &command, SessionOptions &options) {

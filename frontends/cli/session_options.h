@@ -28,6 +28,10 @@ struct SessionOptions {
 
 /// ARTIFACT, --threads, --device, --trust, --verbose, --json.
 void addSessionOptions(CLI::App &command, SessionOptions &options);
+/// What is asked for, at most one per core; a warning says where that is fewer.
+/// More threads than cores give no result sooner.
+int threadsToUse(int asked, int cores);
+
 /// --init, --init-map and --resume: where the state comes from.
 void addStateOptions(CLI::App &command, SessionOptions &options);
 

@@ -21,7 +21,7 @@ struct Team {
   Body body = nullptr;
   void *data = nullptr;
   int size = 1;
-  bool onPool = false;
+  ThreadPool *pool = nullptr;  // that runs the parts; null: one after another
   bool inCallMemory = false;   // see cpu/call_memory.h
   std::atomic<int> arrived{0}; // at the barrier
   std::atomic<int> phase{0};   // barriers passed
@@ -57,7 +57,7 @@ thread_local Team teams[kMostNested];
 thread_local Place outer[kMostNested];
 
 void Team::wait() {
-  if (size == 1 || !onPool)
+  if (size == 1 || !pool)
     return;
   int now = phase.load(std::memory_order_acquire);
   if (arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == size) {
@@ -65,9 +65,11 @@ void Team::wait() {
     phase.store(now + 1, std::memory_order_release);
     return;
   }
+  pool->wakeCrowd(); // Parts that nobody has begun would keep us here.
+  const int mostSpins = pool->isCrowded() ? 0 : 4096;
   for (int spins = 0; phase.load(std::memory_order_acquire) == now; ++spins) {
     _mm_pause();
-    if (spins > 4096)
+    if (spins >= mostSpins)
       sched_yield();
   }
 }
@@ -97,12 +99,12 @@ void parallelStart(Body body, void *data, unsigned threads) {
   team.data = data;
   team.size = threads ? static_cast<int>(threads) : facts.logical;
   // Inside a region the pool is taken; a part then runs its parts itself.
-  team.onPool =
-      facts.pool && facts.depth == 0 && !facts.place.team && team.size > 1;
+  bool isOutermost = facts.depth == 0 && !facts.place.team;
+  team.pool = isOutermost && team.size > 1 ? facts.pool : nullptr;
   team.inCallMemory = CallMemoryScope::isOpen();
   team.arrived = 0;
-  if (team.onPool)
-    facts.pool->start(team.size - 1, runBlock, &team);
+  if (team.pool)
+    team.pool->start(team.size - 1, runBlock, &team);
   outer[depth] = facts.place;
   facts.place = {&team, 0, {}};
   ++facts.depth;
@@ -113,8 +115,8 @@ void parallelEnd() {
   int depth = std::min(facts.depth, kMostNested - 1);
   Team &team = teams[depth];
   facts.place = outer[depth];
-  if (team.onPool)
-    return facts.pool->finish();
+  if (team.pool)
+    return team.pool->finish();
   for (int number = 1; number < team.size; ++number)
     runPart(team, number);
 }

@@ -12,7 +12,6 @@
 #include <pthread.h>
 #include <sched.h>
 #include <sys/syscall.h>
-#include <thread>
 #include <unistd.h>
 
 namespace gradus::runtime {
@@ -29,9 +28,11 @@ void sleepWhile(std::atomic<int32_t> &word, int32_t value) {
   syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, value, nullptr, nullptr, 0);
 }
 
-void wakeAll(std::atomic<int32_t> &word) {
-  syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, INT32_MAX, nullptr, nullptr, 0);
+void wake(std::atomic<int32_t> &word, int32_t count) {
+  syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, count, nullptr, nullptr, 0);
 }
+
+void wakeAll(std::atomic<int32_t> &word) { wake(word, INT32_MAX); }
 
 /// Spins until `done` holds or the time is up; whether it holds.
 template <typename Done> bool spinUntil(Done done) {
@@ -48,8 +49,9 @@ template <typename Done> bool spinUntil(Done done) {
 
 } // namespace
 
-ThreadPool::ThreadPool(int threads)
-    : stretches_(std::make_unique<Stretch[]>(static_cast<size_t>(threads))) {
+ThreadPool::ThreadPool(int threads, int cores)
+    : stretches_(std::make_unique<Stretch[]>(static_cast<size_t>(threads))),
+      idle_(std::max(0, threads - std::max(1, cores))) {
   // Signals are for the program's own threads.
   sigset_t all, before;
   sigfillset(&all);
@@ -116,7 +118,12 @@ void ThreadPool::start(int64_t count, Block block, void *context) {
   // A worker counts itself as asleep before it looks at the region for the last
   // time, so one of us sees the other.
   ++region_;
-  if (sleepers_.load() > 0)
+  if (int32_t asleep = sleepers_.load(); asleep > idle_)
+    wake(region_, idle_ > 0 ? asleep - idle_ : INT32_MAX);
+}
+
+void ThreadPool::wakeCrowd() {
+  if (isCrowded() && sleepers_.load() > 0)
     wakeAll(region_);
 }
 
@@ -150,7 +157,10 @@ int32_t ThreadPool::drainStretch(size_t of, bool own) {
 
 bool ThreadPool::waitForRegion(int32_t &seen) {
   auto begun = [&] { return region_.load() != seen; };
-  while (!spinUntil(begun)) {
+  auto isSpare = [&] { // there are enough others that spin
+    return sleepers_.load(std::memory_order_relaxed) < idle_;
+  };
+  while (isSpare() ? !begun() : !spinUntil(begun)) {
     ++sleepers_;
     sleepWhile(region_, seen);
     --sleepers_;
@@ -165,13 +175,6 @@ void ThreadPool::work(size_t self) {
   while (waitForRegion(seen))
     if (int32_t ran = drain(self))
       unfinished_.fetch_sub(ran, std::memory_order_acq_rel);
-}
-
-int availableCores() {
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof(set), &set) != 0)
-    return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  return std::max(1, CPU_COUNT(&set));
 }
 
 } // namespace gradus::runtime

@@ -7,9 +7,13 @@
 // depend on who runs them, neither do results. The caller takes part. Idle
 // threads spin for about 100 us, so that regions close together cost less than
 // 1 us, then sleep.
+//
+// Of more threads than there are cores, only as many as cores are awake: they
+// take the blocks of the others, too.
 
 #pragma once
 
+#include "runtime/cpu/cores.h"
 #include "runtime/origin.h"
 
 #include <atomic>
@@ -25,8 +29,8 @@ public:
   using Block = void (*)(void *context, int64_t block);
 
   /// `threads` in all, the caller's among them; at least 1. Fewer where the
-  /// system refuses one: see threads() and failure().
-  explicit ThreadPool(int threads);
+  /// system refuses one: see threads() and failure(). They share `cores`.
+  explicit ThreadPool(int threads, int cores = availableCores());
   ~ThreadPool();
   ThreadPool(const ThreadPool &) = delete;
   ThreadPool &operator=(const ThreadPool &) = delete;
@@ -34,6 +38,12 @@ public:
   int threads() const { return static_cast<int>(workers_.size()) + 1; }
   /// errno of the thread that could not be started; 0: all are there.
   int failure() const { return failure_; }
+
+  /// Whether there are more threads than cores.
+  bool isCrowded() const { return idle_ > 0; }
+  /// Wakes all threads of a crowded pool: blocks that wait for each other need
+  /// one each.
+  void wakeCrowd();
 
   /// Runs block(context, i) for each i in [0, count), count < 2^31. One region
   /// at a time: not from two threads at once, nor from inside a block.
@@ -77,13 +87,11 @@ private:
 
   alignas(64) std::atomic<int32_t> region_{0}; // counts; futex of the sleepers
   std::atomic<int32_t> sleepers_{0};
+  int32_t idle_ = 0; // workers that may sleep through a region
   std::atomic<bool> stop_{false};
   std::vector<std::unique_ptr<Worker>> workers_;
   Origin origin_; // a child of fork has none of the threads
   int failure_ = 0;
 };
-
-/// Cores that this process may run on.
-int availableCores();
 
 } // namespace gradus::runtime

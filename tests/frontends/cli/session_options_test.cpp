@@ -23,6 +23,18 @@ TEST(SessionOptions, ResumeTakesTheWholeState) {
   EXPECT_EQ(found[3], 5);
 }
 
+TEST(SessionOptions, UseNoMoreThreadsThanCores) {
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(threadsToUse(0, 2), 0);
+  EXPECT_EQ(threadsToUse(2, 2), 2);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(threadsToUse(8, 2), 2);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "warning: --threads 8: this process may use 2 cores (by its "
+            "affinity and CPU quota), so it runs on as many threads\n");
+}
+
 TEST(SessionOptions, ListsTheGraphsThatThereAre) {
   Adder adder;
   auto session = adder.open();

@@ -48,6 +48,19 @@ TEST(ThreadPool, SurvivesManyRegionsCloseTogether) {
     EXPECT_EQ(runs, 20000);
 }
 
+TEST(ThreadPool, RunsEachBlockOnceWhereItHasMoreThreadsThanCores) {
+  for (int cores : {1, 2, 7, 8}) {
+    ThreadPool pool(8, cores);
+    EXPECT_EQ(pool.threads(), 8);
+    EXPECT_EQ(pool.isCrowded(), cores < 8);
+    Counts counts(100);
+    for (int i = 0; i < 2000; ++i)
+      pool.run(100, count, &counts);
+    for (auto &runs : counts.runs)
+      ASSERT_EQ(runs, 2000);
+  }
+}
+
 TEST(ThreadPool, WakesThreadsThatSleep) {
   ThreadPool pool(2);
   Counts counts(64);
@@ -138,5 +151,3 @@ TEST(ThreadPool, RaisesNoSignalsForNumbers) {
   feclearexcept(FE_ALL_EXCEPT);
   fedisableexcept(FE_ALL_EXCEPT);
 }
-
-TEST(AvailableCores, IsAtLeastOne) { EXPECT_GE(availableCores(), 1); }
