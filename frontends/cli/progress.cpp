@@ -36,11 +36,26 @@ Progress::~Progress() { clear(); }
 
 bool Progress::onTerminal() { return isatty(STDOUT_FILENO); }
 
-/// "step 50/100  loss 0.5  3 ms/step  0:10 left"
-std::string Progress::text(int64_t done, const std::string &figures) const {
+std::string progressLine(double fraction, const std::string &times,
+                         const std::string &figures, size_t width) {
+  constexpr int kWidest = 24, kNarrowest = 8;
+  std::string text = times + "  " + figures;
+  auto inside = [&](const std::string &beside) { // of the bar
+    return static_cast<int>(width) - static_cast<int>(beside.size() + 3);
+  };
+  int wide = std::min(inside(text), kWidest);
+  if (wide < kNarrowest)
+    wide = std::min(inside(times), kNarrowest);
+  std::string line =
+      wide < kNarrowest ? text : bar(fraction, wide) + " " + text;
+  return line.substr(0, width);
+}
+
+/// "step 50/100  3 ms/step  0:10 left"
+std::string Progress::timesText(int64_t done) const {
   double perStep = secondsSince(began_) / std::max<int64_t>(1, done - start_);
   return "step " + std::to_string(done) + "/" + std::to_string(total_) + "  " +
-         figures + "  " + durationText(perStep) + "/step  " +
+         durationText(perStep) + "/step  " +
          clockText(perStep * (total_ - done)) + " left";
 }
 
@@ -50,13 +65,14 @@ void Progress::update(int64_t done, const std::string &figures) {
     return;
   drawn_ = Clock::now();
   if (!enabled_) {
-    std::fprintf(stderr, "%s\n", text(done, figures).c_str());
+    std::fprintf(stderr, "%s  %s\n", timesText(done).c_str(), figures.c_str());
     return;
   }
   shown_ = true;
-  std::string line = bar(double(done) / std::max<int64_t>(1, total_), 24) +
-                     " " + text(done, figures);
-  std::printf("\r\x1b[K%s", line.substr(0, terminalWidth() - 1).c_str());
+  std::string line =
+      progressLine(double(done) / std::max<int64_t>(1, total_), timesText(done),
+                   figures, terminalWidth() - 1);
+  std::printf("\r\x1b[K%s", line.c_str());
   std::fflush(stdout);
 }
 

@@ -25,7 +25,7 @@ public:
   static bool onTerminal();
 
 private:
-  std::string text(int64_t done, const std::string &figures) const;
+  std::string timesText(int64_t done) const;
 
   int64_t total_, start_;
   bool enabled_, shown_ = false;
@@ -35,5 +35,10 @@ private:
 
 /// "[#####.....]", `width` wide inside.
 std::string bar(double fraction, int width);
+
+/// A bar, `times` and `figures` in a line of at most `width` letters. The bar
+/// shrinks first, then figures are cut: how long it takes is always seen.
+std::string progressLine(double fraction, const std::string &times,
+                         const std::string &figures, size_t width);
 
 } // namespace gradus::cli
