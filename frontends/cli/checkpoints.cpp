@@ -85,6 +85,18 @@ HeldCheckpoints holdCheckpoints(const CheckpointOptions &options, bool best) {
   return held;
 }
 
+std::string defaultCheckpoint(const std::string &artifact) {
+  std::string_view stem = artifact;
+  if (stem.ends_with(".gradus"))
+    stem.remove_suffix(std::string_view(".gradus").size());
+  return std::string(stem) + ".safetensors";
+}
+
+std::string roleOf(const CheckpointOptions &options) {
+  return options.isUnasked ? "--checkpoint (not given: beside the artifact)"
+                           : "--checkpoint";
+}
+
 Checkpoints::Checkpoints(const runtime::Session &session,
                          const CheckpointOptions &options, int64_t perEpoch,
                          HeldCheckpoints held)
@@ -94,8 +106,15 @@ Checkpoints::Checkpoints(const runtime::Session &session,
   if (options_.path.empty())
     return;
   auto file = runtime::AtomicFile::create(options_.path, at(held_.newest));
+  const char *wayOut = options_.isUnasked
+                           ? "; the state is kept beside the artifact unless "
+                             "--checkpoint FILE names another place, or "
+                             "--no-checkpoint says that none is wanted"
+                           : "";
   if (!file.ok())
-    fail(failureOf(file.status()), false);
+    fail(Failure(failureOf(file.status()).code,
+                 file.status().message() + wayOut),
+         false);
   else if (held_.newest && !held_.newest->weakness().empty())
     std::fprintf(stderr,
                  "warning: %s: cannot be locked (%s): nothing keeps another "

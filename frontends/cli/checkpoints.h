@@ -34,11 +34,19 @@ struct Interval {
 };
 
 struct CheckpointOptions {
-  std::string path; // empty: none
+  std::string path;       // empty: none
+  bool isUnasked = false; // the path is defaultCheckpoint()'s
   std::string every = "30s";
   int64_t keep = 0;  // 0: the newest alone
   bool goOn = false; // where one cannot be written
 };
+
+/// Where the state is kept if nothing is said: beside the artifact, as
+/// lenet.safetensors of lenet.gradus.
+std::string defaultCheckpoint(const std::string &artifact);
+
+/// What the file of these options is called in errors.
+std::string roleOf(const CheckpointOptions &options);
 
 /// lenet.safetensors and "best": lenet.best.safetensors.
 std::string siblingPath(const std::string &path, const std::string &word);

@@ -2,6 +2,7 @@
 
 #include "frontends/cli/commands.h"
 #include "frontends/cli/data_options.h"
+#include "frontends/cli/data_outline.h"
 #include "frontends/cli/evaluation.h"
 #include "frontends/cli/failure.h"
 #include "frontends/cli/prediction_report.h"
@@ -35,11 +36,13 @@ loss of numbers the mean absolute error, the root of the mean square, and R2.
 Example:
   gradus evaluate lenet.gradus --checkpoint lenet.safetensors --data test.safetensors)";
 
-void print(const std::vector<Metric> &metrics, int64_t samples,
+void print(const std::vector<Metric> &metrics, const DataOutline &outline,
            const PredictionReport &report, bool json) {
+  int64_t counted = outline.samples - outline.leftOut;
   if (json) {
     nlohmann::ordered_json line = toJson(metrics);
-    line["samples"] = samples;
+    line["samples"] = counted;
+    line["data"] = outline.toJson();
     line.update(report.json());
     printJson(line);
     return;
@@ -47,7 +50,7 @@ void print(const std::vector<Metric> &metrics, int64_t samples,
   for (const Metric &metric : metrics)
     std::printf("%s: %s\n", metric.name.c_str(),
                 number("%.4f", metric.value).c_str());
-  std::printf("samples: %lld\n", static_cast<long long>(samples));
+  std::printf("samples: %lld\n", static_cast<long long>(counted));
   std::fputs(report.text().c_str(), stdout);
 }
 
@@ -61,15 +64,13 @@ void run(const EvaluateOptions &options) {
   PredictionReport report(*session, graph,
                           dataset.classes() ? *dataset.classes()
                                             : std::vector<std::string>());
+  DataOutline outline = DataOutline::ofEvaluation(feed);
+  if (!options.session.json)
+    std::printf("data: %s\n", outline.evaluationText().c_str());
   std::vector<Metric> metrics =
       evaluate(*session, graph, feed,
                [&](auto inputs, int64_t count) { report.add(inputs, count); });
-  print(metrics, evaluatedSamples(feed), report, options.session.json);
-  if (int64_t left = feed.samples() - evaluatedSamples(feed))
-    std::fprintf(stderr,
-                 "gradus: the last %lld samples fill no batch and do not "
-                 "count: the loss cannot leave padding out\n",
-                 static_cast<long long>(left));
+  print(metrics, outline, report, options.session.json);
   for (const Metric &metric : metrics)
     if (!std::isfinite(metric.value)) {
       std::string data = feed.firstNonfinite();

@@ -18,6 +18,10 @@ namespace fs = std::filesystem;
 
 constexpr const char *kWaysOut =
     "write to another file, or replace it with --overwrite";
+/// Of the file beside the artifact, which nobody has named.
+constexpr const char *kWaysOutUnasked =
+    "write to another file with --checkpoint FILE, replace it with "
+    "--overwrite, or keep nothing with --no-checkpoint";
 
 /// Devices and folders have errors of their own, empty files nothing to lose.
 bool holdsSomething(const std::string &path) {
@@ -37,17 +41,18 @@ std::optional<int64_t> stepIn(const std::string &path) {
 }
 
 /// Refuses what is none of a training, and steps after `from`.
-void checkFile(const char *option, const std::string &path, int64_t from) {
+void checkFile(const std::string &role, const std::string &path, int64_t from,
+               const char *waysOut = kWaysOut) {
   if (!holdsSomething(path))
     return;
   std::optional<int64_t> step = stepIn(path);
   if (!step)
-    throw badInput(option, " ", path,
-                   ": is there and is no checkpoint of training; ", kWaysOut);
+    throw badInput(role, " ", path,
+                   ": is there and is no checkpoint of training; ", waysOut);
   if (*step > from)
-    throw badInput(option, " ", path, ": holds step ", *step,
+    throw badInput(role, " ", path, ": holds step ", *step,
                    " of a former run; go on from it with --resume ", path, ", ",
-                   kWaysOut);
+                   waysOut);
 }
 
 void checkLog(const std::string &path, int64_t from, bool resumes) {
@@ -81,7 +86,8 @@ void checkFormerRun(const TrainOptions &options, int64_t start) {
   bool isBeside =
       resumes && (isSame(best, resume) || isKeptName(resume, checkpoint));
   int64_t from = isBeside ? start : -1;
-  checkFile("--checkpoint", checkpoint, from);
+  checkFile(roleOf(options.checkpoint), checkpoint, from,
+            options.checkpoint.isUnasked ? kWaysOutUnasked : kWaysOut);
   if (!options.best.empty())
     checkFile("--best", best, from);
   if (options.checkpoint.keep > 0 && !isBeside)

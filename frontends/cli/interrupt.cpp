@@ -65,10 +65,10 @@ Failure interruptedAfter(int64_t done, int64_t total,
   std::string words =
       absl::StrCat("interrupted after step ", done, " of ", total, "; ");
   return Failure(kInterrupted,
-                 words + (checkpoint.empty()
-                              ? "no --checkpoint was given, so nothing was "
-                                "saved"
-                              : "continue with: " + resumeCommand(checkpoint)));
+                 words +
+                     (checkpoint.empty()
+                          ? "no checkpoint was asked for, so nothing was saved"
+                          : "continue with: " + resumeCommand(checkpoint)));
 }
 
 bool Interrupt::requested() { return firstSignal != 0; }

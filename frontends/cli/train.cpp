@@ -16,12 +16,14 @@
 #include "frontends/cli/finite_checks.h"
 #include "frontends/cli/former_run.h"
 #include "frontends/cli/interrupt.h"
+#include "frontends/cli/length_warnings.h"
 #include "frontends/cli/memory_use.h"
 #include "frontends/cli/progress.h"
 #include "frontends/cli/scalar_outputs.h"
 #include "frontends/cli/text.h"
 #include "frontends/cli/train_options.h"
 #include "frontends/cli/training_log.h"
+#include "frontends/cli/training_outline.h"
 #include "frontends/cli/training_record.h"
 #include "frontends/cli/training_summary.h"
 #include "frontends/cli/training_warnings.h"
@@ -78,6 +80,7 @@ private:
   void save(bool last = false);
   [[noreturn]] void stopInterrupted();
   [[noreturn]] void stopUnreadable(const Unreadable &failure);
+  void outline() const;
   void summarize(double seconds);
 
   const TrainOptions &options_;
@@ -454,7 +457,23 @@ void Training::stopUnreadable(const Unreadable &failure) {
   throw Failure(failure.code, failure.what() + saved);
 }
 
+void Training::outline() const {
+  TrainingOutline outline;
+  outline.data = DataOutline::ofTraining(feed_);
+  if (testFeed_)
+    outline.test = DataOutline::ofEvaluation(*testFeed_);
+  outline.start = start_;
+  outline.total = total_;
+  for (const data::Dataset *set : {&dataset_, &testSet_})
+    for (const std::string &remark : set->remarks())
+      outline.remarks.push_back(remark);
+  outline.print(options_);
+  for (const std::string &words : lengthWarnings(recipeOf(*session_), total_))
+    std::fprintf(stderr, "warning: %s\n", words.c_str());
+}
+
 void Training::run() {
+  outline();
   auto began = Clock::now();
   Interrupt interrupt(*session_);
   Progress progress(total_, start_,
@@ -496,7 +515,10 @@ void addTrain(CLI::App &app) {
   CLI::App *command =
       app.add_subcommand("train", "Trains: runs the step over a data set");
   addTrainOptions(*command, *options);
-  command->callback([options] { Training(*options).run(); });
+  command->callback([options] {
+    chooseCheckpoint(*options);
+    Training(*options).run();
+  });
 }
 
 } // namespace gradus::cli

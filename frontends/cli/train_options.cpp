@@ -19,9 +19,9 @@ each time.
 
 Examples:
   gradus train lenet.gradus --data train.safetensors --eval test.safetensors \
-      --epochs 20 --checkpoint lenet.safetensors
+      --epochs 20
   gradus train lenet.gradus --data train.safetensors --epochs 40 \
-      --resume lenet.safetensors --checkpoint lenet.safetensors
+      --resume lenet.safetensors
   gradus train lenet.gradus --data train.safetensors --eval test.safetensors \
       --epochs 100 --checkpoint long.safetensors --checkpoint-every 1epoch \
       --keep 3 --best accuracy --patience 10
@@ -55,16 +55,23 @@ static CLI::Validator testInterval() {
 static void addCheckpointOptions(CLI::App &command, TrainOptions &options) {
   CLI::Option *checkpoint = command.add_option(
       "--checkpoint", options.checkpoint.path,
-      "Write the state here: at the end, when interrupted, and");
+      "Write the state here (beside the artifact, as NAME.safetensors): at the "
+      "end, when interrupted, and");
+  CLI::Option *none =
+      command
+          .add_flag("--no-checkpoint", options.keepsNone,
+                    "Write it nowhere: what was trained is lost")
+          ->excludes(checkpoint);
   command
       .add_option("--checkpoint-every", options.checkpoint.every,
                   "after so much: 500steps, 2epochs, 10min, 30s (30s)")
       ->check(interval())
-      ->needs(checkpoint);
+      ->excludes(none);
   command
       .add_option("--keep", options.checkpoint.keep,
                   "Keep the last K, as FILE.stepN beside it")
       ->check(positive())
+      ->excludes(none)
       ->type_name("K");
   command.add_option("--best", options.best,
                      "Keep the best by METRIC[:max|:min] of --eval, as "
@@ -82,7 +89,7 @@ static void addCheckpointOptions(CLI::App &command, TrainOptions &options) {
           },
           "Where one cannot be written: continue or stop (stop)")
       ->check(CLI::IsMember({"continue", "stop"}))
-      ->needs(checkpoint);
+      ->excludes(none);
   command.add_flag("--overwrite", options.overwrite,
                    "Replace checkpoints and a log that another run has left");
 }
@@ -163,7 +170,7 @@ static void checkFiles(const TrainOptions &options) {
   for (UsedFile &file : dataFiles("--eval", options.eval))
     inputs.push_back(std::move(file));
   const std::string &checkpoint = options.checkpoint.path;
-  std::vector<UsedFile> outputs = {{"--checkpoint", checkpoint},
+  std::vector<UsedFile> outputs = {{roleOf(options.checkpoint), checkpoint},
                                    {"--log", options.log}};
   if (!options.best.empty() && !checkpoint.empty())
     outputs.push_back({"--best", siblingPath(checkpoint, "best")});
@@ -176,6 +183,13 @@ static void checkFiles(const TrainOptions &options) {
   checkPartialNames(outputs, {{"--resume", options.session.resume}});
 }
 
+void chooseCheckpoint(TrainOptions &options) {
+  if (options.keepsNone || !options.checkpoint.path.empty())
+    return;
+  options.checkpoint.path = defaultCheckpoint(options.session.artifact);
+  options.checkpoint.isUnasked = true;
+}
+
 void checkTrainOptions(const TrainOptions &options) {
   if (!options.best.empty()) {
     BestMetric best(options.best);
@@ -185,7 +199,8 @@ void checkTrainOptions(const TrainOptions &options) {
                      "judge by");
     if (options.checkpoint.path.empty() && options.patience == 0)
       throw badInput("--best ", options.best,
-                     ": needs --checkpoint, beside which the best is written");
+                     ": needs a checkpoint, beside which the best is written, "
+                     "or --patience; leave out --no-checkpoint");
   }
   if (!options.evalEvery.empty() && options.eval.empty() &&
       options.validation == 0)
@@ -197,9 +212,6 @@ void checkTrainOptions(const TrainOptions &options) {
   if (options.patience && options.best.empty())
     throw badInput("--patience ", options.patience,
                    ": needs --best METRIC, which it waits for");
-  if (options.checkpoint.keep && options.checkpoint.path.empty())
-    throw badInput("--keep ", options.checkpoint.keep,
-                   ": needs --checkpoint, beside which they are kept");
   if (!options.watch.empty() && options.log.empty() &&
       options.tensorboard.empty())
     throw badInput("--watch ", options.watch.front(),

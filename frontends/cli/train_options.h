@@ -24,12 +24,17 @@ struct TrainOptions {
   std::optional<uint64_t> seed;
   double validation = 0;  // part of the data kept for tests
   bool averaged = false;  // test the averages of the weights
+  bool keepsNone = false; // --no-checkpoint
   bool overwrite = false; // what another run left in these files
   bool debugNonfinite = false;
 };
 
 /// Adds them all, and examples, to the command.
 void addTrainOptions(CLI::App &command, TrainOptions &options);
+
+/// Without --checkpoint the state is kept beside the artifact, unless
+/// --no-checkpoint wants none.
+void chooseCheckpoint(TrainOptions &options);
 
 /// Outputs must be other files than inputs, and options must have what they
 /// need; a mistake is a Failure.

@@ -334,6 +334,8 @@ runtime::Status Feed::addInput(const Dataset &dataset, const TensorInfo &input,
   const LabelRule *own = rule == labels.end() ? nullptr : &rule->second;
   GRADUS_TRY(advised(addColumn(*column, input), own));
   GRADUS_TRY(advised(checkIntegers(*column, input, labels), own));
+  if (own && isInteger(column->type.dtype) && ports_.back().elements == 1)
+    classes_ = countClasses(*column, own->classes);
   return labels.size() == 1 && rule != labels.end()
              ? addLabels(*column, rule->second)
              : runtime::Status();

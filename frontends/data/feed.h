@@ -46,6 +46,9 @@ public:
   int64_t samples() const { return samples_; }
   /// Samples of a batch.
   int64_t batch() const { return batch_; }
+  /// The classes of one label a sample, in the whole data set; none are known
+  /// where a sample has no label, or several.
+  ClassCount classes() const { return classes_; }
   /// How many labels of `count` samples from `first` on are not ignored; the
   /// samples themselves where no label can be, or where there are several
   /// inputs of labels. Fails where their file was cut short.
@@ -122,7 +125,8 @@ private:
   const Column *labels_ = nullptr; // the only ones; null if all count the same
   size_t labelPort_ = 0;           // of them
   int64_t labelsPerSample_ = 1;
-  LabelRule rule_;     // of them
+  LabelRule rule_; // of them
+  ClassCount classes_;
   std::string source_; // of the data set
   std::vector<std::string> notes_;
   int64_t samples_ = -1;

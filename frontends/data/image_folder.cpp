@@ -7,8 +7,12 @@
 #include "runtime/names.h"
 #include "runtime/status.h"
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
 #include <algorithm>
 #include <filesystem>
+#include <map>
 
 using namespace gradus::runtime;
 
@@ -27,9 +31,13 @@ bool isHidden(const fs::directory_entry &entry) {
   return entry.path().filename().string().starts_with('.');
 }
 
+/// Files of classes that are no images, by the ends of their names.
+using OtherFiles = std::map<std::string, int64_t>;
+
 /// The images in a folder, and in those below it if `deep`; sorted. Hidden
-/// files are none: macOS writes ._a.jpg beside a.jpg.
-runtime::StatusOr<Paths> imagesIn(const fs::path &folder, bool deep) {
+/// files are none: macOS writes ._a.jpg beside a.jpg. `others` are counted.
+runtime::StatusOr<Paths> imagesIn(const fs::path &folder, bool deep,
+                                  OtherFiles &others) {
   Paths images;
   std::error_code error;
   fs::recursive_directory_iterator entry(
@@ -39,8 +47,12 @@ runtime::StatusOr<Paths> imagesIn(const fs::path &folder, bool deep) {
     bool isFolder = entry->is_directory(none), hidden = isHidden(*entry);
     if (isFolder && (!deep || hidden))
       entry.disable_recursion_pending();
-    if (!isFolder && !hidden && hasImageName(entry->path().string()))
+    if (isFolder || hidden)
+      continue;
+    if (hasImageName(entry->path().string()))
       images.push_back(entry->path().string());
+    else
+      ++others[asUtf8(entry->path().extension().string())];
   }
   if (error)
     return unreadable(folder, error);
@@ -100,31 +112,74 @@ std::string remarkOnLoose(const Paths &loose) {
                  nameOf(loose.front()));
 }
 
+/// "8 files of other kinds (.webp)"
+std::string remarkOn(const OtherFiles &others) {
+  constexpr size_t kMostNamed = 4;
+  int64_t count = 0;
+  std::vector<std::string> kinds;
+  for (const auto &[kind, files] : others) {
+    count += files;
+    kinds.push_back(kind.empty() ? "without an extension" : kind);
+  }
+  if (count == 0)
+    return "";
+  if (kinds.size() > kMostNamed) {
+    kinds.resize(kMostNamed);
+    kinds.push_back("...");
+  }
+  return absl::StrCat(
+      count, count == 1 ? " file of another kind (" : " files of other kinds (",
+      absl::StrJoin(kinds, ", "), ")");
+}
+
+/// "; it has 8 files of other kinds (.webp)"
+std::string butHas(const OtherFiles &others) {
+  std::string words = remarkOn(others);
+  return words.empty() ? "" : "; it has " + words;
+}
+
+/// What was passed over: files without a class, and files of other kinds.
+std::string remarkOn(const Paths &loose, const OtherFiles &others) {
+  std::string words = remarkOnLoose(loose), kinds = remarkOn(others);
+  if (kinds.empty())
+    return words;
+  return absl::StrCat(words, words.empty() ? "" : "; ", kinds, " left out");
+}
+
 } // namespace
 
 runtime::StatusOr<std::vector<Column>>
 readImageFolder(const std::string &path, const std::string &name) {
   GRADUS_ASSIGN(std::vector<fs::path> classes, foldersIn(path));
+  OtherFiles others;
   if (classes.empty()) {
-    GRADUS_ASSIGN(Paths images, imagesIn(path, false));
+    GRADUS_ASSIGN(Paths images, imagesIn(path, false, others));
     if (images.empty())
       return invalid("has no images (.png, .jpg, .jpeg) and no folders of "
-                     "them");
-    return std::vector<Column>{ofImages(std::move(images), name)};
+                     "them",
+                     butHas(others));
+    Column column = ofImages(std::move(images), name);
+    column.remark = remarkOn({}, others);
+    return std::vector<Column>{std::move(column)};
   }
-  GRADUS_ASSIGN(Paths loose, imagesIn(path, false));
+  OtherFiles unclassed; // read-me files and lists, which nobody misses
+  GRADUS_ASSIGN(Paths loose, imagesIn(path, false, unclassed));
   Paths all;
   std::vector<int64_t> labels;
   for (size_t i = 0; i < classes.size(); ++i) {
-    GRADUS_ASSIGN(Paths images, imagesIn(classes[i], true));
+    OtherFiles own;
+    GRADUS_ASSIGN(Paths images, imagesIn(classes[i], true, own));
     if (images.empty())
       return invalid("its folder '", nameOf(classes[i]),
-                     "', a class, has no images (.png, .jpg, .jpeg)");
+                     "', a class, has no images (.png, .jpg, .jpeg)",
+                     butHas(own));
+    for (const auto &[kind, files] : own)
+      others[kind] += files;
     all.insert(all.end(), images.begin(), images.end());
     labels.resize(all.size(), i);
   }
   Column images = ofImages(std::move(all), name);
-  images.remark = remarkOnLoose(loose);
+  images.remark = remarkOn(loose, others);
   return std::vector<Column>{std::move(images),
                              ofLabels(std::move(labels), classes)};
 }

@@ -86,6 +86,15 @@ static runtime::Status checkIndices(const Column &column, int64_t indices) {
                  " to -1 count from the end)");
 }
 
+ClassCount countClasses(const Column &column, int64_t known) {
+  std::vector<bool> found(static_cast<size_t>(known));
+  size_t count = column.bytes.size() / bytesOf(column.type.dtype);
+  for (size_t i = 0; i < count; ++i)
+    if (int64_t label = integerAt(column, i); label >= 0 && label < known)
+      found[static_cast<size_t>(label)] = true;
+  return {std::count(found.begin(), found.end(), true), known};
+}
+
 runtime::Status checkIntegers(const Column &column, const TensorInfo &input,
                               const LabelRules &labels) {
   if (!isInteger(column.type.dtype))

@@ -26,6 +26,14 @@ using LabelRules = std::map<std::string, LabelRule>;
 bool isInteger(runtime::DType dtype);
 int64_t integerAt(const Column &column, size_t index);
 
+/// How many classes there are, and how many of them have a label.
+struct ClassCount {
+  int64_t found = 0, known = 0;
+};
+
+/// Of labels that are 0 to `known` - 1 or none.
+ClassCount countClasses(const Column &column, int64_t known);
+
 /// Names the first sample with a value that the input cannot take.
 runtime::Status checkIntegers(const Column &column,
                               const runtime::TensorInfo &input,

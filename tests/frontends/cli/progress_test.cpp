@@ -18,8 +18,7 @@ TEST(Progress, ShowsHowLongItTakesAtEveryWidth) {
   std::string figures = "loss 0.1234  accuracy 0.9722  gradient_norm 1.2345  "
                         "learning_rate 0.001";
   EXPECT_EQ(progressLine(0.5, times, figures, 40),
-            "step 440/880  7.10 ms/step  3s left  loss 0.1234  accuracy "
-            "0.9722".substr(0, 40))
+            (times + "  " + figures).substr(0, 40))
       << "no room for a bar";
   EXPECT_EQ(progressLine(0.5, times, figures, 80),
             ("[####....] " + times + "  " + figures).substr(0, 80));

@@ -145,6 +145,7 @@ TEST(ImageFolder, CountsClassesByName) {
 
 TEST(ImageFolder, SaysWhatLiesBesideItsClasses) {
   Insects insects;
+  std::filesystem::remove(insects.folder.path("bee/notes.txt"));
   EXPECT_TRUE(Dataset::open({insects.folder.path("")})->remarks().empty());
   insects.folder.write("lost.png", "an image");
   Dataset dataset = *Dataset::open({insects.folder.path("")});
@@ -152,4 +153,26 @@ TEST(ImageFolder, SaysWhatLiesBesideItsClasses) {
   EXPECT_THAT(dataset.remarks()[0],
               HasSubstr("1 images beside the folders of classes are not taken, "
                         "such as lost.png"));
+}
+
+TEST(ImageFolder, SaysWhichFilesAreOfOtherKinds) {
+  Insects insects;
+  insects.folder.write("ant/a.webp", "x");
+  insects.folder.write("ant/b.webp", "x");
+  insects.folder.write("bee/.hidden", "x");
+  insects.folder.write("README.md", "beside the classes");
+  auto dataset = Dataset::open({insects.folder.path("")});
+  ASSERT_TRUE(dataset.ok()) << dataset.status();
+  EXPECT_THAT(
+      dataset->remarks(),
+      ElementsAre(EndsWith(": 3 files of other kinds (.txt, .webp) left out")));
+}
+
+TEST(ImageFolder, SaysWhatAClassWithoutImagesHas) {
+  Insects insects;
+  std::filesystem::create_directories(insects.folder.path("cow"));
+  insects.folder.write("cow/a.bmp", "x");
+  EXPECT_THAT(Dataset::open({insects.folder.path("")}).status().message(),
+              HasSubstr("its folder 'cow', a class, has no images (.png, .jpg, "
+                        ".jpeg); it has 1 file of another kind (.bmp)"));
 }

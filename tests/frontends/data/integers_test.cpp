@@ -39,6 +39,16 @@ TEST(Integers, AllowTheLabelThatIsIgnored) {
       Eq(""));
 }
 
+TEST(Integers, CountTheClassesThatHaveALabel) {
+  std::vector<int8_t> labels = {3, 1, -100, 3, 1, 1};
+  std::span<const uint8_t> bytes(
+      reinterpret_cast<const uint8_t *>(labels.data()), labels.size());
+  ClassCount count =
+      countClasses({"label", {DType::i8, {6}}, bytes, nullptr}, 10);
+  EXPECT_EQ(count.found, 2);
+  EXPECT_EQ(count.known, 10);
+}
+
 TEST(Integers, NameTheSampleWhoseIndexLiesOutside) {
   EXPECT_THAT(said<int32_t>({0, 1, 2, 3, 4, 100}, DType::i32, kToken),
               Eq("tensor 'token': sample 2 has the index 100, but the model "

@@ -1,0 +1,103 @@
+// Schedules and averages count updates, of which each takes `accumulation`
+// steps; the words count steps, as the run does.
+
+#include "frontends/cli/length_warnings.h"
+
+#include "frontends/cli/text.h"
+
+#include "absl/strings/str_cat.h"
+
+#include <cmath>
+
+using nlohmann::json;
+
+namespace gradus::cli {
+namespace {
+
+/// A schedule that is longer than the run by this factor was made for another
+/// one; one that is shorter by less is a rounded number.
+constexpr double kLongAfter = 1.1, kBefore = 1.02;
+
+/// How much of the first weights averages may hold at a run's end.
+constexpr double kMostOfFirst = 0.1;
+
+/// A number of the recipe; null, and what is not there, are `otherwise`.
+double numberOf(const json &object, const char *key, double otherwise) {
+  auto found = object.find(key);
+  return found != object.end() && found->is_number() ? found->get<double>()
+                                                     : otherwise;
+}
+
+bool isType(const json &piece, const char *type) {
+  auto found = piece.find("type");
+  return found != piece.end() && *found == type;
+}
+
+/// How many updates a piece takes; 0: it goes on and on.
+double lengthOf(const json &piece) {
+  double steps = numberOf(piece, "steps", 0);
+  if (steps == 0 && isType(piece, "list") && piece.contains("values"))
+    steps = static_cast<double>(piece["values"].size());
+  return steps * numberOf(piece, "every", 1);
+}
+
+/// Whether the factor of a piece's end is one to stay at: the end of a rise, or
+/// what it was all along.
+bool settles(const json &piece) {
+  return isType(piece, "constant") || isType(piece, "linear_warmup") ||
+         (isType(piece, "linear") &&
+          numberOf(piece, "final", 0) >= numberOf(piece, "initial", 1));
+}
+
+std::string warningOf(const std::string &name, const json &pieces,
+                      int64_t perUpdate, int64_t steps) {
+  double end = 0, length = 0;
+  for (const json &piece : pieces)
+    end += length = lengthOf(piece) * static_cast<double>(perUpdate);
+  bool isOpen = length == 0; // the last piece
+  auto run = static_cast<double>(steps);
+  std::string words = absl::StrCat(
+      "the schedule of ", name,
+      isOpen ? " comes to its last piece at step " : " ends at step ",
+      number("%.0f", end), ", this run has ", steps, " steps: ");
+  if (!isOpen && end * kBefore < run && !settles(pieces.back()))
+    return words + "from there on its last value holds";
+  if (isOpen ? end >= run : end > run * kLongAfter)
+    return words + "what comes later is never reached";
+  return "";
+}
+
+/// Averages that are still those of the first weights.
+std::string averagesWarning(const json &ema, int64_t updates) {
+  double decay = numberOf(ema, "decay", 0);
+  double first = std::pow(decay, static_cast<double>(updates - 1));
+  bool warmsUp = ema.contains("warmup") && ema["warmup"] == true;
+  if (first <= kMostOfFirst || warmsUp)
+    return "";
+  return absl::StrCat(
+      "the averages of the weights (ema, decay ", number("%g", decay), ") are ",
+      number("%.0f", 100 * first), " % those of the first update after the ",
+      updates, R"( of this run; "ema": {"warmup": true}, or a smaller )",
+      "decay, lets them follow sooner");
+}
+
+} // namespace
+
+std::vector<std::string> lengthWarnings(const json &recipe, int64_t steps) {
+  auto perUpdate = static_cast<int64_t>(numberOf(recipe, "accumulation", 1));
+  std::vector<std::string> warnings;
+  auto add = [&](std::string words) {
+    if (!words.empty())
+      warnings.push_back(std::move(words));
+  };
+  if (auto all = recipe.find("schedule");
+      all != recipe.end() && all->is_object())
+    for (const auto &[name, pieces] : all->items())
+      if (pieces.is_array() && !pieces.empty())
+        add(warningOf(name, pieces, perUpdate, steps));
+  if (auto ema = recipe.find("ema"); ema != recipe.end() && ema->is_object())
+    add(averagesWarning(*ema, steps / perUpdate));
+  return warnings;
+}
+
+} // namespace gradus::cli

@@ -1,0 +1,18 @@
+// What of a recipe does not fit the length of a run: schedules that end before
+// it, or long after it, and averages of weights that cannot follow in time.
+
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace gradus::cli {
+
+/// A sentence for each, of a run that ends at step `steps`.
+std::vector<std::string> lengthWarnings(const nlohmann::json &recipe,
+                                        int64_t steps);
+
+} // namespace gradus::cli
