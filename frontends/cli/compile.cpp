@@ -4,6 +4,7 @@
 #include "frontends/cli/commands.h"
 #include "frontends/cli/compiler_library.h"
 #include "frontends/cli/failure.h"
+#include "frontends/cli/foreign_file.h"
 #include "frontends/cli/method_flags.h"
 #include "frontends/cli/name_map.h"
 #include "frontends/cli/output_files.h"
@@ -227,6 +228,7 @@ void run(CompileOptions &options) {
     throw badInput(options.output.empty()
                        ? "compile needs -o FILE, or --stop-after STAGE"
                        : "-o and --stop-after exclude each other");
+  refuseForeign(request.model, Wanted::model);
   chooseReport(options);
   checkOutputs(options);
   request.tuning = readTuningFiles(options.tuning);

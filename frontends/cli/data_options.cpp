@@ -5,6 +5,7 @@
 
 #include "frontends/cli/evaluation.h"
 #include "frontends/cli/failure.h"
+#include "frontends/cli/foreign_file.h"
 #include "frontends/cli/session_options.h"
 #include "frontends/cli/training_record.h"
 
@@ -34,6 +35,8 @@ The option repeats: other tensors join, those of one name are put one behind the
 other along the samples. docs/data.md says more.)";
 
 data::Dataset openData(const std::vector<std::string> &arguments) {
+  for (const std::string &argument : arguments)
+    refuseForeign(data::Dataset::pathOf(argument), Wanted::data);
   data::Dataset dataset = take(data::Dataset::open(arguments));
   for (const std::string &remark : dataset.remarks())
     std::fprintf(stderr, "warning: %s\n", remark.c_str());

@@ -4,6 +4,7 @@
 #include "frontends/cli/commands.h"
 #include "frontends/cli/compiler_library.h"
 #include "frontends/cli/failure.h"
+#include "frontends/cli/foreign_file.h"
 #include "frontends/cli/output_files.h"
 #include "frontends/cli/text.h"
 #include "frontends/cli/training_record.h"
@@ -113,6 +114,7 @@ void run(const ExportOptions &options) {
   if (!options.output.ends_with(".onnx"))
     throw badInput("-o ", options.output,
                    ": expected a name that ends in .onnx");
+  refuseForeign(options.checkpoint, Wanted::weights);
   Safetensors file = take(Safetensors::open(options.checkpoint));
   check(runtime::at(verifyContents(file), options.checkpoint));
   compiler::ExportRequest request;

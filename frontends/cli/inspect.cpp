@@ -4,6 +4,8 @@
 #include "frontends/cli/commands.h"
 #include "frontends/cli/compiler_library.h"
 #include "frontends/cli/failure.h"
+#include "frontends/cli/foreign_file.h"
+#include "frontends/cli/inspect_tensors.h"
 #include "frontends/cli/text.h"
 #include "frontends/cli/weight_options.h"
 #include "frontends/json_text.h"
@@ -35,6 +37,7 @@ constexpr const char *kFooter = R"(Examples:
   gradus inspect lenet.gradus --states --map every state, every buffer of the arena
   gradus inspect lenet.onnx                  inputs, parameters, what is unsupported
   gradus inspect lenet.onnx --dim batch=32   ops and FLOPs, too
+  gradus inspect lenet.safetensors           names and types of its tensors
   gradus inspect --operators                 ONNX ops that are supported)";
 
 // -- An artifact ------------------------------------------------------------
@@ -219,6 +222,7 @@ void printAddedPasses(const ordered_json &recipe) {
 }
 
 void inspectArtifact(const InspectOptions &options) {
+  refuseForeign(options.request.model, Wanted::artifact);
   auto artifact = take(Artifact::open(options.request.model));
   check(at(artifact->verifyWeights(), artifact->path()));
   ordered_json all = artifactJson(*artifact);
@@ -402,10 +406,12 @@ bool isModel(const std::string &path) {
 void addInspect(CLI::App &app) {
   auto options = std::make_shared<InspectOptions>();
   CLI::App *command =
-      app.add_subcommand("inspect", "What an artifact or a model contains");
+      app.add_subcommand("inspect", "What an artifact, a model or a file of "
+                                    "tensors contains");
   command->footer(kFooter);
   CLI::Option *file = command->add_option("file", options->request.model,
-                                          "A .gradus, .onnx or .mlir file");
+                                          "A .gradus, .onnx, .mlir or "
+                                          ".safetensors file");
   command->add_option("--recipe", options->request.recipe,
                       "For a model: dimensions, parameters");
   command->add_option("--dim", options->request.dims, "For a model: batch=32")
@@ -429,6 +435,8 @@ void addInspect(CLI::App &app) {
       throw badInput("--weights-map ", options->weightsMap.front(),
                      ": is for a model; ", options->request.model,
                      " has its weights already");
+    if (isTensorFile(options->request.model))
+      return inspectTensors(options->request.model, options->json);
     isModel(options->request.model) ? inspectModel(*options)
                                     : inspectArtifact(*options);
   });

@@ -95,12 +95,27 @@ static std::string unknownOption(const CLI::App &app) {
   return "";
 }
 
+/// "--dim batch 4: write --dim batch=4", where an option that takes a pair is
+/// given two words.
+static std::string splitPair(int argc, char **argv) {
+  for (int i = 1; i + 2 < argc; ++i) {
+    std::string option = argv[i], name = argv[i + 1], value = argv[i + 2];
+    bool takesPair = option == "--dim" || option == "--set";
+    if (takesPair && name.find('=') == std::string::npos && value[0] != '-')
+      return option + " " + name + " " + value + ": write " + option + " " +
+             name + "=" + value;
+  }
+  return "";
+}
+
 static std::string usageMistake(const CLI::App &app,
                                 const CLI::ParseError &error, int argc,
                                 char **argv) {
   std::string words = unknownCommand(app, argc, argv);
   if (words.empty())
     words = unknownOption(app);
+  if (words.empty())
+    words = splitPair(argc, argv);
   return words.empty() ? error.what() : words;
 }
 

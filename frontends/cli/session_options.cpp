@@ -157,6 +157,7 @@ static std::string parametersFit(const Session &session,
 
 /// States that fit may still be those of another model: that is worth a line.
 static void resume(Session &session, const std::string &path) {
+  refuseForeign(path, Wanted::weights);
   runtime::Status status = session.loadCheckpoint(path, Restore::everything);
   std::string differ = programsDiffer(session, path);
   if (status.ok() && !differ.empty())
@@ -237,6 +238,13 @@ static void noteUnknownNames(const SessionOptions &options,
         someOf(unknown).c_str(), options.init.c_str());
 }
 
+/// Of weights that do not fit.
+static std::string adviceOn(const Safetensors &file, const Rename &rename,
+                            const Session &session) {
+  std::string shapes = adviceOnShapes(file, rename, session);
+  return shapes.empty() ? adviceOnNames(file, rename, session) : shapes;
+}
+
 /// Weights that are there in part may be meant so, or be a mistake in a name.
 static void initialize(Session &session, const SessionOptions &options) {
   if (options.init.empty() && !options.initMap.empty())
@@ -245,6 +253,7 @@ static void initialize(Session &session, const SessionOptions &options) {
   NameMap map("--init-map", options.initMap);
   if (options.init.empty())
     return;
+  refuseForeign(options.init, Wanted::weights);
   Safetensors file = take(Safetensors::open(options.init));
   Rename rename = map;
   if (options.averaged) {
@@ -253,7 +262,10 @@ static void initialize(Session &session, const SessionOptions &options) {
   }
   checkMatches(map, options.init, file, session);
   TakenWeights weights;
-  check(session.loadWeights(options.init, rename, &weights));
+  runtime::Status status = session.loadWeights(options.init, rename, &weights);
+  if (!status.ok())
+    check(runtime::Status(status.code(),
+                          status.message() + adviceOn(file, rename, session)));
   noteConversions(options, file, rename, session);
   if (!options.initMap.empty())
     noteUnknownNames(options, file, rename, session);
@@ -265,10 +277,12 @@ static void initialize(Session &session, const SessionOptions &options) {
                    someOf(weights.missing));
   if (!weights.unused.empty())
     absl::StrAppend(&words, "; not used: ", someOf(weights.unused));
+  absl::StrAppend(&words, adviceOnRest(file, rename, session));
   std::fprintf(stderr, "%s\n", words.c_str());
 }
 
 std::unique_ptr<Session> openSession(const SessionOptions &options) {
+  refuseForeign(options.artifact, Wanted::artifact);
   auto session = take(Session::load(options.artifact, runtimeOptions(options),
                                     {.trust = options.trust}));
   initialize(*session, options);

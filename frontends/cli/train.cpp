@@ -469,7 +469,7 @@ void Training::outline() const {
       outline.remarks.push_back(remark);
   outline.print(options_);
   for (const std::string &words : lengthWarnings(recipeOf(*session_), total_))
-    std::fprintf(stderr, "warning: %s\n", words.c_str());
+    warn(words);
 }
 
 void Training::run() {

@@ -3,6 +3,7 @@
 #include "frontends/cli/weight_options.h"
 
 #include "frontends/cli/failure.h"
+#include "frontends/cli/foreign_file.h"
 #include "frontends/cli/name_map.h"
 #include "runtime/checkpoint.h"
 
@@ -52,6 +53,7 @@ std::optional<Safetensors> openWeights(compiler::Request &request,
                    ": needs --weights FILE, whose names it maps");
   if (request.weightsFile.empty())
     return {};
+  refuseForeign(request.weightsFile, Wanted::weights);
   Safetensors file = take(Safetensors::open(request.weightsFile));
   std::vector<std::string> names;
   for (const NamedTensor &tensor : file.tensors())

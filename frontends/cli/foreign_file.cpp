@@ -1,0 +1,132 @@
+// One test of the first bytes for each kind, one sentence for each use.
+
+#include "frontends/cli/foreign_file.h"
+
+#include "frontends/cli/failure.h"
+
+#include "absl/strings/match.h"
+
+#include <fcntl.h>
+#include <filesystem>
+#include <string_view>
+#include <unistd.h>
+
+namespace gradus::cli {
+namespace {
+
+enum class Kind { unknown, pytorch, onnx, artifact, safetensors };
+
+constexpr size_t kEnough = 256;
+
+/// Of regular files: a pipe would wait, or lose what is read.
+std::string firstBytes(const std::string &path) {
+  std::error_code none;
+  if (!std::filesystem::is_regular_file(path, none))
+    return "";
+  int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0)
+    return "";
+  std::string bytes(kEnough, '\0');
+  ssize_t count = ::read(file, bytes.data(), bytes.size());
+  ::close(file);
+  bytes.resize(count < 0 ? 0 : static_cast<size_t>(count));
+  return bytes;
+}
+
+/// The name of a zip file's first entry; empty where it is none.
+std::string_view firstEntry(std::string_view bytes) {
+  constexpr size_t kSizeAt = 26, kNameAt = 30;
+  if (!bytes.starts_with("PK\x03\x04") || bytes.size() < kNameAt)
+    return "";
+  size_t size = static_cast<uint8_t>(bytes[kSizeAt]) +
+                256 * static_cast<uint8_t>(bytes[kSizeAt + 1]);
+  return bytes.substr(kNameAt, size);
+}
+
+/// torch.save writes a zip file that begins with NAME/data.pkl; TorchScript and
+/// torch.export begin with a file of the folder NAME/data. The old format of
+/// torch.save is a pickle of a number that it has chosen.
+bool isPyTorch(std::string_view bytes) {
+  constexpr std::string_view kPickle = "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46";
+  std::string_view entry = firstEntry(bytes);
+  bool isNumPy = entry.ends_with(".npy");
+  return bytes.starts_with(kPickle) || entry.ends_with("/data.pkl") ||
+         (entry.find("/data/") != std::string_view::npos && !isNumPy);
+}
+
+/// A JSON object behind its size of 8 bytes.
+bool isSafetensors(std::string_view bytes) {
+  return bytes.size() > 10 && bytes.substr(8, 2) == "{\"" && bytes[7] == 0 &&
+         bytes[6] == 0;
+}
+
+Kind kindOf(const std::string &path) {
+  std::string bytes = firstBytes(path);
+  if (isPyTorch(bytes))
+    return Kind::pytorch;
+  if (bytes.size() > 12 && std::string_view(bytes).substr(8, 4) == "GRDS")
+    return Kind::artifact;
+  if (isSafetensors(bytes))
+    return Kind::safetensors;
+  return absl::EndsWith(path, ".onnx") && !bytes.empty() ? Kind::onnx
+                                                         : Kind::unknown;
+}
+
+std::string stemOf(const std::string &path) {
+  return std::filesystem::path(path).filename().replace_extension().string();
+}
+
+std::string adviceOnPyTorch(Wanted wanted) {
+  switch (wanted) {
+  case Wanted::weights:
+    return "save its state_dict as a .safetensors file with "
+           "safetensors.torch.save_file";
+  case Wanted::data:
+    return "save its tensors as a .safetensors file with "
+           "safetensors.torch.save_file";
+  case Wanted::artifact:
+  case Wanted::model:
+    return "export the model from PyTorch as ONNX and compile that: "
+           "docs/export_from_pytorch.md";
+  }
+  return "";
+}
+
+/// What it is and what to do; empty where it is what is wanted, or unknown.
+std::string adviceOn(const std::string &path, Wanted wanted) {
+  switch (kindOf(path)) {
+  case Kind::pytorch:
+    return "is a PyTorch file; " + adviceOnPyTorch(wanted);
+  case Kind::onnx:
+    return wanted == Wanted::artifact
+               ? "is an ONNX model; compile it first: gradus compile " + path +
+                     " -o " + stemOf(path) + ".gradus"
+               : "";
+  case Kind::artifact:
+    return wanted == Wanted::artifact ? ""
+           : wanted == Wanted::model
+               ? "is a Gradus artifact, compiled already: gradus train " + path
+               : "is a Gradus artifact, which holds no data; expected a "
+                 ".safetensors file";
+  case Kind::safetensors:
+    return wanted == Wanted::artifact
+               ? "is a file of tensors; expected an artifact, which takes such "
+                 "a file by --init, --resume or --data"
+           : wanted == Wanted::model
+               ? "is a file of tensors; expected a model, which takes such a "
+                 "file by --weights"
+               : "";
+  case Kind::unknown:
+    return "";
+  }
+  return "";
+}
+
+} // namespace
+
+void refuseForeign(const std::string &path, Wanted wanted) {
+  if (std::string advice = adviceOn(path, wanted); !advice.empty())
+    throw badInput(path, ": ", advice);
+}
+
+} // namespace gradus::cli

@@ -1,0 +1,96 @@
+// Compares the file with the states that it may fill.
+
+#include "frontends/cli/init_advice.h"
+
+#include "frontends/cli/name_proposal.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+#include <set>
+
+using namespace gradus::runtime;
+
+namespace gradus::cli {
+namespace {
+
+bool isWeight(const StateInfo &state) {
+  return state.role == artifact::Role::parameter ||
+         state.role == artifact::Role::buffer;
+}
+
+std::vector<NamedShape> weightsOf(const Session &session) {
+  std::vector<NamedShape> weights;
+  for (const StateInfo &state : session.states())
+    if (isWeight(state))
+      weights.push_back({state.name, state.type.shape});
+  return weights;
+}
+
+/// The tensors of the file that are none of the model by their names.
+std::vector<NamedShape> unnamed(const Safetensors &file, const Rename &rename,
+                                const Session &session) {
+  std::vector<NamedShape> tensors;
+  for (const NamedTensor &tensor : file.tensors())
+    if (std::string name = rename(tensor.name);
+        !name.empty() && session.findState(name) < 0)
+      tensors.push_back({tensor.name, tensor.type.shape});
+  return tensors;
+}
+
+/// "a.weight, b.weight and 3 more"
+std::string firstOf(const std::vector<NamedShape> &tensors) {
+  constexpr size_t kMost = 3;
+  std::vector<std::string> names;
+  for (size_t i = 0; i < std::min(kMost, tensors.size()); ++i)
+    names.push_back(tensors[i].name);
+  std::string text = absl::StrJoin(names, ", ");
+  if (tensors.size() > kMost)
+    absl::StrAppend(&text, " and ", tensors.size() - kMost, " more");
+  return text;
+}
+
+/// The module that a tensor is of, as a rule that leaves it out.
+std::string leavingOut(const std::string &name) {
+  size_t dot = name.rfind('.');
+  return dot == std::string::npos ? name + "=" : name.substr(0, dot) + ".*=";
+}
+
+} // namespace
+
+std::string adviceOnNames(const Safetensors &file, const Rename &rename,
+                          const Session &session) {
+  std::vector<NamedShape> tensors = unnamed(file, rename, session);
+  return tensors.empty() ? ""
+                         : absl::StrCat("; it has ", firstOf(tensors),
+                                        adviceOnRest(file, rename, session));
+}
+
+std::string adviceOnRest(const Safetensors &file, const Rename &rename,
+                         const Session &session) {
+  NameProposal proposal =
+      proposeNames(unnamed(file, rename, session), weightsOf(session));
+  if (proposal.rules.empty())
+    return "";
+  return absl::StrCat("; ", mapOptions(proposal.rules), " names ",
+                      proposal.fits, " of its tensors as the model does");
+}
+
+std::string adviceOnShapes(const Safetensors &file, const Rename &rename,
+                           const Session &session) {
+  constexpr size_t kMostRules = 4; // more would be another model
+  std::set<std::string> rules;
+  for (const NamedTensor &tensor : file.tensors()) {
+    int state = session.findState(rename(tensor.name));
+    if (state >= 0 && isWeight(session.states()[state]) &&
+        session.states()[state].type.shape != tensor.type.shape)
+      rules.insert(leavingOut(tensor.name));
+  }
+  if (rules.empty() || rules.size() > kMostRules)
+    return "";
+  return absl::StrCat("; ", mapOptions({rules.begin(), rules.end()}),
+                      ", before other rules, leaves out what does not fit, "
+                      "which then keeps its initial values");
+}
+
+} // namespace gradus::cli

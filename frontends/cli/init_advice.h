@@ -1,0 +1,33 @@
+// The way out where the weights of --init do not fit: rules of --init-map,
+// ready to paste.
+
+#pragma once
+
+#include "runtime/safetensors.h"
+#include "runtime/session.h"
+
+#include <string>
+
+namespace gradus::cli {
+
+/// Of a file that has none of the parameters under the names that `rename`
+/// gives: some of its names, and rules that would give the model's, if any; ";
+/// it has resnet.fc.weight and 61 more; --init-map 'resnet.*=*' names 62 of its
+/// tensors as the model does".
+std::string adviceOnNames(const runtime::Safetensors &file,
+                          const runtime::Rename &rename,
+                          const runtime::Session &session);
+
+/// The same where some were found: the rules alone; empty where none would name
+/// more.
+std::string adviceOnRest(const runtime::Safetensors &file,
+                         const runtime::Rename &rename,
+                         const runtime::Session &session);
+
+/// Of tensors of another shape than the model's: "; --init-map 'fc.*=' leaves
+/// them out". Empty where there is none.
+std::string adviceOnShapes(const runtime::Safetensors &file,
+                           const runtime::Rename &rename,
+                           const runtime::Session &session);
+
+} // namespace gradus::cli

@@ -1,0 +1,133 @@
+// Each tensor of the file votes for the pairs of beginnings that would make its
+// name one of the model; the pair with the most votes is a rule.
+
+#include "frontends/cli/name_proposal.h"
+
+#include "absl/strings/str_cat.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+namespace gradus::cli {
+namespace {
+
+/// How many parts of a name ("a.b.") a rule may replace, and how many rules are
+/// proposed: more would be another model.
+constexpr int kMostParts = 3;
+constexpr size_t kMostRules = 3;
+
+/// A name's beginnings, "", "a.", "a.b.", each with the rest.
+std::vector<std::pair<std::string, std::string>>
+cutsOf(const std::string &name) {
+  std::vector<std::pair<std::string, std::string>> cuts = {{"", name}};
+  size_t at = 0;
+  for (int part = 0; part < kMostParts; ++part) {
+    at = name.find('.', at);
+    if (at == std::string::npos)
+      break;
+    ++at;
+    cuts.emplace_back(name.substr(0, at), name.substr(at));
+  }
+  return cuts;
+}
+
+/// What two names have in common, and the shape: the same tensor, perhaps.
+using Rest = std::pair<std::string, std::vector<int64_t>>;
+
+/// A beginning in the file, and what stands for it in the model.
+using Rule = std::pair<std::string, std::string>;
+
+class Proposal {
+public:
+  Proposal(const std::vector<NamedShape> &file,
+           const std::vector<NamedShape> &model) {
+    std::set<std::string> names;
+    for (const NamedShape &tensor : file)
+      names.insert(tensor.name);
+    std::set<std::string> known;
+    for (const NamedShape &tensor : model) {
+      known.insert(tensor.name);
+      if (!names.contains(tensor.name))
+        for (auto &[begin, rest] : cutsOf(tensor.name))
+          model_[{rest, tensor.shape}].push_back(begin);
+    }
+    for (const NamedShape &tensor : file)
+      if (!known.contains(tensor.name))
+        left_.push_back(tensor);
+  }
+
+  /// The rule that names the most tensors; none if there is no such.
+  bool add() {
+    std::map<Rule, size_t> votes;
+    for (const NamedShape &tensor : left_)
+      for (const Rule &rule : rulesFor(tensor))
+        ++votes[rule];
+    // Of equal ones the shortest: what both names go on with is no part of it.
+    auto best = std::max_element(
+        votes.begin(), votes.end(), [](const auto &one, const auto &other) {
+          auto size = [](const Rule &rule) {
+            return rule.first.size() + rule.second.size();
+          };
+          return std::make_pair(one.second, size(other.first)) <
+                 std::make_pair(other.second, size(one.first));
+        });
+    if (best == votes.end())
+      return false;
+    fits_ += best->second;
+    rules_.push_back(best->first);
+    std::erase_if(left_, [&](const NamedShape &tensor) {
+      return tensor.name.starts_with(best->first.first);
+    });
+    return true;
+  }
+
+  NameProposal result() {
+    // The first rule that fits counts: longer beginnings come first.
+    std::sort(rules_.begin(), rules_.end(),
+              [](const Rule &one, const Rule &other) {
+                return std::make_pair(other.first.size(), one) <
+                       std::make_pair(one.first.size(), other);
+              });
+    NameProposal proposal;
+    for (const auto &[from, to] : rules_)
+      proposal.rules.push_back(absl::StrCat(from, "*=", to, "*"));
+    proposal.fits = fits_;
+    return proposal;
+  }
+
+private:
+  std::vector<Rule> rulesFor(const NamedShape &tensor) const {
+    std::vector<Rule> rules;
+    for (auto &[begin, rest] : cutsOf(tensor.name))
+      if (auto found = model_.find({rest, tensor.shape}); found != model_.end())
+        for (const std::string &other : found->second)
+          rules.emplace_back(begin, other);
+    return rules;
+  }
+
+  std::map<Rest, std::vector<std::string>> model_; // beginnings by their rests
+  std::vector<NamedShape> left_; // of the file, without a name yet
+  std::vector<Rule> rules_;
+  size_t fits_ = 0;
+};
+
+} // namespace
+
+NameProposal proposeNames(const std::vector<NamedShape> &file,
+                          const std::vector<NamedShape> &model) {
+  Proposal proposal(file, model);
+  for (size_t rules = 0; rules < kMostRules && proposal.add(); ++rules)
+    ;
+  return proposal.result();
+}
+
+std::string mapOptions(const std::vector<std::string> &rules) {
+  std::string text;
+  for (const std::string &rule : rules)
+    absl::StrAppend(&text, text.empty() ? "" : " ", "--init-map '", rule, "'");
+  return text;
+}
+
+} // namespace gradus::cli
