@@ -29,12 +29,12 @@ static ::onnx::NodeProto noted(const char *type, const std::string &call) {
 static std::optional<int64_t> paddingOf(const std::string &call,
                                         const char *type = "Gather") {
   ::onnx::NodeProto proto = noted(type, call);
-  return onnx::paddingIndex(onnx::Node(proto, 0, 20));
+  return gradus::onnx::paddingIndex(gradus::onnx::Node(proto, 0, 20));
 }
 
 static bool detaches(const char *type, const std::string &call) {
   ::onnx::NodeProto proto = noted(type, call);
-  return onnx::isDetach(onnx::Node(proto, 0, 20));
+  return gradus::onnx::isDetach(gradus::onnx::Node(proto, 0, 20));
 }
 
 static std::string embedding(const std::string &arguments) {
