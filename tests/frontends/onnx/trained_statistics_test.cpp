@@ -14,7 +14,8 @@ static std::string wordsOf(const SmallModel &model,
   options.fixed = fixed;
   Imported imported = import(model, options);
   EXPECT_EQ(imported.error, "");
-  return onnx::trainedStatistics(imported.program(), imported.predict(), fixed);
+  return gradus::onnx::trainedStatistics(imported.program(), imported.predict(),
+                                         fixed);
 }
 
 /// (x - mean) * variance * weight + bias, as detectors freeze normalizations.
