@@ -46,13 +46,6 @@ struct BatchNorm : Affine {
 };
 
 absl::Status judgeBatchNorm(const Node &node) {
-  if (node.opset() >= 14 && node.outputCount() > 3)
-    return node.error("has ", node.outputCount(),
-                      " outputs, and from opset 14 on there are 3, so ONNX's "
-                      "own checker refuses the file, too; PyTorch's "
-                      "TorchScript exporter writes this for InstanceNorm with "
-                      "running statistics: export with "
-                      "torch.onnx.export(..., dynamo=True, optimize=False)");
   if (node.opset() < 9 && node.integer("spatial", 1) == 0)
     return node.error("spatial is 0 (statistics of each position), which is "
                       "not supported");

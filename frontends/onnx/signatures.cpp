@@ -113,12 +113,23 @@ absl::Status checkAttribute(const Node &node, const AttributeProto &attribute,
                     kRefusedByOnnx);
 }
 
-absl::Status checkCount(const Node &node, int found, int most,
-                        const char *what) {
+absl::Status checkCount(const Node &node, int found, int most, const char *what,
+                        const char *advice = "") {
   if (most < 0 || found <= most)
     return absl::OkStatus();
   return node.error("has ", found, " ", what, "s; ", node.type(), " of opset ",
-                    node.opset(), " has at most ", most, kRefusedByOnnx);
+                    node.opset(), " has at most ", most, kRefusedByOnnx,
+                    advice);
+}
+
+/// Who writes a node with too many outputs, and what to do then; empty where
+/// nobody is known.
+const char *originOfOutputs(const Node &node) {
+  return node.type() == "BatchNormalization"
+             ? "; PyTorch's TorchScript exporter writes it for InstanceNorm "
+               "with running statistics: export with "
+               "torch.onnx.export(..., dynamo=True, optimize=False)"
+             : "";
 }
 
 } // namespace
@@ -129,8 +140,9 @@ absl::Status checkSignature(const Node &node) {
     return absl::OkStatus();
   GRADUS_RETURN_IF_ERROR(
       checkCount(node, node.inputCount(), signature->inputs, "input"));
-  GRADUS_RETURN_IF_ERROR(
-      checkCount(node, node.outputCount(), signature->outputs, "output"));
+  GRADUS_RETURN_IF_ERROR(checkCount(node, node.outputCount(),
+                                    signature->outputs, "output",
+                                    originOfOutputs(node)));
   for (const AttributeProto &attribute : node.proto().attribute())
     GRADUS_RETURN_IF_ERROR(checkAttribute(node, attribute, *signature));
   return absl::OkStatus();

@@ -100,8 +100,8 @@ TEST(BatchNorm, HasThreeOutputsFromOpset14On) {
   EXPECT_EQ(errorOfOutputs(9, 5), "");
   EXPECT_EQ(errorOfOutputs(14, 5),
             "node \"the BatchNormalization\" (BatchNormalization): has 5 "
-            "outputs, and from opset 14 on there are 3, so ONNX's own checker "
-            "refuses the file, too; PyTorch's TorchScript exporter writes this "
+            "outputs; BatchNormalization of opset 14 has at most 3; ONNX's own "
+            "checker refuses it, too; PyTorch's TorchScript exporter writes it "
             "for InstanceNorm with running statistics: export with "
             "torch.onnx.export(..., dynamo=True, optimize=False)");
 }
