@@ -91,7 +91,8 @@ std::optional<double> quotaIn(const std::string &folder, bool v2) {
   std::string quota, period;
   if (v2) {
     quota = textOf(folder + "/cpu.max"); // "150000 100000"
-    period = quota.substr(std::min(quota.find(' ') + 1, quota.size()));
+    size_t space = std::min(quota.find(' '), quota.size());
+    period = quota.substr(std::min(space + 1, quota.size()));
   } else {
     quota = textOf(folder + "/cpu.cfs_quota_us");
     period = textOf(folder + "/cpu.cfs_period_us");
