@@ -3,6 +3,7 @@
 from onnx_writer import INT64, Model
 
 BATCH = 2
+GPT_CONSTANTS = ["mask", "*.half", "*.root", "*.one"]  # floats of a GPT that are not trained
 
 
 def gpt(layers, width=64, heads=4, tokens=32, vocabulary=256):

@@ -23,8 +23,8 @@ def recipe(**loss):
 def models():
     """(name, what makes it, how it trains)"""
     for layers in LAYERS:
-        yield f"gpt-{layers}", lambda layers=layers: compile_models.gpt(layers), {**recipe(**LOSS, class_axis=2),
-                                                                    "clip": {"type": "global_norm", "value": 1.0}}
+        yield f"gpt-{layers}", lambda layers=layers: compile_models.gpt(layers), {
+            **recipe(**LOSS, class_axis=2), "clip": {"type": "global_norm", "value": 1.0}, "fixed": compile_models.GPT_CONSTANTS}
     for make in (compile_models.resnet50, compile_models.efficientnet_b0, compile_models.mixnet_s, compile_models.ghostnetv2):
         yield make.__name__, make, recipe(**LOSS, class_axis=1)
     yield "mlp-304m", compile_models.wide_mlp, {"loss": {"type": "mse", "output": "y"}, "optimizer": {"type": "sgd"}}

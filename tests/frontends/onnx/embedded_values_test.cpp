@@ -73,7 +73,9 @@ TEST(EmbeddedValues, LeaveMatricesAlone) {
 
 TEST(EmbeddedValues, LieInTheFile) {
   std::string file = someModel().SerializeAsString();
-  for (auto [number, values] : separateValues(file)->values) {
+  auto separated = separateValues(file);
+  ASSERT_TRUE(separated);
+  for (auto [number, values] : separated->values) {
     EXPECT_GE(values.data(), file.data());
     EXPECT_LE(values.data() + values.size(), file.data() + file.size());
   }
