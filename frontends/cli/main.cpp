@@ -13,6 +13,7 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <system_error>
 
 using namespace gradus::cli;
 
@@ -170,6 +171,12 @@ int main(int argc, char **argv) {
                  "gradus: JSON that was read, such as the recipe in an "
                  "artifact, is not as it should be: %s\n",
                  gradus::wordsOf(error).c_str());
+  } catch (const std::system_error &error) {
+    bool isThread = error.code() == std::errc::resource_unavailable_try_again;
+    std::fprintf(stderr, "gradus: %s\n",
+                 isThread ? "out of memory for another thread, or out of "
+                            "threads (ulimit -v, ulimit -u)"
+                          : error.what());
   } catch (const std::exception &error) {
     std::fprintf(stderr, "gradus: %s\n",
                  gradus::printableLines(error.what()).c_str());
