@@ -142,6 +142,7 @@ Status Partial::removeLeftover() {
 }
 
 StatusOr<int> Partial::create() {
+  isHeld_ = false;
   GRADUS_TRY(removeLeftover());
   constexpr int kNew = O_WRONLY | O_CREAT | O_EXCL;
   Descriptor opened{open(name_.c_str(), kNew | kAsItIs, 0666)};
@@ -239,53 +240,54 @@ StatusOr<FileHold> FileHold::take(const std::string &path) {
   // What is there may be replaced, or be made, between two looks at it.
   constexpr int kMostLooks = 100;
   for (int looks = 0; looks < kMostLooks; ++looks) {
-    GRADUS_ASSIGN(bool isSettled, hold.takeTarget(path));
-    if (isSettled)
-      return hold;
-    GRADUS_ASSIGN(isSettled, hold.takePartial(path));
-    if (isSettled)
+    GRADUS_ASSIGN(Found found, hold.takeTarget(path));
+    if (found == Found::nothing) {
+      GRADUS_ASSIGN(found, hold.takePartial(path));
+    }
+    if (found == Found::settled)
       return hold;
   }
   return failed(path, ": another process is writing it");
 }
 
-/// False: there is no such file, or no longer this one.
-StatusOr<bool> FileHold::takeTarget(const std::string &path) {
+StatusOr<FileHold::Found> FileHold::takeTarget(const std::string &path) {
   // Some file systems lock only what is open for writing.
   Descriptor opened{open(target_.c_str(), O_RDWR | kAsItIs)};
   if (opened.number < 0 && errno != ENOENT)
     opened.number = open(target_.c_str(), O_RDONLY | kAsItIs);
   if (opened.number < 0 && errno == ENOENT)
-    return false;
+    return Found::nothing;
   Lock lock = opened.number < 0 ? Lock::none : tryLock(opened.number);
-  if (lock == Lock::held)
-    return failed(path, ": ", lockOwnerOf(opened.number), " is writing it");
-  if (lock == Lock::none)
+  if (lock == Lock::none) {
     weakness_ = strerror(errno);
-  else if (!isStillNamed(opened.number, target_))
-    return false;
-  else
-    adopt(std::exchange(opened.number, -1), /*isPartial=*/false);
-  return true;
+    return Found::settled;
+  }
+  // Its owner is known as long as he has not replaced it.
+  std::string owner = lock == Lock::held ? lockOwnerOf(opened.number) : "";
+  if (!isStillNamed(opened.number, target_))
+    return Found::another;
+  if (lock == Lock::held)
+    return failed(path, ": ", owner, " is writing it");
+  adopt(std::exchange(opened.number, -1), /*isPartial=*/false);
+  return Found::settled;
 }
 
-/// False: the file is there by now.
-StatusOr<bool> FileHold::takePartial(const std::string &path) {
+StatusOr<FileHold::Found> FileHold::takePartial(const std::string &path) {
   Partial partial(target_, path);
   auto descriptor = partial.create();
   if (partial.isHeld())
     return descriptor.status();
   if (!descriptor.ok()) {
     weakness_ = descriptor.status().message();
-    return true;
+    return Found::settled;
   }
   if (access(target_.c_str(), F_OK) == 0) {
     dropPartial(target_, *descriptor);
-    return false;
+    return Found::another;
   }
   weakness_ = partial.noLock();
   adopt(*descriptor, /*isPartial=*/true);
-  return true;
+  return Found::settled;
 }
 
 /// What it has now, if anything, is of no use any more.
@@ -332,7 +334,15 @@ StatusOr<AtomicFile> AtomicFile::create(const std::string &path,
   }
   if (!hold)
     GRADUS_TRY(verifyFree(file.target_, path));
-  GRADUS_ASSIGN(file.descriptor_, Partial(file.target_, path).create());
+  Partial partial(file.target_, path);
+  auto descriptor = partial.create();
+  // A run that begins, and is to find the file held, may be there for a moment.
+  constexpr int kMostWaits = 100;
+  for (int waits = 0; hold && partial.isHeld() && waits < kMostWaits; ++waits) {
+    usleep(1000);
+    descriptor = partial.create();
+  }
+  GRADUS_ASSIGN(file.descriptor_, std::move(descriptor));
   return file;
 }
 

@@ -60,8 +60,13 @@ public:
 private:
   friend class AtomicFile;
   FileHold() = default;
-  StatusOr<bool> takeTarget(const std::string &path);
-  StatusOr<bool> takePartial(const std::string &path);
+  enum class Found {
+    settled, // it is held, or there is a reason why not
+    nothing, // the file is not there
+    another, // it has been made or replaced meanwhile: look again
+  };
+  StatusOr<Found> takeTarget(const std::string &path);
+  StatusOr<Found> takePartial(const std::string &path);
   void adopt(int descriptor, bool isPartial);
   std::string target_; // where the links lead
   std::string weakness_;

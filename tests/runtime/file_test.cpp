@@ -4,12 +4,16 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <csignal>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <set>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 
 using namespace gradus::runtime;
@@ -222,6 +226,21 @@ TEST_F(Written, StayHeldWhileTheyAreReplaced) {
   EXPECT_TRUE(AtomicFile::create(path).ok());
   EXPECT_TRUE(removeFile(path).ok());
   EXPECT_TRUE(names().empty());
+}
+
+TEST_F(Written, AreWrittenThoughARunThatBeginsLooksAtThem) {
+  auto hold = FileHold::take(path);
+  writeWhole(path, "one", &*hold);
+  int look = open(partial.c_str(), O_CREAT | O_RDWR, 0600);
+  ASSERT_EQ(flock(look, LOCK_EX), 0);
+  std::thread ends([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    fs::remove(partial);
+    close(look);
+  });
+  writeWhole(path, "two", &*hold);
+  ends.join();
+  EXPECT_EQ(contents(path), "two");
 }
 
 TEST_F(Written, StayHeldWhereTheFirstOneFails) {
