@@ -25,8 +25,12 @@ FoldingBudget::FoldingBudget(uint64_t storedBytes)
 
 FoldingBudget::~FoldingBudget() { current = outer_; }
 
+/// What is as small as a shape always fits, so that large constants do not keep
+/// shapes from being computed.
 bool FoldingBudget::fits(int64_t elements) const {
-  return uint64_t(elements) <= (limit_ - *taken_) / kBytesOfElement;
+  constexpr int64_t kSmall = 256;
+  uint64_t left = limit_ - std::min(limit_, *taken_);
+  return elements <= kSmall || uint64_t(elements) <= left / kBytesOfElement;
 }
 
 void FoldingBudget::check(llvm::ArrayRef<int64_t> shape) {

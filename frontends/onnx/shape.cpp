@@ -5,6 +5,7 @@
 #include "frontends/onnx/fold.h"
 #include "frontends/onnx/onnx.pb.h"
 #include "frontends/onnx/operators.h"
+#include "frontends/onnx/size_limits.h"
 
 #include "ir/build.h"
 
@@ -54,6 +55,15 @@ absl::Status constant(Importer &importer, const Node &node) {
   return node.error("has neither a tensor nor numbers as its value");
 }
 
+/// One number as often as the shape says, which takes no more memory than one.
+Value repeated(Importer &importer, const Node &node, const Constant &number,
+               ArrayRef<int64_t> shape) {
+  auto type = RankedTensorType::get(shape, number.element);
+  auto value = toAttribute(number).getSplatValue<Attribute>();
+  return arith::ConstantOp::create(importer.builder, importer.location(node),
+                                   DenseElementsAttr::get(type, value));
+}
+
 absl::Status constantOfShape(Importer &importer, const Node &node) {
   GRADUS_ASSIGN_OR_RETURN(SmallVector<int64_t> shape,
                           importer.integers(node, 0, "shape"));
@@ -64,8 +74,11 @@ absl::Status constantOfShape(Importer &importer, const Node &node) {
   if (value.tensor.size() != 1)
     return node.error("its value has ", value.tensor.size(),
                       " elements, expected 1");
+  bool fits = !isWithin(shape, kMostElements) ||
+              importer.budget.fits(llvm::product_of(shape));
   GRADUS_RETURN_IF_ERROR(
-      importer.define(node, 0, expanded(scalar(std::move(value)), shape)));
+      fits ? importer.define(node, 0, expanded(scalar(std::move(value)), shape))
+           : importer.define(node, 0, repeated(importer, node, value, shape)));
   const auto *tensor = node.tensor("value");
   importer.setUnsigned(node, 0, tensor && isUnsigned(tensor->data_type()));
   return absl::OkStatus();

@@ -50,6 +50,16 @@ TEST(FoldingBudget, HoldsWhatIsKeptAndNoMore) {
   EXPECT_TRUE(budget.fits(kMillion));
 }
 
+TEST(FoldingBudget, LeavesRoomForShapes) {
+  mlir::MLIRContext context;
+  FoldingBudget budget(0);
+  auto all = budget.keep(ofElements(context, kMillion));
+  EXPECT_FALSE(budget.fits(257));
+  auto shape = budget.keep(ofElements(context, 4));
+  EXPECT_TRUE(budget.fits(256));
+  EXPECT_FALSE(budget.fits(257));
+}
+
 TEST(FoldingBudget, GrowsWithWhatTheModelHasStored) {
   FoldingBudget budget(kMillion);
   EXPECT_TRUE(budget.fits(2 * kMillion));
@@ -124,6 +134,23 @@ TEST(FoldingBudget, LeavesToTheGraphWhatDoesNotFit) {
   HostTensor one = zeros({1}, /*isFloat=*/false);
   EXPECT_EQ(evaluate(model.output("y"), {one}).integers,
             std::vector<int64_t>{2 * 1099});
+}
+
+// As ONNX's own light models make their weights.
+TEST(FoldingBudget, TakesOneNumberForAConstantOfMany) {
+  SmallModel model;
+  model.input("x", {1})
+      .integers("shape", {2}, {4096, 1024})
+      .node("ConstantOfShape", {"shape"}, {"c"});
+  auto &value = *model.graph().mutable_node(0)->add_attribute();
+  value.set_name("value");
+  value.mutable_t()->set_data_type(::onnx::TensorProto::FLOAT);
+  value.mutable_t()->add_float_data(0.5);
+  model.node("ReduceMax", {"c"}, {"most"})
+      .with("keepdims", 0)
+      .node("Add", {"x", "most"}, {"y"});
+  EXPECT_EQ(evaluate(model.output("y"), {tensor({1}, {1})}).floats,
+            std::vector<double>{1.5});
 }
 
 // A body that gives the same constant each time refers to it.
