@@ -37,7 +37,8 @@ struct CudaFolder {
 };
 
 /// What the environment names, or else what stands beside this code, or where
-/// NVIDIA's installer puts it. A link that leads nowhere is there, too.
+/// NVIDIA's installer puts it: the folder that a link leads to, or a link that
+/// leads nowhere.
 inline CudaFolder cudaFolder() {
   const char *named = std::getenv(CudaFolder::kVariable);
   if (named && *named)
@@ -45,10 +46,13 @@ inline CudaFolder cudaFolder() {
   std::vector<std::string> folders = {CudaFolder::kSystems};
   for (const std::string &place : runtime::ownPlaces())
     folders.insert(folders.end() - 1, place + "/" + CudaFolder::kOurs);
+  namespace fs = std::filesystem;
   std::error_code error;
   for (const std::string &folder : folders)
-    if (std::filesystem::exists(std::filesystem::symlink_status(folder, error)))
-      return {folder, false};
+    if (fs::exists(fs::symlink_status(folder, error))) {
+      std::string whole = fs::canonical(folder, error).string();
+      return {error ? folder : whole, false};
+    }
   return {};
 }
 
