@@ -74,7 +74,7 @@ absl::Status constantOfShape(Importer &importer, const Node &node) {
   if (value.tensor.size() != 1)
     return node.error("its value has ", value.tensor.size(),
                       " elements, expected 1");
-  bool fits = !isWithin(shape, kMostElements) ||
+  bool fits = !isWithin(shape, kMostFolded) ||
               importer.budget.fits(llvm::product_of(shape));
   GRADUS_RETURN_IF_ERROR(
       fits ? importer.define(node, 0, expanded(scalar(std::move(value)), shape))
