@@ -10,6 +10,7 @@ import logging
 import os
 import warnings
 
+import numpy as np
 import onnx
 import torch
 from torch import nn
@@ -436,5 +437,43 @@ def main():
     export("spectrum_script", Spectrum().eval(), torch.randn(2, 6), opset_version=17, **script)
 
 
+class Quantized(nn.Module):
+    """Rounds inputs to 8 bits, weights to 8 by channel and what is in between to 7, as FakeQuantize does; some lie outside of each range."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.last = nn.Linear(4, 3), nn.Linear(3, 2)
+        self.first.weight.data *= 1.3
+        self.register_buffer("scale", torch.tensor([0.05]))
+        self.register_buffer("zero", torch.tensor([60], dtype=torch.int32))
+        self.register_buffer("scales", torch.tensor([0.004, 0.002, 0.003]))
+        self.register_buffer("zeros", torch.zeros(3, dtype=torch.int32))
+
+    def forward(self, x):
+        x = torch.fake_quantize_per_tensor_affine(x, 0.01, 3, 0, 255)
+        weight = torch.fake_quantize_per_channel_affine(self.first.weight, self.scales, self.zeros, 0, -128, 127)
+        hidden = nn.functional.linear(x, weight, self.first.bias)
+        return self.last(torch.fake_quantize_per_tensor_affine(hidden, self.scale, self.zero, 0, 127))
+
+
+def quantized():
+    """`quantized_script.onnx`, its data, and how PyTorch trains it: for tests/end_to_end/straight_through.test."""
+    torch.manual_seed(0)
+    model = Quantized()
+    x, label = torch.rand(8, 4) * 3 - 0.3, torch.randn(8, 2)
+    export("quantized_script", model, x, dynamo=False, do_constant_folding=False, opset_version=17,
+           training=torch.onnx.TrainingMode.TRAINING, input_names=["x"])
+    np.savez(os.path.join(HERE, "quantized.npz"), x=x.numpy(), label=label.numpy())
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for step in range(1, 7):
+        loss = nn.functional.mse_loss(model(x), label)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        print(f"quantized_script: step {step}, loss {loss.item():.6f}, "
+              f"{(model.first.weight.grad == 0).sum().item()} of 12 weights outside")
+
+
 if __name__ == "__main__":
     main()
+    quantized()
