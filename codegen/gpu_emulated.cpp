@@ -360,6 +360,27 @@ static void loadBits(llvm::Function &function) {
   }
 }
 
+/// Gives the code a function of its own for what LLVM calls where a processor
+/// has no instructions for bf16: LLVM then keeps numbers of bf16 that cross
+/// blocks in f32. Rounds to the nearest, ties to even; a NaN stays one.
+static void addRoundingToBf16(llvm::Module &code) {
+  llvm::IRBuilder<> b(code.getContext());
+  auto *type = llvm::FunctionType::get(b.getBFloatTy(), {b.getFloatTy()},
+                                       /*isVarArg=*/false);
+  auto *function = llvm::Function::Create(type, llvm::Function::ExternalLinkage,
+                                          "__truncsfbf2", code);
+  b.SetInsertPoint(llvm::BasicBlock::Create(code.getContext(), "", function));
+  llvm::Value *x = function->getArg(0);
+  llvm::Value *bits = b.CreateBitCast(x, b.getInt32Ty());
+  llvm::Value *odd = b.CreateAnd(b.CreateLShr(bits, 16), 1);
+  llvm::Value *rounded =
+      b.CreateAdd(bits, b.CreateAdd(odd, b.getInt32(0x7fff)));
+  llvm::Value *quiet = b.CreateOr(bits, 0x400000);
+  llvm::Value *chosen = b.CreateSelect(b.CreateFCmpUNO(x, x), quiet, rounded);
+  llvm::Value *upper = b.CreateTrunc(b.CreateLShr(chosen, 16), b.getInt16Ty());
+  b.CreateRet(b.CreateBitCast(upper, b.getBFloatTy()));
+}
+
 static llvm::Expected<Blob> compile(ModuleOp module, const CpuTarget &target,
                                     ArrayRef<std::string> names) {
   auto machine = targetMachine(target);
@@ -369,6 +390,7 @@ static llvm::Expected<Blob> compile(ModuleOp module, const CpuTarget &target,
   auto code = translateModuleToLLVMIR(module, context, "emulated");
   if (!code)
     return llvm::createStringError("emulated kernels have no LLVM code");
+  addRoundingToBf16(*code);
   for (llvm::Function &function : *code) {
     function.addFnAttr(llvm::Attribute::NoUnwind);
     function.addFnAttr("no-builtins");

@@ -68,6 +68,27 @@ bool has(const std::string &text, const std::string &part) {
 
 } // namespace
 
+// Processors without instructions for bf16 have no function for it either.
+TEST(GpuEmulated, TakesNumbersOfBf16FromBlockToBlockOnEachLevel) {
+  std::string x = buffer({7}, "bf16"), i = buffer({5}, "i32"),
+              y = buffer({5}, "bf16");
+  Context context;
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(
+      kernel("taken", {{"%x", x, ""}, {"%i", i, ""}, {"%y", y, ""}}, 2, "rows",
+             5,
+             "  plan.take %x at %i into %y axis 0 batch 0 : " + x + ", " + i +
+                 ", " + y + "\n"),
+      &context.context);
+  auto kernels = llvm::to_vector(module->getOps<plan::KernelOp>());
+  GpuKernels gpu(kernels);
+  for (const char *level :
+       {"cpu:x86-64-v2", "cpu:x86-64-v3", "cpu:x86-64-v4"}) {
+    auto code = emulateGpu(gpu.gpu(), llvm::cantFail(cpuTarget(level)));
+    EXPECT_TRUE(bool(code))
+        << level << ": " << llvm::toString(code.takeError());
+  }
+}
+
 TEST(GpuEmulated, FindsNothingWrongWithWhatIsRight) {
   EXPECT_EQ(faultOf(sums(), [](auto) {}), "");
   EXPECT_EQ(faultOf(doubled(), [](auto) {}), "");
