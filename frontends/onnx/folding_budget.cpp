@@ -33,21 +33,28 @@ bool FoldingBudget::fits(int64_t elements) const {
   return elements <= kSmall || uint64_t(elements) <= left / kBytesOfElement;
 }
 
+static std::string wordsOf(llvm::ArrayRef<int64_t> shape) {
+  return message("makes a constant of shape [", joined(shape, ", "), "]");
+}
+
+static std::string wordsOf(llvm::ArrayRef<int64_t> shape, uint64_t limit) {
+  return message(wordsOf(shape),
+                 "; the constants that are computed of a model of this size "
+                 "may take ",
+                 limit >> 20, " MiB in all");
+}
+
 void FoldingBudget::check(llvm::ArrayRef<int64_t> shape) {
-  bool isPossible = isWithin(shape, kMostFolded);
-  if (isPossible && (!current || current->fits(llvm::product_of(shape))))
-    return;
-  std::string words =
-      message("makes a constant of shape [", joined(shape, ", "), "]");
-  if (isPossible)
-    words += message("; the constants that are computed of a model of this "
-                     "size may take ",
-                     current->limit_ >> 20, " MiB in all");
-  throw FoldingLimit(words);
+  if (!isWithin(shape, kMostFolded))
+    throw FoldingLimit(wordsOf(shape));
+  uint64_t elements = llvm::product_of(shape);
+  if (current && elements > current->limit_ / kBytesOfElement)
+    throw FoldingLimit(wordsOf(shape, current->limit_));
 }
 
 std::shared_ptr<const Constant> FoldingBudget::keep(Constant constant) {
-  check(constant.tensor.shape);
+  if (!fits(constant.tensor.size()))
+    throw FoldingLimit(wordsOf(constant.tensor.shape, limit_));
   uint64_t bytes = kBytesOfElement * constant.tensor.size();
   *taken_ += bytes;
   return {new Constant(std::move(constant)),

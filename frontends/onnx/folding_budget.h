@@ -24,8 +24,8 @@ public:
   FoldingBudget(const FoldingBudget &) = delete;
   FoldingBudget &operator=(const FoldingBudget &) = delete;
 
-  /// Throws FoldingLimit where a constant of this shape does not fit any more.
-  /// Nothing is limited on a thread without a budget.
+  /// Throws FoldingLimit where a constant of this shape is more than the whole
+  /// budget, whatever is taken: one that is made along the way goes again.
   static void check(llvm::ArrayRef<int64_t> shape);
   /// Whether as many elements of constants fit.
   bool fits(int64_t elements) const;

@@ -43,7 +43,7 @@ TEST(FoldingBudget, HoldsWhatIsKeptAndNoMore) {
   EXPECT_FALSE(budget.fits(kMillion / 2 + 1));
   auto same = kept; // costs nothing
   EXPECT_TRUE(budget.fits(kMillion / 2));
-  EXPECT_THROW(ofElements(context, kMillion), FoldingLimit);
+  EXPECT_THROW(budget.keep(ofElements(context, kMillion)), FoldingLimit);
   kept.reset();
   EXPECT_FALSE(budget.fits(kMillion));
   same.reset();
@@ -58,6 +58,15 @@ TEST(FoldingBudget, LeavesRoomForShapes) {
   auto shape = budget.keep(ofElements(context, 4));
   EXPECT_TRUE(budget.fits(256));
   EXPECT_FALSE(budget.fits(257));
+}
+
+// As the weights of an LRN beside large constants.
+TEST(FoldingBudget, LeavesRoomForTablesThatOpsComputeWith) {
+  mlir::MLIRContext context;
+  FoldingBudget budget(0);
+  auto all = budget.keep(ofElements(context, kMillion));
+  EXPECT_EQ(ofElements(context, kMillion).tensor.size(), kMillion);
+  EXPECT_THROW(ofElements(context, kMillion + 1), FoldingLimit);
 }
 
 TEST(FoldingBudget, GrowsWithWhatTheModelHasStored) {
