@@ -9,12 +9,14 @@
 #include "frontends/onnx/import.h"
 #include "frontends/recipe/recipe.h"
 #include "tests/end_to_end/compiled.h"
+#include "tests/frontends/check/roundings.h"
 
 #include "llvm/Support/Regex.h"
 
 #include <gmock/gmock.h>
 
 #include <fstream>
+#include <random>
 #include <set>
 
 using namespace gradus;
@@ -142,6 +144,8 @@ using check::Json;
 using check::RecordedCase;
 
 /// An example, and how its names follow from the recorded ones.
+constexpr int kSteps = 5;
+
 struct Small {
   std::string name; // of the case
   std::function<void(ProgramBuilder &)> model;
@@ -232,6 +236,32 @@ protected:
     return names;
   }
 
+  /// Losses of the first steps from a program's first states, each parameter
+  /// moved by up to two units in its last place, unless the seed is 0.
+  std::vector<double> losses(Compiled &compiled, const NamedTensors &first,
+                             const RecordedCase &recorded, const Json &run,
+                             uint32_t seed) {
+    std::mt19937 random(seed);
+    std::set<std::string> moving =
+        seed ? parameters() : std::set<std::string>();
+    for (const auto &[name, value] : first)
+      compiled.setState(name,
+                        moving.contains(name) ? moved(value, random) : value);
+    std::vector<double> losses;
+    for (int step = 0; step < kSteps; ++step) {
+      NamedTensors outputs = compiled.run(
+          "train", inputs(recorded, run.at("batch_order").at(step)));
+      losses.push_back(outputs["loss"].floats[0]);
+    }
+    return losses;
+  }
+
+  static HostTensor moved(HostTensor value, std::mt19937 &random) {
+    for (auto &element : value.floats)
+      element *= 1 + (int(random() % 5) - 2) * 0x1p-23;
+    return value;
+  }
+
   NamedTensors inputs(const RecordedCase &recorded, int batch) const {
     NamedTensors result = {
         {"label", hostTensor(recorded.input("label", batch))}};
@@ -252,14 +282,21 @@ TEST_P(RecordedExamples, TrainAsInPyTorch) {
   for (const Json &run : recorded->description().at("runs")) {
     SCOPED_TRACE(run.at("id").get<std::string>());
     auto compiled = trained(*recorded, run);
-    for (int step = 0; step < 5; ++step) {
+    NamedTensors first = compiled->states();
+    auto lossesOf = [&](uint32_t seed) {
+      return losses(*compiled, first, *recorded, run, seed);
+    };
+    std::vector<double> found = lossesOf(0);
+    bool same = true;
+    for (int step = 0; step < kSteps; ++step) {
       double loss = run.at("losses").at(step);
-      double tolerance = run.at("loss_rtol").at(step);
-      auto outputs = compiled->run(
-          "train", inputs(*recorded, run.at("batch_order").at(step)));
-      EXPECT_NEAR(outputs["loss"].floats[0], loss, tolerance * std::abs(loss))
-          << "at step " << step;
+      double tolerance = run.at("loss_rtol").at(step).get<double>();
+      same &= std::abs(found[step] - loss) <= tolerance * std::abs(loss);
     }
+    if (!same && check::hangsOnRoundings(run, kSteps, lossesOf))
+      GTEST_SKIP() << check::kHangsOnRoundings;
+    EXPECT_TRUE(same) << ::testing::PrintToString(found) << ", expected "
+                      << run.at("losses").dump();
   }
 }
 
