@@ -143,9 +143,9 @@ TEST_F(BuilderExamples, LeNetTrainsAsItsFile) {
 using check::Json;
 using check::RecordedCase;
 
-/// An example, and how its names follow from the recorded ones.
 constexpr int kSteps = 5;
 
+/// An example, and how its names follow from the recorded ones.
 struct Small {
   std::string name; // of the case
   std::function<void(ProgramBuilder &)> model;

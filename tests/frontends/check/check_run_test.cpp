@@ -80,8 +80,9 @@ std::string nameOf(const ::testing::TestParamInfo<Named> &info) {
   return name;
 }
 
-bool hangsOnRoundings(const RecordedCase &recorded, const std::string &file,
-                      const Json &run) {
+/// Trains the compiled file, as often as that takes.
+bool trainsByRoundings(const RecordedCase &recorded, const std::string &file,
+                       const Json &run) {
   compiler::Request request;
   request.model = recorded.pathOf(file);
   request.recipeText = recorded.recipe(file, run);
@@ -111,8 +112,8 @@ TEST_P(Recorded, TrainsAsItDidElsewhere) {
   Outcome outcome =
       checkRun(*gradus_compiler(), *recorded, GetParam().file, GetParam().run,
                {.threads = 2, .gradients = GetParam().first});
-  if (!outcome.passed() && hangsOnRoundings(*recorded, GetParam().file,
-                                            recorded->run(GetParam().run)))
+  if (!outcome.passed() && trainsByRoundings(*recorded, GetParam().file,
+                                             recorded->run(GetParam().run)))
     GTEST_SKIP() << kHangsOnRoundings;
   EXPECT_TRUE(outcome.passed()) << absl::StrJoin(outcome.failures, "\n");
   EXPECT_TRUE(!outcome.passed() || outcome.comparisons > 0);
@@ -134,7 +135,7 @@ TEST(CheckRun, DividesRunningVariancesAsTheRecipeSays) {
   RecordedCase recorded = takeOrThrow(RecordedCase::open(
       GRADUS_SOURCE_DIR "/tests/data/models/resnet18-small"));
   const Json &run = recorded.run("sgd");
-  if (hangsOnRoundings(recorded, "model.onnx", run))
+  if (trainsByRoundings(recorded, "model.onnx", run))
     GTEST_SKIP() << kHangsOnRoundings;
   compiler::Request request;
   request.model = recorded.pathOf("model.onnx");
