@@ -2,6 +2,7 @@
 
 #include "frontends/data/batches.h"
 #include "tests/frontends/data/files.h"
+#include "tests/this_build.h"
 
 #include <cstdlib>
 #include <set>
@@ -42,7 +43,7 @@ std::vector<Batch> all(const Feed &feed, BatchOptions options) {
   return result;
 }
 
-#if !__has_feature(address_sanitizer) // which takes memory of its own
+#if !GRADUS_SANITIZE // which takes memory of its own
 /// Ends with what batches say where no memory is left for a thread's stack.
 [[noreturn]] void startWithoutMemory(const Feed &feed) {
   rlimit limit{};
@@ -58,7 +59,7 @@ std::vector<Batch> all(const Feed &feed, BatchOptions options) {
 
 } // namespace
 
-#if !__has_feature(address_sanitizer)
+#if !GRADUS_SANITIZE
 TEST(BatchesDeathTest, SayThatTheirThreadCannotStart) {
   // A new process, in which no other test has left the stack of a thread.
   GTEST_FLAG_SET(death_test_style, "threadsafe");
