@@ -19,7 +19,7 @@ using Bytes = std::vector<char>;
 
 size_t aligned(size_t bytes) { return (bytes + 63) / 64 * 64; }
 
-/// Where each section lies in the file, once it has been written.
+/// Keeps the place of each section in the file, known once all is written.
 class Sections {
 public:
   unsigned add() {

@@ -36,9 +36,9 @@ struct CudaFolder {
   }
 };
 
-/// What the environment names, or else what stands beside this code, or where
-/// NVIDIA's installer puts it: the folder that a link leads to, or a link that
-/// leads nowhere.
+/// The toolkit that GRADUS_CUDA_TOOLKIT names, else the one beside this code,
+/// else the one where NVIDIA's installer puts it. A link is followed to its
+/// folder; one that leads nowhere is returned as it is.
 inline CudaFolder cudaFolder() {
   const char *named = std::getenv(CudaFolder::kVariable);
   if (named && *named)

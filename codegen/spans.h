@@ -1,4 +1,5 @@
-// Where an order of ops can still be cut in two once some of them are joined.
+// Finds the places at which an order of ops can still be cut in two once some
+// ops of it are joined.
 //
 // As long as each op needs only those before it, what stands before a place
 // needs nothing behind it. Ops that are joined are at several places: one that
@@ -14,7 +15,7 @@ class Spans {
 public:
   explicit Spans(size_t places = 0) : joined_(places, 0) {}
 
-  /// What is at these two places, the lower first, is one op now.
+  /// Joins the ops at two places, the lower first: they are one op now.
   void join(size_t first, size_t last) {
     for (size_t place = first; place < last; ++place)
       ++joined_[place + 1];

@@ -41,11 +41,11 @@ struct CheckpointOptions {
   bool goOn = false; // where one cannot be written
 };
 
-/// Where the state is kept if nothing is said: beside the artifact, as
+/// The file that keeps the state if none is named: beside the artifact, such as
 /// lenet.safetensors of lenet.gradus.
 std::string defaultCheckpoint(const std::string &artifact);
 
-/// What the file of these options is called in errors.
+/// The name of the checkpoint in errors: its option, or that it was not given.
 std::string roleOf(const CheckpointOptions &options);
 
 /// lenet.safetensors and "best": lenet.best.safetensors.

@@ -1,5 +1,5 @@
-// Where in an output a loss has its classes, by the recipe that an artifact
-// records.
+// Finds the axis of an output that a loss takes for its classes, by the recipe
+// that the artifact records.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -1,5 +1,5 @@
-// What a run takes over from the checkpoint that it goes on from, and what is
-// said where it is given something else.
+// A resumed run takes its seed and its validation part from the checkpoint; a
+// warning or an error says where the command asks for something else.
 
 #pragma once
 
