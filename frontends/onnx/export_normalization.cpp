@@ -5,6 +5,7 @@
 
 #include "frontends/message.h"
 #include "frontends/onnx/model_file.h"
+#include "frontends/onnx/new_node.h"
 #include "frontends/onnx/onnx.pb.h"
 
 #include "llvm/ADT/StringSet.h"
@@ -64,9 +65,9 @@ public:
     std::string centered = free("/centered"), normalized = free("/normalized");
     renameUses(graph_, numbers_.input, normalized);
     std::vector<NodeProto> nodes = {
-        node("Sub", {numbers_.input, constant("/mean", numbers_.mean)},
-             centered),
-        node("Div", {centered, constant("/std", numbers_.std)}, normalized)};
+        newNode("Sub", {numbers_.input, constant("/mean", numbers_.mean)},
+                centered),
+        newNode("Div", {centered, constant("/std", numbers_.std)}, normalized)};
     putInFront(nodes);
     return absl::OkStatus();
   }
@@ -106,17 +107,6 @@ private:
     }
     tensor.mutable_float_data()->Add(values.begin(), values.end());
     return tensor.name();
-  }
-
-  static NodeProto node(const char *op, const std::vector<std::string> &inputs,
-                        const std::string &output) {
-    NodeProto node;
-    node.set_op_type(op);
-    node.set_name(output);
-    for (const std::string &input : inputs)
-      node.add_input(input);
-    node.add_output(output);
-    return node;
   }
 
   void putInFront(const std::vector<NodeProto> &nodes) {

@@ -5,6 +5,7 @@
 
 #include "frontends/message.h"
 #include "frontends/onnx/export_constants.h"
+#include "frontends/onnx/new_node.h"
 #include "frontends/onnx/onnx.pb.h"
 
 #include "llvm/ADT/StringRef.h"
@@ -234,17 +235,6 @@ private:
       graph_.mutable_node()->SwapElements(i, i - 1);
   }
 
-  static NodeProto makeNode(const char *op, std::vector<std::string> inputs,
-                            const std::string &output) {
-    NodeProto node;
-    node.set_op_type(op);
-    node.set_name(output);
-    for (const std::string &input : inputs)
-      node.add_input(input);
-    node.add_output(output);
-    return node;
-  }
-
   template <typename Number>
   void addInitializer(const std::string &name, TensorProto::DataType type,
                       std::vector<int64_t> shape, Number value) {
@@ -262,12 +252,12 @@ private:
                        const std::string &name, int64_t axis) {
     addInitializer(name + "/axis", TensorProto::INT64, {1}, axis);
     std::vector<NodeProto> nodes = {
-        makeNode("Mul", {value, value}, name + "/squares"),
-        makeNode("ReduceSum", {name + "/squares", name + "/axis"},
-                 name + "/sum"),
-        makeNode("Max", {name + "/sum", epsilonName_}, name + "/larger"),
-        makeNode("Sqrt", {name + "/larger"}, name + "/length"),
-        makeNode("Div", {value, name + "/length"}, name)};
+        newNode("Mul", {value, value}, name + "/squares"),
+        newNode("ReduceSum", {name + "/squares", name + "/axis"},
+                name + "/sum"),
+        newNode("Max", {name + "/sum", epsilonName_}, name + "/larger"),
+        newNode("Sqrt", {name + "/larger"}, name + "/length"),
+        newNode("Div", {value, name + "/length"}, name)};
     for (size_t i = 0; i < nodes.size(); ++i)
       insert(place + i, nodes[i]);
     return nodes.size();
@@ -362,7 +352,7 @@ private:
     NodeProto &node = *graph_.mutable_node(place);
     std::string output = node.output(0), plain = multiplier + "/product";
     node.set_output(0, plain);
-    insert(place + 1, makeNode("Mul", {multiplier, plain}, output));
+    insert(place + 1, newNode("Mul", {multiplier, plain}, output));
   }
 
   /// The value behind what only hands on a product.
