@@ -9,14 +9,15 @@
 #include "runtime/verify.h"
 
 #include <algorithm>
-#include <vector>
+#include <memory>
 
 namespace gradus::runtime {
 
 namespace {
 
-/// Weights are read, hashed and written in pieces that stay in a core's cache.
-constexpr size_t kPiece = 256 << 10;
+/// Weights are read, hashed and written in pieces that stay in a core's cache,
+/// and that the system need not give new memory for.
+constexpr size_t kPiece = 32 << 10;
 static_assert(kPiece % artifact::BytesHash::kBlock == 0);
 
 /// The size of the header is in its first bytes. No byte is read twice: the
@@ -87,10 +88,10 @@ Status Artifact::readWeights(
   if (bytes(weights).empty())
     return Status();
   artifact::BytesHash hash;
-  std::vector<uint8_t> piece(std::min<size_t>(kPiece, weights->size()));
+  auto piece = std::make_unique_for_overwrite<uint8_t[]>(kPiece);
   for (uint64_t done = 0; done < weights->size();) {
-    auto part = std::span(piece).first(
-        std::min<size_t>(piece.size(), weights->size() - done));
+    std::span part(piece.get(),
+                   std::min<size_t>(kPiece, weights->size() - done));
     GRADUS_TRY(at(storage_->read(weights->offset() + done, part), "weights"));
     if (!options_.trust)
       hash.add(part.data(), part.size());

@@ -79,8 +79,8 @@ bool isStillNamed(int descriptor, const std::string &name) {
          open.st_ino == named.st_ino && open.st_dev == named.st_dev;
 }
 
-/// Whose links may lead to it, and that is opened as it is: O_NONBLOCK, since a
-/// pipe without a writer must not hold us up.
+/// Opens what has the name itself, and not what a link there leads to. A pipe
+/// without a writer must not hold us up: O_NONBLOCK.
 constexpr int kAsItIs = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
 
 //===-- a file that is not whole ------------------------------------------===//
@@ -330,14 +330,16 @@ StatusOr<AtomicFile> AtomicFile::create(const std::string &path,
   if (hold && hold->isPartial_) {
     file.descriptor_ = std::exchange(hold->descriptor_, -1);
     hold->isPartial_ = false;
-    return file;
+    if (isStillNamed(file.descriptor_, file.target_ + kPartialEnding))
+      return file;
+    close(std::exchange(file.descriptor_, -1)); // Somebody has removed it.
   }
-  if (!hold)
+  if (!hold || hold->descriptor_ < 0)
     GRADUS_TRY(verifyFree(file.target_, path));
   Partial partial(file.target_, path);
   auto descriptor = partial.create();
   // A run that begins, and is to find the file held, may be there for a moment.
-  constexpr int kMostWaits = 100;
+  constexpr int kMostWaits = 1000; // of a millisecond
   for (int waits = 0; hold && partial.isHeld() && waits < kMostWaits; ++waits) {
     usleep(1000);
     descriptor = partial.create();
@@ -353,27 +355,42 @@ AtomicFile::AtomicFile(AtomicFile &&other) noexcept
 AtomicFile::~AtomicFile() {
   if (descriptor_ < 0)
     return;
-  // One that held the file before it was there goes on holding it.
-  bool isHolds = hold_ && hold_->descriptor_ < 0 && hold_->weakness_.empty();
-  if (isHolds && ftruncate(descriptor_, 0) == 0 &&
+  // Who held the file before it was there goes on holding its place.
+  bool wasHeld = hold_ && hold_->descriptor_ < 0 && hold_->weakness_.empty();
+  if (wasHeld && ftruncate(descriptor_, 0) == 0 &&
       lseek(descriptor_, 0, SEEK_SET) == 0)
     hold_->adopt(descriptor_, /*isPartial=*/true);
   else
     dropPartial(target_, descriptor_);
 }
 
-Status AtomicFile::write(const void *data, size_t size) {
-  auto *at = static_cast<const char *>(data);
-  while (size > 0) {
-    ssize_t wrote = ::write(descriptor_, at, size);
+/// Calls `writeSome`, which returns as write() does, until all is written.
+template <typename WriteSome>
+static Status writeAll(const std::string &path, const void *data, size_t size,
+                       WriteSome writeSome) {
+  auto *bytes = static_cast<const char *>(data);
+  for (size_t done = 0; done < size;) {
+    ssize_t wrote = writeSome(bytes + done, size - done, done);
     if (wrote < 0 && errno == EINTR)
       continue;
     if (wrote < 0)
-      return systemError(path_, "write");
-    at += wrote;
-    size -= static_cast<size_t>(wrote);
+      return systemError(path, "write");
+    done += static_cast<size_t>(wrote);
   }
   return Status();
+}
+
+Status AtomicFile::write(const void *data, size_t size) {
+  return writeAll(path_, data, size, [&](const char *at, size_t rest, size_t) {
+    return ::write(descriptor_, at, rest);
+  });
+}
+
+Status AtomicFile::writeAt(uint64_t offset, const void *data, size_t size) {
+  return writeAll(
+      path_, data, size, [&](const char *at, size_t rest, size_t done) {
+        return pwrite(descriptor_, at, rest, static_cast<off_t>(offset + done));
+      });
 }
 
 Status AtomicFile::commit() {

@@ -89,6 +89,9 @@ public:
   ~AtomicFile();
 
   Status write(const void *data, size_t size);
+  /// The same at an offset, which may lie behind the end, as far as all up to
+  /// it is written before the commit; write() goes on where it was.
+  Status writeAt(uint64_t offset, const void *data, size_t size);
   /// On disk, under its name, when this returns.
   Status commit();
 

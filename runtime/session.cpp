@@ -577,9 +577,11 @@ Status Session::resetStates() {
   QuietFloats quiet;
   parts_->touch();
   parts_->values.forget();
+  GRADUS_TRY(
+      at(gradus::runtime::resetStates(artifact(), plan(), *parts_->loaded),
+         artifact().path()));
   std::fill(parts_->runs.begin(), parts_->runs.end(), 0);
-  return at(gradus::runtime::resetStates(artifact(), plan(), *parts_->loaded),
-            artifact().path());
+  return Status();
 }
 
 Status Session::saveCheckpoint(const std::string &path,

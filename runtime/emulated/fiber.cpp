@@ -142,19 +142,19 @@ namespace {
 /// Stacks that no fiber has now: the next kernel needs as many as the last, and
 /// to make them anew takes longer than most kernels do.
 struct Stacks {
-  std::vector<char *> free;
+  std::vector<FiberStack> free;
 
   ~Stacks() {
-    for (char *memory : free)
-      munmap(memory, kStack);
+    for (FiberStack &stack : free)
+      munmap(stack.memory, kStack);
   }
-  /// Null if there is no memory.
-  char *take() {
+  /// Without memory if there is none.
+  FiberStack take() {
     if (free.empty())
-      return make();
-    char *memory = free.back();
+      return {make()};
+    FiberStack stack = free.back();
     free.pop_back();
-    return memory;
+    return stack;
   }
   static char *make() {
     void *memory = mmap(nullptr, kStack, PROT_READ | PROT_WRITE,
@@ -171,23 +171,22 @@ thread_local Stacks stacks;
 } // namespace
 
 Fiber::~Fiber() {
-  if (memory_)
-    stacks.free.push_back(memory_);
+  if (stack_.memory)
+    stacks.free.push_back(stack_);
 }
 
 bool Fiber::start(void (*body)(void *), void *argument) {
-  if (!memory_)
-    memory_ = stacks.take();
-  if (!memory_)
+  if (!stack_.memory)
+    stack_ = stacks.take();
+  if (!stack_.memory)
     return false;
 #ifdef GRADUS_FIBERS_SANITIZED
-  ASAN_UNPOISON_MEMORY_REGION(memory_ + kGuard, kStack - kGuard);
+  ASAN_UNPOISON_MEMORY_REGION(stack_.memory + kGuard, kStack - kGuard);
 #endif
   body_ = body;
   argument_ = argument;
   done_ = false;
-  ownFake_ = nullptr;
-  own_ = firstPlace(memory_ + kStack, &Fiber::enter);
+  own_ = firstPlace(stack_.memory + kStack, &Fiber::enter);
   return true;
 }
 
@@ -198,11 +197,11 @@ void Fiber::resume() {
   current = outer;
 }
 
-void Fiber::yield() { switchOut(false); }
+void Fiber::yield() { switchOut(); }
 
 void Fiber::switchIn() {
 #ifdef GRADUS_FIBERS_SANITIZED
-  __sanitizer_start_switch_fiber(&callerFake_, memory_ + kGuard,
+  __sanitizer_start_switch_fiber(&callerFake_, stack_.memory + kGuard,
                                  kStack - kGuard);
 #endif
   gradus_switch_stacks(&caller_, own_);
@@ -211,24 +210,23 @@ void Fiber::switchIn() {
 #endif
 }
 
-void Fiber::switchOut(bool last) {
+void Fiber::switchOut() {
 #ifdef GRADUS_FIBERS_SANITIZED
-  __sanitizer_start_switch_fiber(last ? nullptr : &ownFake_, callerStack_,
-                                 callerBytes_);
+  __sanitizer_start_switch_fiber(&stack_.fake, callerStack_, callerBytes_);
 #endif
   gradus_switch_stacks(&own_, caller_);
 #ifdef GRADUS_FIBERS_SANITIZED
-  __sanitizer_finish_switch_fiber(ownFake_, &callerStack_, &callerBytes_);
+  __sanitizer_finish_switch_fiber(stack_.fake, &callerStack_, &callerBytes_);
 #endif
 }
 
 void Fiber::run() {
 #ifdef GRADUS_FIBERS_SANITIZED
-  __sanitizer_finish_switch_fiber(nullptr, &callerStack_, &callerBytes_);
+  __sanitizer_finish_switch_fiber(stack_.fake, &callerStack_, &callerBytes_);
 #endif
   body_(argument_);
   done_ = true;
-  switchOut(true);
+  switchOut();
 }
 
 /// Where a new stack begins. Nobody comes back to one whose body has ended.

@@ -7,6 +7,14 @@
 
 namespace gradus::runtime::emulated {
 
+/// A body runs on this, and so does the next one.
+struct FiberStack {
+  char *memory = nullptr;
+  /// AddressSanitizer's own stack beside it: to make one for each body would
+  /// take most of the time of a kernel.
+  [[maybe_unused]] void *fake = nullptr;
+};
+
 class Fiber {
 public:
   Fiber() = default;
@@ -27,16 +35,16 @@ private:
   [[noreturn]] static void enter();
   void run();
   void switchIn();
-  void switchOut(bool last);
+  void switchOut();
 
   void (*body_)(void *) = nullptr;
   void *argument_ = nullptr;
   bool done_ = true;
-  char *memory_ = nullptr;
+  FiberStack stack_;
   void *own_ = nullptr;    // where the body stands
   void *caller_ = nullptr; // where `resume` stands
   // For sanitizers, which follow the stacks.
-  [[maybe_unused]] void *ownFake_ = nullptr, *callerFake_ = nullptr;
+  [[maybe_unused]] void *callerFake_ = nullptr;
   [[maybe_unused]] const void *callerStack_ = nullptr;
   [[maybe_unused]] size_t callerBytes_ = 0;
 };

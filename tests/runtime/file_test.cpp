@@ -89,6 +89,20 @@ TEST(AtomicFile, LeavesNothingWithoutACommit) {
   EXPECT_FALSE(std::filesystem::exists(partialNameOf(path)));
 }
 
+TEST(AtomicFile, IsWrittenAtOffsetsToo) {
+  std::string path = temporaryPath("offsets");
+  {
+    auto file = AtomicFile::create(path);
+    ASSERT_TRUE(file->writeAt(2, "cd", 2).ok());
+    ASSERT_TRUE(file->writeAt(6, "gh", 2).ok());
+    EXPECT_EQ(contents(partialNameOf(path)), std::string("\0\0cd\0\0gh", 8));
+    ASSERT_TRUE(file->write("ab", 2).ok());
+    ASSERT_TRUE(file->writeAt(4, "ef", 2).ok());
+    ASSERT_TRUE(file->commit().ok());
+  }
+  EXPECT_EQ(contents(path), "abcdefgh");
+}
+
 TEST(AtomicFile, TakesOverWhatAKilledProcessLeft) {
   std::string path = temporaryPath("again");
   std::ofstream(partialNameOf(path)) << "a long half-written file";
@@ -252,6 +266,21 @@ TEST_F(Written, StayHeldWhereTheFirstOneFails) {
   EXPECT_FALSE(FileHold::take(path).ok());
   writeWhole(path, "whole", &*hold);
   EXPECT_EQ(contents(path), "whole");
+}
+
+TEST_F(Written, AreMadeThoughSomebodyRemovesWhatHoldsThem) {
+  auto hold = FileHold::take(path);
+  fs::remove(partial);
+  {
+    auto other = FileHold::take(path);
+    ASSERT_TRUE(other.ok()) << other.status();
+    EXPECT_EQ(AtomicFile::create(path, &*hold).status().message(),
+              path + ": " + self() + " is writing it");
+  }
+  writeWhole(path, "whole", &*hold);
+  EXPECT_EQ(contents(path), "whole");
+  EXPECT_EQ(names(), (std::set<std::string>{"a"}));
+  EXPECT_FALSE(FileHold::take(path).ok()) << "it is held from there on";
 }
 
 TEST_F(Written, LeaveNothingWhereTheyWereOnlyHeld) {

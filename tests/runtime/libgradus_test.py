@@ -2,11 +2,13 @@
 
 import os
 import subprocess
+import sys
 import tempfile
 import unittest
 
-ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
-BUILD = os.path.abspath(os.environ.get("GRADUS_BUILD") or os.path.join(ROOT, "build"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from this_build import BUILD, is_sanitized  # noqa: E402
+
 LIBRARY = os.path.join(BUILD, "lib", "libgradus.so")
 SYSTEM = ("libc.so", "libm.so", "libgcc_s.so", "libstdc++.so", "libdl.so", "libpthread.so", "ld-linux")
 
@@ -15,12 +17,7 @@ def printed(*command):
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
-def sanitized():
-    with open(os.path.join(BUILD, "CMakeCache.txt"), encoding="utf-8") as cache:
-        return "GRADUS_SANITIZE:BOOL=ON" in cache.read()
-
-
-@unittest.skipIf(sanitized(), "sanitizers add to it")
+@unittest.skipIf(is_sanitized(), "sanitizers add to it")
 class Libgradus(unittest.TestCase):
     def test_is_less_than_2_mb(self):
         with tempfile.NamedTemporaryFile() as stripped:

@@ -292,6 +292,23 @@ TEST(Session, SaysThatItsDeviceHasFailed) {
   EXPECT_EQ(*other->stepCount(), 1);
 }
 
+TEST(Session, KeepsItsCountOfStepsWhereItCannotBeReset) {
+  TestArtifact made;
+  for (auto &state : made.header.states)
+    if (state->name == "step") // Who has no such state counts himself.
+      state->name = "another";
+  auto device = std::make_shared<FakeDevice>();
+  auto session = start(made, device, {});
+  const void *inputs[] = {kOnes.data()};
+  ASSERT_TRUE(session->step(0, inputs).ok());
+  device->lost = true;
+  EXPECT_FALSE(session->resetStates().ok());
+  device->lost = false;
+  EXPECT_EQ(*session->stepCount(), 1);
+  EXPECT_TRUE(session->resetStates().ok());
+  EXPECT_EQ(*session->stepCount(), 0);
+}
+
 /// What waits in the device's queue when it fails has not run to its end.
 TEST(Session, CountsNoStepsThatItsDeviceLost) {
   std::vector<const void *> inputs(10, kOnes.data());

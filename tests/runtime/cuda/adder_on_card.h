@@ -83,6 +83,11 @@ protected:
   const artifact::Plan &plan() const {
     return *artifact_->header().plans()->Get(0);
   }
+  /// A command of `train` that calls a library.
+  const artifact::LibraryCommand &command(uint32_t i) const {
+    auto *commands = plan().graphs()->Get(0)->commands();
+    return *commands->Get(i)->kind_as_LibraryCommand();
+  }
 
   gradus::test::TestArtifact adder_;
   std::shared_ptr<const Artifact> artifact_;

@@ -19,14 +19,6 @@ struct EmulatedLibrary : AdderOnCard {
     adder_.add("scale", callOn(from, to, UINT32_MAX));
     read();
   }
-  const gradus::artifact::LibraryCommand &command(uint32_t i) const {
-    return *plan()
-                .graphs()
-                ->Get(0)
-                ->commands()
-                ->Get(i)
-                ->kind_as_LibraryCommand();
-  }
 };
 
 } // namespace

@@ -34,14 +34,6 @@ struct CudaLibraryNodes : AdderOnCard {
     nodes_.emplace(plan(), &*library_);
     return nodes_->prepare();
   }
-  const gradus::artifact::LibraryCommand &command(uint32_t i) const {
-    return *plan()
-                .graphs()
-                ->Get(0)
-                ->commands()
-                ->Get(i)
-                ->kind_as_LibraryCommand();
-  }
   List accessesOf(uint32_t i) const {
     List list;
     for (const Access &access : nodes_->nodeOf(command(i), kMemory).accesses)
