@@ -20,10 +20,11 @@ if(GRADUS_WERROR)
   # libstdc++ 12 itself uses what it has deprecated.
   add_compile_options(-Werror -Wno-error=deprecated-declarations)
 endif()
+# The flatbuffers and MLIR headers are built without RTTI checks in mind.
+set(sanitizers -fsanitize=address,undefined -fno-sanitize-recover=undefined
+  -fno-sanitize=vptr -fno-omit-frame-pointer -g1 -O1)
 if(GRADUS_SANITIZE)
-  # The flatbuffers and MLIR headers are built without RTTI checks in mind.
-  set(GRADUS_SANITIZERS -fsanitize=address,undefined -fno-sanitize-recover=undefined
-    -fno-sanitize=vptr -fno-omit-frame-pointer -g1 -O1)
+  set(GRADUS_SANITIZERS ${sanitizers})
   add_compile_options(${GRADUS_SANITIZERS})
   add_link_options(-fsanitize=address,undefined)
 endif()
@@ -31,8 +32,7 @@ endif()
 # Folders that read files of others add these: the runtime, the ways in, and what
 # fuzzes them. What only compiles is spared, which is most of the time to build.
 if(GRADUS_FUZZ)
-  set(GRADUS_FUZZ_OPTIONS -fsanitize=fuzzer-no-link,address,undefined
-      -fno-sanitize-recover=undefined -fno-sanitize=vptr -fno-omit-frame-pointer -g1 -O1)
+  set(GRADUS_FUZZ_OPTIONS -fsanitize=fuzzer-no-link ${sanitizers})
   add_link_options(-fsanitize=address,undefined)
 endif()
 # For code that nobody waits for: with sanitizers it takes longer to compile than

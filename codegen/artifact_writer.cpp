@@ -1,5 +1,6 @@
-// Writes a planned program as an artifact: the header, and behind it sections
-// of bytes, each made where it stays. A large model's weights are copied once.
+// Writes a planned program as an artifact: sections of bytes, and at last the
+// header in front of them. Whatever goes into a section is hashed and passed on
+// at once, so that no copy is made of a large model's weights.
 
 #include "codegen/artifact_writer.h"
 
@@ -17,7 +18,75 @@ namespace {
 
 using Bytes = std::vector<char>;
 
-size_t aligned(size_t bytes) { return (bytes + 63) / 64 * 64; }
+/// So many bytes are hashed and passed on at once: they stay in a core's cache.
+constexpr size_t kPiece = 256 << 10;
+static_assert(kPiece % fb::BytesHash::kBlock == 0);
+
+uint64_t aligned(uint64_t bytes) { return (bytes + 63) / 64 * 64; }
+
+/// A file behind its header, from there to its end, section by section.
+class Output {
+public:
+  Output(const ArtifactSink &sink, uint64_t begin) : sink_(sink), sent_(begin) {
+    rest_.reserve(kPiece);
+  }
+
+  uint64_t end() const { return sent_ + rest_.size(); }
+  /// Whether all went where it should.
+  bool isWhole() const { return isWhole_; }
+
+  void append(ArrayRef<char> bytes) {
+    while (rest_.size() + bytes.size() >= kPiece) {
+      ArrayRef<char> piece = bytes.take_front(kPiece - rest_.size());
+      bytes = bytes.drop_front(piece.size());
+      if (rest_.empty()) {
+        send(piece);
+        continue;
+      }
+      llvm::append_range(rest_, piece);
+      sendRest();
+    }
+    llvm::append_range(rest_, bytes);
+  }
+
+  /// Zeros up to an offset.
+  void fillTo(uint64_t offset) {
+    static const char zeros[64] = {};
+    while (end() < offset)
+      append(ArrayRef(zeros).take_front(offset - end()));
+  }
+  void align() { fillTo(aligned(end())); }
+
+  /// Aligned, where another section begins.
+  uint64_t beginSection() {
+    align();
+    endSection();
+    return end();
+  }
+  /// The hash of what is there since it began.
+  uint64_t endSection() {
+    sendRest();
+    return std::exchange(hash_, {}).finish();
+  }
+
+private:
+  void sendRest() {
+    send(rest_);
+    rest_.clear();
+  }
+
+  void send(ArrayRef<char> piece) {
+    hash_.add(reinterpret_cast<const uint8_t *>(piece.data()), piece.size());
+    isWhole_ = isWhole_ && (piece.empty() || sink_(sent_, piece));
+    sent_ += piece.size();
+  }
+
+  const ArtifactSink &sink_;
+  uint64_t sent_; // the end of what went on
+  Bytes rest_;    // what stands behind it
+  fb::BytesHash hash_;
+  bool isWhole_ = true;
+};
 
 /// Keeps the place of each section in the file, known once all is written.
 class Sections {
@@ -28,14 +97,12 @@ public:
   }
 
   /// Writes a section at the end of the file: what `append` appends.
-  void write(unsigned index, Bytes &file,
-             llvm::function_ref<void(Bytes &)> append) {
-    size_t begin = aligned(file.size());
-    file.resize(begin);
+  void write(unsigned index, Output &file,
+             llvm::function_ref<void(Output &)> append) {
+    uint64_t begin = file.beginSection();
     append(file);
-    size_t size = file.size() - begin;
-    places_[index] = {size ? begin : 0, size,
-                      hashOf(file.data() + begin, size)};
+    uint64_t size = file.end() - begin;
+    places_[index] = {size ? begin : 0, size, file.endSection()};
   }
 
   flatbuffers::Offset<fb::Section>
@@ -45,10 +112,6 @@ public:
   }
 
 private:
-  static uint64_t hashOf(const char *bytes, size_t size) {
-    return fb::hashBytes(reinterpret_cast<const uint8_t *>(bytes), size);
-  }
-
   struct Place {
     uint64_t offset = 0, size = 0, hash = 0;
   };
@@ -61,21 +124,21 @@ public:
 
   /// The header's size does not hang on what is in the sections, so it is built
   /// once to leave room for it, and again when they are there.
-  llvm::Expected<Bytes> run() {
+  llvm::Error run(const ArtifactSink &sink) {
     addSections();
     size_t size = buildHeader().size();
-    Bytes file;
-    file.reserve(size + mostBytes());
-    file.resize(size);
+    Output file(sink, aligned(size));
     writeSections(file);
+    file.beginSection(); // There is none, but this is where the file ends.
     Bytes header = buildHeader();
     if (header.size() != size)
       return llvm::createStringError(
           "artifact header changed its size from %zu to %zu", size,
           header.size());
-    llvm::copy(header, file.begin());
-    file.resize(aligned(file.size()));
-    return file;
+    header.resize(aligned(size));
+    if (!file.isWhole() || !sink(0, header))
+      return llvm::createStringError("the artifact cannot be written");
+    return llvm::Error::success();
   }
 
 private:
@@ -92,67 +155,62 @@ private:
     }
   }
 
-  void writeSections(Bytes &file) {
+  void writeSections(Output &file) {
     sections_.write(constants_, file,
-                    [&](Bytes &out) { appendConstants(out); });
-    sections_.write(weights_, file, [&](Bytes &out) { appendWeights(out); });
+                    [&](Output &out) { appendConstants(out); });
+    sections_.write(weights_, file, [&](Output &out) { appendWeights(out); });
     for (auto [index, plan] : llvm::enumerate(parts_.plans)) {
       for (auto [section, code] : llvm::zip_equal(code_[index], codesOf(plan)))
-        sections_.write(section, file,
-                        [&](Bytes &out) { llvm::append_range(out, code); });
-      sections_.write(signatures_[index], file, [&](Bytes &out) {
-        llvm::append_range(out, codeHeader(plan));
-      });
+        sections_.write(section, file, [&](Output &out) { out.append(code); });
+      sections_.write(signatures_[index], file,
+                      [&](Output &out) { out.append(codeHeader(plan)); });
     }
   }
 
-  /// About what the sections take, and not less: a file that has to grow is
-  /// there twice.
-  size_t mostBytes() const {
-    constexpr size_t kSignature = 4096; // of a kernel
-    size_t bytes = parts_.constants.bytes + parts_.states.bytes;
-    for (const TargetPlan &plan : parts_.plans) {
-      for (ArrayRef<char> code : codesOf(plan))
-        bytes += aligned(code.size());
-      bytes += plan.program->kernels.size() * kSignature;
-    }
-    return bytes + bytes / 64;
-  }
-
-  /// Each state's value is given back when it is in the file.
-  void appendWeights(Bytes &file) {
-    size_t begin = file.size();
-    for (auto [index, state] :
-         llvm::enumerate(program().getBody().getOps<StateOp>())) {
+  /// Values are given back when they are in the file for the last of the states
+  /// that begin with the same bytes.
+  void appendWeights(Output &file) {
+    uint64_t begin = file.end();
+    auto states = program().getBody().getOps<StateOp>();
+    DenseMap<const void *, StateOp> last;
+    for (StateOp state : states)
+      last[holderOf(state.getValueAttr())] = state;
+    for (auto [index, state] : llvm::enumerate(states)) {
       if (uniformValue(state))
         continue;
-      file.resize(aligned(file.size()));
-      initial_[index] = file.size() - begin;
-      appendInitialBytes(file, state, parts_.seed);
-      giveBackValues(state.getValueAttr());
+      file.align();
+      initial_[index] = file.end() - begin;
+      visitInitialBytes(state, parts_.seed,
+                        [&](ArrayRef<char> bytes) { file.append(bytes); });
+      if (last.at(holderOf(state.getValueAttr())) == state)
+        giveBackValues(state.getValueAttr());
     }
   }
 
-  void appendConstants(Bytes &file) const {
-    size_t begin = file.size();
+  void appendConstants(Output &file) const {
+    uint64_t begin = file.end();
     for (DenseElementsAttr constant : parts_.constants.order) {
-      file.resize(begin + parts_.constants.offsets.lookup(constant));
+      file.fillTo(begin + parts_.constants.offsets.lookup(constant));
       appendElements(file, constant);
     }
-    file.resize(begin + parts_.constants.bytes);
+    file.fillTo(begin + parts_.constants.bytes);
   }
 
   /// Booleans take a byte; everything else is stored as it is.
-  static void appendElements(Bytes &bytes, DenseElementsAttr constant) {
-    if (constant.getElementType().isInteger(1)) {
-      for (bool bit : constant.getValues<bool>())
-        bytes.push_back(bit);
-      return;
-    }
+  static void appendElements(Output &file, DenseElementsAttr constant) {
+    if (constant.getElementType().isInteger(1))
+      return file.append(
+          Bytes(constant.value_begin<bool>(), constant.value_end<bool>()));
     ArrayRef<char> raw = constant.getRawData();
-    int64_t copies = constant.isSplat() ? constant.getNumElements() : 1;
-    for (int64_t i = 0; i < copies; ++i)
-      bytes.insert(bytes.end(), raw.begin(), raw.end());
+    if (!constant.isSplat())
+      return file.append(raw);
+    uint64_t bytes = constant.getNumElements() * raw.size();
+    Bytes copies;
+    while (copies.size() + raw.size() <= std::min<uint64_t>(kPiece, bytes))
+      llvm::append_range(copies, raw);
+    uint64_t end = file.end() + bytes;
+    while (file.end() < end)
+      file.append(ArrayRef(copies).take_front(end - file.end()));
   }
 
   /// The machine code of a plan, or of each of its images.
@@ -368,9 +426,32 @@ private:
   std::vector<unsigned> signatures_;        // one a plan
 };
 
+/// About what the sections take, and seldom less: a file in memory that has to
+/// grow is there twice.
+size_t mostBytes(const ArtifactParts &parts) {
+  constexpr size_t kSignature = 4096; // of a kernel
+  size_t bytes = parts.constants.bytes + parts.states.bytes;
+  for (const TargetPlan &plan : parts.plans)
+    bytes += plan.codeBytes() + plan.program->kernels.size() * kSignature;
+  return bytes + bytes / 64;
+}
+
 } // namespace
 
-llvm::Expected<std::vector<char>>
-gradus::writeArtifact(const ArtifactParts &parts) {
-  return Writer(parts).run();
+llvm::Error gradus::writeArtifact(const ArtifactParts &parts,
+                                  const ArtifactSink &sink) {
+  return Writer(parts).run(sink);
+}
+
+llvm::Expected<Bytes> gradus::writeArtifact(const ArtifactParts &parts) {
+  Bytes file;
+  file.reserve(mostBytes(parts));
+  auto put = [&](uint64_t offset, ArrayRef<char> bytes) {
+    file.resize(std::max<size_t>(file.size(), offset + bytes.size()));
+    llvm::copy(bytes, file.begin() + offset);
+    return true;
+  };
+  if (llvm::Error error = writeArtifact(parts, put))
+    return std::move(error);
+  return file;
 }

@@ -1,6 +1,7 @@
 // Writes a planned program as an artifact (runtime/artifact.fbs).
 #pragma once
 
+#include "codegen/artifact_sink.h"
 #include "codegen/index_limits.h"
 #include "codegen/target_plan.h"
 #include "codegen/tuning.h"
@@ -28,8 +29,11 @@ struct ArtifactParts {
   Tuning tuning; // of plans for GPUs
 };
 
-/// The bytes of the file. Same parts, same bytes. Fails where a state's value
-/// cannot be stored or a command is unknown.
+/// Writes the file. Same parts, same bytes. Fails where the sink does, a
+/// state's value cannot be stored or a command is unknown. The values of states
+/// are gone afterwards.
+llvm::Error writeArtifact(const ArtifactParts &parts, const ArtifactSink &sink);
+/// The same in memory.
 llvm::Expected<std::vector<char>> writeArtifact(const ArtifactParts &parts);
 
 } // namespace gradus

@@ -128,7 +128,10 @@ public:
               const Tuning &tuning)
       : builder_(builder), program_(program), states_(states),
         graph_(program.graphs[graph]), number_(graph),
-        memory_(program.memory[graph]), buffers_(buffers), tuning_(tuning) {}
+        memory_(program.memory[graph]), buffers_(buffers), tuning_(tuning) {
+    for (auto [index, kernel] : llvm::enumerate(program.kernels))
+      kernelNumbers_[plan::KernelOp(kernel).getSymName()] = index;
+  }
 
   flatbuffers::Offset<fb::GraphPlan> run() {
     for (Operation *command : commandsOf(graph_))
@@ -176,33 +179,44 @@ private:
 
   /// Operands that are read more than once count once; `most` of one is read.
   static uint64_t traffic(Operation *command,
-                          llvm::function_ref<int64_t(Value)> most) {
+                          llvm::function_ref<uint64_t(Value)> most) {
     uint64_t bytes = 0;
     for (Value operand : llvm::SmallSetVector<Value, 8>(
              command->operand_begin(), command->operand_end()))
-      bytes += std::min(tensorBytes(operand.getType()), most(operand));
+      bytes +=
+          std::min<uint64_t>(tensorBytes(operand.getType()), most(operand));
     for (Value result : command->getResults())
       bytes += tensorBytes(result.getType());
     return bytes;
   }
 
-  /// Bytes of a table that a kernel only takes slices from; else all.
-  static int64_t mostRead(plan::LaunchOp launch, plan::KernelOp kernel,
-                          Value operand) {
-    int64_t taken = 0;
-    for (OpOperand &use : launch->getOpOperands()) {
-      if (use.get() != operand)
-        continue;
-      BlockArgument argument = kernel.getBody().getArgument(
-          use.getOperandNumber() % kernel.getInputs());
-      for (Operation *user : argument.getUsers()) {
-        auto take = dyn_cast<plan::TakeOp>(user);
-        if (!take || take.getSource() != argument)
-          return INT64_MAX;
-        taken += tensorBytes(take.getOutType());
-      }
+  /// Bytes of slices that a kernel takes of an argument; of one that it reads
+  /// otherwise, more than there are.
+  static uint64_t takenFrom(BlockArgument argument) {
+    uint64_t taken = 0;
+    for (Operation *user : argument.getUsers()) {
+      auto take = dyn_cast<plan::TakeOp>(user);
+      if (!take || take.getSource() != argument)
+        return UINT64_MAX;
+      taken += tensorBytes(take.getOutType());
     }
-    return taken ? taken : INT64_MAX;
+    return taken;
+  }
+
+  /// Operands are read as a whole, or in slices where the kernel takes nothing
+  /// else of them.
+  static uint64_t traffic(plan::LaunchOp launch, plan::KernelOp kernel) {
+    DenseMap<Value, uint64_t> taken;
+    for (OpOperand &use : launch->getOpOperands()) {
+      uint64_t &bytes = taken[use.get()];
+      bytes = llvm::SaturatingAdd(
+          bytes, takenFrom(kernel.getBody().getArgument(use.getOperandNumber() %
+                                                        kernel.getInputs())));
+    }
+    return traffic(launch, [&](Value operand) {
+      uint64_t bytes = taken.lookup(operand);
+      return bytes ? bytes : UINT64_MAX;
+    });
   }
 
   /// Segment s has every segments-th share of the operands and results.
@@ -226,17 +240,11 @@ private:
         builder_, number, builder_.CreateVector(segments), launch.getGrain());
     return {fb::CommandKind::KernelCommand, table.Union(),
             launch.getLabel().value_or(launch.getKernel()).str(),
-            static_cast<uint64_t>(launch.getFlops()),
-            traffic(launch, [&](Value operand) {
-              return mostRead(launch, kernel, operand);
-            })};
+            static_cast<uint64_t>(launch.getFlops()), traffic(launch, kernel)};
   }
 
   uint32_t kernelNumber(StringRef name) const {
-    for (auto [index, kernel] : llvm::enumerate(program_.kernels))
-      if (kernel->getAttrOfType<StringAttr>("sym_name").getValue() == name)
-        return index;
-    return 0; // Symbols were verified.
+    return kernelNumbers_.lookup(name); // Symbols were verified.
   }
 
   Payload libraryCommand(plan::LibraryOp library) {
@@ -244,7 +252,7 @@ private:
     return {fb::CommandKind::LibraryCommand, table.Union(),
             library.getLabel().value_or(library.getCall()).str(),
             static_cast<uint64_t>(library.getFlops()),
-            traffic(library, [](Value) { return INT64_MAX; })};
+            traffic(library, [](Value) { return UINT64_MAX; })};
   }
 
   /// What was measured for a call, which is known by its table.
@@ -375,6 +383,7 @@ private:
   const GraphMemory &memory_;
   BufferTable &buffers_;
   const Tuning &tuning_;
+  llvm::StringMap<uint32_t> kernelNumbers_;
   std::vector<flatbuffers::Offset<fb::Command>> commands_;
 };
 

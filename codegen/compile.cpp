@@ -362,9 +362,11 @@ static llvm::Error stopped() {
       "the program does not compile; see the errors above");
 }
 
-llvm::Expected<std::vector<char>>
-gradus::compileProgram(ModuleOp module, const CompileOptions &options,
-                       std::vector<CompileReport> *reports) {
+/// All but the file, which `write` makes.
+static llvm::Error
+compile(ModuleOp module, const CompileOptions &options,
+        std::vector<CompileReport> *reports,
+        llvm::function_ref<llvm::Error(const ArtifactParts &)> write) {
   if (options.targets.empty())
     return llvm::createStringError("no target, expected at least one");
   auto programs = module.getOps<ProgramOp>();
@@ -380,7 +382,7 @@ gradus::compileProgram(ModuleOp module, const CompileOptions &options,
     return targets.takeError();
   for (const Target &target : *targets)
     if (llvm::Error error = checkPrecision(program, target))
-      return std::move(error);
+      return error;
   if (failed(verifySizes(module)) ||
       failed(runTraining(module, "", options.watcher)) ||
       failed(verifyNames(module))) // Passes of plug-ins give names, too.
@@ -394,11 +396,36 @@ gradus::compileProgram(ModuleOp module, const CompileOptions &options,
   PlanMaker maker(*targets, parts, KernelCache(options.kernelCache));
   for (const TargetGroup &group : groups)
     if (llvm::Error error = maker.make(moduleOf(group, module), group, limit))
-      return std::move(error);
+      return error;
   if (llvm::Error error = maker.checkLimit(limit))
-    return std::move(error);
+    return error;
   if (reports)
     for (const TargetPlan &plan : parts.plans)
       reports->push_back(reportOf(plan, parts));
-  return writeArtifact(parts);
+  return write(parts);
+}
+
+llvm::Error gradus::compileProgram(ModuleOp module,
+                                   const CompileOptions &options,
+                                   const ArtifactSink &sink,
+                                   std::vector<CompileReport> *reports) {
+  return compile(module, options, reports, [&](const ArtifactParts &parts) {
+    return writeArtifact(parts, sink);
+  });
+}
+
+llvm::Expected<std::vector<char>>
+gradus::compileProgram(ModuleOp module, const CompileOptions &options,
+                       std::vector<CompileReport> *reports) {
+  std::vector<char> file;
+  auto write = [&](const ArtifactParts &parts) -> llvm::Error {
+    auto bytes = writeArtifact(parts);
+    if (!bytes)
+      return bytes.takeError();
+    file = *std::move(bytes);
+    return llvm::Error::success();
+  };
+  if (llvm::Error error = compile(module, options, reports, write))
+    return std::move(error);
+  return file;
 }

@@ -1,6 +1,7 @@
 // From a program to an artifact: the passes, then codegen.
 #pragma once
 
+#include "codegen/artifact_sink.h"
 #include "codegen/target.h"
 #include "codegen/tuning.h"
 #include "ir/gradus.h"
@@ -72,9 +73,13 @@ mlir::LogicalResult runStages(mlir::ModuleOp module,
                               llvm::StringRef lastStage = "",
                               const DeviceModel &model = {});
 
-/// Runs all stages, plans memory and emits code for each target, and returns
-/// the artifact's bytes. Errors found by passes are diagnostics; the returned
-/// error then only says so. `reports` become one a target.
+/// Runs all stages, plans memory and emits code for each target, and writes the
+/// artifact. Errors found by passes are diagnostics; the returned error then
+/// only says so. `reports` become one a target.
+llvm::Error compileProgram(mlir::ModuleOp module, const CompileOptions &options,
+                           const ArtifactSink &sink,
+                           std::vector<CompileReport> *reports = nullptr);
+/// The same in memory.
 llvm::Expected<std::vector<char>>
 compileProgram(mlir::ModuleOp module, const CompileOptions &options,
                std::vector<CompileReport> *reports = nullptr);

@@ -5,10 +5,10 @@
 // share kernels over rows, and all updates of one structure share a launch.
 
 #include "codegen/form_kernels_outline.h"
+#include "codegen/needs.h"
 #include "codegen/nest_cost.h"
 #include "codegen/order.h"
 #include "codegen/passes.h"
-#include "codegen/spans.h"
 
 #include "mlir/IR/Remarks.h"
 
@@ -72,7 +72,8 @@ public:
         place(nest);
     remark::analysis(nests.front().getLoc(),
                      remark::RemarkOpts::name("Walked").category(pass_))
-        << std::to_string(steps_) << " steps from ops to what they need";
+        << std::to_string(needs_.steps())
+        << " steps from ops to what they need";
     for (Group &group : groups_)
       launch(group);
     sortByOperands(block_);
@@ -83,16 +84,22 @@ private:
     KernelGroup kernel;
     KernelOp flat = {}; // the kernel of a flat group
     int64_t work = 0;
-    int64_t freed = 0;          // bytes
-    size_t first = 0, last = 0; // places of its nests
-    bool feeds = false;         // whether others may need what it computes
+    int64_t freed = 0; // bytes
   };
 
   /// Numbers the ops, of which each needs only those before it.
   void number() {
-    for (Operation &op : block_)
-      places_[&op] = places_.size();
-    spans_ = Spans(places_.size());
+    std::vector<Needs::Makers> makers;
+    for (Operation &op : block_) {
+      places_[&op] = makers.size();
+      Needs::Makers &ofOp = makers.emplace_back();
+      if (op.getNumResults() == 0)
+        continue; // Nobody needs it.
+      for (Value operand : op.getOperands())
+        if (Operation *maker = viewedBy(operand).getDefiningOp())
+          ofOp.push_back(places_.lookup(maker));
+    }
+    needs_ = Needs(std::move(makers));
   }
 
   bool isTiny(ArrayRef<NestOp> nests) {
@@ -199,23 +206,15 @@ private:
   void add(NestOp nest, size_t index) {
     Group &group = groups_[index];
     groupOf_[nest] = index;
-    span(group, nest);
+    if (!group.kernel.nests.empty())
+      needs_.join(placeOf(group), places_.lookup(nest));
     group.kernel.nests.push_back(nest);
     group.work += costOf(nest).work;
     group.freed += bytesFreedBy(nest);
   }
 
-  /// Notes that the group is at one more place. What nobody needs leads nobody
-  /// to what it needs itself.
-  void span(Group &group, NestOp nest) {
-    size_t place = places_.lookup(nest);
-    bool isFirst = group.kernel.nests.empty(), fed = group.feeds;
-    group.feeds |= !isUpdate(nest);
-    if (isFirst)
-      group.first = place;
-    else if (group.feeds)
-      spans_.join(fed ? group.last : group.first, place);
-    group.last = place;
+  unsigned placeOf(const Group &group) const {
+    return places_.lookup(group.kernel.nests.front());
   }
 
   bool hasRowPartner(NestOp nest, ArrayRef<size_t> makers) {
@@ -286,42 +285,9 @@ private:
   /// by others, so that it cannot be in the same launch; `directly`: or by the
   /// group itself.
   bool dependsOnGroup(NestOp nest, size_t index, bool directly) {
-    if (!groups_[index].feeds)
-      return false;
-    size_t lowest = spans_.cutBefore(groups_[index].first);
-    SmallVector<Operation *> stack;
-    llvm::DenseSet<Operation *> seen;
-    auto pushOperands = [&](Operation *op) {
-      for (Value operand : op->getOperands())
-        if (Operation *producer = viewedBy(operand).getDefiningOp();
-            producer && places_.lookup(producer) >= lowest)
-          stack.push_back(producer);
-    };
-    pushOperands(nest);
-    if (!directly)
-      llvm::erase_if(stack, [&](Operation *op) { return isMember(op, index); });
-    while (!stack.empty()) {
-      Operation *op = stack.pop_back_val();
-      ++steps_;
-      if (!seen.insert(op).second)
-        continue;
-      if (isMember(op, index))
-        return true;
-      auto other = groupOf_.find(op);
-      if (other == groupOf_.end()) {
-        pushOperands(op);
-        continue;
-      }
-      for (NestOp member : groups_[other->second].kernel.nests)
-        if (seen.insert(member).second || member == op)
-          pushOperands(member);
-    }
-    return false;
-  }
-
-  bool isMember(Operation *op, size_t index) {
-    auto found = groupOf_.find(op);
-    return found != groupOf_.end() && found->second == index;
+    unsigned group = placeOf(groups_[index]), place = places_.lookup(nest);
+    return directly ? needs_.isNeeded(group, place)
+                    : needs_.isNeededBetween(group, place);
   }
 
   //===-- launches --------------------------------------------------------===//
@@ -343,10 +309,10 @@ private:
   const FormKernelsOptions &options_;
   StringRef pass_;
   std::vector<Group> groups_;
-  llvm::DenseMap<Operation *, size_t> groupOf_, places_;
+  llvm::DenseMap<Operation *, size_t> groupOf_;
+  llvm::DenseMap<Operation *, unsigned> places_;
   std::vector<size_t> serial_; // those of the groups that are
-  Spans spans_;                // of groups that feed others
-  int64_t steps_ = 0;
+  Needs needs_;                // the nests of a group are joined
 };
 
 struct FormKernels : impl::FormKernelsBase<FormKernels> {

@@ -101,18 +101,13 @@ static int64_t flatGrain(NestOp nest, int64_t movedBytes) {
   return llvm::alignTo(std::max<int64_t>(1, movedBytes / perItem), 64);
 }
 
-/// Whether just one of the launch's operands is this memory: segments run at
-/// the same time.
-static bool isReadOnce(Value operand, ArrayRef<Value> operands) {
-  return llvm::count_if(operands, [&](Value other) {
-           return viewedBy(other) == viewedBy(operand);
-         }) == 1;
-}
+/// How many of a launch's operands are each tensor's memory.
+using Readings = llvm::DenseMap<Value, unsigned>;
 
 /// For each result the operand of its own nest whose memory it may take: every
-/// element is read before it is written. First the state it is the new value
-/// of.
-static SmallVector<int64_t> flatInplace(NestOp nest, ArrayRef<Value> launched) {
+/// element is read before it is written, and by no other segment, as those run
+/// at the same time. First the state it is the new value of.
+static SmallVector<int64_t> flatInplace(NestOp nest, const Readings &readings) {
   SmallVector<int64_t> taken(nest->getNumResults(), -1);
   for (bool sameState : {true, false})
     for (auto [r, result] : llvm::enumerate(nest.getResults()))
@@ -120,7 +115,7 @@ static SmallVector<int64_t> flatInplace(NestOp nest, ArrayRef<Value> launched) {
         if (taken[r] < 0 && !llvm::is_contained(taken, int64_t(o)) &&
             operand.getType() == result.getType() &&
             !operand.getDefiningOp<arith::ConstantOp>() &&
-            isReadOnce(operand, launched) &&
+            readings.lookup(viewedBy(operand)) == 1 &&
             (!sameState || isNewValueOf(result, operand)))
           taken[r] = o;
   return taken;
@@ -143,15 +138,17 @@ static std::string flatLabel(ArrayRef<NestOp> nests) {
 
 LaunchOp outlineFlat(KernelOp kernel, ArrayRef<NestOp> nests,
                      const FormKernelsOptions &options) {
-  SmallVector<Value> launched, operands, results;
+  Readings readings;
+  SmallVector<Value> operands, results;
   SmallVector<Type> types;
   SmallVector<Location> locations;
   SmallVector<int64_t> items, inplace;
   int64_t flops = 0;
   for (NestOp nest : nests)
-    llvm::append_range(launched, nest->getOperands());
+    for (Value operand : nest->getOperands())
+      ++readings[viewedBy(operand)];
   for (NestOp nest : nests) {
-    for (int64_t operand : flatInplace(nest, launched))
+    for (int64_t operand : flatInplace(nest, readings))
       inplace.push_back(operand < 0 ? -1 : int64_t(operands.size()) + operand);
     llvm::append_range(operands, nest->getOperands());
     llvm::append_range(results, nest.getResults());

@@ -5,10 +5,10 @@
 
 #include "codegen/fuse.h"
 
+#include "codegen/needs.h"
 #include "codegen/nest_cost.h"
 #include "codegen/order.h"
 #include "codegen/passes.h"
-#include "codegen/spans.h"
 
 #include "mlir/IR/Dominance.h"
 #include "mlir/IR/PatternMatch.h"
@@ -90,6 +90,14 @@ int64_t workOf(NestOp nest) {
   return costOf(nest.getMap()).work + costOf(nest.getThen()).work;
 }
 
+/// How many tensors two nests read together.
+int64_t readsOf(NestOp first, NestOp second) {
+  llvm::SmallDenseSet<Value, 16> reads;
+  reads.insert(first->operand_begin(), first->operand_end());
+  reads.insert(second->operand_begin(), second->operand_end());
+  return reads.size();
+}
+
 bool hasGuards(NestOp nest) {
   return llvm::any_of(nest.getGuards(),
                       [](Attribute guard) { return !isa<UnitAttr>(guard); });
@@ -126,6 +134,10 @@ public:
     cleanUp();
     foldScalars();
     explainRest();
+    remark::analysis(graph_.getLoc(),
+                     remark::RemarkOpts::name("Walked").category(pass_))
+        << std::to_string(steps_ + needs_.steps())
+        << " steps from ops to what they need";
   }
 
 private:
@@ -137,39 +149,30 @@ private:
   /// nest that is joined, as that leaves no number between its neighbours'.
   void number() {
     places_.clear();
-    ranges_.clear();
     for (Operation &op : block_)
       places_[&op] = places_.size();
-    spans_ = Spans(places_.size());
   }
 
-  /// The lowest and the highest place of the nests that have become an op.
-  std::pair<unsigned, unsigned> rangeOf(Operation *op) const {
-    if (auto joined = ranges_.find(op); joined != ranges_.end())
-      return joined->second;
-    return {places_.at(op), places_.at(op)};
+  /// Notes what needs what, by the numbers that are given next, and what feeds
+  /// states.
+  void relate() {
+    number();
+    std::vector<Needs::Makers> makers;
+    for (Operation &op : block_) {
+      Needs::Makers &ofOp = makers.emplace_back();
+      if (op.getNumResults() == 0)
+        continue; // Nobody needs it.
+      for (Value operand : op.getOperands())
+        if (Operation *maker = operand.getDefiningOp())
+          ofOp.push_back(places_.at(maker));
+    }
+    steps_ += needs_.steps();
+    needs_ = Needs(std::move(makers));
+    feeders_.emplace(block_);
   }
 
-  std::pair<unsigned, unsigned> jointRange(NestOp a, NestOp b) const {
-    auto [firstA, lastA] = rangeOf(a);
-    auto [firstB, lastB] = rangeOf(b);
-    return {std::min(firstA, firstB), std::max(lastA, lastB)};
-  }
-
-  void setRange(NestOp joined, std::pair<unsigned, unsigned> range) {
-    ranges_[joined] = range;
-    spans_.join(range.first, range.second);
-  }
-
-  bool isNeeded(NestOp op, NestOp by) const {
-    return dependsOn(by, op, mayNeed(op));
-  }
-
-  /// Whether others may need an op, by their places.
-  std::function<bool(Operation *)> mayNeed(NestOp op) const {
-    size_t cut = spans_.cutBefore(rangeOf(op).first);
-    return
-        [this, cut](Operation *other) { return rangeOf(other).second >= cut; };
+  bool isNeeded(NestOp op, NestOp by) {
+    return needs_.isNeeded(places_.at(op), places_.at(by));
   }
 
   bool isBefore(Operation *a, Operation *b) const {
@@ -189,10 +192,11 @@ private:
     return nests;
   }
 
-  /// Long bodies take LLVM more than their share of time, and have no registers
-  /// for what they pass on.
+  /// Long bodies, and above all many loads in one, take LLVM more than their
+  /// share of time, and have no registers for what they pass on.
   bool isTooMuch(NestOp first, NestOp second) const {
-    return workOf(first) + workOf(second) > options_.mostWork;
+    return workOf(first) + workOf(second) > options_.mostWork ||
+           readsOf(first, second) > options_.mostReads;
   }
 
   /// Order, equal nests once, nothing that nobody needs.
@@ -315,8 +319,9 @@ private:
   /// or is small beside its points.
   static bool readsMemory(NestOp nest) {
     return llvm::all_of(nest.getThenInputs(), [&](Value value) {
-      return !value.getDefiningOp<NestOp>() || isReduced(value) ||
-             product(shapeOf(value)) < product(nest.getParallel());
+      return !value.getDefiningOp<NestOp>() ||
+             product(shapeOf(value)) < product(nest.getParallel()) ||
+             isReduced(value);
     });
   }
 
@@ -330,7 +335,7 @@ private:
   /// Elementwise work is done where its operands come to be: bias, activation
   /// and residual behind a contraction, several results at once.
   void mergeConsumers() {
-    feeders_.emplace(block_);
+    relate();
     forEachNest([&](NestOp producer, Operation *&next) {
       for (NestOp consumer : nestsUsing(producer)) {
         bool isNext = consumer == next;
@@ -346,15 +351,16 @@ private:
   NestOp tryMerge(NestOp producer, NestOp consumer) {
     if (!isWanted(producer, consumer) || isTooMuch(producer, consumer))
       return {};
-    unsigned place = places_.at(consumer);
+    unsigned place = places_.at(consumer), before = places_.at(producer);
     bool isFeeder = feeders_->contains(consumer);
-    auto range = jointRange(producer, consumer);
-    NestOp merged = mergeConsumer(producer, consumer, mayNeed(producer)).nest;
+    NestOp merged = mergeConsumer(producer, consumer, [&] {
+                      return needs_.isNeededBetween(before, place);
+                    }).nest;
     if (!merged)
       return {};
+    needs_.join(before, place);
     feeders_->set(merged, isFeeder);
     inlined(merged, place, "elementwise work behind its producer");
-    setRange(merged, range);
     return merged;
   }
 
@@ -411,7 +417,7 @@ private:
   /// Reductions and elementwise work over the same elements read them once.
   /// What is merged stands where the later one stood, and is visited again.
   void mergeSiblingNests() {
-    feeders_.emplace(block_);
+    relate();
     forEachNest([&](NestOp first, Operation *&next) {
       NestOp second = siblingOf(first);
       if (!second)
@@ -419,11 +425,10 @@ private:
       bool isNext = second == next;
       unsigned place = places_.at(second);
       bool isFeeder = feeders_->contains(first);
-      auto range = jointRange(first, second);
+      needs_.join(places_.at(first), place);
       NestOp merged = mergeSiblings(first, second);
       feeders_->set(merged, isFeeder);
       inlined(merged, place, "nests over the same elements");
-      setRange(merged, range);
       next = isNext ? merged.getOperation() : next;
     });
   }
@@ -436,7 +441,7 @@ private:
            first->getNumResults() + second->getNumResults() > mostResults;
   }
 
-  NestOp siblingOf(NestOp first) const {
+  NestOp siblingOf(NestOp first) {
     if (isContraction(first))
       return {};
     for (Value operand : first->getOperands())
@@ -448,7 +453,7 @@ private:
     return {};
   }
 
-  bool areSiblings(NestOp first, NestOp second) const {
+  bool areSiblings(NestOp first, NestOp second) {
     return second != first && first.getParallel() == second.getParallel() &&
            first.getReduced() == second.getReduced() &&
            !isTooWide(first, second) && !isContraction(second) &&
@@ -475,7 +480,6 @@ private:
   /// What stands in the place of a nest now.
   void inlined(NestOp nest, unsigned place, StringRef what) {
     places_[nest] = place;
-    ranges_.erase(nest);
     remark::passed(nest.getLoc(),
                    remark::RemarkOpts::name("Fused").category(pass_))
         << "joined " << what;
@@ -509,8 +513,8 @@ private:
   GraphOp graph_;
   Block &block_;
   llvm::DenseMap<Operation *, unsigned> places_;
-  llvm::DenseMap<Operation *, std::pair<unsigned, unsigned>> ranges_;
-  Spans spans_; // of joined nests
+  Needs needs_;       // by places
+  int64_t steps_ = 0; // of those before
   std::optional<StateFeeders> feeders_;
   FuseOptions options_;
   StringRef pass_;
@@ -521,7 +525,7 @@ struct Fuse : impl::FuseBase<Fuse> {
 
   void runOnOperation() override {
     for (auto graph : getOperation().getBody().getOps<GraphOp>())
-      GraphFusion(graph, {mostWork, workTwice}, getArgument()).run();
+      GraphFusion(graph, {mostWork, mostReads, workTwice}, getArgument()).run();
   }
 };
 

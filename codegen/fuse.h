@@ -11,17 +11,12 @@ struct FusionResult {
   llvm::StringRef reason = {}; // why not
 };
 
-/// Whether an op may need a certain other: those that cannot are not looked at.
-using MayNeed = llvm::function_ref<bool(mlir::Operation *)>;
-
-/// Whether `op` needs a result of `on`, at first or second hand.
-bool dependsOn(mlir::Operation *op, mlir::Operation *on, MayNeed mayNeed);
-
 /// Computes `consumer`, which is elementwise, in the nest `producer` of the
 /// same points, behind the producer's own results. The results that others read
-/// stay. Both nests are erased. `mayNeed`: the producer.
+/// stay. Both nests are erased. `isBetween`: whether something needs the
+/// producer and feeds the consumer.
 FusionResult mergeConsumer(plan::NestOp producer, plan::NestOp consumer,
-                           MayNeed mayNeed);
+                           llvm::function_ref<bool()> isBetween);
 
 /// One nest of two over the same domain that do not need each other. Both are
 /// erased.

@@ -7,46 +7,6 @@ namespace gradus {
 using namespace mlir;
 using plan::NestOp;
 
-/// Whether one of some ops, or what they need, is `on`.
-static bool isAmongMakers(SmallVector<Operation *> stack, Operation *on,
-                          MayNeed mayNeed) {
-  llvm::SmallPtrSet<Operation *, 16> seen;
-  while (!stack.empty()) {
-    Operation *at = stack.pop_back_val();
-    if (at == on)
-      return true;
-    if (mayNeed(at) && seen.insert(at).second)
-      for (Value operand : at->getOperands())
-        if (Operation *producer = operand.getDefiningOp())
-          stack.push_back(producer);
-  }
-  return false;
-}
-
-/// Whether ops other than `reader` compute something of what `op` makes.
-static bool feedsOthers(Operation *op, Operation *reader) {
-  return llvm::any_of(op->getUsers(), [&](Operation *user) {
-    return user != reader && user->getNumResults() > 0;
-  });
-}
-
-bool dependsOn(Operation *op, Operation *on, MayNeed mayNeed) {
-  return llvm::is_contained(on->getUsers(), op) ||
-         (feedsOthers(on, op) && isAmongMakers({op}, on, mayNeed));
-}
-
-/// Whether `consumer` needs `producer` through something between them.
-static bool dependsIndirectly(NestOp consumer, NestOp producer,
-                              MayNeed mayNeed) {
-  if (!feedsOthers(producer, consumer))
-    return false;
-  SmallVector<Operation *> others;
-  for (Value operand : consumer->getOperands())
-    if (Operation *op = operand.getDefiningOp(); op && op != producer)
-      others.push_back(op);
-  return isAmongMakers(std::move(others), producer, mayNeed);
-}
-
 namespace {
 
 /// The body of one region in terms of the reads of another nest: its code, the
@@ -181,13 +141,14 @@ SmallVector<Value> chosen(ArrayRef<unsigned> numbers, ArrayRef<Value> values) {
 
 } // namespace
 
-FusionResult mergeConsumer(NestOp producer, NestOp consumer, MayNeed mayNeed) {
+FusionResult mergeConsumer(NestOp producer, NestOp consumer,
+                           llvm::function_ref<bool()> isBetween) {
   if (!consumer.isElementwise())
     return {{}, "the consumer reduces"};
   auto point = consumerPoint(producer, consumer);
   if (!point)
     return {{}, "the nests run over different points"};
-  if (dependsIndirectly(consumer, producer, mayNeed))
+  if (isBetween())
     return {{},
             "something between the nests needs the one and feeds the other"};
   MergedReads reads(producer, consumer, *point);

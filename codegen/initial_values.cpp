@@ -74,29 +74,39 @@ void append(std::vector<char> &bytes, double number, FloatType type) {
   bytes.insert(bytes.end(), raw, raw + bits.getBitWidth() / 8);
 }
 
-void appendDrawn(std::vector<char> &bytes, StateOp state, uint64_t seed) {
+void visitDrawn(StateOp state, uint64_t seed,
+                llvm::function_ref<void(ArrayRef<char>)> visit) {
+  constexpr size_t kPiece = 64 << 10;
   auto type = cast<RankedTensorType>(state.getType());
   double spread = spreadOf(state, type);
   bool normal = state.getInit()->getRule() == Initializer::normal;
   Philox stream(seed, state.getSymName());
-  for (int64_t i = 0, n = type.getNumElements(); i < n; ++i)
-    append(bytes,
+  std::vector<char> piece;
+  for (int64_t i = 0, n = type.getNumElements(); i < n; ++i) {
+    append(piece,
            spread * (normal ? stream.normal(i) : stream.uniform(i) * 2 - 1),
            cast<FloatType>(type.getElementType()));
+    if (piece.size() < kPiece && i + 1 < n)
+      continue;
+    visit(piece);
+    piece.clear();
+  }
 }
 
 } // namespace
 
-void gradus::appendInitialBytes(std::vector<char> &bytes, StateOp state,
-                                uint64_t seed) {
+void gradus::visitInitialBytes(StateOp state, uint64_t seed,
+                               llvm::function_ref<void(ArrayRef<char>)> visit) {
   if (ElementsAttr value = state.getValueAttr())
-    llvm::append_range(bytes, bytesOfValues(value));
+    visit(bytesOfValues(value));
   else
-    appendDrawn(bytes, state, seed);
+    visitDrawn(state, seed, visit);
 }
 
 std::vector<char> gradus::initialBytes(StateOp state, uint64_t seed) {
   std::vector<char> bytes;
-  appendInitialBytes(bytes, state, seed);
+  visitInitialBytes(state, seed, [&](ArrayRef<char> piece) {
+    llvm::append_range(bytes, piece);
+  });
   return bytes;
 }

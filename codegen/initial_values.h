@@ -21,7 +21,8 @@ std::optional<double> uniformValue(StateOp state);
 /// Philox4x32-10 (Salmon et al., SC 2011), keyed by `seed` and the state's
 /// name.
 std::vector<char> initialBytes(StateOp state, uint64_t seed);
-/// The same at the end of what is there already.
-void appendInitialBytes(std::vector<char> &bytes, StateOp state, uint64_t seed);
+/// The same piece by piece, in their order.
+void visitInitialBytes(StateOp state, uint64_t seed,
+                       llvm::function_ref<void(llvm::ArrayRef<char>)> visit);
 
 } // namespace gradus

@@ -96,6 +96,9 @@ public:
   /// Finds the scratch of a call and, where that pays, other layouts for its
   /// tensors. Whether it can do the call.
   virtual bool choose(LibraryCall &call) const = 0;
+  /// Why nothing can be asked and `choose` takes calls as they are, in words;
+  /// empty: nothing is in the way, or nothing ever asked.
+  virtual std::string whyUnasked() const { return ""; }
   /// Whether it brings tensors from one layout to another.
   virtual bool reorders() const = 0;
   /// Bytes of scratch, where it has attention of this size in 16 bits, without

@@ -41,8 +41,11 @@ public:
           const ConstantPlaces &constants)
       : graph_(graph), states_(states), constants_(constants),
         commands_(commandsOf(graph)), ranges_(liveRanges(graph, commands_)) {
-    for (auto [index, command] : llvm::enumerate(commands_))
+    for (auto [index, command] : llvm::enumerate(commands_)) {
       number_[command] = index;
+      for (Value operand : command->getOperands())
+        ++readings_[{command, storageOf(operand)}];
+    }
     for (auto read : graph.getBody().getOps<ReadOp>())
       reads_[read.getState()].push_back(read);
   }
@@ -142,9 +145,7 @@ private:
         launch.getInplace()[cast<OpResult>(result).getResultNumber()];
     if (operand < 0 || storageOf(launch.getOperands()[operand]) != old)
       return false;
-    return llvm::count_if(launch.getOperands(), [&](Value other) {
-             return storageOf(other) == old;
-           }) == 1;
+    return readings_.lookup({launch, old}) == 1;
   }
 
   /// Results that take over an operand which dies there share its block.
@@ -224,6 +225,8 @@ private:
   llvm::MapVector<Value, LiveRange> ranges_;
   DenseMap<Operation *, int64_t> number_;
   DenseMap<StringRef, SmallVector<ReadOp, 1>> reads_; // of each state
+  /// How many of a command's operands are a value's memory.
+  DenseMap<std::pair<Operation *, Value>, unsigned> readings_;
   DenseMap<Value, Value> home_; // result -> operand whose block it takes
   DenseSet<Value> taken_;
   llvm::SetVector<Value> snapshots_;

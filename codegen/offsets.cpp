@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <functional>
 #include <numeric>
+#include <tuple>
 
 using namespace gradus;
 
@@ -28,39 +29,55 @@ namespace {
 
 using Order = std::vector<size_t>;
 
-bool aliveTogether(const Block &a, const Block &b) {
-  return a.begin < b.end && b.begin < a.end;
-}
-
-/// The smallest gap between `taken` spans (sorted) that holds `size` bytes.
-int64_t bestGap(const std::vector<std::pair<int64_t, int64_t>> &taken,
-                int64_t size) {
-  int64_t best = -1, bestWaste = 0, top = 0;
-  for (auto [begin, end] : taken) {
-    int64_t waste = begin - top - size;
-    if (waste >= 0 && (best < 0 || waste < bestWaste)) {
-      best = top;
-      bestWaste = waste;
-    }
-    top = std::max(top, end);
+/// Blocks that have their places, in the order of those.
+class Shelf {
+public:
+  /// Puts a block into the smallest gap that holds it while it is alive, the
+  /// first of equals.
+  int64_t put(const Block &block) {
+    int64_t offset = bestGap(block);
+    Placed placed{offset, offset + block.size, block.begin, block.end};
+    placed_.insert(std::upper_bound(placed_.begin(), placed_.end(), placed),
+                   placed);
+    return offset;
   }
-  return best < 0 ? top : best;
-}
+
+private:
+  struct Placed {
+    int64_t bottom, top, begin, end;
+
+    bool operator<(const Placed &other) const {
+      return std::tie(bottom, top) < std::tie(other.bottom, other.top);
+    }
+  };
+
+  int64_t bestGap(const Block &block) const {
+    int64_t best = -1, bestWaste = 0, top = 0;
+    for (const Placed &other : placed_) {
+      if (block.begin >= other.end || other.begin >= block.end)
+        continue;
+      int64_t waste = other.bottom - top - block.size;
+      if (waste == 0)
+        return top;
+      if (waste > 0 && (best < 0 || waste < bestWaste)) {
+        best = top;
+        bestWaste = waste;
+      }
+      top = std::max(top, other.top);
+    }
+    return best < 0 ? top : best;
+  }
+
+  std::vector<Placed> placed_;
+};
 
 Packing packInOrder(const std::vector<Block> &blocks, const Order &order) {
   Packing packing{std::vector<int64_t>(blocks.size(), 0), 0};
-  std::vector<size_t> placed;
+  Shelf shelf;
   for (size_t index : order) {
-    std::vector<std::pair<int64_t, int64_t>> taken;
-    for (size_t other : placed)
-      if (aliveTogether(blocks[index], blocks[other]))
-        taken.push_back({packing.offsets[other],
-                         packing.offsets[other] + blocks[other].size});
-    std::sort(taken.begin(), taken.end());
-    packing.offsets[index] = bestGap(taken, blocks[index].size);
+    packing.offsets[index] = shelf.put(blocks[index]);
     packing.size =
         std::max(packing.size, packing.offsets[index] + blocks[index].size);
-    placed.push_back(index);
   }
   return packing;
 }

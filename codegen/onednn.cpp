@@ -3,6 +3,7 @@
 
 #include "codegen/onednn.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 
 #ifdef GRADUS_WITH_ONEDNN
@@ -19,6 +20,7 @@ using namespace mlir;
 
 bool hasOneDnn() { return false; }
 bool askOneDnn(LibraryCall &, bool) { return true; }
+static std::vector<std::string> places() { return {}; }
 
 #else
 
@@ -52,9 +54,12 @@ struct Functions {
   dnnl_engine_t engine = nullptr;
 };
 
+std::vector<std::string> places() {
+  return runtime::libraryPlaces("GRADUS_ONEDNN_LIBRARY", {"libdnnl.so.3"});
+}
+
 void *openLibrary() {
-  for (const std::string &place :
-       runtime::libraryPlaces("GRADUS_ONEDNN_LIBRARY", {"libdnnl.so.3"}))
+  for (const std::string &place : places())
     if (void *handle = dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL))
       return handle;
   return nullptr;
@@ -307,6 +312,20 @@ public:
   /// Products of matrices are as fast in row-major order.
   bool choose(LibraryCall &call) const override {
     return askOneDnn(call, /*free=*/call.name != "matmul");
+  }
+
+  std::string whyUnasked() const override {
+    if (hasOneDnn())
+      return "";
+    std::vector<std::string> tried = places();
+    std::string where =
+        tried.empty() ? "this build of the compiler is made without it"
+                      : "it was looked for as " + llvm::join(tried, ", ") +
+                            "; GRADUS_ONEDNN_LIBRARY may name its file";
+    return "oneDNN cannot be asked (" + where +
+           "): its calls are planned without, with all tensors in row-major "
+           "order, which is slower, and none that it would turn down is left "
+           "to our own code";
   }
 };
 

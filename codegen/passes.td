@@ -207,7 +207,7 @@ def Fuse : Pass<"fuse", "::gradus::ProgramOp"> {
     * Equal nests become one, nests without readers go.
 
     Updates of states stay apart from their gradients, for one launch of all.
-    Long chains become several nests, of `most-work` each.
+    Long chains become several nests, of `most-work` and `most-reads` each.
 
     Before:
 
@@ -263,6 +263,8 @@ def Fuse : Pass<"fuse", "::gradus::ProgramOp"> {
   let options = [
     Option<"mostWork", "most-work", "int64_t", /*default=*/"512",
            "Nests that together do more for a point (in adds, about) stay apart">,
+    Option<"mostReads", "most-reads", "int64_t", /*default=*/"64",
+           "Nests that together read more tensors stay apart">,
     Option<"workTwice", "work-twice", "int64_t", /*default=*/"0",
            "Up to so much work for a point is done twice rather than stored, of no more bytes than it would store; little work is in any case">,
   ];

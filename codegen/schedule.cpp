@@ -95,77 +95,109 @@ private:
   SmallVector<std::pair<unsigned, unsigned>> upward_;
 };
 
-/// The commands whose turn may come: those that wait for none.
-class Ready {
+/// For how many commands each one waits, as commands are taken.
+class Waiting {
 public:
-  Ready(const Dependencies &dependencies, size_t commands)
-      : waiting_(commands), waiters_(commands) {
+  Waiting(const Dependencies &dependencies, size_t commands)
+      : for_(commands), waiters_(commands) {
     for (unsigned command = 0; command < commands; ++command) {
-      waiting_[command] = dependencies.before(command).size();
+      for_[command] = dependencies.before(command).size();
       for (unsigned first : dependencies.before(command))
         waiters_[first].push_back(command);
-      if (waiting_[command] == 0)
-        ready_.insert(command);
     }
   }
 
-  /// Ascending.
-  const std::set<unsigned> &commands() const { return ready_; }
+  bool isReady(unsigned command) const { return for_[command] == 0; }
 
-  void take(unsigned command) {
-    ready_.erase(command);
+  /// Returns the commands that waited for this one last.
+  SmallVector<unsigned> take(unsigned command) {
+    SmallVector<unsigned> ready;
     for (unsigned waiter : waiters_[command])
-      if (--waiting_[waiter] == 0)
-        ready_.insert(waiter);
+      if (--for_[waiter] == 0)
+        ready.push_back(waiter);
+    return ready;
   }
 
 private:
-  std::vector<size_t> waiting_; // for how many commands
+  std::vector<size_t> for_;
   std::vector<SmallVector<unsigned>> waiters_;
-  std::set<unsigned> ready_;
 };
 
-/// How many bytes a command would add to those alive, as commands are taken.
+/// How many bytes each command would add to those alive, as commands are taken:
+/// those that come alive less those that die. A state's new value takes the
+/// place of the old.
 class Growth {
 public:
   Growth(GraphOp graph, ArrayRef<Operation *> commands) {
-    for (Operation *command : commands)
-      for (Value operand : operandsOf(command))
-        ++readers_[operand];
     for (Value returned : graph.getReturned())
-      ++readers_[storageOf(returned)];
+      ++readers_[storageOf(returned)].others;
     graph.walk([&](WriteOp write) {
-      ++readers_[storageOf(write.getValue())];
+      ++readers_[storageOf(write.getValue())].others;
       written_.insert(storageOf(write.getValue()));
     });
+    for (Operation *command : commands) {
+      bytes_.push_back(comingAlive(command));
+      isUpdate_.push_back(onlyUpdates(command));
+      operands_.push_back(operandsOf(command));
+      for (Value operand : operands_.back())
+        readers_[operand].add(bytes_.size() - 1);
+    }
+    for (auto &[value, readers] : readers_)
+      noteDeath(value, readers);
   }
 
-  /// Bytes that come alive less those that die; a state's new value takes the
-  /// place of the old.
-  int64_t of(Operation *command) const {
+  int64_t of(unsigned command) const { return bytes_[command]; }
+
+  /// Whether all that a command makes are new values of states.
+  bool isUpdate(unsigned command) const { return isUpdate_[command]; }
+
+  /// Returns the commands whose growth is another then.
+  SmallVector<unsigned> take(unsigned command) {
+    SmallVector<unsigned> changed;
+    for (Value operand : operands_[command]) {
+      Readers &readers = readers_[operand];
+      readers.remove(command);
+      if (noteDeath(operand, readers))
+        changed.push_back(readers.last());
+    }
+    return changed;
+  }
+
+private:
+  /// Who has yet to read a value.
+  struct Readers {
+    void add(unsigned command) { ++commands, numbers += command; }
+    void remove(unsigned command) { --commands, numbers -= command; }
+    bool isOneCommand() const { return commands == 1 && others == 0; }
+    unsigned last() const { return numbers; }
+
+    unsigned others = 0; // the graph's end, for each that returns or writes it
+    unsigned commands = 0;
+    uint64_t numbers = 0; // the sum of the commands'
+  };
+
+  /// A value dies with the command that alone has yet to read it.
+  bool noteDeath(Value value, const Readers &readers) {
+    if (!readers.isOneCommand() || value.getDefiningOp<ReadOp>())
+      return false;
+    bytes_[readers.last()] -= paddedBytes(value.getType());
+    return true;
+  }
+
+  int64_t comingAlive(Operation *command) const {
     int64_t bytes = 0;
     for (Value result : command->getResults())
       if (!written_.contains(result))
         bytes += paddedBytes(result.getType());
-    for (Value operand : operandsOf(command))
-      if (readers_.at(operand) == 1 && !operand.getDefiningOp<ReadOp>())
-        bytes -= paddedBytes(operand.getType());
     return bytes;
   }
 
-  /// Whether all it makes are new values of states.
-  bool isUpdate(Operation *command) const {
+  bool onlyUpdates(Operation *command) const {
     return llvm::all_of(command->getResults(), [&](Value result) {
       return written_.contains(result);
     });
   }
 
-  void take(Operation *command) {
-    for (Value operand : operandsOf(command))
-      --readers_[operand];
-  }
-
-private:
   static llvm::SetVector<Value> operandsOf(Operation *command) {
     llvm::SetVector<Value> operands;
     for (Value operand : command->getOperands())
@@ -173,7 +205,10 @@ private:
     return operands;
   }
 
-  DenseMap<Value, int64_t> readers_;
+  std::vector<int64_t> bytes_; // of each command
+  std::vector<bool> isUpdate_;
+  std::vector<llvm::SetVector<Value>> operands_;
+  DenseMap<Value, Readers> readers_;
   DenseSet<Value> written_; // to states
 };
 
@@ -182,54 +217,58 @@ class ListScheduler {
 public:
   ListScheduler(GraphOp graph, ArrayRef<Operation *> commands,
                 const Dependencies &dependencies)
-      : commands_(commands), ready_(dependencies, commands.size()),
+      : commands_(commands), waiting_(dependencies, commands.size()),
         growth_(graph, commands) {}
 
-  /// Always the ready command that leaves the fewest bytes alive, the earlier
-  /// one of equals.
+  /// Always the ready command that leaves the fewest bytes alive.
   SmallVector<Operation *> least() {
-    return order([&] { return cheapestReady(); });
+    return order([&](unsigned command) { return growth_.of(command); });
   }
 
   /// The given order, changed only where a state's readers must come first and
   /// where an update frees gradients: it comes as soon as it can, while they
   /// are in cache.
   SmallVector<Operation *> given() {
-    return order([&] {
-      for (unsigned command : ready_.commands())
-        if (growth_.isUpdate(commands_[command]) &&
-            growth_.of(commands_[command]) < 0)
-          return command;
-      return *ready_.commands().begin();
+    return order([&](unsigned command) {
+      bool frees = growth_.isUpdate(command) && growth_.of(command) < 0;
+      return frees ? 0 : 1;
     });
   }
 
+  /// How often the rank of a command was asked for.
+  int64_t steps() const { return steps_; }
+
 private:
-  SmallVector<Operation *> order(llvm::function_ref<unsigned()> choose) {
+  /// Always the ready command of the lowest rank, the earlier one of equals.
+  SmallVector<Operation *> order(llvm::function_ref<int64_t(unsigned)> rank) {
+    std::vector<int64_t> ranks(commands_.size());
+    std::set<std::pair<int64_t, unsigned>> ready;
+    auto insert = [&](unsigned command) {
+      ++steps_;
+      ranks[command] = rank(command);
+      ready.insert({ranks[command], command});
+    };
+    for (unsigned command = 0; command < commands_.size(); ++command)
+      if (waiting_.isReady(command))
+        insert(command);
     SmallVector<Operation *> order;
-    while (!ready_.commands().empty()) {
-      unsigned next = choose();
-      ready_.take(next);
-      growth_.take(commands_[next]);
+    while (!ready.empty()) {
+      unsigned next = ready.begin()->second;
+      ready.erase(ready.begin());
       order.push_back(commands_[next]);
+      for (unsigned changed : growth_.take(next))
+        if (ready.erase({ranks[changed], changed}))
+          insert(changed);
+      for (unsigned command : waiting_.take(next))
+        insert(command);
     }
     return order;
   }
 
-  unsigned cheapestReady() {
-    unsigned best = 0;
-    int64_t bestGrowth = std::numeric_limits<int64_t>::max();
-    for (unsigned command : ready_.commands())
-      if (int64_t bytes = growth_.of(commands_[command]); bytes < bestGrowth) {
-        best = command;
-        bestGrowth = bytes;
-      }
-    return best;
-  }
-
   ArrayRef<Operation *> commands_;
-  Ready ready_;
+  Waiting waiting_;
   Growth growth_;
+  int64_t steps_ = 0;
 };
 
 struct Schedule : impl::ScheduleBase<Schedule> {
@@ -239,12 +278,13 @@ struct Schedule : impl::ScheduleBase<Schedule> {
     GraphOp graph = getOperation();
     auto given = commandsOf(graph);
     Dependencies dependencies(graph, given);
-    auto found = ListScheduler(graph, given, dependencies).least();
-    auto stable = ListScheduler(graph, given, dependencies).given();
+    ListScheduler frugal(graph, given, dependencies), faithful = frugal;
+    auto found = frugal.least(), stable = faithful.given();
     remark::analysis(graph.getLoc(),
                      remark::RemarkOpts::name("Walked").category(getArgument()))
-        << std::to_string(dependencies.steps())
-        << " steps from commands to what they wait for";
+        << std::to_string(dependencies.steps() + frugal.steps() +
+                          faithful.steps())
+        << " steps from commands to what they wait for or lead to";
     bool smaller = peakOf(graph, found).bytes < peakOf(graph, stable).bytes;
     apply(graph, smaller ? found : stable);
     remark::analysis(

@@ -222,6 +222,9 @@ struct Select : impl::SelectBase<Select> {
     }
     for (auto graph : getOperation().getBody().getOps<GraphOp>())
       selectIn(graph);
+    std::string why = hasProducts_ ? library_->whyUnasked() : "";
+    if (!why.empty())
+      emitWarning(UnknownLoc::get(&getContext())) << why;
   }
 
   void selectIn(GraphOp graph) {
@@ -291,9 +294,11 @@ struct Select : impl::SelectBase<Select> {
       return explain(found.op->getLoc(), found.call.name,
                      "the library refuses it on this machine");
     tell(emitCall(found, chosen));
+    hasProducts_ = true;
   }
 
   const Library *library_ = nullptr;
+  bool hasProducts_ = false; // some are the library's
 };
 
 } // namespace

@@ -14,8 +14,8 @@ static auto fieldsOf(const SelectOptions &options) {
 }
 
 static auto fieldsOf(const FuseOptions &options) {
-  auto &[mostWork, workTwice] = options;
-  return std::tie(mostWork, workTwice);
+  auto &[mostWork, mostReads, workTwice] = options;
+  return std::tie(mostWork, mostReads, workTwice);
 }
 
 static auto fieldsOf(const SplitReductionsOptions &options) {

@@ -11,8 +11,36 @@
 
 #include <cstdio>
 #include <string>
+#include <string_view>
 
 namespace gradus {
+
+/// Whether JSON is nested deeper than anything that we write: whatever looks at
+/// it calls itself for each level, and a file may come from anybody.
+inline bool isTooDeep(std::string_view text) {
+  constexpr int kDeepest = 64;
+  int depth = 0;
+  bool inString = false;
+  for (size_t at = 0; at < text.size() && depth <= kDeepest; ++at) {
+    char letter = text[at];
+    inString ^= letter == '"';
+    if (inString)
+      at += letter == '\\';
+    else
+      depth +=
+          (letter == '[' || letter == '{') - (letter == ']' || letter == '}');
+  }
+  return depth > kDeepest;
+}
+
+/// JSON that was read; null where it is none, or too deep.
+template <typename Json = nlohmann::json>
+Json parsedJson(std::string_view text) {
+  Json value = isTooDeep(text) ? Json()
+                               : Json::parse(text, /*callback=*/nullptr,
+                                             /*allow_exceptions=*/false);
+  return value.is_discarded() ? Json() : value;
+}
 
 /// Whether all strings of a value, keys among them, are UTF-8.
 template <typename Json> bool isUtf8Json(const Json &value) {

@@ -2,29 +2,33 @@
 // what it calls a tensor must not move the cursor or look like another line.
 #pragma once
 
+#include "runtime/names.h"
+
 #include <cstdio>
 #include <string>
 #include <string_view>
 
 namespace gradus {
 
-/// How many bytes the UTF-8 character at the front has; 0 where it is none, or
-/// one that a terminal obeys (below U+00A0 and no letter, digit or sign).
-inline size_t printableLength(std::string_view text) {
-  auto byte = [&](size_t at) -> unsigned {
-    return at < text.size() ? static_cast<unsigned char>(text[at]) : 0;
+/// Whether a character of several bytes is one that a terminal obeys: C1, line
+/// separators, and what turns the direction of the text around it.
+inline bool isOrder(std::string_view character) {
+  auto isFrom = [&](std::string_view first, std::string_view last) {
+    return character >= first && character <= last;
   };
-  auto follows = [&](size_t at) { return (byte(at) & 0xc0) == 0x80; };
-  unsigned first = byte(0);
-  if (first < 0x80)
-    return first >= 0x20 && first != 0x7f;
-  if (first >= 0xc2 && first <= 0xdf)
-    return follows(1) && (first > 0xc2 || byte(1) >= 0xa0) ? 2 : 0;
-  if ((first & 0xf0) == 0xe0)
-    return follows(1) && follows(2) ? 3 : 0;
-  if (first >= 0xf0 && first <= 0xf4)
-    return follows(1) && follows(2) && follows(3) ? 4 : 0;
-  return 0;
+  return isFrom("\xc2\x80", "\xc2\x9f") ||         // C1
+         isFrom("\xe2\x80\xa8", "\xe2\x80\xae") || // separators, turns
+         isFrom("\xe2\x81\xa6", "\xe2\x81\xa9");   // turns
+}
+
+/// How many bytes the UTF-8 character at the front has; 0 where it is none, or
+/// one that a terminal obeys.
+inline size_t printableLength(std::string_view text) {
+  size_t size = runtime::characterBytes(text);
+  auto first = static_cast<unsigned char>(text[0]);
+  bool obeyed =
+      size == 1 ? first < 0x20 || first == 0x7f : isOrder(text.substr(0, size));
+  return obeyed ? 0 : size;
 }
 
 /// The text with such characters written out, as "\n" and "\x1b"; `kept` stay.
@@ -46,9 +50,15 @@ inline std::string printable(std::string_view text,
   return out;
 }
 
-/// The same of words that may have several lines.
+/// The same of words that may have several lines, of which all but the first
+/// are indented by two spaces: a name in them cannot begin a line of its own.
 inline std::string printableLines(std::string_view text) {
-  return printable(text, "\n\t");
+  std::string out;
+  for (size_t end; (end = text.find("\n  ")) != text.npos;) {
+    out += printable(text.substr(0, end), "\t") + "\n";
+    text.remove_prefix(end + 1);
+  }
+  return out + printable(text, "\t");
 }
 
 } // namespace gradus

@@ -44,6 +44,12 @@ ArrayRef<char> gradus::bytesOfValues(ElementsAttr values) {
   return cast<DenseElementsAttr>(values).getRawData();
 }
 
+const void *gradus::holderOf(ElementsAttr values) {
+  if (auto resource = dyn_cast_or_null<DenseResourceElementsAttr>(values))
+    return resource.getRawHandle().getResource();
+  return values ? values.getAsOpaquePointer() : nullptr;
+}
+
 void gradus::giveBackValues(ElementsAttr values) {
   if (auto resource = dyn_cast_or_null<DenseResourceElementsAttr>(values))
     resource.getRawHandle().getResource()->setBlob(AsmResourceBlob());

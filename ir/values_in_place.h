@@ -22,8 +22,12 @@ mlir::ElementsAttr valuesInPlace(mlir::RankedTensorType type,
 /// where all are equal and the context knows it.
 llvm::ArrayRef<char> bytesOfValues(mlir::ElementsAttr values);
 
+/// What holds the values: the same for all that are the same bytes elsewhere,
+/// whatever their types are; none for no values.
+const void *holderOf(mlir::ElementsAttr values);
+
 /// Says that nobody will read these values again. Those that lie elsewhere are
-/// gone then, for all who hold the attribute.
+/// gone then, for all that have the same holder.
 void giveBackValues(mlir::ElementsAttr values);
 
 } // namespace gradus

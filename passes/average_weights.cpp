@@ -53,10 +53,10 @@ struct AverageWeightsPass : impl::AverageWeightsBase<AverageWeightsPass> {
   /// The parameters that some step writes.
   void findAveraged() {
     averaged.clear();
+    States states(getOperation());
     for (GraphOp graph : trainGraphs(getOperation()))
       for (auto write : graph.getBody().front().getOps<WriteOp>())
-        if (getOperation().getState(write.getState()).getRole() ==
-            Role::parameter)
+        if (states.find(write.getState()).getRole() == Role::parameter)
           averaged.insert(write.getStateAttr().getAttr());
   }
 
@@ -71,20 +71,21 @@ struct AverageWeightsPass : impl::AverageWeightsBase<AverageWeightsPass> {
     llvm::StringMap<Value> written;
     for (auto write : block.getOps<WriteOp>())
       written[write.getState()] = write.getValue();
+    States states(getOperation());
     for (StringAttr name : averaged) {
+      std::string average = averageOf(name);
       Value parameter = written.lookup(name);
       if (!parameter) // rests
-        parameter = readState(builder, train.getLoc(), name, typeOf(name));
-      if (failed(append(builder, name, parameter, first, clock->number, ema)))
+        parameter =
+            readState(builder, train.getLoc(), name,
+                      cast<RankedTensorType>(states.find(name).getType()));
+      if (failed(states.ensure(average, tensorType(parameter), Role::slot)))
         return failure();
+      append(builder, average, parameter, first, clock->number, ema);
     }
     if (!written.contains("step"))
       advanceClock(builder, train.getLoc(), getOperation());
     return success();
-  }
-
-  RankedTensorType typeOf(StringRef state) {
-    return cast<RankedTensorType>(getOperation().getState(state).getType());
   }
 
   /// 1 - decay, the share of the new parameter in an average `like` it. While
@@ -104,21 +105,17 @@ struct AverageWeightsPass : impl::AverageWeightsBase<AverageWeightsPass> {
   }
 
   /// `decay * average + (1 - decay) * parameter`; the parameter at first.
-  LogicalResult append(OpBuilder &builder, StringRef name, Value parameter,
-                       Value first, Value update, const RecipeObject &ema) {
+  static void append(OpBuilder &builder, StringRef state, Value parameter,
+                     Value first, Value update, const RecipeObject &ema) {
     Location loc = parameter.getLoc();
     Arithmetic math(builder, loc);
     RankedTensorType type = tensorType(parameter);
-    std::string state = averageOf(name);
-    if (failed(ensureState(getOperation(), state, type, Role::slot)))
-      return failure();
     Value old = readState(builder, loc, state, type);
     Value change = math.multiply(shareOf(math, ema, update, old),
                                  math.subtract(parameter, old));
     Value begins = broadcastScalar(builder, loc, first, type.getShape());
     writeState(builder, loc, state,
                math.select(begins, parameter, math.add(old, change)));
-    return success();
   }
 
   /// Whether there was an update yet; before the first there is no average.

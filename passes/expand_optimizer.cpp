@@ -53,8 +53,9 @@ struct ExpandOptimizerPass : impl::ExpandOptimizerBase<ExpandOptimizerPass> {
     if (train.getSymName() == "train" && // once for all variants
         failed(shared->groups.verifyMatches()))
       return failure();
+    States states(getOperation());
     for (ParameterUpdate update : updates)
-      if (failed(expand(update, *shared)))
+      if (failed(expand(update, *shared, states)))
         return failure();
     builder.setInsertionPoint(train.getBody().front().getTerminator());
     advanceClock(builder, train.getLoc(), getOperation());
@@ -136,7 +137,8 @@ struct ExpandOptimizerPass : impl::ExpandOptimizerBase<ExpandOptimizerPass> {
     return shared;
   }
 
-  LogicalResult expand(ParameterUpdate update, const Shared &shared) {
+  LogicalResult expand(ParameterUpdate update, const Shared &shared,
+                       States &states) {
     OpBuilder builder(update);
     Arithmetic math(builder, update.getLoc());
     std::string name = update.getParameterName().str();
@@ -158,7 +160,7 @@ struct ExpandOptimizerPass : impl::ExpandOptimizerBase<ExpandOptimizerPass> {
                        gradient,
                        learningRate(math, update, settings, shared),
                        numberOf(math, update, shared),
-                       getOperation(),
+                       states,
                        optimizer->name.str() + shared.cut,
                        name};
     if (failed(optimizer->rule(step)) || step.failed)

@@ -58,20 +58,22 @@ struct GradientAccumulationPass
     if (failed(readClock(builder, train.getLoc(), getOperation())))
       return failure();
     Value first = isFirstOfUpdate(builder, train.getLoc(), getOperation());
+    States states(getOperation());
     for (ParameterUpdate update : updates)
-      if (failed(addUp(update, first, batches)))
+      if (failed(addUp(update, first, batches, states)))
         return failure();
     addVariant(train);
     return success();
   }
 
   /// The mean over the batches so far, over the number of all of them.
-  LogicalResult addUp(ParameterUpdate update, Value first, int64_t batches) {
+  static LogicalResult addUp(ParameterUpdate update, Value first,
+                             int64_t batches, States &states) {
     OpBuilder builder(update);
     Arithmetic math(builder, update.getLoc());
     OpOperand &gradient = update.getGradientUse();
     RankedTensorType type = tensorType(gradient.get());
-    if (failed(ensureState(getOperation(), sumOf(update), type, Role::slot)))
+    if (failed(states.ensure(sumOf(update), type, Role::slot)))
       return failure();
     Value old = readState(builder, update.getLoc(), sumOf(update), type);
     Value begins =

@@ -116,6 +116,10 @@ LogicalResult readClassAxis(GraphOp model, Loss &loss) {
            << "is " << axis << ", but the output is " << loss.outputType
            << ", of rank " << rank;
   loss.classAxis = axis < 0 ? axis + rank : axis;
+  if (loss.classAxis == 0 && loss.isPerSample)
+    return loss.recipe.error("class_axis")
+           << "is " << axis << ", the axis of the samples of the output "
+           << loss.outputType << "; expected that of its classes";
   return success();
 }
 

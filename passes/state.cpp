@@ -13,25 +13,38 @@ static InitAttr initialValue(Builder &builder, double initial) {
                        builder.getF64FloatAttr(initial));
 }
 
-LogicalResult gradus::ensureState(ProgramOp program, StringRef name,
-                                  RankedTensorType type, Role role,
-                                  double initial) {
-  if (StateOp state = program.getState(name)) {
+States::States(ProgramOp program) : program_(program) {
+  for (auto state : program.getBody().getOps<StateOp>()) {
+    byName_[state.getSymName()] = state;
+    last_ = state;
+  }
+}
+
+LogicalResult States::ensure(StringRef name, RankedTensorType type, Role role,
+                             double initial) {
+  StateOp &state = byName_[name];
+  if (state) {
     if (state.getType() == type && state.getRole() == role)
       return success();
     return state.emitOpError()
            << "is the model's, but training keeps " << stringifyRole(role)
            << " of type " << type << " under that name; rename it in the model";
   }
-  Block &body = program.getBody().front();
-  auto builder = OpBuilder::atBlockBegin(&body);
-  for (auto state : body.getOps<StateOp>())
-    builder.setInsertionPointAfter(state);
-  MLIRContext *context = program.getContext();
-  StateOp::create(builder, program.getLoc(), builder.getStringAttr(name),
-                  TypeAttr::get(type), RoleAttr::get(context, role),
-                  initialValue(builder, initial), /*value=*/ElementsAttr());
+  auto builder = OpBuilder::atBlockBegin(&program_.getBody().front());
+  if (last_)
+    builder.setInsertionPointAfter(last_);
+  MLIRContext *context = program_.getContext();
+  state = last_ =
+      StateOp::create(builder, program_.getLoc(), builder.getStringAttr(name),
+                      TypeAttr::get(type), RoleAttr::get(context, role),
+                      initialValue(builder, initial), /*value=*/ElementsAttr());
   return success();
+}
+
+LogicalResult gradus::ensureState(ProgramOp program, StringRef name,
+                                  RankedTensorType type, Role role,
+                                  double initial) {
+  return States(program).ensure(name, type, role, initial);
 }
 
 constexpr StringLiteral kTakenOut = "taken_out";

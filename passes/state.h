@@ -3,11 +3,31 @@
 
 #include "ir/gradus.h"
 
+#include "llvm/ADT/StringMap.h"
+
 namespace gradus {
 
-/// Adds a state after the program's last one, unless it is there; all its
-/// elements start at `initial`. One of that name with another type or role is
-/// an error: it is the model's.
+/// The states of a program by their names. While it lives, it alone adds some.
+class States {
+public:
+  explicit States(ProgramOp program);
+
+  /// Null where there is none.
+  StateOp find(llvm::StringRef name) const { return byName_.lookup(name); }
+
+  /// Adds a state after the program's last one, unless it is there; all its
+  /// elements start at `initial`. One of that name with another type or role is
+  /// an error: it is the model's.
+  mlir::LogicalResult ensure(llvm::StringRef name, mlir::RankedTensorType type,
+                             Role role, double initial = 0);
+
+private:
+  ProgramOp program_;
+  llvm::StringMap<StateOp> byName_;
+  StateOp last_;
+};
+
+/// The same for a single state.
 mlir::LogicalResult ensureState(ProgramOp program, llvm::StringRef name,
                                 mlir::RankedTensorType type, Role role,
                                 double initial = 0);

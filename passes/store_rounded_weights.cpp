@@ -44,6 +44,7 @@ struct StoreRoundedWeightsPass
     if (!train)
       return;
     copies.clear();
+    states.emplace(getOperation());
     for (auto round : train.getBody().front().getOps<arith::TruncFOp>())
       if (failed(collect(round)))
         return signalPassFailure();
@@ -67,7 +68,7 @@ struct StoreRoundedWeightsPass
     ReadOp read = readBehind(round.getIn());
     if (!read || !copyOf(read.getState()).empty())
       return success();
-    StateOp state = getOperation().getState(read.getState());
+    StateOp state = states->find(read.getState());
     RankedTensorType type = tensorType(read.getResult());
     if (state.getRole() != Role::parameter || !type.getElementType().isF32())
       return success();
@@ -75,11 +76,9 @@ struct StoreRoundedWeightsPass
     std::string name =
         ((element.isBF16() ? "bf16/copy/" : "f16/copy/") + read.getState())
             .str();
-    if (failed(
-            ensureState(getOperation(), name, type.clone(element), Role::slot)))
+    if (failed(states->ensure(name, type.clone(element), Role::slot)))
       return failure();
-    getOperation().getState(name)->setAttr("copy",
-                                           UnitAttr::get(&getContext()));
+    states->find(name)->setAttr("copy", UnitAttr::get(&getContext()));
     copies[state.getSymNameAttr()] = name;
     return success();
   }
@@ -90,7 +89,7 @@ struct StoreRoundedWeightsPass
   }
 
   RankedTensorType typeOf(StringRef state) {
-    return cast<RankedTensorType>(getOperation().getState(state).getType());
+    return cast<RankedTensorType>(states->find(state).getType());
   }
 
   void readCopies(GraphOp graph) {
@@ -162,6 +161,7 @@ struct StoreRoundedWeightsPass
         << std::to_string(copies.size()) << " weights";
   }
 
+  std::optional<States> states;
   llvm::MapVector<StringAttr, std::string> copies; // of weights, by name
 };
 

@@ -107,6 +107,12 @@ struct TrainingStepPass : impl::TrainingStepBase<TrainingStepPass> {
                << "has " << metric
                << ", which needs labels that are classes, but "
                << "loss.type is " << recipe.object("loss").text("type", "");
+      if (metric == "top5" && llvm::all_of(losses, [](const Loss &loss) {
+            return loss.labels() != Labels::classes || loss.classes() <= 5;
+          }))
+        (void)(recipe.warning("metrics")
+               << "has top5, which is always 1 where there are no more than "
+                  "five classes");
     }
     return success();
   }

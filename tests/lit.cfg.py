@@ -13,7 +13,7 @@ root = os.path.abspath(os.path.join(os.path.dirname(__file__), ".."))
 config.name = "gradus"
 config.test_format = lit.formats.ShTest(execute_external=True)
 config.suffixes = [".mlir", ".test"]
-config.excludes = ["data", "models", "known_bugs"]
+config.excludes = ["data", "models"]
 config.test_source_root = os.path.dirname(os.path.abspath(__file__))
 config.test_exec_root = os.path.join(build, "tests", "lit")
 
@@ -36,11 +36,9 @@ config.substitutions += [
 
 if os.path.exists(os.path.join(build, "bin", "gradus-opt")):
     config.available_features.add("compiler")
-if os.path.basename(build) == "build-sanitize":
-    config.available_features.add("sanitize")
 with open(os.path.join(build, "CMakeCache.txt")) as cache:
     options = cache.read()
-for feature in ("cuda", "onednn"):
+for feature in ("cuda", "onednn", "sanitize"):
     if f"GRADUS_{feature.upper()}:BOOL=ON" in options:
         config.available_features.add(feature)
 with open("/proc/cpuinfo") as cpu:

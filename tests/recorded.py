@@ -5,8 +5,8 @@ import json
 import os
 import subprocess
 
-TESTS = os.path.dirname(os.path.abspath(__file__))
-BUILD = os.path.abspath(os.environ.get("GRADUS_BUILD") or os.path.join(TESTS, "..", "build"))
+from this_build import BUILD, TESTS, told
+
 GRADUS = os.path.join(BUILD, "bin", "gradus")
 
 
@@ -51,5 +51,4 @@ def compile_case(folder, case, described, out, *options):
 
 def has_cuda():
     """Whether this was built with a CUDA toolkit."""
-    with open(os.path.join(BUILD, "CMakeCache.txt")) as file:
-        return "GRADUS_CUDA:BOOL=ON" in file.read()
+    return told("GRADUS_CUDA") == "ON"

@@ -3,7 +3,9 @@
 
 #include "frontends/check/check_run.h"
 
+#include "frontends/caught.h"
 #include "frontends/check/trainer.h"
+#include "frontends/json_text.h"
 #include "runtime/devices.h"
 
 #include "absl/strings/str_cat.h"
@@ -11,7 +13,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <stdexcept>
 
 namespace gradus::check {
 namespace {
@@ -152,14 +153,18 @@ Outcome checkRun(compiler::Compiler &compiler, const RecordedCase &recorded,
   outcome.run = run;
   try {
     if (std::string missing = recorded.missing(file); !missing.empty())
-      throw std::runtime_error(wordsOfMissing(recorded, missing));
+      throw Refusal(wordsOfMissing(recorded, missing));
     Run one(compiler, recorded, file, recorded.run(run), options, outcome);
     one.check();
     outcome.largest = one.comparison().largest();
     outcome.comparisons = one.comparison().count();
     outcome.failures = wordsOf(one.comparison().failures());
-  } catch (const std::exception &error) {
-    outcome.failures = absl::StrSplit(error.what(), '\n');
+  } catch (const Refusal &refusal) {
+    outcome.failures = absl::StrSplit(refusal.what(), '\n');
+  } catch (const Json::exception &error) {
+    outcome.failures = {"case.json: " + gradus::wordsOf(error)};
+  } catch (const std::exception &) {
+    outcome.failures = {wordsOfCaught()};
   }
   return outcome;
 }

@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <stdexcept>
 
 namespace gradus::check {
 
@@ -63,8 +62,8 @@ void Comparison::addDifference(const std::string &what,
                                std::span<const double> values,
                                double tolerance) {
   if (expected.size() != values.size())
-    throw std::runtime_error(absl::StrCat(
-        what, " has ", values.size(), " elements, expected ", expected.size()));
+    throw Refusal(absl::StrCat(what, " has ", values.size(),
+                               " elements, expected ", expected.size()));
   for (size_t i = 0; i < values.size(); ++i)
     expected[i] -= values[i];
   add({absl::StrCat("deviation of ", what), normOf(expected), 0, tolerance});
@@ -102,7 +101,7 @@ const Json &Comparison::described(const std::string &parameter) const {
   for (const Json &each : recorded_.description().at("parameters"))
     if (each.at("name") == parameter)
       return each;
-  throw std::runtime_error("case.json describes no parameter " + parameter);
+  throw Refusal("case.json describes no parameter " + parameter);
 }
 
 /// The values in the order that the case has them in: some files hold a matrix
@@ -115,8 +114,8 @@ Comparison::asRecorded(const std::string &parameter,
   if (recorded_.aliasOf(file_, parameter)->relation != "transposed")
     return result;
   if (shape.size() != 2 || size_t(shape[0] * shape[1]) != values.size())
-    throw std::runtime_error("\"" + parameter +
-                             "\" is transposed in the file, but no matrix");
+    throw Refusal("\"" + parameter +
+                  "\" is transposed in the file, but no matrix");
   for (int64_t row = 0; row < shape[0]; ++row)
     for (int64_t column = 0; column < shape[1]; ++column)
       result[row * shape[1] + column] = values[column * shape[0] + row];

@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <stdexcept>
 
 namespace gradus::check {
 
@@ -32,9 +31,8 @@ static MeasuredRun measureRun(Trainer &trainer, const std::vector<int> &batches,
     trainer.step(batch);
     run.losses.push_back(trainer.output("loss").at(0));
     if (!std::isfinite(run.losses.back()))
-      throw std::runtime_error(absl::StrCat("the loss of step ",
-                                            run.losses.size() - 1, " is ",
-                                            run.losses.back()));
+      throw Refusal(absl::StrCat("the loss of step ", run.losses.size() - 1,
+                                 " is ", run.losses.back()));
   }
   return run;
 }

@@ -20,7 +20,6 @@
 #include <cstring>
 #include <fstream>
 #include <set>
-#include <stdexcept>
 #include <utility>
 
 namespace gradus::check {
@@ -36,12 +35,12 @@ constexpr size_t kLargestStored = 4096; // elements of a recorded gradient
 constexpr size_t kStoredFinals = 6;     // tensors after a run
 
 template <typename... Parts> [[noreturn]] void refuse(const Parts &...parts) {
-  throw std::runtime_error(absl::StrCat(parts...));
+  throw Refusal(absl::StrCat(parts...));
 }
 
 void throwIfFailed(const runtime::Status &status) {
   if (!status.ok())
-    throw std::runtime_error(status.message());
+    throw Refusal(status.message());
 }
 
 void writeFile(const fs::path &path, const std::string &bytes) {
@@ -74,8 +73,12 @@ public:
         path_(target_.string() + ".XXXXXX") {
     if (fs::exists(target_))
       refuse(target_.string(), ": is there already; name a new folder");
+    std::error_code error;
     if (target_.has_parent_path())
-      fs::create_directories(target_.parent_path());
+      fs::create_directories(target_.parent_path(), error);
+    if (error)
+      refuse(target_.parent_path().string(),
+             ": cannot be made: ", error.message());
     std::string name = path_;
     if (!mkdtemp(name.data()))
       refuse(target_.string(), ": cannot be made: ", std::strerror(errno));
@@ -91,7 +94,12 @@ public:
   }
   const fs::path &path() const { return path_; }
   std::string name() const { return target_.filename(); }
-  void finish() { fs::rename(path_, target_); }
+  void finish() {
+    std::error_code error;
+    fs::rename(path_, target_, error);
+    if (error)
+      refuse(target_.string(), ": cannot be made: ", error.message());
+  }
 
 private:
   fs::path target_, path_;

@@ -18,7 +18,7 @@ struct RecordRequest {
   int64_t batches = 2; // the first of the data, in order
 };
 
-/// Writes the folder, whole or not at all. Throws std::exception in words.
+/// Writes the folder, whole or not at all. Throws Refusal.
 void recordCase(compiler::Compiler &compiler, const RecordRequest &request,
                 const std::filesystem::path &folder);
 

@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <cstring>
 #include <fstream>
-#include <stdexcept>
 
 namespace gradus::check {
 
@@ -38,7 +37,8 @@ absl::StatusOr<RecordedCase> RecordedCase::open(const fs::path &folder) {
   if (!stream)
     return absl::InvalidArgumentError(
         absl::StrCat(path.string(), ": there is no such file"));
-  result.description_ = Json::parse(stream, nullptr, /*exceptions=*/false);
+  std::string text(std::istreambuf_iterator<char>(stream), {});
+  result.description_ = parsedJson<Json>(text);
   if (!result.description_.is_object())
     return absl::InvalidArgumentError(
         absl::StrCat(path.string(), ": is no JSON object"));
@@ -80,8 +80,7 @@ static const Json &elementOf(const Json &list, const char *key,
   for (const Json &element : list)
     if (element.at(key) == value)
       return element;
-  throw std::runtime_error(
-      absl::StrCat("case.json lists no ", key, " \"", value, "\""));
+  throw Refusal(absl::StrCat("case.json lists no ", key, " \"", value, "\""));
 }
 
 const Json &RecordedCase::file(const std::string &name) const {
@@ -161,8 +160,7 @@ const NamedTensor &RecordedCase::input(const std::string &name,
                                     : absl::StrCat("input.", name, ".", batch);
   const NamedTensor *found = data_ ? data_->find(key) : nullptr;
   if (!found)
-    throw std::runtime_error(
-        absl::StrCat("data.safetensors has no tensor \"", key, "\""));
+    throw Refusal(absl::StrCat("data.safetensors has no tensor \"", key, "\""));
   return *found;
 }
 
@@ -200,9 +198,9 @@ std::vector<double> toDoubles(const NamedTensor &tensor) {
   case runtime::DType::i32:
     return copyOf<int32_t>(tensor);
   default:
-    throw std::runtime_error(absl::StrCat("\"", tensor.name, "\" is ",
-                                          runtime::toString(tensor.type),
-                                          ", expected f32, f64 or integers"));
+    throw Refusal(absl::StrCat("\"", tensor.name, "\" is ",
+                               runtime::toString(tensor.type),
+                               ", expected f32, f64 or integers"));
   }
 }
 

@@ -2,8 +2,8 @@
 // model in one or more ONNX files, its data, and what training it gave
 // elsewhere.
 //
-// Members throw std::exception where case.json lacks or mistypes a key;
-// checkRun() is the boundary that turns it into words.
+// Members throw Refusal, or Json::exception where case.json lacks or mistypes a
+// key; checkRun() is the boundary that turns it into words.
 
 #pragma once
 
@@ -15,12 +15,18 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 namespace gradus::check {
 
 using Json = nlohmann::json;
+
+/// A refusal says what is wrong with a case.
+struct Refusal : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
 
 /// A parameter's place in a model file.
 struct Alias {

@@ -6,13 +6,12 @@
 
 #include <algorithm>
 #include <random>
-#include <stdexcept>
 
 namespace gradus::check {
 
 static void checkOrThrow(const runtime::Status &status) {
   if (!status.ok())
-    throw std::runtime_error(status.message());
+    throw Refusal(status.message());
 }
 
 Trainer::Trainer(std::vector<char> bytes, const RecordedCase &recorded,
@@ -25,7 +24,7 @@ Trainer::Trainer(std::vector<char> bytes, const RecordedCase &recorded,
   session_ = takeOrThrow(runtime::Session::create(artifact, options));
   graph_ = session_->findGraph("train");
   if (graph_ < 0)
-    throw std::runtime_error("the artifact has no graph train");
+    throw Refusal("the artifact has no graph train");
 }
 
 void Trainer::step(int batch) {
@@ -33,9 +32,9 @@ void Trainer::step(int batch) {
   for (const runtime::TensorInfo &input : graph().inputs) {
     const runtime::NamedTensor &data = recorded_.input(input.name, batch);
     if (data.type != input.type)
-      throw std::runtime_error(absl::StrCat(
-          "data.safetensors: \"", data.name, "\" is ", toString(data.type),
-          ", expected ", toString(input.type)));
+      throw Refusal(absl::StrCat("data.safetensors: \"", data.name, "\" is ",
+                                 toString(data.type), ", expected ",
+                                 toString(input.type)));
     inputs.push_back(data.data.data());
   }
   checkOrThrow(session_->step(graph_, inputs));
@@ -53,7 +52,7 @@ std::vector<double> Trainer::output(const std::string &name) const {
   for (size_t i = 0; i < outputs.size(); ++i)
     if (outputs[i].name == name)
       return values(outputs[i], session_->outputBuffer(graph_, i));
-  throw std::runtime_error("there is no " + name);
+  throw Refusal("there is no " + name);
 }
 
 bool Trainer::hasState(const std::string &name) const {
@@ -63,7 +62,7 @@ bool Trainer::hasState(const std::string &name) const {
 std::vector<double> Trainer::state(const std::string &name) const {
   int number = session_->findState(name);
   if (number < 0)
-    throw std::runtime_error("the model has no parameter \"" + name + "\"");
+    throw Refusal("the model has no parameter \"" + name + "\"");
   return values(session_->states()[number],
                 takeOrThrow(session_->stateBytes(number)).data());
 }

@@ -15,7 +15,7 @@ namespace gradus::check {
 /// The value, or throws what the status says.
 template <typename Result> auto takeOrThrow(Result result) {
   if (!result.ok())
-    throw std::runtime_error(std::string(result.status().message()));
+    throw Refusal(std::string(result.status().message()));
   return *std::move(result);
 }
 

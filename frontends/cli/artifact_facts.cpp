@@ -310,9 +310,9 @@ ordered_json artifactJson(const Artifact &artifact) {
           {"bytes", artifact.size()},
           {"weights_bytes", artifact.bytes(header.weights()).size()},
           {"deterministic", header.deterministic()},
-          {"recipe",
-           ordered_json::parse(header.recipe() ? header.recipe()->str() : "{}",
-                               nullptr, false)},
+          {"recipe", header.recipe() ? parsedJson<ordered_json>(
+                                           header.recipe()->string_view())
+                                     : ordered_json::object()},
           {"states", states(header)},
           {"schedules", schedules(header)},
           {"plans", plans(artifact)}};

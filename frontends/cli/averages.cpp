@@ -34,7 +34,7 @@ static bool hasUpdates(const Session &session) {
       !session.readState(session.states()[counter].name, &steps, sizeof(steps))
            .ok())
     return false;
-  return steps >= recipeOf(session).value("accumulation", int64_t(1));
+  return steps >= stepsPerUpdate(recipeOf(session));
 }
 
 static Failure keepsNone() {

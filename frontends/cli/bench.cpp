@@ -10,6 +10,7 @@
 #include "frontends/cli/synthetic_inputs.h"
 #include "frontends/cli/text.h"
 #include "frontends/json_text.h"
+#include "frontends/printable.h"
 #include "runtime/flat.h"
 
 #include <algorithm>
@@ -280,9 +281,10 @@ void print(const ordered_json &result) {
                 durationText(timing["ms_min"].get<double>() / 1e3).c_str(),
                 durationText(timing["ms_median"].get<double>() / 1e3).c_str());
   };
-  std::printf("%s of %s, %s\n", result["graph"].get<std::string>().c_str(),
-              result["artifact"].get<std::string>().c_str(),
-              result["device"].get<std::string>().c_str());
+  std::printf("%s of %s, %s\n",
+              printable(result["graph"].get<std::string>()).c_str(),
+              printable(result["artifact"].get<std::string>()).c_str(),
+              printable(result["device"].get<std::string>()).c_str());
   line("step by step     ", "step");
   line("n steps in a call", "call");
   if (result.contains("host"))
@@ -291,7 +293,7 @@ void print(const ordered_json &result) {
         durationText(result["host"]["us_min"].get<double>() / 1e6).c_str(),
         durationText(result["host"]["us_median"].get<double>() / 1e6).c_str());
   if (std::string text = bandwidthText(result); !text.empty())
-    std::printf("memory           : %s\n", text.c_str());
+    std::printf("memory           : %s\n", printable(text).c_str());
   printCommands(result);
 }
 

@@ -1,5 +1,6 @@
 // gradus check: does a recorded training case train the same here?
 
+#include "frontends/caught.h"
 #include "frontends/check/check_run.h"
 #include "frontends/check/record.h"
 #include "frontends/cli/commands.h"
@@ -8,6 +9,8 @@
 #include "frontends/cli/session_options.h"
 #include "frontends/cli/text.h"
 #include "frontends/json_text.h"
+#include "frontends/printable.h"
+#include "frontends/shell_word.h"
 #include "runtime/devices.h"
 
 #include "absl/strings/str_join.h"
@@ -58,8 +61,9 @@ std::string lineOf(const check::Outcome &outcome) {
     line += "  compiled in " + durationText(outcome.compileSeconds) + "  " +
             number("%.3g", outcome.millisecondsPerStep) + " ms/step  arena " +
             bytesText(outcome.arenaBytes);
+  line = printable(line);
   for (const std::string &failure : outcome.failures)
-    line += "\n    " + failure;
+    line += "\n    " + printable(failure);
   return line;
 }
 
@@ -152,14 +156,19 @@ void record(const CheckOptions &options) {
     throw badInput("--write: needs --data to train on");
   try {
     check::recordCase(compilerLibrary(), request, options.written);
-  } catch (const std::exception &error) {
-    throw badInput(error.what());
+  } catch (const Failure &) {
+    throw;
+  } catch (const check::Refusal &refusal) {
+    throw badInput(refusal.what());
+  } catch (const std::exception &) {
+    throw failed(options.written, ": ", wordsOfCaught());
   }
   if (options.json)
     printJson(ordered_json({{"case", options.written}}));
   else
     std::printf("%s; check it with `gradus check %s`\n",
-                options.written.c_str(), options.written.c_str());
+                printable(options.written).c_str(),
+                printable(shellWord(options.written)).c_str());
 }
 
 void run(const CheckOptions &options) {

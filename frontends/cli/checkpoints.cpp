@@ -3,12 +3,13 @@
 
 #include "frontends/cli/checkpoints.h"
 
-#include "absl/strings/numbers.h"
 #include "frontends/cli/failure.h"
+#include "frontends/cli/text.h"
+
+#include "absl/strings/numbers.h"
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <filesystem>
 #include <limits>
 
@@ -116,10 +117,9 @@ Checkpoints::Checkpoints(const runtime::Session &session,
                  file.status().message() + wayOut),
          false);
   else if (held_.newest && !held_.newest->weakness().empty())
-    std::fprintf(stderr,
-                 "warning: %s: cannot be locked (%s): nothing keeps another "
-                 "run from writing it\n",
-                 options_.path.c_str(), held_.newest->weakness().c_str());
+    warn(absl::StrCat(options_.path, ": cannot be locked (",
+                      held_.newest->weakness(),
+                      "): nothing keeps another run from writing it"));
 }
 
 int64_t Checkpoints::stepsUntilDue(int64_t done) const {
@@ -141,7 +141,13 @@ bool Checkpoints::isDue(int64_t done) const {
 void Checkpoints::fail(const Failure &failure, bool last) const {
   if (last || !options_.goOn)
     throw failure;
-  std::fprintf(stderr, "warning: %s; training goes on\n", failure.what());
+  warn(absl::StrCat(failure.what(), "; training goes on"));
+}
+
+void Checkpoints::goOnFrom(const std::string &file, int64_t step) {
+  std::error_code none;
+  if (std::filesystem::equivalent(file, options_.path, none))
+    newest_ = step;
 }
 
 std::string Checkpoints::stillThere() const {

@@ -78,6 +78,10 @@ public:
   Checkpoints(const runtime::Session &session, const CheckpointOptions &options,
               int64_t perEpoch, HeldCheckpoints held = {});
 
+  /// Says that the run goes on from a `file` of step `step`, which may be the
+  /// one that it writes.
+  void goOnFrom(const std::string &file, int64_t step);
+
   /// How many steps may run after step `done` before one is due.
   int64_t stepsUntilDue(int64_t done) const;
   /// Whether one is due after step `done`.
@@ -92,7 +96,8 @@ public:
   /// came after it: its file is not what the run says.
   void finish() const;
   /// Behind the words of a failure: "; the checkpoint of step 440 is still
-  /// there", where this run has written one and nobody has removed it.
+  /// there", where this run has written one, or goes on in its file, and nobody
+  /// has removed it.
   std::string stillThere() const;
 
 private:

@@ -1,6 +1,8 @@
-// Quotes only what a shell would change.
+// Drops the options that say where a state comes from, and adds one.
 
 #include "frontends/cli/command_line.h"
+
+#include "frontends/shell_word.h"
 
 namespace gradus::cli {
 
@@ -13,21 +15,10 @@ void rememberCommandLine(int argc, char **argv) {
   rememberedWords().assign(argv, argv + argc);
 }
 
-static std::string quoted(const std::string &word) {
-  constexpr const char *kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRS"
-                                 "TUVWXYZ0123456789_@%+=:,./-";
-  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos)
-    return word;
-  std::string text = "'";
-  for (char letter : word)
-    text += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
-  return text + "'";
-}
-
 std::string shellText(const std::vector<std::string> &words) {
   std::string text;
   for (const std::string &word : words)
-    text += (text.empty() ? "" : " ") + quoted(word);
+    text += (text.empty() ? "" : " ") + shellWord(word);
   return text;
 }
 

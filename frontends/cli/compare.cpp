@@ -8,6 +8,7 @@
 #include "frontends/cli/synthetic_inputs.h"
 #include "frontends/cli/text.h"
 #include "frontends/json_text.h"
+#include "frontends/printable.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -128,8 +129,9 @@ ordered_json jsonOf(const CompareOptions &options,
 
 void print(const CompareOptions &options, const std::vector<Compared> &all,
            int failed) {
-  std::printf("%s of %s, %lld steps, %s beside %s\n", options.graph.c_str(),
-              options.session.artifact.c_str(),
+  std::printf("%s of %s, %lld steps, %s beside %s\n",
+              printable(options.graph).c_str(),
+              printable(options.session.artifact).c_str(),
               static_cast<long long>(options.steps),
               options.session.device.c_str(), options.reference.c_str());
   constexpr size_t kShown = 5;

@@ -1,6 +1,7 @@
 // gradus compile: a model and a recipe become one artifact.
 
 #include "frontends/cli/artifact_facts.h"
+#include "frontends/cli/artifact_file.h"
 #include "frontends/cli/commands.h"
 #include "frontends/cli/compiler_library.h"
 #include "frontends/cli/failure.h"
@@ -78,14 +79,6 @@ compiler::Result compileWith(const compiler::Request &request,
   return take(std::move(result));
 }
 
-/// Checked as it is when loaded.
-std::shared_ptr<const Artifact> asLoaded(const CompileOptions &options,
-                                         const std::vector<char> &bytes) {
-  return take(Artifact::fromBytes(
-      {reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()},
-      options.output));
-}
-
 /// What a plan needs.
 ordered_json planFigures(const Artifact &artifact, const artifact::Plan &plan) {
   uint64_t bound = 0;
@@ -104,7 +97,8 @@ ordered_json planFigures(const Artifact &artifact, const artifact::Plan &plan) {
 }
 
 /// What the artifact says of itself, and of its first plan.
-ordered_json figures(const Artifact &artifact, double milliseconds) {
+ordered_json figures(const Artifact &artifact, const std::string &path,
+                     double milliseconds) {
   const artifact::Header &header = artifact.header();
   ordered_json plans = ordered_json::array();
   std::vector<std::string> targets;
@@ -113,7 +107,7 @@ ordered_json figures(const Artifact &artifact, double milliseconds) {
     targets.push_back(targetText(*plan));
   }
   ordered_json all = {
-      {"artifact", artifact.path()},
+      {"artifact", path},
       {"artifact_bytes", artifact.size()},
       {"compile_ms", milliseconds},
       {"targets", targets},
@@ -204,6 +198,21 @@ void chooseReport(CompileOptions &options) {
   options.request.trace = true;
 }
 
+/// A model or a text whose name was meant for something else stays as it is.
+void checkName(const std::string &output) {
+  if (!output.empty() && !absl::EndsWith(output, ".gradus"))
+    throw badInput("-o ", output, ": expected a name that ends in .gradus");
+}
+
+void writePage(const CompileOptions &options, const Artifact &artifact,
+               const compiler::Trace &trace, double milliseconds) {
+  ordered_json facts = artifactJson(artifact);
+  facts["artifact"] = options.output; // It was opened under another name.
+  writeWhole(options.page,
+             reportPage(reportFacts(facts, trace, options.request.model,
+                                    milliseconds)));
+}
+
 void checkOutputs(const CompileOptions &options) {
   const compiler::Request &request = options.request;
   std::vector<UsedFile> inputs = {{"the model", request.model},
@@ -215,6 +224,7 @@ void checkOutputs(const CompileOptions &options) {
     inputs.push_back({"--tuning", file});
   checkOutputFiles({{"-o", options.output}, {"--report", options.page}},
                    inputs);
+  checkName(options.output);
   checkWritable({options.output, options.page});
 }
 
@@ -234,6 +244,10 @@ void run(CompileOptions &options) {
   request.tuning = readTuningFiles(options.tuning);
   auto began = Clock::now();
   std::optional<Safetensors> weights = openWeights(request, options.weightsMap);
+  ArtifactFile file(options.output);
+  request.write = [&](uint64_t offset, std::span<const char> bytes) {
+    return file.write(offset, bytes);
+  };
   compiler::Result result = compileWith(request, weights);
   for (const std::string &warning : result.warnings)
     warn(warning);
@@ -245,16 +259,14 @@ void run(CompileOptions &options) {
     return;
   }
   std::chrono::duration<double, std::milli> elapsed = Clock::now() - began;
-  auto artifact = asLoaded(options, result.artifact);
-  ordered_json summary = figures(*artifact, elapsed.count());
+  auto artifact = file.open();
+  ordered_json summary = figures(*artifact, options.output, elapsed.count());
   if (!options.tuning.empty())
     warnings += addTunedCalls(summary, request, *artifact);
   refuseWarnings(options, warnings);
-  writeWhole(options.output, result.artifact);
+  file.commit();
   if (!options.page.empty())
-    writeWhole(options.page,
-               reportPage(reportFacts(artifactJson(*artifact), result.trace,
-                                      request.model, elapsed.count())));
+    writePage(options, *artifact, result.trace, elapsed.count());
   if (options.json)
     printJson(summary);
   else

@@ -3,11 +3,10 @@
 #include "frontends/cli/continued_run.h"
 
 #include "frontends/cli/failure.h"
+#include "frontends/cli/recipe_changes.h"
 #include "frontends/cli/text.h"
 
 #include "absl/strings/str_join.h"
-
-#include <cstdio>
 
 namespace gradus::cli {
 
@@ -29,11 +28,10 @@ double partForTests(const TrainOptions &options,
                    ", and has seen samples that --validation would test on "
                    "now; leave the option out to keep that seed");
   if (record && (before > 0) != (part > 0))
-    std::fprintf(stderr,
-                 "warning: the checkpoint was trained with %s, now %s\n",
-                 before > 0 ? "--validation" : "all samples",
-                 before > 0 ? "what it kept for tests is trained on, too"
-                            : "some of them are tested on");
+    warn(before > 0 ? "the checkpoint was trained with --validation, now what "
+                      "it kept for tests is trained on, too"
+                    : "the checkpoint was trained with all samples, now some "
+                      "of them are tested on");
   return part;
 }
 
@@ -49,6 +47,13 @@ static std::string shown(const std::vector<std::string> &passes) {
   return passes.empty() ? "none" : absl::StrJoin(passes, ", ");
 }
 
+static std::string recipeChangesOf(TrainingRecord before, TrainingRecord now) {
+  if (before.recipe.is_null()) // It is not said.
+    return "";
+  leaveOutBatch(before.recipe, before.batch, now.recipe, now.batch);
+  return recipeChanges(before.recipe, now.recipe);
+}
+
 void warnOfOthers(const TrainingRecord &before, const TrainingRecord &now) {
   auto number = [](auto value) { return absl::StrCat(value); };
   warnOfOther("seed", number(before.seed), "it is", number(now.seed));
@@ -57,6 +62,12 @@ void warnOfOthers(const TrainingRecord &before, const TrainingRecord &now) {
   warnOfOther("a batch of", number(before.batch), "it is", number(now.batch));
   warnOfOther("added passes", shown(before.passes), "they are",
               shown(now.passes));
+  std::string changes = recipeChangesOf(before, now);
+  if (!changes.empty())
+    warn(absl::StrCat("the checkpoint was trained with another recipe (",
+                      changes,
+                      "): this run goes on otherwise than that one would "
+                      "have"));
 }
 
 } // namespace gradus::cli

@@ -14,8 +14,8 @@ namespace gradus::cli {
 double partForTests(const TrainOptions &options,
                     const std::optional<TrainingRecord> &record, uint64_t seed);
 
-/// Warnings where seed, number of samples, batch or passes are not those of
-/// the checkpoint.
+/// Warnings where seed, number of samples, batch, passes or recipe are not
+/// those of the checkpoint.
 void warnOfOthers(const TrainingRecord &before, const TrainingRecord &now);
 
 } // namespace gradus::cli

@@ -7,13 +7,13 @@
 #include "frontends/cli/failure.h"
 #include "frontends/cli/foreign_file.h"
 #include "frontends/cli/session_options.h"
+#include "frontends/cli/text.h"
 #include "frontends/cli/training_record.h"
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 
 #include <cmath>
-#include <cstdio>
 
 using namespace gradus::runtime;
 
@@ -39,7 +39,7 @@ data::Dataset openData(const std::vector<std::string> &arguments) {
     refuseForeign(data::Dataset::pathOf(argument), Wanted::data);
   data::Dataset dataset = take(data::Dataset::open(arguments));
   for (const std::string &remark : dataset.remarks())
-    std::fprintf(stderr, "warning: %s\n", remark.c_str());
+    warn(remark);
   return dataset;
 }
 
@@ -119,8 +119,8 @@ data::Feed matchData(const Session &session, int graph,
       use == Use::prediction ? data::LabelRules() : labelRules(session);
   data::Feed feed =
       take(data::Feed::match(dataset, info.inputs, labels, prepared));
-  for (const std::string &note : feed.notes())
-    std::fprintf(stderr, "note: %s: %s\n", feed.source().c_str(), note.c_str());
+  for (const std::string &words : feed.notes())
+    note(feed.source() + ": " + words);
   auto inputs = recipeOf(session).value("inputs", nlohmann::json::object());
   if (use == Use::training && inputs.value("last_batch", "drop") == "mask")
     check(feed.maskLastBatch());

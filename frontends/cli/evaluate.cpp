@@ -8,8 +8,10 @@
 #include "frontends/cli/prediction_report.h"
 #include "frontends/cli/session_options.h"
 #include "frontends/cli/text.h"
+#include "frontends/cli/trained_normalization.h"
 #include "frontends/cli/training_log.h"
 #include "frontends/json_text.h"
+#include "frontends/printable.h"
 
 #include <cmath>
 #include <cstdio>
@@ -48,7 +50,7 @@ void print(const std::vector<Metric> &metrics, const DataOutline &outline,
     return;
   }
   for (const Metric &metric : metrics)
-    std::printf("%s: %s\n", metric.name.c_str(),
+    std::printf("%s: %s\n", printable(metric.name).c_str(),
                 number("%.4f", metric.value).c_str());
   std::printf("samples: %lld\n", static_cast<long long>(counted));
   std::fputs(report.text().c_str(), stdout);
@@ -57,6 +59,7 @@ void print(const std::vector<Metric> &metrics, const DataOutline &outline,
 void run(const EvaluateOptions &options) {
   data::Dataset dataset = openData(options.data);
   auto session = openSession(options.session);
+  checkNormalization(*session, options.session);
   countClassesOf(trainedFile(options.session), dataset);
   noteInitialState(options.session);
   int graph = findGraph(*session, "evaluate");

@@ -153,9 +153,4 @@ void EventFile::scalars(int64_t step, const std::string &prefix,
   write(scalarsEvent(now(), step, prefix, metrics));
 }
 
-void EventFile::finish() {
-  if (!file_.flush())
-    throw failed(path_, ": not all events could be written; is the disk full?");
-}
-
 } // namespace gradus::cli

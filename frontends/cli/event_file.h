@@ -39,8 +39,9 @@ public:
   void scalars(int64_t step, const std::string &prefix,
                const std::vector<Metric> &metrics);
   void flush() { file_.flush(); }
-  /// Throws where a record did not reach the file.
-  void finish();
+  /// Whether no write has failed so far.
+  bool isWhole() const { return file_.good(); }
+  const std::string &path() const { return path_; }
 
 private:
   void write(const std::string &event);

@@ -9,6 +9,7 @@
 #include "frontends/cli/text.h"
 #include "frontends/cli/training_record.h"
 #include "frontends/json_text.h"
+#include "frontends/printable.h"
 #include "runtime/checkpoint.h"
 #include "runtime/safetensors.h"
 
@@ -114,7 +115,7 @@ void run(const ExportOptions &options) {
   if (!options.output.ends_with(".onnx"))
     throw badInput("-o ", options.output,
                    ": expected a name that ends in .onnx");
-  refuseForeign(options.checkpoint, Wanted::weights);
+  refuseForeign(options.checkpoint, Wanted::weights, "--checkpoint");
   Safetensors file = take(Safetensors::open(options.checkpoint));
   check(runtime::at(verifyContents(file), options.checkpoint));
   compiler::ExportRequest request;
@@ -149,7 +150,7 @@ void run(const ExportOptions &options) {
   else
     std::printf(
         "%zu tensors -> %s (%s)\n", exported.written.size(),
-        options.output.c_str(),
+        printable(options.output).c_str(),
         bytesText(exported.model.size() + exported.data.size()).c_str());
 }
 

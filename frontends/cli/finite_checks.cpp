@@ -3,10 +3,9 @@
 #include "frontends/cli/finite_checks.h"
 
 #include "frontends/cli/failure.h"
-#include "frontends/printable.h"
+#include "frontends/cli/text.h"
 
 #include <cmath>
-#include <cstdio>
 
 namespace gradus::cli {
 
@@ -16,7 +15,9 @@ static bool hasLossScale(const nlohmann::json &recipe) {
 
 FiniteChecks::FiniteChecks(runtime::Session &session,
                            const nlohmann::json &recipe, bool saves, bool debug)
-    : session_(session), skipsSteps_(hasLossScale(recipe)), debug_(debug) {
+    : session_(session), skipsSteps_(hasLossScale(recipe)), debug_(debug),
+      saved_(saves ? "nothing was saved after the last checkpoint"
+                   : "nothing was saved, since the run keeps no checkpoint") {
   std::string onNonfinite = recipe.value("on_nonfinite", "stop");
   stops_ = onNonfinite == "stop";
   looksAway_ = onNonfinite == "continue";
@@ -46,20 +47,19 @@ void FiniteChecks::checkFigures(int64_t step,
       throw failed("step ", step, ": ", metric.name, " is ", metric.value, "; ",
                    feed.source(),
                    ": no label of its batch counts for the loss: all are "
-                   "ignored, or of classes that weigh 0; nothing was saved "
-                   "after the last checkpoint. A larger batch, or on_nonfinite "
-                   "\"skip\" in the recipe, leads on");
+                   "ignored, or of classes that weigh 0; ",
+                   saved_,
+                   ". A larger batch, or on_nonfinite \"skip\" in the recipe, "
+                   "leads on");
     if (!data.empty())
       throw failed("step ", step, ": ", metric.name, " is ", metric.value, "; ",
-                   feed.source(), ": ", data,
-                   "; nothing was saved after the last checkpoint",
+                   feed.source(), ": ", data, "; ", saved_,
                    found.empty() ? "" : ". First " + found);
-    throw failed(
-        "step ", step, ": ", metric.name, " is ", metric.value,
-        "; nothing was saved after the last checkpoint. A lower learning "
-        "rate may help",
-        found.empty() ? debug_ ? "" : "; --debug-nonfinite names the node"
-                      : ". First " + found);
+    throw failed("step ", step, ": ", metric.name, " is ", metric.value, "; ",
+                 saved_, ". A lower learning rate may help",
+                 found.empty()
+                     ? debug_ ? "" : "; --debug-nonfinite names the node"
+                     : ". First " + found);
   }
 }
 
@@ -69,22 +69,18 @@ void FiniteChecks::checkStates(int64_t step) {
   std::string found = session_.firstNonfinite(),
               state = session_.spoiledState();
   if (!found.empty() && stops_ && !state.empty())
-    throw failed("step ", step, ": the state ", state,
-                 " is no longer finite; nothing was saved after the last "
-                 "checkpoint. First ",
-                 found);
+    throw failed("step ", step, ": the state ", state, " is no longer finite; ",
+                 saved_, ". First ", found);
   if (!found.empty() && !stops_ && !told_)
-    std::fprintf(stderr, "note: step %lld: first %s\n",
-                 static_cast<long long>(step), printable(found).c_str());
+    note(absl::StrCat("step ", step, ": first ", found));
   told_ |= !found.empty();
 }
 
 void FiniteChecks::checkSaved(int64_t step) const {
   std::string state = spoiled_ ? spoiled_->first() : "";
   if (!state.empty())
-    throw failed("step ", step, ": the state ", state,
-                 " is no longer finite; nothing was saved after the last "
-                 "checkpoint. A lower learning rate may help");
+    throw failed("step ", step, ": the state ", state, " is no longer finite; ",
+                 saved_, ". A lower learning rate may help");
 }
 
 /// `saved` says what is left.
@@ -99,8 +95,7 @@ static void verifyNumbers(int64_t step, const std::vector<Metric> &figures,
 void FiniteChecks::checkTested(int64_t step, const std::vector<Metric> &figures,
                                const std::string &source) const {
   if (stops_)
-    verifyNumbers(step, figures, source,
-                  "nothing was saved after the last checkpoint");
+    verifyNumbers(step, figures, source, saved_);
 }
 
 void FiniteChecks::checkLastTest(int64_t step,

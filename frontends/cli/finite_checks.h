@@ -44,6 +44,7 @@ private:
 
   runtime::Session &session_;
   bool stops_, looksAway_, skipsSteps_, debug_, told_ = false;
+  const char *saved_; // what is left where a run stops
   std::optional<SpoiledStates> spoiled_;
 };
 

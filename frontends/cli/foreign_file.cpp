@@ -3,6 +3,7 @@
 #include "frontends/cli/foreign_file.h"
 
 #include "frontends/cli/failure.h"
+#include "frontends/shell_word.h"
 
 #include "absl/strings/match.h"
 
@@ -14,7 +15,7 @@
 namespace gradus::cli {
 namespace {
 
-enum class Kind { unknown, pytorch, onnx, artifact, safetensors };
+enum class Kind { unknown, pytorch, onnx, artifact, safetensors, numpy };
 
 constexpr size_t kEnough = 256;
 
@@ -68,19 +69,29 @@ Kind kindOf(const std::string &path) {
     return Kind::artifact;
   if (isSafetensors(bytes))
     return Kind::safetensors;
+  if (bytes.starts_with("\x93NUMPY") || firstEntry(bytes).ends_with(".npy"))
+    return Kind::numpy;
   return absl::EndsWith(path, ".onnx") && !bytes.empty() ? Kind::onnx
                                                          : Kind::unknown;
 }
 
-std::string stemOf(const std::string &path) {
-  return std::filesystem::path(path).filename().replace_extension().string();
+/// A file in the current folder, ready to be pasted.
+std::string withEnding(const std::string &path, const char *ending) {
+  return shellWord(std::filesystem::path(path)
+                       .filename()
+                       .replace_extension(ending)
+                       .string());
 }
 
-std::string adviceOnPyTorch(Wanted wanted) {
+std::string adviceOnPyTorch(const std::string &path, Wanted wanted,
+                            const std::string &option) {
   switch (wanted) {
   case Wanted::weights:
     return "save its state_dict as a .safetensors file with "
-           "safetensors.torch.save_file";
+           "safetensors.torch.save_file" +
+           (option.empty() ? ""
+                           : ", then take " + option + " " +
+                                 withEnding(path, ".safetensors"));
   case Wanted::data:
     return "save its tensors as a .safetensors file with "
            "safetensors.torch.save_file";
@@ -93,19 +104,21 @@ std::string adviceOnPyTorch(Wanted wanted) {
 }
 
 /// What it is and what to do; empty where it is what is wanted, or unknown.
-std::string adviceOn(const std::string &path, Wanted wanted) {
+std::string adviceOn(const std::string &path, Wanted wanted,
+                     const std::string &option) {
   switch (kindOf(path)) {
   case Kind::pytorch:
-    return "is a PyTorch file; " + adviceOnPyTorch(wanted);
+    return "is a PyTorch file; " + adviceOnPyTorch(path, wanted, option);
   case Kind::onnx:
     return wanted == Wanted::artifact
-               ? "is an ONNX model; compile it first: gradus compile " + path +
-                     " -o " + stemOf(path) + ".gradus"
+               ? "is an ONNX model; compile it first: gradus compile " +
+                     shellWord(path) + " -o " + withEnding(path, ".gradus")
                : "";
   case Kind::artifact:
     return wanted == Wanted::artifact ? ""
            : wanted == Wanted::model
-               ? "is a Gradus artifact, compiled already: gradus train " + path
+               ? "is a Gradus artifact, compiled already: gradus train " +
+                     shellWord(path)
                : "is a Gradus artifact, which holds no data; expected a "
                  ".safetensors file";
   case Kind::safetensors:
@@ -116,6 +129,16 @@ std::string adviceOn(const std::string &path, Wanted wanted) {
                ? "is a file of tensors; expected a model, which takes such a "
                  "file by --weights"
                : "";
+  case Kind::numpy:
+    return wanted == Wanted::weights
+               ? "is a file of NumPy arrays; save them as a .safetensors file "
+                 "with safetensors.numpy.save_file"
+           : wanted == Wanted::artifact
+               ? "is a file of NumPy arrays; expected an artifact, which takes "
+                 "such a file by --data"
+           : wanted == Wanted::model ? "is a file of NumPy arrays; expected "
+                                       "a model (.onnx, .mlir)"
+                                     : "";
   case Kind::unknown:
     return "";
   }
@@ -124,8 +147,10 @@ std::string adviceOn(const std::string &path, Wanted wanted) {
 
 } // namespace
 
-void refuseForeign(const std::string &path, Wanted wanted) {
-  if (std::string advice = adviceOn(path, wanted); !advice.empty())
+void refuseForeign(const std::string &path, Wanted wanted,
+                   const std::string &option) {
+  std::string advice = adviceOn(path, wanted, option);
+  if (!advice.empty())
     throw badInput(path, ": ", advice);
 }
 

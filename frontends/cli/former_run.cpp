@@ -95,4 +95,13 @@ void checkFormerRun(const TrainOptions &options, int64_t start) {
       checkFile("--keep", path, from);
 }
 
+void checkHoldsNoState(const std::string &role, const std::string &path) {
+  if (!holdsSomething(path))
+    return;
+  if (std::optional<int64_t> step = stepIn(path))
+    throw badInput(role, " ", path,
+                   ": is the checkpoint of a training, of step ", *step,
+                   "; write to another file");
+}
+
 } // namespace gradus::cli

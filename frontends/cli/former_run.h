@@ -14,4 +14,8 @@ namespace gradus::cli {
 /// may replace no later steps.
 void checkFormerRun(const TrainOptions &options, int64_t start);
 
+/// A Failure where the file that results would be written to, as `role` says,
+/// holds the state of a training.
+void checkHoldsNoState(const std::string &role, const std::string &path);
+
 } // namespace gradus::cli

@@ -2,7 +2,7 @@
 
 #include "frontends/cli/init_advice.h"
 
-#include "frontends/cli/name_proposal.h"
+#include "frontends/compiler/name_proposal.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -10,6 +10,7 @@
 #include <set>
 
 using namespace gradus::runtime;
+using gradus::compiler::NamedShape;
 
 namespace gradus::cli {
 namespace {
@@ -19,10 +20,15 @@ bool isWeight(const StateInfo &state) {
          state.role == artifact::Role::buffer;
 }
 
-std::vector<NamedShape> weightsOf(const Session &session) {
+/// The weights of the model that the file has no tensor for.
+std::vector<NamedShape> unfilled(const Safetensors &file, const Rename &rename,
+                                 const Session &session) {
+  std::set<std::string> filled;
+  for (const NamedTensor &tensor : file.tensors())
+    filled.insert(rename(tensor.name));
   std::vector<NamedShape> weights;
   for (const StateInfo &state : session.states())
-    if (isWeight(state))
+    if (isWeight(state) && !filled.contains(state.name))
       weights.push_back({state.name, state.type.shape});
   return weights;
 }
@@ -36,6 +42,18 @@ std::vector<NamedShape> unnamed(const Safetensors &file, const Rename &rename,
         !name.empty() && session.findState(name) < 0)
       tensors.push_back({tensor.name, tensor.type.shape});
   return tensors;
+}
+
+/// The names in the file that weights of the model have, and that no rule made.
+std::set<std::string> placed(const Safetensors &file, const Rename &rename,
+                             const Session &session) {
+  std::set<std::string> names;
+  for (const NamedTensor &tensor : file.tensors())
+    if (int state = session.findState(tensor.name);
+        state >= 0 && isWeight(session.states()[state]) &&
+        rename(tensor.name) == tensor.name)
+      names.insert(tensor.name);
+  return names;
 }
 
 /// "a.weight, b.weight and 3 more"
@@ -68,12 +86,12 @@ std::string adviceOnNames(const Safetensors &file, const Rename &rename,
 
 std::string adviceOnRest(const Safetensors &file, const Rename &rename,
                          const Session &session) {
-  NameProposal proposal =
-      proposeNames(unnamed(file, rename, session), weightsOf(session));
-  if (proposal.rules.empty())
-    return "";
-  return absl::StrCat("; ", mapOptions(proposal.rules), " names ",
-                      proposal.fits, " of its tensors as the model does");
+  std::string advice =
+      compiler::adviceOf(compiler::proposeNames(unnamed(file, rename, session),
+                                                unfilled(file, rename, session),
+                                                placed(file, rename, session)),
+                         "--init-map");
+  return advice.empty() ? "" : "; " + advice;
 }
 
 std::string adviceOnShapes(const Safetensors &file, const Rename &rename,
@@ -88,9 +106,10 @@ std::string adviceOnShapes(const Safetensors &file, const Rename &rename,
   }
   if (rules.empty() || rules.size() > kMostRules)
     return "";
-  return absl::StrCat("; ", mapOptions({rules.begin(), rules.end()}),
-                      ", before other rules, leaves out what does not fit, "
-                      "which then keeps its initial values");
+  return absl::StrCat(
+      "; ", compiler::mapOptions("--init-map", {rules.begin(), rules.end()}),
+      ", before other rules, leaves out what does not fit, "
+      "which then keeps its initial values");
 }
 
 } // namespace gradus::cli

@@ -10,9 +10,11 @@
 #include "frontends/cli/weight_options.h"
 #include "frontends/json_text.h"
 #include "frontends/printable.h"
+#include "frontends/shell_word.h"
 #include "runtime/session.h"
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 
 #include <nlohmann/json.hpp>
@@ -188,7 +190,8 @@ void printCosts(const ordered_json &plan) {
 std::string titleOf(const ordered_json &plan) {
   std::string target = plan["target"];
   return plan["images"].empty()
-             ? target + ", " + jsonText(plan["threads"]) + " threads"
+             ? target + ", " + jsonText(plan["threads"]) +
+                   (plan["threads"] == 1 ? " thread" : " threads")
              : target;
 }
 
@@ -200,13 +203,14 @@ void printPlan(const ordered_json &plan, bool map) {
   std::printf("\nplan %s\n  state %s, arena %s (bound %s, %.3fx), "
               "constants %s, "
               "code %s: predicted %s\n",
-              titleOf(plan).c_str(), bytes("state_bytes").c_str(),
+              printable(titleOf(plan)).c_str(), bytes("state_bytes").c_str(),
               bytes("arena_bytes").c_str(), bytes("bound_bytes").c_str(),
               plan["arena_bytes"].get<double>() / bound,
               bytes("constant_bytes").c_str(), bytes("code_bytes").c_str(),
               bytes("predicted_bytes").c_str());
   if (!plan["libraries"].empty())
-    std::printf("  libraries %s\n", librariesText(plan["libraries"]).c_str());
+    std::printf("  libraries %s\n",
+                printable(librariesText(plan["libraries"])).c_str());
   printCosts(plan);
   printImages(plan["images"]);
   for (const ordered_json &graph : plan["graphs"])
@@ -221,9 +225,22 @@ void printAddedPasses(const ordered_json &recipe) {
     std::printf("added pass %s\n", printable(pass.get<std::string>()).c_str());
 }
 
+/// A file of another kind is told what there is.
+std::shared_ptr<const Artifact> openArtifact(const std::string &path) {
+  try {
+    refuseForeign(path, Wanted::artifact);
+    return take(Artifact::open(path));
+  } catch (const Failure &failure) {
+    if (absl::EndsWith(path, ".gradus"))
+      throw;
+    throw Failure(failure.code, absl::StrCat(failure.what(),
+                                             "; inspect takes .gradus, .onnx, "
+                                             ".mlir and .safetensors files"));
+  }
+}
+
 void inspectArtifact(const InspectOptions &options) {
-  refuseForeign(options.request.model, Wanted::artifact);
-  auto artifact = take(Artifact::open(options.request.model));
+  auto artifact = openArtifact(options.request.model);
   check(at(artifact->verifyWeights(), artifact->path()));
   ordered_json all = artifactJson(*artifact);
   if (options.json) {
@@ -334,7 +351,7 @@ void printWithoutSizes(const InspectOptions &options,
               countText(model.parameterElements).c_str());
   std::string dims;
   for (const std::string &size : model.unknownSizes)
-    dims += " --dim " + size + "=...";
+    dims += " --dim " + shellWord(size + "=...");
   std::printf("To compile it, say its sizes:%s\n", printable(dims).c_str());
   if (!model.unsupported.empty())
     std::printf("\n%s\n", printableLines(model.unsupported).c_str());

@@ -3,10 +3,12 @@
 
 #include "frontends/cli/length_warnings.h"
 
+#include "frontends/cli/session_options.h"
 #include "frontends/cli/text.h"
 
 #include "absl/strings/str_cat.h"
 
+#include <algorithm>
 #include <cmath>
 
 using nlohmann::json;
@@ -49,6 +51,28 @@ bool settles(const json &piece) {
           numberOf(piece, "final", 0) >= numberOf(piece, "initial", 1));
 }
 
+/// How many milestones of a piece change something: behind the last value of
+/// `piecewise` one may stand that changes nothing.
+size_t changesOf(const json &piece) {
+  if (!piece.contains("milestones"))
+    return 0;
+  size_t milestones = piece["milestones"].size();
+  if (isType(piece, "multi_step"))
+    return milestones;
+  if (!isType(piece, "piecewise"))
+    return 0;
+  size_t values = piece.contains("values") ? piece["values"].size() : 0;
+  return std::min(milestones, std::max<size_t>(values, 1) - 1);
+}
+
+/// The last change of a piece that goes on and on, in updates; 0: none.
+double lastChangeOf(const json &piece) {
+  double last = 0;
+  for (size_t i = 0; i < changesOf(piece); ++i)
+    last = std::max(last, piece["milestones"][i].get<double>());
+  return last * numberOf(piece, "every", 1);
+}
+
 std::string warningOf(const std::string &name, const json &pieces,
                       int64_t perUpdate, int64_t steps) {
   double end = 0, length = 0;
@@ -56,6 +80,13 @@ std::string warningOf(const std::string &name, const json &pieces,
     end += length = lengthOf(piece) * static_cast<double>(perUpdate);
   bool isOpen = length == 0; // the last piece
   auto run = static_cast<double>(steps);
+  double change =
+      end + lastChangeOf(pieces.back()) * static_cast<double>(perUpdate);
+  if (isOpen && change > end && end < run && change >= run)
+    return absl::StrCat("the last milestone of the schedule of ", name,
+                        " is at step ", number("%.0f", change),
+                        ", this run has ", steps,
+                        " steps: it is never reached");
   std::string words = absl::StrCat(
       "the schedule of ", name,
       isOpen ? " comes to its last piece at step " : " ends at step ",
@@ -67,8 +98,11 @@ std::string warningOf(const std::string &name, const json &pieces,
   return "";
 }
 
-/// Averages that are still those of the first weights.
+/// Averages that are still those of the first weights. They begin with the
+/// first update.
 std::string averagesWarning(const json &ema, int64_t updates) {
+  if (updates < 1)
+    return "";
   double decay = numberOf(ema, "decay", 0);
   double first = std::pow(decay, static_cast<double>(updates - 1));
   bool warmsUp = ema.contains("warmup") && ema["warmup"] == true;
@@ -84,7 +118,7 @@ std::string averagesWarning(const json &ema, int64_t updates) {
 } // namespace
 
 std::vector<std::string> lengthWarnings(const json &recipe, int64_t steps) {
-  auto perUpdate = static_cast<int64_t>(numberOf(recipe, "accumulation", 1));
+  int64_t perUpdate = stepsPerUpdate(recipe);
   std::vector<std::string> warnings;
   auto add = [&](std::string words) {
     if (!words.empty())

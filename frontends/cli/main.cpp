@@ -1,6 +1,7 @@
 // gradus: compiles training steps and runs them. This file only finds the
 // command; each command is a file of its own.
 
+#include "frontends/caught.h"
 #include "frontends/cli/command_line.h"
 #include "frontends/cli/commands.h"
 #include "frontends/cli/failure.h"
@@ -13,7 +14,7 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
-#include <system_error>
+#include <map>
 
 using namespace gradus::cli;
 
@@ -24,7 +25,8 @@ static const char *kExamples = R"(Examples:
   gradus evaluate lenet.gradus --checkpoint lenet.safetensors --data test.safetensors
   gradus predict lenet.gradus --checkpoint lenet.safetensors --data new.npz -o out.npz
 
-Exit codes: 0 done, 1 failed while running, 2 usage or input, 130 interrupted.
+Exit codes: 0 done, 1 failed while running, 2 usage or input (also where input
+is found bad while running), 130 interrupted.
 `gradus COMMAND --help` says more, with examples.)";
 
 /// `--checkpoint "$UNSET"` is a mistake, not an option that was left out.
@@ -81,14 +83,40 @@ static std::vector<std::string> optionNames(const CLI::App &command) {
   return names;
 }
 
+/// Where other tools' options of training are said here, for commands that
+/// compile and for those that run what was compiled.
+static std::string placeElsewhere(const std::string &option,
+                                  const std::string &command) {
+  static const std::map<std::string, std::string> settings = {
+      {"--batch", "--dim batch=N"},
+      {"--batch-size", "--dim batch=N"},
+      {"--batch_size", "--dim batch=N"},
+      {"--lr", "--set optimizer.learning_rate=NUMBER"},
+      {"--learning-rate", "--set optimizer.learning_rate=NUMBER"},
+      {"--learning_rate", "--set optimizer.learning_rate=NUMBER"},
+      {"--optimizer", "--set optimizer.type=NAME"},
+      {"--momentum", "--set optimizer.momentum=NUMBER"},
+      {"--weight-decay", "--set optimizer.weight_decay=NUMBER"}};
+  bool compiles = command == "compile";
+  if (auto found = settings.find(option);
+      found != settings.end() && (compiles || command == "train"))
+    return compiles ? "; write " + found->second
+                    : "; it is said when compiling: " + found->second;
+  if (compiles && (option == "--epochs" || option == "--steps"))
+    return "; `gradus train` has it";
+  return "";
+}
+
 /// Of the first option that the command does not have. It comes before others
 /// that are missing: they may be what it was to be.
 static std::string unknownOption(const CLI::App &app) {
   for (const std::string &word : app.remaining())
     if (word.starts_with("--")) {
       std::string name = word.substr(0, word.find('='));
+      std::string elsewhere = placeElsewhere(name, app.get_name());
       return "unknown option '" + name + "'" +
-             suggestion(name, optionNames(app));
+             (elsewhere.empty() ? suggestion(name, optionNames(app))
+                                : elsewhere);
     }
   for (const CLI::App *command : app.get_subcommands())
     if (std::string words = unknownOption(*command); !words.empty())
@@ -126,7 +154,7 @@ static int reportUsage(const CLI::App &app, const CLI::ParseError &error,
   if (error.get_exit_code() == 0)
     return app.exit(error);
   std::fprintf(stderr, "gradus: %s\nRun with --help for usage and examples.\n",
-               usageMistake(app, error, argc, argv).c_str());
+               gradus::printable(usageMistake(app, error, argc, argv)).c_str());
   return kBadInput;
 }
 
@@ -164,22 +192,14 @@ int main(int argc, char **argv) {
       std::fprintf(stderr, "gradus: %s\n",
                    gradus::printableLines(failure.what()).c_str());
     return failure.code;
-  } catch (const std::bad_alloc &) {
-    std::fprintf(stderr, "gradus: out of memory\n");
   } catch (const nlohmann::json::exception &error) {
     std::fprintf(stderr,
                  "gradus: JSON that was read, such as the recipe in an "
                  "artifact, is not as it should be: %s\n",
-                 gradus::wordsOf(error).c_str());
-  } catch (const std::system_error &error) {
-    bool isThread = error.code() == std::errc::resource_unavailable_try_again;
+                 gradus::printable(gradus::wordsOf(error)).c_str());
+  } catch (const std::exception &) {
     std::fprintf(stderr, "gradus: %s\n",
-                 isThread ? "out of memory for another thread, or out of "
-                            "threads (ulimit -v, ulimit -u)"
-                          : error.what());
-  } catch (const std::exception &error) {
-    std::fprintf(stderr, "gradus: %s\n",
-                 gradus::printableLines(error.what()).c_str());
+                 gradus::printableLines(gradus::wordsOfCaught()).c_str());
   }
   return kFailedWhileRunning;
 }

@@ -3,9 +3,12 @@
 #include "frontends/cli/commands.h"
 #include "frontends/cli/data_options.h"
 #include "frontends/cli/failure.h"
+#include "frontends/cli/former_run.h"
 #include "frontends/cli/output_files.h"
 #include "frontends/cli/session_options.h"
 #include "frontends/cli/tensor_file.h"
+#include "frontends/cli/text.h"
+#include "frontends/cli/trained_normalization.h"
 #include "frontends/data/batches.h"
 #include "frontends/json_text.h"
 #include "frontends/printable.h"
@@ -62,11 +65,9 @@ std::vector<Predicted> outputTensors(const GraphInfo &graph,
     throw badInput("no output has an axis of ", feed.batch(),
                    " samples: ", others, "; use `gradus run`");
   if (!others.empty())
-    std::fprintf(stderr,
-                 "note: without an axis of %lld samples, and left out: %s; "
-                 "`gradus run` gives them batch by batch\n",
-                 static_cast<long long>(feed.batch()),
-                 printable(others).c_str());
+    note(absl::StrCat("without an axis of ", feed.batch(),
+                      " samples, and left out: ", others,
+                      "; `gradus run` gives them batch by batch"));
   return predicted;
 }
 
@@ -125,8 +126,10 @@ void run(const PredictOptions &options) {
   for (UsedFile &file : dataFiles("--data", options.data))
     inputs.push_back(std::move(file));
   checkOutputFiles({{"-o", options.output}}, inputs);
+  checkHoldsNoState("-o", options.output);
   data::Dataset dataset = openData(options.data);
   auto session = openSession(options.session);
+  checkNormalization(*session, options.session);
   noteInitialState(options.session);
   int graph = findGraph(*session, "predict");
   data::Feed feed = matchData(*session, graph, dataset, Use::prediction);
@@ -140,7 +143,8 @@ void run(const PredictOptions &options) {
                                        {"file", options.output}});
     else
       std::printf("%s %s -> %s\n", printable(tensor.name).c_str(),
-                  toString(tensor.type).c_str(), options.output.c_str());
+                  toString(tensor.type).c_str(),
+                  printable(options.output).c_str());
   if (options.session.json && !files.empty())
     printJson(nlohmann::ordered_json{{"files", files}});
 }

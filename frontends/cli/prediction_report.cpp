@@ -6,6 +6,7 @@
 #include "frontends/cli/class_axis.h"
 #include "frontends/cli/failure.h"
 #include "frontends/cli/session_options.h"
+#include "frontends/printable.h"
 
 #include <set>
 #include <utility>
@@ -165,7 +166,7 @@ std::string PredictionReport::text() const {
   std::string text;
   for (const Compared &each : compared_) {
     if (compared_.size() > 1)
-      text += outputInfo(each).name + ":\n";
+      text += printable(outputInfo(each).name) + ":\n";
     text += each.classes ? each.classes->text() : each.errors.text();
   }
   return text;

@@ -3,6 +3,7 @@
 #include "frontends/cli/progress.h"
 
 #include "frontends/cli/text.h"
+#include "frontends/printable.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -59,7 +60,8 @@ std::string Progress::timesText(int64_t done) const {
          clockText(perStep * (total_ - done)) + " left";
 }
 
-void Progress::update(int64_t done, const std::string &figures) {
+void Progress::update(int64_t done, const std::string &metrics) {
+  std::string figures = printable(metrics);
   double wait = !enabled_ ? quiet_ : shown_ ? 0.1 : 0;
   if (secondsSince(drawn_) < wait)
     return;

@@ -3,6 +3,7 @@
 
 #include "frontends/cli/commands.h"
 #include "frontends/cli/failure.h"
+#include "frontends/cli/former_run.h"
 #include "frontends/cli/interrupt.h"
 #include "frontends/cli/output_files.h"
 #include "frontends/cli/scalar_outputs.h"
@@ -166,6 +167,7 @@ void checkFiles(const RunOptions &options) {
       inputs);
   checkOutputFiles({{"--outputs", options.outputs}},
                    {{"--resume", options.session.resume}});
+  checkHoldsNoState("--outputs", options.outputs);
   checkPartialNames({{"--checkpoint", options.checkpoint}},
                     {{"--resume", options.session.resume}});
   checkWritable({options.outputs, options.checkpoint});

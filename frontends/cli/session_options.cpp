@@ -9,6 +9,8 @@
 #include "frontends/cli/init_advice.h"
 #include "frontends/cli/name_map.h"
 #include "frontends/cli/text.h"
+#include "frontends/json_text.h"
+#include "frontends/printable.h"
 #include "runtime/checkpoint.h"
 #include "runtime/cpu/cores.h"
 #include "runtime/safetensors.h"
@@ -16,6 +18,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_join.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <set>
 
@@ -45,10 +48,10 @@ void addSessionOptions(CLI::App &command, SessionOptions &options) {
 int threadsToUse(int asked, int cores) {
   if (asked <= cores)
     return asked;
-  std::fprintf(stderr,
-               "warning: --threads %d: this process may use %d %s (by its "
-               "affinity and CPU quota), so it runs on as many threads\n",
-               asked, cores, cores == 1 ? "core" : "cores");
+  warn(absl::StrCat("--threads ", asked, ": this process may use ", cores,
+                    cores == 1 ? " core" : " cores",
+                    " (by its affinity and CPU quota), so it runs on as many "
+                    "threads"));
   return cores;
 }
 
@@ -121,7 +124,7 @@ static runtime::SessionOptions runtimeOptions(const SessionOptions &options) {
   result.device = options.device;
   if (options.verbose)
     result.log = [](const std::string &line) {
-      std::fprintf(stderr, "%s\n", line.c_str());
+      std::fprintf(stderr, "%s\n", printableLines(line).c_str());
     };
   return result;
 }
@@ -157,7 +160,8 @@ static std::string parametersFit(const Session &session,
 
 /// States that fit may still be those of another model: that is worth a line.
 static void resume(Session &session, const std::string &path) {
-  refuseForeign(path, Wanted::weights);
+  // What PyTorch saves of an optimizer is not ours: weights alone are taken.
+  refuseForeign(path, Wanted::weights, "--init");
   runtime::Status status = session.loadCheckpoint(path, Restore::everything);
   std::string differ = programsDiffer(session, path);
   if (status.ok() && !differ.empty())
@@ -217,8 +221,8 @@ static void noteConversions(const SessionOptions &options,
       words.insert(absl::StrCat(from, " to ", to));
   }
   if (!words.empty())
-    std::fprintf(stderr, "note: %s: weights are converted from %s\n",
-                 options.init.c_str(), absl::StrJoin(words, ", ").c_str());
+    note(absl::StrCat(options.init, ": weights are converted from ",
+                      absl::StrJoin(words, ", ")));
 }
 
 /// Of rules that name several, some may name what the model does not have.
@@ -231,11 +235,9 @@ static void noteUnknownNames(const SessionOptions &options,
         !name.empty() && name != tensor.name && session.findState(name) < 0)
       unknown.push_back(name);
   if (!unknown.empty())
-    std::fprintf(
-        stderr,
-        "note: --init-map: the model has no %s, for which %s has values; "
-        "they are not used\n",
-        someOf(unknown).c_str(), options.init.c_str());
+    note(absl::StrCat("--init-map: the model has no ", someOf(unknown),
+                      ", for which ", options.init,
+                      " has values; they are not used"));
 }
 
 /// Of weights that do not fit.
@@ -253,7 +255,7 @@ static void initialize(Session &session, const SessionOptions &options) {
   NameMap map("--init-map", options.initMap);
   if (options.init.empty())
     return;
-  refuseForeign(options.init, Wanted::weights);
+  refuseForeign(options.init, Wanted::weights, "--init");
   Safetensors file = take(Safetensors::open(options.init));
   Rename rename = map;
   if (options.averaged) {
@@ -272,13 +274,13 @@ static void initialize(Session &session, const SessionOptions &options) {
   if (weights.missing.empty())
     return;
   std::string words =
-      absl::StrCat("note: ", options.init, " has ", weights.taken.size(),
+      absl::StrCat(options.init, " has ", weights.taken.size(),
                    " parameters and buffers; initial ones stay for ",
                    someOf(weights.missing));
   if (!weights.unused.empty())
     absl::StrAppend(&words, "; not used: ", someOf(weights.unused));
   absl::StrAppend(&words, adviceOnRest(file, rename, session));
-  std::fprintf(stderr, "%s\n", words.c_str());
+  note(words);
 }
 
 std::unique_ptr<Session> openSession(const SessionOptions &options) {
@@ -299,8 +301,7 @@ const std::string &trainedFile(const SessionOptions &options) {
 
 void noteInitialState(const SessionOptions &options) {
   if (options.resume.empty() && options.init.empty())
-    std::fprintf(stderr, "note: without --checkpoint or --init the weights are "
-                         "the initial ones\n");
+    note("without --checkpoint or --init the weights are the initial ones");
 }
 
 int findGraph(const Session &session, const std::string &name) {
@@ -317,9 +318,15 @@ int findGraph(const Session &session, const std::string &name) {
 
 nlohmann::json recipeOf(const Session &session) {
   const flatbuffers::String *text = session.artifact().header().recipe();
-  nlohmann::json recipe = nlohmann::json::parse(
-      text ? text->str() : "", nullptr, /*allow_exceptions=*/false);
+  nlohmann::json recipe = parsedJson(text ? text->string_view() : "");
   return recipe.is_object() ? recipe : nlohmann::json::object();
+}
+
+int64_t stepsPerUpdate(const nlohmann::json &recipe) {
+  auto said = recipe.find("accumulation");
+  return said != recipe.end() && said->is_number_integer()
+             ? std::max(int64_t(1), said->get<int64_t>())
+             : 1;
 }
 
 /// The sizes of the output that a loss takes; none if it is not there.

@@ -64,6 +64,9 @@ void noteInitialState(const SessionOptions &options);
 int findGraph(const runtime::Session &session, const std::string &name);
 /// The recipe that the artifact was compiled with; an empty object if none.
 nlohmann::json recipeOf(const runtime::Session &session);
+/// Steps whose gradients make one update (`accumulation`); 1 where a recipe,
+/// which a file may bring from anybody, says no such number.
+int64_t stepsPerUpdate(const nlohmann::json &recipe);
 /// What labels may be, as artifact and recipe say.
 data::LabelRules labelRules(const runtime::Session &session);
 /// Whether the loss is a sum over samples rather than a mean.

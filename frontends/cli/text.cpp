@@ -74,9 +74,13 @@ void warn(const std::string &words) {
   std::fprintf(stderr, "warning: %s\n", printableLines(words).c_str());
 }
 
+void note(const std::string &words) {
+  std::fprintf(stderr, "note: %s\n", printableLines(words).c_str());
+}
+
 Table::Table(std::vector<std::string> header) : hasHeader_(!header.empty()) {
   if (hasHeader_)
-    rows_.push_back(std::move(header));
+    row(std::move(header));
 }
 
 void Table::row(std::vector<std::string> cells) {

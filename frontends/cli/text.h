@@ -21,8 +21,11 @@ std::string countText(double count);
 /// printf of one number.
 std::string number(const char *format, double value);
 
-/// "warning: ...", on stderr.
+/// "warning: ...", on stderr; what would move a terminal's cursor is written
+/// out.
 void warn(const std::string &words);
+/// "note: ...", in the same way.
+void note(const std::string &words);
 
 /// A table of text: columns are padded; numbers stand to the right. What would
 /// move a terminal's cursor is written out.

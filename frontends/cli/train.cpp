@@ -19,9 +19,11 @@
 #include "frontends/cli/length_warnings.h"
 #include "frontends/cli/memory_use.h"
 #include "frontends/cli/progress.h"
+#include "frontends/cli/recipe_changes.h"
 #include "frontends/cli/scalar_outputs.h"
 #include "frontends/cli/text.h"
 #include "frontends/cli/train_options.h"
+#include "frontends/cli/trained_normalization.h"
 #include "frontends/cli/training_log.h"
 #include "frontends/cli/training_outline.h"
 #include "frontends/cli/training_record.h"
@@ -51,6 +53,7 @@ public:
 
 private:
   void prepare();
+  Failure noWholeBatch() const;
   void plan();
   void goOn();
   int64_t epochOf(int64_t step) const { return step / perEpoch_; }
@@ -128,6 +131,7 @@ Training::Training(const TrainOptions &options) : options_(options) {
   releaseFreed();
   memoryBefore_ += anonymousBytes();
   session_ = openSession(options.session);
+  checkNormalization(*session_, options.session);
   prepare();
   plan();
   goOn();
@@ -169,13 +173,24 @@ void Training::prepare() {
     watch_.emplace(*session_, options_.watch);
 }
 
+/// Too few samples, in the file or where tests take their part.
+Failure Training::noWholeBatch() const {
+  std::string has =
+      validation_ > 0 ? absl::StrCat("--validation ", validation_, ": leaves ",
+                                     feed_.samples(), " of the samples of ",
+                                     dataset_.source(), " to train on")
+                      : absl::StrCat(dataset_.source(), ": has ",
+                                     feed_.samples(), " samples");
+  return badInput(has, ", but one batch takes ", feed_.batch(), "; ",
+                  validation_ > 0 ? "keep a smaller part for tests, or " : "",
+                  "compile with --dim batch=", feed_.samples(), " or less");
+}
+
 /// How many steps there are to do, and where they begin.
 void Training::plan() {
   perEpoch_ = data::Batches::perEpoch(feed_, true);
   if (perEpoch_ == 0)
-    throw badInput(dataset_.source(), ": has ", feed_.samples(),
-                   " samples, but one batch takes ", feed_.batch(),
-                   "; compile with --dim batch=", feed_.samples(), " or less");
+    throw noWholeBatch();
   int64_t epochs = options_.epochs ? options_.epochs : 1;
   if (options_.steps)
     total_ = options_.steps;
@@ -196,6 +211,7 @@ void Training::plan() {
   std::optional<int64_t> logged;
   if (!options_.session.resume.empty())
     logged = start_;
+  checkpoints_->goOnFrom(options_.session.resume, start_);
   log_.emplace(options_.log, logged, options_.session.json,
                options_.tensorboard,
                /*inside=*/start_ % perEpoch_ != 0 && start_ < total_);
@@ -372,7 +388,8 @@ TrainingRecord Training::record() const {
           validation_,
           dataset_.classes() ? *dataset_.classes() : std::vector<std::string>(),
           passes_,
-          normalizationOf(*session_)};
+          normalizationOf(*session_),
+          recipeOfRun(recipeOf(*session_))};
 }
 
 /// A test that --eval-every wants within an epoch. Where it is the last one,
@@ -417,11 +434,6 @@ void Training::save(bool last) {
 
 void Training::stopInterrupted() {
   save(/*last=*/true);
-  try {
-    log_->finish();
-  } catch (const Failure &failure) {
-    std::fprintf(stderr, "warning: %s\n", failure.what());
-  }
   throw interruptedAfter(done_, total_, options_.checkpoint.path);
 }
 
@@ -467,9 +479,11 @@ void Training::outline() const {
   for (const data::Dataset *set : {&dataset_, &testSet_})
     for (const std::string &remark : set->remarks())
       outline.remarks.push_back(remark);
-  outline.print(options_);
-  for (const std::string &words : lengthWarnings(recipeOf(*session_), total_))
+  for (const std::string &words : lengthWarnings(recipeOf(*session_), total_)) {
     warn(words);
+    outline.remarks.push_back(words);
+  }
+  outline.print(options_);
 }
 
 void Training::run() {
@@ -483,7 +497,7 @@ void Training::run() {
   memoryAfter_ = anonymousBytes();
   save(/*last=*/true);
   if (std::string words = unappliedBatches(*session_); !words.empty())
-    std::fprintf(stderr, "note: %s\n", words.c_str());
+    note(words);
   if (testedAt_ != done_)
     test(progress);
   summarize(secondsSince(began));

@@ -19,9 +19,9 @@ each time.
 
 Examples:
   gradus train lenet.gradus --data train.safetensors --eval test.safetensors \
-      --epochs 20
-  gradus train lenet.gradus --data train.safetensors --epochs 40 \
-      --resume lenet.safetensors
+      --epochs 20 --checkpoint short.safetensors
+  gradus train lenet.gradus --data train.safetensors --eval test.safetensors \
+      --epochs 40 --checkpoint short.safetensors --resume short.safetensors
   gradus train lenet.gradus --data train.safetensors --eval test.safetensors \
       --epochs 100 --checkpoint long.safetensors --checkpoint-every 1epoch \
       --keep 3 --best accuracy --patience 10

@@ -7,6 +7,9 @@
 #include "frontends/json_text.h"
 #include "frontends/printable.h"
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
 #include <algorithm>
 #include <cstdio>
 #include <fcntl.h>
@@ -48,11 +51,33 @@ static bool isEpochLine(const std::string &line) {
   return line.starts_with("{\"epoch\":");
 }
 
-/// How many bytes of a log are whole lines of steps up to `last`, but for the
-/// epoch that is `inside`. What is no log is not ours to write over.
-static uintmax_t bytesUpTo(const std::string &path, int64_t last, bool inside) {
-  std::ifstream file(path, std::ios::binary);
+namespace {
+
+/// What of a log stays when a run goes on with it.
+struct Kept {
   uintmax_t bytes = 0;
+  int64_t step = 0; // the last one
+  int64_t firstMissing = 0, lastMissing = 0;
+
+  void add(int64_t next) {
+    lookForGap(next);
+    step = std::max(step, next);
+  }
+  void lookForGap(int64_t next) {
+    if (next <= step + 1)
+      return;
+    firstMissing = firstMissing ? firstMissing : step + 1;
+    lastMissing = next - 1;
+  }
+};
+
+} // namespace
+
+/// The whole lines of a log of steps up to `last`, but for the epoch that is
+/// `inside`. What is no log is not ours to write over.
+static Kept keptOf(const std::string &path, int64_t last, bool inside) {
+  std::ifstream file(path, std::ios::binary);
+  Kept kept;
   bool over = false;
   int64_t number = 0;
   for (std::string line; std::getline(file, line);) {
@@ -63,12 +88,17 @@ static uintmax_t bytesUpTo(const std::string &path, int64_t last, bool inside) {
       throw badInput("--log ", path, ": line ", number,
                      " is none of a training log; write to another file, or "
                      "remove this one");
+    if (number == 1 && step) // A log may begin late, with a run that went on.
+      kept.step = std::max<int64_t>(*step, 1) - 1;
     over |= !step || !whole || *step > last ||
             (inside && *step == last && isEpochLine(line));
-    if (!over)
-      bytes += line.size() + 1;
+    if (over)
+      continue;
+    kept.bytes += line.size() + 1;
+    kept.add(*step);
   }
-  return bytes;
+  kept.lookForGap(last + 1);
+  return kept;
 }
 
 int64_t TrainingLog::lastStepOf(const std::string &path) {
@@ -86,8 +116,7 @@ TrainingLog::TrainingLog(const std::string &path, std::optional<int64_t> from,
   bool isThere =
       !path.empty() && std::filesystem::is_regular_file(path, problem);
   // What a run wrote after its last checkpoint; all of it where one begins.
-  uintmax_t bytes =
-      isThere ? bytesUpTo(path, from.value_or(-1), inside) : uintmax_t(0);
+  Kept kept = isThere ? keptOf(path, from.value_or(-1), inside) : Kept();
   if (!events.empty())
     events_.emplace(events, from);
   if (path.empty())
@@ -104,34 +133,59 @@ TrainingLog::TrainingLog(const std::string &path, std::optional<int64_t> from,
   if (!file_)
     throw badInput(path, ": the log cannot be written");
   // Last of all: a command that is refused has changed nothing.
-  if (isThere && bytes < std::filesystem::file_size(path, problem))
-    std::filesystem::resize_file(path, bytes, problem);
+  if (isThere && kept.bytes < std::filesystem::file_size(path, problem))
+    std::filesystem::resize_file(path, kept.bytes, problem);
+  if (kept.firstMissing)
+    warn(absl::StrCat("--log ", path, ": lacks steps before the checkpoint, ",
+                      "which were trained but not written: the first is ",
+                      kept.firstMissing, ", the last ", kept.lastMissing));
 }
+
+TrainingLog::~TrainingLog() { flush(); }
 
 void TrainingLog::step(int64_t step, int64_t epoch,
                        const std::vector<Metric> &metrics) {
   if (events_)
     events_->scalars(step, "train/", metrics);
   if (!file_.is_open())
-    return;
+    return warnOfCut();
   ordered_json line = {{"step", step}, {"epoch", epoch}};
   line.update(toJson(metrics));
   file_ << jsonText(line) << '\n';
+  warnOfCut();
+}
+
+/// A failure stays in its stream, so a file is cut once and for all.
+std::vector<std::string> TrainingLog::cutFiles() const {
+  std::vector<std::string> cut;
+  if (file_.is_open() && !file_)
+    cut.push_back(path_);
+  if (events_ && !events_->isWhole())
+    cut.push_back(events_->path());
+  return cut;
+}
+
+void TrainingLog::warnOfCut() {
+  std::vector<std::string> cut = cutFiles();
+  for (const std::string &path : cut)
+    if (std::find(told_.begin(), told_.end(), path) == told_.end())
+      warn(path + ": can be written no more, and ends here; is the disk full?");
+  told_ = std::move(cut);
 }
 
 void TrainingLog::flush() {
   if (file_.is_open())
-    file_.flush(); // a failure stays in the stream for finish()
+    file_.flush();
   if (events_)
     events_->flush();
+  warnOfCut();
 }
 
 void TrainingLog::finish() {
-  if (events_)
-    events_->finish();
-  if (file_.is_open() && !file_.flush())
-    throw failed(path_, ": not all of the log could be written; is the disk "
-                        "full?");
+  flush();
+  if (std::vector<std::string> cut = cutFiles(); !cut.empty())
+    throw failed(absl::StrJoin(cut, ", "),
+                 ": not all of the log could be written; is the disk full?");
 }
 
 /// " 3/20"; all parts of a whole are equally long.
@@ -164,6 +218,7 @@ void TrainingLog::epoch(const EpochReport &report) {
       events_->scalars(report.step, "test/", report.test);
     events_->flush();
   }
+  warnOfCut();
   std::puts((json_ ? jsonText(line) : printable(epochText(report))).c_str());
   std::fflush(stdout);
 }
@@ -178,6 +233,7 @@ void TrainingLog::test(const EpochReport &report, int64_t steps) {
     events_->scalars(report.step, "test/", report.test);
     events_->flush();
   }
+  warnOfCut();
   std::string text = "step " + partText(report.step, steps) + "  " +
                      metricsText(report.test, "test ");
   std::puts((json_ ? jsonText(line) : printable(text)).c_str());

@@ -29,8 +29,12 @@ public:
   /// that step lies `inside` an epoch that goes on, the line of its first part.
   /// A file that holds anything but lines of a log is refused. The same figures
   /// go to an event file in the folder `events`, unless empty.
+  /// A warning says where it lacks steps before that one.
   TrainingLog(const std::string &path, std::optional<int64_t> from, bool json,
               const std::string &events = "", bool inside = false);
+  /// Whatever ends the run: what is left is written, or a warning says so.
+  ~TrainingLog();
+  TrainingLog(const TrainingLog &) = delete;
 
   /// The last step that a log tells of; 0: none, or no log.
   static int64_t lastStepOf(const std::string &path);
@@ -39,17 +43,22 @@ public:
   void epoch(const EpochReport &report);
   /// The test figures of a step within an epoch.
   void test(const EpochReport &report, int64_t steps);
-  /// All lines have left the process.
+  /// All lines have left the process. What was trained counts more than its
+  /// log: of the first one that cannot be written, here or above, a warning
+  /// tells, and training goes on.
   void flush();
-  /// Throws where a line did not reach the file: what was trained counts more
-  /// than its log, so this is said when all is done.
+  /// Throws where a line did not reach its file.
   void finish();
 
 private:
+  std::vector<std::string> cutFiles() const;
+  void warnOfCut();
+
   std::string path_;
   std::ofstream file_;
   bool json_;
   std::optional<EventFile> events_;
+  std::vector<std::string> told_; // files that a warning has named
 };
 
 nlohmann::ordered_json toJson(const std::vector<Metric> &metrics);

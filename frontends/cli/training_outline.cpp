@@ -30,7 +30,10 @@ static std::string stepsText(const TrainingOutline &outline) {
   if (int64_t each = outline.data.batches; outline.total % each == 0)
     absl::StrAppend(&text, " in ", outline.total / each,
                     outline.total == each ? " epoch" : " epochs");
-  if (outline.start > 0)
+  if (outline.start > outline.total)
+    absl::StrAppend(&text, "; the state is at step ", outline.start,
+                    " already");
+  else if (outline.start > 0)
     absl::StrAppend(&text, ", ", outline.start, " of them done");
   return text;
 }

@@ -104,8 +104,10 @@ std::string TrainingRecord::text() const {
     object["classes"] = classes;
   if (!passes.empty())
     object["passes"] = passes;
-  if (!normalize.empty())
+  if (!normalize.is_null())
     object["normalize"] = normalize;
+  if (!recipe.is_null())
+    object["recipe"] = recipe;
   return jsonText(object);
 }
 
@@ -116,9 +118,13 @@ static bool areFigures(const json &epoch, const json &best) {
          (best.is_null() || best.is_object());
 }
 
+static bool isObjectOrNull(const json &value) {
+  return value.is_object() || value.is_null();
+}
+
 /// Nothing where it is none that text() writes.
 static std::optional<TrainingRecord> readRecord(const std::string &text) {
-  json object = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  json object = parsedJson(text);
   if (!object.is_object() || !object.contains("seed") ||
       !object["seed"].is_number_unsigned())
     return std::nullopt;
@@ -135,13 +141,15 @@ static std::optional<TrainingRecord> readRecord(const std::string &text) {
     record.classes = object.value("classes", std::vector<std::string>());
     record.passes = object.value("passes", std::vector<std::string>());
     record.normalize = object.value("normalize", json());
+    record.recipe = object.value("recipe", json());
   } catch (const json::exception &) {
     return std::nullopt; // written by something else
   }
   bool isPart = record.validation >= 0 && record.validation < 1;
   if (record.samples < 0 || record.batch < 0 || !isPart ||
       !areFigures(record.epoch, record.best) ||
-      !areFigures(json(), record.bestAtEnd))
+      !areFigures(json(), record.bestAtEnd) ||
+      !isObjectOrNull(record.normalize) || !isObjectOrNull(record.recipe))
     return std::nullopt;
   return record;
 }

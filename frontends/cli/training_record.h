@@ -51,7 +51,9 @@ struct TrainingRecord {
   double validation = 0;            // the part of the data kept for tests
   std::vector<std::string> classes; // of a folder of images, by their labels
   std::vector<std::string> passes;  // added to Gradus's own, as STAGE:PASS
-  nlohmann::json normalize;         // the recipe's inputs.normalize, of names
+  nlohmann::json normalize;         // the recipe's inputs.normalize, of names;
+                                    // null: not said
+  nlohmann::json recipe;            // recipeOfRun(); null: not said
 
   std::string text() const;
   /// Nothing where the file has none, as other tools write it. A Failure where

@@ -5,6 +5,7 @@
 #include "frontends/cli/text.h"
 #include "frontends/cli/training_log.h"
 #include "frontends/json_text.h"
+#include "frontends/printable.h"
 #include "runtime/flat.h"
 
 #include <cstdio>
@@ -95,7 +96,7 @@ void TrainingSummary::print(const TrainOptions &options,
                 static_cast<long long>(done), static_cast<long long>(total));
   for (const Metric &metric : test)
     if (metric.name != "loss")
-      std::printf("test %s: %s\n", metric.name.c_str(),
+      std::printf("test %s: %s\n", printable(metric.name).c_str(),
                   number("%.3f", metric.value).c_str());
   std::fputs(summaryTable(figures, *this, session, options.validation > 0)
                  .text()

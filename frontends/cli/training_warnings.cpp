@@ -42,7 +42,7 @@ std::string SkippedSteps::allOf(int64_t steps) {
 }
 
 std::string unappliedBatches(const Session &session) {
-  int64_t each = recipeOf(session).value("accumulation", int64_t(1));
+  int64_t each = stepsPerUpdate(recipeOf(session));
   std::optional<int64_t> steps = counter(session, "accepted_steps");
   if (!steps)
     steps = counter(session, "step");

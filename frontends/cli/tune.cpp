@@ -9,6 +9,7 @@
 #include "frontends/cli/text.h"
 #include "frontends/cli/tuning_file.h"
 #include "frontends/json_text.h"
+#include "frontends/printable.h"
 #include "runtime/choose_plan.h"
 #include "runtime/flat.h"
 
@@ -98,7 +99,8 @@ ordered_json jsonOf(const Options &options, const std::string &card,
 
 void print(const Options &options, const std::string &card,
            const std::vector<TunedCall> &calls) {
-  std::printf("%s on %s\n", options.artifact.c_str(), card.c_str());
+  std::printf("%s on %s\n", printable(options.artifact).c_str(),
+              printable(card).c_str());
   // Calls are longer than a line of a terminal: they stand last.
   Table table({"algorithms", "default us", "best us", "ratio", "call"});
   size_t faster = 0;
@@ -115,7 +117,7 @@ void print(const Options &options, const std::string &card,
   }
   std::fputs(table.text().c_str(), stdout);
   std::printf("%zu of %zu calls have an algorithm that is faster: %s\n", faster,
-              calls.size(), options.output.c_str());
+              calls.size(), printable(options.output).c_str());
 }
 
 void tune(const Options &options) {

@@ -65,9 +65,13 @@ ordered_json parsed(const std::string &path) {
   if (!file.is_open())
     throw badInput(path, ": cannot be read, expected a file that `gradus tune` "
                          "has written");
+  std::string text(std::istreambuf_iterator<char>(file), {});
+  if (isTooDeep(text))
+    throw badInput(path, ": is nested deeper than any file that `gradus tune` "
+                         "writes");
   ordered_json json;
   try {
-    json = ordered_json::parse(file);
+    json = ordered_json::parse(text);
   } catch (const ordered_json::exception &error) {
     throw badInput(
         path, ": expected JSON, as `gradus tune` writes it: ", wordsOf(error));

@@ -5,11 +5,11 @@
 #include "frontends/cli/failure.h"
 #include "frontends/cli/foreign_file.h"
 #include "frontends/cli/name_map.h"
+#include "frontends/cli/text.h"
 #include "runtime/checkpoint.h"
 
 #include "absl/strings/match.h"
-
-#include <cstdio>
+#include "absl/strings/str_cat.h"
 
 using namespace gradus::runtime;
 
@@ -53,7 +53,7 @@ std::optional<Safetensors> openWeights(compiler::Request &request,
                    ": needs --weights FILE, whose names it maps");
   if (request.weightsFile.empty())
     return {};
-  refuseForeign(request.weightsFile, Wanted::weights);
+  refuseForeign(request.weightsFile, Wanted::weights, "--weights");
   Safetensors file = take(Safetensors::open(request.weightsFile));
   std::vector<std::string> names;
   for (const NamedTensor &tensor : file.tensors())
@@ -80,10 +80,8 @@ std::optional<Safetensors> openWeights(compiler::Request &request,
                    file.tensors().size(), " tensors is taken",
                    map.empty() ? "" : "; --weights-map leaves all out");
   if (counts)
-    std::fprintf(stderr,
-                 "note: %s: %lld counts of batches (num_batches_tracked) are "
-                 "not used\n",
-                 request.weightsFile.c_str(), static_cast<long long>(counts));
+    note(absl::StrCat(request.weightsFile, ": ", counts,
+                      " counts of batches (num_batches_tracked) are not used"));
   return file;
 }
 

@@ -70,6 +70,7 @@ private:
   absl::StatusOr<std::string> report();
   std::vector<std::string> targets();
   CompileOptions options();
+  absl::Status write(const CompileOptions &chosen, Result &result);
   absl::Status makeArtifact(Result &result);
   absl::Status failure(llvm::Error error) const;
 
@@ -209,6 +210,27 @@ Compilation::compare(const std::vector<Weight> &inputs,
   return invalid(request_.model, ": has no graph @train");
 }
 
+/// To where the request wants it.
+absl::Status Compilation::write(const CompileOptions &chosen, Result &result) {
+  if (!request_.write) {
+    auto artifact = compileProgram(module(), chosen);
+    if (!artifact)
+      return failure(artifact.takeError());
+    result.artifact = std::move(*artifact);
+    return absl::OkStatus();
+  }
+  absl::Status written;
+  auto sink = [&](uint64_t offset, ArrayRef<char> bytes) {
+    written = request_.write(offset, {bytes.data(), bytes.size()});
+    return written.ok();
+  };
+  llvm::Error error = compileProgram(module(), chosen, sink);
+  if (written.ok())
+    return error ? failure(std::move(error)) : absl::OkStatus();
+  llvm::consumeError(std::move(error));
+  return written;
+}
+
 absl::Status Compilation::makeArtifact(Result &result) {
   std::optional<PassTrace> trace;
   CompileOptions chosen = options();
@@ -219,10 +241,8 @@ absl::Status Compilation::makeArtifact(Result &result) {
     trace.emplace(context_);
     chosen.watcher = &*trace;
   }
-  auto artifact = compileProgram(module(), chosen);
-  if (!artifact)
-    return failure(artifact.takeError());
-  result.artifact = std::move(*artifact);
+  if (absl::Status status = write(chosen, result); !status.ok())
+    return status;
   if (trace)
     result.trace = trace->trace();
   result.trace.learningRate = std::move(rates);

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -61,6 +62,10 @@ struct Request {
   /// And before them the last value of each model node, by its place.
   bool nodeOutputs = false;
   std::vector<TunedChoice> tuning; // at most one a card for each call
+  /// Takes the artifact at its offsets as it is made, the header last, so that
+  /// it is nowhere in memory as a whole; empty: it is in Result::artifact.
+  std::function<absl::Status(uint64_t offset, std::span<const char> bytes)>
+      write;
 };
 
 /// What a graph holds between two passes.
@@ -119,10 +124,11 @@ struct Trace {
 };
 
 struct Result {
-  std::vector<char> artifact; // the file's bytes, unless stopped before
-  std::string ir;             // where it stopped, as text
-  std::string report;         // of --report
-  Trace trace;                // of Request::trace
+  /// The file's bytes, unless stopped before or by Request::write.
+  std::vector<char> artifact;
+  std::string ir;     // where it stopped, as text
+  std::string report; // of --report
+  Trace trace;        // of Request::trace
   std::vector<std::string> warnings;
 };
 

@@ -35,8 +35,8 @@ Diagnostics::Diagnostics(MLIRContext &context, std::string model)
 
 void Diagnostics::add(Diagnostic &diagnostic) {
   std::string place = placeOf(diagnostic.getLocation());
-  std::string line =
-      message(model_, ": ", place, place.empty() ? "" : ": ", diagnostic.str());
+  std::string line = message(model_, ": ", place, place.empty() ? "" : ": ",
+                             printableLines(diagnostic.str()));
   if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
     errors_.push_back(line);
   else if (diagnostic.getSeverity() == DiagnosticSeverity::Warning &&
@@ -47,7 +47,7 @@ void Diagnostics::add(Diagnostic &diagnostic) {
 absl::Status Diagnostics::error(const std::string &otherwise) const {
   return absl::InvalidArgumentError(errors_.empty()
                                         ? message(model_, ": ", otherwise)
-                                        : joined(errors_, "\n"));
+                                        : joined(errors_, "\n  "));
 }
 
 } // namespace gradus::compiler

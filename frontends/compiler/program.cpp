@@ -3,11 +3,14 @@
 #include "frontends/compiler/program.h"
 
 #include "frontends/compiler/input_preparation.h"
+#include "frontends/compiler/name_proposal.h"
 #include "frontends/compiler/parameter_patterns.h"
 #include "frontends/message.h"
 #include "frontends/onnx/import.h"
 #include "frontends/onnx/inventory.h"
+#include "frontends/printable.h"
 #include "frontends/recipe/recipe.h"
+#include "frontends/shell_word.h"
 #include "ir/values_in_place.h"
 #include "runtime/float_conversion.h"
 
@@ -17,6 +20,7 @@
 #include "llvm/Support/FileSystem.h"
 
 #include <map>
+#include <memory>
 #include <set>
 
 using namespace mlir;
@@ -169,21 +173,48 @@ ArrayRef<char> bytesOf(const Weight &weight) {
           weight.bytes.size()};
 }
 
+/// How many ops have the values of each holder.
+using Holders = llvm::DenseMap<const void *, int>;
+
+/// In the whole module that the program is in.
+Holders holdersAround(ProgramOp program) {
+  Holders holders;
+  program->getParentOp()->walk([&](Operation *op) {
+    op->getAttrDictionary().walk(
+        [&](ElementsAttr values) { ++holders[holderOf(values)]; });
+  });
+  return holders;
+}
+
+/// Gives the former values back when no other op has them.
+void replaceValues(StateOp state, ElementsAttr values, Holders &holders) {
+  ElementsAttr former = state.getValueAttr();
+  state.setValueAttr(values);
+  ++holders[holderOf(values)];
+  if (--holders[holderOf(former)] == 0)
+    giveBackValues(former);
+}
+
 /// Empty where the weight fits; else what is the matter with it.
-std::string setWeight(ProgramOp program, const Weight &weight) {
+std::string setWeight(ProgramOp program, const Weight &weight,
+                      Holders &holders) {
   StateOp state = program.getState(weight.name);
   if (!state)
     return message("the model has no state \"", weight.name, "\"");
   auto type = cast<RankedTensorType>(state.getType());
-  if (converts(type, weight))
-    state.setValueAttr(
-        DenseElementsAttr::getFromRawBuffer(type, converted(type, weight)));
-  else if (typeName(type) == typeName(weight))
-    state.setValueAttr(valuesInPlace(type, bytesOf(weight), weight.name,
-                                     [] {})); // The caller's until the end.
-  else
+  ElementsAttr values;
+  if (converts(type, weight)) {
+    auto bytes = std::make_shared<std::vector<char>>(converted(type, weight));
+    values = valuesInPlace(type, *bytes, weight.name,
+                           [bytes] {}); // They live so long.
+  } else if (typeName(type) == typeName(weight)) {
+    values = valuesInPlace(type, bytesOf(weight), weight.name,
+                           [] {}); // The caller's until the end.
+  } else {
     return message("\"", weight.name, "\" is ", typeName(weight),
                    "; the model's is ", typeName(type));
+  }
+  replaceValues(state, values, holders);
   state.removeInitAttr();
   return "";
 }
@@ -280,19 +311,48 @@ std::string ruleToLeaveOut(ProgramOp program, const Request &request) {
     std::string name = ownName(weight).str();
     if (!isBesideUsed(program, request, weight))
       name = layerOf(name).str() + "*";
-    return message("--weights-map '", name, "='",
+    return message("--weights-map ", quotedForShell(name + "="),
                    weight.ownName.empty() ? "" : " in front of the others");
   }
   return "";
+}
+
+/// What to do with weights that are no states: rules that name them as the
+/// model does, or else leave them out; empty where all are states.
+std::string adviceOnNames(ProgramOp program, const Request &request) {
+  std::vector<NamedShape> file, model;
+  std::set<llvm::StringRef> given;
+  std::set<std::string> placed; // and by no rule, which would come first
+  for (const Weight &weight : request.weights) {
+    given.insert(weight.name);
+    if (!program.getState(weight.name))
+      file.push_back({ownName(weight).str(), weight.shape});
+    else if (ownName(weight) == weight.name)
+      placed.insert(weight.name);
+  }
+  for (StateOp state : program.getOps<StateOp>())
+    if (ArrayRef<int64_t> shape =
+            cast<RankedTensorType>(state.getType()).getShape();
+        !given.count(state.getSymName()))
+      model.push_back({state.getSymName().str(), shape.vec()});
+  std::string rules =
+      adviceOf(proposeNames(file, model, placed), "--weights-map");
+  std::string left = rules.empty() ? ruleToLeaveOut(program, request) : "";
+  return left.empty() ? rules
+                      : "rules with nothing behind \"=\" leave tensors "
+                        "out, such as " +
+                            left;
 }
 
 /// All that do not fit are told at once, with what the model has instead.
 absl::Status setWeights(ProgramOp program, const Request &request) {
   constexpr size_t kFew = 6;
   Untouched left = untouched(program, request);
+  Holders holders = holdersAround(program);
   std::vector<std::string> problems;
   for (const Weight &weight : request.weights)
-    if (std::string problem = setWeight(program, weight); !problem.empty())
+    if (std::string problem = setWeight(program, weight, holders);
+        !problem.empty())
       problems.push_back(problem);
   if (problems.size() > kFew) {
     size_t more = problems.size() - kFew;
@@ -305,11 +365,11 @@ absl::Status setWeights(ProgramOp program, const Request &request) {
   if (!problems.empty() && !left.kept.empty())
     problems.push_back("it has no values for the model's " +
                        fewNames(left.kept));
-  if (std::string rule = ruleToLeaveOut(program, request);
-      !problems.empty() && !rule.empty())
-    problems.push_back("rules with nothing behind \"=\" leave tensors "
-                       "out, such as " +
-                       rule);
+  if (std::string advice = adviceOnNames(program, request);
+      !problems.empty() && !advice.empty())
+    problems.push_back(advice);
+  for (std::string &problem : problems) // A name in it begins no line.
+    problem = printable(problem);
   if (!problems.empty())
     return invalid(request.weightsFile, ": ", joined(problems, "\n  "));
   noteConversions(program, request);

@@ -2,6 +2,7 @@
 
 #include "frontends/data/batches.h"
 
+#include "frontends/caught.h"
 #include "frontends/data/shuffle.h"
 #include "runtime/status.h"
 
@@ -93,7 +94,7 @@ void Batches::work() {
       return;
     Slot &slot = slots_[made_ % 3];
     lock.unlock();
-    runtime::Status filled = fill(slot);
+    runtime::Status filled = fillOrSay(slot);
     lock.lock();
     if (!filled.ok()) {
       status_ = filled;
@@ -104,6 +105,16 @@ void Batches::work() {
   }
   finished_ = true;
   changed_.notify_all();
+}
+
+/// An exception that left the thread would end the process, and lose what was
+/// trained since the last checkpoint.
+runtime::Status Batches::fillOrSay(Slot &slot) {
+  try {
+    return fill(slot);
+  } catch (const std::exception &) {
+    return failed("cannot prepare a batch: ", wordsOfCaught());
+  }
 }
 
 runtime::Status Batches::fill(Slot &slot) {

@@ -60,6 +60,7 @@ private:
   void layOut(Slot &slot);
   void startThread();
   void work();
+  runtime::Status fillOrSay(Slot &slot);
   runtime::Status fill(Slot &slot);
   runtime::Status fillBatch(int64_t batch, void *const *inputs, int64_t *count);
   runtime::Status copy(int64_t epoch, int64_t from, int64_t place,

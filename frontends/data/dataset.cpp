@@ -3,6 +3,7 @@
 #include "frontends/data/dataset.h"
 
 #include "frontends/data/formats.h"
+#include "frontends/data/guarded_read.h"
 #include "runtime/status.h"
 
 #include "absl/strings/match.h"
@@ -206,10 +207,14 @@ runtime::Status recount(Column &labels, const std::vector<std::string> &names,
 }
 
 /// `first` followed by `second` along the samples.
-Column join(const Column &first, const Column &second) {
-  auto bytes = std::make_shared<std::vector<uint8_t>>(first.bytes.begin(),
-                                                      first.bytes.end());
-  bytes->insert(bytes->end(), second.bytes.begin(), second.bytes.end());
+runtime::StatusOr<Column> join(const Column &first, const Column &second) {
+  auto bytes = std::make_shared<std::vector<uint8_t>>(first.bytes.size() +
+                                                      second.bytes.size());
+  uint8_t *to = bytes->data();
+  for (const Column *each : {&first, &second}) {
+    GRADUS_TRY(copySamples(each->name, each->type.shape[0], each->bytes, to));
+    to += each->bytes.size();
+  }
   Column joined = first;
   joined.type.shape[0] += second.type.shape[0];
   joined.bytes = *bytes;
@@ -267,7 +272,7 @@ runtime::Status Dataset::add(Column column) {
       return invalid("tensor '", column.name, "' is ", toString(column.type),
                      " and does not continue the ", toString(present.type),
                      " of the files before it");
-    present = join(present, column);
+    GRADUS_ASSIGN(present, join(present, column));
     return runtime::Status();
   }
   columns_.push_back(std::move(column));

@@ -2,6 +2,7 @@
 
 #include "frontends/data/feed.h"
 
+#include "frontends/data/f32_range.h"
 #include "frontends/data/guarded_read.h"
 #include "frontends/data/image_file.h"
 #include "runtime/status.h"
@@ -211,13 +212,6 @@ runtime::Status advised(const runtime::Status &status, const LabelRule *rule) {
   return runtime::Status(status.code(), status.message() + rule->advice);
 }
 
-/// Bytes of a mapped file are gone.
-runtime::Status cutShort(const std::string &of, const std::string &tensor,
-                         int64_t sample) {
-  return invalid(of, ": the file was cut short while it was read: tensor '",
-                 tensor, "' lacks its sample ", sample);
-}
-
 } // namespace
 
 /// How elements become those of an input; null where they cannot or need not.
@@ -260,9 +254,11 @@ runtime::Status Feed::addColumn(const Column &column, const TensorInfo &input) {
     return invalid("tensor '", input.name, "' is ", withSamples(column.type),
                    "; expected ", withSamples(input.type),
                    conversionAdvice(column.type, input.type));
-  if (column.type.dtype == DType::f64 && input.type.dtype == DType::f32)
+  if (column.type.dtype == DType::f64 && input.type.dtype == DType::f32) {
+    GRADUS_TRY(checkF32Range(column));
     notes_.push_back(
         inWords("tensor '", column.name, "' is converted from f64 to f32"));
+  }
   return addPort(column, input, convert);
 }
 
@@ -324,6 +320,9 @@ runtime::Status Feed::addInput(const Dataset &dataset, const TensorInfo &input,
     return invalid("input '", input.name,
                    "' is a scalar, which a data set cannot "
                    "give; use `gradus run`");
+  if (input.type.shape[0] < 1)
+    return invalid("input '", input.name, "' takes ", input.type.shape[0],
+                   " samples a step, expected 1 or more");
   if (batch_ >= 0 && input.type.shape[0] != batch_)
     return invalid("input '", input.name, "' takes ", input.type.shape[0],
                    " samples a step, others take ", batch_,
@@ -334,8 +333,10 @@ runtime::Status Feed::addInput(const Dataset &dataset, const TensorInfo &input,
   const LabelRule *own = rule == labels.end() ? nullptr : &rule->second;
   GRADUS_TRY(advised(addColumn(*column, input), own));
   GRADUS_TRY(advised(checkIntegers(*column, input, labels), own));
-  if (own && isInteger(column->type.dtype) && ports_.back().elements == 1)
-    classes_ = countClasses(*column, own->classes);
+  bool isOnlyLabel = own && labels.size() == 1 && ports_.back().elements == 1;
+  if (isOnlyLabel && own->classes > 0 && isInteger(column->type.dtype)) {
+    GRADUS_ASSIGN(classes_, countClasses(*column, own->classes));
+  }
   return labels.size() == 1 && rule != labels.end()
              ? addLabels(*column, rule->second)
              : runtime::Status();
@@ -363,7 +364,8 @@ runtime::Status Feed::addLabels(const Column &column, const LabelRule &rule) {
   labelPort_ = ports_.size() - 1;
   labelsPerSample_ = ports_.back().elements;
   rule_ = rule;
-  GRADUS_ASSIGN(int64_t counted, countedLabels(0, samples_));
+  int64_t counted = 0;
+  GRADUS_TRY(eachLabel(0, samples_, [&](int64_t) { ++counted; }));
   if (counted == 0)
     return invalid("tensor '", column.name, "' has none that counts: all are ",
                    rule.ignore.value_or(0), ", the loss's ignore_index");
@@ -384,8 +386,7 @@ runtime::Status Feed::eachLabel(int64_t first, int64_t count,
           visit(label);
     }
   });
-  return whole ? runtime::Status()
-               : cutShort(source_, labels_->name, inWhole(reached));
+  return whole ? runtime::Status() : cutShort(labels_->name, inWhole(reached));
 }
 
 runtime::StatusOr<int64_t> Feed::countedLabels(int64_t first,
@@ -393,7 +394,7 @@ runtime::StatusOr<int64_t> Feed::countedLabels(int64_t first,
   if (!labels_)
     return count;
   int64_t counted = 0;
-  GRADUS_TRY(eachLabel(first, count, [&](int64_t) { ++counted; }));
+  GRADUS_TRY(at(eachLabel(first, count, [&](int64_t) { ++counted; }), source_));
   return counted;
 }
 
@@ -404,8 +405,8 @@ runtime::StatusOr<double> Feed::labelWeight(int64_t first,
     return static_cast<double>(counted);
   }
   double sum = 0;
-  GRADUS_TRY(
-      eachLabel(first, count, [&](int64_t label) { sum += weightOf(label); }));
+  auto add = [&](int64_t label) { sum += weightOf(label); };
+  GRADUS_TRY(at(eachLabel(first, count, add), source_));
   return sum;
 }
 
@@ -481,7 +482,7 @@ runtime::Status Feed::Port::read(int64_t sample, uint8_t *to,
     else
       std::memcpy(to, from, targetBytes);
   });
-  return whole ? runtime::Status() : cutShort(of, input.name, sample);
+  return whole ? runtime::Status() : at(cutShort(input.name, sample), of);
 }
 
 /// The first sample with an element that is NaN or, if `infinite`, infinite;

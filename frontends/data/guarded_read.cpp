@@ -5,6 +5,7 @@
 
 #include <csetjmp>
 #include <csignal>
+#include <cstring>
 
 namespace gradus::data {
 
@@ -39,6 +40,24 @@ bool guardedRead(void (*read)(const void *argument), const void *argument) {
   read(argument);
   wayOut = nullptr;
   return true;
+}
+
+runtime::Status cutShort(const std::string &tensor, int64_t sample) {
+  return runtime::invalid("the file was cut short while it was read: tensor '",
+                          tensor, "' lacks its sample ", sample);
+}
+
+/// Samples may be of few bytes: one by one only to find the first that is gone.
+runtime::Status copySamples(const std::string &tensor, int64_t samples,
+                            std::span<const uint8_t> from, uint8_t *to) {
+  if (from.empty() ||
+      readsWhole([&] { std::memcpy(to, from.data(), from.size()); }))
+    return runtime::Status();
+  size_t each = from.size() / samples;
+  return readSamples(tensor, samples, [&](int64_t sample) {
+    std::memcpy(to + sample * each, from.data() + sample * each, each);
+    return true;
+  });
 }
 
 } // namespace gradus::data

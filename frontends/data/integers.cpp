@@ -2,6 +2,7 @@
 
 #include "frontends/data/integers.h"
 
+#include "frontends/data/guarded_read.h"
 #include "runtime/status.h"
 
 #include <algorithm>
@@ -43,32 +44,44 @@ int64_t integerAt(const Column &column, size_t index) {
   }
 }
 
-/// The first element for which `isAllowed` does not hold, or the count of all.
-static size_t findForbidden(const Column &column, auto isAllowed) {
-  size_t count = column.bytes.size() / bytesOf(column.type.dtype), i = 0;
-  while (i < count && isAllowed(integerAt(column, i)))
-    ++i;
-  return i;
+/// Calls `visit(sample, value)` for each element until it says false. Fails
+/// where bytes of the file are gone.
+static runtime::Status eachInteger(const Column &column, auto visit) {
+  int64_t samples = column.type.shape.empty() ? 1 : column.type.shape[0];
+  size_t count = column.bytes.size() / bytesOf(column.type.dtype),
+         each = samples ? count / samples : 0;
+  return readSamples(column.name, samples, [&](int64_t sample) {
+    for (size_t i = sample * each; i < (sample + 1) * each; ++i)
+      if (!visit(sample, integerAt(column, i)))
+        return false;
+    return true;
+  });
 }
 
-/// "tensor 'token': sample 3 has the "; empty where no element is forbidden.
-static std::string forbidden(const Column &column, const char *noun,
-                             auto isAllowed) {
-  size_t count = column.bytes.size() / bytesOf(column.type.dtype);
-  size_t place = findForbidden(column, isAllowed);
-  if (place == count)
-    return "";
-  size_t samples = column.type.shape.empty() ? 1 : column.type.shape[0];
-  return inWords("tensor '", column.name, "': sample ",
-                 place / (count / samples), " has the ", noun, " ",
-                 integerAt(column, place));
+/// "tensor 'token': sample 3 has the index 9"; empty where no element is
+/// forbidden.
+static runtime::StatusOr<std::string>
+forbidden(const Column &column, const char *noun, auto isAllowed) {
+  int64_t place = -1, found = 0;
+  GRADUS_TRY(eachInteger(column, [&](int64_t sample, int64_t value) {
+    if (isAllowed(value))
+      return true;
+    place = sample;
+    found = value;
+    return false;
+  }));
+  if (place < 0)
+    return std::string();
+  return inWords("tensor '", column.name, "': sample ", place, " has the ",
+                 noun, " ", found);
 }
 
 static runtime::Status checkLabels(const Column &column,
                                    const LabelRule &rule) {
-  std::string found = forbidden(column, "label", [&](int64_t label) {
+  auto isAllowed = [&](int64_t label) {
     return (label >= 0 && label < rule.classes) || label == rule.ignore;
-  });
+  };
+  GRADUS_ASSIGN(std::string found, forbidden(column, "label", isAllowed));
   if (found.empty())
     return runtime::Status();
   return invalid(found, ", but the model has ", rule.classes, " classes (0 to ",
@@ -76,9 +89,10 @@ static runtime::Status checkLabels(const Column &column,
 }
 
 static runtime::Status checkIndices(const Column &column, int64_t indices) {
-  std::string found = forbidden(column, "index", [&](int64_t index) {
+  auto isAllowed = [&](int64_t index) {
     return index >= -indices && index < indices;
-  });
+  };
+  GRADUS_ASSIGN(std::string found, forbidden(column, "index", isAllowed));
   if (found.empty())
     return runtime::Status();
   return invalid(found, ", but the model looks it up among ", indices,
@@ -86,13 +100,15 @@ static runtime::Status checkIndices(const Column &column, int64_t indices) {
                  " to -1 count from the end)");
 }
 
-ClassCount countClasses(const Column &column, int64_t known) {
+runtime::StatusOr<ClassCount> countClasses(const Column &column,
+                                           int64_t known) {
   std::vector<bool> found(static_cast<size_t>(known));
-  size_t count = column.bytes.size() / bytesOf(column.type.dtype);
-  for (size_t i = 0; i < count; ++i)
-    if (int64_t label = integerAt(column, i); label >= 0 && label < known)
+  GRADUS_TRY(eachInteger(column, [&](int64_t, int64_t label) {
+    if (label >= 0 && label < known)
       found[static_cast<size_t>(label)] = true;
-  return {std::count(found.begin(), found.end(), true), known};
+    return true;
+  }));
+  return ClassCount{std::count(found.begin(), found.end(), true), known};
 }
 
 runtime::Status checkIntegers(const Column &column, const TensorInfo &input,

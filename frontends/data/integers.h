@@ -31,10 +31,12 @@ struct ClassCount {
   int64_t found = 0, known = 0;
 };
 
-/// Of labels that are 0 to `known` - 1 or none.
-ClassCount countClasses(const Column &column, int64_t known);
+/// Of labels that are 0 to `known` - 1 or none. Fails where their file was cut
+/// short.
+runtime::StatusOr<ClassCount> countClasses(const Column &column, int64_t known);
 
-/// Names the first sample with a value that the input cannot take.
+/// Names the first sample with a value that the input cannot take, or that the
+/// file lacks.
 runtime::Status checkIntegers(const Column &column,
                               const runtime::TensorInfo &input,
                               const LabelRules &labels);

@@ -119,7 +119,24 @@ absl::Status checkPlace(const Descriptor &file, const std::string &modelPath) {
   return absl::OkStatus();
 }
 
+std::string within(const std::string &folder, const std::string &location) {
+  llvm::SmallString<128> name(folder);
+  path::append(name, location);
+  return name.str().str();
+}
+
 } // namespace
+
+std::string dataPath(const std::string &modelPath,
+                     const std::string &location) {
+  std::string own = within(folderOf(modelPath), location);
+  std::string real = realPath(modelPath);
+  struct stat found;
+  if (real.empty() || ::lstat(own.c_str(), &found) == 0 || errno != ENOENT)
+    return own;
+  std::string beside = within(folderOf(real), location);
+  return ::lstat(beside.c_str(), &found) == 0 ? beside : own;
+}
 
 absl::StatusOr<std::unique_ptr<llvm::MemoryBuffer>>
 openDataFile(const std::string &modelPath, const std::string &location) {
@@ -128,8 +145,7 @@ openDataFile(const std::string &modelPath, const std::string &location) {
     return invalid("its data file has no name");
   if (leavesFolder(location))
     return invalid(what, "lies outside of the model's folder");
-  llvm::SmallString<128> name(folderOf(modelPath));
-  path::append(name, location);
+  std::string name = dataPath(modelPath, location);
   Descriptor file(name.c_str(), O_PATH);
   if (!file.isOpen())
     return errno == ENOENT
@@ -140,7 +156,7 @@ openDataFile(const std::string &modelPath, const std::string &location) {
     status = checkRegular(file);
   if (!status.ok())
     return invalid(what, status.message());
-  auto contents = contentsOf(file, name.str().str());
+  auto contents = contentsOf(file, name);
   return contents.ok() ? std::move(contents)
                        : invalid(what, contents.status().message());
 }

@@ -10,7 +10,11 @@
 
 namespace gradus::onnx {
 
-/// The contents of the file called `location` in the folder of the model.
+/// The name of the file called `location`: in the model's own folder, or where
+/// there is none, beside the file that the model's name is a link to.
+std::string dataPath(const std::string &modelPath, const std::string &location);
+
+/// The contents of that file.
 /// NotFound where there is no such file. An error where it is no regular file,
 /// or lies outside once all links are followed: it must lie in the model's own
 /// folder, or beside the file that the model's name is a link to.

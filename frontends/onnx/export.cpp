@@ -12,6 +12,7 @@
 #include "frontends/onnx/model_file.h"
 #include "frontends/onnx/onnx.pb.h"
 #include "frontends/onnx/rewritten_layers.h"
+#include "frontends/onnx/thrown.h"
 #include "runtime/float_conversion.h"
 
 #include "mlir/IR/MLIRContext.h"
@@ -239,8 +240,8 @@ exportOnnx(const std::string &path, const std::vector<TrainedTensor> &trained,
     if (exported.ok())
       return exported;
     status = exported.status();
-  } catch (const std::exception &error) { // protobuf's, or out of memory
-    status = invalid(error.what());
+  } catch (const std::exception &) {
+    status = invalid(onnx::wordsOfThrown());
   }
   return invalid(path, ": ", status.message());
 }

@@ -6,6 +6,7 @@
 
 #include "frontends/message.h"
 #include "frontends/onnx/onnx.pb.h"
+#include "frontends/onnx/size_limits.h"
 
 #include "llvm/ADT/StringMap.h"
 
@@ -227,7 +228,13 @@ class Inliner {
 public:
   explicit Inliner(const Functions &functions) : functions_(functions) {}
 
-  absl::Status run(GraphProto &graph) {
+  /// A function's branches may call others that have some: graphs may be deeper
+  /// in one another than in the file.
+  absl::Status run(GraphProto &graph, int depth = 1) {
+    if (depth > kMostGraphs)
+      return invalid("its functions, put in place of their calls, make graphs "
+                     "more than ",
+                     kMostGraphs, " deep in one another");
     Nodes nodes;
     for (NodeProto &node : *graph.mutable_node())
       GRADUS_RETURN_IF_ERROR(add(std::move(node), nodes));
@@ -235,7 +242,7 @@ public:
     for (NodeProto &node : *graph.mutable_node())
       for (AttributeProto &attribute : *node.mutable_attribute())
         if (attribute.has_g())
-          GRADUS_RETURN_IF_ERROR(run(*attribute.mutable_g()));
+          GRADUS_RETURN_IF_ERROR(run(*attribute.mutable_g(), depth + 1));
     return absl::OkStatus();
   }
 

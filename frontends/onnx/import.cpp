@@ -10,6 +10,7 @@
 #include "frontends/onnx/random.h"
 #include "frontends/onnx/size_limits.h"
 #include "frontends/onnx/size_names.h"
+#include "frontends/onnx/thrown.h"
 #include "frontends/onnx/trained_statistics.h"
 #include "frontends/onnx/well_formed.h"
 
@@ -347,13 +348,12 @@ absl::Status handle(Importer &importer, const Operator &op, const Node &node) {
                     op.support.wayOut);
 }
 
-/// What handlers throw (std::length_error of sizes, std::bad_alloc) is about
-/// their node, too.
+/// What handlers throw is about their node, too.
 absl::Status addNode(Importer &importer, const Operator &op, const Node &node) {
   try {
     return handle(importer, op, node);
-  } catch (const std::exception &error) {
-    return node.error(error.what());
+  } catch (const std::exception &) {
+    return node.error(wordsOfThrown());
   }
 }
 
@@ -484,8 +484,8 @@ importOnnx(const std::string &path, const ImportOptions &options,
     if (module.ok())
       return module;
     status = module.status();
-  } catch (const std::exception &error) { // protobuf's, or out of memory
-    status = invalid(error.what());
+  } catch (const std::exception &) {
+    status = invalid(onnx::wordsOfThrown());
   }
   return invalid(path, ": ", status.message());
 }

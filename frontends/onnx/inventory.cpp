@@ -11,6 +11,7 @@
 #include "frontends/onnx/problems.h"
 #include "frontends/onnx/size_limits.h"
 #include "frontends/onnx/size_names.h"
+#include "frontends/onnx/thrown.h"
 
 #include <set>
 
@@ -112,8 +113,23 @@ std::set<std::string> unknownSizes(const ::onnx::GraphProto &graph,
   return names;
 }
 
+/// What keeps a data file's values from being read; else empty.
+std::string problemOfData(ModelFile &file) {
+  for (const ::onnx::TensorProto *tensor : file.initializers()) {
+    bool isBeside = tensor->data_location() == ::onnx::TensorProto::EXTERNAL &&
+                    !file.isMissing(*tensor);
+    std::string storage;
+    if (!isBeside || floatSize(*tensor) == 0)
+      continue;
+    if (auto bytes = file.floatBytes(*tensor, storage); !bytes.ok())
+      return message("tensor \"", tensor->name(),
+                     "\": ", bytes.status().message());
+  }
+  return "";
+}
+
 /// What can be said of a model before its sizes are known.
-void addWithoutSizes(const ModelFile &file, const ImportOptions &options,
+void addWithoutSizes(ModelFile &file, const ImportOptions &options,
                      ModelInventory &result) {
   for (const auto *input : inputsOf(file.graph()))
     result.inputs.push_back(described(*input, options));
@@ -123,6 +139,8 @@ void addWithoutSizes(const ModelFile &file, const ImportOptions &options,
   judgeNodes(file.graph(), file.opset(), problems);
   if (absl::Status status = problems.status(); !status.ok())
     result.unsupported = message(file.path(), ": ", status.message());
+  else if (std::string problem = problemOfData(file); !problem.empty())
+    result.unsupported = message(file.path(), ": ", problem);
 }
 
 bool matchesAny(const std::vector<std::string> &patterns,
@@ -198,8 +216,8 @@ absl::StatusOr<ModelInventory> inventoryOfOnnx(const std::string &path,
     GRADUS_ASSIGN_OR_RETURN(std::unique_ptr<onnx::ModelFile> file,
                             onnx::ModelFile::open(path));
     return onnx::inventoryOf(*file, options);
-  } catch (const std::exception &error) { // protobuf's, or out of memory
-    return invalid(path, ": ", error.what());
+  } catch (const std::exception &) {
+    return invalid(path, ": ", onnx::wordsOfThrown());
   }
 }
 

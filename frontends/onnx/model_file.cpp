@@ -16,8 +16,6 @@
 #include "ir/values_in_place.h"
 
 #include "mlir/IR/Builders.h"
-#include "llvm/ADT/SmallString.h"
-#include "llvm/Support/Path.h"
 
 #include <google/protobuf/io/coded_stream.h>
 
@@ -96,10 +94,6 @@ absl::StatusOr<uint64_t> parseNumber(const std::string &text,
     return invalid("\"", text, "\" is no size");
   return number;
 }
-
-/// Graphs in one another: branches of `If`, bodies of `Loop`. Whatever looks at
-/// them calls itself for each.
-constexpr int kMostGraphs = 300;
 
 /// protobuf's own limit is 32 graphs; a file beyond it is parsed once more.
 bool parse(::onnx::ModelProto &model, llvm::StringRef bytes) {
@@ -333,9 +327,7 @@ absl::Status ModelFile::checkDataFiles() {
 }
 
 std::string ModelFile::pathOf(const std::string &location) const {
-  llvm::SmallString<128> path(llvm::sys::path::parent_path(path_));
-  llvm::sys::path::append(path, location);
-  return path.str().str();
+  return dataPath(path_, location);
 }
 
 static void collectInitializers(::onnx::GraphProto &graph,

@@ -14,8 +14,8 @@ std::string few(std::vector<std::string> names) {
 }
 
 void Problems::add(const Node &node, const std::string &reason) {
-  nodes_[{node.type(), reason, node.opset()}].push_back("\"" + node.name() +
-                                                        "\"");
+  nodes_[{printable(node.type()), printable(reason), node.opset()}].push_back(
+      "\"" + printable(node.name()) + "\"");
 }
 
 /// The reason without the node's name, so that equal ones meet.

@@ -1,5 +1,5 @@
 // How large the tensors of a model may be, so that sizes computed from theirs
-// do not overflow.
+// do not overflow, and how deep its graphs.
 
 #ifndef GRADUS_FRONTENDS_ONNX_SIZE_LIMITS_H
 #define GRADUS_FRONTENDS_ONNX_SIZE_LIMITS_H
@@ -13,6 +13,10 @@ inline constexpr int64_t kMostElements = int64_t(1) << 56;
 
 /// Elements of a constant that the import itself computes.
 inline constexpr int64_t kMostFolded = int64_t(1) << 28;
+
+/// Graphs in one another: branches of `If`, bodies of `Loop`. Whatever looks at
+/// them calls itself for each.
+inline constexpr int kMostGraphs = 300;
 
 /// Whether the sizes are none below 0 and multiply to at most `most`. Sizes of
 /// 0 count as 1, so that the others keep the limit beside them.

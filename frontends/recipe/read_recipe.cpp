@@ -3,6 +3,7 @@
 
 #include "frontends/json_text.h"
 #include "frontends/message.h"
+#include "frontends/printable.h"
 #include "frontends/recipe/boost.h"
 #include "frontends/recipe/fields.h"
 #include "frontends/recipe/mistakes.h"
@@ -500,10 +501,10 @@ absl::StatusOr<Recipe> checked(const Json &given, std::string_view name,
     return finish(result, remarks);
   std::vector<std::string> lines;
   for (const Mistake &mistake : checker.mistakes())
-    lines.push_back(message(originOf(mistake, name, overrides), ": ",
-                            mistake.path.empty() ? "recipe" : mistake.path,
-                            ": ", mistake.words));
-  return invalid(joined(lines, "\n"));
+    lines.push_back(printable(message(
+        originOf(mistake, name, overrides), ": ",
+        mistake.path.empty() ? "recipe" : mistake.path, ": ", mistake.words)));
+  return invalid(joined(lines, "\n  "));
 }
 
 } // namespace

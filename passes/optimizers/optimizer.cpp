@@ -1,7 +1,6 @@
 // The table of optimizers, and what update rules share; see optimizer.h.
 
 #include "passes/optimizers/optimizer.h"
-#include "passes/state.h"
 
 #include "mlir/IR/Matchers.h"
 
@@ -111,7 +110,7 @@ Value ParameterStep::cautious(Value move) const {
 Value ParameterStep::readSlot(StringRef slot, RankedTensorType type,
                               double initial) {
   std::string state = optimizer + "/" + slot.str() + "/" + name;
-  if (mlir::failed(ensureState(program, state, type, Role::slot, initial)))
+  if (mlir::failed(states.ensure(state, type, Role::slot, initial)))
     failed = true;
   return readState(math.builder, math.loc, state, type);
 }

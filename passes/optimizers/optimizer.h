@@ -5,6 +5,7 @@
 #include "passes/arithmetic.h"
 #include "passes/parameters.h"
 #include "passes/schedules.h"
+#include "passes/state.h"
 
 namespace gradus {
 
@@ -74,7 +75,7 @@ public:
   /// learning rate falls.
   void decay(double otherwise);
 
-  ProgramOp program;
+  States &states;
   std::string optimizer;
   std::string name;
   bool failed = false; // a slot has the name of a state of the model

@@ -124,6 +124,24 @@ TEST(Fuse, CutsLongChainsBeforeAReduction) {
       [](plan::NestOp nest) { EXPECT_LE(costOf(nest.getMap()).work, 512); });
 }
 
+// As the squares of all gradients' norms are added up.
+TEST(Fuse, CutsSumsOfManyTensors) {
+  std::string arguments = "%v0: tensor<4xf32>", body;
+  for (int i = 1; i < 150; ++i) {
+    std::string n = std::to_string(i), last = std::to_string(i - 1);
+    arguments += ", %x" + n + ": tensor<4xf32>";
+    body += "%v" + n + " = arith.addf %v" + last + ", %x" + n +
+            " : tensor<4xf32>\n";
+  }
+  PlanCheck check(graphProgram(arguments + ") -> (y: tensor<4xf32>",
+                               body + "gradus.return %v149 : tensor<4xf32>"),
+                  fused);
+  check.expectSame();
+  EXPECT_EQ(count<plan::NestOp>(check.graph("g")), 3);
+  check.graph("g").walk(
+      [](plan::NestOp nest) { EXPECT_LE(nest->getNumOperands(), 64u); });
+}
+
 // Each of 64 values has two readers: there are 2^64 ways to the state.
 TEST(Fuse, AsksOnceWhatFeedsStates) {
   std::string body = "%v0 = gradus.read @s : tensor<4xf32>\n";

@@ -26,9 +26,11 @@ TEST(Target, ModelsThatDifferInOneNumberAreNotEqual) {
     second.formKernels.*option = 77;
     EXPECT_FALSE(first == second);
   }
-  second = first;
-  second.fuse.mostWork = 500;
-  EXPECT_FALSE(first == second);
+  for (auto option : {&FuseOptions::mostWork, &FuseOptions::mostReads}) {
+    second = first;
+    second.fuse.*option = 500;
+    EXPECT_FALSE(first == second);
+  }
   second = first;
   second.splitReductions.mostParts = 500;
   EXPECT_FALSE(first == second);

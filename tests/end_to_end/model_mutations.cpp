@@ -511,7 +511,7 @@ std::string recipeFor(const std::string &model, const std::string &recipe) {
     json.erase("inputs");
   if (json.contains("loss"))
     json["loss"].erase("output");
-  return json.dump();
+  return dumped(json);
 }
 
 std::string editedModel(const std::string &model, uint64_t seed) {

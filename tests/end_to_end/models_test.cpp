@@ -4,6 +4,7 @@
 // recordings in tests/frontends/check.
 
 #include "frontends/check/comparison.h"
+#include "tests/frontends/check/named_run.h"
 #include "tests/this_build.h"
 
 #include "codegen/compile.h"
@@ -20,23 +21,13 @@ using namespace gradus::check;
 
 namespace {
 
-/// One run (an optimizer and its steps) of one file of a case.
-struct Named {
-  std::filesystem::path folder;
-  std::string file, run;
-};
-
-std::ostream &operator<<(std::ostream &stream, const Named &one) {
-  return stream << one.folder.string() << " " << one.file << " " << one.run;
-}
-
 /// The evaluator is slow: small cases only.
 bool isSmall(const RecordedCase &recorded) {
   return recorded.description().at("parameters_total").get<int>() < 20000;
 }
 
-std::vector<Named> smallRuns() {
-  std::vector<Named> runs;
+std::vector<NamedRun> smallRuns() {
+  std::vector<NamedRun> runs;
   for (const auto &folder : findCases(GRADUS_SOURCE_DIR "/tests/data/models"))
     if (auto recorded = RecordedCase::open(folder);
         recorded.ok() && isSmall(*recorded))
@@ -44,15 +35,6 @@ std::vector<Named> smallRuns() {
         for (const Json &run : recorded->description().at("runs"))
           runs.push_back({folder, file, run.at("id")});
   return runs;
-}
-
-std::string nameOf(const ::testing::TestParamInfo<Named> &info) {
-  std::string name = info.param.folder.filename().string() + "_" +
-                     std::filesystem::path(info.param.file).stem().string() +
-                     "_" + info.param.run;
-  std::replace_if(
-      name.begin(), name.end(), [](char c) { return !std::isalnum(c); }, '_');
-  return name;
 }
 
 HostTensor hostTensor(const runtime::NamedTensor &tensor) {
@@ -67,7 +49,7 @@ HostTensor hostTensor(const runtime::NamedTensor &tensor) {
 }
 
 /// A program that trains a file of a case by the recipe of a run.
-class EvaluatedModel : public ::testing::TestWithParam<Named> {
+class EvaluatedModel : public ::testing::TestWithParam<NamedRun> {
 protected:
   void SetUp() override {
     auto recorded = RecordedCase::open(GetParam().folder);
@@ -156,6 +138,9 @@ TEST_P(EvaluatedModel, FollowsTheRecordedRun) {
   ASSERT_TRUE(mlir::succeeded(mlir::verify(*module_)));
   StateMap states = initialStates();
   std::vector<int> order = comparison_->batches();
+#if GRADUS_SANITIZE // which find nothing in the third run of a graph
+  order.resize(std::min<size_t>(order.size(), 2));
+#endif
   for (size_t step = 0; step < order.size(); ++step) {
     if (step == comparison_->stepCount())
       for (const std::string &parameter : comparison_->parameters())
@@ -168,6 +153,6 @@ TEST_P(EvaluatedModel, FollowsTheRecordedRun) {
 }
 
 INSTANTIATE_TEST_SUITE_P(models, EvaluatedModel,
-                         ::testing::ValuesIn(smallRuns()), nameOf);
+                         ::testing::ValuesIn(smallRuns()), nameOf<NamedRun>);
 
 } // namespace

@@ -29,6 +29,28 @@ TEST(JsonText, LeavesAloneWhatIsUtf8) {
   EXPECT_EQ(ordered_json::parse(jsonText(value))["class"], "l\\xE9ger");
 }
 
+TEST(JsonText, IsReadIfItIsNestedAsDeepAsAnythingWeWrite) {
+  EXPECT_EQ(parsedJson(R"({"a": [1, "]]\"[["]})").dump(),
+            R"({"a":[1,"]]\"[["]})");
+  auto nested = [](int depth) {
+    return std::string(depth, '[') + std::string(depth, ']');
+  };
+  EXPECT_TRUE(parsedJson(nested(64)).is_array());
+  EXPECT_TRUE(parsedJson(nested(65)).is_null());
+  EXPECT_TRUE(parsedJson(nested(1 << 20)).is_null());
+  // What is beside one another is not nested, and strings are no brackets.
+  std::string flat = "[";
+  for (int i = 0; i < 100; ++i)
+    flat += "[],";
+  EXPECT_TRUE(parsedJson(flat + "\"" + nested(99) + "\"]").is_array());
+}
+
+TEST(JsonText, IsNullWhereItIsNone) {
+  for (const char *text : {"", "{", "nothing", "[1,]"})
+    EXPECT_TRUE(parsedJson(text).is_null()) << text;
+  EXPECT_TRUE(parsedJson<ordered_json>("]").is_null());
+}
+
 TEST(JsonText, HasTheWordsOfAMistakeWithoutTheNameOfAnException) {
   std::string words;
   try {

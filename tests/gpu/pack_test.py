@@ -10,13 +10,15 @@ import sys
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-BUILD = os.path.abspath(os.environ.get("GRADUS_BUILD") or os.path.join(HERE, "..", "..", "build"))
+sys.path.insert(0, os.path.join(HERE, ".."))
+from this_build import BUILD, is_sanitized  # noqa: E402
+
 DEPS = os.environ.get("GRADUS_DEPS") or os.path.join(os.path.expanduser("~"), ".cache", "gradus")
 PEER = os.path.join(DEPS, "peers", "torch", "bin", "python")
 PTXAS = glob.glob(os.path.join(DEPS, "cuda-*", "bin", "ptxas")) + glob.glob("/usr/local/cuda/bin/ptxas")
 
 
-@unittest.skipIf(os.path.basename(BUILD) == "build-sanitize", "the packed programs are not sanitized ones")
+@unittest.skipIf(is_sanitized(), "the packed programs are not sanitized ones")
 @unittest.skipUnless(PTXAS, "there is no ptxas")
 class Pack(unittest.TestCase):
     def test_what_is_packed_runs_elsewhere(self):

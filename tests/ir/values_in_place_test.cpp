@@ -79,4 +79,18 @@ TEST_F(ValuesInPlace, KnowsThatAllAreEqual) {
   EXPECT_FALSE(isa<DenseElementsAttr>(make(floats)));
 }
 
+// One resource may be the values of many types.
+TEST_F(ValuesInPlace, HaveOneHolderForTheSameBytes) {
+  auto floats = rising(kMany);
+  auto row = cast<DenseResourceElementsAttr>(make(floats));
+  auto column = DenseResourceElementsAttr::get(
+      RankedTensorType::get({kMany, 1}, row.getElementType()),
+      row.getRawHandle());
+  EXPECT_EQ(holderOf(row), holderOf(column));
+  EXPECT_NE(holderOf(row), holderOf(make(floats)));
+  auto few = rising(4);
+  EXPECT_EQ(holderOf(make(few)), holderOf(make(few)));
+  EXPECT_EQ(holderOf({}), nullptr);
+}
+
 TEST_F(ValuesInPlace, TakesNoValueForNothing) { giveBackValues({}); }

@@ -9,6 +9,16 @@ gradus.program @axis attributes {recipe = {loss = {type = "nll", class_axis = -1
   }
 }
 
+// An output that begins with another axis than the samples' may have its classes there.
+// CHECK-LABEL: gradus.program @classes_first
+// CHECK:         gradus.graph @train(%x: tensor<2x5xf32>, %label: tensor<2xi64>)
+gradus.program @classes_first attributes {recipe = {loss = {type = "nll", class_axis = 0}}} {
+  gradus.graph @predict(%x: tensor<2x5xf32>) -> (y: tensor<5x2xf32>) {
+    %y = gradus.transpose %x perm [1, 0] : tensor<2x5xf32> -> tensor<5x2xf32>
+    gradus.return %y : tensor<5x2xf32>
+  }
+}
+
 // CHECK-LABEL: gradus.program @probabilities
 // CHECK:         gradus.graph @train(%x: tensor<2x10xf32>, %label: tensor<2x10xf32>)
 gradus.program @probabilities attributes {recipe = {loss = {type = "softmax_cross_entropy", soft_labels = true}}} {

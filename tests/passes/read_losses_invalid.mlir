@@ -57,6 +57,25 @@ gradus.program @no_class_axis attributes {recipe = {loss = {type = "softmax_cros
 
 // -----
 
+// The axis of the samples holds no classes, from whichever end it is counted.
+// expected-error @below {{recipe: loss.class_axis is 0, the axis of the samples of the output 'tensor<2x5xf32>'; expected that of its classes}}
+gradus.program @samples_for_classes attributes {recipe = {loss = {type = "softmax_cross_entropy", class_axis = 0}}} {
+  gradus.graph @predict(%x: tensor<2x5xf32>) -> (y: tensor<2x5xf32>) {
+    gradus.return %x : tensor<2x5xf32>
+  }
+}
+
+// -----
+
+// expected-error @below {{recipe: loss.class_axis is -2, the axis of the samples}}
+gradus.program @samples_from_the_end attributes {recipe = {loss = {type = "nll", class_axis = -2}}} {
+  gradus.graph @predict(%x: tensor<2x5xf32>) -> (y: tensor<2x5xf32>) {
+    gradus.return %x : tensor<2x5xf32>
+  }
+}
+
+// -----
+
 // expected-error @below {{recipe: loss.class_weights has 3 numbers, but the output is 'tensor<2x10x4xf32>', with 10 classes along axis 1}}
 gradus.program @class_weights attributes {recipe = {loss = {type = "nll", class_weights = [1.0, 2.0, 3.0]}}} {
   gradus.graph @predict(%x: tensor<2x10x4xf32>) -> (y: tensor<2x10x4xf32>) {

@@ -279,6 +279,7 @@ TEST_P(RecordedExamples, TrainAsInPyTorch) {
   auto recorded = RecordedCase::open(GRADUS_SOURCE_DIR "/tests/data/models/" +
                                      GetParam().name);
   ASSERT_TRUE(recorded.ok()) << recorded.status();
+  bool hangs = false; // in one of the runs, of which the others still count
   for (const Json &run : recorded->description().at("runs")) {
     SCOPED_TRACE(run.at("id").get<std::string>());
     auto compiled = trained(*recorded, run);
@@ -293,11 +294,15 @@ TEST_P(RecordedExamples, TrainAsInPyTorch) {
       double tolerance = run.at("loss_rtol").at(step).get<double>();
       same &= std::abs(found[step] - loss) <= tolerance * std::abs(loss);
     }
-    if (!same && check::hangsOnRoundings(run, kSteps, lossesOf))
-      GTEST_SKIP() << check::kHangsOnRoundings;
+    if (!same && check::hangsOnRoundings(run, kSteps, lossesOf)) {
+      hangs = true;
+      continue;
+    }
     EXPECT_TRUE(same) << ::testing::PrintToString(found) << ", expected "
                       << run.at("losses").dump();
   }
+  if (hangs)
+    GTEST_SKIP() << check::kHangsOnRoundings;
 }
 
 template <typename Options>

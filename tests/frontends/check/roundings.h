@@ -15,15 +15,18 @@ namespace gradus::check {
 
 /// Whether the losses of a run's first steps spread by more than its tolerance
 /// where the weights move by up to two units in their last place, and what was
-/// recorded lies among them. `losses` trains once; seed 0 moves nothing.
+/// recorded lies among them. Losses that are no numbers hang on no roundings.
+/// `losses` trains once; seed 0 moves nothing.
 inline bool
 hangsOnRoundings(const Json &run, size_t steps,
                  const std::function<std::vector<double>(uint32_t)> &losses) {
   constexpr uint32_t kSeeds = 16;
   std::vector<double> least = losses(0), most = least;
-  for (uint32_t seed = 1; seed <= kSeeds; ++seed) {
-    std::vector<double> moved = losses(seed);
+  for (uint32_t seed = 0; seed <= kSeeds; ++seed) {
+    std::vector<double> moved = seed ? losses(seed) : least;
     for (size_t step = 0; step < steps; ++step) {
+      if (!std::isfinite(moved[step]))
+        return false;
       least[step] = std::min(least[step], moved[step]);
       most[step] = std::max(most[step], moved[step]);
     }

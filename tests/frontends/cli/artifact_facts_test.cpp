@@ -2,6 +2,7 @@
 
 #include "frontends/cli/artifact_facts.h"
 #include "tests/frontends/cli/adder.h"
+#include "tests/frontends/cli/product.h"
 
 #include <gtest/gtest.h>
 
@@ -29,16 +30,8 @@ TEST(ArtifactFacts, SumUpTheCommandsOfAGraph) {
 /// Commands that differ in where their tensors lie are one call.
 TEST(ArtifactFacts, NameTheLibrariesOfAPlan) {
   gradus::test::TestArtifact made;
-  gradus::artifact::LibraryCommandT command;
-  for (auto *list : {&command.inputs, &command.inputs, &command.outputs}) {
-    list->push_back(std::make_unique<gradus::artifact::LibraryTensorT>());
-    list->back()->buffer =
-        list == &command.outputs ? gradus::test::kSum : gradus::test::kTotal;
-    list->back()->dims = {1, 1};
-  }
-  command.scratch = UINT32_MAX;
-  made.add("product", command);
-  made.add("product", command);
+  addProduct(made);
+  addProduct(made);
   made.addGpuPlan();
   auto textOf = [&](unsigned plan) {
     auto artifact = *gradus::runtime::Artifact::fromBytes(made.bytes(), "a");
@@ -63,15 +56,7 @@ TEST(ArtifactFacts, NameNoLibraryWhereNoneIsCalled) {
 /// In the words of those who measure them.
 TEST(ArtifactFacts, CallCommandsAsASessionDoes) {
   gradus::test::TestArtifact made;
-  gradus::artifact::LibraryCommandT command;
-  for (auto *list : {&command.inputs, &command.inputs, &command.outputs}) {
-    list->push_back(std::make_unique<gradus::artifact::LibraryTensorT>());
-    list->back()->buffer =
-        list == &command.outputs ? gradus::test::kSum : gradus::test::kTotal;
-    list->back()->dims = {1, 1};
-  }
-  command.scratch = UINT32_MAX;
-  made.add("product", command);
+  addProduct(made);
   Adder adder(std::move(made));
   auto session = adder.open();
   auto told =

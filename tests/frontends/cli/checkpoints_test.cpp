@@ -187,6 +187,16 @@ TEST_F(CheckpointFiles, SayWhatIsLeftWhereOneCannotBeWritten) {
   }
 }
 
+TEST_F(CheckpointFiles, SayThatTheOneItGoesOnFromIsLeft) {
+  make().save(5, {});
+  Checkpoints checkpoints = make();
+  checkpoints.goOnFrom((folder / "other.safetensors").string(), 5);
+  EXPECT_EQ(checkpoints.stillThere(), "");
+  checkpoints.goOnFrom(options.path, 5);
+  EXPECT_EQ(checkpoints.stillThere(),
+            "; the checkpoint of step 5 is still there");
+}
+
 TEST_F(CheckpointFiles, LetTrainingGoOnIfAsked) {
   options.goOn = true;
   Checkpoints checkpoints = make();

@@ -28,6 +28,13 @@ TEST(CommandLine, TakesTheStateFromNowhereElse) {
             "gradus train --steps 9 --resume c.safetensors");
 }
 
+TEST(CommandLine, WritesOutWhatATerminalWouldObey) {
+  EXPECT_EQ(shellText({"caf\xe9"
+                       "1",
+                       "\033[31m", "it's\\\n", "caf\xc3\xa9"}),
+            "$'caf\\xe91' $'\\x1b[31m' $'it\\'s\\\\\\x0a' 'caf\xc3\xa9'");
+}
+
 TEST(CommandLine, IsShortWhereTheCallIsNotKnown) {
   EXPECT_EQ(resumeCommand("c.safetensors"), "--resume c.safetensors");
 }

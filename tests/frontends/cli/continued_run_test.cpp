@@ -68,4 +68,31 @@ TEST(ContinuedRun, WarnsOfWhatIsOtherThanBefore) {
               HasSubstr("a batch of 10, now it is 5:"));
   EXPECT_THAT(warningsOf([](TrainingRecord &now) { now.passes = {"a:b"}; }),
               HasSubstr("added passes none, now they are a:b:"));
+  EXPECT_EQ(warningsOf([](TrainingRecord &now) { now.recipe = {{"clip", 1}}; }),
+            "")
+      << "the checkpoint does not say its recipe";
+}
+
+TEST(ContinuedRun, WarnsOfAnotherRecipe) {
+  TrainingRecord before = *trained(0), now = before;
+  before.recipe = {{"optimizer", {{"learning_rate", 0.01}}}};
+  now.recipe = {{"optimizer", {{"learning_rate", 0.5}}}};
+  testing::internal::CaptureStderr();
+  warnOfOthers(before, now);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "warning: the checkpoint was trained with another recipe "
+            "(optimizer.learning_rate 0.01, now 0.5): this run goes on "
+            "otherwise than that one would have\n");
+}
+
+TEST(ContinuedRun, TakesAnotherBatchForNoOtherRecipe) {
+  TrainingRecord before = *trained(0), now = before;
+  now.batch = 5;
+  before.recipe = {{"inputs", {{"dims", {{"n", 10}, {"seq", 5}}}}}};
+  now.recipe = {{"inputs", {{"dims", {{"n", 5}, {"seq", 5}}}}}};
+  testing::internal::CaptureStderr();
+  warnOfOthers(before, now);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "warning: the checkpoint was trained with a batch of 10, now it is "
+            "5: this run goes on otherwise than that one would have\n");
 }

@@ -51,7 +51,8 @@ TEST(EventFile, IsNewInItsFolder) {
   for (int runs = 1; runs <= 2; ++runs) {
     EventFile file(folder, runs == 1 ? std::nullopt : std::optional(4));
     file.scalars(5, "train/", {{"loss", 1}});
-    file.finish();
+    file.flush();
+    EXPECT_TRUE(file.isWhole());
     EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}),
               runs);
   }

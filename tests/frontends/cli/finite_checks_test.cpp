@@ -57,6 +57,9 @@ TEST_F(Checks, SaveNoSpoiltState) {
   EXPECT_THAT(wordsOf([&] { checks.checkSaved(9); }),
               HasSubstr("step 9: the state total is no longer finite"));
   EXPECT_EQ(wordsOf([&] { none.checkSaved(9); }), "");
+  EXPECT_THAT(
+      wordsOf([&] { none.checkStep(3, {{"loss", NAN}}, {}, {}); }),
+      HasSubstr("; nothing was saved, since the run keeps no checkpoint. A "));
 }
 
 TEST_F(Checks, StopAtATestUnlessStepsAreSkipped) {

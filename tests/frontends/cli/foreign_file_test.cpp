@@ -18,7 +18,7 @@ namespace {
 
 /// What is said of a file of this name and these bytes.
 std::string said(const std::string &name, const std::string &bytes,
-                 Wanted wanted) {
+                 Wanted wanted, const std::string &option = "") {
   auto folder = std::filesystem::temp_directory_path() /
                 ("gradus_foreign." + std::to_string(getpid()));
   std::filesystem::create_directories(folder);
@@ -26,7 +26,7 @@ std::string said(const std::string &name, const std::string &bytes,
   std::ofstream(path, std::ios::binary) << bytes;
   std::string words;
   try {
-    refuseForeign(path, wanted);
+    refuseForeign(path, wanted, option);
   } catch (const Failure &failure) {
     EXPECT_EQ(failure.code, kBadInput);
     words = failure.what();
@@ -66,12 +66,20 @@ TEST(ForeignFile, KnowsPyTorchFiles) {
   }
 }
 
+TEST(ForeignFile, ProposesTheOptionThatTakesWeights) {
+  EXPECT_THAT(said("my net.pt", kOldTorch, Wanted::weights, "--weights"),
+              EndsWith("safetensors.torch.save_file, then take --weights 'my "
+                       "net.safetensors'"));
+}
+
 TEST(ForeignFile, KnowsModelsThatAreNotCompiled) {
   EXPECT_THAT(said("net.onnx", "\x08\x08\x12", Wanted::artifact),
               HasSubstr("net.onnx: is an ONNX model; compile it first: gradus "
                         "compile "));
   EXPECT_THAT(said("net.onnx", "\x08\x08\x12", Wanted::artifact),
               EndsWith("net.onnx -o net.gradus"));
+  EXPECT_THAT(said("my net.onnx", "\x08\x08\x12", Wanted::artifact),
+              EndsWith("my net.onnx' -o 'my net.gradus'"));
   EXPECT_EQ(said("net.onnx", "\x08\x08\x12", Wanted::model), "");
 }
 
@@ -86,6 +94,16 @@ TEST(ForeignFile, KnowsWhatGradusWrites) {
               HasSubstr("by --weights"));
 }
 
+TEST(ForeignFile, KnowsArraysOfNumPy) {
+  for (const std::string &bytes : {zip("x.npy"), "\x93NUMPY\1"s}) {
+    EXPECT_THAT(said("x", bytes, Wanted::weights),
+                EndsWith("x: is a file of NumPy arrays; save them as a "
+                         ".safetensors file with safetensors.numpy.save_file"));
+    EXPECT_THAT(said("x", bytes, Wanted::artifact), EndsWith("by --data"));
+    EXPECT_THAT(said("x", bytes, Wanted::model), HasSubstr("expected a model"));
+  }
+}
+
 TEST(ForeignFile, LetsThroughWhatIsWantedOrUnknown) {
   EXPECT_EQ(said("a.gradus", kArtifact, Wanted::artifact), "");
   EXPECT_EQ(said("w.safetensors", kTensors, Wanted::weights), "");
@@ -93,6 +111,7 @@ TEST(ForeignFile, LetsThroughWhatIsWantedOrUnknown) {
   // NumPy's archives are zip files, too.
   EXPECT_EQ(said("d.npz", zip("x.npy"), Wanted::data), "");
   EXPECT_EQ(said("d.npz", zip("x/data/y.npy"), Wanted::data), "");
+  EXPECT_EQ(said("x.npy", "\x93NUMPY\1"s, Wanted::data), "");
   for (Wanted wanted : {Wanted::artifact, Wanted::model, Wanted::weights})
     for (const std::string &bytes : {""s, "PK"s, "\x80"s, "text"s})
       EXPECT_EQ(said("x", bytes, wanted), "");

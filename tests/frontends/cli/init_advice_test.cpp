@@ -50,6 +50,17 @@ TEST(InitAdvice, ShowsNamesThatNoRuleFits) {
   EXPECT_EQ(adviceOnRest(*given.file, same, *given.session), "");
 }
 
+TEST(InitAdvice, ProposesNothingForWhatTheFileFillsAlready) {
+  Given given("total", {8});
+  std::vector<uint8_t> bytes(8 * sizeof(float));
+  ASSERT_TRUE(gradus::runtime::writeSafetensors(
+                  given.path, {{"total", {DType::f32, {8}}, bytes},
+                               {"other.total", {DType::f32, {8}}, bytes}})
+                  .ok());
+  Safetensors file = take(Safetensors::open(given.path));
+  EXPECT_EQ(adviceOnRest(file, same, *given.session), "");
+}
+
 TEST(InitAdvice, SaysNothingOfWhatARuleLeavesOut) {
   Given given("other", {8});
   auto none = [](const std::string &) { return std::string(); };

@@ -78,6 +78,31 @@ TEST(LengthWarnings, SayWhereTheLastOpenPieceIsNeverReached) {
   EXPECT_THAT(lengthWarnings(pieces(R"([{"type": "state"}])"), 9), IsEmpty());
 }
 
+TEST(LengthWarnings, SayWhereAMilestoneIsNeverReached) {
+  json recipe = pieces(
+      R"([{"type": "multi_step", "steps": null, "milestones": [30, 90]}])");
+  EXPECT_THAT(lengthWarnings(recipe, 91), IsEmpty());
+  EXPECT_THAT(lengthWarnings(recipe, 88),
+              ElementsAre("the last milestone of the schedule of "
+                          "learning_rate is at step 90, this run has 88 "
+                          "steps: it is never reached"));
+  recipe["accumulation"] = 2;
+  EXPECT_THAT(lengthWarnings(recipe, 150),
+              ElementsAre(HasSubstr("is at step 180, this run has 150")));
+}
+
+TEST(LengthWarnings, PassOverAMilestoneBehindTheLastValue) {
+  json recipe = pieces(
+      R"([{"type": "piecewise", "steps": null, "milestones": [3, 10, 50],
+           "values": [1, 0.5, 0.1]}])");
+  EXPECT_THAT(lengthWarnings(recipe, 50), IsEmpty());
+  EXPECT_THAT(lengthWarnings(recipe, 9),
+              ElementsAre(HasSubstr("is at step 10, this run has 9 steps")));
+  recipe["schedule"]["learning_rate"][0]["values"] = {1, 0.5, 0.1, 0};
+  EXPECT_THAT(lengthWarnings(recipe, 50),
+              ElementsAre(HasSubstr("is at step 50, this run has 50 steps")));
+}
+
 TEST(LengthWarnings, SayWhereAveragesStayAtTheFirstWeights) {
   json recipe = {{"ema", {{"decay", 0.99}, {"warmup", false}}}};
   EXPECT_THAT(lengthWarnings(recipe, 75),
@@ -87,6 +112,22 @@ TEST(LengthWarnings, SayWhereAveragesStayAtTheFirstWeights) {
   recipe["ema"]["warmup"] = true;
   EXPECT_THAT(lengthWarnings(recipe, 75), IsEmpty());
   EXPECT_THAT(lengthWarnings({{"ema", nullptr}}, 1), IsEmpty());
+}
+
+TEST(LengthWarnings, SayNothingOfAveragesBeforeTheFirstUpdate) {
+  json recipe = {{"ema", {{"decay", 0.99}, {"warmup", false}}},
+                 {"accumulation", 8}};
+  EXPECT_THAT(lengthWarnings(recipe, 7), IsEmpty());
+  EXPECT_THAT(lengthWarnings(recipe, 8), ElementsAre(HasSubstr("the 1 of")));
+}
+
+TEST(LengthWarnings, TakeForNoAccumulationWhatIsNone) {
+  json recipe = {{"ema", {{"decay", 0.99}, {"warmup", false}}}};
+  auto plain = lengthWarnings(recipe, 75);
+  for (json none : {json(0), json(-3), json(0.5), json("8"), json()}) {
+    recipe["accumulation"] = none;
+    EXPECT_EQ(lengthWarnings(recipe, 75), plain) << none;
+  }
 }
 
 TEST(LengthWarnings, NeedNoRecipe) {

@@ -66,6 +66,7 @@ TEST(Table, WritesOutWhatWouldMoveTheCursor) {
   Table table;
   table.row({"a\nb", "\x1b[31m"});
   EXPECT_EQ(table.text(""), "a\\nb  \\x1b[31m\n");
+  EXPECT_EQ(Table({"a\nb"}).text(""), "a\\nb\n") << "a class may be called so";
 }
 
 TEST(Printable, IsWhatATerminalShowsAsItIs) {
@@ -89,5 +90,27 @@ TEST(Printable, WritesOutWhatIsNoUtf8) {
 }
 
 TEST(Printable, KeepsTheLinesOfWords) {
-  EXPECT_EQ(gradus::printableLines("a\n\tb\x1b"), "a\n\tb\\x1b");
+  EXPECT_EQ(gradus::printableLines("a\n  \tb\x1b\n  c\n  "),
+            "a\n  \tb\\x1b\n  c\n  ");
+}
+
+TEST(Printable, LetsNoNameBeginALine) {
+  EXPECT_EQ(gradus::printableLines("tensor 'w\ngradus: all is well'"),
+            "tensor 'w\\ngradus: all is well'");
+  EXPECT_EQ(gradus::printableLines("a\n b\n"), "a\\n b\\n");
+}
+
+TEST(Printable, WritesOutWhatTurnsTheDirectionOfText) {
+  EXPECT_EQ(gradus::printable("a\xe2\x80\xae"
+                              "b"),
+            "a\\xe2\\x80\\xae"
+            "b");
+  EXPECT_EQ(gradus::printable("\xe2\x80\xa8\xe2\x81\xa6"),
+            "\\xe2\\x80\\xa8\\xe2\\x81\\xa6");
+  EXPECT_EQ(gradus::printable("‘a’ … ⁂"), "‘a’ … ⁂");
+}
+
+TEST(Printable, KnowsNoOtherUtf8ThanNamesDo) {
+  for (const char *text : {"\xed\xa0\x80", "\xe0\x80\xaf", "\xf4\x90\x80\x80"})
+    EXPECT_EQ(gradus::printable(text)[0], '\\') << "a surrogate, or too long";
 }

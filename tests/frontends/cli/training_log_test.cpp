@@ -104,6 +104,47 @@ TEST(TrainingLog, SaysAtTheEndThatALineWasLost) {
   }
 }
 
+TEST(TrainingLog, WarnsWhenTheFirstLineIsLost) {
+  testing::internal::CaptureStderr();
+  testing::internal::CaptureStdout();
+  TrainingLog log("/dev/full", std::nullopt, false);
+  log.epoch(kReport);
+  log.epoch(kReport);
+  testing::internal::GetCapturedStdout();
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "warning: /dev/full: can be written no more, and ends here; is the "
+            "disk full?\n");
+}
+
+TEST(TrainingLog, WarnsWhateverEndsTheRun) {
+  testing::internal::CaptureStderr();
+  TrainingLog("/dev/full", std::nullopt, false).step(1, 1, {{"loss", 2}});
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              HasSubstr("/dev/full: can be written no more"));
+}
+
+TEST(TrainingLog, SaysWhichStepsItLacks) {
+  auto warned = [](const std::string &lines, int64_t from) {
+    LogFile log;
+    std::ofstream(log.path) << lines;
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(log.words(from), "");
+    return testing::internal::GetCapturedStderr();
+  };
+  auto line = [](int step) {
+    return "{\"step\":" + std::to_string(step) + ",\"epoch\":1}\n";
+  };
+  EXPECT_EQ(warned(line(1) + line(2), 2), "");
+  EXPECT_EQ(warned(line(7) + line(8), 8), "") << "it began with a later run";
+  EXPECT_EQ(warned(line(7) + line(8), 6), "") << "and goes on before that";
+  EXPECT_THAT(warned(line(7) + line(8), 9), HasSubstr("is 9, the last 9"));
+  EXPECT_THAT(warned(line(1) + line(2) + "{\"step\":3,\"ep", 9),
+              HasSubstr("the first is 3, the last 9"));
+  EXPECT_THAT(warned(line(1) + line(5) + line(8), 8),
+              HasSubstr("the first is 2, the last 7"));
+  EXPECT_THAT(warned("", 4), HasSubstr("the first is 1, the last 4"));
+}
+
 TEST(TrainingLog, LeavesFilesAloneThatAreNone) {
   LogFile log;
   for (const char *line : {"precious\n", "{\"step\":1,\"note\":\"mine\"}\n"}) {

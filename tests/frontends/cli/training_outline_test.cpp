@@ -37,6 +37,14 @@ TEST(TrainingOutline, SaysDataStepsAndWhereTheStateIsKept) {
             "elsewhere, --no-checkpoint: nowhere)\n");
 }
 
+TEST(TrainingOutline, SaysThatTheStateIsFurther) {
+  TrainingOutline outline = twoEpochs();
+  outline.start = 132;
+  EXPECT_NE(printed(outline, TrainOptions())
+                .find("88 in 2 epochs; the state is at step 132 already\n"),
+            std::string::npos);
+}
+
 TEST(TrainingOutline, SaysWhatIsAskedFor) {
   TrainingOutline outline = twoEpochs();
   outline.test = outline.data;

@@ -85,6 +85,7 @@ TEST(TrainingRecord, ComesBackFromACheckpoint) {
   record.classes = {"ant", "bee"};
   record.passes = {"methods:gradient-noise"};
   record.normalize = {{"image", {{"mean", {0.5}}, {"std", {0.25}}}}};
+  record.recipe = {{"clip", nullptr}, {"accumulation", 2}};
   ASSERT_TRUE(
       adder.open()->saveCheckpoint(path, {{"training", record.text()}}).ok());
   auto found = TrainingRecord::ofCheckpoint(path);
@@ -97,6 +98,7 @@ TEST(TrainingRecord, ComesBackFromACheckpoint) {
   EXPECT_EQ(found->classes, record.classes);
   EXPECT_EQ(found->passes, record.passes);
   EXPECT_EQ(found->normalize, record.normalize);
+  EXPECT_EQ(found->recipe, record.recipe);
   ASSERT_TRUE(adder.open()->saveCheckpoint(path).ok());
   EXPECT_FALSE(TrainingRecord::ofCheckpoint(path)) << "there is none";
   std::filesystem::remove(path);

@@ -49,6 +49,16 @@ TEST(TrainingWarnings, SayWhichBatchesMadeNoUpdate) {
                         "takes 4 (accumulation)"));
 }
 
+TEST(TrainingWarnings, TakeForNoAccumulationWhatIsNone) {
+  for (const char *recipe :
+       {R"({"accumulation": 0})", R"({"accumulation": null})", R"([[[)"}) {
+    Adder adder(counting("accepted_steps", recipe));
+    auto session = adder.open();
+    setCounter(*session, "accepted_steps", 10);
+    EXPECT_EQ(unappliedBatches(*session), "") << recipe;
+  }
+}
+
 TEST(TrainingWarnings, NeedNoCounters) {
   Adder adder;
   auto session = adder.open();

@@ -2,7 +2,7 @@
 
 #include "frontends/cli/tuned_calls.h"
 
-#include "tests/runtime/test_artifact.h"
+#include "tests/frontends/cli/product.h"
 
 #include <gtest/gtest.h>
 
@@ -11,16 +11,8 @@ using namespace gradus::cli;
 /// Those of processors are not counted: no card serves them.
 TEST(CountTuned, CountsCallsOfPlansForGpus) {
   gradus::test::TestArtifact adder;
-  gradus::artifact::LibraryCommandT command;
-  for (auto *list : {&command.inputs, &command.inputs, &command.outputs}) {
-    list->push_back(std::make_unique<gradus::artifact::LibraryTensorT>());
-    list->back()->buffer =
-        list == &command.outputs ? gradus::test::kSum : gradus::test::kTotal;
-    list->back()->dims = {1, 1};
-  }
-  command.scratch = UINT32_MAX;
-  adder.add("product", command);
-  adder.add("product", command);
+  addProduct(adder);
+  addProduct(adder);
   adder.addGpuPlan();
   auto &second =
       *adder.header.plans[1]->graphs[0]->commands[5]->kind.AsLibraryCommand();

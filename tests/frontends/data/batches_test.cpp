@@ -2,11 +2,14 @@
 
 #include "frontends/data/batches.h"
 #include "tests/frontends/data/files.h"
+#include "tests/frontends/data/images.h"
 #include "tests/this_build.h"
 
 #include <cstdlib>
+#include <fstream>
 #include <set>
 #include <sys/resource.h>
+#include <unistd.h>
 
 using namespace gradus::data;
 using namespace gradus::runtime;
@@ -44,17 +47,37 @@ std::vector<Batch> all(const Feed &feed, BatchOptions options) {
 }
 
 #if !GRADUS_SANITIZE // which takes memory of its own
-/// Ends with what batches say where no memory is left for a thread's stack.
-[[noreturn]] void startWithoutMemory(const Feed &feed) {
+/// Ends with what batches say where the process may have no more than `limit`
+/// bytes of addresses.
+[[noreturn]] void startWithin(size_t bytes, const Feed &feed) {
   rlimit limit{};
   getrlimit(RLIMIT_AS, &limit);
-  limit.rlim_cur = 1 << 20; // less than there is already
+  limit.rlim_cur = bytes;
   setrlimit(RLIMIT_AS, &limit);
-  Batches batches(feed, {.end = 3, .chunkBytes = 1});
+  Batches batches(feed, {.end = 1, .chunkBytes = 1});
   bool any = batches.next();
   std::fprintf(stderr, "%s\n", batches.status().message().c_str());
   std::exit(any ? 1 : 0);
 }
+
+/// Bytes of addresses that the process has now.
+size_t addresses() {
+  size_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  return pages * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+}
+
+/// A class of one image of 2^25 pixels, whose file is small.
+struct LargeImage {
+  LargeImage() {
+    std::vector<uint8_t> pixels(size_t(1) << 25);
+    std::filesystem::create_directories(folder.path("ant"));
+    folder.write("ant/1.png", pngFile({8192, 4096, 1, std::move(pixels)}));
+    dataset = *Dataset::open({folder.path("")});
+  }
+  Folder folder;
+  Dataset dataset;
+};
 #endif
 
 } // namespace
@@ -64,9 +87,21 @@ TEST(BatchesDeathTest, SayThatTheirThreadCannotStart) {
   // A new process, in which no other test has left the stack of a thread.
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   Numbers numbers;
-  EXPECT_EXIT(startWithoutMemory(numbers.feed), testing::ExitedWithCode(0),
+  EXPECT_EXIT(startWithin(1 << 20, numbers.feed), testing::ExitedWithCode(0),
               "cannot start the thread that prepares batches, beside those of "
               "--threads: Resource temporarily unavailable");
+}
+
+TEST(BatchesDeathTest, SayThatASampleDoesNotFitIntoMemory) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  LargeImage large;
+  auto feed =
+      Feed::match(large.dataset, {{"image", {DType::f32, {1, 1, 2, 2}}, 16}});
+  ASSERT_TRUE(feed.ok()) << feed.status();
+  // Enough for the thread.
+  EXPECT_EXIT(startWithin(addresses() + (16 << 20), *feed),
+              testing::ExitedWithCode(0),
+              "cannot prepare a batch: out of memory");
 }
 #endif
 

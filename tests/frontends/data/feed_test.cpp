@@ -318,7 +318,7 @@ TEST(Feed, NamesTheFirstNumberThatIsNone) {
 TEST(Feed, ConvertsDoublesAndSaysSo) {
   Folder folder;
   std::string path = folder.write(
-      "x.npy", npyFile("<f8", "3, 1", bytesOf<double>({0.1, -2, 1e300})));
+      "x.npy", npyFile("<f8", "3, 1", bytesOf<double>({0.1, -2, INFINITY})));
   Dataset dataset = *Dataset::open({"x=" + path});
   auto feed = Feed::match(dataset, {input("x", DType::f32, {3, 1})});
   ASSERT_TRUE(feed.ok()) << feed.status();
@@ -332,11 +332,42 @@ TEST(Feed, ConvertsDoublesAndSaysSo) {
   EXPECT_EQ(feed->firstNonfinite(), "tensor 'x': sample 2 has an infinity");
 }
 
+TEST(Feed, RefusesDoublesThatWouldBecomeInfinite) {
+  Folder folder;
+  std::string path = folder.write(
+      "x.npy", npyFile("<f8", "3, 1", bytesOf<double>({0.1, -2, 1e300})));
+  EXPECT_EQ(
+      mistake(*Dataset::open({"x=" + path}), {input("x", DType::f32, {3, 1})}),
+      path + ": tensor 'x': sample 2 has 1e+300, which lies beyond the "
+             "range of f32, to which f64 is converted");
+}
+
+TEST(Feed, CountsTheClassesOfTheOnlyLabel) {
+  Data data;
+  Dataset dataset =
+      *Dataset::open({"label=" + data.labels, "z=" + data.labels});
+  std::vector<TensorInfo> inputs = {input("label", DType::i64, {2}),
+                                    input("z", DType::i64, {2})};
+  LabelRule rule{4, {}, {}};
+  Feed one = *Feed::match(dataset, inputs, {{"label", rule}});
+  EXPECT_EQ(one.classes().found, 3);
+  EXPECT_EQ(one.classes().known, 4);
+  Feed both = *Feed::match(dataset, inputs, {{"label", rule}, {"z", rule}});
+  EXPECT_EQ(both.classes().known, 0) << "which of them?";
+}
+
+TEST(Feed, RefusesAGraphThatTakesNoSamples) {
+  Data data;
+  EXPECT_THAT(mistake(data.dataset, {input("x", DType::f32, {0, 2})}),
+              HasSubstr("input 'x' takes 0 samples a step, expected 1 or "
+                        "more"));
+}
+
 TEST(Feed, TakesDoublesAsTheyAreWhereTheyAreAskedFor) {
   Folder folder;
   Dataset dataset = *Dataset::open(
-      {"x=" +
-       folder.write("x.npy", npyFile("<f8", "1, 1", bytesOf<double>({0.1})))});
+      {"x=" + folder.write("x.npy",
+                           npyFile("<f8", "1, 1", bytesOf<double>({1e300})))});
   auto feed = Feed::match(dataset, {input("x", DType::f64, {1, 1})});
   ASSERT_TRUE(feed.ok()) << feed.status();
   EXPECT_TRUE(feed->notes().empty());

@@ -44,7 +44,7 @@ TEST(Integers, CountTheClassesThatHaveALabel) {
   std::span<const uint8_t> bytes(
       reinterpret_cast<const uint8_t *>(labels.data()), labels.size());
   ClassCount count =
-      countClasses({"label", {DType::i8, {6}}, bytes, nullptr}, 10);
+      *countClasses({"label", {DType::i8, {6}}, bytes, nullptr}, 10);
   EXPECT_EQ(count.found, 2);
   EXPECT_EQ(count.known, 10);
 }

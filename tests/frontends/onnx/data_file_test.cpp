@@ -63,6 +63,16 @@ TEST_F(DataFile, MayBeALinkToWhereTheModelLinks) {
   EXPECT_EQ(read("w.bin", "names/m.onnx"), "weights");
 }
 
+TEST_F(DataFile, MayLieBesideWhatTheModelsNameLinksTo) {
+  fs::create_directories(root / "names");
+  fs::create_symlink("../model/m.onnx", root / "names/m.onnx");
+  EXPECT_EQ(read("sub/w.bin", "names/m.onnx"), "weights");
+  writeText(root / "names/sub/w.bin", "nearer");
+  EXPECT_EQ(read("sub/w.bin", "names/m.onnx"), "nearer");
+  EXPECT_EQ(read("absent.bin", "names/m.onnx"),
+            "its data file \"absent.bin\" is missing");
+}
+
 TEST_F(DataFile, IsMissing) {
   EXPECT_EQ(read("absent.bin"), "its data file \"absent.bin\" is missing");
   EXPECT_TRUE(

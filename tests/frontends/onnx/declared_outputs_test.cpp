@@ -8,7 +8,7 @@ using ::onnx::TensorProto;
 
 namespace {
 
-/// The output of a Relu of [2, 4], declared as said.
+/// Gives its input, of [2, 4], as an output that is declared as said.
 SmallModel declaring(const std::vector<std::string> &sizes, int type,
                      int given = TensorProto::FLOAT) {
   SmallModel model;

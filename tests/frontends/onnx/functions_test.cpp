@@ -129,6 +129,56 @@ TEST(Functions, MayNotMakeAModelOfMillionsOfNodes) {
       std::string::npos);
 }
 
+/// Functions acme::F0, acme::F1, ..., each of which calls the one after it in a
+/// branch, and the last of which is the identity; F0 is called.
+static SmallModel branches(int length) {
+  SmallModel model;
+  model.input("x", {2})
+      .integers("one", {}, {1})
+      .node("Cast", {"one"}, {"yes"})
+      .with("to", int(::onnx::TensorProto::BOOL));
+  for (int i = 0; i < length; ++i) {
+    auto &function = *model.proto().add_functions();
+    function.set_domain("acme");
+    function.set_name(gradus::message("F", i));
+    function.add_input("c");
+    function.add_input("v");
+    function.add_output("r");
+    auto &choice = *function.add_node();
+    choice.set_op_type("If");
+    choice.add_input("c");
+    choice.add_output("r");
+    for (bool taken : {true, false}) {
+      bool calls = taken && i + 1 < length;
+      SmallModel branch;
+      if (calls)
+        branch.node(gradus::message("F", i + 1).c_str(), {"c", "v"}, {"b"});
+      else
+        branch.node("Identity", {"v"}, {"b"});
+      branch.graph().mutable_node(0)->set_domain(calls ? "acme" : "");
+      branch.output("b");
+      auto &attribute = *choice.add_attribute();
+      attribute.set_name(taken ? "then_branch" : "else_branch");
+      attribute.set_type(::onnx::AttributeProto::GRAPH);
+      *attribute.mutable_g() = branch.graph();
+    }
+  }
+  model.node("F0", {"yes", "x"}, {"y"}).output("y");
+  model.graph().mutable_node()->rbegin()->set_domain("acme");
+  return model;
+}
+
+TEST(Functions, MayCallOthersInBranches) {
+  EXPECT_EQ(evaluate(branches(20), {tensor({2}, {1, -3})}).floats,
+            (std::vector<double>{1, -3}));
+}
+
+TEST(Functions, MayNotMakeGraphsDeeperThanAFileMayHaveThem) {
+  EXPECT_EQ(import(branches(400)).error,
+            "its functions, put in place of their calls, make graphs more "
+            "than 300 deep in one another");
+}
+
 TEST(Functions, HaveDifferentNames) {
   SmallModel model;
   model.input("x", {2});

@@ -92,3 +92,23 @@ TEST(Inventory, KnowsModelsWithoutSizes) {
   options.dims["x.0"] = 4;
   EXPECT_TRUE(inventoryOfOnnx(path, options)->unknownSizes.empty());
 }
+
+TEST(Inventory, SaysWithoutSizesThatADataFileIsCut) {
+  gradus::testing::SmallModel model;
+  model.input("x", {-1, 3})
+      .floats("w", {3, 2}, std::vector<float>(6, 1))
+      .node("MatMul", {"x", "w"}, {"y"})
+      .output("y");
+  auto &w = *model.graph().mutable_initializer(0);
+  w.clear_float_data();
+  w.set_data_location(::onnx::TensorProto::EXTERNAL);
+  auto &entry = *w.add_external_data();
+  entry.set_key("location");
+  entry.set_value("cut.bin");
+  std::string path = model.write("cut.onnx");
+  std::ofstream(path.substr(0, path.size() - 8) + "cut.bin") << "four";
+  auto found = inventoryOfOnnx(path, {});
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_EQ(found->unsupported, path + ": tensor \"w\": ends at byte 24 of "
+                                       "\"cut.bin\", which has 4");
+}

@@ -78,7 +78,7 @@ TEST(ReadRecipe, ReportsAllMistakesAtOnce) {
       refused(
           R"({"sede": 1, "optimizer": {"type": "sgd", "momentum": "much"}})"),
       "r.json: sede: unknown key; did you mean \"seed\"?\n"
-      "r.json: optimizer.momentum: expected a number, found \"much\"");
+      "  r.json: optimizer.momentum: expected a number, found \"much\"");
 }
 
 TEST(ReadRecipe, RefusesADeepNest) {
@@ -103,10 +103,10 @@ TEST(ReadRecipe, BlamesTheOverrideThatAMistakeComesFrom) {
                "optimizer=adamv",
                {"inputs.dims.batch=0", "--dim batch=0"}}),
       "r.json: sede: unknown key; did you mean \"seed\"?\n"
-      "--dim batch=0: inputs.dims.batch: expected at least 1, found 0\n"
-      "--set optimizer=adamv: optimizer.type: unknown value \"adamv\"; did you "
-      "mean \"adam\"?\n"
-      "--set seed=-2: seed: expected at least 0, found -2");
+      "  --dim batch=0: inputs.dims.batch: expected at least 1, found 0\n"
+      "  --set optimizer=adamv: optimizer.type: unknown value \"adamv\"; did "
+      "you mean \"adam\"?\n"
+      "  --set seed=-2: seed: expected at least 0, found -2");
   EXPECT_EQ(refused("{}", {"distribution.mode=adasum"}),
             "--set distribution.mode=adasum: distribution.mode: \"adasum\" is "
             "not built yet");

@@ -1,7 +1,9 @@
 // Each tensor of the file votes for the pairs of beginnings that would make its
 // name one of the model; the pair with the most votes is a rule.
 
-#include "frontends/cli/name_proposal.h"
+#include "frontends/compiler/name_proposal.h"
+
+#include "frontends/shell_word.h"
 
 #include "absl/strings/str_cat.h"
 
@@ -10,7 +12,7 @@
 #include <set>
 #include <utility>
 
-namespace gradus::cli {
+namespace gradus::compiler {
 namespace {
 
 /// How many parts of a name ("a.b.") a rule may replace, and how many rules are
@@ -42,7 +44,8 @@ using Rule = std::pair<std::string, std::string>;
 class Proposal {
 public:
   Proposal(const std::vector<NamedShape> &file,
-           const std::vector<NamedShape> &model) {
+           const std::vector<NamedShape> &model, std::set<std::string> placed)
+      : placed_(std::move(placed)) {
     std::set<std::string> names;
     for (const NamedShape &tensor : file)
       names.insert(tensor.name);
@@ -54,7 +57,9 @@ public:
           model_[{rest, tensor.shape}].push_back(begin);
     }
     for (const NamedShape &tensor : file)
-      if (!known.contains(tensor.name))
+      if (known.contains(tensor.name))
+        placed_.insert(tensor.name);
+      else
         left_.push_back(tensor);
   }
 
@@ -98,16 +103,24 @@ public:
   }
 
 private:
+  /// Whether a rule for these names would take one from its place.
+  bool isPlaced(const std::string &begin) const {
+    auto name = placed_.lower_bound(begin);
+    return name != placed_.end() && name->starts_with(begin);
+  }
+
   std::vector<Rule> rulesFor(const NamedShape &tensor) const {
     std::vector<Rule> rules;
     for (auto &[begin, rest] : cutsOf(tensor.name))
-      if (auto found = model_.find({rest, tensor.shape}); found != model_.end())
+      if (auto found = model_.find({rest, tensor.shape});
+          found != model_.end() && !isPlaced(begin))
         for (const std::string &other : found->second)
           rules.emplace_back(begin, other);
     return rules;
   }
 
   std::map<Rest, std::vector<std::string>> model_; // beginnings by their rests
+  std::set<std::string> placed_; // of the file, as the model has them
   std::vector<NamedShape> left_; // of the file, without a name yet
   std::vector<Rule> rules_;
   size_t fits_ = 0;
@@ -116,18 +129,28 @@ private:
 } // namespace
 
 NameProposal proposeNames(const std::vector<NamedShape> &file,
-                          const std::vector<NamedShape> &model) {
-  Proposal proposal(file, model);
+                          const std::vector<NamedShape> &model,
+                          std::set<std::string> placed) {
+  Proposal proposal(file, model, std::move(placed));
   for (size_t rules = 0; rules < kMostRules && proposal.add(); ++rules)
     ;
   return proposal.result();
 }
 
-std::string mapOptions(const std::vector<std::string> &rules) {
+std::string mapOptions(const std::string &option,
+                       const std::vector<std::string> &rules) {
   std::string text;
   for (const std::string &rule : rules)
-    absl::StrAppend(&text, text.empty() ? "" : " ", "--init-map '", rule, "'");
+    absl::StrAppend(&text, text.empty() ? "" : " ", option, " ",
+                    quotedForShell(rule));
   return text;
 }
 
-} // namespace gradus::cli
+std::string adviceOf(const NameProposal &proposal, const std::string &option) {
+  if (proposal.rules.empty())
+    return "";
+  return absl::StrCat(mapOptions(option, proposal.rules), " names ",
+                      proposal.fits, " of its tensors as the model does");
+}
+
+} // namespace gradus::compiler

@@ -1,10 +1,10 @@
 // Which rules are proposed for names that differ by what stands in front.
 
-#include "frontends/cli/name_proposal.h"
+#include "frontends/compiler/name_proposal.h"
 
 #include <gmock/gmock.h>
 
-using namespace gradus::cli;
+using namespace gradus::compiler;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
@@ -51,6 +51,20 @@ TEST(NameProposal, LeavesNamesAloneThatFit) {
   EXPECT_THAT(rulesFor(file, tensors("")), ElementsAre("module.*=*"));
 }
 
+TEST(NameProposal, TakesNoNameFromItsPlace) {
+  NameProposal proposal =
+      proposeNames({{"b.weight", {2}}}, {{"m.b.weight", {2}}}, {"a.weight"});
+  EXPECT_THAT(proposal.rules, ElementsAre("b.*=m.b.*"))
+      << "*=m.* would rename a.weight, too";
+  EXPECT_THAT(proposeNames({{"b.weight", {2}}}, {{"m.b.weight", {2}}},
+                           {"a.weight", "b.bias"})
+                  .rules,
+              IsEmpty());
+  EXPECT_THAT(rulesFor({{"a.weight", {1}}, {"b.weight", {2}}},
+                       {{"a.weight", {1}}, {"m.b.weight", {2}}}),
+              ElementsAre("b.*=m.b.*"));
+}
+
 TEST(NameProposal, AddsRulesForParts) {
   std::vector<NamedShape> file = {{"resnet.a.weight", {1}},
                                   {"resnet.b.weight", {2}},
@@ -70,6 +84,9 @@ TEST(NameProposal, TakesOnlyTensorsOfOneShape) {
 }
 
 TEST(NameProposal, IsWrittenAsOptions) {
-  EXPECT_EQ(mapOptions({"resnet.*=*", "fc.*="}),
+  EXPECT_EQ(mapOptions("--init-map", {"resnet.*=*", "fc.*="}),
             "--init-map 'resnet.*=*' --init-map 'fc.*='");
+  EXPECT_EQ(mapOptions("--init-map", {"w'; touch x; '.*="}),
+            R"(--init-map 'w'\''; touch x; '\''.*=')")
+      << "a file's names may come from anybody";
 }

@@ -1,0 +1,107 @@
+// Recipes are compared key by key; a list is one value.
+
+#include "frontends/cli/recipe_changes.h"
+
+#include "frontends/json_text.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+#include <algorithm>
+#include <set>
+#include <vector>
+
+using nlohmann::json;
+
+namespace gradus::cli {
+
+json recipeOfRun(json recipe) {
+  // `boost` has become other keys.
+  for (const char *key : {"seed", "passes", "metrics", "memory_limit", "boost"})
+    recipe.erase(key);
+  // The scale itself is a state.
+  if (auto scale = recipe.find("loss_scale");
+      scale != recipe.end() && scale->is_object())
+    scale->erase("initial");
+  if (auto inputs = recipe.find("inputs");
+      inputs != recipe.end() && inputs->is_object())
+    inputs->erase("normalize");
+  return recipe;
+}
+
+/// The sizes that a recipe gives to the model's dims; null where it has none.
+static json *dimsOf(json &recipe) {
+  json *at = &recipe;
+  for (const char *key : {"inputs", "dims"}) {
+    if (!at->is_object() || !at->contains(key))
+      return nullptr;
+    at = &(*at)[key];
+  }
+  return at->is_object() ? at : nullptr;
+}
+
+/// Whether a dim may be the batch: it has that size, or none is said.
+static bool mayBeBatch(const json *dims, const std::string &name,
+                       int64_t batch) {
+  return !dims || !dims->contains(name) || (*dims)[name] == batch;
+}
+
+void leaveOutBatch(json &before, int64_t batchBefore, json &now,
+                   int64_t batchNow) {
+  json *dimsBefore = dimsOf(before), *dimsNow = dimsOf(now);
+  std::set<std::string> names;
+  for (const json *dims : {dimsBefore, dimsNow})
+    if (dims)
+      for (const auto &[name, size] : dims->items())
+        names.insert(name);
+  for (const std::string &name : names)
+    if (mayBeBatch(dimsBefore, name, batchBefore) &&
+        mayBeBatch(dimsNow, name, batchNow))
+      for (json *dims : {dimsBefore, dimsNow})
+        if (dims)
+          dims->erase(name);
+}
+
+/// A value on a line of many.
+static std::string shown(const json &value) {
+  constexpr size_t kMost = 80;
+  std::string text = jsonText(value);
+  return text.size() > kMost ? absl::StrCat(text.substr(0, kMost), "...")
+                             : text;
+}
+
+/// A method's key has such a value when nobody asks for the method.
+static bool isOff(const json &value) {
+  return value.is_null() || value == false;
+}
+
+static void compare(const std::string &path, const json &before,
+                    const json &now, std::vector<std::string> &changes) {
+  if (!before.is_object() || !now.is_object()) {
+    bool isMethod = path.find('.') == std::string::npos;
+    if (before != now && !(isMethod && isOff(before) && isOff(now)))
+      changes.push_back(
+          absl::StrCat(path, " ", shown(before), ", now ", shown(now)));
+    return;
+  }
+  std::set<std::string> keys;
+  for (const json *recipe : {&before, &now})
+    for (const auto &[key, value] : recipe->items())
+      keys.insert(key);
+  for (const std::string &key : keys)
+    compare(path.empty() ? key : absl::StrCat(path, ".", key),
+            before.value(key, json()), now.value(key, json()), changes);
+}
+
+std::string recipeChanges(const json &before, const json &now) {
+  constexpr size_t kMost = 8;
+  std::vector<std::string> changes;
+  compare("", before, now, changes);
+  size_t all = changes.size();
+  changes.resize(std::min(all, kMost));
+  std::string text = absl::StrJoin(changes, "; ");
+  return all > kMost ? absl::StrCat(text, "; and ", all - kMost, " more keys")
+                     : text;
+}
+
+} // namespace gradus::cli
