@@ -208,6 +208,11 @@ class Recorder(unittest.TestResult):
     def addError(self, test, error):
         self.add(test, "failed", self._exc_info_to_string(error, test))
 
+    def addSubTest(self, test, part, error):
+        """Of a test with a part that failed unittest says no more than this."""
+        if error:
+            self.add(test, "failed", f"{part}: {self._exc_info_to_string(error, test)}")
+
 
 class Lines(Tally):
     """Writes outcomes to a file, for the process that counts them."""

@@ -85,6 +85,16 @@ class UnittestFiles(unittest.TestCase):
     def test_is_skipped(self): self.skipTest("for a reason")
 """), "1 passed, 1 failed, 1 skipped")
 
+    def test_each_part_that_fails_is_a_failure(self):
+        self.assertEqual(self.counted("""class Small(unittest.TestCase):
+    def test_parts(self):
+        for number in range(3):
+            with self.subTest(number):
+                self.assertEqual(number, 1)
+    def test_parts_that_pass(self):
+        with self.subTest("one"): pass
+"""), "1 passed, 2 failed, 0 skipped")
+
     def test_what_a_class_prepares_counts_with_its_first_test(self):
         tally = self.tallied("""import time
 class Small(unittest.TestCase):

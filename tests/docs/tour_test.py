@@ -52,6 +52,20 @@ class Tour(unittest.TestCase):
                             f"not printed: {line}\n{output}")
 
 
+class Files(unittest.TestCase):
+    def test_pages_that_are_followed_in_one_folder_write_files_of_their_own(self):
+        pages = ["README.md", "docs/tour.md", "docs/examples/digits/README.md"]
+        texts = {page: read(page) for page in pages}
+        texts["gradus train --help"] = subprocess.run([os.path.join(BUILD, "bin", "gradus"), "train", "--help"],
+                                                      capture_output=True, text=True).stdout.replace("\\\n", "")
+        owners = {}
+        for page, text in texts.items():
+            for command in re.findall(r"^(?:\$ | *)gradus train (.*)$", text, re.M):
+                name = re.search(r"--checkpoint (\S+)\.safetensors", command) or re.match(r"(\S+)\.gradus", command)
+                self.assertEqual(owners.setdefault(name[1], page), page, f"{page} writes {name[1]}, too")
+        self.assertEqual(set(owners.values()), set(texts))
+
+
 class Recipes(unittest.TestCase):
     def test_each_in_the_docs_is_one_that_the_reader_takes(self):
         pages = ["README.md"] + [os.path.join("docs", name) for name in os.listdir(os.path.join(ROOT, "docs"))

@@ -3,21 +3,19 @@
 import os
 import shutil
 import subprocess
+import sys
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.abspath(os.path.join(HERE, "..", ".."))
-BUILD = os.path.abspath(os.environ.get("GRADUS_BUILD") or os.path.join(ROOT, "build"))
+sys.path.insert(0, os.path.join(ROOT, "tests"))
+from this_build import BUILD, is_sanitized, told  # noqa: E402
+
 WORK = os.path.join(BUILD, "tests", "embed")
 RUNTIME = BUILD + "-runtime"  # as near to the sources as the build: ccache has all of it
 EMBED = os.path.join(ROOT, "docs", "examples", "embed")
 DIGITS = os.path.join(ROOT, "docs", "examples", "digits")
 COMPILERS = ["-DCMAKE_C_COMPILER=clang-22", "-DCMAKE_CXX_COMPILER=clang++-22", "-G", "Ninja"]
-
-
-def warnings_are_errors():
-    with open(os.path.join(BUILD, "CMakeCache.txt"), encoding="utf-8") as cache:
-        return "ON" if "GRADUS_WERROR:BOOL=ON" in cache.read() else "OFF"
 
 
 def run(*command, **environment):
@@ -27,7 +25,7 @@ def run(*command, **environment):
     return done.stdout
 
 
-@unittest.skipIf(os.path.basename(BUILD) == "build-sanitize", "it builds a runtime of its own, without sanitizers")
+@unittest.skipIf(is_sanitized(), "it builds a runtime of its own, without sanitizers")
 class Embed(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -35,7 +33,7 @@ class Embed(unittest.TestCase):
         for old in ("parts", "first", "moved", "example", "static"):
             shutil.rmtree(os.path.join(WORK, old), ignore_errors=True)
         run("cmake", "-S", ROOT, "-B", RUNTIME, *COMPILERS, "-DGRADUS_COMPILER=OFF", "-DGRADUS_TESTS=OFF",
-            "-DGRADUS_WERROR=" + warnings_are_errors(),
+            "-DGRADUS_WERROR=" + told("GRADUS_WERROR"),
             "-DGRADUS_DEPS=" + (os.environ.get("GRADUS_DEPS") or os.path.expanduser("~/.cache/gradus")))
         run("cmake", "--build", RUNTIME, "--target", "gradus_shared")
         for component in ("runtime", "development"):

@@ -8,9 +8,15 @@ from resumed_training import BUILD
 LIBRARY = os.path.join(BUILD, "lib", "libgradus.so")
 
 
+class Options(ctypes.Structure):
+    _fields_ = [("size", ctypes.c_size_t), ("threads", ctypes.c_int), ("deterministic", ctypes.c_int), ("device", ctypes.c_char_p),
+                ("log", ctypes.c_void_p), ("log_context", ctypes.c_void_p), ("trust", ctypes.c_int)]
+
+
 class Gradus:
     def __init__(self):
         self.library = ctypes.CDLL(LIBRARY)
+        self.library.gradus_default_options.restype = Options
         self.library.gradus_last_error.restype = ctypes.c_char_p
         self.library.gradus_last_error.argtypes = [ctypes.c_void_p]
         for name in ("gradus_free", "gradus_step", "gradus_find_graph", "gradus_save_checkpoint"):
@@ -21,9 +27,10 @@ class Gradus:
                 "gradus_save_checkpoint": [ctypes.c_void_p, ctypes.c_char_p],
             }[name]
 
-    def load(self, path):
-        session = ctypes.c_void_p()
-        if self.library.gradus_load(path.encode(), None, ctypes.byref(session)):
+    def load(self, path, threads):
+        session, options = ctypes.c_void_p(), self.library.gradus_default_options()
+        options.threads = threads
+        if self.library.gradus_load(path.encode(), ctypes.byref(options), ctypes.byref(session)):
             raise AssertionError(self.error(None))
         return session
 

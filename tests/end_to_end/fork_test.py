@@ -7,13 +7,13 @@ import unittest
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from embedded import LIBRARY, Gradus  # noqa: E402
 from resumed_training import DIGITS, GRADUS, Folder, run  # noqa: E402
+from this_build import is_sanitized  # noqa: E402
 
-THREADS = 3  # of the parent's session; a library call meets them at barriers
+THREADS = 3  # of a session; a library call meets them at barriers
 
 
 @unittest.skipUnless(os.path.exists(LIBRARY), "libgradus.so is not built")
-@unittest.skipIf(os.path.basename(os.path.dirname(os.path.dirname(GRADUS))) == "build-sanitize",
-                 "a library with sanitizers cannot be loaded by a program without")
+@unittest.skipIf(is_sanitized(), "a library with sanitizers cannot be loaded by a program without")
 class Fork(unittest.TestCase):
     def setUp(self):
         self.folder = Folder(f"fork_{self._testMethodName}")
@@ -21,7 +21,7 @@ class Fork(unittest.TestCase):
         run([GRADUS, "compile", os.path.join(DIGITS, "lenet.onnx"), "--recipe", os.path.join(DIGITS, "recipe.json"),
              "--libraries", "always", "-o", self.artifact])
         self.gradus = Gradus()
-        self.session = self.gradus.load(self.artifact)
+        self.session = self.gradus.load(self.artifact, THREADS)
         self.assertTrue(self.gradus.step(self.session), self.gradus.error(self.session))
 
     def tearDown(self):
@@ -33,8 +33,11 @@ class Fork(unittest.TestCase):
         there, here = os.pipe()
         child = os.fork()
         if child == 0:
-            os.write(here, act().encode())
-            leave(0)
+            try:
+                os.write(here, act().encode())
+                leave(0)
+            finally:
+                os._exit(1)  # No other test runs in the child.
         os.close(here)
         with os.fdopen(there) as answer:
             self.assertIn(text, answer.read())
@@ -52,7 +55,7 @@ class Fork(unittest.TestCase):
 
     def test_a_child_may_load_its_own(self):
         def act():
-            session = self.gradus.load(self.artifact)
+            session = self.gradus.load(self.artifact, THREADS)
             done = self.gradus.step(session)
             self.gradus.free(session)
             return f"stepped {done}"

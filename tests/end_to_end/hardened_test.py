@@ -8,6 +8,7 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from resumed_training import DATA, DIGITS, GRADUS, Folder, run  # noqa: E402
+from this_build import is_sanitized  # noqa: E402
 
 PR_SET_MDWE, PR_GET_MDWE, REFUSE_EXEC_GAIN = 65, 66, 1
 WORDS = "oneDNN needs memory that can be written and executed at once, which this system forbids"
@@ -20,8 +21,7 @@ def harden():
 
 
 @unittest.skipIf(LIBC.prctl(PR_GET_MDWE, 0, 0, 0, 0) < 0, "this kernel has no PR_SET_MDWE")
-@unittest.skipIf(os.path.basename(os.path.dirname(os.path.dirname(GRADUS))) == "build-sanitize",
-                 "sanitizers map such memory themselves")
+@unittest.skipIf(is_sanitized(), "sanitizers map such memory themselves")
 class Hardened(unittest.TestCase):
     def hardened(self, *command, code=0):
         done = subprocess.run([GRADUS, *command], preexec_fn=harden, capture_output=True, text=True)

@@ -5,11 +5,14 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
-BUILD = os.path.abspath(os.environ.get("GRADUS_BUILD") or os.path.join(ROOT, "build"))
+sys.path.insert(0, os.path.join(ROOT, "tests"))
+from this_build import BUILD, is_sanitized, told  # noqa: E402
+
 DIGITS = os.path.join(ROOT, "docs", "examples", "digits")
 # What is opened by name while a program runs.
 OPENED = ["libcublasLt.so.12", "libcublasLt.so.13", "libcuda.so.1", "libcudnn.so.9", "libdnnl.so.3", "libgradus_compiler.so",
@@ -17,12 +20,6 @@ OPENED = ["libcublasLt.so.12", "libcublasLt.so.13", "libcuda.so.1", "libcudnn.so
 TRAP = r"""#include <unistd.h>
 __attribute__((constructor)) static void run(void) { if (write(2, "PLANTED\n", 8) != 8) _exit(1); }
 """
-
-
-def of_cache(name):
-    """What CMake was told."""
-    with open(os.path.join(BUILD, "CMakeCache.txt"), encoding="utf-8") as cache:
-        return re.search(rf"^{name}:\w+=(.*)$", cache.read(), re.M)[1]
 
 
 def run(*command, **options):
@@ -57,7 +54,7 @@ class LibraryPlaces(unittest.TestCase):
         assert done.returncode == 0, done.stdout + done.stderr
         cls.built = [path for path in files(BUILD, "bin", "lib", "tests/bin", "tests/lib") if is_elf(path)]
         cls.installed = [path for path in files(cls.tree, ".") if is_elf(path)]
-        cls.private = [of_cache("GRADUS_DEPS"), os.path.expanduser("~"), ROOT, BUILD]
+        cls.private = [told("GRADUS_DEPS"), os.path.expanduser("~"), ROOT, BUILD]
 
     def test_lists_of_folders_name_ours_and_the_systems(self):
         self.assertGreater(len(self.built), 10)
@@ -75,7 +72,7 @@ class LibraryPlaces(unittest.TestCase):
     def test_no_installed_file_names_a_folder_of_the_builder(self):
         own = [path for path in files(self.tree, ".") if os.path.basename(path) != "libdnnl.so.3"]
         # Sanitizers say where in the sources they stopped.
-        private = self.private[:1] if of_cache("GRADUS_SANITIZE") == "ON" else self.private
+        private = self.private[:1] if is_sanitized() else self.private
         bad = []
         for path in own:
             with open(path, "rb") as file:
@@ -114,9 +111,10 @@ class PlantedLibraries(unittest.TestCase):
     def built(self, name):
         return os.path.join(BUILD, "bin", name)
 
-    def compile(self):
+    def compile(self, **environment):
         return self.said(self.built("gradus"), "compile", os.path.join(DIGITS, "lenet.onnx"), "--recipe",
-                         os.path.join(DIGITS, "recipe.json"), "--libraries", "always", "-o", "lenet.gradus")
+                         os.path.join(DIGITS, "recipe.json"), "--libraries", "always", "-o", "lenet.gradus",
+                         **environment)
 
     def train(self, tool, **options):
         return self.said(tool, "train", "lenet.gradus", "--data", os.path.join(DIGITS, "train.safetensors"), "--steps", "1",
@@ -145,6 +143,13 @@ class PlantedLibraries(unittest.TestCase):
         said = self.train(self.built("gradus"), code=1, GRADUS_ONEDNN_LIBRARY="/no/such/libdnnl.so.3")
         self.assertIn("needs oneDNN 3, which cannot be loaded: /no/such/libdnnl.so.3: cannot open shared object file", said)
         self.assertIn("GRADUS_ONEDNN_LIBRARY may name its file; a plan compiled with --libraries never needs none", said)
+
+    def test_a_missing_onednn_is_said_while_compiling(self):
+        self.assertNotIn("oneDNN", self.compile())
+        said = self.compile(GRADUS_ONEDNN_LIBRARY="/no/such/libdnnl.so.3")
+        self.assertIn("oneDNN cannot be asked (it was looked for as /no/such/libdnnl.so.3; GRADUS_ONEDNN_LIBRARY "
+                      "may name its file): its calls are planned without", said)
+        self.assertEqual(said.count("oneDNN cannot be asked"), 1)
 
 
 if __name__ == "__main__":

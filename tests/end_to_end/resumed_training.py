@@ -4,11 +4,14 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.abspath(os.path.join(HERE, "..", ".."))
-BUILD = os.path.abspath(os.environ.get("GRADUS_BUILD") or os.path.join(ROOT, "build"))
+sys.path.insert(0, os.path.join(ROOT, "tests"))
+from this_build import BUILD  # noqa: E402
+
 GRADUS = os.path.join(BUILD, "bin", "gradus")
 DIGITS = os.path.join(ROOT, "docs", "examples", "digits")
 DATA = ["--data", os.path.join(DIGITS, "train.safetensors")]

@@ -33,7 +33,9 @@ def slots(*prefixes, of=4):
 
 
 PARAMETERS = slots("")
-MATRICES = {"bf16/copy/" + name: 2 * elements(shape) for name, shape in SHAPES.items() if len(shape) > 1}
+# Of what products read: weights, and biases of products of matrices, but for that of the logits.
+ROUNDED = {"bf16/copy/" + name: 2 * elements(shape) for name, shape in SHAPES.items()
+           if len(shape) > 1 or name in ("fc1.bias", "fc2.bias")}
 STEP = {"step": COUNTER}
 CASES = {
     "sgd": ((SGD,), STEP),
@@ -42,7 +44,7 @@ CASES = {
     "accumulation": ((SGD, "accumulation=4"), {**STEP, **slots("accumulation/gradient/")}),
     "more accumulation": ((SGD, "accumulation=32"), {**STEP, **slots("accumulation/gradient/")}),
     "average": ((SGD, 'ema={"decay":0.9}'), {**STEP, **slots("ema/average/")}),
-    "bf16": ((SGD, "precision=bf16"), {**STEP, **MATRICES}),
+    "bf16": ((SGD, "precision=bf16"), {**STEP, **ROUNDED}),
     "skip": ((SGD, "on_nonfinite=skip"), {**STEP, "skipped_steps": COUNTER, "accepted_steps": COUNTER}),
     "scale": ((SGD, 'loss_scale={"type":"dynamic"}'),
               {**STEP, "skipped_steps": COUNTER, "accepted_steps": COUNTER, "loss_scale": 4, "loss_scale_good_steps": COUNTER}),

@@ -7,6 +7,7 @@ tries; exit code 1 where a promise of docs/reliability.md was broken, with the s
 import argparse
 import os
 import random
+import subprocess
 import sys
 import time
 
@@ -40,7 +41,7 @@ def report(trial, seed, seconds):
     try:
         tries, became = torture(trial, seed, lambda tries: time.monotonic() < end, EPOCHS)
         return (trial.name, tries, became), True
-    except AssertionError as broken:
+    except (AssertionError, subprocess.TimeoutExpired) as broken:
         print(f"\n{trial.name}: {broken}\n  the same moments again: ./dev torture --only {trial.name} --seed {seed}")
         return (trial.name, 0, "FAILED"), False
 

@@ -4,20 +4,22 @@ The first is the promise that most hangs on: a run that is killed at any moment 
 same bits as one that was left alone.
 """
 
+import contextlib
+import io
 import os
 import random
+import subprocess
 import sys
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from torture import TRIALS, torture  # noqa: E402
-from training import BUILD  # noqa: E402
+from torture import TRIALS, report, torture  # noqa: E402
+from this_build import is_sanitized  # noqa: E402
 
 EPOCHS = 30
 KILLS, OTHERS = 6, 3  # tries
 
-once_is_enough = unittest.skipIf(os.path.basename(BUILD) == "build-sanitize",
-                                 "it is about files, and the other run has it: the sanitizers see nothing new")
+once_is_enough = unittest.skipIf(is_sanitized(), "it is about files, and the other run has it: the sanitizers see nothing new")
 
 
 class Torture(unittest.TestCase):
@@ -55,6 +57,27 @@ class Torture(unittest.TestCase):
     @once_is_enough
     def test_a_run_whose_reader_went_away_can_go_on(self):
         self.expect_held("broken_pipe", OTHERS)
+
+
+class Hanging:
+    """A trial of which a process never ends."""
+
+    name = "hanging"
+
+    def __init__(self, epochs):
+        pass
+
+    def once(self, chance):
+        raise subprocess.TimeoutExpired("gradus train", 600)
+
+
+class Report(unittest.TestCase):
+    def test_a_process_that_hangs_is_a_broken_promise(self):
+        with contextlib.redirect_stdout(io.StringIO()) as said, contextlib.redirect_stderr(io.StringIO()):
+            line, held = report(Hanging, 7, 0)
+        self.assertEqual((line[-1], held), ("FAILED", False))
+        self.assertIn("timed out after 600 seconds", said.getvalue())
+        self.assertIn("./dev torture --only hanging --seed 7", said.getvalue())
 
 
 if __name__ == "__main__":
