@@ -22,7 +22,7 @@ import unittest
 TESTS = os.path.dirname(os.path.abspath(__file__))
 BUILD = os.path.abspath(os.environ.get("GRADUS_BUILD") or os.path.join(TESTS, "..", "build"))
 LIT = "/usr/lib/llvm-22/bin/lit"
-TIME_LIMIT = 1800  # seconds for one process; a test that hangs is a failure
+TIME_LIMIT = 900  # seconds for one process; a test that hangs is a failure, and leaves time for the others
 SLOWEST = 10  # tests that are printed with their times
 TESTS_AT_ONCE = 40  # of a GoogleTest program, in one process
 CORES = len(os.sched_getaffinity(0))

@@ -65,7 +65,6 @@ void Team::wait() {
     phase.store(now + 1, std::memory_order_release);
     return;
   }
-  pool->wakeCrowd(); // Parts that nobody has begun would keep us here.
   const int mostSpins = pool->isCrowded() ? 0 : 4096;
   for (int spins = 0; phase.load(std::memory_order_acquire) == now; ++spins) {
     _mm_pause();
@@ -103,22 +102,25 @@ void parallelStart(Body body, void *data, unsigned threads) {
   team.pool = isOutermost && team.size > 1 ? facts.pool : nullptr;
   team.inCallMemory = CallMemoryScope::isOpen();
   team.arrived = 0;
-  if (team.pool)
+  if (team.pool) {
     team.pool->start(team.size - 1, runBlock, &team);
+    team.pool->wakeCrowd(); // The library also has barriers of its own.
+  }
   outer[depth] = facts.place;
   facts.place = {&team, 0, {}};
   ++facts.depth;
 }
 
 void parallelEnd() {
-  --facts.depth;
-  int depth = std::min(facts.depth, kMostNested - 1);
+  int depth = std::min(facts.depth, kMostNested) - 1;
   Team &team = teams[depth];
   facts.place = outer[depth];
   if (team.pool)
-    return team.pool->finish();
-  for (int number = 1; number < team.size; ++number)
-    runPart(team, number);
+    team.pool->finish();
+  else
+    for (int number = 1; number < team.size; ++number)
+      runPart(team, number);
+  --facts.depth; // A part that begins a region needs another team than ours.
 }
 
 void barrier() {

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstring>
 #include <set>
+#include <thread>
 #include <vector>
 
 using namespace gradus::runtime;
@@ -108,6 +110,31 @@ TEST(OpenMp, HoldsPartsAtABarrier) {
   EXPECT_EQ(facts.tooEarly, 0);
 }
 
+TEST(OpenMp, BeginsAllPartsWhereThreadsSleep) {
+  ThreadPool pool(3, /*cores=*/1); // both workers may sleep through a region
+  OpenMpScope scope(pool, 3);
+  struct Facts {
+    std::atomic<int> arrived{0}, waiting{0};
+  } facts;
+  for (int i = 1; i <= 3; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    facts.arrived = 0;
+    parallel(
+        3,
+        [](void *data) { // as oneDNN's own barriers wait
+          auto *facts = static_cast<Facts *>(data);
+          ++facts->arrived;
+          auto late =
+              std::chrono::steady_clock::now() + std::chrono::seconds(20);
+          while (facts->arrived < 3 && std::chrono::steady_clock::now() < late)
+            std::this_thread::yield();
+          facts->waiting += facts->arrived < 3;
+        },
+        &facts);
+    ASSERT_EQ(facts.waiting, 0) << "parts that nobody began";
+  }
+}
+
 TEST(OpenMp, SharesALoopBetweenParts) {
   ThreadPool pool(2);
   OpenMpScope scope(pool, 2);
@@ -147,5 +174,16 @@ TEST(OpenMp, RunsARegionInsideAPartByItself) {
             data);
       },
       &inner);
+  EXPECT_EQ(inner, 6);
+}
+
+TEST(OpenMp, RunsAllPartsOfARegionWhosePartsBeginOthers) {
+  std::atomic<int> inner{0};
+  auto begin = [](void *count) {
+    parallel(
+        2, [](void *count) { ++*static_cast<std::atomic<int> *>(count); },
+        count);
+  };
+  parallel(3, begin, &inner);
   EXPECT_EQ(inner, 6);
 }
