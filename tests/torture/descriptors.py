@@ -4,7 +4,7 @@ import os
 import subprocess
 import time
 
-from training import MOST_SECONDS, Training
+from training import MOST_SECONDS, Training, begin
 
 
 class ClosedDescriptors:
@@ -20,8 +20,8 @@ class ClosedDescriptors:
         mixture = [number for number in range(3) if self.tries % 7 + 1 >> number & 1]
         self.tries += 1
         self.training.remove("closed")
-        process = subprocess.Popen(self.training.command("closed"), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                   stderr=subprocess.DEVNULL, preexec_fn=lambda: [os.close(each) for each in mixture])
+        process = begin(self.training.command("closed"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                        preexec_fn=lambda: [os.close(each) for each in mixture])
         code = process.wait(MOST_SECONDS)
         if code:
             raise AssertionError(f"training without the descriptors {mixture} ended with {code}")

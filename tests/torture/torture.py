@@ -16,6 +16,7 @@ from descriptors import BrokenPipe, ClosedDescriptors  # noqa: E402
 from disks import FullDisk, Quota  # noqa: E402
 from kills import KilledCompiling, KilledTraining  # noqa: E402
 from links import Links  # noqa: E402
+from training import end_all  # noqa: E402
 
 TRIALS = {trial.name: trial for trial in
           (KilledTraining, KilledCompiling, FullDisk, Quota, Links, ClosedDescriptors, BrokenPipe)}
@@ -44,6 +45,8 @@ def report(trial, seed, seconds):
     except (AssertionError, subprocess.TimeoutExpired) as broken:
         print(f"\n{trial.name}: {broken}\n  the same moments again: ./dev torture --only {trial.name} --seed {seed}")
         return (trial.name, 0, "FAILED"), False
+    finally:
+        end_all()  # what hangs, too
 
 
 def main():

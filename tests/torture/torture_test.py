@@ -14,6 +14,7 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from torture import TRIALS, report, torture  # noqa: E402
+from training import begin  # noqa: E402
 from this_build import is_sanitized  # noqa: E402
 
 EPOCHS = 30
@@ -68,14 +69,16 @@ class Hanging:
         pass
 
     def once(self, chance):
+        Hanging.process = begin(["sleep", "1000"])
         raise subprocess.TimeoutExpired("gradus train", 600)
 
 
 class Report(unittest.TestCase):
-    def test_a_process_that_hangs_is_a_broken_promise(self):
+    def test_a_process_that_hangs_is_a_broken_promise_and_is_ended(self):
         with contextlib.redirect_stdout(io.StringIO()) as said, contextlib.redirect_stderr(io.StringIO()):
             line, held = report(Hanging, 7, 0)
         self.assertEqual((line[-1], held), ("FAILED", False))
+        self.assertIsNotNone(Hanging.process.poll())
         self.assertIn("timed out after 600 seconds", said.getvalue())
         self.assertIn("./dev torture --only hanging --seed 7", said.getvalue())
 

@@ -10,6 +10,20 @@ from resumed_training import BUILD, DATA, EVAL, EVERYTHING, GRADUS, Folder, run 
 STEPS_OF_AN_EPOCH = 44
 ENDINGS = ("jsonl", "safetensors", "best.safetensors")  # of the files of a run
 MOST_SECONDS = 600  # for a process that nothing holds up
+started = []  # processes
+
+
+def begin(command, **how):
+    """A process that end_all() ends where a trial gave up on it."""
+    started[:] = [process for process in started if process.poll() is None]
+    started.append(subprocess.Popen(command, **{"stdin": subprocess.DEVNULL, **how}))
+    return started[-1]
+
+
+def end_all():
+    for process in started:
+        process.kill()
+        process.wait()
 
 
 class Training:
@@ -36,7 +50,7 @@ class Training:
     def start(self, command, **how):
         """A process whose words go to a file, unless `how` says otherwise."""
         with open(self.at("said"), "w") as said:
-            return subprocess.Popen(command, **{"stdin": subprocess.DEVNULL, "stdout": said, "stderr": said, **how})
+            return begin(command, **{"stdout": said, "stderr": said, **how})
 
     def said(self):
         return self.folder.bytes("said").decode(errors="replace")[-2000:]
