@@ -3,6 +3,7 @@
 
 #include "frontends/data/image_file.h"
 
+#include "frontends/data/guarded_read.h"
 #include "runtime/file.h"
 
 #include "absl/strings/ascii.h"
@@ -254,7 +255,13 @@ runtime::StatusOr<Image> decodeImage(std::span<const uint8_t> file) {
 
 runtime::StatusOr<Image> readImage(const std::string &path) {
   GRADUS_ASSIGN(MappedFile file, MappedFile::open(path));
-  auto image = decodeImage(file.bytes());
+  std::span<const uint8_t> mapped = file.bytes();
+  // The decoders own memory while they read, so they cannot be left by a fault.
+  std::vector<uint8_t> bytes(mapped.size());
+  if (!readsWhole(
+          [&] { std::copy(mapped.begin(), mapped.end(), bytes.data()); }))
+    return invalid(path, ": the file was cut short while it was read");
+  auto image = decodeImage(bytes);
   if (!image.ok())
     return at(image.status(), path);
   return image;

@@ -5,6 +5,11 @@
 #include "tests/frontends/data/files.h"
 #include "tests/frontends/data/images.h"
 
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
 using namespace gradus::data;
 using testing::Each;
 using testing::ElementsAre;
@@ -167,4 +172,25 @@ TEST(ImageFile, NamesAFileThatIsNoImage) {
               HasSubstr(path + ": is neither a PNG nor a JPEG file"));
   EXPECT_TRUE(hasImageName("a/B.JPEG"));
   EXPECT_FALSE(hasImageName("notes.txt"));
+}
+
+TEST(ImageFile, OutlivesAFileThatIsCutShortMeanwhile) {
+  Folder folder;
+  Image pixels{256, 256, 3, {}};
+  for (int64_t i = 0; i < 256 * 256 * 3; ++i)
+    pixels.pixels.push_back(i * i * 7 % 251);
+  const std::string whole = pngFile(pixels);
+  std::string path = folder.write("x.png", whole);
+  std::atomic<bool> stop = false;
+  std::thread cutter([&] {
+    while (!stop) {
+      std::filesystem::resize_file(path, 5000);
+      std::ofstream(path, std::ios::binary) << whole;
+    }
+  });
+  for (int i = 0; i < 300; ++i)
+    (void)readImage(path); // an image or an error, and no end of the process
+  stop = true;
+  cutter.join();
+  EXPECT_TRUE(readImage(path).ok());
 }
