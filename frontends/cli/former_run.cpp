@@ -95,6 +95,12 @@ void checkFormerRun(const TrainOptions &options, int64_t start) {
       checkFile("--keep", path, from);
 }
 
+void checkReplaces(const std::string &role, const std::string &path,
+                   const std::string &resume) {
+  if (resume.empty() || !isSame(path, resume))
+    checkFile(role, path, -1);
+}
+
 void checkHoldsNoState(const std::string &role, const std::string &path) {
   if (!holdsSomething(path))
     return;

@@ -14,6 +14,11 @@ namespace gradus::cli {
 /// may replace no later steps.
 void checkFormerRun(const TrainOptions &options, int64_t start);
 
+/// A Failure where a state that is written to the file, as `role` says, would
+/// replace another than the one of --resume.
+void checkReplaces(const std::string &role, const std::string &path,
+                   const std::string &resume);
+
 /// A Failure where the file that results would be written to, as `role` says,
 /// holds the state of a training.
 void checkHoldsNoState(const std::string &role, const std::string &path);

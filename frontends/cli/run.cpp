@@ -28,6 +28,7 @@ struct RunOptions {
   std::vector<std::string> inputs;
   int64_t steps = 1;
   std::string outputs, checkpoint;
+  bool overwrite = false;
 };
 
 constexpr const char *kFooter =
@@ -168,6 +169,8 @@ void checkFiles(const RunOptions &options) {
   checkOutputFiles({{"--outputs", options.outputs}},
                    {{"--resume", options.session.resume}});
   checkHoldsNoState("--outputs", options.outputs);
+  if (!options.overwrite)
+    checkReplaces("--checkpoint", options.checkpoint, options.session.resume);
   checkPartialNames({{"--checkpoint", options.checkpoint}},
                     {{"--resume", options.session.resume}});
   checkWritable({options.outputs, options.checkpoint});
@@ -229,6 +232,8 @@ void addRun(CLI::App &app) {
                       "Write the last step's outputs here");
   command->add_option("--checkpoint", options->checkpoint,
                       "Write the state here afterwards");
+  command->add_flag("--overwrite", options->overwrite,
+                    "Replace what --checkpoint names, if it is there");
   command->callback([options] { run(*options); });
 }
 
