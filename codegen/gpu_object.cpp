@@ -7,6 +7,7 @@
 #include "codegen/cuda_folder.h"
 #include "codegen/gpu_ptx.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/FileSystem.h"
@@ -59,6 +60,14 @@ struct TemporaryFile {
   }
 };
 
+/// What a program printed, as a message has several lines: all but the first
+/// begin with two spaces.
+std::string inLines(StringRef printed) {
+  SmallVector<StringRef> lines;
+  printed.trim().split(lines, '\n');
+  return llvm::join(lines, "\n  ");
+}
+
 /// A program that runs beside this one.
 class Process {
 public:
@@ -81,8 +90,7 @@ public:
     if (!failed)
       return text;
     return llvm::createStringError(
-        program +
-        " failed: " + (why.empty() ? StringRef(text).trim().str() : why));
+        program + " failed: " + (why.empty() ? inLines(text) : why));
   }
 
 private:

@@ -110,10 +110,11 @@ void addRulesOf(const std::string &option, const std::string &path,
   if (!std::filesystem::is_directory(path, none)) // Reading one would throw.
     file.open(path);
   SeenKeys seen;
+  std::string text(std::istreambuf_iterator<char>(file), {});
   auto json = nlohmann::ordered_json();
-  if (file.is_open())
+  if (file && !isTooDeep(text))
     json = nlohmann::ordered_json::parse(
-        file,
+        text,
         [&](int depth, auto event, auto &parsed) {
           return seen(depth, nlohmann::json::parse_event_t(event), parsed);
         },
@@ -121,7 +122,7 @@ void addRulesOf(const std::string &option, const std::string &path,
   if (!seen.twice.empty())
     throw badInput(option, " ", path, ": ", seen.twice,
                    " stands twice; a name has one rule");
-  if (!file || !json.is_object())
+  if (!json.is_object())
     throw badInput(option, " ", path, ": expected a file with a JSON object ",
                    R"(such as {"encoder.*": "backbone.*", "head.*": null})");
   for (const auto &[from, to] : json.items()) {

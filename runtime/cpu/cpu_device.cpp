@@ -88,7 +88,9 @@ public:
   /// Once, before anything else.
   Status load(int threads, bool deterministic);
 
-  std::string name() const override { return inWords(threads(), " threads"); }
+  std::string name() const override {
+    return inWords(threads(), threads() == 1 ? " thread" : " threads");
+  }
   int threads() const override { return pool_.threads(); }
   size_t extraBytes() const override { return extra_.size(); }
 

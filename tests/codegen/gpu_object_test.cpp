@@ -158,6 +158,9 @@ TEST_F(GpuObject, PassesOnWhatPtxasFinds) {
   auto cubins = assemble({"no PTX"}, {"sm_90"}, toolkit);
   std::string why = llvm::toString(cubins.takeError());
   EXPECT_NE(why.find("ptxas failed: "), std::string::npos) << why;
+  for (size_t line = why.find('\n'); line != why.npos;
+       line = why.find('\n', line + 1))
+    EXPECT_EQ(why.substr(line + 1, 2), "  ") << why;
   EXPECT_NE(why.find("line 1"), std::string::npos) << why;
 }
 

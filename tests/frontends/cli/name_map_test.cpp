@@ -81,6 +81,8 @@ TEST(NameMap, SaysWhichFileIsNone) {
   std::filesystem::create_directories(folder);
   EXPECT_THAT(refusal(folder), HasSubstr("folder.json: expected a file with"));
   std::filesystem::remove(folder);
+  EXPECT_THAT(refusal(fileWith(std::string(1 << 20, '['))),
+              HasSubstr(".json: expected a file with a JSON object"));
   EXPECT_THAT(refusal(fileWith(R"({"a": "b", "c": "d", "a": "e"})")),
               HasSubstr(".json: a stands twice; a name has one rule"));
   EXPECT_THAT(refusal(fileWith(R"({"a": 1})")),

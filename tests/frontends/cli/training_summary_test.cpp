@@ -26,8 +26,8 @@ TEST(TrainingSummary, IsATable) {
   summary.stepSeconds = 4e-3;
   std::string text = printed(summary, false);
   EXPECT_THAT(text, HasSubstr("test accuracy: 0.972\n"));
-  EXPECT_THAT(text, HasSubstr("1.000 ms (4 steps, 1 threads)"));
-  EXPECT_THAT(printed(summary, true), HasSubstr(R"("device":"1 threads")"));
+  EXPECT_THAT(text, HasSubstr("1.000 ms (4 steps, 1 thread)"));
+  EXPECT_THAT(printed(summary, true), HasSubstr(R"("device":"1 thread")"));
   EXPECT_THAT(text, testing::Not(HasSubstr("best")));
 }
 
