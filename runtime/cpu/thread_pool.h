@@ -41,6 +41,9 @@ public:
 
   /// Whether there are more threads than cores.
   bool isCrowded() const { return idle_ > 0; }
+  /// Threads that have a core each: of work that waits for other work, more
+  /// parts than these would wait for a core, too.
+  int threadsWithCores() const { return threads() - idle_; }
   /// Wakes all threads of a crowded pool: blocks that wait for each other need
   /// one each.
   void wakeCrowd();

@@ -42,13 +42,13 @@ private:
 /// Bits depend on this number alone, so a deterministic session always has 1.
 int logicalThreads(const CommandContext &context,
                    const artifact::LibraryCommand &command) {
-  int threads = context.pool.threads();
   if (context.deterministic)
     return 1;
-  return command.logical_threads() == 0
-             ? threads
-             : static_cast<int>(
-                   std::min<uint32_t>(command.logical_threads(), threads));
+  if (command.logical_threads() == 0)
+    return context.pool.threadsWithCores();
+  return static_cast<int>(
+      std::min<uint32_t>(command.logical_threads(),
+                         static_cast<uint32_t>(context.pool.threads())));
 }
 
 } // namespace

@@ -53,6 +53,7 @@ TEST(ThreadPool, RunsEachBlockOnceWhereItHasMoreThreadsThanCores) {
     ThreadPool pool(8, cores);
     EXPECT_EQ(pool.threads(), 8);
     EXPECT_EQ(pool.isCrowded(), cores < 8);
+    EXPECT_EQ(pool.threadsWithCores(), cores);
     Counts counts(100);
     for (int i = 0; i < 2000; ++i)
       pool.run(100, count, &counts);
