@@ -35,6 +35,17 @@ bool hasGeluMatrix(const LibraryCall &call) {
          call.result.element == call.operands[0].element;
 }
 
+/// Whether an operand is vectors, each in one piece, that its sum along what is
+/// multiplied adds up: a transposed source, or weights as they are. cuBLASLt's
+/// BGRADA and BGRADB have no algorithm for others.
+bool isMadeOfSummands(const LibraryCall &call, unsigned operand) {
+  const LibraryLayout &layout = call.operands[operand];
+  LibraryLayout summands = operand == 0 ? transposedLayout(layout.dims)
+                                        : rowMajorLayout(layout.dims);
+  return layout == summands &&
+         llvm::all_of(layout.dims, [](int64_t dim) { return dim > 1; });
+}
+
 int64_t bytesOf(const LibraryLayout &layout) {
   return layout.elements * gradus::bytesOf(layout.element);
 }
@@ -95,9 +106,9 @@ public:
   bool takesGeluGradient(const LibraryCall &call) const override {
     return call.operands.size() == 2 && hasGeluMatrix(call);
   }
-  bool sumsOperands(const LibraryCall &call) const override {
+  bool sumsOperand(const LibraryCall &call, unsigned operand) const override {
     return isOneProduct(call) && call.operands.size() == 2 &&
-           call.activation.empty();
+           call.activation.empty() && isMadeOfSummands(call, operand);
   }
 
   bool takesRounding(Type operands, Type rounded) const override {

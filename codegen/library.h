@@ -87,8 +87,8 @@ public:
   virtual bool keepsGeluInput(const LibraryCall &call) const = 0;
   /// Whether it multiplies a product by gelu's slopes at what gelu was of.
   virtual bool takesGeluGradient(const LibraryCall &call) const = 0;
-  /// Whether it sums an operand beside a product along what is multiplied.
-  virtual bool sumsOperands(const LibraryCall &call) const = 0;
+  /// Whether it sums this operand beside a product along what is multiplied.
+  virtual bool sumsOperand(const LibraryCall &call, unsigned operand) const = 0;
   /// Whether a result may be rounded to this type, of operands of that.
   virtual bool takesRounding(mlir::Type operands, mlir::Type rounded) const = 0;
   /// Whether a result has the element of the operands, not a wider one.

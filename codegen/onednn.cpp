@@ -298,7 +298,9 @@ public:
   bool joinsBehindViews() const override { return false; }
   bool keepsGeluInput(const LibraryCall &) const override { return false; }
   bool takesGeluGradient(const LibraryCall &) const override { return false; }
-  bool sumsOperands(const LibraryCall &) const override { return false; }
+  bool sumsOperand(const LibraryCall &, unsigned) const override {
+    return false;
+  }
   bool takesRounding(Type, Type rounded) const override {
     return accepts(rounded);
   }

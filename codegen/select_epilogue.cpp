@@ -305,8 +305,11 @@ void takeEpilogue(Candidate &found, const Library &library,
       takeRounding(found, library, accepts);
     setElements(found);
   }
-  if (isMatmul && library.sumsOperands(found.call))
-    takeSum(found, 1) || takeSum(found, 0);
+  auto takesSum = [&](unsigned operand) {
+    return library.sumsOperand(found.call, operand) && takeSum(found, operand);
+  };
+  if (isMatmul)
+    takesSum(1) || takesSum(0);
 }
 
 } // namespace gradus

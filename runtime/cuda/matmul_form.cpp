@@ -160,7 +160,9 @@ Status checkBias(const StridedTensor &bias, const MatmulForm &form) {
   return Status();
 }
 
-/// Elements one beside the other, of the result's type.
+/// Elements one beside the other, of the result's type, and sums of vectors
+/// that lie in one piece each: cuBLASLt has BGRADA for an a as it is, and
+/// BGRADB for a transposed b.
 StatusOr<Summed> summedBy(const StridedTensor &sums, const MatmulForm &form) {
   bool isOfWeights = sums.dims.end()[-2] == 1;
   size_t axis = sums.rank() - (isOfWeights ? 1 : 2);
@@ -169,7 +171,13 @@ StatusOr<Summed> summedBy(const StridedTensor &sums, const MatmulForm &form) {
     return invalid("cuBLASLt sums operands of one product into elements of ",
                    nameOf(form.d.dtype), " that lie together, and these are ",
                    toString(TensorType{sums.dtype, sums.dims}));
-  return isOfWeights == form.isSwapped ? Summed::a : Summed::b;
+  bool isOfA = isOfWeights == form.isSwapped;
+  if (isOfA ? form.a.isTransposed : !form.b.isTransposed)
+    return invalid("cuBLASLt sums an operand whose elements that go into "
+                   "different sums lie together, and those of this ",
+                   isOfWeights ? "matrix of weights" : "source",
+                   " go into one");
+  return isOfA ? Summed::a : Summed::b;
 }
 
 /// A matrix that lies as the result does, in columns of 8 elements or more.

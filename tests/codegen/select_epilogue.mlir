@@ -59,6 +59,18 @@ gradus.program @epilogues {
     gradus.return %4, %0, %1, %6, %8, %3, %9, %10 : tensor<128x192xf32>, tensor<256xf32>, tensor<192xf32>, tensor<128x128xbf16>, tensor<128xf32>, tensor<192xf32>, tensor<2x64x64xf32>, tensor<2x64xf32>
   }
 
+  // Nor of an operand that does not lie as vectors to add: cuBLASLt has BGRADA
+  // and BGRADB for the others alone.
+  // CHECK-LABEL: gradus.graph @sums_of_rows
+  // CHECK-NOT: label = "matmul+sum"
+  // CHECK: gradus.return
+  gradus.graph @sums_of_rows(%x: tensor<256x128xf32>, %w: tensor<192x128xf32>) -> (y: tensor<256x192xf32>, s: tensor<256xf32>, t: tensor<192xf32>) {
+    %0 = gradus.matmul %x, %w transposed : tensor<256x128xf32>, tensor<192x128xf32> -> tensor<256x192xf32>
+    %1 = gradus.reduce sum %x axes [1] : tensor<256x128xf32> -> tensor<256xf32>
+    %2 = gradus.reduce sum %w axes [1] : tensor<192x128xf32> -> tensor<192xf32>
+    gradus.return %0, %1, %2 : tensor<256x192xf32>, tensor<256xf32>, tensor<192xf32>
+  }
+
   // A step keeps what gelu is of: the call writes both, rounding each once, and
   // the gradient's call reads it.
   // CHECK-LABEL: gradus.graph @gelu

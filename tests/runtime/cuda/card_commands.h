@@ -326,6 +326,26 @@ inline CardCommands refusedCommands() {
               .result = {24, 20},
               .bias = {24, 1}});
 
+  ProductForm sum{.name =
+                      "cuBLASLt sums an operand whose elements that go into "
+                      "different sums lie together, and those of this "
+                      "source go into one",
+                  .dtype = DType::f32,
+                  .source = {24, 33},
+                  .weights = {33, 20},
+                  .result = {24, 20}};
+  auto addSum = [&](const std::vector<int64_t> &dims) {
+    addProduct(sum);
+    made.back().command.outputs.push_back(
+        std::make_unique<artifact::LibraryTensorT>(tensorOf(DType::f32, dims)));
+  };
+  addSum({24, 1});
+  sum.name = "cuBLASLt sums an operand whose elements that go into different "
+             "sums lie together, and those of this matrix of weights go into "
+             "one";
+  sum.weightsStrides = {1, 33};
+  addSum({1, 20});
+
   auto source = tensorOf(DType::f32, {2, 8, 10, 10}),
        weights = tensorOf(DType::f32, {12, 8, 3, 3}),
        result = tensorOf(DType::f32, {2, 12, 8, 8}),

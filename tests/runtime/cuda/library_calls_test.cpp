@@ -263,9 +263,11 @@ TEST_P(LibraryCalls, GiveProductsTheSameBits) {
                                {DType::bf16, DType::f32},
                                {DType::bf16, DType::bf16}})
     expectSameBits(longProduct(dtype, result).command, 20);
+  // A source that is summed is transposed.
   for (std::vector<int64_t> sums : {std::vector<int64_t>{1, 40}, {48, 1}})
     for (DType dtype : {DType::f32, DType::bf16}) {
       LibraryCommandT command = longProduct(dtype, DType::f32).command;
+      command.inputs[0]->strides = {1, 48};
       command.outputs.push_back(
           std::make_unique<gradus::artifact::LibraryTensorT>(
               tensorOf(DType::f32, sums)));

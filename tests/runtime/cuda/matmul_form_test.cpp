@@ -135,7 +135,7 @@ TEST(MatmulForm, AddsABiasOfARow) {
 TEST(MatmulForm, SumsTheOperandThatTheSecondResultIsOf) {
   auto summed = [](std::vector<int64_t> sums, std::vector<int64_t> strides) {
     return formOf(commandOf(LibraryOp::matmul,
-                            {tensorOf(DType::bf16, {8, 4}),
+                            {tensorOf(DType::bf16, {8, 4}, {1, 8}),
                              tensorOf(DType::bf16, {4, 10})},
                             {tensorOf(DType::f32, {8, 10}, std::move(strides)),
                              tensorOf(DType::f32, std::move(sums))}))
@@ -145,6 +145,25 @@ TEST(MatmulForm, SumsTheOperandThatTheSecondResultIsOf) {
   EXPECT_EQ(summed({8, 1}, {}), Summed::b);
   EXPECT_EQ(summed({1, 10}, {1, 8}), Summed::b);
   EXPECT_EQ(summed({8, 1}, {1, 8}), Summed::a);
+}
+
+/// Whatever comes first: what is summed is vectors in one piece each.
+TEST(MatmulForm, RefusesToSumWhatTheLibraryDoesNotSum) {
+  using List = std::vector<int64_t>;
+  for (const List &result : {List{}, List{1, 8}})
+    for (bool isOfWeights : {false, true}) {
+      EXPECT_EQ(
+          wordsOf(commandOf(
+              LibraryOp::matmul,
+              {tensorOf(DType::bf16, {8, 4}),
+               tensorOf(DType::bf16, {4, 10}, {1, 4})},
+              {tensorOf(DType::f32, {8, 10}, result),
+               tensorOf(DType::f32, isOfWeights ? List{1, 10} : List{8, 1})})),
+          std::string("cuBLASLt sums an operand whose elements that go "
+                      "into different sums lie together, and those of "
+                      "this ") +
+              (isOfWeights ? "matrix of weights" : "source") + " go into one");
+    }
 }
 
 TEST(MatmulForm, RefusesSumsThatTheLibraryDoesNotWrite) {
