@@ -90,3 +90,11 @@ TEST(CpuTiling, TakesOnePointWhereNothingFits) {
   ASSERT_EQ(tiling.sizes.size(), 2u);
   EXPECT_EQ(accumulators(tiling, 1), 1);
 }
+
+/// Six rows of two vectors fill the registers, but leave four of 64 rows over.
+TEST(CpuTiling, LeavesNoRowsOverForAFewPercent) {
+  Tiling tiling =
+      tilingOf(dense(64, 16, 64, "mk", "kn", false), "cpu:x86-64-v3");
+  EXPECT_EQ(tiling.vectorDim, 1);
+  EXPECT_EQ(64 % tiling.sizes[0], 0);
+}
