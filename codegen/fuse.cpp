@@ -468,12 +468,15 @@ private:
     return product(nest.getExtents()) == product(shapeOf(value));
   }
 
-  /// Folds the scalar code that has come together.
+  /// Folds the scalar code that has come together, in regions of one block.
   void foldScalars() {
+    FrozenRewritePatternSet none;
+    GreedyRewriteConfig config;
+    config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
     for (NestOp nest : nests()) {
       if (!nest.getMap().empty())
-        (void)applyPatternsGreedily(nest.getMap(), FrozenRewritePatternSet());
-      (void)applyPatternsGreedily(nest.getThen(), FrozenRewritePatternSet());
+        (void)applyPatternsGreedily(nest.getMap(), none, config);
+      (void)applyPatternsGreedily(nest.getThen(), none, config);
     }
   }
 
