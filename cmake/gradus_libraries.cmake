@@ -23,3 +23,27 @@ function(gradus_link_beside file)
     file(CREATE_LINK ${file} ${PROJECT_BINARY_DIR}/${folder}/${name} SYMBOLIC)
   endforeach()
 endfunction()
+
+# gradus_take_archives(TARGET...): of the libraries that this folder has found so
+# far (find_package), and of these that the project has found, programs link the
+# archives where the system has them: a program then starts where no such package
+# is. Not for folders whose code goes into a shared library, for which Debian's
+# archives are not made.
+function(gradus_take_archives)
+  get_directory_property(targets IMPORTED_TARGETS)
+  foreach(target ${targets} ${ARGN})
+    get_target_property(configurations ${target} IMPORTED_CONFIGURATIONS)
+    set(properties IMPORTED_LOCATION)
+    if(configurations)
+      list(TRANSFORM configurations PREPEND IMPORTED_LOCATION_ OUTPUT_VARIABLE more)
+      list(APPEND properties ${more})
+    endif()
+    foreach(property ${properties})
+      get_target_property(file ${target} ${property})
+      string(REGEX REPLACE "\\.so[.0-9]*$" ".a" archive "${file}")
+      if(EXISTS ${archive} AND NOT archive STREQUAL file)
+        set_target_properties(${target} PROPERTIES ${property} ${archive})
+      endif()
+    endforeach()
+  endforeach()
+endfunction()

@@ -17,6 +17,9 @@ DIGITS = os.path.join(ROOT, "docs", "examples", "digits")
 # What is opened by name while a program runs.
 OPENED = ["libcublasLt.so.12", "libcublasLt.so.13", "libcuda.so.1", "libcudnn.so.9", "libdnnl.so.3", "libgradus_compiler.so",
           "libgradus_cuda.so"]
+# What every Linux has that runs programs in C++; two of glibc's are the sanitizers'.
+OF_THE_SYSTEM = {"libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1", "libresolv.so.2", "ld-linux-x86-64.so.2",
+                 "libstdc++.so.6", "libgcc_s.so.1"}
 TRAP = r"""#include <unistd.h>
 __attribute__((constructor)) static void run(void) { if (write(2, "PLANTED\n", 8) != 8) _exit(1); }
 """
@@ -68,6 +71,10 @@ class LibraryPlaces(unittest.TestCase):
                 if not ours and not systems:
                     bad.append(f"{path}: '{entry}'")
         self.assertEqual(bad, [])
+
+    def test_what_runs_steps_needs_the_system_alone(self):
+        for name in ("bin/gradus", "lib/libgradus.so", "lib/libgradus_cuda.so"):
+            self.assertEqual(set(dynamic(os.path.join(self.tree, name), "NEEDED")) - OF_THE_SYSTEM, set(), name)
 
     def test_no_installed_file_names_a_folder_of_the_builder(self):
         own = [path for path in files(self.tree, ".") if os.path.basename(path) != "libdnnl.so.3"]
