@@ -1,5 +1,6 @@
 // A library with the names of a driver: whole, where each function says that
-// there is no GPU; or one of CUDA 11.4, which has its version alone.
+// there is no GPU, unless stub_card.cpp says something else; or one of CUDA
+// 11.4, which has its version alone.
 
 #include "runtime/cuda/driver_abi.h"
 
@@ -14,7 +15,7 @@ Result cuDriverGetVersion(int *version) {
 }
 #else
 #define GRADUS_CUDA(needs, name, symbol, parameters)                           \
-  Result symbol parameters { return Result::noDevice; }
+  [[gnu::weak]] Result symbol parameters { return Result::noDevice; }
 #include "runtime/cuda/driver.def"
 #endif
 }

@@ -36,6 +36,18 @@ int cuLibraryGetKernel(void **kernel, void *library, const char *) {
 
 int cuLibraryUnload(void *) { return 0; }
 
+int cuModuleLoadData(void **module, const void *) {
+  return cuLibraryLoadData(module, nullptr, nullptr, nullptr, 0, nullptr,
+                           nullptr, 0);
+}
+
+int cuModuleGetFunction(void **function, void *module, const char *) {
+  *function = module;
+  return 0;
+}
+
+int cuModuleUnload(void *) { return 0; }
+
 /// There is none (CUDA_ERROR_NOT_FOUND).
 int cuGetExportTable(const void **table, const void *) {
   *table = nullptr;
@@ -64,6 +76,8 @@ int cuGetExportTable(const void **table, const void *) {
   X(cuKernelGetAttribute)                                                      \
   X(cuKernelGetFunction)                                                       \
   X(cuOccupancyMaxPotentialClusterSize)                                        \
+  X(cuTensorMapEncodeTiled)                                                    \
+  X(cuTensorMapEncodeIm2col)                                                   \
   X(cuRefuse)
 #define GRADUS_REFUSE(name)                                                    \
   int name() { return 999; }
@@ -86,6 +100,9 @@ int cuGetProcAddress_v2(const char *name, void **address, int, uint64_t,
       {"cuLibraryLoadData", reinterpret_cast<void *>(&cuLibraryLoadData)},
       {"cuLibraryGetKernel", reinterpret_cast<void *>(&cuLibraryGetKernel)},
       {"cuLibraryUnload", reinterpret_cast<void *>(&cuLibraryUnload)},
+      {"cuModuleLoadData", reinterpret_cast<void *>(&cuModuleLoadData)},
+      {"cuModuleGetFunction", reinterpret_cast<void *>(&cuModuleGetFunction)},
+      {"cuModuleUnload", reinterpret_cast<void *>(&cuModuleUnload)},
       {"cuGetExportTable", reinterpret_cast<void *>(&cuGetExportTable)},
       {"cuGetProcAddress", reinterpret_cast<void *>(&cuGetProcAddress_v2)}};
   *address = reinterpret_cast<void *>(&cuRefuse);
