@@ -7,7 +7,10 @@ needed here, and there no compiler. `run.sh` in it does everything.
 
 import argparse
 import json
+import lzma
+import math
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -16,12 +19,13 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.abspath(os.path.join(HERE, "..", ".."))
 BUILD = os.path.abspath(os.environ.get("GRADUS_BUILD") or os.path.join(ROOT, "build"))
 MOST_BYTES = 60 << 20
+OF_OTHER_TESTS = {"stub_profiler.so", "stub_loader.so", "driver_of_one_card.so"}
 sys.path.insert(0, os.path.join(ROOT, "tests", "bench"))
 
 import workloads  # noqa: E402
 
 DIGITS = os.path.join(ROOT, "docs", "examples", "digits")
-DEVICES = ["--target", "cpu", "--target", "cuda"]
+DEVICES = ["--target", "cpu:x86-64-v3", "--target", "cuda"]  # what any host of a card is
 
 
 def workload(name, *options, dims=None, initialize="pytorch"):
@@ -44,6 +48,7 @@ CASES = {
     "lenet-bf16": LENET + BF16,
     "lenet-accumulate": LENET + ["--set", "accumulation=2"],
     "mlp": workload("mlp"),
+    "mlp-libraries": workload("mlp", "--libraries", "always"),
     "resnet": [os.path.join(workloads.MODELS, "resnet_28.onnx"), "--recipe", os.path.join(workloads.MODELS, "resnet.json"),
                "--initialize", "pytorch"],
     "gpt-d256": workload("gpt-d256"),
@@ -71,12 +76,35 @@ def copy_programs(out):
     for folder in ("bin", "lib"):
         os.makedirs(os.path.join(out, folder))
     stubs = [os.path.join("tests", "bin", name) for name in os.listdir(os.path.join(BUILD, "tests", "bin"))
-             if name.endswith(".so") and name != "stub_profiler.so"]  # that cuda_tests opens
+             if name.endswith(".so") and name not in OF_OTHER_TESTS]  # the others cuda_tests opens
     programs = [("bin/gradus", "bin"), ("tests/bin/cuda_tests", "bin"), ("lib/libgradus_cuda.so", "lib")]
     for name, folder in programs + [(stub, "bin") for stub in sorted(stubs)]:
-        path = os.path.join(out, folder, os.path.basename(name))
-        shutil.copy2(os.path.join(BUILD, name), path)
-        subprocess.run(["strip", path], check=True)
+        copy_stripped(name, os.path.join(out, folder))
+    onednn = os.path.join(BUILD, "lib", "libdnnl.so.3")
+    if os.path.exists(onednn):  # else the processor's plans do not call it
+        for needed in libraries(onednn, "libgomp.so"):
+            copy_stripped(needed, os.path.join(out, "lib"))
+        pack_small(copy_stripped(onednn, os.path.join(out, "lib")))
+
+
+def libraries(path, name):
+    """Those of a name that a file needs, as this machine has them."""
+    printed = subprocess.run(["ldd", path], check=True, capture_output=True, text=True).stdout
+    return re.findall(rf"=> (/\S*{re.escape(name)}\S*)", printed)
+
+
+def copy_stripped(name, folder):
+    path = os.path.join(folder, os.path.basename(name))
+    shutil.copy2(os.path.join(BUILD, name), path)
+    subprocess.run(["strip", path], check=True)
+    return path
+
+
+def pack_small(path):
+    """run.py unpacks it there. The least effort: more of it takes ten times as long and saves a tenth."""
+    with open(path, "rb") as file, lzma.open(path + ".xz", "wb", preset=0) as packed:
+        shutil.copyfileobj(file, packed, 1 << 20)
+    os.remove(path)
 
 
 def copy_reference(out):
@@ -84,7 +112,8 @@ def copy_reference(out):
     os.makedirs(out)
     shutil.copy2(os.path.join(HERE, "pytorch_reference.py"), out)
     shutil.copy2(os.path.join(ROOT, "tests", "bench", "peer_torch_models.py"), out)
-    steps = {name: {"network": network, "sizes": sizes, "optimizer": workloads.BY_NAME[network].optimizer()}
+    steps = {name: {"network": network, "sizes": sizes, "optimizer": workloads.BY_NAME[network].optimizer(),
+                    "count": math.prod(sizes.values()), "unit": "tokens" if "seq" in sizes else "images"}
              for name, (network, sizes) in NETWORKS.items()}
     with open(os.path.join(out, "steps.json"), "w") as file:
         json.dump(steps, file, indent=1)
@@ -102,20 +131,22 @@ def make_empty(folder):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", nargs="?", default=os.path.join(BUILD, "gpu-tests"))
-    parser.add_argument("--only", default="", help="a part of the names of the steps to pack")
+    parser.add_argument("--only", action="append", help="a part of the names of the steps to pack; may repeat")
     parser.add_argument("--emulated", action="store_true", help="pack code for the emulated card too, to try run.sh here")
     options = parser.parse_args()
-    if not any(options.only in name for name in [*CASES, *SPEED]):
-        raise SystemExit(f"--only {options.only}: no step has that in its name; there are {', '.join([*CASES, *SPEED])}")
+    for part in options.only or []:
+        if not any(part in name for name in [*CASES, *SPEED]):
+            raise SystemExit(f"--only {part}: no step has that in its name; there are {', '.join([*CASES, *SPEED])}")
     make_empty(options.folder)
     copy_programs(options.folder)
-    shutil.copy2(os.path.join(HERE, "run.sh"), options.folder)
+    for name in ("run.sh", "run.py"):
+        shutil.copy2(os.path.join(HERE, name), options.folder)
     copy_reference(os.path.join(options.folder, "reference"))
     extra = ["--target", "emulated"] if options.emulated else []
     for kind, steps, targets in (("cases", CASES, DEVICES), ("speed", SPEED, ["--target", "cuda"])):
         os.makedirs(os.path.join(options.folder, kind))
         for name, compiled in steps.items():
-            if options.only in name:
+            if any(part in name for part in options.only or [""]):
                 compile(name, [*compiled, *targets, *extra], os.path.join(options.folder, kind, f"{name}.gradus"))
                 print(f"packed {kind}/{name}", flush=True)
     files = [os.path.join(folder, name) for folder, _, names in os.walk(options.folder) for name in names]
