@@ -33,7 +33,7 @@ const char *meaningOf(Result result) {
     return "the NVIDIA driver's library and its kernel module are of different "
            "versions (a restart may be due)";
   case Result::invalidImage:
-    return "the GPU code is corrupted";
+    return "the GPU code is damaged, or of a newer CUDA than the NVIDIA driver";
   case Result::noBinaryForGpu:
     return "there is no code for this GPU's architecture";
   case Result::unsupportedPtxVersion:

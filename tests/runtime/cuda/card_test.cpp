@@ -91,7 +91,8 @@ TEST_F(CudaCard, RefusesCodeItCannotRun) {
   damaged[damaged.size() / 2] ^= 1;
   EXPECT_EQ(messageOf(damaged.data()),
             "loading the code on the emulated GPU (sm_90): the GPU code is "
-            "corrupted (CUDA_ERROR_INVALID_IMAGE 200)");
+            "damaged, or of a newer CUDA than the NVIDIA driver "
+            "(CUDA_ERROR_INVALID_IMAGE 200)");
   const char other[] = "\x7f"
                        "ELF and so on";
   EXPECT_EQ(
