@@ -2,6 +2,7 @@
 
 #include "runtime/cuda/card.h"
 
+#include <algorithm>
 #include <bit>
 
 namespace gradus::runtime::cuda {
@@ -53,9 +54,7 @@ Status Card::readFacts() {
   std::pair<DeviceAttribute, int *> facts[] = {
       {DeviceAttribute::capabilityMajor, &major_},
       {DeviceAttribute::capabilityMinor, &minor_},
-      {DeviceAttribute::multiprocessors, &multiprocessors_},
-      {DeviceAttribute::maxThreadsPerMultiprocessor,
-       &threadsPerMultiprocessor_}};
+      {DeviceAttribute::multiprocessors, &multiprocessors_}};
   for (auto [attribute, value] : facts)
     GRADUS_TRY(tell(driver_.deviceAttribute(value, attribute, device_),
                     "asking what " + name_ + " can do"));
@@ -169,6 +168,15 @@ StatusOr<Function> Card::function(Module module,
     return invalid("the GPU code has no kernel '", name, "'");
   GRADUS_TRY(tell(result, "looking for kernel " + name));
   return function;
+}
+
+StatusOr<uint32_t> Card::residentBlocks(Function function,
+                                        uint32_t threads) const {
+  int blocks = 0;
+  GRADUS_TRY(tell(driver_.residentBlocks(&blocks, function, int(threads),
+                                         /*sharedBytes=*/0),
+                  "asking how many blocks of a kernel run at once"));
+  return uint32_t(std::max(blocks, 1) * multiprocessors_);
 }
 
 } // namespace gradus::runtime::cuda

@@ -31,7 +31,6 @@ public:
   std::string architecture() const;
   int capability() const { return 10 * major_ + minor_; }
   int multiprocessors() const { return multiprocessors_; }
-  int threadsPerMultiprocessor() const { return threadsPerMultiprocessor_; }
 
   /// Other threads call this before they use what comes from here.
   Status makeCurrent() const;
@@ -53,6 +52,9 @@ public:
   StatusOr<Owned<Module>> load(const void *image,
                                const std::string &what) const;
   StatusOr<Function> function(Module module, const std::string &name) const;
+  /// Blocks of so many threads of a kernel that the card has at once, as its
+  /// registers and shared memory allow.
+  StatusOr<uint32_t> residentBlocks(Function function, uint32_t threads) const;
 
 private:
   explicit Card(const Driver &driver) : driver_(driver) {}
@@ -67,7 +69,7 @@ private:
   Context context_ = nullptr;
   std::string name_;
   int major_ = 0, minor_ = 0;
-  int multiprocessors_ = 0, threadsPerMultiprocessor_ = 0;
+  int multiprocessors_ = 0;
 };
 
 /// "3.5 GiB", "700 bytes"

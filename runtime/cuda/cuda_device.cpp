@@ -103,6 +103,8 @@ StatusOr<PlanCode> loadKernels(const Card &card, const Artifact &artifact,
     GRADUS_ASSIGN(facts.function,
                   card.function(code.module.get(), textOf(signature.name())));
     facts.threads = launch.threads();
+    GRADUS_ASSIGN(facts.residentBlocks,
+                  card.residentBlocks(facts.function, facts.threads));
     facts.mostBlocks = launch.most_blocks();
     facts.piece = launch.piece();
     facts.scratch = valuesOf(launch.scratch());

@@ -48,7 +48,6 @@ enum class DeviceAttribute : int32_t {
   maxSharedPerBlock = 8,
   warpSize = 10,
   multiprocessors = 16,
-  maxThreadsPerMultiprocessor = 39,
   capabilityMajor = 75,
   capabilityMinor = 76
 };

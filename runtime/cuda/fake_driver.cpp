@@ -208,7 +208,6 @@ Result FakeState::deviceAttribute(int *value, DeviceAttribute attribute,
       {DeviceAttribute::maxSharedPerBlock, 48 << 10},
       {DeviceAttribute::warpSize, 32},
       {DeviceAttribute::multiprocessors, 4},
-      {DeviceAttribute::maxThreadsPerMultiprocessor, 2048},
       {DeviceAttribute::capabilityMajor, 9},
       {DeviceAttribute::capabilityMinor, 0}};
   for (auto [each, fact] : facts)

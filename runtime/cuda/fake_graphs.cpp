@@ -54,6 +54,18 @@ Result FakeState::moduleFunction(Function *function, Module module,
   return Result::notFound;
 }
 
+/// Of threads alone: registers and shared memory are not emulated.
+constexpr int kThreadsOfMultiprocessor = 2048;
+Result FakeState::residentBlocks(int *blocks, Function function, int threads,
+                                 size_t) {
+  if (!functions_.find(function))
+    return refuse(Result::invalidHandle, "there is no such function");
+  if (threads < 1)
+    return refuse(Result::invalidValue, "blocks of ", threads, " threads");
+  *blocks = std::min(kThreadsOfMultiprocessor / threads, 32);
+  return Result::success;
+}
+
 //===-- building graphs ---------------------------------------------------===//
 
 Result FakeState::graphCreate(Graph *graph, unsigned) {

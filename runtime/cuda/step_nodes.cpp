@@ -64,13 +64,11 @@ Access StepNodes::accessTo(uint32_t buffer, bool writes) const {
 
 //===-- kernels -----------------------------------------------------------===//
 
-/// Enough to fill the card, and no more than there is work for.
-uint32_t StepNodes::blocksFor(const KernelFacts &facts, uint64_t most) const {
-  uint64_t resident =
-      uint64_t(card_.multiprocessors()) *
-      std::max(1u, uint32_t(card_.threadsPerMultiprocessor()) / facts.threads);
-  return uint32_t(
-      std::clamp<uint64_t>(most, 1, std::max<uint64_t>(resident, 1)));
+/// As many as the card has at once, and no more than there is work for: blocks
+/// share the work evenly, so that one which begins when others have ended keeps
+/// the card waiting.
+static uint32_t blocksFor(const KernelFacts &facts, uint64_t most) {
+  return uint32_t(std::clamp<uint64_t>(most, 1, facts.residentBlocks));
 }
 
 Node StepNodes::kernelNode(const artifact::KernelCommand &command) {

@@ -14,6 +14,7 @@ struct KernelFacts {
   uint64_t piece = 0;      // items of one, if flat
   /// Bytes of the arguments behind the buffers, all blocks together.
   std::vector<uint64_t> scratch;
+  uint32_t residentBlocks = 1; // that the card has at once
 };
 
 /// What is taken beyond what the plan says.
@@ -62,7 +63,6 @@ private:
   Node kernelNode(const artifact::KernelCommand &command);
   void addRows(const artifact::KernelCommand &command, KernelNode &node);
   void addScratch(const KernelFacts &facts, Node &node) const;
-  uint32_t blocksFor(const KernelFacts &facts, uint64_t most) const;
 
   const Card &card_;
   const artifact::Plan &plan_;

@@ -77,8 +77,8 @@ protected:
     auto loaded = card_->load(adderImage_.data(), "the adder");
     EXPECT_TRUE(loaded.ok()) << loaded.status();
     module = *std::move(loaded);
-    return {{*card_->function(module.get(), "flat_add"), 32, 0, kPiece, {}},
-            {*card_->function(module.get(), "count"), 32, 1, 0, {8}}};
+    return {{*card_->function(module.get(), "flat_add"), 32, 0, kPiece, {}, 8},
+            {*card_->function(module.get(), "count"), 32, 1, 0, {8}, 8}};
   }
   const artifact::Plan &plan() const {
     return *artifact_->header().plans()->Get(0);

@@ -12,7 +12,6 @@ TEST_F(CudaCard, KnowsItself) {
   EXPECT_EQ(card_->name(), "the emulated GPU");
   EXPECT_EQ(card_->architecture(), "sm_90");
   EXPECT_EQ(card_->multiprocessors(), 4);
-  EXPECT_EQ(card_->threadsPerMultiprocessor(), 2048);
   EXPECT_TRUE(driver().isEmulated());
 }
 
@@ -101,6 +100,13 @@ TEST_F(CudaCard, RefusesCodeItCannotRun) {
       "this GPU's architecture (CUDA_ERROR_NO_BINARY_FOR_GPU 209)");
   EXPECT_EQ(card_->function(module_.get(), "absent").status().message(),
             "the GPU code has no kernel 'absent'");
+}
+
+TEST_F(CudaCard, KnowsHowManyBlocksRunAtOnce) {
+  Function twice = *card_->function(module_.get(), "twice");
+  auto blocks = card_->residentBlocks(twice, 256);
+  ASSERT_TRUE(blocks.ok()) << blocks.status();
+  EXPECT_EQ(*blocks, 4u * 2048 / 256);
 }
 
 TEST(CudaSizes, AreWords) {

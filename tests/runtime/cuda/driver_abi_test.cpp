@@ -91,8 +91,6 @@ TEST(CudaDriverAbi, AsksForTheSameFacts) {
   EXPECT_CODE(DeviceAttribute::warpSize, CU_DEVICE_ATTRIBUTE_WARP_SIZE);
   EXPECT_CODE(DeviceAttribute::multiprocessors,
               CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
-  EXPECT_CODE(DeviceAttribute::maxThreadsPerMultiprocessor,
-              CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR);
   EXPECT_CODE(DeviceAttribute::capabilityMajor,
               CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
   EXPECT_CODE(DeviceAttribute::capabilityMinor,

@@ -123,10 +123,10 @@ TEST_F(CudaStepNodes, CopiesAreNodesOfTheirOwn) {
   EXPECT_EQ(listOf(node), (List{{0x1000, 32, 1, 0}, {0x2040, 32, 1, 1}}));
 }
 
-/// No more blocks than there are threads for.
+/// No more blocks than run at once.
 TEST_F(CudaStepNodes, FillsTheCardOnce) {
   kernels_[0].piece = 1;
-  kernels_[0].threads = 2048;
+  kernels_[0].residentBlocks = 4;
   Node node = nodesOf(0)[0];
   const auto &work = std::get<KernelNode>(node.work);
   EXPECT_EQ(work.arguments[2], 8u);
