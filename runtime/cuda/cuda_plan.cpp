@@ -25,6 +25,14 @@ template <typename Ports> std::vector<HostPort> portsOf(const Ports *ports) {
   return sizes;
 }
 
+/// Of a block that has all of them.
+size_t bytesOf(const std::vector<HostPort> &ports) {
+  size_t bytes = 0;
+  for (const HostPort &port : ports)
+    bytes += aligned(port.bytes);
+  return bytes;
+}
+
 } // namespace
 
 //===-- loading -----------------------------------------------------------===//
@@ -32,10 +40,11 @@ template <typename Ports> std::vector<HostPort> portsOf(const Ports *ports) {
 StatusOr<std::unique_ptr<CudaPlan>>
 CudaPlan::load(const Card &card, const Artifact &artifact,
                const artifact::Plan &plan, PlanCode code,
-               LibraryServer *library, Order order) {
+               LibraryServer *library, Order order, size_t pinnedAtLoad) {
   GRADUS_TRY(card.makeCurrent());
   std::unique_ptr<CudaPlan> loaded(
       new CudaPlan(card, artifact, plan, std::move(code), library));
+  loaded->pinnedAtLoad_ = pinnedAtLoad;
   GRADUS_TRY(loaded->nodes_.prepare());
   GRADUS_TRY(loaded->allocate(loaded->nodes_.extras()));
   GRADUS_TRY(loaded->nodes_.warmUp(loaded->stream_.get()));
@@ -57,11 +66,11 @@ CudaPlan::~CudaPlan() {
 
 Status CudaPlan::allocate(const StepExtras &extras) {
   size_t inputs = layOutPorts(), outputs = 0;
-  for (const Step &step : steps_) {
-    size_t bytes = 0;
-    for (const HostPort &port : step.outputs)
-      bytes += aligned(port.bytes);
-    outputs = std::max(outputs, bytes);
+  for (Step &step : steps_) {
+    size_t bytes = bytesOf(step.outputs);
+    step.hasLateOutputs = bytes > pinnedAtLoad_;
+    if (!step.hasLateOutputs)
+      outputs = std::max(outputs, bytes);
   }
   size_t constants = artifact_.bytes(artifact_.header().constants()).size();
   Need needs[] = {{"state", plan_.state_bytes()},
@@ -133,7 +142,8 @@ Status CudaPlan::prepare(Order order) {
       GRADUS_ASSIGN(std::vector<Node> nodes, nodes_.nodesOf(graph, c));
       step.parts.push_back(std::move(nodes));
     }
-    step.parts.push_back(outputNodes(step));
+    step.parts.push_back(step.hasLateOutputs ? std::vector<Node>()
+                                             : outputNodes(step));
     step.stepwise.resize(step.parts.size());
     std::vector<Node> all;
     for (const std::vector<Node> &part : step.parts)
@@ -162,7 +172,7 @@ StatusOr<std::vector<Node>> CudaPlan::inputNodes(const Step &step) const {
 
 std::vector<Node> CudaPlan::outputNodes(const Step &step) const {
   std::vector<Node> nodes;
-  auto at = reinterpret_cast<DevicePointer>(outputs_.get());
+  auto at = reinterpret_cast<DevicePointer>(outputsOf(step));
   for (size_t i = 0; i < step.outputs.size(); ++i) {
     if (size_t bytes = step.outputs[i].bytes)
       nodes.push_back(
@@ -200,18 +210,33 @@ std::span<const HostPort> CudaPlan::inputs(size_t graph) {
 
 std::span<const HostPort> CudaPlan::outputs(size_t graph) {
   Step &step = steps_[graph];
-  auto *at = static_cast<uint8_t *>(outputs_.get());
+  // Nowhere, where they are late and the graph has not run.
+  auto *block = static_cast<uint8_t *>(outputsOf(step));
+  size_t offset = 0;
   for (HostPort &port : step.outputs) {
-    port.data = port.bytes ? at : nullptr;
-    at += aligned(port.bytes);
+    port.data = block && port.bytes ? block + offset : nullptr;
+    offset += aligned(port.bytes);
   }
   return step.outputs;
+}
+
+/// Once, when the graph first runs.
+Status CudaPlan::prepareOutputs(Step &step) {
+  if (!step.hasLateOutputs || step.leaving)
+    return Status();
+  GRADUS_ASSIGN(step.lateOutputs,
+                card_.allocatePinned({"outputs", bytesOf(step.outputs)}));
+  step.parts.back() = outputNodes(step);
+  GRADUS_ASSIGN(step.leaving,
+                StepGraph::build(card_, step.parts.back(), Order::chain));
+  return step.leaving->upload(stream_.get());
 }
 
 /// What the arena holds from before means nothing to a step.
 Status CudaPlan::begin(Step &step) {
   GRADUS_TRY(card_.makeCurrent());
   GRADUS_TRY(inputsFailed_);
+  GRADUS_TRY(prepareOutputs(step));
   const Driver &driver = card_.driver();
   if (driver.discard && arena_)
     GRADUS_TRY(
@@ -225,7 +250,8 @@ Status CudaPlan::begin(Step &step) {
 Status CudaPlan::run(size_t graph) {
   Step &step = steps_[graph];
   GRADUS_TRY(begin(step));
-  return step.whole->launch(stream_.get());
+  GRADUS_TRY(step.whole->launch(stream_.get()));
+  return step.leaving ? step.leaving->launch(stream_.get()) : Status();
 }
 
 Status CudaPlan::wait() {

@@ -18,11 +18,18 @@ struct PlanCode {
 
 class CudaPlan : public DevicePlan {
 public:
+  /// Bytes of a graph's outputs that have pinned memory from loading on. It is
+  /// the host's for good, and a gigabyte takes half a second: what is larger,
+  /// logits of `predict` say, has it when the graph first runs, which who
+  /// trains never asks for.
+  static constexpr size_t kPinnedAtLoad = size_t(64) << 20;
+
   /// Card, artifact and `library` outlive the plan, whose library commands it
   /// serves; null where there are none.
   static StatusOr<std::unique_ptr<CudaPlan>>
   load(const Card &card, const Artifact &artifact, const artifact::Plan &plan,
-       PlanCode code, LibraryServer *library, Order order = Order::chain);
+       PlanCode code, LibraryServer *library, Order order = Order::chain,
+       size_t pinnedAtLoad = kPinnedAtLoad);
   ~CudaPlan() override;
 
   std::string name() const override { return card_.name(); }
@@ -48,6 +55,11 @@ private:
     std::vector<HostPort> inputs, outputs;
     std::vector<uint64_t> inputOffsets; // in the staged block
     std::optional<StepGraph> whole;
+    // Where outputs go that are too many for the block of all graphs, and how
+    // they go there behind `whole`: made when the graph first runs.
+    bool hasLateOutputs = false;
+    Owned<void *> lateOutputs;
+    std::optional<StepGraph> leaving;
     // What `whole` is made of, to run it in parts: inputs, each command,
     // outputs.
     std::vector<std::vector<Node>> parts;
@@ -69,6 +81,10 @@ private:
   Status prepare(Order order);
   StatusOr<std::vector<Node>> inputNodes(const Step &step) const;
   std::vector<Node> outputNodes(const Step &step) const;
+  Status prepareOutputs(Step &step);
+  void *outputsOf(const Step &step) const {
+    return step.hasLateOutputs ? step.lateOutputs.get() : outputs_.get();
+  }
   Status sendTables();
   Status begin(Step &step);
   Status buildParts(Step &step);
@@ -85,7 +101,7 @@ private:
   const artifact::Plan &plan_;
   PlanCode code_;
   StepNodes nodes_;
-  size_t extraBytes_ = 0;
+  size_t extraBytes_ = 0, pinnedAtLoad_ = kPinnedAtLoad;
   Owned<DevicePointer> state_, arena_, constants_, scratch_, tables_;
   Owned<DevicePointer> libraryScratch_;
   Owned<void *> outputs_;

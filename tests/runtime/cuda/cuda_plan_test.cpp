@@ -28,12 +28,13 @@ struct CudaPlanTest : AdderOnCard {
     code.kernels = loadKernels(code.module);
     return code;
   }
-  Status load(PlanCode code, Order order) {
+  Status load(PlanCode code, Order order,
+              size_t pinnedAtLoad = CudaPlan::kPinnedAtLoad) {
     library_.emplace(driver());
     library_->needs = libraryNeeds_;
     library_->warms = libraryWarms_;
     auto loaded = CudaPlan::load(*card_, *artifact_, plan(), std::move(code),
-                                 &*library_, order);
+                                 &*library_, order, pinnedAtLoad);
     GRADUS_TRY(loaded.status());
     plan_ = *std::move(loaded);
     return Status();
@@ -108,6 +109,32 @@ TEST_F(CudaPlanTest, LeavesItsCardWhereLoadingFailed) {
   auto loaded =
       CudaPlan::load(*card_, *artifact_, plan(), std::move(code), &library);
   EXPECT_TRUE(has(loaded.status().message(), "another card is current now"));
+}
+
+/// As if its outputs were large.
+TEST_F(CudaPlanTest, PinsLargeOutputsWhenTheirGraphFirstRuns) {
+  open();
+  Status status = load(loadCode(), Order::chain, /*pinnedAtLoad=*/0);
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_EQ(plan_->outputs(0)[0].data, nullptr);
+  for (float step : {1.f, 2.f}) {
+    setInput(1);
+    status = plan_->run(0);
+    ASSERT_TRUE(status.ok()) << status;
+    status = plan_->wait();
+    ASSERT_TRUE(status.ok()) << status;
+    EXPECT_EQ(numbersIn(plan_->outputs(0)[0]), all(step));
+  }
+  setInput(1);
+  std::vector<int64_t> nanoseconds(plan().graphs()->Get(0)->commands()->size());
+  status = plan_->runTimed(0, nanoseconds);
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_EQ(numbersIn(plan_->outputs(0)[0]), all(3));
+  setInput(1);
+  status = plan_->runStepwise(0, [](size_t) { return Status(); });
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_EQ(numbersIn(plan_->outputs(0)[0]), all(4));
+  EXPECT_EQ(plan_->outputs(1)[0].data, nullptr) << "evaluate has not run";
 }
 
 TEST_F(CudaPlanTest, RunsStepsInAllOrders) {
