@@ -50,6 +50,12 @@ public:
     return part->server->algorithms(command, scratchBytes);
   }
 
+  StatusOr<std::string>
+  lackOf(const artifact::LibraryCommand &command) override {
+    GRADUS_ASSIGN(Part * part, partFor(command));
+    return part->server->lackOf(command);
+  }
+
   /// Libraries load kernels when they run first, which a recording forbids.
   bool warmsUp() const override { return true; }
 

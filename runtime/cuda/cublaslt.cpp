@@ -2,6 +2,7 @@
 
 #include "runtime/cuda/cublaslt.h"
 
+#include "runtime/cuda/cublaslt_epilogue.h"
 #include "runtime/tensor_type.h"
 
 #include <algorithm>
@@ -28,30 +29,6 @@ Type typeOf(artifact::DType dtype) {
   default:
     return Type::f32;
   }
-}
-
-Epilogue activationOf(const MatmulForm &form) {
-  switch (form.activation) {
-  case artifact::Activation::relu:
-    return Epilogue::relu;
-  case artifact::Activation::gelu_tanh:
-    return form.hasGeluInput ? Epilogue::geluKept : Epilogue::gelu;
-  case artifact::Activation::gelu_tanh_gradient:
-    return Epilogue::geluSlope;
-  default:
-    return Epilogue::none;
-  }
-}
-
-uint32_t epilogueOf(const MatmulForm &form) {
-  if (form.summed != Summed::none)
-    return uint32_t(form.summed == Summed::a ? Epilogue::sumOfA
-                                             : Epilogue::sumOfB);
-  Epilogue activation = activationOf(form);
-  if (!form.hasBias)
-    return uint32_t(activation);
-  return uint32_t(Epilogue::bias) |
-         (activation == Epilogue::none ? 0 : uint32_t(activation));
 }
 
 /// Whether a vector lies where the library looks for a bias.
@@ -211,7 +188,7 @@ public:
                              description_.a.get(), description_.b.get(),
                              description_.d.get(), description_.d.get(),
                              preference.get(), most, found.data(), &count);
-    if (code == Code::notSupported) // none
+    if (code == Code::notSupported || code == Code::invalidValue) // none
       count = 0;
     else
       GRADUS_TRY(check(library, code, "asking cuBLASLt for an algorithm"));
@@ -241,6 +218,16 @@ public:
           form_.d.rows, " elements of ", nameOf(form_.a.dtype), " into ",
           nameOf(form_.d.dtype), " with its epilogue ", epilogueOf(form_));
     return take(*least);
+  }
+
+  /// Empty where there is one for however much scratch.
+  StatusOr<std::string> lack() const {
+    GRADUS_ASSIGN(auto found, find(kMostScratch));
+    if (!found.empty())
+      return std::string();
+    std::string name = nameOfEpilogue(epilogueOf(form_));
+    return inWords("cuBLASLt has no algorithm", name.empty() ? "" : " with ",
+                   name);
   }
 
   /// One that the heuristics name too, by their rules for sums and alignment:
@@ -340,6 +327,12 @@ public:
     for (const Found &one : found)
       list.texts.push_back(textOf(one.algorithm));
     return list;
+  }
+
+  StatusOr<std::string>
+  lackOf(const artifact::LibraryCommand &command) override {
+    GRADUS_ASSIGN(std::unique_ptr<MatmulCall> call, make(command));
+    return call->lack();
   }
 
   bool warmsUp() const override { return true; }

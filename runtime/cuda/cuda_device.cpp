@@ -6,7 +6,6 @@
 #include "runtime/cuda/card_libraries.h"
 #include "runtime/cuda/cuda_plan.h"
 #include "runtime/cuda/emulated_image.h"
-#include "runtime/cuda/emulated_library.h"
 #include "runtime/cuda/tune.h"
 #include "runtime/flat.h"
 
@@ -170,7 +169,8 @@ CudaDevice::openEmulated(const FakeOptions &options) {
   std::string name = card->name();
   std::unique_ptr<CudaDevice> device(
       new CudaDevice(name, std::move(driver), std::move(card)));
-  device->hasSlowLibrary_ = options.slowLibrary;
+  device->libraryOptions_ = {device->card_->name(), options.slowLibrary,
+                             options.lackedEpilogues};
   return device;
 }
 
@@ -196,9 +196,9 @@ LibraryServer *CudaDevice::librariesFor(const artifact::Plan &plan) {
   if (!hasLibraryCommands(plan))
     return nullptr;
   if (!libraries_)
-    libraries_ = emulated_ ? emulatedLibrary(emulated_->driver(), card_->name(),
-                                             hasSlowLibrary_)
-                           : cardLibraries(*card_);
+    libraries_ = emulated_
+                     ? emulatedLibrary(emulated_->driver(), libraryOptions_)
+                     : cardLibraries(*card_);
   return libraries_.get();
 }
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "runtime/cuda/card.h"
+#include "runtime/cuda/emulated_library.h"
 #include "runtime/cuda/fake_driver.h"
-#include "runtime/cuda/library_call.h"
 #include "runtime/device.h"
 
 namespace gradus::runtime::cuda {
@@ -52,7 +52,7 @@ private:
   std::shared_ptr<FakeDriver> emulated_; // outlives the card
   std::unique_ptr<Card> card_;
   std::unique_ptr<LibraryServer> libraries_;
-  bool hasSlowLibrary_ = false;
+  EmulatedLibraryOptions libraryOptions_;
 };
 
 /// The image of a plan that runs on an architecture (10 x major + minor) best:

@@ -35,7 +35,7 @@ public:
   std::string name() const override { return card_.name(); }
   int threads() const override { return 1; }
   size_t extraBytes() const override { return extraBytes_; }
-  std::string chosen() const override { return nodes_.librariesInWords(); }
+  std::string chosen() const override;
 
   std::span<const HostPort> inputs(size_t graph) override;
   std::span<const HostPort> outputs(size_t graph) override;
@@ -103,7 +103,7 @@ private:
   StepNodes nodes_;
   size_t extraBytes_ = 0, pinnedAtLoad_ = kPinnedAtLoad;
   Owned<DevicePointer> state_, arena_, constants_, scratch_, tables_;
-  Owned<DevicePointer> libraryScratch_;
+  Owned<DevicePointer> libraryScratch_, ones_;
   Owned<void *> outputs_;
   Owned<Stream> stream_;
   std::optional<Staging> staging_;

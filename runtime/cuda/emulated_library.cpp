@@ -2,6 +2,7 @@
 
 #include "runtime/cuda/emulated_library.h"
 
+#include "runtime/cuda/cublaslt_epilogue.h"
 #include "runtime/cuda/cudnn_attention.h"
 #include "runtime/cuda/cudnn_convolution.h"
 #include "runtime/cuda/emulated_ops.h"
@@ -64,14 +65,15 @@ Status checkCardsTake(const artifact::LibraryCommand &command) {
 
 class Library : public LibraryServer {
 public:
-  Library(const Driver &driver, std::string card, bool isSlow)
-      : driver_(driver), card_(std::move(card)), isSlow_(isSlow) {}
+  Library(const Driver &driver, EmulatedLibraryOptions options)
+      : driver_(driver), options_(std::move(options)) {}
 
   StatusOr<std::unique_ptr<LibraryCall>>
   prepare(const artifact::LibraryCommand &command, uint64_t scratch) override {
-    if (auto call = prepareMeasured(*this, command, card_, kName, scratch))
+    if (auto call =
+            prepareMeasured(*this, command, options_.card, kName, scratch))
       return call;
-    return prepareWith(isSlow_ ? kTwice : kOnce, command, scratch);
+    return prepareWith(options_.isSlow ? kTwice : kOnce, command, scratch);
   }
 
   StatusOr<std::unique_ptr<LibraryCall>>
@@ -79,7 +81,9 @@ public:
               const artifact::LibraryCommand &command, uint64_t) override {
     if (algorithm != kOnce && algorithm != kTwice)
       return invalid("there is no algorithm '", algorithm, "'");
-    GRADUS_TRY(checkCardsTake(command));
+    GRADUS_ASSIGN(std::string lack, lackOf(command));
+    if (!lack.empty())
+      return failed(lack);
     GRADUS_ASSIGN(EmulatedOp op, emulatedOp(command));
     return std::unique_ptr<LibraryCall>(
         std::make_unique<Call>(driver_, std::move(op), algorithm == kTwice));
@@ -90,17 +94,29 @@ public:
     return Algorithms{kName, {kOnce, kTwice}};
   }
 
+  StatusOr<std::string>
+  lackOf(const artifact::LibraryCommand &command) override {
+    GRADUS_TRY(checkCardsTake(command));
+    if (command.op() != artifact::LibraryOp::matmul)
+      return std::string();
+    GRADUS_ASSIGN(MatmulForm form, matmulFormOf(command));
+    uint32_t epilogue = cublaslt::epilogueOf(form);
+    if (!(epilogue & options_.lackedEpilogues))
+      return std::string();
+    return inWords("the emulated library has no algorithm with ",
+                   cublaslt::nameOfEpilogue(epilogue));
+  }
+
 private:
   const Driver &driver_;
-  std::string card_;
-  bool isSlow_;
+  EmulatedLibraryOptions options_;
 };
 
 } // namespace
 
-std::unique_ptr<LibraryServer>
-emulatedLibrary(const Driver &driver, const std::string &card, bool isSlow) {
-  return std::make_unique<Library>(driver, card, isSlow);
+std::unique_ptr<LibraryServer> emulatedLibrary(const Driver &driver,
+                                               EmulatedLibraryOptions options) {
+  return std::make_unique<Library>(driver, std::move(options));
 }
 
 } // namespace gradus::runtime::cuda

@@ -25,6 +25,9 @@ struct FakeOptions {
   bool logs = false; // names of what runs are kept
   /// The library by itself takes an algorithm that is not the fastest.
   bool slowLibrary = false;
+  /// Bits of epilogues that the library has no algorithm for
+  /// (EmulatedLibraryOptions).
+  uint32_t lackedEpilogues = 0;
 
   // Faults on purpose; -1: never.
   int64_t outOfMemoryAt = -1; // the n-th allocation on the card, from 0

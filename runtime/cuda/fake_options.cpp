@@ -27,10 +27,12 @@ static Status readOption(const std::string &word, FakeOptions &options) {
     options.outOfMemoryAt = number;
   else if (key == "slow-library")
     options.slowLibrary = number != 0;
+  else if (key == "no-epilogues")
+    options.lackedEpilogues = uint32_t(number);
   else
     return invalid("'", key,
                    "' is not one of memory, seed, lost-at, out-of-memory-at, "
-                   "slow-library");
+                   "slow-library, no-epilogues");
   return Status();
 }
 

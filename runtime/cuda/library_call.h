@@ -65,6 +65,13 @@ public:
              uint64_t /*scratchBytes*/) {
     return Algorithms();
   }
+  /// What it has no algorithm for, of a command that it can be asked for and
+  /// with any scratch: "cuBLASLt has no algorithm with GELU_AUX"; empty: it
+  /// has.
+  virtual StatusOr<std::string>
+  lackOf(const artifact::LibraryCommand & /*command*/) {
+    return std::string();
+  }
   /// Whether each call must run once before it is recorded, on whatever its
   /// tensors hold.
   virtual bool warmsUp() const { return false; }

@@ -3,9 +3,11 @@
 
 #include "runtime/cuda/library_nodes.h"
 
+#include "runtime/cuda/plain_product.h"
 #include "runtime/flat.h"
 
 #include <algorithm>
+#include <cstring>
 #include <unordered_set>
 
 namespace gradus::runtime::cuda {
@@ -78,14 +80,48 @@ Status LibraryNodes::prepare() {
 Status LibraryNodes::prepare(const LibraryCommand &command) {
   if (!server_)
     return invalid("this Gradus runs no library commands on a GPU");
-  Call &made = calls_[&command];
-  GRADUS_ASSIGN(made.inputs, stridedOf(command.inputs(), "input"));
-  GRADUS_ASSIGN(made.outputs, stridedOf(command.outputs(), "output"));
+  Command &made = commands_[&command];
+  made = {};
   uint64_t has = scratchInPlan(plan_, command);
-  GRADUS_ASSIGN(made.call, callFor(command, has));
-  made.takesPlansScratch = made.call->scratchBytes() <= has;
-  if (!made.takesPlansScratch)
-    scratchBytes_ = std::max(scratchBytes_, made.call->scratchBytes());
+  auto call = callFor(command, has);
+  if (call.ok())
+    return addCall(command, *call, has, made);
+  if (sumsOperand(command)) {
+    GRADUS_ASSIGN(made.lack, server_->lackOf(command));
+  }
+  return made.lack.empty() ? call.status() : preparePlain(command, made);
+}
+
+Status LibraryNodes::preparePlain(const LibraryCommand &command,
+                                  Command &made) {
+  uint64_t has = scratchInPlan(plan_, command);
+  for (flatbuffers::DetachedBuffer &part : plainProductOf(command)) {
+    parts_.push_back(std::move(part));
+    const auto &plain =
+        *flatbuffers::GetRoot<LibraryCommand>(parts_.back().data());
+    auto call = callFor(plain, has);
+    GRADUS_TRY(at(call.status(), made.lack));
+    GRADUS_TRY(addCall(plain, *call, has, made));
+  }
+  return Status();
+}
+
+/// What it takes beside the plan is noted.
+Status LibraryNodes::addCall(const LibraryCommand &command,
+                             std::shared_ptr<LibraryCall> call, uint64_t has,
+                             Command &made) {
+  Call added{&command, std::move(call), {}, {}};
+  GRADUS_ASSIGN(added.inputs, stridedOf(command.inputs(), "input"));
+  GRADUS_ASSIGN(added.outputs, stridedOf(command.outputs(), "output"));
+  added.takesPlansScratch = added.call->scratchBytes() <= has;
+  if (!added.takesPlansScratch)
+    scratchBytes_ = std::max(scratchBytes_, added.call->scratchBytes());
+  for (size_t i = 0; i < added.inputs.size(); ++i)
+    if (command.inputs()->Get(i)->buffer() == kOnesBuffer) {
+      uint64_t &bytes = ones_[added.inputs[i].dtype];
+      bytes = std::max(bytes, added.inputs[i].bytes());
+    }
+  made.calls.push_back(std::move(added));
   return Status();
 }
 
@@ -98,60 +134,144 @@ LibraryNodes::callFor(const LibraryCommand &command, uint64_t scratchBytes) {
   return call;
 }
 
-std::string LibraryNodes::inWordsFor(const std::string &card) const {
+//===-- in words ----------------------------------------------------------===//
+
+std::vector<std::string>
+LibraryNodes::inWordsFor(const std::string &card) const {
   size_t measured = 0;
   std::unordered_set<const LibraryCall *> counted;
-  for (const auto &[command, made] : calls_)
-    if (counted.insert(made.call.get()).second)
-      measured += made.call->isMeasured();
+  for (const auto &[command, made] : commands_)
+    for (const Call &each : made.calls)
+      if (counted.insert(each.call.get()).second)
+        measured += each.call->isMeasured();
   if (counted.empty())
-    return "";
-  return inWords(counted.size(), " different calls of libraries",
-                 measured ? inWords(", ", measured,
-                                    " by the algorithm that the artifact has "
-                                    "for ",
-                                    card)
-                          : "");
+    return {};
+  std::vector<std::string> lines = {inWords(
+      counted.size(), " different calls of libraries",
+      measured ? inWords(", ", measured,
+                         " by the algorithm that the artifact has for ", card)
+               : "")};
+  addPlainWords(lines);
+  return lines;
+}
+
+/// In the order of the plan.
+void LibraryNodes::addPlainWords(std::vector<std::string> &lines) const {
+  struct Kind {
+    std::string what, why;
+    size_t calls;
+  };
+  std::vector<Kind> kinds;
+  for (size_t g = 0; g < countOf(plan_.graphs()); ++g) {
+    const auto *commands = plan_.graphs()->Get(g)->commands();
+    for (size_t c = 0; c < countOf(commands); ++c) {
+      auto made = commands_.find(commands->Get(c)->kind_as_LibraryCommand());
+      if (made == commands_.end() || made->second.lack.empty())
+        continue;
+      Kind kind{textOf(commands->Get(c)->name()), made->second.lack, 1};
+      auto same = std::ranges::find_if(kinds, [&](const Kind &other) {
+        return other.what == kind.what && other.why == kind.why;
+      });
+      if (same == kinds.end())
+        kinds.push_back(kind);
+      else
+        ++same->calls;
+    }
+  }
+  for (const Kind &kind : kinds)
+    lines.push_back(
+        inWords(kind.what, ": plain call and a product with ones, ", kind.calls,
+                kind.calls == 1 ? " call (" : " calls (", kind.why, ")"));
 }
 
 //===-- on memory ---------------------------------------------------------===//
 
-CallAddresses LibraryNodes::addressesOf(const LibraryCommand &command,
+uint64_t LibraryNodes::offsetOfOnes(artifact::DType dtype) const {
+  uint64_t offset = 0;
+  for (auto [type, bytes] : ones_) {
+    if (type == dtype)
+      break;
+    offset += aligned(bytes);
+  }
+  return offset;
+}
+
+uint64_t LibraryNodes::onesBytes() const {
+  uint64_t bytes = 0;
+  for (auto [type, ofType] : ones_)
+    bytes += aligned(ofType);
+  return bytes;
+}
+
+DevicePointer LibraryNodes::addressOf(const artifact::LibraryTensor &tensor,
+                                      const StepMemory &memory) const {
+  if (tensor.buffer() == kOnesBuffer)
+    return memory.ones + offsetOfOnes(tensor.dtype());
+  return memory.addressOf(*plan_.buffers()->Get(tensor.buffer()));
+}
+
+CallAddresses LibraryNodes::addressesOf(const Call &call,
                                         const StepMemory &memory) const {
-  const Call &call = calls_.at(&command);
   CallAddresses addresses;
-  for (const artifact::LibraryTensor *tensor : *command.inputs())
-    addresses.inputs.push_back(memory.addressOf(buffer(tensor->buffer())));
-  for (const artifact::LibraryTensor *tensor : *command.outputs())
-    addresses.outputs.push_back(memory.addressOf(buffer(tensor->buffer())));
+  for (const artifact::LibraryTensor *tensor : *call.command->inputs())
+    addresses.inputs.push_back(addressOf(*tensor, memory));
+  for (const artifact::LibraryTensor *tensor : *call.command->outputs())
+    addresses.outputs.push_back(addressOf(*tensor, memory));
   if (call.call->scratchBytes())
-    addresses.scratch =
-        call.takesPlansScratch
-            ? aligned(memory.addressOf(buffer(command.scratch())))
-            : memory.libraryScratch;
+    addresses.scratch = call.takesPlansScratch
+                            ? aligned(memory.addressOf(*plan_.buffers()->Get(
+                                  call.command->scratch())))
+                            : memory.libraryScratch;
   return addresses;
+}
+
+Status LibraryNodes::writeOnes(const Driver &driver, Stream stream,
+                               const StepMemory &memory) const {
+  for (auto [dtype, bytes] : ones_) {
+    uint32_t one = dtype == artifact::DType::f16    ? 0x3C00
+                   : dtype == artifact::DType::bf16 ? 0x3F80
+                                                    : 0x3F800000;
+    size_t each = bytesOf(dtype);
+    std::vector<uint8_t> ones(bytes);
+    for (size_t at = 0; at + each <= ones.size(); at += each)
+      std::memcpy(&ones[at], &one, each);
+    GRADUS_TRY(check(driver,
+                     driver.copyToDevice(memory.ones + offsetOfOnes(dtype),
+                                         ones.data(), ones.size(), stream),
+                     "sending ones"));
+    GRADUS_TRY(check(driver, driver.streamSynchronize(stream), "sending ones"));
+  }
+  return Status();
 }
 
 Status LibraryNodes::warmUp(const Driver &driver, Stream stream,
                             const StepMemory &memory) {
-  if (calls_.empty() || !server_->warmsUp())
+  GRADUS_TRY(writeOnes(driver, stream, memory));
+  if (commands_.empty() || !server_->warmsUp())
     return Status();
-  std::unordered_set<const LibraryCall *> done;
-  GRADUS_TRY(forEachLibraryCommand(plan_, [&](const LibraryCommand &command,
-                                              const std::string &where) {
-    LibraryCall &call = *calls_.at(&command).call;
-    return done.insert(&call).second
-               ? at(call.enqueue(stream, addressesOf(command, memory)), where)
-               : Status();
-  }));
+  std::unordered_set<LibraryCall *> done;
+  GRADUS_TRY(forEachLibraryCommand(
+      plan_, [&](const LibraryCommand &command, const std::string &where) {
+        for (const Call &each : commands_.at(&command).calls)
+          if (done.insert(each.call.get()).second)
+            GRADUS_TRY(at(each.call->enqueue(stream, addressesOf(each, memory)),
+                          where));
+        return Status();
+      }));
   return check(driver, driver.streamSynchronize(stream),
                "running library commands for the first time");
 }
 
-Node LibraryNodes::nodeOf(const LibraryCommand &command,
-                          const StepMemory &memory) const {
-  const Call &call = calls_.at(&command);
-  CallAddresses addresses = addressesOf(command, memory);
+std::vector<Node> LibraryNodes::nodesOf(const LibraryCommand &command,
+                                        const StepMemory &memory) const {
+  std::vector<Node> nodes;
+  for (const Call &call : commands_.at(&command).calls)
+    nodes.push_back(nodeOf(call, memory));
+  return nodes;
+}
+
+Node LibraryNodes::nodeOf(const Call &call, const StepMemory &memory) const {
+  CallAddresses addresses = addressesOf(call, memory);
   Node node;
   auto add = [&](const Tensors &tensors,
                  const std::vector<DevicePointer> &starts, bool writes) {

@@ -7,6 +7,7 @@
 #include "runtime/cuda/library_tensor.h"
 #include "runtime/cuda/step_memory.h"
 
+#include <map>
 #include <unordered_map>
 
 namespace gradus::runtime::cuda {
@@ -33,42 +34,62 @@ public:
       : plan_(plan), server_(server) {}
 
   /// Makes all ready, before memory is taken; what is alike but for its buffers
-  /// once.
+  /// once. A product whose library has no algorithm for its sum of an operand
+  /// becomes plain calls (plain_product.h).
   Status prepare();
   /// Of a block that calls share for which the plan's scratch is too small.
   uint64_t scratchBytes() const { return scratchBytes_; }
+  /// Of a block with the ones that sums multiply.
+  uint64_t onesBytes() const;
   /// "5 different calls of libraries, 3 by the algorithm that the artifact has
-  /// for NVIDIA H200"; empty where there are none.
-  std::string inWordsFor(const std::string &card) const;
+  /// for NVIDIA H200", and a line for each kind of product that is plain:
+  /// "matmul+sum: plain call and a product with ones, 12 calls (cuBLASLt has no
+  /// algorithm with BGRADB)". None where there are no calls.
+  std::vector<std::string> inWordsFor(const std::string &card) const;
 
-  /// Runs each call once on whatever memory holds, where its server asks for
-  /// that.
+  /// Writes ones, and runs each call once on whatever memory holds where its
+  /// server asks for that.
   Status warmUp(const Driver &driver, Stream stream, const StepMemory &memory);
-  /// Of a command that is ready.
-  Node nodeOf(const artifact::LibraryCommand &command,
-              const StepMemory &memory) const;
+  /// Of a command that is ready, in the order in which they run.
+  std::vector<Node> nodesOf(const artifact::LibraryCommand &command,
+                            const StepMemory &memory) const;
 
 private:
   struct Call {
+    const artifact::LibraryCommand *command; // or a part of one
     std::shared_ptr<LibraryCall> call;
     Tensors inputs, outputs;
     bool takesPlansScratch = false;
   };
+  struct Command {
+    std::vector<Call> calls;
+    std::string lack; // what makes it plain; empty: it is whole
+  };
 
   Status prepare(const artifact::LibraryCommand &command);
+  Status preparePlain(const artifact::LibraryCommand &command, Command &made);
+  Status addCall(const artifact::LibraryCommand &command,
+                 std::shared_ptr<LibraryCall> call, uint64_t has,
+                 Command &made);
   StatusOr<std::shared_ptr<LibraryCall>>
   callFor(const artifact::LibraryCommand &command, uint64_t scratchBytes);
-  CallAddresses addressesOf(const artifact::LibraryCommand &command,
-                            const StepMemory &memory) const;
-  const artifact::Buffer &buffer(uint32_t number) const {
-    return *plan_.buffers()->Get(number);
-  }
+  void addPlainWords(std::vector<std::string> &lines) const;
+  Status writeOnes(const Driver &driver, Stream stream,
+                   const StepMemory &memory) const;
+  /// Behind the start of the block.
+  uint64_t offsetOfOnes(artifact::DType dtype) const;
+  DevicePointer addressOf(const artifact::LibraryTensor &tensor,
+                          const StepMemory &memory) const;
+  CallAddresses addressesOf(const Call &call, const StepMemory &memory) const;
+  Node nodeOf(const Call &call, const StepMemory &memory) const;
 
   const artifact::Plan &plan_;
   LibraryServer *server_;
-  std::unordered_map<const artifact::LibraryCommand *, Call> calls_;
+  std::unordered_map<const artifact::LibraryCommand *, Command> commands_;
   std::unordered_map<std::string, std::shared_ptr<LibraryCall>> alike_;
+  std::vector<flatbuffers::DetachedBuffer> parts_; // commands of plain calls
   uint64_t scratchBytes_ = 0;
+  std::map<artifact::DType, uint64_t> ones_; // bytes of each type's
 };
 
 } // namespace gradus::runtime::cuda

@@ -15,6 +15,7 @@ struct StepMemory {
   DevicePointer scratch = 0;        // of kernels, which share it
   DevicePointer tables = 0;         // of flat kernels
   DevicePointer libraryScratch = 0; // of library commands, which share it
+  DevicePointer ones = 0;           // of library commands (plain_product.h)
 
   DevicePointer addressOf(const artifact::Buffer &buffer) const {
     DevicePointer starts[] = {state, arena, constants};

@@ -47,6 +47,7 @@ StepExtras StepNodes::extras() const {
       extras.tableBytes += rowBytes(*command.segments()->Get(i));
   });
   extras.libraryBytes = library_.scratchBytes();
+  extras.onesBytes = library_.onesBytes();
   return extras;
 }
 
@@ -155,7 +156,7 @@ StatusOr<std::vector<Node>> StepNodes::nodesOf(const artifact::GraphPlan &graph,
     if (!isEmpty)
       nodes.push_back(std::move(node));
   } else if (const auto *library = facts.kind_as_LibraryCommand()) {
-    nodes.push_back(library_.nodeOf(*library, memory_));
+    nodes = library_.nodesOf(*library, memory_);
   } else if (const auto *copy = facts.kind_as_CopyCommand()) {
     uint64_t bytes = plan_.buffers()->Get(copy->source())->size();
     DevicePointer from = addressOf(copy->source()),

@@ -22,6 +22,7 @@ struct StepExtras {
   uint64_t scratchBytes = 0;
   uint64_t tableBytes = 0;
   uint64_t libraryBytes = 0; // scratch of library commands
+  uint64_t onesBytes = 0;    // that library commands multiply by
 };
 
 class StepNodes {
@@ -38,7 +39,7 @@ public:
   Status prepare() { return library_.prepare(); }
   StepExtras extras() const;
   /// Which library commands there are, once they are ready.
-  std::string librariesInWords() const {
+  std::vector<std::string> librariesInWords() const {
     return library_.inWordsFor(card_.name());
   }
   /// Before nodes are asked for.

@@ -4,6 +4,7 @@
 #include "runtime/cuda/tune.h"
 
 #include "runtime/cuda/library_nodes.h"
+#include "runtime/cuda/plain_product.h"
 #include "runtime/library_text.h"
 
 #include <algorithm>
@@ -125,6 +126,12 @@ StatusOr<std::vector<TunedCall>> tuneCalls(const Card &card,
   for (const Asked &asked : calls) {
     if (options.progress)
       options.progress(tuned.size(), calls.size());
+    if (sumsOperand(asked.command())) {
+      auto lack = server.lackOf(asked.command());
+      GRADUS_TRY(at(lack.status(), asked.where));
+      if (!lack->empty())
+        continue; // Plain calls take its place when the plan is loaded.
+    }
     auto measured = tuneCall(card, server, asked, options);
     GRADUS_TRY(at(measured.status(), asked.where));
     tuned.push_back(*std::move(measured));

@@ -133,6 +133,24 @@ TEST_F(Stub, TakesTheFirstAlgorithmThatFitsTheScratch) {
   EXPECT_EQ(prepare(linear(DType::f32, DType::f32), 10)->scratchBytes(), 1000u);
 }
 
+TEST_F(Stub, SaysWhichEpilogueItHasNoAlgorithmFor) {
+  auto lackOf = [&](const LibraryCommandT &command) {
+    auto lack = server->lackOf(*PackedCommand(command));
+    EXPECT_TRUE(lack.ok()) << lack.status();
+    return lack.ok() ? *lack : "";
+  };
+  LibraryCommandT command = linear(DType::bf16, DType::bf16);
+  command.activation = Activation::relu;
+  EXPECT_EQ(lackOf(command), "");
+  Environment lacks("GRADUS_STUB_LACKS", "6");
+  EXPECT_EQ(lackOf(command), "cuBLASLt has no algorithm with RELU_BIAS");
+  EXPECT_EQ(wordsOf(command), "cuBLASLt has no algorithm for a product of 32 x "
+                              "768 x 10 elements of bf16 into bf16 with its "
+                              "epilogue 6");
+  command.activation = Activation::none;
+  EXPECT_EQ(lackOf(command), "");
+}
+
 TEST_F(Stub, TakesAnAlgorithmByItsText) {
   PackedCommand command(linear(DType::f32, DType::f32));
   auto all = server->algorithms(*command, 5000);

@@ -41,8 +41,8 @@ TEST_F(EmulatedLibrary, RunsInGraphsAgainAndAgain) {
     memory.state = filled({1, 2, 3, 4, 5, 6, 7, 8});
     memory.arena = allocate(64);
     memory.constants = filled({3});
-    std::vector<Node> list = {nodes.nodeOf(command(4), memory),
-                              nodes.nodeOf(command(5), memory),
+    std::vector<Node> list = {nodes.nodesOf(command(4), memory)[0],
+                              nodes.nodesOf(command(5), memory)[0],
                               twiceNode(memory.state, 8)};
     auto graph = StepGraph::build(*card_, list, Order::bytes);
     ASSERT_TRUE(graph.ok()) << graph.status();
@@ -58,7 +58,7 @@ TEST_F(EmulatedLibrary, RunsInGraphsAgainAndAgain) {
 TEST_F(EmulatedLibrary, TakesTheAlgorithmThatWasMeasured) {
   add(kTotal, kSum);
   auto algorithm = [&](bool isSlow) {
-    auto call = emulatedLibrary(driver(), "the emulated GPU", isSlow)
+    auto call = emulatedLibrary(driver(), {"the emulated GPU", isSlow})
                     ->prepare(command(4), 0);
     EXPECT_TRUE(call.ok()) << call.status();
     return call.ok() ? (*call)->algorithm() : "";
@@ -76,4 +76,23 @@ TEST_F(EmulatedLibrary, TakesTheAlgorithmThatWasMeasured) {
   choices[0]->algorithm = "thrice";
   read();
   EXPECT_EQ(algorithm(true), "twice");
+}
+
+/// BIAS is 4 in cuBLASLt's numbers, and RELU_BIAS 6.
+TEST_F(EmulatedLibrary, LacksEpiloguesOnPurpose) {
+  adder_.add("product", callOn(kTotal, kSum, UINT32_MAX)).activation =
+      gradus::artifact::Activation::relu;
+  read();
+  EXPECT_TRUE(emulatedLibrary(driver())->prepare(command(4), 0).ok());
+  auto library = emulatedLibrary(driver(), {"", false, 4});
+  EXPECT_TRUE(library->prepare(command(4), 0).ok());
+  auto lack = library->lackOf(command(4));
+  ASSERT_TRUE(lack.ok()) << lack.status();
+  EXPECT_EQ(*lack, "");
+  library = emulatedLibrary(driver(), {"", false, 6});
+  EXPECT_EQ(library->prepare(command(4), 0).status().message(),
+            "the emulated library has no algorithm with RELU");
+  lack = library->lackOf(command(4));
+  ASSERT_TRUE(lack.ok()) << lack.status();
+  EXPECT_EQ(*lack, "the emulated library has no algorithm with RELU");
 }

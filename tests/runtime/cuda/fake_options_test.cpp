@@ -9,13 +9,14 @@ using namespace gradus::runtime::cuda;
 TEST(FakeOptions, AreWordsWithNumbers) {
   auto options =
       readFakeOptions(" memory=65536  seed=7 lost-at=3 out-of-memory-at=0 "
-                      "slow-library=1");
+                      "slow-library=1 no-epilogues=164");
   ASSERT_TRUE(options.ok()) << options.status();
   EXPECT_EQ(options->memoryBytes, 65536u);
   EXPECT_EQ(options->seed, 7u);
   EXPECT_EQ(options->lostAt, 3);
   EXPECT_EQ(options->outOfMemoryAt, 0);
   EXPECT_TRUE(options->slowLibrary);
+  EXPECT_EQ(options->lackedEpilogues, 164u);
   auto none = readFakeOptions("");
   ASSERT_TRUE(none.ok());
   EXPECT_EQ(none->memoryBytes, FakeOptions().memoryBytes);
@@ -29,7 +30,7 @@ TEST(FakeOptions, SayWhatIsNone) {
   };
   EXPECT_EQ(words("lost-at=3 speed=9"),
             "'speed' is not one of memory, seed, lost-at, out-of-memory-at, "
-            "slow-library");
+            "slow-library, no-epilogues");
   for (std::string word : {"memory", "memory=", "memory=-1", "memory=1k", "="})
     EXPECT_EQ(words(word.c_str()), "'" + word + "' is not KEY=NUMBER");
 }

@@ -10,14 +10,15 @@ using namespace gradus::runtime;
 using namespace gradus::runtime::cuda;
 using namespace gradus::runtime::cuda::test;
 using namespace gradus::test;
+using gradus::artifact::LibraryCommandT;
 
 namespace {
 
 using List = std::vector<std::array<uint64_t, 4>>;
 
 struct CudaLibraryNodes : AdderOnCard {
-  static constexpr StepMemory kMemory = {0x10000, 0x20000, 0x30000,
-                                         0x40000, 0x50000, 0x60000};
+  static constexpr StepMemory kMemory = {0x10000, 0x20000, 0x30000, 0x40000,
+                                         0x50000, 0x60000, 0x70000};
 
   void SetUp() override {
     AdderOnCard::SetUp();
@@ -35,14 +36,42 @@ struct CudaLibraryNodes : AdderOnCard {
     return nodes_->prepare();
   }
   List accessesOf(uint32_t i) const {
+    std::vector<Node> nodes = nodes_->nodesOf(command(i), kMemory);
+    EXPECT_EQ(nodes.size(), 1u);
+    return accessesOf(nodes[0]);
+  }
+  static List accessesOf(const Node &node) {
     List list;
-    for (const Access &access : nodes_->nodeOf(command(i), kMemory).accesses)
+    for (const Access &access : node.accesses)
       list.push_back({access.start, access.bytes, access.unit, access.writes});
     return list;
   }
 
   std::optional<TestLibrary> library_;
   std::optional<LibraryNodes> nodes_;
+};
+
+/// The first command of a plan that nobody has verified.
+struct PackedPlan {
+  explicit PackedPlan(std::string name, LibraryCommandT command) {
+    TestArtifact made;
+    made.train().commands.clear();
+    made.add(std::move(name), std::move(command));
+    builder.Finish(gradus::artifact::Plan::Pack(builder, &made.plan()));
+  }
+  const gradus::artifact::Plan &operator*() const {
+    return *flatbuffers::GetRoot<gradus::artifact::Plan>(
+        builder.GetBufferPointer());
+  }
+  const gradus::artifact::LibraryCommand &command() const {
+    return *(**this)
+                .graphs()
+                ->Get(0)
+                ->commands()
+                ->Get(0)
+                ->kind_as_LibraryCommand();
+  }
+  flatbuffers::FlatBufferBuilder builder;
 };
 
 } // namespace
@@ -139,4 +168,32 @@ TEST_F(CudaLibraryNodes, WarmUpWhereTheirServerWantsIt) {
     ASSERT_TRUE(nodes_->warmUp(driver(), stream_.get(), memory).ok());
     EXPECT_EQ(library_->ran, warms);
   }
+}
+
+TEST_F(CudaLibraryNodes, SumByOnesWhereTheLibraryLacksSums) {
+  LibraryCommandT call = callOn(kTotal, kSum, UINT32_MAX);
+  call.outputs.push_back(
+      std::make_unique<gradus::artifact::LibraryTensorT>(*call.outputs[0]));
+  call.outputs[1]->buffer = kShifted;
+  PackedPlan plan("matmul+sum", call);
+  library_->lack = "it has no algorithm with BGRADB";
+  LibraryNodes nodes(*plan, &*library_);
+  Status status = nodes.prepare();
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_EQ(nodes.onesBytes(), 256u);
+  std::vector<Node> made = nodes.nodesOf(plan.command(), kMemory);
+  ASSERT_EQ(made.size(), 2u);
+  EXPECT_EQ(accessesOf(made[0])[1],
+            (std::array<uint64_t, 4>{0x70000, 4, 4, 0}));
+  EXPECT_EQ(accessesOf(made[0])[2][0], 0x20080u);
+  EXPECT_EQ(accessesOf(made[1])[1][0], 0x30000u);
+  EXPECT_EQ(accessesOf(made[1])[2][0], 0x20040u);
+  EXPECT_EQ(nodes.inWordsFor("card").back(),
+            "matmul+sum: plain call and a product with ones, 1 call (it has no "
+            "algorithm with BGRADB)");
+  // The ones are there before anything runs.
+  StepMemory memory;
+  memory.ones = allocate(64);
+  ASSERT_TRUE(nodes.warmUp(driver(), stream_.get(), memory).ok());
+  EXPECT_EQ(numbersAt(memory.ones, 1), (std::vector<float>{1}));
 }

@@ -6,6 +6,7 @@
 #include "stub_record.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 
 using namespace gradus::runtime;
@@ -140,6 +141,12 @@ Code cublasLtMatmulAlgoGetHeuristic(Handle, Matmul matmul, Layout, Layout,
   uint64_t mostBytes =
       numbersOf(preference).values[int(PreferenceAttribute::mostWorkspace)];
   *count = 0;
+  // The epilogue that a test wants it to lack.
+  const char *lacked = std::getenv("GRADUS_STUB_LACKS");
+  if (lacked &&
+      std::to_string(
+          numbersOf(matmul).values[int(MatmulAttribute::epilogue)]) == lacked)
+    return Code::notSupported;
   for (uint64_t bytes : kAlgorithms)
     if (bytes <= mostBytes && *count < most)
       found[(*count)++] = {{{bytes}}, bytes, Code::success, 1, {}};

@@ -7,6 +7,7 @@
 #include "tests/runtime/test_artifact.h"
 
 #include "runtime/cuda/library_call.h"
+#include "runtime/cuda/plain_product.h"
 
 namespace gradus::runtime::cuda::test {
 
@@ -15,17 +16,25 @@ public:
   explicit TestLibrary(const Driver &driver) : driver_(driver) {}
 
   StatusOr<std::unique_ptr<LibraryCall>>
-  prepare(const artifact::LibraryCommand &, uint64_t scratchBytes) override {
+  prepare(const artifact::LibraryCommand &command,
+          uint64_t scratchBytes) override {
     offered.push_back(scratchBytes);
     if (!refusal.empty())
       return invalid(refusal);
+    if (!lack.empty() && sumsOperand(command))
+      return failed(lack);
     return std::unique_ptr<LibraryCall>(new Call(*this, needs));
+  }
+  StatusOr<std::string>
+  lackOf(const artifact::LibraryCommand &command) override {
+    return sumsOperand(command) ? lack : std::string();
   }
   bool warmsUp() const override { return warms; }
 
   uint64_t needs = 0; // bytes of scratch
   bool warms = false;
   std::string refusal;
+  std::string lack;              // of sums; empty: it has them
   std::vector<uint64_t> offered; // bytes of scratch, of each call
   int ran = 0;
 
