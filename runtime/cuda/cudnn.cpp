@@ -64,14 +64,16 @@ public:
     GRADUS_TRY(pack.finalize("addressing " + graph_.what));
     GRADUS_TRY(check(library, library.setStream(session_->handle, stream),
                      "beginning " + graph_.what));
-    Status begun =
-        check(library,
-              library.execute(session_->handle, plan_.plan.raw(), pack.raw()),
-              "beginning " + graph_.what);
-    // The stream may go before the handle is used again, or destroyed. Should
-    // this fail, the next call's says so.
-    (void)library.setStream(session_->handle, nullptr);
-    return begun;
+    return check(
+        library,
+        library.execute(session_->handle, plan_.plan.raw(), pack.raw()),
+        "beginning " + graph_.what);
+  }
+
+  /// Not in enqueue(): while a stream records, the legacy one, which null is,
+  /// is nobody's to name. Should this fail, the next call's says so.
+  void leaveStream() override {
+    (void)session_->library.setStream(session_->handle, nullptr);
   }
 
 private:

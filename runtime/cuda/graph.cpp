@@ -86,6 +86,8 @@ private:
     Status begun = work.begin(stream_.get());
     Graph graph = nullptr;
     Result ended = driver_.captureEnd(stream_.get(), &graph);
+    if (work.end)
+      work.end();
     recorded_ = Owned<Graph>(graph, driver_.graphDestroy);
     GRADUS_TRY(begun);
     return check(driver_, ended, "recording");

@@ -38,6 +38,8 @@ struct FillNode {
 /// becomes one node, and is begun anew for each graph.
 struct CaptureNode {
   std::function<Status(Stream)> begin;
+  /// Called when the stream records no more, before it goes; may be empty.
+  std::function<void()> end = {};
 };
 
 /// Other streams wait for the event.

@@ -34,6 +34,8 @@ public:
   /// Begins the call on a stream, which may be recording a graph: nothing is
   /// allocated, loaded or waited for. Each time may have other addresses.
   virtual Status enqueue(Stream stream, const CallAddresses &addresses) = 0;
+  /// Forgets the stream, which may go from there on. It records nothing now.
+  virtual void leaveStream() {}
 
 private:
   bool isMeasured_ = false;

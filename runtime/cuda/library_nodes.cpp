@@ -258,6 +258,8 @@ Status LibraryNodes::warmUp(const Driver &driver, Stream stream,
                           where));
         return Status();
       }));
+  for (LibraryCall *call : done)
+    call->leaveStream();
   return check(driver, driver.streamSynchronize(stream),
                "running library commands for the first time");
 }
@@ -287,8 +289,9 @@ Node LibraryNodes::nodeOf(const Call &call, const StepMemory &memory) const {
   if (uint64_t bytes = call.call->scratchBytes())
     node.accesses.push_back({addresses.scratch, bytes, 1, true});
   node.work = CaptureNode{[made = call.call.get(), addresses](Stream stream) {
-    return made->enqueue(stream, addresses);
-  }};
+                            return made->enqueue(stream, addresses);
+                          },
+                          [made = call.call.get()] { made->leaveStream(); }};
   return node;
 }
 

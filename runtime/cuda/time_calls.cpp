@@ -131,10 +131,11 @@ Status Timer::prepare(const artifact::LibraryCommand &command,
 StatusOr<StepGraph> Timer::repeat(LibraryCall &call, int times) {
   GRADUS_TRY(call.enqueue(stream_.get(), addresses_));
   GRADUS_TRY(wait("running a call for the first time"));
+  call.leaveStream();
   std::vector<Node> nodes = {{"the start", RecordNode{begin_.get()}, {}}};
-  CaptureNode work{[this, &call](Stream stream) {
-    return call.enqueue(stream, addresses_);
-  }};
+  CaptureNode work{
+      [this, &call](Stream stream) { return call.enqueue(stream, addresses_); },
+      [&call] { call.leaveStream(); }};
   for (int i = 0; i < times; ++i)
     nodes.push_back({"a call", work, accesses_});
   nodes.push_back({"the end", RecordNode{end_.get()}, {}});

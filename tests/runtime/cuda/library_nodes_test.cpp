@@ -197,3 +197,16 @@ TEST_F(CudaLibraryNodes, SumByOnesWhereTheLibraryLacksSums) {
   ASSERT_TRUE(nodes.warmUp(driver(), stream_.get(), memory).ok());
   EXPECT_EQ(numbersAt(memory.ones, 1), (std::vector<float>{1}));
 }
+
+/// A call may be recorded on a stream that goes with the recording.
+TEST_F(CudaLibraryNodes, LeaveTheStreamOnceItRecordsNoMore) {
+  add(0);
+  ASSERT_TRUE(prepare().ok());
+  StepMemory memory;
+  memory.state = allocate(64);
+  memory.arena = allocate(64);
+  memory.constants = allocate(1);
+  auto nodes = nodes_->nodesOf(command(4), memory);
+  ASSERT_TRUE(StepGraph::build(*card_, nodes, Order::chain).ok());
+  EXPECT_EQ(library_->left, 1);
+}

@@ -36,7 +36,7 @@ public:
   std::string refusal;
   std::string lack;              // of sums; empty: it has them
   std::vector<uint64_t> offered; // bytes of scratch, of each call
-  int ran = 0;
+  int ran = 0, left = 0;         // calls, and those that forgot their stream
 
 private:
   class Call : public LibraryCall {
@@ -44,6 +44,7 @@ private:
     Call(TestLibrary &library, uint64_t needs)
         : library_(library), needs_(needs) {}
     uint64_t scratchBytes() const override { return needs_; }
+    void leaveStream() override { ++library_.left; }
     Status enqueue(Stream stream, const CallAddresses &addresses) override {
       begun_.push_back(std::make_unique<Begun>(Begun{library_, addresses}));
       const Driver &driver = library_.driver_;
