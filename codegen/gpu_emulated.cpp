@@ -1,7 +1,8 @@
 // Rewrites each gpu.func to a function of one thread's structure
 // (runtime/emulated/abi.h): indices are read from it, barriers and shuffles are
-// calls, and so is a check before every access to memory. The rest is MLIR's
-// own lowering to LLVM, and the CPU emitter's to a blob.
+// calls, and so is a check before every access to memory. Each block of ops
+// adds to the thread's count of operations. The rest is MLIR's own lowering to
+// LLVM, and the CPU emitter's to a blob.
 
 #include "codegen/gpu_emulated.h"
 
@@ -23,12 +24,15 @@
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "mlir/Transforms/LoopInvariantCodeMotionUtils.h"
 #include "mlir/Transforms/Passes.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/IR/IRBuilder.h"
@@ -70,6 +74,7 @@ private:
   Value field(Value base, size_t offset, Type type);
   Value call(size_t service, Type result, ArrayRef<Value> arguments);
   int64_t bindArguments(Block &entry, unsigned arguments);
+  void count(Block &block, int64_t operations);
   void rewrite(Operation &op);
   Value replacement(Operation &op);
   Value element(Value memref, Value index, Type type, int64_t alignment,
@@ -274,6 +279,42 @@ void Rewriter::rewrite(Operation &op) {
   }
 }
 
+//===-- operations --------------------------------------------------------===//
+
+/// About as many instructions as a GPU takes for an op: none for what names
+/// registers, several for divisions and functions.
+static int64_t operationsOf(Operation &op) {
+  if (matchPattern(&op, m_Constant()) || op.hasTrait<OpTrait::IsTerminator>() ||
+      isa<arith::IndexCastOp, arith::BitcastOp, LLVM::PoisonOp,
+          LLVM::ExtractElementOp, LLVM::InsertElementOp, LLVM::BitcastOp>(op))
+    return 0;
+  bool isFunction = isa<math::MathDialect>(op.getDialect()) &&
+                    !isa<math::AbsFOp, math::FmaOp, math::CopySignOp>(op);
+  if (isFunction || isa<arith::DivFOp, arith::RemFOp>(op))
+    return 8;
+  if (isa<arith::DivUIOp, arith::RemUIOp, arith::DivSIOp, arith::RemSIOp>(op))
+    return 4;
+  return 1;
+}
+
+/// A turn of a loop counts and compares, too.
+static int64_t operationsOf(Block &block) {
+  int64_t sum = isa<scf::ForOp>(block.getParentOp()) ? 2 : 0;
+  for (Operation &op : block)
+    sum += operationsOf(op);
+  return sum;
+}
+
+void Rewriter::count(Block &block, int64_t operations) {
+  b.setInsertionPointToStart(&block);
+  int32_t offset = offsetof(emulated::Thread, operations);
+  Value at = LLVM::GEPOp::create(b, pointer, b.getI8Type(), thread,
+                                 ArrayRef<LLVM::GEPArg>{offset});
+  Value before = LLVM::LoadOp::create(b, b.getI64Type(), at);
+  LLVM::StoreOp::create(b, arith::AddIOp::create(b, before, number(operations)),
+                        at);
+}
+
 int64_t Rewriter::run(unsigned arguments) {
   SmallVector<Operation *> ops;
   function.walk([&](Operation *op) {
@@ -283,7 +324,14 @@ int64_t Rewriter::run(unsigned arguments) {
       if (isa<LLVM::LLVMPointerType>(result.getType()))
         result.setType(pointer);
   });
+  SmallVector<std::pair<Block *, int64_t>> counts;
+  function.walk([&](Block *block) {
+    if (int64_t operations = operationsOf(*block))
+      counts.push_back({block, operations});
+  });
   int64_t shared = bindArguments(function.getBody().front(), arguments);
+  for (auto [block, operations] : counts)
+    count(*block, operations);
   for (Operation *op : ops)
     rewrite(*op);
   Block &entry = function.getBody().front();
@@ -310,6 +358,7 @@ static int64_t addFunction(ModuleOp module, gpu::GPUFuncOp kernel) {
                                        b.getFunctionType({pointer}, {}));
   IRMapping mapping;
   kernel.getBody().cloneInto(&function.getBody(), mapping);
+  function.walk([](LoopLikeOpInterface loop) { moveLoopInvariantCode(loop); });
   return Rewriter(function).run(kernel.getNumArguments());
 }
 

@@ -28,6 +28,9 @@ struct FakeOptions {
   /// Bits of epilogues that the library has no algorithm for
   /// (EmulatedLibraryOptions).
   uint32_t lackedEpilogues = 0;
+  /// Events tell operations that kernels have executed in place of
+  /// nanoseconds.
+  bool countsOperations = false;
 
   // Faults on purpose; -1: never.
   int64_t outOfMemoryAt = -1; // the n-th allocation on the card, from 0

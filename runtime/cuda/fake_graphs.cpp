@@ -268,7 +268,9 @@ Result FakeState::runKernelNode(const FakeNode &node) {
   if (Result result = checkNode(node); result != Result::success)
     return result;
   node.kernel->launch.seed = work_.random();
-  Status status = runKernel(*node.kernel, memory_);
+  int64_t operations = 0;
+  Status status = runKernel(*node.kernel, memory_, operations);
+  work_.count(operations);
   return status.ok() ? Result::success
                      : fault(Result::illegalAddress, status.message());
 }

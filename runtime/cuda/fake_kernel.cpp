@@ -134,7 +134,8 @@ std::vector<Access> allOf(FakeMemory &memory) {
 
 } // namespace
 
-Status runKernel(const FakeLaunch &kernel, FakeMemory &memory) {
+Status runKernel(const FakeLaunch &kernel, FakeMemory &memory,
+                 int64_t &operations) {
   std::vector<Access> accesses =
       kernel.declared ? kernel.accesses : allOf(memory);
   Watch watch(accesses, memory);
@@ -145,7 +146,7 @@ Status runKernel(const FakeLaunch &kernel, FakeMemory &memory) {
     return writes ? watch.write(start, uint64_t(bytes))
                   : watch.read(start, uint64_t(bytes));
   };
-  return emulated::run(kernel.launch, ranges);
+  return emulated::run(kernel.launch, ranges, operations);
 }
 
 } // namespace gradus::runtime::cuda

@@ -14,6 +14,8 @@ struct FakeLaunch {
   bool declared = false;
 };
 
-Status runKernel(const FakeLaunch &kernel, FakeMemory &memory);
+/// Adds to `operations` what its threads have executed (emulated/abi.h).
+Status runKernel(const FakeLaunch &kernel, FakeMemory &memory,
+                 int64_t &operations);
 
 } // namespace gradus::runtime::cuda

@@ -29,10 +29,12 @@ static Status readOption(const std::string &word, FakeOptions &options) {
     options.slowLibrary = number != 0;
   else if (key == "no-epilogues")
     options.lackedEpilogues = uint32_t(number);
+  else if (key == "operations")
+    options.countsOperations = number != 0;
   else
     return invalid("'", key,
                    "' is not one of memory, seed, lost-at, out-of-memory-at, "
-                   "slow-library, no-epilogues");
+                   "slow-library, no-epilogues, operations");
   return Status();
 }
 

@@ -108,7 +108,7 @@ private:
 class FakeState {
 public:
   explicit FakeState(const FakeOptions &options)
-      : options_(options), work_(options.seed) {}
+      : options_(options), work_(options.seed, options.countsOperations) {}
 
 #define GRADUS_CUDA(needs, name, symbol, parameters) Result name parameters;
 #include "runtime/cuda/driver.def"

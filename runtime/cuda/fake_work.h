@@ -22,7 +22,7 @@ struct FakeOp {
   bool isCall = false; // of a function of the host
   /// Of one launch, whose own edges were checked before; 0: none.
   uint64_t launch = 0;
-  int64_t nanoseconds = 0; // when it was done
+  int64_t nanoseconds = 0; // on the clock when it was done
 
   bool isDone() const { return nanoseconds != 0; }
 };
@@ -30,7 +30,9 @@ using FakeOpRef = std::shared_ptr<FakeOp>;
 
 class FakeWork {
 public:
-  explicit FakeWork(unsigned seed) : random_(seed) {}
+  /// Its clock tells nanoseconds or, where it counts operations, those.
+  explicit FakeWork(unsigned seed, bool countsOperations = false)
+      : random_(seed), countsOperations_(countsOperations) {}
 
   /// In words what is wrong with it: it may run beside another op that touches
   /// the same bytes, which one of the two writes.
@@ -47,11 +49,16 @@ public:
   /// The name of an op that has not run and touches these bytes; else empty.
   std::string userOf(DevicePointer start, uint64_t bytes) const;
   unsigned random() { return unsigned(random_()); }
+  /// A kernel has executed so many.
+  void count(int64_t operations) { operations_ += operations; }
 
 private:
+  int64_t now() const;
   void noteFinished(const FakeOpRef &op);
 
   std::mt19937 random_;
+  bool countsOperations_;
+  int64_t operations_ = 1; // a clock that has begun is not at 0
   std::vector<FakeOpRef> waiting_;
   /// Those of which the host does not know that they are done.
   std::vector<FakeOpRef> begun_;

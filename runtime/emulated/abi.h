@@ -51,6 +51,10 @@ struct Thread {
   char *shared;     // of the block
   const Services *services;
   int64_t thread, block, threads, blocks;
+  /// What it has executed, which its code counts: additions, accesses,
+  /// comparisons and the like, without what costs a GPU nothing (constants,
+  /// parts of vectors). It stands for a GPU's instructions.
+  int64_t operations = 0;
 };
 
 using Entry = void (*)(Thread *);

@@ -107,6 +107,7 @@ class Block {
 public:
   Block(const Launch &launch, Memory &memory);
   Status run(int64_t number);
+  int64_t operations() const; // of the last block
 
   void check(Runner &runner, const Access &access, const char *address);
   Entry entry() const { return launch_.entry; }
@@ -230,6 +231,13 @@ Status Block::run(int64_t number) {
         return failure_;
   while (passBarrier());
   return failure_;
+}
+
+int64_t Block::operations() const {
+  int64_t all = 0;
+  for (const auto &runner : runners_)
+    all += runner->operations;
+  return all;
 }
 
 /// Runs a warp until its threads wait for the block or have ended.
@@ -398,12 +406,19 @@ std::string Block::note(const Runner &runner, const Access &access,
 
 } // namespace
 
-Status run(const Launch &launch, Memory &memory) {
+Status run(const Launch &launch, Memory &memory, int64_t &operations) {
   memory.beginLaunch();
   Block block(launch, memory);
-  for (int64_t number = 0; number < launch.blocks; ++number)
+  for (int64_t number = 0; number < launch.blocks; ++number) {
     GRADUS_TRY(block.run(number));
+    operations += block.operations();
+  }
   return Status();
+}
+
+Status run(const Launch &launch, Memory &memory) {
+  int64_t operations = 0;
+  return run(launch, memory, operations);
 }
 
 } // namespace gradus::runtime::emulated

@@ -57,7 +57,8 @@ struct Launch {
 };
 
 /// What went wrong names the kernel, the block and the thread. What the kernel
-/// wrote until then stays.
+/// wrote until then stays. Adds to `operations` what all threads have executed.
+Status run(const Launch &launch, Memory &memory, int64_t &operations);
 Status run(const Launch &launch, Memory &memory);
 
 } // namespace gradus::runtime::emulated

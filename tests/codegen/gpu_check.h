@@ -46,6 +46,7 @@ public:
     code_.emplace(emulated_.code);
   }
   GpuCode &gpu() { return gpu_; }
+  int64_t operations = 0; // that all runs have executed
 
   /// Runs kernel i; the items of a flat one are those of its longest buffers.
   runtime::Status run(size_t i, std::vector<Buffer> &buffers, int64_t items,
@@ -77,7 +78,7 @@ public:
     launch.blocks = kernel.piece ? blocks : std::min(blocks, kernel.mostBlocks);
     launch.shared = emulated_.kernels[i].sharedBytes;
     launch.seed = seed;
-    return emulated::run(launch, memory);
+    return emulated::run(launch, memory, operations);
   }
 
 private:

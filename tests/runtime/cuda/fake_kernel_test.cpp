@@ -25,7 +25,8 @@ struct FakeKernelTest : ::testing::Test {
     kernel.launch.entry = entry;
     kernel.launch.arguments = {std::bit_cast<void *>(x),
                                std::bit_cast<void *>(y)};
-    return runKernel(kernel, memory).message();
+    int64_t operations = 0;
+    return runKernel(kernel, memory, operations).message();
   }
   static void copyOne(Thread *t) {
     *at(t, 1, 0, 16, true) = *at(t, 0, 0, 16, false);

@@ -83,6 +83,19 @@ TEST_F(FakeWorkTest, OrdersWhatTheHostWaitedFor) {
   EXPECT_EQ(work.add(op("c", {}, {writes})), "");
 }
 
+TEST_F(FakeWorkTest, TellsOperationsForTime) {
+  FakeWork work(0, /*countsOperations=*/true);
+  FakeOpRef a = op("a", {}), b = op("b", {a});
+  b->run = [&] {
+    work.count(1000);
+    return Result::success;
+  };
+  work.add(a);
+  work.add(b);
+  EXPECT_EQ(work.finishAll(), Result::success);
+  EXPECT_EQ(b->nanoseconds - a->nanoseconds, 1000);
+}
+
 TEST_F(FakeWorkTest, StopsAtAFailure) {
   FakeWork work(0);
   FakeOpRef a = op("a", {}), b = op("b", {a});

@@ -71,6 +71,16 @@ void sumWarps(Thread *t) {
 
 } // namespace
 
+TEST(EmulatedLaunch, AddsUpWhatThreadsHaveExecuted) {
+  numbers.assign(256, 0);
+  int64_t operations = 5;
+  auto status =
+      run(launchOf([](Thread *t) { t->operations += t->thread; }, 4, 3),
+          memory(), operations);
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_EQ(operations, 5 + 3 * (0 + 1 + 2 + 3));
+}
+
 TEST(EmulatedLaunch, PassesValuesThroughSharedMemory) {
   for (unsigned seed : {0, 1, 2}) {
     numbers.assign(256, -1);
