@@ -29,8 +29,8 @@ public:
   void emit();
 
 private:
-  bool isIndexed();
-  GpuMapping indexedMapping();
+  Operation *indexedOp();
+  void chooseWork();
   SmallVector<Type> argumentTypes();
   MemRefType line(Type buffer, int64_t times);
   void createFunction(ArrayRef<Type> arguments);
@@ -58,22 +58,19 @@ private:
 
 //===-- functions ---------------------------------------------------------===//
 
-bool KernelEmitter::isIndexed() {
-  return llvm::any_of(kernel.getBody().front(), [](Operation &op) {
-    return isa<plan::TakeOp, plan::AddAtOp>(op);
-  });
-}
-
 /// A kernel of what indices decide holds that alone.
-GpuMapping KernelEmitter::indexedMapping() {
-  GpuMapping points;
+Operation *KernelEmitter::indexedOp() {
   for (Operation &op : kernel.getBody().front())
     if (isa<plan::TakeOp, plan::AddAtOp>(op))
-      points.items = indexedPoints(&op);
-  points.isByPoints = true;
-  points.mostBlocks =
-      std::max<int64_t>(1, llvm::divideCeil(points.items, kBlock));
-  return points;
+      return &op;
+  return nullptr;
+}
+
+void KernelEmitter::chooseWork() {
+  Operation *indexed = indexedOp();
+  mapping = indexed ? mapIndexed(indexed) : chooseMapping(kernel);
+  b.usePositionsOf32Bits(indexed ? indexedFits32Bits(indexed)
+                                 : fits32Bits(kernel, mapping));
 }
 
 /// A buffer's elements, or those of several like it, in a line.
@@ -115,10 +112,9 @@ void KernelEmitter::createFunction(ArrayRef<Type> arguments) {
 
 void KernelEmitter::emit() {
   bool isFlat = kernel.getSplit() == plan::Split::flat;
+  b.usePositionsOf32Bits(false);
   if (!isFlat)
-    mapping = isIndexed() ? indexedMapping() : chooseMapping(kernel);
-  b.usePositionsOf32Bits(!isFlat && !isIndexed() &&
-                         fits32Bits(kernel, mapping));
+    chooseWork();
   result.name = kernel.getSymName().str();
   result.threads = mapping.threads;
   result.mostBlocks = isFlat ? 0 : mapping.mostBlocks;
@@ -199,7 +195,7 @@ void KernelEmitter::emitOps(Block &ops, const GpuItem &item) {
     } else if (auto loop = dyn_cast<plan::LoopOp>(op)) {
       emitLoop(loop, item);
     } else if (isa<plan::TakeOp, plan::AddAtOp>(op)) {
-      emitIndexed(b, &op, item.number, buffer);
+      emitIndexed(b, &op, item.number, function, thread, buffer);
     }
   }
 }

@@ -3,9 +3,10 @@
 #include "codegen/gpu_indexing.h"
 
 #include "codegen/gpu_region.h"
-#include "ir/gather_sizes.h"
+#include "codegen/gpu_scatter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace gradus;
@@ -21,7 +22,6 @@ static Type elementOf(Value buffer) {
   return cast<MemRefType>(buffer.getType()).getElementType();
 }
 
-/// The table is what is read by takes and written by sums.
 static GatherSizes sizesOf(Operation *op) {
   if (auto take = dyn_cast<plan::TakeOp>(op))
     return {shapeOf(take.getSource()), shapeOf(take.getIndices()),
@@ -31,55 +31,127 @@ static GatherSizes sizesOf(Operation *op) {
           int64_t(add.getAxis()), int64_t(add.getBatchDims())};
 }
 
-int64_t gradus::indexedPoints(Operation *op) {
+//===-- how it lies on a card ---------------------------------------------===//
+
+int64_t gradus::indexedVector(const GatherSizes &sizes, Type element) {
+  int64_t bytes = gpuMemoryType(element).getIntOrFloatBitWidth() / 8;
+  int64_t vector = std::min(kVectorBytes / bytes, kMostVector);
+  while (sizes.inner % vector)
+    vector /= 2;
+  return vector;
+}
+
+static std::optional<ScatterMapping> scatterOf(Operation *op) {
+  if (!isa<plan::AddAtOp>(op))
+    return std::nullopt;
+  return mapScatter(sizesOf(op), elementOf(op->getOperand(0)));
+}
+
+GpuMapping gradus::mapIndexed(Operation *op) {
   GatherSizes sizes = sizesOf(op);
-  int64_t slices = isa<plan::TakeOp>(op) ? sizes.count : sizes.extent;
-  return sizes.batch * sizes.outer * slices * sizes.inner;
-}
-
-namespace {
-
-class IndexedEmitter {
-public:
-  IndexedEmitter(GpuBuilder &b, Operation *op, GpuBuffer source,
-                 GpuBuffer indices, GpuBuffer out)
-      : b(b), op(op), sizes(sizesOf(op)), source(source), indices(indices),
-        out(out), element(elementOf(op->getOperand(0))) {}
-
-  void take(Value point);
-  void addAt(Value point);
-
-private:
-  Value placeOf(Value row, Value n);
-  Value isEqual(Value x, Value y) {
-    return b.createOrFold<arith::CmpIOp>(Is::eq, x, y);
+  GpuMapping mapping;
+  if (auto scatter = scatterOf(op)) {
+    mapping.group = kBlock;
+    mapping.items = sizes.batch * sizes.outer * scatter->groups;
+    mapping.mostBlocks = std::max<int64_t>(1, mapping.items);
+    return mapping;
   }
-  Value outside();
-  Value sum(Value x, Value y);
-
-  GpuBuilder &b;
-  Operation *op;
-  GatherSizes sizes;
-  GpuBuffer source, indices, out;
-  Type element;
-};
-
-} // namespace
-
-/// The place along the axis that index n of a row means, counted from its
-/// front; anything outside stays outside.
-Value IndexedEmitter::placeOf(Value row, Value n) {
-  Value batch = b.quotient(row, sizes.outer);
-  Value index = loadGpuElement(b, indices, elementOf(op->getOperand(1)),
-                               b.add(b.mul(batch, sizes.count), n));
-  index = b.createOrFold<arith::IndexCastOp>(b.getIndexType(), index);
-  Value fromEnd = b.add(index, b.number(sizes.extent));
-  return b.createOrFold<arith::SelectOp>(b.isBelow(index, b.number(0)), fromEnd,
-                                         index);
+  int64_t slices = isa<plan::TakeOp>(op) ? sizes.count : sizes.extent;
+  mapping.isByPoints = true;
+  mapping.items = sizes.batch * sizes.outer * slices * sizes.inner /
+                  indexedVector(sizes, elementOf(op->getOperand(0)));
+  mapping.mostBlocks =
+      std::max<int64_t>(1, llvm::divideCeil(mapping.items, kBlock));
+  return mapping;
 }
+
+/// Counters step over their ends by what a grid has of threads.
+bool gradus::indexedFits32Bits(Operation *op) {
+  return llvm::all_of(op->getOperands(), [](Value buffer) {
+    return cast<MemRefType>(buffer.getType()).getNumElements() < int64_t(1)
+                                                                     << 30;
+  });
+}
+
+//===-- indices and elements ----------------------------------------------===//
+
+/// In 64 bits where positions have as many.
+IndexedPlace gradus::indexedPlace(GpuBuilder &b, const GatherSizes &sizes,
+                                  Value index) {
+  bool isShort = b.number(0).getType().isInteger(32);
+  if (!isShort && !index.getType().isInteger(64))
+    index = b.createOrFold<arith::ExtSIOp>(b.getI64Type(), index);
+  auto number = [&](int64_t value) -> Value {
+    return arith::ConstantOp::create(b,
+                                     b.getIntegerAttr(index.getType(), value));
+  };
+  Value isBehind = b.createOrFold<arith::CmpIOp>(Is::slt, index, number(0));
+  Value fromEnd = b.createOrFold<arith::AddIOp>(index, number(sizes.extent));
+  Value place = b.createOrFold<arith::SelectOp>(isBehind, fromEnd, index);
+  Value isInside =
+      b.createOrFold<arith::CmpIOp>(Is::ult, place, number(sizes.extent));
+  if (!isShort)
+    place = b.createOrFold<arith::IndexCastOp>(b.getIndexType(), place);
+  else if (index.getType().isInteger(64))
+    place = b.createOrFold<arith::TruncIOp>(b.getI32Type(), place);
+  return {isInside, place};
+}
+
+Values gradus::loadIndexed(GpuBuilder &b, const GpuBuffer &buffer, Type element,
+                           Value at, int64_t count) {
+  if (count == 1)
+    return {loadGpuElement(b, buffer, element, at)};
+  return elementsOf(b, element, loadGpuVector(b, buffer, element, at, count));
+}
+
+void gradus::storeIndexed(GpuBuilder &b, const GpuBuffer &buffer, Type element,
+                          Value at, ValueRange values) {
+  if (values.size() == 1)
+    return storeGpuElement(b, buffer, element, at, values.front());
+  storeGpuVector(b, buffer, element, at, values);
+}
+
+Values gradus::chooseAll(GpuBuilder &b, Value condition,
+                         function_ref<Values()> then, Values otherwise) {
+  auto branch = scf::IfOp::create(b, TypeRange(ValueRange(otherwise)),
+                                  condition, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  scf::YieldOp::create(b, then());
+  b.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(b, otherwise);
+  return Values(branch.getResults());
+}
+
+Values gradus::indexedZeros(GpuBuilder &b, Type element, int64_t count) {
+  Type type = gpuValueType(element);
+  Value zero = arith::ConstantOp::create(
+      b, b.getZeroAttr(isNarrowGpuFloat(type) ? b.getF32Type() : type));
+  return Values(count, zero);
+}
+
+Values gradus::addIndexed(GpuBuilder &b, ValueRange totals, ValueRange values) {
+  Values sums;
+  for (auto [total, value] : llvm::zip(totals, values)) {
+    Value wide = widenGpuFloat(b, value);
+    sums.push_back(isa<FloatType>(wide.getType())
+                       ? b.createOrFold<arith::AddFOp>(total, wide)
+                       : b.createOrFold<arith::AddIOp>(total, wide));
+  }
+  return sums;
+}
+
+Values gradus::narrowIndexed(GpuBuilder &b, Type element, ValueRange totals) {
+  Values values;
+  for (Value total : totals)
+    values.push_back(narrowGpuFloat(b, total, gpuValueType(element)));
+  return values;
+}
+
+//===-- a thread a vector -------------------------------------------------===//
 
 /// What stands where an index lies outside: NaN, or 0.
-Value IndexedEmitter::outside() {
+static Value outside(GpuBuilder &b, Type element) {
   Type type = gpuValueType(element);
   if (auto real = dyn_cast<FloatType>(type))
     return arith::ConstantOp::create(
@@ -88,53 +160,68 @@ Value IndexedEmitter::outside() {
   return arith::ConstantOp::create(b, b.getZeroAttr(type));
 }
 
-void IndexedEmitter::take(Value point) {
+/// The index at place n of a row of the table.
+static IndexedPlace placeAt(GpuBuilder &b, const IndexedBuffers &buffers,
+                            Value row, Value n) {
+  const GatherSizes &sizes = buffers.sizes;
+  Value batch = b.quotient(row, sizes.outer);
+  return indexedPlace(b, sizes,
+                      loadGpuElement(b, buffers.indices, buffers.index,
+                                     b.add(b.mul(batch, sizes.count), n)));
+}
+
+static void take(GpuBuilder &b, const IndexedBuffers &buffers, Value point) {
+  const GatherSizes &sizes = buffers.sizes;
+  Type element = buffers.element;
+  int64_t vector = indexedVector(sizes, element);
   Values at = b.positionsOf(
-      point, {sizes.batch * sizes.outer, sizes.count, sizes.inner});
-  Value place = placeOf(at[0], at[1]);
-  Value isInside =
-      b.createOrFold<arith::CmpIOp>(Is::ult, place, b.number(sizes.extent));
-  Value value = b.choose(
-      isInside,
-      [&] {
-        Value slice = b.add(b.mul(at[0], sizes.extent), place);
-        return loadGpuElement(b, source, element,
-                              b.add(b.mul(slice, sizes.inner), at[2]));
-      },
-      outside());
-  storeGpuElement(b, out, element, point, value);
+      point, {sizes.batch * sizes.outer, sizes.count, sizes.inner / vector});
+  auto [isInside, place] = placeAt(b, buffers, at[0], at[1]);
+  auto load = [&] {
+    Value slice = b.add(b.mul(at[0], sizes.extent), place);
+    Value from = b.add(b.mul(slice, sizes.inner), b.mul(at[2], vector));
+    return loadIndexed(b, buffers.source, element, from, vector);
+  };
+  storeIndexed(
+      b, buffers.out, element, b.mul(point, vector),
+      chooseAll(b, isInside, load, Values(vector, outside(b, element))));
 }
 
-Value IndexedEmitter::sum(Value x, Value y) {
-  return isa<FloatType>(x.getType()) ? b.createOrFold<arith::AddFOp>(x, y)
-                                     : b.createOrFold<arith::AddIOp>(x, y);
-}
-
-/// Goes through all indices for the one element. Narrow floats add up in f32.
-void IndexedEmitter::addAt(Value point) {
+/// Goes through all indices for the one vector.
+static void addAt(GpuBuilder &b, const IndexedBuffers &buffers, Value point) {
+  const GatherSizes &sizes = buffers.sizes;
+  Type element = buffers.element;
+  int64_t vector = indexedVector(sizes, element);
   Values at = b.positionsOf(
-      point, {sizes.batch * sizes.outer, sizes.extent, sizes.inner});
-  Type type = gpuValueType(element);
-  Value zero = arith::ConstantOp::create(
-      b, b.getZeroAttr(isNarrowGpuFloat(type) ? b.getF32Type() : type));
-  Values total = b.loop(
-      b.number(0), b.number(sizes.count), b.number(1), {zero},
-      [&](Value n, ValueRange totals) -> Values {
-        auto add = [&] {
-          Value slice = b.add(b.mul(at[0], sizes.count), n);
-          Value value = loadGpuElement(b, source, element,
-                                       b.add(b.mul(slice, sizes.inner), at[2]));
-          return sum(totals[0], widenGpuFloat(b, value));
-        };
-        return {b.choose(isEqual(placeOf(at[0], n), at[1]), add, totals[0])};
-      });
-  storeGpuElement(b, out, element, point, narrowGpuFloat(b, total[0], type));
+      point, {sizes.batch * sizes.outer, sizes.extent, sizes.inner / vector});
+  auto addOne = [&](Value n, ValueRange totals) -> Values {
+    auto [isInside, place] = placeAt(b, buffers, at[0], n);
+    Value isEqual = b.createOrFold<arith::CmpIOp>(Is::eq, place, at[1]);
+    auto add = [&] {
+      Value slice = b.add(b.mul(at[0], sizes.count), n);
+      Value from = b.add(b.mul(slice, sizes.inner), b.mul(at[2], vector));
+      return addIndexed(b, totals,
+                        loadIndexed(b, buffers.source, element, from, vector));
+    };
+    return chooseAll(b, b.createOrFold<arith::AndIOp>(isInside, isEqual), add,
+                     Values(totals));
+  };
+  Values totals = b.loop(b.number(0), b.number(sizes.count), b.number(1),
+                         indexedZeros(b, element, vector), addOne);
+  storeIndexed(b, buffers.out, element, b.mul(point, vector),
+               narrowIndexed(b, element, totals));
 }
 
-void gradus::emitIndexed(GpuBuilder &b, Operation *op, Value point,
+void gradus::emitIndexed(GpuBuilder &b, Operation *op, Value item,
+                         gpu::GPUFuncOp function, const GpuThread &thread,
                          function_ref<GpuBuffer(Value)> bufferOf) {
-  IndexedEmitter emitter(b, op, bufferOf(op->getOperand(0)),
+  IndexedBuffers buffers{sizesOf(op),
+                         elementOf(op->getOperand(0)),
+                         elementOf(op->getOperand(1)),
+                         bufferOf(op->getOperand(0)),
                          bufferOf(op->getOperand(1)),
-                         bufferOf(op->getOperand(2)));
-  isa<plan::TakeOp>(op) ? emitter.take(point) : emitter.addAt(point);
+                         bufferOf(op->getOperand(2))};
+  if (auto scatter = scatterOf(op))
+    return emitScatter(b, *scatter, buffers, item, function, thread);
+  isa<plan::TakeOp>(op) ? take(b, buffers, item) : addAt(b, buffers, item);
 }

@@ -113,6 +113,23 @@ TEST(GpuLoads, AreVectorsOfWhatIsPermuted) {
                           " -> " + to + "\n"));
 }
 
+/// Rows of an embedding, and of its gradient; indices are 8 bytes each.
+TEST(GpuLoads, AreVectorsOfWhatIndicesName) {
+  NEEDS_CUDA_TOOLKIT();
+  std::string table = tensor("50257x768", "f32"),
+              rows = tensor("8192x768", "f32"), tokens = tensor("8192", "i64");
+  for (const std::string &ptx :
+       {ptxOf("%x: " + table + ", %i: " + tokens, rows,
+              "%y = gradus.gather %x at %i axis 0 : " + table + ", " + tokens +
+                  " -> " + rows + "\n"),
+        ptxOf("%x: " + rows + ", %i: " + tokens, table,
+              "%y = gradus.scatter_add %x at %i axis 0 : " + rows + ", " +
+                  tokens + " -> " + table + "\n")}) {
+    expectVectors(ptx, "st.global");
+    EXPECT_GT(count(ptx, "ld.global.v4.b32"), 0u) << ptx;
+  }
+}
+
 TEST(GpuLoads, AreSingleElementsOfOddRows) {
   NEEDS_CUDA_TOOLKIT();
   for (const std::string &ptx :

@@ -1,0 +1,37 @@
+// Sums of slices at indices on a GPU (`plan.add_at`): a block owns up to 256
+// slices of the table and finds what is added to them.
+//
+// A block goes through the indices, 2,048 at a time, and keeps the places of
+// those that name a slice of its own, in their order. Once it has more than
+// 2,048 of them, or has seen all indices, it sorts them by slice, a thread a
+// slice; then its threads write all of its slices, a vector of 128 bits each,
+// summing what each list says in the order of the indices. So every element is
+// read and written once, and a block reads the indices besides: work grows with
+// the bytes of the table and with blocks x indices, and not with elements x
+// indices.
+#pragma once
+
+#include "codegen/gpu_indexing.h"
+
+namespace gradus {
+
+struct ScatterMapping {
+  int64_t slices = 1; // of a block, at most 256
+  int64_t groups = 1; // blocks that share a row of the table
+  /// Whether slice s is of group s % groups, so that frequent indices, which
+  /// are often neighbours, are of several blocks; else of group s / slices.
+  bool isInterleaved = false;
+  int64_t vector = 1; // elements that a thread takes at once
+};
+
+/// None where there are so few indices that each thread looks at all of them
+/// for the vector that it writes.
+std::optional<ScatterMapping> mapScatter(const GatherSizes &sizes,
+                                         mlir::Type element);
+
+/// Group `item` % groups of row `item` / groups of the table, by a whole block.
+void emitScatter(GpuBuilder &builder, const ScatterMapping &mapping,
+                 const IndexedBuffers &buffers, mlir::Value item,
+                 mlir::gpu::GPUFuncOp function, const GpuThread &thread);
+
+} // namespace gradus

@@ -1,0 +1,122 @@
+// Sums at indices by blocks, on the emulated GPU: the bits of sums in the order
+// of the indices, for any grid.
+
+#include "gpu_check.h"
+#include "kernel_text.h"
+
+#include "codegen/gpu_scatter.h"
+
+using namespace gradus;
+using namespace gradus::test;
+
+namespace {
+
+struct Sums {
+  std::vector<int64_t> table, indices, updates;
+  int64_t axis = 0, batch = 0;
+  std::string element = "f32", index = "i64";
+
+  GatherSizes sizes() const { return {table, indices, axis, batch}; }
+  std::string text() const {
+    std::string x = buffer(updates, element), i = buffer(indices, index),
+                y = buffer(table, element);
+    return kernel("sums", {{"%x", x, ""}, {"%i", i, ""}, {"%y", y, ""}}, 2,
+                  "rows", sizes().batch * sizes().outer * sizes().extent,
+                  "  plan.add_at %x at %i into %y axis " +
+                      std::to_string(axis) + " batch " + std::to_string(batch) +
+                      " : " + x + ", " + i + ", " + y + "\n");
+  }
+};
+
+/// By its definition, in f32 (integers as they are), rounded at the end.
+void sumUp(const Sums &sums, std::vector<Tensor> &arguments) {
+  GatherSizes sizes = sums.sizes();
+  Tensor &updates = arguments[0], &indices = arguments[1],
+         &table = arguments[2];
+  for (Number &number : table.elements)
+    number = {};
+  for (int64_t row = 0; row < sizes.batch * sizes.outer; ++row)
+    for (int64_t n = 0; n < sizes.count; ++n) {
+      int64_t index = row / sizes.outer * sizes.count + n;
+      int64_t place = sizes.placeOf(indices.elements[index].whole);
+      for (int64_t i = 0; place >= 0 && i < sizes.inner; ++i) {
+        Number &to =
+            table.elements[(row * sizes.extent + place) * sizes.inner + i];
+        const Number &from =
+            updates.elements[(row * sizes.count + n) * sizes.inner + i];
+        to.real = float(to.real) + float(from.real);
+        to.whole += from.whole;
+      }
+    }
+}
+
+/// Indices are random numbers in [-range, range]. Operations of a run.
+int64_t expectSums(const Sums &sums, int64_t range) {
+  Context context;
+  auto module =
+      mlir::parseSourceString<mlir::ModuleOp>(sums.text(), &context.context);
+  auto kernel = *module->getOps<plan::KernelOp>().begin();
+  GpuKernels gpu({kernel});
+  gpu.load();
+  std::vector<Tensor> arguments = argumentsOf(kernel, 0);
+  std::mt19937 random(11);
+  for (Number &index : arguments[1].elements)
+    index.whole = int64_t(random() % uint64_t(2 * range + 1)) - range;
+  std::vector<Tensor> wanted = arguments;
+  sumUp(sums, wanted);
+  Buffer expected(wanted[2]);
+  for (int64_t blocks : {int64_t(3), int64_t(1) << 30}) {
+    std::vector<Buffer> found(arguments.begin(), arguments.end());
+    auto status = gpu.run(0, found, 0, blocks, unsigned(blocks % 7));
+    EXPECT_TRUE(status.ok()) << status;
+    EXPECT_TRUE(found[2] == expected) << sums.text();
+  }
+  return gpu.operations / 2;
+}
+
+} // namespace
+
+TEST(GpuScatter, AddsInTheOrderOfIndices) {
+  expectSums({{700, 36}, {3000}, {3000, 36}}, 710);
+  expectSums({{700, 37}, {2049}, {2049, 37}, 0, 0, "f32", "i32"}, 710);
+  expectSums({{1000}, {5001}, {5001}}, 1000);
+}
+
+/// A block sums up several times what it has found until then.
+TEST(GpuScatter, AddsMoreThanAListHolds) {
+  expectSums({{20, 8}, {9000}, {9000, 8}}, 20);
+  expectSums({{3}, {4096}, {4096}, 0, 0, "i32"}, 3);
+}
+
+TEST(GpuScatter, HasRowsOfItsOwnForBatches) {
+  expectSums({{2, 3, 40, 8}, {2, 64}, {2, 3, 64, 8}, 2, 1}, 41);
+}
+
+/// Sums are of f32, and rounded once.
+TEST(GpuScatter, RoundsOnce) {
+  expectSums({{40, 64}, {500}, {500, 64}, 0, 0, "bf16"}, 40);
+}
+
+/// Threads that each looked at all indices would take 8,000 for 16 bytes.
+TEST(GpuScatter, TakesFewOperations) {
+  int64_t operations = expectSums({{3000, 256}, {1000}, {1000, 256}}, 3000);
+  int64_t bytes = (3000 + 1000) * 256 * 4 + 1000 * 8;
+  EXPECT_LT(operations, 50 * bytes / 16);
+}
+
+/// The gradients of GPT-2's and BERT's embeddings fill a card; a slice is read
+/// and written 16 bytes at a time.
+TEST(GpuScatter, FillsACard) {
+  Context context;
+  mlir::Type f32 = mlir::Float32Type::get(&context.context);
+  auto mapped = [&](int64_t rows, int64_t count, int64_t width) {
+    return mapScatter({{rows, width}, {count}, 0, 0}, f32);
+  };
+  EXPECT_EQ(mapped(50257, 8192, 768)->slices, 128);
+  EXPECT_EQ(mapped(50257, 8192, 768)->groups, 393);
+  EXPECT_EQ(mapped(50257, 8192, 768)->vector, 4);
+  EXPECT_GE(mapped(30522, 4096, 768)->groups, 264);
+  EXPECT_TRUE(mapped(30522, 4096, 768)->isInterleaved);
+  EXPECT_FALSE(mapped(30522, 4096, 1)->isInterleaved);
+  EXPECT_FALSE(mapped(512, 1, 768)); // All look at the one index.
+}
