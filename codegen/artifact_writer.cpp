@@ -358,7 +358,8 @@ private:
     const Tuning none, &tuning = plan.target.cpu() ? none : parts_.tuning;
     for (auto [number, memory] : llvm::enumerate(plan.program->memory)) {
       graphs.push_back(writeGraphPlan(builder, *plan.program, parts_.states,
-                                      number, buffers, tuning));
+                                      number, buffers, tuning,
+                                      /*isCard=*/!plan.target.cpu()));
       arena = std::max(arena, memory.arena);
     }
     std::vector<uint64_t> offsets;

@@ -3,6 +3,7 @@
 #include "codegen/command_writer.h"
 
 #include "codegen/locations.h"
+#include "codegen/traffic.h"
 #include "runtime/library_text.h"
 
 using namespace mlir;
@@ -125,10 +126,11 @@ class GraphWriter {
 public:
   GraphWriter(Tables &builder, const PlannedProgram &program,
               const StatePlaces &states, size_t graph, BufferTable &buffers,
-              const Tuning &tuning)
+              const Tuning &tuning, bool isCard)
       : builder_(builder), program_(program), states_(states),
         graph_(program.graphs[graph]), number_(graph),
-        memory_(program.memory[graph]), buffers_(buffers), tuning_(tuning) {
+        memory_(program.memory[graph]), buffers_(buffers), tuning_(tuning),
+        isCard_(isCard) {
     for (auto [index, kernel] : llvm::enumerate(program.kernels))
       kernelNumbers_[plan::KernelOp(kernel).getSymName()] = index;
   }
@@ -177,48 +179,6 @@ private:
                                           payload.bytes));
   }
 
-  /// Operands that are read more than once count once; `most` of one is read.
-  static uint64_t traffic(Operation *command,
-                          llvm::function_ref<uint64_t(Value)> most) {
-    uint64_t bytes = 0;
-    for (Value operand : llvm::SmallSetVector<Value, 8>(
-             command->operand_begin(), command->operand_end()))
-      bytes +=
-          std::min<uint64_t>(tensorBytes(operand.getType()), most(operand));
-    for (Value result : command->getResults())
-      bytes += tensorBytes(result.getType());
-    return bytes;
-  }
-
-  /// Bytes of slices that a kernel takes of an argument; of one that it reads
-  /// otherwise, more than there are.
-  static uint64_t takenFrom(BlockArgument argument) {
-    uint64_t taken = 0;
-    for (Operation *user : argument.getUsers()) {
-      auto take = dyn_cast<plan::TakeOp>(user);
-      if (!take || take.getSource() != argument)
-        return UINT64_MAX;
-      taken += tensorBytes(take.getOutType());
-    }
-    return taken;
-  }
-
-  /// Operands are read as a whole, or in slices where the kernel takes nothing
-  /// else of them.
-  static uint64_t traffic(plan::LaunchOp launch, plan::KernelOp kernel) {
-    DenseMap<Value, uint64_t> taken;
-    for (OpOperand &use : launch->getOpOperands()) {
-      uint64_t &bytes = taken[use.get()];
-      bytes = llvm::SaturatingAdd(
-          bytes, takenFrom(kernel.getBody().getArgument(use.getOperandNumber() %
-                                                        kernel.getInputs())));
-    }
-    return traffic(launch, [&](Value operand) {
-      uint64_t bytes = taken.lookup(operand);
-      return bytes ? bytes : UINT64_MAX;
-    });
-  }
-
   /// Segment s has every segments-th share of the operands and results.
   Payload kernelCommand(plan::LaunchOp launch) {
     size_t count = launch.getItems().size();
@@ -240,7 +200,8 @@ private:
         builder_, number, builder_.CreateVector(segments), launch.getGrain());
     return {fb::CommandKind::KernelCommand, table.Union(),
             launch.getLabel().value_or(launch.getKernel()).str(),
-            static_cast<uint64_t>(launch.getFlops()), traffic(launch, kernel)};
+            static_cast<uint64_t>(launch.getFlops()),
+            trafficOf(launch, kernel, isCard_)};
   }
 
   uint32_t kernelNumber(StringRef name) const {
@@ -251,8 +212,7 @@ private:
     auto table = libraryTable(builder_, library, choicesFor(library));
     return {fb::CommandKind::LibraryCommand, table.Union(),
             library.getLabel().value_or(library.getCall()).str(),
-            static_cast<uint64_t>(library.getFlops()),
-            traffic(library, [](Value) { return UINT64_MAX; })};
+            static_cast<uint64_t>(library.getFlops()), trafficOf(library)};
   }
 
   /// What was measured for a call, which is known by its table.
@@ -383,15 +343,16 @@ private:
   const GraphMemory &memory_;
   BufferTable &buffers_;
   const Tuning &tuning_;
+  bool isCard_;
   llvm::StringMap<uint32_t> kernelNumbers_;
   std::vector<flatbuffers::Offset<fb::Command>> commands_;
 };
 
 } // namespace
 
-flatbuffers::Offset<fb::GraphPlan>
-gradus::writeGraphPlan(Tables &builder, const PlannedProgram &program,
-                       const StatePlaces &states, size_t graph,
-                       BufferTable &buffers, const Tuning &tuning) {
-  return GraphWriter(builder, program, states, graph, buffers, tuning).run();
+flatbuffers::Offset<fb::GraphPlan> gradus::writeGraphPlan(
+    Tables &builder, const PlannedProgram &program, const StatePlaces &states,
+    size_t graph, BufferTable &buffers, const Tuning &tuning, bool isCard) {
+  return GraphWriter(builder, program, states, graph, buffers, tuning, isCard)
+      .run();
 }
