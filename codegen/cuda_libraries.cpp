@@ -18,6 +18,9 @@ constexpr int64_t leastFlops = 4'000'000;
 /// seldom asked for (NVIDIA recommends 32 MiB for cuBLASLt on Hopper).
 constexpr int64_t mostScratch = int64_t(32) << 20;
 
+/// Tensor cores read channels of 16 bits in groups of so many.
+constexpr int64_t channelStep = 8;
+
 /// Heads that cuDNN's attention takes forward and backward on all cards.
 constexpr int64_t mostHead = 128, headStep = 8;
 
@@ -50,11 +53,26 @@ int64_t bytesOf(const LibraryLayout &layout) {
   return layout.elements * gradus::bytesOf(layout.element);
 }
 
+/// Bytes of a copy with zeros for the channels that are missing to a multiple
+/// of `channelStep`, as engines with tensor cores make of an image with three.
+int64_t paddedBytes(const LibraryLayout &layout) {
+  int64_t channels = layout.dims[1];
+  if (layout.element == LibraryElement::f32 || channels % channelStep == 0)
+    return 0;
+  return bytesOf(layout) / channels *
+         ((channels + channelStep - 1) / channelStep * channelStep);
+}
+
 int64_t scratchFor(const LibraryCall &call) {
-  int64_t bytes = bytesOf(call.result);
+  int64_t bytes = bytesOf(call.result), padded = 0;
   for (const LibraryLayout &operand : call.operands)
     bytes += bytesOf(operand);
-  return std::min(2 * bytes, mostScratch) / 64 * 64;
+  if (isConvolution(call)) {
+    padded = paddedBytes(call.result);
+    for (const LibraryLayout &operand : call.operands)
+      padded += paddedBytes(operand);
+  }
+  return (std::min(2 * bytes, mostScratch) + padded) / 64 * 64;
 }
 
 /// The last dimension's elements next to each other are the channels: what

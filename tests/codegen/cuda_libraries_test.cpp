@@ -49,6 +49,22 @@ TEST(CudaLibraries, GiveScratchThatGrowsWithTheCallUpToALimit) {
   EXPECT_EQ(call.scratch, 32 << 20);
 }
 
+TEST(CudaLibraries, GiveStemsScratchForChannelsThatAreMissing) {
+  LibraryCall call;
+  call.name = "convolution";
+  call.operands = {rowMajorLayout({256, 3, 224, 224}),
+                   rowMajorLayout({64, 3, 7, 7})};
+  call.result = rowMajorLayout({256, 64, 112, 112});
+  LibraryCall wide = call;
+  for (LibraryLayout *layout :
+       {&call.operands[0], &call.operands[1], &call.result})
+    layout->element = LibraryElement::bf16;
+  ASSERT_TRUE(cudaLibraries().choose(call));
+  EXPECT_GE(call.scratch, (32 << 20) + 2 * (256 * 8 * 224 * 224 + 64 * 8 * 49));
+  ASSERT_TRUE(cudaLibraries().choose(wide));
+  EXPECT_EQ(wide.scratch, 32 << 20) << "f32 has no tensor cores";
+}
+
 TEST(CudaLibraries, HaveAttentionOfHeadsThatCudnnTakes) {
   auto scratch = [](int64_t head, int64_t values, bool isBackward) {
     int64_t query[] = {2, 4, 100, head}, value[] = {2, 4, 100, values};
