@@ -21,6 +21,10 @@ constexpr int64_t mostScratch = int64_t(32) << 20;
 /// Tensor cores read channels of 16 bits in groups of so many.
 constexpr int64_t channelStep = 8;
 
+/// For gradients of attention's scores; batches that have more are computed in
+/// parts.
+constexpr int64_t mostScores = int64_t(1) << 30;
+
 /// Heads that cuDNN's attention takes forward and backward on all cards.
 constexpr int64_t mostHead = 128, headStep = 8;
 
@@ -156,19 +160,20 @@ public:
   bool reorders() const override { return false; }
 
   /// Backward cuDNN keeps the gradients of all scores, in 16 bits and by tiles:
-  /// so its sums have one order, and two runs the same bits.
+  /// so its sums have one order, and two runs the same bits. Where that is much
+  /// it is asked for parts of the batch, or of the heads of one sequence, one
+  /// after the other (runtime/cuda/cudnn.cpp).
   std::optional<int64_t>
   attentionScratch(const AttentionSize &size) const override {
     int64_t head = size.query[3];
     if (head != size.value[3] || head % headStep != 0 || head > mostHead)
       return std::nullopt;
-    constexpr int64_t little = 4096, some = 2 << 20, most = 1 << 30;
+    constexpr int64_t little = 4096, some = 2 << 20;
     auto tiles = [](int64_t tokens) { return (tokens + 127) / 128 * 128; };
-    int64_t scores = size.query[0] * size.query[1] * tiles(size.query[2]) *
-                     tiles(size.key[2]);
-    if (2 * scores > most) // our kernels need none
-      return std::nullopt;
-    return size.isBackward ? 2 * scores + some : little;
+    int64_t heads = size.query[0] * size.query[1],
+            ofHead = 2 * tiles(size.query[2]) * (tiles(size.key[2]) + 2),
+            atOnce = std::clamp<int64_t>(mostScores / ofHead, 1, heads);
+    return size.isBackward ? atOnce * ofHead + some : little;
   }
 };
 

@@ -8,6 +8,7 @@
 #include "runtime/cuda/cudnn_plan.h"
 
 #include <bit>
+#include <functional>
 
 namespace gradus::runtime::cuda {
 
@@ -15,16 +16,34 @@ namespace cudnn {
 
 namespace {
 
-StatusOr<OperationGraph> graphOf(const Session &session,
-                                 const artifact::LibraryCommand &command) {
+/// A way to compute a command: how much of it a run of the graph computes, and
+/// the graph.
+struct Way {
+  double share = 1;
+  std::function<StatusOr<OperationGraph>()> graph;
+};
+
+/// Those that take more scratch first.
+StatusOr<std::vector<Way>> waysOf(const Session &session,
+                                  const artifact::LibraryCommand &command) {
   switch (command.op()) {
   case artifact::LibraryOp::convolution:
   case artifact::LibraryOp::convolution_backward_data:
   case artifact::LibraryOp::convolution_backward_weights:
-    return convolutionGraph(session, command);
+    return std::vector<Way>{
+        Way{1, [&] { return convolutionGraph(session, command); }}};
   case artifact::LibraryOp::attention:
-  case artifact::LibraryOp::attention_backward:
-    return attentionGraph(session, command);
+  case artifact::LibraryOp::attention_backward: {
+    GRADUS_ASSIGN(std::vector<AttentionPart> parts, attentionParts(command));
+    std::vector<Way> ways;
+    for (AttentionPart part : parts)
+      ways.push_back(Way{double(part.sequences * part.heads) /
+                             double(parts[0].sequences * parts[0].heads),
+                         [&session, &command, part] {
+                           return attentionGraph(session, command, part);
+                         }});
+    return ways;
+  }
   default:
     return invalid("cuDNN is not asked for ",
                    artifact::EnumNameLibraryOp(command.op()));
@@ -49,6 +68,27 @@ public:
   std::string algorithm() const override { return plan_.algorithm; }
 
   Status enqueue(Stream stream, const CallAddresses &addresses) override {
+    if (graph_.runs.empty())
+      return enqueueRun(stream, addresses);
+    for (const RunOffsets &run : graph_.runs) {
+      CallAddresses moved = addresses;
+      for (size_t i = 0; i < moved.inputs.size(); ++i)
+        moved.inputs[i] += run.inputs[i];
+      for (size_t i = 0; i < moved.outputs.size(); ++i)
+        moved.outputs[i] += run.outputs[i];
+      GRADUS_TRY(enqueueRun(stream, moved));
+    }
+    return Status();
+  }
+
+  /// Not in enqueue(): while a stream records, the legacy one, which null is,
+  /// is nobody's to name. Should this fail, the next call's says so.
+  void leaveStream() override {
+    (void)session_->library.setStream(session_->handle, nullptr);
+  }
+
+private:
+  Status enqueueRun(Stream stream, const CallAddresses &addresses) {
     const Library &library = session_->library;
     std::vector<int64_t> ids;
     std::vector<void *> pointers;
@@ -70,13 +110,6 @@ public:
         "beginning " + graph_.what);
   }
 
-  /// Not in enqueue(): while a stream records, the legacy one, which null is,
-  /// is nobody's to name. Should this fail, the next call's says so.
-  void leaveStream() override {
-    (void)session_->library.setStream(session_->handle, nullptr);
-  }
-
-private:
   static void *at(DevicePointer address) {
     return std::bit_cast<void *>(address);
   }
@@ -107,42 +140,67 @@ public:
   StatusOr<std::unique_ptr<LibraryCall>>
   prepare(const artifact::LibraryCommand &command,
           uint64_t scratchBytes) override {
-    GRADUS_ASSIGN(OperationGraph graph, graphOf(*session_, command));
-    GRADUS_ASSIGN(
-        ExecutionPlan plan,
-        choosePlan(*session_, graph, workspaceIn(scratchBytes, graph)));
-    return callOf(std::move(graph), std::move(plan));
+    return firstThatFits(
+        command, scratchBytes, [&](const OperationGraph &graph) {
+          return choosePlan(*session_, graph, workspaceIn(scratchBytes, graph));
+        });
   }
 
   StatusOr<std::unique_ptr<LibraryCall>>
   prepareWith(const std::string &algorithm,
               const artifact::LibraryCommand &command,
               uint64_t scratchBytes) override {
-    GRADUS_ASSIGN(OperationGraph graph, graphOf(*session_, command));
-    GRADUS_ASSIGN(ExecutionPlan plan, planOf(*session_, graph, algorithm));
-    if (plan.workspace > workspaceIn(scratchBytes, graph))
+    GRADUS_ASSIGN(auto call,
+                  firstThatFits(command, scratchBytes,
+                                [&](const OperationGraph &graph) {
+                                  return planOf(*session_, graph, algorithm);
+                                }));
+    if (call->scratchBytes() > scratchBytes)
       return failed("algorithm ", algorithm, " of cuDNN needs ",
-                    plan.workspace + graph.scratchBytes,
-                    " bytes of scratch, and there are ", scratchBytes);
-    return callOf(std::move(graph), std::move(plan));
+                    call->scratchBytes(), " bytes of scratch, and there are ",
+                    scratchBytes);
+    return call;
   }
 
   StatusOr<Algorithms> algorithms(const artifact::LibraryCommand &command,
                                   uint64_t scratchBytes) override {
-    GRADUS_ASSIGN(OperationGraph graph, graphOf(*session_, command));
-    GRADUS_ASSIGN(
-        std::vector<std::string> texts,
-        algorithmsOf(*session_, graph, workspaceIn(scratchBytes, graph)));
+    GRADUS_ASSIGN(std::vector<Way> ways, waysOf(*session_, command));
+    std::vector<std::string> texts;
+    for (size_t i = 0; i < ways.size() && texts.empty(); ++i) {
+      GRADUS_ASSIGN(OperationGraph graph, ways[i].graph());
+      GRADUS_ASSIGN(texts, algorithmsOf(*session_, graph,
+                                        workspaceIn(scratchBytes, graph)));
+    }
     return Algorithms{session_->name(), std::move(texts)};
   }
 
   bool warmsUp() const override { return true; }
 
 private:
-  std::unique_ptr<LibraryCall> callOf(OperationGraph graph,
-                                      ExecutionPlan plan) {
-    return std::make_unique<GraphCall>(session_, std::move(graph),
-                                       std::move(plan));
+  /// The first way whose plan needs no more scratch than that, else the one
+  /// that needs the least. What would not fit in proportion is not built.
+  template <typename Choose>
+  StatusOr<std::unique_ptr<LibraryCall>>
+  firstThatFits(const artifact::LibraryCommand &command, uint64_t scratchBytes,
+                Choose choose) {
+    GRADUS_ASSIGN(std::vector<Way> ways, waysOf(*session_, command));
+    std::unique_ptr<LibraryCall> least;
+    double ofWhole = 0; // bytes that all of it would need, as is known so far
+    for (const Way &way : ways) {
+      if (least && ofWhole * way.share > double(scratchBytes))
+        continue;
+      GRADUS_ASSIGN(OperationGraph graph, way.graph());
+      GRADUS_ASSIGN(ExecutionPlan plan, choose(graph));
+      auto call = std::make_unique<GraphCall>(session_, std::move(graph),
+                                              std::move(plan));
+      uint64_t bytes = call->scratchBytes();
+      ofWhole = double(bytes) / way.share;
+      if (!least || bytes < least->scratchBytes())
+        least = std::move(call);
+      if (bytes <= scratchBytes)
+        break;
+    }
+    return least;
   }
 
   std::shared_ptr<Session> session_;

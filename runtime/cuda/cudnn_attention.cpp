@@ -6,6 +6,7 @@
 
 #include "runtime/flat.h"
 
+#include <algorithm>
 #include <limits>
 
 namespace gradus::runtime::cuda::cudnn {
@@ -265,20 +266,105 @@ Status checkAttention(const LibraryCommand &command) {
   return read(command).status();
 }
 
+//===-- parts -------------------------------------------------------------===//
+
+namespace {
+
+constexpr uint64_t kAlignment = 16; // that tensors of graphs are said to have
+
+/// Where parts of `size` of `all` begin, the last at its end.
+std::vector<int64_t> startsOf(int64_t all, int64_t size) {
+  std::vector<int64_t> starts;
+  for (int64_t start = 0; start + size < all; start += size)
+    starts.push_back(start);
+  starts.push_back(all - size);
+  return starts;
+}
+
+/// Sizes of parts by how many there are, without those that are the same.
+std::vector<int64_t> sizesOf(int64_t all) {
+  std::vector<int64_t> sizes;
+  for (int64_t count = 1; count <= all; ++count)
+    if (int64_t size = (all + count - 1) / count;
+        sizes.empty() || size < sizes.back())
+      sizes.push_back(size);
+  return sizes;
+}
+
+std::vector<RunOffsets> offsetsOf(const Attention &made, AttentionPart part) {
+  int64_t sequences = made.inputs[0].dims[0], heads = made.inputs[0].dims[1];
+  std::vector<RunOffsets> parts;
+  for (int64_t s : startsOf(sequences, part.sequences))
+    for (int64_t h : startsOf(heads, part.heads)) {
+      auto of = [&](const Tensors &tensors) {
+        std::vector<uint64_t> offsets;
+        for (const StridedTensor &each : tensors) // a mask may repeat
+          offsets.push_back(
+              bytesOf(each.dtype) *
+              uint64_t((each.dims[0] == sequences ? s * each.strides[0] : 0) +
+                       (each.dims[1] == heads ? h * each.strides[1] : 0)));
+        return offsets;
+      };
+      parts.push_back({of(made.inputs), of(made.outputs)});
+    }
+  return parts;
+}
+
+bool isAligned(const RunOffsets &part) {
+  auto fits = [](uint64_t offset) { return offset % kAlignment == 0; };
+  return std::all_of(part.inputs.begin(), part.inputs.end(), fits) &&
+         std::all_of(part.outputs.begin(), part.outputs.end(), fits);
+}
+
+void narrow(Attention &made, AttentionPart part) {
+  for (Tensors *tensors : {&made.inputs, &made.outputs})
+    for (StridedTensor &each : *tensors) {
+      each.dims[0] = std::min(each.dims[0], part.sequences);
+      each.dims[1] = std::min(each.dims[1], part.heads);
+    }
+}
+
+} // namespace
+
+StatusOr<std::vector<AttentionPart>>
+attentionParts(const LibraryCommand &command) {
+  GRADUS_ASSIGN(Attention made, read(command));
+  int64_t sequences = made.inputs[0].dims[0], heads = made.inputs[0].dims[1];
+  std::vector<AttentionPart> all;
+  for (int64_t size : sizesOf(sequences))
+    all.push_back({size, heads});
+  for (int64_t size : sizesOf(heads))
+    if (size < heads)
+      all.push_back({1, size});
+  if (command.op() == LibraryOp::attention)
+    all.resize(1);
+  std::erase_if(all, [&](AttentionPart part) {
+    std::vector<RunOffsets> parts = offsetsOf(made, part);
+    return !std::all_of(parts.begin(), parts.end(), isAligned);
+  });
+  return all;
+}
+
 StatusOr<OperationGraph> attentionGraph(const Session &session,
-                                        const LibraryCommand &command) {
+                                        const LibraryCommand &command,
+                                        AttentionPart part) {
   if (size_t version = session.library.version(); version < kOldest)
     return failed("attention needs cuDNN 9.18 or later, and this one is ",
                   versionText(version),
                   "; a plan compiled with --libraries never needs "
                   "none");
   GRADUS_ASSIGN(Attention made, read(command));
+  std::vector<RunOffsets> parts = offsetsOf(made, part);
+  narrow(made, part);
   AttentionBuilder graph(session, made.what, made.inputs[0], made.inputs[1]);
   if (command.op() == LibraryOp::attention)
     forward(graph, made);
   else
     backward(graph, made);
-  return graph.finish();
+  GRADUS_ASSIGN(OperationGraph whole, graph.finish());
+  if (parts.size() > 1)
+    whole.runs = std::move(parts);
+  return whole;
 }
 
 } // namespace gradus::runtime::cuda::cudnn

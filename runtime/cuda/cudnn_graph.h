@@ -15,11 +15,17 @@ struct Place {
   float number = 0;   // on the host
 };
 
+/// Bytes from the command's tensors to those that one run of a graph takes.
+struct RunOffsets {
+  std::vector<uint64_t> inputs, outputs;
+};
+
 struct OperationGraph {
   std::string what;              // "a convolution of 32x3x224x224xbf16"
   std::vector<Descriptor> parts; // what the graph is made of
   Descriptor graph;
   std::vector<Place> places;
+  std::vector<RunOffsets> runs; // empty: one run computes the command
   uint64_t scratchBytes = 0; // for tensors of the graph
   bool isF32 = false;        // what is multiplied is f32, and to stay so
 };

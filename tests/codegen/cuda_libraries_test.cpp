@@ -65,6 +65,19 @@ TEST(CudaLibraries, GiveStemsScratchForChannelsThatAreMissing) {
   EXPECT_EQ(wide.scratch, 32 << 20) << "f32 has no tensor cores";
 }
 
+TEST(CudaLibraries, HaveLargeBatchesOfAttentionInParts) {
+  int64_t query[] = {64, 12, 1024, 64}, far[] = {1, 1, 65536, 64};
+  EXPECT_LE(*cudaLibraries().attentionScratch({query, query, query, false}),
+            1 << 20);
+  int64_t some =
+      *cudaLibraries().attentionScratch({query, query, query, true});
+  EXPECT_GT(some, int64_t(1000) << 20);
+  EXPECT_LT(some, int64_t(1030) << 20);
+  EXPECT_GE(*cudaLibraries().attentionScratch({far, far, far, true}),
+            int64_t(8) << 30)
+      << "one head is never cut";
+}
+
 TEST(CudaLibraries, HaveAttentionOfHeadsThatCudnnTakes) {
   auto scratch = [](int64_t head, int64_t values, bool isBackward) {
     int64_t query[] = {2, 4, 100, head}, value[] = {2, 4, 100, values};

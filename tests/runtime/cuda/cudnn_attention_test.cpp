@@ -141,6 +141,24 @@ TEST_F(CudnnAttention, KeepsSumsOfRowsInScratch) {
   EXPECT_THAT(words, HasSubstr(",1000,"));
 }
 
+// Of 64 queries a sequence: with scratch for one sequence, not for two.
+TEST_F(CudnnAttention, GoesThroughLargeBatchesInParts) {
+  LibraryCommandT command = gradients(false);
+  for (size_t i : {0, 3, 4, 5})
+    command.inputs[i]->dims[2] = 64;
+  command.outputs[0]->dims[2] = 64;
+  auto call = prepare(command, 1000);
+  EXPECT_EQ(call->scratchBytes(), 768u);
+  written();
+  CallAddresses addresses{
+      {10000, 20000, 30000, 40000, 50000, 60000}, {70000, 80000, 90000}, 1024};
+  ASSERT_TRUE(call->enqueue(nullptr, addresses).ok());
+  std::string words = written();
+  EXPECT_THAT(words, HasSubstr(" 1001=10000,20000,30000,40000,50000,60000,"));
+  EXPECT_THAT(words, HasSubstr(" 1001=13072,20240,30480,46144,56144,60768,"));
+  EXPECT_THAT(prepare(command, 2000)->scratchBytes(), 1536u);
+}
+
 TEST_F(CudnnAttention, IsOfSixteenBits) {
   EXPECT_EQ(wordsOf(attention(false, DType::f32)),
             "cuDNN attends in f16 or bf16, all of one type, and this is "
