@@ -102,7 +102,7 @@ public:
   /// Whether it brings tensors from one layout to another.
   virtual bool reorders() const = 0;
   /// Bytes of scratch, where it has attention of this size in 16 bits, without
-  /// a mask and dropout.
+  /// dropout.
   virtual std::optional<int64_t>
   attentionScratch(const AttentionSize &size) const = 0;
 };

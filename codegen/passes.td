@@ -12,8 +12,9 @@ def Select : Pass<"select", "::gradus::ProgramOp"> {
     the library (oneDNN on CPU) is faster than our own code: from 50 MFLOP on,
     with 32 channels or more. On cards (`provider=cuda`: cuBLASLt and cuDNN)
     those of `f16` do too, from 4 MFLOP on, and attention where the recipe
-    computes in 16 bits. A bias and an activation that nobody else reads before
-    become the call's epilogue. On cards a product of matrices may also give what
+    computes in 16 bits, with a mask or without, unless it is learned. A bias and
+    an activation that nobody else reads before become the call's epilogue. On
+    cards a product of matrices may also give what
     a gelu (tanh) behind it is of, for the gradient, take gelu's gradient in, and
     give the sum of an operand along what is multiplied: beside the gradient of
     weights that of their bias. Convolutions run in the layouts that the library

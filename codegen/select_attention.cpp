@@ -16,6 +16,10 @@ using plan::LibraryOp;
 /// [N, T, H, D] as [N, H, T, D], and back.
 static constexpr int64_t kHeads[] = {0, 2, 1, 3};
 
+/// Beside any score that is seen, e to this is 0 in f32; and scores around it
+/// keep digits enough for their logsumexp to give the probabilities back.
+static constexpr double kHidden = -10000;
+
 AttentionSelection::AttentionSelection(const Library &library, GraphOp graph)
     : library_(library), graph_(graph) {
   auto program = graph->getParentOfType<ProgramOp>();
@@ -34,8 +38,15 @@ template <typename Op> static AttentionSize sizeOfHeads(Op op) {
           isa<AttentionBackwardOp>(op)};
 }
 
-template <typename Op> static bool isPlain(Op op) {
-  return !op.getMask() && !op.getStep();
+/// A mask that is learned asks for the op's own logsumexp.
+static bool isLibrarys(AttentionOp op) {
+  auto isGradient = [](Operation *user) {
+    return isa<AttentionBackwardOp>(user);
+  };
+  return !op.getStep() &&
+         (!op.getMask() ||
+          (llvm::all_of(op.getLogsumexp().getUsers(), isGradient) &&
+           llvm::all_of(op.getRemainder().getUsers(), isGradient)));
 }
 
 LibraryOp AttentionSelection::forwardOf(AttentionBackwardOp op) const {
@@ -43,6 +54,7 @@ LibraryOp AttentionSelection::forwardOf(AttentionBackwardOp op) const {
   bool isIts = attention && attention.getQuery() == op.getQuery() &&
                attention.getKey() == op.getKey() &&
                attention.getValue() == op.getValue() &&
+               attention.getMask() == op.getMask() &&
                attention.getRemainder() == op.getRemainder() &&
                attention.getCausal() == op.getCausal() &&
                attention.getScale() == op.getScale();
@@ -58,14 +70,14 @@ std::optional<ProductSize> AttentionSelection::sizeOf(Operation *op) const {
   };
   if (!narrow_ || llvm::any_of(op->getOperandTypes(), [&](Type type) {
         Type element = getElementTypeOrSelf(type);
-        return !element.isF32() && element != narrow_;
+        return !element.isF32() && !element.isInteger(1) && element != narrow_;
       }))
     return std::nullopt;
   if (auto attention = dyn_cast<AttentionOp>(op);
-      attention && isPlain(attention))
+      attention && isLibrarys(attention))
     return measure(sizeOfHeads(attention));
   if (auto backward = dyn_cast<AttentionBackwardOp>(op);
-      backward && isPlain(backward) && forwardOf(backward))
+      backward && !backward.getStep() && forwardOf(backward))
     return measure(sizeOfHeads(backward));
   return std::nullopt;
 }
@@ -122,6 +134,28 @@ Value AttentionSelection::operand(OpBuilder &builder, Value value) const {
              : transpose(builder, value.getLoc(), value, kHeads);
 }
 
+/// Added to the scores, and nowhere so low that a query which sees no key has
+/// scores of -inf, whose softmax in the library is NaN.
+Value AttentionSelection::mask(OpBuilder &builder, Value value) {
+  if (!value || masks_.contains(value))
+    return value ? masks_[value] : value;
+  auto type = cast<RankedTensorType>(value.getType());
+  bool isFloat = isa<FloatType>(type.getElementType());
+  auto sum = isFloat ? type : type.clone(narrow_);
+  auto constant = [&](double number) -> Value {
+    return arith::ConstantOp::create(
+        builder, value.getLoc(),
+        DenseElementsAttr::get(
+            sum, builder.getFloatAttr(sum.getElementType(), number)));
+  };
+  Value hidden = constant(kHidden);
+  if (isFloat)
+    return masks_[value] = arith::MaximumFOp::create(builder, value.getLoc(),
+                                                     value, hidden);
+  return masks_[value] = arith::SelectOp::create(builder, value.getLoc(), value,
+                                                 constant(0), hidden);
+}
+
 void AttentionSelection::roundBeforeViews(Block &block) const {
   for (auto round :
        llvm::make_early_inc_range(block.getOps<arith::TruncFOp>())) {
@@ -172,17 +206,25 @@ LibraryOp AttentionSelection::call(OpBuilder &builder, Operation *op,
                                    ArrayRef<Value> operands,
                                    ArrayRef<Type> results,
                                    const AttentionSize &size, FloatAttr scale,
-                                   bool causal) const {
+                                   bool causal, Value mask) const {
   SmallVector<NamedAttribute> config = {builder.getNamedAttr("scale", scale)};
   if (causal)
     config.push_back(builder.getNamedAttr("causal", builder.getUnitAttr()));
-  SmallVector<Type> types(ValueRange(operands).getTypes());
-  llvm::append_range(types, results);
-  auto layouts = llvm::map_to_vector(types, [&](Type type) -> Attribute {
-    return toAttribute(layoutOf(type), builder.getContext());
-  });
+  SmallVector<Value> given(operands);
+  SmallVector<Attribute> layouts;
+  auto lay = [&](const LibraryLayout &layout) {
+    layouts.push_back(toAttribute(layout, builder.getContext()));
+  };
+  for (Value operand : operands)
+    lay(layoutOf(operand.getType()));
+  if (mask) {
+    given.push_back(mask);
+    lay(rowMajorLayout(shapeOf(mask)));
+  }
+  for (Type type : results)
+    lay(layoutOf(type));
   StringRef name = op->getName().stripDialect();
-  return LibraryOp::create(builder, op->getLoc(), results, name, operands,
+  return LibraryOp::create(builder, op->getLoc(), results, name, given,
                            builder.getDictionaryAttr(config),
                            builder.getArrayAttr(layouts),
                            library_.attentionScratch(size).value_or(0),
@@ -205,7 +247,8 @@ LibraryOp AttentionSelection::select(AttentionOp op) {
   LibraryOp made = call(builder, op, operands,
                         {asProjected(op.getResult(), narrow_),
                          statistic.clone(builder.getF32Type())},
-                        sizeOfHeads(op), op.getScaleAttr(), op.getCausal());
+                        sizeOfHeads(op), op.getScaleAttr(), op.getCausal(),
+                        mask(builder, op.getMask()));
   calls_[op.getLogsumexp()] = {op, made};
   op.getResult().replaceAllUsesWith(
       result(builder, made.getResult(0), op.getResult().getType()));
@@ -217,15 +260,16 @@ LibraryOp AttentionSelection::select(AttentionOp op) {
 LibraryOp AttentionSelection::select(AttentionBackwardOp op) {
   OpBuilder builder(op);
   LibraryOp forward = forwardOf(op);
-  SmallVector<Value> operands(forward.getOperands());
+  SmallVector<Value> operands(forward.getOperands().take_front(3));
   operands.push_back(forward.getResult(0));
   operands.push_back(operand(builder, op.getGradient()));
   operands.push_back(forward.getResult(1));
   SmallVector<Type> types;
   for (Value value : op.getResults())
     types.push_back(asProjected(value, narrow_));
-  LibraryOp made = call(builder, op, operands, types, sizeOfHeads(op),
-                        op.getScaleAttr(), op.getCausal());
+  LibraryOp made =
+      call(builder, op, operands, types, sizeOfHeads(op), op.getScaleAttr(),
+           op.getCausal(), mask(builder, op.getMask()));
   for (auto [old, value] : llvm::zip_equal(op.getResults(), made.getResults()))
     old.replaceAllUsesWith(result(builder, value, old.getType()));
   return made;

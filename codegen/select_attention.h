@@ -31,19 +31,22 @@ private:
   plan::LibraryOp forwardOf(AttentionBackwardOp op) const;
   void roundBeforeViews(mlir::Block &block) const;
   mlir::Value operand(mlir::OpBuilder &builder, mlir::Value value) const;
+  mlir::Value mask(mlir::OpBuilder &builder, mlir::Value value);
   mlir::Value result(mlir::OpBuilder &builder, mlir::Value value,
                      mlir::Type type) const;
   plan::LibraryOp call(mlir::OpBuilder &builder, mlir::Operation *op,
                        llvm::ArrayRef<mlir::Value> operands,
                        llvm::ArrayRef<mlir::Type> results,
                        const AttentionSize &size, mlir::FloatAttr scale,
-                       bool causal) const;
+                       bool causal, mlir::Value mask) const;
 
   const Library &library_;
   GraphOp graph_;
   mlir::Type narrow_; // null: the recipe computes in f32
   /// What went to the library, and its call, by the logsumexp.
   llvm::DenseMap<mlir::Value, std::pair<AttentionOp, plan::LibraryOp>> calls_;
+  /// Masks as the library takes them, by what the graph has.
+  llvm::DenseMap<mlir::Value, mlir::Value> masks_;
 };
 
 } // namespace gradus

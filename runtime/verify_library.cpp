@@ -3,7 +3,7 @@
 // oneDNN checks shapes as well, but only where it is there; an artifact must be
 // right or wrong whatever is installed.
 
-#include "runtime/flat.h"
+#include "runtime/attention_mask.h"
 #include "runtime/status.h"
 #include "runtime/verify.h"
 
@@ -295,6 +295,17 @@ Status verifyAttention(const Dims &query, const Dims &key, const Dims &value,
   return Status();
 }
 
+/// Each size of a mask is that of the scores, or 1.
+Status verifyMask(const Dims &mask, const Dims &query, const Dims &key) {
+  Dims scores = {query[0], query[1], query[2], key[2]};
+  bool fits = mask.size() == scores.size();
+  for (size_t i = 0; fits && i < scores.size(); ++i)
+    fits = mask[i] == 1 || mask[i] == scores[i];
+  return fits ? Status()
+              : invalid("has a mask of ", toText(mask), " for scores of ",
+                        toText(scores));
+}
+
 /// Gradients have the sizes of what they are of; `logsumexp` is f32.
 Status verifyAttention(const LibraryCommand &command) {
   const Tensors &in = *command.inputs(), &out = *command.outputs();
@@ -312,6 +323,9 @@ Status verifyAttention(const LibraryCommand &command) {
   if (!(std::abs(command.scale()) <= 1e30))
     return invalid("scales its scores by ", command.scale(),
                    ", expected a number up to 1e30");
+  if (hasMask(command))
+    GRADUS_TRY(verifyMask(dims(in.Get(inputsBeforeMask(command.op()))),
+                          dims(in.Get(0)), dims(in.Get(1))));
   if (!isBackward)
     return Status();
   if (dims(in.Get(4)) != dims(result))
@@ -392,9 +406,9 @@ Arity arityOf(LibraryOp op) {
   case LibraryOp::convolution_backward_weights:
     return {2, 2, 1, 2};
   case LibraryOp::attention:
-    return {3, 3, 2, 2};
+    return {3, 4, 2, 2};
   case LibraryOp::attention_backward:
-    return {6, 6, 3, 3};
+    return {6, 7, 3, 3};
   case LibraryOp::reorder:
     break;
   }

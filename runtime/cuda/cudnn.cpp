@@ -150,11 +150,11 @@ public:
   prepareWith(const std::string &algorithm,
               const artifact::LibraryCommand &command,
               uint64_t scratchBytes) override {
-    GRADUS_ASSIGN(auto call,
-                  firstThatFits(command, scratchBytes,
-                                [&](const OperationGraph &graph) {
-                                  return planOf(*session_, graph, algorithm);
-                                }));
+    GRADUS_ASSIGN(
+        auto call,
+        firstThatFits(command, scratchBytes, [&](const OperationGraph &graph) {
+          return planOf(*session_, graph, algorithm);
+        }));
     if (call->scratchBytes() > scratchBytes)
       return failed("algorithm ", algorithm, " of cuDNN needs ",
                     call->scratchBytes(), " bytes of scratch, and there are ",

@@ -4,7 +4,7 @@
 
 #include "runtime/cuda/cudnn_attention.h"
 
-#include "runtime/flat.h"
+#include "runtime/attention_mask.h"
 
 #include <algorithm>
 #include <limits>
@@ -146,8 +146,21 @@ struct Attention {
   Tensors inputs, outputs;
   float scale = 1;
   bool isCausal = false;
+  size_t mask = 0; // its place among the inputs; 0: there is none
   std::string what;
 };
+
+/// scale Q K' + mask, of which keys are there transposed.
+Tensor scoresOf(AttentionBuilder &graph, const Attention &made, Tensor query,
+                Tensor key, Tensor scale) {
+  Tensor scores = graph.scores();
+  graph.multiply(query, key, scores);
+  scores = graph.combine(PointwiseMode::multiply, scores, scale);
+  if (!made.mask)
+    return scores;
+  Tensor mask = graph.input(made.inputs[made.mask], made.mask);
+  return graph.combine(PointwiseMode::add, scores, mask);
+}
 
 void forward(AttentionBuilder &graph, const Attention &made) {
   Tensor query = graph.input(made.inputs[0], 0),
@@ -155,10 +168,7 @@ void forward(AttentionBuilder &graph, const Attention &made) {
          value = graph.input(made.inputs[2], 2),
          result = graph.output(made.outputs[0], 0),
          logsumexp = graph.output(made.outputs[1], 1);
-  Tensor scores = graph.scores();
-  graph.multiply(query, key, scores);
-  scores =
-      graph.combine(PointwiseMode::multiply, scores, graph.number(made.scale));
+  Tensor scores = scoresOf(graph, made, query, key, graph.number(made.scale));
   if (made.isCausal)
     scores = graph.maskLater(scores);
 
@@ -196,9 +206,8 @@ void backward(AttentionBuilder &graph, const Attention &made) {
   graph.reduce(ReductionOperator::add, product, sums);
   graph.combine(PointwiseMode::multiply, sums, graph.number(1), rows);
 
-  Tensor scale = graph.number(made.scale), scores = graph.scores();
-  graph.multiply(query, key, scores);
-  scores = graph.combine(PointwiseMode::multiply, scores, scale);
+  Tensor scale = graph.number(made.scale),
+         scores = scoresOf(graph, made, query, key, scale);
   scores = graph.combine(PointwiseMode::subtract, scores, logsumexp);
   if (made.isCausal)
     scores = graph.maskLater(scores);
@@ -227,16 +236,20 @@ void backward(AttentionBuilder &graph, const Attention &made) {
 
 //===-- reading -----------------------------------------------------------===//
 
-/// All but the logsumexp, which is f32, are of one type of 16 bits.
+/// All but the logsumexp, which is f32, and a mask, which may be, are of one
+/// type of 16 bits.
 Status checkTypes(const Attention &made) {
   DType dtype = made.inputs[0].dtype;
   auto fits = [&](const StridedTensor &tensor, bool isLogsumexp) {
     return tensor.dtype == (isLogsumexp ? DType::f32 : dtype);
   };
-  bool isBackward = made.inputs.size() > 3;
+  bool isBackward = made.outputs.size() == 3;
   bool allFit = dtype == DType::f16 || dtype == DType::bf16;
   for (size_t i = 0; i < made.inputs.size(); ++i)
-    allFit = allFit && fits(made.inputs[i], i == 5);
+    allFit =
+        allFit &&
+        (fits(made.inputs[i], i == 5) ||
+         (made.mask && i == made.mask && made.inputs[i].dtype == DType::f32));
   for (size_t i = 0; i < made.outputs.size(); ++i)
     allFit = allFit && fits(made.outputs[i], !isBackward && i == 1);
   if (!allFit)
@@ -252,6 +265,7 @@ StatusOr<Attention> read(const LibraryCommand &command) {
   GRADUS_ASSIGN(made.outputs, stridedOf(command.outputs(), "output"));
   made.scale = float(command.scale());
   made.isCausal = command.causal();
+  made.mask = hasMask(command) ? inputsBeforeMask(command.op()) : 0;
   const StridedTensor &query = made.inputs[0], &key = made.inputs[1];
   made.what = inWords(artifact::EnumNameLibraryOp(command.op()), " of ",
                       toString(TensorType{query.dtype, query.dims}), " to ",

@@ -26,8 +26,8 @@ struct OperationGraph {
   Descriptor graph;
   std::vector<Place> places;
   std::vector<RunOffsets> runs; // empty: one run computes the command
-  uint64_t scratchBytes = 0; // for tensors of the graph
-  bool isF32 = false;        // what is multiplied is f32, and to stay so
+  uint64_t scratchBytes = 0;    // for tensors of the graph
+  bool isF32 = false;           // what is multiplied is f32, and to stay so
 };
 
 /// Makes one. The first failure is kept, and said by `finish`.

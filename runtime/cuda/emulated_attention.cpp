@@ -1,24 +1,35 @@
 // Attention of the emulated card's library, head by head.
 
+#include "runtime/attention_mask.h"
 #include "runtime/cuda/emulated_ops.h"
 #include "runtime/cuda/emulated_product.h"
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 namespace gradus::runtime::cuda {
 
 namespace {
 
+using Dims = std::vector<int64_t>;
+
 /// What forward and backward share, for t queries and s keys.
 struct Scores {
   Matrices query, key; // keys [d x s]
+  std::optional<Matrices> mask;
+  size_t maskInput;
   float scale;
   bool causal;
 
   Scores(const artifact::LibraryCommand &command, const Tensors &inputs)
       : query(inputs[0]), key(Matrices::transposed(inputs[1])),
-        scale(float(command.scale())), causal(command.causal()) {}
+        maskInput(inputsBeforeMask(command.op())),
+        scale(float(command.scale())), causal(command.causal()) {
+    const Dims &q = inputs[0].dims, &k = inputs[1].dims;
+    if (hasMask(command))
+      mask.emplace(broadcast(inputs[maskInput], {q[0], q[1], q[2], k[2]}));
+  }
 
   int64_t queries() const { return query.rows(); }
   int64_t keys() const { return key.columns(); }
@@ -26,7 +37,7 @@ struct Scores {
   int64_t seenBy(int64_t i) const {
     return causal ? std::min(i + 1, keys()) : keys();
   }
-  /// scale Q K^T of a head.
+  /// scale Q K^T + mask of a head.
   Numbers of(const CallAddresses &at, size_t head) const {
     Numbers q, k, scores(size_t(queries() * keys()), 0);
     query.read(at.inputs[0], head, q);
@@ -35,6 +46,12 @@ struct Scores {
       each *= scale;
     addProduct(queries(), query.columns(), keys(), {q.data(), query.columns()},
                {k.data(), keys()}, {scores.data(), keys()});
+    if (mask) {
+      Numbers added;
+      mask->read(at.inputs[maskInput], head, added);
+      for (size_t i = 0; i < scores.size(); ++i)
+        scores[i] += added[i];
+    }
     return scores;
   }
 };

@@ -199,6 +199,27 @@ TEST(VerifyLibrary, TakesAttentionOnCards) {
             "ok");
 }
 
+template <typename Make>
+static std::string wordsWithMask(Make make, Dims mask) {
+  fb::LibraryCommandT command = make();
+  auto other = call(fb::LibraryOp::attention, {mask}, {});
+  command.inputs.push_back(std::move(other.inputs[0]));
+  return wordsOnCard(std::move(command));
+}
+
+// Of one head, two queries and one key.
+TEST(VerifyLibrary, TakesMasksThatRepeat) {
+  for (const Dims &mask : {Dims{1, 1, 2, 1}, {1, 1, 1, 1}}) {
+    EXPECT_EQ(wordsWithMask(attention, mask), "ok");
+    EXPECT_EQ(wordsWithMask(attentionBackward, mask), "ok");
+  }
+  EXPECT_EQ(wordsWithMask(attention, {1, 1, 1, 2}),
+            kOnCard + "has a mask of 1x1x1x2xf32 for scores of 1x1x2x1xf32");
+  for (const Dims &mask : {Dims{2, 1, 2, 1}, {1, 2, 2, 1}, {2, 1}})
+    EXPECT_TRUE(wordsWithMask(attentionBackward, mask)
+                    .starts_with(kOnCard + "has a mask of "));
+}
+
 TEST(VerifyLibrary, RefusesAttentionOfOtherShapes) {
   const std::string before = kOnCard + "attends with ";
   EXPECT_EQ(wordsAfterChange(

@@ -241,9 +241,16 @@ inline CardCommands convolutions() {
 
 //===-- attention ---------------------------------------------------------===//
 
+/// A mask of scores, sizes of 1 repeat.
+struct MaskForm {
+  artifact::DType dtype;
+  std::vector<int64_t> dims;
+};
+
 /// Of so many queries to so many keys, heads inside, and its gradients.
 inline void addAttention(artifact::DType dtype, int64_t queries, int64_t keys,
-                         bool isCausal, CardCommands &to) {
+                         bool isCausal, CardCommands &to,
+                         const std::optional<MaskForm> &mask = {}) {
   using artifact::LibraryOp;
   constexpr int64_t n = 2, h = 2, d = 32;
   auto heads = [&](int64_t t) {
@@ -260,7 +267,28 @@ inline void addAttention(artifact::DType dtype, int64_t queries, int64_t keys,
     to.push_back({name + ", " + EnumNameLibraryOp(command.op), command});
     to.back().command.scale = 0.25;
     to.back().command.causal = isCausal;
+    if (!mask)
+      continue;
+    to.back().name += ", masked";
+    to.back().command.inputs.push_back(
+        std::make_unique<artifact::LibraryTensorT>(
+            tensorOf(mask->dtype, mask->dims)));
   }
+}
+
+/// With masks as models write them: of each sequence, of its keys alone, of
+/// heads, and of all.
+inline void addMaskedAttention(CardCommands &to) {
+  using artifact::DType;
+  for (auto [heads, mask] :
+       {std::pair(DType::bf16, DType::f32), {DType::f16, DType::f16}})
+    for (std::vector<int64_t> dims : {std::vector<int64_t>{2, 1, 64, 96},
+                                      {2, 1, 1, 96},
+                                      {1, 2, 64, 96},
+                                      {1, 1, 64, 96}})
+      addAttention(heads, 64, 96, false, to, MaskForm{mask, dims});
+  addAttention(DType::bf16, 64, 64, true, to,
+               MaskForm{DType::f32, {2, 1, 1, 64}});
 }
 
 inline CardCommands attentions() {
@@ -271,6 +299,7 @@ inline CardCommands attentions() {
     addAttention(artifact::DType::bf16, 64, 96, isCausal, made);
     addAttention(artifact::DType::bf16, 96, 64, isCausal, made);
   }
+  addMaskedAttention(made);
   return made;
 }
 

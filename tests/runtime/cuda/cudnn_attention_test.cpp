@@ -91,6 +91,27 @@ TEST_F(CudnnAttention, MasksWhatComesLater) {
                           "9", "13", "reduce", "15", "0", "6", "multiply"));
 }
 
+// One operation more, behind the scale.
+TEST_F(CudnnAttention, AddsAMask) {
+  LibraryCommandT command = attention(false);
+  command.inputs.push_back(std::make_unique<gradus::artifact::LibraryTensorT>(
+      tensorOf(DType::f32, {2, 1, 1, 5})));
+  EXPECT_THAT(operationsOf(command),
+              ElementsAre("multiply", "1", "0", "reduce", "9", "13", "reduce",
+                          "15", "0", "6", "multiply"));
+  written();
+  prepare(command);
+  EXPECT_THAT(written(),
+              HasSubstr("17: 900=16 901=0 902=2,1,1,5 903=5,5,5,1 "));
+  command = gradients(false);
+  command.inputs.push_back(std::make_unique<gradus::artifact::LibraryTensorT>(
+      tensorOf(DType::bf16, {1, 3, 4, 5})));
+  EXPECT_THAT(operationsOf(command),
+              ElementsAre("1", "reduce", "1", "multiply", "1", "0", "9", "13",
+                          "reshape", "multiply", "multiply", "9", "1", "1",
+                          "reshape", "multiply", "reshape", "multiply"));
+}
+
 // The keys come transposed; shares are rounded to bf16 for the last product.
 TEST_F(CudnnAttention, HasTensorsAsEnginesExpectThem) {
   prepare(attention(false));

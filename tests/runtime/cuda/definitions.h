@@ -140,13 +140,23 @@ inline Array convolve(const artifact::LibraryCommandT &windows, const Array &x,
 
 //===-- attention ---------------------------------------------------------===//
 
-/// softmax(scale Q K^T) V of [n, h, t, d], and the logarithms of the sums.
+/// softmax(scale Q K^T + mask) V of [n, h, t, d], and the logarithms of the
+/// sums.
 struct Attention {
   double scale = 1;
   bool isCausal = false; // query i sees keys up to i
+  const Array *mask = nullptr;
 
   bool sees(int64_t query, int64_t key) const {
     return !isCausal || key <= query;
+  }
+  double masked(Dims index) const {
+    if (!mask)
+      return 0;
+    for (size_t i = 0; i < index.size(); ++i)
+      if (mask->dims[i] == 1)
+        index[i] = 0;
+    return mask->at(index);
   }
   double score(const Array &q, const Array &k, const Dims &i, int64_t j) const {
     const double *query = &q.at({i[0], i[1], i[2], 0}),
@@ -154,7 +164,7 @@ struct Attention {
     double sum = 0;
     for (int64_t d = 0; d < q.dims[3]; ++d)
       sum += query[d] * key[d];
-    return scale * sum;
+    return scale * sum + masked({i[0], i[1], i[2], j});
   }
 
   Arrays forward(const Array &q, const Array &k, const Array &v) const {
@@ -207,11 +217,18 @@ struct Attention {
 
 //===-- commands ----------------------------------------------------------===//
 
+/// Attention of a command, whose mask is among these inputs.
+inline Attention attentionOf(const artifact::LibraryCommandT &command,
+                             const Arrays &in) {
+  size_t others = command.op == artifact::LibraryOp::attention ? 3 : 6;
+  return {command.scale, command.causal,
+          in.size() > others ? &in[others] : nullptr};
+}
+
 /// The outputs of a command for these inputs.
 inline Arrays definitionOf(const artifact::LibraryCommandT &command,
                            const Arrays &in) {
   using artifact::LibraryOp;
-  Attention attention{command.scale, command.causal};
   Array made(command.outputs[0]->dims);
   auto sum = [&](const Dims &x, const Dims &w, const Dims &y, auto add) {
     forEachMeeting(command, x, w, y, add);
@@ -233,9 +250,9 @@ inline Arrays definitionOf(const artifact::LibraryCommandT &command,
                  made.at(tap) += in[0].at(from) * in[1].at(to);
                });
   case LibraryOp::attention:
-    return attention.forward(in[0], in[1], in[2]);
+    return attentionOf(command, in).forward(in[0], in[1], in[2]);
   case LibraryOp::attention_backward:
-    return attention.backward(in);
+    return attentionOf(command, in).backward(in);
   default:
     ADD_FAILURE() << "cards have no such operation";
     return {};

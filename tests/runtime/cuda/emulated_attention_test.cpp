@@ -105,6 +105,43 @@ TEST(EmulatedAttention, HasTheSlopesAsGradients) {
   }
 }
 
+// A size of 1 repeats, in the gradients as well.
+TEST(EmulatedAttention, AddsAMaskToItsScores) {
+  for (const Dims &dims :
+       {Dims{2, 1, 3, 5}, {2, 1, 1, 5}, {1, 2, 3, 5}, {1, 1, 3, 5}}) {
+    Array q = someArray({2, 2, 3, 3}, 1), k = someArray({2, 2, 5, 3}, 2),
+          v = someArray({2, 2, 5, 4}, 3), mask = someArray(dims, 5),
+          gradient = someArray({2, 2, 3, 4}, 4);
+    Attention made{0.5, false, &mask};
+    Arrays given = made.forward(q, k, v);
+    Operand query = operandOf(q), key = operandOf(k), value = operandOf(v),
+            added = operandOf(mask), changes = operandOf(gradient),
+            result = operandOf(Array(given[0].dims)),
+            logsumexp = operandOf(Array(given[1].dims));
+    fb::LibraryCommandT command;
+    command.op = fb::LibraryOp::attention;
+    command.scale = 0.5;
+    ASSERT_TRUE(
+        runOp(command, {&query, &key, &value, &added}, {&result, &logsumexp})
+            .ok());
+    expectNear(arrayOf(result), given[0], 1e-5);
+    expectNear(arrayOf(logsumexp), given[1], 1e-5);
+
+    Array *inputs[] = {&q, &k, &v};
+    Operand found[] = {operandOf(Array(q.dims)), operandOf(Array(k.dims)),
+                       operandOf(Array(v.dims))};
+    command.op = fb::LibraryOp::attention_backward;
+    ASSERT_TRUE(
+        runOp(command,
+              {&query, &key, &value, &result, &changes, &logsumexp, &added},
+              {&found[0], &found[1], &found[2]})
+            .ok());
+    auto loss = [&] { return dot(gradient, made.forward(q, k, v)[0]); };
+    for (size_t i = 0; i < 3; ++i)
+      expectNear(arrayOf(found[i]), slopesOf(loss, *inputs[i]), 2e-5);
+  }
+}
+
 /// Scores that no exponential would hold.
 TEST(EmulatedAttention, KeepsLargeScores) {
   Array large({1, 1, 2, 1}), v = someArray({1, 1, 2, 1}, 1);

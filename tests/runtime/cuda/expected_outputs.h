@@ -42,8 +42,7 @@ inline std::vector<Operand> inputsOf(const artifact::LibraryCommandT &command,
                   *tensor));
   if (command.op == artifact::LibraryOp::attention_backward) {
     Arrays in = arraysOf(inputs);
-    Arrays given =
-        Attention{command.scale, command.causal}.forward(in[0], in[1], in[2]);
+    Arrays given = attentionOf(command, in).forward(in[0], in[1], in[2]);
     inputs[3] = operandOf(given[0], *command.inputs[3]);
     inputs[5] = operandOf(given[1], *command.inputs[5]);
   }

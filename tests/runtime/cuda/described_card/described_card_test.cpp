@@ -116,10 +116,15 @@ TEST_F(DescribedCard, HasPlansForAllConvolutionsOfResNet50) {
 }
 
 TEST_F(DescribedCard, HasPlansForEachForm) {
-  for (const CardCommands &commands : {convolutions(), attentions()})
-    for (const auto &[name, command] : commands)
-      EXPECT_EQ(planOf(command), "")
-          << name << " of " << nameOf(command.inputs[0]->dtype);
+  for (const auto &[name, command] : convolutions())
+    EXPECT_EQ(planOf(command), "")
+        << name << " of " << nameOf(command.inputs[0]->dtype);
+}
+
+TEST_F(DescribedCard, HasPlansForEachFormOfAttention) {
+  for (const auto &[name, command] : attentions())
+    EXPECT_EQ(planOf(command), "")
+        << name << " of " << nameOf(command.inputs[0]->dtype);
 }
 
 /// Within 192 MiB of scores and 1 MiB more, which gradients take to be the same

@@ -1,0 +1,18 @@
+// Where a command of attention has its mask.
+#pragma once
+
+#include "runtime/flat.h"
+
+namespace gradus::runtime {
+
+/// Inputs of attention and of its gradient before the mask, which is the last.
+inline size_t inputsBeforeMask(artifact::LibraryOp op) {
+  return op == artifact::LibraryOp::attention_backward ? 6 : 3;
+}
+
+/// Whether a verified command of attention has a mask.
+inline bool hasMask(const artifact::LibraryCommand &command) {
+  return countOf(command.inputs()) > inputsBeforeMask(command.op());
+}
+
+} // namespace gradus::runtime
