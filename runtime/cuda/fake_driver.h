@@ -31,6 +31,9 @@ struct FakeOptions {
   /// Events tell operations that kernels have executed in place of
   /// nanoseconds.
   bool countsOperations = false;
+  /// Nanoseconds that a test counts, from 1 on, in place of the time; null:
+  /// the time.
+  const int64_t *clock = nullptr;
 
   // Faults on purpose; -1: never.
   int64_t outOfMemoryAt = -1; // the n-th allocation on the card, from 0

@@ -108,7 +108,8 @@ private:
 class FakeState {
 public:
   explicit FakeState(const FakeOptions &options)
-      : options_(options), work_(options.seed, options.countsOperations) {}
+      : options_(options),
+        work_(options.seed, options.countsOperations, options.clock) {}
 
 #define GRADUS_CUDA(needs, name, symbol, parameters) Result name parameters;
 #include "runtime/cuda/driver.def"

@@ -51,6 +51,8 @@ bool isReady(const FakeOpRef &op) {
 int64_t FakeWork::now() const {
   if (countsOperations_)
     return operations_;
+  if (clock_)
+    return *clock_;
   return std::chrono::steady_clock::now().time_since_epoch() /
          std::chrono::nanoseconds(1);
 }

@@ -30,9 +30,11 @@ using FakeOpRef = std::shared_ptr<FakeOp>;
 
 class FakeWork {
 public:
-  /// Its clock tells nanoseconds or, where it counts operations, those.
-  explicit FakeWork(unsigned seed, bool countsOperations = false)
-      : random_(seed), countsOperations_(countsOperations) {}
+  /// Its clock tells nanoseconds, of the time or of a test's `clock`, or, where
+  /// it counts operations, those.
+  explicit FakeWork(unsigned seed, bool countsOperations = false,
+                    const int64_t *clock = nullptr)
+      : random_(seed), countsOperations_(countsOperations), clock_(clock) {}
 
   /// In words what is wrong with it: it may run beside another op that touches
   /// the same bytes, which one of the two writes.
@@ -58,6 +60,7 @@ private:
 
   std::mt19937 random_;
   bool countsOperations_;
+  const int64_t *clock_;
   int64_t operations_ = 1; // a clock that has begun is not at 0
   std::vector<FakeOpRef> waiting_;
   /// Those of which the host does not know that they are done.

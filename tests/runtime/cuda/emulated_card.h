@@ -95,7 +95,7 @@ protected:
     ASSERT_TRUE(stream.ok()) << stream.status();
     stream_ = *std::move(stream);
   }
-  void SetUp() override { open(); }
+  void SetUp() override { open(options_); }
   void TearDown() override { close(); }
 
   /// What is left over is a failure, and so is what a test did not expect.
@@ -174,6 +174,7 @@ protected:
     return card_->synchronize().message();
   }
 
+  FakeOptions options_; // of the card that a test begins with
   std::unique_ptr<FakeDriver> fake_;
   std::unique_ptr<Card> card_;
   std::vector<uint8_t> image_;

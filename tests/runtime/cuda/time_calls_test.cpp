@@ -4,8 +4,8 @@
 
 #include "runtime/cuda/tune.h"
 
+#include "clocked_library.h"
 #include "packed_command.h"
-#include "sleeping_library.h"
 
 using namespace gradus::runtime;
 using namespace gradus::runtime::cuda;
@@ -26,11 +26,13 @@ struct TimeCalls : EmulatedCard {
     return timeCalls(*card_, *command, list, trials);
   }
   void SetUp() override {
+    options_.clock = &clock_;
     EmulatedCard::SetUp();
-    library_.emplace(driver());
+    library_.emplace(driver(), clock_);
   }
 
-  std::optional<SleepingLibrary> library_;
+  int64_t clock_ = 1; // nanoseconds
+  std::optional<ClockedLibrary> library_;
 };
 
 } // namespace
@@ -41,9 +43,8 @@ TEST_F(TimeCalls, TakeTurnsOnNumbersThatAreNotZero) {
   ASSERT_EQ(times->size(), 2u);
   ASSERT_EQ((*times)[0].size(), 3u);
   ASSERT_EQ((*times)[1].size(), 3u);
-  for (double microseconds : (*times)[0])
-    EXPECT_GE(microseconds, 4000);
-  EXPECT_LT(median((*times)[1]), median((*times)[0]));
+  EXPECT_NEAR(median((*times)[0]), 4000, 0.01);
+  EXPECT_NEAR(median((*times)[1]), 100, 0.01);
   EXPECT_EQ(library_->zeros, 0);
   // How often: 3; each once to warm up; then 4 turns, the first not measured.
   EXPECT_EQ(library_->ran,
@@ -52,13 +53,10 @@ TEST_F(TimeCalls, TakeTurnsOnNumbersThatAreNotZero) {
 
 /// So that a trial is longer than what it costs to measure it.
 TEST_F(TimeCalls, RepeatWhatIsShort) {
-  size_t ran = 0;
-  for (int attempt = 0; attempt < 50 && ran <= 6; ++attempt) { // may be in turn
-    library_->ran.clear();
-    auto times = time({"0"}, 1);
-    ASSERT_TRUE(times.ok()) << times.status();
-    ran = library_->ran.size() / 2;
-  }
+  auto times = time({"10"}, 1);
+  ASSERT_TRUE(times.ok()) << times.status();
+  EXPECT_NEAR(median(times->front()), 10, 0.01);
+  size_t ran = library_->ran.size() / std::string("10 ").size();
   EXPECT_GT(ran, 6u); // of a call that is not repeated
 }
 
@@ -66,8 +64,8 @@ TEST_F(TimeCalls, RepeatWhatIsShort) {
 TEST_F(TimeCalls, SayWhateverTheDriverFailsAt) {
   int64_t calls = 0;
   for (bool works = false; !works; ++calls) {
-    open();
-    library_.emplace(driver());
+    open(options_);
+    library_.emplace(driver(), clock_);
     fake_->failAfter(calls);
     auto times = time({"300"}, 1);
     fake_->failAfter(-1);

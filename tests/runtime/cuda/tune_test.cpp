@@ -3,7 +3,7 @@
 #include "runtime/cuda/tune.h"
 
 #include "adder_on_card.h"
-#include "sleeping_library.h"
+#include "clocked_library.h"
 
 using namespace gradus::runtime;
 using namespace gradus::runtime::cuda;
@@ -26,8 +26,9 @@ namespace {
 
 struct Tune : AdderOnCard {
   void SetUp() override {
+    options_.clock = &clock_;
     AdderOnCard::SetUp();
-    library_.emplace(driver());
+    library_.emplace(driver(), clock_);
   }
   void add(uint32_t from, int64_t scratch) {
     adder_.add("negate", callOn(from, kSum, adder_.addArena(scratch / 4)));
@@ -42,7 +43,8 @@ struct Tune : AdderOnCard {
     return tuneCalls(*card_, *library_, plan(), options);
   }
 
-  std::optional<SleepingLibrary> library_;
+  int64_t clock_ = 1; // nanoseconds
+  std::optional<ClockedLibrary> library_;
   std::string progress_;
 };
 
@@ -66,11 +68,11 @@ TEST_F(Tune, MeasuresEachCallOnce) {
   EXPECT_EQ(progress_, "0/2 1/2 ");
   const TunedCall &call = calls->front();
   EXPECT_EQ(call.call, "matmul f32 8x1 x f32 1x1 -> f32 8x1");
-  EXPECT_EQ(call.library, "sleeping 1");
+  EXPECT_EQ(call.library, "clocked 1");
   EXPECT_EQ(call.algorithm, "100");
   EXPECT_EQ(call.candidates, 3u);
-  EXPECT_GE(call.microseconds, 100);
-  EXPECT_LT(call.microseconds, call.defaultMicroseconds);
+  EXPECT_NEAR(call.microseconds, 100, 0.01);
+  EXPECT_NEAR(call.defaultMicroseconds, 300, 0.01);
   EXPECT_EQ(calls->back().call, "matmul f32 8x1 x f32 1x1 -> f32 8x1, relu");
 }
 

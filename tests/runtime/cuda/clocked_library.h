@@ -1,17 +1,17 @@
 // A server for tests whose algorithms are called after the microseconds that
-// they take: "300" by itself, and "100", "299" and "broken".
+// they take on the clock of a test: "300" by itself, and "100", "299" and
+// "broken".
 #pragma once
 
 #include "test_library.h"
 
-#include <chrono>
-#include <thread>
-
 namespace gradus::runtime::cuda::test {
 
-class SleepingLibrary : public LibraryServer {
+class ClockedLibrary : public LibraryServer {
 public:
-  explicit SleepingLibrary(const Driver &driver) : driver_(driver) {}
+  /// `clock` counts nanoseconds (FakeOptions).
+  ClockedLibrary(const Driver &driver, int64_t &clock)
+      : driver_(driver), clock_(clock) {}
 
   StatusOr<std::unique_ptr<LibraryCall>>
   prepare(const artifact::LibraryCommand &command, uint64_t scratch) override {
@@ -26,7 +26,7 @@ public:
   }
   StatusOr<Algorithms> algorithms(const artifact::LibraryCommand &,
                                   uint64_t) override {
-    return Algorithms{"sleeping 1", {"300", "100", "broken", "299"}};
+    return Algorithms{"clocked 1", {"300", "100", "broken", "299"}};
   }
 
   std::vector<uint64_t> offered; // bytes of scratch, of each call
@@ -37,7 +37,7 @@ public:
 private:
   class Call : public LibraryCall {
   public:
-    Call(SleepingLibrary &library, std::string algorithm)
+    Call(ClockedLibrary &library, std::string algorithm)
         : library_(library), algorithm_(std::move(algorithm)) {}
     std::string algorithm() const override { return algorithm_; }
     uint64_t scratchBytes() const override { return 512; }
@@ -46,7 +46,7 @@ private:
         return failed("it is broken");
       addresses_ = addresses;
       return check(library_.driver_,
-                   library_.driver_.streamCall(stream, run, this), "sleeping");
+                   library_.driver_.streamCall(stream, run, this), "a call");
     }
 
   private:
@@ -56,16 +56,16 @@ private:
       for (int64_t i = 0; i < gradus::test::kSize; ++i)
         call->library_.zeros += numbers[i] == 0;
       call->library_.ran += call->algorithm_ + " ";
-      std::this_thread::sleep_for(
-          std::chrono::microseconds(std::stoi(call->algorithm_)));
+      call->library_.clock_ += std::stoi(call->algorithm_) * int64_t{1000};
     }
 
-    SleepingLibrary &library_;
+    ClockedLibrary &library_;
     std::string algorithm_;
     CallAddresses addresses_;
   };
 
   const Driver &driver_;
+  int64_t &clock_;
 };
 
 } // namespace gradus::runtime::cuda::test
