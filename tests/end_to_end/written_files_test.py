@@ -143,7 +143,7 @@ class WrittenFiles(unittest.TestCase):
         run(self.command("--checkpoint", state))
         process = self.start("--checkpoint", state, "--resume", state)
         run(self.command("--init", state))
-        said = run([GRADUS, "run", self.artifact, "train", "--steps", "1", "--checkpoint", state], code=1)
+        said = run([GRADUS, "run", self.artifact, "train", "--steps", "1", "--checkpoint", state, "--overwrite"], code=1)
         self.assertIn(f"process {process.pid} (gradus) is writing it", said)
 
     def test_a_file_system_without_locks_is_said_and_trained_on(self):
