@@ -165,34 +165,51 @@ public:
   StatusOr<Algorithms> algorithms(const artifact::LibraryCommand &command,
                                   uint64_t scratchBytes) override {
     GRADUS_ASSIGN(std::vector<Way> ways, waysOf(*session_, command));
-    std::vector<std::string> texts;
-    for (size_t i = 0; i < ways.size() && texts.empty(); ++i) {
+    Status failure;
+    for (size_t i = 0; i < std::min(ways.size(), kMostWays); ++i) {
       GRADUS_ASSIGN(OperationGraph graph, ways[i].graph());
-      GRADUS_ASSIGN(texts, algorithmsOf(*session_, graph,
-                                        workspaceIn(scratchBytes, graph)));
+      auto texts =
+          algorithmsOf(*session_, graph, workspaceIn(scratchBytes, graph));
+      if (texts.ok() && !texts->empty())
+        return Algorithms{session_->name(), *std::move(texts)};
+      if (failure.ok())
+        failure = texts.status();
     }
-    return Algorithms{session_->name(), std::move(texts)};
+    GRADUS_TRY(failure);
+    return Algorithms{session_->name(), {}};
   }
 
   bool warmsUp() const override { return true; }
 
 private:
+  static constexpr size_t kMostWays = 4; // that are tried in vain
+
   /// The first way whose plan needs no more scratch than that, else the one
   /// that needs the least. What would not fit in proportion is not built.
+  /// Where one has no plan, smaller parts may have.
   template <typename Choose>
   StatusOr<std::unique_ptr<LibraryCall>>
   firstThatFits(const artifact::LibraryCommand &command, uint64_t scratchBytes,
                 Choose choose) {
     GRADUS_ASSIGN(std::vector<Way> ways, waysOf(*session_, command));
     std::unique_ptr<LibraryCall> least;
+    Status failure;
+    size_t tried = 0;
     double ofWhole = 0; // bytes that all of it would need, as is known so far
     for (const Way &way : ways) {
       if (least && ofWhole * way.share > double(scratchBytes))
         continue;
       GRADUS_ASSIGN(OperationGraph graph, way.graph());
-      GRADUS_ASSIGN(ExecutionPlan plan, choose(graph));
+      StatusOr<ExecutionPlan> plan = choose(graph);
+      if (!plan.ok()) {
+        if (failure.ok())
+          failure = plan.status();
+        if (++tried == kMostWays)
+          break;
+        continue;
+      }
       auto call = std::make_unique<GraphCall>(session_, std::move(graph),
-                                              std::move(plan));
+                                              *std::move(plan));
       uint64_t bytes = call->scratchBytes();
       ofWhole = double(bytes) / way.share;
       if (!least || bytes < least->scratchBytes())
@@ -200,6 +217,8 @@ private:
       if (bytes <= scratchBytes)
         break;
     }
+    if (!least)
+      return failure;
     return least;
   }
 

@@ -285,6 +285,7 @@ Status checkAttention(const LibraryCommand &command) {
 namespace {
 
 constexpr uint64_t kAlignment = 16; // that tensors of graphs are said to have
+constexpr int64_t kMostRuns = 1 << 10; // of a graph, for one command
 
 /// Where parts of `size` of `all` begin, the last at its end.
 std::vector<int64_t> startsOf(int64_t all, int64_t size) {
@@ -295,10 +296,11 @@ std::vector<int64_t> startsOf(int64_t all, int64_t size) {
   return starts;
 }
 
-/// Sizes of parts by how many there are, without those that are the same.
+/// Sizes of parts by how many there are, without those that are the same. A
+/// file may say any number.
 std::vector<int64_t> sizesOf(int64_t all) {
   std::vector<int64_t> sizes;
-  for (int64_t count = 1; count <= all; ++count)
+  for (int64_t count = 1; count <= std::min(all, kMostRuns); ++count)
     if (int64_t size = (all + count - 1) / count;
         sizes.empty() || size < sizes.back())
       sizes.push_back(size);
@@ -344,14 +346,15 @@ StatusOr<std::vector<AttentionPart>>
 attentionParts(const LibraryCommand &command) {
   GRADUS_ASSIGN(Attention made, read(command));
   int64_t sequences = made.inputs[0].dims[0], heads = made.inputs[0].dims[1];
-  std::vector<AttentionPart> all;
-  for (int64_t size : sizesOf(sequences))
-    all.push_back({size, heads});
-  for (int64_t size : sizesOf(heads))
-    if (size < heads)
-      all.push_back({1, size});
+  std::vector<AttentionPart> all = {{sequences, heads}};
   if (command.op() == LibraryOp::attention)
-    all.resize(1);
+    return all;
+  for (int64_t size : sizesOf(sequences))
+    if (size < sequences)
+      all.push_back({size, heads});
+  for (int64_t size : sizesOf(heads))
+    if (size < heads && sequences <= kMostRuns / ((heads + size - 1) / size))
+      all.push_back({1, size});
   std::erase_if(all, [&](AttentionPart part) {
     std::vector<RunOffsets> parts = offsetsOf(made, part);
     return !std::all_of(parts.begin(), parts.end(), isAligned);

@@ -2,6 +2,8 @@
 
 #include "runtime/cuda/emulated_ops.h"
 
+#include <algorithm>
+
 namespace gradus::runtime::cuda {
 
 using artifact::LibraryOp;
@@ -11,6 +13,17 @@ static Status checkTypes(const Tensors &tensors, const char *what) {
     if (!isNumberType(tensors[i].dtype))
       return invalid(what, " ", i, ": has dtype ", nameOf(tensors[i].dtype),
                      ", which the emulated library does not take");
+  return Status();
+}
+
+/// The scores of a head are all in memory at once here, and on no card.
+static Status checkScores(const Tensors &inputs) {
+  constexpr int64_t kMostScores = int64_t{1} << 30;
+  int64_t queries = inputs[0].dims[2], keys = inputs[1].dims[2];
+  if (queries > kMostScores / std::max<int64_t>(keys, 1))
+    return invalid("the emulated library keeps at most ", kMostScores,
+                   " scores of attention, and these are ", queries, " x ",
+                   keys);
   return Status();
 }
 
@@ -29,8 +42,10 @@ StatusOr<EmulatedOp> emulatedOp(const artifact::LibraryCommand &command) {
   case LibraryOp::convolution_backward_weights:
     return convolutionBackwardWeightsOp(command, inputs, outputs);
   case LibraryOp::attention:
+    GRADUS_TRY(checkScores(inputs));
     return attentionOp(command, inputs, outputs);
   case LibraryOp::attention_backward:
+    GRADUS_TRY(checkScores(inputs));
     return attentionBackwardOp(command, inputs, outputs);
   case LibraryOp::reorder:
     break;

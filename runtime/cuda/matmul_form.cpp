@@ -160,18 +160,22 @@ Status checkBias(const StridedTensor &bias, const MatmulForm &form) {
   return Status();
 }
 
-/// Elements one beside the other, of the result's type, and sums of vectors
-/// that lie in one piece each: cuBLASLt has BGRADA for an a as it is, and
-/// BGRADB for a transposed b.
+/// An element for each row or column of the result, one beside the other and of
+/// its type, and sums of vectors that lie in one piece each: cuBLASLt has
+/// BGRADA for an a as it is, and BGRADB for a transposed b.
 StatusOr<Summed> summedBy(const StridedTensor &sums, const MatmulForm &form) {
   bool isOfWeights = sums.dims.end()[-2] == 1;
   size_t axis = sums.rank() - (isOfWeights ? 1 : 2);
-  if (sums.dtype != form.d.dtype || form.batches > 1 ||
-      (sums.dims[axis] > 1 && sums.strides[axis] != 1))
-    return invalid("cuBLASLt sums operands of one product into elements of ",
-                   nameOf(form.d.dtype), " that lie together, and these are ",
-                   toString(TensorType{sums.dtype, sums.dims}));
   bool isOfA = isOfWeights == form.isSwapped;
+  int64_t expected = isOfA ? form.d.rows : form.d.columns, elements = 1;
+  for (int64_t dim : sums.dims)
+    elements *= dim;
+  if (sums.dtype != form.d.dtype || form.batches > 1 || elements != expected ||
+      sums.dims[axis] != expected || (expected > 1 && sums.strides[axis] != 1))
+    return invalid("cuBLASLt sums operands of one product into ", expected,
+                   " elements of ", nameOf(form.d.dtype),
+                   " that lie together, and these are ",
+                   toString(TensorType{sums.dtype, sums.dims}));
   if (isOfA ? form.a.isTransposed : !form.b.isTransposed)
     return invalid("cuBLASLt sums an operand whose elements that go into "
                    "different sums lie together, and those of this ",

@@ -4,6 +4,7 @@
 #include "runtime/cuda/cudnn_attention.h"
 
 #include "tests/runtime/cuda/cudnn_stub.h"
+#include "tests/runtime/cuda/packed_command.h"
 
 #include <sstream>
 
@@ -178,6 +179,19 @@ TEST_F(CudnnAttention, GoesThroughLargeBatchesInParts) {
   EXPECT_THAT(words, HasSubstr(" 1001=10000,20000,30000,40000,50000,60000,"));
   EXPECT_THAT(words, HasSubstr(" 1001=13072,20240,30480,46144,56144,60768,"));
   EXPECT_THAT(prepare(command, 2000)->scratchBytes(), 1536u);
+}
+
+// A file may say any number of sequences.
+TEST_F(CudnnAttention, IsNotTakenApartWithoutEnd) {
+  LibraryCommandT command = gradients(false);
+  for (auto *tensors : {&command.inputs, &command.outputs})
+    for (auto &tensor : *tensors)
+      tensor->dims[0] = int64_t{1} << 36;
+  auto parts = cudnn::attentionParts(*PackedCommand(command));
+  ASSERT_TRUE(parts.ok()) << parts.status();
+  EXPECT_LE(parts->size(), 2000u);
+  for (cudnn::AttentionPart part : *parts)
+    EXPECT_GE(part.sequences, int64_t{1} << 20);
 }
 
 TEST_F(CudnnAttention, IsOfSixteenBits) {

@@ -2,6 +2,7 @@
 // the slopes of it.
 
 #include "definitions.h"
+#include "packed_command.h"
 #include "run_op.h"
 
 using namespace gradus::runtime;
@@ -156,4 +157,19 @@ TEST(EmulatedAttention, KeepsLargeScores) {
       runOp(command, {&query, &key, &value}, {&result, &logsumexp}).ok());
   EXPECT_NEAR(arrayOf(logsumexp).numbers[0], 900, 1e-3);
   EXPECT_NEAR(arrayOf(result).numbers[1], v.numbers[0], 1e-5);
+}
+
+TEST(EmulatedAttention, RefusesScoresThatNoMemoryHas) {
+  constexpr int64_t kMany = int64_t{1} << 20;
+  auto tensor = [](fb::DType dtype, int64_t width) {
+    return tensorOf(dtype, {1, 1, kMany, width});
+  };
+  fb::LibraryCommandT command =
+      commandOf(fb::LibraryOp::attention,
+                {tensor(fb::DType::bf16, 8), tensor(fb::DType::bf16, 8),
+                 tensor(fb::DType::bf16, 8)},
+                {tensor(fb::DType::bf16, 8), tensor(fb::DType::f32, 1)});
+  EXPECT_EQ(emulatedOp(*PackedCommand(command)).status().message(),
+            "the emulated library keeps at most 1073741824 scores of "
+            "attention, and these are 1048576 x 1048576");
 }

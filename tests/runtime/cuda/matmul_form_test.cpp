@@ -178,7 +178,7 @@ TEST(MatmulForm, RefusesSumsThatTheLibraryDoesNotWrite) {
                   {tensor(8, 4, DType::bf16), tensor(4, 10, DType::bf16)},
                   {tensor(8, 10, DType::f32), std::move(sums)}));
   };
-  const std::string before = "cuBLASLt sums operands of one product into "
+  const std::string before = "cuBLASLt sums operands of one product into 10 "
                              "elements of f32 that lie together, and these "
                              "are ";
   EXPECT_EQ(words(tensorOf(DType::f32, {1, 10}), {}), "");
@@ -187,6 +187,18 @@ TEST(MatmulForm, RefusesSumsThatTheLibraryDoesNotWrite) {
             before + "1x10xf32");
   EXPECT_EQ(words(tensorOf(DType::f32, {3, 1, 10}), {3}),
             before + "3x1x10xf32");
+  EXPECT_EQ(words(tensorOf(DType::f32, {1, 1}), {}), before + "1x1xf32");
+}
+
+/// Sources that are joined to one product have one sum of weights, not several.
+TEST(MatmulForm, RefusesSumsOfEachOfJoinedProducts) {
+  EXPECT_EQ(wordsOf(commandOf(LibraryOp::matmul,
+                              {tensorOf(DType::f32, {1000, 3, 8}),
+                               tensorOf(DType::f32, {1, 8, 4})},
+                              {tensorOf(DType::f32, {1000, 3, 4}),
+                               tensorOf(DType::f32, {1000, 1, 4})})),
+            "cuBLASLt sums operands of one product into 4 elements of f32 that "
+            "lie together, and these are 1000x1x4xf32");
 }
 
 TEST(MatmulForm, HasWhatGeluIsOfBesideTheResult) {
