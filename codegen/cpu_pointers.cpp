@@ -49,15 +49,14 @@ std::optional<int64_t> LoopPointers::factorOf(Value *index) const {
   auto *op = dyn_cast<BinaryOperator>(index);
   if (!op)
     return std::nullopt;
-  auto x = factorOf(op->getOperand(0)), y = factorOf(op->getOperand(1));
   auto *constant = dyn_cast<ConstantInt>(op->getOperand(1));
+  bool isMultiple = op->getOpcode() == Instruction::Mul && constant;
+  if (op->getOpcode() != Instruction::Add && !isMultiple)
+    return std::nullopt;
+  auto x = factorOf(op->getOperand(0)), y = factorOf(op->getOperand(1));
   if (!x || !y)
     return std::nullopt;
-  if (op->getOpcode() == Instruction::Add)
-    return *x + *y;
-  if (op->getOpcode() == Instruction::Mul && constant)
-    return *x * constant->getSExtValue();
-  return std::nullopt;
+  return isMultiple ? *x * constant->getSExtValue() : *x + *y;
 }
 
 /// The index where the counter is `at`. Its sums may be of other numbers than

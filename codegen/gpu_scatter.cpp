@@ -186,6 +186,9 @@ Values ScatterEmitter::loadIndices(Value first) {
 }
 
 ScatterEmitter::Hit ScatterEmitter::hitOf(IndexedPlace place, Value position) {
+  // Outside of the table the place is any number, and its sums could overflow.
+  place.position =
+      arith::SelectOp::create(b, place.isInside, place.position, b.number(0));
   Value isThere = b.isBelow(position, b.number(sizes.count)), isOwn, slice;
   if (mapping.isInterleaved) {
     slice = b.quotient(place.position, mapping.groups);
