@@ -107,7 +107,8 @@ void addRulesOf(const std::string &option, const std::string &path,
                 std::vector<Rule> &rules) {
   std::error_code none;
   std::ifstream file;
-  if (!std::filesystem::is_directory(path, none)) // Reading one would throw.
+  if (!std::filesystem::is_directory(path, none) && // Reading one would throw.
+      !std::filesystem::is_character_file(path, none)) // It may have no end.
     file.open(path);
   SeenKeys seen;
   std::string text(std::istreambuf_iterator<char>(file), {});

@@ -60,7 +60,8 @@ double timeAt(const ordered_json &object, const char *key,
 ordered_json parsed(const std::string &path) {
   std::error_code none;
   std::ifstream file;
-  if (!std::filesystem::is_directory(path, none)) // Reading one would throw.
+  if (!std::filesystem::is_directory(path, none) && // Reading one would throw.
+      !std::filesystem::is_character_file(path, none)) // It may have no end.
     file.open(path);
   if (!file.is_open())
     throw badInput(path, ": cannot be read, expected a file that `gradus tune` "

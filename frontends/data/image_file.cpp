@@ -255,7 +255,11 @@ runtime::StatusOr<Image> decodeImage(std::span<const uint8_t> file) {
 
 runtime::StatusOr<Image> readImage(const std::string &path) {
   GRADUS_ASSIGN(MappedFile file, MappedFile::open(path));
+  constexpr size_t kMostBytes = size_t{1} << 30; // more than any it decodes
   std::span<const uint8_t> mapped = file.bytes();
+  if (mapped.size() > kMostBytes)
+    return invalid(path, ": has ", mapped.size(),
+                   " bytes; an image has at most ", kMostBytes);
   // The decoders own memory while they read, so they cannot be left by a fault.
   std::vector<uint8_t> bytes(mapped.size());
   if (!readsWhole(

@@ -177,9 +177,11 @@ TEST(ImageFile, NamesAFileThatIsNoImage) {
 TEST(ImageFile, OutlivesAFileThatIsCutShortMeanwhile) {
   Folder folder;
   Image pixels{256, 256, 3, {}};
+  uint32_t noise = 1; // so that it is long when packed, too
   for (int64_t i = 0; i < 256 * 256 * 3; ++i)
-    pixels.pixels.push_back(i * i * 7 % 251);
+    pixels.pixels.push_back((noise = noise * 1664525 + 1013904223) >> 24);
   const std::string whole = pngFile(pixels);
+  ASSERT_GT(whole.size(), 100000u);
   std::string path = folder.write("x.png", whole);
   std::atomic<bool> stop = false;
   std::thread cutter([&] {
@@ -193,4 +195,12 @@ TEST(ImageFile, OutlivesAFileThatIsCutShortMeanwhile) {
   stop = true;
   cutter.join();
   EXPECT_TRUE(readImage(path).ok());
+}
+
+TEST(ImageFile, IsNotReadWhereItIsLongerThanAny) {
+  Folder folder;
+  std::string path = folder.write("x.png", "");
+  std::filesystem::resize_file(path, uintmax_t{1} << 40); // a hole
+  EXPECT_THAT(wordsOf(readImage(path).status()),
+              HasSubstr("has 1099511627776 bytes; an image has at most"));
 }
