@@ -12,6 +12,7 @@ import importlib.util
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -91,14 +92,18 @@ def run_some(program, names):
     return outcomes(text), text, ending
 
 
-def run_process(command, folder, environment):
-    """What a process printed, and how it ended, in words."""
+def run_process(command, folder, environment, seconds=TIME_LIMIT):
+    """What a process printed, and how it ended, in words. Where it does not end, it is ended with all that it started."""
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+                               stdin=subprocess.DEVNULL, cwd=folder, env=os.environ | environment, start_new_session=True)
     try:
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
-                              stdin=subprocess.DEVNULL, timeout=TIME_LIMIT, cwd=folder, env=os.environ | environment)
-        return done.stdout, f"the program ended with {done.returncode}"
-    except subprocess.TimeoutExpired as late:
-        return (late.stdout or b"").decode(errors="replace"), f"no end after {TIME_LIMIT} s"
+        return process.communicate(timeout=seconds)[0], f"the program ended with {process.returncode}"
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        return process.communicate()[0], f"no end after {seconds} s"
+    except BaseException:  # Ctrl-C
+        os.killpg(process.pid, signal.SIGKILL)
+        raise
 
 
 def outcomes(text):
@@ -158,14 +163,13 @@ def run_lit(tally):
         command.insert(2, "--filter=" + re.escape(tally.only))
     if os.path.exists(results):
         os.remove(results)
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          stdin=subprocess.DEVNULL)
-    if not os.path.exists(results) and re.search("did not (match|discover) any tests", done.stdout):
+    text, ending = run_process(command, None, {}, 2 * TIME_LIMIT)  # all of its tests
+    if not os.path.exists(results) and re.search("did not (match|discover) any tests", text):
         return None
     try:
         add_lit_outcomes(results, tally)
     except (OSError, ValueError):
-        tally.add("lit", "failed", done.stdout)
+        tally.add("lit", "failed", f"{text}{ending}")
 
 
 def add_lit_outcomes(path, tally):

@@ -96,7 +96,7 @@ def wait_for(path, process):
 
 
 def run(command, code=0, **environment):
-    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment})
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment}, timeout=600)
     if done.returncode != code:
         raise AssertionError(f"{' '.join(command)}\nexit code {done.returncode}\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
     return done.stdout + done.stderr

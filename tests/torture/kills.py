@@ -34,7 +34,10 @@ class KilledTraining:
         """Whether a run ends by itself within so many seconds, if `waits` of its first checkpoint; else it is killed."""
         training, before = self.training, self.training.saved("killed")
         process = training.start(training.command("killed", threads=threads))
+        late = time.monotonic() + MOST_SECONDS
         while waits and process.poll() is None and training.saved("killed") == before:
+            if time.monotonic() > late:
+                raise subprocess.TimeoutExpired(process.args, MOST_SECONDS)
             time.sleep(0.005)
         try:
             process.wait(seconds)

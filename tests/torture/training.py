@@ -1,6 +1,7 @@
 """What the trials harm: a small net with all that a step may remember, and what its run must come to."""
 
 import os
+import signal
 import subprocess
 import sys
 
@@ -16,13 +17,14 @@ started = []  # processes
 def begin(command, **how):
     """A process that end_all() ends where a trial gave up on it."""
     started[:] = [process for process in started if process.poll() is None]
-    started.append(subprocess.Popen(command, **{"stdin": subprocess.DEVNULL, **how}))
+    started.append(subprocess.Popen(command, **{"stdin": subprocess.DEVNULL, "start_new_session": True, **how}))
     return started[-1]
 
 
 def end_all():
     for process in started:
-        process.kill()
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)  # and what it started
         process.wait()
 
 
