@@ -27,7 +27,7 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 GRADUS = os.path.join(HERE, "bin", "gradus")
-PART_SECONDS = 460  # what a part does not come to in that time is skipped
+PART_SECONDS = 460  # what a part does not come to in that time is skipped; programs of tests fail
 LATE = f"the part's {PART_SECONDS} s were over"
 MOST_LETTERS = 400  # of what a failed test says; the rest is in its log
 MOST_COMMANDS = 5  # of a step that is measured for its time, the longest
@@ -53,9 +53,15 @@ class Results:
             with open(self.path) as file:
                 before = json.load(file)
             if (before["device"], before["card"]) == (self.device, self.card):
-                self.entries = [each for each in before["results"] if each["kind"] not in options.only]
+                self.entries = [each for each in before["results"] if not self.is_again(each, options)]
         except (OSError, ValueError, KeyError):
             pass  # no run before this one, or not of ours
+
+    @staticmethod
+    def is_again(entry, options):
+        """Whether this run finds it anew: what --step does not pick stays."""
+        picked = entry["kind"] not in ("compare", "time") or options.step in entry["name"]
+        return entry["kind"] in options.only and picked
 
     def add(self, kind, name, outcome, on_device=False, reason="", **facts):
         entry = {"kind": kind, "name": name, "outcome": outcome}
