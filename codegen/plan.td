@@ -151,7 +151,7 @@ def AddAtOp : IndexedOp<"add_at"> {
   let summary = "A scatter_add, on tensors or buffers";
   let description = [{
     `gradus.scatter_add` as a command: in a kernel over rows, item r is the r-th
-    slice of the result, so each is summed up by one thread, in order.
+    slice of the result, so each of its elements is summed up by one thread, in order.
 
     Example:
 

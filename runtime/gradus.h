@@ -107,11 +107,11 @@ typedef void (*gradus_log_function)(void *context, const char *line);
 
 /* How to load. Start from gradus_default_options(), or pass NULL for it. */
 typedef struct gradus_options {
-  size_t size;             /* sizeof(gradus_options), for later versions */
-  int threads;             /* 0: one per core that affinity and CPU quota allow;
-                              more than these run, but no faster */
-  int deterministic;       /* the bits do not depend on the number of threads */
-  const char *device;      /* "cpu", "cuda", "cuda:1", "emulated" */
+  size_t size;        /* sizeof(gradus_options), for later versions */
+  int threads;        /* 0: one per core that affinity and CPU quota allow;
+                         more than these run, but no faster */
+  int deterministic;  /* the bits depend on no number of threads or cores */
+  const char *device; /* "cpu", "cuda", "cuda:1", "emulated" */
   gradus_log_function log; /* NULL: silent */
   void *log_context;
   int trust; /* do not check the hashes of weights and constants */
@@ -202,8 +202,9 @@ GRADUS_API gradus_status gradus_bind_output(gradus_session *session, int graph,
 /* Where the next step takes an input from: written there before each step (a
  * step may overwrite it). With a schedule, as accumulation makes one, the place
  * changes from step to step: ask for it each time. Where the last step left an
- * output: read it before the next. NULL for a number out of range, or where the
- * device has failed. */
+ * output: ask and read after the step, before the next. NULL for a number out
+ * of range, for an output of a graph that has not run, where outputs are large,
+ * or where the device has failed. */
 GRADUS_API void *gradus_input_buffer(gradus_session *session, int graph,
                                      int input);
 GRADUS_API const void *gradus_output_buffer(gradus_session *session, int graph,
