@@ -6,8 +6,8 @@
 
 namespace gradus {
 
-/// Where an innermost loop multiplies its counter to address memory, keeps a
-/// pointer instead and adds the stride to it each round. The processor's own
+/// The pass keeps a pointer where an innermost loop multiplies its counter to
+/// address memory, and adds the stride to it each round. The processor's own
 /// addressing covers what is not multiplied, and constant distances.
 struct CarryPointers : llvm::PassInfoMixin<CarryPointers> {
   llvm::PreservedAnalyses run(llvm::Function &function,

@@ -8,8 +8,8 @@
 
 namespace gradus {
 
-/// What a `plan.take` or `plan.add_at` reads and writes. The table is what is
-/// read by takes and written by sums.
+/// The buffers that a `plan.take` or `plan.add_at` reads and writes. Takes read
+/// the table, sums write it.
 struct IndexedBuffers {
   GatherSizes sizes;
   mlir::Type element, index; // types in memory's terms
@@ -21,7 +21,7 @@ struct IndexedBuffers {
 struct IndexedPlace {
   mlir::Value isInside, position;
 };
-/// What a loaded index means.
+/// Tells which place of the table a loaded index means, and whether it has it.
 IndexedPlace indexedPlace(GpuBuilder &builder, const GatherSizes &sizes,
                           mlir::Value index);
 
@@ -45,9 +45,9 @@ GpuBuilder::Values addIndexed(GpuBuilder &builder, mlir::ValueRange totals,
 GpuBuilder::Values narrowIndexed(GpuBuilder &builder, mlir::Type element,
                                  mlir::ValueRange totals);
 
-/// Of a kernel of one `plan.take` or `plan.add_at`.
+/// Maps a kernel of one `plan.take` or `plan.add_at` to threads.
 GpuMapping mapIndexed(mlir::Operation *op);
-/// Whether all of its places fit into 32 bits.
+/// Whether all places of such an op fit into 32 bits.
 bool indexedFits32Bits(mlir::Operation *op);
 /// One item of it.
 void emitIndexed(GpuBuilder &builder, mlir::Operation *op, mlir::Value item,

@@ -60,7 +60,7 @@ struct TemporaryFile {
   }
 };
 
-/// What a program printed, as a message has several lines: all but the first
+/// Turns what a program printed into lines of a message: all but the first
 /// begin with two spaces.
 std::string inLines(StringRef printed) {
   SmallVector<StringRef> lines;

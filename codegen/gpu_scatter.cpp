@@ -89,11 +89,11 @@ private:
   struct Hit {
     Value isOwn, position, slice;
   };
-  /// Of numbers that threads have: the sum of those before, and of all.
+  /// Sums of a number that each thread has: of the threads before, and of all.
   struct Sums {
     Value before, all;
   };
-  /// What there is to sum up.
+  /// The list of rows to sum up.
   struct List {
     Value count;
     Value isAdded; // to what is written already; null: no
@@ -168,7 +168,7 @@ void ScatterEmitter::store(const GpuBuffer &memory, Value at, Value position) {
 
 //===-- the list ----------------------------------------------------------===//
 
-/// Those from `first` on; any where there are none.
+/// Loads the indices from `first` on; behind the last, it repeats others.
 Values ScatterEmitter::loadIndices(Value first) {
   Values indices;
   bool isWhole = sizes.count % kEach == 0;

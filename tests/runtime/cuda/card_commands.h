@@ -305,11 +305,10 @@ inline CardCommands attentions() {
 
 //===-- what none takes ---------------------------------------------------===//
 
-/// Verified commands that no library of cards has, by what it says to them.
-inline CardCommands refusedCommands() {
+/// Products alone.
+inline CardCommands refusedProducts() {
   using artifact::Activation;
   using artifact::DType;
-  using artifact::LibraryOp;
   CardCommands made;
   auto addProduct = [&](const ProductForm &form) {
     made.push_back(productOf(form));
@@ -354,7 +353,13 @@ inline CardCommands refusedCommands() {
               .weights = {33, 20},
               .result = {24, 20},
               .bias = {24, 1}});
+  return made;
+}
 
+/// Sums of operands whose elements lie apart.
+inline CardCommands refusedSums() {
+  using artifact::DType;
+  CardCommands made;
   ProductForm sum{.name =
                       "cuBLASLt sums an operand whose elements that go into "
                       "different sums lie together, and those of this "
@@ -364,7 +369,7 @@ inline CardCommands refusedCommands() {
                   .weights = {33, 20},
                   .result = {24, 20}};
   auto addSum = [&](const std::vector<int64_t> &dims) {
-    addProduct(sum);
+    made.push_back(productOf(sum));
     made.back().command.outputs.push_back(
         std::make_unique<artifact::LibraryTensorT>(tensorOf(DType::f32, dims)));
   };
@@ -374,6 +379,17 @@ inline CardCommands refusedCommands() {
              "one";
   sum.weightsStrides = {1, 33};
   addSum({1, 20});
+  return made;
+}
+
+/// Verified commands that no library of cards has, by what it says to them.
+inline CardCommands refusedCommands() {
+  using artifact::Activation;
+  using artifact::DType;
+  using artifact::LibraryOp;
+  CardCommands made = refusedProducts();
+  for (CardCommand &each : refusedSums())
+    made.push_back(std::move(each));
 
   auto source = tensorOf(DType::f32, {2, 8, 10, 10}),
        weights = tensorOf(DType::f32, {12, 8, 3, 3}),
