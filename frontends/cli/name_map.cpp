@@ -4,6 +4,7 @@
 
 #include "frontends/cli/failure.h"
 #include "frontends/cli/suggestion.h"
+#include "frontends/cli/text_file.h"
 #include "frontends/json_text.h"
 
 #include "absl/strings/str_cat.h"
@@ -11,8 +12,6 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
 #include <optional>
 #include <set>
 
@@ -105,17 +104,12 @@ struct SeenKeys {
 /// {"FROM": "TO", ...}; null leaves out.
 void addRulesOf(const std::string &option, const std::string &path,
                 std::vector<Rule> &rules) {
-  std::error_code none;
-  std::ifstream file;
-  if (!std::filesystem::is_directory(path, none) && // Reading one would throw.
-      !std::filesystem::is_character_file(path, none)) // It may have no end.
-    file.open(path);
   SeenKeys seen;
-  std::string text(std::istreambuf_iterator<char>(file), {});
+  std::optional<std::string> text = textOfFile(path);
   auto json = nlohmann::ordered_json();
-  if (file && !isTooDeep(text))
+  if (text && !isTooDeep(*text))
     json = nlohmann::ordered_json::parse(
-        text,
+        *text,
         [&](int depth, auto event, auto &parsed) {
           return seen(depth, nlohmann::json::parse_event_t(event), parsed);
         },

@@ -4,13 +4,12 @@
 #include "frontends/cli/tuning_file.h"
 
 #include "frontends/cli/failure.h"
+#include "frontends/cli/text_file.h"
 #include "frontends/json_text.h"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
 #include <map>
 
 using namespace gradus::runtime;
@@ -58,21 +57,16 @@ double timeAt(const ordered_json &object, const char *key,
 }
 
 ordered_json parsed(const std::string &path) {
-  std::error_code none;
-  std::ifstream file;
-  if (!std::filesystem::is_directory(path, none) && // Reading one would throw.
-      !std::filesystem::is_character_file(path, none)) // It may have no end.
-    file.open(path);
-  if (!file.is_open())
+  std::optional<std::string> text = textOfFile(path);
+  if (!text)
     throw badInput(path, ": cannot be read, expected a file that `gradus tune` "
                          "has written");
-  std::string text(std::istreambuf_iterator<char>(file), {});
-  if (isTooDeep(text))
+  if (isTooDeep(*text))
     throw badInput(path, ": is nested deeper than any file that `gradus tune` "
                          "writes");
   ordered_json json;
   try {
-    json = ordered_json::parse(text);
+    json = ordered_json::parse(*text);
   } catch (const ordered_json::exception &error) {
     throw badInput(
         path, ": expected JSON, as `gradus tune` writes it: ", wordsOf(error));

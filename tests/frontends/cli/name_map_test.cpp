@@ -77,6 +77,11 @@ TEST(NameMap, SaysWhichFileIsNone) {
                         "object"));
   for (const char *text : {"", "[1]", "{"})
     EXPECT_THAT(refusal(fileWith(text)), HasSubstr("expected a file with"));
+  std::string device = testing::TempDir() + "gradus_map.device." +
+                       std::to_string(getpid()) + ".json";
+  std::filesystem::create_symlink("/dev/zero", device); // It has no end.
+  EXPECT_THAT(refusal(device), HasSubstr("expected a file with"));
+  std::filesystem::remove(device);
   std::string folder = testing::TempDir() + "gradus_map.folder.json";
   std::filesystem::create_directories(folder);
   EXPECT_THAT(refusal(folder), HasSubstr("folder.json: expected a file with"));

@@ -1,0 +1,25 @@
+// Small text files that a user names.
+#pragma once
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <string>
+
+namespace gradus::cli {
+
+/// The whole text of a file; nothing where it cannot be read. A folder and a
+/// device, which may have no end, are not read.
+inline std::optional<std::string> textOfFile(const std::string &path) {
+  std::error_code none;
+  if (std::filesystem::is_directory(path, none) || // Reading one would throw.
+      std::filesystem::is_character_file(path, none))
+    return std::nullopt;
+  std::ifstream file(path);
+  if (!file)
+    return std::nullopt;
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+} // namespace gradus::cli
