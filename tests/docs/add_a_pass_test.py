@@ -2,30 +2,23 @@
 
 import glob
 import os
-import re
 import subprocess
+import sys
 import unittest
 
-ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
-OPT = os.path.join(os.environ.get("GRADUS_BUILD") or os.path.join(ROOT, "build"), "bin", "gradus-opt")
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from pages import BUILD, ROOT, blocks, check_excerpts, read
+
+OPT = os.path.join(BUILD, "bin", "gradus-opt")
 PLUGIN = os.path.join(ROOT, "docs", "examples", "pass_plugin")
-
-
-def read(path):
-    with open(os.path.join(ROOT, path), encoding="utf-8") as file:
-        return file.read()
 
 
 class AddAPass(unittest.TestCase):
     def test_each_excerpt_stands_in_its_file(self):
-        found = re.findall(r"^\[`[^`]+`\]\(\.\./([^)]+)\):\n\n```\w+\n(.*?)^```$", read("docs/add_a_pass.md"), re.M | re.S)
-        self.assertEqual(len(found), 5)
-        for path, code in found:
-            with self.subTest(path):
-                self.assertIn(code, read(path))
+        check_excerpts(self, "docs/add_a_pass.md", 5)
 
     def test_the_program_by_hand_goes_through_the_pipeline(self):
-        program, = [code for code in re.findall(r"^```mlir\n(.*?)^```$", read("docs/add_a_pass.md"), re.M | re.S) if "gradus.program" in code]
+        program, = [code for code in blocks("docs/add_a_pass.md", "mlir") if "gradus.program" in code]
         done = subprocess.run([OPT, "--training=stop-after=update"], input=program, capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("gradus.write @slope", done.stdout)
