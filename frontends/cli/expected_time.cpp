@@ -1,4 +1,4 @@
-// The shares are what docs/performance.md measures of whole networks.
+// The shares are those of whole networks in docs/internals/performance_log.md.
 
 #include "frontends/cli/expected_time.h"
 
