@@ -38,7 +38,8 @@ def attribute(name, value):
 
 
 def port(name, element, shape):
-    sizes = b"".join(message(1, integer(1, size)) for size in shape)
+    """A size is a number, or the name of a symbolic one."""
+    sizes = b"".join(message(1, message(2, size) if isinstance(size, str) else integer(1, size)) for size in shape)
     return message(1, name) + message(2, message(1, integer(1, element) + message(2, sizes)))
 
 
