@@ -1,55 +1,22 @@
-"""The commands of docs/tour.md print what the page says, and README's excerpts are true."""
+"""The commands of docs/tour.md and README.md print what the pages say, and README's excerpts are true."""
 
 import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 
-ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
-BUILD = os.path.abspath(os.environ.get("GRADUS_BUILD") or os.path.join(ROOT, "build"))
-DIGITS = os.path.join(ROOT, "docs", "examples", "digits")
-
-
-def read(path):
-    with open(os.path.join(ROOT, path), encoding="utf-8") as file:
-        return file.read()
-
-
-def consoles(page):
-    """(command, lines shown) of every console block."""
-    for block in re.findall(r"^```console\n(.*?)^```$", page, re.M | re.S):
-        for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
-            command, *lines = part.rstrip("\n").split("\n")
-            yield command, lines
-
-
-def plain(line):
-    """A line without the numbers of its values and its spaces."""
-    return re.sub(r"\s+", " ", re.sub(r"%[\w.]+(:\d+)?(#\d+)?", "%", line)).strip()
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from pages import BUILD, DIGITS, ROOT, blocks, check_consoles, check_excerpts, excerpts, read
 
 
 class Tour(unittest.TestCase):
     def test_each_command_prints_what_the_page_shows(self):
         with tempfile.TemporaryDirectory() as folder:
             shutil.copytree(DIGITS, folder, dirs_exist_ok=True)
-            path = os.path.join(BUILD, "bin") + os.pathsep + os.environ["PATH"]
-            for command, shown in consoles(read("docs/tour.md")):
-                done = subprocess.run(["bash", "-c", command], cwd=folder, capture_output=True, text=True,
-                                      env={**os.environ, "PATH": path})
-                with self.subTest(command):
-                    self.compare(shown, done.stdout + done.stderr)
-
-    def compare(self, shown, output):
-        printed = [plain(line) for line in output.split("\n")]
-        for line in shown:
-            if line == "...":
-                continue
-            wanted = plain(line.removesuffix("..."))
-            cut = line.endswith("...")
-            self.assertTrue(any(found.startswith(wanted) if cut else found == wanted for found in printed),
-                            f"not printed: {line}\n{output}")
+            check_consoles(self, "docs/tour.md", folder)
 
 
 class Files(unittest.TestCase):
@@ -70,7 +37,7 @@ class Recipes(unittest.TestCase):
     def test_each_in_the_docs_is_one_that_the_reader_takes(self):
         pages = ["README.md"] + [os.path.join("docs", name) for name in os.listdir(os.path.join(ROOT, "docs"))
                                  if name.endswith(".md")]
-        recipes = [(page, block) for page in pages for block in re.findall(r"^```json\n(.*?)^```$", read(page), re.M | re.S)]
+        recipes = [(page, block) for page in pages for block in blocks(page, "json")]
         self.assertGreater(len(recipes), 5)
         for page, recipe in recipes:
             with self.subTest(page), tempfile.NamedTemporaryFile("w", suffix=".json") as file:
@@ -82,11 +49,18 @@ class Recipes(unittest.TestCase):
 
 
 class Readme(unittest.TestCase):
+    def test_each_command_prints_what_the_page_shows(self):
+        with tempfile.TemporaryDirectory() as folder:
+            shutil.copytree(DIGITS, folder, dirs_exist_ok=True)
+            shutil.copy(os.path.join(BUILD, "tests", "lib", "sign_descent.so"), os.path.join(folder, "libsign_descent.so"))
+            check_consoles(self, "README.md", folder, any_figures=True)
+
     def test_each_excerpt_stands_in_its_file(self):
-        found = re.findall(r"^\[`[^`]+`\]\(([^)]+)\):\n\n```\w+\n(.*?)^```$", read("README.md"), re.M | re.S)
-        self.assertEqual(len(found), 2)
-        for path, code in found:
-            self.assertIn(code, read(path))
+        check_excerpts(self, "README.md", 4)
+
+    def test_the_whole_plug_in_has_a_screen_of_lines(self):
+        plug_in, = [code for path, code in excerpts("README.md") if path.endswith("sign_descent.cpp")]
+        self.assertLessEqual(len(plug_in.split("\n")), 15)
 
     def test_the_recipe_is_that_of_the_digits(self):
         self.assertIn(read("docs/examples/digits/recipe.json").strip(), read("README.md"))
