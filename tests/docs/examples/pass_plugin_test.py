@@ -6,7 +6,11 @@ import os
 import shutil
 import struct
 import subprocess
+import sys
 import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from pages import check_consoles
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", ".."))
 BUILD = os.path.abspath(os.environ.get("GRADUS_BUILD") or os.path.join(ROOT, "build"))
@@ -163,6 +167,15 @@ class PassPlugin(unittest.TestCase):
         self.assertIn("no such option rate", refused("methods:gradient-noise{rate=1}"))
         self.assertIn("no plug-in was loaded", refused("methods:gradient-noise", ()))
         self.assertFalse(os.path.exists(os.path.join(WORK, "none.gradus")))
+
+    def test_the_commands_of_the_page_run(self):
+        folder = os.path.join(WORK, "page")
+        shutil.copytree(DIGITS, folder)
+        shutil.copy(PLUGIN, folder)
+        with open(os.path.join(folder, "program.mlir"), "w") as file:
+            file.write(LINE)
+        check_consoles(self, "docs/add_a_pass.md", folder)
+        self.assertTrue(os.path.exists(os.path.join(folder, "noisy.gradus")))
 
     def test_gradus_opt_runs_it_by_name(self):
         with open(os.path.join(WORK, "opt.mlir"), "w") as file:
