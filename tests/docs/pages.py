@@ -76,7 +76,7 @@ def plain(line, any_figures):
     line = re.sub(r"\s+", " ", re.sub(r"%[\w.]+(:\d+)?(#\d+)?", "%", line)).strip()
     if not any_figures:
         return line
-    line = re.sub(r"\b\d+(\.\d+)? ([mu]?s/step|[mu]?s\b|[KM]?i?B\b)", "FIGURE", line)
+    line = re.sub(r"\b\d+(\.\d+)? ([mu]?s/step|[mu]?s\b|[KMG]?i?B\b)", "FIGURE", line)
     return re.sub(r"\b\d+\.\d+", "FRACTION", line)
 
 
