@@ -1,6 +1,6 @@
 // Sign descent: each gradient becomes its sign. Bernstein et al., "signSGD"
-// (https://arxiv.org/abs/1802.04434). The README shows this plug-in; it is built
-// like docs/examples/pass_plugin.
+// (https://arxiv.org/abs/1802.04434). The README shows this plug-in; it is
+// built like docs/examples/pass_plugin.
 
 #include "passes/arithmetic.h"
 #include "passes/pass_plugin.h"
