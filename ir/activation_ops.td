@@ -1,5 +1,6 @@
-// Activations whose gradient asks the result, which the next layer keeps
-// anyway. Those that gain nothing by being ops are written with arith and math.
+// Activations whose gradient uses the result, which the next layer keeps
+// anyway. Activations that gain nothing by being ops are written with arith and
+// math.
 
 #ifndef GRADUS_ACTIVATION_OPS_TD
 #define GRADUS_ACTIVATION_OPS_TD

@@ -1,5 +1,5 @@
-// Activations with a parameter: on scalars, their gradients, and the reference
-// evaluation.
+// Activations with a parameter: their scalar form, their gradients, and the
+// reference evaluation.
 
 #include "ir/build.h"
 #include "ir/evaluator.h"
@@ -47,7 +47,7 @@ Values ClipOp::pullback(OpBuilder &builder, ValueRange g) {
 Results ClipOp::evaluate(ArrayRef<HostTensor> operands) {
   double low = getLow().convertToDouble(), high = getHigh().convertToDouble();
   return mapEach(operands[0], [&](double x) {
-    double raised = x < low ? low : x; // NaN stays
+    double raised = x < low ? low : x; // NaN stays NaN.
     return raised > high ? high : raised;
   });
 }
@@ -63,7 +63,7 @@ Value LeakyReluOp::buildScalar(OpBuilder &builder, ValueRange scalars) {
   return arith::SelectOp::create(builder, getLoc(), positive, x, leaked);
 }
 
-/// Asks the result where it has the sign of the input.
+/// Uses the result if it has the sign of the input.
 Values LeakyReluOp::pullback(OpBuilder &builder, ValueRange g) {
   double slope = getSlope().convertToDouble();
   Value asked = slope > 0 ? getResult() : getInput();

@@ -1,9 +1,8 @@
-// Attention: what must hold of it, how it is written as small ops, and its
-// gradient.
+// Attention: its verifier, its decomposition into small ops, and its gradient.
 //
-// The backward pass computes the probabilities again, for keys by queries where
-// the forward has queries by keys: so no clean-up takes the two for one and
-// keeps the scores in memory between them.
+// The backward pass recomputes the probabilities as [keys, queries], where the
+// forward pass has [queries, keys]: so common subexpression elimination does
+// not merge the two and keep the scores in memory between them.
 
 #include "ir/attention_sizes.h"
 #include "ir/dropout.h"
@@ -39,7 +38,7 @@ static LogicalResult checkShape(Operation *op, StringRef what, Value value,
          << what << " " << value.getType() << ", expected " << type;
 }
 
-/// Whether each dimension of the mask is that of the scores or 1.
+/// Whether each dimension of the mask is 1 or equal to that of the scores.
 static bool repeatsTo(ArrayRef<int64_t> mask, ArrayRef<int64_t> scores) {
   return mask.size() == scores.size() &&
          llvm::all_of(llvm::zip(mask, scores), [](auto pair) {
@@ -58,7 +57,7 @@ template <typename Op> static LogicalResult checkDropout(Op op) {
   return success();
 }
 
-/// What both ops take.
+/// Verifies the inputs that both ops have.
 template <typename Op> static LogicalResult checkInputs(Op op) {
   for (Value value : {op.getQuery(), op.getKey(), op.getValue()})
     if (tensorType(value).getRank() != 4)
@@ -80,7 +79,7 @@ template <typename Op> static LogicalResult checkInputs(Op op) {
          << RankedTensorType::get(s.scores(), element);
 }
 
-/// What there is one number of for each query.
+/// Verifies an operand or result that has one number for each query.
 template <typename Op>
 static LogicalResult checkRows(Op op, StringRef what, Value value) {
   AttentionSizes s(op.getQuery(), op.getValue());
@@ -119,8 +118,8 @@ LogicalResult AttentionBackwardOp::verify() {
   return success();
 }
 
-/// Whether attention is worth a kernel of its own, and one can be made. What is
-/// tiny may share a kernel with all the rest of a tiny graph.
+/// Whether attention is worth a kernel of its own, and one can be made. A tiny
+/// attention may share a kernel with all the rest of a tiny graph.
 template <typename Op> static bool isWorthAKernel(Op op) {
   constexpr int64_t leastWork = 100'000;
   AttentionSizes s(op.getQuery(), op.getValue());
@@ -138,8 +137,8 @@ namespace {
 
 constexpr double kNone = -std::numeric_limits<double>::infinity();
 
-/// An attention in small ops. Scores are [batch, heads, queries, keys], or with
-/// the last two exchanged.
+/// Builds an attention of small ops. Scores are [batch, heads, queries, keys],
+/// or with the last two exchanged.
 struct SmallOps {
   template <typename Op>
   SmallOps(Op op, OpBuilder &builder)
@@ -175,7 +174,7 @@ struct SmallOps {
                 bool transposeB = false) const {
     return matmul(builder, loc, a, b, transposeA, transposeB);
   }
-  /// One value a query, for each of its scores.
+  /// Broadcasts one value for each query to all of its scores.
   Value over(Value rows, Value scores, int64_t axis) const {
     return broadcastAlong(builder, loc, rows, tensorType(scores).getShape(),
                           axis);
@@ -184,13 +183,13 @@ struct SmallOps {
   Value scores(bool keysFirst) const;
   Value masked(Value scores, bool keysFirst) const;
   Value unseen(Value scores, bool keysFirst) const;
-  /// Computed again.
+  /// Recomputes the probabilities from the scores and the logsumexp.
   template <typename Op>
   Value probabilities(Op op, Value scores, int64_t axis) const {
     Value rest = sub(scores, over(op.getLogsumexp(), scores, axis));
     rest = sub(rest, over(op.getRemainder(), scores, axis));
-    // Not above 1: a large mask leaves room for much where the product is
-    // summed in another order than before.
+    // Bounded by 1: with large mask values, sums in another order than the
+    // forward pass's can leave the difference well above 0.
     return exp(make<arith::MinimumFOp>({rest, number(0, rest)}));
   }
   Value dropped(Value values, bool keysFirst) const;
@@ -225,7 +224,7 @@ Value SmallOps::masked(Value scores, bool keysFirst) const {
   return add(scores, mask);
 }
 
-/// Hides from each query the keys behind it.
+/// Hides from each query the keys that follow it.
 Value SmallOps::unseen(Value scores, bool keysFirst) const {
   if (!causal)
     return scores;
@@ -237,8 +236,8 @@ Value SmallOps::unseen(Value scores, bool keysFirst) const {
   return select(seen, scores, number(kNone, scores));
 }
 
-/// Drops some of what there is one of for each score, and makes the others
-/// larger.
+/// Applies dropout to values of the shape of the scores and scales up those
+/// that stay.
 Value SmallOps::dropped(Value values, bool keysFirst) const {
   if (!step)
     return values;
@@ -255,9 +254,9 @@ Value SmallOps::dropped(Value values, bool keysFirst) const {
 
 } // namespace
 
-/// exp(score - max) / sum; where all scores are -inf the maximum counts as 0
-/// and the sum as 1. The remainder is exact where the maximum is larger than
-/// the sum's logarithm, and elsewhere next to nothing.
+/// The formula is exp(score - max) / sum; where all scores are -inf the maximum
+/// counts as 0 and the sum as 1. The remainder is exact where the maximum is
+/// larger than the sum's logarithm, and elsewhere negligible.
 Values AttentionOp::decompose(OpBuilder &builder) {
   SmallOps a(*this, builder);
   Value scores = a.scores(false);
@@ -295,7 +294,8 @@ Values AttentionBackwardOp::decompose(OpBuilder &builder) {
 
 //===-- gradient ----------------------------------------------------------===//
 
-/// P (Z g value^T - delta), summed over what the mask repeats.
+/// The gradient is P (Z g value^T - delta), summed over the dimensions that the
+/// mask repeats.
 static Value maskGradient(AttentionOp op, OpBuilder &builder, Value g,
                           Value delta) {
   SmallOps a(op, builder);
@@ -313,8 +313,9 @@ static Value maskGradient(AttentionOp op, OpBuilder &builder, Value g,
   return a.like(reshape(builder, a.loc, slopes, mask), op.getMask());
 }
 
-/// The gradient of the logsumexp adds to each score's its probability: it is
-/// taken off delta. The remainder has none: but for rounding it is 0.
+/// The gradient of the logsumexp, times a score's probability, is part of that
+/// score's gradient: it is subtracted from delta. The remainder has no
+/// gradient: but for rounding it is 0.
 Values AttentionOp::pullback(OpBuilder &builder, ValueRange gradients) {
   SmallOps a(*this, builder);
   Value g = gradients[0] ? gradients[0] : a.number(0, getResult());

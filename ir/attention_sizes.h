@@ -22,8 +22,8 @@ struct AttentionSizes {
 
   bool fitsAKernel() const { return keysAtMost() > 0; }
 
-  /// Keys that a tile may have: turned, with the values, they lie on the stack
-  /// beside the scores, in 768 KiB. 0: not even a few fit.
+  /// The maximum number of keys in a tile: the transposed keys and the values
+  /// lie on the stack beside the scores, in 768 KiB. 0 if not even a few fit.
   int64_t keysAtMost() const {
     constexpr int64_t mostTurned = 192 * 1024, most = 1024, fewest = 16;
     int64_t fit = mostTurned / std::max<int64_t>(width + depth, 1) - 16;

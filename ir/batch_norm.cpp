@@ -1,5 +1,5 @@
-// Batch normalization: what must hold of its ops, how gradients pass through
-// them, what they are made of, and the reference evaluation.
+// Batch normalization: the verifiers, gradients, decompositions and reference
+// evaluation of its ops.
 //
 // Sums over a channel are f64: one pass over memory gives mean and variance to
 // the last bits, even where the mean is large, and takes no longer than reading
@@ -16,7 +16,7 @@ using namespace gradus;
 using Results = FailureOr<SmallVector<HostTensor>>;
 using Values = SmallVector<Value>;
 
-//===-- what must hold ----------------------------------------------------===//
+//===-- verification ------------------------------------------------------===//
 
 static LogicalResult verifyChannels(Operation *op, Value image, Value factor) {
   RankedTensorType input = tensorType(image), vector = tensorType(factor);
@@ -70,7 +70,7 @@ struct Channels {
   Location loc;
   RankedTensorType image;
 
-  /// An image, in the type to compute in.
+  /// An image, converted to the type to compute in.
   Value full(Value given) const {
     return convert(builder, loc, given, image.getElementType());
   }
@@ -87,19 +87,19 @@ struct Channels {
     Value shift = splatLike(builder, variance, epsilon.convertToDouble());
     return math::RsqrtOp::create(builder, loc, add(variance, shift));
   }
-  /// A vector of channels in every element of its channel.
+  /// Broadcasts a vector of channels to an image.
   Value spread(Value vector) const {
     return broadcast(builder, loc,
                      convert(builder, loc, vector, image.getElementType()),
                      image.getShape(), {1});
   }
-  /// The sum of each channel, in the type of `like`.
+  /// Sums each channel, in the type of `like`.
   Value total(Value image, Value like) const {
     Type element = tensorType(like).getElementType();
     return sum(builder, loc, convert(builder, loc, image, element),
                axesExcept(tensorType(image).getRank(), {1}));
   }
-  /// The images' elements in f64, for sums.
+  /// The elements of an image in f64, for sums.
   Value wide(Value image) const {
     return convert(builder, loc, image, builder.getF64Type());
   }
@@ -115,7 +115,7 @@ struct Channels {
     Value root = math::SqrtOp::create(builder, loc, add(variance, shift));
     return make<arith::DivFOp>(splatLike(builder, variance, 1), root);
   }
-  /// (x - mean) * factor + bias, in the type of x
+  /// Computes (x - mean) * factor + bias, in the type of x.
   Value apply(Value input, Value mean, Value factor, Value bias) const {
     Value centered = sub(full(input), spread(mean));
     return narrow(add(mul(centered, spread(factor)), spread(bias)), input);
@@ -126,9 +126,9 @@ struct Channels {
 };
 } // namespace
 
-/// With r = 1/sqrt(variance + epsilon): x gets g scale r, bias sum g, scale
-/// sum g (x - mean) r; mean -scale r sum g; variance -scale r^2 / 2 times the
-/// gradient of scale.
+/// With r = 1/sqrt(variance + epsilon) the gradients are: x: g scale r; bias:
+/// sum g; scale: sum g (x - mean) r; mean: -scale r sum g; variance: -scale r^2
+/// / 2 times the gradient of scale.
 Values BatchNormOp::pullback(OpBuilder &builder, ValueRange g) {
   Channels c(builder, getLoc(), getInput());
   Value gradient = c.full(g[0]);
@@ -143,8 +143,8 @@ Values BatchNormOp::pullback(OpBuilder &builder, ValueRange g) {
   return {ofInput, ofScale, ofBias, ofMean, ofVariance};
 }
 
-/// What the gradients of mean and variance add to that of x: of each element
-/// g_mean / N and 2 g_variance (x - mean) / N.
+/// The part of x's gradient that comes through mean and variance: for each
+/// element g_mean / N and 2 g_variance (x - mean) / N.
 static Value throughStatistics(BatchNormTrainingOp op, const Channels &c,
                                Value ofMean, Value ofVariance) {
   double share = 1 / c.elementsPerChannel();
@@ -172,7 +172,7 @@ Values BatchNormTrainingOp::pullback(OpBuilder &builder, ValueRange g) {
   return {ofInput, backward.getScaleGradient(), backward.getBiasGradient()};
 }
 
-//===-- what they are made of ---------------------------------------------===//
+//===-- decomposition -----------------------------------------------------===//
 
 Values BatchNormOp::decompose(OpBuilder &builder) {
   Channels c(builder, getLoc(), getInput());
@@ -181,7 +181,8 @@ Values BatchNormOp::decompose(OpBuilder &builder) {
   return {c.apply(getInput(), getMean(), factor, getBias())};
 }
 
-/// variance = mean of squares - square of mean, of which f64 keeps enough.
+/// Uses variance = mean of squares - square of mean, for which f64 has enough
+/// precision.
 Values BatchNormTrainingOp::decompose(OpBuilder &builder) {
   Channels c(builder, getLoc(), getInput());
   Value x = c.wide(getInput());
@@ -197,7 +198,7 @@ Values BatchNormTrainingOp::decompose(OpBuilder &builder) {
   return {c.apply(getInput(), mean, factor, getBias()), mean, variance};
 }
 
-/// dx = factor (dy - offset - (x - mean) slope)
+/// Computes dx = factor (dy - offset - (x - mean) slope).
 Values BatchNormBackwardOp::decompose(OpBuilder &builder) {
   Channels c(builder, getLoc(), getInput());
   Value g = c.wide(getGradient());

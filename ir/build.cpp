@@ -1,4 +1,4 @@
-// How graphs are written by hand; see build.h.
+// Builders for graphs; see build.h.
 
 #include "ir/build.h"
 
@@ -110,8 +110,8 @@ Value gradus::mean(OpBuilder &builder, Location loc, Value value,
   return reduce(builder, loc, Reduction::mean, value, axes);
 }
 
-/// A product reads a transposed operand as fast as a plain one: a transpose
-/// that brings the last dimension in front of another is left to it.
+/// A matmul reads a transposed operand as fast as a plain one: a transpose that
+/// moves the last dimension to the second last is merged into it.
 static Value untransposed(OpBuilder &builder, Location loc, Value operand,
                           bool &transposed) {
   auto inner = operand.getDefiningOp<TransposeOp>();
@@ -145,7 +145,7 @@ Value gradus::iota(OpBuilder &builder, Location loc, RankedTensorType type,
 
 //===-- element types -----------------------------------------------------===//
 
-/// `element` in the shape of `value`, which may be a scalar.
+/// The type of `value` with another element type; `value` may be a scalar.
 static Type likeWithElement(Value value, Type element) {
   if (auto tensor = dyn_cast<RankedTensorType>(value.getType()))
     return tensor.clone(element);
@@ -179,7 +179,7 @@ Value gradus::convert(OpBuilder &builder, Location loc, Value value,
     return builder.createOrFold<arith::ExtFOp>(loc, to, value);
   if (from.getIntOrFloatBitWidth() > element.getIntOrFloatBitWidth())
     return builder.createOrFold<arith::TruncFOp>(loc, to, value);
-  // Between f16 and bf16 the way leads over f32, which holds both.
+  // f16 is converted to bf16 and back through f32, which holds both.
   Value wide = convert(builder, loc, value, builder.getF32Type());
   return convert(builder, loc, wide, element);
 }

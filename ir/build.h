@@ -1,6 +1,6 @@
-// How graphs are written by hand: small functions that give the value of an op
-// whose result type follows from its operands. Passes, gradient rules,
-// decompositions and frontends use them. Constants fold on the way.
+// Builders for graphs: small functions that return the value of an op whose
+// result type follows from its operands. Passes, gradient rules, decompositions
+// and frontends use them. Constants are folded at once.
 #pragma once
 
 #include "ir/gradus.h"
@@ -10,17 +10,18 @@ namespace gradus {
 /// The type of a tensor value.
 mlir::RankedTensorType tensorType(mlir::Value value);
 
-/// 0, 1, ..., rank - 1 but `axes`, which are sorted.
+/// The axes 0, 1, ..., rank - 1 without `axes`, which are sorted.
 llvm::SmallVector<int64_t> axesExcept(int64_t rank,
                                       llvm::ArrayRef<int64_t> axes);
-/// 0, 1, ..., rank - 1.
+/// The axes 0, 1, ..., rank - 1.
 llvm::SmallVector<int64_t> allAxes(int64_t rank);
 
-/// The same number everywhere; `type` is a tensor or a scalar type, of floats
-/// or integers.
+/// A constant with `number` in every element; `type` is a tensor or a scalar
+/// type, of floats or integers.
 mlir::Value splat(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type type,
                   double number);
-/// The same number in the shape and element type of `like`.
+/// A constant with `number` in every element, of the shape and element type of
+/// `like`.
 mlir::Value splatLike(mlir::OpBuilder &builder, mlir::Value like,
                       double number);
 
@@ -32,15 +33,15 @@ mlir::Value transpose(mlir::OpBuilder &builder, mlir::Location loc,
 mlir::Value broadcast(mlir::OpBuilder &builder, mlir::Location loc,
                       mlir::Value value, llvm::ArrayRef<int64_t> shape,
                       llvm::ArrayRef<int64_t> dimensions);
-/// A rank-0 value in every element of `shape`.
+/// Broadcasts a rank-0 value to `shape`.
 mlir::Value broadcastScalar(mlir::OpBuilder &builder, mlir::Location loc,
                             mlir::Value scalar, llvm::ArrayRef<int64_t> shape);
-/// Gives back the `axes` that a reduction of a tensor of `shape` took away.
+/// Broadcasts the result of a reduction over `axes` back to `shape`.
 mlir::Value broadcastAlong(mlir::OpBuilder &builder, mlir::Location loc,
                            mlir::Value value, llvm::ArrayRef<int64_t> shape,
                            llvm::ArrayRef<int64_t> axes);
-/// NumPy's rule: shapes are aligned at their last dimension, and size 1
-/// repeats.
+/// Broadcasts by NumPy's rule: shapes are aligned at their last dimension, and
+/// size 1 repeats.
 mlir::Value broadcastLast(mlir::OpBuilder &builder, mlir::Location loc,
                           mlir::Value value, llvm::ArrayRef<int64_t> shape);
 
@@ -57,21 +58,21 @@ mlir::Value matmul(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value a,
                    mlir::Value b, bool transposeA = false,
                    bool transposeB = false, mlir::Type element = {});
 
-/// The index along `axis` in every element of `type`, a tensor of integers.
+/// A tensor of integers whose elements are their indices along `axis`.
 mlir::Value iota(mlir::OpBuilder &builder, mlir::Location loc,
                  mlir::RankedTensorType type, int64_t axis);
 
-/// The same values as elements of another type: a narrower or wider float, or
-/// an integer or boolean made a float.
+/// Converts the elements to another type: a narrower or wider float, or a float
+/// made of an integer or boolean.
 mlir::Value convert(mlir::OpBuilder &builder, mlir::Location loc,
                     mlir::Value value, mlir::Type element);
 
-/// The type to compute in, so that sums keep their precision: f32 for floats
-/// that are narrower, else the type itself.
+/// The type to compute in, so that sums keep their precision: f32 for narrower
+/// floats, else the type itself.
 mlir::Type computeType(mlir::Type element);
 
-/// `value` in `element`, a wider type. What has only just been rounded from it
-/// is taken as it was before.
+/// `value` in `element`, a wider type. If `value` was just rounded from that
+/// type, the value before the rounding is used.
 mlir::Value unrounded(mlir::OpBuilder &builder, mlir::Location loc,
                       mlir::Value value, mlir::Type element);
 

@@ -1,9 +1,8 @@
-// How losses and metrics are written as small ops, which then fuse with their
-// neighbours.
+// Losses and metrics as small ops, which then fuse with their neighbours.
 //
-// Forward and backward of a loss name the same intermediate values in the same
-// way, so that common subexpression elimination leaves one of each. What is
-// narrower than f32 is computed in f32.
+// Forward and backward of a loss build the same intermediate values in the same
+// way, so that common subexpression elimination leaves one of each. Types
+// narrower than f32 are computed in f32.
 
 #include "ir/build.h"
 
@@ -13,7 +12,7 @@ using namespace mlir;
 using namespace gradus;
 
 namespace {
-/// Values of a classification: logits [.., C, ..] with C at `axis`, labels
+/// The values of a classification: logits [.., C, ..] with C at `axis`, labels
 /// [..].
 struct Classes {
   Classes(OpBuilder &builder, Location loc, Value logits, Value labels,
@@ -31,7 +30,7 @@ struct Classes {
   int64_t count() { return shape[axis]; }
   Value zeroOf(Value like) { return splat(builder, loc, like.getType(), 0); }
 
-  /// A value without class axis, repeated along it.
+  /// Broadcasts a value without class axis along that axis.
   Value overClasses(Value value) {
     return broadcastAlong(builder, loc, value, shape, axis);
   }
@@ -46,21 +45,21 @@ struct Classes {
         RankedTensorType::get(shape, tensorType(labels).getElementType()),
         axis);
   }
-  /// Whether a logit is that of its label.
+  /// Whether a logit belongs to its label's class.
   Value isLabel() {
     return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
                                  classNumbers(), overClasses(labels));
   }
-  /// `value` [..], NaN where a label is not one of the classes.
+  /// `value` [..], with NaN where a label is not one of the classes.
   Value nanOutside(Value value) {
     Value classes = splat(builder, loc, labels.getType(), count());
-    // As an unsigned number, one below zero is large.
+    // As an unsigned number, a negative label is large.
     Value isClass = arith::CmpIOp::create(
         builder, loc, arith::CmpIPredicate::ult, labels, classes);
     Value nan = splat(builder, loc, value.getType(), std::nan(""));
     return arith::SelectOp::create(builder, loc, isClass, value, nan);
   }
-  /// The number of labels that are not ignored, of rank 0.
+  /// The number of labels that are not ignored, as a rank-0 tensor.
   Value labelCount() {
     return overAllSum(convert(builder, loc, counted, element()));
   }
@@ -91,8 +90,8 @@ struct Softmax {
 
 //===-- softmax cross entropy ---------------------------------------------===//
 
-/// `(1 - e) * (shifted at the label) + e / C * sum of shifted`: what the target
-/// distribution takes of the shifted logits.
+/// `(1 - e) * (shifted at the label) + e / C * sum of shifted`: the shifted
+/// logits weighted with the target distribution.
 static Value targetTerm(Classes &c, Value shifted, double smoothing) {
   OpBuilder &builder = c.builder;
   Location loc = c.loc;
@@ -124,7 +123,7 @@ SmallVector<Value> SoftmaxCrossEntropyOp::decompose(OpBuilder &builder) {
   return {convert(builder, getLoc(), loss, getType().getElementType())};
 }
 
-/// `(1 - e) * one_hot(label) + e / C`.
+/// The target distribution `(1 - e) * one_hot(label) + e / C`.
 static Value targets(Classes &c, double smoothing) {
   double share = smoothing / c.count();
   Value on = splat(c.builder, c.loc, c.logits.getType(), 1 - smoothing + share);

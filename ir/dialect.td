@@ -62,8 +62,9 @@ def Initializer : I32EnumAttr<"Initializer", "how a state starts", [
   let genSpecializedAttr = 0;
 }
 
-/// How a state starts: a rule and its number (the constant, the standard
-/// deviation, the half-width of the interval, or the gain of kaiming/xavier).
+/// The initial value of a state: a rule and its number (the constant, the
+/// standard deviation, the half-width of the interval, or the gain of
+/// kaiming/xavier).
 def InitAttr : AttrDef<Gradus_Dialect, "Init"> {
   let mnemonic = "init";
   let parameters = (ins EnumParameter<Initializer>:$rule,

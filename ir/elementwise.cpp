@@ -1,7 +1,7 @@
-// The computation of elementwise ops on scalars, of which fusion makes kernels.
+// The scalar form of elementwise ops, of which fusion makes kernels.
 //
 // arith and math ops mean the same on scalars as on tensors, so they are
-// repeated; ours are spelled out.
+// repeated; our own ops are written out.
 
 #include "ir/build.h"
 #include "ir/external_models.h"
@@ -9,7 +9,7 @@
 using namespace mlir;
 using namespace gradus;
 
-//===-- ours --------------------------------------------------------------===//
+//===-- our own ops -------------------------------------------------------===//
 
 /// maximumf keeps NaN, as relu does.
 Value ReluOp::buildScalar(OpBuilder &builder, ValueRange scalars) {
@@ -54,7 +54,7 @@ Value GeluOp::buildScalar(OpBuilder &builder, ValueRange scalars) {
 //===-- arith and math ----------------------------------------------------===//
 
 namespace {
-/// The same op on scalars.
+/// Builds the same op on scalars.
 template <typename Op>
 struct Repeated : Elementwise::ExternalModel<Repeated<Op>, Op> {
   Value buildScalar(Operation *op, OpBuilder &builder,

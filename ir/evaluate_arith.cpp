@@ -22,7 +22,7 @@ static unsigned widthOf(Value value) {
   return getElementTypeOrSelf(value).getIntOrFloatBitWidth();
 }
 
-/// Element `i` in the type that a function wants.
+/// Element `i`, converted to the parameter type of the function.
 template <typename Number>
 static Number read(const HostTensor &tensor, int64_t i, unsigned width) {
   if constexpr (std::is_same_v<Number, double>)
@@ -110,7 +110,7 @@ struct SelectModel : Evaluable::ExternalModel<SelectModel, arith::SelectOp> {
   }
 };
 
-/// The same bits as a number of the other type.
+/// Reads the same bits as a number of the other type.
 struct BitcastModel : Evaluable::ExternalModel<BitcastModel, arith::BitcastOp> {
   Results evaluate(Operation *op, ArrayRef<HostTensor> operands) const {
     Type from = getElementTypeOrSelf(op->getOperand(0)),
@@ -144,8 +144,8 @@ private:
   }
 };
 
-/// To 16 bits numbers are rounded, as a mixed precision asks; between wider
-/// types they stay as exact as they are.
+/// Numbers are rounded only to 16-bit types, as mixed precision does; between
+/// wider types they stay exact.
 struct TruncateFloatModel
     : Evaluable::ExternalModel<TruncateFloatModel, arith::TruncFOp> {
   Results evaluate(Operation *op, ArrayRef<HostTensor> operands) const {
@@ -194,7 +194,7 @@ using F = double;
 using I = int64_t;
 using U = uint64_t;
 
-/// NaN, if there is one, else what is asked for.
+/// NaN if an operand is NaN, else `value`.
 static F nanOr(F a, F b, F value) {
   return std::isnan(a) || std::isnan(b) ? NAN : value;
 }

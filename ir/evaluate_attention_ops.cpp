@@ -13,7 +13,7 @@ using Results = FailureOr<SmallVector<HostTensor>>;
 
 namespace {
 
-/// Row `row` of one head, of so many elements.
+/// Row `row` of a tensor whose rows have `width` elements.
 double *rowOf(HostTensor &tensor, int64_t row, int64_t width) {
   return &tensor.floats[row * width];
 }
@@ -40,7 +40,7 @@ template <typename Op> struct Scores {
         scale(op.getScale().convertToDouble()), causal(op.getCausal()),
         stream(op.getStream()), seed(op.getSeed()), query(operands[0]),
         key(operands[1]) {
-    if (op.getStep()) { // the last operand, behind the mask
+    if (op.getStep()) { // The step is the last operand, after the mask.
       step = &operands.back();
       operands = operands.drop_back();
       dropping.ratio = op.getDropout()->convertToDouble();
@@ -49,7 +49,7 @@ template <typename Op> struct Scores {
       mask = &operands.back();
   }
 
-  /// Those of a query, counted through all heads.
+  /// The scores of one query; `row` counts queries through all heads.
   std::vector<double> of(int64_t row) const {
     std::vector<double> scores(sizes.keys);
     int64_t head = row / sizes.queries, w = sizes.width;
@@ -60,7 +60,7 @@ template <typename Op> struct Scores {
     return scores;
   }
 
-  /// What dropout multiplies a query's probability of key j by.
+  /// The factor that dropout applies to a query's probability of key j.
   double factor(int64_t row, int64_t j) const {
     if (!step)
       return 1;
@@ -103,7 +103,8 @@ private:
   const HostTensor &query, &key, *mask = nullptr, *step = nullptr;
 };
 
-/// log sum exp, rounded, and what rounding took off; 0 where all are -inf.
+/// The logarithm of the sum of exponentials, rounded, and the remainder that
+/// rounding removed; 0 where all are -inf.
 struct LogSumExp {
   double rounded = 0, remainder = 0;
 
@@ -163,7 +164,7 @@ Results AttentionBackwardOp::evaluate(ArrayRef<HostTensor> operands) {
     for (int64_t j = 0; j < s.keys; ++j) {
       int64_t column = row / s.queries * s.keys + j;
       double rest = own[j] - logarithms.floats[row] - remainders.floats[row],
-             p = std::exp(std::min(rest, 0.0)), // NaN stays
+             p = std::exp(std::min(rest, 0.0)), // NaN stays NaN.
           z = scores.factor(row, j);
       double slope = p * (z * dot(rowOf(g, row, s.depth),
                                   rowOf(value, column, s.depth), s.depth) -

@@ -1,4 +1,4 @@
-// The reference evaluation of the ops that take and put together parts.
+// The reference evaluation of the ops that slice, join and gather.
 
 #include "ir/evaluator.h"
 #include "ir/gather_sizes.h"
@@ -67,8 +67,8 @@ Results ConcatenateOp::evaluate(ArrayRef<HostTensor> operands) {
   return single(std::move(result));
 }
 
-/// Calls `visit(inTable, inTaken)` for each element of what is taken; `inTable`
-/// is -1 where the index lies outside.
+/// Calls `visit(inTable, inTaken)` with the offsets of each gathered element;
+/// `inTable` is -1 where the index is out of range.
 static void forEachTaken(const GatherSizes &sizes, const HostTensor &indices,
                          llvm::function_ref<void(int64_t, int64_t)> visit) {
   int64_t taken = 0;

@@ -18,8 +18,8 @@ static Results single(HostTensor tensor) {
 
 //===-- windows -----------------------------------------------------------===//
 
-/// The elements of the input [spatial...] under the window at `output`, in
-/// row-major order: calls `visit(index in the input, index in the window)`.
+/// Calls `visit(index in the input, index in the window)` for each element of
+/// the input [spatial...] under the window at `output`, in row-major order.
 template <typename Visit>
 static void forEachTap(const Window &window, ArrayRef<int64_t> output,
                        ArrayRef<int64_t> inputSizes, Visit visit) {
@@ -51,8 +51,8 @@ struct Convolution {
 };
 } // namespace
 
-/// Calls `visit(x, w, y)` with the positions in input, weight and output of
-/// each product of a convolution.
+/// Calls `visit(x, w, y)` with the offsets in input, weight and output of each
+/// multiplication of a convolution.
 template <typename Visit>
 static void forEachProduct(const Convolution &c, Visit visit) {
   int64_t filtersPerGroup = c.w[0] / (c.x[1] / c.w[1]);
@@ -110,7 +110,7 @@ Results ConvolutionBackwardWeightsOp::evaluate(ArrayRef<HostTensor> operands) {
 //===-- pooling -----------------------------------------------------------===//
 
 /// Calls `visit(input, output, tap)` for each element under each window, with
-/// `tap` the row-major position in the window.
+/// `tap` the row-major offset in the window.
 template <typename Visit>
 static void forEachPooled(const Window &window, RankedTensorType input,
                           RankedTensorType output, Visit visit) {
@@ -125,7 +125,7 @@ static void forEachPooled(const Window &window, RankedTensorType input,
   });
 }
 
-/// The first largest element wins, and NaN over all.
+/// The first of equal maxima wins, and NaN wins over all.
 Results MaxPoolOp::evaluate(ArrayRef<HostTensor> operands) {
   RankedTensorType type = cast<RankedTensorType>(getResult().getType());
   HostTensor result = zeros(type), indices = zeros(type.getShape(), false);
@@ -155,7 +155,7 @@ Results MaxPoolBackwardOp::evaluate(ArrayRef<HostTensor> operands) {
   return single(std::move(result));
 }
 
-/// By what each window's sum is divided.
+/// The numbers by which the sums of the windows are divided.
 template <typename Op>
 static std::vector<double> divisors(Op op, RankedTensorType input,
                                     RankedTensorType output) {
@@ -217,7 +217,7 @@ struct Classification {
                           [&](int64_t label) { return label != ignoreIndex; });
   }
 
-  /// Where the logit of a class lies.
+  /// The offset of the logit of a class.
   int64_t position(int64_t sample, int64_t c) const {
     return (sample / inner * classes + c) * inner + sample % inner;
   }
@@ -240,7 +240,7 @@ struct Classification {
     return largest + std::log(total);
   }
 
-  /// `(1 - e) one_hot(label) + e / C`
+  /// The target probability `(1 - e) one_hot(label) + e / C`.
   double target(int64_t sample, int64_t c, double smoothing) const {
     return (c == label(sample) ? 1 - smoothing : 0) + smoothing / classes;
   }

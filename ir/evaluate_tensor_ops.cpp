@@ -70,7 +70,7 @@ Results IotaOp::evaluate(ArrayRef<HostTensor>) {
 
 //===-- reduce ------------------------------------------------------------===//
 
-/// NaN is larger and smaller than everything, so that it is not lost.
+/// NaN counts as larger and smaller than everything, so that it is not lost.
 template <typename Number>
 static Number combine(Reduction kind, Number a, Number b) {
   if (kind == Reduction::max)
@@ -80,7 +80,7 @@ static Number combine(Reduction kind, Number a, Number b) {
   return a + b;
 }
 
-/// What combines with a number to that number.
+/// The neutral element: combined with it, a number stays as it is.
 template <typename Number> static Number neutral(Reduction kind) {
   using Limits = std::numeric_limits<Number>;
   if (kind == Reduction::max)

@@ -9,8 +9,8 @@ using namespace gradus;
 
 using Results = FailureOr<SmallVector<HostTensor>>;
 
-/// The numbers `base`, `base + step`, ... of a row as probabilities, or the
-/// logarithms of those.
+/// Turns the numbers of a row, at offsets `base`, `base + step`, ..., into
+/// probabilities or their logarithms.
 static void normalizeRow(std::vector<double> &numbers, int64_t base,
                          int64_t step, int64_t count, bool log) {
   double largest = -INFINITY, total = 0;

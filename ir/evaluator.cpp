@@ -1,5 +1,5 @@
-// Runs ops and graphs on host tensors; see evaluator.h. What each op computes
-// stands in evaluate_*.cpp by family.
+// Runs ops and graphs on host tensors; see evaluator.h. The evaluate_*.cpp
+// files compute each op, by family.
 
 #include "ir/settling.h"
 
@@ -30,7 +30,7 @@ static int64_t toInteger(const APInt &value) {
   return value.getBitWidth() == 1 ? value.getZExtValue() : value.getSExtValue();
 }
 
-/// Weights that stand outside of the program text.
+/// Reads weights that are stored outside of the program text.
 static DenseElementsAttr fromResource(DenseResourceElementsAttr resource) {
   AsmResourceBlob *blob = resource.getRawHandle().getBlob();
   bool isSplat = false;
@@ -66,7 +66,7 @@ static DenseElementsAttr elementsOf(RankedTensorType type,
   return DenseElementsAttr::get(type, ArrayRef<T>(elements));
 }
 
-/// Of floats that no type of C++ stands for, such as bf16.
+/// Builds elements of float types that C++ lacks, such as bf16.
 static DenseElementsAttr roundedElements(RankedTensorType type,
                                          ArrayRef<double> values) {
   const auto &semantics =
@@ -105,7 +105,7 @@ DenseElementsAttr gradus::toElements(const HostTensor &tensor,
 
 //===-- ops ---------------------------------------------------------------===//
 
-/// Whether a tensor may stand for a value of this type.
+/// Whether a tensor has the shape and kind of elements of a type.
 static bool fits(const HostTensor &tensor, Type type) {
   auto ranked = dyn_cast<RankedTensorType>(type);
   ArrayRef<int64_t> shape;
@@ -181,7 +181,7 @@ LogicalResult GraphRun::begin(GraphOp graph, ArrayRef<HostTensor> inputs) {
 LogicalResult GraphRun::run(Operation &op) {
   if (auto readOp = dyn_cast<ReadOp>(op))
     return read(readOp);
-  if (isa<GuardOp>(op)) // It chooses among writes; a step here makes all.
+  if (isa<GuardOp>(op)) // A step of the evaluator makes all writes.
     return success();
   if (auto updateOp = dyn_cast<UpdateOp>(op))
     return update(updateOp);

@@ -1,5 +1,5 @@
-// What arith and math ops get from us: each function gives one interface to all
-// the ops that have it. Called by registerDialects alone.
+// Interfaces that we attach to arith and math ops: each function attaches one
+// interface to all the ops that have it. Only registerDialects calls them.
 #pragma once
 
 namespace mlir {

@@ -1,5 +1,5 @@
-// The loops of a gather or scatter_add, whose dimensions are grouped: for the
-// verifier, the evaluator and code generation alike.
+// The loop sizes of a gather or scatter_add, with its dimensions grouped: the
+// verifier, the evaluator and code generation share them.
 #pragma once
 
 #include "llvm/ADT/ArrayRef.h"
@@ -9,7 +9,7 @@
 
 namespace gradus {
 
-/// `table[batch, outer, indices[batch, count], inner]`.
+/// The sizes of `table[batch, outer, indices[batch, count], inner]`.
 struct GatherSizes {
   int64_t batch = 1, outer = 1, extent = 1, count = 1, inner = 1;
 
@@ -25,7 +25,7 @@ struct GatherSizes {
       count *= size;
   }
 
-  /// The place along the axis that an index means, or -1 if there is none.
+  /// The position along the axis that an index means, or -1 if it is outside.
   int64_t placeOf(int64_t index) const {
     index += index < 0 ? extent : 0;
     return index >= 0 && index < extent ? index : -1;

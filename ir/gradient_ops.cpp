@@ -1,11 +1,12 @@
-// What stops or redirects gradients: everywhere else it is its input.
+// Ops that stop or redirect gradients: in the forward direction they are their
+// input.
 
 #include "ir/gradient_ops.h"
 
 using namespace mlir;
 using namespace gradus;
 
-/// Nothing is left to stop at a constant, nor behind another stop.
+/// A constant has no gradient to stop, nor has another stop.
 OpFoldResult StopGradientOp::fold(FoldAdaptor adaptor) {
   if (getSubstitute())
     return {};
@@ -15,7 +16,7 @@ OpFoldResult StopGradientOp::fold(FoldAdaptor adaptor) {
   return adaptor.getInput();
 }
 
-/// Nothing for the input, all for the substitute.
+/// The substitute gets the whole gradient, the input none.
 SmallVector<Value> StopGradientOp::pullback(OpBuilder &, ValueRange g) {
   return getSubstitute() ? SmallVector<Value>{Value(), g[0]}
                          : SmallVector<Value>{Value()};

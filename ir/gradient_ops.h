@@ -1,5 +1,5 @@
-// Ops that mean something to gradients alone: include this beside gradus.h to
-// build or find them.
+// Ops that only affect gradients: include this beside gradus.h to build or find
+// them.
 #pragma once
 
 #include "ir/gradus.h"

@@ -1,5 +1,5 @@
-// Ops that mean something to gradients alone. They have a header of their own
-// (gradient_ops.h), since few parts ask for them.
+// Ops that only affect gradients. They have a header of their own
+// (gradient_ops.h), since few sources need them.
 
 #ifndef GRADUS_GRADIENT_OPS_TD
 #define GRADUS_GRADIENT_OPS_TD

@@ -1,8 +1,10 @@
-// How each op passes a gradient from its results back to its operands.
+// The gradient rules: how each op passes a gradient from its results back to
+// its operands.
 //
-// One short rule per op, in the order of the .td files, then arith and math.
-// Each rule is compared with finite differences in tests/ir/gradients_test.cpp.
-// In the comments g is the gradient of the result y.
+// There is one short rule per op, in the order of the .td files, then arith and
+// math. Each rule is compared with finite differences in
+// tests/ir/gradients_test.cpp. In the comments g is the gradient of the result
+// y.
 
 #include "ir/build.h"
 #include "ir/external_models.h"
@@ -11,8 +13,8 @@ using namespace mlir;
 using namespace gradus;
 
 namespace {
-/// Short words for the arithmetic of the rules, at the location of the op
-/// whose gradient it is.
+/// Short names for the arithmetic of the rules, at the location of the op that
+/// is differentiated.
 struct Arithmetic {
   OpBuilder &builder;
   Location loc;
@@ -23,7 +25,8 @@ struct Arithmetic {
   Value div(Value a, Value b) const { return make<arith::DivFOp>(a, b); }
   Value neg(Value a) const { return make<arith::NegFOp>(a); }
   Value exp(Value a) const { return make<math::ExpOp>(a); }
-  /// In the type to compute in, and back in that of `like`.
+  /// Converts to the type to compute in; `narrow` converts back to that of
+  /// `like`.
   Value wide(Value a) const {
     return convert(builder, loc, a,
                    computeType(tensorType(a).getElementType()));
@@ -31,8 +34,8 @@ struct Arithmetic {
   Value narrow(Value a, Value like) const {
     return convert(builder, loc, a, tensorType(like).getElementType());
   }
-  /// A value as it is kept: rounded where its users read it so, in the type to
-  /// compute in.
+  /// A value as it is stored: rounded if a user rounds it, and converted to the
+  /// type to compute in.
   Value kept(Value a) const {
     for (Operation *user : a.getUsers())
       if (auto round = dyn_cast<arith::TruncFOp>(user))
@@ -76,7 +79,7 @@ Values TransposeOp::pullback(OpBuilder &builder, ValueRange g) {
   return {transpose(builder, getLoc(), g[0], inverse)};
 }
 
-/// What was repeated is summed.
+/// Sums over the repeated dimensions.
 Values BroadcastOp::pullback(OpBuilder &builder, ValueRange g) {
   RankedTensorType input = tensorType(getInput());
   SmallVector<int64_t> kept;
@@ -88,7 +91,7 @@ Values BroadcastOp::pullback(OpBuilder &builder, ValueRange g) {
   return {reshape(builder, getLoc(), total, input.getShape())};
 }
 
-/// The elements that won share the gradient evenly.
+/// The elements equal to the maximum or minimum share the gradient evenly.
 static Value gradientOfWinners(ReduceOp op, const Arithmetic &a, Value g) {
   auto over = [&](Value value) {
     return broadcastAlong(a.builder, a.loc, value,
@@ -111,9 +114,9 @@ Values ReduceOp::pullback(OpBuilder &builder, ValueRange g) {
   return {broadcastAlong(builder, getLoc(), each, input.getShape(), getAxes())};
 }
 
-/// y = A B: A gets g B', B gets A' g; a transposed operand gets the transpose.
-/// Of narrow operands the gradients are rounded last, so that a parameter's can
-/// be taken as it was before.
+/// For y = A B: A gets g B', B gets A' g; a transposed operand gets the
+/// transpose. For narrow operands the gradients are rounded last, so that a
+/// parameter's gradient can be used unrounded.
 Values MatmulOp::pullback(OpBuilder &builder, ValueRange g) {
   Location loc = getLoc();
   Value a = getA(), b = getB();
@@ -137,7 +140,7 @@ Values ReluOp::pullback(OpBuilder &builder, ValueRange g) {
   return {a.select(a.greater(getResult(), zero), g[0], zero)};
 }
 
-/// g y (1 - y)
+/// The gradient is g y (1 - y).
 Values SigmoidOp::pullback(OpBuilder &builder, ValueRange g) {
   Arithmetic a{builder, getLoc()};
   Value y = a.kept(getResult());
@@ -145,7 +148,8 @@ Values SigmoidOp::pullback(OpBuilder &builder, ValueRange g) {
   return {a.narrow(a.mul(a.wide(g[0]), slope), g[0])};
 }
 
-/// Phi(x) + x phi(x), with the normal distribution's Phi and its density phi.
+/// The slope is Phi(x) + x phi(x), with the normal distribution Phi and its
+/// density phi.
 static Value geluSlope(const Arithmetic &a, Value x) {
   Value erf = a.make<math::ErfOp>(a.scale(0.7071067811865476, x)); // 1/sqrt(2)
   Value distribution = a.scale(0.5, a.add(a.number(1, x), erf));
@@ -154,7 +158,8 @@ static Value geluSlope(const Arithmetic &a, Value x) {
   return a.add(distribution, a.mul(x, density));
 }
 
-/// (1 + t + x (1 - t^2) u') / 2, with t = tanh u, u = c (x + k x^3).
+/// The slope is (1 + t + x (1 - t^2) u') / 2, with t = tanh u, u = c (x + k
+/// x^3).
 static Value geluTanhSlope(const Arithmetic &a, Value x) {
   const double c = 0.7978845608028654, k = 0.044715; // c = sqrt(2/pi)
   Value one = a.number(1, x), square = a.mul(x, x);
@@ -175,8 +180,8 @@ Values GeluOp::pullback(OpBuilder &builder, ValueRange g) {
 // y = x * w is linear in x and in w, and so are its two gradients: each of the
 // three ops is expressed by the other two.
 
-/// Another op of the family, with the attributes of `op`. What it sums of
-/// narrow elements is rounded last.
+/// Builds another op of the family, with the attributes of `op`. Sums of narrow
+/// elements are rounded last.
 template <typename Result, typename Op>
 static Value sibling(OpBuilder &builder, Op op, Type type, Value first,
                      Value second) {
@@ -243,7 +248,8 @@ Values SoftmaxCrossEntropyOp::pullback(OpBuilder &builder, ValueRange g) {
   return {gradient, Value()};
 }
 
-/// 2 g (prediction - target) / N, and its negative for the target.
+/// The gradient is 2 g (prediction - target) / N, and its negative for the
+/// target.
 Values MeanSquaredErrorOp::pullback(OpBuilder &builder, ValueRange g) {
   Arithmetic a{builder, getLoc()};
   RankedTensorType type = tensorType(getPrediction());
@@ -273,13 +279,14 @@ static Values mul(arith::MulFOp op, const Arithmetic &a, Value g) {
   return {a.mul(g, op.getRhs()), a.mul(g, op.getLhs())};
 }
 
-/// g / b and -g y / b
+/// The gradients are g / b and -g y / b.
 static Values div(arith::DivFOp op, const Arithmetic &a, Value g) {
   Value share = a.div(g, op.getRhs());
   return {share, a.neg(a.mul(share, op.getResult()))};
 }
 
-/// y = a - b q with a whole q, which 16 bits may not hold: g and -g q
+/// With y = a - b q, where q is whole and may not fit 16 bits, the gradients
+/// are g and -g q.
 static Values rem(arith::RemFOp op, const Arithmetic &a, Value g) {
   Value taken = a.sub(a.wide(op.getLhs()), a.wide(op.getResult()));
   Value whole = a.make<math::RoundEvenOp>(a.div(taken, a.wide(op.getRhs())));
@@ -290,8 +297,8 @@ static Values neg(arith::NegFOp, const Arithmetic &a, Value g) {
   return {a.neg(g)};
 }
 
-/// g where x is larger, and what is left of it for the other operand; where
-/// they are equal each gets a half, as in PyTorch.
+/// The gradient is g where x is larger, and the rest goes to the other operand;
+/// where they are equal each gets a half, as in PyTorch.
 static Values larger(const Arithmetic &a, Value x, Value other, Value g) {
   Value zero = a.number(0, g);
   Value tied = a.select(a.equal(x, other), a.scale(0.5, g), zero);
@@ -304,7 +311,7 @@ static Values maximum(Op op, const Arithmetic &a, Value g) {
   return larger(a, op.getLhs(), op.getRhs(), g);
 }
 
-/// The left operand wins where the right one is larger.
+/// The gradient goes to the left operand where the right one is larger.
 template <typename Op>
 static Values minimum(Op op, const Arithmetic &a, Value g) {
   return larger(a, op.getRhs(), op.getLhs(), g);
@@ -316,7 +323,7 @@ static Values select(arith::SelectOp op, const Arithmetic &a, Value g) {
           a.select(op.getCondition(), zero, g)};
 }
 
-/// Between float types a gradient takes the way back.
+/// Between float types the gradient is converted back.
 template <typename Op> static Values cast(Op op, const Arithmetic &a, Value g) {
   Type element = getElementTypeOrSelf(op.getIn().getType());
   return {unrounded(a.builder, a.loc, g, element)};
@@ -324,19 +331,19 @@ template <typename Op> static Values cast(Op op, const Arithmetic &a, Value g) {
 
 //===-- math --------------------------------------------------------------===//
 
-/// g sign(x), 0 at 0
+/// The gradient is g sign(x), 0 at 0.
 static Values abs(math::AbsFOp op, const Arithmetic &a, Value g) {
   Value x = op.getOperand(), zero = a.number(0, x);
   Value notPositive = a.select(a.greater(zero, x), a.neg(g), zero);
   return {a.select(a.greater(x, zero), g, notPositive)};
 }
 
-/// 1 + sign x^2
+/// Computes 1 + sign x^2.
 static Value onePlusSquare(const Arithmetic &a, Value x, double sign) {
   return a.add(a.number(1, x), a.scale(sign, a.mul(x, x)));
 }
 
-/// -g / sqrt(1 - x^2), and g / sqrt(1 - x^2) for asin
+/// The gradient is -g / sqrt(1 - x^2), and g / sqrt(1 - x^2) for asin.
 static Values acos(math::AcosOp op, const Arithmetic &a, Value g) {
   Value x = op.getOperand();
   return {a.neg(a.div(g, a.make<math::SqrtOp>(onePlusSquare(a, x, -1))))};
@@ -346,7 +353,7 @@ static Values asin(math::AsinOp op, const Arithmetic &a, Value g) {
   return {a.div(g, a.make<math::SqrtOp>(onePlusSquare(a, x, -1)))};
 }
 
-/// g / (1 + x^2), and g / (1 - x^2) for atanh
+/// The gradient is g / (1 + x^2), and g / (1 - x^2) for atanh.
 static Values atan(math::AtanOp op, const Arithmetic &a, Value g) {
   return {a.div(g, onePlusSquare(a, op.getOperand(), 1))};
 }
@@ -354,7 +361,7 @@ static Values atanh(math::AtanhOp op, const Arithmetic &a, Value g) {
   return {a.div(g, onePlusSquare(a, op.getOperand(), -1))};
 }
 
-/// g / sqrt(x^2 - 1), and g / sqrt(x^2 + 1) for asinh
+/// The gradient is g / sqrt(x^2 - 1), and g / sqrt(x^2 + 1) for asinh.
 static Values acosh(math::AcoshOp op, const Arithmetic &a, Value g) {
   Value x = op.getOperand();
   Value square = a.sub(a.mul(x, x), a.number(1, x));
@@ -373,7 +380,7 @@ static Values cosh(math::CoshOp op, const Arithmetic &a, Value g) {
   return {a.mul(g, a.make<math::SinhOp>(op.getOperand()))};
 }
 
-/// g 2 / sqrt(pi) exp(-x^2)
+/// The gradient is g 2 / sqrt(pi) exp(-x^2).
 static Values erf(math::ErfOp op, const Arithmetic &a, Value g) {
   Value x = op.getOperand();
   return {a.mul(g, a.scale(1.1283791670955126, a.exp(a.neg(a.mul(x, x)))))};
@@ -400,7 +407,8 @@ static Values log1p(math::Log1pOp op, const Arithmetic &a, Value g) {
   return {a.div(g, a.add(a.number(1, x), x))};
 }
 
-/// y = a^b: g b a^(b-1) and g y log(a), where 0 takes the place of 0 * inf.
+/// For y = a^b the gradients are g b a^(b-1) and g y log(a), with 0 instead of
+/// 0 * inf.
 static Values pow(math::PowFOp op, const Arithmetic &a, Value g) {
   Value base = op.getLhs(), exponent = op.getRhs(), zero = a.number(0, base);
   Value lower = a.make<math::PowFOp>(base, a.sub(exponent, a.number(1, base)));
@@ -410,7 +418,7 @@ static Values pow(math::PowFOp op, const Arithmetic &a, Value g) {
           a.select(a.equal(base, zero), zero, ofExponent)};
 }
 
-/// -g y^3 / 2
+/// The gradient is -g y^3 / 2.
 static Values rsqrt(math::RsqrtOp op, const Arithmetic &a, Value g) {
   Value y = op.getResult();
   return {a.mul(g, a.scale(-0.5, a.mul(y, a.mul(y, y))))};
@@ -424,23 +432,23 @@ static Values sinh(math::SinhOp op, const Arithmetic &a, Value g) {
   return {a.mul(g, a.make<math::CoshOp>(op.getOperand()))};
 }
 
-/// g / 2 y
+/// The gradient is g / (2 y).
 static Values sqrt(math::SqrtOp op, const Arithmetic &a, Value g) {
   return {a.div(a.scale(0.5, g), op.getResult())};
 }
 
-/// g (1 + y^2)
+/// The gradient is g (1 + y^2).
 static Values tan(math::TanOp op, const Arithmetic &a, Value g) {
   Value y = op.getResult();
   return {a.mul(g, a.add(a.number(1, y), a.mul(y, y)))};
 }
 
-/// Steps have no slope.
+/// Step functions have no slope.
 template <typename Op> static Values step(Op, const Arithmetic &, Value) {
   return {Value()};
 }
 
-/// g (1 - y^2)
+/// The gradient is g (1 - y^2).
 static Values tanh(math::TanhOp op, const Arithmetic &a, Value g) {
   Value y = a.kept(op.getResult());
   Value slope = a.sub(a.number(1, y), a.mul(y, y));
@@ -452,7 +460,7 @@ static Values tanh(math::TanhOp op, const Arithmetic &a, Value g) {
 //===-- registration ------------------------------------------------------===//
 
 namespace {
-/// Differentiable for an op of another dialect, by its rule.
+/// Attaches a rule as the Differentiable interface of an op of another dialect.
 template <typename Op, auto rule>
 struct RuleModel : Differentiable::ExternalModel<RuleModel<Op, rule>, Op> {
   Values pullback(Operation *op, OpBuilder &builder, ValueRange g) const {

@@ -39,7 +39,7 @@ void GradusDialect::initialize() {
       >();
 }
 
-/// Folders that give numbers become constants.
+/// Folders that return numbers make constants.
 Operation *GradusDialect::materializeConstant(OpBuilder &builder,
                                               Attribute value, Type type,
                                               Location loc) {

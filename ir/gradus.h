@@ -31,7 +31,7 @@
 namespace gradus {
 
 /// Registers the dialects that programs use (gradus, arith, math), with the
-/// interfaces that arith and math ops get from us.
+/// interfaces that we attach to arith and math ops.
 void registerDialects(mlir::DialectRegistry &registry);
 
 } // namespace gradus

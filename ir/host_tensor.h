@@ -1,4 +1,4 @@
-// A tensor in host memory, as the reference evaluator sees it: floats of any
+// A tensor in host memory, as the reference evaluator uses it: floats of any
 // width as f64, integers and booleans of any width as i64.
 #pragma once
 

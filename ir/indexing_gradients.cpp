@@ -1,5 +1,5 @@
-// The gradient rules of the ops that take and put together parts: each is
-// linear, so its rule is the op that goes the other way.
+// The gradient rules of the ops that slice, join and gather: each op is linear,
+// so its rule is the op in the other direction.
 
 #include "ir/build.h"
 
@@ -8,7 +8,8 @@ using namespace gradus;
 
 using Values = SmallVector<Value>;
 
-/// Backward steps forward again, then zeros between and around.
+/// Reverses the dimensions of negative step, then pads with zeros between and
+/// around.
 Values SliceOp::pullback(OpBuilder &builder, ValueRange g) {
   RankedTensorType input = tensorType(getInput()), type = getType();
   int64_t rank = input.getRank();
@@ -59,8 +60,8 @@ Values GatherOp::pullback(OpBuilder &builder, ValueRange g) {
           Value()};
 }
 
-/// Where updates were left out, their gradient is 0 and not what a gather
-/// gives.
+/// An update whose index is out of range has gradient 0, unlike the value that
+/// a gather gives there.
 Values ScatterAddOp::pullback(OpBuilder &builder, ValueRange g) {
   Location loc = getLoc();
   RankedTensorType type = tensorType(getUpdates()),

@@ -1,5 +1,4 @@
-// What must hold of the ops that take and put together parts, and how they
-// fold.
+// Verifiers and folders of the ops that slice, join and gather.
 
 #include "ir/build.h"
 #include "ir/gather_sizes.h"
@@ -8,7 +7,7 @@
 using namespace mlir;
 using namespace gradus;
 
-/// One number for each dimension of a tensor.
+/// Verifies that there is one number for each dimension of a tensor.
 static LogicalResult verifyCount(Operation *op, ArrayRef<int64_t> numbers,
                                  StringRef name, int64_t rank) {
   if (int64_t(numbers.size()) == rank)
@@ -109,7 +108,7 @@ OpFoldResult ConcatenateOp::fold(FoldAdaptor) {
 
 //===-- gather, scatter_add -----------------------------------------------===//
 
-/// A table, the indices into it, and what lies at them.
+/// Verifies a table, the indices into it, and the elements at them.
 static LogicalResult verifyGather(Operation *op, RankedTensorType table,
                                   RankedTensorType indices, int64_t axis,
                                   int64_t batchDims, RankedTensorType taken,

@@ -1,5 +1,5 @@
-// Ops that take parts of tensors, put parts together, and read or add where an
-// integer tensor says. Each is linear, and the gradient of another.
+// Ops that slice and join tensors, and gather or add at the indices in an
+// integer tensor. Each is linear, and the gradient of another.
 
 #ifndef GRADUS_INDEXING_OPS_TD
 #define GRADUS_INDEXING_OPS_TD

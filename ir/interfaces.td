@@ -1,5 +1,5 @@
-// What passes ask of an op. A pass that asks an interface covers tomorrow's
-// ops today; see docs/add_an_op.md.
+// The interfaces that passes ask of an op. A pass that asks an interface covers
+// tomorrow's ops today; see docs/add_an_op.md.
 
 #ifndef GRADUS_INTERFACES_TD
 #define GRADUS_INTERFACES_TD

@@ -1,5 +1,5 @@
-// What must hold of convolutions, pools, losses and metrics: every result shape
-// is computed from the operands and compared with the stated one.
+// Verifiers of convolutions, pools, losses and metrics: every result shape is
+// computed from the operands and compared with the stated one.
 
 #include "ir/build.h"
 #include "ir/verify_type.h"
@@ -23,8 +23,8 @@ static LogicalResult verifyCount(Operation *op, StringRef what,
   return success();
 }
 
-/// One entry a spatial dimension in each attribute, none of them absurd, and
-/// at least one window that fits.
+/// Verifies that each attribute has one entry for each spatial dimension, none
+/// of them absurd, and that at least one window fits.
 static LogicalResult verifyWindow(Operation *op, const Window &window,
                                   ArrayRef<int64_t> spatialSizes) {
   int64_t rank = spatialSizes.size();
@@ -46,7 +46,8 @@ static LogicalResult verifyWindow(Operation *op, const Window &window,
   return success();
 }
 
-/// The channels, then where each window goes.
+/// The shape of a result: batch, channels, then the number of windows in each
+/// dimension.
 static SmallVector<int64_t> windowedShape(const Window &window, int64_t batch,
                                           int64_t channels,
                                           ArrayRef<int64_t> spatialSizes) {
@@ -58,8 +59,8 @@ static SmallVector<int64_t> windowedShape(const Window &window, int64_t batch,
 
 //===-- convolution -------------------------------------------------------===//
 
-/// Both operands have one element type, and the result has it, or f32 if they
-/// are narrower.
+/// Verifies that both operands have one element type, and the result the same,
+/// or f32 if they are narrower.
 static LogicalResult verifyElements(Operation *op) {
   RankedTensorType first = tensorType(op->getOperand(0)),
                    second = tensorType(op->getOperand(1)),
@@ -75,8 +76,7 @@ static LogicalResult verifyElements(Operation *op) {
          << result << " of " << first;
 }
 
-/// The one rule of all three convolution ops: input, weight and output go
-/// together.
+/// Verifies input, weight and output of all three convolution ops.
 template <typename Op>
 static LogicalResult verifyConvolution(Op op, RankedTensorType input,
                                        RankedTensorType weight,
@@ -134,7 +134,7 @@ static bool touchesInput(const Window &window, int64_t d, int64_t output,
   return false;
 }
 
-/// A window of padding alone has no largest element and no mean.
+/// Refuses windows of padding alone, which have no maximum and no mean.
 static LogicalResult verifyNoEmptyWindow(Operation *op, const Window &window,
                                          ArrayRef<int64_t> sizes) {
   for (int64_t d = 0; d < window.rank(); ++d)
@@ -145,7 +145,8 @@ static LogicalResult verifyNoEmptyWindow(Operation *op, const Window &window,
   return success();
 }
 
-/// The one rule of all pooling ops: `output` is what windows over `input` give.
+/// Verifies, for all pooling ops, that `output` has the shape that windows over
+/// `input` give.
 template <typename Op>
 static LogicalResult verifyPool(Op op, RankedTensorType input,
                                 RankedTensorType output) {
@@ -200,7 +201,7 @@ static LogicalResult verifyScalar(Operation *op, StringRef what, Value value) {
          << what << " of rank 0, found " << value.getType();
 }
 
-/// Labels have the shape of the logits without the class axis.
+/// Verifies that labels have the shape of the logits without the class axis.
 static LogicalResult verifyLabels(Operation *op, RankedTensorType logits,
                                   RankedTensorType labels, int64_t classAxis) {
   if (classAxis < 0 || classAxis >= logits.getRank())

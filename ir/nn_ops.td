@@ -6,7 +6,7 @@
 
 include "ir/tensor_ops.td"
 
-// Attributes of everything that slides a window over 1-3 spatial dimensions.
+// The attributes of all ops that slide a window over 1-3 spatial dimensions.
 defvar windowArguments = (ins DenseI64ArrayAttr:$strides,
                               DenseI64ArrayAttr:$pads_begin,
                               DenseI64ArrayAttr:$pads_end,

@@ -11,20 +11,20 @@ namespace gradus {
 
 class Philox {
 public:
-  /// A stream of its own for each seed and name.
+  /// Each seed and name has a stream of its own.
   Philox(uint64_t seed, std::string_view name) : seed_(seed) {
     for (char letter : name) // FNV-1a
       stream_ = (stream_ ^ static_cast<unsigned char>(letter)) * 0x100000001B3u;
   }
 
-  /// In [0, 1): 53 bits.
+  /// A uniform number in [0, 1) with 53 bits.
   double uniform(uint64_t index) const {
     auto words = block(index);
     uint64_t bits = (uint64_t(words[1]) << 32 | words[0]) >> 11;
     return static_cast<double>(bits) * 0x1p-53;
   }
 
-  /// Standard normal, by Box and Muller.
+  /// A standard normal number, by the method of Box and Muller.
   double normal(uint64_t index) const {
     auto words = block(index);
     double radius = (words[0] + 1.0) * 0x1p-32, angle = words[1] * 0x1p-32;
@@ -32,7 +32,7 @@ public:
            std::cos(6.283185307179586 * angle);
   }
 
-  /// Four words for a counter of this stream.
+  /// The four words for a counter of this stream.
   std::array<uint32_t, 4> block(uint64_t index) const {
     return rounds({uint32_t(index), uint32_t(index >> 32), uint32_t(stream_),
                    uint32_t(stream_ >> 32)},
@@ -43,7 +43,7 @@ public:
   static constexpr uint32_t kFactors[] = {0xD2511F53, 0xCD9E8D57};
   static constexpr uint32_t kKeySteps[] = {0x9E3779B9, 0xBB67AE85};
 
-  /// The ten rounds of the paper on a counter and a key.
+  /// Runs the ten rounds of the paper on a counter and a key.
   static std::array<uint32_t, 4> rounds(std::array<uint32_t, 4> x,
                                         uint32_t key0, uint32_t key1) {
     for (int round = 0; round < kRounds; ++round) {

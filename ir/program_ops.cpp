@@ -1,7 +1,8 @@
-// Programs, states and graphs: their text form, lookups and what must hold.
+// Programs, states and graphs: their text form, lookups and verifiers.
 //
 // A graph prints its inputs as SSA values whose names are the inputs' names;
-// where a name is no identifier (or is taken), `as "name"` follows the value.
+// where a name is no identifier or is already used, `as "name"` follows the
+// value.
 
 #include "ir/gradus.h"
 
@@ -24,7 +25,7 @@ StateOp ProgramOp::getState(StringRef name) {
       *this, StringAttr::get(getContext(), name));
 }
 
-/// These rules mean nothing without their number.
+/// Whether a rule means nothing without a number.
 static bool needsNumber(Initializer rule) {
   return rule == Initializer::constant || rule == Initializer::normal ||
          rule == Initializer::uniform;
@@ -50,7 +51,7 @@ LogicalResult StateOp::verify() {
 //===-- graph: text -------------------------------------------------------===//
 
 namespace {
-/// What stands between a graph's parentheses.
+/// The parsed inputs and outputs of a graph.
 struct Signature {
   SmallVector<OpAsmParser::Argument> inputs;
   SmallVector<Attribute> inputNames, outputNames;
@@ -58,7 +59,8 @@ struct Signature {
 };
 } // namespace
 
-/// `%image: type` or `%arg0 as "input.1": type`; a location follows the value.
+/// Parses `%image: type` or `%arg0 as "input.1": type`; a location follows the
+/// value.
 static ParseResult parseInput(OpAsmParser &parser, Signature &signature) {
   OpAsmParser::Argument &input = signature.inputs.emplace_back();
   if (parser.parseOperand(input.ssaName, /*allowResultNumber=*/false) ||
@@ -71,7 +73,7 @@ static ParseResult parseInput(OpAsmParser &parser, Signature &signature) {
   return parser.parseColonType(input.type);
 }
 
-/// `loss: type` or `"a loss": type`.
+/// Parses `loss: type` or `"a loss": type`.
 static ParseResult parseOutput(OpAsmParser &parser, Signature &signature) {
   std::string name;
   if (parser.parseKeywordOrString(&name) ||
@@ -165,7 +167,7 @@ void GraphOp::getAsmBlockArgumentNames(Region &region,
 
 //===-- graph: what must hold ---------------------------------------------===//
 
-/// Each of `names` once, and as many as `expected`.
+/// Verifies that `names` differ, and that there are `expected` of them.
 static LogicalResult verifyNames(GraphOp graph, ArrayAttr names,
                                  size_t expected, StringRef what) {
   if (names.size() != expected)
@@ -179,7 +181,7 @@ static LogicalResult verifyNames(GraphOp graph, ArrayAttr names,
   return success();
 }
 
-/// The state that an op gives a new value, or an empty name.
+/// The name of the state that an op writes, or an empty name.
 static StringRef writtenState(Operation &op) {
   if (auto write = dyn_cast<WriteOp>(op))
     return write.getState();
@@ -271,7 +273,7 @@ void GraphOp::addOutput(StringRef name, Value value) {
 
 //===-- state in a graph --------------------------------------------------===//
 
-/// `name` is a state of this type.
+/// Verifies that `name` is a state of this type.
 static LogicalResult verifyStateUse(Operation *op, FlatSymbolRefAttr name,
                                     Type type, SymbolTableCollection &symbols) {
   auto state = symbols.lookupNearestSymbolFrom<StateOp>(op, name);
@@ -314,7 +316,7 @@ bool GuardOp::exempts(FlatSymbolRefAttr state) {
   return getAlways() && llvm::is_contained(*getAlways(), Attribute(state));
 }
 
-/// A value read is called like its state.
+/// A value that is read is named like its state.
 void ReadOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getResult(), getState());
 }

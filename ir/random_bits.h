@@ -5,8 +5,8 @@
 
 namespace gradus {
 
-/// The 32 random bits of `place` in the stream `stream`, as an i64: what
-/// `gradus.random_bits` gives. All values are i64 scalars.
+/// The 32 random bits at offset `place` in the stream `stream`, as an i64: the
+/// value that `gradus.random_bits` has there. All operands are i64 scalars.
 mlir::Value buildRandomBits(mlir::OpBuilder &builder, mlir::Location loc,
                             mlir::Value place, mlir::Value step,
                             mlir::Value stream, int64_t seed);

@@ -1,5 +1,5 @@
 // Random bits: Philox as small ops on scalars, of which codegen makes a nest,
-// and by the reference evaluator. Dropout outside training.
+// and in the reference evaluator. Dropout outside training.
 
 #include "ir/build.h"
 #include "ir/evaluator.h"
@@ -15,7 +15,7 @@ using Values = SmallVector<Value>;
 //===-- random bits -------------------------------------------------------===//
 
 namespace {
-/// Arithmetic of 32-bit words, each in an i64.
+/// Arithmetic on 32-bit words, each in an i64.
 struct Words {
   OpBuilder &builder;
   Location loc;

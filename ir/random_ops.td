@@ -1,4 +1,4 @@
-// Random numbers as a function of where they are drawn, and dropout.
+// Random numbers as a function of their index, and dropout.
 
 #ifndef GRADUS_RANDOM_OPS_TD
 #define GRADUS_RANDOM_OPS_TD
@@ -34,7 +34,7 @@ def RandomBitsOp : GradusOp<"random_bits", [Pure,
   let results = (outs StaticTensorOf<RankedTensorOf<[I64]>>:$result);
   let assemblyFormat = "$step `stream` $stream `seed` $seed attr-dict `:` type($result)";
   let extraClassDeclaration = [{
-    /// The bits of one element, from its place and the step, both i64.
+    /// The bits of one element, from its offset and the step, both i64.
     static ::mlir::Value buildBits(::mlir::OpBuilder &builder,
                                    ::mlir::Location loc, ::mlir::Value place,
                                    ::mlir::Value step, int64_t stream,

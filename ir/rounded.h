@@ -1,4 +1,4 @@
-// What is left of a number in an element type.
+// Rounding of a number to an element type.
 #pragma once
 
 #include "mlir/IR/BuiltinTypes.h"
@@ -6,7 +6,7 @@
 
 namespace gradus {
 
-/// The nearest number that the type has; of two as near the even one.
+/// The nearest number of the type; a tie goes to the even one.
 inline double rounded(double number, mlir::FloatType type) {
   if (type.isF64())
     return number;

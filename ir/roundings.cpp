@@ -1,4 +1,4 @@
-// Roundings as chance moves of operands and results; see roundings.h.
+// Rounding as random moves of operands and results; see roundings.h.
 
 #include "ir/roundings.h"
 
@@ -16,7 +16,7 @@ double gradus::roundingUnit(Type element) {
 
 //===-- ops ---------------------------------------------------------------===//
 
-/// Gives numbers that it has read.
+/// Whether an op only returns numbers that it has read.
 static bool isExact(Operation &op) {
   return isa<ReadOp, ReshapeOp, TransposeOp, BroadcastOp, SliceOp, PadOp,
              ConcatenateOp, GatherOp, IotaOp, MaxPoolOp, MaxPoolBackwardOp,
@@ -36,12 +36,12 @@ static int64_t elements(Value value) {
   return llvm::product_of(shapeOf(value));
 }
 
-/// Those with one index along an axis.
+/// The number of elements with one index along an axis.
 static int64_t perChannel(Value value, unsigned axis) {
   return elements(value) / std::max<int64_t>(shapeOf(value)[axis], 1);
 }
 
-/// Along an axis, or over whole tensors.
+/// The largest number of terms in a sum along an axis, or over whole tensors.
 static int64_t mostTerms(Operation &op) {
   int64_t longest = 1, most = 1, fewest = INT64_MAX;
   for (Value operand : op.getOperands()) {
@@ -64,11 +64,11 @@ int64_t gradus::summedTerms(Operation &op) {
   if (isa<ConvolutionOp>(op))
     return perChannel(op.getOperand(1), 0);
   if (isa<ConvolutionBackwardDataOp, ConvolutionBackwardWeightsOp>(op))
-    return perChannel(op.getOperand(1), 1); // Of weights, of the gradient.
+    return perChannel(op.getOperand(1), 1); // Weights or gradient.
   if (isa<ReduceOp, ScatterAddOp>(op))
     return mostTerms(op);
   // Normalizations, softmax and the like use a sum on each of its own terms,
-  // which then move by what roundings of a sum are as a rule.
+  // which then move by the typical rounding of a sum.
   return std::llround(std::sqrt(mostTerms(op)));
 }
 

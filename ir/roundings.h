@@ -1,5 +1,5 @@
-// How far the roundings of a machine move the values of a graph: the measure of
-// what compiled code may deviate from the evaluator.
+// Bounds how far rounding on a machine moves the values of a graph, and so how
+// far compiled code may deviate from the evaluator.
 //
 // Backward error analysis: a result is as good as its op can make it if it is
 // the exact one of operands moved by no more than n u, relatively, where u is
@@ -13,22 +13,22 @@
 
 namespace gradus {
 
-/// The most by which rounding to an element type changes a number, relatively.
+/// The maximum relative change when a number is rounded to an element type.
 double roundingUnit(mlir::Type element);
 
-/// How many terms a result of the op sums, as far as they count; 1 for
-/// arithmetic on elements.
+/// The number of terms that a result of the op sums, as far as they matter for
+/// rounding; 1 for elementwise arithmetic.
 int64_t summedTerms(mlir::Operation &op);
 
-/// Numbers as their type holds them: those of 16 bits are rounded, those
-/// beyond the range of f32 are infinite. f32 itself stays exact.
+/// Changes numbers to what their type holds: those of 16 bits are rounded,
+/// those beyond the range of f32 become infinite. f32 itself stays exact.
 void settleTo(mlir::Type element, HostTensor &tensor);
 
 /// Moves the operands and the results of each op that rounds by as much as its
-/// roundings may, up or down by chance.
+/// rounding may, up or down at random.
 class Roundings : public Settling {
 public:
-  /// Other draws go other ways.
+  /// Each `draw` gives another random choice of directions.
   explicit Roundings(uint64_t draw) : draw_(draw) {}
   void operands(mlir::Operation &op,
                 llvm::MutableArrayRef<HostTensor> tensors) override;

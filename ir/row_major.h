@@ -1,5 +1,5 @@
-// Positions in tensors whose elements lie in row-major order, for the
-// reference evaluator: plain and slow.
+// Offsets in tensors whose elements are in row-major order, for the reference
+// evaluator: plain and slow.
 #pragma once
 
 #include "llvm/ADT/ArrayRef.h"
@@ -9,7 +9,7 @@
 
 namespace gradus {
 
-/// Where the element at `index` lies.
+/// The offset of the element at `index`.
 inline int64_t offsetOf(llvm::ArrayRef<int64_t> index,
                         llvm::ArrayRef<int64_t> shape) {
   int64_t offset = 0;

@@ -1,22 +1,22 @@
-// Runs of the reference evaluator whose values change on the way.
+// Runs of the reference evaluator that change values on the way.
 #pragma once
 
 #include "ir/evaluator.h"
 
 namespace gradus {
 
-/// What may change the values of a run, as roundings do.
+/// Changes the values of a run, as rounding does.
 class Settling {
 public:
   virtual ~Settling() = default;
-  /// What an op is about to compute from; copies.
+  /// Called with copies of the operands of an op, before it is computed.
   virtual void operands(mlir::Operation &op,
                         llvm::MutableArrayRef<HostTensor> tensors) {}
-  /// What an op has made, or an input of the graph.
+  /// Called with each result of an op and each input of the graph.
   virtual void made(mlir::Value value, HostTensor &tensor) {}
 };
 
-/// The same as evaluateGraph() of evaluator.h.
+/// Evaluates like evaluateGraph() of evaluator.h.
 mlir::FailureOr<llvm::SmallVector<HostTensor>>
 evaluateSettling(GraphOp graph, llvm::ArrayRef<HostTensor> inputs,
                  StateMap &states, StateMap *gradients, Settling &settling);

@@ -1,5 +1,4 @@
-// What must hold of the ops that move, combine and describe elements, and how
-// they fold.
+// Verifiers and folders of the ops that move, combine and describe elements.
 
 #include "ir/build.h"
 #include "ir/verify_type.h"
@@ -26,7 +25,8 @@ static bool isIdentity(ArrayRef<int64_t> dimensions) {
 
 //===-- reshape -----------------------------------------------------------===//
 
-/// Integers of one width, whatever their sign.
+/// Whether both are the same type or integers of one width, whatever their
+/// sign.
 static bool haveSameBits(Type a, Type b) {
   return a == b || (isa<IntegerType>(a) && isa<IntegerType>(b) &&
                     a.getIntOrFloatBitWidth() == b.getIntOrFloatBitWidth());
@@ -42,7 +42,7 @@ LogicalResult ReshapeOp::verify() {
   return success();
 }
 
-/// The last of several reshapes alone counts.
+/// Only the last of several reshapes in a row matters.
 OpFoldResult ReshapeOp::fold(FoldAdaptor adaptor) {
   if (getInput().getType() == getType())
     return getInput();
@@ -74,7 +74,7 @@ LogicalResult TransposeOp::verify() {
                     input.getElementType());
 }
 
-/// Two transposes are one.
+/// Merges two transposes.
 OpFoldResult TransposeOp::fold(FoldAdaptor adaptor) {
   if (isIdentity(getPermutation()))
     return getInput();
@@ -114,7 +114,7 @@ LogicalResult BroadcastOp::verify() {
   return success();
 }
 
-/// Two broadcasts are one.
+/// Merges two broadcasts.
 OpFoldResult BroadcastOp::fold(FoldAdaptor adaptor) {
   if (getInput().getType() == getType())
     return getInput();
@@ -147,7 +147,7 @@ LogicalResult ReduceOp::verify() {
                     input.getElementType());
 }
 
-/// Without axes there is nothing to combine.
+/// Without axes nothing is combined.
 OpFoldResult ReduceOp::fold(FoldAdaptor) {
   return getAxes().empty() ? OpFoldResult(getInput()) : OpFoldResult();
 }
@@ -161,7 +161,7 @@ LogicalResult IotaOp::verify() {
   return emitOpError("axis ") << axis << " is out of range for " << getType();
 }
 
-/// Rows and columns of a matmul's operand as it is multiplied.
+/// The rows and columns of a matmul's operand after its transpose.
 static std::pair<int64_t, int64_t> matrixSizes(RankedTensorType type,
                                                bool transposed) {
   ArrayRef<int64_t> sizes = type.getShape().take_back(2);
@@ -169,7 +169,8 @@ static std::pair<int64_t, int64_t> matrixSizes(RankedTensorType type,
                     : std::pair(sizes[0], sizes[1]);
 }
 
-/// What a product of operands of `element` may be: f32 too if they are narrow.
+/// The element type that the result of a matmul must have: that of the
+/// operands, or f32 if they are narrow.
 static Type productType(RankedTensorType result, Type element) {
   Type wide = computeType(element);
   return result.getElementType() == wide ? wide : element;

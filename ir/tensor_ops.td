@@ -1,4 +1,5 @@
-// Ops that move, combine or describe elements; what everything else is built of.
+// Ops that move, combine or describe elements; all other ops decompose into
+// them.
 
 #ifndef GRADUS_TENSOR_OPS_TD
 #define GRADUS_TENSOR_OPS_TD

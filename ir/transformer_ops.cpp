@@ -1,9 +1,9 @@
-// Softmax and layer normalization: what must hold of them, how they are written
-// as small ops, and their gradients.
+// Softmax and layer normalization: their verifiers, decompositions and
+// gradients.
 //
-// Forward and backward name the same intermediate values in the same way, so
-// that common subexpression elimination leaves one of each. What is narrower
-// than f32 is computed in f32.
+// Forward and backward build the same intermediate values in the same way, so
+// that common subexpression elimination leaves one of each. Types narrower than
+// f32 are computed in f32.
 
 #include "ir/build.h"
 
@@ -13,7 +13,7 @@ using namespace gradus;
 using Values = SmallVector<Value>;
 
 namespace {
-/// Arithmetic on tensors at one place; rows lie along `axes`.
+/// Arithmetic on tensors at one source location; rows lie along `axes`.
 struct Rows {
   OpBuilder &builder;
   Location loc;
@@ -33,13 +33,13 @@ struct Rows {
   Value reciprocal(Value a) const {
     return make<arith::DivFOp>({number(1, a), a});
   }
-  /// One value a row.
+  /// These reduce each row to one value.
   Value total(Value a) const { return sum(builder, loc, a, axes); }
   Value average(Value a) const { return mean(builder, loc, a, axes); }
   Value largest(Value a) const {
     return reduce(builder, loc, Reduction::max, a, axes);
   }
-  /// One value a row, for every element of it.
+  /// Broadcasts one value for each row to all of its elements.
   Value over(Value a) const {
     return broadcastAlong(builder, loc, a, shape, axes);
   }
@@ -76,7 +76,7 @@ Values SoftmaxOp::decompose(OpBuilder &builder) {
   return {rows.like(y, getInput())};
 }
 
-/// y (g - sum g y), or g - exp(y) sum g for the logarithm
+/// The gradient is y (g - sum g y), or g - exp(y) sum g for the logarithm.
 Values SoftmaxOp::pullback(OpBuilder &builder, ValueRange gradients) {
   int64_t axis = getAxis();
   Rows rows{builder, getLoc(), tensorType(getInput()).getShape(), axis};
@@ -126,11 +126,11 @@ struct Normalized {
     scale = features(rows.wide(op.getScale()));
   }
 
-  /// What each feature has, for every row.
+  /// Broadcasts one value for each feature to all rows.
   Value features(Value value) const {
     return broadcast(rows.builder, rows.loc, value, rows.shape, axes);
   }
-  /// Sums over the rows.
+  /// Sums over the rows, for each feature.
   Value byFeature(Value value, Value like) const {
     int64_t rank = rows.shape.size() - axes.size();
     return rows.like(sum(rows.builder, rows.loc, value, allAxes(rank)), like);
@@ -152,8 +152,8 @@ Values LayerNormOp::decompose(OpBuilder &builder) {
   return {n.rows.like(y, getInput())};
 }
 
-/// With h = g scale and the normalized v:
-/// (h - mean h - v mean (h v)) / deviation; g v for the scale, g for the bias.
+/// With h = g scale and the normalized v, x gets (h - mean h - v mean (h v)) /
+/// deviation, the scale g v, and the bias g.
 Values LayerNormOp::pullback(OpBuilder &builder, ValueRange gradients) {
   Normalized n(*this, builder);
   const Rows &rows = n.rows;

@@ -1,5 +1,5 @@
-// What transformers are made of besides matrix products: softmax and the
-// normalizations over features.
+// The ops of transformers besides matmul: softmax and the normalizations over
+// features.
 
 #ifndef GRADUS_TRANSFORMER_OPS_TD
 #define GRADUS_TRANSFORMER_OPS_TD

@@ -1,4 +1,4 @@
-// Values that lie elsewhere are resources of MLIR's builtin dialect.
+// Values outside the context are resources of MLIR's builtin dialect.
 
 #include "ir/values_in_place.h"
 
@@ -9,10 +9,11 @@
 
 using namespace mlir;
 
-/// Bytes below which a copy costs less than what a resource brings along.
+/// Below this size a copy is cheaper than a resource.
 static constexpr size_t kMany = size_t(1) << 20;
 
-/// Booleans are packed where the context has them, and bytes elsewhere.
+/// Whether elements fill whole bytes: the context packs booleans, other memory
+/// does not.
 static bool fillsBytes(Type element) {
   return element.isIntOrFloat() && element.getIntOrFloatBitWidth() % 8 == 0;
 }

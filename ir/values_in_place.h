@@ -1,5 +1,5 @@
-// Values of tensors that stay where they lie, such as in a mapped file, and
-// are not copied into the context.
+// Values of tensors that stay in memory outside the context, such as a mapped
+// file, and are not copied into it.
 #pragma once
 
 #include "mlir/IR/BuiltinAttributes.h"
@@ -9,25 +9,26 @@
 
 namespace gradus {
 
-/// The elements of `type`, which stand row-major in `bytes`. Many that are not
-/// all equal stay there: `done` is called once nobody needs them any more, and
-/// what holds the bytes must live so long (`done` may own it). Of others the
-/// context has a copy, and `done` is called at once.
+/// An attribute with the elements of `type` that are row-major in `bytes`. Many
+/// elements that are not all equal are not copied: `done` is called once nobody
+/// needs them any more, and the owner of the bytes must live until then (`done`
+/// may own it). Others are copied into the context, and `done` is called at
+/// once.
 mlir::ElementsAttr valuesInPlace(mlir::RankedTensorType type,
                                  llvm::ArrayRef<char> bytes,
                                  llvm::StringRef name,
                                  std::function<void()> done);
 
-/// The bytes of values that are at hand, wherever they lie: of one element
-/// where all are equal and the context knows it.
+/// The bytes of values that are available, wherever they are: of one element if
+/// all are equal and the context knows it.
 llvm::ArrayRef<char> bytesOfValues(mlir::ElementsAttr values);
 
-/// What holds the values: the same for all that are the same bytes elsewhere,
-/// whatever their types are; none for no values.
+/// The owner of the values: the same for all attributes that share bytes
+/// outside the context, whatever their types; null for null values.
 const void *holderOf(mlir::ElementsAttr values);
 
-/// Says that nobody will read these values again. Those that lie elsewhere are
-/// gone then, for all that have the same holder.
+/// Says that nobody will read these values again. Values outside the context
+/// are then released for all attributes of the same owner.
 void giveBackValues(mlir::ElementsAttr values);
 
 } // namespace gradus

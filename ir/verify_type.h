@@ -1,5 +1,5 @@
-// What verifiers of ops ask most: is a type the one that follows from the
-// operands?
+// The check that most verifiers make: a type is compared with the one that
+// follows from the operands.
 #pragma once
 
 #include "mlir/IR/BuiltinTypes.h"
@@ -7,7 +7,7 @@
 
 namespace gradus {
 
-/// "expected `what` of type X, found Y" unless they are the same.
+/// Reports "expected `what` of type X, found Y" unless they are the same.
 inline mlir::LogicalResult verifyType(mlir::Operation *op, llvm::StringRef what,
                                       mlir::Type found,
                                       llvm::ArrayRef<int64_t> shape,

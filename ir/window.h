@@ -1,5 +1,5 @@
-// The geometry of everything that slides a window over 1-3 spatial dimensions,
-// in one place for verifiers, the evaluator and code generation.
+// The geometry of all ops that slide a window over 1-3 spatial dimensions;
+// verifiers, the evaluator and code generation share it.
 #pragma once
 
 #include "llvm/ADT/ArrayRef.h"
@@ -17,21 +17,22 @@ struct Window {
   /// The distance that the window covers along dimension `d`.
   int64_t reach(int64_t d) const { return dilations[d] * (size[d] - 1) + 1; }
 
-  /// How many windows fit along dimension `d`; 0 or less if none does.
+  /// The number of windows that fit along dimension `d`; 0 or less if none
+  /// does.
   int64_t outputSize(int64_t d, int64_t inputSize) const {
     int64_t room = inputSize + padsBegin[d] + padsEnd[d] - reach(d);
     return room < 0 ? 0 : room / strides[d] + 1;
   }
 
-  /// Where element `tap` of the window at `output` lies in the input; outside
-  /// of the input it lies in the padding.
+  /// The index in the input of element `tap` of the window at `output`; an
+  /// index outside of the input is in the padding.
   int64_t inputIndex(int64_t d, int64_t output, int64_t tap) const {
     return output * strides[d] + tap * dilations[d] - padsBegin[d];
   }
 };
 
-/// The window of a convolution or pooling op, whose size the op does not store
-/// itself in the first case.
+/// The window of a convolution, of which the op does not store the size, or of
+/// a pooling op.
 template <typename Op> Window windowOf(Op op, llvm::ArrayRef<int64_t> size) {
   return {size, op.getStrides(), op.getPadsBegin(), op.getPadsEnd(),
           op.getDilations()};
