@@ -1,4 +1,4 @@
-// Opening an artifact: copy it, all but the weights, then verify the copy.
+// Opens an artifact: copies all but its weights, then verifies the copy.
 
 #include "runtime/artifact.h"
 
@@ -15,13 +15,13 @@ namespace gradus::runtime {
 
 namespace {
 
-/// Weights are read, hashed and written in pieces that stay in a core's cache,
-/// and that the system need not give new memory for.
+/// Weights are read, hashed and written in chunks that stay in a core's cache
+/// and need no new memory from the system.
 constexpr size_t kPiece = 32 << 10;
 static_assert(kPiece % artifact::BytesHash::kBlock == 0);
 
-/// The size of the header is in its first bytes. No byte is read twice: the
-/// file may change meanwhile.
+/// The first bytes of the header hold its size. No byte is read twice, since
+/// the file may change meanwhile.
 Status loadHeader(ArtifactBytes &bytes) {
   constexpr size_t kFirst = 64;
   size_t first = std::min(kFirst, bytes.size());
@@ -30,8 +30,9 @@ Status loadHeader(ArtifactBytes &bytes) {
   return size > first ? bytes.load(first, size - first) : Status();
 }
 
-/// All behind a verified header but the weights. Where these do not lie within
-/// the file there are none to leave out, and verification says what is wrong.
+/// Loads all sections after a verified header but the weights. If the weights
+/// are not within the file, none are left out, and verification reports what is
+/// wrong.
 Status loadSections(ArtifactBytes &bytes) {
   GRADUS_ASSIGN(size_t header, headerSize(bytes.all()));
   const auto *weights =

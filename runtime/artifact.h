@@ -4,9 +4,9 @@
 // anything is used: size, version, hashes, every offset, index, type and size
 // in the header, and that no command can reach outside its buffers. Machine
 // code is not examined: it is trusted as any program is. Weights are checked
-// whenever they are read. So what was verified is what is used, whatever
-// becomes of the file. Immutable and safe to share between threads. What
-// devices ask of one is inline: a plug-in links nothing of this.
+// whenever they are read. So only verified bytes are used, whatever becomes of
+// the file. Immutable and safe to share between threads. The functions that
+// devices call are inline, so that a plug-in needs no symbols of this library.
 
 #pragma once
 
@@ -33,7 +33,8 @@ public:
   static StatusOr<std::shared_ptr<const Artifact>>
   open(const std::string &path, ReadOptions options = {});
 
-  /// The same for bytes in memory, which are copied; `name` is for errors.
+  /// Opens an artifact from bytes in memory, which are copied; `name` is for
+  /// errors.
   static StatusOr<std::shared_ptr<const Artifact>>
   fromBytes(std::span<const uint8_t> bytes, const std::string &name,
             ReadOptions options = {});
@@ -41,30 +42,31 @@ public:
   ~Artifact();
 
   const std::string &path() const { return path_; }
-  /// Hands out the weights piece by piece, in their order: where each begins in
-  /// the section, and its bytes, which hold during the call. Fails behind the
-  /// last where they are not those of the header, unless they are trusted.
+  /// Calls `take` with the weights piece by piece, in their order: the offset
+  /// in the section, and the bytes, which are valid during the call. Fails
+  /// after the last piece if the weights do not have the hash in the header,
+  /// unless they are trusted.
   Status readWeights(
       const std::function<Status(uint64_t offset, std::span<const uint8_t>)>
           &take) const;
-  /// Whether the weights are those of the header; they are not looked at where
-  /// they are trusted.
+  /// Checks that the weights have the hash in the header; skipped if they are
+  /// trusted.
   Status verifyWeights() const;
-  /// Size of the file.
+  /// The size of the file.
   size_t size() const { return bytes_.size(); }
   const artifact::Header &header() const {
     return *artifact::GetSizePrefixedHeader(bytes_.data());
   }
-  /// The bytes of a section of this artifact, which is not that of the weights
-  /// (of these, only their number); empty for a null one.
+  /// The bytes of a section of this artifact; empty for a null one. Of the
+  /// weights section only the size is valid.
   std::span<const uint8_t> bytes(const artifact::Section *section) const {
     if (!section || section->size() == 0)
       return {};
     return bytes_.subspan(section->offset(), section->size());
   }
-  /// Bytes of a plan's code that one device loads, at most.
+  /// The maximum number of code bytes of a plan that one device loads.
   size_t codeBytes(const artifact::Plan &plan) const;
-  /// The kernels of a plan of this artifact; null where it has none.
+  /// The kernels of a plan of this artifact; null if it has none.
   const artifact::CodeHeader *kernels(const artifact::Plan &plan) const {
     auto section = bytes(plan.kernels());
     return section.empty()

@@ -1,4 +1,4 @@
-// Addresses for the whole file, memory for the parts that are loaded.
+// Reserves addresses for the whole file and memory for the loaded parts.
 
 #include "runtime/artifact_bytes.h"
 
@@ -17,7 +17,7 @@ static size_t pageSize() { return static_cast<size_t>(sysconf(_SC_PAGESIZE)); }
 
 StatusOr<ArtifactBytes> ArtifactBytes::open(const std::string &path) {
   ArtifactBytes bytes;
-  // O_NONBLOCK: a pipe without a writer must not hold us up.
+  // O_NONBLOCK: opening a pipe without a writer must not block.
   bytes.descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (bytes.descriptor_ < 0)
     return systemError(path, "open");
@@ -62,7 +62,7 @@ Status ArtifactBytes::reserve(size_t size) {
     return failed("no memory for ", size, " bytes: ", strerror(errno));
   data_ = static_cast<uint8_t *>(start);
   size_ = size;
-  // A huge page would take memory for what is not loaded.
+  // A huge page would use memory for parts that are not loaded.
   madvise(data_, size, MADV_NOHUGEPAGE);
   return Status();
 }

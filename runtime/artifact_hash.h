@@ -18,7 +18,7 @@
 
 namespace gradus::artifact {
 
-/// Header.version of the artifacts that this schema describes.
+/// The value of Header.version for the artifacts that this schema describes.
 constexpr uint32_t kVersion = 1;
 
 namespace detail {
@@ -79,7 +79,7 @@ private:
   uint64_t lanes_[4] = {0x60EA27EEADC0B5D6u, 0xC2B2AE3D27D4EB4Fu, 0u,
                         0x61C8864E7A143579u};
   uint64_t size_ = 0;
-  size_t rest_ = 0; // of the last piece, behind its whole blocks
+  size_t rest_ = 0; // bytes of the last piece after its whole blocks
   uint8_t last_[kBlock] = {};
 };
 
@@ -89,14 +89,14 @@ inline uint64_t hashBytes(const uint8_t *bytes, size_t size) {
   return hash.finish();
 }
 
-/// The field `header_hash` inside its buffer; null where it was left out.
+/// The field `header_hash` inside its buffer; null if it was left out.
 inline const uint8_t *headerHashField(const Header *header) {
   return reinterpret_cast<const flatbuffers::Table *>(header)->GetAddressOf(
       Header::VT_HEADER_HASH);
 }
 
-/// Hash of the size-prefixed header in `buffer`, its own field read as zero.
-/// Needs a verified header, or one just built.
+/// The hash of the size-prefixed header in `buffer`, with its own field read as
+/// zero. Needs a verified header, or one just built.
 inline uint64_t hashHeader(const uint8_t *buffer, size_t size) {
   const uint8_t *field = headerHashField(GetSizePrefixedHeader(buffer));
   size_t before = field ? field - buffer : size;
@@ -106,8 +106,8 @@ inline uint64_t hashHeader(const uint8_t *buffer, size_t size) {
   return hashBytes(reinterpret_cast<const uint8_t *>(parts), sizeof(parts));
 }
 
-/// Writes the header's hash into a finished size-prefixed buffer. False where
-/// the field was left out because it was zero when the header was built.
+/// Writes the header's hash into a finished size-prefixed buffer. False if the
+/// field was left out because it was zero when the header was built.
 inline bool sealHeader(uint8_t *buffer, size_t size) {
   const uint8_t *field = headerHashField(GetSizePrefixedHeader(buffer));
   if (!field)

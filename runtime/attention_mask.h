@@ -1,11 +1,12 @@
-// Where a command of attention has its mask.
+// The position of the mask among the inputs of an attention command.
 #pragma once
 
 #include "runtime/flat.h"
 
 namespace gradus::runtime {
 
-/// Inputs of attention and of its gradient before the mask, which is the last.
+/// The number of inputs of attention or its gradient before the mask, which is
+/// the last.
 inline size_t inputsBeforeMask(artifact::LibraryOp op) {
   return op == artifact::LibraryOp::attention_backward ? 6 : 3;
 }

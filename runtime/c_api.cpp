@@ -11,8 +11,8 @@ using namespace gradus::runtime;
 
 namespace {
 
-/// What a graph's steps read and write where a call names no place, and the
-/// arrays that a call's own places are merged into.
+/// The bound addresses of a graph's inputs and outputs, for calls that give
+/// none, and the arrays that a call's own addresses are merged into.
 struct Bindings {
   std::vector<const void *> inputs, mergedInputs;
   std::vector<void *> outputs, mergedOutputs;
@@ -85,7 +85,8 @@ gradus_status describe(const gradus_session *session, const Infos &infos,
   return GRADUS_OK;
 }
 
-/// Options of the caller's size: fields it does not know keep their defaults.
+/// Copies options of the caller's size: fields it does not know keep their
+/// defaults.
 gradus_options complete(const gradus_options *given) {
   gradus_options options = gradus_default_options();
   if (given)
@@ -117,7 +118,8 @@ gradus_status start(StatusOr<std::shared_ptr<const Artifact>> artifact,
   return GRADUS_OK;
 }
 
-/// Where a call names no place, the bound one.
+/// Merges the addresses of a call with the bound ones, which count where the
+/// call gives none.
 template <typename Pointer>
 void merge(const Pointer *given, const std::vector<Pointer> &bound,
            std::vector<Pointer> &merged) {
@@ -195,7 +197,7 @@ const char *gradus_last_error(const gradus_session *session) {
 
 const char *gradus_version(void) { return GRADUS_VERSION; }
 
-//===-- what is inside ----------------------------------------------------===//
+//===-- graphs, inputs, outputs and states --------------------------------===//
 
 int gradus_graph_count(const gradus_session *session) {
   return session ? static_cast<int>(session->session->graphs().size()) : 0;

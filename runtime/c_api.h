@@ -1,4 +1,4 @@
-// From a session of C++ to one of the C API.
+// Converts a session of C++ to one of the C API.
 
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace gradus::runtime {
 
-/// What gradus_load makes of a session; gradus_free ends both.
+/// Wraps a session as gradus_load does; gradus_free ends both.
 gradus_session *handleOf(std::unique_ptr<Session> session);
 
 } // namespace gradus::runtime

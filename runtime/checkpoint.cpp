@@ -1,4 +1,4 @@
-// Checkpoints: what must match, and in which words it does not.
+// Checkpoints: the checks that a file fits the states, and their errors.
 
 #include "runtime/checkpoint.h"
 
@@ -14,7 +14,7 @@ namespace gradus::runtime {
 
 namespace {
 
-/// "a, b, c and 4 more"
+/// Joins names: "a, b, c and 4 more".
 std::string listOf(const std::vector<std::string> &names,
                    const char *between = ", ") {
   constexpr size_t kMost = 8;
@@ -28,7 +28,8 @@ std::string listOf(const std::vector<std::string> &names,
 
 constexpr const char *kContentHash = "content_hash";
 
-/// A hash of all that a checkpoint says, in whatever order it says it.
+/// A hash of the tensors and metadata of a checkpoint that does not depend on
+/// their order.
 std::string contentHash(const std::vector<NamedTensor> &tensors,
                         const std::map<std::string, std::string> &metadata) {
   std::vector<std::string> facts;
@@ -47,17 +48,17 @@ std::string contentHash(const std::vector<NamedTensor> &tensors,
       reinterpret_cast<const uint8_t *>(all.data()), all.size()));
 }
 
-/// Where each state's values are in a file; null: not there.
+/// The tensor of a file for each state; null if it has none.
 using Sources = std::vector<const NamedTensor *>;
 
-/// Whether the numbers of one type can become those of the other.
+/// Whether numbers of one type can be converted to the other.
 bool converts(const TensorType &from, const TensorType &to) {
   return from.shape == to.shape &&
          areFloats(nameOf(from.dtype), nameOf(to.dtype));
 }
 
-/// "w is 2x4xf32 in the file and 8xf32 in the artifact" of each state for which
-/// that is so, and its numbers cannot be converted or, with `exact`, may not.
+/// Lists states as "w is 2x4xf32 in the file and 8xf32 in the artifact" whose
+/// type differs and cannot be converted or, with `exact`, may not.
 std::vector<std::string> differences(const std::vector<StoredState> &states,
                                      const Sources &sources, bool exact) {
   std::vector<std::string> words;
@@ -71,8 +72,8 @@ std::vector<std::string> differences(const std::vector<StoredState> &states,
   return words;
 }
 
-/// All that does not fit in one error: what lacks, what is too much, what has
-/// another type.
+/// Reports all mismatches in one error: missing and unexpected tensors, and
+/// different types.
 Status verifyFit(const std::vector<std::string> &missing,
                  const std::vector<std::string> &unexpected,
                  const std::vector<std::string> &different) {
@@ -89,7 +90,7 @@ Status verifyFit(const std::vector<std::string> &missing,
   return words.empty() ? Status() : invalid(words);
 }
 
-/// The tensors of a file that no state is filled from.
+/// The tensors of a file that fill no state.
 std::vector<std::string> unusedOf(const Safetensors &file,
                                   const Sources &sources) {
   std::unordered_set<const NamedTensor *> used(sources.begin(), sources.end());

@@ -17,7 +17,7 @@
 
 namespace gradus::runtime {
 
-/// A state, and its number among all.
+/// A state, and its number among all states.
 struct StoredState {
   const StateInfo *info = nullptr;
   size_t number = 0;
@@ -29,25 +29,26 @@ Status writeCheckpoint(const std::string &path,
                        std::map<std::string, std::string> metadata,
                        FileHold *hold = nullptr);
 
-/// Whether a file holds what its hash was taken of; true where it has none.
+/// Checks that a file's contents have the hash in its metadata; success if it
+/// has no hash.
 Status verifyContents(const Safetensors &file);
 
-/// The tensor of a file that is meant for each name: one that `rename` gives,
-/// before the same name of another tensor; empty names leave out. Two that are
-/// given one name are an error.
+/// Maps each name to the tensor of a file that is meant for it: a tensor that
+/// `rename` gives this name comes before one that has it already; an empty new
+/// name leaves a tensor out. It is an error to give two tensors one name.
 StatusOr<std::unordered_map<std::string, const NamedTensor *>>
 meantFor(const Safetensors &file, const Rename &rename);
 
 /// Fills the parameters and buffers that a file has under their names or those
 /// that `rename` gives its tensors. Floating-point numbers of another type are
-/// converted. On an error none changed, unless the device failed.
+/// converted. On an error no state has changed, unless the device failed.
 Status readWeights(const std::string &path,
                    const std::vector<StoredState> &states, HostStates &values,
                    const Rename &rename, TakenWeights &taken);
 
-/// Fills states from a file. Checks all of it first: on an error none changed,
-/// unless the device failed.
-/// A file without a hash, as other tools write it, is taken as it is.
+/// Fills states from a file. Checks all of it first: on an error no state has
+/// changed, unless the device failed. A file without a hash, as other tools
+/// write it, is accepted.
 Status readCheckpoint(const std::string &path,
                       const std::vector<StoredState> &states,
                       HostStates &values, Restore what);

@@ -9,7 +9,7 @@ namespace gradus::runtime {
 
 namespace {
 
-/// "cpu:x86-64-v3, cuda"
+/// Lists the targets of the plans: "cpu:x86-64-v3, cuda".
 std::string targetsOf(const artifact::Header &header) {
   std::string list;
   for (size_t i = 0; i < countOf(header.plans()); ++i)
@@ -29,7 +29,7 @@ bool hasPlanOfKind(const artifact::Header &header, const std::string &kind) {
 StatusOr<std::shared_ptr<Device>> openDeviceFor(const artifact::Header &header,
                                                 const std::string &name) {
   auto device = openDevice(name);
-  // The processor is always there; a name that is none is wrong by itself.
+  // The CPU is always available; an invalid name is an error of its own.
   if (device.ok() || device.status().code() == StatusCode::invalid ||
       hasPlanOfKind(header, "cuda"))
     return device;

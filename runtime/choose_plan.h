@@ -1,4 +1,4 @@
-// Which plan of an artifact a device runs.
+// Chooses the plan of an artifact that a device runs.
 
 #pragma once
 
@@ -9,14 +9,14 @@
 
 namespace gradus::runtime {
 
-/// The device of a name, to run an artifact on. Where it cannot be had and the
-/// artifact has no plan for one of its kind either, the error says the latter:
-/// that is to be mended first, and needs no device.
+/// Opens the named device to run an artifact on. If it is not available and the
+/// artifact has no plan for its kind either, the error reports the plan: that
+/// must be mended first, and needs no device.
 StatusOr<std::shared_ptr<Device>> openDeviceFor(const artifact::Header &header,
                                                 const std::string &name);
 
 /// The plan with the greatest tuning_score among those that a device can run;
-/// else an error that says what it lacks for each of them.
+/// else an error that says for each plan what the device lacks.
 StatusOr<const artifact::Plan *> choosePlan(const artifact::Header &header,
                                             const Device &device);
 

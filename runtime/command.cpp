@@ -1,4 +1,4 @@
-// Words for commands: their kinds, and where one failed.
+// Text for commands: their kinds, and the place of a failure.
 
 #include "runtime/command.h"
 

@@ -1,4 +1,4 @@
-// Commands in words, whatever device runs them.
+// Text for commands, for all devices.
 
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace gradus::runtime {
 
-/// "kernel", "library" or "copy".
+/// The kind of a command: "kernel", "library" or "copy".
 const char *kindOf(const artifact::Command &command);
 
 /// Puts "graph train: command 12 (conv+bias): " in front of a failure.

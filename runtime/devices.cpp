@@ -1,4 +1,4 @@
-// From the name of a device to the device.
+// Opens a device by its name.
 
 #include "runtime/devices.h"
 
@@ -31,14 +31,14 @@ struct PlugIn {
   TellGpuFacts *tell = nullptr;
 };
 
-/// Stays open: devices of it may live as long as the program.
+/// The library stays open: its devices may live as long as the program.
 StatusOr<PlugIn> loadPlugIn() {
   std::string words;
   for (const std::string &place : libraryPlaces(kVariable, {kPlugIn})) {
     void *library = dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (!library) {
       const char *why = dlerror();
-      // What is there and does not load says more than what is not there.
+      // The error of a file that exists says more than that another is missing.
       if (words.empty() || access(place.c_str(), F_OK) == 0)
         words = why;
       continue;

@@ -25,7 +25,7 @@ Status systemError(const std::string &path, const char *what) {
 
 namespace {
 
-/// Closes a descriptor on the way out.
+/// Closes a descriptor at the end of the scope.
 struct Descriptor {
   int number;
   ~Descriptor() {
@@ -34,14 +34,14 @@ struct Descriptor {
   }
 };
 
-/// "" where the path has no folder; else with the '/' at its end.
+/// The folder of a path with the '/' at its end, or "" if it has none.
 std::string folderOf(const std::string &path) {
   return path.substr(0, path.rfind('/') + 1);
 }
 
-/// The file that a path stands for: where its links lead, even to nothing yet.
+/// The file that a path stands for, after following links; it need not exist.
 StatusOr<std::string> followLinks(const std::string &path) {
-  constexpr int kMostLinks = 40; // as many as the system follows
+  constexpr int kMostLinks = 40; // the limit of the system
   std::string at = path;
   for (int links = 0; links < kMostLinks; ++links) {
     char next[PATH_MAX];
@@ -62,7 +62,7 @@ const char *kindOf(mode_t mode) {
                                           : "a socket";
 }
 
-/// What is there already may be replaced where it is a file like ours.
+/// Verifies that an existing file may be replaced: it must be a regular file.
 Status verifyReplaceable(const std::string &target, const std::string &path) {
   struct stat facts;
   if (stat(target.c_str(), &facts) == 0 && !S_ISREG(facts.st_mode))
@@ -71,28 +71,28 @@ Status verifyReplaceable(const std::string &target, const std::string &path) {
   return Status();
 }
 
-/// Whether the open file still is the one of that name: another writer may have
-/// renamed it between our opening and our locking it.
+/// Whether the open file still has that name: another writer may have renamed
+/// it between our opening and our locking it.
 bool isStillNamed(int descriptor, const std::string &name) {
   struct stat open, named;
   return fstat(descriptor, &open) == 0 && lstat(name.c_str(), &named) == 0 &&
          open.st_ino == named.st_ino && open.st_dev == named.st_dev;
 }
 
-/// Opens what has the name itself, and not what a link there leads to. A pipe
-/// without a writer must not hold us up: O_NONBLOCK.
+/// Flags that open a file of this name and never follow a link. O_NONBLOCK:
+/// opening a pipe without a writer must not block.
 constexpr int kAsItIs = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
 
-//===-- a file that is not whole ------------------------------------------===//
+//===-- Partial -----------------------------------------------------------===//
 
-/// The file that `target` is made of, under its own name, new and locked.
+/// The new, locked file under its own name that `target` is made of.
 class Partial {
 public:
   Partial(const std::string &target, const std::string &path)
       : name_(target + kPartialEnding), path_(path) {}
 
   StatusOr<int> create();
-  bool isHeld() const { return isHeld_; } // by another: why it failed
+  bool isHeld() const { return isHeld_; } // by another, hence the failure
   const std::string &noLock() const { return noLock_; } // why it has none
 
 private:
@@ -112,7 +112,7 @@ private:
   std::string noLock_;
 };
 
-/// A file system without locks cannot tell of other writers.
+/// Without locks, a file system cannot know of other writers.
 Status Partial::lock(int descriptor) {
   Lock lock = tryLock(descriptor);
   if (lock == Lock::none)
@@ -122,8 +122,9 @@ Status Partial::lock(int descriptor) {
   return isStillNamed(descriptor, name_) ? Status() : held(-1);
 }
 
-/// Removes what a process that was killed has left: a file without other names
-/// that nobody has locked. Anything else was put there by somebody, and stays.
+/// Removes the leftover of a process that was killed: a file without other
+/// names that nobody has locked. Any other file was put there by somebody, and
+/// stays.
 Status Partial::removeLeftover() {
   Descriptor opened{open(name_.c_str(), O_RDONLY | kAsItIs)};
   if (opened.number < 0 && errno == ENOENT)
@@ -152,7 +153,7 @@ StatusOr<int> Partial::create() {
   return std::exchange(opened.number, -1);
 }
 
-/// Closes it, and removes it unless its name is another file's by now.
+/// Closes the file, and removes it unless its name is another file's by now.
 void dropPartial(const std::string &target, int descriptor) {
   std::string name = target + kPartialEnding;
   if (isStillNamed(descriptor, name))
@@ -160,8 +161,8 @@ void dropPartial(const std::string &target, int descriptor) {
   close(descriptor);
 }
 
-/// Fails where another process holds the file, if it is there. The lock of this
-/// look is given back at once.
+/// Fails if the file exists and another process holds it. The lock taken for
+/// this check is released at once.
 Status verifyFree(const std::string &target, const std::string &path) {
   Descriptor opened{open(target.c_str(), O_RDONLY | kAsItIs)};
   if (opened.number >= 0 && tryLock(opened.number) == Lock::held)
@@ -187,7 +188,7 @@ Status syncDirectory(const std::string &path) {
 //===-- MappedFile --------------------------------------------------------===//
 
 StatusOr<MappedFile> MappedFile::open(const std::string &path) {
-  // O_NONBLOCK: a pipe without a writer must not hold us up.
+  // O_NONBLOCK: opening a pipe without a writer must not block.
   Descriptor opened{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
   if (opened.number < 0)
     return systemError(path, "open");
@@ -237,7 +238,7 @@ StatusOr<FileHold> FileHold::take(const std::string &path) {
     hold.weakness_ = status.message();
     return hold;
   }
-  // What is there may be replaced, or be made, between two looks at it.
+  // The file may be replaced, or created, between two looks at it.
   constexpr int kMostLooks = 100;
   for (int looks = 0; looks < kMostLooks; ++looks) {
     GRADUS_ASSIGN(Found found, hold.takeTarget(path));
@@ -262,7 +263,7 @@ StatusOr<FileHold::Found> FileHold::takeTarget(const std::string &path) {
     weakness_ = strerror(errno);
     return Found::settled;
   }
-  // Its owner is known as long as he has not replaced it.
+  // The owner is known as long as it has not replaced the file.
   std::string owner = lock == Lock::held ? lockOwnerOf(opened.number) : "";
   if (!isStillNamed(opened.number, target_))
     return Found::another;
@@ -290,7 +291,7 @@ StatusOr<FileHold::Found> FileHold::takePartial(const std::string &path) {
   return Found::settled;
 }
 
-/// What it has now, if anything, is of no use any more.
+/// Releases the file that is held now, if any.
 void FileHold::adopt(int descriptor, bool isPartial) {
   if (descriptor_ >= 0)
     close(descriptor_);
@@ -338,8 +339,8 @@ StatusOr<AtomicFile> AtomicFile::create(const std::string &path,
     GRADUS_TRY(verifyFree(file.target_, path));
   Partial partial(file.target_, path);
   auto descriptor = partial.create();
-  // A run that begins, and is to find the file held, may be there for a moment.
-  constexpr int kMostWaits = 1000; // of a millisecond
+  // A run that starts and will find the file held may be there for a moment.
+  constexpr int kMostWaits = 1000; // of one millisecond each
   for (int waits = 0; hold && partial.isHeld() && waits < kMostWaits; ++waits) {
     usleep(1000);
     descriptor = partial.create();
@@ -355,7 +356,7 @@ AtomicFile::AtomicFile(AtomicFile &&other) noexcept
 AtomicFile::~AtomicFile() {
   if (descriptor_ < 0)
     return;
-  // Who held the file before it was there goes on holding its place.
+  // The holder of a file that did not exist yet now holds the new one.
   bool wasHeld = hold_ && hold_->descriptor_ < 0 && hold_->weakness_.empty();
   if (wasHeld && ftruncate(descriptor_, 0) == 0 &&
       lseek(descriptor_, 0, SEEK_SET) == 0)

@@ -1,4 +1,4 @@
-// flock, and the list of locks that Linux keeps in /proc/locks.
+// Uses flock, and the list of locks that Linux keeps in /proc/locks.
 
 #include "runtime/file_lock.h"
 
@@ -19,8 +19,8 @@ Lock tryLock(int descriptor) {
   return errno == EWOULDBLOCK ? Lock::held : Lock::none;
 }
 
-/// "4711" of "1: FLOCK  ADVISORY  WRITE 4711 08:02:131 0 EOF", where the line
-/// is of that file; else empty.
+/// The process in a line of /proc/locks, "4711" of "1: FLOCK  ADVISORY  WRITE
+/// 4711 08:02:131 0 EOF", if the line is about that file; else empty.
 static std::string processIn(const std::string &line, const char *file) {
   std::istringstream words(line);
   std::string number, kind, advisory, access, process, place;

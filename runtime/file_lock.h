@@ -1,5 +1,5 @@
-// Locks on open files, which end with the process that has them, and whose they
-// are.
+// Locks on open files, which end with their process, and the owners of such
+// locks.
 
 #pragma once
 
@@ -13,12 +13,11 @@ enum class Lock {
   none, // errno says why: most often the file system has no locks
 };
 
-/// Tries to have the file of a descriptor alone, until the descriptor is
-/// closed.
+/// Tries to lock the file of a descriptor, until the descriptor is closed.
 Lock tryLock(int descriptor);
 
-/// Who has it: "process 4711 (gradus)", or "another process" where the system
-/// does not say.
+/// The owner of the lock: "process 4711 (gradus)", or "another process" if the
+/// system does not say.
 std::string lockOwnerOf(int descriptor);
 
 } // namespace gradus::runtime

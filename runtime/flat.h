@@ -1,4 +1,4 @@
-// FlatBuffers lists and strings as plain values; a missing one is an empty one.
+// FlatBuffers lists and strings as plain values; missing ones are empty.
 
 #pragma once
 
@@ -20,7 +20,7 @@ std::vector<T> valuesOf(const flatbuffers::Vector<T> *list) {
 }
 
 /// Whether lists start at a multiple of their elements' size, which
-/// FlatBuffers' own verifier does not look at.
+/// FlatBuffers' own verifier does not check.
 template <typename... T>
 bool areAligned(const flatbuffers::Vector<T> *...lists) {
   return ((countOf(lists) == 0 ||
@@ -32,7 +32,8 @@ inline std::string textOf(const flatbuffers::String *text) {
   return text ? text->str() : std::string();
 }
 
-/// A missing type is an f32 scalar; verification refuses one where it matters.
+/// A missing type counts as an f32 scalar; verification refuses it where a type
+/// is needed.
 inline TensorType typeOf(const artifact::TensorType *type) {
   return type ? TensorType{type->dtype(), valuesOf(type->shape())}
               : TensorType();

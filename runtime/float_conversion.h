@@ -1,5 +1,5 @@
-// Numbers of one floating-point type as those of another, rounded to nearest,
-// ties to even. Weights of other tools come in f16, bf16 or f64.
+// Conversion between floating-point types, rounded to nearest, ties to even.
+// Weights of other tools are f16, bf16 or f64.
 
 #pragma once
 
@@ -11,12 +11,12 @@
 
 namespace gradus::runtime {
 
-/// A bf16 as it lies in memory.
+/// A bf16 as it is stored in memory.
 struct Bf16 {
   uint16_t bits = 0;
 
   Bf16() = default;
-  /// By way of f32; not-a-number stays one.
+  /// Converts through f32; NaN stays NaN.
   explicit Bf16(double value) {
     float near = static_cast<float>(value);
     auto whole = std::bit_cast<uint32_t>(near);
@@ -30,7 +30,7 @@ struct Bf16 {
   }
 };
 
-/// Calls `visit` with a number of the type of that name; false where it is no
+/// Calls `visit` with a number of the named type; false if it is not a
 /// floating-point type.
 template <typename Visit>
 bool visitFloat(std::string_view name, const Visit &visit) {
@@ -43,9 +43,9 @@ bool visitFloat(std::string_view name, const Visit &visit) {
   return name == "bf16" && visit(Bf16());
 }
 
-/// `count` numbers of type `from` ("f16") as those of type `to`, which may lie
-/// anywhere; false, and nothing done, where one of the types is none of f16,
-/// bf16, f32 and f64.
+/// Converts `count` numbers of type `from` ("f16") to type `to`; the pointers
+/// need no alignment. False, and nothing done, if one of the types is none of
+/// f16, bf16, f32 and f64.
 inline bool convertFloats(std::string_view from, std::string_view to,
                           const void *source, void *target, size_t count) {
   return visitFloat(from, [&](auto in) {
@@ -64,7 +64,7 @@ inline bool convertFloats(std::string_view from, std::string_view to,
   });
 }
 
-/// Whether numbers of the one type can be taken for the other's.
+/// Whether numbers of one type can be converted to the other.
 inline bool areFloats(std::string_view one, std::string_view other) {
   return convertFloats(one, other, nullptr, nullptr, 0);
 }

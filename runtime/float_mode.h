@@ -1,6 +1,6 @@
-// How a thread computes while it runs steps, whatever its program has chosen:
-// no number raises a signal (feenableexcept), and kernels need no denormals.
-// The program's own mode is back behind the scope, its flags as they were.
+// The floating-point mode of a thread that runs steps, whatever its program has
+// chosen: no number raises a signal (feenableexcept), and kernels need no
+// denormals. After the scope the program's own mode and flags are as they were.
 
 #pragma once
 
@@ -8,8 +8,8 @@
 
 namespace gradus::runtime {
 
-/// Overflow, NaN and division by zero give the numbers that they give, without
-/// a SIGFPE, while one lives, in the thread that made it.
+/// While an object lives, overflow, NaN and division by zero raise no SIGFPE in
+/// the thread that made it.
 class QuietFloats {
 public:
   QuietFloats() : QuietFloats(0) {}
@@ -26,8 +26,8 @@ private:
   unsigned saved_;
 };
 
-/// Besides, denormals are read and written as zero: they cost 100x on some
-/// cores and training never needs them.
+/// Also reads and writes denormals as zero: they cost 100x on some cores and
+/// training never needs them.
 class FlushDenormals : public QuietFloats {
 public:
   FlushDenormals() : QuietFloats(_MM_FLUSH_ZERO_ON | kDenormalsAreZero) {}

@@ -20,30 +20,29 @@
  * 2 MiB of stack. gradus_cancel alone may be called at any time, from
  * any thread or signal handler.
  *
- * Whatever floating-point errors the program wants signals for
- * (feenableexcept), none is raised in here, and the program's mode and flags
- * are as they were.
+ * Floating-point errors raise no signals in here, even where the program wants
+ * them (feenableexcept); its mode and flags are as before after each call.
  *
  * fork. A child has none of its parent's threads. There, a session that the
- * parent loaded can be freed and asked for what is inside it (graphs, names,
- * shapes); whatever runs it, or reads or writes its state, fails with
- * GRADUS_INVALID. The child may load sessions of its own, on the processor. No
- * other thread may be inside a call of this library while one forks.
+ * parent loaded can be freed and asked for its graphs, names and shapes; calls
+ * that run it, or read or write its state, fail with GRADUS_INVALID. The child
+ * may load sessions of its own, on the CPU. No other thread may be inside a
+ * call of this library while one forks.
  *
  * Files. Once gradus_load returns, the artifact's file may be changed, emptied
  * or removed: sessions run from their own memory. It stays open for
  * gradus_reset alone, which reads the initial weights again and fails, with no
- * state changed, where they are no longer in the file. A file that changes
+ * state changed, if they are no longer in the file. A file that changes
  * while it is loaded is an error. Checkpoints are read before a call returns.
  *
  * Errors. Functions that can fail return a gradus_status; gradus_last_error
  * says in words what was found, what was expected and where. Nothing aborts on
- * bad input and no exception leaves the library. Every function takes NULL for
- * the session and fails with GRADUS_INVALID (or returns 0, -1 or NULL).
+ * bad input and no exception leaves the library. Every function accepts NULL
+ * for the session and fails with GRADUS_INVALID (or returns 0, -1 or NULL).
  *
  * Memory. Everything is allocated by gradus_load; a step allocates nothing.
- * Only oneDNN's calls take some in the first steps that run them: for machine
- * code, and where they pack matrices, as on machines without AVX2. They keep
+ * Only oneDNN's calls allocate some in the first steps that run them: for
+ * machine code, and for packed matrices, as on machines without AVX2. They keep
  * it.
  *
  * Trust. The machine code in an artifact runs with the rights of the process,
@@ -66,7 +65,7 @@
 extern "C" {
 #endif
 
-/* An artifact, loaded, with its own state. */
+/* A loaded artifact with its own state. */
 typedef struct gradus_session gradus_session;
 
 typedef enum gradus_status {
@@ -101,8 +100,7 @@ typedef struct gradus_tensor {
   size_t bytes;
 } gradus_tensor;
 
-/* Gets one line (no newline at the end); may be called from gradus_load only.
- */
+/* Receives one line without a newline; called only from gradus_load. */
 typedef void (*gradus_log_function)(void *context, const char *line);
 
 /* How to load. Start from gradus_default_options(), or pass NULL for it. */
@@ -110,7 +108,7 @@ typedef struct gradus_options {
   size_t size;        /* sizeof(gradus_options), for later versions */
   int threads;        /* 0: one per core that affinity and CPU quota allow;
                          more than these run, but no faster */
-  int deterministic;  /* the bits depend on no number of threads or cores */
+  int deterministic;  /* bits do not depend on the number of threads, cores */
   const char *device; /* "cpu", "cuda", "cuda:1", "emulated" */
   gradus_log_function log; /* NULL: silent */
   void *log_context;
@@ -125,7 +123,7 @@ GRADUS_API gradus_status gradus_load(const char *path,
                                      const gradus_options *options,
                                      gradus_session **session);
 
-/* The same for an artifact in memory; the bytes are copied. */
+/* Loads an artifact from memory, like gradus_load; the bytes are copied. */
 GRADUS_API gradus_status gradus_load_memory(const void *bytes, size_t size,
                                             const gradus_options *options,
                                             gradus_session **session);
@@ -133,18 +131,18 @@ GRADUS_API gradus_status gradus_load_memory(const void *bytes, size_t size,
 /* Frees everything; NULL is fine. */
 GRADUS_API void gradus_free(gradus_session *session);
 
-/* What went wrong in the last call that failed: of this session, or with NULL
- * of this thread's calls without a session (gradus_load). Never NULL; valid
- * until the next failure. */
+/* The error of the last call that failed: of this session, or with NULL of this
+ * thread's calls without a session (gradus_load). Never NULL; valid until the
+ * next failure. */
 GRADUS_API const char *gradus_last_error(const gradus_session *session);
 
-/* "0.1.0" */
+/* The version of the runtime: "0.1.0". */
 GRADUS_API const char *gradus_version(void);
 
-/* -- What is inside ------------------------------------------------------- */
+/* -- Graphs, inputs, outputs and states ------------------------------------ */
 
-/* Graphs are numbered from 0. gradus_find_graph gives -1 for an unknown name,
- * gradus_graph_name NULL for a number out of range. */
+/* Graphs are numbered from 0. gradus_find_graph returns -1 for an unknown
+ * name, gradus_graph_name NULL for a number out of range. */
 GRADUS_API int gradus_graph_count(const gradus_session *session);
 GRADUS_API const char *gradus_graph_name(const gradus_session *session,
                                          int graph);
@@ -155,7 +153,7 @@ GRADUS_API int gradus_input_count(const gradus_session *session, int graph);
 GRADUS_API int gradus_output_count(const gradus_session *session, int graph);
 GRADUS_API int gradus_state_count(const gradus_session *session);
 
-/* Number of a name, or -1. */
+/* The number of an input, output or state by its name, or -1. */
 GRADUS_API int gradus_find_input(const gradus_session *session, int graph,
                                  const char *name);
 GRADUS_API int gradus_find_output(const gradus_session *session, int graph,
@@ -174,37 +172,36 @@ GRADUS_API gradus_status gradus_state(const gradus_session *session, int state,
 
 /* Runs a graph once. `inputs[i]` holds the bytes of input i and `outputs[i]`
  * receives those of output i. A NULL array, or a NULL entry, stands for the
- * bound address (gradus_bind_...); an input bound to nothing is taken from
+ * bound address (gradus_bind_...); an unbound input is read from
  * gradus_input_buffer, where the caller has put it since the last step, and an
- * output bound to nothing can be read at gradus_output_buffer. */
+ * unbound output can be read at gradus_output_buffer. */
 GRADUS_API gradus_status gradus_step(gradus_session *session, int graph,
                                      const void *const *inputs,
                                      void *const *outputs);
 
-/* Runs a graph `count` times over a queue of batches: inputs[k *
- * inputs_of_graph
- * + i] is input i of step k, and outputs in the same way (NULL: where they
- * are bound).
- * Stops between steps when cancelled. `*done` (may be NULL) gets the number of
- * steps that are known to have run to their end: of a device that fails while
- * steps without outputs wait in its queue, none of those is. */
+/* Runs a graph `count` times over a queue of batches: with n inputs,
+ * inputs[k * n + i] is input i of step k, and outputs in the same way (NULL:
+ * where they are bound). Stops between steps when cancelled. `*done` (may be
+ * NULL) gets the number of steps that are known to be complete: if a device
+ * fails while steps without outputs wait in its queue, none of those counts. */
 GRADUS_API gradus_status gradus_steps(gradus_session *session, int graph,
                                       int64_t count, const void *const *inputs,
                                       void *const *outputs, int64_t *done);
 
-/* Remembers where an input is read from, or an output written to, by steps that
- * name no other place; NULL forgets it. The memory stays the caller's. */
+/* Binds the address that an input is read from, or an output written to, by
+ * steps that give no other; NULL unbinds it. The memory stays the caller's. */
 GRADUS_API gradus_status gradus_bind_input(gradus_session *session, int graph,
                                            const char *name, const void *data);
 GRADUS_API gradus_status gradus_bind_output(gradus_session *session, int graph,
                                             const char *name, void *data);
 
-/* Where the next step takes an input from: written there before each step (a
- * step may overwrite it). With a schedule, as accumulation makes one, the place
- * changes from step to step: ask for it each time. Where the last step left an
+/* The input buffer is the memory from which the next step reads an input: write
+ * it before each step, since a step may overwrite it. With a schedule, as
+ * accumulation makes one, the address changes from step to step: ask for it
+ * each time. The output buffer is the memory in which the last step left an
  * output: ask and read after the step, before the next. NULL for a number out
  * of range, for an output of a graph that has not run, where outputs are large,
- * or where the device has failed. */
+ * or if the device has failed. */
 GRADUS_API void *gradus_input_buffer(gradus_session *session, int graph,
                                      int input);
 GRADUS_API const void *gradus_output_buffer(gradus_session *session, int graph,
@@ -225,13 +222,13 @@ GRADUS_API gradus_status gradus_write_state(gradus_session *session,
                                             const char *name, const void *data,
                                             size_t bytes);
 
-/* Every state as it was right after gradus_load. Fails, and changes none, where
- * the artifact's file has other weights by now. */
+/* Resets every state to its value right after gradus_load. Fails, and changes
+ * none, if the artifact's file has other weights by now. */
 GRADUS_API gradus_status gradus_reset(gradus_session *session);
 
-/* Writes every state but 16-bit copies of weights, which are made anew when
- * they are needed, by name, to a .safetensors file. Atomic: the file at
- * `path` is the old one or the new one, whole, whatever happens. */
+/* Writes every state by name to a .safetensors file, except 16-bit copies of
+ * weights, which are computed again when needed. Atomic: the file at `path` is
+ * the old one or the new one, whole, whatever happens. */
 GRADUS_API gradus_status gradus_save_checkpoint(gradus_session *session,
                                                 const char *path);
 
@@ -252,15 +249,15 @@ typedef struct gradus_memory {
   uint64_t arena; /* activations, gradients, planned scratch of libraries */
   uint64_t constants;
   uint64_t code;
-  uint64_t predicted; /* the sum of these, as it was compiled */
+  uint64_t predicted; /* the sum of these, as compiled */
   uint64_t bound;     /* no order of the same commands needs a smaller arena */
 } gradus_memory;
 
 GRADUS_API gradus_status gradus_memory_of(const gradus_session *session,
                                           gradus_memory *memory);
 
-/* Bytes that the device took besides when the artifact was loaded: staged
- * inputs, tables of launches, scratch that its libraries ask for; 0 of NULL. */
+/* The bytes that the device allocated besides when the artifact was loaded:
+ * staged inputs, tables of launches, scratch of its libraries; 0 for NULL. */
 GRADUS_API uint64_t gradus_bytes_at_load(const gradus_session *session);
 
 #ifdef __cplusplus

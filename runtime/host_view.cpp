@@ -1,4 +1,4 @@
-// Copies from devices, where there must be some.
+// Copies from devices whose memory the host cannot read.
 
 #include "runtime/host_view.h"
 

@@ -1,5 +1,5 @@
-// What a device holds, as the host sees it: the device's memory itself where
-// that is the host's, else copies that are made when they are asked for.
+// The memory of a device as the host reads it: directly if it is the host's
+// memory, else through copies that are made on demand.
 
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace gradus::runtime {
 
-/// The bytes of one place at a time.
+/// Reads one range of a device's memory at a time.
 class HostView {
 public:
   /// The device must outlive this.
@@ -19,7 +19,7 @@ public:
   /// Valid until the next call and the next step.
   StatusOr<std::span<const uint8_t>> bytes(artifact::Region region,
                                            uint64_t offset, size_t size);
-  /// Of a buffer, as much as its type says.
+  /// The bytes of a buffer, as many as its type has.
   StatusOr<std::span<const uint8_t>> bytes(const artifact::Buffer &buffer);
 
 private:
@@ -27,20 +27,20 @@ private:
   std::vector<uint8_t> copy_;
 };
 
-/// All states. A copy is made at most once between two steps, of what is asked
-/// for alone; the next step gives back what many bytes of them took.
+/// The values of all states. Only states that are asked for are copied, at most
+/// once between two steps; the next step releases large copies.
 class HostStates {
 public:
   HostStates(DevicePlan &device, const artifact::Header &header,
              const artifact::Plan &plan);
 
-  /// Valid until forget(), and a write to that state.
+  /// The bytes of a state, valid until forget() or a write to that state.
   StatusOr<std::span<const uint8_t>> bytes(size_t state);
-  /// All bytes of a state.
+  /// Writes all bytes of a state.
   Status write(size_t state, std::span<const uint8_t> from);
-  /// States may have changed: by a step, or by what wrote them elsewhere.
+  /// Called when states may have changed: by a step, or by a write elsewhere.
   void forget();
-  /// Memory of the host that copies take now.
+  /// The host memory that copies use now.
   size_t copiedBytes() const { return copiedBytes_; }
 
 private:
@@ -55,7 +55,7 @@ private:
   std::vector<State> states_;
   const uint8_t *direct_; // null: copies are needed
   size_t regionBytes_;
-  MemoryBlock copies_; // as large as the region: takes what is written to it
+  MemoryBlock copies_; // as large as the region; memory only where written
   size_t copiedBytes_ = 0;
   uint64_t age_ = 1;
 };

@@ -18,7 +18,7 @@ template <typename T> void fill(void *data, size_t count, T value) {
   std::fill_n(static_cast<T *>(data), count, value);
 }
 
-/// Nearest bf16, ties to even; not-a-number stays one.
+/// The nearest bf16, ties to even; NaN stays NaN.
 uint16_t toBf16(float value) {
   auto bits = std::bit_cast<uint32_t>(value);
   if (value != value)
@@ -69,10 +69,10 @@ void fillWith(artifact::DType dtype, void *data, size_t count, double value) {
 
 namespace {
 
-/// What is written at once, and made in the host's memory before.
+/// The bytes that are prepared in host memory and written at once.
 constexpr size_t kPiece = 64 << 10;
 
-/// `bytes` of `value` at an offset of the states.
+/// Fills `bytes` bytes at an offset of the states with `value`.
 Status writeFill(DevicePlan &device, uint64_t offset, size_t bytes,
                  artifact::DType dtype, double value) {
   std::vector<uint8_t> piece(std::min(bytes, kPiece));
@@ -87,10 +87,10 @@ Status writeFill(DevicePlan &device, uint64_t offset, size_t bytes,
 /// The initial values of a state, as a range of the weights.
 struct Initial {
   uint64_t begin, end;
-  uint64_t offset; // where they go, among the states
+  uint64_t offset; // the destination among the states
 };
 
-/// By where they begin; states may have theirs in common.
+/// The initial values in the order of their start; states may share them.
 std::vector<Initial> initialsOf(const artifact::Header &header,
                                 const artifact::Plan &plan) {
   std::vector<Initial> initials;
@@ -108,7 +108,8 @@ std::vector<Initial> initialsOf(const artifact::Header &header,
   return initials;
 }
 
-/// What of the weights from `begin` on belongs to states.
+/// Writes the part of a piece of the weights, which starts at `begin`, that
+/// belongs to states.
 Status writePiece(DevicePlan &device, std::span<const Initial> initials,
                   uint64_t begin, std::span<const uint8_t> piece) {
   uint64_t end = begin + piece.size();
@@ -128,7 +129,7 @@ Status writePiece(DevicePlan &device, std::span<const Initial> initials,
 Status writeWeights(const Artifact &artifact, const artifact::Plan &plan,
                     DevicePlan &device) {
   auto initials = initialsOf(artifact.header(), plan);
-  size_t first = 0; // of those that have not ended
+  size_t first = 0; // the first that has not ended
   return artifact.readWeights([&](uint64_t begin, auto piece) {
     while (first < initials.size() && initials[first].end <= begin)
       ++first;

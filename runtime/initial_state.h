@@ -1,4 +1,4 @@
-// The value of every state before the first step.
+// The values of states before the first step.
 
 #pragma once
 
@@ -10,13 +10,13 @@ namespace gradus::runtime {
 Status initialiseStates(const Artifact &artifact, const artifact::Plan &plan,
                         DevicePlan &device);
 
-/// The same for states of any value. Where the file of the artifact no longer
-/// has its weights, it says so and none changes.
+/// Resets states to these values. If the file of the artifact no longer has its
+/// weights, it fails and changes none.
 Status resetStates(const Artifact &artifact, const artifact::Plan &plan,
                    DevicePlan &device);
 
-/// `count` elements of `value`, rounded to the type; whole numbers that the
-/// type cannot hold become 0.
+/// Writes `count` elements of `value`, rounded to the type; whole numbers that
+/// the type cannot hold become 0.
 void fillWith(artifact::DType dtype, void *data, size_t count, double value);
 
 } // namespace gradus::runtime

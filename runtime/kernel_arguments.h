@@ -1,4 +1,4 @@
-// What a kernel does with each of its arguments, as its signature says
+// Tells which of its arguments a kernel reads and writes, by its signature
 // (artifact.fbs).
 
 #pragma once
@@ -11,8 +11,8 @@ struct ArgumentUse {
   bool isRead, isWritten;
 };
 
-/// The last `outputs` arguments are written, and the others read; where nobody
-/// says how many, each may be both.
+/// The last `outputs` arguments are written, and the others read; if `outputs`
+/// is 0, each may be both.
 inline ArgumentUse useOf(const artifact::KernelSignature &kernel,
                          size_t argument) {
   if (kernel.outputs() == 0)

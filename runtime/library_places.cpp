@@ -1,4 +1,4 @@
-// The order in which libraries are looked for: one for all that Gradus opens.
+// The search order for libraries, the same for all that Gradus opens.
 
 #include "runtime/library_places.h"
 
@@ -10,7 +10,7 @@ namespace gradus::runtime {
 
 std::vector<std::string> ownPlaces() {
   std::string folder = ownFolder();
-  if (folder.empty()) // or places would begin at the root
+  if (folder.empty()) // places must not begin at the root
     return {};
   return {folder, folder + "/../lib"};
 }

@@ -1,6 +1,6 @@
-// What a library is asked for as one line of text: the same for commands that
-// differ in where their tensors lie, in scale and in choices alone. Tuning
-// files and the compiler know calls by it.
+// A library call as one line of text: the same for commands that differ only in
+// the addresses of their tensors, in scale and in algorithm choices. Tuning
+// files and the compiler identify calls by it.
 //
 //   matmul f32 8x4 x f32 4x10 x f32 1x10 -> f32 8x10, relu
 #pragma once
@@ -13,7 +13,7 @@ namespace gradus::runtime {
 
 namespace library_text {
 
-/// "8x4"
+/// Joins numbers: "8x4".
 template <typename List>
 std::string numbers(const List *list, const char *between = "x") {
   std::string text;
@@ -22,7 +22,7 @@ std::string numbers(const List *list, const char *between = "x") {
   return text;
 }
 
-/// " strides 1x2"; nothing where there is no list.
+/// Names a list: " strides 1x2"; empty if the list is.
 template <typename List> std::string named(const char *name, const List *list) {
   return list && list->size() ? std::string(name) + numbers(list) : "";
 }
@@ -44,7 +44,7 @@ template <typename List> std::string tensors(const List *list) {
 
 } // namespace library_text
 
-/// Of a command whose numbers are those of the enumerations.
+/// The text of a command whose enumeration values are valid.
 inline std::string libraryText(const artifact::LibraryCommand &command) {
   using namespace library_text;
   std::string text = std::string(artifact::EnumNameLibraryOp(command.op())) +

@@ -1,4 +1,4 @@
-// Memory from the system: guarded pages, huge ones where they pay, code sealed.
+// Memory from the system: guard pages, huge pages where they pay, sealed code.
 
 #include "runtime/memory.h"
 
@@ -18,7 +18,8 @@ size_t pageSize() {
   return size;
 }
 
-/// From here on huge pages save more time than their rounding costs memory.
+/// From this size on huge pages save more time than their rounding costs
+/// memory.
 constexpr size_t kLarge = 64 << 20;
 
 size_t wholePages(size_t size) {
@@ -78,8 +79,8 @@ Status MemoryBlock::seal() {
   return Status();
 }
 
-/// Hardened systems do not let memory that was written become code, but map
-/// files as code: one in memory, then, in the place of what was written.
+/// Hardened systems do not let written memory become code, but map files as
+/// code: the block is then copied to a memory file and mapped from it.
 bool MemoryBlock::mapAsFile() {
   int file = memfd_create("gradus-code", MFD_CLOEXEC);
   if (file < 0)

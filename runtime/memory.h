@@ -14,7 +14,8 @@
 
 namespace gradus::runtime {
 
-/// Refuses sizes that the machine cannot hold, in words; `what` is for these.
+/// Allocates memory, or reports sizes that the machine cannot hold; `what`
+/// names it in the error.
 class MemoryBlock {
 public:
   static StatusOr<MemoryBlock> allocate(size_t size, const std::string &what);
@@ -26,8 +27,8 @@ public:
   uint8_t *data() const { return data_; }
   size_t size() const { return size_; }
 
-  /// Makes what was written executable, and no longer writable. It never is
-  /// both at once.
+  /// Makes the block executable and no longer writable. It never is both at
+  /// once.
   Status seal();
 
 private:
@@ -36,11 +37,11 @@ private:
   size_t size_ = 0;
 };
 
-/// Machine code, ready to be called; empty for no bytes.
+/// Machine code, ready to be called; an empty block for no bytes.
 StatusOr<MemoryBlock> loadCode(std::span<const uint8_t> code);
 
-/// Whether the system gives memory that can be written and executed at once,
-/// which libraries that write machine code need: hardened ones do not
+/// Whether the system gives memory that is writable and executable at once,
+/// which libraries that write machine code need: hardened systems do not
 /// (SELinux's execmem, PR_SET_MDWE, systemd's MemoryDenyWriteExecute).
 bool allowsWritableCode();
 

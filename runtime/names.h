@@ -1,8 +1,8 @@
-// Names as text: which a state, an input or an output may have, and how bytes
-// that are no text, such as a file's name in Latin-1, are written as text.
+// Names as text: the names that states, inputs and outputs may have, and bytes
+// that are not text, such as a file's name in Latin-1, written as text.
 //
-// JSON, .safetensors files and artifacts hold UTF-8 alone; what is written in
-// its place would be read back as another name.
+// JSON, .safetensors files and artifacts hold only UTF-8; other bytes would be
+// read back as another name.
 
 #pragma once
 
@@ -12,9 +12,9 @@
 
 namespace gradus::runtime {
 
-/// Bytes of the character at the begin of `text`, which is not empty; 0 where
-/// they are none of UTF-8 (Unicode 15, table 3-7: nothing longer than it need
-/// be, no surrogates).
+/// The number of bytes of the character at the start of `text`, which is not
+/// empty; 0 if it is not UTF-8 (Unicode 15, table 3-7: no overlong forms, no
+/// surrogates).
 inline size_t characterBytes(std::string_view text) {
   auto byte = [&](size_t i) -> unsigned {
     return i < text.size() ? static_cast<unsigned char>(text[i]) : 0;
@@ -49,7 +49,7 @@ inline bool isUtf8(std::string_view text) {
   return true;
 }
 
-/// Whether `text` begins as asUtf8() writes a byte: \xE9.
+/// Whether `text` begins with a byte as asUtf8() writes it: \xE9.
 inline bool beginsAsByte(std::string_view text) {
   auto isDigit = [](char c) {
     return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'F');
@@ -58,8 +58,8 @@ inline bool beginsAsByte(std::string_view text) {
          isDigit(text[3]);
 }
 
-/// The same as UTF-8, no two alike: a byte that is none of it becomes \xE9, and
-/// a backslash that would read so becomes \x5C.
+/// Converts bytes to UTF-8, different bytes to different text: a byte that is
+/// not UTF-8 becomes \xE9, and a backslash that would read so becomes \x5C.
 inline std::string asUtf8(std::string_view bytes) {
   std::string text;
   while (!bytes.empty()) {
@@ -78,15 +78,15 @@ inline std::string asUtf8(std::string_view bytes) {
   return text;
 }
 
-/// What .safetensors files call their own facts.
+/// The key of the metadata in .safetensors files.
 constexpr std::string_view kMetadataName = "__metadata__";
 
-/// Why files cannot hold a text: "is not UTF-8"; empty where they can.
+/// The reason why files cannot hold a text: "is not UTF-8"; empty if they can.
 inline std::string_view textProblem(std::string_view text) {
   return isUtf8(text) ? "" : "is not UTF-8";
 }
 
-/// Why a tensor cannot have a name; empty where it can.
+/// The reason why a tensor cannot have a name; empty if it can.
 inline std::string_view nameProblem(std::string_view name) {
   return name == kMetadataName
              ? "is the one that .safetensors files keep for themselves"

@@ -1,4 +1,5 @@
-// Bit patterns, not arithmetic: steps run with denormals flushed.
+// Compares bit patterns and does no arithmetic, as steps run with denormals
+// flushed.
 
 #include "runtime/nonfinite.h"
 
@@ -12,7 +13,7 @@ namespace gradus::runtime {
 
 namespace {
 
-/// An exponent of all ones: with fraction 0 an infinity, else a NaN.
+/// An exponent of all ones is an infinity if the fraction is 0, else a NaN.
 template <typename Bits>
 bool holds(const uint8_t *data, size_t bytes, Bits exponent, bool infinity) {
   const Bits fraction = (exponent & (~exponent + 1)) - 1;

@@ -1,7 +1,7 @@
-// Finds the command of a step that first wrote a number that is none.
+// Finds the command of a step that first wrote a NaN or an infinity.
 //
 // Runs command by command and looks at every float that each one wrote: for
-// people who look for a mistake, not for training.
+// debugging, not for training.
 
 #pragma once
 
@@ -16,25 +16,25 @@ namespace gradus::runtime {
 
 class NonfiniteSearch {
 public:
-  /// All must outlive this.
+  /// All arguments must outlive the search.
   NonfiniteSearch(const Artifact &artifact, const artifact::Plan &plan,
                   DevicePlan &device, HostStates &states)
       : artifact_(artifact), plan_(plan), device_(device), states_(states),
         view_(device) {}
 
-  /// Runs a graph once. The step runs to its end in any case.
+  /// Runs a graph once. The step always runs to its end.
   Status run(const artifact::GraphPlan &graph);
-  /// The first NaN of that run in words, and the first infinity where one came
-  /// before it; empty where all was finite.
+  /// The first NaN of that run in words, and the first infinity if one came
+  /// before it; empty if all was finite.
   std::string found() const;
-  /// The name of the first state that was not finite after that run, and was
-  /// before it; empty: none.
+  /// The name of the first state that was not finite after that run but was
+  /// before it; empty if there is none.
   std::string spoiledState() const { return spoiled_; }
 
 private:
   /// Whether there is a NaN, and whether there is an infinity.
   using Kinds = std::array<bool, 2>;
-  /// Names of those that have a NaN, and of those that have an infinity.
+  /// The names of tensors that have a NaN, and of those that have an infinity.
   using Names = std::array<std::vector<std::string>, 2>;
 
   Status lookBefore(const artifact::GraphPlan &graph);
@@ -56,8 +56,8 @@ private:
   Names before_; // of states
 };
 
-/// The numbers of the buffers that a command writes. `kernels` may be null
-/// where no command calls one.
+/// The numbers of the buffers that a command writes. `kernels` may be null if
+/// no command calls one.
 std::vector<uint32_t> buffersWritten(const artifact::Command &command,
                                      const artifact::CodeHeader *kernels);
 

@@ -1,4 +1,4 @@
-// A count that each child of fork finds one higher than its parent.
+// A counter that is one higher in each child of fork than in its parent.
 
 #include "runtime/origin.h"
 
@@ -9,8 +9,8 @@ namespace gradus::runtime {
 
 static std::atomic<uint64_t> generation{0};
 
-/// Once, when the library is loaded; asking for the process's number in each
-/// step would be a call of the system.
+/// Registered once, when the library is loaded; asking for the process's number
+/// in each step would cost a system call.
 [[maybe_unused]] static const int registered =
     pthread_atfork(nullptr, nullptr,
                    [] { generation.fetch_add(1, std::memory_order_relaxed); });

@@ -1,7 +1,7 @@
-// The process in which something was made.
+// The process in which an object was made.
 //
-// fork copies memory and not threads: in the child, what waits for one of them
-// waits for ever. A session asks here before it does.
+// fork copies memory but not threads: a child that waits for one of them waits
+// for ever. A session checks this first.
 
 #pragma once
 
@@ -12,7 +12,7 @@ namespace gradus::runtime {
 class Origin {
 public:
   Origin();
-  /// Whether this process is a child that fork has made since.
+  /// Whether this process is a child that was forked since.
   bool isOther() const;
 
 private:

@@ -1,4 +1,4 @@
-// Asks the dynamic linker, to which a program has no name.
+// Asks the dynamic linker, which has no name for the program itself.
 
 #include "runtime/own_folder.h"
 

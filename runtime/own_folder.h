@@ -1,4 +1,4 @@
-// Where libraries that come with this one are looked for.
+// The folder in which libraries that come with this one are searched for.
 
 #pragma once
 

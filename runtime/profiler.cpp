@@ -1,6 +1,6 @@
 // NVTX's protocol: the profiler's library exports one function, which asks for
-// tables of ours by number; one of these gives, for each module, places into
-// which it puts its own functions. Numbers and layouts are nvtxTypes.h's.
+// tables of ours by number; one of these gives, for each module, pointers to
+// which it assigns its own functions. Numbers and layouts are nvtxTypes.h's.
 
 #include "runtime/profiler.h"
 
@@ -16,14 +16,15 @@ namespace {
 
 using Function = void (*)();
 
-/// Of each module, how many functions it has, counting the number 0, which
-/// none has: core, cuda, opencl, cudart, core2, sync.
+/// The number of functions of each module, counting the number 0, which none
+/// has: core, cuda, opencl, cudart, core2, sync.
 constexpr unsigned kFunctions[] = {0, 16, 9, 15, 7, 16, 7};
 constexpr unsigned kModules = std::size(kFunctions), kMostFunctions = 16;
-/// Those of the core that we call, nvtxRangePushA and nvtxRangePop.
+/// The numbers of the core functions that we call, nvtxRangePushA and
+/// nvtxRangePop.
 constexpr unsigned kCore = 1, kPush = 9, kPop = 11;
 
-/// What the profiler gave us; null where it has no such function.
+/// The profiler's functions; null for those that it lacks.
 Function given[kModules][kMostFunctions];
 Function *places[kModules][kMostFunctions + 1];
 
@@ -58,8 +59,8 @@ const void *tableOf(uint32_t which) {
   return which == kVersion ? &version : nullptr;
 }
 
-/// Once. What cannot be opened is as if nobody asked for it, as with NVIDIA's
-/// header: a step does not fail for it.
+/// Called once. A library that cannot be opened is ignored, as NVIDIA's header
+/// does: a step does not fail for it.
 bool attach() {
   const char *path = std::getenv("NVTX_INJECTION64_PATH");
   void *library = path ? dlopen(path, RTLD_LAZY) : nullptr;

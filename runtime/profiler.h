@@ -1,10 +1,10 @@
 // Names on the timeline of a profiler: ranges of NVTX, as Nsight Systems shows
 // them.
 //
-// Who profiles names a library in NVTX_INJECTION64_PATH, which is opened the
-// first time a range is asked for and gives us its functions, as it would to
+// The variable NVTX_INJECTION64_PATH names a profiler's library, which is
+// opened when the first range begins and gives us its functions, as it would to
 // NVIDIA's header nvtx3. So nothing of NVIDIA is needed to build or to run, and
-// where nobody listens a range is a comparison.
+// without a profiler a range costs a comparison.
 
 #pragma once
 
@@ -14,11 +14,11 @@
 
 namespace gradus::runtime {
 
-/// Whether a profiler takes ranges of this process.
+/// Whether a profiler receives ranges of this process.
 bool profilerListens();
 
-/// What a thread does from here to the end of the scope, under the name that
-/// `name()` makes, which is called only if somebody listens. Ranges nest.
+/// Names the work of a thread from here to the end of the scope; `name()` is
+/// called only if a profiler listens. Ranges nest.
 class ProfilerRange {
 public:
   template <typename Name> explicit ProfilerRange(Name name) {
@@ -37,7 +37,7 @@ private:
   bool isOpen_ = false;
 };
 
-/// "conv+bias (conv1, relu1)": what a command does, and the model's nodes.
+/// A command's name and the model's nodes: "conv+bias (conv1, relu1)".
 std::string profilerName(const artifact::Command &command);
 
 } // namespace gradus::runtime

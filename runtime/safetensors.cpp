@@ -48,7 +48,7 @@ StatusOr<DType> readDType(const Json &entry) {
                  "I8, U8, I32, I64, BOOL, I16, U16, U32, U64");
 }
 
-/// The list of whole numbers under `key`.
+/// Reads the list of whole numbers under `key`.
 StatusOr<std::vector<int64_t>> readNumbers(const Json &entry, const char *key) {
   auto found = entry.find(key);
   if (found == entry.end() || !found->is_array())
@@ -82,7 +82,7 @@ StatusOr<NamedTensor> readTensor(const std::string &name, const Json &entry,
   return tensor;
 }
 
-/// How many bytes of data the header speaks of.
+/// The number of data bytes that the header describes.
 uint64_t dataSize(const Json &root) {
   uint64_t size = 0;
   for (const Json &entry : root) {
@@ -95,7 +95,7 @@ uint64_t dataSize(const Json &root) {
   return size;
 }
 
-/// The file is not as long as its header says.
+/// The error for a file whose length differs from its header's.
 Status wrongSize(const char *how, size_t file, size_t data, uint64_t expected) {
   return invalid(how, ": it has ", file, " bytes, and its header says ",
                  file - data + expected);
@@ -118,7 +118,7 @@ bool liesBefore(const NamedTensor &one, const NamedTensor &other) {
          std::tuple(other.data.data(), other.data.size(), other.name);
 }
 
-/// Sorts by data and refuses tensors that share bytes.
+/// Sorts tensors by offset and refuses tensors that share bytes.
 Status orderByData(std::vector<NamedTensor> &tensors) {
   std::sort(tensors.begin(), tensors.end(), liesBefore);
   for (size_t i = 1; i < tensors.size(); ++i)
@@ -143,7 +143,7 @@ StatusOr<std::span<const uint8_t>> headerOf(std::span<const uint8_t> file) {
   return file.subspan(sizeof(size), size);
 }
 
-/// What a header cannot say, and would be read back as something else.
+/// Refuses names that a header cannot hold or would give back changed.
 Status verifyNames(const std::vector<NamedTensor> &tensors,
                    const std::map<std::string, std::string> &metadata) {
   for (const NamedTensor &tensor : tensors)
@@ -157,7 +157,7 @@ Status verifyNames(const std::vector<NamedTensor> &tensors,
   return Status();
 }
 
-/// `text`, which is UTF-8, as a JSON string.
+/// Writes `text`, which is UTF-8, as a JSON string.
 std::string quoted(const std::string &text) {
   return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
 }

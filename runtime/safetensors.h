@@ -26,7 +26,7 @@ struct NamedTensor {
   std::span<const uint8_t> data;
 };
 
-/// An open .safetensors file; the tensors' data lie in its mapping.
+/// An open .safetensors file; the tensors' data are in its mapping.
 class Safetensors {
 public:
   static StatusOr<Safetensors> open(const std::string &path);
@@ -34,9 +34,9 @@ public:
   Safetensors &operator=(Safetensors &&) noexcept;
   ~Safetensors();
 
-  /// In the order of their data.
+  /// The tensors in the order of their data.
   const std::vector<NamedTensor> &tensors() const;
-  /// Null where there is none of that name.
+  /// The tensor of this name; null if there is none.
   const NamedTensor *find(const std::string &name) const;
   const std::map<std::string, std::string> &metadata() const;
 
@@ -48,9 +48,9 @@ private:
 
 class FileHold;
 
-/// Writes `tensors` in this order; data are aligned to 8 bytes. A caller who
-/// holds the file goes on holding it. Refuses names and metadata that would not
-/// be read back as they are (runtime/names.h).
+/// Writes `tensors` in this order; data are aligned to 8 bytes. `hold`, if
+/// given, goes on to hold the new file. Refuses names and metadata that would
+/// not be read back as they are (runtime/names.h).
 Status writeSafetensors(const std::string &path,
                         const std::vector<NamedTensor> &tensors,
                         const std::map<std::string, std::string> &metadata = {},

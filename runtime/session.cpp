@@ -1,4 +1,4 @@
-// The session: facts in plain values, steps, schedules and state.
+// The session: information in plain values, steps, schedules and state.
 
 #include "runtime/session.h"
 
@@ -94,13 +94,13 @@ int findName(const Infos &infos, const std::string &name) {
 
 //===-- schedules ---------------------------------------------------------===//
 
-/// The graphs that may run in place of one: the first that has k among its
-/// steps, the last one otherwise.
+/// The graphs that may run instead of one: the first variant with k % every ==
+/// at, else the last.
 struct Variants {
   std::vector<uint32_t> graphs;
   std::vector<int64_t> every, at;
   std::string counterName;
-  int counter = -1; // a state; -1: how often the graph has run
+  int counter = -1; // a state; -1: the number of runs of the graph
 
   size_t graphAt(int64_t step) const {
     for (size_t i = 0; i < graphs.size(); ++i)
@@ -120,7 +120,7 @@ Variants variantsOf(const artifact::Schedule &schedule) {
   return variants;
 }
 
-/// One entry per graph; empty where no schedule has its name.
+/// The variants of each graph; empty if no schedule names it.
 std::vector<Variants> schedulesOf(const artifact::Header &header,
                                   const std::vector<GraphInfo> &graphs) {
   std::vector<Variants> all(graphs.size());
@@ -133,7 +133,7 @@ std::vector<Variants> schedulesOf(const artifact::Header &header,
   return all;
 }
 
-/// Plans list graphs in an order of their own.
+/// The plans of the graphs in the header's order; plans list them in their own.
 std::vector<const artifact::GraphPlan *>
 graphPlansOf(const artifact::Header &header, const artifact::Plan &plan) {
   std::vector<const artifact::GraphPlan *> plans(countOf(header.graphs()));
@@ -165,15 +165,15 @@ struct Session::Parts {
   std::vector<StateInfo> states;
   std::vector<Variants> schedules;
   std::vector<std::span<int64_t>> times; // one per graph
-  std::vector<size_t> lastVariants;      // one per graph: which one ran
-  std::vector<int64_t> runs;             // one per graph: how often
+  std::vector<size_t> lastVariants;      // one per graph: the variant that ran
+  std::vector<int64_t> runs;             // one per graph: the number of runs
   int counter = -1;                      // the state `step`
   std::atomic<bool> cancelled{false};
   std::unique_ptr<NonfiniteSearch> search; // null: off
   Probe probe;                             // empty: none
-  int copiesGraph = -1;                    // makes copies; -1: there are none
-  bool staleCopies = false; // of states that came from outside meanwhile
-  Origin origin;            // where its threads are
+  int copiesGraph = -1;     // the graph that makes copies; -1: none
+  bool staleCopies = false; // the sources of copies were changed from outside
+  Origin origin;            // the process that has its threads
 
   Parts(std::shared_ptr<const Artifact> artifact,
         std::shared_ptr<Device> device, const artifact::Plan &plan,
@@ -218,7 +218,7 @@ Session::Parts::Parts(std::shared_ptr<const Artifact> from,
   touch();
 }
 
-/// A child of fork has no threads of its parent, and no card.
+/// A child of fork has no threads of its parent, and no GPU.
 Status Session::Parts::verifyOrigin() const {
   if (origin.isOther())
     return invalid(where(), ": this session was loaded by the parent process, "
@@ -232,8 +232,8 @@ int Session::Parts::findCounter(const std::string &name) const {
   return counts ? state : -1;
 }
 
-/// What a counter says. Only steps know what they add to it: those that are
-/// skipped may add nothing.
+/// The value of a counter. Only steps know what they add to it: skipped steps
+/// may add nothing.
 StatusOr<int64_t> Session::Parts::countOfSteps(int state) {
   auto bytes = values.bytes(state);
   GRADUS_TRY(gradus::runtime::at(bytes.status(), where()));
@@ -242,7 +242,7 @@ StatusOr<int64_t> Session::Parts::countOfSteps(int state) {
   return count;
 }
 
-/// What checkpoints hold.
+/// The states that checkpoints hold.
 std::vector<StoredState> Session::Parts::storedStates() const {
   std::vector<StoredState> stored;
   for (size_t i = 0; i < states.size(); ++i)
@@ -251,7 +251,7 @@ std::vector<StoredState> Session::Parts::storedStates() const {
   return stored;
 }
 
-/// Only the first time after states came from outside.
+/// Runs only once after states were written from outside.
 Status Session::Parts::refreshCopies() {
   if (!staleCopies)
     return Status();
@@ -337,7 +337,7 @@ Status Session::Parts::runOnce(size_t graph, const void *const *inputs,
       [&] { return inWords(graphs[variant].name, " step ", runs[graph]); });
   if (inputs)
     takeInputs(variant, inputs);
-  // Another variant has other commands than those that are timed.
+  // Another variant has other commands than the timed ones.
   std::span<int64_t> nanoseconds;
   if (variant == graph)
     nanoseconds = times[graph];
@@ -352,12 +352,12 @@ Status Session::Parts::runOnce(size_t graph, const void *const *inputs,
   return Status();
 }
 
-//===-- making one --------------------------------------------------------===//
+//===-- creation ----------------------------------------------------------===//
 
 Session::Session(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 
 Session::~Session() {
-  // A card's driver must not be called by a child of fork, even to free.
+  // A child of fork must not call a GPU's driver, even to free memory.
   if (parts_->origin.isOther() && parts_->device->kind() != "cpu")
     (void)parts_.release();
 }
@@ -458,7 +458,7 @@ Status Session::steps(int graph, int64_t count,
   }
   Status ended = parts_->wait();
   if (!ended.ok() && outputs.empty()) {
-    // Nothing waited for a step before: none is known to have ended.
+    // No earlier step was waited for: none is known to have ended.
     parts_->runs[graph] -= ran;
     ran = 0;
   }

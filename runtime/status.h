@@ -1,11 +1,12 @@
-// Errors as values: what they are, how to make them, pass them on and say
-// where.
+// Errors as values: their kinds, and functions to make them, pass them on and
+// add context.
 //
-// invalid(...) is for what a caller or a file got wrong, failed(...) for what
-// the machine did. Each caller on the way out puts in front where it happened:
+// invalid(...) is for mistakes of a caller or in a file, failed(...) for
+// failures of the machine. Each caller on the way out puts in front where it
+// happened:
 //   lenet.gradus: plan 0: graph train: command 12 (adamw x10): ...
 // These are our own, and not Abseil's as in the compiler, because libgradus
-// must come as one small file that needs nothing but the system.
+// must be one small file that needs nothing but the system.
 
 #pragma once
 
@@ -23,7 +24,7 @@ namespace gradus::runtime {
 
 enum class StatusCode { ok, invalid, failed, cancelled };
 
-/// Success, which costs nothing, or a kind of failure and words.
+/// Success, which costs nothing, or a kind of failure and its text.
 class [[nodiscard]] Status {
 public:
   Status() = default;
@@ -46,7 +47,7 @@ private:
   std::shared_ptr<const Failure> failure_;
 };
 
-/// A value, or why there is none.
+/// A value, or the failure that prevented it.
 template <typename T> class [[nodiscard]] StatusOr {
 public:
   StatusOr(Status status) : status_(std::move(status)) {}
@@ -67,15 +68,15 @@ private:
   std::optional<T> value_;
 };
 
-/// For tests and logs: "ok", or the words.
+/// Prints "ok", or the text; for tests and logs.
 inline std::ostream &operator<<(std::ostream &out, const Status &status) {
   return out << (status.ok() ? "ok" : status.message());
 }
 
-//===-- words -------------------------------------------------------------===//
+//===-- text --------------------------------------------------------------===//
 
 inline void appendWord(std::string &text, const char *word) { text += word; }
-/// Strings and views of any library.
+/// Appends strings and views of any library.
 template <typename Word>
   requires requires(const Word &word) {
     std::string_view(word.data(), word.size());
@@ -89,20 +90,20 @@ void appendWord(std::string &text, Number number) {
   text += std::to_string(number);
 }
 
-/// Adds words and numbers to a text.
+/// Appends strings and numbers to a text.
 template <typename... Parts>
 void append(std::string &text, const Parts &...parts) {
   (appendWord(text, parts), ...);
 }
 
-/// One text of words and numbers.
+/// Joins strings and numbers to one text.
 template <typename... Parts> std::string inWords(const Parts &...parts) {
   std::string text;
   append(text, parts...);
   return text;
 }
 
-/// 16 digits.
+/// A number as 16 hexadecimal digits.
 inline std::string inHex(uint64_t number) {
   char digits[17];
   std::snprintf(digits, sizeof(digits), "%016llx",
@@ -131,14 +132,14 @@ Status at(const Status &status, const Parts &...where) {
 #define GRADUS_JOIN_INNER(a, b) a##b
 #define GRADUS_JOIN(a, b) GRADUS_JOIN_INNER(a, b)
 
-/// Returns from the calling function where the status is a failure.
+/// Returns from the calling function if the status is a failure.
 #define GRADUS_TRY(...)                                                        \
   do {                                                                         \
     if (::gradus::runtime::Status status = (__VA_ARGS__); !status.ok())        \
       return status;                                                           \
   } while (false)
 
-/// lhs = the value, or returns the failure.
+/// Sets `lhs` to the value, or returns the failure.
 #define GRADUS_ASSIGN(lhs, ...)                                                \
   GRADUS_ASSIGN_FROM(GRADUS_JOIN(result, __LINE__), lhs, __VA_ARGS__)
 #define GRADUS_ASSIGN_FROM(result, lhs, ...)                                   \

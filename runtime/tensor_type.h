@@ -1,4 +1,4 @@
-// Element types and shapes as the runtime handles them: sizes, names, equality.
+// Element types and shapes in the runtime: sizes, names, equality.
 
 #pragma once
 
@@ -21,17 +21,17 @@ struct TensorType {
   bool operator==(const TensorType &) const = default;
 };
 
-/// Bytes of one element.
+/// The bytes of one element.
 size_t bytesOf(DType dtype);
 
-/// Bytes of a dense tensor; nothing where a size is negative or the product
+/// The bytes of a dense tensor; nothing if a size is negative or the product
 /// does not fit 62 bits.
 std::optional<size_t> bytesOf(const TensorType &type);
 
-/// "f32", "bf16", "i64", "bool", ...
+/// The name of an element type: "f32", "bf16", "i64", "bool", ...
 const char *nameOf(DType dtype);
 
-/// "32x10xf32"; "f32" for a scalar.
+/// A type as text: "32x10xf32"; "f32" for a scalar.
 std::string toString(const TensorType &type);
 
 } // namespace gradus::runtime

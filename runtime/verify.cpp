@@ -1,4 +1,4 @@
-// The order in which an artifact is checked. The levels have a file each.
+// The order in which an artifact is checked. Each level has its own file.
 
 #include "runtime/verify.h"
 

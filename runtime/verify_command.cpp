@@ -1,4 +1,4 @@
-// A command: its buffers exist, are large enough and may be written.
+// Verifies a command: its buffers exist, are large enough and may be written.
 
 #include "runtime/flat.h"
 #include "runtime/kernel_arguments.h"
@@ -11,13 +11,14 @@ namespace gradus::runtime {
 
 namespace {
 
-/// Blocks of all segments together; the pool counts them in 32 bits.
+/// The maximum number of blocks of all segments together; the pool counts them
+/// in 32 bits.
 constexpr int64_t kMostBlocks = (int64_t{1} << 31) - 1;
 
 Status verifyArgument(const artifact::Plan &plan,
                       const artifact::KernelSignature &kernel, size_t argument,
                       const artifact::Segment &segment) {
-  // Of a kernel that does not say what it writes, nothing is refused.
+  // For a kernel that does not say what it writes, nothing is refused.
   bool isOutput = !useOf(kernel, argument).isRead;
   GRADUS_TRY(verifyBuffer(plan, segment.buffers()->Get(argument), isOutput));
   uint64_t has = plan.buffers()->Get(segment.buffers()->Get(argument))->size();

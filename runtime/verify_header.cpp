@@ -1,4 +1,5 @@
-// The header of an artifact: is it one, is it ours, is it whole.
+// Verifies the header of an artifact: its identifier, version, structure and
+// hash.
 
 #include "runtime/artifact_hash.h"
 #include "runtime/status.h"
@@ -13,7 +14,7 @@ namespace {
 constexpr size_t kPrefix = sizeof(flatbuffers::uoffset_t);
 constexpr size_t kLeast = kPrefix + 8; // prefix, root offset, identifier
 
-/// Every table takes at least 4 bytes, so no honest header has more than these.
+/// Every table has at least 4 bytes, so no honest header has more than these.
 constexpr flatbuffers::uoffset_t kMostTables = 4'000'000;
 
 } // namespace

@@ -1,7 +1,8 @@
-// A library command: its tensors lie within their buffers, its shapes fit.
+// Verifies a library command: its tensors are within their buffers, its shapes
+// fit.
 //
-// oneDNN checks shapes as well, but only where it is there; an artifact must be
-// right or wrong whatever is installed.
+// oneDNN checks shapes as well, but only where it is installed; an artifact
+// must be valid or invalid whatever is installed.
 
 #include "runtime/attention_mask.h"
 #include "runtime/status.h"
@@ -34,7 +35,7 @@ bool isLibraryType(DType dtype) {
          dtype == DType::i32 || dtype == DType::i8 || dtype == DType::u8;
 }
 
-/// Per axis, the product of its inner blocks; empty where the lists are wrong.
+/// The product of the inner blocks of each axis; empty if the lists are wrong.
 Dims blocksPerAxis(const LibraryTensor &tensor, size_t rank) {
   if (countOf(tensor.inner_blocks()) != countOf(tensor.inner_axes()) ||
       countOf(tensor.inner_blocks()) > kMostAxes)
@@ -67,7 +68,8 @@ Status verifyAxes(const LibraryTensor &tensor, const Dims &dims) {
   return Status();
 }
 
-/// Elements from the first to the last that a tensor reaches; -1: too many.
+/// The number of elements from the first to the last of a tensor; -1 if too
+/// large.
 int64_t extentOf(const LibraryTensor &tensor, const Dims &padded,
                  const Dims &blocks) {
   int64_t extent = 1, dense = 1;
@@ -88,7 +90,7 @@ int64_t extentOf(const LibraryTensor &tensor, const Dims &padded,
   return extent;
 }
 
-/// -1: too many.
+/// The number of elements; -1 if too large.
 int64_t elementsOf(const Dims &dims) {
   int64_t count = 1;
   for (int64_t dim : dims)
@@ -115,7 +117,7 @@ Status verifyLayout(const artifact::Plan &plan, const LibraryTensor &tensor,
   }
   int64_t extent = extentOf(tensor, padded, blocks), bytes = 0;
   uint64_t has = plan.buffers()->Get(tensor.buffer())->size();
-  // Strides may let axes share places; work on a tensor is bounded all the
+  // Strides may let axes share memory; work on a tensor is bounded all the
   // same.
   int64_t elements = elementsOf(padded);
   bool isTooMany = extent < 0 || elements < 0;
@@ -155,7 +157,7 @@ Status verifyTensors(const artifact::Plan &plan, const Tensors *tensors,
 
 //===-- shapes ------------------------------------------------------------===//
 
-/// Each size is that of `whole`, or 1.
+/// Whether each size is 1 or that of `whole`.
 bool broadcastsTo(const Dims &dims, const Dims &whole) {
   if (dims.size() != whole.size())
     return false;
@@ -182,8 +184,8 @@ Status verifyMatmul(const Dims &source, const Dims &weights, const Dims *bias,
   return Status();
 }
 
-/// The second result of a product: what its activation is of, or the sums of
-/// one operand along what is multiplied.
+/// Verifies the second result of a matmul: the input of its activation, or the
+/// sums of one operand along k.
 Status verifySecondResult(artifact::Activation activation, const Dims &second,
                           Dims result) {
   using artifact::Activation;
@@ -200,7 +202,7 @@ Status verifySecondResult(artifact::Activation activation, const Dims &second,
   return Status();
 }
 
-/// What stands behind the product, by its inputs and outputs.
+/// Verifies the epilogue of a matmul by its inputs and outputs.
 Status verifyEpilogue(const LibraryCommand &command) {
   using artifact::Activation;
   Activation activation = command.activation();
@@ -224,7 +226,8 @@ Status verifyEpilogue(const LibraryCommand &command) {
 
 using List = flatbuffers::Vector<int64_t>;
 
-/// A list of the convolution's windows: empty, or one number per spatial axis.
+/// Verifies a list of the convolution's windows: empty, or one number for each
+/// spatial axis.
 Status verifyWindow(const List *list, size_t axes, int64_t least,
                     const char *what) {
   if (!areAligned(list))
@@ -279,7 +282,7 @@ Status verifyConvolution(const LibraryCommand &command, const Dims &source,
   return Status();
 }
 
-/// The sizes that attention's queries, keys and values agree in.
+/// Verifies the sizes that attention's queries, keys and values share.
 Status verifyAttention(const Dims &query, const Dims &key, const Dims &value,
                        const Dims &result, const Dims &logsumexp) {
   bool fits = query.size() == 4 && key.size() == 4 && value.size() == 4;
@@ -295,7 +298,7 @@ Status verifyAttention(const Dims &query, const Dims &key, const Dims &value,
   return Status();
 }
 
-/// Each size of a mask is that of the scores, or 1.
+/// Verifies that each size of a mask is 1 or that of the scores.
 Status verifyMask(const Dims &mask, const Dims &query, const Dims &key) {
   Dims scores = {query[0], query[1], query[2], key[2]};
   bool fits = mask.size() == scores.size();
@@ -306,7 +309,7 @@ Status verifyMask(const Dims &mask, const Dims &query, const Dims &key) {
                         toText(scores));
 }
 
-/// Gradients have the sizes of what they are of; `logsumexp` is f32.
+/// Gradients have the sizes of their values; `logsumexp` is f32.
 Status verifyAttention(const LibraryCommand &command) {
   const Tensors &in = *command.inputs(), &out = *command.outputs();
   auto dims = [](const LibraryTensor *tensor) {
@@ -344,7 +347,8 @@ bool isAttention(LibraryOp op) {
   return op == LibraryOp::attention || op == LibraryOp::attention_backward;
 }
 
-/// oneDNN serves plans with code and the card's libraries the others.
+/// oneDNN runs the calls of plans with code, the GPU's libraries those of
+/// others.
 Status verifyServed(const artifact::Plan &plan, const LibraryCommand &command) {
   using artifact::Activation;
   LibraryOp op = command.op();
@@ -362,7 +366,8 @@ Status verifyServed(const artifact::Plan &plan, const LibraryCommand &command) {
   return Status();
 }
 
-/// What only some operations have: nobody may pass over it in silence.
+/// Verifies fields that only some operations have: none may be ignored
+/// silently.
 Status verifyExtras(const LibraryCommand &command) {
   using artifact::Activation;
   LibraryOp op = command.op();

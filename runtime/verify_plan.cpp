@@ -1,4 +1,4 @@
-// A plan: its memory, its kernels, and what each graph runs in it.
+// Verifies a plan: its memory, its kernels, and the commands of each graph.
 
 #include "runtime/flat.h"
 #include "runtime/status.h"
@@ -13,10 +13,11 @@ namespace {
 
 constexpr uint64_t kAlignment = 64;
 
-/// Of a kernel on a GPU, all blocks together: far more than any has.
+/// The maximum scratch of a kernel on a GPU, all blocks together: far more than
+/// any has.
 constexpr uint64_t kMostScratch = uint64_t{1} << 40;
 
-/// What a plan may spend on alignment beyond what its tensors need.
+/// The maximum that a plan may spend on alignment beyond what its tensors need.
 constexpr uint64_t kSlack = 2 << 20;
 
 uint64_t sizeOf(const artifact::Section *section) {
@@ -158,7 +159,7 @@ Status verifyLaunch(const artifact::GpuLaunch *launch) {
   return Status();
 }
 
-/// Where it starts, or how it is launched.
+/// Verifies where a kernel starts, or how it is launched.
 Status verifyStart(const artifact::Plan &plan,
                    const artifact::KernelSignature &kernel) {
   if (countOf(plan.images()))

@@ -1,4 +1,4 @@
-// The program in an artifact: states, graphs and schedules.
+// Verifies the program in an artifact: states, graphs and schedules.
 
 #include "runtime/flat.h"
 #include "runtime/names.h"
@@ -30,13 +30,13 @@ Status verifyType(const artifact::TensorType *type) {
   return Status();
 }
 
-/// A name in an error, whatever its bytes.
+/// A name as an error shows it, whatever its bytes.
 std::string shown(const flatbuffers::String *name) {
   return asUtf8(textOf(name));
 }
 
-/// A name must be there and such that files can hold it, and no other of its
-/// kind may have it.
+/// Verifies that there is a name, that files can hold it, and that no other of
+/// its kind has it.
 Status verifyName(const flatbuffers::String *name,
                   std::unordered_set<std::string> &seen) {
   if (!name || name->size() == 0)
@@ -103,7 +103,7 @@ bool samePorts(const Ports *one, const Ports *other) {
   return true;
 }
 
-/// Which steps each variant runs at.
+/// Verifies the steps at which each variant runs.
 Status verifyPeriods(const artifact::Schedule &schedule) {
   if (countOf(schedule.variants()) == 0)
     return invalid("has no variants");
@@ -116,7 +116,8 @@ Status verifyPeriods(const artifact::Schedule &schedule) {
   return Status();
 }
 
-/// A state that counts, unless it is the default, which may be missing.
+/// Verifies that a counter is a state that counts, unless it is the default,
+/// which may be missing.
 Status verifyCounter(const artifact::Header &header,
                      const std::string &counter) {
   if (counter.empty())
@@ -143,7 +144,7 @@ Status verifySchedule(const artifact::Header &header,
     return invalid("has lists that are not aligned");
   GRADUS_TRY(verifyPeriods(schedule));
   GRADUS_TRY(verifyCounter(header, textOf(schedule.counter())));
-  // Callers give what the graph they name has, whichever variant runs.
+  // Callers pass the inputs of the graph they name, whichever variant runs.
   const artifact::Graph *named = findGraph(header, textOf(schedule.graph()));
   if (!named)
     return invalid("is of a graph that does not exist");
@@ -160,7 +161,8 @@ Status verifySchedule(const artifact::Header &header,
   return Status();
 }
 
-/// What makes copies must be there, and be such that the runtime can call it.
+/// Verifies that the graph that makes copies exists, and that the runtime can
+/// call it.
 Status verifyCopies(const artifact::Header &header) {
   for (size_t i = 0; i < countOf(header.states()); ++i) {
     if (header.states()->Get(i)->role() != artifact::Role::copy)

@@ -1,4 +1,4 @@
-// The sections of an artifact: where they lie and whether they are whole.
+// Verifies the sections of an artifact: their place and their hashes.
 
 #include "runtime/artifact_hash.h"
 #include "runtime/flat.h"
@@ -32,7 +32,8 @@ void add(std::vector<NamedSection> &list, std::string name,
                     section->hash(), kind});
 }
 
-/// "the code for sm_80", "the PTX for sm_100"
+/// The code of an image in an error: "the code for sm_80", "the PTX for
+/// sm_100".
 std::string nameOf(const artifact::CodeImage &image) {
   if (image.kind() == artifact::ImageKind::emulated)
     return "the code for the emulated GPU";
@@ -77,7 +78,7 @@ Status verifyRange(const NamedSection &section, uint64_t headerSize,
   return Status();
 }
 
-/// Bytes that belong to nothing are zero, so that a flipped one shows.
+/// Bytes outside of sections are zero, so that a flipped one shows.
 Status verifyGap(std::span<const uint8_t> file, uint64_t begin, uint64_t end) {
   for (uint64_t i = begin; i < end; ++i)
     if (file[i] != 0)
