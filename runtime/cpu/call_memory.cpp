@@ -1,5 +1,5 @@
 // Cells for the library's small objects, found by a bitmap, and a list of the
-// blocks that it packs into.
+// blocks that it packs tensors into.
 
 #include "runtime/cpu/call_memory.h"
 
@@ -22,7 +22,7 @@ std::atomic<uint64_t> taken[kWords]; // a bit per cell
 
 thread_local int scopes = 0;
 
-/// A free cell of one word of the bitmap; null where all are taken.
+/// A free cell of one word of the bitmap; null if all are in use.
 void *takeCell(size_t word) {
   uint64_t bits = taken[word].load(std::memory_order_relaxed);
   while (~bits) {
@@ -36,7 +36,7 @@ void *takeCell(size_t word) {
 
 //===-- blocks ------------------------------------------------------------===//
 
-constexpr size_t kBlockAlignment = 4096; // no call asks for more
+constexpr size_t kBlockAlignment = 4096; // No call needs more.
 
 struct Block {
   void *memory = nullptr;
@@ -44,12 +44,12 @@ struct Block {
   bool isTaken = false;
 };
 
-Block blocks[64]; // as many as parts of a call may have at once; others are
-                  // not kept
+Block blocks[64]; // As many as the parts of a call may need at once; others are
+                  // not kept.
 std::mutex blocksMutex;
 
 /// Whether a free block suits `size` better than the other: the smallest one
-/// that is large enough, or else the largest, which has the least to grow.
+/// that is large enough, or else the largest, which needs to grow least.
 bool suitsBetter(const Block &one, const Block &other, size_t size) {
   bool fits = one.size >= size, otherFits = other.size >= size;
   if (fits != otherFits)
@@ -57,7 +57,7 @@ bool suitsBetter(const Block &one, const Block &other, size_t size) {
   return fits ? one.size < other.size : one.size > other.size;
 }
 
-/// Null where all are taken.
+/// The best free block for `size`; null if all are in use.
 Block *freeBlockFor(size_t size) {
   Block *best = nullptr;
   for (Block &block : blocks)

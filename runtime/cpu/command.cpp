@@ -1,4 +1,4 @@
-// From the kind of a command to the code that prepares it.
+// Selects the code that prepares a command by its kind.
 
 #include "runtime/cpu/command.h"
 

@@ -1,5 +1,5 @@
-// A command of a plan, made ready at load to run on the processor without a
-// look-up or an allocation. One file per kind in runtime/cpu/commands/.
+// A command of a plan, prepared at load to run on the CPU without a look-up or
+// an allocation. One file per kind in runtime/cpu/commands/.
 
 #pragma once
 
@@ -19,19 +19,19 @@ public:
   virtual ~Command() = default;
   virtual Status run() = 0;
 
-  /// Bytes of scratch it needs beyond what the plan gave it, and where they
-  /// are. Commands run one after another and share them.
+  /// The bytes of scratch that the command needs beyond the plan's. Commands
+  /// run one after another and share this memory.
   virtual size_t extraScratch() const { return 0; }
   virtual Status setExtraScratch(void *) { return Status(); }
 };
 
-/// What commands are made from. What it points to outlives them; the context
-/// itself does not.
+/// The facts that commands are made from. The objects it points to outlive the
+/// commands; the context itself does not.
 struct CommandContext {
   const artifact::Plan &plan;
   const artifact::CodeHeader *kernels;
   const uint8_t *code;            // loaded
-  std::vector<uint8_t *> buffers; // address of each
+  std::vector<uint8_t *> buffers; // the address of each
   ThreadPool &pool;
   bool deterministic;
 };

@@ -1,4 +1,4 @@
-// Reads the files of the kernel; what cannot be read limits nothing.
+// Reads the kernel's files about cores; an unreadable file imposes no limit.
 
 #include "runtime/cpu/cores.h"
 
@@ -35,7 +35,7 @@ std::vector<std::string_view> split(std::string_view text, char at) {
   return parts;
 }
 
-/// The number that a text begins with; nothing where it is "max", negative or
+/// The number at the start of a text; nothing for "max", a negative number or
 /// none at all.
 std::optional<double> positive(std::string_view text) {
   double number = 0;
@@ -49,12 +49,12 @@ bool has(std::string_view list, std::string_view word) {
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-/// A mounted tree of cgroups: `root` of the tree is seen at `point`.
+/// A mounted tree of cgroups: its directory `root` is mounted at `point`.
 struct Mount {
   std::string root, point;
 };
 
-/// Of cgroup v2, or of v1's controller `cpu`.
+/// Finds the mount of cgroup v2, or of v1's controller `cpu`.
 std::optional<Mount> mountOf(bool v2, const std::string &mounts) {
   for (std::string_view line : split(mounts, '\n')) {
     size_t dash = line.find(" - ");
@@ -86,7 +86,7 @@ std::optional<std::string> groupOf(bool v2, const std::string &groups) {
   return std::nullopt;
 }
 
-/// Quota and period of one folder, in cores.
+/// The quota of one folder divided by its period, in cores.
 std::optional<double> quotaIn(const std::string &folder, bool v2) {
   std::string quota, period;
   if (v2) {
@@ -101,7 +101,7 @@ std::optional<double> quotaIn(const std::string &folder, bool v2) {
   return most && of ? std::optional(*most / *of) : std::nullopt;
 }
 
-/// The smallest of a cgroup and of those above it that are mounted.
+/// The smallest quota of the process's cgroup and its mounted ancestors.
 std::optional<double> quotaOf(bool v2, const CgroupFiles &files) {
   auto group = groupOf(v2, textOf(files.groups));
   auto mount = mountOf(v2, textOf(files.mounts));

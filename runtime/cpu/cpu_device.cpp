@@ -1,4 +1,5 @@
-// Makes a plan ready: memory, addresses of buffers, commands; then runs it.
+// Prepares a plan on the CPU (memory, addresses of buffers, commands) and runs
+// it.
 
 #include "runtime/cpu/cpu_device.h"
 
@@ -85,7 +86,7 @@ public:
   CpuPlan(const Artifact &artifact, const artifact::Plan &plan, int threads)
       : artifact_(artifact), plan_(plan), pool_(threads) {}
 
-  /// Once, before anything else.
+  /// Called once, before anything else.
   Status load(int threads, bool deterministic);
 
   std::string name() const override {
@@ -128,7 +129,7 @@ private:
   const artifact::Plan &plan_;
   ThreadPool pool_;
   MemoryBlock state_, arena_, code_, extra_;
-  std::vector<CpuGraph> graphs_; // as the header numbers them
+  std::vector<CpuGraph> graphs_; // numbered as in the header
 };
 
 //===-- loading -----------------------------------------------------------===//
@@ -166,12 +167,12 @@ const uint8_t *CpuPlan::memory(Region region) const {
   return nullptr;
 }
 
-/// Of each buffer of the plan; null where it has no bytes.
+/// The address of each buffer of the plan; null if it has no bytes.
 std::vector<uint8_t *> CpuPlan::bufferAddresses() const {
   std::vector<uint8_t *> addresses;
   for (size_t i = 0; i < countOf(plan_.buffers()); ++i) {
     const artifact::Buffer *buffer = plan_.buffers()->Get(i);
-    // Verification has seen that no command writes to a constant.
+    // Verification has checked that no command writes to a constant.
     auto *start = const_cast<uint8_t *>(memory(buffer->region()));
     addresses.push_back(start ? start + buffer->offset() : nullptr);
   }

@@ -1,5 +1,4 @@
-// The processor as a device: threads, memory that the host shares, machine
-// code.
+// The CPU as a device: threads, memory that the host shares, machine code.
 
 #pragma once
 

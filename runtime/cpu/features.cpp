@@ -1,4 +1,4 @@
-// The features of the processor by CPUID.
+// Detects the features of the CPU by CPUID.
 
 #include "runtime/cpu/features.h"
 

@@ -1,4 +1,4 @@
-// What this processor and its system can run, in LLVM's names.
+// The features of this CPU and its system, in LLVM's names.
 
 #pragma once
 
@@ -9,10 +9,10 @@
 
 namespace gradus::runtime {
 
-/// Features of this machine, sorted: "avx2", "avx512bf16", "sse4.2", ...
+/// The features of this machine, sorted: "avx2", "avx512bf16", "sse4.2", ...
 const std::vector<std::string> &cpuFeatures();
 
-/// Those that code needs and this machine lacks: "avx9000, amx-quantum".
+/// The features that code needs and this machine lacks: "avx9000, amx-quantum".
 std::string missingFeatures(
     const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>
         *needed);

@@ -1,4 +1,4 @@
-// From a library command to a oneDNN primitive, and running it.
+// Makes a oneDNN primitive from a library command, and runs it.
 
 #include "runtime/cpu/onednn.h"
 
@@ -41,7 +41,7 @@ Status check(dnnl_status_t status, const char *what) {
 
 //===-- owned handles -----------------------------------------------------===//
 
-/// A oneDNN object that is destroyed on the way out.
+/// A oneDNN object that is destroyed at the end of the scope.
 template <typename Handle> struct Owned {
   explicit Owned(dnnl_status_t (*destroyer)(Handle)) : destroy(destroyer) {}
   Owned(const Owned &) = delete;
@@ -81,7 +81,7 @@ std::vector<int64_t> denseStrides(const std::vector<int64_t> &dims) {
   return strides;
 }
 
-/// Whether a list that oneDNN tells of a description is that of the artifact.
+/// Whether a list of a oneDNN memory description equals the artifact's.
 bool sameList(const OneDnn &library, const_dnnl_memory_desc_t description,
               dnnl_query_t what, const std::vector<int64_t> &wanted) {
   const dnnl_dims_t *found = nullptr;
@@ -176,7 +176,8 @@ Status setAttributes(const OneDnn &library, Activation activation,
 
 //===-- primitive descriptions --------------------------------------------===//
 
-/// A list of the convolution's windows in full, as oneDNN wants it.
+/// One list of a convolution's windows, filled up to all axes as oneDNN needs
+/// it.
 std::vector<int64_t> window(const flatbuffers::Vector<int64_t> *list,
                             size_t axes, int64_t otherwise, int64_t minus = 0) {
   std::vector<int64_t> full = valuesOf(list);
@@ -199,7 +200,8 @@ struct Windows {
   std::vector<int64_t> strides, dilations, padsBegin, padsEnd;
 };
 
-/// The memories of a call in the order of the artifact: inputs, outputs.
+/// The memory descriptions of a call in the order of the artifact: inputs,
+/// outputs.
 using Descriptions = std::vector<std::unique_ptr<Description>>;
 
 dnnl_status_t describeConvolution(const OneDnn &library,
@@ -253,7 +255,7 @@ dnnl_status_t describePrimitive(const OneDnn &library,
   }
 }
 
-/// oneDNN's number of each memory, in the order of the artifact.
+/// oneDNN's argument number of each memory, in the order of the artifact.
 std::vector<int> argumentsOf(const LibraryCommand &command) {
   switch (command.op()) {
   case LibraryOp::convolution_backward_data:
@@ -350,8 +352,8 @@ Status OneDnnCall::setScratch(void *scratch) {
 
 Status OneDnnCall::run() {
   OpenMpScope threads(pool_, logical_);
-  // What the first run makes, such as machine code, may stay as long as the
-  // process: it would use up the cells.
+  // Objects of the first run, such as machine code, may live as long as the
+  // process: they would use up the cells.
   std::optional<CallMemoryScope> memory;
   if (std::exchange(hasRun_, true))
     memory.emplace();

@@ -1,4 +1,4 @@
-// One call of oneDNN, made ready: descriptors, primitive, memories, arguments.
+// A prepared call of oneDNN: descriptors, primitive, memories, arguments.
 
 #pragma once
 
@@ -16,14 +16,15 @@ namespace gradus::runtime {
 
 class OneDnnCall {
 public:
-  /// Makes the primitive for a verified command, cut into `logical` parts;
+  /// Makes the primitive for a verified command, split into `logical` parts;
   /// `buffers[i]` is the address of buffer i of the plan.
   static StatusOr<std::unique_ptr<OneDnnCall>>
   create(const artifact::LibraryCommand &command,
          const std::vector<uint8_t *> &buffers, ThreadPool &pool, int logical);
   ~OneDnnCall();
 
-  /// Bytes of scratch it needs; setScratch before the first run.
+  /// The bytes of scratch that the call needs; call setScratch before the first
+  /// run.
   size_t scratchSize() const { return scratchSize_; }
   Status setScratch(void *scratch);
 
@@ -42,7 +43,7 @@ private:
   ThreadPool &pool_;
   int logical_;
   dnnl_primitive_t primitive_ = nullptr;
-  std::vector<dnnl_exec_arg_t> arguments_; // memories are ours
+  std::vector<dnnl_exec_arg_t> arguments_; // the memories are ours
   size_t scratchSize_ = 0;
   bool hasRun_ = false;
 };

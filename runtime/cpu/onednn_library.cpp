@@ -23,7 +23,7 @@ constexpr const char *kVariable = "GRADUS_ONEDNN_LIBRARY",
                      *kName = "libdnnl.so.3";
 constexpr int kMajor = 3;
 
-//===-- finding it --------------------------------------------------------===//
+//===-- search ------------------------------------------------------------===//
 
 StatusOr<void *> openLibrary() {
   std::string words;
@@ -38,7 +38,7 @@ StatusOr<void *> openLibrary() {
                 "needs none)");
 }
 
-//===-- giving it our functions -------------------------------------------===//
+//===-- replacing imports -------------------------------------------------===//
 
 /// The parts of a loaded library's dynamic section that name its imports.
 struct Imports {
@@ -54,7 +54,7 @@ Imports importsOf(const link_map &library) {
   Imports imports;
   for (const ElfW(Dyn) *entry = library.l_ld; entry->d_tag != DT_NULL;
        ++entry) {
-    // The loader has added the base to addresses, on most systems.
+    // On most systems the loader has already added the base to addresses.
     ElfW(Addr) address = entry->d_un.d_ptr;
     if (address < library.l_addr)
       address += library.l_addr;
@@ -108,7 +108,7 @@ bool writePointer(void **at, void *value) {
   return true;
 }
 
-/// How many imports were replaced; -1 where one could not be written.
+/// The number of imports that were replaced; -1 if one could not be written.
 int replace(const link_map &library, const Imports &imports,
             const ElfW(Rela) * list, size_t bytes) {
   int replaced = 0;
@@ -143,7 +143,7 @@ Status replaceImports(void *handle) {
   return Status();
 }
 
-//===-- its functions -----------------------------------------------------===//
+//===-- functions ---------------------------------------------------------===//
 
 Status resolve(void *handle, OneDnn &library) {
 #define GRADUS_ONEDNN_RESOLVE(name)                                            \
@@ -167,7 +167,7 @@ StatusOr<const OneDnn *> load() {
                   "never, whose code needs none");
   GRADUS_ASSIGN(void *handle, openLibrary());
   GRADUS_TRY(replaceImports(handle));
-  static OneDnn library; // as long as the process: others may hold it too
+  static OneDnn library; // lives as long as the process: others may use it too
   GRADUS_TRY(resolve(handle, library));
   if (library.dnnl_engine_create(&library.engine, dnnl_cpu, 0) !=
           dnnl_success ||

@@ -1,9 +1,9 @@
-// oneDNN, loaded when the first plan asks for it.
+// oneDNN, loaded when the first plan needs it.
 //
 // libgradus does not link it: small artifacts start without its 55 MB. It is
-// looked for as libdnnl.so.3 in the places of runtime/library_places.h, unless
-// GRADUS_ONEDNN_LIBRARY names it. Its calls to OpenMP are served by our pool
-// (cpu/openmp.h).
+// searched for as libdnnl.so.3 in the places of runtime/library_places.h,
+// unless GRADUS_ONEDNN_LIBRARY names it. Its calls to OpenMP are served by our
+// pool (cpu/openmp.h).
 
 #pragma once
 
@@ -52,8 +52,8 @@ struct OneDnn {
   dnnl_stream_t stream; // executes in the calling thread, so it can be shared
 };
 
-/// Loads it at the first call; later ones give the same answer. Fails also
-/// where the system does not let it write machine code.
+/// Loads the library at the first call; later calls return the same result.
+/// Also fails if the system does not let it write machine code.
 StatusOr<const OneDnn *> oneDnn();
 
 } // namespace gradus::runtime

@@ -1,4 +1,4 @@
-// libgomp's functions as GCC calls them, for the few that oneDNN uses.
+// libgomp's functions as GCC calls them: the few that oneDNN uses.
 
 #include "runtime/cpu/openmp.h"
 
@@ -21,9 +21,9 @@ struct Team {
   Body body = nullptr;
   void *data = nullptr;
   int size = 1;
-  ThreadPool *pool = nullptr;  // that runs the parts; null: one after another
+  ThreadPool *pool = nullptr;  // runs the parts; null: one after another
   bool inCallMemory = false;   // see cpu/call_memory.h
-  std::atomic<int> arrived{0}; // at the barrier
+  std::atomic<int> arrived{0}; // threads at the barrier
   std::atomic<int> phase{0};   // barriers passed
 
   void wait();
@@ -32,10 +32,10 @@ struct Team {
 /// A loop shared between the parts of a team, statically.
 struct Loop {
   long start = 0, step = 1, count = 0, chunk = 0;
-  long trip = 0; // chunks this part has had
+  long trip = 0; // chunks that this part has done
 };
 
-/// Which part of which team a thread is running.
+/// The team and part that a thread is running.
 struct Place {
   Team *team = nullptr;
   int number = 0;
@@ -49,7 +49,7 @@ struct ThreadFacts {
   ThreadPool *pool = nullptr;
   int logical = 1;
   Place place;
-  int depth = 0; // regions begun and not ended in this thread
+  int depth = 0; // regions that this thread has begun and not ended
 };
 
 thread_local ThreadFacts facts;
@@ -81,7 +81,8 @@ void runPart(Team &team, int number) {
 }
 
 void runBlock(void *team, int64_t block) {
-  std::optional<CallMemoryScope> memory; // in this thread as in the caller's
+  // Call memory is open in this thread if it is in the caller's.
+  std::optional<CallMemoryScope> memory;
   if (static_cast<Team *>(team)->inCallMemory)
     memory.emplace();
   runPart(*static_cast<Team *>(team), static_cast<int>(block) + 1);
@@ -89,7 +90,7 @@ void runBlock(void *team, int64_t block) {
 
 int teamSize() { return facts.place.team ? facts.place.team->size : 1; }
 
-//===-- the functions, as libgomp has them --------------------------------===//
+//===-- the functions of libgomp ------------------------------------------===//
 
 void parallelStart(Body body, void *data, unsigned threads) {
   int depth = std::min(facts.depth, kMostNested - 1);
@@ -97,7 +98,8 @@ void parallelStart(Body body, void *data, unsigned threads) {
   team.body = body;
   team.data = data;
   team.size = threads ? static_cast<int>(threads) : facts.logical;
-  // Inside a region the pool is taken; a part then runs its parts itself.
+  // Inside a region the pool is in use; the part then runs the inner parts
+  // itself.
   bool isOutermost = facts.depth == 0 && !facts.place.team;
   team.pool = isOutermost && team.size > 1 ? facts.pool : nullptr;
   team.inCallMemory = CallMemoryScope::isOpen();
@@ -131,7 +133,7 @@ void barrier() {
 bool nextChunk(long &begin, long &end) {
   Loop &loop = facts.place.loop;
   long size = teamSize(), number = facts.place.number;
-  if (loop.chunk == 0) { // one stretch for each part, the first ones longer
+  if (loop.chunk == 0) { // Each part gets one range, the first ones longer.
     if (loop.trip++ > 0)
       return false;
     long share = loop.count / size, rest = loop.count % size;

@@ -1,6 +1,6 @@
 // The ten OpenMP functions that oneDNN calls, on our pool.
 //
-// oneDNN's library for GNU OpenMP gets these in place of libgomp's when it is
+// oneDNN's library for GNU OpenMP gets these instead of libgomp's when it is
 // loaded (cpu/onednn_library.cpp), so that a process has one pool, never two.
 // They are not exported: a program that uses OpenMP itself keeps its own.
 
@@ -12,10 +12,10 @@
 
 namespace gradus::runtime {
 
-/// While one lives, what this thread asks of OpenMP runs on `pool` and is cut
-/// into `logical` parts, at most as many as the pool has threads: parts may
-/// wait for each other. Results depend on `logical` alone. Without one, parts
-/// run one after another.
+/// While a scope is open, OpenMP regions of this thread run on `pool` and are
+/// split into `logical` parts, at most as many as the pool has threads: parts
+/// may wait for each other. Results depend only on `logical`. Without a scope,
+/// parts run one after another.
 class OpenMpScope {
 public:
   OpenMpScope(ThreadPool &pool, int logical);

@@ -1,4 +1,5 @@
-// The pool: a stretch of blocks for each thread, spinning first, a futex after.
+// The pool: each thread has a range of blocks; threads spin first, then wait on
+// a futex.
 
 #include "runtime/cpu/thread_pool.h"
 
@@ -20,8 +21,8 @@ namespace {
 
 constexpr auto kSpin = std::chrono::microseconds(100);
 
-/// Kernels keep what they compute between loops on the stack, attention up to
-/// 2 MiB. Said here, because the default is whatever `ulimit -s` says.
+/// Kernels keep intermediate values of fused loops on the stack, attention up
+/// to 2 MiB. The size is set because the default is that of `ulimit -s`.
 constexpr size_t kStackSize = size_t{8} << 20;
 
 void sleepWhile(std::atomic<int32_t> &word, int32_t value) {
@@ -34,7 +35,7 @@ void wake(std::atomic<int32_t> &word, int32_t count) {
 
 void wakeAll(std::atomic<int32_t> &word) { wake(word, INT32_MAX); }
 
-/// Spins until `done` holds or the time is up; whether it holds.
+/// Spins until `done` holds or the time is up; returns whether it holds.
 template <typename Done> bool spinUntil(Done done) {
   auto deadline = std::chrono::steady_clock::now() + kSpin;
   do {
@@ -52,7 +53,7 @@ template <typename Done> bool spinUntil(Done done) {
 ThreadPool::ThreadPool(int threads, int cores)
     : stretches_(std::make_unique<Stretch[]>(static_cast<size_t>(threads))),
       idle_(std::max(0, threads - std::max(1, cores))) {
-  // Signals are for the program's own threads.
+  // Only the program's own threads handle signals.
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -105,8 +106,9 @@ void ThreadPool::start(int64_t count, Block block, void *context) {
   block_ = block;
   context_ = context;
   unfinished_.store(static_cast<int32_t>(count), std::memory_order_relaxed);
-  // Whoever takes a block has seen what stands above. A thread that is late may
-  // take one of a stretch before the others are there: it is of this region.
+  // A thread that takes a block sees the stores above. A late thread may take a
+  // block of one range before the other ranges are set: it belongs to this
+  // region.
   auto blocks = static_cast<uint64_t>(count);
   uint64_t sharers = workers_.size() + 1, first = 0;
   for (uint64_t i = 0; i < sharers; ++i) {
@@ -115,8 +117,8 @@ void ThreadPool::start(int64_t count, Block block, void *context) {
       stretches_[i].left.store(first << 32 | end, std::memory_order_release);
     first = end;
   }
-  // A worker counts itself as asleep before it looks at the region for the last
-  // time, so one of us sees the other.
+  // A worker counts itself as asleep before its last look at the region, so
+  // that either it sees the new region or we see the sleeper.
   ++region_;
   if (int32_t asleep = sleepers_.load(); asleep > idle_)
     wake(region_, idle_ > 0 ? asleep - idle_ : INT32_MAX);
@@ -149,7 +151,8 @@ int32_t ThreadPool::drain(size_t self) {
 
 int32_t ThreadPool::drainStretch(size_t of, bool own) {
   int32_t ran = 0;
-  // The region cannot end while a block is unfinished: its facts hold.
+  // The region cannot end while a block is unfinished: `block_` and `context_`
+  // stay valid.
   for (int64_t block; stretches_[of].take(own, block); ++ran)
     block_(context_, block);
   return ran;
@@ -157,7 +160,7 @@ int32_t ThreadPool::drainStretch(size_t of, bool own) {
 
 bool ThreadPool::waitForRegion(int32_t &seen) {
   auto begun = [&] { return region_.load() != seen; };
-  auto isSpare = [&] { // there are enough others that spin
+  auto isSpare = [&] { // Enough other threads spin.
     return sleepers_.load(std::memory_order_relaxed) < idle_;
   };
   while (isSpare() ? !begun() : !spinUntil(begun)) {

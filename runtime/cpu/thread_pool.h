@@ -1,15 +1,15 @@
 // The threads of a session. One pool serves our kernels and the library.
 //
-// Work is a number of fixed blocks. Each thread begins with its own stretch of
-// them, so that it walks through memory of its own and finds what it touched in
-// the command before in its cache, and then takes blocks from the ends of the
-// others' stretches: a slow core does not hold up a fast one. As blocks never
+// Work is a number of fixed blocks. Each thread begins with its own range of
+// them, so that it walks through memory of its own and finds in its cache what
+// it touched in the command before, and then takes blocks from the ends of the
+// others' ranges: a slow core does not hold up a fast one. As blocks never
 // depend on who runs them, neither do results. The caller takes part. Idle
 // threads spin for about 100 us, so that regions close together cost less than
 // 1 us, then sleep.
 //
-// Of more threads than there are cores, only as many as cores are awake: they
-// take the blocks of the others, too.
+// If there are more threads than cores, only as many as cores are awake: they
+// run the blocks of the others, too.
 
 #pragma once
 
@@ -28,21 +28,22 @@ class ThreadPool {
 public:
   using Block = void (*)(void *context, int64_t block);
 
-  /// `threads` in all, the caller's among them; at least 1. Fewer where the
-  /// system refuses one: see threads() and failure(). They share `cores`.
+  /// Starts a pool of `threads` threads, at least 1, the caller included. There
+  /// are fewer if the system refuses one: see threads() and failure(). They
+  /// share `cores`.
   explicit ThreadPool(int threads, int cores = availableCores());
   ~ThreadPool();
   ThreadPool(const ThreadPool &) = delete;
   ThreadPool &operator=(const ThreadPool &) = delete;
 
   int threads() const { return static_cast<int>(workers_.size()) + 1; }
-  /// errno of the thread that could not be started; 0: all are there.
+  /// The errno of the thread that could not be started; 0 if all run.
   int failure() const { return failure_; }
 
   /// Whether there are more threads than cores.
   bool isCrowded() const { return idle_ > 0; }
-  /// Threads that have a core each: of work that waits for other work, more
-  /// parts than these would wait for a core, too.
+  /// The number of threads that have a core each. Work whose parts wait for
+  /// each other should have no more parts: they would also wait for a core.
   int threadsWithCores() const { return threads() - idle_; }
   /// Wakes all threads of a crowded pool: blocks that wait for each other need
   /// one each.
@@ -55,20 +56,20 @@ public:
     finish();
   }
 
-  /// The two halves of run: between them the caller may do a part of its own.
+  /// The two halves of run: between them the caller may do work of its own.
   void start(int64_t count, Block block, void *context);
   void finish();
 
 private:
-  /// Blocks that nobody has taken yet: the first in the upper half, the one
-  /// behind the last in the lower. Its thread takes from the front, the others
+  /// Blocks that no thread has taken yet: the first in the upper half of the
+  /// word, the end in the lower. The owner takes from the front, other threads
   /// from the back, each by a compare-and-swap.
   struct alignas(64) Stretch {
     std::atomic<uint64_t> left{0};
     bool take(bool front, int64_t &block);
   };
 
-  /// What a thread is told: whose it is and which.
+  /// The argument of a thread: its pool and number.
   struct Worker {
     ThreadPool *pool;
     size_t self;
@@ -76,7 +77,7 @@ private:
   };
   static void *enter(void *worker);
   void work(size_t self);
-  /// Runs blocks until none is left; how many it ran.
+  /// Runs blocks until none is left; returns how many it ran.
   int32_t drain(size_t self);
   int32_t drainStretch(size_t of, bool own);
   /// Waits for a region after `seen`; false when the pool ends.
@@ -88,7 +89,7 @@ private:
   alignas(64) Block block_ = nullptr;
   void *context_ = nullptr;
 
-  alignas(64) std::atomic<int32_t> region_{0}; // counts; futex of the sleepers
+  alignas(64) std::atomic<int32_t> region_{0}; // a count; futex of the sleepers
   std::atomic<int32_t> sleepers_{0};
   int32_t idle_ = 0; // workers that may sleep through a region
   std::atomic<bool> stop_{false};

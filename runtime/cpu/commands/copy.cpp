@@ -1,4 +1,4 @@
-// copy: destination <- source, whole buffers of equal size.
+// The command copy: destination <- source, whole buffers of equal size.
 
 #include "runtime/cpu/command.h"
 

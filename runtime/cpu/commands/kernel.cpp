@@ -1,4 +1,5 @@
-// kernel: machine code of the artifact over the items of one or more segments.
+// The command kernel: runs machine code of the artifact on the items of one or
+// more segments.
 //
 // Each segment is cut into blocks of `grain` items. The cuts are the same for
 // any number of threads, and so are the bits.
@@ -14,8 +15,8 @@ namespace {
 
 using Entry = void (*)(void **buffers, int64_t begin, int64_t end);
 
-// A sanitizer would look for the function's type in front of its first byte,
-// where loaded code has nothing.
+// A sanitizer would look for the function's type before its first byte, where
+// loaded code has nothing.
 #if defined(__clang__)
 #define GRADUS_CALLS_LOADED_CODE __attribute__((no_sanitize("function")))
 #else
@@ -25,7 +26,7 @@ using Entry = void (*)(void **buffers, int64_t begin, int64_t end);
 struct Segment {
   size_t table; // of its buffers, in Kernel::buffers_
   int64_t items;
-  int64_t firstBlock; // counted over all segments
+  int64_t firstBlock; // counted through all segments
 };
 
 class Kernel : public Command {
@@ -33,7 +34,7 @@ public:
   Kernel(const CommandContext &context, const artifact::KernelCommand &command);
 
   Status run() override {
-    // One segment of one block is what most small kernels are.
+    // Most small kernels have one segment of one block.
     if (blocks_ == 1 || pool_.threads() == 1)
       for (int64_t block = 0; block < blocks_; ++block)
         runBlock(block);

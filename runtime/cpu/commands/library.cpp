@@ -1,4 +1,4 @@
-// library: matmul, convolution and reorder by oneDNN.
+// The command library: matmul, convolution and reorder by oneDNN.
 
 #include "runtime/cpu/command.h"
 #include "runtime/status.h"
@@ -21,8 +21,8 @@ public:
 
   Status run() override { return call_->run(); }
 
-  /// The plan's scratch was measured where the artifact was compiled; what the
-  /// library asks for depends on the processor.
+  /// The plan's scratch was measured on the compiling machine; the library's
+  /// need depends on the CPU.
   Status plan(uint8_t *scratch, size_t size) {
     if (size >= call_->scratchSize())
       return call_->setScratch(scratch);
@@ -39,7 +39,7 @@ private:
   size_t missing_ = 0;
 };
 
-/// Bits depend on this number alone, so a deterministic session always has 1.
+/// Bits depend only on this number, so a deterministic session always has 1.
 int logicalThreads(const CommandContext &context,
                    const artifact::LibraryCommand &command) {
   if (context.deterministic)
