@@ -1,13 +1,13 @@
-// What emulated kernels and the machine that runs them agree on: one structure
-// a thread, at fixed offsets, and the functions that kernels call. The
-// compiler (codegen/gpu_emulated.cpp) includes it too.
+// The interface between emulated kernels and the machine that runs them: one
+// structure for each thread, at fixed offsets, and the functions that kernels
+// call. The compiler (codegen/gpu_emulated.cpp) includes it too.
 #pragma once
 
 #include <cstdint>
 
 namespace gradus::runtime::emulated {
 
-/// Functions that kernels do not compute themselves, each for f32 and f64.
+/// Math functions that kernels call, each for f32 and f64.
 #define GRADUS_EMULATED_UNARY(X)                                               \
   X(exp)                                                                       \
   X(exp2)                                                                      \
@@ -17,19 +17,21 @@ namespace gradus::runtime::emulated {
           X(round)
 #define GRADUS_EMULATED_BINARY(X) X(pow) X(fmod)
 
-/// `buffer` of an access where the kernel has an address and no more.
+/// The `buffer` of an access for which the kernel has only an address.
 constexpr int64_t kAddress = INT64_MIN;
 
 struct Thread;
 
-/// One pointer each, in this order. `site` tells the places of a kernel apart.
+/// Pointers to the functions, in this order. `site` identifies the call in a
+/// kernel.
 struct Services {
   void (*barrier)(Thread *, int64_t site);
   void (*warpBarrier)(Thread *, int64_t site);
   int32_t (*shuffleXor)(Thread *, int64_t site, int32_t value, int32_t mask);
-  /// Comes before an access to an element: of argument `buffer`, or of shared
-  /// memory -1 - `buffer`, which has so many `elements`; it takes so many bytes
-  /// at an address that the instruction wants to be a multiple of `alignment`.
+  /// Called before an access to an element of argument `buffer`, or of shared
+  /// memory -1 - `buffer`, which has `elements` elements. The access is to
+  /// `bytes` bytes at an address that the instruction needs to be a multiple of
+  /// `alignment`.
   void (*access)(Thread *, int64_t buffer, int64_t index, int64_t elements,
                  int64_t bytes, int64_t alignment, int64_t writes,
                  void *address);
@@ -45,15 +47,15 @@ struct Services {
 #undef GRADUS_DECLARE
 };
 
-/// A kernel's only argument.
+/// The only argument of a kernel.
 struct Thread {
-  void **arguments; // pointers, and integers in their place
+  void **arguments; // pointers, or integers instead
   char *shared;     // of the block
   const Services *services;
   int64_t thread, block, threads, blocks;
-  /// What it has executed, which its code counts: additions, accesses,
-  /// comparisons and the like, without what costs a GPU nothing (constants,
-  /// parts of vectors). It stands for a GPU's instructions.
+  /// The number of operations executed, which the kernel's code counts:
+  /// additions, accesses, comparisons and the like, without what costs a GPU
+  /// nothing (constants, parts of vectors). It stands for a GPU's instructions.
   int64_t operations = 0;
 };
 

@@ -1,5 +1,5 @@
-// Switching stacks: a dozen instructions for x86-64 and AArch64, ucontext
-// elsewhere (which takes two system calls a switch).
+// Switches stacks: a dozen instructions for x86-64 and AArch64, ucontext
+// elsewhere (two system calls for each switch).
 
 #include "runtime/emulated/fiber.h"
 
@@ -27,8 +27,9 @@ constexpr size_t kStack = size_t(64) * 1024, kGuard = 4096;
 
 //===-- switching ---------------------------------------------------------===//
 
-// gradus_switch_stacks(from, to): keeps where the caller stands in *from and
-// goes on where `to` was kept. What a call may change need not be kept.
+// gradus_switch_stacks(from, to) saves the caller's position in *from and
+// continues at the position `to`. Registers that a call may change need not be
+// saved.
 #if defined(__x86_64__)
 
 extern "C" void gradus_switch_stacks(void **from, void *to);
@@ -110,7 +111,7 @@ static void *firstPlace(char *end, void (*enter)()) {
 
 #include <ucontext.h>
 
-/// A place is a context in the stack that it belongs to, or on the caller's.
+/// A position is a context in the stack that it belongs to, or on the caller's.
 static void gradus_switch_stacks(void **from, void *to) {
   ucontext_t here;
   *from = &here;
@@ -134,13 +135,13 @@ static void *firstPlace(char *end, void (*enter)()) {
 
 namespace gradus::runtime::emulated {
 
-/// The one that runs now; others wait in `resume`, if any.
+/// The running fiber; others wait in `resume`, if any.
 static thread_local Fiber *current = nullptr;
 
 namespace {
 
-/// Stacks that no fiber has now: the next kernel needs as many as the last, and
-/// to make them anew takes longer than most kernels do.
+/// Stacks that no fiber uses now: the next kernel needs as many as the last,
+/// and making them takes longer than most kernels do.
 struct Stacks {
   std::vector<FiberStack> free;
 
@@ -148,7 +149,7 @@ struct Stacks {
     for (FiberStack &stack : free)
       munmap(stack.memory, kStack);
   }
-  /// Without memory if there is none.
+  /// Returns a stack without memory if there is none.
   FiberStack take() {
     if (free.empty())
       return {make()};
@@ -229,7 +230,8 @@ void Fiber::run() {
   switchOut();
 }
 
-/// Where a new stack begins. Nobody comes back to one whose body has ended.
+/// The first function on a new stack. A fiber whose body has ended is never
+/// resumed.
 void Fiber::enter() {
   current->run();
   __builtin_trap();

@@ -1,5 +1,5 @@
 // A function that runs on a stack of its own and can stop in the middle: a
-// thread of an emulated GPU. One processor thread runs all of them.
+// thread of an emulated GPU. One CPU thread runs all of them.
 #pragma once
 
 #include <cstddef>
@@ -7,10 +7,10 @@
 
 namespace gradus::runtime::emulated {
 
-/// A body runs on this, and so does the next one.
+/// A stack that is reused for one body after another.
 struct FiberStack {
   char *memory = nullptr;
-  /// AddressSanitizer's own stack beside it: to make one for each body would
+  /// AddressSanitizer's own stack beside it: making one for each body would
   /// take most of the time of a kernel.
   [[maybe_unused]] void *fake = nullptr;
 };
@@ -22,12 +22,12 @@ public:
   Fiber &operator=(const Fiber &) = delete;
   ~Fiber();
 
-  /// Has `body(argument)` run from its beginning at the next `resume`; what ran
-  /// before is forgotten. False if there is no memory for its stack.
+  /// Sets up `body(argument)` to run from its beginning at the next `resume`;
+  /// the previous body is forgotten. False if there is no memory for its stack.
   bool start(void (*body)(void *), void *argument);
-  /// Runs until the body yields or returns.
+  /// Runs the body until it yields or returns.
   void resume();
-  /// In the body: back to who resumed.
+  /// Called in the body: returns to the caller of `resume`.
   void yield();
   bool isDone() const { return done_; }
 
@@ -41,9 +41,9 @@ private:
   void *argument_ = nullptr;
   bool done_ = true;
   FiberStack stack_;
-  void *own_ = nullptr;    // where the body stands
-  void *caller_ = nullptr; // where `resume` stands
-  // For sanitizers, which follow the stacks.
+  void *own_ = nullptr;    // the body's position
+  void *caller_ = nullptr; // the position in `resume`
+  // Sanitizers need these to track the stacks.
   [[maybe_unused]] void *callerFake_ = nullptr;
   [[maybe_unused]] const void *callerStack_ = nullptr;
   [[maybe_unused]] size_t callerBytes_ = 0;

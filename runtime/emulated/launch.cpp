@@ -1,5 +1,5 @@
-// Threads run until they wait; a warp goes on when all of its threads wait for
-// the same shuffle, the block when all wait for the same barrier.
+// Threads run until they wait; a warp continues when all of its threads wait
+// for the same shuffle, the block when all wait for the same barrier.
 
 #include "runtime/emulated/launch.h"
 
@@ -60,7 +60,7 @@ constexpr int64_t kWarp = 32;
 
 //===-- a block -----------------------------------------------------------===//
 
-/// See Services::access.
+/// The arguments of Services::access.
 struct Access {
   int64_t buffer, index, elements, bytes, alignment, writes;
 };
@@ -83,7 +83,7 @@ const char *nameOf(Wait wait) {
 
 class Block;
 
-/// A thread and what it waits for.
+/// A thread and the reason why it waits.
 struct Runner : Thread {
   Block *owner = nullptr;
   Fiber fiber;
@@ -97,7 +97,7 @@ struct Runner : Thread {
     site = where;
     fiber.yield();
   }
-  /// Where it waits, or that it has ended.
+  /// Says where the thread waits, or that it has ended.
   std::string state() const {
     return fiber.isDone() ? "has ended" : inWords("waits at ", nameOf(wait));
   }
@@ -129,14 +129,14 @@ private:
   const Launch &launch_;
   Memory &memory_;
   std::vector<std::unique_ptr<Runner>> runners_;
-  std::vector<int64_t> warps_; // their first threads, in the order they run
+  std::vector<int64_t> warps_; // first threads, in the order they run
   std::vector<char> shared_;
   Shadow sharedShadow_;
   uint32_t barriers_ = 0;
   Status failure_;
 };
 
-//===-- what kernels call -------------------------------------------------===//
+//===-- services ----------------------------------------------------------===//
 
 void waitAtBarrier(Thread *thread, int64_t site) {
   static_cast<Runner *>(thread)->waitFor(Wait::barrier, site);
@@ -189,8 +189,8 @@ Block::Block(const Launch &launch, Memory &memory)
     std::shuffle(warps_.begin(), warps_.end(), random);
 }
 
-// A sanitizer would look for the function's type in front of its first byte,
-// where loaded code has nothing.
+// A sanitizer would look for the function's type before its first byte, where
+// loaded code has nothing.
 #if defined(__clang__)
 __attribute__((no_sanitize("function")))
 #endif
@@ -268,12 +268,12 @@ bool Block::resumeReady(int64_t first, int64_t end) {
   return true;
 }
 
-/// Whether all wait at one place.
+/// Checks that all threads of a range wait at the same site.
 bool Block::waitsAlike(int64_t first, int64_t end) {
   auto waits = [](const Runner &runner) {
     return !runner.fiber.isDone() && runner.wait != Wait::none;
   };
-  int64_t one = first; // that waits
+  int64_t one = first; // one that waits
   while (!waits(*runners_[one]))
     ++one;
   for (int64_t i = first; i < end; ++i) {
@@ -300,7 +300,7 @@ void Block::finishShuffle(int64_t first, int64_t end) {
     runners_[i]->wait = Wait::none;
 }
 
-/// Whether there is more to run: everyone waited at the barrier.
+/// Whether there is more to run: all threads waited at the barrier.
 bool Block::passBarrier() {
   auto isDone = [](auto &runner) { return runner->fiber.isDone(); };
   if (std::all_of(runners_.begin(), runners_.end(), isDone) ||
@@ -327,8 +327,8 @@ static std::string nameOf(const Access &access) {
                            : inWords("argument ", access.buffer);
 }
 
-/// Never returns to a thread that did something wrong; nothing that it holds
-/// may need to be freed.
+/// Never returns to a thread that made an error; it must not hold anything that
+/// needs to be freed.
 void Block::check(Runner &runner, const Access &access, const char *address) {
   if (!passes(runner, access, address))
     runner.fiber.yield();
@@ -348,7 +348,8 @@ static bool isAligned(const Access &access, const char *address) {
   return (place & uint64_t(access.alignment - 1)) == 0;
 }
 
-/// As most accesses do: only where it goes is to be checked.
+/// Whether an access is a correct read of a constant, as most are: no race is
+/// possible then.
 bool Block::readsConstant(const Access &access, const char *address) const {
   if (access.writes || isShared(access) || !isInside(access) ||
       !isAligned(access, address))

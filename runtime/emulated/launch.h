@@ -1,6 +1,6 @@
-// Runs an emulated kernel: block after block, a fiber a thread, and says what
-// is wrong with it, which a GPU would not: elements outside of buffers,
-// vectors that are not aligned, races, barriers that not all threads reach.
+// Runs an emulated kernel, block after block with a fiber for each thread, and
+// reports errors that a GPU would not: elements outside of buffers, misaligned
+// vectors, races, barriers that not all threads reach.
 #pragma once
 
 #include "runtime/emulated/abi.h"
@@ -15,36 +15,37 @@ namespace gradus::runtime::emulated {
 
 class Shadow;
 
-/// The memory of the device: what kernels may touch.
+/// The memory of the device that kernels may access.
 class Memory {
 public:
   Memory();
   ~Memory();
-  /// `element` bytes are the least that is read or written at once. The memory
-  /// stays the caller's.
+  /// Adds memory, which stays the caller's; `element` is the smallest number of
+  /// bytes that is read or written at once.
   void add(void *data, int64_t bytes, int64_t element);
-  /// What kernels only read: there is no race to look for, and nobody to ask.
+  /// Adds memory that kernels only read: there are no races to look for, and
+  /// `watch` is not called.
   void addConstant(const void *data, int64_t bytes);
-  /// Forgets who touched what: kernels run one after the other.
+  /// Forgets all accesses: kernels run one after the other.
   void beginLaunch();
 
   struct Range {
     uintptr_t start = 0;
     int64_t bytes = 0, element = 1;
-    std::unique_ptr<Shadow> shadow; // null: constant
+    std::unique_ptr<Shadow> shadow; // null if constant
   };
-  /// The memory in which [address, address + bytes) lies, and how far in it;
+  /// The memory that contains [address, address + bytes), and the offset in it;
   /// null if there is none.
   Range *find(const void *address, int64_t bytes, int64_t &offset);
 
-  /// Asked before each access to what was added, reads of constants aside, if
-  /// there is one: what is wrong with it, or nothing.
+  /// If set, called before each access to added memory, except reads of
+  /// constants; returns what is wrong with the access, or an empty string.
   std::function<std::string(const void *address, int64_t bytes, bool writes)>
       watch;
 
 private:
   void insert(Range range);
-  std::vector<Range> ranges_; // by their starts
+  std::vector<Range> ranges_; // sorted by start
 };
 
 struct Launch {
@@ -52,12 +53,13 @@ struct Launch {
   Entry entry = nullptr;
   std::vector<void *> arguments;
   int64_t threads = 1, blocks = 1;
-  int64_t shared = 0; // bytes a block
+  int64_t shared = 0; // for each block
   unsigned seed = 0;  // the order in which warps run
 };
 
-/// What went wrong names the kernel, the block and the thread. What the kernel
-/// wrote until then stays. Adds to `operations` what all threads have executed.
+/// Runs a kernel. An error names the kernel, the block and the thread; what the
+/// kernel wrote until then stays. Adds to `operations` what all threads have
+/// executed.
 Status run(const Launch &launch, Memory &memory, int64_t &operations);
 Status run(const Launch &launch, Memory &memory);
 

@@ -1,4 +1,4 @@
-// The rules: two threads may touch an element without a barrier between them
+// The rule: two threads may access an element without a barrier between them
 // only if both read it.
 
 #include "runtime/emulated/shadow.h"
