@@ -1,4 +1,4 @@
-// Sums the stretches of the arena that some live buffer covers.
+// Sums the ranges of the arena that live buffers cover.
 
 #include "frontends/cli/arena_timeline.h"
 

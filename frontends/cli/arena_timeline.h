@@ -1,4 +1,4 @@
-// How much of the arena a step uses at each of its commands.
+// The bytes of the arena that a step uses at each of its commands.
 
 #pragma once
 
@@ -11,12 +11,13 @@ namespace gradus::cli {
 
 struct ArenaTimeline {
   std::vector<uint64_t> live; // bytes in use while each command runs
-  uint64_t peak = 0;          // the largest of them
-  int peakCommand = 0;        // the first one with that many
+  uint64_t peak = 0;          // the maximum
+  int peakCommand = 0;        // the first at the maximum
 };
 
-/// Of the map of a graph with so many commands. What shares bytes, as a result
-/// in the place of an operand does, counts once.
+/// Builds the timeline from a graph's memory map; `commands` is the number of
+/// commands. Bytes that buffers share, such as those of a result in place of an
+/// operand, count once.
 ArenaTimeline arenaTimeline(const std::vector<MapEntry> &map, int commands);
 
 } // namespace gradus::cli

@@ -1,5 +1,4 @@
-// A failure to write keeps its words and its exit code on its way through the
-// compiler.
+// A failed write keeps its text and exit code on its way through the compiler.
 
 #include "frontends/cli/artifact_file.h"
 

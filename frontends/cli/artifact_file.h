@@ -1,5 +1,5 @@
-// The file of an artifact that is being compiled. It is written as it is made,
-// and in memory at no time.
+// The file of an artifact that is being compiled. It is written piece by piece,
+// and is never in memory as a whole.
 
 #pragma once
 
@@ -16,18 +16,18 @@
 
 namespace gradus::cli {
 
-/// Under the name `path` there is what was there, until commit(). Until the
-/// first bytes come, nothing is made in its folder either.
+/// Until commit(), the file `path` stays as it was. Until the first bytes are
+/// written, no other file is made in its folder either.
 class ArtifactFile {
 public:
   explicit ArtifactFile(std::string path) : path_(std::move(path)) {}
 
-  /// Fails as the compiler does, which calls this.
+  /// Returns an absl::Status for the compiler, which calls this.
   absl::Status write(uint64_t offset, std::span<const char> bytes);
-  /// What was written, checked as it is when loaded, under the name that it has
-  /// until commit(). Throws a Failure.
+  /// Opens and checks the written file, under the name that it has until
+  /// commit(). Throws a Failure.
   std::shared_ptr<const runtime::Artifact> open() const;
-  /// On disk, under its name, when this returns. Throws a Failure.
+  /// When this returns, the file is on disk under its name. Throws a Failure.
   void commit();
 
 private:

@@ -1,5 +1,5 @@
-// Averages are states of their own; commands that use them put them where the
-// parameters are and then go on as ever.
+// Averages are states of their own; commands that use them copy them to the
+// parameters and then continue as usual.
 
 #include "frontends/cli/averages.h"
 
@@ -22,9 +22,9 @@ std::string averagedName(const std::string &name) {
   return name.starts_with(kAverage) ? name.substr(kAverage.size()) : "";
 }
 
-/// Whether there was an update of the parameters, which is when their averages
-/// begin. What counts updates is the counter of the steps that were not
-/// skipped, or of all.
+/// Whether the parameters were updated, which is when their averages begin.
+/// Updates are counted by the counter of the steps that were not skipped, or
+/// else of all steps.
 static bool hasUpdates(const Session &session) {
   int counter = session.findState("accepted_steps");
   if (counter < 0)

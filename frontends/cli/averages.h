@@ -1,5 +1,5 @@
-// --ema: the averages of weights that the recipe's `ema` keeps, in place of the
-// weights themselves.
+// --ema: uses the averages of weights that the recipe's `ema` keeps instead of
+// the weights.
 
 #pragma once
 
@@ -10,22 +10,24 @@
 
 namespace gradus::cli {
 
-/// "ema/average/w" of "w".
+/// Returns "ema/average/w" for "w".
 std::string averageName(const std::string &parameter);
-/// "w" of "ema/average/w"; empty for other names.
+/// Returns "w" for "ema/average/w", and empty for other names.
 std::string averagedName(const std::string &name);
 
 /// The graph that evaluates the weights, or their averages.
 int findEvaluation(const runtime::Session &session, bool averaged);
 
-/// The session's parameters become their averages; before the first update
-/// there are none, and they stay. A Failure where the artifact keeps none.
+/// Copies the averages to the session's parameters; before the first update
+/// there are none, and the parameters stay. Throws a Failure if the artifact
+/// keeps none.
 void takeAverages(runtime::Session &session);
 
-/// A Failure where a file holds no averages, or those of no update yet.
+/// Throws a Failure if a file holds no averages, or only those before the first
+/// update.
 void verifyAverages(const runtime::Safetensors &file, const std::string &path);
 
-/// Names averages as their parameters, and then all as `rename` does.
+/// Names averages like their parameters, and then all tensors as `rename` does.
 runtime::Rename namedAsParameters(runtime::Rename rename);
 
 } // namespace gradus::cli

@@ -1,4 +1,4 @@
-// Which direction is better, and how far back the best one is.
+// The direction in which a metric is better, and the age of the best value.
 
 #include "frontends/cli/best_metric.h"
 
@@ -70,7 +70,7 @@ nlohmann::ordered_json BestMetric::toJson() const {
   return json;
 }
 
-/// A whole number of an object, 0 where there is none.
+/// A whole number in an object, or 0 if it is missing.
 static int64_t countAt(const nlohmann::json &json, const char *key) {
   auto found = json.find(key);
   return found != json.end() && found->is_number_integer()

@@ -1,5 +1,5 @@
-// The figure of the test data that says which state is the best, and since when
-// none was better: --best and --patience.
+// The metric of the test data that chooses the best state (--best), and the
+// number of tests since (--patience).
 
 #pragma once
 
@@ -15,27 +15,27 @@ namespace gradus::cli {
 
 class BestMetric {
 public:
-  /// Of "accuracy", "loss:min", "accuracy:max". Without a direction, accuracy,
-  /// top5, f1 and r2 (also of one output, "logits_accuracy") are better when
-  /// larger, all others when smaller.
+  /// Parses "accuracy", "loss:min" or "accuracy:max". Without a direction,
+  /// accuracy, top5, f1 and r2 (also of one output, "logits_accuracy") are
+  /// better when larger, all others when smaller.
   explicit BestMetric(const std::string &text);
 
   const std::string &name() const { return name_; }
-  /// A failure that lists what there is, where the metric is not among them.
+  /// Throws a Failure that lists the metrics if this one is not among them.
   void verifyIsAmong(const std::vector<std::string> &metrics) const;
   /// Whether these figures are the best so far. A NaN never is.
   bool update(const std::vector<Metric> &metrics, int64_t step);
 
   std::optional<double> value() const { return value_; }
   int64_t step() const { return step_; }
-  /// Evaluations in succession that were not better.
+  /// The number of evaluations since the best one.
   int64_t stale() const { return stale_; }
-  /// "accuracy 0.9722 of step 440"
+  /// The best value in words: "accuracy 0.9722 of step 440".
   std::string text() const;
 
   nlohmann::ordered_json toJson() const;
-  /// Goes on from a checkpoint's; another metric's, or what is none, is not
-  /// taken.
+  /// Continues from a checkpoint's value; that of another metric, or of another
+  /// form, is ignored.
   void restore(const nlohmann::json &json);
 
 private:

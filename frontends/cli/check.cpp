@@ -1,4 +1,4 @@
-// gradus check: does a recorded training case train the same here?
+// gradus check: trains recorded cases and compares the results.
 
 #include "frontends/caught.h"
 #include "frontends/check/check_run.h"
@@ -107,7 +107,7 @@ bool wants(const std::string &asked, const std::string &name) {
   return asked.empty() || asked == name;
 }
 
-/// What --run or --file must be one of.
+/// Checks that the argument of --run or --file is one of the known names.
 void checkChoice(const std::filesystem::path &folder, const char *option,
                  const std::string &asked,
                  const std::vector<std::string> &names) {
@@ -127,7 +127,8 @@ void checkChoices(const std::filesystem::path &folder,
   checkChoice(folder, "--file", options.file, recorded.files());
 }
 
-/// Every file with every run; the gradients with the first run of each file.
+/// Checks every file with every run; the gradients with the first run of each
+/// file.
 void checkCase(const std::filesystem::path &folder, const CheckOptions &options,
                Tally &tally) {
   check::RecordedCase recorded = take(check::RecordedCase::open(folder));
@@ -144,7 +145,7 @@ void checkCase(const std::filesystem::path &folder, const CheckOptions &options,
   }
 }
 
-/// `gradus check MODEL --write CASE`
+/// Runs `gradus check MODEL --write CASE`.
 void record(const CheckOptions &options) {
   check::RecordRequest request = options.record;
   request.model.model = options.cases.front();
@@ -174,7 +175,7 @@ void record(const CheckOptions &options) {
 void run(const CheckOptions &options) {
   if (!options.written.empty())
     return record(options);
-  // A device that is not there is one mistake, not one of every case.
+  // A missing device is one error, not one of every case.
   take(runtime::openDevice(options.check.device));
   Tally tally{options.json};
   for (const std::string &root : options.cases) {
@@ -194,7 +195,7 @@ void run(const CheckOptions &options) {
 
 } // namespace
 
-/// Those of --write, which mean nothing without it.
+/// Adds the options of --write, which need it.
 static void addRecordOptions(CLI::App &command, CheckOptions &options) {
   CLI::Option *write = command.add_option(
       "--write", options.written, "Record a case of the .onnx model, here");

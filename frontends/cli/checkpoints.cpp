@@ -1,5 +1,5 @@
-// Every file is written whole beside its name and then renamed; one of --keep
-// is another name of the newest, so it costs no second writing.
+// Every file is first written beside its name and then renamed; a file of
+// --keep is another name of the newest, so it needs no second write.
 
 #include "frontends/cli/checkpoints.h"
 
@@ -52,7 +52,7 @@ int64_t Interval::steps(int64_t perEpoch) const {
   return static_cast<int64_t>(std::min(all, 9e18));
 }
 
-/// Where the extension begins, or the end.
+/// The position of the extension, or the end.
 static size_t stemSize(const std::string &path) {
   size_t name = path.rfind('/') + 1, dot = path.rfind('.');
   return dot == std::string::npos || dot <= name ? path.size() : dot;
@@ -166,7 +166,7 @@ runtime::Status Checkpoints::write(int64_t done, const Notes &notes) {
   if (options_.keep == 0)
     return status;
   std::string numbered = siblingPath(options_.path, absl::StrCat("step", done));
-  // Where the file system has one name a file, there are two files.
+  // Without hard links, two files are written.
   if (!runtime::linkFile(options_.path, numbered).ok())
     status = session_.saveCheckpoint(numbered, notes);
   prune(done);
@@ -196,7 +196,7 @@ void Checkpoints::finish() const {
     throw failed(best_.message(), "; the best state was not kept");
 }
 
-/// The step of "lenet.step440.safetensors"; nothing for other names.
+/// The step in "lenet.step440.safetensors"; nothing for other names.
 static std::optional<int64_t> stepOf(const std::string &name,
                                      const std::string &path) {
   size_t stem = stemSize(path);
@@ -244,14 +244,14 @@ keptFiles(const std::string &checkpoint) {
   return kept;
 }
 
-/// Removes all but the last ones up to this step. Those of later steps are of
-/// a run that was taken up again before them: this one will get there.
+/// Removes all but the last files up to this step. Files of later steps are of
+/// an earlier run that this one resumed before them: it will get there.
 void Checkpoints::prune(int64_t done) const {
   auto kept = keptFiles(options_.path);
   std::erase_if(kept, [&](const auto &file) { return file.first > done; });
   std::sort(kept.rbegin(), kept.rend());
   for (size_t i = options_.keep; i < kept.size(); ++i)
-    (void)runtime::removeFile(kept[i].second); // else it stays
+    (void)runtime::removeFile(kept[i].second); // a failure leaves it
 }
 
 } // namespace gradus::cli

@@ -1,4 +1,4 @@
-// The compiler has refused recipes that leave the choice open.
+// The compiler has already refused recipes in which the axis is ambiguous.
 
 #include "frontends/cli/class_axis.h"
 

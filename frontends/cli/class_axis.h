@@ -1,5 +1,4 @@
-// Finds the axis of an output that a loss takes for its classes, by the recipe
-// that the artifact records.
+// Finds the class axis of an output for a loss, by the recipe in the artifact.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -10,9 +9,9 @@
 
 namespace gradus::cli {
 
-/// The axis that the recipe says, counted from the front, or the first after
-/// the samples' whose absence makes the labels' shape of the output's, where it
-/// says none. Nothing if the output has no such axis.
+/// The axis that the recipe states, counted from the front; without one, the
+/// first after the samples whose removal gives the labels' shape. Nothing if
+/// the output has no such axis.
 std::optional<int64_t> classAxis(const nlohmann::json &loss,
                                  const std::vector<int64_t> &output,
                                  const std::vector<int64_t> &labels);

@@ -1,4 +1,4 @@
-// Drops the options that say where a state comes from, and adds one.
+// Drops the options that name the initial state, and adds --resume.
 
 #include "frontends/cli/command_line.h"
 

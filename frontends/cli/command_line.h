@@ -1,4 +1,4 @@
-// How the tool was called, so that it can say how to go on.
+// The words of the command line, so that the tool can say how to resume.
 
 #pragma once
 
@@ -7,15 +7,15 @@
 
 namespace gradus::cli {
 
-/// Keeps the words of the call; main() gives them.
+/// Keeps the words of the call; main() passes them.
 void rememberCommandLine(int argc, char **argv);
 
-/// The same call, as a shell reads it, but from `checkpoint` on: without
-/// --init, --init-map and another --resume. Only "--resume CHECKPOINT" where
-/// the call is not known.
+/// The call as a shell command that continues from `checkpoint`: without
+/// --init, --init-map and another --resume. Only "--resume CHECKPOINT" if the
+/// call is not known.
 std::string resumeCommand(const std::string &checkpoint);
 
-/// `words` as a shell reads them.
+/// Quotes `words` for a shell.
 std::string shellText(const std::vector<std::string> &words);
 
 } // namespace gradus::cli

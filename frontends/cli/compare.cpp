@@ -1,5 +1,5 @@
-// gradus compare: whether a device computes what another does, on made-up
-// inputs; of artifacts that hold a plan for both.
+// gradus compare: runs the plans of an artifact for two devices on generated
+// inputs and compares the results.
 
 #include "frontends/cli/commands.h"
 #include "frontends/cli/deviation.h"
@@ -38,7 +38,7 @@ Examples:
   gradus compare lenet.gradus --device cuda
   gradus compare lenet.gradus --device cuda:1 --reference cuda:0 --steps 10)";
 
-/// One of the two: its session and what its last step gave.
+/// One of the two devices: its session and the results of its last step.
 class Side {
 public:
   Side(const CompareOptions &options, const std::string &device)

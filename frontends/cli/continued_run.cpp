@@ -1,4 +1,4 @@
-// Compares the record of a checkpoint with the run that goes on from it.
+// Compares the record of a checkpoint with the run that continues from it.
 
 #include "frontends/cli/continued_run.h"
 
@@ -48,7 +48,7 @@ static std::string shown(const std::vector<std::string> &passes) {
 }
 
 static std::string recipeChangesOf(TrainingRecord before, TrainingRecord now) {
-  if (before.recipe.is_null()) // It is not said.
+  if (before.recipe.is_null()) // It is not recorded.
     return "";
   leaveOutBatch(before.recipe, before.batch, now.recipe, now.batch);
   return recipeChanges(before.recipe, now.recipe);

@@ -1,5 +1,5 @@
-// A resumed run takes its seed and its validation part from the checkpoint; a
-// warning or an error says where the command asks for something else.
+// A resumed run uses the seed and the validation part of the checkpoint; a
+// warning or an error reports where the command asks for others.
 
 #pragma once
 
@@ -8,14 +8,14 @@
 
 namespace gradus::cli {
 
-/// Which part of the data is kept for tests: that of the checkpoint's `record`.
-/// Another one would test on samples that have been trained on, and is a
+/// The part of the data that is kept for tests, as in the checkpoint's
+/// `record`. Another part would test on samples that were trained on, and is a
 /// Failure.
 double partForTests(const TrainOptions &options,
                     const std::optional<TrainingRecord> &record, uint64_t seed);
 
-/// Warnings where seed, number of samples, batch, passes or recipe are not
-/// those of the checkpoint.
+/// Warns if seed, number of samples, batch, passes or recipe differ from the
+/// checkpoint's.
 void warnOfOthers(const TrainingRecord &before, const TrainingRecord &now);
 
 } // namespace gradus::cli

@@ -1,5 +1,5 @@
-// Reads the recipe's `inputs` back out of the artifact: training, evaluation
-// and prediction prepare data alike because they read the same words.
+// Reads the recipe's `inputs` from the artifact: training, evaluation and
+// prediction prepare data alike because they read the same text.
 
 #include "frontends/cli/data_options.h"
 
@@ -62,7 +62,7 @@ nlohmann::json normalizationOf(const Session &session) {
   return inputsOf(session, "normalize");
 }
 
-/// Of an object; null and false are none.
+/// The crop in a JSON object; null and false mean none.
 static std::optional<data::ResizedCrop>
 resizedCrop(const nlohmann::json &bounds) {
   if (!bounds.is_object())
@@ -92,7 +92,7 @@ static data::Preparations preparations(const Session &session, Use use) {
   return result;
 }
 
-/// A misspelt name would change nothing, and nobody would know.
+/// A misspelt name would silently change nothing.
 static void checkNames(const Session &session, const GraphInfo &graph,
                        const data::Preparations &preparations) {
   for (const auto &[name, unused] : preparations) {

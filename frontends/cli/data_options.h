@@ -1,5 +1,5 @@
-// What every command says about its data in help, and how the inputs of a
-// session's graphs are filled from it as the artifact's recipe says.
+// The help texts about data that commands share, and the functions that fill
+// the inputs of a session's graphs from data as the artifact's recipe says.
 
 #pragma once
 
@@ -12,34 +12,33 @@
 
 namespace gradus::cli {
 
-/// Which files there are, and how they come to inputs.
+/// The help text about data files and how they fill inputs.
 extern const char *const kDataFooter;
 
-/// Opens the files of --data or --eval; what one should know of them goes to
-/// stderr.
+/// Opens the files of --data or --eval; notes about them go to stderr.
 data::Dataset openData(const std::vector<std::string> &arguments);
 
-/// Labels of folders count the classes of the training that the checkpoint `of`
-/// is of, by the folders' names, where it knows them.
+/// Numbers the labels of image folders like the training of the checkpoint `of`
+/// did, by the folders' names, if it knows them.
 void countClassesOf(const std::string &of, data::Dataset &dataset);
 
-/// What a graph is run for; only training augments.
+/// The purpose of a graph's run; only training augments.
 enum class Use { training, evaluation, prediction };
 
 /// The recipe's `inputs.normalize`, by the name of the input.
 nlohmann::json normalizationOf(const runtime::Session &session);
 
-/// Fills the inputs of a graph as labels and recipe (`inputs`) say.
+/// Fills the inputs of a graph as the labels and the recipe's `inputs` say.
 data::Feed matchData(const runtime::Session &session, int graph,
                      const data::Dataset &dataset, Use use);
 
-/// What is trained on, and what is tested on if anything.
+/// The data to train on, and the data to test on if there is any.
 struct TrainingFeeds {
   data::Feed train;
   std::optional<data::Feed> test;
 };
 
-/// --validation: the part of the training data that is kept for tests.
+/// Adds --validation: the part of the training data that is kept for tests.
 void addValidationOption(CLI::App &command, double &part, CLI::Option *eval);
 
 /// The feeds of the graphs `train` and `evaluate`: the test set for the latter,

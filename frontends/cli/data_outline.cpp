@@ -1,4 +1,4 @@
-// Counts, as sentences and as JSON.
+// Counts of data, as sentences and as JSON.
 
 #include "frontends/cli/data_outline.h"
 
@@ -37,7 +37,7 @@ static std::string counted(int64_t count, const char *what,
   return absl::StrCat(count, " ", count == 1 ? what : plural);
 }
 
-/// "1437 samples in 10 classes, 44 batches of 32"
+/// The counts in words: "1437 samples in 10 classes, 44 batches of 32".
 static std::string wholeText(const DataOutline &outline) {
   std::string text = counted(outline.samples, "sample", "samples");
   const data::ClassCount &classes = outline.classes;

@@ -1,5 +1,5 @@
-// What one should know of data before anything is computed with it: how many
-// samples, classes and batches there are, and which samples do not count.
+// The facts about data that are shown before anything is computed: numbers of
+// samples, classes and batches, and the samples that do not count.
 
 #pragma once
 
@@ -13,17 +13,17 @@ namespace gradus::cli {
 
 struct DataOutline {
   int64_t samples = 0;
-  data::ClassCount classes; // of one label a sample; none otherwise
-  int64_t batch = 0;        // samples of one
-  int64_t batches = 0;      // of training: in an epoch
+  data::ClassCount classes; // if there is one label a sample
+  int64_t batch = 0;        // samples of a batch
+  int64_t batches = 0;      // for training, of an epoch
   int64_t leftOut = 0;      // samples (of each epoch) that fill no batch
-  int64_t filledUp = 0;     // places of the last batch that do not count
+  int64_t filledUp = 0;     // padding of the last batch
 
   static DataOutline ofTraining(const data::Feed &feed);
   static DataOutline ofEvaluation(const data::Feed &feed);
 
-  /// "1437 samples in 10 classes, 44 batches of 32 an epoch; 29 samples fill no
-  /// batch and are left out, others in each epoch"
+  /// The facts in words: "1437 samples in 10 classes, 44 batches of 32 an
+  /// epoch; 29 samples fill no batch and are left out, others in each epoch".
   std::string trainingText() const;
   std::string evaluationText() const;
   nlohmann::ordered_json toJson() const;

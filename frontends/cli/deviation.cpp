@@ -1,4 +1,4 @@
-// Element by element, in doubles.
+// Compares element by element, in doubles.
 
 #include "frontends/cli/deviation.h"
 

@@ -1,4 +1,4 @@
-// How far two tensors of one type are apart.
+// The difference between two tensors of one type.
 
 #pragma once
 
@@ -11,8 +11,8 @@
 namespace gradus::cli {
 
 struct Deviation {
-  /// Of an element, the largest difference in parts of the largest element of
-  /// the first tensor; infinite where that is 0 and the other tensor is not.
+  /// The largest difference of an element, divided by the largest element of
+  /// the first tensor; infinite if that is 0 and the other tensor is not.
   double relative = 0;
   size_t nonfinite = 0; // elements of either tensor
 
@@ -25,7 +25,7 @@ struct Deviation {
   }
 };
 
-/// Both have as many bytes.
+/// Compares two tensors of the same number of bytes.
 Deviation deviationOf(runtime::DType dtype, std::span<const uint8_t> one,
                       std::span<const uint8_t> other);
 

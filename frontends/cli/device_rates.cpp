@@ -1,10 +1,11 @@
-// Cards of NVIDIA by its data sheets, products without sparsity:
+// Rates of NVIDIA GPUs from its data sheets, matmul without sparsity:
 //   A100: nvidia-a100-datasheet-us-nvidia-1758950-r4-web.pdf
 //   H100:
 //   resources.nvidia.com/en-us-tensor-core/nvidia-tensor-core-gpu-datasheet
 //   H200: resources.nvidia.com/en-us-gpu-resources/hpc-datasheet-sc23
 //   B200: nvidia-blackwell-datasheet (HGX B200, an individual GPU)
-// The names are whole: a part of a card (MIG) has another one, and other rates.
+// Names are matched as a whole: a part of a GPU (MIG) has another name, and
+// other rates.
 
 #include "frontends/cli/device_rates.h"
 

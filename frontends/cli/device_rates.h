@@ -1,5 +1,5 @@
-// What a device does at its best, of which expected times and shares of a
-// bandwidth are made: this machine as measured, or a card as its maker says.
+// The peak rates of a device, for expected times and shares of a bandwidth:
+// this machine as measured, or a GPU by its data sheet.
 
 #pragma once
 
@@ -12,24 +12,26 @@ namespace gradus::cli {
 struct DeviceRates {
   std::string device;       // "this machine", "NVIDIA H200"
   std::string title;        // for a column of a table: "H200"
-  std::string architecture; // of a card: "sm_90"
-  int threads = 0;          // of a processor; 0: a card
-  // A second, all of it together:
+  std::string architecture; // of a GPU: "sm_90"
+  int threads = 0;          // of a CPU; 0: a GPU
+  // Rates per second, of the whole device:
   double bytes = 0;        // of memory
   double flops = 0;        // of f32
-  double productFlops = 0; // of f32, in products of 16-bit matrices
+  double productFlops = 0; // of f32, in 16-bit matmul
 
   bool isCard() const { return threads == 0; }
-  /// "measured just now on 2 threads", "by its data sheet"
+  /// The source of the rates: "measured just now on 2 threads", "by its data
+  /// sheet".
   std::string source() const;
 };
 
-/// Measures it, over as many bytes as a step may touch (machine_rates.h).
+/// Measures this machine with as many bytes as a step may touch
+/// (machine_rates.h).
 DeviceRates ratesOfMachine(int threads, uint64_t footprint);
 
-/// Those whose data sheets are known.
+/// The GPUs whose data sheets are known.
 std::span<const DeviceRates> knownCards();
-/// The one that the driver gives this name; null: not known.
+/// The GPU of this name of the driver; null if it is not known.
 const DeviceRates *findCard(const std::string &name);
 
 } // namespace gradus::cli

@@ -1,4 +1,4 @@
-// gradus doctor: what this machine and this installation can do.
+// gradus doctor: reports what this machine and this installation can do.
 
 #include "codegen/cuda_folder.h"
 #include "frontends/cli/commands.h"
@@ -33,12 +33,12 @@ std::string procValue(const char *path, const std::string &key) {
   return "";
 }
 
-/// The best `--target cpu:LEVEL` that runs here.
+/// The highest `--target cpu:LEVEL` that this machine runs.
 std::string bestLevel() {
   struct Level {
     const char *name;
     std::vector<const char *>
-        needs; // beyond the level before, as LLVM names them
+        needs; // beyond the previous level, in LLVM's names
   };
   static const Level kLevels[] = {
       {"x86-64-v2", {"sse4.2", "ssse3", "popcnt", "cx16"}},
@@ -57,7 +57,7 @@ std::string bestLevel() {
   return best;
 }
 
-/// Loads it as a plan that needs it would.
+/// Loads oneDNN as a plan that needs it would.
 std::string oneDnnVersion() {
 #ifdef GRADUS_WITH_ONEDNN
   auto library = runtime::oneDnn();
@@ -71,7 +71,7 @@ std::string oneDnnVersion() {
 #endif
 }
 
-/// Where what compiles for GPUs is, or why it does not.
+/// The place of the tools that compile for GPUs, or the reason why they fail.
 std::string ptxas() {
   CudaFolder folder = cudaFolder();
   std::string problem = folder.problem();
@@ -79,7 +79,7 @@ std::string ptxas() {
                          : "needs a CUDA toolkit: " + problem;
 }
 
-/// "NVIDIA H200, 139.8 GiB, sm_90"
+/// A GPU in words: "NVIDIA H200, 139.8 GiB, sm_90".
 std::string cardText(const runtime::CardFacts &card) {
   return card.name + ", " + bytesText(double(card.bytes)) + ", " +
          card.architecture;

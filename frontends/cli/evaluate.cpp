@@ -1,4 +1,4 @@
-// gradus evaluate: loss and metrics of a data set, without training.
+// gradus evaluate: computes loss and metrics of a data set, without training.
 
 #include "frontends/cli/commands.h"
 #include "frontends/cli/data_options.h"

@@ -1,4 +1,4 @@
-// One pass over a data set, batch by batch, the last one padded.
+// Passes over a data set once, batch by batch, with the last one padded.
 
 #include "frontends/cli/evaluation.h"
 
@@ -16,7 +16,7 @@ using namespace gradus::runtime;
 
 namespace gradus::cli {
 
-/// The value, or throws.
+/// Returns the value, or throws Unreadable.
 template <typename T> static T readFrom(runtime::StatusOr<T> value) {
   if (!value.ok())
     throw Unreadable(value.status());
@@ -41,7 +41,7 @@ void verifyEvaluates(const data::Feed &feed, const std::string &source) {
 }
 
 namespace {
-/// Whether a scalar is a number of labels as part of all of them.
+/// Whether a scalar is a fraction of all labels.
 bool isPartOfLabels(const std::string &scalar) {
   for (const char *known : {"accuracy", "top5"})
     if (scalar == known || absl::EndsWith(scalar, absl::StrCat("_", known)))
@@ -49,7 +49,8 @@ bool isPartOfLabels(const std::string &scalar) {
   return false;
 }
 
-/// Sums of a scalar over batches, by what each counts, and their mean.
+/// Sums a scalar over batches, weighted by the labels or samples of each, and
+/// computes the mean.
 class Means {
 public:
   Means(const Session &session, const data::Feed &feed)
@@ -57,7 +58,7 @@ public:
         weight_(readFrom(feed.labelWeight(0, evaluatedSamples(feed)))),
         labels_(readFrom(feed.countedLabels(0, evaluatedSamples(feed)))) {}
 
-  /// Adds a batch's value; what counts nothing has no value.
+  /// Adds a batch's value; a batch of weight 0 has no value.
   void add(Metric &sum, double value, int64_t first, int64_t count) const {
     bool isLoss = sum.name == "loss";
     double share = !isLoss ? readFrom(feed_.countedLabels(first, count))

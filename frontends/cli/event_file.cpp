@@ -1,5 +1,5 @@
-// Fields of a protobuf: a key (number and kind), then a varint, eight or four
-// bytes, or a length and bytes.
+// Writes fields of a protobuf: a key (number and kind), then a varint, eight or
+// four bytes, or a length and bytes.
 // https://protobuf.dev/programming-guides/encoding
 
 #include "frontends/cli/event_file.h"
@@ -37,7 +37,7 @@ uint32_t crc32c(std::span<const uint8_t> bytes) {
   return ~rest;
 }
 
-/// The lowest bytes first.
+/// Writes a number with the lowest bytes first.
 template <typename Number> static std::string littleEndian(Number number) {
   std::string bytes(sizeof(Number), '\0');
   for (size_t i = 0; i < sizeof(Number); ++i)
@@ -45,7 +45,7 @@ template <typename Number> static std::string littleEndian(Number number) {
   return bytes;
 }
 
-/// A checksum of bytes that may hold checksums is changed, as TFRecord says.
+/// The masked checksum of TFRecord, for bytes that may contain checksums.
 static std::string maskedCrc(const std::string &bytes) {
   uint32_t crc =
       crc32c({reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()});
@@ -90,7 +90,7 @@ static std::string bytesField(int field, const std::string &bytes) {
   return key(field, 2) + varint(bytes.size()) + bytes;
 }
 
-// Event: wall_time = 1, step = 2, file_version = 3, summary = 5,
+// The fields of Event: wall_time = 1, step = 2, file_version = 3, summary = 5,
 // session_log = 7 (status = 1, of which START = 1).
 
 std::string versionEvent(double seconds) {
@@ -102,7 +102,7 @@ std::string restartEvent(double seconds, int64_t step) {
          bytesField(7, integerField(1, 1));
 }
 
-// Summary: value = 1, of which tag = 1 and simple_value = 2.
+// The fields of Summary: value = 1, of which tag = 1 and simple_value = 2.
 
 std::string scalarsEvent(double seconds, int64_t step,
                          const std::string &prefix,
@@ -124,7 +124,7 @@ static double now() {
       .count();
 }
 
-/// TensorBoard takes files of this form, in the order of their names.
+/// TensorBoard reads files with names of this form, in the order of the names.
 static std::string fileName() {
   char host[256] = "localhost";
   gethostname(host, sizeof(host) - 1);

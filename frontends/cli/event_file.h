@@ -16,30 +16,30 @@
 
 namespace gradus::cli {
 
-/// CRC-32C (Castagnoli), as RFC 3720 has it.
+/// The checksum CRC-32C (Castagnoli), as in RFC 3720.
 uint32_t crc32c(std::span<const uint8_t> bytes);
 
-/// One record around `data`.
+/// Wraps `data` in one record.
 std::string eventRecord(const std::string &data);
-/// An Event that opens a file; TensorBoard reads no other version.
+/// An Event at the start of a file; TensorBoard reads no other version.
 std::string versionEvent(double seconds);
-/// An Event that says: what other files have from `step` on is void.
+/// An Event that voids what other files contain from `step` on.
 std::string restartEvent(double seconds, int64_t step);
-/// An Event with a figure each, tagged `prefix` + its name.
+/// An Event with the metrics, each tagged `prefix` + its name.
 std::string scalarsEvent(double seconds, int64_t step,
                          const std::string &prefix,
                          const std::vector<Metric> &metrics);
 
 class EventFile {
 public:
-  /// A new file in `folder`, which is made if it is not there. A run that
-  /// resumes says after which step: later ones of other files are void.
+  /// Makes a new file in `folder`, which is made if it is missing. A run that
+  /// resumes gives its step: later steps of other files are void.
   EventFile(const std::string &folder, std::optional<int64_t> after);
 
   void scalars(int64_t step, const std::string &prefix,
                const std::vector<Metric> &metrics);
   void flush() { file_.flush(); }
-  /// Whether no write has failed so far.
+  /// Whether all writes so far succeeded.
   bool isWhole() const { return file_.good(); }
   const std::string &path() const { return path_; }
 

@@ -12,10 +12,10 @@ namespace gradus::cli {
 namespace {
 
 constexpr double kKernelShare = 0.4;     // of the FMA rate, in our own kernels
-constexpr double kLibraryShare = 0.8;    // in oneDNN's convolutions, products
-constexpr double kCommandSeconds = 2e-6; // to hand a command to the threads
+constexpr double kLibraryShare = 0.8;    // in oneDNN's convolutions, matmul
+constexpr double kCommandSeconds = 2e-6; // to start a command on the threads
 
-/// Threads that have something to do.
+/// The number of threads that have work.
 double busyThreads(const Command &command, const DeviceRates &rates) {
   const auto *kernel = command.kind_as_KernelCommand();
   if (!kernel)
@@ -38,7 +38,7 @@ double secondsOnMachine(const Command &command, const DeviceRates &rates) {
   return std::max(computing, moving) + (threads > 1 ? kCommandSeconds : 0);
 }
 
-/// Only the library's products run on tensor cores.
+/// Only the library's matmul runs on tensor cores.
 bool multipliesNarrow(const Command &command) {
   const auto *library = command.kind_as_LibraryCommand();
   if (!library || !library->inputs() || library->inputs()->size() == 0)
@@ -51,7 +51,7 @@ std::string teraText(double perSecond) {
   return number("%g", perSecond * 1e-12);
 }
 
-/// Units stand with the first alone.
+/// Only the first GPU's text has units.
 std::string cardText(const DeviceRates &card, bool isFirst) {
   return card.title + " " + teraText(card.flops) +
          (isFirst ? " TFLOP/s of f32, " : ", ") + teraText(card.productFlops) +

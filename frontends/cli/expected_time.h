@@ -1,6 +1,6 @@
-// How long a command is expected to take on a device: a roofline. It is an
-// estimate from counts, for comparing variants before anything runs; `gradus
-// bench` measures.
+// The expected time of a command on a device, by a roofline. It is an estimate
+// from counts, for comparing variants before anything runs; `gradus bench`
+// measures.
 
 #pragma once
 
@@ -12,14 +12,14 @@
 
 namespace gradus::cli {
 
-/// Seconds: the longer of its FLOPs and its bytes at the device's rates. Of a
-/// processor's, our own kernels and the library reach a share; of a card's no
-/// share is measured yet, and no command takes less.
+/// The time in seconds: the longer of its FLOPs and its bytes at the device's
+/// rates. On a CPU our own kernels and the library reach a share of the rates;
+/// for GPUs no share is measured yet: the time is a lower bound.
 double expectedSeconds(const artifact::Command &command,
                        const DeviceRates &rates);
 
-/// How the figures are made, in a line; all are of cards, or one is of this
-/// machine. Empty where there are none.
+/// Explains in one line how the times are computed; all are of GPUs, or one is
+/// of this machine. Empty if there are none.
 std::string expectationText(const std::vector<DeviceRates> &devices);
 
 } // namespace gradus::cli

@@ -1,4 +1,4 @@
-// gradus export: trained weights go back into the user's ONNX file.
+// gradus export: writes trained weights back into the user's ONNX file.
 
 #include "frontends/cli/averages.h"
 #include "frontends/cli/commands.h"
@@ -44,7 +44,7 @@ takes; pixels of u8 are still divided by 255 before it. Weights of another
 floating-point type are converted to the file's. Above 1 GiB the weights go to a
 data file beside the model.)";
 
-/// The files that are written, from those that the model's weights lie in.
+/// Checks that the written files are not those that the model's weights are in.
 void checkApart(const ExportOptions &options,
                 const compiler::Exported &exported,
                 const std::string &dataFile) {
@@ -57,13 +57,13 @@ void checkApart(const ExportOptions &options,
                    inputs);
 }
 
-/// The average of a parameter, where the file has one.
+/// The average of a parameter, if the file has one, else the parameter.
 const NamedTensor &averageOr(const NamedTensor &own, const Safetensors &file) {
   const NamedTensor *average = file.find(averageName(own.name));
   return average ? *average : own;
 }
 
-/// What training did to inputs, as the checkpoint says it.
+/// The normalization of inputs in training, as recorded in the checkpoint.
 std::vector<compiler::InputNormalization>
 normalizationsOf(const ExportOptions &options) {
   auto record = TrainingRecord::ofCheckpoint(options.checkpoint);
@@ -95,7 +95,7 @@ void warnOfNormalization(const ExportOptions &options,
                       "does; --with-normalization puts it into the model"));
 }
 
-/// As the import says it of predictions.
+/// Warns, like the import does for predictions.
 void warnOfCoins(const std::string &model, int added) {
   if (added)
     warn(absl::StrCat(model, ": ", added,

@@ -1,4 +1,4 @@
-// Which exit code an error of the layers below stands for.
+// Maps errors of the layers below to exit codes.
 
 #include "frontends/cli/failure.h"
 

@@ -1,4 +1,4 @@
-// How a command of the tool ends early: one line of words and an exit code.
+// Ends a command of the tool early, with one line of text and an exit code.
 //
 // Exceptions are on in this folder; everything below it returns a Status.
 
@@ -28,25 +28,25 @@ struct Failure : std::runtime_error {
   ExitCode code;
 };
 
-/// What a user or a file got wrong.
+/// A mistake of the user or in a file.
 template <typename... Parts> Failure badInput(const Parts &...parts) {
   return Failure(kBadInput, absl::StrCat(parts...));
 }
 
-/// What went wrong while running.
+/// A failure while running.
 template <typename... Parts> Failure failed(const Parts &...parts) {
   return Failure(kFailedWhileRunning, absl::StrCat(parts...));
 }
 
-/// The Failure that a status stands for.
+/// Converts a status to a Failure.
 Failure failureOf(const runtime::Status &status);
 
-/// Throws the Failure that a status stands for; returns on success. The runtime
-/// and the compiler have one kind each.
+/// Throws a Failure if a status is an error. The runtime and the compiler have
+/// one type each.
 void check(const runtime::Status &status);
 void check(const absl::Status &status);
 
-/// The value, or throws.
+/// Returns the value, or throws.
 template <typename Result> auto take(Result result) {
   check(result.status());
   return *std::move(result);

@@ -1,4 +1,4 @@
-// An overflow that a loss scale answers for is no failure.
+// An overflow that a loss scale handles is no failure.
 
 #include "frontends/cli/finite_checks.h"
 
@@ -63,8 +63,8 @@ void FiniteChecks::checkFigures(int64_t step,
   }
 }
 
-/// The step that spoils a state is the one to know, though figures may be
-/// spoilt in the next one only.
+/// The step at which a state becomes non-finite is reported, though metrics may
+/// only be so in the next one.
 void FiniteChecks::checkStates(int64_t step) {
   std::string found = session_.firstNonfinite(),
               state = session_.spoiledState();
@@ -83,7 +83,7 @@ void FiniteChecks::checkSaved(int64_t step) const {
                  saved_, ". A lower learning rate may help");
 }
 
-/// `saved` says what is left.
+/// Throws if a metric is not finite; `saved` says what is left.
 static void verifyNumbers(int64_t step, const std::vector<Metric> &figures,
                           const std::string &source, const char *saved) {
   for (const Metric &metric : figures)

@@ -1,5 +1,5 @@
-// Ends training where a figure, a state or a test is no number and the recipe's
-// `on_nonfinite` wants to stop there.
+// Ends training if a metric, a state or a test is not finite and the recipe's
+// `on_nonfinite` says to stop.
 
 #pragma once
 
@@ -17,22 +17,23 @@ namespace gradus::cli {
 
 class FiniteChecks {
 public:
-  /// The session must outlive this. States are looked at where the run `saves`
-  /// them; `debug` searches each step for the command that wrote what is none.
+  /// The session must outlive this. States are checked where the run `saves`
+  /// them; `debug` searches each step for the command that first wrote a NaN or
+  /// an infinity.
   FiniteChecks(runtime::Session &session, const nlohmann::json &recipe,
                bool saves, bool debug);
 
-  /// Of a step that has run, counted from 1: its figures, and with `debug` what
-  /// it left in the states. `inputs` are those of the step, of the feed.
+  /// Checks a step that has run, counted from 1: its metrics, and with `debug`
+  /// the states after it. `inputs` are those of the step, in the feed's order.
   void checkStep(int64_t step, const std::vector<Metric> &figures,
                  const data::Feed &feed, std::span<const void *const> inputs);
-  /// Of the state that is about to be saved: a step's own figures are of the
-  /// state before it, so they may be finite yet.
+  /// Checks the state that is about to be saved: a step's own metrics are of
+  /// the state before it, so they may still be finite.
   void checkSaved(int64_t step) const;
-  /// Of the figures of a test on the data of `source`.
+  /// Checks the metrics of a test on the data of `source`.
   void checkTested(int64_t step, const std::vector<Metric> &figures,
                    const std::string &source) const;
-  /// The same of the last test, which a run that skips steps answers for too.
+  /// Checks the last test, also in a run that skips steps.
   void checkLastTest(int64_t step, const std::vector<Metric> &figures,
                      const std::string &source) const;
 
@@ -44,7 +45,7 @@ private:
 
   runtime::Session &session_;
   bool stops_, looksAway_, skipsSteps_, debug_, told_ = false;
-  const char *saved_; // what is left where a run stops
+  const char *saved_; // what is left when a run stops
   std::optional<SpoiledStates> spoiled_;
 };
 

@@ -1,4 +1,4 @@
-// One test of the first bytes for each kind, one sentence for each use.
+// Each kind has one test of the first bytes, each use one sentence.
 
 #include "frontends/cli/foreign_file.h"
 
@@ -19,7 +19,7 @@ enum class Kind { unknown, pytorch, onnx, artifact, safetensors, numpy };
 
 constexpr size_t kEnough = 256;
 
-/// Of regular files: a pipe would wait, or lose what is read.
+/// Reads only regular files: a pipe would block, or lose what is read.
 std::string firstBytes(const std::string &path) {
   std::error_code none;
   if (!std::filesystem::is_regular_file(path, none))
@@ -34,7 +34,7 @@ std::string firstBytes(const std::string &path) {
   return bytes;
 }
 
-/// The name of a zip file's first entry; empty where it is none.
+/// The name of a zip file's first entry; empty for other files.
 std::string_view firstEntry(std::string_view bytes) {
   constexpr size_t kSizeAt = 26, kNameAt = 30;
   if (!bytes.starts_with("PK\x03\x04") || bytes.size() < kNameAt)
@@ -44,9 +44,9 @@ std::string_view firstEntry(std::string_view bytes) {
   return bytes.substr(kNameAt, size);
 }
 
-/// torch.save writes a zip file that begins with NAME/data.pkl; TorchScript and
-/// torch.export begin with a file of the folder NAME/data. The old format of
-/// torch.save is a pickle of a number that it has chosen.
+/// Recognizes PyTorch's files: torch.save writes a zip file that begins with
+/// NAME/data.pkl; TorchScript and torch.export begin with a file of the folder
+/// NAME/data. The old format of torch.save is a pickle of a magic number.
 bool isPyTorch(std::string_view bytes) {
   constexpr std::string_view kPickle = "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46";
   std::string_view entry = firstEntry(bytes);
@@ -55,7 +55,7 @@ bool isPyTorch(std::string_view bytes) {
          (entry.find("/data/") != std::string_view::npos && !isNumPy);
 }
 
-/// A JSON object behind its size of 8 bytes.
+/// The format is a JSON object after its size of 8 bytes.
 bool isSafetensors(std::string_view bytes) {
   return bytes.size() > 10 && bytes.substr(8, 2) == "{\"" && bytes[7] == 0 &&
          bytes[6] == 0;
@@ -75,7 +75,8 @@ Kind kindOf(const std::string &path) {
                                                          : Kind::unknown;
 }
 
-/// A file in the current folder, ready to be pasted.
+/// The file's name with another ending, in the current folder, quoted for a
+/// shell.
 std::string withEnding(const std::string &path, const char *ending) {
   return shellWord(std::filesystem::path(path)
                        .filename()
@@ -103,7 +104,8 @@ std::string adviceOnPyTorch(const std::string &path, Wanted wanted,
   return "";
 }
 
-/// What it is and what to do; empty where it is what is wanted, or unknown.
+/// Says what the file is and what to do; empty if it is of the expected kind,
+/// or unknown.
 std::string adviceOn(const std::string &path, Wanted wanted,
                      const std::string &option) {
   switch (kindOf(path)) {

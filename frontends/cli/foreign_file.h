@@ -1,6 +1,5 @@
-// Files of other tools, and of other commands, that are taken for what a
-// command wants: the first guesses of somebody new. They are known by their
-// first bytes.
+// Detects files of other tools, and of other commands, by their first bytes:
+// newcomers often pass them to a command first.
 
 #pragma once
 
@@ -10,10 +9,10 @@ namespace gradus::cli {
 
 enum class Wanted { artifact, model, weights, data };
 
-/// A Failure that says what the file is and what to do with it, where it is
-/// known to be something else than what is wanted. `option` is the one that
-/// takes a .safetensors file of the same weights; empty: nothing is said of it.
-/// Files that are not there have errors of their own.
+/// Throws a Failure that says what the file is and what to do with it, if it is
+/// known to be of another kind than expected. `option` reads a .safetensors
+/// file of the same weights; if empty, it is not mentioned. Missing files have
+/// errors of their own.
 void refuseForeign(const std::string &path, Wanted wanted,
                    const std::string &option = "");
 

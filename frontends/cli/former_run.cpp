@@ -1,4 +1,4 @@
-// A checkpoint says its step, a log its last one.
+// A checkpoint has its step, a log its last one.
 
 #include "frontends/cli/former_run.h"
 
@@ -18,19 +18,20 @@ namespace fs = std::filesystem;
 
 constexpr const char *kWaysOut =
     "write to another file, or replace it with --overwrite";
-/// Of the file beside the artifact, which nobody has named.
+/// The ways out for the file beside the artifact, which nobody has named.
 constexpr const char *kWaysOutUnasked =
     "write to another file with --checkpoint FILE, replace it with "
     "--overwrite, or keep nothing with --no-checkpoint";
 
-/// Devices and folders have errors of their own, empty files nothing to lose.
+/// Devices and folders have errors of their own, and empty files nothing to
+/// lose.
 bool holdsSomething(const std::string &path) {
   std::error_code none;
   return !path.empty() && fs::is_regular_file(path, none) &&
          fs::file_size(path, none) > 0;
 }
 
-/// Nothing where the file is no checkpoint.
+/// The step of a checkpoint; nothing for other files.
 std::optional<int64_t> stepIn(const std::string &path) {
   auto file = runtime::Safetensors::open(path);
   int64_t step = 0;
@@ -40,7 +41,7 @@ std::optional<int64_t> stepIn(const std::string &path) {
   return step;
 }
 
-/// Refuses what is none of a training, and steps after `from`.
+/// Refuses files that are not of a training, and steps after `from`.
 void checkFile(const std::string &role, const std::string &path, int64_t from,
                const char *waysOut = kWaysOut) {
   if (!holdsSomething(path))
@@ -82,7 +83,7 @@ void checkFormerRun(const TrainOptions &options, int64_t start) {
   if (checkpoint.empty())
     return;
   std::string best = siblingPath(checkpoint, "best");
-  // Those beside the file that it goes on from are of the same run.
+  // Files beside the one that it resumes from are of the same run.
   bool isBeside =
       resumes && (isSame(best, resume) || isKeptName(resume, checkpoint));
   int64_t from = isBeside ? start : -1;

@@ -1,5 +1,5 @@
-// What a run finds in its files: the steps of another one, which may have taken
-// days and are not written over unasked.
+// Protects the results of earlier runs, which may have taken days, from being
+// overwritten by mistake.
 
 #pragma once
 
@@ -7,20 +7,20 @@
 
 namespace gradus::cli {
 
-/// A Failure where a run that begins at step `start` would replace a file of
-/// --checkpoint, --best or --keep that is not empty, or the steps of a --log.
-/// With --overwrite it may, and where --resume goes on from the file of
-/// --checkpoint itself. One that goes on from the best or a kept file beside it
-/// may replace no later steps.
+/// Throws a Failure if a run that starts at step `start` would replace a
+/// non-empty file of --checkpoint, --best or --keep, or the steps of a --log.
+/// It may with --overwrite, and if --resume continues from the file of
+/// --checkpoint itself. A run that resumes from the best or a kept file beside
+/// it may not replace later steps.
 void checkFormerRun(const TrainOptions &options, int64_t start);
 
-/// A Failure where a state that is written to the file, as `role` says, would
-/// replace another than the one of --resume.
+/// Throws a Failure if a state written to the file, named `role` in errors,
+/// would replace another than that of --resume.
 void checkReplaces(const std::string &role, const std::string &path,
                    const std::string &resume);
 
-/// A Failure where the file that results would be written to, as `role` says,
-/// holds the state of a training.
+/// Throws a Failure if the file for results, named `role` in errors, holds the
+/// state of a training.
 void checkHoldsNoState(const std::string &role, const std::string &path);
 
 } // namespace gradus::cli

@@ -1,4 +1,4 @@
-// Escaping and the few elements that reports are made of.
+// Escaping and the few elements of reports.
 
 #include "frontends/cli/html.h"
 

@@ -1,4 +1,4 @@
-// Pieces of a page: every text goes through escaped().
+// Pieces of a page; every text goes through escaped().
 
 #pragma once
 
@@ -7,23 +7,24 @@
 
 namespace gradus::cli {
 
-/// UTF-8 as it may stand in an element or in a quoted attribute. Control
-/// characters become U+FFFD.
+/// Escapes UTF-8 for an element or a quoted attribute. Control characters
+/// become U+FFFD.
 std::string escaped(const std::string &text);
 
-/// <name attributes>content</name>; `content` is HTML, `attributes` too.
+/// Returns <name attributes>content</name>; `content` and `attributes` are
+/// HTML.
 std::string element(const std::string &name, const std::string &attributes,
                     const std::string &content);
 
-/// A table in a frame of its own that scrolls where it is too wide. Columns of
-/// numbers are marked by a `#` before their title.
+/// A table in a frame of its own that scrolls if it is too wide. A `#` before a
+/// title marks a column of numbers.
 class HtmlTable {
 public:
   explicit HtmlTable(const std::vector<std::string> &titles);
-  /// Cells are HTML.
+  /// Adds a row; cells are HTML.
   void row(const std::vector<std::string> &cells,
            const std::string &rowClass = "");
-  /// A heading across all columns.
+  /// Adds a heading across all columns.
   void section(const std::string &text);
   std::string html() const;
 
@@ -32,8 +33,8 @@ private:
   std::string head_, body_;
 };
 
-/// A figure with its name and a note below, an item of a list of them. All are
-/// text.
+/// An item of a list of figures: a value with its name and a note below. All
+/// are text.
 std::string figure(const std::string &name, const std::string &value,
                    const std::string &note);
 

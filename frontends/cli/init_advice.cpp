@@ -1,4 +1,4 @@
-// Compares the file with the states that it may fill.
+// Compares a file's tensors with the states that they may fill.
 
 #include "frontends/cli/init_advice.h"
 
@@ -20,7 +20,7 @@ bool isWeight(const StateInfo &state) {
          state.role == artifact::Role::buffer;
 }
 
-/// The weights of the model that the file has no tensor for.
+/// The weights of the model for which the file has no tensor.
 std::vector<NamedShape> unfilled(const Safetensors &file, const Rename &rename,
                                  const Session &session) {
   std::set<std::string> filled;
@@ -33,7 +33,7 @@ std::vector<NamedShape> unfilled(const Safetensors &file, const Rename &rename,
   return weights;
 }
 
-/// The tensors of the file that are none of the model by their names.
+/// The tensors of the file whose names are not in the model.
 std::vector<NamedShape> unnamed(const Safetensors &file, const Rename &rename,
                                 const Session &session) {
   std::vector<NamedShape> tensors;
@@ -56,7 +56,7 @@ std::set<std::string> placed(const Safetensors &file, const Rename &rename,
   return names;
 }
 
-/// "a.weight, b.weight and 3 more"
+/// Joins names: "a.weight, b.weight and 3 more".
 std::string firstOf(const std::vector<NamedShape> &tensors) {
   constexpr size_t kMost = 3;
   std::vector<std::string> names;
@@ -68,7 +68,7 @@ std::string firstOf(const std::vector<NamedShape> &tensors) {
   return text;
 }
 
-/// The module that a tensor is of, as a rule that leaves it out.
+/// A rule that leaves out the module of a tensor.
 std::string leavingOut(const std::string &name) {
   size_t dot = name.rfind('.');
   return dot == std::string::npos ? name + "=" : name.substr(0, dot) + ".*=";
@@ -96,7 +96,7 @@ std::string adviceOnRest(const Safetensors &file, const Rename &rename,
 
 std::string adviceOnShapes(const Safetensors &file, const Rename &rename,
                            const Session &session) {
-  constexpr size_t kMostRules = 4; // more would be another model
+  constexpr size_t kMostRules = 4; // with more it is another model
   std::set<std::string> rules;
   for (const NamedTensor &tensor : file.tensors()) {
     int state = session.findState(rename(tensor.name));

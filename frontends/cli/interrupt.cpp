@@ -35,8 +35,8 @@ static void handle(void (*handler)(int)) {
   }
 }
 
-/// Process managers and timeout(1) send one signal twice, to the process and
-/// to its group: a signal right after the first is the same wish.
+/// Process managers and timeout(1) send one signal twice, to the process and to
+/// its group: a signal right after the first is the same request.
 static constexpr int64_t kSameWishMilliseconds = 500;
 
 static void onSignal(int signal) {

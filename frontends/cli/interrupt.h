@@ -1,7 +1,7 @@
-// Ctrl-C, SIGTERM, SIGHUP (a terminal that goes) and SIGPIPE (a reader of the
-// output that goes): the current step ends, the state is saved, the tool says
-// how to go on. A second signal, half a second later or more, ends the process
-// at once; of SIGPIPE there may be many. nohup keeps SIGHUP away.
+// Handles Ctrl-C, SIGTERM, SIGHUP (a closed terminal) and SIGPIPE (a closed
+// output): the current step ends, the state is saved, the tool says how to
+// resume. A second signal, half a second later or more, ends the process at
+// once; SIGPIPE may come often. nohup keeps SIGHUP away.
 
 #pragma once
 
@@ -20,8 +20,8 @@ public:
   static bool requested();
 };
 
-/// What ends a command that was interrupted after `done` of `total` steps;
-/// `checkpoint`, where not empty, has been saved.
+/// The Failure of a command that was interrupted after `done` of `total` steps;
+/// `checkpoint`, if not empty, has been saved.
 Failure interruptedAfter(int64_t done, int64_t total,
                          const std::string &checkpoint);
 

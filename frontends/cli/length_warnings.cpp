@@ -1,5 +1,5 @@
-// Schedules and averages count updates, of which each takes `accumulation`
-// steps; the words count steps, as the run does.
+// Schedules and averages count updates of `accumulation` steps each; the texts
+// count steps, as the run does.
 
 #include "frontends/cli/length_warnings.h"
 
@@ -16,14 +16,15 @@ using nlohmann::json;
 namespace gradus::cli {
 namespace {
 
-/// A schedule that is longer than the run by this factor was made for another
-/// one; one that is shorter by less is a rounded number.
+/// A schedule that is longer than the run by the first factor was made for
+/// another run; one that is shorter by less than the second is a rounded
+/// number.
 constexpr double kLongAfter = 1.1, kBefore = 1.02;
 
-/// How much of the first weights averages may hold at a run's end.
+/// The maximum share of the first weights in averages at a run's end.
 constexpr double kMostOfFirst = 0.1;
 
-/// A number of the recipe; null, and what is not there, are `otherwise`.
+/// A number of the recipe; `otherwise` if it is null or missing.
 double numberOf(const json &object, const char *key, double otherwise) {
   auto found = object.find(key);
   return found != object.end() && found->is_number() ? found->get<double>()
@@ -35,7 +36,7 @@ bool isType(const json &piece, const char *type) {
   return found != piece.end() && *found == type;
 }
 
-/// How many updates a piece takes; 0: it goes on and on.
+/// The length of a piece in updates; 0 if it never ends.
 double lengthOf(const json &piece) {
   double steps = numberOf(piece, "steps", 0);
   if (steps == 0 && isType(piece, "list") && piece.contains("values"))
@@ -43,16 +44,16 @@ double lengthOf(const json &piece) {
   return steps * numberOf(piece, "every", 1);
 }
 
-/// Whether the factor of a piece's end is one to stay at: the end of a rise, or
-/// what it was all along.
+/// Whether the final factor of a piece is one to stay at: the end of a rise, or
+/// a constant.
 bool settles(const json &piece) {
   return isType(piece, "constant") || isType(piece, "linear_warmup") ||
          (isType(piece, "linear") &&
           numberOf(piece, "final", 0) >= numberOf(piece, "initial", 1));
 }
 
-/// How many milestones of a piece change something: behind the last value of
-/// `piecewise` one may stand that changes nothing.
+/// The number of milestones of a piece that change something: the one after the
+/// last value of `piecewise` changes nothing.
 size_t changesOf(const json &piece) {
   if (!piece.contains("milestones"))
     return 0;
@@ -65,7 +66,7 @@ size_t changesOf(const json &piece) {
   return std::min(milestones, std::max<size_t>(values, 1) - 1);
 }
 
-/// The last change of a piece that goes on and on, in updates; 0: none.
+/// The last change of a piece that never ends, in updates; 0 if there is none.
 double lastChangeOf(const json &piece) {
   double last = 0;
   for (size_t i = 0; i < changesOf(piece); ++i)
@@ -98,7 +99,7 @@ std::string warningOf(const std::string &name, const json &pieces,
   return "";
 }
 
-/// Averages that are still those of the first weights. They begin with the
+/// Warns if averages still consist of the first weights. They begin with the
 /// first update.
 std::string averagesWarning(const json &ema, int64_t updates) {
   if (updates < 1)

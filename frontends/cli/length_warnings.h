@@ -1,5 +1,6 @@
-// What of a recipe does not fit the length of a run: schedules that end before
-// it, or long after it, and averages of weights that cannot follow in time.
+// Finds parts of a recipe that do not fit the length of a run: schedules that
+// end before it, or long after it, and averages of weights that cannot follow
+// in time.
 
 #pragma once
 
@@ -11,7 +12,7 @@
 
 namespace gradus::cli {
 
-/// A sentence for each, of a run that ends at step `steps`.
+/// One sentence for each, for a run that ends at step `steps`.
 std::vector<std::string> lengthWarnings(const nlohmann::json &recipe,
                                         int64_t steps);
 

@@ -1,5 +1,5 @@
 // Each thread repeats short bursts of multiply-adds, then passes over memory of
-// its own, in the widest vectors there are; its best burst counts, since other
+// its own, in the widest vectors available; its best burst counts, since other
 // processes only make it slower.
 
 #include "frontends/cli/machine_rates.h"
@@ -30,7 +30,7 @@ double secondsSince(Clock::time_point began) {
   return std::chrono::duration<double>(Clock::now() - began).count();
 }
 
-/// FLOPs of a burst; `factor` is unknown to the compiler.
+/// The FLOPs of a burst; the compiler does not know `factor`.
 template <typename Vector>
 __attribute__((always_inline)) inline double multiplyAdd(float factor,
                                                          float &sink) {
@@ -82,7 +82,7 @@ Loops widestLoops() {
   return {multiplyAdd<Narrow>, scale<Narrow>};
 }
 
-/// One thread's part.
+/// The measurement of one thread.
 class Probe {
 public:
   explicit Probe(uint64_t bytes) : memory_(bytes / sizeof(float) + 16, 1) {}
@@ -118,7 +118,8 @@ private:
 
 } // namespace
 
-/// Runs all probes at once; how many the system had threads for.
+/// Runs all probes at once; returns the number of threads that the system
+/// allowed.
 static int runTogether(std::vector<Probe> &probes) {
   Loops loops = widestLoops();
   std::atomic<bool> begun = false;
@@ -131,7 +132,7 @@ static int runTogether(std::vector<Probe> &probes) {
         probe.measureBytes(loops);
       });
   } catch (const std::system_error &) {
-    // A session has fewer then, too.
+    // A session would have fewer threads, too.
   }
   begun = true;
   begun.notify_all();

@@ -1,5 +1,5 @@
-// What this machine does at its best, measured in a few milliseconds: what
-// expected times are made of.
+// The peak rates of this machine, measured in a few milliseconds, for expected
+// times.
 
 #pragma once
 
@@ -13,8 +13,8 @@ struct MachineRates {
   double bytes = 0; // a second, of all threads: read and written in place
 };
 
-/// Memory is measured over `footprint` bytes (at most 64 MiB), so that what
-/// fits a cache is taken to come from there.
+/// Measures the rates. Memory is measured over `footprint` bytes (at most 64
+/// MiB), so that a step that fits a cache counts with the cache's rate.
 MachineRates measureRates(int threads, uint64_t footprint);
 
 } // namespace gradus::cli

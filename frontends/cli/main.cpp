@@ -1,5 +1,5 @@
-// gradus: compiles training steps and runs them. This file only finds the
-// command; each command is a file of its own.
+// gradus: compiles training steps and runs them. This file only selects the
+// command; each command has a file of its own.
 
 #include "frontends/caught.h"
 #include "frontends/cli/command_line.h"
@@ -60,7 +60,7 @@ static void addCommands(CLI::App &app) {
   refuseEmptyValues(app);
 }
 
-/// Of the first word, where it names no command.
+/// An error for the first word if it names no command.
 static std::string unknownCommand(const CLI::App &app, int argc, char **argv) {
   if (argc < 2 || argv[1][0] == '-')
     return "";
@@ -83,8 +83,8 @@ static std::vector<std::string> optionNames(const CLI::App &command) {
   return names;
 }
 
-/// Where other tools' options of training are said here, for commands that
-/// compile and for those that run what was compiled.
+/// Tells where Gradus has other tools' training options, for commands that
+/// compile and for those that run artifacts.
 static std::string placeElsewhere(const std::string &option,
                                   const std::string &command) {
   static const std::map<std::string, std::string> settings = {
@@ -107,8 +107,8 @@ static std::string placeElsewhere(const std::string &option,
   return "";
 }
 
-/// Of the first option that the command does not have. It comes before others
-/// that are missing: they may be what it was to be.
+/// An error for the first option that the command does not have. It comes
+/// before errors of missing options: it may be a misspelling of one.
 static std::string unknownOption(const CLI::App &app) {
   for (const std::string &word : app.remaining())
     if (word.starts_with("--")) {
@@ -124,8 +124,8 @@ static std::string unknownOption(const CLI::App &app) {
   return "";
 }
 
-/// "--dim batch 4: write --dim batch=4", where an option that takes a pair is
-/// given two words.
+/// An error "--dim batch 4: write --dim batch=4" if an option that needs a pair
+/// gets two words.
 static std::string splitPair(int argc, char **argv) {
   for (int i = 1; i + 2 < argc; ++i) {
     std::string option = argv[i], name = argv[i + 1], value = argv[i + 2];
@@ -148,7 +148,8 @@ static std::string usageMistake(const CLI::App &app,
   return words.empty() ? error.what() : words;
 }
 
-/// Usage: help on stdout is a success, a mistake goes to stderr with code 2.
+/// Reports usage: help on stdout is a success, a mistake goes to stderr with
+/// code 2.
 static int reportUsage(const CLI::App &app, const CLI::ParseError &error,
                        int argc, char **argv) {
   if (error.get_exit_code() == 0)
@@ -158,7 +159,7 @@ static int reportUsage(const CLI::App &app, const CLI::ParseError &error,
   return kBadInput;
 }
 
-/// What was printed has arrived, or the command has failed: the disk is full.
+/// Fails if output was not written, as on a full disk.
 static void flushOutput() {
   if (std::fflush(stdout) != 0 || std::ferror(stdout))
     throw failed("not all of standard output could be written; is the disk "
@@ -181,7 +182,7 @@ static int run(int argc, char **argv) {
 
 int main(int argc, char **argv) {
   openClosedStreams();
-  // A file that grows beyond the shell's `ulimit -f` is an error of write().
+  // Writing beyond the shell's `ulimit -f` should be an error of write().
   std::signal(SIGXFSZ, SIG_IGN);
   rememberCommandLine(argc, argv);
   try {

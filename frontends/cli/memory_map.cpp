@@ -1,4 +1,4 @@
-// Gathers the buffers that each command touches.
+// Collects the buffers that each command uses.
 
 #include "frontends/cli/memory_map.h"
 

@@ -1,4 +1,4 @@
-// Who uses which bytes of the arena, and when: for `inspect`.
+// The use of the arena's bytes over time, for `inspect`.
 
 #pragma once
 
@@ -15,12 +15,12 @@ struct MapEntry {
   uint32_t buffer = 0;
   artifact::Region region = artifact::Region::arena;
   uint64_t offset = 0, size = 0;
-  std::string type; // "f32 32x10"
-  std::string use;  // an input's, output's or state's name, or what made it
+  std::string type;        // "f32 32x10"
+  std::string use;         // name of an input, output or state, or its command
   int first = 0, last = 0; // commands
 };
 
-/// The buffers that a graph uses, in the order of region and offset.
+/// The buffers that a graph uses, sorted by region and offset.
 std::vector<MapEntry> memoryMap(const artifact::Header &header,
                                 const artifact::Plan &plan,
                                 const artifact::GraphPlan &graph);

@@ -1,4 +1,4 @@
-// Reads /proc/self/status, and makes the smallest artifact there is.
+// Reads /proc/self/status, and builds the smallest possible artifact.
 
 #include "frontends/cli/memory_use.h"
 
@@ -27,7 +27,7 @@ uint64_t anonymousBytes() {
 
 void releaseFreed() { malloc_trim(0); }
 
-/// One graph without commands, for any machine.
+/// A header with one graph without commands, for any machine.
 static HeaderT emptyHeader() {
   HeaderT header;
   header.version = kVersion;

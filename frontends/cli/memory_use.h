@@ -1,4 +1,4 @@
-// How much memory this process takes, as the kernel counts it.
+// The memory that this process uses, as the kernel counts it.
 
 #pragma once
 
@@ -6,14 +6,14 @@
 
 namespace gradus::cli {
 
-/// Memory of its own that the process holds now (RssAnon), in bytes: not the
-/// mapped data sets and programs. 0 where the kernel does not say.
+/// The anonymous memory of the process now (RssAnon), in bytes: not mapped data
+/// sets and programs. 0 if the kernel does not say.
 uint64_t anonymousBytes();
 
-/// Gives back what has been freed, so that it does not count.
+/// Returns freed memory to the system, so that it does not count.
 void releaseFreed();
 
-/// What loading an artifact with an empty graph adds to that: the threads and
+/// The bytes that loading an artifact with an empty graph adds: the threads and
 /// tables that every session has. docs/contracts.md counts without them.
 uint64_t emptySessionBytes(int threads);
 

@@ -25,7 +25,7 @@ std::string underscored(const std::string &words) {
   return absl::StrReplaceAll(words, {{"-", "_"}});
 }
 
-/// The parts between commas, but for those within brackets and quotes.
+/// Splits at commas outside of brackets and quotes.
 std::vector<std::string> settingsIn(const std::string &value) {
   std::vector<std::string> parts(1);
   int depth = 0;
@@ -42,7 +42,7 @@ std::vector<std::string> settingsIn(const std::string &value) {
   return parts;
 }
 
-/// "true", or `key=value,key=value`.
+/// Parses "true", or `key=value,key=value`.
 void addSettings(Settings &settings, const std::string &flag,
                  const std::string &value) {
   std::string key = underscored(flag.substr(2));

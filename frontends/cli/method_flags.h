@@ -11,17 +11,17 @@
 
 namespace gradus::cli {
 
-/// Settings over the recipe's, each with the flag that it comes from.
+/// Settings that override the recipe's, each with its flag.
 using Settings = std::vector<std::pair<std::string, std::string>>;
 
-/// What was given for each flag; empty: nothing.
+/// The value of each flag; empty if it was not given.
 using MethodFlags = std::map<std::string, std::string>;
 
 /// Adds --boost and a flag for each method.
 void addMethodFlags(CLI::App &command, MethodFlags &flags);
 
-/// `--gradient-freeze=groups=10,total-steps=65536` as settings of its key;
-/// alone, a flag asks for its method with the defaults.
+/// Converts `--gradient-freeze=groups=10,total-steps=65536` to settings of its
+/// key; a flag alone enables its method with the defaults.
 Settings settingsOf(const MethodFlags &flags);
 
 } // namespace gradus::cli

@@ -1,4 +1,4 @@
-// Each rule is two texts around the star of its sides; a file has many.
+// Each rule is the two texts around the star of each side; a file has many.
 
 #include "frontends/cli/name_map.h"
 
@@ -32,7 +32,7 @@ struct Pattern {
     }
   }
 
-  /// What the star stands for in `name`.
+  /// The text that the star matches in `name`.
   std::optional<std::string> match(const std::string &name) const {
     if (!star)
       return name == before ? std::optional(std::string()) : std::nullopt;
@@ -47,9 +47,9 @@ struct Pattern {
 struct Rule {
   Pattern from, to;
   bool leavesOut;
-  std::string text, pattern; // as it was written, and its first side
+  std::string text, pattern; // the whole rule, and its first side
 
-  /// What it makes of a name that it fits; "" where it leaves it out.
+  /// The new name of a matching name; "" if the rule leaves it out.
   std::optional<std::string> nameOf(const std::string &name) const {
     auto part = from.match(name);
     if (!part || leavesOut)
@@ -58,7 +58,7 @@ struct Rule {
   }
 };
 
-/// `text` says where the rule stands: its option and what was written.
+/// Parses a rule; `text` is its option and the whole rule, for errors.
 Rule ruleOf(const std::string &text, const std::string &from,
             const std::string &to) {
   for (const std::string &side : {from, to})
@@ -86,8 +86,8 @@ bool isFile(const std::string &text) {
   return text.ends_with(".json") && text.find('=') == std::string::npos;
 }
 
-/// Which keys of the file's one object have been seen: JSON would keep the last
-/// of two.
+/// Finds repeated keys in the file's one object: JSON would keep the last of
+/// two.
 struct SeenKeys {
   std::set<std::string> keys;
   std::string twice;
@@ -101,7 +101,7 @@ struct SeenKeys {
   }
 };
 
-/// {"FROM": "TO", ...}; null leaves out.
+/// Reads {"FROM": "TO", ...}; null leaves a name out.
 void addRulesOf(const std::string &option, const std::string &path,
                 std::vector<Rule> &rules) {
   SeenKeys seen;
@@ -154,7 +154,7 @@ std::string NameMap::operator()(const std::string &name) const {
   return name;
 }
 
-/// "; did you mean a?", or a name that there is.
+/// Suggests "; did you mean a?", or an existing name.
 static std::string nearestOf(const std::string &name,
                              std::vector<std::string> known) {
   std::string best = nearest(name, known);

@@ -1,5 +1,5 @@
-// Names of tensors in a file as names of a model: --init-map FROM=TO of a
-// trained file, --weights-map of the weights to compile with.
+// Maps names of tensors in a file to names of a model: --init-map FROM=TO for a
+// trained file, --weights-map for the weights to compile with.
 
 #pragma once
 
@@ -11,24 +11,25 @@
 
 namespace gradus::cli {
 
-/// Rules "encoder.*=backbone.*", "head.*=" (left out), "w=weight", "FILE.json"
-/// of many. A pattern has at most one `*`, any text, which the second side
-/// repeats. Copies share the rules.
+/// Rules such as "encoder.*=backbone.*", "head.*=" (left out), "w=weight", or
+/// "FILE.json" with many. A pattern has at most one `*`, which matches any
+/// text, repeated on the second side. Copies share the rules.
 class NameMap {
 public:
   /// Reads the rules; a mistake is a Failure that names the option.
   NameMap(const std::string &option, const std::vector<std::string> &texts);
 
-  /// By the first rule that fits; "" where it leaves out. Names that none fits
-  /// stay.
+  /// Maps a name by the first rule that matches; "" if it leaves the name out.
+  /// Other names stay.
   std::string operator()(const std::string &name) const;
 
-  /// A Failure that names the first rule that fits none of the names `from`, of
-  /// `file`, and what is near.
+  /// Throws a Failure that names the first rule that matches none of the names
+  /// `from`, of `file`, and similar names.
   void checkFits(const std::string &file,
                  const std::vector<std::string> &from) const;
 
-  /// The same of the first that gives only names that are not among `to`.
+  /// Throws a Failure for the first rule that only makes names that are not
+  /// among `to`.
   void checkKnown(const std::vector<std::string> &from,
                   const std::vector<std::string> &to) const;
 
@@ -37,7 +38,7 @@ private:
   std::shared_ptr<const Rules> rules_;
 };
 
-/// Those of the texts that are files.
+/// The texts that are files.
 std::vector<UsedFile> ruleFiles(const std::string &option,
                                 const std::vector<std::string> &texts);
 

@@ -1,4 +1,4 @@
-// By memcpy: scalars of a step may lie anywhere.
+// Uses memcpy, since scalars of a step may be unaligned.
 
 #include "frontends/cli/number_at.h"
 

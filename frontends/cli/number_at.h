@@ -1,4 +1,4 @@
-// Numbers of any type as they lie in memory.
+// Reads numbers of any type from memory.
 
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace gradus::cli {
 
-/// Number `i` of many; of booleans 0 or 1. Integers beyond 2^53 are rounded.
+/// Element `i`; booleans are 0 or 1. Integers beyond 2^53 are rounded.
 double numberAt(runtime::DType dtype, const void *data, size_t i);
 
 } // namespace gradus::cli

@@ -1,5 +1,5 @@
-// Two names are one file where the system says so, or, of files that are not
-// there yet, where they lead to one place.
+// Two names are one file if the system says so or, for files that do not exist
+// yet, if they lead to the same name in one folder.
 
 #include "frontends/cli/output_files.h"
 
@@ -56,7 +56,7 @@ void checkOutputFiles(const std::vector<UsedFile> &outputs,
 void checkWritable(std::initializer_list<std::string> paths) {
   for (const std::string &path : paths)
     if (!path.empty())
-      take(runtime::AtomicFile::create(path)); // Not committed: it is gone.
+      take(runtime::AtomicFile::create(path)); // Not committed: removed.
 }
 
 void writeWhole(const std::string &path, std::span<const char> bytes) {

@@ -1,5 +1,5 @@
-// No command writes over a file that it reads, or finds out after its work that
-// it cannot write.
+// Checks that no command overwrites a file that it reads, or finds out only
+// after its work that it cannot write.
 
 #pragma once
 
@@ -10,27 +10,27 @@
 
 namespace gradus::cli {
 
-/// A file of the command line, and as what it stands there.
+/// A file of the command line, with its role.
 struct UsedFile {
   std::string role; // "--checkpoint", "the model"
   std::string path; // empty: not given
 };
 
-/// Throws a Failure where another file has the name under which an output is
-/// made before it is whole.
+/// Throws a Failure if another file has the name under which an output is
+/// written first.
 void checkPartialNames(const std::vector<UsedFile> &outputs,
                        const std::vector<UsedFile> &others);
 
-/// Throws a Failure where an output, or the file that it is made of, is the
-/// same as an input or as another output, under whatever name or link.
+/// Throws a Failure if an output, or the partial file of an output, is the same
+/// as an input or as another output, under whatever name or link.
 void checkOutputFiles(const std::vector<UsedFile> &outputs,
                       const std::vector<UsedFile> &inputs);
 
-/// Throws a Failure where one of the files, of those that have a name, cannot
-/// be written. Nothing is left of the attempt.
+/// Throws a Failure if one of the files with a name cannot be written. Nothing
+/// is left of the attempt.
 void checkWritable(std::initializer_list<std::string> paths);
 
-/// Writes a file whole or not at all.
+/// Writes a file completely or not at all.
 void writeWhole(const std::string &path, std::span<const char> bytes);
 
 /// The files of --data, --eval or --inputs.

@@ -1,4 +1,4 @@
-// gradus predict: the model's outputs for every sample of a data set.
+// gradus predict: computes the model's outputs for every sample of a data set.
 
 #include "frontends/cli/commands.h"
 #include "frontends/cli/data_options.h"
@@ -37,14 +37,14 @@ Examples:
   gradus predict lenet.gradus --checkpoint lenet.safetensors --data new.safetensors -o out.npz
   gradus predict lenet.gradus --init weights.safetensors --data image=new.npy -o out.safetensors)";
 
-/// An output of samples, and which one of the graph it is.
+/// An output with one row a sample, and its number in the graph.
 struct Predicted {
   size_t output;
   OutputTensor tensor;
 };
 
-/// The outputs with room for all samples. Others, such as a loss that the model
-/// computes of a batch, are left out, and said.
+/// The outputs with memory for all samples. Other outputs, such as a loss of
+/// the whole batch, are left out with a note.
 std::vector<Predicted> outputTensors(const GraphInfo &graph,
                                      const data::Feed &feed) {
   std::vector<Predicted> predicted;
@@ -71,7 +71,7 @@ std::vector<Predicted> outputTensors(const GraphInfo &graph,
   return predicted;
 }
 
-/// Takes the first `count` samples of the outputs of the step just run.
+/// Copies the first `count` samples of the outputs of the last step.
 void collect(const Session &session, int graph, int64_t first, int64_t count,
              std::vector<Predicted> &predicted) {
   for (auto &[output, tensor] : predicted) {
@@ -103,7 +103,7 @@ std::vector<OutputTensor> predict(Session &session, int graph,
   return tensors;
 }
 
-/// The images that the rows of the outputs are of, in this order.
+/// The image files of the rows of the outputs, in this order.
 std::vector<std::string> filesOf(const data::Dataset &dataset) {
   for (const data::Column &column : dataset.columns())
     if (column.files)
@@ -111,7 +111,7 @@ std::vector<std::string> filesOf(const data::Dataset &dataset) {
   return {};
 }
 
-/// What a .safetensors file says of its rows.
+/// The metadata of a .safetensors file that names the images of its rows.
 std::map<std::string, std::string>
 metadataOf(const std::vector<std::string> &files) {
   if (files.empty())

@@ -26,7 +26,7 @@ int find(const std::vector<TensorInfo> &tensors, const std::string &name) {
   return -1;
 }
 
-/// The text at a key; `fallback` where it is null or missing.
+/// The text at a key; `fallback` if it is null or missing.
 std::string textAt(const nlohmann::json &object, const char *key,
                    const std::string &fallback) {
   return object.contains(key) && object[key].is_string()
@@ -52,7 +52,7 @@ PredictionReport::PredictionReport(Session &session, int evaluation,
   for (const TensorInfo &input : session.graphs()[predict_].inputs) {
     inputs_.push_back(find(given, input.name));
     if (inputs_.back() < 0)
-      return; // the loss does without that input
+      return; // the loss does not use that input
   }
   nlohmann::json losses = lossesOf(session);
   for (const nlohmann::json &loss : losses)
@@ -78,7 +78,7 @@ void PredictionReport::addTerm(const nlohmann::json &loss) {
     return;
   const TensorType &output = outputs[compared.output].type,
                    &label = inputs[compared.label].type;
-  // What no axis of samples divides cannot be counted sample by sample.
+  // Values without a common axis of samples cannot be counted by sample.
   if (output.shape.empty() || label.shape.empty() ||
       output.shape[0] != label.shape[0])
     return;
@@ -98,7 +98,7 @@ void PredictionReport::addClasses(const nlohmann::json &loss,
   int64_t axis = classAxis(loss, shape, labels).value_or(0);
   if (axis < 1 || shape[axis] > kMostClasses)
     return;
-  // An artifact may say an axis that its labels do not go with.
+  // An artifact may name an axis that does not fit its labels.
   std::vector<int64_t> labelled = shape;
   labelled.erase(labelled.begin() + axis);
   if (labels != labelled)

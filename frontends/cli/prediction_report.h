@@ -1,5 +1,5 @@
-// What `evaluate` says beside the metrics of the graph: the model's predictions
-// against the labels, sample by sample.
+// Compares the model's predictions with the labels, sample by sample;
+// `evaluate` prints this beside the metrics of the graph.
 
 #pragma once
 
@@ -13,9 +13,9 @@ namespace gradus::cli {
 
 class PredictionReport {
 public:
-  /// For the graph `evaluation` of a session. Empty where the recipe's loss
-  /// compares no classes (at most 1000) and no numbers. `classes` are the
-  /// classes' names, where they have some.
+  /// Prepares the report for the graph `evaluation` of a session. It is empty
+  /// if the recipe's loss compares no classes (at most 1000) and no numbers.
+  /// `classes` are the classes' names, if they have some.
   PredictionReport(runtime::Session &session, int evaluation,
                    std::vector<std::string> classes = {});
 
@@ -27,9 +27,9 @@ public:
   nlohmann::ordered_json json() const;
 
 private:
-  /// One output of the model that a loss compares with labels.
+  /// An output of the model that a loss compares with labels.
   struct Compared {
-    std::string prefix; // of JSON keys, where there are several
+    std::string prefix; // of JSON keys, if there are several
     int output = 0;     // of `predict`
     int label = 0;      // input of `evaluation`
     int64_t classAxis = 0;

@@ -1,4 +1,4 @@
-// Draws one line over itself; cut to the terminal's width.
+// Draws one line over itself, cut to the terminal's width.
 
 #include "frontends/cli/progress.h"
 
@@ -41,7 +41,7 @@ std::string progressLine(double fraction, const std::string &times,
                          const std::string &figures, size_t width) {
   constexpr int kWidest = 24, kNarrowest = 8;
   std::string text = times + "  " + figures;
-  auto inside = [&](const std::string &beside) { // of the bar
+  auto inside = [&](const std::string &beside) { // width of the bar
     return static_cast<int>(width) - static_cast<int>(beside.size() + 3);
   };
   int wide = std::min(inside(text), kWidest);
@@ -52,7 +52,7 @@ std::string progressLine(double fraction, const std::string &times,
   return line.substr(0, width);
 }
 
-/// "step 50/100  3 ms/step  0:10 left"
+/// The step and times in words: "step 50/100  3 ms/step  0:10 left".
 std::string Progress::timesText(int64_t done) const {
   double perStep = secondsSince(began_) / std::max<int64_t>(1, done - start_);
   return "step " + std::to_string(done) + "/" + std::to_string(total_) + "  " +

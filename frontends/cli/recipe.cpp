@@ -1,4 +1,4 @@
-// gradus recipe: the keys of a recipe, and a check of one.
+// gradus recipe: lists the keys of a recipe, and checks recipes.
 
 #include "frontends/cli/commands.h"
 #include "frontends/cli/compiler_library.h"

@@ -1,4 +1,4 @@
-// Recipes are compared key by key; a list is one value.
+// Recipes are compared key by key; a list counts as one value.
 
 #include "frontends/cli/recipe_changes.h"
 
@@ -16,7 +16,7 @@ using nlohmann::json;
 namespace gradus::cli {
 
 json recipeOfRun(json recipe) {
-  // `boost` has become other keys.
+  // `boost` has been replaced by other keys.
   for (const char *key : {"seed", "passes", "metrics", "memory_limit", "boost"})
     recipe.erase(key);
   // The scale itself is a state.
@@ -29,7 +29,7 @@ json recipeOfRun(json recipe) {
   return recipe;
 }
 
-/// The sizes that a recipe gives to the model's dims; null where it has none.
+/// The sizes that a recipe gives to the model's dims; null if it has none.
 static json *dimsOf(json &recipe) {
   json *at = &recipe;
   for (const char *key : {"inputs", "dims"}) {
@@ -40,7 +40,7 @@ static json *dimsOf(json &recipe) {
   return at->is_object() ? at : nullptr;
 }
 
-/// Whether a dim may be the batch: it has that size, or none is said.
+/// Whether a dim may be the batch: it has that size, or no size is stated.
 static bool mayBeBatch(const json *dims, const std::string &name,
                        int64_t batch) {
   return !dims || !dims->contains(name) || (*dims)[name] == batch;
@@ -62,7 +62,7 @@ void leaveOutBatch(json &before, int64_t batchBefore, json &now,
           dims->erase(name);
 }
 
-/// A value on a line of many.
+/// A value in at most 80 letters.
 static std::string shown(const json &value) {
   constexpr size_t kMost = 80;
   std::string text = jsonText(value);
@@ -70,7 +70,7 @@ static std::string shown(const json &value) {
                              : text;
 }
 
-/// A method's key has such a value when nobody asks for the method.
+/// Whether a method's key has the value of a method that is off.
 static bool isOff(const json &value) {
   return value.is_null() || value == false;
 }

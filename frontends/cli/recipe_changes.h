@@ -1,5 +1,5 @@
-// What of the recipe a checkpoint keeps, so that a run that goes on from it
-// with an artifact of another one can say so.
+// The part of the recipe that a checkpoint keeps, so that a run that resumes
+// with an artifact of another recipe can report the changes.
 
 #pragma once
 
@@ -10,17 +10,17 @@
 
 namespace gradus::cli {
 
-/// The keys of a recipe that decide what training does, but those that the
-/// record of a training has itself: seed, passes, `inputs.normalize`.
+/// The keys of a recipe that decide what training does, except those that the
+/// training record has itself: seed, passes, `inputs.normalize`.
 nlohmann::json recipeOfRun(nlohmann::json recipe);
 
-/// Takes the dims that are the batch, which the record has too, out of two
-/// recipes: those that have the size of the one batch before, of the other now.
+/// Removes the dims that are the batch, which the record also has, from two
+/// recipes: those with the size of the batch before, and of the batch now.
 void leaveOutBatch(nlohmann::json &before, int64_t batchBefore,
                    nlohmann::json &now, int64_t batchNow);
 
-/// "optimizer.learning_rate 0.01, now 0.5; clip null, now ..." of two such;
-/// empty where they are the same.
+/// Lists the changes between two such recipes: "optimizer.learning_rate 0.01,
+/// now 0.5; clip null, now ..."; empty if they are equal.
 std::string recipeChanges(const nlohmann::json &before,
                           const nlohmann::json &now);
 

@@ -1,5 +1,5 @@
-// Coordinates are 1000 wide and as high as a chart says; the browser stretches
-// them.
+// Coordinates are 1000 wide and as high as the chart says; the browser
+// stretches them.
 
 #include "frontends/cli/report_charts.h"
 
@@ -28,7 +28,7 @@ std::string svg(int height, const std::string &label,
                       content, "</svg>\n");
 }
 
-/// What the upper edge of a chart stands for.
+/// Labels the upper edge of a chart.
 std::string above(const std::string &edge, const std::string &what) {
   return "<div class=\"axis top\"><span>" + edge + "</span><span>" + what +
          "</span></div>\n";
@@ -137,7 +137,7 @@ std::string rateChart(const ordered_json &points) {
 }
 
 std::string variantClass(size_t variant, size_t variants) {
-  // Of many, those after the first share the other shades.
+  // If there are many, those after the first share the other shades.
   size_t shade = variants <= kShades || variant == 0
                      ? variant
                      : 1 + (variant - 1) * (kShades - 2) / (variants - 2);

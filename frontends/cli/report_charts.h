@@ -1,5 +1,5 @@
-// The drawings of a report, as inline SVG that takes the page's colours. Words
-// stand beside them in HTML, so that they keep their size on any screen.
+// The charts of a report, as inline SVG in the page's colours. Texts are in
+// HTML beside them, so that they keep their size on any screen.
 
 #pragma once
 
@@ -9,21 +9,22 @@
 
 namespace gradus::cli {
 
-/// Bytes of the arena in use at each command of a graph, and below it which
-/// buffer lies where when; what is live at the peak stands out.
+/// Draws the bytes of the arena in use at each command of a graph, and below it
+/// the place and lifetime of each buffer; those that are live at the peak stand
+/// out.
 std::string memoryChart(const nlohmann::ordered_json &graph,
                         uint64_t arenaBytes);
 
-/// A line through (step, rate).
+/// Draws a line through (step, rate).
 std::string rateChart(const nlohmann::ordered_json &points);
 
-/// How much of the time each variant takes, as one bar.
+/// Draws the share of the time of each variant, as one bar.
 std::string shareBar(const nlohmann::ordered_json &shares);
 
-/// The variants of the first steps, a cell each.
+/// Draws the variants of the first steps, one cell each.
 std::string stepStrip(const nlohmann::ordered_json &steps, size_t variants);
 
-/// The class that gives variant i of n its colour.
+/// The CSS class that gives variant i of n its colour.
 std::string variantClass(size_t variant, size_t variants);
 
 } // namespace gradus::cli

@@ -1,4 +1,4 @@
-// The compiler's trace beside what the artifact says of itself.
+// Joins the compiler's trace with the facts in the artifact.
 
 #include "frontends/cli/report_facts.h"
 
@@ -78,7 +78,7 @@ ordered_json schedulesJson(const compiler::Trace &trace) {
   return all;
 }
 
-/// Without the memory maps of all graphs but the step that is trained with.
+/// Removes the memory maps of all graphs except `train`.
 ordered_json withOneMap(ordered_json artifact) {
   for (ordered_json &plan : artifact["plans"])
     for (ordered_json &graph : plan["graphs"])

@@ -1,4 +1,4 @@
-// What a report tells of a compilation, as JSON.
+// The facts of a compilation that a report shows, as JSON.
 
 #pragma once
 
@@ -10,8 +10,9 @@
 
 namespace gradus::cli {
 
-/// `artifact` is that of artifactJson(). Equal remarks become one with a count.
-/// All text is UTF-8, which names of a model need not be.
+/// Collects the facts; `artifact` is that of artifactJson(). Equal remarks
+/// become one with a count. All text is UTF-8, which names of a model need not
+/// be.
 nlohmann::ordered_json reportFacts(const nlohmann::ordered_json &artifact,
                                    const compiler::Trace &trace,
                                    const std::string &model,

@@ -1,4 +1,4 @@
-// The parts of a report in the order of the page.
+// Builds the parts of a report in the order of the page.
 
 #include "frontends/cli/report_page.h"
 
@@ -36,7 +36,7 @@ std::string paragraph(const std::string &text,
          "\n";
 }
 
-//===-- at a glance -------------------------------------------------------===//
+//===-- main figures ------------------------------------------------------===//
 
 std::string figures(const ordered_json &facts) {
   const ordered_json &count = facts["passes"].back()["after"];
@@ -57,7 +57,7 @@ std::string ports(const ordered_json &list) {
       });
 }
 
-/// "cpu:amx, planned for 2 threads", "cuda"
+/// The target of a plan in words: "cpu:amx, planned for 2 threads", "cuda".
 std::string targetText(const ordered_json &plan) {
   return textOf(plan["target"]) +
          (plan["images"].empty()
@@ -139,9 +139,9 @@ std::string scheduleSection(const ordered_json &facts) {
   return section("schedule", "Schedule", html);
 }
 
-//===-- the whole ---------------------------------------------------------===//
+//===-- page --------------------------------------------------------------===//
 
-/// JSON that no element can end in.
+/// Embeds JSON so that it cannot end the element.
 std::string factsElement(const ordered_json &facts) {
   return "<script type=\"application/json\" id=\"facts\">" +
          absl::StrReplaceAll(jsonText(facts), {{"<", "\\u003c"}}) +

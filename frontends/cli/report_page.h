@@ -1,4 +1,4 @@
-// A report as one HTML page that needs nothing else: no network, no script.
+// A report as one self-contained HTML page: no network, no script.
 
 #pragma once
 
@@ -8,8 +8,8 @@
 
 namespace gradus::cli {
 
-/// Of what reportFacts() says, which also stands in the page as JSON (element
-/// `facts`).
+/// Builds the page from the result of reportFacts(), which is also in the page
+/// as JSON (element `facts`).
 std::string reportPage(const nlohmann::ordered_json &facts);
 
 } // namespace gradus::cli

@@ -1,4 +1,4 @@
-// A number that a pass changed shows what it was.
+// A number that a pass changed is shown with its old value.
 
 #include "frontends/cli/report_passes.h"
 
@@ -18,7 +18,7 @@ namespace {
 
 using Shown = std::function<std::string(double)>;
 
-/// @train, or before there is one the model itself.
+/// The graph @train, or before there is one the model itself.
 const ordered_json &stepOf(const ordered_json &count) {
   static const ordered_json none = {{"ops", 0}, {"flops", 0}, {"bytes", 0}};
   for (const char *name : {"train", "predict"})
@@ -45,7 +45,7 @@ size_t remarksOf(const ordered_json &facts, const std::string &pass) {
   return count;
 }
 
-/// A link to what a pass said.
+/// A link to the remarks of a pass.
 std::string remarkLink(const ordered_json &pass) {
   if (pass["remarks"] == 0)
     return "";
@@ -71,7 +71,7 @@ void addRow(const ordered_json &pass, HtmlTable &table) {
              number("%.2f", pass["ms"].get<double>()), remarkLink(pass)});
 }
 
-/// The name alone of `node "/conv1/Conv"`.
+/// The name in `node "/conv1/Conv"`.
 std::string shortPlace(const std::string &place) {
   const std::string before = "node \"";
   bool isNode = place.rfind(before, 0) == 0 && place.back() == '"';
@@ -79,7 +79,7 @@ std::string shortPlace(const std::string &place) {
                 : place;
 }
 
-/// Where it was said, and how often.
+/// The places of a remark, and how many there are.
 std::string placesText(const ordered_json &remark) {
   constexpr size_t kNamed = 6;
   std::string text;
@@ -107,7 +107,7 @@ std::string remarkList(const ordered_json &facts, const std::string &pass) {
   return element("ul", "class=\"remarks\"", "\n" + items);
 }
 
-/// In the order in which they first spoke.
+/// The passes in the order of their first remark.
 std::vector<std::string> passesWithRemarks(const ordered_json &facts) {
   std::vector<std::string> passes;
   for (const ordered_json &remark : facts["remarks"]) {
@@ -137,7 +137,7 @@ std::string passTable(const ordered_json &facts) {
 }
 
 std::string remarkLists(const ordered_json &facts) {
-  constexpr size_t kFew = 12; // lines that are shown unfolded
+  constexpr size_t kFew = 12; // lines that are not folded
   std::string html;
   for (const std::string &pass : passesWithRemarks(facts)) {
     std::string list = remarkList(facts, pass);

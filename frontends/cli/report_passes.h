@@ -1,4 +1,4 @@
-// The passes of a report and what they said.
+// The passes of a report and their remarks.
 
 #pragma once
 
@@ -8,11 +8,11 @@
 
 namespace gradus::cli {
 
-/// Every pass in the order in which they ran, under its stage: counts of the
-/// step before and after it.
+/// Lists every pass in the order in which they ran, under its stage, with
+/// counts of the step before and after it.
 std::string passTable(const nlohmann::ordered_json &facts);
 
-/// The remarks of each pass, folded where they are many.
+/// Lists the remarks of each pass, folded if there are many.
 std::string remarkLists(const nlohmann::ordered_json &facts);
 
 } // namespace gradus::cli

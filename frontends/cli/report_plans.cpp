@@ -1,5 +1,5 @@
-// Plans of an artifact have the same graphs, and commands, memory and devices
-// of their own.
+// Plans of an artifact have the same graphs, but their own commands, memory and
+// devices.
 
 #include "frontends/cli/report_plans.h"
 
@@ -35,7 +35,7 @@ const ordered_json &plansOf(const ordered_json &facts) {
   return facts["artifact"]["plans"];
 }
 
-/// One after the other, each under its name.
+/// Joins a part for each plan, each under its name.
 template <typename Part>
 std::string forEachPlan(const ordered_json &facts, Part part) {
   std::string html;
@@ -47,7 +47,7 @@ std::string forEachPlan(const ordered_json &facts, Part part) {
   return html;
 }
 
-/// The step and its variants in their order, then the others.
+/// The step and its variants in their order, then the other graphs.
 std::vector<const ordered_json *> inOrder(const ordered_json &plan,
                                           const ordered_json *schedule) {
   const ordered_json &graphs = plan["graphs"];
@@ -69,7 +69,7 @@ std::string barOf(double part) {
          number("%.1f", std::clamp(part, 0.0, 1.0) * 100) + "%\"></span>";
 }
 
-/// Titles of columns, one for each device: "#Expected ms", "#H200 ms".
+/// The titles of columns, one for each device: "#Expected ms", "#H200 ms".
 std::vector<std::string> deviceColumns(const ordered_json &plan,
                                        const std::string &unit) {
   std::vector<std::string> columns;
@@ -80,9 +80,9 @@ std::vector<std::string> deviceColumns(const ordered_json &plan,
   return columns;
 }
 
-//===-- at a glance -------------------------------------------------------===//
+//===-- main figures ------------------------------------------------------===//
 
-/// "89.3 MFLOP"
+/// FLOPs in words: "89.3 MFLOP".
 std::string flopText(double flops) {
   std::string text = countText(flops);
   bool hasUnit = !text.empty() && !std::isdigit(text.back());
@@ -90,7 +90,7 @@ std::string flopText(double flops) {
                  : text + " FLOP";
 }
 
-/// `of`: ", cuda" where there are several plans.
+/// The figures of a plan; `of` is ", cuda" if there are several plans.
 std::string figuresOf(const ordered_json &plan, const std::string &of) {
   const ordered_json &step = stepOf(plan);
   double arena = plan["arena_bytes"].get<double>(),
@@ -122,8 +122,8 @@ std::string shareOf(const ordered_json *schedule, const std::string &graph) {
   return "";
 }
 
-/// The sum over variants of share and cost; nothing without shares. `cost` is
-/// of a graph.
+/// The sum over variants of share and cost; nothing without shares. `cost`
+/// returns the cost of a graph.
 template <typename Cost>
 double meanOf(const ordered_json &plan, const ordered_json *schedule,
               Cost cost) {
@@ -135,7 +135,7 @@ double meanOf(const ordered_json &plan, const ordered_json *schedule,
   return mean;
 }
 
-/// Of one plan: a column for each device, with bars of the first.
+/// The costs of one plan: a column for each device, with bars for the first.
 class CostTable {
 public:
   CostTable(const ordered_json &plan, const ordered_json *schedule)
@@ -233,7 +233,7 @@ std::vector<const ordered_json *> liveAtPeak(const ordered_json &step) {
   return live;
 }
 
-/// Of many the first and the last; all where the pointer rests.
+/// Shows only the first and last of many nodes; a tooltip has all.
 std::string nodeNames(const ordered_json &list) {
   constexpr size_t kNamed = 3;
   auto nodes = list.get<std::vector<std::string>>();
@@ -244,7 +244,7 @@ std::string nodeNames(const ordered_json &list) {
          escaped(absl::StrJoin(nodes, " ")) + "</span>";
 }
 
-/// The nodes of the model that made a buffer.
+/// The nodes of the model that computed a buffer.
 std::string nodesOf(const ordered_json &step, const ordered_json &entry) {
   size_t command = entry["first"].get<size_t>();
   if (command >= step["commands"].size() ||
@@ -298,7 +298,7 @@ std::string memoryOf(const ordered_json &plan) {
 
 //===-- commands ----------------------------------------------------------===//
 
-/// Of each device the microseconds, and a bar of the first's.
+/// Adds the microseconds on each device, and a bar for the first.
 void addTimes(std::vector<std::string> &row, const ordered_json &command,
               double most) {
   const ordered_json &times = command["expected_us"];

@@ -1,5 +1,6 @@
-// What a report tells of each plan of an artifact: costs, memory, commands. All
-// results are HTML, with a heading for each plan where there are several.
+// The parts of a report about each plan of an artifact: costs, memory,
+// commands. All results are HTML, with a heading for each plan if there are
+// several.
 
 #pragma once
 
@@ -9,15 +10,15 @@
 
 namespace gradus::cli {
 
-/// The step that is trained with; of a program without one its first graph.
+/// The graph `train`; without one the program's first graph.
 const nlohmann::ordered_json &stepOf(const nlohmann::ordered_json &plan);
-/// Of the step, if it has variants.
+/// The schedule of the step, if it has variants.
 const nlohmann::ordered_json *scheduleOf(const nlohmann::ordered_json &facts);
-/// A mark of the variant's colour; none of what is no variant.
+/// A mark in the variant's colour; empty if the graph is not a variant.
 std::string keyOf(const nlohmann::ordered_json *schedule,
                   const std::string &graph);
 
-/// At a glance, as items of a list.
+/// The main figures, as items of a list.
 std::string planFigures(const nlohmann::ordered_json &facts);
 
 std::string costTables(const nlohmann::ordered_json &facts);

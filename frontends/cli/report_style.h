@@ -1,5 +1,5 @@
-// How a report looks: one style sheet, light and dark, for screens of any width
-// and for paper.
+// The style sheet of a report, light and dark, for screens of any width and for
+// paper.
 
 #pragma once
 

@@ -1,5 +1,5 @@
-// gradus run: any graph of an artifact, any number of times, on given inputs.
-// Raw access, for checks and for graphs that no other command knows.
+// gradus run: runs any graph of an artifact any number of times on given
+// inputs. Raw access, for checks and for graphs that no other command knows.
 
 #include "frontends/cli/commands.h"
 #include "frontends/cli/failure.h"
@@ -39,12 +39,12 @@ step; --outputs writes all outputs of the last one.
 Example:
   gradus run lenet.gradus train --inputs batch.safetensors --steps 10 --json)";
 
-/// The bytes of an input for each step in turn.
+/// Provides the bytes of an input for each step in turn.
 struct Source {
   const uint8_t *data = nullptr;
   size_t bytes = 0;
   int64_t steps = 1;
-  int64_t count = 0; // where data is null: the value of the input `count`
+  int64_t count = 0; // if data is null: the value of the input `count`
 
   const void *at(int64_t step) const {
     return data ? data + step % steps * bytes
@@ -82,7 +82,7 @@ Source sourceOf(const data::Dataset &inputs, const GraphInfo &graph,
   return {column->bytes.data(), input.bytes, steps};
 }
 
-/// The values of every step that the model has a say in.
+/// Checks the values of every step against the limits of the model.
 void checkValues(const data::Dataset &inputs, const TensorInfo &input,
                  const Source &source, const data::LabelRules &labels) {
   const data::Column *column = inputs.find(input.name);
@@ -131,7 +131,8 @@ void writeOutputs(const Session &session, int graph,
   writeTensors(path, tensors);
 }
 
-/// Where step outputs go: scalars to `scalars`, the others to memory of ours.
+/// The addresses of step outputs: scalars go to `scalars`, others to our
+/// memory.
 std::vector<void *> outputPlaces(const GraphInfo &graph,
                                  const ScalarOutputs &scalars,
                                  std::vector<std::vector<uint8_t>> &bytes) {
@@ -162,7 +163,7 @@ void checkFiles(const RunOptions &options) {
   std::vector<UsedFile> inputs = initialFiles(options.session);
   for (UsedFile &file : dataFiles("--inputs", options.inputs))
     inputs.push_back(std::move(file));
-  // The checkpoint may go on in the file of --resume, which has been read.
+  // The checkpoint may be the file of --resume, which has already been read.
   checkOutputFiles(
       {{"--outputs", options.outputs}, {"--checkpoint", options.checkpoint}},
       inputs);

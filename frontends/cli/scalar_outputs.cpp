@@ -1,4 +1,4 @@
-// Eight bytes a scalar and step, whatever its type.
+// Stores eight bytes for each scalar and step, whatever its type.
 
 #include "frontends/cli/scalar_outputs.h"
 

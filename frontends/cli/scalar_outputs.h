@@ -1,4 +1,4 @@
-// The scalars that steps of a graph give (loss, metrics), for several steps of
+// Collects the scalar outputs of a graph (loss, metrics) for several steps of
 // one call.
 
 #pragma once
@@ -13,11 +13,11 @@ namespace gradus::cli {
 
 class ScalarOutputs {
 public:
-  /// Room for `steps` steps of a graph.
+  /// Allocates memory for `steps` steps of a graph.
   ScalarOutputs(const runtime::GraphInfo &graph, int64_t steps);
 
-  /// What Session::steps takes as outputs for `steps` steps: the places of the
-  /// scalars, null for other outputs.
+  /// The outputs that Session::steps needs for `steps` steps: the addresses of
+  /// the scalars, null for other outputs.
   std::span<void *const> places(int64_t steps) const;
 
   const std::vector<std::string> &names() const { return names_; }

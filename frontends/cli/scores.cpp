@@ -1,4 +1,4 @@
-// Counts and sums; see scores.h for what they mean.
+// Counts and sums; see scores.h for their meaning.
 
 #include "frontends/cli/scores.h"
 
@@ -11,7 +11,7 @@ using nlohmann::ordered_json;
 
 namespace gradus::cli {
 
-static constexpr int64_t kMostShown = 20; // classes of a matrix for people
+static constexpr int64_t kMostShown = 20; // maximum size of a matrix for people
 
 static double part(double of, double whole) {
   return whole ? of / whole : std::numeric_limits<double>::quiet_NaN();

@@ -1,5 +1,5 @@
-// What predictions are worth, counted one by one: a confusion matrix of
-// classes, or the errors of numbers.
+// Scores of predictions: a confusion matrix of classes, or the errors of
+// numbers.
 
 #pragma once
 
@@ -11,27 +11,28 @@
 
 namespace gradus::cli {
 
-/// How often each class was taken for which.
+/// Counts for each class how often it was predicted as which class.
 class Confusion {
 public:
-  /// Classes are called by `names` where there is one of each, or by number.
+  /// Classes are named by `names` if there is one for each, else by number.
   explicit Confusion(int64_t classes, std::vector<std::string> names = {})
       : classes_(classes), names_(std::move(names)),
         counts_(classes * classes) {}
 
-  /// Both in [0, classes); others do not count.
+  /// Counts a sample; both must be in [0, classes), others do not count.
   void add(int64_t label, int64_t predicted);
 
-  /// Of the samples taken for the class, the part that is of it; of those that
-  /// are of it, the part taken for it. NaN where there are none.
+  /// Precision: of the samples predicted as the class, the fraction that is of
+  /// it. Recall: of the samples of the class, the fraction predicted as it. NaN
+  /// if there are none.
   double precision(int64_t of) const;
   double recall(int64_t of) const;
 
-  /// Up to 20 classes the matrix, a row for each label; beyond, precision,
-  /// recall and labels of each class that there is.
+  /// Up to 20 classes the matrix, with a row for each label; beyond, precision,
+  /// recall and label counts of each class that occurs.
   std::string text() const;
-  /// {"confusion": rows of labels, "precision": [...], "recall": [...]}, and
-  /// "classes" where they have names
+  /// The scores as JSON: {"confusion": rows of labels, "precision": [...],
+  /// "recall": [...]}, and "classes" if they have names.
   nlohmann::ordered_json json() const;
 
 private:
@@ -49,19 +50,19 @@ private:
   std::vector<int64_t> counts_; // [label, predicted]
 };
 
-/// How far numbers are from their targets.
+/// The errors of numbers against their targets.
 class Errors {
 public:
   void add(double target, double predicted);
 
   double meanAbsolute() const;
   double rootMeanSquare() const;
-  /// 1 - (squared errors) / (squared deviations of the targets from their
-  /// mean); NaN where the targets are all equal.
+  /// Computes 1 - (squared errors) / (squared deviations of the targets from
+  /// their mean); NaN if all targets are equal.
   double r2() const;
 
   std::string text() const;
-  /// {"mae": ..., "rmse": ..., "r2": ...}
+  /// The scores as JSON: {"mae": ..., "rmse": ..., "r2": ...}.
   nlohmann::ordered_json json() const;
 
 private:

@@ -97,7 +97,7 @@ CLI::Validator wholeNumber(uint64_t least, uint64_t most) {
     if (digits && !fits)
       return absl::StrCat("expected a whole number of at most ", most,
                           ", found ", text);
-    // The parser behind this takes 010 for 8.
+    // The option parser would read 010 as 8.
     if (digits && value >= least && (text[0] != '0' || text == "0"))
       return "";
     return absl::StrCat("expected a whole number of ", least,
@@ -129,7 +129,7 @@ static runtime::SessionOptions runtimeOptions(const SessionOptions &options) {
   return result;
 }
 
-/// "; FILE is of the program a, the artifact of b" where that is so.
+/// Says "; FILE is of the program a, the artifact of b" if that is so.
 static std::string programsDiffer(const Session &session,
                                   const std::string &path) {
   auto file = Safetensors::open(path);
@@ -142,7 +142,7 @@ static std::string programsDiffer(const Session &session,
                       session.artifact().path(), " is of '", mine->str(), "'");
 }
 
-/// "; its parameters fit: --init FILE takes them alone" where that is so.
+/// Says "; its parameters fit: --init FILE takes them alone" if that is so.
 static std::string parametersFit(const Session &session,
                                  const std::string &path) {
   auto file = Safetensors::open(path);
@@ -158,9 +158,9 @@ static std::string parametersFit(const Session &session,
                       " takes them alone");
 }
 
-/// States that fit may still be those of another model: that is worth a line.
+/// States that fit may still be those of another model, which deserves a line.
 static void resume(Session &session, const std::string &path) {
-  // What PyTorch saves of an optimizer is not ours: weights alone are taken.
+  // PyTorch's optimizer states are not ours: only weights are read.
   refuseForeign(path, Wanted::weights, "--init");
   runtime::Status status = session.loadCheckpoint(path, Restore::everything);
   std::string differ = programsDiffer(session, path);
@@ -173,7 +173,7 @@ static void resume(Session &session, const std::string &path) {
   check(status);
 }
 
-/// "a, b and 3 more"
+/// Joins names: "a, b and 3 more".
 static std::string someOf(const std::vector<std::string> &names) {
   constexpr size_t kMost = 8;
   std::vector<std::string> first(names.begin(),
@@ -191,7 +191,7 @@ std::vector<UsedFile> initialFiles(const SessionOptions &options) {
   return files;
 }
 
-/// A rule that names nothing would change nothing, and nobody would know.
+/// A rule that matches nothing would silently change nothing.
 static void checkMatches(const NameMap &map, const std::string &path,
                          const Safetensors &file, const Session &session) {
   std::vector<std::string> from, to;
@@ -205,8 +205,8 @@ static void checkMatches(const NameMap &map, const std::string &path,
   map.checkKnown(from, to);
 }
 
-/// "note: w.safetensors: weights are converted from f16 to f32" where that is
-/// so.
+/// Prints "note: w.safetensors: weights are converted from f16 to f32" if that
+/// is so.
 static void noteConversions(const SessionOptions &options,
                             const Safetensors &file, const Rename &rename,
                             const Session &session) {
@@ -225,7 +225,7 @@ static void noteConversions(const SessionOptions &options,
                       absl::StrJoin(words, ", ")));
 }
 
-/// Of rules that name several, some may name what the model does not have.
+/// If a rule matches several names, some may not be in the model.
 static void noteUnknownNames(const SessionOptions &options,
                              const Safetensors &file, const Rename &rename,
                              const Session &session) {
@@ -240,14 +240,14 @@ static void noteUnknownNames(const SessionOptions &options,
                       " has values; they are not used"));
 }
 
-/// Of weights that do not fit.
+/// Advice for weights that do not fit.
 static std::string adviceOn(const Safetensors &file, const Rename &rename,
                             const Session &session) {
   std::string shapes = adviceOnShapes(file, rename, session);
   return shapes.empty() ? adviceOnNames(file, rename, session) : shapes;
 }
 
-/// Weights that are there in part may be meant so, or be a mistake in a name.
+/// Missing weights may be intended, or be a mistake in a name.
 static void initialize(Session &session, const SessionOptions &options) {
   if (options.init.empty() && !options.initMap.empty())
     throw badInput("--init-map ", options.initMap.front(),
@@ -329,7 +329,7 @@ int64_t stepsPerUpdate(const nlohmann::json &recipe) {
              : 1;
 }
 
-/// The sizes of the output that a loss takes; none if it is not there.
+/// The shape of the output that a loss uses; empty if it does not exist.
 static std::vector<int64_t> outputShape(const Session &session,
                                         const nlohmann::json &loss) {
   std::string name = loss.contains("output") && loss["output"].is_string()
@@ -343,7 +343,7 @@ static std::vector<int64_t> outputShape(const Session &session,
   return {};
 }
 
-/// The sizes of an input of training; none if it is not there.
+/// The shape of an input of training; empty if it does not exist.
 static std::vector<int64_t> labelShape(const Session &session,
                                        const std::string &label) {
   int graph = session.findGraph("train");
@@ -354,7 +354,7 @@ static std::vector<int64_t> labelShape(const Session &session,
   return {};
 }
 
-/// The rule of a loss whose labels are classes.
+/// The label rule of a loss whose labels are classes.
 static data::LabelRule labelRule(const Session &session,
                                  const nlohmann::json &loss,
                                  const std::string &label) {
@@ -377,13 +377,13 @@ static data::LabelRule labelRule(const Session &session,
   return rule;
 }
 
-/// The losses that the recipe adds up.
+/// The losses that the recipe sums.
 static nlohmann::json termsOf(const nlohmann::json &recipe) {
   nlohmann::json loss = recipe.value("loss", nlohmann::json::object());
   return loss.contains("of") ? loss["of"] : nlohmann::json::array({loss});
 }
 
-/// Allows of a label that several losses share what each of them can take.
+/// Restricts a label that several losses share to what all of them accept.
 static void restrict(data::LabelRule &rule, const data::LabelRule &other) {
   if (rule.classes == 0 || other.classes == 0)
     rule.classes = std::max(rule.classes, other.classes);
@@ -392,7 +392,7 @@ static void restrict(data::LabelRule &rule, const data::LabelRule &other) {
   if (rule.ignore != other.ignore)
     rule.ignore.reset();
   if (rule.weights != other.weights)
-    rule.weights.clear(); // no weight is that of the whole loss
+    rule.weights.clear(); // none is a weight of the whole loss
 }
 
 data::LabelRules labelRules(const Session &session) {

@@ -1,4 +1,5 @@
-// The options of every command that runs an artifact, and how it is opened.
+// The options that all commands that run artifacts share, and the functions
+// that open an artifact with them.
 
 #pragma once
 
@@ -26,48 +27,49 @@ struct SessionOptions {
   bool json = false;
 };
 
-/// ARTIFACT, --threads, --device, --trust, --verbose, --json.
+/// Adds ARTIFACT, --threads, --device, --trust, --verbose, --json.
 void addSessionOptions(CLI::App &command, SessionOptions &options);
-/// What is asked for, at most one per core; a warning says where that is fewer.
-/// More threads than cores give no result sooner.
+/// The number of threads asked for, at most one per core; a warning says if
+/// that is fewer. More threads than cores are not faster.
 int threadsToUse(int asked, int cores);
 
-/// --init, --init-map and --resume: where the state comes from.
+/// Adds --init, --init-map and --resume: the initial state.
 void addStateOptions(CLI::App &command, SessionOptions &options);
 
-/// All of these, --checkpoint, --init, --init-map and --ema in their stead, and
-/// --data: of the commands that use a trained state.
+/// Adds all of these for commands that use a trained state: --checkpoint,
+/// --init, --init-map, --ema, and --data.
 void addTrainedOptions(CLI::App &command, SessionOptions &options,
                        std::vector<std::string> &data);
-/// For an option that takes an integer, written in decimal digits alone.
+/// A validator for an integer, written only in decimal digits.
 CLI::Validator wholeNumber(uint64_t least,
                            uint64_t most = std::numeric_limits<int64_t>::max());
-/// For an option that counts something: 1 or more.
+/// A validator for a count: 1 or more.
 CLI::Validator positive();
-/// For an option that measures something: 0 or more.
+/// A validator for a measure: 0 or more.
 CLI::Validator notNegative();
 
-/// The artifact, --init and the files of --init-map: what a command reads
-/// before it starts.
+/// The files that a command reads before it starts: the artifact, --init and
+/// the files of --init-map.
 std::vector<UsedFile> initialFiles(const SessionOptions &options);
 
 /// Loads the artifact and then the state that the options name.
 std::unique_ptr<runtime::Session> openSession(const SessionOptions &options);
 
-/// The file that the state comes from; empty: none.
+/// The file of the state; empty if there is none.
 const std::string &trainedFile(const SessionOptions &options);
 
-/// Says on stderr that nothing was trained, where no state was named.
+/// Notes on stderr that nothing was trained if no state was named.
 void noteInitialState(const SessionOptions &options);
 
-/// The number of a graph; a failure lists those there are.
+/// The number of a graph; a Failure lists the existing ones.
 int findGraph(const runtime::Session &session, const std::string &name);
-/// The recipe that the artifact was compiled with; an empty object if none.
+/// The recipe that the artifact was compiled with; an empty object if there is
+/// none.
 nlohmann::json recipeOf(const runtime::Session &session);
-/// Steps whose gradients make one update (`accumulation`); 1 where a recipe,
-/// which a file may bring from anybody, says no such number.
+/// The steps whose gradients make one update (`accumulation`); 1 if a recipe,
+/// which may come from an untrusted file, has no such number.
 int64_t stepsPerUpdate(const nlohmann::json &recipe);
-/// What labels may be, as artifact and recipe say.
+/// The values that labels may have, by artifact and recipe.
 data::LabelRules labelRules(const runtime::Session &session);
 /// Whether the loss is a sum over samples rather than a mean.
 bool lossIsTotal(const runtime::Session &session);

@@ -1,4 +1,4 @@
-// Looks at every number of the states, which is little beside writing them.
+// Looks at every number of the states, which costs little beside writing them.
 
 #include "frontends/cli/spoiled_states.h"
 
@@ -18,7 +18,7 @@ SpoiledStates::SpoiledStates(const Session &session, bool weightsAlone)
 
 bool SpoiledStates::isSpoiled(size_t state) const {
   const StateInfo &info = session_.states()[state];
-  if (info.role == artifact::Role::copy) // its weights are looked at
+  if (info.role == artifact::Role::copy) // its weights are checked
     return false;
   if (weightsAlone_ && info.role != artifact::Role::parameter &&
       info.role != artifact::Role::buffer)

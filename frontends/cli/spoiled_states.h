@@ -1,4 +1,4 @@
-// The states that training has spoilt: what is not finite, and was at first.
+// Finds states that training has made non-finite.
 
 #pragma once
 
@@ -11,12 +11,12 @@ namespace gradus::cli {
 
 class SpoiledStates {
 public:
-  /// States that are not finite now may stay so: a mask of infinities. With
-  /// `weightsAlone` slots may become so too: a loss scale lets gradients
+  /// States that are not finite now may stay so, such as a mask of infinities.
+  /// With `weightsAlone` slots may also become so: a loss scale lets gradients
   /// overflow. The session must outlive this.
   SpoiledStates(const runtime::Session &session, bool weightsAlone);
 
-  /// The name of the first one; empty: none.
+  /// The name of the first such state; empty if there is none.
   std::string first() const;
 
 private:

@@ -1,4 +1,4 @@
-// open() gives the lowest number that is free, so those below it are open.
+// open() returns the lowest free number, so all below it are open.
 
 #include "frontends/cli/standard_streams.h"
 
@@ -13,7 +13,7 @@ void openClosedStreams() {
   for (int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     if (fcntl(stream, F_GETFD) == -1 && errno == EBADF &&
         open("/dev/null", O_RDWR) == -1)
-      return; // There is no /dev/null: nothing more can be done.
+      return; // Without /dev/null nothing more can be done.
 }
 
 } // namespace gradus::cli

@@ -1,12 +1,12 @@
-// Standard input, output and error, which a process may be started without
+// Standard input, output and error, without which a process may be started
 // (`gradus train ... >&-`).
 
 #pragma once
 
 namespace gradus::cli {
 
-/// Opens /dev/null for those of the three that are closed. Else the next file
-/// to be opened would have their number, and get what is printed.
+/// Opens /dev/null for those of the three that are closed. Otherwise the next
+/// file to be opened would have their number, and receive printed text.
 void openClosedStreams();
 
 } // namespace gradus::cli

@@ -1,5 +1,5 @@
-// Events of Chrome's Trace Event Format: "M" names tracks, "X" is a stretch of
-// time, "C" a counter.
+// Events of Chrome's Trace Event Format: "M" names tracks, "X" is a time span,
+// "C" a counter.
 
 #include "frontends/cli/step_trace.h"
 

@@ -1,4 +1,4 @@
-// Steps as a file that ui.perfetto.dev and chrome://tracing show.
+// Steps as a file for ui.perfetto.dev and chrome://tracing.
 
 #pragma once
 
@@ -15,13 +15,13 @@ namespace gradus::cli {
 /// One call of a step, in nanoseconds of one clock.
 struct TracedStep {
   int64_t start = 0, end = 0;
-  std::vector<int64_t> commands; // what each took; empty: nobody looked
+  std::vector<int64_t> commands; // times of each; empty: not measured
 };
 
 /// Steps of a graph in the Trace Event Format (times in microseconds): a track
-/// of the steps as the caller sees them, one of their commands, one behind the
-/// other in the step, and a counter of the arena's bytes in use. `live` has one
-/// number for each command, or none.
+/// of the steps as the caller sees them, one of their commands, one after the
+/// other within the step, and a counter of the arena's bytes in use. `live` has
+/// one number for each command, or none.
 nlohmann::ordered_json stepTrace(const runtime::GraphInfo &graph,
                                  const std::string &title,
                                  const std::vector<TracedStep> &steps,

@@ -1,4 +1,4 @@
-// Levenshtein's distance, row by row.
+// Computes Levenshtein's distance, row by row.
 
 #include "frontends/cli/suggestion.h"
 
@@ -9,7 +9,7 @@
 
 namespace gradus::cli {
 
-/// How many letters must be put in, left out or changed.
+/// The number of letters to insert, remove or change.
 static size_t distance(const std::string &one, const std::string &other) {
   std::vector<size_t> row(other.size() + 1);
   std::iota(row.begin(), row.end(), size_t(0));

@@ -1,4 +1,4 @@
-// What a user may have meant by a word that is not known.
+// Suggests what a user may have meant by an unknown word.
 
 #pragma once
 
@@ -7,12 +7,12 @@
 
 namespace gradus::cli {
 
-/// The known word that takes the fewest letters to put right; empty where all
-/// take about half of them or more. The case of letters counts last.
+/// The known word with the fewest letters to change; empty if all need about
+/// half of their letters or more. The case of letters counts last.
 std::string nearest(const std::string &word,
                     const std::vector<std::string> &known);
 
-/// "; did you mean 'train'?", or nothing.
+/// Says "; did you mean 'train'?", or nothing.
 std::string suggestion(const std::string &word,
                        const std::vector<std::string> &known);
 

@@ -1,4 +1,4 @@
-// Hashes of an input's name and of each element's place stand for data.
+// Generates data from hashes of an input's name and each element's index.
 
 #include "frontends/cli/synthetic_inputs.h"
 
@@ -20,7 +20,7 @@ static void fill(std::vector<uint8_t> &bytes, auto value) {
   }
 }
 
-/// A function of place to [0, 1), in 24 bits, which f32 holds exactly.
+/// A function from an index to [0, 1), in 24 bits, which f32 holds exactly.
 static auto fractionsOf(const std::string &name) {
   uint64_t seed = artifact::hashBytes(
       reinterpret_cast<const uint8_t *>(name.data()), name.size());

@@ -1,4 +1,4 @@
-// The format is that of the file's ending.
+// The file's ending selects the format.
 
 #include "frontends/cli/tensor_file.h"
 

@@ -1,4 +1,4 @@
-// Tensors that a command writes: by name, to .safetensors or .npz.
+// Tensors that a command writes by name to .safetensors or .npz.
 
 #pragma once
 
@@ -16,9 +16,9 @@ struct OutputTensor {
   std::vector<uint8_t> bytes;
 };
 
-/// Throws a failure now if `path` ends in neither .safetensors nor .npz.
+/// Throws a Failure if `path` ends in neither .safetensors nor .npz.
 void checkTensorPath(const std::string &path);
-/// Whole or not at all; only .safetensors has room for `metadata`.
+/// Writes all tensors or nothing; only .safetensors can hold `metadata`.
 void writeTensors(const std::string &path,
                   const std::vector<OutputTensor> &tensors,
                   const std::map<std::string, std::string> &metadata = {});

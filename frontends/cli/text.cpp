@@ -1,4 +1,4 @@
-// How numbers are shortened and columns padded.
+// Shortens numbers and pads columns.
 
 #include "frontends/cli/text.h"
 
@@ -14,7 +14,7 @@ namespace gradus::cli {
 
 std::string number(const char *format, double value) {
   char text[64];
-  if (std::isnan(value)) // which has a sign that says nothing
+  if (std::isnan(value)) // its sign means nothing
     value = std::numeric_limits<double>::quiet_NaN();
   std::snprintf(text, sizeof(text), format, value);
   return text;
@@ -94,7 +94,7 @@ static bool isNumber(const std::string &cell) {
          (std::isdigit(static_cast<unsigned char>(cell[0])) || cell[0] == '-');
 }
 
-/// Whether every cell below the header begins as a number does.
+/// Whether every cell below the header begins like a number.
 static bool isNumeric(const std::vector<std::vector<std::string>> &rows,
                       size_t column, bool hasHeader) {
   for (size_t i = hasHeader; i < rows.size(); ++i)

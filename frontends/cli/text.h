@@ -1,4 +1,4 @@
-// Numbers and tables as people read them.
+// Numbers and tables for people.
 
 #pragma once
 
@@ -8,27 +8,28 @@
 
 namespace gradus::cli {
 
-/// "812 B", "1.4 MiB", "3.2 GiB"
+/// Bytes with a unit: "812 B", "1.4 MiB", "3.2 GiB".
 std::string bytesText(double bytes);
-/// "8.1 us", "0.290 ms", "1.25 s"
+/// A duration with a unit: "8.1 us", "0.290 ms", "1.25 s".
 std::string durationText(double seconds);
-/// "0.0421", "1.250", "312.5": four digits or so, without the unit.
+/// Milliseconds in about four digits, without the unit: "0.0421", "1.250",
+/// "312.5".
 std::string millisecondsText(double milliseconds);
-/// "12s", "3:05", "1:02:03": time left, in whole seconds.
+/// Remaining time in whole seconds: "12s", "3:05", "1:02:03".
 std::string clockText(double seconds);
-/// "44.4k", "25.6M"
+/// A count with a unit: "44.4k", "25.6M".
 std::string countText(double count);
-/// printf of one number.
+/// Formats one number with printf.
 std::string number(const char *format, double value);
 
-/// "warning: ...", on stderr; what would move a terminal's cursor is written
-/// out.
+/// Prints "warning: ..." on stderr; characters that move a terminal's cursor
+/// are escaped.
 void warn(const std::string &words);
-/// "note: ...", in the same way.
+/// Prints "note: ..." in the same way.
 void note(const std::string &words);
 
-/// A table of text: columns are padded; numbers stand to the right. What would
-/// move a terminal's cursor is written out.
+/// A table of text: columns are padded; numbers are right-aligned. Characters
+/// that move a terminal's cursor are escaped.
 class Table {
 public:
   explicit Table(std::vector<std::string> header = {});

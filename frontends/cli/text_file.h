@@ -9,8 +9,8 @@
 
 namespace gradus::cli {
 
-/// The whole text of a file; nothing where it cannot be read. A folder and a
-/// device, which may have no end, are not read.
+/// The whole text of a file; nothing if it cannot be read. Folders and devices,
+/// which may be endless, are not read.
 inline std::optional<std::string> textOfFile(const std::string &path) {
   std::error_code none;
   if (std::filesystem::is_directory(path, none) || // Reading one would throw.

@@ -2,8 +2,8 @@
 // epoch.
 //
 // The step counter is part of the state and the order of the samples a function
-// of seed and step; figures of the epoch under way are in the checkpoint. So a
-// resumed run does, and prints, what one run would have done.
+// of seed and step; the figures of the current epoch are in the checkpoint. So
+// a resumed run does, and prints, what one run would have done.
 
 #include "frontends/cli/averages.h"
 #include "frontends/cli/best_metric.h"
@@ -98,7 +98,7 @@ private:
   std::vector<std::string> passes_;
   double validation_ = 0; // the part of the data kept for tests
   std::optional<TrainingRecord>
-      record_; // of the checkpoint that it goes on from
+      record_; // of the checkpoint that it resumes from
 
   int64_t perEpoch_ = 0, total_ = 0, start_ = 0, done_ = 0;
   int64_t testEvery_ = 1; // steps; there may be no tests
@@ -107,8 +107,8 @@ private:
   std::optional<Checkpoints> checkpoints_;
   std::optional<FiniteChecks> finite_;
   std::optional<SkippedSteps> skipped_;
-  // Of the tests that were due, by which a run stops; of all, with the one at
-  // its end, by which the best state is kept.
+  // `best_` counts the tests that were due, by which a run stops; `kept_`
+  // counts also the test at the end of a run, and keeps the best state.
   std::optional<BestMetric> best_, kept_;
   std::optional<Watch> watch_;
   EpochFigures figures_;
@@ -116,7 +116,7 @@ private:
   int64_t testedAt_ = -1; // the step of the last test
   int64_t reported_ = -1; // the step of the last epoch's or test's line
   double stepSeconds_ = 0, epochSeconds_ = 0; // in steps: all, of this epoch
-  int64_t epochSteps_ = 0;                    // in those seconds
+  int64_t epochSteps_ = 0;                    // in epochSeconds_
 };
 
 Training::Training(const TrainOptions &options) : options_(options) {
@@ -137,7 +137,7 @@ Training::Training(const TrainOptions &options) : options_(options) {
   goOn();
 }
 
-/// Those that the recipe adds to Gradus's own.
+/// The passes that the recipe adds to Gradus's own.
 std::vector<std::string> addedPasses(const nlohmann::json &recipe) {
   auto passes = recipe.find("passes");
   return passes != recipe.end() && passes->is_array()
@@ -173,7 +173,7 @@ void Training::prepare() {
     watch_.emplace(*session_, options_.watch);
 }
 
-/// Too few samples, in the file or where tests take their part.
+/// The error for too few samples, in the file or after the tests' part.
 Failure Training::noWholeBatch() const {
   std::string has =
       validation_ > 0 ? absl::StrCat("--validation ", validation_, ": leaves ",
@@ -186,7 +186,7 @@ Failure Training::noWholeBatch() const {
                   "compile with --dim batch=", feed_.samples(), " or less");
 }
 
-/// How many steps there are to do, and where they begin.
+/// Computes the number of steps to do, and the first of them.
 void Training::plan() {
   perEpoch_ = data::Batches::perEpoch(feed_, true);
   if (perEpoch_ == 0)
@@ -217,7 +217,7 @@ void Training::plan() {
                /*inside=*/start_ % perEpoch_ != 0 && start_ < total_);
 }
 
-/// Takes up what the checkpoint says of its run.
+/// Continues from the checkpoint's record of its run.
 void Training::goOn() {
   if (!record_)
     return;
@@ -235,7 +235,8 @@ bool Training::isStopped() const {
   return best_ && options_.patience && best_->stale() >= options_.patience;
 }
 
-/// One call of the runtime: `count` steps of the chunk. False: interrupted.
+/// Runs `count` steps of the chunk in one call of the runtime. Returns false if
+/// interrupted.
 bool Training::trainPiece(const data::Chunk &chunk, int64_t from,
                           int64_t count) {
   size_t inputs = feed_.inputCount();
@@ -294,7 +295,7 @@ bool Training::trainChunk(const data::Chunk &chunk, Progress &progress) {
       return false;
     from += count;
     progress.update(done_, metricsText(latest_));
-    if (isEpochEnd()) // What is due waits for the epoch's figures.
+    if (isEpochEnd()) // Due tests and saves wait for the epoch's figures.
       continue;
     if (isTestDue())
       testInside(progress);
@@ -324,8 +325,8 @@ void Training::test(Progress &progress) {
   }
 }
 
-/// Keeps the state if it is the best so far. A longer run would not have had
-/// the test at the end of this one: its patience must not hang on it.
+/// Keeps the state if it is the best so far. The test at the end of this run
+/// must not count for the patience: a longer run would not have had it.
 void Training::judge() {
   if (!best_ || testedAt_ != done_)
     return;
@@ -346,14 +347,14 @@ void Training::reportTest() {
   reported_ = done_;
 }
 
-/// The line of an epoch, or of what there was of it.
+/// Prints the line of an epoch, or of the part that was run.
 void Training::reportEpoch() {
   log_->epoch({epochOf(done_ - 1) + 1, epochOf(total_ - 1) + 1, done_,
                figures_.figures(),
                testedAt_ == done_ ? tested_ : std::vector<Metric>(),
                epochSeconds_ / std::max<int64_t>(1, epochSteps_)});
   reported_ = done_;
-  if (done_ % perEpoch_ == 0) // else a later run goes on with the epoch
+  if (done_ % perEpoch_ == 0) // else a later run continues it
     figures_.clear();
   if (std::string words = skipped_->allOf(epochSteps_); !words.empty())
     warn(words);
@@ -365,7 +366,7 @@ void Training::endEpoch(Progress &progress) {
   if (isTestDue())
     test(progress);
   progress.clear();
-  // A part of an epoch: a longer run goes on behind this line alone.
+  // In the middle of an epoch, a longer run would keep only this line.
   if (isTestDue() && done_ % perEpoch_ != 0 && done_ % testEvery_ == 0)
     reportTest();
   reportEpoch();
@@ -392,8 +393,8 @@ TrainingRecord Training::record() const {
           recipeOfRun(recipeOf(*session_))};
 }
 
-/// A test that --eval-every wants within an epoch. Where it is the last one,
-/// the epoch ends here.
+/// Runs a test of --eval-every within an epoch. At the last one the epoch ends
+/// here.
 void Training::testInside(Progress &progress) {
   test(progress);
   progress.clear();
@@ -404,8 +405,9 @@ void Training::testInside(Progress &progress) {
     reportEpoch();
 }
 
-/// What a run that was stopped after a step, but before its figures, lacks;
-/// and the line of an epoch that ended early, which its log has lost again.
+/// Prints what a run lacks that was stopped after a step but before its
+/// figures, and the line of an epoch that ended early, which its log has lost
+/// again.
 void Training::catchUp(Progress &progress) {
   bool isInside = !isEpochEnd() && done_ < total_;
   if (isInside && isStopped() && !figures_.empty()) {
@@ -425,7 +427,7 @@ Checkpoints::Notes Training::notes() const {
   return {{"training", record().text()}};
 }
 
-/// The log first: it must never be behind the state.
+/// The log is written first: it must never be behind the state.
 void Training::save(bool last) {
   log_->flush();
   finite_->checkSaved(done_);
@@ -457,7 +459,7 @@ void Training::trainAll(Progress &progress) {
     stopUnreadable(Unreadable(batches.status()));
 }
 
-/// The steps so far were right: they are kept.
+/// The steps so far were right, so they are saved.
 void Training::stopUnreadable(const Unreadable &failure) {
   save(/*last=*/true);
   const std::string &path = options_.checkpoint.path;

@@ -1,4 +1,4 @@
-// The options of training, their help, and what cannot go together.
+// The options of training, their help, and checks of their combinations.
 
 #include "frontends/cli/train_options.h"
 
@@ -41,7 +41,7 @@ static CLI::Validator interval() {
   return CLI::Validator(words, "INTERVAL");
 }
 
-/// Seconds would test another state in each run.
+/// Seconds would test different states in each run.
 static CLI::Validator testInterval() {
   auto words = [](const std::string &text) -> std::string {
     auto every = Interval::parse(text);
@@ -148,8 +148,8 @@ void addTrainOptions(CLI::App &command, TrainOptions &options) {
                    "NaN or an infinity (several times slower)");
 }
 
-/// Files of names that --keep writes, and removes, would not last, nor those
-/// under which it makes them.
+/// Refuses files with names that --keep writes and removes, or uses for partial
+/// files: they would not last.
 static void checkKept(const CheckpointOptions &checkpoint,
                       const std::vector<UsedFile> &others) {
   for (const UsedFile &file : others)
@@ -174,7 +174,7 @@ static void checkFiles(const TrainOptions &options) {
                                    {"--log", options.log}};
   if (!options.best.empty() && !checkpoint.empty())
     outputs.push_back({"--best", siblingPath(checkpoint, "best")});
-  // The checkpoint may go on in the file of --resume, which has been read.
+  // The checkpoint may be the file of --resume, which has already been read.
   checkOutputFiles(outputs, inputs);
   inputs.push_back({"--log", options.log});
   checkKept(options.checkpoint, inputs);

@@ -1,4 +1,4 @@
-// What `gradus train` is told.
+// The options of `gradus train`.
 
 #pragma once
 
@@ -14,7 +14,7 @@ namespace gradus::cli {
 struct TrainOptions {
   SessionOptions session;
   std::vector<std::string> data, eval;
-  int64_t epochs = 0, steps = 0; // 0: not said
+  int64_t epochs = 0, steps = 0; // 0: not given
   std::string evalEvery;         // "500steps"; empty: each epoch
   CheckpointOptions checkpoint;
   std::string best; // METRIC[:max|:min], empty: none
@@ -25,15 +25,15 @@ struct TrainOptions {
   double validation = 0;  // part of the data kept for tests
   bool averaged = false;  // test the averages of the weights
   bool keepsNone = false; // --no-checkpoint
-  bool overwrite = false; // what another run left in these files
+  bool overwrite = false; // replace files of another run
   bool debugNonfinite = false;
 };
 
-/// Adds them all, and examples, to the command.
+/// Adds all options, and examples, to the command.
 void addTrainOptions(CLI::App &command, TrainOptions &options);
 
 /// Without --checkpoint the state is kept beside the artifact, unless
-/// --no-checkpoint wants none.
+/// --no-checkpoint is given.
 void chooseCheckpoint(TrainOptions &options);
 
 /// Outputs must be other files than inputs, and options must have what they

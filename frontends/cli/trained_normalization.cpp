@@ -1,4 +1,4 @@
-// What is compared is what is computed: f32 numbers for each channel.
+// Compares what is computed: f32 numbers for each channel.
 
 #include "frontends/cli/trained_normalization.h"
 
@@ -45,8 +45,8 @@ std::string otherwiseNormalized(const json &one, const json &other) {
   return "";
 }
 
-/// What the file of the state says that it was trained with; null: nothing. A
-/// `training` that is not ours may be in weights of other tools.
+/// The normalization recorded in the file of the state; null if there is none.
+/// A `training` that is not ours may be in weights of other tools.
 static json recordedIn(const SessionOptions &options) {
   if (trainedFile(options).empty())
     return json();

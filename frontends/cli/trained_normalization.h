@@ -1,5 +1,6 @@
-// Inputs are normalized by the tool, as the artifact's recipe says, and weights
-// are right for the inputs that they were trained on alone.
+// Checks the normalization of inputs: the tool normalizes them as the
+// artifact's recipe says, and weights are only right for inputs like those that
+// they were trained on.
 
 #pragma once
 
@@ -11,16 +12,16 @@
 
 namespace gradus::cli {
 
-/// "image" where two `inputs.normalize` make other values of an input; empty
-/// where none does. A mean that is not there is 0, a std 1, and one number
-/// stands for all channels.
+/// The input, such as "image", to which two `inputs.normalize` give different
+/// values; empty if there is none. A missing mean is 0, a missing std 1, and
+/// one number stands for all channels.
 std::string otherwiseNormalized(const nlohmann::json &one,
                                 const nlohmann::json &other);
 
-/// Compares the `inputs.normalize` that a state was trained with, where its
-/// file says it, with the artifact's. A whole state (--checkpoint, --resume)
-/// that was trained on other values is a Failure; of parameters alone (--init),
-/// which may be meant for other inputs, it is a warning.
+/// Compares the `inputs.normalize` that a state was trained with, if its file
+/// records it, with the artifact's. For a whole state (--checkpoint, --resume)
+/// a difference is a Failure; for parameters alone (--init), which may be meant
+/// for other inputs, it is a warning.
 void checkNormalization(const runtime::Session &session,
                         const SessionOptions &options);
 

@@ -1,4 +1,4 @@
-// One JSON object a line in the log: {"step": ...} and {"epoch": ...}.
+// Writes one JSON object a line to the log: {"step": ...} and {"epoch": ...}.
 
 #include "frontends/cli/training_log.h"
 
@@ -27,8 +27,8 @@ ordered_json toJson(const std::vector<Metric> &metrics) {
   return object;
 }
 
-/// The step of a line of a log, which has an epoch too; nothing where it is
-/// none.
+/// The step in a line of a log; lines of epochs have one, too. Nothing if the
+/// line is not of a log.
 static std::optional<int64_t> stepOf(const std::string &line) {
   auto object = nlohmann::json::parse(line, nullptr,
                                       /*allow_exceptions=*/false);
@@ -39,7 +39,7 @@ static std::optional<int64_t> stepOf(const std::string &line) {
   return object["step"].get<int64_t>();
 }
 
-/// Whether a line without an end may be the beginning of one.
+/// Whether an unfinished line may be the beginning of a log's line.
 static bool isCutLine(const std::string &line) {
   for (std::string begin : {"{\"step\":", "{\"epoch\":"})
     if (line.substr(0, begin.size()) == begin.substr(0, line.size()))
@@ -53,7 +53,7 @@ static bool isEpochLine(const std::string &line) {
 
 namespace {
 
-/// What of a log stays when a run goes on with it.
+/// The part of a log that stays when a run continues it.
 struct Kept {
   uintmax_t bytes = 0;
   int64_t step = 0; // the last one
@@ -73,8 +73,8 @@ struct Kept {
 
 } // namespace
 
-/// The whole lines of a log of steps up to `last`, but for the epoch that is
-/// `inside`. What is no log is not ours to write over.
+/// Finds the whole lines of a log of steps up to `last`, except the line of the
+/// epoch that is `inside`. A file that is not a log must not be overwritten.
 static Kept keptOf(const std::string &path, int64_t last, bool inside) {
   std::ifstream file(path, std::ios::binary);
   Kept kept;
@@ -88,7 +88,7 @@ static Kept keptOf(const std::string &path, int64_t last, bool inside) {
       throw badInput("--log ", path, ": line ", number,
                      " is none of a training log; write to another file, or "
                      "remove this one");
-    if (number == 1 && step) // A log may begin late, with a run that went on.
+    if (number == 1 && step) // The log of a resumed run begins late.
       kept.step = std::max<int64_t>(*step, 1) - 1;
     over |= !step || !whole || *step > last ||
             (inside && *step == last && isEpochLine(line));
@@ -115,7 +115,7 @@ TrainingLog::TrainingLog(const std::string &path, std::optional<int64_t> from,
   std::error_code problem;
   bool isThere =
       !path.empty() && std::filesystem::is_regular_file(path, problem);
-  // What a run wrote after its last checkpoint; all of it where one begins.
+  // Lines after the last checkpoint are removed; all if a run starts anew.
   Kept kept = isThere ? keptOf(path, from.value_or(-1), inside) : Kept();
   if (!events.empty())
     events_.emplace(events, from);
@@ -132,7 +132,7 @@ TrainingLog::TrainingLog(const std::string &path, std::optional<int64_t> from,
     ::close(pipe);
   if (!file_)
     throw badInput(path, ": the log cannot be written");
-  // Last of all: a command that is refused has changed nothing.
+  // Done last: a command that is refused has changed nothing.
   if (isThere && kept.bytes < std::filesystem::file_size(path, problem))
     std::filesystem::resize_file(path, kept.bytes, problem);
   if (kept.firstMissing)
@@ -155,7 +155,7 @@ void TrainingLog::step(int64_t step, int64_t epoch,
   warnOfCut();
 }
 
-/// A failure stays in its stream, so a file is cut once and for all.
+/// A failure stays in its stream, so a file is cut only once.
 std::vector<std::string> TrainingLog::cutFiles() const {
   std::vector<std::string> cut;
   if (file_.is_open() && !file_)
@@ -188,7 +188,7 @@ void TrainingLog::finish() {
                  ": not all of the log could be written; is the disk full?");
 }
 
-/// " 3/20"; all parts of a whole are equally long.
+/// Formats " 3/20"; all parts of a whole are equally long.
 static std::string partText(int64_t part, int64_t whole) {
   std::string total = std::to_string(whole), text = std::to_string(part);
   text.insert(0, total.size() > text.size() ? total.size() - text.size() : 0,

@@ -1,5 +1,5 @@
-// What training says before its first step: what it learns from, how long it
-// runs, where the state is kept, and what of the recipe does not fit that.
+// The facts that training prints before its first step: its data, its length,
+// where the state is kept, and which parts of the recipe do not fit that.
 
 #pragma once
 
@@ -18,7 +18,7 @@ struct TrainingOutline {
   int64_t start = 0, total = 0;     // steps
   std::vector<std::string> remarks; // on the files of the data
 
-  /// A table for people, or a JSON line.
+  /// Prints a table for people, or a JSON line.
   void print(const TrainOptions &options) const;
 };
 

@@ -56,7 +56,7 @@ ordered_json EpochFigures::toJson() const {
   return {{"steps", steps_}, {"sums", sums}};
 }
 
-/// The figure of one scalar, as toJson() writes it; nothing where this is none.
+/// The sum of one scalar, as toJson() writes it; nothing for other JSON.
 static std::optional<Metric> readSum(const json &sum, int64_t &count) {
   if (!sum.is_array() || sum.size() != 3 || !sum[0].is_string() ||
       !(sum[1].is_number() || sum[1].is_null()) || !sum[2].is_number_integer())
@@ -111,7 +111,8 @@ std::string TrainingRecord::text() const {
   return jsonText(object);
 }
 
-/// What toJson() of the figures and of the best writes, or null.
+/// Whether both are null or of the form that toJson() of the figures and of the
+/// best writes.
 static bool areFigures(const json &epoch, const json &best) {
   EpochFigures figures;
   return (epoch.is_null() || figures.restore(epoch)) &&
@@ -122,7 +123,7 @@ static bool isObjectOrNull(const json &value) {
   return value.is_object() || value.is_null();
 }
 
-/// Nothing where it is none that text() writes.
+/// Parses what text() writes; nothing for other text.
 static std::optional<TrainingRecord> readRecord(const std::string &text) {
   json object = parsedJson(text);
   if (!object.is_object() || !object.contains("seed") ||

@@ -1,6 +1,6 @@
-// What a checkpoint says of a training run beside the states: the order of the
-// samples, the figures of the epoch under way, the best test figure. With it a
-// resumed run prints and decides what the uninterrupted one would have.
+// The record of a training run in a checkpoint beside the states: the order of
+// the samples, the figures of the current epoch, the best test figure. With it
+// a resumed run prints and decides what the uninterrupted one would have.
 
 #pragma once
 
@@ -14,10 +14,10 @@
 
 namespace gradus::cli {
 
-/// What an epoch's line shows of its steps: means; of figures that say how
-/// things stand (learning_rate, loss_scale, skipped_steps) the last. Values of
-/// gradient_norm that are not finite do not count: such steps were skipped; of
-/// none the mean is no number.
+/// The figures of an epoch: the means of its steps, and the last of current
+/// values (learning_rate, loss_scale, skipped_steps). Values of gradient_norm
+/// that are not finite do not count: such steps were skipped; without any value
+/// the mean is NaN.
 class EpochFigures {
 public:
   void add(const std::vector<Metric> &metrics);
@@ -26,7 +26,7 @@ public:
   void clear();
 
   nlohmann::ordered_json toJson() const;
-  /// False, and nothing, where toJson() does not write such figures.
+  /// False, and nothing changes, if `json` is not of the form of toJson().
   bool restore(const nlohmann::json &json);
 
 private:
@@ -39,12 +39,12 @@ private:
   int64_t steps_ = 0;
 };
 
-/// In a checkpoint's metadata, under "training", as JSON.
+/// The record is in a checkpoint's metadata, under "training", as JSON.
 struct TrainingRecord {
   uint64_t seed = 0;                // of the samples' order
   int64_t samples = 0, batch = 0;   // of the data set
   nlohmann::json epoch, best;       // EpochFigures, BestMetric
-  nlohmann::json bestAtEnd;         // BestMetric, where the test at a run's end
+  nlohmann::json bestAtEnd;         // BestMetric, if the test at a run's end
                                     // found a better one
   bool reported = false;            // the line of this step, an epoch's or a
                                     // test's, was printed
@@ -56,8 +56,9 @@ struct TrainingRecord {
   nlohmann::json recipe;            // recipeOfRun(); null: not said
 
   std::string text() const;
-  /// Nothing where the file has none, as other tools write it. A Failure where
-  /// it has one that text() does not write: the order of the samples is lost.
+  /// Reads the record of a checkpoint; nothing if it has none, like files of
+  /// other tools. Throws a Failure if it has one that text() does not write:
+  /// the order of the samples is lost.
   static std::optional<TrainingRecord> ofCheckpoint(const std::string &path);
 };
 

@@ -40,7 +40,7 @@ static ordered_json summaryJson(const TrainingSummary &summary,
   return object;
 }
 
-/// What is predicted is memory of the device, and what is measured the host's.
+/// Predicted bytes are memory of the device, measured bytes the host's.
 static bool runsOnHost(const Session &session) {
   return isOfKind(textOf(session.plan().target()), "cpu");
 }

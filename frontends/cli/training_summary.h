@@ -1,4 +1,4 @@
-// What training says when all is done.
+// The facts that training prints at its end.
 
 #pragma once
 
@@ -21,7 +21,7 @@ struct TrainingSummary {
   double seconds = 0;        // in all
   uint64_t measuredBytes = 0;
 
-  /// A table for people, or a JSON line.
+  /// Prints a table for people, or a JSON line.
   void print(const TrainOptions &options,
              const runtime::Session &session) const;
 };

@@ -1,4 +1,4 @@
-// Counters are states of the artifact; what they mean is in the recipe.
+// Counters are states of the artifact; the recipe says what they mean.
 
 #include "frontends/cli/training_warnings.h"
 
@@ -12,7 +12,7 @@ using namespace gradus::runtime;
 
 namespace gradus::cli {
 
-/// The value of a counter; nothing where there is none of that name.
+/// The value of a counter; nothing if there is no such state.
 static std::optional<int64_t> counter(const Session &session,
                                       const char *name) {
   int64_t value = 0;

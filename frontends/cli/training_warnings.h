@@ -1,5 +1,5 @@
-// What a run of training has to say about its steps where they did not do what
-// one expects: updates that were skipped, batches that made none.
+// Warnings about steps that did not do what one expects: skipped updates, and
+// batches without an update.
 
 #pragma once
 
@@ -16,7 +16,7 @@ public:
   /// The session must outlive this.
   explicit SkippedSteps(const runtime::Session &session);
 
-  /// A sentence where all `steps` since the last call, or since the beginning,
+  /// A sentence if all `steps` since the last call, or since the beginning,
   /// were skipped; else empty.
   std::string allOf(int64_t steps);
 
@@ -27,7 +27,7 @@ private:
   int64_t before_;
 };
 
-/// A sentence where the last batches of a run, whose gradients are gathered,
+/// A sentence if the last batches of a run, whose gradients are accumulated,
 /// have made no update yet; else empty.
 std::string unappliedBatches(const runtime::Session &session);
 

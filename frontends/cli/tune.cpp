@@ -1,5 +1,5 @@
-// gradus tune: by which algorithms a card computes the calls of libraries
-// fastest, for `compile --tuning`.
+// gradus tune: measures which algorithms are fastest on a GPU for the calls of
+// libraries, for `compile --tuning`.
 
 #include "frontends/cli/commands.h"
 #include "frontends/cli/failure.h"
@@ -46,8 +46,8 @@ Examples:
   gradus compile gpt2.onnx --recipe recipe.json --target cuda --tuning h200.json \
       -o gpt2.gradus)";
 
-/// What the output has by now; that of another card is kept from harm. What is
-/// no card at all refuses to be tuned.
+/// The current contents of the output file; a file for another GPU is not
+/// overwritten. A device that is not a GPU refuses to be tuned.
 TuningFile formerFile(const Options &options, const std::string &card) {
   if (card.empty())
     return {};
@@ -101,7 +101,7 @@ void print(const Options &options, const std::string &card,
            const std::vector<TunedCall> &calls) {
   std::printf("%s on %s\n", printable(options.artifact).c_str(),
               printable(card).c_str());
-  // Calls are longer than a line of a terminal: they stand last.
+  // Calls are longer than a line of a terminal, so they come last.
   Table table({"algorithms", "default us", "best us", "ratio", "call"});
   size_t faster = 0;
   for (const TunedCall &call : calls) {

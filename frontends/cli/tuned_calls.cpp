@@ -1,4 +1,4 @@
-// A call is known by its text, which tuning files have, too.
+// A call is identified by its text, which tuning files also have.
 
 #include "frontends/cli/tuned_calls.h"
 
@@ -30,7 +30,7 @@ void addCards(const artifact::LibraryCommand &command,
 } // namespace
 
 TunedCount countTuned(const Artifact &artifact) {
-  std::map<std::string, std::set<std::string>> calls; // cards
+  std::map<std::string, std::set<std::string>> calls; // the GPUs of each call
   for (const artifact::Plan *plan : *artifact.header().plans())
     for (size_t g = 0; countOf(plan->images()) && g < countOf(plan->graphs());
          ++g) {

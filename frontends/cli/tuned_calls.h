@@ -1,4 +1,4 @@
-// Which calls of libraries in an artifact have an algorithm that was measured.
+// Counts the library calls of an artifact that have a measured algorithm.
 
 #pragma once
 
@@ -11,19 +11,20 @@
 
 namespace gradus::cli {
 
-/// Different calls of libraries in an artifact's plans for GPUs, how many of
-/// them have a choice, and how many one for each card.
+/// The different library calls in an artifact's plans for GPUs, the number that
+/// have a choice, and the number for each GPU.
 struct TunedCount {
   size_t calls = 0, tuned = 0;
   std::map<std::string, size_t> ofCard;
 
-  /// "3 of 5 calls of libraries on NVIDIA H200, 2 of 5 on NVIDIA B200"
+  /// The counts in words: "3 of 5 calls of libraries on NVIDIA H200, 2 of 5 on
+  /// NVIDIA B200".
   std::string text() const;
 };
 TunedCount countTuned(const runtime::Artifact &artifact);
 
-/// What was measured on a card and serves nothing is a mistake: of the target,
-/// of the model, or of a size. A line for each.
+/// Warns about measured choices that no call uses, which is a mistake in the
+/// target, the model, or a size. One line each.
 std::vector<std::string>
 warningsOfUnused(const std::vector<compiler::TunedChoice> &measured,
                  const runtime::Artifact &artifact);

@@ -1,5 +1,5 @@
-// All that a file says is checked: a choice that is wrong would be passed over
-// in silence when the artifact runs.
+// Every entry of a file is checked: a wrong choice would be ignored silently
+// when the artifact runs.
 
 #include "frontends/cli/tuning_file.h"
 
@@ -20,7 +20,7 @@ namespace {
 
 constexpr int kFormat = 1;
 
-/// "card.json: choices[2]"
+/// The text at a key; `where` is a place in errors: "card.json: choices[2]".
 std::string textAt(const ordered_json &object, const char *key,
                    const std::string &where) {
   if (!object.contains(key))
@@ -31,7 +31,7 @@ std::string textAt(const ordered_json &object, const char *key,
   return object[key].get<std::string>();
 }
 
-/// "cudnn 91900": as a plan that runs knows the one it has.
+/// A library and its version as a running plan writes it: "cudnn 91900".
 std::string libraryAt(const ordered_json &object, const std::string &where) {
   std::string library = textAt(object, "library", where);
   size_t space = library.find(' ');
@@ -45,7 +45,7 @@ std::string libraryAt(const ordered_json &object, const std::string &where) {
   return library;
 }
 
-/// A time is for people, and may be left out.
+/// The time at a key; times are for people, and may be left out.
 double timeAt(const ordered_json &object, const char *key,
               const std::string &where) {
   if (!object.contains(key))

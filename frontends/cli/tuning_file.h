@@ -15,20 +15,20 @@
 
 namespace gradus::cli {
 
-/// Of one card. Each call has one choice.
+/// The choices for one GPU, one for each call.
 struct TuningFile {
   std::string card;
   std::vector<runtime::TunedCall> choices;
 
-  /// Takes what was measured in place of what it has for the same calls.
+  /// Adds measured choices, replacing those for the same calls.
   void update(const std::vector<runtime::TunedCall> &measured);
   std::string text() const;
 };
 
-/// Throws a Failure where the file is none.
+/// Reads a tuning file; throws a Failure if it is none.
 TuningFile readTuningFile(const std::string &path);
 
-/// The choices of all files; of two for the same call and card the later one.
+/// The choices of all files; of two for the same call and GPU the later one.
 std::vector<compiler::TunedChoice>
 readTuningFiles(const std::vector<std::string> &paths);
 

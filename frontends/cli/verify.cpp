@@ -1,5 +1,5 @@
-// gradus verify: the compiled step against the reference evaluator, node by
-// node.
+// gradus verify: compares the compiled step with the reference evaluator, node
+// by node.
 
 #include "frontends/cli/commands.h"
 #include "frontends/cli/compiler_library.h"
@@ -32,7 +32,7 @@ struct VerifyOptions {
   compiler::Request request;
   std::string reference; // another model file, whose values are right
   std::string device = "cpu";
-  std::optional<double> tolerance; // by roundings where not given
+  std::optional<double> tolerance; // default: by roundings
   bool json = false;
 };
 
@@ -51,7 +51,7 @@ How far these carry, two more runs with roundings by chance find out. With
 --tolerance it is a part of the largest element instead. Names the
 first node that deviates. The evaluator is slow: use a small batch.)";
 
-/// The artifact with an output per node, run once on made-up inputs.
+/// The artifact with an output for each node, run once on generated inputs.
 class CompiledStep {
 public:
   CompiledStep(compiler::Request request, const std::string &name) {
@@ -71,10 +71,10 @@ public:
     step();
   }
 
-  /// What it was run on, for the evaluator.
+  /// The inputs of the run, for the evaluator.
   const std::vector<compiler::Weight> &inputs() const { return inputs_; }
 
-  /// What it made.
+  /// The outputs of the run.
   std::vector<compiler::OutputValues> outputs() const {
     const auto &all = session_->graphs()[graph_].outputs;
     std::vector<compiler::OutputValues> outputs;
@@ -115,7 +115,8 @@ private:
   std::vector<compiler::Weight> inputs_;
 };
 
-/// "node "/conv1/Conv"", "gradient of conv1.weight", "the loss"
+/// The place of an output in words: "node "/conv1/Conv"", "gradient of
+/// conv1.weight", "the loss".
 std::string placeOf(const std::string &output) {
   if (absl::StartsWith(output, "node."))
     return "node \"" + output.substr(5) + "\"";
@@ -126,12 +127,12 @@ std::string placeOf(const std::string &output) {
 
 using compiler::Comparison;
 
-/// How far a value may be off: as far as roundings carry it, or what was asked.
+/// The tolerance of a value: the movement by roundings, or the given one.
 struct Limits {
   std::optional<double> tolerance;
 
   double of(const Comparison &each) const {
-    constexpr double kTimes = 4; // Chance seldom goes as far as it can.
+    constexpr double kTimes = 4; // Random roundings seldom go to the limit.
     return tolerance ? *tolerance * each.largest
                      : std::max(each.usual(), kTimes * each.roundings);
   }
@@ -140,13 +141,13 @@ struct Limits {
   }
 };
 
-/// Of the largest element.
+/// A magnitude divided by the largest element.
 double part(double magnitude, const Comparison &each) {
   return magnitude == 0 ? 0 : magnitude / std::max(each.largest, 1e-30);
 }
 
-/// Nodes in the model's order, then the rest. Of another model, what it shares
-/// with the compiled one.
+/// Compares nodes in the model's order, then the rest. For another model, those
+/// that it shares with the compiled one.
 std::vector<Comparison> compare(const VerifyOptions &options,
                                 const CompiledStep &step,
                                 const Limits &limits) {
@@ -170,7 +171,7 @@ void printLines(const std::vector<Comparison> &all, const Limits &limits) {
                            {"limit", part(limits.of(each), each)}});
 }
 
-/// Those of which an error could hide behind roundings.
+/// Names the values of which an error could hide behind roundings.
 std::string littleElse(const std::vector<Comparison> &all,
                        const Limits &limits) {
   constexpr double kMuch = 0.1;

@@ -1,5 +1,5 @@
-// What lies where is in the artifact's plan: commands name their nodes, and the
-// one that writes a parameter reads its gradient.
+// The artifact's plan says where values are: commands name their nodes, and the
+// command that writes a parameter reads its gradient.
 
 #include "frontends/cli/watch.h"
 
@@ -66,7 +66,7 @@ Statistics statisticsOf(const TensorType &type, const void *data) {
   return all;
 }
 
-//===-- places ------------------------------------------------------------===//
+//===-- finding buffers ---------------------------------------------------===//
 
 Watch::Watch(Session &session, const std::vector<std::string> &names)
     : session_(session) {
@@ -117,7 +117,7 @@ std::vector<std::string> Watch::knownNames() const {
   return {names.begin(), names.end()};
 }
 
-/// An output that --node-outputs has made of the value.
+/// Finds an output that --node-outputs has made of the value.
 bool Watch::findOutput(size_t graph, const std::string &name, size_t value) {
   const auto &outputs = session_.graphs()[graph].outputs;
   for (size_t i = 0; i < outputs.size(); ++i)
@@ -129,8 +129,9 @@ bool Watch::findOutput(size_t graph, const std::string &name, size_t value) {
   return false;
 }
 
-/// The gradient is what the kernel that writes the parameter reads of its size
-/// from the arena: one value, or it is not at hand.
+/// Finds the gradient: the one value of the parameter's size that the kernel
+/// that writes the parameter reads from the arena. It is not available if there
+/// are several or none.
 void Watch::findGradient(size_t graph, int state, size_t value) {
   const auto &plan = session_.plan();
   uint64_t place = plan.state_offsets()->Get(state);
@@ -164,7 +165,8 @@ void Watch::findGradient(size_t graph, int state, size_t value) {
   }
 }
 
-/// The first command that computes the node: later ones are the way back.
+/// Finds the first command that computes the node: later ones are of the
+/// backward pass.
 bool Watch::findNode(size_t graph, const std::string &name, size_t value) {
   const auto &commands = session_.graphs()[graph].commands;
   for (size_t i = 0; i < commands.size(); ++i)

@@ -1,5 +1,5 @@
 // Statistics of values inside a step, as `train --watch` logs them: of a state,
-// of a parameter's gradient, of what a node of the model computes.
+// of a parameter's gradient, of the result of a node of the model.
 
 #pragma once
 
@@ -11,10 +11,10 @@
 
 namespace gradus::cli {
 
-/// Of the finite elements; NaN where there are none.
+/// Statistics of the finite elements; NaN if there are none.
 struct Statistics {
   double mean = 0, std = 0, min = 0, max = 0;
-  int64_t nonfinite = 0; // how many others there are
+  int64_t nonfinite = 0; // the number of other elements
 };
 
 Statistics statisticsOf(const runtime::TensorType &type, const void *data);
@@ -22,11 +22,12 @@ Statistics statisticsOf(const runtime::TensorType &type, const void *data);
 class Watch {
 public:
   /// Finds each name among the session's states and the nodes of its graph
-  /// `train`, whose steps are slower from now on. A Failure says what a name
-  /// that is neither may have meant.
+  /// `train`, whose steps are slower from now on. Throws a Failure with a
+  /// suggestion for an unknown name.
   Watch(runtime::Session &session, const std::vector<std::string> &names);
 
-  /// Of the last step: "conv1.weight.mean", "conv1.weight.gradient.std", ...
+  /// The figures of the last step: "conv1.weight.mean",
+  /// "conv1.weight.gradient.std", ...
   std::vector<Metric> figures() const;
 
 private:
@@ -36,7 +37,7 @@ private:
     bool seen = false;
     Statistics statistics;
   };
-  /// Where a value lies before a command of a graph runs.
+  /// The buffer of a value before a command of a graph runs.
   struct Place {
     size_t graph, command;
     uint32_t buffer;
@@ -53,7 +54,7 @@ private:
   void look(size_t graph, size_t command);
 
   runtime::Session &session_;
-  std::vector<size_t> graphs_; // that train
+  std::vector<size_t> graphs_; // the graphs that train
   std::vector<Value> values_;
   std::vector<Place> places_;
 };

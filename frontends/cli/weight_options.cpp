@@ -1,4 +1,4 @@
-// One place for the commands that read models.
+// The options are the same for all commands that read models.
 
 #include "frontends/cli/weight_options.h"
 
@@ -30,7 +30,7 @@ void addWeightOptions(CLI::App &command, compiler::Request &request,
                       "Rule for weights whose data file is missing: pytorch "
                       "(as its layers of their kind), kaiming_uniform, "
                       "xavier_uniform, normal or zeros")
-          ->expected(0, 1); // None is told below, in better words.
+          ->expected(0, 1); // No file is reported below, in better words.
   command.parse_complete_callback([initialize, &request] {
     if (initialize->count() && request.initialize.empty())
       throw badInput(

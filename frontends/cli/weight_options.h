@@ -1,5 +1,5 @@
-// --weights, --weights-map and --initialize: what a model's parameters start
-// from.
+// --weights, --weights-map and --initialize: the initial values of a model's
+// parameters.
 #pragma once
 
 #include "frontends/compiler/compiler.h"
@@ -11,12 +11,12 @@
 
 namespace gradus::cli {
 
-/// `map` takes the rules of --weights-map.
+/// Adds the options; `map` receives the rules of --weights-map.
 void addWeightOptions(CLI::App &command, compiler::Request &request,
                       std::vector<std::string> &map);
 
-/// Opens --weights and lists its tensors in the request, under the names that
-/// they are to have; they lie in the file.
+/// Opens --weights and lists its tensors in the request, under their new names;
+/// the data stay in the file.
 std::optional<runtime::Safetensors>
 openWeights(compiler::Request &request, const std::vector<std::string> &map);
 
