@@ -1,5 +1,5 @@
-// Matrix products, normalizations and attention of programs written in C++;
-// see program_builder.h.
+// Matmuls, normalizations and attention of programs written in C++; see
+// program_builder.h.
 
 #include "frontends/builder/program_builder.h"
 
@@ -12,9 +12,9 @@ namespace gradus {
 
 using namespace mlir;
 
-//===-- matrix products ---------------------------------------------------===//
+//===-- matmuls -----------------------------------------------------------===//
 
-/// All dimensions but the last, as one.
+/// Returns the product of all dimensions but the last.
 static int64_t rowsOf(const Shape &shape) {
   int64_t rows = 1;
   for (size_t d = 0; d + 1 < shape.size(); ++d)
@@ -22,7 +22,7 @@ static int64_t rowsOf(const Shape &shape) {
   return rows;
 }
 
-/// `shape` with another last dimension.
+/// Returns `shape` with another last dimension.
 static Shape withLast(Shape shape, int64_t last) {
   shape.back() = last;
   return shape;
@@ -211,7 +211,8 @@ Tensor ProgramBuilder::heads(Tensor x, int64_t count) {
                    {0, 2, 1, 3});
 }
 
-/// Which keys are seen, [N, 1, 1, keys]; null: all.
+/// Returns a mask of the visible keys, [N, 1, 1, keys]; null if all are
+/// visible.
 Value ProgramBuilder::shown(Tensor key, const AttentionOptions &options) {
   Value mask = options.mask.value();
   Shape keys = {key.shape()[0], key.shape()[2]};

@@ -122,7 +122,7 @@ Tensor ProgramBuilder::parameter(const std::string &name, const Shape &shape,
                  {});
 }
 
-/// Null after a mistake.
+/// Returns null after a mistake.
 DenseElementsAttr ProgramBuilder::elements(const Shape &shape,
                                            const std::vector<float> &values,
                                            const std::string &where) {
@@ -167,7 +167,8 @@ Tensor ProgramBuilder::sigmoid(Tensor x) {
   return unary<SigmoidOp>("sigmoid", x);
 }
 
-/// NumPy's common shape; empty where there is none.
+/// Returns the shape that both broadcast to, as in NumPy; nothing if there is
+/// none.
 static std::optional<Shape> commonShape(const Shape &a, const Shape &b) {
   Shape shape(std::max(a.size(), b.size()), 1);
   for (const Shape &one : {a, b})
@@ -236,7 +237,7 @@ Tensor ProgramBuilder::plusBias(const std::string &layer, Tensor x) {
       arith::AddFOp::create(builder_, named(layer), x.value(), repeated));
 }
 
-/// A window with all its numbers, and the spatial sizes that it gives.
+/// A window with every option filled in, and the spatial sizes of its result.
 struct ProgramBuilder::Slid {
   Shape size, strides, pads, dilations, spatial;
 

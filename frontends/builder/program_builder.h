@@ -39,8 +39,8 @@ private:
   mlir::Value value_;
 };
 
-/// A window over the spatial axes. What is left empty is 1 (strides; for pools
-/// the window's size), 0 (pads, on both ends) or 1 (dilations) everywhere.
+/// A window over the spatial axes. An empty option is 1 (strides; for pools the
+/// window's size), 0 (pads, on both ends) or 1 (dilations) on every axis.
 struct WindowOptions {
   Shape size;
   Shape strides = {};
@@ -48,9 +48,9 @@ struct WindowOptions {
   Shape dilations = {};
 };
 
-/// Who sees whom in attention; by default all see all.
+/// Which keys a query attends to; by default all.
 struct AttentionOptions {
-  bool causal = false; // no key after the query
+  bool causal = false; // a query sees no key after it
   Tensor mask = {};    // integers [N, keys]; 0 hides a key from all queries
 };
 
@@ -58,23 +58,23 @@ class ProgramBuilder {
 public:
   ProgramBuilder(mlir::MLIRContext &context, const std::string &name);
 
-  // Where values come from. Types are f32 unless given.
+  // Sources of values. Types are f32 unless given.
 
   Tensor input(const std::string &name, const Shape &shape,
                mlir::Type element = {});
   Tensor integerInput(const std::string &name, const Shape &shape); // of i64
-  /// A state to train, started by a rule; `number` is the constant, the
+  /// A trained state that an initializer fills; `number` is the constant, the
   /// standard deviation, the half-width or the gain (see gradus.init).
   Tensor parameter(const std::string &name, const Shape &shape,
                    Initializer rule = Initializer::kaiming_uniform);
   Tensor parameter(const std::string &name, const Shape &shape,
                    Initializer rule, double number);
-  /// A state to train that starts with these values, row-major.
+  /// A trained state that starts with these values, row-major.
   Tensor parameter(const std::string &name, const Shape &shape,
                    const std::vector<float> &values);
   Tensor constant(const Shape &shape, const std::vector<float> &values);
 
-  // Layers with parameters. Without `bias` there is none.
+  // Layers with parameters; `bias` = false leaves the bias out.
 
   /// [..., in] -> [..., features]
   Tensor dense(const std::string &layer, Tensor x, int64_t features,
@@ -83,11 +83,12 @@ public:
   Tensor convolution(const std::string &layer, Tensor x, int64_t channels,
                      const WindowOptions &window, bool bias = true,
                      int64_t groups = 1);
-  /// Of each channel of [N, C, spatial...], with `<layer>.running_mean` and
-  /// `<layer>.running_var`, which keep `momentum` of themselves at each step.
+  /// Normalizes each channel of [N, C, spatial...]. The states
+  /// `<layer>.running_mean` and `<layer>.running_var` keep `momentum` of their
+  /// values at each step.
   Tensor batchNorm(const std::string &layer, Tensor x, double epsilon = 1e-5,
                    double momentum = 0.9);
-  /// Of the last axis.
+  /// Normalizes along the last axis.
   Tensor layerNorm(const std::string &layer, Tensor x, double epsilon = 1e-5);
 
   // Functions.
@@ -101,25 +102,26 @@ public:
   Tensor multiply(Tensor a, Tensor b);
   Tensor scale(Tensor x, double factor);
   /// [..., m, k] x [..., k, n], or b [..., n, k] with `transposeB`. A `b` of
-  /// rank 2 serves all of `a`.
+  /// rank 2 is used for all of `a`.
   Tensor matmul(Tensor a, Tensor b, bool transposeB = false);
-  /// softmax(Q K^T / sqrt(width)) V by head; [N, length, heads * width] each.
-  /// A query that sees no key gets zeros.
+  /// softmax(Q K^T / sqrt(width)) V for each head; [N, length, heads * width]
+  /// each. A query that attends to no key gets zeros.
   Tensor attention(Tensor query, Tensor key, Tensor value, int64_t heads,
                    const AttentionOptions &options = {});
-  /// The rows [count, width] of a table that integers [...] name: [..., width]
+  /// Looks up rows of a table [count, width] by integers [...]; gives [...,
+  /// width].
   Tensor lookUp(Tensor table, Tensor ids);
   Tensor maxPool(Tensor x, const WindowOptions &window);
   Tensor averagePool(Tensor x, const WindowOptions &window);
   Tensor globalAveragePool(Tensor x); // [N, C, spatial...] -> [N, C]
   Tensor reshape(Tensor x, const Shape &shape);
   Tensor transpose(Tensor x, const Shape &permutation);
-  /// `size` places of one axis, from `start` on.
+  /// `size` elements along one axis, beginning at `start`.
   Tensor slice(Tensor x, int64_t axis, int64_t start, int64_t size);
   /// [N, ...] -> [N, the rest]
   Tensor flatten(Tensor x);
 
-  // Ends.
+  // Outputs and the end.
 
   void output(const std::string &name, Tensor x);
   /// The module with the program; `recipe` may be null. Call it once, last.

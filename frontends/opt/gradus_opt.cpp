@@ -1,6 +1,5 @@
-// gradus-opt: runs any pass by name on a program written as text.
-//
-// What tests and pass authors use. Passes of a plug-in join with
+// gradus-opt: runs any pass by name on a program written as text. Tests and
+// pass authors use it. Passes of a plug-in join with
 // --load-pass-plugin=FILE.so; see docs/add_a_pass.md.
 
 #include "codegen/pipeline.h"
@@ -15,7 +14,8 @@
 
 using namespace mlir;
 
-/// What follows --load-pass-plugin in an argument; nothing in any other.
+/// Returns what follows --load-pass-plugin in an argument; nothing for any
+/// other argument.
 static std::optional<StringRef> afterOption(StringRef argument) {
   if (!argument.consume_front("--") && !argument.consume_front("-"))
     return std::nullopt;
@@ -25,8 +25,8 @@ static std::optional<StringRef> afterOption(StringRef argument) {
   return argument;
 }
 
-/// Loads the plug-ins that are named and leaves the other arguments: MLIR's own
-/// option would go on without those that cannot be loaded.
+/// Loads the named plug-ins and leaves the other arguments. MLIR's own option
+/// would continue without plug-ins that cannot be loaded.
 static llvm::Error takePlugins(std::vector<char *> &arguments) {
   std::vector<char *> others;
   for (size_t i = 0; i < arguments.size(); ++i) {
