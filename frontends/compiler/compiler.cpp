@@ -44,7 +44,7 @@ absl::Status loadPlugins(const std::vector<std::string> &paths) {
   return absl::OkStatus();
 }
 
-/// One compilation: a context, what it said, and the program.
+/// One compilation: its context, diagnostics and program.
 class Compilation {
 public:
   explicit Compilation(const Request &request)
@@ -102,7 +102,7 @@ absl::Status Compilation::checkStage() const {
                  ": unknown stage; there are ", joined(stages));
 }
 
-/// What is shown of codegen is what is made for the first target.
+/// Reports and dumps of codegen show the first target.
 absl::StatusOr<DeviceModel> Compilation::firstModel() const {
   auto target =
       findTarget(request_.targets.empty() ? "cpu" : request_.targets.front(),
@@ -127,7 +127,8 @@ absl::StatusOr<Result> Compilation::stop() {
   return result;
 }
 
-/// What each stage leaves, each run on a copy from the start.
+/// Reports the program after each stage; each stage runs on a copy from the
+/// start.
 absl::StatusOr<std::string> Compilation::report() {
   absl::StatusOr<DeviceModel> model = firstModel();
   if (!model.ok())
@@ -149,7 +150,7 @@ uint32_t usableCores() {
   return sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
-/// Those of the request, each once.
+/// Returns the targets of the request without duplicates.
 std::vector<std::string> Compilation::targets() {
   std::vector<std::string> targets;
   for (const std::string &target : request_.targets)
@@ -181,7 +182,7 @@ absl::Status Compilation::failure(llvm::Error error) const {
   return diagnostics_.error(llvm::toString(std::move(error)));
 }
 
-/// Gradients before anything changes them: no clipping, no weight decay.
+/// Adds gradients as outputs before clipping or weight decay changes them.
 absl::Status Compilation::addOutputs() {
   if (failed(runStages(module(), "gradients")))
     return diagnostics_.error("does not compile");
@@ -210,7 +211,7 @@ Compilation::compare(const std::vector<Weight> &inputs,
   return invalid(request_.model, ": has no graph @train");
 }
 
-/// To where the request wants it.
+/// Writes the artifact to the destination of the request.
 absl::Status Compilation::write(const CompileOptions &chosen, Result &result) {
   if (!request_.write) {
     auto artifact = compileProgram(module(), chosen);
@@ -270,7 +271,8 @@ absl::StatusOr<Result> Compilation::compile() {
   return result;
 }
 
-/// Before a model is read: it is not to blame for them, and may be large.
+/// Checked before the model is read, which may take long and has no part in the
+/// mistake.
 absl::Status checkTargets(const Request &request) {
   std::vector<std::string> names = request.targets;
   if (names.empty())
@@ -304,7 +306,7 @@ public:
   }
 
   absl::StatusOr<ModelInfo> inspect(const Request &request) override {
-    Request withZeros = request; // missing data is told, not an error
+    Request withZeros = request; // missing data is reported, not an error
     if (request.weights.empty() && request.initialize.empty())
       withZeros.initialize = "zeros";
     Compilation compilation(withZeros);

@@ -1,4 +1,4 @@
-// How a diagnostic becomes a line: file, place, words.
+// Turns a diagnostic into a line: file, location, message.
 
 #include "frontends/compiler/diagnostics.h"
 

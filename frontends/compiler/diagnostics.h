@@ -10,15 +10,15 @@
 
 namespace gradus::compiler {
 
-/// Collects what the context says while this lives.
+/// Collects the diagnostics of the context during its lifetime.
 class Diagnostics {
 public:
-  /// `model` is the file that errors stand behind.
+  /// `model` is the file name that precedes errors.
   Diagnostics(mlir::MLIRContext &context, std::string model);
 
   bool hasErrors() const { return !errors_.empty(); }
-  /// The errors so far, one a line, as a mistake of the user; `otherwise` where
-  /// there is none.
+  /// Returns the errors so far, one a line, as a mistake of the user;
+  /// `otherwise` if there is none.
   absl::Status error(const std::string &otherwise) const;
   const std::vector<std::string> &warnings() const { return warnings_; }
 
@@ -30,7 +30,8 @@ private:
   mlir::ScopedDiagnosticHandler handler_;
 };
 
-/// "node \"/conv1/Conv\"" or "file.mlir:3:5", and nothing where unknown.
+/// Returns "node \"/conv1/Conv\"" or "file.mlir:3:5"; empty if the location is
+/// unknown.
 std::string placeOf(mlir::Location location);
 
 } // namespace gradus::compiler

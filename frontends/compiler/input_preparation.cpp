@@ -1,5 +1,5 @@
-// The rules are those of frontends/data/preparation.cpp, which checks them
-// again: it sees inputs of labels, too.
+// The rules of frontends/data/preparation.cpp, which checks them again because
+// it also knows the inputs of labels.
 
 #include "frontends/compiler/input_preparation.h"
 

@@ -1,5 +1,6 @@
-// Whether the recipe's `inputs.normalize` and `inputs.augment` fit the model's
-// inputs: said when compiling, not first when training reads data.
+// Checks that the recipe's `inputs.normalize` and `inputs.augment` fit the
+// model's inputs, so that mistakes show at compile time and not only when
+// training reads data.
 #pragma once
 
 #include "ir/gradus.h"
@@ -11,7 +12,7 @@
 namespace gradus::compiler {
 
 /// Checks the recipe, as JSON with all defaults, against the graph @predict.
-/// Of an input of labels, which training adds, only the name is known.
+/// Training adds inputs of labels, of which only the names are known.
 absl::Status checkInputPreparation(ProgramOp program,
                                    const std::string &recipe);
 

@@ -15,12 +15,12 @@
 namespace gradus::compiler {
 namespace {
 
-/// How many parts of a name ("a.b.") a rule may replace, and how many rules are
-/// proposed: more would be another model.
+/// The number of name parts ("a.b.") that a rule may replace, and of rules that
+/// are proposed. More differences mean another model.
 constexpr int kMostParts = 3;
 constexpr size_t kMostRules = 3;
 
-/// A name's beginnings, "", "a.", "a.b.", each with the rest.
+/// Splits a name into a prefix ("", "a.", "a.b.") and the rest, in each way.
 std::vector<std::pair<std::string, std::string>>
 cutsOf(const std::string &name) {
   std::vector<std::pair<std::string, std::string>> cuts = {{"", name}};
@@ -35,10 +35,10 @@ cutsOf(const std::string &name) {
   return cuts;
 }
 
-/// What two names have in common, and the shape: the same tensor, perhaps.
+/// The common end of two names and the shape: perhaps the same tensor.
 using Rest = std::pair<std::string, std::vector<int64_t>>;
 
-/// A beginning in the file, and what stands for it in the model.
+/// A prefix in the file and its replacement in the model.
 using Rule = std::pair<std::string, std::string>;
 
 class Proposal {
@@ -63,13 +63,13 @@ public:
         left_.push_back(tensor);
   }
 
-  /// The rule that names the most tensors; none if there is no such.
+  /// Adds the rule that names the most tensors; returns false if there is none.
   bool add() {
     std::map<Rule, size_t> votes;
     for (const NamedShape &tensor : left_)
       for (const Rule &rule : rulesFor(tensor))
         ++votes[rule];
-    // Of equal ones the shortest: what both names go on with is no part of it.
+    // Of equal rules, the shortest has no part that both names share.
     auto best = std::max_element(
         votes.begin(), votes.end(), [](const auto &one, const auto &other) {
           auto size = [](const Rule &rule) {
@@ -89,7 +89,7 @@ public:
   }
 
   NameProposal result() {
-    // The first rule that fits counts: longer beginnings come first.
+    // The first matching rule counts, so longer prefixes come first.
     std::sort(rules_.begin(), rules_.end(),
               [](const Rule &one, const Rule &other) {
                 return std::make_pair(other.first.size(), one) <
@@ -103,7 +103,7 @@ public:
   }
 
 private:
-  /// Whether a rule for these names would take one from its place.
+  /// Whether a rule for this prefix would rename a tensor that already fits.
   bool isPlaced(const std::string &begin) const {
     auto name = placed_.lower_bound(begin);
     return name != placed_.end() && name->starts_with(begin);
@@ -119,9 +119,10 @@ private:
     return rules;
   }
 
-  std::map<Rest, std::vector<std::string>> model_; // beginnings by their rests
-  std::set<std::string> placed_; // of the file, as the model has them
-  std::vector<NamedShape> left_; // of the file, without a name yet
+  std::map<Rest, std::vector<std::string>>
+      model_;                    // prefixes by the rest of the name
+  std::set<std::string> placed_; // names in the file that the model has, too
+  std::vector<NamedShape> left_; // tensors of the file that fit no name yet
   std::vector<Rule> rules_;
   size_t fits_ = 0;
 };

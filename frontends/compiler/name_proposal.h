@@ -1,7 +1,7 @@
-// Rules of --init-map and --weights-map that make the names of a file those of
-// a model: what wrappers and libraries put in front of names ("module.",
-// "_orig_mod.", "resnet.") is found, so that it can be pasted. The tool
-// compiles this, too: its `train` runs without the compiler.
+// Proposes rules for --init-map and --weights-map that turn the names in a file
+// into those of the model. It finds prefixes that wrappers and libraries add
+// ("module.", "_orig_mod.", "resnet."). The tool compiles this file, too: its
+// `train` runs without the compiler.
 
 #pragma once
 
@@ -19,24 +19,23 @@ struct NamedShape {
 
 struct NameProposal {
   std::vector<std::string> rules; // "resnet.*=*", in their order
-  size_t fits = 0;                // how many tensors of the file they name
+  size_t fits = 0;                // number of the file's tensors that they name
 };
 
-/// Rules for tensors of a file that no tensor of the model has the name of.
-/// Only tensors of one shape are taken for the same. None where nothing fits.
-/// No rule is for one of the names that are `placed`: other tensors of the file
-/// that the model has as they are.
+/// Proposes rules for tensors whose names the model does not have; empty if
+/// nothing fits. Only tensors of equal shape match. No rule renames one of
+/// `placed`: other tensors of the file whose names the model has.
 NameProposal proposeNames(const std::vector<NamedShape> &file,
                           const std::vector<NamedShape> &model,
                           std::set<std::string> placed = {});
 
-/// "--init-map 'resnet.*=*' --init-map 'fc.*='" of the option --init-map, to be
-/// pasted into a shell.
+/// Returns the rules as options to paste into a shell: "--init-map 'resnet.*=*'
+/// --init-map 'fc.*='".
 std::string mapOptions(const std::string &option,
                        const std::vector<std::string> &rules);
 
-/// "--init-map 'resnet.*=*' names 62 of its tensors as the model does"; empty
-/// where nothing is proposed.
+/// Returns "--init-map 'resnet.*=*' names 62 of its tensors as the model does";
+/// empty if nothing is proposed.
 std::string adviceOf(const NameProposal &proposal, const std::string &option);
 
 } // namespace gradus::compiler

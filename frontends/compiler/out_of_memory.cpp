@@ -1,5 +1,5 @@
-// LLVM's own allocations, operator new and LLVM's other fatal errors lead here.
-// Nothing here may allocate.
+// Handles failed allocations of LLVM and of operator new, and LLVM's other
+// fatal errors. Nothing here may allocate.
 
 #include "frontends/compiler/out_of_memory.h"
 
@@ -11,12 +11,12 @@
 namespace gradus::compiler {
 
 static void say(const char *words) {
-  // There is nobody to tell that stderr is closed.
+  // If stderr is closed there is nobody to tell.
   (void)!::write(STDERR_FILENO, words, std::strlen(words));
 }
 
-/// Destructors of other threads and of static objects might wait for a lock
-/// that this thread holds: none runs.
+/// Runs no destructors: those of other threads and of static objects might wait
+/// for a lock that this thread holds.
 [[noreturn]] static void exitOutOfMemory(void *, const char *, bool) {
   say("gradus: out of memory: compiling this takes more than the process may "
       "have (the machine's memory, a container's limit, ulimit -v)\n");

@@ -1,4 +1,4 @@
-// A pattern that matches nothing would change nothing, and nobody would know.
+// A pattern without a match would change nothing, and nobody would notice.
 
 #include "frontends/compiler/parameter_patterns.h"
 
@@ -11,7 +11,7 @@ using namespace mlir;
 
 namespace gradus::compiler {
 
-/// What training may change, or leave as it is.
+/// The names of states that training may change or keep fixed.
 static SmallVector<StringRef> namesOf(ProgramOp program) {
   SmallVector<StringRef> names;
   for (StateOp state : program.getBody().getOps<StateOp>())

@@ -1,6 +1,6 @@
-// `trainable` and `fixed` of a recipe against the states of a program that was
-// read as text. The importer of ONNX looks at those of its models itself: it
-// knows constants that are no states.
+// Checks `trainable` and `fixed` of a recipe against the states of a program
+// that was read as text. The ONNX importer checks its models itself, because it
+// knows constants that are not states.
 
 #pragma once
 
@@ -11,8 +11,8 @@
 
 namespace gradus::compiler {
 
-/// An error that names the first pattern without a parameter or buffer, and
-/// the names that are nearest.
+/// Returns an error that names the first pattern without a parameter or buffer,
+/// and the nearest names.
 absl::Status checkParameterPatterns(ProgramOp program,
                                     const recipe::Recipe &recipe);
 

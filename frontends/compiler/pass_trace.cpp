@@ -70,7 +70,7 @@ public:
       : trace_(std::move(trace)), stages_(std::move(stages)) {}
 
   void runBeforePass(Pass *pass, Operation *op) override {
-    // Passes inside another manager stand behind it, which has a stage.
+    // Passes of a nested manager follow it; the manager has a stage.
     if (auto stage = stages_.find(pass); stage != stages_.end())
       stage_ = stage->second;
     ProgramOp program = programOf(op);
@@ -94,20 +94,20 @@ public:
   }
 
 private:
-  /// What only runs others: on the parts of a program, which has no argument,
-  /// or those that the recipe adds.
+  /// False for a pass that only runs others: on parts of a program (no
+  /// argument), or those that the recipe adds.
   static bool isPass(Pass *pass) {
     return !pass->getArgument().empty() && pass->getArgument() != kAdded;
   }
 
-  /// Whether it ran last, on another graph. Added passes may follow one another
-  /// in one place of memory.
+  /// Whether the pass ran last, on another graph. Passes that the recipe adds
+  /// may follow one another at the same address.
   bool isLast(Pass *pass) const {
     return pass == last_ && trace_->passes.back().stage == stage_ &&
            trace_->passes.back().pass == pass->getArgument();
   }
 
-  /// A pass on graphs runs once for each, and is one record.
+  /// Begins a record. A pass on graphs runs once for each graph, as one record.
   void begin(Pass *pass, ProgramOp program) {
     PassRecord record;
     record.stage = stage_;
@@ -128,7 +128,7 @@ PassTrace::PassTrace(MLIRContext &context) {
   const std::string any = ".*";
   remark::RemarkCategories all;
   all.passed = all.missed = all.analysis = all.failed = any;
-  // Fails only where the context has a listener already.
+  // This fails only if the context has a listener already.
   (void)remark::enableOptimizationRemarks(
       context, std::make_unique<Listener>(trace_),
       std::make_unique<remark::RemarkEmittingPolicyAll>(), all);
@@ -140,7 +140,7 @@ void PassTrace::stageAdded(StringRef stage, OpPassManager &program) {
 }
 
 void PassTrace::watch(PassManager &manager) {
-  // Another manager's passes may lie where this one's did.
+  // Passes of the next manager may get the same addresses.
   auto stages = std::exchange(stages_, decltype(stages_)());
   manager.addInstrumentation(
       std::make_unique<Instrumentation>(trace_, std::move(stages)));

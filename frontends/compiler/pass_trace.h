@@ -1,4 +1,4 @@
-// What each pass made of the program, in the order in which they ran.
+// Records what each pass did to the program, in the order of execution.
 #pragma once
 
 #include "codegen/compile.h"
@@ -11,8 +11,8 @@
 
 namespace gradus::compiler {
 
-/// Counts the program before and after every pass, takes its time and collects
-/// the remarks. One compilation: its context tells the remarks.
+/// Counts the program before and after each pass, measures the time and
+/// collects the remarks of one compilation's context.
 class PassTrace final : public PassWatcher {
 public:
   explicit PassTrace(mlir::MLIRContext &context);

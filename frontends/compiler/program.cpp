@@ -1,4 +1,4 @@
-// Recipe first: it says which dimensions and parameters a model has.
+// Reads the recipe first: it names a model's dimensions and parameters.
 
 #include "frontends/compiler/program.h"
 
@@ -28,7 +28,7 @@ using namespace mlir;
 namespace gradus::compiler {
 namespace {
 
-/// `--dim batch=32 --dim batch=64` is a slip, not a choice of the last.
+/// Two values for one dimension (`--dim batch=32 --dim batch=64`) are an error.
 absl::Status checkDims(const std::vector<std::string> &dims) {
   std::map<llvm::StringRef, std::string> given;
   for (const std::string &dim : dims) {
@@ -47,7 +47,7 @@ absl::StatusOr<recipe::Recipe> readRecipe(const Request &request) {
   recipe::Overrides overrides;
   for (const auto &[setting, flag] : request.flags)
     overrides.push_back({setting, flag});
-  // A key that is set may be one of what a flag stands for.
+  // Flags come first, so that a single key may override a part of one.
   overrides.insert(overrides.end(), request.overrides.begin(),
                    request.overrides.end());
   for (const std::string &dim : request.dims)
@@ -68,7 +68,7 @@ bool saysRecipe(const Request &request) {
 
 //===-- models ------------------------------------------------------------===//
 
-/// Whether values stand in the text as `dense_resource<__elided__>` only.
+/// Whether the text has `dense_resource<__elided__>` in place of values.
 bool lacksWeights(ModuleOp module) {
   WalkResult walked = module.walk([](Operation *op) {
     return op->getAttrDictionary().walk([](DenseResourceElementsAttr value) {
@@ -102,7 +102,7 @@ ImportOptions importOptions(const Request &request,
   options.fixed = recipe.fixed;
   options.initialize = request.initialize;
   if (!request.weights.empty() && request.initialize.empty())
-    options.initialize = "zeros"; // setWeights refuses what stays so.
+    options.initialize = "zeros"; // setWeights refuses states that stay so.
   return options;
 }
 
@@ -159,7 +159,7 @@ bool converts(RankedTensorType type, const Weight &weight) {
          runtime::areFloats(weight.dtype, elementName(type));
 }
 
-/// The values of such a weight as the state's.
+/// Converts a weight's values to the type of the state.
 std::vector<char> converted(RankedTensorType type, const Weight &weight) {
   std::vector<char> bytes(type.getNumElements() *
                           type.getElementTypeBitWidth() / 8);
@@ -173,10 +173,10 @@ ArrayRef<char> bytesOf(const Weight &weight) {
           weight.bytes.size()};
 }
 
-/// How many ops have the values of each holder.
+/// The number of ops that use each holder of values.
 using Holders = llvm::DenseMap<const void *, int>;
 
-/// In the whole module that the program is in.
+/// Counts the holders in the module that contains the program.
 Holders holdersAround(ProgramOp program) {
   Holders holders;
   program->getParentOp()->walk([&](Operation *op) {
@@ -186,7 +186,8 @@ Holders holdersAround(ProgramOp program) {
   return holders;
 }
 
-/// Gives the former values back when no other op has them.
+/// Replaces a state's values and frees the former ones if no other op uses
+/// them.
 void replaceValues(StateOp state, ElementsAttr values, Holders &holders) {
   ElementsAttr former = state.getValueAttr();
   state.setValueAttr(values);
@@ -195,7 +196,7 @@ void replaceValues(StateOp state, ElementsAttr values, Holders &holders) {
     giveBackValues(former);
 }
 
-/// Empty where the weight fits; else what is the matter with it.
+/// Sets the state of a weight; returns what is wrong with it, or nothing.
 std::string setWeight(ProgramOp program, const Weight &weight,
                       Holders &holders) {
   StateOp state = program.getState(weight.name);
@@ -206,10 +207,10 @@ std::string setWeight(ProgramOp program, const Weight &weight,
   if (converts(type, weight)) {
     auto bytes = std::make_shared<std::vector<char>>(converted(type, weight));
     values = valuesInPlace(type, *bytes, weight.name,
-                           [bytes] {}); // They live so long.
+                           [bytes] {}); // keeps them alive
   } else if (typeName(type) == typeName(weight)) {
     values = valuesInPlace(type, bytesOf(weight), weight.name,
-                           [] {}); // The caller's until the end.
+                           [] {}); // the caller owns them
   } else {
     return message("\"", weight.name, "\" is ", typeName(weight),
                    "; the model's is ", typeName(type));
@@ -229,9 +230,9 @@ std::string fewNames(const std::vector<std::string> &names) {
   return text;
 }
 
-/// The model's states that the file leaves as they are: with values of the
-/// model's own, and without any since its data file is missing, which start by
-/// rule or not at all.
+/// The model's states that the file has no values for: those that keep the
+/// model's values, and those without any because their data file is missing,
+/// which an initializer fills or nothing does.
 struct Untouched {
   std::vector<std::string> kept, ruled, empty;
 };
@@ -252,7 +253,7 @@ Untouched untouched(ProgramOp program, const Request &request) {
   return result;
 }
 
-/// Says that weights of other types were rounded or widened.
+/// Warns that weights of other types were converted.
 void noteConversions(ProgramOp program, const Request &request) {
   std::set<std::string> others;
   for (const Weight &weight : request.weights)
@@ -266,7 +267,7 @@ void noteConversions(ProgramOp program, const Request &request) {
         << joined(others);
 }
 
-/// Says what states start from that the file leaves as they are.
+/// Warns about the initial values of states that the file does not have.
 void noteStarts(ProgramOp program, const Request &request,
                 const Untouched &left) {
   for (const auto &[names, start] :
@@ -278,7 +279,7 @@ void noteStarts(ProgramOp program, const Request &request,
           << "; they start " << start;
 }
 
-/// The name in the weights' file, which rules are about.
+/// The name in the weights file, to which rules apply.
 llvm::StringRef ownName(const Weight &weight) {
   return weight.ownName.empty() ? weight.name : weight.ownName;
 }
@@ -287,8 +288,8 @@ llvm::StringRef layerOf(llvm::StringRef name) {
   return name.take_front(name.rfind('.') + 1);
 }
 
-/// Whether something beside a weight is used, by its file's names or the
-/// model's.
+/// Whether a weight of the same layer is used, by the names of the file or of
+/// the model.
 bool isBesideUsed(ProgramOp program, const Request &request,
                   const Weight &weight) {
   return llvm::any_of(request.weights,
@@ -302,8 +303,9 @@ bool isBesideUsed(ProgramOp program, const Request &request,
          });
 }
 
-/// For the first weight that is no state, with all beside it, if the model has
-/// none of those. The first rule that fits a name counts.
+/// Returns a rule that leaves out the first weight that is not a state, with
+/// its whole layer if the model has nothing of it. The first matching rule
+/// counts.
 std::string ruleToLeaveOut(ProgramOp program, const Request &request) {
   for (const Weight &weight : request.weights) {
     if (program.getState(weight.name))
@@ -317,12 +319,12 @@ std::string ruleToLeaveOut(ProgramOp program, const Request &request) {
   return "";
 }
 
-/// What to do with weights that are no states: rules that name them as the
-/// model does, or else leave them out; empty where all are states.
+/// Advises on weights that are not states: rules that rename them, or else
+/// rules that leave them out; empty if all are states.
 std::string adviceOnNames(ProgramOp program, const Request &request) {
   std::vector<NamedShape> file, model;
   std::set<llvm::StringRef> given;
-  std::set<std::string> placed; // and by no rule, which would come first
+  std::set<std::string> placed; // no rule may come before them
   for (const Weight &weight : request.weights) {
     given.insert(weight.name);
     if (!program.getState(weight.name))
@@ -344,7 +346,8 @@ std::string adviceOnNames(ProgramOp program, const Request &request) {
                             left;
 }
 
-/// All that do not fit are told at once, with what the model has instead.
+/// Sets all weights. Reports all that do not fit at once, and what the model
+/// has instead.
 absl::Status setWeights(ProgramOp program, const Request &request) {
   constexpr size_t kFew = 6;
   Untouched left = untouched(program, request);
@@ -368,7 +371,7 @@ absl::Status setWeights(ProgramOp program, const Request &request) {
   if (std::string advice = adviceOnNames(program, request);
       !problems.empty() && !advice.empty())
     problems.push_back(advice);
-  for (std::string &problem : problems) // A name in it begins no line.
+  for (std::string &problem : problems) // A name may hold a line break.
     problem = printable(problem);
   if (!problems.empty())
     return invalid(request.weightsFile, ": ", joined(problems, "\n  "));
@@ -377,8 +380,8 @@ absl::Status setWeights(ProgramOp program, const Request &request) {
   return absl::OkStatus();
 }
 
-/// The recipe that a program's text brought along, read as any other; else
-/// `given`.
+/// Returns the recipe in a program's text, checked as any other, or `given` if
+/// it has none.
 absl::StatusOr<recipe::Recipe> settleRecipe(const Request &request,
                                             const recipe::Recipe &given,
                                             ModuleOp module) {
@@ -425,7 +428,7 @@ absl::StatusOr<Program> readProgram(const Request &request,
   return Program{*std::move(module), recipe->json};
 }
 
-/// What else is known of a model whose sizes are not.
+/// Adds the facts that do not need the model's sizes.
 static void addWithoutSizes(const ModelInventory &inventory, ModelInfo &info) {
   info.unknownSizes = inventory.unknownSizes;
   info.inputs = inventory.inputs;
@@ -451,7 +454,8 @@ absl::Status addInventory(const Request &request, ModelInfo &info) {
   if (!inventory->unknownSizes.empty())
     addWithoutSizes(*inventory, info);
   if (!info.unsupported.empty() || !info.unknownSizes.empty())
-    info.warnings = inventory->warnings; // Else the importer has told them.
+    info.warnings =
+        inventory->warnings; // Otherwise the importer has reported them.
   return absl::OkStatus();
 }
 

@@ -14,7 +14,7 @@ struct Program {
 };
 
 /// Reads the model (.onnx or .mlir) with the recipe, overrides and weights of
-/// the request. The context's diagnostics have the details of errors in text.
+/// the request. Details of errors in text are in the context's diagnostics.
 absl::StatusOr<Program> readProgram(const Request &request,
                                     mlir::MLIRContext &context);
 

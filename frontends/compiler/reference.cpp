@@ -1,5 +1,5 @@
-// Outputs of a step that nobody trains with, and how far they are from what
-// the evaluator makes of the compiled values before them.
+// Adds outputs to a step for comparison, and measures their distance from the
+// evaluator's results on the compiled values before them.
 
 #include "frontends/compiler/reference.h"
 
@@ -34,7 +34,7 @@ static Value lossOf(GraphOp train) {
   return {};
 }
 
-/// Whether a value can be looked at: as it is, or wider.
+/// Whether a value can be an output, as it is or widened.
 static bool isShown(Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   return type && isa<FloatType>(type.getElementType()) &&
@@ -45,7 +45,7 @@ static bool isCompared(Type element) {
   return element.isF32() || element.isF64();
 }
 
-/// Outputs are f32 or f64.
+/// Widens a value to f32 if it is narrower: outputs are f32 or f64.
 static Value widened(GraphOp train, Value value) {
   auto type = cast<RankedTensorType>(value.getType());
   if (isCompared(type.getElementType()))
@@ -56,16 +56,17 @@ static Value widened(GraphOp train, Value value) {
 }
 
 void addNodeOutputs(GraphOp train) {
-  llvm::MapVector<StringRef, Value> last; // In the order of these values.
+  llvm::MapVector<StringRef, Value> last; // in the order of the values
   Value loss = lossOf(train);
   for (Operation &op : train.getBody().front().without_terminator()) {
     if (loss && &op == loss.getDefiningOp())
-      break; // What follows is the way back.
+      break; // The backward pass follows.
     auto named = dyn_cast<NameLoc>(op.getLoc());
     if (!named || op.getNumResults() == 0 || isa<ReadOp>(op) ||
         !isShown(op.getResult(0)))
       continue;
-    last.erase(named.getName()); // Linear, in a graph to be looked into.
+    last.erase(
+        named.getName()); // Linear time is enough for a graph to look into.
     last[named.getName()] = op.getResult(0);
   }
   llvm::StringSet<> taken;
@@ -125,7 +126,7 @@ inputsOf(GraphOp train, const std::vector<Weight> &inputs) {
   return tensors;
 }
 
-/// By the rule of a state, as codegen makes it.
+/// Computes initial values by the state's initializer, as codegen does.
 DenseElementsAttr initialValue(StateOp state) {
   std::vector<char> bytes = initialBytes(state, /*seed=*/0);
   return DenseElementsAttr::getFromRawBuffer(
@@ -154,14 +155,14 @@ absl::StatusOr<StateMap> statesOf(ProgramOp program) {
 
 //===-- comparison --------------------------------------------------------===//
 
-/// What an output shows, if it only widens it.
+/// The value behind an output that only widens it.
 Value shownBy(Value output) {
   auto widening = output.getDefiningOp<arith::ExtFOp>();
   return widening ? widening.getIn() : output;
 }
 
-/// Puts compiled values in the place of those that the evaluator makes, so that
-/// each op is compared by itself: what came before has no part in it.
+/// Replaces the evaluator's values by compiled ones, so that each op is
+/// compared by itself, without the errors of ops before it.
 class CutRun : public Settling {
 public:
   CutRun(GraphOp train, const std::vector<OutputValues> &compiled) {
@@ -189,7 +190,7 @@ public:
     tensor.floats.assign(cut->second.begin(), cut->second.end());
   }
 
-  /// The outputs as they were made, each from compiled values.
+  /// Returns the outputs, each evaluated from compiled values.
   absl::StatusOr<std::vector<std::vector<double>>>
   run(GraphOp train, const std::vector<HostTensor> &inputs, StateMap states) {
     StateMap gradients;
@@ -211,7 +212,7 @@ private:
   std::optional<Roundings> roundings_;
 };
 
-/// The largest distance of two elements.
+/// Returns the largest difference of two elements.
 template <typename Numbers>
 double distanceOf(const Numbers &found, const std::vector<double> &expected) {
   double largest = 0;
@@ -227,7 +228,7 @@ double distanceOf(const Numbers &found, const std::vector<double> &expected) {
   return largest;
 }
 
-/// Of the finite ones.
+/// Returns the largest magnitude of the finite values.
 double largestOf(const std::vector<double> &values) {
   double largest = 0;
   for (double value : values)
@@ -243,7 +244,7 @@ const OutputValues *find(const std::vector<OutputValues> &all, StringRef name) {
   return nullptr;
 }
 
-/// An output of the graph, by its number, and of the compiled step.
+/// An output that both the graph (by its number) and the compiled step have.
 struct Shared {
   unsigned number;
   const OutputValues *compiled;

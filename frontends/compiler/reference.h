@@ -1,5 +1,5 @@
-// A training step laid open: values of its nodes and gradients as outputs, and
-// what the reference evaluator makes of them.
+// Exposes values of a training step (nodes, gradients) as outputs and compares
+// them with the reference evaluator.
 #pragma once
 
 #include "frontends/compiler/compiler.h"
@@ -7,14 +7,15 @@
 
 namespace gradus::compiler {
 
-/// `gradient.<parameter>` of each parameter that is updated.
+/// Adds the output `gradient.<parameter>` for each updated parameter.
 void addGradientOutputs(GraphOp train);
-/// The last value of each model node before the loss, by the node's place; in
-/// f32, also where it is narrower.
+/// Adds the last value of each model node before the loss as an output, named
+/// by the node's location; narrower types are widened to f32.
 void addNodeOutputs(GraphOp train);
 
-/// One step in f64 from the program's initial state, against a compiled one;
-/// inputs by name. Errors of ops are diagnostics of the context.
+/// Evaluates one step in f64 from the program's initial state and compares it
+/// with a compiled one; inputs are found by name. Errors of ops are diagnostics
+/// of the context.
 absl::StatusOr<std::vector<Comparison>>
 compareStep(ProgramOp program, GraphOp train, const std::vector<Weight> &inputs,
             const std::vector<OutputValues> &compiled, bool explains);

@@ -25,8 +25,8 @@ static int64_t elements(Value value) {
   return type && type.hasStaticShape() ? type.getNumElements() : 0;
 }
 
-/// A convolution, whichever of its tensors it computes: each weight times each
-/// place of the output.
+/// FLOPs of a convolution or of one of its gradients: each weight times each
+/// output position.
 static int64_t convolutionFlops(Value weights, Value output) {
   auto shape = cast<ShapedType>(weights.getType()).getShape();
   return shape.empty() || shape[0] == 0
@@ -41,7 +41,8 @@ static int64_t matmulFlops(MatmulOp op) {
   return shape.empty() || result == 0 ? 0 : 2 * lhs * shape.back();
 }
 
-/// Two products forward, five backward; a causal mask hides half of each.
+/// FLOPs of attention: two matmuls forward, five backward; a causal mask hides
+/// half of each.
 template <typename Op> static int64_t attentionFlops(Op op, int64_t products) {
   AttentionSizes sizes(op.getQuery(), op.getValue());
   int64_t flops = sizes.batch * sizes.heads * sizes.queries * sizes.keys *

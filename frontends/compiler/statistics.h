@@ -1,4 +1,5 @@
-// What a program's graphs hold and cost, for people: counted, not measured.
+// Counts (not measurements) of a program's graphs for reports: ops, FLOPs,
+// bytes.
 #pragma once
 
 #include "frontends/compiler/compiler.h"
@@ -6,23 +7,23 @@
 
 namespace gradus::compiler {
 
-/// Multiplications and additions of one op; for elementwise ops one per
-/// element.
+/// Multiplications and additions of one op; an elementwise op counts one for
+/// each element.
 int64_t flopsOf(mlir::Operation &op);
 
 /// The ops of a graph by name, most expensive first.
 std::vector<OpCount> countOps(GraphOp graph);
 
-/// Ops, FLOPs and bytes of a graph, in whatever form its ops are.
+/// Ops, FLOPs and bytes of a graph in any dialect.
 GraphCount countGraph(GraphOp graph);
 
 /// All graphs and states of a program.
 ProgramCount countProgram(ProgramOp program);
 
-/// What the graph `predict` of a program holds.
+/// Statistics of the graph `predict`.
 ModelInfo modelInfo(ProgramOp program);
 
-/// What stands above the lines of a report.
+/// The header above the lines of a report.
 std::string reportHeader();
 
 /// A line per graph: ops, FLOPs, bytes of all its values and of the state.

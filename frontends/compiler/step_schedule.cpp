@@ -1,4 +1,4 @@
-// Counters are given values, and what they lead to is evaluated op by op.
+// Sets counters to values and evaluates the ops that depend on them.
 
 #include "frontends/compiler/step_schedule.h"
 
@@ -21,24 +21,24 @@ using namespace mlir;
 namespace gradus::compiler {
 namespace {
 
-constexpr int64_t kFirstSteps = 192;     // that are listed one by one
+constexpr int64_t kFirstSteps = 192;     // listed one by one
 constexpr int64_t kLongestPeriod = 4096; // of variants by `every`
 constexpr int64_t kRatePoints = 240;
 
 //===-- values ------------------------------------------------------------===//
 
-/// Evaluates values of a graph for a number of the counters; what does not
-/// depend on it is kept.
+/// Evaluates values of a graph for a value of the counters; keeps values that
+/// do not depend on them.
 class Evaluation {
 public:
-  /// Nothing where an op cannot be evaluated.
+  /// Returns nothing if an op cannot be evaluated.
   std::optional<HostTensor> at(Value value, int64_t counter) {
     counter_ = counter;
     changing_.clear();
     return evaluate(value);
   }
 
-  /// All ops behind the values that were asked for.
+  /// All ops that evaluation has visited.
   const SetVector<Operation *> &ops() const { return ops_; }
 
 private:
@@ -92,7 +92,7 @@ private:
   SetVector<Operation *> ops_;
 };
 
-/// Swallows what evaluation says of ops that it does not know.
+/// Suppresses diagnostics about ops that cannot be evaluated.
 class Silence : public ScopedDiagnosticHandler {
 public:
   explicit Silence(MLIRContext *context)
@@ -123,7 +123,7 @@ public:
   }
 
 private:
-  /// The last one that has the counter among its steps, else the first.
+  /// The last variant whose steps include the counter, else the first variant.
   int variantOf(int64_t counter) {
     int chosen = 0;
     for (auto [i, variant] : llvm::enumerate(variants_))
@@ -132,7 +132,8 @@ private:
     return chosen;
   }
 
-  /// What the step writes to the counter, unless that only counts.
+  /// The value that the step writes to the counter; null if it only counts
+  /// steps.
   Value written() {
     StringRef counter = schedule_.getCounter().value_or("step");
     GraphOp graph = program_.getGraph(schedule_.getGraph());
@@ -164,7 +165,7 @@ private:
       result.shares[variant] += 1.0 / steps.size();
   }
 
-  /// The step before a step says which variant it is.
+  /// The variant of a step, which the step before it has written.
   std::optional<int> variantAt(int64_t step) {
     std::optional<HostTensor> value;
     if (step > 0)
@@ -196,7 +197,7 @@ private:
     takeChanges(result);
   }
 
-  /// A list that the step looks its next update up in.
+  /// A constant list in which the step may look up its next update.
   static std::vector<int64_t> tableIn(Operation *op) {
     std::vector<int64_t> table;
     auto constant = dyn_cast<arith::ConstantOp>(op);
@@ -208,8 +209,8 @@ private:
     return table;
   }
 
-  /// Equal entries lead to equal variants, so that one of each is evaluated:
-  /// that of every batch of an update.
+  /// Equal entries give equal variants, so one of each is evaluated, for every
+  /// batch of an update.
   void takeTable(StepSchedule &result, ArrayRef<int64_t> table) {
     std::map<int64_t, std::vector<int>> variants;
     for (auto [update, entry] : llvm::enumerate(table))
@@ -220,7 +221,7 @@ private:
     for (auto [step, variant] : llvm::enumerate(result.first)) {
       int64_t entry = table[step / batches_ % table.size()];
       if (variants[entry][step % batches_] != variant)
-        return; // It is not looked up by the number of the update.
+        return; // The update's number is not the index.
     }
     std::vector<int> steps;
     for (int64_t entry : table)
@@ -228,10 +229,10 @@ private:
     takeShares(result, steps);
   }
 
-  /// As many as steps can be counted for.
+  /// The largest number of updates whose steps can be counted.
   int64_t mostUpdates() const { return INT64_MAX / batches_ - 3; }
 
-  /// A step that compares its number changes at the numbers that it names.
+  /// A step that compares its number with constants changes at those numbers.
   void takeChanges(StepSchedule &result) {
     std::set<int64_t> updates = {0};
     for (Operation *op : evaluation_.ops())
@@ -244,7 +245,7 @@ private:
                                mostUpdates()) +
                            near);
     updates.erase(updates.begin(), updates.lower_bound(0));
-    for (int64_t update : updates) // By their last batches, which update.
+    for (int64_t update : updates) // the last batch of each updates
       if (auto variant = variantAt(update * batches_ + batches_ - 1);
           variant &&
           (result.changes.empty() || result.changes.back().variant != *variant))
@@ -254,14 +255,14 @@ private:
   ProgramOp program_;
   ScheduleOp schedule_;
   SmallVector<VariantOp> variants_;
-  int64_t batches_; // of an update
+  int64_t batches_; // for each update
   Value next_;
   Evaluation evaluation_;
 };
 
 //===-- the learning rate -------------------------------------------------===//
 
-/// Steps to the end of the pieces, and some more where the last goes on.
+/// The number of steps of all pieces, and some more if the last continues.
 int64_t lengthOf(const std::vector<RecipeObject> &pieces) {
   double length = 0;
   for (const RecipeObject &piece : pieces)
@@ -273,7 +274,7 @@ int64_t lengthOf(const std::vector<RecipeObject> &pieces) {
   return std::clamp(length, 1.0, 1e12);
 }
 
-/// The factor at a step, by the recipe of a program of its own.
+/// The factor at a step; `scratch` is a program of its own with the recipe.
 std::optional<double> factorAt(ProgramOp scratch, int64_t step) {
   Block block;
   OpBuilder builder(scratch.getContext());

@@ -1,5 +1,5 @@
-// Which variant of a step runs when, and the learning rate over time: worked
-// out by evaluating what the step will compute.
+// Finds out which variant of a step runs when, and the learning rate over time,
+// by evaluating what the step will compute.
 #pragma once
 
 #include "frontends/compiler/compiler.h"
@@ -7,16 +7,14 @@
 
 namespace gradus::compiler {
 
-/// Describes those schedules of a program that the list lacks or has with
-/// other variants. Where a state that the step writes says which variant is
-/// next, what it writes is evaluated: call this before guards make that depend
-/// on gradients.
+/// Describes those schedules of a program that the list lacks or has with other
+/// variants. If a state that the step writes selects the variant, the written
+/// value is evaluated; call this before guards make it depend on gradients.
 void updateStepSchedules(ProgramOp program,
                          std::vector<StepSchedule> &schedules);
 
-/// The learning rate of the recipe's optimizer at steps from 0 to where its
-/// schedule ends; one point where it does not change, none where the program's
-/// caller sets it.
+/// The learning rate of the recipe's optimizer for steps from 0 to the end of
+/// its schedule; one point if it is constant, none if the caller sets it.
 std::vector<RatePoint> learningRates(ProgramOp program);
 
 } // namespace gradus::compiler
