@@ -80,7 +80,7 @@ void Batches::layOut(Slot &slot) {
 
 const Chunk *Batches::next() {
   std::unique_lock lock(mutex_);
-  ++taken_; // which gives back the chunk before
+  ++taken_; // which releases the chunk before
   changed_.notify_all();
   changed_.wait(lock, [&] { return made_ >= taken_ || finished_; });
   return made_ >= taken_ ? &slots_[(taken_ - 1) % 3].chunk : nullptr;
@@ -107,8 +107,8 @@ void Batches::work() {
   changed_.notify_all();
 }
 
-/// An exception that left the thread would end the process, and lose what was
-/// trained since the last checkpoint.
+/// Turns exceptions into errors: one that left the thread would end the process
+/// and lose the training since the last checkpoint.
 runtime::Status Batches::fillOrSay(Slot &slot) {
   try {
     return fill(slot);
@@ -132,7 +132,8 @@ runtime::Status Batches::fill(Slot &slot) {
   return runtime::Status();
 }
 
-/// Place `from` of the epoch's order into place `place` of a batch.
+/// Copies the sample at position `from` of the epoch's order to index `place`
+/// of a batch.
 runtime::Status Batches::copy(int64_t epoch, int64_t from, int64_t place,
                               void *const *inputs) {
   int64_t sample = from;
@@ -152,7 +153,8 @@ runtime::Status Batches::fillBatch(int64_t batch, void *const *inputs,
     feed_.finish(*count, inputs);
     return runtime::Status();
   }
-  // Real samples, so that batch norms see such, with labels that do not count.
+  // The rest are real samples, so that batch norms see realistic data, with
+  // labels that are ignored.
   for (int64_t i = *count; i < feed_.batch(); ++i)
     GRADUS_TRY(copy(epoch, (i - *count) % feed_.samples(), i, inputs));
   feed_.ignoreLabels(*count, inputs);

@@ -1,8 +1,8 @@
 // Batches of a data set, made ahead of time by a thread of their own.
 //
 // Training shuffles and drops the samples of an epoch that do not fill a batch
-// (a different few in each epoch), or fills that batch up with samples whose
-// labels are ignored (Feed::maskLastBatch); evaluation takes every sample in
+// (different samples in each epoch), or fills that batch up with samples whose
+// labels are ignored (Feed::maskLastBatch); evaluation uses every sample in
 // order, and the last batch is padded with zeros.
 
 #pragma once
@@ -17,26 +17,24 @@
 namespace gradus::data {
 
 struct BatchOptions {
-  bool shuffle = false; // and drop or mask what does not fill a batch
+  bool shuffle = false; // also drops or masks an incomplete last batch
   uint64_t seed = 0;
   int64_t first = 0; // number of the first batch, counted from epoch 0
-  int64_t end = 0;   // number of the batch to stop before
-  size_t chunkBytes =
-      1 << 18; // made and handed out together, at least one batch
+  int64_t end = 0;   // number after that of the last batch
+  size_t chunkBytes = 1 << 18; // size of a chunk of at least one batch
 };
 
-/// Some batches in succession, all of one epoch.
+/// Successive batches of one epoch.
 struct Chunk {
-  int64_t first = 0; // number of its first batch
-  int64_t count = 0; // batches
-  std::span<const void *const>
-      inputs;            // those of the first batch, of the next, ...
-  int64_t lastCount = 0; // real samples of its last batch
+  int64_t first = 0;                   // number of its first batch
+  int64_t count = 0;                   // batches
+  std::span<const void *const> inputs; // of the first batch, of the next, ...
+  int64_t lastCount = 0;               // real samples of its last batch
 };
 
 class Batches {
 public:
-  /// Batches in an epoch.
+  /// The number of batches in an epoch.
   static int64_t perEpoch(const Feed &feed, bool shuffle);
 
   /// The feed and its data set must outlive this.
@@ -44,10 +42,10 @@ public:
   ~Batches();
   Batches(const Batches &) = delete;
 
-  /// The next chunk, valid until the call after; null after the last, and
-  /// where the one that follows cannot be made.
+  /// The next chunk, valid until the next call; null after the last chunk and
+  /// after an error.
   const Chunk *next();
-  /// Why next() gave null: ok after the last chunk.
+  /// The error after which next() returned null; ok after the last chunk.
   const runtime::Status &status() const { return status_; }
 
 private:
@@ -72,7 +70,7 @@ private:
   int64_t perChunk_ = 1;
   int64_t position_; // next batch to make
   Slot slots_[3];
-  int64_t made_ = 0, taken_ = 0; // chunks; taken_ counts what next() gave out
+  int64_t made_ = 0, taken_ = 0; // chunks; taken_ counts calls of next()
   bool finished_ = false, stop_ = false;
   runtime::Status status_; // written before finished_
   std::mutex mutex_;

@@ -12,7 +12,7 @@ namespace gradus::data {
 
 static constexpr size_t kPixels = 3 * 32 * 32;
 
-/// Whether the labels at `at` of all records are below `classes`.
+/// Whether the labels at byte `at` of all records are below `classes`.
 static bool labelsBelow(std::span<const uint8_t> bytes, size_t record,
                         size_t at, int classes) {
   if (bytes.empty() || bytes.size() % record)
@@ -42,7 +42,7 @@ runtime::StatusOr<std::vector<Column>> readCifar(const FileBytes &file,
   uint8_t *pixels = bytes->data(), *classes = pixels + samples * kPixels;
   for (int64_t i = 0; i < samples; ++i) {
     const uint8_t *at = &file.bytes[i * record];
-    classes[i] = at[labels - 1]; // the last one is the fine label
+    classes[i] = at[labels - 1]; // the last label is the fine one
     std::copy_n(at + labels, kPixels, pixels + i * kPixels);
   }
   std::span<const uint8_t> all = *bytes;

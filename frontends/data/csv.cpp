@@ -1,8 +1,8 @@
 // Comma-separated text with a header row (RFC 4180): cells may stand in quotes,
-// with "" for a quote, and then hold commas and line ends.
+// with "" for a quote, and then contain commas and line ends.
 //
-// A cell that is no number is remembered with its line and column, and said
-// where an input takes it: a file may have columns that nobody asks for.
+// A cell that is not a number is remembered with its line and column, and
+// reported only if an input reads it: a file may have columns that nobody uses.
 
 #include "frontends/data/formats.h"
 
@@ -23,7 +23,7 @@ namespace {
 
 constexpr double kMostExact = 0x1p53;
 
-/// The rows of a file, one after the other.
+/// Iterates over the rows of a file.
 class Rows {
 public:
   explicit Rows(std::span<const uint8_t> bytes)
@@ -32,9 +32,9 @@ public:
       at_ = 3;
   }
 
-  /// False after the last; empty lines are passed over.
+  /// Returns false after the last row; skips empty lines.
   runtime::StatusOr<bool> next(std::vector<std::string> &cells);
-  /// Where the row that next() gave begins, from 1.
+  /// The line, from 1, where the row that next() returned begins.
   int64_t line() const { return rowLine_; }
 
 private:
@@ -99,7 +99,7 @@ runtime::Status Rows::readQuoted(std::string &cell) {
       return runtime::Status();
     }
     if (text_[at_] == '"')
-      ++at_; // of two the second stands for both
+      ++at_; // "" stands for one quote
     if (text_[at_] == '\0')
       return invalid("line ", line_, ": has a zero byte; this is no text");
     line_ += text_[at_] == '\n';
@@ -110,7 +110,7 @@ runtime::Status Rows::readQuoted(std::string &cell) {
 
 /// The numbers of some columns of the file.
 struct Numbers {
-  std::vector<size_t> places; // of the columns
+  std::vector<size_t> places; // indices of the columns
   std::vector<double> values;
   std::string notNumber, notInteger, notF32;
 
@@ -121,7 +121,7 @@ std::string quotedCell(std::string_view cell) {
   return inWords("'", cell.substr(0, 40), cell.size() > 40 ? "...'" : "'");
 }
 
-/// A decimal number; not 0x10, and no infinity.
+/// Reads a decimal number; refuses hexadecimal numbers and infinities.
 bool readNumber(const std::string &cell, double &value) {
   return cell.find_first_of("xX") == cell.npos &&
          absl::SimpleAtod(cell, &value) && std::isfinite(value);
@@ -209,7 +209,7 @@ runtime::StatusOr<size_t> findColumn(const std::vector<std::string> &header,
   return invalid("has no column '", name, "'; it has ", all);
 }
 
-/// "a,b..d" as places in the header.
+/// Returns the column indices that "a,b..d" selects.
 runtime::StatusOr<std::vector<size_t>>
 choose(const std::vector<std::string> &header, const std::string &choice) {
   std::vector<size_t> places;

@@ -1,4 +1,4 @@
-// Which reader a file goes to, and how several files make one data set.
+// Chooses the reader of a file, and joins several files to one data set.
 
 #include "frontends/data/dataset.h"
 
@@ -18,16 +18,16 @@ using namespace gradus::runtime;
 namespace gradus::data {
 namespace {
 
-/// Files of which a part may be named behind their names.
+/// Extensions of files behind which an argument may name a part.
 constexpr std::string_view kBeforeParts[] = {".csv:", ".npz:"};
 
 struct Argument {
-  std::string name; // empty where not given
+  std::string name; // empty if not given
   std::string path;
-  std::string part; // columns of .csv, an array of .npz; empty: not given
+  std::string part; // columns of .csv or an array of .npz; empty: not given
 };
 
-/// Where the last of kBeforeParts begins, and how long it is.
+/// Returns the position and length of the last of kBeforeParts in a text.
 std::pair<size_t, size_t> findPart(const std::string &text) {
   for (std::string_view before : kBeforeParts)
     if (size_t at = text.rfind(before); at != std::string::npos)
@@ -38,7 +38,7 @@ std::pair<size_t, size_t> findPart(const std::string &text) {
 Argument parse(const std::string &text) {
   Argument argument{"", text, ""};
   size_t equals = text.find('=');
-  // A '=' behind a '/' belongs to a path, one behind ".csv:" to a column.
+  // A '=' after a '/' belongs to a path, one after ".csv:" to a column.
   if (equals != std::string::npos && text.find('/') > equals &&
       findPart(text).first > equals)
     argument = {text.substr(0, equals), text.substr(equals + 1), ""};
@@ -64,7 +64,7 @@ single(runtime::StatusOr<Column> column) {
   return std::vector<Column>{*std::move(column)};
 }
 
-/// Images, and labels beside them whose name they cannot have.
+/// Refuses images that have the name of the labels beside them.
 runtime::StatusOr<std::vector<Column>>
 withLabels(runtime::StatusOr<std::vector<Column>> columns) {
   GRADUS_TRY(columns.status());
@@ -74,8 +74,8 @@ withLabels(runtime::StatusOr<std::vector<Column>> columns) {
   return columns;
 }
 
-/// A .bin file is one of tokens if it says so or cannot be CIFAR's; without a
-/// name it is CIFAR's.
+/// A .bin file is read as tokens if it has their header, or if it has a NAME
+/// and is not CIFAR; otherwise it is read as CIFAR.
 runtime::StatusOr<std::vector<Column>> readBin(const Argument &argument,
                                                const std::string &image,
                                                const FileBytes &file) {
@@ -124,7 +124,7 @@ runtime::StatusOr<std::vector<Column>> readBytes(const Argument &argument) {
                     : readIdx(file, argument.name));
 }
 
-/// A file of named tensors takes another name for its only one.
+/// Gives the only tensor of a file another name.
 runtime::Status rename(std::vector<Column> &columns, const Argument &argument) {
   if (argument.name.empty())
     return runtime::Status();
@@ -162,17 +162,17 @@ bool sameSamples(const TensorType &a, const TensorType &b) {
          std::equal(a.shape.begin() + 1, a.shape.end(), b.shape.begin() + 1);
 }
 
-/// Bytes of rank 3 or more are images, whatever file they come from.
+/// Marks bytes of rank 3 or more as images, in every file format.
 void markPixels(Column &column) {
   if (column.type.dtype == DType::u8 && column.type.shape.size() >= 3)
     column.meaning = Meaning::pixels;
 }
 
-/// What is said of single cells.
+/// The members that describe a wrong cell.
 constexpr std::string Column::*kNotes[] = {
     &Column::notNumber, &Column::notInteger, &Column::notF32};
 
-/// Says which of several files a cell is in.
+/// Puts the file name in front of what is said about cells.
 void nameFile(Column &column, const std::string &path) {
   for (auto note : kNotes)
     if (!(column.*note).empty())
@@ -184,7 +184,7 @@ bool canContinue(const Column &present, const Column &column) {
          sameSamples(present.type, column.type);
 }
 
-/// The labels of a folder as places of its classes among `names`.
+/// Changes a folder's labels to indices of its classes in `names`.
 runtime::Status recount(Column &labels, const std::vector<std::string> &names,
                         const std::string &of) {
   std::vector<int64_t> places;
@@ -206,7 +206,7 @@ runtime::Status recount(Column &labels, const std::vector<std::string> &names,
   return runtime::Status();
 }
 
-/// `first` followed by `second` along the samples.
+/// Concatenates two columns along the samples.
 runtime::StatusOr<Column> join(const Column &first, const Column &second) {
   auto bytes = std::make_shared<std::vector<uint8_t>>(first.bytes.size() +
                                                       second.bytes.size());

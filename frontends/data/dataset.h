@@ -1,8 +1,8 @@
 // A data set: named tensors whose first axis counts the samples.
 //
-// Read from .safetensors, .npz, .npy, IDX (MNIST), CIFAR binary, .csv and token
-// files and folders of images; the tensors lie in mappings of those files where
-// the format allows it.
+// It is read from .safetensors, .npz, .npy, IDX (MNIST), CIFAR binary, .csv and
+// token files and folders of images; where the format allows it, the tensors
+// lie in mappings of those files.
 
 #pragma once
 
@@ -18,13 +18,13 @@
 
 namespace gradus::data {
 
-/// What the bytes of a column are to an input.
+/// How an input reads the bytes of a column.
 enum class Meaning {
-  values, // its own, or narrower integers
+  values, // values of the input's type, or narrower integers
   pixels, // u8 0..255 that an f32 input takes as value / 255
-  text,   // f64 numbers that were read from text, for an input of any type
-  tokens, // one stream of them; the input says how many a sample takes
-  files,  // none: each sample is an image in a file, read when it is taken
+  text,   // f64 numbers read from text, for an input of any type
+  tokens, // one stream; the input says how many a sample has
+  files,  // no bytes: each sample is an image file, read when needed
 };
 
 /// One tensor of a data set; `owner` keeps its bytes alive.
@@ -34,49 +34,49 @@ struct Column {
   std::span<const uint8_t> bytes;
   std::shared_ptr<const void> owner;
   Meaning meaning = Meaning::values;
-  // Of text, the first cell that is no number, the first that is no integer and
-  // the first beyond the range of f32: what is wrong and where; empty if there
-  // is none.
+  // For text: the first cell that is not a number, not an integer, or beyond
+  // the range of f32, with what is wrong and where; empty if there is none.
   std::string notNumber = "", notInteger = "", notF32 = "";
-  // Of files, their paths.
+  // For files: their paths.
   std::shared_ptr<const std::vector<std::string>> files = nullptr;
-  // Of labels that count the folders of images, the folders' names.
+  // For labels that count folders of images: the folders' names.
   std::shared_ptr<const std::vector<std::string>> classes = nullptr;
-  // What one should know of the file; empty: nothing.
+  // A remark on the file for the user; empty: none.
   std::string remark = "";
 };
 
 class Dataset {
 public:
   /// Reads `arguments`, each FILE or NAME=FILE. A file that holds one unnamed
-  /// tensor (.npy, IDX, tokens) needs its NAME; the images of a CIFAR file are
-  /// `image` unless NAME says otherwise, its labels `label`; FILE.csv has a
-  /// tensor for each column, NAME=FILE.csv:COLUMNS one of several;
-  /// NAME=FILE.npz:ARRAY is one array under another name; a folder has images
-  /// and labels as a CIFAR file. Tensors of one name in several files
-  /// are joined along their samples.
+  /// tensor (.npy, IDX, tokens) needs NAME. The images of a CIFAR file are
+  /// called `image` unless NAME is given, its labels `label`; a folder of
+  /// images likewise. FILE.csv has a tensor for each column,
+  /// NAME=FILE.csv:COLUMNS is one tensor of several columns;
+  /// NAME=FILE.npz:ARRAY is one array under another name. Tensors with the same
+  /// name in several files are joined along their samples.
   static runtime::StatusOr<Dataset>
   open(const std::vector<std::string> &arguments);
 
-  /// The file that an argument names.
+  /// The file in an argument.
   static std::string pathOf(const std::string &argument);
 
   const std::vector<Column> &columns() const { return columns_; }
-  /// Null where there is none of that name.
+  /// The column of this name; null if there is none.
   const Column *find(const std::string &name) const;
-  /// The one stream of tokens; null where there is none or more.
+  /// The only stream of tokens; null if there is none or more than one.
   const Column *stream() const;
-  /// "image u8 60000x28x28, label i64 60000"
+  /// Lists the columns: "image u8 60000x28x28, label i64 60000".
   std::string contents() const;
-  /// The names of the classes that its labels count; null where they have none.
+  /// The names of the classes that labels count; null if they have no names.
   const std::vector<std::string> *classes() const;
-  /// Labels that count folders count `names` instead, by the folders' names.
-  /// Fails where one is not among them; `of` says whose they are.
+  /// Renumbers labels that count folders so that they are indices in `names`.
+  /// Fails if a folder's name is not in `names`; `of` says whose names they
+  /// are.
   runtime::Status countClassesAs(const std::vector<std::string> &names,
                                  const std::string &of);
-  /// What one should know of its files, a sentence each.
+  /// Remarks on its files for the user, a sentence each.
   const std::vector<std::string> &remarks() const { return remarks_; }
-  /// Where it came from, for errors.
+  /// The arguments it was read from, for errors.
   const std::string &source() const { return source_; }
 
 private:

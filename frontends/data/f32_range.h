@@ -1,5 +1,4 @@
-// Numbers of f64 that are too large for an input of f32, where they would
-// become infinite.
+// Finds f64 numbers that would become infinite in an input of f32.
 
 #pragma once
 
@@ -7,7 +6,8 @@
 
 namespace gradus::data {
 
-/// Names the first sample with such a number; infinities are what they are.
+/// Names the first sample with such a number; infinities in the data are
+/// allowed.
 runtime::Status checkF32Range(const Column &column);
 
 } // namespace gradus::data

@@ -21,7 +21,7 @@ namespace {
 
 using Convert = void (*)(const uint8_t *from, uint8_t *to, size_t elements);
 
-/// The sizes of one sample that count: all but the first axis and ones.
+/// Returns the sizes of a sample without axes of size 1.
 std::vector<int64_t> sampleShape(const std::vector<int64_t> &shape) {
   std::vector<int64_t> sizes;
   for (size_t axis = 1; axis < shape.size(); ++axis)
@@ -37,7 +37,7 @@ std::string withSamples(const TensorType &type) {
   return absl::StrCat(nameOf(type.dtype), " ", text, "]");
 }
 
-/// How an input of images lies: channels, height, width.
+/// The sizes of an image input, in the order of its axes.
 struct ImageShape {
   int64_t channels, height, width;
 };
@@ -48,7 +48,7 @@ ImageShape imageShape(const TensorType &type) {
           shape.back()};
 }
 
-/// Whether files of images can fill the input.
+/// Checks that image files can fill the input.
 runtime::Status checkImages(const TensorInfo &input) {
   size_t rank = input.type.shape.size();
   bool isImage = input.type.dtype == DType::f32 && (rank == 3 || rank == 4);
@@ -81,7 +81,7 @@ void pixelsToFloats(const uint8_t *from, uint8_t *to, size_t elements) {
     values[i] = from[i] * (1.0f / 255.0f);
 }
 
-/// Elements of one sample of an input.
+/// The number of elements in one sample of an input.
 int64_t sampleElements(const TensorType &type) {
   int64_t elements = 1;
   for (size_t axis = 1; axis < type.shape.size(); ++axis)
@@ -89,8 +89,9 @@ int64_t sampleElements(const TensorType &type) {
   return elements;
 }
 
-/// Samples of as many tokens as the input takes, from token `shift` on. One
-/// more must follow the last, so that inputs and labels are as many.
+/// Splits a stream into samples of the input's length, beginning at token
+/// `shift`. One token must follow the last sample, so that there are as many
+/// labels as inputs.
 runtime::StatusOr<Column> windows(const Column &stream, const TensorInfo &input,
                                   int64_t shift) {
   int64_t tokens = stream.type.shape[0], each = sampleElements(input.type);
@@ -108,7 +109,7 @@ runtime::StatusOr<Column> windows(const Column &stream, const TensorInfo &input,
   return column;
 }
 
-/// Whether all numbers of a text, which are integers, lie in 32 bits.
+/// Whether all numbers of a text, all integers, fit into 32 bits.
 bool fitsI32(const Column &text) {
   for (size_t at = 0; at < text.bytes.size(); at += sizeof(double)) {
     double value;
@@ -119,7 +120,7 @@ bool fitsI32(const Column &text) {
   return true;
 }
 
-/// The numbers of a text as an input takes them.
+/// Converts the numbers of a text to the type of an input.
 runtime::StatusOr<Column> ofText(const Column &text, const TensorInfo &input) {
   bool real = !isInteger(input.type.dtype);
   Convert convert =
@@ -156,7 +157,7 @@ runtime::StatusOr<Column> ofText(const Column &text, const TensorInfo &input) {
   return Column{text.name, type, *bytes, bytes};
 }
 
-/// What NumPy calls a type.
+/// NumPy's name of a type.
 const char *numpyName(DType dtype) {
   return dtype == DType::f32   ? "float32"
          : dtype == DType::f64 ? "float64"
@@ -165,8 +166,9 @@ const char *numpyName(DType dtype) {
                                : nullptr;
 }
 
-/// An order of the axes that gives sizes `from` those of `to`, the first axis
-/// staying; channels go before height and width if that will do. Empty: none.
+/// Finds an order of the axes that turns sizes `from` into `to` and keeps the
+/// first axis; prefers to move the last axis (channels) in front of the other.
+/// Empty if there is none.
 std::vector<size_t> orderOfAxes(const std::vector<int64_t> &from,
                                 const std::vector<int64_t> &to) {
   constexpr size_t kMostAxes = 6;
@@ -191,7 +193,7 @@ std::vector<size_t> orderOfAxes(const std::vector<int64_t> &from,
   return {};
 }
 
-/// How the values would fit, where the sizes do.
+/// Advises on a conversion that makes values of fitting sizes usable.
 std::string conversionAdvice(const TensorType &from, const TensorType &to) {
   if (auto order = orderOfAxes(from.shape, to.shape); !order.empty())
     return inWords("; its axes are in another order, which NumPy changes by "
@@ -205,7 +207,7 @@ std::string conversionAdvice(const TensorType &from, const TensorType &to) {
                  ")");
 }
 
-/// A failure, with what the labels' rule has to say to it.
+/// Adds the advice of the labels' rule to a failure.
 runtime::Status advised(const runtime::Status &status, const LabelRule *rule) {
   if (status.ok() || !rule)
     return status;
@@ -214,7 +216,8 @@ runtime::Status advised(const runtime::Status &status, const LabelRule *rule) {
 
 } // namespace
 
-/// How elements become those of an input; null where they cannot or need not.
+/// Returns the conversion of elements to an input's type; null if there is none
+/// or none is needed.
 Feed::Convert Feed::conversion(const Column &column, DType to) {
   DType from = column.type.dtype;
   if (column.meaning == Meaning::pixels && to == DType::f32)
@@ -286,7 +289,7 @@ const Column *Feed::keep(Column column) {
   return made_.back().get();
 }
 
-/// The column of an input, made from a text or a stream where it is one.
+/// Finds the column of an input; makes it if the data are text or a stream.
 runtime::StatusOr<const Column *> Feed::findColumn(const Dataset &dataset,
                                                    const TensorInfo &input,
                                                    const LabelRules &labels) {
@@ -349,7 +352,7 @@ runtime::Status Feed::addPreparation(const TensorInfo &input,
     return runtime::Status();
   GRADUS_TRY(check(found->second, input));
   auto preparation = std::make_shared<Preparation>(found->second);
-  if (ports_.back().files) // Their parts are of the whole images.
+  if (ports_.back().files) // Files are cropped before they are scaled.
     std::swap(ports_.back().crop, preparation->resizedCrop);
   ports_.back().preparation = std::move(preparation);
   return runtime::Status();
@@ -376,7 +379,7 @@ runtime::Status Feed::addLabels(const Column &column, const LabelRule &rule) {
 template <typename Visit>
 runtime::Status Feed::eachLabel(int64_t first, int64_t count,
                                 Visit visit) const {
-  volatile int64_t reached = first; // a fault leaves the loop in its middle
+  volatile int64_t reached = first; // siglongjmp may leave the loop
   bool whole = readsWhole([&] {
     for (int64_t sample = first; sample < first + count; ++sample) {
       reached = sample;
@@ -410,7 +413,7 @@ runtime::StatusOr<double> Feed::labelWeight(int64_t first,
   return sum;
 }
 
-/// Of a label that is not ignored.
+/// The weight of a label that is not ignored.
 double Feed::weightOf(int64_t label) const {
   if (rule_.weights.empty())
     return 1;
@@ -455,7 +458,7 @@ runtime::StatusOr<Feed> Feed::match(const Dataset &dataset,
 
 Feed Feed::part(uint64_t seed, int64_t first, int64_t count) const {
   Feed part = *this;
-  constexpr int64_t kNoEpoch = -1; // whose order no epoch has
+  constexpr int64_t kNoEpoch = -1; // an order that no epoch has
   part.order_ = Shuffle(seed, kNoEpoch, samples_);
   part.first_ = first;
   part.samples_ = count;
@@ -473,7 +476,7 @@ runtime::Status Feed::maskLastBatch() {
 
 runtime::Status Feed::Port::read(int64_t sample, uint8_t *to,
                                  const std::string &of, uint64_t draw) const {
-  if (files) // whose errors name the file
+  if (files) // errors name the file
     return readFile((*files)[sample], reinterpret_cast<float *>(to), draw);
   bool whole = readsWhole([&] {
     const uint8_t *from = source + sample * sourceBytes;
@@ -485,8 +488,8 @@ runtime::Status Feed::Port::read(int64_t sample, uint8_t *to,
   return whole ? runtime::Status() : at(cutShort(input.name, sample), of);
 }
 
-/// The first sample with an element that is NaN or, if `infinite`, infinite;
-/// -1: none.
+/// Returns the first sample with an element that is NaN or, if `infinite`,
+/// infinite; -1 if there is none.
 int64_t Feed::Port::findNonfinite(bool infinite) const {
   int64_t found = -1;
   bool doubles = convert == convertEach<double, float>;

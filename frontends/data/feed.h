@@ -1,5 +1,5 @@
-// How the inputs of a graph are filled from a data set: checked once, then
-// samples are copied, converted and prepared.
+// Fills the inputs of a graph from a data set: checks once, then copies,
+// converts and prepares samples.
 
 #pragma once
 
@@ -13,64 +13,64 @@ namespace gradus::data {
 
 class Feed {
 public:
-  /// Finds for each input the column of its name and checks type, shape (axes
-  /// of size 1 do not count), number of samples, labels and indices. An i64
-  /// scalar input `count` gets the number of real samples of each batch.
-  /// Integers may be narrower in the file, pixels and f64 are made f32, and
-  /// what was read from text becomes the input's type. A stream of tokens gives
-  /// its input the tokens i..i+T of sample i / T, and an input of labels that
-  /// the data set does not have those from i+1 on. The data set must outlive
-  /// the feed.
+  /// Finds the column of each input by name and checks type, shape (axes of
+  /// size 1 do not count), number of samples, labels and indices. An i64 scalar
+  /// input `count` gets the number of real samples of each batch. Narrower
+  /// integers are widened, pixels and f64 become f32, and numbers from text get
+  /// the input's type. Sample i of a stream of tokens begins at token i * T; an
+  /// input of labels that the data set does not have gets the tokens one
+  /// further. The data set must outlive the feed.
   static runtime::StatusOr<Feed>
   match(const Dataset &dataset, const std::vector<runtime::TensorInfo> &inputs,
         const LabelRules &labels = {}, const Preparations &preparations = {});
 
-  /// The same of `count` samples from `first` on, in the order that `seed`
-  /// gives all of them.
+  /// A feed of `count` samples, from number `first` on in the random order of
+  /// `seed`.
   Feed part(uint64_t seed, int64_t first, int64_t count) const;
   /// From now on the samples of an epoch that do not fill a batch make one,
-  /// filled up with others whose labels are ignored. Fails where no label can
-  /// be.
+  /// filled up with others whose labels are ignored. Fails if labels cannot be
+  /// ignored.
   runtime::Status maskLastBatch();
   bool masksLastBatch() const { return masksLast_; }
 
-  /// "tensor 'x': sample 17 has nan" of the first number of the data that is
-  /// none, else of the first infinity; empty where all are finite. Looks at
-  /// numbers that are taken as they lie in a file.
+  /// Reports the first NaN in the data, else the first infinity, as "tensor
+  /// 'x': sample 17 has nan"; empty if all numbers are finite. Checks only
+  /// numbers that are copied or narrowed from a file.
   std::string firstNonfinite() const;
 
-  /// Where the data came from, for errors.
+  /// The origin of the data, for errors.
   const std::string &source() const { return source_; }
-  /// What one should know of how the data come to the inputs, a sentence each.
+  /// Notes for the user on how the data reach the inputs, a sentence each.
   const std::vector<std::string> &notes() const { return notes_; }
   int64_t samples() const { return samples_; }
-  /// Samples of a batch.
+  /// The number of samples in a batch.
   int64_t batch() const { return batch_; }
-  /// The classes of one label a sample, in the whole data set; none are known
-  /// where a sample has no label, or several.
+  /// The classes in the whole data set if a sample has one label; none are
+  /// known otherwise.
   ClassCount classes() const { return classes_; }
-  /// How many labels of `count` samples from `first` on are not ignored; the
-  /// samples themselves where no label can be, or where there are several
-  /// inputs of labels. Fails where their file was cut short.
+  /// The number of labels of `count` samples from `first` on that are not
+  /// ignored; the number of samples if labels cannot be ignored or several
+  /// inputs have labels. Fails if the file was cut short.
   runtime::StatusOr<int64_t> countedLabels(int64_t first, int64_t count) const;
-  /// The sum of those labels' weights.
+  /// The sum of the weights of those labels.
   runtime::StatusOr<double> labelWeight(int64_t first, int64_t count) const;
-  /// The same of all labels of a batch whose inputs lie at `inputs`.
+  /// The sum of weights of all labels of a batch whose inputs are at `inputs`.
   double batchWeight(std::span<const void *const> inputs) const;
-  /// Whether the graph is told how many samples of a batch are real.
+  /// Whether the graph has an input for the number of real samples in a batch.
   bool tellsCount() const;
   size_t inputCount() const { return ports_.size(); }
-  /// Bytes of an input, for a whole batch.
+  /// The bytes of an input for a whole batch.
   size_t bytesOf(size_t input) const { return ports_[input].input.bytes; }
 
-  /// Copies one sample into place `place` of a batch whose inputs lie at
-  /// `inputs`; `draw` is what its augmentation depends on.
-  /// Fails where an image cannot be decoded, or a file was cut short.
+  /// Copies one sample to index `place` of a batch whose inputs are at
+  /// `inputs`; `draw` seeds its augmentation. Fails if an image cannot be
+  /// decoded, or a file was cut short.
   runtime::Status copySample(int64_t sample, int64_t place, void *const *inputs,
                              uint64_t draw = 0) const;
-  /// Gives the samples from `place` on labels that are ignored.
+  /// Sets the labels of the samples from index `place` on to ignored.
   void ignoreLabels(int64_t place, void *const *inputs) const;
-  /// Ends a batch of `count` samples: zeros for the others, and `count` itself.
+  /// Ends a batch of `count` samples: zeros the others and sets the input
+  /// `count`.
   void finish(int64_t count, void *const *inputs) const;
 
 private:
@@ -78,17 +78,17 @@ private:
 
   struct Port {
     runtime::TensorInfo input;
-    bool takesCount = false;                        // the number of samples
-    const uint8_t *source = nullptr;                // null: files
+    bool takesCount = false;                        // it is the input `count`
+    const uint8_t *source = nullptr;                // null: image files
     size_t sourceBytes = 0;                         // of one sample
     size_t targetBytes = 0;                         // of one sample
     size_t elements = 0;                            // of one sample
     int64_t samples = 0;                            // in the data set
-    Convert convert = nullptr;                      // null: as it is
+    Convert convert = nullptr;                      // null: a copy
     std::shared_ptr<const Preparation> preparation; // null: none
 
     std::shared_ptr<const std::vector<std::string>> files; // null: none
-    std::optional<ResizedCrop> crop; // of files, before they are scaled
+    std::optional<ResizedCrop> crop; // cuts files before they are scaled
 
     runtime::Status read(int64_t sample, uint8_t *to, const std::string &of,
                          uint64_t draw) const;
@@ -112,7 +112,7 @@ private:
   runtime::Status addLabels(const Column &column, const LabelRule &rule);
   runtime::Status addPreparation(const runtime::TensorInfo &input,
                                  const Preparations &preparations);
-  /// The sample of the data set that is this one of the part.
+  /// Maps a sample of the part to a sample of the data set.
   int64_t inWhole(int64_t sample) const {
     return order_ ? (*order_)(first_ + sample) : sample;
   }
@@ -121,17 +121,17 @@ private:
   runtime::Status eachLabel(int64_t first, int64_t count, Visit visit) const;
 
   std::vector<Port> ports_;
-  std::vector<std::shared_ptr<const Column>> made_; // for ports, of columns
-  const Column *labels_ = nullptr; // the only ones; null if all count the same
-  size_t labelPort_ = 0;           // of them
+  std::vector<std::shared_ptr<const Column>> made_; // converted columns
+  const Column *labels_ = nullptr; // null: all samples count alike
+  size_t labelPort_ = 0;           // of the labels
   int64_t labelsPerSample_ = 1;
-  LabelRule rule_; // of them
+  LabelRule rule_; // their rule
   ClassCount classes_;
-  std::string source_; // of the data set
+  std::string source_; // origin of the data
   std::vector<std::string> notes_;
   int64_t samples_ = -1;
   int64_t batch_ = -1;
-  std::optional<Shuffle> order_; // of a part; none: the whole
+  std::optional<Shuffle> order_; // the order of a part; none: the whole
   int64_t first_ = 0;
   bool masksLast_ = false;
 };

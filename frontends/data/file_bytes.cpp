@@ -1,5 +1,5 @@
-// Bytes of files: mapped, or unpacked where gzip packed them; and .safetensors,
-// which the runtime reads.
+// Reads bytes of files: mapped, or unpacked if gzip packed them; and
+// .safetensors through the runtime.
 
 #include "frontends/data/formats.h"
 
@@ -17,8 +17,8 @@ static bool isGzip(std::span<const uint8_t> bytes) {
   return bytes.size() >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b;
 }
 
-/// The most that an IDX file which begins so may hold. A small gzip file could
-/// fill the machine; the header says how much there is to come.
+/// The maximum size of an IDX file with this header, which keeps a small gzip
+/// file from filling memory.
 static size_t mostUnpacked(std::span<const uint8_t> beginning) {
   constexpr size_t kMost = size_t(1) << 34;
   return std::min(kMost, idxBytes(beginning).value_or(kMost));
@@ -41,7 +41,7 @@ static runtime::StatusOr<FileBytes> unpackGzip(const std::string &path) {
       return invalid(path, ": the gzip data hold more than ",
                      mostUnpacked(*bytes), " bytes, which is all there may be");
   }
-  // A file that is cut off gives its part and then none, as a whole one does.
+  // At the end of a truncated file gzread returns 0 as at a real end.
   int error = Z_OK;
   gzerror(file.get(), &error);
   if (error == Z_BUF_ERROR)

@@ -1,4 +1,4 @@
-// Images, or parts of them, as planes of an input's size.
+// Scales images, or parts of them, to an input's size.
 
 #include "frontends/data/image_file.h"
 #include "frontends/data/resize.h"
@@ -13,7 +13,7 @@ uint8_t greyOf(const uint8_t *rgb) {
   return (19595 * rgb[0] + 38470 * rgb[1] + 7471 * rgb[2] + 32768) >> 16;
 }
 
-/// One channel of a part of the image as the input counts them.
+/// Converts one channel of a part of the image to the input's channels.
 std::vector<float> plane(const Image &image, const Box &box, int64_t channels,
                          int64_t channel) {
   std::vector<float> values;

@@ -1,5 +1,5 @@
-// A handler for the whole process, which acts for the thread that reads and
-// leaves all other SIGBUS to what was there before.
+// Installs a signal handler for the whole process. It acts for the thread that
+// reads and passes every other SIGBUS to the handler before.
 
 #include "frontends/data/guarded_read.h"
 
@@ -15,13 +15,13 @@ static struct sigaction handlerBefore;
 static void onBusError(int, siginfo_t *, void *) {
   if (wayOut)
     siglongjmp(*wayOut, 1);
-  sigaction(SIGBUS, &handlerBefore, nullptr); // the fault comes once more
+  sigaction(SIGBUS, &handlerBefore, nullptr); // The fault occurs again.
 }
 
 static bool installHandler() {
   struct sigaction action = {};
   action.sa_sigaction = onBusError;
-  action.sa_flags = SA_SIGINFO | SA_NODEFER; // its mask is not restored
+  action.sa_flags = SA_SIGINFO | SA_NODEFER; // The mask is not restored.
   return sigaction(SIGBUS, &action, &handlerBefore) == 0;
 }
 
@@ -47,7 +47,8 @@ runtime::Status cutShort(const std::string &tensor, int64_t sample) {
                           tensor, "' lacks its sample ", sample);
 }
 
-/// Samples may be of few bytes: one by one only to find the first that is gone.
+/// Copies all at once; samples may be small. One by one only finds the first
+/// that is missing.
 runtime::Status copySamples(const std::string &tensor, int64_t samples,
                             std::span<const uint8_t> from, uint8_t *to) {
   if (from.empty() ||

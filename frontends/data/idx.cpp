@@ -34,7 +34,7 @@ static TensorType typeOf(std::span<const uint8_t> header) {
 std::optional<size_t> idxBytes(std::span<const uint8_t> beginning) {
   if (!isIdx(beginning) || beginning.size() < 4 + 4 * size_t(beginning[3]))
     return std::nullopt;
-  constexpr size_t kWidest = 8; // bytes of an element: other types are refused
+  constexpr size_t kWidest = 8; // bytes of an element
   auto size = bytesOf(typeOf(beginning));
   if (!size)
     return std::nullopt;

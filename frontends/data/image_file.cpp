@@ -1,5 +1,5 @@
-// PNG by libpng, JPEG by libjpeg. Damaged files are told by these libraries;
-// what they would fill up silently is an error here.
+// Reads PNG with libpng and JPEG with libjpeg. These libraries report damaged
+// files; data that they would make up silently is an error here.
 
 #include "frontends/data/image_file.h"
 
@@ -11,13 +11,13 @@
 
 #include <algorithm>
 #include <csetjmp>
-#include <cstdio> // which jpeglib.h needs
+#include <cstdio> // jpeglib.h needs it
 #include <cstring>
 
 #include <jpeglib.h>
 #include <png.h>
 
-// Its numbers are libjpeg's messages.
+// Defines the numbers of libjpeg's messages.
 #include <jerror.h>
 
 using namespace gradus::runtime;
@@ -37,7 +37,7 @@ runtime::Status checkSize(int64_t width, int64_t height) {
 
 //===-- PNG ---------------------------------------------------------------===//
 
-/// libpng leaves by a jump where something is wrong.
+/// State for libpng, which reports errors by longjmp.
 struct Png {
   Png()
       : read(png_create_read_struct(PNG_LIBPNG_VER_STRING, this, fail, warn)) {
@@ -50,7 +50,7 @@ struct Png {
   static void warn(png_structp, png_const_charp) {}
   static void give(png_structp png, png_bytep to, size_t count);
 
-  std::span<const uint8_t> file; // what is not read yet
+  std::span<const uint8_t> file; // not yet read
   char words[80] = "";
   png_structp read;
   png_infop info;
@@ -70,9 +70,9 @@ void Png::give(png_structp png, png_bytep to, size_t count) {
   self->file = self->file.subspan(count);
 }
 
-/// Reads what stands before the pixels, and asks for them as grey or RGB bytes;
-/// false: see the words. Nothing here needs a destructor, which a jump would
-/// pass over. The values are the file's own: neither gamma nor profiles count.
+/// Reads everything before the pixels, and asks for grey or RGB bytes; on
+/// false, see `words`. Nothing here may need a destructor, which longjmp would
+/// skip. Values stay as in the file: gamma and profiles are ignored.
 bool readPngHeader(Png &png) {
   if (setjmp(png_jmpbuf(png.read)))
     return false;
@@ -125,13 +125,13 @@ runtime::StatusOr<Image> decodePng(std::span<const uint8_t> file) {
 
 //===-- JPEG --------------------------------------------------------------===//
 
-/// libjpeg leaves by a jump where something is wrong.
+/// State for libjpeg, which reports errors by longjmp.
 struct JpegErrors {
   jpeg_error_mgr base = {};
   jpeg_progress_mgr progress = {};
   std::jmp_buf leave;
   char words[JMSG_LENGTH_MAX] = "";
-  std::span<const uint8_t> rest; // of the file
+  std::span<const uint8_t> rest; // not yet read
 };
 
 [[noreturn]] void leave(j_common_ptr jpeg) {
@@ -140,8 +140,9 @@ struct JpegErrors {
   std::longjmp(errors->leave, 1);
 }
 
-/// Where a file ends early or its codes are none, libjpeg would make up pixels.
-/// (Bytes too many before a marker, which cameras write, change none.)
+/// Ends decoding where libjpeg would make up pixels: at an early end of the
+/// file or an invalid code. (Extra bytes before a marker, which cameras write,
+/// are harmless.)
 void onMessage(j_common_ptr jpeg, int level) {
   constexpr int kMadeUp[] = {JWRN_JPEG_EOF,      JWRN_HIT_MARKER,
                              JWRN_HUFF_BAD_CODE, JWRN_ARITH_BAD_CODE,
@@ -159,9 +160,9 @@ void onProgress(j_common_ptr jpeg) {
   }
 }
 
-/// Gives the next piece of the file. Of longer pieces, from 512 bytes on,
-/// libjpeg decodes the most in a quick way that takes codes that are none for
-/// zeros and says nothing.
+/// Passes the next piece of the file to libjpeg, below 512 bytes. From 512
+/// bytes on, libjpeg uses a fast decoder that silently reads invalid codes as
+/// zeros.
 boolean givePiece(j_decompress_ptr jpeg) {
   auto &rest = reinterpret_cast<JpegErrors *>(jpeg->err)->rest;
   auto piece = rest.first(std::min(rest.size(), size_t(511)));
@@ -175,14 +176,14 @@ boolean givePiece(j_decompress_ptr jpeg) {
   return TRUE;
 }
 
-/// Reads the header; false: see the errors. Nothing here needs a destructor,
-/// which a jump would pass over.
+/// Reads the header; on false, see the errors. Nothing here may need a
+/// destructor, which longjmp would skip.
 bool readJpegHeader(jpeg_decompress_struct &jpeg, JpegErrors &errors,
                     std::span<const uint8_t> file) {
   if (setjmp(errors.leave))
     return false;
   jpeg_create_decompress(&jpeg);
-  jpeg.progress = &errors.progress; // which creation has cleared
+  jpeg.progress = &errors.progress; // cleared by jpeg_create_decompress
   jpeg_mem_src(&jpeg, file.data(), file.size());
   errors.rest = file;
   jpeg.src->bytes_in_buffer = 0;
@@ -255,12 +256,13 @@ runtime::StatusOr<Image> decodeImage(std::span<const uint8_t> file) {
 
 runtime::StatusOr<Image> readImage(const std::string &path) {
   GRADUS_ASSIGN(MappedFile file, MappedFile::open(path));
-  constexpr size_t kMostBytes = size_t{1} << 30; // more than any it decodes
+  constexpr size_t kMostBytes = size_t{1} << 30; // above what it decodes
   std::span<const uint8_t> mapped = file.bytes();
   if (mapped.size() > kMostBytes)
     return invalid(path, ": has ", mapped.size(),
                    " bytes; an image has at most ", kMostBytes);
-  // The decoders own memory while they read, so they cannot be left by a fault.
+  // Decoders own memory while they read, so a fault must not interrupt them:
+  // they get a copy.
   std::vector<uint8_t> bytes(mapped.size());
   if (!readsWhole(
           [&] { std::copy(mapped.begin(), mapped.end(), bytes.data()); }))

@@ -1,5 +1,4 @@
-// Images in files of their own (PNG, JPEG), and how they come to the size of an
-// input.
+// Reads image files (PNG, JPEG) and scales images to the size of an input.
 
 #pragma once
 
@@ -19,24 +18,24 @@ struct Image {
   std::vector<uint8_t> pixels;
 };
 
-/// Decodes a PNG or JPEG file. Transparency is left out, 16 bits become 8;
-/// more than 2^26 pixels are refused.
+/// Decodes a PNG or JPEG file. Transparency is dropped, 16 bits become 8; more
+/// than 2^26 pixels are refused.
 runtime::StatusOr<Image> decodeImage(std::span<const uint8_t> file);
 runtime::StatusOr<Image> readImage(const std::string &path);
 
-/// Whether a file's name ends as one of an image does.
+/// Whether a file name has the extension of an image.
 bool hasImageName(const std::string &path);
 
 /// Writes an image as channels x height x width values in [0, 1]; `channels` is
-/// 1 or 3. It is scaled to cover that area, its shape kept, and its middle is
-/// taken. Grey of RGB is (19595 R + 38470 G + 7471 B + 32768) / 65536 in
-/// integers; RGB of grey is the grey thrice. A pixel of the scaled image is the
-/// mean of those under a triangle as wide as two pixels of the smaller image.
+/// 1 or 3. The image is scaled to cover that area, its shape kept, and cropped
+/// to the middle. Grey from RGB is (19595 R + 38470 G + 7471 B + 32768) / 65536
+/// in integers; RGB from grey repeats the grey. A pixel of the scaled image is
+/// the mean under a triangle as wide as two pixels of the smaller image.
 void fitImage(const Image &image, int64_t channels, int64_t height,
               int64_t width, float *to);
 
-/// The same of a part of the image, scaled to fill the area whatever its shape:
-/// torchvision's resized_crop. Pixels outside it count for nothing.
+/// Scales a part of the image to the area, whatever its shape: torchvision's
+/// resized_crop. Pixels outside the part have no influence.
 void cropImage(const Image &image, const Box &box, int64_t channels,
                int64_t height, int64_t width, float *to);
 

@@ -31,11 +31,12 @@ bool isHidden(const fs::directory_entry &entry) {
   return entry.path().filename().string().starts_with('.');
 }
 
-/// Files of classes that are no images, by the ends of their names.
+/// Counts files of classes that are not images, by extension.
 using OtherFiles = std::map<std::string, int64_t>;
 
-/// The images in a folder, and in those below it if `deep`; sorted. Hidden
-/// files are none: macOS writes ._a.jpg beside a.jpg. `others` are counted.
+/// Returns the sorted images in a folder, and with `deep` in its subfolders.
+/// Hidden files are skipped: macOS writes ._a.jpg beside a.jpg. Other files are
+/// counted in `others`.
 runtime::StatusOr<Paths> imagesIn(const fs::path &folder, bool deep,
                                   OtherFiles &others) {
   Paths images;
@@ -75,7 +76,7 @@ runtime::StatusOr<std::vector<fs::path>> foldersIn(const fs::path &folder) {
   return folders;
 }
 
-/// The name of a folder or file as text, which a checkpoint can keep.
+/// The name of a folder or file as valid UTF-8, which a checkpoint can keep.
 std::string nameOf(const fs::path &path) {
   return asUtf8(path.filename().string());
 }
@@ -102,7 +103,7 @@ Column ofLabels(std::vector<int64_t> labels,
   return column;
 }
 
-/// Images that have no class: forgotten there, or put there by mistake.
+/// Reports images beside the class folders, which may be a mistake.
 std::string remarkOnLoose(const Paths &loose) {
   if (loose.empty())
     return "";
@@ -112,7 +113,7 @@ std::string remarkOnLoose(const Paths &loose) {
                  nameOf(loose.front()));
 }
 
-/// "8 files of other kinds (.webp)"
+/// Returns "8 files of other kinds (.webp)".
 std::string remarkOn(const OtherFiles &others) {
   constexpr size_t kMostNamed = 4;
   int64_t count = 0;
@@ -132,13 +133,13 @@ std::string remarkOn(const OtherFiles &others) {
       absl::StrJoin(kinds, ", "), ")");
 }
 
-/// "; it has 8 files of other kinds (.webp)"
+/// Returns "; it has 8 files of other kinds (.webp)".
 std::string butHas(const OtherFiles &others) {
   std::string words = remarkOn(others);
   return words.empty() ? "" : "; it has " + words;
 }
 
-/// What was passed over: files without a class, and files of other kinds.
+/// Reports skipped files: those without a class, and those of other kinds.
 std::string remarkOn(const Paths &loose, const OtherFiles &others) {
   std::string words = remarkOnLoose(loose), kinds = remarkOn(others);
   if (kinds.empty())
@@ -162,7 +163,7 @@ readImageFolder(const std::string &path, const std::string &name) {
     column.remark = remarkOn({}, others);
     return std::vector<Column>{std::move(column)};
   }
-  OtherFiles unclassed; // read-me files and lists, which nobody misses
+  OtherFiles unclassed; // files like read-me texts, not reported
   GRADUS_ASSIGN(Paths loose, imagesIn(path, false, unclassed));
   Paths all;
   std::vector<int64_t> labels;

@@ -44,8 +44,8 @@ int64_t integerAt(const Column &column, size_t index) {
   }
 }
 
-/// Calls `visit(sample, value)` for each element until it says false. Fails
-/// where bytes of the file are gone.
+/// Calls `visit(sample, value)` for each element until it returns false. Fails
+/// if bytes of the file are missing.
 static runtime::Status eachInteger(const Column &column, auto visit) {
   int64_t samples = column.type.shape.empty() ? 1 : column.type.shape[0];
   size_t count = column.bytes.size() / bytesOf(column.type.dtype),
@@ -58,8 +58,8 @@ static runtime::Status eachInteger(const Column &column, auto visit) {
   });
 }
 
-/// "tensor 'token': sample 3 has the index 9"; empty where no element is
-/// forbidden.
+/// Reports the first forbidden element as "tensor 'token': sample 3 has the
+/// index 9"; empty if all are allowed.
 static runtime::StatusOr<std::string>
 forbidden(const Column &column, const char *noun, auto isAllowed) {
   int64_t place = -1, found = 0;

@@ -1,5 +1,5 @@
-// Which integers an input may hold: labels are classes, and what a model looks
-// up lies in its table.
+// Checks integers of inputs: labels must be classes, and indices must be inside
+// the table that a model looks them up in.
 
 #pragma once
 
@@ -11,32 +11,32 @@
 
 namespace gradus::data {
 
-/// What the values of an input of labels may be, and what they count.
+/// Allowed values of an input of labels, and their weights.
 struct LabelRule {
   int64_t classes = 0;           // in [0, classes); 0: not checked
-  std::optional<int64_t> ignore; // also allowed: not a label at all
-  std::vector<double> weights;   // of the classes; empty: all are 1
-  std::string advice = {};       // where labels do not fit
+  std::optional<int64_t> ignore; // also allowed, means no label
+  std::vector<double> weights;   // for each class; empty: all are 1
+  std::string advice = {};       // added to errors about labels
 };
 
-/// By the name of the input.
+/// Rules by the name of the input.
 using LabelRules = std::map<std::string, LabelRule>;
 
 /// Whether integerAt() reads elements of this type.
 bool isInteger(runtime::DType dtype);
 int64_t integerAt(const Column &column, size_t index);
 
-/// How many classes there are, and how many of them have a label.
+/// The number of classes, and how many of them occur as labels.
 struct ClassCount {
   int64_t found = 0, known = 0;
 };
 
-/// Of labels that are 0 to `known` - 1 or none. Fails where their file was cut
-/// short.
+/// Counts the classes of labels that are 0 to `known` - 1 or ignored. Fails if
+/// their file was cut short.
 runtime::StatusOr<ClassCount> countClasses(const Column &column, int64_t known);
 
-/// Names the first sample with a value that the input cannot take, or that the
-/// file lacks.
+/// Names the first sample with a value that the input does not accept, or that
+/// the file lacks.
 runtime::Status checkIntegers(const Column &column,
                               const runtime::TensorInfo &input,
                               const LabelRules &labels);

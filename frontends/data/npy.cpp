@@ -33,7 +33,8 @@ constexpr Name kNames[] = {
     {"<i8", DType::i64}, {"|b1", DType::boolean}, {"<i2", DType::i16},
     {"<u2", DType::u16}, {"<u4", DType::u32},     {"<u8", DType::u64}};
 
-/// The text of a value: of `'shape': (3, 4), }` what follows the colon.
+/// Returns the text after a key: for `'shape': (3, 4), }` the text after the
+/// colon.
 runtime::StatusOr<absl::string_view> valueOf(absl::string_view header,
                                              absl::string_view key) {
   size_t at = header.find(absl::StrCat("'", key, "':"));
@@ -69,7 +70,7 @@ runtime::StatusOr<std::vector<int64_t>> shapeOf(absl::string_view header) {
   return shape;
 }
 
-/// The header's text and where the data begin.
+/// Returns the header's text and the offset of the data.
 runtime::StatusOr<std::pair<absl::string_view, size_t>>
 splitHeader(std::span<const uint8_t> bytes) {
   absl::string_view text(reinterpret_cast<const char *>(bytes.data()),
@@ -88,14 +89,14 @@ splitHeader(std::span<const uint8_t> bytes) {
   return std::pair(text.substr(start, size), start + size);
 }
 
-/// What a header says, and where the data begin.
+/// The type in a header and the offset of the data.
 struct Array {
   TensorType type;
   size_t start = 0;
 };
 
-/// The header at the begin of a file of `all` bytes, which must be those of its
-/// array.
+/// Reads the header at the beginning of a file of `all` bytes; checks that the
+/// array has that size.
 runtime::StatusOr<Array> readArray(std::span<const uint8_t> beginning,
                                    size_t all, const std::string &name) {
   GRADUS_ASSIGN(auto split, splitHeader(beginning));

@@ -1,7 +1,7 @@
 // .npz: a zip file of .npy files, as numpy.savez and savez_compressed write it.
 //
-// Format: PKWARE APPNOTE 6.3; sizes are taken from the central directory, with
-// its 64-bit extension. Files are written stored, below 4 GiB each.
+// Format: PKWARE APPNOTE 6.3; sizes come from the central directory, with its
+// 64-bit extension. Files are written stored, below 4 GiB each.
 
 #include "frontends/data/formats.h"
 
@@ -45,7 +45,7 @@ runtime::Status corrupt(absl::string_view what) {
   return invalid("the .npz file is corrupt: ", what);
 }
 
-/// Replaces sizes of 0xffffffff by those of the 64-bit extension.
+/// Replaces sizes of 0xffffffff by those in the 64-bit extension.
 void applyZip64(Bytes extra, Member &member) {
   for (size_t at = 0; at + 4 <= extra.size();) {
     size_t size = load<uint16_t>(extra, at + 2), next = at + 4 + size;
@@ -61,7 +61,7 @@ void applyZip64(Bytes extra, Member &member) {
   }
 }
 
-/// Reads the entry at `*at` of the central directory and moves on.
+/// Reads the entry at `*at` of the central directory and advances `*at`.
 runtime::StatusOr<Member> readEntry(Bytes zip, size_t *at) {
   if (*at + kCentralSize > zip.size() || load<uint32_t>(zip, *at) != kCentral)
     return corrupt("its directory is cut off");
@@ -81,7 +81,7 @@ runtime::StatusOr<Member> readEntry(Bytes zip, size_t *at) {
   return member;
 }
 
-/// Where the end record lies; it is last, but a comment may follow it.
+/// Finds the end record, which only a comment may follow.
 runtime::StatusOr<size_t> findEnd(Bytes zip) {
   for (size_t at = zip.size() < kEndSize ? 0 : zip.size() - kEndSize + 1;
        at-- > 0;)
@@ -102,7 +102,7 @@ runtime::StatusOr<std::vector<Member>> readDirectory(Bytes zip) {
   return members;
 }
 
-/// The packed bytes of a member, behind its local header.
+/// Returns the packed bytes of a member, which follow its local header.
 runtime::StatusOr<Bytes> packedBytes(Bytes zip, const Member &member) {
   uint64_t at = member.offset;
   if (at > zip.size() || zip.size() - at < kLocalSize ||
@@ -115,7 +115,7 @@ runtime::StatusOr<Bytes> packedBytes(Bytes zip, const Member &member) {
   return zip.subspan(at, member.packed);
 }
 
-/// The name of the array that a member is.
+/// The name of the array in a member.
 std::string arrayName(const Member &member) {
   return std::string(absl::StripSuffix(member.name, ".npy"));
 }
@@ -130,10 +130,10 @@ std::string namesOf(const std::vector<Member> &members) {
       .substr(0, 400);
 }
 
-/// What unpacking came to.
+/// The result of unpacking.
 struct Unpacked {
   size_t bytes = 0;
-  bool ended = false; // there was no more
+  bool ended = false; // no more data
 };
 
 /// Unpacks until `bytes` is full.
@@ -157,9 +157,10 @@ Unpacked inflate(Bytes packed, std::span<uint8_t> bytes) {
   return {out, result == Z_STREAM_END};
 }
 
-/// The first bytes say how many there are: a forged size fills no memory.
+/// Unpacks the .npy header first, which gives the size, so that a forged size
+/// does not fill memory.
 runtime::StatusOr<FileBytes> inflate(Bytes packed, const Member &member) {
-  // Deflate packs at most 1032 to 1; more is a forged size.
+  // Deflate packs at most 1032 to 1, so a larger ratio is forged.
   if (member.unpacked > kMaxUnpacked || member.unpacked / 1100 > packed.size())
     return corrupt(absl::StrCat(member.name, " has an impossible size"));
   std::vector<uint8_t> beginning(
@@ -188,15 +189,15 @@ template <typename T> void append(std::string &out, T value) {
   out.append(reinterpret_cast<const char *>(&value), sizeof(T));
 }
 
-/// What local header and directory entry share: from the version needed to the
-/// length of the extra field.
+/// The fields that a local header and a directory entry share: from the
+/// required version to the length of the extra field.
 std::string commonFields(const std::string &name, const std::string &file) {
   std::string out;
   append<uint16_t>(out, 20); // version
   append<uint16_t>(out, 0);  // flags
   append<uint16_t>(out, 0);  // stored
   append<uint32_t>(
-      out, 0x00210000); // 1980-01-01, so that equal data are equal files
+      out, 0x00210000); // 1980-01-01, so that equal data give equal files
   append<uint32_t>(
       out, crc32(0, reinterpret_cast<const Bytef *>(file.data()), file.size()));
   append<uint32_t>(out, file.size());

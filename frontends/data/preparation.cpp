@@ -1,4 +1,4 @@
-// One pass over a sample: rows are taken from where the draw says, then scaled.
+// Prepares a sample in one pass: reads shifted rows, then scales values.
 
 #include "frontends/data/preparation.h"
 
@@ -13,7 +13,7 @@ using namespace gradus::runtime;
 namespace gradus::data {
 namespace {
 
-/// A sample as channels of rows.
+/// The sizes of a sample as an image.
 struct Extent {
   int64_t channels = 1, height = 1, width = 1;
 };
@@ -31,7 +31,7 @@ Extent extentOf(const TensorInfo &input) {
   return extent;
 }
 
-/// What a draw decides.
+/// The random shift and flip of a sample.
 struct Placement {
   int64_t down = 0, right = 0;
   bool flip = false;
@@ -47,7 +47,7 @@ Placement place(const Preparation &preparation, uint64_t draw) {
   return placement;
 }
 
-/// A part of each channel, scaled to the sample's size.
+/// Scales a part of each channel to the sample's size.
 std::vector<float> cropped(const Extent &extent, const Box &box,
                            const float *from) {
   std::vector<float> to(extent.channels * extent.height * extent.width);
@@ -71,7 +71,7 @@ bool isOrdered(const std::array<double, 2> &bounds, double most) {
 bool isFinite(float value) { return std::isfinite(value); }
 bool isDivisor(float value) { return std::isfinite(value) && value != 0; }
 
-/// The row that begins `placement.right` further, zeros outside.
+/// Copies a row shifted by `placement.right`, with zeros outside.
 void takeRow(const float *from, float *to, int64_t width,
              const Placement &placement) {
   for (int64_t x = 0; x < width; ++x) {

@@ -1,4 +1,4 @@
-// Weights are made in f64 and add up to one; sums run in f32, in order.
+// Weights are computed in f64 and add up to one; sums are in f32, in order.
 
 #include "frontends/data/resize.h"
 
@@ -28,7 +28,7 @@ std::vector<Taps> tapsOf(int64_t size, int64_t scaled, int64_t wanted) {
   return all;
 }
 
-/// [rows, width] to [rows, taps].
+/// Resamples [rows, width] to [rows, taps].
 static std::vector<float> alongRows(const std::vector<float> &from,
                                     int64_t width,
                                     const std::vector<Taps> &taps) {
@@ -44,7 +44,7 @@ static std::vector<float> alongRows(const std::vector<float> &from,
   return to;
 }
 
-/// [rows, width] to [taps, width], times `unit`.
+/// Resamples [rows, width] to [taps, width], times `unit`.
 static void alongColumns(const std::vector<float> &from, int64_t width,
                          const std::vector<Taps> &taps, float unit, float *to) {
   for (const Taps &tap : taps)

@@ -1,5 +1,5 @@
-// Ratios are drawn between logarithms, sizes rounded to the even number where
-// they lie between two: as torchvision and Python do.
+// Ratios are uniform in the logarithm; sizes that lie halfway are rounded to
+// even: as torchvision and Python do.
 
 #include "frontends/data/resized_crop.h"
 
@@ -15,7 +15,7 @@ double between(const std::array<double, 2> &bounds, double part) {
   return bounds[0] + part * (bounds[1] - bounds[0]);
 }
 
-/// A whole number from 0 to `most`.
+/// A uniform integer from 0 to `most`.
 int64_t upTo(int64_t most, double part) {
   return std::min<int64_t>(most, part * (most + 1));
 }
@@ -28,7 +28,8 @@ Box inMiddle(int64_t height, int64_t width, int64_t boxHeight,
           boxWidth};
 }
 
-/// At least a pixel of an image however long.
+/// The largest box in the middle with an allowed ratio; at least a pixel high
+/// and wide.
 Box middleOf(const ResizedCrop &crop, int64_t height, int64_t width) {
   double ratio = double(width) / height;
   if (ratio < crop.ratio[0])
@@ -63,7 +64,8 @@ Box cropBox(const ResizedCrop &crop, int64_t height, int64_t width,
 
 Box cropBox(const ResizedCrop &crop, int64_t height, int64_t width,
             uint64_t draw) {
-  constexpr int64_t kOwn = 1; // other numbers than crop and flip have
+  constexpr int64_t kOwn =
+      1; // separates its numbers from those of crop and flip
   int64_t which = 0;
   return cropBox(crop, height, width,
                  [&] { return (drawOf(draw, kOwn, which++) >> 11) * 0x1p-53; });

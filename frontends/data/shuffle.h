@@ -1,4 +1,4 @@
-// The order of the samples in one epoch: a function of seed, epoch and place,
+// The order of the samples in one epoch: a function of seed, epoch and index,
 // with nothing stored, so that a resumed run continues the same order.
 
 #pragma once
@@ -12,7 +12,7 @@ public:
   /// An order of `count` samples.
   Shuffle(uint64_t seed, int64_t epoch, int64_t count);
 
-  /// Which sample comes at `place` in [0, count): a permutation.
+  /// Returns the sample at index `place` in [0, count): a permutation.
   int64_t operator()(int64_t place) const;
 
 private:
@@ -24,7 +24,8 @@ private:
   int halfBits_;
 };
 
-/// A number that looks random, of a sample in an epoch: what is drawn for it.
+/// A pseudo-random number for a sample in an epoch, which seeds its
+/// augmentation.
 uint64_t drawOf(uint64_t seed, int64_t epoch, int64_t sample);
 
 } // namespace gradus::data

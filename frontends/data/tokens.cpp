@@ -1,5 +1,5 @@
-// Streams of tokens as nanoGPT (data/*/prepare.py: u16 and nothing else) and
-// llm.c (dev/data/data_common.py: a header of 256 i32) write them.
+// Reads streams of tokens as written by nanoGPT (data/*/prepare.py: only u16)
+// and llm.c (dev/data/data_common.py: a header of 256 i32).
 
 #include "frontends/data/formats.h"
 
@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kHeaderBytes = 256 * 4;
 
-/// A kind of llm.c's files.
+/// A kind of llm.c's headers.
 struct HeaderKind {
   int32_t magic, version;
   DType tokens;
