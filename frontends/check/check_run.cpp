@@ -1,5 +1,5 @@
-// One artifact for the losses and the final state, and one whose outputs are
-// the gradients, so that nothing rounds them and nothing else depends on it.
+// Compiles two artifacts: one gives the losses and the final state; the outputs
+// of the other are the gradients, which nothing rounds or consumes.
 
 #include "frontends/check/check_run.h"
 
@@ -61,7 +61,7 @@ private:
     train(trainer);
   }
 
-  /// The running statistics that the case records, as they are now.
+  /// The present values of the running statistics that the case records.
   std::map<std::string, std::vector<double>>
   statistics(const Trainer &trainer) const {
     std::map<std::string, std::vector<double>> found;
@@ -119,7 +119,8 @@ private:
   compiler::Request request_;
 };
 
-/// Full-size cases come without weights, but with the rule that makes them.
+/// Explains how to create missing weights: full-size cases come with the rule
+/// that creates them.
 std::string wordsOfMissing(const RecordedCase &recorded,
                            const std::string &file) {
   std::string words =
@@ -131,7 +132,7 @@ std::string wordsOfMissing(const RecordedCase &recorded,
   return words;
 }
 
-/// The worst few deviations in words, and how many there are.
+/// Describes the worst few deviations and says how many there are.
 std::vector<std::string> wordsOf(const std::vector<Deviation> &failures) {
   constexpr size_t kFew = 3;
   std::vector<std::string> lines;

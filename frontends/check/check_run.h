@@ -12,17 +12,18 @@ namespace gradus::check {
 
 struct Options {
   int threads = 0;            // 0: one per core
-  std::string device = "cpu"; // as runtime/devices.h has them
-  /// Also the step-0 gradients, which are the same for every run of a file.
+  std::string device = "cpu"; // a name as in runtime/devices.h
+  /// Compares the step-0 gradients, too, which are the same for every run of a
+  /// file.
   bool gradients = true;
 };
 
 struct Outcome {
   std::string file, run;
-  /// Why it did not pass, line by line; empty where it did.
+  /// Reasons why the run failed, one a line; empty if it passed.
   std::vector<std::string> failures;
   std::vector<std::string> warnings;
-  Deviation largest;      // against its tolerance
+  Deviation largest;      // relative to its tolerance
   size_t comparisons = 0; // numbers that were compared
   double compileSeconds = 0, millisecondsPerStep = 0;
   uint64_t arenaBytes = 0;
@@ -30,7 +31,7 @@ struct Outcome {
   bool passed() const { return failures.empty(); }
 };
 
-/// Compiles, runs and compares. Whatever goes wrong is in the outcome.
+/// Compiles, runs and compares. Every error is in the outcome.
 Outcome checkRun(compiler::Compiler &compiler, const RecordedCase &recorded,
                  const std::string &file, const std::string &run,
                  const Options &options);

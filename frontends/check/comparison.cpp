@@ -1,4 +1,5 @@
-// The tolerances of recorded cases, and which number stands against which.
+// Computes the tolerances of recorded cases and pairs found numbers with
+// recorded ones.
 
 #include "frontends/check/comparison.h"
 
@@ -13,8 +14,8 @@
 
 namespace gradus::check {
 
-constexpr double kRounding = 2e-5; // the least that record_case.py states
-/// How many times the recorded noise a sum in another order may be off.
+constexpr double kRounding = 2e-5; // the minimum that record_case.py states
+/// The error of a sum in another order, in multiples of the recorded noise.
 constexpr double kOtherOrder = 7;
 
 static double normOf(std::span<const double> values) {
@@ -104,8 +105,7 @@ const Json &Comparison::described(const std::string &parameter) const {
   throw Refusal("case.json describes no parameter " + parameter);
 }
 
-/// The values in the order that the case has them in: some files hold a matrix
-/// transposed.
+/// Puts values into the case's order: some files hold a matrix transposed.
 std::vector<double>
 Comparison::asRecorded(const std::string &parameter,
                        std::span<const double> values) const {
@@ -142,8 +142,8 @@ void Comparison::loss(size_t step, double found) {
 
 //===-- gradients ---------------------------------------------------------===//
 
-/// How far f32 moves the norm of a gradient, relatively, in the recording: the
-/// most of all parameters.
+/// The largest relative change of a gradient's norm by f32 in the recording, of
+/// all parameters.
 double Comparison::rounding() const {
   const Json &all = recorded_.description();
   double largest = 0, global = all.at("grad0_global_l2");
@@ -156,13 +156,14 @@ double Comparison::rounding() const {
   return largest;
 }
 
-/// Of one element, and of the norm. Small cases say how far f32 runs are from
-/// f64, the noise: the recording is that far, and a sum of the same terms in
-/// another order kOtherOrder times as far (why: record_case's README), and both
-/// two ulp of the largest element at least (a few runs may all round alike).
-/// In a norm the errors of elements even out. Full-size cases state no noise.
-/// There an error that moves a norm by `r` is, being nearly at a right angle to
-/// the gradient, about sqrt(2 r) of it.
+/// Returns the tolerances of one element and of the norm. Small cases state the
+/// noise, which is the distance of f32 runs from f64. The recording has that
+/// error, and a sum of the same terms in another order kOtherOrder times as
+/// much (why: record_case's README); both have at least two ulp of the largest
+/// element (a few runs may all round alike). In a norm the errors of elements
+/// average out. Full-size cases state no noise. There an error that changes a
+/// norm by a share `r` is about sqrt(2 r) of the gradient, because it is nearly
+/// at a right angle to it.
 Comparison::Tolerance
 Comparison::gradientTolerance(const Json &parameter) const {
   double root = 1;
@@ -199,13 +200,13 @@ void Comparison::gradient(const std::string &parameter,
 
 //===-- after the run -----------------------------------------------------===//
 
-/// What the recording calls too uncertain to compare.
+/// Whether the recording lists a state as too uncertain to compare.
 bool Comparison::isListedNoise(const std::string &state) const {
   return run_.value("final_param_l2_drift_without_rtol", Json::object())
       .contains(state);
 }
 
-/// True where the gradient is zero but for rounding, which Adam scales up.
+/// Whether the gradient is zero but for rounding, which Adam scales up.
 bool Comparison::isNoise(const std::string &parameter) const {
   if (isListedNoise(parameter))
     return true;
@@ -214,8 +215,9 @@ bool Comparison::isNoise(const std::string &parameter) const {
          described(parameter).at("grad0_l2").get<double>() < 1e-6 * all;
 }
 
-/// Full-size cases state none: there it is that of the last loss, and a part of
-/// how far the optimizer can have gone.
+/// The tolerance of a parameter's norm. Full-size cases state none; there it is
+/// the tolerance of the last loss plus a share of the largest distance that the
+/// optimizer can cover.
 double Comparison::finalTolerance(const std::string &parameter,
                                   double norm) const {
   if (run_.contains("final_param_l2_rtol"))
@@ -248,7 +250,8 @@ Comparison::expectedBuffer(absl::string_view name) const {
       absl::StrCat(run_.at("id").get<std::string>(), ".torch.", name));
 }
 
-/// The rounding of a mean is relative to the spread of what it is of, too.
+/// The magnitude to which rounding is relative: for a mean, the spread of the
+/// averaged values counts, too.
 double Comparison::scaleOfBuffer(const std::string &buffer) const {
   double scale = normOf(toDoubles(*expectedBuffer(buffer)));
   absl::string_view norm = buffer;
@@ -263,10 +266,10 @@ double Comparison::scaleOfBuffer(const std::string &buffer) const {
   return scale + normOf(deviations);
 }
 
-/// A statistic that never moved may not pass, be it ever so uncertain: half of
-/// its way is the most that it may be off. But as far as rounding alone takes
-/// it, which is all the way of a mean that is zero, it may always be off, and
-/// some times as far as f32 runs of the recording were from f64.
+/// The tolerance is at most half of the way that a statistic moved, so that one
+/// that never moved fails. But it is at least the effect of rounding alone,
+/// which for a mean of zero is the whole way, and for uncertain statistics some
+/// multiples of the distance of the recording's f32 runs from f64.
 double Comparison::bufferTolerance(const std::string &buffer,
                                    double way) const {
   constexpr double kRunsApart = 3;
@@ -281,7 +284,8 @@ double Comparison::bufferTolerance(const std::string &buffer,
   return way > 0 ? std::min(tolerance, least) : tolerance;
 }
 
-/// PyTorch's running variance divides by N - 1, as ours does by default.
+/// Compares a statistic. PyTorch's running variance divides by N - 1, as ours
+/// does by default.
 void Comparison::finalBuffer(const std::string &buffer,
                              std::span<const double> initial,
                              std::span<const double> values) {
@@ -292,7 +296,8 @@ void Comparison::finalBuffer(const std::string &buffer,
   for (size_t i = 0; i < way.size() && i < initial.size(); ++i)
     way[i] -= initial[i];
   double went = normOf(way), tolerance = bufferTolerance(buffer, went);
-  // Noise moves it, too: where it began, to the bit, it was never written.
+  // Noise moves every statistic, so one that is equal to its initial value to
+  // the bit was never written.
   if (went > kRounding * scaleOfBuffer(buffer) &&
       std::ranges::equal(initial, values))
     tolerance = std::min(tolerance, went / 2);

@@ -1,5 +1,5 @@
-// What training a recorded case gives, held against what it gave elsewhere, at
-// the case's own tolerances.
+// Compares the training of a recorded case with its recorded results, at the
+// case's own tolerances.
 
 #pragma once
 
@@ -11,14 +11,14 @@
 
 namespace gradus::check {
 
-/// One number of the recording, or the norm of a difference.
+/// A recorded number, or the norm of a difference, and what was found.
 struct Deviation {
   std::string what; // "gradient of conv1.weight[3]"
   double found = 0, expected = 0, tolerance = 0;
 
-  /// How many tolerances it is away; above 1 is a failure.
+  /// The deviation in tolerances; above 1 is a failure.
   double ratio() const;
-  /// "gradient of conv1.weight[3] is 0.1, expected 0.2 +- 0.01"
+  /// Returns "gradient of conv1.weight[3] is 0.1, expected 0.2 +- 0.01".
   std::string text() const;
 };
 
@@ -26,23 +26,25 @@ class Comparison {
 public:
   Comparison(const RecordedCase &recorded, std::string file, const Json &run);
 
-  /// Batches of the steps, and the one whose loss is taken after the last.
+  /// The batches of the steps, and the batch for the loss after the last step.
   std::vector<int> batches() const;
   size_t stepCount() const { return run_.at("losses").size(); }
 
-  /// The loss of a step before its update; step stepCount() is the loss
-  /// afterwards.
+  /// Compares the loss of a step before its update; step stepCount() is the
+  /// loss afterwards.
   void loss(size_t step, double found);
-  /// The first step's gradient of a parameter; `values` lie as in the file.
+  /// Compares the first step's gradient of a parameter; `values` are in the
+  /// file's layout.
   void gradient(const std::string &parameter, std::span<const double> values);
-  /// A parameter after the last step.
+  /// Compares a parameter after the last step.
   void finalParameter(const std::string &parameter,
                       std::span<const double> values);
-  /// A running statistic before the first step and after the last.
+  /// Compares the change of a running statistic from the first to the last
+  /// step.
   void finalBuffer(const std::string &buffer, std::span<const double> initial,
                    std::span<const double> values);
 
-  /// Parameters and buffers that are compared, by their names in the case.
+  /// The compared parameters and buffers, by their names in the case.
   std::vector<std::string> parameters() const;
   std::vector<std::string> buffers() const;
 

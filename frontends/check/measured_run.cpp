@@ -1,5 +1,5 @@
-// Tolerances as docs/examples/record_case has them, with the recorded run where
-// that has one in float64.
+// Computes tolerances as docs/examples/record_case does, with the recorded run
+// where that has one in float64.
 
 #include "frontends/check/measured_run.h"
 
@@ -109,8 +109,8 @@ Json describeGradients(const std::vector<Tensors> &gradients,
   return parameters;
 }
 
-/// What a tensor's rounding is relative to: a running mean's, to how far the
-/// averaged values spread, too.
+/// The magnitude to which rounding of a tensor is relative: for a running mean,
+/// the spread of the averaged values counts, too.
 static double scaleOf(const std::string &name, const Tensors &final) {
   double scale = normOf(final.at(name));
   absl::string_view norm = name;
@@ -125,7 +125,7 @@ static double scaleOf(const std::string &name, const Tensors &final) {
   return scale + normOf(spread);
 }
 
-/// How far rounding takes each tensor in the end, relatively.
+/// The relative change of each final tensor by rounding.
 static std::map<std::string, double>
 driftsOf(const std::vector<MeasuredRun> &runs) {
   std::map<std::string, double> drifts;
@@ -138,7 +138,7 @@ driftsOf(const std::vector<MeasuredRun> &runs) {
   return drifts;
 }
 
-/// Of each step's loss; it never gets smaller again.
+/// The tolerance of each step's loss; it never decreases.
 static std::vector<double>
 lossTolerances(const std::vector<MeasuredRun> &runs) {
   std::vector<double> tolerances;
@@ -154,7 +154,7 @@ lossTolerances(const std::vector<MeasuredRun> &runs) {
 }
 
 Json describeRun(const std::vector<MeasuredRun> &runs) {
-  constexpr double kNoise = 1e-3; // what drifts further is not compared
+  constexpr double kNoise = 1e-3; // tensors with more drift are not compared
   Json noise = Json::object(), norms = Json::object();
   double rest = 0;
   for (const auto &[name, drift] : driftsOf(runs))

@@ -1,5 +1,5 @@
-// What training a case gives here, and how far rounding moves it: the same run
-// again from weights that differ in their last places.
+// Measures the training of a case here, and the effect of rounding: repeats the
+// run from weights that differ in their last bits.
 
 #pragma once
 
@@ -14,24 +14,24 @@ namespace gradus::check {
 /// Values by the name of their tensor.
 using Tensors = std::map<std::string, std::vector<double>>;
 
-/// One run over batches in turn, and the loss on batch 0 after it.
+/// One run over the given batches, and the loss on batch 0 after it.
 struct MeasuredRun {
   std::vector<double> losses;
   Tensors final; // parameters and running statistics
 };
 
-/// The run as it is and `shaken` more, of `names` in the end. Throws where a
-/// loss is no number.
+/// Runs once as given and `shaken` times from changed weights; keeps the final
+/// values of `names`. Throws if a loss is NaN or infinite.
 std::vector<MeasuredRun> measureRuns(Trainer &trainer,
                                      const std::vector<int> &batches,
                                      const std::vector<std::string> &names,
                                      int shaken);
 
-/// The first step's gradients of all parameters that have one, likewise; of an
-/// artifact with `gradient.*` outputs.
+/// Measures the first step's gradients of all parameters that have one in the
+/// same way; needs an artifact with `gradient.*` outputs.
 std::vector<Tensors> measureGradients(Trainer &trainer, int shaken);
 
-/// Their entries in case.json; [0] is the recorded one.
+/// Their entries in case.json; gradients[0] is the recorded run.
 Json describeGradients(const std::vector<Tensors> &gradients,
                        const Trainer &trainer);
 Json describeRun(const std::vector<MeasuredRun> &runs);

@@ -1,5 +1,5 @@
-// First the model with the weights it starts from, the data and what is asked;
-// then training by these files alone, as `gradus check` will.
+// Writes the model with its initial weights, the data and the task first; then
+// trains from these files alone, as `gradus check` will.
 
 #include "frontends/check/record.h"
 
@@ -49,10 +49,10 @@ void writeFile(const fs::path &path, const std::string &bytes) {
   throwIfFailed(file.commit());
 }
 
-/// With its keys in the order given, or sorted where they come from a Json.
+/// Keeps the order of keys that are given in a list; a Json has sorted keys.
 nlohmann::ordered_json ordered(const Json &object) { return object; }
 
-/// As PyTorch calls it.
+/// PyTorch's name of a type.
 std::string dtypeName(runtime::DType dtype) {
   std::string name = runtime::nameOf(dtype); // "f32"
   if (dtype == runtime::DType::boolean || dtype == runtime::DType::bf16)
@@ -65,7 +65,7 @@ Json portOf(const runtime::TensorType &type) {
   return {{"dtype", dtypeName(type.dtype)}, {"shape", type.shape}};
 }
 
-/// A folder beside the one asked for, which becomes it in the end.
+/// A folder beside the target, renamed to it at the end.
 class Draft {
 public:
   explicit Draft(const fs::path &folder)
@@ -117,7 +117,7 @@ public:
     writeModel();
     writeData();
     describe();
-    writeCase(); // The recording below goes by what it says.
+    writeCase(); // The recording below reads it.
     measure();
     writeCase();
     draft_.finish();
@@ -153,7 +153,7 @@ private:
   nlohmann::ordered_json description_;
 };
 
-//===-- what is asked -----------------------------------------------------===//
+//===-- the task ----------------------------------------------------------===//
 
 void Recorder::compile() {
   dataset_ = takeOrThrow(data::Dataset::open(request_.data));
@@ -168,7 +168,8 @@ void Recorder::compile() {
     refuse(request_.model.model, ": the recipe names no loss to train by");
 }
 
-/// A case says how to train by a loss and an optimizer, and nothing else.
+/// Refuses recipe keys that a case cannot state: a case has only a loss and an
+/// optimizer.
 void Recorder::checkRecipe() const {
   static const std::set<std::string> kSaid = {"inputs",
                                               "trainable",
@@ -201,8 +202,8 @@ void Recorder::checkRecipe() const {
 
 //===-- model and data ----------------------------------------------------===//
 
-/// With the weights that training starts from, drawn ones too, and with the
-/// sizes that it takes.
+/// Writes the model with its initial weights, also random ones, and with the
+/// sizes of symbolic dimensions.
 void Recorder::writeModel() {
   compiler::ExportRequest request;
   request.model = request_.model.model;
@@ -221,7 +222,7 @@ void Recorder::writeModel() {
     writeFile(draft_.path() / request.dataName, exported.data);
 }
 
-/// The case holds what steps are given: normalized numbers.
+/// Normalizes, because a case holds the inputs of steps.
 data::Preparations Recorder::preparations() const {
   data::Preparations all;
   for (const auto &[name, numbers] : recipe_["inputs"]["normalize"].items()) {
@@ -241,7 +242,7 @@ data::Feed Recorder::feed() const {
                                        {{"label", labels}}, preparations()));
 }
 
-/// The first whole batches.
+/// Writes the first whole batches.
 void Recorder::writeData() {
   data::Feed feed = this->feed();
   int64_t whole = feed.samples() / feed.batch();
@@ -274,7 +275,7 @@ void Recorder::writeData() {
 
 //===-- case.json ---------------------------------------------------------===//
 
-/// The output that the loss takes.
+/// The output that the loss reads.
 Json Recorder::output() const {
   const auto &outputs =
       session_->graphs()[session_->findGraph("predict")].outputs;
@@ -296,7 +297,7 @@ std::vector<std::string> Recorder::parameters() const {
   return names;
 }
 
-/// Without what is left at its default of null.
+/// Removes keys with the default null.
 Json withoutNulls(Json object) {
   for (auto at = object.begin(); at != object.end();)
     at = at->is_null() ? object.erase(at) : std::next(at);
@@ -343,7 +344,7 @@ void Recorder::describe() {
                                {"reference", "Gradus " GRADUS_VERSION}}));
 }
 
-/// One key a line.
+/// Writes one key a line.
 void Recorder::writeCase() const {
   std::string text = "{";
   for (const auto &[key, value] : description_.items())
@@ -352,7 +353,7 @@ void Recorder::writeCase() const {
   writeFile(draft_.path() / "case.json", text + "\n}\n");
 }
 
-//===-- what training gives -----------------------------------------------===//
+//===-- results of training -----------------------------------------------===//
 
 Trainer Recorder::trainer(const RecordedCase &recorded, bool gradients) {
   compiler::Request request;
@@ -365,7 +366,7 @@ Trainer Recorder::trainer(const RecordedCase &recorded, bool gradients) {
                  {.threads = request.threads});
 }
 
-/// Running statistics of batch normalization.
+/// The names of the running statistics of batch normalization.
 std::vector<std::string> Recorder::statistics() const {
   std::vector<std::string> names;
   for (const runtime::StateInfo &state : session_->states())
@@ -404,7 +405,7 @@ void Recorder::measure() {
     names.push_back(name);
   auto &run = description_["runs"][0];
   std::vector<int> order = run["batch_order"];
-  order.push_back(0); // whose loss is taken after the last step
+  order.push_back(0); // the loss after the last step
   Trainer trainer = this->trainer(recorded, false);
   auto runs = measureRuns(trainer, order, names, kShakenRuns);
   Json measured = describeRun(runs);
@@ -414,7 +415,7 @@ void Recorder::measure() {
   writeExpected(gradients, runs[0]);
 }
 
-/// What expected.safetensors holds: values as f32, which they were.
+/// The contents of expected.safetensors: values that were f32, as f32.
 class Stored {
 public:
   explicit Stored(const Session &session) : session_(session) {}

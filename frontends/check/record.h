@@ -1,5 +1,5 @@
-// Records a training case from Gradus itself: what it does today, to be checked
-// tomorrow, on another machine or by another tool.
+// Records a training case with Gradus itself: today's results, to check later,
+// on another machine or by another tool.
 
 #pragma once
 
@@ -18,7 +18,7 @@ struct RecordRequest {
   int64_t batches = 2; // the first of the data, in order
 };
 
-/// Writes the folder, whole or not at all. Throws Refusal.
+/// Writes the folder; leaves no partial one. Throws Refusal.
 void recordCase(compiler::Compiler &compiler, const RecordRequest &request,
                 const std::filesystem::path &folder);
 

@@ -1,4 +1,4 @@
-// What case.json and its tensors say, in Gradus' words.
+// Translates case.json and its tensors into Gradus' terms.
 
 #include "frontends/check/recorded_case.h"
 
@@ -18,7 +18,7 @@ using runtime::Safetensors;
 
 //===-- opening -----------------------------------------------------------===//
 
-/// A tensor file of the case; full-size cases leave some out.
+/// Opens a tensor file of the case; full-size cases leave some out.
 static absl::StatusOr<std::optional<Safetensors>>
 openTensors(const fs::path &path) {
   if (!fs::exists(path))
@@ -65,7 +65,7 @@ std::vector<fs::path> findCases(const fs::path &root) {
   return cases;
 }
 
-//===-- what it says ------------------------------------------------------===//
+//===-- description -------------------------------------------------------===//
 
 std::vector<std::string> RecordedCase::files() const {
   std::vector<std::string> names;
@@ -74,7 +74,7 @@ std::vector<std::string> RecordedCase::files() const {
   return names;
 }
 
-/// The element of a list whose `key` is `value`.
+/// Finds the element of a list whose `key` is `value`.
 static const Json &elementOf(const Json &list, const char *key,
                              const std::string &value) {
   for (const Json &element : list)
@@ -134,7 +134,7 @@ std::vector<std::string> RecordedCase::trainable(const Json &file) const {
   return names;
 }
 
-/// Other names for the same things.
+/// Translates PyTorch's names into keys of a recipe.
 std::string RecordedCase::recipe(const std::string &fileName,
                                  const Json &run) const {
   Json optimizer = run.at("optimizer"), loss = description_.at("loss");
@@ -170,7 +170,7 @@ const NamedTensor *RecordedCase::expected(const std::string &name) const {
 
 std::string RecordedCase::missing(const std::string &fileName) const {
   std::vector<std::string> needed = {fileName, "data.safetensors"};
-  // "weights.bin (not shipped)"
+  // The text may be "weights.bin (not shipped)".
   std::string external = file(fileName).value("external_data", "");
   if (!external.empty())
     needed.push_back(external.substr(0, external.find(" (")));

@@ -1,9 +1,9 @@
-// A recorded training case (tests/data/models/README.md): a folder with a
-// model in one or more ONNX files, its data, and what training it gave
-// elsewhere.
+// A recorded training case (tests/data/models/README.md): a folder with a model
+// in one or more ONNX files, its data, and the results of training with another
+// tool or earlier.
 //
-// Members throw Refusal, or Json::exception where case.json lacks or mistypes a
-// key; checkRun() is the boundary that turns it into words.
+// Members throw Refusal, or Json::exception if case.json lacks or mistypes a
+// key; checkRun() is the boundary that turns these into messages.
 
 #pragma once
 
@@ -23,12 +23,12 @@ namespace gradus::check {
 
 using Json = nlohmann::json;
 
-/// A refusal says what is wrong with a case.
+/// An error that says what is wrong with a case.
 struct Refusal : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// A parameter's place in a model file.
+/// The name and layout of a parameter in a model file.
 struct Alias {
   std::string initializer;
   std::string relation; // "same", "renamed", "transposed" or "reshaped"
@@ -43,27 +43,27 @@ public:
   const Json &description() const { return description_; }
   /// The names of its model files.
   std::vector<std::string> files() const;
-  /// What case.json says of a model file.
+  /// The entry of a model file in case.json.
   const Json &file(const std::string &name) const;
   std::string pathOf(const std::string &file) const;
   const Json &run(const std::string &id) const;
 
-  /// Sizes of the file's symbolic dimensions: those of the recorded inputs.
+  /// Sizes of the file's symbolic dimensions, from the recorded inputs.
   std::map<std::string, int64_t> dims(const std::string &file) const;
-  /// A run of a file as a Gradus recipe.
+  /// Translates a run of a file into a Gradus recipe.
   std::string recipe(const std::string &file, const Json &run) const;
-  /// Where a parameter lies in a file; nothing where the file holds it only
-  /// merged with others.
+  /// Finds a parameter in a file; nothing if the file has it only merged with
+  /// others.
   std::optional<Alias> aliasOf(const std::string &file,
                                const std::string &parameter) const;
 
-  /// A graph's input, or `label`, of a batch.
+  /// An input of a graph, or `label`, in a batch.
   const runtime::NamedTensor &input(const std::string &name, int batch) const;
   /// A recorded result, or null.
   const runtime::NamedTensor *expected(const std::string &name) const;
 
-  /// The file in the folder whose absence keeps the case from being run, such
-  /// as the weights of a full-size model; empty where all is there.
+  /// The missing file without which the case cannot run, such as the weights of
+  /// a full-size model; empty if all are there.
   std::string missing(const std::string &file) const;
 
 private:
@@ -79,7 +79,7 @@ private:
 /// The folders with a case.json at or below `root`, in order.
 std::vector<std::filesystem::path> findCases(const std::filesystem::path &root);
 
-/// A tensor's elements as double.
+/// Converts a tensor's elements to double.
 std::vector<double> toDoubles(const runtime::NamedTensor &tensor);
 
 } // namespace gradus::check

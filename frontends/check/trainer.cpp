@@ -1,4 +1,4 @@
-// The runtime's session, fed from data.safetensors by the names of a case.
+// Runs the runtime's session on data.safetensors, by the names of a case.
 
 #include "frontends/check/trainer.h"
 

@@ -12,7 +12,7 @@
 
 namespace gradus::check {
 
-/// The value, or throws what the status says.
+/// Returns the value, or throws the status as a Refusal.
 template <typename Result> auto takeOrThrow(Result result) {
   if (!result.ok())
     throw Refusal(std::string(result.status().message()));
@@ -21,7 +21,7 @@ template <typename Result> auto takeOrThrow(Result result) {
 
 class Trainer {
 public:
-  /// Of an artifact's bytes; `recorded` must outlive this.
+  /// Loads an artifact from its bytes; `recorded` must outlive the trainer.
   Trainer(std::vector<char> bytes, const RecordedCase &recorded,
           const runtime::SessionOptions &options);
 
@@ -31,15 +31,15 @@ public:
     return session_->states();
   }
 
-  /// Runs one step; its outputs are there until the next.
+  /// Runs one step; its outputs are valid until the next.
   void step(int batch);
   std::vector<double> output(const std::string &name) const;
 
   bool hasState(const std::string &name) const;
   std::vector<double> state(const std::string &name) const;
 
-  /// Back to the initial state, with every element of the f32 parameters moved
-  /// by up to two units in the last place; `seed` 0 leaves them as they are.
+  /// Restores the initial state and changes each element of the f32 parameters
+  /// by up to two units in the last place; `seed` 0 changes nothing.
   void restart(uint32_t seed);
 
 private:
