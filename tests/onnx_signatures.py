@@ -14,7 +14,7 @@ LETTERS = {"FLOAT": "f", "INT": "i", "STRING": "s", "TENSOR": "t", "GRAPH": "g",
            "TENSORS": "T", "GRAPHS": "G", "SPARSE_TENSOR": "x", "TYPE_PROTO": "p"}
 ANY_NUMBER = 2**31 - 1
 HEADER = """\
-// What ONNX says of a node's form: from which opset on, the most inputs and
+// ONNX's forms of nodes: the first opset, the maximum number of inputs and of
 // outputs (-1: any number), and the types of the attributes by the letters of
 // signatures.cpp. Written by tests/onnx_signatures.py --write.
 //

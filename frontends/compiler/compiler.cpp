@@ -271,8 +271,8 @@ absl::StatusOr<Result> Compilation::compile() {
   return result;
 }
 
-/// Checked before the model is read, which may take long and has no part in the
-/// mistake.
+/// Checks the targets before the model is read, which may take long and has no
+/// part in the mistake.
 absl::Status checkTargets(const Request &request) {
   std::vector<std::string> names = request.targets;
   if (names.empty())

@@ -1,5 +1,5 @@
-// ONNX activations with parameters. Those that are no ops of ours are written
-// with arith and math, so that their gradients follow.
+// ONNX activations with parameters. Those that we have no op for are built from
+// arith and math, so that their gradients follow.
 
 #include "frontends/onnx/fake_quantize.h"
 #include "frontends/onnx/operators.h"
@@ -14,7 +14,7 @@ using namespace mlir;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// Short words for the formulas, at the location of the node.
+/// Short names for formulas, at the location of the node.
 struct Formula {
   OpBuilder &builder;
   Location location;
@@ -40,10 +40,10 @@ struct Formula {
   Value greater(Value a, Value b) const {
     return make<arith::CmpFOp>(arith::CmpFPredicate::OGT, a, b);
   }
-  // These two choose by `a > 0`, not by the clip or the absolute value of `a`,
-  // whose slopes at 0 would be taken for those of the smooth whole.
+  // These two select by `a > 0` instead of clipping or taking the absolute
+  // value, whose slopes at 0 would replace those of the smooth function.
 
-  /// exp(a) - 1 up to 0 and 0 beyond, so that nothing overflows.
+  /// exp(a) - 1 for a up to 0 and 0 above, so that nothing overflows.
   Value negativeExpM1(Value a) const {
     return make<math::ExpM1Op>(select(greater(a, number(0)), number(0), a));
   }
@@ -61,7 +61,7 @@ struct Formula {
 
 using Activation = Value (*)(const Node &, const Formula &);
 
-/// An op of one input of floats.
+/// Builds an op with one float input.
 template <Activation activation>
 absl::Status build(Importer &importer, const Node &node) {
   GRADUS_ASSIGN_OR_RETURN(Value input, importer.value(node, 0));
@@ -72,7 +72,7 @@ absl::Status build(Importer &importer, const Node &node) {
   return importer.define(node, 0, activation(node, formula));
 }
 
-//===-- pieces of lines ---------------------------------------------------===//
+//===-- piecewise linear --------------------------------------------------===//
 
 Value leakyRelu(const Node &node, const Formula &f) {
   return f.make<LeakyReluOp>(
@@ -97,7 +97,7 @@ Value hardSwish(const Node &, const Formula &f) {
   return f.mul(f.x, f.clip(line, 0, 1));
 }
 
-/// x less bias beyond lambda on either side, 0 between.
+/// Subtracts or adds bias where |x| > lambda; 0 between.
 Value shrink(const Node &node, const Formula &f) {
   double lambda = node.number("lambd", 0.5), bias = node.number("bias", 0);
   Value below = f.greater(f.number(-lambda), f.x);
@@ -131,8 +131,8 @@ Value selu(const Node &node, const Formula &f) {
 
 Value softplus(const Node &, const Formula &f) { return f.softplus(f.x); }
 
-/// The logarithm; that of a sigmoid without the zero that the sigmoid may
-/// round to, as PyTorch computes it.
+/// The logarithm. The logarithm of a sigmoid avoids the zero that the sigmoid
+/// may round to, as in PyTorch.
 Value log(const Node &, const Formula &f) {
   auto sigmoid = f.x.getDefiningOp<SigmoidOp>();
   if (!sigmoid)
@@ -169,7 +169,7 @@ absl::Status swiglu(Importer &importer, const Node &node) {
 
 //===-- clip, PRelu -------------------------------------------------------===//
 
-/// The number that an input gives as a limit; null where it is left out.
+/// Returns the constant that an input gives as a limit; null if it is left out.
 absl::StatusOr<const HostTensor *> limitOf(Importer &importer, const Node &node,
                                            int input, const char *key,
                                            bool isFloat) {
@@ -185,7 +185,7 @@ absl::StatusOr<const HostTensor *> limitOf(Importer &importer, const Node &node,
   return &constant->tensor;
 }
 
-/// A limit, from an attribute (before opset 11) or an input.
+/// Reads a limit from an attribute (before opset 11) or an input.
 absl::StatusOr<double> limit(Importer &importer, const Node &node, int input,
                              const char *key, double otherwise) {
   if (node.opset() < 11)
@@ -202,8 +202,8 @@ Value extremum(OpBuilder &builder, Location location, Value a, Value b,
                     : Value(SignedOp::create(builder, location, a, b));
 }
 
-/// Quantizers of fewer steps than their type has (7 bits of 8) cut integers:
-/// these keep their gradient inside the limits.
+/// Keeps the gradient inside the limits of clipped integers: quantizers with
+/// fewer steps than their type has (7 bits of 8) clip them.
 void keepFloats(const Building &b, const HostTensor *low,
                 const HostTensor *high) {
   Value floats = b.importer.asFloats(b.node, 0);
@@ -214,7 +214,7 @@ void keepFloats(const Building &b, const HostTensor *low,
   b.importer.setFloats(b.node, 0, straightThrough(b, floats, floats, range));
 }
 
-/// Limits of integers, which need not be numbers that a double can hold.
+/// Clips integers; their limits need not be exact as double.
 absl::Status clipIntegers(Importer &importer, const Node &node, Value input) {
   OpBuilder &builder = importer.builder;
   Location location = importer.location(node);
@@ -244,13 +244,13 @@ absl::Status clipIntegers(Importer &importer, const Node &node, Value input) {
   return absl::OkStatus();
 }
 
-/// Whether the limit is there, and only training or running tells what it is.
+/// Whether a limit is given but not a constant.
 bool isComputed(Importer &importer, const Node &node, int input) {
   return node.opset() >= 11 && !node.input(input).empty() &&
          !importer.constant(node, input);
 }
 
-/// A limit in the shape of what it limits; null where it is left out.
+/// Broadcasts a limit to the input's shape; null if it is left out.
 absl::StatusOr<Value> spreadLimit(const Building &b, int input, Value like) {
   if (b.node.input(input).empty())
     return Value();
@@ -264,7 +264,8 @@ absl::StatusOr<Value> spreadLimit(const Building &b, int input, Value like) {
                          tensorType(like).getShape());
 }
 
-/// Each element passes its gradient on, or the limit that is in its place.
+/// Clips by computed limits; the gradient of an element goes to the element or
+/// to the limit that replaces it.
 absl::Status clipByComputed(Importer &importer, const Node &node, Value input) {
   Building b(importer, node);
   GRADUS_ASSIGN_OR_RETURN(Value low, spreadLimit(b, 1, input));
@@ -296,7 +297,7 @@ absl::Status clip(Importer &importer, const Node &node) {
   return importer.define(node, 0, formula.clip(input, low, high));
 }
 
-/// The input where it is above zero; without a sign it is nowhere below.
+/// x > 0 ? x : slope x; an unsigned x is never below 0.
 Value slopedBelowZero(const Building &b, Value x, Value slope) {
   if (b.isUnsigned())
     return x;
@@ -318,7 +319,7 @@ absl::Status prelu(Importer &importer, const Node &node) {
   ArrayRef<int64_t> shape = tensorType(input).getShape();
   if (node.opset() < 7 && shape.size() > 1 &&
       tensorType(slope).getRank() == 1 &&
-      tensorType(slope).getDimSize(0) == shape[1]) { // One for each channel.
+      tensorType(slope).getDimSize(0) == shape[1]) { // one for each channel
     SmallVector<int64_t> channels(shape.size() - 1, 1);
     channels[0] = shape[1];
     slope = b.shaped(slope, channels);

@@ -1,5 +1,5 @@
-// ONNX ops along one axis: products so far, cuts and pads to a size, elements
-// that a known mask keeps, rows turned round; and the windows of signals.
+// ONNX ops along one axis: cumulative products, crops and pads to a size,
+// selection by a known mask, reversed sequences; and windows of signals.
 
 #include "frontends/onnx/building.h"
 #include "frontends/onnx/operators.h"
@@ -11,9 +11,9 @@ namespace {
 
 using namespace mlir;
 
-//===-- products so far ---------------------------------------------------===//
+//===-- cumulative products -----------------------------------------------===//
 
-/// One step of a scan: every element times the one `distance` before it.
+/// One step of a scan: multiplies each element by the one `distance` before it.
 Value timesEarlier(const Building &b, Value value, int64_t axis,
                    int64_t distance, bool reverse) {
   ArrayRef<int64_t> shape = tensorType(value).getShape();
@@ -29,7 +29,7 @@ Value timesEarlier(const Building &b, Value value, int64_t axis,
   return b.mul(value, b.select(there, earlier, b.number(1, value)));
 }
 
-/// Shifted by one, with ones coming in.
+/// Shifts by one element and fills with ones.
 Value exclusive(const Building &b, Value value, int64_t axis, bool reverse) {
   ArrayRef<int64_t> shape = tensorType(value).getShape();
   int64_t size = shape[axis];
@@ -60,9 +60,9 @@ absl::Status cumulativeProduct(Importer &importer, const Node &node) {
   return importer.define(node, 0, value);
 }
 
-//===-- to a size ---------------------------------------------------------===//
+//===-- crop and pad ------------------------------------------------------===//
 
-/// The middle of an axis, or zeros on both sides of it.
+/// Crops the middle of an axis, or pads it with zeros on both sides.
 Value cropOrPad(const Building &b, Value value, int64_t axis, int64_t wanted) {
   SmallVector<int64_t> shape(tensorType(value).getShape());
   int64_t size = shape[axis], before = std::abs(wanted - size) / 2;
@@ -100,10 +100,10 @@ absl::Status centerCropPad(Importer &importer, const Node &node) {
   return importer.define(node, 0, value);
 }
 
-//===-- rows turned round -------------------------------------------------===//
+//===-- reversed sequences ------------------------------------------------===//
 
-/// The first `length` elements of each row, with one length a row, in reverse
-/// order; the others stay.
+/// Reverses the first `length` elements of each row, with a length for each
+/// row; the others stay.
 absl::Status reverseSequence(Importer &importer, const Node &node) {
   Building b(importer, node);
   GRADUS_ASSIGN_OR_RETURN(Value input, importer.value(node, 0));

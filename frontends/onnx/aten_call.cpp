@@ -1,7 +1,7 @@
-// The note is the line that torch.fx prints of a call:
-// `%embedding : [num_users=1] = call_function[
-//     target=torch.ops.aten.embedding.default](
-//     args = (%p_weight, %ids, 0), kwargs = {})`
+// Parses the line that torch.fx prints for a call:
+//  `%embedding : [num_users=1] = call_function[
+//      target=torch.ops.aten.embedding.default](
+//      args = (%p_weight, %ids, 0), kwargs = {})`
 
 #include "frontends/onnx/aten_call.h"
 
@@ -24,7 +24,7 @@ std::optional<int64_t> paddingIndex(const Node &node) {
   int64_t index = -1;
   if (node.type() != "Gather" || !call.match(node.metadata(kCall), &parts) ||
       parts[2].getAsInteger(10, index) || index < 0)
-    return std::nullopt; // PyTorch's -1 stands for none.
+    return std::nullopt; // PyTorch's -1 means none.
   return index;
 }
 

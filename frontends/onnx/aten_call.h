@@ -1,5 +1,6 @@
-// What torch.export notes beside a node: the call of PyTorch's own operator
-// (ATen) that it stands for. By it a node may say what it keeps from gradients.
+// Reads the note that torch.export leaves beside a node: the call of PyTorch's
+// own operator (ATen) that the node implements. It shows what the node keeps
+// from gradients.
 #pragma once
 
 #include "frontends/onnx/node.h"
@@ -8,11 +9,11 @@
 
 namespace gradus::onnx {
 
-/// Whether it is `x.detach()`.
+/// Whether the call is `x.detach()`.
 bool isDetach(const Node &node);
 
-/// Of an embedding, the index whose row gets no gradient (`padding_idx`);
-/// nothing where it has none.
+/// The index of an embedding whose row gets no gradient (`padding_idx`);
+/// nothing if there is none.
 std::optional<int64_t> paddingIndex(const Node &node);
 
 } // namespace gradus::onnx

@@ -13,13 +13,13 @@ using IntegerIs = arith::CmpIPredicate;
 
 constexpr double kNone = -INFINITY;
 
-/// What attention computes with; all of it [batch, heads, length, width].
+/// The operands of attention, all [batch, heads, length, width].
 struct Parts {
   Value query, key, value;
-  Value bias;          // what the mask adds, or null
-  Value allowed;       // which keys a query may see, or null
-  int64_t past = 0;    // keys before the first query
-  bool causal = false; // no key behind a query, beside what the mask says
+  Value bias;                        // added to the scores, or null
+  Value allowed;                     // keys that a query may see, or null
+  int64_t past = 0;                  // keys before the first query
+  bool causal = false;               // no key after a query, besides the mask
   SmallVector<int64_t> scores, mask; // shapes
 };
 
@@ -29,7 +29,7 @@ int64_t extent(Value value, int64_t axis) {
 
 //===-- heads -------------------------------------------------------------===//
 
-/// [B, S, H W] as [B, H, S, W]; what has rank 4 is so already.
+/// Reshapes [B, S, H W] to [B, H, S, W]; rank 4 has that form already.
 absl::StatusOr<Value> heads(const Building &b, int input, const char *key) {
   GRADUS_ASSIGN_OR_RETURN(Value value, b.importer.value(b.node, input));
   RankedTensorType type = tensorType(value);
@@ -52,7 +52,7 @@ Value joinAlong(const Building &b, Value front, Value back, int64_t axis) {
                                SmallVector<Value>{front, back}, axis);
 }
 
-/// The cache in front of what is new.
+/// Puts the cache in front of the new keys or values.
 absl::StatusOr<Value> withPast(const Building &b, int input, Value fresh) {
   if (b.node.input(input).empty())
     return fresh;
@@ -60,7 +60,7 @@ absl::StatusOr<Value> withPast(const Building &b, int input, Value fresh) {
   return joinAlong(b, past, fresh, 2);
 }
 
-/// Each head of the keys or values once for every query head that shares it.
+/// Repeats each head of the keys or values for all query heads that share it.
 absl::StatusOr<Value> repeated(const Building &b, Value value, int64_t count) {
   ArrayRef<int64_t> shape = tensorType(value).getShape();
   if (shape[1] == count)
@@ -74,19 +74,20 @@ absl::StatusOr<Value> repeated(const Building &b, Value value, int64_t count) {
   return b.shaped(each, {shape[0], count, shape[2], shape[3]});
 }
 
-//===-- who sees whom -----------------------------------------------------===//
+//===-- masks -------------------------------------------------------------===//
 
 Value both(const Building &b, Value x, Value y) {
   return !x ? y : b.make<arith::AndIOp>(x, y);
 }
 
-/// A mask of scores: added, or, of truth values, what is allowed.
+/// Reads the mask: numbers are added to the scores, booleans say which keys are
+/// visible.
 absl::Status readMask(const Building &b, Parts &parts) {
   ArrayRef<int64_t> scores = parts.scores;
   if (b.node.input(3).empty())
     return absl::OkStatus();
   GRADUS_ASSIGN_OR_RETURN(Value mask, b.importer.value(b.node, 3));
-  // Numbers of any type are added to the scores.
+  // Numbers of any type are converted and added to the scores.
   if (!tensorType(mask).getElementType().isInteger(1))
     mask = castTo(b, mask, tensorType(parts.query).getElementType());
   RankedTensorType type = tensorType(mask);
@@ -110,8 +111,8 @@ absl::Status readMask(const Building &b, Parts &parts) {
   return absl::OkStatus();
 }
 
-/// Keys up to the query's own place, which counts from `offset` on; a window
-/// around it; none past the length of their sequence.
+/// Hides keys after the query's own position (which starts at `offset`),
+/// outside a window around it, and beyond the sequence length.
 absl::Status limitKeys(const Building &b, Parts &parts) {
   ArrayRef<int64_t> scores = parts.mask;
   Value query = b.indicesAlong(scores, 2), key = b.indicesAlong(scores, 3),
@@ -144,7 +145,7 @@ absl::Status limitKeys(const Building &b, Parts &parts) {
 
 //===-- attention ---------------------------------------------------------===//
 
-/// Whether a query may see no key at all; null if that cannot be.
+/// Whether a query sees no key at all; null if that cannot happen.
 Value isAlone(const Building &b, const Parts &parts, Value scores) {
   if (!parts.bias && !parts.allowed)
     return {};
@@ -158,8 +159,8 @@ Value isAlone(const Building &b, const Parts &parts, Value scores) {
                         tensorType(scores).getShape(), {3});
 }
 
-/// The softmax of the scores; rows that see nothing are zeros, and have no part
-/// in the softmax, so that its gradient is finite.
+/// The softmax of the scores. Rows without a visible key become zeros outside
+/// the softmax, so that its gradient is finite.
 Value probabilities(const Building &b, const Parts &parts, Value scores) {
   Value alone = isAlone(b, parts, scores), zero = b.number(0, scores);
   if (alone)
@@ -168,7 +169,7 @@ Value probabilities(const Building &b, const Parts &parts, Value scores) {
   return alone ? b.select(alone, zero, result) : result;
 }
 
-/// The scores as output 3 asks for them, at each stage.
+/// The scores at each stage; output 3 returns one of them.
 struct Scores {
   Value product, capped, masked, softmax;
 
@@ -198,13 +199,14 @@ Scores scoresOf(const Building &b, const Parts &parts) {
   return scores;
 }
 
-/// Whether one op says it all: it gives no scores away and bounds none.
+/// Whether AttentionOp can compute it: f32, no scores as output and no softcap.
 bool isPlain(const Building &b, const Parts &parts) {
   return b.node.output(3).empty() && b.node.number("softcap", 0) <= 0 &&
          tensorType(parts.query).getElementType().isF32();
 }
 
-/// The shape that a mask needs: no more heads and samples than it tells apart.
+/// The smallest mask shape: the head and batch dimensions are 1 unless the mask
+/// differs along them.
 SmallVector<int64_t> smallMask(const Building &b, const Parts &parts) {
   SmallVector<int64_t> shape = {1, 1, parts.scores[2], parts.scores[3]};
   absl::StatusOr<Value> mask = b.importer.value(b.node, 3);
@@ -246,7 +248,7 @@ absl::Status readParts(const Building &b, Parts &parts) {
   return limitKeys(b, parts);
 }
 
-/// What the mask hides and adds, as one; null for none.
+/// The mask and bias as one operand; null if there is neither.
 Value maskOf(const Building &b, const Parts &parts) {
   return parts.bias && parts.allowed
              ? b.select(parts.allowed, parts.bias, b.number(kNone, parts.bias))
@@ -287,7 +289,7 @@ absl::Status attention(Importer &importer, const Node &node) {
 
 //===-- rotary embedding --------------------------------------------------===//
 
-/// Every `step`-th element of the last dimension from `start` on.
+/// Every `step`-th element of the last dimension, beginning at `start`.
 Value lastPart(const Building &b, Value value, int64_t start, int64_t count,
                int64_t step = 1) {
   SmallVector<int64_t> shape(tensorType(value).getShape());
@@ -298,7 +300,7 @@ Value lastPart(const Building &b, Value value, int64_t start, int64_t count,
   return b.make<SliceOp>(tensorType(value).clone(shape), value, starts, steps);
 }
 
-/// Cosines or sines for every position, [B, 1, S, W / 2].
+/// The cosines or sines of each position, [B, 1, S, W / 2].
 absl::StatusOr<Value> cached(const Building &b, int input,
                              ArrayRef<int64_t> shape) {
   GRADUS_ASSIGN_OR_RETURN(Value cache, b.importer.value(b.node, input));
@@ -323,7 +325,7 @@ absl::StatusOr<Value> cached(const Building &b, int input,
   return broadcast(b.builder, b.location, cache, shape, {0, 2, 3});
 }
 
-/// (x1, x2) turned by an angle for each pair, halves or neighbours.
+/// Rotates pairs (x1, x2) by an angle each; pairs are halves or neighbours.
 absl::StatusOr<Value> rotated(const Building &b, Value value) {
   SmallVector<int64_t> shape(tensorType(value).getShape());
   bool neighbours = b.node.integer("interleaved", 0);

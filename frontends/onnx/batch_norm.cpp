@@ -1,5 +1,5 @@
-// ONNX ops that normalize by mean and variance of channels, of single images or
-// of groups of channels.
+// ONNX ops that normalize by mean and variance: of channels, of single images
+// or of groups of channels.
 
 #include "frontends/onnx/operators.h"
 
@@ -10,7 +10,7 @@ namespace {
 
 using namespace mlir;
 
-/// The inputs that all these ops have.
+/// The inputs that all these ops share.
 struct Affine {
   Value input, scale, bias;
 };
@@ -39,7 +39,7 @@ absl::Status checkLength(const Node &node, int input, Value vector,
 
 //===-- batch normalization -----------------------------------------------===//
 
-/// Inputs and attributes of a BatchNormalization.
+/// Inputs and attributes of BatchNormalization.
 struct BatchNorm : Affine {
   Value mean, variance;
   FloatAttr epsilon, momentum;
@@ -75,8 +75,8 @@ bool isTrainingForm(const Node &node) {
                            : node.integer("training_mode", 0) != 0;
 }
 
-/// Statistics that the model keeps: how training treats them is the recipe's
-/// business, whatever form the node has.
+/// Normalizes with statistics that are states of the model. The recipe decides
+/// how training treats them, whatever the form of the node.
 absl::Status keptStatistics(Importer &importer, const Node &node,
                             const BatchNorm &norm) {
   for (int output = 1; output < node.outputCount(); ++output)
@@ -101,7 +101,7 @@ Value moved(OpBuilder &builder, Location location, Value old, Value batch,
                                scale(batch, 1 - momentum));
 }
 
-/// Statistics that come from elsewhere: what the standard says, word by word.
+/// Normalizes with computed statistics, exactly as the standard says.
 absl::Status givenStatistics(Importer &importer, const Node &node,
                              const BatchNorm &norm) {
   OpBuilder &builder = importer.builder;
@@ -134,7 +134,7 @@ absl::Status batchNormalization(Importer &importer, const Node &node) {
 
 //===-- groups ------------------------------------------------------------===//
 
-/// Normalizes each of `groups` groups of channels of each image by itself: as
+/// Normalizes each of `groups` groups of channels of each image by itself, as
 /// channels of a batch of one.
 Value normalizeGroups(Importer &importer, const Node &node, Value input,
                       int64_t groups) {
@@ -152,7 +152,7 @@ Value normalizeGroups(Importer &importer, const Node &node, Value input,
   return reshape(builder, location, norm.getResult(), type.getShape());
 }
 
-/// scale * value + bias, by channel.
+/// scale * value + bias, for each channel.
 Value applyAffine(Importer &importer, const Node &node, Value value,
                   Value scale, Value bias) {
   OpBuilder &builder = importer.builder;
@@ -175,7 +175,8 @@ absl::Status instanceNormalization(Importer &importer, const Node &node) {
       node, 0, applyAffine(importer, node, normal, affine.scale, affine.bias));
 }
 
-/// Before opset 21 each group has one factor, which its channels share.
+/// Repeats factors for all channels of a group: before opset 21 each group has
+/// one.
 Value perChannel(Importer &importer, const Node &node, Value vector,
                  int64_t channels) {
   int64_t groups = tensorType(vector).getDimSize(0);

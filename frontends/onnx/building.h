@@ -1,4 +1,4 @@
-// Short words for handlers that build several ops of one node.
+// Short names for handlers that build several ops for one node.
 #pragma once
 
 #include "frontends/onnx/fold.h"
@@ -8,7 +8,7 @@
 
 namespace gradus::onnx {
 
-/// The ops of one node, at its location.
+/// Builds the ops of one node at its location.
 struct Building {
   Building(Importer &importer, const Node &node)
       : importer(importer), node(node), builder(importer.builder),
@@ -31,12 +31,12 @@ struct Building {
                       mlir::Value b) const {
     return make<mlir::arith::CmpIOp>(predicate, a, b);
   }
-  /// Whether the integers of an input stand for numbers from 0 on.
+  /// Whether the integers of an input are unsigned.
   bool isUnsigned(int input = 0) const {
     return importer.isUnsigned(node, input);
   }
-  /// Integers whose signed order is the order of the numbers; the same again
-  /// takes it back.
+  /// Maps integers so that signed comparison orders them; applying it twice
+  /// gives them back.
   mlir::Value ordered(mlir::Value value, bool isUnsigned) const;
   mlir::Value select(mlir::Value condition, mlir::Value a,
                      mlir::Value b) const {
@@ -55,21 +55,21 @@ struct Building {
                 mlir::RankedTensorType::get(shape, builder.getI64Type()), axis);
   }
 
-  /// The slices of `input` along `axis` that stand at these places.
+  /// Gathers the slices of `input` along `axis` at these indices.
   mlir::Value gatherAlong(mlir::Value input, int64_t axis,
                           llvm::ArrayRef<int64_t> places) const {
     return gatherAlong(input, axis, integers(places, importer.context()));
   }
-  /// `count` slices, of which each says where it stands.
+  /// Gathers `count` slices; `placeOf` gives the index of each.
   mlir::Value gatherAlong(mlir::Value input, int64_t axis, int64_t count,
                           llvm::function_ref<int64_t(int64_t)> placeOf) const {
-    Constant places = zeros(builder.getI64Type(), {count}); // Checks the count.
+    Constant places = zeros(builder.getI64Type(), {count}); // checks the count
     for (int64_t i = 0; i < count; ++i)
       places.tensor.integers[i] = placeOf(i);
     return gatherAlong(input, axis, places);
   }
 
-  /// `count` elements of `input` from `start` on along `axis`.
+  /// Slices `count` elements of `input` along `axis`, beginning at `start`.
   mlir::Value cutAlong(mlir::Value input, int64_t axis, int64_t start,
                        int64_t count) const {
     llvm::SmallVector<int64_t> shape(tensorType(input).getShape());
@@ -79,7 +79,7 @@ struct Building {
     return make<SliceOp>(tensorType(input).clone(shape), input, starts, steps);
   }
 
-  // Sums, products and the like of floats or integers.
+  // Arithmetic of floats or integers.
   mlir::Value add(mlir::Value a, mlir::Value b) const {
     return either<mlir::arith::AddFOp, mlir::arith::AddIOp>(a, b);
   }
@@ -114,8 +114,8 @@ private:
   }
 };
 
-/// A handler of a table, and what it needs: that all inputs are floats, or all
-/// are integers, of one type.
+/// A handler of a table entry, and its requirement: all inputs are floats, or
+/// all are integers, of one type.
 using Handler = absl::Status (*)(Importer &, const Node &);
 absl::Status checkElements(const Importer &importer, const Node &node,
                            bool floats);
@@ -131,12 +131,12 @@ absl::Status ofIntegers(Importer &importer, const Node &node) {
   return build(importer, node);
 }
 
-/// Whether the attribute `to` of a cast is a type that we have.
+/// Checks that the attribute `to` of a cast is a type that we have.
 absl::Status judgeCast(const Node &node);
 
-/// The same values in elements of any other type, as ONNX casts: towards zero,
-/// and every number but 0 is true. What is too large for a small integer loses
-/// its upper bits.
+/// Converts elements to any other type as ONNX does: towards zero, and every
+/// number but 0 is true. Numbers too large for a small integer lose their upper
+/// bits.
 mlir::Value castTo(const Building &b, mlir::Value value, mlir::Type element,
                    bool fromUnsigned = false, bool toUnsigned = false);
 

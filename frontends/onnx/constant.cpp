@@ -1,4 +1,4 @@
-// Constants to and from MLIR attributes.
+// Conversion of constants from and to MLIR attributes.
 
 #include "frontends/onnx/constant.h"
 
@@ -23,7 +23,7 @@ Constant integers(ArrayRef<int64_t> values, MLIRContext &context) {
 }
 
 Constant fromAttribute(DenseElementsAttr elements) {
-  // Dense elements are always at hand, so this cannot fail.
+  // Dense elements are always in memory, so this cannot fail.
   return {*toHost(elements), elements.getElementType()};
 }
 

@@ -1,5 +1,5 @@
-// A value that is known when the model is read: shapes and what is computed
-// from them, scalars, masks.
+// A value that is known when the model is read: shapes and values computed from
+// them, scalars, masks.
 #pragma once
 
 #include "ir/host_tensor.h"
@@ -18,8 +18,8 @@ struct Constant {
   }
 };
 
-/// A constant of this shape with all elements zero. Throws FoldingLimit where
-/// that is too large (frontends/onnx/folding_budget.h).
+/// A constant of this shape with all elements zero. Throws FoldingLimit if it
+/// is too large (frontends/onnx/folding_budget.h).
 Constant zeros(mlir::Type element, llvm::ArrayRef<int64_t> shape);
 /// A vector of i64.
 Constant integers(llvm::ArrayRef<int64_t> values, mlir::MLIRContext &context);

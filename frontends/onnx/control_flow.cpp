@@ -1,5 +1,5 @@
-// If and Loop where the model itself decides: the branch that is taken, and the
-// body once for each time, become part of the graph around them.
+// Imports If and Loop with conditions that are known: the chosen branch, or the
+// body once for each iteration, becomes part of the surrounding graph.
 
 #include "frontends/onnx/building.h"
 #include "frontends/onnx/onnx.pb.h"
@@ -12,7 +12,7 @@ using namespace mlir;
 using Entry = Importer::Entry;
 using ::onnx::GraphProto;
 
-/// The one number or truth value that decides.
+/// Reads the constant number or boolean that decides.
 absl::StatusOr<int64_t> decided(const Node &node, const Entry &entry,
                                 const char *what) {
   if (!entry.constant)
@@ -67,7 +67,7 @@ Entry scalar(Type type, int64_t value) {
   return entry;
 }
 
-/// Constants one after the other, with a new axis in front.
+/// Stacks constants along a new first axis.
 Constant stackedConstants(ArrayRef<Entry> parts) {
   SmallVector<int64_t> shape = parts[0].constant->tensor.shape;
   shape.insert(shape.begin(), parts.size());
@@ -82,7 +82,7 @@ Constant stackedConstants(ArrayRef<Entry> parts) {
   return whole;
 }
 
-/// One run of the body after the other.
+/// Imports one iteration of the body after the other.
 class Unrolling {
 public:
   Unrolling(Importer &importer, const Node &node, const GraphProto &body)
@@ -148,7 +148,7 @@ private:
     return absl::OkStatus();
   }
 
-  /// What each run gave, along a new axis in front.
+  /// Stacks the results of the iterations along a new first axis.
   absl::StatusOr<Entry> stacked(ArrayRef<Entry> parts) {
     if (parts.empty())
       return node_.error("never runs, so that its output is empty, which is "

@@ -1,6 +1,6 @@
-// A file is looked at before it is opened: O_PATH holds on to it without any
-// effect on it, and what is opened in the end is what was looked at, whatever
-// has happened to its name meanwhile.
+// Checks a file before opening it: O_PATH holds the file without any effect on
+// it, and the file that is then opened is the one that was checked, whatever
+// happens to its name meanwhile.
 
 #include "frontends/onnx/data_file.h"
 
@@ -23,7 +23,7 @@ namespace {
 
 namespace path = llvm::sys::path;
 
-/// A file descriptor that is closed at the end.
+/// Owns a file descriptor and closes it.
 class Descriptor {
 public:
   Descriptor(const char *path, int flags)
@@ -37,14 +37,14 @@ public:
 
   bool isOpen() const { return number_ >= 0; }
   int number() const { return number_; }
-  /// A name of this very file for as long as it is open.
+  /// A name of this very file that is valid while it is open.
   std::string name() const { return message("/proc/self/fd/", number_); }
 
 private:
   int number_;
 };
 
-/// Where a file really lies; empty where the system does not say.
+/// The real path of a file; empty if the system does not tell.
 std::string placeOf(const Descriptor &file) {
   char place[PATH_MAX];
   ssize_t length = ::readlink(file.name().c_str(), place, sizeof(place));
@@ -52,7 +52,7 @@ std::string placeOf(const Descriptor &file) {
   return isWhole ? std::string(place, length) : "";
 }
 
-/// The path with all links followed; empty where there is no such file.
+/// The path with all links followed; empty if there is no such file.
 std::string realPath(const std::string &name) {
   char place[PATH_MAX];
   return ::realpath(name.c_str(), place) ? place : "";
@@ -68,7 +68,8 @@ std::string folderOf(const std::string &modelPath) {
   return folder.empty() ? "." : folder.str();
 }
 
-/// The model's folder, and that of the file that its name leads to.
+/// Whether a file is in the model's folder or in that of the model's link
+/// target.
 bool liesBeside(const std::string &modelPath, const std::string &place) {
   std::string folder = realPath(folderOf(modelPath));
   std::string other = path::parent_path(realPath(modelPath)).str();
@@ -76,7 +77,7 @@ bool liesBeside(const std::string &modelPath, const std::string &place) {
          (!other.empty() && liesIn(place, other));
 }
 
-/// Whether a name alone says that it does not lie in the model's folder.
+/// Whether a location already shows that it leaves the model's folder.
 bool leavesFolder(llvm::StringRef location) {
   return path::is_absolute(location) ||
          llvm::is_contained(
@@ -95,7 +96,7 @@ absl::Status checkRegular(const Descriptor &file) {
   return absl::OkStatus();
 }
 
-/// The contents of a file that was looked at.
+/// Reads a file that was checked.
 absl::StatusOr<std::unique_ptr<llvm::MemoryBuffer>>
 contentsOf(const Descriptor &looked, const std::string &name) {
   Descriptor file(looked.name().c_str(), O_RDONLY);

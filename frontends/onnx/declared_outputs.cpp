@@ -1,4 +1,4 @@
-// Compares declarations with values. Sizes that have names may be anything.
+// Compares declarations with values. Symbolic sizes match any number.
 
 #include "frontends/onnx/declared_outputs.h"
 
@@ -16,8 +16,8 @@ namespace {
 using namespace mlir;
 using Declared = ::onnx::TypeProto_Tensor;
 
-/// The element type as values of graphs have it, whose integers with a sign do
-/// not say so.
+/// The declared element type as graphs have it: signed integers become
+/// signless.
 Type declaredElement(const Declared &declared, MLIRContext &context) {
   Type element = elementType(declared.elem_type(), context);
   if (!isUnsigned(declared.elem_type()))

@@ -1,4 +1,4 @@
-// What a file declares of its outputs, beside what its nodes give.
+// Compares the outputs that a file declares with the values of its nodes.
 #pragma once
 
 #include "absl/status/status.h"
@@ -10,9 +10,9 @@ class ValueInfoProto;
 
 namespace gradus::onnx {
 
-/// Another element type is an error: whoever reads the output would take it for
-/// that. Other sizes may be left from before the file was changed; a warning
-/// tells them.
+/// Fails if the element type differs, because readers would misinterpret the
+/// output. Different sizes give a warning, since they may be left from before
+/// the file was changed.
 absl::Status checkDeclared(const ::onnx::ValueInfoProto &output,
                            mlir::Value value);
 

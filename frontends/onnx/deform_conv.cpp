@@ -1,6 +1,5 @@
-// DeformConv: a convolution that reads each element of its window where an
-// offset says. What it reads becomes columns; the rest is a product of
-// matrices.
+// DeformConv: a convolution that reads the elements of its window at offsets.
+// The elements become columns; the rest is a matmul.
 
 #include "frontends/onnx/operators.h"
 #include "frontends/onnx/size_limits.h"
@@ -13,10 +12,10 @@ namespace {
 
 using namespace mlir;
 
-/// What the node says, checked. Shapes: images [N, C, H, W], weight [O, C /
+/// The node's checked inputs. Shapes: images [N, C, H, W], weight [O, C /
 /// groups, kh, kw], offsets [N, parts * K * 2, h, w], mask [N, parts * K, h, w]
-/// (null: all 1), with K elements of the window and as many offsets for each of
-/// `parts` of the channels.
+/// (null: all 1), where K is the number of window elements; each of `parts`
+/// groups of channels has its own offsets.
 struct Deformed {
   Value images, weight, offsets, mask;
   int64_t groups = 1, parts = 1;
@@ -66,7 +65,7 @@ absl::Status checkChannels(const Node &node, const Deformed &d) {
   return absl::OkStatus();
 }
 
-/// That offsets and mask have a number for each element of each window.
+/// Checks that offsets and mask have a number for each element of each window.
 absl::Status checkOffsets(const Node &node, const Deformed &d) {
   Window window = {d.size, d.strides, ArrayRef(d.pads).take_front(2),
                    ArrayRef(d.pads).drop_front(2), d.dilations};
@@ -117,8 +116,8 @@ absl::StatusOr<Deformed> readDeformed(const Building &b) {
 
 //===-- columns -----------------------------------------------------------===//
 
-/// Numbers [N, parts * K * each, h, w] by point and element of the window:
-/// the `which`-th of each, [N * parts, points * K].
+/// Rearranges [N, parts * K * each, h, w] to [N * parts, points * K]: the
+/// `which`-th of `each` numbers for each point and window element.
 Value byPoint(const Building &b, const Deformed &d, Value numbers, int64_t each,
               int64_t which) {
   Value apart = b.shaped(numbers, {d.batches(), d.taps(), each, d.points()});
@@ -129,7 +128,7 @@ Value byPoint(const Building &b, const Deformed &d, Value numbers, int64_t each,
                 computeType(tensorType(numbers).getElementType()));
 }
 
-/// Where the windows without offsets read along an axis: [points * K].
+/// The positions along an axis without offsets: [points * K].
 Value regularPlaces(const Building &b, const Deformed &d, int64_t axis,
                     Type element) {
   Constant places = zeros(element, {d.points() * d.taps()});
@@ -144,7 +143,7 @@ Value regularPlaces(const Building &b, const Deformed &d, int64_t axis,
   return arith::ConstantOp::create(b.builder, b.location, toAttribute(places));
 }
 
-/// What the windows read, times the mask: [N * points, K * C].
+/// The elements that the windows read, times the mask: [N * points, K * C].
 Value columnsOf(const Building &b, const Deformed &d) {
   int64_t height = d.shape()[2], width = d.shape()[3];
   int64_t channels = d.shape()[1] / d.parts;
@@ -171,9 +170,9 @@ Value columnsOf(const Building &b, const Deformed &d) {
   return b.shaped(read, {d.shape()[0] * d.points(), d.taps() * d.shape()[1]});
 }
 
-//===-- the product -------------------------------------------------------===//
+//===-- the matmul --------------------------------------------------------===//
 
-/// Columns times weights, group by group: [N * points, O].
+/// Columns times weights for each group: [N * points, O].
 Value product(const Building &b, const Deformed &d, Value columns) {
   int64_t inputs = d.shape()[1] / d.groups, outputs = d.out() / d.groups;
   int64_t rows = tensorType(columns).getDimSize(0), taps = d.taps();

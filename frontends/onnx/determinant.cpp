@@ -1,6 +1,6 @@
-// Det: Gauss's elimination, unrolled over the rows. The pivot is the largest
-// element of all that is left, so a divisor is 0 only where all is 0, and
-// gradients are right for singular matrices, too.
+// Det: Gaussian elimination, unrolled over the rows. The pivot is the largest
+// remaining element, so a divisor is 0 only if all are 0, and gradients are
+// right for singular matrices, too.
 
 #include "frontends/onnx/extremes.h"
 #include "frontends/onnx/operators.h"
@@ -12,11 +12,11 @@ using namespace mlir;
 using FloatIs = arith::CmpFPredicate;
 using IntegerIs = arith::CmpIPredicate;
 
-/// Rows that are eliminated; the graph grows with them.
+/// The maximum number of rows; the graph grows with them.
 constexpr int64_t kMostRows = 64;
 
-/// Where the pivots of `count` matrices [count, n, n] stand: row and column,
-/// [count] each.
+/// The pivots' rows and columns, [count] each, of `count` matrices [count, n,
+/// n].
 struct Pivots {
   Value row, column;
 };
@@ -31,7 +31,7 @@ Pivots pivotsOf(const Building &b, Value matrices) {
           b.make<arith::RemSIOp>(place, width)};
 }
 
-/// The slices of each matrix along an axis that stand at [count, some].
+/// The slices of each matrix along an axis at indices [count, some].
 Value taken(const Building &b, Value matrices, Value places, int64_t axis) {
   SmallVector<int64_t> shape(tensorType(matrices).getShape());
   shape[axis] = tensorType(places).getDimSize(1);
@@ -39,7 +39,7 @@ Value taken(const Building &b, Value matrices, Value places, int64_t axis) {
                           axis, /*batch_dims=*/1);
 }
 
-/// 0, 1, ... n - 1 without one, [count, n - 1].
+/// The indices 0 ... n - 1 without one of them, [count, n - 1].
 Value allBut(const Building &b, Value one, int64_t n) {
   SmallVector<int64_t> shape = {tensorType(one).getDimSize(0), n - 1};
   Value numbers = b.indicesAlong(shape, 1);
@@ -48,7 +48,7 @@ Value allBut(const Building &b, Value one, int64_t n) {
                   b.add(numbers, b.number(1, numbers)));
 }
 
-/// 1 where a number is even, -1 where it is odd.
+/// 1 for an even number, -1 for an odd one.
 Value signOf(const Building &b, Value number, Type element) {
   Value two = b.number(2, number);
   Value isEven = b.compare(IntegerIs::eq, b.make<arith::RemSIOp>(number, two),
@@ -58,8 +58,8 @@ Value signOf(const Building &b, Value number, Type element) {
                   splat(b.builder, b.location, type, -1));
 }
 
-/// What one elimination leaves: det(A) = factor det(rest), [count] and
-/// [count, n - 1, n - 1].
+/// One elimination: det(A) = factor det(rest), [count] and [count, n - 1, n -
+/// 1].
 std::pair<Value, Value> eliminated(const Building &b, Value matrices) {
   ArrayRef<int64_t> shape = tensorType(matrices).getShape();
   int64_t count = shape[0], n = shape[1];

@@ -1,4 +1,4 @@
-// Einsum: sums of products over named dimensions, as matrix products.
+// Einsum: sums of products over named dimensions, as matmuls.
 
 #include "frontends/onnx/building.h"
 #include "frontends/onnx/operators.h"
@@ -10,7 +10,7 @@ namespace {
 
 using namespace mlir;
 
-/// A value and the letter of each of its dimensions. Those of an ellipsis are
+/// A value and the letter of each dimension. Dimensions of an ellipsis are
 /// digits, counted from the end.
 struct Term {
   Value value;
@@ -35,8 +35,8 @@ absl::StatusOr<std::string> lettersOf(const Node &node, StringRef text,
   return letters;
 }
 
-/// Of two dimensions with one letter the diagonal: every (n + 1)-th element of
-/// both in one.
+/// Takes the diagonal of two dimensions with one letter: every (n + 1)-th
+/// element of the two as one dimension.
 absl::StatusOr<Term> diagonals(const Building &b, Term term) {
   for (size_t i = 0; i < term.letters.size();) {
     char letter = term.letters[i];
@@ -70,7 +70,7 @@ absl::StatusOr<Term> diagonals(const Building &b, Term term) {
   return term;
 }
 
-/// Sums over the letters that nobody needs any more.
+/// Sums over letters that are no longer needed.
 Term summed(const Building &b, Term term, StringRef needed) {
   SmallVector<int64_t> axes;
   std::string kept;
@@ -95,7 +95,7 @@ int64_t extentOf(const Term &term, char letter) {
   return tensorType(term.value).getDimSize(term.letters.find(letter));
 }
 
-/// Dimensions of the product of two terms by what becomes of them.
+/// Groups the dimensions of two terms by their role in the product.
 struct Contraction {
   std::string batch, left, right, inner;
 
@@ -117,7 +117,7 @@ SmallVector<int64_t> extents(const Term &term, StringRef letters) {
   return result;
 }
 
-/// Two terms as one: a product of matrices for each batch.
+/// Combines two terms by a batched matmul.
 Term contracted(const Building &b, Term x, Term y, StringRef needed) {
   std::string ofBoth = needed.str();
   x = summed(b, x, ofBoth + y.letters);
@@ -137,7 +137,7 @@ Term contracted(const Building &b, Term x, Term y, StringRef needed) {
   return {b.shaped(result, shape), c.batch + c.left + c.right};
 }
 
-/// One extent for each letter; size 1 repeats.
+/// Checks that each letter has one size; dimensions of size 1 are repeated.
 absl::Status agree(const Building &b, MutableArrayRef<Term> terms) {
   std::map<char, int64_t> sizes;
   for (const Term &term : terms)
@@ -158,7 +158,8 @@ absl::Status agree(const Building &b, MutableArrayRef<Term> terms) {
   return absl::OkStatus();
 }
 
-/// Without an arrow the result has the letters that stand once, in order.
+/// The result's letters of an equation without an arrow: those that occur once,
+/// in order.
 std::string impliedResult(StringRef inputs) {
   std::string result;
   for (char letter = 'A'; letter <= 'z'; ++letter)
@@ -196,7 +197,7 @@ absl::Status einsum(Importer &importer, const Node &node) {
   std::string result =
       StringRef(equation).contains("->") ? output.str() : impliedResult(inputs);
   GRADUS_ASSIGN_OR_RETURN(SmallVector<Term> terms, termsOf(b, inputs));
-  std::string hidden; // what an ellipsis stands for
+  std::string hidden; // letters that an ellipsis stands for
   for (char digit = '9'; digit >= '0'; --digit)
     if (llvm::any_of(terms, [&](Term &t) { return has(t.letters, digit); }))
       hidden += digit;

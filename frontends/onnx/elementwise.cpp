@@ -1,4 +1,4 @@
-// ONNX ops that work element by element. Broadcasting becomes explicit.
+// ONNX elementwise ops. Broadcasting becomes explicit.
 
 #include "frontends/onnx/aten_call.h"
 #include "frontends/onnx/fold.h"
@@ -24,8 +24,7 @@ absl::Status checkSameType(const Node &node, Type a, Type b) {
   return node.error("its inputs have the different element types ", words);
 }
 
-/// `FloatOp` or, on integers, `IntegerOp` of the two inputs at their common
-/// shape.
+/// Builds `FloatOp` or, for integers, `IntegerOp` on the two inputs, broadcast.
 template <typename FloatOp, typename IntegerOp, typename UnsignedOp = IntegerOp>
 absl::Status binary(Importer &importer, const Node &node) {
   GRADUS_ASSIGN_OR_RETURN(Value a, importer.value(node, 0));
@@ -71,7 +70,7 @@ absl::StatusOr<Constant> foldBinary(const Node &node, Constants inputs,
   return left;
 }
 
-// Integers wrap around, as in the type that the model computes with.
+// Integers wrap around as in the model's type.
 double plus(double a, double b) { return a + b; }
 int64_t plus(int64_t a, int64_t b) { return uint64_t(a) + uint64_t(b); }
 double times(double a, double b) { return a * b; }
@@ -99,7 +98,7 @@ absl::StatusOr<Constant> foldDiv(const Node &node, Constants inputs) {
 
 //===-- one operand -------------------------------------------------------===//
 
-/// An op on floats whose result has the type of its input.
+/// Builds an op on floats whose result has the type of its input.
 template <typename Op>
 absl::Status unary(Importer &importer, const Node &node) {
   GRADUS_ASSIGN_OR_RETURN(Value input, importer.value(node, 0));
@@ -156,7 +155,7 @@ absl::StatusOr<Constant> foldSqrt(const Node &node, Constants inputs) {
 }
 //===-- dropout -----------------------------------------------------------===//
 
-/// Whether the node is of an export for inference; before opset 12 all are.
+/// Whether the node was exported for inference; before opset 12 all are.
 absl::StatusOr<bool> isInferenceForm(const Importer &importer,
                                      const Node &node) {
   if (node.opset() < 12 || node.input(2).empty())
@@ -167,7 +166,7 @@ absl::StatusOr<bool> isInferenceForm(const Importer &importer,
   return training->tensor.integers.empty() || !training->tensor.integers[0];
 }
 
-/// The ratio that the node has as a number; nothing where it has none.
+/// The ratio that the node gives as a constant; nothing if it does not.
 std::optional<double> statedRatio(const Importer &importer, const Node &node) {
   if (node.opset() < 12 && node.hasAttribute("ratio"))
     return node.number("ratio", 0);
@@ -178,9 +177,8 @@ std::optional<double> statedRatio(const Importer &importer, const Node &node) {
   return std::nullopt;
 }
 
-/// The part of its elements that training drops: what the node states, in
-/// either form. Where it states nothing, a half in training form, none in
-/// inference form.
+/// The share of elements that training drops: the node's ratio in either form;
+/// without one a half in training form and none in inference form.
 absl::StatusOr<double> ratioOf(Importer &importer, const Node &node) {
   GRADUS_ASSIGN_OR_RETURN(bool isInference, isInferenceForm(importer, node));
   std::optional<double> stated = statedRatio(importer, node);
@@ -194,8 +192,8 @@ absl::StatusOr<double> ratioOf(Importer &importer, const Node &node) {
   return ratio;
 }
 
-/// True where an element is let through, which is everywhere if nothing drops;
-/// before opset 10 in numbers of the input's type.
+/// The mask output when nothing drops: all true; before opset 10 ones of the
+/// input's type.
 absl::Status letAllThrough(Importer &importer, const Node &node) {
   GRADUS_RETURN_IF_ERROR(identity(importer, node));
   GRADUS_ASSIGN_OR_RETURN(RankedTensorType type, importer.type(node, 0));
@@ -209,8 +207,8 @@ absl::Status letAllThrough(Importer &importer, const Node &node) {
       arith::ConstantOp::create(builder, importer.location(node), ones));
 }
 
-/// The identity, unless training drops something: as the node says, or as the
-/// recipe says of all.
+/// Drops elements in training if the node or the recipe says so; otherwise
+/// passes the input on.
 absl::Status dropout(Importer &importer, const Node &node) {
   GRADUS_ASSIGN_OR_RETURN(double ratio, ratioOf(importer, node));
   std::optional<double> wanted = importer.recipeNumber("dropout");

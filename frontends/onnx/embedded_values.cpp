@@ -1,5 +1,5 @@
 // Walks through protobuf's wire format down to `model.graph.initializer`, and
-// copies all but the values. Numbers of fields are onnx.proto's.
+// copies all but the values. Field numbers are those of onnx.proto.
 
 #include "frontends/onnx/embedded_values.h"
 
@@ -14,8 +14,8 @@ constexpr size_t kLarge = size_t(1) << 16;       // bytes of values
 
 enum WireType { varint = 0, bits64 = 1, lengthAndBytes = 2, bits32 = 5 };
 
-/// One field of a message: its number, all its bytes, and those behind the
-/// length where it has one.
+/// One field of a message: its number, all its bytes, and the bytes after the
+/// length, if it has one.
 struct Field {
   uint32_t number = 0;
   int type = varint;
@@ -26,12 +26,12 @@ struct Field {
   }
 };
 
-/// The fields of a message, one by one.
+/// Iterates over the fields of a message.
 class Fields {
 public:
   explicit Fields(StringRef message) : rest_(message) {}
 
-  /// The next one; none at the end and where the message is damaged.
+  /// The next field; nothing at the end and if the message is damaged.
   std::optional<Field> next() {
     if (rest_.empty() || isDamaged_)
       return std::nullopt;
@@ -48,7 +48,7 @@ public:
   bool isDamaged() const { return isDamaged_; }
 
 private:
-  /// The size of a field's content; a number is itself passed over.
+  /// Returns the size of a field's content; skips a number.
   uint64_t sizeOf(int type) {
     switch (type) {
     case varint:
@@ -61,7 +61,7 @@ private:
     case bits32:
       return 4;
     }
-    isDamaged_ = true; // Groups were never ONNX's.
+    isDamaged_ = true; // ONNX never used groups.
     return 0;
   }
 
@@ -109,7 +109,7 @@ void appendMessage(std::string &out, uint32_t number, StringRef content) {
 
 class Separation {
 public:
-  /// False where the file is damaged.
+  /// Returns false if the file is damaged.
   bool model(StringRef message) {
     return copyOthers(message, result.rest, kGraph, [&](const Field &field) {
       std::string graph;
@@ -122,7 +122,8 @@ public:
   SeparatedModel result;
 
 private:
-  /// Copies the fields of a message but those of one number, which are visited.
+  /// Copies the fields of a message except those with one number, which are
+  /// visited.
   template <typename Visit>
   bool copyOthers(StringRef message, std::string &out, uint32_t number,
                   Visit visit) {
@@ -147,7 +148,7 @@ private:
     });
   }
 
-  /// A tensor may state its values twice, and then the last ones count.
+  /// A tensor may have its values twice; then the last ones count.
   bool initializer(StringRef message, std::string &out) {
     StringRef values;
     int dims = 0;
@@ -167,7 +168,8 @@ private:
     return isWhole;
   }
 
-  /// One is a number, several may be packed: each ends in a byte below 0x80.
+  /// Counts dimensions: a field is one number, or several packed ones, each of
+  /// which ends in a byte below 0x80.
   static int dimensions(const Field &field) {
     if (field.type == varint)
       return 1;

@@ -1,4 +1,4 @@
-// The large values that an ONNX file holds itself, apart from the rest of it.
+// Separates the large values inside an ONNX file from the rest of it.
 #pragma once
 
 #include "llvm/ADT/StringRef.h"
@@ -12,16 +12,17 @@ namespace gradus::onnx {
 
 /// A model's file in two parts.
 struct SeparatedModel {
-  /// The file but for some initializers' `raw_data`: what protobuf parses.
+  /// The file without `raw_data` of some initializers, for protobuf to parse.
   std::string rest;
-  /// Those, where they lie in the file, each behind the number of its
-  /// initializer in the model's graph.
+  /// That data in the file, each with the number of its initializer in the
+  /// model's graph.
   std::vector<std::pair<int, llvm::StringRef>> values;
 };
 
-/// Takes the values of large weights out of a model, so that nobody copies
-/// them: those of the graph's own initializers of two dimensions or more. None
-/// where the file is not what protobuf writes; protobuf says what is wrong.
+/// Separates the values of large weights from a model, so that they are not
+/// copied: those of the graph's own initializers with two dimensions or more.
+/// Returns nothing if the file is not valid protobuf; protobuf then reports the
+/// error.
 std::optional<SeparatedModel> separateValues(llvm::StringRef file);
 
 } // namespace gradus::onnx

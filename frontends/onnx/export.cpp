@@ -1,8 +1,9 @@
-// The file stays as its exporter wrote it, names, nodes and metadata; only
-// initializers change, and with ExportOptions::inference the form of two ops
-// and coins (export_coins.h); layers that a method rewrote are rewritten in the
-// file (rewritten_layers.h).
-// Running statistics that shared a tensor have their own (own_statistics.h).
+// Writes trained values into the file. Names, nodes and metadata stay as its
+// exporter wrote them; only initializers change, and with
+// ExportOptions::inference the form of two ops and of random masks
+// (export_coins.h). Layers that a method rewrote are rewritten in the file
+// (rewritten_layers.h). Running statistics that shared a tensor get their own
+// (own_statistics.h).
 
 #include "frontends/onnx/export.h"
 
@@ -49,7 +50,7 @@ void setBytes(TensorProto &tensor, std::string bytes) {
   tensor.set_raw_data(std::move(bytes));
 }
 
-/// The values as numbers of a floating-point type.
+/// Converts values to a floating-point type.
 std::string bytesAs(const char *dtype, const TrainedTensor &trained) {
   if (dtype == trained.dtype)
     return std::string(trained.bytes.begin(), trained.bytes.end());
@@ -82,7 +83,7 @@ void removeAttribute(NodeProto &node, const std::string &name) {
       node.mutable_attribute()->DeleteSubrange(i, 1);
 }
 
-/// One output, running statistics; no dropping.
+/// Turns batch normalization and dropout into their inference forms.
 void makeInference(NodeProto &node) {
   if (node.op_type() == "BatchNormalization") {
     removeAttribute(node, "training_mode");
@@ -95,8 +96,8 @@ void makeInference(NodeProto &node) {
 
 //===-- sizes -------------------------------------------------------------===//
 
-/// As the importer calls them: by their name, or `input.0` where they have
-/// none.
+/// Sets symbolic sizes, which have the importer's names: their own, or
+/// `input.0` if they have none.
 void bindInputs(::onnx::GraphProto &graph,
                 const std::map<std::string, int64_t> &sizes) {
   for (auto &input : *graph.mutable_input()) {
@@ -123,7 +124,7 @@ void addEntry(TensorProto &tensor, const char *key, const std::string &value) {
 
 /// Moves the raw bytes of all initializers into one data file.
 std::string moveOut(const ModelFile &file, const std::string &name) {
-  constexpr size_t kAlignment = 4096; // so that a reader can map it
+  constexpr size_t kAlignment = 4096; // lets a reader map it
   std::string data;
   for (TensorProto *each : file.initializers()) {
     TensorProto &tensor = *each;
@@ -140,7 +141,7 @@ std::string moveOut(const ModelFile &file, const std::string &name) {
   return data;
 }
 
-//===-- the whole ---------------------------------------------------------===//
+//===-- the export --------------------------------------------------------===//
 
 class Exporter {
 public:
@@ -187,7 +188,8 @@ private:
     result_.addedCoins = makeCoinsIdle(file_);
   }
 
-  /// A new value; or the old one, brought in from where it lies.
+  /// Writes a new value, or moves the old one from its data file into the
+  /// model.
   absl::Status write(TensorProto &tensor) {
     auto found = trained_.find(tensor.name());
     if (found != trained_.end() && dtypeOf(tensor)) {

@@ -1,4 +1,4 @@
-// Trained weights back into the ONNX file that they came from.
+// Writes trained weights back into the ONNX file that they came from.
 #pragma once
 
 #include "absl/status/statusor.h"
@@ -11,7 +11,7 @@
 
 namespace gradus {
 
-/// A trained value of an initializer, by its name.
+/// A trained value of an initializer.
 struct TrainedTensor {
   std::string name;
   std::string dtype; // "f32"
@@ -21,40 +21,40 @@ struct TrainedTensor {
 
 struct ExportedOnnx {
   std::string model; // the file's bytes
-  std::string data;  // of the data file beside it; empty: everything is inside
+  std::string data;  // of the data file; empty: all is in the model
   std::vector<std::string> written; // initializers with new values
   std::vector<std::string> kept;    // float initializers that `trained` lacks
   std::vector<std::string> read;    // data files that the model names
-  /// Inputs that the model wants normalized by whoever runs it.
+  /// Inputs that the caller of the model must normalize.
   std::vector<std::string> wantNormalized;
-  int addedCoins = 0; // coins with a number added (makeCoinsIdle)
+  int addedCoins = 0; // masks with a number added (makeCoinsIdle)
 };
 
-/// What training did to an input before the model: (input - mean) / std.
+/// The normalization that training applied to an input: (input - mean) / std.
 struct InputNormalization {
   std::string input;
-  std::vector<float> mean, std; // one for all, or one a channel
+  std::vector<float> mean, std; // one for all, or one for each channel
 };
 
 struct ExportOptions {
-  /// Batch normalization and dropout of a file exported for training become
-  /// those of inference, and coins of a known chance that chance.
+  /// Gives batch normalization and dropout their inference forms, and replaces
+  /// random masks of known probability by that probability.
   bool inference = false;
-  /// What training did outside of the model, and whether the model is to do it
-  /// itself from now on.
+  /// The normalization in training outside of the model; with
+  /// `withNormalization` the exported model does it itself.
   std::vector<InputNormalization> normalizations;
   bool withNormalization = false;
-  /// The name of the data file beside the model, for models too large for one.
+  /// The name of the data file beside a model that is too large for one file.
   std::string dataName;
-  /// Sizes that symbolic dimensions of the inputs get.
+  /// The sizes for symbolic dimensions of the inputs.
   std::map<std::string, int64_t> dims;
   /// A model with more bytes of weights gets a data file.
   uint64_t largestInside = uint64_t(1) << 30;
 };
 
-/// Names in `trained` that are no initializers (optimizer slots, counters) are
-/// left out; a shape that differs is an error, another floating-point type is
-/// converted.
+/// Exports the model at `path`. Names in `trained` that are not initializers
+/// (optimizer slots, counters) are left out; a different shape is an error,
+/// another floating-point type is converted.
 absl::StatusOr<ExportedOnnx>
 exportOnnx(const std::string &path, const std::vector<TrainedTensor> &trained,
            const ExportOptions &options = {});

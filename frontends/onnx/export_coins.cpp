@@ -1,6 +1,6 @@
-// A coin is `Cast(Less(RandomUniformLike(like), p))`; its names and its cast
-// stay: `like` is put in the place of what is drawn, and p, in its shape, in
-// that of the comparison. Nodes that give such a shape come in front.
+// Replaces random masks `Cast(Less(RandomUniformLike(like), p))`. Their names
+// and casts stay: `like` replaces the random numbers, and p, expanded to its
+// shape, replaces the comparison. New nodes that give this shape come first.
 
 #include "frontends/onnx/export_coins.h"
 
@@ -31,7 +31,7 @@ const AttributeProto *attribute(const NodeProto &node, llvm::StringRef name) {
   return nullptr;
 }
 
-/// The first output; "" of a malformed node.
+/// The first output; "" for a malformed node.
 std::string outputOf(const NodeProto &node) {
   return node.output_size() ? node.output(0) : "";
 }
@@ -50,7 +50,7 @@ void become(NodeProto &node, const char *type,
     node.add_input(input);
 }
 
-/// Makes the node one that gives a tensor.
+/// Turns the node into a constant.
 TensorProto &becomeConstant(NodeProto &node, int64_t type) {
   become(node, "Constant", {});
   AttributeProto &value = *node.add_attribute();
@@ -74,8 +74,8 @@ void becomeIntegers(NodeProto &node,
   *tensor.mutable_int64_data() = integers;
 }
 
-/// What all elements of a value are, and whether it is a scalar or one of its
-/// kind, so that others keep their shape beside it.
+/// The value of all elements, and whether it is a scalar or similar, so that it
+/// does not change the shape of other operands.
 struct Number {
   double value;
   bool isScalar;
@@ -104,7 +104,7 @@ public:
     findUses(graph_, /*isInside=*/false);
   }
 
-  /// How many coins have a number added.
+  /// Returns the number of masks with a number added.
   int run() {
     std::vector<Coin> coins;
     for (NodeProto &node : *graph_.mutable_node()) {
@@ -124,7 +124,7 @@ public:
 
 private:
   struct Use {
-    NodeProto *node; // null: an output, or a node of a branch
+    NodeProto *node; // null: an output of the graph, or a nested node
     int input;
   };
 
@@ -149,7 +149,7 @@ private:
     return makers_.lookup(value);
   }
 
-  /// The only node that sees a value, not only its type.
+  /// The only node that reads a value (apart from its type); null otherwise.
   NodeProto *onlyUser(const std::string &value) const {
     NodeProto *user = nullptr;
     for (const Use &use : uses_.lookup(value)) {
@@ -164,8 +164,8 @@ private:
 
   //===-- numbers ---------------------------------------------------------===//
 
-  /// The one number that all elements of a value are. A file's nodes may stand
-  /// in a ring.
+  /// The value of a tensor whose elements are all equal. Nodes may form a
+  /// cycle.
   std::optional<Number> numberOf(std::string value) {
     bool isScalar = true;
     for (int steps = 0; steps <= graph_.node_size(); ++steps) {
@@ -212,7 +212,7 @@ private:
                : std::nullopt;
   }
 
-  //===-- coins -----------------------------------------------------------===//
+  //===-- Bernoulli masks -------------------------------------------------===//
 
   static bool drawsUniform(const NodeProto &node) {
     const AttributeProto *low = attribute(node, "low"),
@@ -249,8 +249,8 @@ private:
                                        type);
   }
 
-  /// Where no type is said it is another value's, which is not here; exporters
-  /// write no other there.
+  /// Whether a node gives floats. Without a type the result has the type of
+  /// another value, which is not known here; exporters only use floats there.
   static bool givesFloats(const NodeProto &node, const char *key) {
     const AttributeProto *type = attribute(node, key);
     return !type || isFloat(type->i());
@@ -263,7 +263,7 @@ private:
     NodeProto &shape = addShape(less);
     if (draw.op_type() == "RandomUniform") {
       becomeIntegers(shape, attribute(draw, "shape")->ints());
-      becomeZero(draw, type); // Casts may ask its type.
+      becomeZero(draw, type); // casts may need its type
       forgetType(draw.output(0));
     } else {
       become(shape, "Shape", {less.input(0)});
@@ -272,7 +272,7 @@ private:
         setInteger(draw, "to", type);
     }
     become(less, "Expand", {less.input(1), shape.output(0)});
-    forgetType(less.output(0)); // No longer a condition.
+    forgetType(less.output(0)); // no longer boolean
   }
 
   static void setInteger(NodeProto &node, const char *name, int64_t value) {
@@ -304,7 +304,8 @@ private:
 
   //===-- shapes ----------------------------------------------------------===//
 
-  /// A node in front of this one, to become what gives a shape.
+  /// Creates a node to put in front of this one; the caller turns it into one
+  /// that gives a shape.
   NodeProto &addShape(const NodeProto &node) {
     std::string name = node.output(0) + "_shape";
     while (makers_.contains(name) || uses_.contains(name) ||
@@ -331,7 +332,7 @@ private:
 
   //===-- alpha dropout ---------------------------------------------------===//
 
-  /// The other operand, of a sum or product of a value and a number.
+  /// The constant operand of a sum or product with `value`.
   std::optional<double> numberWith(const std::string &value,
                                    const NodeProto *node, const char *type) {
     if (!node || node->op_type() != type || node->input_size() != 2)
@@ -344,7 +345,8 @@ private:
                                       : std::nullopt;
   }
 
-  /// As random.cpp does. False where the coin is added to a number otherwise.
+  /// Makes alpha dropouts return their input, as random.cpp does. Returns false
+  /// if the mask is also added to a number in another way.
   bool idleAlpha(const Coin &coin) {
     std::string value = outputOf(*coin.cast);
     bool isPlain = true;
@@ -353,7 +355,7 @@ private:
           use.node->input_size() != 2)
         continue;
       if (std::optional<AlphaDropout> alpha = alphaOf(coin, *use.node)) {
-        NodeProto &shape = addShape(*alpha->sum); // It may be wider than x.
+        NodeProto &shape = addShape(*alpha->sum); // it may be wider than x
         become(shape, "Shape", {value});
         become(*alpha->sum, "Expand", {alpha->input, shape.output(0)});
       } else if (numberOf(use.node->input(1 - use.input))) {
@@ -396,7 +398,7 @@ private:
   llvm::StringMap<NodeProto *> makers_;
   llvm::StringMap<const TensorProto *> initializers_;
   llvm::StringMap<std::vector<Use>> uses_;
-  std::map<std::string, NodeProto> shapes_; // by what they stand in front of
+  std::map<std::string, NodeProto> shapes_; // by the output of the next node
 };
 
 } // namespace

@@ -1,4 +1,5 @@
-// By name, values and all uses together: each alone is true of parameters, too.
+// Decides by name, values and all uses together: each alone may be true of
+// parameters, too.
 
 #include "frontends/onnx/export_constants.h"
 
@@ -28,14 +29,16 @@ bool isTorchExport(const GraphProto &graph) {
 
 bool isScalarParameter(ModelFile &file, const ExportMarks &marks,
                        const TensorProto &tensor) {
-  // Names of tensors that torch.export lifts out of code: torch.tensor(2.5).
+  // torch.export lifts tensors such as torch.tensor(2.5) out of code under
+  // these names.
   static const llvm::Regex lifted("^(c_)?_?(lifted_)?(tensor|custom_obj)_");
   static const llvm::Regex member("^[A-Za-z_][A-Za-z0-9_]*$");
   StringRef name = tensor.name();
   if (tensor.dims_size() > 0 || file.model().producer_name() != "pytorch" ||
       !member.match(name) || lifted.match(name) || isMadeUp(name))
     return false;
-  // Optimizing makes initializers of all constants, under names of all kinds.
+  // The optimizer of torch.export makes all constants initializers, with names
+  // of all kinds.
   return marks.parameters.count(tensor.name()) ||
          !isTorchExport(file.graph()) ||
          llvm::any_of(file.graph().node(), [](const NodeProto &node) {
@@ -51,8 +54,8 @@ bool holdsOneValue(ModelFile &file, const TensorProto &tensor) {
          bytes->drop_front(size) == bytes->drop_back(size);
 }
 
-/// Whether a constant that is one of the node's inputs may stand there, and a
-/// parameter without its name may not.
+/// Whether an input of this node may be a constant of the code but not a
+/// parameter that lost its name.
 static bool isPlaceOfConstant(const NodeProto &node, int input,
                               const TensorProto &tensor) {
   StringRef op = node.op_type();
@@ -66,8 +69,8 @@ static bool isPlaceOfConstant(const NodeProto &node, int input,
          llvm::is_contained(kElementwise, op);
 }
 
-/// Names that a graph and its subgraphs use: as limits of Clip alone, or
-/// otherwise, too.
+/// Collects the names that a graph and its subgraphs use: as limits of Clip,
+/// and in other ways.
 static void sortUses(const GraphProto &graph, std::set<std::string> &limits,
                      std::set<std::string> &others) {
   for (const NodeProto &node : graph.node()) {

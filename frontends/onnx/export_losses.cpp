@@ -1,6 +1,7 @@
-// Recognised by the names that PyTorch's two exporters give: torch.export calls
-// nodes `node_...`, and values after the operation that made them (`val_47`,
-// `alias`, `embedding_1`); TorchScript calls folded weights `onnx::Conv_193`.
+// Recognizes what is missing by the names that PyTorch's two exporters give:
+// torch.export names nodes `node_...`, and values after their operation
+// (`val_47`, `alias`, `embedding_1`); TorchScript names folded weights
+// `onnx::Conv_193`.
 
 #include "frontends/onnx/export_losses.h"
 
@@ -39,7 +40,8 @@ bool isOneOf(const NodeProto &node, std::initializer_list<StringRef> ops) {
   return llvm::is_contained(ops, StringRef(node.op_type()));
 }
 
-/// Only an export for training has training forms, and it merges nothing.
+/// Whether a node is in training form, which only exports for training have;
+/// they merge nothing.
 bool isInTraining(const NodeProto &node) {
   if (node.op_type() == "Dropout")
     return node.input_size() > 2;
@@ -96,9 +98,9 @@ private:
 
   ModelFile &file_;
   const ::onnx::GraphProto &graph_;
-  bool torchExport_, isWhole_ = false; // isWhole_: certain to be so
+  bool torchExport_, isWhole_ = false; // isWhole_: certainly not optimized
   const ExportMarks &marks_;
-  std::set<std::string> constants_, kept_; // kept_: those and buffers
+  std::set<std::string> constants_, kept_; // kept_: constants and buffers
   llvm::StringMap<std::vector<Use>> users_;
   llvm::StringSet<> initializers_;
   std::vector<std::string> found_;
@@ -106,7 +108,8 @@ private:
 
 //===-- whole files -------------------------------------------------------===//
 
-/// Optimizing turns constants into initializers, and transposes weights.
+/// Whether a node shows that the exporter did not optimize: optimization turns
+/// constants into initializers, and transposes weights.
 bool Losses::showsNoFolding(const NodeProto &node) const {
   if (isOneOf(node, {"Transpose", "Identity"}) && node.input_size() == 1)
     return initializers_.contains(node.input(0));
@@ -115,8 +118,9 @@ bool Losses::showsNoFolding(const NodeProto &node) const {
 
 //===-- batch normalization -----------------------------------------------===//
 
-/// A convolution that gives what PyTorch's batch normalization gave: the first
-/// of several results, `getitem`. Files with metadata say so themselves.
+/// Whether a node is a convolution with the output name of PyTorch's batch
+/// normalization: `getitem`, the first of several results. Files with metadata
+/// say so directly.
 bool Losses::isFoldedNorm(const NodeProto &node) const {
   if (!isOneOf(node, {"Conv", "ConvTranspose", "Gemm"}))
     return false;
@@ -146,7 +150,7 @@ void Losses::findFoldedNorms() {
 
 //===-- parameters without their names ------------------------------------===//
 
-/// Floats with at least two different values.
+/// Whether a tensor has floats with at least two different values.
 bool Losses::isTrainable(const TensorProto &tensor) {
   std::string storage;
   absl::StatusOr<StringRef> bytes = file_.floatBytes(tensor, storage);
@@ -155,8 +159,8 @@ bool Losses::isTrainable(const TensorProto &tensor) {
          bytes->drop_front(size) != bytes->drop_back(size);
 }
 
-/// The name of a value by the operation that gave it: `embedding_1`. Those
-/// without a number could be a parameter's own; in a whole file they are.
+/// The operation in a value's name: `embedding_1`. Names without a number may
+/// be a parameter's own, and in a file that was not optimized they are.
 static StringRef operationOf(StringRef name) {
   static const llvm::Regex made(
       "^(val|alias|embedding|expand|slice|unsqueeze|squeeze|view|reshape|"
@@ -188,8 +192,8 @@ static bool isVector(const TensorProto &tensor) {
   return llvm::count_if(tensor.dims(), [](int64_t n) { return n > 1; }) == 1;
 }
 
-/// A parameter in another shape or order; a layer's weight is, unless it is the
-/// result of arithmetic.
+/// Whether a tensor is a parameter in another shape or order. A layer's weight
+/// is, unless it is the result of arithmetic.
 static bool isRearranged(const TensorProto &tensor, const Use &use) {
   StringRef operation = operationOf(tensor.name());
   bool isPlain = llvm::is_contained<StringRef>(
@@ -202,8 +206,9 @@ static bool isRearranged(const TensorProto &tensor, const Use &use) {
          isArithmetic(*use.node);
 }
 
-/// Weights of a layer train as well under another name and transposed; a value
-/// that was computed of parameters does not.
+/// Reports initializers that lost their names. Weights of a layer train equally
+/// well under another name and transposed; values that were computed from
+/// parameters do not.
 void Losses::findUnnamed() {
   std::vector<std::string> renamed, computed;
   for (const TensorProto &tensor : graph_.initializer()) {
@@ -234,10 +239,10 @@ void Losses::findUnnamed() {
         advice()));
 }
 
-//===-- one for two, two for one ------------------------------------------===//
+//===-- merged and tied parameters ----------------------------------------===//
 
-/// The file's own list of parameters, less those that stand in it. Of a whole
-/// file only ties lack, and what the module never uses.
+/// Reports parameters in the file's own list that are not in the file. A file
+/// that was not optimized lacks only tied and unused ones.
 void Losses::findMissing() {
   std::vector<std::string> names;
   for (const std::string &name : marks_.missing)
@@ -252,9 +257,9 @@ void Losses::findMissing() {
         advice()));
 }
 
-/// Where parameters stand that start equal: scales, biases, slopes, weights. In
-/// arithmetic only such as hold one value may have lost their names; others are
-/// tables of the code.
+/// Whether an input is one of those where several parameters start equal:
+/// scales, biases, slopes, weights. In arithmetic only tensors of one value may
+/// have lost their names; others are tables of the code.
 static bool isPlaceOfParameter(const TensorProto &tensor, const Use &use,
                                bool holdsOneValue) {
   if (StringRef(use.node->op_type()).ends_with("Normalization"))
@@ -267,9 +272,9 @@ static bool isPlaceOfParameter(const TensorProto &tensor, const Use &use,
   return isLayer(*use.node) && use.input > 0;
 }
 
-/// In files of TorchScript the names that merged parameters had are left, as
-/// outputs of Identity. Elsewhere nothing tells merging from sharing but the
-/// file's own list of parameters.
+/// Whether a tensor replaces several parameters. TorchScript keeps the names of
+/// merged parameters as outputs of Identity. Elsewhere only the file's own list
+/// of parameters tells merging from sharing.
 bool Losses::isMerged(const TensorProto &tensor) {
   auto users = users_.find(tensor.name());
   if (users == users_.end() || tensor.dims_size() == 0 ||
@@ -301,7 +306,7 @@ void Losses::findMerged() {
         advice(), ", or after the first step of training"));
 }
 
-/// Of two matrices of floats of `size` bytes.
+/// Whether two matrices of floats of `size` bytes are transposes of each other.
 bool areTransposed(StringRef left, StringRef right, int64_t rows,
                    int64_t columns, size_t size) {
   auto at = [size](StringRef bytes, int64_t element) {
@@ -313,7 +318,7 @@ bool areTransposed(StringRef left, StringRef right, int64_t rows,
   return true;
 }
 
-/// Equal matrices, or one the other's transpose.
+/// Whether two matrices are equal or transposes of each other.
 bool Losses::areCopies(const TensorProto &a, const TensorProto &b) {
   int64_t rows = a.dims(0), columns = a.dims(1);
   bool same = rows == b.dims(0) && columns == b.dims(1),
@@ -331,8 +336,9 @@ bool Losses::areCopies(const TensorProto &a, const TensorProto &b) {
          (turned && areTransposed(*left, *right, rows, columns, size));
 }
 
-/// Two with names of the module's own, used alike, are layers that start equal,
-/// as those of a transformer that are copied of one; in a whole file all are.
+/// Whether two equal matrices may be one tied weight. Two with the module's own
+/// names and the same kind of use are layers that start equal, such as copied
+/// layers of a transformer; in a file that was not optimized all are.
 bool Losses::mayBeTied(const TensorProto &a, const TensorProto &b) {
   if (isUnnamed(a) || isUnnamed(b))
     return true;

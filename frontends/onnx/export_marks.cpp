@@ -1,5 +1,6 @@
-// The marks stand in metadata: of the graph, where the program's signature says
-// it of every name, and of single values, which tools may keep alone.
+// Reads marks in the metadata: of the graph, where the program's signature
+// names every parameter and buffer, and of single values, which tools may keep
+// without the signature.
 
 #include "frontends/onnx/export_marks.h"
 
@@ -55,8 +56,9 @@ private:
       marks_.constants.insert(name.str());
   }
 
-  /// `b_pe: BUFFER target='pe' persistent=True`; in older files a list of
-  /// `InputSpec(kind=<InputKind.BUFFER: 3>, arg=..., target='pe', ...)`.
+  /// Parses `b_pe: BUFFER target='pe' persistent=True`, or in older files a
+  /// list of `InputSpec(kind=<InputKind.BUFFER: 3>, arg=..., target='pe',
+  /// ...)`.
   bool readSignature() {
     static const llvm::Regex entry(
         "[ .](PARAMETER|BUFFER|CONSTANT_TENSOR)"
@@ -81,7 +83,7 @@ private:
       folded_[value.name()] = sources(made);
   }
 
-  /// The names in "['pe', 'val_1']".
+  /// Returns the names in "['pe', 'val_1']".
   static std::vector<std::string> sources(StringRef list) {
     std::vector<std::string> names;
     llvm::SmallVector<StringRef> parts;
@@ -91,8 +93,8 @@ private:
     return names;
   }
 
-  /// Parameters that are neither here nor part of what was computed may be
-  /// stored as other tensors of the same values.
+  /// Finds parameters that are neither initializers nor part of computed ones.
+  /// They may be stored as other tensors with the same values.
   void findMissing() {
     std::set<std::string> there;
     for (const auto &[name, from] : folded_)
@@ -102,7 +104,8 @@ private:
         marks_.missing.insert(name);
   }
 
-  /// A branch of Where beside a number, as zeros under a mask of -infinity.
+  /// Whether `name` is a branch of Where beside a number, as zeros under a mask
+  /// of -infinity.
   static bool isMasked(const NodeProto &node, const std::string &name,
                        const llvm::StringMap<const TensorProto *> &all) {
     if (node.op_type() != "Where" || node.input_size() != 3 ||
@@ -114,15 +117,16 @@ private:
                         [](int64_t size) { return size == 1; });
   }
 
-  /// Whether one that is missing may be stored as the tensor, since it holds
-  /// one value and stands where parameters do, too.
+  /// Whether a missing parameter may be stored as this tensor, which has one
+  /// value and is used where parameters are.
   bool mayBeMissing(const std::string &name) {
     if (marks_.missing.empty() || !holdsOneValue(file_, *initializers_[name]))
       return false;
     return isWhereParametersAre(file_.graph(), name);
   }
 
-  /// In the graph or in a branch or loop's body within, which may give it, too.
+  /// Whether the graph or a nested one uses `name` where parameters are, also
+  /// as the result of a nested graph.
   bool isWhereParametersAre(const GraphProto &graph, const std::string &name) {
     auto isInside = [&](const GraphProto &body) {
       return isWhereParametersAre(body, name);

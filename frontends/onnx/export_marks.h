@@ -1,5 +1,6 @@
-// What torch.export writes into a file about its initializers: whether each was
-// a parameter or a buffer, and of what others the exporter computed them.
+// Reads what torch.export writes into a file about its initializers: whether
+// each was a parameter or a buffer, and from which others the exporter computed
+// them.
 #pragma once
 
 #include "frontends/onnx/model_file.h"
@@ -9,17 +10,17 @@
 namespace gradus::onnx {
 
 struct ExportMarks {
-  /// Names by kind; all empty in files without such marks, which other
-  /// exporters write, and tools that drop metadata.
+  /// Names by kind; all empty in files without such marks, as from other
+  /// exporters and from tools that drop metadata.
   std::set<std::string> parameters, buffers;
-  /// Float tensors of the model's code, and those that the exporter computed of
-  /// no parameter.
+  /// Float tensors of the model's code, and those that the exporter computed
+  /// without parameters.
   std::set<std::string> constants;
-  /// Those that it computed of parameters: transposed weights, for one.
+  /// Tensors computed from parameters, such as transposed weights.
   std::set<std::string> madeOfParameters;
-  /// Whether the program's signature stands in the file, so that `parameters`
-  /// has all; and those of them that are no initializers, nor part of what was
-  /// computed.
+  /// Whether the file has the program's signature, so that `parameters` is
+  /// complete. `missing` has those parameters that are neither initializers nor
+  /// part of computed ones.
   bool hasSignature = false;
   std::set<std::string> missing;
 };

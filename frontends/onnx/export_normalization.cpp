@@ -1,5 +1,5 @@
-// The same two roundings to f32 as where the tool prepares a sample, so the
-// model sees the same bits (frontends/data/preparation.cpp).
+// Rounds to f32 twice, as the tool's own preparation of samples does, so that
+// the model sees the same bits (frontends/data/preparation.cpp).
 
 #include "frontends/onnx/export_normalization.h"
 
@@ -17,7 +17,7 @@ using ::onnx::GraphProto;
 using ::onnx::NodeProto;
 using ::onnx::TensorProto;
 
-/// Every name of a value, also of branches and bodies.
+/// Collects the names of all values, also of nested graphs.
 void addNames(const GraphProto &graph, llvm::StringSet<> &names) {
   for (const auto &input : graph.input())
     names.insert(input.name());
@@ -31,7 +31,7 @@ void addNames(const GraphProto &graph, llvm::StringSet<> &names) {
   }
 }
 
-/// Branches and bodies use names from outside.
+/// Renames uses of a value, also in nested graphs, which use outer names.
 void renameUses(GraphProto &graph, const std::string &from,
                 const std::string &to) {
   for (NodeProto &node : *graph.mutable_node()) {
@@ -87,7 +87,7 @@ private:
     return absl::OkStatus();
   }
 
-  /// A name that nothing has yet.
+  /// Returns an unused name.
   std::string free(const char *ending) {
     std::string name = numbers_.input + ending;
     while (!names_.insert(name).second)
@@ -95,7 +95,7 @@ private:
     return name;
   }
 
-  /// Of one number, or along the second axis of the input.
+  /// Adds a scalar, or a vector along the second axis of the input.
   std::string constant(const char *ending, const std::vector<float> &values) {
     TensorProto &tensor = *graph_.add_initializer();
     tensor.set_name(free(ending));
@@ -136,7 +136,7 @@ ofInputs(const ModelFile &file, const std::vector<InputNormalization> &all) {
 
 absl::Status addNormalization(ModelFile &file,
                               const std::vector<InputNormalization> &ofInputs) {
-  constexpr int kBroadcasting = 7; // from which opset on nodes broadcast
+  constexpr int kBroadcasting = 7; // first opset in which nodes broadcast
   if (!ofInputs.empty() && file.opset() < kBroadcasting)
     return invalid("is of opset ", file.opset(),
                    ", in which a normalization cannot be written; expected ",

@@ -1,4 +1,5 @@
-// Normalization of inputs, which the tool does outside of a model, put into it.
+// Adds the normalization of inputs, which the tool does outside of a model, to
+// the model.
 #pragma once
 
 #include "frontends/onnx/export.h"
@@ -7,13 +8,14 @@ namespace gradus::onnx {
 
 class ModelFile;
 
-/// Those that are of inputs of the model; training may normalize labels, too.
+/// Returns the normalizations of the model's inputs; training may normalize
+/// labels, too.
 std::vector<InputNormalization>
 ofInputs(const ModelFile &file, const std::vector<InputNormalization> &all);
 
-/// Whatever uses an input uses (input - mean) / std instead, made by two nodes
-/// in front. The numbers are one for all or one for each place of the second
-/// axis; an error where the input has other sizes.
+/// Replaces all uses of an input by (input - mean) / std, computed by two new
+/// nodes. There is one number for all or one for each index of the second axis;
+/// fails if the input has other sizes.
 absl::Status addNormalization(ModelFile &file,
                               const std::vector<InputNormalization> &ofInputs);
 

@@ -1,4 +1,4 @@
-// A reduction keeps NaN, which no comparison finds again.
+// A reduction propagates NaN, which no comparison finds again.
 
 #include "frontends/onnx/extremes.h"
 
@@ -22,7 +22,7 @@ Value placeOfExtreme(const Building &b, Reduction kind, Value input,
       b.builder, b.location, reduce(b.builder, b.location, kind, input, {axis}),
       shape, {axis});
   Value numbers = b.indicesAlong(shape, axis);
-  Value loser = b.number(last ? 0 : shape[axis] - 1, numbers); // A place, too.
+  Value loser = b.number(last ? 0 : shape[axis] - 1, numbers); // valid index
   return reduce(b.builder, b.location, last ? Reduction::max : Reduction::min,
                 b.select(isExtreme(b, input, extreme), numbers, loser), {axis});
 }

@@ -1,17 +1,18 @@
-// Which element of a row is the largest, or the least. NaN is more extreme than
-// any number, so that it is not passed over in silence.
+// Finds the largest or smallest element of a row. NaN counts as more extreme
+// than any number, so that it is not ignored.
 #pragma once
 
 #include "frontends/onnx/building.h"
 
 namespace gradus::onnx {
 
-/// Which elements are what their row's extreme is, given in their shape.
+/// A mask of the elements that are equal to their row's extreme, which has been
+/// broadcast.
 mlir::Value isExtreme(const Building &b, mlir::Value input,
                       mlir::Value extreme);
 
-/// The first place along an axis, which goes, where the largest element
-/// (Reduction::max) or the least (min) stands; or the last one.
+/// Returns the first index (or with `last` the last) along an axis of the
+/// largest (Reduction::max) or smallest (min) element. The axis is removed.
 mlir::Value placeOfExtreme(const Building &b, Reduction kind, mlir::Value input,
                            int64_t axis, bool last = false);
 

@@ -1,5 +1,5 @@
-// PyTorch decides by the rounded number whether one lies inside, so that what
-// rounds to a limit still passes its gradient.
+// As in PyTorch, the rounded number decides whether a number lies inside, so
+// numbers that round to a limit pass their gradient.
 
 #include "frontends/onnx/fake_quantize.h"
 
@@ -20,7 +20,7 @@ Value straightThrough(const Building &b, Value whole, Value source,
   return b.make<StopGradientOp>(cut, inside);
 }
 
-//===-- what the importer keeps of roundings ------------------------------===//
+//===-- roundings in the importer -----------------------------------------===//
 
 bool Importer::isStraightThrough() const {
   auto asked = options_.recipe

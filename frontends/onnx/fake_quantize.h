@@ -11,8 +11,8 @@ struct Range {
   double low, high;
 };
 
-/// Whole numbers cut to a range, as floats, whose gradient goes to `source`
-/// where the number lies inside, and nowhere else.
+/// Rounded numbers clipped to a range, as floats. The gradient goes to `source`
+/// if the number lies inside the range, otherwise nowhere.
 mlir::Value straightThrough(const Building &b, mlir::Value whole,
                             mlir::Value source, Range range);
 

@@ -1,4 +1,4 @@
-// Rounds and wraps constants as the types that they stand for do.
+// Rounds and wraps constants as their element types do.
 
 #include "frontends/onnx/fit.h"
 

@@ -1,11 +1,11 @@
-// Bytes of an element of a float type of ONNX.
+// The bytes of an element of ONNX's float types.
 #pragma once
 
 #include "frontends/onnx/onnx.pb.h"
 
 namespace gradus::onnx {
 
-/// 0 of what is no float that we have.
+/// Returns 0 if the element type is not a float that we have.
 inline size_t floatSize(const ::onnx::TensorProto &tensor) {
   switch (tensor.data_type()) {
   case ::onnx::TensorProto::FLOAT:

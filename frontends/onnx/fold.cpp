@@ -1,4 +1,4 @@
-// Indexing into constants.
+// Index arithmetic on constants.
 
 #include "frontends/onnx/fold.h"
 

@@ -1,5 +1,4 @@
-// Arithmetic on constants, in one loop each; what the families' tables fold
-// with.
+// Operations on constants, which the op tables use to fold nodes.
 #pragma once
 
 #include "frontends/onnx/constant.h"
@@ -8,24 +7,24 @@
 
 namespace gradus::onnx {
 
-/// NumPy's common shape of two shapes.
+/// The shape that two shapes broadcast to, as in NumPy.
 absl::StatusOr<llvm::SmallVector<int64_t>>
 commonShape(llvm::ArrayRef<int64_t> a, llvm::ArrayRef<int64_t> b);
 
-/// Axes counted from the end become axes counted from the front.
+/// Converts an axis counted from the end to one counted from the front.
 absl::StatusOr<int64_t> normalAxis(int64_t axis, int64_t rank);
 absl::StatusOr<llvm::SmallVector<int64_t>>
 normalAxes(llvm::ArrayRef<int64_t> axes, int64_t rank);
 
-/// The result's element at each index is the input's element at `place(index)`,
-/// a row-major position.
+/// Gathers from a constant: the result at each index is the input's element at
+/// the row-major position `place(index)`.
 Constant gathered(const Constant &input, llvm::ArrayRef<int64_t> shape,
                   llvm::function_ref<int64_t(llvm::ArrayRef<int64_t>)> place);
 
-/// The input repeated up to `shape`, by NumPy's rule.
+/// Broadcasts the input to `shape`, as NumPy does.
 Constant expanded(const Constant &input, llvm::ArrayRef<int64_t> shape);
 
-/// Row-major position of an index.
+/// The row-major position of an index.
 int64_t positionOf(llvm::ArrayRef<int64_t> index,
                    llvm::ArrayRef<int64_t> shape);
 

@@ -1,5 +1,5 @@
-// Folds are functions of constants to constants, far from any import; so the
-// budget is the thread's.
+// Folds are functions of constants without access to the import, so the budget
+// belongs to the thread.
 
 #include "frontends/onnx/folding_budget.h"
 
@@ -15,7 +15,7 @@ static thread_local FoldingBudget *current = nullptr;
 
 static constexpr uint64_t kBytesOfElement = sizeof(double);
 static constexpr uint64_t kLeast = uint64_t(8) << 20;
-/// So that a file that only claims to be large does not count as such.
+/// An upper limit, for files that only claim to be large.
 static constexpr uint64_t kMost = uint64_t(4) << 30;
 
 FoldingBudget::FoldingBudget(uint64_t storedBytes)
@@ -25,8 +25,8 @@ FoldingBudget::FoldingBudget(uint64_t storedBytes)
 
 FoldingBudget::~FoldingBudget() { current = outer_; }
 
-/// What is as small as a shape always fits, so that large constants do not keep
-/// shapes from being computed.
+/// Constants as small as a shape always fit, so that large ones do not prevent
+/// shape arithmetic.
 bool FoldingBudget::fits(int64_t elements) const {
   constexpr int64_t kSmall = 256;
   uint64_t left = limit_ - std::min(limit_, *taken_);

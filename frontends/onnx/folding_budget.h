@@ -1,5 +1,5 @@
-// How much memory the constants of one import may take. A few hundred bytes of
-// a model can name as many elements as they like.
+// Limits the memory of an import's constants. A model of a few hundred bytes
+// can ask for any number of elements.
 #pragma once
 
 #include "frontends/onnx/constant.h"
@@ -9,14 +9,15 @@
 
 namespace gradus::onnx {
 
-/// A constant does not fit what is left. Its node may be built instead.
+/// Thrown if a constant does not fit the rest of the budget. The node may be
+/// built instead.
 struct FoldingLimit : std::length_error {
   using std::length_error::length_error;
 };
 
-/// While this lives, the constants that its thread computes are counted: 8 MiB
-/// and eight times what the model has stored, as a constant takes eight bytes
-/// for an element of one.
+/// Counts the constants that its thread computes while it lives. The budget is
+/// 8 MiB plus eight times the bytes that the model has stored, because an
+/// element of a constant uses eight bytes.
 class FoldingBudget {
 public:
   explicit FoldingBudget(uint64_t storedBytes);
@@ -24,18 +25,18 @@ public:
   FoldingBudget(const FoldingBudget &) = delete;
   FoldingBudget &operator=(const FoldingBudget &) = delete;
 
-  /// Throws FoldingLimit where a constant of this shape is more than the whole
-  /// budget, whatever is taken: one that is made along the way goes again.
+  /// Throws FoldingLimit if a constant of this shape exceeds the whole budget,
+  /// used or not: temporary constants are freed again.
   static void check(llvm::ArrayRef<int64_t> shape);
-  /// Whether as many elements of constants fit.
+  /// Whether this many elements of constants fit.
   bool fits(int64_t elements) const;
 
-  /// A constant that counts for as long as anything refers to it.
+  /// Counts a constant as long as anything refers to it.
   std::shared_ptr<const Constant> keep(Constant constant);
 
 private:
   const uint64_t limit_;
-  /// What is taken; shared with the constants, which may live longer.
+  /// The used budget; shared with constants, which may live longer.
   std::shared_ptr<uint64_t> taken_ = std::make_shared<uint64_t>(0);
   FoldingBudget *const outer_;
 };

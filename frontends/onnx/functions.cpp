@@ -1,6 +1,6 @@
-// First it is made sure that no function calls itself, by whatever way; then
-// each call is replaced, and those that come out of it. Names inside of a
-// function get the call's name in front, so that they stay apart.
+// Checks first that no function calls itself, directly or through others; then
+// replaces each call, including calls inside replaced ones. Names in a function
+// get the call's name as a prefix, so that they stay distinct.
 
 #include "frontends/onnx/functions.h"
 
@@ -24,7 +24,7 @@ std::string keyOf(const std::string &domain, const std::string &name,
   return (domain == "ai.onnx" ? "" : domain) + "::" + name + "::" + overload;
 }
 
-/// One call: what stands for the function's names and attributes.
+/// One call: replaces the function's names and attributes by those of the call.
 class Call {
 public:
   Call(const FunctionProto &function, const NodeProto &node, int number)
@@ -38,7 +38,7 @@ public:
         names_[function.output(i)] = node.output(i);
   }
 
-  /// The function's nodes with the names and attributes of the call.
+  /// Adds the function's nodes with the names and attributes of the call.
   void expandInto(Nodes &nodes) {
     for (const NodeProto &inner : function_.node()) {
       NodeProto &copy = *nodes.Add();
@@ -59,7 +59,7 @@ private:
       addAttribute(copy, attribute);
   }
 
-  /// A branch or a loop's body in the function.
+  /// Renames a nested graph of the function.
   void rename(GraphProto &graph) {
     for (auto *values : {graph.mutable_input(), graph.mutable_output()})
       for (auto &value : *values)
@@ -77,7 +77,8 @@ private:
     return known == names_.end() ? prefix_ + name : known->second;
   }
 
-  /// An attribute may refer to one of the call, or to its default.
+  /// Copies an attribute, which may refer to one of the call, or to its
+  /// default.
   void addAttribute(NodeProto &node, const AttributeProto &attribute) {
     const AttributeProto *found = &attribute;
     bool isOfCall = false;
@@ -87,12 +88,12 @@ private:
       if (!found)
         found = find(function_.attribute_proto(), attribute.ref_attr_name());
       if (!found)
-        return; // Left out by the call: left out here.
+        return; // The call leaves it out.
     }
     AttributeProto &copy = *node.add_attribute();
     copy = *found;
     copy.set_name(attribute.name());
-    if (copy.has_g() && !isOfCall) // Its names are those around the call.
+    if (copy.has_g() && !isOfCall) // It uses names around the call.
       rename(*copy.mutable_g());
   }
 
@@ -111,13 +112,13 @@ private:
   llvm::StringMap<std::string> names_;
 };
 
-//===-- which function calls which ----------------------------------------===//
+//===-- call graph --------------------------------------------------------===//
 
 std::string nameOf(const FunctionProto &function) {
   return function.domain() + "::" + function.name();
 }
 
-/// A model's functions by what calls name, none of which calls itself.
+/// A model's functions by the names that calls use; none calls itself.
 class Functions {
 public:
   absl::Status add(const ::onnx::ModelProto &model) {
@@ -144,14 +145,14 @@ public:
   }
 
 private:
-  /// So that the names inside, with a part for each call, stay short.
+  /// Limits the length of inner names, which get a part for each call.
   static constexpr int kMostLevels = 1000;
 
   struct Entry {
     const FunctionProto *function;
     std::vector<size_t> callers = {}, callees = {}; // once for each call
     size_t open = 0; // callees whose levels are not known yet
-    int levels = 1;  // of calls, its own among them
+    int levels = 1;  // depth of calls, its own included
   };
 
   void addCalls(size_t caller, const Nodes &nodes) {
@@ -169,7 +170,7 @@ private:
     }
   }
 
-  /// Functions come after those that they call; what cannot is in a circle.
+  /// Visits functions after those that they call; the rest forms a cycle.
   absl::Status checkCalls() {
     std::vector<size_t> known;
     for (size_t i = 0; i < all_.size(); ++i)
@@ -192,7 +193,7 @@ private:
     return absl::OkStatus();
   }
 
-  /// A function whose levels are not known calls another such one.
+  /// Reports a cycle: each function with unknown levels calls another such one.
   absl::Status circle() const {
     auto isOpen = [&](size_t i) { return all_[i].open > 0; };
     size_t at = llvm::find_if(all_, [](const Entry &e) { return e.open > 0; }) -
@@ -211,9 +212,9 @@ private:
   std::vector<Entry> all_;
 };
 
-//===-- calls that are replaced -------------------------------------------===//
+//===-- inlining ----------------------------------------------------------===//
 
-/// With those of branches and of loops' bodies.
+/// Counts nodes, also in nested graphs.
 int64_t countNodes(const Nodes &nodes) {
   int64_t count = nodes.size();
   for (const NodeProto &node : nodes)
@@ -228,8 +229,8 @@ class Inliner {
 public:
   explicit Inliner(const Functions &functions) : functions_(functions) {}
 
-  /// A function's branches may call others that have some: graphs may be deeper
-  /// in one another than in the file.
+  /// Inlines calls; nested graphs of functions may call functions that have
+  /// some, so that graphs nest deeper than in the file.
   absl::Status run(GraphProto &graph, int depth = 1) {
     if (depth > kMostGraphs)
       return invalid("its functions, put in place of their calls, make graphs "
@@ -249,7 +250,7 @@ public:
 private:
   static constexpr int64_t kMostNodes = 200000;
 
-  /// A node, or what stands for its call.
+  /// Adds a node, or the nodes that replace its call.
   absl::Status add(NodeProto node, Nodes &nodes) {
     const FunctionProto *function = functions_.calledBy(node);
     if (!function) {

@@ -1,4 +1,4 @@
-// A model's own functions: nodes that stand for other nodes.
+// Inlines a model's own functions.
 #pragma once
 
 #include "absl/status/status.h"
@@ -9,7 +9,7 @@ class ModelProto;
 
 namespace gradus::onnx {
 
-/// Puts the nodes of each function in place of the nodes that call it.
+/// Replaces nodes that call functions by the functions' nodes.
 absl::Status inlineFunctions(::onnx::ModelProto &model);
 
 } // namespace gradus::onnx

@@ -1,4 +1,4 @@
-// ONNX ops that read images where a grid of coordinates says; see taps.h.
+// ONNX ops that read images at coordinates of a grid; see taps.h.
 
 #include "frontends/onnx/building.h"
 #include "frontends/onnx/operators.h"
@@ -10,7 +10,7 @@ namespace {
 
 using namespace mlir;
 
-/// From [-1, 1] to places of pixels.
+/// Converts [-1, 1] to pixel positions.
 Value placed(const Building &b, Value x, const PixelAxis &axis) {
   double half = (axis.alignCorners ? axis.size - 1.0 : axis.size) / 2;
   return scaled(b, x, half, (axis.size - 1) / 2.0);
@@ -18,8 +18,8 @@ Value placed(const Building &b, Value x, const PixelAxis &axis) {
 
 //===-- GridSample --------------------------------------------------------===//
 
-/// What the node says, checked. The image is [N, C, pixels], the grid
-/// [N, points, axes].
+/// The node's checked inputs. The image is [N, C, pixels], the grid [N, points,
+/// axes].
 struct Sampling {
   Value image, grid;
   SmallVector<PixelAxis> axes;
@@ -76,12 +76,12 @@ absl::StatusOr<Sampling> readSampling(const Building &b) {
 absl::Status gridSample(Importer &importer, const Node &node) {
   Building b(importer, node);
   GRADUS_ASSIGN_OR_RETURN(Sampling s, readSampling(b));
-  // Narrow floats do not tell the pixels of a large image apart.
+  // Narrow floats cannot address each pixel of a large image.
   Type element = computeType(tensorType(s.image).getElementType());
   ArrayRef<int64_t> grid = tensorType(s.grid).getShape();
   SmallVector<SmallVector<Tap>> taps;
   for (auto [i, axis] : llvm::enumerate(s.axes)) {
-    // The grid names the last axis first.
+    // The grid has the last axis first.
     int64_t column = grid.back() - 1 - int64_t(i);
     Value x = b.make<SliceOp>(
         tensorType(s.grid).clone(ArrayRef<int64_t>{grid[0], grid[1], 1}),
@@ -97,7 +97,7 @@ absl::Status gridSample(Importer &importer, const Node &node) {
 
 //===-- AffineGrid --------------------------------------------------------===//
 
-/// Coordinates of all points, the last axis first, and a one: [points, k + 1].
+/// The coordinates of all points, last axis first, and a one: [points, k + 1].
 Constant homogeneous(Type element, ArrayRef<int64_t> sizes, bool alignCorners) {
   int64_t columns = sizes.size() + 1, points = 1;
   for (int64_t size : sizes)
@@ -116,7 +116,7 @@ Constant homogeneous(Type element, ArrayRef<int64_t> sizes, bool alignCorners) {
   return grid;
 }
 
-/// The points of an image carried along by each of N affine maps.
+/// Maps the points of an image by each of N affine maps.
 absl::Status affineGrid(Importer &importer, const Node &node) {
   Building b(importer, node);
   GRADUS_ASSIGN_OR_RETURN(Value maps, importer.value(node, 0, 3));

@@ -1,4 +1,4 @@
-// The import of a model, from the outside in: file, inputs, nodes, outputs.
+// Imports a model, from the outside in: file, inputs, nodes, outputs.
 
 #include "frontends/onnx/import.h"
 
@@ -29,7 +29,7 @@ using namespace mlir;
 constexpr const char *kInitializeRules[] = {
     "pytorch", "kaiming_uniform", "xavier_uniform", "normal", "zeros"};
 
-//===-- before anything is built ------------------------------------------===//
+//===-- checks before building --------------------------------------------===//
 
 absl::Status checkInitialize(const ImportOptions &options) {
   if (options.initialize.empty() ||
@@ -39,7 +39,7 @@ absl::Status checkInitialize(const ImportOptions &options) {
                  ": unknown rule; known: ", joined(kInitializeRules));
 }
 
-/// Every data file that is missing, and what it holds.
+/// Reports every missing data file with the tensors in it.
 absl::Status checkWeights(ModelFile &file, const ImportOptions &options) {
   auto missing = file.missing();
   if (missing.empty() || !options.initialize.empty())
@@ -60,12 +60,12 @@ absl::Status checkWeights(ModelFile &file, const ImportOptions &options) {
 
 //===-- inputs ------------------------------------------------------------===//
 
-/// Gives symbolic dimensions their sizes and remembers which were asked for.
+/// Gives symbolic dimensions their sizes and remembers which were used.
 class Dimensions {
 public:
   Dimensions(const std::map<std::string, int64_t> &sizes) : sizes_(sizes) {}
 
-  /// The size of one dimension; 0 where it is not known.
+  /// Returns the size of a dimension; 0 if it is unknown.
   int64_t resolve(const ::onnx::TensorShapeProto::Dimension &dimension,
                   const std::string &input, size_t axis) {
     std::string name = sizeName(dimension, input, axis);
@@ -79,7 +79,7 @@ public:
     return 0;
   }
 
-  /// A misspelled name comes before the one that it leaves open.
+  /// Reports a misspelled name before the dimension that it leaves open.
   absl::Status check() const {
     for (const auto &[name, size] : sizes_) {
       if (size < 1)
@@ -140,7 +140,7 @@ absl::Status addInputs(const ModelFile &file, const ImportOptions &options,
   Dimensions dimensions(options.dims);
   for (const auto &input : file.graph().input()) {
     if (initializers.count(input.name()))
-      continue; // Before IR version 4 initializers are listed as inputs, too.
+      continue; // Before IR version 4 inputs list initializers, too.
     GRADUS_ASSIGN_OR_RETURN(RankedTensorType type,
                             inputType(input, dimensions, *graph.getContext()));
     Location location =
@@ -153,7 +153,7 @@ absl::Status addInputs(const ModelFile &file, const ImportOptions &options,
 
 //===-- nodes and outputs -------------------------------------------------===//
 
-/// Folds are written for numbers with a sign.
+/// Whether a node has unsigned inputs; folds are written for signed numbers.
 bool hasUnsigned(const Importer &importer, const Node &node) {
   for (int input = 0; input < node.inputCount(); ++input)
     if (importer.isUnsigned(node, input))
@@ -175,7 +175,7 @@ absl::Status fold(const Operator &op, Importer &importer, const Node &node) {
   return importer.define(node, 0, std::move(result));
 }
 
-/// Whether the evaluator, which takes its time, should compute this much.
+/// Whether an op is small enough for the evaluator, which is slow.
 bool isLittle(Operation &op) {
   constexpr int64_t kMost = int64_t(1) << 24;
   return llvm::all_of(op.getResultTypes(), [](Type type) {
@@ -183,8 +183,8 @@ bool isLittle(Operation &op) {
   });
 }
 
-/// Whether it should compute a whole block: many little ops take long, too, and
-/// memory.
+/// Whether a whole block is small enough: many small ops cost time and memory,
+/// too.
 bool isLittle(Block &block, const FoldingBudget &budget) {
   constexpr int64_t kMost = int64_t(1) << 28;
   int64_t count = 0;
@@ -199,7 +199,7 @@ bool isLittle(Block &block, const FoldingBudget &budget) {
 
 using Values = llvm::DenseMap<Value, HostTensor>;
 
-/// Drops what an op was the last to see, but for what is asked for.
+/// Frees operands whose last use is `op`, except wanted ones.
 void dropUsed(Operation &op, const llvm::DenseSet<Value> &wanted,
               Values &values) {
   auto isLater = [&](Operation *user) {
@@ -210,8 +210,8 @@ void dropUsed(Operation &op, const llvm::DenseSet<Value> &wanted,
       values.erase(operand);
 }
 
-/// The wanted values of a block, by the reference evaluator; nothing if it does
-/// not know one of its ops, or one is invalid, or they are large.
+/// Evaluates the wanted values of a block with the reference evaluator; returns
+/// nothing if an op is unknown or invalid, or the values are large.
 std::optional<Values> evaluated(Block &block,
                                 const llvm::DenseSet<Value> &wanted,
                                 const FoldingBudget &budget) {
@@ -236,8 +236,8 @@ std::optional<Values> evaluated(Block &block,
   return values;
 }
 
-/// Builds a node in a block of its own. Whatever it throws, the next node is
-/// built where this one would have been.
+/// Builds a node in a block of its own. If it throws, the insertion point is
+/// restored for the next node.
 absl::Status buildInto(Block &block, const Operator &op, Importer &importer,
                        const Node &node) {
   OpBuilder::InsertionGuard guard(importer.builder);
@@ -245,8 +245,8 @@ absl::Status buildInto(Block &block, const Operator &op, Importer &importer,
   return op.build(importer, node);
 }
 
-/// Builds a node whose inputs are constants by itself, and defines its outputs
-/// as what comes out.
+/// Builds a node with constant inputs separately and defines its outputs as the
+/// evaluated results.
 absl::Status foldByEvaluation(const Operator &op, Importer &importer,
                               const Node &node) {
   OwningOpRef<ModuleOp> scratch =
@@ -270,7 +270,7 @@ absl::Status foldByEvaluation(const Operator &op, Importer &importer,
   return absl::OkStatus();
 }
 
-/// All of a tensor without elements is known.
+/// Defines outputs without elements as constants.
 absl::Status defineEmpty(Importer &importer, const Node &node) {
   for (int output = 0; output < node.outputCount(); ++output)
     if (Value value = importer.valueOf(node, output))
@@ -281,7 +281,7 @@ absl::Status defineEmpty(Importer &importer, const Node &node) {
   return absl::OkStatus();
 }
 
-/// What an op computes with may not be empty.
+/// Refuses empty inputs of ops that compute with their elements.
 absl::Status checkInputs(const Importer &importer, const Operator &op,
                          const Node &node) {
   if (op.takesEmpty)
@@ -295,8 +295,8 @@ absl::Status checkInputs(const Importer &importer, const Operator &op,
   return absl::OkStatus();
 }
 
-/// Before opset 7 an attribute said which axes of the first input the second
-/// one's are; now they are the last.
+/// Refuses broadcasts along an axis other than the last ones. Before opset 7 an
+/// attribute named the axes of the first input that match the second.
 absl::Status checkOldBroadcast(const Importer &importer, const Node &node) {
   if (node.opset() >= 7 || !node.integer("broadcast", 0) ||
       !node.hasAttribute("axis"))
@@ -310,8 +310,8 @@ absl::Status checkOldBroadcast(const Importer &importer, const Node &node) {
                     " (before opset 7), which is not supported");
 }
 
-/// Computes the first output. False where it takes too much memory; a node that
-/// cannot be built otherwise throws then.
+/// Computes the first output; returns false if it needs too much memory. Throws
+/// then if the node cannot be built in another way.
 absl::StatusOr<bool> foldIfItFits(const Operator &op, Importer &importer,
                                   const Node &node) {
   try {
@@ -348,7 +348,7 @@ absl::Status handle(Importer &importer, const Operator &op, const Node &node) {
                     op.support.wayOut);
 }
 
-/// What handlers throw is about their node, too.
+/// Imports a node; turns exceptions of handlers into errors about it.
 absl::Status addNode(Importer &importer, const Operator &op, const Node &node) {
   try {
     return handle(importer, op, node);
@@ -373,7 +373,7 @@ void addNodes(const ::onnx::GraphProto &graph, int64_t opset,
       importer.problems.addMissing(node);
     else if (!importer.isConsequence(status))
       importer.problems.addError(node, status);
-    if (importer.subgraphNodes == insideBefore) // Else its nodes were tried.
+    if (importer.subgraphNodes == insideBefore) // else nodes were checked
       judgeInside(proto, opset, importer.problems);
     importer.defineFailed(node);
   }
@@ -396,7 +396,8 @@ absl::Status addOutputs(const ModelFile &file, GraphOp graph,
   return absl::OkStatus();
 }
 
-/// What the verifier has to say; nothing, unless a check above is missing.
+/// Returns the verifier's errors; there are none unless a check above is
+/// missing.
 absl::Status verified(ModuleOp module) {
   std::string words;
   ScopedDiagnosticHandler handler(
@@ -409,7 +410,7 @@ absl::Status verified(ModuleOp module) {
   return invalid("gives an invalid graph: ", words);
 }
 
-//===-- the whole ---------------------------------------------------------===//
+//===-- the import --------------------------------------------------------===//
 
 GraphOp addGraph(ProgramOp program) {
   OpBuilder builder(program.getContext());

@@ -3,12 +3,11 @@
 // Float initializers of rank one or more that the graph computes with become
 // states: parameters where `trainable` and not `fixed` names them, buffers
 // otherwise. Scalars, integers, booleans and everything in `Constant` nodes are
-// constants. Arithmetic on constants and on static shapes is done here, never
-// through a state. All dimensions are static afterwards.
+// constants. Arithmetic on constants and on static shapes is computed here and
+// never goes through a state. All dimensions are static afterwards.
 //
-// Locations are the model's node names, or the op and its number in the file
-// where a node has none. Errors are in the model's terms, behind the file's
-// name.
+// Locations are the model's node names, or the op and its number in the file if
+// a node has no name. Errors are in the model's terms, after the file's name.
 
 #pragma once
 
@@ -31,11 +30,12 @@ struct ImportOptions {
   std::map<std::string, int64_t> dims;
   /// Patterns of initializer names; * stands for any text.
   std::vector<std::string> trainable = {"*"}, fixed;
-  /// How to start the parameters whose data file is missing: pytorch (each as
-  /// PyTorch's layer of its kind), or matrices and kernels by kaiming_uniform,
-  /// xavier_uniform, normal or zeros; empty: a missing file is an error.
+  /// The initialization of parameters whose data file is missing: pytorch (each
+  /// as PyTorch's layer of its kind), or kaiming_uniform, xavier_uniform,
+  /// normal or zeros for matrices and kernels; empty: a missing file is an
+  /// error.
   std::string initialize;
-  /// Goes to the program as it is; may be null.
+  /// Attached to the program as it is; may be null.
   mlir::DictionaryAttr recipe;
 };
 

@@ -1,5 +1,5 @@
-// Names to values: inputs, constants, and states that are made when the graph
-// first computes with them.
+// Maps names to values: inputs, constants, and states, which are created when
+// the graph first uses them.
 
 #include "frontends/onnx/importer.h"
 
@@ -60,7 +60,8 @@ Location Importer::location(const Node &node) const {
 
 //===-- definitions -------------------------------------------------------===//
 
-/// Floats that may be trained are states; the rest is constant.
+/// Whether an initializer becomes a state: a float that may be trained. Others
+/// become constants.
 bool Importer::isState(const TensorProto &tensor, Type element) const {
   return isa<FloatType>(element) &&
          (mayBeTrained(tensor.name(), tensor.dims_size(), options_.trainable) ||
@@ -92,7 +93,7 @@ absl::Status Importer::defineInitializers(const ::onnx::GraphProto &graph) {
     if (known == entries_.end()) {
       GRADUS_RETURN_IF_ERROR(defineInitializer(tensor));
     } else if (known->second.state !=
-               &tensor) // A loop's body comes here often.
+               &tensor) // A loop's body is imported often.
       return invalid("has two initializers called \"", tensor.name(), "\"");
   }
   if (graph.sparse_initializer_size())
@@ -100,7 +101,7 @@ absl::Status Importer::defineInitializers(const ::onnx::GraphProto &graph) {
   return absl::OkStatus();
 }
 
-/// The same elements as integers of this signedness.
+/// Casts the same elements to integers of this signedness.
 static Value withSign(OpBuilder &builder, Location location, Value value,
                       IntegerType::SignednessSemantics sign) {
   RankedTensorType type = tensorType(value);
@@ -118,7 +119,7 @@ void Importer::defineInput(llvm::StringRef name, Value value) {
   entry.value = withSign(builder, value.getLoc(), value, IntegerType::Signless);
 }
 
-/// No output may be so large that sizes made of its own overflow.
+/// Refuses outputs so large that sizes computed from theirs overflow.
 static absl::Status checkShape(const Node &node, int output,
                                ArrayRef<int64_t> shape) {
   if (!isWithin(shape, kMostElements))
@@ -147,7 +148,7 @@ absl::Status Importer::define(const Node &node, int output, Constant constant) {
     return absl::OkStatus();
   bool isUnsigned = unsignedLikeInputs(node, output, constant.element);
   Entry &entry = entries_[node.output(output)];
-  fitToElement(constant); // Each node rounds, as it would where the model runs.
+  fitToElement(constant); // as where the model runs
   entry.constant = budget.keep(std::move(constant));
   entry.value = entry.floats = {};
   entry.isUnsigned = isUnsigned;
@@ -187,7 +188,8 @@ void Importer::defineUnsupported(const Node &node, int output,
                 "), which is not supported");
 }
 
-/// The floats that the file says a value holds; null where it does not say all.
+/// The float type that the file states for a value; null if it does not state
+/// all of it.
 RankedTensorType Importer::statedType(llvm::StringRef name) const {
   auto stated =
       llvm::find_if(file_.graph().value_info(),
@@ -238,7 +240,7 @@ Type Importer::Entry::element() const {
   return constant ? constant->element : Type();
 }
 
-/// Indices and counts are i64 whatever they are of.
+/// Whether an output has indices or counts, which are i64 for any input type.
 static bool givesNumbers(const Node &node, int output) {
   static const llvm::StringSet<> ops = {"ArgMax",         "ArgMin", "NonZero",
                                         "SequenceLength", "Shape",  "Size"};
@@ -392,7 +394,7 @@ absl::StatusOr<RankedTensorType> Importer::type(const Node &node,
 
 //===-- names of subgraphs ------------------------------------------------===//
 
-/// A state is read here, so that both names stand for the one read.
+/// Reads a state here, so that both names refer to one read.
 absl::StatusOr<Importer::Entry> Importer::meaning(const Node &node,
                                                   llvm::StringRef name) {
   GRADUS_ASSIGN_OR_RETURN(const Entry *found, find(node, name));
@@ -409,7 +411,7 @@ void Importer::setMeaning(llvm::StringRef name, const Entry &entry) {
 
 void Importer::forget(const ::onnx::GraphProto &graph) {
   for (const TensorProto &tensor : graph.initializer())
-    if (!entries_[tensor.name()].state) // A state is one for the whole model.
+    if (!entries_[tensor.name()].state) // The whole model shares a state.
       entries_.erase(tensor.name());
   for (const ::onnx::NodeProto &node : graph.node())
     for (const std::string &name : node.output())
@@ -438,8 +440,8 @@ static void warnOfNonFinite(const std::string &name, ElementsAttr elements,
         << ", which training starts with";
 }
 
-/// Declares a state and reads it at the entry of the graph. Before it there may
-/// only be one of that name that counts steps.
+/// Declares a state and reads it at the entry of the graph. Fails if the step
+/// counter of random draws has that name.
 absl::StatusOr<Value> Importer::readState(const TensorProto &tensor) {
   if (program_.getState(tensor.name()))
     return invalid("reads the tensor \"", tensor.name(),
@@ -470,7 +472,7 @@ bool Importer::makeBuffer(Value value) {
   return true;
 }
 
-/// Whether the recipe asks for training, with batch normalization as a part.
+/// Whether the recipe asks for training of batch normalization.
 static bool trainsBatchNorm(DictionaryAttr recipe) {
   if (!recipe || !recipe.getAs<DictionaryAttr>("loss"))
     return false;
@@ -491,7 +493,7 @@ void Importer::explainInferenceForm() const {
   explainRoundings();
 }
 
-/// A recipe that says what dropouts drop needs no word.
+/// Warns of dropouts in inference form, unless the recipe says what they drop.
 void Importer::explainDropouts() const {
   if (!options_.recipe || !options_.recipe.contains("loss") ||
       recipeNumber("dropout"))
@@ -530,7 +532,7 @@ Role Importer::roleOf(llvm::StringRef name) const {
   return trained ? Role::parameter : Role::buffer;
 }
 
-/// The names that are most like a pattern.
+/// The names most similar to a pattern.
 static std::string nearestTo(llvm::StringRef pattern,
                              const std::set<std::string> &names) {
   constexpr size_t kFew = 6;

@@ -1,5 +1,5 @@
-// The model under import: what each of its value names stands for. Handlers of
-// ops (operators.h) take their inputs from here and define their outputs.
+// The model during import: the meaning of each of its value names. Handlers of
+// ops (operators.h) read their inputs and define their outputs here.
 #pragma once
 
 #include "frontends/onnx/constant.h"
@@ -22,8 +22,8 @@ namespace gradus::onnx {
 bool matches(llvm::StringRef pattern, llvm::StringRef name);
 
 /// True if a float initializer of this name and rank may be trained. Scalars
-/// may only where a pattern names them, or where their own name is that of a
-/// module's member (`blocks.0.gain`): most are constants.
+/// may only if a pattern names them, or if their name is that of a module's
+/// member (`blocks.0.gain`): most are constants.
 bool mayBeTrained(llvm::StringRef name, int64_t rank,
                   const std::vector<std::string> &trainable);
 
@@ -36,59 +36,59 @@ public:
            const ImportOptions &options, ProgramOp program, GraphOp graph);
 
   mlir::OpBuilder builder;
-  /// What is wrong with nodes so far: one report tells all of it.
+  /// The errors of nodes so far, for one report.
   Problems problems;
-  /// How many nodes branches and loops have given so far.
+  /// The number of nodes in nested graphs so far.
   int64_t subgraphNodes = 0;
-  /// What constants may take.
+  /// The memory for constants.
   FoldingBudget budget;
-  /// How many times nodes have drawn random numbers so far.
+  /// The number of random draws by nodes so far.
   int64_t draws = 0;
   mlir::MLIRContext &context() const { return *builder.getContext(); }
 
-  /// Location of a node's ops.
+  /// The location of a node's ops.
   mlir::Location location(const Node &node) const;
 
-  /// Makes initializers and graph inputs known.
+  /// Defines initializers and graph inputs.
   absl::Status defineInitializers();
-  /// Makes the initializers of a branch or a loop's body known.
+  /// Defines the initializers of a nested graph.
   absl::Status defineInitializers(const ::onnx::GraphProto &graph);
   void defineInput(llvm::StringRef name, mlir::Value value);
 
-  /// Whether the integers of a node's input stand for numbers from 0 on.
+  /// Whether the integers of a node's input are unsigned.
   bool isUnsigned(const Node &node, int input) const;
   bool isUnsignedOutput(const Node &node, int output) const;
-  /// Says so of an output. One that is only defined is like the node's first
-  /// input of its element type.
+  /// Sets whether an output is unsigned. Without this call it is like the
+  /// node's first input of its element type.
   void setUnsigned(const Node &node, int output, bool isUnsigned);
 
   /// Whether the recipe asks that rounding to integers passes gradients on.
   bool isStraightThrough() const;
-  /// The floats, with their gradient, that a node's integers are; null where
-  /// nothing has said so.
+  /// The floats, with their gradient, that equal a node's integers; null if
+  /// none were set.
   mlir::Value asFloats(const Node &node, int input) const;
   void setFloats(const Node &node, int output, mlir::Value floats);
   /// Remembers a value that is rounded to integers and passes no gradient.
   void countRounding() { ++roundings_; }
-  /// Whether the file or the recipe says that an initializer is a parameter.
+  /// Whether the file or the recipe states that an initializer is a parameter.
   bool isSaidParameter(llvm::StringRef name) const;
 
   /// A node's input as a value; constants and states are made on demand.
   absl::StatusOr<mlir::Value> value(const Node &node, int input);
-  /// A value by its name in the model, with its sign in its type.
+  /// A value by its name in the model; its type shows the sign.
   absl::StatusOr<mlir::Value> value(llvm::StringRef name,
                                     mlir::Location location);
   /// A node's input as a value of this rank.
   absl::StatusOr<mlir::Value> value(const Node &node, int input, int64_t rank);
 
-  /// True if every input before `end` that is there is a constant.
+  /// True if every given input before `end` is a constant.
   absl::StatusOr<bool> allConstant(const Node &node, int end) const;
-  /// A node's input as a constant; null where it is none, or left out.
+  /// A node's input as a constant; null if it is not one, or left out.
   const Constant *constant(const Node &node, int input) const;
-  /// A node's input whose values are in the file: a constant, or an initializer
-  /// that something else may train. Nothing where it is computed.
+  /// The values in the file of a node's input: a constant, or an initializer
+  /// that another node may train. Nothing if the input is computed.
   absl::StatusOr<std::optional<Constant>> stored(const Node &node, int input);
-  /// A node's input, which must be known integers, such as a shape.
+  /// A node's input as known integers, such as a shape; an error otherwise.
   absl::StatusOr<llvm::SmallVector<int64_t>>
   integers(const Node &node, int input, const char *what) const;
   /// The type of a node's input.
@@ -96,21 +96,21 @@ public:
                                               int input) const;
 
   absl::Status define(const Node &node, int output, mlir::Value value);
-  /// Throws FoldingLimit where the constants take too much memory.
+  /// Throws FoldingLimit if constants need too much memory.
   absl::Status define(const Node &node, int output, Constant constant);
-  /// An output that is a sequence of tensors.
+  /// Defines an output that is a sequence of tensors.
   absl::Status defineSequence(const Node &node, int output,
                               llvm::ArrayRef<mlir::Value> values);
   /// A node's input, which must be a sequence.
   absl::StatusOr<llvm::ArrayRef<mlir::Value>> sequence(const Node &node,
                                                        int input) const;
-  /// What a node's output stands for; null where it is left out or a constant.
+  /// The value of a node's output; null if it is left out or a constant.
   mlir::Value valueOf(const Node &node, int output) const;
-  /// An output that we do not compute: an error only where something uses it.
+  /// Defines an output that we do not compute; only its use is an error.
   void defineUnsupported(const Node &node, int output, const std::string &what);
-  /// The outputs of a node that could not be imported. Where the file says that
-  /// they are floats of some shape, nodes behind them can be checked as well;
-  /// integers may be shapes, of which the values matter.
+  /// Defines the outputs of a node that could not be imported. If the file
+  /// states that they are floats of some shape, later nodes can be checked as
+  /// well; the values of integers may be needed as shapes.
   void defineFailed(const Node &node);
   /// True if an error only says that an input is such an output.
   static bool isConsequence(const absl::Status &status) {
@@ -120,47 +120,48 @@ public:
   absl::StatusOr<Constant> constant(const ::onnx::TensorProto &tensor);
 
   struct Entry;
-  /// What a name in the model stands for, to be given to another name.
+  /// The meaning of a name, to be given to another name.
   absl::StatusOr<Entry> meaning(const Node &node, llvm::StringRef name);
   void setMeaning(llvm::StringRef name, const Entry &entry);
-  /// Undefines what a subgraph defined when it was last imported.
+  /// Undefines the names that a subgraph defined when it was last imported.
   void forget(const ::onnx::GraphProto &graph);
 
-  /// Makes a state that a value is read from a buffer, which is never trained.
-  /// False if the value is no state.
+  /// Makes the state of a value a buffer, which is never trained. Returns false
+  /// if the value is not a state.
   bool makeBuffer(mlir::Value value);
-  /// Remembers a normalization that the file has in inference form.
+  /// Counts a normalization that the file has in inference form.
   void countInferenceForm() { ++inferenceForms_; }
-  /// Remembers a dropout that the file has in inference form, with the ratio
-  /// that it states.
+  /// Counts a dropout that the file has in inference form, with its stated
+  /// ratio.
   void countInferenceDropout(std::optional<double> ratio) {
     idleDropouts_ += !ratio;
     inferenceDropouts_ += ratio.value_or(0) > 0;
   }
-  /// Says in a line each how training treats such nodes.
+  /// Reports in a line each how training treats such nodes.
   void explainInferenceForm() const;
 
   /// Whether the user has chosen sizes that the file leaves open.
   bool hasChosenSizes() const { return !options_.dims.empty(); }
 
-  /// A number of the recipe, where it has one under the key.
+  /// A number of the recipe; nothing if the key is not set.
   std::optional<double> recipeNumber(llvm::StringRef key) const;
 
   /// Refuses patterns of the options that match no parameter.
   absl::Status checkPatterns() const;
 
-  /// What a name stands for; one of the five is set.
+  /// The meaning of a name: one of value, sequence, constant, state,
+  /// unsupported and failed.
   struct Entry {
     mlir::Value value;
     std::optional<llvm::SmallVector<mlir::Value>> sequence;
     std::shared_ptr<const Constant> constant;
     const ::onnx::TensorProto *state = nullptr;
-    std::string unsupported; // why there is nothing
-    bool failed = false;     // nothing, and the reason has been told
-    bool isUnsigned = false; // integers from 0 on
+    std::string unsupported; // the reason without a value
+    bool failed = false;     // no value; the error has been reported
+    bool isUnsigned = false; // unsigned integers
     mlir::Value floats;      // the same numbers as integers, with a gradient
 
-    /// The type of its elements; null where it has none, or is a state's.
+    /// The type of its elements; null if it has none, or is a state's.
     mlir::Type element() const;
   };
 

@@ -1,4 +1,4 @@
-// ONNX ops that read or write where indices say.
+// ONNX ops that read or write at indices.
 
 #include "frontends/onnx/aten_call.h"
 #include "frontends/onnx/operators.h"
@@ -29,7 +29,7 @@ Value gathered(const Building &b, Value input, Value indices, int64_t axis,
                           batchDims);
 }
 
-/// Known indices must lie inside; the error names the first that does not.
+/// Known indices must be in range; the error names the first that is not.
 absl::Status checkIndices(const Node &node, const Constant *indices,
                           int64_t size) {
   if (!indices)
@@ -41,8 +41,8 @@ absl::Status checkIndices(const Node &node, const Constant *indices,
   return absl::OkStatus();
 }
 
-/// The step between known indices, if they are evenly spaced: then the gather
-/// is a slice.
+/// The slice that equals a gather by known, evenly spaced indices; nothing if
+/// there is none.
 std::optional<Cut> asCut(const Constant *indices, int64_t size) {
   if (!indices || indices->tensor.integers.empty())
     return std::nullopt;
@@ -56,8 +56,8 @@ std::optional<Cut> asCut(const Constant *indices, int64_t size) {
   return Cut{places[0], int64_t(places.size()), step};
 }
 
-/// Rows of an embedding's table, which gets no gradient from the index of
-/// padding.
+/// Defines looked-up rows of an embedding; the padding index passes no
+/// gradient.
 absl::Status defineRows(const Building &b, Value rows, Value indices) {
   std::optional<int64_t> padding = paddingIndex(b.node);
   if (!padding || !Building::isFloat(rows) || b.node.integer("axis", 0) != 0)
@@ -97,7 +97,7 @@ absl::Status gather(Importer &importer, const Node &node) {
       b, reshape(b.builder, b.location, cut(b, input, cuts), shape), indices);
 }
 
-/// All axes but one, then that one; and the way back.
+/// The permutation that moves an axis to the end; inverseOf() undoes it.
 SmallVector<int64_t> axisLast(int64_t rank, int64_t axis) {
   SmallVector<int64_t> order = axesExcept(rank, axis);
   order.push_back(axis);
@@ -111,8 +111,8 @@ SmallVector<int64_t> inverseOf(ArrayRef<int64_t> order) {
   return inverse;
 }
 
-/// A tensor along an axis that has come last, no longer in the other
-/// dimensions than the indices.
+/// Slices a tensor, whose axis is last, to the indices' size in the other
+/// dimensions.
 Value alignedWith(const Building &b, Value input, Value indices, int64_t axis) {
   ArrayRef<int64_t> shape = tensorType(indices).getShape();
   for (int64_t d = 0; d < int64_t(shape.size()); ++d)
@@ -149,10 +149,10 @@ absl::Status gatherElements(Importer &importer, const Node &node) {
       node, 0, transpose(b.builder, b.location, taken, inverseOf(order)));
 }
 
-//===-- many indices at once ----------------------------------------------===//
+//===-- index tuples ------------------------------------------------------===//
 
-/// The tuples along the last dimension of `indices` as row-major positions in
-/// `extents`; -size (which is outside) where one of them lies outside.
+/// Converts tuples along the last dimension of `indices` to row-major positions
+/// in `extents`; -size (out of range) if an index is out of range.
 Value positionsOf(const Building &b, Value indices, ArrayRef<int64_t> extents) {
   int64_t last = tensorType(indices).getRank() - 1, size = 1;
   ArrayRef<int64_t> shape = tensorType(indices).getShape().drop_back();
@@ -176,7 +176,7 @@ Value positionsOf(const Building &b, Value indices, ArrayRef<int64_t> extents) {
   return b.make<arith::SelectOp>(inside, position, outside);
 }
 
-/// A tensor whose dimensions [first, first + count) are one.
+/// Collapses the dimensions [first, first + count) of a tensor to one.
 Value withOne(const Building &b, Value input, int64_t first, int64_t count) {
   ArrayRef<int64_t> from = tensorType(input).getShape();
   SmallVector<int64_t> shape(from.take_front(first));
@@ -204,7 +204,7 @@ absl::Status gatherND(Importer &importer, const Node &node) {
   return importer.define(node, 0, gathered(b, merged, positions, batch, batch));
 }
 
-/// Whether a scatter combines by what only scatterReduced() does.
+/// Whether a scatter needs scatterReduced().
 bool reduces(const Node &node) {
   std::string reduction = node.text("reduction", "none");
   return reduction == "max" || reduction == "min" || reduction == "mul";
@@ -218,7 +218,7 @@ absl::Status judgeScatter(const Node &node) {
                     "\", expected none, add, mul, max or min");
 }
 
-/// `data` with `updates` at the places that a scatter_add of them writes to.
+/// `data` with `updates` written where a scatter_add writes them.
 Value scattered(const Building &b, Value data, Value updates,
                 llvm::function_ref<Value(Value)> scatter) {
   Value added = scatter(updates);
@@ -232,13 +232,13 @@ Value scattered(const Building &b, Value data, Value updates,
   return b.select(hit, added, data);
 }
 
-/// The sizes before, along and after an axis as one each.
+/// The products of the sizes before, along and after an axis.
 SmallVector<int64_t> aroundAxis(ArrayRef<int64_t> shape, int64_t axis) {
   return {llvm::product_of(shape.take_front(axis)), shape[axis],
           llvm::product_of(shape.drop_front(axis + 1))};
 }
 
-/// `part`, with the rest of `whole` where that is longer, but along `axis`.
+/// Completes `part` from `whole` where that is larger, except along `axis`.
 Value completed(const Building &b, Value part, Value whole, int64_t axis) {
   ArrayRef<int64_t> to = tensorType(whole).getShape();
   SmallVector<int64_t> shape(tensorType(part).getShape());

@@ -1,8 +1,8 @@
-// Which layer a weight belongs to, and how PyTorch starts such a weight: by the
-// rules of torch.nn.init where one is asked for, else as the layer of that
-// kind: linear and convolution U(-1/sqrt(fan in), 1/sqrt(fan in)) for weight
-// and bias, recurrent layers U(-1/sqrt(hidden size), ...), embeddings N(0, 1),
-// normalizations one and zero, slopes of PReLU a quarter.
+// Finds the layer of a weight, and PyTorch's initialization of such a weight:
+// by the chosen rule of torch.nn.init, else as the layer does: linear and
+// convolution U(-1/sqrt(fan in), 1/sqrt(fan in)) for weight and bias, recurrent
+// layers U(-1/sqrt(hidden size), ...), embeddings N(0, 1), normalizations one
+// and zero, slopes of PReLU a quarter.
 
 #include "frontends/onnx/initial_weights.h"
 
@@ -24,7 +24,7 @@ InitialWeights::InitialWeights(const ::onnx::GraphProto &graph,
   add(graph);
 }
 
-/// Branches and bodies of loops have layers and weights, too.
+/// Adds the layers and weights of a graph and of nested graphs.
 void InitialWeights::add(const ::onnx::GraphProto &graph) {
   for (const TensorProto &tensor : graph.initializer())
     weights_[tensor.name()] = &tensor;
@@ -59,11 +59,11 @@ static bool isOneOf(const NodeProto &node,
   return llvm::is_contained(ops, StringRef(node.op_type()));
 }
 
-/// How many rearrangements may stand between a weight and its layer; what is
-/// made from itself never ends.
+/// The maximum number of rearrangements between a weight and its layer, which
+/// also ends cycles.
 constexpr int kMostRearrangements = 8;
 
-/// The first user that computes; exporters put rearrangements before it.
+/// The first consumer that computes; exporters put rearrangements before it.
 std::optional<InitialWeights::Use>
 InitialWeights::layerOf(StringRef name, bool transposed, int depth) const {
   auto users = users_.find(name);
@@ -82,14 +82,15 @@ InitialWeights::layerOf(StringRef name, bool transposed, int depth) const {
 }
 
 namespace {
-/// How many inputs one output of a layer sees, and how many outputs an input.
+/// The number of inputs for one output of a layer, and of outputs for one
+/// input.
 struct Fans {
   double in = 1, out = 1;
 };
 } // namespace
 
-/// Of a weight as torch.nn.init sees it: [out, in, window...], also where a
-/// transposed convolution has it the other way round.
+/// Fans as torch.nn.init computes them: from [out, in, window...], even for
+/// transposed convolutions, whose weights are [in, out, window...].
 static Fans fansByShape(const TensorProto &weight) {
   int rank = weight.dims_size();
   if (rank < 2)
@@ -100,7 +101,7 @@ static Fans fansByShape(const TensorProto &weight) {
   return {weight.dims(1) * window, weight.dims(0) * window};
 }
 
-/// Products have [in, out] in their last two dimensions, or [out, in]; gates of
+/// Matmuls have [in, out] as the last two dimensions, or [out, in]; gates of
 /// recurrent layers are [directions, out, in].
 static Fans fansOf(const TensorProto &weight, const NodeProto &node,
                    bool transposed) {
@@ -119,14 +120,14 @@ double InitialWeights::fanIn(const TensorProto &weight, const Use &use) const {
   return fansOf(weight, *use.node, use.transposed).in;
 }
 
-/// The inputs that the weight sees whose layer has this bias; 0 if none does.
+/// The fan-in of the weight in the layer with this bias; 0 if there is none.
 double InitialWeights::fanInBeside(const Use &bias) const {
   const NodeProto *layer = bias.node;
   if (layer->op_type() == "Add" && layer->input_size() == 2)
     layer = makers_.lookup(layer->input(1 - bias.input));
   if (!layer || !isOneOf(*layer, {"MatMul", "Gemm", "Conv", "ConvTranspose"}))
     return 0;
-  // Back through the rearrangements to the weight itself.
+  // Follow the rearrangements back to the weight.
   std::string name = layer->input(1);
   bool transposed = false;
   for (int depth = 0; depth <= kMostRearrangements; ++depth) {
@@ -142,7 +143,7 @@ double InitialWeights::fanInBeside(const Use &bias) const {
   return weight ? fanIn(*weight, {layer, 1, transposed}) : 0;
 }
 
-/// What the rule divides by.
+/// The denominator of a rule.
 static double countedBy(StringRef rule, Fans fans) {
   return rule == "xavier_uniform" ? fans.in + fans.out : fans.in;
 }
@@ -158,7 +159,7 @@ InitAttr InitialWeights::matrix(double fan) const {
 
 std::optional<InitAttr>
 InitialWeights::byLayer(const TensorProto &tensor) const {
-  // nn.MultiheadAttention, whose parts are no layers of PyTorch's.
+  // nn.MultiheadAttention's parts are not layers of PyTorch.
   StringRef name = tensor.name();
   if (rule_ == "pytorch" && name.ends_with("in_proj_weight")) {
     Fans fans = fansByShape(tensor);
@@ -197,8 +198,8 @@ InitialWeights::byLayer(const TensorProto &tensor) const {
   return {};
 }
 
-/// What no layer explains: a vector named bias at zero, any other at one (the
-/// factor of a normalization), tables small.
+/// Initializes by name if no layer is found: vectors named bias zero, other
+/// vectors one (the factor of a normalization), tables small.
 InitAttr InitialWeights::byName(const TensorProto &tensor) const {
   Fans fans = fansByShape(tensor);
   if (tensor.dims_size() >= 2)

@@ -1,5 +1,5 @@
-// How the weights of a model start whose data file is missing: by the kind of
-// layer that uses them, as PyTorch's layers start.
+// Initializes a model's weights whose data file is missing as PyTorch does, by
+// the kind of layer that uses them.
 #pragma once
 
 #include "ir/gradus.h"
@@ -18,8 +18,8 @@ namespace gradus::onnx {
 
 class InitialWeights {
 public:
-  /// `rule` is one of --initialize. Rules other than `pytorch` are for matrices
-  /// and kernels, in place of what PyTorch's layer does.
+  /// `rule` is one of --initialize. Rules other than `pytorch` replace
+  /// PyTorch's only for matrices and kernels.
   InitialWeights(const ::onnx::GraphProto &graph, std::string rule,
                  mlir::MLIRContext &context);
 

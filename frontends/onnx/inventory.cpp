@@ -1,4 +1,4 @@
-// The rule of the importer (frontends/onnx/import.h), applied to names alone.
+// Applies the importer's rule (frontends/onnx/import.h) to names alone.
 
 #include "frontends/onnx/inventory.h"
 
@@ -21,7 +21,7 @@ namespace {
 
 using llvm::StringRef;
 
-/// Branches and bodies of loops use names from outside, too.
+/// The names in use; nested graphs use outer names, too.
 std::set<std::string> usedNames(const ::onnx::GraphProto &graph) {
   std::set<std::string> names;
   for (const ::onnx::NodeProto &node : graph.node()) {
@@ -35,7 +35,7 @@ std::set<std::string> usedNames(const ::onnx::GraphProto &graph) {
   return names;
 }
 
-/// Running mean and variance: never trained.
+/// The names of running means and variances, which are never trained.
 std::set<std::string> statistics(const ::onnx::GraphProto &graph) {
   std::set<std::string> names;
   for (const ::onnx::NodeProto &node : graph.node()) {
@@ -48,7 +48,7 @@ std::set<std::string> statistics(const ::onnx::GraphProto &graph) {
   return names;
 }
 
-/// f32, ui8, i64, as in types.
+/// The element type as in MLIR types: f32, ui8, i64.
 std::string elementName(int dataType) {
   std::string name = dataTypeName(dataType);
   static const std::map<std::string, std::string> special = {
@@ -70,7 +70,7 @@ std::string described(const ::onnx::TensorProto &tensor) {
   return text + elementName(tensor.data_type());
 }
 
-/// A port whose sizes are numbers where something says them, else names.
+/// Describes an input or output; sizes are numbers if known, else names.
 std::string described(const ::onnx::ValueInfoProto &port,
                       const ImportOptions &options) {
   std::string text = port.name() + " ";
@@ -87,7 +87,7 @@ std::string described(const ::onnx::ValueInfoProto &port,
   return text + elementName(type.elem_type());
 }
 
-/// The inputs that data is given for.
+/// The inputs that need data.
 std::vector<const ::onnx::ValueInfoProto *>
 inputsOf(const ::onnx::GraphProto &graph) {
   std::set<std::string> initializers;
@@ -113,7 +113,7 @@ std::set<std::string> unknownSizes(const ::onnx::GraphProto &graph,
   return names;
 }
 
-/// What keeps a data file's values from being read; else empty.
+/// The reason why a data file's values cannot be read; else empty.
 std::string problemOfData(ModelFile &file) {
   for (const ::onnx::TensorProto *tensor : file.initializers()) {
     bool isBeside = tensor->data_location() == ::onnx::TensorProto::EXTERNAL &&
@@ -128,7 +128,7 @@ std::string problemOfData(ModelFile &file) {
   return "";
 }
 
-/// What can be said of a model before its sizes are known.
+/// Adds the facts that do not need the model's sizes.
 void addWithoutSizes(ModelFile &file, const ImportOptions &options,
                      ModelInventory &result) {
   for (const auto *input : inputsOf(file.graph()))
@@ -150,7 +150,8 @@ bool matchesAny(const std::vector<std::string> &patterns,
   });
 }
 
-/// What is kept, and why where the file says so: constants and buffers.
+/// The names that are kept, with the reason if the file states it: constant or
+/// buffer.
 std::map<std::string, std::string> keptBy(ModelFile &file,
                                           const ExportMarks &marks,
                                           const ImportOptions &options) {

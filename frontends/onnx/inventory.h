@@ -1,5 +1,5 @@
-// What a model file holds for training, told before anything is imported: also
-// of a file that cannot be.
+// The contents of a model file that matter for training, without importing it:
+// also works for files that cannot be imported.
 #pragma once
 
 #include "frontends/onnx/import.h"
@@ -7,20 +7,21 @@
 namespace gradus {
 
 struct ModelInventory {
-  /// Float initializers that the graph uses, as "name 10x84xf32": those to be
-  /// trained by the options, and those kept.
+  /// Float initializers that the graph uses, as "name 10x84xf32": those that
+  /// the options train, and those that are kept.
   std::vector<std::string> parameters, fixed;
-  /// "weights.bin: 62 tensors (conv1.weight, ...)" of each absent data file.
+  /// A line "weights.bin: 62 tensors (conv1.weight, ...)" for each missing data
+  /// file.
   std::vector<std::string> missing;
-  /// Sizes of inputs that neither the model nor the options say, by name.
+  /// The names of input sizes that neither the model nor the options give.
   std::vector<std::string> unknownSizes;
-  /// Where there are such: inputs and outputs as "image batchx28x28xf32", the
-  /// number of trained elements, and what the nodes use that is not supported,
-  /// as far as it can be told without sizes.
+  /// Set if there are unknown sizes: inputs and outputs as "image
+  /// batchx28x28xf32", the number of trained elements, and unsupported uses of
+  /// nodes, as far as they show without sizes.
   std::vector<std::string> inputs, outputs;
   int64_t parameterElements = 0;
   std::string unsupported;
-  /// What the exporter took out (frontends/onnx/export_losses.h).
+  /// What the exporter removed (frontends/onnx/export_losses.h).
   std::vector<std::string> warnings;
 };
 

@@ -1,4 +1,4 @@
-// The table's own checks, asked node by node without any values.
+// Calls the checks in the table of ops for each node, without values.
 
 #include "frontends/onnx/judge.h"
 

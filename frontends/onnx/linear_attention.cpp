@@ -1,5 +1,5 @@
-// ONNX ops that carry a state along a sequence: attention that is linear in the
-// keys, and the causal convolution that goes with it.
+// ONNX ops with a state along a sequence: attention that is linear in the keys,
+// and the causal convolution that is used with it.
 
 #include "frontends/onnx/building.h"
 #include "frontends/onnx/operators.h"
@@ -24,8 +24,8 @@ Value concatenated(const Building &b, ArrayRef<Value> parts, int64_t axis) {
 
 //===-- CausalConvWithState -----------------------------------------------===//
 
-/// A convolution of each channel with what comes before; the last k - 1
-/// elements are the state that the next piece of the sequence starts with.
+/// Convolves each channel with earlier elements; the last k - 1 elements are
+/// the state for the next part of the sequence.
 absl::Status causalConvolution(Importer &importer, const Node &node) {
   Building b(importer, node);
   GRADUS_ASSIGN_OR_RETURN(Value input, importer.value(node, 0, 3));
@@ -74,8 +74,8 @@ absl::Status causalConvolution(Importer &importer, const Node &node) {
 
 //===-- LinearAttention ---------------------------------------------------===//
 
-/// Sizes: batch, steps, heads of keys, query heads for each of them, and the
-/// lengths of a key and of a value.
+/// The sizes: batch, steps, heads of keys, query heads for each of them, and
+/// the lengths of a key and of a value.
 struct Sizes {
   int64_t batch = 1, steps = 1, heads = 1, group = 1, key = 1, value = 1;
 };
@@ -85,7 +85,7 @@ struct Sequences {
   Value query, key, value, decay, beta, state;
 };
 
-/// [batch, steps, heads * rows * columns], its heads beside the batch.
+/// Moves the heads of [batch, steps, heads * rows * columns] to the batch.
 absl::StatusOr<Value> unpacked(const Building &b, int input, const Sizes &s,
                                int64_t heads, int64_t rows, int64_t columns) {
   GRADUS_ASSIGN_OR_RETURN(Value value, b.importer.value(b.node, input, 3));
@@ -171,13 +171,13 @@ absl::StatusOr<Sequences> sequencesOf(const Building &b, const Sizes &s) {
   return all;
 }
 
-/// One step of a sequence, without its first axis.
+/// One step of a sequence, without the first axis.
 Value at(const Building &b, Value sequence, int64_t step) {
   Value one = b.cutAlong(sequence, 0, step, 1);
   return b.shaped(one, tensorType(one).getShape().drop_front());
 }
 
-/// S <- exp(decay) S + k (beta (v - S' k))'; `state` becomes the new one.
+/// S <- exp(decay) S + k (beta (v - S' k))'; replaces `state` by the new one.
 Value step(const Building &b, const Sequences &all, int64_t t, Value &state) {
   auto wide = [&](Value value, Value like) {
     return broadcastLast(b.builder, b.location, value,
@@ -198,7 +198,7 @@ absl::Status linearAttention(Importer &importer, const Node &node) {
   Building b(importer, node);
   GRADUS_ASSIGN_OR_RETURN(Sizes s, sizesOf(b));
   GRADUS_ASSIGN_OR_RETURN(Sequences all, sequencesOf(b, s));
-  constexpr int64_t kMostSteps = 4096; // each is some ops of its own
+  constexpr int64_t kMostSteps = 4096; // each becomes ops of its own
   if (s.steps > kMostSteps)
     return node.error("a sequence of ", s.steps,
                       " steps is too long and not supported");

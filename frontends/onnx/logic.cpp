@@ -1,5 +1,5 @@
-// ONNX ops that compare, choose, combine truth values and change element
-// types, and the arithmetic of several inputs.
+// ONNX ops that compare, select, combine booleans and cast, and arithmetic with
+// any number of inputs.
 
 #include "frontends/onnx/building.h"
 #include "frontends/onnx/operators.h"
@@ -21,7 +21,7 @@ Value Building::ordered(Value value, bool isUnsigned) const {
   return make<arith::XOrIOp>(value, mask);
 }
 
-/// Towards zero; by way of an integer that is wider than the result.
+/// Rounds towards zero; goes through an integer that is wider than the result.
 static Value floatToInteger(const Building &b, Value value, Type element,
                             bool toUnsigned) {
   RankedTensorType type = tensorType(value);
@@ -94,7 +94,7 @@ absl::Status checkElements(const Importer &importer, const Node &node,
 
 namespace {
 
-//===-- operands at their common shape ------------------------------------===//
+//===-- broadcast operands ------------------------------------------------===//
 
 absl::Status checkSameElement(const Node &node, Value a, Value b) {
   Type left = tensorType(a).getElementType(),
@@ -105,7 +105,7 @@ absl::Status checkSameElement(const Node &node, Value a, Value b) {
                     wordsOf(left), " and ", wordsOf(right));
 }
 
-/// Repeats each value up to the common shape.
+/// Broadcasts the values to their common shape.
 absl::Status broadcastAll(const Building &b, MutableArrayRef<Value> values) {
   SmallVector<int64_t> shape;
   for (Value value : values) {
@@ -120,7 +120,7 @@ absl::Status broadcastAll(const Building &b, MutableArrayRef<Value> values) {
   return absl::OkStatus();
 }
 
-/// Inputs `first` and those behind it, of one element type and shape.
+/// The inputs from `first` on, with one element type and shape.
 absl::StatusOr<SmallVector<Value>> operands(const Building &b, int first = 0) {
   SmallVector<Value> values;
   for (int i = first; i < b.node.inputCount(); ++i) {
@@ -200,7 +200,7 @@ absl::Status question(Importer &importer, const Node &node) {
   return importer.define(node, 0, b.make<Op>(value));
 }
 
-/// Infinities of the signs that are asked for.
+/// Finds infinities of the signs that attributes choose.
 absl::Status isInfinite(Importer &importer, const Node &node) {
   Building b(importer, node);
   GRADUS_ASSIGN_OR_RETURN(Value value, importer.value(node, 0));
@@ -217,7 +217,7 @@ absl::Status isInfinite(Importer &importer, const Node &node) {
 
 //===-- arithmetic --------------------------------------------------------===//
 
-/// The inputs combined from the left.
+/// Combines the inputs from the left.
 template <typename FloatOp, typename IntegerOp, typename UnsignedOp = IntegerOp>
 absl::Status combined(Importer &importer, const Node &node) {
   Building b(importer, node);
@@ -229,9 +229,9 @@ absl::Status combined(Importer &importer, const Node &node) {
   return importer.define(node, 0, result);
 }
 
-/// Whether exporters made the node of a clamp, whose gradient is 0 at its
-/// limit, not of a maximum, which shares it. torch.export calls the clamp's
-/// last node so and leaves the one before it without a name of its own.
+/// Whether exporters wrote the node for a clamp, whose gradient is 0 at its
+/// limit, and not for a maximum, which shares it. torch.export names the last
+/// node of a clamp so and leaves the one before unnamed.
 bool isClamp(const Node &node) {
   std::string name = node.name();
   return StringRef(name).contains("clamp") ||
@@ -239,8 +239,8 @@ bool isClamp(const Node &node) {
          StringRef(name).starts_with("node_" + node.type() + "_");
 }
 
-/// The number among two inputs of floats that limits the other one; nothing
-/// where there is none.
+/// The constant limit and the number of the other input, of two float inputs;
+/// nothing if there is none.
 std::optional<std::pair<int, double>> limitOf(Importer &importer,
                                               const Node &node) {
   for (int input : {1, 0}) {
@@ -252,7 +252,7 @@ std::optional<std::pair<int, double>> limitOf(Importer &importer,
   return std::nullopt;
 }
 
-/// The largest of the inputs, or at `sign` -1 the smallest.
+/// The maximum of the inputs, or with `sign` -1 the minimum.
 template <int sign, typename... Ops>
 absl::Status extremum(Importer &importer, const Node &node) {
   auto limit = limitOf(importer, node);
@@ -280,7 +280,7 @@ absl::Status meanOfAll(Importer &importer, const Node &node) {
   return importer.define(node, 0, b.make<arith::DivFOp>(total, count));
 }
 
-/// x less a whole multiple of y, between 0 and y.
+/// x minus a whole multiple of y, between 0 and y.
 Value floorModulo(const Building &b, Value x, Value y) {
   Value zero = b.number(0, x);
   auto is = [&](FloatIs predicate, Value value) {
@@ -291,7 +291,7 @@ Value floorModulo(const Building &b, Value x, Value y) {
       b.make<arith::XOrIOp>(is(FloatIs::OLT, rest), is(FloatIs::OLT, y));
   Value moves = b.make<arith::AndIOp>(differs, is(FloatIs::ONE, rest));
   Value result = b.select(moves, b.add(rest, y), rest);
-  // Of an infinite y nothing is taken away.
+  // Nothing is subtracted if y is infinite.
   Value opposite =
       b.make<arith::XOrIOp>(is(FloatIs::OLT, x), is(FloatIs::OLT, y));
   Value far =
@@ -301,8 +301,7 @@ Value floorModulo(const Building &b, Value x, Value y) {
   return b.select(endless, far, result);
 }
 
-/// The rest of a division, with the sign of the dividend (fmod) or that of the
-/// divisor.
+/// The remainder with the sign of the dividend (fmod) or of the divisor.
 absl::Status modulo(Importer &importer, const Node &node) {
   Building b(importer, node);
   GRADUS_ASSIGN_OR_RETURN(SmallVector<Value> values, twoOperands(b));
@@ -324,7 +323,8 @@ absl::Status modulo(Importer &importer, const Node &node) {
   return importer.define(node, 0, b.select(moves, b.add(rest, y), rest));
 }
 
-/// x to a small whole power or a root, without logarithms; null for others.
+/// x to a small whole power or a root, without logarithms; null for other
+/// exponents.
 Value knownPower(const Building &b, Value x, double exponent) {
   if (exponent == 0.5)
     return b.make<math::SqrtOp>(x);
@@ -447,7 +447,7 @@ absl::Status castLike(Importer &importer, const Node &node) {
   return absl::OkStatus();
 }
 
-// Booleans are 0 and 1 without a sign, hence the unsigned comparisons.
+// Booleans are unsigned 0 and 1, hence the unsigned comparisons.
 const Operator kOperators[] = {
     {"Equal", {6}, comparison<FloatIs::OEQ, IntegerIs::eq, IntegerIs::eq>},
     {"Greater", {6}, comparison<FloatIs::OGT, IntegerIs::sgt, IntegerIs::ugt>},

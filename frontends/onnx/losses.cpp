@@ -1,4 +1,4 @@
-// Losses that stand in a model as ONNX nodes.
+// Loss functions that a model contains as ONNX nodes.
 
 #include "frontends/onnx/building.h"
 #include "frontends/onnx/operators.h"
@@ -9,12 +9,12 @@ namespace {
 using namespace mlir;
 using IntegerIs = arith::CmpIPredicate;
 
-/// Log-probabilities [N, C, ..], labels [N, ..] and what each label counts.
+/// Log-probabilities [N, C, ..], labels [N, ..] and the weight of each label.
 struct Classification {
   Value logs, labels, counts;
 };
 
-/// 0 where the label is ignored, else the weight of its class, else 1.
+/// 0 for an ignored label, else the weight of its class, else 1.
 absl::StatusOr<Value> countsOf(const Building &b, Value logs, Value labels) {
   Type element = tensorType(logs).getElementType();
   RankedTensorType type = tensorType(labels).clone(element);
@@ -25,7 +25,7 @@ absl::StatusOr<Value> countsOf(const Building &b, Value logs, Value labels) {
   }
   if (!b.node.input(2).empty()) {
     GRADUS_ASSIGN_OR_RETURN(Value weights, b.importer.value(b.node, 2, 1));
-    // A label that is ignored need not be one of a class.
+    // An ignored label need not be a valid class.
     Value at =
         ignored ? b.select(ignored, b.number(0, labels), labels) : labels;
     counts = b.make<GatherOp>(type, weights, at, 0, 0);
@@ -45,7 +45,7 @@ absl::Status checkLabels(const Node &node, Value logs, Value labels) {
                     "] do not fit scores of shape [", joined(shape), "]");
 }
 
-/// The negative of each label's logarithm, times what the label counts.
+/// The negative log-probability of each label times its weight.
 Value lossOfEach(const Building &b, const Classification &c) {
   ArrayRef<int64_t> shape = tensorType(c.logs).getShape();
   Type labels = tensorType(c.labels).getElementType();
@@ -80,7 +80,7 @@ absl::Status define(const Building &b, const Classification &c) {
   return b.importer.define(b.node, 0, total);
 }
 
-/// With or without the softmax in front.
+/// Builds a loss; `ofScores` adds a softmax first.
 template <bool ofScores>
 absl::Status loss(Importer &importer, const Node &node) {
   Building b(importer, node);

@@ -1,4 +1,4 @@
-// ONNX's matrix products.
+// ONNX's matmuls.
 
 #include "frontends/onnx/building.h"
 #include "frontends/onnx/operators.h"
@@ -20,7 +20,7 @@ Value scaled(OpBuilder &builder, Location location, Value value,
   return arith::MulFOp::create(builder, location, value, factors);
 }
 
-/// Adds beta * C to `product`, where the node has a C.
+/// Adds beta * C to `product` if the node has a C.
 absl::StatusOr<Value> plusBias(Importer &importer, const Node &node,
                                Value product) {
   if (node.input(2).empty())
@@ -39,7 +39,7 @@ absl::StatusOr<Value> plusBias(Importer &importer, const Node &node,
   return arith::AddFOp::create(builder, location, product, bias).getResult();
 }
 
-/// Why two shapes may not fit, and what to do.
+/// Explains why shapes may not fit, and what to do.
 const char *wayOut(const Importer &importer) {
   return importer.hasChosenSizes()
              ? "; do the sizes that were chosen (--dim, inputs.dims) fit one "
@@ -78,7 +78,7 @@ SmallVector<int64_t> concatenated(ArrayRef<int64_t> front,
   return all;
 }
 
-/// [.., m, k] x [k, n] as one product of matrices.
+/// [.., m, k] x [k, n] as one matmul of matrices.
 Value timesMatrix(OpBuilder &builder, Location location, Value a, Value b) {
   ArrayRef<int64_t> shape = tensorType(a).getShape();
   int64_t columns = shape.back(),
@@ -90,7 +90,7 @@ Value timesMatrix(OpBuilder &builder, Location location, Value a, Value b) {
       concatenated(shape.drop_back(), {tensorType(b).getDimSize(1)}));
 }
 
-/// Both operands with their batch dimensions at the common size.
+/// A batched matmul; broadcasts the batch dimensions.
 absl::StatusOr<Value> timesBatch(OpBuilder &builder, Location location, Value a,
                                  Value b) {
   ArrayRef<int64_t> left = tensorType(a).getShape(),
@@ -104,8 +104,7 @@ absl::StatusOr<Value> timesBatch(OpBuilder &builder, Location location, Value a,
   return matmul(builder, location, a, b);
 }
 
-/// NumPy's matmul: a vector stands for a row on the left, a column on the
-/// right.
+/// NumPy's matmul: a vector is a row on the left and a column on the right.
 absl::Status matMul(Importer &importer, const Node &node) {
   GRADUS_ASSIGN_OR_RETURN(Value a, importer.value(node, 0));
   GRADUS_ASSIGN_OR_RETURN(Value b, importer.value(node, 1));

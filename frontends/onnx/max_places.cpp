@@ -1,4 +1,5 @@
-// The places of maxima in a pool's input, and MaxUnpool, which puts them back.
+// Indices of maxima in a pool's input, and MaxUnpool, which writes elements
+// back to them.
 
 #include "frontends/onnx/max_places.h"
 
@@ -11,7 +12,7 @@ namespace gradus::onnx {
 
 using namespace mlir;
 
-/// Where along spatial axis `d` the element stands that won its window.
+/// The index along spatial axis `d` of the maximum of each window.
 static Value placeAlong(const Building &b, Value inWindow, const Window &window,
                         int64_t d) {
   int64_t behind = llvm::product_of(window.size.drop_front(d + 1));
@@ -48,9 +49,10 @@ Value placesOfMaxima(const Building &b, Value inWindow, const Window &window,
 
 namespace {
 
-//===-- back to their places ----------------------------------------------===//
+//===-- MaxUnpool ---------------------------------------------------------===//
 
-/// Two windows that overlap may have one element, and one place holds one.
+/// Refuses overlapping windows, which may share a maximum, but an index holds
+/// only one element.
 absl::Status judgeUnpool(const Node &node) {
   SmallVector<int64_t> size = node.integers("kernel_shape");
   SmallVector<int64_t> ones(size.size(), 1);
@@ -64,7 +66,7 @@ absl::Status judgeUnpool(const Node &node) {
                           joined(strides), "] overlap, which is not supported");
 }
 
-/// What the pool's input was, as far as the windows tell.
+/// The shape of the pool's input, as far as the windows tell.
 absl::StatusOr<SmallVector<int64_t>> shapeBefore(const Node &node,
                                                  ArrayRef<int64_t> pooled) {
   SmallVector<int64_t> size = node.integers("kernel_shape");
@@ -93,7 +95,7 @@ absl::StatusOr<SmallVector<int64_t>> shapeBefore(const Node &node,
   return shape;
 }
 
-/// Zeros behind, up to what output_shape asks for.
+/// Adds zeros at the end up to output_shape.
 absl::StatusOr<Value> enlarged(const Building &b, Value value) {
   if (b.node.input(2).empty())
     return value;

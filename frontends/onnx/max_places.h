@@ -1,5 +1,4 @@
-// Where the elements that max pooling took stand in its input: the second
-// output of MaxPool.
+// The second output of MaxPool: indices of the maxima in its input.
 #pragma once
 
 #include "frontends/onnx/building.h"
@@ -8,10 +7,9 @@
 
 namespace gradus::onnx {
 
-/// The number that each element of the pool's input [N, C, ...] has in the
-/// whole tensor, of those that won: `inWindow` says which of their windows did.
-/// Rows are counted first, unless `columnMajor` says that the first spatial
-/// axis is.
+/// Returns the index of each maximum in the whole tensor [N, C, ...];
+/// `inWindow` has its index in its window. Indices are row-major, or with
+/// `columnMajor` the first spatial axis varies fastest.
 mlir::Value placesOfMaxima(const Building &b, mlir::Value inWindow,
                            const Window &window, llvm::ArrayRef<int64_t> input,
                            bool columnMajor);

@@ -1,4 +1,4 @@
-// Notes that tools leave in a model: pairs of texts beside graphs, nodes and
+// Reads notes that tools leave in a model: pairs of texts at graphs, nodes and
 // values.
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace gradus::onnx {
 
-/// What is noted under a key; empty where there is nothing.
+/// The note under a key; empty if there is none.
 template <typename Proto>
 llvm::StringRef metadata(const Proto &proto, llvm::StringRef key) {
   for (const auto &entry : proto.metadata_props())

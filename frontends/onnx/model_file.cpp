@@ -1,5 +1,5 @@
-// Reads an ONNX file: protobuf, and tensor data from the five places where it
-// may stand. Every size that the file states is checked against the data.
+// Reads an ONNX file: protobuf, and tensor data from the five locations where
+// they may be. Checks every size in the file against the data.
 
 #include "frontends/onnx/model_file.h"
 
@@ -48,7 +48,7 @@ void copyAs(const Values &values, std::string &storage) {
   }
 }
 
-/// The typed fields of a tensor as the bytes that raw_data would have.
+/// Converts the typed fields of a tensor to the bytes that raw_data would have.
 void copyTyped(const TensorProto &tensor, std::string &storage) {
   switch (tensor.data_type()) {
   case TensorProto::FLOAT:
@@ -95,7 +95,8 @@ absl::StatusOr<uint64_t> parseNumber(const std::string &text,
   return number;
 }
 
-/// protobuf's own limit is 32 graphs; a file beyond it is parsed once more.
+/// Parses with protobuf's own limit of 32 nested graphs; a deeper file is
+/// parsed once more.
 bool parse(::onnx::ModelProto &model, llvm::StringRef bytes) {
   if (model.ParseFromArray(bytes.data(), bytes.size()))
     return true;
@@ -184,7 +185,7 @@ ModelFile::open(const std::string &path, Contents contents) {
   return file;
 }
 
-/// False where protobuf cannot parse the file.
+/// Returns false if protobuf cannot parse the file.
 bool ModelFile::read(llvm::StringRef bytes, Contents contents) {
   std::optional<SeparatedModel> separated;
   if (contents == Contents::separated)
@@ -315,7 +316,7 @@ const ModelFile::DataFile &ModelFile::dataFile(const std::string &location) {
   return entry->second;
 }
 
-/// A data file may be missing, but none may be what we must not read.
+/// A data file may be missing, but it must not be one that we may not read.
 absl::Status ModelFile::checkDataFiles() {
   for (const TensorProto *tensor : initializers())
     if (isExternal(*tensor) && !isMissing(*tensor))

@@ -22,17 +22,17 @@ class TensorProto;
 
 namespace gradus::onnx {
 
-/// The element type of an ONNX data type, or null where we have none.
+/// The element type of an ONNX data type; null if we have none.
 mlir::Type elementType(int dataType, mlir::MLIRContext &context);
 bool hasElementType(int dataType);
-/// Integers have the types without sign that graphs compute with (i8), and this
-/// says which stand for numbers from 0 on.
+/// Whether the integers of a data type are unsigned; the types of elementType()
+/// are signless (i8), as graphs compute with them.
 bool isUnsigned(int dataType);
-/// Its name, such as FLOAT16; for errors.
+/// The name, such as FLOAT16, for errors.
 std::string dataTypeName(int dataType);
 
-/// Whether a model's messages hold all of its values, to be written again, or
-/// large ones stay in the file, to be read once.
+/// Whether a model's messages hold all values, to be written again, or large
+/// values stay in the file, to be read once.
 enum class Contents { separated, whole };
 
 class ModelFile {
@@ -43,9 +43,9 @@ public:
 
   const std::string &path() const { return path_; }
   const ::onnx::GraphProto &graph() const;
-  /// The model, which can be written again where its contents are whole.
+  /// The model; it can be written again only if its contents are whole.
   ::onnx::ModelProto &model() { return *model_; }
-  /// The version of the default operator set; 0 where it names others alone.
+  /// The version of the default operator set; 0 if the model names only others.
   int64_t opset() const;
   /// Whether it names any operator set.
   bool hasOpset() const;
@@ -53,26 +53,27 @@ public:
   /// The type of an initializer or constant.
   absl::StatusOr<mlir::RankedTensorType> type(const ::onnx::TensorProto &tensor,
                                               mlir::MLIRContext &context) const;
-  /// Its elements, wherever they are stored.
+  /// The tensor's elements, wherever they are stored.
   absl::StatusOr<mlir::DenseElementsAttr>
   elements(const ::onnx::TensorProto &tensor, mlir::MLIRContext &context);
-  /// The same, of large ones without a copy: they stay in the mapped file,
-  /// which outlives this object for them.
+  /// The tensor's elements without a copy of large ones: they stay in the
+  /// mapped file, which lives as long as they do.
   absl::StatusOr<mlir::ElementsAttr>
   elementsInPlace(const ::onnx::TensorProto &tensor,
                   mlir::MLIRContext &context);
 
-  /// Their bytes; in `storage` where the file does not hold them as such.
+  /// The tensor's bytes; in `storage` if the file does not have them in this
+  /// form.
   absl::StatusOr<llvm::StringRef> floatBytes(const ::onnx::TensorProto &tensor,
                                              std::string &storage);
 
-  /// True if the tensor lies in a file that is missing.
+  /// Whether the tensor's data file is missing.
   bool isMissing(const ::onnx::TensorProto &tensor);
   /// The size of the file and of the data files beside it.
   uint64_t storedBytes() const;
-  /// All of the model's, those of branches and of loops' bodies too.
+  /// All initializers of the model, including those in nested graphs.
   std::vector<::onnx::TensorProto *> initializers() const;
-  /// Paths of the data files that initializers lie in, there or missing.
+  /// Paths of the initializers' data files, present or missing.
   std::vector<std::string> dataFiles() const;
   /// Missing data files and the initializers in them.
   std::map<std::string, std::vector<std::string>> missing();
@@ -96,7 +97,7 @@ private:
   std::string path_;
   std::unique_ptr<::onnx::ModelProto> model_;
   std::shared_ptr<llvm::MemoryBuffer> file_;
-  /// Of initializers whose values stay in `file_`.
+  /// The bytes in `file_` of initializers that are not in the messages.
   llvm::DenseMap<const ::onnx::TensorProto *, llvm::StringRef> values_;
   llvm::StringMap<DataFile> dataFiles_;
 };

@@ -9,7 +9,7 @@
 
 namespace gradus::onnx {
 
-/// A node of one output, whose name is the node's too.
+/// A node with one output, which has the node's name.
 inline ::onnx::NodeProto newNode(const char *op,
                                  const std::vector<std::string> &inputs,
                                  const std::string &output) {

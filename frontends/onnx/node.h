@@ -1,5 +1,5 @@
-// One node of the model, as handlers see it: names, attributes with their
-// defaults, errors that say where.
+// One node of the model for handlers: names, attributes with their defaults,
+// errors that say where.
 #pragma once
 
 #include "frontends/message.h"
@@ -26,19 +26,19 @@ public:
   Node(const ::onnx::NodeProto &proto, int index, int64_t opset)
       : proto_(proto), index_(index), opset_(opset) {}
 
-  /// The op, with its domain where that is not the default one.
+  /// The op, with its domain unless that is the default.
   std::string type() const;
-  /// Its own name, or the op and its number in the file.
+  /// The node's name, or the op and its number in the file.
   std::string name() const;
   int64_t opset() const { return opset_; }
   const ::onnx::NodeProto &proto() const { return proto_; }
 
   int inputCount() const;
   int outputCount() const;
-  /// The name of an input or output; empty where it is left out.
+  /// The name of an input or output; empty if it is left out.
   llvm::StringRef input(int index) const;
   llvm::StringRef output(int index) const;
-  /// What a tool has noted beside the node; empty where it has nothing.
+  /// A tool's note at the node; empty if there is none.
   llvm::StringRef metadata(llvm::StringRef key) const;
 
   bool hasAttribute(const char *key) const { return attribute(key); }
@@ -54,7 +54,7 @@ public:
   /// A graph attribute, or null.
   const ::onnx::GraphProto *graph(const char *key) const;
 
-  /// node "name" (Type): what is wrong
+  /// An error: node "name" (Type): message
   template <typename... Part> absl::Status error(const Part &...parts) const {
     return invalid("node \"", printable(name()), "\" (", printable(type()),
                    "): ", parts...);

@@ -1,4 +1,4 @@
-// Counts by the bits, in one fast loop: a model may have gigabytes of them.
+// Counts by bits in one fast loop, since a model may have gigabytes of values.
 
 #include "frontends/onnx/non_finite.h"
 
@@ -16,7 +16,7 @@ struct Count {
   int64_t nan = 0, infinite = 0;
 };
 
-/// `infinity`: the bits of it, which those of every NaN are above.
+/// `infinity` has the bits of infinity; those of every NaN are larger.
 template <typename Word>
 Count countIn(llvm::ArrayRef<char> bytes, Word infinity) {
   Count count;

@@ -1,4 +1,4 @@
-// Values that a model stores and no training recovers from.
+// Finds stored values from which no training recovers.
 #pragma once
 
 #include "mlir/IR/BuiltinAttributes.h"
@@ -7,8 +7,8 @@
 
 namespace gradus::onnx {
 
-/// "3 NaN and 1 infinite of its 100 values"; empty where all are finite.
-/// Infinite ones may be meant, as in a mask: they are told where
+/// Returns "3 NaN and 1 infinite of its 100 values"; empty if all are finite.
+/// Infinite values may be intended, as in a mask: they are reported only with
 /// `tellsInfinite`.
 std::string nonFiniteIn(mlir::ElementsAttr elements, bool tellsInfinite);
 

@@ -1,4 +1,4 @@
-// Norms and products along axes, and what is scaled by them.
+// Norms and products along axes, and ops that scale by norms.
 
 #include "frontends/onnx/norms.h"
 #include "frontends/onnx/operators.h"
@@ -8,8 +8,8 @@ namespace {
 
 using namespace mlir;
 
-/// The axes, from an attribute or (later) an input; none given means all,
-/// unless that is said to do nothing.
+/// The axes, from an attribute or (later) an input; without any, all axes, or
+/// none if the node says noop.
 absl::StatusOr<SmallVector<int64_t>> axesOf(const Building &b, int64_t rank) {
   SmallVector<int64_t> axes = b.node.integers("axes");
   if (!b.node.input(1).empty()) {
@@ -33,7 +33,7 @@ Value total(const Building &b, Value x, ArrayRef<int64_t> axes) {
   return axes.empty() ? x : sum(b.builder, b.location, x, axes);
 }
 
-/// A function of reals, by way of f32 for integers.
+/// A function of reals; integers go through f64.
 template <typename Op> Value asReal(const Building &b, Value x) {
   Type element = tensorType(x).getElementType();
   if (Building::isFloat(x))
@@ -51,7 +51,8 @@ Value absoluteSum(const Building &b, Value x, ArrayRef<int64_t> axes) {
   return total(b, absolute(b, x), axes);
 }
 
-/// The root of 0 is chosen rather than taken, so that its slope there is 0.
+/// The square root of 0 is selected, not computed, so that its slope there is
+/// 0.
 Value euclidean(const Building &b, Value x, ArrayRef<int64_t> axes) {
   if (axes.empty())
     return absolute(b, x);
@@ -64,7 +65,7 @@ Value euclidean(const Building &b, Value x, ArrayRef<int64_t> axes) {
   return b.select(none, zero, b.make<math::SqrtOp>(safe));
 }
 
-/// The p-th root of 0 is chosen as well.
+/// The p-th root of 0 is selected as well.
 Value powerNorm(const Building &b, Value x, ArrayRef<int64_t> axes, double p) {
   Value size = b.make<math::AbsFOp>(x);
   Value powers = total(b, b.make<math::PowFOp>(size, b.number(p, size)), axes);
@@ -79,7 +80,7 @@ Value logOfSum(const Building &b, Value x, ArrayRef<int64_t> axes) {
   return asReal<math::LogOp>(b, total(b, x, axes));
 }
 
-/// max + log sum exp(x - max), where an infinite maximum is not subtracted.
+/// max + log sum exp(x - max); an infinite maximum is not subtracted.
 Value logOfExponentials(const Building &b, Value x, ArrayRef<int64_t> axes) {
   if (axes.empty())
     return x;
@@ -97,7 +98,8 @@ Value logOfExponentials(const Building &b, Value x, ArrayRef<int64_t> axes) {
 
 } // namespace
 
-/// Even elements times odd ones until one is left; ones make up a power of 2.
+/// Multiplies even elements by odd ones until one is left; pads with ones to a
+/// power of 2.
 Value productAlong(const Building &b, Value x, int64_t axis) {
   SmallVector<int64_t> shape(tensorType(x).getShape()), none(shape.size(), 0);
   SmallVector<int64_t> high(none), starts(none), steps(shape.size(), 1);
@@ -134,7 +136,7 @@ absl::Status reduction(Importer &importer, const Node &node) {
   GRADUS_ASSIGN_OR_RETURN(Value input, importer.value(node, 0));
   SmallVector<int64_t> kept(tensorType(input).getShape());
   GRADUS_ASSIGN_OR_RETURN(SmallVector<int64_t> axes, axesOf(b, kept.size()));
-  // Along no axes each element is a sum by itself.
+  // Without axes each element is its own sum.
   Value result = combine(b, input, axes);
   for (int64_t axis : axes)
     kept[axis] = 1;
@@ -162,7 +164,7 @@ absl::Status globalLpPool(Importer &importer, const Node &node) {
   return importer.define(node, 0, b.shaped(norm, shape));
 }
 
-/// x over its norm along an axis; 0 where that is 0.
+/// x / norm along an axis; 0 if the norm is 0.
 absl::Status lpNormalization(Importer &importer, const Node &node) {
   Building b(importer, node);
   GRADUS_ASSIGN_OR_RETURN(Value x, importer.value(node, 0));

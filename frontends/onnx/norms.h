@@ -1,11 +1,11 @@
-// What handlers of other families need of the norms' products.
+// Products along an axis, for handlers of other families.
 #pragma once
 
 #include "frontends/onnx/building.h"
 
 namespace gradus::onnx {
 
-/// The product of the elements along an axis, which disappears.
+/// The product of the elements along an axis, which is removed.
 mlir::Value productAlong(const Building &b, mlir::Value x, int64_t axis);
 
 } // namespace gradus::onnx

@@ -1,4 +1,4 @@
-// Finds an op in the families' tables.
+// Finds an op in the tables of all families.
 
 #include "frontends/onnx/operators.h"
 
@@ -8,7 +8,8 @@ namespace gradus::onnx {
 
 using Family = llvm::ArrayRef<Operator>;
 
-/// What arithmetic of shapes is made of. (An empty region of Resize is none.)
+/// Families of shape arithmetic, which may have empty inputs. (An empty region
+/// of Resize counts as absent.)
 static const Family takingEmpty[] = {
     controlFlowOperators(), elementwiseOperators(), activationOperators(),
     matrixOperators(),      shapeOperators(),       reductionOperators(),
@@ -16,7 +17,7 @@ static const Family takingEmpty[] = {
     resizeOperators(),      sequenceOperators(),    slicingOperators(),
     paddingOperators()};
 
-/// What divides by the sizes of its inputs, or looks at their first elements.
+/// Families that divide by sizes of their inputs, or read their first elements.
 static const Family computing[] = {
     windowOperators(),       batchNormOperators(),
     transformerOperators(),  rankingOperators(),

@@ -1,4 +1,4 @@
-// The table of ONNX ops: how each is imported and how it folds on constants.
+// The table of ONNX ops: the import and the constant folding of each.
 #pragma once
 
 #include "frontends/onnx/importer.h"
@@ -8,39 +8,38 @@
 
 namespace gradus::onnx {
 
-/// The inputs of a node that folds; null where one is left out.
+/// The inputs of a folded node; null for one that is left out.
 using Constants = llvm::ArrayRef<const Constant *>;
 
-/// What users are told of an op (docs/reference/onnx_operators.md), and what
-/// tests hold it to.
+/// The documentation of an op's support (docs/reference/onnx_operators.md),
+/// which tests verify.
 struct Support {
-  /// The first version of ONNX's operator set that has it, in the form we take.
+  /// The first opset that has the op in a form that we support.
   int64_t since;
   /// The inputs that pass gradients on, by their names in ONNX: "X, W, B".
   const char *gradient = "";
-  /// What of it is refused, in words.
+  /// Unsupported forms, in words.
   const char *refused = "";
-  /// What its attributes alone say against a node; asked before all else, also
-  /// where inputs are unknown.
+  /// Refuses attributes of a node; called before all else, also with unknown
+  /// inputs.
   absl::Status (*judge)(const Node &) = nullptr;
-  /// What to do instead where inputs are computed, of an op that takes
-  /// constants alone; in words.
+  /// Advice if inputs of an op that needs constants are computed, in words.
   const char *wayOut = "";
 };
 
 struct Operator {
   const char *name;
   Support support;
-  /// Builds the node's ops; null: works on constants only.
+  /// Builds the node's ops; null: the op is only supported on constants.
   absl::Status (*build)(Importer &, const Node &);
-  /// Computes its first output from constants; null: the reference evaluator
-  /// folds what `build` builds.
+  /// Computes the first output from constants; null: the reference evaluator
+  /// folds the ops of `build`.
   absl::StatusOr<Constant> (*fold)(const Node &, Constants) = nullptr;
-  /// False for what makes sequences, which are values.
+  /// False for ops that make sequences, which are not constants.
   bool foldsByEvaluation = true;
-  /// Of inputs from this one on only the type matters.
+  /// The first input of which only the type matters.
   int firstTypeInput = std::numeric_limits<int>::max();
-  /// Whether inputs may have no elements; `findOperator` says so by family.
+  /// Whether inputs may be empty; `findOperator` sets it by family.
   bool takesEmpty = false;
 
   bool folds() const { return build && foldsByEvaluation; }
@@ -79,15 +78,15 @@ llvm::ArrayRef<Operator> regionOperators();
 llvm::ArrayRef<Operator> deformConvOperators();
 llvm::ArrayRef<Operator> determinantOperators();
 
-/// Imports the nodes of a graph. What is wrong with some is gathered in
-/// `importer.problems`, without what only follows from it.
+/// Imports the nodes of a graph. Collects errors in `importer.problems`, except
+/// those that only follow from others.
 void addNodes(const ::onnx::GraphProto &graph, int64_t opset,
               Importer &importer);
 
-/// The op of this type (`Gemm`, `com.acme::Fancy`), or null.
+/// Finds the op of this type (`Gemm`, `com.acme::Fancy`); null if unknown.
 const Operator *findOperator(llvm::StringRef type);
 
-/// All ops, by name.
+/// All ops, sorted by name.
 std::vector<const Operator *> allOperators();
 
 } // namespace gradus::onnx

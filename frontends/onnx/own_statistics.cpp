@@ -1,4 +1,4 @@
-// A BatchNormalization is (input, scale, bias, mean, variance).
+// The inputs of a BatchNormalization are (input, scale, bias, mean, variance).
 
 #include "frontends/onnx/own_statistics.h"
 
@@ -21,7 +21,8 @@ using ::onnx::TensorProto;
 
 constexpr int kScale = 1, kBias = 2, kMean = 3, kVariance = 4;
 
-/// The node is null for a branch, a loop's body, or an output of the model.
+/// A use of a tensor; the node is null for a nested graph or an output of the
+/// model.
 struct Use {
   NodeProto *node;
   int input;
@@ -63,10 +64,10 @@ public:
   }
 
 private:
-  /// The name of a statistic: behind those that torch.export gives copies of it
-  /// for the next run of a module (`getitem_3`).
+  /// The name of a statistic, without the copies that torch.export adds for
+  /// each further run of a module (`getitem_3`).
   std::string statistic(std::string name, int input) const {
-    for (size_t most = copies_.size(); most > 0; --most) { // Of a ring, too.
+    for (size_t most = copies_.size(); most > 0; --most) { // even in a cycle
       auto copied = copies_.find(name);
       if (copied == copies_.end() || isCalledAs(name, input))
         break;
@@ -75,14 +76,14 @@ private:
     return name;
   }
 
-  /// All but the input: those of one module that the model runs several times.
+  /// The names of a node's parameters, which all nodes of one module share.
   std::string parametersOf(const NodeProto &node) const {
     return message(node.input(kScale), "\n", node.input(kBias), "\n",
                    statistic(node.input(kMean), kMean), "\n",
                    statistic(node.input(kVariance), kVariance));
   }
 
-  /// The initializer behind a name; the name itself where there is none.
+  /// The initializer of a name; the name itself if there is none.
   std::string origin(const std::string &name) const {
     auto found = origins_.find(name);
     return found == origins_.end() ? name : found->second;
@@ -123,8 +124,9 @@ private:
            });
   }
 
-  /// What one module has one of. Where a tensor has lost its name to another
-  /// kind of parameter, as those of all fresh modules have, each node is one.
+  /// A key of the module to which a node belongs. If the statistic's tensor is
+  /// merged with another kind of parameter, as in all fresh modules, each node
+  /// is its own module.
   std::string moduleOf(const NodeProto &node, int input) const {
     std::string name = statistic(node.input(input), input);
     auto uses = uses_.find(name);
@@ -135,7 +137,7 @@ private:
     return isMerged ? message(&node) : parametersOf(node);
   }
 
-  /// The name that the file has for it, or one after the scale's.
+  /// The statistic's name in the file, or one derived from the scale's.
   std::string ownName(const NodeProto &node, int input) {
     std::string &own = ownNames_[{moduleOf(node, input), input}];
     if (!own.empty())
@@ -164,7 +166,7 @@ private:
     initializers_[name] = &own;
   }
 
-  /// Scales and biases that are left with no name but a statistic's.
+  /// Scales and biases that have only a statistic's name.
   std::vector<Use> constantsThatAreStatistics() const {
     std::vector<Use> constants;
     for (const auto &[name, own] : uses_)
@@ -184,7 +186,7 @@ private:
         nodes.DeleteSubrange(i, 1);
   }
 
-  /// Before all nodes, under a name of its own.
+  /// Adds a constant before all nodes, under its own name.
   void makeConstant(Use use) {
     std::string from = use.node->input(use.input), name = from + ".constant";
     use.node->set_input(use.input, name);
@@ -204,7 +206,7 @@ private:
 
   GraphProto &graph_;
   llvm::StringMap<const TensorProto *> initializers_;
-  // Of names that Identity gives: the initializer, and its own input.
+  // For outputs of Identity: the initializer, and the direct input.
   llvm::StringMap<std::string> origins_, copies_;
   llvm::StringMap<std::vector<Use>> uses_;
   llvm::StringSet<> names_, taken_;

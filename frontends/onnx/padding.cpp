@@ -1,4 +1,4 @@
-// ONNX ops that surround a tensor with elements, or repeat it.
+// ONNX ops that pad a tensor, or repeat it.
 
 #include "frontends/onnx/operators.h"
 #include "frontends/onnx/size_limits.h"
@@ -9,7 +9,7 @@ namespace {
 
 using namespace mlir;
 
-/// The place in an axis of `size` that a position outside takes its value from.
+/// The index in an axis of `size` whose value a position outside gets.
 int64_t mirrored(StringRef mode, int64_t position, int64_t size) {
   if (mode == "edge")
     return std::clamp<int64_t>(position, 0, size - 1);
@@ -18,7 +18,7 @@ int64_t mirrored(StringRef mode, int64_t position, int64_t size) {
   return position < size ? position : period - position;
 }
 
-/// Modes that repeat elements are gathers along each axis.
+/// Pads an axis by gathering repeated elements.
 absl::StatusOr<Value> padByGather(const Building &b, Value input,
                                   StringRef mode, int64_t axis, int64_t low,
                                   int64_t high) {
@@ -31,7 +31,7 @@ absl::StatusOr<Value> padByGather(const Building &b, Value input,
   });
 }
 
-/// The numbers of low and of high padding for each axis; what is negative cuts.
+/// The padding before and after each axis; negative numbers crop.
 struct Padding {
   SmallVector<int64_t> low, high;
 };
@@ -60,7 +60,7 @@ absl::StatusOr<Padding> paddingOf(Importer &importer, const Node &node,
   return padding;
 }
 
-/// Takes away what negative padding says.
+/// Crops by negative padding.
 absl::StatusOr<Value> cutNegative(const Building &b, Value input,
                                   Padding &padding) {
   SmallVector<Cut> cuts;

@@ -1,4 +1,4 @@
-// Equal problems of several nodes become one line.
+// Merges equal problems of several nodes into one line.
 
 #include "frontends/onnx/problems.h"
 
@@ -18,7 +18,7 @@ void Problems::add(const Node &node, const std::string &reason) {
       "\"" + printable(node.name()) + "\"");
 }
 
-/// The reason without the node's name, so that equal ones meet.
+/// Removes the node's name from the error, so that equal ones merge.
 void Problems::addError(const Node &node, const absl::Status &error) {
   if (first_.ok())
     first_ = error;

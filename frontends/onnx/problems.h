@@ -1,5 +1,5 @@
-// What keeps a model from being imported, gathered over all its nodes, so that
-// one run tells all of it.
+// Collects the errors of all nodes that prevent the import, so that one run
+// reports all.
 #pragma once
 
 #include "frontends/onnx/node.h"
@@ -8,18 +8,17 @@
 
 namespace gradus::onnx {
 
-/// The first few names; of a large model all would be pages.
+/// Lists the first few names; a large model has pages of them.
 std::string few(std::vector<std::string> names);
 
 class Problems {
 public:
-  /// An op that we do not have.
+  /// Adds a node whose op is unknown.
   void addMissing(const Node &node) { add(node, ""); }
-  /// An op that we have, and what is the matter with this use of it; `error` is
-  /// one of Node::error.
+  /// Adds an unsupported use of a known op; `error` is from Node::error.
   void addError(const Node &node, const absl::Status &error);
 
-  /// All of it, a line for each op and reason; a single error as it is.
+  /// The report: a line for each op and reason, or a single error unchanged.
   absl::Status status() const;
 
 private:

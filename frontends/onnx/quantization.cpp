@@ -1,9 +1,8 @@
 // ONNX ops of quantized tensors: real = (integer - zero point) * scale, with a
-// scale and a zero point for the whole, for each slice along an axis, or for
-// each block of such slices.
+// scale and a zero point for the whole tensor, for each slice along an axis, or
+// for each block of slices.
 //
-// Products of small integers are computed in f64, which holds their sums
-// exactly.
+// Matmuls of small integers are computed in f64, which is exact for their sums.
 
 #include "frontends/onnx/fake_quantize.h"
 #include "frontends/onnx/operators.h"
@@ -18,7 +17,7 @@ using Types = ::onnx::TensorProto;
 
 //===-- scales and zero points --------------------------------------------===//
 
-/// A scale or zero point for every element of `shape`.
+/// Broadcasts scales or zero points to `shape`.
 absl::StatusOr<Value> spread(const Building &b, Value each,
                              ArrayRef<int64_t> shape, int64_t fallbackAxis) {
   RankedTensorType type = tensorType(each);
@@ -43,8 +42,8 @@ absl::StatusOr<Value> spread(const Building &b, Value each,
                        [&](int64_t i) { return i / block; });
 }
 
-/// The numbers of a node's input as elements of another type, with their
-/// gradient where they have one.
+/// Converts a node's input to another element type; keeps the gradient if there
+/// is one.
 absl::StatusOr<Value> numbers(const Building &b, int input, Type element) {
   if (Value floats = b.importer.asFloats(b.node, input))
     return castTo(b, floats, element);
@@ -52,7 +51,8 @@ absl::StatusOr<Value> numbers(const Building &b, int input, Type element) {
   return castTo(b, value, element, b.isUnsigned(input));
 }
 
-/// An input less its zero point, along an axis if that is no scalar.
+/// An input minus its zero point, which lies along an axis unless it is a
+/// scalar.
 absl::StatusOr<Value> centered(const Building &b, int input, int zeroPoint,
                                Type element, int64_t axis = 1) {
   GRADUS_ASSIGN_OR_RETURN(Value value, numbers(b, input, element));
@@ -66,7 +66,7 @@ absl::StatusOr<Value> centered(const Building &b, int input, int zeroPoint,
 
 //===-- rounding ----------------------------------------------------------===//
 
-/// What a quantized result is made of.
+/// The type of a quantized result.
 struct Quantized {
   Type element;
   bool isUnsigned = false;
@@ -95,9 +95,9 @@ absl::StatusOr<Quantized> quantizedLike(const Building &b, int zeroPoint,
   return Quantized{element, isUnsigned(otherwise)};
 }
 
-/// The nearest integer (ties to even) after `scaled + zero` is cut to the range
-/// of the type. Inside the range the gradient goes to `source`, if there is
-/// one.
+/// Clips `scaled` to the range of the type, rounds it (ties to even) and
+/// defines the output. Inside the range the gradient goes to `source`, if there
+/// is one.
 absl::Status defineQuantized(const Building &b, int output, Value scaled,
                              const Quantized &type, Value source = {}) {
   Builder attributes(b.builder);
@@ -118,8 +118,9 @@ absl::Status defineQuantized(const Building &b, int output, Value scaled,
 
 //===-- to and from integers ----------------------------------------------===//
 
-/// PyTorch's FakeQuantize keeps its scales, as buffers, and files of
-/// TorchScript do not say so: one that nothing calls a parameter is none.
+/// Makes a scale a buffer unless something names it a parameter: PyTorch's
+/// FakeQuantize keeps its scales as buffers, and TorchScript's files do not say
+/// so.
 void keepScale(const Building &b, Value scale) {
   if (b.importer.isStraightThrough() &&
       !b.importer.isSaidParameter(b.node.input(1)))
@@ -169,7 +170,7 @@ absl::Status dequantize(Importer &importer, const Node &node) {
   return importer.define(node, 0, castTo(b, b.mul(x, scale), result));
 }
 
-/// To u8, with the scale that the largest and the smallest element ask for.
+/// Quantizes to u8 with a scale from the largest and the smallest element.
 absl::Status quantizeDynamically(Importer &importer, const Node &node) {
   Building b(importer, node);
   GRADUS_ASSIGN_OR_RETURN(Value x, importer.value(node, 0));
@@ -200,10 +201,10 @@ absl::Status quantizeDynamically(Importer &importer, const Node &node) {
   return defineQuantized(b, 2, shift, type);
 }
 
-//===-- products ----------------------------------------------------------===//
+//===-- matmuls -----------------------------------------------------------===//
 
-/// [.., m, k] times [.., k, n], the leading dimensions of both the same (or
-/// those of one alone).
+/// [.., m, k] times [.., k, n]; the leading dimensions are equal, or only one
+/// side has them.
 absl::StatusOr<Value> product(const Building &b, Value left, Value right) {
   int64_t rank = tensorType(left).getRank();
   SmallVector<int64_t> shape(tensorType(right).getShape());
@@ -231,8 +232,8 @@ absl::Status matMulInteger(Importer &importer, const Node &node) {
   return importer.define(node, 0, castTo(b, result, b.builder.getI32Type()));
 }
 
-/// The inputs are a, its scale and zero point, b and its own, and those of the
-/// result.
+/// The inputs are a, its scale and zero point, b, its scale and zero point, and
+/// those of the result.
 absl::Status quantizedMatMul(Importer &importer, const Node &node) {
   Building b(importer, node);
   Type exact = b.builder.getF64Type();

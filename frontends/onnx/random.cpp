@@ -1,6 +1,6 @@
-// ONNX ops that draw random numbers: as dropout, by seed, step and place, from
-// streams of their own. A coin of a known chance is a dropout, which drops
-// nothing outside training; everything else draws in all graphs.
+// ONNX ops that draw random numbers: like dropout by seed, step and index, from
+// their own streams. A Bernoulli mask of known probability is a dropout, which
+// drops nothing outside training; all others draw in every graph.
 
 #include "frontends/onnx/random.h"
 
@@ -21,14 +21,15 @@ namespace gradus::onnx {
 
 using namespace mlir;
 
-/// Bits of a draw that f32 holds: u is a multiple of 2^-24.
+/// The unit of random numbers, which f32 can represent: u is a multiple of
+/// 2^-24.
 constexpr double kUnit = 0x1p-24;
 
 //===-- draws -------------------------------------------------------------===//
 
 namespace {
 
-/// Draws at one node.
+/// The random draws of one node.
 class Draws {
 public:
   explicit Draws(const Building &b)
@@ -36,7 +37,7 @@ public:
                           ->getParent()
                           ->getParentOfType<GraphOp>()) {}
 
-  /// Makes the state that counts steps known.
+  /// Declares the state that counts steps.
   absl::Status start() {
     ProgramOp program = graph_->getParentOfType<ProgramOp>();
     auto type = RankedTensorType::get({}, b_.builder.getI64Type());
@@ -58,7 +59,7 @@ public:
     return absl::OkStatus();
   }
 
-  /// Numbers of [0, 1).
+  /// Uniform numbers in [0, 1).
   Value uniform(RankedTensorType type) {
     auto integers = type.clone(b_.builder.getI64Type());
     int64_t stream = kDropoutStreams + b_.importer.draws++;
@@ -70,7 +71,7 @@ public:
     return b_.mul(number, b_.number(kUnit, number));
   }
 
-  /// Numbers of the standard normal distribution (Box and Muller, 1958).
+  /// Normally distributed numbers (Box and Muller, 1958).
   Value normal(RankedTensorType type) {
     Value one = uniform(type), two = uniform(type);
     Value notZero = b_.add(one, b_.number(kUnit, one));
@@ -97,7 +98,7 @@ std::optional<double> numberOf(Value value) {
   return std::nullopt;
 }
 
-/// The first number of a float type from `low` on and its last below `high`.
+/// The first number of a float type from `low` on and the last below `high`.
 std::pair<double, double> withinLimits(double low, double high, Type element) {
   const llvm::fltSemantics &semantics =
       cast<FloatType>(element).getFloatSemantics();
@@ -110,7 +111,7 @@ std::pair<double, double> withinLimits(double low, double high, Type element) {
   return {first.convertToDouble(), last.convertToDouble()};
 }
 
-/// What a value was before it was kept below 1 in a type of 16 bits.
+/// The value before it was clipped below 1 for a 16-bit type.
 Value beforeRounding(Value value) {
   auto narrow = value.getDefiningOp<arith::TruncFOp>();
   auto cut = narrow ? narrow.getIn().getDefiningOp<ClipOp>() : nullptr;
@@ -121,7 +122,7 @@ Value beforeRounding(Value value) {
   return cut.getInput();
 }
 
-/// Whether a value is what RandomUniform makes between 0 and 1.
+/// Whether a value is RandomUniform's result between 0 and 1.
 bool isUniform(Value value) {
   value = beforeRounding(value);
   auto scaled = value.getDefiningOp<arith::MulFOp>();
@@ -133,7 +134,7 @@ bool isUniform(Value value) {
          numberOf(scaled.getRhs()) == kUnit;
 }
 
-/// The chance of a condition `u < p`, if nobody else sees it or u.
+/// The probability p of a condition `u < p` if neither has other uses.
 std::optional<double> chanceOf(Value condition) {
   auto less = condition.getDefiningOp<arith::CmpFOp>();
   if (!less || less.getPredicate() != arith::CmpFPredicate::OLT ||
@@ -144,9 +145,9 @@ std::optional<double> chanceOf(Value condition) {
   return chance && *chance >= 0 && *chance <= 1 ? chance : std::nullopt;
 }
 
-/// 1 with this chance, else 0, as a dropout of ones: outside training, where
-/// nothing drops, the chance itself. `train-dropout` knows it by the comparison
-/// (`isCoin`).
+/// A mask of ones with this probability, made as a dropout of ones: outside
+/// training, where nothing drops, its elements are the probability itself.
+/// `train-dropout` recognizes it by the comparison (`isCoin`).
 Value coins(OpBuilder &builder, Location loc, RankedTensorType type,
             double chance) {
   Value one = splat(builder, loc, type, 1);
@@ -167,7 +168,7 @@ Value withoutBroadcast(Value value) {
   return value;
 }
 
-/// The only op that sees a value, or its broadcast, if it is of that kind.
+/// The only consumer of a value, or of its broadcast, if it is an `Op`.
 template <typename Op> Op onlyUser(Value value) {
   if (!value.hasOneUse())
     return {};
@@ -177,7 +178,7 @@ template <typename Op> Op onlyUser(Value value) {
   return dyn_cast<Op>(user);
 }
 
-/// The number that an op of this kind takes `value` with.
+/// The constant that an `Op` combines with `value`.
 template <typename Op> std::optional<double> numberWith(Value value, Op op) {
   if (!op)
     return std::nullopt;
@@ -192,7 +193,7 @@ struct AlphaDropout {
   arith::AddFOp result;
 };
 
-/// What begins with `coin - 1`.
+/// Matches the alpha dropout that begins with `mask - 1`.
 std::optional<AlphaDropout> alphaOf(Value coin, double chance,
                                     arith::AddFOp first) {
   if (numberWith(coin, first) != -1)
@@ -222,8 +223,8 @@ std::optional<AlphaDropout> alphaOf(Value coin, double chance,
   return std::nullopt;
 }
 
-/// The input where nothing drops: where the dropout of ones is 1. In training
-/// it is 0 or more than 1.
+/// Selects the input where the dropout of ones is 1, which means that nothing
+/// drops; in training it is 0 or more than 1.
 void idle(const AlphaDropout &alpha, Value coin) {
   arith::AddFOp sum = alpha.result;
   auto select = coin.getDefiningOp<arith::SelectOp>();
@@ -242,8 +243,9 @@ void idle(const AlphaDropout &alpha, Value coin) {
   sum.getResult().replaceAllUsesExcept(result, result);
 }
 
-/// Lets alpha dropouts give their input outside training. False where the coin
-/// is added to a number otherwise, so that its chance in its place says little.
+/// Makes alpha dropouts return their input outside training. Returns false if
+/// the mask is also added to a number, so that replacing it by its probability
+/// is inaccurate.
 bool idleAlpha(Value coin, double chance) {
   SmallVector<AlphaDropout> found;
   bool isPlain = true;
@@ -264,7 +266,8 @@ bool idleAlpha(Value coin, double chance) {
 
 //===-- handlers ----------------------------------------------------------===//
 
-/// What a node calls the type that it draws, or, like its input's, we do.
+/// The element type of a draw for errors: the node's, or the input's that we
+/// use.
 std::string drawnName(const Node &node, Type element) {
   if (node.hasAttribute("dtype"))
     return dataTypeName(node.integer("dtype", 0));
@@ -273,7 +276,7 @@ std::string drawnName(const Node &node, Type element) {
   return words;
 }
 
-/// The type of what a node draws: of the attributes, or like its input.
+/// The type of a draw, from the attributes or from the input.
 absl::StatusOr<RankedTensorType> drawnType(const Building &b, bool isLike) {
   Type element = b.builder.getF32Type();
   SmallVector<int64_t> shape = b.node.integers("shape");
@@ -306,7 +309,7 @@ absl::Status uniform(Importer &importer, const Node &node) {
   if (low != 0 || high != 1)
     result = b.add(b.mul(result, b.number(high - low, result)),
                    b.number(low, result));
-  // Rounding, of the sum or to a narrow type, may reach beyond the limits.
+  // Rounding of the sum, or to a narrow type, may exceed the limits.
   auto [first, last] = withinLimits(low, high, element);
   bool isExact = low == 0 && high == 1 && element == computeType(element);
   if (!isExact && first <= last)
@@ -330,7 +333,7 @@ absl::Status normal(Importer &importer, const Node &node) {
   return importer.define(node, 0, castTo(b, result, type.getElementType()));
 }
 
-/// 1 with the chance that the input says of each element.
+/// 1 with the probability that the input has for each element, else 0.
 absl::Status bernoulli(Importer &importer, const Node &node) {
   Building b(importer, node);
   GRADUS_ASSIGN_OR_RETURN(Value chances, importer.value(node, 0));
@@ -360,10 +363,10 @@ absl::Status bernoulli(Importer &importer, const Node &node) {
   return importer.define(node, 0, castTo(b, isOne, wanted));
 }
 
-//===-- samples of classes ------------------------------------------------===//
+//===-- class samples -----------------------------------------------------===//
 
-/// Numbers of Gumbel's distribution: the largest of logits, each with one of
-/// its own added, stands with the chance of its softmax.
+/// Gumbel-distributed numbers: if each logit gets one added, the maximum is
+/// distributed as the softmax.
 Value gumbel(const Building &b, Draws &draws, RankedTensorType type) {
   auto minusLog = [&](Value x) {
     return b.make<arith::NegFOp>(b.make<math::LogOp>(x));
@@ -373,7 +376,7 @@ Value gumbel(const Building &b, Draws &draws, RankedTensorType type) {
   return minusLog(minusLog(notZero));
 }
 
-/// Logits whose largest is 0, beside which noise is not rounded away.
+/// Subtracts the maximum of the logits, so that the noise is not rounded away.
 Value withoutLargest(const Building &b, Value logits) {
   Value most = reduce(b.builder, b.location, Reduction::max, logits, {1});
   return b.sub(logits,
@@ -381,7 +384,8 @@ Value withoutLargest(const Building &b, Value logits) {
                               tensorType(logits).getShape(), /*axes=*/{1}));
 }
 
-/// `sample_size` classes for each row of logarithms of chances, up to a sum.
+/// Samples `sample_size` classes for each row of unnormalized
+/// log-probabilities.
 absl::Status multinomial(Importer &importer, const Node &node) {
   Building b(importer, node);
   GRADUS_ASSIGN_OR_RETURN(Value logits, importer.value(node, 0, 2));
@@ -414,7 +418,7 @@ absl::Status multinomial(Importer &importer, const Node &node) {
 
 //===-- the table ---------------------------------------------------------===//
 
-/// A draw is no constant, whatever it is drawn for.
+/// The table entry of an op that draws; it is never folded.
 constexpr Operator drawing(const char *name, int64_t since, Handler build) {
   return {name,
           {since, "", "`seed` (the recipe's is taken)"},

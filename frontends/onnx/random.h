@@ -8,10 +8,10 @@ namespace gradus::onnx {
 
 llvm::ArrayRef<Operator> randomOperators();
 
-/// Makes a dropout of each `u < p`, taken as a number, with u drawn from [0, 1)
-/// and p a number: how exporters write Bernoulli's draws. Not where something
-/// else uses the condition or u, which must see the same draw. An AlphaDropout
-/// that is made of one gives its input outside training.
+/// Turns each `u < p`, cast to a number, into a dropout, where u is uniform in
+/// [0, 1) and p a constant: exporters write Bernoulli masks so. Conditions and
+/// u with other uses, which must see the same draw, are left. An AlphaDropout
+/// with such a mask returns its input outside training.
 void takeCoins(GraphOp graph);
 
 } // namespace gradus::onnx

@@ -1,4 +1,4 @@
-// ONNX ops about the order of elements along an axis: the largest, sums so far,
+// ONNX ops on the order of elements along an axis: maxima, cumulative sums,
 // triangles, one-hot rows.
 
 #include "frontends/onnx/extremes.h"
@@ -27,9 +27,9 @@ SmallVector<int64_t> inserted(ArrayRef<int64_t> shape, int64_t axis,
   return result;
 }
 
-//===-- the largest -------------------------------------------------------===//
+//===-- maxima and top k --------------------------------------------------===//
 
-/// The first index (or the last) at which the extreme stands.
+/// The first (or last) index of the maximum or minimum.
 template <Reduction kind>
 absl::Status argExtreme(Importer &importer, const Node &node) {
   Building b(importer, node);
@@ -47,8 +47,8 @@ absl::Status argExtreme(Importer &importer, const Node &node) {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// What elements are compared by: NaN stands among the largest, so that each
-/// row has an order.
+/// The comparison key of elements: NaN counts as infinity, so that each row has
+/// an order.
 Value keyOf(const Building &b, Value input) {
   if (!Building::isFloat(input))
     return input;
@@ -56,11 +56,11 @@ Value keyOf(const Building &b, Value input) {
   return b.select(isNan, b.number(kInfinity, input), input);
 }
 
-/// How many elements of its row come before each element, in order of size and
-/// of place.
+/// The number of elements of the row that come before each element, by value
+/// and then by index.
 Value rankOf(const Building &b, Value input, int64_t axis, bool largest) {
   ArrayRef<int64_t> shape = tensorType(input).getShape();
-  // Element i against all j, which lie along a new last axis.
+  // Compares element i with all j, which lie along a new last axis.
   SmallVector<int64_t> pairs(shape), own = allAxes(shape.size());
   pairs.push_back(shape[axis]);
   SmallVector<int64_t> others = own;
@@ -86,8 +86,8 @@ Value rankOf(const Building &b, Value input, int64_t axis, bool largest) {
   return sum(b.builder, b.location, before, {int64_t(shape.size())});
 }
 
-/// Which elements of each row come first, [.., count, ..] numbers along the
-/// axis: those that have rank 0, 1, ...
+/// The indices of the first `count` elements of each row, [.., count, ..]:
+/// those with rank 0, 1, ...
 Value placesByRank(const Building &b, Value input, int64_t axis, bool largest,
                    int64_t count) {
   ArrayRef<int64_t> shape = tensorType(input).getShape();
@@ -102,14 +102,14 @@ Value placesByRank(const Building &b, Value input, int64_t axis, bool largest,
              b.select(here, numbers, b.number(0, numbers)), {axis + 1});
 }
 
-/// The same numbers with the opposite order.
+/// Numbers in the opposite order.
 Value reversed(const Building &b, Value input) {
   return Building::isFloat(input)
              ? b.make<arith::NegFOp>(input)
              : b.make<arith::XOrIOp>(input, b.number(-1, input));
 }
 
-/// What is at most as large as any number of the type.
+/// A lower bound of all numbers of the type.
 double lowest(Value like) {
   Type element = tensorType(like).getElementType();
   return isa<FloatType>(element)
@@ -117,8 +117,8 @@ double lowest(Value like) {
              : -std::ldexp(1.0, element.getIntOrFloatBitWidth() - 1);
 }
 
-/// The same as placesByRank, one after the other: each is the first of the
-/// largest among those behind the one before.
+/// Computes placesByRank by repeated maxima: each index is the first of the
+/// maximum among the elements after the previous one.
 Value placesInTurn(const Building &b, Value input, int64_t axis, bool largest,
                    int64_t count) {
   SmallVector<int64_t> shape(tensorType(input).getShape());
@@ -153,14 +153,14 @@ Value placesInTurn(const Building &b, Value input, int64_t axis, bool largest,
   return b.make<ConcatenateOp>(tensorType(numbers).clone(all), places, axis);
 }
 
-/// The same by sorting.
+/// Computes placesByRank by sorting.
 Value placesBySorting(const Building &b, Value input, int64_t axis,
                       bool largest, int64_t count) {
   input = largest ? input : reversed(b, input);
   return sortedPlaces(b, input, lowest(input), axis, count);
 }
 
-/// What stands at these places, which asks every element for each.
+/// The elements at these indices; compares each index with all elements.
 Value elementsAt(const Building &b, Value input, Value places, int64_t axis) {
   SmallVector<int64_t> pairs = inserted(tensorType(input).getShape(), axis,
                                         tensorType(places).getDimSize(axis));
@@ -173,7 +173,7 @@ Value elementsAt(const Building &b, Value input, Value places, int64_t axis) {
              b.select(here, elements, b.number(0, elements)), {axis + 1});
 }
 
-/// The k first of each row: their places, then what stands there.
+/// The k largest (or smallest) elements of each row, and their indices.
 absl::Status topK(Importer &importer, const Node &node) {
   Building b(importer, node);
   GRADUS_ASSIGN_OR_RETURN(Value input, importer.value(node, 0));
@@ -186,8 +186,8 @@ absl::Status topK(Importer &importer, const Node &node) {
   if (count.size() != 1 || count[0] < 0 || count[0] > shape[axis])
     return node.error("asks for the first [", joined(count), "] of ",
                       shape[axis]);
-  // A turn passes over each row twice; a rank compares it with each element,
-  // and the steps of sorting are launches of their own.
+  // Costs: a maximum passes over each row twice; a rank compares each element
+  // with all others; each step of sorting is a kernel launch.
   constexpr int64_t mostTurns = 128, passesOfTurn = 8, mostPairs = 512;
   bool inTurn = count[0] > 0 && count[0] <= mostTurns &&
                 count[0] * passesOfTurn <= shape[axis];
@@ -204,13 +204,13 @@ absl::Status topK(Importer &importer, const Node &node) {
 
 //===-- sums and products -------------------------------------------------===//
 
-/// Which elements a sum so far takes.
+/// The elements in a cumulative sum.
 struct Sums {
   int64_t axis;
   bool exclusive, reverse; // without the element itself; from the end on
 };
 
-/// Each sum of its own, which asks every element.
+/// Computes each sum separately from all elements.
 Value sumsOfAll(const Building &b, Value input, const Sums &sums) {
   ArrayRef<int64_t> shape = tensorType(input).getShape();
   SmallVector<int64_t> pairs = inserted(shape, sums.axis, shape[sums.axis]);
@@ -226,7 +226,7 @@ Value sumsOfAll(const Building &b, Value input, const Sums &sums) {
   return sum(b.builder, b.location, kept, {sums.axis + 1});
 }
 
-/// The axis in rows of `block`, zeros behind its end.
+/// Splits the axis into rows of `block`, padded with zeros.
 Value inBlocks(const Building &b, Value input, int64_t axis, int64_t block) {
   SmallVector<int64_t> shape(tensorType(input).getShape());
   SmallVector<int64_t> none(shape.size(), 0), missing(shape.size(), 0);
@@ -239,8 +239,8 @@ Value inBlocks(const Building &b, Value input, int64_t axis, int64_t block) {
   return b.shaped(padded, inserted(shape, axis, blocks));
 }
 
-/// Sums within blocks, and to each the sum of the blocks before it: the work
-/// grows with the axis, not with its square.
+/// Sums within blocks and adds the sums of the blocks before: the work is
+/// linear in the axis, not quadratic.
 Value sumsSoFar(const Building &b, Value input, const Sums &sums) {
   constexpr int64_t block = 32;
   SmallVector<int64_t> shape(tensorType(input).getShape());
@@ -259,7 +259,7 @@ Value sumsSoFar(const Building &b, Value input, const Sums &sums) {
   return b.cutAlong(b.shaped(all, whole), sums.axis, 0, shape[sums.axis]);
 }
 
-/// The sum of all elements up to each (without itself if exclusive).
+/// The sum of all elements up to each one (without it if exclusive).
 absl::Status cumulativeSum(Importer &importer, const Node &node) {
   Building b(importer, node);
   GRADUS_ASSIGN_OR_RETURN(Value input, importer.value(node, 0));
@@ -271,7 +271,7 @@ absl::Status cumulativeSum(Importer &importer, const Node &node) {
     return node.error(axis.status().message());
   Sums sums = {*axis, node.integer("exclusive", 0) != 0,
                node.integer("reverse", 0) != 0};
-  // Sums of blocks are rounded once, with what they are added to.
+  // Sums of blocks are rounded once, at the end.
   Type element = tensorType(input).getElementType();
   Value wide = Building::isFloat(input)
                    ? convert(b.builder, b.location, input, computeType(element))

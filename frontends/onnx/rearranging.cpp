@@ -1,5 +1,5 @@
-// ONNX ops that move pixels into channels and back, make one of a row, or
-// normalize an image in place; identities; and ops on bits.
+// ONNX ops that exchange pixels and channels, hardmax, normalizations along
+// axes; identities; and bit operations.
 
 #include "frontends/onnx/extremes.h"
 #include "frontends/onnx/operators.h"
@@ -22,7 +22,7 @@ absl::StatusOr<Value> image(Importer &importer, const Node &node) {
   return input;
 }
 
-/// [N, C, H, W] -> [N, C / b^2, H b, W b]; DCR takes the block's position from
+/// [N, C, H, W] -> [N, C / b^2, H b, W b]; DCR reads the block's position from
 /// the slow part of the channels, CRD from the fast one.
 absl::Status depthToSpace(Importer &importer, const Node &node) {
   Building b(importer, node);
@@ -62,7 +62,7 @@ absl::Status spaceToDepth(Importer &importer, const Node &node) {
 
 //===-- constants ---------------------------------------------------------===//
 
-/// Ones on a diagonal, in the shape of the input.
+/// Checks the type of EyeLike: ones on a diagonal, in the shape of the input.
 absl::Status judgeEye(const Node &node) {
   int64_t type = node.integer("dtype", ::onnx::TensorProto::FLOAT);
   return hasElementType(type) ? absl::OkStatus()
@@ -97,7 +97,7 @@ absl::Status eyeLike(Importer &importer, const Node &node) {
   return absl::OkStatus();
 }
 
-//===-- one of a row ------------------------------------------------------===//
+//===-- hardmax -----------------------------------------------------------===//
 
 /// One at the first largest element along the axis, zero elsewhere.
 absl::Status hardmax(Importer &importer, const Node &node) {
@@ -141,7 +141,7 @@ absl::Status meanVarianceNormalization(Importer &importer, const Node &node) {
 }
 
 /// x / (bias + alpha / size * sum of squares of near channels)^beta: the sum is
-/// a product with a band of ones.
+/// a matmul with a band of ones.
 absl::Status localResponse(Importer &importer, const Node &node) {
   Building b(importer, node);
   GRADUS_ASSIGN_OR_RETURN(Value input, importer.value(node, 0));
@@ -173,7 +173,7 @@ absl::Status localResponse(Importer &importer, const Node &node) {
 
 //===-- bits --------------------------------------------------------------===//
 
-/// Two inputs in the shape of both.
+/// Broadcasts two inputs to their common shape.
 absl::StatusOr<std::pair<Value, Value>> broadcastPair(const Building &b) {
   GRADUS_ASSIGN_OR_RETURN(Value left, b.importer.value(b.node, 0));
   GRADUS_ASSIGN_OR_RETURN(Value right, b.importer.value(b.node, 1));
@@ -199,7 +199,8 @@ absl::Status bitwiseNot(Importer &importer, const Node &node) {
                          b.make<arith::XOrIOp>(input, b.number(-1, input)));
 }
 
-/// Shifts by at least as many bits as there are leave nothing but the sign.
+/// Checks BitShift's direction. A shift by the width or more leaves only the
+/// sign.
 absl::Status judgeShift(const Node &node) {
   std::string direction = node.text("direction", "");
   return direction == "LEFT" || direction == "RIGHT"
@@ -228,7 +229,7 @@ absl::Status bitShift(Importer &importer, const Node &node) {
   return importer.define(node, 0, b.select(fits, shifted, b.number(0, x)));
 }
 
-/// The same bits as elements of another type of the same size.
+/// Reinterprets the bits as another type of the same size.
 absl::Status bitCast(Importer &importer, const Node &node) {
   Building b(importer, node);
   GRADUS_ASSIGN_OR_RETURN(Value input, importer.value(node, 0));

@@ -1,8 +1,8 @@
-// ONNX's recurrent layers, step by step: one product for the inputs of all
-// steps, then a product and a few elementwise ops for each.
+// ONNX's recurrent layers, step by step: one matmul for the inputs of all
+// steps, then a matmul and a few elementwise ops for each.
 //
-// Gates lie side by side in the columns of a product, in ONNX's order: i o f c
-// of LSTM, z r h of GRU.
+// Gates are adjacent columns of a matmul's result, in ONNX's order: i o f c for
+// LSTM, z r h for GRU.
 
 #include "frontends/onnx/building.h"
 #include "frontends/onnx/operators.h"
@@ -14,7 +14,7 @@ namespace {
 
 using namespace mlir;
 
-/// A layer's inputs in one direction, time first, and its sizes.
+/// A layer's inputs in one direction, time first.
 struct Direction {
   Value inputs;                   // [T, B, I]
   Value weight, recurrent;        // [G H, I], [G H, H]
@@ -27,26 +27,26 @@ struct Direction {
   SmallVector<std::string> activations;
 };
 
-/// What a layer has after each step.
+/// The state of a layer after a step.
 struct State {
   Value hidden, cell;
 };
 
 //===-- parts -------------------------------------------------------------===//
 
-/// Element `at` of the first dimension, which disappears.
+/// Element `at` of the first dimension, which is removed.
 Value element(const Building &b, Value value, int64_t at) {
   Value one = b.cutAlong(value, 0, at, 1);
   return b.shaped(one, tensorType(value).getShape().drop_front());
 }
 
-/// Gate `number` of what has all gates side by side in its last dimension.
+/// Gate `number` of values that have all gates in their last dimension.
 Value gate(const Building &b, Value gates, int64_t number, int64_t width) {
   return b.cutAlong(gates, tensorType(gates).getRank() - 1, number * width,
                     width);
 }
 
-/// A row added to each row.
+/// Adds a row to each row.
 Value addRow(const Building &b, Value value, Value row) {
   return row ? b.add(value, broadcastLast(b.builder, b.location, row,
                                           tensorType(value).getShape()))
@@ -57,7 +57,7 @@ Value times(const Building &b, Value value, Value weight) {
   return matmul(b.builder, b.location, value, weight, false, true);
 }
 
-/// ... of what `clip` leaves of x.
+/// Applies the activation to x after clipping it by `clip`.
 Value activated(const Building &b, StringRef name, Value x) {
   if (double clip = b.node.number("clip", 0); clip > 0) {
     x = b.make<arith::MinimumFOp>(x, b.number(clip, x));
@@ -68,7 +68,7 @@ Value activated(const Building &b, StringRef name, Value x) {
   return name == "relu" ? b.make<ReluOp>(x) : b.make<math::TanhOp>(x);
 }
 
-/// The products of all steps' inputs with the weight.
+/// The matmul of all steps' inputs with the weight.
 Value projected(const Building &b, const Direction &d, Value bias) {
   int64_t width = tensorType(d.weight).getDimSize(0);
   Value rows = b.shaped(
@@ -107,7 +107,7 @@ State lstmCell(const Building &b, const Direction &d, Value projection,
   return {b.mul(output, act(2, cell)), cell};
 }
 
-/// h = (1 - z) n + z h, where r acts on the state before or after its product
+/// h = (1 - z) n + z h; r is applied to the state before or after its matmul.
 State gruCell(const Building &b, const Direction &d, Value projection,
               State before) {
   bool productFirst = b.node.integer("linear_before_reset", 0);
@@ -128,7 +128,8 @@ State gruCell(const Building &b, const Direction &d, Value projection,
   return {b.add(fresh, kept), {}};
 }
 
-/// GRU adds the recurrent bias of n where the product is; of z and r at once.
+/// The recurrent bias of GRU: that of n is added to the matmul, those of z and
+/// r with the inputs' bias.
 Value gruBias(const Building &b, const Direction &d) {
   if (!d.inputBias)
     return {};
@@ -145,18 +146,18 @@ State rnnCell(const Building &b, const Direction &d, Value projection,
   return {activated(b, d.activations[0], sum), {}};
 }
 
-/// A kind of layer: its gates, what it remembers, how a step is computed.
+/// A kind of layer: its gates, states and step function.
 struct Kind {
   int64_t gates;
   bool hasCell;
-  SmallVector<StringRef> activations; // by default, of one direction
+  SmallVector<StringRef> activations; // defaults, for one direction
   State (*cell)(const Building &, const Direction &, Value, State);
   Value (*bias)(const Building &, const Direction &);
 };
 
 //===-- steps -------------------------------------------------------------===//
 
-/// Past the end of its sequence a row keeps its state.
+/// Keeps the state of a row after the end of its sequence.
 State held(const Building &b, const Direction &d, int64_t step, State after,
            State before, Value &output) {
   if (!d.lengths)
@@ -194,7 +195,7 @@ Run runDirection(const Building &b, const Kind &kind, const Direction &d) {
 
 //===-- the node ----------------------------------------------------------===//
 
-/// The names of one direction's activations, in lower case.
+/// The lower-case names of one direction's activations.
 absl::StatusOr<SmallVector<std::string>> activationsOf(const Node &node,
                                                        const Kind &kind,
                                                        int64_t direction,
@@ -222,13 +223,14 @@ absl::Status judgeLayer(const Node &node) {
   return absl::OkStatus();
 }
 
-/// Recurrent weights of an LSTM whose output is shorter than its state.
+/// Whether recurrent weights are those of an LSTM whose output is shorter than
+/// its state.
 bool isProjected(const Building &b, int input, ArrayRef<int64_t> shape) {
   return b.node.type() == "LSTM" && input == 2 && shape.size() == 3 &&
          shape.back() < b.node.integer("hidden_size", 0);
 }
 
-/// Input `input`, with a part for each direction in front, as that of one.
+/// One direction's part of input `input`, which has a part for each.
 absl::StatusOr<Value> ofDirection(const Building &b, int input, int64_t number,
                                   ArrayRef<int64_t> shape, int64_t directions) {
   GRADUS_ASSIGN_OR_RETURN(Value value, b.importer.value(b.node, input));
@@ -246,7 +248,7 @@ absl::StatusOr<Value> ofDirection(const Building &b, int input, int64_t number,
   return element(b, value, number);
 }
 
-/// An initial state; zeros where it is left out.
+/// An initial state; zeros if it is left out.
 absl::StatusOr<Value> initial(const Building &b, int input, int64_t number,
                               const Direction &d, int64_t directions,
                               bool batchFirst) {
@@ -281,7 +283,7 @@ absl::Status readBiases(const Building &b, const Kind &kind, int64_t number,
   return absl::OkStatus();
 }
 
-/// Sequence lengths, unless all are known to be whole.
+/// Sequence lengths; null if all are known to be complete.
 absl::StatusOr<Value> lengthsOf(const Building &b, int64_t steps) {
   if (b.node.input(4).empty())
     return Value();
@@ -301,7 +303,7 @@ absl::StatusOr<Direction> direction(const Building &b, const Kind &kind,
   d.steps = tensorType(inputs).getDimSize(0);
   d.batch = tensorType(inputs).getDimSize(1);
   d.width = b.node.integer("hidden_size", 0);
-  constexpr int64_t kMostSteps = 4096; // each is some ops of its own
+  constexpr int64_t kMostSteps = 4096; // each becomes ops of its own
   if (d.steps > kMostSteps || d.width < 1 || d.width > INT32_MAX)
     return b.node.error("has ", d.steps, " steps and hidden_size ", d.width,
                         "; at most ", kMostSteps, " steps are supported");
@@ -327,7 +329,8 @@ absl::StatusOr<Direction> direction(const Building &b, const Kind &kind,
   return d;
 }
 
-/// The states [D, B, H] (or batch first) of all directions as an output.
+/// Defines an output with the states [D, B, H] (or batch first) of all
+/// directions.
 absl::Status defineState(const Building &b, int output,
                          ArrayRef<Value> states) {
   SmallVector<Value> parts;

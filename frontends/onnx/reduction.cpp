@@ -1,4 +1,4 @@
-// ONNX ops that combine values along axes.
+// ONNX reductions.
 
 #include "frontends/onnx/building.h"
 #include "frontends/onnx/operators.h"
@@ -10,7 +10,7 @@ namespace {
 
 using namespace mlir;
 
-/// The axes, from an attribute or (later) an input; none given means all.
+/// The axes, from an attribute or (later) an input; all axes if none is given.
 absl::StatusOr<SmallVector<int64_t>>
 reducedAxes(Importer &importer, const Node &node, int64_t rank) {
   SmallVector<int64_t> axes = node.integers("axes");
@@ -35,8 +35,8 @@ SmallVector<int64_t> keptShape(ArrayRef<int64_t> shape,
   return result;
 }
 
-/// The sum divided by the count, towards zero as onnxruntime does. Sums of
-/// small integers are made of large ones.
+/// The sum divided by the count, rounded towards zero as in onnxruntime. Small
+/// integers are summed in large ones.
 Value meanOfIntegers(const Building &b, Value input, ArrayRef<int64_t> axes) {
   Type element = tensorType(input).getElementType();
   bool isUnsigned = b.isUnsigned();
@@ -66,7 +66,7 @@ absl::Status reduceAlong(Importer &importer, const Node &node) {
   ArrayRef<int64_t> shape = tensorType(input).getShape();
   Building b(importer, node);
   Type element = tensorType(input).getElementType();
-  // Truth is ordered as 0 and 1.
+  // Booleans are ordered as 0 and 1.
   bool isUnsigned = b.isUnsigned(), isBoolean = element.isInteger(1);
   bool isExtreme = kind == Reduction::max || kind == Reduction::min;
   if (isBoolean && !isExtreme)

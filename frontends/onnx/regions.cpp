@@ -1,8 +1,8 @@
-// ONNX ops that pool regions of images into bins of a fixed number: RoiAlign,
-// which samples between pixels, and MaxRoiPool, which takes whole ones.
+// ONNX ops that pool image regions into a fixed number of bins: RoiAlign, which
+// samples between pixels, and MaxRoiPool, which uses whole pixels.
 //
-// Where regions lie has no gradient, as in torchvision: exported models have
-// lost what kept it back (detach).
+// The regions' coordinates get no gradient, as in torchvision: exported models
+// no longer contain the detach that stopped it.
 
 #include "frontends/onnx/extremes.h"
 #include "frontends/onnx/operators.h"
@@ -18,7 +18,8 @@ using namespace mlir;
 using FloatIs = arith::CmpFPredicate;
 using IntegerIs = arith::CmpIPredicate;
 
-/// One of a region's numbers, [regions], in a type that tells pixels apart.
+/// One coordinate of each region, [regions], in a type that distinguishes
+/// pixels.
 Value column(const Building &b, Value regions, int64_t which) {
   Value one = b.cutAlong(regions, 1, which, 1);
   return castTo(b, b.shaped(one, {tensorType(regions).getDimSize(0)}),
@@ -41,20 +42,20 @@ absl::Status checkRegions(const Node &node, Value images, Value regions,
 
 //===-- RoiAlign ----------------------------------------------------------===//
 
-/// What the node says, checked.
+/// The node's checked inputs and attributes.
 struct Aligning {
-  Value images, regions, places; // the image that each region is of
+  Value images, regions, places; // places: the image of each region
   double scale = 1;
   bool halfPixel = true, takesLargest = false;
   SmallVector<int64_t> bins; // height and width of the result
-  int64_t ratio = 0;         // samples along an axis of a bin; 0: by its size
+  int64_t ratio = 0;         // along an axis of a bin; 0: by its size
 
   int64_t count() const { return tensorType(regions).getDimSize(0); }
   int64_t size(int64_t d) const { return tensorType(images).getDimSize(2 + d); }
 };
 
-/// How many samples each region has along an axis of its bins; one number where
-/// all have as many.
+/// The number of samples of each region along an axis of its bins; one number
+/// if it is the same for all.
 struct Samples {
   SmallVector<int64_t> each;
   int64_t most = 1;
@@ -109,14 +110,14 @@ absl::StatusOr<Aligning> readAligning(const Building &b) {
   return a;
 }
 
-/// The same numbers, to 2^-31, without a gradient.
+/// Rounds numbers to 2^-30, which stops the gradient.
 Value detached(const Building &b, Value x) {
   Value whole = b.make<math::RoundEvenOp>(b.mul(x, b.number(0x1p30, x)));
   return b.mul(whole, b.number(0x1p-30, whole));
 }
 
-/// As many samples as pixels, rounded up, in each bin of one region: a count in
-/// the regions' own type, since rounding is part of what it says.
+/// The number of samples in each bin of one region: as many as pixels, rounded
+/// up. It is computed in the regions' own type, whose rounding matters.
 template <typename Real>
 Real countIn(const Aligning &a, ArrayRef<double> region, int64_t d) {
   auto at = [&](int64_t i) {
@@ -155,9 +156,9 @@ absl::StatusOr<Samples> samplesOf(const Building &b, const Aligning &a,
   return samples;
 }
 
-/// Of each sample of a region, [rows, bins * most]: where it lies, in bins from
-/// the region's start, and what it counts. A region that needs fewer samples
-/// repeats its last, which then counts nothing in a mean.
+/// The position of each sample of a region, in bins from the region's start,
+/// and its weight: [rows, bins * most]. A region that needs fewer samples
+/// repeats its last with weight 0 in a mean.
 std::pair<Constant, Constant> samplesIn(const Aligning &a,
                                         const Samples &samples, int64_t bins,
                                         Type element) {
@@ -168,15 +169,15 @@ std::pair<Constant, Constant> samplesIn(const Aligning &a,
     int64_t row = place / shape[1], bin = place % shape[1] / samples.most,
             i = place % samples.most, own = samples.each[row];
     if (own == 0)
-      continue; // A region without an extent gives 0.
+      continue; // An empty region gives 0.
     at.tensor.floats[place] = bin + (std::min(i, own - 1) + 0.5) / own;
     counts.tensor.floats[place] = a.takesLargest ? 1 : i < own ? 1.0 / own : 0;
   }
   return {at, counts};
 }
 
-/// The taps of all samples along an axis, [regions, bins * most]. What lies
-/// more than a pixel outside is 0; the rest is brought back to the border.
+/// The taps of all samples along an axis, [regions, bins * most]. Samples more
+/// than a pixel outside are 0; others are moved to the border.
 SmallVector<Tap> tapsAlong(const Building &b, const Aligning &a, int64_t d,
                            const Samples &samples) {
   double offset = a.halfPixel ? -0.5 : 0;
@@ -215,7 +216,7 @@ SmallVector<Tap> tapsAlong(const Building &b, const Aligning &a, int64_t d,
   return taps;
 }
 
-/// Taps along one axis at all points [1, regions * rows * columns].
+/// Broadcasts taps along one axis to all points [1, regions * rows * columns].
 void spread(const Building &b, SmallVector<Tap> &taps, ArrayRef<int64_t> points,
             ArrayRef<int64_t> dimensions) {
   auto everywhere = [&](Value value) {
@@ -229,8 +230,8 @@ void spread(const Building &b, SmallVector<Tap> &taps, ArrayRef<int64_t> points,
   }
 }
 
-/// The values at all samples, [1, points, C]: the interpolated ones, or the
-/// largest of the weighed pixels, as ONNX has it.
+/// The values at all samples, [1, points, C]: interpolated ones, or as in ONNX
+/// the maximum of the weighted pixels.
 Value valuesAt(const Building &b, const Aligning &a, const Pixels &pixels,
                ArrayRef<SmallVector<Tap>> taps) {
   if (!a.takesLargest)
@@ -285,12 +286,12 @@ absl::Status roiAlign(Importer &importer, const Node &node) {
 
 //===-- MaxRoiPool --------------------------------------------------------===//
 
-/// To the nearest whole number, halves away from zero.
+/// Rounds to integers, halves away from zero.
 Value rounded(const Building &b, Value x) {
   return castTo(b, b.make<math::RoundOp>(x), b.builder.getI64Type());
 }
 
-/// Whether each pixel along an axis lies in a bin of a region: [regions, bins,
+/// Whether each pixel along an axis is in a bin of a region: [regions, bins,
 /// size].
 Value inBins(const Building &b, Value regions, int64_t d, int64_t bins,
              int64_t pixels) {
@@ -324,9 +325,9 @@ Value inBins(const Building &b, Value regions, int64_t d, int64_t bins,
                                b.compare(IntegerIs::slt, at, over(high)));
 }
 
-/// Of each bin along an axis: the largest element, which NaN is, and the least
-/// number of one as large, or `none`. Values and numbers are [regions, ..,
-/// size, .., C], `inside` is [regions, bins, size].
+/// For each bin along an axis: the maximum, where NaN counts as the largest,
+/// and the smallest number of an element equal to it, or `none`. Values and
+/// numbers are [regions, .., size, .., C], `inside` is [regions, bins, size].
 std::pair<Value, Value> largestIn(const Building &b, Value values,
                                   Value numbers, Value inside, int64_t axis,
                                   int64_t none) {
@@ -349,14 +350,15 @@ std::pair<Value, Value> largestIn(const Building &b, Value values,
   return {most, first};
 }
 
-/// The pixel of its image, counted along rows, that is the largest of each bin
-/// of `crops` [regions, H, W, C]: [regions, h, w, C]; H * W where a bin has
-/// none. Of equal ones the first, as in PyTorch; a NaN before any.
+/// For each bin of `crops` [regions, H, W, C], the row-major index in its image
+/// of the maximum: [regions, h, w, C]; H * W for an empty bin. Of equal pixels
+/// the first counts, as in PyTorch; NaN is larger than any number.
 Value placesOfLargest(const Building &b, Value crops, Value regions,
                       ArrayRef<int64_t> bins) {
   ArrayRef<int64_t> shape = tensorType(crops).getShape();
   int64_t height = shape[1], width = shape[2];
-  // As floats, of which as many fit into a vector as of the elements.
+  // Numbers are floats, so that vectors hold as many of them as of the
+  // elements.
   Value numbers = castTo(b, b.indicesAlong({height * width}, 0),
                          computeType(tensorType(crops).getElementType()));
   numbers = b.shaped(numbers, {height, width});
@@ -364,7 +366,7 @@ Value placesOfLargest(const Building &b, Value crops, Value regions,
   auto [most, first] =
       largestIn(b, crops, numbers, inBins(b, regions, /*d=*/1, bins[1], width),
                 /*axis=*/2, height * width);
-  // Along columns the rows' winners compete.
+  // Combine the winners of rows along columns.
   Value place =
       largestIn(b, most, first, inBins(b, regions, /*d=*/0, bins[0], height),
                 /*axis=*/1, height * width)
@@ -372,8 +374,8 @@ Value placesOfLargest(const Building &b, Value crops, Value regions,
   return castTo(b, place, b.builder.getI64Type());
 }
 
-/// The elements of images [N, H, W, C] at places [regions, h, w, C] of the
-/// image that each region is of; 0 at places behind the last.
+/// Gathers from images [N, H, W, C] at indices [regions, h, w, C] in the image
+/// of each region; 0 at indices after the last pixel.
 Value elementsAt(const Building &b, Value images, Value image, Value places) {
   ArrayRef<int64_t> all = tensorType(images).getShape(),
                     shape = tensorType(places).getShape();
@@ -410,11 +412,11 @@ absl::Status maxRoiPool(Importer &importer, const Node &node) {
     return node.error("pools ", work[0], " regions into [", joined(bins),
                       "] bins of [", work[2], ", ", work[3],
                       "] pixels, which is not supported");
-  constexpr int64_t mostPixels = 1 << 24; // that an f32 counts
+  constexpr int64_t mostPixels = 1 << 24; // an f32 can count them
   if (!isWithin(ArrayRef(work).slice(2, 2), mostPixels))
     return node.error("its images have more than ", mostPixels,
                       " pixels, which is not supported");
-  // Channels lie together: what is asked of a pixel is asked of all.
+  // Channels are adjacent: they share the comparisons of their pixel.
   Value rows = b.permuted(images, {0, 2, 3, 1});
   SmallVector<int64_t> cut(tensorType(rows).getShape());
   cut[0] = work[0];

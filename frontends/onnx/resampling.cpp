@@ -12,7 +12,7 @@ namespace {
 
 //===-- coordinates -------------------------------------------------------===//
 
-/// Where output `x` lies on the input.
+/// The position on the input of output `x`.
 template <typename Float>
 Float origin(const Resampling &how, const Resized &axis, Float x) {
   Float in = axis.in, scale = axis.scale, width = scale * in;
@@ -32,15 +32,15 @@ Float origin(const Resampling &how, const Resized &axis, Float x) {
   return start * (in - 1) + (width == 1 ? part / 2 : x * part / (width - 1));
 }
 
-/// The nearest is found in f32, as everywhere else: 3 / 0.6 is 5 there, and a
-/// little less in f64.
+/// The nearest input is found in f32, as in other tools: 3 / 0.6 is 5 there,
+/// and a little less in f64.
 double originOf(const Resampling &how, const Resized &axis, int64_t x) {
   return how.mode == "nearest" ? double(origin<float>(how, axis, x))
                                : origin<double>(how, axis, x);
 }
 
 bool isOutside(const Resampling &how, const Resized &axis, double point) {
-  bool isInside = point >= 0 && point <= axis.in - 1; // A NaN is not.
+  bool isInside = point >= 0 && point <= axis.in - 1; // false for NaN
   return how.coordinates == "tf_crop_and_resize" && !isInside;
 }
 
@@ -68,8 +68,8 @@ double cubic(double x, double a) {
   return x < 2 ? a * x * x * x - 5 * a * x * x + 8 * a * x - 4 * a : 0;
 }
 
-/// The kernel at the inputs around a point `ratio` behind the one before it;
-/// against aliasing it is widened as the axis shrinks.
+/// The kernel's values at the inputs around a point that lies `ratio` after an
+/// input. Antialiasing widens the kernel if the axis shrinks.
 std::vector<double> sampled(double (*kernel)(double, double), double radius,
                             double scale, double ratio, double a) {
   int64_t first = std::floor(-radius / scale) + 1;
@@ -94,7 +94,7 @@ std::vector<double> kernelAt(const Resampling &how, const Resized &axis,
   return sampled(cubic, 2, scale, ratio, how.cubicA);
 }
 
-/// Adds the kernel to a row; what lies outside falls to the edge, or away.
+/// Adds the kernel to a row; values outside go to the edge, or are dropped.
 void place(const std::vector<double> &kernel, int64_t first,
            bool excludeOutside, int64_t in, double *row) {
   double sum = 0;

@@ -1,5 +1,5 @@
-// Along one axis, every output of a resize is a weighted sum of a few inputs;
-// the weights are known when the model is read.
+// Weights of ONNX Resize. Along one axis, every output is a weighted sum of a
+// few inputs; the weights are known when the model is read.
 #pragma once
 
 #include "absl/status/statusor.h"
@@ -19,22 +19,22 @@ struct Resampling {
   bool excludeOutside = false, antialias = false;
 };
 
-/// Sizes along the axis; `scale` is what was asked for, out / in or nearly so.
+/// Sizes along the axis; `scale` is the requested one, out / in or nearly so.
 struct Resized {
   int64_t in = 1, out = 1;
   double scale = 1;
   double roiStart = 0, roiEnd = 1;
 };
 
-/// Refuses attributes of other values than the reference knows.
+/// Refuses attribute values that the reference does not know.
 absl::Status checkKnown(const Resampling &how);
 
-/// `[out, in]` weights, row-major; each row sums to one. An error where they
-/// are very many.
+/// The weights `[out, in]`, row-major; each row sums to one. Fails if there are
+/// too many.
 absl::StatusOr<std::vector<double>> weightsOf(const Resampling &how,
                                               const Resized &axis);
 
-/// The outputs that a crop takes from outside of the input: they have the value
+/// The outputs that a crop reads outside of the input: they get the value
 /// `extrapolation_value`, whatever their weights.
 std::vector<int64_t> madeUp(const Resampling &how, const Resized &axis);
 

@@ -1,5 +1,5 @@
-// Resize and Upsample, one axis after the other: a gather where each output is
-// one input, else a product with the axis' weights.
+// Resize and Upsample, one axis after the other: a gather if each output is one
+// input, else a matmul with the axis' weights.
 
 #include "frontends/onnx/building.h"
 #include "frontends/onnx/operators.h"
@@ -18,7 +18,7 @@ struct Plan {
   SmallVector<Resized> sizes;
 };
 
-/// An input of known numbers; nothing where it is left out or empty.
+/// Reads a constant input; nothing if it is left out or empty.
 absl::StatusOr<std::vector<double>> known(Importer &importer, const Node &node,
                                           int input, const char *what) {
   if (node.input(input).empty())
@@ -36,7 +36,7 @@ absl::StatusOr<std::vector<double>> known(Importer &importer, const Node &node,
                                    tensor.integers.end());
 }
 
-/// Sizes that keep the aspect ratio give one scale to all axes.
+/// Gives all axes one scale if sizes keep the aspect ratio.
 void keepAspect(const Node &node, Plan &plan) {
   std::string policy = node.text("keep_aspect_ratio_policy", "stretch");
   if (policy == "stretch" || plan.sizes.empty())
@@ -49,8 +49,8 @@ void keepAspect(const Node &node, Plan &plan) {
     axis.scale = scale;
 }
 
-/// How many elements an axis gets. Scales are f32 and so is their product with
-/// the size: 10 * 0.7 gives 7, and a little less in f64.
+/// The number of elements along an axis. Scales and their product with the size
+/// are f32: 10 * 0.7 gives 7, and a little less in f64.
 double resized(const Resized &axis, bool bySizes) {
   return bySizes ? std::floor(axis.in * axis.scale + 0.5)
                  : std::floor(float(axis.in) * float(axis.scale));
@@ -70,7 +70,7 @@ absl::Status setSizes(const Node &node, const std::vector<double> &scales,
   for (size_t i = 0; i < given.size(); ++i) {
     Resized &axis = plan.sizes[i];
     double out = resized(axis, !sizes.empty());
-    if (!(axis.scale > 0 && out >= 1 && out <= INT32_MAX)) // Nor a NaN.
+    if (!(axis.scale > 0 && out >= 1 && out <= INT32_MAX)) // nor NaN
       return node.error("would make ", out, " of ", axis.in,
                         " elements along axis ", plan.axes[i]);
     axis.out = int64_t(out);
@@ -131,7 +131,7 @@ absl::Status judgeResize(const Node &node) {
   return known.ok() ? known : node.error(known.message());
 }
 
-/// Which input each output takes, where it takes one alone.
+/// The input of each output if each has only one; else empty.
 SmallVector<int64_t> picked(const std::vector<double> &weights,
                             const Resized &axis) {
   SmallVector<int64_t> result;
@@ -142,7 +142,8 @@ SmallVector<int64_t> picked(const std::vector<double> &weights,
   return result;
 }
 
-/// The axis last, then input [rest, in] times weights [out, in] transposed.
+/// Moves the axis to the end and multiplies: input [rest, in] times weights
+/// [out, in] transposed.
 Value multiplyAlong(const Building &b, Value input, int64_t axis,
                     const std::vector<double> &weights, int64_t out) {
   int64_t rank = tensorType(input).getRank();
@@ -164,7 +165,7 @@ Value multiplyAlong(const Building &b, Value input, int64_t axis,
   return b.permuted(b.shaped(product, shape), back);
 }
 
-/// `value` with the number at these places of the axis.
+/// Replaces `value` at these indices of the axis by a number.
 Value overwritten(const Building &b, Value value, int64_t axis,
                   const std::vector<int64_t> &places, double number) {
   ArrayRef<int64_t> shape = tensorType(value).getShape();

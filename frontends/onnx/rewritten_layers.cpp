@@ -1,4 +1,4 @@
-// The way back from passes/less_bn.cpp and passes/fc_to_fn.cpp to nodes; see
+// Applies passes/less_bn.cpp and passes/fc_to_fn.cpp to nodes; see
 // rewritten_layers.h.
 
 #include "frontends/onnx/rewritten_layers.h"
@@ -26,7 +26,7 @@ constexpr const char *kEpsilon = "fc_to_fn/epsilon";
 constexpr const char *kBias = "fc_to_fn/bias"; // 1 kept, 0 dropped; else none
 constexpr llvm::StringLiteral kMultiplier = ".multiplier";
 
-/// The first number of a trained tensor of f32; `otherwise` if there is none.
+/// The first number of a trained f32 tensor; `otherwise` if there is none.
 float numberOf(const TrainedTensors &trained, const char *name,
                float otherwise) {
   auto found = trained.find(name);
@@ -82,7 +82,7 @@ private:
     return nullptr;
   }
 
-  /// Whether it is what an optimizer or an average has of a parameter:
+  /// Whether a name is an optimizer's or average's state of a parameter:
   /// `adamw/first_moment/fc.multiplier`.
   bool isSlot(llvm::StringRef name) const {
     while (name.contains('/')) {
@@ -93,9 +93,9 @@ private:
     return false;
   }
 
-  /// The initializer that a value is, but for its order of elements.
+  /// The initializer behind Identity and Transpose; empty if there is none.
   std::string origin(std::string value) {
-    for (int most = graph_.node_size(); most > 0; --most) { // Of a ring, too.
+    for (int most = graph_.node_size(); most > 0; --most) { // even in a cycle
       const NodeProto *maker = makerOf(value);
       if (!maker)
         break;
@@ -124,8 +124,8 @@ private:
     return uses;
   }
 
-  /// Takes an initializer out that nothing reads any more, and what only moved
-  /// it.
+  /// Removes an initializer that is no longer read, and the nodes that only
+  /// moved it.
   void dropUnused(const std::string &value) {
     if (usesOf(value) > 0)
       return;
@@ -148,7 +148,7 @@ private:
 
   //===-- less_bn ---------------------------------------------------------===//
 
-  /// None of its states was trained.
+  /// Whether none of the node's states was trained.
   bool isRemoved(const NodeProto &node) {
     if (node.op_type() != "BatchNormalization" || node.input_size() != 5)
       return false;
@@ -186,7 +186,7 @@ private:
 
   //===-- fc_to_fn --------------------------------------------------------===//
 
-  /// Whether a node is the layer's product with its weight.
+  /// Whether a node is the layer's matmul with its weight.
   bool isProduct(const NodeProto &node, llvm::StringRef layer) {
     if ((node.op_type() != "Gemm" && node.op_type() != "MatMul") ||
         node.input_size() < 2 || node.output_size() != 1)
@@ -247,7 +247,7 @@ private:
   }
 
   /// Inserts value / sqrt(max(sum value^2, epsilon)) along an axis; returns the
-  /// number of its nodes.
+  /// number of new nodes.
   int insertNormalized(int place, const std::string &value,
                        const std::string &name, int64_t axis) {
     addInitializer(name + "/axis", TensorProto::INT64, {1}, axis);
@@ -286,9 +286,9 @@ private:
                                  : multiplySum(place + inserted, multiplier);
   }
 
-  /// What the record says of the layer's bias. An older Gradus wrote none:
-  /// there a bias was kept if the checkpoint has it. A constant is no layer's
-  /// bias.
+  /// Reads from the record whether the layer had a bias and keeps it. Older
+  /// versions of Gradus wrote no record: then the bias was kept if the
+  /// checkpoint has it. A constant does not count as the layer's bias.
   absl::Status settleBias(const NodeProto &product,
                           const std::string &multiplier) {
     hadBias_ = trained_.contains(kBias);
@@ -314,8 +314,8 @@ private:
     return absl::OkStatus();
   }
 
-  /// What the Add behind a product adds; empty if there is none, or if the
-  /// product is an output itself, whose head then has no bias.
+  /// The operand of the Add after a matmul; empty if there is none, or if the
+  /// matmul is an output itself, so that the layer has no bias.
   std::string biasBehind(const std::string &output) {
     std::string product = handedOn(output);
     int sum = sumOf(product);
@@ -328,7 +328,7 @@ private:
     return node.input(node.input(0) == product);
   }
 
-  /// A bias that was kept stays, before the multiplier.
+  /// A kept bias is added before the multiplier is applied.
   absl::Status multiplyGemm(int place, const std::string &multiplier) {
     NodeProto &node = *graph_.mutable_node(place);
     if (!keepsBias_) {
@@ -340,7 +340,7 @@ private:
     return absl::OkStatus();
   }
 
-  /// The node that reads a value of ours.
+  /// The index of the node that reads a value of ours.
   int placeOf(const std::string &input) const {
     for (int i = 0; i < graph_.node_size(); ++i)
       if (graph_.node(i).input_size() > 0 && graph_.node(i).input(0) == input)
@@ -355,7 +355,7 @@ private:
     insert(place + 1, newNode("Mul", {multiplier, plain}, output));
   }
 
-  /// The value behind what only hands on a product.
+  /// Follows Identity nodes after a matmul.
   std::string handedOn(std::string product) const {
     for (int i = 0; i < graph_.node_size() && usesOf(product) == 1; ++i) {
       const NodeProto &node = graph_.node(i);
@@ -366,7 +366,7 @@ private:
     return product;
   }
 
-  /// The Add of a bias behind a product; -1 if there is none.
+  /// The index of the Add of a bias after a matmul; -1 if there is none.
   int sumOf(const std::string &product) {
     for (int i = 0; i < graph_.node_size(); ++i) {
       const NodeProto &node = graph_.node(i);

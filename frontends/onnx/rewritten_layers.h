@@ -1,4 +1,4 @@
-// What methods have done to a model's layers, done to its file.
+// Applies to a file the changes that methods made to the model's layers.
 #pragma once
 
 #include "frontends/onnx/export.h"
@@ -6,14 +6,14 @@
 
 namespace gradus::onnx {
 
-/// By name.
+/// Trained tensors by name.
 using TrainedTensors = std::map<std::string, const TrainedTensor *>;
 
-/// Makes a file the one of the model that was trained, as the states of its
-/// checkpoint show it. Batch normalizations that less_bn took out become
-/// Identity; the layer that fc_to_fn normalized gets its formula in ops of ONNX
-/// and an initializer `<layer>.multiplier`. What nothing reads then goes. An
-/// error where the file has no such layer.
+/// Turns a file into the trained model, as the states of its checkpoint show
+/// it. Batch normalizations that less_bn removed become Identity; the layer
+/// that fc_to_fn normalized gets its formula in ONNX ops and an initializer
+/// `<layer>.multiplier`. Unused initializers are removed. Fails if the file has
+/// no such layer.
 absl::Status rewriteLayers(ModelFile &file, const TrainedTensors &trained);
 
 } // namespace gradus::onnx

@@ -1,5 +1,5 @@
-// Every place looks at every update: [L, P, J, R] comparisons, which fusion
-// never stores, and no order of writes that results could hang on.
+// Compares each index with every update: [L, P, J, R] comparisons, which fusion
+// never stores. No result depends on an order of writes.
 
 #include "frontends/onnx/scatter_reduction.h"
 
@@ -12,7 +12,7 @@ namespace gradus::onnx {
 
 using namespace mlir;
 
-/// What changes nothing.
+/// The neutral element of a reduction.
 static double neutralOf(const std::string &reduction) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   if (reduction == "mul")
@@ -20,7 +20,7 @@ static double neutralOf(const std::string &reduction) {
   return reduction == "max" ? -infinity : infinity;
 }
 
-/// Whether update `j` goes to place `p`, in a shape [L, P, J, R].
+/// Whether update `j` goes to index `p`, in a shape [L, P, J, R].
 static Value meets(const Building &b, Value indices, ArrayRef<int64_t> wide) {
   Value index = castTo(b, indices, b.builder.getI64Type());
   Value fromEnd = b.add(index, b.number(wide[1], index));
@@ -32,7 +32,7 @@ static Value meets(const Building &b, Value indices, ArrayRef<int64_t> wide) {
                    b.indicesAlong(wide, 1));
 }
 
-/// What the places hold and what comes to them, side by side in J + 1 elements.
+/// The old element and all updates that go to its index, J + 1 elements.
 static Value candidates(const Building &b, const std::string &reduction,
                         Value data, Value indices, Value updates) {
   ArrayRef<int64_t> at = tensorType(data).getShape();

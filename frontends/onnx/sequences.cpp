@@ -1,5 +1,5 @@
-// ONNX ops on sequences of tensors, such as loops fill. What splits a tensor
-// into a sequence and puts one together again stands with Split and Concat.
+// ONNX ops on sequences of tensors, such as those that loops fill. Ops that
+// split a tensor into a sequence or join one are with Split and Concat.
 
 #include "frontends/onnx/operators.h"
 
@@ -12,7 +12,7 @@ absl::Status sequenceEmpty(Importer &importer, const Node &node) {
   return importer.defineSequence(node, 0, {});
 }
 
-/// A place in a sequence of `count`, which may be counted from the end.
+/// An index in a sequence of `count`, which may count from the end.
 absl::StatusOr<int64_t> placeIn(Importer &importer, const Node &node, int input,
                                 int64_t count, int64_t last) {
   if (node.input(input).empty())

@@ -1,4 +1,4 @@
-// ONNX ops that make constants, ask for shapes, or arrange elements anew.
+// ONNX ops that make constants, query shapes, or rearrange elements.
 //
 // With static shapes all shape arithmetic is known here.
 
@@ -55,7 +55,7 @@ absl::Status constant(Importer &importer, const Node &node) {
   return node.error("has neither a tensor nor numbers as its value");
 }
 
-/// One number as often as the shape says, which takes no more memory than one.
+/// Repeats one number to a shape without more memory than for one.
 Value repeated(Importer &importer, const Node &node, const Constant &number,
                ArrayRef<int64_t> shape) {
   auto type = RankedTensorType::get(shape, number.element);
@@ -84,7 +84,8 @@ absl::Status constantOfShape(Importer &importer, const Node &node) {
   return absl::OkStatus();
 }
 
-/// start, start + step, ... below (or, going down, above) the limit.
+/// start, start + step, ... up to but without the limit; the step may be
+/// negative.
 absl::StatusOr<Constant> foldFloatRange(const Node &node, Constants inputs) {
   double start = inputs[0]->tensor.floats[0],
          limit = inputs[1]->tensor.floats[0],
@@ -120,8 +121,8 @@ absl::StatusOr<Constant> foldRange(const Node &node, Constants inputs) {
   return result;
 }
 
-/// The indices of what is not 0, in row-major order: a row per axis, a column
-/// per element.
+/// The indices of nonzero elements, in row-major order: a row for each axis, a
+/// column for each element.
 absl::StatusOr<Constant> foldNonZero(const Node &, Constants inputs) {
   const HostTensor &tensor = inputs[0]->tensor;
   SmallVector<int64_t> places;
@@ -138,7 +139,7 @@ absl::StatusOr<Constant> foldNonZero(const Node &, Constants inputs) {
   return result;
 }
 
-//===-- questions about shapes --------------------------------------------===//
+//===-- shape queries -----------------------------------------------------===//
 
 absl::Status shape(Importer &importer, const Node &node) {
   GRADUS_ASSIGN_OR_RETURN(RankedTensorType type, importer.type(node, 0));
@@ -160,9 +161,10 @@ absl::Status size(Importer &importer, const Node &node) {
       node, 0, scalar(integers({type.getNumElements()}, importer.context())));
 }
 
-//===-- the same elements under another shape -----------------------------===//
+//===-- reshapes ----------------------------------------------------------===//
 
-/// The new shape, from the old one and the numbers of the second input, if any.
+/// Computes the new shape from the old one and the numbers of the second input,
+/// if there is one.
 using ShapeRule = absl::StatusOr<SmallVector<int64_t>> (*)(
     const Node &, ArrayRef<int64_t>, std::optional<ArrayRef<int64_t>>);
 
@@ -201,7 +203,7 @@ int64_t countOf(ArrayRef<int64_t> shape) {
   return count;
 }
 
-/// Reshape: 0 keeps an extent (unless allowzero), -1 stands for what is left.
+/// Reshape: 0 keeps a size (unless allowzero), -1 is computed from the others.
 absl::StatusOr<SmallVector<int64_t>>
 reshapeRule(const Node &node, ArrayRef<int64_t> from,
             std::optional<ArrayRef<int64_t>> argument) {
@@ -274,7 +276,7 @@ unsqueezeRule(const Node &node, ArrayRef<int64_t> from,
   return to;
 }
 
-//===-- elements in another order -----------------------------------------===//
+//===-- transposes --------------------------------------------------------===//
 
 absl::StatusOr<SmallVector<int64_t>> permutationOf(const Node &node,
                                                    int64_t rank) {

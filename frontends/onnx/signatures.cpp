@@ -1,4 +1,4 @@
-// The table is ONNX's own, in signatures.def.
+// Checks nodes against ONNX's own table, in signatures.def.
 
 #include "frontends/onnx/signatures.h"
 
@@ -34,7 +34,7 @@ const llvm::StringMap<Forms> &table() {
   return all;
 }
 
-/// The form of the model's opset, or null.
+/// The form in the model's opset; null if there is none.
 const Signature *signatureOf(const Node &node) {
   auto forms = table().find(node.type());
   if (forms == table().end())
@@ -67,7 +67,8 @@ constexpr Kind kKinds[] = {
     {'G', AttributeProto::GRAPHS, "a list of graphs"},
 };
 
-/// What is set, where a file from before types were written does not say it.
+/// The type of an attribute; if an old file does not state it, the field that
+/// is set decides.
 AttributeProto::AttributeType typeOf(const AttributeProto &attribute) {
   if (attribute.type() != AttributeProto::UNDEFINED)
     return attribute.type();
@@ -92,7 +93,7 @@ const char *wordsOf(AttributeProto::AttributeType type) {
   return "of an unknown type";
 }
 
-/// The kind of an attribute by ONNX, or null where it has none of that name.
+/// ONNX's type of an attribute; null if ONNX has none of that name.
 const Kind *kindOf(llvm::StringRef attributes, llvm::StringRef name) {
   for (llvm::StringRef each : llvm::split(attributes, ' '))
     if (auto [letter, known] = each.split(':'); known == name)
@@ -122,8 +123,8 @@ absl::Status checkCount(const Node &node, int found, int most, const char *what,
                     advice);
 }
 
-/// Who writes a node with too many outputs, and what to do then; empty where
-/// nobody is known.
+/// Says which tool writes a node with too many outputs, and what to do; empty
+/// if unknown.
 const char *originOfOutputs(const Node &node) {
   return node.type() == "BatchNormalization"
              ? "; PyTorch's TorchScript exporter writes it for InstanceNorm "

@@ -1,4 +1,4 @@
-// What ONNX says of the form of an op's nodes, whatever it computes.
+// Checks the form of nodes that ONNX defines, independent of what they compute.
 #pragma once
 
 #include "frontends/onnx/node.h"
@@ -6,8 +6,8 @@
 namespace gradus::onnx {
 
 /// Refuses a node with more inputs or outputs than its op has in the model's
-/// opset, and an attribute of another type than ONNX gives it, which would be
-/// read as if it were not there. Ops of other domains are not known here.
+/// opset, and an attribute of another type than ONNX's, which would be silently
+/// ignored. Ops of other domains are not checked.
 absl::Status checkSignature(const Node &node);
 
 } // namespace gradus::onnx

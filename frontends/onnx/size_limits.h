@@ -1,5 +1,5 @@
-// How large the tensors of a model may be, so that sizes computed from theirs
-// do not overflow, and how deep its graphs.
+// Limits on tensor sizes, so that computed sizes do not overflow, and on the
+// nesting of graphs.
 
 #ifndef GRADUS_FRONTENDS_ONNX_SIZE_LIMITS_H
 #define GRADUS_FRONTENDS_ONNX_SIZE_LIMITS_H
@@ -8,18 +8,18 @@
 
 namespace gradus::onnx {
 
-/// Elements of any tensor; each of its sizes has this limit as well.
+/// The maximum number of elements of a tensor, and of each of its sizes.
 inline constexpr int64_t kMostElements = int64_t(1) << 56;
 
-/// Elements of a constant that the import itself computes.
+/// The maximum number of elements of a constant that the import computes.
 inline constexpr int64_t kMostFolded = int64_t(1) << 28;
 
-/// Graphs in one another: branches of `If`, bodies of `Loop`. Whatever looks at
-/// them calls itself for each.
+/// The maximum nesting of graphs: branches of `If`, bodies of `Loop`. Code that
+/// visits them is recursive.
 inline constexpr int kMostGraphs = 300;
 
-/// Whether the sizes are none below 0 and multiply to at most `most`. Sizes of
-/// 0 count as 1, so that the others keep the limit beside them.
+/// Whether no size is negative and their product is at most `most`. Sizes of 0
+/// count as 1, so that the limit still applies to the others.
 template <typename Sizes> bool isWithin(const Sizes &shape, int64_t most) {
   int64_t count = 1;
   for (int64_t extent : shape)

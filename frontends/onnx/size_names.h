@@ -1,4 +1,4 @@
-// How users call the sizes that a model leaves open: `--dim NAME=32`.
+// The names of sizes that a model leaves open: `--dim NAME=32`.
 #pragma once
 
 #include "frontends/message.h"
@@ -6,7 +6,7 @@
 
 namespace gradus::onnx {
 
-/// The size's own name, or `<input>.<axis>`; empty where the size is known.
+/// The dimension's own name, or `<input>.<axis>`; empty if the size is known.
 inline std::string
 sizeName(const ::onnx::TensorShapeProto::Dimension &dimension,
          const std::string &input, size_t axis) {

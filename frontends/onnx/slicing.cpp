@@ -1,4 +1,4 @@
-// ONNX ops that take parts of tensors and put parts together.
+// ONNX ops that slice tensors and join them.
 
 #include "frontends/onnx/slicing.h"
 #include "frontends/onnx/operators.h"
@@ -75,7 +75,8 @@ absl::Status slice(Importer &importer, const Node &node) {
 
 //===-- split, concat -----------------------------------------------------===//
 
-/// Sizes of `count` parts as even as can be, the last the smallest.
+/// Splits a size into `count` parts as equal as possible; the last is the
+/// smallest.
 SmallVector<int64_t> evenParts(int64_t size, int64_t count) {
   int64_t part = count ? (size + count - 1) / count : 0;
   SmallVector<int64_t> parts;
@@ -118,7 +119,7 @@ absl::Status split(Importer &importer, const Node &node) {
   return absl::OkStatus();
 }
 
-/// The sizes of a sequence's parts: given, or of one size but the last.
+/// The sizes of a sequence's parts: given, or equal except for the last.
 absl::StatusOr<SmallVector<int64_t>>
 sequenceParts(Importer &importer, const Node &node, int64_t size) {
   constexpr int64_t kMostParts = 4096;
@@ -192,13 +193,13 @@ absl::Status concat(Importer &importer, const Node &node) {
     return tensorType(part).getRank() == tensorType(first).getRank() &&
            tensorType(part).getDimSize(axis) == 0;
   });
-  if (parts.empty()) // All of them are empty along the axis.
+  if (parts.empty()) // All are empty along the axis.
     parts = {first};
   GRADUS_ASSIGN_OR_RETURN(Value result, concatenated(b, parts, axis));
   return importer.define(node, 0, result);
 }
 
-/// With new_axis the parts come to lie side by side.
+/// With new_axis the parts are stacked.
 absl::Status concatFromSequence(Importer &importer, const Node &node) {
   Building b(importer, node);
   GRADUS_ASSIGN_OR_RETURN(ArrayRef<Value> sequence, importer.sequence(node, 0));

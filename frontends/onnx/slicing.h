@@ -1,20 +1,20 @@
-// Parts of tensors that lie evenly, for the ops that cut and for those that pad
-// and gather.
+// Slices with steps, for ops that slice, pad and gather.
 #pragma once
 
 #include "frontends/onnx/building.h"
 
 namespace gradus::onnx {
 
-/// Where a slice starts, how many elements it takes and in what steps.
+/// The start, number of elements and step of a slice along one axis.
 struct Cut {
   int64_t start = 0, count, step = 1;
 };
 
-/// `input` with an axis for each cut.
+/// Slices `input`, with one cut for each axis.
 mlir::Value cut(const Building &b, mlir::Value input, llvm::ArrayRef<Cut> cuts);
 
-/// Numbers that later opsets give as an input, earlier ones as an attribute.
+/// Reads numbers that later opsets have as an input, earlier ones as an
+/// attribute.
 absl::StatusOr<llvm::SmallVector<int64_t>>
 numbersOf(Importer &importer, const Node &node, int input, const char *key);
 

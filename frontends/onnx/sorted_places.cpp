@@ -1,7 +1,8 @@
 // Batcher's bitonic network ("Sorting networks and their applications", 1968)
-// as whole tensors: in each step all elements of a row are compared with those
-// at one distance. Rows of the next power of two are sorted in blocks that hold
-// as many as are asked for; then half of the blocks go, until one is left.
+// on whole tensors: each step compares all elements of a row with those at one
+// distance. Rows, padded to a power of two, are sorted in blocks of the
+// requested number of elements; then half of the blocks are discarded
+// repeatedly, until one is left.
 
 #include "frontends/onnx/sorted_places.h"
 
@@ -13,7 +14,7 @@ namespace {
 using namespace mlir;
 using IntegerIs = arith::CmpIPredicate;
 
-/// Rows along the middle of three axes.
+/// A tensor as rows along the middle of three axes.
 struct Shape {
   int64_t outer, length, inner;
 
@@ -25,7 +26,7 @@ struct Shape {
   }
 };
 
-/// The elements of all rows: what they are compared by, and their places.
+/// The elements of all rows: their keys and indices.
 struct Elements {
   Value keys, places;
 };
@@ -34,23 +35,23 @@ class Network {
 public:
   Network(const Building &b, const Shape &shape) : b_(b), shape_(shape) {}
 
-  /// Sorts blocks of `size`, the first from the largest down, the second up,
-  /// and so on.
+  /// Sorts blocks of `size`: the first descending, the second ascending, and so
+  /// on.
   Elements sorted(Elements x, int64_t size) const {
     for (int64_t sorted = 2; sorted <= size; sorted *= 2)
       x = merged(x, sorted);
     return x;
   }
 
-  /// The same of blocks that each fall and rise, or rise and fall.
+  /// Sorts blocks that are bitonic (descending and ascending, or the reverse).
   Elements merged(Elements x, int64_t size) const {
     for (int64_t distance = size / 2; distance > 0; distance /= 2)
       x = exchanged(x, size, distance);
     return x;
   }
 
-  /// Of each two blocks, sorted down and up, the half that comes first: it
-  /// falls and rises.
+  /// Merges each two blocks, one descending and one ascending, to the half that
+  /// comes first, which is bitonic.
   Elements firstOfTwo(Elements x, int64_t size) const {
     SmallVector<int64_t> twos = {shape_.outer, lengthOf(x) / (2 * size), 2,
                                  size * shape_.inner};
@@ -68,8 +69,8 @@ public:
   }
 
 private:
-  /// Each element or the one `distance` away, so that both stand in the order
-  /// of their block.
+  /// Exchanges elements at `distance` so that both are in the order of their
+  /// block.
   Elements exchanged(Elements x, int64_t size, int64_t distance) const {
     int64_t length = lengthOf(x), pairs = size / (2 * distance);
     SmallVector<int64_t> lanes = {shape_.outer, length / (2 * distance), 2,
@@ -105,7 +106,7 @@ private:
             b_.select(condition, x.places, y.places)};
   }
 
-  /// The two along axis 2 the other way round.
+  /// Reverses axis 2, which has two elements.
   Value flipped(Value value) const {
     SmallVector<int64_t> starts = {0, 0, 1, 0, 0}, steps = {1, 1, -1, 1, 1};
     return b_.make<SliceOp>(tensorType(value), value, starts, steps);
@@ -115,7 +116,7 @@ private:
   Shape shape_;
 };
 
-/// Rows with `missing` more at the end.
+/// Appends `missing` elements to the rows.
 Value lengthened(const Building &b, Value rows, int64_t missing, double fill) {
   SmallVector<int64_t> shape(tensorType(rows).getShape()), none(3, 0),
       high = {0, missing, 0};
@@ -133,7 +134,7 @@ Value sortedPlaces(const Building &b, Value keys, double least, int64_t axis,
   int64_t length = llvm::PowerOf2Ceil(shape.length),
           size = llvm::PowerOf2Ceil(count);
   Network network(b, shape);
-  // What is added at the end comes last, as its places do.
+  // The padding comes last, because its indices do.
   Elements x = {lengthened(b, b.shaped(keys, shape.of(shape.length)),
                            length - shape.length, least),
                 b.indicesAlong(shape.of(length), 1)};

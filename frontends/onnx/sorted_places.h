@@ -1,18 +1,18 @@
-// The order of the elements of each row by a sorting network, whose work grows
-// with the row and the square of its logarithm.
+// Sorts the elements of each row with a sorting network, whose work grows with
+// the row's length and the square of its logarithm.
 #pragma once
 
 #include "frontends/onnx/building.h"
 
 namespace gradus::onnx {
 
-/// Where the first `count` elements along `axis` stand, from the largest key
-/// down; of equal keys the earlier element comes first. No key is a NaN;
-/// `least` is no larger than any.
+/// Returns the indices of the first `count` elements along `axis` by descending
+/// key; of equal keys the earlier element comes first. No key may be NaN;
+/// `least` is a lower bound of the keys.
 mlir::Value sortedPlaces(const Building &b, mlir::Value keys, double least,
                          int64_t axis, int64_t count);
 
-/// The elements of `input` that stand at these places along `axis`.
+/// Gathers the elements of `input` at these indices along `axis`.
 mlir::Value takenAt(const Building &b, mlir::Value input, mlir::Value places,
                     int64_t axis);
 

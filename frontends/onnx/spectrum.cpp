@@ -1,6 +1,6 @@
-// The discrete Fourier transforms of ONNX, of a whole signal or of its frames.
-// They are linear, so each is a product with a matrix of cosines and sines;
-// pairs of numbers (real, imaginary) lie along the last axis.
+// ONNX's discrete Fourier transforms, of a whole signal or of its frames. They
+// are linear, so each is a matmul with a matrix of cosines and sines; pairs of
+// numbers (real, imaginary) are on the last axis.
 
 #include "frontends/onnx/building.h"
 #include "frontends/onnx/operators.h"
@@ -12,10 +12,10 @@ namespace {
 
 using namespace mlir;
 
-constexpr int64_t kLargest = int64_t(1) << 24; // of a matrix
+constexpr int64_t kLargest = int64_t(1) << 24; // elements of a matrix
 
 /// The transform along one axis: `in` numbers (of `inParts` parts, 1 if real)
-/// give `out` ones of `outParts`; `length` is that of the whole signal.
+/// give `out` numbers of `outParts`; `length` is that of the whole signal.
 struct Transform {
   int64_t in = 1, inParts = 1, out = 1, outParts = 2, length = 1;
   bool inverse = false, oneSided = false;
@@ -24,8 +24,8 @@ struct Transform {
   int64_t columns() const { return out * outParts; }
 };
 
-/// Adds what input `n`, standing at place `place` of the signal, gives to all
-/// outputs; the place of a conjugate is negative.
+/// Adds the contribution of input `n`, at index `place` of the signal, to all
+/// outputs; with `conjugate` that of its conjugate.
 void addTerm(const Transform &t, int64_t n, int64_t place, bool conjugate,
              std::vector<double> &matrix) {
   double sign = t.inverse ? 1 : -1, scale = t.inverse ? 1.0 / t.length : 1;
@@ -40,7 +40,7 @@ void addTerm(const Transform &t, int64_t n, int64_t place, bool conjugate,
   }
 }
 
-/// [rows, columns]; numbers beyond the signal's length are left out.
+/// The matrix [rows, columns]; inputs beyond the signal's length are ignored.
 std::vector<double> matrixOf(const Transform &t) {
   std::vector<double> matrix(t.rows() * t.columns(), 0);
   for (int64_t n = 0; n < std::min(t.in, t.length); ++n) {
@@ -54,7 +54,7 @@ std::vector<double> matrixOf(const Transform &t) {
   return matrix;
 }
 
-/// The axis, by attribute before opset 20 and by input since.
+/// The axis, an attribute before opset 20 and an input since.
 absl::StatusOr<int64_t> axisOf(const Building &b, int64_t rank) {
   int64_t given = b.node.integer("axis", 1);
   if (b.node.opset() >= 20) {
@@ -100,7 +100,7 @@ absl::StatusOr<Transform> transformOf(const Building &b,
   return t;
 }
 
-/// Rows of signals [.., rows()] transformed: [.., columns()].
+/// Transforms rows of signals [.., rows()] to [.., columns()].
 Value transformed(const Building &b, const Transform &t, Value rows) {
   Constant matrix =
       zeros(tensorType(rows).getElementType(), {t.rows(), t.columns()});
@@ -119,7 +119,7 @@ absl::Status dft(Importer &importer, const Node &node) {
   GRADUS_ASSIGN_OR_RETURN(int64_t axis, axisOf(b, rank));
   GRADUS_ASSIGN_OR_RETURN(Transform t,
                           transformOf(b, tensorType(input).getShape(), axis));
-  // The axis and the parts come last, and are one row of the matrix.
+  // Axis and parts are moved to the end, where they match a row of the matrix.
   SmallVector<int64_t> order = axesExcept(rank, {axis, rank - 1}), back(rank);
   order.append({axis, rank - 1});
   for (int64_t i = 0; i < rank; ++i)
@@ -136,14 +136,14 @@ absl::Status dft(Importer &importer, const Node &node) {
 
 //===-- STFT --------------------------------------------------------------===//
 
-/// A signal [N, length, parts] in frames of equal length that start `step`
-/// apart.
+/// A signal [N, length, parts] and its frames of equal length, whose starts are
+/// `step` apart.
 struct Frames {
   Value signal, window; // null: all 1
   int64_t length = 1, step = 1, count = 1;
 };
 
-/// The single positive integer of an input.
+/// Reads the single positive integer of an input.
 absl::StatusOr<int64_t> positive(const Building &b, int input,
                                  const char *what) {
   GRADUS_ASSIGN_OR_RETURN(SmallVector<int64_t> found,
@@ -154,8 +154,8 @@ absl::StatusOr<int64_t> positive(const Building &b, int input,
                       "], expected one number of at least 1");
 }
 
-/// The signal [N, length, parts]; PyTorch's exporter writes real ones without
-/// the last axis.
+/// The signal [N, length, parts]; PyTorch's exporter omits the last axis of
+/// real signals.
 absl::StatusOr<Value> signalOf(const Building &b) {
   GRADUS_ASSIGN_OR_RETURN(Value signal, b.importer.value(b.node, 0));
   SmallVector<int64_t> shape(tensorType(signal).getShape());

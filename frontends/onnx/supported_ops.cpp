@@ -1,4 +1,4 @@
-// Read off the importer's own table.
+// Lists the importer's own table.
 
 #include "frontends/onnx/supported_ops.h"
 
@@ -6,7 +6,7 @@
 
 namespace gradus {
 
-/// What cannot be built of values takes constants alone.
+/// Unsupported forms; an op without `build` is only supported on constants.
 static std::string refusedBy(const onnx::Operator &op) {
   std::string words = op.support.refused;
   if (!op.build)

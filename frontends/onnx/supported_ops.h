@@ -1,4 +1,5 @@
-// The ops of ONNX that the importer knows, for docs/reference and for people.
+// The list of ONNX ops that the importer knows, for docs/reference and for
+// users.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +10,13 @@ namespace gradus {
 
 struct SupportedOp {
   std::string name;
-  int64_t since, newest; // versions of ONNX's operator set, both included
-  std::string gradient;  // inputs that pass gradients on: "X, W"; or empty
-  std::string refused;   // forms that are not taken, in words
+  int64_t since, newest; // opsets, both included
+  std::string gradient;  // inputs with gradients: "X, W"; or empty
+  std::string refused;   // unsupported forms, in words
   std::vector<std::string> devices;
 };
 
-/// All of them, by name.
+/// All ops, by name.
 std::vector<SupportedOp> supportedOps();
 
 } // namespace gradus

@@ -1,4 +1,5 @@
-// Places between pixels: brought back by the padding, then weighed; see taps.h.
+// Positions between pixels: maps them by the padding and computes weights; see
+// taps.h.
 
 #include "frontends/onnx/taps.h"
 
@@ -20,7 +21,7 @@ namespace {
 
 //===-- coordinates -------------------------------------------------------===//
 
-/// Thrown back by the borders until it lies between them.
+/// Reflects at the borders until the position lies between them.
 Value reflected(const Building &b, Value x, const PixelAxis &axis) {
   double low = axis.low(), range = axis.high() - low;
   if (range <= 0)
@@ -34,7 +35,7 @@ Value reflected(const Building &b, Value x, const PixelAxis &axis) {
   return scaled(b, b.select(beyond, back, rest), 1, low);
 }
 
-/// A place beyond the borders brought back, if padding does so.
+/// Maps a position outside to one inside unless padding is zeros.
 Value broughtBack(const Building &b, Value x, const PixelAxis &axis) {
   if (axis.padding == "zeros")
     return x;
@@ -104,7 +105,7 @@ SmallVector<Tap> tapsOf(const Building &b, Value x, const PixelAxis &axis,
 
 //===-- gathers -----------------------------------------------------------===//
 
-/// The values at the taps' pixel, times their weights.
+/// The values at the taps' pixels, times their weights.
 static Value sampleAt(const Building &b, const Pixels &pixels,
                       ArrayRef<Tap> taps) {
   Value position, weight, isPixel;

@@ -1,5 +1,5 @@
-// Reading images between their pixels: along each axis a place becomes the
-// pixels around it, each with a weight; together they are a weighted sum of
+// Reads images between their pixels: along each axis a position becomes the
+// pixels around it, each with a weight; the result is a weighted sum of
 // gathers.
 #pragma once
 
@@ -7,7 +7,7 @@
 
 namespace gradus::onnx {
 
-/// One spatial axis of an image, and how what lies outside is treated.
+/// One spatial axis of an image, and its treatment of positions outside.
 struct PixelAxis {
   int64_t size = 1;
   bool alignCorners = false;
@@ -17,18 +17,18 @@ struct PixelAxis {
   double high() const { return alignCorners ? size - 1.0 : size - 0.5; }
 };
 
-/// A pixel along one axis: its index (whole, inside), what it weighs (null: 1),
-/// and whether it is one (null: always).
+/// A pixel along one axis: its index (whole, in range), its weight (null: 1),
+/// and whether it exists (null: always).
 struct Tap {
   mlir::Value index, weight, isPixel;
 };
 
-/// The pixels around the places `x`, in pixels: by the mode nearest, linear or
-/// cubic. What padding other than zeros brings back need not lie inside.
+/// The pixels around the positions `x` (in pixels) for the mode nearest, linear
+/// or cubic. With padding other than zeros, positions may lie outside.
 llvm::SmallVector<Tap> tapsOf(const Building &b, mlir::Value x,
                               const PixelAxis &axis, llvm::StringRef mode);
-/// The two pixels around places that padding has brought back already, or that
-/// are padded with zeros.
+/// The two pixels around positions that padding has already mapped, or that are
+/// padded with zeros.
 llvm::SmallVector<Tap> linearTaps(const Building &b, mlir::Value x,
                                   const PixelAxis &axis);
 
@@ -38,7 +38,8 @@ mlir::Value scaled(const Building &b, mlir::Value x, double factor,
 mlir::Value clipped(const Building &b, mlir::Value x, double low, double high);
 
 /// Images of any shape as rows: [N, C, pixels] with the pixels along axis 2, or
-/// [N, pixels, C] with them along axis 1; `sizes` multiply to the pixels.
+/// [N, pixels, C] with them along axis 1; the product of `sizes` is the number
+/// of pixels.
 struct Pixels {
   mlir::Value rows;
   int64_t axis = 2;
@@ -46,13 +47,13 @@ struct Pixels {
 };
 
 /// Calls `visit` with the values at each combination of one tap of each axis,
-/// times their weights. Indices are [N, points]; in the result they take the
-/// place of the pixels.
+/// times their weights. Indices are [N, points]; in the result the points
+/// replace the pixels.
 void forEachSample(const Building &b, const Pixels &pixels,
                    llvm::ArrayRef<llvm::SmallVector<Tap>> taps,
                    llvm::function_ref<void(mlir::Value)> visit);
 
-/// The sum of them.
+/// The sum of these values.
 mlir::Value sampled(const Building &b, const Pixels &pixels,
                     llvm::ArrayRef<llvm::SmallVector<Tap>> taps);
 

@@ -1,4 +1,4 @@
-// Exceptions end in this folder: what is thrown about a model, in words.
+// Exceptions do not leave this folder: they become messages about the model.
 #pragma once
 
 #include "frontends/caught.h"
@@ -7,7 +7,7 @@
 namespace gradus::onnx {
 
 /// Describes the exception that is being handled, ours or a library's
-/// (protobuf's, or of memory): call it in a `catch` alone.
+/// (protobuf's, or of memory). Call it only in a `catch`.
 inline std::string wordsOfThrown() {
   try {
     throw;

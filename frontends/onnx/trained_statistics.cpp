@@ -1,5 +1,5 @@
-// Known by what they are to a normalization, or by the names that PyTorch's
-// normalizations give them.
+// Recognizes statistics by their role in a normalization, or by the names that
+// PyTorch's normalizations give them.
 
 #include "frontends/onnx/trained_statistics.h"
 
@@ -36,8 +36,8 @@ public:
   Names parameters, found;
 
 private:
-  /// The parameters that a value is made of, unless inputs of the model are
-  /// part of it as well.
+  /// Adds the parameters from which a value is computed, unless it also depends
+  /// on inputs of the model.
   void addSourcesOf(Value statistic) {
     llvm::SetVector<Value> behind;
     behind.insert(statistic);
@@ -55,7 +55,7 @@ private:
   }
 };
 
-/// The patterns as the recipe's list.
+/// Writes the patterns as a list in the recipe.
 std::string listed(ArrayRef<std::string> patterns) {
   std::vector<std::string> texts;
   for (const std::string &pattern : patterns)
@@ -63,7 +63,7 @@ std::string listed(ArrayRef<std::string> patterns) {
   return message("\"fixed\": [", joined(texts), "]");
 }
 
-/// `layer1.0.bn1.` as `layer*.*.bn*.`
+/// Turns `layer1.0.bn1.` into `layer*.*.bn*.`.
 std::string withoutNumbers(StringRef text) {
   std::string pattern;
   for (char each : text)
@@ -74,8 +74,8 @@ std::string withoutNumbers(StringRef text) {
   return pattern;
 }
 
-/// The modules that have statistics among their parameters and others, too, by
-/// the start of their members' names.
+/// Finds modules with both statistics and other parameters; returns their name
+/// prefixes.
 Names wholeModules(const Search &search) {
   Names modules;
   for (StringRef name : search.found)
@@ -88,8 +88,8 @@ Names wholeModules(const Search &search) {
   return modules;
 }
 
-/// Patterns for all members of the modules and nothing else, few where numbers
-/// are all that tells the modules apart.
+/// Patterns that match all members of the modules and nothing else; one pattern
+/// for several modules whose names differ only in numbers.
 std::vector<std::string> patternsOf(const Names &modules,
                                     const Names &parameters) {
   auto isOfModules = [&](StringRef name) {
@@ -109,7 +109,8 @@ std::vector<std::string> patternsOf(const Names &modules,
   return patterns;
 }
 
-/// A pattern for each name that a rule of PyTorch's gave, and each other name.
+/// One pattern for each of PyTorch's names of statistics, and each other name
+/// itself.
 std::vector<std::string> patternsOf(const Names &statistics) {
   std::vector<std::string> patterns;
   for (StringRef name : statistics) {

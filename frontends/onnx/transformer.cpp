@@ -15,7 +15,7 @@ int64_t countOf(ArrayRef<int64_t> shape) {
   return count;
 }
 
-/// Along one axis; before opset 13 along that and all behind it at once.
+/// Softmax along one axis; before opset 13 along it and all later axes at once.
 template <bool log> absl::Status softmax(Importer &importer, const Node &node) {
   Building b(importer, node);
   GRADUS_ASSIGN_OR_RETURN(Value input, importer.value(node, 0));
@@ -31,7 +31,7 @@ template <bool log> absl::Status softmax(Importer &importer, const Node &node) {
   return importer.define(node, 0, b.shaped(result, shape));
 }
 
-/// An input in the shape of a row of features.
+/// Broadcasts an input to a row of features.
 absl::StatusOr<Value> perFeature(const Building &b, int input,
                                  ArrayRef<int64_t> row) {
   GRADUS_ASSIGN_OR_RETURN(Value value, b.importer.value(b.node, input));
@@ -44,7 +44,7 @@ absl::StatusOr<Value> perFeature(const Building &b, int input,
   return broadcastLast(b.builder, b.location, value, row);
 }
 
-/// The mean and 1 / standard deviation that some models ask for.
+/// Defines the optional outputs mean and 1 / standard deviation.
 absl::Status defineStatistics(const Building &b, Value input, int64_t axis,
                               double epsilon) {
   if (b.node.output(1).empty() && b.node.output(2).empty())

@@ -1,4 +1,4 @@
-// Versions and names, in one look at the graph.
+// Checks versions and names in one pass over the graph.
 
 #include "frontends/onnx/well_formed.h"
 
@@ -21,7 +21,7 @@ static absl::Status checkOpset(const ModelFile &file) {
                  " or less");
 }
 
-/// "[2, batch] of FLOAT"; empty where it is not said.
+/// Returns "[2, batch] of FLOAT"; empty if the type is not given.
 static std::string textOf(const ::onnx::ValueInfoProto &value) {
   const auto &type = value.type().tensor_type();
   std::vector<std::string> sizes;
@@ -45,7 +45,7 @@ static bool fits(const ::onnx::ValueInfoProto &value,
                      });
 }
 
-/// An input with an initializer has a value of its own, which must be one.
+/// Checks that an initializer of an input has the input's declared type.
 static absl::Status checkDefaults(const ::onnx::GraphProto &graph) {
   llvm::StringMap<const ::onnx::TensorProto *> tensors;
   for (const auto &tensor : graph.initializer())
@@ -61,7 +61,8 @@ static absl::Status checkDefaults(const ::onnx::GraphProto &graph) {
   return absl::OkStatus();
 }
 
-/// What gives each value: inputs and initializers, then nodes in order.
+/// Checks that each value is defined once: by inputs and initializers, then by
+/// nodes in order.
 static absl::Status checkNames(const ::onnx::GraphProto &graph, int64_t opset) {
   llvm::StringMap<std::string> givers;
   for (const auto &input : graph.input())

@@ -1,4 +1,4 @@
-// What must hold of a whole model before its nodes mean anything.
+// Conditions on a whole model, checked before its nodes.
 #pragma once
 
 #include "frontends/onnx/model_file.h"
@@ -8,9 +8,9 @@ namespace gradus::onnx {
 /// The newest version of ONNX's default operator set that we know.
 constexpr int64_t kNewestOpset = 28;
 
-/// Refuses a model of no opset or of one that is not known yet, a value that is
-/// given twice, and an initializer that is also declared as an input of another
-/// type.
+/// Refuses a model without an opset or with an unknown one, a value that is
+/// defined twice, and an initializer that is also declared as an input of
+/// another type.
 absl::Status checkWellFormed(const ModelFile &file);
 
 } // namespace gradus::onnx

@@ -1,4 +1,4 @@
-// ONNX ops that slide a window: convolution and pooling.
+// ONNX ops with a sliding window: convolution and pooling.
 
 #include "frontends/onnx/building.h"
 #include "frontends/onnx/max_places.h"
@@ -15,7 +15,7 @@ using namespace mlir;
 
 //===-- the window --------------------------------------------------------===//
 
-/// The window of a node, paddings resolved.
+/// The window of a node, with explicit paddings.
 struct Sliding {
   SmallVector<int64_t> size, strides, padsBegin, padsEnd, dilations;
 
@@ -42,7 +42,8 @@ absl::Status checkWindow(const Node &node, const Sliding &sliding,
   return check("pads", pads, 2 * rank, 0);
 }
 
-/// auto_pad SAME_*: as many windows as strides, the odd element to one end.
+/// auto_pad SAME_*: pads so that there are ceil(size / stride) windows; an odd
+/// element goes to one end.
 void padToSame(Sliding &sliding, ArrayRef<int64_t> spatial, bool oddAtEnd) {
   for (size_t d = 0; d < spatial.size(); ++d) {
     int64_t stride = sliding.strides[d],
@@ -142,8 +143,8 @@ absl::Status checkWeight(const Node &node, ArrayRef<int64_t> input,
   return absl::OkStatus();
 }
 
-/// PyTorch's exporter gives 3-d convolutions without a bias one of zeros, whose
-/// shape [C, 2] does not fit.
+/// Whether there is a real bias. PyTorch's exporter gives 3-d convolutions
+/// without a bias one of zeros, with an invalid shape [C, 2].
 bool hasBias(const Importer &importer, const Node &node) {
   const Constant *known = importer.constant(node, 2);
   bool isZero = known && known->tensor.isFloat &&
@@ -167,7 +168,7 @@ absl::StatusOr<Value> plusChannelBias(Importer &importer, const Node &node,
       .getResult();
 }
 
-/// The op of a node and its bias.
+/// Defines the convolution of a node and adds its bias.
 template <typename Op>
 absl::Status defineConvolution(Importer &importer, const Node &node,
                                const Sliding &sliding, ArrayRef<int64_t> result,
@@ -202,8 +203,8 @@ absl::Status conv(Importer &importer, const Node &node) {
 
 //===-- transposed convolution --------------------------------------------===//
 
-/// The paddings that give a transposed convolution the wanted size, half at
-/// each end; the odd element to the end only for SAME_UPPER.
+/// Computes paddings that give a transposed convolution the wanted size, half
+/// at each end; an odd element goes to the end only for SAME_UPPER.
 absl::Status padToShape(const Node &node, Sliding &sliding,
                         ArrayRef<int64_t> input, ArrayRef<int64_t> wanted,
                         ArrayRef<int64_t> extra) {
@@ -222,7 +223,7 @@ absl::Status padToShape(const Node &node, Sliding &sliding,
   return absl::OkStatus();
 }
 
-/// What output_shape or auto_pad ask for; empty if `pads` say it.
+/// The sizes that output_shape or auto_pad ask for; empty if `pads` decide.
 SmallVector<int64_t> wantedShape(const Node &node, const Sliding &sliding,
                                  ArrayRef<int64_t> input) {
   SmallVector<int64_t> wanted = node.integers("output_shape");
@@ -235,8 +236,8 @@ SmallVector<int64_t> wantedShape(const Node &node, const Sliding &sliding,
   return wanted;
 }
 
-/// The sizes of the result. Output padding beyond what a stride leaves open
-/// must be taken from the padding at the end.
+/// The sizes of the result. Output padding larger than the stride allows is
+/// subtracted from the padding at the end.
 absl::StatusOr<SmallVector<int64_t>> transposedSizes(const Node &node,
                                                      Sliding &sliding,
                                                      ArrayRef<int64_t> input,
@@ -270,7 +271,7 @@ absl::Status checkTransposedWeight(const Node &node, ArrayRef<int64_t> input,
   return absl::OkStatus();
 }
 
-/// A transposed convolution is the gradient of a convolution's input.
+/// Builds a transposed convolution as the gradient of a convolution's input.
 absl::Status convTranspose(Importer &importer, const Node &node) {
   GRADUS_ASSIGN_OR_RETURN(Value input, importer.value(node, 0));
   GRADUS_ASSIGN_OR_RETURN(Value weight, importer.value(node, 1));
@@ -312,12 +313,12 @@ absl::Status convTranspose(Importer &importer, const Node &node) {
 
 //===-- pooling -----------------------------------------------------------===//
 
-/// What max and average pooling have in common.
+/// The window, padding and shape of max and average pooling.
 struct Pool {
   Value input;
   Sliding sliding;
   RankedTensorType result;
-  SmallVector<int64_t> padsEnd; // the node's own, ceil_mode left out
+  SmallVector<int64_t> padsEnd; // without the padding of ceil_mode
 };
 
 absl::StatusOr<Pool> readPool(Importer &importer, const Node &node) {
@@ -345,7 +346,7 @@ absl::Status maxPool(Importer &importer, const Node &node) {
   GRADUS_ASSIGN_OR_RETURN(Pool pool, readPool(importer, node));
   Building b(importer, node);
   Type element = pool.result.getElementType(), real = b.builder.getF32Type();
-  if (!isa<FloatType>(element)) { // Of 8 bits, which an f32 holds.
+  if (!isa<FloatType>(element)) { // of 8 bits, which an f32 holds
     pool.input = castTo(b, pool.input, real, b.isUnsigned());
     pool.result = pool.result.clone(real);
   }
@@ -364,7 +365,7 @@ absl::Status maxPool(Importer &importer, const Node &node) {
       node, 0, castTo(b, op.getResult(), element, false, b.isUnsigned()));
 }
 
-/// Zeros where the window's paddings were, which are none then.
+/// Pads with zeros explicitly and clears the window's paddings.
 Value padded(const Building &b, Value image, Sliding &sliding) {
   SmallVector<int64_t> low = {0, 0}, high = {0, 0}, none(2, 0);
   SmallVector<int64_t> shape(tensorType(image).getShape());
@@ -378,8 +379,8 @@ Value padded(const Building &b, Value image, Sliding &sliding) {
                        APFloat(0.0));
 }
 
-/// With count_include_pad the node's own paddings count, but never what
-/// ceil_mode lets the last window reach beyond them.
+/// With count_include_pad the node's own paddings count, but not the elements
+/// that ceil_mode adds after them.
 absl::Status averagePool(Importer &importer, const Node &node) {
   Building b(importer, node);
   GRADUS_ASSIGN_OR_RETURN(Pool pool, readPool(importer, node));
@@ -429,7 +430,8 @@ absl::Status lpPool(Importer &importer, const Node &node) {
 
 //===-- columns -----------------------------------------------------------===//
 
-/// [channels * positions, 1, window...]: one at the position of each row.
+/// One-hot windows [channels * positions, 1, window...]: a one at each row's
+/// position.
 Constant oneHotWindows(Type element, int64_t channels,
                        ArrayRef<int64_t> window) {
   int64_t positions = 1;
@@ -443,8 +445,8 @@ Constant oneHotWindows(Type element, int64_t channels,
   return result;
 }
 
-/// Sums columns [N, C * positions, windows] where they lie in images: the
-/// gradient of a convolution that takes windows apart.
+/// Sums columns [N, C * positions, windows] at their positions in images: the
+/// gradient of a convolution that extracts windows.
 absl::Status columnsToImage(Importer &importer, const Node &node) {
   Building b(importer, node);
   GRADUS_ASSIGN_OR_RETURN(Value input, importer.value(node, 0, 3));
