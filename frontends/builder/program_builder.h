@@ -48,7 +48,7 @@ struct WindowOptions {
   Shape dilations = {};
 };
 
-/// Which keys a query attends to; by default all.
+/// The keys that a query attends to; by default all.
 struct AttentionOptions {
   bool causal = false; // a query sees no key after it
   Tensor mask = {};    // integers [N, keys]; 0 hides a key from all queries

@@ -69,7 +69,7 @@ public:
     for (const NamedShape &tensor : left_)
       for (const Rule &rule : rulesFor(tensor))
         ++votes[rule];
-    // Of equal rules, the shortest has no part that both names share.
+    // The shortest of equal rules has no part that both names share.
     auto best = std::max_element(
         votes.begin(), votes.end(), [](const auto &one, const auto &other) {
           auto size = [](const Rule &rule) {

@@ -11,7 +11,7 @@
 namespace gradus::compiler {
 
 static void say(const char *words) {
-  // If stderr is closed there is nobody to tell.
+  // If stderr is closed, there is nobody to tell.
   (void)!::write(STDERR_FILENO, words, std::strlen(words));
 }
 

@@ -18,7 +18,7 @@
 
 namespace gradus::data {
 
-/// How an input reads the bytes of a column.
+/// The way in which an input reads the bytes of a column.
 enum class Meaning {
   values, // values of the input's type, or narrower integers
   pixels, // u8 0..255 that an f32 input takes as value / 255

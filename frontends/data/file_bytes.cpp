@@ -41,7 +41,7 @@ static runtime::StatusOr<FileBytes> unpackGzip(const std::string &path) {
       return invalid(path, ": the gzip data hold more than ",
                      mostUnpacked(*bytes), " bytes, which is all there may be");
   }
-  // At the end of a truncated file gzread returns 0 as at a real end.
+  // gzread returns 0 at the end of a truncated file as at a real end.
   int error = Z_OK;
   gzerror(file.get(), &error);
   if (error == Z_BUF_ERROR)

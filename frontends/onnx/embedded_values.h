@@ -14,8 +14,8 @@ namespace gradus::onnx {
 struct SeparatedModel {
   /// The file without `raw_data` of some initializers, for protobuf to parse.
   std::string rest;
-  /// That data in the file, each with the number of its initializer in the
-  /// model's graph.
+  /// The removed data, each with the number of its initializer in the model's
+  /// graph.
   std::vector<std::pair<int, llvm::StringRef>> values;
 };
 

@@ -21,7 +21,7 @@ struct ModelInventory {
   std::vector<std::string> inputs, outputs;
   int64_t parameterElements = 0;
   std::string unsupported;
-  /// What the exporter removed (frontends/onnx/export_losses.h).
+  /// Warnings about what the exporter removed (frontends/onnx/export_losses.h).
   std::vector<std::string> warnings;
 };
 

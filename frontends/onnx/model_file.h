@@ -31,8 +31,8 @@ bool isUnsigned(int dataType);
 /// The name, such as FLOAT16, for errors.
 std::string dataTypeName(int dataType);
 
-/// Whether a model's messages hold all values, to be written again, or large
-/// values stay in the file, to be read once.
+/// A model's messages hold all values, so that it can be written again, or
+/// large values stay in the file, to be read once.
 enum class Contents { separated, whole };
 
 class ModelFile {

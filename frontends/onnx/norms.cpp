@@ -136,7 +136,7 @@ absl::Status reduction(Importer &importer, const Node &node) {
   GRADUS_ASSIGN_OR_RETURN(Value input, importer.value(node, 0));
   SmallVector<int64_t> kept(tensorType(input).getShape());
   GRADUS_ASSIGN_OR_RETURN(SmallVector<int64_t> axes, axesOf(b, kept.size()));
-  // Without axes each element is its own sum.
+  // Without axes, each element is its own sum.
   Value result = combine(b, input, axes);
   for (int64_t axis : axes)
     kept[axis] = 1;

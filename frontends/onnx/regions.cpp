@@ -291,8 +291,8 @@ Value rounded(const Building &b, Value x) {
   return castTo(b, b.make<math::RoundOp>(x), b.builder.getI64Type());
 }
 
-/// Whether each pixel along an axis is in a bin of a region: [regions, bins,
-/// size].
+/// A mask of the pixels along an axis that are in a bin of a region: [regions,
+/// bins, size].
 Value inBins(const Building &b, Value regions, int64_t d, int64_t bins,
              int64_t pixels) {
   double scale = b.node.number("spatial_scale", 1);

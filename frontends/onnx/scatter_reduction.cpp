@@ -20,7 +20,7 @@ static double neutralOf(const std::string &reduction) {
   return reduction == "max" ? -infinity : infinity;
 }
 
-/// Whether update `j` goes to index `p`, in a shape [L, P, J, R].
+/// A mask [L, P, J, R] of the updates `j` that go to index `p`.
 static Value meets(const Building &b, Value indices, ArrayRef<int64_t> wide) {
   Value index = castTo(b, indices, b.builder.getI64Type());
   Value fromEnd = b.add(index, b.number(wide[1], index));

@@ -199,7 +199,7 @@ absl::Status concat(Importer &importer, const Node &node) {
   return importer.define(node, 0, result);
 }
 
-/// With new_axis the parts are stacked.
+/// new_axis stacks the parts along a new axis.
 absl::Status concatFromSequence(Importer &importer, const Node &node) {
   Building b(importer, node);
   GRADUS_ASSIGN_OR_RETURN(ArrayRef<Value> sequence, importer.sequence(node, 0));
