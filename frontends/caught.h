@@ -1,5 +1,5 @@
-// Exceptions of libraries get words for people here. Our own have them already,
-// and are caught before.
+// Describes exceptions of libraries for users. Our own exceptions have messages
+// for users already, and are caught earlier.
 #pragma once
 
 #include <exception>
@@ -11,7 +11,7 @@
 
 namespace gradus {
 
-/// Describes the exception that is being handled: call it in a `catch` alone.
+/// Describes the exception that is being handled. Call it only in a `catch`.
 inline std::string wordsOfCaught() {
   try {
     throw;

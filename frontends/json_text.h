@@ -1,8 +1,7 @@
-// JSON as text, and what is wrong with JSON that was read.
+// Converts JSON to text, and describes errors in JSON that was read.
 //
-// nlohmann's dump() throws where a string is not UTF-8, as a path need not be;
-// the one call of it is here, and nothing that is printed or kept can fail by a
-// name.
+// nlohmann's dump() throws if a string is not UTF-8, and paths need not be. It
+// is called only here, so that no name makes printing or storing fail.
 #pragma once
 
 #include "runtime/names.h"
@@ -15,8 +14,8 @@
 
 namespace gradus {
 
-/// Whether JSON is nested deeper than anything that we write: whatever looks at
-/// it calls itself for each level, and a file may come from anybody.
+/// Whether JSON is nested deeper than anything that we write. Code that visits
+/// JSON is recursive, and a file may come from anybody.
 inline bool isTooDeep(std::string_view text) {
   constexpr int kDeepest = 64;
   int depth = 0;
@@ -33,7 +32,7 @@ inline bool isTooDeep(std::string_view text) {
   return depth > kDeepest;
 }
 
-/// JSON that was read; null where it is none, or too deep.
+/// Parses JSON; null if it is invalid or too deep.
 template <typename Json = nlohmann::json>
 Json parsedJson(std::string_view text) {
   Json value = isTooDeep(text) ? Json()
@@ -42,7 +41,7 @@ Json parsedJson(std::string_view text) {
   return value.is_discarded() ? Json() : value;
 }
 
-/// Whether all strings of a value, keys among them, are UTF-8.
+/// Whether all strings of a value, including keys, are UTF-8.
 template <typename Json> bool isUtf8Json(const Json &value) {
   if (value.is_string())
     return runtime::isUtf8(value.template get_ref<const std::string &>());
@@ -53,8 +52,7 @@ template <typename Json> bool isUtf8Json(const Json &value) {
   return true;
 }
 
-/// The same value with the strings that are not UTF-8 as runtime::asUtf8()
-/// writes them.
+/// Replaces strings that are not UTF-8 by runtime::asUtf8() of them.
 template <typename Json> Json utf8Json(const Json &value) {
   auto text = [](const std::string &bytes) {
     return runtime::isUtf8(bytes) ? bytes : runtime::asUtf8(bytes);
@@ -72,7 +70,7 @@ template <typename Json> Json utf8Json(const Json &value) {
   return result;
 }
 
-/// A value as JSON: on one line, or with this much indentation.
+/// Writes a value as JSON: on one line, or with this indentation.
 template <typename Json>
 std::string jsonText(const Json &value, int indent = -1) {
   return isUtf8Json(value) ? value.dump(indent) : utf8Json(value).dump(indent);
@@ -83,8 +81,7 @@ template <typename Json> void printJson(const Json &value) {
   std::puts(jsonText(value).c_str());
 }
 
-/// What nlohmann says of JSON that is not as it should be, without the name of
-/// its exception.
+/// nlohmann's message about invalid JSON, without the name of its exception.
 inline std::string wordsOf(const nlohmann::json::exception &error) {
   std::string words = error.what(); // "[json.exception.parse_error.101] ..."
   size_t bracket = words.find("] ");

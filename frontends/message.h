@@ -1,6 +1,7 @@
-// Words of errors, and absl's errors as values on their way out:
-// GRADUS_RETURN_IF_ERROR(status) passes a failure on, and
-// GRADUS_ASSIGN_OR_RETURN(lhs, statusOr) takes the value or passes it on.
+// Builds error messages, and passes absl's errors on:
+// GRADUS_RETURN_IF_ERROR(status) returns a failure, and
+// GRADUS_ASSIGN_OR_RETURN(lhs, statusOr) assigns the value or returns the
+// failure.
 #pragma once
 
 #include "absl/status/status.h"

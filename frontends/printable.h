@@ -1,5 +1,6 @@
-// Text for a terminal. Names come from files, and a file may come from anybody:
-// what it calls a tensor must not move the cursor or look like another line.
+// Makes text safe for a terminal. Names come from files, and a file may come
+// from anybody: the name of a tensor must not move the cursor or look like
+// another line.
 #pragma once
 
 #include "runtime/names.h"
@@ -10,19 +11,19 @@
 
 namespace gradus {
 
-/// Whether a character of several bytes is one that a terminal obeys: C1, line
-/// separators, and what turns the direction of the text around it.
+/// Whether a multibyte character controls the terminal: C1, line separators,
+/// and characters that change the direction of the text.
 inline bool isOrder(std::string_view character) {
   auto isFrom = [&](std::string_view first, std::string_view last) {
     return character >= first && character <= last;
   };
   return isFrom("\xc2\x80", "\xc2\x9f") ||         // C1
-         isFrom("\xe2\x80\xa8", "\xe2\x80\xae") || // separators, turns
-         isFrom("\xe2\x81\xa6", "\xe2\x81\xa9");   // turns
+         isFrom("\xe2\x80\xa8", "\xe2\x80\xae") || // separators, direction
+         isFrom("\xe2\x81\xa6", "\xe2\x81\xa9");   // direction
 }
 
-/// How many bytes the UTF-8 character at the front has; 0 where it is none, or
-/// one that a terminal obeys.
+/// The number of bytes of the first UTF-8 character; 0 if it is invalid or
+/// controls the terminal.
 inline size_t printableLength(std::string_view text) {
   size_t size = runtime::characterBytes(text);
   auto first = static_cast<unsigned char>(text[0]);
@@ -31,7 +32,7 @@ inline size_t printableLength(std::string_view text) {
   return obeyed ? 0 : size;
 }
 
-/// The text with such characters written out, as "\n" and "\x1b"; `kept` stay.
+/// Escapes such characters in a text, as "\n" and "\x1b"; those in `kept` stay.
 inline std::string printable(std::string_view text,
                              std::string_view kept = "") {
   std::string out;
@@ -50,8 +51,8 @@ inline std::string printable(std::string_view text,
   return out;
 }
 
-/// The same of words that may have several lines, of which all but the first
-/// are indented by two spaces: a name in them cannot begin a line of its own.
+/// Escapes a message of several lines and indents all but the first by two
+/// spaces, so that no name in it looks like a line of its own.
 inline std::string printableLines(std::string_view text) {
   std::string out;
   for (size_t end; (end = text.find("\n  ")) != text.npos;) {

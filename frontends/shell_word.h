@@ -1,5 +1,5 @@
-// Words as a shell reads them. What is printed to be pasted into one may hold
-// names of a file, and a file may come from anybody.
+// Quotes words for a shell. Commands that are printed to be pasted may contain
+// names from a file, and a file may come from anybody.
 #pragma once
 
 #include "frontends/printable.h"
@@ -10,7 +10,8 @@
 
 namespace gradus {
 
-/// $'caf\xe9', as bash, zsh and ksh read what no terminal should be given.
+/// Writes $'caf\xe9', which bash, zsh and ksh read, for bytes that a terminal
+/// should not get.
 inline std::string escapedForShell(std::string_view word) {
   std::string text = "$'";
   while (!word.empty()) {
@@ -29,7 +30,7 @@ inline std::string escapedForShell(std::string_view word) {
   return text + "'";
 }
 
-/// A word in quotes, of which a shell changes nothing.
+/// Quotes a word so that a shell does not change it.
 inline std::string quotedForShell(std::string_view word) {
   if (printable(word) != word)
     return escapedForShell(word);
@@ -39,7 +40,7 @@ inline std::string quotedForShell(std::string_view word) {
   return text + "'";
 }
 
-/// A word, in quotes where a shell would change it.
+/// Quotes a word only if a shell would change it.
 inline std::string shellWord(std::string_view word) {
   constexpr std::string_view kPlain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./"
