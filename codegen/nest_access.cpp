@@ -93,6 +93,27 @@ static bool stepsAsOne(const Nest &nest, unsigned outer, unsigned inner) {
          llvm::all_of(nest.outputs, agrees);
 }
 
+/// Whether a condition holds at all positions, such as that of channels in a
+/// window of rows and columns.
+static bool alwaysHolds(const Condition &condition, ArrayRef<int64_t> extents) {
+  if (condition.equality || !condition.value.terms.empty())
+    return false;
+  int64_t least = condition.value.offset;
+  for (auto [stride, extent] : llvm::zip(condition.value.strides, extents)) {
+    if (stride < 0 && ShapedType::isDynamic(extent))
+      return false;
+    least += std::min<int64_t>(0, stride) * (extent - 1);
+  }
+  return least >= 0;
+}
+
+static void forgetWhatAlwaysHolds(Nest &nest) {
+  for (Access &access : nest.inputs)
+    llvm::erase_if(access.guard, [&](const Condition &condition) {
+      return alwaysHolds(condition, nest.extents);
+    });
+}
+
 static void forgetStrides(Nest &nest, unsigned dim) {
   for (Access &access : nest.inputs)
     access.place.strides[dim] = 0;
@@ -154,6 +175,7 @@ Nest gradus::readNest(plan::NestOp op, plan::Split split) {
     nest.combine.push_back(kind.getValue());
   nest.itemDim = split == plan::Split::serial ? -1 : 0;
   nest.loops = loopsAround(op);
+  forgetWhatAlwaysHolds(nest);
   if (split != plan::Split::flat)
     mergeDims(nest);
   // One position at a time, wherever the loops stand.

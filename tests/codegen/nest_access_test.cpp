@@ -28,3 +28,18 @@ TEST(NestAccess, KeepsApartWhatIsNot) {
   EXPECT_EQ(shifted.nest.inputs[0].place.strides, Numbers({18, 1}));
   EXPECT_EQ(shifted.nest.inputs[0].place.offset, 5);
 }
+
+/// A guard of rows says of columns what holds of all of them: those stay one
+/// vector's.
+TEST(NestAccess, ForgetsGuardsThatAlwaysHold) {
+  NestText text = copyText({6, 8}, {4, 8}, "(i, j) -> (i - 1, j)");
+  text.with[0].guard =
+      "(i, j) : (i - 1 >= 0, 4 - i >= 0, j >= 0, 7 - j >= 0, i mod 2 == 0)";
+  ParsedNest rows(text, "serial");
+  EXPECT_EQ(rows.nest.inputs[0].guard.size(), 3u);
+  EXPECT_TRUE(rows.nest.inputs[0].isGuardedBy(0));
+  EXPECT_FALSE(rows.nest.inputs[0].isGuardedBy(1));
+  text.with[0].guard = "(i, j) : (6 - j >= 0)";
+  ParsedNest columns(text, "serial");
+  EXPECT_TRUE(columns.nest.inputs[0].isGuardedBy(1));
+}
