@@ -51,6 +51,8 @@ Status Card::readFacts() {
   GRADUS_TRY(tell(driver_.deviceName(name, sizeof(name), device_),
                   "asking for a GPU's name"));
   name_ = name;
+  GRADUS_TRY(tell(driver_.deviceMemory(&memory_, device_),
+                  "asking for the memory of " + name_));
   std::pair<DeviceAttribute, int *> facts[] = {
       {DeviceAttribute::capabilityMajor, &major_},
       {DeviceAttribute::capabilityMinor, &minor_},

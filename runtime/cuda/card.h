@@ -31,6 +31,8 @@ public:
   std::string architecture() const;
   int capability() const { return 10 * major_ + minor_; }
   int multiprocessors() const { return multiprocessors_; }
+  /// Bytes that it has in all.
+  size_t memory() const { return memory_; }
 
   /// Other threads call this before they use what comes from here.
   Status makeCurrent() const;
@@ -70,6 +72,7 @@ private:
   std::string name_;
   int major_ = 0, minor_ = 0;
   int multiprocessors_ = 0;
+  size_t memory_ = 0;
 };
 
 /// "3.5 GiB", "700 bytes"

@@ -56,6 +56,12 @@ public:
     return part->server->lackOf(command);
   }
 
+  void lend(uint64_t bytes) override {
+    lent_ = bytes;
+    if (others_.server)
+      others_.server->lend(bytes);
+  }
+
   /// Libraries load kernels when they run first, which a recording forbids.
   bool warmsUp() const override { return true; }
 
@@ -72,15 +78,22 @@ private:
     } else {
       GRADUS_ASSIGN(auto session, cudnn::openSession());
       part = {session->name(), serveCudnn(session)};
+      part.server->lend(lent_);
     }
     return &part;
   }
 
   const Card &card_;
   Part products_, others_;
+  uint64_t lent_ = 0;
 };
 
 } // namespace
+
+uint64_t scratchToLend(uint64_t ofCard, uint64_t ofPlan) {
+  constexpr uint64_t kPart = 32;
+  return ofPlan <= ofCard / 2 ? ofCard / kPart : 0;
+}
 
 std::unique_ptr<LibraryServer> cardLibraries(const Card &card) {
   return std::make_unique<CardLibraries>(card);

@@ -112,6 +112,11 @@ StatusOr<PlanCode> loadKernels(const Card &card, const Artifact &artifact,
   return code;
 }
 
+/// Of the card's memory, without what comes beside a plan.
+uint64_t bytesOf(const artifact::Plan &plan) {
+  return plan.state_bytes() + plan.arena_bytes();
+}
+
 } // namespace
 
 const CodeImage *chooseImage(const artifact::Plan &plan, int capability) {
@@ -199,6 +204,7 @@ LibraryServer *CudaDevice::librariesFor(const artifact::Plan &plan) {
     libraries_ = emulated_
                      ? emulatedLibrary(emulated_->driver(), libraryOptions_)
                      : cardLibraries(*card_);
+  libraries_->lend(scratchToLend(card_->memory(), bytesOf(plan)));
   return libraries_.get();
 }
 

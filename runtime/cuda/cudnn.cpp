@@ -142,9 +142,12 @@ public:
           uint64_t scratchBytes) override {
     return firstThatFits(
         command, scratchBytes, [&](const OperationGraph &graph) {
-          return choosePlan(*session_, graph, workspaceIn(scratchBytes, graph));
+          return choosePlan(*session_, graph,
+                            workspaceIn(mostFor(command, scratchBytes), graph));
         });
   }
+
+  void lend(uint64_t bytes) override { lent_ = bytes; }
 
   StatusOr<std::unique_ptr<LibraryCall>>
   prepareWith(const std::string &algorithm,
@@ -155,6 +158,7 @@ public:
         firstThatFits(command, scratchBytes, [&](const OperationGraph &graph) {
           return planOf(*session_, graph, algorithm);
         }));
+    scratchBytes = mostFor(command, scratchBytes);
     if (call->scratchBytes() > scratchBytes)
       return failed("algorithm ", algorithm, " of cuDNN needs ",
                     call->scratchBytes(), " bytes of scratch, and there are ",
@@ -168,8 +172,8 @@ public:
     Status failure;
     for (size_t i = 0; i < std::min(ways.size(), kMostWays); ++i) {
       GRADUS_ASSIGN(OperationGraph graph, ways[i].graph());
-      auto texts =
-          algorithmsOf(*session_, graph, workspaceIn(scratchBytes, graph));
+      auto texts = algorithmsOf(
+          *session_, graph, workspaceIn(mostFor(command, scratchBytes), graph));
       if (texts.ok() && !texts->empty())
         return Algorithms{session_->name(), *std::move(texts)};
       if (failure.ok())
@@ -183,6 +187,13 @@ public:
 
 private:
   static constexpr size_t kMostWays = 4; // that are tried in vain
+
+  /// Gradients of attention make do with the plan's, in parts.
+  uint64_t mostFor(const artifact::LibraryCommand &command,
+                   uint64_t scratchBytes) const {
+    bool lends = command.op() != artifact::LibraryOp::attention_backward;
+    return lends ? std::max(scratchBytes, lent_) : scratchBytes;
+  }
 
   /// The first way whose plan needs no more scratch than that, else the one
   /// that needs the least. What would not fit in proportion is not built.
@@ -223,6 +234,7 @@ private:
   }
 
   std::shared_ptr<Session> session_;
+  uint64_t lent_ = 0; // bytes of scratch beside a plan's
 };
 
 } // namespace

@@ -51,11 +51,16 @@ bool losesDigits(NumericalNote note) {
          note == NumericalNote::winogradOf13x13;
 }
 
-StatusOr<bool> mayServe(const Descriptor &config, bool isF32) {
+using Notes = std::vector<NumericalNote>;
+
+StatusOr<Notes> notesOf(const Descriptor &config) {
   GRADUS_ASSIGN(Descriptor engine, engineOf(config));
-  GRADUS_ASSIGN(auto notes, engine.getList<NumericalNote>(
-                                Attribute::engineNumericalNotes, kMostNotes));
-  return std::none_of(notes.begin(), notes.end(), [&](NumericalNote note) {
+  return engine.getList<NumericalNote>(Attribute::engineNumericalNotes,
+                                       kMostNotes);
+}
+
+bool mayServe(const Notes &notes, bool isF32) {
+  return std::ranges::none_of(notes, [&](NumericalNote note) {
     return isNeverTaken(note) || (isF32 && losesDigits(note));
   });
 }
@@ -157,6 +162,9 @@ StatusOr<ExecutionPlan> build(const Session &session,
                 made.plan.get<int64_t>(Attribute::planWorkspace));
   made.workspace = uint64_t(workspace);
   GRADUS_ASSIGN(made.algorithm, textOf(config));
+  GRADUS_ASSIGN(Notes notes, notesOf(config));
+  made.hasTensorCores =
+      std::ranges::count(notes, NumericalNote::tensorCore) > 0;
   made.config = std::move(config);
   return made;
 }
@@ -168,6 +176,7 @@ public:
   struct Candidate {
     Descriptor config;
     std::optional<uint64_t> workspace; // as it is stated before it is built
+    size_t choice = 0;
   };
 
   Candidates(const Session &session, const OperationGraph &graph)
@@ -181,14 +190,16 @@ public:
       return found;
     }
     for (Descriptor &config : *configs) {
-      auto may = mayServe(config, graph_.isF32);
-      if (!may.ok())
-        words_ = may.status();
-      else if (*may) {
+      ++seen_;
+      auto notes = notesOf(config);
+      if (!notes.ok())
+        words_ = notes.status();
+      else if (mayServe(*notes, graph_.isF32)) {
         auto workspace = config.get<int64_t>(Attribute::configWorkspace);
         found.push_back({std::move(config),
                          workspace.ok() ? std::optional(uint64_t(*workspace))
-                                        : std::nullopt});
+                                        : std::nullopt,
+                         seen_});
       }
     }
     return found;
@@ -196,8 +207,10 @@ public:
 
   std::optional<ExecutionPlan> build(Candidate &candidate) {
     auto plan = cudnn::build(session_, graph_, std::move(candidate.config));
-    if (plan.ok())
+    if (plan.ok()) {
+      plan->choice = candidate.choice;
       return *std::move(plan);
+    }
     words_ = plan.status();
     return std::nullopt;
   }
@@ -214,6 +227,7 @@ public:
 private:
   const Session &session_;
   const OperationGraph &graph_;
+  size_t seen_ = 0;
   Status words_;
 };
 
@@ -272,8 +286,8 @@ StatusOr<ExecutionPlan> planOf(const Session &session,
                                const std::string &algorithm) {
   GRADUS_ASSIGN(Algorithm parsed, algorithmOf(algorithm));
   GRADUS_ASSIGN(Descriptor config, configOf(session, graph, parsed));
-  GRADUS_ASSIGN(bool may, mayServe(config, graph.isF32));
-  if (!may)
+  GRADUS_ASSIGN(Notes notes, notesOf(config));
+  if (!mayServe(notes, graph.isF32))
     return failed("algorithm ", algorithm,
                   " of cuDNN is not deterministic, or loses digits");
   return build(session, graph, std::move(config));

@@ -14,6 +14,8 @@ struct ExecutionPlan {
   Descriptor config, plan;
   uint64_t workspace = 0;
   std::string algorithm; // "eng45_k2=3_k5=4": engine, knobs and their values
+  size_t choice = 0; // of heuristics, from 1 on; 0: it was asked for by name
+  bool hasTensorCores = false; // by its engine's notes
 };
 
 /// The first of the heuristics' that needs no more workspace than that, else

@@ -74,6 +74,9 @@ public:
   lackOf(const artifact::LibraryCommand & /*command*/) {
     return std::string();
   }
+  /// So many bytes of scratch may be taken beside a plan's, by calls that are
+  /// made ready from now on and are faster with them.
+  virtual void lend(uint64_t /*bytes*/) {}
   /// Whether each call must run once before it is recorded, on whatever its
   /// tensors hold.
   virtual bool warmsUp() const { return false; }

@@ -138,19 +138,24 @@ LibraryNodes::callFor(const LibraryCommand &command, uint64_t scratchBytes) {
 
 std::vector<std::string>
 LibraryNodes::inWordsFor(const std::string &card) const {
-  size_t measured = 0;
+  size_t measured = 0, beside = 0;
   std::unordered_set<const LibraryCall *> counted;
   for (const auto &[command, made] : commands_)
     for (const Call &each : made.calls)
-      if (counted.insert(each.call.get()).second)
+      if (counted.insert(each.call.get()).second) {
         measured += each.call->isMeasured();
+        beside += !each.takesPlansScratch;
+      }
   if (counted.empty())
     return {};
   std::vector<std::string> lines = {inWords(
       counted.size(), " different calls of libraries",
       measured ? inWords(", ", measured,
                          " by the algorithm that the artifact has for ", card)
-               : "")};
+               : "",
+      beside ? inWords(", ", beside, " with scratch beside the plan's (",
+                       sizeInWords(scratchBytes_), ")")
+             : "")};
   addPlainWords(lines);
   return lines;
 }

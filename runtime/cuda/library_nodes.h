@@ -42,9 +42,10 @@ public:
   /// Of a block with the ones that sums multiply.
   uint64_t onesBytes() const;
   /// "5 different calls of libraries, 3 by the algorithm that the artifact has
-  /// for NVIDIA H200", and a line for each kind of product that is plain:
-  /// "matmul+sum: plain call and a product with ones, 12 calls (cuBLASLt has no
-  /// algorithm with BGRADB)". None where there are no calls.
+  /// for NVIDIA H200, 1 with scratch beside the plan's (196.0 MiB)", and a line
+  /// for each kind of product that is plain: "matmul+sum: plain call and a
+  /// product with ones, 12 calls (cuBLASLt has no algorithm with BGRADB)". None
+  /// where there are no calls.
   std::vector<std::string> inWordsFor(const std::string &card) const;
 
   /// Writes ones, and runs each call once on whatever memory holds where its

@@ -130,6 +130,31 @@ TEST_F(CardLibraries, HaveCudnnForConvolutions) {
   EXPECT_EQ(chosen(), "eng3");
 }
 
+/// Before the first call opens cuDNN, and after it.
+TEST_F(CardLibraries, LendScratchToCudnn) {
+  LibraryCommandT command = convolution(
+      LibraryOp::convolution, {4, 6, 8, 3, 1, 1}, 2, DType::f32, true);
+  auto scratch = [&] {
+    auto call = server->prepare(*PackedCommand(command), 4999);
+    EXPECT_TRUE(call.ok()) << call.status();
+    return call.ok() ? (*call)->scratchBytes() : 0;
+  };
+  server->lend(5000);
+  EXPECT_EQ(scratch(), 5000u);
+  server->lend(0);
+  EXPECT_EQ(scratch(), 1000u);
+  server->lend(6000);
+  EXPECT_EQ(scratch(), 5000u);
+}
+
+/// No matter what is free.
+TEST(ScratchToLend, IsAPartOfACardThatIsHalfEmpty) {
+  constexpr uint64_t kGiB = 1 << 30;
+  EXPECT_EQ(scratchToLend(80 * kGiB, 7 * kGiB), 80 * kGiB / 32);
+  EXPECT_EQ(scratchToLend(80 * kGiB, 40 * kGiB), 80 * kGiB / 32);
+  EXPECT_EQ(scratchToLend(80 * kGiB, 40 * kGiB + 1), 0u);
+}
+
 /// In the words of the emulated card (LibraryCalls): a plan that runs there
 /// asks for nothing that is refused here.
 TEST_F(CardLibraries, RefuseWhatNoCardTakes) {

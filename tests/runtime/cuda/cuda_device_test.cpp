@@ -161,6 +161,10 @@ protected:
   GpuAdder adder;
 };
 
+TEST_F(CudaDeviceOnCard, KnowsItsMemory) {
+  EXPECT_EQ(device->card().memory(), size_t(1) << 30);
+}
+
 TEST_F(CudaDeviceOnCard, SaysThatThereIsNoCodeForIt) {
   EXPECT_EQ(device->name(), "card 3 (the emulated GPU)");
   EXPECT_EQ(device->target(), "cuda");

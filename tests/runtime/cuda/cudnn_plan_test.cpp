@@ -5,6 +5,8 @@
 
 #include "runtime/cuda/cudnn_plan.h"
 
+#include "runtime/cuda/cudnn_convolution.h"
+
 #include "tests/runtime/cuda/convolutions.h"
 #include "tests/runtime/cuda/cudnn_stub.h"
 
@@ -52,6 +54,36 @@ TEST_F(CudnnPlan, LeavesF32AsItIs) {
 TEST_F(CudnnPlan, FitsTheScratchOrTakesTheLeast) {
   EXPECT_EQ(chosen(DType::f32, 4999), "eng5 1000");
   EXPECT_EQ(chosen(DType::f32, 10), "eng5 1000");
+}
+
+/// Where memory is plenty, scratch beside the plan's is better than a later
+/// choice.
+TEST_F(CudnnPlan, TakesScratchThatIsLentForAnEarlierChoice) {
+  server->lend(4999);
+  EXPECT_EQ(chosen(DType::f32, 10), "eng5 1000");
+  server->lend(5000);
+  EXPECT_EQ(chosen(DType::f32, 10), "eng3 5000");
+  PackedCommand command(of(DType::f32));
+  EXPECT_TRUE(server->prepareWith("eng3", *command, 10).ok());
+  auto all = server->algorithms(*command, 10);
+  ASSERT_TRUE(all.ok()) << all.status();
+  EXPECT_THAT(all->texts, ElementsAre("eng3", "eng5", "eng1"));
+}
+
+/// Those that do not serve count.
+TEST_F(CudnnPlan, SaysWhichChoiceItIsAndWhetherByTensorCores) {
+  auto session = cudnn::openSession();
+  ASSERT_TRUE(session.ok()) << session.status();
+  for (auto [dtype, choice, hasTensorCores] :
+       {std::tuple(DType::bf16, 3u, true), {DType::f32, 8u, false}}) {
+    PackedCommand command(of(dtype));
+    auto graph = cudnn::convolutionGraph(**session, *command);
+    ASSERT_TRUE(graph.ok()) << graph.status();
+    auto plan = cudnn::choosePlan(**session, *graph, 5000);
+    ASSERT_TRUE(plan.ok()) << plan.status();
+    EXPECT_EQ(plan->choice, choice);
+    EXPECT_EQ(plan->hasTensorCores, hasTensorCores);
+  }
 }
 
 /// Building takes seconds: what states more than there is, is left out.

@@ -115,6 +115,9 @@ TEST_F(CudaLibraryNodes, ShareABlockWhereThePlansIsTooSmall) {
   ASSERT_TRUE(prepare().ok());
   EXPECT_EQ(library_->offered, (std::vector<uint64_t>{64, 320, 4096 - 192}));
   EXPECT_EQ(nodes_->scratchBytes(), 1000u);
+  EXPECT_EQ(nodes_->inWordsFor("card").front(),
+            "3 different calls of libraries, 2 with scratch beside the plan's "
+            "(1000 bytes)");
   for (uint32_t i : {4, 5})
     EXPECT_EQ(accessesOf(i).back(),
               (std::array<uint64_t, 4>{0x60000, 1000, 1, 1}));

@@ -3,6 +3,9 @@
 // compiles is loaded by this machine's driver, or by a stub of one.
 
 #include "runtime/cuda/cudnn.h"
+#include "runtime/cuda/cudnn_attention.h"
+#include "runtime/cuda/cudnn_convolution.h"
+#include "runtime/cuda/cudnn_plan.h"
 #include "tests/this_build.h"
 
 #include "tests/runtime/cuda/card_commands.h"
@@ -31,19 +34,32 @@ constexpr uint64_t kScratch = 256 << 20;
 /// something; older ones may know none.
 constexpr size_t kDescribes = 91900;
 
+/// What tells cards of sm_90 apart.
+struct Hopper {
+  const char *name;
+  uint64_t memory;
+  int memoryClock, busWidth; // kHz, bits
+};
+constexpr Hopper kH100 = {"NVIDIA H100 80GB HBM3", 85029158912, 2619000, 5120};
+constexpr Hopper kH200 = {"NVIDIA H200", 150121545728, 3201000, 6144};
+
 /// What cuDNN wants to know of a card; from 9.20 on the last two keys as well.
-constexpr const char *kH200 = R"({
-  "deviceName": "NVIDIA H200", "deviceVer": 900, "driverVer": 13000,
+std::string described(const Hopper &card) {
+  return inWords(R"({"deviceName": ")", card.name, R"(", "totalGlobalMem": )",
+                 card.memory, R"(, "memClockRateKHz": )", card.memoryClock,
+                 R"(, "memoryBusWidth": )", card.busWidth, R"(,
+  "deviceVer": 900, "driverVer": 13000,
   "cudaDeviceId": 0, "pciDeviceId": 0, "isTccDriver": 0, "supportCoopLaunch": 1,
-  "totalGlobalMem": 150121545728, "l2CacheSize": 52428800,
+  "l2CacheSize": 52428800,
   "multiProcessorCount": 132, "warpSize": 32, "smClockRateKHz": 1980000,
-  "memClockRateKHz": 3201000, "maxGridSize": [2147483647, 65535, 65535],
+  "maxGridSize": [2147483647, 65535, 65535],
   "maxBlockSize": [1024, 1024, 64], "maxThreadsPerBlock": 1024,
   "maxThreadsPerSM": 2048, "maxCtasPerSM": 32, "regsPerBlock": 65536,
   "maxRegistersPerSM": 65536, "maxSharedMemoryPerBlock": 49152,
   "maxSharedMemoryPerBlockOptin": 232448, "reservedSharedMemoryPerBlock": 1024,
-  "memoryBusWidth": 6144, "oversizedSharedMemoryPerBlock": 0
-})";
+  "oversizedSharedMemoryPerBlock": 0
+})");
+}
 
 /// The convolutions of ResNet-50: inputs, size, outputs, window, stride, pad.
 constexpr Shape kResNet50[] = {
@@ -66,18 +82,21 @@ constexpr LibraryOp kConvolutions[] = {LibraryOp::convolution,
 
 class DescribedCard : public testing::Test {
 protected:
-  void SetUp() override {
+  void SetUp() override { describe(kH200); }
+
+  void describe(const Hopper &card) {
     // Its name is the driver's: who opens that later, finds it.
     if (!dlopen("libcuda.so.1", RTLD_NOW))
       ASSERT_TRUE(dlopen(libraryOf("stub_loader").c_str(), RTLD_NOW));
     auto library = cudnn::load();
     if (!library.ok())
       GTEST_SKIP() << library.status();
-    auto session = cudnn::describeCard(kH200);
+    auto session = cudnn::describeCard(described(card));
     if (!session.ok() && library->version() < kDescribes)
       GTEST_SKIP() << session.status();
     ASSERT_TRUE(session.ok()) << session.status();
     session_ = *session;
+    card_ = card.name;
     server = serveCudnn(session_);
   }
 
@@ -99,9 +118,65 @@ protected:
     return "";
   }
 
+  /// The whole of a command, by what cuDNN takes first with so much scratch.
+  StatusOr<cudnn::ExecutionPlan> chosen(const LibraryCommandT &command,
+                                        uint64_t scratch) {
+    PackedCommand packed(command);
+    bool attends = command.op == LibraryOp::attention ||
+                   command.op == LibraryOp::attention_backward;
+    StatusOr<cudnn::OperationGraph> graph =
+        failed("there is no part of ", EnumNameLibraryOp(command.op));
+    if (!attends)
+      graph = cudnn::convolutionGraph(*session_, *packed);
+    else if (auto parts = cudnn::attentionParts(*packed);
+             parts.ok() && !parts->empty())
+      graph = cudnn::attentionGraph(*session_, *packed, (*parts)[0]);
+    GRADUS_TRY(graph.status());
+    return cudnn::choosePlan(*session_, *graph, scratch);
+  }
+
+  /// Expects tensor cores by one of cuDNN's first two choices, and prints it:
+  /// what docs/gpu.md has a table of.
+  void expectEarlyChoice(const std::string &name,
+                         const LibraryCommandT &command) {
+    auto plan = chosen(command, kScratch);
+    ASSERT_TRUE(plan.ok()) << name << ": " << plan.status();
+    EXPECT_LE(plan->choice, 2u) << name << " by " << plan->algorithm;
+    EXPECT_TRUE(plan->hasTensorCores) << name << " by " << plan->algorithm;
+    std::printf("%s | %s | %s | %zu | %s | %.0f\n", session_->name().c_str(),
+                card_.c_str(), name.c_str(), plan->choice,
+                plan->hasTensorCores ? "yes" : "no",
+                double(plan->workspace) / (1 << 20));
+  }
+
+  std::string card_;
   std::shared_ptr<cudnn::Session> session_;
   std::unique_ptr<LibraryServer> server;
 };
+
+/// With heads of 64 numbers that lie inside, of bf16; and its gradients.
+std::vector<LibraryCommandT> attentionOf(int64_t n, int64_t h, int64_t t,
+                                         bool isCausal,
+                                         const std::vector<int64_t> &mask) {
+  constexpr int64_t d = 64;
+  auto heads = tensorOf(DType::bf16, {n, h, t, d}, {t * h * d, d, h * d, 1});
+  auto rows = tensorOf(DType::f32, {n, h, t, 1});
+  std::vector<LibraryCommandT> both;
+  both.push_back(
+      commandOf(LibraryOp::attention, {heads, heads, heads}, {heads, rows}));
+  both.push_back(commandOf(LibraryOp::attention_backward,
+                           {heads, heads, heads, heads, heads, rows},
+                           {heads, heads, heads}));
+  for (LibraryCommandT &command : both) {
+    command.scale = 0.125;
+    command.causal = isCausal;
+    if (!mask.empty())
+      command.inputs.push_back(
+          std::make_unique<gradus::artifact::LibraryTensorT>(
+              tensorOf(DType::f32, mask)));
+  }
+  return both;
+}
 
 } // namespace
 
@@ -130,19 +205,47 @@ TEST_F(DescribedCard, HasPlansForEachFormOfAttention) {
 /// Within 192 MiB of scores and 1 MiB more, which gradients take to be the same
 /// each time.
 TEST_F(DescribedCard, HasPlansForAttention) {
-  int64_t n = 8, h = 12, t = 1024, d = 64;
-  auto heads = tensorOf(DType::bf16, {n, h, t, d}, {t * h * d, d, h * d, 1});
-  auto rows = tensorOf(DType::f32, {n, h, t, 1});
-  for (bool isCausal : {false, true}) {
-    auto forward =
-        commandOf(LibraryOp::attention, {heads, heads, heads}, {heads, rows});
-    auto backward = commandOf(LibraryOp::attention_backward,
-                              {heads, heads, heads, heads, heads, rows},
-                              {heads, heads, heads});
-    for (LibraryCommandT *command : {&forward, &backward}) {
-      command->scale = 0.125;
-      command->causal = isCausal;
-      EXPECT_EQ(planOf(*command), "");
+  for (bool isCausal : {false, true})
+    for (const LibraryCommandT &command :
+         attentionOf(8, 12, 1024, isCausal, {}))
+      EXPECT_EQ(planOf(command), "");
+}
+
+/// Of each sequence, and of each head.
+TEST_F(DescribedCard, HasPlansForMasksOfAnOddNumberOfKeys) {
+  for (const std::vector<int64_t> &mask :
+       {std::vector<int64_t>{2, 1, 1, 77}, {1, 2, 1, 77}})
+    for (const LibraryCommandT &command : attentionOf(2, 2, 77, false, mask)) {
+      auto plan = chosen(command, kScratch);
+      EXPECT_TRUE(plan.ok()) << EnumNameLibraryOp(command.op) << " with "
+                             << mask[1] << " heads: " << plan.status();
     }
+}
+
+/// In bf16, for a step of 256 images.
+TEST_F(DescribedCard, ComputesResNet50ByFirstChoices) {
+  for (const Hopper &card : {kH100, kH200}) {
+    describe(card);
+    for (LibraryOp op : kConvolutions)
+      for (const Shape &shape : kResNet50)
+        if (shape.inputs > 3 || op != LibraryOp::convolution_backward_data)
+          expectEarlyChoice(inWords(EnumNameLibraryOp(op), " ", shape.inputs,
+                                    "x", shape.size, " to ", shape.outputs,
+                                    ", ", shape.window, "/", shape.stride),
+                            convolution(op, shape, 256, DType::bf16, true));
+  }
+}
+
+/// GPT-2 of 8 x 1024 tokens, BERT of 32 x 128.
+TEST_F(DescribedCard, ComputesAttentionByFirstChoices) {
+  for (const Hopper &card : {kH100, kH200}) {
+    describe(card);
+    for (const LibraryCommandT &command : attentionOf(8, 12, 1024, true, {}))
+      expectEarlyChoice(inWords("GPT-2's ", EnumNameLibraryOp(command.op)),
+                        command);
+    for (const LibraryCommandT &command :
+         attentionOf(32, 12, 128, false, {32, 1, 128, 128}))
+      expectEarlyChoice(inWords("BERT's ", EnumNameLibraryOp(command.op)),
+                        command);
   }
 }
