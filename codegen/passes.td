@@ -272,6 +272,146 @@ def Fuse : Pass<"fuse", "::gradus::ProgramOp"> {
   let dependentDialects = ["::gradus::plan::PlanDialect"];
 }
 
+def NarrowResults : Pass<"narrow-results", "::gradus::ProgramOp"> {
+  let summary = "Stores numbers of 16 bits before they are widened";
+  let description = [{
+    A nest whose result is numbers of 16 bits, widened, gives them as they were,
+    and the nests that read them widen them: the numbers are the same, and half
+    as many bytes or fewer go through memory. Where the nest gives the narrow
+    numbers, too, the wide ones go. What a product of our own reads, or a
+    library, an output or a state, stays as it is.
+
+    Before:
+
+    ```mlir
+    gradus.program @p {
+      gradus.graph @predict(%x: tensor<8xbf16>) -> (y: tensor<8xbf16>, z: tensor<8xf32>) {
+        %0:2 = plan.nest parallel [8] reduced [] with(%x : tensor<8xbf16>)
+            attributes {combine = [], guards = [unit], map_input_maps = [],
+                        output_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>],
+                        then_input_maps = [affine_map<(d0) -> (d0)>]}
+            map {} then {
+            ^bb0(%e: bf16):
+              %n = arith.negf %e : bf16
+              %w = arith.extf %n : bf16 to f32
+              plan.yield %n, %w : bf16, f32
+            } -> tensor<8xbf16>, tensor<8xf32>
+        %1 = plan.nest parallel [8] reduced [] with(%0#1 : tensor<8xf32>)
+            attributes {combine = [], guards = [unit], map_input_maps = [],
+                        output_maps = [affine_map<(d0) -> (7 - d0)>],
+                        then_input_maps = [affine_map<(d0) -> (d0)>]}
+            map {} then {
+            ^bb0(%e: f32):
+              %s = arith.mulf %e, %e : f32
+              plan.yield %s : f32
+            } -> tensor<8xf32>
+        gradus.return %0#0, %1 : tensor<8xbf16>, tensor<8xf32>
+      }
+    }
+    ```
+
+    After:
+
+    ```mlir
+    gradus.program @p {
+      gradus.graph @predict(%x: tensor<8xbf16>) -> (y: tensor<8xbf16>, z: tensor<8xf32>) {
+        %0 = plan.nest parallel [8] reduced [] with(%x : tensor<8xbf16>)
+            attributes {combine = [], guards = [unit], map_input_maps = [],
+                        output_maps = [affine_map<(d0) -> (d0)>],
+                        then_input_maps = [affine_map<(d0) -> (d0)>]}
+            map {} then {
+            ^bb0(%e: bf16):
+              %n = arith.negf %e : bf16
+              plan.yield %n : bf16
+            } -> tensor<8xbf16>
+        %1 = plan.nest parallel [8] reduced [] with(%0 : tensor<8xbf16>)
+            attributes {combine = [], guards = [unit], map_input_maps = [],
+                        output_maps = [affine_map<(d0) -> (7 - d0)>],
+                        then_input_maps = [affine_map<(d0) -> (d0)>]}
+            map {} then {
+            ^bb0(%e: bf16):
+              %w = arith.extf %e : bf16 to f32
+              %s = arith.mulf %w, %w : f32
+              plan.yield %s : f32
+            } -> tensor<8xf32>
+        gradus.return %0, %1 : tensor<8xbf16>, tensor<8xf32>
+      }
+    }
+    ```
+  }];
+  let dependentDialects = ["::gradus::plan::PlanDialect", "::mlir::arith::ArithDialect"];
+}
+
+def JoinSums : Pass<"join-sums", "::gradus::ProgramOp"> {
+  let summary = "Reads what two reductions reduce once";
+  let description = [{
+    Two nests that reduce the same elements of a tensor become one, also where
+    what follows the second's sums asks for what follows the first's, at the same
+    point: a variance for its mean, the logarithm of a sum of exponentials for
+    the score of a label.
+
+    Before:
+
+    ```mlir
+    gradus.program @p {
+      gradus.graph @predict(%x: tensor<4x512xf32>) -> (m: tensor<4xf32>, d: tensor<4xf32>) {
+        %0 = plan.nest parallel [4] reduced [512] ins(%x : tensor<4x512xf32>)
+            attributes {combine = [#gradus<reduction sum>], guards = [unit],
+                        map_input_maps = [affine_map<(d0, d1) -> (d0, d1)>],
+                        output_maps = [affine_map<(d0) -> (d0)>], then_input_maps = []}
+            map {
+            ^bb0(%e: f32):
+              plan.yield %e : f32
+            } then {
+            ^bb0(%sum: f32):
+              plan.yield %sum : f32
+            } -> tensor<4xf32>
+        %1 = plan.nest parallel [4] reduced [512] ins(%x : tensor<4x512xf32>) with(%0 : tensor<4xf32>)
+            attributes {combine = [#gradus<reduction sum>], guards = [unit, unit],
+                        map_input_maps = [affine_map<(d0, d1) -> (d0, d1)>],
+                        output_maps = [affine_map<(d0) -> (d0)>],
+                        then_input_maps = [affine_map<(d0) -> (d0)>]}
+            map {
+            ^bb0(%e: f32):
+              %s = arith.mulf %e, %e : f32
+              plan.yield %s : f32
+            } then {
+            ^bb0(%squares: f32, %mean: f32):
+              %d = arith.subf %squares, %mean : f32
+              plan.yield %d : f32
+            } -> tensor<4xf32>
+        gradus.return %0, %1 : tensor<4xf32>, tensor<4xf32>
+      }
+    }
+    ```
+
+    After:
+
+    ```mlir
+    gradus.program @p {
+      gradus.graph @predict(%x: tensor<4x512xf32>) -> (m: tensor<4xf32>, d: tensor<4xf32>) {
+        %0:2 = plan.nest parallel [4] reduced [512] ins(%x : tensor<4x512xf32>)
+            attributes {combine = [#gradus<reduction sum>, #gradus<reduction sum>], guards = [unit],
+                        map_input_maps = [affine_map<(d0, d1) -> (d0, d1)>],
+                        output_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>],
+                        then_input_maps = []}
+            map {
+            ^bb0(%e: f32):
+              %s = arith.mulf %e, %e : f32
+              plan.yield %e, %s : f32, f32
+            } then {
+            ^bb0(%sum: f32, %squares: f32):
+              %d = arith.subf %squares, %sum : f32
+              plan.yield %sum, %d : f32, f32
+            } -> tensor<4xf32>, tensor<4xf32>
+        gradus.return %0#0, %0#1 : tensor<4xf32>, tensor<4xf32>
+      }
+    }
+    ```
+  }];
+  let dependentDialects = ["::gradus::plan::PlanDialect"];
+}
+
 def SplitReductions : Pass<"split-reductions", "::gradus::ProgramOp"> {
   let summary = "Cuts long sums over samples into parts for the threads";
   let description = [{

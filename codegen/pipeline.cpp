@@ -40,6 +40,12 @@ const Stage stages[] = {
      [](OpPassManager &program, const DeviceModel &model) {
        // Join nests while they are on tensors: maps compose, nothing aliases.
        program.addPass(createFuse(model.fuse));
+       // What is stored is known: it is stored narrow, so that equal reads of
+       // it are seen to be equal, and those of two reductions become one.
+       if (model.savesTraffic) {
+         program.addPass(createNarrowResults());
+         program.addPass(createJoinSums());
+       }
        // What is fused is known: long sums now get a dimension for threads.
        program.addPass(createSplitReductions(model.splitReductions));
        // Nests are what they will be: rows between them and products may grow.

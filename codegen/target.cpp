@@ -35,7 +35,8 @@ bool DeviceModel::operator==(const DeviceModel &other) const {
          fieldsOf(fuse) == fieldsOf(other.fuse) &&
          fieldsOf(splitReductions) == fieldsOf(other.splitReductions) &&
          fieldsOf(formKernels) == fieldsOf(other.formKernels) &&
-         mergesRows == other.mergesRows && padsRows == other.padsRows;
+         mergesRows == other.mergesRows && padsRows == other.padsRows &&
+         savesTraffic == other.savesTraffic;
 }
 
 /// The numbers are not measured: a launch in a graph takes about as long as a
@@ -47,6 +48,7 @@ static DeviceModel gpuModel() {
   model.select.provider = "cuda";
   model.mergesRows = true;
   model.padsRows = true;
+  model.savesTraffic = true;
   model.fuse.workTwice = 24; // an exponential and a few more
   model.splitReductions.mostParts = 512;
   model.splitReductions.mostPoints = int64_t(128) * 1024;

@@ -19,8 +19,9 @@ struct DeviceModel {
   FuseOptions fuse;
   SplitReductionsOptions splitReductions;
   FormKernelsOptions formKernels;
-  bool mergesRows = false; // merge-rows is one of the passes
-  bool padsRows = false;   // pad-rows too
+  bool mergesRows = false;   // merge-rows is one of the passes
+  bool padsRows = false;     // pad-rows too
+  bool savesTraffic = false; // and narrow-results and join-sums
 
   bool operator==(const DeviceModel &other) const;
 };
