@@ -49,7 +49,8 @@ static flatbuffers::Offset<fb::GpuLaunch> launchOf(Tables &builder,
   std::vector<uint64_t> scratch(kernel.scratchBytes.begin(),
                                 kernel.scratchBytes.end());
   return fb::CreateGpuLaunch(builder, kernel.threads, kernel.mostBlocks,
-                             kernel.piece, builder.CreateVector(scratch));
+                             kernel.piece, builder.CreateVector(scratch),
+                             kernel.operations);
 }
 
 flatbuffers::Offset<fb::KernelSignature>

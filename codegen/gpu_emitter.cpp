@@ -6,6 +6,7 @@
 #include "codegen/gpu_flat.h"
 #include "codegen/gpu_indexing.h"
 #include "codegen/gpu_nests.h"
+#include "codegen/gpu_operations.h"
 #include "codegen/gpu_width.h"
 #include "codegen/plan_ops.h"
 
@@ -118,6 +119,7 @@ void KernelEmitter::emit() {
   result.name = kernel.getSymName().str();
   result.threads = mapping.threads;
   result.mostBlocks = isFlat ? 0 : mapping.mostBlocks;
+  result.operations = gpuOperationsOf(kernel);
   result.piece = isFlat ? flatPiece(kernel) : 0;
   createFunction(argumentTypes());
   if (isFlat)

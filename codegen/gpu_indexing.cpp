@@ -65,6 +65,16 @@ GpuMapping gradus::mapIndexed(Operation *op) {
   return mapping;
 }
 
+uint64_t gradus::indexedOperations(Operation *op) {
+  constexpr int64_t ofVector = 24; // its index, its address, its elements
+  GatherSizes sizes = sizesOf(op);
+  Type element = elementOf(op->getOperand(0));
+  if (isa<plan::AddAtOp>(op))
+    return scatterOperations(sizes, element);
+  return uint64_t(mapIndexed(op).items *
+                  (ofVector + indexedVector(sizes, element)));
+}
+
 /// Counters step over their ends by what a grid has of threads.
 bool gradus::indexedFits32Bits(Operation *op) {
   return llvm::all_of(op->getOperands(), [](Value buffer) {

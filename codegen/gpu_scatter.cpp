@@ -70,6 +70,15 @@ std::optional<ScatterMapping> gradus::mapScatter(const GatherSizes &sizes,
   return mapping;
 }
 
+uint64_t gradus::scatterOperations(const GatherSizes &sizes, Type element) {
+  ScatterMapping mapping = blocksOf(sizes, element);
+  if (!mapScatter(sizes, element))
+    return uint64_t(costOfThreads(sizes, mapping));
+  int64_t rows = sizes.batch * sizes.outer;
+  int64_t ofElements = rows * (sizes.extent + 2 * sizes.count) * sizes.inner;
+  return uint64_t(costOfBlocks(sizes, mapping)) + uint64_t(ofElements);
+}
+
 //===-- code --------------------------------------------------------------===//
 
 namespace {

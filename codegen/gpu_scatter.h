@@ -29,6 +29,9 @@ struct ScatterMapping {
 std::optional<ScatterMapping> mapScatter(const GatherSizes &sizes,
                                          mlir::Type element);
 
+/// What all threads execute, about, blocks or not.
+uint64_t scatterOperations(const GatherSizes &sizes, mlir::Type element);
+
 /// Group `item` % groups of row `item` / groups of the table, by a whole block.
 void emitScatter(GpuBuilder &builder, const ScatterMapping &mapping,
                  const IndexedBuffers &buffers, mlir::Value item,

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 
 using namespace gradus::runtime;
@@ -67,8 +68,35 @@ ordered_json choices(const artifact::Command &command) {
   return all;
 }
 
-ordered_json commands(const artifact::GraphPlan &plan, const Rates &rates) {
+/// What a kernel's threads execute on a GPU; nothing of others.
+std::optional<uint64_t> operationsOf(const artifact::Command &command,
+                                     const artifact::CodeHeader *header) {
+  const auto *kernel = command.kind_as_KernelCommand();
+  const artifact::GpuLaunch *launch =
+      kernel && header ? header->kernels()->Get(kernel->kernel())->gpu()
+                       : nullptr;
+  if (!launch)
+    return std::nullopt;
+  uint64_t items = launch->piece() ? 0 : 1;
+  for (unsigned i = 0; launch->piece() && i < countOf(kernel->segments()); ++i)
+    items += uint64_t(kernel->segments()->Get(i)->items());
+  return items * launch->operations();
+}
+
+/// What a library is asked for, and what it has for that.
+void addCall(const artifact::LibraryCommand &library,
+             const artifact::Plan &plan, ordered_json &to) {
+  to["call"] = libraryText(library);
+  bool hasScratch = library.scratch() != UINT32_MAX;
+  to["scratch_bytes"] =
+      hasScratch ? plan.buffers()->Get(library.scratch())->size() : 0;
+}
+
+ordered_json commands(const Artifact &artifact, const artifact::Plan &target,
+                      const artifact::GraphPlan &plan, const Rates &rates) {
   ordered_json all = ordered_json::array();
+  const artifact::CodeHeader *header =
+      isForGpus(target) ? artifact.kernels(target) : nullptr;
   for (unsigned i = 0; plan.commands() && i < plan.commands()->size(); ++i) {
     const artifact::Command &command = *plan.commands()->Get(i);
     std::vector<std::string> nodes;
@@ -80,6 +108,10 @@ ordered_json commands(const artifact::GraphPlan &plan, const Rates &rates) {
                    {"bytes", command.bytes()},
                    {"expected_us", expectedMicroseconds(command, rates)},
                    {"nodes", nodes}});
+    if (auto operations = operationsOf(command, header))
+      all.back()["operations"] = *operations;
+    if (const auto *library = command.kind_as_LibraryCommand())
+      addCall(*library, target, all.back());
     if (ordered_json measured = choices(command); !measured.empty())
       all.back()["choices"] = std::move(measured);
   }
@@ -115,11 +147,11 @@ uint64_t count(const ordered_json &commands, const char *key) {
   return total;
 }
 
-ordered_json graphJson(const artifact::Header &header,
-                       const artifact::Plan &plan,
+ordered_json graphJson(const Artifact &artifact, const artifact::Plan &plan,
                        const artifact::GraphPlan &graph, const Rates &rates) {
+  const artifact::Header &header = artifact.header();
   const artifact::Graph &signature = *header.graphs()->Get(graph.graph());
-  ordered_json all = commands(graph, rates);
+  ordered_json all = commands(artifact, plan, graph, rates);
   std::vector<MapEntry> map = memoryMap(header, plan, graph);
   ArenaTimeline timeline = arenaTimeline(map, all.size());
   return {{"name", textOf(signature.name())},
@@ -136,11 +168,11 @@ ordered_json graphJson(const artifact::Header &header,
           {"map", mapJson(map)}};
 }
 
-ordered_json graphs(const artifact::Header &header, const artifact::Plan &plan,
+ordered_json graphs(const Artifact &artifact, const artifact::Plan &plan,
                     const Rates &rates) {
   ordered_json all = ordered_json::array();
   for (unsigned i = 0; plan.graphs() && i < plan.graphs()->size(); ++i)
-    all.push_back(graphJson(header, plan, *plan.graphs()->Get(i), rates));
+    all.push_back(graphJson(artifact, plan, *plan.graphs()->Get(i), rates));
   return all;
 }
 
@@ -251,7 +283,7 @@ ordered_json plans(const Artifact &artifact) {
          {"how", expectationText(rates)},
          {"libraries", librariesOf(*plan)},
          {"images", images(artifact, *plan)},
-         {"graphs", graphs(artifact.header(), *plan, rates)}});
+         {"graphs", graphs(artifact, *plan, rates)}});
   }
   return all;
 }

@@ -27,6 +27,30 @@ TEST(ArtifactFacts, SumUpTheCommandsOfAGraph) {
   EXPECT_GT(facts["plans"][0]["rates"][0]["flop_per_s"].get<double>(), 0);
 }
 
+/// Of a launch; of all items together, where kernels are flat.
+TEST(ArtifactFacts, SayWhatKernelsOfGpusExecute) {
+  gradus::test::TestArtifact made;
+  addProduct(made);
+  made.addGpuPlan();
+  for (auto [piece, blocks, times] :
+       {std::tuple(0, 1, 1), {8, 0, int(gradus::test::kSize)}}) {
+    for (auto &kernel : made.kernels.kernels) {
+      kernel->gpu->operations = 5;
+      kernel->gpu->piece = uint64_t(piece);
+      kernel->gpu->most_blocks = uint64_t(blocks);
+    }
+    auto artifact = *gradus::runtime::Artifact::fromBytes(made.bytes(), "a");
+    auto plans = artifactJson(*artifact)["plans"];
+    auto commands = plans[1]["graphs"][0]["commands"];
+    EXPECT_EQ(commands[0]["operations"], 5 * times);
+    EXPECT_FALSE(plans[0]["graphs"][0]["commands"][0].contains("operations"));
+    const auto &product = commands.back();
+    EXPECT_FALSE(product.contains("operations"));
+    EXPECT_EQ(product["scratch_bytes"], 0);
+    EXPECT_EQ(product["call"].get<std::string>().substr(0, 10), "matmul f32");
+  }
+}
+
 /// Commands that differ in where their tensors lie are one call.
 TEST(ArtifactFacts, NameTheLibrariesOfAPlan) {
   gradus::test::TestArtifact made;

@@ -1,0 +1,96 @@
+// Of a nest: its points times what its regions do and what its accesses are.
+
+#include "codegen/gpu_operations.h"
+
+#include "codegen/gpu_indexing.h"
+#include "codegen/gpu_vectors.h"
+#include "codegen/nest_access.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace gradus;
+
+/// What a division, a root or an exponential is made of.
+static constexpr uint64_t kLong = 8;
+/// A division by a constant, or the rest of one, of a position.
+static constexpr uint64_t kDivision = 4;
+/// A comparison of a position, and the branch around a load.
+static constexpr uint64_t kGuard = 2;
+
+static uint64_t operationsOf(Operation &op) {
+  if (isa<plan::IndexOp, plan::YieldOp, arith::ConstantOp>(op))
+    return 0;
+  bool isLong =
+      isa<arith::DivFOp, arith::DivSIOp, arith::RemSIOp, arith::RemFOp>(op) ||
+      (isa<math::MathDialect>(op.getDialect()) &&
+       !isa<math::AbsFOp, math::FmaOp>(op));
+  return isLong ? kLong : 1;
+}
+
+static uint64_t operationsOf(Region &region) {
+  uint64_t count = 0;
+  if (!region.empty())
+    for (Operation &op : region.front())
+      count += operationsOf(op);
+  return count;
+}
+
+/// Where an access has its place and its guard from: once for a vector of
+/// elements, if they are the same all along it.
+static uint64_t positionOf(const Nest &nest, const Access &access) {
+  uint64_t count = kDivision * uint64_t(access.place.terms.size()) +
+                   kGuard * uint64_t(access.guard.size());
+  if (nest.parallel == 0)
+    return count;
+  unsigned last = nest.parallel - 1;
+  bool isOfVector =
+      !access.place.isIrregularIn(last) && !access.isGuardedBy(last);
+  uint64_t bits = std::max(8u, access.element.getIntOrFloatBitWidth());
+  return isOfVector ? llvm::divideCeil(count, kVectorBytes * 8 / bits) : count;
+}
+
+static uint64_t operationsOf(const Nest &nest, ArrayRef<Access> accesses) {
+  uint64_t count = 0;
+  for (const Access &access : accesses)
+    count += 1 + positionOf(nest, access);
+  return count;
+}
+
+/// Of dimensions [first, end); dynamic ones are of one item.
+static uint64_t pointsOf(const Nest &nest, unsigned first, unsigned end) {
+  uint64_t points = 1;
+  for (unsigned dim = first; dim < end; ++dim)
+    if (!ShapedType::isDynamic(nest.extents[dim]))
+      points = llvm::SaturatingMultiply(points, uint64_t(nest.extents[dim]));
+  return points;
+}
+
+static uint64_t operationsOf(const Nest &nest) {
+  ArrayRef<Access> inputs(nest.inputs);
+  uint64_t points = pointsOf(nest, 0, nest.parallel), reduced = 0;
+  if (nest.hasReduction())
+    reduced = pointsOf(nest, nest.parallel, nest.dims());
+  uint64_t ofMap = operationsOf(nest.map()) + nest.combine.size() +
+                   operationsOf(nest, inputs.take_front(nest.mapInputs)),
+           ofThen = operationsOf(nest.then()) +
+                    operationsOf(nest, inputs.drop_front(nest.mapInputs)) +
+                    operationsOf(nest, nest.outputs);
+  return llvm::SaturatingMultiply(
+      points, llvm::SaturatingMultiplyAdd(reduced, ofMap, ofThen));
+}
+
+uint64_t gradus::gpuOperationsOf(plan::KernelOp kernel) {
+  uint64_t count = 0;
+  kernel.walk([&](Operation *op) {
+    if (auto nest = dyn_cast<plan::NestOp>(op))
+      count = llvm::SaturatingAdd(
+          count, operationsOf(readNest(nest, kernel.getSplit())));
+    else if (isa<plan::TakeOp, plan::AddAtOp>(op))
+      count = llvm::SaturatingAdd(count, indexedOperations(op));
+  });
+  return count;
+}
