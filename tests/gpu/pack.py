@@ -139,7 +139,7 @@ def main():
             raise SystemExit(f"--only {part}: no step has that in its name; there are {', '.join([*CASES, *SPEED])}")
     make_empty(options.folder)
     copy_programs(options.folder, effort=0 if options.only else 6)  # 8 MB in a few seconds, or 6 MB
-    for name in ("run.sh", "run.py"):
+    for name in ("run.sh", "run.py", "predict.py"):
         shutil.copy2(os.path.join(HERE, name), options.folder)
     copy_reference(os.path.join(options.folder, "reference"))
     extra = ["--target", "emulated"] if options.emulated else []

@@ -296,6 +296,17 @@ def print_longest_commands(found):
             f"{rounded(at(each, 'gflop_per_s'), 1, 1e-3):>6} TFLOP/s  {each.get('name', '')}")
 
 
+def print_prediction(path, found):
+    """What a step should take, by kind of command, beside what its commands took."""
+    import predict  # which lies beside this, as packed
+    try:
+        commands = predict.commands_of(predict.inspected(path, GRADUS))
+    except (OSError, ValueError, subprocess.CalledProcessError) as error:
+        return say(f"    no prediction: {error}")
+    for line in predict.lines_of(predict.predicted(commands, [at(each, "us") for each in found.get("commands", [])])):
+        say("    " + line)
+
+
 def time_steps(part):
     networks = packed_networks()
     say(f"{'step':20} " + " ".join(f"{each:>10}" for each in ("min ms", "queued ms", "host us", "GB/s", "% of peak")))
@@ -307,6 +318,7 @@ def time_steps(part):
             print_times(name, found, networks.get(name, {}))
             if os.path.basename(os.path.dirname(path)) == "speed":
                 print_longest_commands(found)
+                print_prediction(path, found)
         if wrong is None:
             part.add(name, "skipped", reason=LATE)
         else:
