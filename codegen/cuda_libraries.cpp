@@ -99,6 +99,19 @@ bool isChannelsLast(const LibraryCall &call) {
   return rank > 3 && llvm::all_of(call.operands, fits) && fits(call.result);
 }
 
+/// The larger of equal parts of at most so many each.
+int64_t partOf(int64_t all, int64_t most) {
+  int64_t parts = llvm::divideCeil(all, most);
+  return llvm::divideCeil(all, parts);
+}
+
+/// Heads that gradients are computed of at once: of so many sequences each has
+/// `heads`, parts of the batch or of one sequence's heads.
+int64_t headsAtOnce(int64_t sequences, int64_t heads, int64_t most) {
+  return most >= heads ? partOf(sequences, most / heads) * heads
+                       : partOf(heads, std::max<int64_t>(1, most));
+}
+
 class CudaLibraries final : public Library {
 public:
   bool accepts(Type element) const override {
@@ -170,9 +183,9 @@ public:
       return std::nullopt;
     constexpr int64_t little = 4096, some = 2 << 20;
     auto tiles = [](int64_t tokens) { return (tokens + 127) / 128 * 128; };
-    int64_t heads = size.query[0] * size.query[1],
-            ofHead = 2 * tiles(size.query[2]) * (tiles(size.key[2]) + 2),
-            atOnce = std::clamp<int64_t>(mostScores / ofHead, 1, heads);
+    int64_t ofHead = 2 * tiles(size.query[2]) * (tiles(size.key[2]) + 2),
+            atOnce =
+                headsAtOnce(size.query[0], size.query[1], mostScores / ofHead);
     return size.isBackward ? atOnce * ofHead + some : little;
   }
 };

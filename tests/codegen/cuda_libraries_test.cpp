@@ -69,12 +69,15 @@ TEST(CudaLibraries, HaveLargeBatchesOfAttentionInParts) {
   int64_t query[] = {64, 12, 1024, 64}, far[] = {1, 1, 65536, 64};
   EXPECT_LE(*cudaLibraries().attentionScratch({query, query, query, false}),
             1 << 20);
-  int64_t some =
-      *cudaLibraries().attentionScratch({query, query, query, true});
-  EXPECT_GT(some, int64_t(1000) << 20);
-  EXPECT_LT(some, int64_t(1030) << 20);
-  EXPECT_GE(*cudaLibraries().attentionScratch({far, far, far, true}),
-            int64_t(8) << 30)
+  int64_t some = *cudaLibraries().attentionScratch({query, query, query, true});
+  // Two parts of 32 sequences, with 2 MiB a head.
+  EXPECT_GT(some, int64_t(2 * 32 * 12) << 20);
+  EXPECT_LT(some, int64_t(2 * 32 * 12 + 10) << 20);
+  int64_t odd[] = {43, 12, 1024, 64};
+  EXPECT_LT(*cudaLibraries().attentionScratch({odd, odd, odd, true}),
+            int64_t(2 * 22 * 12 + 10) << 20);
+  EXPECT_GE(*cudaLibraries().attentionScratch({far, far, far, true}), int64_t(8)
+                                                                          << 30)
       << "one head is never cut";
 }
 
