@@ -158,7 +158,6 @@ public:
         firstThatFits(command, scratchBytes, [&](const OperationGraph &graph) {
           return planOf(*session_, graph, algorithm);
         }));
-    scratchBytes = mostFor(command, scratchBytes);
     if (call->scratchBytes() > scratchBytes)
       return failed("algorithm ", algorithm, " of cuDNN needs ",
                     call->scratchBytes(), " bytes of scratch, and there are ",
@@ -172,8 +171,8 @@ public:
     Status failure;
     for (size_t i = 0; i < std::min(ways.size(), kMostWays); ++i) {
       GRADUS_ASSIGN(OperationGraph graph, ways[i].graph());
-      auto texts = algorithmsOf(
-          *session_, graph, workspaceIn(mostFor(command, scratchBytes), graph));
+      auto texts =
+          algorithmsOf(*session_, graph, workspaceIn(scratchBytes, graph));
       if (texts.ok() && !texts->empty())
         return Algorithms{session_->name(), *std::move(texts)};
       if (failure.ok())

@@ -74,8 +74,8 @@ public:
   lackOf(const artifact::LibraryCommand & /*command*/) {
     return std::string();
   }
-  /// So many bytes of scratch may be taken beside a plan's, by calls that are
-  /// made ready from now on and are faster with them.
+  /// So many bytes of scratch may be taken beside a plan's by calls that
+  /// `prepare` makes ready from now on, where a library would rather have them.
   virtual void lend(uint64_t /*bytes*/) {}
   /// Whether each call must run once before it is recorded, on whatever its
   /// tensors hold.
