@@ -99,14 +99,14 @@ bool isChannelsLast(const LibraryCall &call) {
   return rank > 3 && llvm::all_of(call.operands, fits) && fits(call.result);
 }
 
-/// The larger of equal parts of at most so many each.
+/// Returns the size of equal parts of at most so many each.
 int64_t partOf(int64_t all, int64_t most) {
   int64_t parts = llvm::divideCeil(all, most);
   return llvm::divideCeil(all, parts);
 }
 
-/// Heads that gradients are computed of at once: of so many sequences each has
-/// `heads`, parts of the batch or of one sequence's heads.
+/// Counts the heads whose gradients are computed at once: parts of a batch of
+/// sequences with `heads` each, or of one sequence's heads.
 int64_t headsAtOnce(int64_t sequences, int64_t heads, int64_t most) {
   return most >= heads ? partOf(sequences, most / heads) * heads
                        : partOf(heads, std::max<int64_t>(1, most));

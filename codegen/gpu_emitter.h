@@ -23,7 +23,7 @@ struct GpuKernel {
   int64_t mostBlocks = 0;
   int64_t piece = 0;                 // items of one, if flat
   std::vector<int64_t> scratchBytes; // of the arguments behind the buffers
-  /// What all threads execute, about; of an item, if flat.
+  /// Instructions that all threads execute, about; of an item, if flat.
   uint64_t operations = 0;
 };
 

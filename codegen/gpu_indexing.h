@@ -47,7 +47,7 @@ GpuBuilder::Values narrowIndexed(GpuBuilder &builder, mlir::Type element,
 
 /// Maps a kernel of one `plan.take` or `plan.add_at` to threads.
 GpuMapping mapIndexed(mlir::Operation *op);
-/// What all threads of it execute, about (codegen/gpu_operations.h).
+/// Estimates what all its threads execute (codegen/gpu_operations.h).
 uint64_t indexedOperations(mlir::Operation *op);
 /// Whether all places of such an op fit into 32 bits.
 bool indexedFits32Bits(mlir::Operation *op);

@@ -1,4 +1,4 @@
-// Of a nest: its points times what its regions do and what its accesses are.
+// A nest executes its regions and its accesses at each of its points.
 
 #include "codegen/gpu_operations.h"
 
@@ -14,11 +14,11 @@
 using namespace mlir;
 using namespace gradus;
 
-/// What a division, a root or an exponential is made of.
+/// Instructions of a division, a root or an exponential.
 static constexpr uint64_t kLong = 8;
-/// A division by a constant, or the rest of one, of a position.
+/// Instructions of a position's division by a constant, or of its rest.
 static constexpr uint64_t kDivision = 4;
-/// A comparison of a position, and the branch around a load.
+/// Instructions of a comparison and of the branch around a load.
 static constexpr uint64_t kGuard = 2;
 
 static uint64_t operationsOf(Operation &op) {
@@ -39,8 +39,8 @@ static uint64_t operationsOf(Region &region) {
   return count;
 }
 
-/// Where an access has its place and its guard from: once for a vector of
-/// elements, if they are the same all along it.
+/// Counts what finds the place of an access and asks its guard: once for a
+/// vector of elements, if they are the same all along it.
 static uint64_t positionOf(const Nest &nest, const Access &access) {
   uint64_t count = kDivision * uint64_t(access.place.terms.size()) +
                    kGuard * uint64_t(access.guard.size());
@@ -60,7 +60,7 @@ static uint64_t operationsOf(const Nest &nest, ArrayRef<Access> accesses) {
   return count;
 }
 
-/// Of dimensions [first, end); dynamic ones are of one item.
+/// Counts the points of dimensions [first, end); dynamic ones have one item.
 static uint64_t pointsOf(const Nest &nest, unsigned first, unsigned end) {
   uint64_t points = 1;
   for (unsigned dim = first; dim < end; ++dim)

@@ -1,15 +1,17 @@
-// What the threads of a kernel execute, about: what a kernel costs that moves
-// few bytes for what it does. `inspect` tells it, and tests/gpu/predict.py
-// divides it by the rate at which a card issues instructions.
+// Estimates what the threads of a kernel execute, which bounds a kernel that
+// moves few bytes for what it does. `inspect` shows it, and
+// tests/gpu/predict.py divides it by the rate at which a GPU issues
+// instructions.
 #pragma once
 
 #include "codegen/plan.h"
 
 namespace gradus {
 
-/// Instructions of all threads together, each a load, a store or an operation
-/// of one element: of a launch, or of one item of a flat kernel. Vectors count
-/// by their elements, as these are taken apart and widened one by one.
+/// Counts instructions of all threads together, each a load, a store or an
+/// operation of one element: of a launch, or of one item of a flat kernel.
+/// Vectors count by their elements, which are taken apart and widened one by
+/// one.
 uint64_t gpuOperationsOf(plan::KernelOp kernel);
 
 } // namespace gradus

@@ -29,7 +29,7 @@ struct ScatterMapping {
 std::optional<ScatterMapping> mapScatter(const GatherSizes &sizes,
                                          mlir::Type element);
 
-/// What all threads execute, about, blocks or not.
+/// Estimates what all threads execute, whether blocks share the work or not.
 uint64_t scatterOperations(const GatherSizes &sizes, mlir::Type element);
 
 /// Group `item` % groups of row `item` / groups of the table, by a whole block.

@@ -62,7 +62,7 @@ bool areAlike(NestOp first, NestOp second) {
          asksBehindSums(first, parts);
 }
 
-/// Code of a region at a nest's own point.
+/// Copies the code of a region at a nest's own point.
 SmallVector<Value> copied(OpBuilder &builder, Location location, Region &region,
                           ArrayRef<Value> arguments) {
   return copyBody(builder, region, arguments, [&](unsigned dim) {
@@ -70,8 +70,8 @@ SmallVector<Value> copied(OpBuilder &builder, Location location, Region &region,
   });
 }
 
-/// What follows the sums of both; the second's reads of the first's results are
-/// what that yields.
+/// Builds the code behind the sums of both. The second's reads of the first's
+/// results become the values that the first yields.
 SmallVector<Value> both(OpBuilder &builder, Location location, NestOp first,
                         NestOp second, ValueRange values) {
   NestParts a = partsOf(first), b = partsOf(second);
@@ -92,7 +92,7 @@ SmallVector<Value> both(OpBuilder &builder, Location location, NestOp first,
   return yielded;
 }
 
-/// One nest of two, in the second's place. Both are erased.
+/// Makes one nest of two, in the second's place. Both are erased.
 NestOp join(NestOp first, NestOp second) {
   NestParts a = partsOf(first), b = partsOf(second), parts = a;
   llvm::append_range(parts.mapReads, b.mapReads);
@@ -170,7 +170,7 @@ private:
     needs_ = Needs(std::move(makers));
   }
 
-  /// A later nest that may be one with this.
+  /// Finds a later nest that may be one with this.
   NestOp partnerOf(NestOp first) {
     for (Value input : first.getMapInputs())
       for (Operation *user : input.getUsers())

@@ -17,7 +17,7 @@ namespace {
 using namespace mlir;
 using plan::NestOp;
 
-/// What is yielded for a result.
+/// Returns the scalar that is yielded for a result.
 Value yieldedFor(OpResult result) {
   auto nest = cast<NestOp>(result.getOwner());
   return nest.getThen().front().getTerminator()->getOperand(
@@ -30,7 +30,7 @@ bool canWiden(Operation *reader) {
   return nest && !isContraction(nest);
 }
 
-/// The conversion that a result ends in, if all who read it are nests.
+/// Returns the conversion that a result ends in, if all its readers are nests.
 arith::ExtFOp wideningOf(OpResult result) {
   auto widening = yieldedFor(result).getDefiningOp<arith::ExtFOp>();
   bool isRead = widening && !result.use_empty() &&
@@ -38,7 +38,7 @@ arith::ExtFOp wideningOf(OpResult result) {
   return isRead ? widening : arith::ExtFOp();
 }
 
-/// The scalar of an operand in the nest that reads it.
+/// Returns the scalar of an operand in the nest that reads it.
 BlockArgument scalarOf(OpOperand &use) {
   auto nest = cast<NestOp>(use.getOwner());
   unsigned number = use.getOperandNumber(), maps = nest.getMapInputs().size();
@@ -58,8 +58,8 @@ void widenIn(OpOperand &use, Type narrow) {
   scalar.replaceAllUsesExcept(widened, widened);
 }
 
-/// Another result with the same numbers before they are widened, in the same
-/// places.
+/// Finds another result with the same numbers before they are widened, in the
+/// same places.
 Value sameNumbers(OpResult result, Value narrow) {
   auto nest = cast<NestOp>(result.getOwner());
   for (OpResult other : nest->getResults())
@@ -70,7 +70,7 @@ Value sameNumbers(OpResult result, Value narrow) {
   return {};
 }
 
-/// Readers may round what they widen now.
+/// Folds scalar code: readers may round what they widen now.
 void foldScalars(NestOp nest) {
   FrozenRewritePatternSet none;
   GreedyRewriteConfig config;

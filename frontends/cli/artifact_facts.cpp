@@ -68,7 +68,7 @@ ordered_json choices(const artifact::Command &command) {
   return all;
 }
 
-/// What a kernel's threads execute on a GPU; nothing of others.
+/// Counts what a kernel's threads execute on a GPU; other commands have none.
 std::optional<uint64_t> operationsOf(const artifact::Command &command,
                                      const artifact::CodeHeader *header) {
   const auto *kernel = command.kind_as_KernelCommand();
@@ -83,7 +83,7 @@ std::optional<uint64_t> operationsOf(const artifact::Command &command,
   return items * launch->operations();
 }
 
-/// What a library is asked for, and what it has for that.
+/// Adds the text of a library's call and the bytes of its scratch.
 void addCall(const artifact::LibraryCommand &library,
              const artifact::Plan &plan, ordered_json &to) {
   to["call"] = libraryText(library);

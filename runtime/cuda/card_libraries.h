@@ -14,9 +14,10 @@ namespace gradus::runtime::cuda {
 /// chooses.
 std::unique_ptr<LibraryServer> cardLibraries(const Card &card);
 
-/// Bytes of scratch that calls may take beside a plan's, of all the memory that
-/// a card has and all that a plan takes; none where that is more than half. It
-/// hangs on no other program of the card: nor may the bits of a step.
+/// Returns the bytes of scratch that calls may take beside a plan's: a part of
+/// all the memory that a GPU has, and none if the plan takes more than half of
+/// it. Free memory does not count, so that other programs cannot change the
+/// engines, and with them the bits of a step.
 uint64_t scratchToLend(uint64_t ofCard, uint64_t ofPlan);
 
 } // namespace gradus::runtime::cuda

@@ -112,7 +112,7 @@ StatusOr<PlanCode> loadKernels(const Card &card, const Artifact &artifact,
   return code;
 }
 
-/// Of the card's memory, without what comes beside a plan.
+/// Counts the GPU memory of a plan, without what comes beside it.
 uint64_t bytesOf(const artifact::Plan &plan) {
   return plan.state_bytes() + plan.arena_bytes();
 }

@@ -1,12 +1,12 @@
-"""How long a step should take on an H100 or H200, by what `gradus inspect --json`
+"""Predicts how long a step takes on an H100 or H200, from what `gradus inspect --json`
 says of its commands: bytes, FLOPs, calls, scratch, and what kernels execute.
 
   predict.py STEP.gradus --gradus TOOL     an artifact with code for sm_90
   predict.py STEP.json                     what `inspect --json` printed of it
 
 The rates below are fixed, so that a prediction changes with a plan alone. They
-are what such cards are known for, and not measured by Gradus. On a card,
-run.py prints what a step took beside this.
+are known of such GPUs, and not measured by Gradus. On a GPU, run.py prints what
+a step took beside this.
 """
 
 import argparse
@@ -16,11 +16,11 @@ import subprocess
 import sys
 from collections import namedtuple
 
-# Of an H200's 4.8 TB/s, what kernels reach that do little else but move bytes.
+# Kernels that do little else but move bytes reach this, of an H200's 4.8 TB/s.
 BYTES_PER_S = 3.6e12
-# Dense products of 16 bits in cuBLASLt, of random numbers; 989 by the data sheet.
+# cuBLASLt's dense matmuls of 16 bits reach this with random numbers; 989 by the data sheet.
 NARROW_FLOP_PER_S = 575e12
-# Of f32 without TF32, by the data sheet.
+# The data sheet's rate of f32 without TF32.
 F32_FLOP_PER_S = 67e12
 # Convolutions of 16 bits by engines without tensor cores: 10 to 25 for three channels.
 NO_TENSOR_CORES_FLOP_PER_S = 13e12
