@@ -47,7 +47,7 @@ if(GRADUS_COMPILER)
   install(EXPORT gradus_compiler_targets FILE GradusCompilerTargets.cmake
     NAMESPACE Gradus:: DESTINATION ${package})
   install(TARGETS gradus-opt RUNTIME DESTINATION bin)
-  foreach(folder ir passes)
+  foreach(folder ir recipe passes)
     install(DIRECTORY ${folder} ${PROJECT_BINARY_DIR}/${folder} DESTINATION ${headers}
       FILES_MATCHING PATTERN "*.h" PATTERN "*.td" PATTERN "*.h.inc"
       PATTERN "CMakeFiles" EXCLUDE PATTERN "precompiled.h" EXCLUDE PATTERN "optimizers" EXCLUDE)

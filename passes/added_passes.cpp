@@ -6,7 +6,7 @@
 
 #include "passes/added_passes.h"
 
-#include "passes/likeness.h"
+#include "recipe/nearest.h"
 #include "passes/pass_plugin.h"
 #include "passes/passes.h"
 #include "passes/recipe.h"

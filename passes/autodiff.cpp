@@ -250,13 +250,11 @@ struct AutodiffPass : impl::AutodiffBase<AutodiffPass> {
     if (!type || type.getRank() != 0 || !isFloat(loss))
       return train.emitError(
           "has no output named \"loss\" that is one float, tensor<f32>");
-    FailureOr<std::vector<StateOp>> trained = trainedParameters(program);
-    if (failed(trained))
-      return failure();
-    if (trained->empty())
+    std::vector<StateOp> trained = trainedParameters(program);
+    if (trained.empty())
       return program.emitError("has no parameter to train: none matches the "
                                "recipe's `trainable` without `fixed`");
-    Differentiation differentiation(train, *trained);
+    Differentiation differentiation(train, trained);
     differentiation.markActive();
     if (failed(differentiation.run(loss, program)))
       return failure();

@@ -123,15 +123,14 @@ struct ExpandOptimizerPass : impl::ExpandOptimizerBase<ExpandOptimizerPass> {
 
   FailureOr<Shared> readShared(OpBuilder &builder, GraphOp train) {
     Location loc = train.getLoc();
-    auto groups = ParameterGroups::read(getOperation());
     auto clock = readClock(builder, loc, getOperation());
-    if (failed(groups) || failed(clock))
+    if (failed(clock))
       return failure();
     auto schedules =
         Schedules::read(Arithmetic(builder, loc), getOperation(), clock->step);
     if (failed(schedules))
       return failure();
-    Shared shared{*groups, *clock, *schedules, ""};
+    Shared shared{ParameterGroups(getOperation()), *clock, *schedules, ""};
     if (keepsApart() && failed(keepApart(builder, train, shared)))
       return failure();
     return shared;

@@ -2,9 +2,8 @@
 
 #include "passes/freeze_by_hand.h"
 
-#include "passes/parameters.h"
-
-#include "llvm/Support/GlobPattern.h"
+#include "recipe/nearest.h"
+#include "recipe/patterns.h"
 
 using namespace mlir;
 using namespace gradus;
@@ -21,14 +20,10 @@ struct Rest {
 /// `"conv1*": 1000` of `from` or `until`.
 LogicalResult readRest(const RecipeObject &steps, StringRef pattern,
                        ArrayRef<FrozenParameter> parameters, Rest &rest) {
-  auto glob = llvm::GlobPattern::create(pattern);
-  if (!glob)
-    return steps.error(pattern)
-           << "is no pattern: " << llvm::toString(glob.takeError());
   SmallVector<StringRef> names;
   for (const FrozenParameter &parameter : parameters) {
     names.push_back(parameter.name);
-    if (glob->match(parameter.name))
+    if (matchesPattern(pattern, parameter.name))
       rest.parameters.insert(parameter.name);
   }
   rest.step = steps.integer(pattern, 0);

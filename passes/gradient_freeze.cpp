@@ -309,13 +309,10 @@ private:
   //===-- by hand ---------------------------------------------------------===//
 
   /// The parameters that could be updated, also where they rest already.
-  FailureOr<std::vector<FrozenParameter>> trainedInOrder(GraphOp train) {
-    auto trained = trainedParameters(getOperation());
-    if (failed(trained))
-      return failure();
+  std::vector<FrozenParameter> trainedInOrder(GraphOp train) {
     Placed placed;
     llvm::StringMap<int64_t> uses = firstUses(train);
-    for (StateOp state : *trained)
+    for (StateOp state : trainedParameters(getOperation()))
       if (auto use = uses.find(state.getSymName()); use != uses.end()) {
         bool isWeight = cast<RankedTensorType>(state.getType()).getRank() >= 2;
         placed.insert({use->second, {state.getSymName().str(), isWeight}});
@@ -324,10 +321,8 @@ private:
   }
 
   LogicalResult freezeByHand(GraphOp train, const RecipeObject &wish) {
-    auto parameters = trainedInOrder(train);
-    if (failed(parameters))
-      return failure();
-    auto phases = freezePhases(wish, *parameters);
+    std::vector<FrozenParameter> parameters = trainedInOrder(train);
+    auto phases = freezePhases(wish, parameters);
     if (failed(phases))
       return failure();
     auto next = [&](OpBuilder &builder, Value step) {
@@ -344,7 +339,7 @@ private:
     freezeIn(train, phases->front().frozen);
     for (auto [group, phase] : llvm::enumerate(*phases))
       report(getOperation().getGraph(nameOf(group)),
-             parameters->size() - phase.frozen.size(), parameters->size(),
+             parameters.size() - phase.frozen.size(), parameters.size(),
              ", from step " + Twine(phase.firstStep) + " on");
     if (phases->size() > 1)
       addSchedule(train, phases->size());

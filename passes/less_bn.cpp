@@ -10,7 +10,6 @@
 #include "passes/state.h"
 
 #include "mlir/IR/Remarks.h"
-#include "llvm/Support/GlobPattern.h"
 
 namespace gradus {
 #define GEN_PASS_DEF_LESSBN
@@ -38,10 +37,9 @@ bool isNamed(BatchNormOp norm, const NamePatterns &patterns) {
 /// A pattern of `keep` that matches nothing is a slip of the pen.
 void warnOfUnmatched(const RecipeObject &own, GraphOp predict) {
   for (const std::string &text : own.texts("keep", {})) {
-    auto pattern = llvm::cantFail(llvm::GlobPattern::create(text));
     auto norms = predict.getBody().front().getOps<BatchNormOp>();
     if (llvm::none_of(norms, [&](BatchNormOp norm) {
-          return !nameOf(norm).empty() && pattern.match(nameOf(norm));
+          return !nameOf(norm).empty() && matchesPattern(text, nameOf(norm));
         }))
       own.warning("keep") << "has \"" << text
                           << "\", which names no batch normalization of the "
@@ -58,11 +56,9 @@ struct LessBnPass : impl::LessBnBase<LessBnPass> {
     RecipeObject recipe = recipeOf(program);
     if (!predict || !recipe.has("less_bn") || program.getState(kRecord))
       return;
-    auto keep = NamePatterns::read(recipe.object("less_bn"), "keep", {});
-    if (failed(keep))
-      return signalPassFailure();
+    NamePatterns keep = patternsOf(recipe.object("less_bn"), "keep");
     warnOfUnmatched(recipe.object("less_bn"), predict);
-    if (failed(rewrite(predict, *keep)))
+    if (failed(rewrite(predict, keep)))
       signalPassFailure();
   }
 

@@ -25,17 +25,15 @@ std::vector<int64_t> gradus::gradientGroups(size_t count,
 }
 
 /// Those that a pattern of the group names; takes them off `others`.
-static FailureOr<ParameterList> listOf(const RecipeObject &group, size_t index,
+static ParameterList listOf(const RecipeObject &group, size_t index,
                                        ArrayRef<StateOp> parameters,
                                        std::vector<StateOp> &others) {
-  auto patterns = NamePatterns::read(group, "match", {});
-  if (failed(patterns))
-    return failure();
+  NamePatterns patterns = patternsOf(group, "match");
   ParameterList list;
   list.name = "groups." + std::to_string(index) + " (" +
               llvm::join(group.texts("match", {}), ", ") + ")";
   for (StateOp parameter : parameters)
-    if (patterns->match(parameter.getSymName()))
+    if (patterns.match(parameter.getSymName()))
       list.parameters.push_back(parameter);
   llvm::erase_if(others, [&](StateOp parameter) {
     return llvm::is_contained(list.parameters, parameter);
@@ -55,21 +53,16 @@ static void addGradients(std::vector<ParameterList> &lists,
   }
 }
 
-FailureOr<std::vector<ParameterList>>
-gradus::parameterLists(ProgramOp program) {
-  auto parameters = trainedParameters(program);
-  if (failed(parameters))
-    return failure();
+std::vector<ParameterList> gradus::parameterLists(ProgramOp program) {
+  std::vector<StateOp> parameters = trainedParameters(program);
   RecipeObject recipe = recipeOf(program);
   std::vector<ParameterList> lists;
-  std::vector<StateOp> others = *parameters;
+  std::vector<StateOp> others = parameters;
   std::vector<RecipeObject> groups = recipe.objects("groups");
   for (auto [index, group] : llvm::enumerate(groups)) {
-    auto list = listOf(group, index, *parameters, others);
-    if (failed(list))
-      return failure();
-    if (!list->parameters.empty())
-      lists.push_back(*list);
+    ParameterList list = listOf(group, index, parameters, others);
+    if (!list.parameters.empty())
+      lists.push_back(list);
   }
   if (!groups.empty() && !others.empty())
     lists.push_back({"others", others});
@@ -78,6 +71,6 @@ gradus::parameterLists(ProgramOp program) {
   for (double place : distribution.numbers("gradient_splits", {}))
     splits.push_back(place);
   if (distribution.has("gradient_splits"))
-    addGradients(lists, *parameters, splits);
+    addGradients(lists, parameters, splits);
   return lists;
 }

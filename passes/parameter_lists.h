@@ -20,6 +20,6 @@ struct ParameterList {
 /// The trained parameters of each group of the recipe, the rest, and, where the
 /// recipe has split points, of each group of gradients. A group that matches
 /// none is left out. Empty where the recipe has no groups at all.
-mlir::FailureOr<std::vector<ParameterList>> parameterLists(ProgramOp program);
+std::vector<ParameterList> parameterLists(ProgramOp program);
 
 } // namespace gradus

@@ -2,60 +2,27 @@
 
 #include "passes/parameters.h"
 
-#include "passes/likeness.h"
 #include "passes/state.h"
+#include "recipe/nearest.h"
 
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/GlobPattern.h"
 
 #include <algorithm>
 
 using namespace mlir;
 using namespace gradus;
 
-FailureOr<NamePatterns> NamePatterns::read(const RecipeObject &recipe,
-                                           StringRef key,
-                                           ArrayRef<StringRef> otherwise) {
-  NamePatterns result;
-  for (const std::string &text : recipe.texts(key, otherwise)) {
-    auto pattern = llvm::GlobPattern::create(text);
-    if (!pattern) {
-      recipe.error(key) << "has the pattern \"" << text
-                        << "\": " << llvm::toString(pattern.takeError());
-      return failure();
-    }
-    result.patterns.push_back(text);
-  }
-  return result;
-}
-
-bool NamePatterns::match(StringRef name) const {
-  // A pattern of GlobPattern refers to its text, so it is made where it is
-  // used; read() has seen that it can be.
-  return llvm::any_of(patterns, [&](const std::string &text) {
-    return llvm::cantFail(llvm::GlobPattern::create(text)).match(name);
-  });
-}
-
-std::string gradus::nearestNames(StringRef pattern, ArrayRef<StringRef> names) {
-  constexpr size_t kFew = 6;
-  SmallVector<StringRef> sorted = byLikeness(pattern, names);
-  std::string text = llvm::join(ArrayRef(sorted).take_front(kFew), ", ");
-  if (sorted.size() > kFew)
-    text += " and " + std::to_string(sorted.size() - kFew) + " more";
-  return text;
+NamePatterns gradus::patternsOf(const RecipeObject &recipe, StringRef key,
+                                ArrayRef<StringRef> otherwise) {
+  return NamePatterns(recipe.texts(key, otherwise));
 }
 
 /// Patterns of the groups whose parameters stay as they are.
-static FailureOr<std::vector<NamePatterns>> frozen(const RecipeObject &recipe) {
+static std::vector<NamePatterns> frozen(const RecipeObject &recipe) {
   std::vector<NamePatterns> result;
-  for (const RecipeObject &group : recipe.objects("groups")) {
-    auto patterns = NamePatterns::read(group, "match", {});
-    if (failed(patterns))
-      return failure();
+  for (const RecipeObject &group : recipe.objects("groups"))
     if (group.flag("frozen", false))
-      result.push_back(*patterns);
-  }
+      result.push_back(patternsOf(group, "match"));
   return result;
 }
 
@@ -64,19 +31,17 @@ static bool isFloat(StateOp state) {
       cast<RankedTensorType>(state.getType()).getElementType());
 }
 
-FailureOr<std::vector<StateOp>> gradus::trainedParameters(ProgramOp program) {
+std::vector<StateOp> gradus::trainedParameters(ProgramOp program) {
   RecipeObject recipe = recipeOf(program);
-  auto trainable = NamePatterns::read(recipe, "trainable", {"*"});
-  auto fixed = NamePatterns::read(recipe, "fixed", {});
-  auto still = frozen(recipe);
-  if (failed(trainable) || failed(fixed) || failed(still))
-    return failure();
+  NamePatterns trainable = patternsOf(recipe, "trainable", {"*"});
+  NamePatterns fixed = patternsOf(recipe, "fixed");
+  std::vector<NamePatterns> still = frozen(recipe);
   std::vector<StateOp> trained;
   for (auto state : program.getBody().getOps<StateOp>()) {
     StringRef name = state.getSymName();
     if (state.getRole() == Role::parameter && isFloat(state) &&
-        trainable->match(name) && !fixed->match(name) &&
-        llvm::none_of(*still, [&](const NamePatterns &patterns) {
+        trainable.match(name) && !fixed.match(name) &&
+        llvm::none_of(still, [&](const NamePatterns &patterns) {
           return patterns.match(name);
         }))
       trained.push_back(state);
@@ -108,15 +73,10 @@ const RecipeObject &ParameterSettings::holderOf(StringRef key) const {
   return optimizer;
 }
 
-FailureOr<ParameterGroups> ParameterGroups::read(ProgramOp program) {
-  ParameterGroups result(program);
-  for (const RecipeObject &group : result.recipe.objects("groups")) {
-    auto patterns = NamePatterns::read(group, "match", {});
-    if (failed(patterns))
-      return failure();
-    result.groups.emplace_back(*patterns, group);
-  }
-  return result;
+ParameterGroups::ParameterGroups(ProgramOp program)
+    : program(program), recipe(recipeOf(program)) {
+  for (const RecipeObject &group : recipe.objects("groups"))
+    groups.emplace_back(patternsOf(group, "match"), group);
 }
 
 SmallVector<StringRef> ParameterGroups::names(Role role) const {
@@ -140,9 +100,8 @@ static std::string quotedList(ArrayRef<std::string> patterns) {
 static std::vector<std::string> matching(std::vector<std::string> &others,
                                          ArrayRef<StringRef> names) {
   auto isOther = [&](const std::string &text) {
-    auto pattern = llvm::cantFail(llvm::GlobPattern::create(text));
-    return llvm::none_of(names,
-                         [&](StringRef name) { return pattern.match(name); });
+    return llvm::none_of(
+        names, [&](StringRef name) { return matchesPattern(text, name); });
   };
   auto middle = std::stable_partition(others.begin(), others.end(), isOther);
   std::vector<std::string> result(middle, others.end());
@@ -169,9 +128,7 @@ LogicalResult ParameterGroups::verifyMatches() const {
     if (unused.empty() && !patterns.texts().empty())
       continue;
     bool isMistake = unused.size() == patterns.texts().size() ||
-                     llvm::any_of(unused, [](StringRef text) {
-                       return text.find_first_of("*?[{") == text.npos;
-                     });
+                     !llvm::all_of(unused, isOpenPattern);
     isWrong |= isMistake;
     (isMistake ? group.error("match") : group.warning("match"))
         << "has " << quotedList(unused)
@@ -200,13 +157,13 @@ ParameterGroups::optimizerOf(StringRef parameter,
       optimizer = group.object("optimizer");
   if (optimizer.text("type", "") != "muon")
     return optimizer;
-  auto others = NamePatterns::read(
+  NamePatterns others = patternsOf(
       optimizer, "others_match",
       {"*embed*", "*wte*", "*wpe*", "*head*", "*classifier*"});
   StateOp state = const_cast<ProgramOp &>(program).getState(parameter);
   bool isPlane =
       state && cast<RankedTensorType>(state.getType()).getRank() == 2;
-  if (isPlane && succeeded(others) && !others->match(parameter))
+  if (isPlane && !others.match(parameter))
     return optimizer;
   return optimizer.object("others");
 }

@@ -3,32 +3,17 @@
 #pragma once
 
 #include "passes/recipe.h"
+#include "recipe/patterns.h"
 
 namespace gradus {
 
-/// Patterns in which `*` stands for any text.
-class NamePatterns {
-public:
-  /// Reads a list of patterns; a malformed one is an error at the program.
-  static mlir::FailureOr<NamePatterns>
-  read(const RecipeObject &recipe, llvm::StringRef key,
-       llvm::ArrayRef<llvm::StringRef> otherwise);
-
-  bool match(llvm::StringRef name) const;
-  const std::vector<std::string> &texts() const { return patterns; }
-
-private:
-  std::vector<std::string> patterns;
-};
-
-/// The names that are most like a pattern, nearest first: "fc1.weight, fc1.bias
-/// and 54 more".
-std::string nearestNames(llvm::StringRef pattern,
-                         llvm::ArrayRef<llvm::StringRef> names);
+/// The patterns of names under a key of the recipe.
+NamePatterns patternsOf(const RecipeObject &recipe, llvm::StringRef key,
+                        llvm::ArrayRef<llvm::StringRef> otherwise = {});
 
 /// The parameters to train, in the order of the program's states: those that
 /// `trainable` names and neither `fixed` nor a group with `frozen`.
-mlir::FailureOr<std::vector<StateOp>> trainedParameters(ProgramOp program);
+std::vector<StateOp> trainedParameters(ProgramOp program);
 
 /// The optimizer's settings for one parameter: those of the last group that
 /// matches it and has the key, else its optimizer's.
@@ -77,7 +62,7 @@ private:
 /// The recipe's groups with their patterns, read once for all parameters.
 class ParameterGroups {
 public:
-  static mlir::FailureOr<ParameterGroups> read(ProgramOp program);
+  explicit ParameterGroups(ProgramOp program);
 
   /// A group that matches no parameter of the program, or names one in full
   /// that is not there, is an error: it would be trained otherwise than the
@@ -89,8 +74,6 @@ public:
   ParameterSettings settingsOf(llvm::StringRef parameter) const;
 
 private:
-  ParameterGroups(ProgramOp program)
-      : program(program), recipe(recipeOf(program)) {}
   llvm::SmallVector<llvm::StringRef> names(Role role) const;
   RecipeObject optimizerOf(llvm::StringRef parameter,
                            llvm::ArrayRef<RecipeObject> matching) const;

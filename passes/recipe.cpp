@@ -4,7 +4,7 @@
 
 #include "passes/recipe.h"
 
-#include "passes/likeness.h"
+#include "recipe/nearest.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"

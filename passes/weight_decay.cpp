@@ -39,13 +39,11 @@ struct WeightDecayPass : impl::WeightDecayBase<WeightDecayPass> {
   }
 
   LogicalResult decayAll(GraphOp train) {
-    auto groups = ParameterGroups::read(getOperation());
-    if (failed(groups))
-      return failure();
+    ParameterGroups groups(getOperation());
     std::vector<Decayed> decayed;
     for (auto update : train.getBody().front().getOps<ParameterUpdate>()) {
       ParameterSettings settings =
-          groups->settingsOf(update.getParameterName());
+          groups.settingsOf(update.getParameterName());
       const Optimizer *optimizer = findOptimizer(settings);
       if (!optimizer)
         return failure();

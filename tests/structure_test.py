@@ -14,9 +14,10 @@ BUILD = os.path.abspath(os.environ.get("GRADUS_BUILD") or os.path.join(ROOT, "bu
 # Which folders the files of a folder may include from.
 MAY_INCLUDE = {
     "ir": {"ir"},
-    "passes": {"ir", "passes"},
-    "codegen": {"ir", "passes", "codegen"},
-    "frontends": {"ir", "passes", "codegen", "frontends"},
+    "recipe": {"ir", "recipe"},
+    "passes": {"ir", "recipe", "passes"},
+    "codegen": {"ir", "recipe", "passes", "codegen"},
+    "frontends": {"ir", "recipe", "passes", "codegen", "frontends"},
     "runtime": {"runtime"},
 }
 # What crosses from the runtime to the compiler: the artifact's schema, its hash, names and numbers, the

@@ -3,9 +3,9 @@
 #include "frontends/cli/name_map.h"
 
 #include "frontends/cli/failure.h"
-#include "frontends/cli/suggestion.h"
 #include "frontends/cli/text_file.h"
 #include "frontends/json_text.h"
+#include "recipe/nearest.h"
 
 #include "absl/strings/str_cat.h"
 
@@ -156,8 +156,8 @@ std::string NameMap::operator()(const std::string &name) const {
 
 /// Suggests "; did you mean a?", or an existing name.
 static std::string nearestOf(const std::string &name,
-                             std::vector<std::string> known) {
-  std::string best = nearest(name, known);
+                             const std::vector<std::string> &known) {
+  std::string_view best = nearest(name, known);
   if (best.empty())
     return known.empty() ? "" : absl::StrCat("; there is ", known.front());
   return absl::StrCat("; did you mean ", best, "?");

@@ -7,11 +7,6 @@
 
 namespace gradus::cli {
 
-/// The known word with the fewest letters to change; empty if all need about
-/// half of their letters or more. The case of letters counts last.
-std::string nearest(const std::string &word,
-                    const std::vector<std::string> &known);
-
 /// Says "; did you mean 'train'?", or nothing.
 std::string suggestion(const std::string &word,
                        const std::vector<std::string> &known);

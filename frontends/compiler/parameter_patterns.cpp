@@ -3,9 +3,8 @@
 #include "frontends/compiler/parameter_patterns.h"
 
 #include "frontends/message.h"
-#include "passes/parameters.h"
-
-#include "llvm/Support/GlobPattern.h"
+#include "recipe/nearest.h"
+#include "recipe/patterns.h"
 
 using namespace mlir;
 
@@ -26,12 +25,8 @@ absl::Status checkParameterPatterns(ProgramOp program,
   for (const auto &[key, patterns] :
        {std::pair("trainable", &recipe.trainable), {"fixed", &recipe.fixed}})
     for (const std::string &text : *patterns) {
-      auto pattern = llvm::GlobPattern::create(text);
-      if (!pattern)
-        return invalid("recipe: ", key, " has the pattern \"", text,
-                       "\": ", llvm::toString(pattern.takeError()));
       if (text != "*" && llvm::none_of(names, [&](StringRef name) {
-            return pattern->match(name);
+            return matchesPattern(text, name);
           }))
         return invalid("recipe: ", key, " has \"", text,
                        "\", which names no parameter of the model; it has, "

@@ -108,10 +108,7 @@ static std::string portText(StringRef name, Type type) {
 
 static std::vector<GroupInfo> groupsOf(ProgramOp program) {
   std::vector<GroupInfo> groups;
-  auto lists = parameterLists(program);
-  if (failed(lists))
-    return groups;
-  for (const ParameterList &list : *lists) {
+  for (const ParameterList &list : parameterLists(program)) {
     GroupInfo &group = groups.emplace_back();
     group.name = list.name;
     for (StateOp parameter : list.parameters) {

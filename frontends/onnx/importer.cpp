@@ -10,7 +10,8 @@
 #include "frontends/onnx/size_limits.h"
 
 #include "ir/build.h"
-#include "passes/likeness.h"
+#include "recipe/nearest.h"
+#include "recipe/patterns.h"
 
 #include "llvm/ADT/StringSet.h"
 
@@ -18,18 +19,6 @@ namespace gradus::onnx {
 
 using namespace mlir;
 using ::onnx::TensorProto;
-
-bool matches(llvm::StringRef pattern, llvm::StringRef name) {
-  auto [head, tail] = pattern.split('*');
-  if (head.size() == pattern.size())
-    return pattern == name;
-  if (!name.consume_front(head))
-    return false;
-  for (size_t start = 0; start <= name.size(); ++start)
-    if (matches(tail, name.drop_front(start)))
-      return true;
-  return false;
-}
 
 bool mayBeTrained(llvm::StringRef name, int64_t rank,
                   const std::vector<std::string> &trainable) {
@@ -41,7 +30,7 @@ bool mayBeTrained(llvm::StringRef name, int64_t rank,
 
 bool isNamed(const std::vector<std::string> &patterns, llvm::StringRef name) {
   return llvm::any_of(patterns, [&](const std::string &pattern) {
-    return pattern != "*" && matches(pattern, name);
+    return pattern != "*" && matchesPattern(pattern, name);
   });
 }
 
@@ -521,7 +510,7 @@ std::optional<double> Importer::recipeNumber(llvm::StringRef key) const {
 static bool matchesAny(const std::vector<std::string> &patterns,
                        llvm::StringRef name) {
   return llvm::any_of(patterns, [&](const std::string &pattern) {
-    return matches(pattern, name);
+    return matchesPattern(pattern, name);
   });
 }
 
@@ -532,21 +521,10 @@ Role Importer::roleOf(llvm::StringRef name) const {
   return trained ? Role::parameter : Role::buffer;
 }
 
-/// The names most similar to a pattern.
-static std::string nearestTo(llvm::StringRef pattern,
-                             const std::set<std::string> &names) {
-  constexpr size_t kFew = 6;
-  auto sorted = byLikeness(pattern, names);
-  size_t more = sorted.size() - std::min(sorted.size(), kFew);
-  sorted.truncate(sorted.size() - more);
-  auto texts = llvm::map_range(sorted, [](auto name) { return name.str(); });
-  return message(joined(texts), more ? message(" and ", more, " more") : "");
-}
-
 absl::Status Importer::checkPatterns() const {
   auto used = [&](const std::string &pattern) {
     auto isMeant = [&](const std::string &name) {
-      return matches(pattern, name);
+      return matchesPattern(pattern, name);
     };
     return pattern == "*" || llvm::any_of(states_, isMeant) ||
            llvm::any_of(exportConstants_, isMeant);
@@ -560,7 +538,7 @@ absl::Status Importer::checkPatterns() const {
             "`", key, "` of the recipe names \"", pattern,
             "\", but no parameter of the model is called so; it has, nearest "
             "first: ",
-            nearestTo(pattern, states_));
+            nearestNames(pattern, states_));
   return absl::OkStatus();
 }
 

@@ -18,8 +18,6 @@
 
 namespace gradus::onnx {
 
-/// `name` matches `pattern`, in which * stands for any text.
-bool matches(llvm::StringRef pattern, llvm::StringRef name);
 
 /// True if a float initializer of this name and rank may be trained. Scalars
 /// may only if a pattern names them, or if their name is that of a module's

@@ -12,6 +12,7 @@
 #include "frontends/onnx/size_limits.h"
 #include "frontends/onnx/size_names.h"
 #include "frontends/onnx/thrown.h"
+#include "recipe/patterns.h"
 
 #include <set>
 
@@ -146,7 +147,7 @@ void addWithoutSizes(ModelFile &file, const ImportOptions &options,
 bool matchesAny(const std::vector<std::string> &patterns,
                 const std::string &name) {
   return llvm::any_of(patterns, [&](const std::string &pattern) {
-    return matches(pattern, name);
+    return matchesPattern(pattern, name);
   });
 }
 

@@ -5,6 +5,7 @@
 
 #include "frontends/message.h"
 #include "frontends/onnx/importer.h"
+#include "recipe/patterns.h"
 
 #include "llvm/ADT/SetVector.h"
 
@@ -100,7 +101,7 @@ std::vector<std::string> patternsOf(const Names &modules,
   for (StringRef module : modules) {
     std::string wide = withoutNumbers(module) + "*";
     bool isTooWide = llvm::any_of(parameters, [&](StringRef name) {
-      return matches(wide, name) && !isOfModules(name);
+      return matchesPattern(wide, name) && !isOfModules(name);
     });
     std::string pattern = isTooWide ? module.str() + "*" : wide;
     if (!llvm::is_contained(patterns, pattern))

@@ -8,7 +8,7 @@
 #include "frontends/recipe/fields.h"
 #include "frontends/recipe/mistakes.h"
 #include "frontends/recipe/recipe.h"
-#include "passes/likeness.h"
+#include "recipe/nearest.h"
 
 #include "absl/strings/numbers.h"
 #include "llvm/ADT/StringRef.h"
@@ -46,7 +46,7 @@ std::string namesOf(const Field &field) {
 /// `; did you mean "learning_rate"?`, or all that is known if nothing is near.
 std::string suggestion(std::string_view word,
                        const std::vector<std::string_view> &known) {
-  if (llvm::StringRef meant = nearest(word, known); !meant.empty())
+  if (std::string_view meant = nearest(word, known); !meant.empty())
     return message("; did you mean ", quoted(meant), "?");
   return message("; known: ", joined(known, ", "));
 }

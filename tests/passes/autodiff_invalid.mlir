@@ -128,17 +128,6 @@ gradus.program @cut_off {
 
 // -----
 
-// expected-error-re @below {{recipe: trainable has the pattern "[": {{.*}}}}
-gradus.program @bad_pattern attributes {recipe = {trainable = ["["]}} {
-  gradus.state @w : tensor<f32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
-  gradus.graph @train() -> (loss: tensor<f32>) {
-    %w = gradus.read @w : tensor<f32>
-    gradus.return %w : tensor<f32>
-  }
-}
-
-// -----
-
 gradus.program @detached {
   gradus.state @target : tensor<f32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
   gradus.state @online : tensor<f32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}

@@ -54,8 +54,8 @@ gradus.program @nothing attributes {recipe = {gradient_freeze = {until = {"*" = 
 
 // -----
 
-// expected-error @below {{recipe: gradient_freeze.until.head[ is no pattern: }}
-gradus.program @malformed attributes {recipe = {gradient_freeze = {until = {"head[" = 3 : i64}}}} {
+// expected-error @below {{recipe: gradient_freeze.until.head[ names no parameter that is trained; these are, nearest first: head.weight, body.weight}}
+gradus.program @bracket attributes {recipe = {gradient_freeze = {until = {"head[" = 3 : i64}}}} {
   gradus.state @body.weight : tensor<4x4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
   gradus.state @head.weight : tensor<4x4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
   gradus.graph @train(%g: tensor<4x4xf32>) -> (y: tensor<4x4xf32>) {

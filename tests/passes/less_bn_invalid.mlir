@@ -38,12 +38,3 @@ gradus.program @unmatched attributes {recipe = {less_bn = {keep = ["layer4.*", "
     gradus.return %y : tensor<2x4x6x6xf32>
   }
 }
-
-// -----
-
-// expected-error @below {{recipe: less_bn.keep has the pattern "[": }}
-gradus.program @pattern attributes {recipe = {less_bn = {keep = ["["]}}} {
-  gradus.graph @predict() {
-    gradus.return
-  }
-}

@@ -24,6 +24,22 @@ gradus.program @groups attributes {recipe = {
   }
 }
 
+// A name with brackets, as exporters of JAX write it, is a pattern of itself.
+// CHECK-LABEL: gradus.program @brackets
+// CHECK:         gradus.state @"lion/momentum/params['dense'].w"
+// CHECK-NOT:     lion/momentum/params['head'].w
+gradus.program @brackets attributes {recipe = {
+    optimizer = {type = "sgd", learning_rate = 1.0},
+    groups = [{match = ["params['dense'].w"], optimizer = {type = "lion"}}]}} {
+  gradus.state @"params['dense'].w" : tensor<f32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.state @"params['head'].w" : tensor<f32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @train(%g: tensor<f32>) -> () {
+    gradus.update @"params['dense'].w", %g : tensor<f32>
+    gradus.update @"params['head'].w", %g : tensor<f32>
+    gradus.return
+  }
+}
+
 // A group may have an optimizer of its own.
 // CHECK-LABEL: gradus.program @own
 // CHECK:         gradus.state @"lion/momentum/head.weight"
