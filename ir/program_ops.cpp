@@ -5,6 +5,7 @@
 // value.
 
 #include "ir/gradus.h"
+#include "ir/recipe_check.h"
 
 #include "mlir/Interfaces/FunctionImplementation.h"
 #include "llvm/ADT/StringMap.h"
@@ -23,6 +24,12 @@ GraphOp ProgramOp::getGraph(StringRef name) {
 StateOp ProgramOp::getState(StringRef name) {
   return mlir::SymbolTable::lookupNearestSymbolFrom<StateOp>(
       *this, StringAttr::get(getContext(), name));
+}
+
+LogicalResult ProgramOp::verify() {
+  const auto *recipe =
+      (*this)->getDialect()->getRegisteredInterface<RecipeCheck>();
+  return recipe ? recipe->check(*this) : success();
 }
 
 /// Whether a rule means nothing without a number.

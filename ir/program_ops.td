@@ -17,7 +17,8 @@ def ProgramOp : GradusOp<"program", [
   let summary = "A model with its state, its graphs and its recipe";
   let description = [{
     Holds states, graphs and schedules. The attribute `recipe` is the recipe
-    of docs/contracts.md as a dictionary, defaults filled in.
+    of docs/contracts.md as a dictionary; what it does not say has the default
+    of its key.
 
     Example:
 
@@ -36,6 +37,7 @@ def ProgramOp : GradusOp<"program", [
                        OptionalAttr<DictionaryAttr>:$recipe);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
+  let hasVerifier = 1; // asks the RecipeCheck that is registered, if any
   let extraClassDeclaration = [{
     /// The graph or state of this name, or null.
     ::gradus::GraphOp getGraph(::llvm::StringRef name);

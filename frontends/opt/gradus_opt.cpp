@@ -3,6 +3,7 @@
 // --load-pass-plugin=FILE.so; see docs/add_a_pass.md.
 
 #include "codegen/pipeline.h"
+#include "frontends/recipe/program_check.h"
 #include "passes/pass_plugin.h"
 
 #include "mlir/IR/Dialect.h"
@@ -47,6 +48,7 @@ static llvm::Error takePlugins(std::vector<char *> &arguments) {
 int main(int argc, char **argv) {
   DialectRegistry registry;
   gradus::registerCompiler(registry);
+  gradus::recipe::registerProgramCheck(registry);
   std::vector<char *> arguments(argv, argv + argc);
   if (llvm::Error error = takePlugins(arguments)) {
     llvm::errs() << "gradus-opt: " << llvm::toString(std::move(error)) << "\n";

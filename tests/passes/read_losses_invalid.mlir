@@ -1,7 +1,7 @@
 // RUN: gradus-opt %s --training-step --split-input-file --verify-diagnostics
 
 // The types there are come nearest first.
-// expected-error @below {{recipe: loss.type is "mae", expected one of: mse, l1, nll, sum, hinge}}
+// expected-error @below {{recipe: loss.type: unknown value "mae"; did you mean "mse"?}}
 gradus.program @unknown_type attributes {recipe = {loss = {type = "mae"}}} {
   gradus.graph @predict(%x: tensor<4xf32>) -> (y: tensor<4xf32>) {
     gradus.return %x : tensor<4xf32>
@@ -94,7 +94,7 @@ gradus.program @positive_weights attributes {recipe = {loss = {type = "bce_with_
 
 // -----
 
-// expected-error @below {{recipe: loss.reduction is "batchmean", expected one of: mean, sum}}
+// expected-error @below {{recipe: loss.reduction: unknown value "batchmean"; known: mean, sum}}
 gradus.program @reduction attributes {recipe = {loss = {type = "l1", reduction = "batchmean"}}} {
   gradus.graph @predict(%x: tensor<2x4xf32>) -> (y: tensor<2x4xf32>) {
     gradus.return %x : tensor<2x4xf32>

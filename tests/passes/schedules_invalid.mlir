@@ -1,6 +1,6 @@
 // RUN: gradus-opt %s --expand-optimizer --split-input-file --verify-diagnostics
 
-// expected-error @below {{recipe: schedule.learning_rate[0].type is "cosin", expected one of: cosine, constant, cyclic, list, step, linear, product, piecewise, one_cycle, polynomial, exponential, multi_step, cosine_restarts, inverse_time, linear_warmup, natural_exponential}}
+// expected-error @below {{recipe: schedule.learning_rate.0.type: unknown value "cosin"; did you mean "cosine"?}}
 gradus.program @unknown_piece attributes {recipe = {
     optimizer = {type = "sgd"}, schedule = {learning_rate = [{type = "cosin", steps = 10 : i64}]}}} {
   gradus.state @w : tensor<f32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
@@ -12,7 +12,7 @@ gradus.program @unknown_piece attributes {recipe = {
 
 // -----
 
-// expected-error @below {{recipe: schedule.learning_rate[0].steps is 0, expected 1 or more}}
+// expected-error @below {{recipe: schedule.learning_rate.0.steps: expected at least 1, found 0}}
 gradus.program @no_length attributes {recipe = {
     optimizer = {type = "sgd"}, schedule = {learning_rate = [{type = "cosine", steps = 0 : i64}]}}} {
   gradus.state @w : tensor<f32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
@@ -24,7 +24,7 @@ gradus.program @no_length attributes {recipe = {
 
 // -----
 
-// expected-error @below {{recipe: schedule.learning_rate[0].steps is missing, expected how long this piece is: only the last one may go on}}
+// expected-error @below {{recipe: schedule.learning_rate.0.steps: is missing, expected how long this piece is: only the last one may go on}}
 gradus.program @open attributes {recipe = {
     optimizer = {type = "sgd"},
     schedule = {learning_rate = [{type = "exponential", rate = 0.9}, {type = "constant"}]}}} {

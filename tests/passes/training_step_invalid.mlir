@@ -1,6 +1,6 @@
 // RUN: gradus-opt %s --training-step --split-input-file --verify-diagnostics
 
-// expected-error @below {{recipe: metrics has accuracy, which needs labels that are classes, but loss.type is mse}}
+// expected-error @below {{recipe: metrics: "accuracy" needs labels that are classes, but loss.type is "mse"}}
 gradus.program @accuracy_of_numbers attributes {recipe = {loss = {type = "mse"}, metrics = ["accuracy"]}} {
   gradus.graph @predict(%x: tensor<4xf32>) -> (y: tensor<4xf32>) {
     gradus.return %x : tensor<4xf32>
@@ -9,7 +9,7 @@ gradus.program @accuracy_of_numbers attributes {recipe = {loss = {type = "mse"},
 
 // -----
 
-// expected-error @below {{recipe: metrics has "recall", expected one of: accuracy, top5, gradient_norm, learning_rate}}
+// expected-error @below {{recipe: metrics.0: unknown value "recall"; known: accuracy, top5, gradient_norm, learning_rate}}
 gradus.program @unknown_metric attributes {recipe = {loss = {type = "mse"}, metrics = ["recall"]}} {
   gradus.graph @predict(%x: tensor<4xf32>) -> (y: tensor<4xf32>) {
     gradus.return %x : tensor<4xf32>
