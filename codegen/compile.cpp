@@ -9,8 +9,9 @@
 #include "codegen/pipeline.h"
 #include "codegen/sizes.h"
 #include "passes/losses.h"
+#include "passes/mixed_precision.h"
 #include "passes/passes.h"
-#include "passes/recipe.h"
+#include "recipe/run_settings.h"
 
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/Pass/PassManager.h"
@@ -85,18 +86,19 @@ static ProgramOp programOf(ModuleOp module) {
 /// Tells those who ask for 16 bits where that will cost them time; an error
 /// where it cannot be.
 static llvm::Error checkPrecision(ProgramOp program, const Target &target) {
-  std::string precision = recipeOf(program).text("precision", "f32");
+  Precision precision = precisionOf(program);
   if (!target.cpu())
     return llvm::Error::success();
-  if (precision == "f16" && !target.cpu()->fma) // nor conversions, then
+  if (precision == Precision::f16 &&
+      !target.cpu()->fma) // nor conversions, then
     return llvm::createStringError(
         "precision f16: target " + target.name +
         " cannot convert f16, expected x86-64-v3 or later, or bf16");
-  if (precision == "f16" ||
-      (precision == "bf16" && !target.model.select.narrow))
+  if (precision == Precision::f16 ||
+      (precision == Precision::bf16 && !target.model.select.narrow))
     mlir::emitWarning(program.getLoc())
-        << "precision " << precision << ": target " << target.name
-        << " has no instructions for products of " << precision
+        << "precision " << nameOf(precision) << ": target " << target.name
+        << " has no instructions for products of " << nameOf(precision)
         << ", so that large steps take longer than in f32";
   return llvm::Error::success();
 }
@@ -143,17 +145,6 @@ static std::vector<TargetGroup> groupTargets(ModuleOp module,
 }
 
 //===-- plans -------------------------------------------------------------===//
-
-/// A number or a flag of the recipe; `fallback` if it does not say.
-static int64_t recipeInteger(ProgramOp program, StringRef key,
-                             int64_t fallback) {
-  DictionaryAttr recipe = program.getRecipeAttr();
-  Attribute value = recipe ? recipe.get(key) : Attribute();
-  if (auto flag = dyn_cast_or_null<BoolAttr>(value))
-    return flag.getValue();
-  auto number = dyn_cast_or_null<IntegerAttr>(value);
-  return number ? number.getInt() : fallback;
-}
 
 static PlannedProgram planProgram(ProgramOp program,
                                   const ArtifactParts &parts) {
@@ -330,8 +321,9 @@ static ArtifactParts partsOf(ProgramOp program, const CompileOptions &options) {
   parts.threads = options.threads;
   parts.tuning = options.tuning;
   parts.classes = labelClasses(program);
-  parts.seed = recipeInteger(program, "seed", 0);
-  parts.deterministic = recipeInteger(program, "deterministic", 0) != 0;
+  RunSettings run = runSettings(program);
+  parts.seed = run.seed;
+  parts.deterministic = run.deterministic;
   return parts;
 }
 
@@ -375,7 +367,7 @@ compile(ModuleOp module, const CompileOptions &options,
         "the module holds %d programs, expected one",
         static_cast<int>(llvm::range_size(programs)));
   ProgramOp program = *programs.begin();
-  int64_t limit = recipeInteger(program, "memory_limit", 0);
+  int64_t limit = runSettings(program).memoryLimit.value_or(0);
   IndexLimits indices = indexLimits(program);
   auto targets = findTargets(options.targets, options.libraries);
   if (!targets)

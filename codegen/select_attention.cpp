@@ -5,7 +5,7 @@
 
 #include "codegen/nest.h"
 #include "ir/build.h"
-#include "passes/recipe.h"
+#include "passes/mixed_precision.h"
 
 #include "mlir/IR/IRMapping.h"
 
@@ -23,12 +23,7 @@ static constexpr double kHidden = -10000;
 AttentionSelection::AttentionSelection(const Library &library, GraphOp graph)
     : library_(library), graph_(graph) {
   auto program = graph->getParentOfType<ProgramOp>();
-  std::string precision = recipeOf(program).text("precision", "f32");
-  Builder b(graph.getContext());
-  if (precision == "bf16")
-    narrow_ = b.getBF16Type();
-  if (precision == "f16")
-    narrow_ = b.getF16Type();
+  narrow_ = narrowType(precisionOf(program), graph.getContext());
 }
 
 //===-- what the library takes --------------------------------------------===//

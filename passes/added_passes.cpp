@@ -6,10 +6,10 @@
 
 #include "passes/added_passes.h"
 
-#include "recipe/nearest.h"
 #include "passes/pass_plugin.h"
 #include "passes/passes.h"
 #include "passes/recipe.h"
+#include "recipe/nearest.h"
 
 #include "mlir/IR/OperationSupport.h"
 #include "mlir/IR/Verifier.h"

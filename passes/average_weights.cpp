@@ -4,6 +4,8 @@
 // exit. With several batches to an update only updates count. Averages follow
 // each of them, also of parameters that gradient freezing lets rest in it.
 
+#include "passes/average_weights.h"
+
 #include "passes/arithmetic.h"
 #include "passes/clock.h"
 #include "passes/passes.h"
@@ -32,13 +34,12 @@ struct AverageWeightsPass : impl::AverageWeightsBase<AverageWeightsPass> {
 
   void runOnOperation() override {
     GraphOp train = getOperation().getGraph("train");
-    RecipeObject recipe = recipeOf(getOperation());
-    if (!train || !recipe.has("ema") || isDone())
+    auto settings = movingAverage().of(getOperation());
+    if (!train || !settings || isDone())
       return;
     findAveraged();
-    ErrorWatch watch(&getContext());
     for (GraphOp graph : trainGraphs(getOperation()))
-      if (failed(average(graph, recipe.object("ema"))) || watch.sawError())
+      if (failed(average(graph, *settings)))
         return signalPassFailure();
     if (GraphOp evaluate = getOperation().getGraph("evaluate"))
       addEvaluation(evaluate);
@@ -60,7 +61,7 @@ struct AverageWeightsPass : impl::AverageWeightsBase<AverageWeightsPass> {
           averaged.insert(write.getStateAttr().getAttr());
   }
 
-  LogicalResult average(GraphOp train, const RecipeObject &ema) {
+  LogicalResult average(GraphOp train, const AverageSettings &ema) {
     Block &block = train.getBody().front();
     OpBuilder builder(block.getTerminator());
     auto clock = readClock(builder, train.getLoc(), getOperation());
@@ -90,10 +91,10 @@ struct AverageWeightsPass : impl::AverageWeightsBase<AverageWeightsPass> {
 
   /// 1 - decay, the share of the new parameter in an average `like` it. While
   /// the average warms up, the decay is (1 + n) / (10 + n) at the n-th update.
-  static Value shareOf(const Arithmetic &math, const RecipeObject &ema,
+  static Value shareOf(const Arithmetic &math, const AverageSettings &ema,
                        Value update, Value like) {
-    double last = 1 - ema.number("decay", 0.999);
-    if (!ema.flag("warmup", false))
+    double last = 1 - ema.decay;
+    if (!ema.warmup)
       return math.number(last, like);
     Value sum = math.add(update, math.number(10, update));
     Value share = math.larger(math.number(last, update),
@@ -106,7 +107,7 @@ struct AverageWeightsPass : impl::AverageWeightsBase<AverageWeightsPass> {
 
   /// `decay * average + (1 - decay) * parameter`; the parameter at first.
   static void append(OpBuilder &builder, StringRef state, Value parameter,
-                     Value first, Value update, const RecipeObject &ema) {
+                     Value first, Value update, const AverageSettings &ema) {
     Location loc = parameter.getLoc();
     Arithmetic math(builder, loc);
     RankedTensorType type = tensorType(parameter);
@@ -118,7 +119,7 @@ struct AverageWeightsPass : impl::AverageWeightsBase<AverageWeightsPass> {
                math.select(begins, parameter, math.add(old, change)));
   }
 
-  /// Whether there was an update yet; before the first there is no average.
+  /// True after the first update; before it there is no average.
   Value hasBegun(OpBuilder &builder, Location loc) {
     FailureOr<Clock> clock = readClock(builder, loc, getOperation());
     if (failed(clock)) // has been said for @train
@@ -159,5 +160,26 @@ struct AverageWeightsPass : impl::AverageWeightsBase<AverageWeightsPass> {
   llvm::SetVector<StringAttr> averaged; // names
 };
 
+recipe::Field averageKey() {
+  using enum recipe::Kind;
+  using recipe::Field, recipe::Keys;
+  using Ema = AverageSettings;
+  const Keys<Ema> keys = {
+      Field{"decay", number, "0.999", "of the average"}.from(0).below(1).into(
+          &Ema::decay),
+      Field{"warmup", boolean, "false",
+            "a smaller decay at first: (1 + n) / (10 + n) at the n-th update, "
+            "as long as that is smaller"}
+          .into(&Ema::warmup)};
+  return Field{"ema", object, "null", "a moving average of the parameters"}.of(
+      keys);
+}
+
 } // namespace
+
+const recipe::Method<AverageSettings> &movingAverage() {
+  static const recipe::Method<AverageSettings> method{averageKey()};
+  return method;
+}
+
 } // namespace gradus

@@ -3,9 +3,10 @@
 // Runs on final gradients: summed over machines and batches, before weight
 // decay and the optimizer.
 
+#include "passes/clip_gradients.h"
+
 #include "passes/gradient_norm.h"
 #include "passes/passes.h"
-#include "passes/recipe.h"
 #include "passes/state.h"
 #include "passes/train_graphs.h"
 
@@ -43,113 +44,95 @@ Value unitNorms(const Arithmetic &math, Value value) {
   return math.squareRoot(sum(math.builder, math.loc, squares, axes));
 }
 
+using Bounds = ClipSettings::Bounds;
+
 struct ClipGradientsPass : impl::ClipGradientsBase<ClipGradientsPass> {
   using Base::Base;
 
   void runOnOperation() override {
-    RecipeObject recipe = recipeOf(getOperation());
-    if (!recipe.has("clip"))
+    auto wanted = clip().of(getOperation());
+    if (!wanted)
       return;
-    ErrorWatch watch(&getContext());
+    settings = *wanted;
     for (GraphOp train : trainGraphs(getOperation())) {
       auto range = train.getBody().front().getOps<ParameterUpdate>();
       SmallVector<ParameterUpdate> updates(range.begin(), range.end());
       if (!updates.empty())
-        clip(train, updates, recipe.object("clip"));
+        bound(train, updates);
     }
-    if (watch.sawError())
-      signalPassFailure();
   }
 
-  void clip(GraphOp train, ArrayRef<ParameterUpdate> updates,
-            const RecipeObject &clip) {
-    std::string type = clip.text("type", "");
-    // PyTorch adds a little to the norm that it divides by.
-    std::string compat = recipeOf(getOperation()).text("compat", "pytorch");
-    epsilon = compat == "mindspore" || compat == "singa" ? 0 : 1e-6;
+  void bound(GraphOp train, ArrayRef<ParameterUpdate> updates) {
     OpBuilder builder(train.getBody().front().getTerminator());
-    if (type == "global_norm")
-      return byGlobalNorm(builder, updates, clip.number("value", 1));
+    if (settings.bounds == Bounds::globalNorm)
+      return byGlobalNorm(builder, updates);
     for (ParameterUpdate update : updates) {
       builder.setInsertionPoint(update);
       Arithmetic math(builder, update.getLoc());
-      OpOperand &gradient = update.getGradientUse();
-      if (type == "norm")
-        gradient.set(byNorm(math, gradient.get(), clip.number("value", 1)));
-      else if (type == "value")
-        gradient.set(byValue(math, gradient.get(), clip.number("value", 1)));
-      else if (type == "adaptive")
-        gradient.set(adaptively(math, update, clip));
-      else
-        return (void)(clip.error("type")
-                      << "is \"" << type
-                      << "\", expected one of: global_norm, norm, value, "
-                         "adaptive");
-      report(update, type);
+      update.getGradientUse().set(bounded(math, update));
+      report(update);
     }
   }
 
-  /// min(1, bound / norm), a scalar.
-  Value factor(const Arithmetic &math, Value squares, double bound) const {
+  Value bounded(const Arithmetic &math, ParameterUpdate update) const {
+    Value gradient = update.getGradientUse().get();
+    if (settings.bounds == Bounds::norm)
+      return scale(math, factor(math, sumOfSquares(math, gradient)), gradient);
+    if (settings.bounds == Bounds::value)
+      return byValue(math, gradient);
+    return adaptively(math, update);
+  }
+
+  /// min(1, value / (norm + epsilon)), a scalar.
+  Value factor(const Arithmetic &math, Value squares) const {
     Value norm = math.squareRoot(squares);
-    Value ratio = math.divide(math.number(bound, norm),
-                              math.add(norm, math.number(epsilon, norm)));
+    Value length = math.add(norm, math.number(settings.normEpsilon, norm));
+    Value ratio = math.divide(math.number(settings.value, norm), length);
     return math.smaller(ratio, math.number(1, ratio));
   }
 
-  /// max(1, norm / bound), a scalar.
-  static Value divisor(const Arithmetic &math, Value squares, double bound) {
+  /// max(1, norm / value), a scalar.
+  Value divisor(const Arithmetic &math, Value squares) const {
     Value norm = math.squareRoot(squares);
-    Value ratio = math.divide(norm, math.number(bound, norm));
+    Value ratio = math.divide(norm, math.number(settings.value, norm));
     return math.larger(ratio, math.number(1, ratio));
   }
 
-  void byGlobalNorm(OpBuilder &builder, ArrayRef<ParameterUpdate> updates,
-                    double bound) {
-    // timm divides, and adds nothing to the norm.
-    bool divides = recipeOf(getOperation()).text("compat", "") == "timm";
+  void byGlobalNorm(OpBuilder &builder, ArrayRef<ParameterUpdate> updates) {
     builder.setInsertionPoint(updates.back());
     SmallVector<std::pair<Location, Value>> gradients;
     for (ParameterUpdate update : updates)
       gradients.emplace_back(update.getLoc(), update.getGradientUse().get());
     Value squares = sumOfAllSquares(builder, gradients);
     Arithmetic scalars(builder, squares.getLoc());
-    Value common = divides ? divisor(scalars, squares, bound)
-                           : factor(scalars, squares, bound);
+    Value common =
+        settings.divides ? divisor(scalars, squares) : factor(scalars, squares);
     for (ParameterUpdate update : updates) {
       Arithmetic math(builder, update.getLoc());
       OpOperand &gradient = update.getGradientUse();
-      gradient.set(divides ? divide(math, gradient.get(), common)
-                           : scale(math, common, gradient.get()));
+      gradient.set(settings.divides ? divide(math, gradient.get(), common)
+                                    : scale(math, common, gradient.get()));
       update->moveBefore(update->getBlock()->getTerminator());
-      report(update, "global_norm");
+      report(update);
     }
   }
 
-  Value byNorm(const Arithmetic &math, Value gradient, double bound) const {
-    return scale(math, factor(math, sumOfSquares(math, gradient), bound),
-                 gradient);
-  }
-
-  static Value byValue(const Arithmetic &math, Value gradient, double bound) {
-    Value low = math.larger(gradient, math.number(-bound, gradient));
-    return math.smaller(low, math.number(bound, gradient));
+  Value byValue(const Arithmetic &math, Value gradient) const {
+    Value low = math.larger(gradient, math.number(-settings.value, gradient));
+    return math.smaller(low, math.number(settings.value, gradient));
   }
 
   /// Brock et al., https://arxiv.org/abs/2102.06171: each output's gradient is
   /// at most `value` times as long as its weights.
-  static Value adaptively(const Arithmetic &math, ParameterUpdate update,
-                          const RecipeObject &clip) {
+  Value adaptively(const Arithmetic &math, ParameterUpdate update) const {
     Value gradient = update.getGradientUse().get();
     RankedTensorType type = tensorType(gradient);
     Value parameter =
         readState(math.builder, math.loc, update.getParameterName(), type);
     Value norm = unitNorms(math, gradient);
     Value length = unitNorms(math, parameter);
-    length =
-        math.larger(length, math.number(clip.number("epsilon", 1e-3), length));
-    Value bound =
-        math.multiply(length, math.number(clip.number("value", 0.01), length));
+    length = math.larger(length, math.number(settings.epsilon, length));
+    Value bound = math.multiply(length, math.number(settings.value, length));
     Value ratio =
         math.divide(bound, math.larger(norm, math.number(1e-6, norm)));
     Value one = math.number(1, ratio);
@@ -161,15 +144,53 @@ struct ClipGradientsPass : impl::ClipGradientsBase<ClipGradientsPass> {
                                              type.getShape(), {0}));
   }
 
-  void report(ParameterUpdate update, StringRef type) {
+  void report(ParameterUpdate update) const {
     remark::passed(update.getLoc(),
                    remark::RemarkOpts::name("Clipped").category(getArgument()))
         << "gradient of " << update.getParameterName() << " bounded by "
-        << type;
+        << StringRef(clip().field.choices[size_t(settings.bounds)].name);
   }
 
-  double epsilon = 0;
+  ClipSettings settings;
 };
 
 } // namespace
+
+static recipe::Field clipKey() {
+  using enum recipe::Kind;
+  using recipe::Field, recipe::Keys;
+  using Clip = ClipSettings;
+  const auto value =
+      Field{"value", number, "1.0", "the largest allowed"}.from(0).into(
+          &Clip::value);
+  const auto ratio = Field{"value", number, "0.01",
+                           "the largest allowed, as part of the weights' norm"}
+                         .from(0)
+                         .into(&Clip::value);
+  const auto floor = Field{"epsilon", number, "0.001",
+                           "the least norm that weights count with"}
+                         .from(0)
+                         .into(&Clip::epsilon);
+  const auto added = Field{"norm_epsilon", number, "1e-6",
+                           "added to the norm that is divided by"}
+                         .from(0)
+                         .under({"mindspore", "singa"}, "0.0")
+                         .into(&Clip::normEpsilon);
+  const auto divides =
+      Field{"divide", boolean, "false",
+            "divide by max(1, norm / value) instead, without norm_epsilon"}
+          .under({"timm"}, "true")
+          .into(&Clip::divides);
+  return Field{"clip", variant, "null", "bounds the gradients"}
+      .among({{"global_norm", Keys<Clip>{value, added, divides}},
+              {"norm", Keys<Clip>{value, added}},
+              {"value", Keys<Clip>{value}},
+              {"adaptive", Keys<Clip>{ratio, floor}}})
+      .typeInto(&Clip::bounds);
+}
+
+const recipe::Method<ClipSettings> &clip() {
+  static const recipe::Method<ClipSettings> method{clipKey()};
+  return method;
+}
 } // namespace gradus

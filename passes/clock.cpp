@@ -1,22 +1,53 @@
 // Counters of steps and updates; see clock.h.
 
 #include "passes/clock.h"
+#include "passes/loss_scale.h"
 #include "passes/state.h"
 
 using namespace mlir;
 using namespace gradus;
 
-int64_t gradus::stepsPerUpdate(const RecipeObject &recipe) {
-  return std::max<int64_t>(1, recipe.integer("accumulation", 1));
+namespace {
+
+enum class OnNonfinite { stop, skip, keepOn };
+
+struct StepSettings {
+  int64_t accumulation = 0;
+  OnNonfinite onNonfinite = {};
+};
+
+const recipe::Keys<StepSettings> &stepKeys() {
+  using enum recipe::Kind;
+  using recipe::Field;
+  static const recipe::Keys<StepSettings> keys = {
+      Field{"accumulation", integer, "1",
+            "batches whose gradients make one update, their mean"}
+          .from(1)
+          .into(&StepSettings::accumulation),
+      Field{"on_nonfinite", choice, "\"stop\"",
+            "what happens when a number is none: the run stops, the step "
+            "changes nothing, or training goes on as if it were one"}
+          .among({{"stop"}, {"skip"}, {"continue"}})
+          .into(&StepSettings::onNonfinite)};
+  return keys;
 }
 
-bool gradus::skipsSteps(const RecipeObject &recipe) {
-  return recipe.has("loss_scale") ||
-         recipe.text("on_nonfinite", "stop") == "skip";
+} // namespace
+
+const recipe::Field &gradus::accumulationKey() { return stepKeys()[0]; }
+const recipe::Field &gradus::nonfiniteKey() { return stepKeys()[1]; }
+
+int64_t gradus::stepsPerUpdate(ProgramOp program) {
+  return recipe::read(program, stepKeys()).accumulation;
 }
 
-StringRef gradus::countingState(const RecipeObject &recipe) {
-  return skipsSteps(recipe) ? "accepted_steps" : "step";
+bool gradus::skipsSteps(ProgramOp program) {
+  return lossScale().of(program) ||
+         recipe::read(program, stepKeys()).onNonfinite == OnNonfinite::skip;
+}
+
+StringRef gradus::countingState(ProgramOp program) {
+  return skipsSteps(program) ? "accepted_steps" : "step";
 }
 
 static RankedTensorType counterType(OpBuilder &builder) {
@@ -29,13 +60,12 @@ static Value readCounter(OpBuilder &builder, Location loc, StringRef name) {
 
 FailureOr<Clock> gradus::readClock(OpBuilder &builder, Location loc,
                                    ProgramOp program) {
-  RecipeObject recipe = recipeOf(program);
-  StringRef counting = countingState(recipe);
+  StringRef counting = countingState(program);
   for (StringRef name : {StringRef("step"), counting})
     if (failed(ensureState(program, name, counterType(builder), Role::counter)))
       return failure();
   Value count = readCounter(builder, loc, counting);
-  if (int64_t steps = stepsPerUpdate(recipe); steps > 1)
+  if (int64_t steps = stepsPerUpdate(program); steps > 1)
     count = arith::DivSIOp::create(builder, loc, count,
                                    splatLike(builder, count, steps));
   Arithmetic math(builder, loc);
@@ -48,9 +78,8 @@ FailureOr<Clock> gradus::readClock(OpBuilder &builder, Location loc,
 
 Value gradus::isFirstOfUpdate(OpBuilder &builder, Location loc,
                               ProgramOp program) {
-  RecipeObject recipe = recipeOf(program);
-  Value count = readCounter(builder, loc, countingState(recipe));
-  Value steps = splatLike(builder, count, stepsPerUpdate(recipe));
+  Value count = readCounter(builder, loc, countingState(program));
+  Value steps = splatLike(builder, count, stepsPerUpdate(program));
   Value done = arith::RemSIOp::create(builder, loc, count, steps);
   return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, done,
                                splatLike(builder, done, 0));
@@ -59,7 +88,7 @@ Value gradus::isFirstOfUpdate(OpBuilder &builder, Location loc,
 void gradus::advanceClock(OpBuilder &builder, Location loc, ProgramOp program) {
   llvm::SetVector<StringRef> counters;
   counters.insert("step");
-  counters.insert(countingState(recipeOf(program)));
+  counters.insert(countingState(program));
   for (StringRef name : counters) {
     Value count = readCounter(builder, loc, name);
     Value one = splatLike(builder, count, 1);

@@ -6,16 +6,20 @@
 #pragma once
 
 #include "passes/arithmetic.h"
-#include "passes/recipe.h"
+#include "recipe/settings.h"
 
 namespace gradus {
 
 /// Batches whose gradients make one update: the recipe's `accumulation`.
-int64_t stepsPerUpdate(const RecipeObject &recipe);
+int64_t stepsPerUpdate(ProgramOp program);
 /// Whether a step with a gradient that is no number changes nothing.
-bool skipsSteps(const RecipeObject &recipe);
+bool skipsSteps(ProgramOp program);
 /// The state by which updates are counted: "step" or "accepted_steps".
-llvm::StringRef countingState(const RecipeObject &recipe);
+llvm::StringRef countingState(ProgramOp program);
+
+/// The keys `accumulation` and `on_nonfinite`.
+const recipe::Field &accumulationKey();
+const recipe::Field &nonfiniteKey();
 
 /// Scalars of f64.
 struct Clock {

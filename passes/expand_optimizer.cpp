@@ -4,7 +4,7 @@
 // on states. The rules stand in passes/optimizers/, one file each.
 
 #include "passes/clock.h"
-#include "passes/freeze_by_hand.h"
+#include "passes/gradient_freeze.h"
 #include "passes/optimizers/optimizer.h"
 #include "passes/passes.h"
 #include "passes/state.h"
@@ -67,13 +67,10 @@ struct ExpandOptimizerPass : impl::ExpandOptimizerBase<ExpandOptimizerPass> {
   //===-- steps that are frozen -------------------------------------------===//
 
   /// Whether each cut of gradient freezing has slots of its own and counts its
-  /// own updates, as MindSpore's has, which are as many optimizers.
+  /// own updates.
   bool keepsApart() {
-    RecipeObject recipe = recipeOf(getOperation()),
-                 freeze = recipe.object("gradient_freeze");
-    std::string compat = recipe.text("compat", "pytorch");
-    return recipe.has("gradient_freeze") && !freezesByHand(freeze) &&
-           freeze.text("compat", compat) == "mindspore";
+    auto freeze = gradientFreeze().of(getOperation());
+    return freeze && !freeze->isByHand() && freeze->hasOwnSlots;
   }
 
   static std::string countOf(GraphOp train) {

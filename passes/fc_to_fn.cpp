@@ -4,6 +4,8 @@
 // Runs on @predict before other graphs are made of it. There is one such layer,
 // which is looked for from the output that the loss takes.
 
+#include "passes/fc_to_fn.h"
+
 #include "passes/arithmetic.h"
 #include "passes/passes.h"
 #include "passes/recipe.h"
@@ -84,30 +86,28 @@ struct FcToFnPass : impl::FcToFnBase<FcToFnPass> {
   using Base::Base;
 
   void runOnOperation() override {
-    RecipeObject recipe = recipeOf(getOperation());
+    auto settings = fcToFn().of(getOperation());
     GraphOp predict = getOperation().getGraph("predict");
-    if (!predict || !recipe.has("fc_to_fn") || predict->hasAttr(kDone))
+    if (!predict || !settings || predict->hasAttr(kDone))
       return;
-    ErrorWatch watch(&getContext());
-    if (failed(rewrite(predict, recipe)) || watch.sawError())
+    if (failed(rewrite(predict, *settings)))
       signalPassFailure();
   }
 
 private:
-  LogicalResult rewrite(GraphOp predict, const RecipeObject &recipe) {
-    FailureOr<unsigned> output = findOutput(predict, recipe);
+  LogicalResult rewrite(GraphOp predict, const FcToFnSettings &settings) {
+    FailureOr<unsigned> output = findOutput(predict);
     if (failed(output))
       return failure();
     Head head = headOf(predict.getReturned()[*output]);
     if (!head.product)
-      return recipe.error("fc_to_fn")
+      return recipe::keyError(getOperation(), "fc_to_fn")
              << "finds no dense layer with a weight of its own that gives the "
                 "output \""
              << predict.getOutputName(*output)
              << "\", but for activations behind it";
-    RecipeObject own = recipe.object("fc_to_fn");
-    double epsilon = own.number("epsilon", kUsual);
-    bool hadBias = bool(head.biased), keepsBias = own.flag("bias", false);
+    double epsilon = settings.epsilon;
+    bool hadBias = bool(head.biased), keepsBias = settings.bias;
     if (failed(replace(head, epsilon, keepsBias)))
       return failure();
     predict->setAttr(kDone, UnitAttr::get(&getContext()));
@@ -117,8 +117,9 @@ private:
                              : leaveRecord("fc_to_fn/epsilon", epsilon);
   }
 
-  /// That of the loss, or the model's only one.
-  FailureOr<unsigned> findOutput(GraphOp predict, const RecipeObject &recipe) {
+  /// Finds the output that the loss names, or the model's only one.
+  FailureOr<unsigned> findOutput(GraphOp predict) {
+    RecipeObject recipe = recipeOf(getOperation());
     std::string name =
         recipe.has("loss") ? recipe.object("loss").text("output", "") : "";
     unsigned count = predict.getReturned().size();
@@ -163,7 +164,8 @@ private:
     return ensureState(getOperation(), name, type, Role::buffer, value);
   }
 
-  /// Who uses the product without the bias gets one that stays as it is.
+  /// Gives other users of the matmul, without the bias, a copy that stays as it
+  /// is.
   static void leaveToOthers(Head head) {
     if (!head.biased || head.product->hasOneUse())
       return;
@@ -241,5 +243,28 @@ private:
   static constexpr double kUsual = 1e-4; // as rewritten_layers.cpp has it
 };
 
+recipe::Field fcToFnKey() {
+  using enum recipe::Kind;
+  using recipe::Field, recipe::Keys;
+  using Fn = FcToFnSettings;
+  const Keys<Fn> keys = {
+      Field{"epsilon", number, "0.0001",
+            "the least square of a norm that is divided by"}
+          .from(1e-30)
+          .into(&Fn::epsilon),
+      Field{"bias", boolean, "false", "whether it keeps its bias"}.into(
+          &Fn::bias)};
+  return Field{"fc_to_fn", object, "null",
+               "normalizes the inputs and weights of the last dense layer"}
+      .of(keys)
+      .switched();
+}
+
 } // namespace
+
+const recipe::Method<FcToFnSettings> &fcToFn() {
+  static const recipe::Method<FcToFnSettings> method{fcToFnKey()};
+  return method;
+}
+
 } // namespace gradus

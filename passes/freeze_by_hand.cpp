@@ -18,30 +18,35 @@ struct Rest {
 };
 
 /// `"conv1*": 1000` of `from` or `until`.
-LogicalResult readRest(const RecipeObject &steps, StringRef pattern,
-                       ArrayRef<FrozenParameter> parameters, Rest &rest) {
+LogicalResult findNamed(ProgramOp program, StringRef pattern,
+                        ArrayRef<FrozenParameter> parameters, Rest &rest) {
   SmallVector<StringRef> names;
   for (const FrozenParameter &parameter : parameters) {
     names.push_back(parameter.name);
     if (matchesPattern(pattern, parameter.name))
       rest.parameters.insert(parameter.name);
   }
-  rest.step = steps.integer(pattern, 0);
   if (!rest.parameters.empty())
     return success();
-  return steps.error(pattern) << "names no parameter that is trained; these "
-                                 "are, nearest first: "
-                              << nearestNames(pattern, names);
+  return recipe::keyError(program, Twine("gradient_freeze.") +
+                                       (rest.isBefore ? "until." : "from.") +
+                                       pattern)
+         << "names no parameter that is trained; these "
+            "are, nearest first: "
+         << nearestNames(pattern, names);
 }
 
-FailureOr<std::vector<Rest>> readRests(const RecipeObject &wish,
+FailureOr<std::vector<Rest>> findRests(ProgramOp program,
+                                       const FreezeSettings &settings,
                                        ArrayRef<FrozenParameter> parameters) {
   std::vector<Rest> rests;
-  for (StringRef key : {"from", "until"}) {
-    RecipeObject steps = wish.object(key);
-    for (const std::string &pattern : steps.keys()) {
-      rests.push_back({{}, 0, key == "until"});
-      if (failed(readRest(steps, pattern, parameters, rests.back())))
+  for (bool isBefore : {false, true}) {
+    const auto &named = isBefore ? settings.until : settings.from;
+    if (!named)
+      continue;
+    for (const auto &[pattern, step] : *named) {
+      rests.push_back({{}, step, isBefore});
+      if (failed(findNamed(program, pattern, parameters, rests.back())))
         return failure();
     }
   }
@@ -49,12 +54,13 @@ FailureOr<std::vector<Rest>> readRests(const RecipeObject &wish,
 }
 
 /// All before the last `count` layers.
-std::set<std::string> beforeLast(const RecipeObject &wish, int64_t count,
+std::set<std::string> beforeLast(ProgramOp program, int64_t count,
                                  ArrayRef<FrozenParameter> parameters) {
   std::vector<int64_t> layers = freezeCuts(parameters, parameters.size());
   if (count > int64_t(layers.size()))
-    wish.warning("last_layers") << "is " << count << ", but the model has only "
-                                << layers.size() << " layers to train";
+    recipe::keyWarning(program, "gradient_freeze.last_layers")
+        << "is " << count << ", but the model has only " << layers.size()
+        << " layers to train";
   std::set<std::string> frozen;
   if (count > 0 && count < int64_t(layers.size()))
     for (int64_t i = 0; i < layers[layers.size() - count]; ++i)
@@ -71,18 +77,14 @@ void addResting(std::set<std::string> &frozen, ArrayRef<Rest> rests,
 
 } // namespace
 
-bool gradus::freezesByHand(const RecipeObject &wish) {
-  return wish.has("from") || wish.has("until") || wish.has("last_layers");
-}
-
 FailureOr<std::vector<FreezePhase>>
-gradus::freezePhases(const RecipeObject &wish,
+gradus::freezePhases(ProgramOp program, const FreezeSettings &settings,
                      ArrayRef<FrozenParameter> parameters) {
-  auto rests = readRests(wish, parameters);
+  auto rests = findRests(program, settings, parameters);
   if (failed(rests))
     return failure();
   std::set<std::string> always =
-      beforeLast(wish, wish.integer("last_layers", 0), parameters);
+      beforeLast(program, settings.lastLayers.value_or(0), parameters);
   std::set<int64_t> steps = {0};
   for (const Rest &rest : *rests)
     steps.insert(std::max<int64_t>(0, rest.step));
@@ -91,7 +93,8 @@ gradus::freezePhases(const RecipeObject &wish,
     FreezePhase phase = {step, always};
     addResting(phase.frozen, *rests, step);
     if (phase.frozen.size() == parameters.size())
-      return wish.error(wish.has("from") ? "from" : "until")
+      return recipe::keyError(program, settings.from ? "gradient_freeze.from"
+                                                     : "gradient_freeze.until")
              << "leaves no parameter to train from step " << step << " on";
     if (phases.empty() || phases.back().frozen != phase.frozen)
       phases.push_back(std::move(phase));

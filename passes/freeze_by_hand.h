@@ -2,7 +2,7 @@
 #pragma once
 
 #include "passes/freeze_plan.h"
-#include "passes/recipe.h"
+#include "passes/gradient_freeze.h"
 
 #include <set>
 
@@ -14,15 +14,12 @@ struct FreezePhase {
   std::set<std::string> frozen;
 };
 
-/// Whether a recipe's `gradient_freeze` names what rests: `from`, `until` or
-/// `last_layers`.
-bool freezesByHand(const RecipeObject &wish);
-
 /// The phases of training, the first one from step 0 on; each differs from the
 /// one before. A pattern that names none of the parameters, which are in the
-/// order of the forward pass, is an error, as is a phase that trains none.
+/// order of the forward pass, is an error at the program, as is a phase that
+/// trains none.
 mlir::FailureOr<std::vector<FreezePhase>>
-freezePhases(const RecipeObject &wish,
+freezePhases(ProgramOp program, const FreezeSettings &settings,
              llvm::ArrayRef<FrozenParameter> parameters);
 
 } // namespace gradus

@@ -31,10 +31,10 @@ freezeCutsOfMindSpore(llvm::ArrayRef<FrozenParameter> parameters,
                       int64_t count);
 
 struct FreezeSchedule {
-  int64_t groups = 10;
-  int64_t type = 1;           // 0: cuts in turn; 1: drawn
-  double p = 0.7;             // part of the steps that train everything
-  int64_t totalSteps = 65536; // until it begins again
+  int64_t groups = 0;
+  int64_t type = 0;       // 0: cuts in turn; 1: drawn
+  double p = 0;           // part of the steps that train everything
+  int64_t totalSteps = 0; // until it begins again
   bool asMindSpore = false;
 };
 

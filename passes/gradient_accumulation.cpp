@@ -35,7 +35,7 @@ struct GradientAccumulationPass
 
   void runOnOperation() override {
     GraphOp train = getOperation().getGraph("train");
-    int64_t batches = stepsPerUpdate(recipeOf(getOperation()));
+    int64_t batches = stepsPerUpdate(getOperation());
     if (!train || batches < 2 || getOperation().getGraph(kAccumulating))
       return;
     if (train.getBody().front().getOps<ParameterUpdate>().empty())
@@ -108,7 +108,7 @@ struct GradientAccumulationPass
         return extend(cuts);
     OpBuilder builder(train);
     builder.setInsertionPointToEnd(train->getBlock());
-    StringRef counter = countingState(recipeOf(getOperation()));
+    StringRef counter = countingState(getOperation());
     auto schedule = ScheduleOp::create(
         builder, train.getLoc(), symbol(train.getSymName()), symbol(counter));
     builder.createBlock(&schedule.getBody());

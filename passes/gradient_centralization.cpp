@@ -4,11 +4,11 @@
 // weights are stored either way round. Runs before or after weight-decay, as
 // the recipe says; the optimizer does not know of it.
 
+#include "passes/gradient_centralization.h"
+
 #include "passes/arithmetic.h"
 #include "passes/passes.h"
-#include "passes/recipe.h"
 #include "passes/train_graphs.h"
-#include "passes/weight_axes.h"
 
 #include "mlir/IR/Remarks.h"
 
@@ -22,22 +22,6 @@ using namespace mlir;
 /// Marks updates that have been looked at: a mean is taken off once.
 constexpr StringLiteral kCentered = "gradus.centered";
 
-/// What the recipe asks for.
-struct Wish {
-  std::string placement;
-  SmallVector<std::string> kinds;
-  bool asMindSpore;
-
-  explicit Wish(const RecipeObject &recipe) {
-    RecipeObject own = recipe.object("gradient_centralization");
-    asMindSpore =
-        own.text("compat", recipe.text("compat", "pytorch")) == "mindspore";
-    placement = own.text("placement", asMindSpore ? "after_weight_decay"
-                                                  : "before_weight_decay");
-    kinds = own.texts("kinds", {"convolution", "dense"});
-  }
-};
-
 /// Weights that make up one output.
 int64_t weightsOfAnOutput(const WeightAxes &axes, RankedTensorType type) {
   int64_t count = 1;
@@ -46,13 +30,56 @@ int64_t weightsOfAnOutput(const WeightAxes &axes, RankedTensorType type) {
   return axes.split ? count / axes.groups : count;
 }
 
-/// Why MindSpore leaves a gradient as it is; empty where it does not.
-StringRef mindSporeSkips(const WeightAxes &axes, RankedTensorType type) {
-  if (axes.groups > 1)
-    return "it is of a convolution in groups (compat mindspore)";
-  if (type.getDimSize(1) % 16 != 0)
-    return "its second axis is no multiple of 16 (compat mindspore)";
+/// The reason to leave a gradient as it is; empty where there is none.
+std::string reasonToKeep(const CentralizationSettings &settings,
+                         const WeightAxes &axes, RankedTensorType type) {
+  if (!llvm::is_contained(settings.kinds, axes.kind))
+    return "`kinds` does not name what it is";
+  if (weightsOfAnOutput(axes, type) == 1)
+    return "each output has one weight, whose mean it is";
+  if (axes.groups > 1 && !settings.grouped)
+    return "it is of a convolution in groups, and `grouped` is false";
+  if (type.getDimSize(1) % settings.multiple != 0)
+    return "its second axis is no multiple of " +
+           std::to_string(settings.multiple) + " (`second_axis_multiple`)";
   return "";
+}
+
+recipe::Field centralizationKey() {
+  using enum recipe::Kind;
+  using recipe::Field, recipe::Keys;
+  using Own = CentralizationSettings;
+  const Field kind = Field{"", choice, "\"dense\"", "a kind of weight"}.among(
+      {{nameOf(WeightKind::convolution)},
+       {nameOf(WeightKind::dense)},
+       {nameOf(WeightKind::embedding)}});
+  const Keys<Own> keys = {
+      Field{"placement", choice, "\"before_weight_decay\"",
+            "before_weight_decay centers what the loss says, "
+            "after_weight_decay the decay too"}
+          .among({{"before_weight_decay"}, {"after_weight_decay"}})
+          .under({"mindspore"}, "\"after_weight_decay\"")
+          .into(&Own::placement),
+      Field{"kinds", list, R"(["convolution", "dense"])",
+            "weights of which layers"}
+          .of(recipe::Fields{kind})
+          .into(&Own::kinds),
+      Field{"grouped", boolean, "true",
+            "whether weights of convolutions in groups are among them"}
+          .under({"mindspore"}, "false")
+          .into(&Own::grouped),
+      Field{"second_axis_multiple", integer, "1",
+            "weights whose second axis is no multiple of this are left as they "
+            "are"}
+          .from(1)
+          .under({"mindspore"}, "16")
+          .into(&Own::multiple)};
+  recipe::Fields all(keys.begin(), keys.end());
+  all.push_back(recipe::compat("instead of the recipe's"));
+  return Field{"gradient_centralization", object, "null",
+               "gives the gradients of weights zero mean for each output"}
+      .of(all)
+      .switched();
 }
 
 struct GradientCentralizationPass
@@ -60,23 +87,26 @@ struct GradientCentralizationPass
   using Base::Base;
 
   void runOnOperation() override {
-    RecipeObject recipe = recipeOf(getOperation());
-    if (!recipe.has("gradient_centralization"))
-      return;
-    ErrorWatch watch(&getContext());
-    Wish wish(recipe);
-    if (!placement.empty() && wish.placement != placement.getValue())
+    auto settings = gradientCentralization().of(getOperation());
+    if (!settings || !isItsTurn(settings->placement))
       return;
     GraphOp model = getOperation().getGraph("predict");
     for (GraphOp train : trainGraphs(getOperation()))
       for (auto update : train.getBody().front().getOps<ParameterUpdate>())
         if (!update->hasAttr(kCentered))
-          visit(update, model ? model : train, wish);
-    if (watch.sawError())
-      signalPassFailure();
+          visit(update, model ? model : train, *settings);
   }
 
-  void visit(ParameterUpdate update, GraphOp model, const Wish &wish) {
+  /// The pipeline has the pass twice.
+  bool isItsTurn(CentralizationSettings::Placement wanted) {
+    bool isAfter =
+        wanted == CentralizationSettings::Placement::afterWeightDecay;
+    return placement.empty() || placement == (isAfter ? "after_weight_decay"
+                                                      : "before_weight_decay");
+  }
+
+  void visit(ParameterUpdate update, GraphOp model,
+             const CentralizationSettings &settings) {
     RankedTensorType type = tensorType(update.getGradientUse().get());
     if (type.getRank() < 2)
       return;
@@ -84,13 +114,9 @@ struct GradientCentralizationPass
     if (!axes)
       return reportKept(update, "the model uses it as no weight whose outputs "
                                 "have an axis of their own");
-    if (!llvm::is_contained(wish.kinds, nameOf(axes->kind)))
-      return reportKept(update, "`kinds` does not name what it is");
-    if (weightsOfAnOutput(*axes, type) == 1)
-      return reportKept(update, "each output has one weight, whose mean it is");
-    if (wish.asMindSpore)
-      if (StringRef reason = mindSporeSkips(*axes, type); !reason.empty())
-        return reportKept(update, reason);
+    if (std::string reason = reasonToKeep(settings, *axes, type);
+        !reason.empty())
+      return reportKept(update, reason);
     center(update, *axes);
   }
 
@@ -139,4 +165,11 @@ struct GradientCentralizationPass
 };
 
 } // namespace
+
+const recipe::Method<CentralizationSettings> &gradientCentralization() {
+  static const recipe::Method<CentralizationSettings> method{
+      centralizationKey()};
+  return method;
+}
+
 } // namespace gradus

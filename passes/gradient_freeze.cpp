@@ -7,6 +7,8 @@
 // Which one runs next is a state that each step writes, from a table or by
 // comparing its number.
 
+#include "passes/gradient_freeze.h"
+
 #include "ir/build.h"
 #include "ir/philox.h"
 #include "passes/clock.h"
@@ -15,6 +17,7 @@
 #include "passes/passes.h"
 #include "passes/state.h"
 #include "passes/train_graphs.h"
+#include "recipe/run_settings.h"
 
 #include "mlir/IR/Remarks.h"
 #include "llvm/ADT/StringMap.h"
@@ -34,36 +37,33 @@ struct GradientFreezePass : impl::GradientFreezeBase<GradientFreezePass> {
   using Base::Base;
 
   void runOnOperation() override {
-    RecipeObject recipe = recipeOf(getOperation());
+    auto settings = gradientFreeze().of(getOperation());
     GraphOp train = getOperation().getGraph("train");
-    if (!train || !recipe.has("gradient_freeze") ||
-        getOperation().getState(kState))
+    if (!train || !settings || getOperation().getState(kState))
       return;
     auto range = train.getBody().front().getOps<ParameterUpdate>();
     updates.assign(range.begin(), range.end());
-    ErrorWatch watch(&getContext());
-    if (!updates.empty() &&
-        (failed(freeze(train, recipe.object("gradient_freeze"))) ||
-         watch.sawError()))
+    if (!updates.empty() && failed(freeze(train, *settings)))
       signalPassFailure();
   }
 
 private:
-  LogicalResult freeze(GraphOp train, const RecipeObject &wish) {
-    if (freezesByHand(wish))
-      return freezeByHand(train, wish);
-    FreezeSchedule schedule = scheduleOf(wish);
+  LogicalResult freeze(GraphOp train, const FreezeSettings &settings) {
+    if (settings.isByHand())
+      return freezeByHand(train, settings);
+    FreezeSchedule schedule = {settings.groups, settings.type, settings.p,
+                               settings.totalSteps, settings.asMindSpore};
     std::vector<FrozenParameter> parameters = updatedParameters(train);
     std::vector<int64_t> cuts =
         schedule.asMindSpore
             ? freezeCutsOfMindSpore(parameters, schedule.groups)
             : freezeCuts(parameters, schedule.groups);
     if (int64_t(cuts.size()) < schedule.groups)
-      wish.warning("groups")
+      recipe::keyWarning(getOperation(), "gradient_freeze.groups")
           << "is " << schedule.groups << ", but the model has only "
           << cuts.size() << " layers to begin from";
     schedule.groups = cuts.size();
-    FailureOr<std::vector<int64_t>> sequence = sequenceOf(wish, schedule);
+    FailureOr<std::vector<int64_t>> sequence = sequenceOf(settings, schedule);
     if (failed(sequence))
       return failure();
     auto next = [&](OpBuilder &builder, Value update) {
@@ -77,17 +77,6 @@ private:
     return success();
   }
 
-  FreezeSchedule scheduleOf(const RecipeObject &wish) {
-    std::string compat = recipeOf(getOperation()).text("compat", "pytorch");
-    FreezeSchedule schedule;
-    schedule.groups = wish.integer("groups", 10);
-    schedule.type = wish.integer("type", 1);
-    schedule.p = wish.number("p", 0.7);
-    schedule.totalSteps = wish.integer("total_steps", 65536);
-    schedule.asMindSpore = wish.text("compat", compat) == "mindspore";
-    return schedule;
-  }
-
   //===-- groups ----------------------------------------------------------===//
 
   /// Whether an op only brings a weight into the form that it is used in.
@@ -96,7 +85,7 @@ private:
                BroadcastOp, SliceOp>(op);
   }
 
-  /// Where a value is computed with first; ops are numbered in their order.
+  /// The number of the first op that computes with a value.
   static int64_t firstUse(Value value,
                           const DenseMap<Operation *, int64_t> &places) {
     int64_t first = places.size();
@@ -107,7 +96,7 @@ private:
     return first;
   }
 
-  /// Where each parameter is computed with first.
+  /// The number of the first op that computes with each parameter.
   static llvm::StringMap<int64_t> firstUses(GraphOp train) {
     DenseMap<Operation *, int64_t> places;
     for (Operation &op : train.getBody().front())
@@ -121,7 +110,7 @@ private:
     return uses;
   }
 
-  /// By where they are computed with first; those of one place in order.
+  /// Parameters by the op that computes with them first, equal ones in order.
   using Placed = std::multimap<int64_t, FrozenParameter>;
 
   static std::vector<FrozenParameter> inOrder(const Placed &placed) {
@@ -202,23 +191,20 @@ private:
   //===-- the schedule ----------------------------------------------------===//
 
   /// The recipe's own list, or what its numbers give.
-  FailureOr<std::vector<int64_t>> sequenceOf(const RecipeObject &wish,
+  FailureOr<std::vector<int64_t>> sequenceOf(const FreezeSettings &settings,
                                              const FreezeSchedule &schedule) {
-    if (wish.has("strategy")) {
-      std::vector<int64_t> steps;
-      for (double group : wish.numbers("strategy", {})) {
+    constexpr StringLiteral kStrategy = "gradient_freeze.strategy";
+    if (settings.strategy) {
+      for (int64_t group : *settings.strategy)
         if (group < 0 || group >= schedule.groups)
-          return wish.error("strategy")
-                 << "names group " << int64_t(group) << ", but there are "
+          return recipe::keyError(getOperation(), kStrategy)
+                 << "names group " << group << ", but there are "
                  << schedule.groups << ", from 0 on";
-        steps.push_back(group);
-      }
-      if (steps.empty())
-        return wish.error("strategy") << "is empty";
-      return steps;
+      if (settings.strategy->empty())
+        return recipe::keyError(getOperation(), kStrategy) << "is empty";
+      return *settings.strategy;
     }
-    Philox random(recipeOf(getOperation()).integer("seed", 0),
-                  "gradient_freeze");
+    Philox random(runSettings(getOperation()).seed, "gradient_freeze");
     uint64_t drawn = 0;
     return freezeSequence(schedule, [&] { return random.uniform(drawn++); });
   }
@@ -232,16 +218,15 @@ private:
                            Choice choose) {
     OpBuilder builder(train.getBody().front().getTerminator());
     Location loc = train.getLoc();
-    RecipeObject recipe = recipeOf(getOperation());
     auto scalar = RankedTensorType::get({}, builder.getI64Type());
     if (failed(readClock(builder, loc, getOperation())) ||
         failed(
             ensureState(getOperation(), kState, scalar, Role::counter, first)))
       return failure();
-    Value done = readState(builder, loc, countingState(recipe), scalar);
+    Value done = readState(builder, loc, countingState(getOperation()), scalar);
     Value next =
         arith::AddIOp::create(builder, loc, done, splatLike(builder, done, 1));
-    int64_t batches = stepsPerUpdate(recipe);
+    int64_t batches = stepsPerUpdate(getOperation());
     Value update = next, batch;
     if (batches > 1) {
       Value size = splatLike(builder, next, batches);
@@ -320,9 +305,9 @@ private:
     return inOrder(placed);
   }
 
-  LogicalResult freezeByHand(GraphOp train, const RecipeObject &wish) {
+  LogicalResult freezeByHand(GraphOp train, const FreezeSettings &settings) {
     std::vector<FrozenParameter> parameters = trainedInOrder(train);
-    auto phases = freezePhases(wish, parameters);
+    auto phases = freezePhases(getOperation(), settings, parameters);
     if (failed(phases))
       return failure();
     auto next = [&](OpBuilder &builder, Value step) {
@@ -363,5 +348,85 @@ private:
   SmallVector<ParameterUpdate> updates;
 };
 
+/// Keys of groups that are drawn or come in turn.
+recipe::Keys<FreezeSettings> groupKeys() {
+  using enum recipe::Kind;
+  using recipe::Field, recipe::Keys;
+  using Freeze = FreezeSettings;
+  const Field group = Field{"", integer, "0", "a group"}.from(0);
+  return {Field{"groups", integer, "10",
+                "places to begin from; the first one is everything"}
+              .from(1)
+              .into(&Freeze::groups),
+          Field{"type", integer, "1",
+                "0: frozen steps come in turn; 1: they are drawn, by `seed`"}
+              .from(0)
+              .below(2)
+              .into(&Freeze::type),
+          Field{"p", number, "0.7", "part of the steps that train everything"}
+              .from(0)
+              .below(1)
+              .into(&Freeze::p),
+          Field{"total_steps", integer, "65536", "steps until it begins again"}
+              .from(1)
+              .below(1 << 24)
+              .into(&Freeze::totalSteps),
+          Field{"by_name", boolean, "false",
+                "groups begin at names, as MindSpore finds layers by \"bn\" "
+                "and \"bias\", and lengths are rounded as it does; else layers "
+                "are shared out evenly"}
+              .under({"mindspore"}, "true")
+              .into(&Freeze::asMindSpore),
+          Field{"own_slots", boolean, "false",
+                "each group has slots of the optimizer and a count of updates "
+                "of its own, as if it had an optimizer of its own"}
+              .under({"mindspore"}, "true")
+              .into(&Freeze::hasOwnSlots),
+          Field{"strategy", list, "null",
+                "the group of each step, instead of type, p and total_steps"}
+              .of(recipe::Fields{group})
+              .into(&Freeze::strategy)};
+}
+
+/// Keys that say by hand what rests.
+recipe::Keys<FreezeSettings> handKeys() {
+  using enum recipe::Kind;
+  using recipe::Field, recipe::Keys;
+  using Freeze = FreezeSettings;
+  const recipe::Fields step = {Field{"", integer, "0", "a step"}.from(0)};
+  return {Field{"from", named, "null",
+                "by names or patterns of parameters: the step from which on "
+                "they rest; this, `until` and `last_layers` say by hand what "
+                "rests, instead of groups that are drawn"}
+              .of(step)
+              .into(&Freeze::from),
+          Field{"until", named, "null",
+                "by names or patterns of parameters: the step before which "
+                "they rest"}
+              .of(step)
+              .into(&Freeze::until),
+          Field{"last_layers", integer, "null",
+                "so many layers are trained, the others never"}
+              .from(1)
+              .into(&Freeze::lastLayers)};
+}
+
+recipe::Field freezeKey() {
+  recipe::Fields all;
+  for (const auto &keys : {groupKeys(), handKeys()})
+    all.insert(all.end(), keys.begin(), keys.end());
+  all.push_back(recipe::compat("instead of the recipe's"));
+  return recipe::Field{"gradient_freeze", recipe::Kind::object, "null",
+                       "lets a part of the steps train the last layers alone"}
+      .of(all)
+      .switched();
+}
+
 } // namespace
+
+const recipe::Method<FreezeSettings> &gradientFreeze() {
+  static const recipe::Method<FreezeSettings> method{freezeKey()};
+  return method;
+}
+
 } // namespace gradus

@@ -4,10 +4,12 @@
 // precision puts casts between the layers. Which ones go is decided in
 // normalized_blocks.cpp.
 
+#include "passes/less_bn.h"
+
 #include "passes/normalized_blocks.h"
-#include "passes/parameters.h"
 #include "passes/passes.h"
 #include "passes/state.h"
+#include "recipe/patterns.h"
 
 #include "mlir/IR/Remarks.h"
 
@@ -18,8 +20,8 @@ namespace gradus {
 namespace {
 using namespace mlir;
 
-/// What the model calls a batch normalization: its scale's name without the
-/// last part. Empty where the scale is no state.
+/// The model's name of a batch normalization: its scale's name without the last
+/// part. Empty where the scale is no state.
 StringRef nameOf(BatchNormOp norm) {
   auto scale = norm.getScale().getDefiningOp<ReadOp>();
   return scale ? scale.getState().rsplit('.').first : StringRef();
@@ -35,15 +37,17 @@ bool isNamed(BatchNormOp norm, const NamePatterns &patterns) {
 }
 
 /// A pattern of `keep` that matches nothing is a slip of the pen.
-void warnOfUnmatched(const RecipeObject &own, GraphOp predict) {
-  for (const std::string &text : own.texts("keep", {})) {
+void warnOfUnmatched(const NamePatterns &keep, GraphOp predict) {
+  auto program = predict->getParentOfType<ProgramOp>();
+  for (const std::string &text : keep.texts()) {
     auto norms = predict.getBody().front().getOps<BatchNormOp>();
     if (llvm::none_of(norms, [&](BatchNormOp norm) {
           return !nameOf(norm).empty() && matchesPattern(text, nameOf(norm));
         }))
-      own.warning("keep") << "has \"" << text
-                          << "\", which names no batch normalization of the "
-                             "model";
+      recipe::keyWarning(program, "less_bn.keep")
+          << "has \"" << text
+          << "\", which names no batch normalization of the "
+             "model";
   }
 }
 
@@ -53,11 +57,11 @@ struct LessBnPass : impl::LessBnBase<LessBnPass> {
   void runOnOperation() override {
     ProgramOp program = getOperation();
     GraphOp predict = program.getGraph("predict");
-    RecipeObject recipe = recipeOf(program);
-    if (!predict || !recipe.has("less_bn") || program.getState(kRecord))
+    auto settings = lessBn().of(program);
+    if (!predict || !settings || program.getState(kRecord))
       return;
-    NamePatterns keep = patternsOf(recipe.object("less_bn"), "keep");
-    warnOfUnmatched(recipe.object("less_bn"), predict);
+    NamePatterns keep(settings->keep);
+    warnOfUnmatched(keep, predict);
     if (failed(rewrite(predict, keep)))
       signalPassFailure();
   }
@@ -81,7 +85,7 @@ private:
             " batch normalizations taken out")
                .str();
     if (removed == 0) {
-      recipeOf(getOperation()).warning("less_bn")
+      recipe::keyWarning(getOperation(), "less_bn")
           << "takes nothing out: none of the model's " << found
           << " batch normalizations stands in a block that it knows";
       return success();
@@ -128,5 +132,22 @@ private:
   static constexpr StringLiteral kRecord = "less_bn/removed";
 };
 
+recipe::Field lessBnKey() {
+  const recipe::Keys<LessBnSettings> keys = {
+      recipe::patterns("keep", "[]", "batch normalizations to keep")
+          .into(&LessBnSettings::keep)};
+  return recipe::Field{"less_bn", recipe::Kind::object, "null",
+                       "takes batch normalizations out of blocks that have "
+                       "several"}
+      .of(keys)
+      .switched();
+}
+
 } // namespace
+
+const recipe::Method<LessBnSettings> &lessBn() {
+  static const recipe::Method<LessBnSettings> method{lessBnKey()};
+  return method;
+}
+
 } // namespace gradus

@@ -29,18 +29,21 @@ RankedTensorType scalarOf(Type element) {
   return RankedTensorType::get({}, element);
 }
 
-bool isDynamic(const RecipeObject &scale) {
-  return scale.text("type", "") == "dynamic";
+using Type = mlir::Type;
+using Settings = LossScaleSettings;
+
+bool isDynamic(const Settings &settings) {
+  return settings.type == Settings::Type::dynamic;
 }
 
 /// The scale as a scalar of f32; null where a state of it cannot be made.
 Value readScale(OpBuilder &builder, Location loc, ProgramOp program) {
-  RecipeObject scale = recipeOf(program).object("loss_scale");
+  Settings scale = *lossScale().of(program);
   auto type = scalarOf(builder.getF32Type());
-  double initial = scale.number("initial", 65536);
   if (!isDynamic(scale))
-    return splat(builder, loc, type, initial);
-  if (failed(ensureState(program, kScale, type, Role::hyperparameter, initial)))
+    return splat(builder, loc, type, scale.initial);
+  if (failed(ensureState(program, kScale, type, Role::hyperparameter,
+                         scale.initial)))
     return {};
   return readState(builder, loc, kScale, type);
 }
@@ -49,7 +52,7 @@ struct LossScalePass : impl::LossScaleBase<LossScalePass> {
   using Base::Base;
 
   void runOnOperation() override {
-    if (!skipsSteps(recipeOf(getOperation())))
+    if (!skipsSteps(getOperation()))
       return;
     for (GraphOp train : trainGraphs(getOperation()))
       if (train.getBody().front().getOps<GuardOp>().empty())
@@ -59,16 +62,15 @@ struct LossScalePass : impl::LossScaleBase<LossScalePass> {
   void visit(GraphOp train) {
     auto range = train.getBody().front().getOps<ParameterUpdate>();
     SmallVector<ParameterUpdate> updates(range.begin(), range.end());
-    ErrorWatch watch(&getContext());
-    if (!updates.empty() && (failed(run(train, updates)) || watch.sawError()))
+    if (!updates.empty() && failed(run(train, updates)))
       signalPassFailure();
   }
 
   LogicalResult run(GraphOp train, ArrayRef<ParameterUpdate> updates) {
     OpBuilder builder(train.getBody().front().getTerminator());
-    RecipeObject recipe = recipeOf(getOperation());
+    auto settings = lossScale().of(getOperation());
     Value scale;
-    if (recipe.has("loss_scale")) {
+    if (settings) {
       scale = readScale(builder, train.getLoc(), getOperation());
       if (!scale)
         return failure();
@@ -82,8 +84,9 @@ struct LossScalePass : impl::LossScaleBase<LossScalePass> {
     SmallVector<Attribute> always = {name("step")};
     if (failed(countSkipped(builder, train.getLoc(), finite, always)))
       return failure();
-    if (scale && isDynamic(recipe.object("loss_scale")) &&
-        failed(adapt(builder, train.getLoc(), scale, finite, always)))
+    if (scale && isDynamic(*settings) &&
+        failed(
+            adapt(builder, train.getLoc(), *settings, scale, finite, always)))
       return failure();
     auto step = scalarOf(builder.getI64Type());
     if (failed(ensureState(getOperation(), "step", step, Role::counter)))
@@ -108,8 +111,8 @@ struct LossScalePass : impl::LossScaleBase<LossScalePass> {
     return convert(builder, loc, part, builder.getF32Type());
   }
 
-  /// Whether all gradients are: x * 0 is 0 for finite x and NaN for others.
-  /// Each is looked at where it is made, which is in cache there.
+  /// True where all gradients are finite: x * 0 is 0 for finite x and NaN for
+  /// others. Each gradient is read where it is made, while it is in the cache.
   static Value areFinite(OpBuilder &builder,
                          ArrayRef<ParameterUpdate> updates) {
     Value total;
@@ -152,10 +155,10 @@ struct LossScalePass : impl::LossScaleBase<LossScalePass> {
   }
 
   /// Smaller after an overflow; larger after `growth_interval` steps without.
-  LogicalResult adapt(OpBuilder &builder, Location loc, Value scale,
-                      Value finite, SmallVectorImpl<Attribute> &always) {
+  LogicalResult adapt(OpBuilder &builder, Location loc,
+                      const Settings &settings, Value scale, Value finite,
+                      SmallVectorImpl<Attribute> &always) {
     Arithmetic math(builder, loc);
-    RecipeObject recipe = recipeOf(getOperation()).object("loss_scale");
     auto type = scalarOf(builder.getI64Type());
     if (failed(ensureState(getOperation(), kGoodSteps, type, Role::counter)))
       return failure();
@@ -164,35 +167,33 @@ struct LossScalePass : impl::LossScaleBase<LossScalePass> {
         arith::AddIOp::create(builder, loc, good, splatLike(builder, good, 1));
     Value grows = arith::CmpIOp::create(
         builder, loc, arith::CmpIPredicate::sge, next,
-        splatLike(builder, next, recipe.integer("growth_interval", 2000)));
+        splatLike(builder, next, settings.growthInterval));
     Value zero = splatLike(builder, good, 0);
     Value after = math.select(grows, zero, next);
     writeState(builder, loc, kGoodSteps, math.select(finite, after, zero));
-    writeState(builder, loc, kScale,
-               math.select(finite,
-                           math.select(grows, grown(math, scale), scale),
-                           shrunk(math, scale)));
+    writeState(
+        builder, loc, kScale,
+        math.select(finite,
+                    math.select(grows, grown(math, settings, scale), scale),
+                    shrunk(math, settings, scale)));
     always.append({name(kGoodSteps), name(kScale)});
     return success();
   }
 
-  double factor() {
-    return recipeOf(getOperation()).object("loss_scale").number("factor", 2);
-  }
-
-  /// Stays where it would no longer be a number; MindSpore's does not.
-  Value grown(const Arithmetic &math, Value scale) {
-    Value more = math.multiply(scale, math.number(factor(), scale));
-    if (recipeOf(getOperation()).text("compat", "pytorch") == "mindspore")
+  /// Stays where it would no longer be a number, unless it may.
+  static Value grown(const Arithmetic &math, const Settings &settings,
+                     Value scale) {
+    Value more = math.multiply(scale, math.number(settings.factor, scale));
+    if (settings.growsToInfinity)
       return more;
     Value infinite = math.number(std::numeric_limits<double>::infinity(), more);
     return math.select(math.less(more, infinite), more, scale);
   }
 
-  Value shrunk(const Arithmetic &math, Value scale) {
-    Value less = math.multiply(scale, math.number(1 / factor(), scale));
-    RecipeObject recipe = recipeOf(getOperation()).object("loss_scale");
-    return math.larger(less, math.number(recipe.number("minimum", 1), scale));
+  static Value shrunk(const Arithmetic &math, const Settings &settings,
+                      Value scale) {
+    Value less = math.multiply(scale, math.number(1 / settings.factor, scale));
+    return math.larger(less, math.number(settings.minimum, scale));
   }
 
   void report(GraphOp train) {
@@ -202,11 +203,48 @@ struct LossScalePass : impl::LossScaleBase<LossScalePass> {
   }
 };
 
+recipe::Field lossScaleKey() {
+  using enum recipe::Kind;
+  using recipe::Field, recipe::Keys;
+  using Choice = recipe::Choice;
+  const auto initial =
+      Field{"initial", number, "65536", "the first scale"}.from(1e-30).into(
+          &Settings::initial);
+  const Keys<Settings> dynamic = {
+      initial,
+      Field{"factor", number, "2.0",
+            "by which it grows, and shrinks after an overflow"}
+          .from(1)
+          .into(&Settings::factor),
+      Field{"growth_interval", integer, "2000",
+            "steps without overflow until it grows"}
+          .from(1)
+          .into(&Settings::growthInterval),
+      Field{"minimum", number, "1.0", "it does not shrink below"}.from(0).into(
+          &Settings::minimum),
+      Field{"grow_to_infinity", boolean, "false",
+            "whether it grows beyond the largest number of f32, and every step "
+            "from there on is skipped"}
+          .under({"mindspore"}, "true")
+          .into(&Settings::growsToInfinity)};
+  return Field{"loss_scale", variant, "null",
+               "keeps small gradients above zero in f16; with that precision "
+               "dynamic, unless null is written"}
+      .among({Choice("static", Keys<Settings>{initial}),
+              Choice("dynamic", dynamic)})
+      .typeInto(&Settings::type);
+}
+
 } // namespace
+
+const recipe::Method<LossScaleSettings> &lossScale() {
+  static const recipe::Method<LossScaleSettings> method{lossScaleKey()};
+  return method;
+}
 
 Value seedOfLoss(OpBuilder &builder, Location loc, ProgramOp program,
                  RankedTensorType type) {
-  if (!recipeOf(program).has("loss_scale"))
+  if (!lossScale().of(program))
     return splat(builder, loc, type, 1);
   Value scale = readScale(builder, loc, program);
   return scale ? convert(builder, loc, scale, type.getElementType()) : scale;

@@ -6,10 +6,12 @@
 // but arithmetic between them is f32: it happens in registers, and only what
 // is stored is rounded.
 
+#include "passes/mixed_precision.h"
+
 #include "ir/build.h"
 #include "ir/gradient_ops.h"
+
 #include "passes/passes.h"
-#include "passes/recipe.h"
 
 #include "mlir/IR/Remarks.h"
 #include "llvm/ADT/MapVector.h"
@@ -237,21 +239,13 @@ struct MixedPrecisionPass : impl::MixedPrecisionBase<MixedPrecisionPass> {
 
   void runOnOperation() override {
     GraphOp predict = getOperation().getGraph("predict");
-    std::string precision = recipeOf(getOperation()).text("precision", "f32");
-    if (!predict || precision == "f32")
+    Precision precision = precisionOf(getOperation());
+    FloatType element = narrowType(precision, &getContext());
+    if (!predict || !element)
       return;
-    Builder builder(&getContext());
-    FloatType element = builder.getBF16Type();
-    if (precision == "f16")
-      element = builder.getF16Type();
-    else if (precision != "bf16") {
-      recipeOf(getOperation()).error("precision")
-          << "is \"" << precision << "\", expected f32, bf16 or f16";
-      return signalPassFailure();
-    }
     Narrowing narrowing(predict, element);
     narrowing.run();
-    report(predict, precision, narrowing.products());
+    report(predict, nameOf(precision), narrowing.products());
   }
 
   void report(GraphOp graph, StringRef precision, int64_t products) {
@@ -263,4 +257,30 @@ struct MixedPrecisionPass : impl::MixedPrecisionBase<MixedPrecisionPass> {
 };
 
 } // namespace
+
+const recipe::Field &precisionKey() {
+  using recipe::Field;
+  static const Field key = Field{"precision", recipe::Kind::choice, "\"f32\"",
+                                 "what forward and backward compute in"}
+                               .among({{"f32"}, {"bf16"}, {"f16"}});
+  return key;
+}
+
+StringRef nameOf(Precision precision) {
+  return precisionKey().choices[size_t(precision)].name;
+}
+
+Precision precisionOf(ProgramOp program) {
+  Precision precision;
+  recipe::valueOf(program, precisionKey()).to(precision);
+  return precision;
+}
+
+FloatType narrowType(Precision precision, MLIRContext *context) {
+  Builder builder(context);
+  if (precision == Precision::bf16)
+    return builder.getBF16Type();
+  return precision == Precision::f16 ? builder.getF16Type() : FloatType();
+}
+
 } // namespace gradus

@@ -26,8 +26,8 @@ std::vector<int64_t> gradus::gradientGroups(size_t count,
 
 /// Those that a pattern of the group names; takes them off `others`.
 static ParameterList listOf(const RecipeObject &group, size_t index,
-                                       ArrayRef<StateOp> parameters,
-                                       std::vector<StateOp> &others) {
+                            ArrayRef<StateOp> parameters,
+                            std::vector<StateOp> &others) {
   NamePatterns patterns = patternsOf(group, "match");
   ParameterList list;
   list.name = "groups." + std::to_string(index) + " (" +

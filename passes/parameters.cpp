@@ -157,9 +157,9 @@ ParameterGroups::optimizerOf(StringRef parameter,
       optimizer = group.object("optimizer");
   if (optimizer.text("type", "") != "muon")
     return optimizer;
-  NamePatterns others = patternsOf(
-      optimizer, "others_match",
-      {"*embed*", "*wte*", "*wpe*", "*head*", "*classifier*"});
+  NamePatterns others =
+      patternsOf(optimizer, "others_match",
+                 {"*embed*", "*wte*", "*wpe*", "*head*", "*classifier*"});
   StateOp state = const_cast<ProgramOp &>(program).getState(parameter);
   bool isPlane =
       state && cast<RankedTensorType>(state.getType()).getRank() == 2;

@@ -1,5 +1,6 @@
-// The recipe as passes read it: typed access to the dictionary attribute of a
-// program, with errors that name the key (`recipe: optimizer.betas is ...`).
+// Access by text to the recipe of a program, for optimizers, schedules, groups
+// and losses; methods read settings (recipe/settings.h). Errors name the key
+// (`recipe: optimizer.betas is ...`).
 #pragma once
 
 #include "ir/gradus.h"

@@ -6,6 +6,7 @@
 
 #include "passes/clock.h"
 #include "passes/gradient_norm.h"
+#include "passes/loss_scale.h"
 #include "passes/passes.h"
 #include "passes/schedules.h"
 #include "passes/state.h"
@@ -65,9 +66,9 @@ struct StepMetricsPass : impl::StepMetricsBase<StepMetricsPass> {
       add(graph, "gradient_norm", &StepMetricsPass::gradientNorm);
     if (llvm::is_contained(metrics, "learning_rate"))
       add(graph, "learning_rate", &StepMetricsPass::learningRate);
-    if (recipe.has("loss_scale"))
+    if (gradus::lossScale().of(getOperation()))
       add(graph, "loss_scale", &StepMetricsPass::lossScale);
-    if (skipsSteps(recipe))
+    if (skipsSteps(getOperation()))
       add(graph, "skipped_steps", &StepMetricsPass::skippedSteps);
     return success();
   }
@@ -116,9 +117,8 @@ struct StepMetricsPass : impl::StepMetricsBase<StepMetricsPass> {
     auto type = RankedTensorType::get({}, builder.getF32Type());
     if (getOperation().getState("loss_scale"))
       return readState(builder, graph.getLoc(), "loss_scale", type);
-    return splat(
-        builder, graph.getLoc(), type,
-        recipeOf(getOperation()).object("loss_scale").number("initial", 65536));
+    return splat(builder, graph.getLoc(), type,
+                 gradus::lossScale().of(getOperation())->initial);
   }
 
   /// Those up to this step, itself included.

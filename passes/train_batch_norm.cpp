@@ -5,9 +5,10 @@
 // which differentiates through the statistics. @evaluate and @predict stay with
 // the running ones.
 
+#include "passes/train_batch_norm.h"
+
 #include "ir/build.h"
 #include "passes/passes.h"
-#include "passes/recipe.h"
 
 #include "mlir/IR/Remarks.h"
 #include "llvm/ADT/MapVector.h"
@@ -23,23 +24,17 @@ struct TrainBatchNormPass : impl::TrainBatchNormBase<TrainBatchNormPass> {
   using Base::Base;
 
   void runOnOperation() override {
-    RecipeObject recipe = recipeOf(getOperation());
+    auto settings = recipe::read(getOperation(), batchNormKeys());
     GraphOp train = getOperation().getGraph("train");
     if (!train)
       return;
-    if (recipe.flag("freeze_batch_norm", false)) {
+    if (settings.isFrozen) {
       if (train.getOps<BatchNormOp>().empty())
-        recipe.warning("freeze_batch_norm")
+        recipe::keyWarning(getOperation(), "freeze_batch_norm")
             << "changes nothing: the model has no batch normalization";
       return;
     }
-    std::string variance = recipe.text("batch_norm_variance", "pytorch");
-    if (variance != "pytorch" && variance != "onnx") {
-      recipe.error("batch_norm_variance")
-          << "is \"" << variance << "\", expected pytorch or onnx";
-      return signalPassFailure();
-    }
-    isUnbiased = variance == "pytorch";
+    isUnbiased = settings.variance == BatchNormSettings::Variance::pytorch;
     running.clear();
     for (auto op : llvm::to_vector(train.getOps<BatchNormOp>()))
       if (op.getMomentum() && failed(switchToBatch(op)))
@@ -110,4 +105,19 @@ struct TrainBatchNormPass : impl::TrainBatchNormBase<TrainBatchNormPass> {
 };
 
 } // namespace
+
+const recipe::Keys<BatchNormSettings> &batchNormKeys() {
+  using enum recipe::Kind;
+  using recipe::Field;
+  static const recipe::Keys<BatchNormSettings> keys = {
+      Field{"freeze_batch_norm", boolean, "false",
+            "use running statistics and leave them alone"}
+          .into(&BatchNormSettings::isFrozen),
+      Field{"batch_norm_variance", choice, "\"pytorch\"",
+            "running variance divided by N-1 (pytorch) or N (onnx)"}
+          .among({{"pytorch"}, {"onnx"}})
+          .into(&BatchNormSettings::variance)};
+  return keys;
+}
+
 } // namespace gradus

@@ -4,12 +4,14 @@
 // for which a dropped element is a constant. @evaluate and @predict keep the
 // op, which is the identity there.
 
+#include "passes/train_dropout.h"
+
 #include "ir/build.h"
 #include "ir/dropout.h"
 #include "passes/arithmetic.h"
 #include "passes/passes.h"
-#include "passes/recipe.h"
 #include "passes/state.h"
+#include "recipe/run_settings.h"
 
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/Remarks.h"
@@ -29,15 +31,11 @@ struct TrainDropoutPass : impl::TrainDropoutBase<TrainDropoutPass> {
     GraphOp train = program.getGraph("train");
     if (!train)
       return;
-    ErrorWatch watch(&getContext());
-    RecipeObject recipe = recipeOf(program);
-    seed = recipe.integer("seed", 0);
+    seed = runSettings(program).seed;
     int64_t stream = 0;
-    std::optional<double> wanted;
-    if (recipe.has("dropout"))
-      wanted = recipe.number("dropout", 0);
+    auto [wanted] = recipe::read(program, dropoutKeys());
     if (wanted.value_or(0) != 0)
-      explain(train, recipe);
+      explain(program, train);
     for (Operation &op : llvm::make_early_inc_range(train.getBody().front())) {
       double ratio = ratioOf(&op).value_or(0);
       if (wanted && ratioOf(&op) && (*wanted == 0 || !isCoin(&op)))
@@ -45,8 +43,6 @@ struct TrainDropoutPass : impl::TrainDropoutBase<TrainDropoutPass> {
       if (ratio != 0 && failed(drop(program, &op, {ratio}, stream++)))
         return signalPassFailure();
     }
-    if (watch.sawError())
-      signalPassFailure();
   }
 
   /// The part that an op drops; none if it is no op that drops, or
@@ -77,14 +73,14 @@ struct TrainDropoutPass : impl::TrainDropoutBase<TrainDropoutPass> {
     });
   }
 
-  /// What the recipe's ratio does not reach.
-  static void explain(GraphOp train, const RecipeObject &recipe) {
+  /// Warns of dropouts that the recipe's ratio does not change.
+  static void explain(ProgramOp program, GraphOp train) {
     if (!mayDrop(train))
-      recipe.warning("dropout")
+      recipe::keyWarning(program, "dropout")
           << "changes nothing: the model has no dropout that could take it";
     if (int64_t count = llvm::count_if(
             train.getBody().front(), [](Operation &op) { return isCoin(&op); }))
-      recipe.warning("dropout")
+      recipe::keyWarning(program, "dropout")
           << "leaves " << count << (count == 1 ? " coin" : " coins")
           << " of the model alone (stochastic depth, or dropout of channels as "
              "torch.export writes it): the chance stays the model's, and only "
@@ -152,4 +148,17 @@ struct TrainDropoutPass : impl::TrainDropoutBase<TrainDropoutPass> {
 };
 
 } // namespace
+
+const recipe::Keys<DropoutSettings> &dropoutKeys() {
+  using recipe::Field;
+  static const recipe::Keys<DropoutSettings> keys = {
+      Field{"dropout", recipe::Kind::number, "null",
+            "part of its elements that every dropout drops in training; null: "
+            "as the model says"}
+          .from(0)
+          .below(1)
+          .into(&DropoutSettings::ratio)};
+  return keys;
+}
+
 } // namespace gradus

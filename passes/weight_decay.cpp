@@ -42,8 +42,7 @@ struct WeightDecayPass : impl::WeightDecayBase<WeightDecayPass> {
     ParameterGroups groups(getOperation());
     std::vector<Decayed> decayed;
     for (auto update : train.getBody().front().getOps<ParameterUpdate>()) {
-      ParameterSettings settings =
-          groups.settingsOf(update.getParameterName());
+      ParameterSettings settings = groups.settingsOf(update.getParameterName());
       const Optimizer *optimizer = findOptimizer(settings);
       if (!optimizer)
         return failure();

@@ -1,5 +1,5 @@
-// How near a known name is to a word that is not known, for errors that say
-// what may have been meant. It needs the standard library alone, so that the
+// Finds the known names that are most like an unknown word, for errors that
+// suggest one. It needs the standard library alone, so that the
 // tool's run side, which has no LLVM, suggests by the same rule.
 #pragma once
 

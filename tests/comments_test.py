@@ -11,7 +11,7 @@ import structure_test
 
 # A ratchet: the percentage of each folder's comments that may open with a fragment, and the aim is below 2. Lower a number
 # as soon as the folder has fewer, never raise one. `tests/comments.py --list FOLDER` shows the comments.
-MOST_PERCENT = {"ir": 2, "passes": 15, "codegen": 15, "runtime": 14, "frontends": 3}
+MOST_PERCENT = {"ir": 2, "recipe": 2, "passes": 13, "codegen": 15, "runtime": 14, "frontends": 3}
 
 
 class Comments(unittest.TestCase):
@@ -24,7 +24,7 @@ class Comments(unittest.TestCase):
             total = sum(count for path, count in counts.items() if comments.is_inside(path, folder))
             lines = [f"{path}:{line}: {words}" for path, line, words in found if comments.is_inside(path, folder)]
             with self.subTest(folder):
-                self.assertGreater(total, 200)
+                self.assertGreater(total, 30 if folder == "recipe" else 200)
                 self.assertLessEqual(math.ceil(100 * len(lines) / total), most, "\n".join(lines))
 
     def test_a_fragment_is_told_from_a_sentence(self):

@@ -3,6 +3,7 @@
 #include "frontends/builder/program_builder.h"
 
 #include "frontends/message.h"
+#include "frontends/recipe/program_check.h"
 #include "ir/build.h"
 #include "ir/window.h"
 
@@ -347,7 +348,7 @@ ProgramBuilder::finish(DictionaryAttr recipe) {
                                     words += diagnostic.str();
                                     return success();
                                   });
-  if (failed(verify(*module_)))
+  if (failed(verify(*module_)) || failed(recipe::checkProgram(program_)))
     return invalid(program_.getSymName().str(), ": ", words);
   return std::move(module_);
 }

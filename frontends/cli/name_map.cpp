@@ -160,7 +160,7 @@ static std::string nearestOf(const std::string &name,
   std::string_view best = nearest(name, known);
   if (best.empty())
     return known.empty() ? "" : absl::StrCat("; there is ", known.front());
-  return absl::StrCat("; did you mean ", best, "?");
+  return absl::StrCat("; did you mean ", std::string(best), "?");
 }
 
 void NameMap::checkFits(const std::string &file,

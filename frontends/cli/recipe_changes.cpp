@@ -88,9 +88,14 @@ static void compare(const std::string &path, const json &before,
   for (const json *recipe : {&before, &now})
     for (const auto &[key, value] : recipe->items())
       keys.insert(key);
+  bool isMethod =
+      !path.empty() && path != "inputs" && path.find('.') == std::string::npos;
+  // A key of a method that one side lacks is of another version of Gradus, or
+  // of another `type`, which is compared itself.
   for (const std::string &key : keys)
-    compare(path.empty() ? key : absl::StrCat(path, ".", key),
-            before.value(key, json()), now.value(key, json()), changes);
+    if (!isMethod || (before.contains(key) && now.contains(key)))
+      compare(path.empty() ? key : absl::StrCat(path, ".", key),
+              before.value(key, json()), now.value(key, json()), changes);
 }
 
 std::string recipeChanges(const json &before, const json &now) {

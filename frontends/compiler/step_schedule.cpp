@@ -107,7 +107,7 @@ public:
   Variants(ProgramOp program, ScheduleOp schedule)
       : program_(program), schedule_(schedule),
         variants_(llvm::to_vector(schedule.getBody().getOps<VariantOp>())),
-        batches_(stepsPerUpdate(recipeOf(program))) {}
+        batches_(stepsPerUpdate(program)) {}
 
   StepSchedule describe() {
     StepSchedule result;

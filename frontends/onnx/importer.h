@@ -18,7 +18,6 @@
 
 namespace gradus::onnx {
 
-
 /// True if a float initializer of this name and rank may be trained. Scalars
 /// may only if a pattern names them, or if their name is that of a module's
 /// member (`blocks.0.gain`): most are constants.

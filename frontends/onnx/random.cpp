@@ -11,6 +11,7 @@
 #include "frontends/onnx/size_limits.h"
 
 #include "ir/dropout.h"
+#include "recipe/run_settings.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
@@ -53,9 +54,7 @@ public:
           ElementsAttr());
     }
     step_ = ReadOp::create(b_.builder, b_.location, type, kStep);
-    DictionaryAttr recipe = program.getRecipeAttr();
-    if (auto seed = recipe ? recipe.getAs<IntegerAttr>("seed") : IntegerAttr())
-      seed_ = seed.getInt();
+    seed_ = runSettings(program).seed;
     return absl::OkStatus();
   }
 

@@ -119,13 +119,13 @@ bool has(const Json &document, const char *flag) {
   return document["boost"][flag].get<bool>();
 }
 
-/// Where the gradients are split; null where the document does not say.
+/// Returns where the gradients are split; null if the document does not say.
 Json splitsOf(const Json &document) {
   const Json common = document.value("common", Json::object());
   return common.value("gradient_split_groups", Json());
 }
 
-/// What less_bn brings with it.
+/// Adds the keys of less_bn and of the methods that it switches on.
 void addLessBn(const Json &document, Json &keys) {
   keys["less_bn"] = Json::object();
   if (document["less_bn"]["fn_flag"])
@@ -186,7 +186,7 @@ Field boost() {
   return Field{"boost", object, "\"O0\"",
                "MindSpore's AutoBoost document, or its level alone"}
       .of({level, flags(), common(), lessBn(), freezing(), accumulation(),
-           dimReduction(), compat("null", "instead of the recipe's")})
+           dimReduction(), compat("instead of the recipe's")})
       .shortFor("level");
 }
 

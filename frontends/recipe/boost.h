@@ -4,7 +4,7 @@
 
 #pragma once
 
-#include "frontends/recipe/fields.h"
+#include "recipe/field.h"
 
 #include <nlohmann/json.hpp>
 
@@ -20,7 +20,7 @@ Field boost();
 /// been checked and has all defaults. Resolving twice is resolving once.
 nlohmann::ordered_json resolvedBoost(nlohmann::ordered_json document);
 
-/// What a resolved document asks for and Gradus cannot do yet.
+/// A method that a resolved document asks for and that is not built yet.
 struct UnbuiltBoost {
   std::string path, words; // "boost.boost.dim_reduce", "is on at level ..."
 };
@@ -31,8 +31,8 @@ std::vector<UnbuiltBoost> unbuiltBoosts(const nlohmann::ordered_json &document);
 void addBoostedKeys(const nlohmann::ordered_json &document,
                     nlohmann::ordered_json &recipe);
 
-/// What a resolved document says without effect in a checked recipe: since a
-/// key of the recipe wins, or since nothing uses it.
+/// Lists what a resolved document says without effect in a checked recipe,
+/// because a key of the recipe wins or because nothing uses it.
 std::vector<std::string> boostRemarks(const nlohmann::ordered_json &document,
                                       const nlohmann::ordered_json &recipe);
 

@@ -1,10 +1,23 @@
 // The table of recipe keys. A new key is a line here; a method that becomes
 // built loses its `later`.
 
+#include "frontends/recipe/fields.h"
+
 #include "frontends/recipe/boost.h"
 #include "frontends/recipe/loss_fields.h"
-#include "frontends/recipe/method_fields.h"
 #include "frontends/recipe/optimizer_fields.h"
+#include "passes/average_weights.h"
+#include "passes/clip_gradients.h"
+#include "passes/clock.h"
+#include "passes/fc_to_fn.h"
+#include "passes/gradient_centralization.h"
+#include "passes/gradient_freeze.h"
+#include "passes/less_bn.h"
+#include "passes/loss_scale.h"
+#include "passes/mixed_precision.h"
+#include "passes/train_batch_norm.h"
+#include "passes/train_dropout.h"
+#include "recipe/run_settings.h"
 
 namespace gradus::recipe {
 namespace {
@@ -13,40 +26,6 @@ using enum Kind;
 
 /// A value among `choices` or an alternative that is known but not built yet.
 Choice later(std::string_view name) { return {name, {}, false}; }
-
-Field clip() {
-  const Field value =
-      Field{"value", number, "1.0", "the largest allowed"}.from(0);
-  const Field ratio = Field{"value", number, "0.01",
-                            "the largest allowed, as part of the weights' norm"}
-                          .from(0);
-  const Field floor = Field{"epsilon", number, "0.001",
-                            "the least norm that weights count with"}
-                          .from(0);
-  return Field{"clip", variant, "null", "bounds the gradients"}.among(
-      {{"global_norm", {value}},
-       {"norm", {value}},
-       {"value", {value}},
-       {"adaptive", {ratio, floor}}});
-}
-
-Field lossScale() {
-  const Field initial =
-      Field{"initial", number, "65536", "the first scale"}.from(1e-30);
-  const Field factor = Field{"factor", number, "2.0",
-                             "by which it grows, and shrinks after an overflow"}
-                           .from(1);
-  const Field interval = Field{"growth_interval", integer, "2000",
-                               "steps without overflow until it grows"}
-                             .from(1);
-  const Field minimum =
-      Field{"minimum", number, "1.0", "it does not shrink below"}.from(0);
-  return Field{"loss_scale", variant, "null",
-               "keeps small gradients above zero in f16; with that precision "
-               "dynamic, unless null is written"}
-      .among({{"static", {initial}},
-              {"dynamic", {initial, factor, interval, minimum}}});
-}
 
 Field distribution() {
   const Field place = Field{"", integer, "0", "a place"}.from(0);
@@ -73,17 +52,7 @@ Field addedPasses() {
       .of({Field{"", text, "\"\"", "STAGE:PASS"}});
 }
 
-Field movingAverage() {
-  const Field decay =
-      Field{"decay", number, "0.999", "of the average"}.from(0).below(1);
-  const Field warmup = {"warmup", boolean, "false",
-                        "a smaller decay at first: (1 + n) / (10 + n) at the "
-                        "n-th update, as long as that is smaller"};
-  return Field{"ema", object, "null", "a moving average of the parameters"}.of(
-      {decay, warmup});
-}
-
-/// What is done to an input's numbers before a step sees them.
+/// The normalization of an input's numbers before a step reads them.
 Field normalize() {
   const Field number = {"", Kind::number, "0", "a number"};
   const Field mean = Field{"mean", list, "[0.0]",
@@ -142,26 +111,19 @@ Field inputs() {
       {dims, normalize(), augment(), last});
 }
 
-/// What the model's graph is taken for, and what is trained in it.
+/// Keys about the model: its inputs, and which parts of it are trained.
 std::vector<Field> modelFields() {
   return {
       inputs(),
       patterns("trainable", R"(["*"])", "parameters to train"),
       patterns("fixed", "[]",
                "parameters to keep as they are, though `trainable` names them"),
-      Field{"freeze_batch_norm", boolean, "false",
-            "use running statistics and leave them alone"},
+      batchNormKeys()[0],
       Field{"straight_through", boolean, "false",
             "rounding to integers and back (QuantizeLinear, DequantizeLinear) "
             "passes gradients on: 1 inside the range, 0 outside"},
-      Field{"dropout", number, "null",
-            "part of its elements that every dropout drops in training; null: "
-            "as the model says"}
-          .from(0)
-          .below(1),
-      Field{"batch_norm_variance", choice, "\"pytorch\"",
-            "running variance divided by N-1 (pytorch) or N (onnx)"}
-          .among({{"pytorch"}, {"onnx"}})};
+      dropoutKeys()[0],
+      batchNormKeys()[1]};
 }
 
 /// The methods: one key each.
@@ -178,47 +140,27 @@ std::vector<Field> methodFields() {
                 "matrices: none of biases, norms and other vectors, unless a "
                 "group has its own"}
               .among({{"all"}, {"matrices"}}),
-          clip(),
-          Field{"accumulation", integer, "1",
-                "batches whose gradients make one update, their mean"}
-              .from(1),
-          movingAverage(),
-          Field{"precision", choice, "\"f32\"",
-                "what forward and backward compute in"}
-              .among({{"f32"}, {"bf16"}, {"f16"}}),
-          lossScale(),
-          lessBn(),
-          fcToFn(),
-          gradientCentralization(),
-          gradientFreeze(),
+          clip().field,
+          accumulationKey(),
+          movingAverage().field,
+          precisionKey(),
+          lossScale().field,
+          lessBn().field,
+          fcToFn().field,
+          gradientCentralization().field,
+          gradientFreeze().field,
           boost(),
           distribution(),
           addedPasses()};
 }
 
-/// How it runs.
+/// Keys about how a step runs.
 std::vector<Field> runFields() {
-  return {
-      {"memory_limit", bytes, "null",
-       "such as \"2GiB\", for state, arena, constants and code; parts of the "
-       "model are computed twice until the step fits"},
-      {"deterministic", boolean, "false",
-       "the bits do not depend on the number of threads"},
-      Field{
-          "on_nonfinite", choice, "\"stop\"",
-          "what happens when a number is none: the run stops, the step changes "
-          "nothing, or training goes on as if it were one"}
-          .among({{"stop"}, {"skip"}, {"continue"}}),
-      Field{"seed", integer, "0", "of initial weights and of all random draws"}
-          .from(0),
-      compat("\"pytorch\"", "whose rule applies where frameworks differ")};
+  return {runKeys()[0], runKeys()[1], nonfiniteKey(), runKeys()[2],
+          compatKey()};
 }
 
 } // namespace
-
-Choice::Choice(std::string_view name) : name(name) {}
-Choice::Choice(std::string_view name, std::vector<Field> fields, bool built)
-    : name(name), fields(std::move(fields)), built(built) {}
 
 const Field &recipeField() {
   static const Field field = [] {

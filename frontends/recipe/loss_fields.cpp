@@ -28,14 +28,14 @@ Field reduction(std::vector<Choice> choices = {{"mean"}, {"sum"}}) {
       .among(std::move(choices));
 }
 
-/// What every loss has that looks at an output.
+/// The keys of every loss that is computed from an output.
 Fields ofOutput() {
   return {{"output", text, "null",
            "the output that the loss takes; null: the only one"},
           real("weight", "1.0", "factor of this loss")};
 }
 
-/// What a loss has that compares an output with labels.
+/// The keys of a loss that compares an output with labels.
 Fields compared() {
   return ofOutput() + Fields{{"label", text, "null",
                               "the input that its labels come in, new or one "
@@ -53,7 +53,7 @@ Field classWeights() {
   return numbers("class_weights", "one for each class; null: 1");
 }
 
-/// Of losses whose labels are classes, some of which may not count.
+/// The keys of losses whose labels are classes, of which one may be ignored.
 Fields labelled() {
   return compared() + Fields{reduction(),
                              classAxis(),
@@ -81,7 +81,7 @@ Fields multiMargin() {
                     .below(3)};
 }
 
-/// Of losses of numbers.
+/// The keys of losses whose labels are numbers.
 Fields ofNumbers() { return compared() + Fields{reduction()}; }
 
 Fields hinge() {

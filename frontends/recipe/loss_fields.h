@@ -2,7 +2,7 @@
 
 #pragma once
 
-#include "frontends/recipe/fields.h"
+#include "recipe/field.h"
 
 namespace gradus::recipe {
 

@@ -1,11 +1,10 @@
-// One function for each part of the recipe. Passes check again what they need:
-// a program may bring its recipe along.
+// One function for each part of the recipe.
 
 #include "frontends/recipe/mistakes.h"
 
 #include "frontends/json_text.h"
 #include "frontends/message.h"
-#include "frontends/recipe/method_fields.h"
+#include "passes/gradient_freeze.h"
 
 #include <algorithm>
 #include <set>
@@ -140,7 +139,7 @@ void Together::checkPieces(const Json &pieces, const std::string &path) {
   }
 }
 
-/// What a piece lacks, as passes/schedules.cpp needs it.
+/// Checks that a piece has all that passes/schedules.cpp needs.
 void Together::checkPiece(const Json &piece, const std::string &path,
                           bool isLast) {
   bool wayDown = (piece["type"] == "cosine" || piece["type"] == "polynomial") &&
@@ -175,14 +174,16 @@ std::vector<Mistake> mistakesTogether(const Json &recipe) {
   return Together(recipe).find();
 }
 
-/// Of keys that groups are drawn by, those that were changed for nothing. One
-/// that stands at its default may come from a recipe that was written out.
-static void addIdleFreezing(const Json &freeze, std::string_view winner,
+/// Adds a remark for each key of drawn groups that was changed without effect.
+/// A key at its default may come from a recipe that was written out.
+static void addIdleFreezing(const Json &freeze, std::string_view framework,
+                            std::string_view winner,
                             const std::set<std::string_view> &keys,
                             std::vector<std::string> &remarks) {
-  for (const Field &field : gradientFreeze().fields)
+  for (const Field &field : gradientFreeze().field.fields)
     if (std::string key(field.key);
-        keys.contains(key) && freeze[key] != Json::parse(field.fallback))
+        keys.contains(key) &&
+        freeze[key] != Json::parse(field.fallbackUnder(framework)))
       remarks.push_back(message(
           "gradient_freeze.", key, " is ", jsonText(freeze[key]),
           " without effect: ", winner, " says what rests in which step"));
@@ -193,14 +194,19 @@ std::vector<std::string> remarksTogether(const Json &recipe) {
   const Json &freeze = recipe.at("gradient_freeze");
   if (!freeze.is_object())
     return remarks;
+  const Json &own = freeze.at("compat");
+  const std::string framework = own.is_null() ? recipe.at("compat") : own;
   for (const char *winner : {"from", "until", "last_layers"})
     if (!freeze.at(winner).is_null()) {
-      addIdleFreezing(freeze, winner, {"groups", "type", "p", "total_steps"},
-                      remarks);
+      addIdleFreezing(
+          freeze, framework, winner,
+          {"groups", "type", "p", "total_steps", "by_name", "own_slots"},
+          remarks);
       return remarks;
     }
   if (!freeze.at("strategy").is_null())
-    addIdleFreezing(freeze, "strategy", {"type", "p", "total_steps"}, remarks);
+    addIdleFreezing(freeze, framework, "strategy", {"type", "p", "total_steps"},
+                    remarks);
   return remarks;
 }
 

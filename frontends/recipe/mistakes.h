@@ -1,4 +1,4 @@
-// What is wrong with a recipe, by the path of the key.
+// Mistakes of a recipe, by the path of the key.
 
 #pragma once
 
@@ -13,11 +13,12 @@ struct Mistake {
   std::string path, words;
 };
 
-/// What no single key can see, of a recipe whose keys are right one by one and
-/// complete: settings that need one another or exclude one another.
+/// Finds what no single key shows in a recipe whose keys are complete and right
+/// one by one: settings that need or exclude one another.
 std::vector<Mistake> mistakesTogether(const nlohmann::ordered_json &recipe);
 
-/// What such a recipe says without effect, since another key says it otherwise.
+/// Lists what such a recipe says without effect, because another key overrides
+/// it.
 std::vector<std::string> remarksTogether(const nlohmann::ordered_json &recipe);
 
 } // namespace gradus::recipe

@@ -56,7 +56,7 @@ Field decoupled() {
               "take decay off the parameter instead of the gradient");
 }
 
-/// Of timm's optimizers.
+/// The keys that timm's optimizers add.
 Fields careful() {
   return {flag("cautious", "leave out what would go against the gradient"),
           flag("corrected_weight_decay",
@@ -68,10 +68,10 @@ Field numbers(std::string_view key, std::string_view fallback,
   return Field{key, list, fallback, help}.of({{"", number, "0", "a number"}});
 }
 
-/// What every optimizer has beside its own.
+/// The keys that every optimizer has.
 Fields common() {
   return {flag("maximize", "climb instead of descend"),
-          compat("null", "for the optimizer alone; null: the recipe's")};
+          compat("for the optimizer alone; null: the recipe's")};
 }
 
 //===-- optimizers --------------------------------------------------------===//
@@ -265,7 +265,7 @@ Field pieceSteps(bool mayBeOpen) {
       .from(1);
 }
 
-/// What every piece has: its length and its clock.
+/// The keys of every piece: its length and its clock.
 Fields timed(bool mayBeOpen) {
   return {pieceSteps(mayBeOpen),
           Field{"every", integer, "1",
@@ -308,7 +308,7 @@ Fields cyclic() {
              amount("rate", "1.0", "of the height, a step")};
 }
 
-/// What may be multiplied with others.
+/// The pieces that may be factors of a product.
 std::vector<Choice> factors() {
   const Field milestones =
       numbers("milestones", "[]", "steps at which it changes");
@@ -372,17 +372,6 @@ Field scheduleOf(std::string_view key) {
 }
 
 } // namespace
-
-Field patterns(std::string_view key, std::string_view fallback,
-               std::string_view help) {
-  return Field{key, list, fallback, help}.of(
-      {{"", text, "\"\"", "a pattern; * stands for any text"}});
-}
-
-Field compat(std::string_view fallback, std::string_view help) {
-  return Field{"compat", choice, fallback, help}.among(
-      {{"pytorch"}, {"mindspore"}, {"singa"}, {"timm"}});
-}
 
 Field optimizer() {
   return Field{"optimizer", variant, R"({"type": "adamw"})",

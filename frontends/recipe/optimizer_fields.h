@@ -3,18 +3,12 @@
 
 #pragma once
 
-#include "frontends/recipe/fields.h"
+#include "recipe/field.h"
 
 namespace gradus::recipe {
 
 Field optimizer();
 Field schedule();
 Field groups();
-
-/// A list of patterns of parameters' names.
-Field patterns(std::string_view key, std::string_view fallback,
-               std::string_view help);
-/// Whose rule applies.
-Field compat(std::string_view fallback, std::string_view help);
 
 } // namespace gradus::recipe

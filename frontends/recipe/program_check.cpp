@@ -6,6 +6,8 @@
 
 #include "ir/recipe_check.h"
 
+#include <atomic>
+
 using namespace mlir;
 
 namespace gradus::recipe {
@@ -13,27 +15,36 @@ namespace {
 
 class ProgramCheck : public RecipeCheck {
 public:
-  explicit ProgramCheck(Dialect *dialect)
-      : RecipeCheck(dialect), defaults(*readFile("")) {}
+  using RecipeCheck::RecipeCheck;
 
-  /// Programs are verified after each pass, and seldom have another recipe.
+  /// Programs are verified after each pass, several at once, and seldom have
+  /// another recipe.
   LogicalResult check(ProgramOp program) const override {
     DictionaryAttr attribute = program.getRecipeAttr();
-    if (!attribute || attribute == checked)
+    if (attribute && attribute.getAsOpaquePointer() == checked)
       return success();
-    auto recipe = recipe::read(toJson(attribute, defaults), "recipe");
-    if (!recipe.ok())
-      return program.emitError() << std::string(recipe.status().message());
-    checked = attribute;
+    if (failed(checkProgram(program)))
+      return failure();
+    checked = attribute ? attribute.getAsOpaquePointer() : nullptr;
     return success();
   }
 
 private:
-  Recipe defaults;
-  mutable DictionaryAttr checked;
+  mutable std::atomic<const void *> checked = nullptr;
 };
 
 } // namespace
+
+LogicalResult checkProgram(ProgramOp program) {
+  static const Recipe defaults = *readFile("");
+  DictionaryAttr attribute = program.getRecipeAttr();
+  if (!attribute)
+    return success();
+  auto recipe = recipe::read(toJson(attribute, defaults), "recipe");
+  if (recipe.ok())
+    return success();
+  return program.emitError() << std::string(recipe.status().message());
+}
 
 void registerProgramCheck(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *, GradusDialect *dialect) {

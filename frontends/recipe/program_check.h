@@ -2,11 +2,15 @@
 
 #pragma once
 
-#include "mlir/IR/DialectRegistry.h"
+#include "ir/gradus.h"
 
 namespace gradus::recipe {
 
-/// From now on the verifier of gradus.program refuses recipes with mistakes.
+/// Checks the recipe of a program like a file: an error at the program names
+/// each mistake.
+llvm::LogicalResult checkProgram(ProgramOp program);
+
+/// Makes the verifier of gradus.program refuse recipes with mistakes.
 /// For gradus-opt: the tool reads the recipes of programs itself, and names
 /// their file. Exported by libgradus_compiler.so.
 __attribute__((visibility("default"))) void

@@ -87,6 +87,8 @@ private:
   }
 
   std::vector<Mistake> mistakes_;
+  // The framework whose defaults hold in the object that is being checked.
+  std::string framework_ = Json::parse(compatKey().fallback);
 };
 
 /// A value in its long form, where the field has a short one.
@@ -107,6 +109,8 @@ Json Checker::check(const Field &field, const Json &value,
   Json whole = written(field, value);
   if (whole.is_null() && field.nullable())
     return nullptr;
+  if (whole.is_null() && !field.elsewhere.empty())
+    whole = Json::parse(field.fallbackUnder(framework_));
   if (field.isSwitch && whole == false)
     return false;
   return checkKind(field, whole, path);
@@ -275,13 +279,19 @@ Json Checker::checkFields(const std::vector<Field> &fields, const Json &value,
   if (!value.is_object())
     return expected("an object", value, path);
   refuseUnknown(fields, value, path, type);
+  const std::string around = framework_;
+  if (auto own = value.find("compat"); own != value.end() && own->is_string())
+    framework_ = *own;
   Json result = Json::object();
   for (const Field &field : fields) {
     auto given = value.find(field.key);
-    Json fallback = given == value.end() ? Json::parse(field.fallback) : Json();
-    result[field.key] = check(field, given == value.end() ? fallback : *given,
+    result[field.key] = check(field,
+                              given == value.end()
+                                  ? Json::parse(field.fallbackUnder(framework_))
+                                  : *given,
                               join(path, field.key));
   }
+  framework_ = around;
   return result;
 }
 
@@ -440,7 +450,7 @@ bool meet(llvm::StringRef one, llvm::StringRef other) {
   return within(one, other) || within(other, one);
 }
 
-/// What a mistake comes from: the last override of its key, or the recipe.
+/// The origin of a mistake: the last override of its key, or the recipe.
 std::string_view originOf(const Mistake &mistake, std::string_view name,
                           const Overrides &overrides) {
   for (const Override &override : llvm::reverse(overrides))
@@ -457,8 +467,8 @@ Json boostOf(const Json &given) {
   return checker.mistakes().empty() ? resolvedBoost(document) : Json();
 }
 
-/// What a recipe means that depends on another of its keys: gradients in f16
-/// want a loss scale, unless the recipe says null; boost stands for keys.
+/// Adds the keys that follow from others: gradients in f16 want a loss scale,
+/// unless the recipe says null, and boost stands for keys.
 Json completed(Json given) {
   if (!given.is_object())
     return given;

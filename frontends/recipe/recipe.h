@@ -24,10 +24,10 @@ struct Recipe {
   /// The whole recipe with all defaults filled in, in the order of the table:
   /// the same recipe gives the same text.
   std::string json;
-  /// What it says without effect, for the user to be told.
+  /// Notes for the user about keys that have no effect.
   std::vector<std::string> remarks;
 
-  // What a model's importer needs to know.
+  // Keys that a model's importer reads.
   std::map<std::string, int64_t> dims;       // `inputs.dims`
   std::vector<std::string> trainable, fixed; // patterns of parameter names
 };

@@ -48,7 +48,7 @@ std::vector<std::string_view> names(const std::vector<Choice> &choices,
   return result;
 }
 
-/// What the reader takes; the rest is named in the description.
+/// The values that the reader accepts; the description names the others.
 Json enumeration(const std::vector<Choice> &choices) {
   return {{"enum", names(choices, /*built=*/true)}};
 }
@@ -140,9 +140,12 @@ Json Describer::withShort(const Field &field, const Json &whole) {
 
 Json Describer::describe(const Field &field) {
   Json result = withShort(field, shared(field));
-  if (field.nullable())
+  if (field.nullable() || !field.elsewhere.empty())
     result = {{"anyOf", Json::array({result, Json{{"type", "null"}}})}};
   std::string help(field.help);
+  for (const FallbackUnder &other : field.elsewhere)
+    help +=
+        message(" (with compat ", other.framework, ": ", other.fallback, ")");
   if (auto unbuilt = names(field.choices, /*built=*/false); !unbuilt.empty())
     help += " (not built yet: " + joined(unbuilt) + ")";
   result["description"] = help;

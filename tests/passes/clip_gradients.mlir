@@ -96,3 +96,29 @@ gradus.program @timm attributes {recipe = {compat = "timm", clip = {type = "glob
     gradus.return
   }
 }
+
+// The same by a key of its own.
+// CHECK-LABEL: gradus.program @divided
+// CHECK:         %[[RATIO:.*]] = arith.divf %{{.*}}, %{{.*}} : tensor<f32>
+// CHECK:         %[[DIVISOR:.*]] = arith.maximumf %[[RATIO]], %{{.*}}
+// CHECK:         %[[ALL:.*]] = gradus.broadcast %[[DIVISOR]]
+// CHECK:         arith.divf %g, %[[ALL]] : tensor<4xf32>
+gradus.program @divided attributes {recipe = {clip = {type = "global_norm", value = 2.0, divide = true}}} {
+  gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @train(%g: tensor<4xf32>) -> () {
+    gradus.update @w, %g : tensor<4xf32>
+    gradus.return
+  }
+}
+
+// The number that is added to the norm is a key.
+// CHECK-LABEL: gradus.program @norm_epsilon
+// CHECK:         %[[EPSILON:.*]] = arith.constant dense<2.500000e-01> : tensor<f32>
+// CHECK:         arith.addf %{{.*}}, %[[EPSILON]]
+gradus.program @norm_epsilon attributes {recipe = {clip = {type = "norm", value = 2.0, norm_epsilon = 0.25}}} {
+  gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @train(%g: tensor<4xf32>) -> () {
+    gradus.update @w, %g : tensor<4xf32>
+    gradus.return
+  }
+}

@@ -21,7 +21,7 @@ std::string phases(const std::string &freeze) {
   PassText text("gradus.program @p attributes {recipe = {gradient_freeze = {" +
                 freeze + "}}} {}");
   auto phases =
-      freezePhases(recipeOf(text.program()).object("gradient_freeze"), kNet);
+      freezePhases(text.program(), *gradientFreeze().of(text.program()), kNet);
   std::string result = text.messages;
   if (succeeded(phases))
     for (const FreezePhase &phase : *phases) {
@@ -41,7 +41,7 @@ TEST(FreezeByHand, BeginsWhereARecipeSays) {
 }
 
 TEST(FreezeByHand, EndsWhereARecipeSays) {
-  EXPECT_EQ(phases(R"(until = {"conv?.*" = 10 : i64})"),
+  EXPECT_EQ(phases(R"(until = {"conv*" = 10 : i64})"),
             "0: conv1.weight conv2.weight;10:;");
   EXPECT_EQ(
       phases(R"(until = {"bn1.*" = 5 : i64}, from = {"bn1.*" = 9 : i64})"),

@@ -77,7 +77,8 @@ TEST(FreezeSequence, RoundsWholeSteps) {
 }
 
 TEST(FreezeSequence, IsAHundredthLongerInMindSpore) {
-  FreezeSchedule schedule{.groups = 10, .type = 0, .p = 0.7};
+  FreezeSchedule schedule{
+      .groups = 10, .type = 0, .p = 0.7, .totalSteps = 65536};
   schedule.asMindSpore = true;
   EXPECT_EQ(sequence(schedule).size(), 66207u);
   schedule.groups = 1;

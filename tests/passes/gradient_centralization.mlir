@@ -121,8 +121,25 @@ gradus.program @centered_tables attributes {recipe = {gradient_centralization = 
 // As MindSpore has it: after decay, and multiples of 16 alone.
 // CHECK-LABEL: gradus.program @mindspore
 // CHECK:         gradus.update @w, %g : tensor<8x4xf32>
-// REMARKS: remark: {{.*}}Remark="w keeps its gradient: its second axis is no multiple of 16 (compat mindspore)
+// REMARKS: remark: {{.*}}Remark="w keeps its gradient: its second axis is no multiple of 16 (`second_axis_multiple`)
 gradus.program @mindspore attributes {recipe = {compat = "mindspore", gradient_centralization = {}}} {
+  gradus.state @w : tensor<8x4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
+  gradus.graph @predict(%x: tensor<2x4xf32>) -> (y: tensor<2x8xf32>) {
+    %w = gradus.read @w : tensor<8x4xf32>
+    %y = gradus.matmul %x, %w transposed : tensor<2x4xf32>, tensor<8x4xf32> -> tensor<2x8xf32>
+    gradus.return %y : tensor<2x8xf32>
+  }
+  gradus.graph @train(%g: tensor<8x4xf32>) -> () {
+    gradus.update @w, %g : tensor<8x4xf32>
+    gradus.return
+  }
+}
+
+// The same by keys of their own.
+// CHECK-LABEL: gradus.program @multiple
+// CHECK:         gradus.update @w, %g : tensor<8x4xf32>
+// REMARKS: remark: {{.*}}Remark="w keeps its gradient: its second axis is no multiple of 16 (`second_axis_multiple`)
+gradus.program @multiple attributes {recipe = {gradient_centralization = {second_axis_multiple = 16 : i64, placement = "after_weight_decay"}}} {
   gradus.state @w : tensor<8x4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
   gradus.graph @predict(%x: tensor<2x4xf32>) -> (y: tensor<2x8xf32>) {
     %w = gradus.read @w : tensor<8x4xf32>

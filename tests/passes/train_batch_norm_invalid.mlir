@@ -22,7 +22,7 @@ gradus.program @no_state {
 
 // -----
 
-// expected-error @below {{recipe: batch_norm_variance is "torch", expected pytorch or onnx}}
+// expected-error @below {{recipe: batch_norm_variance: unknown value "torch"; did you mean "pytorch"?}}
 gradus.program @unknown attributes {recipe = {batch_norm_variance = "torch"}} {
   gradus.graph @train() {
     gradus.return

@@ -7,8 +7,8 @@
 #include "passes/arithmetic.h"
 #include "passes/clock.h"
 #include "passes/pass_plugin.h"
-#include "passes/recipe.h"
 #include "passes/state.h"
+#include "recipe/run_settings.h"
 
 #include "llvm/Support/DJB.h"
 
@@ -80,8 +80,7 @@ struct GradientNoise : PassWrapper<GradientNoise, OperationPass<ProgramOp>> {
     Value step = readState(builder, math.loc, "step", counter);
     Value bits = RandomBitsOp::create(
         builder, math.loc, type.clone(builder.getI64Type()), step,
-        /*stream=*/llvm::djbHash(name),
-        recipeOf(getOperation()).integer("seed", 0));
+        /*stream=*/llvm::djbHash(name), runSettings(getOperation()).seed);
     Value number = convert(builder, math.loc, bits, type.getElementType());
     number = math.add(number, math.number(1, number));
     return math.multiply(math.number(0x1p-32, number), number);

@@ -32,6 +32,17 @@ TEST(RecipeChanges, AreNoneBetweenNumbersThatAreEqual) {
             "");
 }
 
+// A checkpoint of an earlier version lacks keys that methods got since.
+TEST(RecipeChanges, AreNoneInKeysOfMethodsThatOneSideLacks) {
+  EXPECT_EQ(changes(R"({"clip": {"type": "norm", "value": 1}})",
+                    R"({"clip": {"type": "norm", "value": 1,
+                                 "norm_epsilon": 1e-6}})"),
+            "");
+  EXPECT_EQ(changes(R"({"inputs": {"dims": {}}})",
+                    R"({"inputs": {"dims": {"seq": 8}}})"),
+            "inputs.dims.seq null, now 8");
+}
+
 TEST(RecipeChanges, AreNoneBetweenTwoWordsForOff) {
   EXPECT_EQ(changes(R"({"clip": false, "ema": null, "sam": false})",
                     R"({"clip": null, "ema": false})"),

@@ -14,6 +14,7 @@ TEST(Suggestion, IsTheNearestWord) {
 
 TEST(Suggestion, IsNothingWhereNoWordIsNear) {
   EXPECT_EQ(suggestion("xyz", kKnown), "");
+  EXPECT_EQ(suggestion("frob", kKnown), "");
   EXPECT_EQ(suggestion("", kKnown), "");
   EXPECT_EQ(suggestion("train", {}), "");
 }

@@ -12,14 +12,6 @@ static size_t countStates(Imported &model) {
   return llvm::range_size(model.program().getOps<StateOp>());
 }
 
-TEST(Importer, MatchesPatterns) {
-  EXPECT_TRUE(gradus::onnx::matches("*", "a.b"));
-  EXPECT_TRUE(gradus::onnx::matches("*.bias", "layer.0.bias"));
-  EXPECT_TRUE(gradus::onnx::matches("l*.*s", "layer.0.bias"));
-  EXPECT_FALSE(gradus::onnx::matches("*.bias", "layer.0.bias_correction"));
-  EXPECT_FALSE(gradus::onnx::matches("layer", "layer.0"));
-}
-
 // Most scalars are constants; `blocks.0.gain` is a parameter of a module.
 TEST(Importer, TrainsScalarsThatAreMembersOrNamed) {
   using gradus::onnx::mayBeTrained;

@@ -1,0 +1,20 @@
+// Settings of gradient clipping: the recipe's `clip`.
+#pragma once
+
+#include "recipe/settings.h"
+
+namespace gradus {
+
+struct ClipSettings {
+  enum class Bounds { globalNorm, norm, value, adaptive };
+
+  Bounds bounds = {};     // what is at most `value`
+  double value = 0;       // for `adaptive`, as part of the weights' norm
+  double epsilon = 0;     // of `adaptive`: the least norm of weights
+  bool divides = false;   // global_norm: by max(1, norm / value)
+  double normEpsilon = 0; // else times min(1, value / (norm + normEpsilon))
+};
+
+const recipe::Method<ClipSettings> &clip();
+
+} // namespace gradus

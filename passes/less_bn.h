@@ -1,0 +1,14 @@
+// The batch normalizations that are taken out: the recipe's `less_bn`.
+#pragma once
+
+#include "recipe/settings.h"
+
+namespace gradus {
+
+struct LessBnSettings {
+  std::vector<std::string> keep; // patterns of normalizations that stay
+};
+
+const recipe::Method<LessBnSettings> &lessBn();
+
+} // namespace gradus

@@ -1,0 +1,28 @@
+// The keys of run_settings.h.
+
+#include "recipe/run_settings.h"
+
+namespace gradus {
+
+const recipe::Keys<RunSettings> &runKeys() {
+  using enum recipe::Kind;
+  using recipe::Field;
+  static const recipe::Keys<RunSettings> keys = {
+      Field{"memory_limit", bytes, "null",
+            "such as \"2GiB\", for state, arena, constants and code; parts of "
+            "the model are computed twice until the step fits"}
+          .into(&RunSettings::memoryLimit),
+      Field{"deterministic", boolean, "false",
+            "the bits do not depend on the number of threads"}
+          .into(&RunSettings::deterministic),
+      Field{"seed", integer, "0", "of initial weights and of all random draws"}
+          .from(0)
+          .into(&RunSettings::seed)};
+  return keys;
+}
+
+RunSettings runSettings(ProgramOp program) {
+  return recipe::read(program, runKeys());
+}
+
+} // namespace gradus

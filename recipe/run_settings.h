@@ -1,0 +1,20 @@
+// Settings of how a step runs, whatever it computes, which passes, codegen and
+// importers read.
+#pragma once
+
+#include "recipe/settings.h"
+
+namespace gradus {
+
+struct RunSettings {
+  int64_t seed = 0;           // of initial weights and of all random draws
+  bool deterministic = false; // the bits do not depend on the threads
+  std::optional<int64_t> memoryLimit; // bytes of state, arena, constants, code
+};
+
+const recipe::Keys<RunSettings> &runKeys();
+
+/// Reads them from a program's recipe.
+RunSettings runSettings(ProgramOp program);
+
+} // namespace gradus

@@ -1,0 +1,136 @@
+// Settings structs, filled from the recipe of a program. Passes read these:
+// every member has its value, that of the recipe or the default of its key, so
+// that no pass has a default or an error of its own.
+//
+// A recipe is checked before it is read: that of a file when it is read, that
+// of a program's text by the verifier in gradus-opt (ir/recipe_check.h), that
+// of the builder by its finish().
+#pragma once
+
+#include "ir/gradus.h"
+#include "recipe/field.h"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <type_traits>
+
+namespace gradus::recipe {
+
+/// The address of this is the identity of a settings struct.
+template <typename Settings> inline constexpr char settingsId = 0;
+
+/// A JSON text as an attribute: numbers become f64 or i64, null a unit.
+mlir::Attribute attributeOf(std::string_view json, mlir::MLIRContext *context);
+
+/// A value of the recipe with its field; read into a member of that type.
+class Value {
+public:
+  /// `framework` is the one whose rules apply where defaults differ.
+  Value(const Field &field, mlir::Attribute given, std::string framework,
+        mlir::MLIRContext *context);
+
+  void to(bool &flag) const;
+  void to(int64_t &number) const;
+  void to(double &number) const;
+  void to(std::string &text) const;
+  template <typename T> void to(std::vector<T> &list) const;
+  template <typename T> void to(std::optional<T> &value) const;
+  /// Entries are in the order of their names.
+  template <typename T> void to(std::map<std::string, T> &named) const;
+  /// An enum, by the number of the choice; a struct, by the object's keys.
+  template <typename T> void to(T &value) const;
+
+  bool isNull() const;
+
+private:
+  size_t choice() const; // 0 where it is none
+  /// Fills the members of settings of a type with the keys of the object.
+  void fill(void *settings, const void *type) const;
+  std::vector<Value> elements() const;
+  std::vector<std::pair<std::string, Value>> members() const;
+  Value at(const Field &field, mlir::Attribute given) const {
+    return {field, given, framework, context};
+  }
+
+  const Field *field;
+  mlir::Attribute value; // given, or the default
+  std::string framework;
+  mlir::MLIRContext *context;
+};
+
+template <typename T> void Value::to(std::vector<T> &list) const {
+  list.clear();
+  for (const Value &element : elements())
+    element.to(list.emplace_back());
+}
+
+template <typename T> void Value::to(std::optional<T> &value) const {
+  value.reset();
+  if (!isNull())
+    to(value.emplace());
+}
+
+template <typename T> void Value::to(std::map<std::string, T> &named) const {
+  named.clear();
+  for (const auto &[name, value] : members())
+    value.to(named[name]);
+}
+
+template <typename T> void Value::to(T &value) const {
+  if constexpr (std::is_enum_v<T>)
+    value = static_cast<T>(choice());
+  else
+    fill(&value, &settingsId<T>);
+}
+
+template <typename Settings, typename Member>
+Key<Settings> Field::into(Member Settings::*member) const {
+  Field bound = *this;
+  bound.settingsType = &settingsId<Settings>;
+  bound.store = [member](const Value &value, void *settings) {
+    value.to(static_cast<Settings *>(settings)->*member);
+  };
+  return Key<Settings>(std::move(bound));
+}
+
+template <typename Settings, typename Type>
+Field Field::typeInto(Type Settings::*member) const {
+  Field bound = *this;
+  bound.typeStore = [member](const Value &value, void *settings) {
+    value.to(static_cast<Settings *>(settings)->*member);
+  };
+  return bound;
+}
+
+/// The recipe's value of one of its own keys; the default if it does not say.
+Value valueOf(ProgramOp program, const Field &field);
+
+/// A key of the recipe whose object is read into `Settings`, such as that of a
+/// training method.
+template <typename Settings> struct Method {
+  Field field;
+
+  /// Returns the settings; nothing where the key is null or false.
+  std::optional<Settings> of(ProgramOp program) const {
+    std::optional<Settings> settings;
+    valueOf(program, field).to(settings);
+    return settings;
+  }
+};
+
+/// An error or a warning at the program about what only the model can tell of a
+/// key: it begins with `recipe: PATH `.
+mlir::InFlightDiagnostic keyError(ProgramOp program, const llvm::Twine &path);
+mlir::InFlightDiagnostic keyWarning(ProgramOp program, const llvm::Twine &path);
+
+/// Some of the recipe's own keys, read into one struct.
+template <typename Settings>
+Settings read(ProgramOp program, const Keys<Settings> &keys) {
+  Settings settings;
+  for (const Field &field : keys)
+    field.store(valueOf(program, field), &settings);
+  return settings;
+}
+
+} // namespace gradus::recipe
