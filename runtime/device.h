@@ -43,6 +43,9 @@ public:
   virtual int threads() const = 0;
   /// The bytes that it allocated beyond the plan's.
   virtual size_t extraBytes() const = 0;
+  /// The number of launches that a run of a graph takes, as far as is known
+  /// before it runs: kernels, copies, event records. 0 if they are not counted.
+  virtual size_t launches(size_t) const { return 0; }
   /// The choices made when loading, for people; empty if there were none.
   virtual std::string chosen() const { return ""; }
 

@@ -482,6 +482,10 @@ void Session::timeCommands(int graph, std::span<int64_t> nanoseconds) {
   parts_->times[graph] = nanoseconds;
 }
 
+size_t Session::launches(int graph) const {
+  return parts_->loaded->launches(static_cast<size_t>(graph));
+}
+
 StatusOr<int64_t> Session::hostTime(int graph) {
   GRADUS_TRY(parts_->verifyCall(graph, 1, 0, 0));
   GRADUS_TRY(parts_->wait());

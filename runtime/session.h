@@ -182,6 +182,10 @@ public:
   /// steps are slower by about 0.05 us a command; an empty span turns it off.
   void timeCommands(int graph, std::span<int64_t> nanoseconds);
 
+  /// Returns the number of launches that a run of a graph takes on a device:
+  /// kernels, copies and the like; 0 on a CPU, which counts none.
+  size_t launches(int graph) const;
+
   /// Runs a graph once on the inputs as they are and returns the nanoseconds
   /// until the host was free again, which on a device is before the step is
   /// done.

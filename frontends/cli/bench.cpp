@@ -3,8 +3,10 @@
 #include "frontends/cli/arena_timeline.h"
 #include "frontends/cli/commands.h"
 #include "frontends/cli/device_rates.h"
+#include "frontends/cli/expected_time.h"
 #include "frontends/cli/failure.h"
 #include "frontends/cli/output_files.h"
+#include "frontends/cli/random_states.h"
 #include "frontends/cli/session_options.h"
 #include "frontends/cli/step_trace.h"
 #include "frontends/cli/synthetic_inputs.h"
@@ -15,7 +17,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
+#include <cstring>
 #include <optional>
 
 using namespace gradus::runtime;
@@ -29,17 +33,24 @@ struct BenchOptions {
   SessionOptions session;
   std::string graph = "train", trace;
   double seconds = 2;
-  int64_t stepsPerCall = 100;
+  int64_t stepsPerCall = 0; // as many as there is time for
+  bool randomStates = false;
 };
 
 constexpr const char *kFooter =
     R"(Inputs are made up; a step costs the same whatever they are. A third of
 --seconds each, in turns: step by step, many steps in one call; then by command.
 
-On a GPU, `host` is what a step costs the host: until the call that begins it is
-back, with its inputs in place. GB/s are the bytes that a command needs at least
-by its time, and % is their part of the memory's bandwidth: that of a card by its
-data sheet (of cards that are known), that of this machine as measured before.
+On a GPU, `launches` are the kernels, copies and records of a step's graph, those
+of library calls too, and `host` is what a step costs the host: until the call
+that begins it is back, with its inputs in place. GB/s are the bytes that a
+command needs at least by its time; the two % are their part of the memory's
+bandwidth, and that of its FLOPs of the most there are (of f32, or of 16-bit
+products in a library): those of a card by its data sheet (of cards that are
+known), those of this machine as measured before.
+
+Times of weights and optimizer slots that are zeros are too short. --random-states
+fills them with numbers as they are in training.
 
 --trace writes some steps for ui.perfetto.dev or chrome://tracing: as the caller
 sees them, then with the time of each command, the model's nodes that it came
@@ -164,12 +175,21 @@ std::vector<TracedStep> Bench::trace() {
   return steps;
 }
 
+/// Plans list graphs in an order of their own.
+const artifact::GraphPlan &planOf(const Session &session, int graph) {
+  const auto &plans = *session.plan().graphs();
+  uint32_t i = 0;
+  while (plans.Get(i)->graph() != static_cast<uint32_t>(graph))
+    ++i;
+  return *plans.Get(i);
+}
+
 void writeTrace(const Session &session, int graph,
                 const std::vector<TracedStep> &steps,
                 const BenchOptions &options) {
   const GraphInfo &info = session.graphs()[graph];
   auto map = memoryMap(session.artifact().header(), session.plan(),
-                       *session.plan().graphs()->Get(graph));
+                       planOf(session, graph));
   ordered_json trace = stepTrace(
       info, options.session.artifact + ", " + textOf(session.plan().target()),
       steps, arenaTimeline(map, info.commands.size()).live);
@@ -177,6 +197,7 @@ void writeTrace(const Session &session, int graph,
 }
 
 constexpr int kRounds = 5;
+constexpr int64_t kMostStepsPerCall = 100;
 
 void append(std::vector<double> &all, const std::vector<double> &more) {
   all.insert(all.end(), more.begin(), more.end());
@@ -207,9 +228,11 @@ void addBandwidth(ordered_json &json, double bytes, double nanoseconds,
     json["of_bandwidth"] = perSecond / rates->bytes;
 }
 
-ordered_json commandsJson(const GraphInfo &graph,
+ordered_json commandsJson(const Session &session, int number,
                           const std::vector<double> &nanoseconds,
                           const std::optional<DeviceRates> &rates) {
+  const GraphInfo &graph = session.graphs()[number];
+  const artifact::GraphPlan &plan = planOf(session, number);
   double total = 0;
   for (double each : nanoseconds)
     total += each;
@@ -221,9 +244,14 @@ ordered_json commandsJson(const GraphInfo &graph,
                    {"kind", command.kind},
                    {"us", time * 1e-3},
                    {"share", nanoseconds[i] / std::max(1.0, total)},
+                   {"flops", command.flops},
+                   {"bytes", command.bytes},
                    {"gflop_per_s", command.flops / time},
                    {"nodes", command.nodes}});
     addBandwidth(all.back(), command.bytes, time, rates);
+    if (rates)
+      all.back()["of_peak"] = command.flops / time * 1e9 /
+                              mostFlops(*plan.commands()->Get(i), *rates);
   }
   return all;
 }
@@ -234,11 +262,13 @@ std::string percentText(const ordered_json &share) {
 
 void printCommands(const ordered_json &result) {
   bool known = result.contains("bandwidth");
-  Table table(known ? std::vector<std::string>{"#", "command", "kind", "time",
-                                               "share", "GB/s", "of bandwidth",
-                                               "GFLOP/s"}
-                    : std::vector<std::string>{"#", "command", "kind", "time",
-                                               "share", "GB/s", "GFLOP/s"});
+  std::vector<std::string> columns = {"#",     "command", "kind",   "time",
+                                      "share", "GB/s",    "GFLOP/s"};
+  if (known) {
+    columns.insert(columns.end() - 1, "of bandwidth");
+    columns.push_back("of peak");
+  }
+  Table table(columns);
   int i = 0;
   for (const ordered_json &command : result["commands"]) {
     std::vector<std::string> row = {
@@ -251,6 +281,8 @@ void printCommands(const ordered_json &result) {
     if (known)
       row.push_back(percentText(command["of_bandwidth"]));
     row.push_back(number("%.1f", command["gflop_per_s"].get<double>()));
+    if (known)
+      row.push_back(percentText(command["of_peak"]));
     table.row(row);
   }
   std::fputs(table.text().c_str(), stdout);
@@ -287,6 +319,8 @@ void print(const ordered_json &result) {
               printable(result["device"].get<std::string>()).c_str());
   line("step by step     ", "step");
   line("n steps in a call", "call");
+  if (result.contains("launches"))
+    std::printf("launches, a step : %zu\n", result["launches"].get<size_t>());
   if (result.contains("host"))
     std::printf(
         "host, of a step  : min %s, median %s\n",
@@ -301,17 +335,21 @@ void print(const ordered_json &result) {
 /// changes from second to second.
 void measureSteps(Bench &bench, const BenchOptions &options,
                   ordered_json &result) {
-  // Of a slow step fewer in one call, so that a round is over in time.
   bench.measure(1, 0); // warm
   double once = bench.measure(1, 0).front();
-  int64_t steps =
-      std::clamp<int64_t>(static_cast<int64_t>(std::min(
-                              1e18, options.seconds / 3 / kRounds / once)),
-                          1, options.stepsPerCall);
+  auto fitting = [&](double parts, double most) {
+    double steps = options.seconds / 3 / parts / once;
+    return static_cast<int64_t>(std::clamp(steps, 1.0, most));
+  };
+  // Of a slow step fewer in one call, so that a round is over in time; where
+  // their number is asked for, fewer rounds.
+  int64_t steps = options.stepsPerCall ? options.stepsPerCall
+                                       : fitting(kRounds, kMostStepsPerCall);
+  int64_t rounds = fitting(static_cast<double>(steps), kRounds);
   std::vector<double> step, call;
-  for (int round = 0; round < kRounds; ++round) {
-    append(step, bench.measure(1, 1.0 / kRounds));
-    append(call, bench.measure(steps, 1.0 / kRounds));
+  for (int64_t round = 0; round < rounds; ++round) {
+    append(step, bench.measure(1, 1.0 / rounds));
+    append(call, bench.measure(steps, 1.0 / rounds));
   }
   result["step"] = timing(step);
   result["call"] = timing(call);
@@ -342,10 +380,13 @@ ordered_json measureAll(Session &session, int graph, Bench &bench,
                          {"device", session.runsOn()},
                          {"threads", session.threads()}};
   auto rates = ratesOf(session);
-  if (rates)
+  if (rates) {
     result["bandwidth"] = {{"device", rates->device},
                            {"source", rates->source()},
                            {"gb_per_s", rates->bytes * 1e-9}};
+    result["peak"] = {{"gflop_per_s", rates->flops * 1e-9},
+                      {"product_gflop_per_s", rates->productFlops * 1e-9}};
+  }
   measureSteps(bench, options, result);
   const GraphInfo &info = session.graphs()[graph];
   double bytes = 0;
@@ -355,10 +396,28 @@ ordered_json measureAll(Session &session, int graph, Bench &bench,
     for (const char *key : {"step", "call"})
       addBandwidth(result[key], bytes,
                    result[key]["ms_min"].get<double>() * 1e6, rates);
+  if (size_t launches = session.launches(graph))
+    result["launches"] = launches;
   if (!isOfKind(textOf(session.plan().target()), "cpu"))
     result["host"] = hostJson(bench.measureHost());
-  result["commands"] = commandsJson(info, bench.measureCommands(), rates);
+  result["commands"] =
+      commandsJson(session, graph, bench.measureCommands(), rates);
   return result;
+}
+
+/// Numbers that are none have their own speed, and no step of a training that
+/// is of use has them.
+void noteNonfinite(const Session &session, int graph) {
+  const std::vector<TensorInfo> &outputs = session.graphs()[graph].outputs;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    float value = 0;
+    if (outputs[i].type == TensorType{DType::f32, {}})
+      std::memcpy(&value, session.outputBuffer(graph, static_cast<int>(i)),
+                  sizeof(value));
+    if (!std::isfinite(value))
+      warn(outputs[i].name + " is " + number("%g", value) +
+           " after the steps: what was measured is not a step of a training");
+  }
 }
 
 void run(const BenchOptions &options) {
@@ -366,8 +425,11 @@ void run(const BenchOptions &options) {
   checkWritable({options.trace});
   auto session = openSession(options.session);
   int graph = findGraph(*session, options.graph);
+  if (options.randomStates)
+    randomizeStates(*session);
   Bench bench(*session, graph, options.seconds / 3);
   ordered_json result = measureAll(*session, graph, bench, options);
+  noteNonfinite(*session, graph);
   if (!options.trace.empty())
     writeTrace(*session, graph, bench.trace(), options);
   if (options.session.json)
@@ -390,8 +452,10 @@ void addBench(CLI::App &app) {
       ->check(CLI::Range(0.01, 3600.0));
   command
       ->add_option("--steps-per-call", options->stepsPerCall,
-                   "In one call, at most; fewer where they take long (100)")
+                   "In one call (100; fewer where they take long)")
       ->check(positive());
+  command->add_flag("--random-states", options->randomStates,
+                    "Fill weights and slots with random numbers first");
   command->add_option("--trace", options->trace,
                       "Write some steps to this file, for ui.perfetto.dev");
   command->callback([options] { run(*options); });

@@ -70,11 +70,15 @@ std::string machineText(const DeviceRates &rates) {
 
 } // namespace
 
+double mostFlops(const Command &command, const DeviceRates &rates) {
+  return multipliesNarrow(command) ? rates.productFlops : rates.flops;
+}
+
 double expectedSeconds(const Command &command, const DeviceRates &rates) {
   if (!rates.isCard())
     return secondsOnMachine(command, rates);
-  double flops = multipliesNarrow(command) ? rates.productFlops : rates.flops;
-  return std::max(command.flops() / flops, command.bytes() / rates.bytes);
+  return std::max(command.flops() / mostFlops(command, rates),
+                  command.bytes() / rates.bytes);
 }
 
 std::string expectationText(const std::vector<DeviceRates> &devices) {

@@ -18,6 +18,11 @@ namespace gradus::cli {
 double expectedSeconds(const artifact::Command &command,
                        const DeviceRates &rates);
 
+/// Returns the FLOPs a second that a device reaches at most in a command: those
+/// of 16-bit matmuls if a GPU's library multiplies in 16 bits, else those of
+/// f32.
+double mostFlops(const artifact::Command &command, const DeviceRates &rates);
+
 /// Explains in one line how the times are computed; all are of GPUs, or one is
 /// of this machine. Empty if there are none.
 std::string expectationText(const std::vector<DeviceRates> &devices);

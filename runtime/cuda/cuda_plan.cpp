@@ -192,6 +192,11 @@ Status CudaPlan::sendTables() {
               "sending tables of kernels");
 }
 
+size_t CudaPlan::launches(size_t graph) const {
+  const Step &step = steps_[graph];
+  return step.whole->nodes() + (step.leaving ? step.leaving->nodes() : 0);
+}
+
 std::string CudaPlan::chosen() const {
   std::string words;
   for (const std::string &line : nodes_.librariesInWords())

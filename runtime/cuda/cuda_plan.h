@@ -35,6 +35,8 @@ public:
   std::string name() const override { return card_.name(); }
   int threads() const override { return 1; }
   size_t extraBytes() const override { return extraBytes_; }
+  /// Outputs that are late count once the graph has run.
+  size_t launches(size_t graph) const override;
   std::string chosen() const override;
 
   std::span<const HostPort> inputs(size_t graph) override;

@@ -103,6 +103,17 @@ Result FakeState::addNode(GraphNode *added, Graph graph, const GraphNode *after,
   return Result::success;
 }
 
+/// How many there are, and no more.
+Result FakeState::graphNodes(Graph graph, GraphNode *nodes, size_t *count) {
+  auto found = graphs_.find(graph);
+  if (!found)
+    return refuse(Result::invalidHandle, "there is no such graph");
+  if (nodes)
+    return refuse(Result::invalidValue, "which nodes there are is not told");
+  *count = found->nodes.size();
+  return Result::success;
+}
+
 Result FakeState::graphAddKernel(GraphNode *added, Graph graph,
                                  const GraphNode *after, size_t count,
                                  const KernelParams *params) {

@@ -16,8 +16,11 @@ public:
     after_.reserve(before.size());
     for (uint32_t each : before)
       after_.push_back(nodes_[each]);
+    size_t executed = 1;
     if (auto *capture = std::get_if<CaptureNode>(&node.work))
-      GRADUS_TRY(at(record(*capture), "adding " + node.name + " to a graph"));
+      GRADUS_TRY(at(record(*capture, executed),
+                    "adding " + node.name + " to a graph"));
+    executed_ += executed;
     GraphNode added = nullptr;
     Result result = std::visit(
         [&](const auto &work) { return addWork(work, &added); }, node.work);
@@ -28,6 +31,9 @@ public:
           added, node.name.c_str(), node.accesses.data(), node.accesses.size());
     return check(driver_, result, "adding " + node.name + " to a graph");
   }
+
+  /// Nodes of all that was added, and of what was recorded for it.
+  size_t executed() const { return executed_; }
 
 private:
   Result addWork(const KernelNode &work, GraphNode *added) {
@@ -75,8 +81,8 @@ private:
                                   work.event);
   }
 
-  /// What a node begins, as a graph of its own.
-  Status record(const CaptureNode &work) {
+  /// What a node begins, as a graph of its own, and how many nodes that has.
+  Status record(const CaptureNode &work, size_t &nodes) {
     if (!stream_) {
       GRADUS_ASSIGN(stream_, card_.createStream());
     }
@@ -90,7 +96,9 @@ private:
       work.end();
     recorded_ = Owned<Graph>(graph, driver_.graphDestroy);
     GRADUS_TRY(begun);
-    return check(driver_, ended, "recording");
+    GRADUS_TRY(check(driver_, ended, "recording"));
+    return check(driver_, driver_.graphNodes(graph, nullptr, &nodes),
+                 "counting what was recorded");
   }
 
   const Card &card_;
@@ -99,6 +107,7 @@ private:
   std::vector<GraphNode> nodes_, after_;
   Owned<Stream> stream_;  // records
   Owned<Graph> recorded_; // last
+  size_t executed_ = 0;
 };
 
 } // namespace
@@ -139,7 +148,7 @@ StatusOr<StepGraph> StepGraph::build(const Card &card,
   GRADUS_TRY(check(driver, driver.graphInstantiate(&exec, graph, 0),
                    inWords("making a graph of ", nodes.size(), " nodes")));
   step.exec_ = Owned<GraphExec>(exec, driver.execDestroy);
-  step.nodes_ = nodes.size();
+  step.nodes_ = builder.executed();
   return step;
 }
 

@@ -35,7 +35,7 @@ struct FillNode {
 };
 
 /// What somebody begins on a stream that records it: a library's call. It
-/// becomes one node, and is begun anew for each graph.
+/// becomes a graph within the graph, and is begun anew for each.
 struct CaptureNode {
   std::function<Status(Stream)> begin;
   /// Called when the stream records no more, before it goes; may be empty.
@@ -73,6 +73,7 @@ public:
   /// wrong shows when somebody waits.
   Status launch(Stream stream) const;
 
+  /// What the card executes for a launch: of a recorded call, all that it has.
   size_t nodes() const { return nodes_; }
   size_t edges() const { return edges_; }
 

@@ -137,6 +137,24 @@ TEST_F(CudaPlanTest, PinsLargeOutputsWhenTheirGraphFirstRuns) {
   EXPECT_EQ(plan_->outputs(1)[0].data, nullptr) << "evaluate has not run";
 }
 
+/// The input and the record that it is taken, four commands, two outputs; of a
+/// library call what it has recorded.
+TEST_F(CudaPlanTest, CountsLaunches) {
+  open();
+  ASSERT_TRUE(load(loadCode(), Order::chain).ok());
+  EXPECT_EQ(plan_->launches(0), 8u);
+  EXPECT_EQ(plan_->launches(1), 3u); // the record, a command, an output
+  plan_.reset();
+  addLibraryCommands();
+  open();
+  ASSERT_TRUE(load(loadCode(), Order::chain, /*pinnedAtLoad=*/0).ok());
+  EXPECT_EQ(plan_->launches(0), 8u) << "outputs that are late, not yet";
+  setInput(1);
+  ASSERT_TRUE(plan_->run(0).ok());
+  EXPECT_EQ(plan_->launches(0), 10u);
+  ASSERT_TRUE(plan_->wait().ok());
+}
+
 TEST_F(CudaPlanTest, RunsStepsInAllOrders) {
   for (unsigned seed = 0; seed < 20; ++seed) {
     FakeOptions options;

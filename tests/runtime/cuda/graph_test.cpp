@@ -117,6 +117,23 @@ TEST_F(CudaGraph, RunsWhatWasRecordedAgainAndAgain) {
   EXPECT_EQ(negation.calls, 3);
 }
 
+/// A library may begin several kernels for a call.
+TEST_F(CudaGraph, CountsAllThatWasRecorded) {
+  DevicePointer x = filled({1, 2, 3, 4}), y = allocate(4);
+  Negation negation{x, y};
+  Node twiceRecorded = negationNode(negation);
+  twiceRecorded.work = CaptureNode{[&](Stream stream) {
+    for (int i = 0; i < 2; ++i)
+      GRADUS_TRY(check(driver(), driver().streamCall(stream, negate, &negation),
+                       "negating"));
+    return Status();
+  }};
+  std::vector<Node> nodes = {twiceRecorded, twiceNode(x, 4)};
+  auto graph = StepGraph::build(*card_, nodes, Order::bytes);
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  EXPECT_EQ(graph->nodes(), 3u);
+}
+
 TEST_F(CudaGraph, SaysWhatCannotBeRecorded) {
   std::vector<Node> nodes = {
       {"call", CaptureNode{[](Stream) { return failed("has no plan"); }}, {}}};
