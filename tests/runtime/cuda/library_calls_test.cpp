@@ -7,10 +7,10 @@
 #include "runtime/cuda/cublaslt_library.h"
 #include "runtime/cuda/cudnn_library.h"
 #include "runtime/cuda/emulated_library.h"
-#include "runtime/cuda/fake_driver.h"
 #include "runtime/cuda/graph.h"
 
 #include "expected_outputs.h"
+#include "on_cards.h"
 #include "tests/runtime/cuda/card_commands.h"
 
 using namespace gradus::runtime;
@@ -24,33 +24,23 @@ using gradus::artifact::LibraryOp;
 namespace {
 
 using Bytes = std::vector<std::vector<uint8_t>>; // of each output
-enum class Where { emulated, card };
 
 //===-- a card and its server ---------------------------------------------===//
 
-class LibraryCalls : public testing::TestWithParam<Where> {
+class LibraryCalls : public OnCards {
 protected:
   void SetUp() override {
-    if (GetParam() == Where::emulated) {
-      fake_ = std::make_unique<FakeDriver>();
-      card_ = *Card::open(fake_->driver(), 0);
-      server_ = emulatedLibrary(fake_->driver());
-    } else {
-      auto driver = systemDriver();
-      if (!driver.ok())
-        GTEST_SKIP() << driver.status();
-      auto card = Card::open(**driver, 0);
-      if (!card.ok())
-        GTEST_SKIP() << card.status();
-      card_ = *std::move(card);
-      server_ = cardLibraries(*card_);
-    }
+    open();
+    if (!card_)
+      return;
+    server_ =
+        isEmulated() ? emulatedLibrary(fake_->driver()) : cardLibraries(*card_);
     stream_ = *card_->createStream();
   }
 
   /// Why a library cannot serve here; empty where it can.
   std::string missing(LibraryOp op) const {
-    if (GetParam() == Where::emulated)
+    if (isEmulated())
       return "";
     return op == LibraryOp::matmul ? cublaslt::load().status().message()
                                    : cudnn::load().status().message();
@@ -74,7 +64,7 @@ protected:
   /// In each launch of a graph, and of one that is prepared anew.
   void expectSameBits(const LibraryCommandT &command, unsigned binades) {
     std::vector<Operand> inputs = inputsOf(command, binades);
-    auto ran = run(command, inputs, GetParam() == Where::card ? 8 : 2);
+    auto ran = run(command, inputs, isEmulated() ? 2 : 8);
     ASSERT_TRUE(ran.ok()) << ran.status();
     auto again = run(command, inputs, 1);
     ASSERT_TRUE(again.ok()) << again.status();
@@ -118,8 +108,6 @@ private:
     return check(card_->driver(), result, "copying a tensor");
   }
 
-  std::unique_ptr<FakeDriver> fake_;
-  std::unique_ptr<Card> card_;
   std::unique_ptr<LibraryServer> server_;
   Owned<Stream> stream_;
   std::vector<Owned<DevicePointer>> memory_;
@@ -199,11 +187,7 @@ bool isNarrow(const LibraryCommandT &command) {
 
 INSTANTIATE_TEST_SUITE_P(On, LibraryCalls,
                          testing::Values(Where::emulated, Where::card),
-                         [](const testing::TestParamInfo<Where> &where) {
-                           return where.param == Where::emulated
-                                      ? "EmulatedCard"
-                                      : "Card";
-                         });
+                         nameOfPlace);
 
 TEST_P(LibraryCalls, Multiply) {
   if (std::string words = missing(LibraryOp::matmul); !words.empty())
