@@ -16,11 +16,11 @@ import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, ".."))
-from this_build import BUILD, is_sanitized  # noqa: E402
+import recorded  # noqa: E402
+from this_build import BUILD, is_sanitized, told  # noqa: E402
 
 DEPS = os.environ.get("GRADUS_DEPS") or os.path.join(os.path.expanduser("~"), ".cache", "gradus")
 PEER = os.path.join(DEPS, "peers", "torch", "bin", "python")
-PTXAS = glob.glob(os.path.join(DEPS, "cuda-*", "bin", "ptxas")) + glob.glob("/usr/local/cuda/bin/ptxas")
 # What every Linux has that runs programs in C++.
 OF_THE_SYSTEM = {"libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "ld-linux-x86-64.so.2", "libstdc++.so.6", "libgcc_s.so.1"}
 GLIBC = (2, 36)
@@ -74,7 +74,7 @@ def elf_files(folder):
 
 
 @unittest.skipIf(is_sanitized(), "the packed programs are not sanitized ones")
-@unittest.skipUnless(PTXAS, "there is no ptxas")
+@unittest.skipUnless(recorded.has_cuda(), "built without a CUDA toolkit (GRADUS_CUDA=OFF)")
 class Packed(unittest.TestCase):
     """One folder for all of these."""
 
@@ -89,7 +89,8 @@ class Packed(unittest.TestCase):
     def test_its_programs_need_the_system_alone(self):
         found = list(elf_files(self.moved))
         packed = {os.path.basename(path) for path in found}
-        self.assertLessEqual({"gradus", "cuda_tests", "libgradus_cuda.so", "libgomp.so.1"}, packed)
+        with_onednn = {"libgomp.so.1"} if told("GRADUS_ONEDNN") == "ON" else set()
+        self.assertLessEqual({"gradus", "cuda_tests", "libgradus_cuda.so"} | with_onednn, packed)
         for path in found:
             text = said_by("readelf", "--dynamic", "--version-info", "--wide", path)
             self.assertEqual(set(re.findall(r"\(NEEDED\).*\[(.*)\]", text)) - OF_THE_SYSTEM - packed, set(), path)
@@ -150,7 +151,7 @@ class TestPrograms(unittest.TestCase):
 
 
 @unittest.skipIf(is_sanitized(), "the packed programs are not sanitized ones")
-@unittest.skipUnless(PTXAS, "there is no ptxas")
+@unittest.skipUnless(recorded.has_cuda(), "built without a CUDA toolkit (GRADUS_CUDA=OFF)")
 class Pack(unittest.TestCase):
     def test_what_was_not_packed_is_not_deleted(self):
         folder = os.path.join(BUILD, "tests", "gpu-tests-of-others")
@@ -216,7 +217,7 @@ class Run(unittest.TestCase):
 
     def test_pytorchs_figures_stand_beside_ours(self):
         bench = {"step": {"ms_min": 3.5}, "call": {"ms_min": 3.0, "gb_per_s": 2400.5, "of_bandwidth": 0.5001, "ms_median": 4},
-                 "host": {"us_median": 12.34}, "launches": 378, "bandwidth": {"gb_per_s": 4800}}
+                 "host": {"us_median": 12.34}, "launches": 378, "bandwidth": {"gb_per_s": 4800}, "peak": {"gflop_per_s": 67000}}
         folder = self.folder_of_stubs("gpu-tests-reference", gradus=f"echo '{json.dumps(bench)}'")
         lines = [{"name": "x", "how": "eager", "ms": 2.0}, {"name": "y", "how": "eager", "error": "too large"}]
         with open(os.path.join(folder, "reference", "pytorch_reference.py"), "w") as file:
@@ -230,6 +231,29 @@ class Run(unittest.TestCase):
             self.assertRegex(said, words)
         self.assertEqual([(each["kind"], each["outcome"]) for each in self.results_in(folder)["results"]],
                          [("time", "passed"), ("pytorch", "passed"), ("pytorch", "skipped")])
+
+    def test_a_large_step_has_random_weights_and_its_commands(self):
+        command = {"name": "matmul", "us": 20, "share": 0.2, "flops": 8, "bytes": 4, "gflop_per_s": 400000, "of_bandwidth": 0.1, "of_peak": 0.4}
+        others = [{**command, "us": 60, "share": 0.6, "gflop_per_s": 600000, "of_bandwidth": 0.3, "of_peak": 0.6},
+                  {**command, "flops": 9}, {"name": "add", "us": 10, "share": 0.05}]
+        bench = {"call": {"ms_min": 3.0}, "commands": [command, *others]}
+        folder = self.folder_of_stubs("gpu-tests-commands", gradus=f"echo \"$@\" >&2; echo '{json.dumps(bench)}'")
+        os.rename(os.path.join(folder, "cases"), os.path.join(folder, "speed"))
+        said = self.run_in(folder, "--only", "time")
+        self.assertRegex(said, r"\n +80\.0 +80\.0 +25\.0 +55\.0 +550\.0 +2 x matmul\n +20\.0 +20\.0 +10\.0 +40\.0 +400\.0 +1 x matmul\n"
+                               r" +10\.0 +5\.0 +- +- +- +1 x add\n")
+        with open(os.path.join(folder, "results", "x.log")) as log:
+            self.assertIn("--random-states --steps-per-call 50 --device cuda --json\n", log.read())
+
+    def test_the_card_that_is_asked_for_is_named(self):
+        facts = {"cuda:0": "NVIDIA H100 80GB HBM3, 79.6 GiB, sm_90", "cuda:1": "NVIDIA H200, 139.8 GiB, sm_90"}
+        folder = self.folder_of_stubs("gpu-tests-names", gradus=f"echo '{json.dumps(facts)}'", **{"nvidia-smi": "echo 580.1; echo 580.1"})
+        path = os.path.join(folder, "bin") + ":" + os.environ["PATH"]
+        for device, name in (("cuda", facts["cuda:0"]), ("cuda:1", facts["cuda:1"])):
+            said = self.run_in(folder, "--only", "compare", "--device", device, PATH=path)
+            self.assertTrue(said.startswith(f"card: {name}, driver 580.1\n"), said)
+            self.assertEqual(self.results_in(folder)["card"], f"{name}, driver 580.1")
+        self.assertTrue(self.run_in(folder, "--only", "compare", "--device", "cuda:2", PATH=path).startswith("card: cuda:2\n"))
 
     def test_figures_are_not_needed(self):
         folder = self.folder_of_stubs("gpu-tests-figures", gradus="echo '{}'")

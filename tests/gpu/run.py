@@ -2,8 +2,9 @@
 
   programs  test programs, which compare the vendor's libraries with definitions
   compare   training steps, beside what the processor computes
-  time      how long steps take, what they reach of the memory's speed, what
-            they cost the host
+  time      how long steps take, one by one and 50 in a call, what they and
+            their commands reach of the card's speed, how many launches they
+            have, what they cost the host
   pytorch   how long PyTorch takes for the same steps on the same card
 
 Prints each figure when it is there, and what was skipped and why; all are in
@@ -30,7 +31,8 @@ GRADUS = os.path.join(HERE, "bin", "gradus")
 PART_SECONDS = 460  # what a part does not come to in that time is skipped; programs of tests fail
 LATE = f"the part's {PART_SECONDS} s were over"
 MOST_LETTERS = 400  # of what a failed test says; the rest is in its log
-MOST_COMMANDS = 5  # of a step that is measured for its time, the longest
+MOST_COMMANDS = 12  # of a step that is measured for its time, those that take longest; equal ones are one
+STEPS_IN_A_CALL = 50  # on a card: the first and its inputs, which nothing hides, are 2 % of them
 VENDORS_LIBRARIES = {"GRADUS_CUBLASLT_LIBRARY": ["libcublasLt.so.13", "libcublasLt.so.12"],
                      "GRADUS_CUDNN_LIBRARY": ["libcudnn.so.9"]}
 
@@ -275,7 +277,7 @@ def other_figures(found):
         for name, number in inner.items():
             path = (key,) if name is None else (key, name)
             is_number = isinstance(number, (int, float)) and not isinstance(number, bool)
-            if is_number and path not in TABLED and path[-1] not in UNTABLED and key != "bandwidth":
+            if is_number and path not in TABLED and path[-1] not in UNTABLED and key not in ("bandwidth", "peak"):
                 texts.append(f"{' '.join(path)} {number:.6g}")
     return ", ".join(texts)
 
@@ -288,12 +290,45 @@ def print_times(name, found, network):
     say(f"{name:20} " + " ".join(f"{each:>10}" for each in row) + "  " + ", ".join(more + [each for each in [other_figures(found)] if each]))
 
 
-def print_longest_commands(found):
-    commands = [each for each in found.get("commands", []) if at(each, "us")]
-    for each in sorted(commands, key=lambda command: -command["us"])[:MOST_COMMANDS]:
-        say(f"    {rounded(at(each, 'us'), 1):>10} us {rounded(at(each, 'share'), 1, 100):>5} % of the step, "
-            f"{rounded(at(each, 'of_bandwidth'), 1, 100):>5} % of the memory's speed, "
-            f"{rounded(at(each, 'gflop_per_s'), 1, 1e-3):>6} TFLOP/s  {each.get('name', '')}")
+def equal_commands(commands):
+    """Those with the same name and sizes, such as a layer's in each layer, as one: how many, their time, their shares."""
+    kinds = {}
+    for each in commands:
+        kinds.setdefault((each.get("name", ""), each.get("flops"), each.get("bytes")), []).append(each)
+
+    def mean(alike, key, time):
+        values = [at(each, key) for each in alike]
+        return None if None in values or not time else sum(value * each["us"] for value, each in zip(values, alike)) / time
+
+    for (name, _, _), alike in kinds.items():
+        time = sum(each["us"] for each in alike)
+        share = sum(at(each, "share") or 0 for each in alike)
+        yield {"name": name, "count": len(alike), "us": time, "share": share} | {
+            key: mean(alike, key, time) for key in ("of_bandwidth", "of_peak", "gflop_per_s")}
+
+
+def print_commands(found):
+    kinds = sorted(equal_commands([each for each in found.get("commands", []) if at(each, "us")]), key=lambda kind: -kind["us"])
+    if kinds:
+        say(f"    {'us':>10} {'% of step':>10} {'% of memory':>12} {'% of peak':>10} {'TFLOP/s':>8}   command, all that are equal")
+    for each in kinds[:MOST_COMMANDS]:
+        say(f"    {rounded(each['us'], 1):>10} {rounded(each['share'], 1, 100):>10} {rounded(each['of_bandwidth'], 1, 100):>12} "
+            f"{rounded(each['of_peak'], 1, 100):>10} {rounded(each['gflop_per_s'], 1, 1e-3):>8}   {each['count']} x {each['name']}")
+
+
+def bench_options(part, path):
+    """Weights of the large steps are packed as zeros, on which a card is faster than in training."""
+    name = name_of(path)
+    options = ["--seconds", str(part.options.seconds), "--trace", os.path.join(part.options.out, f"{name}.trace.json")]
+    if is_large(path):
+        options.append("--random-states")
+    if part.options.device != "emulated":
+        options += ["--steps-per-call", str(STEPS_IN_A_CALL)]
+    return options
+
+
+def is_large(path):
+    return os.path.basename(os.path.dirname(path)) == "speed"
 
 
 def print_prediction(path, found):
@@ -309,15 +344,14 @@ def print_prediction(path, found):
 
 def time_steps(part):
     networks = packed_networks()
-    say(f"{'step':20} " + " ".join(f"{each:>10}" for each in ("min ms", "queued ms", "host us", "GB/s", "% of peak")))
+    say(f"{'step':20} " + " ".join(f"{each:>10}" for each in ("min ms", "queued ms", "host us", "GB/s", "% of mem")))
     for path in steps(part, "speed", "cases"):
         name = name_of(path)
-        found, wrong = part.json_of(name, "bench", path, "--seconds", str(part.options.seconds), "--trace",
-                                    os.path.join(part.options.out, f"{name}.trace.json"))
+        found, wrong = part.json_of(name, "bench", path, *bench_options(part, path))
         if wrong == "":
             print_times(name, found, networks.get(name, {}))
-            if os.path.basename(os.path.dirname(path)) == "speed":
-                print_longest_commands(found)
+            if is_large(path):
+                print_commands(found)
                 print_prediction(path, found)
         if wrong is None:
             part.add(name, "skipped", reason=LATE)
@@ -391,6 +425,17 @@ def with_libraries():
     return environment
 
 
+def name_of_card(device, environment):
+    """Name, memory and architecture as our own tool numbers cards, which is not as nvidia-smi does; and the driver's version."""
+    try:
+        done = subprocess.run([GRADUS, "doctor", "--json"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment)
+        name = json.loads(done.stdout.decode(errors="replace")).get(device if ":" in device else f"{device}:0", "")
+    except (OSError, ValueError, AttributeError):
+        name = ""
+    driver = said_by("nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader").split("\n")[0]
+    return ", driver ".join(each for each in (name, driver) if each) if name else ""
+
+
 PARTS = {"programs": run_programs, "compare": compare_steps, "time": time_steps, "pytorch": run_pytorch}
 
 
@@ -413,7 +458,7 @@ def main():
     options = parsed()
     os.makedirs(options.out, exist_ok=True)
     environment = with_libraries()
-    card = (said_by("nvidia-smi", "--query-gpu=name,driver_version,memory.total", "--format=csv,noheader").splitlines() or [""])[0]
+    card = name_of_card(options.device, environment)
     say(f"card: {card or options.device}")
     for variable, what in zip(VENDORS_LIBRARIES, ("cuBLASLt", "cuDNN")):
         say(f"{what}: {environment.get(variable, 'as the system has it')}")
