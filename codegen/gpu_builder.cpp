@@ -123,12 +123,40 @@ Value GpuBuilder::evaluate(const Linear &linear, ValueRange positions) {
   return sum;
 }
 
+/// Where one of two conditions is that a number is not negative, and the other
+/// that the number is not above a limit: that limit.
+static std::optional<int64_t> limitOf(const Condition &least,
+                                      const Condition &most) {
+  auto isOpposite = [](int64_t one, int64_t other) { return one == -other; };
+  auto isOppositeTerm = [](auto &one, auto &other) {
+    return one.first == other.first && one.second == -other.second;
+  };
+  int64_t limit = least.value.offset + most.value.offset;
+  bool areEnds =
+      !least.equality && !most.equality && limit >= 0 &&
+      llvm::equal(least.value.strides, most.value.strides, isOpposite) &&
+      llvm::equal(least.value.terms, most.value.terms, isOppositeTerm);
+  return areEnds ? std::optional(limit) : std::nullopt;
+}
+
+/// Both ends of a range are one comparison, without signs.
 Value GpuBuilder::holds(ArrayRef<Condition> conditions, ValueRange positions) {
   Value all;
-  for (const Condition &condition : conditions) {
-    Value value = evaluate(condition.value, positions);
-    Value one = createOrFold<arith::CmpIOp>(
-        condition.equality ? Is::eq : Is::sge, value, number(0));
+  SmallVector<Condition> left(conditions);
+  while (!left.empty()) {
+    Condition condition = left.front();
+    left.erase(left.begin());
+    Value value = evaluate(condition.value, positions), limit = number(0);
+    Is is = condition.equality ? Is::eq : Is::sge;
+    auto *other = llvm::find_if(left, [&](const Condition &each) {
+      return limitOf(condition, each).has_value();
+    });
+    if (other != left.end()) {
+      limit = number(*limitOf(condition, *other));
+      is = Is::ule;
+      left.erase(other);
+    }
+    Value one = createOrFold<arith::CmpIOp>(is, value, limit);
     all = all ? createOrFold<arith::AndIOp>(all, one) : one;
   }
   return all;
@@ -156,8 +184,12 @@ Values GpuBuilder::positionsOf(Value n, ArrayRef<int64_t> extents) {
     if (d <= first || extents[d] == 1) {
       positions[d] = d == first ? n : number(0);
     } else {
-      positions[d] = remainder(n, extents[d]);
-      n = quotient(n, extents[d]);
+      Value left = quotient(n, extents[d]);
+      positions[d] =
+          llvm::isPowerOf2_64(uint64_t(extents[d]))
+              ? remainder(n, extents[d])
+              : createOrFold<arith::SubIOp>(n, mul(left, extents[d]), kExact);
+      n = left;
     }
   return positions;
 }

@@ -32,6 +32,7 @@
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "mlir/Transforms/CSE.h"
 #include "mlir/Transforms/LoopInvariantCodeMotionUtils.h"
 #include "mlir/Transforms/Passes.h"
 #include "llvm/ADT/StringMap.h"
@@ -282,7 +283,7 @@ void Rewriter::rewrite(Operation &op) {
 //===-- operations --------------------------------------------------------===//
 
 /// About as many instructions as a GPU takes for an op: none for what names
-/// registers, several for divisions and functions.
+/// registers, several for functions and for divisions that are no shifts.
 static int64_t operationsOf(Operation &op) {
   if (matchPattern(&op, m_Constant()) || op.hasTrait<OpTrait::IsTerminator>() ||
       isa<arith::IndexCastOp, arith::BitcastOp, LLVM::PoisonOp,
@@ -292,8 +293,12 @@ static int64_t operationsOf(Operation &op) {
                     !isa<math::AbsFOp, math::FmaOp, math::CopySignOp>(op);
   if (isFunction || isa<arith::DivFOp, arith::RemFOp>(op))
     return 8;
+  APInt divisor;
   if (isa<arith::DivUIOp, arith::RemUIOp, arith::DivSIOp, arith::RemSIOp>(op))
-    return 4;
+    return matchPattern(op.getOperand(1), m_ConstantInt(&divisor)) &&
+                   divisor.isPowerOf2()
+               ? 1
+               : 4;
   return 1;
 }
 
@@ -358,6 +363,10 @@ static int64_t addFunction(ModuleOp module, gpu::GPUFuncOp kernel) {
                                        b.getFunctionType({pointer}, {}));
   IRMapping mapping;
   kernel.getBody().cloneInto(&function.getBody(), mapping);
+  // As LLVM does for a GPU, so that operations count as there.
+  IRRewriter rewriter(function.getContext());
+  DominanceInfo dominance(function);
+  eliminateCommonSubExpressions(rewriter, dominance, function);
   function.walk([](LoopLikeOpInterface loop) { moveLoopInvariantCode(loop); });
   return Rewriter(function).run(kernel.getNumArguments());
 }

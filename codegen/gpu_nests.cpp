@@ -26,6 +26,26 @@ Value NestEmitter::guarded(const Access &access, ValueRange positions,
       arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(type))));
 }
 
+/// Elements that are no vector, one by one. Neighbours need no place of their
+/// own.
+Values NestEmitter::readSingly(const Nest &nest, const Access &access,
+                               const Values &positions, int64_t count) {
+  GpuBuffer buffer = bufferOf(access.buffer);
+  bool areNeighbours = access.hasStride(mapping.vectorDim, 1);
+  Value first = areNeighbours ? b.evaluate(access.place, positions) : Value();
+  Values elements;
+  for (int64_t n = 0; n < count; ++n) {
+    Values at = positions;
+    at[mapping.vectorDim] = positionOf(nest, positions, mapping.vectorDim, n);
+    elements.push_back(guarded(access, at, gpuValueType(access.element), [&] {
+      Value place = areNeighbours ? b.add(first, b.number(n))
+                                  : b.evaluate(access.place, at);
+      return loadGpuElement(b, buffer, access.element, place);
+    }));
+  }
+  return elements;
+}
+
 /// So many elements from a position on: one element all the same where the
 /// access does not know the dimension of vectors.
 Values NestEmitter::read(const Nest &nest, const Access &access,
@@ -38,6 +58,8 @@ Values NestEmitter::read(const Nest &nest, const Access &access,
     });
     return Values(count, one);
   }
+  if (!fitsVector(access, mapping.vectorDim, count))
+    return readSingly(nest, access, positions, count);
   auto type = VectorType::get({count}, gpuMemoryType(access.element));
   Value all = guarded(access, positions, type, [&] {
     return loadGpuVector(b, buffer, access.element, place(), count);

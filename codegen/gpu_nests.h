@@ -49,6 +49,8 @@ private:
               int64_t count, const Elements &known = {});
   mlir::Value guarded(const Access &access, mlir::ValueRange positions,
                       mlir::Type type, llvm::function_ref<mlir::Value()> load);
+  Values readSingly(const Nest &nest, const Access &access,
+                    const Values &positions, int64_t count);
   Values read(const Nest &nest, const Access &access, const Values &positions,
               int64_t count);
 

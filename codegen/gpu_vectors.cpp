@@ -53,17 +53,24 @@ static int64_t widthOf(const Access &access) {
   return gpuMemoryType(access.element).getIntOrFloatBitWidth() / 8;
 }
 
-int64_t gradus::widestVector(const Nest &nest, unsigned dim) {
-  if (nest.isLoop(dim))
-    return 1;
+/// Whether elements that are neighbours for threads are mostly neighbours in
+/// memory, wherever they begin.
+static bool liesAlong(const Access &access, unsigned dim) {
+  return access.hasStride(dim, 1) || access.place.isIrregularIn(dim);
+}
+
+/// The widest of which every access takes whole vectors, or, where `isLoose`,
+/// the outputs do.
+static int64_t widestVector(const Nest &nest, unsigned dim, bool isLoose) {
   bool isReduced = nest.isReduced(dim);
-  SmallVector<const Access *> accesses;
+  SmallVector<const Access *> accesses, outputs;
   for (auto [i, access] : llvm::enumerate(nest.inputs))
     if (!isReduced || i < nest.mapInputs)
       accesses.push_back(&access);
   if (!isReduced)
     for (const Access &access : nest.outputs)
-      accesses.push_back(&access);
+      outputs.push_back(&access);
+  llvm::append_range(accesses, outputs);
   int64_t narrowest = 2 * kVectorBytes;
   for (const Access *access : accesses)
     if (access->hasStride(dim, 1))
@@ -74,12 +81,23 @@ int64_t gradus::widestVector(const Nest &nest, unsigned dim) {
   auto isWhole = [&] {
     return extentOf(nest, dim) % vector == 0 && ops * vector <= kMostOps &&
            llvm::all_of(accesses, [&](const Access *access) {
-             return fitsVector(*access, dim, vector);
+             bool isInput = !llvm::is_contained(outputs, access);
+             return fitsVector(*access, dim, vector) ||
+                    (isLoose && isInput && liesAlong(*access, dim));
            });
   };
   while (vector > 1 && !isWhole())
     vector /= 2;
   return std::max<int64_t>(vector, 1);
+}
+
+int64_t gradus::widestVector(const Nest &nest, unsigned dim) {
+  if (nest.isLoop(dim))
+    return 1;
+  int64_t vector = ::widestVector(nest, dim, /*isLoose=*/false);
+  return vector > 1 || nest.hasReduction()
+             ? vector
+             : ::widestVector(nest, dim, /*isLoose=*/true);
 }
 
 //===-- elements ----------------------------------------------------------===//

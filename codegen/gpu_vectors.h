@@ -26,7 +26,10 @@ int lastLong(const Nest &nest, unsigned first, unsigned end);
 /// 1 where vectors do not fit. All accesses that know the dimension stay where
 /// they are along it or go to the next element; vectors of the narrowest fill
 /// 128 bits, and none begins where it may not. Buffers begin at multiples of 64
-/// bytes.
+/// bytes. Without a reduction it is enough that outputs fit, where inputs would
+/// fit nowhere but lie along the dimension: a thread reads their elements one
+/// by one (edges of images, parts of a concatenation), and finds out once where
+/// they lie.
 int64_t widestVector(const Nest &nest, unsigned dim);
 /// Whether an access takes vectors of so many along a dimension, or does not
 /// know it.
