@@ -51,7 +51,7 @@ GpuMapping gradus::mapIndexed(Operation *op) {
   GatherSizes sizes = sizesOf(op);
   GpuMapping mapping;
   if (auto scatter = scatterOf(op)) {
-    mapping.group = kBlock;
+    mapping.group = mapping.threads = unsigned(scatter->threads);
     mapping.items = sizes.batch * sizes.outer * scatter->groups;
     mapping.mostBlocks = std::max<int64_t>(1, mapping.items);
     return mapping;

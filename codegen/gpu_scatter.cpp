@@ -1,6 +1,12 @@
 // Threads of a block have 8 neighbouring indices each, and count which of them
 // name a slice of the block's own; sums of those counts over the threads before
 // say where in the block's list each one stands.
+//
+// The list is sorted by counting: it has as many parts as threads walk through
+// it, each of which counts how often it meets each slice. Summed over slices,
+// and over the parts of each, those counts say where the first of a part
+// stands, and the threads walk again and put down what they meet. So work grows
+// with the list, and what is equal keeps its order.
 
 #include "codegen/gpu_scatter.h"
 
@@ -12,10 +18,9 @@ using namespace gradus;
 using Values = GpuBuilder::Values;
 using Is = arith::CmpIPredicate;
 
-/// Indices that a thread looks at one after the other, and a block; what a
-/// list holds when a block has read as many as it may before it sums up.
-static constexpr int64_t kEach = 8, kAtOnce = kEach * kBlock,
-                         kMostListed = 2 * kAtOnce;
+static constexpr int64_t kEach = ScatterMapping::kEach;
+/// Counts of a list: of each slice in each part.
+static constexpr int64_t kMostCounts = 4096;
 /// Slices of a list that are on the way before the first is added.
 static constexpr int64_t kAhead = 8;
 /// Indices that each thread looks at for itself, whatever else.
@@ -26,14 +31,21 @@ static constexpr int64_t kFew = 4;
 /// Slices of a block, which are as many as threads; fewer where blocks would
 /// not fill a card, but of so many vectors that going through the indices is
 /// less work.
-static constexpr int64_t kMostSlices = kBlock, kFewestVectors = 8192,
+static constexpr int64_t kMostSlices = 256, kFewestVectors = 8192,
                          kManyBlocks = 264;
+
+/// Threads of a block where it has 4 vectors to write, or 8 indices to read,
+/// for each of them, and no more than that.
+static int64_t threadsFor(const GatherSizes &sizes, int64_t vectors) {
+  int64_t most = std::max(sizes.count / kEach, vectors / 4);
+  return std::clamp<int64_t>(llvm::PowerOf2Ceil(most), kWarp, kBlock);
+}
 
 static ScatterMapping blocksOf(const GatherSizes &sizes, Type element) {
   ScatterMapping mapping;
   int64_t rows = sizes.batch * sizes.outer;
   mapping.vector = indexedVector(sizes, element);
-  mapping.slices = kMostSlices;
+  mapping.slices = std::clamp<int64_t>(sizes.extent, 1, kMostSlices);
   int64_t columns = sizes.inner / mapping.vector,
           fewest = std::max(sizes.count, kFewestVectors);
   while (mapping.slices / 2 * columns >= fewest &&
@@ -43,15 +55,22 @@ static ScatterMapping blocksOf(const GatherSizes &sizes, Type element) {
   int64_t bytes =
       sizes.inner * gpuMemoryType(element).getIntOrFloatBitWidth() / 8;
   mapping.isInterleaved = bytes >= 128; // of whole lines of memory
+  mapping.threads = threadsFor(sizes, mapping.slices * columns);
+  while (mapping.parts * 2 <= mapping.threads &&
+         mapping.parts * 2 * mapping.slices <= kMostCounts)
+    mapping.parts *= 2;
   return mapping;
 }
 
 /// Instructions, about: of blocks, and where each thread looks at all indices.
 static double costOfBlocks(const GatherSizes &sizes,
                            const ScatterMapping &mapping) {
-  double blocks = double(sizes.batch * sizes.outer) * double(mapping.groups);
-  double rounds = double(llvm::divideCeil(sizes.count, kAtOnce));
-  return blocks * (kBlock * (100 + 100 * rounds) + 10.0 * double(sizes.count));
+  double rows = double(sizes.batch * sizes.outer);
+  double rounds = double(llvm::divideCeil(sizes.count, mapping.atOnce()));
+  double blocks = rows * double(mapping.groups) *
+                  (double(mapping.threads) * (200 + 100 * rounds) +
+                   12.0 * double(sizes.count));
+  return blocks + rows * double(sizes.count) * 25;
 }
 
 static double costOfThreads(const GatherSizes &sizes,
@@ -113,7 +132,10 @@ private:
   Hit hitOf(IndexedPlace place, Value position);
   Sums sumOverThreads(Value own);
   Value collect(Value first, Value held);
+  void walk(Value count, function_ref<void(Value hit, Value at)> visit);
+  void sumCounts();
   void sort(Value count);
+  std::pair<Value, Value> hitsOf(Value slice);
   void sumUp(const List &list);
   void sumSlice(const List &list, Value slice, Value column);
   Values sumList(Value first, Value end, Value column, Values totals);
@@ -129,7 +151,8 @@ private:
   const IndexedBuffers &buffers;
   Value thread, row, group;
   GpuBuffer positions, slices; // of hits, in the order of the indices
-  GpuBuffer sorted, firsts;    // by slice, and where each slice's begin
+  GpuBuffer sorted;            // by slice
+  GpuBuffer counts;            // of slice s in part p: s * parts + p
   GpuBuffer warps;
 };
 
@@ -141,12 +164,13 @@ void ScatterEmitter::addMemory(gpu::GPUFuncOp function) {
   auto add = [&](unsigned bits, int64_t count) -> GpuBuffer {
     return {addShared(b, function, b.getIntegerType(bits), count), {}};
   };
-  int64_t most = sizes.count <= kAtOnce ? kAtOnce : kMostListed;
+  int64_t most =
+      sizes.count <= mapping.atOnce() ? mapping.atOnce() : mapping.mostListed();
   positions = add(32, most);
   slices = add(8, most);
   sorted = add(32, most);
-  firsts = add(32, kBlock + 1);
-  warps = add(32, kBlock / kWarp);
+  counts = add(16, mapping.slices * mapping.parts);
+  warps = add(32, mapping.threads / kWarp);
 }
 
 Value ScatterEmitter::asWord(Value position) {
@@ -241,7 +265,7 @@ ScatterEmitter::Sums ScatterEmitter::sumOverThreads(Value own) {
   b.when(isFirst, [&] { store(warps, warp, all); });
   gpu::BarrierOp::create(b);
   Value total = b.number(0);
-  for (int64_t w = 0; w < kBlock / kWarp; ++w) {
+  for (int64_t w = 0; w < mapping.threads / kWarp; ++w) {
     Value part = load(warps, b.number(w));
     before =
         b.add(before, b.createOrFold<arith::SelectOp>(
@@ -273,35 +297,68 @@ Value ScatterEmitter::collect(Value first, Value held) {
   return b.add(held, sums.all);
 }
 
-/// Thread t finds those of slice t, first how many, then which.
-void ScatterEmitter::sort(Value count) {
-  Value seen = b.createOrFold<arith::SelectOp>(
-      b.isBelow(thread, b.number(mapping.slices)), count, b.number(0));
-  auto isOwn = [&](Value n) {
-    return b.createOrFold<arith::CmpIOp>(Is::eq, load(slices, n), thread);
-  };
-  Values own = b.loop(b.number(0), seen, b.number(1), {b.number(0)},
-                      [&](Value n, ValueRange found) -> Values {
-                        Value one = b.createOrFold<arith::SelectOp>(
-                            isOwn(n), b.number(1), b.number(0));
-                        return {b.add(found[0], one)};
+/// Of a part's own hits, in their order: where the count of each lies.
+void ScatterEmitter::walk(Value count,
+                          function_ref<void(Value hit, Value at)> visit) {
+  Value length =
+      b.quotient(b.add(count, b.number(mapping.parts - 1)), mapping.parts);
+  Value first = arith::MulIOp::create(b, thread, length);
+  Value end = b.createOrFold<arith::MinSIOp>(b.add(first, length), count);
+  if (mapping.parts < mapping.threads)
+    end = b.createOrFold<arith::SelectOp>(
+        b.isBelow(thread, b.number(mapping.parts)), end, b.number(0));
+  b.loop(first, end, b.number(1), [&](Value hit) {
+    visit(hit, b.add(b.mul(load(slices, hit), mapping.parts), thread));
+  });
+  gpu::BarrierOp::create(b);
+}
+
+/// Makes each count the sum of those before it.
+void ScatterEmitter::sumCounts() {
+  int64_t all = mapping.slices * mapping.parts,
+          each = llvm::divideCeil(all, mapping.threads);
+  Value first = b.mul(thread, each);
+  Value end = b.createOrFold<arith::MinSIOp>(b.add(first, b.number(each)),
+                                             b.number(all));
+  Values own = b.loop(first, end, b.number(1), {b.number(0)},
+                      [&](Value at, ValueRange sum) -> Values {
+                        return {b.add(sum[0], load(counts, at))};
                       });
-  Value first = sumOverThreads(own[0]).before;
-  store(firsts, thread, first);
-  Value isLast =
-      b.createOrFold<arith::CmpIOp>(Is::eq, thread, b.number(kBlock - 1));
-  b.when(isLast, [&] { store(firsts, b.number(kBlock), count); });
-  b.loop(b.number(0), seen, b.number(1), {first},
-         [&](Value n, ValueRange at) -> Values {
-           return {b.choose(
-               isOwn(n),
-               [&] {
-                 store(sorted, at[0], load(positions, n));
-                 return b.add(at[0], b.number(1));
-               },
-               at[0])};
+  b.loop(first, end, b.number(1), {sumOverThreads(own[0]).before},
+         [&](Value at, ValueRange sum) -> Values {
+           Value next = b.add(sum[0], load(counts, at));
+           store(counts, at, sum[0]);
+           return {next};
          });
   gpu::BarrierOp::create(b);
+}
+
+/// In the end a count is where the next one's hits begin.
+void ScatterEmitter::sort(Value count) {
+  b.loop(thread, b.number(mapping.slices * mapping.parts),
+         b.number(mapping.threads),
+         [&](Value at) { store(counts, at, b.number(0)); });
+  gpu::BarrierOp::create(b);
+  walk(count, [&](Value, Value at) {
+    store(counts, at, b.add(load(counts, at), b.number(1)));
+  });
+  sumCounts();
+  walk(count, [&](Value hit, Value at) {
+    Value to = load(counts, at);
+    store(sorted, to, load(positions, hit));
+    store(counts, at, b.add(to, b.number(1)));
+  });
+}
+
+/// Where the hits of a slice begin, and where they end.
+std::pair<Value, Value> ScatterEmitter::hitsOf(Value slice) {
+  Value at = b.mul(slice, mapping.parts);
+  Value before =
+      b.createOrFold<arith::MaxSIOp>(b.add(at, b.number(-1)), b.number(0));
+  Value isFirst = b.createOrFold<arith::CmpIOp>(Is::eq, slice, b.number(0));
+  Value first = b.createOrFold<arith::SelectOp>(isFirst, b.number(0),
+                                                load(counts, before));
+  return {first, load(counts, b.add(at, b.number(mapping.parts - 1)))};
 }
 
 //===-- sums --------------------------------------------------------------===//
@@ -338,8 +395,7 @@ Values ScatterEmitter::sumList(Value first, Value end, Value column,
 /// A vector of a slice; of one that is written already, only if there is
 /// something to add.
 void ScatterEmitter::sumSlice(const List &list, Value slice, Value column) {
-  Value first = load(firsts, slice),
-        end = load(firsts, b.add(slice, b.number(1)));
+  auto [first, end] = hitsOf(slice);
   Value at = mapping.isInterleaved ? b.add(b.mul(slice, mapping.groups), group)
                                    : b.add(b.mul(group, mapping.slices), slice);
   Value isWanted = b.isBelow(at, b.number(sizes.extent));
@@ -370,7 +426,7 @@ void ScatterEmitter::sumSlice(const List &list, Value slice, Value column) {
 void ScatterEmitter::sumUp(const List &list) {
   sort(list.count);
   int64_t columns = sizes.inner / mapping.vector;
-  b.loop(thread, b.number(mapping.slices * columns), b.number(kBlock),
+  b.loop(thread, b.number(mapping.slices * columns), b.number(mapping.threads),
          [&](Value point) {
            Value slice = b.quotient(point, columns);
            Value column =
@@ -380,19 +436,21 @@ void ScatterEmitter::sumUp(const List &list) {
   gpu::BarrierOp::create(b); // the next list takes the memory of this one
 }
 
-/// The list is summed up when another 2,048 might not fit.
+/// The list is summed up when as many as are read at once might not fit.
 void ScatterEmitter::emit(Value item) {
   row = b.quotient(item, mapping.groups);
   group = b.remainder(item, mapping.groups);
-  if (sizes.count <= kAtOnce)
+  int64_t atOnce = mapping.atOnce();
+  if (sizes.count <= atOnce)
     return sumUp({collect(b.number(0), b.number(0)), {}});
   Value no = arith::ConstantOp::create(b, b.getBoolAttr(false));
-  b.loop(b.number(0), b.number(sizes.count), b.number(kAtOnce),
+  b.loop(b.number(0), b.number(sizes.count), b.number(atOnce),
          {b.number(0), no}, [&](Value first, ValueRange state) -> Values {
            Value held = collect(first, state[0]);
            Value isLast = b.createOrFold<arith::CmpIOp>(
-               Is::sge, first, b.number(sizes.count - kAtOnce));
-           Value isFull = b.isBelow(b.number(kMostListed - kAtOnce), held);
+               Is::sge, first, b.number(sizes.count - atOnce));
+           Value isFull =
+               b.isBelow(b.number(mapping.mostListed() - atOnce), held);
            Value isDue = b.createOrFold<arith::OrIOp>(isLast, isFull);
            b.when(isDue, [&] { sumUp({held, state[1]}); });
            return {b.createOrFold<arith::SelectOp>(isDue, b.number(0), held),

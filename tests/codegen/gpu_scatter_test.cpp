@@ -104,6 +104,27 @@ TEST(GpuScatter, TakesFewOperations) {
   EXPECT_LT(operations, 50 * bytes / 16);
 }
 
+/// The work of sorting grows with the list: threads that each looked at all of
+/// it would take 3,000 for each index.
+TEST(GpuScatter, SortsInLinearTime) {
+  int64_t operations = expectSums({{256}, {20000}, {20000}}, 255);
+  EXPECT_LT(operations, 150 * 20000);
+}
+
+/// Small tables have small blocks, lists with parts of any length.
+TEST(GpuScatter, HasBlocksOfFewThreads) {
+  for (int64_t count : {5, 33, 100, 600})
+    for (int64_t extent : {1, 2, 7, 100})
+      expectSums({{4, extent}, {4, count}, {4, count}, 1, 1}, extent);
+  Context context;
+  mlir::Type f32 = mlir::Float32Type::get(&context.context);
+  auto small = mapScatter({{4, 72}, {4, 600}, 1, 1}, f32);
+  ASSERT_TRUE(small);
+  EXPECT_EQ(small->threads, 128);
+  EXPECT_EQ(small->slices, 72);
+  EXPECT_EQ(small->parts, 32);
+}
+
 /// The gradients of GPT-2's and BERT's embeddings fill a card; a slice is read
 /// and written 16 bytes at a time.
 TEST(GpuScatter, FillsACard) {
