@@ -40,6 +40,13 @@ void Trainer::step(int batch) {
   checkOrThrow(session_->step(graph_, inputs));
 }
 
+void Trainer::timedStep(int batch) {
+  times_.assign(graph().commands.size(), 0);
+  session_->timeCommands(graph_, times_);
+  step(batch);
+  session_->timeCommands(graph_, {});
+}
+
 static std::vector<double> values(const runtime::TensorInfo &tensor,
                                   const void *data) {
   return toDoubles({tensor.name,

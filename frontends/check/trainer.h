@@ -33,6 +33,10 @@ public:
 
   /// Runs one step; its outputs are valid until the next.
   void step(int batch);
+  /// The same; times() has what the device measured of each command, zeros
+  /// where another variant of the graph ran.
+  void timedStep(int batch);
+  const std::vector<int64_t> &times() const { return times_; }
   std::vector<double> output(const std::string &name) const;
 
   bool hasState(const std::string &name) const;
@@ -46,6 +50,7 @@ private:
   const RecordedCase &recorded_;
   std::unique_ptr<runtime::Session> session_;
   int graph_ = -1;
+  std::vector<int64_t> times_; // of the last timed step
 };
 
 } // namespace gradus::check

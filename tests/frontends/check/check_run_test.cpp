@@ -12,13 +12,11 @@
 #include "frontends/check/trainer.h"
 
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <fstream>
-#include <set>
 #include <unistd.h>
 
 extern "C" gradus::compiler::Compiler *gradus_compiler();
@@ -29,22 +27,6 @@ namespace {
 struct Named : NamedRun {
   bool first; // of the file's runs: the one that compares gradients
 };
-
-std::vector<std::filesystem::path> allCases() {
-  std::vector<std::string> roots = {
-      std::string(GRADUS_SOURCE_DIR "/tests/data/models")};
-  if (const char *more = std::getenv("GRADUS_MODELS"))
-    for (absl::string_view root : absl::StrSplit(more, ':', absl::SkipEmpty()))
-      roots.emplace_back(root);
-  std::vector<std::filesystem::path> cases;
-  std::set<std::string> names; // a case may be in several folders
-  for (const std::string &root : roots)
-    for (const std::filesystem::path &folder : findCases(root))
-      if (!std::filesystem::exists(folder / "init.json") && // full size
-          names.insert(folder.filename()).second)
-        cases.push_back(folder);
-  return cases;
-}
 
 void addRuns(const std::filesystem::path &folder, std::vector<Named> &runs) {
   auto recorded = RecordedCase::open(folder);
@@ -61,7 +43,7 @@ void addRuns(const std::filesystem::path &folder, std::vector<Named> &runs) {
 
 std::vector<Named> allRuns() {
   std::vector<Named> runs;
-  for (const std::filesystem::path &folder : allCases())
+  for (const std::filesystem::path &folder : smallCases())
     addRuns(folder, runs);
   return runs;
 }

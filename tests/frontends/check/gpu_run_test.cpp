@@ -1,9 +1,11 @@
 // Recorded models train on the emulated GPU as on the processor: a few steps
 // from one artifact, with the outputs of each step, the gradient of every
 // parameter, and all states. The processor's own training is held against
-// PyTorch's in check_run_test.cpp.
+// PyTorch's in check_run_test.cpp. No kernel executes more than a sound one
+// would for what it moves and computes.
 
 #include "frontends/check/trainer.h"
+#include "tests/frontends/check/named_run.h"
 #include "tests/this_build.h"
 
 #include <gtest/gtest.h>
@@ -30,7 +32,7 @@ constexpr double kTolerance = 1e-4;
 constexpr uint32_t kShaken = 8;
 
 struct Case {
-  std::string name, folder;
+  std::string name, folder;  // in tests/data/models, or a whole path
   std::string recipe = "{}"; // over the case's own
   std::string libraries = "auto";
 };
@@ -59,13 +61,16 @@ compiler::Request requestOf(const RecordedCase &recorded, const Case &one) {
 /// Values of a step by their names.
 using Values = std::map<std::string, std::vector<double>>;
 
-/// Outputs and states of each step; copies of states in 16 bits are not looked
-/// at.
+/// Outputs and states of each step, of which the last is timed; copies of
+/// states in 16 bits are not looked at.
 std::vector<Values> train(Trainer &trainer, const RecordedCase &recorded) {
   Json order = recorded.description().at("runs").at(0).at("batch_order");
   std::vector<Values> steps(kSteps);
   for (int step = 0; step < kSteps; ++step) {
-    trainer.step(order.at(step));
+    if (step + 1 == kSteps)
+      trainer.timedStep(order.at(step));
+    else
+      trainer.step(order.at(step));
     for (const runtime::TensorInfo &output : trainer.graph().outputs)
       steps[step]["output " + output.name] = trainer.output(output.name);
     for (const runtime::StateInfo &state : trainer.states())
@@ -97,11 +102,25 @@ double distance(const std::vector<double> &a, const std::vector<double> &b) {
   return largest;
 }
 
+/// Operations that a kernel executes at most. What it must move allows 50 for
+/// each 16 bytes, what it computes 32 for each FLOP: a multiply-add of our own
+/// products takes 8 with its loads, one of our convolutions, which finds the
+/// place of each element and the edges of the image, up to 60 where few points
+/// are shared by lanes; so does a function. Besides, a kernel may execute what
+/// 5 multiprocessors do in the 1.2 us of a launch (128 lanes at 2 GHz): threads
+/// of small kernels have little to do but to begin and end.
+double mostOperations(const runtime::CommandInfo &command) {
+  constexpr double kBesides = 1.5e6, kOf16Bytes = 50, kOfFlop = 32;
+  return kBesides + kOf16Bytes / 16 * double(command.bytes) +
+         kOfFlop * double(command.flops);
+}
+
 class GpuRun : public ::testing::TestWithParam<Case> {
 protected:
   static void SetUpTestSuite() {
     setenv("GRADUS_CUDA_LIBRARY", GRADUS_BINARY_DIR "/lib/libgradus_cuda.so",
            1);
+    setenv("GRADUS_EMULATED", "operations=1", 1);
   }
 
   /// How far each value may be from the processor's.
@@ -134,18 +153,30 @@ protected:
       }
   }
 
+  /// Of the last step, whose kernels the emulated GPU has counted.
+  void expectFewOperations(const Trainer &gpu) {
+    const std::vector<runtime::CommandInfo> &commands = gpu.graph().commands;
+    for (size_t i = 0; i < commands.size(); ++i)
+      EXPECT_LE(double(gpu.times()[i]), mostOperations(commands[i]))
+          << "operations of command " << i << " (" << commands[i].name
+          << "), which moves " << commands[i].bytes << " bytes and has "
+          << commands[i].flops << " FLOPs";
+  }
+
   std::vector<std::map<std::string, double>> tolerances_;
 };
 
 TEST_P(GpuRun, GivesWhatTheProcessorGives) {
   RecordedCase recorded = takeOrThrow(RecordedCase::open(
-      GRADUS_SOURCE_DIR "/tests/data/models/" + GetParam().folder));
+      std::filesystem::path(GRADUS_SOURCE_DIR "/tests/data/models") /
+      GetParam().folder));
   compiler::Result compiled =
       takeOrThrow(gradus_compiler()->compile(requestOf(recorded, GetParam())));
   Trainer cpu(compiled.artifact, recorded, {.threads = 2}),
       gpu(compiled.artifact, recorded, {.device = "emulated"});
   std::vector<Values> expected = trainOnCpu(cpu, recorded);
   compare(train(gpu, recorded), expected);
+  expectFewOperations(gpu);
   if (GetParam().name == "overflow") {
     EXPECT_GT(expected.back()["state skipped_steps"].at(0), 0);
   }
@@ -166,10 +197,9 @@ bool isTested(const std::string &folder) {
 
 std::vector<Case> smallModels() {
   std::vector<Case> cases;
-  for (const auto &folder : findCases(GRADUS_SOURCE_DIR "/tests/data/models"))
-    if (!std::filesystem::exists(folder / "init.json") && // full size
-        isTested(folder.filename()))
-      cases.push_back({folder.filename(), folder.filename()});
+  for (const auto &folder : smallCases())
+    if (isTested(folder.filename()))
+      cases.push_back({folder.filename(), folder});
   return cases;
 }
 
@@ -209,16 +239,16 @@ std::vector<Case> recipes() {
   return cases;
 }
 
-std::string nameOf(const ::testing::TestParamInfo<Case> &info) {
+std::string nameOfCase(const ::testing::TestParamInfo<Case> &info) {
   std::string name = info.param.name;
   std::replace(name.begin(), name.end(), '-', '_');
   return name;
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, GpuRun, ::testing::ValuesIn(smallModels()),
-                         nameOf);
+                         nameOfCase);
 INSTANTIATE_TEST_SUITE_P(Recipes, GpuRun, ::testing::ValuesIn(recipes()),
-                         nameOf);
+                         nameOfCase);
 
 } // namespace
 } // namespace gradus::check

@@ -1,14 +1,22 @@
-// A run of a file of a recorded case, which is a test.
+// A run of a file of a recorded case, which is a test; and all cases.
 
 #pragma once
+
+#include "frontends/check/recorded_case.h"
+#include "tests/this_build.h"
+
+#include "absl/strings/str_split.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cctype>
+#include <cstdlib>
 #include <filesystem>
 #include <ostream>
+#include <set>
 #include <string>
+#include <vector>
 
 namespace gradus::check {
 
@@ -31,6 +39,23 @@ std::string nameOf(const ::testing::TestParamInfo<Run> &info) {
   std::replace_if(
       name.begin(), name.end(), [](char c) { return !std::isalnum(c); }, '_');
   return name;
+}
+
+/// Those of tests/data/models and of the folders that GRADUS_MODELS lists, with
+/// ':' between them, but for those of full size.
+inline std::vector<std::filesystem::path> smallCases() {
+  std::vector<std::string> roots = {GRADUS_SOURCE_DIR "/tests/data/models"};
+  if (const char *more = std::getenv("GRADUS_MODELS"))
+    for (absl::string_view root : absl::StrSplit(more, ':', absl::SkipEmpty()))
+      roots.emplace_back(root);
+  std::vector<std::filesystem::path> cases;
+  std::set<std::string> names; // a case may be in several folders
+  for (const std::string &root : roots)
+    for (const std::filesystem::path &folder : findCases(root))
+      if (!std::filesystem::exists(folder / "init.json") && // full size
+          names.insert(folder.filename()).second)
+        cases.push_back(folder);
+  return cases;
 }
 
 } // namespace gradus::check

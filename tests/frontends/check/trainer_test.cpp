@@ -55,6 +55,17 @@ TEST(Trainer, StepsThroughTheBatchesOfACase) {
   EXPECT_THROW(trainer.step(1), std::runtime_error);
 }
 
+TEST(Trainer, TimesEachCommandOfAStep) {
+  Ones ones;
+  Trainer trainer = ones.trainer();
+  trainer.timedStep(0);
+  EXPECT_THAT(trainer.times(),
+              testing::SizeIs(trainer.graph().commands.size()));
+  EXPECT_THAT(trainer.times(), testing::Contains(testing::Gt(0)));
+  trainer.step(0);
+  EXPECT_THAT(trainer.state("total"), ElementsAre(2, 3, 4, 5, 6, 7, 8, 9));
+}
+
 TEST(Trainer, StartsAgainWithWeightsThatDifferInTheirLastPlaces) {
   Ones ones;
   Trainer trainer = ones.trainer();
