@@ -52,7 +52,8 @@ GpuMapping gradus::mapIndexed(Operation *op) {
   GpuMapping mapping;
   if (auto scatter = scatterOf(op)) {
     mapping.group = mapping.threads = unsigned(scatter->threads);
-    mapping.items = sizes.batch * sizes.outer * scatter->groups;
+    mapping.items =
+        sizes.batch * sizes.outer * scatter->groups * scatter->strips;
     mapping.mostBlocks = std::max<int64_t>(1, mapping.items);
     return mapping;
   }

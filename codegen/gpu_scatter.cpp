@@ -19,7 +19,8 @@ using Values = GpuBuilder::Values;
 using Is = arith::CmpIPredicate;
 
 static constexpr int64_t kEach = ScatterMapping::kEach;
-/// Counts of a list: of each slice in each part.
+/// Counts of a list, of each slice in each part; a quarter of them where shared
+/// memory holds sums of parts, too.
 static constexpr int64_t kMostCounts = 4096;
 /// Slices of a list that are on the way before the first is added.
 static constexpr int64_t kAhead = 8;
@@ -41,6 +42,20 @@ static int64_t threadsFor(const GatherSizes &sizes, int64_t vectors) {
   return std::clamp<int64_t>(llvm::PowerOf2Ceil(most), kWarp, kBlock);
 }
 
+/// A few wide slices, such as a table of two types of tokens, have long lists:
+/// blocks have 128 bytes of each, and their threads parts of a list.
+static void shareLists(const GatherSizes &sizes, int64_t rows,
+                       ScatterMapping &mapping) {
+  constexpr int64_t kMostShared = 16, kStrip = 8, kLeastHits = 64;
+  if (mapping.slices > kMostShared || rows * mapping.groups >= kManyBlocks ||
+      mapping.columns % kStrip || sizes.count < kLeastHits * sizes.extent)
+    return;
+  mapping.strips = mapping.columns / kStrip;
+  mapping.columns = kStrip;
+  mapping.lanes =
+      int64_t(llvm::bit_floor(uint64_t(kBlock / (mapping.slices * kStrip))));
+}
+
 static ScatterMapping blocksOf(const GatherSizes &sizes, Type element) {
   ScatterMapping mapping;
   int64_t rows = sizes.batch * sizes.outer;
@@ -55,9 +70,14 @@ static ScatterMapping blocksOf(const GatherSizes &sizes, Type element) {
   int64_t bytes =
       sizes.inner * gpuMemoryType(element).getIntOrFloatBitWidth() / 8;
   mapping.isInterleaved = bytes >= 128; // of whole lines of memory
-  mapping.threads = threadsFor(sizes, mapping.slices * columns);
+  mapping.columns = columns;
+  shareLists(sizes, rows, mapping);
+  bool isShared = mapping.lanes > 1;
+  mapping.threads =
+      isShared ? kBlock : threadsFor(sizes, mapping.slices * columns);
+  int64_t mostCounts = isShared ? kMostCounts / 4 : kMostCounts;
   while (mapping.parts * 2 <= mapping.threads &&
-         mapping.parts * 2 * mapping.slices <= kMostCounts)
+         mapping.parts * 2 * mapping.slices <= mostCounts)
     mapping.parts *= 2;
   return mapping;
 }
@@ -67,7 +87,7 @@ static double costOfBlocks(const GatherSizes &sizes,
                            const ScatterMapping &mapping) {
   double rows = double(sizes.batch * sizes.outer);
   double rounds = double(llvm::divideCeil(sizes.count, mapping.atOnce()));
-  double blocks = rows * double(mapping.groups) *
+  double blocks = rows * double(mapping.groups * mapping.strips) *
                   (double(mapping.threads) * (200 + 100 * rounds) +
                    12.0 * double(sizes.count));
   return blocks + rows * double(sizes.count) * 25;
@@ -101,6 +121,9 @@ uint64_t gradus::scatterOperations(const GatherSizes &sizes, Type element) {
 //===-- code --------------------------------------------------------------===//
 
 namespace {
+
+/// Adds to what a vector of a slice has by then.
+using Summing = function_ref<Values(Values totals)>;
 
 class ScatterEmitter {
 public:
@@ -137,9 +160,13 @@ private:
   void sort(Value count);
   std::pair<Value, Value> hitsOf(Value slice);
   void sumUp(const List &list);
-  void sumSlice(const List &list, Value slice, Value column);
+  void sumSlice(const List &list, Value slice, Value column, Summing sum);
+  Value columnOf(Value vector);
+  void sumInTurn(const List &list);
+  void sumTogether(const List &list);
   Values sumList(Value first, Value end, Value column, Values totals);
 
+  Type totalType();
   Value asWord(Value position);
   Value asPosition(Value word);
   Value load(const GpuBuffer &memory, Value at);
@@ -149,11 +176,11 @@ private:
   const ScatterMapping &mapping;
   const GatherSizes &sizes;
   const IndexedBuffers &buffers;
-  Value thread, row, group;
+  Value thread, row, group, strip;
   GpuBuffer positions, slices; // of hits, in the order of the indices
   GpuBuffer sorted;            // by slice
   GpuBuffer counts;            // of slice s in part p: s * parts + p
-  GpuBuffer warps;
+  GpuBuffer warps, partials;
 };
 
 } // namespace
@@ -171,6 +198,16 @@ void ScatterEmitter::addMemory(gpu::GPUFuncOp function) {
   sorted = add(32, most);
   counts = add(16, mapping.slices * mapping.parts);
   warps = add(32, mapping.threads / kWarp);
+  if (mapping.lanes > 1)
+    partials = {
+        addShared(b, function, totalType(), mapping.threads * mapping.vector),
+        {}};
+}
+
+/// In which parts of a list are summed.
+Type ScatterEmitter::totalType() {
+  Type type = gpuValueType(buffers.element);
+  return isNarrowGpuFloat(type) ? b.getF32Type() : gpuMemoryType(type);
 }
 
 Value ScatterEmitter::asWord(Value position) {
@@ -394,12 +431,13 @@ Values ScatterEmitter::sumList(Value first, Value end, Value column,
 
 /// A vector of a slice; of one that is written already, only if there is
 /// something to add.
-void ScatterEmitter::sumSlice(const List &list, Value slice, Value column) {
-  auto [first, end] = hitsOf(slice);
+void ScatterEmitter::sumSlice(const List &list, Value slice, Value column,
+                              Summing sum) {
   Value at = mapping.isInterleaved ? b.add(b.mul(slice, mapping.groups), group)
                                    : b.add(b.mul(group, mapping.slices), slice);
   Value isWanted = b.isBelow(at, b.number(sizes.extent));
   if (list.isAdded) {
+    auto [first, end] = hitsOf(slice);
     Value isFresh = b.createOrFold<arith::CmpIOp>(
         Is::eq, list.isAdded,
         arith::ConstantOp::create(b, b.getBoolAttr(false)));
@@ -417,27 +455,82 @@ void ScatterEmitter::sumSlice(const List &list, Value slice, Value column) {
     };
     if (list.isAdded)
       totals = chooseAll(b, list.isAdded, written, totals);
-    totals = sumList(first, end, column, totals);
     storeIndexed(b, buffers.out, buffers.element, place,
-                 narrowIndexed(b, buffers.element, totals));
+                 narrowIndexed(b, buffers.element, sum(totals)));
+  });
+}
+
+/// Of the slice, in elements, by the number of a vector in the block's part.
+Value ScatterEmitter::columnOf(Value vector) {
+  return b.mul(b.add(b.mul(strip, mapping.columns), vector), mapping.vector);
+}
+
+/// A thread a vector.
+void ScatterEmitter::sumInTurn(const List &list) {
+  b.loop(thread, b.number(mapping.slices * mapping.columns),
+         b.number(mapping.threads), [&](Value point) {
+           Value slice = b.quotient(point, mapping.columns);
+           Value column = columnOf(b.createOrFold<arith::SubIOp>(
+               point, b.mul(slice, mapping.columns)));
+           sumSlice(list, slice, column, [&](Values totals) {
+             auto [first, end] = hitsOf(slice);
+             return sumList(first, end, column, totals);
+           });
+         });
+}
+
+/// The lanes of a vector have a part of its list each; the first of them adds
+/// the parts up, in their order.
+void ScatterEmitter::sumTogether(const List &list) {
+  int64_t points = mapping.slices * mapping.columns;
+  Value point = b.remainder(thread, points), lane = b.quotient(thread, points);
+  Value slice = b.quotient(point, mapping.columns),
+        column = columnOf(b.remainder(point, mapping.columns));
+  auto [begin, end] = hitsOf(slice);
+  Value count = b.createOrFold<arith::SubIOp>(end, begin);
+  Value length =
+      b.quotient(b.add(count, b.number(mapping.lanes - 1)), mapping.lanes);
+  // Threads behind the last lane have no part.
+  Value first = b.createOrFold<arith::MinSIOp>(
+      b.add(begin, arith::MulIOp::create(b, lane, length)), end);
+  Value last = b.createOrFold<arith::MinSIOp>(b.add(first, length), end);
+  Values own = sumList(first, last, column,
+                       indexedZeros(b, buffers.element, mapping.vector));
+  auto placeOf = [&](Value of, int64_t k) {
+    return b.add(of, b.number(k * mapping.threads));
+  };
+  for (auto [k, value] : llvm::enumerate(own))
+    storeGpuElement(b, partials, totalType(), placeOf(thread, int64_t(k)),
+                    value);
+  gpu::BarrierOp::create(b);
+  b.when(b.isBelow(thread, b.number(points)), [&] {
+    sumSlice(list, slice, column, [&](Values totals) {
+      for (int64_t n = 0; n < mapping.lanes; ++n) {
+        Values part;
+        for (int64_t k = 0; k < mapping.vector; ++k)
+          part.push_back(
+              loadGpuElement(b, partials, totalType(),
+                             placeOf(b.add(thread, b.number(n * points)), k)));
+        totals = addIndexed(b, totals, part);
+      }
+      return totals;
+    });
   });
 }
 
 void ScatterEmitter::sumUp(const List &list) {
   sort(list.count);
-  int64_t columns = sizes.inner / mapping.vector;
-  b.loop(thread, b.number(mapping.slices * columns), b.number(mapping.threads),
-         [&](Value point) {
-           Value slice = b.quotient(point, columns);
-           Value column =
-               b.createOrFold<arith::SubIOp>(point, b.mul(slice, columns));
-           sumSlice(list, slice, b.mul(column, mapping.vector));
-         });
+  if (mapping.lanes > 1)
+    sumTogether(list);
+  else
+    sumInTurn(list);
   gpu::BarrierOp::create(b); // the next list takes the memory of this one
 }
 
 /// The list is summed up when as many as are read at once might not fit.
 void ScatterEmitter::emit(Value item) {
+  strip = b.remainder(item, mapping.strips);
+  item = b.quotient(item, mapping.strips);
   row = b.quotient(item, mapping.groups);
   group = b.remainder(item, mapping.groups);
   int64_t atOnce = mapping.atOnce();

@@ -8,7 +8,8 @@
 // 128 bits each, summing what each list says in the order of the indices. So
 // every element is read and written once, and a block reads the indices
 // besides: work grows with the bytes of the table and with blocks x indices,
-// and not with elements x indices.
+// and not with elements x indices. Where a few wide slices have long
+// lists, the threads of a block share those, and each sums a part.
 #pragma once
 
 #include "codegen/gpu_indexing.h"
@@ -24,6 +25,9 @@ struct ScatterMapping {
   /// are often neighbours, are of several blocks; else of group s / slices.
   bool isInterleaved = false;
   int64_t vector = 1; // elements that a thread takes at once
+  /// Blocks that share the slices of a group, vectors that each has of a slice,
+  /// and threads that share the list of one.
+  int64_t strips = 1, columns = 1, lanes = 1;
 
   /// Indices that a thread looks at one after the other.
   static constexpr int64_t kEach = 8;
@@ -41,7 +45,8 @@ std::optional<ScatterMapping> mapScatter(const GatherSizes &sizes,
 /// Estimates what all threads execute, whether blocks share the work or not.
 uint64_t scatterOperations(const GatherSizes &sizes, mlir::Type element);
 
-/// Group `item` % groups of row `item` / groups of the table, by a whole block.
+/// One strip of a group of slices of a row of the table, in the order of
+/// strips, groups and rows, by a whole block.
 void emitScatter(GpuBuilder &builder, const ScatterMapping &mapping,
                  const IndexedBuffers &buffers, mlir::Value item,
                  mlir::gpu::GPUFuncOp function, const GpuThread &thread);

@@ -50,8 +50,9 @@ void sumUp(const Sums &sums, std::vector<Tensor> &arguments) {
     }
 }
 
-/// Indices are random numbers in [-range, range]. Operations of a run.
-int64_t expectSums(const Sums &sums, int64_t range) {
+/// Indices are random numbers in [-range, range], updates whole ones where
+/// their sums, in any order, shall be exact. Operations of a run.
+int64_t expectSums(const Sums &sums, int64_t range, bool isExact = false) {
   Context context;
   auto module =
       mlir::parseSourceString<mlir::ModuleOp>(sums.text(), &context.context);
@@ -62,6 +63,9 @@ int64_t expectSums(const Sums &sums, int64_t range) {
   std::mt19937 random(11);
   for (Number &index : arguments[1].elements)
     index.whole = int64_t(random() % uint64_t(2 * range + 1)) - range;
+  for (Number &update : arguments[0].elements)
+    if (isExact)
+      update.real = double(int64_t(random() % 15)) - 7;
   std::vector<Tensor> wanted = arguments;
   sumUp(sums, wanted);
   Buffer expected(wanted[2]);
@@ -90,6 +94,28 @@ TEST(GpuScatter, AddsMoreThanAListHolds) {
 
 TEST(GpuScatter, HasRowsOfItsOwnForBatches) {
   expectSums({{2, 3, 40, 8}, {2, 64}, {2, 3, 64, 8}, 2, 1}, 41);
+}
+
+/// Such as the gradient of two types of tokens; also where a list is summed up
+/// several times.
+TEST(GpuScatter, SharesListsOfFewWideSlices) {
+  auto expectExact = [](int64_t extent, int64_t count, std::string element) {
+    expectSums({{extent, 64}, {count}, {count, 64}, 0, 0, element}, extent,
+               /*isExact=*/true);
+  };
+  for (std::string element : {"f32", "bf16", "f64"})
+    expectExact(2, 700, element);
+  expectExact(3, 513, "bf16");
+  expectExact(16, 1500, "f32");
+  expectExact(1, 64, "i32");
+  expectExact(2, 5000, "f32");
+  expectSums({{2, 2, 64}, {2, 300}, {2, 300, 64}, 1, 1}, 2, /*isExact=*/true);
+  Context context;
+  mlir::Type f32 = mlir::Float32Type::get(&context.context);
+  auto types = mapScatter({{2, 768}, {4096}, 0, 0}, f32);
+  ASSERT_TRUE(types);
+  EXPECT_EQ(types->strips, 24);
+  EXPECT_EQ(types->lanes, 16);
 }
 
 /// Sums are of f32, and rounded once.
