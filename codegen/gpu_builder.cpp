@@ -123,8 +123,8 @@ Value GpuBuilder::evaluate(const Linear &linear, ValueRange positions) {
   return sum;
 }
 
-/// Where one of two conditions is that a number is not negative, and the other
-/// that the number is not above a limit: that limit.
+/// Returns the limit if one condition says that a number is not negative and
+/// the other that the same number is not above a limit.
 static std::optional<int64_t> limitOf(const Condition &least,
                                       const Condition &most) {
   auto isOpposite = [](int64_t one, int64_t other) { return one == -other; };

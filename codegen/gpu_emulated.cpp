@@ -363,7 +363,7 @@ static int64_t addFunction(ModuleOp module, gpu::GPUFuncOp kernel) {
                                        b.getFunctionType({pointer}, {}));
   IRMapping mapping;
   kernel.getBody().cloneInto(&function.getBody(), mapping);
-  // As LLVM does for a GPU, so that operations count as there.
+  // LLVM does the same for a GPU; operations shall count as there.
   IRRewriter rewriter(function.getContext());
   DominanceInfo dominance(function);
   eliminateCommonSubExpressions(rewriter, dominance, function);

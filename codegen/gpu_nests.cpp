@@ -26,8 +26,8 @@ Value NestEmitter::guarded(const Access &access, ValueRange positions,
       arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(type))));
 }
 
-/// Elements that are no vector, one by one. Neighbours need no place of their
-/// own.
+/// Reads elements one by one where they form no vector. The offset of the first
+/// serves all if they are neighbours.
 Values NestEmitter::readSingly(const Nest &nest, const Access &access,
                                const Values &positions, int64_t count) {
   GpuBuffer buffer = bufferOf(access.buffer);

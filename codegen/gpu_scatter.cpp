@@ -2,11 +2,11 @@
 // name a slice of the block's own; sums of those counts over the threads before
 // say where in the block's list each one stands.
 //
-// The list is sorted by counting: it has as many parts as threads walk through
-// it, each of which counts how often it meets each slice. Summed over slices,
-// and over the parts of each, those counts say where the first of a part
-// stands, and the threads walk again and put down what they meet. So work grows
-// with the list, and what is equal keeps its order.
+// A counting sort orders the list: some of the threads walk through a part of
+// it each and count how often each slice occurs. The prefix sum of these counts
+// over slices, and over the parts of each, is where the hits of each part go;
+// the threads walk again and write them there. The work is linear in the list,
+// and the sort is stable.
 
 #include "codegen/gpu_scatter.h"
 
@@ -19,8 +19,8 @@ using Values = GpuBuilder::Values;
 using Is = arith::CmpIPredicate;
 
 static constexpr int64_t kEach = ScatterMapping::kEach;
-/// Counts of a list, of each slice in each part; a quarter of them where shared
-/// memory holds sums of parts, too.
+/// The most counts that a list may have, one for each slice in each part; a
+/// quarter of them if shared memory holds partial sums, too.
 static constexpr int64_t kMostCounts = 4096;
 /// Slices of a list that are on the way before the first is added.
 static constexpr int64_t kAhead = 8;
@@ -35,15 +35,15 @@ static constexpr int64_t kFew = 4;
 static constexpr int64_t kMostSlices = 256, kFewestVectors = 8192,
                          kManyBlocks = 264;
 
-/// Threads of a block where it has 4 vectors to write, or 8 indices to read,
-/// for each of them, and no more than that.
+/// Chooses so many threads for a block that each writes 4 vectors, or reads 8
+/// indices.
 static int64_t threadsFor(const GatherSizes &sizes, int64_t vectors) {
   int64_t most = std::max(sizes.count / kEach, vectors / 4);
   return std::clamp<int64_t>(llvm::PowerOf2Ceil(most), kWarp, kBlock);
 }
 
 /// A few wide slices, such as a table of two types of tokens, have long lists:
-/// blocks have 128 bytes of each, and their threads parts of a list.
+/// each block takes 128 bytes of every slice, and its threads share the lists.
 static void shareLists(const GatherSizes &sizes, int64_t rows,
                        ScatterMapping &mapping) {
   constexpr int64_t kMostShared = 16, kStrip = 8, kLeastHits = 64;
@@ -204,7 +204,7 @@ void ScatterEmitter::addMemory(gpu::GPUFuncOp function) {
         {}};
 }
 
-/// In which parts of a list are summed.
+/// Returns the type of partial sums.
 Type ScatterEmitter::totalType() {
   Type type = gpuValueType(buffers.element);
   return isNarrowGpuFloat(type) ? b.getF32Type() : gpuMemoryType(type);
@@ -334,7 +334,8 @@ Value ScatterEmitter::collect(Value first, Value held) {
   return b.add(held, sums.all);
 }
 
-/// Of a part's own hits, in their order: where the count of each lies.
+/// Visits the hits of the thread's own part in their order, with the place of
+/// the count of each.
 void ScatterEmitter::walk(Value count,
                           function_ref<void(Value hit, Value at)> visit) {
   Value length =
@@ -370,7 +371,7 @@ void ScatterEmitter::sumCounts() {
   gpu::BarrierOp::create(b);
 }
 
-/// In the end a count is where the next one's hits begin.
+/// Leaves in each count where the hits of the next one begin.
 void ScatterEmitter::sort(Value count) {
   b.loop(thread, b.number(mapping.slices * mapping.parts),
          b.number(mapping.threads),
@@ -387,7 +388,7 @@ void ScatterEmitter::sort(Value count) {
   });
 }
 
-/// Where the hits of a slice begin, and where they end.
+/// Returns where the hits of a slice begin, and where they end.
 std::pair<Value, Value> ScatterEmitter::hitsOf(Value slice) {
   Value at = b.mul(slice, mapping.parts);
   Value before =
@@ -460,12 +461,13 @@ void ScatterEmitter::sumSlice(const List &list, Value slice, Value column,
   });
 }
 
-/// Of the slice, in elements, by the number of a vector in the block's part.
+/// Returns the first element of a vector within its slice, by the number of the
+/// vector in the block's strip.
 Value ScatterEmitter::columnOf(Value vector) {
   return b.mul(b.add(b.mul(strip, mapping.columns), vector), mapping.vector);
 }
 
-/// A thread a vector.
+/// Each vector has a thread of its own.
 void ScatterEmitter::sumInTurn(const List &list) {
   b.loop(thread, b.number(mapping.slices * mapping.columns),
          b.number(mapping.threads), [&](Value point) {

@@ -8,8 +8,8 @@
 // 128 bits each, summing what each list says in the order of the indices. So
 // every element is read and written once, and a block reads the indices
 // besides: work grows with the bytes of the table and with blocks x indices,
-// and not with elements x indices. Where a few wide slices have long
-// lists, the threads of a block share those, and each sums a part.
+// and not with elements x indices. If a few wide slices have long lists, the
+// threads of a block share each list, and every thread sums a part of it.
 #pragma once
 
 #include "codegen/gpu_indexing.h"
@@ -25,14 +25,14 @@ struct ScatterMapping {
   /// are often neighbours, are of several blocks; else of group s / slices.
   bool isInterleaved = false;
   int64_t vector = 1; // elements that a thread takes at once
-  /// Blocks that share the slices of a group, vectors that each has of a slice,
-  /// and threads that share the list of one.
+  /// The blocks that share the slices of a group, the vectors that each has of
+  /// a slice, and the threads that share the list of one.
   int64_t strips = 1, columns = 1, lanes = 1;
 
   /// Indices that a thread looks at one after the other.
   static constexpr int64_t kEach = 8;
-  /// Those that a block reads before it looks whether its list is full, and
-  /// what the list holds then at most.
+  /// The indices that a block reads before it checks whether its list is full,
+  /// and the most hits that the list holds then.
   int64_t atOnce() const { return kEach * threads; }
   int64_t mostListed() const { return 2 * atOnce(); }
 };

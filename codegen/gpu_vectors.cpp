@@ -59,8 +59,8 @@ static bool liesAlong(const Access &access, unsigned dim) {
   return access.hasStride(dim, 1) || access.place.isIrregularIn(dim);
 }
 
-/// The widest of which every access takes whole vectors, or, where `isLoose`,
-/// the outputs do.
+/// Returns the widest vector that every access can take whole, or every output
+/// if `isLoose`.
 static int64_t widestVector(const Nest &nest, unsigned dim, bool isLoose) {
   bool isReduced = nest.isReduced(dim);
   SmallVector<const Access *> accesses, outputs;

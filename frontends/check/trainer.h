@@ -33,8 +33,8 @@ public:
 
   /// Runs one step; its outputs are valid until the next.
   void step(int batch);
-  /// The same; times() has what the device measured of each command, zeros
-  /// where another variant of the graph ran.
+  /// Runs one step and sets times() to the time of each command as the device
+  /// measured it, or to zeros if another variant of the graph ran.
   void timedStep(int batch);
   const std::vector<int64_t> &times() const { return times_; }
   std::vector<double> output(const std::string &name) const;

@@ -341,8 +341,8 @@ void measureSteps(Bench &bench, const BenchOptions &options,
     double steps = options.seconds / 3 / parts / once;
     return static_cast<int64_t>(std::clamp(steps, 1.0, most));
   };
-  // Of a slow step fewer in one call, so that a round is over in time; where
-  // their number is asked for, fewer rounds.
+  // A call has fewer steps if they are slow, so that a round ends in time. If
+  // the user sets the number of steps, there are fewer rounds instead.
   int64_t steps = options.stepsPerCall ? options.stepsPerCall
                                        : fitting(kRounds, kMostStepsPerCall);
   int64_t rounds = fitting(static_cast<double>(steps), kRounds);
@@ -405,8 +405,7 @@ ordered_json measureAll(Session &session, int graph, Bench &bench,
   return result;
 }
 
-/// Numbers that are none have their own speed, and no step of a training that
-/// is of use has them.
+/// A step on NaN or infinity may have another speed than a useful step.
 void noteNonfinite(const Session &session, int graph) {
   const std::vector<TensorInfo> &outputs = session.graphs()[graph].outputs;
   for (size_t i = 0; i < outputs.size(); ++i) {

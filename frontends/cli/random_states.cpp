@@ -1,5 +1,5 @@
-// One list of random numbers serves all states, from another place on in each:
-// drawing billions anew would take longer than what is measured.
+// All states share one list of random numbers and begin at different places of
+// it: drawing billions of numbers would take longer than the measurement.
 
 #include "frontends/cli/random_states.h"
 
@@ -15,7 +15,7 @@ using namespace gradus::runtime;
 namespace gradus::cli {
 namespace {
 
-/// Where the numbers of a state lie: [least, least + width).
+/// The numbers of a state lie in [least, least + width).
 struct Range {
   double least, width;
 };
@@ -54,7 +54,7 @@ bool isRandom(const StateInfo &state) {
                    dtype == DType::f16 || dtype == DType::bf16);
 }
 
-/// In [0, 1); a prime number of them, so that rows differ.
+/// Returns numbers in [0, 1), a prime number of them, so that rows differ.
 const std::vector<double> &fractions() {
   static const std::vector<double> numbers = [] {
     std::vector<double> made((1 << 20) - 3);

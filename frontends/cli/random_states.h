@@ -1,6 +1,6 @@
-// States for measuring: what weights and slots look like while a model trains.
-// A step on zeros is faster than one that trains: multipliers of zeros take
-// less power, so a card's clock stays higher, and sums of zeros stay zero.
+// States for measuring, with numbers as weights and optimizer slots have them
+// during training. A step on zeros is faster: multiplying zeros takes less
+// power, so a GPU's clock stays higher.
 
 #pragma once
 
@@ -11,15 +11,15 @@
 
 namespace gradus::cli {
 
-/// The bytes of a parameter or a slot in floats; empty where a state is to stay
-/// as it is. Weights of two axes or more are even in +-1 / sqrt(numbers of a
-/// row), vectors that are called a bias (or beta) in +-0.1, others in
-/// [0.5, 1.5), as factors of a normalization; slots of more than one number are
-/// below 1e-6 and not negative, so that roots of them exist. The same each time
-/// for a state of a name, others for one of another name.
+/// Returns the bytes of a parameter or a slot of floats; nothing if the state
+/// shall stay as it is. Weights of two axes or more are uniform in +-1 /
+/// sqrt(numbers of a row), vectors called bias or beta in +-0.1, other vectors
+/// in [0.5, 1.5), like factors of a normalization. Slots of more than one
+/// number are in [0, 1e-6), so that optimizers can take their roots. The
+/// numbers depend on the name of the state alone.
 std::vector<uint8_t> randomState(const runtime::StateInfo &state);
 
-/// Writes those of all states.
+/// Writes random numbers to all states that shall have them.
 void randomizeStates(runtime::Session &session);
 
 } // namespace gradus::cli

@@ -35,7 +35,7 @@ public:
   std::string name() const override { return card_.name(); }
   int threads() const override { return 1; }
   size_t extraBytes() const override { return extraBytes_; }
-  /// Outputs that are late count once the graph has run.
+  /// Counts outputs that are pinned late only after the graph has run.
   size_t launches(size_t graph) const override;
   std::string chosen() const override;
 

@@ -103,7 +103,7 @@ Result FakeState::addNode(GraphNode *added, Graph graph, const GraphNode *after,
   return Result::success;
 }
 
-/// How many there are, and no more.
+/// Tells the number of nodes, but not which they are.
 Result FakeState::graphNodes(Graph graph, GraphNode *nodes, size_t *count) {
   auto found = graphs_.find(graph);
   if (!found)

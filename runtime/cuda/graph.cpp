@@ -32,7 +32,7 @@ public:
     return check(driver_, result, "adding " + node.name + " to a graph");
   }
 
-  /// Nodes of all that was added, and of what was recorded for it.
+  /// The number of nodes, including those of recorded calls.
   size_t executed() const { return executed_; }
 
 private:
@@ -81,7 +81,7 @@ private:
                                   work.event);
   }
 
-  /// What a node begins, as a graph of its own, and how many nodes that has.
+  /// Records the work of a node as a graph of its own; counts its nodes.
   Status record(const CaptureNode &work, size_t &nodes) {
     if (!stream_) {
       GRADUS_ASSIGN(stream_, card_.createStream());

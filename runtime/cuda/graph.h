@@ -73,7 +73,8 @@ public:
   /// wrong shows when somebody waits.
   Status launch(Stream stream) const;
 
-  /// What the card executes for a launch: of a recorded call, all that it has.
+  /// The number of nodes that a launch executes, including those of recorded
+  /// calls.
   size_t nodes() const { return nodes_; }
   size_t edges() const { return edges_; }
 
