@@ -32,8 +32,7 @@ struct CompileOptions {
   /// "cpu" (this machine) or "cpu:x86-64-v3" ..., one plan each; "cuda",
   /// "cuda:sm_90" or "emulated", which are images of one plan.
   std::vector<std::string> targets = {"cpu"};
-  /// Which products are a library's: "auto", "never" or "always".
-  std::string libraries = "auto";
+  LibraryUse libraries;
   /// Logical threads to plan for.
   uint32_t threads = 2;
   /// The recipe as JSON, stored for those who inspect the artifact.

@@ -49,6 +49,8 @@ def Select : Pass<"select", "::gradus::ProgramOp"> {
            "Products of bf16 too: the target has instructions for them">,
     Option<"provider", "provider", "std::string", /*default=*/"\"onednn\"",
            "Whose library: onednn, or cuda's">,
+    Option<"epilogues", "epilogues", "std::string", /*default=*/"\"all\"",
+           "What goes with products: all that the library takes, bias alone, or none">,
   ];
   let dependentDialects = ["::gradus::plan::PlanDialect"];
 }

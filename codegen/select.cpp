@@ -220,6 +220,13 @@ struct Select : impl::SelectBase<Select> {
           << provider << "', expected onednn or cuda";
       return signalPassFailure();
     }
+    auto asked = epiloguesOf(epilogues);
+    if (!asked) {
+      getOperation().emitError("select: epilogues is '")
+          << epilogues << "', expected all, bias or none";
+      return signalPassFailure();
+    }
+    epilogues_ = *asked;
     for (auto graph : getOperation().getBody().getOps<GraphOp>())
       selectIn(graph);
     std::string why = hasProducts_ ? library_->whyUnasked() : "";
@@ -286,7 +293,8 @@ struct Select : impl::SelectBase<Select> {
   void select(Candidate &found) {
     if (StringRef reason = reasonAgainst(found.size); !reason.empty())
       return explain(found.op->getLoc(), found.call.name, reason);
-    takeEpilogue(found, *library_, [&](Type type) { return accepts(type); });
+    takeEpilogue(found, *library_, epilogues_,
+                 [&](Type type) { return accepts(type); });
     if (library_->roundsResult(found.call))
       found.call.result.element = found.call.operands[0].element;
     LibraryCall chosen = found.call;
@@ -298,6 +306,7 @@ struct Select : impl::SelectBase<Select> {
   }
 
   const Library *library_ = nullptr;
+  Epilogues epilogues_ = Epilogues::all;
   bool hasProducts_ = false; // some are the library's
 };
 

@@ -7,6 +7,7 @@
 
 #include "codegen/nest.h"
 
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace gradus {
@@ -286,15 +287,26 @@ bool takeSum(Candidate &found, unsigned operand) {
 
 } // namespace
 
-void takeEpilogue(Candidate &found, const Library &library,
+std::optional<Epilogues> epiloguesOf(StringRef name) {
+  return llvm::StringSwitch<std::optional<Epilogues>>(name)
+      .Case("none", Epilogues::none)
+      .Case("bias", Epilogues::bias)
+      .Case("all", Epilogues::all)
+      .Default(std::nullopt);
+}
+
+void takeEpilogue(Candidate &found, const Library &library, Epilogues epilogues,
                   llvm::function_ref<bool(Type)> accepts) {
   bool isMatmul = found.call.name == "matmul";
   bool hasEpilogue = isMatmul || found.call.name == "convolution";
-  if (hasEpilogue && library.takesBias(found.call))
+  if (hasEpilogue && epilogues != Epilogues::none &&
+      library.takesBias(found.call))
     takeBias(found, isMatmul ? shapeOf(found.result).size() - 1 : 1);
   takeRounding(found, library, accepts);
   readNarrowBias(found);
   setElements(found);
+  if (epilogues != Epilogues::all)
+    return;
   if (hasEpilogue) {
     SmallVector<Operation *> readers;
     findReaders(found.result, readers);

@@ -31,9 +31,14 @@ struct Candidate {
   mlir::RankedTensorType type() const;
 };
 
+/// The ops that may go with a product.
+enum class Epilogues { none, bias, all };
+/// The result is empty if no epilogues have this name.
+std::optional<Epilogues> epiloguesOf(llvm::StringRef name);
+
 /// Takes into the call what the library can do of it, and tells the library the
 /// types. `accepts` says which types it may round to.
-void takeEpilogue(Candidate &found, const Library &library,
+void takeEpilogue(Candidate &found, const Library &library, Epilogues epilogues,
                   llvm::function_ref<bool(mlir::Type)> accepts);
 
 } // namespace gradus

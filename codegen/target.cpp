@@ -9,8 +9,8 @@ using namespace gradus;
 // A new option does not compile here until it is compared as well.
 
 static auto fieldsOf(const SelectOptions &options) {
-  auto &[library, narrow, provider] = options;
-  return std::tie(library, narrow, provider);
+  auto &[library, narrow, provider, epilogues] = options;
+  return std::tie(library, narrow, provider, epilogues);
 }
 
 static auto fieldsOf(const FuseOptions &options) {
@@ -80,19 +80,25 @@ static llvm::Expected<Target> targetOf(llvm::StringRef name) {
 }
 
 llvm::Expected<Target> gradus::findTarget(llvm::StringRef name,
-                                          llvm::StringRef libraries) {
-  if (!llvm::is_contained({"auto", "never", "always"}, libraries))
-    return llvm::createStringError("libraries are '" + libraries.str() +
+                                          const LibraryUse &libraries) {
+  if (!llvm::is_contained({"auto", "never", "always"}, libraries.products))
+    return llvm::createStringError("libraries are '" + libraries.products +
                                    "', expected auto, never or always");
+  if (!llvm::is_contained({"all", "bias", "none"}, libraries.epilogues))
+    return llvm::createStringError("epilogues are '" + libraries.epilogues +
+                                   "', expected all, bias or none");
   llvm::Expected<Target> target = targetOf(name);
-  if (target)
-    target->model.select.library = libraries.str();
+  if (!target)
+    return target;
+  target->model.select.library = libraries.products;
+  if (!target->cpu())
+    target->model.select.epilogues = libraries.epilogues;
   return target;
 }
 
 llvm::Expected<std::vector<Target>>
 gradus::findTargets(llvm::ArrayRef<std::string> names,
-                    llvm::StringRef libraries) {
+                    const LibraryUse &libraries) {
   std::vector<Target> targets;
   for (const std::string &name : names) {
     llvm::Expected<Target> target = findTarget(name, libraries);

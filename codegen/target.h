@@ -34,16 +34,22 @@ struct Target {
   const CpuTarget *cpu() const { return std::get_if<CpuTarget>(&code); }
 };
 
-/// A target by its name: see cpuTarget and gpuTarget. `libraries` says which
-/// products are a library's: "auto" (those it is faster with), "never" or
-/// "always".
+/// The parts of a step that libraries compute.
+struct LibraryUse {
+  /// The products: "auto" (those they are faster with), "never" or "always".
+  std::string products = "auto";
+  /// The epilogues of products on GPUs: "all", "bias" or "none".
+  std::string epilogues = "all";
+};
+
+/// A target by its name: see cpuTarget and gpuTarget.
 llvm::Expected<Target> findTarget(llvm::StringRef name,
-                                  llvm::StringRef libraries = "auto");
+                                  const LibraryUse &libraries = {});
 
 /// Those of several names, each once. GPUs are one target: the same plan runs
 /// on all of them, the emulated one too.
 llvm::Expected<std::vector<Target>>
 findTargets(llvm::ArrayRef<std::string> names,
-            llvm::StringRef libraries = "auto");
+            const LibraryUse &libraries = {});
 
 } // namespace gradus

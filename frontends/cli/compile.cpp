@@ -338,6 +338,12 @@ void addCompile(CLI::App &app) {
                    "(oneDNN; on cards cuBLASLt and cuDNN): auto (those it is "
                    "faster with), never, always")
       ->check(CLI::IsMember({"auto", "never", "always"}));
+  command
+      ->add_option("--epilogues", request.epilogues,
+                   "What GPUs' library computes along with a product: all (a "
+                   "bias, an activation, sums for gradients), bias, none; what "
+                   "a card's library lacks is found when it is loaded")
+      ->check(CLI::IsMember({"all", "bias", "none"}));
   command->add_option("--stop-after", request.stopAfter,
                       "Print the IR after this stage");
   command->add_flag(

@@ -106,7 +106,7 @@ absl::Status Compilation::checkStage() const {
 absl::StatusOr<DeviceModel> Compilation::firstModel() const {
   auto target =
       findTarget(request_.targets.empty() ? "cpu" : request_.targets.front(),
-                 request_.libraries);
+                 {request_.libraries, request_.epilogues});
   if (!target)
     return failure(target.takeError());
   return target->model;
@@ -166,7 +166,7 @@ CompileOptions Compilation::options() {
   CompileOptions options;
   if (!request_.targets.empty())
     options.targets = targets();
-  options.libraries = request_.libraries;
+  options.libraries = {request_.libraries, request_.epilogues};
   options.threads = request_.threads ? request_.threads : usableCores();
   options.recipe = program_.recipe;
   if (request_.kernelCache != "off")
@@ -277,7 +277,7 @@ absl::Status checkTargets(const Request &request) {
   std::vector<std::string> names = request.targets;
   if (names.empty())
     names = {"cpu"};
-  auto targets = findTargets(names, request.libraries);
+  auto targets = findTargets(names, {request.libraries, request.epilogues});
   if (!targets)
     return invalid(llvm::toString(targets.takeError()));
   auto needsToolkit = [](const Target &target) {

@@ -49,6 +49,7 @@ struct Request {
   std::vector<std::string>
       targets;                    // "cpu", "cpu:x86-64-v3"; empty: this machine
   std::string libraries = "auto"; // use for matmuls: auto, never, always
+  std::string epilogues = "all";  // of matmuls on GPUs: all, bias, none
   std::vector<std::string> plugins; // shared libraries with passes
   std::string stopAfter;            // a stage; empty: all, to an artifact
   bool printWeights = false;        // Result::ir also has those of large states

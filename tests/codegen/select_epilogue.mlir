@@ -1,5 +1,15 @@
 // RUN: gradus-opt %s --select=provider=cuda --propagate-layouts=provider=cuda | FileCheck %s
 // RUN: gradus-opt %s --select=library=always --propagate-layouts | FileCheck %s --check-prefix=ONEDNN
+// RUN: gradus-opt %s --select="provider=cuda epilogues=bias" | FileCheck %s --check-prefix=BIAS
+// RUN: gradus-opt %s --select="provider=cuda epilogues=none" | FileCheck %s --check-prefix=NONE
+
+// No more than is asked for goes with a product.
+// BIAS-NOT: "matmul+
+// BIAS: label = "matmul+bias"
+// BIAS-NOT: "matmul+
+// NONE-NOT: "matmul+
+// NONE-COUNT-13: label = "matmul"
+// NONE-NOT: "matmul+
 
 // oneDNN sums no operands, and has no slopes.
 // ONEDNN-NOT: label = "matmul+sum"

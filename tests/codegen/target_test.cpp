@@ -46,13 +46,27 @@ TEST(Target, ModelsThatDifferInOneNumberAreNotEqual) {
 
 TEST(Target, SaysWhoseLibrariesDoProducts) {
   SelectOptions cpu = llvm::cantFail(findTarget("cpu")).model.select,
-                cuda = llvm::cantFail(findTarget("cuda", "never")).model.select;
+                cuda =
+                    llvm::cantFail(findTarget("cuda", {"never"})).model.select;
   EXPECT_EQ(cpu.provider, "onednn");
   EXPECT_EQ(cpu.library, "auto");
   EXPECT_EQ(cuda.provider, "cuda");
   EXPECT_EQ(cuda.library, "never");
-  EXPECT_EQ(llvm::toString(findTarget("cuda", "often").takeError()),
+  EXPECT_EQ(llvm::toString(findTarget("cuda", {"often"}).takeError()),
             "libraries are 'often', expected auto, never or always");
+}
+
+/// A processor's library is known when a step is compiled.
+TEST(Target, SaysWhatGoesWithProductsOnGpus) {
+  auto epilogues = [](const char *target, LibraryUse libraries) {
+    return llvm::cantFail(findTarget(target, libraries)).model.select.epilogues;
+  };
+  EXPECT_EQ(epilogues("cuda", {}), "all");
+  EXPECT_EQ(epilogues("cuda", {"auto", "none"}), "none");
+  EXPECT_EQ(epilogues("emulated", {"auto", "bias"}), "bias");
+  EXPECT_EQ(epilogues("cpu", {"auto", "none"}), "all");
+  EXPECT_EQ(llvm::toString(findTarget("cuda", {"auto", "some"}).takeError()),
+            "epilogues are 'some', expected all, bias or none");
 }
 
 TEST(Target, KeepsItsName) {

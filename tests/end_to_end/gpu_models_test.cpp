@@ -34,7 +34,7 @@ protected:
     auto module = importOnnx(recorded->pathOf(file), options, *context_);
     ASSERT_TRUE(module.ok()) << module.status();
     module_ = std::move(*module);
-    Target target = llvm::cantFail(findTarget("cuda", "never"));
+    Target target = llvm::cantFail(findTarget("cuda", {"never"}));
     ASSERT_TRUE(mlir::succeeded(runStages(*module_, "", target.model)));
     module_->walk([&](plan::KernelOp kernel) { kernels_.push_back(kernel); });
     ASSERT_FALSE(kernels_.empty());
