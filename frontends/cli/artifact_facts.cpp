@@ -14,7 +14,6 @@
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <set>
 
 using namespace gradus::runtime;
 using nlohmann::ordered_json;
@@ -295,29 +294,58 @@ const char *libraryOf(artifact::LibraryOp op, bool isForGpus) {
   return op == artifact::LibraryOp::matmul ? "cuBLASLt" : "cuDNN";
 }
 
+/// "bias+gelu_tanh", "sum"; empty: the call has nothing besides.
+std::string epilogueText(const artifact::LibraryCommand &command) {
+  using artifact::Activation;
+  bool hasActivation = command.activation() != Activation::none,
+       isGradient = command.activation() == Activation::gelu_tanh_gradient,
+       isProduct = command.op() == artifact::LibraryOp::matmul ||
+                   command.op() == artifact::LibraryOp::convolution;
+  std::string text;
+  if (isProduct && countOf(command.inputs()) > 2 && !isGradient)
+    text = "bias";
+  if (hasActivation)
+    append(text, text.empty() ? "" : "+",
+           artifact::EnumNameActivation(command.activation()));
+  else if (command.op() == artifact::LibraryOp::matmul &&
+           countOf(command.outputs()) > 1)
+    text = "sum";
+  return text;
+}
+
 } // namespace
 
 ordered_json librariesOf(const artifact::Plan &plan) {
-  std::map<std::string, std::set<std::string>> calls;
+  std::map<std::string, std::map<std::string, std::string>> calls;
   for (size_t g = 0; g < countOf(plan.graphs()); ++g) {
     const auto *commands = plan.graphs()->Get(g)->commands();
     for (size_t c = 0; c < countOf(commands); ++c)
       if (auto *library = commands->Get(c)->kind_as_LibraryCommand())
-        calls[libraryOf(library->op(), isForGpus(plan))].insert(
-            libraryText(*library));
+        calls[libraryOf(library->op(), isForGpus(plan))].emplace(
+            libraryText(*library), epilogueText(*library));
   }
   ordered_json all = ordered_json::array();
-  for (const auto &[name, texts] : calls)
-    all.push_back({{"name", name}, {"calls", texts.size()}});
+  for (const auto &[name, texts] : calls) {
+    std::map<std::string, int> epilogues;
+    for (const auto &[text, epilogue] : texts)
+      if (!epilogue.empty())
+        ++epilogues[epilogue];
+    all.push_back(
+        {{"name", name}, {"calls", texts.size()}, {"epilogues", epilogues}});
+  }
   return all;
 }
 
 std::string librariesText(const ordered_json &libraries) {
   std::string text;
-  for (const ordered_json &each : libraries)
+  for (const ordered_json &each : libraries) {
     text += (text.empty() ? "" : ", ") + each["name"].get<std::string>() +
             " (" + jsonText(each["calls"]) +
-            (each["calls"] == 1 ? " call)" : " calls)");
+            (each["calls"] == 1 ? " call" : " calls");
+    for (const auto &[epilogue, count] : each["epilogues"].items())
+      text += ", " + jsonText(count) + " with " + epilogue;
+    text += ")";
+  }
   return text;
 }
 

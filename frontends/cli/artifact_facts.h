@@ -13,10 +13,11 @@ namespace gradus::cli {
 /// "cpu:amx", or "cuda (sm_90, emulated)" with the images of the plan.
 std::string targetText(const artifact::Plan &plan);
 
-/// The libraries that a plan calls, and by how many different calls:
-/// [{"name": "cuDNN", "calls": 3}].
+/// The libraries that a plan calls, by how many different calls, and how many
+/// of those have what with a product: [{"name": "cuBLASLt", "calls": 3,
+/// "epilogues": {"bias+gelu_tanh": 1}}].
 nlohmann::ordered_json librariesOf(const artifact::Plan &plan);
-/// "cuBLASLt (1 call), cuDNN (3 calls)"
+/// "cuBLASLt (3 calls, 1 with bias+gelu_tanh), cuDNN (1 call)"
 std::string librariesText(const nlohmann::ordered_json &libraries);
 
 /// Keys as `gradus inspect --json` prints them. Times to expect are of each

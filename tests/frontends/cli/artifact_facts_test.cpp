@@ -68,7 +68,7 @@ TEST(ArtifactFacts, NameTheLibrariesOfAPlan) {
       ->commands[5]
       ->kind.AsLibraryCommand()
       ->activation = gradus::artifact::Activation::relu;
-  EXPECT_EQ(textOf(1), "cuBLASLt (2 calls)");
+  EXPECT_EQ(textOf(1), "cuBLASLt (2 calls, 1 with relu)");
 }
 
 TEST(ArtifactFacts, NameNoLibraryWhereNoneIsCalled) {
