@@ -54,7 +54,7 @@ Value reorder(OpBuilder &builder, Location location, Value value,
       builder, location, type, "reorder", value, builder.getDictionaryAttr({}),
       builder.getArrayAttr(
           {toAttribute(from, context), toAttribute(to, context)}),
-      0, 0, builder.getStringAttr("reorder"));
+      0, 0, builder.getStringAttr("reorder"), /*epilogue=*/{});
   return op.getResult(0);
 }
 

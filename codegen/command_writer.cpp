@@ -248,7 +248,9 @@ private:
         builder, operation(library.getCall()), inputVector, outputVector,
         strides, dilations, begin, end, activation(library), scratchOf(library),
         /*logical_threads=*/0, numberIn(library.getConfig(), "scale"),
-        library.getConfig().contains("causal"), measured);
+        library.getConfig().contains("causal"), measured,
+        library.getEpilogue() ? kernelNumber(*library.getEpilogue())
+                              : UINT32_MAX);
   }
 
   static flatbuffers::Offset<

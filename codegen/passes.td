@@ -633,6 +633,58 @@ def FormKernels : Pass<"form-kernels", "::gradus::ProgramOp"> {
   let dependentDialects = ["::gradus::plan::PlanDialect"];
 }
 
+def KeepEpilogues : Pass<"keep-epilogues", "::gradus::ProgramOp"> {
+  let summary = "Has a kernel for what stands behind a library's product";
+  let description = [{
+    A card's library says at load whether it has an algorithm for a product with
+    its bias and activation. For where it has none, each such call names a kernel
+    that computes them of the product in f32: it reads the product, then the
+    call's third operand, and writes the call's results, each rounded once.
+    Products that sum an operand beside themselves need none. Equal kernels are
+    kept once.
+
+    Before:
+
+    ```mlir
+    gradus.program @p {
+      gradus.graph @predict(%x: tensor<4x16xbf16>, %w: tensor<16x8xbf16>, %b: tensor<8xbf16>) -> (y: tensor<4x8xbf16>) {
+        %0 = plan.library "matmul"(%x, %w, %b) config {activation = "relu"} layouts [{dims = array<i64: 4, 16>, strides = array<i64: 16, 1>}, {dims = array<i64: 16, 8>, strides = array<i64: 8, 1>}, {dims = array<i64: 1, 8>, strides = array<i64: 8, 1>}, {dims = array<i64: 4, 8>, strides = array<i64: 8, 1>} ] {label = "matmul+bias+relu"} : (tensor<4x16xbf16>, tensor<16x8xbf16>, tensor<8xbf16>) -> tensor<4x8xbf16>
+        gradus.return %0 : tensor<4x8xbf16>
+      }
+    }
+    ```
+
+    After:
+
+    ```mlir
+    gradus.program @p {
+      gradus.graph @predict(%x: tensor<4x16xbf16>, %w: tensor<16x8xbf16>, %b: tensor<8xbf16>) -> (y: tensor<4x8xbf16>) {
+        %0 = plan.library "matmul"(%x, %w, %b) config {activation = "relu"} layouts [{dims = array<i64: 4, 16>, strides = array<i64: 16, 1>}, {dims = array<i64: 16, 8>, strides = array<i64: 8, 1>}, {dims = array<i64: 1, 8>, strides = array<i64: 8, 1>}, {dims = array<i64: 4, 8>, strides = array<i64: 8, 1>} ] {epilogue = @kernel0_epilogue_bias_relu, label = "matmul+bias+relu"} : (tensor<4x16xbf16>, tensor<16x8xbf16>, tensor<8xbf16>) -> tensor<4x8xbf16>
+        gradus.return %0 : tensor<4x8xbf16>
+      }
+      plan.kernel @kernel0_epilogue_bias_relu(%product: memref<32xf32>, %bias: memref<8xbf16>, %y: memref<32xbf16>) attributes {inputs = 2 : i64, items = 4 : i64, split = #plan<split rows>} {
+        plan.nest parallel [4, 8] reduced [] with(%product, %bias : memref<32xf32>, memref<8xbf16>) outs(%y : memref<32xbf16>)
+            attributes {combine = [], guards = [unit, unit], map_input_maps = [],
+                        output_maps = [affine_map<(d0, d1) -> (d0 * 8 + d1)>],
+                        then_input_maps = [affine_map<(d0, d1) -> (d0 * 8 + d1)>, affine_map<(d0, d1) -> (d1)>]}
+            map {
+            } then {
+            ^bb0(%e: f32, %f: bf16):
+              %wide = arith.extf %f : bf16 to f32
+              %sum = arith.addf %e, %wide : f32
+              %zero = arith.constant 0.0 : f32
+              %relu = arith.maximumf %sum, %zero : f32
+              %round = arith.truncf %relu : f32 to bf16
+              plan.yield %round : bf16
+            }
+        plan.end
+      }
+    }
+    ```
+  }];
+  let dependentDialects = ["::gradus::plan::PlanDialect"];
+}
+
 def Schedule : Pass<"schedule", "::gradus::GraphOp"> {
   let summary = "Orders the commands of a graph";
   let description = [{

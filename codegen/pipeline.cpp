@@ -56,6 +56,9 @@ const Stage stages[] = {
      [](OpPassManager &program, const DeviceModel &model) {
        // Nests become code to launch; from here on their order is fixed.
        program.addPass(createFormKernels(model.formKernels));
+       // Calls are as the card will see them: a kernel for what it may lack.
+       if (model.keepsEpilogues)
+         program.addPass(createKeepEpilogues());
      }},
     {"schedule",
      [](OpPassManager &program, const DeviceModel &) {

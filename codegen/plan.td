@@ -271,13 +271,15 @@ def LibraryOp : PlanOp<"library", [Pure]> {
     (strides, dilations, pads_begin, pads_end, activation). `scratch` bytes are
     needed while it runs. On cards `matmul` may have a second result and be
     multiplied by gelu's slopes, as `LibraryCommand` of runtime/artifact.fbs has
-    it.
+    it, and `epilogue` may name the kernel that computes what stands behind the
+    product where the card's library has no algorithm for both at once.
   }];
   let arguments = (ins StrAttr:$call, Variadic<AnyRankedTensor>:$operands,
                        DictionaryAttr:$config, DictArrayAttr:$layouts,
                        DefaultValuedAttr<I64Attr, "0">:$scratch,
                        DefaultValuedAttr<I64Attr, "0">:$flops,
-                       OptionalAttr<StrAttr>:$label);
+                       OptionalAttr<StrAttr>:$label,
+                       OptionalAttr<FlatSymbolRefAttr>:$epilogue);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let assemblyFormat = "$call `(` $operands `)` `config` $config `layouts` $layouts attr-dict `:` functional-type($operands, results)";
 }

@@ -191,7 +191,8 @@ LibraryOp emitCall(Candidate &found, const LibraryCall &chosen) {
   auto call = LibraryOp::create(
       builder, location, types, chosen.name, operands,
       configOf(builder, chosen), builder.getArrayAttr(layouts), chosen.scratch,
-      found.size.flops, builder.getStringAttr(labelOf(chosen)));
+      found.size.flops, builder.getStringAttr(labelOf(chosen)),
+      /*epilogue=*/{});
   Value result = reorder(builder, location, call.getResult(0), type,
                          chosen.result, found.call.result);
   if (type != whole)

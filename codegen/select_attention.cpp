@@ -223,7 +223,8 @@ LibraryOp AttentionSelection::call(OpBuilder &builder, Operation *op,
                            builder.getDictionaryAttr(config),
                            builder.getArrayAttr(layouts),
                            library_.attentionScratch(size).value_or(0),
-                           size.flops(), builder.getStringAttr(name));
+                           size.flops(), builder.getStringAttr(name),
+                           /*epilogue=*/{});
 }
 
 /// The type of a tensor of heads as calls have it.

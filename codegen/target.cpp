@@ -36,7 +36,8 @@ bool DeviceModel::operator==(const DeviceModel &other) const {
          fieldsOf(splitReductions) == fieldsOf(other.splitReductions) &&
          fieldsOf(formKernels) == fieldsOf(other.formKernels) &&
          mergesRows == other.mergesRows && padsRows == other.padsRows &&
-         savesTraffic == other.savesTraffic;
+         savesTraffic == other.savesTraffic &&
+         keepsEpilogues == other.keepsEpilogues;
 }
 
 /// The numbers are not measured: a launch in a graph takes about as long as a
@@ -49,6 +50,7 @@ static DeviceModel gpuModel() {
   model.mergesRows = true;
   model.padsRows = true;
   model.savesTraffic = true;
+  model.keepsEpilogues = true;
   model.fuse.workTwice = 24; // an exponential and a few more
   model.splitReductions.mostParts = 512;
   model.splitReductions.mostPoints = int64_t(128) * 1024;

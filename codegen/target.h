@@ -19,9 +19,10 @@ struct DeviceModel {
   FuseOptions fuse;
   SplitReductionsOptions splitReductions;
   FormKernelsOptions formKernels;
-  bool mergesRows = false;   // merge-rows is one of the passes
-  bool padsRows = false;     // pad-rows too
-  bool savesTraffic = false; // and narrow-results and join-sums
+  bool mergesRows = false;     // merge-rows is one of the passes
+  bool padsRows = false;       // pad-rows too
+  bool savesTraffic = false;   // and narrow-results and join-sums
+  bool keepsEpilogues = false; // and keep-epilogues
 
   bool operator==(const DeviceModel &other) const;
 };

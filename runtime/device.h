@@ -101,6 +101,15 @@ struct TunedCall {
   size_t candidates = 0; // measured besides the library's choice
 };
 
+/// The form in which a device computes the library calls of one kind.
+struct CallForm {
+  std::string call; // the name of its commands: "matmul+bias"
+  std::string form; // "whole", or what replaces it
+  /// The reason why it is not whole: "cuBLASLt has no algorithm with BIAS".
+  std::string why;
+  size_t count = 0;
+};
+
 /// A device outlives the plans that it has loaded.
 class Device {
 public:

@@ -52,6 +52,12 @@ Status verifyCommand(const artifact::Plan &plan,
 Status verifyLibrary(const artifact::Plan &plan,
                      const artifact::LibraryCommand &command);
 
+/// Verifies the kernel that a library command names, if it names one. The
+/// command has been verified.
+Status verifyEpilogue(const artifact::Plan &plan,
+                      const artifact::CodeHeader *kernels,
+                      const artifact::LibraryCommand &command);
+
 /// Verifies that the buffer `number` exists and, with `written`, may be
 /// written.
 Status verifyBuffer(const artifact::Plan &plan, uint32_t number, bool written);

@@ -101,7 +101,8 @@ Status verifyCommand(const artifact::Plan &plan,
   case artifact::CommandKind::KernelCommand:
     return verifyKernelCommand(plan, kernels, *command.kind_as_KernelCommand());
   case artifact::CommandKind::LibraryCommand:
-    return verifyLibrary(plan, *command.kind_as_LibraryCommand());
+    GRADUS_TRY(verifyLibrary(plan, *command.kind_as_LibraryCommand()));
+    return verifyEpilogue(plan, kernels, *command.kind_as_LibraryCommand());
   case artifact::CommandKind::CopyCommand:
     return verifyCopy(plan, *command.kind_as_CopyCommand());
   default:

@@ -73,15 +73,19 @@ Status CudaPlan::allocate(const StepExtras &extras) {
       outputs = std::max(outputs, bytes);
   }
   size_t constants = artifact_.bytes(artifact_.header().constants()).size();
-  Need needs[] = {
-      {"state", plan_.state_bytes()}, {"arena", plan_.arena_bytes()},
-      {"constants", constants},       {"scratch", extras.scratchBytes},
-      {"tables", extras.tableBytes},  {"library scratch", extras.libraryBytes},
-      {"ones", extras.onesBytes},     {"inputs", inputs}};
+  Need needs[] = {{"state", plan_.state_bytes()},
+                  {"arena", plan_.arena_bytes()},
+                  {"constants", constants},
+                  {"scratch", extras.scratchBytes},
+                  {"tables", extras.tableBytes},
+                  {"library scratch", extras.libraryBytes},
+                  {"ones", extras.onesBytes},
+                  {"products", extras.productBytes},
+                  {"inputs", inputs}};
   GRADUS_TRY(card_.checkFits(needs));
   Owned<DevicePointer> *blocks[] = {&state_,   &arena_,  &constants_,
                                     &scratch_, &tables_, &libraryScratch_,
-                                    &ones_};
+                                    &ones_,    &product_};
   for (size_t i = 0; i < std::size(blocks); ++i) {
     GRADUS_ASSIGN(*blocks[i], card_.allocate(needs[i]));
   }
@@ -89,9 +93,10 @@ Status CudaPlan::allocate(const StepExtras &extras) {
   GRADUS_ASSIGN(staging_, Staging::create(card_, inputs));
   GRADUS_ASSIGN(outputs_, card_.allocatePinned({"outputs", outputs}));
   nodes_.place({state_.get(), arena_.get(), constants_.get(), scratch_.get(),
-                tables_.get(), libraryScratch_.get(), ones_.get()});
+                tables_.get(), libraryScratch_.get(), ones_.get(),
+                product_.get()});
   extraBytes_ = extras.scratchBytes + extras.tableBytes + extras.libraryBytes +
-                extras.onesBytes + inputs;
+                extras.onesBytes + extras.productBytes + inputs;
   return Status();
 }
 

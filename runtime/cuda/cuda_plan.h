@@ -105,7 +105,7 @@ private:
   StepNodes nodes_;
   size_t extraBytes_ = 0, pinnedAtLoad_ = kPinnedAtLoad;
   Owned<DevicePointer> state_, arena_, constants_, scratch_, tables_;
-  Owned<DevicePointer> libraryScratch_, ones_;
+  Owned<DevicePointer> libraryScratch_, ones_, product_;
   Owned<void *> outputs_;
   Owned<Stream> stream_;
   std::optional<Staging> staging_;

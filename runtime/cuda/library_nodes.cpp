@@ -25,7 +25,7 @@ std::string keyOf(const LibraryCommand &command, uint64_t scratchBytes) {
   for (auto *tensors : {&table.inputs, &table.outputs})
     for (auto &tensor : *tensors)
       tensor->buffer = 0;
-  table.scratch = 0;
+  table.scratch = table.epilogue = 0;
   flatbuffers::FlatBufferBuilder builder;
   builder.Finish(LibraryCommand::Pack(builder, &table));
   auto *bytes = reinterpret_cast<const char *>(builder.GetBufferPointer());
@@ -86,15 +86,17 @@ Status LibraryNodes::prepare(const LibraryCommand &command) {
   auto call = callFor(command, has);
   if (call.ok())
     return addCall(command, *call, has, made);
-  if (sumsOperand(command)) {
+  if (sumsOperand(command) || hasEpilogue(command)) {
     GRADUS_ASSIGN(made.lack, server_->lackOf(command));
   }
-  return made.lack.empty() ? call.status() : preparePlain(command, made);
+  return made.isWhole() ? call.status() : preparePlain(command, made);
 }
 
 Status LibraryNodes::preparePlain(const LibraryCommand &command,
                                   Command &made) {
   uint64_t has = scratchInPlan(plan_, command);
+  if (hasEpilogue(command) && command.epilogue() == kNone)
+    return failed(made.lack, ", and the artifact no kernel to take its place");
   for (flatbuffers::DetachedBuffer &part : plainProductOf(command)) {
     parts_.push_back(std::move(part));
     const auto &plain =
@@ -106,7 +108,8 @@ Status LibraryNodes::preparePlain(const LibraryCommand &command,
   return Status();
 }
 
-/// What it takes beside the plan is noted.
+/// The memory that it takes beside the plan is noted. A product has as many
+/// bytes as the kernel behind it reads.
 Status LibraryNodes::addCall(const LibraryCommand &command,
                              std::shared_ptr<LibraryCall> call, uint64_t has,
                              Command &made) {
@@ -121,6 +124,10 @@ Status LibraryNodes::addCall(const LibraryCommand &command,
       uint64_t &bytes = ones_[added.inputs[i].dtype];
       bytes = std::max(bytes, added.inputs[i].bytes());
     }
+  if (command.outputs()->Get(0)->buffer() == kProductBuffer)
+    productBytes_ = std::max(
+        {productBytes_, added.outputs[0].bytes(),
+         kernels_.kernels()->Get(command.epilogue())->fixed_bytes()->Get(0)});
   made.calls.push_back(std::move(added));
   return Status();
 }
@@ -156,37 +163,43 @@ LibraryNodes::inWordsFor(const std::string &card) const {
       beside ? inWords(", ", beside, " with scratch beside the plan's (",
                        sizeInWords(scratchBytes_), ")")
              : "")};
-  addPlainWords(lines);
+  for (const CallForm &form : forms())
+    if (!form.why.empty())
+      lines.push_back(inWords(form.call, ": ", form.form, ", ", form.count,
+                              form.count == 1 ? " call (" : " calls (",
+                              form.why, ")"));
   return lines;
 }
 
-/// In the order of the plan.
-void LibraryNodes::addPlainWords(std::vector<std::string> &lines) const {
-  struct Kind {
-    std::string what, why;
-    size_t calls;
-  };
-  std::vector<Kind> kinds;
+static std::string formOf(const LibraryCommand &command, bool isWhole) {
+  if (isWhole)
+    return "whole";
+  return sumsOperand(command) ? "plain call and a product with ones"
+                              : "plain call and a kernel";
+}
+
+std::vector<CallForm> LibraryNodes::forms() const {
+  std::vector<CallForm> forms;
   for (size_t g = 0; g < countOf(plan_.graphs()); ++g) {
     const auto *commands = plan_.graphs()->Get(g)->commands();
     for (size_t c = 0; c < countOf(commands); ++c) {
-      auto made = commands_.find(commands->Get(c)->kind_as_LibraryCommand());
-      if (made == commands_.end() || made->second.lack.empty())
+      const auto *command = commands->Get(c)->kind_as_LibraryCommand();
+      auto made = commands_.find(command);
+      if (made == commands_.end())
         continue;
-      Kind kind{textOf(commands->Get(c)->name()), made->second.lack, 1};
-      auto same = std::ranges::find_if(kinds, [&](const Kind &other) {
-        return other.what == kind.what && other.why == kind.why;
+      CallForm form{textOf(commands->Get(c)->name()),
+                    formOf(*command, made->second.isWhole()), made->second.lack,
+                    1};
+      auto same = std::ranges::find_if(forms, [&](const CallForm &other) {
+        return other.call == form.call && other.why == form.why;
       });
-      if (same == kinds.end())
-        kinds.push_back(kind);
+      if (same == forms.end())
+        forms.push_back(form);
       else
-        ++same->calls;
+        ++same->count;
     }
   }
-  for (const Kind &kind : kinds)
-    lines.push_back(
-        inWords(kind.what, ": plain call and a product with ones, ", kind.calls,
-                kind.calls == 1 ? " call (" : " calls (", kind.why, ")"));
+  return forms;
 }
 
 //===-- on memory ---------------------------------------------------------===//
@@ -212,6 +225,8 @@ DevicePointer LibraryNodes::addressOf(const artifact::LibraryTensor &tensor,
                                       const StepMemory &memory) const {
   if (tensor.buffer() == kOnesBuffer)
     return memory.ones + offsetOfOnes(tensor.dtype());
+  if (tensor.buffer() == kProductBuffer)
+    return memory.product;
   return memory.addressOf(*plan_.buffers()->Get(tensor.buffer()));
 }
 
@@ -275,6 +290,39 @@ std::vector<Node> LibraryNodes::nodesOf(const LibraryCommand &command,
   for (const Call &call : commands_.at(&command).calls)
     nodes.push_back(nodeOf(call, memory));
   return nodes;
+}
+
+//===-- kernels behind products -------------------------------------------===//
+
+bool LibraryNodes::runsKernel(const LibraryCommand &command) const {
+  return hasEpilogue(command) && !commands_.at(&command).isWhole();
+}
+
+std::optional<EpilogueLaunch>
+LibraryNodes::epilogueOf(const LibraryCommand &command,
+                         const StepMemory &memory) const {
+  if (!runsKernel(command))
+    return std::nullopt;
+  EpilogueLaunch launch{command.epilogue(), {}, {}};
+  auto add = [&](const artifact::LibraryTensor &tensor) {
+    launch.arguments.push_back(addressOf(tensor, memory));
+    launch.elementBytes.push_back(uint32_t(bytesOf(tensor.dtype())));
+  };
+  const Call &product = commands_.at(&command).calls.back();
+  add(*product.command->outputs()->Get(0));
+  for (size_t i = 2; i < countOf(command.inputs()); ++i)
+    add(*command.inputs()->Get(unsigned(i)));
+  for (const artifact::LibraryTensor *output : *command.outputs())
+    add(*output);
+  return launch;
+}
+
+std::vector<uint32_t> LibraryNodes::epilogueKernels() const {
+  std::vector<uint32_t> kernels;
+  for (const auto &[command, made] : commands_)
+    if (runsKernel(*command))
+      kernels.push_back(command->epilogue());
+  return kernels;
 }
 
 Node LibraryNodes::nodeOf(const Call &call, const StepMemory &memory) const {

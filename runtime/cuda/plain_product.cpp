@@ -31,6 +31,16 @@ LibraryCommandT sumOf(const LibraryCommandT &command) {
   return sum;
 }
 
+/// Leaves the product that an epilogue reads.
+void makePlain(LibraryCommandT &command) {
+  LibraryTensorT &result = *command.outputs[0];
+  if (result.dtype != artifact::DType::f32)
+    result.buffer = kProductBuffer;
+  result.dtype = artifact::DType::f32;
+  command.activation = artifact::Activation::none;
+  command.inputs.resize(2);
+}
+
 } // namespace
 
 bool sumsOperand(const LibraryCommand &command) {
@@ -39,13 +49,22 @@ bool sumsOperand(const LibraryCommand &command) {
          countOf(command.outputs()) > 1;
 }
 
+bool hasEpilogue(const LibraryCommand &command) {
+  return command.op() == artifact::LibraryOp::matmul &&
+         (command.activation() != artifact::Activation::none ||
+          countOf(command.inputs()) > 2);
+}
+
 std::vector<flatbuffers::DetachedBuffer>
 plainProductOf(const LibraryCommand &command) {
   LibraryCommandT table;
   command.UnPackTo(&table);
   table.choices.clear();
   std::vector<flatbuffers::DetachedBuffer> commands;
-  commands.push_back(packed(sumOf(table)));
+  if (sumsOperand(command))
+    commands.push_back(packed(sumOf(table)));
+  else
+    makePlain(table);
   table.outputs.resize(1);
   commands.push_back(packed(table));
   return commands;

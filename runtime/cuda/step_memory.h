@@ -12,10 +12,10 @@ constexpr uint64_t aligned(uint64_t bytes) { return (bytes + 255) / 256 * 256; }
 
 struct StepMemory {
   DevicePointer state = 0, arena = 0, constants = 0;
-  DevicePointer scratch = 0;        // of kernels, which share it
-  DevicePointer tables = 0;         // of flat kernels
-  DevicePointer libraryScratch = 0; // of library commands, which share it
-  DevicePointer ones = 0;           // of library commands (plain_product.h)
+  DevicePointer scratch = 0;           // of kernels, which share it
+  DevicePointer tables = 0;            // of flat kernels
+  DevicePointer libraryScratch = 0;    // of library commands, which share it
+  DevicePointer ones = 0, product = 0; // of plain_product.h
 
   DevicePointer addressOf(const artifact::Buffer &buffer) const {
     DevicePointer starts[] = {state, arena, constants};

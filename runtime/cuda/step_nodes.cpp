@@ -46,8 +46,12 @@ StepExtras StepNodes::extras() const {
     for (size_t i = 0; facts.piece && i < countOf(command.segments()); ++i)
       extras.tableBytes += rowBytes(*command.segments()->Get(i));
   });
+  for (uint32_t kernel : library_.epilogueKernels())
+    extras.scratchBytes =
+        std::max(extras.scratchBytes, scratchOf(kernels_[kernel]));
   extras.libraryBytes = library_.scratchBytes();
   extras.onesBytes = library_.onesBytes();
+  extras.productBytes = library_.productBytes();
   return extras;
 }
 
@@ -72,6 +76,14 @@ static uint32_t blocksFor(const KernelFacts &facts, uint64_t most) {
   return uint32_t(std::clamp<uint64_t>(most, 1, facts.residentBlocks));
 }
 
+static void addAccess(Access access, ArgumentUse use, Node &node) {
+  for (bool writes : {false, true}) {
+    access.writes = writes;
+    if (access.bytes && (writes ? use.isWritten : use.isRead))
+      node.accesses.push_back(access);
+  }
+}
+
 Node StepNodes::kernelNode(const artifact::KernelCommand &command) {
   const KernelFacts &facts = kernels_[command.kernel()];
   const auto *signature = header_.kernels()->Get(command.kernel());
@@ -87,12 +99,7 @@ Node StepNodes::kernelNode(const artifact::KernelCommand &command) {
       access.bytes =
           signature->fixed_bytes()->Get(a) +
           signature->bytes_per_item()->Get(a) * uint64_t(segment->items());
-      ArgumentUse use = useOf(*signature, a);
-      for (bool writes : {false, true}) {
-        access.writes = writes;
-        if (access.bytes && (writes ? use.isWritten : use.isRead))
-          node.accesses.push_back(access);
-      }
+      addAccess(access, useOf(*signature, a), node);
       if (!facts.piece)
         work.arguments.push_back(access.start);
     }
@@ -105,6 +112,24 @@ Node StepNodes::kernelNode(const artifact::KernelCommand &command) {
     node.accesses.push_back(
         {work.arguments[0],
          memory_.tables + 8 * tables_.size() - work.arguments[0], 8, false});
+  node.work = std::move(work);
+  addScratch(facts, node);
+  return node;
+}
+
+Node StepNodes::epilogueNode(const EpilogueLaunch &launch) const {
+  const KernelFacts &facts = kernels_[launch.kernel];
+  const auto *signature = header_.kernels()->Get(launch.kernel);
+  Node node;
+  KernelNode work;
+  work.function = facts.function;
+  work.threads = facts.threads;
+  work.blocks = blocksFor(facts, facts.mostBlocks);
+  work.arguments = launch.arguments;
+  for (size_t a = 0; a < launch.arguments.size(); ++a)
+    addAccess({launch.arguments[a], signature->fixed_bytes()->Get(unsigned(a)),
+               launch.elementBytes[a], false},
+              useOf(*signature, a), node);
   node.work = std::move(work);
   addScratch(facts, node);
   return node;
@@ -157,6 +182,8 @@ StatusOr<std::vector<Node>> StepNodes::nodesOf(const artifact::GraphPlan &graph,
       nodes.push_back(std::move(node));
   } else if (const auto *library = facts.kind_as_LibraryCommand()) {
     nodes = library_.nodesOf(*library, memory_);
+    if (auto launch = library_.epilogueOf(*library, memory_))
+      nodes.push_back(epilogueNode(*launch));
   } else if (const auto *copy = facts.kind_as_CopyCommand()) {
     uint64_t bytes = plan_.buffers()->Get(copy->source())->size();
     DevicePointer from = addressOf(copy->source()),

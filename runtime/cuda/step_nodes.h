@@ -23,6 +23,7 @@ struct StepExtras {
   uint64_t tableBytes = 0;
   uint64_t libraryBytes = 0; // scratch of library commands
   uint64_t onesBytes = 0;    // that library commands multiply by
+  uint64_t productBytes = 0; // that kernels behind library commands read
 };
 
 class StepNodes {
@@ -33,7 +34,7 @@ public:
             const artifact::CodeHeader &header,
             std::span<const KernelFacts> kernels, LibraryServer *library)
       : card_(card), plan_(plan), header_(header), kernels_(kernels),
-        library_(plan, library) {}
+        library_(plan, header, library) {}
 
   /// Makes library commands ready; before all else.
   Status prepare() { return library_.prepare(); }
@@ -62,6 +63,7 @@ public:
 
 private:
   Node kernelNode(const artifact::KernelCommand &command);
+  Node epilogueNode(const EpilogueLaunch &launch) const;
   void addRows(const artifact::KernelCommand &command, KernelNode &node);
   void addScratch(const KernelFacts &facts, Node &node) const;
 

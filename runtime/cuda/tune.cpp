@@ -126,7 +126,7 @@ StatusOr<std::vector<TunedCall>> tuneCalls(const Card &card,
   for (const Asked &asked : calls) {
     if (options.progress)
       options.progress(tuned.size(), calls.size());
-    if (sumsOperand(asked.command())) {
+    if (sumsOperand(asked.command()) || hasEpilogue(asked.command())) {
       auto lack = server.lackOf(asked.command());
       GRADUS_TRY(at(lack.status(), asked.where));
       if (!lack->empty())

@@ -37,7 +37,8 @@ TEST(Target, ModelsThatDifferInOneNumberAreNotEqual) {
   second = first;
   second.fuse.workTwice = 500;
   EXPECT_FALSE(first == second);
-  for (auto pass : {&DeviceModel::mergesRows, &DeviceModel::padsRows}) {
+  for (auto pass : {&DeviceModel::mergesRows, &DeviceModel::padsRows,
+                    &DeviceModel::keepsEpilogues}) {
     second = first;
     second.*pass = true;
     EXPECT_FALSE(first == second);

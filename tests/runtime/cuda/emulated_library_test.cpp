@@ -34,7 +34,7 @@ TEST_F(EmulatedLibrary, RunsInGraphsAgainAndAgain) {
     add(kSum, kShifted);
     auto library = emulatedLibrary(driver());
     EXPECT_FALSE(library->warmsUp());
-    LibraryNodes nodes(plan(), library.get());
+    LibraryNodes nodes(plan(), *artifact_->kernels(plan()), library.get());
     ASSERT_TRUE(nodes.prepare().ok());
     EXPECT_EQ(nodes.scratchBytes(), 0u);
     StepMemory memory;

@@ -18,7 +18,7 @@ using List = std::vector<std::array<uint64_t, 4>>;
 
 struct CudaLibraryNodes : AdderOnCard {
   static constexpr StepMemory kMemory = {0x10000, 0x20000, 0x30000, 0x40000,
-                                         0x50000, 0x60000, 0x70000};
+                                         0x50000, 0x60000, 0x70000, 0x80000};
 
   void SetUp() override {
     AdderOnCard::SetUp();
@@ -32,8 +32,11 @@ struct CudaLibraryNodes : AdderOnCard {
     read();
   }
   Status prepare() {
-    nodes_.emplace(plan(), &*library_);
+    nodes_.emplace(plan(), kernels(), &*library_);
     return nodes_->prepare();
+  }
+  const gradus::artifact::CodeHeader &kernels() const {
+    return *artifact_->kernels(plan());
   }
   List accessesOf(uint32_t i) const {
     std::vector<Node> nodes = nodes_->nodesOf(command(i), kMemory);
@@ -49,29 +52,6 @@ struct CudaLibraryNodes : AdderOnCard {
 
   std::optional<TestLibrary> library_;
   std::optional<LibraryNodes> nodes_;
-};
-
-/// The first command of a plan that nobody has verified.
-struct PackedPlan {
-  explicit PackedPlan(std::string name, LibraryCommandT command) {
-    TestArtifact made;
-    made.train().commands.clear();
-    made.add(std::move(name), std::move(command));
-    builder.Finish(gradus::artifact::Plan::Pack(builder, &made.plan()));
-  }
-  const gradus::artifact::Plan &operator*() const {
-    return *flatbuffers::GetRoot<gradus::artifact::Plan>(
-        builder.GetBufferPointer());
-  }
-  const gradus::artifact::LibraryCommand &command() const {
-    return *(**this)
-                .graphs()
-                ->Get(0)
-                ->commands()
-                ->Get(0)
-                ->kind_as_LibraryCommand();
-  }
-  flatbuffers::FlatBufferBuilder builder;
 };
 
 } // namespace
@@ -147,7 +127,7 @@ TEST_F(CudaLibraryNodes, NameTheCommandThatNobodyServes) {
   add(0);
   library_->refusal = "has no such product";
   EXPECT_EQ(prepare().message(), "command 4 (negate): has no such product");
-  EXPECT_EQ(LibraryNodes(plan(), nullptr).prepare().message(),
+  EXPECT_EQ(LibraryNodes(plan(), kernels(), nullptr).prepare().message(),
             "command 4 (negate): this Gradus runs no library commands on a "
             "GPU");
   auto &tensor = *adder_.command(4).kind.AsLibraryCommand()->inputs[0];
@@ -180,7 +160,7 @@ TEST_F(CudaLibraryNodes, SumByOnesWhereTheLibraryLacksSums) {
   call.outputs[1]->buffer = kShifted;
   PackedPlan plan("matmul+sum", call);
   library_->lack = "it has no algorithm with BGRADB";
-  LibraryNodes nodes(*plan, &*library_);
+  LibraryNodes nodes(*plan, kernels(), &*library_);
   Status status = nodes.prepare();
   ASSERT_TRUE(status.ok()) << status;
   EXPECT_EQ(nodes.onesBytes(), 256u);
@@ -199,6 +179,76 @@ TEST_F(CudaLibraryNodes, SumByOnesWhereTheLibraryLacksSums) {
   memory.ones = allocate(64);
   ASSERT_TRUE(nodes.warmUp(driver(), stream_.get(), memory).ok());
   EXPECT_EQ(numbersAt(memory.ones, 1), (std::vector<float>{1}));
+}
+
+/// In f32 the product is where the result will be; in 16 bits in a block that
+/// all such products share.
+TEST_F(CudaLibraryNodes, RunAKernelWhereTheLibraryLacksAnEpilogue) {
+  using gradus::artifact::DType;
+  library_->lack = "it has no algorithm with BIAS";
+  auto kernel = std::make_unique<gradus::artifact::KernelSignatureT>();
+  kernel->fixed_bytes = {48, 4, 32};
+  kernel->bytes_per_item = {0, 0, 0};
+  kernel->max_items = kernel->outputs = 1;
+  adder_.kernels.kernels.push_back(std::move(kernel));
+  read();
+  for (auto [dtype, product, bytes] :
+       {std::tuple(DType::f32, 0x20040, 0), {DType::bf16, 0x80000, 48}}) {
+    LibraryCommandT call = callOn(kTotal, kSum, UINT32_MAX);
+    call.inputs.push_back(
+        std::make_unique<gradus::artifact::LibraryTensorT>(*call.inputs[1]));
+    call.outputs[0]->dtype = dtype;
+    call.epilogue = 2;
+    PackedPlan plan("matmul+bias", call);
+    LibraryNodes nodes(*plan, kernels(), &*library_);
+    Status status = nodes.prepare();
+    ASSERT_TRUE(status.ok()) << status;
+    EXPECT_EQ(nodes.productBytes(), uint64_t(bytes));
+    EXPECT_EQ(nodes.epilogueKernels(), (std::vector<uint32_t>{2}));
+    std::vector<Node> made = nodes.nodesOf(plan.command(), kMemory);
+    ASSERT_EQ(made.size(), 1u);
+    EXPECT_EQ(accessesOf(made[0])[2],
+              (std::array<uint64_t, 4>{uint64_t(product), 32, 4, 1}));
+    auto launch = nodes.epilogueOf(plan.command(), kMemory);
+    ASSERT_TRUE(launch);
+    EXPECT_EQ(launch->kernel, 2u);
+    EXPECT_EQ(launch->arguments,
+              (std::vector<uint64_t>{uint64_t(product), 0x30000, 0x20040}));
+    EXPECT_EQ(launch->elementBytes,
+              (std::vector<uint32_t>{4, 4, dtype == DType::f32 ? 4u : 2u}));
+    EXPECT_EQ(nodes.inWordsFor("card").back(),
+              "matmul+bias: plain call and a kernel, 1 call (it has no "
+              "algorithm with BIAS)");
+  }
+}
+
+TEST_F(CudaLibraryNodes, RunNoKernelWhereTheLibraryHasAll) {
+  LibraryCommandT call = callOn(kTotal, kSum, UINT32_MAX);
+  call.activation = gradus::artifact::Activation::relu;
+  call.epilogue = 0;
+  PackedPlan plan("matmul+relu", call);
+  LibraryNodes nodes(*plan, kernels(), &*library_);
+  ASSERT_TRUE(nodes.prepare().ok());
+  EXPECT_FALSE(nodes.epilogueOf(plan.command(), kMemory));
+  EXPECT_TRUE(nodes.epilogueKernels().empty());
+  EXPECT_EQ(nodes.productBytes(), 0u);
+  auto forms = nodes.forms();
+  ASSERT_EQ(forms.size(), 1u);
+  EXPECT_EQ(forms[0].call, "matmul+relu");
+  EXPECT_EQ(forms[0].form, "whole");
+  EXPECT_EQ(forms[0].why, "");
+  EXPECT_EQ(forms[0].count, 1u);
+}
+
+/// As another compiler may have made it.
+TEST_F(CudaLibraryNodes, SayWhatIsLackingWhereThereIsNoKernel) {
+  LibraryCommandT call = callOn(kTotal, kSum, UINT32_MAX);
+  call.activation = gradus::artifact::Activation::relu;
+  PackedPlan plan("matmul+relu", call);
+  library_->lack = "it has no algorithm with RELU";
+  EXPECT_EQ(LibraryNodes(*plan, kernels(), &*library_).prepare().message(),
+            "command 0 (matmul+relu): it has no algorithm with RELU, and the "
+            "artifact no kernel to take its place");
 }
 
 /// A call may be recorded on a stream that goes with the recording.

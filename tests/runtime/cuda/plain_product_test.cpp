@@ -1,4 +1,4 @@
-// What is asked of a library in the place of a product with a sum beside it.
+// What is asked of a library in the place of a product with what goes with it.
 
 #include "runtime/cuda/matmul_form.h"
 #include "runtime/cuda/plain_product.h"
@@ -24,6 +24,7 @@ std::vector<LibraryCommandT> plain(const LibraryCommandT &command) {
     // A card takes it.
     EXPECT_TRUE(matmulFormOf(table).ok()) << matmulFormOf(table).status();
     EXPECT_FALSE(sumsOperand(table));
+    EXPECT_FALSE(hasEpilogue(table));
     table.UnPackTo(&tables.emplace_back());
   }
   return tables;
@@ -60,4 +61,50 @@ TEST(PlainProduct, SumsAnOperandByAProductWithOnes) {
       EXPECT_TRUE(part.choices.empty());
     }
   }
+}
+
+namespace {
+
+/// gelu (tanh) of a product with a bias, and what it is of.
+LibraryCommandT geluOf(DType result) {
+  LibraryCommandT command = commandOf(
+      LibraryOp::matmul,
+      {tensorOf(DType::bf16, {8, 4}), tensorOf(DType::bf16, {4, 16}),
+       tensorOf(result, {1, 16})},
+      {tensorOf(result, {8, 16}, {24, 1}), tensorOf(result, {8, 16}, {24, 1})});
+  command.activation = gradus::artifact::Activation::gelu_tanh;
+  command.outputs[0]->buffer = 7;
+  return command;
+}
+
+} // namespace
+
+/// So that it is rounded once, with what stands behind it.
+TEST(PlainProduct, GivesWhatStandsBehindItAProductInF32) {
+  EXPECT_TRUE(hasEpilogue(*PackedCommand(geluOf(DType::bf16))));
+  EXPECT_FALSE(sumsOperand(*PackedCommand(geluOf(DType::bf16))));
+  for (auto [result, buffer] :
+       {std::pair(DType::bf16, kProductBuffer), {DType::f32, 7u}}) {
+    auto parts = plain(geluOf(result));
+    ASSERT_EQ(parts.size(), 1u);
+    EXPECT_EQ(parts[0].inputs.size(), 2u);
+    ASSERT_EQ(parts[0].outputs.size(), 1u);
+    EXPECT_EQ(parts[0].activation, gradus::artifact::Activation::none);
+    EXPECT_EQ(parts[0].outputs[0]->dtype, DType::f32);
+    EXPECT_EQ(parts[0].outputs[0]->strides, (List{24, 1}));
+    EXPECT_EQ(parts[0].outputs[0]->buffer, buffer);
+  }
+}
+
+TEST(PlainProduct, KnowsWhatStandsBehindAProduct) {
+  for (auto activation :
+       {gradus::artifact::Activation::none, gradus::artifact::Activation::relu})
+    for (bool hasBias : {false, true}) {
+      LibraryCommandT command = geluOf(DType::f32);
+      command.activation = activation;
+      command.outputs.resize(1);
+      command.inputs.resize(hasBias ? 3 : 2);
+      EXPECT_EQ(hasEpilogue(*PackedCommand(command)),
+                hasBias || activation != gradus::artifact::Activation::none);
+    }
 }

@@ -3,6 +3,7 @@
 #include "runtime/cuda/step_nodes.h"
 
 #include "adder_on_card.h"
+#include "test_library.h"
 
 using namespace gradus::runtime;
 using namespace gradus::runtime::cuda;
@@ -131,4 +132,48 @@ TEST_F(CudaStepNodes, FillsTheCardOnce) {
   const auto &work = std::get<KernelNode>(node.work);
   EXPECT_EQ(work.arguments[2], 8u);
   EXPECT_EQ(work.blocks, 4u);
+}
+
+/// It reads the product, of which there is a block, and the bias.
+TEST_F(CudaStepNodes, LaunchAKernelBehindAPlainProduct) {
+  auto signature = std::make_unique<gradus::artifact::KernelSignatureT>();
+  signature->fixed_bytes = {32, 4, 16};
+  signature->bytes_per_item = {0, 0, 0};
+  signature->max_items = signature->outputs = 1;
+  adder_.kernels.kernels.push_back(std::move(signature));
+  read();
+  kernels_.push_back({kernels_[1].function, 64, 4, 0, {700}, 8});
+  gradus::artifact::LibraryCommandT call = callOn(kTotal, kSum, UINT32_MAX);
+  call.inputs.push_back(
+      std::make_unique<gradus::artifact::LibraryTensorT>(*call.inputs[1]));
+  call.outputs[0]->dtype = gradus::artifact::DType::bf16;
+  call.epilogue = 2;
+  PackedPlan packed("matmul+bias", call);
+  TestLibrary library(driver());
+  library.lack = "it has no algorithm with BIAS";
+  StepNodes nodes(*card_, *packed, *artifact_->kernels(plan()), kernels_,
+                  &library);
+  ASSERT_TRUE(nodes.prepare().ok());
+  EXPECT_EQ(nodes.extras().scratchBytes, 768u);
+  EXPECT_EQ(nodes.extras().productBytes, 32u);
+  nodes.place({.state = 0x1000,
+               .arena = 0x2000,
+               .constants = 0x3000,
+               .scratch = 0x4000,
+               .product = 0x5000});
+  auto found = nodes.nodesOf(*(*packed).graphs()->Get(0), 0);
+  ASSERT_TRUE(found.ok()) << found.status();
+  ASSERT_EQ(found->size(), 2u);
+  const Node &node = (*found)[1];
+  const auto &work = std::get<KernelNode>(node.work);
+  EXPECT_EQ(node.name, "command 0 (matmul+bias)");
+  EXPECT_EQ(work.function, kernels_[1].function);
+  EXPECT_EQ(work.threads, 64u);
+  EXPECT_EQ(work.blocks, 4u);
+  EXPECT_EQ(work.arguments,
+            (std::vector<uint64_t>{0x5000, 0x3000, 0x2040, 0x4000}));
+  EXPECT_EQ(listOf(node), (List{{0x5000, 32, 4, 0},
+                                {0x3000, 4, 4, 0},
+                                {0x2040, 16, 2, 1},
+                                {0x4000, 700, 1, 1}}));
 }

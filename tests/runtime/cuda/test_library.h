@@ -21,24 +21,28 @@ public:
     offered.push_back(scratchBytes);
     if (!refusal.empty())
       return invalid(refusal);
-    if (!lack.empty() && sumsOperand(command))
+    if (!lack.empty() && hasMore(command))
       return failed(lack);
     return std::unique_ptr<LibraryCall>(new Call(*this, needs));
   }
   StatusOr<std::string>
   lackOf(const artifact::LibraryCommand &command) override {
-    return sumsOperand(command) ? lack : std::string();
+    return hasMore(command) ? lack : std::string();
   }
   bool warmsUp() const override { return warms; }
 
   uint64_t needs = 0; // bytes of scratch
   bool warms = false;
   std::string refusal;
-  std::string lack;              // of sums; empty: it has them
+  std::string lack; // of what goes with products; empty: it has that
   std::vector<uint64_t> offered; // bytes of scratch, of each call
   int ran = 0, left = 0;         // calls, and those that forgot their stream
 
 private:
+  static bool hasMore(const artifact::LibraryCommand &command) {
+    return sumsOperand(command) || hasEpilogue(command);
+  }
+
   class Call : public LibraryCall {
   public:
     Call(TestLibrary &library, uint64_t needs)
@@ -93,5 +97,27 @@ inline artifact::LibraryCommandT callOn(uint32_t from, uint32_t to,
   command.scratch = scratch;
   return command;
 }
+
+/// The first command of a plan that nobody has verified.
+struct PackedPlan {
+  explicit PackedPlan(std::string name, artifact::LibraryCommandT command) {
+    gradus::test::TestArtifact made;
+    made.train().commands.clear();
+    made.add(std::move(name), std::move(command));
+    builder.Finish(artifact::Plan::Pack(builder, &made.plan()));
+  }
+  const artifact::Plan &operator*() const {
+    return *flatbuffers::GetRoot<artifact::Plan>(builder.GetBufferPointer());
+  }
+  const artifact::LibraryCommand &command() const {
+    return *(**this)
+                .graphs()
+                ->Get(0)
+                ->commands()
+                ->Get(0)
+                ->kind_as_LibraryCommand();
+  }
+  flatbuffers::FlatBufferBuilder builder;
+};
 
 } // namespace gradus::runtime::cuda::test

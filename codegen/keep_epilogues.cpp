@@ -1,0 +1,222 @@
+// Keeps what stands behind a product as a kernel, too, for a card whose library
+// has no algorithm for both at once.
+//
+// A library says what it has when it is there, which is when the artifact is
+// loaded. The kernel reads the product in f32 and rounds once, as the library
+// would.
+
+#include "codegen/form_kernels_outline.h"
+#include "codegen/nest.h"
+#include "codegen/passes.h"
+
+#include "mlir/IR/Remarks.h"
+
+namespace gradus {
+#define GEN_PASS_DEF_KEEPEPILOGUES
+#include "codegen/passes.h.inc"
+
+namespace {
+using namespace mlir;
+using plan::KernelOp;
+using plan::LibraryOp;
+
+/// "" for none.
+StringRef activationOf(LibraryOp call) {
+  auto name = call.getConfig().getAs<StringAttr>("activation");
+  return name ? name.getValue() : "";
+}
+
+//===-- what is computed --------------------------------------------------===//
+
+/// An epilogue as a graph of rank-0 tensors in f32: arguments are the product
+/// and, if there is one, the third input; values the result and what the
+/// activation is of.
+struct Formula {
+  Block block;
+  Value result, activated;
+};
+
+void writeFormula(LibraryOp call, Formula &formula) {
+  Location location = call.getLoc();
+  OpBuilder builder(call.getContext());
+  builder.setInsertionPointToStart(&formula.block);
+  auto type = RankedTensorType::get({}, builder.getF32Type());
+  Value product = formula.block.addArgument(type, location), third;
+  if (call.getOperands().size() > 2)
+    third = formula.block.addArgument(type, location);
+  StringRef activation = activationOf(call);
+  if (activation == "gelu_tanh_gradient") {
+    auto gelu = GeluOp::create(builder, location, third, /*tanh=*/true);
+    formula.result = gelu.pullback(builder, product)[0];
+    gelu.erase();
+    return;
+  }
+  Value sum = product;
+  if (third)
+    sum = arith::AddFOp::create(builder, location, product, third);
+  formula.activated = formula.result = sum;
+  if (activation == "relu")
+    formula.result = ReluOp::create(builder, location, sum);
+  else if (activation == "gelu_tanh")
+    formula.result = GeluOp::create(builder, location, sum, /*tanh=*/true);
+}
+
+/// The same on scalars, by what they stand for.
+DenseMap<Value, Value> writeScalars(OpBuilder &builder, Formula &formula,
+                                    ValueRange scalars) {
+  DenseMap<Value, Value> made;
+  for (auto [argument, scalar] :
+       llvm::zip_equal(formula.block.getArguments(), scalars))
+    made[argument] =
+        convert(builder, scalar.getLoc(), scalar, builder.getF32Type());
+  for (Operation &op : formula.block) {
+    Value scalar;
+    if (TypedAttr splat = splatOf(op.getResult(0))) {
+      scalar = arith::ConstantOp::create(builder, op.getLoc(), splat);
+    } else {
+      SmallVector<Value> operands;
+      for (Value operand : op.getOperands())
+        operands.push_back(made.at(operand));
+      scalar = cast<Elementwise>(&op).buildScalar(builder, operands);
+    }
+    made[op.getResult(0)] = scalar;
+  }
+  return made;
+}
+
+//===-- where it lies -----------------------------------------------------===//
+
+/// A tensor of the call as a line of elements, and where a point of the result
+/// finds its own.
+struct Line {
+  MemRefType type;
+  AffineMap map;
+};
+
+class EpilogueKernel {
+public:
+  explicit EpilogueKernel(LibraryOp call)
+      : call_(call), domain_(call.getContext()) {
+    position_ = domain_.parallel(listOf(resultNumber(), "dims"));
+  }
+
+  KernelOp build() {
+    unsigned inputs = 1;
+    SmallVector<Line> lines = {lineOf(resultNumber())};
+    lines[0].type = MemRefType::get(lines[0].type.getShape(),
+                                    Float32Type::get(call_.getContext()));
+    for (; inputs + 1 < call_.getOperands().size(); ++inputs)
+      lines.push_back(lineOf(inputs + 1));
+    for (unsigned i = 0; i < call_.getNumResults(); ++i)
+      lines.push_back(lineOf(resultNumber() + i));
+    return kernelOver(lines, inputs);
+  }
+
+private:
+  unsigned resultNumber() { return call_.getOperands().size(); }
+
+  ArrayRef<int64_t> listOf(unsigned tensor, StringRef name) {
+    auto layout = cast<DictionaryAttr>(call_.getLayouts()[tensor]);
+    return layout.getAs<DenseI64ArrayAttr>(name).asArrayRef();
+  }
+
+  /// An operand, or behind them a result. What has size 1 is repeated.
+  Line lineOf(unsigned tensor) {
+    Value value = tensor < resultNumber()
+                      ? call_.getOperand(tensor)
+                      : call_.getResult(tensor - resultNumber());
+    AffineExpr place = domain_.constant(0);
+    for (auto [index, dim, stride] : llvm::zip_equal(
+             position_, listOf(tensor, "dims"), listOf(tensor, "strides")))
+      if (dim > 1)
+        place = place + index * stride;
+    auto type = cast<RankedTensorType>(value.getType());
+    return {MemRefType::get({type.getNumElements()}, type.getElementType()),
+            domain_.thenMap({place})};
+  }
+
+  KernelOp kernelOver(ArrayRef<Line> lines, unsigned inputs) {
+    OpBuilder builder(call_.getContext());
+    Location location = builder.getUnknownLoc();
+    auto types = llvm::map_to_vector(
+        lines, [](const Line &line) -> Type { return line.type; });
+    NestParts parts = domain_.elementwise();
+    bool isPoint = parts.parallel.empty();
+    auto kernel = KernelOp::create(
+        builder, location, "kernel", builder.getFunctionType(types, {}), inputs,
+        isPoint ? plan::Split::serial : plan::Split::rows,
+        isPoint ? 1 : parts.parallel[0], ArrayAttr(), ArrayAttr(),
+        StringAttr());
+    Block *body = builder.createBlock(&kernel.getBody());
+    for (auto [number, line] : llvm::enumerate(lines)) {
+      Value memory = body->addArgument(line.type, location);
+      if (number < inputs) {
+        parts.thenReads.push_back({memory, line.map, {}});
+        continue;
+      }
+      parts.outs.push_back(memory);
+      parts.outputMaps.push_back(line.map);
+    }
+    buildNest(builder, location, parts, nullptr,
+              [&](OpBuilder &inside, Location, ValueRange values) {
+                return bodyOf(inside, values, parts.outs);
+              });
+    plan::EndOp::create(builder, location);
+    return kernel;
+  }
+
+  /// Each result is rounded to what it is stored as.
+  SmallVector<Value> bodyOf(OpBuilder &builder, ValueRange values,
+                            ValueRange outs) {
+    Formula formula;
+    writeFormula(call_, formula);
+    auto scalars = writeScalars(builder, formula, values);
+    SmallVector<Value> results;
+    for (Value value : {formula.result, formula.activated})
+      if (results.size() < outs.size())
+        results.push_back(convert(
+            builder, value.getLoc(), scalars.at(value),
+            cast<MemRefType>(outs[results.size()].getType()).getElementType()));
+    return results;
+  }
+
+  LibraryOp call_;
+  Domain domain_;
+  SmallVector<AffineExpr> position_;
+};
+
+//===-- the pass ----------------------------------------------------------===//
+
+/// The sum of an operand is no epilogue of the product: it needs no kernel of
+/// ours (runtime/cuda/plain_product.h).
+bool hasEpilogue(LibraryOp call) {
+  return call.getCall() == "matmul" &&
+         (call.getOperands().size() > 2 || !activationOf(call).empty());
+}
+
+struct KeepEpilogues : impl::KeepEpiloguesBase<KeepEpilogues> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    KernelTable kernels(getOperation());
+    for (auto graph : getOperation().getBody().getOps<GraphOp>())
+      for (auto call : graph.getBody().getOps<LibraryOp>())
+        if (hasEpilogue(call))
+          keep(call, kernels);
+  }
+
+  void keep(LibraryOp call, KernelTable &kernels) {
+    StringRef label = call.getLabel().value_or(call.getCall());
+    KernelOp kernel =
+        kernels.add(EpilogueKernel(call).build(),
+                    "epilogue" + label.substr(call.getCall().size()).str());
+    call.setEpilogue(kernel.getSymName());
+    remark::passed(call.getLoc(),
+                   remark::RemarkOpts::name("Kept").category(getArgument()))
+        << "what stands behind the product is " << kernel.getSymName()
+        << ", too";
+  }
+};
+
+} // namespace
+} // namespace gradus
