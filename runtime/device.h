@@ -141,6 +141,12 @@ public:
     return invalid(name(), " has nothing to tune: algorithms of libraries are "
                            "chosen for GPUs");
   }
+  /// The form in which it would compute each kind of library call, in the
+  /// plan's order; empty if it has no choice.
+  virtual StatusOr<std::vector<CallForm>> forms(const Artifact &,
+                                                const artifact::Plan &) {
+    return std::vector<CallForm>();
+  }
 };
 
 } // namespace gradus::runtime

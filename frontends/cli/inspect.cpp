@@ -1,6 +1,7 @@
 // gradus inspect: what an artifact or a model contains, without running it.
 
 #include "frontends/cli/artifact_facts.h"
+#include "frontends/cli/call_forms.h"
 #include "frontends/cli/commands.h"
 #include "frontends/cli/compiler_library.h"
 #include "frontends/cli/failure.h"
@@ -31,12 +32,14 @@ namespace {
 struct InspectOptions {
   compiler::Request request; // its model may be an artifact
   std::vector<std::string> weightsMap;
+  std::string device; // whose forms of calls are told; empty: nobody's
   bool json = false, states = false, map = false, operators = false;
 };
 
 constexpr const char *kFooter = R"(Examples:
   gradus inspect lenet.gradus                graphs, commands, sizes
   gradus inspect lenet.gradus --states --map every state, every buffer of the arena
+  gradus inspect gpt2.gradus --device cuda   what that card's libraries lack
   gradus inspect lenet.onnx                  inputs, parameters, what is unsupported
   gradus inspect lenet.onnx --dim batch=32   ops and FLOPs, too
   gradus inspect lenet.safetensors           names and types of its tensors
@@ -243,6 +246,8 @@ void inspectArtifact(const InspectOptions &options) {
   auto artifact = openArtifact(options.request.model);
   check(at(artifact->verifyWeights(), artifact->path()));
   ordered_json all = artifactJson(*artifact);
+  if (!options.device.empty())
+    all["call_forms"] = callFormsOf(*artifact, options.device);
   if (options.json) {
     printJson(all);
     return;
@@ -260,6 +265,8 @@ void inspectArtifact(const InspectOptions &options) {
     std::printf("%zu states\n", all["states"].size());
   for (const ordered_json &plan : all["plans"])
     printPlan(plan, options.map);
+  if (all.contains("call_forms"))
+    std::printf("\n%s", callFormsText(all["call_forms"]).c_str());
 }
 
 // -- A model ----------------------------------------------------------------
@@ -438,6 +445,9 @@ void addInspect(CLI::App &app) {
       ->add_flag("--operators", options->operators,
                  "List the ops of ONNX that are supported; no file")
       ->excludes(file);
+  command->add_option("--device", options->device,
+                      "For an artifact: how this device would compute its "
+                      "calls of libraries; cuda, cuda:1, emulated");
   command->add_flag("--states", options->states,
                     "List every state, or parameter of a model");
   command->add_flag("--map", options->map,
@@ -452,10 +462,14 @@ void addInspect(CLI::App &app) {
       throw badInput("--weights-map ", options->weightsMap.front(),
                      ": is for a model; ", options->request.model,
                      " has its weights already");
+    bool isArtifact = !isModel(options->request.model) &&
+                      !isTensorFile(options->request.model);
+    if (!options->device.empty() && !isArtifact)
+      throw badInput("--device ", options->device, ": is for an artifact; ",
+                     options->request.model, " calls no library yet");
     if (isTensorFile(options->request.model))
       return inspectTensors(options->request.model, options->json);
-    isModel(options->request.model) ? inspectModel(*options)
-                                    : inspectArtifact(*options);
+    isArtifact ? inspectArtifact(*options) : inspectModel(*options);
   });
 }
 

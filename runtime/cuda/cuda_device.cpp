@@ -6,6 +6,7 @@
 #include "runtime/cuda/card_libraries.h"
 #include "runtime/cuda/cuda_plan.h"
 #include "runtime/cuda/emulated_image.h"
+#include "runtime/cuda/library_nodes.h"
 #include "runtime/cuda/tune.h"
 #include "runtime/flat.h"
 
@@ -215,6 +216,17 @@ StatusOr<std::vector<TunedCall>> CudaDevice::tune(const artifact::Plan &plan,
   if (!libraries)
     return std::vector<TunedCall>();
   return tuneCalls(*card_, *libraries, plan, options);
+}
+
+StatusOr<std::vector<CallForm>> CudaDevice::forms(const Artifact &artifact,
+                                                  const artifact::Plan &plan) {
+  GRADUS_TRY(card_->makeCurrent());
+  const artifact::CodeHeader *header = artifact.kernels(plan);
+  if (!header)
+    return invalid("plan ", textOf(plan.target()), " has no list of kernels");
+  LibraryNodes nodes(plan, *header, librariesFor(plan));
+  GRADUS_TRY(nodes.prepare());
+  return nodes.forms();
 }
 
 StatusOr<std::unique_ptr<DevicePlan>>

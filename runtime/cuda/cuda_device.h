@@ -34,6 +34,8 @@ public:
   std::string cardName() const override { return card_->name(); }
   StatusOr<std::vector<TunedCall>> tune(const artifact::Plan &plan,
                                         const TuneOptions &options) override;
+  StatusOr<std::vector<CallForm>> forms(const Artifact &artifact,
+                                        const artifact::Plan &plan) override;
 
   const Card &card() const { return *card_; }
 

@@ -131,6 +131,7 @@ class Packed(unittest.TestCase):
         for name in TIMED:
             self.assertGreater(found["time", name]["result"]["host"]["us_median"], 0)
             self.assertRegex(said, rf"{name} +[\d.]+ +[\d.]+ +[\d.]+ +[\d.]+ +-", "the emulated card has no bandwidth")
+        self.assertEqual({each["form"] for each in found["time", "mlp-libraries"]["result"]["call_forms"]}, {"whole"})
         self.assertEqual(found["programs", "On/LibraryCalls.Multiply/EmulatedCard"]["outcome"], "passed")
         self.assertEqual(found["programs", "On/LibraryCalls.Multiply/Card"]["outcome"], "skipped")
         self.assertIn("skipped all: PyTorch has no emulated card", said)
@@ -254,6 +255,15 @@ class Run(unittest.TestCase):
             self.assertTrue(said.startswith(f"card: {name}, driver 580.1\n"), said)
             self.assertEqual(self.results_in(folder)["card"], f"{name}, driver 580.1")
         self.assertTrue(self.run_in(folder, "--only", "compare", "--device", "cuda:2", PATH=path).startswith("card: cuda:2\n"))
+
+    def test_what_a_library_lacks_is_said(self):
+        calls = [{"call": "matmul", "count": 3, "form": "whole"},
+                 {"call": "matmul+bias", "count": 2, "form": "plain call and a kernel", "why": "there is none with BIAS"}]
+        folder = self.folder_of_stubs("gpu-tests-forms", gradus=f"echo '{json.dumps({'call_forms': {'calls': calls}})}'")
+        said = self.run_in(folder, "--only", "time")
+        self.assertTrue(said.count("    matmul+bias: plain call and a kernel, 2 calls (there is none with BIAS)\n") == 1, said)
+        self.assertNotIn("matmul:", said)
+        self.assertEqual(self.results_in(folder)["results"][0]["result"]["call_forms"], calls)
 
     def test_figures_are_not_needed(self):
         folder = self.folder_of_stubs("gpu-tests-figures", gradus="echo '{}'")

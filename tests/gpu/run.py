@@ -342,6 +342,16 @@ def print_prediction(path, found):
         say("    " + line)
 
 
+def call_forms(part, name, path):
+    """How the card's libraries compute the calls of a plan; prints those that they lack in one piece."""
+    found, _ = part.json_of(f"{name}.forms", "inspect", path)
+    forms = (found or {}).get("call_forms", {}).get("calls", [])
+    for each in forms:
+        if "why" in each:
+            say(f"    {each['call']}: {each['form']}, {each['count']} calls ({each['why']})")
+    return forms
+
+
 def time_steps(part):
     networks = packed_networks()
     say(f"{'step':20} " + " ".join(f"{each:>10}" for each in ("min ms", "queued ms", "host us", "GB/s", "% of mem")))
@@ -353,6 +363,7 @@ def time_steps(part):
             if is_large(path):
                 print_commands(found)
                 print_prediction(path, found)
+            found["call_forms"] = call_forms(part, name, path)
         if wrong is None:
             part.add(name, "skipped", reason=LATE)
         else:

@@ -5,6 +5,7 @@
 // would for what it moves and computes.
 
 #include "frontends/check/trainer.h"
+#include "runtime/choose_plan.h"
 #include "tests/frontends/check/named_run.h"
 #include "tests/this_build.h"
 
@@ -115,7 +116,7 @@ double mostOperations(const runtime::CommandInfo &command) {
          kOfFlop * double(command.flops);
 }
 
-class GpuRun : public ::testing::TestWithParam<Case> {
+class GpuTraining : public ::testing::Test {
 protected:
   static void SetUpTestSuite() {
     setenv("GRADUS_CUDA_LIBRARY", GRADUS_BINARY_DIR "/lib/libgradus_cuda.so",
@@ -166,6 +167,9 @@ protected:
   std::vector<std::map<std::string, double>> tolerances_;
 };
 
+class GpuRun : public GpuTraining,
+               public ::testing::WithParamInterface<Case> {};
+
 TEST_P(GpuRun, GivesWhatTheProcessorGives) {
   RecordedCase recorded = takeOrThrow(RecordedCase::open(
       std::filesystem::path(GRADUS_SOURCE_DIR "/tests/data/models") /
@@ -179,6 +183,43 @@ TEST_P(GpuRun, GivesWhatTheProcessorGives) {
   expectFewOperations(gpu);
   if (GetParam().name == "overflow") {
     EXPECT_GT(expected.back()["state skipped_steps"].at(0), 0);
+  }
+}
+
+/// Whether a card's library lacks something that the plan asks for in one call.
+bool lacksSome(const compiler::Result &compiled) {
+  auto artifact = takeOrThrow(runtime::Artifact::fromBytes(
+      {reinterpret_cast<const uint8_t *>(compiled.artifact.data()),
+       compiled.artifact.size()},
+      "gpt"));
+  auto device =
+      takeOrThrow(runtime::openDeviceFor(artifact->header(), "emulated"));
+  auto plan = takeOrThrow(runtime::choosePlan(artifact->header(), *device));
+  auto forms = takeOrThrow(device->forms(*artifact, *plan));
+  return std::ranges::any_of(forms, [](const runtime::CallForm &form) {
+    return form.form != "whole";
+  });
+}
+
+/// Of biases, gelu, its slopes, what it is of, sums of operands, and all.
+TEST_F(GpuTraining, OfAGptNeedsNoEpilogues) {
+#if GRADUS_SANITIZE
+  GTEST_SKIP() << "a GPT takes long there";
+#endif
+  RecordedCase recorded = takeOrThrow(
+      RecordedCase::open(GRADUS_SOURCE_DIR "/tests/data/models/gpt2-tiny"));
+  compiler::Result compiled = takeOrThrow(gradus_compiler()->compile(
+      requestOf(recorded, {"", "gpt2-tiny", "{}", "always"})));
+  Trainer cpu(compiled.artifact, recorded, {.threads = 2});
+  std::vector<Values> expected = trainOnCpu(cpu, recorded);
+  EXPECT_FALSE(lacksSome(compiled));
+  for (const char *bits : {"4", "32", "64", "128", "768", "998"}) {
+    SCOPED_TRACE(bits);
+    setenv("GRADUS_EMULATED", ("no-epilogues=" + std::string(bits)).c_str(), 1);
+    EXPECT_TRUE(lacksSome(compiled));
+    Trainer gpu(compiled.artifact, recorded, {.device = "emulated"});
+    setenv("GRADUS_EMULATED", "operations=1", 1);
+    compare(train(gpu, recorded), expected);
   }
 }
 
