@@ -55,6 +55,22 @@ TEST(CpuTiling, VectorisesConvolutionsAlongTheRow) {
   EXPECT_EQ(tiling.sizes[6], 5); // The window's columns are unrolled.
 }
 
+/// Windows of one channel, two elements apart: reading takes the time, and no
+/// tile reads less. Eight sums hide what one takes until it can be added to; 16
+/// would be twice the code.
+TEST(CpuTiling, WritesNoMoreCodeThanHelps) {
+  NestText windows{{2, 24, 112, 112}, {5, 5}, {}, {}, {}, {"sum"}, product, ""};
+  windows.ins = {{"%x", buffer({2, 24, 227, 227}),
+                  "(n, c, y, x, i, j) -> (n, c, y * 2 + i, x * 2 + j)"},
+                 {"%w", buffer({24, 5, 5}), "(n, c, y, x, i, j) -> (c, i, j)"}};
+  windows.outs = {
+      {"%y", buffer({2, 24, 112, 112}), "(n, c, y, x) -> (n, c, y, x)"}};
+  windows.then = "\n ^bb0(%sum: f32):\n plan.yield %sum : f32\n";
+  Tiling tiling = tilingOf(windows);
+  EXPECT_EQ(tiling.vectorDim, 3);
+  EXPECT_EQ(accumulators(tiling, 4), 8);
+}
+
 TEST(CpuTiling, LeavesSingleElementsAlone) {
   NestText one{{1},
                {},
