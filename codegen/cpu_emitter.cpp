@@ -46,41 +46,45 @@ static Function *declare(Module &module, CpuBuilder &b,
 
 namespace {
 
-/// Functions of nests that a program has often: a pointer for each access,
-/// then the items.
+/// Functions of nests that a program has more than once: a pointer for each
+/// access, then the items. A module calls them wherever they are.
 class NestFunctions {
 public:
   NestFunctions(Module &module, CpuBuilder &builder, const SharedNests &nests)
       : nests(nests), module(module), b(builder) {}
 
   Function *operator[](unsigned number);
+  /// Emits one into this module; returns its instructions.
+  size_t emit(unsigned number);
 
   const SharedNests &nests;
-  size_t instructions = 0;
 
 private:
   void emitBody(const SharedNest &shared, Function &function);
 
   Module &module;
   CpuBuilder &b;
-  DenseMap<unsigned, Function *> made;
+  DenseMap<unsigned, Function *> declared;
 };
 
 } // namespace
 
 Function *NestFunctions::operator[](unsigned number) {
-  Function *&function = made[number];
+  Function *&function = declared[number];
   if (function)
     return function;
   const Nest &nest = nests[number].nest;
   SmallVector<Type *> types(nest.inputs.size() + nest.outputs.size(),
                             b.getPtrTy());
   types.append(2, b.getInt64Ty());
-  function = declare(module, b, types, GlobalValue::InternalLinkage,
-                     "n" + std::to_string(number));
+  return function = declare(module, b, types, GlobalValue::ExternalLinkage,
+                            "n" + std::to_string(number));
+}
+
+size_t NestFunctions::emit(unsigned number) {
+  Function *function = (*this)[number];
   emitBody(nests[number], *function);
-  instructions += function->getInstructionCount();
-  return function;
+  return function->getInstructionCount();
 }
 
 void NestFunctions::emitBody(const SharedNest &shared, Function &function) {
@@ -361,35 +365,32 @@ void KernelEmitter::emit() {
 
 namespace {
 
-/// Some of the kernels: a module of its own, so that a thread can compile it.
+/// Some of the kernels and functions of nests: a module of its own, so that a
+/// thread can compile it.
 struct Part {
   LLVMContext context;
   Module module{"kernels", context};
   CpuBuilder builder;
   NestFunctions functions;
-  std::vector<size_t> kernels; // by their numbers
-  std::vector<std::string> names;
   size_t instructions = 0;
-  Expected<Blob> blob = Blob();
+  Expected<ObjectBytes> object = ObjectBytes();
 
   Part(const CpuTarget &target, const SharedNests &nests)
       : builder(context, target), functions(module, builder, nests) {
-    cantFail(blob.takeError());
+    cantFail(object.takeError());
   }
   void add(size_t number, plan::KernelOp kernel);
-  size_t size() const { return instructions + functions.instructions; }
+  void addNest(unsigned number) { instructions += functions.emit(number); }
   void compile();
 };
 
 } // namespace
 
 void Part::add(size_t number, plan::KernelOp kernel) {
-  kernels.push_back(number);
-  names.push_back(functionName(number));
   Function *function =
       declare(module, builder,
               {builder.getPtrTy(), builder.getInt64Ty(), builder.getInt64Ty()},
-              GlobalValue::ExternalLinkage, names.back());
+              GlobalValue::ExternalLinkage, functionName(number));
   KernelEmitter emitter(builder, functions, kernel, *function);
   emitter.emit();
   instructions += emitter.instructions;
@@ -398,35 +399,58 @@ void Part::add(size_t number, plan::KernelOp kernel) {
 void Part::compile() {
   auto machine = targetMachine(builder.target);
   if (machine)
-    blob = compileToBlob(module, **machine, names);
+    object = compileToObject(module, **machine);
   else
-    blob = machine.takeError();
+    object = machine.takeError();
 }
 
 using Parts = std::vector<std::unique_ptr<Part>>;
 
-/// A rough measure of a kernel's code: products are unrolled into tiles.
+/// A rough measure of a nest's code: products are unrolled into tiles.
+static size_t weightOf(plan::NestOp nest) {
+  return nest.isElementwise() ? 1 : 3;
+}
+
 static size_t weightOf(plan::KernelOp kernel) {
   size_t weight = 0;
-  kernel.walk(
-      [&](plan::NestOp nest) { weight += nest.isElementwise() ? 1 : 3; });
+  kernel.walk([&](plan::NestOp nest) { weight += weightOf(nest); });
   return weight;
 }
 
-/// The heaviest kernels first, each to the part that has the least.
-static void fillParts(Parts &parts, ArrayRef<plan::KernelOp> kernels) {
-  std::vector<std::pair<size_t, size_t>> order; // weight, number
-  for (auto [i, kernel] : enumerate(kernels))
-    order.push_back({weightOf(kernel), i});
-  llvm::sort(order, [](auto &x, auto &y) {
-    return x.first != y.first ? x.first > y.first : x.second < y.second;
-  });
-  for (auto [weight, number] : order) {
-    auto least =
-        std::min_element(parts.begin(), parts.end(), [](auto &x, auto &y) {
-          return x->size() < y->size();
+namespace {
+
+/// A kernel, or the function of a nest.
+struct Piece {
+  size_t weight, number;
+  bool isNest;
+
+  /// The heaviest first.
+  bool operator<(const Piece &other) const {
+    return std::tuple(other.weight, isNest, number) <
+           std::tuple(weight, other.isNest, other.number);
+  }
+};
+
+} // namespace
+
+/// The heaviest first, each to the part that has the least.
+static void fillParts(Parts &parts, ArrayRef<plan::KernelOp> kernels,
+                      const SharedNests &nests) {
+  std::vector<Piece> pieces;
+  for (auto [number, kernel] : enumerate(kernels))
+    pieces.push_back({weightOf(kernel), number, false});
+  for (unsigned number : nests.functions())
+    pieces.push_back({weightOf(nests[number].nest.op), number, true});
+  llvm::sort(pieces);
+  for (const Piece &piece : pieces) {
+    Part &least =
+        **std::min_element(parts.begin(), parts.end(), [](auto &x, auto &y) {
+          return x->instructions < y->instructions;
         });
-    (*least)->add(number, kernels[number]);
+    if (piece.isNest)
+      least.addNest(piece.number);
+    else
+      least.add(piece.number, kernels[piece.number]);
   }
 }
 
@@ -446,26 +470,27 @@ static void compileParts(Parts &parts) {
     thread.join();
 }
 
-/// The parts' blobs one after the other.
+/// The parts' code in one blob.
 static Expected<CpuCode> joinParts(Parts &parts,
                                    ArrayRef<plan::KernelOp> kernels) {
-  CpuCode code;
-  for (plan::KernelOp kernel : kernels)
-    code.kernels.push_back({kernel.getSymName().str(), 0});
+  std::vector<ObjectBytes> objects;
   Error errors = Error::success();
-  for (auto &part : parts) {
-    if (!part->blob) {
-      errors = joinErrors(std::move(errors), part->blob.takeError());
-      continue;
-    }
-    code.code.resize(alignTo(code.code.size(), 64));
-    for (auto [number, entry] : zip(part->kernels, part->blob->entries))
-      code.kernels[number].entry = code.code.size() + entry;
-    code.code.insert(code.code.end(), part->blob->bytes.begin(),
-                     part->blob->bytes.end());
-  }
+  for (auto &part : parts)
+    if (part->object)
+      objects.push_back(std::move(*part->object));
+    else
+      errors = joinErrors(std::move(errors), part->object.takeError());
   if (errors)
     return std::move(errors);
+  std::vector<std::string> names;
+  for (size_t number = 0; number < kernels.size(); ++number)
+    names.push_back(functionName(number));
+  Expected<Blob> blob = joinObjects(objects, names);
+  if (!blob)
+    return blob.takeError();
+  CpuCode code{std::move(blob->bytes), {}};
+  for (auto [kernel, entry] : zip(kernels, blob->entries))
+    code.kernels.push_back({plan::KernelOp(kernel).getSymName().str(), entry});
   return code;
 }
 
@@ -483,7 +508,7 @@ Expected<CpuCode> gradus::emitCpu(ArrayRef<plan::KernelOp> kernels,
   SharedNests nests(kernels);
   for (auto &part : parts)
     part = std::make_unique<Part>(target, nests);
-  fillParts(parts, kernels);
+  fillParts(parts, kernels, nests);
   compileParts(parts);
   return joinParts(parts, kernels);
 }

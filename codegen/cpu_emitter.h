@@ -25,7 +25,7 @@ struct CpuCode {
 
 /// The same kernels and target give the same bytes. Kernels that say the same
 /// are emitted once each: deduplicating is the caller's work. Nests that do are
-/// emitted once where there are many.
+/// mostly emitted once.
 llvm::Expected<CpuCode> emitCpu(llvm::ArrayRef<plan::KernelOp> kernels,
                                 const CpuTarget &target);
 

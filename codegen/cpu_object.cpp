@@ -1,5 +1,5 @@
-// Compiles a module in memory and lays its sections out as one blob, applying
-// the relocations, which are all relative and internal.
+// Compiles modules in memory and lays the sections of all out as one blob,
+// applying the relocations, which are all relative and internal.
 
 #include "codegen/cpu_object.h"
 
@@ -106,9 +106,8 @@ private:
 
 } // namespace
 
-static Expected<SmallVector<char, 0>> compile(Module &module,
-                                              TargetMachine &machine) {
-  SmallVector<char, 0> object;
+static Expected<ObjectBytes> compile(Module &module, TargetMachine &machine) {
+  ObjectBytes object;
   raw_svector_ostream stream(object);
   legacy::PassManager passes;
   passes.add(new TargetLibraryInfoWrapperPass(Triple(triple)));
@@ -123,20 +122,24 @@ static Expected<SmallVector<char, 0>> compile(Module &module,
 
 namespace {
 
-/// The sections of an object that are loaded, placed one after the other.
+using Elf = object::ELF64LEObjectFile;
+
+/// The sections of objects that are loaded, placed one after the other.
 class Layout {
 public:
-  explicit Layout(const object::ELF64LEObjectFile &object) : object(object) {}
-
-  Error place();
-  Error relocate();
-  Expected<uint64_t> address(const object::SymbolRef &symbol) const;
+  Error place(const Elf &object);
+  Error relocate(const Elf &object);
+  /// Where functions begin that other objects may call.
+  StringMap<uint64_t> entries;
   std::vector<char> bytes;
 
 private:
   bool isLoaded(const object::SectionRef &section) const;
-  Error apply(const object::ELFRelocationRef &relocation, uint64_t base);
-  const object::ELF64LEObjectFile &object;
+  Error note(const Elf &object);
+  Expected<uint64_t> address(const Elf &object,
+                             const object::SymbolRef &symbol) const;
+  Error apply(const Elf &object, const object::ELFRelocationRef &relocation,
+              uint64_t base);
   std::vector<std::pair<object::SectionRef, uint64_t>> placed;
 };
 
@@ -151,7 +154,8 @@ bool Layout::isLoaded(const object::SectionRef &section) const {
   return (flags & ELF::SHF_ALLOC) && !unwind && section.getSize() > 0;
 }
 
-Error Layout::place() {
+Error Layout::place(const Elf &object) {
+  bytes.resize(alignTo(bytes.size(), 64));
   for (const object::SectionRef &section : object.sections()) {
     if (!isLoaded(section))
       continue;
@@ -164,27 +168,50 @@ Error Layout::place() {
     placed.push_back({section, bytes.size()});
     bytes.insert(bytes.end(), contents->begin(), contents->end());
   }
+  return note(object);
+}
+
+/// Remembers the functions of an object.
+Error Layout::note(const Elf &object) {
+  for (const object::SymbolRef &symbol : object.symbols()) {
+    Expected<uint32_t> flags = symbol.getFlags();
+    Expected<StringRef> name = symbol.getName();
+    if (!flags || !name)
+      return joinErrors(flags.takeError(), name.takeError());
+    if (!(*flags & object::SymbolRef::SF_Global) ||
+        (*flags & object::SymbolRef::SF_Undefined))
+      continue;
+    Expected<uint64_t> place = address(object, symbol);
+    if (!place)
+      return place.takeError();
+    entries[*name] = *place;
+  }
   return Error::success();
 }
 
-Expected<uint64_t> Layout::address(const object::SymbolRef &symbol) const {
+Expected<uint64_t> Layout::address(const Elf &object,
+                                   const object::SymbolRef &symbol) const {
   Expected<object::section_iterator> section = symbol.getSection();
   Expected<StringRef> name = symbol.getName();
   if (!section || !name)
     return joinErrors(section.takeError(), name.takeError());
-  for (auto &[candidate, base] : placed)
-    if (*section != object.section_end() && candidate == **section)
-      return base + cantFail(symbol.getValue());
+  if (*section != object.section_end())
+    for (auto &[candidate, base] : placed)
+      if (candidate == **section)
+        return base + cantFail(symbol.getValue());
+  if (auto entry = entries.find(*name); entry != entries.end())
+    return entry->second;
   return createStringError("emitted code calls '" + *name +
                            "', which is not part of it");
 }
 
-Error Layout::apply(const object::ELFRelocationRef &relocation, uint64_t base) {
+Error Layout::apply(const Elf &object,
+                    const object::ELFRelocationRef &relocation, uint64_t base) {
   uint64_t type = relocation.getType();
   if (type != ELF::R_X86_64_PC32 && type != ELF::R_X86_64_PLT32)
     return createStringError("emitted code has a relocation of type " +
                              Twine(type) + ", expected relative ones");
-  Expected<uint64_t> target = address(*relocation.getSymbol());
+  Expected<uint64_t> target = address(object, *relocation.getSymbol());
   Expected<int64_t> addend = relocation.getAddend();
   if (!target || !addend)
     return joinErrors(target.takeError(), addend.takeError());
@@ -194,7 +221,7 @@ Error Layout::apply(const object::ELFRelocationRef &relocation, uint64_t base) {
   return Error::success();
 }
 
-Error Layout::relocate() {
+Error Layout::relocate(const Elf &object) {
   for (const object::SectionRef &table : object.sections()) {
     Expected<object::section_iterator> target = table.getRelocatedSection();
     if (!target)
@@ -202,48 +229,49 @@ Error Layout::relocate() {
     for (auto &[section, base] : placed)
       if (*target != object.section_end() && section == **target)
         for (const object::RelocationRef &relocation : table.relocations())
-          if (Error error = apply(object::ELFRelocationRef(relocation), base))
+          if (Error error =
+                  apply(object, object::ELFRelocationRef(relocation), base))
             return error;
   }
   return Error::success();
 }
 
-static Expected<Blob> layOut(MemoryBufferRef buffer,
-                             ArrayRef<std::string> names) {
-  auto object = object::ELF64LEObjectFile::create(buffer);
-  if (!object)
-    return object.takeError();
-  Layout layout(*object);
-  if (Error error = layout.place())
-    return error;
-  if (Error error = layout.relocate())
-    return error;
-  StringMap<uint64_t> addresses;
-  for (const object::SymbolRef &symbol : object->symbols()) {
-    Expected<uint64_t> address = layout.address(symbol);
-    Expected<StringRef> name = symbol.getName();
-    if (address && name)
-      addresses[*name] = *address;
-    consumeError(
-        address.takeError()); // Undefined ones that matter failed above.
-    consumeError(name.takeError());
+Expected<Blob> gradus::joinObjects(ArrayRef<ObjectBytes> objects,
+                                   ArrayRef<std::string> names) {
+  std::vector<Elf> read;
+  for (const ObjectBytes &bytes : objects) {
+    auto object = Elf::create(
+        MemoryBufferRef(StringRef(bytes.data(), bytes.size()), "kernels"));
+    if (!object)
+      return object.takeError();
+    read.push_back(std::move(*object));
   }
+  Layout layout;
+  for (const Elf &object : read)
+    if (Error error = layout.place(object))
+      return std::move(error);
+  for (const Elf &object : read)
+    if (Error error = layout.relocate(object))
+      return std::move(error);
   Blob blob{std::move(layout.bytes), {}};
   for (const std::string &name : names)
-    blob.entries.push_back(addresses.lookup(name));
+    blob.entries.push_back(layout.entries.lookup(name));
   return blob;
 }
 
-Expected<Blob> gradus::compileToBlob(Module &module, TargetMachine &machine,
-                                     ArrayRef<std::string> names) {
+Expected<ObjectBytes> gradus::compileToObject(Module &module,
+                                              TargetMachine &machine) {
   module.setTargetTriple(Triple(triple));
   module.setDataLayout(machine.createDataLayout());
   if (Error error = optimize(module, machine))
     return error;
-  auto object = compile(module, machine);
+  return compile(module, machine);
+}
+
+Expected<Blob> gradus::compileToBlob(Module &module, TargetMachine &machine,
+                                     ArrayRef<std::string> names) {
+  auto object = compileToObject(module, machine);
   if (!object)
     return object.takeError();
-  return layOut(
-      MemoryBufferRef(StringRef(object->data(), object->size()), "kernels"),
-      names);
+  return joinObjects(*object, names);
 }

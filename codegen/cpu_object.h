@@ -4,6 +4,7 @@
 #include "codegen/cpu_target.h"
 
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Target/TargetMachine.h"
 
@@ -21,8 +22,20 @@ struct Blob {
   std::vector<uint64_t> entries; // one a name
 };
 
-/// Optimises and compiles a module. It is an error if the code refers to
-/// anything outside itself: that is how a stray library call is noticed.
+/// An object file in memory.
+using ObjectBytes = llvm::SmallVector<char, 0>;
+
+/// Optimises and compiles a module.
+llvm::Expected<ObjectBytes> compileToObject(llvm::Module &module,
+                                            llvm::TargetMachine &machine);
+
+/// Objects that may call each other's functions, one after the other. It is an
+/// error if the code refers to anything outside of them: that is how a stray
+/// library call is noticed.
+llvm::Expected<Blob> joinObjects(llvm::ArrayRef<ObjectBytes> objects,
+                                 llvm::ArrayRef<std::string> names);
+
+/// The blob of one module.
 llvm::Expected<Blob> compileToBlob(llvm::Module &module,
                                    llvm::TargetMachine &machine,
                                    llvm::ArrayRef<std::string> names);

@@ -76,7 +76,7 @@ static int64_t alignmentPart(int64_t offset) {
 }
 
 SharedNests::SharedNests(llvm::ArrayRef<plan::KernelOp> kernels) {
-  constexpr unsigned few = 3;
+  constexpr unsigned fewCalls = 3; // for an item
   std::vector<unsigned> inProgram;
   for (plan::KernelOp kernel : kernels) {
     bool together = takesItemsTogether(kernel);
@@ -88,12 +88,13 @@ SharedNests::SharedNests(llvm::ArrayRef<plan::KernelOp> kernels) {
     }
     inProgram.resize(all.size());
     for (plan::NestOp op : nests)
-      if (++inProgram[numbers[op]]; !together && inKernel[numbers[op]] > few)
+      if (++inProgram[numbers[op]];
+          !together && inKernel[numbers[op]] > fewCalls)
         shared.insert(op);
   }
   // A call for each item would be too dear for what one kernel has once.
   for (auto [op, number] : numbers)
-    if (!all[number].oneItem && inProgram[number] > few)
+    if (!all[number].oneItem && inProgram[number] > 1)
       shared.insert(op);
 }
 
@@ -121,4 +122,13 @@ std::optional<unsigned> SharedNests::find(plan::NestOp op) const {
   if (!shared.contains(op))
     return std::nullopt;
   return numbers.lookup(op);
+}
+
+llvm::SmallVector<unsigned> SharedNests::functions() const {
+  llvm::SmallVector<unsigned> found;
+  for (Operation *op : shared)
+    found.push_back(numbers.lookup(op));
+  llvm::sort(found);
+  found.erase(llvm::unique(found), found.end());
+  return found;
 }

@@ -27,10 +27,13 @@ class SharedNests {
 public:
   explicit SharedNests(llvm::ArrayRef<plan::KernelOp> kernels);
 
-  /// The number of what is worth a function of its own; none for a nest of
-  /// which there are few.
+  /// The number of what is worth a function of its own; none for a nest that
+  /// there is once, or that one item after the other runs and that is not often
+  /// in its kernel.
   std::optional<unsigned> find(plan::NestOp op) const;
   const SharedNest &operator[](unsigned number) const { return all[number]; }
+  /// The numbers of all that is, in order.
+  llvm::SmallVector<unsigned> functions() const;
 
 private:
   void add(plan::NestOp op, plan::Split split, bool together);

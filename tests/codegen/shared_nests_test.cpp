@@ -113,12 +113,15 @@ TEST(SharedNests, CostTheCodeOfOne) {
 }
 
 TEST(SharedNests, AreThoseThatAreManyAndEqual) {
-  EXPECT_EQ(calls(steps(3, 16, "rows", false)), Counts(0, 0));
+  EXPECT_EQ(calls(steps(1, 16, "rows", false)), Counts(0, 0));
+  EXPECT_EQ(calls(steps(2, 16, "rows", false)), Counts(2, 1));
   EXPECT_EQ(calls(steps(9, 16, "rows", false)), Counts(9, 1));
   // Offsets of 40 elements are not all aligned alike.
   EXPECT_EQ(calls(steps(32, 5, "rows", false)), Counts(32, 4));
   // The first step reads an argument and the last writes one.
   EXPECT_EQ(calls(steps(9, 16, "rows", true)), Counts(7, 1));
+  // Three of the five are equal: too few for a call for each item.
+  EXPECT_EQ(calls(steps(5, 16, "rows", true)), Counts(0, 0));
 }
 
 TEST(SharedNests, AreFoundInSeveralKernels) {
