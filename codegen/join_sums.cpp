@@ -182,7 +182,7 @@ private:
 
   bool mayJoin(NestOp first, NestOp second) {
     unsigned a = places_.at(first), b = places_.at(second);
-    return a < b && !needs_.isNeededBetween(a, b);
+    return a < b && !needs_.isNeeded(b, a) && !needs_.isNeededBetween(a, b);
   }
 
   Block &block_;

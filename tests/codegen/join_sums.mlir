@@ -1,7 +1,7 @@
 // RUN: gradus-opt %s --join-sums | FileCheck %s
 // RUN: gradus-opt %s --join-sums --join-sums | FileCheck %s
 // RUN: gradus-opt %s --join-sums --remark-format=emitRemark --remarks-filter=".*" -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
-// REMARK-COUNT-1: [Passed] Joined
+// REMARK-COUNT-2: [Passed] Joined
 // REMARK-NOT: [Passed] Joined
 
 #row = affine_map<(d0) -> (d0)>
@@ -94,5 +94,43 @@ gradus.program @p {
       plan.yield %d : f32
     } -> tensor<4xf32>
     gradus.return %1, %2, %4 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+  }
+  // The first and the last are one before the second, which reads the first,
+  // is looked at: it may not join what it reads.
+  // CHECK-LABEL: gradus.graph @three
+  // CHECK:         %[[ONE:.*]]:2 = plan.nest {{.*}}combine = [#gradus<reduction sum>, #gradus<reduction sum>]
+  // CHECK:         plan.nest {{.*}}with(%{{.*}} : tensor<4xf32>)
+  gradus.graph @three(%x: tensor<4x8xf32>) -> (a: tensor<4xf32>, c: tensor<4xf32>, b: tensor<4xf32>) {
+    %0 = plan.nest parallel [4] reduced [8] ins(%x : tensor<4x8xf32>) attributes {combine = [#gradus<reduction sum>], guards = [unit], map_input_maps = [#all], output_maps = [#row], then_input_maps = []} map {
+    ^bb0(%e: f32):
+      plan.yield %e : f32
+    } then {
+    ^bb0(%sum: f32):
+      plan.yield %sum : f32
+    } -> tensor<4xf32>
+    %1 = plan.nest parallel [4] reduced [] with(%0 : tensor<4xf32>) attributes {combine = [], guards = [unit], map_input_maps = [], output_maps = [#row], then_input_maps = [#row]} map {
+    } then {
+    ^bb0(%m: f32):
+      %e = math.exp %m : f32
+      plan.yield %e : f32
+    } -> tensor<4xf32>
+    %2 = plan.nest parallel [4] reduced [8] ins(%x : tensor<4x8xf32>) with(%1 : tensor<4xf32>) attributes {combine = [#gradus<reduction sum>], guards = [unit, unit], map_input_maps = [#all], output_maps = [#row], then_input_maps = [#row]} map {
+    ^bb0(%e: f32):
+      %q = arith.mulf %e, %e : f32
+      plan.yield %q : f32
+    } then {
+    ^bb0(%squares: f32, %m: f32):
+      %d = arith.subf %squares, %m : f32
+      plan.yield %d : f32
+    } -> tensor<4xf32>
+    %3 = plan.nest parallel [4] reduced [8] ins(%x : tensor<4x8xf32>) attributes {combine = [#gradus<reduction sum>], guards = [unit], map_input_maps = [#all], output_maps = [#row], then_input_maps = []} map {
+    ^bb0(%e: f32):
+      %c = math.absf %e : f32
+      plan.yield %c : f32
+    } then {
+    ^bb0(%sum: f32):
+      plan.yield %sum : f32
+    } -> tensor<4xf32>
+    gradus.return %0, %2, %3 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
   }
 }
