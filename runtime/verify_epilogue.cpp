@@ -77,6 +77,9 @@ Status verifyEpilogue(const artifact::Plan &plan,
   if (command.op() != artifact::LibraryOp::matmul || !countOf(plan.images()))
     return invalid("has a kernel for what stands behind it, as products on "
                    "cards alone do");
+  if (command.activation() == artifact::Activation::none &&
+      countOf(command.inputs()) <= 2)
+    return invalid("has a kernel for what stands behind it, which is nothing");
   size_t count = kernels ? countOf(kernels->kernels()) : 0;
   if (command.epilogue() >= count)
     return invalid("names kernel ", command.epilogue(), " of ", count);

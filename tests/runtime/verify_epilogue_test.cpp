@@ -87,6 +87,12 @@ TEST(VerifyEpilogue, RefusesKernelsThatDoNotExist) {
 
 TEST(VerifyEpilogue, RefusesOtherArguments) {
   EXPECT_EQ(wordsOf([](Made &made) { made.command().inputs.pop_back(); }),
+            kCommand + "has a kernel for what stands behind it, which is "
+                       "nothing");
+  EXPECT_EQ(wordsOf([](Made &made) {
+              made.command().inputs.pop_back();
+              made.command().activation = fb::Activation::relu;
+            }),
             kKernel + "takes 3 arguments and 1 of them are outputs, expected "
                       "2 and 1");
   EXPECT_EQ(wordsOf([](Made &made) { made.kernel().outputs = 2; }),
