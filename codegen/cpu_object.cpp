@@ -184,7 +184,8 @@ Error Layout::note(const Elf &object) {
     Expected<uint64_t> place = address(object, symbol);
     if (!place)
       return place.takeError();
-    entries[*name] = *place;
+    if (!entries.try_emplace(*name, *place).second)
+      return createStringError("two objects define " + name->str());
   }
   return Error::success();
 }
@@ -254,8 +255,12 @@ Expected<Blob> gradus::joinObjects(ArrayRef<ObjectBytes> objects,
     if (Error error = layout.relocate(object))
       return std::move(error);
   Blob blob{std::move(layout.bytes), {}};
-  for (const std::string &name : names)
-    blob.entries.push_back(layout.entries.lookup(name));
+  for (const std::string &name : names) {
+    auto entry = layout.entries.find(name);
+    if (entry == layout.entries.end())
+      return createStringError("no object defines " + name);
+    blob.entries.push_back(entry->second);
+  }
   return blob;
 }
 
