@@ -140,11 +140,10 @@ public:
   StatusOr<std::unique_ptr<LibraryCall>>
   prepare(const artifact::LibraryCommand &command,
           uint64_t scratchBytes) override {
-    return firstThatFits(
-        command, scratchBytes, [&](const OperationGraph &graph) {
-          return choosePlan(*session_, graph,
-                            workspaceIn(mostFor(command, scratchBytes), graph));
-        });
+    uint64_t most = mostFor(command, scratchBytes);
+    return firstThatFits(command, most, [&](const OperationGraph &graph) {
+      return choosePlan(*session_, graph, workspaceIn(most, graph));
+    });
   }
 
   void lend(uint64_t bytes) override { lent_ = bytes; }
