@@ -180,7 +180,7 @@ class Run(unittest.TestCase):
         shutil.rmtree(folder, ignore_errors=True)
         for each in ("bin", "cases", "lib", "reference"):
             os.makedirs(os.path.join(folder, each))
-        for each in ("run.sh", "run.py"):
+        for each in ("run.sh", "run.py", "predict.py"):
             shutil.copy(os.path.join(HERE, each), folder)
         for program, text in programs.items():
             path = os.path.join(folder, "bin", program)

@@ -344,7 +344,9 @@ def print_prediction(path, found):
 
 def call_forms(part, name, path):
     """How the card's libraries compute the calls of a plan; prints those that they lack in one piece."""
-    found, _ = part.json_of(f"{name}.forms", "inspect", path)
+    found, wrong = part.json_of(f"{name}.forms", "inspect", path)
+    if wrong:
+        say(f"    what the libraries lack is not known: {wrong}")
     forms = (found or {}).get("call_forms", {}).get("calls", [])
     for each in forms:
         if "why" in each:
