@@ -27,9 +27,14 @@ static Status readOption(const std::string &word, FakeOptions &options) {
     options.outOfMemoryAt = number;
   else if (key == "slow-library")
     options.slowLibrary = number != 0;
-  else if (key == "no-epilogues")
+  else if (key == "no-epilogues") {
+    constexpr int64_t kKnown = 2 | 4 | 32 | 64 | 128 | 256 | 512;
+    if (number & ~kKnown)
+      return invalid("'", word,
+                     "' has bits that are no epilogue; those of 2, "
+                     "4, 32, 64, 128, 256 and 512 are");
     options.lackedEpilogues = uint32_t(number);
-  else if (key == "operations")
+  } else if (key == "operations")
     options.countsOperations = number != 0;
   else
     return invalid("'", key,

@@ -33,6 +33,11 @@ TEST(FakeOptions, SayWhatIsNone) {
   EXPECT_EQ(words("lost-at=3 speed=9"),
             "'speed' is not one of memory, seed, lost-at, out-of-memory-at, "
             "slow-library, no-epilogues, operations");
+  for (std::string word : {"no-epilogues=1", "no-epilogues=2000000000000"})
+    EXPECT_EQ(words(word.c_str()),
+              "'" + word +
+                  "' has bits that are no epilogue; those of 2, 4, "
+                  "32, 64, 128, 256 and 512 are");
   for (std::string word : {"memory", "memory=", "memory=-1", "memory=1k", "="})
     EXPECT_EQ(words(word.c_str()), "'" + word + "' is not KEY=NUMBER");
 }
