@@ -148,7 +148,12 @@ def main():
     parser.add_argument("--gradus", default="gradus", help="the tool (gradus)")
     options = parser.parse_args()
     for path in options.file:
-        commands = commands_of(inspected(path, options.gradus))
+        try:
+            commands = commands_of(inspected(path, options.gradus))
+        except (OSError, ValueError) as error:
+            sys.exit(f"{path}: {error}")
+        except subprocess.CalledProcessError as error:
+            sys.exit(error.returncode)  # the tool has said why
         if not commands:
             sys.exit(f"{path} has no plan for GPUs with a graph train; expected one compiled with --target cuda")
         print(path, *lines_of(predicted(commands)), sep="\n")

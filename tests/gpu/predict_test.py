@@ -124,6 +124,11 @@ class Steps(unittest.TestCase):
         self.assertEqual(run.returncode, 1)
         self.assertIn("has no plan for GPUs with a graph train; expected one compiled with --target cuda", run.stderr)
 
+    def test_a_file_that_is_not_there_is_told_in_a_line(self):
+        run = subprocess.run([sys.executable, os.path.join(HERE, "predict.py"), "nothere.json"], capture_output=True, text=True)
+        self.assertEqual((run.returncode, run.stderr.count("\n")), (1, 1), run.stderr)
+        self.assertIn("nothere.json: ", run.stderr)
+
 
 if __name__ == "__main__":
     unittest.main()
