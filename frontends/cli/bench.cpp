@@ -15,6 +15,8 @@
 #include "frontends/printable.h"
 #include "runtime/flat.h"
 
+#include "absl/strings/str_cat.h"
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -307,9 +309,9 @@ std::string bandwidthText(const ordered_json &result) {
 }
 
 void print(const ordered_json &result) {
-  auto line = [&](const char *what, const char *key) {
+  auto line = [&](const std::string &what, const char *key) {
     const ordered_json &timing = result[key];
-    std::printf("%s: min %s, median %s\n", what,
+    std::printf("%s: min %s, median %s\n", what.c_str(),
                 durationText(timing["ms_min"].get<double>() / 1e3).c_str(),
                 durationText(timing["ms_median"].get<double>() / 1e3).c_str());
   };
@@ -317,8 +319,9 @@ void print(const ordered_json &result) {
               printable(result["graph"].get<std::string>()).c_str(),
               printable(result["artifact"].get<std::string>()).c_str(),
               printable(result["device"].get<std::string>()).c_str());
-  line("step by step     ", "step");
-  line("n steps in a call", "call");
+  line("step by step   ", "step");
+  line(absl::StrCat(result["call"]["steps"].get<size_t>(), " steps in a call"),
+       "call");
   if (result.contains("launches"))
     std::printf("launches, a step : %zu\n", result["launches"].get<size_t>());
   if (result.contains("host"))
