@@ -253,7 +253,8 @@ struct AutodiffPass : impl::AutodiffBase<AutodiffPass> {
     std::vector<StateOp> trained = trainedParameters(program);
     if (trained.empty())
       return program.emitError("has no parameter to train: none matches the "
-                               "recipe's `trainable` without `fixed`");
+                               "recipe's `trainable` and neither `fixed` nor a "
+                               "group that is `frozen`");
     Differentiation differentiation(train, trained);
     differentiation.markActive();
     if (failed(differentiation.run(loss, program)))

@@ -87,8 +87,9 @@ public:
       if (!names_.count(name))
         return invalid("has no symbolic dimension \"", name, "\"; ",
                        names_.empty()
-                           ? "all its sizes are fixed; export the model "
-                             "with dynamic shapes to choose them"
+                           ? "all its sizes are fixed: leave it out of "
+                             "inputs.dims (--dim), or export the model with "
+                             "dynamic shapes"
                            : "it has " + joined(names_));
     }
     if (unbound_.empty())

@@ -53,7 +53,7 @@ gradus.program @no_loss {
 
 // -----
 
-// expected-error @below {{has no parameter to train: none matches the recipe's `trainable` without `fixed`}}
+// expected-error @below {{has no parameter to train: none matches the recipe's `trainable` and neither `fixed` nor a group that is `frozen`}}
 gradus.program @all_fixed attributes {recipe = {fixed = ["*"]}} {
   gradus.state @w : tensor<f32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
   gradus.graph @train() -> (loss: tensor<f32>) {

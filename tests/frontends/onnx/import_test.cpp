@@ -115,6 +115,12 @@ static SmallModel dense() {
   return model;
 }
 
+static SmallModel fixedSizes() {
+  SmallModel model;
+  model.input("x", {2, 2}).node("Relu", {"x"}, {"y"}).output("y");
+  return model;
+}
+
 static SmallModel namedBatch() {
   SmallModel model = dense();
   auto &shape = *model.graph()
@@ -418,6 +424,9 @@ static const Refusal refusals[] = {
      "has no symbolic dimension \"seq\"; it has batch"},
     {"MisspelledDimension", namedBatch, dims({{"bacth", 2}}),
      "has no symbolic dimension \"bacth\"; it has batch"},
+    {"FixedDimension", fixedSizes, dims({{"batch", 2}}),
+     "has no symbolic dimension \"batch\"; all its sizes are fixed: leave it "
+     "out of inputs.dims (--dim), or export the model with dynamic shapes"},
     {"ZeroDimension", namedBatch, dims({{"batch", 0}}),
      "--dim batch=0: expected at least 1"},
     {"UnsupportedOps",
