@@ -5,7 +5,7 @@
 // share kernels over rows, and all updates of one structure share a launch.
 
 #include "codegen/form_kernels_outline.h"
-#include "codegen/needs.h"
+#include "codegen/makers.h"
 #include "codegen/nest_cost.h"
 #include "codegen/order.h"
 #include "codegen/passes.h"
@@ -89,17 +89,9 @@ private:
 
   /// Numbers the ops, of which each needs only those before it.
   void number() {
-    std::vector<Needs::Makers> makers;
-    for (Operation &op : block_) {
-      places_[&op] = makers.size();
-      Needs::Makers &ofOp = makers.emplace_back();
-      if (op.getNumResults() == 0)
-        continue; // Nobody needs it.
-      for (Value operand : op.getOperands())
-        if (Operation *maker = viewedBy(operand).getDefiningOp())
-          ofOp.push_back(places_.lookup(maker));
-    }
-    needs_ = Needs(std::move(makers));
+    places_ = placesIn(block_);
+    needs_ = Needs(makersIn(block_, places_,
+                            [](Value operand) { return viewedBy(operand); }));
   }
 
   bool isTiny(ArrayRef<NestOp> nests) {

@@ -5,7 +5,7 @@
 
 #include "codegen/fuse.h"
 
-#include "codegen/needs.h"
+#include "codegen/makers.h"
 #include "codegen/nest_cost.h"
 #include "codegen/order.h"
 #include "codegen/passes.h"
@@ -147,27 +147,15 @@ private:
 
   /// Numbers the ops in their order. MLIR would do so again after every second
   /// nest that is joined, as that leaves no number between its neighbours'.
-  void number() {
-    places_.clear();
-    for (Operation &op : block_)
-      places_[&op] = places_.size();
-  }
+  void number() { places_ = placesIn(block_); }
 
   /// Notes what needs what, by the numbers that are given next, and what feeds
   /// states.
   void relate() {
     number();
-    std::vector<Needs::Makers> makers;
-    for (Operation &op : block_) {
-      Needs::Makers &ofOp = makers.emplace_back();
-      if (op.getNumResults() == 0)
-        continue; // Nobody needs it.
-      for (Value operand : op.getOperands())
-        if (Operation *maker = operand.getDefiningOp())
-          ofOp.push_back(places_.at(maker));
-    }
     steps_ += needs_.steps();
-    needs_ = Needs(std::move(makers));
+    needs_ =
+        Needs(makersIn(block_, places_, [](Value operand) { return operand; }));
     feeders_.emplace(block_);
   }
 

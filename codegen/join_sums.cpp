@@ -3,7 +3,7 @@
 // of squares that gives the variance, the score of a label beside the sum of
 // exponentials that it is divided by.
 
-#include "codegen/needs.h"
+#include "codegen/makers.h"
 #include "codegen/nest_cost.h"
 #include "codegen/order.h"
 #include "codegen/passes.h"
@@ -157,17 +157,9 @@ public:
 
 private:
   void relate() {
-    std::vector<Needs::Makers> makers;
-    for (Operation &op : block_) {
-      places_[&op] = makers.size();
-      Needs::Makers &ofOp = makers.emplace_back();
-      if (op.getNumResults() == 0)
-        continue; // Nobody needs it.
-      for (Value operand : op.getOperands())
-        if (Operation *maker = operand.getDefiningOp())
-          ofOp.push_back(places_.at(maker));
-    }
-    needs_ = Needs(std::move(makers));
+    places_ = placesIn(block_);
+    needs_ =
+        Needs(makersIn(block_, places_, [](Value operand) { return operand; }));
   }
 
   /// Finds a later nest that may be one with this.
