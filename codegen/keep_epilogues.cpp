@@ -201,8 +201,24 @@ struct KeepEpilogues : impl::KeepEpiloguesBase<KeepEpilogues> {
     KernelTable kernels(getOperation());
     for (auto graph : getOperation().getBody().getOps<GraphOp>())
       for (auto call : graph.getBody().getOps<LibraryOp>())
-        if (hasEpilogue(call))
-          keep(call, kernels);
+        if (hasEpilogue(call) &&
+            (failed(checkFormula(call)) || (keep(call, kernels), false)))
+          return signalPassFailure();
+  }
+
+  /// Only what cuBLASLt computes with a matmul has a formula here.
+  static LogicalResult checkFormula(LibraryOp call) {
+    StringRef activation = activationOf(call);
+    if (activation == "gelu_tanh_gradient" && call.getOperands().size() < 3)
+      return call.emitError("has the activation \"gelu_tanh_gradient\" and ")
+             << call.getOperands().size()
+             << " operands, expected a third: what gelu was of";
+    if (!llvm::is_contained({"", "relu", "gelu_tanh", "gelu_tanh_gradient"},
+                            activation))
+      return call.emitError("has the activation \"")
+             << activation
+             << "\", expected relu, gelu_tanh or gelu_tanh_gradient";
+    return success();
   }
 
   void keep(LibraryOp call, KernelTable &kernels) {
