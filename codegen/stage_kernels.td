@@ -1,0 +1,141 @@
+// Passes that make kernels.
+
+#ifndef GRADUS_CODEGEN_STAGE_KERNELS_TD
+#define GRADUS_CODEGEN_STAGE_KERNELS_TD
+
+include "mlir/Pass/PassBase.td"
+
+def FormKernels : Pass<"form-kernels", "::gradus::ProgramOp"> {
+  let summary = "Makes kernels of nests and launches them";
+  let description = [{
+    A tiny graph becomes one `serial` kernel with its inner values in scratch.
+    Else small nests share serial kernels, nests over the same rows share kernels
+    split by rows, and elementwise updates of states become `flat` kernels, of
+    which one launch serves all states of the same structure. Equal kernels are
+    kept once in the program. `inplace` of a launch says which operand's memory a
+    result may take.
+
+    Before:
+
+    ```mlir
+    gradus.program @p {
+      gradus.graph @predict(%x: tensor<4xf32>) -> (y: tensor<4xf32>) {
+        %0 = plan.nest parallel [4] reduced [] with(%x : tensor<4xf32>)
+            attributes {combine = [], guards = [unit], map_input_maps = [],
+                        output_maps = [affine_map<(d0) -> (d0)>],
+                        then_input_maps = [affine_map<(d0) -> (d0)>]}
+            map {
+            } then {
+            ^bb0(%e: f32):
+              %exp = math.exp %e : f32
+              plan.yield %exp : f32
+            } -> tensor<4xf32>
+        gradus.return %0 : tensor<4xf32>
+      }
+    }
+    ```
+
+    After:
+
+    ```mlir
+    gradus.program @p {
+      gradus.graph @predict(%x: tensor<4xf32>) -> (y: tensor<4xf32>) {
+        %0 = plan.launch @kernel0_copy(%x) items [1] grain 1 inplace [0] {label = "copy"} : (tensor<4xf32>) -> tensor<4xf32>
+        gradus.return %0 : tensor<4xf32>
+      }
+      plan.kernel @kernel0_copy(%x: memref<4xf32>, %y: memref<4xf32>) attributes {inputs = 1 : i64, items = 1 : i64, split = 0 : i32} {
+        plan.nest parallel [4] reduced [] with(%x : memref<4xf32>) outs(%y : memref<4xf32>)
+            attributes {combine = [], guards = [unit], map_input_maps = [],
+                        output_maps = [affine_map<(d0) -> (d0)>],
+                        then_input_maps = [affine_map<(d0) -> (d0)>]}
+            map {
+            } then {
+            ^bb0(%e: f32):
+              %exp = math.exp %e : f32
+              plan.yield %exp : f32
+            }
+        plan.end
+      }
+    }
+    ```
+  }];
+  let options = [
+    Option<"tinyWork", "tiny-work", "int64_t", /*default=*/"2000000",
+           "A graph of less work than this (in adds, about) is one kernel">,
+    Option<"smallWork", "small-work", "int64_t", /*default=*/"16000",
+           "A nest of less work than this shares a serial kernel">,
+    Option<"freedBytes", "freed-bytes", "int64_t", /*default=*/"16777216",
+           "A launch that will free this much, gradients say, takes no more in">,
+    Option<"scratchBytes", "scratch-bytes", "int64_t", /*default=*/"131072",
+           "The most scratch of a kernel">,
+    Option<"blockWork", "block-work", "int64_t", /*default=*/"32768",
+           "Work (in adds, about) for which items of rows are handed out together">,
+    Option<"blockBytes", "block-bytes", "int64_t", /*default=*/"16384",
+           "Bytes of results for which they are, if that is less">,
+    Option<"mostBlocks", "most-blocks", "int64_t", /*default=*/"64",
+           "So many times at most items are handed out">,
+    Option<"movedBytes", "moved-bytes", "int64_t", /*default=*/"65536",
+           "Bytes through memory for which items are handed out together that"
+           " little is computed of: flat ones, slices at indices">,
+    Option<"leastRows", "least-rows", "int64_t", /*default=*/"1",
+           "Fewer rows than this, if they are long, pass nothing on in a kernel:"
+           " each nest has one, which may run all its points at once">,
+    Option<"mostNests", "most-nests", "int64_t", /*default=*/"1000000000",
+           "A kernel has no more nests than this">,
+  ];
+  let dependentDialects = ["::gradus::plan::PlanDialect"];
+}
+
+def KeepEpilogues : Pass<"keep-epilogues", "::gradus::ProgramOp"> {
+  let summary = "Has a kernel for what stands behind a library's product";
+  let description = [{
+    A card's library says at load whether it has an algorithm for a product with
+    its bias and activation. For where it has none, each such call names a kernel
+    that computes them of the product in f32: it reads the product, then the
+    call's third operand, and writes the call's results, each rounded once.
+    Products that sum an operand beside themselves need none. Equal kernels are
+    kept once.
+
+    Before:
+
+    ```mlir
+    gradus.program @p {
+      gradus.graph @predict(%x: tensor<4x16xbf16>, %w: tensor<16x8xbf16>, %b: tensor<8xbf16>) -> (y: tensor<4x8xbf16>) {
+        %0 = plan.library "matmul"(%x, %w, %b) config {activation = "relu"} layouts [{dims = array<i64: 4, 16>, strides = array<i64: 16, 1>}, {dims = array<i64: 16, 8>, strides = array<i64: 8, 1>}, {dims = array<i64: 1, 8>, strides = array<i64: 8, 1>}, {dims = array<i64: 4, 8>, strides = array<i64: 8, 1>} ] {label = "matmul+bias+relu"} : (tensor<4x16xbf16>, tensor<16x8xbf16>, tensor<8xbf16>) -> tensor<4x8xbf16>
+        gradus.return %0 : tensor<4x8xbf16>
+      }
+    }
+    ```
+
+    After:
+
+    ```mlir
+    gradus.program @p {
+      gradus.graph @predict(%x: tensor<4x16xbf16>, %w: tensor<16x8xbf16>, %b: tensor<8xbf16>) -> (y: tensor<4x8xbf16>) {
+        %0 = plan.library "matmul"(%x, %w, %b) config {activation = "relu"} layouts [{dims = array<i64: 4, 16>, strides = array<i64: 16, 1>}, {dims = array<i64: 16, 8>, strides = array<i64: 8, 1>}, {dims = array<i64: 1, 8>, strides = array<i64: 8, 1>}, {dims = array<i64: 4, 8>, strides = array<i64: 8, 1>} ] {epilogue = @kernel0_epilogue_bias_relu, label = "matmul+bias+relu"} : (tensor<4x16xbf16>, tensor<16x8xbf16>, tensor<8xbf16>) -> tensor<4x8xbf16>
+        gradus.return %0 : tensor<4x8xbf16>
+      }
+      plan.kernel @kernel0_epilogue_bias_relu(%product: memref<32xf32>, %bias: memref<8xbf16>, %y: memref<32xbf16>) attributes {inputs = 2 : i64, items = 4 : i64, split = #plan<split rows>} {
+        plan.nest parallel [4, 8] reduced [] with(%product, %bias : memref<32xf32>, memref<8xbf16>) outs(%y : memref<32xbf16>)
+            attributes {combine = [], guards = [unit, unit], map_input_maps = [],
+                        output_maps = [affine_map<(d0, d1) -> (d0 * 8 + d1)>],
+                        then_input_maps = [affine_map<(d0, d1) -> (d0 * 8 + d1)>, affine_map<(d0, d1) -> (d1)>]}
+            map {
+            } then {
+            ^bb0(%e: f32, %f: bf16):
+              %wide = arith.extf %f : bf16 to f32
+              %sum = arith.addf %e, %wide : f32
+              %zero = arith.constant 0.0 : f32
+              %relu = arith.maximumf %sum, %zero : f32
+              %round = arith.truncf %relu : f32 to bf16
+              plan.yield %round : bf16
+            }
+        plan.end
+      }
+    }
+    ```
+  }];
+  let dependentDialects = ["::gradus::plan::PlanDialect"];
+}
+
+#endif
