@@ -81,10 +81,10 @@ static Error optimize(Module &module, TargetMachine &machine) {
 
 namespace {
 
-/// What is left out of LLVM's code generation: what has been done before it at
-/// a fraction of the time (CarryPointers) and what prepares for that; an order
-/// of instructions after that of the scheduler before registers are given out,
-/// which processors make for themselves.
+/// The passes that LLVM's code generation leaves out. CarryPointers does the
+/// work of the first in a fraction of its time, and the second prepares for the
+/// first. The third orders instructions anew after registers are assigned,
+/// which processors do themselves.
 constexpr StringRef leftOut[] = {"Loop Strength Reduction",
                                  "Canonicalize Freeze Instructions in Loops",
                                  "Post RA top-down list latency scheduler"};
@@ -129,7 +129,7 @@ class Layout {
 public:
   Error place(const Elf &object);
   Error relocate(const Elf &object);
-  /// Where functions begin that other objects may call.
+  /// Offsets of the functions that other objects may call.
   StringMap<uint64_t> entries;
   std::vector<char> bytes;
 

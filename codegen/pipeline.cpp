@@ -40,8 +40,8 @@ const Stage stages[] = {
      [](OpPassManager &program, const DeviceModel &model) {
        // Join nests while they are on tensors: maps compose, nothing aliases.
        program.addPass(createFuse(model.fuse));
-       // What is stored is known: it is stored narrow, so that equal reads of
-       // it are seen to be equal, and those of two reductions become one.
+       // Fusion has decided which tensors are stored. They are stored narrow,
+       // so that equal reads of them are alike, and two reductions read once.
        if (model.savesTraffic) {
          program.addPass(createNarrowResults());
          program.addPass(createJoinSums());

@@ -1,4 +1,4 @@
-// What kernels execute by their own account, beside how often they do it.
+// Estimates of the operations that kernels execute, beside their loops.
 
 #include "program_text.h"
 
@@ -9,7 +9,7 @@ using namespace gradus;
 
 namespace {
 
-/// Of all kernels of a graph for a card.
+/// Adds up the operations of all kernels of a graph for a GPU.
 uint64_t operationsOf(const std::string &inputs, const std::string &result,
                       const std::string &ops) {
   ProgramText text("gradus.program @p {\ngradus.graph @g(" + inputs +

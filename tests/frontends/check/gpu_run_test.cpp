@@ -154,7 +154,7 @@ protected:
       }
   }
 
-  /// Of the last step, whose kernels the emulated GPU has counted.
+  /// Checks the operations of the last step, which the emulated GPU counted.
   void expectFewOperations(const Trainer &gpu) {
     const std::vector<runtime::CommandInfo> &commands = gpu.graph().commands;
     for (size_t i = 0; i < commands.size(); ++i)
@@ -201,10 +201,11 @@ bool lacksSome(const compiler::Result &compiled) {
   });
 }
 
-/// Of biases, gelu, its slopes, what it is of, sums of operands, and all.
+/// The bits name biases, gelu, its slopes, its kept input, sums, and all.
 TEST_F(GpuTraining, OfAGptNeedsNoEpilogues) {
 #if GRADUS_SANITIZE
-  GTEST_SKIP() << "a GPT takes long there";
+  GTEST_SKIP() << "seven runs of a GPT on the emulated GPU take minutes with "
+                  "the sanitizers; the other build has them";
 #endif
   RecordedCase recorded = takeOrThrow(
       RecordedCase::open(GRADUS_SOURCE_DIR "/tests/data/models/gpt2-tiny"));

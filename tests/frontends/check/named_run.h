@@ -41,7 +41,7 @@ std::string nameOf(const ::testing::TestParamInfo<Run> &info) {
   return name;
 }
 
-/// Those of tests/data/models and of the folders that GRADUS_MODELS lists, with
+/// The cases of tests/data/models and of the folders in GRADUS_MODELS, with
 /// ':' between them, but for those of full size.
 inline std::vector<std::filesystem::path> smallCases() {
   std::vector<std::string> roots = {GRADUS_SOURCE_DIR "/tests/data/models"};
