@@ -10,6 +10,7 @@
 #include "frontends/onnx/float_size.h"
 #include "frontends/onnx/onnx.pb.h"
 #include "frontends/onnx/problems.h"
+#include "frontends/onnx/size_limits.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
@@ -352,8 +353,9 @@ void Losses::findUntied() {
   std::vector<std::string> pairs;
   for (const TensorProto &tensor : graph_.initializer())
     if (tensor.dims_size() == 2 && users_.contains(tensor.name()) &&
-        !kept_.count(tensor.name()) && tensor.dims(0) * tensor.dims(1) > 4 &&
-        isTrainable(tensor)) {
+        !kept_.count(tensor.name()) &&
+        isWithin(tensor.dims(), kMostElements) &&
+        llvm::product_of(tensor.dims()) > 4 && isTrainable(tensor)) {
       for (const TensorProto *other : matrices)
         if (mayBeTied(*other, tensor) && areCopies(*other, tensor))
           pairs.push_back(quoted(other->name()) + " and " +

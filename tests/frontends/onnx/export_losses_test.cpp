@@ -194,6 +194,12 @@ TEST(ExportLosses, OfTiedWeightsOfAnyFloats) {
   }
 }
 
+/// A matrix whose sizes have a product beyond 64 bits is compared with none.
+TEST(ExportLosses, AreNotLookedForInMatricesOfAbsurdSizes) {
+  for (const std::string &loss : lossesOf("fuzz/model/sizes_of_tied.onnx"))
+    EXPECT_EQ(loss.find("hold the same values"), loss.npos) << loss;
+}
+
 //===-- what only looks like a loss ---------------------------------------===//
 
 /// Copies of a layer that a module makes of one, each with its own name, beside
