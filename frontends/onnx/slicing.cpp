@@ -162,6 +162,10 @@ absl::Status splitToSequence(Importer &importer, const Node &node) {
   return importer.defineSequence(node, 0, values);
 }
 
+absl::Status misfit(const Node &node, int64_t axis) {
+  return node.error("its inputs do not fit together along axis ", axis);
+}
+
 absl::StatusOr<Value> concatenated(const Building &b, ArrayRef<Value> parts,
                                    int64_t axis) {
   SmallVector<int64_t> shape(tensorType(parts[0]).getShape());
@@ -172,7 +176,7 @@ absl::StatusOr<Value> concatenated(const Building &b, ArrayRef<Value> parts,
     if (type.getRank() == int64_t(shape.size()))
       expected[axis] = type.getDimSize(axis);
     if (type != tensorType(parts[0]).clone(expected))
-      return b.node.error("its inputs do not fit together along axis ", axis);
+      return misfit(b.node, axis);
     shape[axis] += expected[axis];
   }
   return b.make<ConcatenateOp>(tensorType(parts[0]).clone(shape), parts, axis);
@@ -189,9 +193,11 @@ absl::Status concat(Importer &importer, const Node &node) {
   GRADUS_ASSIGN_OR_RETURN(int64_t axis,
                           b.axis(tensorType(parts[0]).getRank(), 1));
   Value first = parts[0];
+  for (Value part : parts)
+    if (tensorType(part).getRank() != tensorType(first).getRank())
+      return misfit(node, axis);
   llvm::erase_if(parts, [&](Value part) {
-    return tensorType(part).getRank() == tensorType(first).getRank() &&
-           tensorType(part).getDimSize(axis) == 0;
+    return tensorType(part).getDimSize(axis) == 0;
   });
   if (parts.empty()) // All are empty along the axis.
     parts = {first};

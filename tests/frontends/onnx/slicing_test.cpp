@@ -44,6 +44,14 @@ TEST(Slicing, SplitsIntoGivenOrEvenParts) {
                             "5 into parts of [2, 2]");
 }
 
+TEST(Slicing, JoinsOnlyTensorsOfOneRank) {
+  SmallModel model;
+  model.floats("x", {0}, {}).input("z", {});
+  model.node("Concat", {"x", "z"}, {"y"}).with("axis", 0);
+  EXPECT_EQ(errorOf(model), "node \"the Concat\" (Concat): its inputs do not "
+                            "fit together along axis 0");
+}
+
 TEST(Slicing, TakesApartAndJoinsSequences) {
   SmallModel model;
   model.input("x", {4})
