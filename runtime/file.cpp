@@ -79,6 +79,13 @@ bool isStillNamed(int descriptor, const std::string &name) {
          open.st_ino == named.st_ino && open.st_dev == named.st_dev;
 }
 
+/// The error about a file that another process writes; `owner` as lockOwnerOf
+/// names it.
+Status heldBy(const std::string &owner, const std::string &path) {
+  return failed(path, ": ", owner.empty() ? "another process" : owner,
+                " is writing it");
+}
+
 /// Flags that open a file of this name and never follow a link. O_NONBLOCK:
 /// opening a pipe without a writer must not block.
 constexpr int kAsItIs = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
@@ -93,6 +100,7 @@ public:
 
   StatusOr<int> create();
   bool isHeld() const { return isHeld_; } // by another, hence the failure
+  const std::string &owner() const { return owner_; } // if known, who holds it
   const std::string &noLock() const { return noLock_; } // why it has none
 
 private:
@@ -102,14 +110,15 @@ private:
     return invalid(path_, ": cannot write: it is made under the name ", name_,
                    ", and that is ", what, "; remove it");
   }
-  Status held(int descriptor) {
+  Status held(std::string owner) {
     isHeld_ = true;
-    return failed(path_, ": ", lockOwnerOf(descriptor), " is writing it");
+    owner_ = std::move(owner);
+    return heldBy(owner_, path_);
   }
 
   const std::string name_, &path_;
   bool isHeld_ = false;
-  std::string noLock_;
+  std::string owner_, noLock_;
 };
 
 /// Without locks, a file system cannot know of other writers.
@@ -118,8 +127,8 @@ Status Partial::lock(int descriptor) {
   if (lock == Lock::none)
     noLock_ = strerror(errno);
   if (lock == Lock::held)
-    return held(descriptor);
-  return isStillNamed(descriptor, name_) ? Status() : held(-1);
+    return held(lockOwnerOf(descriptor));
+  return isStillNamed(descriptor, name_) ? Status() : held("");
 }
 
 /// Removes the leftover of a process that was killed: a file without other
@@ -148,7 +157,7 @@ StatusOr<int> Partial::create() {
   constexpr int kNew = O_WRONLY | O_CREAT | O_EXCL;
   Descriptor opened{open(name_.c_str(), kNew | kAsItIs, 0666)};
   if (opened.number < 0)
-    return errno == EEXIST ? held(-1) : systemError(path_, "write");
+    return errno == EEXIST ? held("") : systemError(path_, "write");
   GRADUS_TRY(lock(opened.number));
   return std::exchange(opened.number, -1);
 }
@@ -166,7 +175,7 @@ void dropPartial(const std::string &target, int descriptor) {
 Status verifyFree(const std::string &target, const std::string &path) {
   Descriptor opened{open(target.c_str(), O_RDONLY | kAsItIs)};
   if (opened.number >= 0 && tryLock(opened.number) == Lock::held)
-    return failed(path, ": ", lockOwnerOf(opened.number), " is writing it");
+    return heldBy(lockOwnerOf(opened.number), path);
   return Status();
 }
 
@@ -248,7 +257,7 @@ StatusOr<FileHold> FileHold::take(const std::string &path) {
     if (found == Found::settled)
       return hold;
   }
-  return failed(path, ": another process is writing it");
+  return heldBy("", path);
 }
 
 StatusOr<FileHold::Found> FileHold::takeTarget(const std::string &path) {
@@ -265,10 +274,10 @@ StatusOr<FileHold::Found> FileHold::takeTarget(const std::string &path) {
   }
   // The owner is known as long as it has not replaced the file.
   std::string owner = lock == Lock::held ? lockOwnerOf(opened.number) : "";
-  if (!isStillNamed(opened.number, target_))
+  if (!owner.empty())
+    return heldBy(owner, path);
+  if (lock == Lock::held || !isStillNamed(opened.number, target_))
     return Found::another;
-  if (lock == Lock::held)
-    return failed(path, ": ", owner, " is writing it");
   adopt(std::exchange(opened.number, -1), /*isPartial=*/false);
   return Found::settled;
 }
@@ -276,6 +285,8 @@ StatusOr<FileHold::Found> FileHold::takeTarget(const std::string &path) {
 StatusOr<FileHold::Found> FileHold::takePartial(const std::string &path) {
   Partial partial(target_, path);
   auto descriptor = partial.create();
+  if (partial.isHeld() && partial.owner().empty())
+    return Found::another;
   if (partial.isHeld())
     return descriptor.status();
   if (!descriptor.ok()) {

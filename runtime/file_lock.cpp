@@ -43,7 +43,7 @@ std::string lockOwnerOf(int descriptor) {
     std::getline(std::ifstream("/proc/" + process + "/comm"), name);
     return inWords("process ", process, name.empty() ? "" : " (" + name + ")");
   }
-  return "another process";
+  return "";
 }
 
 } // namespace gradus::runtime

@@ -16,8 +16,8 @@ enum class Lock {
 /// Tries to lock the file of a descriptor, until the descriptor is closed.
 Lock tryLock(int descriptor);
 
-/// The owner of the lock: "process 4711 (gradus)", or "another process" if the
-/// system does not say.
+/// The owner of the lock: "process 4711 (gradus)", or "" if the system does not
+/// say or the lock has ended meanwhile.
 std::string lockOwnerOf(int descriptor);
 
 } // namespace gradus::runtime

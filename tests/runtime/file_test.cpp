@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <fcntl.h>
@@ -255,6 +256,20 @@ TEST_F(Written, AreWrittenThoughARunThatBeginsLooksAtThem) {
   writeWhole(path, "two", &*hold);
   ends.join();
   EXPECT_EQ(contents(path), "two");
+}
+
+TEST_F(Written, AreRefusedByNameHoweverOftenTheyAreReplaced) {
+  auto hold = FileHold::take(path);
+  std::atomic<bool> ends = false;
+  std::thread replaces([&] {
+    while (!ends)
+      writeWhole(path, "one", &*hold);
+  });
+  for (int looks = 0; looks < 500; ++looks)
+    EXPECT_EQ(FileHold::take(path).status().message(),
+              path + ": " + self() + " is writing it");
+  ends = true;
+  replaces.join();
 }
 
 TEST_F(Written, StayHeldWhereTheFirstOneFails) {
