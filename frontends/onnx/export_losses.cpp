@@ -130,7 +130,7 @@ bool Losses::isFoldedNorm(const NodeProto &node) const {
       return true;
   static const llvm::Regex getitem("^getitem(_[0-9]+)?$");
   if (torchExport_)
-    return getitem.match(node.output(0));
+    return node.output_size() > 0 && getitem.match(node.output(0));
   return node.op_type() == "Conv" && node.input_size() > 1 &&
          StringRef(node.input(1)).starts_with("onnx::Conv_");
 }

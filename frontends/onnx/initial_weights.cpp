@@ -75,6 +75,8 @@ InitialWeights::layerOf(StringRef name, bool transposed, int depth) const {
                          "Split"}))
       return Use{node, input, transposed};
     bool turned = transposed != (node->op_type() == "Transpose");
+    if (node->output_size() == 0)
+      continue;
     if (auto use = layerOf(node->output(0), turned, depth + 1))
       return use;
   }
@@ -125,7 +127,8 @@ double InitialWeights::fanInBeside(const Use &bias) const {
   const NodeProto *layer = bias.node;
   if (layer->op_type() == "Add" && layer->input_size() == 2)
     layer = makers_.lookup(layer->input(1 - bias.input));
-  if (!layer || !isOneOf(*layer, {"MatMul", "Gemm", "Conv", "ConvTranspose"}))
+  if (!layer || layer->input_size() < 2 ||
+      !isOneOf(*layer, {"MatMul", "Gemm", "Conv", "ConvTranspose"}))
     return 0;
   // Follow the rearrangements back to the weight.
   std::string name = layer->input(1);

@@ -200,6 +200,13 @@ TEST(ExportLosses, AreNotLookedForInMatricesOfAbsurdSizes) {
     EXPECT_EQ(loss.find("hold the same values"), loss.npos) << loss;
 }
 
+/// A layer without outputs is in no file that an exporter wrote.
+TEST(ExportLosses, AreNotLookedForInLayersWithoutOutputs) {
+  for (const std::string &loss :
+       lossesOf("fuzz/model/layer_without_outputs.onnx"))
+    EXPECT_EQ(loss.find("folded"), loss.npos) << loss;
+}
+
 //===-- what only looks like a loss ---------------------------------------===//
 
 /// Copies of a layer that a module makes of one, each with its own name, beside

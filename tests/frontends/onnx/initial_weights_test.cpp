@@ -63,6 +63,16 @@ TEST_F(InitialWeightsTest, OfBranchesAreThoseOfTheirLayers) {
   EXPECT_EQ(start("w"), "uniform 0.250000");
 }
 
+TEST_F(InitialWeightsTest, AreFoundThoughNodesLackInputsOrOutputs) {
+  weight("w", {10, 16});
+  weight("b", {10});
+  model_.node("Transpose", {"w"}, {}).node("Gemm", {}, {"y"}).node(
+      "Add", {"b", "y"}, {"z"});
+  // Their names and ranks decide then.
+  EXPECT_EQ(start("w"), "normal 0.020000");
+  EXPECT_EQ(start("b"), "constant 1.000000");
+}
+
 TEST_F(InitialWeightsTest, OfGemmFollowTransB) {
   weight("w", {16, 10});
   weight("v", {10, 16});
