@@ -8,7 +8,6 @@
 
 #include "passes/pass_plugin.h"
 #include "passes/passes.h"
-#include "passes/recipe.h"
 #include "recipe/nearest.h"
 
 #include "mlir/IR/OperationSupport.h"
@@ -39,13 +38,15 @@ struct AddedPass {
 
 std::vector<AddedPass> addedPasses(ProgramOp program) {
   std::vector<AddedPass> all;
-  for (const std::string &entry : recipeOf(program).texts(kKey, {}))
+  std::vector<std::string> entries;
+  recipe::valueOf(program, addedPassesKey()).to(entries);
+  for (const std::string &entry : entries)
     all.emplace_back(entry);
   return all;
 }
 
 InFlightDiagnostic errorOf(ProgramOp program, const AddedPass &added) {
-  return recipeOf(program).error(kKey) << "has \"" << added.entry << "\": ";
+  return recipe::keyError(program, kKey) << "has \"" << added.entry << "\": ";
 }
 
 //===-- what is wrong with an entry ---------------------------------------===//
@@ -249,9 +250,22 @@ struct AddedPassesPass : impl::AddedPassesBase<AddedPassesPass> {
 } // namespace gradus
 
 mlir::LogicalResult gradus::checkAddedPasses(ProgramOp program) {
-  ErrorWatch watch(program->getContext());
+  bool isWrong = false;
   for (const AddedPass &added : addedPasses(program))
-    if (std::string problem = problemOf(added); !problem.empty())
+    if (std::string problem = problemOf(added); !problem.empty()) {
       errorOf(program, added) << problem;
-  return mlir::failure(watch.sawError());
+      isWrong = true;
+    }
+  return mlir::failure(isWrong);
+}
+
+const gradus::recipe::Field &gradus::addedPassesKey() {
+  using enum recipe::Kind;
+  static const recipe::Field key =
+      recipe::Field{kKey, list, "null",
+                    "passes to run at the end of stages, as STAGE:PASS: those "
+                    "of plug-ins (--plugin), such as "
+                    "methods:gradient-noise{scale=0.1}"}
+          .of(recipe::Fields{recipe::Field{"", text, "\"\"", "STAGE:PASS"}});
+  return key;
 }

@@ -2,9 +2,12 @@
 // added_passes.cpp.
 #pragma once
 
-#include "ir/gradus.h"
+#include "recipe/settings.h"
 
 namespace gradus {
+
+/// The recipe's `passes`.
+const recipe::Field &addedPassesKey();
 
 /// Refuses entries of the recipe's `passes` whose stage or pass there is not.
 mlir::LogicalResult checkAddedPasses(ProgramOp program);

@@ -4,7 +4,7 @@
 
 #include "passes/added_passes.h"
 #include "passes/passes.h"
-#include "passes/recipe.h"
+#include "recipe/settings.h"
 
 namespace gradus {
 #define GEN_PASS_DEF_CHECKCOMBINATIONS
@@ -32,7 +32,7 @@ struct CheckCombinationsPass
     for (const Exclusion &pair : exclusions())
       if (isAsked(getOperation(), pair.method) &&
           isAsked(getOperation(), pair.other)) {
-        recipeOf(getOperation()).error(pair.method)
+        recipe::keyError(getOperation(), pair.method)
             << "excludes " << pair.other << ": " << pair.reason;
         signalPassFailure();
       }

@@ -5,7 +5,7 @@
 
 #include "passes/clock.h"
 #include "passes/gradient_freeze.h"
-#include "passes/optimizers/optimizer.h"
+#include "passes/parameters.h"
 #include "passes/passes.h"
 #include "passes/state.h"
 #include "passes/train_graphs.h"
@@ -38,9 +38,7 @@ struct ExpandOptimizerPass : impl::ExpandOptimizerBase<ExpandOptimizerPass> {
   void visit(GraphOp train) {
     auto range = train.getBody().front().getOps<ParameterUpdate>();
     SmallVector<ParameterUpdate> updates(range.begin(), range.end());
-    ErrorWatch watch(&getContext());
-    if (!updates.empty() &&
-        (failed(expandAll(train, updates)) || watch.sawError()))
+    if (!updates.empty() && failed(expandAll(train, updates)))
       signalPassFailure();
   }
 
@@ -139,29 +137,30 @@ struct ExpandOptimizerPass : impl::ExpandOptimizerBase<ExpandOptimizerPass> {
     Arithmetic math(builder, update.getLoc());
     std::string name = update.getParameterName().str();
     ParameterSettings settings = shared.groups.settingsOf(name);
-    if (settings.flag("frozen", false)) // an update written by hand
+    if (settings.isFrozen) // an update written by hand
       return update->erase(), success();
-    const Optimizer *optimizer = findOptimizer(settings);
-    if (!optimizer)
-      return failure();
+    const Optimizer &optimizer = settings.optimizer();
     Value gradient = update.getGradientUse().get();
     Value parameter =
         readState(builder, update.getLoc(), name, tensorType(gradient));
-    if (settings.flag("maximize", false))
+    if (settings.common.maximize)
       gradient = math.negate(gradient);
     ParameterStep step{math,
-                       settings,
+                       settings.common,
                        shared.schedules,
                        parameter,
                        gradient,
                        learningRate(math, update, settings, shared),
                        numberOf(math, update, shared),
                        states,
-                       optimizer->name.str() + shared.cut,
-                       name};
-    if (failed(optimizer->rule(step)) || step.failed)
+                       std::string(optimizer.name) + shared.cut,
+                       name,
+                       settings.learningRateFactor,
+                       getOperation(),
+                       settings.own.where()};
+    if (failed(optimizer.rule(step, settings.own)) || step.failed)
       return failure();
-    report(update, *optimizer);
+    report(update, optimizer);
     update->erase();
     return success();
   }
@@ -169,8 +168,8 @@ struct ExpandOptimizerPass : impl::ExpandOptimizerBase<ExpandOptimizerPass> {
   static Value learningRate(const Arithmetic &math, ParameterUpdate update,
                             const ParameterSettings &settings,
                             const Shared &shared) {
-    double rate = settings.number("learning_rate", 1e-3);
-    rate *= settings.learningRateFactor();
+    double rate = settings.rounded(settings.common.learningRate);
+    rate *= settings.learningRateFactor;
     if (auto factor = update->getAttrOfType<FloatAttr>("learning_rate_factor"))
       rate *= factor.getValueAsDouble();
     Value number = math.number(rate, shared.clock.number);

@@ -7,8 +7,8 @@
 #include "passes/fc_to_fn.h"
 
 #include "passes/arithmetic.h"
+#include "passes/losses.h"
 #include "passes/passes.h"
-#include "passes/recipe.h"
 #include "passes/state.h"
 
 #include "mlir/IR/Remarks.h"
@@ -119,16 +119,14 @@ private:
 
   /// Finds the output that the loss names, or the model's only one.
   FailureOr<unsigned> findOutput(GraphOp predict) {
-    RecipeObject recipe = recipeOf(getOperation());
-    std::string name =
-        recipe.has("loss") ? recipe.object("loss").text("output", "") : "";
+    std::string name = lossOutput(getOperation());
     unsigned count = predict.getReturned().size();
     for (unsigned i = 0; i < count; ++i)
       if (predict.getOutputName(i) == name)
         return i;
     if (name.empty() && count == 1)
       return 0;
-    return recipe.error("fc_to_fn")
+    return recipe::keyError(getOperation(), "fc_to_fn")
            << "needs one output to look for the last layer from; the model has "
            << count << ", and loss.output names "
            << (name.empty() ? "none" : "none of them");

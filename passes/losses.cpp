@@ -27,7 +27,7 @@ struct Terms {
 struct Formula : Arithmetic {
   Formula(OpBuilder &builder, Location loc, const Loss &loss, Value output,
           Value label)
-      : Arithmetic(builder, loc), loss(loss), recipe(loss.recipe),
+      : Arithmetic(builder, loc), loss(loss), settings(loss.formula),
         output(wide(output)), label(label) {
     if (label && isa<FloatType>(tensorType(label).getElementType()))
       this->label = wide(label);
@@ -62,7 +62,7 @@ struct Formula : Arithmetic {
   Value difference() const { return subtract(output, label); }
 
   const Loss &loss;
-  const RecipeObject &recipe;
+  const FormulaSettings &settings;
   Value output, label;
 };
 
@@ -75,9 +75,9 @@ struct Classes {
     Value numbers =
         iota(f.builder, f.loc, tensorType(f.output).clone(number), axis);
     isLabel = f.compare(arith::CmpIPredicate::eq, numbers, over(f.label));
-    counted = f.compare(
-        arith::CmpIPredicate::ne, f.label,
-        splat(f.builder, f.loc, f.label.getType(), f.loss.ignoreIndex));
+    counted = f.compare(arith::CmpIPredicate::ne, f.label,
+                        splat(f.builder, f.loc, f.label.getType(),
+                              f.loss.settings.ignoreIndex));
   }
 
   /// A value a label, for all classes.
@@ -127,9 +127,9 @@ Value perClass(const Formula &f, ArrayRef<double> numbers, int64_t axis) {
 
 /// The weight of each class, in the shape of the output; null if all are 1.
 Value classWeights(const Formula &f) {
-  return f.loss.classWeights.empty()
+  return f.loss.settings.classWeights.empty()
              ? Value()
-             : perClass(f, f.loss.classWeights, f.loss.classAxis);
+             : perClass(f, f.loss.settings.classWeights, f.loss.classAxis);
 }
 
 Value Classes::weights() const {
@@ -149,7 +149,7 @@ Value weighed(const Formula &f, Value value) {
 /// `-(1 - e) w_l log p_l - e / C sum_c w_c log p_c`; counts w_l.
 Terms likelihood(const Formula &f, Value logs) {
   Classes classes(f);
-  double smoothing = f.recipe.number("label_smoothing", 0);
+  double smoothing = f.settings.labelSmoothing;
   Value weights = classes.weights();
   // No class is at a label outside, so its loss needs the factor as well as
   // the gradients of its classes.
@@ -169,7 +169,7 @@ Terms likelihood(const Formula &f, Value logs) {
 /// `-sum_c w_c t_c log p_c` for probabilities t, smoothed:
 /// `(1 - e) t + e / C` in place of t.
 Terms softLikelihood(const Formula &f, Value logs) {
-  double smoothing = f.recipe.number("label_smoothing", 0);
+  double smoothing = f.settings.labelSmoothing;
   Value target = f.label;
   if (smoothing > 0)
     target = f.add(f.scale(1 - smoothing, target),
@@ -193,8 +193,8 @@ Terms negativeLogLikelihood(const Formula &f) {
 Terms multiMargin(const Formula &f) {
   Classes classes(f);
   Value ahead = f.subtract(f.output, classes.over(classes.atLabel(f.output)));
-  Value gap = f.add(ahead, f.number(f.recipe.number("margin", 1), ahead));
-  Value cost = f.recipe.integer("power", 1) == 2 ? f.multiply(gap, gap) : gap;
+  Value gap = f.add(ahead, f.number(f.settings.margin, ahead));
+  Value cost = f.settings.power == 2 ? f.multiply(gap, gap) : gap;
   Value zero = f.number(0, cost);
   cost =
       f.select(classes.isLabel, zero, f.select(f.less(zero, gap), cost, zero));
@@ -230,13 +230,13 @@ Terms bentError(const Formula &f, double bend, double square, double slope) {
 
 /// `d^2 / (2 beta)` below beta, `d - beta / 2` above
 Terms smoothAbsoluteError(const Formula &f) {
-  double beta = f.recipe.number("beta", 1);
+  double beta = f.settings.bend;
   return beta == 0 ? absoluteError(f) : bentError(f, beta, 1 / beta, 1);
 }
 
 /// `d^2 / 2` below delta, `delta (d - delta / 2)` above
 Terms huber(const Formula &f) {
-  double delta = f.recipe.number("delta", 1);
+  double delta = f.settings.bend;
   return bentError(f, delta, 1, delta);
 }
 
@@ -244,7 +244,7 @@ Terms huber(const Formula &f) {
 /// `(1 - t) x + (1 + (w - 1) t) softplus(-x)`
 Terms binaryCrossEntropy(const Formula &f) {
   Value one = f.number(1, f.output), weight = one;
-  auto weights = f.recipe.numbers("pos_weight", {});
+  auto weights = f.settings.positiveWeights;
   for (double &number : weights)
     number -= 1;
   if (weights.size() == 1)
@@ -260,7 +260,7 @@ Terms binaryCrossEntropy(const Formula &f) {
 
 /// `t (log t - x)`, 0 for t = 0; `exp(t) (t - x)` for logarithms t
 Terms divergence(const Formula &f) {
-  if (f.recipe.flag("log_target", false))
+  if (f.settings.hasLogTarget)
     return {f.multiply(f.exponential(f.label), f.negate(f.difference())), {}};
   Value isZero =
       f.compare(arith::CmpFPredicate::OEQ, f.label, f.number(0, f.label));
@@ -272,8 +272,7 @@ Terms divergence(const Formula &f) {
 /// `max(0, margin - t x)` for t = 1 or -1
 Terms hinge(const Formula &f) {
   Value product = f.multiply(f.label, f.output);
-  Value gap =
-      f.subtract(f.number(f.recipe.number("margin", 1), product), product);
+  Value gap = f.subtract(f.number(f.settings.margin, product), product);
   Value zero = f.number(0, gap);
   return {f.select(f.less(gap, zero), zero, gap), {}};
 }
@@ -285,8 +284,7 @@ Terms hingeEmbedding(const Formula &f) {
                      f.number(number, f.label));
   };
   Value zero = f.number(0, f.output);
-  Value gap =
-      f.subtract(f.number(f.recipe.number("margin", 1), f.output), f.output);
+  Value gap = f.subtract(f.number(f.settings.margin, f.output), f.output);
   gap = f.select(f.less(gap, zero), zero, gap);
   return {f.add(f.where(labelIsNot(1), gap), f.where(labelIsNot(-1), f.output)),
           {}};
@@ -296,45 +294,185 @@ Terms itself(const Formula &f) { return {f.output, {}}; }
 
 } // namespace
 
+//===-- keys --------------------------------------------------------------===//
+
+namespace {
+
+using recipe::Choice;
+using recipe::Field;
+using recipe::Fields;
+using enum recipe::Kind;
+using S = LossSettings;
+using F = FormulaSettings;
+
+Field real(std::string_view key, std::string_view fallback,
+           std::string_view help) {
+  return {key, number, fallback, help};
+}
+
+Field flag(std::string_view key, std::string_view help) {
+  return {key, boolean, "false", help};
+}
+
+Field amounts(std::string_view key, std::string_view help) {
+  return Field{key, list, "null", help}.of(
+      Fields{real("", "1.0", "a number").from(0)});
+}
+
+Field reduction(std::vector<Choice> choices = {{"mean"}, {"sum"}}) {
+  return Field{"reduction", choice, "\"mean\"",
+               "how elements become one number"}
+      .among(std::move(choices))
+      .into(&S::reduction);
+}
+
+/// The keys of every loss that is computed from an output.
+Fields ofOutput() {
+  return {Field{"output", text, "null",
+                "the output that the loss takes; null: the only one"}
+              .into(&S::output),
+          real("weight", "1.0", "factor of this loss").into(&S::weight)};
+}
+
+/// The keys of a loss that compares an output with labels.
+Fields compared() {
+  return ofOutput() +
+         Fields{Field{"label", text, "null",
+                      "the input that its labels come in, new or one of the "
+                      "model's; null: `label`"}
+                    .into(&S::label)};
+}
+
+Field classAxis() {
+  return Field{"class_axis", integer, "null",
+               "the axis of the output along which the classes lie; null: 1, "
+               "or of three axes the one that labels among the model's inputs, "
+               "or class_weights, allow alone"}
+      .into(&S::classAxis);
+}
+
+Field weightsOfClasses() {
+  return amounts("class_weights", "one for each class; null: 1")
+      .into(&S::classWeights);
+}
+
+/// The keys of losses whose labels are classes, of which one may be ignored.
+Fields labelled() {
+  return compared() + Fields{reduction(), classAxis(),
+                             Field{"ignore_index", integer, "-100",
+                                   "a label that does not count"}
+                                 .into(&S::ignoreIndex),
+                             weightsOfClasses()};
+}
+
+Fields keysOfCrossEntropy() {
+  return labelled() +
+         Fields{real("label_smoothing", "0.0",
+                     "part of the target spread over all classes")
+                    .from(0)
+                    .below(1)
+                    .into(&F::labelSmoothing),
+                flag("soft_labels", "labels are probabilities of the classes, "
+                                    "in the shape of the output")
+                    .into(&F::hasSoftLabels)};
+}
+
+Field margin() {
+  return real("margin", "1.0", "the distance that costs nothing")
+      .into(&F::margin);
+}
+
+Fields keysOfMultiMargin() {
+  return compared() +
+         Fields{reduction(), classAxis(), weightsOfClasses(), margin(),
+                Field{"power", integer, "1", "of the distances, 1 or 2"}
+                    .from(1)
+                    .below(3)
+                    .into(&F::power)};
+}
+
+/// The keys of losses whose labels are numbers.
+Fields ofNumbers() { return compared() + Fields{reduction()}; }
+
+/// `key` is where a parabola ends.
+Fields bent(std::string_view key) {
+  return ofNumbers() + Fields{real(key, "1.0", "where the parabola ends")
+                                  .from(0)
+                                  .into(&F::bend)};
+}
+
+Fields keysOfBinaryCrossEntropy() {
+  return ofNumbers() +
+         Fields{amounts("pos_weight",
+                        "of labels that are 1: one number, or one for each of "
+                        "the last axis; null: 1")
+                    .into(&F::positiveWeights)};
+}
+
+Fields keysOfDivergence() {
+  return compared() + Fields{reduction({{"mean"}, {"sum"}, {"batchmean"}}),
+                             flag("log_target", "labels are logarithms")
+                                 .into(&F::hasLogTarget)};
+}
+
+} // namespace
+
 //===-- the table ---------------------------------------------------------===//
 
 struct gradus::LossType {
-  StringRef name;
+  std::string_view name;
   Labels labels;
   Terms (*terms)(const Formula &);
+  Fields keys;
 };
 
-static const LossType kTypes[] = {
-    {"softmax_cross_entropy", Labels::classes, softmaxCrossEntropy},
-    {"nll", Labels::classes, negativeLogLikelihood},
-    {"multi_margin", Labels::classes, multiMargin},
-    {"bce_with_logits", Labels::values, binaryCrossEntropy},
-    {"mse", Labels::values, meanSquaredError},
-    {"l1", Labels::values, absoluteError},
-    {"smooth_l1", Labels::values, smoothAbsoluteError},
-    {"huber", Labels::values, huber},
-    {"kl_div", Labels::values, divergence},
-    {"hinge", Labels::values, hinge},
-    {"hinge_embedding", Labels::values, hingeEmbedding},
-    {"output", Labels::none, itself},
-};
-
-SmallVector<StringRef> gradus::lossTypeNames() {
-  return llvm::map_to_vector(kTypes,
-                             [](const LossType &type) { return type.name; });
+static const std::vector<LossType> &types() {
+  static const std::vector<LossType> all = {
+      {"softmax_cross_entropy", Labels::classes, softmaxCrossEntropy,
+       keysOfCrossEntropy()},
+      {"nll", Labels::classes, negativeLogLikelihood, labelled()},
+      {"multi_margin", Labels::classes, multiMargin, keysOfMultiMargin()},
+      {"bce_with_logits", Labels::values, binaryCrossEntropy,
+       keysOfBinaryCrossEntropy()},
+      {"mse", Labels::values, meanSquaredError, ofNumbers()},
+      {"l1", Labels::values, absoluteError, ofNumbers()},
+      {"smooth_l1", Labels::values, smoothAbsoluteError, bent("beta")},
+      {"huber", Labels::values, huber, bent("delta")},
+      {"kl_div", Labels::values, divergence, keysOfDivergence()},
+      {"hinge", Labels::values, hinge, ofNumbers() + Fields{margin()}},
+      {"hinge_embedding", Labels::values, hingeEmbedding,
+       ofNumbers() + Fields{margin()}},
+      {"output", Labels::none, itself, ofOutput() + Fields{reduction()}}};
+  return all;
 }
 
-const LossType *gradus::findLossType(StringRef name) {
-  for (const LossType &type : kTypes)
-    if (type.name == name)
-      return &type;
-  return nullptr;
+const Field &gradus::lossKey() {
+  static const Field key = [] {
+    std::vector<Choice> choices;
+    for (const LossType &type : types())
+      choices.emplace_back(type.name, type.keys);
+    Field term =
+        Field{"", variant, R"({"type": "softmax_cross_entropy"})", "one loss"}
+            .among(choices)
+            .definedAs("loss");
+    choices.emplace_back(
+        "sum", Fields{Field{"of", list, "[]", "losses that are added up"}.of(
+                   Fields{term})});
+    return Field{"loss", variant, R"({"type": "softmax_cross_entropy"})",
+                 "what training makes small"}
+        .among(choices);
+  }();
+  return key;
 }
+
+Loss::Loss(ProgramOp program, const recipe::Value &own)
+    : program(program), path(own.where()), settings(own.as<LossSettings>()),
+      formula(own.as<FormulaSettings>()), type(&types()[own.choice()]) {}
 
 StringRef Loss::typeName() const { return type->name; }
 
 Labels Loss::labels() const {
-  return recipe.flag("soft_labels", false) ? Labels::values : type->labels;
+  return formula.hasSoftLabels ? Labels::values : type->labels;
 }
 
 RankedTensorType Loss::labelType() const {
@@ -365,7 +503,7 @@ Value gradus::maskLabels(OpBuilder &builder, Location loc, const Loss &loss,
   if (loss.labels() != Labels::classes || tensorType(label).getRank() == 0)
     return label;
   Value real = realSamples(builder, loc, tensorType(label), count);
-  Value padding = splatLike(builder, label, loss.ignoreIndex);
+  Value padding = splatLike(builder, label, loss.settings.ignoreIndex);
   return arith::SelectOp::create(builder, loc, real, label, padding);
 }
 
@@ -373,7 +511,7 @@ Value gradus::maskLabels(OpBuilder &builder, Location loc, const Loss &loss,
 static Value divisor(const Formula &f, Value each, Value total, Value count) {
   int64_t elements = tensorType(each).getNumElements(),
           samples = tensorType(each).getDimSize(0);
-  double perSample = f.loss.reduction == LossReduction::batchMean
+  double perSample = f.loss.settings.reduction == LossReduction::batchMean
                          ? 1
                          : double(elements) / samples;
   if (!count)
@@ -391,7 +529,7 @@ static Value reduceTerms(const Formula &f, Terms terms, Value count) {
     terms.each =
         f.where(realSamples(f.builder, f.loc, type, count), terms.each);
   Value total = f.total(terms.each);
-  if (f.loss.reduction == LossReduction::sum)
+  if (f.loss.settings.reduction == LossReduction::sum)
     return total;
   return f.divide(total, terms.counts ? f.total(terms.counts)
                                       : divisor(f, terms.each, total, count));
@@ -402,18 +540,19 @@ static Value oneOp(const Formula &f, Value output, Value label, Value count) {
   OpBuilder &builder = f.builder;
   RankedTensorType type = f.loss.outputType;
   auto scalar = RankedTensorType::get({}, type.getElementType());
-  if (f.loss.reduction != LossReduction::mean)
+  if (f.loss.settings.reduction != LossReduction::mean)
     return {};
   if (f.loss.typeName() == "mse" && !count)
     return MeanSquaredErrorOp::create(builder, f.loc, scalar, output, label);
   if (f.loss.typeName() != "softmax_cross_entropy" ||
-      f.loss.labels() != Labels::classes || !f.loss.classWeights.empty())
+      f.loss.labels() != Labels::classes ||
+      !f.loss.settings.classWeights.empty())
     return {};
   return SoftmaxCrossEntropyOp::create(
       builder, f.loc, scalar, output, label,
       builder.getI64IntegerAttr(f.loss.classAxis),
-      builder.getI64IntegerAttr(f.loss.ignoreIndex),
-      builder.getF64FloatAttr(f.recipe.number("label_smoothing", 0)));
+      builder.getI64IntegerAttr(f.loss.settings.ignoreIndex),
+      builder.getF64FloatAttr(f.settings.labelSmoothing));
 }
 
 Value gradus::buildLoss(OpBuilder &builder, Location loc, const Loss &loss,
@@ -423,5 +562,6 @@ Value gradus::buildLoss(OpBuilder &builder, Location loc, const Loss &loss,
   if (!value)
     value = convert(builder, loc, reduceTerms(f, loss.type->terms(f), count),
                     loss.outputType.getElementType());
-  return loss.weight == 1 ? value : f.scale(loss.weight, value);
+  return loss.settings.weight == 1 ? value
+                                   : f.scale(loss.settings.weight, value);
 }

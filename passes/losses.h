@@ -1,11 +1,11 @@
 // Losses: what a recipe's `loss` says of a model, and the formula of each type.
 //
 // read_losses.cpp makes a Loss of the recipe and the model; losses.cpp holds
-// the table of types and writes a Loss as ops. A new type is a function and a
-// line of the table, and its keys in frontends/recipe/loss_fields.cpp.
+// the table of types, with their keys and formulas. A new type is a function
+// and a line of the table.
 #pragma once
 
-#include "passes/recipe.h"
+#include "recipe/settings.h"
 
 #include <optional>
 
@@ -27,21 +27,42 @@ enum class LossReduction {
   batchMean, // the sum, divided by the number of samples
 };
 
-/// One loss, checked against the model. `recipe` has the keys that are the
-/// type's own.
+/// What the recipe says of any loss.
+struct LossSettings {
+  std::optional<std::string> output, label; // names; nothing: the only one
+  double weight = 1;
+  LossReduction reduction = LossReduction::mean;
+  std::optional<int64_t> classAxis; // may count from the end
+  int64_t ignoreIndex = -100;       // the class that does not count
+  std::vector<double> classWeights; // empty: all are 1
+};
+
+/// What it says of the formulas of some types.
+struct FormulaSettings {
+  double labelSmoothing = 0;
+  bool hasSoftLabels = false;          // probabilities of the classes
+  double margin = 1;                   // the distance that costs nothing
+  int64_t power = 1;                   // of the distances
+  double bend = 1;                     // where a parabola ends: beta, delta
+  std::vector<double> positiveWeights; // of labels that are 1; empty: 1
+  bool hasLogTarget = false;           // labels are logarithms
+};
+
+/// One loss, checked against the model.
 struct Loss {
-  RecipeObject recipe;
-  const LossType *type = nullptr;
+  Loss(ProgramOp program, const recipe::Value &own);
+
+  ProgramOp program;
+  std::string path; // in the recipe
+  LossSettings settings;
+  FormulaSettings formula;
+  const LossType *type;
   unsigned output = 0; // its number among the model's outputs
   std::string outputName = {};
   mlir::RankedTensorType outputType = {};
   bool isPerSample = false; // the output's first axis counts the samples
   std::string label = {};   // the input that the labels come in; "" for none
-  LossReduction reduction = LossReduction::mean;
-  double weight = 1;
-  int64_t classAxis = 0;      // 0 <= classAxis < rank; where labels are classes
-  int64_t ignoreIndex = -100; // the class that does not count
-  llvm::SmallVector<double> classWeights = {}; // empty: all are 1
+  int64_t classAxis = 0;    // 0 <= classAxis < rank; where labels are classes
 
   llvm::StringRef typeName() const;
   Labels labels() const;
@@ -50,17 +71,24 @@ struct Loss {
   int64_t classes() const { return outputType.getDimSize(classAxis); }
   /// Whether padding after a batch's real samples can be kept out of it.
   bool masksPadding() const { return isPerSample; }
+  /// An error about one of its keys.
+  mlir::InFlightDiagnostic error(llvm::StringRef key) const {
+    return recipe::keyError(program, path + "." + key);
+  }
 };
 
-/// The names of all types, for errors.
-llvm::SmallVector<llvm::StringRef> lossTypeNames();
-/// Null if there is none of this name.
-const LossType *findLossType(llvm::StringRef name);
+/// The keys `loss` and `metrics`.
+const recipe::Field &lossKey();
+const recipe::Field &metricsKey();
+std::vector<std::string> metricsOf(ProgramOp program);
 
-/// The losses that a recipe's `loss` adds up: one, or those of a sum. Errors
-/// name the recipe's key.
-mlir::FailureOr<std::vector<Loss>> readLosses(GraphOp model,
-                                              RecipeObject recipe);
+/// The losses that the recipe adds up: one, or those of a sum; none without a
+/// `loss`. Errors name the recipe's key.
+mlir::FailureOr<std::vector<Loss>> readLosses(ProgramOp program, GraphOp model);
+/// Whether the recipe has a `loss`.
+bool hasLoss(ProgramOp program);
+/// The output that `loss` names; "" if it names none.
+std::string lossOutput(ProgramOp program);
 
 /// In how many classes the labels of the program's input `label` fall; 0 if
 /// they are not classes.

@@ -9,6 +9,39 @@
 using namespace mlir;
 using namespace gradus;
 
+namespace {
+
+/// What the recipe's `distribution` says of gradients.
+struct Distribution {
+  std::optional<std::vector<int64_t>> gradientSplits;
+};
+
+} // namespace
+
+const recipe::Field &gradus::distributionKey() {
+  using enum recipe::Kind;
+  using recipe::Choice;
+  using recipe::Field;
+  auto planned = [](std::string_view name) { return Choice(name, {}, false); };
+  static const Field key =
+      Field{"distribution", object, "{}", "training on several processes"}.of(
+          recipe::Fields{
+              Field{"gradient_splits", list, "null",
+                    "places in the list of trained parameters at which a new "
+                    "group of gradients begins; an empty list: in its middle"}
+                  .of(recipe::Fields{
+                      Field{"", integer, "0", "a place"}.from(0)})
+                  .into(&Distribution::gradientSplits),
+              Field{"mode", choice, "\"none\"", "how they share the work"}
+                  .among({{"none"},
+                          planned("data_parallel"),
+                          planned("adasum"),
+                          planned("half_reduce"),
+                          planned("partial_reduce"),
+                          planned("sparse_reduce")})});
+  return key;
+}
+
 std::vector<int64_t> gradus::gradientGroups(size_t count,
                                             ArrayRef<int64_t> splits) {
   SmallVector<int64_t> middle = {int64_t(count / 2)};
@@ -25,13 +58,13 @@ std::vector<int64_t> gradus::gradientGroups(size_t count,
 }
 
 /// Those that a pattern of the group names; takes them off `others`.
-static ParameterList listOf(const RecipeObject &group, size_t index,
+static ParameterList listOf(const ParameterGroup &group, size_t index,
                             ArrayRef<StateOp> parameters,
                             std::vector<StateOp> &others) {
-  NamePatterns patterns = patternsOf(group, "match");
+  NamePatterns patterns(group.match);
   ParameterList list;
   list.name = "groups." + std::to_string(index) + " (" +
-              llvm::join(group.texts("match", {}), ", ") + ")";
+              llvm::join(group.match, ", ") + ")";
   for (StateOp parameter : parameters)
     if (patterns.match(parameter.getSymName()))
       list.parameters.push_back(parameter);
@@ -55,10 +88,9 @@ static void addGradients(std::vector<ParameterList> &lists,
 
 std::vector<ParameterList> gradus::parameterLists(ProgramOp program) {
   std::vector<StateOp> parameters = trainedParameters(program);
-  RecipeObject recipe = recipeOf(program);
   std::vector<ParameterList> lists;
   std::vector<StateOp> others = parameters;
-  std::vector<RecipeObject> groups = recipe.objects("groups");
+  std::vector<ParameterGroup> groups = parameterGroups(program);
   for (auto [index, group] : llvm::enumerate(groups)) {
     ParameterList list = listOf(group, index, parameters, others);
     if (!list.parameters.empty())
@@ -66,11 +98,9 @@ std::vector<ParameterList> gradus::parameterLists(ProgramOp program) {
   }
   if (!groups.empty() && !others.empty())
     lists.push_back({"others", others});
-  RecipeObject distribution = recipe.object("distribution");
-  SmallVector<int64_t> splits;
-  for (double place : distribution.numbers("gradient_splits", {}))
-    splits.push_back(place);
-  if (distribution.has("gradient_splits"))
-    addGradients(lists, parameters, splits);
+  auto distribution =
+      recipe::valueOf(program, distributionKey()).as<Distribution>();
+  if (distribution.gradientSplits)
+    addGradients(lists, parameters, *distribution.gradientSplits);
   return lists;
 }

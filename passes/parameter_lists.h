@@ -2,9 +2,12 @@
 // of the recipe's `groups`, and those whose gradients become final together.
 #pragma once
 
-#include "passes/recipe.h"
+#include "recipe/settings.h"
 
 namespace gradus {
+
+/// The recipe's `distribution`.
+const recipe::Field &distributionKey();
 
 /// The group of each of `count` gradients, from 1 on: a new one begins at each
 /// of `splits` (MindSpore's assign_parameter_group). Without any, in the

@@ -2,7 +2,6 @@
 
 #include "passes/parameters.h"
 
-#include "passes/state.h"
 #include "recipe/nearest.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -12,18 +11,79 @@
 using namespace mlir;
 using namespace gradus;
 
-NamePatterns gradus::patternsOf(const RecipeObject &recipe, StringRef key,
-                                ArrayRef<StringRef> otherwise) {
-  return NamePatterns(recipe.texts(key, otherwise));
+namespace {
+
+/// The names of parameters that the recipe trains.
+struct Trained {
+  std::vector<std::string> trainable, fixed;
+};
+
+enum class DecayFor { all, matrices };
+
+/// What moves parameters.
+struct Moving {
+  recipe::Value optimizer;
+  std::vector<ParameterGroup> groups;
+  DecayFor decayFor = DecayFor::all;
+};
+
+recipe::Field groupsKey() {
+  using G = ParameterGroup;
+  using enum recipe::Kind;
+  recipe::Fields keys = {
+      recipe::patterns("match", "[]", "the parameters of this group")
+          .into(&G::match),
+      amount("learning_rate", "null", "instead of the optimizer's")
+          .into(&G::learningRate),
+      amount("learning_rate_factor", "1.0",
+             "times the optimizer's learning rate")
+          .into(&G::learningRateFactor),
+      amount("weight_decay", "null", "instead of the optimizer's")
+          .into(&G::weightDecay),
+      flag("frozen", "leave them as they are").into(&G::isFrozen),
+      optimizerKey("optimizer", "null",
+                   "instead of the recipe's, with all its settings")
+          .into(&G::optimizer)};
+  return recipe::Field{"groups", list, "[]",
+                       "parameters with settings of their own"}
+      .of(recipe::Fields{
+          recipe::Field{"", object, "{}", "parameters that are treated alike"}
+              .of(keys)});
 }
 
-/// Patterns of the groups whose parameters stay as they are.
-static std::vector<NamePatterns> frozen(const RecipeObject &recipe) {
-  std::vector<NamePatterns> result;
-  for (const RecipeObject &group : recipe.objects("groups"))
-    if (group.flag("frozen", false))
-      result.push_back(patternsOf(group, "match"));
-  return result;
+} // namespace
+
+const recipe::Fields &gradus::trainedKeys() {
+  static const recipe::Fields keys = {
+      recipe::patterns("trainable", R"(["*"])", "parameters to train")
+          .into(&Trained::trainable),
+      recipe::patterns("fixed", "[]",
+                       "parameters to keep as they are, though `trainable` "
+                       "names them")
+          .into(&Trained::fixed)};
+  return keys;
+}
+
+const recipe::Fields &gradus::movingKeys() {
+  static const recipe::Fields keys = {
+      optimizerKey("optimizer", R"({"type": "adamw"})",
+                   "what moves the parameters")
+          .into(&Moving::optimizer),
+      groupsKey().into(&Moving::groups),
+      recipe::Field{"weight_decay_for", recipe::Kind::choice, "\"all\"",
+                    "matrices: none of biases, norms and other vectors, "
+                    "unless a group has its own"}
+          .among({{"all"}, {"matrices"}})
+          .into(&Moving::decayFor)};
+  return keys;
+}
+
+std::vector<ParameterGroup> gradus::parameterGroups(ProgramOp program) {
+  return recipe::read<Moving>(program, movingKeys()).groups;
+}
+
+recipe::Value gradus::optimizerOfRecipe(ProgramOp program) {
+  return recipe::read<Moving>(program, movingKeys()).optimizer;
 }
 
 static bool isFloat(StateOp state) {
@@ -32,16 +92,18 @@ static bool isFloat(StateOp state) {
 }
 
 std::vector<StateOp> gradus::trainedParameters(ProgramOp program) {
-  RecipeObject recipe = recipeOf(program);
-  NamePatterns trainable = patternsOf(recipe, "trainable", {"*"});
-  NamePatterns fixed = patternsOf(recipe, "fixed");
-  std::vector<NamePatterns> still = frozen(recipe);
+  auto recipe = recipe::read<Trained>(program, trainedKeys());
+  NamePatterns trainable(recipe.trainable), fixed(recipe.fixed);
+  std::vector<NamePatterns> frozen;
+  for (const ParameterGroup &group : parameterGroups(program))
+    if (group.isFrozen)
+      frozen.emplace_back(group.match);
   std::vector<StateOp> trained;
   for (auto state : program.getBody().getOps<StateOp>()) {
     StringRef name = state.getSymName();
     if (state.getRole() == Role::parameter && isFloat(state) &&
         trainable.match(name) && !fixed.match(name) &&
-        llvm::none_of(still, [&](const NamePatterns &patterns) {
+        llvm::none_of(frozen, [&](const NamePatterns &patterns) {
           return patterns.match(name);
         }))
       trained.push_back(state);
@@ -49,34 +111,13 @@ std::vector<StateOp> gradus::trainedParameters(ProgramOp program) {
   return trained;
 }
 
-//===-- settings ----------------------------------------------------------===//
+//===-- groups ------------------------------------------------------------===//
 
-double ParameterSettings::number(StringRef key, double otherwise) const {
-  const RecipeObject &holder = holderOf(key);
-  if (key == "weight_decay" && !decays && &holder == &optimizer)
-    return 0;
-  double number = holder.number(key, otherwise);
-  return keepsSingle() ? static_cast<float>(number) : number;
-}
-
-double ParameterSettings::learningRateFactor() const {
-  double factor = 1;
-  for (const RecipeObject &group : groups)
-    factor *= group.number("learning_rate_factor", 1.0);
-  return factor;
-}
-
-const RecipeObject &ParameterSettings::holderOf(StringRef key) const {
-  for (const RecipeObject &group : llvm::reverse(groups))
-    if (group.has(key))
-      return group;
-  return optimizer;
-}
-
-ParameterGroups::ParameterGroups(ProgramOp program)
-    : program(program), recipe(recipeOf(program)) {
-  for (const RecipeObject &group : recipe.objects("groups"))
-    groups.emplace_back(patternsOf(group, "match"), group);
+ParameterGroups::ParameterGroups(ProgramOp program) : program(program) {
+  auto moving = recipe::read<Moving>(program, movingKeys());
+  groups = std::move(moving.groups);
+  optimizer = moving.optimizer;
+  decaysMatricesAlone = moving.decayFor == DecayFor::matrices;
 }
 
 SmallVector<StringRef> ParameterGroups::names(Role role) const {
@@ -114,23 +155,26 @@ LogicalResult ParameterGroups::verifyMatches() const {
   SmallVector<StringRef> untrained = this->names(Role::buffer);
   SmallVector<StringRef> gone = takenOut(program);
   bool isWrong = false;
-  for (const auto &[patterns, group] : groups) {
-    std::vector<std::string> unused = patterns.texts();
+  for (const auto &[index, group] : llvm::enumerate(groups)) {
+    std::string key = ("groups[" + Twine(index) + "].match").str();
+    std::vector<std::string> unused = group.match;
     matching(unused, names);
     if (auto idle = matching(unused, untrained);
-        !idle.empty() && !group.flag("frozen", false))
-      group.warning("match") << "has " << quotedList(idle)
-                             << ", which names only what is not trained";
+        !idle.empty() && !group.isFrozen)
+      recipe::keyWarning(program, key)
+          << "has " << quotedList(idle)
+          << ", which names only what is not trained";
     if (auto idle = matching(unused, gone); !idle.empty())
-      group.warning("match") << "has " << quotedList(idle)
-                             << ", which names only what less_bn or fc_to_fn "
-                                "took out of the model";
-    if (unused.empty() && !patterns.texts().empty())
+      recipe::keyWarning(program, key) << "has " << quotedList(idle)
+                                       << ", which names only what less_bn or "
+                                          "fc_to_fn took out of the model";
+    if (unused.empty() && !group.match.empty())
       continue;
-    bool isMistake = unused.size() == patterns.texts().size() ||
+    bool isMistake = unused.size() == group.match.size() ||
                      !llvm::all_of(unused, isOpenPattern);
     isWrong |= isMistake;
-    (isMistake ? group.error("match") : group.warning("match"))
+    (isMistake ? recipe::keyError(program, key)
+               : recipe::keyWarning(program, key))
         << "has " << quotedList(unused)
         << ", which names no parameter of the model"
         << (unused.empty() || names.empty()
@@ -141,42 +185,38 @@ LogicalResult ParameterGroups::verifyMatches() const {
   return failure(isWrong);
 }
 
-bool ParameterGroups::isMatrix(StringRef parameter) const {
-  StateOp state = const_cast<ProgramOp &>(program).getState(parameter);
-  return state && cast<RankedTensorType>(state.getType()).getRank() >= 2;
-}
-
-/// That of the last group that has one, else the recipe's. Muon moves matrices
-/// alone and leaves embeddings, heads and all else to its `others`.
-RecipeObject
-ParameterGroups::optimizerOf(StringRef parameter,
-                             ArrayRef<RecipeObject> matching) const {
-  RecipeObject optimizer = recipe.object("optimizer");
-  for (const RecipeObject &group : matching)
-    if (group.has("optimizer"))
-      optimizer = group.object("optimizer");
-  if (optimizer.text("type", "") != "muon")
+/// The optimizer that moves a parameter: the one of the groups and the recipe,
+/// or the one that it leaves the parameter to.
+static recipe::Value moverOf(recipe::Value optimizer, StateOp parameter) {
+  const Optimizer &mover = optimizerOf(optimizer);
+  if (!parameter || !mover.leaves)
     return optimizer;
-  NamePatterns others =
-      patternsOf(optimizer, "others_match",
-                 {"*embed*", "*wte*", "*wpe*", "*head*", "*classifier*"});
-  StateOp state = const_cast<ProgramOp &>(program).getState(parameter);
-  bool isPlane =
-      state && cast<RankedTensorType>(state.getType()).getRank() == 2;
-  if (isPlane && !others.match(parameter))
-    return optimizer;
-  return optimizer.object("others");
+  return mover.leaves(optimizer, parameter).value_or(optimizer);
 }
 
 ParameterSettings ParameterGroups::settingsOf(StringRef parameter) const {
-  std::vector<RecipeObject> matching;
-  for (const auto &[patterns, group] : groups)
-    if (patterns.match(parameter))
-      matching.push_back(group);
-  RecipeObject optimizer = optimizerOf(parameter, matching);
-  std::string compat =
-      optimizer.text("compat", recipe.text("compat", "pytorch"));
-  bool decays =
-      recipe.text("weight_decay_for", "all") == "all" || isMatrix(parameter);
-  return {optimizer, std::move(matching), compat, decays};
+  StateOp state = const_cast<ProgramOp &>(program).getState(parameter);
+  ParameterSettings settings;
+  std::optional<recipe::Number> learningRate, weightDecay;
+  settings.own = optimizer;
+  for (const ParameterGroup &group : groups)
+    if (NamePatterns(group.match).match(parameter)) {
+      settings.own = group.optimizer.value_or(settings.own);
+      settings.learningRateFactor *= group.learningRateFactor;
+      settings.isFrozen |= group.isFrozen;
+      if (group.learningRate)
+        learningRate = group.learningRate;
+      if (group.weightDecay)
+        weightDecay = group.weightDecay;
+    }
+  settings.own = moverOf(settings.own, state);
+  OptimizerSettings &common = settings.common;
+  common = settings.own.as<OptimizerSettings>();
+  bool isMatrix =
+      state && cast<RankedTensorType>(state.getType()).getRank() > 1;
+  if (decaysMatricesAlone && !isMatrix)
+    common.weightDecay.initial = 0;
+  common.learningRate = learningRate.value_or(common.learningRate);
+  common.weightDecay = weightDecay.value_or(common.weightDecay);
+  return settings;
 }

@@ -2,64 +2,54 @@
 // patterns of `trainable`, `fixed` and `groups` against the states' names.
 #pragma once
 
-#include "passes/recipe.h"
+#include "passes/optimizers/optimizer.h"
 #include "recipe/patterns.h"
 
 namespace gradus {
 
-/// The patterns of names under a key of the recipe.
-NamePatterns patternsOf(const RecipeObject &recipe, llvm::StringRef key,
-                        llvm::ArrayRef<llvm::StringRef> otherwise = {});
+/// The keys `trainable`, `fixed`, `optimizer`, `groups`, `weight_decay_for`.
+const recipe::Fields &trainedKeys();
+const recipe::Fields &movingKeys();
 
 /// The parameters to train, in the order of the program's states: those that
 /// `trainable` names and neither `fixed` nor a group with `frozen`.
 std::vector<StateOp> trainedParameters(ProgramOp program);
 
-/// The optimizer's settings for one parameter: those of the last group that
-/// matches it and has the key, else its optimizer's.
-class ParameterSettings {
-public:
-  ParameterSettings(RecipeObject optimizer, std::vector<RecipeObject> groups,
-                    std::string compat, bool decays)
-      : optimizer(std::move(optimizer)), groups(std::move(groups)),
-        compat(std::move(compat)), decays(decays) {}
+/// One of the recipe's `groups`.
+struct ParameterGroup {
+  std::vector<std::string> match; // patterns of the parameters' names
+  std::optional<recipe::Number> learningRate, weightDecay;
+  double learningRateFactor = 1;
+  bool isFrozen = false;
+  std::optional<recipe::Value> optimizer;
+};
+std::vector<ParameterGroup> parameterGroups(ProgramOp program);
 
-  double number(llvm::StringRef key, double otherwise) const;
-  bool flag(llvm::StringRef key, bool otherwise) const {
-    return holderOf(key).flag(key, otherwise);
-  }
-  std::string text(llvm::StringRef key, llvm::StringRef otherwise) const {
-    return holderOf(key).text(key, otherwise);
-  }
-  llvm::SmallVector<double> numbers(llvm::StringRef key,
-                                    llvm::ArrayRef<double> otherwise) const {
-    return holderOf(key).numbers(key, otherwise);
-  }
-  bool has(llvm::StringRef key) const { return holderOf(key).has(key); }
-  /// The product of the groups' `learning_rate_factor`s.
-  double learningRateFactor() const;
-  /// "adamw".
-  std::string type() const { return optimizer.text("type", ""); }
-  /// Whether the rules of "singa", "mindspore" or "timm" apply where they
-  /// differ from PyTorch's.
-  bool follows(llvm::StringRef framework) const { return compat == framework; }
-  /// Whether hyperparameters are numbers of f32, as SINGA's and MindSpore's.
-  bool keepsSingle() const { return follows("singa") || follows("mindspore"); }
-  /// An error about a key, where it was set.
-  mlir::InFlightDiagnostic error(llvm::StringRef key) const {
-    return holderOf(key).error(key);
-  }
+/// The recipe's own optimizer; groups may have others.
+recipe::Value optimizerOfRecipe(ProgramOp program);
 
-private:
-  const RecipeObject &holderOf(llvm::StringRef key) const;
+/// How one parameter is moved: by the optimizer of the last group that matches
+/// it and has one, else the recipe's, with the learning rate and the weight
+/// decay of the last group that has them.
+struct ParameterSettings {
+  recipe::Value own; // the optimizer and all its keys
+  OptimizerSettings common;
+  double learningRateFactor = 1; // the product of the groups'
+  bool isFrozen = false;
 
-  RecipeObject optimizer;
-  std::vector<RecipeObject> groups; // that match, in the recipe's order
-  std::string compat;
-  bool decays; // unless a group says otherwise
+  const Optimizer &optimizer() const { return optimizerOf(own); }
+  /// Whether weight decay is to be added to the gradient.
+  bool couplesDecay() const {
+    return optimizer().couplesDecay && !common.decouplesDecay;
+  }
+  /// A number as the optimizer computes with it.
+  double rounded(const recipe::Number &number) const {
+    return common.isSingle ? static_cast<float>(number.initial)
+                           : number.initial;
+  }
 };
 
-/// The recipe's groups with their patterns, read once for all parameters.
+/// The recipe's groups, read once for all parameters.
 class ParameterGroups {
 public:
   explicit ParameterGroups(ProgramOp program);
@@ -75,13 +65,11 @@ public:
 
 private:
   llvm::SmallVector<llvm::StringRef> names(Role role) const;
-  RecipeObject optimizerOf(llvm::StringRef parameter,
-                           llvm::ArrayRef<RecipeObject> matching) const;
-  bool isMatrix(llvm::StringRef parameter) const;
 
   ProgramOp program;
-  RecipeObject recipe;
-  std::vector<std::pair<NamePatterns, RecipeObject>> groups;
+  std::vector<ParameterGroup> groups;
+  recipe::Value optimizer; // the recipe's
+  bool decaysMatricesAlone = false;
 };
 
 } // namespace gradus

@@ -3,6 +3,10 @@
 
 #include "passes/losses.h"
 
+#include "recipe/nearest.h"
+
+#include "llvm/ADT/StringExtras.h"
+
 using namespace mlir;
 using namespace gradus;
 
@@ -15,11 +19,18 @@ SmallVector<StringRef> outputNames(GraphOp model) {
   return names;
 }
 
+/// The candidates in order of likeness to `name`, nearest first.
+std::string nearestFirst(StringRef name, ArrayRef<StringRef> candidates) {
+  SmallVector<StringRef> sorted(candidates);
+  llvm::sort(sorted);
+  return llvm::join(byLikeness(name, sorted), ", ");
+}
+
 /// The number of the output that a loss is taken of. If the recipe does not
 /// say: the only one, or, if the output is the loss itself, the one of that
 /// name.
 FailureOr<unsigned> findOutput(const Loss &loss, ArrayRef<StringRef> names) {
-  std::string wanted = loss.recipe.text("output", "");
+  std::string wanted = loss.settings.output.value_or("");
   bool said = !wanted.empty();
   if (!said && names.size() == 1)
     return 0;
@@ -28,13 +39,18 @@ FailureOr<unsigned> findOutput(const Loss &loss, ArrayRef<StringRef> names) {
   if (const auto *found = llvm::find(names, wanted); found != names.end())
     return found - names.begin();
   if (!said)
-    loss.recipe.error("output") << "is missing; the model has " << names.size()
-                                << " outputs: " << nearestFirst(wanted, names);
+    loss.error("output") << "is missing; the model has " << names.size()
+                         << " outputs: " << nearestFirst(wanted, names);
   else
-    loss.recipe.error("output")
-        << "is \"" << wanted
-        << "\", but the model's outputs are: " << nearestFirst(wanted, names);
+    loss.error("output") << "is \"" << wanted
+                         << "\", but the model's outputs are: "
+                         << nearestFirst(wanted, names);
   return failure();
+}
+
+/// The input that the labels come in.
+std::string labelOf(const Loss &loss) {
+  return loss.settings.label.value_or("label");
 }
 
 /// How many samples the model takes at once: the first size of its first input
@@ -60,25 +76,24 @@ LogicalResult readOutput(GraphOp model, Loss &loss) {
                        loss.outputType.getDimSize(0) == samplesOf(model);
     return success();
   }
-  return loss.recipe.error("output")
+  return loss.error("output")
          << "has type " << type << ", expected a tensor of floats";
 }
 
 /// Whether classes lie along an axis of the output, also where the labels are
 /// their probabilities.
 bool hasClassAxis(const Loss &loss) {
-  return loss.labels() == Labels::classes ||
-         loss.recipe.flag("soft_labels", false);
+  return loss.labels() == Labels::classes || loss.formula.hasSoftLabels;
 }
 
 /// Whether classes may lie along an axis: there are several, as many as they
 /// have weights, and labels among the model's inputs have the shape.
 bool mayHoldClasses(GraphOp model, Loss loss, int64_t axis) {
   loss.classAxis = axis;
-  int64_t weights = loss.recipe.numbers("class_weights", {}).size();
+  int64_t weights = loss.settings.classWeights.size();
   if (loss.classes() < 2 || (weights > 0 && weights != loss.classes()))
     return false;
-  std::string label = loss.recipe.text("label", "label");
+  std::string label = labelOf(loss);
   for (auto [index, type] : llvm::enumerate(model.getArgumentTypes()))
     if (model.getInputName(index) == label)
       return type == loss.labelType();
@@ -94,30 +109,30 @@ FailureOr<int64_t> findClassAxis(GraphOp model, const Loss &loss) {
     return 1;
   if (!mayHoldClasses(model, loss, 1))
     return 2;
-  loss.recipe.error("class_axis")
-      << "is missing, and two axes of the output \"" << loss.outputName
-      << "\" may be the classes: say 1 for [" << shape[0] << ", " << shape[1]
-      << " classes, " << shape[2] << "], or -1 for [" << shape[0] << ", "
-      << shape[1] << ", " << shape[2] << " classes], as of tokens";
+  loss.error("class_axis") << "is missing, and two axes of the output \""
+                           << loss.outputName
+                           << "\" may be the classes: say 1 for [" << shape[0]
+                           << ", " << shape[1] << " classes, " << shape[2]
+                           << "], or -1 for [" << shape[0] << ", " << shape[1]
+                           << ", " << shape[2] << " classes], as of tokens";
   return failure();
 }
 
 /// Checks the class axis against the output and makes it count from the front.
 LogicalResult readClassAxis(GraphOp model, Loss &loss) {
   int64_t rank = loss.outputType.getRank();
-  FailureOr<int64_t> read = loss.recipe.has("class_axis")
-                                ? loss.recipe.integer("class_axis", 1)
+  FailureOr<int64_t> read = loss.settings.classAxis
+                                ? *loss.settings.classAxis
                                 : findClassAxis(model, loss);
   if (failed(read))
     return failure();
   int64_t axis = *read;
   if (axis < -rank || axis >= rank)
-    return loss.recipe.error("class_axis")
-           << "is " << axis << ", but the output is " << loss.outputType
-           << ", of rank " << rank;
+    return loss.error("class_axis") << "is " << axis << ", but the output is "
+                                    << loss.outputType << ", of rank " << rank;
   loss.classAxis = axis < 0 ? axis + rank : axis;
   if (loss.classAxis == 0 && loss.isPerSample)
-    return loss.recipe.error("class_axis")
+    return loss.error("class_axis")
            << "is " << axis << ", the axis of the samples of the output "
            << loss.outputType << "; expected that of its classes";
   return success();
@@ -126,12 +141,10 @@ LogicalResult readClassAxis(GraphOp model, Loss &loss) {
 LogicalResult readClasses(GraphOp model, Loss &loss) {
   if (failed(readClassAxis(model, loss)))
     return failure();
-  loss.ignoreIndex = loss.recipe.integer("ignore_index", loss.ignoreIndex);
-  loss.classWeights = loss.recipe.numbers("class_weights", {});
-  int64_t found = loss.classWeights.size();
+  int64_t found = loss.settings.classWeights.size();
   if (found == 0 || found == loss.classes())
     return success();
-  return loss.recipe.error("class_weights")
+  return loss.error("class_weights")
          << "has " << found << " numbers, but the output is " << loss.outputType
          << ", with " << loss.classes() << " classes along axis "
          << loss.classAxis;
@@ -140,53 +153,31 @@ LogicalResult readClasses(GraphOp model, Loss &loss) {
 /// One weight for all elements, or one for each of the last axis, as PyTorch
 /// broadcasts them.
 LogicalResult checkPositiveWeights(const Loss &loss) {
-  int64_t found = loss.recipe.numbers("pos_weight", {}).size();
+  int64_t found = loss.formula.positiveWeights.size();
   int64_t expected =
       loss.outputType.getRank() == 0 ? 1 : loss.outputType.getShape().back();
   if (found <= 1 || found == expected)
     return success();
-  return loss.recipe.error("pos_weight")
+  return loss.error("pos_weight")
          << "has " << found << " numbers, expected 1 or the size of the last "
          << "axis of the output " << loss.outputType;
 }
 
 LogicalResult checkDelta(const Loss &loss) {
-  double delta = loss.recipe.number("delta", 1);
-  if (delta > 0)
+  if (loss.typeName() != "huber" || loss.formula.bend > 0)
     return success();
-  return loss.recipe.error("delta") << "is not above 0";
+  return loss.error("delta") << "is not above 0";
 }
 
-LogicalResult readReduction(Loss &loss) {
-  std::string name = loss.recipe.text("reduction", "mean");
-  bool batchMean = loss.typeName() == "kl_div" && name == "batchmean";
-  if (name != "mean" && name != "sum" && !batchMean)
-    return loss.recipe.error("reduction")
-           << "is \"" << name << "\", expected one of: mean, sum"
-           << (loss.typeName() == "kl_div" ? ", batchmean" : "");
-  loss.reduction = batchMean       ? LossReduction::batchMean
-                   : name == "sum" ? LossReduction::sum
-                                   : LossReduction::mean;
-  return success();
-}
-
-FailureOr<Loss> readLoss(GraphOp model, RecipeObject recipe) {
-  std::string type = recipe.text("type", "");
-  Loss loss{.recipe = recipe, .type = findLossType(type)};
-  if (!loss.type) {
-    SmallVector<StringRef> known = lossTypeNames();
-    known.push_back("sum");
-    recipe.error("type") << "is \"" << type << "\", expected one of: "
-                         << nearestFirst(type, known);
-    return failure();
-  }
-  if (failed(readOutput(model, loss)) || failed(readReduction(loss)) ||
+FailureOr<Loss> readLoss(ProgramOp program, GraphOp model,
+                         const recipe::Value &own) {
+  Loss loss(program, own);
+  if (failed(readOutput(model, loss)) ||
       (hasClassAxis(loss) && failed(readClasses(model, loss))) ||
       failed(checkPositiveWeights(loss)) || failed(checkDelta(loss)))
     return failure();
-  loss.weight = recipe.number("weight", 1.0);
   if (loss.labels() != Labels::none)
-    loss.label = recipe.text("label", "label");
+    loss.label = labelOf(loss);
   return loss;
 }
 
@@ -197,12 +188,12 @@ LogicalResult checkAgainstInputs(GraphOp model, const Loss &loss) {
   for (auto [index, type] : llvm::enumerate(model.getArgumentTypes())) {
     if (model.getInputName(index) != loss.label)
       continue;
-    if (!loss.recipe.has("label"))
+    if (!loss.settings.label)
       return model.emitError("has an input named \"")
              << loss.label << "\", the name of an input that training adds; "
              << "rename the model's";
     if (type != loss.labelType())
-      return loss.recipe.error("label")
+      return loss.error("label")
              << "is \"" << loss.label << "\", an input of the model of type "
              << type << ", but the labels of \"" << loss.outputName
              << "\" have type " << loss.labelType();
@@ -216,7 +207,7 @@ LogicalResult checkAgainstEachOther(ArrayRef<Loss> losses) {
     for (const Loss &other : losses.take_front(i))
       if (!other.label.empty() && other.label == losses[i].label &&
           other.labelType() != losses[i].labelType())
-        return losses[i].recipe.error("label")
+        return losses[i].error("label")
                << "is \"" << other.label << "\", of type "
                << losses[i].labelType() << ", but for the output \""
                << other.outputName << "\" it is " << other.labelType()
@@ -225,26 +216,60 @@ LogicalResult checkAgainstEachOther(ArrayRef<Loss> losses) {
 }
 
 /// The recipe's objects that are one loss each.
-FailureOr<std::vector<RecipeObject>> termsOf(RecipeObject recipe) {
-  if (recipe.text("type", "") != "sum")
-    return std::vector<RecipeObject>{recipe};
-  std::vector<RecipeObject> terms = recipe.objects("of");
+FailureOr<std::vector<recipe::Value>> termsOf(ProgramOp program) {
+  recipe::Value loss = recipe::valueOf(program, lossKey());
+  if (loss.choiceName() != "sum")
+    return std::vector<recipe::Value>{loss};
+  std::vector<recipe::Value> terms;
+  loss.at("of").to(terms);
   if (!terms.empty())
     return terms;
-  recipe.error("of") << "is empty, expected the losses to add up";
+  recipe::keyError(program, loss.where() + ".of")
+      << "is empty, expected the losses to add up";
   return failure();
 }
 
 } // namespace
 
-FailureOr<std::vector<Loss>> gradus::readLosses(GraphOp model,
-                                                RecipeObject recipe) {
-  FailureOr<std::vector<RecipeObject>> terms = termsOf(recipe);
+const recipe::Field &gradus::metricsKey() {
+  using enum recipe::Kind;
+  static const recipe::Field key =
+      recipe::Field{"metrics", list, "[]", "what is reported beside the loss"}
+          .of(recipe::Fields{
+              recipe::Field{"", choice, "\"accuracy\"", "a metric"}.among(
+                  {{"accuracy"},
+                   {"top5"},
+                   {"gradient_norm"},
+                   {"learning_rate"}})});
+  return key;
+}
+
+std::vector<std::string> gradus::metricsOf(ProgramOp program) {
+  std::vector<std::string> metrics;
+  recipe::valueOf(program, metricsKey()).to(metrics);
+  return metrics;
+}
+
+bool gradus::hasLoss(ProgramOp program) {
+  DictionaryAttr recipe = program.getRecipeAttr();
+  return recipe && isa_and_nonnull<DictionaryAttr>(recipe.get("loss"));
+}
+
+std::string gradus::lossOutput(ProgramOp program) {
+  if (!hasLoss(program))
+    return "";
+  recipe::Value loss = recipe::valueOf(program, lossKey());
+  return loss.as<LossSettings>().output.value_or("");
+}
+
+FailureOr<std::vector<Loss>> gradus::readLosses(ProgramOp program,
+                                                GraphOp model) {
+  FailureOr<std::vector<recipe::Value>> terms = termsOf(program);
   if (failed(terms))
     return failure();
   std::vector<Loss> losses;
-  for (const RecipeObject &term : *terms) {
-    FailureOr<Loss> loss = readLoss(model, term);
+  for (const recipe::Value &term : *terms) {
+    FailureOr<Loss> loss = readLoss(program, model, term);
     if (failed(loss) || failed(checkAgainstInputs(model, *loss)))
       return failure();
     losses.push_back(std::move(*loss));
@@ -256,14 +281,12 @@ FailureOr<std::vector<Loss>> gradus::readLosses(GraphOp model,
 
 int64_t gradus::labelClasses(ProgramOp program) {
   GraphOp model = program.getGraph("predict");
-  RecipeObject recipe = recipeOf(program);
-  if (!model || !recipe.has("loss"))
+  if (!model || !hasLoss(program))
     return 0;
   // What @train was made of has been checked; one written by hand may not fit.
   ScopedDiagnosticHandler quiet(program.getContext(),
                                 [](Diagnostic &) { return success(); });
-  FailureOr<std::vector<Loss>> losses =
-      readLosses(model, recipe.object("loss"));
+  FailureOr<std::vector<Loss>> losses = readLosses(program, model);
   if (succeeded(losses))
     for (const Loss &loss : *losses)
       if (loss.label == "label" && loss.labels() == Labels::classes)

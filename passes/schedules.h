@@ -2,11 +2,20 @@
 #pragma once
 
 #include "passes/arithmetic.h"
-#include "passes/recipe.h"
+#include "recipe/settings.h"
 
 #include "llvm/ADT/StringMap.h"
 
+#include <optional>
+
 namespace gradus {
+
+/// The recipe's key `schedule`.
+const recipe::Field &scheduleKey();
+
+/// How many steps the pieces of the learning rate take, and some more if the
+/// last goes on; nothing where it does not change.
+std::optional<int64_t> scheduleLength(ProgramOp program);
 
 /// The recipe's `schedule`: for each hyperparameter that it names a factor at
 /// step k (counted from 0), a scalar of f64. docs/schedules.md has the

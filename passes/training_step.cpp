@@ -45,27 +45,22 @@ struct TrainingStepPass : impl::TrainingStepBase<TrainingStepPass> {
 
   void runOnOperation() override {
     ProgramOp program = getOperation();
-    ErrorWatch watch(&getContext());
-    RecipeObject recipe = recipeOf(program);
-    if (!recipe.has("loss") || program.getGraph("train"))
+    if (!hasLoss(program) || program.getGraph("train"))
       return;
     GraphOp model = program.getGraph("predict");
     if (!model) {
       program.emitError("has no graph @predict to train");
       return signalPassFailure();
     }
-    FailureOr<std::vector<Loss>> read =
-        readLosses(model, recipe.object("loss"));
+    FailureOr<std::vector<Loss>> read = readLosses(program, model);
     if (failed(read))
       return signalPassFailure();
     losses = std::move(*read);
-    if (failed(checkCount(model)) || failed(readMetrics(recipe)))
+    if (failed(checkCount(model)) || failed(checkMetrics()))
       return signalPassFailure();
     GraphOp train = cloneModel(model, "train");
     endInLoss(train, /*padded=*/false);
     endInLoss(cloneModel(model, "evaluate"), masksPadding());
-    if (watch.sawError())
-      return signalPassFailure();
     report(train);
   }
 
@@ -84,37 +79,36 @@ struct TrainingStepPass : impl::TrainingStepBase<TrainingStepPass> {
                                "input that training adds; rename the model's");
     for (const Loss &loss : losses)
       if (masksPadding() && loss.label == "count")
-        return loss.recipe.error("label")
+        return loss.error("label")
                << "is \"count\", the name of an input that training adds; "
                   "choose another";
     return success();
   }
 
-  LogicalResult readMetrics(RecipeObject recipe) {
-    metrics = recipe.texts("metrics", {});
+  LogicalResult checkMetrics() {
+    metrics = metricsOf(getOperation());
     for (const std::string &metric : metrics) {
-      if (llvm::is_contained({"gradient_norm", "learning_rate"}, metric))
-        continue; // of the step: the pass step-metrics
       if (metric != "accuracy" && metric != "top5")
-        return recipe.error("metrics")
-               << "has \"" << metric
-               << "\", expected one of: accuracy, top5, gradient_norm, "
-                  "learning_rate";
+        continue; // of the step: the pass step-metrics
       if (llvm::none_of(losses, [](const Loss &loss) {
             return loss.labels() == Labels::classes;
           }))
-        return recipe.error("metrics")
+        return recipe::keyError(getOperation(), metricsKey().key)
                << "has " << metric
                << ", which needs labels that are classes, but "
-               << "loss.type is " << recipe.object("loss").text("type", "");
+               << "loss.type is " << typeOfLoss();
       if (metric == "top5" && llvm::all_of(losses, [](const Loss &loss) {
             return loss.labels() != Labels::classes || loss.classes() <= 5;
           }))
-        (void)(recipe.warning("metrics")
+        (void)(recipe::keyWarning(getOperation(), metricsKey().key)
                << "has top5, which is always 1 where there are no more than "
                   "five classes");
     }
     return success();
+  }
+
+  StringRef typeOfLoss() {
+    return losses.size() == 1 ? losses.front().typeName() : "sum";
   }
 
   GraphOp cloneModel(GraphOp model, StringRef name) {
@@ -189,18 +183,18 @@ struct TrainingStepPass : impl::TrainingStepBase<TrainingStepPass> {
   static Value buildAccuracy(GraphOp graph, StringRef name,
                              const PlacedLoss &each) {
     OpBuilder builder(graph.getBody().front().getTerminator());
-    return AccuracyOp::create(builder, named(graph, name),
-                              RankedTensorType::get({}, builder.getF32Type()),
-                              each.output, each.label,
-                              builder.getI64IntegerAttr(each.loss.classAxis),
-                              builder.getI64IntegerAttr(each.loss.ignoreIndex));
+    return AccuracyOp::create(
+        builder, named(graph, name),
+        RankedTensorType::get({}, builder.getF32Type()), each.output,
+        each.label, builder.getI64IntegerAttr(each.loss.classAxis),
+        builder.getI64IntegerAttr(each.loss.settings.ignoreIndex));
   }
 
   static Value buildTopFive(GraphOp graph, StringRef name,
                             const PlacedLoss &each) {
     OpBuilder builder(graph.getBody().front().getTerminator());
     return buildTopClasses(builder, named(graph, name), each.output, each.label,
-                           each.loss.classAxis, each.loss.ignoreIndex,
+                           each.loss.classAxis, each.loss.settings.ignoreIndex,
                            /*most=*/5);
   }
 
@@ -226,7 +220,7 @@ struct TrainingStepPass : impl::TrainingStepBase<TrainingStepPass> {
   }
 
   std::vector<Loss> losses;
-  SmallVector<std::string> metrics;
+  std::vector<std::string> metrics;
 };
 
 } // namespace

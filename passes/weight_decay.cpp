@@ -5,7 +5,7 @@
 // Optimizers that take decay off the parameter themselves do so in their rule.
 
 #include "passes/clock.h"
-#include "passes/optimizers/optimizer.h"
+#include "passes/parameters.h"
 #include "passes/passes.h"
 #include "passes/state.h"
 #include "passes/train_graphs.h"
@@ -32,9 +32,8 @@ struct WeightDecayPass : impl::WeightDecayBase<WeightDecayPass> {
   using Base::Base;
 
   void runOnOperation() override {
-    ErrorWatch watch(&getContext());
     for (GraphOp train : trainGraphs(getOperation()))
-      if (failed(decayAll(train)) || watch.sawError())
+      if (failed(decayAll(train)))
         return signalPassFailure();
   }
 
@@ -43,13 +42,8 @@ struct WeightDecayPass : impl::WeightDecayBase<WeightDecayPass> {
     std::vector<Decayed> decayed;
     for (auto update : train.getBody().front().getOps<ParameterUpdate>()) {
       ParameterSettings settings = groups.settingsOf(update.getParameterName());
-      const Optimizer *optimizer = findOptimizer(settings);
-      if (!optimizer)
-        return failure();
-      if (update->hasAttr(kDecayed))
-        continue;
-      if (couplesDecay(settings, *optimizer) &&
-          settings.number("weight_decay", 0) != 0)
+      if (!update->hasAttr(kDecayed) && settings.couplesDecay() &&
+          settings.common.weightDecay.initial != 0)
         decayed.push_back({update, settings});
     }
     return decayed.empty() ? success() : decay(train, decayed);
@@ -78,8 +72,9 @@ struct WeightDecayPass : impl::WeightDecayBase<WeightDecayPass> {
     RankedTensorType type = tensorType(gradient.get());
     Value parameter =
         readState(builder, update.getLoc(), update.getParameterName(), type);
-    double decay = decayed.settings.number("weight_decay", 0);
-    if (decayed.settings.flag("maximize", false))
+    const OptimizerSettings &settings = decayed.settings.common;
+    double decay = decayed.settings.rounded(settings.weightDecay);
+    if (settings.maximize)
       decay = -decay;
     Value rate = math.number(decay, parameter);
     if (factor)

@@ -82,6 +82,7 @@ struct Field {
   Store store = {};                          // null: no settings struct has it
   const void *settingsType = nullptr;        // the struct that `store` fills
   Store typeStore = {};                      // of a variant: for its type
+  const void *typeOwner = nullptr;           // the struct that it fills
 
   bool nullable() const { return fallback == "null"; }
   /// The default, as JSON, where the rules of `framework` apply.

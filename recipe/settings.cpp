@@ -4,8 +4,6 @@
 
 #include "llvm/Support/JSON.h"
 
-#include <cassert>
-
 using namespace mlir;
 
 namespace gradus::recipe {
@@ -58,9 +56,9 @@ Attribute attributeOf(std::string_view json, MLIRContext *context) {
 }
 
 Value::Value(const Field &field, Attribute given, std::string framework,
-             MLIRContext *context)
+             std::string path, MLIRContext *context)
     : field(&field), value(given), framework(std::move(framework)),
-      context(context) {
+      path(std::move(path)), context(context) {
   if (auto flag = dyn_cast_or_null<BoolAttr>(value); flag && field.isSwitch)
     value = flag.getValue() ? Attribute(Builder(context).getDictionaryAttr({}))
                             : Attribute(UnitAttr::get(context));
@@ -69,7 +67,7 @@ Value::Value(const Field &field, Attribute given, std::string framework,
     value = attributeOf(field.fallbackUnder(this->framework), context);
 }
 
-bool Value::isNull() const { return isa<UnitAttr>(value); }
+bool Value::isNull() const { return !value || isa<UnitAttr>(value); }
 
 void Value::to(bool &flag) const {
   auto given = dyn_cast<BoolAttr>(value);
@@ -90,6 +88,11 @@ void Value::to(double &number) const {
     number = real.getValueAsDouble();
   else if (auto whole = dyn_cast<IntegerAttr>(value))
     number = static_cast<double>(whole.getInt());
+}
+
+void Value::to(Number &number) const {
+  to(number.initial);
+  number.path = path;
 }
 
 void Value::to(std::string &text) const {
@@ -114,28 +117,48 @@ static StringRef nameIn(Attribute value) {
 
 size_t Value::choice() const { return numberOf(nameIn(value), field->choices); }
 
-void Value::fill(void *settings, const void *type) const {
+static std::string keyIn(const std::string &path, std::string_view key) {
+  return path.empty() ? std::string(key) : path + "." + std::string(key);
+}
+
+const std::vector<Field> &Value::fields() const {
+  return field->kind == Kind::variant ? field->choices[choice()].fields
+                                      : field->fields;
+}
+
+Value Value::at(std::string_view key) const {
+  auto object = dyn_cast_or_null<DictionaryAttr>(value);
+  if (!object)
+    return {};
+  for (const Field &each : fields())
+    if (each.key == key)
+      return inside(each);
+  return {};
+}
+
+Value Value::inside(const Field &field) const {
   auto object = dyn_cast<DictionaryAttr>(value);
-  Value inside = *this;
-  inside.framework = frameworkOf(object, framework);
-  if (field->typeStore)
+  return {field, object ? object.get(field.key) : Attribute(),
+          frameworkOf(object, framework), keyIn(path, field.key), context};
+}
+
+/// Keys that are bound to members of other settings are left out: an object
+/// may fill several.
+void Value::fill(void *settings, const void *type) const {
+  if (field->typeStore && field->typeOwner == type)
     field->typeStore(*this, settings);
-  ArrayRef<Field> fields = field->kind == Kind::variant
-                               ? field->choices[choice()].fields
-                               : field->fields;
-  for (const Field &each : fields)
-    if (each.store) {
-      assert(each.settingsType == type && "a key of other settings");
-      each.store(inside.at(each, object ? object.get(each.key) : Attribute()),
-                 settings);
-    }
+  for (const Field &each : fields())
+    if (each.store && each.settingsType == type)
+      each.store(inside(each), settings);
 }
 
 std::vector<Value> Value::elements() const {
   std::vector<Value> elements;
   if (auto list = dyn_cast<ArrayAttr>(value))
     for (Attribute element : list)
-      elements.push_back(at(field->fields[0], element));
+      elements.push_back(
+          at(field->fields[0], element,
+             path + "[" + std::to_string(elements.size()) + "]"));
   return elements;
 }
 
@@ -144,7 +167,8 @@ std::vector<std::pair<std::string, Value>> Value::members() const {
   if (auto object = dyn_cast<DictionaryAttr>(value))
     for (NamedAttribute member : object)
       members.emplace_back(member.getName().str(),
-                           at(field->fields[0], member.getValue()));
+                           at(field->fields[0], member.getValue(),
+                              keyIn(path, member.getName().strref())));
   return members;
 }
 
@@ -160,10 +184,11 @@ Value valueOf(ProgramOp program, const Field &field) {
   DictionaryAttr recipe = program.getRecipeAttr();
   MLIRContext *context = program->getContext();
   std::string follows;
-  Value(compatKey(), recipe ? recipe.get("compat") : Attribute(), "", context)
+  Value(compatKey(), recipe ? recipe.get("compat") : Attribute(), "", "compat",
+        context)
       .to(follows);
   return {field, recipe ? recipe.get(field.key) : Attribute(), follows,
-          context};
+          std::string(field.key), context};
 }
 
 } // namespace gradus::recipe

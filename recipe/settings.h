@@ -10,6 +10,7 @@
 #include "ir/gradus.h"
 #include "recipe/field.h"
 
+#include <array>
 #include <map>
 #include <optional>
 #include <string>
@@ -23,18 +24,31 @@ template <typename Settings> inline constexpr char settingsId = 0;
 /// A JSON text as an attribute: numbers become f64 or i64, null a unit.
 mlir::Attribute attributeOf(std::string_view json, mlir::MLIRContext *context);
 
+/// A number with the path of its key, `optimizer.betas[0]`.
+struct Number {
+  double initial = 0;
+  std::string path = {};
+};
+
 /// A value of the recipe with its field; read into a member of that type.
 class Value {
 public:
-  /// `framework` is the one whose rules apply where defaults differ.
+  Value() = default; // nothing: null
+  /// `framework` is the one whose rules apply where defaults differ, `path`
+  /// where the recipe has the value.
   Value(const Field &field, mlir::Attribute given, std::string framework,
-        mlir::MLIRContext *context);
+        std::string path, mlir::MLIRContext *context);
 
   void to(bool &flag) const;
   void to(int64_t &number) const;
   void to(double &number) const;
   void to(std::string &text) const;
+  void to(Number &number) const;
+  /// A value that is read later, such as that of a variant.
+  void to(Value &itself) const { itself = *this; }
   template <typename T> void to(std::vector<T> &list) const;
+  /// The first N elements of a list.
+  template <typename T, size_t N> void to(std::array<T, N> &list) const;
   template <typename T> void to(std::optional<T> &value) const;
   /// Entries are in the order of their names.
   template <typename T> void to(std::map<std::string, T> &named) const;
@@ -42,27 +56,47 @@ public:
   template <typename T> void to(T &value) const;
 
   bool isNull() const;
+  /// The number of the choice among the field's; 0 where it is none.
+  size_t choice() const;
+  std::string_view choiceName() const { return field->choices[choice()].name; }
+  const std::string &where() const { return path; }
+  /// The value of a key of an object; null where it has no such key.
+  Value at(std::string_view key) const;
+  /// The settings that an object's keys are bound to.
+  template <typename Settings> Settings as() const {
+    Settings settings;
+    to(settings);
+    return settings;
+  }
 
 private:
-  size_t choice() const; // 0 where it is none
   /// Fills the members of settings of a type with the keys of the object.
   void fill(void *settings, const void *type) const;
   std::vector<Value> elements() const;
   std::vector<std::pair<std::string, Value>> members() const;
-  Value at(const Field &field, mlir::Attribute given) const {
-    return {field, given, framework, context};
+  const std::vector<Field> &fields() const; // of an object
+  Value inside(const Field &field) const;
+  Value at(const Field &field, mlir::Attribute given, std::string path) const {
+    return {field, given, framework, std::move(path), context};
   }
 
-  const Field *field;
-  mlir::Attribute value; // given, or the default
-  std::string framework;
-  mlir::MLIRContext *context;
+  const Field *field = nullptr;
+  mlir::Attribute value; // given, or the default; null for nothing
+  std::string framework, path;
+  mlir::MLIRContext *context = nullptr;
 };
 
 template <typename T> void Value::to(std::vector<T> &list) const {
   list.clear();
   for (const Value &element : elements())
     element.to(list.emplace_back());
+}
+
+template <typename T, size_t N> void Value::to(std::array<T, N> &list) const {
+  std::vector<T> all;
+  to(all);
+  for (size_t i = 0; i < N && i < all.size(); ++i)
+    list[i] = all[i];
 }
 
 template <typename T> void Value::to(std::optional<T> &value) const {
@@ -97,6 +131,7 @@ Key<Settings> Field::into(Member Settings::*member) const {
 template <typename Settings, typename Type>
 Field Field::typeInto(Type Settings::*member) const {
   Field bound = *this;
+  bound.typeOwner = &settingsId<Settings>;
   bound.typeStore = [member](const Value &value, void *settings) {
     value.to(static_cast<Settings *>(settings)->*member);
   };
@@ -124,13 +159,19 @@ template <typename Settings> struct Method {
 mlir::InFlightDiagnostic keyError(ProgramOp program, const llvm::Twine &path);
 mlir::InFlightDiagnostic keyWarning(ProgramOp program, const llvm::Twine &path);
 
-/// Some of the recipe's own keys, read into one struct.
-template <typename Settings>
-Settings read(ProgramOp program, const Keys<Settings> &keys) {
+/// Some of the recipe's own keys, read into one struct: those bound to it.
+template <typename Settings, typename Fields>
+Settings read(ProgramOp program, const Fields &keys) {
   Settings settings;
   for (const Field &field : keys)
-    field.store(valueOf(program, field), &settings);
+    if (field.store && field.settingsType == &settingsId<Settings>)
+      field.store(valueOf(program, field), &settings);
   return settings;
+}
+
+template <typename Settings>
+Settings read(ProgramOp program, const Keys<Settings> &keys) {
+  return read<Settings, Keys<Settings>>(program, keys);
 }
 
 } // namespace gradus::recipe

@@ -13,6 +13,7 @@ import filecmp
 import fnmatch
 import json
 import os
+import struct
 import subprocess
 import sys
 import tempfile
@@ -21,7 +22,7 @@ import recorded
 
 
 def default_target():
-    return "x86-64-v3"  # of no machine in particular
+    return "cpu:x86-64-v3"  # of no machine in particular
 
 
 def object_of(schema, node):
@@ -43,15 +44,15 @@ def types(schema, node):
 METHODS = [
     {"clip": {"type": "global_norm", "value": 0.5}}, {"clip": {"type": "norm", "value": 0.5}},
     {"clip": {"type": "value", "value": 0.01}}, {"clip": {"type": "adaptive", "value": 0.01}},
-    {"ema": {"decay": 0.9, "warmup": True}}, {"loss_scale": {}}, {"loss_scale": {"type": "fixed", "value": 128.0}},
+    {"ema": {"decay": 0.9, "warmup": True}}, {"loss_scale": {"type": "dynamic"}}, {"loss_scale": {"type": "static", "initial": 128.0}},
     {"gradient_centralization": {}}, {"gradient_freeze": {}}, {"accumulation": 4}, {"precision": "bf16"},
-    {"precision": "bf16", "ema": {}, "clip": 1.0, "accumulation": 2}, {"boost": "O1"}, {"boost": "O2"},
+    {"precision": "bf16", "ema": {}, "clip": {"type": "global_norm", "value": 1.0}, "accumulation": 2}, {"boost": "O1"}, {"boost": "O2"},
     {"on_nonfinite": "skip"}, {"memory_limit": "1GiB", "deterministic": True}, {"seed": 7},
     {"groups": [{"match": ["*bias"], "weight_decay": 0.0, "learning_rate_factor": 2.0}]},
     {"groups": [{"match": ["*bias"], "optimizer": {"type": "sgd", "momentum": 0.9}}]},
     {"groups": [{"match": ["*bias"], "frozen": True}]},
 ]
-SCHEDULES = {"linear_warmup": {"steps": 5}, "linear": {"steps": 9}, "cosine": {"steps": 9},
+SCHEDULES = {"linear_warmup": {"steps": 5}, "linear": {"steps": 9}, "cosine": {"steps": 9}, "polynomial": {"steps": 9},
              "one_cycle": {"steps": 12}, "product": {"steps": 9, "factors": [{"type": "cosine", "steps": 9}]}}
 
 
@@ -77,17 +78,39 @@ def recipes(schema):
 def cases(schema):
     """(name, model file, recipe) of all that is compared."""
     for name, folder in recorded.folders().items():
-        described = recorded.description(folder)
+        case = recorded.description(folder)
         if recorded.is_full_size(folder):
             continue
-        files = described["cases"] if "cases" in described else [described]
-        for case in files:
+        for described in case["files"]:
             recipe = recorded.recipe(case, described)
-            yield name, os.path.join(folder, described["file"]), recipe
-            break
+            yield f"{name}/{described['file']}", os.path.join(folder, described["file"]), recipe
         if name in ("mlp", "lenet5"):
             for variant, over in recipes(schema).items():
                 yield f"{name}-{variant}", os.path.join(folder, described["file"]), {**copy.deepcopy(recipe), **over}
+
+
+def inputs_of(model, out):
+    """Writes a recorded case's batches as the inputs of `gradus run`: one tensor an input, batches along a new axis."""
+    with open(os.path.join(os.path.dirname(model), "data.safetensors"), "rb") as file:
+        (size,) = struct.unpack("<Q", file.read(8))
+        header, data = json.loads(file.read(size)), file.read()
+    header.pop("__metadata__", None)
+    made, joined = {}, b""
+    for key in sorted(header, key=lambda each: int(each.rsplit(".", 1)[1])):
+        name = key.rsplit(".", 1)[0]
+        name = "label" if name == "labels" else name.removeprefix("input.")
+        made.setdefault(name, []).append(key)
+    written = {}
+    for name, keys in made.items():
+        begin = len(joined)
+        for key in keys:
+            joined += data[slice(*header[key]["data_offsets"])]
+        written[name] = {"dtype": header[keys[0]]["dtype"], "shape": [len(keys), *header[keys[0]]["shape"]],
+                         "data_offsets": [begin, len(joined)]}
+    text = json.dumps(written).encode()
+    with open(out, "wb") as file:
+        file.write(struct.pack("<Q", len(text)) + text + joined)
+    return out
 
 
 def run(*command):
@@ -101,9 +124,8 @@ def compile_by(tool, model, recipe, target, out):
     return run(tool, "compile", model, "--recipe", out + ".json", "--target", target, "-o", out)
 
 
-def state_after(tool, artifact, steps, out):
-    return run(tool, "bench", artifact) if not steps else run(
-        tool, "run", artifact, "train", "--steps", str(steps), "--checkpoint", out, "--overwrite")
+def state_after(tool, artifact, inputs, steps, out):
+    return run(tool, "run", artifact, "train", "--inputs", inputs, "--steps", str(steps), "--checkpoint", out, "--overwrite")
 
 
 def compare(tools, case, target, steps, folder):
@@ -112,12 +134,13 @@ def compare(tools, case, target, steps, folder):
     made = [os.path.join(folder, side + ".gradus") for side in ("old", "new")]
     said = [compile_by(tool, model, recipe, target, out) for tool, out in zip(tools, made)]
     if said[0][0] or said[1][0]:
-        return "refused alike" if said[0][0] == said[1][0] else f"REFUSED BY ONE: {said[0][1]} / {said[1][1]}"
+        return f"refused alike: {said[0][1].splitlines()[0]}" if said[0] == said[1] else f"REFUSED BY ONE: {said[0][1]} / {said[1][1]}"
     if filecmp.cmp(*made, shallow=False):
         return "equal"
     states = [out + ".safetensors" for out in made]
+    inputs = inputs_of(model, os.path.join(folder, "inputs.safetensors"))
     for tool, out, state in zip(tools, made, states):
-        code, words = state_after(tool, out, steps, state)
+        code, words = state_after(tool, out, inputs, steps, state)
         if code:
             return f"DOES NOT RUN: {words}"
     return "computes the same" if filecmp.cmp(*states, shallow=False) else "COMPUTES OTHERWISE"

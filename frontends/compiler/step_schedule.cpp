@@ -5,7 +5,7 @@
 #include "ir/evaluator.h"
 #include "passes/arithmetic.h"
 #include "passes/clock.h"
-#include "passes/recipe.h"
+#include "passes/parameters.h"
 #include "passes/schedules.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -262,18 +262,6 @@ private:
 
 //===-- the learning rate -------------------------------------------------===//
 
-/// The number of steps of all pieces, and some more if the last continues.
-int64_t lengthOf(const std::vector<RecipeObject> &pieces) {
-  double length = 0;
-  for (const RecipeObject &piece : pieces)
-    length += piece.number("steps", 0) *
-              std::max<int64_t>(1, piece.integer("every", 1));
-  bool goesOn = !pieces.empty() && !pieces.back().has("steps");
-  if (goesOn)
-    length = std::max(length * 1.5, 1000.0);
-  return std::clamp(length, 1.0, 1e12);
-}
-
 /// The factor at a step; `scratch` is a program of its own with the recipe.
 std::optional<double> factorAt(ProgramOp scratch, int64_t step) {
   Block block;
@@ -312,10 +300,11 @@ void updateStepSchedules(ProgramOp program,
 
 std::vector<RatePoint> learningRates(ProgramOp program) {
   Silence silence(program.getContext());
-  RecipeObject recipe = recipeOf(program);
-  double rate = recipe.object("optimizer").number("learning_rate", 1e-3);
-  auto pieces = recipe.object("schedule").objects("learning_rate");
-  if (pieces.empty())
+  double rate = optimizerOfRecipe(program)
+                    .as<OptimizerSettings>()
+                    .learningRate.initial;
+  std::optional<int64_t> length = scheduleLength(program);
+  if (!length)
     return {{0, rate}};
   OpBuilder builder(program.getContext());
   OwningOpRef<ModuleOp> module = ModuleOp::create(program.getLoc());
@@ -323,10 +312,10 @@ std::vector<RatePoint> learningRates(ProgramOp program) {
   auto scratch = ProgramOp::create(builder, program.getLoc(), "scratch",
                                    program.getRecipeAttr());
   builder.createBlock(&scratch.getBody());
-  int64_t length = lengthOf(pieces);
   std::vector<RatePoint> rates;
-  for (int64_t i = 0; i <= std::min(length, kRatePoints); ++i) {
-    int64_t step = double(length) * i / std::min(length, kRatePoints);
+  int64_t points = std::min(*length, kRatePoints);
+  for (int64_t i = 0; i <= points; ++i) {
+    int64_t step = double(*length) * i / points;
     std::optional<double> factor = factorAt(scratch, step);
     if (!factor)
       return {};

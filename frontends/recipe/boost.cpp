@@ -5,7 +5,6 @@
 
 #include "frontends/json_text.h"
 #include "frontends/message.h"
-#include "frontends/recipe/optimizer_fields.h"
 
 namespace gradus::recipe {
 namespace {

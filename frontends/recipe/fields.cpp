@@ -4,8 +4,7 @@
 #include "frontends/recipe/fields.h"
 
 #include "frontends/recipe/boost.h"
-#include "frontends/recipe/loss_fields.h"
-#include "frontends/recipe/optimizer_fields.h"
+#include "passes/added_passes.h"
 #include "passes/average_weights.h"
 #include "passes/clip_gradients.h"
 #include "passes/clock.h"
@@ -14,7 +13,10 @@
 #include "passes/gradient_freeze.h"
 #include "passes/less_bn.h"
 #include "passes/loss_scale.h"
+#include "passes/losses.h"
 #include "passes/mixed_precision.h"
+#include "passes/parameter_lists.h"
+#include "passes/parameters.h"
 #include "passes/train_batch_norm.h"
 #include "passes/train_dropout.h"
 #include "recipe/run_settings.h"
@@ -23,34 +25,6 @@ namespace gradus::recipe {
 namespace {
 
 using enum Kind;
-
-/// A value among `choices` or an alternative that is known but not built yet.
-Choice later(std::string_view name) { return {name, {}, false}; }
-
-Field distribution() {
-  const Field place = Field{"", integer, "0", "a place"}.from(0);
-  const Field splits =
-      Field{"gradient_splits", list, "null",
-            "places in the list of trained parameters at which a new group of "
-            "gradients begins; an empty list: in its middle"}
-          .of({place});
-  return Field{"distribution", object, "{}", "training on several processes"}
-      .of({splits,
-           Field{"mode", choice, "\"none\"", "how they share the work"}.among(
-               {{"none"},
-                later("data_parallel"),
-                later("adasum"),
-                later("half_reduce"),
-                later("partial_reduce"),
-                later("sparse_reduce")})});
-}
-
-Field addedPasses() {
-  return Field{"passes", list, "null",
-               "passes to run at the end of stages, as STAGE:PASS: those of "
-               "plug-ins (--plugin), such as methods:gradient-noise{scale=0.1}"}
-      .of({Field{"", text, "\"\"", "STAGE:PASS"}});
-}
 
 /// The normalization of an input's numbers before a step reads them.
 Field normalize() {
@@ -115,9 +89,8 @@ Field inputs() {
 std::vector<Field> modelFields() {
   return {
       inputs(),
-      patterns("trainable", R"(["*"])", "parameters to train"),
-      patterns("fixed", "[]",
-               "parameters to keep as they are, though `trainable` names them"),
+      trainedKeys()[0],
+      trainedKeys()[1],
       batchNormKeys()[0],
       Field{"straight_through", boolean, "false",
             "rounding to integers and back (QuantizeLinear, DequantizeLinear) "
@@ -128,18 +101,12 @@ std::vector<Field> modelFields() {
 
 /// The methods: one key each.
 std::vector<Field> methodFields() {
-  const Field metric = Field{"", choice, "\"accuracy\"", "a metric"}.among(
-      {{"accuracy"}, {"top5"}, {"gradient_norm"}, {"learning_rate"}});
-  return {loss(),
-          Field{"metrics", list, "[]", "what is reported beside the loss"}.of(
-              {metric}),
-          optimizer(),
-          schedule(),
-          groups(),
-          Field{"weight_decay_for", choice, "\"all\"",
-                "matrices: none of biases, norms and other vectors, unless a "
-                "group has its own"}
-              .among({{"all"}, {"matrices"}}),
+  return {lossKey(),
+          metricsKey(),
+          movingKeys()[0],
+          scheduleKey(),
+          movingKeys()[1],
+          movingKeys()[2],
           clip().field,
           accumulationKey(),
           movingAverage().field,
@@ -150,8 +117,8 @@ std::vector<Field> methodFields() {
           gradientCentralization().field,
           gradientFreeze().field,
           boost(),
-          distribution(),
-          addedPasses()};
+          distributionKey(),
+          addedPassesKey()};
 }
 
 /// Keys about how a step runs.

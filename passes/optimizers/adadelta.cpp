@@ -12,10 +12,16 @@
 using namespace mlir;
 using namespace gradus;
 
-LogicalResult gradus::adadelta(ParameterStep &step) {
+namespace {
+
+struct AdadeltaSettings {
+  recipe::Number decayRate, epsilon;
+};
+
+LogicalResult move(ParameterStep &step, const AdadeltaSettings &settings) {
   const Arithmetic &math = step.math;
-  Value rate = step.number("decay_rate", 0.9);
-  Value epsilon = step.number("epsilon", 1e-6);
+  Value rate = step.number(settings.decayRate);
+  Value epsilon = step.number(settings.epsilon);
   Value square = step.average(rate, step.readSlot("mean_square"),
                               math.multiply(step.gradient, step.gradient));
   step.writeSlot("mean_square", square);
@@ -28,4 +34,16 @@ LogicalResult gradus::adadelta(ParameterStep &step) {
       step.average(rate, moves, math.multiply(direction, direction)));
   step.descend(direction);
   return success();
+}
+
+} // namespace
+
+Optimizer gradus::adadelta() {
+  using S = AdadeltaSettings;
+  return optimizer<S>(
+      "adadelta",
+      {learningRate("1.0"),
+       rate("decay_rate", "0.9", "of the mean squares").into(&S::decayRate),
+       epsilon("1e-6").into(&S::epsilon), weightDecay("0.0")},
+      move);
 }

@@ -20,11 +20,16 @@ using namespace gradus;
 
 namespace {
 
+struct AdafactorSettings {
+  recipe::Number decayPower, epsilon, minimumScale, clipThreshold;
+};
+
 class Adafactor {
 public:
-  explicit Adafactor(ParameterStep &step)
-      : step(step), math(step.math), type(tensorType(step.parameter)),
-        part(math.power(step.stepNumber, step.number("decay_power", -0.8))) {}
+  Adafactor(ParameterStep &step, const AdafactorSettings &settings)
+      : step(step), settings(settings), math(step.math),
+        type(tensorType(step.parameter)),
+        part(math.power(step.stepNumber, step.number(settings.decayPower))) {}
 
   /// v.
   Value estimate() {
@@ -35,7 +40,7 @@ public:
     Value rows = newAverage("rows", along(square, rank - 1));
     Value columns = newAverage("columns", along(square, rank - 2));
     Value middle = mean(math.builder, math.loc, rows, {rank - 2});
-    middle = math.larger(middle, math.number(epsilon(), middle));
+    middle = math.larger(middle, epsilonLike(middle));
     rows = math.divide(rows,
                        broadcastAlong(math.builder, math.loc, middle,
                                       tensorType(rows).getShape(), {rank - 2}));
@@ -51,8 +56,9 @@ public:
                        step.scalar(std::sqrt(double(type.getNumElements()))));
   }
 
-  double epsilon() const {
-    return step.settings.number("epsilon", 1.1920928955078125e-07);
+  /// epsilon in every element of a tensor like `value`.
+  Value epsilonLike(Value value) const {
+    return step.spread(step.plain(settings.epsilon), value);
   }
 
 private:
@@ -75,29 +81,50 @@ private:
   }
 
   ParameterStep &step;
+  const AdafactorSettings &settings;
   const Arithmetic &math;
   RankedTensorType type;
   Value part; // of the new square in the average
 };
 
-} // namespace
-
-LogicalResult gradus::adafactor(ParameterStep &step) {
+LogicalResult move(ParameterStep &step, const AdafactorSettings &settings) {
   const Arithmetic &math = step.math;
-  Adafactor parts(step);
-  Value deviation = math.larger(math.squareRoot(parts.estimate()),
-                                step.spread(parts.epsilon()));
+  Adafactor parts(step, settings);
+  Value root = math.squareRoot(parts.estimate());
+  Value deviation = math.larger(root, parts.epsilonLike(root));
   Value direction = math.divide(step.gradient, deviation);
   Value rate = math.smaller(
       step.learningRate,
       math.divide(step.scalar(1), math.squareRoot(step.stepNumber)));
-  Value scale = math.larger(step.number("minimum_scale", 1e-3),
+  Value scale = math.larger(step.number(settings.minimumScale),
                             parts.size(step.parameter));
   Value length = math.larger(
       step.scalar(1),
-      math.divide(parts.size(direction), step.number("clip_threshold", 1)));
-  step.decay(0);
+      math.divide(parts.size(direction), step.number(settings.clipThreshold)));
+  step.decay();
   step.learningRate = math.divide(math.multiply(scale, rate), length);
   step.descend(direction);
   return success();
+}
+
+} // namespace
+
+Optimizer gradus::adafactor() {
+  using S = AdafactorSettings;
+  recipe::Field power = {
+      "decay_power", recipe::Kind::number, "-0.8",
+      "of the step: the part of a new square in the average"};
+  Optimizer made = optimizer<S>(
+      "adafactor",
+      {learningRate("0.01"), power.into(&S::decayPower),
+       epsilon("1.1920928955078125e-07").into(&S::epsilon),
+       amount("minimum_scale", "0.001",
+              "least scale of a parameter that a step is made for")
+           .into(&S::minimumScale),
+       amount("clip_threshold", "1.0", "longest step, in deviations")
+           .into(&S::clipThreshold),
+       weightDecay("0.0")},
+      move);
+  made.couplesDecay = false;
+  return made;
 }

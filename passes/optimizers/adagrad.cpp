@@ -5,34 +5,44 @@
 //   w = w - learning_rate / (1 + (t - 1) * learning_rate_decay)
 //         * g / (sqrt(s) + epsilon)
 //
-// SINGA has epsilon inside the root, MindSpore has none: where all gradients
-// were 0 so far, nothing moves.
+// `epsilon_place` moves epsilon into the root, as SINGA has it, or leaves it
+// out, as MindSpore does: where all gradients were 0 so far, nothing moves.
 
 #include "passes/optimizers/optimizer.h"
 
 using namespace mlir;
 using namespace gradus;
 
-LogicalResult gradus::adagrad(ParameterStep &step) {
+namespace {
+
+enum class EpsilonPlace { outside, inside, none };
+
+struct AdagradSettings {
+  recipe::Number learningRateDecay, epsilon;
+  double initialAccumulator = 0;
+  EpsilonPlace place = EpsilonPlace::outside;
+};
+
+LogicalResult move(ParameterStep &step, const AdagradSettings &settings) {
   const Arithmetic &math = step.math;
-  Value old = step.readSlot("sum_of_squares",
-                            step.settings.number("initial_accumulator", 0));
+  Value old = step.readSlot("sum_of_squares", settings.initialAccumulator);
   Value sum = math.add(old, math.multiply(step.gradient, step.gradient));
   step.writeSlot("sum_of_squares", sum);
-  Value epsilon = step.number("epsilon", 1e-10);
+  Value epsilon = step.number(settings.epsilon);
   Value divisor = math.squareRoot(sum);
-  if (step.settings.follows("singa"))
+  if (settings.place == EpsilonPlace::inside)
     divisor = math.squareRoot(step.shift(sum, epsilon));
-  else if (!step.settings.follows("mindspore"))
+  else if (settings.place == EpsilonPlace::outside)
     divisor = step.shift(divisor, epsilon);
-  if (step.settings.number("learning_rate_decay", 0) != 0) {
+  if (settings.learningRateDecay.initial != 0) {
     Value before = math.subtract(step.stepNumber, step.scalar(1));
-    Value slower = math.multiply(before, step.number("learning_rate_decay", 0));
+    Value slower =
+        math.multiply(before, step.number(settings.learningRateDecay));
     step.learningRate =
         math.divide(step.learningRate, math.add(step.scalar(1), slower));
   }
   Value direction = math.divide(step.gradient, divisor);
-  if (step.settings.follows("mindspore")) {
+  if (settings.place == EpsilonPlace::none) {
     Value zero = step.spread(0.0);
     Value isZero = arith::CmpFOp::create(
         math.builder, math.loc, arith::CmpFPredicate::OEQ, divisor, zero);
@@ -40,4 +50,27 @@ LogicalResult gradus::adagrad(ParameterStep &step) {
   }
   step.descend(direction);
   return success();
+}
+
+} // namespace
+
+Optimizer gradus::adagrad() {
+  using S = AdagradSettings;
+  recipe::Field place = {"epsilon_place", recipe::Kind::choice, "\"outside\"",
+                         "of the root: outside, inside, or none"};
+  return optimizer<S>(
+      "adagrad",
+      {learningRate("0.01"),
+       amount("learning_rate_decay", "0.0", "how much slower each step is")
+           .into(&S::learningRateDecay),
+       epsilon("1e-10").into(&S::epsilon),
+       place.among({{"outside"}, {"inside"}, {"none"}})
+           .under({"singa"}, "\"inside\"")
+           .under({"mindspore"}, "\"none\"")
+           .into(&S::place),
+       amount("initial_accumulator", "0.0",
+              "what the sum of squares starts from")
+           .into(&S::initialAccumulator),
+       weightDecay("0.0")},
+      move);
 }

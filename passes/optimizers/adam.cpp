@@ -6,10 +6,11 @@
 //   w = w - learning_rate / (1 - beta1^t) * m / (sqrt(v) / sqrt(1 - beta2^t) +
 //   epsilon)
 //
-// MindSpore adds epsilon to the uncorrected root of v. With `nesterov` the next
-// step's moment beta1 * m + (1 - beta1) * g takes the place of m.
+// With `epsilon_place` of the uncorrected root, as in MindSpore, epsilon is
+// added to sqrt(v) itself. With `nesterov` the next step's moment beta1 * m +
+// (1 - beta1) * g takes the place of m.
 
-#include "passes/optimizers/moments.h"
+#include "passes/optimizers/adam.h"
 
 using namespace mlir;
 using namespace gradus;
@@ -21,26 +22,52 @@ static Value largestSoFar(ParameterStep &step, Value second) {
   return largest;
 }
 
-LogicalResult gradus::adam(ParameterStep &step) {
-  if (mlir::failed(checkBetas(step)))
-    return failure();
+LogicalResult gradus::moveByAdam(ParameterStep &step,
+                                 const AdamSettings &settings) {
   const Arithmetic &math = step.math;
-  Value beta1 = step.beta(0, 0.9), beta2 = step.beta(1, 0.999);
+  Value beta1 = step.beta(settings.betas, 0);
+  Value beta2 = step.beta(settings.betas, 1);
   Value first = newFirstMoment(step, step.gradient, beta1);
   Value second = newSecondMoment(step, step.gradient, beta2);
-  if (step.settings.flag("amsgrad", false))
+  if (settings.amsgrad)
     second = largestSoFar(step, second);
-  if (step.settings.flag("nesterov", false))
+  if (settings.nesterov)
     first = step.average(beta1, first, step.gradient);
   Value size = math.divide(step.learningRate, biasCorrection(step, beta1));
   Value divisor;
-  if (step.settings.follows("mindspore")) {
+  Value epsilon = settings.schedulesEpsilon ? step.number(settings.epsilon)
+                                            : step.plain(settings.epsilon);
+  if (settings.place == EpsilonPlace::uncorrected) {
     size = math.multiply(size, math.squareRoot(biasCorrection(step, beta2)));
-    divisor = step.shift(math.squareRoot(second), step.number("epsilon", 1e-8));
+    divisor = step.shift(math.squareRoot(second), epsilon);
   } else {
-    divisor = correctedDeviation(step, second, beta2, 1e-8);
+    divisor = correctedDeviation(step, second, beta2, epsilon);
   }
   Value move = step.scale(size, math.divide(first, divisor));
   step.writeParameter(math.subtract(step.parameter, move));
   return success();
+}
+
+recipe::Fields gradus::adamKeys(std::string_view decay) {
+  using S = AdamSettings;
+  using enum recipe::Kind;
+  recipe::Field place = {"epsilon_place", choice, "\"corrected\"",
+                         "the root of the second moment that it is added to"};
+  recipe::Field scheduled = {"scheduled_epsilon", boolean, "true",
+                             "epsilon follows its schedule"};
+  return {learningRate("0.001"),
+          betas("[0.9, 0.999]").into(&S::betas),
+          epsilon("1e-8").into(&S::epsilon),
+          place.among({{"corrected"}, {"uncorrected"}})
+              .under({"mindspore"}, "\"uncorrected\"")
+              .into(&S::place),
+          scheduled.under({"singa"}, "false").into(&S::schedulesEpsilon),
+          weightDecay(decay),
+          flag("amsgrad", "divide by the largest second moment so far")
+              .into(&S::amsgrad),
+          nesterov().into(&S::nesterov)};
+}
+
+Optimizer gradus::adam() {
+  return optimizer<AdamSettings>("adam", adamKeys("0.0"), moveByAdam);
 }

@@ -6,22 +6,31 @@
 //   u = max(beta2 * u, |g| + epsilon)
 //   w = w - learning_rate / (1 - beta1^t) * m / u
 //
-// MindSpore adds epsilon to u where it divides by it.
+// With `epsilon_place` of the division, as in MindSpore, epsilon is added to u
+// where it divides.
 
 #include "passes/optimizers/moments.h"
 
 using namespace mlir;
 using namespace gradus;
 
-LogicalResult gradus::adamax(ParameterStep &step) {
-  if (mlir::failed(checkBetas(step)))
-    return failure();
+namespace {
+
+enum class EpsilonPlace { gradient, division };
+
+struct AdamaxSettings {
+  Betas betas;
+  recipe::Number epsilon;
+  EpsilonPlace place = EpsilonPlace::gradient;
+};
+
+LogicalResult move(ParameterStep &step, const AdamaxSettings &settings) {
   const Arithmetic &math = step.math;
-  Value beta1 = step.beta(0, 0.9);
+  Value beta1 = step.beta(settings.betas, 0);
   Value first = newFirstMoment(step, step.gradient, beta1);
-  Value kept = step.scale(step.beta(1, 0.999), step.readSlot("norm"));
-  Value epsilon = step.number("epsilon", 1e-8);
-  bool outside = step.settings.follows("mindspore");
+  Value kept = step.scale(step.beta(settings.betas, 1), step.readSlot("norm"));
+  Value epsilon = step.number(settings.epsilon);
+  bool outside = settings.place == EpsilonPlace::division;
   Value size = math.absolute(step.gradient);
   Value norm = math.larger(kept, outside ? size : step.shift(size, epsilon));
   step.writeSlot("norm", norm);
@@ -31,4 +40,21 @@ LogicalResult gradus::adamax(ParameterStep &step) {
       math.divide(step.learningRate, biasCorrection(step, beta1));
   step.descend(math.divide(first, norm));
   return success();
+}
+
+} // namespace
+
+Optimizer gradus::adamax() {
+  using S = AdamaxSettings;
+  recipe::Field place = {"epsilon_place", recipe::Kind::choice, "\"gradient\"",
+                         "added to the gradient's size, or in the division"};
+  return optimizer<S>("adamax",
+                      {learningRate("0.002"),
+                       betas("[0.9, 0.999]").into(&S::betas),
+                       epsilon("1e-8").into(&S::epsilon),
+                       place.among({{"gradient"}, {"division"}})
+                           .under({"mindspore"}, "\"division\"")
+                           .into(&S::place),
+                       weightDecay("0.0")},
+                      move);
 }

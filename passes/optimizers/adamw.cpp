@@ -3,35 +3,55 @@
 //
 //   w = w * (1 - learning_rate * weight_decay), then as adam without decay
 //
-// MindSpore's (nn.AdamWeightDecay) does not correct the moments' bias:
+// Without `bias_correction`, as MindSpore's nn.AdamWeightDecay:
 //
 //   w = w - learning_rate * (m / (sqrt(v) + epsilon) + weight_decay * w)
 
-#include "passes/optimizers/moments.h"
+#include "passes/optimizers/adam.h"
 
 using namespace mlir;
 using namespace gradus;
 
-static LogicalResult moveWithoutCorrection(ParameterStep &step) {
-  if (mlir::failed(checkBetas(step)))
-    return failure();
+namespace {
+
+struct AdamwSettings {
+  bool correctsBias = true;
+};
+
+LogicalResult moveWithoutCorrection(ParameterStep &step,
+                                    const AdamSettings &settings) {
   const Arithmetic &math = step.math;
-  Value first = newFirstMoment(step, step.gradient, step.beta(0, 0.9));
-  Value second = newSecondMoment(step, step.gradient, step.beta(1, 0.999));
+  Value first =
+      newFirstMoment(step, step.gradient, step.beta(settings.betas, 0));
+  Value second =
+      newSecondMoment(step, step.gradient, step.beta(settings.betas, 1));
   Value divisor =
-      step.shift(math.squareRoot(second), step.number("epsilon", 1e-8));
+      step.shift(math.squareRoot(second), step.number(settings.epsilon));
   Value direction = math.divide(first, divisor);
-  if (step.settings.number("weight_decay", 0.01) != 0)
+  if (step.decays())
     direction =
-        math.add(direction,
-                 step.scale(step.number("weight_decay", 0.01), step.parameter));
+        math.add(direction, step.scale(step.number(step.settings.weightDecay),
+                                       step.parameter));
   step.descend(direction);
   return success();
 }
 
-LogicalResult gradus::adamw(ParameterStep &step) {
-  if (step.settings.follows("mindspore"))
-    return moveWithoutCorrection(step);
-  step.decay(0.01);
-  return adam(step);
+LogicalResult move(ParameterStep &step, const recipe::Value &own) {
+  if (!own.as<AdamwSettings>().correctsBias)
+    return moveWithoutCorrection(step, own.as<AdamSettings>());
+  step.decay();
+  return moveByAdam(step, own.as<AdamSettings>());
+}
+
+} // namespace
+
+Optimizer gradus::adamw() {
+  recipe::Field corrects = {"bias_correction", recipe::Kind::boolean, "true",
+                            "make up for moments that start at zero"};
+  recipe::Fields keys =
+      adamKeys("0.01") +
+      recipe::Fields{corrects.under({"mindspore"}, "false")
+                         .into(&AdamwSettings::correctsBias)} +
+      commonKeys();
+  return {"adamw", keys, move, /*couplesDecay=*/false};
 }

@@ -16,9 +16,19 @@
 using namespace mlir;
 using namespace gradus;
 
+namespace {
+
+struct LambSettings {
+  Betas betas;
+  recipe::Number epsilon;
+  bool correctsBias = true, averagesGradient = true;
+  bool clipsTrust = false, adaptsAlways = false;
+};
+
 /// m; without `gradient_averaging` the whole gradient enters it.
-static Value newMoment(ParameterStep &step, Value beta1) {
-  if (step.settings.flag("gradient_averaging", true))
+Value newMoment(ParameterStep &step, const LambSettings &settings,
+                Value beta1) {
+  if (settings.averagesGradient)
     return newFirstMoment(step, step.gradient, beta1);
   Value kept = step.scale(beta1, step.readSlot("first_moment"));
   Value moment = step.math.add(kept, step.gradient);
@@ -27,37 +37,61 @@ static Value newMoment(ParameterStep &step, Value beta1) {
 }
 
 /// u without the decay.
-static Value adamDirection(ParameterStep &step) {
+Value adamDirection(ParameterStep &step, const LambSettings &settings) {
   const Arithmetic &math = step.math;
-  Value beta1 = step.beta(0, 0.9), beta2 = step.beta(1, 0.999);
-  Value first = newMoment(step, beta1);
+  Value beta1 = step.beta(settings.betas, 0);
+  Value beta2 = step.beta(settings.betas, 1);
+  Value first = newMoment(step, settings, beta1);
   Value second = newSecondMoment(step, step.gradient, beta2);
-  if (!step.settings.flag("bias_correction", true))
-    return math.divide(first, step.shift(math.squareRoot(second),
-                                         step.number("epsilon", 1e-6)));
+  Value epsilon = step.number(settings.epsilon);
+  if (!settings.correctsBias)
+    return math.divide(first, step.shift(math.squareRoot(second), epsilon));
   Value correction = math.divide(step.scalar(1), biasCorrection(step, beta1));
   return math.divide(step.scale(correction, first),
-                     correctedDeviation(step, second, beta2, 1e-6));
+                     correctedDeviation(step, second, beta2, epsilon));
 }
 
-LogicalResult gradus::lamb(ParameterStep &step) {
-  if (mlir::failed(checkBetas(step)))
-    return failure();
+LogicalResult move(ParameterStep &step, const LambSettings &settings) {
   const Arithmetic &math = step.math;
-  Value direction = step.cautious(adamDirection(step));
-  if (step.settings.flag("decoupled_weight_decay", false))
-    step.decay(0.01);
-  else if (step.settings.number("weight_decay", 0.01) != 0)
+  Value direction = step.cautious(adamDirection(step, settings));
+  if (step.settings.decouplesDecay)
+    step.decay();
+  else if (step.decays())
     direction =
-        math.add(direction,
-                 step.scale(step.number("weight_decay", 0.01), step.parameter));
-  if (adapts(step, 0.01)) {
+        math.add(direction, step.scale(step.number(step.settings.weightDecay),
+                                       step.parameter));
+  if (step.decays() || settings.adaptsAlways) {
     Norms norms = normsOf(step, direction);
     Value ratio = orOne(step, norms, math.divide(norms.parameter, norms.move));
-    if (step.settings.flag("trust_clip", false))
+    if (settings.clipsTrust)
       ratio = math.smaller(ratio, step.scalar(1));
     step.learningRate = math.multiply(step.learningRate, ratio);
   }
   step.descend(direction);
   return success();
+}
+
+} // namespace
+
+Optimizer gradus::lamb() {
+  using S = LambSettings;
+  using enum recipe::Kind;
+  recipe::Field corrects = {"bias_correction", boolean, "true",
+                            "make up for moments that start at zero"};
+  recipe::Field averages = {
+      "gradient_averaging", boolean, "true",
+      "a new gradient enters the first moment by 1 - beta1"};
+  recipe::Fields keys = {
+      learningRate("0.001"),
+      betas("[0.9, 0.999]").into(&S::betas),
+      epsilon("1e-6").into(&S::epsilon),
+      weightDecay("0.01"),
+      corrects.into(&S::correctsBias),
+      averages.into(&S::averagesGradient),
+      flag("trust_clip", "ratios of norms are at most 1").into(&S::clipsTrust),
+      alwaysAdapt().into(&S::adaptsAlways),
+      decoupled()};
+  Optimizer made = optimizer<S>("lamb", keys + careful(), move);
+  made.couplesDecay = false;
+  return made;
 }

@@ -5,19 +5,34 @@
 //   w = w - learning_rate * sign(beta1 * m + (1 - beta1) * g)
 //   m = beta2 * m + (1 - beta2) * g
 
-#include "passes/optimizers/moments.h"
+#include "passes/optimizers/optimizer.h"
 
 using namespace mlir;
 using namespace gradus;
 
-LogicalResult gradus::lion(ParameterStep &step) {
-  if (mlir::failed(checkBetas(step)))
-    return failure();
-  step.decay(0);
+namespace {
+
+struct LionSettings {
+  Betas betas;
+};
+
+LogicalResult move(ParameterStep &step, const LionSettings &settings) {
+  step.decay();
   Value old = step.readSlot("momentum");
-  Value mixed = step.average(step.beta(0, 0.9), old, step.gradient);
-  step.writeSlot("momentum",
-                 step.average(step.beta(1, 0.99), old, step.gradient));
+  Value mixed = step.average(step.beta(settings.betas, 0), old, step.gradient);
+  step.writeSlot("momentum", step.average(step.beta(settings.betas, 1), old,
+                                          step.gradient));
   step.descend(step.cautious(step.math.sign(mixed)));
   return success();
+}
+
+} // namespace
+
+Optimizer gradus::lion() {
+  recipe::Fields keys = {learningRate("0.0001"),
+                         betas("[0.9, 0.99]").into(&LionSettings::betas),
+                         weightDecay("0.0")};
+  Optimizer made = optimizer<LionSettings>("lion", keys + careful(), move);
+  made.couplesDecay = false;
+  return made;
 }

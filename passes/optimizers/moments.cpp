@@ -25,30 +25,9 @@ Value gradus::biasCorrection(const ParameterStep &step, Value beta) {
 }
 
 Value gradus::correctedDeviation(const ParameterStep &step, Value second,
-                                 Value beta2, double epsilon) {
+                                 Value beta2, Value epsilon) {
   const Arithmetic &math = step.math;
   Value correction =
       math.divide(step.scalar(1), math.squareRoot(biasCorrection(step, beta2)));
-  Value deviation = step.scale(correction, math.squareRoot(second));
-  // SINGA never looks at the schedule of its Adam's epsilon again.
-  bool stays = step.settings.follows("singa");
-  return step.shift(
-      deviation, stays ? step.scalar(step.settings.number("epsilon", epsilon))
-                       : step.number("epsilon", epsilon));
-}
-
-LogicalResult gradus::checkBetas(const ParameterStep &step) {
-  size_t count = step.settings.numbers("betas", {0.9, 0.999}).size();
-  if (count == 2)
-    return success();
-  return step.settings.error("betas")
-         << "has " << count << " numbers, expected 2";
-}
-
-FailureOr<Betas> gradus::decayAndTakeBetas(ParameterStep &step) {
-  if (mlir::failed(checkBetas(step)))
-    return failure();
-  if (step.settings.flag("decoupled_weight_decay", false))
-    step.decay(0);
-  return Betas{step.beta(0, 0.9), step.beta(1, 0.999)};
+  return step.shift(step.scale(correction, math.squareRoot(second)), epsilon);
 }

@@ -16,15 +16,6 @@ mlir::Value newSecondMoment(ParameterStep &step, mlir::Value gradient,
 mlir::Value biasCorrection(const ParameterStep &step, mlir::Value beta);
 /// sqrt(v) / sqrt(1 - beta2^t) + epsilon.
 mlir::Value correctedDeviation(const ParameterStep &step, mlir::Value second,
-                               mlir::Value beta2, double epsilon);
-/// Fails where `betas` does not hold two numbers.
-mlir::LogicalResult checkBetas(const ParameterStep &step);
-
-struct Betas {
-  mlir::Value first, second;
-};
-/// How nadam and radam begin: the weights decay by themselves where the recipe
-/// says `decoupled_weight_decay`. Fails where checkBetas() does.
-mlir::FailureOr<Betas> decayAndTakeBetas(ParameterStep &step);
+                               mlir::Value beta2, mlir::Value epsilon);
 
 } // namespace gradus

@@ -7,71 +7,67 @@
 using namespace mlir;
 using namespace gradus;
 
-static const Optimizer optimizers[] = {{"sgd", sgd},
-                                       {"adam", adam},
-                                       {"adamw", adamw, false},
-                                       {"adamax", adamax},
-                                       {"nadam", nadam},
-                                       {"radam", radam},
-                                       {"rmsprop", rmsprop},
-                                       {"adagrad", adagrad},
-                                       {"adadelta", adadelta},
-                                       {"adafactor", adafactor, false},
-                                       {"asgd", asgd},
-                                       {"rprop", rprop, false},
-                                       {"lamb", lamb, false},
-                                       {"lars", lars, false},
-                                       {"lion", lion, false},
-                                       {"muon", muon, false}};
-
-const Optimizer *gradus::findOptimizer(const ParameterSettings &settings) {
-  std::string type = settings.type();
-  SmallVector<StringRef> names;
-  for (const Optimizer &optimizer : optimizers) {
-    if (optimizer.name == type)
-      return &optimizer;
-    names.push_back(optimizer.name);
-  }
-  settings.error("type") << "is \"" << type << "\", expected one of: "
-                         << nearestFirst(type, names);
-  return nullptr;
+static const std::vector<Optimizer> &optimizers() {
+  static const std::vector<Optimizer> all = {
+#define GRADUS_OPTIMIZER(name) name(),
+#include "passes/optimizers/optimizers.def"
+#undef GRADUS_OPTIMIZER
+  };
+  return all;
 }
 
-bool gradus::couplesDecay(const ParameterSettings &settings,
-                          const Optimizer &optimizer) {
-  return optimizer.couplesDecay &&
-         !settings.flag("decoupled_weight_decay", false);
+const Optimizer &gradus::optimizerOf(const recipe::Value &value) {
+  for (const Optimizer &optimizer : optimizers())
+    if (optimizer.name == value.choiceName())
+      return optimizer;
+  return optimizers().front();
+}
+
+recipe::Field gradus::optimizerKey(std::string_view key,
+                                   std::string_view fallback,
+                                   std::string_view help) {
+  std::vector<recipe::Choice> choices;
+  for (const Optimizer &optimizer : optimizers())
+    choices.emplace_back(optimizer.name, optimizer.keys);
+  return recipe::Field{key, recipe::Kind::variant, fallback, help}
+      .among(choices)
+      .definedAs("optimizer");
 }
 
 //===-- numbers -----------------------------------------------------------===//
 
-static Value scheduled(const ParameterStep &step, StringRef key, double value) {
-  Value number = step.scalar(value);
+static Value scheduled(const ParameterStep &step, StringRef key, Value number) {
   Value factor = step.schedules.factorOf(key);
   return factor ? step.math.multiply(factor, number) : number;
 }
 
-Value ParameterStep::number(StringRef key, double otherwise) const {
-  return scheduled(*this, key, settings.number(key, otherwise));
+double ParameterStep::rounded(double number) const {
+  return settings.isSingle ? static_cast<float>(number) : number;
 }
 
-Value ParameterStep::beta(unsigned index, double otherwise) const {
-  SmallVector<double> betas = settings.numbers("betas", {});
-  double value = index < betas.size() ? betas[index] : otherwise;
-  if (settings.keepsSingle())
-    value = static_cast<float>(value);
-  return scheduled(*this, index == 0 ? "beta1" : "beta2", value);
+Value ParameterStep::plain(const recipe::Number &number) const {
+  return scalar(rounded(number.initial));
+}
+
+Value ParameterStep::number(const recipe::Number &number) const {
+  return scheduled(*this, StringRef(number.path).rsplit('.').second,
+                   plain(number));
+}
+
+Value ParameterStep::beta(const Betas &betas, unsigned index) const {
+  return scheduled(*this, index == 0 ? "beta1" : "beta2", plain(betas[index]));
 }
 
 Value ParameterStep::powerOfStep(Value base) const {
   return math.power(base, stepNumber);
 }
 
-Value ParameterStep::spread(Value scalar) const {
+Value ParameterStep::spread(Value scalar, Value like) const {
   // arith folds no rounding that loses bits, but it is the one we want here.
   if (SplatElementsAttr known; matchPattern(scalar, m_Constant(&known)))
-    return spread(known.getSplatValue<FloatAttr>().getValueAsDouble());
-  auto type = tensorType(parameter);
+    return math.number(known.getSplatValue<FloatAttr>().getValueAsDouble(),
+                       like);
+  RankedTensorType type = tensorType(like);
   Value rounded =
       convert(math.builder, math.loc, scalar, type.getElementType());
   return broadcastScalar(math.builder, math.loc, rounded, type.getShape());
@@ -91,7 +87,7 @@ Value ParameterStep::approach(Value rate, Value old, Value value) const {
 }
 
 Value ParameterStep::cautious(Value move) const {
-  if (!settings.flag("cautious", false))
+  if (!settings.isCautious)
     return move;
   Value zero = spread(0.0);
   Value agrees = math.less(zero, math.multiply(move, gradient));
@@ -132,13 +128,16 @@ void ParameterStep::descend(Value direction) {
   writeParameter(math.subtract(parameter, scale(learningRate, direction)));
 }
 
-void ParameterStep::decay(double otherwise) {
-  if (settings.number("weight_decay", otherwise) == 0)
+void ParameterStep::decay() {
+  if (!decays())
     return;
-  Value part = math.multiply(learningRate, number("weight_decay", otherwise));
-  double largest =
-      settings.number("learning_rate", 1) * settings.learningRateFactor();
-  if (settings.flag("corrected_weight_decay", false) && largest != 0)
+  Value part = math.multiply(learningRate, number(settings.weightDecay));
+  double largest = rounded(settings.learningRate.initial) * learningRateFactor;
+  if (settings.correctsDecay && largest != 0)
     part = math.multiply(part, math.divide(learningRate, scalar(largest)));
   parameter = scale(rest(part), parameter);
+}
+
+InFlightDiagnostic ParameterStep::error(const Twine &key) const {
+  return recipe::keyError(program, path + "." + key);
 }

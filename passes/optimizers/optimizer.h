@@ -1,11 +1,13 @@
-// What an update rule sees of a parameter. An optimizer is one function here,
-// one file and one line in the table of optimizer.cpp.
+// An optimizer is one file here and a line of optimizers.def: its keys, the
+// settings that they fill, and its rule, which moves one parameter.
 #pragma once
 
 #include "passes/arithmetic.h"
-#include "passes/parameters.h"
+#include "passes/optimizers/keys.h"
 #include "passes/schedules.h"
 #include "passes/state.h"
+
+#include <functional>
 
 namespace gradus {
 
@@ -15,21 +17,25 @@ namespace gradus {
 class ParameterStep {
 public:
   Arithmetic math;
-  ParameterSettings settings;
+  OptimizerSettings settings;
   const Schedules &schedules;
   mlir::Value parameter;    // at entry
   mlir::Value gradient;     // with coupled decay; negated for `maximize`
   mlir::Value learningRate; // scalar f64, with schedule and factors
   mlir::Value stepNumber;   // scalar f64: 1 at the first step
 
-  /// A number as a scalar of f64.
+  /// A constant as a scalar of f64.
   mlir::Value scalar(double value) const {
     return math.number(value, stepNumber);
   }
-  /// A hyperparameter under its schedule, as a scalar of f64.
-  mlir::Value number(llvm::StringRef key, double otherwise) const;
-  /// One of the two `betas`, scheduled as `beta1` and `beta2`.
-  mlir::Value beta(unsigned index, double otherwise) const;
+  /// A number as the optimizer computes with it: of f32 if it is single.
+  double rounded(double number) const;
+  /// A number of the recipe, as a scalar of f64.
+  mlir::Value plain(const recipe::Number &number) const;
+  /// A hyperparameter under the schedule of its key, as a scalar of f64.
+  mlir::Value number(const recipe::Number &number) const;
+  /// The decay rate of one of two moments, scheduled as `beta1` or `beta2`.
+  mlir::Value beta(const Betas &betas, unsigned index) const;
   /// base^stepNumber, for 0 <= base < 1.
   mlir::Value powerOfStep(mlir::Value base) const;
   /// 1 - value.
@@ -37,8 +43,12 @@ public:
     return math.subtract(scalar(1), value);
   }
   mlir::Value isFirst() const { return math.less(stepNumber, scalar(1.5)); }
-  /// A scalar in every element of a tensor like the parameter.
-  mlir::Value spread(mlir::Value scalar) const;
+  /// A scalar in every element of a tensor like another.
+  mlir::Value spread(mlir::Value scalar, mlir::Value like) const;
+  /// The same like the parameter.
+  mlir::Value spread(mlir::Value scalar) const {
+    return spread(scalar, parameter);
+  }
   mlir::Value spread(double value) const {
     return math.number(value, parameter);
   }
@@ -70,48 +80,62 @@ public:
   void writeParameter(mlir::Value value);
   /// Writes `parameter - learning_rate * direction`.
   void descend(mlir::Value direction);
+  bool decays() const { return settings.weightDecay.initial != 0; }
   /// Takes `learning_rate * weight_decay` of the parameter off: decay that does
   /// not pass through the gradient. `corrected_weight_decay` weakens it as the
   /// learning rate falls.
-  void decay(double otherwise);
+  void decay();
+
+  /// An error about a key of the optimizer.
+  mlir::InFlightDiagnostic error(const llvm::Twine &key) const;
 
   States &states;
-  std::string optimizer;
+  std::string optimizer; // what its slots are called by
   std::string name;
-  bool failed = false; // a slot has the name of a state of the model
+  double learningRateFactor = 1; // of the groups, which learningRate has
+  ProgramOp program = {};
+  std::string path = {}; // of the optimizer in the recipe
+  bool failed = false;   // a slot has the name of a state of the model
 };
-
-/// The formula of an optimizer: reads `step` and writes its parameter.
-using UpdateRule = mlir::LogicalResult (*)(ParameterStep &step);
 
 struct Optimizer {
-  llvm::StringRef name;
-  UpdateRule rule;
-  /// Whether weight decay enters the gradient before the rule sees it.
+  std::string_view name; // the recipe's `type`
+  recipe::Fields keys;
+  /// The formula: reads the step and the optimizer's own settings, and writes
+  /// the parameter.
+  std::function<mlir::LogicalResult(ParameterStep &step,
+                                    const recipe::Value &own)>
+      rule;
+  /// Whether weight decay enters the gradient before the rule sees it, unless
+  /// the recipe decouples it.
   bool couplesDecay = true;
+  /// The optimizer of a parameter that this one leaves to another; nothing for
+  /// those that it moves. Null: it moves all.
+  std::function<std::optional<recipe::Value>(const recipe::Value &own,
+                                             StateOp parameter)>
+      leaves = {};
 };
 
-/// The optimizer that moves a parameter; an unknown one is an error, null.
-const Optimizer *findOptimizer(const ParameterSettings &settings);
-/// Whether `weight_decay` is to be added to this parameter's gradient.
-bool couplesDecay(const ParameterSettings &settings,
-                  const Optimizer &optimizer);
+/// An optimizer whose own keys fill `Settings`.
+template <typename Settings>
+Optimizer optimizer(std::string_view name, recipe::Fields keys,
+                    mlir::LogicalResult (*rule)(ParameterStep &,
+                                                const Settings &)) {
+  auto read = [rule](ParameterStep &step, const recipe::Value &own) {
+    return rule(step, own.as<Settings>());
+  };
+  return {name, std::move(keys) + commonKeys(), read};
+}
 
-mlir::LogicalResult adadelta(ParameterStep &step);
-mlir::LogicalResult adafactor(ParameterStep &step);
-mlir::LogicalResult adagrad(ParameterStep &step);
-mlir::LogicalResult adam(ParameterStep &step);
-mlir::LogicalResult adamax(ParameterStep &step);
-mlir::LogicalResult adamw(ParameterStep &step);
-mlir::LogicalResult asgd(ParameterStep &step);
-mlir::LogicalResult lamb(ParameterStep &step);
-mlir::LogicalResult lars(ParameterStep &step);
-mlir::LogicalResult lion(ParameterStep &step);
-mlir::LogicalResult muon(ParameterStep &step);
-mlir::LogicalResult nadam(ParameterStep &step);
-mlir::LogicalResult radam(ParameterStep &step);
-mlir::LogicalResult rmsprop(ParameterStep &step);
-mlir::LogicalResult rprop(ParameterStep &step);
-mlir::LogicalResult sgd(ParameterStep &step);
+#define GRADUS_OPTIMIZER(name) Optimizer name();
+#include "passes/optimizers/optimizers.def"
+#undef GRADUS_OPTIMIZER
+
+/// The optimizer that a value of `optimizerKey()` picks.
+const Optimizer &optimizerOf(const recipe::Value &value);
+
+/// The recipe's `optimizer`, or another key whose values are optimizers.
+recipe::Field optimizerKey(std::string_view key, std::string_view fallback,
+                           std::string_view help);
 
 } // namespace gradus

@@ -14,8 +14,15 @@
 using namespace mlir;
 using namespace gradus;
 
+namespace {
+
+struct RadamSettings {
+  Betas betas;
+  recipe::Number epsilon;
+};
+
 /// The factor on the adaptive step, zero while the plain one is taken.
-static Value rectification(const ParameterStep &step, Value beta2) {
+Value rectification(const ParameterStep &step, Value beta2) {
   const Arithmetic &math = step.math;
   auto minus = [&](Value value, double number) {
     return math.subtract(value, step.scalar(number));
@@ -35,17 +42,17 @@ static Value rectification(const ParameterStep &step, Value beta2) {
   return math.select(math.less(step.scalar(5), length), factor, step.scalar(0));
 }
 
-LogicalResult gradus::radam(ParameterStep &step) {
-  FailureOr<Betas> betas = decayAndTakeBetas(step);
-  if (mlir::failed(betas))
-    return failure();
+LogicalResult move(ParameterStep &step, const RadamSettings &settings) {
+  if (step.settings.decouplesDecay)
+    step.decay();
   const Arithmetic &math = step.math;
-  auto [beta1, beta2] = *betas;
+  Value beta1 = step.beta(settings.betas, 0);
+  Value beta2 = step.beta(settings.betas, 1);
   Value first = newFirstMoment(step, step.gradient, beta1);
   Value second = newSecondMoment(step, step.gradient, beta2);
   Value factor = rectification(step, beta2);
   Value divisor =
-      step.shift(math.squareRoot(second), step.number("epsilon", 1e-8));
+      step.shift(math.squareRoot(second), step.number(settings.epsilon));
   Value adaptive = math.divide(step.spread(factor), divisor);
   Value trusts = math.less(step.scalar(0), factor);
   Value everywhere = broadcastScalar(math.builder, math.loc, trusts,
@@ -55,4 +62,15 @@ LogicalResult gradus::radam(ParameterStep &step) {
       math.divide(step.learningRate, biasCorrection(step, beta1));
   step.descend(math.multiply(first, size));
   return success();
+}
+
+} // namespace
+
+Optimizer gradus::radam() {
+  using S = RadamSettings;
+  return optimizer<S>(
+      "radam",
+      {learningRate("0.001"), betas("[0.9, 0.999]").into(&S::betas),
+       epsilon("1e-8").into(&S::epsilon), weightDecay("0.0"), decoupled()},
+      move);
 }

@@ -11,18 +11,20 @@
 using namespace mlir;
 using namespace gradus;
 
-LogicalResult gradus::rprop(ParameterStep &step) {
+namespace {
+
+struct RpropSettings {
+  std::array<double, 2> factors, sizes;
+};
+
+LogicalResult move(ParameterStep &step, const RpropSettings &settings) {
   const Arithmetic &math = step.math;
-  SmallVector<double> factors = step.settings.numbers("factors", {0.5, 1.2});
-  SmallVector<double> sizes = step.settings.numbers("sizes", {1e-6, 50});
-  if (factors.size() != 2 || sizes.size() != 2)
-    return step.settings.error(factors.size() != 2 ? "factors" : "sizes")
-           << "expected 2 numbers";
-  if (step.settings.number("weight_decay", 0) != 0)
-    return step.settings.error("weight_decay")
+  auto [factors, sizes] = settings;
+  if (step.decays())
+    return recipe::keyError(step.program, step.settings.weightDecay.path)
            << "is not 0, but rprop looks at signs of gradients alone";
-  double initial = step.settings.number("learning_rate", 0.01) *
-                   step.settings.learningRateFactor();
+  double initial = step.rounded(step.settings.learningRate.initial) *
+                   step.learningRateFactor;
   Value agreement =
       math.multiply(step.gradient, step.readSlot("last_gradient"));
   Value zero = step.spread(0.0);
@@ -41,4 +43,22 @@ LogicalResult gradus::rprop(ParameterStep &step) {
   step.writeParameter(
       math.subtract(step.parameter, math.multiply(math.sign(gradient), size)));
   return success();
+}
+
+} // namespace
+
+Optimizer gradus::rprop() {
+  using S = RpropSettings;
+  Optimizer made =
+      optimizer<S>("rprop",
+                   {learningRate("0.01"),
+                    numbers("factors", "[0.5, 1.2]",
+                            "by which step sizes shrink and grow", 2)
+                        .into(&S::factors),
+                    numbers("sizes", "[1e-6, 50.0]",
+                            "the least and the largest step size", 2)
+                        .into(&S::sizes)},
+                   move);
+  made.couplesDecay = false;
+  return made;
 }

@@ -3,42 +3,62 @@
 //   v = momentum * v + (1 - dampening) * g     (v = g at the first step)
 //   w = w - learning_rate * v                  (g + momentum * v if nesterov)
 //
-// SINGA dampens the first gradient, too.
+// With `dampens_first`, as in SINGA, the first gradient is dampened, too.
 
-#include "passes/optimizers/optimizer.h"
+#include "passes/optimizers/sgd.h"
 
 using namespace mlir;
 using namespace gradus;
 
-/// The gradient's part in the velocity. The first gradient is not dampened.
-static Value dampened(const ParameterStep &step) {
-  if (step.settings.number("dampening", 0.0) == 0)
+/// The gradient's part in the velocity.
+static Value dampened(const ParameterStep &step, const SgdSettings &settings) {
+  if (settings.dampening.initial == 0)
     return step.gradient;
-  Value part = step.rest(step.number("dampening", 0.0));
-  if (!step.settings.follows("singa"))
+  Value part = step.rest(step.number(settings.dampening));
+  if (!settings.dampensFirst)
     part = step.math.select(step.isFirst(), step.scalar(1), part);
   return step.scale(part, step.gradient);
 }
 
-static Value newVelocity(ParameterStep &step, Value momentum) {
+static Value newVelocity(ParameterStep &step, const SgdSettings &settings,
+                         Value momentum) {
   Value kept = step.scale(momentum, step.readSlot("momentum"));
-  Value velocity = step.math.add(kept, dampened(step));
+  Value velocity = step.math.add(kept, dampened(step, settings));
   step.writeSlot("momentum", velocity);
   return velocity;
 }
 
-LogicalResult gradus::sgd(ParameterStep &step) {
-  bool nesterov = step.settings.flag("nesterov", false);
-  bool hasMomentum = step.settings.number("momentum", 0.0) != 0;
-  if (nesterov && !hasMomentum)
-    return step.settings.error("nesterov")
+LogicalResult gradus::moveBySgd(ParameterStep &step,
+                                const SgdSettings &settings) {
+  bool hasMomentum = settings.momentum.initial != 0;
+  if (settings.nesterov && !hasMomentum)
+    return step.error("nesterov")
            << "is true, but momentum is 0; it looks ahead along the momentum";
   Value direction = step.gradient;
-  Value momentum = step.number("momentum", 0.0);
+  Value momentum = step.number(settings.momentum);
   if (hasMomentum)
-    direction = newVelocity(step, momentum);
-  if (nesterov)
+    direction = newVelocity(step, settings, momentum);
+  if (settings.nesterov)
     direction = step.math.add(step.gradient, step.scale(momentum, direction));
   step.descend(direction);
   return success();
+}
+
+recipe::Fields gradus::sgdKeys(std::string_view rate) {
+  using S = SgdSettings;
+  using enum recipe::Kind;
+  recipe::Field dampening = {"dampening", number, "0.0",
+                             "part of the gradient kept out of the velocity"};
+  return {learningRate(rate),
+          momentum("0.0").into(&S::momentum),
+          dampening.into(&S::dampening),
+          flag("dampens_first", "the first gradient is dampened, too")
+              .under({"singa"}, "true")
+              .into(&S::dampensFirst),
+          nesterov().into(&S::nesterov),
+          weightDecay("0.0")};
+}
+
+Optimizer gradus::sgd() {
+  return optimizer<SgdSettings>("sgd", sgdKeys("0.001"), moveBySgd);
 }

@@ -21,7 +21,6 @@ Value gradus::orOne(const ParameterStep &step, const Norms &norms,
   return math.select(math.less(step.scalar(0), smaller), ratio, step.scalar(1));
 }
 
-bool gradus::adapts(const ParameterStep &step, double decay) {
-  return step.settings.number("weight_decay", decay) != 0 ||
-         step.settings.flag("always_adapt", false);
+recipe::Field gradus::alwaysAdapt() {
+  return flag("always_adapt", "scale also what has no weight decay");
 }

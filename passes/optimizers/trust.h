@@ -16,8 +16,7 @@ Norms normsOf(const ParameterStep &step, mlir::Value move);
 mlir::Value orOne(const ParameterStep &step, const Norms &norms,
                   mlir::Value ratio);
 
-/// Whether this parameter's move is scaled: parameters without weight decay
-/// only with `always_adapt`.
-bool adapts(const ParameterStep &step, double decay);
+/// The key that scales also moves of parameters without weight decay.
+recipe::Field alwaysAdapt();
 
 } // namespace gradus

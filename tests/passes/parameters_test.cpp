@@ -38,8 +38,8 @@ TEST(Parameters, TheLastGroupThatMatchesDecides) {
       groups = [{match = ["head.*"], weight_decay = 2.0e-1, learning_rate_factor = 3.0},
                 {match = ["*.bias"], weight_decay = 0.0, learning_rate_factor = 2.0}])"));
   ParameterGroups groups(source.program());
-  EXPECT_EQ(groups.settingsOf("body.weight").number("weight_decay", 9), 0.1);
-  EXPECT_EQ(groups.settingsOf("head.weight").number("weight_decay", 9), 0.2);
-  EXPECT_EQ(groups.settingsOf("head.bias").number("weight_decay", 9), 0.0);
-  EXPECT_EQ(groups.settingsOf("head.bias").learningRateFactor(), 6.0);
+  EXPECT_EQ(groups.settingsOf("body.weight").common.weightDecay.initial, 0.1);
+  EXPECT_EQ(groups.settingsOf("head.weight").common.weightDecay.initial, 0.2);
+  EXPECT_EQ(groups.settingsOf("head.bias").common.weightDecay.initial, 0.0);
+  EXPECT_EQ(groups.settingsOf("head.bias").learningRateFactor, 6.0);
 }

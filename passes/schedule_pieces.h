@@ -1,0 +1,79 @@
+// Pieces of schedules: their kinds, each with its keys and its formula, a
+// factor on a hyperparameter. docs/schedules.md has the formulas.
+#pragma once
+
+#include "passes/arithmetic.h"
+#include "recipe/settings.h"
+
+#include <functional>
+#include <numbers>
+#include <optional>
+
+namespace gradus {
+
+/// What every piece has: its length, its clock and its precision.
+struct PieceTiming {
+  std::optional<int64_t> steps; // in units of `every`
+  int64_t every = 1;
+  bool isSingle = false; // its numbers are rounded to f32
+};
+
+/// What a piece is computed from: scalars of f64.
+struct SchedulePiece {
+  const Arithmetic &math;
+  mlir::Value step; // from the start of the piece, in units of `every` steps
+  std::optional<double> steps; // how long it is in these units
+  bool isSingle = false;       // its numbers are of f32
+
+  mlir::Value number(double value) const { return math.number(value, step); }
+  /// A number of the recipe.
+  double rounded(double value) const {
+    return isSingle ? static_cast<float>(value) : value;
+  }
+  double length() const { return steps.value_or(1); }
+  /// From 0 at its start to 1 at its end.
+  mlir::Value progress() const { return math.divide(step, number(length())); }
+  /// base^exponent.
+  mlir::Value power(double base, mlir::Value exponent) const {
+    return math.power(number(base), exponent);
+  }
+  /// From `from` to `to` as `progress` goes from 0 to 1.
+  mlir::Value line(double from, double to, mlir::Value progress) const {
+    return math.add(number(from), math.multiply(number(to - from), progress));
+  }
+  mlir::Value halfWave(double from, double to, mlir::Value progress) const {
+    mlir::Value angle = math.multiply(number(std::numbers::pi), progress);
+    mlir::Value wave = math.add(number(1), math.cosine(angle));
+    return math.add(number(to), math.multiply(number((from - to) / 2), wave));
+  }
+};
+
+/// A kind of piece: its keys, and its formula of what they fill.
+struct PieceKind {
+  std::string_view name;
+  recipe::Fields keys;
+  std::function<mlir::Value(const SchedulePiece &, const recipe::Value &own)>
+      factor;
+  /// The key without which its formula has its length in it; "" for a formula
+  /// that always has.
+  std::optional<std::string_view> insteadOfSteps = {};
+};
+
+/// The kind that a piece of the recipe has; null for `state`, which has no
+/// formula.
+const PieceKind *pieceKindOf(const recipe::Value &piece);
+/// All kinds, `state` included, for the recipe's table of keys.
+std::vector<recipe::Choice> pieceChoices();
+
+/// How long a piece is in units of its `every` steps; none for the last, open
+/// one. Fails where it must say and does not, or where its other keys do not
+/// fit together.
+mlir::FailureOr<std::optional<double>>
+pieceLength(ProgramOp program, const recipe::Value &piece, bool isLast);
+
+/// From the start of a piece at step `first`, in units of `every` steps, held
+/// at its end.
+mlir::Value sincePieceStart(const Arithmetic &math, mlir::Value step,
+                            double first, const PieceTiming &timing);
+
+} // namespace gradus
