@@ -1,4 +1,5 @@
-// One table of arith and math ops, and the fusing of products into sums.
+// A CPU's instructions for the ops of ir/scalar_ops.def, and the fusing of
+// products into sums.
 //
 // Which multiplications and additions fuse is decided here, on the region's
 // text, and not by LLVM: so every element gets the same bits whether it is
@@ -9,14 +10,17 @@
 #include "codegen/cpu_math.h"
 #include "codegen/cpu_remainder.h"
 #include "codegen/plan.h"
+#include "ir/scalar_ops.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "llvm/ADT/StringMap.h"
 
 using namespace llvm;
 using namespace gradus;
 using mlir::Operation;
+
+namespace arith = mlir::arith;
+namespace math = mlir::math;
 
 //===-- types -------------------------------------------------------------===//
 
@@ -77,7 +81,7 @@ Value *gradus::extremum(CpuBuilder &b, Intrinsic::ID id, Value *x, Value *y) {
   return b.binary(id, x, y);
 }
 
-//===-- the table ---------------------------------------------------------===//
+//===-- the ops -----------------------------------------------------------===//
 
 namespace {
 
@@ -229,104 +233,117 @@ Value *isFinite(const Call &c) {
   return c.b.CreateFCmpONE(size, ConstantFP::getInfinity(c.x[0]->getType()));
 }
 
+using I = Instruction;
+
+/// What each op of ir/scalar_ops.def becomes.
+template <typename Op> constexpr Emit emits = nullptr;
+template <> constexpr Emit emits<arith::AddFOp> = binary<I::FAdd>;
+template <> constexpr Emit emits<arith::SubFOp> = binary<I::FSub>;
+template <> constexpr Emit emits<arith::MulFOp> = binary<I::FMul>;
+template <> constexpr Emit emits<arith::DivFOp> = binary<I::FDiv>;
+template <> constexpr Emit emits<arith::RemFOp> = rest;
+template <> constexpr Emit emits<arith::NegFOp> = negate;
+template <>
+constexpr Emit emits<arith::MaximumFOp> = extremum<Intrinsic::maximum>;
+template <>
+constexpr Emit emits<arith::MinimumFOp> = extremum<Intrinsic::minimum>;
+template <>
+constexpr Emit emits<arith::MaxNumFOp> = extremum<Intrinsic::maxnum>;
+template <>
+constexpr Emit emits<arith::MinNumFOp> = extremum<Intrinsic::minnum>;
+template <> constexpr Emit emits<arith::CmpFOp> = compareFloats;
+template <> constexpr Emit emits<arith::SelectOp> = select;
+template <> constexpr Emit emits<arith::AddIOp> = binary<I::Add>;
+template <> constexpr Emit emits<arith::SubIOp> = binary<I::Sub>;
+template <> constexpr Emit emits<arith::MulIOp> = binary<I::Mul>;
+template <> constexpr Emit emits<arith::DivSIOp> = division<I::SDiv>;
+template <> constexpr Emit emits<arith::DivUIOp> = division<I::UDiv>;
+template <> constexpr Emit emits<arith::RemSIOp> = division<I::SRem>;
+template <> constexpr Emit emits<arith::RemUIOp> = division<I::URem>;
+template <> constexpr Emit emits<arith::AndIOp> = binary<I::And>;
+template <> constexpr Emit emits<arith::OrIOp> = binary<I::Or>;
+template <> constexpr Emit emits<arith::XOrIOp> = binary<I::Xor>;
+template <> constexpr Emit emits<arith::ShLIOp> = binary<I::Shl>;
+template <> constexpr Emit emits<arith::ShRSIOp> = binary<I::AShr>;
+template <> constexpr Emit emits<arith::ShRUIOp> = binary<I::LShr>;
+template <>
+constexpr Emit emits<arith::MaxSIOp> = binaryIntrinsic<Intrinsic::smax>;
+template <>
+constexpr Emit emits<arith::MinSIOp> = binaryIntrinsic<Intrinsic::smin>;
+template <>
+constexpr Emit emits<arith::MaxUIOp> = binaryIntrinsic<Intrinsic::umax>;
+template <>
+constexpr Emit emits<arith::MinUIOp> = binaryIntrinsic<Intrinsic::umin>;
+template <> constexpr Emit emits<arith::CmpIOp> = compareIntegers;
+template <> constexpr Emit emits<arith::ExtFOp> = extendFloat;
+template <> constexpr Emit emits<arith::TruncFOp> = truncateFloat;
+template <> constexpr Emit emits<arith::ExtSIOp> = cast<I::SExt>;
+template <> constexpr Emit emits<arith::ExtUIOp> = cast<I::ZExt>;
+template <> constexpr Emit emits<arith::TruncIOp> = cast<I::Trunc>;
+template <> constexpr Emit emits<arith::SIToFPOp> = cast<I::SIToFP>;
+template <> constexpr Emit emits<arith::UIToFPOp> = cast<I::UIToFP>;
+template <> constexpr Emit emits<arith::FPToSIOp> = cast<I::FPToSI>;
+template <> constexpr Emit emits<arith::FPToUIOp> = cast<I::FPToUI>;
+template <> constexpr Emit emits<arith::BitcastOp> = bitcast;
+template <> constexpr Emit emits<arith::IndexCastOp> = convertIndex;
+template <> constexpr Emit emits<arith::IndexCastUIOp> = convertIndexUnsigned;
+template <> constexpr Emit emits<math::ExpOp> = polynomial<cpu_math::exp>;
+template <> constexpr Emit emits<math::Exp2Op> = exp2;
+template <> constexpr Emit emits<math::ExpM1Op> = polynomial<cpu_math::expm1>;
+template <> constexpr Emit emits<math::LogOp> = polynomial<cpu_math::log>;
+template <> constexpr Emit emits<math::Log2Op> = logarithm<2>;
+template <> constexpr Emit emits<math::Log10Op> = logarithm<10>;
+template <> constexpr Emit emits<math::Log1pOp> = polynomial<cpu_math::log1p>;
+template <> constexpr Emit emits<math::ErfOp> = polynomial<cpu_math::erf>;
+template <> constexpr Emit emits<math::PowFOp> = power;
+template <> constexpr Emit emits<math::FmaOp> = fused;
+template <>
+constexpr Emit emits<math::SqrtOp> = unaryIntrinsic<Intrinsic::sqrt>;
+template <> constexpr Emit emits<math::RsqrtOp> = reciprocalRoot;
+template <>
+constexpr Emit emits<math::AbsFOp> = unaryIntrinsic<Intrinsic::fabs>;
+template <> constexpr Emit emits<math::AbsIOp> = absoluteInteger;
+template <>
+constexpr Emit emits<math::CeilOp> = unaryIntrinsic<Intrinsic::ceil>;
+template <>
+constexpr Emit emits<math::FloorOp> = unaryIntrinsic<Intrinsic::floor>;
+template <>
+constexpr Emit emits<math::TruncOp> = unaryIntrinsic<Intrinsic::trunc>;
+template <>
+constexpr Emit emits<math::RoundOp> = unaryIntrinsic<Intrinsic::round>;
+template <>
+constexpr Emit emits<math::RoundEvenOp> = unaryIntrinsic<Intrinsic::roundeven>;
+template <>
+constexpr Emit emits<math::CopySignOp> = binaryIntrinsic<Intrinsic::copysign>;
+template <> constexpr Emit emits<math::IsNaNOp> = isNan;
+template <> constexpr Emit emits<math::IsInfOp> = isInfinite;
+template <> constexpr Emit emits<math::IsFiniteOp> = isFinite;
+template <> constexpr Emit emits<math::TanhOp> = polynomial<cpu_math::tanh>;
+template <> constexpr Emit emits<math::SinhOp> = hyperbolicSine;
+template <> constexpr Emit emits<math::CoshOp> = hyperbolicCosine;
+template <> constexpr Emit emits<math::SinOp> = polynomial<cpu_math::sin>;
+template <> constexpr Emit emits<math::CosOp> = polynomial<cpu_math::cos>;
+template <> constexpr Emit emits<math::TanOp> = tangent;
+template <> constexpr Emit emits<math::AsinOp> = polynomial<cpu_math::asin>;
+template <> constexpr Emit emits<math::AcosOp> = polynomial<cpu_math::acos>;
+template <> constexpr Emit emits<math::AtanOp> = polynomial<cpu_math::atan>;
+template <> constexpr Emit emits<math::AsinhOp> = polynomial<cpu_math::asinh>;
+template <> constexpr Emit emits<math::AcoshOp> = polynomial<cpu_math::acosh>;
+template <> constexpr Emit emits<math::AtanhOp> = polynomial<cpu_math::atanh>;
+
 } // namespace
 
-static const StringMap<Emit> &table() {
-  using I = Instruction;
-  static const StringMap<Emit> emits = {
-      {"arith.addf", binary<I::FAdd>},
-      {"arith.subf", binary<I::FSub>},
-      {"arith.mulf", binary<I::FMul>},
-      {"arith.divf", binary<I::FDiv>},
-      {"arith.remf", rest},
-      {"arith.negf", negate},
-      {"arith.maximumf", extremum<Intrinsic::maximum>},
-      {"arith.minimumf", extremum<Intrinsic::minimum>},
-      {"arith.maxnumf", extremum<Intrinsic::maxnum>},
-      {"arith.minnumf", extremum<Intrinsic::minnum>},
-      {"arith.cmpf", compareFloats},
-      {"arith.select", select},
-      {"arith.addi", binary<I::Add>},
-      {"arith.subi", binary<I::Sub>},
-      {"arith.muli", binary<I::Mul>},
-      {"arith.divsi", division<I::SDiv>},
-      {"arith.divui", division<I::UDiv>},
-      {"arith.remsi", division<I::SRem>},
-      {"arith.remui", division<I::URem>},
-      {"arith.andi", binary<I::And>},
-      {"arith.ori", binary<I::Or>},
-      {"arith.xori", binary<I::Xor>},
-      {"arith.shli", binary<I::Shl>},
-      {"arith.shrsi", binary<I::AShr>},
-      {"arith.shrui", binary<I::LShr>},
-      {"arith.maxsi", binaryIntrinsic<Intrinsic::smax>},
-      {"arith.minsi", binaryIntrinsic<Intrinsic::smin>},
-      {"arith.maxui", binaryIntrinsic<Intrinsic::umax>},
-      {"arith.minui", binaryIntrinsic<Intrinsic::umin>},
-      {"arith.cmpi", compareIntegers},
-      {"arith.extf", extendFloat},
-      {"arith.truncf", truncateFloat},
-      {"arith.extsi", cast<I::SExt>},
-      {"arith.extui", cast<I::ZExt>},
-      {"arith.trunci", cast<I::Trunc>},
-      {"arith.sitofp", cast<I::SIToFP>},
-      {"arith.uitofp", cast<I::UIToFP>},
-      {"arith.fptosi", cast<I::FPToSI>},
-      {"arith.fptoui", cast<I::FPToUI>},
-      {"arith.bitcast", bitcast},
-      {"arith.index_cast", convertIndex},
-      {"arith.index_castui", convertIndexUnsigned},
-      {"math.exp", polynomial<cpu_math::exp>},
-      {"math.exp2", exp2},
-      {"math.expm1", polynomial<cpu_math::expm1>},
-      {"math.log", polynomial<cpu_math::log>},
-      {"math.log2", logarithm<2>},
-      {"math.log10", logarithm<10>},
-      {"math.log1p", polynomial<cpu_math::log1p>},
-      {"math.erf", polynomial<cpu_math::erf>},
-      {"math.powf", power},
-      {"math.fma", fused},
-      {"math.sqrt", unaryIntrinsic<Intrinsic::sqrt>},
-      {"math.rsqrt", reciprocalRoot},
-      {"math.absf", unaryIntrinsic<Intrinsic::fabs>},
-      {"math.absi", absoluteInteger},
-      {"math.ceil", unaryIntrinsic<Intrinsic::ceil>},
-      {"math.floor", unaryIntrinsic<Intrinsic::floor>},
-      {"math.trunc", unaryIntrinsic<Intrinsic::trunc>},
-      {"math.round", unaryIntrinsic<Intrinsic::round>},
-      {"math.roundeven", unaryIntrinsic<Intrinsic::roundeven>},
-      {"math.copysign", binaryIntrinsic<Intrinsic::copysign>},
-      {"math.isnan", isNan},
-      {"math.isinf", isInfinite},
-      {"math.isfinite", isFinite},
-  };
-  return emits;
-}
-
-/// Angles and their hyperbolic kind.
-static const StringMap<Emit> &angleTable() {
-  static const StringMap<Emit> emits = {
-      {"math.tanh", polynomial<cpu_math::tanh>},
-      {"math.sinh", hyperbolicSine},
-      {"math.cosh", hyperbolicCosine},
-      {"math.sin", polynomial<cpu_math::sin>},
-      {"math.cos", polynomial<cpu_math::cos>},
-      {"math.tan", tangent},
-      {"math.asin", polynomial<cpu_math::asin>},
-      {"math.acos", polynomial<cpu_math::acos>},
-      {"math.atan", polynomial<cpu_math::atan>},
-      {"math.asinh", polynomial<cpu_math::asinh>},
-      {"math.acosh", polynomial<cpu_math::acosh>},
-      {"math.atanh", polynomial<cpu_math::atanh>},
-  };
-  return emits;
-}
-
 static Emit lookup(Operation &op) {
-  StringRef name = op.getName().getStringRef();
-  Emit angle = angleTable().lookup(name);
-  return angle ? angle : table().lookup(name);
+  static const DenseMap<mlir::TypeID, Emit> table = {
+#define SCALAR_OP(op, ...) {mlir::TypeID::get<op>(), emits<op>},
+#include "ir/scalar_ops.def"
+  };
+  return table.lookup(op.getName().getTypeID());
 }
+
+#define SCALAR_OP(op, ...)                                                     \
+  static_assert(emits<op>, "CPUs have no code for " #op);
+#include "ir/scalar_ops.def"
 
 //===-- regions -----------------------------------------------------------===//
 
@@ -394,9 +411,10 @@ Value *RegionEmitter::fusedSum(Operation &op) {
   return product(op.getOperand(fused), addend, difference && fused == 1);
 }
 
-/// Moves, which take narrow floats as the bits they are.
+/// Whether an op reads narrow floats as the bits they are.
 static bool takesBits(Operation &op) {
-  return isa<mlir::arith::SelectOp, mlir::arith::BitcastOp>(op);
+  const ScalarOp *known = scalarOp(&op);
+  return known && known->cost == ScalarCost::move;
 }
 
 void RegionEmitter::emit(Operation &op) {

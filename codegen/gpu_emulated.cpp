@@ -7,6 +7,7 @@
 #include "codegen/gpu_emulated.h"
 
 #include "codegen/cpu_object.h"
+#include "ir/scalar_ops.h"
 #include "runtime/emulated/abi.h"
 
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
@@ -282,6 +283,10 @@ void Rewriter::rewrite(Operation &op) {
 
 //===-- operations --------------------------------------------------------===//
 
+static bool isFloat(Value value) {
+  return isa<FloatType>(getElementTypeOrSelf(value));
+}
+
 /// About as many instructions as a GPU takes for an op: none for what names
 /// registers, several for functions and for divisions that are no shifts.
 static int64_t operationsOf(Operation &op) {
@@ -289,17 +294,16 @@ static int64_t operationsOf(Operation &op) {
       isa<arith::IndexCastOp, arith::BitcastOp, LLVM::PoisonOp,
           LLVM::ExtractElementOp, LLVM::InsertElementOp, LLVM::BitcastOp>(op))
     return 0;
-  bool isFunction = isa<math::MathDialect>(op.getDialect()) &&
-                    !isa<math::AbsFOp, math::FmaOp, math::CopySignOp>(op);
-  if (isFunction || isa<arith::DivFOp, arith::RemFOp>(op))
+  const ScalarOp *known = scalarOp(&op);
+  if (!known || known->cost < ScalarCost::division)
+    return 1;
+  if (known->cost == ScalarCost::function || isFloat(op.getResult(0)))
     return 8;
   APInt divisor;
-  if (isa<arith::DivUIOp, arith::RemUIOp, arith::DivSIOp, arith::RemSIOp>(op))
-    return matchPattern(op.getOperand(1), m_ConstantInt(&divisor)) &&
-                   divisor.isPowerOf2()
-               ? 1
-               : 4;
-  return 1;
+  return matchPattern(op.getOperand(1), m_ConstantInt(&divisor)) &&
+                 divisor.isPowerOf2()
+             ? 1
+             : 4;
 }
 
 /// A turn of a loop counts and compares, too.

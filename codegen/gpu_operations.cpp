@@ -5,9 +5,7 @@
 #include "codegen/gpu_indexing.h"
 #include "codegen/gpu_vectors.h"
 #include "codegen/nest_access.h"
-
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
+#include "ir/scalar_ops.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -22,13 +20,10 @@ static constexpr uint64_t kDivision = 4;
 static constexpr uint64_t kGuard = 2;
 
 static uint64_t operationsOf(Operation &op) {
-  if (isa<plan::IndexOp, plan::YieldOp, arith::ConstantOp>(op))
+  const ScalarOp *known = scalarOp(&op);
+  if (!known)
     return 0;
-  bool isLong =
-      isa<arith::DivFOp, arith::DivSIOp, arith::RemSIOp, arith::RemFOp>(op) ||
-      (isa<math::MathDialect>(op.getDialect()) &&
-       !isa<math::AbsFOp, math::FmaOp>(op));
-  return isLong ? kLong : 1;
+  return known->cost >= ScalarCost::division ? kLong : 1;
 }
 
 static uint64_t operationsOf(Region &region) {

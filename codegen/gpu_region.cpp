@@ -3,6 +3,8 @@
 
 #include "codegen/gpu_region.h"
 
+#include "ir/scalar_ops.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/IRMapping.h"
@@ -92,9 +94,11 @@ static Value answerOf(GpuBuilder &b, Operation &op, ArrayRef<Value> operands) {
       isa<math::IsInfOp>(op) ? Is::OEQ : Is::ONE, size, infinity);
 }
 
-/// Moves, which take narrow floats as the bits they are.
+/// Whether an op reads narrow floats as the bits they are. A constant reads
+/// none.
 static bool takesBits(Operation &op) {
-  return isa<arith::SelectOp, arith::BitcastOp, arith::ConstantOp>(op);
+  const ScalarOp *known = scalarOp(&op);
+  return !known || known->cost == ScalarCost::move;
 }
 
 static Value emitOp(GpuBuilder &b, Operation &op, ArrayRef<Value> operands) {

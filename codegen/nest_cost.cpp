@@ -2,41 +2,41 @@
 
 #include "codegen/nest_cost.h"
 
+#include "codegen/plan_ops.h"
+#include "ir/scalar_ops.h"
+
 namespace gradus {
 using namespace mlir;
 using plan::NestOp;
 
 /// The time of a vector operation in units of an addition, as a CPU takes it: a
 /// division or root about 8, a polynomial (exp, tanh, ...) about 20.
-static int64_t workOf(Operation *op) {
-  if (isa<plan::IndexOp, plan::YieldOp, arith::ConstantOp>(op))
-    return 0;
-  if (isa<arith::DivFOp, arith::DivSIOp, arith::RemSIOp, arith::RemFOp,
-          math::SqrtOp>(op))
+static int64_t workOf(const ScalarOp &op) {
+  switch (op.cost) {
+  case ScalarCost::division:
     return 8;
-  if (isa<math::MathDialect>(op->getDialect()) &&
-      !isa<math::AbsFOp, math::FmaOp>(op))
+  case ScalarCost::function:
     return 20;
-  return 1;
+  default:
+    return 1;
+  }
 }
 
-/// Conversions, selections and index arithmetic are work but no flops.
-static bool isFlop(Operation *op) {
-  bool computes =
-      isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp,
-          arith::NegFOp, arith::MaximumFOp, arith::MinimumFOp, arith::MaxNumFOp,
-          arith::MinNumFOp>(op);
-  return computes || isa<math::MathDialect>(op->getDialect());
+/// Conversions, selections and integer arithmetic are work but no flops.
+static bool isFlop(Operation &op, const ScalarOp &known) {
+  return known.cost >= ScalarCost::flop &&
+         isa<FloatType>(op.getOperand(0).getType());
 }
 
 RegionCost costOf(Region &region) {
   RegionCost cost;
   if (region.empty())
     return cost;
-  for (Operation &op : region.front()) {
-    cost.work += workOf(&op);
-    cost.flops += isFlop(&op);
-  }
+  for (Operation &op : region.front())
+    if (const ScalarOp *known = scalarOp(&op)) {
+      cost.work += workOf(*known);
+      cost.flops += isFlop(op, *known);
+    }
   return cost;
 }
 
@@ -71,8 +71,7 @@ int64_t bytesOf(NestOp nest) {
 bool isMove(NestOp nest) {
   return nest.getCombine().empty() &&
          llvm::all_of(nest.getThen().front(), [](Operation &op) {
-           return isa<plan::YieldOp, plan::IndexOp, arith::ConstantOp,
-                      arith::TruncIOp>(op);
+           return isFree(op) || isa<arith::TruncIOp>(op);
          });
 }
 

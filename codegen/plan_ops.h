@@ -12,15 +12,9 @@
 
 namespace gradus {
 
-/// An op of arith or math. `operands` has a type each; `float` and `integer`
-/// stand for all of their kind, the same ones in a row. A result that is
-/// `wider`, `narrower` or `equal` has more, fewer or as many bits as they.
-struct ScalarOp {
-  llvm::StringRef name, operands, result;
-};
-
-/// All but constants and `plan.index`, which a nest may hold as well.
-llvm::ArrayRef<ScalarOp> scalarOps();
+/// Whether an op is one of those that a nest may hold beside scalar ops
+/// (ir/scalar_ops.h), and which cost nothing: constants, indices and the end.
+bool isFree(mlir::Operation &op);
 
 /// f16, bf16, f32, f64 and integers of 1, 8, 16, 32 and 64 bits.
 bool isElementType(mlir::Type type);

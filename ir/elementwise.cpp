@@ -65,36 +65,12 @@ struct Repeated : Elementwise::ExternalModel<Repeated<Op>, Op> {
     return builder.create(state)->getResult(0);
   }
 };
-
-template <typename... Ops> void repeat(MLIRContext *context) {
-  (Ops::template attachInterface<Repeated<Ops>>(*context), ...);
-}
 } // namespace
 
 void gradus::registerElementwiseModels(DialectRegistry &registry) {
-  registry.addExtension(+[](MLIRContext *context, arith::ArithDialect *) {
-    repeat<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp,
-           arith::RemFOp, arith::NegFOp, arith::MaximumFOp, arith::MinimumFOp,
-           arith::MaxNumFOp, arith::MinNumFOp, arith::CmpFOp>(context);
-    repeat<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::DivSIOp,
-           arith::DivUIOp, arith::RemSIOp, arith::RemUIOp, arith::MaxSIOp,
-           arith::MaxUIOp, arith::MinSIOp, arith::MinUIOp, arith::AndIOp,
-           arith::OrIOp, arith::XOrIOp, arith::ShLIOp, arith::ShRSIOp,
-           arith::ShRUIOp, arith::CmpIOp, arith::SelectOp>(context);
-    repeat<arith::ExtFOp, arith::TruncFOp, arith::ExtSIOp, arith::ExtUIOp,
-           arith::TruncIOp, arith::SIToFPOp, arith::UIToFPOp, arith::FPToSIOp,
-           arith::FPToUIOp, arith::BitcastOp>(context);
-  });
-  registry.addExtension(+[](MLIRContext *context, math::MathDialect *) {
-    repeat<math::AbsFOp, math::AbsIOp, math::AcosOp, math::AcoshOp,
-           math::AsinOp, math::AsinhOp, math::AtanOp, math::AtanhOp,
-           math::CeilOp, math::CopySignOp, math::CosOp, math::CoshOp,
-           math::ErfOp, math::ExpOp, math::Exp2Op, math::ExpM1Op, math::FloorOp,
-           math::FmaOp>(context);
-    repeat<math::IsFiniteOp, math::IsInfOp, math::IsNaNOp, math::LogOp,
-           math::Log10Op, math::Log1pOp, math::Log2Op, math::PowFOp,
-           math::RoundOp, math::RoundEvenOp, math::RsqrtOp, math::SinOp,
-           math::SinhOp, math::SqrtOp, math::TanOp, math::TanhOp,
-           math::TruncOp>(context);
-  });
+  registry.addExtension(
+      +[](MLIRContext *context, arith::ArithDialect *, math::MathDialect *) {
+#define SCALAR_OP(op, ...) op::attachInterface<Repeated<op>>(*context);
+#include "ir/scalar_ops.def"
+      });
 }

@@ -1,5 +1,5 @@
-// The reference evaluation of arith and math ops: a table of functions on
-// single elements.
+// The reference evaluation of arith and math ops, whose functions on single
+// elements stand in scalar_ops.def.
 //
 // A function's parameter types say how elements are read: double, int64_t
 // (signed) or uint64_t (the bits, zero-extended). Integer results wrap around
@@ -19,7 +19,8 @@ using Results = FailureOr<SmallVector<HostTensor>>;
 //===-- elements ----------------------------------------------------------===//
 
 static unsigned widthOf(Value value) {
-  return getElementTypeOrSelf(value).getIntOrFloatBitWidth();
+  Type type = getElementTypeOrSelf(value);
+  return type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
 }
 
 /// Element `i`, converted to the parameter type of the function.
@@ -71,10 +72,6 @@ private:
   }
 };
 
-template <typename Op, auto function> void attach(MLIRContext *context) {
-  Op::template attachInterface<ElementModel<Op, function>>(*context);
-}
-
 //===-- ops with a rule of their own --------------------------------------===//
 
 struct ConstantModel
@@ -93,8 +90,13 @@ struct ConstantModel
   }
 };
 
+/// The model of an op whose value in the table is `own`.
+template <typename Op> struct OwnModel;
+
 /// The condition may be one boolean for all elements.
-struct SelectModel : Evaluable::ExternalModel<SelectModel, arith::SelectOp> {
+template <>
+struct OwnModel<arith::SelectOp>
+    : Evaluable::ExternalModel<OwnModel<arith::SelectOp>, arith::SelectOp> {
   Results evaluate(Operation *op, ArrayRef<HostTensor> operands) const {
     const HostTensor &condition = operands[0];
     HostTensor result = operands[2];
@@ -111,7 +113,9 @@ struct SelectModel : Evaluable::ExternalModel<SelectModel, arith::SelectOp> {
 };
 
 /// Reads the same bits as a number of the other type.
-struct BitcastModel : Evaluable::ExternalModel<BitcastModel, arith::BitcastOp> {
+template <>
+struct OwnModel<arith::BitcastOp>
+    : Evaluable::ExternalModel<OwnModel<arith::BitcastOp>, arith::BitcastOp> {
   Results evaluate(Operation *op, ArrayRef<HostTensor> operands) const {
     Type from = getElementTypeOrSelf(op->getOperand(0)),
          to = getElementTypeOrSelf(op->getResult(0));
@@ -146,8 +150,9 @@ private:
 
 /// Numbers are rounded only to 16-bit types, as mixed precision does; between
 /// wider types they stay exact.
-struct TruncateFloatModel
-    : Evaluable::ExternalModel<TruncateFloatModel, arith::TruncFOp> {
+template <>
+struct OwnModel<arith::TruncFOp>
+    : Evaluable::ExternalModel<OwnModel<arith::TruncFOp>, arith::TruncFOp> {
   Results evaluate(Operation *op, ArrayRef<HostTensor> operands) const {
     auto type = cast<FloatType>(getElementTypeOrSelf(op->getResult(0)));
     HostTensor result = operands[0];
@@ -158,8 +163,9 @@ struct TruncateFloatModel
   }
 };
 
-struct CompareFloatsModel
-    : Evaluable::ExternalModel<CompareFloatsModel, arith::CmpFOp> {
+template <>
+struct OwnModel<arith::CmpFOp>
+    : Evaluable::ExternalModel<OwnModel<arith::CmpFOp>, arith::CmpFOp> {
   Results evaluate(Operation *op, ArrayRef<HostTensor> operands) const {
     auto predicate = cast<arith::CmpFOp>(op).getPredicate();
     HostTensor result = zeros(operands[0].shape, /*isFloat=*/false);
@@ -171,8 +177,9 @@ struct CompareFloatsModel
   }
 };
 
-struct CompareIntegersModel
-    : Evaluable::ExternalModel<CompareIntegersModel, arith::CmpIOp> {
+template <>
+struct OwnModel<arith::CmpIOp>
+    : Evaluable::ExternalModel<OwnModel<arith::CmpIOp>, arith::CmpIOp> {
   Results evaluate(Operation *op, ArrayRef<HostTensor> operands) const {
     auto predicate = cast<arith::CmpIOp>(op).getPredicate();
     unsigned width = widthOf(op->getOperand(0));
@@ -188,7 +195,7 @@ struct CompareIntegersModel
 };
 } // namespace
 
-//===-- tables ------------------------------------------------------------===//
+//===-- the table ---------------------------------------------------------===//
 
 using F = double;
 using I = int64_t;
@@ -199,124 +206,31 @@ static F nanOr(F a, F b, F value) {
   return std::isnan(a) || std::isnan(b) ? NAN : value;
 }
 
-// Signed arithmetic that overflows wraps around, hence unsigned here.
-static void attachIntegerOps(MLIRContext *context) {
-  using namespace arith;
-  attach<AddIOp, [](U a, U b) { return I(a + b); }>(context);
-  attach<SubIOp, [](U a, U b) { return I(a - b); }>(context);
-  attach<MulIOp, [](U a, U b) { return I(a * b); }>(context);
-  attach<DivSIOp, [](I a, I b) {
-    return b == 0 ? I(0) : b == -1 ? I(-U(a)) : a / b;
-  }>(context);
-  attach<DivUIOp, [](U a, U b) { return b == 0 ? I(0) : I(a / b); }>(context);
-  attach<RemSIOp, [](I a, I b) { return b == 0 || b == -1 ? I(0) : a % b; }>(
-      context);
-  attach<RemUIOp, [](U a, U b) { return b == 0 ? I(0) : I(a % b); }>(context);
-  attach<MaxSIOp, [](I a, I b) { return std::max(a, b); }>(context);
-  attach<MaxUIOp, [](U a, U b) { return I(std::max(a, b)); }>(context);
-  attach<MinSIOp, [](I a, I b) { return std::min(a, b); }>(context);
-  attach<MinUIOp, [](U a, U b) { return I(std::min(a, b)); }>(context);
-  attach<AndIOp, [](U a, U b) { return I(a & b); }>(context);
-  attach<OrIOp, [](U a, U b) { return I(a | b); }>(context);
-  attach<XOrIOp, [](U a, U b) { return I(a ^ b); }>(context);
-  attach<ShLIOp, [](U a, U b) { return b > 63 ? I(0) : I(a << b); }>(context);
-  attach<ShRSIOp, [](I a, U b) { return a >> std::min<U>(b, 63); }>(context);
-  attach<ShRUIOp, [](U a, U b) { return b > 63 ? I(0) : I(a >> b); }>(context);
-  CmpIOp::attachInterface<CompareIntegersModel>(*context);
-}
+namespace {
+struct Own {};
+constexpr Own own;
 
-static void attachFloatOps(MLIRContext *context) {
-  using namespace arith;
-  attach<AddFOp, [](F a, F b) { return a + b; }>(context);
-  attach<SubFOp, [](F a, F b) { return a - b; }>(context);
-  attach<MulFOp, [](F a, F b) { return a * b; }>(context);
-  attach<DivFOp, [](F a, F b) { return a / b; }>(context);
-  attach<RemFOp, [](F a, F b) { return std::fmod(a, b); }>(context);
-  attach<NegFOp, [](F a) { return -a; }>(context);
-  attach<MaximumFOp, [](F a, F b) { return nanOr(a, b, std::fmax(a, b)); }>(
-      context);
-  attach<MinimumFOp, [](F a, F b) { return nanOr(a, b, std::fmin(a, b)); }>(
-      context);
-  attach<MaxNumFOp, [](F a, F b) { return std::fmax(a, b); }>(context);
-  attach<MinNumFOp, [](F a, F b) { return std::fmin(a, b); }>(context);
-  CmpFOp::attachInterface<CompareFloatsModel>(*context);
+template <typename Op, auto value> void attach(MLIRContext *context) {
+  if constexpr (std::is_same_v<decltype(value), Own>)
+    Op::template attachInterface<OwnModel<Op>>(*context);
+  else
+    Op::template attachInterface<ElementModel<Op, value>>(*context);
 }
+} // namespace
 
-static void attachCasts(MLIRContext *context) {
-  using namespace arith;
-  attach<ExtFOp, [](F a) { return a; }>(context);
-  TruncFOp::attachInterface<TruncateFloatModel>(*context);
-  attach<ExtSIOp, [](I a) { return a; }>(context);
-  attach<ExtUIOp, [](U a) { return I(a); }>(context);
-  attach<TruncIOp, [](U a) { return I(a); }>(context);
-  attach<SIToFPOp, [](I a) { return F(a); }>(context);
-  attach<UIToFPOp, [](U a) { return F(a); }>(context);
-  attach<FPToSIOp, [](F a) { return I(a); }>(context);
-  attach<FPToUIOp, [](F a) { return I(U(a)); }>(context);
-}
-
-static void attachArith(MLIRContext *context, arith::ArithDialect *) {
-  attachIntegerOps(context);
-  attachFloatOps(context);
-  attachCasts(context);
+static void attachAll(MLIRContext *context, arith::ArithDialect *,
+                      mlir::math::MathDialect *) {
+  namespace math = mlir::math;
+#define SCALAR_OP(op, types, cost, rounding, gradient, ...)                    \
+  attach<op, __VA_ARGS__>(context);
+#include "ir/scalar_ops.def"
   arith::ConstantOp::attachInterface<ConstantModel>(*context);
-  arith::BitcastOp::attachInterface<BitcastModel>(*context);
-  arith::SelectOp::attachInterface<SelectModel>(*context);
-}
-
-static void attachPowers(MLIRContext *context) {
-  using namespace mlir::math;
-  attach<CbrtOp, [](F a) { return std::cbrt(a); }>(context);
-  attach<ErfOp, [](F a) { return std::erf(a); }>(context);
-  attach<ErfcOp, [](F a) { return std::erfc(a); }>(context);
-  attach<ExpOp, [](F a) { return std::exp(a); }>(context);
-  attach<Exp2Op, [](F a) { return std::exp2(a); }>(context);
-  attach<ExpM1Op, [](F a) { return std::expm1(a); }>(context);
-  attach<LogOp, [](F a) { return std::log(a); }>(context);
-  attach<Log10Op, [](F a) { return std::log10(a); }>(context);
-  attach<Log1pOp, [](F a) { return std::log1p(a); }>(context);
-  attach<Log2Op, [](F a) { return std::log2(a); }>(context);
-  attach<PowFOp, [](F a, F b) { return std::pow(a, b); }>(context);
-  attach<RsqrtOp, [](F a) { return 1 / std::sqrt(a); }>(context);
-  attach<SqrtOp, [](F a) { return std::sqrt(a); }>(context);
-  attach<FmaOp, [](F a, F b, F c) { return std::fma(a, b, c); }>(context);
-}
-
-static void attachAngles(MLIRContext *context) {
-  using namespace mlir::math;
-  attach<AcosOp, [](F a) { return std::acos(a); }>(context);
-  attach<AcoshOp, [](F a) { return std::acosh(a); }>(context);
-  attach<AsinOp, [](F a) { return std::asin(a); }>(context);
-  attach<AsinhOp, [](F a) { return std::asinh(a); }>(context);
-  attach<AtanOp, [](F a) { return std::atan(a); }>(context);
-  attach<Atan2Op, [](F a, F b) { return std::atan2(a, b); }>(context);
-  attach<AtanhOp, [](F a) { return std::atanh(a); }>(context);
-  attach<CosOp, [](F a) { return std::cos(a); }>(context);
-  attach<CoshOp, [](F a) { return std::cosh(a); }>(context);
-  attach<SinOp, [](F a) { return std::sin(a); }>(context);
-  attach<SinhOp, [](F a) { return std::sinh(a); }>(context);
-  attach<TanOp, [](F a) { return std::tan(a); }>(context);
-  attach<TanhOp, [](F a) { return std::tanh(a); }>(context);
-}
-
-static void attachMath(MLIRContext *context, mlir::math::MathDialect *) {
-  using namespace mlir::math;
-  attachPowers(context);
-  attachAngles(context);
-  attach<AbsFOp, [](F a) { return std::fabs(a); }>(context);
-  attach<AbsIOp, [](I a) { return a < 0 ? I(-U(a)) : a; }>(context);
-  attach<CeilOp, [](F a) { return std::ceil(a); }>(context);
-  attach<CopySignOp, [](F a, F b) { return std::copysign(a, b); }>(context);
-  attach<FloorOp, [](F a) { return std::floor(a); }>(context);
-  attach<IsFiniteOp, [](F a) { return I(std::isfinite(a)); }>(context);
-  attach<IsInfOp, [](F a) { return I(std::isinf(a)); }>(context);
-  attach<IsNaNOp, [](F a) { return I(std::isnan(a)); }>(context);
-  attach<RoundOp, [](F a) { return std::round(a); }>(context);
-  attach<RoundEvenOp, [](F a) { return std::nearbyint(a); }>(context);
-  attach<TruncOp, [](F a) { return std::trunc(a); }>(context);
+  // No target has code for these.
+  attach<math::CbrtOp, [](F a) { return std::cbrt(a); }>(context);
+  attach<math::ErfcOp, [](F a) { return std::erfc(a); }>(context);
+  attach<math::Atan2Op, [](F a, F b) { return std::atan2(a, b); }>(context);
 }
 
 void gradus::registerEvaluationModels(DialectRegistry &registry) {
-  registry.addExtension(attachArith);
-  registry.addExtension(attachMath);
+  registry.addExtension(attachAll);
 }

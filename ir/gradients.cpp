@@ -269,31 +269,33 @@ Values MeanSquaredErrorOp::pullback(OpBuilder &builder, ValueRange g) {
 
 namespace rules {
 
-static Values add(arith::AddFOp, const Arithmetic &, Value g) { return {g, g}; }
+static Values pullback(arith::AddFOp, const Arithmetic &, Value g) {
+  return {g, g};
+}
 
-static Values sub(arith::SubFOp, const Arithmetic &a, Value g) {
+static Values pullback(arith::SubFOp, const Arithmetic &a, Value g) {
   return {g, a.neg(g)};
 }
 
-static Values mul(arith::MulFOp op, const Arithmetic &a, Value g) {
+static Values pullback(arith::MulFOp op, const Arithmetic &a, Value g) {
   return {a.mul(g, op.getRhs()), a.mul(g, op.getLhs())};
 }
 
 /// The gradients are g / b and -g y / b.
-static Values div(arith::DivFOp op, const Arithmetic &a, Value g) {
+static Values pullback(arith::DivFOp op, const Arithmetic &a, Value g) {
   Value share = a.div(g, op.getRhs());
   return {share, a.neg(a.mul(share, op.getResult()))};
 }
 
 /// With y = a - b q, where q is whole and may not fit 16 bits, the gradients
 /// are g and -g q.
-static Values rem(arith::RemFOp op, const Arithmetic &a, Value g) {
+static Values pullback(arith::RemFOp op, const Arithmetic &a, Value g) {
   Value taken = a.sub(a.wide(op.getLhs()), a.wide(op.getResult()));
   Value whole = a.make<math::RoundEvenOp>(a.div(taken, a.wide(op.getRhs())));
   return {g, a.narrow(a.neg(a.mul(a.wide(g), whole)), g)};
 }
 
-static Values neg(arith::NegFOp, const Arithmetic &a, Value g) {
+static Values pullback(arith::NegFOp, const Arithmetic &a, Value g) {
   return {a.neg(g)};
 }
 
@@ -306,33 +308,39 @@ static Values larger(const Arithmetic &a, Value x, Value other, Value g) {
   return {gradient, a.sub(g, gradient)};
 }
 
-template <typename Op>
-static Values maximum(Op op, const Arithmetic &a, Value g) {
+static Values pullback(arith::MaximumFOp op, const Arithmetic &a, Value g) {
+  return larger(a, op.getLhs(), op.getRhs(), g);
+}
+static Values pullback(arith::MaxNumFOp op, const Arithmetic &a, Value g) {
   return larger(a, op.getLhs(), op.getRhs(), g);
 }
 
 /// The gradient goes to the left operand where the right one is larger.
-template <typename Op>
-static Values minimum(Op op, const Arithmetic &a, Value g) {
+static Values pullback(arith::MinimumFOp op, const Arithmetic &a, Value g) {
+  return larger(a, op.getRhs(), op.getLhs(), g);
+}
+static Values pullback(arith::MinNumFOp op, const Arithmetic &a, Value g) {
   return larger(a, op.getRhs(), op.getLhs(), g);
 }
 
-static Values select(arith::SelectOp op, const Arithmetic &a, Value g) {
+static Values pullback(arith::SelectOp op, const Arithmetic &a, Value g) {
   Value zero = a.number(0, g);
   return {Value(), a.select(op.getCondition(), g, zero),
           a.select(op.getCondition(), zero, g)};
 }
 
 /// Between float types the gradient is converted back.
-template <typename Op> static Values cast(Op op, const Arithmetic &a, Value g) {
-  Type element = getElementTypeOrSelf(op.getIn().getType());
-  return {unrounded(a.builder, a.loc, g, element)};
+static Values pullback(arith::ExtFOp op, const Arithmetic &a, Value g) {
+  return {unrounded(a.builder, a.loc, g, getElementTypeOrSelf(op.getIn()))};
+}
+static Values pullback(arith::TruncFOp op, const Arithmetic &a, Value g) {
+  return {unrounded(a.builder, a.loc, g, getElementTypeOrSelf(op.getIn()))};
 }
 
 //===-- math --------------------------------------------------------------===//
 
 /// The gradient is g sign(x), 0 at 0.
-static Values abs(math::AbsFOp op, const Arithmetic &a, Value g) {
+static Values pullback(math::AbsFOp op, const Arithmetic &a, Value g) {
   Value x = op.getOperand(), zero = a.number(0, x);
   Value notPositive = a.select(a.greater(zero, x), a.neg(g), zero);
   return {a.select(a.greater(x, zero), g, notPositive)};
@@ -344,72 +352,72 @@ static Value onePlusSquare(const Arithmetic &a, Value x, double sign) {
 }
 
 /// The gradient is -g / sqrt(1 - x^2), and g / sqrt(1 - x^2) for asin.
-static Values acos(math::AcosOp op, const Arithmetic &a, Value g) {
+static Values pullback(math::AcosOp op, const Arithmetic &a, Value g) {
   Value x = op.getOperand();
   return {a.neg(a.div(g, a.make<math::SqrtOp>(onePlusSquare(a, x, -1))))};
 }
-static Values asin(math::AsinOp op, const Arithmetic &a, Value g) {
+static Values pullback(math::AsinOp op, const Arithmetic &a, Value g) {
   Value x = op.getOperand();
   return {a.div(g, a.make<math::SqrtOp>(onePlusSquare(a, x, -1)))};
 }
 
 /// The gradient is g / (1 + x^2), and g / (1 - x^2) for atanh.
-static Values atan(math::AtanOp op, const Arithmetic &a, Value g) {
+static Values pullback(math::AtanOp op, const Arithmetic &a, Value g) {
   return {a.div(g, onePlusSquare(a, op.getOperand(), 1))};
 }
-static Values atanh(math::AtanhOp op, const Arithmetic &a, Value g) {
+static Values pullback(math::AtanhOp op, const Arithmetic &a, Value g) {
   return {a.div(g, onePlusSquare(a, op.getOperand(), -1))};
 }
 
 /// The gradient is g / sqrt(x^2 - 1), and g / sqrt(x^2 + 1) for asinh.
-static Values acosh(math::AcoshOp op, const Arithmetic &a, Value g) {
+static Values pullback(math::AcoshOp op, const Arithmetic &a, Value g) {
   Value x = op.getOperand();
   Value square = a.sub(a.mul(x, x), a.number(1, x));
   return {a.div(g, a.make<math::SqrtOp>(square))};
 }
-static Values asinh(math::AsinhOp op, const Arithmetic &a, Value g) {
+static Values pullback(math::AsinhOp op, const Arithmetic &a, Value g) {
   Value x = op.getOperand();
   return {a.div(g, a.make<math::SqrtOp>(onePlusSquare(a, x, 1)))};
 }
 
-static Values cos(math::CosOp op, const Arithmetic &a, Value g) {
+static Values pullback(math::CosOp op, const Arithmetic &a, Value g) {
   return {a.neg(a.mul(g, a.make<math::SinOp>(op.getOperand())))};
 }
 
-static Values cosh(math::CoshOp op, const Arithmetic &a, Value g) {
+static Values pullback(math::CoshOp op, const Arithmetic &a, Value g) {
   return {a.mul(g, a.make<math::SinhOp>(op.getOperand()))};
 }
 
 /// The gradient is g 2 / sqrt(pi) exp(-x^2).
-static Values erf(math::ErfOp op, const Arithmetic &a, Value g) {
+static Values pullback(math::ErfOp op, const Arithmetic &a, Value g) {
   Value x = op.getOperand();
   return {a.mul(g, a.scale(1.1283791670955126, a.exp(a.neg(a.mul(x, x)))))};
 }
 
-static Values exp(math::ExpOp op, const Arithmetic &a, Value g) {
+static Values pullback(math::ExpOp op, const Arithmetic &a, Value g) {
   return {a.mul(g, op.getResult())};
 }
 
-static Values expm1(math::ExpM1Op op, const Arithmetic &a, Value g) {
+static Values pullback(math::ExpM1Op op, const Arithmetic &a, Value g) {
   return {a.mul(g, a.exp(op.getOperand()))};
 }
 
-static Values fma(math::FmaOp op, const Arithmetic &a, Value g) {
+static Values pullback(math::FmaOp op, const Arithmetic &a, Value g) {
   return {a.mul(g, op.getB()), a.mul(g, op.getA()), g};
 }
 
-static Values log(math::LogOp op, const Arithmetic &a, Value g) {
+static Values pullback(math::LogOp op, const Arithmetic &a, Value g) {
   return {a.div(g, op.getOperand())};
 }
 
-static Values log1p(math::Log1pOp op, const Arithmetic &a, Value g) {
+static Values pullback(math::Log1pOp op, const Arithmetic &a, Value g) {
   Value x = op.getOperand();
   return {a.div(g, a.add(a.number(1, x), x))};
 }
 
 /// For y = a^b the gradients are g b a^(b-1) and g y log(a), with 0 instead of
 /// 0 * inf.
-static Values pow(math::PowFOp op, const Arithmetic &a, Value g) {
+static Values pullback(math::PowFOp op, const Arithmetic &a, Value g) {
   Value base = op.getLhs(), exponent = op.getRhs(), zero = a.number(0, base);
   Value lower = a.make<math::PowFOp>(base, a.sub(exponent, a.number(1, base)));
   Value ofBase = a.mul(g, a.mul(exponent, lower));
@@ -419,37 +427,32 @@ static Values pow(math::PowFOp op, const Arithmetic &a, Value g) {
 }
 
 /// The gradient is -g y^3 / 2.
-static Values rsqrt(math::RsqrtOp op, const Arithmetic &a, Value g) {
+static Values pullback(math::RsqrtOp op, const Arithmetic &a, Value g) {
   Value y = op.getResult();
   return {a.mul(g, a.scale(-0.5, a.mul(y, a.mul(y, y))))};
 }
 
-static Values sin(math::SinOp op, const Arithmetic &a, Value g) {
+static Values pullback(math::SinOp op, const Arithmetic &a, Value g) {
   return {a.mul(g, a.make<math::CosOp>(op.getOperand()))};
 }
 
-static Values sinh(math::SinhOp op, const Arithmetic &a, Value g) {
+static Values pullback(math::SinhOp op, const Arithmetic &a, Value g) {
   return {a.mul(g, a.make<math::CoshOp>(op.getOperand()))};
 }
 
 /// The gradient is g / (2 y).
-static Values sqrt(math::SqrtOp op, const Arithmetic &a, Value g) {
+static Values pullback(math::SqrtOp op, const Arithmetic &a, Value g) {
   return {a.div(a.scale(0.5, g), op.getResult())};
 }
 
 /// The gradient is g (1 + y^2).
-static Values tan(math::TanOp op, const Arithmetic &a, Value g) {
+static Values pullback(math::TanOp op, const Arithmetic &a, Value g) {
   Value y = op.getResult();
   return {a.mul(g, a.add(a.number(1, y), a.mul(y, y)))};
 }
 
-/// Step functions have no slope.
-template <typename Op> static Values step(Op, const Arithmetic &, Value) {
-  return {Value()};
-}
-
 /// The gradient is g (1 - y^2).
-static Values tanh(math::TanhOp op, const Arithmetic &a, Value g) {
+static Values pullback(math::TanhOp op, const Arithmetic &a, Value g) {
   Value y = a.kept(op.getResult());
   Value slope = a.sub(a.number(1, y), a.mul(y, y));
   return {a.narrow(a.mul(a.wide(g), slope), g)};
@@ -460,65 +463,34 @@ static Values tanh(math::TanhOp op, const Arithmetic &a, Value g) {
 //===-- registration ------------------------------------------------------===//
 
 namespace {
-/// Attaches a rule as the Differentiable interface of an op of another dialect.
-template <typename Op, auto rule>
-struct RuleModel : Differentiable::ExternalModel<RuleModel<Op, rule>, Op> {
+/// How an op of scalar_ops.def passes a gradient on.
+enum class Gradient { none, flat, rule };
+
+/// The rule of an op of another dialect, as its Differentiable interface.
+template <typename Op, Gradient gradient>
+struct RuleModel : Differentiable::ExternalModel<RuleModel<Op, gradient>, Op> {
   Values pullback(Operation *op, OpBuilder &builder, ValueRange g) const {
-    return rule(cast<Op>(op), Arithmetic{builder, op->getLoc()}, g[0]);
+    if constexpr (gradient == Gradient::flat)
+      return {Value()};
+    else
+      return rules::pullback(cast<Op>(op), Arithmetic{builder, op->getLoc()},
+                             g[0]);
   }
 };
 
-template <typename Op, auto rule> void attach(MLIRContext *context) {
-  Op::template attachInterface<RuleModel<Op, rule>>(*context);
+template <typename Op, Gradient gradient> void attach(MLIRContext *context) {
+  if constexpr (gradient != Gradient::none)
+    Op::template attachInterface<RuleModel<Op, gradient>>(*context);
 }
 } // namespace
 
-static void attachArithRules(MLIRContext *context, arith::ArithDialect *) {
-  using namespace arith;
-  attach<AddFOp, rules::add>(context);
-  attach<SubFOp, rules::sub>(context);
-  attach<MulFOp, rules::mul>(context);
-  attach<DivFOp, rules::div>(context);
-  attach<RemFOp, rules::rem>(context);
-  attach<NegFOp, rules::neg>(context);
-  attach<MaximumFOp, rules::maximum<MaximumFOp>>(context);
-  attach<MaxNumFOp, rules::maximum<MaxNumFOp>>(context);
-  attach<MinimumFOp, rules::minimum<MinimumFOp>>(context);
-  attach<MinNumFOp, rules::minimum<MinNumFOp>>(context);
-  attach<SelectOp, rules::select>(context);
-  attach<ExtFOp, rules::cast<ExtFOp>>(context);
-  attach<TruncFOp, rules::cast<TruncFOp>>(context);
-}
-
-static void attachMathRules(MLIRContext *context, math::MathDialect *) {
-  attach<math::AbsFOp, rules::abs>(context);
-  attach<math::AcosOp, rules::acos>(context);
-  attach<math::AcoshOp, rules::acosh>(context);
-  attach<math::AsinOp, rules::asin>(context);
-  attach<math::AsinhOp, rules::asinh>(context);
-  attach<math::AtanOp, rules::atan>(context);
-  attach<math::AtanhOp, rules::atanh>(context);
-  attach<math::CeilOp, rules::step<math::CeilOp>>(context);
-  attach<math::CosOp, rules::cos>(context);
-  attach<math::CoshOp, rules::cosh>(context);
-  attach<math::ErfOp, rules::erf>(context);
-  attach<math::ExpOp, rules::exp>(context);
-  attach<math::ExpM1Op, rules::expm1>(context);
-  attach<math::FloorOp, rules::step<math::FloorOp>>(context);
-  attach<math::FmaOp, rules::fma>(context);
-  attach<math::LogOp, rules::log>(context);
-  attach<math::Log1pOp, rules::log1p>(context);
-  attach<math::PowFOp, rules::pow>(context);
-  attach<math::RoundEvenOp, rules::step<math::RoundEvenOp>>(context);
-  attach<math::RsqrtOp, rules::rsqrt>(context);
-  attach<math::SinOp, rules::sin>(context);
-  attach<math::SinhOp, rules::sinh>(context);
-  attach<math::SqrtOp, rules::sqrt>(context);
-  attach<math::TanOp, rules::tan>(context);
-  attach<math::TanhOp, rules::tanh>(context);
+static void attachRules(MLIRContext *context, arith::ArithDialect *,
+                        math::MathDialect *) {
+#define SCALAR_OP(op, types, cost, rounding, gradient, ...)                    \
+  attach<op, Gradient::gradient>(context);
+#include "ir/scalar_ops.def"
 }
 
 void gradus::registerGradientModels(DialectRegistry &registry) {
-  registry.addExtension(attachArithRules);
-  registry.addExtension(attachMathRules);
+  registry.addExtension(attachRules);
 }

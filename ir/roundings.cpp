@@ -3,6 +3,7 @@
 #include "ir/roundings.h"
 
 #include "ir/rounded.h"
+#include "ir/scalar_ops.h"
 
 #include <cmath>
 
@@ -18,13 +19,11 @@ double gradus::roundingUnit(Type element) {
 
 /// Whether an op only returns numbers that it has read.
 static bool isExact(Operation &op) {
+  if (const ScalarOp *scalar = scalarOp(&op))
+    return scalar->isExact;
   return isa<ReadOp, ReshapeOp, TransposeOp, BroadcastOp, SliceOp, PadOp,
              ConcatenateOp, GatherOp, IotaOp, MaxPoolOp, MaxPoolBackwardOp,
-             ReluOp, ClipOp, arith::ConstantOp, arith::SelectOp, arith::ExtFOp,
-             arith::NegFOp, arith::MaximumFOp, arith::MinimumFOp,
-             arith::MaxNumFOp, arith::MinNumFOp, arith::CmpFOp, math::AbsFOp,
-             math::FloorOp, math::CeilOp, math::RoundOp, math::RoundEvenOp,
-             math::TruncOp>(op);
+             ReluOp, ClipOp, arith::ConstantOp>(op);
 }
 
 static ArrayRef<int64_t> shapeOf(Value value) {
