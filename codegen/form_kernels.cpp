@@ -41,8 +41,8 @@ int64_t bytesFreedBy(NestOp nest) {
   int64_t bytes = 0;
   for (Value operand : nest->getOperands()) {
     Value value = viewedBy(operand);
-    bool isComputed = isa_and_present<NestOp, plan::LibraryOp, plan::LaunchOp>(
-        value.getDefiningOp());
+    Operation *op = value.getDefiningOp();
+    bool isComputed = op && isa<plan::PlanDialect>(op->getDialect());
     if (isComputed && operand.hasOneUse() && value.hasOneUse())
       bytes += bytesOf(value.getType());
   }

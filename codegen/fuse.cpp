@@ -195,7 +195,7 @@ private:
     eliminateCommonSubExpressions(rewriter, dominance, graph_);
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block_)))
       if (op.use_empty() &&
-          (isa<NestOp, ReshapeOp>(op) || isa<arith::ConstantOp>(op)))
+          (isa<NestOp, ReshapeOp>(op) || op.hasTrait<OpTrait::ConstantLike>()))
         op.erase();
       else if (auto nest = dyn_cast<NestOp>(op))
         dropUnused(nest);

@@ -289,6 +289,7 @@ static bool isFloat(Value value) {
 
 /// About as many instructions as a GPU takes for an op: none for what names
 /// registers, several for functions and for divisions that are no shifts.
+/// Op list: what costs nothing on a GPU is known of LLVM's ops only here.
 static int64_t operationsOf(Operation &op) {
   if (matchPattern(&op, m_Constant()) || op.hasTrait<OpTrait::IsTerminator>() ||
       isa<arith::IndexCastOp, arith::BitcastOp, LLVM::PoisonOp,

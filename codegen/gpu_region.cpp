@@ -80,11 +80,12 @@ static Value divisionOf(GpuBuilder &b, Operation &op, ArrayRef<Value> x) {
 
 /// What is asked of a float by its kind: not all who lower these ops know them.
 static Value answerOf(GpuBuilder &b, Operation &op, ArrayRef<Value> operands) {
-  if (!isa<math::IsNaNOp, math::IsInfOp, math::IsFiniteOp>(op))
+  bool isNan = isa<math::IsNaNOp>(op);
+  if (!isNan && !isa<math::IsInfOp, math::IsFiniteOp>(op))
     return {};
   Value x = widenGpuFloat(b, operands[0]);
   using Is = arith::CmpFPredicate;
-  if (isa<math::IsNaNOp>(op))
+  if (isNan)
     return b.createOrFold<arith::CmpFOp>(Is::UNO, x, x);
   auto type = cast<FloatType>(x.getType());
   Value size = b.createOrFold<math::AbsFOp>(x);

@@ -9,7 +9,7 @@ using namespace gradus;
 /// `value`.
 static Value sameElements(Value value) {
   while (Operation *op = value.getDefiningOp()) {
-    if (!isa<ReshapeOp, TransposeOp, BroadcastOp, arith::ExtSIOp>(op))
+    if (!op->hasTrait<KeepsAllElements>() && !isa<arith::ExtSIOp>(op))
       break;
     value = op->getOperand(0);
   }

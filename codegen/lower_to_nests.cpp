@@ -215,7 +215,8 @@ Value lower(OpBuilder &builder, ReduceOp op) {
   return buildNest(builder, op.getLoc(), parts, widened, finish).getResult(0);
 }
 
-/// The values that take the place of an op's results; none for an unknown op.
+/// Returns the values that stand for an op's results; none for an unknown op.
+/// Op list: it calls the overloads of `lower`.
 SmallVector<Value> lowerOp(OpBuilder &builder, Operation *op) {
   Value one = llvm::TypeSwitch<Operation *, Value>(op)
                   .Case<TransposeOp, BroadcastOp, IotaOp, RandomBitsOp,
@@ -229,7 +230,8 @@ SmallVector<Value> lowerOp(OpBuilder &builder, Operation *op) {
   return lowerWindowOp(builder, op);
 }
 
-/// What the rest of codegen takes as it is.
+/// Whether the rest of codegen reads an op as it is.
+/// Op list: it says which ops plans keep; each other needs a nest.
 bool stays(Operation *op) {
   return isa<ReadOp, WriteOp, ReturnOp, ReshapeOp, arith::ConstantOp>(op) ||
          isa<plan::PlanDialect>(op->getDialect());
@@ -264,8 +266,9 @@ bool isPadding(NestOp nest) {
 }
 
 /// Names the nests from `first` on for the op they come from: "matmul", "add".
+/// What is read in place of a nest's operand, as most moves are, has no name.
 void labelNests(Block::iterator first, Operation *op) {
-  if (isa<TransposeOp, BroadcastOp, IotaOp, SliceOp>(op))
+  if (op->hasTrait<KeepsAllElements>() || isa<IotaOp, SliceOp>(op))
     return;
   StringRef name = op->getName().stripDialect();
   if (isa<arith::ArithDialect>(op->getDialect()) && !name.consume_back("f"))

@@ -158,6 +158,7 @@ Value lower(OpBuilder &builder, ScatterAddOp op) {
 
 } // namespace
 
+// Op list: it calls the overloads of `lower`.
 Value lowerIndexingOp(OpBuilder &builder, Operation *op) {
   return llvm::TypeSwitch<Operation *, Value>(op)
       .Case<SliceOp, PadOp, ConcatenateOp, GatherOp, ScatterAddOp>(

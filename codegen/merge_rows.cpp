@@ -114,7 +114,8 @@ private:
   /// results of commands, what the graph is given.
   static bool isInMemory(Value value) {
     Operation *op = value.getDefiningOp();
-    return !op || isa<ReadOp, plan::LibraryOp, GatherOp>(op) ||
+    return !op || isa<ReadOp, GatherOp>(op) ||
+           isa<plan::PlanDialect>(op->getDialect()) ||
            (isElementwise(op) && !value.hasOneUse() && !drawsBits(op));
   }
 

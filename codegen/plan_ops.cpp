@@ -11,6 +11,7 @@
 using namespace mlir;
 using namespace gradus;
 
+// Op list: beside scalar ops a nest may hold these, and no others.
 bool gradus::isFree(Operation &op) {
   return isa<arith::ConstantOp, plan::IndexOp, plan::YieldOp>(op);
 }

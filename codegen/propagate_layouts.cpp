@@ -58,8 +58,7 @@ private:
       visitReorder(cast<LibraryOp>(op));
     else if (auto reduce = dyn_cast<ReduceOp>(op))
       visitReduce(reduce);
-    else if (isa<MaxPoolOp, MaxPoolBackwardOp, AveragePoolOp,
-                 AveragePoolBackwardOp>(op))
+    else if (op->hasTrait<PoolsWindows>())
       visitPool(op);
     else if (isElementwise(op))
       visitElementwise(op);

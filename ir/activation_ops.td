@@ -7,7 +7,7 @@
 
 include "ir/tensor_ops.td"
 
-def ClipOp : TensorOp<"clip", [SameOperandsAndResultType,
+def ClipOp : TensorOp<"clip", [SameOperandsAndResultType, ReturnsExactNumbers,
     DeclareOpInterfaceMethods<ElementwiseInterface>]> {
   let summary = "x, but at least `low` and at most `high`; NaN stays NaN";
   let description = [{

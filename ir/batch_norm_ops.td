@@ -6,7 +6,7 @@
 
 include "ir/tensor_ops.td"
 
-def BatchNormOp : TensorOp<"batch_norm", [
+def BatchNormOp : TensorOp<"batch_norm", [Keeps16Bits,
     DeclareOpInterfaceMethods<Decomposable>,
     AllTypesMatch<["input", "result"]>,
     AllTypesMatch<["scale", "bias", "mean", "variance"]>]> {

@@ -6,10 +6,12 @@
 
 include "ir/dialect.td"
 include "ir/interfaces.td"
+include "ir/traits.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def StopGradientOp : GradusOp<"stop_gradient", [Pure, SameOperandsAndResultType,
+    ComputesOfFewElements, ReturnsExactNumbers,
     DeclareOpInterfaceMethods<Differentiable>,
     DeclareOpInterfaceMethods<Evaluable>,
     DeclareOpInterfaceMethods<Decomposable>]> {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ir/host_tensor.h"
+#include "ir/traits.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -6,7 +6,7 @@
 
 include "ir/tensor_ops.td"
 
-def SliceOp : TensorOp<"slice"> {
+def SliceOp : TensorOp<"slice", moving> {
   let summary = "Every `steps`-th element from `starts` on, along each dimension";
   let description = [{
     `result[i] = input[starts + i * steps]`, as many as the result has; a step
@@ -28,7 +28,7 @@ def SliceOp : TensorOp<"slice"> {
   let hasFolder = 1;
 }
 
-def PadOp : TensorOp<"pad"> {
+def PadOp : TensorOp<"pad", moving> {
   let summary = "Puts `value` around the elements and `interior` times between them";
   let description = [{
     `result[low + i * (interior + 1)] = input[i]`; elsewhere the result is
@@ -53,7 +53,7 @@ def PadOp : TensorOp<"pad"> {
   let hasFolder = 1;
 }
 
-def ConcatenateOp : TensorOp<"concatenate"> {
+def ConcatenateOp : TensorOp<"concatenate", moving> {
   let summary = "One input behind the other along `axis`";
   let description = [{
     `result[o, start_j + a, i] = input_j[o, a, i]`: a runs along `axis`, o over the
@@ -77,7 +77,7 @@ def ConcatenateOp : TensorOp<"concatenate"> {
   let hasFolder = 1;
 }
 
-def GatherOp : TensorOp<"gather"> {
+def GatherOp : TensorOp<"gather", [ReturnsExactNumbers]> {
   let summary = "The slices of the input along `axis` that the indices name";
   let description = [{
     `result[b, o, n, i] = input[b, o, indices[b, n], i]`: b runs over the first

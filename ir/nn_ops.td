@@ -89,11 +89,12 @@ def ConvolutionBackwardWeightsOp : ConvolutionBase<"convolution_backward_weights
   let assemblyFormat = "$input `,` $gradient `strides` $strides `pads` $pads_begin `to` $pads_end `dilations` $dilations (`groups` $groups^)? attr-dict `:` type($input) `,` type($gradient) `->` type($result)";
 }
 
-class PoolBase<string mnemonic, list<Trait> traits = []> : TensorOp<mnemonic, traits> {
+class PoolBase<string mnemonic, list<Trait> traits = []>
+    : TensorOp<mnemonic, !listconcat([PoolsWindows], traits)> {
   let hasVerifier = 1;
 }
 
-def MaxPoolOp : PoolBase<"max_pool"> {
+def MaxPoolOp : PoolBase<"max_pool", [Keeps16Bits, ReturnsExactNumbers]> {
   let summary = "Largest element of each window, and where in the window it stands";
   let description = [{
     `y[n, c, p] = max_k x[n, c, p * stride + k * dilation - pad_begin]` over the
@@ -115,7 +116,7 @@ def MaxPoolOp : PoolBase<"max_pool"> {
   let assemblyFormat = "$input `window` $window `strides` $strides `pads` $pads_begin `to` $pads_end `dilations` $dilations attr-dict `:` type($input) `->` type($result) `,` type($indices)";
 }
 
-def MaxPoolBackwardOp : GradusOp<"max_pool_backward", [Pure,
+def MaxPoolBackwardOp : GradusOp<"max_pool_backward", [Pure, PoolsWindows, ReturnsExactNumbers,
     DeclareOpInterfaceMethods<Evaluable>]> {
   let summary = "Sends each window's gradient to the element that won";
   let description = [{
@@ -140,7 +141,7 @@ def MaxPoolBackwardOp : GradusOp<"max_pool_backward", [Pure,
   let assemblyFormat = "$gradient `,` $indices `window` $window `strides` $strides `pads` $pads_begin `to` $pads_end `dilations` $dilations attr-dict `:` type($gradient) `,` type($indices) `->` type($result)";
 }
 
-def AveragePoolOp : PoolBase<"average_pool"> {
+def AveragePoolOp : PoolBase<"average_pool", [ComputesOfFewElements]> {
   let summary = "Mean of each window";
   let description = [{
     `y[n, c, p] = sum_k x[n, c, p * stride + k * dilation - pad_begin] / count[p]`;

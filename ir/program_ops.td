@@ -5,6 +5,7 @@
 
 include "ir/dialect.td"
 include "ir/interfaces.td"
+include "ir/traits.td"
 include "mlir/IR/SymbolInterfaces.td"
 include "mlir/IR/RegionKindInterface.td"
 include "mlir/IR/OpAsmInterface.td"
@@ -124,7 +125,7 @@ def GraphOp : GradusOp<"graph", [
   }];
 }
 
-def ReadOp : GradusOp<"read", [Pure, HasParent<"GraphOp">,
+def ReadOp : GradusOp<"read", [Pure, ReturnsExactNumbers, HasParent<"GraphOp">,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
   let summary = "A state's value at entry of the step";

@@ -42,7 +42,7 @@ def RandomBitsOp : GradusOp<"random_bits", [Pure,
   }];
 }
 
-def DropoutOp : TensorOp<"dropout", [SameOperandsAndResultType,
+def DropoutOp : TensorOp<"dropout", [SameOperandsAndResultType, ComputesOfFewElements,
     DeclareOpInterfaceMethods<Decomposable>]> {
   let summary = "Drops elements in training; gives its input else";
   let description = [{

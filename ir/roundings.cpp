@@ -17,13 +17,11 @@ double gradus::roundingUnit(Type element) {
 
 //===-- ops ---------------------------------------------------------------===//
 
-/// Whether an op only returns numbers that it has read.
+/// Whether an op gives numbers that no rounding has moved.
 static bool isExact(Operation &op) {
-  if (const ScalarOp *scalar = scalarOp(&op))
-    return scalar->isExact;
-  return isa<ReadOp, ReshapeOp, TransposeOp, BroadcastOp, SliceOp, PadOp,
-             ConcatenateOp, GatherOp, IotaOp, MaxPoolOp, MaxPoolBackwardOp,
-             ReluOp, ClipOp, arith::ConstantOp>(op);
+  const ScalarOp *scalar = scalarOp(&op);
+  return op.hasTrait<ReturnsExactNumbers>() ||
+         op.hasTrait<OpTrait::ConstantLike>() || (scalar && scalar->isExact);
 }
 
 static ArrayRef<int64_t> shapeOf(Value value) {

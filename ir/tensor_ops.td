@@ -6,6 +6,7 @@
 
 include "ir/dialect.td"
 include "ir/interfaces.td"
+include "ir/traits.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
@@ -15,7 +16,7 @@ class TensorOp<string mnemonic, list<Trait> traits = []>
         DeclareOpInterfaceMethods<Differentiable>,
         DeclareOpInterfaceMethods<Evaluable>], traits)>;
 
-def ReshapeOp : TensorOp<"reshape"> {
+def ReshapeOp : TensorOp<"reshape", movingAll> {
   let summary = "The same elements in row-major order under another shape";
   let description = [{
     `result[i] = input[i]` in row-major positions. Of several reshapes in a row
@@ -39,7 +40,7 @@ def ReshapeOp : TensorOp<"reshape"> {
   let hasFolder = 1;
 }
 
-def TransposeOp : TensorOp<"transpose"> {
+def TransposeOp : TensorOp<"transpose", movingAll> {
   let summary = "Dimension i of the result is dimension `permutation[i]` of the input";
   let description = [{
     `result[i_0, i_1, ...] = input[j]` with `j[permutation[d]] = i_d`. Two
@@ -61,7 +62,7 @@ def TransposeOp : TensorOp<"transpose"> {
   let hasFolder = 1;
 }
 
-def BroadcastOp : TensorOp<"broadcast"> {
+def BroadcastOp : TensorOp<"broadcast", movingAll> {
   let summary = "Repeats the input along the dimensions it does not have";
   let description = [{
     Dimension i of the input is dimension `dimensions[i]` of the result, with
@@ -112,7 +113,7 @@ def ReduceOp : TensorOp<"reduce"> {
   let hasFolder = 1;
 }
 
-def IotaOp : GradusOp<"iota", [Pure, DeclareOpInterfaceMethods<Evaluable>]> {
+def IotaOp : GradusOp<"iota", [Pure, ReturnsExactNumbers, DeclareOpInterfaceMethods<Evaluable>]> {
   let summary = "Each element is its own index along `axis`";
   let description = [{
     `result[i] = i_axis`. Compared with broadcast labels it makes a one-hot mask.
@@ -157,7 +158,7 @@ def MatmulOp : TensorOp<"matmul"> {
   let hasVerifier = 1;
 }
 
-def ReluOp : TensorOp<"relu", [SameOperandsAndResultType,
+def ReluOp : TensorOp<"relu", [SameOperandsAndResultType, Keeps16Bits, ReturnsExactNumbers,
     DeclareOpInterfaceMethods<ElementwiseInterface>]> {
   let summary = "max(x, 0); NaN stays NaN";
   let description = [{

@@ -6,6 +6,7 @@
 
 #include "passes/fc_to_fn.h"
 
+#include "ir/scalar_ops.h"
 #include "passes/arithmetic.h"
 #include "passes/losses.h"
 #include "passes/passes.h"
@@ -34,8 +35,7 @@ ReadOp readOf(Value value) {
   while (Operation *op = value.getDefiningOp()) {
     if (auto read = dyn_cast<ReadOp>(op))
       return read;
-    if (!isa<BroadcastOp, ReshapeOp, TransposeOp, arith::ExtFOp,
-             arith::TruncFOp>(op))
+    if (!op->hasTrait<KeepsAllElements>() && !changesWidth(op))
       return {};
     value = op->getOperand(0);
   }
@@ -63,7 +63,7 @@ Head layerAt(Value value) {
 /// Whether an op on the way from the layer to the output has one image, of
 /// which it changes elements alone or their order.
 bool leadsOn(Operation *op) {
-  if (isa<ReshapeOp, TransposeOp, SoftmaxOp>(op))
+  if (op->hasTrait<KeepsAllElements>() || isa<SoftmaxOp>(op))
     return true;
   bool isElementwise =
       isa<Elementwise>(op) || op->hasTrait<OpTrait::Elementwise>();

@@ -11,6 +11,7 @@
 
 #include "ir/build.h"
 #include "ir/philox.h"
+#include "ir/scalar_ops.h"
 #include "passes/clock.h"
 #include "passes/freeze_by_hand.h"
 #include "passes/parameters.h"
@@ -81,8 +82,7 @@ private:
 
   /// Whether an op only brings a weight into the form that it is used in.
   static bool prepares(Operation *op) {
-    return isa<arith::TruncFOp, arith::ExtFOp, ReshapeOp, TransposeOp,
-               BroadcastOp, SliceOp>(op);
+    return movesOneOperand(op) || changesWidth(op);
   }
 
   /// The number of the first op that computes with a value.

@@ -38,22 +38,19 @@ bool isProduct(Operation *op) {
   return isa<ConvolutionOp, ConvolutionBackwardDataOp>(op);
 }
 
-bool movesElements(Operation *op) {
-  return isa<ReshapeOp, TransposeOp, BroadcastOp, SliceOp, PadOp,
-             ConcatenateOp>(op);
-}
+bool movesElements(Operation *op) { return op->hasTrait<MovesElements>(); }
 
-/// Ops that give 16 bits for 16 bits and lose nothing, or no more than the
-/// rounding of their result.
+/// Whether an op gives 16 bits for 16 bits and loses nothing, or no more than
+/// the rounding of its result.
 bool keepsElements(Operation *op) {
-  return movesElements(op) || isa<MaxPoolOp, ReluOp, BatchNormOp>(op);
+  return movesElements(op) || op->hasTrait<Keeps16Bits>();
 }
 
-/// Ops that compute each element of an image from few others in f32, whose
-/// result is worth 16 bits if their inputs are.
+/// Whether an op computes each element of an image from few others in f32; its
+/// result is worth 16 bits if its inputs are.
 bool isArithmetic(Operation *op) {
-  return isa<Elementwise, DropoutOp, StopGradientOp, AveragePoolOp>(op) ||
-         op->hasTrait<OpTrait::Elementwise>();
+  return isa<Elementwise>(op) || op->hasTrait<OpTrait::Elementwise>() ||
+         op->hasTrait<ComputesOfFewElements>();
 }
 
 /// Rewrites one graph. A value is narrow if it comes of products and nothing

@@ -5,6 +5,7 @@
 #include "passes/normalized_blocks.h"
 
 #include "ir/build.h"
+#include "ir/scalar_ops.h"
 
 using namespace mlir;
 using namespace gradus;
@@ -16,7 +17,7 @@ namespace {
 /// The value before casts, dropout and a concatenation of one.
 Value plain(Value value) {
   while (Operation *op = value.getDefiningOp()) {
-    bool passes = isa<arith::TruncFOp, arith::ExtFOp, DropoutOp>(op) ||
+    bool passes = changesWidth(op) || isa<DropoutOp>(op) ||
                   (isa<ConcatenateOp>(op) && op->getNumOperands() == 1);
     if (!passes)
       break;

@@ -22,15 +22,10 @@ using namespace mlir;
 /// As the runtime knows it: runtime/session.cpp.
 constexpr StringLiteral kRefresh = "round_weights";
 
-/// Whether an op moves elements of its first operand, the only one.
-bool movesOne(Operation *op) {
-  return isa<ReshapeOp, TransposeOp, BroadcastOp, SliceOp>(op);
-}
-
 /// The read whose elements a value has, in whatever places.
 ReadOp readBehind(Value value) {
   Operation *maker = value.getDefiningOp();
-  while (maker && movesOne(maker))
+  while (maker && movesOneOperand(maker))
     maker = maker->getOperand(0).getDefiningOp();
   return dyn_cast_or_null<ReadOp>(maker);
 }

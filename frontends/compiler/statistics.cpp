@@ -71,9 +71,9 @@ int64_t flopsOf(Operation &op) {
     return launch.getFlops();
   if (auto library = dyn_cast<plan::LibraryOp>(op))
     return library.getFlops();
-  bool moves = isa<ReshapeOp, TransposeOp, BroadcastOp, ReadOp, WriteOp,
-                   arith::ConstantOp, ReturnOp, IotaOp>(op);
-  return moves || op.getNumResults() == 0 ? 0 : elements(op.getResult(0));
+  bool isFree = op.getNumResults() == 0 || op.hasTrait<MovesElements>() ||
+                op.hasTrait<OpTrait::ConstantLike>() || isa<ReadOp, IotaOp>(op);
+  return isFree ? 0 : elements(op.getResult(0));
 }
 
 std::vector<OpCount> countOps(GraphOp graph) {
