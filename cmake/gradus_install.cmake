@@ -37,7 +37,7 @@ install(EXPORT gradus_static_targets FILE GradusStaticTargets.cmake
 #===-- what compiles --------------------------------------------------------===#
 
 set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME compiler)
-# Sources of plug-ins include as ours do: "ir/gradus.h", "passes/arithmetic.h".
+# Sources of plug-ins include as ours do: "ir/gradus.h", "ir/arithmetic.h".
 if(GRADUS_COMPILER)
   set(headers include/gradus/compiler)
   target_include_directories(gradus_compiler INTERFACE $<INSTALL_INTERFACE:${headers}>)

@@ -3,53 +3,16 @@
 #pragma once
 
 #include "codegen/nest.h"
+#include "ir/arithmetic.h"
 
 namespace gradus {
 
 /// Scalar code in a nest.
-struct Scalars {
-  mlir::OpBuilder &builder;
-  mlir::Location loc;
+struct Scalars : Arithmetic {
+  using Arithmetic::Arithmetic;
 
-  template <typename Op> mlir::Value make(mlir::ValueRange values) const {
-    return Op::create(builder, loc, values[0].getType(), values);
-  }
-  mlir::Value add(mlir::Value a, mlir::Value b) const {
-    return make<mlir::arith::AddFOp>({a, b});
-  }
-  mlir::Value sub(mlir::Value a, mlir::Value b) const {
-    return make<mlir::arith::SubFOp>({a, b});
-  }
-  mlir::Value mul(mlir::Value a, mlir::Value b) const {
-    return make<mlir::arith::MulFOp>({a, b});
-  }
-  mlir::Value div(mlir::Value a, mlir::Value b) const {
-    return make<mlir::arith::DivFOp>({a, b});
-  }
-  mlir::Value max(mlir::Value a, mlir::Value b) const {
-    return make<mlir::arith::MaximumFOp>({a, b});
-  }
-  mlir::Value min(mlir::Value a, mlir::Value b) const {
-    return make<mlir::arith::MinimumFOp>({a, b});
-  }
-  mlir::Value exp(mlir::Value a) const { return make<mlir::math::ExpOp>(a); }
-  mlir::Value log(mlir::Value a) const { return make<mlir::math::LogOp>(a); }
-  mlir::Value is(mlir::arith::CmpFPredicate relation, mlir::Value a,
-                 mlir::Value b) const {
-    return mlir::arith::CmpFOp::create(builder, loc, relation, a, b);
-  }
-  mlir::Value is(mlir::arith::CmpIPredicate relation, mlir::Value a,
-                 mlir::Value b) const {
-    return mlir::arith::CmpIOp::create(builder, loc, relation, a, b);
-  }
-  mlir::Value select(mlir::Value c, mlir::Value a, mlir::Value b) const {
-    return mlir::arith::SelectOp::create(builder, loc, c, a, b);
-  }
-  mlir::Value number(double value, mlir::Value like) const {
-    return splat(builder, loc, like.getType(), value);
-  }
-  mlir::Value index(mlir::AffineExpr place) const {
-    return emitAffine(builder, loc, place);
+  mlir::Value index(mlir::AffineExpr position) const {
+    return emitAffine(builder, loc, position);
   }
 };
 
@@ -207,10 +170,11 @@ inline void KernelWriter::nest(const Extents &extents,
       result = mlir::arith::MulFOp::create(inside, loc, result, factor);
     return llvm::SmallVector<mlir::Value>{result};
   };
-  buildNest(
-      builder_, loc_, parts, map,
-      [&](mlir::OpBuilder &inside, mlir::Location loc,
-          mlir::ValueRange values) { return then({inside, loc}, values); });
+  buildNest(builder_, loc_, parts, map,
+            [&](mlir::OpBuilder &inside, mlir::Location loc,
+                mlir::ValueRange values) {
+              return then(Scalars(inside, loc), values);
+            });
 }
 
 inline void

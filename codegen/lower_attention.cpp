@@ -193,7 +193,7 @@ At AttentionKernel::maskAt(const Tile &tile) {
 /// The score of a product of query and key.
 Value AttentionKernel::masked(const Scalars &s, Value product, Value mask,
                               const Tile &tile) {
-  Value score = s.mul(product, s.number(scale_, product)),
+  Value score = s.multiply(product, s.number(scale_, product)),
         none = s.number(kNone, product);
   if (mask && isa<FloatType>(mask.getType()))
     score = s.add(score, mask);
@@ -201,8 +201,8 @@ Value AttentionKernel::masked(const Scalars &s, Value product, Value mask,
     score = s.select(mask, score, none);
   if (!causal_)
     return score;
-  Value seen = s.is(IntegerIs::sle, s.index(tile.keys.start + x(1)),
-                    s.index(tile.queries.start + x(0)));
+  Value seen = s.compare(IntegerIs::sle, s.index(tile.keys.start + x(1)),
+                         s.index(tile.queries.start + x(0)));
   return s.select(seen, score, none);
 }
 
@@ -219,9 +219,10 @@ void AttentionKernel::dropped(const Tile &tile, Value from, Value to) {
          Value limit =
              splat(s.builder, s.loc, bits.getType(), dropping_.limit());
          Value larger =
-             s.mul(values[0], s.number(dropping_.factor(), values[0]));
-         return SmallVector<Value>{s.select(s.is(IntegerIs::slt, bits, limit),
-                                            s.number(0, larger), larger)};
+             s.multiply(values[0], s.number(dropping_.factor(), values[0]));
+         return SmallVector<Value>{
+             s.select(s.compare(IntegerIs::slt, bits, limit),
+                      s.number(0, larger), larger)};
        });
 }
 
@@ -240,8 +241,8 @@ void AttentionKernel::scores(const Tile &tile, Value turnedKey, Value out) {
 
 /// The logsumexp and its remainder.
 SmallVector<Value> logarithms(const Scalars &s, Value largest, Value total) {
-  Value logarithm = s.log(total), rounded = s.add(largest, logarithm);
-  return {rounded, s.sub(logarithm, s.sub(rounded, largest))};
+  Value logarithm = s.logarithm(total), rounded = s.add(largest, logarithm);
+  return {rounded, s.subtract(logarithm, s.subtract(rounded, largest))};
 }
 
 /// Makes exp(score - maximum) of the scores. `kept` is for 1 or, of a query
@@ -257,22 +258,24 @@ void AttentionKernel::normalize(const Tile &tile, Value scores, Value kept,
   nest({{queries}, keys, Reduction::max}, line, {}, {largest, atKept},
        [](const Scalars &s, ValueRange values) {
          Value largest = values[0], zero = s.number(0, largest);
-         Value isAlone = s.is(FloatIs::OEQ, largest, s.number(kNone, largest));
+         Value isAlone =
+             s.compare(FloatIs::OEQ, largest, s.number(kNone, largest));
          return SmallVector<Value>{
              s.select(isAlone, zero, largest),
              s.select(isAlone, zero, s.number(1, largest))};
        });
   nest({{queries, keys}}, {}, {every, largest}, every,
        [](const Scalars &s, ValueRange values) {
-         return SmallVector<Value>{s.exp(s.sub(values[0], values[1]))};
+         return SmallVector<Value>{
+             s.exponential(s.subtract(values[0], values[1]))};
        });
   nest({{queries}, keys}, line, {largest, atKept},
        {atInverse, largest, remainder},
        [](const Scalars &s, ValueRange values) {
          Value sum = values[0], kept = values[2];
-         Value missing = s.sub(s.number(1, kept), kept);
+         Value missing = s.subtract(s.number(1, kept), kept);
          Value total = s.add(sum, missing);
-         SmallVector<Value> found = {s.div(kept, total)};
+         SmallVector<Value> found = {s.divide(kept, total)};
          llvm::append_range(found, logarithms(s, values[1], total));
          return found;
        });
@@ -294,7 +297,7 @@ void AttentionKernel::forwardInOneGo() {
             {operand(2), {head(), x(2), x(1)}}, At{inverse, {x(0)}},
             {result(0), {head(), block.start + x(0), x(1)}},
             [](const Scalars &s, ValueRange values) {
-              return s.mul(values[0], values[1]);
+              return s.multiply(values[0], values[1]);
             });
   }
 }
@@ -335,17 +338,19 @@ void AttentionKernel::meet(const Tile &tile, Value turnedKey, Value weights,
      sum = rowsOf(result(2), tile.queries);
   nest({{queries}, keys, Reduction::max}, every, largest, {largest, factor},
        [](const Scalars &s, ValueRange values) {
-         Value now = s.max(values[0], values[1]);
-         return SmallVector<Value>{now, s.exp(s.sub(values[1], now))};
+         Value now = s.larger(values[0], values[1]);
+         return SmallVector<Value>{now,
+                                   s.exponential(s.subtract(values[1], now))};
        });
   nest({{queries, keys}}, {}, {every, largest}, every,
        [](const Scalars &s, ValueRange values) {
-         return SmallVector<Value>{s.exp(s.sub(values[0], values[1]))};
+         return SmallVector<Value>{
+             s.exponential(s.subtract(values[0], values[1]))};
        });
   nest({{queries}, keys}, every, {sum, factor}, sum,
        [](const Scalars &s, ValueRange values) {
          return SmallVector<Value>{
-             s.add(s.mul(values[1], values[2]), values[0])};
+             s.add(s.multiply(values[1], values[2]), values[0])};
        });
   if (step_)
     dropped(tile, weights, weights);
@@ -353,7 +358,7 @@ void AttentionKernel::meet(const Tile &tile, Value turnedKey, Value weights,
   product(queries, sizes_.depth, keys, {weights, {x(0), x(2)}},
           {operand(2), {head(), tile.keys.start + x(2), x(1)}}, {out, factor},
           out, [](const Scalars &s, ValueRange values) {
-            return s.add(s.mul(values[1], values[2]), values[0]);
+            return s.add(s.multiply(values[1], values[2]), values[0]);
           });
 }
 
@@ -364,14 +369,14 @@ void AttentionKernel::settle(Span queries) {
   nest({{queries.size}}, {}, {largest, sum}, {largest, sum},
        [](const Scalars &s, ValueRange values) {
          Value zero = s.number(0, values[1]), one = s.number(1, values[1]);
-         Value isAlone = s.is(FloatIs::OEQ, values[1], zero);
+         Value isAlone = s.compare(FloatIs::OEQ, values[1], zero);
          return SmallVector<Value>{s.select(isAlone, zero, values[0]),
                                    s.select(isAlone, one, values[1])};
        });
   At out{result(0), {head(), queries.start + x(0), x(1)}};
   nest({{queries.size, sizes_.depth}}, {}, {out, sum}, out,
        [](const Scalars &s, ValueRange values) {
-         return SmallVector<Value>{s.div(values[0], values[1])};
+         return SmallVector<Value>{s.divide(values[0], values[1])};
        });
   nest({{queries.size}}, {}, {largest, sum}, {largest, sum},
        [](const Scalars &s, ValueRange values) {
@@ -420,10 +425,10 @@ void AttentionKernel::slopes(const Tile &tile, const Turned &turned,
           [&](const Scalars &s, ValueRange values) {
             Value mask = mask_ ? values[3] : Value(),
                   score = masked(s, values[0], mask, tile);
-            Value rest = s.sub(s.sub(score, values[1]), values[2]);
+            Value rest = s.subtract(s.subtract(score, values[1]), values[2]);
             // Not above 1: a large mask leaves room for much where the product
             // is summed in another order than before.
-            return s.exp(s.min(rest, s.number(0, rest)));
+            return s.exponential(s.smaller(rest, s.number(0, rest)));
           });
   if (step_)
     dropped(tile, weights, kept);
@@ -436,11 +441,11 @@ void AttentionKernel::slopes(const Tile &tile, const Turned &turned,
             if (step_) {
               Value zero = s.number(0, along);
               along = s.select(
-                  s.is(FloatIs::UNE, values[3], zero),
-                  s.mul(along, s.number(dropping_.factor(), along)), zero);
+                  s.compare(FloatIs::UNE, values[3], zero),
+                  s.multiply(along, s.number(dropping_.factor(), along)), zero);
             }
-            Value slope = s.mul(values[1], s.sub(along, values[2]));
-            return s.mul(slope, s.number(scale_, slope));
+            Value slope = s.multiply(values[1], s.subtract(along, values[2]));
+            return s.multiply(slope, s.number(scale_, slope));
           });
   At out{result(0), {item(), row, x(1)}};
   product(queries, sizes_.width, keys, {weights, {x(0), x(2)}},

@@ -3,7 +3,7 @@
 // arith and math ops mean the same on scalars as on tensors, so they are
 // repeated; our own ops are written out.
 
-#include "ir/build.h"
+#include "ir/arithmetic.h"
 #include "ir/external_models.h"
 
 using namespace mlir;
@@ -18,37 +18,25 @@ Value ReluOp::buildScalar(OpBuilder &builder, ValueRange scalars) {
 }
 
 Value SigmoidOp::buildScalar(OpBuilder &builder, ValueRange scalars) {
-  Value one = splat(builder, getLoc(), scalars[0].getType(), 1);
-  Value negative = arith::NegFOp::create(builder, getLoc(), scalars[0]);
-  Value exponential = math::ExpOp::create(builder, getLoc(), negative);
-  Value sum = arith::AddFOp::create(builder, getLoc(), one, exponential);
-  return arith::DivFOp::create(builder, getLoc(), one, sum);
+  Arithmetic a{builder, getLoc()};
+  Value one = a.number(1, scalars[0]);
+  return a.divide(one, a.add(one, a.exponential(a.negate(scalars[0]))));
 }
 
 Value GeluOp::buildScalar(OpBuilder &builder, ValueRange scalars) {
-  Value x = scalars[0];
-  auto number = [&](double value) {
-    return splat(builder, getLoc(), x.getType(), value);
-  };
-  auto multiply = [&](Value a, Value b) -> Value {
-    return arith::MulFOp::create(builder, getLoc(), a, b);
-  };
-  auto add = [&](Value a, Value b) -> Value {
-    return arith::AddFOp::create(builder, getLoc(), a, b);
-  };
-  Value spread;
+  Arithmetic a{builder, getLoc()};
+  Value x = scalars[0], spread;
   if (getTanh()) {
-    Value cube = multiply(multiply(x, x), x);
-    Value inner = add(x, multiply(number(0.044715), cube));
+    Value cube = a.multiply(a.multiply(x, x), x);
+    Value inner = a.add(x, a.multiply(a.number(0.044715, x), cube));
     // sqrt(2 / pi)
-    spread = math::TanhOp::create(builder, getLoc(),
-                                  multiply(number(0.7978845608028654), inner));
+    spread = a.make<math::TanhOp>(
+        a.multiply(a.number(0.7978845608028654, x), inner));
   } else {
-    // 1 / sqrt(2)
-    spread = math::ErfOp::create(builder, getLoc(),
-                                 multiply(x, number(0.7071067811865476)));
+    spread = a.make<math::ErfOp>(a.scale(0.7071067811865476, x)); // 1 / sqrt(2)
   }
-  return multiply(multiply(number(0.5), x), add(number(1), spread));
+  return a.multiply(a.multiply(a.number(0.5, x), x),
+                    a.add(a.number(1, x), spread));
 }
 
 //===-- arith and math ----------------------------------------------------===//

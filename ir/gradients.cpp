@@ -6,65 +6,32 @@
 // tests/ir/gradients_test.cpp. In the comments g is the gradient of the result
 // y.
 
-#include "ir/build.h"
+#include "ir/arithmetic.h"
 #include "ir/external_models.h"
 
 using namespace mlir;
 using namespace gradus;
 
-namespace {
-/// Short names for the arithmetic of the rules, at the location of the op that
-/// is differentiated.
-struct Arithmetic {
-  OpBuilder &builder;
-  Location loc;
-
-  Value add(Value a, Value b) const { return make<arith::AddFOp>(a, b); }
-  Value sub(Value a, Value b) const { return make<arith::SubFOp>(a, b); }
-  Value mul(Value a, Value b) const { return make<arith::MulFOp>(a, b); }
-  Value div(Value a, Value b) const { return make<arith::DivFOp>(a, b); }
-  Value neg(Value a) const { return make<arith::NegFOp>(a); }
-  Value exp(Value a) const { return make<math::ExpOp>(a); }
-  /// Converts to the type to compute in; `narrow` converts back to that of
-  /// `like`.
-  Value wide(Value a) const {
-    return convert(builder, loc, a,
-                   computeType(tensorType(a).getElementType()));
-  }
-  Value narrow(Value a, Value like) const {
-    return convert(builder, loc, a, tensorType(like).getElementType());
-  }
-  /// A value as it is stored: rounded if a user rounds it, and converted to the
-  /// type to compute in.
-  Value kept(Value a) const {
-    for (Operation *user : a.getUsers())
-      if (auto round = dyn_cast<arith::TruncFOp>(user))
-        if (getElementTypeOrSelf(round.getType()).getIntOrFloatBitWidth() < 32)
-          return wide(round.getResult());
-    return wide(a);
-  }
-  Value number(double value, Value like) const {
-    return splat(builder, loc, like.getType(), value);
-  }
-  Value scale(double factor, Value a) const {
-    return mul(a, number(factor, a));
-  }
-  Value select(Value condition, Value a, Value b) const {
-    return make<arith::SelectOp>(condition, a, b);
-  }
-  Value greater(Value a, Value b) const {
-    return make<arith::CmpFOp>(arith::CmpFPredicate::OGT, a, b);
-  }
-  Value equal(Value a, Value b) const {
-    return make<arith::CmpFOp>(arith::CmpFPredicate::OEQ, a, b);
-  }
-  template <typename Op, typename... Args> Value make(Args &&...args) const {
-    return builder.createOrFold<Op>(loc, std::forward<Args>(args)...);
-  }
-};
+/// Converts to the type to compute in; `narrow` converts back to that of
+/// `like`.
+static Value wide(const Arithmetic &a, Value x) {
+  return convert(a.builder, a.loc, x,
+                 computeType(tensorType(x).getElementType()));
+}
+static Value narrow(const Arithmetic &a, Value x, Value like) {
+  return convert(a.builder, a.loc, x, tensorType(like).getElementType());
+}
+/// A value as it is stored: rounded if a user rounds it, and converted to the
+/// type to compute in.
+static Value kept(const Arithmetic &a, Value x) {
+  for (Operation *user : x.getUsers())
+    if (auto round = dyn_cast<arith::TruncFOp>(user))
+      if (getElementTypeOrSelf(round.getType()).getIntOrFloatBitWidth() < 32)
+        return wide(a, round.getResult());
+  return wide(a, x);
+}
 
 using Values = SmallVector<Value>;
-} // namespace
 
 //===-- tensor ops --------------------------------------------------------===//
 
@@ -100,7 +67,7 @@ static Value gradientOfWinners(ReduceOp op, const Arithmetic &a, Value g) {
   Value winners = a.equal(op.getInput(), over(op.getResult()));
   Value ones =
       convert(a.builder, a.loc, winners, op.getType().getElementType());
-  Value share = a.div(g, sum(a.builder, a.loc, ones, op.getAxes()));
+  Value share = a.divide(g, sum(a.builder, a.loc, ones, op.getAxes()));
   return a.select(winners, over(share), a.number(0, op.getInput()));
 }
 
@@ -143,9 +110,9 @@ Values ReluOp::pullback(OpBuilder &builder, ValueRange g) {
 /// The gradient is g y (1 - y).
 Values SigmoidOp::pullback(OpBuilder &builder, ValueRange g) {
   Arithmetic a{builder, getLoc()};
-  Value y = a.kept(getResult());
-  Value slope = a.mul(y, a.sub(a.number(1, y), y));
-  return {a.narrow(a.mul(a.wide(g[0]), slope), g[0])};
+  Value y = kept(a, getResult());
+  Value slope = a.multiply(y, a.subtract(a.number(1, y), y));
+  return {narrow(a, a.multiply(wide(a, g[0]), slope), g[0])};
 }
 
 /// The slope is Phi(x) + x phi(x), with the normal distribution Phi and its
@@ -153,27 +120,28 @@ Values SigmoidOp::pullback(OpBuilder &builder, ValueRange g) {
 static Value geluSlope(const Arithmetic &a, Value x) {
   Value erf = a.make<math::ErfOp>(a.scale(0.7071067811865476, x)); // 1/sqrt(2)
   Value distribution = a.scale(0.5, a.add(a.number(1, x), erf));
-  Value power = a.exp(a.scale(-0.5, a.mul(x, x)));
+  Value power = a.exponential(a.scale(-0.5, a.multiply(x, x)));
   Value density = a.scale(0.3989422804014327, power); // 1/sqrt(2 pi)
-  return a.add(distribution, a.mul(x, density));
+  return a.add(distribution, a.multiply(x, density));
 }
 
 /// The slope is (1 + t + x (1 - t^2) u') / 2, with t = tanh u, u = c (x + k
 /// x^3).
 static Value geluTanhSlope(const Arithmetic &a, Value x) {
   const double c = 0.7978845608028654, k = 0.044715; // c = sqrt(2/pi)
-  Value one = a.number(1, x), square = a.mul(x, x);
-  Value u = a.scale(c, a.add(x, a.scale(k, a.mul(square, x))));
+  Value one = a.number(1, x), square = a.multiply(x, x);
+  Value u = a.scale(c, a.add(x, a.scale(k, a.multiply(square, x))));
   Value t = a.make<math::TanhOp>(u);
   Value slope = a.scale(c, a.add(one, a.scale(3 * k, square)));
-  Value rest = a.mul(a.mul(x, a.sub(one, a.mul(t, t))), slope);
+  Value rest =
+      a.multiply(a.multiply(x, a.subtract(one, a.multiply(t, t))), slope);
   return a.scale(0.5, a.add(a.add(one, t), rest));
 }
 
 Values GeluOp::pullback(OpBuilder &builder, ValueRange g) {
   Arithmetic a{builder, getLoc()};
   Value x = getInput();
-  return {a.mul(g[0], getTanh() ? geluTanhSlope(a, x) : geluSlope(a, x))};
+  return {a.multiply(g[0], getTanh() ? geluTanhSlope(a, x) : geluSlope(a, x))};
 }
 
 //===-- convolution -------------------------------------------------------===//
@@ -254,15 +222,16 @@ Values MeanSquaredErrorOp::pullback(OpBuilder &builder, ValueRange g) {
   Arithmetic a{builder, getLoc()};
   RankedTensorType type = tensorType(getPrediction());
   Type wide = computeType(type.getElementType());
-  Value difference = a.sub(convert(builder, getLoc(), getPrediction(), wide),
-                           convert(builder, getLoc(), getTarget(), wide));
+  Value difference =
+      a.subtract(convert(builder, getLoc(), getPrediction(), wide),
+                 convert(builder, getLoc(), getTarget(), wide));
   Value seed = convert(builder, getLoc(), g[0], wide);
   Value share = broadcastScalar(builder, getLoc(),
                                 a.scale(2.0 / type.getNumElements(), seed),
                                 type.getShape());
-  Value gradient = convert(builder, getLoc(), a.mul(difference, share),
+  Value gradient = convert(builder, getLoc(), a.multiply(difference, share),
                            type.getElementType());
-  return {gradient, a.neg(gradient)};
+  return {gradient, a.negate(gradient)};
 }
 
 //===-- arith -------------------------------------------------------------===//
@@ -274,29 +243,30 @@ static Values pullback(arith::AddFOp, const Arithmetic &, Value g) {
 }
 
 static Values pullback(arith::SubFOp, const Arithmetic &a, Value g) {
-  return {g, a.neg(g)};
+  return {g, a.negate(g)};
 }
 
 static Values pullback(arith::MulFOp op, const Arithmetic &a, Value g) {
-  return {a.mul(g, op.getRhs()), a.mul(g, op.getLhs())};
+  return {a.multiply(g, op.getRhs()), a.multiply(g, op.getLhs())};
 }
 
 /// The gradients are g / b and -g y / b.
 static Values pullback(arith::DivFOp op, const Arithmetic &a, Value g) {
-  Value share = a.div(g, op.getRhs());
-  return {share, a.neg(a.mul(share, op.getResult()))};
+  Value share = a.divide(g, op.getRhs());
+  return {share, a.negate(a.multiply(share, op.getResult()))};
 }
 
 /// With y = a - b q, where q is whole and may not fit 16 bits, the gradients
 /// are g and -g q.
 static Values pullback(arith::RemFOp op, const Arithmetic &a, Value g) {
-  Value taken = a.sub(a.wide(op.getLhs()), a.wide(op.getResult()));
-  Value whole = a.make<math::RoundEvenOp>(a.div(taken, a.wide(op.getRhs())));
-  return {g, a.narrow(a.neg(a.mul(a.wide(g), whole)), g)};
+  Value taken = a.subtract(wide(a, op.getLhs()), wide(a, op.getResult()));
+  Value whole =
+      a.make<math::RoundEvenOp>(a.divide(taken, wide(a, op.getRhs())));
+  return {g, narrow(a, a.negate(a.multiply(wide(a, g), whole)), g)};
 }
 
 static Values pullback(arith::NegFOp, const Arithmetic &a, Value g) {
-  return {a.neg(g)};
+  return {a.negate(g)};
 }
 
 /// The gradient is g where x is larger, and the rest goes to the other operand;
@@ -305,7 +275,7 @@ static Values larger(const Arithmetic &a, Value x, Value other, Value g) {
   Value zero = a.number(0, g);
   Value tied = a.select(a.equal(x, other), a.scale(0.5, g), zero);
   Value gradient = a.select(a.greater(x, other), g, tied);
-  return {gradient, a.sub(g, gradient)};
+  return {gradient, a.subtract(g, gradient)};
 }
 
 static Values pullback(arith::MaximumFOp op, const Arithmetic &a, Value g) {
@@ -342,86 +312,88 @@ static Values pullback(arith::TruncFOp op, const Arithmetic &a, Value g) {
 /// The gradient is g sign(x), 0 at 0.
 static Values pullback(math::AbsFOp op, const Arithmetic &a, Value g) {
   Value x = op.getOperand(), zero = a.number(0, x);
-  Value notPositive = a.select(a.greater(zero, x), a.neg(g), zero);
+  Value notPositive = a.select(a.greater(zero, x), a.negate(g), zero);
   return {a.select(a.greater(x, zero), g, notPositive)};
 }
 
 /// Computes 1 + sign x^2.
 static Value onePlusSquare(const Arithmetic &a, Value x, double sign) {
-  return a.add(a.number(1, x), a.scale(sign, a.mul(x, x)));
+  return a.add(a.number(1, x), a.scale(sign, a.multiply(x, x)));
 }
 
 /// The gradient is -g / sqrt(1 - x^2), and g / sqrt(1 - x^2) for asin.
 static Values pullback(math::AcosOp op, const Arithmetic &a, Value g) {
   Value x = op.getOperand();
-  return {a.neg(a.div(g, a.make<math::SqrtOp>(onePlusSquare(a, x, -1))))};
+  return {a.negate(a.divide(g, a.squareRoot(onePlusSquare(a, x, -1))))};
 }
 static Values pullback(math::AsinOp op, const Arithmetic &a, Value g) {
   Value x = op.getOperand();
-  return {a.div(g, a.make<math::SqrtOp>(onePlusSquare(a, x, -1)))};
+  return {a.divide(g, a.squareRoot(onePlusSquare(a, x, -1)))};
 }
 
 /// The gradient is g / (1 + x^2), and g / (1 - x^2) for atanh.
 static Values pullback(math::AtanOp op, const Arithmetic &a, Value g) {
-  return {a.div(g, onePlusSquare(a, op.getOperand(), 1))};
+  return {a.divide(g, onePlusSquare(a, op.getOperand(), 1))};
 }
 static Values pullback(math::AtanhOp op, const Arithmetic &a, Value g) {
-  return {a.div(g, onePlusSquare(a, op.getOperand(), -1))};
+  return {a.divide(g, onePlusSquare(a, op.getOperand(), -1))};
 }
 
 /// The gradient is g / sqrt(x^2 - 1), and g / sqrt(x^2 + 1) for asinh.
 static Values pullback(math::AcoshOp op, const Arithmetic &a, Value g) {
   Value x = op.getOperand();
-  Value square = a.sub(a.mul(x, x), a.number(1, x));
-  return {a.div(g, a.make<math::SqrtOp>(square))};
+  Value square = a.subtract(a.multiply(x, x), a.number(1, x));
+  return {a.divide(g, a.squareRoot(square))};
 }
 static Values pullback(math::AsinhOp op, const Arithmetic &a, Value g) {
   Value x = op.getOperand();
-  return {a.div(g, a.make<math::SqrtOp>(onePlusSquare(a, x, 1)))};
+  return {a.divide(g, a.squareRoot(onePlusSquare(a, x, 1)))};
 }
 
 static Values pullback(math::CosOp op, const Arithmetic &a, Value g) {
-  return {a.neg(a.mul(g, a.make<math::SinOp>(op.getOperand())))};
+  return {a.negate(a.multiply(g, a.sine(op.getOperand())))};
 }
 
 static Values pullback(math::CoshOp op, const Arithmetic &a, Value g) {
-  return {a.mul(g, a.make<math::SinhOp>(op.getOperand()))};
+  return {a.multiply(g, a.make<math::SinhOp>(op.getOperand()))};
 }
 
 /// The gradient is g 2 / sqrt(pi) exp(-x^2).
 static Values pullback(math::ErfOp op, const Arithmetic &a, Value g) {
   Value x = op.getOperand();
-  return {a.mul(g, a.scale(1.1283791670955126, a.exp(a.neg(a.mul(x, x)))))};
+  return {a.multiply(g, a.scale(1.1283791670955126,
+                                a.exponential(a.negate(a.multiply(x, x)))))};
 }
 
 static Values pullback(math::ExpOp op, const Arithmetic &a, Value g) {
-  return {a.mul(g, op.getResult())};
+  return {a.multiply(g, op.getResult())};
 }
 
 static Values pullback(math::ExpM1Op op, const Arithmetic &a, Value g) {
-  return {a.mul(g, a.exp(op.getOperand()))};
+  return {a.multiply(g, a.exponential(op.getOperand()))};
 }
 
 static Values pullback(math::FmaOp op, const Arithmetic &a, Value g) {
-  return {a.mul(g, op.getB()), a.mul(g, op.getA()), g};
+  return {a.multiply(g, op.getB()), a.multiply(g, op.getA()), g};
 }
 
 static Values pullback(math::LogOp op, const Arithmetic &a, Value g) {
-  return {a.div(g, op.getOperand())};
+  return {a.divide(g, op.getOperand())};
 }
 
 static Values pullback(math::Log1pOp op, const Arithmetic &a, Value g) {
   Value x = op.getOperand();
-  return {a.div(g, a.add(a.number(1, x), x))};
+  return {a.divide(g, a.add(a.number(1, x), x))};
 }
 
 /// For y = a^b the gradients are g b a^(b-1) and g y log(a), with 0 instead of
 /// 0 * inf.
 static Values pullback(math::PowFOp op, const Arithmetic &a, Value g) {
   Value base = op.getLhs(), exponent = op.getRhs(), zero = a.number(0, base);
-  Value lower = a.make<math::PowFOp>(base, a.sub(exponent, a.number(1, base)));
-  Value ofBase = a.mul(g, a.mul(exponent, lower));
-  Value ofExponent = a.mul(g, a.mul(op.getResult(), a.make<math::LogOp>(base)));
+  Value lower = a.power(base, a.subtract(exponent, a.number(1, base)));
+  Value ofBase = a.multiply(g, a.multiply(exponent, lower));
+  Value ofExponent =
+      a.multiply(g, a.multiply(op.getResult(), a.logarithm(base)));
   return {a.select(a.equal(exponent, zero), zero, ofBase),
           a.select(a.equal(base, zero), zero, ofExponent)};
 }
@@ -429,33 +401,33 @@ static Values pullback(math::PowFOp op, const Arithmetic &a, Value g) {
 /// The gradient is -g y^3 / 2.
 static Values pullback(math::RsqrtOp op, const Arithmetic &a, Value g) {
   Value y = op.getResult();
-  return {a.mul(g, a.scale(-0.5, a.mul(y, a.mul(y, y))))};
+  return {a.multiply(g, a.scale(-0.5, a.multiply(y, a.multiply(y, y))))};
 }
 
 static Values pullback(math::SinOp op, const Arithmetic &a, Value g) {
-  return {a.mul(g, a.make<math::CosOp>(op.getOperand()))};
+  return {a.multiply(g, a.cosine(op.getOperand()))};
 }
 
 static Values pullback(math::SinhOp op, const Arithmetic &a, Value g) {
-  return {a.mul(g, a.make<math::CoshOp>(op.getOperand()))};
+  return {a.multiply(g, a.make<math::CoshOp>(op.getOperand()))};
 }
 
 /// The gradient is g / (2 y).
 static Values pullback(math::SqrtOp op, const Arithmetic &a, Value g) {
-  return {a.div(a.scale(0.5, g), op.getResult())};
+  return {a.divide(a.scale(0.5, g), op.getResult())};
 }
 
 /// The gradient is g (1 + y^2).
 static Values pullback(math::TanOp op, const Arithmetic &a, Value g) {
   Value y = op.getResult();
-  return {a.mul(g, a.add(a.number(1, y), a.mul(y, y)))};
+  return {a.multiply(g, a.add(a.number(1, y), a.multiply(y, y)))};
 }
 
 /// The gradient is g (1 - y^2).
 static Values pullback(math::TanhOp op, const Arithmetic &a, Value g) {
-  Value y = a.kept(op.getResult());
-  Value slope = a.sub(a.number(1, y), a.mul(y, y));
-  return {a.narrow(a.mul(a.wide(g), slope), g)};
+  Value y = kept(a, op.getResult());
+  Value slope = a.subtract(a.number(1, y), a.multiply(y, y));
+  return {narrow(a, a.multiply(wide(a, g), slope), g)};
 }
 
 } // namespace rules

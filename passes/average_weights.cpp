@@ -6,7 +6,7 @@
 
 #include "passes/average_weights.h"
 
-#include "passes/arithmetic.h"
+#include "ir/arithmetic.h"
 #include "passes/clock.h"
 #include "passes/passes.h"
 #include "passes/state.h"

@@ -5,7 +5,7 @@
 // accumulation, several of them make one update.
 #pragma once
 
-#include "passes/arithmetic.h"
+#include "ir/arithmetic.h"
 #include "recipe/settings.h"
 
 namespace gradus {

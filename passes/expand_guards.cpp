@@ -3,7 +3,7 @@
 // Runs when every update is a write, so that parameters and slots are held
 // back alike; the selections then fuse with what computes the new values.
 
-#include "passes/arithmetic.h"
+#include "ir/arithmetic.h"
 #include "passes/passes.h"
 #include "passes/state.h"
 

@@ -6,8 +6,8 @@
 
 #include "passes/fc_to_fn.h"
 
+#include "ir/arithmetic.h"
 #include "ir/scalar_ops.h"
-#include "passes/arithmetic.h"
 #include "passes/losses.h"
 #include "passes/passes.h"
 #include "passes/state.h"

@@ -5,7 +5,7 @@
 // update. Runs after loss_scale, so that what is added up has no scale, and
 // before what looks at final gradients.
 
-#include "passes/arithmetic.h"
+#include "ir/arithmetic.h"
 #include "passes/clock.h"
 #include "passes/passes.h"
 #include "passes/state.h"

@@ -6,7 +6,7 @@
 
 #include "passes/gradient_centralization.h"
 
-#include "passes/arithmetic.h"
+#include "ir/arithmetic.h"
 #include "passes/passes.h"
 #include "passes/train_graphs.h"
 

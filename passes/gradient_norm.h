@@ -1,7 +1,7 @@
 // The length of gradients, as clipping and the metric `gradient_norm` take it.
 #pragma once
 
-#include "passes/arithmetic.h"
+#include "ir/arithmetic.h"
 
 namespace gradus {
 

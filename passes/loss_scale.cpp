@@ -6,7 +6,7 @@
 // have had different scales.
 
 #include "passes/loss_scale.h"
-#include "passes/arithmetic.h"
+#include "ir/arithmetic.h"
 #include "passes/clock.h"
 #include "passes/passes.h"
 #include "passes/state.h"

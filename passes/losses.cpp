@@ -7,8 +7,8 @@
 
 #include "passes/losses.h"
 
+#include "ir/arithmetic.h"
 #include "ir/evaluator.h"
-#include "passes/arithmetic.h"
 
 #include <cmath>
 

@@ -2,7 +2,7 @@
 // factor on a hyperparameter. docs/schedules.md has the formulas.
 #pragma once
 
-#include "passes/arithmetic.h"
+#include "ir/arithmetic.h"
 #include "recipe/settings.h"
 
 #include <functional>

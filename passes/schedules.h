@@ -1,7 +1,7 @@
 // How hyperparameters change with the step, as arithmetic of the step counter.
 #pragma once
 
-#include "passes/arithmetic.h"
+#include "ir/arithmetic.h"
 #include "recipe/settings.h"
 
 #include "llvm/ADT/StringMap.h"

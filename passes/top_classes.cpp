@@ -3,7 +3,7 @@
 
 #include "passes/top_classes.h"
 
-#include "passes/arithmetic.h"
+#include "ir/arithmetic.h"
 
 using namespace mlir;
 using namespace gradus;

@@ -7,7 +7,7 @@
 
 #include "passes/train_batch_norm.h"
 
-#include "ir/build.h"
+#include "ir/arithmetic.h"
 #include "passes/passes.h"
 
 #include "mlir/IR/Remarks.h"
@@ -78,12 +78,8 @@ struct TrainBatchNormPass : impl::TrainBatchNormBase<TrainBatchNormPass> {
     if (!value)
       value = read.getResult();
     Location loc = batch.getLoc();
-    auto scale = [&](Value vector, double factor) -> Value {
-      return arith::MulFOp::create(builder, loc, vector,
-                                   splatLike(builder, vector, factor));
-    };
-    value = arith::AddFOp::create(builder, loc, scale(value, momentum),
-                                  scale(batch, share));
+    Arithmetic a(builder, loc);
+    value = a.add(a.scale(momentum, value), a.scale(share, batch));
   }
 
   void writeStatistics(GraphOp train) {

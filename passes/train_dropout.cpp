@@ -6,9 +6,9 @@
 
 #include "passes/train_dropout.h"
 
+#include "ir/arithmetic.h"
 #include "ir/build.h"
 #include "ir/dropout.h"
-#include "passes/arithmetic.h"
 #include "passes/passes.h"
 #include "passes/state.h"
 #include "recipe/run_settings.h"

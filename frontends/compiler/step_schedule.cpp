@@ -2,8 +2,8 @@
 
 #include "frontends/compiler/step_schedule.h"
 
+#include "ir/arithmetic.h"
 #include "ir/evaluator.h"
-#include "passes/arithmetic.h"
 #include "passes/clock.h"
 #include "passes/parameters.h"
 #include "passes/schedules.h"

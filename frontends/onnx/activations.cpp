@@ -14,31 +14,16 @@ using namespace mlir;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// Short names for formulas, at the location of the node.
-struct Formula {
-  OpBuilder &builder;
-  Location location;
-  Value x;
+/// Formulas of the node's input, at its location.
+struct Formula : Arithmetic {
+  Formula(OpBuilder &builder, Location loc, Value x)
+      : Arithmetic(builder, loc), x(x) {}
 
-  Value number(double value) const {
-    return splat(builder, location, x.getType(), value);
-  }
-  Value add(Value a, Value b) const { return make<arith::AddFOp>(a, b); }
-  Value sub(Value a, Value b) const { return make<arith::SubFOp>(a, b); }
-  Value mul(Value a, Value b) const { return make<arith::MulFOp>(a, b); }
-  Value div(Value a, Value b) const { return make<arith::DivFOp>(a, b); }
-  Value scale(double factor, Value a) const { return mul(number(factor), a); }
-  Value abs(Value a) const { return make<math::AbsFOp>(a); }
+  Value number(double value) const { return Arithmetic::number(value, x); }
   Value clip(Value a, double low, double high) const {
     Builder &b = builder;
     return make<ClipOp>(a.getType(), a, b.getF64FloatAttr(low),
                         b.getF64FloatAttr(high));
-  }
-  Value select(Value condition, Value a, Value b) const {
-    return make<arith::SelectOp>(condition, a, b);
-  }
-  Value greater(Value a, Value b) const {
-    return make<arith::CmpFOp>(arith::CmpFPredicate::OGT, a, b);
   }
   // These two select by `a > 0` instead of clipping or taking the absolute
   // value, whose slopes at 0 would replace those of the smooth function.
@@ -50,13 +35,11 @@ struct Formula {
   /// log(1 + exp(a)) = max(a, 0) + log(1 + exp(-|a|))
   Value softplus(Value a) const {
     Value positive = greater(a, number(0));
-    Value negated = make<arith::NegFOp>(a);
-    Value power = make<math::ExpOp>(select(positive, negated, a));
+    Value power = exponential(select(positive, negate(a), a));
     return add(select(positive, a, number(0)), make<math::Log1pOp>(power));
   }
-  template <typename Op, typename... Args> Value make(Args... args) const {
-    return Op::create(builder, location, args...);
-  }
+
+  Value x;
 };
 
 using Activation = Value (*)(const Node &, const Formula &);
@@ -94,7 +77,7 @@ Value hardSigmoid(const Node &node, const Formula &f) {
 /// x max(0, min(1, x / 6 + 1 / 2))
 Value hardSwish(const Node &, const Formula &f) {
   Value line = f.add(f.scale(1.0 / 6, f.x), f.number(0.5));
-  return f.mul(f.x, f.clip(line, 0, 1));
+  return f.multiply(f.x, f.clip(line, 0, 1));
 }
 
 /// Subtracts or adds bias where |x| > lambda; 0 between.
@@ -102,7 +85,7 @@ Value shrink(const Node &node, const Formula &f) {
   double lambda = node.number("lambd", 0.5), bias = node.number("bias", 0);
   Value below = f.greater(f.number(-lambda), f.x);
   Value above = f.greater(f.x, f.number(lambda));
-  Value inner = f.select(above, f.sub(f.x, f.number(bias)), f.number(0));
+  Value inner = f.select(above, f.subtract(f.x, f.number(bias)), f.number(0));
   return f.select(below, f.add(f.x, f.number(bias)), inner);
 }
 
@@ -136,24 +119,24 @@ Value softplus(const Node &, const Formula &f) { return f.softplus(f.x); }
 Value log(const Node &, const Formula &f) {
   auto sigmoid = f.x.getDefiningOp<SigmoidOp>();
   if (!sigmoid)
-    return f.make<math::LogOp>(f.x);
-  Value negated = f.make<arith::NegFOp>(sigmoid.getInput());
-  return f.make<arith::NegFOp>(f.softplus(negated));
+    return f.logarithm(f.x);
+  Value negated = f.negate(sigmoid.getInput());
+  return f.negate(f.softplus(negated));
 }
 
 Value softsign(const Node &, const Formula &f) {
-  return f.div(f.x, f.add(f.number(1), f.abs(f.x)));
+  return f.divide(f.x, f.add(f.number(1), f.absolute(f.x)));
 }
 
 Value mish(const Node &, const Formula &f) {
-  return f.mul(f.x, f.make<math::TanhOp>(f.softplus(f.x)));
+  return f.multiply(f.x, f.make<math::TanhOp>(f.softplus(f.x)));
 }
 
 /// x sigmoid(alpha x)
 Value swish(const Node &node, const Formula &f) {
   double alpha = node.number("alpha", 1);
   Value scaled = alpha == 1 ? f.x : f.scale(alpha, f.x);
-  return f.mul(f.x, f.make<SigmoidOp>(scaled.getType(), scaled));
+  return f.multiply(f.x, f.make<SigmoidOp>(scaled.getType(), scaled));
 }
 
 /// a sigmoid(alpha a) b
@@ -164,7 +147,7 @@ absl::Status swiglu(Importer &importer, const Node &node) {
       !isa<FloatType>(tensorType(gate).getElementType()))
     return node.error("expected floats of one shape and type");
   Formula f{importer.builder, importer.location(node), gate};
-  return importer.define(node, 0, f.mul(swish(node, f), value));
+  return importer.define(node, 0, f.multiply(swish(node, f), value));
 }
 
 //===-- clip, PRelu -------------------------------------------------------===//
@@ -260,7 +243,7 @@ absl::StatusOr<Value> spreadLimit(const Building &b, int input, Value like) {
       type.getElementType() != tensorType(like).getElementType())
     return b.node.error("its limit \"", b.node.input(input).str(),
                         "\" is not one number of its input's type");
-  return broadcastScalar(b.builder, b.location, b.shaped(limit, {}),
+  return broadcastScalar(b.builder, b.loc, b.shaped(limit, {}),
                          tensorType(like).getShape());
 }
 
@@ -273,13 +256,13 @@ absl::Status clipByComputed(Importer &importer, const Node &node, Value input) {
   bool isFloat = Building::isFloat(input), isUnsigned = b.isUnsigned();
   Value result = input;
   if (low)
-    result = isFloat ? b.make<arith::MaximumFOp>(result, low)
+    result = isFloat ? b.larger(result, low)
                      : extremum<arith::MaxSIOp, arith::MaxUIOp>(
-                           b.builder, b.location, result, low, isUnsigned);
+                           b.builder, b.loc, result, low, isUnsigned);
   if (high)
-    result = isFloat ? b.make<arith::MinimumFOp>(result, high)
+    result = isFloat ? b.smaller(result, high)
                      : extremum<arith::MinSIOp, arith::MinUIOp>(
-                           b.builder, b.location, result, high, isUnsigned);
+                           b.builder, b.loc, result, high, isUnsigned);
   return importer.define(node, 0, result);
 }
 
@@ -302,11 +285,10 @@ Value slopedBelowZero(const Building &b, Value x, Value slope) {
   if (b.isUnsigned())
     return x;
   Value zero = b.number(0, x);
-  Value isAbove =
-      Building::isFloat(x)
-          ? b.make<arith::CmpFOp>(arith::CmpFPredicate::OGT, x, zero)
-          : b.compare(arith::CmpIPredicate::sgt, x, zero);
-  return b.select(isAbove, x, b.mul(slope, x));
+  Value isAbove = Building::isFloat(x)
+                      ? b.compare(arith::CmpFPredicate::OGT, x, zero)
+                      : b.compare(arith::CmpIPredicate::sgt, x, zero);
+  return b.select(isAbove, x, b.multiply(slope, x));
 }
 
 /// x > 0 ? x : slope x, where the slope broadcasts to the input.
@@ -329,7 +311,7 @@ absl::Status prelu(Importer &importer, const Node &node) {
     return node.error("its slope of shape [",
                       joined(tensorType(slope).getShape()),
                       "] does not fit an input of shape [", joined(shape), "]");
-  slope = broadcastLast(b.builder, b.location, slope, shape);
+  slope = broadcastLast(b.builder, b.loc, slope, shape);
   return importer.define(node, 0, slopedBelowZero(b, input, slope));
 }
 

@@ -26,7 +26,7 @@ Value timesEarlier(const Building &b, Value value, int64_t axis,
   auto is = reverse ? arith::CmpIPredicate::slt : arith::CmpIPredicate::sge;
   Value there = b.compare(
       is, numbers, b.number(reverse ? size - distance : distance, numbers));
-  return b.mul(value, b.select(there, earlier, b.number(1, value)));
+  return b.multiply(value, b.select(there, earlier, b.number(1, value)));
 }
 
 /// Shifts by one element and fills with ones.
@@ -123,8 +123,8 @@ absl::Status reverseSequence(Importer &importer, const Node &node) {
   lengths = castTo(b, lengths, b.builder.getI64Type());
   ArrayRef<int64_t> shape = tensorType(rows).getShape().take_front(2);
   Value here = b.indicesAlong(shape, 1);
-  Value end = broadcast(b.builder, b.location, lengths, shape, {0});
-  Value turned = b.sub(b.sub(end, b.number(1, end)), here);
+  Value end = broadcast(b.builder, b.loc, lengths, shape, {0});
+  Value turned = b.subtract(b.subtract(end, b.number(1, end)), here);
   Value at =
       b.select(b.compare(arith::CmpIPredicate::slt, here, end), turned, here);
   Value result =

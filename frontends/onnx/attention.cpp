@@ -69,7 +69,7 @@ absl::StatusOr<Value> repeated(const Building &b, Value value, int64_t count) {
     return b.node.error("has ", count, " query heads for ", shape[1],
                         " of keys and values");
   Value each = broadcast(
-      b.builder, b.location, value,
+      b.builder, b.loc, value,
       {shape[0], shape[1], count / shape[1], shape[2], shape[3]}, {0, 1, 3, 4});
   return b.shaped(each, {shape[0], count, shape[2], shape[3]});
 }
@@ -106,7 +106,7 @@ absl::Status readMask(const Building &b, Parts &parts) {
     return b.node.error("its mask of shape [", joined(shape),
                         "] does not fit scores of shape [", joined(scores),
                         "]");
-  mask = broadcastLast(b.builder, b.location, mask, parts.mask);
+  mask = broadcastLast(b.builder, b.loc, mask, parts.mask);
   (truth ? parts.allowed : parts.bias) = mask;
   return absl::OkStatus();
 }
@@ -121,9 +121,9 @@ absl::Status limitKeys(const Building &b, Parts &parts) {
   if (!b.node.input(6).empty()) {
     GRADUS_ASSIGN_OR_RETURN(lengths, b.importer.value(b.node, 6, 1));
     lengths =
-        broadcast(b.builder, b.location,
-                  castTo(b, lengths, b.builder.getI64Type()), scores, {0});
-    offset = b.sub(lengths, b.number(scores[2], lengths));
+        broadcast(b.builder, b.loc, castTo(b, lengths, b.builder.getI64Type()),
+                  scores, {0});
+    offset = b.subtract(lengths, b.number(scores[2], lengths));
     parts.allowed =
         both(b, parts.allowed, b.compare(IntegerIs::slt, key, lengths));
   }
@@ -133,9 +133,9 @@ absl::Status limitKeys(const Building &b, Parts &parts) {
   int64_t left = b.node.integer("left_window_size", -1),
           right = b.node.integer("right_window_size", -1);
   if (left >= 0)
-    parts.allowed =
-        both(b, parts.allowed,
-             b.compare(IntegerIs::sge, key, b.sub(own, b.number(left, own))));
+    parts.allowed = both(
+        b, parts.allowed,
+        b.compare(IntegerIs::sge, key, b.subtract(own, b.number(left, own))));
   if (right >= 0)
     parts.allowed =
         both(b, parts.allowed,
@@ -152,11 +152,11 @@ Value isAlone(const Building &b, const Parts &parts, Value scores) {
   Value zero = b.number(0, scores), none = b.number(kNone, scores);
   Value bias = parts.bias ? parts.bias : zero;
   Value masked = parts.allowed ? b.select(parts.allowed, bias, none) : bias;
-  Value best = reduce(b.builder, b.location, Reduction::max, masked, {3});
-  Value alone = b.make<arith::CmpFOp>(arith::CmpFPredicate::OEQ, best,
-                                      b.number(kNone, best));
-  return broadcastAlong(b.builder, b.location, alone,
-                        tensorType(scores).getShape(), {3});
+  Value best = reduce(b.builder, b.loc, Reduction::max, masked, {3});
+  Value alone =
+      b.compare(arith::CmpFPredicate::OEQ, best, b.number(kNone, best));
+  return broadcastAlong(b.builder, b.loc, alone, tensorType(scores).getShape(),
+                        {3});
 }
 
 /// The softmax of the scores. Rows without a visible key become zeros outside
@@ -183,13 +183,13 @@ Scores scoresOf(const Building &b, const Parts &parts) {
   double scale =
       b.node.number("scale", 1 / std::sqrt(double(extent(parts.query, 3))));
   Scores scores;
-  Value query = b.mul(parts.query, b.number(scale, parts.query));
-  scores.product = matmul(b.builder, b.location, query, parts.key, false, true);
+  Value query = b.multiply(parts.query, b.number(scale, parts.query));
+  scores.product = matmul(b.builder, b.loc, query, parts.key, false, true);
   scores.capped = scores.product;
   if (double cap = b.node.number("softcap", 0); cap > 0) {
     Value limit = b.number(cap, scores.product);
-    Value part = b.make<arith::DivFOp>(scores.product, limit);
-    scores.capped = b.mul(b.make<math::TanhOp>(part), limit);
+    Value part = b.divide(scores.product, limit);
+    scores.capped = b.multiply(b.make<math::TanhOp>(part), limit);
   }
   scores.masked = parts.bias ? b.add(scores.capped, parts.bias) : scores.capped;
   if (parts.allowed)
@@ -259,7 +259,7 @@ Value maskOf(const Building &b, const Parts &parts) {
 Value wholeAttention(const Building &b, const Parts &parts) {
   double scale =
       b.node.number("scale", 1 / std::sqrt(double(extent(parts.query, 3))));
-  return AttentionOp::create(b.builder, b.location, parts.query, parts.key,
+  return AttentionOp::create(b.builder, b.loc, parts.query, parts.key,
                              parts.value, maskOf(b, parts), parts.causal, scale)
       .getResult();
 }
@@ -277,7 +277,7 @@ absl::Status attention(Importer &importer, const Node &node) {
   } else {
     Scores scores = scoresOf(b, parts);
     GRADUS_RETURN_IF_ERROR(importer.define(node, 3, scores.at(stage)));
-    result = matmul(b.builder, b.location, scores.softmax, parts.value);
+    result = matmul(b.builder, b.loc, scores.softmax, parts.value);
   }
   GRADUS_ASSIGN_OR_RETURN(RankedTensorType given, importer.type(node, 0));
   if (given.getRank() == 3)
@@ -322,7 +322,7 @@ absl::StatusOr<Value> cached(const Building &b, int input,
         "its input \"", b.node.input(input).str(), "\" gives angles of shape [",
         joined(found), "], expected [",
         joined(SmallVector<int64_t>{shape[0], shape[2], shape[3]}), "]");
-  return broadcast(b.builder, b.location, cache, shape, {0, 2, 3});
+  return broadcast(b.builder, b.loc, cache, shape, {0, 2, 3});
 }
 
 /// Rotates pairs (x1, x2) by an angle each; pairs are halves or neighbours.
@@ -335,8 +335,8 @@ absl::StatusOr<Value> rotated(const Building &b, Value value) {
   GRADUS_ASSIGN_OR_RETURN(Value sine, cached(b, 2, shape));
   Value x = lastPart(b, value, 0, half, step),
         y = lastPart(b, value, neighbours ? 1 : half, half, step);
-  Value real = b.sub(b.mul(cosine, x), b.mul(sine, y)),
-        imaginary = b.add(b.mul(sine, x), b.mul(cosine, y));
+  Value real = b.subtract(b.multiply(cosine, x), b.multiply(sine, y)),
+        imaginary = b.add(b.multiply(sine, x), b.multiply(cosine, y));
   if (!neighbours)
     return joinAlong(b, real, imaginary, 3);
   SmallVector<int64_t> pairs(shape);

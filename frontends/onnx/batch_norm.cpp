@@ -3,7 +3,7 @@
 
 #include "frontends/onnx/operators.h"
 
-#include "ir/build.h"
+#include "ir/arithmetic.h"
 
 namespace gradus::onnx {
 namespace {
@@ -93,12 +93,8 @@ absl::Status keptStatistics(Importer &importer, const Node &node,
 /// momentum * old + (1 - momentum) * new
 Value moved(OpBuilder &builder, Location location, Value old, Value batch,
             double momentum) {
-  auto scale = [&](Value value, double factor) -> Value {
-    return arith::MulFOp::create(builder, location, value,
-                                 splatLike(builder, value, factor));
-  };
-  return arith::AddFOp::create(builder, location, scale(old, momentum),
-                               scale(batch, 1 - momentum));
+  Arithmetic a(builder, location);
+  return a.add(a.scale(momentum, old), a.scale(1 - momentum, batch));
 }
 
 /// Normalizes with computed statistics, exactly as the standard says.

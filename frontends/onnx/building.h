@@ -4,32 +4,21 @@
 #include "frontends/onnx/fold.h"
 #include "frontends/onnx/importer.h"
 
-#include "ir/build.h"
+#include "ir/arithmetic.h"
 
 namespace gradus::onnx {
 
 /// Builds the ops of one node at its location.
-struct Building {
+struct Building : Arithmetic {
   Building(Importer &importer, const Node &node)
-      : importer(importer), node(node), builder(importer.builder),
-        location(importer.location(node)) {}
+      : Arithmetic(importer.builder, importer.location(node)),
+        importer(importer), node(node) {}
 
   /// The attribute `axis`, counted from the front.
   absl::StatusOr<int64_t> axis(int64_t rank, int64_t fallback) const {
     absl::StatusOr<int64_t> axis =
         normalAxis(node.integer("axis", fallback), rank);
     return axis.ok() ? axis : node.error(axis.status().message());
-  }
-  template <typename Op, typename... Args>
-  mlir::Value make(Args &&...args) const {
-    return builder.createOrFold<Op>(location, std::forward<Args>(args)...);
-  }
-  mlir::Value number(double value, mlir::Value like) const {
-    return splat(builder, location, like.getType(), value);
-  }
-  mlir::Value compare(mlir::arith::CmpIPredicate predicate, mlir::Value a,
-                      mlir::Value b) const {
-    return make<mlir::arith::CmpIOp>(predicate, a, b);
   }
   /// Whether the integers of an input are unsigned.
   bool isUnsigned(int input = 0) const {
@@ -38,20 +27,16 @@ struct Building {
   /// Maps integers so that signed comparison orders them; applying it twice
   /// gives them back.
   mlir::Value ordered(mlir::Value value, bool isUnsigned) const;
-  mlir::Value select(mlir::Value condition, mlir::Value a,
-                     mlir::Value b) const {
-    return make<mlir::arith::SelectOp>(condition, a, b);
-  }
   mlir::Value shaped(mlir::Value value, llvm::ArrayRef<int64_t> shape) const {
-    return reshape(builder, location, value, shape);
+    return reshape(builder, loc, value, shape);
   }
   mlir::Value permuted(mlir::Value value, llvm::ArrayRef<int64_t> order) const {
-    return transpose(builder, location, value, order);
+    return transpose(builder, loc, value, order);
   }
 
   /// The index along `axis` of each element of a shape, as i64.
   mlir::Value indicesAlong(llvm::ArrayRef<int64_t> shape, int64_t axis) const {
-    return iota(builder, location,
+    return iota(builder, loc,
                 mlir::RankedTensorType::get(shape, builder.getI64Type()), axis);
   }
 
@@ -79,28 +64,8 @@ struct Building {
     return make<SliceOp>(tensorType(input).clone(shape), input, starts, steps);
   }
 
-  // Arithmetic of floats or integers.
-  mlir::Value add(mlir::Value a, mlir::Value b) const {
-    return either<mlir::arith::AddFOp, mlir::arith::AddIOp>(a, b);
-  }
-  mlir::Value sub(mlir::Value a, mlir::Value b) const {
-    return either<mlir::arith::SubFOp, mlir::arith::SubIOp>(a, b);
-  }
-  mlir::Value mul(mlir::Value a, mlir::Value b) const {
-    return either<mlir::arith::MulFOp, mlir::arith::MulIOp>(a, b);
-  }
-  template <typename FloatOp, typename IntegerOp>
-  mlir::Value either(mlir::Value a, mlir::Value b) const {
-    return isFloat(a) ? make<FloatOp>(a, b) : make<IntegerOp>(a, b);
-  }
-  static bool isFloat(mlir::Value value) {
-    return mlir::isa<mlir::FloatType>(tensorType(value).getElementType());
-  }
-
   Importer &importer;
   const Node &node;
-  mlir::OpBuilder &builder;
-  mlir::Location location;
 
 private:
   mlir::Value gatherAlong(mlir::Value input, int64_t axis,
@@ -108,7 +73,7 @@ private:
     llvm::SmallVector<int64_t> shape(tensorType(input).getShape());
     shape[axis] = places.tensor.size();
     mlir::Value at =
-        mlir::arith::ConstantOp::create(builder, location, toAttribute(places));
+        mlir::arith::ConstantOp::create(builder, loc, toAttribute(places));
     return make<GatherOp>(tensorType(input).clone(shape), input, at, axis,
                           /*batch_dims=*/0);
   }

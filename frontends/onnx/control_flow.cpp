@@ -180,7 +180,7 @@ private:
   Value rowOf(const Entry &part) {
     Value value = part.value
                       ? part.value
-                      : arith::ConstantOp::create(b_.builder, b_.location,
+                      : arith::ConstantOp::create(b_.builder, b_.loc,
                                                   toAttribute(*part.constant));
     SmallVector<int64_t> shape(tensorType(value).getShape());
     shape.insert(shape.begin(), 1);

@@ -140,7 +140,7 @@ Value regularPlaces(const Building &b, const Deformed &d, int64_t axis,
         double(index[axis] * d.strides[axis] - d.pads[axis] +
                index[2 + axis] * d.dilations[axis]);
   });
-  return arith::ConstantOp::create(b.builder, b.location, toAttribute(places));
+  return arith::ConstantOp::create(b.builder, b.loc, toAttribute(places));
 }
 
 /// The elements that the windows read, times the mask: [N * points, K * C].
@@ -152,13 +152,13 @@ Value columnsOf(const Building &b, const Deformed &d) {
   for (int64_t axis : {0, 1}) {
     Value offset = byPoint(b, d, d.offsets, 2, axis);
     Value regular = regularPlaces(b, d, axis, element);
-    Value place = b.add(offset, broadcastLast(b.builder, b.location, regular,
+    Value place = b.add(offset, broadcastLast(b.builder, b.loc, regular,
                                               tensorType(offset).getShape()));
     taps.push_back(linearTaps(b, place, {d.shape()[2 + axis]}));
   }
   if (d.mask)
     for (Tap &tap : taps[0])
-      tap.weight = b.mul(tap.weight, byPoint(b, d, d.mask, 1, 0));
+      tap.weight = b.multiply(tap.weight, byPoint(b, d, d.mask, 1, 0));
   Value rows = b.permuted(b.shaped(castTo(b, d.images, element),
                                    {d.batches(), channels, height * width}),
                           {0, 2, 1});
@@ -180,15 +180,15 @@ Value product(const Building &b, const Deformed &d, Value columns) {
   weight = b.permuted(b.shaped(weight, {d.groups, outputs, inputs, taps}),
                       {0, 1, 3, 2});
   if (d.groups == 1)
-    return matmul(b.builder, b.location, columns,
+    return matmul(b.builder, b.loc, columns,
                   b.shaped(weight, {outputs, taps * inputs}),
                   /*transposeA=*/false, /*transposeB=*/true);
   Value apart = b.permuted(b.shaped(columns, {rows, taps, d.groups, inputs}),
                            {2, 0, 1, 3});
-  Value each = matmul(b.builder, b.location,
-                      b.shaped(apart, {d.groups, rows, taps * inputs}),
-                      b.shaped(weight, {d.groups, outputs, taps * inputs}),
-                      /*transposeA=*/false, /*transposeB=*/true);
+  Value each =
+      matmul(b.builder, b.loc, b.shaped(apart, {d.groups, rows, taps * inputs}),
+             b.shaped(weight, {d.groups, outputs, taps * inputs}),
+             /*transposeA=*/false, /*transposeB=*/true);
   return b.shaped(b.permuted(each, {1, 0, 2}), {rows, d.out()});
 }
 
@@ -204,7 +204,7 @@ absl::Status deformConv(Importer &importer, const Node &node) {
       return node.error("its bias has ", tensorType(bias).getDimSize(0),
                         " elements, expected ", d.out());
     bias = castTo(b, bias, tensorType(result).getElementType());
-    result = b.add(result, broadcast(b.builder, b.location, bias,
+    result = b.add(result, broadcast(b.builder, b.loc, bias,
                                      tensorType(result).getShape(), {1}));
   }
   result = castTo(b, result, tensorType(d.images).getElementType());

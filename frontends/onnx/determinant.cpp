@@ -24,7 +24,7 @@ struct Pivots {
 Pivots pivotsOf(const Building &b, Value matrices) {
   ArrayRef<int64_t> shape = tensorType(matrices).getShape();
   int64_t count = shape[0], n = shape[1];
-  Value size = b.make<math::AbsFOp>(b.shaped(matrices, {count, n * n}));
+  Value size = b.absolute(b.shaped(matrices, {count, n * n}));
   Value place = placeOfExtreme(b, Reduction::max, size, /*axis=*/1);
   Value width = b.number(n, place);
   return {b.make<arith::DivSIOp>(place, width),
@@ -43,7 +43,7 @@ Value taken(const Building &b, Value matrices, Value places, int64_t axis) {
 Value allBut(const Building &b, Value one, int64_t n) {
   SmallVector<int64_t> shape = {tensorType(one).getDimSize(0), n - 1};
   Value numbers = b.indicesAlong(shape, 1);
-  Value limit = broadcast(b.builder, b.location, one, shape, {0});
+  Value limit = broadcast(b.builder, b.loc, one, shape, {0});
   return b.select(b.compare(IntegerIs::slt, numbers, limit), numbers,
                   b.add(numbers, b.number(1, numbers)));
 }
@@ -54,8 +54,8 @@ Value signOf(const Building &b, Value number, Type element) {
   Value isEven = b.compare(IntegerIs::eq, b.make<arith::RemSIOp>(number, two),
                            b.number(0, number));
   RankedTensorType type = tensorType(number).clone(element);
-  return b.select(isEven, splat(b.builder, b.location, type, 1),
-                  splat(b.builder, b.location, type, -1));
+  return b.select(isEven, splat(b.builder, b.loc, type, 1),
+                  splat(b.builder, b.loc, type, -1));
 }
 
 /// One elimination: det(A) = factor det(rest), [count] and [count, n - 1, n -
@@ -68,22 +68,22 @@ std::pair<Value, Value> eliminated(const Building &b, Value matrices) {
   Value across = taken(b, matrices, single(row), 1);  // [count, 1, n]
   Value down = taken(b, matrices, single(column), 2); // [count, n, 1]
   Value pivot = taken(b, across, single(column), 2);  // [count, 1, 1]
-  Value isZero = b.make<arith::CmpFOp>(FloatIs::OEQ, pivot, b.number(0, pivot));
+  Value isZero = b.compare(FloatIs::OEQ, pivot, b.number(0, pivot));
   Value divisor = b.select(isZero, b.number(1, pivot), pivot);
   Value rows = allBut(b, row, n), columns = allBut(b, column, n);
   auto everywhere = [&](Value value) {
-    return broadcastLast(b.builder, b.location, value, {count, n - 1, n - 1});
+    return broadcastLast(b.builder, b.loc, value, {count, n - 1, n - 1});
   };
-  Value ratio = b.make<arith::DivFOp>(
-      taken(b, down, rows, 1),
-      broadcastLast(b.builder, b.location, divisor, {count, n - 1, 1}));
-  Value rest =
-      b.sub(taken(b, taken(b, matrices, rows, 1), columns, 2),
-            b.mul(everywhere(ratio), everywhere(taken(b, across, columns, 2))));
+  Value ratio =
+      b.divide(taken(b, down, rows, 1),
+               broadcastLast(b.builder, b.loc, divisor, {count, n - 1, 1}));
+  Value rest = b.subtract(
+      taken(b, taken(b, matrices, rows, 1), columns, 2),
+      b.multiply(everywhere(ratio), everywhere(taken(b, across, columns, 2))));
   Type element = tensorType(matrices).getElementType();
-  return {
-      b.mul(b.shaped(pivot, {count}), signOf(b, b.add(row, column), element)),
-      rest};
+  return {b.multiply(b.shaped(pivot, {count}),
+                     signOf(b, b.add(row, column), element)),
+          rest};
 }
 
 /// `a d - b c`
@@ -93,7 +93,7 @@ Value ofTwoRows(const Building &b, Value matrices) {
   auto at = [&](int64_t i) {
     return b.shaped(b.cutAlong(flat, 1, i, 1), {count});
   };
-  return b.sub(b.mul(at(0), at(3)), b.mul(at(1), at(2)));
+  return b.subtract(b.multiply(at(0), at(3)), b.multiply(at(1), at(2)));
 }
 
 absl::Status determinant(Importer &importer, const Node &node) {
@@ -113,7 +113,7 @@ absl::Status determinant(Importer &importer, const Node &node) {
                {type.getNumElements() / (n * n), n, n});
   Value total;
   auto times = [&](Value factor) {
-    total = total ? b.mul(total, factor) : factor;
+    total = total ? b.multiply(total, factor) : factor;
   };
   for (; n > 2; --n) {
     auto [factor, rest] = eliminated(b, matrices);

@@ -81,7 +81,7 @@ Term summed(const Building &b, Term term, StringRef needed) {
       axes.push_back(d);
   if (axes.empty())
     return term;
-  return {sum(b.builder, b.location, term.value, axes), kept};
+  return {sum(b.builder, b.loc, term.value, axes), kept};
 }
 
 Value ordered(const Building &b, const Term &term, StringRef letters) {
@@ -133,7 +133,7 @@ Term contracted(const Building &b, Term x, Term y, StringRef needed) {
       b.shaped(ordered(b, y, c.batch + c.inner + c.right), {batch, k, n});
   SmallVector<int64_t> shape = extents(x, c.batch + c.left);
   llvm::append_range(shape, extents(y, c.right));
-  Value result = matmul(b.builder, b.location, left, right);
+  Value result = matmul(b.builder, b.loc, left, right);
   return {b.shaped(result, shape), c.batch + c.left + c.right};
 }
 
@@ -153,7 +153,7 @@ absl::Status agree(const Building &b, MutableArrayRef<Term> terms) {
     SmallVector<int64_t> shape;
     for (char letter : term.letters)
       shape.push_back(sizes[letter]);
-    term.value = broadcastLast(b.builder, b.location, term.value, shape);
+    term.value = broadcastLast(b.builder, b.loc, term.value, shape);
   }
   return absl::OkStatus();
 }

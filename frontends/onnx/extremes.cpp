@@ -10,20 +10,19 @@ Value isExtreme(const Building &b, Value input, Value extreme) {
   if (!Building::isFloat(input))
     return b.compare(arith::CmpIPredicate::eq, input, extreme);
   using FloatIs = arith::CmpFPredicate;
-  return b.make<arith::OrIOp>(
-      b.make<arith::CmpFOp>(FloatIs::OEQ, input, extreme),
-      b.make<arith::CmpFOp>(FloatIs::UNO, input, input));
+  return b.make<arith::OrIOp>(b.compare(FloatIs::OEQ, input, extreme),
+                              b.compare(FloatIs::UNO, input, input));
 }
 
 Value placeOfExtreme(const Building &b, Reduction kind, Value input,
                      int64_t axis, bool last) {
   ArrayRef<int64_t> shape = tensorType(input).getShape();
-  Value extreme = broadcastAlong(
-      b.builder, b.location, reduce(b.builder, b.location, kind, input, {axis}),
-      shape, {axis});
+  Value extreme = broadcastAlong(b.builder, b.loc,
+                                 reduce(b.builder, b.loc, kind, input, {axis}),
+                                 shape, {axis});
   Value numbers = b.indicesAlong(shape, axis);
   Value loser = b.number(last ? 0 : shape[axis] - 1, numbers); // valid index
-  return reduce(b.builder, b.location, last ? Reduction::max : Reduction::min,
+  return reduce(b.builder, b.loc, last ? Reduction::max : Reduction::min,
                 b.select(isExtreme(b, input, extreme), numbers, loser), {axis});
 }
 

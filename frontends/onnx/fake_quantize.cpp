@@ -15,7 +15,7 @@ Value straightThrough(const Building &b, Value whole, Value source,
   Value cut = b.make<ClipOp>(whole.getType(), whole,
                              attributes.getF64FloatAttr(range.low),
                              attributes.getF64FloatAttr(range.high));
-  Value isInside = b.make<arith::CmpFOp>(arith::CmpFPredicate::OEQ, whole, cut);
+  Value isInside = b.compare(arith::CmpFPredicate::OEQ, whole, cut);
   Value inside = b.select(isInside, source, b.number(0, source));
   return b.make<StopGradientOp>(cut, inside);
 }

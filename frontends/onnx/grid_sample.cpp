@@ -134,11 +134,10 @@ absl::Status affineGrid(Importer &importer, const Node &node) {
                               ArrayRef(size).drop_front(2),
                               node.integer("align_corners", 0));
   SmallVector<int64_t> wide = {shape[0], grid.tensor.shape[0], axes + 1};
-  Value ones =
-      arith::ConstantOp::create(b.builder, b.location, toAttribute(grid));
-  Value carried = matmul(b.builder, b.location,
-                         broadcast(b.builder, b.location, ones, wide, {1, 2}),
-                         maps, /*transposeA=*/false, /*transposeB=*/true);
+  Value ones = arith::ConstantOp::create(b.builder, b.loc, toAttribute(grid));
+  Value carried =
+      matmul(b.builder, b.loc, broadcast(b.builder, b.loc, ones, wide, {1, 2}),
+             maps, /*transposeA=*/false, /*transposeB=*/true);
   SmallVector<int64_t> result = {shape[0]};
   llvm::append_range(result, ArrayRef(size).drop_front(2));
   result.push_back(axes);

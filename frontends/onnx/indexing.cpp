@@ -63,11 +63,10 @@ absl::Status defineRows(const Building &b, Value rows, Value indices) {
   if (!padding || !Building::isFloat(rows) || b.node.integer("axis", 0) != 0)
     return b.importer.define(b.node, 0, rows);
   RankedTensorType type = tensorType(indices);
-  Value isPadding =
-      b.compare(arith::CmpIPredicate::eq, indices,
-                splat(b.builder, b.location, type, double(*padding)));
+  Value isPadding = b.compare(arith::CmpIPredicate::eq, indices,
+                              splat(b.builder, b.loc, type, double(*padding)));
   Value everywhere =
-      broadcast(b.builder, b.location, isPadding, tensorType(rows).getShape(),
+      broadcast(b.builder, b.loc, isPadding, tensorType(rows).getShape(),
                 allAxes(type.getRank()));
   Value kept = b.make<StopGradientOp>(rows, Value());
   return b.importer.define(b.node, 0, b.select(everywhere, kept, rows));
@@ -93,8 +92,8 @@ absl::Status gather(Importer &importer, const Node &node) {
   SmallVector<int64_t> shape(from.take_front(axis));
   llvm::append_range(shape, tensorType(indices).getShape());
   llvm::append_range(shape, from.drop_front(axis + 1));
-  return defineRows(
-      b, reshape(b.builder, b.location, cut(b, input, cuts), shape), indices);
+  return defineRows(b, reshape(b.builder, b.loc, cut(b, input, cuts), shape),
+                    indices);
 }
 
 /// The permutation that moves an axis to the end; inverseOf() undoes it.
@@ -118,7 +117,7 @@ Value alignedWith(const Building &b, Value input, Value indices, int64_t axis) {
   for (int64_t d = 0; d < int64_t(shape.size()); ++d)
     if (d != axis)
       input = b.cutAlong(input, d, 0, shape[d]);
-  return transpose(b.builder, b.location, input, axisLast(shape.size(), axis));
+  return transpose(b.builder, b.loc, input, axisLast(shape.size(), axis));
 }
 
 absl::Status checkElements(const Node &node, Value input, Value indices,
@@ -142,11 +141,11 @@ absl::Status gatherElements(Importer &importer, const Node &node) {
   GRADUS_ASSIGN_OR_RETURN(int64_t axis, b.axis(rank, 0));
   GRADUS_RETURN_IF_ERROR(checkElements(node, input, indices, axis));
   SmallVector<int64_t> order = axisLast(rank, axis);
-  Value last = transpose(b.builder, b.location, indices, order);
+  Value last = transpose(b.builder, b.loc, indices, order);
   Value taken = gathered(b, alignedWith(b, input, indices, axis), last,
                          rank - 1, rank - 1);
-  return importer.define(
-      node, 0, transpose(b.builder, b.location, taken, inverseOf(order)));
+  return importer.define(node, 0,
+                         transpose(b.builder, b.loc, taken, inverseOf(order)));
 }
 
 //===-- index tuples ------------------------------------------------------===//
@@ -161,11 +160,11 @@ Value positionsOf(const Building &b, Value indices, ArrayRef<int64_t> extents) {
   Value position, inside;
   for (auto [i, extent] : llvm::enumerate(extents)) {
     Value index =
-        reshape(b.builder, b.location, b.cutAlong(indices, last, i, 1), shape);
+        reshape(b.builder, b.loc, b.cutAlong(indices, last, i, 1), shape);
     Value zero = b.number(0, index), bound = b.number(extent, index);
     Value fromEnd = b.make<arith::AddIOp>(index, bound);
     Value negative = b.compare(arith::CmpIPredicate::slt, index, zero);
-    index = b.make<arith::SelectOp>(negative, fromEnd, index);
+    index = b.select(negative, fromEnd, index);
     Value fits = b.compare(arith::CmpIPredicate::ult, index, bound);
     position = position ? b.make<arith::AddIOp>(
                               b.make<arith::MulIOp>(position, bound), index)
@@ -173,7 +172,7 @@ Value positionsOf(const Building &b, Value indices, ArrayRef<int64_t> extents) {
     inside = inside ? b.make<arith::AndIOp>(inside, fits) : fits;
   }
   Value outside = b.number(size, position);
-  return b.make<arith::SelectOp>(inside, position, outside);
+  return b.select(inside, position, outside);
 }
 
 /// Collapses the dimensions [first, first + count) of a tensor to one.
@@ -184,7 +183,7 @@ Value withOne(const Building &b, Value input, int64_t first, int64_t count) {
   for (int64_t extent : from.slice(first, count))
     shape.back() *= extent;
   llvm::append_range(shape, from.drop_front(first + count));
-  return reshape(b.builder, b.location, input, shape);
+  return reshape(b.builder, b.loc, input, shape);
 }
 
 absl::Status gatherND(Importer &importer, const Node &node) {
@@ -225,8 +224,7 @@ Value scattered(const Building &b, Value data, Value updates,
   if (b.node.text("reduction", "none") == "add")
     return b.add(data, added);
   Type element = b.builder.getI32Type();
-  Value ones =
-      splat(b.builder, b.location, tensorType(updates).clone(element), 1);
+  Value ones = splat(b.builder, b.loc, tensorType(updates).clone(element), 1);
   Value hits = scatter(ones);
   Value hit = b.compare(arith::CmpIPredicate::ne, hits, b.number(0, hits));
   return b.select(hit, added, data);
@@ -278,8 +276,8 @@ absl::StatusOr<Value> reducedSlices(const Building &b, Value merged,
   SmallVector<int64_t> shape = aroundAxis(tensorType(merged).getShape(), 0);
   SmallVector<int64_t> from = {1, tensorType(positions).getNumElements(),
                                shape[2]};
-  Value at = broadcast(b.builder, b.location, b.shaped(positions, {from[1]}),
-                       from, {1});
+  Value at =
+      broadcast(b.builder, b.loc, b.shaped(positions, {from[1]}), from, {1});
   return scatterReduced(b, b.node.text("reduction", "none"),
                         b.shaped(merged, shape), at, b.shaped(updates, from));
 }
@@ -313,7 +311,7 @@ absl::Status scatterND(Importer &importer, const Node &node) {
     Type type = cast<RankedTensorType>(merged).clone(
         tensorType(values).getElementType());
     Value sum = b.make<ScatterAddOp>(type, values, positions, 0, 0);
-    return reshape(b.builder, b.location, sum, shape);
+    return reshape(b.builder, b.loc, sum, shape);
   };
   return importer.define(node, 0, scattered(b, data, updates, scatter));
 }
@@ -344,7 +342,7 @@ absl::Status scatterElements(Importer &importer, const Node &node) {
     missing.push_back(d == axis ? 0 : type.getDimSize(d) - shape[d]);
   shape[axis] = type.getDimSize(axis);
   auto ordered = [&](Value value) {
-    return transpose(b.builder, b.location, value, order);
+    return transpose(b.builder, b.loc, value, order);
   };
   Value last = ordered(indices);
   auto scatter = [&](Value values) {
@@ -354,7 +352,7 @@ absl::Status scatterElements(Importer &importer, const Node &node) {
     Type element = tensorType(values).getElementType();
     Value sum = b.make<ScatterAddOp>(RankedTensorType::get(to, element),
                                      ordered(values), last, rank - 1, rank - 1);
-    sum = transpose(b.builder, b.location, sum, inverseOf(order));
+    sum = transpose(b.builder, b.loc, sum, inverseOf(order));
     return b.make<PadOp>(type.clone(element), sum, zeros, missing, zeros,
                          APFloat(0.0));
   };

@@ -42,7 +42,7 @@ absl::Status causalConvolution(Importer &importer, const Node &node) {
   if (activation != "none" && activation != "silu" && activation != "swish")
     return node.error("activation is \"", activation,
                       "\", which is not supported");
-  Value past = splat(b.builder, b.location, shapedLike(input, before), 0);
+  Value past = splat(b.builder, b.loc, shapedLike(input, before), 0);
   if (!node.input(3).empty()) {
     GRADUS_ASSIGN_OR_RETURN(past, importer.value(node, 3, 3));
   }
@@ -51,7 +51,7 @@ absl::Status causalConvolution(Importer &importer, const Node &node) {
                       joined(before), "]");
   Value whole = concatenated(b, {past, input}, 2);
   SmallVector<int64_t> one = {1}, none = {0};
-  Value y = ConvolutionOp::create(b.builder, b.location, input.getType(), whole,
+  Value y = ConvolutionOp::create(b.builder, b.loc, input.getType(), whole,
                                   weight, one, none, none, one,
                                   /*groups=*/shape[1]);
   if (!node.input(2).empty()) {
@@ -59,12 +59,12 @@ absl::Status causalConvolution(Importer &importer, const Node &node) {
     if (tensorType(bias).getDimSize(0) != shape[1])
       return node.error("its bias has ", tensorType(bias).getDimSize(0),
                         " elements, expected ", shape[1]);
-    y = b.add(y, broadcast(b.builder, b.location, bias, shape, {1}));
+    y = b.add(y, broadcast(b.builder, b.loc, bias, shape, {1}));
   }
   if (activation != "none") {
     Type element = tensorType(y).getElementType();
     Value wide = castTo(b, y, computeType(element));
-    y = castTo(b, b.mul(wide, b.make<SigmoidOp>(wide.getType(), wide)),
+    y = castTo(b, b.multiply(wide, b.make<SigmoidOp>(wide.getType(), wide)),
                element);
   }
   GRADUS_RETURN_IF_ERROR(importer.define(node, 0, y));
@@ -125,7 +125,7 @@ absl::StatusOr<Value> firstState(const Building &b, const Sizes &s) {
   SmallVector<int64_t> shape = {s.batch * s.heads, s.key, s.value};
   Type real = b.builder.getF32Type();
   if (b.node.input(3).empty())
-    return splat(b.builder, b.location, RankedTensorType::get(shape, real), 0);
+    return splat(b.builder, b.loc, RankedTensorType::get(shape, real), 0);
   GRADUS_ASSIGN_OR_RETURN(Value state, b.importer.value(b.node, 3, 4));
   SmallVector<int64_t> expected = {s.batch, s.heads, s.key, s.value};
   if (tensorType(state).getShape() != ArrayRef<int64_t>(expected))
@@ -163,7 +163,7 @@ absl::StatusOr<Sequences> sequencesOf(const Building &b, const Sizes &s) {
     GRADUS_ASSIGN_OR_RETURN(all.beta,
                             unpacked(b, 5, s, shared ? 1 : s.heads, 1, 1));
     if (shared && s.heads > 1)
-      all.beta = b.shaped(broadcast(b.builder, b.location,
+      all.beta = b.shaped(broadcast(b.builder, b.loc,
                                     b.shaped(all.beta, {s.steps, s.batch}),
                                     {s.steps, s.batch, s.heads}, {0, 1}),
                           {s.steps, s.batch * s.heads, 1, 1});
@@ -180,18 +180,18 @@ Value at(const Building &b, Value sequence, int64_t step) {
 /// S <- exp(decay) S + k (beta (v - S' k))'; replaces `state` by the new one.
 Value step(const Building &b, const Sequences &all, int64_t t, Value &state) {
   auto wide = [&](Value value, Value like) {
-    return broadcastLast(b.builder, b.location, value,
-                         tensorType(like).getShape());
+    return broadcastLast(b.builder, b.loc, value, tensorType(like).getShape());
   };
   Value key = at(b, all.key, t), value = at(b, all.value, t);
   if (all.decay)
-    state = b.mul(state, wide(b.make<math::ExpOp>(at(b, all.decay, t)), state));
+    state = b.multiply(state, wide(b.exponential(at(b, all.decay, t)), state));
   if (all.beta) {
-    Value known = matmul(b.builder, b.location, key, state, true);
-    value = b.mul(wide(at(b, all.beta, t), value), b.sub(value, known));
+    Value known = matmul(b.builder, b.loc, key, state, true);
+    value =
+        b.multiply(wide(at(b, all.beta, t), value), b.subtract(value, known));
   }
-  state = b.add(state, matmul(b.builder, b.location, key, value));
-  return matmul(b.builder, b.location, at(b, all.query, t), state);
+  state = b.add(state, matmul(b.builder, b.loc, key, value));
+  return matmul(b.builder, b.loc, at(b, all.query, t), state);
 }
 
 absl::Status linearAttention(Importer &importer, const Node &node) {
@@ -211,7 +211,7 @@ absl::Status linearAttention(Importer &importer, const Node &node) {
     outputs.push_back(b.shaped(step(b, all, t, state),
                                {s.batch, 1, s.heads * s.group * s.value}));
   Value output = concatenated(b, outputs, 1);
-  output = b.mul(output, b.number(scale, output));
+  output = b.multiply(output, b.number(scale, output));
   GRADUS_ASSIGN_OR_RETURN(RankedTensorType type, importer.type(node, 0));
   Type element = type.getElementType();
   GRADUS_RETURN_IF_ERROR(importer.define(node, 0, castTo(b, output, element)));

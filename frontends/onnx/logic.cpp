@@ -17,7 +17,7 @@ Value Building::ordered(Value value, bool isUnsigned) const {
   Attribute top = builder.getIntegerAttr(tensorType(value).getElementType(),
                                          APInt::getSignMask(width));
   Value mask = arith::ConstantOp::create(
-      builder, location, SplatElementsAttr::get(tensorType(value), top));
+      builder, loc, SplatElementsAttr::get(tensorType(value), top));
   return make<arith::XOrIOp>(value, mask);
 }
 
@@ -44,10 +44,9 @@ Value castTo(const Building &b, Value value, Type element, bool fromUnsigned,
   if (isa<FloatType>(element) && fromUnsigned)
     return b.make<arith::UIToFPOp>(to, value);
   if (isa<FloatType>(element))
-    return convert(b.builder, b.location, value, element);
+    return convert(b.builder, b.loc, value, element);
   if (element.isInteger(1) && isa<FloatType>(from))
-    return b.make<arith::CmpFOp>(arith::CmpFPredicate::UNE, value,
-                                 b.number(0, value));
+    return b.compare(arith::CmpFPredicate::UNE, value, b.number(0, value));
   if (element.isInteger(1))
     return b.compare(arith::CmpIPredicate::ne, value, b.number(0, value));
   if (isa<FloatType>(from))
@@ -116,7 +115,7 @@ absl::Status broadcastAll(const Building &b, MutableArrayRef<Value> values) {
     shape = *common;
   }
   for (Value &value : values)
-    value = broadcastLast(b.builder, b.location, value, shape);
+    value = broadcastLast(b.builder, b.loc, value, shape);
   return absl::OkStatus();
 }
 
@@ -150,8 +149,7 @@ absl::Status comparison(Importer &importer, const Node &node) {
   Building b(importer, node);
   GRADUS_ASSIGN_OR_RETURN(SmallVector<Value> values, twoOperands(b));
   if (Building::isFloat(values[0]))
-    return importer.define(
-        node, 0, b.make<arith::CmpFOp>(ofFloats, values[0], values[1]));
+    return importer.define(node, 0, b.compare(ofFloats, values[0], values[1]));
   bool isUnsigned =
       b.isUnsigned() || tensorType(values[0]).getElementType().isInteger(1);
   return importer.define(
@@ -208,7 +206,7 @@ absl::Status isInfinite(Importer &importer, const Node &node) {
     return node.error("its input holds no floats");
   auto equals = [&](const char *key, double sign) {
     double bound = node.integer(key, 1) ? sign * INFINITY : NAN;
-    return b.make<arith::CmpFOp>(FloatIs::OEQ, value, b.number(bound, value));
+    return b.compare(FloatIs::OEQ, value, b.number(bound, value));
   };
   return importer.define(node, 0,
                          b.make<arith::OrIOp>(equals("detect_positive", 1),
@@ -277,14 +275,14 @@ absl::Status meanOfAll(Importer &importer, const Node &node) {
   for (Value value : llvm::drop_begin(values))
     total = b.add(total, value);
   Value count = b.number(values.size(), total);
-  return importer.define(node, 0, b.make<arith::DivFOp>(total, count));
+  return importer.define(node, 0, b.divide(total, count));
 }
 
 /// x minus a whole multiple of y, between 0 and y.
 Value floorModulo(const Building &b, Value x, Value y) {
   Value zero = b.number(0, x);
   auto is = [&](FloatIs predicate, Value value) {
-    return b.make<arith::CmpFOp>(predicate, value, zero);
+    return b.compare(predicate, value, zero);
   };
   Value rest = b.make<arith::RemFOp>(x, y);
   Value differs =
@@ -327,17 +325,17 @@ absl::Status modulo(Importer &importer, const Node &node) {
 /// exponents.
 Value knownPower(const Building &b, Value x, double exponent) {
   if (exponent == 0.5)
-    return b.make<math::SqrtOp>(x);
+    return b.squareRoot(x);
   if (exponent == -0.5)
     return b.make<math::RsqrtOp>(x);
   if (exponent == -1)
-    return b.make<arith::DivFOp>(b.number(1, x), x);
+    return b.divide(b.number(1, x), x);
   if (exponent != 1 && exponent != 2 && exponent != 3 && exponent != 4)
     return {};
-  Value square = exponent > 1 ? b.mul(x, x) : x;
+  Value square = exponent > 1 ? b.multiply(x, x) : x;
   return exponent <= 2   ? square
-         : exponent == 3 ? b.mul(square, x)
-                         : b.mul(square, square);
+         : exponent == 3 ? b.multiply(square, x)
+                         : b.multiply(square, square);
 }
 
 /// Integers are raised as floats; the result has the type of the base.
@@ -358,7 +356,7 @@ absl::Status power(Importer &importer, const Node &node) {
                    known->tensor.isFloat ? known->tensor.floats[0]
                                          : double(known->tensor.integers[0]));
   if (!result)
-    result = b.make<math::PowFOp>(values[0], values[1]);
+    result = b.power(values[0], values[1]);
   return importer.define(node, 0,
                          castTo(b, result, element, false, b.isUnsigned()));
 }
@@ -378,17 +376,16 @@ absl::Status absolute(Importer &importer, const Node &node) {
   GRADUS_ASSIGN_OR_RETURN(Value x, importer.value(node, 0));
   if (b.isUnsigned())
     return importer.define(node, 0, x);
-  return importer.define(node, 0,
-                         Building::isFloat(x) ? b.make<math::AbsFOp>(x)
-                                              : b.make<math::AbsIOp>(x));
+  return importer.define(
+      node, 0, Building::isFloat(x) ? b.absolute(x) : b.make<math::AbsIOp>(x));
 }
 
 absl::Status negated(Importer &importer, const Node &node) {
   Building b(importer, node);
   GRADUS_ASSIGN_OR_RETURN(Value x, importer.value(node, 0));
   return importer.define(node, 0,
-                         Building::isFloat(x) ? b.make<arith::NegFOp>(x)
-                                              : b.sub(b.number(0, x), x));
+                         Building::isFloat(x) ? b.negate(x)
+                                              : b.subtract(b.number(0, x), x));
 }
 
 absl::Status reciprocal(Importer &importer, const Node &node) {
@@ -396,7 +393,7 @@ absl::Status reciprocal(Importer &importer, const Node &node) {
   GRADUS_ASSIGN_OR_RETURN(Value x, importer.value(node, 0));
   if (!Building::isFloat(x))
     return node.error("its input holds no floats");
-  return importer.define(node, 0, b.make<arith::DivFOp>(b.number(1, x), x));
+  return importer.define(node, 0, b.divide(b.number(1, x), x));
 }
 
 /// 1, 0 or -1; NaN stays NaN.
@@ -412,9 +409,7 @@ absl::Status sign(Importer &importer, const Node &node) {
     return importer.define(
         node, 0, b.select(b.compare(IntegerIs::sgt, x, zero), one, negative));
   }
-  auto is = [&](FloatIs predicate) {
-    return b.make<arith::CmpFOp>(predicate, x, zero);
-  };
+  auto is = [&](FloatIs predicate) { return b.compare(predicate, x, zero); };
   Value rest = b.select(is(FloatIs::OEQ), zero,
                         b.number(std::numeric_limits<double>::quiet_NaN(), x));
   Value negative = b.select(is(FloatIs::OLT), less, rest);

@@ -18,7 +18,7 @@ struct Classification {
 absl::StatusOr<Value> countsOf(const Building &b, Value logs, Value labels) {
   Type element = tensorType(logs).getElementType();
   RankedTensorType type = tensorType(labels).clone(element);
-  Value counts = splat(b.builder, b.location, type, 1), ignored;
+  Value counts = splat(b.builder, b.loc, type, 1), ignored;
   if (b.node.hasAttribute("ignore_index")) {
     Value index = b.number(b.node.integer("ignore_index", 0), labels);
     ignored = b.compare(IntegerIs::eq, labels, index);
@@ -50,13 +50,12 @@ Value lossOfEach(const Building &b, const Classification &c) {
   ArrayRef<int64_t> shape = tensorType(c.logs).getShape();
   Type labels = tensorType(c.labels).getElementType();
   Value classes =
-      iota(b.builder, b.location, RankedTensorType::get(shape, labels), 1);
-  Value own =
-      b.compare(IntegerIs::eq, classes,
-                broadcastAlong(b.builder, b.location, c.labels, shape, {1}));
-  Value picked = sum(b.builder, b.location,
-                     b.select(own, c.logs, b.number(0, c.logs)), {1});
-  return b.make<arith::NegFOp>(b.mul(picked, c.counts));
+      iota(b.builder, b.loc, RankedTensorType::get(shape, labels), 1);
+  Value own = b.compare(IntegerIs::eq, classes,
+                        broadcastAlong(b.builder, b.loc, c.labels, shape, {1}));
+  Value picked =
+      sum(b.builder, b.loc, b.select(own, c.logs, b.number(0, c.logs)), {1});
+  return b.negate(b.multiply(picked, c.counts));
 }
 
 absl::Status judgeLoss(const Node &node) {
@@ -73,10 +72,9 @@ absl::Status define(const Building &b, const Classification &c) {
   SmallVector<int64_t> axes = allAxes(tensorType(each).getRank());
   if (reduction == "none")
     return b.importer.define(b.node, 0, each);
-  Value total = sum(b.builder, b.location, each, axes);
+  Value total = sum(b.builder, b.loc, each, axes);
   if (reduction == "mean")
-    total = b.make<arith::DivFOp>(total,
-                                  sum(b.builder, b.location, c.counts, axes));
+    total = b.divide(total, sum(b.builder, b.loc, c.counts, axes));
   return b.importer.define(b.node, 0, total);
 }
 

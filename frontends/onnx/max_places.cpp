@@ -21,10 +21,10 @@ static Value placeAlong(const Building &b, Value inWindow, const Window &window,
     at = b.make<arith::DivSIOp>(at, b.number(behind, at));
   if (d > 0)
     at = b.make<arith::RemSIOp>(at, b.number(window.size[d], at));
-  at = b.mul(at, b.number(window.dilations[d], at));
+  at = b.multiply(at, b.number(window.dilations[d], at));
   Value start = b.indicesAlong(tensorType(at).getShape(), d + 2);
-  start = b.mul(start, b.number(window.strides[d], at));
-  start = b.sub(start, b.number(window.padsBegin[d], at));
+  start = b.multiply(start, b.number(window.strides[d], at));
+  start = b.subtract(start, b.number(window.padsBegin[d], at));
   return b.add(start, at);
 }
 
@@ -34,7 +34,7 @@ Value placesOfMaxima(const Building &b, Value inWindow, const Window &window,
   ArrayRef<int64_t> spatial = input.drop_front(2);
   ArrayRef<int64_t> shape = tensorType(inWindow).getShape();
   auto times = [&](Value value, int64_t factor) {
-    return b.mul(value, b.number(factor, value));
+    return b.multiply(value, b.number(factor, value));
   };
   Value plane = b.add(times(b.indicesAlong(shape, 0), input[1]),
                       b.indicesAlong(shape, 1));

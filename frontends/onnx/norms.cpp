@@ -25,12 +25,11 @@ absl::StatusOr<SmallVector<int64_t>> axesOf(const Building &b, int64_t rank) {
 Value absolute(const Building &b, Value x) {
   if (b.isUnsigned())
     return x;
-  return Building::isFloat(x) ? b.make<math::AbsFOp>(x)
-                              : b.make<math::AbsIOp>(x);
+  return Building::isFloat(x) ? b.absolute(x) : b.make<math::AbsIOp>(x);
 }
 
 Value total(const Building &b, Value x, ArrayRef<int64_t> axes) {
-  return axes.empty() ? x : sum(b.builder, b.location, x, axes);
+  return axes.empty() ? x : sum(b.builder, b.loc, x, axes);
 }
 
 /// A function of reals; integers go through f64.
@@ -44,7 +43,7 @@ template <typename Op> Value asReal(const Building &b, Value x) {
 }
 
 Value sumOfSquares(const Building &b, Value x, ArrayRef<int64_t> axes) {
-  return total(b, b.mul(x, x), axes);
+  return total(b, b.multiply(x, x), axes);
 }
 
 Value absoluteSum(const Building &b, Value x, ArrayRef<int64_t> axes) {
@@ -60,19 +59,19 @@ Value euclidean(const Building &b, Value x, ArrayRef<int64_t> axes) {
   if (!Building::isFloat(x))
     return asReal<math::SqrtOp>(b, squares);
   Value zero = b.number(0, squares);
-  Value none = b.make<arith::CmpFOp>(arith::CmpFPredicate::OEQ, squares, zero);
+  Value none = b.compare(arith::CmpFPredicate::OEQ, squares, zero);
   Value safe = b.select(none, b.number(1, squares), squares);
-  return b.select(none, zero, b.make<math::SqrtOp>(safe));
+  return b.select(none, zero, b.squareRoot(safe));
 }
 
 /// The p-th root of 0 is selected as well.
 Value powerNorm(const Building &b, Value x, ArrayRef<int64_t> axes, double p) {
-  Value size = b.make<math::AbsFOp>(x);
-  Value powers = total(b, b.make<math::PowFOp>(size, b.number(p, size)), axes);
+  Value size = b.absolute(x);
+  Value powers = total(b, b.power(size, b.number(p, size)), axes);
   Value zero = b.number(0, powers);
-  Value none = b.make<arith::CmpFOp>(arith::CmpFPredicate::OEQ, powers, zero);
+  Value none = b.compare(arith::CmpFPredicate::OEQ, powers, zero);
   Value safe = b.select(none, b.number(1, powers), powers);
-  Value root = b.make<math::PowFOp>(safe, b.number(1 / p, safe));
+  Value root = b.power(safe, b.number(1 / p, safe));
   return b.select(none, zero, root);
 }
 
@@ -87,12 +86,12 @@ Value logOfExponentials(const Building &b, Value x, ArrayRef<int64_t> axes) {
   Type element = tensorType(x).getElementType();
   if (!Building::isFloat(x))
     x = castTo(b, x, b.builder.getF64Type(), b.isUnsigned());
-  Value largest = reduce(b.builder, b.location, Reduction::max, x, axes);
+  Value largest = reduce(b.builder, b.loc, Reduction::max, x, axes);
   Value finite = b.make<math::IsFiniteOp>(largest);
   Value base = b.select(finite, largest, b.number(0, largest));
-  Value shifted = b.sub(x, broadcastAlong(b.builder, b.location, base,
-                                          tensorType(x).getShape(), axes));
-  Value log = b.make<math::LogOp>(total(b, b.make<math::ExpOp>(shifted), axes));
+  Value shifted = b.subtract(x, broadcastAlong(b.builder, b.loc, base,
+                                               tensorType(x).getShape(), axes));
+  Value log = b.logarithm(total(b, b.exponential(shifted), axes));
   return castTo(b, b.add(base, log), element, false, b.isUnsigned());
 }
 
@@ -116,7 +115,7 @@ Value productAlong(const Building &b, Value x, int64_t axis) {
       return b.make<SliceOp>(tensorType(x).clone(shape), x, starts, steps);
     };
     Value even = every(0);
-    x = b.mul(even, every(1));
+    x = b.multiply(even, every(1));
   }
   shape.erase(shape.begin() + axis);
   return b.shaped(x, shape);
@@ -174,12 +173,11 @@ absl::Status lpNormalization(Importer &importer, const Node &node) {
   if ((p != 1 && p != 2) || !Building::isFloat(x))
     return node.error("takes the norm of order ", p, ", expected 1 or 2");
   Value norm = p == 1 ? absoluteSum(b, x, axis) : euclidean(b, x, axis);
-  norm = broadcastAlong(b.builder, b.location, norm, shape, axis);
+  norm = broadcastAlong(b.builder, b.loc, norm, shape, axis);
   Value zero = b.number(0, x);
-  Value none = b.make<arith::CmpFOp>(arith::CmpFPredicate::OEQ, norm, zero);
+  Value none = b.compare(arith::CmpFPredicate::OEQ, norm, zero);
   Value safe = b.select(none, b.number(1, norm), norm);
-  return importer.define(node, 0,
-                         b.select(none, zero, b.make<arith::DivFOp>(x, safe)));
+  return importer.define(node, 0, b.select(none, zero, b.divide(x, safe)));
 }
 
 const Operator kOperators[] = {

@@ -143,9 +143,8 @@ absl::Status tile(Importer &importer, const Node &node) {
                       joined(repeats), "] times, which is too often");
   for (auto [extent, times] : llvm::zip(from, repeats))
     shape.push_back(times * extent);
-  Value repeated = broadcast(b.builder, b.location, input, wide, kept);
-  return importer.define(node, 0,
-                         reshape(b.builder, b.location, repeated, shape));
+  Value repeated = broadcast(b.builder, b.loc, input, wide, kept);
+  return importer.define(node, 0, reshape(b.builder, b.loc, repeated, shape));
 }
 
 const Operator kOperators[] = {

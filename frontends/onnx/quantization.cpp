@@ -22,7 +22,7 @@ absl::StatusOr<Value> spread(const Building &b, Value each,
                              ArrayRef<int64_t> shape, int64_t fallbackAxis) {
   RankedTensorType type = tensorType(each);
   if (type.getNumElements() == 1)
-    return broadcastScalar(b.builder, b.location, b.shaped(each, {}), shape);
+    return broadcastScalar(b.builder, b.loc, b.shaped(each, {}), shape);
   GRADUS_ASSIGN_OR_RETURN(int64_t axis, b.axis(shape.size(), fallbackAxis));
   int64_t block = b.node.integer("block_size", 0);
   auto misfit = [&] {
@@ -32,7 +32,7 @@ absl::StatusOr<Value> spread(const Building &b, Value each,
   };
   if (block <= 0)
     return type.getRank() == 1 && type.getDimSize(0) == shape[axis]
-               ? broadcast(b.builder, b.location, each, shape, {axis})
+               ? broadcast(b.builder, b.loc, each, shape, {axis})
                : absl::StatusOr<Value>(misfit());
   SmallVector<int64_t> expected(shape);
   expected[axis] = (shape[axis] - 1) / block + 1;
@@ -61,7 +61,7 @@ absl::StatusOr<Value> centered(const Building &b, int input, int zeroPoint,
   GRADUS_ASSIGN_OR_RETURN(Value zero, numbers(b, zeroPoint, element));
   GRADUS_ASSIGN_OR_RETURN(zero,
                           spread(b, zero, tensorType(value).getShape(), axis));
-  return b.sub(value, zero);
+  return b.subtract(value, zero);
 }
 
 //===-- rounding ----------------------------------------------------------===//
@@ -141,7 +141,7 @@ absl::Status quantize(Importer &importer, const Node &node) {
   GRADUS_ASSIGN_OR_RETURN(Value scale, numbers(b, 1, real));
   keepScale(b, scale);
   GRADUS_ASSIGN_OR_RETURN(scale, spread(b, scale, shape, 1));
-  Value steps = b.make<arith::DivFOp>(x, scale);
+  Value steps = b.divide(x, scale);
   Value scaled = b.make<math::RoundEvenOp>(steps);
   if (!node.input(2).empty()) {
     GRADUS_ASSIGN_OR_RETURN(Value zero, numbers(b, 2, real));
@@ -167,7 +167,7 @@ absl::Status dequantize(Importer &importer, const Node &node) {
   GRADUS_ASSIGN_OR_RETURN(Value x, centered(b, 0, 2, real));
   GRADUS_ASSIGN_OR_RETURN(Value scale, numbers(b, 1, real));
   GRADUS_ASSIGN_OR_RETURN(scale, spread(b, scale, tensorType(x).getShape(), 1));
-  return importer.define(node, 0, castTo(b, b.mul(x, scale), result));
+  return importer.define(node, 0, castTo(b, b.multiply(x, scale), result));
 }
 
 /// Quantizes to u8 with a scale from the largest and the smallest element.
@@ -177,23 +177,20 @@ absl::Status quantizeDynamically(Importer &importer, const Node &node) {
   if (!tensorType(x).getElementType().isF32())
     return node.error("its input holds no f32");
   auto extreme = [&](Reduction kind) {
-    return reduce(b.builder, b.location, kind, x,
-                  allAxes(tensorType(x).getRank()));
+    return reduce(b.builder, b.loc, kind, x, allAxes(tensorType(x).getRank()));
   };
   Value high = extreme(Reduction::max), zero = b.number(0, high);
-  high = b.make<arith::MaximumFOp>(high, zero);
-  Value low = b.make<arith::MinimumFOp>(extreme(Reduction::min), zero);
-  Value same = b.make<arith::CmpFOp>(arith::CmpFPredicate::OEQ, high, low);
-  Value range = b.select(same, b.number(1, high), b.sub(high, low));
-  Value scale = b.make<arith::DivFOp>(range, b.number(255, range));
+  high = b.larger(high, zero);
+  Value low = b.smaller(extreme(Reduction::min), zero);
+  Value same = b.compare(arith::CmpFPredicate::OEQ, high, low);
+  Value range = b.select(same, b.number(1, high), b.subtract(high, low));
+  Value scale = b.divide(range, b.number(255, range));
   Value shift =
-      b.make<math::RoundEvenOp>(b.make<arith::DivFOp>(b.sub(zero, low), scale));
+      b.make<math::RoundEvenOp>(b.divide(b.subtract(zero, low), scale));
   auto everywhere = [&](Value value) {
-    return broadcastScalar(b.builder, b.location, value,
-                           tensorType(x).getShape());
+    return broadcastScalar(b.builder, b.loc, value, tensorType(x).getShape());
   };
-  Value scaled =
-      b.make<math::RoundEvenOp>(b.make<arith::DivFOp>(x, everywhere(scale)));
+  Value scaled = b.make<math::RoundEvenOp>(b.divide(x, everywhere(scale)));
   Quantized type{b.builder.getI8Type(), true};
   GRADUS_RETURN_IF_ERROR(
       defineQuantized(b, 0, b.add(scaled, everywhere(shift)), type));
@@ -219,8 +216,8 @@ absl::StatusOr<Value> product(const Building &b, Value left, Value right) {
     return b.node.error("matrices of shapes [",
                         joined(tensorType(left).getShape()), "] and [",
                         joined(shape), "] are not supported");
-  right = broadcastLast(b.builder, b.location, right, wide);
-  return matmul(b.builder, b.location, left, right);
+  right = broadcastLast(b.builder, b.loc, right, wide);
+  return matmul(b.builder, b.loc, left, right);
 }
 
 absl::Status matMulInteger(Importer &importer, const Node &node) {
@@ -249,8 +246,9 @@ absl::Status quantizedMatMul(Importer &importer, const Node &node) {
     GRADUS_ASSIGN_OR_RETURN(parts[i],
                             spread(b, parts[i], shape, inputs[i].second));
   }
-  Value factor = b.make<arith::DivFOp>(b.mul(parts[0], parts[1]), parts[2]);
-  return defineQuantized(b, 0, b.add(b.mul(result, factor), parts[3]), type);
+  Value factor = b.divide(b.multiply(parts[0], parts[1]), parts[2]);
+  return defineQuantized(b, 0, b.add(b.multiply(result, factor), parts[3]),
+                         type);
 }
 
 const Operator kOperators[] = {

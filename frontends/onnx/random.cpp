@@ -53,7 +53,7 @@ public:
           InitAttr::get(states.getContext(), Initializer::zeros, FloatAttr()),
           ElementsAttr());
     }
-    step_ = ReadOp::create(b_.builder, b_.location, type, kStep);
+    step_ = ReadOp::create(b_.builder, b_.loc, type, kStep);
     seed_ = runSettings(program).seed;
     return absl::OkStatus();
   }
@@ -62,21 +62,21 @@ public:
   Value uniform(RankedTensorType type) {
     auto integers = type.clone(b_.builder.getI64Type());
     int64_t stream = kDropoutStreams + b_.importer.draws++;
-    Value bits = RandomBitsOp::create(b_.builder, b_.location, integers, step_,
+    Value bits = RandomBitsOp::create(b_.builder, b_.loc, integers, step_,
                                       stream, seed_);
-    Value eight = splat(b_.builder, b_.location, integers, 8);
+    Value eight = splat(b_.builder, b_.loc, integers, 8);
     Value upper = b_.make<arith::ShRUIOp>(bits, eight);
     Value number = b_.make<arith::SIToFPOp>(type, upper);
-    return b_.mul(number, b_.number(kUnit, number));
+    return b_.multiply(number, b_.number(kUnit, number));
   }
 
   /// Normally distributed numbers (Box and Muller, 1958).
   Value normal(RankedTensorType type) {
     Value one = uniform(type), two = uniform(type);
     Value notZero = b_.add(one, b_.number(kUnit, one));
-    Value square = b_.mul(b_.number(-2, one), b_.make<math::LogOp>(notZero));
-    Value angle = b_.mul(b_.number(2 * std::numbers::pi, two), two);
-    return b_.mul(b_.make<math::SqrtOp>(square), b_.make<math::CosOp>(angle));
+    Value square = b_.multiply(b_.number(-2, one), b_.logarithm(notZero));
+    Value angle = b_.multiply(b_.number(2 * std::numbers::pi, two), two);
+    return b_.multiply(b_.squareRoot(square), b_.cosine(angle));
   }
 
 private:
@@ -306,7 +306,7 @@ absl::Status uniform(Importer &importer, const Node &node) {
   Value result = draws.uniform(type.clone(computeType(element)));
   double low = node.number("low", 0), high = node.number("high", 1);
   if (low != 0 || high != 1)
-    result = b.add(b.mul(result, b.number(high - low, result)),
+    result = b.add(b.multiply(result, b.number(high - low, result)),
                    b.number(low, result));
   // Rounding of the sum, or to a narrow type, may exceed the limits.
   auto [first, last] = withinLimits(low, high, element);
@@ -327,8 +327,8 @@ absl::Status normal(Importer &importer, const Node &node) {
   Value result = draws.normal(type.clone(computeType(type.getElementType())));
   double mean = node.number("mean", 0), scale = node.number("scale", 1);
   if (mean != 0 || scale != 1)
-    result =
-        b.add(b.mul(result, b.number(scale, result)), b.number(mean, result));
+    result = b.add(b.multiply(result, b.number(scale, result)),
+                   b.number(mean, result));
   return importer.define(node, 0, castTo(b, result, type.getElementType()));
 }
 
@@ -351,14 +351,14 @@ absl::Status bernoulli(Importer &importer, const Node &node) {
     if (!(*chance >= 0 && *chance <= 1))
       return node.error("its chance is ", *chance, ", expected 0 to 1");
     return importer.define(
-        node, 0, coins(b.builder, b.location, type.clone(wanted), *chance));
+        node, 0, coins(b.builder, b.loc, type.clone(wanted), *chance));
   }
   Draws draws(b);
   GRADUS_RETURN_IF_ERROR(draws.start());
   Type wide = computeType(element);
-  Value isOne = b.make<arith::CmpFOp>(arith::CmpFPredicate::OLT,
-                                      draws.uniform(type.clone(wide)),
-                                      castTo(b, chances, wide));
+  Value isOne =
+      b.compare(arith::CmpFPredicate::OLT, draws.uniform(type.clone(wide)),
+                castTo(b, chances, wide));
   return importer.define(node, 0, castTo(b, isOne, wanted));
 }
 
@@ -367,20 +367,18 @@ absl::Status bernoulli(Importer &importer, const Node &node) {
 /// Gumbel-distributed numbers: if each logit gets one added, the maximum is
 /// distributed as the softmax.
 Value gumbel(const Building &b, Draws &draws, RankedTensorType type) {
-  auto minusLog = [&](Value x) {
-    return b.make<arith::NegFOp>(b.make<math::LogOp>(x));
-  };
+  auto minusLog = [&](Value x) { return b.negate(b.logarithm(x)); };
   Value u = draws.uniform(type);
-  Value notZero = b.make<arith::MaximumFOp>(u, b.number(kUnit, u));
+  Value notZero = b.larger(u, b.number(kUnit, u));
   return minusLog(minusLog(notZero));
 }
 
 /// Subtracts the maximum of the logits, so that the noise is not rounded away.
 Value withoutLargest(const Building &b, Value logits) {
-  Value most = reduce(b.builder, b.location, Reduction::max, logits, {1});
-  return b.sub(logits,
-               broadcastAlong(b.builder, b.location, most,
-                              tensorType(logits).getShape(), /*axes=*/{1}));
+  Value most = reduce(b.builder, b.loc, Reduction::max, logits, {1});
+  return b.subtract(logits, broadcastAlong(b.builder, b.loc, most,
+                                           tensorType(logits).getShape(),
+                                           /*axes=*/{1}));
 }
 
 /// Samples `sample_size` classes for each row of unnormalized
@@ -408,8 +406,8 @@ absl::Status multinomial(Importer &importer, const Node &node) {
   Draws draws(b);
   GRADUS_RETURN_IF_ERROR(draws.start());
   logits = castTo(b, logits, computeType(tensorType(logits).getElementType()));
-  Value each = broadcastAlong(b.builder, b.location, withoutLargest(b, logits),
-                              all, /*axes=*/{1});
+  Value each = broadcastAlong(b.builder, b.loc, withoutLargest(b, logits), all,
+                              /*axes=*/{1});
   Value noisy = b.add(each, gumbel(b, draws, tensorType(each)));
   Value sampled = placeOfExtreme(b, Reduction::max, noisy, /*axis=*/2);
   return importer.define(node, 0, castTo(b, sampled, wanted));

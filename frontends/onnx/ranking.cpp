@@ -17,7 +17,7 @@ using FloatIs = arith::CmpFPredicate;
 
 Value along(const Building &b, Value value, ArrayRef<int64_t> shape,
             int64_t axis) {
-  return broadcastAlong(b.builder, b.location, value, shape, axis);
+  return broadcastAlong(b.builder, b.loc, value, shape, axis);
 }
 
 SmallVector<int64_t> inserted(ArrayRef<int64_t> shape, int64_t axis,
@@ -52,7 +52,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 Value keyOf(const Building &b, Value input) {
   if (!Building::isFloat(input))
     return input;
-  Value isNan = b.make<arith::CmpFOp>(FloatIs::UNO, input, input);
+  Value isNan = b.compare(FloatIs::UNO, input, input);
   return b.select(isNan, b.number(kInfinity, input), input);
 }
 
@@ -66,15 +66,14 @@ Value rankOf(const Building &b, Value input, int64_t axis, bool largest) {
   SmallVector<int64_t> others = own;
   SmallVector<int64_t> order = axesExcept(shape.size(), axis);
   order.push_back(axis);
-  Value element = broadcast(b.builder, b.location, input, pairs, own);
+  Value element = broadcast(b.builder, b.loc, input, pairs, own);
   SmallVector<int64_t> where = axesExcept(shape.size(), axis);
   where.push_back(shape.size());
   Value other =
-      broadcast(b.builder, b.location, b.permuted(input, order), pairs, where);
+      broadcast(b.builder, b.loc, b.permuted(input, order), pairs, where);
   auto is = [&](FloatIs real, IntegerIs whole) {
-    return Building::isFloat(input)
-               ? b.make<arith::CmpFOp>(real, other, element)
-               : b.compare(whole, other, element);
+    return Building::isFloat(input) ? b.compare(real, other, element)
+                                    : b.compare(whole, other, element);
   };
   Value beats = largest ? is(FloatIs::OGT, IntegerIs::sgt)
                         : is(FloatIs::OLT, IntegerIs::slt);
@@ -83,7 +82,7 @@ Value rankOf(const Building &b, Value input, int64_t axis, bool largest) {
   Value tied = b.make<arith::AndIOp>(is(FloatIs::OEQ, IntegerIs::eq), earlier);
   Value before =
       castTo(b, b.make<arith::OrIOp>(beats, tied), b.builder.getI64Type());
-  return sum(b.builder, b.location, before, {int64_t(shape.size())});
+  return sum(b.builder, b.loc, before, {int64_t(shape.size())});
 }
 
 /// The indices of the first `count` elements of each row, [.., count, ..]:
@@ -93,19 +92,19 @@ Value placesByRank(const Building &b, Value input, int64_t axis, bool largest,
   ArrayRef<int64_t> shape = tensorType(input).getShape();
   SmallVector<int64_t> pairs = inserted(shape, axis, count);
   auto spread = [&](Value value) {
-    return broadcastAlong(b.builder, b.location, value, pairs, {axis});
+    return broadcastAlong(b.builder, b.loc, value, pairs, {axis});
   };
   Value here = b.compare(IntegerIs::eq, spread(rankOf(b, input, axis, largest)),
                          b.indicesAlong(pairs, axis));
   Value numbers = b.indicesAlong(pairs, axis + 1);
-  return sum(b.builder, b.location,
-             b.select(here, numbers, b.number(0, numbers)), {axis + 1});
+  return sum(b.builder, b.loc, b.select(here, numbers, b.number(0, numbers)),
+             {axis + 1});
 }
 
 /// Numbers in the opposite order.
 Value reversed(const Building &b, Value input) {
   return Building::isFloat(input)
-             ? b.make<arith::NegFOp>(input)
+             ? b.negate(input)
              : b.make<arith::XOrIOp>(input, b.number(-1, input));
 }
 
@@ -124,11 +123,11 @@ Value placesInTurn(const Building &b, Value input, int64_t axis, bool largest,
   SmallVector<int64_t> shape(tensorType(input).getShape());
   input = largest ? input : reversed(b, input);
   auto is = [&](FloatIs real, IntegerIs whole, Value other) {
-    return Building::isFloat(input) ? b.make<arith::CmpFOp>(real, input, other)
+    return Building::isFloat(input) ? b.compare(real, input, other)
                                     : b.compare(whole, input, other);
   };
   auto extreme = [&](Reduction kind, Value value) {
-    return reduce(b.builder, b.location, kind, value, {axis});
+    return reduce(b.builder, b.loc, kind, value, {axis});
   };
   Value numbers = b.indicesAlong(shape, axis), left; // null: all are left
   SmallVector<int64_t> one(shape), all(shape);
@@ -164,13 +163,13 @@ Value placesBySorting(const Building &b, Value input, int64_t axis,
 Value elementsAt(const Building &b, Value input, Value places, int64_t axis) {
   SmallVector<int64_t> pairs = inserted(tensorType(input).getShape(), axis,
                                         tensorType(places).getDimSize(axis));
-  Value here = b.compare(
-      IntegerIs::eq,
-      broadcastAlong(b.builder, b.location, places, pairs, {axis + 1}),
-      b.indicesAlong(pairs, axis + 1));
-  Value elements = broadcastAlong(b.builder, b.location, input, pairs, {axis});
-  return sum(b.builder, b.location,
-             b.select(here, elements, b.number(0, elements)), {axis + 1});
+  Value here =
+      b.compare(IntegerIs::eq,
+                broadcastAlong(b.builder, b.loc, places, pairs, {axis + 1}),
+                b.indicesAlong(pairs, axis + 1));
+  Value elements = broadcastAlong(b.builder, b.loc, input, pairs, {axis});
+  return sum(b.builder, b.loc, b.select(here, elements, b.number(0, elements)),
+             {axis + 1});
 }
 
 /// The k largest (or smallest) elements of each row, and their indices.
@@ -214,8 +213,7 @@ struct Sums {
 Value sumsOfAll(const Building &b, Value input, const Sums &sums) {
   ArrayRef<int64_t> shape = tensorType(input).getShape();
   SmallVector<int64_t> pairs = inserted(shape, sums.axis, shape[sums.axis]);
-  Value terms =
-      broadcastAlong(b.builder, b.location, input, pairs, {sums.axis});
+  Value terms = broadcastAlong(b.builder, b.loc, input, pairs, {sums.axis});
   Value result = b.indicesAlong(pairs, sums.axis),
         term = b.indicesAlong(pairs, sums.axis + 1);
   if (sums.reverse)
@@ -223,7 +221,7 @@ Value sumsOfAll(const Building &b, Value input, const Sums &sums) {
   Value counts =
       b.compare(sums.exclusive ? IntegerIs::slt : IntegerIs::sle, term, result);
   Value kept = b.select(counts, terms, b.number(0, terms));
-  return sum(b.builder, b.location, kept, {sums.axis + 1});
+  return sum(b.builder, b.loc, kept, {sums.axis + 1});
 }
 
 /// Splits the axis into rows of `block`, padded with zeros.
@@ -249,9 +247,9 @@ Value sumsSoFar(const Building &b, Value input, const Sums &sums) {
   Value rows = inBlocks(b, input, sums.axis, block);
   Value inside =
       sumsOfAll(b, rows, {sums.axis + 1, sums.exclusive, sums.reverse});
-  Value totals = sum(b.builder, b.location, rows, {sums.axis + 1});
+  Value totals = sum(b.builder, b.loc, rows, {sums.axis + 1});
   Value before = sumsSoFar(b, totals, {sums.axis, true, sums.reverse});
-  Value all = b.add(inside, broadcastAlong(b.builder, b.location, before,
+  Value all = b.add(inside, broadcastAlong(b.builder, b.loc, before,
                                            tensorType(rows).getShape(),
                                            {sums.axis + 1}));
   SmallVector<int64_t> whole(shape);
@@ -274,11 +272,10 @@ absl::Status cumulativeSum(Importer &importer, const Node &node) {
   // Sums of blocks are rounded once, at the end.
   Type element = tensorType(input).getElementType();
   Value wide = Building::isFloat(input)
-                   ? convert(b.builder, b.location, input, computeType(element))
+                   ? convert(b.builder, b.loc, input, computeType(element))
                    : input;
   Value result = sumsSoFar(b, wide, sums);
-  return importer.define(node, 0,
-                         convert(b.builder, b.location, result, element));
+  return importer.define(node, 0, convert(b.builder, b.loc, result, element));
 }
 
 //===-- triangles, one-hot ------------------------------------------------===//
@@ -326,7 +323,7 @@ absl::Status oneHot(Importer &importer, const Node &node) {
     RankedTensorType one = tensorType(values).clone(ArrayRef<int64_t>{1});
     Value taken = b.make<SliceOp>(one, values, ArrayRef<int64_t>{which},
                                   ArrayRef<int64_t>{1});
-    return broadcastLast(b.builder, b.location, taken, result);
+    return broadcastLast(b.builder, b.loc, taken, result);
   };
   GRADUS_RETURN_IF_ERROR(
       importer.define(node, 0, b.select(hot, value(1), value(0))));

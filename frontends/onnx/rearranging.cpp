@@ -109,7 +109,7 @@ absl::Status hardmax(Importer &importer, const Node &node) {
   if (node.opset() < 13 && axis != int64_t(shape.size()) - 1)
     return node.error("several axes at once (before opset 13) are not "
                       "supported");
-  Value first = broadcastAlong(b.builder, b.location,
+  Value first = broadcastAlong(b.builder, b.loc,
                                placeOfExtreme(b, Reduction::max, input, axis),
                                shape, {axis});
   Value chosen =
@@ -129,15 +129,13 @@ absl::Status meanVarianceNormalization(Importer &importer, const Node &node) {
   if (!axes.ok())
     return node.error(axes.status().message());
   auto average = [&](Value value) {
-    return broadcastAlong(b.builder, b.location,
-                          mean(b.builder, b.location, value, *axes), shape,
-                          *axes);
+    return broadcastAlong(b.builder, b.loc,
+                          mean(b.builder, b.loc, value, *axes), shape, *axes);
   };
-  Value centered = b.sub(input, average(input));
-  Value deviation = b.make<math::SqrtOp>(average(b.mul(centered, centered)));
+  Value centered = b.subtract(input, average(input));
+  Value deviation = b.squareRoot(average(b.multiply(centered, centered)));
   return importer.define(
-      node, 0,
-      b.make<arith::DivFOp>(centered, b.add(deviation, b.number(1e-9, input))));
+      node, 0, b.divide(centered, b.add(deviation, b.number(1e-9, input))));
 }
 
 /// x / (bias + alpha / size * sum of squares of near channels)^beta: the sum is
@@ -158,17 +156,15 @@ absl::Status localResponse(Importer &importer, const Node &node) {
     band.tensor.floats[i] =
         column >= row - (size - 1) / 2 && column - row <= size / 2;
   }
-  Value ones =
-      arith::ConstantOp::create(b.builder, b.location, toAttribute(band));
-  ones = broadcast(b.builder, b.location, ones, {n, c, c}, {1, 2});
-  Value squares = b.shaped(b.mul(input, input), {n, c, rest});
-  Value sums = b.shaped(matmul(b.builder, b.location, ones, squares), shape);
+  Value ones = arith::ConstantOp::create(b.builder, b.loc, toAttribute(band));
+  ones = broadcast(b.builder, b.loc, ones, {n, c, c}, {1, 2});
+  Value squares = b.shaped(b.multiply(input, input), {n, c, rest});
+  Value sums = b.shaped(matmul(b.builder, b.loc, ones, squares), shape);
   Value base =
-      b.add(b.mul(sums, b.number(node.number("alpha", 1e-4) / size, sums)),
+      b.add(b.multiply(sums, b.number(node.number("alpha", 1e-4) / size, sums)),
             b.number(node.number("bias", 1), sums));
-  Value power =
-      b.make<math::PowFOp>(base, b.number(node.number("beta", 0.75), base));
-  return importer.define(node, 0, b.make<arith::DivFOp>(input, power));
+  Value power = b.power(base, b.number(node.number("beta", 0.75), base));
+  return importer.define(node, 0, b.divide(input, power));
 }
 
 //===-- bits --------------------------------------------------------------===//
@@ -181,8 +177,8 @@ absl::StatusOr<std::pair<Value, Value>> broadcastPair(const Building &b) {
       commonShape(tensorType(left).getShape(), tensorType(right).getShape());
   if (!shape.ok())
     return b.node.error(shape.status().message());
-  return std::pair(broadcastLast(b.builder, b.location, left, *shape),
-                   broadcastLast(b.builder, b.location, right, *shape));
+  return std::pair(broadcastLast(b.builder, b.loc, left, *shape),
+                   broadcastLast(b.builder, b.loc, right, *shape));
 }
 
 template <typename Op>

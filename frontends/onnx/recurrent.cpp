@@ -48,20 +48,20 @@ Value gate(const Building &b, Value gates, int64_t number, int64_t width) {
 
 /// Adds a row to each row.
 Value addRow(const Building &b, Value value, Value row) {
-  return row ? b.add(value, broadcastLast(b.builder, b.location, row,
+  return row ? b.add(value, broadcastLast(b.builder, b.loc, row,
                                           tensorType(value).getShape()))
              : value;
 }
 
 Value times(const Building &b, Value value, Value weight) {
-  return matmul(b.builder, b.location, value, weight, false, true);
+  return matmul(b.builder, b.loc, value, weight, false, true);
 }
 
 /// Applies the activation to x after clipping it by `clip`.
 Value activated(const Building &b, StringRef name, Value x) {
   if (double clip = b.node.number("clip", 0); clip > 0) {
-    x = b.make<arith::MinimumFOp>(x, b.number(clip, x));
-    x = b.make<arith::MaximumFOp>(x, b.number(-clip, x));
+    x = b.smaller(x, b.number(clip, x));
+    x = b.larger(x, b.number(-clip, x));
   }
   if (name == "sigmoid")
     return b.make<SigmoidOp>(x);
@@ -91,20 +91,20 @@ State lstmCell(const Building &b, const Direction &d, Value projection,
     Value x = gate(b, gates, number, d.width);
     if (!d.peepholes)
       return x;
-    Value scale = broadcastLast(b.builder, b.location,
-                                gate(b, d.peepholes, hole, d.width),
-                                tensorType(x).getShape());
-    return b.add(x, b.mul(scale, cell));
+    Value scale =
+        broadcastLast(b.builder, b.loc, gate(b, d.peepholes, hole, d.width),
+                      tensorType(x).getShape());
+    return b.add(x, b.multiply(scale, cell));
   };
   auto act = [&](int i, Value x) { return activated(b, d.activations[i], x); };
   Value input = act(0, peeped(0, 0, before.cell));
   Value forget = b.node.integer("input_forget", 0)
-                     ? b.sub(b.number(1, input), input)
+                     ? b.subtract(b.number(1, input), input)
                      : act(0, peeped(2, 2, before.cell));
   Value fresh = act(1, gate(b, gates, 3, d.width));
-  Value cell = b.add(b.mul(forget, before.cell), b.mul(input, fresh));
+  Value cell = b.add(b.multiply(forget, before.cell), b.multiply(input, fresh));
   Value output = act(0, peeped(1, 1, cell));
-  return {b.mul(output, act(2, cell)), cell};
+  return {b.multiply(output, act(2, cell)), cell};
 }
 
 /// h = (1 - z) n + z h; r is applied to the state before or after its matmul.
@@ -120,11 +120,11 @@ State gruCell(const Building &b, const Direction &d, Value projection,
   Value bias = d.recurrentBias ? gate(b, d.recurrentBias, 2, d.width) : Value();
   Value rest =
       productFirst
-          ? b.mul(reset, addRow(b, times(b, before.hidden, last), bias))
-          : addRow(b, times(b, b.mul(reset, before.hidden), last), bias);
+          ? b.multiply(reset, addRow(b, times(b, before.hidden, last), bias))
+          : addRow(b, times(b, b.multiply(reset, before.hidden), last), bias);
   Value fresh = activated(b, d.activations[1],
                           b.add(gate(b, projection, 2, d.width), rest));
-  Value kept = b.mul(update, b.sub(before.hidden, fresh));
+  Value kept = b.multiply(update, b.subtract(before.hidden, fresh));
   return {b.add(fresh, kept), {}};
 }
 
@@ -164,7 +164,7 @@ State held(const Building &b, const Direction &d, int64_t step, State after,
     return after;
   Value at = b.number(step, d.lengths);
   Value runs = b.compare(arith::CmpIPredicate::slt, at, d.lengths);
-  Value all = broadcast(b.builder, b.location, runs, {d.batch, d.width}, {0});
+  Value all = broadcast(b.builder, b.loc, runs, {d.batch, d.width}, {0});
   output = b.select(all, output, b.number(0, output));
   after.hidden = b.select(all, after.hidden, before.hidden);
   if (after.cell)
@@ -255,7 +255,7 @@ absl::StatusOr<Value> initial(const Building &b, int input, int64_t number,
   RankedTensorType type =
       tensorType(d.inputs).clone(ArrayRef<int64_t>{d.batch, d.width});
   if (b.node.input(input).empty())
-    return splat(b.builder, b.location, type, 0);
+    return splat(b.builder, b.loc, type, 0);
   if (!batchFirst)
     return ofDirection(b, input, number, {d.batch, d.width}, directions);
   GRADUS_ASSIGN_OR_RETURN(Value value, b.importer.value(b.node, input, 3));

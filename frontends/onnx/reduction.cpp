@@ -42,7 +42,7 @@ Value meanOfIntegers(const Building &b, Value input, ArrayRef<int64_t> axes) {
   bool isUnsigned = b.isUnsigned();
   if (element.getIntOrFloatBitWidth() < 32)
     input = castTo(b, input, b.builder.getI64Type(), isUnsigned);
-  Value total = sum(b.builder, b.location, input, axes);
+  Value total = sum(b.builder, b.loc, input, axes);
   int64_t count = tensorType(input).getNumElements() /
                   std::max<int64_t>(1, tensorType(total).getNumElements());
   Value divisor = b.number(count, total);
@@ -57,7 +57,7 @@ Value reduced(const Building &b, Reduction kind, Value input,
     return input;
   if (kind == Reduction::mean && !Building::isFloat(input))
     return meanOfIntegers(b, input, axes);
-  return reduce(b.builder, b.location, kind, input, axes);
+  return reduce(b.builder, b.loc, kind, input, axes);
 }
 
 template <Reduction kind>

@@ -112,8 +112,8 @@ absl::StatusOr<Aligning> readAligning(const Building &b) {
 
 /// Rounds numbers to 2^-30, which stops the gradient.
 Value detached(const Building &b, Value x) {
-  Value whole = b.make<math::RoundEvenOp>(b.mul(x, b.number(0x1p30, x)));
-  return b.mul(whole, b.number(0x1p-30, whole));
+  Value whole = b.make<math::RoundEvenOp>(b.multiply(x, b.number(0x1p30, x)));
+  return b.multiply(whole, b.number(0x1p-30, whole));
 }
 
 /// The number of samples in each bin of one region: as many as pixels, rounded
@@ -185,24 +185,24 @@ SmallVector<Tap> tapsAlong(const Building &b, const Aligning &a, int64_t d,
     Value x = detached(b, column(b, a.regions, which));
     return scaled(b, x, a.scale, offset);
   };
-  Value start = border(1 - d), size = b.sub(border(3 - d), start);
+  Value start = border(1 - d), size = b.subtract(border(3 - d), start);
   if (!a.halfPixel)
-    size = b.make<arith::MaximumFOp>(size, b.number(1, size));
-  Value bin = b.make<arith::DivFOp>(size, b.number(a.bins[d], size));
+    size = b.larger(size, b.number(1, size));
+  Value bin = b.divide(size, b.number(a.bins[d], size));
   SmallVector<int64_t> shape = {a.count(), a.bins[d] * samples.most};
   auto [at, counts] =
       samplesIn(a, samples, a.bins[d], tensorType(start).getElementType());
   auto table = [&](const Constant &numbers) {
     Value value =
-        arith::ConstantOp::create(b.builder, b.location, toAttribute(numbers));
-    return broadcastLast(b.builder, b.location, value, shape);
+        arith::ConstantOp::create(b.builder, b.loc, toAttribute(numbers));
+    return broadcastLast(b.builder, b.loc, value, shape);
   };
   auto each = [&](Value value) {
-    return broadcast(b.builder, b.location, value, shape, {0});
+    return broadcast(b.builder, b.loc, value, shape, {0});
   };
-  Value x = b.add(each(start), b.mul(table(at), each(bin)));
+  Value x = b.add(each(start), b.multiply(table(at), each(bin)));
   auto is = [&](FloatIs predicate, double bound) {
-    return b.make<arith::CmpFOp>(predicate, x, b.number(bound, x));
+    return b.compare(predicate, x, b.number(bound, x));
   };
   double last = a.size(d);
   Value outside =
@@ -212,7 +212,7 @@ SmallVector<Tap> tapsAlong(const Building &b, const Aligning &a, int64_t d,
       linearTaps(b, clipped(b, x, 0, last - 1),
                  {a.size(d), /*alignCorners=*/true, "border"});
   for (Tap &tap : taps)
-    tap.weight = b.mul(tap.weight, part);
+    tap.weight = b.multiply(tap.weight, part);
   return taps;
 }
 
@@ -220,7 +220,7 @@ SmallVector<Tap> tapsAlong(const Building &b, const Aligning &a, int64_t d,
 void spread(const Building &b, SmallVector<Tap> &taps, ArrayRef<int64_t> points,
             ArrayRef<int64_t> dimensions) {
   auto everywhere = [&](Value value) {
-    Value wide = broadcast(b.builder, b.location, value, points, dimensions);
+    Value wide = broadcast(b.builder, b.loc, value, points, dimensions);
     return b.shaped(wide, {1, llvm::product_of(points)});
   };
   for (Tap &tap : taps) {
@@ -237,9 +237,8 @@ Value valuesAt(const Building &b, const Aligning &a, const Pixels &pixels,
   if (!a.takesLargest)
     return sampled(b, pixels, taps);
   Value most;
-  forEachSample(b, pixels, taps, [&](Value term) {
-    most = most ? b.make<arith::MaximumFOp>(most, term) : term;
-  });
+  forEachSample(b, pixels, taps,
+                [&](Value term) { most = most ? b.larger(most, term) : term; });
   return most;
 }
 
@@ -278,8 +277,8 @@ absl::Status roiAlign(Importer &importer, const Node &node) {
                           {a.count(), a.bins[0], samples[0].most, a.bins[1],
                            samples[1].most, channels});
   Value pooled =
-      reduce(b.builder, b.location,
-             a.takesLargest ? Reduction::max : Reduction::sum, values, {2, 4});
+      reduce(b.builder, b.loc, a.takesLargest ? Reduction::max : Reduction::sum,
+             values, {2, 4});
   return importer.define(node, 0,
                          castTo(b, b.permuted(pooled, {0, 3, 1, 2}), element));
 }
@@ -301,24 +300,23 @@ Value inBins(const Building &b, Value regions, int64_t d, int64_t bins,
   };
   Value start = border(2 - d), end = border(4 - d);
   Value one = b.number(1, start);
-  Value size = b.make<arith::MaxSIOp>(b.add(b.sub(end, start), one), one);
+  Value size = b.make<arith::MaxSIOp>(b.add(b.subtract(end, start), one), one);
   Type real = computeType(tensorType(regions).getElementType());
   Value bin = castTo(b, size, real);
-  bin = b.make<arith::DivFOp>(bin, b.number(bins, bin));
+  bin = b.divide(bin, b.number(bins, bin));
   SmallVector<int64_t> shape = {tensorType(regions).getDimSize(0), bins};
   auto each = [&](Value value) {
-    return broadcast(b.builder, b.location, value, shape, {0});
+    return broadcast(b.builder, b.loc, value, shape, {0});
   };
   Value number = castTo(b, b.indicesAlong(shape, 1), real);
   auto edge = [&](Value place) {
     return b.add(castTo(b, place, b.builder.getI64Type()), each(start));
   };
-  Value low = edge(b.make<math::FloorOp>(b.mul(number, each(bin))));
-  Value high =
-      edge(b.make<math::CeilOp>(b.mul(scaled(b, number, 1, 1), each(bin))));
+  Value low = edge(b.floor(b.multiply(number, each(bin))));
+  Value high = edge(b.ceiling(b.multiply(scaled(b, number, 1, 1), each(bin))));
   SmallVector<int64_t> all = {shape[0], bins, pixels};
   auto over = [&](Value value) {
-    return broadcast(b.builder, b.location, value, all, {0, 1});
+    return broadcast(b.builder, b.loc, value, all, {0, 1});
   };
   Value at = b.indicesAlong(all, 2);
   return b.make<arith::AndIOp>(b.compare(IntegerIs::sge, at, over(low)),
@@ -334,18 +332,16 @@ std::pair<Value, Value> largestIn(const Building &b, Value values,
   SmallVector<int64_t> all(tensorType(values).getShape());
   all.insert(all.begin() + axis, tensorType(inside).getDimSize(1));
   auto over = [&](Value value, int64_t added) {
-    return broadcastAlong(b.builder, b.location, value, all, {added});
+    return broadcastAlong(b.builder, b.loc, value, all, {added});
   };
-  Value mask =
-      broadcast(b.builder, b.location, inside, all, {0, axis, axis + 1});
+  Value mask = broadcast(b.builder, b.loc, inside, all, {0, axis, axis + 1});
   Value spread = over(values, axis), numbered = over(numbers, axis);
   Value masked = b.select(mask, spread, b.number(-INFINITY, spread));
-  Value most =
-      reduce(b.builder, b.location, Reduction::max, masked, {axis + 1});
+  Value most = reduce(b.builder, b.loc, Reduction::max, masked, {axis + 1});
   Value wins =
       b.make<arith::AndIOp>(mask, isExtreme(b, masked, over(most, axis + 1)));
   Value first =
-      reduce(b.builder, b.location, Reduction::min,
+      reduce(b.builder, b.loc, Reduction::min,
              b.select(wins, numbered, b.number(none, numbered)), {axis + 1});
   return {most, first};
 }
@@ -362,7 +358,7 @@ Value placesOfLargest(const Building &b, Value crops, Value regions,
   Value numbers = castTo(b, b.indicesAlong({height * width}, 0),
                          computeType(tensorType(crops).getElementType()));
   numbers = b.shaped(numbers, {height, width});
-  numbers = broadcast(b.builder, b.location, numbers, shape, {1, 2});
+  numbers = broadcast(b.builder, b.loc, numbers, shape, {1, 2});
   auto [most, first] =
       largestIn(b, crops, numbers, inBins(b, regions, /*d=*/1, bins[1], width),
                 /*axis=*/2, height * width);
@@ -381,10 +377,9 @@ Value elementsAt(const Building &b, Value images, Value image, Value places) {
                     shape = tensorType(places).getShape();
   int64_t pixels = all[1] * all[2];
   auto times = [&](Value value, int64_t factor) {
-    return b.mul(value, b.number(factor, value));
+    return b.multiply(value, b.number(factor, value));
   };
-  Value start =
-      broadcast(b.builder, b.location, times(image, pixels), shape, {0});
+  Value start = broadcast(b.builder, b.loc, times(image, pixels), shape, {0});
   Value at =
       b.add(times(b.add(start, places), all[3]), b.indicesAlong(shape, 3));
   Value isEmpty = b.compare(IntegerIs::eq, places, b.number(pixels, places));

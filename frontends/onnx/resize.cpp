@@ -157,9 +157,9 @@ Value multiplyAlong(const Building &b, Value input, int64_t axis,
   Constant matrix = zeros(tensorType(input).getElementType(), {out, in});
   matrix.tensor.floats.assign(weights.begin(), weights.end());
   Value right =
-      arith::ConstantOp::create(b.builder, b.location, toAttribute(matrix));
+      arith::ConstantOp::create(b.builder, b.loc, toAttribute(matrix));
   Value flat = b.shaped(turned, {tensorType(input).getNumElements() / in, in});
-  Value product = matmul(b.builder, b.location, flat, right,
+  Value product = matmul(b.builder, b.loc, flat, right,
                          /*transposeA=*/false, /*transposeB=*/true);
   shape.back() = out;
   return b.permuted(b.shaped(product, shape), back);
@@ -172,9 +172,8 @@ Value overwritten(const Building &b, Value value, int64_t axis,
   Constant mask = zeros(b.builder.getI1Type(), {shape[axis]});
   for (int64_t place : places)
     mask.tensor.integers[place] = 1;
-  Value row =
-      arith::ConstantOp::create(b.builder, b.location, toAttribute(mask));
-  Value whole = broadcast(b.builder, b.location, row, shape, {axis});
+  Value row = arith::ConstantOp::create(b.builder, b.loc, toAttribute(mask));
+  Value whole = broadcast(b.builder, b.loc, row, shape, {axis});
   return b.select(whole, b.number(number, value), value);
 }
 

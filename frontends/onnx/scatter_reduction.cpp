@@ -28,7 +28,7 @@ static Value meets(const Building &b, Value indices, ArrayRef<int64_t> wide) {
       b.compare(arith::CmpIPredicate::slt, index, b.number(0, index));
   index = b.select(isNegative, fromEnd, index);
   return b.compare(arith::CmpIPredicate::eq,
-                   broadcast(b.builder, b.location, index, wide, {0, 2, 3}),
+                   broadcast(b.builder, b.loc, index, wide, {0, 2, 3}),
                    b.indicesAlong(wide, 1));
 }
 
@@ -38,7 +38,7 @@ static Value candidates(const Building &b, const std::string &reduction,
   ArrayRef<int64_t> at = tensorType(data).getShape();
   SmallVector<int64_t> wide = {at[0], at[1], tensorType(updates).getDimSize(1),
                                at[2]};
-  Value all = broadcast(b.builder, b.location, updates, wide, {0, 2, 3});
+  Value all = broadcast(b.builder, b.loc, updates, wide, {0, 2, 3});
   Value neutral = b.number(neutralOf(reduction), all);
   Value coming = b.select(meets(b, indices, wide), all, neutral);
   Value there = b.shaped(data, {at[0], at[1], 1, at[2]});
@@ -64,7 +64,7 @@ absl::StatusOr<Value> scatterReduced(const Building &b,
   Value all = candidates(b, reduction, data, indices, updates);
   Reduction kind = reduction == "max" ? Reduction::max : Reduction::min;
   if (reduction != "mul")
-    return reduce(b.builder, b.location, kind, all, {2});
+    return reduce(b.builder, b.loc, kind, all, {2});
   return productAlong(b, all, 2);
 }
 

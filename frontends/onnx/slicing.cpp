@@ -156,7 +156,7 @@ absl::Status splitToSequence(Importer &importer, const Node &node) {
     SmallVector<int64_t> shape(tensorType(value).getShape());
     if (drops)
       shape.erase(shape.begin() + axis);
-    values.push_back(reshape(b.builder, b.location, value, shape));
+    values.push_back(reshape(b.builder, b.loc, value, shape));
     start += part;
   }
   return importer.defineSequence(node, 0, values);
@@ -219,7 +219,7 @@ absl::Status concatFromSequence(Importer &importer, const Node &node) {
     SmallVector<int64_t> shape(tensorType(part).getShape());
     if (stacks)
       shape.insert(shape.begin() + axis, 1);
-    part = reshape(b.builder, b.location, part, shape);
+    part = reshape(b.builder, b.loc, part, shape);
   }
   GRADUS_ASSIGN_OR_RETURN(Value result, concatenated(b, parts, axis));
   return importer.define(node, 0, result);

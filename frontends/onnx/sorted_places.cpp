@@ -90,9 +90,8 @@ private:
 
   Value comesBefore(const Elements &x, const Elements &y) const {
     auto is = [&](arith::CmpFPredicate real, IntegerIs whole) {
-      return Building::isFloat(x.keys)
-                 ? b_.make<arith::CmpFOp>(real, x.keys, y.keys)
-                 : b_.compare(whole, x.keys, y.keys);
+      return Building::isFloat(x.keys) ? b_.compare(real, x.keys, y.keys)
+                                       : b_.compare(whole, x.keys, y.keys);
     };
     Value larger = is(arith::CmpFPredicate::OGT, IntegerIs::sgt);
     Value equal = is(arith::CmpFPredicate::OEQ, IntegerIs::eq);
@@ -151,7 +150,7 @@ Value takenAt(const Building &b, Value input, Value places, int64_t axis) {
   Shape shape(tensorType(input).getShape(), axis);
   Value at = b.shaped(places, shape.of(type.getDimSize(axis)));
   auto plus = [&](Value sum, int64_t factor, Value term) {
-    return b.add(b.mul(sum, b.number(factor, sum)), term);
+    return b.add(b.multiply(sum, b.number(factor, sum)), term);
   };
   ArrayRef<int64_t> rows = tensorType(at).getShape();
   at = plus(b.indicesAlong(rows, 0), shape.length, at);

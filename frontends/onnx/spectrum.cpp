@@ -106,8 +106,8 @@ Value transformed(const Building &b, const Transform &t, Value rows) {
       zeros(tensorType(rows).getElementType(), {t.rows(), t.columns()});
   matrix.tensor.floats = matrixOf(t);
   Value right =
-      arith::ConstantOp::create(b.builder, b.location, toAttribute(matrix));
-  return matmul(b.builder, b.location, rows, right);
+      arith::ConstantOp::create(b.builder, b.loc, toAttribute(matrix));
+  return matmul(b.builder, b.loc, rows, right);
 }
 
 absl::Status dft(Importer &importer, const Node &node) {
@@ -223,7 +223,7 @@ Value framesOf(const Building &b, const Frames &f) {
   if (!f.window)
     return frames;
   Value window = castTo(b, f.window, tensorType(frames).getElementType());
-  return b.mul(frames, broadcast(b.builder, b.location, window, shape, {2}));
+  return b.multiply(frames, broadcast(b.builder, b.loc, window, shape, {2}));
 }
 
 absl::Status stft(Importer &importer, const Node &node) {

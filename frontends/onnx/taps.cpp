@@ -14,7 +14,7 @@ Value clipped(const Building &b, Value x, double low, double high) {
 }
 
 Value scaled(const Building &b, Value x, double factor, double shift) {
-  return b.add(b.mul(x, b.number(factor, x)), b.number(shift, x));
+  return b.add(b.multiply(x, b.number(factor, x)), b.number(shift, x));
 }
 
 namespace {
@@ -26,12 +26,11 @@ Value reflected(const Building &b, Value x, const PixelAxis &axis) {
   double low = axis.low(), range = axis.high() - low;
   if (range <= 0)
     return b.number(0, x);
-  Value distance = b.make<math::AbsFOp>(scaled(b, x, 1, -low));
-  Value turns = b.make<math::FloorOp>(scaled(b, distance, 1 / (2 * range), 0));
-  Value rest = b.sub(distance, scaled(b, turns, 2 * range, 0));
+  Value distance = b.absolute(scaled(b, x, 1, -low));
+  Value turns = b.floor(scaled(b, distance, 1 / (2 * range), 0));
+  Value rest = b.subtract(distance, scaled(b, turns, 2 * range, 0));
   Value back = scaled(b, rest, -1, 2 * range);
-  Value beyond =
-      b.make<arith::CmpFOp>(FloatIs::OGT, rest, b.number(range, rest));
+  Value beyond = b.compare(FloatIs::OGT, rest, b.number(range, rest));
   return scaled(b, b.select(beyond, back, rest), 1, low);
 }
 
@@ -40,7 +39,7 @@ Value broughtBack(const Building &b, Value x, const PixelAxis &axis) {
   if (axis.padding == "zeros")
     return x;
   auto is = [&](FloatIs predicate, double bound) {
-    return b.make<arith::CmpFOp>(predicate, x, b.number(bound, x));
+    return b.compare(predicate, x, b.number(bound, x));
   };
   Value outside = b.make<arith::OrIOp>(is(FloatIs::OLT, axis.low()),
                                        is(FloatIs::OGT, axis.high()));
@@ -56,8 +55,8 @@ Tap tapAt(const Building &b, Value whole, Value weight, const PixelAxis &axis) {
   Value isPixel;
   if (axis.padding == "zeros")
     isPixel = b.make<arith::AndIOp>(
-        b.make<arith::CmpFOp>(FloatIs::OGE, whole, b.number(0, whole)),
-        b.make<arith::CmpFOp>(FloatIs::OLE, whole, b.number(last, whole)));
+        b.compare(FloatIs::OGE, whole, b.number(0, whole)),
+        b.compare(FloatIs::OLE, whole, b.number(last, whole)));
   if (axis.padding == "reflection")
     whole = b.make<math::RoundEvenOp>(reflected(b, whole, axis));
   Value index = castTo(b, clipped(b, whole, 0, last), b.builder.getI64Type());
@@ -67,19 +66,19 @@ Tap tapAt(const Building &b, Value whole, Value weight, const PixelAxis &axis) {
 /// Keys' cubic kernel with a = -0.75 at a distance from 0 to 1, or 1 to 2.
 Value cubicNear(const Building &b, Value x) {
   const double a = -0.75;
-  Value square = b.mul(x, x);
-  return scaled(b, b.mul(scaled(b, x, a + 2, -(a + 3)), square), 1, 1);
+  Value square = b.multiply(x, x);
+  return scaled(b, b.multiply(scaled(b, x, a + 2, -(a + 3)), square), 1, 1);
 }
 Value cubicFar(const Building &b, Value x) {
   const double a = -0.75;
-  Value inner = scaled(b, b.mul(scaled(b, x, a, -5 * a), x), 1, 8 * a);
-  return scaled(b, b.mul(inner, x), 1, -4 * a);
+  Value inner = scaled(b, b.multiply(scaled(b, x, a, -5 * a), x), 1, 8 * a);
+  return scaled(b, b.multiply(inner, x), 1, -4 * a);
 }
 
 } // namespace
 
 SmallVector<Tap> linearTaps(const Building &b, Value x, const PixelAxis &axis) {
-  Value floor = b.make<math::FloorOp>(x), part = b.sub(x, floor);
+  Value floor = b.floor(x), part = b.subtract(x, floor);
   return {tapAt(b, floor, scaled(b, part, -1, 1), axis),
           tapAt(b, scaled(b, floor, 1, 1), part, axis)};
 }
@@ -93,7 +92,7 @@ SmallVector<Tap> tapsOf(const Building &b, Value x, const PixelAxis &axis,
   x = broughtBack(b, x, axis);
   if (mode == "linear")
     return linearTaps(b, x, axis);
-  Value floor = b.make<math::FloorOp>(x), part = b.sub(x, floor);
+  Value floor = b.floor(x), part = b.subtract(x, floor);
   Value rest = scaled(b, part, -1, 1);
   auto tap = [&](double offset, Value weight) {
     return tapAt(b, scaled(b, floor, 1, offset), weight, axis);
@@ -110,11 +109,11 @@ static Value sampleAt(const Building &b, const Pixels &pixels,
                       ArrayRef<Tap> taps) {
   Value position, weight, isPixel;
   for (auto [tap, size] : llvm::zip(taps, pixels.sizes)) {
-    position = position
-                   ? b.add(b.mul(position, b.number(size, position)), tap.index)
-                   : tap.index;
+    position = position ? b.add(b.multiply(position, b.number(size, position)),
+                                tap.index)
+                        : tap.index;
     if (tap.weight)
-      weight = weight ? b.mul(weight, tap.weight) : tap.weight;
+      weight = weight ? b.multiply(weight, tap.weight) : tap.weight;
     if (tap.isPixel)
       isPixel =
           isPixel ? b.make<arith::AndIOp>(isPixel, tap.isPixel) : tap.isPixel;
@@ -125,11 +124,11 @@ static Value sampleAt(const Building &b, const Pixels &pixels,
       b.make<GatherOp>(tensorType(pixels.rows).clone(shape), pixels.rows,
                        position, pixels.axis, /*batch_dims=*/1);
   auto everyChannel = [&](Value value) {
-    return broadcast(b.builder, b.location, value, shape, {0, pixels.axis});
+    return broadcast(b.builder, b.loc, value, shape, {0, pixels.axis});
   };
   Type element = tensorType(pixels.rows).getElementType();
   if (weight)
-    values = b.mul(values, everyChannel(castTo(b, weight, element)));
+    values = b.multiply(values, everyChannel(castTo(b, weight, element)));
   return isPixel ? b.select(everyChannel(isPixel), values, b.number(0, values))
                  : values;
 }

@@ -41,7 +41,7 @@ absl::StatusOr<Value> perFeature(const Building &b, int input,
     return b.node.error("its input \"", b.node.input(input).str(),
                         "\" has shape [", joined(tensorType(value).getShape()),
                         "], expected [", joined(row), "]");
-  return broadcastLast(b.builder, b.location, value, row);
+  return broadcastLast(b.builder, b.loc, value, row);
 }
 
 /// Defines the optional outputs mean and 1 / standard deviation.
@@ -55,10 +55,10 @@ absl::Status defineStatistics(const Building &b, Value input, int64_t axis,
     axes.push_back(d);
     kept[d] = 1;
   }
-  Value average = mean(b.builder, b.location, input, axes);
+  Value average = mean(b.builder, b.loc, input, axes);
   Value centred =
-      b.sub(input, broadcastAlong(b.builder, b.location, average, shape, axes));
-  Value variance = mean(b.builder, b.location, b.mul(centred, centred), axes);
+      b.subtract(input, broadcastAlong(b.builder, b.loc, average, shape, axes));
+  Value variance = mean(b.builder, b.loc, b.multiply(centred, centred), axes);
   Value inverse =
       b.make<math::RsqrtOp>(b.add(variance, b.number(epsilon, variance)));
   GRADUS_RETURN_IF_ERROR(b.importer.define(b.node, 1, b.shaped(average, kept)));
@@ -78,8 +78,8 @@ absl::Status normalization(Importer &importer, const Node &node) {
     GRADUS_ASSIGN_OR_RETURN(bias, perFeature(b, 2, shape.drop_front(axis)));
   }
   double epsilon = node.number("epsilon", 1e-5f);
-  Value result = LayerNormOp::create(b.builder, b.location, input.getType(),
-                                     rms, input, scale, bias, APFloat(epsilon));
+  Value result = LayerNormOp::create(b.builder, b.loc, input.getType(), rms,
+                                     input, scale, bias, APFloat(epsilon));
   GRADUS_RETURN_IF_ERROR(importer.define(node, 0, result));
   return rms ? absl::OkStatus() : defineStatistics(b, input, axis, epsilon);
 }

@@ -408,23 +408,23 @@ absl::Status lpPool(Importer &importer, const Node &node) {
   double p = node.opset() < 2 ? node.number("p", 2) : node.integer("p", 2);
   if (!(p > 0) || !Building::isFloat(pool.input))
     return node.error("expected floats and a p above 0, found ", p);
-  Value x = b.make<math::AbsFOp>(pool.input);
+  Value x = b.absolute(pool.input);
   if (p == 2)
-    x = b.mul(x, x);
+    x = b.multiply(x, x);
   else if (p != 1)
-    x = b.make<math::PowFOp>(x, b.number(p, x));
+    x = b.power(x, b.number(p, x));
   const Sliding &s = pool.sliding;
   double count = 1;
   for (int64_t size : s.size)
     count *= size;
-  Value mean = AveragePoolOp::create(b.builder, b.location, pool.result, x,
-                                     s.size, s.strides, s.padsBegin, s.padsEnd,
+  Value mean = AveragePoolOp::create(b.builder, b.loc, pool.result, x, s.size,
+                                     s.strides, s.padsBegin, s.padsEnd,
                                      s.dilations, /*count_include_pad=*/true);
-  Value total = b.mul(mean, b.number(count, mean));
+  Value total = b.multiply(mean, b.number(count, mean));
   if (p == 2)
-    total = b.make<math::SqrtOp>(total);
+    total = b.squareRoot(total);
   else if (p != 1)
-    total = b.make<math::PowFOp>(total, b.number(1 / p, total));
+    total = b.power(total, b.number(1 / p, total));
   return importer.define(node, 0, total);
 }
 
@@ -478,10 +478,9 @@ absl::Status columnsToImage(Importer &importer, const Node &node) {
                       windows, " windows of ", positions, " elements");
   Constant weight =
       oneHotWindows(tensorType(input).getElementType(), channels, sliding.size);
-  Value rows =
-      arith::ConstantOp::create(b.builder, b.location, toAttribute(weight));
+  Value rows = arith::ConstantOp::create(b.builder, b.loc, toAttribute(weight));
   Value summed = ConvolutionBackwardDataOp::create(
-      b.builder, b.location, tensorType(input).clone(result),
+      b.builder, b.loc, tensorType(input).clone(result),
       b.shaped(input, columns), rows, sliding.strides, sliding.padsBegin,
       sliding.padsEnd, sliding.dilations, /*groups=*/channels);
   return importer.define(node, 0, summed);

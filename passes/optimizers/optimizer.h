@@ -2,7 +2,7 @@
 // settings that they fill, and its rule, which moves one parameter.
 #pragma once
 
-#include "passes/arithmetic.h"
+#include "ir/arithmetic.h"
 #include "passes/optimizers/keys.h"
 #include "passes/schedules.h"
 #include "passes/state.h"

@@ -4,7 +4,7 @@
 // Gradient Noise Improves Learning for Very Deep Networks"
 // (https://arxiv.org/abs/1511.06807).
 
-#include "passes/arithmetic.h"
+#include "ir/arithmetic.h"
 #include "passes/clock.h"
 #include "passes/pass_plugin.h"
 #include "passes/state.h"

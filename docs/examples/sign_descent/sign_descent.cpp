@@ -2,7 +2,7 @@
 // (https://arxiv.org/abs/1802.04434). The README shows this plug-in; it is
 // built like docs/examples/pass_plugin.
 
-#include "passes/arithmetic.h"
+#include "ir/arithmetic.h"
 #include "passes/pass_plugin.h"
 
 using namespace mlir;

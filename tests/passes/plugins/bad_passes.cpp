@@ -1,7 +1,7 @@
 // Passes that do what they should not, and one that does as it should: what
 // added_passes.test and pass_plugin.test load.
 
-#include "passes/arithmetic.h"
+#include "ir/arithmetic.h"
 #include "passes/pass_plugin.h"
 
 namespace {
