@@ -10,10 +10,10 @@
 // once a tile for all queries, because a product whose both operands run along
 // the summed dimension takes 1.5 times as long.
 
-#include "codegen/lower_attention.h"
-
 #include "codegen/attention_nests.h"
 #include "codegen/attention_tiles.h"
+#include "codegen/form_kernels_outline.h"
+#include "codegen/passes.h"
 #include "ir/dropout.h"
 #include "ir/random_bits.h"
 
@@ -22,6 +22,9 @@
 #include <limits>
 
 namespace gradus {
+#define GEN_PASS_DEF_LOWERATTENTION
+#include "codegen/passes.h.inc"
+
 using namespace mlir;
 using plan::KernelOp;
 using plan::LaunchOp;
@@ -546,7 +549,9 @@ Value sumOfParts(OpBuilder &builder, Location loc, Value found, int64_t parts) {
   auto same = [](OpBuilder &, Location, ValueRange values) {
     return SmallVector<Value>(values);
   };
-  return buildNest(builder, loc, sum, same, same).getResult(0);
+  plan::NestOp nest = buildNest(builder, loc, sum, same, same);
+  setLabel(nest, "attention_backward");
+  return nest.getResult(0);
 }
 
 template <typename Op>
@@ -579,10 +584,10 @@ SmallVector<Value> launch(OpBuilder &builder, Op op, KernelTable &kernels,
   return results;
 }
 
-} // namespace
-
-SmallVector<Value> lowerAttention(OpBuilder &builder, Operation *op,
-                                  KernelTable &kernels) {
+/// The values that stand for the results of an attention op; none for other ops
+/// and for a head that is too large for a kernel.
+SmallVector<Value> lower(OpBuilder &builder, Operation *op,
+                         KernelTable &kernels) {
   return llvm::TypeSwitch<Operation *, SmallVector<Value>>(op)
       .Case([&](AttentionOp forward) {
         return launch(builder, forward, kernels, "attention", 2);
@@ -593,4 +598,28 @@ SmallVector<Value> lowerAttention(OpBuilder &builder, Operation *op,
       .Default(SmallVector<Value>());
 }
 
+struct LowerAttention : impl::LowerAttentionBase<LowerAttention> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    KernelTable kernels(getOperation());
+    for (auto graph : getOperation().getBody().getOps<GraphOp>())
+      for (Operation &op : llvm::make_early_inc_range(graph.getBody().front()))
+        replace(&op, kernels);
+  }
+
+  /// An op that nobody uses gets no kernel: lower-to-nests erases it.
+  void replace(Operation *op, KernelTable &kernels) {
+    if (op->use_empty())
+      return;
+    OpBuilder builder(op);
+    SmallVector<Value> values = lower(builder, op, kernels);
+    if (values.empty())
+      return;
+    op->replaceAllUsesWith(values);
+    op->erase();
+  }
+};
+
+} // namespace
 } // namespace gradus

@@ -4,7 +4,6 @@
 // ops by their interface, matmul, reductions, and what moves elements.
 
 #include "codegen/lower_to_nests.h"
-#include "codegen/lower_attention.h"
 #include "codegen/passes.h"
 #include "codegen/plan_ops.h"
 
@@ -282,16 +281,15 @@ struct LowerToNests : impl::LowerToNestsBase<LowerToNests> {
   using Base::Base;
 
   void runOnOperation() override {
-    KernelTable kernels(getOperation());
     for (auto graph : getOperation().getBody().getOps<GraphOp>())
-      if (failed(lowerGraph(graph, kernels)))
+      if (failed(lowerGraph(graph)))
         return signalPassFailure();
   }
 
-  LogicalResult lowerGraph(GraphOp graph, KernelTable &kernels) {
+  LogicalResult lowerGraph(GraphOp graph) {
     Block &block = graph.getBody().front();
     for (Operation &op : llvm::make_early_inc_range(block))
-      if (!stays(&op) && failed(replace(&op, kernels)))
+      if (!stays(&op) && failed(replace(&op)))
         return failure();
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
       if (auto constant = dyn_cast<arith::ConstantOp>(op))
@@ -299,16 +297,14 @@ struct LowerToNests : impl::LowerToNestsBase<LowerToNests> {
     return success();
   }
 
-  LogicalResult replace(Operation *op, KernelTable &kernels) {
+  LogicalResult replace(Operation *op) {
     if (failed(checkTypes(op)))
       return failure();
     if (op->use_empty() && isMemoryEffectFree(op))
       return op->erase(), success();
     OpBuilder builder(op);
     Operation *before = op->getPrevNode();
-    SmallVector<Value> values = lowerAttention(builder, op, kernels);
-    if (values.empty())
-      values = lowerOp(builder, op);
+    SmallVector<Value> values = lowerOp(builder, op);
     auto first =
         before ? std::next(before->getIterator()) : op->getBlock()->begin();
     labelNests(first, op);

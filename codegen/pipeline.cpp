@@ -33,7 +33,10 @@ const Stage stages[] = {
      }},
     {"nests",
      [](OpPassManager &program, const DeviceModel &) {
-       // Every op becomes loop nests, so that fusion knows one form only.
+       // Attention is a kernel from the beginning: fusion sees what it reads
+       // and writes, and joins the sums of its parts.
+       program.addPass(createLowerAttention());
+       // Every other op becomes loop nests, so that fusion knows one form only.
        program.addPass(createLowerToNests());
      }},
     {"fuse",

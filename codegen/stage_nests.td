@@ -1,9 +1,50 @@
-// The pass that makes loop nests of ops.
+// The passes that make kernels of attention and loop nests of all other ops.
 
 #ifndef GRADUS_CODEGEN_STAGE_NESTS_TD
 #define GRADUS_CODEGEN_STAGE_NESTS_TD
 
 include "mlir/Pass/PassBase.td"
+
+def LowerAttention : Pass<"lower-attention", "::gradus::ProgramOp"> {
+  let summary = "Launches kernels for attention";
+  let description = [{
+    `gradus.attention` and `gradus.attention_backward` that no library computes
+    become a launch each of a kernel over heads, whose scores are those of one
+    tile at a time and never lie in memory. A head may be several items of the
+    kernel; then a nest adds up what they found of the queries' gradients. Equal
+    kernels are kept once, as the stream of dropout is an operand. Heads that are
+    too large for a kernel stay, and `lower-to-nests` refuses them.
+
+    Before:
+
+    ```mlir
+    gradus.program @p {
+      gradus.graph @g(%q: tensor<1x2x2x4xf32>, %k: tensor<1x2x3x4xf32>) -> (y: tensor<1x2x2x4xf32>) {
+        %y, %l:2 = gradus.attention %q, %k, %k {scale = 0.5 : f64}
+            : (tensor<1x2x2x4xf32>, tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>) -> (tensor<1x2x2x4xf32>, tensor<1x2x2xf32>, tensor<1x2x2xf32>)
+        gradus.return %y : tensor<1x2x2x4xf32>
+      }
+    }
+    ```
+
+    After, without the nests of `@kernel0_attention`, which multiply a tile of
+    queries and keys, make probabilities of the scores and multiply those with
+    the values:
+
+    ```mlir
+    gradus.graph @g(%q: tensor<1x2x2x4xf32>, %k: tensor<1x2x3x4xf32>) -> (y: tensor<1x2x2x4xf32>) {
+      %0 = gradus.reshape %q : tensor<1x2x2x4xf32> -> tensor<2x2x4xf32>
+      %1 = gradus.reshape %k : tensor<1x2x3x4xf32> -> tensor<2x3x4xf32>
+      %2 = gradus.reshape %k : tensor<1x2x3x4xf32> -> tensor<2x3x4xf32>
+      %3:3 = plan.launch @kernel0_attention(%0, %1, %2) items [2] grain 1 inplace [-1, -1, -1] {flops = 192 : i64, label = "attention"}
+          : (tensor<2x2x4xf32>, tensor<2x3x4xf32>, tensor<2x3x4xf32>) -> tensor<2x2x4xf32>, tensor<2x2xf32>, tensor<2x2xf32>
+      %4 = gradus.reshape %3#0 : tensor<2x2x4xf32> -> tensor<1x2x2x4xf32>
+      gradus.return %4 : tensor<1x2x2x4xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::gradus::plan::PlanDialect"];
+}
 
 def LowerToNests : Pass<"lower-to-nests", "::gradus::ProgramOp"> {
   let summary = "Writes every op of a graph as loop nests";

@@ -1,6 +1,8 @@
 // RUN: gradus compile %s -o %t.gradus --json > %t.json
 // RUN: python3 -c "import json; print(json.load(open('%t.json'))['arena_bytes'])" | FileCheck %s --check-prefix=ARENA
 // RUN: gradus compile %s --stop-after nests | FileCheck %s
+// RUN: gradus-opt %s --lower-attention | FileCheck %s --check-prefix=PASS
+// RUN: gradus-opt %s --lower-attention --lower-attention | FileCheck %s --check-prefix=PASS
 
 // One head's scores over 2048 tokens are 16 MiB. Nothing holds as many, in the
 // forward pass or the backward, with a mask and dropout: what there is beside
@@ -9,6 +11,15 @@
 // CHECK-NOT: 2048x2048
 // CHECK:     plan.loop
 // CHECK-NOT: 2048x2048
+
+// The pass leaves all ops but attention as they are, and its own result.
+// PASS:      gradus.graph @predict
+// PASS:        %[[Q:.*]] = gradus.reshape %q : tensor<1x4x2048x8xf32> -> tensor<4x2048x8xf32>
+// PASS-NOT:    gradus.attention
+// PASS:        %[[L:.*]]:3 = plan.launch @kernel0_attention(%[[Q]], {{.*}} label = "attention"
+// PASS:        %[[Y:.*]] = gradus.reshape %[[L]]#0 : tensor<4x2048x8xf32> -> tensor<1x4x2048x8xf32>
+// PASS:        gradus.return %[[Y]]
+// PASS:      plan.kernel @kernel0_attention
 gradus.program @long attributes {recipe = {loss = {type = "mse", output = "y"}, optimizer = {type = "sgd"}}} {
   gradus.state @q : tensor<1x4x2048x8xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
   gradus.state @k : tensor<1x4x2048x8xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
