@@ -359,7 +359,7 @@ private:
     for (auto [number, memory] : llvm::enumerate(plan.program->memory)) {
       graphs.push_back(writeGraphPlan(builder, *plan.program, parts_.states,
                                       number, buffers, tuning,
-                                      /*isCard=*/!plan.target.cpu()));
+                                      plan.target.model.gpu));
       arena = std::max(arena, memory.arena);
     }
     std::vector<uint64_t> offsets;

@@ -127,11 +127,11 @@ class GraphWriter {
 public:
   GraphWriter(Tables &builder, const PlannedProgram &program,
               const StatePlaces &states, size_t graph, BufferTable &buffers,
-              const Tuning &tuning, bool isCard)
+              const Tuning &tuning, const std::optional<GpuModel> &gpu)
       : builder_(builder), program_(program), states_(states),
         graph_(program.graphs[graph]), number_(graph),
         memory_(program.memory[graph]), buffers_(buffers), tuning_(tuning),
-        isCard_(isCard) {
+        gpu_(gpu) {
     for (auto [index, kernel] : llvm::enumerate(program.kernels))
       kernelNumbers_[plan::KernelOp(kernel).getSymName()] = index;
   }
@@ -202,7 +202,7 @@ private:
     return {fb::CommandKind::KernelCommand, table.Union(),
             launch.getLabel().value_or(launch.getKernel()).str(),
             static_cast<uint64_t>(launch.getFlops()),
-            trafficOf(launch, kernel, isCard_)};
+            trafficOf(launch, kernel, gpu_)};
   }
 
   uint32_t kernelNumber(StringRef name) const {
@@ -346,16 +346,18 @@ private:
   const GraphMemory &memory_;
   BufferTable &buffers_;
   const Tuning &tuning_;
-  bool isCard_;
+  const std::optional<GpuModel> &gpu_;
   llvm::StringMap<uint32_t> kernelNumbers_;
   std::vector<flatbuffers::Offset<fb::Command>> commands_;
 };
 
 } // namespace
 
-flatbuffers::Offset<fb::GraphPlan> gradus::writeGraphPlan(
-    Tables &builder, const PlannedProgram &program, const StatePlaces &states,
-    size_t graph, BufferTable &buffers, const Tuning &tuning, bool isCard) {
-  return GraphWriter(builder, program, states, graph, buffers, tuning, isCard)
+flatbuffers::Offset<fb::GraphPlan>
+gradus::writeGraphPlan(Tables &builder, const PlannedProgram &program,
+                       const StatePlaces &states, size_t graph,
+                       BufferTable &buffers, const Tuning &tuning,
+                       const std::optional<GpuModel> &gpu) {
+  return GraphWriter(builder, program, states, graph, buffers, tuning, gpu)
       .run();
 }

@@ -44,11 +44,11 @@ private:
 };
 
 /// Library commands get the algorithms that `tuning` has for their calls.
-/// `isCard`: the plan is one for GPUs (traffic.h).
+/// `gpu` is the model of the GPU that the plan is for, if it is (traffic.h).
 flatbuffers::Offset<artifact::GraphPlan>
 writeGraphPlan(flatbuffers::FlatBufferBuilder &builder,
                const PlannedProgram &program, const StatePlaces &states,
                size_t graph, BufferTable &buffers, const Tuning &tuning,
-               bool isCard);
+               const std::optional<GpuModel> &gpu);
 
 } // namespace gradus

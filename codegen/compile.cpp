@@ -222,7 +222,7 @@ static llvm::Error emitCode(TargetPlan &plan, const KernelCache &cache,
   if (const CpuTarget *cpu = plan.target.cpu())
     return take(emitCpu(kernels, *cpu));
   return take(emitGpuImages(kernels, std::get<GpuTarget>(plan.target.code),
-                            cache, context));
+                            *plan.target.model.gpu, cache, context));
 }
 
 llvm::Error PlanMaker::emit(PlannedProgram planned, const TargetGroup &group) {

@@ -25,8 +25,9 @@ namespace {
 
 class KernelEmitter {
 public:
-  KernelEmitter(GpuBuilder &b, plan::KernelOp kernel, GpuKernel &result)
-      : b(b), kernel(kernel), result(result) {}
+  KernelEmitter(GpuBuilder &b, plan::KernelOp kernel, const GpuModel &gpu,
+                GpuKernel &result)
+      : b(b), kernel(kernel), gpu(gpu), result(result) {}
   void emit();
 
 private:
@@ -46,6 +47,7 @@ private:
 
   GpuBuilder &b;
   plan::KernelOp kernel;
+  const GpuModel &gpu;
   GpuKernel &result;
   GpuMapping mapping;
   GpuThread thread;
@@ -69,7 +71,7 @@ Operation *KernelEmitter::indexedOp() {
 
 void KernelEmitter::chooseWork() {
   Operation *indexed = indexedOp();
-  mapping = indexed ? mapIndexed(indexed) : chooseMapping(kernel);
+  mapping = indexed ? mapIndexed(indexed, gpu) : chooseMapping(kernel, gpu);
   b.usePositionsOf32Bits(indexed ? indexedFits32Bits(indexed)
                                  : fits32Bits(kernel, mapping));
 }
@@ -107,7 +109,7 @@ void KernelEmitter::createFunction(ArrayRef<Type> arguments) {
       b.getDenseI32ArrayAttr({int32_t(result.threads), 1, 1}));
   // Left to itself, ptxas spills a few bytes for the sake of a ninth block;
   // two have 128 registers a thread.
-  function->setAttr("nvvm.minctasm", b.getI32IntegerAttr(2));
+  function->setAttr("nvvm.minctasm", b.getI32IntegerAttr(gpu.blocksEach));
   b.setInsertionPointToEnd(&function.getBody().front());
 }
 
@@ -119,7 +121,7 @@ void KernelEmitter::emit() {
   result.name = kernel.getSymName().str();
   result.threads = mapping.threads;
   result.mostBlocks = isFlat ? 0 : mapping.mostBlocks;
-  result.operations = gpuOperationsOf(kernel);
+  result.operations = gpuOperationsOf(kernel, gpu);
   result.piece = isFlat ? flatPiece(kernel) : 0;
   createFunction(argumentTypes());
   if (isFlat)
@@ -197,7 +199,7 @@ void KernelEmitter::emitOps(Block &ops, const GpuItem &item) {
     } else if (auto loop = dyn_cast<plan::LoopOp>(op)) {
       emitLoop(loop, item);
     } else if (isa<plan::TakeOp, plan::AddAtOp>(op)) {
-      emitIndexed(b, &op, item.number, function, thread, buffer);
+      emitIndexed(b, &op, gpu, item.number, function, thread, buffer);
     }
   }
 }
@@ -228,7 +230,8 @@ void KernelEmitter::synchronize() {
 //===-- modules -----------------------------------------------------------===//
 
 llvm::Expected<GpuCode> gradus::emitGpu(ArrayRef<plan::KernelOp> kernels,
-                                        MLIRContext &context) {
+                                        MLIRContext &context,
+                                        const GpuModel &gpu) {
   context
       .loadDialect<arith::ArithDialect, gpu::GPUDialect, LLVM::LLVMDialect,
                    NVVM::NVVMDialect, math::MathDialect, memref::MemRefDialect,
@@ -243,7 +246,7 @@ llvm::Expected<GpuCode> gradus::emitGpu(ArrayRef<plan::KernelOp> kernels,
       return std::move(error);
     b.setInsertionPointToEnd(functions.getBody());
     code.kernels.emplace_back();
-    KernelEmitter(b, kernel, code.kernels.back()).emit();
+    KernelEmitter(b, kernel, gpu, code.kernels.back()).emit();
   }
   return code;
 }

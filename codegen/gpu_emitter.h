@@ -8,6 +8,7 @@
 // blocks gives the same bits. Launched again, a kernel reads nothing of before.
 #pragma once
 
+#include "codegen/gpu_model.h"
 #include "codegen/plan.h"
 
 #include "llvm/Support/Error.h"
@@ -34,6 +35,7 @@ struct GpuCode {
 
 /// The module lives in the context of the kernels.
 llvm::Expected<GpuCode> emitGpu(llvm::ArrayRef<plan::KernelOp> kernels,
-                                mlir::MLIRContext &context);
+                                mlir::MLIRContext &context,
+                                const GpuModel &gpu = {});
 
 } // namespace gradus

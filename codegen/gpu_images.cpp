@@ -146,8 +146,9 @@ static llvm::Error addEmulated(const GpuCode &code, GpuImages &images) {
 
 llvm::Expected<GpuImages>
 gradus::emitGpuImages(ArrayRef<plan::KernelOp> kernels, const GpuTarget &target,
-                      const KernelCache &cache, MLIRContext &context) {
-  auto code = emitGpu(kernels, context);
+                      const GpuModel &gpu, const KernelCache &cache,
+                      MLIRContext &context) {
+  auto code = emitGpu(kernels, context, gpu);
   if (!code)
     return code.takeError();
   GpuImages images;

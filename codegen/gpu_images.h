@@ -35,6 +35,7 @@ struct GpuImages {
 
 llvm::Expected<GpuImages> emitGpuImages(llvm::ArrayRef<plan::KernelOp> kernels,
                                         const GpuTarget &target,
+                                        const GpuModel &gpu,
                                         const KernelCache &cache,
                                         mlir::MLIRContext &context);
 

@@ -41,16 +41,17 @@ int64_t gradus::indexedVector(const GatherSizes &sizes, Type element) {
   return vector;
 }
 
-static std::optional<ScatterMapping> scatterOf(Operation *op) {
+static std::optional<ScatterMapping> scatterOf(Operation *op,
+                                               const GpuModel &gpu) {
   if (!isa<plan::AddAtOp>(op))
     return std::nullopt;
-  return mapScatter(sizesOf(op), elementOf(op->getOperand(0)));
+  return mapScatter(sizesOf(op), elementOf(op->getOperand(0)), gpu);
 }
 
-GpuMapping gradus::mapIndexed(Operation *op) {
+GpuMapping gradus::mapIndexed(Operation *op, const GpuModel &gpu) {
   GatherSizes sizes = sizesOf(op);
   GpuMapping mapping;
-  if (auto scatter = scatterOf(op)) {
+  if (auto scatter = scatterOf(op, gpu)) {
     mapping.group = mapping.threads = unsigned(scatter->threads);
     mapping.items =
         sizes.batch * sizes.outer * scatter->groups * scatter->strips;
@@ -66,13 +67,13 @@ GpuMapping gradus::mapIndexed(Operation *op) {
   return mapping;
 }
 
-uint64_t gradus::indexedOperations(Operation *op) {
+uint64_t gradus::indexedOperations(Operation *op, const GpuModel &gpu) {
   constexpr int64_t ofVector = 24; // its index, its address, its elements
   GatherSizes sizes = sizesOf(op);
   Type element = elementOf(op->getOperand(0));
   if (isa<plan::AddAtOp>(op))
-    return scatterOperations(sizes, element);
-  return uint64_t(mapIndexed(op).items *
+    return scatterOperations(sizes, element, gpu);
+  return uint64_t(mapIndexed(op, gpu).items *
                   (ofVector + indexedVector(sizes, element)));
 }
 
@@ -223,8 +224,9 @@ static void addAt(GpuBuilder &b, const IndexedBuffers &buffers, Value point) {
                narrowIndexed(b, element, totals));
 }
 
-void gradus::emitIndexed(GpuBuilder &b, Operation *op, Value item,
-                         gpu::GPUFuncOp function, const GpuThread &thread,
+void gradus::emitIndexed(GpuBuilder &b, Operation *op, const GpuModel &gpu,
+                         Value item, gpu::GPUFuncOp function,
+                         const GpuThread &thread,
                          function_ref<GpuBuffer(Value)> bufferOf) {
   IndexedBuffers buffers{sizesOf(op),
                          elementOf(op->getOperand(0)),
@@ -232,7 +234,7 @@ void gradus::emitIndexed(GpuBuilder &b, Operation *op, Value item,
                          bufferOf(op->getOperand(0)),
                          bufferOf(op->getOperand(1)),
                          bufferOf(op->getOperand(2))};
-  if (auto scatter = scatterOf(op))
+  if (auto scatter = scatterOf(op, gpu))
     return emitScatter(b, *scatter, buffers, item, function, thread);
   isa<plan::TakeOp>(op) ? take(b, buffers, item) : addAt(b, buffers, item);
 }

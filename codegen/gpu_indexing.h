@@ -46,14 +46,15 @@ GpuBuilder::Values narrowIndexed(GpuBuilder &builder, mlir::Type element,
                                  mlir::ValueRange totals);
 
 /// Maps a kernel of one `plan.take` or `plan.add_at` to threads.
-GpuMapping mapIndexed(mlir::Operation *op);
+GpuMapping mapIndexed(mlir::Operation *op, const GpuModel &gpu);
 /// Estimates what all its threads execute (codegen/gpu_operations.h).
-uint64_t indexedOperations(mlir::Operation *op);
+uint64_t indexedOperations(mlir::Operation *op, const GpuModel &gpu);
 /// Whether all places of such an op fit into 32 bits.
 bool indexedFits32Bits(mlir::Operation *op);
 /// One item of it.
-void emitIndexed(GpuBuilder &builder, mlir::Operation *op, mlir::Value item,
-                 mlir::gpu::GPUFuncOp function, const GpuThread &thread,
+void emitIndexed(GpuBuilder &builder, mlir::Operation *op, const GpuModel &gpu,
+                 mlir::Value item, mlir::gpu::GPUFuncOp function,
+                 const GpuThread &thread,
                  llvm::function_ref<GpuBuffer(mlir::Value)> bufferOf);
 
 } // namespace gradus

@@ -7,14 +7,10 @@ using namespace mlir;
 using namespace gradus;
 
 /// Points below which a nest alone leaves most of a card idle, so that threads
-/// share points; threads that keep its memory busy with a few loads each; items
-/// from which a warp an item fills it.
-static constexpr int64_t kManyPoints = 16 * 1024, kManyThreads = 64 * 1024,
-                         kManyItems = 128;
-/// Blocks of which each processor of a card has two.
-static constexpr int64_t kManyBlocks = 264;
-/// Shared memory for sums between warps, of a nest alone and of one of several.
-static constexpr int64_t kPartialBytes = 24 * 1024, kFewPartialBytes = 4 * 1024;
+/// share points; threads that keep its memory busy with a few loads each.
+static constexpr int64_t kManyPoints = 16 * 1024, kManyThreads = 64 * 1024;
+/// Shared memory for sums between warps of one nest of several.
+static constexpr int64_t kFewPartialBytes = 4 * 1024;
 
 static void add(GpuMapping &mapping, const Nest &nest,
                 const NestMapping &lanes) {
@@ -25,14 +21,14 @@ static void add(GpuMapping &mapping, const Nest &nest,
   }
 }
 
-static GpuMapping mapPoints(plan::NestOp op) {
+static GpuMapping mapPoints(plan::NestOp op, const GpuModel &gpu) {
   Nest nest = readNest(op, plan::Split::serial);
   NestMapping lanes = mapNest(nest, {.group = kBlock,
                                      .enoughRows = kManyPoints,
                                      .enoughPoints = kManyThreads,
-                                     .enoughTiles = kManyBlocks,
+                                     .enoughTiles = gpu.blocksAtOnce(),
                                      .isAlone = true,
-                                     .partialBytes = kPartialBytes});
+                                     .partialBytes = gpu.sharedBytes / 2});
   GpuMapping mapping;
   mapping.isByPoints = true;
   mapping.items = tilesOf(nest, lanes);
@@ -51,11 +47,12 @@ static int64_t scratchBytes(plan::KernelOp kernel) {
   return bytes;
 }
 
-static bool fitsShared(plan::KernelOp kernel, const GpuMapping &mapping) {
+static bool fitsShared(plan::KernelOp kernel, const GpuMapping &mapping,
+                       const GpuModel &gpu) {
   int64_t bytes = scratchBytes(kernel) * (kBlock / mapping.group);
   for (auto [type, count] : mapping.partials)
     bytes += llvm::alignTo(count * type.getIntOrFloatBitWidth() / 8, 16);
-  return bytes <= kMostShared;
+  return bytes <= gpu.sharedBytes;
 }
 
 static void mapNests(plan::KernelOp kernel, unsigned group,
@@ -73,7 +70,7 @@ static void mapNests(plan::KernelOp kernel, unsigned group,
   });
 }
 
-static GpuMapping mapItems(plan::KernelOp kernel) {
+static GpuMapping mapItems(plan::KernelOp kernel, const GpuModel &gpu) {
   GpuMapping mapping;
   bool isSerial = kernel.getSplit() == plan::Split::serial;
   mapping.items = isSerial ? 1 : kernel.getItems();
@@ -83,30 +80,32 @@ static GpuMapping mapItems(plan::KernelOp kernel) {
     width = std::max(width, parallelPoints(nest) * reducedPoints(nest));
   });
   mapNests(kernel,
-           width <= 4 && mapping.items >= kManyPoints     ? 1
-           : width <= kWarp                               ? kWarp
-           : width <= 1024 && mapping.items >= kManyItems ? kWarp
-                                                          : kBlock,
+           width <= 4 && mapping.items >= kManyPoints ? 1
+           : width <= kWarp                           ? kWarp
+           : width <= 1024 && mapping.items >= gpu.perMultiprocessor(1)
+               ? kWarp
+               : kBlock,
            mapping);
-  if (!fitsShared(kernel, mapping))
+  if (!fitsShared(kernel, mapping, gpu))
     mapNests(kernel, kBlock, mapping);
-  mapping.isScratchShared = fitsShared(kernel, mapping);
+  mapping.isScratchShared = fitsShared(kernel, mapping, gpu);
   return mapping;
 }
 
-GpuMapping gradus::chooseMapping(plan::KernelOp kernel) {
+GpuMapping gradus::chooseMapping(plan::KernelOp kernel, const GpuModel &gpu) {
   SmallVector<plan::NestOp> nests;
   kernel.walk([&](plan::NestOp op) { nests.push_back(op); });
   Block &body = kernel.getBody().front();
   bool isAlone = nests.size() == 1 && body.getOps<plan::LoopOp>().empty() &&
                  body.getOps<plan::ScratchOp>().empty();
-  GpuMapping mapping = isAlone ? mapPoints(nests[0]) : mapItems(kernel);
+  GpuMapping mapping =
+      isAlone ? mapPoints(nests[0], gpu) : mapItems(kernel, gpu);
   int64_t threads =
       std::clamp<int64_t>(mapping.items, 1, kBlock) * mapping.group;
   mapping.threads = std::min<int64_t>(llvm::alignTo(threads, kWarp), kBlock);
   mapping.mostBlocks =
       std::max<int64_t>(1, llvm::divideCeil(mapping.items, mapping.groups()));
   if (!mapping.isScratchShared)
-    mapping.mostBlocks = std::min(mapping.mostBlocks, kManyBlocks);
+    mapping.mostBlocks = std::min(mapping.mostBlocks, gpu.blocksAtOnce());
   return mapping;
 }

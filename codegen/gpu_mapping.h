@@ -19,11 +19,9 @@
 #pragma once
 
 #include "codegen/gpu_lanes.h"
+#include "codegen/gpu_model.h"
 
 namespace gradus {
-
-/// Shared memory that a block may have without being asked for at launch.
-constexpr int64_t kMostShared = 48 * 1024;
 
 struct GpuMapping {
   bool isByPoints = false; // items are tiles of points of the only nest
@@ -43,7 +41,7 @@ struct GpuMapping {
   unsigned groups() const { return threads / group; } // of a block
 };
 
-/// Of a kernel over rows, or serial.
-GpuMapping chooseMapping(plan::KernelOp kernel);
+/// Maps a kernel over rows, or a serial one.
+GpuMapping chooseMapping(plan::KernelOp kernel, const GpuModel &gpu = {});
 
 } // namespace gradus

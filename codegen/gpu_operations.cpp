@@ -78,14 +78,14 @@ static uint64_t operationsOf(const Nest &nest) {
       points, llvm::SaturatingMultiplyAdd(reduced, ofMap, ofThen));
 }
 
-uint64_t gradus::gpuOperationsOf(plan::KernelOp kernel) {
+uint64_t gradus::gpuOperationsOf(plan::KernelOp kernel, const GpuModel &gpu) {
   uint64_t count = 0;
   kernel.walk([&](Operation *op) {
     if (auto nest = dyn_cast<plan::NestOp>(op))
       count = llvm::SaturatingAdd(
           count, operationsOf(readNest(nest, kernel.getSplit())));
     else if (isa<plan::TakeOp, plan::AddAtOp>(op))
-      count = llvm::SaturatingAdd(count, indexedOperations(op));
+      count = llvm::SaturatingAdd(count, indexedOperations(op, gpu));
   });
   return count;
 }

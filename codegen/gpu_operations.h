@@ -4,6 +4,7 @@
 // instructions.
 #pragma once
 
+#include "codegen/gpu_model.h"
 #include "codegen/plan.h"
 
 namespace gradus {
@@ -12,6 +13,6 @@ namespace gradus {
 /// operation of one element: of a launch, or of one item of a flat kernel.
 /// Vectors count by their elements, which are taken apart and widened one by
 /// one.
-uint64_t gpuOperationsOf(plan::KernelOp kernel);
+uint64_t gpuOperationsOf(plan::KernelOp kernel, const GpuModel &gpu = {});
 
 } // namespace gradus

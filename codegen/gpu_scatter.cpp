@@ -32,8 +32,7 @@ static constexpr int64_t kFew = 4;
 /// Slices of a block, which are as many as threads; fewer where blocks would
 /// not fill a card, but of so many vectors that going through the indices is
 /// less work.
-static constexpr int64_t kMostSlices = 256, kFewestVectors = 8192,
-                         kManyBlocks = 264;
+static constexpr int64_t kMostSlices = 256, kFewestVectors = 8192;
 
 /// Chooses so many threads for a block that each writes 4 vectors, or reads 8
 /// indices.
@@ -45,10 +44,11 @@ static int64_t threadsFor(const GatherSizes &sizes, int64_t vectors) {
 /// A few wide slices, such as a table of two types of tokens, have long lists:
 /// each block takes 128 bytes of every slice, and its threads share the lists.
 static void shareLists(const GatherSizes &sizes, int64_t rows,
-                       ScatterMapping &mapping) {
+                       const GpuModel &gpu, ScatterMapping &mapping) {
   constexpr int64_t kMostShared = 16, kStrip = 8, kLeastHits = 64;
-  if (mapping.slices > kMostShared || rows * mapping.groups >= kManyBlocks ||
-      mapping.columns % kStrip || sizes.count < kLeastHits * sizes.extent)
+  if (mapping.slices > kMostShared ||
+      rows * mapping.groups >= gpu.blocksAtOnce() || mapping.columns % kStrip ||
+      sizes.count < kLeastHits * sizes.extent)
     return;
   mapping.strips = mapping.columns / kStrip;
   mapping.columns = kStrip;
@@ -56,7 +56,8 @@ static void shareLists(const GatherSizes &sizes, int64_t rows,
       int64_t(llvm::bit_floor(uint64_t(kBlock / (mapping.slices * kStrip))));
 }
 
-static ScatterMapping blocksOf(const GatherSizes &sizes, Type element) {
+static ScatterMapping blocksOf(const GatherSizes &sizes, Type element,
+                               const GpuModel &gpu) {
   ScatterMapping mapping;
   int64_t rows = sizes.batch * sizes.outer;
   mapping.vector = indexedVector(sizes, element);
@@ -64,14 +65,15 @@ static ScatterMapping blocksOf(const GatherSizes &sizes, Type element) {
   int64_t columns = sizes.inner / mapping.vector,
           fewest = std::max(sizes.count, kFewestVectors);
   while (mapping.slices / 2 * columns >= fewest &&
-         rows * llvm::divideCeil(sizes.extent, mapping.slices) < kManyBlocks)
+         rows * int64_t(llvm::divideCeil(sizes.extent, mapping.slices)) <
+             gpu.blocksAtOnce())
     mapping.slices /= 2;
   mapping.groups = llvm::divideCeil(sizes.extent, mapping.slices);
   int64_t bytes =
       sizes.inner * gpuMemoryType(element).getIntOrFloatBitWidth() / 8;
   mapping.isInterleaved = bytes >= 128; // of whole lines of memory
   mapping.columns = columns;
-  shareLists(sizes, rows, mapping);
+  shareLists(sizes, rows, gpu, mapping);
   bool isShared = mapping.lanes > 1;
   mapping.threads =
       isShared ? kBlock : threadsFor(sizes, mapping.slices * columns);
@@ -101,17 +103,19 @@ static double costOfThreads(const GatherSizes &sizes,
 }
 
 std::optional<ScatterMapping> gradus::mapScatter(const GatherSizes &sizes,
-                                                 Type element) {
-  ScatterMapping mapping = blocksOf(sizes, element);
+                                                 Type element,
+                                                 const GpuModel &gpu) {
+  ScatterMapping mapping = blocksOf(sizes, element, gpu);
   if (sizes.count <= kFew || sizes.count >= int64_t(1) << 30 ||
       costOfThreads(sizes, mapping) <= costOfBlocks(sizes, mapping))
     return std::nullopt;
   return mapping;
 }
 
-uint64_t gradus::scatterOperations(const GatherSizes &sizes, Type element) {
-  ScatterMapping mapping = blocksOf(sizes, element);
-  if (!mapScatter(sizes, element))
+uint64_t gradus::scatterOperations(const GatherSizes &sizes, Type element,
+                                   const GpuModel &gpu) {
+  ScatterMapping mapping = blocksOf(sizes, element, gpu);
+  if (!mapScatter(sizes, element, gpu))
     return uint64_t(costOfThreads(sizes, mapping));
   int64_t rows = sizes.batch * sizes.outer;
   int64_t ofElements = rows * (sizes.extent + 2 * sizes.count) * sizes.inner;

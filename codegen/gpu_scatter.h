@@ -40,10 +40,12 @@ struct ScatterMapping {
 /// None where there are so few indices that each thread looks at all of them
 /// for the vector that it writes.
 std::optional<ScatterMapping> mapScatter(const GatherSizes &sizes,
-                                         mlir::Type element);
+                                         mlir::Type element,
+                                         const GpuModel &gpu = {});
 
 /// Estimates what all threads execute, whether blocks share the work or not.
-uint64_t scatterOperations(const GatherSizes &sizes, mlir::Type element);
+uint64_t scatterOperations(const GatherSizes &sizes, mlir::Type element,
+                           const GpuModel &gpu);
 
 /// One strip of a group of slices of a row of the table, in the order of
 /// strips, groups and rows, by a whole block.

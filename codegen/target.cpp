@@ -2,6 +2,8 @@
 
 #include "codegen/target.h"
 
+#include "codegen/gpu_lanes.h"
+
 #include <tuple>
 
 using namespace gradus;
@@ -37,27 +39,28 @@ bool DeviceModel::operator==(const DeviceModel &other) const {
          fieldsOf(formKernels) == fieldsOf(other.formKernels) &&
          mergesRows == other.mergesRows && padsRows == other.padsRows &&
          savesTraffic == other.savesTraffic &&
-         keepsEpilogues == other.keepsEpilogues;
+         keepsEpilogues == other.keepsEpilogues && gpu == other.gpu;
 }
 
 /// The numbers are not measured: a launch in a graph takes about as long as a
-/// block does so much work, a sum has a few parts for each of 132
-/// multiprocessors, of 256 points each (as gpu_lanes.h has columns), a row has
-/// one of them, and scratch is shared memory.
+/// block does so much work, a sum has 4 parts for each multiprocessor, of 256
+/// points each (as gpu_lanes.h has columns), a row has one of them, and scratch
+/// is shared memory.
 static DeviceModel gpuModel() {
   DeviceModel model;
+  const GpuModel &gpu = model.gpu.emplace();
   model.select.provider = "cuda";
   model.mergesRows = true;
   model.padsRows = true;
   model.savesTraffic = true;
   model.keepsEpilogues = true;
   model.fuse.workTwice = 24; // an exponential and a few more
-  model.splitReductions.mostParts = 512;
-  model.splitReductions.mostPoints = int64_t(128) * 1024;
+  model.splitReductions.mostParts = gpu.perMultiprocessor(4);
+  model.splitReductions.mostPoints = gpu.perMultiprocessor(4) * kBlock;
   model.formKernels.tinyWork = 100'000;
-  model.formKernels.leastRows = 128;
+  model.formKernels.leastRows = gpu.perMultiprocessor(1);
   model.formKernels.mostNests = 64; // ptxas takes long for long functions
-  model.formKernels.scratchBytes = int64_t(48) * 1024;
+  model.formKernels.scratchBytes = gpu.sharedBytes;
   return model;
 }
 

@@ -4,8 +4,10 @@
 
 #include "codegen/cpu_target.h"
 #include "codegen/gpu_images.h"
+#include "codegen/gpu_model.h"
 #include "codegen/passes.h"
 
+#include <optional>
 #include <variant>
 
 namespace gradus {
@@ -23,6 +25,7 @@ struct DeviceModel {
   bool padsRows = false;       // pad-rows too
   bool savesTraffic = false;   // and narrow-results and join-sums
   bool keepsEpilogues = false; // and keep-epilogues
+  std::optional<GpuModel> gpu; // none for a CPU
 
   bool operator==(const DeviceModel &other) const;
 };

@@ -12,9 +12,6 @@
 using namespace mlir;
 using namespace gradus;
 
-/// Blocks that a card works on at a time, and what its caches hold.
-static constexpr uint64_t kBlocks = 264, kCacheBytes = 32 * 1024 * 1024;
-
 /// Of a buffer that is read in a way that nothing is known of.
 static constexpr uint64_t kAll = UINT64_MAX;
 
@@ -72,7 +69,7 @@ private:
 
 /// Of one buffer that has `whole` bytes.
 static uint64_t readOf(plan::KernelOp kernel, BlockArgument argument,
-                       uint64_t whole, bool isCard) {
+                       uint64_t whole, const std::optional<GpuModel> &gpu) {
   if (argument.use_empty())
     return 0;
   Reads reads;
@@ -89,10 +86,12 @@ static uint64_t readOf(plan::KernelOp kernel, BlockArgument argument,
   uint64_t once = std::min(reads.once, whole), all = 0;
   for (uint64_t bytes : reads.all)
     all += std::min(bytes, whole);
-  bool isByRows = kernel.getSplit() == plan::Split::rows;
-  uint64_t items = std::max<int64_t>(1, kernel.getItems());
-  bool staysNear = once / items * std::min(items, kBlocks) <= kCacheBytes;
-  return isCard && isByRows && !staysNear ? std::max(all, once) : once;
+  if (!gpu || kernel.getSplit() != plan::Split::rows)
+    return once;
+  int64_t items = std::max<int64_t>(1, kernel.getItems());
+  uint64_t atOnce = std::min(items, gpu->blocksAtOnce());
+  bool staysNear = once / items * atOnce <= uint64_t(gpu->cacheBytes);
+  return staysNear ? once : std::max(all, once);
 }
 
 //===-- commands ----------------------------------------------------------===//
@@ -105,13 +104,13 @@ static uint64_t written(Operation *command) {
 }
 
 uint64_t gradus::trafficOf(plan::LaunchOp launch, plan::KernelOp kernel,
-                           bool isCard) {
+                           const std::optional<GpuModel> &gpu) {
   llvm::MapVector<Value, uint64_t> read;
   for (OpOperand &use : launch->getOpOperands()) {
     unsigned number = use.getOperandNumber() % kernel.getInputs();
     uint64_t whole = tensorBytes(use.get().getType());
     uint64_t bytes =
-        readOf(kernel, kernel.getBody().getArgument(number), whole, isCard);
+        readOf(kernel, kernel.getBody().getArgument(number), whole, gpu);
     uint64_t &most = read[use.get()];
     most = std::max({most, bytes, std::min(most + bytes, whole)});
   }

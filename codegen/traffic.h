@@ -3,14 +3,19 @@
 // them.
 #pragma once
 
+#include "codegen/gpu_model.h"
 #include "codegen/plan.h"
+
+#include <optional>
 
 namespace gradus {
 
-/// Of a launch of `kernel`. A card's caches hold less for each of its many
-/// blocks than a processor's for each core: where the rows that blocks work on
-/// do not fit, on a card each nest that reads a row counts.
-uint64_t trafficOf(plan::LaunchOp launch, plan::KernelOp kernel, bool isCard);
+/// The bytes of a launch of `kernel`, on a GPU if there is a model of one. A
+/// GPU's caches hold less for each of its many blocks than a processor's for
+/// each core: where the rows that blocks work on do not fit, each nest that
+/// reads a row counts there.
+uint64_t trafficOf(plan::LaunchOp launch, plan::KernelOp kernel,
+                   const std::optional<GpuModel> &gpu);
 uint64_t trafficOf(plan::LibraryOp library);
 
 } // namespace gradus

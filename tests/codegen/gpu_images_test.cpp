@@ -36,8 +36,8 @@ struct Kernels {
     kernels = llvm::to_vector(module->getOps<plan::KernelOp>());
   }
   GpuImages emit(const GpuTarget &target) {
-    return llvm::cantFail(
-        emitGpuImages(kernels, target, KernelCache(), context.context));
+    return llvm::cantFail(emitGpuImages(kernels, target, GpuModel(),
+                                        KernelCache(), context.context));
   }
 };
 

@@ -43,6 +43,23 @@ TEST(Target, ModelsThatDifferInOneNumberAreNotEqual) {
     second.*pass = true;
     EXPECT_FALSE(first == second);
   }
+  second = first;
+  second.gpu.emplace();
+  EXPECT_FALSE(first == second);
+  first = second;
+  second.gpu->multiprocessors = 148;
+  EXPECT_FALSE(first == second);
+}
+
+// What depends on the number of multiprocessors follows from the model's.
+TEST(Target, GpusHaveASumsPartsForEachMultiprocessor) {
+  EXPECT_FALSE(llvm::cantFail(findTarget("cpu")).model.gpu);
+  DeviceModel model = llvm::cantFail(findTarget("cuda")).model;
+  EXPECT_EQ(model.gpu->blocksAtOnce(), 264);
+  EXPECT_EQ(model.splitReductions.mostParts, 512);
+  EXPECT_EQ(model.splitReductions.mostPoints, 512 * 256);
+  EXPECT_EQ(model.formKernels.leastRows, 128);
+  EXPECT_EQ(model.formKernels.scratchBytes, model.gpu->sharedBytes);
 }
 
 TEST(Target, SaysWhoseLibrariesDoProducts) {

@@ -22,8 +22,7 @@ uint64_t trafficOn(const char *target, const std::string &inputs,
       [&](plan::KernelOp kernel) { kernels[kernel.getSymName()] = kernel; });
   uint64_t bytes = 0;
   text.module->walk([&](plan::LaunchOp launch) {
-    bytes += trafficOf(launch, kernels[launch.getKernel()],
-                       llvm::StringRef(target) != "cpu");
+    bytes += trafficOf(launch, kernels[launch.getKernel()], model.gpu);
   });
   return bytes;
 }
