@@ -53,9 +53,8 @@ Argument parse(const std::string &text) {
 runtime::Status needsName(const Argument &argument) {
   if (!argument.name.empty())
     return runtime::Status();
-  return invalid(argument.path,
-                 ": holds one tensor without a name; write NAME=",
-                 argument.path, " with the name of a graph input");
+  return invalid("holds one tensor without a name; write NAME=", argument.path,
+                 " with the name of a graph input");
 }
 
 runtime::StatusOr<std::vector<Column>>
@@ -98,11 +97,10 @@ runtime::StatusOr<std::vector<Column>> readCsvFile(const Argument &argument,
   return single(readCsvColumns(file, argument.name, argument.part));
 }
 
-runtime::StatusOr<std::vector<Column>> readBytes(const Argument &argument) {
-  std::string image = argument.name.empty() ? "image" : argument.name;
-  if (std::error_code none; std::filesystem::is_directory(argument.path, none))
-    return withLabels(readImageFolder(argument.path, image));
-  GRADUS_ASSIGN(FileBytes file, readFile(argument.path));
+/// Reads the bytes of a file by its format. Errors do not name the file.
+runtime::StatusOr<std::vector<Column>> readBytes(const Argument &argument,
+                                                 const std::string &image,
+                                                 const FileBytes &file) {
   auto endsIn = [&](absl::string_view ending) {
     return absl::EndsWith(argument.path, ending);
   };
@@ -122,6 +120,23 @@ runtime::StatusOr<std::vector<Column>> readBytes(const Argument &argument) {
     return single(readTokens(file, argument.name, endsIn(".u32")));
   return single(npy ? readNpy(file, argument.name)
                     : readIdx(file, argument.name));
+}
+
+/// Reads images from a folder, or a file that is opened here.
+runtime::StatusOr<std::vector<Column>>
+readImagesOrBytes(const Argument &argument) {
+  std::string image = argument.name.empty() ? "image" : argument.name;
+  runtime::StatusOr<std::vector<Column>> columns = runtime::Status();
+  if (std::error_code none;
+      std::filesystem::is_directory(argument.path, none)) {
+    GRADUS_ASSIGN(auto images, readImageFolder(argument.path, image));
+    columns = withLabels(std::move(images));
+  } else {
+    GRADUS_ASSIGN(FileBytes file, readFile(argument.path));
+    columns = readBytes(argument, image, file);
+  }
+  GRADUS_TRY(at(columns.status(), argument.path));
+  return columns;
 }
 
 /// Gives the only tensor of a file another name.
@@ -146,11 +161,8 @@ runtime::Status rename(std::vector<Column> &columns, const Argument &argument) {
 
 runtime::StatusOr<std::vector<Column>> readColumns(const Argument &argument) {
   bool named = absl::EndsWith(argument.path, ".safetensors");
-  auto columns =
-      named ? readSafetensorsColumns(argument.path) : readBytes(argument);
-  if (!columns.ok() &&
-      !absl::StrContains(columns.status().message(), argument.path))
-    return at(columns.status(), argument.path);
+  auto columns = named ? readSafetensorsColumns(argument.path)
+                       : readImagesOrBytes(argument);
   GRADUS_TRY(columns.status());
   if (named || absl::EndsWith(argument.path, ".npz"))
     GRADUS_TRY(rename(*columns, argument));

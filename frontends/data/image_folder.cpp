@@ -156,7 +156,8 @@ readImageFolder(const std::string &path, const std::string &name) {
   if (classes.empty()) {
     GRADUS_ASSIGN(Paths images, imagesIn(path, false, others));
     if (images.empty())
-      return invalid("has no images (.png, .jpg, .jpeg) and no folders of "
+      return invalid(path,
+                     ": has no images (.png, .jpg, .jpeg) and no folders of "
                      "them",
                      butHas(others));
     Column column = ofImages(std::move(images), name);
@@ -171,7 +172,7 @@ readImageFolder(const std::string &path, const std::string &name) {
     OtherFiles own;
     GRADUS_ASSIGN(Paths images, imagesIn(classes[i], true, own));
     if (images.empty())
-      return invalid("its folder '", nameOf(classes[i]),
+      return invalid(path, ": its folder '", nameOf(classes[i]),
                      "', a class, has no images (.png, .jpg, .jpeg)",
                      butHas(own));
     for (const auto &[kind, files] : own)

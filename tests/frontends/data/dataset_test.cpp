@@ -57,6 +57,32 @@ TEST(Dataset, SaysWhichFormatsThereAre) {
               HasSubstr(path + ": is not a data set: expected .safetensors"));
 }
 
+/// The number of times that a text contains another.
+static int countIn(const std::string &text, const std::string &part) {
+  int count = 0;
+  for (size_t at = 0; (at = text.find(part, at)) != text.npos; ++at)
+    ++count;
+  return count;
+}
+
+TEST(Dataset, PutsTheFileInFrontOfAnErrorOnce) {
+  Folder folder;
+  std::filesystem::create_directory(folder.path("empty"));
+  std::string gzip("\x1f\x8b\x08\0\0\0\0\0\0\x03", 10);
+  for (const std::string &path :
+       {folder.write("x.npy", "no"), folder.write("x.npz", "no"),
+        folder.write("x.csv", ""), folder.write("x.bin", "no"),
+        folder.write("x.u16", "n"), folder.write("x.gz", gzip),
+        folder.write("x.safetensors", "no"), folder.path("empty"),
+        folder.path("missing.csv")}) {
+    bool isNamed = path.ends_with("u16") || path.ends_with("npy");
+    std::string words =
+        wordsOf(Dataset::open({isNamed ? "x=" + path : path}).status());
+    EXPECT_TRUE(words.starts_with(path + ": ")) << words;
+    EXPECT_EQ(countIn(words, path), 1) << words;
+  }
+}
+
 TEST(Dataset, NamesAFileThatIsNotThere) {
   EXPECT_THAT(wordsOf(Dataset::open({"missing.npz"}).status()),
               HasSubstr("missing.npz"));
