@@ -16,6 +16,7 @@
 #include "frontends/cli/tuned_calls.h"
 #include "frontends/cli/tuning_file.h"
 #include "frontends/cli/weight_options.h"
+#include "frontends/error_kind.h"
 #include "frontends/json_text.h"
 #include "runtime/artifact.h"
 #include "runtime/safetensors.h"
@@ -66,20 +67,21 @@ constexpr const char *kFooter = R"(Examples:
 methods, update, optimize, and those of codegen. Of several targets it is that of
 the first, and so is what --report says of stages without a page.)";
 
-/// Optimizer states do not fit a model; whoever gives them has a checkpoint.
+/// Compiles, and says what to do with a checkpoint: its optimizer states fit no
+/// model.
 compiler::Result compileWith(const compiler::Request &request,
                              const std::optional<Safetensors> &weights) {
   auto result = compilerLibrary().compile(request);
   if (!result.ok() && weights && weights->metadata().contains("format") &&
       weights->metadata().at("format") == "gradus" &&
-      absl::StrContains(result.status().message(), request.weightsFile))
+      isOfKind(result.status(), ErrorKind::weights))
     throw badInput(std::string(result.status().message()), "\n  It is a ",
                    "checkpoint: compile without it, then give it to `gradus "
                    "train --init` (parameters) or --resume (everything)");
   return take(std::move(result));
 }
 
-/// What a plan needs.
+/// Returns what a plan needs.
 ordered_json planFigures(const Artifact &artifact, const artifact::Plan &plan) {
   uint64_t bound = 0;
   for (const artifact::GraphPlan *graph : *plan.graphs())

@@ -14,6 +14,7 @@
 #include "frontends/compiler/reference.h"
 #include "frontends/compiler/statistics.h"
 #include "frontends/compiler/step_schedule.h"
+#include "frontends/error_kind.h"
 #include "frontends/message.h"
 #include "frontends/onnx/export.h"
 #include "frontends/onnx/supported_ops.h"
@@ -290,10 +291,6 @@ absl::Status checkTargets(const Request &request) {
   return absl::OkStatus();
 }
 
-bool says(const absl::Status &status, const char *words) {
-  return status.message().find(words) != absl::string_view::npos;
-}
-
 class Library final : public Compiler {
 public:
   absl::StatusOr<Result> compile(const Request &request) override {
@@ -315,11 +312,11 @@ public:
     if (status.ok())
       for (ProgramOp program : compilation.module().getOps<ProgramOp>())
         info = modelInfo(program);
-    else if (ModelInfo told; says(status, "has dimensions of unknown size") &&
+    else if (ModelInfo told; isOfKind(status, ErrorKind::unknownSizes) &&
                              addInventory(request, told).ok() &&
                              !told.unknownSizes.empty())
       return told;
-    else if (says(status, "support"))
+    else if (isOfKind(status, ErrorKind::unsupported))
       info.unsupported = std::string(status.message());
     else
       return status;

@@ -5,6 +5,7 @@
 #include "frontends/compiler/input_preparation.h"
 #include "frontends/compiler/name_proposal.h"
 #include "frontends/compiler/parameter_patterns.h"
+#include "frontends/error_kind.h"
 #include "frontends/message.h"
 #include "frontends/onnx/import.h"
 #include "frontends/onnx/inventory.h"
@@ -374,7 +375,9 @@ absl::Status setWeights(ProgramOp program, const Request &request) {
   for (std::string &problem : problems) // A name may hold a line break.
     problem = printable(problem);
   if (!problems.empty())
-    return invalid(request.weightsFile, ": ", joined(problems, "\n  "));
+    return withKind(
+        invalid(request.weightsFile, ": ", joined(problems, "\n  ")),
+        ErrorKind::weights);
   noteConversions(program, request);
   noteStarts(program, request, left);
   return absl::OkStatus();

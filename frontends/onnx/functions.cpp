@@ -4,6 +4,7 @@
 
 #include "frontends/onnx/functions.h"
 
+#include "frontends/error_kind.h"
 #include "frontends/message.h"
 #include "frontends/onnx/onnx.pb.h"
 #include "frontends/onnx/size_limits.h"
@@ -187,9 +188,10 @@ private:
       return circle();
     for (const Entry &entry : all_)
       if (entry.levels > kMostLevels)
-        return invalid("function ", nameOf(*entry.function), " calls others, ",
-                       entry.levels, " levels deep; at most ", kMostLevels,
-                       " are supported");
+        return unsupported("function ", nameOf(*entry.function),
+                           " calls others, ", entry.levels,
+                           " levels deep; at most ", kMostLevels,
+                           " are supported");
     return absl::OkStatus();
   }
 

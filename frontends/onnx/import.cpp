@@ -2,6 +2,7 @@
 
 #include "frontends/onnx/import.h"
 
+#include "frontends/error_kind.h"
 #include "frontends/onnx/declared_outputs.h"
 #include "frontends/onnx/export_losses.h"
 #include "frontends/onnx/judge.h"
@@ -95,10 +96,11 @@ public:
     if (unbound_.empty())
       return absl::OkStatus();
     const std::string &first = *unbound_.begin();
-    return invalid("has dimensions of unknown size: ", joined(unbound_),
-                   ". Say, for example, --dim ", first,
-                   "=32, or \"inputs\": {\"dims\": {\"", first,
-                   "\": 32}} in the recipe");
+    return withKind(invalid("has dimensions of unknown size: ",
+                            joined(unbound_), ". Say, for example, --dim ",
+                            first, "=32, or \"inputs\": {\"dims\": {\"", first,
+                            "\": 32}} in the recipe"),
+                    ErrorKind::unknownSizes);
   }
 
 private:
@@ -114,14 +116,15 @@ absl::StatusOr<RankedTensorType> inputType(const ::onnx::ValueInfoProto &input,
     return invalid("input \"", input.name(), "\" is no tensor of known rank");
   Type element = elementType(type.elem_type(), context);
   if (!element)
-    return invalid("input \"", input.name(), "\" has elements of ",
-                   dataTypeName(type.elem_type()), ", which is not supported");
+    return unsupported("input \"", input.name(), "\" has elements of ",
+                       dataTypeName(type.elem_type()),
+                       ", which is not supported");
   SmallVector<int64_t> shape;
   for (const auto &dimension : type.shape().dim())
     if (dimension.has_dim_value() && dimension.dim_value() == 0)
-      return invalid("input \"", input.name(),
-                     "\" has a size of 0, "
-                     "which is not supported");
+      return unsupported("input \"", input.name(),
+                         "\" has a size of 0, "
+                         "which is not supported");
   for (const auto &dimension : type.shape().dim())
     shape.push_back(dimensions.resolve(dimension, input.name(), shape.size()));
   if (!isWithin(shape, kMostElements))
@@ -489,7 +492,7 @@ importOnnx(const std::string &path, const ImportOptions &options,
   } catch (const std::exception &) {
     status = invalid(onnx::wordsOfThrown());
   }
-  return invalid(path, ": ", status.message());
+  return at(status, path);
 }
 
 } // namespace gradus

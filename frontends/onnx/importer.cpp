@@ -86,7 +86,7 @@ absl::Status Importer::defineInitializers(const ::onnx::GraphProto &graph) {
       return invalid("has two initializers called \"", tensor.name(), "\"");
   }
   if (graph.sparse_initializer_size())
-    return invalid("has sparse initializers, which are not supported");
+    return unsupported("has sparse initializers, which are not supported");
   return absl::OkStatus();
 }
 
@@ -314,11 +314,11 @@ absl::StatusOr<Value> Importer::value(llvm::StringRef name, Location location) {
   if (found == entries_.end())
     return invalid("nothing defines the output \"", name.str(), "\"");
   if (!found->second.unsupported.empty())
-    return invalid("output \"", name.str(), "\" is ",
-                   found->second.unsupported);
+    return unsupported("output \"", name.str(), "\" is ",
+                       found->second.unsupported);
   if (found->second.sequence)
-    return invalid("output \"", name.str(),
-                   "\" is a sequence, which is not supported");
+    return unsupported("output \"", name.str(),
+                       "\" is a sequence, which is not supported");
   GRADUS_ASSIGN_OR_RETURN(Value value, materialize(found->second, location));
   return found->second.isUnsigned
              ? withSign(builder, location, value, IntegerType::Unsigned)

@@ -8,6 +8,7 @@
 #include "frontends/onnx/float_size.h"
 #include "frontends/onnx/functions.h"
 
+#include "frontends/error_kind.h"
 #include "frontends/message.h"
 #include "frontends/onnx/onnx.pb.h"
 #include "frontends/onnx/own_statistics.h"
@@ -214,9 +215,9 @@ absl::StatusOr<RankedTensorType> ModelFile::type(const TensorProto &tensor,
                                                  MLIRContext &context) const {
   Type element = elementType(tensor.data_type(), context);
   if (!element)
-    return invalid("tensor \"", tensor.name(), "\" has elements of ",
-                   dataTypeName(tensor.data_type()),
-                   ", which is not supported");
+    return unsupported("tensor \"", tensor.name(), "\" has elements of ",
+                       dataTypeName(tensor.data_type()),
+                       ", which is not supported");
   if (!isWithin(tensor.dims(), kMostElements))
     return invalid("tensor \"", tensor.name(), "\" has the impossible shape [",
                    joined(tensor.dims(), ", "), "]");

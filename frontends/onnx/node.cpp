@@ -17,6 +17,11 @@ std::string Node::name() const {
                                : proto_.name();
 }
 
+std::string Node::place() const {
+  return message("node \"", printable(name()), "\" (", printable(type()),
+                 "): ");
+}
+
 int Node::inputCount() const { return proto_.input_size(); }
 int Node::outputCount() const { return proto_.output_size(); }
 

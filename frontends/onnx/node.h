@@ -2,6 +2,7 @@
 // errors that say where.
 #pragma once
 
+#include "frontends/error_kind.h"
 #include "frontends/message.h"
 #include "frontends/printable.h"
 
@@ -54,10 +55,11 @@ public:
   /// A graph attribute, or null.
   const ::onnx::GraphProto *graph(const char *key) const;
 
+  /// The place of an error: `node "name" (Type): `.
+  std::string place() const;
   /// An error: node "name" (Type): message
   template <typename... Part> absl::Status error(const Part &...parts) const {
-    return invalid("node \"", printable(name()), "\" (", printable(type()),
-                   "): ", parts...);
+    return errorAt(place(), message(parts...));
   }
 
 private:

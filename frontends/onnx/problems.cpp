@@ -2,8 +2,6 @@
 
 #include "frontends/onnx/problems.h"
 
-#include "llvm/ADT/StringRef.h"
-
 namespace gradus::onnx {
 
 std::string few(std::vector<std::string> names) {
@@ -22,23 +20,20 @@ void Problems::add(const Node &node, const std::string &reason) {
 void Problems::addError(const Node &node, const absl::Status &error) {
   if (first_.ok())
     first_ = error;
-  std::string place(node.error("").message()), words(error.message());
-  llvm::StringRef reason = words;
-  reason.consume_front(place);
-  add(node, reason.str());
+  add(node, std::string(wordsBehind(error, node.place())));
 }
 
 absl::Status Problems::status() const {
   if (nodes_.empty())
     return absl::OkStatus();
   if (nodes_.size() == 1 && nodes_.begin()->second.size() == 1 && !first_.ok())
-    return first_;
+    return withKind(first_, ErrorKind::unsupported);
   std::string lines = "uses what is not supported:";
   for (const auto &[key, nodes] : nodes_)
     lines += message("\n  ", key.type, " (opset ", key.opset, ")",
                      key.reason.empty() ? "" : ": ", key.reason,
                      nodes.size() == 1 ? "; node " : "; nodes ", few(nodes));
-  return invalid(lines);
+  return unsupported(lines);
 }
 
 } // namespace gradus::onnx

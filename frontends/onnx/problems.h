@@ -18,7 +18,8 @@ public:
   /// Adds an unsupported use of a known op; `error` is from Node::error.
   void addError(const Node &node, const absl::Status &error);
 
-  /// The report: a line for each op and reason, or a single error unchanged.
+  /// The report, of kind `unsupported`: a line for each op and reason, or a
+  /// single error with its own words.
   absl::Status status() const;
 
 private:
