@@ -65,54 +65,91 @@ std::string unknownPass(StringRef name) {
                       : "; the plug-ins have " + llvm::join(own, ", "));
 }
 
-/// What MLIR says of a pipeline, without its drawing of the place.
-std::string wordsOf(StringRef said) {
-  SmallVector<StringRef> lines, words;
-  said.split(lines, '\n');
-  for (StringRef line : lines)
-    if (size_t error = line.find("error: "); error != StringRef::npos)
-      words.push_back(line.substr(error + 7));
-    else if (line.consume_front("<Pass-Options-Parser>: "))
-      words.push_back(line);
-  return llvm::join(words, ": ");
+/// The parts of a pipeline's text between commas that no brackets enclose.
+SmallVector<StringRef> elementsOf(StringRef pipeline) {
+  SmallVector<StringRef> elements;
+  size_t begin = 0;
+  int depth = 0;
+  for (auto [at, character] : llvm::enumerate(pipeline)) {
+    if (character == '(' || character == '{')
+      ++depth;
+    else if (character == ')' || character == '}')
+      --depth;
+    else if (character == ',' && depth == 0) {
+      elements.push_back(pipeline.slice(begin, at).trim());
+      begin = at + 1;
+    }
+  }
+  elements.push_back(pipeline.substr(begin).trim());
+  return elements;
+}
+
+/// An element `NAME`, `PASS{OPTIONS}` or `OP(PASSES)`.
+struct Element {
+  explicit Element(StringRef text) {
+    size_t open = text.find_first_of("({");
+    name = text.take_front(open).trim();
+    StringRef rest = text.substr(open);
+    nests = rest.consume_front("(");
+    bool hasOptions = rest.consume_front("{");
+    isClosed = (!nests || rest.consume_back(")")) &&
+               (!hasOptions || rest.consume_back("}"));
+    inner = rest;
+  }
+  StringRef name, inner; // the options, or the passes that an op nests
+  bool nests, isClosed;
+};
+
+/// Adds a registered pass; returns what is wrong with its options, or nothing.
+std::string addPass(OpPassManager &manager, const PassRegistryEntry &entry,
+                    StringRef options) {
+  std::string said;
+  auto note = [&](const Twine &words) {
+    said = words.str();
+    return failure();
+  };
+  if (succeeded(entry.addToPipeline(manager, options, note)))
+    return "";
+  StringRef words = said;
+  words.consume_front("<Pass-Options-Parser>: ");
+  return said.empty() ? "an option has a value that it does not take"
+                      : words.trim().str();
 }
 
 /// Fills the manager; returns what is the matter, or nothing.
 std::string fill(OpPassManager &manager, StringRef pipeline) {
-  StringRef name = pipeline.substr(0, pipeline.find_first_of(" {(,"));
-  std::string said;
-  llvm::raw_string_ostream stream(said);
-  if (succeeded(parsePassPipeline(pipeline, manager, stream)))
-    return "";
-  bool isNested = pipeline.substr(name.size()).starts_with("(");
-  if (!isNested && !PassInfo::lookup(name) && !PassPipelineInfo::lookup(name))
-    return unknownPass(name);
-  std::string words = wordsOf(said);
-  if (words.empty() && !StringRef(said).contains("with options"))
-    words = StringRef(said).trim().str();
-  return words.empty() ? "an option has a value that it does not take" : words;
+  for (StringRef text : elementsOf(pipeline)) {
+    Element element(text);
+    const PassRegistryEntry *entry = PassPipelineInfo::lookup(element.name);
+    if (!entry)
+      entry = PassInfo::lookup(element.name);
+    std::string problem;
+    if (!element.isClosed)
+      problem =
+          ("expected PASS, PASS{OPTIONS} or OP(PASSES), found " + text).str();
+    else if (element.nests)
+      problem = fill(manager.nest(element.name), element.inner);
+    else if (entry)
+      problem = addPass(manager, *entry, element.inner);
+    else
+      problem = unknownPass(element.name);
+    if (!problem.empty())
+      return problem;
+  }
+  return "";
 }
 
 /// The ops that the text of a pipeline nests passes in, outermost.
 SmallVector<StringRef> nestedIn(StringRef pipeline) {
   SmallVector<StringRef> ops;
-  size_t begin = 0;
-  int depth = 0;
-  for (auto [at, character] : llvm::enumerate(pipeline)) {
-    if (character == '(' && depth == 0)
-      ops.push_back(pipeline.slice(begin, at).trim());
-    if (character == '(' || character == '{')
-      ++depth;
-    else if (character == ')' || character == '}')
-      --depth;
-    else if (character == ',' && depth == 0)
-      begin = at + 1;
-  }
+  for (StringRef text : elementsOf(pipeline))
+    if (Element element(text); element.nests)
+      ops.push_back(element.name);
   return ops;
 }
 
-/// What is wrong with where passes are nested: in other ops than graphs there
-/// is nothing for them to do.
+/// Says what is wrong with where passes are nested: in other ops than graphs
+/// there is nothing for them to do.
 std::string nestingProblem(OpPassManager &anywhere, StringRef pipeline) {
   StringRef onGraph = GraphOp::getOperationName();
   SmallVector<StringRef> ops = nestedIn(pipeline);

@@ -32,8 +32,11 @@ gradus.program @other_value attributes {recipe = {passes = ["methods:canonicaliz
 
 // -----
 
-// expected-error @below {{recipe: passes has "methods:canonicalize{": }}
-gradus.program @open attributes {recipe = {passes = ["methods:canonicalize{"]}} {
+// expected-error @below {{recipe: passes has "methods:canonicalize{": expected PASS, PASS{OPTIONS} or OP(PASSES), found canonicalize{}}
+// expected-error @below {{recipe: passes has "methods:gradus.graph(cse,canonicalize{)": expected PASS, PASS{OPTIONS} or OP(PASSES), found canonicalize{}}
+// expected-error @below {{recipe: passes has "methods:gradus.graph(canonicalize{depth=2})": no such option depth}}
+// expected-error @below {{recipe: passes has "methods:cse,,cse": unknown pass ""}}
+gradus.program @open attributes {recipe = {passes = ["methods:canonicalize{", "methods:gradus.graph(cse,canonicalize{)", "methods:gradus.graph(canonicalize{depth=2})", "methods:cse,,cse"]}} {
 }
 
 // -----
