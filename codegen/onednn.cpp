@@ -8,9 +8,7 @@
 
 #ifdef GRADUS_WITH_ONEDNN
 #include "runtime/library_places.h"
-
-#include <dlfcn.h>
-#include <oneapi/dnnl/dnnl.h>
+#include "runtime/onednn_functions.h"
 #endif
 
 namespace gradus {
@@ -26,61 +24,26 @@ static std::vector<std::string> places() { return {}; }
 
 namespace {
 
-#define GRADUS_FUNCTIONS(X)                                                    \
-  X(dnnl_engine_create)                                                        \
-  X(dnnl_memory_desc_create_with_strides)                                      \
-  X(dnnl_memory_desc_create_with_tag)                                          \
-  X(dnnl_memory_desc_query)                                                    \
-  X(dnnl_memory_desc_get_size)                                                 \
-  X(dnnl_memory_desc_destroy)                                                  \
-  X(dnnl_primitive_attr_create)                                                \
-  X(dnnl_primitive_attr_set_scratchpad_mode)                                   \
-  X(dnnl_primitive_attr_set_post_ops)                                          \
-  X(dnnl_primitive_attr_destroy)                                               \
-  X(dnnl_post_ops_create)                                                      \
-  X(dnnl_post_ops_append_eltwise)                                              \
-  X(dnnl_post_ops_destroy)                                                     \
-  X(dnnl_matmul_primitive_desc_create)                                         \
-  X(dnnl_convolution_forward_primitive_desc_create)                            \
-  X(dnnl_convolution_backward_data_primitive_desc_create)                      \
-  X(dnnl_convolution_backward_weights_primitive_desc_create)                   \
-  X(dnnl_primitive_desc_query_md)                                              \
-  X(dnnl_primitive_desc_destroy)
+namespace onednn = runtime::onednn;
 
-struct Functions {
-#define GRADUS_MEMBER(name) decltype(&::name) name = nullptr;
-  GRADUS_FUNCTIONS(GRADUS_MEMBER)
-#undef GRADUS_MEMBER
+struct Functions : onednn::Functions {
   dnnl_engine_t engine = nullptr;
 };
 
 std::vector<std::string> places() {
-  return runtime::libraryPlaces("GRADUS_ONEDNN_LIBRARY", {"libdnnl.so.3"});
-}
-
-void *openLibrary() {
-  for (const std::string &place : places())
-    if (void *handle = dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL))
-      return handle;
-  return nullptr;
+  return runtime::libraryPlaces(onednn::kVariable, {onednn::kName});
 }
 
 /// Null where there is none.
 const Functions *library() {
   static const Functions *loaded = []() -> const Functions * {
-    void *handle = openLibrary();
-    if (!handle)
+    auto search = runtime::findLibrary(onednn::wanted());
+    if (!search.found)
       return nullptr;
     auto *result = new Functions;
-    bool complete = true;
-#define GRADUS_LOAD(name)                                                      \
-  result->name =                                                               \
-      reinterpret_cast<decltype(result->name)>(dlsym(handle, #name));          \
-  complete &= result->name != nullptr;
-    GRADUS_FUNCTIONS(GRADUS_LOAD)
-#undef GRADUS_LOAD
-    if (!complete || result->dnnl_engine_create(&result->engine, dnnl_cpu, 0) !=
-                         dnnl_success)
+    if (result->take(*search.found) ||
+        result->dnnl_engine_create(&result->engine, dnnl_cpu, 0) !=
+            dnnl_success)
       return nullptr;
     return result;
   }();

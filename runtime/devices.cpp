@@ -4,11 +4,9 @@
 
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/cuda/plug_in.h"
-#include "runtime/library_places.h"
+#include "runtime/shared_library.h"
 
 #include <algorithm>
-#include <dlfcn.h>
-#include <unistd.h>
 
 namespace gradus::runtime {
 
@@ -33,25 +31,17 @@ struct PlugIn {
 
 /// The library stays open: its devices may live as long as the program.
 StatusOr<PlugIn> loadPlugIn() {
-  std::string words;
-  for (const std::string &place : libraryPlaces(kVariable, {kPlugIn})) {
-    void *library = dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (!library) {
-      const char *why = dlerror();
-      // The error of a file that exists says more than that another is missing.
-      if (words.empty() || access(place.c_str(), F_OK) == 0)
-        words = why;
-      continue;
-    }
-    void *open = dlsym(library, kOpenDevice),
-         *tell = dlsym(library, kTellGpuFacts);
-    if (open && tell)
-      return PlugIn{place, reinterpret_cast<OpenDevice *>(open),
-                    reinterpret_cast<TellGpuFacts *>(tell)};
-    return failed(place, " is no ", kPlugIn, " of Gradus");
-  }
-  return failed("needs ", kPlugIn, ", which cannot be loaded: ", words, " (",
-                kVariable, " may name it)");
+  LibrarySearch search = findLibrary({kVariable, {kPlugIn}});
+  if (!search.found)
+    return failed("needs ", kPlugIn,
+                  ", which cannot be loaded: ", search.reasons(), " (",
+                  kVariable, " may name it)");
+  const SharedLibrary &library = *search.found;
+  auto *open = library.function<OpenDevice>(kOpenDevice);
+  auto *tell = library.function<TellGpuFacts>(kTellGpuFacts);
+  if (!open || !tell)
+    return failed(library.file(), " is no ", kPlugIn, " of Gradus");
+  return PlugIn{library.file(), open, tell};
 }
 
 StatusOr<std::shared_ptr<Device>> openByPlugIn(const std::string &name) {

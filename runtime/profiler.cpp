@@ -5,10 +5,10 @@
 #include "runtime/profiler.h"
 
 #include "runtime/flat.h"
+#include "runtime/shared_library.h"
 #include "runtime/status.h"
 
 #include <cstdlib>
-#include <dlfcn.h>
 
 namespace gradus::runtime {
 
@@ -63,12 +63,13 @@ const void *tableOf(uint32_t which) {
 /// does: a step does not fail for it.
 bool attach() {
   const char *path = std::getenv("NVTX_INJECTION64_PATH");
-  void *library = path ? dlopen(path, RTLD_LAZY) : nullptr;
-  if (!library)
+  if (!path)
     return false;
-  using Begin = int (*)(const void *(*)(uint32_t));
-  auto begin =
-      reinterpret_cast<Begin>(dlsym(library, "InitializeInjectionNvtx2"));
+  auto library = SharedLibrary::open(path, SharedLibrary::Imports::whenCalled);
+  if (!library.ok())
+    return false;
+  using Begin = int(const void *(*)(uint32_t));
+  auto *begin = library->function<Begin>("InitializeInjectionNvtx2");
   return begin && begin(tableOf) && given[kCore][kPush] && given[kCore][kPop];
 }
 

@@ -21,7 +21,7 @@ MAY_INCLUDE = {
     "runtime": {"runtime"},
 }
 # What crosses from the runtime to the compiler: the artifact's schema, its hash, names and numbers, the
-# texts of library calls, how emulated GPU kernels are called, and where libraries are looked for.
+# texts of library calls, how emulated GPU kernels are called, where libraries are looked for, and what oneDNN has.
 SHARED_WITH_COMPILER = {
     "runtime/artifact_generated.h",
     "runtime/artifact_hash.h",
@@ -30,6 +30,7 @@ SHARED_WITH_COMPILER = {
     "runtime/library_places.h",
     "runtime/library_text.h",
     "runtime/names.h",
+    "runtime/onednn_functions.h",
 }
 LONGEST_MEDIAN, LONGEST_FUNCTION = 12, 80
 CODE = (".cpp", ".h", ".c")

@@ -3,8 +3,8 @@
 #include "frontends/cli/compiler_library.h"
 
 #include "frontends/cli/failure.h"
+#include "runtime/shared_library.h"
 
-#include <dlfcn.h>
 #include <filesystem>
 
 namespace gradus::cli {
@@ -27,11 +27,11 @@ compiler::Compiler &compilerLibrary() {
     throw badInput(
         "this installation has no compiler (libgradus_compiler.so); it can "
         "only run artifacts");
-  void *library = dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL);
-  if (!library)
-    throw failed("the compiler cannot be loaded: ", dlerror());
-  auto *entry =
-      reinterpret_cast<compiler::Entry *>(dlsym(library, compiler::kEntry));
+  auto library = runtime::SharedLibrary::open(
+      path, runtime::SharedLibrary::Imports::whenCalled);
+  if (!library.ok())
+    throw failed("the compiler cannot be loaded: ", library.status().message());
+  auto *entry = library->function<compiler::Entry>(compiler::kEntry);
   if (!entry)
     throw failed(path, ": is not the compiler of this version");
   return *entry();

@@ -4,8 +4,8 @@
 
 #include "runtime/cpu/call_memory.h"
 #include "runtime/cpu/openmp.h"
-#include "runtime/library_places.h"
 #include "runtime/memory.h"
+#include "runtime/shared_library.h"
 #include "runtime/status.h"
 
 #include <cstring>
@@ -19,21 +19,16 @@ namespace gradus::runtime {
 
 namespace {
 
-constexpr const char *kVariable = "GRADUS_ONEDNN_LIBRARY",
-                     *kName = "libdnnl.so.3";
 constexpr int kMajor = 3;
 
 //===-- search ------------------------------------------------------------===//
 
-StatusOr<void *> openLibrary() {
-  std::string words;
-  for (const std::string &place : libraryPlaces(kVariable, {kName})) {
-    if (void *handle = dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL))
-      return handle;
-    append(words, words.empty() ? "" : "; ", dlerror());
-  }
-  return failed("needs oneDNN 3, which cannot be loaded: ", words, " (",
-                kVariable,
+StatusOr<SharedLibrary> openLibrary() {
+  LibrarySearch search = findLibrary(onednn::wanted());
+  if (search.found)
+    return *search.found;
+  return failed("needs oneDNN 3, which cannot be loaded: ", search.reasons(),
+                " (", onednn::kVariable,
                 " may name its file; a plan compiled with --libraries never "
                 "needs none)");
 }
@@ -54,7 +49,7 @@ Imports importsOf(const link_map &library) {
   Imports imports;
   for (const ElfW(Dyn) *entry = library.l_ld; entry->d_tag != DT_NULL;
        ++entry) {
-    // On most systems the loader has already added the base to addresses.
+    // The loader of most systems has already added the base to addresses.
     ElfW(Addr) address = entry->d_un.d_ptr;
     if (address < library.l_addr)
       address += library.l_addr;
@@ -145,14 +140,9 @@ Status replaceImports(void *handle) {
 
 //===-- functions ---------------------------------------------------------===//
 
-Status resolve(void *handle, OneDnn &library) {
-#define GRADUS_ONEDNN_RESOLVE(name)                                            \
-  library.name =                                                               \
-      reinterpret_cast<decltype(library.name)>(dlsym(handle, #name));          \
-  if (!library.name)                                                           \
-    return failed("needs oneDNN 3, and the library found has no " #name);
-  GRADUS_ONEDNN_FUNCTIONS(GRADUS_ONEDNN_RESOLVE)
-#undef GRADUS_ONEDNN_RESOLVE
+Status resolve(const SharedLibrary &found, OneDnn &library) {
+  if (const char *missing = library.take(found))
+    return failed("needs oneDNN 3, and the library found has no ", missing);
   const dnnl_version_t *version = library.dnnl_version();
   if (version->major != kMajor)
     return failed("needs oneDNN 3, and the library found is ", version->major,
@@ -165,10 +155,10 @@ StatusOr<const OneDnn *> load() {
     return failed("oneDNN needs memory that can be written and executed at "
                   "once, which this system forbids; compile with --libraries "
                   "never, whose code needs none");
-  GRADUS_ASSIGN(void *handle, openLibrary());
-  GRADUS_TRY(replaceImports(handle));
+  GRADUS_ASSIGN(SharedLibrary found, openLibrary());
+  GRADUS_TRY(replaceImports(found.handle()));
   static OneDnn library; // lives as long as the process: others may use it too
-  GRADUS_TRY(resolve(handle, library));
+  GRADUS_TRY(resolve(found, library));
   if (library.dnnl_engine_create(&library.engine, dnnl_cpu, 0) !=
           dnnl_success ||
       library.dnnl_stream_create(&library.stream, library.engine,

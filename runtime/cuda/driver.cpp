@@ -4,6 +4,7 @@
 #include "runtime/cuda/driver.h"
 
 #include "runtime/cuda/symbols.h"
+#include "runtime/shared_library.h"
 
 namespace gradus::runtime::cuda {
 
@@ -66,14 +67,10 @@ std::string textOf(Result (*function)(Result, const char **), Result result) {
 } // namespace
 
 StatusOr<Driver> loadDriver(const std::string &library) {
-  void *handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!handle) {
-    const char *words = dlerror();
-    return failed("no NVIDIA driver on this machine: ",
-                  words ? words : library.c_str());
-  }
+  auto opened = SharedLibrary::open(library);
+  GRADUS_TRY(at(opened.status(), "no NVIDIA driver on this machine"));
   Driver driver;
-  Symbols symbols(handle);
+  Symbols symbols(*opened);
 #define GRADUS_CUDA(needs, name, symbol, parameters)                           \
   symbols.take(driver.name, #symbol);
 #include "runtime/cuda/driver.def"
@@ -82,7 +79,7 @@ StatusOr<Driver> loadDriver(const std::string &library) {
   Status status = failed("the NVIDIA driver ", library, " is ",
                          versionOf(driver), " and has no ", symbols.missing(),
                          "; needs one of ", kOldest, " or later");
-  dlclose(handle);
+  opened->close();
   return status;
 }
 

@@ -1,17 +1,17 @@
 // The functions of a library that is open, by the names that it exports.
 #pragma once
 
-#include <dlfcn.h>
+#include "runtime/shared_library.h"
 
 namespace gradus::runtime::cuda {
 
 class Symbols {
 public:
-  explicit Symbols(void *library) : library_(library) {}
+  explicit Symbols(const SharedLibrary &library) : library_(library) {}
 
   template <typename Function>
   void take(Function *&function, const char *symbol) {
-    function = reinterpret_cast<Function *>(dlsym(library_, symbol));
+    function = library_.function<Function>(symbol);
     if (!function && !missing_)
       missing_ = symbol;
   }
@@ -19,7 +19,7 @@ public:
   const char *missing() const { return missing_; }
 
 private:
-  void *library_;
+  SharedLibrary library_;
   const char *missing_ = nullptr;
 };
 

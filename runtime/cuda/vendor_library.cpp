@@ -2,10 +2,6 @@
 
 #include "runtime/cuda/vendor_library.h"
 
-#include "runtime/library_places.h"
-
-#include <dlfcn.h>
-
 namespace gradus::runtime::cuda {
 
 static std::string needs(const VendorLibrary &wanted) {
@@ -24,32 +20,15 @@ std::string versionText(size_t version) {
                  version % 100);
 }
 
-StatusOr<OpenLibrary> openLibrary(const VendorLibrary &wanted,
-                                  const Serves &serves) {
-  std::string missing, refused;
-  auto add = [](std::string &list, const auto &...words) {
-    append(list, list.empty() ? "" : "; ", words...);
-  };
-  for (const std::string &file : libraryPlaces(wanted.variable, wanted.files)) {
-    OpenLibrary found{dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL), file};
-    if (!found.handle) {
-      const char *words = dlerror();
-      std::string why = words ? words : file;
-      // What is there and does not load says more than what is not there. What
-      // it lacks itself is missing under another name.
-      bool isMissing =
-          why.starts_with(file + ": cannot open shared object file");
-      add(isMissing ? missing : refused, why);
-      continue;
-    }
-    Status status = serves(found);
-    if (status.ok())
-      return found;
-    add(refused, file, " ", status.message());
-  }
+StatusOr<SharedLibrary> openLibrary(const VendorLibrary &wanted,
+                                    const Serves &serves) {
+  LibrarySearch search = findLibrary({wanted.variable, wanted.files}, serves);
+  if (search.found)
+    return *search.found;
   return failed(needs(wanted), ", ",
-                refused.empty() ? "which cannot be loaded: " + missing
-                                : "and " + refused,
+                search.refused.empty()
+                    ? "which cannot be loaded: " + search.missing
+                    : "and " + search.refused,
                 " (", otherwise(wanted), ")");
 }
 

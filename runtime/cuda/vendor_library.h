@@ -26,21 +26,15 @@ struct VendorLibrary {
 /// "9.19.0" for 91900, as these libraries say it; 8907 was cuDNN 8.9.7.
 std::string versionText(size_t version);
 
-/// A library that stays open as long as the process, and where it was found.
-struct OpenLibrary {
-  void *handle = nullptr;
-  std::string file;
-};
-
 /// Whether a library is what is needed, or what it lacks: "has no
 /// cublasLtCreate", "is of version 11.8.0".
-using Serves = std::function<Status(const OpenLibrary &found)>;
+using Serves = std::function<Status(const SharedLibrary &found)>;
 
-/// The first one that can be opened and serves. Else says what is needed, why
-/// none of those that were found serves or where they were looked for, and how
-/// a plan is made that needs none.
-StatusOr<OpenLibrary> openLibrary(const VendorLibrary &wanted,
-                                  const Serves &serves);
+/// Finds the first one that can be opened and serves. Else says what is needed,
+/// why none of those that were found serves or where they were looked for, and
+/// how a plan is made that needs none.
+StatusOr<SharedLibrary> openLibrary(const VendorLibrary &wanted,
+                                    const Serves &serves);
 
 //===-- as tables ---------------------------------------------------------===//
 
@@ -51,8 +45,8 @@ template <typename Library>
 StatusOr<Library>
 loadLibrary(const std::function<Status(const Library &)> &starts = {}) {
   Library library;
-  auto serves = [&](const OpenLibrary &found) -> Status {
-    Symbols symbols(found.handle);
+  auto serves = [&](const SharedLibrary &found) -> Status {
+    Symbols symbols(found);
     library.take(symbols);
     if (symbols.missing())
       return failed("has no ", symbols.missing());

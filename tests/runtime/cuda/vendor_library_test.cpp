@@ -23,8 +23,8 @@ VendorLibrary wanted(std::vector<const char *> files) {
           std::move(files)};
 }
 
-Status any(const OpenLibrary &) { return Status(); }
-StatusOr<OpenLibrary> openLibrary(const VendorLibrary &wanted) {
+Status any(const SharedLibrary &) { return Status(); }
+StatusOr<SharedLibrary> openLibrary(const VendorLibrary &wanted) {
   return cuda::openLibrary(wanted, any);
 }
 
@@ -33,13 +33,13 @@ StatusOr<OpenLibrary> openLibrary(const VendorLibrary &wanted) {
 TEST(VendorLibrary, StandsBesideTheProgramThatOpensIt) {
   auto library = openLibrary(wanted({"no-such.so.2", "whole_driver.so"}));
   ASSERT_TRUE(library.ok()) << library.status();
-  EXPECT_EQ(library->file, libraryOf("whole_driver"));
+  EXPECT_EQ(library->file(), libraryOf("whole_driver"));
 }
 
 TEST(VendorLibrary, MayBeOneOfTheSystem) {
   auto library = openLibrary(wanted({"libm.so.6"}));
   ASSERT_TRUE(library.ok()) << library.status();
-  EXPECT_EQ(library->file, "libm.so.6");
+  EXPECT_EQ(library->file(), "libm.so.6");
 }
 
 /// What the environment names comes first, and alone.
@@ -48,7 +48,7 @@ TEST(VendorLibrary, IsTheOneThatTheEnvironmentNames) {
   Environment environment("GRADUS_ANY_LIBRARY", file.c_str());
   auto library = openLibrary(wanted({"whole_driver.so"}));
   ASSERT_TRUE(library.ok()) << library.status();
-  EXPECT_EQ(library->file, file);
+  EXPECT_EQ(library->file(), file);
   Environment wrong("GRADUS_ANY_LIBRARY", "/no/such.so");
   auto missing = openLibrary(wanted({"whole_driver.so"})).status();
   EXPECT_THAT(missing.message(), HasSubstr("/no/such.so"));
@@ -58,8 +58,8 @@ TEST(VendorLibrary, IsTheOneThatTheEnvironmentNames) {
 TEST(VendorLibrary, IsTheFirstThatServes) {
   std::vector<std::string> tried;
   auto library = cuda::openLibrary(wanted({"old_driver.so", "whole_driver.so"}),
-                                   [&](const OpenLibrary &found) {
-                                     tried.push_back(found.file);
+                                   [&](const SharedLibrary &found) {
+                                     tried.push_back(found.file());
                                      return tried.size() == 1
                                                 ? failed("does not start")
                                                 : Status();
@@ -67,7 +67,7 @@ TEST(VendorLibrary, IsTheFirstThatServes) {
   ASSERT_TRUE(library.ok()) << library.status();
   EXPECT_THAT(tried,
               ElementsAre(libraryOf("old_driver"), libraryOf("whole_driver")));
-  EXPECT_EQ(library->file, libraryOf("whole_driver"));
+  EXPECT_EQ(library->file(), libraryOf("whole_driver"));
 }
 
 TEST(VendorLibrary, SaysItsVersionAsItsPagesDo) {
@@ -80,7 +80,7 @@ TEST(VendorLibrary, SaysItsVersionAsItsPagesDo) {
 TEST(VendorLibrary, SaysWhyEachThatWasFoundDoesNotServe) {
   auto library =
       cuda::openLibrary(wanted({"old_driver.so", "whole_driver.so"}),
-                        [](const OpenLibrary &) { return failed("is old"); });
+                        [](const SharedLibrary &) { return failed("is old"); });
   EXPECT_EQ(library.status().message(),
             "plans that call cuAny need version 3.1 or later, and " +
                 libraryOf("old_driver") + " is old; " +
@@ -95,7 +95,7 @@ TEST(VendorLibrary, SaysWhatIsThereAndDoesNotLoad) {
   std::ofstream(damaged) << "no library";
   std::string words =
       cuda::openLibrary(wanted({"old_driver.so", damaged.c_str()}),
-                        [](const OpenLibrary &) { return failed("is old"); })
+                        [](const SharedLibrary &) { return failed("is old"); })
           .status()
           .message();
   EXPECT_THAT(words, HasSubstr("or later, and " + libraryOf("old_driver") +
