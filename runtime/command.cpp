@@ -8,12 +8,10 @@ namespace gradus::runtime {
 
 const char *kindOf(const artifact::Command &command) {
   switch (command.kind_type()) {
-  case artifact::CommandKind::KernelCommand:
-    return "kernel";
-  case artifact::CommandKind::LibraryCommand:
-    return "library";
-  case artifact::CommandKind::CopyCommand:
-    return "copy";
+#define GRADUS_COMMAND(Kind, text)                                             \
+  case artifact::CommandKind::Kind##Command:                                   \
+    return text;
+#include "runtime/commands.def"
   default:
     return "unknown";
   }

@@ -1,4 +1,4 @@
-// Text for commands, for all devices.
+// The kinds of commands, and text for them, for all devices.
 
 #pragma once
 
@@ -10,7 +10,22 @@
 
 namespace gradus::runtime {
 
-/// The kind of a command: "kernel", "library" or "copy".
+/// Calls `visit` with the table of a command's kind, and returns what it
+/// returns; `otherwise` for a kind that this runtime does not know.
+template <typename Result, typename Visit>
+Result visitCommand(const artifact::Command &command, Result otherwise,
+                    Visit visit) {
+  switch (command.kind_type()) {
+#define GRADUS_COMMAND(Kind, text)                                             \
+  case artifact::CommandKind::Kind##Command:                                   \
+    return visit(*command.kind_as_##Kind##Command());
+#include "runtime/commands.def"
+  default:
+    return otherwise;
+  }
+}
+
+/// The kind of a command in a word, as in runtime/commands.def.
 const char *kindOf(const artifact::Command &command);
 
 /// Puts "graph train: command 12 (conv+bias): " in front of a failure.

@@ -3,8 +3,7 @@
 
 #include "runtime/nonfinite.h"
 
-#include "runtime/flat.h"
-#include "runtime/kernel_arguments.h"
+#include "runtime/command_uses.h"
 
 #include <algorithm>
 #include <cstring>
@@ -26,35 +25,9 @@ bool holds(const uint8_t *data, size_t bytes, Bits exponent, bool infinity) {
   return false;
 }
 
-std::vector<uint32_t> buffersWritten(const artifact::KernelCommand &kernel,
-                                     const artifact::CodeHeader &kernels) {
-  const auto *signature = kernels.kernels()->Get(kernel.kernel());
-  std::vector<uint32_t> written;
-  for (size_t i = 0; i < countOf(kernel.segments()); ++i) {
-    const auto *buffers = kernel.segments()->Get(i)->buffers();
-    for (size_t k = 0; k < countOf(buffers); ++k)
-      if (useOf(*signature, k).isWritten)
-        written.push_back(buffers->Get(k));
-  }
-  return written;
-}
-
 const char *nameOf(bool infinity) { return infinity ? "inf" : "nan"; }
 
 } // namespace
-
-std::vector<uint32_t> buffersWritten(const artifact::Command &command,
-                                     const artifact::CodeHeader *kernels) {
-  if (const auto *kernel = command.kind_as_KernelCommand())
-    return buffersWritten(*kernel, *kernels);
-  if (const auto *copy = command.kind_as_CopyCommand())
-    return {copy->destination()};
-  std::vector<uint32_t> written;
-  if (const auto *library = command.kind_as_LibraryCommand())
-    for (size_t i = 0; i < countOf(library->outputs()); ++i)
-      written.push_back(library->outputs()->Get(i)->buffer());
-  return written;
-}
 
 bool holdsNonfinite(DType dtype, const uint8_t *data, size_t bytes,
                     bool infinity) {
@@ -150,8 +123,8 @@ Status NonfiniteSearch::lookBehind(const artifact::GraphPlan &graph,
   if (!nan_.empty())
     return Status();
   Kinds wrote = {};
-  for (uint32_t buffer : buffersWritten(*graph.commands()->Get(command),
-                                        artifact_.kernels(plan_))) {
+  for (uint32_t buffer : buffersWritten(plan_, artifact_.kernels(plan_),
+                                        *graph.commands()->Get(command))) {
     GRADUS_ASSIGN(Kinds kinds, kindsIn(buffer));
     for (bool infinity : {true, false})
       wrote[infinity] |= kinds[infinity];

@@ -56,11 +56,6 @@ private:
   Names before_; // of states
 };
 
-/// The numbers of the buffers that a command writes. `kernels` may be null if
-/// no command calls one.
-std::vector<uint32_t> buffersWritten(const artifact::Command &command,
-                                     const artifact::CodeHeader *kernels);
-
 /// Whether `bytes` of elements hold a NaN or, if `infinity`, an infinity; never
 /// for integers.
 bool holdsNonfinite(DType dtype, const uint8_t *data, size_t bytes,

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "runtime/artifact.h"
+#include "runtime/command_uses.h"
 
 #include "runtime/status.h"
 
@@ -61,6 +62,19 @@ Status verifyEpilogue(const artifact::Plan &plan,
 /// Verifies that the buffer `number` exists and, with `written`, may be
 /// written.
 Status verifyBuffer(const artifact::Plan &plan, uint32_t number, bool written);
+
+/// Verifies that a buffer may be used so, and has the bytes. `of` says in words
+/// what they are of: "9 items".
+template <typename... Words>
+Status verifyUse(const artifact::Plan &plan, const BufferUse &use,
+                 const Words &...of) {
+  // A use that may write is not refused, as it is unknown whether it does.
+  GRADUS_TRY(verifyBuffer(plan, use.buffer, use.isWritten && !use.isRead));
+  uint64_t has = plan.buffers()->Get(use.buffer)->size();
+  if (use.bytes > has)
+    return invalid("its buffer has ", has, " bytes, too few for ", of...);
+  return Status();
+}
 
 /// The kernels of a plan; null if it has none. Needs verified sections.
 const artifact::CodeHeader *kernelsOf(std::span<const uint8_t> file,

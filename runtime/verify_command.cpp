@@ -1,7 +1,7 @@
 // Verifies a command: its buffers exist, are large enough and may be written.
 
+#include "runtime/command.h"
 #include "runtime/flat.h"
-#include "runtime/kernel_arguments.h"
 #include "runtime/status.h"
 #include "runtime/verify.h"
 
@@ -15,24 +15,6 @@ namespace {
 /// in 32 bits.
 constexpr int64_t kMostBlocks = (int64_t{1} << 31) - 1;
 
-Status verifyArgument(const artifact::Plan &plan,
-                      const artifact::KernelSignature &kernel, size_t argument,
-                      const artifact::Segment &segment) {
-  // For a kernel that does not say what it writes, nothing is refused.
-  bool isOutput = !useOf(kernel, argument).isRead;
-  GRADUS_TRY(verifyBuffer(plan, segment.buffers()->Get(argument), isOutput));
-  uint64_t has = plan.buffers()->Get(segment.buffers()->Get(argument))->size();
-  uint64_t needs;
-  if (__builtin_mul_overflow(kernel.bytes_per_item()->Get(argument),
-                             static_cast<uint64_t>(segment.items()), &needs) ||
-      __builtin_add_overflow(kernel.fixed_bytes()->Get(argument), needs,
-                             &needs) ||
-      needs > has)
-    return invalid("its buffer has ", has, " bytes, too few for ",
-                   segment.items(), " items");
-  return Status();
-}
-
 Status verifySegment(const artifact::Plan &plan,
                      const artifact::KernelSignature &kernel,
                      const artifact::Segment &segment) {
@@ -45,13 +27,15 @@ Status verifySegment(const artifact::Plan &plan,
     return invalid("has ", segment.items(),
                    " items, and the kernel takes at most ", kernel.max_items());
   for (size_t i = 0; i < arguments; ++i)
-    GRADUS_TRY(at(verifyArgument(plan, kernel, i, segment), "argument ", i));
+    GRADUS_TRY(at(
+        verifyUse(plan, useOf(kernel, segment, i), segment.items(), " items"),
+        "argument ", i));
   return Status();
 }
 
-Status verifyKernelCommand(const artifact::Plan &plan,
-                           const artifact::CodeHeader *kernels,
-                           const artifact::KernelCommand &command) {
+Status verifyKind(const artifact::Plan &plan,
+                  const artifact::CodeHeader *kernels,
+                  const artifact::KernelCommand &command) {
   size_t count = kernels ? countOf(kernels->kernels()) : 0;
   if (command.kernel() >= count)
     return invalid("calls kernel ", command.kernel(), " of ", count);
@@ -71,7 +55,14 @@ Status verifyKernelCommand(const artifact::Plan &plan,
   return Status();
 }
 
-Status verifyCopy(const artifact::Plan &plan,
+Status verifyKind(const artifact::Plan &plan,
+                  const artifact::CodeHeader *kernels,
+                  const artifact::LibraryCommand &command) {
+  GRADUS_TRY(verifyLibrary(plan, command));
+  return verifyEpilogue(plan, kernels, command);
+}
+
+Status verifyKind(const artifact::Plan &plan, const artifact::CodeHeader *,
                   const artifact::CopyCommand &copy) {
   GRADUS_TRY(verifyBuffer(plan, copy.source(), false));
   GRADUS_TRY(verifyBuffer(plan, copy.destination(), true));
@@ -97,18 +88,13 @@ Status verifyCommand(const artifact::Plan &plan,
                      const artifact::Command &command) {
   if (!command.kind())
     return invalid("does nothing");
-  switch (command.kind_type()) {
-  case artifact::CommandKind::KernelCommand:
-    return verifyKernelCommand(plan, kernels, *command.kind_as_KernelCommand());
-  case artifact::CommandKind::LibraryCommand:
-    GRADUS_TRY(verifyLibrary(plan, *command.kind_as_LibraryCommand()));
-    return verifyEpilogue(plan, kernels, *command.kind_as_LibraryCommand());
-  case artifact::CommandKind::CopyCommand:
-    return verifyCopy(plan, *command.kind_as_CopyCommand());
-  default:
+  if (command.kind_type() == artifact::CommandKind::NONE ||
+      command.kind_type() > artifact::CommandKind::MAX)
     return invalid("is of kind ", static_cast<int>(command.kind_type()),
                    ", which this runtime does not know");
-  }
+  return visitCommand(command, Status(), [&](const auto &kind) {
+    return verifyKind(plan, kernels, kind);
+  });
 }
 
 } // namespace gradus::runtime

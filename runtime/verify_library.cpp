@@ -8,6 +8,7 @@
 #include "runtime/status.h"
 #include "runtime/verify.h"
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -35,24 +36,6 @@ bool isLibraryType(DType dtype) {
          dtype == DType::i32 || dtype == DType::i8 || dtype == DType::u8;
 }
 
-/// The product of the inner blocks of each axis; empty if the lists are wrong.
-Dims blocksPerAxis(const LibraryTensor &tensor, size_t rank) {
-  if (countOf(tensor.inner_blocks()) != countOf(tensor.inner_axes()) ||
-      countOf(tensor.inner_blocks()) > kMostAxes)
-    return {};
-  Dims blocks(rank, 1);
-  for (size_t i = 0; i < countOf(tensor.inner_blocks()); ++i) {
-    int64_t axis = tensor.inner_axes()->Get(i),
-            block = tensor.inner_blocks()->Get(i);
-    if (axis < 0 || axis >= static_cast<int64_t>(rank) || block < 1 ||
-        block > 4096)
-      return {};
-    if ((blocks[axis] *= block) > kMostSize)
-      return {};
-  }
-  return blocks;
-}
-
 Status verifyAxes(const LibraryTensor &tensor, const Dims &dims) {
   size_t rank = dims.size();
   if (rank < 1 || rank > kMostAxes)
@@ -68,28 +51,6 @@ Status verifyAxes(const LibraryTensor &tensor, const Dims &dims) {
   return Status();
 }
 
-/// The number of elements from the first to the last of a tensor; -1 if too
-/// large.
-int64_t extentOf(const LibraryTensor &tensor, const Dims &padded,
-                 const Dims &blocks) {
-  int64_t extent = 1, dense = 1;
-  for (int64_t block : blocks)
-    if (__builtin_mul_overflow(extent, block, &extent))
-      return -1;
-  dense = extent;
-  for (size_t axis = padded.size(); axis-- > 0;) {
-    int64_t outer = padded[axis] / blocks[axis];
-    int64_t stride =
-        countOf(tensor.strides()) ? tensor.strides()->Get(axis) : dense;
-    int64_t reach;
-    if (__builtin_mul_overflow(outer - 1, stride, &reach) ||
-        __builtin_add_overflow(extent, reach, &extent) ||
-        __builtin_mul_overflow(dense, outer, &dense))
-      return -1;
-  }
-  return extent;
-}
-
 /// The number of elements; -1 if too large.
 int64_t elementsOf(const Dims &dims) {
   int64_t count = 1;
@@ -100,8 +61,8 @@ int64_t elementsOf(const Dims &dims) {
 }
 
 Status verifyLayout(const artifact::Plan &plan, const LibraryTensor &tensor,
-                    const Dims &dims) {
-  Dims blocks = blocksPerAxis(tensor, dims.size());
+                    const Dims &dims, bool written) {
+  Dims blocks = blocksPerAxis(tensor);
   if (blocks.empty())
     return invalid("has inner blocks that do not fit its axes");
   Dims padded =
@@ -115,20 +76,15 @@ Status verifyLayout(const artifact::Plan &plan, const LibraryTensor &tensor,
     if (countOf(tensor.strides()) && tensor.strides()->Get(i) < (still ? 0 : 1))
       return invalid("has a stride of ", tensor.strides()->Get(i));
   }
-  int64_t extent = extentOf(tensor, padded, blocks), bytes = 0;
-  uint64_t has = plan.buffers()->Get(tensor.buffer())->size();
   // Strides may let axes share memory; work on a tensor is bounded all the
   // same.
-  int64_t elements = elementsOf(padded);
-  bool isTooMany = extent < 0 || elements < 0;
-  extent = std::max(extent, elements);
-  if (isTooMany ||
-      __builtin_mul_overflow(
-          extent, static_cast<int64_t>(bytesOf(tensor.dtype())), &bytes) ||
-      static_cast<uint64_t>(bytes) > has)
-    return invalid("its buffer has ", has, " bytes, too few for ",
-                   toText(dims));
-  return Status();
+  BufferUse use = useOf(tensor, written);
+  int64_t elements = elementsOf(padded), bytes = 0;
+  if (elements < 0 || __builtin_mul_overflow(
+                          elements, int64_t(bytesOf(tensor.dtype())), &bytes))
+    use.bytes = UINT64_MAX;
+  use.bytes = std::max(use.bytes, uint64_t(bytes));
+  return verifyUse(plan, use, toText(dims));
 }
 
 Status verifyTensor(const artifact::Plan &plan, const LibraryTensor &tensor,
@@ -142,7 +98,7 @@ Status verifyTensor(const artifact::Plan &plan, const LibraryTensor &tensor,
   GRADUS_TRY(verifyBuffer(plan, tensor.buffer(), written));
   Dims dims = valuesOf(tensor.dims());
   GRADUS_TRY(verifyAxes(tensor, dims));
-  return verifyLayout(plan, tensor, dims);
+  return verifyLayout(plan, tensor, dims, written);
 }
 
 using Tensors = flatbuffers::Vector<flatbuffers::Offset<LibraryTensor>>;

@@ -1,4 +1,4 @@
-// What `inspect` and a report tell, gathered once.
+// Gathers what `inspect` and a report tell.
 
 #include "frontends/cli/artifact_facts.h"
 
@@ -45,7 +45,7 @@ ordered_json states(const artifact::Header &header) {
 
 using Rates = std::vector<DeviceRates>;
 
-/// Of each device.
+/// Estimates the time of a command on each device.
 std::vector<double> expectedMicroseconds(const artifact::Command &command,
                                          const Rates &rates) {
   std::vector<double> all;
@@ -130,7 +130,7 @@ ordered_json mapJson(const std::vector<MapEntry> &map) {
   return all;
 }
 
-/// Of each device, in milliseconds.
+/// Adds up the times of commands on each device, in milliseconds.
 std::vector<double> expectedSums(const ordered_json &commands, size_t devices) {
   std::vector<double> sums(devices);
   for (const ordered_json &command : commands)
@@ -151,7 +151,7 @@ ordered_json graphJson(const Artifact &artifact, const artifact::Plan &plan,
   const artifact::Header &header = artifact.header();
   const artifact::Graph &signature = *header.graphs()->Get(graph.graph());
   ordered_json all = commands(artifact, plan, graph, rates);
-  std::vector<MapEntry> map = memoryMap(header, plan, graph);
+  std::vector<MapEntry> map = memoryMap(artifact, plan, graph);
   ArenaTimeline timeline = arenaTimeline(map, all.size());
   return {{"name", textOf(signature.name())},
           {"inputs", ports(signature.inputs())},
@@ -190,7 +190,7 @@ ordered_json schedules(const artifact::Header &header) {
   return all;
 }
 
-/// What its assembler says of each kernel, beside how it is launched.
+/// Tells of each kernel what its assembler says and how it is launched.
 ordered_json imageKernels(const artifact::CodeImage &image,
                           const artifact::CodeHeader *header) {
   ordered_json all = ordered_json::array();
@@ -219,7 +219,7 @@ ordered_json images(const Artifact &artifact, const artifact::Plan &plan) {
   return all;
 }
 
-/// Over as many bytes as a step may touch.
+/// Measures this machine over as many bytes as a step may touch.
 DeviceRates measuredFor(const artifact::Header &header) {
   uint64_t footprint = 0;
   for (const artifact::Plan *plan : *header.plans())
@@ -287,7 +287,7 @@ ordered_json plans(const Artifact &artifact) {
   return all;
 }
 
-/// Whose a command is.
+/// Names the library that serves a command.
 const char *libraryOf(artifact::LibraryOp op, bool isForGpus) {
   if (!isForGpus)
     return "oneDNN";

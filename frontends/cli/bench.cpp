@@ -72,7 +72,7 @@ double median(std::vector<double> values) {
 
 bool isMeasured(int64_t nanoseconds) { return nanoseconds != 0; }
 
-/// Of one graph, on made-up inputs that stay where they are.
+/// Measures one graph on made-up inputs that stay where they are.
 class Bench {
 public:
   Bench(Session &session, int graph, double seconds);
@@ -190,8 +190,8 @@ void writeTrace(const Session &session, int graph,
                 const std::vector<TracedStep> &steps,
                 const BenchOptions &options) {
   const GraphInfo &info = session.graphs()[graph];
-  auto map = memoryMap(session.artifact().header(), session.plan(),
-                       planOf(session, graph));
+  auto map =
+      memoryMap(session.artifact(), session.plan(), planOf(session, graph));
   ordered_json trace = stepTrace(
       info, options.session.artifact + ", " + textOf(session.plan().target()),
       steps, arenaTimeline(map, info.commands.size()).live);
@@ -211,7 +211,7 @@ ordered_json timing(const std::vector<double> &seconds) {
           {"calls", seconds.size()}};
 }
 
-/// Those of the device that runs the plan; none of a card that is not known.
+/// Returns the rates of the device that runs the plan; none of an unknown GPU.
 std::optional<DeviceRates> ratesOf(const Session &session) {
   const artifact::Plan &plan = session.plan();
   if (isOfKind(textOf(plan.target()), "cpu"))

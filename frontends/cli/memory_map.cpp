@@ -2,7 +2,7 @@
 
 #include "frontends/cli/memory_map.h"
 
-#include "runtime/flat.h"
+#include "runtime/command_uses.h"
 
 #include <algorithm>
 #include <map>
@@ -11,34 +11,6 @@ using namespace gradus::artifact;
 
 namespace gradus::cli {
 namespace {
-
-std::vector<uint32_t> kernelBuffers(const KernelCommand &command) {
-  std::vector<uint32_t> buffers;
-  for (const Segment *segment : *command.segments())
-    buffers.insert(buffers.end(), segment->buffers()->begin(),
-                   segment->buffers()->end());
-  return buffers;
-}
-
-std::vector<uint32_t> libraryBuffers(const LibraryCommand &command) {
-  std::vector<uint32_t> buffers;
-  for (const auto *tensors : {command.inputs(), command.outputs()})
-    for (const LibraryTensor *tensor : *tensors)
-      buffers.push_back(tensor->buffer());
-  if (command.scratch() != 0xffffffff)
-    buffers.push_back(command.scratch());
-  return buffers;
-}
-
-std::vector<uint32_t> buffersOf(const Command &command) {
-  if (const auto *kernel = command.kind_as_KernelCommand())
-    return kernelBuffers(*kernel);
-  if (const auto *library = command.kind_as_LibraryCommand())
-    return libraryBuffers(*library);
-  if (const auto *copy = command.kind_as_CopyCommand())
-    return {copy->source(), copy->destination()};
-  return {};
-}
 
 class Map {
 public:
@@ -90,8 +62,9 @@ private:
 
 } // namespace
 
-std::vector<MapEntry> memoryMap(const Header &header, const Plan &plan,
-                                const GraphPlan &graph) {
+std::vector<MapEntry> memoryMap(const runtime::Artifact &artifact,
+                                const Plan &plan, const GraphPlan &graph) {
+  const Header &header = artifact.header();
   Map map(header, plan);
   const Graph &ports = *header.graphs()->Get(graph.graph());
   int commands = graph.commands() ? graph.commands()->size() : 0;
@@ -103,8 +76,9 @@ std::vector<MapEntry> memoryMap(const Header &header, const Plan &plan,
             "output " + ports.outputs()->Get(i)->name()->str());
   for (int i = 0; i < commands; ++i) {
     const Command &command = *graph.commands()->Get(i);
-    for (uint32_t buffer : buffersOf(command))
-      map.add(buffer, i, runtime::textOf(command.name()));
+    for (const runtime::BufferUse &use :
+         runtime::usesOf(plan, artifact.kernels(plan), command))
+      map.add(use.buffer, i, runtime::textOf(command.name()));
   }
   return map.sorted();
 }

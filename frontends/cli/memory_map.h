@@ -21,7 +21,7 @@ struct MapEntry {
 };
 
 /// The buffers that a graph uses, sorted by region and offset.
-std::vector<MapEntry> memoryMap(const artifact::Header &header,
+std::vector<MapEntry> memoryMap(const runtime::Artifact &artifact,
                                 const artifact::Plan &plan,
                                 const artifact::GraphPlan &graph);
 

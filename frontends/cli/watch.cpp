@@ -6,7 +6,7 @@
 #include "frontends/cli/failure.h"
 #include "frontends/cli/number_at.h"
 #include "frontends/cli/suggestion.h"
-#include "runtime/nonfinite.h"
+#include "runtime/command_uses.h"
 
 #include "absl/strings/str_join.h"
 
@@ -149,8 +149,9 @@ void Watch::findGradient(size_t graph, int state, size_t value) {
   const auto *commands = planOf(graph).commands();
   for (uint32_t i = 0; commands && i < commands->size(); ++i) {
     const auto *kernel = commands->Get(i)->kind_as_KernelCommand();
-    auto written = buffersWritten(*commands->Get(i),
-                                  session_.artifact().kernels(session_.plan()));
+    auto written = buffersWritten(session_.plan(),
+                                  session_.artifact().kernels(session_.plan()),
+                                  *commands->Get(i));
     if (!kernel || std::none_of(written.begin(), written.end(), isParameter))
       continue;
     for (const artifact::Segment *segment : *kernel->segments()) {
@@ -180,9 +181,9 @@ bool Watch::findNode(size_t graph, const std::string &name, size_t value) {
 uint32_t Watch::resultOf(size_t graph, size_t command,
                          const std::string &node) {
   std::set<uint32_t> results;
-  for (uint32_t number :
-       buffersWritten(*planOf(graph).commands()->Get(command),
-                      session_.artifact().kernels(session_.plan()))) {
+  for (uint32_t number : buffersWritten(
+           session_.plan(), session_.artifact().kernels(session_.plan()),
+           *planOf(graph).commands()->Get(command))) {
     const artifact::Buffer &buffer = *session_.plan().buffers()->Get(number);
     if (buffer.region() == artifact::Region::arena &&
         isFloat(buffer.type()->dtype()))

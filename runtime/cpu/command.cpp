@@ -8,12 +8,10 @@ StatusOr<std::unique_ptr<Command>>
 prepareCommand(const CommandContext &context,
                const artifact::Command &command) {
   switch (command.kind_type()) {
-  case artifact::CommandKind::KernelCommand:
-    return prepareKernel(context, *command.kind_as_KernelCommand());
-  case artifact::CommandKind::LibraryCommand:
-    return prepareLibrary(context, *command.kind_as_LibraryCommand());
-  case artifact::CommandKind::CopyCommand:
-    return prepareCopy(context, *command.kind_as_CopyCommand());
+#define GRADUS_COMMAND(Kind, text)                                             \
+  case artifact::CommandKind::Kind##Command:                                   \
+    return prepare##Kind(context, *command.kind_as_##Kind##Command());
+#include "runtime/commands.def"
   default:
     return invalid("is of a kind that this runtime does not know");
   }

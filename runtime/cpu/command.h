@@ -39,14 +39,10 @@ struct CommandContext {
 StatusOr<std::unique_ptr<Command>>
 prepareCommand(const CommandContext &context, const artifact::Command &command);
 
-StatusOr<std::unique_ptr<Command>>
-prepareKernel(const CommandContext &context,
-              const artifact::KernelCommand &command);
-StatusOr<std::unique_ptr<Command>>
-prepareLibrary(const CommandContext &context,
-               const artifact::LibraryCommand &command);
-StatusOr<std::unique_ptr<Command>>
-prepareCopy(const CommandContext &context,
-            const artifact::CopyCommand &command);
+/// The function of each kind: prepareKernel for a KernelCommand, ...
+#define GRADUS_COMMAND(Kind, text)                                             \
+  StatusOr<std::unique_ptr<Command>> prepare##Kind(                            \
+      const CommandContext &context, const artifact::Kind##Command &command);
+#include "runtime/commands.def"
 
 } // namespace gradus::runtime

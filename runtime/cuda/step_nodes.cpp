@@ -3,8 +3,7 @@
 
 #include "runtime/cuda/step_nodes.h"
 
-#include "runtime/flat.h"
-#include "runtime/kernel_arguments.h"
+#include "runtime/command_uses.h"
 
 #include <algorithm>
 
@@ -94,12 +93,10 @@ Node StepNodes::kernelNode(const artifact::KernelCommand &command) {
   for (size_t s = 0; s < countOf(command.segments()); ++s) {
     const artifact::Segment *segment = command.segments()->Get(s);
     for (size_t a = 0; a < countOf(segment->buffers()); ++a) {
-      uint32_t buffer = segment->buffers()->Get(a);
-      Access access = accessTo(buffer, false);
-      access.bytes =
-          signature->fixed_bytes()->Get(a) +
-          signature->bytes_per_item()->Get(a) * uint64_t(segment->items());
-      addAccess(access, useOf(*signature, a), node);
+      BufferUse use = useOf(*signature, *segment, a);
+      Access access = accessTo(use.buffer, false);
+      access.bytes = use.bytes;
+      addAccess(access, {use.isRead, use.isWritten}, node);
       if (!facts.piece)
         work.arguments.push_back(access.start);
     }

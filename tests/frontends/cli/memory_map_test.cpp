@@ -18,7 +18,7 @@ static const MapEntry *find(const std::vector<MapEntry> &map,
 TEST(MemoryMap, NamesStatesInputsAndOutputs) {
   Adder adder;
   auto session = adder.open();
-  auto map = memoryMap(session->artifact().header(), session->plan(),
+  auto map = memoryMap(session->artifact(), session->plan(),
                        *session->plan().graphs()->Get(0));
   ASSERT_NE(find(map, "total"), nullptr);
   EXPECT_EQ(find(map, "total")->region, gradus::artifact::Region::state);
@@ -33,7 +33,7 @@ TEST(MemoryMap, NamesStatesInputsAndOutputs) {
 TEST(MemoryMap, IsSortedByPlace) {
   Adder adder;
   auto session = adder.open();
-  auto map = memoryMap(session->artifact().header(), session->plan(),
+  auto map = memoryMap(session->artifact(), session->plan(),
                        *session->plan().graphs()->Get(0));
   for (size_t i = 1; i < map.size(); ++i)
     EXPECT_LE(std::tuple(map[i - 1].region, map[i - 1].offset),

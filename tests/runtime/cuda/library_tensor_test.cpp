@@ -3,6 +3,7 @@
 #include "runtime/cuda/library_tensor.h"
 
 #include "runtime/artifact_generated.h"
+#include "runtime/command_uses.h"
 
 #include <gtest/gtest.h>
 
@@ -11,11 +12,17 @@ using namespace gradus::runtime::cuda;
 namespace fb = gradus::artifact;
 using Dims = std::vector<int64_t>;
 
+/// Its bytes are those that its command uses.
 static StatusOr<StridedTensor> read(const fb::LibraryTensorT &tensor) {
   flatbuffers::FlatBufferBuilder builder;
   builder.Finish(fb::LibraryTensor::Pack(builder, &tensor));
-  return stridedOf(
-      *flatbuffers::GetRoot<fb::LibraryTensor>(builder.GetBufferPointer()));
+  const auto &packed =
+      *flatbuffers::GetRoot<fb::LibraryTensor>(builder.GetBufferPointer());
+  auto made = stridedOf(packed);
+  if (made.ok()) {
+    EXPECT_EQ(made->bytes(), useOf(packed, /*isWritten=*/false).bytes);
+  }
+  return made;
 }
 
 static Dims stridesOf(const fb::LibraryTensorT &tensor) {
