@@ -8,6 +8,7 @@
 
 #include "codegen/liveness.h"
 #include "codegen/passes.h"
+#include "runtime/well_known.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
@@ -240,7 +241,7 @@ struct Recompute : impl::RecomputeBase<Recompute> {
 
   void runOnOperation() override {
     GraphOp graph = getOperation();
-    if (graph.getSymName() != "train")
+    if (graph.getSymName() != well_known::kTrain)
       return;
     Step step(graph);
     SmallVector<size_t> bounds = segmentBounds(Profile(step), segments);

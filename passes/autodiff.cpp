@@ -9,6 +9,7 @@
 #include "passes/loss_scale.h"
 #include "passes/parameters.h"
 #include "passes/passes.h"
+#include "runtime/well_known.h"
 
 #include "mlir/IR/Remarks.h"
 #include "llvm/ADT/MapVector.h"
@@ -57,7 +58,7 @@ private:
   GraphOp graph;
   OpBuilder builder;
   DenseSet<Value> active;
-  /// What each use of a value gives it.
+  /// The gradients that the uses of a value give it.
   DenseMap<Value, SmallVector<Value, 1>> gradients;
   /// Ops that gradients reach and that have no rule, the nearest to the loss
   /// first.
@@ -228,7 +229,7 @@ bool hasUpdates(GraphOp graph, ProgramOp program) {
 
 Value findLoss(GraphOp graph) {
   for (auto [index, value] : llvm::enumerate(graph.getReturned()))
-    if (graph.getOutputName(index) == "loss")
+    if (graph.getOutputName(index) == well_known::kLoss)
       return value;
   return {};
 }
@@ -238,7 +239,7 @@ struct AutodiffPass : impl::AutodiffBase<AutodiffPass> {
 
   void runOnOperation() override {
     ProgramOp program = getOperation();
-    GraphOp train = program.getGraph("train");
+    GraphOp train = program.getGraph(well_known::kTrain);
     if (train && !hasUpdates(train, program) &&
         failed(differentiate(program, train)))
       signalPassFailure();

@@ -11,6 +11,7 @@
 #include "passes/passes.h"
 #include "passes/state.h"
 #include "passes/train_graphs.h"
+#include "runtime/well_known.h"
 
 #include "mlir/IR/Remarks.h"
 #include "llvm/ADT/SetVector.h"
@@ -33,7 +34,7 @@ struct AverageWeightsPass : impl::AverageWeightsBase<AverageWeightsPass> {
   using Base::Base;
 
   void runOnOperation() override {
-    GraphOp train = getOperation().getGraph("train");
+    GraphOp train = getOperation().getGraph(well_known::kTrain);
     auto settings = movingAverage().of(getOperation());
     if (!train || !settings || isDone())
       return;
@@ -41,7 +42,7 @@ struct AverageWeightsPass : impl::AverageWeightsBase<AverageWeightsPass> {
     for (GraphOp graph : trainGraphs(getOperation()))
       if (failed(average(graph, *settings)))
         return signalPassFailure();
-    if (GraphOp evaluate = getOperation().getGraph("evaluate"))
+    if (GraphOp evaluate = getOperation().getGraph(well_known::kEvaluate))
       addEvaluation(evaluate);
   }
 
@@ -84,7 +85,7 @@ struct AverageWeightsPass : impl::AverageWeightsBase<AverageWeightsPass> {
         return failure();
       append(builder, average, parameter, first, clock->number, ema);
     }
-    if (!written.contains("step"))
+    if (!written.contains(well_known::kStep))
       advanceClock(builder, train.getLoc(), getOperation());
     return success();
   }
@@ -145,7 +146,7 @@ struct AverageWeightsPass : impl::AverageWeightsBase<AverageWeightsPass> {
     OpBuilder builder(evaluate);
     builder.setInsertionPointAfter(evaluate);
     auto clone = cast<GraphOp>(builder.clone(*evaluate));
-    clone.setSymName("evaluate_ema");
+    clone.setSymName(well_known::kEvaluateAveraged);
     OpBuilder inside = OpBuilder::atBlockBegin(&clone.getBody().front());
     Value begun = hasBegun(inside, clone.getLoc());
     for (auto read : llvm::to_vector(clone.getBody().front().getOps<ReadOp>()))

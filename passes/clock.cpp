@@ -3,6 +3,7 @@
 #include "passes/clock.h"
 #include "passes/loss_scale.h"
 #include "passes/state.h"
+#include "runtime/well_known.h"
 
 using namespace mlir;
 using namespace gradus;
@@ -47,7 +48,7 @@ bool gradus::skipsSteps(ProgramOp program) {
 }
 
 StringRef gradus::countingState(ProgramOp program) {
-  return skipsSteps(program) ? "accepted_steps" : "step";
+  return skipsSteps(program) ? well_known::kAcceptedSteps : well_known::kStep;
 }
 
 static RankedTensorType counterType(OpBuilder &builder) {
@@ -61,7 +62,7 @@ static Value readCounter(OpBuilder &builder, Location loc, StringRef name) {
 FailureOr<Clock> gradus::readClock(OpBuilder &builder, Location loc,
                                    ProgramOp program) {
   StringRef counting = countingState(program);
-  for (StringRef name : {StringRef("step"), counting})
+  for (StringRef name : {StringRef(well_known::kStep), counting})
     if (failed(ensureState(program, name, counterType(builder), Role::counter)))
       return failure();
   Value count = readCounter(builder, loc, counting);
@@ -87,7 +88,7 @@ Value gradus::isFirstOfUpdate(OpBuilder &builder, Location loc,
 
 void gradus::advanceClock(OpBuilder &builder, Location loc, ProgramOp program) {
   llvm::SetVector<StringRef> counters;
-  counters.insert("step");
+  counters.insert(well_known::kStep);
   counters.insert(countingState(program));
   for (StringRef name : counters) {
     Value count = readCounter(builder, loc, name);

@@ -9,6 +9,7 @@
 #include "passes/passes.h"
 #include "passes/state.h"
 #include "passes/train_graphs.h"
+#include "runtime/well_known.h"
 
 #include "mlir/IR/Remarks.h"
 
@@ -48,7 +49,7 @@ struct ExpandOptimizerPass : impl::ExpandOptimizerBase<ExpandOptimizerPass> {
     FailureOr<Shared> shared = readShared(builder, train);
     if (failed(shared))
       return failure();
-    if (train.getSymName() == "train" && // once for all variants
+    if (train.getSymName() == well_known::kTrain && // once for all variants
         failed(shared->groups.verifyMatches()))
       return failure();
     States states(getOperation());

@@ -11,6 +11,7 @@
 #include "passes/losses.h"
 #include "passes/passes.h"
 #include "passes/state.h"
+#include "runtime/well_known.h"
 
 #include "mlir/IR/Remarks.h"
 
@@ -87,7 +88,7 @@ struct FcToFnPass : impl::FcToFnBase<FcToFnPass> {
 
   void runOnOperation() override {
     auto settings = fcToFn().of(getOperation());
-    GraphOp predict = getOperation().getGraph("predict");
+    GraphOp predict = getOperation().getGraph(well_known::kPredict);
     if (!predict || !settings || predict->hasAttr(kDone))
       return;
     if (failed(rewrite(predict, *settings)))
@@ -135,7 +136,7 @@ private:
   LogicalResult replace(Head head, double epsilon, bool keepsBias) {
     std::string weight = head.weight.getState().str();
     std::string multiplier =
-        StringRef(weight).rsplit('.').first.str() + ".multiplier";
+        StringRef(weight).rsplit('.').first.str() + well_known::kMultiplier;
     OpBuilder builder(&getContext());
     auto type = RankedTensorType::get({1}, builder.getF32Type());
     if (failed(

@@ -10,6 +10,7 @@
 #include "passes/passes.h"
 #include "passes/state.h"
 #include "passes/train_graphs.h"
+#include "runtime/well_known.h"
 
 #include "mlir/IR/Remarks.h"
 
@@ -34,7 +35,7 @@ struct GradientAccumulationPass
   using Base::Base;
 
   void runOnOperation() override {
-    GraphOp train = getOperation().getGraph("train");
+    GraphOp train = getOperation().getGraph(well_known::kTrain);
     int64_t batches = stepsPerUpdate(getOperation());
     if (!train || batches < 2 || getOperation().getGraph(kAccumulating))
       return;

@@ -9,6 +9,7 @@
 #include "ir/arithmetic.h"
 #include "passes/passes.h"
 #include "passes/train_graphs.h"
+#include "runtime/well_known.h"
 
 #include "mlir/IR/Remarks.h"
 
@@ -90,7 +91,7 @@ struct GradientCentralizationPass
     auto settings = gradientCentralization().of(getOperation());
     if (!settings || !isItsTurn(settings->placement))
       return;
-    GraphOp model = getOperation().getGraph("predict");
+    GraphOp model = getOperation().getGraph(well_known::kPredict);
     for (GraphOp train : trainGraphs(getOperation()))
       for (auto update : train.getBody().front().getOps<ParameterUpdate>())
         if (!update->hasAttr(kCentered))

@@ -19,6 +19,7 @@
 #include "passes/state.h"
 #include "passes/train_graphs.h"
 #include "recipe/run_settings.h"
+#include "runtime/well_known.h"
 
 #include "mlir/IR/Remarks.h"
 #include "llvm/ADT/StringMap.h"
@@ -39,7 +40,7 @@ struct GradientFreezePass : impl::GradientFreezeBase<GradientFreezePass> {
 
   void runOnOperation() override {
     auto settings = gradientFreeze().of(getOperation());
-    GraphOp train = getOperation().getGraph("train");
+    GraphOp train = getOperation().getGraph(well_known::kTrain);
     if (!train || !settings || getOperation().getState(kState))
       return;
     auto range = train.getBody().front().getOps<ParameterUpdate>();
@@ -185,7 +186,7 @@ private:
   }
 
   static std::string nameOf(int64_t group) {
-    return group == 0 ? "train" : (kCutPrefix + Twine(group)).str();
+    return group == 0 ? well_known::kTrain : (kCutPrefix + Twine(group)).str();
   }
 
   //===-- the schedule ----------------------------------------------------===//
@@ -282,8 +283,8 @@ private:
     auto symbol = [&](StringRef name) {
       return FlatSymbolRefAttr::get(&getContext(), name);
     };
-    auto schedule = ScheduleOp::create(builder, train.getLoc(), symbol("train"),
-                                       symbol(kState));
+    auto schedule = ScheduleOp::create(
+        builder, train.getLoc(), symbol(well_known::kTrain), symbol(kState));
     builder.createBlock(&schedule.getBody());
     for (int64_t group = 0; group < groups; ++group)
       VariantOp::create(builder, train.getLoc(), symbol(nameOf(group)),

@@ -10,6 +10,7 @@
 #include "passes/passes.h"
 #include "passes/state.h"
 #include "recipe/patterns.h"
+#include "runtime/well_known.h"
 
 #include "mlir/IR/Remarks.h"
 
@@ -56,7 +57,7 @@ struct LessBnPass : impl::LessBnBase<LessBnPass> {
 
   void runOnOperation() override {
     ProgramOp program = getOperation();
-    GraphOp predict = program.getGraph("predict");
+    GraphOp predict = program.getGraph(well_known::kPredict);
     auto settings = lessBn().of(program);
     if (!predict || !settings || program.getState(kRecord))
       return;
@@ -129,7 +130,7 @@ private:
                  " kept: " + (isKept ? "`keep` names it" : verdict.reason);
   }
 
-  static constexpr StringLiteral kRecord = "less_bn/removed";
+  static constexpr StringLiteral kRecord{well_known::kLessBnRemoved};
 };
 
 recipe::Field lessBnKey() {

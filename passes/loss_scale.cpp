@@ -11,6 +11,7 @@
 #include "passes/passes.h"
 #include "passes/state.h"
 #include "passes/train_graphs.h"
+#include "runtime/well_known.h"
 
 #include "mlir/IR/Remarks.h"
 
@@ -21,9 +22,9 @@ namespace gradus {
 namespace {
 using namespace mlir;
 
-constexpr StringRef kScale = "loss_scale";
+constexpr StringRef kScale = well_known::kLossScale;
 constexpr StringRef kGoodSteps = "loss_scale_good_steps";
-constexpr StringRef kSkipped = "skipped_steps";
+constexpr StringRef kSkipped = well_known::kSkippedSteps;
 
 RankedTensorType scalarOf(Type element) {
   return RankedTensorType::get({}, element);
@@ -81,7 +82,7 @@ struct LossScalePass : impl::LossScaleBase<LossScalePass> {
     Value finite = areFinite(builder, updates);
     if (scale)
       unscale(updates, scale);
-    SmallVector<Attribute> always = {name("step")};
+    SmallVector<Attribute> always = {name(well_known::kStep)};
     if (failed(countSkipped(builder, train.getLoc(), finite, always)))
       return failure();
     if (scale && isDynamic(*settings) &&
@@ -89,7 +90,8 @@ struct LossScalePass : impl::LossScaleBase<LossScalePass> {
             adapt(builder, train.getLoc(), *settings, scale, finite, always)))
       return failure();
     auto step = scalarOf(builder.getI64Type());
-    if (failed(ensureState(getOperation(), "step", step, Role::counter)))
+    if (failed(ensureState(getOperation(), well_known::kStep, step,
+                           Role::counter)))
       return failure();
     GuardOp::create(builder, train.getLoc(), finite,
                     builder.getArrayAttr(always));

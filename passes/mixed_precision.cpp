@@ -12,6 +12,7 @@
 #include "ir/gradient_ops.h"
 
 #include "passes/passes.h"
+#include "runtime/well_known.h"
 
 #include "mlir/IR/Remarks.h"
 #include "llvm/ADT/MapVector.h"
@@ -70,7 +71,7 @@ public:
   int64_t products() const { return products_; }
 
 private:
-  /// What depends on the graph's inputs; all else is parameters.
+  /// Marks what depends on the graph's inputs; all else is parameters.
   void markActivations() {
     for (BlockArgument input : block_.getArguments())
       activations_.insert(input);
@@ -235,7 +236,7 @@ struct MixedPrecisionPass : impl::MixedPrecisionBase<MixedPrecisionPass> {
   using Base::Base;
 
   void runOnOperation() override {
-    GraphOp predict = getOperation().getGraph("predict");
+    GraphOp predict = getOperation().getGraph(well_known::kPredict);
     Precision precision = precisionOf(getOperation());
     FloatType element = narrowType(precision, &getContext());
     if (!predict || !element)

@@ -4,6 +4,7 @@
 #include "passes/losses.h"
 
 #include "recipe/nearest.h"
+#include "runtime/well_known.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -35,7 +36,7 @@ FailureOr<unsigned> findOutput(const Loss &loss, ArrayRef<StringRef> names) {
   if (!said && names.size() == 1)
     return 0;
   if (!said && loss.labels() == Labels::none)
-    wanted = "loss";
+    wanted = well_known::kLoss;
   if (const auto *found = llvm::find(names, wanted); found != names.end())
     return found - names.begin();
   if (!said)
@@ -50,7 +51,7 @@ FailureOr<unsigned> findOutput(const Loss &loss, ArrayRef<StringRef> names) {
 
 /// The input that the labels come in.
 std::string labelOf(const Loss &loss) {
-  return loss.settings.label.value_or("label");
+  return loss.settings.label.value_or(well_known::kLabel);
 }
 
 /// How many samples the model takes at once: the first size of its first input
@@ -280,7 +281,7 @@ FailureOr<std::vector<Loss>> gradus::readLosses(ProgramOp program,
 }
 
 int64_t gradus::labelClasses(ProgramOp program) {
-  GraphOp model = program.getGraph("predict");
+  GraphOp model = program.getGraph(well_known::kPredict);
   if (!model || !hasLoss(program))
     return 0;
   // What @train was made of has been checked; one written by hand may not fit.
@@ -289,7 +290,7 @@ int64_t gradus::labelClasses(ProgramOp program) {
   FailureOr<std::vector<Loss>> losses = readLosses(program, model);
   if (succeeded(losses))
     for (const Loss &loss : *losses)
-      if (loss.label == "label" && loss.labels() == Labels::classes)
+      if (loss.label == well_known::kLabel && loss.labels() == Labels::classes)
         return loss.classes();
   return 0;
 }

@@ -13,6 +13,7 @@
 #include "passes/schedules.h"
 #include "passes/state.h"
 #include "passes/train_graphs.h"
+#include "runtime/well_known.h"
 
 #include "mlir/IR/Remarks.h"
 
@@ -25,7 +26,7 @@ using namespace mlir;
 
 constexpr StringLiteral kAccumulated = "accumulation/gradient/";
 
-/// What an update takes, or what was added up for it so far.
+/// Returns what updates take, or what was added up for them so far.
 SmallVector<std::pair<Location, Value>> gradientsOf(GraphOp graph) {
   SmallVector<std::pair<Location, Value>> gradients;
   Block &block = graph.getBody().front();
@@ -65,9 +66,9 @@ struct StepMetricsPass : impl::StepMetricsBase<StepMetricsPass> {
     if (llvm::is_contained(metrics, "learning_rate"))
       add(graph, "learning_rate", &StepMetricsPass::learningRate);
     if (gradus::lossScale().of(getOperation()))
-      add(graph, "loss_scale", &StepMetricsPass::lossScale);
+      add(graph, well_known::kLossScale, &StepMetricsPass::lossScale);
     if (skipsSteps(getOperation()))
-      add(graph, "skipped_steps", &StepMetricsPass::skippedSteps);
+      add(graph, well_known::kSkippedSteps, &StepMetricsPass::skippedSteps);
     return success();
   }
 
@@ -112,15 +113,15 @@ struct StepMetricsPass : impl::StepMetricsBase<StepMetricsPass> {
   /// The one that this step multiplied by.
   Value lossScale(OpBuilder &builder, GraphOp graph) {
     auto type = RankedTensorType::get({}, builder.getF32Type());
-    if (getOperation().getState("loss_scale"))
-      return readState(builder, graph.getLoc(), "loss_scale", type);
+    if (getOperation().getState(well_known::kLossScale))
+      return readState(builder, graph.getLoc(), well_known::kLossScale, type);
     return splat(builder, graph.getLoc(), type,
                  gradus::lossScale().of(getOperation())->initial);
   }
 
-  /// Those up to this step, itself included.
+  /// Counts the skipped steps up to this one, itself included.
   Value skippedSteps(OpBuilder &, GraphOp graph) {
-    WriteOp write = writeOf(graph, "skipped_steps");
+    WriteOp write = writeOf(graph, well_known::kSkippedSteps);
     return write ? write.getValue() : Value();
   }
 };

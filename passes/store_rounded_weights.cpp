@@ -8,6 +8,7 @@
 #include "ir/build.h"
 #include "passes/passes.h"
 #include "passes/state.h"
+#include "runtime/well_known.h"
 
 #include "mlir/IR/Remarks.h"
 #include "llvm/ADT/MapVector.h"
@@ -20,7 +21,7 @@ namespace {
 using namespace mlir;
 
 /// As the runtime knows it: runtime/session.cpp.
-constexpr StringLiteral kRefresh = "round_weights";
+constexpr StringLiteral kRefresh(well_known::kRoundWeights);
 
 /// The read whose elements a value has, in whatever places.
 ReadOp readBehind(Value value) {
@@ -35,7 +36,7 @@ struct StoreRoundedWeightsPass
   using Base::Base;
 
   void runOnOperation() override {
-    GraphOp train = getOperation().getGraph("train");
+    GraphOp train = getOperation().getGraph(well_known::kTrain);
     if (!train)
       return;
     copies.clear();

@@ -9,6 +9,7 @@
 
 #include "ir/arithmetic.h"
 #include "passes/passes.h"
+#include "runtime/well_known.h"
 
 #include "mlir/IR/Remarks.h"
 #include "llvm/ADT/MapVector.h"
@@ -25,7 +26,7 @@ struct TrainBatchNormPass : impl::TrainBatchNormBase<TrainBatchNormPass> {
 
   void runOnOperation() override {
     auto settings = recipe::read(getOperation(), batchNormKeys());
-    GraphOp train = getOperation().getGraph("train");
+    GraphOp train = getOperation().getGraph(well_known::kTrain);
     if (!train)
       return;
     if (settings.isFrozen) {

@@ -12,6 +12,7 @@
 #include "passes/passes.h"
 #include "passes/state.h"
 #include "recipe/run_settings.h"
+#include "runtime/well_known.h"
 
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/Remarks.h"
@@ -28,7 +29,7 @@ struct TrainDropoutPass : impl::TrainDropoutBase<TrainDropoutPass> {
 
   void runOnOperation() override {
     ProgramOp program = getOperation();
-    GraphOp train = program.getGraph("train");
+    GraphOp train = program.getGraph(well_known::kTrain);
     if (!train)
       return;
     seed = runSettings(program).seed;
@@ -102,9 +103,9 @@ struct TrainDropoutPass : impl::TrainDropoutBase<TrainDropoutPass> {
                      int64_t stream) {
     OpBuilder builder(op);
     auto counter = RankedTensorType::get({}, builder.getI64Type());
-    if (failed(ensureState(program, "step", counter, Role::counter)))
+    if (failed(ensureState(program, well_known::kStep, counter, Role::counter)))
       return failure();
-    Value step = readState(builder, op->getLoc(), "step", counter);
+    Value step = readState(builder, op->getLoc(), well_known::kStep, counter);
     report(op, dropping.ratio);
     if (auto attention = dyn_cast<AttentionOp>(op))
       tell(attention, step, dropping, stream);

@@ -3,12 +3,14 @@
 #pragma once
 
 #include "ir/gradus.h"
+#include "runtime/well_known.h"
 
 namespace gradus {
 
-constexpr llvm::StringLiteral kTrain = "train";
+constexpr llvm::StringLiteral kTrain(well_known::kTrain);
 constexpr llvm::StringLiteral kCutPrefix = "train_cut";
-/// What only adds gradients up: @train_accumulate and @train_accumulate_cut1.
+/// The graphs that only add gradients up: @train_accumulate and
+/// @train_accumulate_cut1.
 constexpr llvm::StringLiteral kAccumulating = "train_accumulate";
 /// On an update: the steps before in which its parameter rested.
 constexpr llvm::StringLiteral kRested = "gradus.rested";

@@ -7,6 +7,7 @@
 #include "passes/losses.h"
 #include "passes/passes.h"
 #include "passes/top_classes.h"
+#include "runtime/well_known.h"
 
 #include "mlir/IR/Remarks.h"
 #include "llvm/ADT/StringExtras.h"
@@ -45,9 +46,9 @@ struct TrainingStepPass : impl::TrainingStepBase<TrainingStepPass> {
 
   void runOnOperation() override {
     ProgramOp program = getOperation();
-    if (!hasLoss(program) || program.getGraph("train"))
+    if (!hasLoss(program) || program.getGraph(well_known::kTrain))
       return;
-    GraphOp model = program.getGraph("predict");
+    GraphOp model = program.getGraph(well_known::kPredict);
     if (!model) {
       program.emitError("has no graph @predict to train");
       return signalPassFailure();
@@ -58,9 +59,9 @@ struct TrainingStepPass : impl::TrainingStepBase<TrainingStepPass> {
     losses = std::move(*read);
     if (failed(checkCount(model)) || failed(checkMetrics()))
       return signalPassFailure();
-    GraphOp train = cloneModel(model, "train");
+    GraphOp train = cloneModel(model, well_known::kTrain);
     endInLoss(train, /*padded=*/false);
-    endInLoss(cloneModel(model, "evaluate"), masksPadding());
+    endInLoss(cloneModel(model, well_known::kEvaluate), masksPadding());
     report(train);
   }
 
@@ -138,7 +139,7 @@ struct TrainingStepPass : impl::TrainingStepBase<TrainingStepPass> {
       total = total ? addTo(builder, loc, total, value) : value;
     }
     dropOutputs(graph);
-    graph.addOutput("loss", total);
+    graph.addOutput(well_known::kLoss, total);
     for (const std::string &metric : metrics)
       if (metric == "accuracy" || metric == "top5")
         addAccuracies(graph, placed, metric);
@@ -157,7 +158,7 @@ struct TrainingStepPass : impl::TrainingStepBase<TrainingStepPass> {
     return placed;
   }
 
-  /// In the type of the first.
+  /// Adds in the type of the first.
   static Value addTo(OpBuilder &builder, Location loc, Value total,
                      Value value) {
     Type element = tensorType(total).getElementType();

@@ -15,6 +15,7 @@
 #include "runtime/profiler.h"
 #include "runtime/status.h"
 #include "runtime/verify.h"
+#include "runtime/well_known.h"
 
 #include <algorithm>
 #include <atomic>
@@ -116,7 +117,7 @@ Variants variantsOf(const artifact::Schedule &schedule) {
   variants.every.resize(variants.graphs.size(), 1);
   variants.at.resize(variants.graphs.size(), 0);
   if (variants.counterName.empty())
-    variants.counterName = "step";
+    variants.counterName = well_known::kStep;
   return variants;
 }
 
@@ -210,11 +211,11 @@ Session::Parts::Parts(std::shared_ptr<const Artifact> from,
   schedules = schedulesOf(header, graphs);
   times.resize(graphs.size());
   runs.resize(graphs.size());
-  counter = findCounter("step");
+  counter = findCounter(well_known::kStep);
   for (Variants &variants : schedules)
     variants.counter = findCounter(variants.counterName);
   if (std::any_of(states.begin(), states.end(), isCopy))
-    copiesGraph = findName(graphs, kCopiesGraph);
+    copiesGraph = findName(graphs, well_known::kRoundWeights);
   touch();
 }
 
@@ -572,7 +573,7 @@ StatusOr<int64_t> Session::stepCount() const {
   GRADUS_TRY(parts_->verifyOrigin());
   if (parts_->counter >= 0)
     return parts_->countOfSteps(parts_->counter);
-  int train = findGraph("train");
+  int train = findGraph(well_known::kTrain);
   return train < 0 ? 0 : parts_->runs[train];
 }
 
@@ -595,7 +596,7 @@ Status Session::saveCheckpoint(const std::string &path,
   std::map<std::string, std::string> metadata = {
       {"format", "gradus"},
       {"program", textOf(artifact().header().name())},
-      {"step", inWords(step)}};
+      {well_known::kStep, inWords(step)}};
   metadata.insert(notes.begin(), notes.end());
   return writeCheckpoint(path, parts_->storedStates(), parts_->values, metadata,
                          hold);

@@ -17,9 +17,6 @@
 
 namespace gradus::runtime {
 
-/// The graph that computes states of role `copy` from others.
-constexpr const char *kCopiesGraph = "round_weights";
-
 /// Runs all checks below, in order, on a file whose header has been verified.
 /// The bytes of the weights are not touched: Artifact::readWeights checks them.
 Status verifyArtifact(std::span<const uint8_t> file, ReadOptions options);

@@ -4,6 +4,7 @@
 #include "runtime/names.h"
 #include "runtime/status.h"
 #include "runtime/verify.h"
+#include "runtime/well_known.h"
 
 #include <string>
 #include <unordered_set>
@@ -167,9 +168,9 @@ Status verifyCopies(const artifact::Header &header) {
   for (size_t i = 0; i < countOf(header.states()); ++i) {
     if (header.states()->Get(i)->role() != artifact::Role::copy)
       continue;
-    const artifact::Graph *graph = findGraph(header, kCopiesGraph);
+    const artifact::Graph *graph = findGraph(header, well_known::kRoundWeights);
     if (!graph || countOf(graph->inputs()) || countOf(graph->outputs()))
-      return invalid("has copies, but no graph ", kCopiesGraph,
+      return invalid("has copies, but no graph ", well_known::kRoundWeights,
                      " without inputs and outputs to make them");
     return Status();
   }

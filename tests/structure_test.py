@@ -32,6 +32,8 @@ SHARED_WITH_COMPILER = {
     "runtime/names.h",
     "runtime/onednn_functions.h",
 }
+# What every folder may include: names that all agree on, in a header that includes nothing.
+SHARED_WITH_ALL = {"runtime/well_known.h"}
 LONGEST_MEDIAN, LONGEST_FUNCTION = 12, 80
 CODE = (".cpp", ".h", ".c")
 
@@ -54,7 +56,7 @@ def read(path):
 
 def forbidden_include(path, included):
     here, there = path.split("/")[0], included.split("/")[0]
-    if there not in MAY_INCLUDE or there in MAY_INCLUDE[here]:
+    if there not in MAY_INCLUDE or there in MAY_INCLUDE[here] or included in SHARED_WITH_ALL:
         return False
     if here in ("codegen", "frontends") and included in SHARED_WITH_COMPILER:
         return False
@@ -93,6 +95,18 @@ class Structure(unittest.TestCase):
         bad = [f"{path} includes {included}" for path in sources(".cpp", ".h", ".c", ".td")
                for included in re.findall(r'^\s*#?include "([^"]+)"', read(path), re.M)
                if forbidden_include(path, included)]
+        self.assertEqual(bad, [])
+
+    def test_what_all_include_includes_nothing(self):
+        self.assertEqual([path for path in SHARED_WITH_ALL if "#include" in read(path)], [])
+
+    def test_well_known_names_are_written_once(self):
+        names = re.findall(r'\bk\w+\[\] = "([\w/]+)"', read("runtime/well_known.h"))
+        self.assertGreater(len(names), 10)
+        asked = re.compile(r'\b(?:get|find)(?:Graph|State|Counter)\((?:[^()";]|\([^()]*\))*"(?:' + "|".join(names) + ')"|'
+                           r'"(?:' + "|".join(set(names) - {"train", "evaluate", "predict", "step", "label", "loss", "loss_scale"}) + ')"')
+        bad = [f"{path}: {found[0]}" for path in sources(".cpp", ".h") if path not in SHARED_WITH_ALL
+               for found in asked.finditer(re.sub(r"//.*", "", read(path)))]
         self.assertEqual(bad, [])
 
     def test_each_source_has_its_test(self):

@@ -6,6 +6,7 @@
 #include "frontends/recipe/program_check.h"
 #include "ir/build.h"
 #include "ir/window.h"
+#include "runtime/well_known.h"
 
 #include "mlir/IR/Verifier.h"
 
@@ -30,7 +31,7 @@ ProgramBuilder::ProgramBuilder(MLIRContext &context, const std::string &name)
   builder_.setInsertionPointToStart(module_->getBody());
   program_ = ProgramOp::create(builder_, location, name, DictionaryAttr());
   builder_.createBlock(&program_.getBody());
-  graph_ = GraphOp::create(builder_, location, "predict",
+  graph_ = GraphOp::create(builder_, location, well_known::kPredict,
                            builder_.getFunctionType({}, {}),
                            builder_.getArrayAttr({}), builder_.getArrayAttr({}),
                            StringAttr(), ArrayAttr(), ArrayAttr());

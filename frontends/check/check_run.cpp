@@ -7,6 +7,7 @@
 #include "frontends/check/trainer.h"
 #include "frontends/json_text.h"
 #include "runtime/devices.h"
+#include "runtime/well_known.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -81,7 +82,7 @@ private:
       auto began = Clock::now();
       trainer.step(order[i]);
       times.push_back(secondsSince(began) * 1e3);
-      comparison_.loss(i, trainer.output("loss").at(0));
+      comparison_.loss(i, trainer.output(well_known::kLoss).at(0));
     }
     std::sort(times.begin(), times.end());
     outcome_.millisecondsPerStep = times[times.size() / 2];

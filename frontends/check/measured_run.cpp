@@ -3,6 +3,8 @@
 
 #include "frontends/check/measured_run.h"
 
+#include "runtime/well_known.h"
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
@@ -29,7 +31,7 @@ static MeasuredRun measureRun(Trainer &trainer, const std::vector<int> &batches,
       for (const std::string &name : names)
         run.final[name] = trainer.state(name);
     trainer.step(batch);
-    run.losses.push_back(trainer.output("loss").at(0));
+    run.losses.push_back(trainer.output(well_known::kLoss).at(0));
     if (!std::isfinite(run.losses.back()))
       throw Refusal(absl::StrCat("the loss of step ", run.losses.size() - 1,
                                  " is ", run.losses.back()));

@@ -8,6 +8,7 @@
 #include "frontends/json_text.h"
 #include "runtime/file.h"
 #include "runtime/safetensors.h"
+#include "runtime/well_known.h"
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -133,7 +134,7 @@ private:
   void writeCase() const;
 
   const runtime::GraphInfo &train() const {
-    return session_->graphs()[session_->findGraph("train")];
+    return session_->graphs()[session_->findGraph(well_known::kTrain)];
   }
   data::Preparations preparations() const;
   data::Feed feed() const;
@@ -164,7 +165,7 @@ void Recorder::compile() {
       request_.model.model));
   session_ = takeOrThrow(Session::create(artifact));
   recipe_ = Json::parse(artifact->header().recipe()->str());
-  if (session_->findGraph("train") < 0)
+  if (session_->findGraph(well_known::kTrain) < 0)
     refuse(request_.model.model, ": the recipe names no loss to train by");
 }
 
@@ -195,7 +196,8 @@ void Recorder::checkRecipe() const {
            "are the same for all who train by it");
   if (recipe_["loss"].contains("of") ||
       !recipe_["loss"].value("label", Json()).is_null() ||
-      train().inputs.empty() || train().inputs.back().name != "label")
+      train().inputs.empty() ||
+      train().inputs.back().name != well_known::kLabel)
     refuse(
         "recipe: a recorded case has one loss, whose labels come in `label`");
 }
@@ -239,7 +241,8 @@ data::Feed Recorder::feed() const {
       ignored != recipe_["loss"].end() && ignored->is_number_integer())
     labels.ignore = ignored->get<int64_t>();
   return takeOrThrow(data::Feed::match(dataset_, train().inputs,
-                                       {{"label", labels}}, preparations()));
+                                       {{well_known::kLabel, labels}},
+                                       preparations()));
 }
 
 /// Writes the first whole batches.
@@ -262,7 +265,7 @@ void Recorder::writeData() {
     for (size_t i = 0; i < places.size(); ++i) {
       const runtime::TensorInfo &input = train().inputs[i];
       std::string key =
-          input.name == "label" ? "labels" : "input." + input.name;
+          input.name == well_known::kLabel ? "labels" : "input." + input.name;
       tensors.push_back({absl::StrCat(key, ".", batch),
                          input.type,
                          {static_cast<uint8_t *>(places[i]), input.bytes}});
@@ -278,7 +281,7 @@ void Recorder::writeData() {
 /// The output that the loss reads.
 Json Recorder::output() const {
   const auto &outputs =
-      session_->graphs()[session_->findGraph("predict")].outputs;
+      session_->graphs()[session_->findGraph(well_known::kPredict)].outputs;
   Json name = recipe_["loss"].value("output", Json());
   for (const runtime::TensorInfo &output : outputs)
     if (name.is_null() || name == output.name) {
@@ -317,7 +320,7 @@ void Recorder::describe() {
   Json inputs = Json::array(), labels;
   for (const runtime::TensorInfo &input : train().inputs) {
     Json port = portOf(input.type);
-    if (input.name == "label") {
+    if (input.name == well_known::kLabel) {
       labels = port;
       continue;
     }

@@ -3,6 +3,7 @@
 #include "frontends/check/recorded_case.h"
 
 #include "frontends/json_text.h"
+#include "runtime/well_known.h"
 
 #include "absl/strings/str_cat.h"
 
@@ -156,8 +157,9 @@ std::string RecordedCase::recipe(const std::string &fileName,
 
 const NamedTensor &RecordedCase::input(const std::string &name,
                                        int batch) const {
-  std::string key = name == "label" ? absl::StrCat("labels.", batch)
-                                    : absl::StrCat("input.", name, ".", batch);
+  std::string key = name == well_known::kLabel
+                        ? absl::StrCat("labels.", batch)
+                        : absl::StrCat("input.", name, ".", batch);
   const NamedTensor *found = data_ ? data_->find(key) : nullptr;
   if (!found)
     throw Refusal(absl::StrCat("data.safetensors has no tensor \"", key, "\""));

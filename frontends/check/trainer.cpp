@@ -2,6 +2,8 @@
 
 #include "frontends/check/trainer.h"
 
+#include "runtime/well_known.h"
+
 #include "absl/strings/str_cat.h"
 
 #include <algorithm>
@@ -22,7 +24,7 @@ Trainer::Trainer(std::vector<char> bytes, const RecordedCase &recorded,
       recorded.name()));
   bytes = {};
   session_ = takeOrThrow(runtime::Session::create(artifact, options));
-  graph_ = session_->findGraph("train");
+  graph_ = session_->findGraph(well_known::kTrain);
   if (graph_ < 0)
     throw Refusal("the artifact has no graph train");
 }

@@ -5,6 +5,7 @@
 
 #include "frontends/cli/failure.h"
 #include "frontends/cli/session_options.h"
+#include "runtime/well_known.h"
 
 #include <algorithm>
 
@@ -26,9 +27,9 @@ std::string averagedName(const std::string &name) {
 /// Updates are counted by the counter of the steps that were not skipped, or
 /// else of all steps.
 static bool hasUpdates(const Session &session) {
-  int counter = session.findState("accepted_steps");
+  int counter = session.findState(well_known::kAcceptedSteps);
   if (counter < 0)
-    counter = session.findState("step");
+    counter = session.findState(well_known::kStep);
   int64_t steps = 0;
   if (counter < 0 ||
       !session.readState(session.states()[counter].name, &steps, sizeof(steps))
@@ -43,9 +44,10 @@ static Failure keepsNone() {
 }
 
 int findEvaluation(const Session &session, bool averaged) {
-  if (averaged && session.findGraph("evaluate_ema") < 0)
+  if (averaged && session.findGraph(well_known::kEvaluateAveraged) < 0)
     throw keepsNone();
-  return findGraph(session, averaged ? "evaluate_ema" : "evaluate");
+  return findGraph(session, averaged ? well_known::kEvaluateAveraged
+                                     : well_known::kEvaluate);
 }
 
 void takeAverages(Session &session) {

@@ -14,6 +14,7 @@
 #include "frontends/json_text.h"
 #include "frontends/printable.h"
 #include "runtime/flat.h"
+#include "runtime/well_known.h"
 
 #include "absl/strings/str_cat.h"
 
@@ -33,7 +34,7 @@ namespace {
 
 struct BenchOptions {
   SessionOptions session;
-  std::string graph = "train", trace;
+  std::string graph = well_known::kTrain, trace;
   double seconds = 2;
   int64_t stepsPerCall = 0; // as many as there is time for
   bool randomStates = false;

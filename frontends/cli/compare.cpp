@@ -9,6 +9,7 @@
 #include "frontends/cli/text.h"
 #include "frontends/json_text.h"
 #include "frontends/printable.h"
+#include "runtime/well_known.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -21,7 +22,7 @@ namespace {
 
 struct CompareOptions {
   SessionOptions session;
-  std::string reference = "cpu", graph = "train";
+  std::string reference = "cpu", graph = well_known::kTrain;
   int64_t steps = 3;
   double tolerance = 1e-2;
 };

@@ -9,6 +9,7 @@
 #include "frontends/cli/session_options.h"
 #include "frontends/cli/text.h"
 #include "frontends/cli/training_record.h"
+#include "runtime/well_known.h"
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -158,12 +159,12 @@ TrainingFeeds matchTraining(const Session &session,
                             const data::Dataset &training,
                             const data::Dataset &test, double validation,
                             uint64_t seed) {
-  TrainingFeeds feeds{
-      matchData(session, findGraph(session, "train"), training, Use::training),
-      std::nullopt};
+  TrainingFeeds feeds{matchData(session, findGraph(session, well_known::kTrain),
+                                training, Use::training),
+                      std::nullopt};
   if (test.columns().empty() && validation == 0)
     return feeds;
-  feeds.test = matchData(session, findGraph(session, "evaluate"),
+  feeds.test = matchData(session, findGraph(session, well_known::kEvaluate),
                          validation > 0 ? training : test, Use::evaluation);
   if (validation > 0)
     split(feeds, training.source(), validation, seed);

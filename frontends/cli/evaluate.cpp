@@ -12,6 +12,7 @@
 #include "frontends/cli/training_log.h"
 #include "frontends/json_text.h"
 #include "frontends/printable.h"
+#include "runtime/well_known.h"
 
 #include <cmath>
 #include <cstdio>
@@ -62,7 +63,7 @@ void run(const EvaluateOptions &options) {
   checkNormalization(*session, options.session);
   countClassesOf(trainedFile(options.session), dataset);
   noteInitialState(options.session);
-  int graph = findGraph(*session, "evaluate");
+  int graph = findGraph(*session, well_known::kEvaluate);
   data::Feed feed = matchData(*session, graph, dataset, Use::evaluation);
   PredictionReport report(*session, graph,
                           dataset.classes() ? *dataset.classes()

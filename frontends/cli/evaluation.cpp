@@ -5,6 +5,7 @@
 #include "frontends/cli/scalar_outputs.h"
 #include "frontends/cli/session_options.h"
 #include "frontends/cli/text.h"
+#include "runtime/well_known.h"
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -60,7 +61,7 @@ public:
 
   /// Adds a batch's value; a batch of weight 0 has no value.
   void add(Metric &sum, double value, int64_t first, int64_t count) const {
-    bool isLoss = sum.name == "loss";
+    bool isLoss = sum.name == well_known::kLoss;
     double share = !isLoss ? readFrom(feed_.countedLabels(first, count))
                    : adds_ ? 1
                            : readFrom(feed_.labelWeight(first, count));
@@ -69,7 +70,7 @@ public:
   }
 
   double mean(const Metric &sum) const {
-    if (sum.name != "loss")
+    if (sum.name != well_known::kLoss)
       return sum.value / labels_;
     return adds_ ? sum.value : sum.value / weight_;
   }
@@ -120,8 +121,8 @@ std::vector<Metric> evaluate(Session &session, int graph,
 }
 
 bool isStanding(const std::string &metric) {
-  return metric == "learning_rate" || metric == "loss_scale" ||
-         metric == "skipped_steps";
+  return metric == "learning_rate" || metric == well_known::kLossScale ||
+         metric == well_known::kSkippedSteps;
 }
 
 std::string metricsText(const std::vector<Metric> &metrics,

@@ -5,6 +5,7 @@
 #include "frontends/cli/failure.h"
 #include "frontends/cli/training_log.h"
 #include "runtime/safetensors.h"
+#include "runtime/well_known.h"
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -35,8 +36,8 @@ bool holdsSomething(const std::string &path) {
 std::optional<int64_t> stepIn(const std::string &path) {
   auto file = runtime::Safetensors::open(path);
   int64_t step = 0;
-  if (!file.ok() || !file->metadata().contains("step") ||
-      !absl::SimpleAtoi(file->metadata().at("step"), &step))
+  if (!file.ok() || !file->metadata().contains(well_known::kStep) ||
+      !absl::SimpleAtoi(file->metadata().at(well_known::kStep), &step))
     return std::nullopt;
   return step;
 }

@@ -12,6 +12,7 @@
 #include "frontends/data/batches.h"
 #include "frontends/json_text.h"
 #include "frontends/printable.h"
+#include "runtime/well_known.h"
 
 #include "absl/strings/str_cat.h"
 
@@ -131,7 +132,7 @@ void run(const PredictOptions &options) {
   auto session = openSession(options.session);
   checkNormalization(*session, options.session);
   noteInitialState(options.session);
-  int graph = findGraph(*session, "predict");
+  int graph = findGraph(*session, well_known::kPredict);
   data::Feed feed = matchData(*session, graph, dataset, Use::prediction);
   auto tensors = predict(*session, graph, feed);
   std::vector<std::string> files = filesOf(dataset);

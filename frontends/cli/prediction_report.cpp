@@ -7,6 +7,7 @@
 #include "frontends/cli/failure.h"
 #include "frontends/cli/session_options.h"
 #include "frontends/printable.h"
+#include "runtime/well_known.h"
 
 #include <set>
 #include <utility>
@@ -45,7 +46,8 @@ nlohmann::json lossesOf(const Session &session) {
 PredictionReport::PredictionReport(Session &session, int evaluation,
                                    std::vector<std::string> classes)
     : session_(session), evaluation_(evaluation),
-      predict_(session.findGraph("predict")), classNames_(std::move(classes)) {
+      predict_(session.findGraph(well_known::kPredict)),
+      classNames_(std::move(classes)) {
   if (predict_ < 0)
     return;
   const auto &given = session.graphs()[evaluation].inputs;
@@ -72,7 +74,7 @@ void PredictionReport::addTerm(const nlohmann::json &loss) {
   std::string only = outputs.size() == 1 ? outputs[0].name : "";
   Compared compared;
   compared.output = find(outputs, textAt(loss, "output", only));
-  compared.label = find(inputs, textAt(loss, "label", "label"));
+  compared.label = find(inputs, textAt(loss, "label", well_known::kLabel));
   if (compared.output < 0 || compared.label < 0 ||
       outputs[compared.output].type.dtype != DType::f32)
     return;

@@ -3,6 +3,7 @@
 #include "frontends/cli/report_facts.h"
 
 #include "frontends/json_text.h"
+#include "runtime/well_known.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -82,7 +83,7 @@ ordered_json schedulesJson(const compiler::Trace &trace) {
 ordered_json withOneMap(ordered_json artifact) {
   for (ordered_json &plan : artifact["plans"])
     for (ordered_json &graph : plan["graphs"])
-      if (graph["name"] != "train")
+      if (graph["name"] != well_known::kTrain)
         graph["map"] = ordered_json::array();
   return artifact;
 }

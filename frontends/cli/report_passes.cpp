@@ -5,6 +5,7 @@
 #include "frontends/cli/html.h"
 #include "frontends/cli/text.h"
 #include "frontends/json_text.h"
+#include "runtime/well_known.h"
 
 #include "absl/strings/str_cat.h"
 
@@ -21,7 +22,7 @@ using Shown = std::function<std::string(double)>;
 /// The graph @train, or before there is one the model itself.
 const ordered_json &stepOf(const ordered_json &count) {
   static const ordered_json none = {{"ops", 0}, {"flops", 0}, {"bytes", 0}};
-  for (const char *name : {"train", "predict"})
+  for (const char *name : {well_known::kTrain, well_known::kPredict})
     for (const ordered_json &graph : count["graphs"])
       if (graph["name"] == name)
         return graph;

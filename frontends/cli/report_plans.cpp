@@ -7,6 +7,7 @@
 #include "frontends/cli/report_charts.h"
 #include "frontends/cli/text.h"
 #include "frontends/json_text.h"
+#include "runtime/well_known.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -338,7 +339,7 @@ std::string commandTable(const ordered_json &plan, const ordered_json &step) {
 } // namespace
 
 const ordered_json &stepOf(const ordered_json &plan) {
-  const ordered_json *train = findNamed(plan["graphs"], "train");
+  const ordered_json *train = findNamed(plan["graphs"], well_known::kTrain);
   return train ? *train : plan["graphs"][0];
 }
 

@@ -14,6 +14,7 @@
 #include "runtime/checkpoint.h"
 #include "runtime/cpu/cores.h"
 #include "runtime/safetensors.h"
+#include "runtime/well_known.h"
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_join.h"
@@ -335,7 +336,7 @@ static std::vector<int64_t> outputShape(const Session &session,
   std::string name = loss.contains("output") && loss["output"].is_string()
                          ? loss["output"].get<std::string>()
                          : "";
-  int graph = session.findGraph("predict");
+  int graph = session.findGraph(well_known::kPredict);
   if (graph >= 0)
     for (const TensorInfo &output : session.graphs()[graph].outputs)
       if (name.empty() || name == output.name)
@@ -346,7 +347,7 @@ static std::vector<int64_t> outputShape(const Session &session,
 /// The shape of an input of training; empty if it does not exist.
 static std::vector<int64_t> labelShape(const Session &session,
                                        const std::string &label) {
-  int graph = session.findGraph("train");
+  int graph = session.findGraph(well_known::kTrain);
   if (graph >= 0)
     for (const TensorInfo &input : session.graphs()[graph].inputs)
       if (input.name == label)
@@ -399,7 +400,8 @@ data::LabelRules labelRules(const Session &session) {
   data::LabelRules rules;
   for (const nlohmann::json &loss : termsOf(recipeOf(session))) {
     bool named = loss.contains("label") && loss["label"].is_string();
-    std::string name = named ? loss["label"].get<std::string>() : "label";
+    std::string name =
+        named ? loss["label"].get<std::string>() : well_known::kLabel;
     bool soft = loss.contains("soft_labels") && loss["soft_labels"] == true;
     bool classes = loss.contains("class_axis") && !soft;
     if (!classes && !loss.contains("label"))
@@ -411,8 +413,8 @@ data::LabelRules labelRules(const Session &session) {
       restrict(place->second, rule);
   }
   int64_t classes = session.artifact().header().classes();
-  if (classes > 0 && rules["label"].classes == 0)
-    rules["label"].classes = classes;
+  if (classes > 0 && rules[well_known::kLabel].classes == 0)
+    rules[well_known::kLabel].classes = classes;
   return rules;
 }
 

@@ -4,6 +4,7 @@
 
 #include "frontends/data/shuffle.h"
 #include "runtime/artifact_hash.h"
+#include "runtime/well_known.h"
 
 #include <algorithm>
 #include <cstring>
@@ -35,7 +36,7 @@ std::vector<uint8_t> syntheticInput(const TensorInfo &input, int64_t classes,
   const std::vector<int64_t> &shape = input.type.shape;
   bool isCount = input.name == "count" && shape.empty();
   int64_t limit = input.indices;
-  if (!limit && input.name == "label")
+  if (!limit && input.name == well_known::kLabel)
     limit = std::max<int64_t>(classes, 1);
   auto fraction = fractionsOf(input.name);
   auto mask = [&](size_t i) -> int64_t {

@@ -30,6 +30,7 @@
 #include "frontends/cli/training_summary.h"
 #include "frontends/cli/training_warnings.h"
 #include "frontends/cli/watch.h"
+#include "runtime/well_known.h"
 
 #include "absl/strings/str_cat.h"
 
@@ -146,7 +147,7 @@ std::vector<std::string> addedPasses(const nlohmann::json &recipe) {
 }
 
 void Training::prepare() {
-  graph_ = findGraph(*session_, "train");
+  graph_ = findGraph(*session_, well_known::kTrain);
   scalars_.emplace(session_->graphs()[graph_], 1024);
   auto recipe = recipeOf(*session_);
   if (!options_.session.resume.empty())

@@ -7,6 +7,7 @@
 #include "frontends/json_text.h"
 #include "frontends/printable.h"
 #include "runtime/flat.h"
+#include "runtime/well_known.h"
 
 #include <cstdio>
 
@@ -95,7 +96,7 @@ void TrainingSummary::print(const TrainOptions &options,
     std::printf("the state is at step %lld of %lld already: nothing to train\n",
                 static_cast<long long>(done), static_cast<long long>(total));
   for (const Metric &metric : test)
-    if (metric.name != "loss")
+    if (metric.name != well_known::kLoss)
       std::printf("test %s: %s\n", printable(metric.name).c_str(),
                   number("%.3f", metric.value).c_str());
   std::fputs(summaryTable(figures, *this, session, options.validation > 0)

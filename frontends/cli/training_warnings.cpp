@@ -3,6 +3,7 @@
 #include "frontends/cli/training_warnings.h"
 
 #include "frontends/cli/session_options.h"
+#include "runtime/well_known.h"
 
 #include "absl/strings/str_cat.h"
 
@@ -27,7 +28,7 @@ SkippedSteps::SkippedSteps(const Session &session)
     : session_(session), before_(count()) {}
 
 int64_t SkippedSteps::count() const {
-  return counter(session_, "skipped_steps").value_or(0);
+  return counter(session_, well_known::kSkippedSteps).value_or(0);
 }
 
 std::string SkippedSteps::allOf(int64_t steps) {
@@ -43,9 +44,9 @@ std::string SkippedSteps::allOf(int64_t steps) {
 
 std::string unappliedBatches(const Session &session) {
   int64_t each = stepsPerUpdate(recipeOf(session));
-  std::optional<int64_t> steps = counter(session, "accepted_steps");
+  std::optional<int64_t> steps = counter(session, well_known::kAcceptedSteps);
   if (!steps)
-    steps = counter(session, "step");
+    steps = counter(session, well_known::kStep);
   int64_t left = steps.value_or(0) % each;
   if (left == 0)
     return "";

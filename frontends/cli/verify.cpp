@@ -11,6 +11,7 @@
 #include "frontends/printable.h"
 #include "runtime/devices.h"
 #include "runtime/session.h"
+#include "runtime/well_known.h"
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -65,7 +66,7 @@ public:
          result.artifact.size()},
         request.model));
     session_ = take(Session::create(artifact, device, {}));
-    graph_ = session_->findGraph("train");
+    graph_ = session_->findGraph(well_known::kTrain);
     if (graph_ < 0)
       throw badInput(request.model, ": the recipe names no loss to train by");
     step();

@@ -7,6 +7,7 @@
 #include "frontends/cli/number_at.h"
 #include "frontends/cli/suggestion.h"
 #include "runtime/command_uses.h"
+#include "runtime/well_known.h"
 
 #include "absl/strings/str_join.h"
 
@@ -71,7 +72,7 @@ Statistics statisticsOf(const TensorType &type, const void *data) {
 Watch::Watch(Session &session, const std::vector<std::string> &names)
     : session_(session) {
   for (size_t i = 0; i < session.graphs().size(); ++i)
-    if (session.graphs()[i].name.starts_with("train"))
+    if (session.graphs()[i].name.starts_with(well_known::kTrain))
       graphs_.push_back(i);
   for (const std::string &name : names)
     find(name);

@@ -20,6 +20,7 @@
 #include "frontends/onnx/supported_ops.h"
 #include "frontends/recipe/recipe.h"
 #include "passes/pass_plugin.h"
+#include "runtime/well_known.h"
 
 #include "llvm/Support/raw_ostream.h"
 
@@ -188,7 +189,7 @@ absl::Status Compilation::addOutputs() {
   if (failed(runStages(module(), "gradients")))
     return diagnostics_.error("does not compile");
   for (ProgramOp program : module().getOps<ProgramOp>())
-    if (GraphOp train = program.getGraph("train")) {
+    if (GraphOp train = program.getGraph(well_known::kTrain)) {
       if (request_.nodeOutputs)
         addNodeOutputs(train);
       addGradientOutputs(train);
@@ -202,7 +203,7 @@ Compilation::compare(const std::vector<Weight> &inputs,
   if (absl::Status status = addOutputs(); !status.ok())
     return status;
   for (ProgramOp program : module().getOps<ProgramOp>())
-    if (GraphOp train = program.getGraph("train")) {
+    if (GraphOp train = program.getGraph(well_known::kTrain)) {
       auto comparisons =
           compareStep(program, train, inputs, compiled, explains);
       if (!comparisons.ok() && diagnostics_.hasErrors())

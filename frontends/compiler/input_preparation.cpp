@@ -5,6 +5,7 @@
 
 #include "frontends/json_text.h"
 #include "frontends/message.h"
+#include "runtime/well_known.h"
 
 #include "llvm/Support/raw_ostream.h"
 
@@ -40,7 +41,7 @@ std::set<std::string> labelsOf(const Json &recipe) {
   for (const Json &term : terms)
     labels.insert(term.contains("label") && term["label"].is_string()
                       ? term["label"].get<std::string>()
-                      : "label");
+                      : well_known::kLabel);
   return labels;
 }
 
@@ -102,7 +103,7 @@ absl::Status checkOne(const std::string &path, bool normalizes,
 absl::Status checkInputPreparation(ProgramOp program,
                                    const std::string &recipe) {
   Json json = Json::parse(recipe, nullptr, /*allow_exceptions=*/false);
-  GraphOp predict = program.getGraph("predict");
+  GraphOp predict = program.getGraph(well_known::kPredict);
   if (!json.is_object() || !json.contains("inputs") || !predict)
     return absl::OkStatus();
   std::vector<ModelInput> inputs = inputsOf(predict);

@@ -7,6 +7,7 @@
 #include "frontends/compiler/diagnostics.h"
 #include "frontends/message.h"
 #include "ir/roundings.h"
+#include "runtime/well_known.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringSet.h"
@@ -29,7 +30,7 @@ void addGradientOutputs(GraphOp train) {
 
 static Value lossOf(GraphOp train) {
   for (auto [i, value] : llvm::enumerate(train.getReturned()))
-    if (train.getOutputName(i) == "loss")
+    if (train.getOutputName(i) == well_known::kLoss)
       return value;
   return {};
 }

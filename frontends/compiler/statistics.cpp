@@ -5,6 +5,7 @@
 #include "codegen/nest_cost.h"
 #include "ir/attention_sizes.h"
 #include "passes/parameter_lists.h"
+#include "runtime/well_known.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
@@ -129,7 +130,7 @@ ModelInfo modelInfo(ProgramOp program) {
       info.parameterElements +=
           cast<RankedTensorType>(state.getType()).getNumElements();
     }
-  GraphOp graph = program.getGraph("predict");
+  GraphOp graph = program.getGraph(well_known::kPredict);
   if (!graph)
     return info;
   for (auto [i, type] : llvm::enumerate(graph.getArgumentTypes()))

@@ -7,6 +7,7 @@
 #include "passes/clock.h"
 #include "passes/parameters.h"
 #include "passes/schedules.h"
+#include "runtime/well_known.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -135,9 +136,10 @@ private:
   /// The value that the step writes to the counter; null if it only counts
   /// steps.
   Value written() {
-    StringRef counter = schedule_.getCounter().value_or("step");
+    StringRef counter = schedule_.getCounter().value_or(well_known::kStep);
     GraphOp graph = program_.getGraph(schedule_.getGraph());
-    if (!graph || counter == "step" || counter == "accepted_steps")
+    if (!graph || counter == well_known::kStep ||
+        counter == well_known::kAcceptedSteps)
       return {};
     for (auto write : graph.getBody().front().getOps<WriteOp>())
       if (write.getState() == counter)

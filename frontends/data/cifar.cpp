@@ -5,6 +5,7 @@
 #include "frontends/data/formats.h"
 
 #include "runtime/status.h"
+#include "runtime/well_known.h"
 
 using namespace gradus::runtime;
 
@@ -46,13 +47,15 @@ runtime::StatusOr<std::vector<Column>> readCifar(const FileBytes &file,
     std::copy_n(at + labels, kPixels, pixels + i * kPixels);
   }
   std::span<const uint8_t> all = *bytes;
-  return std::vector<Column>{
-      {name,
-       {DType::u8, {samples, 3, 32, 32}},
-       all.first(samples * kPixels),
-       bytes,
-       Meaning::pixels},
-      {"label", {DType::u8, {samples}}, all.subspan(samples * kPixels), bytes}};
+  return std::vector<Column>{{name,
+                              {DType::u8, {samples, 3, 32, 32}},
+                              all.first(samples * kPixels),
+                              bytes,
+                              Meaning::pixels},
+                             {well_known::kLabel,
+                              {DType::u8, {samples}},
+                              all.subspan(samples * kPixels),
+                              bytes}};
 }
 
 } // namespace gradus::data

@@ -6,6 +6,7 @@
 #include "frontends/data/guarded_read.h"
 #include "frontends/data/image_file.h"
 #include "runtime/status.h"
+#include "runtime/well_known.h"
 
 #include "absl/strings/str_join.h"
 
@@ -294,7 +295,8 @@ runtime::StatusOr<const Column *> Feed::findColumn(const Dataset &dataset,
                                                    const TensorInfo &input,
                                                    const LabelRules &labels) {
   const Column *column = dataset.find(input.name);
-  bool isLabel = labels.contains(input.name) || input.name == "label";
+  bool isLabel =
+      labels.contains(input.name) || input.name == well_known::kLabel;
   bool follows = !column && isLabel && dataset.stream();
   if (follows)
     column = dataset.stream();

@@ -6,6 +6,7 @@
 
 #include "runtime/names.h"
 #include "runtime/status.h"
+#include "runtime/well_known.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -91,7 +92,7 @@ Column ofImages(Paths paths, const std::string &name) {
 Column ofLabels(std::vector<int64_t> labels,
                 const std::vector<fs::path> &classes) {
   auto owner = std::make_shared<const std::vector<int64_t>>(std::move(labels));
-  Column column{"label",
+  Column column{well_known::kLabel,
                 {DType::i64, {int64_t(owner->size())}},
                 {reinterpret_cast<const uint8_t *>(owner->data()),
                  owner->size() * sizeof(int64_t)},

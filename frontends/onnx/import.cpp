@@ -17,6 +17,7 @@
 
 #include "ir/evaluator.h"
 #include "runtime/names.h"
+#include "runtime/well_known.h"
 
 #include "mlir/IR/Verifier.h"
 #include "llvm/Support/Path.h"
@@ -421,7 +422,7 @@ GraphOp addGraph(ProgramOp program) {
   builder.createBlock(&program.getBody());
   Location location = program.getLoc();
   auto graph = GraphOp::create(
-      builder, location, "predict", builder.getFunctionType({}, {}),
+      builder, location, well_known::kPredict, builder.getFunctionType({}, {}),
       builder.getArrayAttr({}), builder.getArrayAttr({}), StringAttr(),
       ArrayAttr(), ArrayAttr());
   builder.createBlock(&graph.getBody());

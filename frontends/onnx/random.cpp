@@ -12,6 +12,7 @@
 
 #include "ir/dropout.h"
 #include "recipe/run_settings.h"
+#include "runtime/well_known.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
@@ -80,7 +81,7 @@ public:
   }
 
 private:
-  static constexpr const char *kStep = "step";
+  static constexpr const char *kStep = well_known::kStep;
   const Building &b_;
   GraphOp graph_;
   Value step_;

@@ -7,6 +7,7 @@
 #include "frontends/onnx/export_constants.h"
 #include "frontends/onnx/new_node.h"
 #include "frontends/onnx/onnx.pb.h"
+#include "runtime/well_known.h"
 
 #include "llvm/ADT/StringRef.h"
 
@@ -21,10 +22,10 @@ using ::onnx::GraphProto;
 using ::onnx::NodeProto;
 using ::onnx::TensorProto;
 
-constexpr const char *kRemoved = "less_bn/removed";
+constexpr const char *kRemoved = well_known::kLessBnRemoved;
 constexpr const char *kEpsilon = "fc_to_fn/epsilon";
 constexpr const char *kBias = "fc_to_fn/bias"; // 1 kept, 0 dropped; else none
-constexpr llvm::StringLiteral kMultiplier = ".multiplier";
+constexpr llvm::StringLiteral kMultiplier(well_known::kMultiplier);
 
 /// The first number of a trained f32 tensor; `otherwise` if there is none.
 float numberOf(const TrainedTensors &trained, const char *name,

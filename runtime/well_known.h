@@ -1,0 +1,35 @@
+// Names that several parts of Gradus agree on: of graphs, tensors and states in
+// programs, artifacts and checkpoints (docs/contracts.md). Every folder may
+// include this file, which includes nothing.
+#pragma once
+
+namespace gradus::well_known {
+
+//===-- graphs ------------------------------------------------------------===//
+
+inline constexpr char kTrain[] = "train";       // one step
+inline constexpr char kEvaluate[] = "evaluate"; // loss and metrics
+inline constexpr char kPredict[] = "predict";   // the model
+/// Evaluates with averages of the weights.
+inline constexpr char kEvaluateAveraged[] = "evaluate_ema";
+/// Computes states of role `copy` from others.
+inline constexpr char kRoundWeights[] = "round_weights";
+
+//===-- inputs and outputs ------------------------------------------------===//
+
+inline constexpr char kLabel[] = "label"; // unless the recipe names another
+inline constexpr char kLoss[] = "loss";
+
+//===-- states ------------------------------------------------------------===//
+
+inline constexpr char kStep[] = "step"; // counts steps
+/// Counts the steps that updated parameters, where some are skipped.
+inline constexpr char kAcceptedSteps[] = "accepted_steps";
+inline constexpr char kSkippedSteps[] = "skipped_steps";
+inline constexpr char kLossScale[] = "loss_scale";
+/// Counts the normalizations that LessBN removed.
+inline constexpr char kLessBnRemoved[] = "less_bn/removed";
+/// Ends the name of the state that a normalized layer is multiplied by.
+inline constexpr char kMultiplier[] = ".multiplier";
+
+} // namespace gradus::well_known
