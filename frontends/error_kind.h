@@ -11,7 +11,7 @@
 
 namespace gradus {
 
-/// What an error is about, where a caller asks.
+/// The kinds of errors that a caller asks for.
 enum class ErrorKind {
   unsupported,  // a model uses what Gradus does not have
   unknownSizes, // sizes of a model's inputs are neither stated nor given

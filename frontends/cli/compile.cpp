@@ -98,7 +98,7 @@ ordered_json planFigures(const Artifact &artifact, const artifact::Plan &plan) {
           {"libraries", librariesOf(plan)}};
 }
 
-/// What the artifact says of itself, and of its first plan.
+/// Returns what the artifact says of itself, and of its first plan.
 ordered_json figures(const Artifact &artifact, const std::string &path,
                      double milliseconds) {
   const artifact::Header &header = artifact.header();
@@ -121,7 +121,8 @@ ordered_json figures(const Artifact &artifact, const std::string &path,
   return all;
 }
 
-/// How many calls found what was measured; returns the number of warnings.
+/// Counts the calls that found what was measured; returns the number of
+/// warnings.
 size_t addTunedCalls(ordered_json &figures, const compiler::Request &request,
                      const Artifact &artifact) {
   TunedCount count = countTuned(artifact);
@@ -134,7 +135,7 @@ size_t addTunedCalls(ordered_json &figures, const compiler::Request &request,
   return unused.size();
 }
 
-/// With --strict the warnings that were told are an error.
+/// Makes warnings that were told an error, with --strict.
 void refuseWarnings(const CompileOptions &options, size_t count) {
   if (options.strict && count > 0)
     throw badInput("--strict: ", count, count == 1 ? " warning" : " warnings",
