@@ -41,8 +41,8 @@ int64_t bytesFreedBy(NestOp nest) {
   int64_t bytes = 0;
   for (Value operand : nest->getOperands()) {
     Value value = viewedBy(operand);
-    Operation *op = value.getDefiningOp();
-    bool isComputed = op && isa<plan::PlanDialect>(op->getDialect());
+    bool isComputed =
+        isa_and_present<NestOp, plan::Command>(value.getDefiningOp());
     if (isComputed && operand.hasOneUse() && value.hasOneUse())
       bytes += bytesOf(value.getType());
   }
@@ -101,8 +101,7 @@ private:
       for (Value result : nest.getResults())
         bytes += bytesOf(result.getType());
     }
-    bool hasOthers = !block_.getOps<plan::LibraryOp>().empty() ||
-                     !block_.getOps<plan::LaunchOp>().empty();
+    bool hasOthers = !block_.getOps<plan::Command>().empty();
     return !hasOthers && work < options_.tinyWork && bytes < tinyBytes &&
            int64_t(nests.size()) <= options_.mostNests;
   }

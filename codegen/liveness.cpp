@@ -27,14 +27,13 @@ Value gradus::storageOf(Value value) {
 SmallVector<Operation *> gradus::commandsOf(GraphOp graph) {
   SmallVector<Operation *> commands;
   for (Operation &op : graph.getBody().front())
-    if (isa<plan::LaunchOp, plan::LibraryOp>(op))
+    if (isa<plan::Command>(op))
       commands.push_back(&op);
   return commands;
 }
 
 int64_t gradus::scratchBytes(Operation *command) {
-  auto library = dyn_cast<plan::LibraryOp>(command);
-  return library ? (library.getScratch() + 63) / 64 * 64 : 0;
+  return (cast<plan::Command>(command).getScratchBytes() + 63) / 64 * 64;
 }
 
 llvm::MapVector<Value, LiveRange>

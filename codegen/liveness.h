@@ -1,8 +1,8 @@
 // Which values of a graph need memory, and from which command to which.
 //
-// A command is a launch or a library call; commands are numbered in the order
-// of the graph. A value is the result of a command or an input of the graph;
-// reshapes are other names of the value they reshape.
+// A command is an op with the interface plan::Command; commands are numbered in
+// the order of the graph. A value is the result of a command or an input of the
+// graph; reshapes are other names of the value they reshape.
 #pragma once
 
 #include "codegen/plan.h"
@@ -19,10 +19,11 @@ int64_t tensorBytes(mlir::Type tensor);
 /// The value whose memory `value` is: sees through reshapes.
 mlir::Value storageOf(mlir::Value value);
 
-/// The launches and library calls of a graph, in order.
+/// Returns the commands of a graph, in order.
 llvm::SmallVector<mlir::Operation *> commandsOf(GraphOp graph);
 
-/// Bytes of library scratch that a command needs while it runs.
+/// Returns the bytes of scratch, in whole cache lines, that a command needs
+/// while it runs.
 int64_t scratchBytes(mlir::Operation *command);
 
 /// A half-open range of commands over which a value is alive.

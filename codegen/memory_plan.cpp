@@ -135,29 +135,27 @@ private:
     return last;
   }
 
-  /// Whether the launch that makes `result` lets it take the memory of `old`,
+  /// Whether the command that makes `result` lets it take the memory of `old`,
   /// which is none of its other operands.
   bool mayReplace(Value result, Value old) {
-    auto launch = result.getDefiningOp<plan::LaunchOp>();
-    if (!launch)
+    auto command = dyn_cast_or_null<plan::Command>(result.getDefiningOp());
+    if (!command)
       return false;
     int64_t operand =
-        launch.getInplace()[cast<OpResult>(result).getResultNumber()];
-    if (operand < 0 || storageOf(launch.getOperands()[operand]) != old)
+        command.getInplaceOperand(cast<OpResult>(result).getResultNumber());
+    if (operand < 0 || storageOf(command->getOperand(operand)) != old)
       return false;
-    return readings_.lookup({launch, old}) == 1;
+    return readings_.lookup({command, old}) == 1;
   }
 
   /// Results that take over an operand which dies there share its block.
   void joinInPlace() {
     for (Operation *command : commands_) {
-      auto launch = dyn_cast<plan::LaunchOp>(command);
-      if (!launch)
-        continue;
-      for (OpResult result : launch->getResults()) {
-        int64_t index = launch.getInplace()[result.getResultNumber()];
+      for (OpResult result : command->getResults()) {
+        int64_t index = cast<plan::Command>(command).getInplaceOperand(
+            result.getResultNumber());
         if (index >= 0 && !memory_.places.count(result))
-          join(storageOf(launch.getOperands()[index]), result);
+          join(storageOf(command->getOperand(index)), result);
       }
     }
   }

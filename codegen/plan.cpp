@@ -18,6 +18,7 @@ using namespace gradus::plan;
 #include "codegen/plan_enums.cpp.inc"
 #define GET_ATTRDEF_CLASSES
 #include "codegen/plan_attributes.cpp.inc"
+#include "codegen/plan_interfaces.cpp.inc"
 #define GET_OP_CLASSES
 #include "codegen/plan_ops.cpp.inc"
 
@@ -31,6 +32,14 @@ void PlanDialect::initialize() {
 #include "codegen/plan_attributes.cpp.inc"
       >();
 }
+
+//===-- commands ----------------------------------------------------------===//
+
+int64_t LaunchOp::getInplaceOperand(unsigned result) {
+  return getInplace()[result];
+}
+
+int64_t LibraryOp::getScratchBytes() { return getScratch(); }
 
 //===-- nest --------------------------------------------------------------===//
 

@@ -11,5 +11,6 @@
 #include "codegen/plan_enums.h.inc"
 #define GET_ATTRDEF_CLASSES
 #include "codegen/plan_attributes.h.inc"
+#include "codegen/plan_interfaces.h.inc"
 #define GET_OP_CLASSES
 #include "codegen/plan_ops.h.inc"

@@ -244,7 +244,31 @@ def EndOp : PlanOp<"end", [Pure, Terminator, HasParent<"KernelOp">]> {
   let assemblyFormat = "attr-dict";
 }
 
-def LaunchOp : PlanOp<"launch", [Pure]> {
+def CommandInterface : OpInterface<"Command"> {
+  let description = [{
+    An op that is one command of a plan. It reads its operands and writes its
+    results, whole, and nothing else. Liveness, schedule, memory plan,
+    recomputation and the forming of kernels ask this interface, so that they
+    cover a further kind of command (docs/add_a_command.md).
+  }];
+  let cppNamespace = "::gradus::plan";
+  let methods = [
+    InterfaceMethod<"Returns the bytes of scratch that it needs while it runs.",
+      "int64_t", "getScratchBytes", (ins), "", [{ return 0; }]>,
+    InterfaceMethod<[{
+      Returns the operand whose memory a result may take over if that dies here,
+      or -1.
+    }], "int64_t", "getInplaceOperand", (ins "unsigned":$result), "",
+      [{ return -1; }]>,
+    InterfaceMethod<[{
+      Whether a second run writes the same bits and does nothing else, so that
+      recomputation may ask for one.
+    }], "bool", "mayRunTwice", (ins), "", [{ return true; }]>,
+  ];
+}
+
+def LaunchOp : PlanOp<"launch", [Pure,
+    DeclareOpInterfaceMethods<CommandInterface, ["getInplaceOperand"]>]> {
   let summary = "Runs a kernel on values";
   let description = [{
     One or more segments: segment s takes the operands and results
@@ -261,7 +285,8 @@ def LaunchOp : PlanOp<"launch", [Pure]> {
   let assemblyFormat = "$kernel `(` $operands `)` `items` $items `grain` $grain `inplace` $inplace attr-dict `:` functional-type($operands, results)";
 }
 
-def LibraryOp : PlanOp<"library", [Pure]> {
+def LibraryOp : PlanOp<"library", [Pure,
+    DeclareOpInterfaceMethods<CommandInterface, ["getScratchBytes"]>]> {
   let summary = "A call of a vendor library (oneDNN on CPU)";
   let description = [{
     `call` is `matmul`, `convolution`, `convolution_backward_data`,

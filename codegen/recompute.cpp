@@ -158,7 +158,7 @@ private:
     for (size_t at = begin_; at < end_; ++at)
       for (Value result : step_.command(at)->getResults()) {
         ArrayRef<size_t> readers = step_.readers(result);
-        if (crosses(result) || step_.isKeptAnyway(result) || readers.empty() ||
+        if (mustStay(result) || step_.isKeptAnyway(result) || readers.empty() ||
             readers.back() < step_.forward())
           continue;
         kept_.push_back(result);
@@ -172,15 +172,22 @@ private:
     });
   }
 
-  /// The commands of the segment that kept values take; what crosses to later
-  /// segments is there and needs none.
+  /// Whether the backward pass reads the first value: it is alive anyway, or
+  /// the command that makes it may run only once.
+  bool mustStay(Value result) const {
+    auto command = dyn_cast_or_null<plan::Command>(result.getDefiningOp());
+    return crosses(result) || (command && !command.mayRunTwice());
+  }
+
+  /// Returns the commands of the segment that kept values take. Values that
+  /// stay need none.
   std::vector<bool> needed() const {
     std::vector<bool> wanted(end_ - begin_, false);
     SmallVector<Value> stack(kept_);
     while (!stack.empty()) {
       Value value = stack.pop_back_val();
       int64_t maker = step_.maker(value);
-      if (!isHere(maker) || wanted[maker - begin_] || crosses(value))
+      if (!isHere(maker) || wanted[maker - begin_] || mustStay(value))
         continue;
       wanted[maker - begin_] = true;
       for (Value operand : step_.command(maker)->getOperands())

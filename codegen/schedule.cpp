@@ -303,7 +303,7 @@ struct Schedule : impl::ScheduleBase<Schedule> {
     for (Operation &op : block.without_terminator())
       if (isa<ReadOp, arith::ConstantOp>(op))
         names.push_back(&op);
-      else if (!isa<plan::LaunchOp, plan::LibraryOp>(op))
+      else if (!isa<plan::Command>(op))
         others.push_back(&op);
     DenseSet<Operation *> placed;
     for (Operation *op : names)

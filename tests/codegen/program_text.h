@@ -11,8 +11,9 @@ namespace gradus {
 
 /// A parsed program with the context it lives in.
 struct ProgramText {
-  explicit ProgramText(llvm::StringRef text) {
-    mlir::DialectRegistry registry;
+  /// `registry` may have dialects of a test's own.
+  explicit ProgramText(llvm::StringRef text, mlir::DialectRegistry registry =
+                                                 mlir::DialectRegistry()) {
     registerDialects(registry);
     registry.insert<plan::PlanDialect>();
     context.appendDialectRegistry(registry);
