@@ -124,35 +124,26 @@ public:
     return size.narrowest < 2 ? "it is narrow" : "";
   }
 
-  /// cuDNN would compile these at load.
-  bool takesBias(const LibraryCall &call) const override {
-    return !isConvolution(call);
-  }
-  bool takesActivation(const LibraryCall &call,
-                       StringRef activation) const override {
-    return !isConvolution(call) &&
-           (activation == "relu" || activation == "gelu_tanh");
-  }
-
-  bool joinsBehindViews() const override { return true; }
-  bool keepsGeluInput(const LibraryCall &call) const override {
-    return hasGeluMatrix(call);
-  }
-  bool takesGeluGradient(const LibraryCall &call) const override {
-    return call.operands.size() == 2 && hasGeluMatrix(call);
-  }
-  bool sumsOperand(const LibraryCall &call, unsigned operand) const override {
-    return isOneProduct(call) && call.operands.size() == 2 &&
-           call.activation.empty() && isMadeOfSummands(call, operand);
+  CallFeatures featuresOf(const LibraryCall &call) const override {
+    // cuDNN would compile epilogues at load, and has no convolution of 16 bits
+    // with a result of 32.
+    if (isConvolution(call))
+      return CallFeatures::roundedResult | CallFeatures::behindViews;
+    using enum CallFeatures;
+    auto sum = [&](unsigned operand, CallFeatures feature) {
+      return isMadeOfSummands(call, operand) ? feature : none;
+    };
+    bool isPlain = call.operands.size() == 2;
+    CallFeatures features = bias | relu | geluTanh | behindViews;
+    if (hasGeluMatrix(call))
+      features |= geluInput | (isPlain ? geluGradient : none);
+    if (isOneProduct(call) && isPlain && call.activation.empty())
+      features |= sum(0, sourceSum) | sum(1, weightsSum);
+    return features;
   }
 
   bool takesRounding(Type operands, Type rounded) const override {
     return operands == rounded;
-  }
-
-  /// cuDNN has no convolution of 16 bits with a result of 32.
-  bool roundsResult(const LibraryCall &call) const override {
-    return isConvolution(call);
   }
 
   /// Operands are of one type.

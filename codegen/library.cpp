@@ -6,6 +6,7 @@
 #include "codegen/onednn.h"
 
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/StringSwitch.h"
 
 namespace gradus {
 using namespace mlir;
@@ -39,6 +40,16 @@ DictionaryAttr toAttribute(const LibraryLayout &layout, MLIRContext *context) {
        b.getNamedAttr("inner_blocks",
                       b.getDenseI64ArrayAttr(layout.innerBlocks)),
        b.getNamedAttr("inner_axes", b.getDenseI64ArrayAttr(layout.innerAxes))});
+}
+
+CallFeatures activationFeature(StringRef activation) {
+  return llvm::StringSwitch<CallFeatures>(activation)
+      .Case("relu", CallFeatures::relu)
+      .Case("tanh", CallFeatures::tanh)
+      .Case("sigmoid", CallFeatures::sigmoid)
+      .Case("gelu_tanh", CallFeatures::geluTanh)
+      .Case("gelu_erf", CallFeatures::geluErf)
+      .Default(CallFeatures::none);
 }
 
 unsigned bytesOf(LibraryElement element) {

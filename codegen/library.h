@@ -4,6 +4,7 @@
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
+#include "llvm/ADT/BitmaskEnum.h"
 
 #include <optional>
 #include <string>
@@ -69,6 +70,32 @@ struct AttentionSize {
   int64_t flops() const;
 };
 
+/// The things that a library does with a call beside the call itself, a bit
+/// each.
+enum class CallFeatures : uint32_t {
+  none = 0,
+  bias = 1 << 0, // adds one along the channels
+  relu = 1 << 1, // applies this activation, as the ones below
+  tanh = 1 << 2,
+  sigmoid = 1 << 3,
+  geluTanh = 1 << 4,
+  geluErf = 1 << 5,
+  activations = relu | tanh | sigmoid | geluTanh | geluErf,
+  /// Applies an activation though the product is rounded, or seen in another
+  /// shape, before: it is rounded once, then.
+  behindViews = 1 << 6,
+  geluInput = 1 << 7,      // with gelu (tanh), gives what that is of, too
+  geluGradient = 1 << 8,   // multiplies by gelu's slopes at what gelu was of
+  sourceSum = 1 << 9,      // sums operand 0 along what is multiplied
+  weightsSum = 1 << 10,    // sums operand 1
+  roundedResult = 1 << 11, // gives the operands' element, and no wider one
+  LLVM_MARK_AS_BITMASK_ENUM(roundedResult)
+};
+LLVM_ENABLE_BITMASK_ENUMS_IN_NAMESPACE();
+
+/// The feature of an activation by its name in `plan.library`; none for others.
+CallFeatures activationFeature(llvm::StringRef activation);
+
 class Library {
 public:
   virtual ~Library() = default;
@@ -76,23 +103,14 @@ public:
   virtual bool accepts(mlir::Type element) const = 0;
   /// Why our own code is as fast or faster, in words; empty: it is not.
   virtual llvm::StringRef reasonAgainst(const ProductSize &size) const = 0;
-  /// What may go with a product: a bias along the channels, an activation.
-  virtual bool takesBias(const LibraryCall &call) const = 0;
-  virtual bool takesActivation(const LibraryCall &call,
-                               llvm::StringRef activation) const = 0;
-  /// Whether an activation may go with a product though it is rounded, or seen
-  /// in another shape, before: it is rounded once, then.
-  virtual bool joinsBehindViews() const = 0;
-  /// Whether a product with gelu (tanh) gives what that is of, too.
-  virtual bool keepsGeluInput(const LibraryCall &call) const = 0;
-  /// Whether it multiplies a product by gelu's slopes at what gelu was of.
-  virtual bool takesGeluGradient(const LibraryCall &call) const = 0;
-  /// Whether it sums this operand beside a product along what is multiplied.
-  virtual bool sumsOperand(const LibraryCall &call, unsigned operand) const = 0;
+  /// Returns what may be done with a call.
+  virtual CallFeatures featuresOf(const LibraryCall &call) const = 0;
+  /// Whether it does one of these with a call.
+  bool has(const LibraryCall &call, CallFeatures wanted) const {
+    return any(featuresOf(call) & wanted);
+  }
   /// Whether a result may be rounded to this type, of operands of that.
   virtual bool takesRounding(mlir::Type operands, mlir::Type rounded) const = 0;
-  /// Whether a result has the element of the operands, not a wider one.
-  virtual bool roundsResult(const LibraryCall &call) const = 0;
   /// Finds the scratch of a call and, where that pays, other layouts for its
   /// tensors. Whether it can do the call.
   virtual bool choose(LibraryCall &call) const = 0;

@@ -254,20 +254,12 @@ public:
     return size.narrowest < leastWidth && !isStem ? "it is narrow" : "";
   }
 
-  bool takesBias(const LibraryCall &) const override { return true; }
-  bool takesActivation(const LibraryCall &, StringRef) const override {
-    return true;
-  }
-  bool joinsBehindViews() const override { return false; }
-  bool keepsGeluInput(const LibraryCall &) const override { return false; }
-  bool takesGeluGradient(const LibraryCall &) const override { return false; }
-  bool sumsOperand(const LibraryCall &, unsigned) const override {
-    return false;
+  CallFeatures featuresOf(const LibraryCall &) const override {
+    return CallFeatures::bias | CallFeatures::activations;
   }
   bool takesRounding(Type, Type rounded) const override {
     return accepts(rounded);
   }
-  bool roundsResult(const LibraryCall &) const override { return false; }
   bool reorders() const override { return true; }
   std::optional<int64_t>
   attentionScratch(const AttentionSize &) const override {

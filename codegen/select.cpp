@@ -296,7 +296,7 @@ struct Select : impl::SelectBase<Select> {
       return explain(found.op->getLoc(), found.call.name, reason);
     takeEpilogue(found, *library_, epilogues_,
                  [&](Type type) { return accepts(type); });
-    if (library_->roundsResult(found.call))
+    if (library_->has(found.call, CallFeatures::roundedResult))
       found.call.result.element = found.call.operands[0].element;
     LibraryCall chosen = found.call;
     if (!library_->choose(chosen))

@@ -140,8 +140,9 @@ bool takeActivation(Candidate &found, const Library &library,
     return false;
   StringRef activation = activationOf(readers[0]);
   bool isNext = llvm::is_contained(found.result.getUsers(), readers[0]);
-  if (activation.empty() || !(isNext || library.joinsBehindViews()) ||
-      !library.takesActivation(found.call, activation))
+  if (activation.empty() ||
+      !(isNext || library.has(found.call, CallFeatures::behindViews)) ||
+      !library.has(found.call, activationFeature(activation)))
     return false;
   Type element = getElementTypeOrSelf(found.result.getType());
   Value result =
@@ -160,7 +161,8 @@ bool takeActivationBeside(Candidate &found, const Library &library,
     return isa<GeluOp>(op) && cast<GeluOp>(op).getTanh();
   };
   const auto *gelu = llvm::find_if(readers, isGelu);
-  if (gelu == readers.end() || !library.keepsGeluInput(found.call))
+  if (gelu == readers.end() ||
+      !library.has(found.call, CallFeatures::geluInput))
     return false;
   Value result = resultAs(getElementTypeOrSelf(found.result.getType()), *gelu);
   if (!result)
@@ -224,7 +226,8 @@ std::optional<GeluGradient> geluGradient(Operation *op) {
 /// in elements like the product's.
 bool takeGeluGradient(Candidate &found, const Library &library,
                       ArrayRef<Operation *> readers) {
-  if (readers.size() != 1 || !library.takesGeluGradient(found.call))
+  if (readers.size() != 1 ||
+      !library.has(found.call, CallFeatures::geluGradient))
     return false;
   auto gradient = geluGradient(readers[0]);
   if (!gradient || origin(gradient->given) != origin(found.result))
@@ -300,7 +303,7 @@ void takeEpilogue(Candidate &found, const Library &library, Epilogues epilogues,
   bool isMatmul = found.call.name == "matmul";
   bool hasEpilogue = isMatmul || found.call.name == "convolution";
   if (hasEpilogue && epilogues != Epilogues::none &&
-      library.takesBias(found.call))
+      library.has(found.call, CallFeatures::bias))
     takeBias(found, isMatmul ? shapeOf(found.result).size() - 1 : 1);
   takeRounding(found, library, accepts);
   readNarrowBias(found);
@@ -317,11 +320,12 @@ void takeEpilogue(Candidate &found, const Library &library, Epilogues epilogues,
       takeRounding(found, library, accepts);
     setElements(found);
   }
-  auto takesSum = [&](unsigned operand) {
-    return library.sumsOperand(found.call, operand) && takeSum(found, operand);
+  auto takesSum = [&](unsigned operand, CallFeatures feature) {
+    return library.has(found.call, feature) && takeSum(found, operand);
   };
   if (isMatmul)
-    takesSum(1) || takesSum(0);
+    takesSum(1, CallFeatures::weightsSum) ||
+        takesSum(0, CallFeatures::sourceSum);
 }
 
 } // namespace gradus
