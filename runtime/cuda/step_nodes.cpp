@@ -3,6 +3,7 @@
 
 #include "runtime/cuda/step_nodes.h"
 
+#include "runtime/command.h"
 #include "runtime/command_uses.h"
 
 #include <algorithm>
@@ -164,30 +165,44 @@ void StepNodes::addScratch(const KernelFacts &facts, Node &node) const {
 
 //===-- all commands ------------------------------------------------------===//
 
+Status StepNodes::addNodes(const artifact::KernelCommand &command,
+                           std::vector<Node> &nodes) {
+  size_t segments = countOf(command.segments());
+  bool isFlat = kernels_[command.kernel()].piece != 0;
+  if (!isFlat && segments != 1)
+    return invalid("runs a kernel of one segment on ", segments);
+  Node node = kernelNode(command);
+  bool isEmpty = isFlat && std::get<KernelNode>(node.work).arguments[1] == 0;
+  if (!isEmpty)
+    nodes.push_back(std::move(node));
+  return Status();
+}
+
+Status StepNodes::addNodes(const artifact::LibraryCommand &command,
+                           std::vector<Node> &nodes) {
+  nodes = library_.nodesOf(command, memory_);
+  if (auto launch = library_.epilogueOf(command, memory_))
+    nodes.push_back(epilogueNode(*launch));
+  return Status();
+}
+
+Status StepNodes::addNodes(const artifact::CopyCommand &command,
+                           std::vector<Node> &nodes) {
+  uint64_t bytes = plan_.buffers()->Get(command.source())->size();
+  DevicePointer from = addressOf(command.source()),
+                to = addressOf(command.destination());
+  if (bytes && from != to)
+    nodes.push_back({"", CopyNode{from, to, bytes}, {}});
+  return Status();
+}
+
 StatusOr<std::vector<Node>> StepNodes::nodesOf(const artifact::GraphPlan &graph,
                                                size_t command) {
   const artifact::Command &facts = *graph.commands()->Get(command);
   std::vector<Node> nodes;
-  if (const auto *kernel = facts.kind_as_KernelCommand()) {
-    size_t segments = countOf(kernel->segments());
-    if (!kernels_[kernel->kernel()].piece && segments != 1)
-      return invalid("runs a kernel of one segment on ", segments);
-    Node node = kernelNode(*kernel);
-    const auto &work = std::get<KernelNode>(node.work);
-    bool isEmpty = kernels_[kernel->kernel()].piece && work.arguments[1] == 0;
-    if (!isEmpty)
-      nodes.push_back(std::move(node));
-  } else if (const auto *library = facts.kind_as_LibraryCommand()) {
-    nodes = library_.nodesOf(*library, memory_);
-    if (auto launch = library_.epilogueOf(*library, memory_))
-      nodes.push_back(epilogueNode(*launch));
-  } else if (const auto *copy = facts.kind_as_CopyCommand()) {
-    uint64_t bytes = plan_.buffers()->Get(copy->source())->size();
-    DevicePointer from = addressOf(copy->source()),
-                  to = addressOf(copy->destination());
-    if (bytes && from != to)
-      nodes.push_back({"", CopyNode{from, to, bytes}, {}});
-  }
+  GRADUS_TRY(visitCommand(facts, Status(), [&](const auto &kind) {
+    return addNodes(kind, nodes);
+  }));
   for (Node &node : nodes)
     node.name = inWords("command ", command, " (", textOf(facts.name()), ")");
   return nodes;

@@ -62,6 +62,13 @@ public:
   Access accessTo(uint32_t buffer, bool writes) const;
 
 private:
+  /// Adds the nodes of a command of each kind (runtime/commands.def).
+  Status addNodes(const artifact::KernelCommand &command,
+                  std::vector<Node> &nodes);
+  Status addNodes(const artifact::LibraryCommand &command,
+                  std::vector<Node> &nodes);
+  Status addNodes(const artifact::CopyCommand &command,
+                  std::vector<Node> &nodes);
   Node kernelNode(const artifact::KernelCommand &command);
   Node epilogueNode(const EpilogueLaunch &launch) const;
   void addRows(const artifact::KernelCommand &command, KernelNode &node);
