@@ -1,0 +1,60 @@
+// Words of other tools, for errors that suggest ours; recipe/synonyms.def has
+// the table. It needs the standard library alone, so that the tool's run side,
+// which has no LLVM, suggests the same.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gradus {
+
+/// What a word means here: a key of the recipe ("optimizer.learning_rate"), a
+/// key with a value ("precision=bf16"), or an option ("train --epochs").
+struct Synonym {
+  std::string_view word, meaning;
+
+  bool isOption() const { return command().size() < meaning.size(); }
+  /// The command of an option, and the option: "train", "--epochs".
+  std::string_view command() const {
+    return meaning.substr(0, meaning.find(" --"));
+  }
+  std::string_view option() const {
+    return meaning.substr(command().size() + 1);
+  }
+  /// The key, and its value; empty where the key alone is meant.
+  std::string_view key() const { return meaning.substr(0, meaning.find('=')); }
+  std::string_view value() const {
+    size_t equals = meaning.find('=');
+    return equals == meaning.npos ? "" : meaning.substr(equals + 1);
+  }
+};
+
+inline constexpr Synonym kSynonyms[] = {
+#define SYNONYM(word, meaning) {word, meaning},
+#include "recipe/synonyms.def"
+#undef SYNONYM
+};
+
+/// The letters and digits of a word, in lower case.
+inline std::string bareWord(std::string_view word) {
+  std::string bare;
+  for (char c : word)
+    if (c >= 'A' && c <= 'Z')
+      bare += static_cast<char>(c + 32);
+    else if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'))
+      bare += c;
+  return bare;
+}
+
+/// The synonyms that a word is, in the order of the table.
+inline std::vector<Synonym> synonymsOf(std::string_view word) {
+  std::vector<Synonym> found;
+  std::string bare = bareWord(word);
+  for (const Synonym &each : kSynonyms)
+    if (bareWord(each.word) == bare)
+      found.push_back(each);
+  return found;
+}
+
+} // namespace gradus
