@@ -290,6 +290,18 @@ const Column *Feed::keep(Column column) {
   return made_.back().get();
 }
 
+/// A hint where the images of a folder have the name that they have unless
+/// another one is given, and an input may want them.
+static std::string nameOfImages(const Dataset &dataset,
+                                const TensorInfo &input) {
+  const Column *images = dataset.find("image");
+  bool mayBeImages = input.type.shape.size() == 4;
+  if (!images || images->meaning != Meaning::files || !mayBeImages)
+    return "";
+  return absl::StrCat("; write ", input.name, "=FOLDER to call its images ",
+                      input.name);
+}
+
 /// Finds the column of an input; makes it if the data are text or a stream.
 runtime::StatusOr<const Column *> Feed::findColumn(const Dataset &dataset,
                                                    const TensorInfo &input,
@@ -302,7 +314,8 @@ runtime::StatusOr<const Column *> Feed::findColumn(const Dataset &dataset,
     column = dataset.stream();
   if (!column)
     return invalid("has no tensor '", input.name, "' (",
-                   withSamples(input.type), "); it has ", dataset.contents());
+                   withSamples(input.type), "); it has ", dataset.contents(),
+                   nameOfImages(dataset, input));
   if (column->meaning == Meaning::text) {
     GRADUS_ASSIGN(Column made, ofText(*column, input));
     return keep(std::move(made));

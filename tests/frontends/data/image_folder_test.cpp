@@ -10,6 +10,7 @@ using testing::Each;
 using testing::ElementsAre;
 using testing::EndsWith;
 using testing::HasSubstr;
+using testing::Not;
 
 namespace {
 
@@ -36,6 +37,18 @@ const std::vector<TensorInfo> kInputs = {
     input("image", DType::f32, {1, 1, 2, 2}), input("label", DType::i64, {1})};
 
 } // namespace
+
+TEST(ImageFolder, IsToldTheNameOfAnInputThatItMayBe) {
+  Insects insects;
+  Dataset dataset = *Dataset::open({insects.folder.path("")});
+  auto words = [&](std::vector<int64_t> shape) {
+    auto feed = Feed::match(dataset, {input("pixels", DType::f32, shape)});
+    return std::string(feed.status().message());
+  };
+  EXPECT_THAT(words({1, 1, 2, 2}),
+              EndsWith("; write pixels=FOLDER to call its images pixels"));
+  EXPECT_THAT(words({1, 4}), Not(HasSubstr("FOLDER")));
+}
 
 TEST(ImageFolder, CountsSortedClassesAsLabels) {
   Insects insects;
