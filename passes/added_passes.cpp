@@ -26,18 +26,23 @@ using namespace mlir;
 
 constexpr StringLiteral kKey = "passes", kDone = "added_passes";
 
-/// An entry `STAGE:PASS`.
+/// An entry `STAGE:PASS`, or what a key of a plug-in stands for.
 struct AddedPass {
-  explicit AddedPass(const std::string &entry) : entry(entry) {
+  explicit AddedPass(const std::string &entry, StringRef key = "")
+      : entry(entry), key(key) {
     auto [before, after] = StringRef(this->entry).split(':');
     stage = before.trim().str();
     pipeline = after.trim().str();
   }
   std::string entry, stage, pipeline;
+  StringRef key; // of a plug-in; empty: an entry
 };
 
 std::vector<AddedPass> addedPasses(ProgramOp program) {
   std::vector<AddedPass> all;
+  for (const PluginKey &key : pluginKeys())
+    if (key.isOn(program))
+      all.emplace_back(key.stage + ":" + key.pass, key.field.key);
   std::vector<std::string> entries;
   recipe::valueOf(program, addedPassesKey()).to(entries);
   for (const std::string &entry : entries)
@@ -46,6 +51,8 @@ std::vector<AddedPass> addedPasses(ProgramOp program) {
 }
 
 InFlightDiagnostic errorOf(ProgramOp program, const AddedPass &added) {
+  if (!added.key.empty())
+    return recipe::keyError(program, kPluginsKey + ("." + added.key) + ":");
   return recipe::keyError(program, kKey) << "has \"" << added.entry << "\": ";
 }
 
@@ -255,7 +262,19 @@ struct AddedPassesPass : impl::AddedPassesBase<AddedPassesPass> {
   void warnOfNoChange(const AddedPass &added) {
     mlir::emitWarning(UnknownLoc::get(&getContext()))
         << "the pass " << added.entry << " changed nothing; does stage "
-        << added.stage << " have what it looks for (docs/add_a_pass.md)?";
+        << added.stage << " have what it looks for (docs/add_a_pass.md)?"
+        << keyThatIsOff(added);
+  }
+
+  /// A pass that has a key reads its settings there.
+  std::string keyThatIsOff(const AddedPass &added) {
+    for (const PluginKey &key : pluginKeys())
+      if (StringRef(added.pipeline).split('{').first == key.pass &&
+          !key.isOn(getOperation()))
+        return (" The recipe does not have its key " + Twine(kPluginsKey) +
+                "." + StringRef(key.field.key))
+            .str();
+    return "";
   }
 
   /// Known only now, so the pipeline could not ask for them.
@@ -302,7 +321,7 @@ const gradus::recipe::Field &gradus::addedPassesKey() {
       recipe::Field{kKey, list, "null",
                     "passes to run at the end of stages, as STAGE:PASS: those "
                     "of plug-ins (--plugin), such as "
-                    "methods:gradient-noise{scale=0.1}"}
+                    "methods:sign-descent"}
           .of(recipe::Fields{recipe::Field{"", text, "\"\"", "STAGE:PASS"}});
   return key;
 }

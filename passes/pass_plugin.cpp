@@ -3,11 +3,14 @@
 
 #include "passes/pass_plugin.h"
 
+#include "passes/passes.h"
+
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/Twine.h"
 #include "llvm/Support/DynamicLibrary.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/JSON.h"
 
 using namespace mlir;
 using namespace gradus;
@@ -17,10 +20,12 @@ namespace {
 struct Loaded {
   llvm::StringSet<> paths;
   std::vector<std::string> passes;
+  std::vector<PluginKey> keys;
 };
 
+/// Never destroyed: keys have functions of libraries that end earlier.
 Loaded &loaded() {
-  static Loaded all;
+  static Loaded &all = *new Loaded;
   return all;
 }
 
@@ -64,7 +69,68 @@ llvm::Error checkNames(StringRef path, ArrayRef<StringRef> names) {
   return llvm::Error::success();
 }
 
-llvm::Error registerPlugin(StringRef path, llvm::sys::DynamicLibrary &library) {
+bool isKeyName(StringRef name) {
+  return !name.empty() && llvm::all_of(name, [](char c) {
+    return llvm::isLower(c) || llvm::isDigit(c) || c == '_';
+  });
+}
+
+/// The first field whose default is no JSON; null where there is none.
+const recipe::Field *badDefault(const recipe::Field &field) {
+  llvm::Expected<llvm::json::Value> value =
+      llvm::json::parse(StringRef(field.fallback));
+  if (!value) {
+    llvm::consumeError(value.takeError());
+    return &field;
+  }
+  for (const recipe::Field &inner : field.fields)
+    if (const recipe::Field *bad = badDefault(inner))
+      return bad;
+  for (const recipe::Choice &choice : field.choices)
+    for (const recipe::Field &inner : choice.fields)
+      if (const recipe::Field *bad = badDefault(inner))
+        return bad;
+  return nullptr;
+}
+
+llvm::Error checkKey(StringRef path, const PluginKey &key,
+                     const llvm::StringSet<> &taken) {
+  StringRef name = key.field.key;
+  std::string its = ("its key \"" + name + "\" ").str();
+  if (!isKeyName(name))
+    return refused(path, its + "should have a name of a-z, 0-9 and _");
+  if (taken.contains(name))
+    return refused(path, its + "has the name of another key");
+  if (key.field.kind != recipe::Kind::object || !key.field.nullable())
+    return refused(path, its + "should be an object that is null by default");
+  if (!llvm::is_contained(trainingStages(), key.stage))
+    return refused(path, its + "is for stage \"" + key.stage +
+                             "\"; there are " +
+                             llvm::join(trainingStages(), ", "));
+  if (const recipe::Field *bad = badDefault(key.field))
+    return refused(
+        path, its + "has \"" + StringRef(bad->key) +
+                  "\", whose default is no JSON: " + StringRef(bad->fallback));
+  return llvm::Error::success();
+}
+
+llvm::Error addKeys(StringRef path, const std::vector<PluginKey> &keys,
+                    ArrayRef<StringRef> ownKeys) {
+  llvm::StringSet<> taken;
+  taken.insert(ownKeys.begin(), ownKeys.end());
+  for (const PluginKey &key : loaded().keys)
+    taken.insert(StringRef(key.field.key));
+  for (const PluginKey &key : keys) {
+    if (llvm::Error error = checkKey(path, key, taken))
+      return error;
+    taken.insert(StringRef(key.field.key));
+  }
+  loaded().keys.insert(loaded().keys.end(), keys.begin(), keys.end());
+  return llvm::Error::success();
+}
+
+llvm::Error registerPlugin(StringRef path, llvm::sys::DynamicLibrary &library,
+                           ArrayRef<StringRef> ownKeys) {
   auto *toMlir = find<DescribeToMlir>(library, "mlirGetPassPluginInfo");
   auto *describe = find<Describe>(library, "gradusPassPlugin");
   if (!toMlir)
@@ -88,6 +154,8 @@ llvm::Error registerPlugin(StringRef path, llvm::sys::DynamicLibrary &library) {
   StringRef(info.passes).split(names, ' ');
   if (llvm::Error error = checkNames(path, names))
     return error;
+  if (llvm::Error error = addKeys(path, info.keys(), ownKeys))
+    return error;
   mlirs.registerPassRegistryCallbacks();
   for (StringRef name : names)
     loaded().passes.push_back(name.str());
@@ -96,7 +164,7 @@ llvm::Error registerPlugin(StringRef path, llvm::sys::DynamicLibrary &library) {
 
 } // namespace
 
-llvm::Error gradus::loadPassPlugin(StringRef path) {
+llvm::Error gradus::loadPassPlugin(StringRef path, ArrayRef<StringRef> taken) {
   // The loader looks for a name without a folder elsewhere.
   SmallString<128> whole(path);
   if (!llvm::sys::fs::exists(path))
@@ -110,10 +178,12 @@ llvm::Error gradus::loadPassPlugin(StringRef path) {
       llvm::sys::DynamicLibrary::getPermanentLibrary(whole.c_str(), &words);
   if (!library.isValid())
     return refused(path, "cannot be loaded: " + words);
-  if (llvm::Error error = registerPlugin(path, library))
+  if (llvm::Error error = registerPlugin(path, library, taken))
     return error;
   loaded().paths.insert(whole);
   return llvm::Error::success();
 }
 
 std::vector<std::string> gradus::pluginPasses() { return loaded().passes; }
+
+const std::vector<PluginKey> &gradus::pluginKeys() { return loaded().keys; }

@@ -2,10 +2,12 @@
 // what it has, and how a tool takes it in.
 //
 // A plug-in links Gradus::compiler of find_package(Gradus), and its source ends
-// in GRADUS_PASS_PLUGIN(MyPass); docs/add_a_pass.md writes one.
+// in GRADUS_PASS_PLUGIN(MyPass); docs/add_a_pass.md writes one. A pass that has
+// a function `method()` is switched on by a key of the recipe.
 #pragma once
 
 #include "passes/version.h"
+#include "recipe/settings.h"
 
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -18,21 +20,69 @@
 
 namespace gradus {
 
-/// Loads a plug-in and registers its passes; one that is loaded stays so. The
-/// error says what the file is instead of a plug-in for this Gradus.
-llvm::Error loadPassPlugin(llvm::StringRef path);
+/// The recipe's object that has the keys of plug-ins.
+inline constexpr const char *kPluginsKey = "plugins";
+
+/// A training method of a plug-in: its key in the recipe's `plugins`, an object
+/// that is null by default, whose settings the pass reads, and the stage of
+/// passes/pipeline.cpp at whose end the pass runs where the recipe has the key.
+/// A pass says which is its own by a static function `method()`.
+template <typename Settings> struct PluginMethod {
+  recipe::Field field;
+  llvm::StringRef stage;
+
+  /// Returns the settings; nothing where the key is null or false.
+  std::optional<Settings> of(ProgramOp program) const {
+    std::optional<Settings> settings;
+    recipe::valueOf(program, field, kPluginsKey).to(settings);
+    return settings;
+  }
+};
+
+/// A key of a plug-in with the pass that it switches on.
+struct PluginKey {
+  recipe::Field field;
+  std::string stage, pass;
+
+  bool isOn(ProgramOp program) const {
+    return !recipe::valueOf(program, field, kPluginsKey).isNull();
+  }
+};
+
+/// Loads a plug-in and registers its passes; one that is loaded stays so. Its
+/// keys have other names than `taken`. The error says what the file is instead
+/// of a plug-in for this Gradus.
+llvm::Error loadPassPlugin(llvm::StringRef path,
+                           llvm::ArrayRef<llvm::StringRef> taken = {});
 
 /// The names of the passes of all plug-ins that are loaded.
 std::vector<std::string> pluginPasses();
 
+/// The keys of all plug-ins that are loaded.
+const std::vector<PluginKey> &pluginKeys();
+
 /// What a plug-in is made with and what it has, in types that any version
-/// can read.
+/// can read; `keys` is called where the versions are the same.
 struct PassPluginInfo {
   const char *version; // of Gradus
   const char *headers; // which of that version
   const char *llvm;
   const char *passes; // their names, a space between
+  std::vector<PluginKey> (*keys)() = nullptr;
 };
+
+/// Adds the key of a pass that has one.
+template <typename Pass> void addPluginKey(std::vector<PluginKey> &keys) {
+  if constexpr (requires { Pass::method(); })
+    keys.push_back({Pass::method().field, Pass::method().stage.str(),
+                    Pass().getArgument().str()});
+}
+
+template <typename... Passes> std::vector<PluginKey> keysOfPasses() {
+  std::vector<PluginKey> keys;
+  (addPluginKey<Passes>(keys), ...);
+  return keys;
+}
 
 /// What GRADUS_PASS_PLUGIN says of these passes.
 template <typename... Passes> const PassPluginInfo *passPluginInfo() {
@@ -41,9 +91,9 @@ template <typename... Passes> const PassPluginInfo *passPluginInfo() {
     ((names += (names.empty() ? "" : " ") + Passes().getArgument().str()), ...);
     return names;
   }();
-  static const PassPluginInfo info = {GRADUS_COMPILER_VERSION,
-                                      GRADUS_COMPILER_HEADERS,
-                                      LLVM_VERSION_STRING, names.c_str()};
+  static const PassPluginInfo info = {
+      GRADUS_COMPILER_VERSION, GRADUS_COMPILER_HEADERS, LLVM_VERSION_STRING,
+      names.c_str(), keysOfPasses<Passes...>};
   return &info;
 }
 

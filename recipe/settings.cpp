@@ -180,15 +180,17 @@ InFlightDiagnostic keyWarning(ProgramOp program, const Twine &path) {
   return mlir::emitWarning(program.getLoc()) << "recipe: " << path << " ";
 }
 
-Value valueOf(ProgramOp program, const Field &field) {
+Value valueOf(ProgramOp program, const Field &field, StringRef object) {
   DictionaryAttr recipe = program.getRecipeAttr();
   MLIRContext *context = program->getContext();
   std::string follows;
   Value(compatKey(), recipe ? recipe.get("compat") : Attribute(), "", "compat",
         context)
       .to(follows);
+  if (recipe && !object.empty())
+    recipe = recipe.getAs<DictionaryAttr>(object);
   return {field, recipe ? recipe.get(field.key) : Attribute(), follows,
-          std::string(field.key), context};
+          keyIn(object.str(), field.key), context};
 }
 
 } // namespace gradus::recipe

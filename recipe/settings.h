@@ -138,8 +138,10 @@ Field Field::typeInto(Type Settings::*member) const {
   return bound;
 }
 
-/// The recipe's value of one of its own keys; the default if it does not say.
-Value valueOf(ProgramOp program, const Field &field);
+/// The recipe's value of one of its own keys, or of a key in one of its
+/// objects; the default if it does not say.
+Value valueOf(ProgramOp program, const Field &field,
+              llvm::StringRef object = "");
 
 /// A key of the recipe whose object is read into `Settings`, such as that of a
 /// training method.
