@@ -49,7 +49,7 @@ if(GRADUS_COMPILER)
   install(TARGETS gradus-opt RUNTIME DESTINATION bin)
   foreach(folder ir recipe passes)
     install(DIRECTORY ${folder} ${PROJECT_BINARY_DIR}/${folder} DESTINATION ${headers}
-      FILES_MATCHING PATTERN "*.h" PATTERN "*.td" PATTERN "*.h.inc"
+      FILES_MATCHING PATTERN "*.h" PATTERN "*.def" PATTERN "*.td" PATTERN "*.h.inc"
       PATTERN "CMakeFiles" EXCLUDE PATTERN "precompiled.h" EXCLUDE PATTERN "optimizers" EXCLUDE)
   endforeach()
 endif()

@@ -172,8 +172,11 @@ recipe::Field averageKey() {
             "a smaller decay at first: (1 + n) / (10 + n) at the n-th update, "
             "as long as that is smaller"}
           .into(&Ema::warmup)};
-  return Field{"ema", object, "null", "a moving average of the parameters"}.of(
-      keys);
+  return Field{"ema", object, "null",
+               "keeps a moving average of the parameters"}
+      .of(keys)
+      .switched()
+      .flagged();
 }
 
 } // namespace

@@ -186,7 +186,9 @@ static recipe::Field clipKey() {
               {"norm", Keys<Clip>{value, added}},
               {"value", Keys<Clip>{value}},
               {"adaptive", Keys<Clip>{ratio, floor}}})
-      .typeInto(&Clip::bounds);
+      .typeInto(&Clip::bounds)
+      .switched()
+      .flagged();
 }
 
 const recipe::Method<ClipSettings> &clip() {

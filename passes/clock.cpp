@@ -24,6 +24,7 @@ const recipe::Keys<StepSettings> &stepKeys() {
       Field{"accumulation", integer, "1",
             "batches whose gradients make one update, their mean"}
           .from(1)
+          .flagged()
           .into(&StepSettings::accumulation),
       Field{"on_nonfinite", choice, "\"stop\"",
             "what happens when a number is none: the run stops, the step "

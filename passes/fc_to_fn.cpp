@@ -256,7 +256,8 @@ recipe::Field fcToFnKey() {
   return Field{"fc_to_fn", object, "null",
                "normalizes the inputs and weights of the last dense layer"}
       .of(keys)
-      .switched();
+      .switched()
+      .flagged();
 }
 
 } // namespace

@@ -80,7 +80,8 @@ recipe::Field centralizationKey() {
   return Field{"gradient_centralization", object, "null",
                "gives the gradients of weights zero mean for each output"}
       .of(all)
-      .switched();
+      .switched()
+      .flagged();
 }
 
 struct GradientCentralizationPass
@@ -102,8 +103,8 @@ struct GradientCentralizationPass
   bool isItsTurn(CentralizationSettings::Placement wanted) {
     bool isAfter =
         wanted == CentralizationSettings::Placement::afterWeightDecay;
-    return placement.empty() || placement == (isAfter ? "after_weight_decay"
-                                                      : "before_weight_decay");
+    return at.empty() ||
+           at == (isAfter ? "after_weight_decay" : "before_weight_decay");
   }
 
   void visit(ParameterUpdate update, GraphOp model,

@@ -420,7 +420,8 @@ recipe::Field freezeKey() {
   return recipe::Field{"gradient_freeze", recipe::Kind::object, "null",
                        "lets a part of the steps train the last layers alone"}
       .of(all)
-      .switched();
+      .switched()
+      .flagged();
 }
 
 } // namespace

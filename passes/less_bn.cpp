@@ -141,7 +141,8 @@ recipe::Field lessBnKey() {
                        "takes batch normalizations out of blocks that have "
                        "several"}
       .of(keys)
-      .switched();
+      .switched()
+      .flagged();
 }
 
 } // namespace

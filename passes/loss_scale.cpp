@@ -231,10 +231,12 @@ recipe::Field lossScaleKey() {
           .into(&Settings::growsToInfinity)};
   return Field{"loss_scale", variant, "null",
                "keeps small gradients above zero in f16; with that precision "
-               "dynamic, unless null is written"}
+               "dynamic, unless null or false is written"}
       .among({Choice("static", Keys<Settings>{initial}),
               Choice("dynamic", dynamic)})
-      .typeInto(&Settings::type);
+      .typeInto(&Settings::type)
+      .switched()
+      .flagged();
 }
 
 } // namespace

@@ -260,7 +260,8 @@ const recipe::Field &precisionKey() {
   using recipe::Field;
   static const Field key = Field{"precision", recipe::Kind::choice, "\"f32\"",
                                  "what forward and backward compute in"}
-                               .among({{"f32"}, {"bf16"}, {"f16"}});
+                               .among({{"f32"}, {"bf16"}, {"f16"}})
+                               .flagged();
   return key;
 }
 

@@ -143,7 +143,7 @@ def GradientCentralization : GradusPass<"gradient-centralization"> {
     ```
   }];
   let options = [
-    Option<"placement", "placement", "std::string", /*default=*/"\"\"",
+    Option<"at", "at", "std::string", /*default=*/"\"\"",
            "Work only if the recipe's placement is this one">,
   ];
 }

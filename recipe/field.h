@@ -78,6 +78,7 @@ struct Field {
   bool single = false;              // of a list: one element may stand alone
   bool isSwitch = false;            // true is short for {}; false: off,
                                     // whatever else would switch it on
+  bool hasFlag = false;             // command lines have it as --KEY
   std::vector<FallbackUnder> elsewhere = {}; // in place of `fallback`
   Store store = {};                          // null: no settings struct has it
   const void *settingsType = nullptr;        // the struct that `store` fills
@@ -108,6 +109,7 @@ struct Field {
   }
   Field orOne() const { return with(&Field::single, true); }
   Field switched() const { return with(&Field::isSwitch, true); }
+  Field flagged() const { return with(&Field::hasFlag, true); }
   /// Another default where the rules of one of these frameworks apply.
   Field under(std::initializer_list<std::string_view> frameworks,
               std::string_view fallback) const;

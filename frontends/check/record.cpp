@@ -183,7 +183,7 @@ void Recorder::checkRecipe() const {
                                               "seed",
                                               "on_nonfinite",
                                               "batch_norm_variance"};
-  Json defaults = Json::parse(takeOrThrow(compiler_.readRecipe("", {})).json);
+  Json defaults = Json::parse(takeOrThrow(compiler_.readRecipe({})).json);
   for (const auto &[key, value] : recipe_.items())
     if (!kSaid.contains(key) && value != defaults[key])
       refuse("recipe: a recorded case cannot say `", key, "`, which is ",

@@ -15,6 +15,17 @@ void rememberCommandLine(int argc, char **argv) {
   rememberedWords().assign(argv, argv + argc);
 }
 
+std::vector<std::string> valuesOf(const std::string &option) {
+  std::vector<std::string> values;
+  const std::vector<std::string> &words = rememberedWords();
+  for (size_t i = 0; i < words.size(); ++i)
+    if (words[i].starts_with(option + "="))
+      values.push_back(words[i].substr(option.size() + 1));
+    else if (words[i] == option && i + 1 < words.size())
+      values.push_back(words[i + 1]);
+  return values;
+}
+
 std::string shellText(const std::vector<std::string> &words) {
   std::string text;
   for (const std::string &word : words)

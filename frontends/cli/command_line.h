@@ -10,6 +10,10 @@ namespace gradus::cli {
 /// Keeps the words of the call; main() passes them.
 void rememberCommandLine(int argc, char **argv);
 
+/// The values of an option that repeats, for what must be known before the
+/// words are parsed.
+std::vector<std::string> valuesOf(const std::string &option);
+
 /// The call as a shell command that continues from `checkpoint`: without
 /// --init, --init-map and another --resume. Only "--resume CHECKPOINT" if the
 /// call is not known.

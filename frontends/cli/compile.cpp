@@ -6,7 +6,7 @@
 #include "frontends/cli/compiler_library.h"
 #include "frontends/cli/failure.h"
 #include "frontends/cli/foreign_file.h"
-#include "frontends/cli/method_flags.h"
+#include "frontends/cli/key_flags.h"
 #include "frontends/cli/name_map.h"
 #include "frontends/cli/output_files.h"
 #include "frontends/cli/report_facts.h"
@@ -41,7 +41,6 @@ namespace {
 
 struct CompileOptions {
   compiler::Request request;
-  MethodFlags methods;
   std::vector<std::string> addedPasses; // STAGE:PASS
   std::vector<std::string> weightsMap;  // FROM=TO
   std::vector<std::string> tuning;      // files
@@ -59,7 +58,7 @@ constexpr const char *kFooter = R"(Examples:
   gradus compile resnet.onnx --recipe recipe.json -o resnet.gradus --less-bn \
       --gradient-centralization=placement=after_weight_decay
   gradus compile lenet.onnx --recipe recipe.json -o lenet.gradus \
-      --plugin libgradient_noise.so --add-pass methods:'gradient-noise{scale=0.1}'
+      --plugin libgradient_noise.so --gradient-noise=scale=0.1
   gradus compile lenet.onnx --recipe recipe.json --stop-after update
   gradus compile lenet.onnx --recipe recipe.json -o lenet.gradus --report lenet.html
 
@@ -233,7 +232,6 @@ void checkOutputs(const CompileOptions &options) {
 
 void run(CompileOptions &options) {
   compiler::Request &request = options.request;
-  request.flags = settingsOf(options.methods);
   for (const std::string &pass : options.addedPasses)
     request.flags.emplace_back("passes+=" + jsonText(ordered_json(pass)),
                                "--add-pass " + pass);
@@ -291,7 +289,7 @@ void addModelOptions(CLI::App &command, CompileOptions &options) {
       .add_option("--dim", request.dims,
                   "Size of a symbolic dimension: batch=32")
       ->allow_extra_args(false);
-  addMethodFlags(command, options.methods);
+  addKeyFlags(command, request);
   command
       .add_option("--plugin", request.plugins,
                   "A shared library with passes (docs/add_a_pass.md)")

@@ -224,6 +224,11 @@ void printPlan(const ordered_json &plan, bool map) {
 void printAddedPasses(const ordered_json &recipe) {
   if (!recipe.is_object() || !recipe.contains("passes"))
     return;
+  if (auto plugins = recipe.find("plugins"); plugins != recipe.end())
+    for (const auto &[key, settings] : plugins->items())
+      if (settings.is_object())
+        std::printf("plug-in key %s %s\n", printable(key).c_str(),
+                    printable(jsonText(settings)).c_str());
   for (const ordered_json &pass : recipe["passes"])
     std::printf("added pass %s\n", printable(pass.get<std::string>()).c_str());
 }

@@ -14,7 +14,6 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
-#include <map>
 
 using namespace gradus::cli;
 
@@ -75,51 +74,33 @@ static std::string unknownCommand(const CLI::App &app, int argc, char **argv) {
          (near.empty() ? "; `gradus --help` lists them" : near);
 }
 
-static std::vector<std::string> optionNames(const CLI::App &command) {
-  std::vector<std::string> names;
-  for (const CLI::Option *option : command.get_options())
-    for (const std::string &name : option->get_lnames())
-      names.push_back("--" + name);
-  return names;
-}
-
-/// Tells where Gradus has other tools' training options, for commands that
-/// compile and for those that run artifacts.
-static std::string placeElsewhere(const std::string &option,
-                                  const std::string &command) {
-  static const std::map<std::string, std::string> settings = {
-      {"--batch", "--dim batch=N"},
-      {"--batch-size", "--dim batch=N"},
-      {"--batch_size", "--dim batch=N"},
-      {"--lr", "--set optimizer.learning_rate=NUMBER"},
-      {"--learning-rate", "--set optimizer.learning_rate=NUMBER"},
-      {"--learning_rate", "--set optimizer.learning_rate=NUMBER"},
-      {"--optimizer", "--set optimizer.type=NAME"},
-      {"--momentum", "--set optimizer.momentum=NUMBER"},
-      {"--weight-decay", "--set optimizer.weight_decay=NUMBER"}};
-  bool compiles = command == "compile";
-  if (auto found = settings.find(option);
-      found != settings.end() && (compiles || command == "train"))
-    return compiles ? "; write " + found->second
-                    : "; it is said when compiling: " + found->second;
-  if (compiles && (option == "--epochs" || option == "--steps"))
-    return "; `gradus train` has it";
-  return "";
+/// The options of all commands, and of the tool itself.
+static Commands optionsOfAll(const CLI::App &app) {
+  Commands all;
+  auto add = [&](const CLI::App *command) {
+    std::vector<std::string> &names = all[command->get_name()];
+    for (const CLI::Option *option : command->get_options())
+      for (const std::string &name : option->get_lnames())
+        names.push_back("--" + name);
+  };
+  add(&app);
+  for (const CLI::App *command :
+       app.get_subcommands([](const CLI::App *) { return true; }))
+    add(command);
+  return all;
 }
 
 /// An error for the first option that the command does not have. It comes
 /// before errors of missing options: it may be a misspelling of one.
-static std::string unknownOption(const CLI::App &app) {
+static std::string unknownOption(const CLI::App &app, const Commands &all) {
   for (const std::string &word : app.remaining())
     if (word.starts_with("--")) {
       std::string name = word.substr(0, word.find('='));
-      std::string elsewhere = placeElsewhere(name, app.get_name());
       return "unknown option '" + name + "'" +
-             (elsewhere.empty() ? suggestion(name, optionNames(app))
-                                : elsewhere);
+             suggestedOption(name, app.get_name(), all);
     }
   for (const CLI::App *command : app.get_subcommands())
-    if (std::string words = unknownOption(*command); !words.empty())
+    if (std::string words = unknownOption(*command, all); !words.empty())
       return command->get_name() + ": " + words;
   return "";
 }
@@ -142,7 +123,7 @@ static std::string usageMistake(const CLI::App &app,
                                 char **argv) {
   std::string words = unknownCommand(app, argc, argv);
   if (words.empty())
-    words = unknownOption(app);
+    words = unknownOption(app, optionsOfAll(app));
   if (words.empty())
     words = splitPair(argc, argv);
   return words.empty() ? error.what() : words;

@@ -3,6 +3,7 @@
 #include "frontends/cli/commands.h"
 #include "frontends/cli/compiler_library.h"
 #include "frontends/cli/failure.h"
+#include "frontends/cli/key_flags.h"
 #include "frontends/cli/text.h"
 
 #include <cstdio>
@@ -11,21 +12,21 @@ namespace gradus::cli {
 namespace {
 
 struct RecipeOptions {
-  std::string path;
-  std::vector<std::string> overrides;
+  compiler::Request request;
   bool schema = false;
 };
 
 constexpr const char *kFooter = R"(Examples:
   gradus recipe --schema               the JSON schema: every key and its default
   gradus recipe recipe.json            checks a recipe, prints it with all defaults
-  gradus recipe recipe.json --set optimizer.learning_rate=0.1)";
+  gradus recipe recipe.json --set optimizer.learning_rate=0.1 --ema
+  gradus recipe --plugin libgradient_noise.so    with the keys of a plug-in)";
 
-void run(const RecipeOptions &options) {
+void run(RecipeOptions &options) {
   if (options.schema)
     return (void)std::puts(compilerLibrary().recipeSchema().c_str());
   compiler::CheckedRecipe recipe =
-      take(compilerLibrary().readRecipe(options.path, options.overrides));
+      take(compilerLibrary().readRecipe(options.request));
   for (const std::string &remark : recipe.remarks)
     warn("recipe: " + remark);
   std::puts(recipe.json.c_str());
@@ -39,11 +40,17 @@ void addRecipe(CLI::App &app) {
       app.add_subcommand("recipe", "The keys of a recipe; checks one");
   command->footer(kFooter);
   command->add_flag("--schema", options->schema, "Print the JSON schema");
-  command->add_option("recipe", options->path,
+  command->add_option("recipe", options->request.recipe,
                       "A recipe to check; without it, the defaults");
   command
-      ->add_option("--set", options->overrides, "KEY=VALUE over the recipe's")
+      ->add_option("--set", options->request.overrides,
+                   "KEY=VALUE over the recipe's")
       ->allow_extra_args(false);
+  command
+      ->add_option("--plugin", options->request.plugins,
+                   "A shared library with passes, for its keys")
+      ->allow_extra_args(false);
+  addKeyFlags(*command, options->request);
   command->callback([options] { run(*options); });
 }
 

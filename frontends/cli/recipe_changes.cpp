@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <set>
+#include <string_view>
 #include <vector>
 
 using nlohmann::json;
@@ -75,11 +76,21 @@ static bool isOff(const json &value) {
   return value.is_null() || value == false;
 }
 
+constexpr char kPlugins[] = "plugins";
+
+/// Whether a path is that of a whole method: a key of the recipe, or of a
+/// plug-in.
+static bool isMethod(std::string_view path) {
+  if (path.starts_with(absl::StrCat(kPlugins, ".")))
+    path.remove_prefix(sizeof(kPlugins));
+  return !path.empty() && path != "inputs" && path != kPlugins &&
+         path.find('.') == path.npos;
+}
+
 static void compare(const std::string &path, const json &before,
                     const json &now, std::vector<std::string> &changes) {
   if (!before.is_object() || !now.is_object()) {
-    bool isMethod = path.find('.') == std::string::npos;
-    if (before != now && !(isMethod && isOff(before) && isOff(now)))
+    if (before != now && !(isMethod(path) && isOff(before) && isOff(now)))
       changes.push_back(
           absl::StrCat(path, " ", shown(before), ", now ", shown(now)));
     return;
@@ -88,12 +99,10 @@ static void compare(const std::string &path, const json &before,
   for (const json *recipe : {&before, &now})
     for (const auto &[key, value] : recipe->items())
       keys.insert(key);
-  bool isMethod =
-      !path.empty() && path != "inputs" && path.find('.') == std::string::npos;
   // A key of a method that one side lacks is of another version of Gradus, or
   // of another `type`, which is compared itself.
   for (const std::string &key : keys)
-    if (!isMethod || (before.contains(key) && now.contains(key)))
+    if (!isMethod(path) || (before.contains(key) && now.contains(key)))
       compare(path.empty() ? key : absl::StrCat(path, ".", key),
               before.value(key, json()), now.value(key, json()), changes);
 }
@@ -101,7 +110,11 @@ static void compare(const std::string &path, const json &before,
 std::string recipeChanges(const json &before, const json &now) {
   constexpr size_t kMost = 8;
   std::vector<std::string> changes;
-  compare("", before, now, changes);
+  json one = before, other = now;
+  for (json *recipe : {&one, &other}) // Without plug-ins they say nothing.
+    if (recipe->is_object())
+      recipe->emplace(kPlugins, json::object());
+  compare("", one, other, changes);
   size_t all = changes.size();
   changes.resize(std::min(all, kMost));
   std::string text = absl::StrJoin(changes, "; ");

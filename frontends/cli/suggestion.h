@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -10,5 +11,14 @@ namespace gradus::cli {
 /// Says "; did you mean 'train'?", or nothing.
 std::string suggestion(const std::string &word,
                        const std::vector<std::string> &known);
+
+/// The options of each command, by its name.
+using Commands = std::map<std::string, std::vector<std::string>>;
+
+/// What an unknown option of a command may mean: a key or an option that other
+/// tools call so (recipe/synonyms.def), an option of another command, or the
+/// nearest one.
+std::string suggestedOption(const std::string &option,
+                            const std::string &command, const Commands &all);
 
 } // namespace gradus::cli

@@ -4,6 +4,7 @@
 #include "frontends/cli/commands.h"
 #include "frontends/cli/compiler_library.h"
 #include "frontends/cli/failure.h"
+#include "frontends/cli/key_flags.h"
 #include "frontends/cli/session_options.h"
 #include "frontends/cli/synthetic_inputs.h"
 #include "frontends/cli/text.h"
@@ -251,6 +252,7 @@ void addVerify(CLI::App &app) {
       ->add_option("--plugin", request.plugins,
                    "A shared library with passes that the recipe names")
       ->allow_extra_args(false);
+  addKeyFlags(*command, request);
   command->add_option("--initialize", request.initialize,
                       "Rule for weights whose data file is missing");
   command->add_option("--reference", options->reference,

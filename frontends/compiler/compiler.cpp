@@ -18,8 +18,8 @@
 #include "frontends/message.h"
 #include "frontends/onnx/export.h"
 #include "frontends/onnx/supported_ops.h"
-#include "frontends/recipe/recipe.h"
-#include "passes/pass_plugin.h"
+#include "frontends/recipe/flags.h"
+#include "frontends/recipe/plugins.h"
 #include "runtime/well_known.h"
 
 #include "llvm/Support/raw_ostream.h"
@@ -41,7 +41,7 @@ DialectRegistry dialects() {
 
 absl::Status loadPlugins(const std::vector<std::string> &paths) {
   for (const std::string &path : paths)
-    if (llvm::Error error = loadPassPlugin(path))
+    if (llvm::Error error = recipe::loadPlugin(path))
       return invalid("--plugin ", llvm::toString(std::move(error)));
   return absl::OkStatus();
 }
@@ -71,6 +71,7 @@ private:
   absl::StatusOr<Result> stop();
   absl::StatusOr<std::string> report();
   std::vector<std::string> targets();
+  void warnOfIdleOptions();
   CompileOptions options();
   absl::Status write(const CompileOptions &chosen, Result &result);
   absl::Status makeArtifact(Result &result);
@@ -164,8 +165,21 @@ std::vector<std::string> Compilation::targets() {
   return targets;
 }
 
+/// A way of a GPU's library that nothing is compiled for is no mistake, and may
+/// be one of the target.
+void Compilation::warnOfIdleOptions() {
+  bool hasGpu = llvm::any_of(request_.targets, [](const std::string &target) {
+    return !llvm::StringRef(target).starts_with("cpu");
+  });
+  if (!hasGpu && request_.epilogues != "all")
+    module().emitWarning()
+        << "--epilogues " << request_.epilogues
+        << " changes nothing: no target is a GPU (--target cuda or emulated)";
+}
+
 CompileOptions Compilation::options() {
   CompileOptions options;
+  warnOfIdleOptions();
   if (!request_.targets.empty())
     options.targets = targets();
   options.libraries = {request_.libraries, request_.epilogues};
@@ -366,13 +380,24 @@ public:
 
   std::string recipeSchema() override { return recipe::schema(); }
 
-  absl::StatusOr<CheckedRecipe>
-  readRecipe(const std::string &path,
-             const std::vector<std::string> &overrides) override {
-    auto recipe = recipe::readFile(path, {overrides.begin(), overrides.end()});
+  std::vector<RecipeFlag> recipeFlags() override {
+    std::vector<RecipeFlag> all;
+    for (const recipe::Flag &flag : recipe::flags())
+      all.push_back({flag.name, flag.help, flag.form});
+    return all;
+  }
+
+  absl::StatusOr<CheckedRecipe> readRecipe(const Request &request) override {
+    if (absl::Status status = loadPlugins(request.plugins); !status.ok())
+      return status;
+    auto recipe = compiler::readRecipe(request);
     if (!recipe.ok())
       return recipe.status();
     return CheckedRecipe{recipe->json, recipe->remarks};
+  }
+
+  absl::Status loadPlugins(const std::vector<std::string> &paths) override {
+    return compiler::loadPlugins(paths);
   }
 };
 

@@ -39,8 +39,11 @@ struct Request {
   std::string recipe;                 // a JSON file; empty: the defaults
   std::string recipeText;             // JSON itself, instead of a file
   std::vector<std::string> overrides; // `key=value` over the recipe's
-  /// More overrides, each with the flag that set it.
+  /// More overrides, each with the option that set it.
   std::vector<std::pair<std::string, std::string>> flags;
+  /// Values of flags of keys (Compiler::recipeFlags): "true" of one that stands
+  /// alone; empty: it was not given.
+  std::map<std::string, std::string> keyFlags;
   std::vector<std::string> dims; // `batch=32` over the recipe's inputs.dims
   std::string memoryLimit;       // "2GiB" over the recipe's memory_limit
   std::vector<Weight> weights;   // over the model's initializers
@@ -228,6 +231,13 @@ struct Exported {
   int addedCoins = 0;
 };
 
+/// A key of the recipe as a flag of the command line.
+struct RecipeFlag {
+  std::string name; // "--less-bn"
+  std::string help;
+  std::string form; // of its value, "f32|bf16|f16"; empty: may stand alone
+};
+
 /// A recipe that was read and checked.
 struct CheckedRecipe {
   std::string json;                 // with all defaults
@@ -252,9 +262,11 @@ public:
   virtual absl::StatusOr<Exported>
   exportModel(const ExportRequest &request) = 0;
   virtual std::string recipeSchema() = 0;
-  virtual absl::StatusOr<CheckedRecipe>
-  readRecipe(const std::string &path,
-             const std::vector<std::string> &overrides) = 0;
+  virtual std::vector<RecipeFlag> recipeFlags() = 0;
+  /// Loads the request's plug-ins and reads its recipe; it needs no model.
+  virtual absl::StatusOr<CheckedRecipe> readRecipe(const Request &request) = 0;
+  /// Loads shared libraries with passes; those that are loaded stay so.
+  virtual absl::Status loadPlugins(const std::vector<std::string> &paths) = 0;
 };
 
 /// The library's one function. The calling process ends with a message and exit

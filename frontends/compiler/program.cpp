@@ -10,7 +10,7 @@
 #include "frontends/onnx/import.h"
 #include "frontends/onnx/inventory.h"
 #include "frontends/printable.h"
-#include "frontends/recipe/recipe.h"
+#include "frontends/recipe/flags.h"
 #include "frontends/shell_word.h"
 #include "ir/values_in_place.h"
 #include "runtime/float_conversion.h"
@@ -42,28 +42,11 @@ absl::Status checkDims(const std::vector<std::string> &dims) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<recipe::Recipe> readRecipe(const Request &request) {
-  if (absl::Status status = checkDims(request.dims); !status.ok())
-    return status;
-  recipe::Overrides overrides;
-  for (const auto &[setting, flag] : request.flags)
-    overrides.push_back({setting, flag});
-  // Flags come first, so that a single key may override a part of one.
-  overrides.insert(overrides.end(), request.overrides.begin(),
-                   request.overrides.end());
-  for (const std::string &dim : request.dims)
-    overrides.push_back({"inputs.dims." + dim, "--dim " + dim});
-  if (!request.memoryLimit.empty())
-    overrides.push_back({"memory_limit=\"" + request.memoryLimit + "\"",
-                         "--memory-limit " + request.memoryLimit});
-  if (!request.recipeText.empty())
-    return recipe::read(request.recipeText, "recipe", overrides);
-  return recipe::readFile(request.recipe, overrides);
-}
-
 bool saysRecipe(const Request &request) {
   return !request.recipe.empty() || !request.recipeText.empty() ||
          !request.overrides.empty() || !request.flags.empty() ||
+         llvm::any_of(request.keyFlags,
+                      [](const auto &flag) { return !flag.second.empty(); }) ||
          !request.dims.empty() || !request.memoryLimit.empty();
 }
 
@@ -405,6 +388,31 @@ absl::StatusOr<recipe::Recipe> settleRecipe(const Request &request,
 }
 
 } // namespace
+
+absl::StatusOr<recipe::Recipe> readRecipe(const Request &request) {
+  if (absl::Status status = checkDims(request.dims); !status.ok())
+    return status;
+  recipe::Overrides overrides;
+  for (const auto &[flag, value] : request.keyFlags) {
+    if (value.empty())
+      continue;
+    GRADUS_ASSIGN_OR_RETURN(auto settings, recipe::settingsOf(flag, value));
+    overrides.insert(overrides.end(), settings.begin(), settings.end());
+  }
+  for (const auto &[setting, flag] : request.flags)
+    overrides.push_back({setting, flag});
+  // Flags come first, so that a single key may override a part of one.
+  overrides.insert(overrides.end(), request.overrides.begin(),
+                   request.overrides.end());
+  for (const std::string &dim : request.dims)
+    overrides.push_back({"inputs.dims." + dim, "--dim " + dim});
+  if (!request.memoryLimit.empty())
+    overrides.push_back({"memory_limit=\"" + request.memoryLimit + "\"",
+                         "--memory-limit " + request.memoryLimit});
+  if (!request.recipeText.empty())
+    return recipe::read(request.recipeText, "recipe", overrides);
+  return recipe::readFile(request.recipe, overrides);
+}
 
 absl::StatusOr<Program> readProgram(const Request &request,
                                     MLIRContext &context) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "frontends/compiler/compiler.h"
+#include "frontends/recipe/recipe.h"
 #include "ir/gradus.h"
 
 #include "mlir/IR/OwningOpRef.h"
@@ -12,6 +13,9 @@ struct Program {
   mlir::OwningOpRef<mlir::ModuleOp> module;
   std::string recipe; // as JSON, with all defaults
 };
+
+/// Reads the recipe of the request with all that it sets over the file.
+absl::StatusOr<recipe::Recipe> readRecipe(const Request &request);
 
 /// Reads the model (.onnx or .mlir) with the recipe, overrides and weights of
 /// the request. Details of errors in text are in the context's diagnostics.

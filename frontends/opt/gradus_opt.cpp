@@ -1,23 +1,53 @@
 // gradus-opt: runs any pass by name on a program written as text. Tests and
 // pass authors use it. Passes of a plug-in join with
-// --load-pass-plugin=FILE.so; see docs/add_a_pass.md.
+// --load-pass-plugin=FILE.so; see docs/add_a_pass.md. --set and the flags of
+// the recipe's keys change the program's recipe before the first pass.
 
 #include "codegen/pipeline.h"
+#include "frontends/recipe/key_arguments.h"
+#include "frontends/recipe/plugins.h"
 #include "frontends/recipe/program_check.h"
-#include "passes/pass_plugin.h"
+#include "frontends/recipe/program_settings.h"
 
 #include "mlir/IR/Dialect.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/ToolOutputFile.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <optional>
 #include <vector>
 
 using namespace mlir;
+using gradus::recipe::Overrides;
+
+namespace {
+
+constexpr const char *kOverview = "Gradus: passes on training graphs\n";
+
+struct SetKeys : PassWrapper<SetKeys, OperationPass<>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(SetKeys)
+
+  explicit SetKeys(Overrides settings) : settings(std::move(settings)) {}
+  StringRef getName() const override { return "SetKeys"; }
+
+  void runOnOperation() override {
+    WalkResult walked = getOperation()->walk([&](gradus::ProgramOp program) {
+      return WalkResult(gradus::recipe::applySettings(program, settings));
+    });
+    if (walked.wasInterrupted())
+      signalPassFailure();
+  }
+
+  Overrides settings;
+};
 
 /// Returns what follows --load-pass-plugin in an argument; nothing for any
 /// other argument.
-static std::optional<StringRef> afterOption(StringRef argument) {
+std::optional<StringRef> afterOption(StringRef argument) {
   if (!argument.consume_front("--") && !argument.consume_front("-"))
     return std::nullopt;
   if (!argument.consume_front("load-pass-plugin") ||
@@ -28,7 +58,7 @@ static std::optional<StringRef> afterOption(StringRef argument) {
 
 /// Loads the named plug-ins and leaves the other arguments. MLIR's own option
 /// would continue without plug-ins that cannot be loaded.
-static llvm::Error takePlugins(std::vector<char *> &arguments) {
+llvm::Error takePlugins(std::vector<char *> &arguments) {
   std::vector<char *> others;
   for (size_t i = 0; i < arguments.size(); ++i) {
     std::optional<StringRef> path = afterOption(arguments[i]);
@@ -38,23 +68,57 @@ static llvm::Error takePlugins(std::vector<char *> &arguments) {
     }
     if (!path->consume_front("=") && i + 1 < arguments.size())
       path = arguments[++i];
-    if (llvm::Error error = gradus::loadPassPlugin(*path))
+    if (llvm::Error error = gradus::recipe::loadPlugin(*path))
       return error;
   }
   arguments = others;
   return llvm::Error::success();
 }
 
+int fail(const Twine &words) {
+  llvm::errs() << "gradus-opt: " << words << "\n";
+  return 2;
+}
+
+/// What MlirOptMain does with its arguments, with a first pass that sets keys.
+int runWithSettings(std::vector<char *> &arguments, DialectRegistry &registry,
+                    const Overrides &settings) {
+  int count = arguments.size();
+  char **words = arguments.data();
+  llvm::InitLLVM atExit(count, words);
+  auto [input, output] =
+      registerAndParseCLIOptions(count, words, kOverview, registry);
+  MlirOptMainConfig config = MlirOptMainConfig::createFromCLOptions();
+  MlirOptMainConfig chosen = config;
+  config.setPassPipelineSetupFn([&](PassManager &manager) {
+    manager.addPass(std::make_unique<SetKeys>(settings));
+    return chosen.setupPassPipeline(manager);
+  });
+  std::string problem;
+  auto text = openInputFile(input, &problem);
+  auto printed = text ? openOutputFile(output, &problem) : nullptr;
+  if (!printed)
+    return fail(problem);
+  if (failed(MlirOptMain(printed->os(), std::move(text), registry, config)))
+    return EXIT_FAILURE;
+  printed->keep();
+  return EXIT_SUCCESS;
+}
+
+} // namespace
+
 int main(int argc, char **argv) {
   DialectRegistry registry;
   gradus::registerCompiler(registry);
   gradus::recipe::registerProgramCheck(registry);
   std::vector<char *> arguments(argv, argv + argc);
-  if (llvm::Error error = takePlugins(arguments)) {
-    llvm::errs() << "gradus-opt: " << llvm::toString(std::move(error)) << "\n";
-    return 2;
-  }
-  return asMainReturnCode(MlirOptMain(arguments.size(), arguments.data(),
-                                      "Gradus: passes on training graphs\n",
-                                      registry));
+  if (llvm::Error error = takePlugins(arguments))
+    return fail(llvm::toString(std::move(error)));
+  gradus::recipe::KeyArguments keys(arguments);
+  if (!keys.problem.empty())
+    return fail(keys.problem);
+  if (!keys.settings.empty())
+    return runWithSettings(keys.others, registry, keys.settings);
+  return asMainReturnCode(
+      MlirOptMain(keys.others.size(), keys.others.data(), kOverview, registry));
 }

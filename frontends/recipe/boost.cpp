@@ -186,7 +186,8 @@ Field boost() {
                "MindSpore's AutoBoost document, or its level alone"}
       .of({level, flags(), common(), lessBn(), freezing(), accumulation(),
            dimReduction(), compat("instead of the recipe's")})
-      .shortFor("level");
+      .shortFor("level")
+      .flagged();
 }
 
 Json resolvedBoost(Json document) {

@@ -17,14 +17,29 @@
 #include "passes/mixed_precision.h"
 #include "passes/parameter_lists.h"
 #include "passes/parameters.h"
+#include "passes/pass_plugin.h"
 #include "passes/train_batch_norm.h"
 #include "passes/train_dropout.h"
 #include "recipe/run_settings.h"
+
+#include <map>
+#include <mutex>
 
 namespace gradus::recipe {
 namespace {
 
 using enum Kind;
+
+/// The keys of all plug-ins that are loaded.
+Field plugins() {
+  std::vector<Field> keys;
+  for (const PluginKey &key : pluginKeys())
+    keys.push_back(key.field);
+  return Field{
+      kPluginsKey, object, "{}",
+      "keys of plug-ins (--plugin), each of which switches its pass on"}
+      .of(keys);
+}
 
 /// The normalization of an input's numbers before a step reads them.
 Field normalize() {
@@ -118,7 +133,8 @@ std::vector<Field> methodFields() {
           gradientFreeze().field,
           boost(),
           distributionKey(),
-          addedPassesKey()};
+          addedPassesKey(),
+          plugins()};
 }
 
 /// Keys about how a step runs.
@@ -127,16 +143,39 @@ std::vector<Field> runFields() {
           compatKey()};
 }
 
+Field allFields() {
+  std::vector<Field> all = modelFields();
+  for (const auto &more : {methodFields(), runFields()})
+    all.insert(all.end(), more.begin(), more.end());
+  return Field{"", object, "{}", "How Gradus is to train a model"}.of(all);
+}
+
 } // namespace
 
 const Field &recipeField() {
-  static const Field field = [] {
-    std::vector<Field> all = modelFields();
-    for (const auto &more : {methodFields(), runFields()})
-      all.insert(all.end(), more.begin(), more.end());
-    return Field{"", object, "{}", "How Gradus is to train a model"}.of(all);
-  }();
-  return field;
+  // By the number of plug-ins' keys; never destroyed, for they have functions
+  // of libraries that end earlier.
+  static auto &made = *new std::map<size_t, Field>;
+  static std::mutex mutex;
+  std::lock_guard lock(mutex);
+  size_t count = pluginKeys().size();
+  auto found = made.find(count);
+  return found == made.end() ? made.emplace(count, allFields()).first->second
+                             : found->second;
+}
+
+std::vector<Flagged> flaggedKeys() {
+  std::vector<Flagged> all;
+  for (const Field &field : recipeField().fields) {
+    if (field.hasFlag)
+      all.push_back({&field, std::string(field.key)});
+    if (field.key == kPluginsKey)
+      for (const Field &key : field.fields)
+        if (key.hasFlag)
+          all.push_back(
+              {&key, std::string(kPluginsKey) + "." + std::string(key.key)});
+  }
+  return all;
 }
 
 } // namespace gradus::recipe

@@ -5,9 +5,21 @@
 
 #include "recipe/field.h"
 
+#include <string>
+#include <vector>
+
 namespace gradus::recipe {
 
-/// The recipe as an object of its keys, in the order of its text.
+/// The recipe as an object of its keys, in the order of its text; those of
+/// plug-ins that are loaded are in `plugins`. It stays valid where more are
+/// loaded.
 const Field &recipeField();
+
+/// A key of the recipe that is on the command line, too.
+struct Flagged {
+  const Field *field;
+  std::string path; // of the key
+};
+std::vector<Flagged> flaggedKeys();
 
 } // namespace gradus::recipe

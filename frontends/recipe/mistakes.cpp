@@ -4,6 +4,7 @@
 
 #include "frontends/json_text.h"
 #include "frontends/message.h"
+#include "passes/clip_gradients.h"
 #include "passes/gradient_freeze.h"
 
 #include <algorithm>
@@ -189,8 +190,26 @@ static void addIdleFreezing(const Json &freeze, std::string_view framework,
           " without effect: ", winner, " says what rests in which step"));
 }
 
+/// Adds a remark where an epsilon was changed that nothing is added to.
+static void addIdleEpsilon(const Json &recipe,
+                           std::vector<std::string> &remarks) {
+  const Json &clipping = recipe.at("clip");
+  const std::string framework = recipe.at("compat");
+  if (!clipping.is_object() || !clipping.value("divide", false))
+    return;
+  const Json &epsilon = clipping.at("norm_epsilon");
+  for (const Choice &choice : clip().field.choices)
+    for (const Field &field : choice.fields)
+      if (clipping.at("type") == choice.name && field.key == "norm_epsilon" &&
+          epsilon != Json::parse(field.fallbackUnder(framework)))
+        remarks.push_back(message("clip.norm_epsilon is ", jsonText(epsilon),
+                                  " without effect: clip.divide divides by "
+                                  "max(1, norm / value)"));
+}
+
 std::vector<std::string> remarksTogether(const Json &recipe) {
   std::vector<std::string> remarks;
+  addIdleEpsilon(recipe, remarks);
   const Json &freeze = recipe.at("gradient_freeze");
   if (!freeze.is_object())
     return remarks;

@@ -7,33 +7,26 @@
 #include "frontends/recipe/boost.h"
 #include "frontends/recipe/fields.h"
 #include "frontends/recipe/mistakes.h"
+#include "frontends/recipe/overrides.h"
 #include "frontends/recipe/recipe.h"
-#include "recipe/nearest.h"
+#include "frontends/recipe/strict_json.h"
+#include "frontends/recipe/suggestions.h"
+#include "passes/pass_plugin.h"
 
 #include "absl/strings/numbers.h"
 #include "llvm/ADT/StringRef.h"
-#include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
 
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <set>
 
 namespace gradus::recipe {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string quoted(std::string_view text) { return message("\"", text, "\""); }
-
 std::string join(std::string_view path, std::string_view key) {
   return path.empty() ? std::string(key) : message(path, ".", key);
-}
-
-/// A value as JSON, cut where it is long.
-std::string shown(const Json &value) {
-  std::string text = jsonText(value);
-  return text.size() <= 100 ? text : text.substr(0, 100) + "...";
 }
 
 std::string namesOf(const Field &field) {
@@ -43,12 +36,20 @@ std::string namesOf(const Field &field) {
   return joined(names, ", ");
 }
 
-/// `; did you mean "learning_rate"?`, or all that is known if nothing is near.
-std::string suggestion(std::string_view word,
-                       const std::vector<std::string_view> &known) {
-  if (std::string_view meant = nearest(word, known); !meant.empty())
-    return message("; did you mean ", quoted(meant), "?");
-  return message("; known: ", joined(known, ", "));
+/// The forms that an object may have.
+std::string formsOf(const Field &field) {
+  if (!field.shortKey.empty())
+    return message("an object, or its `", field.shortKey, "` alone");
+  return field.isSwitch ? "an object, true or false" : "an object";
+}
+
+std::string unknownPluginKey(std::string_view word,
+                             const std::vector<std::string_view> &known) {
+  if (known.empty())
+    return "is a key of a plug-in, and none was loaded; --plugin FILE.so names "
+           "its library";
+  return "is a key of no plug-in that was loaded (--plugin FILE.so)" +
+         suggestionForKey(kPluginsKey, word, known);
 }
 
 /// Checks values against their fields and collects what is wrong.
@@ -91,19 +92,6 @@ private:
   std::string framework_ = Json::parse(compatKey().fallback);
 };
 
-/// A value in its long form, where the field has a short one.
-Json written(const Field &field, const Json &value) {
-  if (field.isSwitch && value == true)
-    return Json::object();
-  if (!field.shortKey.empty() && value.is_string())
-    return {{field.shortKey, value}};
-  if (field.kind == Kind::variant && value.is_string())
-    return {{"type", value}}; // "sgd" is short for {"type": "sgd"}
-  if (field.single && value.is_number())
-    return Json::array({value});
-  return value;
-}
-
 Json Checker::check(const Field &field, const Json &value,
                     const std::string &path) {
   Json whole = written(field, value);
@@ -131,7 +119,8 @@ Json Checker::checkKind(const Field &field, const Json &value,
   case Kind::choice:
     return findChoice(field, value, path) ? value : nullptr;
   case Kind::object:
-    return checkFields(field.fields, value, path, "");
+    return value.is_object() ? checkFields(field.fields, value, path, "")
+                             : expected(formsOf(field), value, path);
   case Kind::variant:
     return checkVariant(field, value, path);
   case Kind::list:
@@ -180,18 +169,20 @@ const Choice *Checker::findChoice(const Field &field, const Json &name,
     if (choice.name != name.get_ref<const std::string &>())
       continue;
     if (!choice.built)
-      mistake(path, message(quoted(choice.name), " is not built yet"));
+      mistake(path, message(inQuotes(choice.name), " is not built yet"));
     return choice.built ? &choice : nullptr;
   }
   mistake(path, message("unknown value ", shown(name),
-                        suggestion(name.get<std::string>(), known)));
+                        suggestionForValue(name.get<std::string>(), known)));
   return nullptr;
 }
 
 Json Checker::checkVariant(const Field &field, const Json &value,
                            const std::string &path) {
   if (!value.is_object())
-    return expected("an object", value, path);
+    return expected(message("a type such as ", inQuotes(field.choices[0].name),
+                            ", or an object with it"),
+                    value, path);
   Json type = value.contains("type") || field.nullable()
                   ? value.value("type", Json())
                   : Json::parse(field.fallback)["type"];
@@ -267,17 +258,19 @@ void Checker::refuseUnknown(const std::vector<Field> &fields, const Json &value,
   std::vector<std::string_view> known;
   for (const Field &field : fields)
     known.push_back(field.key);
-  for (const auto &[key, unused] : value.items())
-    if (std::find(known.begin(), known.end(), key) == known.end())
+  for (const auto &[key, given] : value.items())
+    if (std::find(known.begin(), known.end(), key) != known.end())
+      continue;
+    else if (path != kPluginsKey)
       mistake(join(path, key),
               message("unknown key", type.empty() ? "" : " of ", type,
-                      suggestion(key, known)));
+                      suggestionForKey(path, key, known)));
+    else if (!given.is_null())
+      mistake(join(path, key), unknownPluginKey(key, known));
 }
 
 Json Checker::checkFields(const std::vector<Field> &fields, const Json &value,
                           const std::string &path, std::string_view type) {
-  if (!value.is_object())
-    return expected("an object", value, path);
   refuseUnknown(fields, value, path, type);
   const std::string around = framework_;
   if (auto own = value.find("compat"); own != value.end() && own->is_string())
@@ -293,142 +286,6 @@ Json Checker::checkFields(const std::vector<Field> &fields, const Json &value,
   }
   framework_ = around;
   return result;
-}
-
-/// Refuses a key that stands twice in one object, of which JSON keeps the last
-/// silently, and nesting that no recipe has.
-class Guard {
-public:
-  bool operator()(int depth, Json::parse_event_t event, Json &parsed) {
-    if (event == Json::parse_event_t::object_start)
-      open_.emplace_back();
-    else if (event == Json::parse_event_t::object_end)
-      open_.pop_back();
-    else if (event == Json::parse_event_t::key &&
-             !open_.back().insert(parsed.get<std::string>()).second)
-      mistake = message("the key ", quoted(parsed.get<std::string>()),
-                        " stands twice");
-    if (depth > kDeepest)
-      mistake = message("nested deeper than ", kDeepest, " levels");
-    return depth <= kDeepest;
-  }
-  std::string mistake;
-
-private:
-  static constexpr int kDeepest = 32;
-  std::vector<std::set<std::string>> open_;
-};
-
-/// The first number of a JSON text that is not 0, but so small that it would be
-/// read as 0: "1e-999". Empty where there is none.
-std::string vanishingNumber(std::string_view text) {
-  for (size_t at = 0; at < text.size(); ++at) {
-    if (text[at] == '"') {
-      for (++at; at < text.size() && text[at] != '"'; ++at)
-        at += text[at] == '\\';
-      continue;
-    }
-    if (text[at] < '0' || text[at] > '9')
-      continue;
-    size_t end = text.find_first_not_of("0123456789.eE+-", at);
-    std::string number(text.substr(at, end - at));
-    size_t digit = number.find_first_of("123456789");
-    if (digit < number.find_first_of("eE") &&
-        std::strtod(number.c_str(), nullptr) == 0)
-      return number;
-    at += number.size() - 1;
-  }
-  return "";
-}
-
-absl::StatusOr<Json> parse(std::string_view text) {
-  if (std::string number = vanishingNumber(text); !number.empty())
-    return invalid("the number ", number, " would be read as 0; write 0");
-  try {
-    Guard guard;
-    Json result = Json::parse(
-        text, [&](int depth, Json::parse_event_t event, Json &parsed) {
-          return guard(depth, event, parsed);
-        });
-    if (!guard.mistake.empty())
-      return invalid(guard.mistake);
-    return result;
-  } catch (const Json::exception &error) {
-    return invalid(wordsOf(error));
-  }
-}
-
-/// The value at `key` in an object or a list; null where there cannot be one.
-Json *child(Json &parent, const std::string &key) {
-  if (parent.is_null())
-    parent = Json::object();
-  if (parent.is_object())
-    return &parent[key];
-  size_t index = 0;
-  bool isIndex = !llvm::StringRef(key).getAsInteger(10, index);
-  return parent.is_array() && isIndex && index < parent.size() ? &parent[index]
-                                                               : nullptr;
-}
-
-/// Writes a key in its long form, so that there is something to set within.
-void lengthen(Json &recipe, llvm::StringRef key) {
-  for (const Field &field : recipeField().fields)
-    if (auto found = recipe.find(key.str());
-        key == llvm::StringRef(field.key) && found != recipe.end()) {
-      bool isOff = field.isSwitch && *found == false;
-      *found = isOff ? Json::object() : written(field, *found);
-    }
-}
-
-/// The key of a setting, without what follows it: `=` or `+=`.
-llvm::StringRef keyOf(llvm::StringRef setting) {
-  llvm::StringRef key = setting.split('=').first;
-  key.consume_back("+");
-  return key;
-}
-
-/// Puts a value at the end of a list, or makes the list.
-absl::Status append(Json &list, Json value, const Override &override) {
-  if (list.is_null())
-    list = Json::array();
-  if (!list.is_array())
-    return invalid(override.origin, ": += expects a list at ",
-                   quoted(keyOf(override.setting).str()), ", found ",
-                   shown(list));
-  list.push_back(std::move(value));
-  return absl::OkStatus();
-}
-
-/// Applies one `path.to.key=value`, or `+=` for one more element of a list.
-absl::Status set(Json &recipe, const Override &override) {
-  const std::string &setting = override.setting;
-  size_t equals = setting.find('=');
-  if (keyOf(setting).empty() || equals == setting.npos)
-    return invalid(override.origin, ": expected key=value");
-  std::string text = setting.substr(equals + 1);
-  Json value = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (std::string number = vanishingNumber(text);
-      !value.is_discarded() && !number.empty())
-    return invalid(override.origin, ": the number ", number,
-                   " would be read as 0; write 0");
-  Json *place = &recipe;
-  llvm::SmallVector<llvm::StringRef> keys;
-  keyOf(setting).split(keys, '.');
-  if (keys.size() > 1 && recipe.is_object())
-    lengthen(recipe, keys.front());
-  for (llvm::StringRef key : keys) {
-    place = child(*place, key.str());
-    if (!place)
-      return invalid(override.origin, ": there is nothing at ", quoted(key));
-  }
-  if (value.is_discarded() && !llvm::json::isUTF8(setting))
-    return invalid(override.origin, ": not UTF-8");
-  if (value.is_discarded())
-    value = text;
-  if (setting[equals - 1] == '+')
-    return append(*place, value, override);
-  *place = value;
-  return absl::OkStatus();
 }
 
 Recipe finish(const Json &checked, std::vector<std::string> remarks) {
@@ -472,6 +329,11 @@ Json boostOf(const Json &given) {
 Json completed(Json given) {
   if (!given.is_object())
     return given;
+  if (given.value("$schema", Json()).is_string())
+    given.erase("$schema"); // for editors
+  if (auto boosts = given.find("boost");
+      boosts != given.end() && (boosts->is_null() || *boosts == false))
+    *boosts = "O0";
   if (given.value("precision", Json()) == "f16" &&
       !given.contains("loss_scale"))
     given["loss_scale"] = {{"type", "dynamic"}};
@@ -499,6 +361,8 @@ absl::StatusOr<Recipe> checked(const Json &given, std::string_view name,
                                const Overrides &overrides) {
   Checker checker;
   Json result = checker.check(recipeField(), completed(given), "");
+  if (pluginKeys().empty() && result.is_object())
+    result.erase(kPluginsKey); // Recipes are as if there were no plug-ins.
   std::vector<std::string> remarks;
   if (checker.mistakes().empty()) {
     remarks = settleBoost(result, checker);
@@ -521,7 +385,7 @@ absl::StatusOr<Recipe> checked(const Json &given, std::string_view name,
 
 absl::StatusOr<Recipe> read(std::string_view text, std::string_view name,
                             const Overrides &overrides) {
-  absl::StatusOr<Json> given = parse(text);
+  absl::StatusOr<Json> given = parseStrictly(text);
   if (!given.ok())
     return invalid(name, ": ", given.status().message());
   for (const Override &override : overrides)

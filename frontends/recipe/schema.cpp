@@ -4,6 +4,7 @@
 #include "frontends/message.h"
 #include "frontends/recipe/fields.h"
 #include "frontends/recipe/recipe.h"
+#include "passes/pass_plugin.h"
 
 #include <nlohmann/json.hpp>
 
@@ -134,7 +135,8 @@ Json Describer::withShort(const Field &field, const Json &whole) {
   if (field.single)
     forms.push_back(shape(field.fields[0]));
   if (field.isSwitch)
-    forms.push_back({{"type", "boolean"}});
+    forms.push_back(field.kind == Kind::object ? Json{{"type", "boolean"}}
+                                               : Json{{"const", false}});
   return forms.size() == 1 ? whole : Json{{"anyOf", forms}};
 }
 
@@ -162,6 +164,10 @@ std::string schema() {
   Describer describer;
   result.update(describer.describe(recipeField()));
   result["$defs"] = describer.definitions();
+  result["properties"]["$schema"] = {
+      {"type", "string"}, {"description", "where editors find this schema"}};
+  if (pluginKeys().empty()) // An editor does not know which will be loaded.
+    result["properties"][kPluginsKey]["additionalProperties"] = true;
   return jsonText(result, 2) + "\n";
 }
 

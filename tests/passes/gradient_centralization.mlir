@@ -1,6 +1,6 @@
 // RUN: gradus-opt %s --gradient-centralization | FileCheck %s
 // RUN: gradus-opt %s --gradient-centralization --gradient-centralization | FileCheck %s
-// RUN: gradus-opt %s --gradient-centralization=placement=after_weight_decay | FileCheck %s --check-prefix=AFTER
+// RUN: gradus-opt %s --gradient-centralization=at=after_weight_decay | FileCheck %s --check-prefix=AFTER
 // RUN: gradus-opt %s --gradient-centralization --remark-format=emitRemark --remarks-filter=".*" -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARKS
 
 // A dense weight [out, in]: a mean for each row. The bias keeps its gradient.

@@ -18,35 +18,48 @@ namespace {
 using namespace mlir;
 using namespace gradus;
 
+struct NoiseSettings {
+  double scale = 0, decay = 0;
+};
+
+recipe::Field noiseKey() {
+  using enum recipe::Kind;
+  using recipe::Field;
+  const recipe::Keys<NoiseSettings> keys = {
+      Field{"scale", number, "0.01", "variance at step 0"}.from(0).into(
+          &NoiseSettings::scale),
+      Field{"decay", number, "0.55", "how fast it shrinks"}.into(
+          &NoiseSettings::decay)};
+  return Field{"gradient_noise", object, "null", "adds noise to gradients"}
+      .of(keys)
+      .switched()
+      .flagged();
+}
+
 struct GradientNoise : PassWrapper<GradientNoise, OperationPass<ProgramOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(GradientNoise)
-
-  GradientNoise() = default;
-  GradientNoise(const GradientNoise &other) : PassWrapper(other) {}
   StringRef getArgument() const override { return "gradient-noise"; }
-  StringRef getDescription() const override {
-    return "Adds noise to gradients";
+
+  /// The recipe's key that switches it on, and the stage that it then ends.
+  static const PluginMethod<NoiseSettings> &method() {
+    static const PluginMethod<NoiseSettings> method{noiseKey(), "methods"};
+    return method;
   }
 
-  Option<double> scale{*this, "scale", llvm::cl::desc("Variance at step 0"),
-                       llvm::cl::init(0.01)};
-  Option<double> decay{*this, "decay", llvm::cl::desc("How fast it shrinks"),
-                       llvm::cl::init(0.55)};
-
   void runOnOperation() override {
-    if (!(scale >= 0)) {
-      getOperation().emitError("gradient-noise: scale is ")
-          << scale.getValue() << ", expected a variance, 0 or more";
-      return signalPassFailure();
-    }
-    WalkResult walked = getOperation().walk(
-        [&](ParameterUpdate update) -> WalkResult { return disturb(update); });
+    auto settings = method().of(getOperation());
+    if (!settings)
+      return;
+    WalkResult walked =
+        getOperation().walk([&](ParameterUpdate update) -> WalkResult {
+          return disturb(update, settings->scale, settings->decay);
+        });
     if (walked.wasInterrupted())
       signalPassFailure();
   }
 
   /// gradient + sqrt(scale) * (1 + t)^(-decay / 2) * noise
-  LogicalResult disturb(ParameterUpdate update) {
+  LogicalResult disturb(ParameterUpdate update, double scale, double decay) {
     OpBuilder builder(update);
     Arithmetic math(builder, update.getLoc());
     FailureOr<Clock> clock = readClock(builder, math.loc, getOperation());

@@ -91,7 +91,7 @@ class PassPlugin(unittest.TestCase):
         return tool("gradus", "compile", model, "--recipe", recipe, "-o", name, *options)
 
     def compile_noisy(self, name, settings="", **more):
-        return self.compile(name, "--plugin", PLUGIN, "--add-pass", f"methods:gradient-noise{settings}", **more)
+        return self.compile(name, "--plugin", PLUGIN, f"--gradient-noise{settings}", **more)
 
     def train(self, artifact, checkpoint, steps, *more):
         return tool("gradus", "train", artifact, "--data", os.path.join(DIGITS, "train.safetensors"), "--steps",
@@ -104,7 +104,7 @@ class PassPlugin(unittest.TestCase):
         x, steps = [0.5, -1.0, 2.0], 5
         run("python3", os.path.join(ROOT, "tests", "end_to_end", "write_tensors.py"), "line.safetensors",
             "x:f32:2,3:" + ",".join(map(str, x)))
-        self.compile_noisy("line.gradus", "{scale=0.04 decay=0.9}", model="line.mlir", recipe="line.json")
+        self.compile_noisy("line.gradus", "=scale=0.04,decay=0.9", model="line.mlir", recipe="line.json")
         tool("gradus", "train", "line.gradus", "--data", "line.safetensors", "--steps", str(steps), "--checkpoint",
              "line.checkpoint")
         found = struct.unpack("<6f", states("line.checkpoint")["slope"])
@@ -115,8 +115,8 @@ class PassPlugin(unittest.TestCase):
 
     def test_a_real_model_trains_otherwise_and_as_well(self):
         self.compile("plain.gradus")
-        self.compile_noisy("noisy.gradus", "{scale=0.0001}")
-        self.compile_noisy("silent.gradus", "{scale=0}")
+        self.compile_noisy("noisy.gradus", "=scale=0.0001")
+        self.compile_noisy("silent.gradus", "=scale=0")
         for name in ("plain", "noisy", "silent"):
             self.train(f"{name}.gradus", f"{name}.checkpoint", 220)
         plain, noisy, silent = (states(f"{name}.checkpoint") for name in ("plain", "noisy", "silent"))
@@ -130,18 +130,17 @@ class PassPlugin(unittest.TestCase):
     def test_a_run_goes_on_as_it_began_or_says_so(self):
         self.compile("other.gradus")
         self.compile_noisy("whole.gradus")
-        self.assertIn("added pass methods:gradient-noise\n", tool("gradus", "inspect", "whole.gradus"))
+        self.assertIn('plug-in key gradient_noise {"scale":0.01,"decay":0.55}\n', tool("gradus", "inspect", "whole.gradus"))
         self.train("whole.gradus", "whole.checkpoint", 30)
         self.train("whole.gradus", "part.checkpoint", 13)
         told = self.train("other.gradus", "other.checkpoint", 14, "--resume", "part.checkpoint")
-        self.assertIn("was trained with added passes methods:gradient-noise, now they are none", told)
+        self.assertIn('plugins.gradient_noise {"decay":0.55,"scale":0.01}, now null', told)
         told = self.train("whole.gradus", "part.checkpoint", 30, "--resume", "part.checkpoint")
-        self.assertNotIn("added passes", told)
+        self.assertNotIn("gradient_noise", told)
         self.assertEqual(states("whole.checkpoint"), states("part.checkpoint"))
 
     def test_it_is_told_as_any_pass_and_agrees_with_the_reference(self):
-        added = ("--plugin", PLUGIN, "--add-pass", "gradients:gradient-noise{scale=0.01}")
-        self.compile("told.gradus", *added, "--report", "told.html")
+        self.compile("told.gradus", "--plugin", PLUGIN, "--gradient-noise", "--report", "told.html")
         with open(os.path.join(WORK, "told.html"), encoding="utf-8") as file:
             page = file.read()
         self.assertIn("gradient-noise", page)
@@ -149,24 +148,59 @@ class PassPlugin(unittest.TestCase):
         with open(os.path.join(DIGITS, "recipe.json"), encoding="utf-8") as file:
             recipe = json.load(file)
         with open(os.path.join(WORK, "told.json"), "w") as file:
-            json.dump({**recipe, "passes": [added[-1]]}, file)
+            json.dump({**recipe, "plugins": {"gradient_noise": {"scale": 0.01}}}, file)
         tool("gradus", "verify", os.path.join(DIGITS, "lenet.onnx"), "--recipe", "told.json", "--plugin", PLUGIN)
 
-    def test_what_is_wrong_is_said_of_the_pass(self):
-        def refused(stage, plugin=("--plugin", PLUGIN)):
-            return tool("gradus", "compile", os.path.join(DIGITS, "lenet.onnx"), "--dim", "batch=32", "-o", "none.gradus",
-                        *plugin, "--add-pass", stage, status=2)
+    def test_a_recipe_has_its_key(self):
+        def recipe(text, *options, status=0):
+            with open(os.path.join(WORK, "key.json"), "w") as file:
+                json.dump(text, file)
+            return tool("gradus", "recipe", "key.json", *options, status=status)
 
-        told = refused("methods:gradient-noise{scale=-1}")
-        self.assertIn("gradient-noise: scale is -1", told)
-        self.assertIn('recipe: passes has "methods:gradient-noise{scale=-1}": the pass failed', told)
-        self.assertIn('unknown pass "gradient-nois"; did you mean "gradient-noise"?', refused("methods:gradient-nois"))
-        self.assertIn('unknown stage "method"; did you mean "methods"?', refused("method:gradient-noise"))
-        self.assertIn("a value that it does not take", refused("methods:gradient-noise{scale=abc}"))
-        self.assertIn("scale is nan", refused("methods:gradient-noise{scale=nan}"))
-        self.assertIn("no such option rate", refused("methods:gradient-noise{rate=1}"))
-        self.assertIn("no plug-in was loaded", refused("methods:gradient-noise", ()))
+        noisy, plugin = {"plugins": {"gradient_noise": {"scale": 0.1}}}, ("--plugin", PLUGIN)
+        told = json.loads(recipe(noisy, *plugin, "--set", "plugins.gradient_noise.decay=0.75"))
+        self.assertEqual(told["plugins"], {"gradient_noise": {"scale": 0.1, "decay": 0.75}})
+        told = json.loads(recipe({"plugins": {"gradient_noise": True}}, *plugin, "--gradient-noise=decay=1"))
+        self.assertEqual(told["plugins"], {"gradient_noise": {"scale": 0.01, "decay": 1.0}})
+        self.assertEqual(json.loads(recipe({}, *plugin))["plugins"], {"gradient_noise": None})
+        self.assertNotIn("plugins", json.loads(recipe({})))
+        schema = json.loads(tool("gradus", "recipe", "--schema", *plugin))
+        self.assertIn('"scale"', json.dumps(schema["properties"]["plugins"]["properties"]["gradient_noise"]))
+        self.assertRegex(tool("gradus", "compile", "--help", *plugin),
+                         "--gradient-noise +Adds noise to gradients; =KEY=VALUE,... sets its keys: scale, decay")
+        # What is wrong is said by the key, and where the library is missing.
+        self.assertIn("key.json: plugins.gradient_noise: is a key of a plug-in, and none was loaded; --plugin FILE.so "
+                      "names its library", recipe(noisy, status=2))
+        self.assertIn('plugins.gradient_nois: is a key of no plug-in that was loaded (--plugin FILE.so); did you mean '
+                      '"gradient_noise"?', recipe({"plugins": {"gradient_nois": {}}}, *plugin, status=2))
+        self.assertIn('gradient_noise: unknown key; did you mean "plugins.gradient_noise"?',
+                      recipe({"gradient_noise": {}}, *plugin, status=2))
+        self.assertIn('--gradient-noise=scal=1: plugins.gradient_noise.scal: unknown key; did you mean "scale"?',
+                      recipe({}, *plugin, "--gradient-noise=scal=1", status=2))
+        self.assertIn("scale: expected at least 0, found -1", recipe({}, *plugin, "--gradient-noise=scale=-1", status=2))
+
+    def test_a_key_changes_nothing_where_it_is_off(self):
+        self.compile("without.gradus")
+        self.compile("off.gradus", "--plugin", PLUGIN)
+        for name in ("without", "off"):
+            self.train(f"{name}.gradus", f"{name}.checkpoint", 3)
+        self.assertEqual(states("without.checkpoint"), states("off.checkpoint"))
+        told = self.train("without.gradus", "resumed.checkpoint", 6, "--resume", "off.checkpoint")
+        self.assertNotIn("plugins", told)
+
+    def test_what_is_wrong_is_said_of_an_added_pass(self):
+        def told(stage, *plugin, status=2):
+            return tool("gradus", "compile", os.path.join(DIGITS, "lenet.onnx"), "--dim", "batch=32", "-o", "none.gradus",
+                        *plugin, "--add-pass", stage, status=status)
+
+        plugin = ("--plugin", PLUGIN)
+        self.assertIn('unknown pass "gradient-nois"; did you mean "gradient-noise"?', told("methods:gradient-nois", *plugin))
+        self.assertIn('unknown stage "method"; did you mean "methods"?', told("method:gradient-noise", *plugin))
+        self.assertIn("no such option rate", told("methods:gradient-noise{rate=1}", *plugin))
+        self.assertIn("no plug-in was loaded", told("methods:gradient-noise"))
         self.assertFalse(os.path.exists(os.path.join(WORK, "none.gradus")))
+        self.assertIn("The recipe does not have its key plugins.gradient_noise",
+                      told("methods:gradient-noise", *plugin, status=0))
 
     def test_the_commands_of_the_page_run(self):
         folder = os.path.join(WORK, "page")

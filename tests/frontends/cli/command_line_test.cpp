@@ -28,6 +28,17 @@ TEST(CommandLine, TakesTheStateFromNowhereElse) {
             "gradus train --steps 9 --resume c.safetensors");
 }
 
+TEST(CommandLine, HasTheValuesOfAnOption) {
+  std::vector<std::string> words = {
+      "gradus", "--plugin", "a.so", "--plugin=b", "--plug", "c", "--plugin"};
+  std::vector<char *> argv;
+  for (std::string &word : words)
+    argv.push_back(word.data());
+  rememberCommandLine(static_cast<int>(argv.size()), argv.data());
+  EXPECT_EQ(valuesOf("--plugin"), (std::vector<std::string>{"a.so", "b"}));
+  rememberCommandLine(0, nullptr);
+}
+
 TEST(CommandLine, WritesOutWhatATerminalWouldObey) {
   EXPECT_EQ(shellText({"caf\xe9"
                        "1",

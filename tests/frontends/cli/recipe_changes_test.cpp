@@ -27,6 +27,16 @@ TEST(RecipeChanges, NameEachKeyWithBothValues) {
             R"(inputs.augment.x null, now {"flip":true})");
 }
 
+// A plug-in that was loaded and whose key is off changes nothing.
+TEST(RecipeChanges, NameKeysOfPlugins) {
+  const char *noisy = R"({"plugins": {"noise": {"scale": 1}}})";
+  EXPECT_EQ(changes("{}", noisy), R"(plugins.noise null, now {"scale":1})");
+  EXPECT_EQ(changes(noisy, R"({"plugins": {"noise": {"scale": 2}}})"),
+            "plugins.noise.scale 1, now 2");
+  EXPECT_EQ(changes("{}", R"({"plugins": {"noise": null}})"), "");
+  EXPECT_EQ(changes(R"({"plugins": {"noise": false}})", "{}"), "");
+}
+
 TEST(RecipeChanges, AreNoneBetweenNumbersThatAreEqual) {
   EXPECT_EQ(changes(R"({"a": 1, "b": [2, 3]})", R"({"b": [2, 3.0], "a": 1.0})"),
             "");

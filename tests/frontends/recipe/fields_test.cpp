@@ -36,8 +36,8 @@ static json accepted(std::string_view text, const Overrides &overrides = {}) {
 }
 
 TEST(Methods, AreSwitchedByTrueAndFalse) {
-  for (const char *key :
-       {"less_bn", "fc_to_fn", "gradient_centralization", "gradient_freeze"}) {
+  for (const char *key : {"less_bn", "fc_to_fn", "gradient_centralization",
+                          "gradient_freeze", "ema"}) {
     EXPECT_EQ(accepted("{}")[key], nullptr) << key;
     std::string setting = std::string(key) + "=";
     EXPECT_TRUE(accepted("{}", {setting + "true"})[key].is_object()) << key;
@@ -45,6 +45,20 @@ TEST(Methods, AreSwitchedByTrueAndFalse) {
               false);
     EXPECT_EQ(accepted("{}", {setting + "null"})[key], nullptr);
   }
+}
+
+TEST(Methods, AreSwitchedOffThoughTheyNeedMoreToBeOn) {
+  for (const char *key : {"clip", "loss_scale"}) {
+    std::string setting = std::string(key) + "=";
+    EXPECT_EQ(accepted("{}", {setting + "false"})[key], false);
+    EXPECT_EQ(read("{}", "r", {setting + "true"}).status().message(),
+              "--set " + setting + "true: " + key +
+                  ".type: is missing; known: " +
+                  (key[0] == 'c' ? "global_norm, norm, value, adaptive"
+                                 : "static, dynamic"));
+  }
+  EXPECT_EQ(accepted("{}", {"precision=f16", "loss_scale=false"})["loss_scale"],
+            false);
 }
 
 TEST(Methods, AreSetOverTheirShortForms) {

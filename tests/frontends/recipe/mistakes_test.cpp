@@ -114,3 +114,21 @@ TEST(Mistakes, FindMetricsThatAreNone) {
   EXPECT_THAT(refusal({R"(metrics=["top5", "top5"])"}),
               HasSubstr("metrics: \"top5\" stands twice"));
 }
+
+// What is written out by `gradus recipe` is no mistake of the user's.
+TEST(Remarks, NameAnEpsilonThatNothingIsAddedTo) {
+  auto remarks = [](const Overrides &overrides) {
+    return read("{}", "r.json", overrides)->remarks;
+  };
+  EXPECT_EQ(remarks({"clip=global_norm", "clip.divide=true",
+                     "clip.norm_epsilon=0.5"}),
+            (std::vector<std::string>{
+                "clip.norm_epsilon is 0.5 without effect: clip.divide divides "
+                "by max(1, norm / value)"}));
+  EXPECT_EQ(remarks({"clip=global_norm", "clip.norm_epsilon=0.5"}),
+            std::vector<std::string>());
+  EXPECT_EQ(remarks({"clip=global_norm", "compat=timm"}),
+            std::vector<std::string>());
+  EXPECT_EQ(remarks({"clip=norm", "clip.norm_epsilon=0.5"}),
+            std::vector<std::string>());
+}

@@ -13,7 +13,10 @@ TEST(RecipeSchema, DescribesEveryKeyOfTheDefaultRecipe) {
   json recipe = json::parse(gradus::recipe::readFile("")->json);
   for (const auto &[key, value] : recipe.items())
     EXPECT_TRUE(kSchema["properties"].contains(key)) << key;
-  EXPECT_EQ(recipe.size(), kSchema["properties"].size());
+  // Those of plug-ins, and the key by which editors find the schema.
+  EXPECT_EQ(recipe.size() + 2, kSchema["properties"].size());
+  EXPECT_EQ(kSchema["properties"]["plugins"]["additionalProperties"], true);
+  EXPECT_EQ(kSchema["properties"]["$schema"]["type"], "string");
 }
 
 TEST(RecipeSchema, RefusesOtherKeys) {
@@ -61,4 +64,10 @@ TEST(RecipeSchema, DescribesShortForms) {
   const json &method = kSchema["properties"]["less_bn"]["anyOf"];
   EXPECT_EQ(method[0]["anyOf"][1]["type"], "boolean");
   EXPECT_EQ(method[1]["type"], "null");
+}
+
+// true says nothing of which one, so that clip has false alone.
+TEST(RecipeSchema, DescribesHowVariantsAreSwitchedOff) {
+  const json &clip = kSchema["properties"]["clip"]["anyOf"][0]["anyOf"];
+  EXPECT_EQ(clip[1], json::parse(R"({"const": false})"));
 }

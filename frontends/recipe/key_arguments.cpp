@@ -1,0 +1,67 @@
+// Arguments that set keys; see key_arguments.h.
+
+#include "frontends/recipe/key_arguments.h"
+
+#include "frontends/recipe/flags.h"
+
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <algorithm>
+
+using namespace mlir;
+
+namespace gradus::recipe {
+namespace {
+
+/// Whether these are options of the pass, as gradus-opt writes them.
+bool arePassOptions(StringRef pass, StringRef options) {
+  OpPassManager anywhere;
+  std::string text = (pass + "{" + options + "}").str();
+  return succeeded(parsePassPipeline(text, anywhere, llvm::nulls()));
+}
+
+} // namespace
+
+KeyArguments::KeyArguments(const std::vector<char *> &arguments) {
+  for (size_t at = 0; at < arguments.size();)
+    at += readAt(arguments, at);
+}
+
+/// Reads the argument there, and returns how many words it has.
+size_t KeyArguments::readAt(const std::vector<char *> &arguments, size_t at) {
+  StringRef word = arguments[at];
+  auto [option, value] = word.split('=');
+  bool hasValue = word.contains('=');
+  std::string name = option.ltrim('-').str();
+  std::vector<Flag> flags = recipe::flags();
+  auto flag = std::ranges::find(flags, "--" + name, &Flag::name);
+  bool isFlag = option.starts_with("-") && flag != flags.end();
+  bool isSet = option.starts_with("-") && name == "set";
+  bool isPass = PassInfo::lookup(name) != nullptr;
+  if ((!isFlag && !isSet) ||
+      (isPass && (!hasValue || arePassOptions(name, value)))) {
+    others.push_back(arguments[at]);
+    return 1;
+  }
+  size_t words = 1;
+  if (!hasValue && (isSet || !flag->form.empty()) && at + 1 < arguments.size())
+    value = arguments[at + words++];
+  else if (!hasValue && isFlag && flag->form.empty())
+    value = "true";
+  if (isSet) {
+    settings.emplace_back(value.str());
+    return words;
+  }
+  auto read = settingsOf(flag->name, value.str());
+  if (!read.ok())
+    problem = std::string(read.status().message());
+  else
+    settings.insert(settings.end(), read->begin(), read->end());
+  if (isPass)
+    others.push_back(made_.emplace_back(flag->name).data());
+  return words;
+}
+
+} // namespace gradus::recipe

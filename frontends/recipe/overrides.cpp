@@ -1,0 +1,148 @@
+// Applies settings to a recipe that is not checked yet; see overrides.h.
+
+#include "frontends/recipe/overrides.h"
+
+#include "frontends/message.h"
+#include "frontends/recipe/fields.h"
+#include "frontends/recipe/strict_json.h"
+
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/Support/JSON.h"
+
+namespace gradus::recipe {
+
+using Json = nlohmann::ordered_json;
+
+Json written(const Field &field, const Json &value) {
+  if (field.isSwitch && value == true)
+    return Json::object();
+  if (!field.shortKey.empty() && value.is_string())
+    return {{field.shortKey, value}};
+  if (field.kind == Kind::variant && value.is_string())
+    return {{"type", value}}; // "sgd" is short for {"type": "sgd"}
+  if (field.single && value.is_number())
+    return Json::array({value});
+  return value;
+}
+
+llvm::StringRef keyOf(llvm::StringRef setting) {
+  llvm::StringRef key = setting.split('=').first;
+  key.consume_back("+");
+  return key;
+}
+
+namespace {
+
+/// The value at `key` in an object or a list; null where there cannot be one.
+Json *child(Json &parent, const std::string &key) {
+  if (parent.is_null())
+    parent = Json::object();
+  if (parent.is_object())
+    return &parent[key];
+  size_t index = 0;
+  bool isIndex = !llvm::StringRef(key).getAsInteger(10, index);
+  return parent.is_array() && isIndex && index < parent.size() ? &parent[index]
+                                                               : nullptr;
+}
+
+/// The fields of an object, or of the type that a variant has.
+const std::vector<Field> &fieldsOf(const Field &field, const Json &value) {
+  if (field.kind == Kind::variant && value.is_object())
+    for (const Choice &choice : field.choices)
+      if (value.value("type", Json()) == choice.name)
+        return choice.fields;
+  return field.fields;
+}
+
+/// The field of `key` in a value of another field; null where there is none.
+const Field *fieldIn(const Field &field, const Json &value,
+                     llvm::StringRef key) {
+  if (field.kind == Kind::list || field.kind == Kind::named)
+    return &field.fields[0];
+  for (const Field &part : fieldsOf(field, value))
+    if (key == llvm::StringRef(part.key))
+      return &part;
+  return nullptr;
+}
+
+/// Writes a value in its long form, so that there is something to set within.
+void lengthen(const Field &field, Json &value) {
+  bool isOff = field.isSwitch && value == false;
+  value = isOff ? Json::object() : written(field, value);
+}
+
+/// Whether a key is a list with an index as programs write it: `groups[0]`.
+bool isIndexed(const Field &field, const Json &value, llvm::StringRef key) {
+  auto [name, index] = key.split('[');
+  const Field *list = fieldIn(field, value, name);
+  return field.kind != Kind::named && index.ends_with("]") && list &&
+         list->kind == Kind::list;
+}
+
+std::string withDots(llvm::StringRef path) {
+  std::string text;
+  for (char c : path)
+    if (c != ']')
+      text += c == '[' ? '.' : c;
+  return text;
+}
+
+/// Finds the place of a setting's key, and makes the objects around it.
+absl::StatusOr<Json *> placeOf(Json &recipe, const Override &override) {
+  Json *place = &recipe;
+  const Field *field = &recipeField();
+  llvm::StringRef path = keyOf(override.setting);
+  llvm::SmallVector<llvm::StringRef> keys;
+  path.split(keys, '.');
+  for (llvm::StringRef key : keys) {
+    if (field && isIndexed(*field, *place, key))
+      return invalid(override.origin, ": write ", withDots(path));
+    if (field && field != &recipeField())
+      lengthen(*field, *place);
+    field = field ? fieldIn(*field, *place, key) : nullptr;
+    place = child(*place, key.str());
+    if (!place)
+      return invalid(override.origin, ": there is nothing at ", inQuotes(key));
+  }
+  return place;
+}
+
+/// Puts a value at the end of a list, or makes the list.
+absl::Status append(Json &list, Json value, const Override &override) {
+  if (list.is_null())
+    list = Json::array();
+  if (!list.is_array())
+    return invalid(override.origin, ": += expects a list at ",
+                   inQuotes(keyOf(override.setting).str()), ", found ",
+                   shown(list));
+  list.push_back(std::move(value));
+  return absl::OkStatus();
+}
+
+} // namespace
+
+absl::Status set(Json &recipe, const Override &override) {
+  const std::string &setting = override.setting;
+  size_t equals = setting.find('=');
+  if (keyOf(setting).empty() || equals == setting.npos)
+    return invalid(override.origin, ": expected key=value");
+  std::string text = setting.substr(equals + 1);
+  Json value = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (std::string number = vanishingNumber(text);
+      !value.is_discarded() && !number.empty())
+    return invalid(override.origin, ": the number ", number,
+                   " would be read as 0; write 0");
+  absl::StatusOr<Json *> place = placeOf(recipe, override);
+  if (!place.ok())
+    return place.status();
+  if (value.is_discarded() && !llvm::json::isUTF8(setting))
+    return invalid(override.origin, ": not UTF-8");
+  if (value.is_discarded())
+    value = text;
+  if (setting[equals - 1] == '+')
+    return append(**place, value, override);
+  **place = value;
+  return absl::OkStatus();
+}
+
+} // namespace gradus::recipe

@@ -1,0 +1,85 @@
+// Suggestions for recipes; see suggestions.h.
+
+#include "frontends/recipe/suggestions.h"
+
+#include "frontends/message.h"
+#include "frontends/recipe/strict_json.h"
+#include "passes/pass_plugin.h"
+#include "recipe/nearest.h"
+#include "recipe/synonyms.h"
+
+#include <algorithm>
+
+namespace gradus::recipe {
+namespace {
+
+std::string_view firstOf(std::string_view path) {
+  return path.substr(0, path.find('.'));
+}
+
+std::string_view lastOf(std::string_view path) {
+  return path.substr(path.rfind('.') + 1);
+}
+
+std::string asked(std::string_view what) {
+  return message("; did you mean ", what, "?");
+}
+
+std::string nearestOf(std::string_view word, const Names &known) {
+  if (std::string_view meant = nearest(word, known); !meant.empty())
+    return asked(inQuotes(meant));
+  return known.empty() ? "" : message("; known: ", joined(known, ", "));
+}
+
+/// A value of a synonym as the recipe's text has it.
+std::string asJson(std::string_view value) {
+  return nlohmann::json::accept(value) ? std::string(value) : inQuotes(value);
+}
+
+/// Says what a word means elsewhere than in the object where it stands.
+std::string elsewhere(const Synonym &synonym) {
+  if (synonym.isOption())
+    return message("; it is an option: gradus ", synonym.meaning);
+  if (synonym.value().empty())
+    return asked(inQuotes(synonym.key()));
+  return asked(
+      message(inQuotes(synonym.key()), ": ", asJson(synonym.value())));
+}
+
+/// Whether a value, `mse` or `[{"type": "cosine"}]`, is one with this name.
+bool names(std::string_view value, std::string_view name) {
+  return value == name ||
+         value.find(message("\"type\": ", inQuotes(name))) != value.npos ||
+         value == message("[", inQuotes(name), "]");
+}
+
+} // namespace
+
+std::string suggestionForKey(std::string_view path, std::string_view word,
+                             const Names &known) {
+  if (path.empty())
+    for (const PluginKey &key : pluginKeys())
+      if (word == key.field.key)
+        return asked(inQuotes(message(kPluginsKey, ".", word)));
+  const std::vector<Synonym> synonyms = synonymsOf(word);
+  for (const Synonym &synonym : synonyms)
+    if (synonym.value().empty() &&
+        std::ranges::count(known, lastOf(synonym.key())))
+      return asked(inQuotes(lastOf(synonym.key())));
+  // A type that lacks what others have is not led to another object.
+  bool isElsewhere = std::ranges::none_of(synonyms, [&](const Synonym &each) {
+    return firstOf(each.key()) == firstOf(path);
+  });
+  return isElsewhere && !synonyms.empty() ? elsewhere(synonyms.front())
+                                          : nearestOf(word, known);
+}
+
+std::string suggestionForValue(std::string_view word, const Names &known) {
+  for (const Synonym &synonym : synonymsOf(word))
+    for (std::string_view name : known)
+      if (names(synonym.value(), name))
+        return asked(inQuotes(name));
+  return nearestOf(word, known);
+}
+
+} // namespace gradus::recipe

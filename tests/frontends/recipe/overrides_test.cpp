@@ -1,0 +1,117 @@
+// Settings over a recipe: where they go, and whose mistake is whose.
+
+#include "frontends/recipe/overrides.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+using namespace gradus::recipe;
+using nlohmann::json;
+
+static json accepted(std::string_view text, const Overrides &overrides = {}) {
+  auto recipe = read(text, "r.json", overrides);
+  EXPECT_TRUE(recipe.ok()) << recipe.status();
+  return recipe.ok() ? json::parse(recipe->json) : json();
+}
+
+static std::string refused(std::string_view text,
+                           const Overrides &overrides = {}) {
+  auto recipe = read(text, "r.json", overrides);
+  EXPECT_FALSE(recipe.ok());
+  return std::string(recipe.status().message());
+}
+
+TEST(Overrides, IsOverriddenKeyByKey) {
+  json recipe = accepted(
+      R"({"optimizer": {"type": "sgd", "momentum": 0.5}})",
+      {"optimizer.learning_rate=0.25", "loss=mse", "inputs.dims.batch=8"});
+  EXPECT_EQ(recipe["optimizer"]["learning_rate"], 0.25);
+  EXPECT_EQ(recipe["optimizer"]["momentum"], 0.5);
+  EXPECT_EQ(recipe["loss"]["type"], "mse");
+  EXPECT_EQ(recipe["inputs"]["dims"]["batch"], 8);
+}
+
+TEST(Overrides, AppendsToLists) {
+  const char *text = R"({"passes": ["model:a"], "metrics": ["accuracy"]})";
+  json recipe =
+      accepted(text, {"passes+=methods:b{x=1 y=2}", "metrics+=\"top5\""});
+  EXPECT_EQ(recipe["passes"], json({"model:a", "methods:b{x=1 y=2}"}));
+  EXPECT_EQ(recipe["metrics"], json({"accuracy", "top5"}));
+  EXPECT_EQ(accepted("{}", {"passes+=model:a"})["passes"], json({"model:a"}));
+  EXPECT_EQ(accepted("{}")["passes"], json());
+  EXPECT_EQ(refused(R"({"seed": 3})", {"seed+=2"}),
+            "--set seed+=2: += expects a list at \"seed\", found 3");
+}
+
+TEST(Overrides, BlamesTheOverrideThatAMistakeComesFrom) {
+  EXPECT_EQ(
+      refused(R"({"sede": 1, "seed": -1, "optimizer": {"momentum": 2}})",
+              {"seed=0",
+               "seed=-2",
+               "optimizer=adamv",
+               {"inputs.dims.batch=0", "--dim batch=0"}}),
+      "r.json: sede: unknown key; did you mean \"seed\"?\n"
+      "  --dim batch=0: inputs.dims.batch: expected at least 1, found 0\n"
+      "  --set optimizer=adamv: optimizer.type: unknown value \"adamv\"; did "
+      "you mean \"adam\"?\n"
+      "  --set seed=-2: seed: expected at least 0, found -2");
+  EXPECT_EQ(refused("{}", {"distribution.mode=adasum"}),
+            "--set distribution.mode=adasum: distribution.mode: \"adasum\" is "
+            "not built yet");
+}
+
+TEST(Overrides, SetWithinShortForms) {
+  json recipe = accepted(
+      R"({"groups": [{"match": ["a"], "optimizer": "sgd"}],
+          "inputs": {"augment": {"x": {"resized_crop": true}}}})",
+      {"groups.0.optimizer.momentum=0.5",
+       "inputs.augment.x.resized_crop.scale=[0.5, 1.0]"});
+  EXPECT_EQ(recipe["groups"][0]["optimizer"]["type"], "sgd");
+  EXPECT_EQ(recipe["groups"][0]["optimizer"]["momentum"], 0.5);
+  EXPECT_EQ(recipe["inputs"]["augment"]["x"]["resized_crop"]["scale"][0], 0.5);
+}
+
+TEST(Overrides, WriteAnIndexAsAKey) {
+  const char *recipe = R"({"groups": [{"match": ["a"]}]})";
+  EXPECT_EQ(refused(recipe, {"groups[0].frozen=true"}),
+            "--set groups[0].frozen=true: write groups.0.frozen");
+  EXPECT_EQ(refused(recipe, {"groups.0.match[0]=b"}),
+            "--set groups.0.match[0]=b: write groups.0.match.0");
+  // A name may have brackets.
+  EXPECT_EQ(accepted("{}", {"inputs.dims.x[0]=4"})["inputs"]["dims"]["x[0]"],
+            4);
+}
+
+struct BadOverride {
+  const char *override, *words;
+};
+
+class RefusedOverride : public testing::TestWithParam<BadOverride> {};
+
+TEST_P(RefusedOverride, SaysWhy) {
+  EXPECT_EQ(refused("{\"metrics\": []}", {GetParam().override}),
+            GetParam().words);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Overrides, RefusedOverride,
+    testing::Values(
+        BadOverride{"seed", "--set seed: expected key=value"},
+        BadOverride{"optimizer.learning_rate=1e-999",
+                    "--set optimizer.learning_rate=1e-999: the number 1e-999 "
+                    "would be read as 0; write 0"},
+        BadOverride{"seed+=2",
+                    "--set seed+=2: seed: expected an integer, found "
+                    "[2]"},
+        BadOverride{"metrics.0=x",
+                    "--set metrics.0=x: there is nothing at \"0\""},
+        BadOverride{"seed=\xff", "--set seed=\xff: not UTF-8"},
+        BadOverride{
+            "seed=many",
+            "--set seed=many: seed: expected an integer, found \"many\""},
+        BadOverride{
+            "optimizer.rate=1",
+            "--set optimizer.rate=1: optimizer.rate: unknown key of adamw; "
+            "known: learning_rate, "
+            "betas, epsilon, weight_decay, amsgrad, nesterov, maximize, "
+            "compat"}));
