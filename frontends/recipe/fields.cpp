@@ -1,20 +1,11 @@
-// The table of recipe keys. A new key is a line here; a method that becomes
-// built loses its `later`.
+// The recipe's keys in order: those of methods are in passes/methods.def.
 
 #include "frontends/recipe/fields.h"
 
 #include "frontends/recipe/boost.h"
 #include "passes/added_passes.h"
-#include "passes/average_weights.h"
-#include "passes/clip_gradients.h"
 #include "passes/clock.h"
-#include "passes/fc_to_fn.h"
-#include "passes/gradient_centralization.h"
-#include "passes/gradient_freeze.h"
-#include "passes/less_bn.h"
-#include "passes/loss_scale.h"
 #include "passes/losses.h"
-#include "passes/mixed_precision.h"
 #include "passes/parameter_lists.h"
 #include "passes/parameters.h"
 #include "passes/pass_plugin.h"
@@ -24,6 +15,16 @@
 
 #include <map>
 #include <mutex>
+
+namespace gradus {
+#define GRADUS_METHOD(Settings, method)                                        \
+  struct Settings;                                                             \
+  const recipe::Method<Settings> &method();
+#define GRADUS_KEY(key) const recipe::Field &key();
+#include "passes/methods.def"
+#undef GRADUS_METHOD
+#undef GRADUS_KEY
+} // namespace gradus
 
 namespace gradus::recipe {
 namespace {
@@ -116,25 +117,14 @@ std::vector<Field> modelFields() {
 
 /// The methods: one key each.
 std::vector<Field> methodFields() {
-  return {lossKey(),
-          metricsKey(),
-          movingKeys()[0],
-          scheduleKey(),
-          movingKeys()[1],
-          movingKeys()[2],
-          clip().field,
-          accumulationKey(),
-          movingAverage().field,
-          precisionKey(),
-          lossScale().field,
-          lessBn().field,
-          fcToFn().field,
-          gradientCentralization().field,
-          gradientFreeze().field,
-          boost(),
-          distributionKey(),
-          addedPassesKey(),
-          plugins()};
+  return {lossKey(),       metricsKey(),      movingKeys()[0],  scheduleKey(),
+          movingKeys()[1], movingKeys()[2],
+#define GRADUS_METHOD(Settings, method) method().field,
+#define GRADUS_KEY(key) key(),
+#include "passes/methods.def"
+#undef GRADUS_METHOD
+#undef GRADUS_KEY
+          boost(),         distributionKey(), addedPassesKey(), plugins()};
 }
 
 /// Keys about how a step runs.

@@ -110,8 +110,6 @@ INSTANTIATE_TEST_SUITE_P(
             "seed=many",
             "--set seed=many: seed: expected an integer, found \"many\""},
         BadOverride{
-            "optimizer.rate=1",
-            "--set optimizer.rate=1: optimizer.rate: unknown key of adamw; "
-            "known: learning_rate, "
-            "betas, epsilon, weight_decay, amsgrad, nesterov, maximize, "
-            "compat"}));
+            "inputs.rate=1",
+            "--set inputs.rate=1: inputs.rate: unknown key; known: dims, "
+            "normalize, augment, last_batch"}));
