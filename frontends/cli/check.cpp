@@ -206,6 +206,8 @@ static void addRecordOptions(CLI::App &command, CheckOptions &options) {
                          "With --write: how to train it (JSON)"),
       command.add_option("--set", record.model.overrides,
                          "With --write: KEY=VALUE over the recipe's"),
+      command.add_option("--plugin", record.model.plugins,
+                         "With --write: a library with keys of the recipe"),
       command.add_option("--dim", record.model.dims,
                          "With --write: size of a dimension: batch=32"),
       command.add_option("--initialize", record.model.initialize,

@@ -443,6 +443,10 @@ void addInspect(CLI::App &app) {
                                           ".safetensors file");
   command->add_option("--recipe", options->request.recipe,
                       "For a model: dimensions, parameters");
+  command
+      ->add_option("--plugin", options->request.plugins,
+                   "For a model: a library with keys that its recipe has")
+      ->allow_extra_args(false);
   command->add_option("--dim", options->request.dims, "For a model: batch=32")
       ->allow_extra_args(false);
   addWeightOptions(*command, options->request, options->weightsMap);

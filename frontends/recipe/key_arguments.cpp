@@ -2,8 +2,6 @@
 
 #include "frontends/recipe/key_arguments.h"
 
-#include "frontends/recipe/flags.h"
-
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "llvm/Support/raw_ostream.h"
@@ -35,9 +33,8 @@ size_t KeyArguments::readAt(const std::vector<char *> &arguments, size_t at) {
   auto [option, value] = word.split('=');
   bool hasValue = word.contains('=');
   std::string name = option.ltrim('-').str();
-  std::vector<Flag> flags = recipe::flags();
-  auto flag = std::ranges::find(flags, "--" + name, &Flag::name);
-  bool isFlag = option.starts_with("-") && flag != flags.end();
+  auto flag = std::ranges::find(flags_, "--" + name, &Flag::name);
+  bool isFlag = option.starts_with("-") && flag != flags_.end();
   bool isSet = option.starts_with("-") && name == "set";
   bool isPass = PassInfo::lookup(name) != nullptr;
   if ((!isFlag && !isSet) ||

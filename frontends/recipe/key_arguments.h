@@ -5,7 +5,7 @@
 // the pass; `--less-bn=keep=["bn1"]` sets keys and runs the pass.
 #pragma once
 
-#include "frontends/recipe/recipe.h"
+#include "frontends/recipe/flags.h"
 
 #include <deque>
 
@@ -21,6 +21,7 @@ struct __attribute__((visibility("default"))) KeyArguments {
 private:
   size_t readAt(const std::vector<char *> &arguments, size_t at);
 
+  std::vector<Flag> flags_ = flags();
   std::deque<std::string> made_; // words of `others` that no one gave
 };
 
