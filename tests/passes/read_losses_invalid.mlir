@@ -1,7 +1,7 @@
 // RUN: gradus-opt %s --training-step --split-input-file --verify-diagnostics
 
 // The types there are come nearest first.
-// expected-error @below {{recipe: loss.type: unknown value "mae"; did you mean "mse"?}}
+// expected-error @below {{recipe: loss.type: unknown value "mae"; did you mean "l1"?}}
 gradus.program @unknown_type attributes {recipe = {loss = {type = "mae"}}} {
   gradus.graph @predict(%x: tensor<4xf32>) -> (y: tensor<4xf32>) {
     gradus.return %x : tensor<4xf32>
