@@ -9,8 +9,9 @@
 
 namespace gradus {
 
-/// What a word means here: a key of the recipe ("optimizer.learning_rate"), a
-/// key with a value ("precision=bf16"), or an option ("train --epochs").
+/// A word with its meaning here, which is a key of the recipe
+/// ("optimizer.learning_rate"), a key with a value ("precision=bf16"), or an
+/// option ("train --epochs").
 struct Synonym {
   std::string_view word, meaning;
 

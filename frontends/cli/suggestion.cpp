@@ -31,7 +31,7 @@ std::string placeOf(const Synonym &synonym, const std::string &command,
   } else {
     std::string_view value = synonym.value();
     words = "--set " + shellWord(message(synonym.key(), "=",
-                                              value.empty() ? "VALUE" : value));
+                                         value.empty() ? "VALUE" : value));
   }
   bool isOwn = has(own, words.substr(0, words.find(' ')));
   return (isOwn ? "; write " : "; it is said when compiling: ") + words;

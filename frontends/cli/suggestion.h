@@ -15,9 +15,9 @@ std::string suggestion(const std::string &word,
 /// The options of each command, by its name.
 using Commands = std::map<std::string, std::vector<std::string>>;
 
-/// What an unknown option of a command may mean: a key or an option that other
-/// tools call so (recipe/synonyms.def), an option of another command, or the
-/// nearest one.
+/// Says what an unknown option of a command may mean: a key or an option that
+/// other tools call so (recipe/synonyms.def), an option of another command, or
+/// the nearest one.
 std::string suggestedOption(const std::string &option,
                             const std::string &command, const Commands &all);
 

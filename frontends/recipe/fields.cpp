@@ -143,8 +143,8 @@ Field allFields() {
 } // namespace
 
 const Field &recipeField() {
-  // By the number of plug-ins' keys; never destroyed, for they have functions
-  // of libraries that end earlier.
+  // The map, by the number of plug-ins' keys, is never destroyed: these have
+  // functions of libraries that end earlier.
   static auto &made = *new std::map<size_t, Field>;
   static std::mutex mutex;
   std::lock_guard lock(mutex);

@@ -42,8 +42,7 @@ std::string elsewhere(const Synonym &synonym) {
     return message("; it is an option: gradus ", synonym.meaning);
   if (synonym.value().empty())
     return asked(inQuotes(synonym.key()));
-  return asked(
-      message(inQuotes(synonym.key()), ": ", asJson(synonym.value())));
+  return asked(message(inQuotes(synonym.key()), ": ", asJson(synonym.value())));
 }
 
 /// Whether a value, `mse` or `[{"type": "cosine"}]`, is one with this name.

@@ -1,4 +1,4 @@
-// What a recipe may have meant by a word that is not known: a synonym
+// Says what a recipe may have meant by a word that is not known: a synonym
 // (recipe/synonyms.def), or else the nearest name.
 
 #pragma once
