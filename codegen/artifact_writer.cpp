@@ -7,6 +7,7 @@
 #include "codegen/command_writer.h"
 #include "codegen/initial_values.h"
 #include "ir/values_in_place.h"
+#include "passes/numbers.h"
 #include "runtime/artifact_hash.h"
 
 using namespace mlir;
@@ -271,12 +272,21 @@ private:
     for (auto [index, state] :
          llvm::enumerate(program().getBody().getOps<StateOp>())) {
       std::optional<double> fill = uniformValue(state);
+      auto [minimum, limit] = rangeOf(state);
       states.push_back(fb::CreateState(
           builder, builder.CreateString(state.getSymName().str()),
           writeType(builder, state.getType()), roleOf(state), !fill.has_value(),
-          initial_[index], fill.value_or(0)));
+          initial_[index], fill.value_or(0), minimum, limit));
     }
     return builder.CreateVector(states);
+  }
+
+  static std::pair<double, double> rangeOf(StateOp state) {
+    auto range = state->getAttrOfType<DenseF64ArrayAttr>(kRange);
+    if (range && range.size() == 2)
+      return {range[0], range[1]};
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    return {-infinity, infinity};
   }
 
   static fb::Role roleOf(StateOp state) {

@@ -8,8 +8,8 @@
 
 #include "ir/arithmetic.h"
 #include "passes/clock.h"
+#include "passes/numbers.h"
 #include "passes/passes.h"
-#include "passes/state.h"
 #include "passes/train_graphs.h"
 #include "runtime/well_known.h"
 
@@ -74,6 +74,9 @@ struct AverageWeightsPass : impl::AverageWeightsBase<AverageWeightsPass> {
     for (auto write : block.getOps<WriteOp>())
       written[write.getState()] = write.getValue();
     States states(getOperation());
+    Value decay = readNumber(builder, train.getLoc(), states, ema.decay);
+    if (!decay)
+      return failure();
     for (StringAttr name : averaged) {
       std::string average = averageOf(name);
       Value parameter = written.lookup(name);
@@ -83,7 +86,8 @@ struct AverageWeightsPass : impl::AverageWeightsBase<AverageWeightsPass> {
                       cast<RankedTensorType>(states.find(name).getType()));
       if (failed(states.ensure(average, tensorType(parameter), Role::slot)))
         return failure();
-      append(builder, average, parameter, first, clock->number, ema);
+      append(builder, average, parameter, first, clock->number, decay,
+             ema.warmup);
     }
     if (!written.contains(well_known::kStep))
       advanceClock(builder, train.getLoc(), getOperation());
@@ -92,28 +96,24 @@ struct AverageWeightsPass : impl::AverageWeightsBase<AverageWeightsPass> {
 
   /// 1 - decay, the share of the new parameter in an average `like` it. While
   /// the average warms up, the decay is (1 + n) / (10 + n) at the n-th update.
-  static Value shareOf(const Arithmetic &math, const AverageSettings &ema,
+  static Value shareOf(const Arithmetic &math, Value decay, bool warmup,
                        Value update, Value like) {
-    double last = 1 - ema.decay;
-    if (!ema.warmup)
-      return math.number(last, like);
+    Value last = math.subtract(math.number(1, decay), decay);
+    if (!warmup)
+      return spreadLike(math, last, like);
     Value sum = math.add(update, math.number(10, update));
-    Value share = math.larger(math.number(last, update),
-                              math.divide(math.number(9, update), sum));
-    RankedTensorType type = tensorType(like);
-    Value narrow =
-        convert(math.builder, math.loc, share, type.getElementType());
-    return broadcastScalar(math.builder, math.loc, narrow, type.getShape());
+    Value share = math.larger(last, math.divide(math.number(9, update), sum));
+    return spreadLike(math, share, like);
   }
 
   /// `decay * average + (1 - decay) * parameter`; the parameter at first.
   static void append(OpBuilder &builder, StringRef state, Value parameter,
-                     Value first, Value update, const AverageSettings &ema) {
+                     Value first, Value update, Value decay, bool warmup) {
     Location loc = parameter.getLoc();
     Arithmetic math(builder, loc);
     RankedTensorType type = tensorType(parameter);
     Value old = readState(builder, loc, state, type);
-    Value change = math.multiply(shareOf(math, ema, update, old),
+    Value change = math.multiply(shareOf(math, decay, warmup, update, old),
                                  math.subtract(parameter, old));
     Value begins = broadcastScalar(builder, loc, first, type.getShape());
     writeState(builder, loc, state,

@@ -6,8 +6,8 @@
 namespace gradus {
 
 struct AverageSettings {
-  double decay = 0;    // of the average, at an update
-  bool warmup = false; // at most (1 + n) / (10 + n) at the n-th update
+  recipe::Number decay; // of the average, at an update
+  bool warmup = false;  // at most (1 + n) / (10 + n) at the n-th update
 };
 
 const recipe::Method<AverageSettings> &movingAverage();

@@ -6,6 +6,7 @@
 #include "passes/clip_gradients.h"
 
 #include "passes/gradient_norm.h"
+#include "passes/numbers.h"
 #include "passes/passes.h"
 #include "passes/state.h"
 #include "passes/train_graphs.h"
@@ -54,12 +55,27 @@ struct ClipGradientsPass : impl::ClipGradientsBase<ClipGradientsPass> {
     if (!wanted)
       return;
     settings = *wanted;
+    if (!verifyName())
+      return signalPassFailure();
     for (GraphOp train : trainGraphs(getOperation())) {
       auto range = train.getBody().front().getOps<ParameterUpdate>();
       SmallVector<ParameterUpdate> updates(range.begin(), range.end());
       if (!updates.empty())
         bound(train, updates);
     }
+  }
+
+  /// Whether the model leaves the name of `clip.value` free.
+  bool verifyName() {
+    OpBuilder nowhere(&getContext());
+    Block block;
+    nowhere.setInsertionPointToEnd(&block);
+    return bool(limit(Arithmetic(nowhere, getOperation().getLoc())));
+  }
+
+  /// The largest allowed, as a scalar of f64.
+  Value limit(const Arithmetic &math) {
+    return readNumber(math.builder, math.loc, getOperation(), settings.value);
   }
 
   void bound(GraphOp train, ArrayRef<ParameterUpdate> updates) {
@@ -74,7 +90,7 @@ struct ClipGradientsPass : impl::ClipGradientsBase<ClipGradientsPass> {
     }
   }
 
-  Value bounded(const Arithmetic &math, ParameterUpdate update) const {
+  Value bounded(const Arithmetic &math, ParameterUpdate update) {
     Value gradient = update.getGradientUse().get();
     if (settings.bounds == Bounds::norm)
       return scale(math, factor(math, sumOfSquares(math, gradient)), gradient);
@@ -84,17 +100,17 @@ struct ClipGradientsPass : impl::ClipGradientsBase<ClipGradientsPass> {
   }
 
   /// min(1, value / (norm + epsilon)), a scalar.
-  Value factor(const Arithmetic &math, Value squares) const {
+  Value factor(const Arithmetic &math, Value squares) {
     Value norm = math.squareRoot(squares);
     Value length = math.add(norm, math.number(settings.normEpsilon, norm));
-    Value ratio = math.divide(math.number(settings.value, norm), length);
+    Value ratio = math.divide(spreadLike(math, limit(math), norm), length);
     return math.smaller(ratio, math.number(1, ratio));
   }
 
   /// max(1, norm / value), a scalar.
-  Value divisor(const Arithmetic &math, Value squares) const {
+  Value divisor(const Arithmetic &math, Value squares) {
     Value norm = math.squareRoot(squares);
-    Value ratio = math.divide(norm, math.number(settings.value, norm));
+    Value ratio = math.divide(norm, spreadLike(math, limit(math), norm));
     return math.larger(ratio, math.number(1, ratio));
   }
 
@@ -117,14 +133,15 @@ struct ClipGradientsPass : impl::ClipGradientsBase<ClipGradientsPass> {
     }
   }
 
-  Value byValue(const Arithmetic &math, Value gradient) const {
-    Value low = math.larger(gradient, math.number(-settings.value, gradient));
-    return math.smaller(low, math.number(settings.value, gradient));
+  Value byValue(const Arithmetic &math, Value gradient) {
+    Value most = limit(math), least = math.negate(most);
+    Value low = math.larger(gradient, spreadLike(math, least, gradient));
+    return math.smaller(low, spreadLike(math, most, gradient));
   }
 
   /// Brock et al., https://arxiv.org/abs/2102.06171: each output's gradient is
   /// at most `value` times as long as its weights.
-  Value adaptively(const Arithmetic &math, ParameterUpdate update) const {
+  Value adaptively(const Arithmetic &math, ParameterUpdate update) {
     Value gradient = update.getGradientUse().get();
     RankedTensorType type = tensorType(gradient);
     Value parameter =
@@ -132,7 +149,7 @@ struct ClipGradientsPass : impl::ClipGradientsBase<ClipGradientsPass> {
     Value norm = unitNorms(math, gradient);
     Value length = unitNorms(math, parameter);
     length = math.larger(length, math.number(settings.epsilon, length));
-    Value bound = math.multiply(length, math.number(settings.value, length));
+    Value bound = math.multiply(length, spreadLike(math, limit(math), length));
     Value ratio =
         math.divide(bound, math.larger(norm, math.number(1e-6, norm)));
     Value one = math.number(1, ratio);

@@ -9,7 +9,7 @@ struct ClipSettings {
   enum class Bounds { globalNorm, norm, value, adaptive };
 
   Bounds bounds = {};     // what is at most `value`
-  double value = 0;       // for `adaptive`, as part of the weights' norm
+  recipe::Number value;   // for `adaptive`, as part of the weights' norm
   double epsilon = 0;     // of `adaptive`: the least norm of weights
   bool divides = false;   // global_norm: by max(1, norm / value)
   double normEpsilon = 0; // else times min(1, value / (norm + normEpsilon))

@@ -151,7 +151,7 @@ struct ExpandOptimizerPass : impl::ExpandOptimizerBase<ExpandOptimizerPass> {
                        shared.schedules,
                        parameter,
                        gradient,
-                       learningRate(math, update, settings, shared),
+                       /*learningRate=*/Value(),
                        numberOf(math, update, shared),
                        states,
                        std::string(optimizer.name) + shared.cut,
@@ -159,6 +159,7 @@ struct ExpandOptimizerPass : impl::ExpandOptimizerBase<ExpandOptimizerPass> {
                        settings.learningRateFactor,
                        getOperation(),
                        settings.own.where()};
+    step.learningRate = learningRate(step, update);
     if (failed(optimizer.rule(step, settings.own)) || step.failed)
       return failure();
     report(update, optimizer);
@@ -166,16 +167,19 @@ struct ExpandOptimizerPass : impl::ExpandOptimizerBase<ExpandOptimizerPass> {
     return success();
   }
 
-  static Value learningRate(const Arithmetic &math, ParameterUpdate update,
-                            const ParameterSettings &settings,
-                            const Shared &shared) {
-    double rate = settings.rounded(settings.common.learningRate);
-    rate *= settings.learningRateFactor;
+  /// The learning rate of one parameter, with the factors of its groups and of
+  /// its update, under the schedule.
+  static Value learningRate(ParameterStep &step, ParameterUpdate update) {
+    const Arithmetic &math = step.math;
+    Value rate = step.plain(step.settings.learningRate);
+    SmallVector<double> factors = {step.learningRateFactor};
     if (auto factor = update->getAttrOfType<FloatAttr>("learning_rate_factor"))
-      rate *= factor.getValueAsDouble();
-    Value number = math.number(rate, shared.clock.number);
-    Value factor = shared.schedules.factorOf("learning_rate");
-    return factor ? math.multiply(factor, number) : number;
+      factors.push_back(factor.getValueAsDouble());
+    for (double factor : factors)
+      if (factor != 1)
+        rate = math.multiply(rate, step.scalar(factor));
+    Value factor = step.schedules.factorOf("learning_rate");
+    return factor ? math.multiply(factor, rate) : rate;
   }
 
   void report(ParameterUpdate update, const Optimizer &optimizer) {

@@ -42,11 +42,6 @@ struct ParameterSettings {
   bool couplesDecay() const {
     return optimizer().couplesDecay && !common.decouplesDecay;
   }
-  /// A number as the optimizer computes with it.
-  double rounded(const recipe::Number &number) const {
-    return common.isSingle ? static_cast<float>(number.initial)
-                           : number.initial;
-  }
 };
 
 /// The recipe's groups, read once for all parameters.

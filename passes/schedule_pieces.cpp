@@ -533,7 +533,7 @@ Value multiplied(const SchedulePiece &piece, const Product &settings) {
     Value since = sincePieceStart(piece.math, piece.step, 0, timing);
     result = piece.math.multiply(
         result,
-        pieceKindOf(factor)->factor(
+        pieceKindOf(factor).factor(
             {piece.math, since, timing.steps, timing.isSingle}, factor));
   }
   return result;
@@ -541,17 +541,12 @@ Value multiplied(const SchedulePiece &piece, const Product &settings) {
 
 } // namespace
 
-const PieceKind *gradus::pieceKindOf(const recipe::Value &piece) {
-  for (const PieceKind &kind : kinds())
-    if (kind.name == piece.choiceName())
-      return &kind;
-  return nullptr;
+const PieceKind &gradus::pieceKindOf(const recipe::Value &piece) {
+  return kinds()[piece.choice()]; // Factors of products are in the same order.
 }
 
 std::vector<recipe::Choice> gradus::pieceChoices() {
-  std::vector<recipe::Choice> choices = choicesOf(kinds());
-  choices.emplace_back("state", Fields{});
-  return choices;
+  return choicesOf(kinds());
 }
 
 FailureOr<std::optional<double>> gradus::pieceLength(ProgramOp program,
@@ -562,7 +557,7 @@ FailureOr<std::optional<double>> gradus::pieceLength(ProgramOp program,
     return failure();
   if (auto steps = piece.as<PieceTiming>().steps)
     return std::optional<double>(*steps);
-  auto instead = pieceKindOf(piece)->insteadOfSteps;
+  auto instead = pieceKindOf(piece).insteadOfSteps;
   bool hasLength = instead && piece.at(*instead).isNull();
   if (isLast && !hasLength)
     return std::optional<double>();

@@ -59,10 +59,9 @@ struct PieceKind {
   std::optional<std::string_view> insteadOfSteps = {};
 };
 
-/// The kind that a piece of the recipe has; null for `state`, which has no
-/// formula.
-const PieceKind *pieceKindOf(const recipe::Value &piece);
-/// All kinds, `state` included, for the recipe's table of keys.
+/// The kind that a piece of the recipe has.
+const PieceKind &pieceKindOf(const recipe::Value &piece);
+/// All kinds, for the recipe's table of keys.
 std::vector<recipe::Choice> pieceChoices();
 
 /// How long a piece is in units of its `every` steps; none for the last, open

@@ -48,16 +48,13 @@ public:
 
   LogicalResult append(ProgramOp program, const recipe::Value &piece,
                        bool isLast) {
-    const PieceKind *kind = pieceKindOf(piece);
-    if (!kind)
-      return recipe::keyError(program, piece.where() + ".type")
-             << "is \"state\", which stands alone in its list";
     auto length = pieceLength(program, piece, isLast);
     if (failed(length))
       return failure();
     auto timing = piece.as<PieceTiming>();
     Value since = sincePieceStart(math, step, first, timing);
-    Value here = kind->factor({math, since, *length, timing.isSingle}, piece);
+    Value here = pieceKindOf(piece).factor(
+        {math, since, *length, timing.isSingle}, piece);
     factor = first == 0 ? here
                         : math.select(math.less(step, math.number(first, step)),
                                       factor, here);
@@ -73,47 +70,8 @@ private:
   double first = 0; // step of the next piece
 };
 
-/// What the optimizer has for a hyperparameter; `beta1` and `beta2` are its
-/// `betas`.
-FailureOr<double> initialOf(ProgramOp program, StringRef hyperparameter) {
-  recipe::Value optimizer = optimizerOfRecipe(program);
-  bool isBeta = hyperparameter == "beta1" || hyperparameter == "beta2";
-  StringRef key = isBeta ? "betas" : hyperparameter;
-  recipe::Value value = optimizer.at(key);
-  std::array<double, 2> betas = {0, 0};
-  double initial = 0;
-  if (isBeta && !value.isNull())
-    value.to(betas), initial = betas[hyperparameter == "beta2"];
-  else if (!value.isNull())
-    value.to(initial);
-  if (initial != 0)
-    return initial;
-  return recipe::keyError(program, optimizer.where() + "." + key)
-         << (value.isNull() ? "is missing" : "is 0")
-         << ", expected what the state @" << hyperparameter << " starts from";
-}
-
-/// What the API sets between steps, as a factor: the state over the number that
-/// it starts from.
-FailureOr<Value> factorOfState(const Arithmetic &math, ProgramOp program,
-                               StringRef hyperparameter) {
-  auto initial = initialOf(program, hyperparameter);
-  if (failed(initial))
-    return failure();
-  auto type = RankedTensorType::get({}, math.builder.getF64Type());
-  if (failed(ensureState(program, hyperparameter, type, Role::hyperparameter,
-                         *initial)))
-    return failure();
-  Value value = readState(math.builder, math.loc, hyperparameter, type);
-  return math.divide(value, math.number(*initial, value));
-}
-
 FailureOr<Value> factorFor(const Arithmetic &math, ProgramOp program,
-                           const ScheduleSettings &settings,
-                           const Hyperparameter &hyperparameter, Value step) {
-  const ScheduleSettings::Pieces &pieces = settings.*hyperparameter.pieces;
-  if (pieces.size() == 1 && !pieceKindOf(pieces[0]))
-    return factorOfState(math, program, hyperparameter.key);
+                           const ScheduleSettings::Pieces &pieces, Value step) {
   Sequence sequence(math, step);
   for (auto [index, piece] : llvm::enumerate(pieces))
     if (failed(sequence.append(program, piece, index + 1 == pieces.size())))
@@ -147,7 +105,8 @@ FailureOr<Schedules> Schedules::read(const Arithmetic &math, ProgramOp program,
   ScheduleSettings settings = settingsOf(program);
   for (const Hyperparameter &each : kHyperparameters)
     if (!(settings.*each.pieces).empty()) {
-      FailureOr<Value> factor = factorFor(math, program, settings, each, step);
+      FailureOr<Value> factor =
+          factorFor(math, program, settings.*each.pieces, step);
       if (failed(factor))
         return failure();
       result.factors[each.key] = *factor;

@@ -2,6 +2,8 @@
 
 #include "passes/state.h"
 
+#include "recipe/run_settings.h"
+
 using namespace mlir;
 using namespace gradus;
 
@@ -13,7 +15,8 @@ static InitAttr initialValue(Builder &builder, double initial) {
                        builder.getF64FloatAttr(initial));
 }
 
-States::States(ProgramOp program) : program_(program) {
+States::States(ProgramOp program)
+    : program_(program), isSettable_(runSettings(program).isSettable) {
   for (auto state : program.getBody().getOps<StateOp>()) {
     byName_[state.getSymName()] = state;
     last_ = state;

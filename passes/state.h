@@ -15,6 +15,9 @@ public:
   /// Null where there is none.
   StateOp find(llvm::StringRef name) const { return byName_.lookup(name); }
 
+  /// Whether numbers of the recipe are states (passes/numbers.h).
+  bool isSettable() const { return isSettable_; }
+
   /// Adds a state after the program's last one, unless it is there; all its
   /// elements start at `initial`. One of that name with another type or role is
   /// an error: it is the model's.
@@ -25,6 +28,7 @@ private:
   ProgramOp program_;
   llvm::StringMap<StateOp> byName_;
   StateOp last_;
+  bool isSettable_;
 };
 
 /// The same for a single state.

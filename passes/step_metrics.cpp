@@ -104,7 +104,10 @@ struct StepMetricsPass : impl::StepMetricsBase<StepMetricsPass> {
     if (failed(schedules))
       return {};
     auto settings = optimizerOfRecipe(getOperation()).as<OptimizerSettings>();
-    Value rate = math.number(settings.learningRate.initial, clock->number);
+    Value rate = readNumber(builder, graph.getLoc(), getOperation(),
+                            settings.learningRate);
+    if (!rate)
+      return {};
     if (Value factor = schedules->factorOf("learning_rate"))
       rate = math.multiply(factor, rate);
     return convert(builder, graph.getLoc(), rate, builder.getF32Type());

@@ -58,13 +58,15 @@ struct WeightDecayPass : impl::WeightDecayBase<WeightDecayPass> {
     auto schedules = Schedules::read(math, getOperation(), clock->step);
     if (failed(schedules))
       return failure();
+    States states(getOperation());
     for (const Decayed &each : decayed)
-      addDecay(each, schedules->factorOf("weight_decay"));
+      if (failed(addDecay(each, states, schedules->factorOf("weight_decay"))))
+        return failure();
     return success();
   }
 
   /// `gradient + weight_decay * parameter`, the other way for `maximize`.
-  void addDecay(Decayed decayed, Value factor) {
+  LogicalResult addDecay(Decayed decayed, States &states, Value factor) {
     ParameterUpdate update = decayed.update;
     OpBuilder builder(update);
     Arithmetic math(builder, update.getLoc());
@@ -73,22 +75,21 @@ struct WeightDecayPass : impl::WeightDecayBase<WeightDecayPass> {
     Value parameter =
         readState(builder, update.getLoc(), update.getParameterName(), type);
     const OptimizerSettings &settings = decayed.settings.common;
-    double decay = decayed.settings.rounded(settings.weightDecay);
+    Value decay = readHyperparameter(math, states, settings.weightDecay,
+                                     settings.isSingle);
+    if (!decay)
+      return failure();
     if (settings.maximize)
-      decay = -decay;
-    Value rate = math.number(decay, parameter);
+      decay = math.negate(decay);
     if (factor)
-      rate = broadcastScalar(
-          builder, update.getLoc(),
-          convert(builder, update.getLoc(),
-                  math.multiply(factor, math.number(decay, factor)),
-                  type.getElementType()),
-          type.getShape());
+      decay = math.multiply(factor, decay);
+    Value rate = spreadLike(math, decay, parameter);
     gradient.set(math.add(gradient.get(), math.multiply(rate, parameter)));
     update->setAttr(kDecayed, builder.getUnitAttr());
     remark::passed(update.getLoc(),
                    remark::RemarkOpts::name("Decayed").category(getArgument()))
         << update.getParameterName() << " decays through its gradient";
+    return success();
   }
 };
 

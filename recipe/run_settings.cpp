@@ -17,7 +17,11 @@ const recipe::Keys<RunSettings> &runKeys() {
           .into(&RunSettings::deterministic),
       Field{"seed", integer, "0", "of initial weights and of all random draws"}
           .from(0)
-          .into(&RunSettings::seed)};
+          .into(&RunSettings::seed),
+      Field{"settable", boolean, "true",
+            "numbers such as the learning rate may be set while training "
+            "(train --set); false: they are constants"}
+          .into(&RunSettings::isSettable)};
   return keys;
 }
 

@@ -93,6 +93,8 @@ void Value::to(double &number) const {
 void Value::to(Number &number) const {
   to(number.initial);
   number.path = path;
+  number.minimum = field->minimum;
+  number.limit = field->limit;
 }
 
 void Value::to(std::string &text) const {

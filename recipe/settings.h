@@ -24,10 +24,12 @@ template <typename Settings> inline constexpr char settingsId = 0;
 /// A JSON text as an attribute: numbers become f64 or i64, null a unit.
 mlir::Attribute attributeOf(std::string_view json, mlir::MLIRContext *context);
 
-/// A number with the path of its key, `optimizer.betas[0]`.
+/// A number with the path of its key, `optimizer.betas[0]`, and the range that
+/// the key allows: minimum <= number < limit.
 struct Number {
   double initial = 0;
   std::string path = {};
+  double minimum = -Field::kNone, limit = Field::kNone;
 };
 
 /// A value of the recipe with its field; read into a member of that type.

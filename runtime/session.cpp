@@ -20,6 +20,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <cstring>
 #include <utility>
 
@@ -76,6 +77,8 @@ std::vector<StateInfo> stateInfosOf(const artifact::Header &header) {
     StateInfo info;
     static_cast<TensorInfo &>(info) = infoOf(state->name(), state->type());
     info.role = state->role();
+    info.minimum = state->minimum();
+    info.limit = state->limit();
     infos.push_back(std::move(info));
   }
   return infos;
@@ -554,10 +557,34 @@ Status Session::readState(const std::string &name, void *data,
   return Status();
 }
 
+bool StateInfo::isNumber() const {
+  return role == artifact::Role::hyperparameter && type.shape.empty() &&
+         type.dtype == artifact::DType::f64;
+}
+
+/// A number must be in the range of its key.
+static Status verifyNumber(const StateInfo &state,
+                           std::span<const uint8_t> from) {
+  if (!state.isNumber())
+    return Status();
+  double number;
+  std::memcpy(&number, from.data(), sizeof(number));
+  if (std::isfinite(number) && number >= state.minimum && number < state.limit)
+    return Status();
+  std::string range;
+  if (std::isfinite(state.minimum))
+    append(range, " from ", state.minimum);
+  if (std::isfinite(state.limit))
+    append(range, range.empty() ? "" : " to", " below ", state.limit);
+  return invalid("state ", state.name, ": expected a finite number", range,
+                 ", got ", number);
+}
+
 Status Session::writeState(int state, std::span<const uint8_t> from) {
   GRADUS_TRY(parts_->verifyOrigin());
-  GRADUS_TRY(
-      verifyState(*this, state, parts_->states[state].name, from.size()));
+  const StateInfo &info = parts_->states[state];
+  GRADUS_TRY(verifyState(*this, state, info.name, from.size()));
+  GRADUS_TRY(verifyNumber(info, from));
   parts_->touch();
   return at(parts_->values.write(state, from), artifact().path());
 }

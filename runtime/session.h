@@ -15,6 +15,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <span>
@@ -50,6 +51,13 @@ struct TensorInfo {
 
 struct StateInfo : TensorInfo {
   artifact::Role role = artifact::Role::parameter;
+  /// The range of a number of the recipe: minimum <= number < limit.
+  double minimum = -std::numeric_limits<double>::infinity();
+  double limit = std::numeric_limits<double>::infinity();
+
+  /// Whether the state is a number of the recipe, under the path of its key:
+  /// `optimizer.learning_rate`.
+  bool isNumber() const;
 };
 
 struct CommandInfo {

@@ -21,6 +21,7 @@
 #include "frontends/cli/progress.h"
 #include "frontends/cli/recipe_changes.h"
 #include "frontends/cli/scalar_outputs.h"
+#include "frontends/cli/set_numbers.h"
 #include "frontends/cli/text.h"
 #include "frontends/cli/train_options.h"
 #include "frontends/cli/trained_normalization.h"
@@ -155,6 +156,10 @@ void Training::prepare() {
   seed_ = options_.seed.value_or(record_ ? record_->seed
                                          : recipe.value("seed", uint64_t(0)));
   passes_ = addedPasses(recipe);
+  if (record_ && !record_->recipe.is_null())
+    takeRecompiledNumbers(*session_, record_->recipe);
+  setNumbers(*session_, options_.set);
+  noteSetNumbers(*session_);
   validation_ = partForTests(options_, record_, seed_);
   TrainingFeeds feeds =
       matchTraining(*session_, dataset_, testSet_, validation_, seed_);

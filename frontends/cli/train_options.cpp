@@ -121,6 +121,11 @@ static void addDataOptions(CLI::App &command, TrainOptions &options) {
       ->excludes(epochs);
   epochs->check(positive());
   command
+      .add_option("--set", options.set,
+                  "KEY=NUMBER over the recipe's, such as "
+                  "optimizer.learning_rate=0.05; kept in checkpoints; repeats")
+      ->allow_extra_args(false);
+  command
       .add_option("--seed", options.seed,
                   "Of the samples' order (the checkpoint's or recipe's)")
       ->check(wholeNumber(0, std::numeric_limits<uint64_t>::max()));

@@ -21,6 +21,7 @@ struct TrainOptions {
   int64_t patience = 0;
   std::string log, tensorboard;   // a file, a folder
   std::vector<std::string> watch; // states and nodes of the model
+  std::vector<std::string> set;   // numbers of the recipe, KEY=NUMBER
   std::optional<uint64_t> seed;
   double validation = 0;  // part of the data kept for tests
   bool averaged = false;  // test the averages of the weights

@@ -130,7 +130,7 @@ std::vector<Field> methodFields() {
 /// Keys about how a step runs.
 std::vector<Field> runFields() {
   return {runKeys()[0], runKeys()[1], nonfiniteKey(), runKeys()[2],
-          compatKey()};
+          runKeys()[3], compatKey()};
 }
 
 Field allFields() {

@@ -132,11 +132,7 @@ void Together::checkSchedules() {
 void Together::checkPieces(const Json &pieces, const std::string &path) {
   for (size_t i = 0; i < pieces.size(); ++i) {
     std::string at = message(path, ".", i);
-    if (pieces[i]["type"] == "state" && pieces.size() > 1)
-      mistake(at, "\"state\" must stand alone: the program sets the factor "
-                  "between steps, so no other piece has a turn");
-    else if (pieces[i]["type"] != "state")
-      checkPiece(pieces[i], at, i + 1 == pieces.size());
+    checkPiece(pieces[i], at, i + 1 == pieces.size());
   }
 }
 

@@ -20,7 +20,7 @@ struct LarsSettings {
   bool clipsTrust = false, adaptsAlways = false;
 };
 
-Value trustRatio(const ParameterStep &step, const LarsSettings &settings) {
+Value trustRatio(ParameterStep &step, const LarsSettings &settings) {
   const Arithmetic &math = step.math;
   Norms norms = normsOf(step, step.gradient);
   Value length = math.add(

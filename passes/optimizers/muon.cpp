@@ -59,8 +59,7 @@ Value rounded(const ParameterStep &step, const MuonSettings &settings,
 }
 
 /// All singular values of about 1; `x` has no more rows than columns.
-Value orthogonal(const ParameterStep &step, const MuonSettings &settings,
-                 Value x) {
+Value orthogonal(ParameterStep &step, const MuonSettings &settings, Value x) {
   const Arithmetic &math = step.math;
   OpBuilder &builder = math.builder;
   auto round = [&](Value value) { return rounded(step, settings, value); };

@@ -22,7 +22,7 @@ struct NadamSettings {
 };
 
 /// mu at a step: the part of the momentum in the move.
-Value momentumAt(const ParameterStep &step, const NadamSettings &settings,
+Value momentumAt(ParameterStep &step, const NadamSettings &settings,
                  Value beta1, Value number) {
   const Arithmetic &math = step.math;
   Value exponent = math.multiply(number, step.number(settings.momentumDecay));

@@ -2,8 +2,6 @@
 
 #include "passes/optimizers/optimizer.h"
 
-#include "mlir/IR/Matchers.h"
-
 using namespace mlir;
 using namespace gradus;
 
@@ -36,41 +34,43 @@ recipe::Field gradus::optimizerKey(std::string_view key,
 
 //===-- numbers -----------------------------------------------------------===//
 
+/// A number of f64 with the digits of f32.
+static Value roundedToSingle(const Arithmetic &math, Value value) {
+  if (auto known = initialValue(value); known && !value.getDefiningOp<ReadOp>())
+    return math.number(static_cast<float>(*known), value);
+  Value narrow =
+      convert(math.builder, math.loc, value, math.builder.getF32Type());
+  return convert(math.builder, math.loc, narrow, math.builder.getF64Type());
+}
+
 static Value scheduled(const ParameterStep &step, StringRef key, Value number) {
   Value factor = step.schedules.factorOf(key);
   return factor ? step.math.multiply(factor, number) : number;
 }
 
-double ParameterStep::rounded(double number) const {
-  return settings.isSingle ? static_cast<float>(number) : number;
+Value gradus::readHyperparameter(const Arithmetic &math, States &states,
+                                 const recipe::Number &number, bool isSingle) {
+  Value value = readNumber(math.builder, math.loc, states, number);
+  return value && isSingle ? roundedToSingle(math, value) : value;
 }
 
-Value ParameterStep::plain(const recipe::Number &number) const {
-  return scalar(rounded(number.initial));
+Value ParameterStep::plain(const recipe::Number &number) {
+  Value value = readHyperparameter(math, states, number, settings.isSingle);
+  failed |= !value;
+  return value ? value : scalar(number.initial);
 }
 
-Value ParameterStep::number(const recipe::Number &number) const {
+Value ParameterStep::number(const recipe::Number &number) {
   return scheduled(*this, StringRef(number.path).rsplit('.').second,
                    plain(number));
 }
 
-Value ParameterStep::beta(const Betas &betas, unsigned index) const {
+Value ParameterStep::beta(const Betas &betas, unsigned index) {
   return scheduled(*this, index == 0 ? "beta1" : "beta2", plain(betas[index]));
 }
 
 Value ParameterStep::powerOfStep(Value base) const {
   return math.power(base, stepNumber);
-}
-
-Value ParameterStep::spread(Value scalar, Value like) const {
-  // arith folds no rounding that loses bits, but it is the one we want here.
-  if (SplatElementsAttr known; matchPattern(scalar, m_Constant(&known)))
-    return math.number(known.getSplatValue<FloatAttr>().getValueAsDouble(),
-                       like);
-  RankedTensorType type = tensorType(like);
-  Value rounded =
-      convert(math.builder, math.loc, scalar, type.getElementType());
-  return broadcastScalar(math.builder, math.loc, rounded, type.getShape());
 }
 
 Value ParameterStep::average(Value rate, Value old, Value value) const {
@@ -79,9 +79,7 @@ Value ParameterStep::average(Value rate, Value old, Value value) const {
 
 Value ParameterStep::approach(Value rate, Value old, Value value) const {
   Value way = math.subtract(value, old);
-  SplatElementsAttr known;
-  if (matchPattern(rate, m_Constant(&known)) &&
-      known.getSplatValue<FloatAttr>().getValueAsDouble() <= 0.5)
+  if (auto known = initialValue(rate); known && *known <= 0.5)
     return math.subtract(value, scale(rate, way));
   return math.add(old, scale(rest(rate), way));
 }
@@ -132,9 +130,11 @@ void ParameterStep::decay() {
   if (!decays())
     return;
   Value part = math.multiply(learningRate, number(settings.weightDecay));
-  double largest = rounded(settings.learningRate.initial) * learningRateFactor;
-  if (settings.correctsDecay && largest != 0)
-    part = math.multiply(part, math.divide(learningRate, scalar(largest)));
+  if (settings.correctsDecay && settings.learningRate.initial != 0) {
+    Value largest =
+        math.multiply(plain(settings.learningRate), scalar(learningRateFactor));
+    part = math.multiply(part, math.divide(learningRate, largest));
+  }
   parameter = scale(rest(part), parameter);
 }
 

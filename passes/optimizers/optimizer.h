@@ -3,9 +3,9 @@
 #pragma once
 
 #include "ir/arithmetic.h"
+#include "passes/numbers.h"
 #include "passes/optimizers/keys.h"
 #include "passes/schedules.h"
-#include "passes/state.h"
 
 #include <functional>
 
@@ -28,14 +28,13 @@ public:
   mlir::Value scalar(double value) const {
     return math.number(value, stepNumber);
   }
-  /// A number as the optimizer computes with it: of f32 if it is single.
-  double rounded(double number) const;
-  /// A number of the recipe, as a scalar of f64.
-  mlir::Value plain(const recipe::Number &number) const;
+  /// A number of the recipe, as a scalar of f64; rounded to f32 if the
+  /// optimizer is single.
+  mlir::Value plain(const recipe::Number &number);
   /// A hyperparameter under the schedule of its key, as a scalar of f64.
-  mlir::Value number(const recipe::Number &number) const;
+  mlir::Value number(const recipe::Number &number);
   /// The decay rate of one of two moments, scheduled as `beta1` or `beta2`.
-  mlir::Value beta(const Betas &betas, unsigned index) const;
+  mlir::Value beta(const Betas &betas, unsigned index);
   /// base^stepNumber, for 0 <= base < 1.
   mlir::Value powerOfStep(mlir::Value base) const;
   /// 1 - value.
@@ -44,7 +43,9 @@ public:
   }
   mlir::Value isFirst() const { return math.less(stepNumber, scalar(1.5)); }
   /// A scalar in every element of a tensor like another.
-  mlir::Value spread(mlir::Value scalar, mlir::Value like) const;
+  mlir::Value spread(mlir::Value scalar, mlir::Value like) const {
+    return spreadLike(math, scalar, like);
+  }
   /// The same like the parameter.
   mlir::Value spread(mlir::Value scalar) const {
     return spread(scalar, parameter);
@@ -115,6 +116,12 @@ struct Optimizer {
                                              StateOp parameter)>
       leaves = {};
 };
+
+/// A number of the recipe as optimizers compute with it, a scalar of f64;
+/// rounded to f32 if `isSingle`. Null with an error where the model has a state
+/// of its name.
+mlir::Value readHyperparameter(const Arithmetic &math, States &states,
+                               const recipe::Number &number, bool isSingle);
 
 /// An optimizer whose own keys fill `Settings`.
 template <typename Settings>

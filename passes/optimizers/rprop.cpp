@@ -23,8 +23,10 @@ LogicalResult move(ParameterStep &step, const RpropSettings &settings) {
   if (step.decays())
     return recipe::keyError(step.program, step.settings.weightDecay.path)
            << "is not 0, but rprop looks at signs of gradients alone";
-  double initial = step.rounded(step.settings.learningRate.initial) *
-                   step.learningRateFactor;
+  double initial = step.settings.learningRate.initial;
+  if (step.settings.isSingle)
+    initial = static_cast<float>(initial);
+  initial *= step.learningRateFactor;
   Value agreement =
       math.multiply(step.gradient, step.readSlot("last_gradient"));
   Value zero = step.spread(0.0);

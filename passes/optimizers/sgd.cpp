@@ -11,7 +11,7 @@ using namespace mlir;
 using namespace gradus;
 
 /// The gradient's part in the velocity.
-static Value dampened(const ParameterStep &step, const SgdSettings &settings) {
+static Value dampened(ParameterStep &step, const SgdSettings &settings) {
   if (settings.dampening.initial == 0)
     return step.gradient;
   Value part = step.rest(step.number(settings.dampening));

@@ -12,8 +12,7 @@ namespace {
 
 /// `@w` moves by plain descent at the rate that the API sets; 1 at first.
 constexpr const char *kProgram =
-    R"(gradus.program @p attributes {recipe = {metrics = ["learning_rate"], optimizer = {type = "sgd", learning_rate = 1.0},
-      schedule = {learning_rate = [{type = "state"}]}}} {
+    R"(gradus.program @p attributes {recipe = {metrics = ["learning_rate"], optimizer = {type = "sgd", learning_rate = 1.0}}} {
   gradus.state @w : tensor<2xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
   gradus.graph @train(%g: tensor<2xf32>) {
     gradus.update @w, %g : tensor<2xf32>
@@ -34,7 +33,7 @@ struct Api : testing::Test {
     return loaded;
   }
   void setRate(double rate) {
-    EXPECT_EQ(gradus_write_state(session, "learning_rate", &rate, sizeof(rate)),
+    EXPECT_EQ(gradus_write_state(session, "optimizer.learning_rate", &rate, sizeof(rate)),
               GRADUS_OK)
         << gradus_last_error(session);
   }

@@ -19,7 +19,7 @@
 // CHECK:         %[[COSINE:.*]] = arith.addf %{{.*}}, %[[HALF]]
 // CHECK:         %[[EARLY:.*]] = arith.cmpf olt, %[[STEP]], %[[TEN]]
 // CHECK:         arith.select %[[EARLY]], %[[WARM]], %[[COSINE]]
-gradus.program @warmup_then_cosine attributes {recipe = {
+gradus.program @warmup_then_cosine attributes {recipe = {settable = false, 
     optimizer = {type = "sgd", learning_rate = 1.0},
     schedule = {learning_rate = [{type = "linear_warmup", steps = 10 : i64},
                                  {type = "cosine", steps = 100 : i64, final = 0.5}]}}} {
@@ -37,7 +37,7 @@ gradus.program @warmup_then_cosine attributes {recipe = {
 // CHECK:         %[[DOWN:.*]] = arith.mulf %{{.*}}, %[[FALL]]
 // CHECK:         %[[LINE:.*]] = arith.addf %[[DOWN]], %[[ONE]]
 // CHECK:         arith.select %{{.*}}, %[[LINE]], %[[ONE]]
-gradus.program @linear_then_constant attributes {recipe = {
+gradus.program @linear_then_constant attributes {recipe = {settable = false, 
     optimizer = {type = "sgd", learning_rate = 1.0},
     schedule = {learning_rate = [{type = "linear", steps = 10 : i64, final = 0.25},
                                  {type = "constant", steps = 100 : i64}]}}} {

@@ -47,10 +47,6 @@ TEST(Mistakes, FindPiecesThatLackSomething) {
   EXPECT_THAT(refusal({R"(schedule.learning_rate=[{"type": "list",
                                                    "values": []}])"}),
               HasSubstr("learning_rate.0.values: is empty"));
-  EXPECT_THAT(refusal({R"(schedule.learning_rate=[{"type": "state"},
-                                                  {"type": "constant"}])"}),
-              HasSubstr("learning_rate.0: \"state\" must stand alone"));
-  EXPECT_EQ(refusal({R"(schedule.learning_rate=[{"type": "state"}])"}), "");
 }
 
 TEST(Mistakes, FindTwoWaysOfFreezing) {

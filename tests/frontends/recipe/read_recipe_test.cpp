@@ -27,8 +27,10 @@ TEST(ReadRecipe, FillsInTheDefaultsOfTheChosenOptimizer) {
   EXPECT_EQ(adam,
             json::parse(
                 R"({"type": "adam", "learning_rate": 1.0, "betas": [0.9, 0.999],
-                                  "epsilon": 1e-8, "weight_decay": 0.0, "amsgrad": false, "nesterov": false,
-                                  "maximize": false, "compat": null})"));
+                                  "epsilon": 1e-8, "epsilon_place": "corrected",
+                                  "scheduled_epsilon": true, "weight_decay": 0.0,
+                                  "amsgrad": false, "nesterov": false, "maximize": false,
+                                  "single_precision": false, "compat": null})"));
   EXPECT_EQ(accepted("{}")["optimizer"]["weight_decay"], 0.01);
 }
 

@@ -14,7 +14,7 @@
 // CHECK:         arith.truncf %{{.*}} : tensor<f64> to tensor<f32>
 // CHECK:         arith.divf %{{.*}} : tensor<4xf32>
 // CHECK:         gradus.write @w
-gradus.program @adam attributes {recipe = {optimizer = {type = "adam", learning_rate = 0.001, betas = [0.9, 0.999]}}} {
+gradus.program @adam attributes {recipe = {settable = false, optimizer = {type = "adam", learning_rate = 0.001, betas = [0.9, 0.999]}}} {
   gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
   gradus.graph @train(%g: tensor<4xf32>) -> () {
     gradus.update @w, %g : tensor<4xf32>
@@ -26,7 +26,7 @@ gradus.program @adam attributes {recipe = {optimizer = {type = "adam", learning_
 // CHECK-LABEL: gradus.program @two
 // CHECK-COUNT-2: math.powf
 // CHECK-NOT:     math.powf
-gradus.program @two attributes {recipe = {optimizer = {type = "adam", learning_rate = 0.001}}} {
+gradus.program @two attributes {recipe = {settable = false, optimizer = {type = "adam", learning_rate = 0.001}}} {
   gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
   gradus.state @b : tensor<2xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
   gradus.graph @train(%g: tensor<4xf32>, %h: tensor<2xf32>) -> () {
@@ -42,7 +42,7 @@ gradus.program @two attributes {recipe = {optimizer = {type = "adam", learning_r
 // CHECK:         %[[LARGEST:.*]] = arith.maximumf %[[OLD]], %{{.*}}
 // CHECK:         gradus.write @"adam/largest_moment/w", %[[LARGEST]]
 // CHECK:         math.sqrt %[[LARGEST]]
-gradus.program @amsgrad attributes {recipe = {optimizer = {type = "adam", amsgrad = true}}} {
+gradus.program @amsgrad attributes {recipe = {settable = false, optimizer = {type = "adam", amsgrad = true}}} {
   gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
   gradus.graph @train(%g: tensor<4xf32>) -> () {
     gradus.update @w, %g : tensor<4xf32>
@@ -55,7 +55,7 @@ gradus.program @amsgrad attributes {recipe = {optimizer = {type = "adam", amsgra
 // CHECK:         gradus.write @"adam/second_moment/w", %[[SECOND:.*]] :
 // CHECK:         %[[ROOT:.*]] = math.sqrt %[[SECOND]] : tensor<4xf32>
 // CHECK-NEXT:    arith.addf %[[ROOT]], %{{.*}} : tensor<4xf32>
-gradus.program @mindspore attributes {recipe = {compat = "mindspore", optimizer = {type = "adam"}}} {
+gradus.program @mindspore attributes {recipe = {settable = false, compat = "mindspore", optimizer = {type = "adam"}}} {
   gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
   gradus.graph @train(%g: tensor<4xf32>) -> () {
     gradus.update @w, %g : tensor<4xf32>

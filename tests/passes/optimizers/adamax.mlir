@@ -9,7 +9,7 @@
 // CHECK:         %[[NORM:.*]] = arith.maximumf
 // CHECK:         gradus.write @"adamax/norm/w", %[[NORM]]
 // CHECK:         arith.divf %{{.*}}, %[[NORM]] : tensor<4xf32>
-gradus.program @adamax attributes {recipe = {optimizer = {type = "adamax"}}} {
+gradus.program @adamax attributes {recipe = {settable = false, optimizer = {type = "adamax"}}} {
   gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
   gradus.graph @train(%g: tensor<4xf32>) -> () {
     gradus.update @w, %g : tensor<4xf32>
@@ -23,7 +23,7 @@ gradus.program @adamax attributes {recipe = {optimizer = {type = "adamax"}}} {
 // CHECK:         gradus.write @"adamax/norm/w", %[[NORM]]
 // CHECK:         %[[DIVISOR:.*]] = arith.addf %[[NORM]], %{{.*}} : tensor<4xf32>
 // CHECK:         arith.divf %{{.*}}, %[[DIVISOR]] : tensor<4xf32>
-gradus.program @mindspore attributes {recipe = {compat = "mindspore", optimizer = {type = "adamax"}}} {
+gradus.program @mindspore attributes {recipe = {settable = false, compat = "mindspore", optimizer = {type = "adamax"}}} {
   gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
   gradus.graph @train(%g: tensor<4xf32>) -> () {
     gradus.update @w, %g : tensor<4xf32>

@@ -10,7 +10,7 @@
 // CHECK:         arith.subf %g, %[[OLD]]
 // CHECK:         %[[NEW:.*]] = arith.subf %[[SHRUNK]], %{{.*}}
 // CHECK:         gradus.write @w, %[[NEW]]
-gradus.program @decayed attributes {recipe = {optimizer = {type = "adamw", learning_rate = 0.5, weight_decay = 0.25}}} {
+gradus.program @decayed attributes {recipe = {settable = false, optimizer = {type = "adamw", learning_rate = 0.5, weight_decay = 0.25}}} {
   gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
   gradus.graph @train(%g: tensor<4xf32>) -> () {
     gradus.update @w, %g : tensor<4xf32>
@@ -21,7 +21,7 @@ gradus.program @decayed attributes {recipe = {optimizer = {type = "adamw", learn
 // MindSpore's has no bias correction, so no power of the step.
 // CHECK-LABEL: gradus.program @mindspore
 // CHECK-NOT:     math.powf
-gradus.program @mindspore attributes {recipe = {compat = "mindspore", optimizer = {type = "adamw"}}} {
+gradus.program @mindspore attributes {recipe = {settable = false, compat = "mindspore", optimizer = {type = "adamw"}}} {
   gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
   gradus.graph @train(%g: tensor<4xf32>) -> () {
     gradus.update @w, %g : tensor<4xf32>

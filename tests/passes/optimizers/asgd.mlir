@@ -6,7 +6,7 @@
 // CHECK:         gradus.write @w, %[[NEW:.*]] :
 // CHECK:         %[[OLD:.*]] = gradus.read @"asgd/average/w"
 // CHECK:         arith.subf %[[NEW]], %[[OLD]]
-gradus.program @asgd attributes {recipe = {optimizer = {type = "asgd"}}} {
+gradus.program @asgd attributes {recipe = {settable = false, optimizer = {type = "asgd"}}} {
   gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
   gradus.graph @train(%g: tensor<4xf32>) -> () {
     gradus.update @w, %g : tensor<4xf32>

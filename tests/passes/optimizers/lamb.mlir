@@ -5,7 +5,7 @@
 // CHECK-COUNT-2: gradus.reduce sum
 // CHECK:         arith.divf %{{.*}}, %{{.*}} : tensor<f64>
 // CHECK:         arith.select %{{.*}}, %{{.*}}, %{{.*}} : tensor<i1>, tensor<f64>
-gradus.program @lamb attributes {recipe = {optimizer = {type = "lamb"}}} {
+gradus.program @lamb attributes {recipe = {settable = false, optimizer = {type = "lamb"}}} {
   gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
   gradus.graph @train(%g: tensor<4xf32>) -> () {
     gradus.update @w, %g : tensor<4xf32>
@@ -16,7 +16,7 @@ gradus.program @lamb attributes {recipe = {optimizer = {type = "lamb"}}} {
 // Without decay nothing is, unless asked for.
 // CHECK-LABEL: gradus.program @bias
 // CHECK-NOT:     gradus.reduce
-gradus.program @bias attributes {recipe = {optimizer = {type = "lamb", weight_decay = 0.0}}} {
+gradus.program @bias attributes {recipe = {settable = false, optimizer = {type = "lamb", weight_decay = 0.0}}} {
   gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
   gradus.graph @train(%g: tensor<4xf32>) -> () {
     gradus.update @w, %g : tensor<4xf32>
@@ -26,7 +26,7 @@ gradus.program @bias attributes {recipe = {optimizer = {type = "lamb", weight_de
 
 // CHECK-LABEL: gradus.program @always
 // CHECK:         gradus.reduce
-gradus.program @always attributes {recipe = {optimizer = {type = "lamb", weight_decay = 0.0, always_adapt = true}}} {
+gradus.program @always attributes {recipe = {settable = false, optimizer = {type = "lamb", weight_decay = 0.0, always_adapt = true}}} {
   gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
   gradus.graph @train(%g: tensor<4xf32>) -> () {
     gradus.update @w, %g : tensor<4xf32>

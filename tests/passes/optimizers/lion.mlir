@@ -6,7 +6,7 @@
 // CHECK-DAG:     arith.constant dense<9.900000e-01> : tensor<4xf32>
 // CHECK:         gradus.write @"lion/momentum/w"
 // CHECK-COUNT-2: arith.select
-gradus.program @lion attributes {recipe = {optimizer = {type = "lion"}}} {
+gradus.program @lion attributes {recipe = {settable = false, optimizer = {type = "lion"}}} {
   gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
   gradus.graph @train(%g: tensor<4xf32>) -> () {
     gradus.update @w, %g : tensor<4xf32>
@@ -17,7 +17,7 @@ gradus.program @lion attributes {recipe = {optimizer = {type = "lion"}}} {
 // Elements that go against the gradient stay; the rest go further.
 // CHECK-LABEL: gradus.program @cautious
 // CHECK:         gradus.reduce sum %{{.*}} axes [0] : tensor<4xf32> -> tensor<f32>
-gradus.program @cautious attributes {recipe = {optimizer = {type = "lion", cautious = true}}} {
+gradus.program @cautious attributes {recipe = {settable = false, optimizer = {type = "lion", cautious = true}}} {
   gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
   gradus.graph @train(%g: tensor<4xf32>) -> () {
     gradus.update @w, %g : tensor<4xf32>

@@ -7,7 +7,7 @@
 // CHECK:         %[[PART:.*]] = arith.mulf %[[CHANGE]], %{{.*}}
 // CHECK:         %[[NEW:.*]] = arith.addf %[[OLD]], %[[PART]]
 // CHECK:         gradus.write @"adam/first_moment/w", %[[NEW]]
-gradus.program @moments attributes {recipe = {optimizer = {type = "adam"}}} {
+gradus.program @moments attributes {recipe = {settable = false, optimizer = {type = "adam"}}} {
   gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
   gradus.graph @train(%g: tensor<4xf32>) -> () {
     gradus.update @w, %g : tensor<4xf32>

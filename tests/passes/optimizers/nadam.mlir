@@ -8,7 +8,7 @@
 // CHECK:         %[[OLD:.*]] = gradus.read @"nadam/momentum_product/w"
 // CHECK:         %[[PRODUCT:.*]] = arith.mulf %{{.*}}, %[[OLD]] : tensor<f64>
 // CHECK:         gradus.write @"nadam/momentum_product/w", %[[PRODUCT]]
-gradus.program @nadam attributes {recipe = {optimizer = {type = "nadam"}}} {
+gradus.program @nadam attributes {recipe = {settable = false, optimizer = {type = "nadam"}}} {
   gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
   gradus.graph @train(%g: tensor<4xf32>) -> () {
     gradus.update @w, %g : tensor<4xf32>

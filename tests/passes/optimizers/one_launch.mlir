@@ -8,7 +8,7 @@
 // CHECK:         plan.launch {{.*}} items [65536, 40000]
 // CHECK-NOT:     plan.launch
 // CHECK:         gradus.return
-gradus.program @adamw attributes {recipe = {optimizer = {type = "adamw"},
+gradus.program @adamw attributes {recipe = {settable = false, optimizer = {type = "adamw"},
     schedule = {learning_rate = [{type = "cosine", steps = 100 : i64}]}}} {
   gradus.state @w : tensor<256x256xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
   gradus.state @v : tensor<200x200xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
@@ -24,7 +24,7 @@ gradus.program @adamw attributes {recipe = {optimizer = {type = "adamw"},
 // CHECK:         plan.launch {{.*}} items [65536, 40000]
 // CHECK-NOT:     plan.launch
 // CHECK:         gradus.return
-gradus.program @nadam attributes {recipe = {optimizer = {type = "nadam"},
+gradus.program @nadam attributes {recipe = {settable = false, optimizer = {type = "nadam"},
     schedule = {learning_rate = [{type = "cosine", steps = 100 : i64}]}}} {
   gradus.state @w : tensor<256x256xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
   gradus.state @v : tensor<200x200xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
@@ -40,7 +40,7 @@ gradus.program @nadam attributes {recipe = {optimizer = {type = "nadam"},
 // CHECK:         plan.launch {{.*}} items [65536, 40000]
 // CHECK-NOT:     plan.launch
 // CHECK:         gradus.return
-gradus.program @lion attributes {recipe = {optimizer = {type = "lion", betas = [0.9, 0.99]},
+gradus.program @lion attributes {recipe = {settable = false, optimizer = {type = "lion", betas = [0.9, 0.99]},
     schedule = {learning_rate = [{type = "cosine", steps = 100 : i64}]}}} {
   gradus.state @w : tensor<256x256xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
   gradus.state @v : tensor<200x200xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
@@ -56,7 +56,7 @@ gradus.program @lion attributes {recipe = {optimizer = {type = "lion", betas = [
 // CHECK:         plan.launch {{.*}} items [65536, 40000]
 // CHECK-NOT:     plan.launch
 // CHECK:         gradus.return
-gradus.program @averaged attributes {recipe = {optimizer = {type = "rmsprop", centered = true}, ema = {decay = 0.99},
+gradus.program @averaged attributes {recipe = {settable = false, optimizer = {type = "rmsprop", centered = true}, ema = {decay = 0.99},
     schedule = {learning_rate = [{type = "cosine", steps = 100 : i64}]}}} {
   gradus.state @w : tensor<256x256xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
   gradus.state @v : tensor<200x200xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}

@@ -6,7 +6,7 @@
 // CHECK-DAG:     gradus.state @"radam/second_moment/w" : tensor<4xf32> {init = #gradus.init<zeros>, role = #gradus.role<slot>}
 // CHECK:         %[[TRUSTS:.*]] = arith.cmpf olt
 // CHECK:         arith.select %{{.*}}, %{{.*}}, %{{.*}} : tensor<4xi1>, tensor<4xf32>
-gradus.program @radam attributes {recipe = {optimizer = {type = "radam"}}} {
+gradus.program @radam attributes {recipe = {settable = false, optimizer = {type = "radam"}}} {
   gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
   gradus.graph @train(%g: tensor<4xf32>) -> () {
     gradus.update @w, %g : tensor<4xf32>

@@ -7,7 +7,7 @@
 // CHECK:         %[[ROOT:.*]] = math.sqrt %{{.*}} : tensor<4xf32>
 // CHECK-NEXT:    %[[DIVISOR:.*]] = arith.addf %[[ROOT]]
 // CHECK-NEXT:    arith.divf %g, %[[DIVISOR]]
-gradus.program @plain attributes {recipe = {optimizer = {type = "rmsprop"}}} {
+gradus.program @plain attributes {recipe = {settable = false, optimizer = {type = "rmsprop"}}} {
   gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
   gradus.graph @train(%g: tensor<4xf32>) -> () {
     gradus.update @w, %g : tensor<4xf32>
@@ -21,7 +21,7 @@ gradus.program @plain attributes {recipe = {optimizer = {type = "rmsprop"}}} {
 // CHECK-NEXT:    %[[SUM:.*]] = arith.addf
 // CHECK-NEXT:    %[[ROOT:.*]] = math.sqrt %[[SUM]]
 // CHECK-NEXT:    arith.divf %g, %[[ROOT]]
-gradus.program @singa attributes {recipe = {compat = "singa", optimizer = {type = "rmsprop"}}} {
+gradus.program @singa attributes {recipe = {settable = false, compat = "singa", optimizer = {type = "rmsprop"}}} {
   gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
   gradus.graph @train(%g: tensor<4xf32>) -> () {
     gradus.update @w, %g : tensor<4xf32>
@@ -34,7 +34,7 @@ gradus.program @singa attributes {recipe = {compat = "singa", optimizer = {type 
 // CHECK-DAG:     gradus.state @"rmsprop/mean_square/w" : tensor<4xf32> {init = #gradus.init<constant, 1.000000e+00 : f64>, role = #gradus.role<slot>}
 // CHECK:         gradus.write @"rmsprop/momentum/w", %[[MOVE:.*]] :
 // CHECK:         arith.subf %{{.*}}, %[[MOVE]]
-gradus.program @mindspore attributes {recipe = {compat = "mindspore", optimizer = {type = "rmsprop"}}} {
+gradus.program @mindspore attributes {recipe = {settable = false, compat = "mindspore", optimizer = {type = "rmsprop"}}} {
   gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
   gradus.graph @train(%g: tensor<4xf32>) -> () {
     gradus.update @w, %g : tensor<4xf32>
@@ -47,7 +47,7 @@ gradus.program @mindspore attributes {recipe = {compat = "mindspore", optimizer 
 // CHECK:         gradus.write @"rmsprop/mean/w", %[[MEAN:.*]] :
 // CHECK:         %[[SQUARE:.*]] = arith.mulf %[[MEAN]], %[[MEAN]]
 // CHECK:         arith.subf %{{.*}}, %[[SQUARE]]
-gradus.program @centered attributes {recipe = {optimizer = {type = "rmsprop", centered = true, momentum = 0.5}}} {
+gradus.program @centered attributes {recipe = {settable = false, optimizer = {type = "rmsprop", centered = true, momentum = 0.5}}} {
   gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
   gradus.graph @train(%g: tensor<4xf32>) -> () {
     gradus.update @w, %g : tensor<4xf32>

@@ -3,7 +3,7 @@
 // Plain descent remembers nothing.
 // CHECK-LABEL: gradus.program @plain
 // CHECK-NOT:     "sgd/
-gradus.program @plain attributes {recipe = {optimizer = {type = "sgd", learning_rate = 0.1, momentum = 0.0}}} {
+gradus.program @plain attributes {recipe = {settable = false, optimizer = {type = "sgd", learning_rate = 0.1, momentum = 0.0}}} {
   gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
   gradus.graph @train(%g: tensor<4xf32>) -> () {
     gradus.update @w, %g : tensor<4xf32>
@@ -22,7 +22,7 @@ gradus.program @plain attributes {recipe = {optimizer = {type = "sgd", learning_
 // CHECK:         %[[MOVE:.*]] = arith.mulf %[[V]], %{{.*}}
 // CHECK:         %[[NEW:.*]] = arith.subf %[[W]], %[[MOVE]]
 // CHECK:         gradus.write @w, %[[NEW]]
-gradus.program @momentum attributes {recipe = {optimizer = {type = "sgd", learning_rate = 0.1, momentum = 0.5}}} {
+gradus.program @momentum attributes {recipe = {settable = false, optimizer = {type = "sgd", learning_rate = 0.1, momentum = 0.5}}} {
   gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
   gradus.graph @train(%g: tensor<4xf32>) -> () {
     gradus.update @w, %g : tensor<4xf32>
@@ -36,7 +36,7 @@ gradus.program @momentum attributes {recipe = {optimizer = {type = "sgd", learni
 // CHECK:         %[[REST:.*]] = arith.constant dense<7.500000e-01> : tensor<f64>
 // CHECK:         %[[FIRST:.*]] = arith.cmpf olt, %{{.*}}, %{{.*}} : tensor<f64>
 // CHECK:         arith.select %[[FIRST]], %{{.*}}, %[[REST]]
-gradus.program @dampening attributes {recipe = {optimizer = {type = "sgd", learning_rate = 0.1, momentum = 0.5, dampening = 0.25}}} {
+gradus.program @dampening attributes {recipe = {settable = false, optimizer = {type = "sgd", learning_rate = 0.1, momentum = 0.5, dampening = 0.25}}} {
   gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
   gradus.graph @train(%g: tensor<4xf32>) -> () {
     gradus.update @w, %g : tensor<4xf32>
@@ -47,7 +47,7 @@ gradus.program @dampening attributes {recipe = {optimizer = {type = "sgd", learn
 // SINGA dampens the first one, too.
 // CHECK-LABEL: gradus.program @singa
 // CHECK-NOT:     arith.select
-gradus.program @singa attributes {recipe = {compat = "singa", optimizer = {type = "sgd", learning_rate = 0.1, momentum = 0.5, dampening = 0.25}}} {
+gradus.program @singa attributes {recipe = {settable = false, compat = "singa", optimizer = {type = "sgd", learning_rate = 0.1, momentum = 0.5, dampening = 0.25}}} {
   gradus.state @w : tensor<4xf32> {role = #gradus.role<parameter>, init = #gradus.init<zeros>}
   gradus.graph @train(%g: tensor<4xf32>) -> () {
     gradus.update @w, %g : tensor<4xf32>

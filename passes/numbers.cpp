@@ -1,0 +1,80 @@
+// Numbers as states; see numbers.h.
+
+#include "passes/numbers.h"
+
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace gradus;
+
+Value gradus::readNumber(OpBuilder &builder, Location loc, States &states,
+                         const recipe::Number &number) {
+  auto type = RankedTensorType::get({}, builder.getF64Type());
+  if (number.initial == 0 || !states.isSettable())
+    return splat(builder, loc, type, number.initial);
+  if (failed(states.ensure(number.path, type, Role::hyperparameter,
+                           number.initial)))
+    return {};
+  states.find(number.path)
+      ->setAttr(kRange,
+                builder.getDenseF64ArrayAttr({number.minimum, number.limit}));
+  return readState(builder, loc, number.path, type);
+}
+
+Value gradus::readNumber(OpBuilder &builder, Location loc, ProgramOp program,
+                         const recipe::Number &number) {
+  States states(program);
+  return readNumber(builder, loc, states, number);
+}
+
+Value gradus::spreadLike(const Arithmetic &math, Value scalar, Value like) {
+  // arith folds no rounding that loses bits, but it is the one we want here.
+  if (SplatElementsAttr known; matchPattern(scalar, m_Constant(&known)))
+    return math.number(known.getSplatValue<FloatAttr>().getValueAsDouble(),
+                       like);
+  RankedTensorType type = tensorType(like);
+  Value rounded =
+      convert(math.builder, math.loc, scalar, type.getElementType());
+  return broadcastScalar(math.builder, math.loc, rounded, type.getShape());
+}
+
+static std::optional<double> initialOf(ReadOp read) {
+  auto program = read->getParentOfType<ProgramOp>();
+  StateOp state = program ? program.getState(read.getState()) : StateOp();
+  if (!state || state.getRole() != Role::hyperparameter || !state.getInit())
+    return std::nullopt;
+  FloatAttr value = state.getInit()->getValue();
+  return value ? value.getValueAsDouble() : 0.0;
+}
+
+/// What an operation of arithmetic gives for numbers; nothing for others.
+static std::optional<double> computed(Operation *op, ArrayRef<double> x) {
+  if (isa<arith::AddFOp>(op))
+    return x[0] + x[1];
+  if (isa<arith::SubFOp>(op))
+    return x[0] - x[1];
+  if (isa<arith::MulFOp>(op))
+    return x[0] * x[1];
+  if (isa<arith::TruncFOp>(op))
+    return static_cast<float>(x[0]);
+  if (isa<arith::ExtFOp>(op))
+    return x[0];
+  return std::nullopt;
+}
+
+std::optional<double> gradus::initialValue(Value scalar) {
+  if (SplatElementsAttr known; matchPattern(scalar, m_Constant(&known)))
+    return known.getSplatValue<FloatAttr>().getValueAsDouble();
+  Operation *op = scalar.getDefiningOp();
+  if (auto read = dyn_cast_or_null<ReadOp>(op))
+    return initialOf(read);
+  if (!op)
+    return std::nullopt;
+  SmallVector<double> operands;
+  for (Value operand : op->getOperands())
+    if (auto known = initialValue(operand))
+      operands.push_back(*known);
+  if (operands.size() != op->getNumOperands())
+    return std::nullopt;
+  return computed(op, operands);
+}
