@@ -2,7 +2,7 @@
 // while training.
 #pragma once
 
-#include "passes/arithmetic.h"
+#include "ir/arithmetic.h"
 #include "passes/state.h"
 #include "recipe/settings.h"
 
